@@ -1,0 +1,34 @@
+find_package(MPI REQUIRED COMPONENTS CXX)
+find_package(OpenMP REQUIRED COMPONENTS CXX)
+find_package(fmt REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(HWLOC REQUIRED IMPORTED_TARGET hwloc)
+
+# The OpenMP build of OpenBLAS shares its threads with oneDNN's and our loops; any other serves too.
+find_library(LUPINE_OPENBLAS openblas
+             PATH_SUFFIXES openblas-openmp openblas-pthread openblas REQUIRED)
+find_path(LUPINE_OPENBLAS_INCLUDE cblas.h
+          PATH_SUFFIXES ${CMAKE_LIBRARY_ARCHITECTURE}/openblas-openmp
+                        ${CMAKE_LIBRARY_ARCHITECTURE}/openblas-pthread
+                        ${CMAKE_LIBRARY_ARCHITECTURE} openblas REQUIRED)
+add_library(lupine_openblas INTERFACE)
+target_link_libraries(lupine_openblas INTERFACE ${LUPINE_OPENBLAS})
+target_include_directories(lupine_openblas SYSTEM INTERFACE ${LUPINE_OPENBLAS_INCLUDE})
+
+# By path and not by its package file, which asks for OpenCL's headers.
+set(LUPINE_HAVE_ONEDNN OFF)
+if(NOT LUPINE_ONEDNN STREQUAL "OFF")
+  find_library(LUPINE_ONEDNN_LIBRARY dnnl)
+  find_path(LUPINE_ONEDNN_INCLUDE oneapi/dnnl/dnnl.hpp)
+  if(LUPINE_ONEDNN_LIBRARY AND LUPINE_ONEDNN_INCLUDE)
+    set(LUPINE_HAVE_ONEDNN ON)
+    add_library(lupine_onednn INTERFACE)
+    target_link_libraries(lupine_onednn INTERFACE ${LUPINE_ONEDNN_LIBRARY})
+    target_include_directories(lupine_onednn SYSTEM INTERFACE ${LUPINE_ONEDNN_INCLUDE})
+  elseif(LUPINE_ONEDNN STREQUAL "ON")
+    message(FATAL_ERROR "LUPINE_ONEDNN=ON, but oneDNN was not found (Debian: libdnnl-dev)")
+  endif()
+endif()
+message(STATUS "OpenBLAS: ${LUPINE_OPENBLAS}; oneDNN: ${LUPINE_HAVE_ONEDNN}")

@@ -1,0 +1,13 @@
+# lupine_layer(name SOURCES ... DEPENDS ...): one folder, one static library lupine_<name>.
+add_library(lupine_flags INTERFACE)
+target_compile_options(lupine_flags INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor
+  $<$<BOOL:${LUPINE_WERROR}>:-Werror>)
+target_include_directories(lupine_flags INTERFACE
+  ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/kernels)
+
+function(lupine_layer name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;PRIVATE" ${ARGN})
+  add_library(lupine_${name} STATIC ${ARG_SOURCES})
+  target_link_libraries(lupine_${name} PUBLIC lupine_flags ${ARG_DEPENDS} PRIVATE ${ARG_PRIVATE})
+endfunction()

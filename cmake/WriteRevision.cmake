@@ -1,0 +1,10 @@
+execute_process(COMMAND git -C ${SOURCE} describe --always --dirty --abbrev=12
+                OUTPUT_VARIABLE revision OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+if(NOT revision)
+  set(revision "unknown")
+endif()
+file(CONFIGURE OUTPUT ${OUTPUT} CONTENT
+"#pragma once
+#define LUPINE_VERSION \"@VERSION@\"
+#define LUPINE_REVISION \"@revision@\"
+" @ONLY)

@@ -1,0 +1,67 @@
+/// @file
+/// What a caller may choose, with defaults. Names are those of HPL and HPL-MxP.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace lupine {
+
+/// What the trailing update's product reads. Accumulation and storage are FP32 in each.
+enum class Precision { automatic, fp16, bf16, fp32 };
+
+/// The matrix to solve with; formulas in kernels/element/generator.hpp.
+enum class MatrixKind { scaled_diagonal, fasi_higham, dominant };
+
+/// Rank numbering over the process grid, as HPL.dat's PMAP.
+enum class GridOrder { row, column };
+
+/// How the FP64 solution is recovered from the low-precision factors.
+enum class RefineMethod { automatic, ir, gmres };
+
+/// How a panel travels along a process row or column.
+enum class BroadcastMethod { ibcast, ring, ring_modified, spread_roll };
+
+/// Where the dense operations run.
+enum class DeviceKind { automatic, cpu };
+
+/// Names as used on the command line and in reports, and back. `parse` knows aliases too (such as
+/// "FP16" or "2" for Precision::fp16) and returns nothing for an unknown name.
+std::string_view name(Precision);
+std::string_view name(MatrixKind);
+std::string_view name(GridOrder);
+std::string_view name(RefineMethod);
+std::string_view name(BroadcastMethod);
+std::string_view name(DeviceKind);
+template <class Enum>
+std::optional<Enum> parse(std::string_view text);
+/// The names that `parse<Enum>` accepts, for messages: "auto, fp16, bf16, fp32".
+template <class Enum>
+std::string allowed_names();
+
+/// Options of an HPL-MxP run. Zero, where it is not a meaning of its own, stands for "choose".
+struct MxpOptions {
+  std::int64_t n = 0;        ///< order of A; 0: the largest that fits memory_fraction
+  std::int64_t nb = 0;       ///< block size of the distribution; 0: by size and precision
+  int rows = 0;              ///< P, rows of the process grid; 0: the squarest grid
+  int columns = 0;           ///< Q, columns of the process grid
+  GridOrder order = GridOrder::row;
+  Precision precision = Precision::automatic;
+  MatrixKind matrix = MatrixKind::scaled_diagonal;
+  double kappa = 1000;       ///< fasi-higham: infinity-norm condition number, > 1
+  double rho = 0.5;          ///< fasi-higham: alpha / beta, in (0, 1]
+  std::uint64_t seed = 1;    ///< of the random stream of A; b takes seed + 1
+  RefineMethod refine = RefineMethod::automatic;
+  int max_iterations = 50;   ///< corrections allowed; the benchmark's rules allow 50
+  int lookahead = 1;         ///< panels factored ahead of the trailing update
+  BroadcastMethod broadcast = BroadcastMethod::ring_modified;
+  DeviceKind device = DeviceKind::automatic;
+  int threads = 0;           ///< threads a rank; 0: this rank's share of the cores it may use
+  double memory_fraction = 0.8;  ///< of the free memory, when n is chosen
+  double time_target = 0;    ///< seconds; > 0 bounds a chosen n by a short timing of the update
+};
+
+}  // namespace lupine

@@ -1,0 +1,87 @@
+/// @file
+/// A group of ranks. The only layer that calls MPI; every return code is checked and becomes a
+/// Fault that names the call.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace lupine {
+
+/// Throws Fault("MPI_Bcast failed: <MPI's words>") unless `code` is MPI_SUCCESS.
+void check_mpi(int code, const char* call);
+
+enum class Reduction { sum, max, min };
+
+/// Owns a duplicate of (or a split from) a communicator; errors return instead of aborting.
+class Communicator {
+ public:
+  static Communicator duplicate(MPI_Comm comm);
+  Communicator(Communicator&& other) noexcept;
+  Communicator& operator=(Communicator&& other) noexcept;
+  Communicator(const Communicator&) = delete;
+  Communicator& operator=(const Communicator&) = delete;
+  ~Communicator();
+
+  int rank() const { return rank_; }
+  int size() const { return size_; }
+  MPI_Comm handle() const { return comm_; }
+
+  /// Ranks of equal `color`, ordered by `key`.
+  Communicator split(int color, int key) const;
+  /// Ranks that share this rank's node.
+  Communicator split_node() const;
+
+  void barrier() const;
+  /// Any size: split into pieces that MPI's 32-bit counts allow.
+  void broadcast(std::span<std::byte> bytes, int root) const;
+  /// T: double, std::int64_t, std::uint64_t. Any length.
+  template <class T>
+  void broadcast(std::span<T> values, int root) const {
+    broadcast(std::as_writable_bytes(values), root);
+  }
+  void all_reduce(std::span<double> values, Reduction op) const;
+  void all_reduce(std::span<std::int64_t> values, Reduction op) const;
+  double all_reduce(double value, Reduction op) const;
+  std::int64_t all_reduce(std::int64_t value, Reduction op) const;
+  /// Sums onto `root`; the values of the others are unchanged.
+  void reduce_sum(std::span<double> values, int root) const;
+  /// Every rank's values, in rank order, on every rank. All ranks pass the same length.
+  std::vector<double> all_gather(std::span<const double> values) const;
+  /// Rank r contributes counts[r] values; every rank gets them all, in rank order.
+  void all_gather(std::span<const double> mine, std::span<double> all,
+                  std::span<const std::int64_t> counts) const;
+  /// Every rank's text, in rank order, on every rank. For host names and messages.
+  std::vector<std::string> all_gather(const std::string& text) const;
+
+  /// Ends all ranks of the job with `status`. Does not return.
+  [[noreturn]] void abort(int status) const;
+
+ private:
+  explicit Communicator(MPI_Comm comm);
+
+  MPI_Comm comm_ = MPI_COMM_NULL;
+  int rank_ = 0;
+  int size_ = 1;
+};
+
+/// Host name of this rank's node.
+std::string host_name();
+/// One line: "Open MPI v4.1.4, ..." .
+std::string mpi_version();
+
+/// MPI_Init and MPI_Finalize, for main functions. MPI_THREAD_FUNNELED suffices.
+class MpiSession {
+ public:
+  MpiSession(int& argc, char**& argv);
+  ~MpiSession();
+  MpiSession(const MpiSession&) = delete;
+  MpiSession& operator=(const MpiSession&) = delete;
+};
+
+}  // namespace lupine

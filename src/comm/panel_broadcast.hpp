@@ -1,0 +1,57 @@
+/// @file
+/// Broadcast of a panel along a process row or column while other work goes on.
+///
+/// The ring methods and spread-roll (scatter, then roll around a ring: HPL's "long") are schedules:
+/// who gets which segment from whom, and passes it on to whom. One engine over Isend/Irecv/Test
+/// runs any of them.
+#pragma once
+
+#include <lupine/options.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "comm/communicator.hpp"
+
+namespace lupine {
+
+/// One segment's way through one rank. Ranks are relative to the root (root = 0).
+struct SegmentRoute {
+  std::int64_t offset = 0;  ///< bytes from the panel's start
+  std::int64_t length = 0;  ///< bytes, > 0
+  int segment = 0;          ///< number of the segment, the same on every rank
+  int from = -1;            ///< relative rank to receive from; -1 on the root
+  std::vector<int> to;      ///< relative ranks to pass it on to, in this order
+};
+
+/// The way of every segment through relative rank `rank` of `ranks`, in the order of sending. Pure.
+/// Every byte reaches every rank exactly once.
+/// @pre method is not ibcast; bytes >= 0; 0 <= rank < ranks
+std::vector<SegmentRoute> broadcast_schedule(BroadcastMethod method, std::int64_t bytes, int ranks,
+                                             int rank);
+
+/// One broadcast in flight. The span must stay valid until done. Collective: every rank of `comm`
+/// starts the same broadcasts in the same order; `sequence` is their running number (at most 60 may
+/// be in flight at once on one communicator).
+class PanelBroadcast {
+ public:
+  PanelBroadcast();  ///< nothing in flight
+  PanelBroadcast(BroadcastMethod method, const Communicator& comm, int root,
+                 std::span<std::byte> bytes, std::int64_t sequence);
+  PanelBroadcast(PanelBroadcast&&) noexcept;
+  PanelBroadcast& operator=(PanelBroadcast&&) noexcept;
+  ~PanelBroadcast();
+
+  /// Moves messages on without blocking; true once this rank has received and passed on all.
+  bool test();
+  void wait();
+
+ private:
+  class Engine;
+  std::unique_ptr<Engine> engine_;
+};
+
+}  // namespace lupine

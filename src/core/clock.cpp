@@ -1,0 +1,11 @@
+#include "core/clock.hpp"
+
+#include <chrono>
+
+namespace lupine {
+
+double SteadyClock::now() const {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+}  // namespace lupine

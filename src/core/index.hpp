@@ -1,0 +1,26 @@
+/// @file
+/// Indices that cannot be mixed up: a global and a local index are different types.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+
+namespace lupine {
+
+template <class Tag>
+struct Index {
+  std::int64_t value = 0;
+
+  friend constexpr auto operator<=>(Index, Index) = default;
+  friend constexpr Index operator+(Index i, std::int64_t d) { return {i.value + d}; }
+  friend constexpr Index operator-(Index i, std::int64_t d) { return {i.value - d}; }
+  friend constexpr std::int64_t operator-(Index i, Index j) { return i.value - j.value; }
+  constexpr Index& operator++() { return ++value, *this; }
+};
+
+/// A row or column of the whole matrix, 0-based.
+using GlobalIndex = Index<struct GlobalTag>;
+/// A row or column of the part that one rank holds, 0-based.
+using LocalIndex = Index<struct LocalTag>;
+
+}  // namespace lupine

@@ -1,0 +1,101 @@
+#include <lupine/options.hpp>
+
+#include <algorithm>
+#include <cctype>
+#include <span>
+
+namespace lupine {
+
+namespace {
+
+template <class Enum>
+struct Entry {
+  Enum value;
+  std::string_view name;
+  std::vector<std::string_view> aliases{};
+};
+
+const std::vector<Entry<Precision>>& entries(Precision) {
+  static const std::vector<Entry<Precision>> all{{Precision::automatic, "auto"},
+                                                 {Precision::fp16, "fp16", {"2", "half"}},
+                                                 {Precision::bf16, "bf16", {"bfloat16"}},
+                                                 {Precision::fp32, "fp32", {"single"}}};
+  return all;
+}
+const std::vector<Entry<MatrixKind>>& entries(MatrixKind) {
+  static const std::vector<Entry<MatrixKind>> all{{MatrixKind::scaled_diagonal, "scaled-diagonal"},
+                                                  {MatrixKind::fasi_higham, "fasi-higham"},
+                                                  {MatrixKind::dominant, "dominant"}};
+  return all;
+}
+const std::vector<Entry<GridOrder>>& entries(GridOrder) {
+  static const std::vector<Entry<GridOrder>> all{{GridOrder::row, "row"},
+                                                 {GridOrder::column, "column"}};
+  return all;
+}
+const std::vector<Entry<RefineMethod>>& entries(RefineMethod) {
+  static const std::vector<Entry<RefineMethod>> all{{RefineMethod::automatic, "auto"},
+                                                    {RefineMethod::ir, "ir"},
+                                                    {RefineMethod::gmres, "gmres"}};
+  return all;
+}
+const std::vector<Entry<BroadcastMethod>>& entries(BroadcastMethod) {
+  static const std::vector<Entry<BroadcastMethod>> all{
+      {BroadcastMethod::ibcast, "ibcast", {"mpi_ibcast"}},
+      {BroadcastMethod::ring, "1ring", {"ring"}},
+      {BroadcastMethod::ring_modified, "1ring-modified", {"1ringm", "ring-modified"}},
+      {BroadcastMethod::spread_roll, "long", {"spread-roll"}}};
+  return all;
+}
+const std::vector<Entry<DeviceKind>>& entries(DeviceKind) {
+  static const std::vector<Entry<DeviceKind>> all{{DeviceKind::automatic, "auto"},
+                                                  {DeviceKind::cpu, "cpu"}};
+  return all;
+}
+
+template <class Enum>
+std::string_view find_name(Enum value) {
+  for (const auto& e : entries(value))
+    if (e.value == value) return e.name;
+  return "?";
+}
+
+}  // namespace
+
+std::string_view name(Precision v) { return find_name(v); }
+std::string_view name(MatrixKind v) { return find_name(v); }
+std::string_view name(GridOrder v) { return find_name(v); }
+std::string_view name(RefineMethod v) { return find_name(v); }
+std::string_view name(BroadcastMethod v) { return find_name(v); }
+std::string_view name(DeviceKind v) { return find_name(v); }
+
+template <class Enum>
+std::optional<Enum> parse(std::string_view text) {
+  std::string lower(text);
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  for (const auto& e : entries(Enum{}))
+    if (e.name == lower || std::find(e.aliases.begin(), e.aliases.end(), lower) != e.aliases.end())
+      return e.value;
+  return std::nullopt;
+}
+
+template <class Enum>
+std::string allowed_names() {
+  std::string list;
+  for (const auto& e : entries(Enum{})) list.append(list.empty() ? "" : ", ").append(e.name);
+  return list;
+}
+
+#define LUPINE_NAMED(Enum)                                \
+  template std::optional<Enum> parse<Enum>(std::string_view); \
+  template std::string allowed_names<Enum>();
+LUPINE_NAMED(Precision)
+LUPINE_NAMED(MatrixKind)
+LUPINE_NAMED(GridOrder)
+LUPINE_NAMED(RefineMethod)
+LUPINE_NAMED(BroadcastMethod)
+LUPINE_NAMED(DeviceKind)
+#undef LUPINE_NAMED
+
+}  // namespace lupine

@@ -1,0 +1,53 @@
+/// @file
+/// From low-precision factors to an FP64 solution.
+#pragma once
+
+#include <lupine/mxp.hpp>
+#include <lupine/options.hpp>
+
+#include <vector>
+
+#include "comm/process_grid.hpp"
+#include "core/clock.hpp"
+#include "device/device.hpp"
+#include "element/matrix_spec.hpp"
+#include "matrix/distributed_matrix.hpp"
+
+namespace lupine {
+
+struct RefineOptions {
+  RefineMethod method = RefineMethod::automatic;
+  int max_iterations = 50;  ///< corrections; for GMRES its inner steps count
+  std::int64_t width = 512; ///< columns of a step of the triangular solves
+};
+
+/// Seconds of this rank.
+struct RefineTimes {
+  double solves = 0;
+  double residuals = 0;
+};
+
+/// Equal on every rank but for x (the rank's part) and the times.
+struct RefineOutcome {
+  std::vector<double> x;        ///< entries of this rank's columns
+  int iterations = 0;
+  RefineMethod method = RefineMethod::ir;
+  std::vector<double> history;  ///< scaled residual after each correction (GMRES: each restart)
+  bool converged = false;
+  RefineTimes times;
+};
+
+/// Solves A x = b for the benchmark's A and b. Stops when the scaled residual is below 1 and
+/// ||r|| <= sqrt(n) eps ||A|| ||x||, or no better x can be had. Collective.
+RefineOutcome refine(const ProcessGrid& grid, Device& device, const DistributedMatrix& lu,
+                     const MatrixSpec& spec, const RefineOptions& options, const Clock& clock);
+
+/// ||b - A x|| and the other norms, from A and b regenerated in FP64. Collective.
+SystemNorms system_norms(const ProcessGrid& grid, Device& device, const Distribution& rows,
+                         const Distribution& columns, const MatrixSpec& spec,
+                         const std::vector<double>& x);
+
+/// ||Ax-b|| / (eps (||A|| ||x|| + ||b||) n) with eps = 2^-53. NaN if a norm is.
+double scaled_residual(const SystemNorms& norms, std::int64_t n);
+
+}  // namespace lupine
