@@ -65,7 +65,7 @@ class Queue {
 
 /// What travels beside a panel and is control data: how it was scaled, and whether it is usable.
 struct PanelHeader {
-  double scale = 1;           ///< stored = round(scale * value); a power of two, maybe negated
+  double scale = 1;           ///< |stored| = round(scale * |value|); a power of two
   std::int64_t nonfinite = 0; ///< > 0: Inf or NaN among the values
 };
 
@@ -105,12 +105,12 @@ class Device {
   virtual void solve_right_upper(Queue& queue, MatrixView<const float> lu, MatrixView<float> b) = 0;
   /// B <- L^-1 B, L unit lower triangle of lu.
   virtual void solve_left_lower(Queue& queue, MatrixView<const float> lu, MatrixView<float> b) = 0;
-  /// to <- round(s * from) with s = sign * 2^e in header->scale: fp16 takes the largest e that
-  /// keeps |to| < 2^15 (no overflow, fewest subnormals), bf16 and fp32 take e = 0. sign: +-1.
+  /// to <- round(sign * s * from), s = 2^e in header->scale: fp16 takes the largest e that keeps
+  /// |to| < 2^15 (no overflow, fewest subnormals), bf16 and fp32 take e = 0. sign: +-1.
   virtual void cast(Queue& queue, MatrixView<const float> from, double sign, LowMatrix to,
                     PanelHeader* header) = 0;
   /// C <- C + L U / (scale of L * scale of U), products of the rounded values accumulated in FP32.
-  /// The minus sign of the update travels in one of the scales.
+  /// The minus sign of the factorization's update is in U, by the sign of its cast.
   virtual void update(Queue& queue, ConstLowMatrix l, const PanelHeader* l_header,
                       ConstLowMatrix u, const PanelHeader* u_header, MatrixView<float> c,
                       const Poll& poll) = 0;
