@@ -1,0 +1,88 @@
+/// @file
+/// Rounding of one element to 16 bits and back, without a branch: the specification of every faster
+/// path. Host and device code.
+///
+/// Round to nearest, ties to even. Subnormals are neither flushed nor taken for zero, NaN stays
+/// NaN: made quiet, with its sign and the upper bits of its payload. The F16C instructions do the
+/// same.
+#pragma once
+
+#include <cstdint>
+
+#include "core/scalar.hpp"
+#include "element/element.hpp"
+
+namespace lupine {
+
+// The builtin and not std::bit_cast, which device code may not call.
+LUPINE_ELEMENT constexpr std::uint32_t bits_of(float value) {
+  return __builtin_bit_cast(std::uint32_t, value);
+}
+LUPINE_ELEMENT constexpr float float_of(std::uint32_t bits) {
+  return __builtin_bit_cast(float, bits);
+}
+
+/// Nearest half; from 65520 on infinity. Subnormals are exact, not flushed.
+LUPINE_ELEMENT constexpr Half to_half(float value) {
+  const std::uint32_t x = bits_of(value);
+  const std::uint32_t magnitude = x & 0x7fffffffu;
+
+  // 13 fraction bits fall off, and the exponent's bias goes from 127 to 15. A carry out of the
+  // fraction is the next exponent's; from 2^16 on all is infinity.
+  const std::uint32_t bounded = magnitude < 0x47800000u ? magnitude : 0x47800000u;
+  const std::uint32_t odd = (bounded >> 13) & 1;
+  const std::uint32_t normal = (bounded - 0x38000000u + 0xfff + odd) >> 13;
+
+  // Below 2^-14 the unit is 2^-24: the last bit of 1/2 in FP32, to which the sum rounds.
+  const std::uint32_t subnormal = bits_of(float_of(magnitude) + 0.5f) - 0x3f000000u;
+
+  // Masks and not choices, around which the compiler would branch rather than vectorize.
+  const std::uint32_t small = 0u - (magnitude < 0x38800000u);
+  const std::uint32_t nan = 0u - (magnitude > 0x7f800000u);
+  const std::uint32_t payload = 0x200 | ((magnitude >> 13) & 0x3ff);
+  const std::uint32_t half = (subnormal & small) | (normal & ~small) | (payload & nan);
+  return {static_cast<std::uint16_t>(((x >> 16) & 0x8000) | half)};
+}
+
+/// Exact.
+LUPINE_ELEMENT constexpr float to_float(Half value) {
+  const std::uint32_t magnitude = value.bits & 0x7fffu;
+  const std::uint32_t subnormal =
+      bits_of(static_cast<float>(static_cast<int>(magnitude)) * 0x1p-24f);
+  const std::uint32_t quiet = magnitude > 0x7c00 ? 0x400000u : 0;
+  std::uint32_t x = (magnitude << 13) + 0x38000000u;
+  x = magnitude < 0x400 ? subnormal : x;
+  x = magnitude >= 0x7c00 ? (0x7f800000u | (magnitude << 13) | quiet) : x;
+  return float_of(x | (static_cast<std::uint32_t>(value.bits & 0x8000u) << 16));
+}
+
+/// Nearest bfloat16; subnormals are kept.
+LUPINE_ELEMENT constexpr Bfloat16 to_bfloat16(float value) {
+  const std::uint32_t x = bits_of(value);
+  const std::uint32_t rounded = (x + 0x7fff + ((x >> 16) & 1)) >> 16;
+  const std::uint32_t nan = (x >> 16) | 0x40;
+  return {static_cast<std::uint16_t>((x & 0x7fffffffu) > 0x7f800000u ? nan : rounded)};
+}
+
+/// Exact.
+LUPINE_ELEMENT constexpr float to_float(Bfloat16 value) {
+  return float_of(static_cast<std::uint32_t>(value.bits) << 16);
+}
+
+/// 2^e. @pre -1022 <= e <= 1023
+LUPINE_ELEMENT constexpr double power_of_two(int e) {
+  return __builtin_bit_cast(double, static_cast<std::uint64_t>(e + 1023) << 52);
+}
+
+/// The scale of a panel whose largest magnitude is `largest`: the largest e with
+/// largest 2^e < 2^15, within [-120, 120]. FP16 then neither overflows nor loses more to subnormals
+/// than it must. 0 where `largest` is zero, infinite or NaN.
+LUPINE_ELEMENT constexpr int fp16_scale_exponent(float largest) {
+  const std::uint32_t magnitude = bits_of(largest) & 0x7fffffffu;
+  if (magnitude == 0 || magnitude >= 0x7f800000u) return 0;
+  // largest = 1.f 2^(field - 127), so that the exponent of largest 2^e is 14.
+  const int e = 14 + 127 - static_cast<int>(magnitude >> 23);
+  return e > 120 ? 120 : e;
+}
+
+}  // namespace lupine
