@@ -2,8 +2,9 @@
 /// The HPL-MxP benchmark as a function.
 #pragma once
 
-#include <lupine/options.hpp>
 #include <mpi.h>
+#include <lupine/export.hpp>
+#include <lupine/options.hpp>
 
 #include <cstdint>
 #include <functional>
@@ -29,22 +30,22 @@ struct SystemNorms {
 
 /// Outcome of one HPL-MxP run; equal on every rank.
 struct MxpResult {
-  MxpOptions chosen;            ///< the options with every zero and `automatic` resolved
-  std::int64_t panel_width = 0; ///< columns of a step: nb, or less where nb would not fit
-  double seconds = 0;           ///< factorization, scaling, refinement
+  MxpOptions chosen;             ///< the options with every zero and `automatic` resolved
+  std::int64_t panel_width = 0;  ///< columns of a step: nb, or less where nb would not fit
+  double seconds = 0;            ///< factorization, scaling, refinement
   double lu_seconds = 0;
   double refine_seconds = 0;
-  double gflops = 0;            ///< (2/3 n^3 + 3/2 n^2) / seconds / 1e9
-  double lu_gflops = 0;         ///< the same operations over lu_seconds
-  int iterations = 0;           ///< corrections, the first LU solve included
+  double gflops = 0;                       ///< (2/3 n^3 + 3/2 n^2) / seconds / 1e9
+  double lu_gflops = 0;                    ///< the same operations over lu_seconds
+  int iterations = 0;                      ///< corrections, the first LU solve included
   RefineMethod method = RefineMethod::ir;  ///< the one that ended the refinement
-  std::vector<double> history;  ///< scaled residual after each correction
+  std::vector<double> history;             ///< scaled residual after each correction
   SystemNorms norms;
-  double scaled_residual = 0;   ///< ||Ax-b|| / (eps (||A|| ||x|| + ||b||) n), eps = 2^-53
-  bool passed = false;          ///< scaled_residual < 16 within max_iterations
-  bool admissible = false;      ///< by the rules of the HPL-MxP list
+  double scaled_residual = 0;      ///< ||Ax-b|| / (eps (||A|| ||x|| + ||b||) n), eps = 2^-53
+  bool passed = false;             ///< scaled_residual < 16 within max_iterations
+  bool admissible = false;         ///< by the rules of the HPL-MxP list
   std::vector<std::string> notes;  ///< why not admissible, warnings
-  std::int64_t bad_pivot = -1;  ///< 0-based step index of a zero or non-finite pivot, or -1
+  std::int64_t bad_pivot = -1;     ///< 0-based step index of a zero or non-finite pivot, or -1
   PhaseTime panel, broadcast, update, solves, residuals;
 };
 
@@ -60,6 +61,7 @@ using ProgressFunction = std::function<void(const Progress&)>;
 /// @pre MPI is initialized; the calling thread makes all MPI calls.
 /// @throws UsageError (on every rank) where the options are not allowed or the problem does not
 ///         fit; Fault where memory, MPI or the device fails.
-MxpResult mxp(MPI_Comm comm, const MxpOptions& options, const ProgressFunction& progress = {});
+LUPINE_API MxpResult mxp(MPI_Comm comm, const MxpOptions& options,
+                         const ProgressFunction& progress = {});
 
 }  // namespace lupine

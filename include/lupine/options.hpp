@@ -2,6 +2,8 @@
 /// What a caller may choose, with defaults. Names are those of HPL and HPL-MxP.
 #pragma once
 
+#include <lupine/export.hpp>
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -30,38 +32,38 @@ enum class DeviceKind { automatic, cpu };
 
 /// Names as used on the command line and in reports, and back. `parse` knows aliases too (such as
 /// "FP16" or "2" for Precision::fp16) and returns nothing for an unknown name.
-std::string_view name(Precision);
-std::string_view name(MatrixKind);
-std::string_view name(GridOrder);
-std::string_view name(RefineMethod);
-std::string_view name(BroadcastMethod);
-std::string_view name(DeviceKind);
+LUPINE_API std::string_view name(Precision);
+LUPINE_API std::string_view name(MatrixKind);
+LUPINE_API std::string_view name(GridOrder);
+LUPINE_API std::string_view name(RefineMethod);
+LUPINE_API std::string_view name(BroadcastMethod);
+LUPINE_API std::string_view name(DeviceKind);
 template <class Enum>
-std::optional<Enum> parse(std::string_view text);
+LUPINE_API std::optional<Enum> parse(std::string_view text);
 /// The names that `parse<Enum>` accepts, for messages: "auto, fp16, bf16, fp32".
 template <class Enum>
-std::string allowed_names();
+LUPINE_API std::string allowed_names();
 
 /// Options of an HPL-MxP run. Zero, where it is not a meaning of its own, stands for "choose".
 struct MxpOptions {
-  std::int64_t n = 0;        ///< order of A; 0: the largest that fits memory_fraction
-  std::int64_t nb = 0;       ///< block size of the distribution; 0: by size and precision
-  int rows = 0;              ///< P, rows of the process grid; 0: the squarest grid
-  int columns = 0;           ///< Q, columns of the process grid
+  std::int64_t n = 0;   ///< order of A; 0: the largest that fits memory_fraction
+  std::int64_t nb = 0;  ///< block size of the distribution; 0: by size and precision
+  int rows = 0;         ///< P, rows of the process grid; 0: the squarest grid
+  int columns = 0;      ///< Q, columns of the process grid
   GridOrder order = GridOrder::row;
   Precision precision = Precision::automatic;
   MatrixKind matrix = MatrixKind::scaled_diagonal;
-  double kappa = 1000;       ///< fasi-higham: infinity-norm condition number, > 1
-  double rho = 0.5;          ///< fasi-higham: alpha / beta, in (0, 1]
-  std::uint64_t seed = 1;    ///< of the random stream of A; b takes seed + 1
+  double kappa = 1000;     ///< fasi-higham: infinity-norm condition number, > 1
+  double rho = 0.5;        ///< fasi-higham: alpha / beta, in (0, 1]
+  std::uint64_t seed = 1;  ///< of the random stream of A; b takes seed + 1
   RefineMethod refine = RefineMethod::automatic;
-  int max_iterations = 50;   ///< corrections allowed; the benchmark's rules allow 50
-  int lookahead = 1;         ///< panels factored ahead of the trailing update
+  int max_iterations = 50;  ///< corrections allowed; the benchmark's rules allow 50
+  int lookahead = 1;        ///< panels factored ahead of the trailing update
   BroadcastMethod broadcast = BroadcastMethod::ring_modified;
   DeviceKind device = DeviceKind::automatic;
-  int threads = 0;           ///< threads a rank; 0: this rank's share of the cores it may use
+  int threads = 0;               ///< threads a rank; 0: this rank's share of the cores it may use
   double memory_fraction = 0.8;  ///< of the free memory, when n is chosen
-  double time_target = 0;    ///< seconds; > 0 bounds a chosen n by a short timing of the update
+  double time_target = 0;        ///< seconds; > 0 bounds a chosen n by a short timing of the update
 };
 
 }  // namespace lupine

@@ -1,0 +1,8 @@
+/// @file
+/// All of Lupine's public headers.
+#pragma once
+
+#include <lupine/error.hpp>    // IWYU pragma: export
+#include <lupine/mxp.hpp>      // IWYU pragma: export
+#include <lupine/options.hpp>  // IWYU pragma: export
+#include <lupine/version.hpp>  // IWYU pragma: export

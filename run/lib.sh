@@ -1,0 +1,98 @@
+# Shared by the scripts of this folder, which source it: packages, configuring, building, MPI.
+
+set -euo pipefail
+script=run/$(basename "$0")
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+jobs=$(nproc)
+install_allowed=yes
+
+build_packages=(g++ cmake ninja-build pkg-config git python3 libopenblas-openmp-dev libopenmpi-dev
+  openmpi-bin libdnnl-dev libfmt-dev nlohmann-json3-dev libcli11-dev libhwloc-dev)
+test_packages=(catch2 liblapacke-dev libbenchmark-dev)
+
+# The version that the code is formatted with, where the system has it as its own.
+case "$(. /etc/os-release 2>/dev/null && echo "${ID:-}${VERSION_ID:-}")" in
+  debian12 | ubuntu22.04) test_packages+=(clang-format-14 clang-tidy-14) ;;
+  *) test_packages+=(clang-format clang-tidy) ;;
+esac
+
+# fail STATUS MESSAGE: 2 for bad usage, 3 for a fault, as the lupine command.
+fail() {
+  echo "$script: $2" >&2
+  exit "$1"
+}
+
+say() { echo "$script: $*" >&2; }
+
+# The first of the commands that is here; nothing if none is.
+first_command() {
+  local candidate
+  for candidate in "$@"; do
+    if command -v "$candidate" >/dev/null; then
+      echo "$candidate"
+      return
+    fi
+  done
+}
+
+missing_packages() {
+  local package
+  for package in "$@"; do
+    [ "$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null)" = installed ] ||
+      echo "$package"
+  done
+}
+
+# Installs those of the packages that are missing; apt is not called when none is.
+install_packages() {
+  if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
+    say "not a Debian or Ubuntu system: nothing is installed, README.md lists what is needed"
+    return
+  fi
+  local missing
+  mapfile -t missing < <(missing_packages "$@")
+  [ ${#missing[@]} -gt 0 ] || return 0
+  [ $install_allowed = yes ] ||
+    fail 2 "--no-install, but these packages are missing: ${missing[*]}"
+  local as_root=()
+  if [ "$(id -u)" -ne 0 ]; then
+    command -v sudo >/dev/null ||
+      fail 3 "neither root nor sudo; as root: apt-get install ${missing[*]}"
+    as_root=(sudo)
+  fi
+  say "installing ${missing[*]}"
+  local apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get --quiet --yes
+    -o Acquire::Retries=3 -o DPkg::Lock::Timeout=300)
+  "${apt[@]}" update </dev/null >&2 ||
+    fail 3 "apt-get update failed (is the network reachable?); missing: ${missing[*]}"
+  "${apt[@]}" install --no-install-recommends "${missing[@]}" </dev/null >&2 ||
+    fail 3 "apt-get could not install: ${missing[*]}"
+}
+
+# configure PRESET [CMAKE OPTIONS]. What a build folder was first made with stays: its generator, and
+# its tests, which are left out at first unless the options ask for them.
+configure() {
+  local preset=$1 first=()
+  shift
+  if [ ! -e "$root/build/$preset/CMakeCache.txt" ]; then
+    first=(-DLUPINE_TESTS=OFF)
+    ! command -v ninja >/dev/null || first+=(-G Ninja)
+  fi
+  (cd "$root" && cmake --preset "$preset" "${first[@]}" "$@") >&2
+}
+
+# build PRESET [TARGETS]
+build() {
+  local targets=()
+  [ $# -eq 1 ] || targets=(--target "${@:2}")
+  cmake --build "$root/build/$1" -j "$jobs" "${targets[@]}" >&2
+}
+
+# Sets mpirun to the command that starts N ranks, each free to use every core.
+set_mpirun() {
+  mpirun=(mpirun -n "$1")
+  if mpirun --version 2>/dev/null | grep -q "Open MPI"; then
+    mpirun+=(--bind-to none --oversubscribe)
+    [ "$(id -u)" -ne 0 ] || mpirun+=(--allow-run-as-root)
+  fi
+}

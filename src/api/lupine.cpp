@@ -1,0 +1,23 @@
+#include <lupine/lupine.hpp>
+
+#include <tuple>
+
+#include "revision.hpp"
+
+namespace lupine {
+
+std::string_view version() {
+  return LUPINE_VERSION;
+}
+std::string_view revision() {
+  return LUPINE_REVISION;
+}
+
+namespace {
+
+// The layers are static libraries: this is what takes their public functions into the shared one.
+[[gnu::used]] const std::tuple public_functions(&mxp, &parse<Precision>);
+
+}  // namespace
+
+}  // namespace lupine

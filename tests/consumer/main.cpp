@@ -1,0 +1,69 @@
+// A program of somebody else's: it solves, it catches what Lupine throws, it uses every function
+// that the headers promise.
+#include <lupine/lupine.hpp>
+
+#include <cstdio>
+#include <stdexcept>
+#include <string>
+
+namespace {
+
+int check(bool ok, const char* what) {
+  if (!ok) std::fprintf(stderr, "consumer: %s\n", what);
+  return ok ? 0 : 1;
+}
+
+bool refused(const lupine::MxpOptions& options) {
+  try {
+    lupine::mxp(MPI_COMM_WORLD, options);
+  } catch (const lupine::Fault&) {
+    return false;
+  } catch (const lupine::UsageError& error) {
+    return std::string(error.what()).find('\n') == std::string::npos;
+  }
+  return false;
+}
+
+int run() {
+  using namespace lupine;
+  int failures = 0;
+  MxpOptions options;
+  options.n = 200;
+  options.nb = 32;
+  options.precision = Precision::fp16;
+  std::int64_t last = 0;
+  const MxpResult result =
+      mxp(MPI_COMM_WORLD, options, [&](const Progress& now) { last = now.columns_done; });
+  failures += check(result.passed, "n = 200 did not pass");
+  failures += check(result.chosen.n == 200, "another n was solved");
+  failures += check(result.scaled_residual < 16, "the residual is too large");
+
+  options.rows = 99;
+  options.columns = 99;
+  failures += check(refused(options), "99 x 99 ranks were not refused as a UsageError");
+
+  failures += check(parse<Precision>("FP16") == Precision::fp16, "FP16 is not known");
+  failures += check(!parse<MatrixKind>("hilbert"), "an unknown matrix is known");
+  failures += check(name(BroadcastMethod::ring) == "1ring", "1ring has another name");
+  failures += check(allowed_names<RefineMethod>() == "auto, ir, gmres", "names of the methods");
+  failures += check(name(GridOrder::row) == "row" && name(DeviceKind::cpu) == "cpu", "names");
+  failures += check(version() == LUPINE_PACKAGE_VERSION, "headers and library differ");
+  failures += check(!revision().empty(), "no revision");
+  return failures;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  int failures = 1;
+  try {
+    failures = run();
+  } catch (const std::runtime_error& error) {
+    std::fprintf(stderr, "consumer: %s\n", error.what());
+  }
+  int all = 0;
+  MPI_Allreduce(&failures, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  MPI_Finalize();
+  return all == 0 ? 0 : 1;
+}
