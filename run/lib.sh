@@ -1,3 +1,4 @@
+# shellcheck shell=bash disable=SC2034
 # Shared by the scripts of this folder, which source it: packages, configuring, building, MPI.
 
 set -euo pipefail
@@ -23,17 +24,6 @@ fail() {
 }
 
 say() { echo "$script: $*" >&2; }
-
-# The first of the commands that is here; nothing if none is.
-first_command() {
-  local candidate
-  for candidate in "$@"; do
-    if command -v "$candidate" >/dev/null; then
-      echo "$candidate"
-      return
-    fi
-  done
-}
 
 missing_packages() {
   local package
