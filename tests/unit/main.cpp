@@ -1,0 +1,6 @@
+#define CATCH_CONFIG_RUNNER
+#include "catch.hpp"
+
+int main(int argc, char** argv) {
+  return run_tests(argc, argv, false);
+}
