@@ -12,19 +12,33 @@
 
 namespace lupine {
 
-/// ||A^-1||_inf of the Fasi-Higham matrix = max{ (1+alpha) [1/(1+alpha) + beta (1-r^(n-1))/(1-r)],
-/// (1+alpha)^(n-1) }, r = (1+alpha)(1+beta). May overflow to infinity.
+// Fasi-Higham: A = L U, -alpha below the unit diagonal of L, -beta above that of U. The norms below
+// are infinity norms, for 0 <= alpha <= beta and n >= 1; they overflow to infinity.
+
+/// ||A^-1|| = max{ (1+alpha) [1/(1+alpha) + beta (1-r^(n-1))/(1-r)], (1+alpha)^(n-1) },
+/// r = (1+alpha)(1+beta): Fasi & Higham (2021), see element/matrix_spec.hpp.
 double fasi_higham_inverse_norm(std::int64_t n, double alpha, double beta);
-/// ||A||_inf of the same, in closed form.
+/// ||A||, from the sums of the few rows that can be the largest.
 double fasi_higham_norm(std::int64_t n, double alpha, double beta);
-/// beta with ||A|| ||A^-1|| = kappa, alpha = rho beta. @pre kappa > 1, 0 < rho <= 1, n >= 1.
+/// beta with ||A|| ||A^-1|| = kappa, alpha = rho beta. 0 for n = 1: whatever beta is, the condition
+/// number of a 1 x 1 matrix is 1.
+/// @throws UsageError unless 1 < kappa < infinity, 0 < rho <= 1 and n >= 1; any such kappa can be
+///         reached from n = 2 on.
 double fasi_higham_beta(std::int64_t n, double kappa, double rho);
 
-/// A spec together with the diagonal that `dominant` needs.
+/// A spec together with the diagonal that `dominant` needs, to which it points.
 class Generator {
  public:
-  /// Collective. @pre n and the options that apply are in range.
+  /// Collective. The same bits for any number of ranks and threads.
+  /// @pre n >= 1
+  /// @throws UsageError as fasi_higham_beta does
   Generator(const MxpOptions& options, const Communicator& all);
+  Generator(Generator&&) = default;
+  Generator& operator=(Generator&&) = default;
+  Generator(const Generator&) = delete;
+  Generator& operator=(const Generator&) = delete;
+
+  /// Valid as long as this generator, or the one that it was moved to, lives.
   const MatrixSpec& spec() const { return spec_; }
 
  private:

@@ -1,0 +1,130 @@
+#include "generate/generator.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <span>
+
+#include <lupine/error.hpp>
+
+#include "cpu/loops.hpp"
+
+namespace lupine {
+
+namespace {
+
+/// sum_{j < count} |1 - beta j|
+double sum_of_distances(double count, double beta) {
+  const double below = std::min(count, std::floor(1 / beta) + 1);  // terms with beta j <= 1
+  const double above = count - below;
+  return below * (1 - beta * (below - 1) / 2) + above * (beta * (below + count - 1) / 2 - 1);
+}
+
+/// sum_j |a_ij|: alpha |beta j - 1| left of the diagonal, beta |alpha i - 1| right of it.
+double row_sum(double n, double i, double alpha, double beta) {
+  const double left = alpha * sum_of_distances(i, beta);
+  const double right = i < n - 1 ? beta * (n - 1 - i) * std::abs(alpha * i - 1) : 0;
+  return left + (1 + alpha * i * beta) + right;
+}
+
+}  // namespace
+
+double fasi_higham_norm(std::int64_t n, double alpha, double beta) {
+  const auto order = static_cast<double>(n);
+  double largest = 0;
+  // The sum of row i is convex in i up to 1/beta, from there to 1/alpha, and grows from then on.
+  for (double i : {0.0, std::floor(1 / beta), std::floor(1 / beta) + 1, std::floor(1 / alpha),
+                   std::floor(1 / alpha) + 1, order - 1})
+    largest = std::max(largest, row_sum(order, std::min(i, order - 1), alpha, beta));
+  return largest;
+}
+
+double fasi_higham_inverse_norm(std::int64_t n, double alpha, double beta) {
+  const auto steps = static_cast<double>(n - 1);
+  const double last = std::exp(steps * std::log1p(alpha));
+  if (beta == 0) return last;
+  // beta (1+alpha) / (r-1) with r - 1 = alpha + beta + alpha beta, divided by beta: it neither
+  // overflows nor cancels.
+  const double factor = (1 + alpha) / (alpha / beta + 1 + alpha);
+  const double first = 1 + factor * std::expm1(steps * (std::log1p(alpha) + std::log1p(beta)));
+  return std::max(first, last);
+}
+
+double fasi_higham_beta(std::int64_t n, double kappa, double rho) {
+  if (n < 1) throw UsageError("fasi-higham: n must be at least 1");
+  if (!(kappa > 1 && std::isfinite(kappa)))
+    throw UsageError("fasi-higham: kappa must be finite and above 1");
+  if (!(rho > 0 && rho <= 1)) throw UsageError("fasi-higham: rho must be in (0, 1]");
+  if (n == 1) return 0;
+
+  // Both norms are at least 1 + beta, so that sqrt(kappa) is too much.
+  double low = std::numeric_limits<double>::min();
+  double high = std::sqrt(kappa);
+  for (;;) {
+    const double middle = std::sqrt(low) * std::sqrt(high);
+    if (!(low < middle && middle < high)) return high;
+    const double reached = fasi_higham_norm(n, rho * middle, middle) *
+                           fasi_higham_inverse_norm(n, rho * middle, middle);
+    (reached < kappa ? low : high) = middle;
+  }
+}
+
+namespace {
+
+/// Diagonal entries [begin, end) of `dominant`, as HPL-AI's reference has them: a row's magnitudes
+/// are summed in FP64 from left to right, u_ii among them, which is then taken away again.
+std::vector<double> dominant_diagonal(const MatrixSpec& spec, std::int64_t begin,
+                                      std::int64_t end) {
+  constexpr std::int64_t strip = 64;  // rows of one call
+  const std::vector<double> x(static_cast<std::size_t>(spec.n));
+  std::vector<double> diagonal(static_cast<std::size_t>(end - begin));
+#pragma omp parallel for schedule(static)
+  for (std::int64_t i = begin; i < end; i += strip) {
+    const std::int64_t rows = std::min(strip, end - i);
+    double* sums = diagonal.data() + (i - begin);
+    double ax[strip] = {};
+    loops().multiply(spec, i, rows, 0, spec.n, x.data(), {.ax = ax, .abs_rows = sums});
+    for (std::int64_t r = 0; r < rows; ++r) sums[r] -= std::abs(spec.regular(i + r, i + r));
+  }
+  return diagonal;
+}
+
+/// All n diagonal entries on every rank, each rank having computed its part.
+std::vector<double> gathered_diagonal(const MatrixSpec& spec, const Communicator& all) {
+  const auto first_row = [&](std::int64_t rank) {
+    const std::int64_t share = (spec.n + all.size() - 1) / all.size();
+    return std::min(spec.n, rank * share);
+  };
+  std::vector<std::int64_t> counts;
+  for (int r = 0; r < all.size(); ++r) counts.push_back(first_row(r + 1) - first_row(r));
+  const std::vector<double> mine =
+      dominant_diagonal(spec, first_row(all.rank()), first_row(all.rank() + 1));
+  std::vector<double> diagonal(static_cast<std::size_t>(spec.n));
+  all.all_gather(mine, diagonal, counts);
+  return diagonal;
+}
+
+}  // namespace
+
+Generator::Generator(const MxpOptions& options, const Communicator& all) {
+  spec_.kind = options.matrix;
+  spec_.n = options.n;
+  spec_.seed = options.seed;
+  switch (options.matrix) {
+    case MatrixKind::scaled_diagonal:
+      spec_.stride = options.n | 1;  // odd: an even step would repeat the low bits
+      spec_.shift = std::sqrt(static_cast<double>(options.n));
+      break;
+    case MatrixKind::fasi_higham:
+      spec_.beta = fasi_higham_beta(options.n, options.kappa, options.rho);
+      spec_.alpha = options.rho * spec_.beta;
+      break;
+    case MatrixKind::dominant:
+      spec_.stride = options.n;
+      diagonal_ = gathered_diagonal(spec_, all);
+      spec_.diagonal = diagonal_.data();
+      break;
+  }
+}
+
+}  // namespace lupine
