@@ -16,6 +16,7 @@ namespace lupine {
 /// Throws Fault("MPI_Bcast failed: <MPI's words>") unless `code` is MPI_SUCCESS.
 void check_mpi(int code, const char* call);
 
+/// MPI leaves open what max and min make of a NaN: where one may be met, reduce a flag for it.
 enum class Reduction { sum, max, min };
 
 /// Owns a duplicate of (or a split from) a communicator; errors return instead of aborting.
@@ -32,7 +33,7 @@ class Communicator {
   int size() const { return size_; }
   MPI_Comm handle() const { return comm_; }
 
-  /// Ranks of equal `color`, ordered by `key`.
+  /// Ranks of equal `color` (>= 0), ordered by `key`.
   Communicator split(int color, int key) const;
   /// Ranks that share this rank's node.
   Communicator split_node() const;
@@ -40,7 +41,7 @@ class Communicator {
   void barrier() const;
   /// Any size: split into pieces that MPI's 32-bit counts allow.
   void broadcast(std::span<std::byte> bytes, int root) const;
-  /// T: double, std::int64_t, std::uint64_t. Any length.
+  /// T: any type that is copied as its bytes. Any length.
   template <class T>
   void broadcast(std::span<T> values, int root) const {
     broadcast(std::as_writable_bytes(values), root);

@@ -27,15 +27,33 @@ struct SegmentRoute {
   std::vector<int> to;      ///< relative ranks to pass it on to, in this order
 };
 
-/// The way of every segment through relative rank `rank` of `ranks`, in the order of sending. Pure.
-/// Every byte reaches every rank exactly once.
+/// The way of every segment through relative rank `rank` of `ranks`. Pure. Every byte reaches every
+/// rank exactly once.
+///
+/// | method        | way of a segment |
+/// |---------------|--------------------------------------------------------------------------------|
+/// | ring          | 0 -> 1 -> 2 -> ... | | ring_modified | 0 -> 1, which needs it first and passes
+/// nothing on; 0 -> 2 -> 3 -> ...         | | spread_roll   | 0 -> e, a different e for each
+/// segment in turn, then round 1, 2, ... back to e |
+///
+/// The root sends in the order of its routes, and has a segment in two of them where it sends it
+/// twice at different times; the others pass on as segments come. At most 200 segments of whole
+/// pages, of 1 MiB or more where the panel is that large; spread_roll cuts smaller panels too, one
+/// segment for each rank.
 /// @pre method is not ibcast; bytes >= 0; 0 <= rank < ranks
 std::vector<SegmentRoute> broadcast_schedule(BroadcastMethod method, std::int64_t bytes, int ranks,
                                              int rank);
 
-/// One broadcast in flight. The span must stay valid until done. Collective: every rank of `comm`
-/// starts the same broadcasts in the same order; `sequence` is their running number (at most 60 may
-/// be in flight at once on one communicator).
+/// One broadcast in flight. The span and `comm` must stay valid until done. Collective: every rank
+/// of `comm` starts the same broadcasts in the same order; `sequence` >= 0 is their running number
+/// (at most 60 may be in flight at once on one communicator).
+///
+/// Nothing moves but in test() and wait(), and each moves its own broadcast alone. So ranks that
+/// have several in flight either wait() for them in the same order, or test() the others meanwhile.
+///
+/// The destructor of one in flight waits for it; on the way out with an exception, when the others
+/// may never come, it cancels what this rank has yet to receive and forgets what it has yet to
+/// send. After that the communicator is of no more use.
 class PanelBroadcast {
  public:
   PanelBroadcast();  ///< nothing in flight

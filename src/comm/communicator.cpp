@@ -1,0 +1,220 @@
+#include "comm/communicator.hpp"
+
+#include <lupine/error.hpp>
+
+#include <algorithm>
+#include <cstdlib>
+#include <exception>
+#include <limits>
+#include <numeric>
+#include <type_traits>
+#include <utility>
+
+namespace lupine {
+
+namespace {
+
+// MPI counts with an int, and some algorithms inside MPI count bytes with one.
+constexpr std::int64_t kPieceBytes = std::int64_t{1} << 30;
+
+template <class T>
+MPI_Datatype type_of() {
+  if constexpr (std::is_same_v<T, double>) return MPI_DOUBLE;
+  if constexpr (std::is_same_v<T, std::int64_t>) return MPI_INT64_T;
+  if constexpr (std::is_same_v<T, char>) return MPI_CHAR;
+  if constexpr (std::is_same_v<T, std::byte>) return MPI_BYTE;
+}
+
+MPI_Op operation(Reduction op) {
+  return op == Reduction::sum ? MPI_SUM : op == Reduction::max ? MPI_MAX : MPI_MIN;
+}
+
+/// Calls `call(first element, elements)` for one piece after the other.
+template <class T, class Call>
+void in_pieces(std::span<T> values, Call call) {
+  const std::size_t piece = kPieceBytes / sizeof(T);
+  for (std::size_t begin = 0; begin < values.size(); begin += piece)
+    call(values.data() + begin, static_cast<int>(std::min(piece, values.size() - begin)));
+}
+
+template <class T>
+void reduce_everywhere(MPI_Comm comm, std::span<T> values, Reduction op) {
+  in_pieces(values, [&](T* data, int count) {
+    check_mpi(MPI_Allreduce(MPI_IN_PLACE, data, count, type_of<T>(), operation(op), comm),
+              "MPI_Allreduce");
+  });
+}
+
+std::vector<int> begins_of(std::span<const int> counts) {
+  std::vector<int> begins(counts.size());
+  std::exclusive_scan(counts.begin(), counts.end(), begins.begin(), 0);
+  return begins;
+}
+
+template <class T>
+void gather_everywhere(MPI_Comm comm, std::span<const T> mine, std::span<T> all,
+                       std::span<const int> counts) {
+  check_mpi(MPI_Allgatherv(mine.data(), static_cast<int>(mine.size()), type_of<T>(), all.data(),
+                           counts.data(), begins_of(counts).data(), type_of<T>(), comm),
+            "MPI_Allgatherv");
+}
+
+bool mpi_is_over() {
+  int finalized = 0;
+  return MPI_Finalized(&finalized) != MPI_SUCCESS || finalized;
+}
+
+}  // namespace
+
+void check_mpi(int code, const char* call) {
+  if (code == MPI_SUCCESS) return;
+  char words[MPI_MAX_ERROR_STRING] = "unknown error";
+  int length = 0;
+  MPI_Error_string(code, words, &length);
+  throw Fault(std::string(call) + " failed: " + words);
+}
+
+Communicator::Communicator(MPI_Comm comm) : comm_(comm) {
+  check_mpi(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+  check_mpi(MPI_Comm_rank(comm_, &rank_), "MPI_Comm_rank");
+  check_mpi(MPI_Comm_size(comm_, &size_), "MPI_Comm_size");
+}
+
+Communicator Communicator::duplicate(MPI_Comm comm) {
+  MPI_Comm copy = MPI_COMM_NULL;
+  check_mpi(MPI_Comm_dup(comm, &copy), "MPI_Comm_dup");
+  return Communicator(copy);
+}
+
+Communicator::Communicator(Communicator&& other) noexcept
+    : comm_(std::exchange(other.comm_, MPI_COMM_NULL)), rank_(other.rank_), size_(other.size_) {}
+
+Communicator& Communicator::operator=(Communicator&& other) noexcept {
+  std::swap(comm_, other.comm_);
+  std::swap(rank_, other.rank_);
+  std::swap(size_, other.size_);
+  return *this;
+}
+
+Communicator::~Communicator() {
+  // Freeing is collective: a rank that alone is on its way out with an error must not wait for it.
+  if (comm_ == MPI_COMM_NULL || std::uncaught_exceptions() > 0 || mpi_is_over()) return;
+  MPI_Comm_free(&comm_);
+}
+
+Communicator Communicator::split(int color, int key) const {
+  MPI_Comm part = MPI_COMM_NULL;
+  check_mpi(MPI_Comm_split(comm_, color, key, &part), "MPI_Comm_split");
+  return Communicator(part);
+}
+
+Communicator Communicator::split_node() const {
+  MPI_Comm node = MPI_COMM_NULL;
+  check_mpi(MPI_Comm_split_type(comm_, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &node),
+            "MPI_Comm_split_type");
+  return Communicator(node);
+}
+
+void Communicator::barrier() const {
+  check_mpi(MPI_Barrier(comm_), "MPI_Barrier");
+}
+
+void Communicator::broadcast(std::span<std::byte> bytes, int root) const {
+  in_pieces(bytes, [&](std::byte* data, int count) {
+    check_mpi(MPI_Bcast(data, count, MPI_BYTE, root, comm_), "MPI_Bcast");
+  });
+}
+
+void Communicator::all_reduce(std::span<double> values, Reduction op) const {
+  reduce_everywhere(comm_, values, op);
+}
+
+void Communicator::all_reduce(std::span<std::int64_t> values, Reduction op) const {
+  reduce_everywhere(comm_, values, op);
+}
+
+double Communicator::all_reduce(double value, Reduction op) const {
+  reduce_everywhere(comm_, std::span(&value, 1), op);
+  return value;
+}
+
+std::int64_t Communicator::all_reduce(std::int64_t value, Reduction op) const {
+  reduce_everywhere(comm_, std::span(&value, 1), op);
+  return value;
+}
+
+void Communicator::reduce_sum(std::span<double> values, int root) const {
+  in_pieces(values, [&](double* data, int count) {
+    const void* from = rank_ == root ? MPI_IN_PLACE : data;
+    check_mpi(MPI_Reduce(from, data, count, MPI_DOUBLE, MPI_SUM, root, comm_), "MPI_Reduce");
+  });
+}
+
+std::vector<double> Communicator::all_gather(std::span<const double> values) const {
+  std::vector<double> all(values.size() * size_);
+  const std::vector<std::int64_t> counts(size_, static_cast<std::int64_t>(values.size()));
+  all_gather(values, all, counts);
+  return all;
+}
+
+void Communicator::all_gather(std::span<const double> mine, std::span<double> all,
+                              std::span<const std::int64_t> counts) const {
+  const std::int64_t total = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
+  if (counts.size() != static_cast<std::size_t>(size_) || std::ssize(all) != total ||
+      std::ssize(mine) != counts[rank_])
+    throw Fault("all_gather: the counts do not agree with the ranks or the lengths");
+  if (total <= std::numeric_limits<int>::max())
+    return gather_everywhere(comm_, mine, all, std::vector<int>(counts.begin(), counts.end()));
+  std::size_t begin = 0;
+  for (int r = 0; r < size_; ++r) {
+    const std::span part = all.subspan(begin, counts[r]);
+    if (r == rank_) std::copy(mine.begin(), mine.end(), part.begin());
+    broadcast(part, r);
+    begin += part.size();
+  }
+}
+
+std::vector<std::string> Communicator::all_gather(const std::string& text) const {
+  const int length = static_cast<int>(text.size());
+  std::vector<int> counts(size_);
+  check_mpi(MPI_Allgather(&length, 1, MPI_INT, counts.data(), 1, MPI_INT, comm_), "MPI_Allgather");
+  std::string all(std::accumulate(counts.begin(), counts.end(), std::size_t{0}), '\0');
+  gather_everywhere<char>(comm_, text, all, counts);
+  std::vector<std::string> texts;
+  for (std::size_t begin = 0; const int count : counts) {
+    texts.push_back(all.substr(begin, count));
+    begin += count;
+  }
+  return texts;
+}
+
+void Communicator::abort(int status) const {
+  MPI_Abort(comm_, status);
+  std::_Exit(status);
+}
+
+std::string host_name() {
+  char name[MPI_MAX_PROCESSOR_NAME] = "";
+  int length = 0;
+  check_mpi(MPI_Get_processor_name(name, &length), "MPI_Get_processor_name");
+  return name;
+}
+
+std::string mpi_version() {
+  char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+  int length = 0;
+  check_mpi(MPI_Get_library_version(text, &length), "MPI_Get_library_version");
+  const std::string version(text);
+  return version.substr(0, version.find_first_of("\r\n"));
+}
+
+MpiSession::MpiSession(int& argc, char**& argv) {
+  int provided = 0;
+  check_mpi(MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread");
+}
+
+MpiSession::~MpiSession() {
+  if (!mpi_is_over()) MPI_Finalize();
+}
+
+}  // namespace lupine

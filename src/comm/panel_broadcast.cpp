@@ -1,0 +1,230 @@
+#include "comm/panel_broadcast.hpp"
+
+#include <lupine/error.hpp>
+
+#include <algorithm>
+#include <exception>
+#include <limits>
+#include <utility>
+
+namespace lupine {
+
+namespace {
+
+// Short enough that a ring of ranks is soon busy, long enough that latency does not count.
+constexpr std::int64_t kSegmentBytes = std::int64_t{1} << 20;
+constexpr std::int64_t kPage = 4096;
+constexpr std::int64_t kMaxSegments = 200;
+// Below MPI_TAG_UB's least value, 32767, together.
+constexpr int kTagsPerPanel = 256;
+constexpr int kPanelsInFlight = 64;
+constexpr std::int64_t kCollectiveBytes = (std::int64_t{1} << 30) - kPage;
+
+constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
+  return (a + b - 1) / b;
+}
+
+/// Ranks first, first + 1, ..., first + count - 1, each passing on to the next. A segment enters at
+/// the first of them or, when rotating, each at the next one and goes round.
+struct Ring {
+  int first;
+  int count;
+  bool rotating;
+};
+
+std::vector<Ring> rings(BroadcastMethod method, int ranks) {
+  if (method == BroadcastMethod::ring_modified && ranks > 2)
+    return {{1, 1, false}, {2, ranks - 2, false}};
+  return {{1, ranks - 1, method == BroadcastMethod::spread_roll}};
+}
+
+std::int64_t segment_bytes(BroadcastMethod method, std::int64_t bytes, int ranks) {
+  std::int64_t count = std::clamp<std::int64_t>(bytes / kSegmentBytes, 1, kMaxSegments);
+  if (method == BroadcastMethod::spread_roll)
+    count = std::clamp<std::int64_t>(ranks - 1, count, kMaxSegments);
+  return ceil_div(ceil_div(bytes, count), kPage) * kPage;
+}
+
+/// Sets where `rank` gets the segment from and passes it on to; false if it is not on this ring.
+bool place(const Ring& ring, int rank, SegmentRoute& route) {
+  const int entry = ring.rotating ? route.segment % ring.count : 0;
+  if (rank == 0) {
+    route.to = {ring.first + entry};
+    return true;
+  }
+  const int here = rank - ring.first;
+  if (here < 0 || here >= ring.count) return false;
+  const int hops = (here - entry + ring.count) % ring.count;
+  route.from = hops == 0 ? 0 : ring.first + (here - 1 + ring.count) % ring.count;
+  if (hops + 1 < ring.count) route.to = {ring.first + (here + 1) % ring.count};
+  return true;
+}
+
+std::vector<SegmentRoute> cut(std::int64_t bytes, std::int64_t length) {
+  std::vector<SegmentRoute> routes;
+  for (std::int64_t offset = 0; offset < bytes; offset += length)
+    routes.push_back(
+        {offset, std::min(length, bytes - offset), static_cast<int>(routes.size()), -1, {}});
+  return routes;
+}
+
+int int_count(std::int64_t bytes) {
+  if (bytes > std::numeric_limits<int>::max())
+    throw Fault("a panel of more than 400 GiB cannot be broadcast");
+  return static_cast<int>(bytes);
+}
+
+}  // namespace
+
+std::vector<SegmentRoute> broadcast_schedule(BroadcastMethod method, std::int64_t bytes, int ranks,
+                                             int rank) {
+  if (method == BroadcastMethod::ibcast || bytes < 0 || rank < 0 || rank >= ranks)
+    throw UsageError("a broadcast schedule needs a ring, bytes >= 0 and 0 <= rank < ranks");
+  std::vector<SegmentRoute> routes;
+  if (bytes == 0 || ranks == 1) return routes;
+  const auto segments = cut(bytes, segment_bytes(method, bytes, ranks));
+  for (const Ring& ring : rings(method, ranks))
+    for (SegmentRoute route : segments)
+      if (place(ring, rank, route)) routes.push_back(route);
+  return routes;
+}
+
+/// Waits for segments and passes them on. receives_[i] belongs to routes_[i]; a null request is
+/// what has come, or was here from the beginning.
+class PanelBroadcast::Engine {
+ public:
+  Engine(const Communicator& comm, int root, std::span<std::byte> bytes, std::int64_t sequence)
+      : comm_(comm.handle()),
+        rank_(comm.rank()),
+        size_(comm.size()),
+        root_(root),
+        tag_(static_cast<int>(sequence % kPanelsInFlight) * kTagsPerPanel),
+        bytes_(bytes) {}
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+  ~Engine();
+
+  void start(BroadcastMethod method) {
+    const std::int64_t bytes = std::ssize(bytes_);
+    if (method == BroadcastMethod::ibcast) return start_collective(bytes);
+    plan(broadcast_schedule(method, bytes, size_, (rank_ - root_ + size_) % size_));
+    for (std::size_t i = 0; i < routes_.size(); ++i)
+      if (routes_[i].from >= 0) receive(routes_[i], receives_[i]);
+    for (const SegmentRoute& route : routes_)
+      if (route.from < 0) pass_on(route);
+  }
+
+  bool test() {
+    int arrived = 0;
+    do arrived = advance(MPI_Testsome, "MPI_Testsome");
+    while (arrived > 0);
+    if (arrived != MPI_UNDEFINED) return false;
+    int sent = 0;
+    check_mpi(MPI_Testall(count(sends_), sends_.data(), &sent, MPI_STATUSES_IGNORE), "MPI_Testall");
+    return sent;
+  }
+
+  void wait() {
+    while (advance(MPI_Waitsome, "MPI_Waitsome") != MPI_UNDEFINED) continue;
+    check_mpi(MPI_Waitall(count(sends_), sends_.data(), MPI_STATUSES_IGNORE), "MPI_Waitall");
+  }
+
+ private:
+  static int count(const std::vector<MPI_Request>& v) { return static_cast<int>(v.size()); }
+  std::byte* data(const SegmentRoute& route) const { return bytes_.data() + route.offset; }
+  int absolute(int relative) const { return (relative + root_) % size_; }
+
+  void plan(std::vector<SegmentRoute> routes) {
+    routes_ = std::move(routes);
+    receives_.assign(routes_.size(), MPI_REQUEST_NULL);
+    arrived_.resize(routes_.size());
+  }
+
+  void receive(const SegmentRoute& route, MPI_Request& request) {
+    check_mpi(MPI_Irecv(data(route), int_count(route.length), MPI_BYTE, absolute(route.from),
+                        tag_ + route.segment, comm_, &request),
+              "MPI_Irecv");
+  }
+
+  void pass_on(const SegmentRoute& route) {
+    for (const int to : route.to)
+      check_mpi(MPI_Isend(data(route), int_count(route.length), MPI_BYTE, absolute(to),
+                          tag_ + route.segment, comm_, &sends_.emplace_back(MPI_REQUEST_NULL)),
+                "MPI_Isend");
+  }
+
+  void start_collective(std::int64_t bytes) {
+    plan(cut(bytes, kCollectiveBytes));
+    for (std::size_t i = 0; i < routes_.size(); ++i)
+      check_mpi(MPI_Ibcast(data(routes_[i]), int_count(routes_[i].length), MPI_BYTE, root_, comm_,
+                           &receives_[i]),
+                "MPI_Ibcast");
+  }
+
+  /// Passes on what has come: how many segments, or MPI_UNDEFINED when none is left to come.
+  int advance(decltype(&MPI_Testsome) some, const char* call) {
+    int arrived = 0;
+    check_mpi(
+        some(count(receives_), receives_.data(), &arrived, arrived_.data(), MPI_STATUSES_IGNORE),
+        call);
+    for (int i = 0; i < arrived; ++i) pass_on(routes_[arrived_[i]]);
+    return arrived;
+  }
+
+  void abandon();
+
+  MPI_Comm comm_;
+  int rank_;
+  int size_;
+  int root_;
+  int tag_;
+  std::span<std::byte> bytes_;
+  std::vector<SegmentRoute> routes_;
+  std::vector<MPI_Request> receives_;
+  std::vector<MPI_Request> sends_;
+  std::vector<int> arrived_;
+};
+
+PanelBroadcast::Engine::~Engine() {
+  int finalized = 0;
+  if (MPI_Finalized(&finalized) != MPI_SUCCESS || finalized) return;
+  if (std::uncaught_exceptions() > 0) {
+    abandon();
+    return;
+  }
+  try {
+    wait();
+  } catch (const Error&) {  // the next call on this communicator will say so
+  }
+}
+
+/// On the way out with an error: the others may never come, so nothing here waits for a rank that
+/// has not yet sent. A collective cannot be cancelled, but needs no more of this rank to end.
+void PanelBroadcast::Engine::abandon() {
+  for (std::size_t i = 0; i < receives_.size(); ++i)
+    if (routes_[i].from >= 0 && receives_[i] != MPI_REQUEST_NULL) MPI_Cancel(&receives_[i]);
+  MPI_Waitall(count(receives_), receives_.data(), MPI_STATUSES_IGNORE);
+  for (MPI_Request& send : sends_)
+    if (send != MPI_REQUEST_NULL) MPI_Request_free(&send);
+}
+
+PanelBroadcast::PanelBroadcast() = default;
+PanelBroadcast::PanelBroadcast(PanelBroadcast&&) noexcept = default;
+PanelBroadcast& PanelBroadcast::operator=(PanelBroadcast&&) noexcept = default;
+PanelBroadcast::~PanelBroadcast() = default;
+
+PanelBroadcast::PanelBroadcast(BroadcastMethod method, const Communicator& comm, int root,
+                               std::span<std::byte> bytes, std::int64_t sequence)
+    : engine_(std::make_unique<Engine>(comm, root, bytes, sequence)) {
+  engine_->start(method);
+}
+
+bool PanelBroadcast::test() {
+  return !engine_ || engine_->test();
+}
+
+void PanelBroadcast::wait() {
+  if (engine_) engine_->wait();
+}
+
+}  // namespace lupine

@@ -1,0 +1,40 @@
+#include "comm/process_grid.hpp"
+
+#include <lupine/error.hpp>
+
+#include <string>
+
+namespace lupine {
+
+namespace {
+
+GridShape checked(GridShape shape, int ranks) {
+  const std::string grid =
+      "process grid " + std::to_string(shape.rows) + " x " + std::to_string(shape.columns);
+  if (shape.rows < 1 || shape.columns < 1)
+    throw UsageError(grid + ": rows and columns must be at least 1");
+  const std::int64_t needed = std::int64_t{shape.rows} * shape.columns;
+  if (needed != ranks)
+    throw UsageError(grid + " needs " + std::to_string(needed) + " ranks, but " +
+                     std::to_string(ranks) + " are running");
+  return shape;
+}
+
+}  // namespace
+
+ProcessGrid::ProcessGrid(const Communicator& all, GridShape shape)
+    : shape_(checked(shape, all.size())),
+      me_(shape.position(all.rank())),
+      all_(Communicator::duplicate(all.handle())),
+      row_(all.split(me_.row, me_.column)),
+      column_(all.split(me_.column, me_.row)) {}
+
+Distribution ProcessGrid::rows(std::int64_t n, std::int64_t nb) const {
+  return {n, nb, shape_.rows, me_.row};
+}
+
+Distribution ProcessGrid::columns(std::int64_t n, std::int64_t nb) const {
+  return {n, nb, shape_.columns, me_.column};
+}
+
+}  // namespace lupine

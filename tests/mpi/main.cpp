@@ -1,0 +1,66 @@
+#define CATCH_CONFIG_RUNNER
+#include "catch.hpp"
+
+#include <chrono>
+#include <iostream>
+#include <sstream>
+#include <string>
+#include <thread>
+
+#include "comm/communicator.hpp"
+
+using namespace lupine;
+
+namespace {
+
+/// Takes what is written to std::cout until its end.
+class HeldOutput {
+ public:
+  HeldOutput() : before_(std::cout.rdbuf(text_.rdbuf())) {}
+  ~HeldOutput() { std::cout.rdbuf(before_); }
+  HeldOutput(const HeldOutput&) = delete;
+  HeldOutput& operator=(const HeldOutput&) = delete;
+
+  std::string with_prefix(const std::string& prefix) const {
+    std::istringstream lines(text_.str());
+    std::string all;
+    for (std::string line; std::getline(lines, line);) all.append(prefix + line + '\n');
+    return all;
+  }
+
+ private:
+  std::ostringstream text_;
+  std::streambuf* before_;
+};
+
+int run_on_rank(const Communicator& all, int argc, char** argv) {
+  if (all.rank() == 0) return run_tests(argc, argv, all.size() > 1);
+  const HeldOutput output;
+  const int status = run_tests(argc, argv, true);
+  if (status != 0)
+    std::cerr << output.with_prefix("rank " + std::to_string(all.rank()) + ": ") << std::flush;
+  return status;
+}
+
+/// The largest status of all ranks. The others may hang in the test where this rank has failed: it
+/// ends them after a while.
+int agree(const Communicator& all, int status) {
+  int worst = 0;
+  MPI_Request request = MPI_REQUEST_NULL;
+  check_mpi(MPI_Iallreduce(&status, &worst, 1, MPI_INT, MPI_MAX, all.handle(), &request),
+            "MPI_Iallreduce");
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  for (int done = 0; !done; std::this_thread::sleep_for(std::chrono::milliseconds(1))) {
+    check_mpi(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
+    if (!done && status != 0 && std::chrono::steady_clock::now() > deadline) all.abort(status);
+  }
+  return worst;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const MpiSession session(argc, argv);
+  const Communicator all = Communicator::duplicate(MPI_COMM_WORLD);
+  return agree(all, run_on_rank(all, argc, argv));
+}
