@@ -1,6 +1,7 @@
 # lupine_layer(name SOURCES ... DEPENDS ...): one folder, one static library lupine_<name>.
 add_library(lupine_flags INTERFACE)
 target_compile_options(lupine_flags INTERFACE
+  -ffp-contract=off  # the same bits from every instruction set
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor
   $<$<BOOL:${LUPINE_WERROR}>:-Werror>)
 target_include_directories(lupine_flags INTERFACE

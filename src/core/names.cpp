@@ -34,9 +34,8 @@ const std::vector<Entry<GridOrder>>& entries(GridOrder) {
   return all;
 }
 const std::vector<Entry<RefineMethod>>& entries(RefineMethod) {
-  static const std::vector<Entry<RefineMethod>> all{{RefineMethod::automatic, "auto"},
-                                                    {RefineMethod::ir, "ir"},
-                                                    {RefineMethod::gmres, "gmres"}};
+  static const std::vector<Entry<RefineMethod>> all{
+      {RefineMethod::automatic, "auto"}, {RefineMethod::ir, "ir"}, {RefineMethod::gmres, "gmres"}};
   return all;
 }
 const std::vector<Entry<BroadcastMethod>>& entries(BroadcastMethod) {
@@ -62,12 +61,24 @@ std::string_view find_name(Enum value) {
 
 }  // namespace
 
-std::string_view name(Precision v) { return find_name(v); }
-std::string_view name(MatrixKind v) { return find_name(v); }
-std::string_view name(GridOrder v) { return find_name(v); }
-std::string_view name(RefineMethod v) { return find_name(v); }
-std::string_view name(BroadcastMethod v) { return find_name(v); }
-std::string_view name(DeviceKind v) { return find_name(v); }
+std::string_view name(Precision v) {
+  return find_name(v);
+}
+std::string_view name(MatrixKind v) {
+  return find_name(v);
+}
+std::string_view name(GridOrder v) {
+  return find_name(v);
+}
+std::string_view name(RefineMethod v) {
+  return find_name(v);
+}
+std::string_view name(BroadcastMethod v) {
+  return find_name(v);
+}
+std::string_view name(DeviceKind v) {
+  return find_name(v);
+}
 
 template <class Enum>
 std::optional<Enum> parse(std::string_view text) {
@@ -87,7 +98,7 @@ std::string allowed_names() {
   return list;
 }
 
-#define LUPINE_NAMED(Enum)                                \
+#define LUPINE_NAMED(Enum)                                    \
   template std::optional<Enum> parse<Enum>(std::string_view); \
   template std::string allowed_names<Enum>();
 LUPINE_NAMED(Precision)

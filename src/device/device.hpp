@@ -16,8 +16,8 @@
 
 #include "core/matrix_view.hpp"
 #include "core/scalar.hpp"
-#include "grid/distribution.hpp"
 #include "element/matrix_spec.hpp"
+#include "grid/distribution.hpp"
 
 namespace lupine {
 
@@ -65,8 +65,8 @@ class Queue {
 
 /// What travels beside a panel and is control data: how it was scaled, and whether it is usable.
 struct PanelHeader {
-  double scale = 1;           ///< |stored| = round(scale * |value|); a power of two
-  std::int64_t nonfinite = 0; ///< > 0: Inf or NaN among the values
+  double scale = 1;            ///< |stored| = round(scale * |value|); a power of two
+  std::int64_t nonfinite = 0;  ///< > 0: Inf or NaN among the values
 };
 
 /// Called now and then while a long operation runs on the calling thread, to move messages on.
@@ -91,6 +91,9 @@ class Device {
   virtual void upload(Queue& queue, std::span<const double> host, double* device) = 0;
   virtual void download(Queue& queue, const double* device, std::span<double> host) = 0;
 
+  /// to <- from, same shape.
+  virtual void copy(Queue& queue, MatrixView<const float> from, MatrixView<float> to) = 0;
+
   // Factorization ---------------------------------------------------------------------------
 
   /// A <- the rank's part of the matrix, rounded to FP32. a: rows.local_size() x
@@ -111,9 +114,8 @@ class Device {
                     PanelHeader* header) = 0;
   /// C <- C + L U / (scale of L * scale of U), products of the rounded values accumulated in FP32.
   /// The minus sign of the factorization's update is in U, by the sign of its cast.
-  virtual void update(Queue& queue, ConstLowMatrix l, const PanelHeader* l_header,
-                      ConstLowMatrix u, const PanelHeader* u_header, MatrixView<float> c,
-                      const Poll& poll) = 0;
+  virtual void update(Queue& queue, ConstLowMatrix l, const PanelHeader* l_header, ConstLowMatrix u,
+                      const PanelHeader* u_header, MatrixView<float> c, const Poll& poll) = 0;
 
   // Refinement, FP64 ------------------------------------------------------------------------
 
@@ -123,6 +125,8 @@ class Device {
   /// x <- L^-1 x (unit lower) or U^-1 x of a diagonal block lu, in FP64.
   virtual void solve_lower(Queue& queue, MatrixView<const float> lu, double* x) = 0;
   virtual void solve_upper(Queue& queue, MatrixView<const float> lu, double* x) = 0;
+  /// y <- y + x, n entries.
+  virtual void add(Queue& queue, std::int64_t n, const double* x, double* y) = 0;
   /// One pass over the rank's part of A, regenerated in FP64:
   /// ax <- A x; and where not null: abs_rows <- sum_j |a_ij|; abs_ax <- |A| |x|.
   /// x: cols.local_size(); the others: rows.local_size().

@@ -5,7 +5,9 @@
 namespace lupine {
 
 namespace {
-constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
+  return (a + b - 1) / b;
+}
 }  // namespace
 
 Plan::Plan(const Distribution& rows, const Distribution& columns, std::int64_t width)

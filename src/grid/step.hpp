@@ -21,9 +21,9 @@ struct Step {
   int owner_column = 0;  ///< process column that holds the columns [begin, end)
   bool in_row = false;
   bool in_column = false;
-  LocalIndex row{0};            ///< first local row >= begin
-  LocalIndex column{0};         ///< first local column >= begin
-  LocalIndex trailing_row{0};   ///< first local row >= end
+  LocalIndex row{0};           ///< first local row >= begin
+  LocalIndex column{0};        ///< first local column >= begin
+  LocalIndex trailing_row{0};  ///< first local row >= end
   LocalIndex trailing_column{0};
 
   std::int64_t width() const { return end - begin; }

@@ -14,6 +14,10 @@ class DistributedMatrix {
   /// Allocates; the contents are not set. @throws Fault out of memory
   DistributedMatrix(Device& device, Distribution rows, Distribution columns);
 
+  /// Elements from one column to the next: whole cache lines, and never a multiple of 4 KiB, at
+  /// which all columns would fall into the same cache sets.
+  static std::int64_t leading_dimension(std::int64_t rows);
+
   const Distribution& rows() const { return rows_; }
   const Distribution& columns() const { return columns_; }
   MatrixView<float> local() const { return view_; }

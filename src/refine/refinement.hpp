@@ -17,8 +17,8 @@ namespace lupine {
 
 struct RefineOptions {
   RefineMethod method = RefineMethod::automatic;
-  int max_iterations = 50;  ///< corrections; for GMRES its inner steps count
-  std::int64_t width = 512; ///< columns of a step of the triangular solves
+  int max_iterations = 50;   ///< corrections; for GMRES its inner steps count
+  std::int64_t width = 512;  ///< columns of a step of the triangular solves
 };
 
 /// Seconds of this rank.
@@ -29,7 +29,7 @@ struct RefineTimes {
 
 /// Equal on every rank but for x (the rank's part) and the times.
 struct RefineOutcome {
-  std::vector<double> x;        ///< entries of this rank's columns
+  std::vector<double> x;  ///< entries of this rank's columns
   int iterations = 0;
   RefineMethod method = RefineMethod::ir;
   std::vector<double> history;  ///< scaled residual after each correction (GMRES: each restart)

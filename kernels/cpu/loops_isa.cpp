@@ -1,0 +1,265 @@
+// Compiled once for each instruction set, into the namespace LUPINE_ISA. Vectors are GCC's and
+// Clang's vector extension, so that one text serves every width. Nothing here may call an inline
+// function with linkage: the linker could keep this copy for a processor that lacks it.
+#include <cstddef>
+#include <cstring>
+
+#ifdef __F16C__
+#include <immintrin.h>
+#endif
+
+#include "cpu/loops.hpp"
+#include "element/rounding.hpp"
+
+namespace lupine::LUPINE_ISA {
+
+namespace {
+
+#if defined(__AVX512F__)
+constexpr int width = 8;
+#elif defined(__AVX2__)
+constexpr int width = 4;
+#else
+constexpr int width = 2;
+#endif
+constexpr int unroll = 4;
+constexpr int chunk = width * unroll;  // rows that stay in registers
+
+using Integers = std::uint64_t __attribute__((vector_size(width * 8)));
+using Doubles = double __attribute__((vector_size(width * 8)));
+using Floats = float __attribute__((vector_size(width * 4)));
+
+LUPINE_ELEMENT std::int64_t smaller(std::int64_t a, std::int64_t b) {
+  return a < b ? a : b;
+}
+
+template <class To, class From>
+LUPINE_ELEMENT To reinterpret(From from) {
+  static_assert(sizeof(To) == sizeof(From));
+  return __builtin_bit_cast(To, from);
+}
+
+LUPINE_ELEMENT Integers spread(std::uint64_t value) {
+  return Integers{} + value;
+}
+LUPINE_ELEMENT Doubles spread(double value) {
+  return Doubles{} + value;
+}
+
+LUPINE_ELEMENT Doubles magnitude(Doubles v) {
+  return reinterpret<Doubles>(reinterpret<Integers>(v) & spread(~(std::uint64_t{1} << 63)));
+}
+
+LUPINE_ELEMENT Doubles multiply_add(Doubles a, Doubles b, Doubles c) {
+#if defined(__AVX512F__)
+  return reinterpret<Doubles>(
+      _mm512_fmadd_pd(reinterpret<__m512d>(a), reinterpret<__m512d>(b), reinterpret<__m512d>(c)));
+#elif defined(__FMA__)
+  return reinterpret<Doubles>(
+      _mm256_fmadd_pd(reinterpret<__m256d>(a), reinterpret<__m256d>(b), reinterpret<__m256d>(c)));
+#else
+  return a * b + c;
+#endif
+}
+
+// uniform() of a vector. Without a conversion instruction: the halves of x become doubles by bits,
+// and their sum is the one rounding, as (double)x is.
+LUPINE_ELEMENT Doubles uniform(Integers x) {
+#ifdef __AVX512DQ__
+  const Doubles value = reinterpret<Doubles>(_mm512_cvtepu64_pd(reinterpret<__m512i>(x)));
+#else
+  const Doubles high = reinterpret<Doubles>((x >> 32) | spread(0x4530000000000000u));
+  const Doubles low = reinterpret<Doubles>((x & 0xffffffffu) | spread(0x4330000000000000u));
+  const Doubles value = (high - spread(0x1p84 + 0x1p52)) + low;
+#endif
+  return value * 0x1p-64 - 0.5;
+}
+
+// x -> a x + c for lanes 0, 1, 2, ...: lane r takes r steps.
+struct Lanes {
+  Integers a[unroll];
+  Integers c[unroll];
+};
+
+Lanes first_steps() {
+  Lanes lanes;
+  Affine steps{1, 0};
+  for (int r = 0; r < chunk; ++r) {
+    lanes.a[r / width][r % width] = steps.a;
+    lanes.c[r / width][r % width] = steps.c;
+    steps = Affine{}.after(steps);
+  }
+  return lanes;
+}
+
+void generate_random(const MatrixSpec& spec, std::int64_t i0, std::int64_t j0,
+                     MatrixView<float> a) {
+  const Lanes lanes = first_steps();
+  const Affine down = jump(chunk);
+  const Affine right = jump(static_cast<std::uint64_t>(spec.stride));
+  std::uint64_t top = spec.state(i0, j0);
+  for (std::int64_t j = 0; j < a.cols; ++j, top = right(top)) {
+    Integers state[unroll];
+    for (int v = 0; v < unroll; ++v) state[v] = lanes.a[v] * top + lanes.c[v];
+    float* column = a.column(j);
+    for (std::int64_t i = 0; i < a.rows; i += chunk) {
+      float values[chunk];
+#pragma GCC unroll 4
+      for (int v = 0; v < unroll; ++v) {
+        const Floats u = __builtin_convertvector(uniform(state[v]), Floats);
+        std::memcpy(values + v * width, &u, sizeof(u));
+        state[v] = state[v] * down.a + down.c;
+      }
+      std::memcpy(column + i, values, sizeof(float) * smaller(chunk, a.rows - i));
+    }
+  }
+}
+
+// The rows' states, and all their sums, stay in registers while the columns go by.
+template <bool with_abs, bool with_abs_ax>
+void multiply_random(const MatrixSpec& spec, std::int64_t i0, std::int64_t m, std::int64_t j0,
+                     std::int64_t n, const double* x, RowSums sums) {
+  const Lanes lanes = first_steps();
+  const Affine right = jump(static_cast<std::uint64_t>(spec.stride));
+  for (std::int64_t i = 0; i < m; i += chunk) {
+    const std::uint64_t corner = spec.state(i0 + i, j0);
+    Integers state[unroll];
+    Doubles ax[unroll]{};
+    Doubles abs_rows[unroll]{};
+    Doubles abs_ax[unroll]{};
+    for (int v = 0; v < unroll; ++v) state[v] = lanes.a[v] * corner + lanes.c[v];
+    for (std::int64_t j = 0; j < n; ++j) {
+      const Doubles xj = spread(x[j]);
+#pragma GCC unroll 4
+      for (int v = 0; v < unroll; ++v) {
+        const Doubles u = uniform(state[v]);
+        ax[v] = multiply_add(u, xj, ax[v]);
+        if constexpr (with_abs) abs_rows[v] += magnitude(u);
+        if constexpr (with_abs_ax) abs_ax[v] = multiply_add(magnitude(u), magnitude(xj), abs_ax[v]);
+        state[v] = state[v] * right.a + right.c;
+      }
+    }
+    const std::int64_t rows = smaller(chunk, m - i);
+    for (std::int64_t r = 0; r < rows; ++r) {
+      sums.ax[i + r] += ax[r / width][r % width];
+      if constexpr (with_abs) sums.abs_rows[i + r] += abs_rows[r / width][r % width];
+      if constexpr (with_abs_ax) sums.abs_ax[i + r] += abs_ax[r / width][r % width];
+    }
+  }
+}
+
+void generate_structured(const MatrixSpec& spec, std::int64_t i0, std::int64_t j0,
+                         MatrixView<float> a) {
+  for (std::int64_t j = 0; j < a.cols; ++j)
+    for (std::int64_t i = 0; i < a.rows; ++i)
+      a(i, j) = static_cast<float>(spec.structured(i0 + i, j0 + j));
+}
+
+void multiply_structured(const MatrixSpec& spec, std::int64_t i0, std::int64_t m, std::int64_t j0,
+                         std::int64_t n, const double* x, RowSums sums) {
+  constexpr std::int64_t strip = 512;  // rows whose sums stay in the first cache
+  for (std::int64_t begin = 0; begin < m; begin += strip) {
+    const std::int64_t end = smaller(begin + strip, m);
+    for (std::int64_t j = 0; j < n; ++j) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        const double value = spec.structured(i0 + i, j0 + j);
+        sums.ax[i] += value * x[j];
+        if (sums.abs_rows) sums.abs_rows[i] += __builtin_fabs(value);
+        if (sums.abs_ax) sums.abs_ax[i] += __builtin_fabs(value) * __builtin_fabs(x[j]);
+      }
+    }
+  }
+}
+
+void generate(const MatrixSpec& spec, std::int64_t i0, std::int64_t j0, MatrixView<float> a) {
+  spec.random() ? generate_random(spec, i0, j0, a) : generate_structured(spec, i0, j0, a);
+}
+
+void multiply(const MatrixSpec& spec, std::int64_t i0, std::int64_t m, std::int64_t j0,
+              std::int64_t n, const double* x, RowSums sums) {
+  if (!spec.random()) return multiply_structured(spec, i0, m, j0, n, x, sums);
+  if (sums.abs_ax) return multiply_random<true, true>(spec, i0, m, j0, n, x, sums);
+  if (sums.abs_rows) return multiply_random<true, false>(spec, i0, m, j0, n, x, sums);
+  multiply_random<false, false>(spec, i0, m, j0, n, x, sums);
+}
+
+// Magnitudes compare like their bits; Inf and NaN are above every finite number.
+float largest(const float* from, std::int64_t count) {
+  std::uint32_t bits = 0;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::uint32_t magnitude = __builtin_bit_cast(std::uint32_t, from[i]) & 0x7fffffffu;
+    bits = magnitude > bits ? magnitude : bits;
+  }
+  return __builtin_bit_cast(float, bits < 0x7f800000u ? bits : 0x7f800000u);
+}
+
+void to_half(const float* from, std::int64_t count, float scale, Half* to) {
+  std::int64_t i = 0;
+#ifdef __F16C__
+  for (; i + 8 <= count; i += 8) {
+    const __m256 scaled = _mm256_mul_ps(_mm256_loadu_ps(from + i), _mm256_set1_ps(scale));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(to + i),
+                     _mm256_cvtps_ph(scaled, _MM_FROUND_TO_NEAREST_INT));
+  }
+#endif
+  for (; i < count; ++i) to[i] = lupine::to_half(from[i] * scale);
+}
+
+void to_bfloat16(const float* from, std::int64_t count, float scale, Bfloat16* to) {
+  for (std::int64_t i = 0; i < count; ++i) to[i] = lupine::to_bfloat16(from[i] * scale);
+}
+
+void to_float(const float* from, std::int64_t count, float scale, float* to) {
+  for (std::int64_t i = 0; i < count; ++i) to[i] = from[i] * scale;
+}
+
+void from_half(const Half* from, std::int64_t count, float* to) {
+  std::int64_t i = 0;
+#ifdef __F16C__
+  for (; i + 8 <= count; i += 8)
+    _mm256_storeu_ps(to + i,
+                     _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i))));
+#endif
+  for (; i < count; ++i) to[i] = lupine::to_float(from[i]);
+}
+
+void from_bfloat16(const Bfloat16* from, std::int64_t count, float* to) {
+  for (std::int64_t i = 0; i < count; ++i) to[i] = lupine::to_float(from[i]);
+}
+
+// Eight columns a pass: eight streams that the prefetcher can follow, and y from cache once.
+void subtract_product(MatrixView<const float> a, const double* x, double* y) {
+  std::int64_t j = 0;
+  for (; j + 8 <= a.cols; j += 8) {
+    const float* c0 = a.column(j);
+    const std::int64_t ld = a.ld;
+    double s[8];
+    for (int k = 0; k < 8; ++k) s[k] = -x[j + k];
+#pragma GCC ivdep
+    for (std::int64_t i = 0; i < a.rows; ++i) {
+      const float* c = c0 + i;
+      y[i] += ((c[0] * s[0] + c[ld] * s[1]) + (c[2 * ld] * s[2] + c[3 * ld] * s[3])) +
+              ((c[4 * ld] * s[4] + c[5 * ld] * s[5]) + (c[6 * ld] * s[6] + c[7 * ld] * s[7]));
+    }
+  }
+  for (; j < a.cols; ++j)
+    for (std::int64_t i = 0; i < a.rows; ++i) y[i] -= a(i, j) * x[j];
+}
+
+}  // namespace
+
+extern const Loops table;
+#define LUPINE_STRING_(x) #x
+#define LUPINE_STRING(x) LUPINE_STRING_(x)
+const Loops table{LUPINE_STRING(LUPINE_ISA),
+                  generate,
+                  multiply,
+                  largest,
+                  to_half,
+                  to_bfloat16,
+                  to_float,
+                  from_half,
+                  from_bfloat16,
+                  subtract_product};
+
+}  // namespace lupine::LUPINE_ISA

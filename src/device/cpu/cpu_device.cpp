@@ -1,0 +1,274 @@
+#include "device/cpu/cpu_device.hpp"
+
+#include <cblas.h>
+#include <fmt/format.h>
+#include <omp.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <lupine/error.hpp>
+#include <vector>
+
+#include "cpu/loops.hpp"
+#include "device/cpu/dense.hpp"
+#include "device/cpu/processor.hpp"
+#include "element/rounding.hpp"
+
+namespace lupine {
+
+namespace {
+
+// Work on the calling thread is done when the call returns: there is nothing to wait for.
+class CpuEvent final : public Event {};
+class CpuQueue final : public Queue {
+ public:
+  void synchronize() override {}
+  std::unique_ptr<Event> record() override { return std::make_unique<CpuEvent>(); }
+  void wait(const Event&) override {}
+};
+
+// Columns of an update between two polls: long enough for the product to run at full rate.
+constexpr std::int64_t update_columns = 1024;
+// Rows of a strip in loops over a matrix: a multiple of every vector length and cache line.
+constexpr std::int64_t strip = 256;
+
+constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
+  return (a + b - 1) / b;
+}
+
+struct Tile {
+  Run rows;
+  Run cols;
+};
+
+// The rank's part as contiguous pieces, tall ones cut so that all threads have work.
+std::vector<Tile> tiles(const Distribution& rows, const Distribution& cols) {
+  std::vector<Tile> all;
+  for (const Run& c : cols.runs())
+    for (std::int64_t j = 0; j < c.length; j += strip)
+      for (const Run& r : rows.runs())
+        all.push_back({r, {c.global + j, c.local + j, std::min(strip, c.length - j)}});
+  return all;
+}
+
+}  // namespace
+
+CpuDevice::CpuDevice(int threads)
+    : threads_(threads),
+      native_bf16_(OneDnnProduct::built() && native_bf16()),
+      onednn_(native_bf16_ ? std::make_unique<OneDnnProduct>() : nullptr) {
+  omp_set_num_threads(threads);
+  openblas_set_num_threads(threads);
+}
+
+std::string CpuDevice::description() const {
+  return fmt::format("{}, {} thread{}, {}, loops {}{}", processor_info().model, threads_,
+                     threads_ == 1 ? "" : "s", blas_description(), loops().name,
+                     native_bf16_ ? ", " + onednn_description() : "");
+}
+
+bool CpuDevice::native(Precision precision) const {
+  return precision == Precision::fp32 || (precision == Precision::bf16 && native_bf16_);
+}
+
+// Emulated, both run at FP32's rate, and FP16 has three bits more.
+Precision CpuDevice::fastest_16bit() const {
+  return native_bf16_ ? Precision::bf16 : Precision::fp16;
+}
+
+Buffer CpuDevice::allocate(std::int64_t bytes) {
+  if (bytes == 0) return {};
+  // Pages are taken when first touched, by the threads that use them; large ones where possible.
+  void* data = mmap(nullptr, static_cast<std::size_t>(bytes), PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (data == MAP_FAILED)
+    throw Fault(fmt::format("out of memory: {:.2f} GiB could not be had",
+                            static_cast<double>(bytes) / 0x1p30));
+  madvise(data, static_cast<std::size_t>(bytes), MADV_HUGEPAGE);
+  return {data, bytes, [bytes](void* p) { munmap(p, static_cast<std::size_t>(bytes)); }};
+}
+
+std::unique_ptr<Queue> CpuDevice::make_queue(Priority) {
+  return std::make_unique<CpuQueue>();
+}
+
+void CpuDevice::upload(Queue&, std::span<const double> host, double* device) {
+  std::copy(host.begin(), host.end(), device);
+}
+
+void CpuDevice::download(Queue&, const double* device, std::span<double> host) {
+  std::copy_n(device, host.size(), host.begin());
+}
+
+void CpuDevice::copy(Queue&, MatrixView<const float> from, MatrixView<float> to) {
+  for (std::int64_t j = 0; j < from.cols; ++j) std::copy_n(from.column(j), from.rows, to.column(j));
+}
+
+void CpuDevice::generate(Queue&, const MatrixSpec& spec, const Distribution& rows,
+                         const Distribution& cols, MatrixView<float> a) {
+  const std::vector<Tile> all = tiles(rows, cols);
+  const Loops& loop = loops();
+#pragma omp parallel for schedule(static)
+  for (std::size_t t = 0; t < all.size(); ++t) {
+    const auto& [r, c] = all[t];
+    loop.generate(spec, r.global.value, c.global.value,
+                  a.block(r.local.value, c.local.value, r.length, c.length));
+  }
+  for (const Run& c : cols.runs())
+    for (GlobalIndex g = c.global; g < c.global + c.length; ++g)
+      if (rows.mine(g))
+        a(rows.local(g).value, cols.local(g).value) =
+            static_cast<float>(spec.entry(g.value, g.value));
+}
+
+void CpuDevice::factor_diagonal(Queue&, MatrixView<float> a, std::int64_t begin,
+                                std::int64_t* bad_pivot) {
+  const std::int64_t bad = factor_lu(a);
+  if (bad >= 0 && *bad_pivot < 0) *bad_pivot = begin + bad;
+}
+
+void CpuDevice::solve_right_upper(Queue&, MatrixView<const float> lu, MatrixView<float> b) {
+  lupine::solve_right_upper(lu, b);
+}
+
+void CpuDevice::solve_left_lower(Queue&, MatrixView<const float> lu, MatrixView<float> b) {
+  lupine::solve_left_lower(lu, b);
+}
+
+float CpuDevice::largest(MatrixView<const float> a) const {
+  const Loops& loop = loops();
+  float result = 0;
+#pragma omp parallel for reduction(max : result)
+  for (std::int64_t j = 0; j < a.cols; ++j)
+    result = std::max(result, loop.largest(a.column(j), a.rows));
+  return result;
+}
+
+void CpuDevice::cast(Queue&, MatrixView<const float> from, double sign, LowMatrix to,
+                     PanelHeader* header) {
+  const float most = largest(from);
+  header->nonfinite = std::isfinite(most) ? 0 : 1;
+  header->scale = to.precision == Precision::fp16 ? power_of_two(fp16_scale_exponent(most)) : 1.0;
+  const float scale = static_cast<float>(sign * header->scale);
+  const Loops& loop = loops();
+#pragma omp parallel for
+  for (std::int64_t j = 0; j < from.cols; ++j) {
+    std::byte* column = to.data + j * to.ld * bytes_of(to.precision);
+    if (to.precision == Precision::fp16)
+      loop.to_half(from.column(j), from.rows, scale, reinterpret_cast<Half*>(column));
+    else if (to.precision == Precision::bf16)
+      loop.to_bfloat16(from.column(j), from.rows, scale, reinterpret_cast<Bfloat16*>(column));
+    else
+      loop.to_float(from.column(j), from.rows, scale, reinterpret_cast<float*>(column));
+  }
+}
+
+// 16-bit values as FP32, where their products are exact: 2 x 11 bits are fewer than 24.
+MatrixView<const float> CpuDevice::expand(ConstLowMatrix from, Buffer& scratch) const {
+  if (from.precision == Precision::fp32)
+    return {reinterpret_cast<const float*>(from.data), from.rows, from.cols, from.ld};
+  const MatrixView<float> to{scratch.as<float>(), from.rows, from.cols, from.rows};
+  const Loops& loop = loops();
+#pragma omp parallel for
+  for (std::int64_t j = 0; j < from.cols; ++j) {
+    const std::byte* column = from.data + j * from.ld * 2;
+    if (from.precision == Precision::fp16)
+      loop.from_half(reinterpret_cast<const Half*>(column), from.rows, to.column(j));
+    else
+      loop.from_bfloat16(reinterpret_cast<const Bfloat16*>(column), from.rows, to.column(j));
+  }
+  return to;
+}
+
+void CpuDevice::update(Queue&, ConstLowMatrix l, const PanelHeader* l_header, ConstLowMatrix u,
+                       const PanelHeader* u_header, MatrixView<float> c, const Poll& poll) {
+  if (c.empty()) return;
+  const bool onednn = l.precision == Precision::bf16 && native_bf16_;
+  const auto reserve = [this](Buffer& scratch, std::int64_t bytes) {
+    if (scratch.bytes() < bytes) scratch = allocate(bytes);
+  };
+  if (!onednn && l.precision != Precision::fp32) {
+    reserve(left_, l.rows * l.cols * 4);
+    reserve(right_, u.rows * std::min(update_columns, u.cols) * 4);
+  }
+  const auto alpha = static_cast<float>(1 / (l_header->scale * u_header->scale));
+  const MatrixView<const float> left = onednn ? MatrixView<const float>{} : expand(l, left_);
+  for (std::int64_t j = 0; j < c.cols; j += update_columns) {
+    const std::int64_t cols = std::min(update_columns, c.cols - j);
+    const ConstLowMatrix part = u.block(0, j, u.rows, cols);
+    const MatrixView<float> target = c.block(0, j, c.rows, cols);
+    if (onednn)
+      (*onednn_)(l, part, target);  // bf16 is never scaled: alpha = 1
+    else
+      multiply_add(alpha, left, expand(part, right_), target);
+    if (poll) poll();
+  }
+}
+
+void CpuDevice::subtract_product(Queue&, MatrixView<const float> a, const double* x, double* y) {
+  if (a.empty()) return;
+  // One long piece a thread: short ones would cut the columns below what prefetching needs.
+  const std::int64_t piece = ceil_div(ceil_div(a.rows, threads_), 16) * 16;
+  const Loops& loop = loops();
+#pragma omp parallel for schedule(static, 1)
+  for (std::int64_t i = 0; i < a.rows; i += piece)
+    loop.subtract_product(a.block(i, 0, std::min(piece, a.rows - i), a.cols), x, y + i);
+}
+
+void CpuDevice::solve_lower(Queue&, MatrixView<const float> lu, double* x) {
+  for (std::int64_t j = 0; j < lu.cols; ++j)
+    for (std::int64_t i = j + 1; i < lu.rows; ++i) x[i] -= lu(i, j) * x[j];
+}
+
+void CpuDevice::solve_upper(Queue&, MatrixView<const float> lu, double* x) {
+  for (std::int64_t j = lu.cols - 1; j >= 0; --j) {
+    x[j] /= lu(j, j);
+    for (std::int64_t i = 0; i < j; ++i) x[i] -= lu(i, j) * x[j];
+  }
+}
+
+void CpuDevice::add(Queue&, std::int64_t n, const double* x, double* y) {
+  for (std::int64_t i = 0; i < n; ++i) y[i] += x[i];
+}
+
+void CpuDevice::multiply_generated(Queue&, const MatrixSpec& spec, const Distribution& rows,
+                                   const Distribution& cols, const double* x, double* ax,
+                                   double* abs_rows, double* abs_ax) {
+  const auto at = [](double* p, std::int64_t i) { return p ? p + i : p; };
+  const auto add = [](double* p, std::int64_t i, double value) {
+    if (p) p[i] += value;
+  };
+  const Loops& loop = loops();
+  const std::vector<Run> column_runs = cols.runs();
+#pragma omp parallel for schedule(dynamic)
+  for (std::int64_t s = 0; s < ceil_div(rows.local_size(), strip); ++s) {
+    const std::int64_t begin = s * strip;
+    const std::int64_t end = std::min(begin + strip, rows.local_size());
+    for (double* p : {ax, abs_rows, abs_ax})
+      if (p) std::fill(p + begin, p + end, 0.0);
+    for (std::int64_t i = begin; i < end;) {
+      const GlobalIndex g = rows.global({i});
+      std::int64_t m = 1;
+      while (i + m < end && rows.global({i + m}) == g + m) ++m;
+      for (const Run& c : column_runs)
+        loop.multiply(spec, g.value, m, c.global.value, c.length, x + c.local.value,
+                      {at(ax, i), at(abs_rows, i), at(abs_ax, i)});
+      i += m;
+    }
+    // The diagonal follows a rule of its own: put the difference right.
+    for (std::int64_t i = begin; i < end; ++i) {
+      const GlobalIndex g = rows.global({i});
+      if (!cols.mine(g)) continue;
+      const double regular = spec.regular(g.value, g.value);
+      const double entry = spec.diagonal_entry(g.value, regular);
+      const double xi = x[cols.local(g).value];
+      add(ax, i, (entry - regular) * xi);
+      add(abs_rows, i, std::fabs(entry) - std::fabs(regular));
+      add(abs_ax, i, (std::fabs(entry) - std::fabs(regular)) * std::fabs(xi));
+    }
+  }
+}
+
+}  // namespace lupine

@@ -1,0 +1,75 @@
+#include "device/cpu/dense.hpp"
+
+#include <cblas.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include <lupine/error.hpp>
+
+namespace lupine {
+
+namespace {
+
+// Below this, a plain loop beats a call.
+constexpr std::int64_t base = 32;
+
+// OpenBLAS counts in 32 bits; a local dimension beyond that is refused where it is chosen.
+int blas_int(std::int64_t value) {
+  if (value > std::numeric_limits<int>::max())
+    throw Fault("a local matrix dimension exceeds BLAS's 32-bit limit");
+  return static_cast<int>(value);
+}
+
+// a_ij <- a_ij - l_ik u_kj, column by column.
+std::int64_t factor_base(MatrixView<float> a) {
+  for (std::int64_t k = 0; k < a.cols; ++k) {
+    const float pivot = a(k, k);
+    if (pivot == 0 || !std::isfinite(pivot)) return k;
+    for (std::int64_t i = k + 1; i < a.rows; ++i) a(i, k) /= pivot;
+    for (std::int64_t j = k + 1; j < a.cols; ++j)
+      for (std::int64_t i = k + 1; i < a.rows; ++i) a(i, j) -= a(i, k) * a(k, j);
+  }
+  return -1;
+}
+
+}  // namespace
+
+void multiply_add(float alpha, MatrixView<const float> a, MatrixView<const float> b,
+                  MatrixView<float> c) {
+  if (c.empty() || a.cols == 0) return;
+  cblas_sgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, blas_int(c.rows), blas_int(c.cols),
+              blas_int(a.cols), alpha, a.data, blas_int(a.ld), b.data, blas_int(b.ld), 1.0f, c.data,
+              blas_int(c.ld));
+}
+
+void solve_right_upper(MatrixView<const float> lu, MatrixView<float> b) {
+  if (b.empty()) return;
+  cblas_strsm(CblasColMajor, CblasRight, CblasUpper, CblasNoTrans, CblasNonUnit, blas_int(b.rows),
+              blas_int(b.cols), 1.0f, lu.data, blas_int(lu.ld), b.data, blas_int(b.ld));
+}
+
+void solve_left_lower(MatrixView<const float> lu, MatrixView<float> b) {
+  if (b.empty()) return;
+  cblas_strsm(CblasColMajor, CblasLeft, CblasLower, CblasNoTrans, CblasUnit, blas_int(b.rows),
+              blas_int(b.cols), 1.0f, lu.data, blas_int(lu.ld), b.data, blas_int(b.ld));
+}
+
+std::int64_t factor_lu(MatrixView<float> a) {
+  const std::int64_t n = a.cols;
+  if (n <= base) return factor_base(a);
+  const std::int64_t h = (n / 2 + base - 1) / base * base;
+  const auto a11 = a.block(0, 0, h, h);
+  const auto a12 = a.block(0, h, h, n - h);
+  const auto a21 = a.block(h, 0, n - h, h);
+  const auto a22 = a.block(h, h, n - h, n - h);
+  if (const std::int64_t bad = factor_lu(a11); bad >= 0) return bad;  // A11 = L11 U11
+  solve_left_lower(a11, a12);                                         // U12 = L11^-1 A12
+  solve_right_upper(a11, a21);                                        // L21 = A21 U11^-1
+  multiply_add(-1, a21, a12, a22);                                    // A22 -= L21 U12
+  const std::int64_t bad = factor_lu(a22);
+  return bad < 0 ? bad : h + bad;
+}
+
+}  // namespace lupine

@@ -1,0 +1,22 @@
+/// @file
+/// Dense FP32 operations on one node, over BLAS. Column-major.
+#pragma once
+
+#include <cstdint>
+
+#include "core/matrix_view.hpp"
+
+namespace lupine {
+
+/// C <- C + alpha A B.
+void multiply_add(float alpha, MatrixView<const float> a, MatrixView<const float> b,
+                  MatrixView<float> c);
+/// B <- B U^-1, U the upper triangle of lu.
+void solve_right_upper(MatrixView<const float> lu, MatrixView<float> b);
+/// B <- L^-1 B, L the unit lower triangle of lu.
+void solve_left_lower(MatrixView<const float> lu, MatrixView<float> b);
+/// A <- L\U without pivoting, by recursion onto products.
+/// @return the first i whose pivot is zero or not finite, or -1; rows from there on are unspecified
+std::int64_t factor_lu(MatrixView<float> a);
+
+}  // namespace lupine

@@ -1,0 +1,162 @@
+#include "device/cpu/processor.hpp"
+
+#include <cblas.h>
+#include <fmt/format.h>
+#include <hwloc.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <memory>
+
+#ifdef LUPINE_WITH_ONEDNN
+#include <oneapi/dnnl/dnnl.hpp>
+#endif
+
+namespace lupine {
+
+namespace {
+
+using Topology = std::unique_ptr<hwloc_topology, decltype(&hwloc_topology_destroy)>;
+using CpuSet = std::unique_ptr<hwloc_bitmap_s, decltype(&hwloc_bitmap_free)>;
+
+Topology load_topology() {
+  hwloc_topology_t raw = nullptr;
+  if (hwloc_topology_init(&raw) != 0) return {nullptr, hwloc_topology_destroy};
+  Topology topology(raw, hwloc_topology_destroy);
+  if (hwloc_topology_load(raw) != 0) topology.reset();
+  return topology;
+}
+
+CpuSet binding(hwloc_topology_t topology) {
+  CpuSet set(hwloc_bitmap_alloc(), hwloc_bitmap_free);
+  if (hwloc_get_cpubind(topology, set.get(), HWLOC_CPUBIND_PROCESS) != 0)
+    hwloc_bitmap_copy(set.get(), hwloc_topology_get_allowed_cpuset(topology));
+  return set;
+}
+
+int cores_inside(hwloc_topology_t topology, hwloc_const_cpuset_t set) {
+  int cores = 0;
+  const int all = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_CORE);
+  for (int i = 0; i < all; ++i) {
+    const hwloc_obj_t core =
+        hwloc_get_obj_by_type(topology, HWLOC_OBJ_CORE, static_cast<unsigned>(i));
+    if (hwloc_bitmap_intersects(core->cpuset, set)) ++cores;
+  }
+  return std::max(1, cores);
+}
+
+std::string processor_model(hwloc_topology_t topology) {
+  const hwloc_obj_t package = hwloc_get_obj_by_type(topology, HWLOC_OBJ_PACKAGE, 0);
+  const char* model = package ? hwloc_obj_get_info_by_name(package, "CPUModel") : nullptr;
+  return model ? model : "unknown processor";
+}
+
+std::vector<std::string> instruction_sets() {
+  std::vector<std::string> sets;
+#if defined(__x86_64__)
+#define LUPINE_HAS(set) \
+  if (__builtin_cpu_supports(set)) sets.emplace_back(set)
+  LUPINE_HAS("sse4.2");
+  LUPINE_HAS("avx");
+  LUPINE_HAS("avx2");
+  LUPINE_HAS("fma");
+  LUPINE_HAS("f16c");
+  LUPINE_HAS("avx512f");
+  LUPINE_HAS("avx512bw");
+  LUPINE_HAS("avx512dq");
+  LUPINE_HAS("avx512vl");
+  LUPINE_HAS("avx512bf16");
+#undef LUPINE_HAS
+#endif
+  return sets;
+}
+
+bool has(const std::vector<std::string>& sets, std::string_view name) {
+  return std::find(sets.begin(), sets.end(), name) != sets.end();
+}
+
+}  // namespace
+
+ProcessorInfo processor_info() {
+  ProcessorInfo info;
+  info.instruction_sets = instruction_sets();
+  info.model = "unknown processor";
+  const Topology topology = load_topology();
+  if (!topology) return info;
+  info.model = processor_model(topology.get());
+  info.cores = cores_inside(topology.get(), hwloc_topology_get_allowed_cpuset(topology.get()));
+  info.bound_cores = cores_inside(topology.get(), binding(topology.get()).get());
+  return info;
+}
+
+std::string core_binding() {
+  const Topology topology = load_topology();
+  if (!topology) return "";
+  const CpuSet set = binding(topology.get());
+  char* text = nullptr;
+  hwloc_bitmap_list_asprintf(&text, set.get());
+  const std::unique_ptr<char, decltype(&std::free)> owner(text, std::free);
+  return text ? text : "";
+}
+
+bool bindings_overlap(const std::string& a, const std::string& b) {
+  const CpuSet first(hwloc_bitmap_alloc(), hwloc_bitmap_free);
+  const CpuSet second(hwloc_bitmap_alloc(), hwloc_bitmap_free);
+  hwloc_bitmap_list_sscanf(first.get(), a.c_str());
+  hwloc_bitmap_list_sscanf(second.get(), b.c_str());
+  return hwloc_bitmap_intersects(first.get(), second.get()) != 0;
+}
+
+std::string blas_description() {
+  const std::string config = openblas_get_config();  // "OpenBLAS 0.3.21 NO_LAPACKE ..."
+  const auto end = config.find(' ', config.find(' ') + 1);
+  const int parallel = openblas_get_parallel();
+  return fmt::format("{}, {} kernels, {} threads", config.substr(0, end), openblas_get_corename(),
+                     parallel == 2   ? "OpenMP"
+                     : parallel == 1 ? "own"
+                                     : "no");
+}
+
+std::string onednn_description() {
+#ifdef LUPINE_WITH_ONEDNN
+  const dnnl::version_t* v = dnnl::version();
+  return fmt::format("oneDNN {}.{}.{}", v->major, v->minor, v->patch);
+#else
+  return "none";
+#endif
+}
+
+bool native_bf16() {
+#ifdef LUPINE_WITH_ONEDNN
+  const auto wanted = static_cast<unsigned>(dnnl::cpu_isa::avx512_core_bf16);
+  return (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & wanted) == wanted;
+#else
+  return false;
+#endif
+}
+
+std::optional<std::string> better_kernels(std::string_view kernels,
+                                          const std::vector<std::string>& sets) {
+  const auto is_any = [&](std::initializer_list<std::string_view> names) {
+    return std::find(names.begin(), names.end(), kernels) != names.end();
+  };
+  const bool avx512 = has(sets, "avx512f") && has(sets, "avx512bw") && has(sets, "avx512dq") &&
+                      has(sets, "avx512vl");
+  if (avx512)
+    return is_any({"SkylakeX", "Cooperlake", "SapphireRapids"})
+               ? std::nullopt
+               : std::optional<std::string>("SkylakeX");
+  if (has(sets, "avx2") && has(sets, "fma"))
+    return is_any({"Haswell", "Zen", "SkylakeX", "Cooperlake", "SapphireRapids"})
+               ? std::nullopt
+               : std::optional<std::string>("Haswell");
+  return std::nullopt;
+}
+
+std::optional<std::string> better_blas_kernels() {
+  if (std::getenv("OPENBLAS_CORETYPE") != nullptr) return std::nullopt;
+  return better_kernels(openblas_get_corename(), instruction_sets());
+}
+
+}  // namespace lupine

@@ -1,0 +1,48 @@
+#include "matrix/footprint.hpp"
+
+#include <algorithm>
+
+#include "core/scalar.hpp"
+#include "grid/distribution.hpp"
+
+namespace lupine {
+
+namespace {
+
+// Program, MPI's and BLAS's own buffers: what a run of n = 1 takes, measured, with some room.
+constexpr double process_bytes = 100e6;
+// Vectors as long as the local rows or columns: a GMRES basis of 31, and what refinement keeps.
+constexpr double vectors = 48;
+// What panels may take: their share of 0.4 n^2 bytes, and of 150 MB a rank.
+constexpr double panel_share = 0.36;
+constexpr double panel_floor = 40e6;
+constexpr double scratch_columns = 1024;  // of U in FP32, in an emulated update
+
+}  // namespace
+
+double Footprint::panel_bytes(std::int64_t width) const {
+  const auto m = static_cast<double>(Distribution(n, nb, shape.rows, 0).local_size());
+  const auto k = static_cast<double>(Distribution(n, nb, shape.columns, 0).local_size());
+  const auto w = static_cast<double>(std::min(width, n));
+  const double ring = (lookahead + 1) * (m + k) * w * static_cast<double>(bytes_of(precision));
+  const double scratch =
+      precision == Precision::fp32 ? 0 : (m + std::min(k, scratch_columns)) * w * 4;
+  return ring + scratch + w * w * 4;
+}
+
+std::int64_t Footprint::panel_width() const {
+  const double share = panel_share * static_cast<double>(n) * static_cast<double>(n) / shape.size();
+  std::int64_t width = std::min(nb, n);
+  while (width > 1 && panel_bytes(width) > share + panel_floor) width = (width + 1) / 2;
+  return width;
+}
+
+double Footprint::rank_bytes() const {
+  const auto m = static_cast<double>(Distribution(n, nb, shape.rows, 0).local_size());
+  const auto k = static_cast<double>(Distribution(n, nb, shape.columns, 0).local_size());
+  const double factors = 4 * (m + 31) * k;  // columns are padded
+  return factors + panel_bytes(panel_width()) + vectors * 8 * (m + k) + 8 * static_cast<double>(n) +
+         process_bytes;
+}
+
+}  // namespace lupine

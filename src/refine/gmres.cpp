@@ -1,0 +1,94 @@
+#include "refine/gmres.hpp"
+
+#include <cmath>
+#include <span>
+#include <utility>
+
+namespace lupine {
+
+namespace {
+
+// v <- v + alpha u
+void axpy(double alpha, const Vector& u, Vector& v) {
+  for (std::size_t i = 0; i < v.size(); ++i) v[i] += alpha * u[i];
+}
+
+double norm(const System& system, const Vector& v) {
+  return std::sqrt(system.dots(std::span(&v, 1), v)[0]);
+}
+
+void divide(Vector& v, double by) {
+  for (double& value : v) value /= by;
+}
+
+// w <- w less its part in the basis; h += the coefficients. Twice is enough (Giraud et al. 2005).
+Vector orthogonalize(const System& system, const std::vector<Vector>& basis, Vector& w) {
+  Vector h(basis.size(), 0.0);
+  for (int pass = 0; pass < 2; ++pass) {
+    const Vector part = system.dots(basis, w);
+    for (std::size_t i = 0; i < basis.size(); ++i) {
+      axpy(-part[i], basis[i], w);
+      h[i] += part[i];
+    }
+  }
+  return h;
+}
+
+struct Rotation {
+  double c = 1;
+  double s = 0;
+  void apply(double& x, double& y) const {
+    const double t = c * x + s * y;
+    y = c * y - s * x;
+    x = t;
+  }
+};
+
+// y with R y = g by back substitution; R's columns are upper triangular.
+Vector back_substitute(const std::vector<Vector>& r, const Vector& g) {
+  Vector y(r.size(), 0.0);
+  for (std::size_t i = r.size(); i-- > 0;) {
+    double sum = g[i];
+    for (std::size_t j = i + 1; j < r.size(); ++j) sum -= r[j][i] * y[j];
+    y[i] = sum / r[i][i];
+  }
+  return y;
+}
+
+}  // namespace
+
+GmresCycle gmres_cycle(const System& system, const std::function<Vector(const Vector&)>& apply,
+                       const Vector& z, int restart, double tolerance) {
+  const double beta = norm(system, z);
+  GmresCycle cycle{Vector(z.size(), 0.0), 0};
+  if (!(beta > 0) || !std::isfinite(beta)) return cycle;
+
+  std::vector<Vector> basis{z};
+  divide(basis[0], beta);
+  std::vector<Vector> r;
+  std::vector<Rotation> rotations;
+  Vector g{beta};
+  while (cycle.steps < restart && std::fabs(g.back()) > tolerance * beta) {
+    Vector w = apply(basis.back());
+    ++cycle.steps;
+    Vector h = orthogonalize(system, basis, w);
+    const double next = norm(system, w);
+    for (std::size_t i = 0; i < rotations.size(); ++i) rotations[i].apply(h[i], h[i + 1]);
+    const double length = std::hypot(h.back(), next);
+    if (!(length > 0) || !std::isfinite(length)) break;
+    const Rotation rotation{h.back() / length, next / length};
+    rotations.push_back(rotation);
+    h.back() = length;
+    r.push_back(std::move(h));
+    g.push_back(0);
+    rotation.apply(g[g.size() - 2], g[g.size() - 1]);
+    if (next == 0) break;  // the solution lies in the basis
+    divide(w, next);
+    basis.push_back(std::move(w));
+  }
+  const Vector y = back_substitute(r, g);
+  for (std::size_t i = 0; i < y.size(); ++i) axpy(y[i], basis[i], cycle.correction);
+  return cycle;
+}
+
+}  // namespace lupine
