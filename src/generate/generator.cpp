@@ -20,23 +20,14 @@ double sum_of_distances(double count, double beta) {
   return below * (1 - beta * (below - 1) / 2) + above * (beta * (below + count - 1) / 2 - 1);
 }
 
-/// sum_j |a_ij|: alpha |beta j - 1| left of the diagonal, beta |alpha i - 1| right of it.
-double row_sum(double n, double i, double alpha, double beta) {
-  const double left = alpha * sum_of_distances(i, beta);
-  const double right = i < n - 1 ? beta * (n - 1 - i) * std::abs(alpha * i - 1) : 0;
-  return left + (1 + alpha * i * beta) + right;
-}
-
 }  // namespace
 
 double fasi_higham_norm(std::int64_t n, double alpha, double beta) {
-  const auto order = static_cast<double>(n);
-  double largest = 0;
-  // The sum of row i is convex in i up to 1/beta, from there to 1/alpha, and grows from then on.
-  for (double i : {0.0, std::floor(1 / beta), std::floor(1 / beta) + 1, std::floor(1 / alpha),
-                   std::floor(1 / alpha) + 1, order - 1})
-    largest = std::max(largest, row_sum(order, std::min(i, order - 1), alpha, beta));
-  return largest;
+  // The sum of row i is alpha sum_{j<i} |1 - beta j| + (1 + alpha beta i) +
+  // beta (n-1-i) |1 - alpha i|: convex in i up to 1/beta and from there to 1/alpha, at both of
+  // which it is below that of row 0, and growing from then on. So either end has the largest.
+  const auto last = static_cast<double>(n - 1);
+  return std::max(1 + beta * last, alpha * sum_of_distances(last, beta) + 1 + alpha * last * beta);
 }
 
 double fasi_higham_inverse_norm(std::int64_t n, double alpha, double beta) {

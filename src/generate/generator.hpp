@@ -13,12 +13,12 @@
 namespace lupine {
 
 // Fasi-Higham: A = L U, -alpha below the unit diagonal of L, -beta above that of U. The norms below
-// are infinity norms, for 0 <= alpha <= beta and n >= 1; they overflow to infinity.
+// are infinity norms, for alpha, beta >= 0 and n >= 1; they overflow to infinity.
 
 /// ||A^-1|| = max{ (1+alpha) [1/(1+alpha) + beta (1-r^(n-1))/(1-r)], (1+alpha)^(n-1) },
 /// r = (1+alpha)(1+beta): Fasi & Higham (2021), see element/matrix_spec.hpp.
 double fasi_higham_inverse_norm(std::int64_t n, double alpha, double beta);
-/// ||A||, from the sums of the few rows that can be the largest.
+/// ||A||, the larger of the sums of the first and the last row. @pre alpha <= beta
 double fasi_higham_norm(std::int64_t n, double alpha, double beta);
 /// beta with ||A|| ||A^-1|| = kappa, alpha = rho beta. 0 for n = 1: whatever beta is, the condition
 /// number of a 1 x 1 matrix is 1.
