@@ -141,6 +141,7 @@ TEST_CASE("distribution: conversions are those of blocks dealt in turn") {
       INFO_DISTRIBUTION(n, nb, processes, me);
       const Distribution d(n, nb, processes, me);
       REQUIRE(d.size() == n);
+      REQUIRE(d.block() == std::min(nb, std::max<std::int64_t>(n, 1)));
       REQUIRE(d.processes() == processes);
       REQUIRE(d.me() == me);
       REQUIRE(d.local_size() == static_cast<std::int64_t>(dealt.held[me].size()));
