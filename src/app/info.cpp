@@ -1,0 +1,62 @@
+#include "app/info.hpp"
+
+#include <fmt/format.h>
+
+#include "bench/memory.hpp"
+#include "bench/sizing.hpp"
+#include "comm/communicator.hpp"
+#include "device/cpu/processor.hpp"
+#include "device/device.hpp"
+#include "revision.hpp"
+
+namespace lupine {
+
+namespace {
+
+std::string joined(const std::vector<std::string>& words) {
+  return fmt::format("{}", fmt::join(words, " "));
+}
+
+std::string update_precisions(const Device& device) {
+  std::vector<std::string> native;
+  std::vector<std::string> emulated;
+  for (Precision p : {Precision::fp16, Precision::bf16, Precision::fp32})
+    (device.native(p) ? native : emulated).emplace_back(name(p));
+  return fmt::format("native {}; emulated {}; auto is {}", native.empty() ? "none" : joined(native),
+                     emulated.empty() ? "none" : joined(emulated), name(device.fastest_16bit()));
+}
+
+std::string cores(const ProcessorInfo& processor) {
+  return fmt::format("{}, this rank may use {} ({})", processor.cores, processor.bound_cores,
+                     core_binding());
+}
+
+}  // namespace
+
+std::string info_text(const std::string& corrected_kernels, int size) {
+  const ProcessorInfo processor = processor_info();
+  const NodeMemory memory = node_memory();
+  const auto device = make_device(DeviceKind::automatic, 1);
+  std::string text;
+  const auto line = [&](const char* label, const std::string& value) {
+    text += fmt::format("{:<18} {}\n", label, value);
+  };
+  line("Lupine", LUPINE_VERSION);
+  line("revision", LUPINE_REVISION);
+  line("MPI", mpi_version());
+  line("ranks", fmt::format("{}; what follows is of rank 0 on {}", size, host_name()));
+  line("BLAS", blas_description());
+  if (!corrected_kernels.empty())
+    line("", fmt::format("corrected: OpenBLAS by itself picks {}", corrected_kernels));
+  line("oneDNN", onednn_description());
+  line("processor", processor.model);
+  line("instruction sets", joined(processor.instruction_sets));
+  line("cores", cores(processor));
+  line("memory", fmt::format("{}, free {} ({})", gibibytes(static_cast<double>(memory.total)),
+                             gibibytes(static_cast<double>(memory.free)), memory.bound));
+  line("devices", fmt::format("{} ({})", allowed_names<DeviceKind>(), device->description()));
+  line("update precisions", update_precisions(*device));
+  return text;
+}
+
+}  // namespace lupine

@@ -1,0 +1,116 @@
+/// The `lupine` command.
+#include <fmt/format.h>
+#include <unistd.h>
+#include <lupine/error.hpp>
+
+#include <cstdlib>
+#include <optional>
+
+#include "app/arguments.hpp"
+#include "app/info.hpp"
+#include "app/mxp_command.hpp"
+#include "app/output.hpp"
+#include "bench/agreement.hpp"
+#include "comm/communicator.hpp"
+#include "device/cpu/processor.hpp"
+
+namespace lupine {
+namespace {
+
+constexpr int bad_usage = 2;
+constexpr int fault = 3;
+constexpr const char* blas_variable = "OPENBLAS_CORETYPE";
+/// Tells the corrected process which kernels OpenBLAS had picked.
+constexpr const char* corrected_variable = "LUPINE_CORRECTED_KERNELS";
+
+/// OpenBLAS chooses its kernels when it is loaded, before main: only a fresh start can change that.
+/// Returns if there is nothing to correct; the second time the variable is set.
+void correct_blas_kernels(char** argv) {
+  const std::optional<std::string> kernels = better_blas_kernels();
+  if (!kernels) return;
+  ::setenv(corrected_variable, blas_description().c_str(), 1);
+  ::setenv(blas_variable, kernels->c_str(), 1);
+  ::execv("/proc/self/exe", argv);
+  // No new start: this process keeps the kernels that it has.
+  ::unsetenv(corrected_variable);
+  ::unsetenv(blas_variable);
+}
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? value : "";
+}
+
+int run_command(const Communicator& world, const std::vector<std::string>& words) {
+  Arguments arguments = agreed(world, [&] {
+    return parse_arguments({words.begin() + 1, words.end()});
+  });
+  const std::string corrected = environment(corrected_variable);
+  std::vector<std::string> notes;
+  if (!corrected.empty())
+    notes.push_back(fmt::format("BLAS: {}={}, since it would have run as {}", blas_variable,
+                                environment(blas_variable), corrected));
+  switch (arguments.command) {
+    case Command::mxp:
+      if (const auto threads = positive_number(std::getenv("OMP_NUM_THREADS"));
+          threads && arguments.mxp.threads == 0) {
+        arguments.mxp.threads = *threads;
+        notes.push_back(fmt::format("threads are those of OMP_NUM_THREADS={}", *threads));
+      }
+      return run_mxp(world, arguments, quoted(words), notes);
+    case Command::info:
+      arguments.text = info_text(corrected, world.size());
+      [[fallthrough]];
+    case Command::print:
+      agree(world, [&] {
+        if (world.rank() == 0) print(arguments.text);
+      });
+  }
+  return 0;
+}
+
+struct Ending {
+  int status = 0;
+  std::string complaint;
+  bool everywhere = true;  ///< every rank ends like this
+};
+
+Ending attempt(const Communicator& world, const std::vector<std::string>& words) {
+  try {
+    return {run_command(world, words), "", true};
+  } catch (const UsageError& error) {
+    return {bad_usage, error.what(), true};
+  } catch (const AgreedFault& error) {
+    return {fault, error.what(), true};
+  } catch (const std::exception& error) {
+    return {fault, error.what(), false};
+  }
+}
+
+int run(int& argc, char**& argv) {
+  const MpiSession mpi(argc, argv);
+  const Communicator world = Communicator::duplicate(MPI_COMM_WORLD);
+  const Ending ending = attempt(world, {argv, argv + argc});
+  if (!ending.everywhere) {
+    complain(fmt::format("rank {} on {}: {}", world.rank(), host_name(), ending.complaint));
+    world.abort(ending.status);
+  }
+  if (!ending.complaint.empty() && world.rank() == 0) complain(ending.complaint);
+  // A launcher may end all ranks as soon as one ends with a status: not before rank 0 has spoken.
+  world.barrier();
+  return ending.status;
+}
+
+}  // namespace
+}  // namespace lupine
+
+int main(int argc, char** argv) {
+  try {
+    lupine::prepare_streams();
+    lupine::correct_blas_kernels(argv);
+    return lupine::run(argc, argv);
+  } catch (const std::exception& error) {
+    lupine::complain(error.what());
+    return lupine::fault;
+  }
+}

@@ -1,0 +1,65 @@
+#include "app/output.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+#include <lupine/error.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <system_error>
+
+namespace lupine {
+
+namespace {
+
+/// 0 or errno. One write() where possible, so that lines of several ranks do not mix.
+int write_all(int descriptor, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(descriptor, text.data(), text.size());
+    if (written < 0 && errno == EAGAIN) {
+      ::usleep(1000);  // somebody made the terminal or pipe non-blocking
+      continue;
+    }
+    if (written < 0 && errno != EINTR) return errno;
+    if (written > 0) text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return 0;
+}
+
+bool is_closed(int descriptor) {
+  return ::fcntl(descriptor, F_GETFD) == -1;
+}
+
+}  // namespace
+
+void prepare_streams() {
+  std::signal(SIGPIPE, SIG_IGN);
+  const bool no_output = is_closed(STDOUT_FILENO);
+  // open() takes the lowest number that is free.
+  while (is_closed(STDIN_FILENO) || is_closed(STDOUT_FILENO) || is_closed(STDERR_FILENO))
+    if (::open("/dev/null", O_RDWR) < 0) break;
+  if (no_output) throw Fault("standard output is closed");
+}
+
+void print(std::string_view text) {
+  if (const int error = write_all(STDOUT_FILENO, text); error != 0)
+    throw Fault(
+        fmt::format("cannot write to standard output: {}", std::generic_category().message(error)));
+}
+
+void complain(std::string text) {
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  write_all(STDERR_FILENO, fmt::format("lupine: {}\n", text));
+}
+
+void print_progress(const std::string& line) {
+  write_all(STDERR_FILENO, line + "\n");
+}
+
+bool error_is_terminal() {
+  return ::isatty(STDERR_FILENO) == 1;
+}
+
+}  // namespace lupine

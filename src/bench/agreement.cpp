@@ -1,0 +1,52 @@
+#include "bench/agreement.hpp"
+
+#include <fmt/format.h>
+
+#include <exception>
+#include <string>
+
+namespace lupine {
+
+namespace {
+
+enum class Outcome : std::int64_t { fine, usage, fault };
+
+struct Attempt {
+  Outcome outcome = Outcome::fine;
+  std::string words;
+};
+
+Attempt attempt(const std::function<void()>& work) {
+  try {
+    work();
+    return {};
+  } catch (const UsageError& error) {
+    return {Outcome::usage, error.what()};
+  } catch (const std::exception& error) {
+    return {Outcome::fault, error.what()};
+  }
+}
+
+}  // namespace
+
+void agree(const Communicator& all, const std::function<void()>& work) {
+  const Attempt mine = attempt(work);
+  const auto worst =
+      static_cast<Outcome>(all.all_reduce(static_cast<std::int64_t>(mine.outcome), Reduction::max));
+  if (worst == Outcome::fine) return;
+
+  const bool is_worst = mine.outcome == worst;
+  const int first = static_cast<int>(
+      all.all_reduce(std::int64_t{is_worst ? all.rank() : all.size()}, Reduction::min));
+  const std::string words = all.all_gather(mine.words)[static_cast<std::size_t>(first)];
+  if (worst == Outcome::usage) throw UsageError(words);
+  const std::string host = all.all_gather(host_name())[static_cast<std::size_t>(first)];
+  throw AgreedFault(fmt::format("rank {} on {}: {}", first, host, words));
+}
+
+void on_rank_0(const Communicator& all, const std::function<void()>& work) {
+  agree(
+      all, all.rank() == 0 ? work : [] {});
+}
+
+}  // namespace lupine

@@ -1,0 +1,22 @@
+/// @file
+/// Numbers that were found by measuring, in one place.
+#pragma once
+
+#include <lupine/options.hpp>
+
+#include <cstdint>
+
+#include "grid/grid_shape.hpp"
+
+namespace lupine {
+
+/// Block size where the user gave none. Large enough for the update to run at its full rate, small
+/// enough that a small problem still has blocks for every rank and steps to overlap.
+/// @param native whether the update has instructions of its own for this precision
+/// @pre n >= 1
+std::int64_t default_nb(std::int64_t n, Precision precision, bool native, const GridShape& shape);
+
+/// Of the update's rate, what a whole run reaches: bounds n for a time target.
+constexpr double typical_efficiency = 0.75;
+
+}  // namespace lupine

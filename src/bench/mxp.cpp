@@ -1,0 +1,173 @@
+#include <lupine/mxp.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "bench/agreement.hpp"
+#include "bench/mxp_bench.hpp"
+#include "generate/generator.hpp"
+#include "refine/refinement.hpp"
+
+namespace lupine {
+
+namespace {
+
+constexpr double threshold = 16;
+constexpr int most_admissible_iterations = 50;
+constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
+
+struct Solved {
+  FactorOutcome factors;
+  RefineOutcome refinement;  ///< meaningful if the factors are usable
+  double lu_seconds = 0;
+  double refine_seconds = 0;
+};
+
+/// What the benchmark times.
+Solved solve(const Setup& setup, const ProcessGrid& grid, Device& device, const MatrixSpec& spec,
+             DistributedMatrix& a, const Clock& clock, const ColumnsDone& done) {
+  const MxpOptions& o = setup.options;
+  Solved solved;
+  grid.all().barrier();
+  const double begin = clock.now();
+  solved.factors = factorize(grid, device, a,
+                             {.precision = o.precision,
+                              .width = setup.panel_width,
+                              .lookahead = o.lookahead,
+                              .broadcast = o.broadcast},
+                             clock, done);
+  const double factored = clock.now();
+  if (solved.factors.usable())
+    solved.refinement =
+        refine(grid, device, a, spec,
+               {.method = o.refine, .max_iterations = o.max_iterations, .width = setup.panel_width},
+               clock);
+  solved.lu_seconds = factored - begin;
+  solved.refine_seconds = clock.now() - factored;
+  return solved;
+}
+
+void set_times(MxpResult& result, const Solved& solved, const Communicator& all) {
+  std::array times{solved.lu_seconds, solved.refine_seconds,
+                   solved.lu_seconds + solved.refine_seconds};
+  all.all_reduce(times, Reduction::max);
+  result.lu_seconds = times[0];
+  result.refine_seconds = times[1];
+  result.seconds = times[2];
+  if (!solved.factors.usable()) return;
+  const double flops = benchmark_flops(result.chosen.n);
+  result.gflops = flops / result.seconds / 1e9;
+  result.lu_gflops = flops / result.lu_seconds / 1e9;
+}
+
+void set_phases(MxpResult& result, const Solved& solved, const Communicator& all) {
+  const FactorTimes& lu = solved.factors.times;
+  const RefineTimes& refinement = solved.refinement.times;
+  const std::array mine{lu.panel, lu.broadcast, lu.update, refinement.solves, refinement.residuals};
+  const std::array phases{&result.panel, &result.broadcast, &result.update, &result.solves,
+                          &result.residuals};
+  const std::vector<double> times = all.all_gather(mine);
+  for (int rank = 0; rank < all.size(); ++rank)
+    for (std::size_t i = 0; i < phases.size(); ++i) {
+      const double time = times[static_cast<std::size_t>(rank) * phases.size() + i];
+      PhaseTime& phase = *phases[i];
+      phase.average += time / all.size();
+      if (time > phase.maximum) phase.slowest_rank = rank;
+      phase.maximum = std::max(phase.maximum, time);
+    }
+}
+
+void note_unusable(MxpResult& result, const FactorOutcome& factors) {
+  result.norms = {unknown, unknown, unknown, unknown};
+  result.scaled_residual = unknown;
+  result.bad_pivot = factors.bad_pivot;
+  result.notes.push_back(
+      factors.bad_pivot >= 0
+          ? fmt::format("no factorization: pivot {} (from 0) is zero or not finite",
+                        factors.bad_pivot)
+          : std::string("no factorization: infinite values in a panel"));
+}
+
+void judge(MxpResult& result, bool usable, bool converged) {
+  const MxpOptions& o = result.chosen;
+  result.passed =
+      usable && result.scaled_residual < threshold && result.iterations <= o.max_iterations;
+  const auto reject = [&](std::string why) {
+    result.admissible = false;
+    result.notes.push_back("not admissible for a submission: " + std::move(why));
+  };
+  result.admissible = result.passed;
+  if (usable && !converged)
+    result.notes.push_back(
+        fmt::format("refinement ended without converging after {} corrections (at most {} allowed)",
+                    result.iterations, o.max_iterations));
+  if (o.matrix == MatrixKind::dominant) reject("a diagonally dominant matrix is for testing");
+  if (result.iterations > most_admissible_iterations)
+    reject(fmt::format("{} iterations, allowed are {}", result.iterations,
+                       most_admissible_iterations));
+  if (!result.passed) reject("the run failed");
+}
+
+}  // namespace
+
+MxpBench::MxpBench(MPI_Comm comm, const MxpOptions& options)
+    : all_(Communicator::duplicate(comm)),
+      prepared_(prepare(all_, options, clock_)),
+      grid_(all_, prepared_.setup.footprint.shape) {}
+
+DistributedMatrix MxpBench::generate(const MatrixSpec& spec) {
+  const std::int64_t nb = setup().footprint.nb;
+  return agreed(all_, [&] {
+    DistributedMatrix a(*prepared_.device, grid_.rows(spec.n, nb), grid_.columns(spec.n, nb));
+    const auto queue = prepared_.device->make_queue(Priority::normal);
+    prepared_.device->generate(*queue, spec, a.rows(), a.columns(), a.local());
+    queue->synchronize();
+    return a;
+  });
+}
+
+ColumnsDone MxpBench::report_to(const ProgressFunction& progress) const {
+  if (!progress || all_.rank() != 0) return {};
+  return [this, &progress, begin = clock_.now()](std::int64_t columns) {
+    progress({columns, setup().options.n, clock_.now() - begin});
+  };
+}
+
+MxpRun MxpBench::run(const ProgressFunction& progress) {
+  Device& device = *prepared_.device;
+  MxpRun run;
+  MxpResult& result = run.result;
+  result.chosen = setup().options;
+  result.panel_width = setup().panel_width;
+  result.notes = setup().notes;
+
+  const Generator generator(setup().options, all_);
+  const MatrixSpec& spec = generator.spec();
+  DistributedMatrix a = generate(spec);
+  run.begin = std::time(nullptr);
+  const Solved solved = solve(setup(), grid_, device, spec, a, clock_, report_to(progress));
+  run.end = std::time(nullptr);
+
+  set_times(result, solved, all_);
+  set_phases(result, solved, all_);
+  if (solved.factors.usable()) {
+    result.iterations = solved.refinement.iterations;
+    result.method = solved.refinement.method;
+    result.history = solved.refinement.history;
+    result.norms = system_norms(grid_, device, a.rows(), a.columns(), spec, solved.refinement.x);
+    result.scaled_residual = scaled_residual(result.norms, spec.n);
+  } else {
+    note_unusable(result, solved.factors);
+  }
+  judge(result, solved.factors.usable(), solved.refinement.converged);
+  return run;
+}
+
+MxpResult mxp(MPI_Comm comm, const MxpOptions& options, const ProgressFunction& progress) {
+  return MxpBench(comm, options).run(progress).result;
+}
+
+}  // namespace lupine

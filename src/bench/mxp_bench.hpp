@@ -1,0 +1,44 @@
+/// @file
+/// HPL-MxP runs with one setup.
+#pragma once
+
+#include <lupine/mxp.hpp>
+
+#include <ctime>
+
+#include "bench/setup.hpp"
+#include "comm/process_grid.hpp"
+#include "core/clock.hpp"
+#include "factor/factorization.hpp"
+#include "matrix/distributed_matrix.hpp"
+
+namespace lupine {
+
+/// A run, and when it was.
+struct MxpRun {
+  MxpResult result;
+  std::time_t begin = 0;  ///< of what is timed
+  std::time_t end = 0;
+};
+
+/// Everything is chosen and checked at construction; every run() generates and solves anew. All
+/// members are collective.
+class MxpBench {
+ public:
+  /// @throws UsageError, AgreedFault: on every rank alike
+  MxpBench(MPI_Comm comm, const MxpOptions& options);
+
+  const Setup& setup() const { return prepared_.setup; }
+  MxpRun run(const ProgressFunction& progress = {});
+
+ private:
+  DistributedMatrix generate(const MatrixSpec& spec);
+  ColumnsDone report_to(const ProgressFunction& progress) const;
+
+  SteadyClock clock_;
+  Communicator all_;
+  PreparedSetup prepared_;
+  ProcessGrid grid_;
+};
+
+}  // namespace lupine

@@ -1,0 +1,64 @@
+#include <fmt/format.h>
+#include <lupine/error.hpp>
+
+#include <cmath>
+#include <limits>
+
+#include "bench/setup.hpp"
+
+namespace lupine {
+
+namespace {
+
+void require(bool allowed, const std::string& what, const std::string& range) {
+  if (!allowed) throw UsageError(fmt::format("{} is not allowed; allowed: {}", what, range));
+}
+
+template <class Number>
+void require_range(const char* option, Number value, Number from, Number to) {
+  require(from <= value && value <= to, fmt::format("{} {}", option, value),
+          fmt::format("{} to {}", from, to));
+}
+
+void check_grid(const MxpOptions& o, int ranks) {
+  constexpr int any = std::numeric_limits<int>::max();
+  require_range("-P/--nprow", o.rows, 0, any);
+  require_range("-Q/--npcol", o.columns, 0, any);
+  if (o.rows != 0 && o.columns != 0) {
+    if (std::int64_t{o.rows} * o.columns != ranks)
+      throw UsageError(
+          fmt::format("-P {} x -Q {} is {} ranks, but {} run; allowed: P x Q = number of ranks",
+                      o.rows, o.columns, std::int64_t{o.rows} * o.columns, ranks));
+  } else if (const int given = o.rows + o.columns; given != 0 && ranks % given != 0) {
+    throw UsageError(
+        fmt::format("{} {} does not divide the {} ranks that run; allowed: P x Q = "
+                    "number of ranks",
+                    o.rows != 0 ? "-P" : "-Q", given, ranks));
+  }
+}
+
+void check_matrix(const MxpOptions& o) {
+  if (o.matrix != MatrixKind::fasi_higham) return;
+  require(o.kappa > 1 && std::isfinite(o.kappa), fmt::format("--kappa {}", o.kappa),
+          "a number above 1");
+  require(o.rho > 0 && o.rho <= 1, fmt::format("--rho {}", o.rho), "above 0, at most 1");
+}
+
+}  // namespace
+
+void check_options(const MxpOptions& o, int ranks) {
+  constexpr std::int64_t any = std::numeric_limits<std::int64_t>::max();
+  require_range("-N/--n", o.n, std::int64_t{0}, any);
+  require_range("-NB/--nb", o.nb, std::int64_t{0}, any);
+  check_grid(o, ranks);
+  check_matrix(o);
+  require_range("--max-iterations", o.max_iterations, 1, std::numeric_limits<int>::max());
+  require_range("--lookahead", o.lookahead, 0, largest_lookahead);
+  require_range("--threads", o.threads, 0, largest_threads);
+  require(o.memory_fraction > 0 && o.memory_fraction <= 1,
+          fmt::format("--memory-fraction {}", o.memory_fraction), "above 0, at most 1");
+  require(o.time_target >= 0 && std::isfinite(o.time_target),
+          fmt::format("--time-target {}", o.time_target), "seconds, above 0");
+}
+
+}  // namespace lupine

@@ -1,0 +1,268 @@
+#include "bench/setup.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "bench/agreement.hpp"
+#include "bench/defaults.hpp"
+#include "bench/update_rate.hpp"
+#include "device/cpu/processor.hpp"
+
+namespace lupine {
+
+namespace {
+
+constexpr double trial_seconds = 1;
+
+class Preparation {
+ public:
+  Preparation(const Communicator& all, const MxpOptions& options, const Clock& clock)
+      : all_(all), clock_(clock) {
+    setup_.options = options;
+  }
+
+  PreparedSetup run() {
+    check_equal_options();
+    agree(all_, [&] { check_options(setup_.options, all_.size()); });
+    setup_.hosts = all_.all_gather(host_name());
+    choose_grid();
+    const int threads = choose_threads();
+    device_ = agreed(all_, [&] { return make_device(setup_.options.device, threads); });
+    setup_.options.device = device_->kind();
+    choose_precision();
+    setup_.device = all_.all_gather(device_->description()).front();
+    setup_.budget = tightest_budget(all_);
+    choose_size();
+    check_fit();
+    setup_.panel_width = setup_.footprint.panel_width();
+    note_what_is_odd();
+    return {std::move(setup_), std::move(device_)};
+  }
+
+ private:
+  void check_equal_options();
+  void choose_grid();
+  int choose_threads();
+  void note_binding(const ProcessorInfo& processor, int threads, int node_ranks, int sharing);
+  void choose_precision();
+  void choose_size();
+  std::int64_t bound_by_time(std::int64_t n);
+  void check_fit();
+  void note_what_is_odd();
+
+  GridShape shape() const {
+    return {setup_.options.rows, setup_.options.columns, setup_.options.order};
+  }
+  std::int64_t nb_for(std::int64_t n) const;
+  Footprint footprint(std::int64_t n) const;
+  double factor_bytes(std::int64_t n) const;
+  bool fits(std::int64_t n, double bytes) const;
+  std::int64_t largest_that_fits(double bytes) const;
+
+  const Communicator& all_;
+  const Clock& clock_;
+  Setup setup_;
+  std::unique_ptr<Device> device_;
+};
+
+// Ranks started with different options would wait for each other for ever.
+void Preparation::check_equal_options() {
+  const MxpOptions& o = setup_.options;
+  const std::string mine = fmt::format(
+      "-N {} --nb {} -P {} -Q {} --nporder {} --precision {} --matrix {} --kappa {} --rho {} "
+      "--seed {} --refine {} --max-iterations {} --lookahead {} --bcast {} --device {} "
+      "--threads {} --memory-fraction {} --time-target {}",
+      o.n, o.nb, o.rows, o.columns, name(o.order), name(o.precision), name(o.matrix), o.kappa,
+      o.rho, o.seed, name(o.refine), o.max_iterations, o.lookahead, name(o.broadcast),
+      name(o.device), o.threads, o.memory_fraction, o.time_target);
+  const std::vector<std::string> texts = all_.all_gather(mine);
+  for (std::size_t r = 1; r < texts.size(); ++r)
+    if (texts[r] != texts[0])
+      throw UsageError(
+          fmt::format("rank {} has other options ({}) than rank 0 ({})", r, texts[r], texts[0]));
+}
+
+void Preparation::choose_grid() {
+  MxpOptions& o = setup_.options;
+  if (o.rows != 0 && o.columns != 0) return;
+  if (o.rows == 0 && o.columns == 0) {
+    const GridShape grid = squarest(all_.size(), o.order);
+    o.rows = grid.rows;
+    o.columns = grid.columns;
+    setup_.reasons.grid = fmt::format("the squarest grid of {} ranks", all_.size());
+  } else {
+    setup_.reasons.grid = fmt::format("all {} ranks", all_.size());
+    (o.rows == 0 ? o.rows : o.columns) = all_.size() / (o.rows + o.columns);
+  }
+}
+
+int Preparation::choose_threads() {
+  const ProcessorInfo processor = agreed(all_, [] { return processor_info(); });
+  const std::string mine = core_binding();
+  const std::vector<std::string> bindings = all_.split_node().all_gather(mine);
+  const auto sharing = static_cast<int>(
+      std::count_if(bindings.begin(), bindings.end(),
+                    [&](const std::string& other) { return bindings_overlap(mine, other); }));
+  if (setup_.options.threads == 0)
+    setup_.reasons.threads = "each rank's share of the cores it may use";
+  const int threads = setup_.options.threads != 0
+                          ? setup_.options.threads
+                          : std::max(1, processor.bound_cores / std::max(1, sharing));
+  note_binding(processor, threads, static_cast<int>(bindings.size()), sharing);
+  setup_.options.threads = static_cast<int>(all_.all_reduce(std::int64_t{threads}, Reduction::min));
+  setup_.most_threads = static_cast<int>(all_.all_reduce(std::int64_t{threads}, Reduction::max));
+  return threads;
+}
+
+void Preparation::note_binding(const ProcessorInfo& processor, int threads, int node_ranks,
+                               int sharing) {
+  std::string problem;
+  if (threads > processor.bound_cores)
+    problem = fmt::format(
+        "{} threads, but bound to {} of {} cores (mpirun --bind-to none lets "
+        "ranks use all)",
+        threads, processor.bound_cores, processor.cores);
+  else if (threads * std::max(1, sharing) > processor.bound_cores)
+    problem = fmt::format("{} ranks with {} threads share {} cores", sharing, threads,
+                          processor.bound_cores);
+  else if (processor.bound_cores < processor.cores / node_ranks)
+    problem = fmt::format(
+        "bound to {} of {} cores, fewer than its share (mpirun --bind-to none "
+        "lets ranks use all)",
+        processor.bound_cores, processor.cores);
+  std::map<std::string, std::vector<std::size_t>> ranks;
+  const std::vector<std::string> problems = all_.all_gather(problem);
+  for (std::size_t r = 0; r < problems.size(); ++r)
+    if (!problems[r].empty()) ranks[problems[r]].push_back(r);
+  for (const auto& [words, which] : ranks)
+    setup_.notes.push_back(
+        which.size() == 1
+            ? fmt::format("rank {} on {}: {}", which[0], setup_.hosts[which[0]], words)
+            : fmt::format("rank {} on {} and {} more: {}", which[0], setup_.hosts[which[0]],
+                          which.size() - 1, words));
+}
+
+// BF16 only where it is the fastest on every rank: the panels must be of one kind.
+void Preparation::choose_precision() {
+  MxpOptions& o = setup_.options;
+  if (o.precision == Precision::automatic) {
+    const bool fp16_somewhere =
+        all_.all_reduce(std::int64_t{device_->fastest_16bit() != Precision::bf16},
+                        Reduction::max) != 0;
+    o.precision = fp16_somewhere ? Precision::fp16 : Precision::bf16;
+    setup_.reasons.precision = "the fastest 16-bit precision here";
+  }
+}
+
+std::int64_t Preparation::nb_for(std::int64_t n) const {
+  const MxpOptions& o = setup_.options;
+  return o.nb != 0 ? std::min(o.nb, n)
+                   : default_nb(n, o.precision, device_->native(o.precision), shape());
+}
+
+Footprint Preparation::footprint(std::int64_t n) const {
+  const MxpOptions& o = setup_.options;
+  Footprint f;
+  f.n = n;
+  f.nb = nb_for(n);
+  f.shape = shape();
+  f.precision = o.precision;
+  f.lookahead = o.lookahead;
+  return f;
+}
+
+// A lower bound, for an n so large that its index maths would overflow.
+double Preparation::factor_bytes(std::int64_t n) const {
+  return 4. * static_cast<double>(n) * static_cast<double>(n) / all_.size();
+}
+
+bool Preparation::fits(std::int64_t n, double bytes) const {
+  return factor_bytes(n) <= bytes && footprint(n).rank_bytes() <= bytes;
+}
+
+std::int64_t Preparation::largest_that_fits(double bytes) const {
+  return largest_n([&](std::int64_t n) { return fits(n, bytes); });
+}
+
+void Preparation::choose_size() {
+  MxpOptions& o = setup_.options;
+  const bool given = o.n != 0;
+  if (!given) {
+    o.n = largest_that_fits(o.memory_fraction * setup_.budget.rank_free);
+    if (o.n == 0)
+      throw UsageError(
+          fmt::format("no problem fits: {} of the memory that is free for a rank on "
+                      "{} are {}; allowed is a larger --memory-fraction or memory",
+                      o.memory_fraction, setup_.budget.host,
+                      gibibytes(o.memory_fraction * setup_.budget.rank_free)));
+    setup_.reasons.n =
+        fmt::format("the largest in {:g} % of the free memory", 100 * o.memory_fraction);
+    if (o.time_target > 0) o.n = bound_by_time(o.n);
+  } else if (o.time_target > 0) {
+    setup_.notes.push_back("--time-target was not used, since -N was given");
+  }
+  // All ranks decide by rank 0's numbers; they could differ where nodes do.
+  all_.broadcast(std::span(&o.n, 1), 0);
+  if (o.nb == 0) {
+    o.nb = nb_for(o.n);
+    all_.broadcast(std::span(&o.nb, 1), 0);
+    setup_.reasons.nb = "by size and precision";
+  }
+  if (!given) o.n = round_to_blocks(o.n, o.nb);
+}
+
+std::int64_t Preparation::bound_by_time(std::int64_t n) {
+  const MxpOptions& o = setup_.options;
+  all_.barrier();
+  const double mine = agreed(all_, [&] {
+    return update_rate(*device_, o.precision, footprint(n).panel_width(), trial_seconds, clock_);
+  });
+  const double rate = all_.size() * all_.all_reduce(mine, Reduction::min);
+  const std::int64_t bound = largest_n_in_time(o.time_target, typical_efficiency * rate);
+  if (bound < n)
+    setup_.reasons.n = fmt::format("for about {:g} s at {:.3g} of {:.0f} GFLOP/s measured",
+                                   o.time_target, typical_efficiency, rate / 1e9);
+  return std::min(n, bound);
+}
+
+void Preparation::check_fit() {
+  const MxpOptions& o = setup_.options;
+  const MemoryBudget& budget = setup_.budget;
+  if (fits(o.n, budget.rank_free)) {
+    setup_.footprint = footprint(o.n);
+    return;
+  }
+  const double least = factor_bytes(o.n);
+  const double needed = least <= budget.rank_free ? footprint(o.n).rank_bytes() : least;
+  throw UsageError(fmt::format(
+      "-N {} does not fit: it needs {} a rank ({} for {} ranks on {}), free are {} ({} there); "
+      "allowed is at most -N {}",
+      o.n, gibibytes(needed), gibibytes(needed * budget.ranks_on_node), budget.ranks_on_node,
+      budget.host, gibibytes(budget.rank_free), gibibytes(budget.node_free),
+      largest_that_fits(budget.rank_free)));
+}
+
+void Preparation::note_what_is_odd() {
+  const MxpOptions& o = setup_.options;
+  if (o.nb > o.n)
+    setup_.notes.push_back(fmt::format("NB = {} is more than N = {}: one block", o.nb, o.n));
+  if (setup_.panel_width < setup_.footprint.nb)
+    setup_.notes.push_back(fmt::format("panels of {} columns: {} would take too much memory",
+                                       setup_.panel_width, setup_.footprint.nb));
+  const std::int64_t blocks = (o.n - 1) / setup_.footprint.nb + 1;
+  if (blocks < std::max(o.rows, o.columns))
+    setup_.notes.push_back(
+        fmt::format("{0} x {0} blocks on a grid of {1} x {2}: some ranks have "
+                    "nothing to do",
+                    blocks, o.rows, o.columns));
+}
+
+}  // namespace
+
+PreparedSetup prepare(const Communicator& all, const MxpOptions& options, const Clock& clock) {
+  return Preparation(all, options, clock).run();
+}
+
+}  // namespace lupine

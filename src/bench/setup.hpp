@@ -1,0 +1,56 @@
+/// @file
+/// Everything that is chosen before a run, and why.
+#pragma once
+
+#include <lupine/options.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bench/sizing.hpp"
+#include "comm/communicator.hpp"
+#include "core/clock.hpp"
+#include "device/device.hpp"
+#include "matrix/footprint.hpp"
+
+namespace lupine {
+
+/// Panels that may be factored ahead: each takes two of the 60 messages in flight that panel
+/// broadcasts allow.
+constexpr int largest_lookahead = 28;
+constexpr int largest_threads = 4096;
+
+/// @throws UsageError unless the options are in range and go with this number of ranks. Pure.
+void check_options(const MxpOptions& options, int ranks);
+
+/// Why each value is what it is; empty where the user gave it.
+struct Reasons {
+  std::string n, nb, grid, precision, threads;
+};
+
+/// Equal on every rank.
+struct Setup {
+  MxpOptions options;  ///< every zero and `automatic` resolved
+  Reasons reasons;
+  Footprint footprint;           ///< nb is at most n there
+  std::int64_t panel_width = 0;  ///< columns of a step
+  MemoryBudget budget;
+  int most_threads = 1;            ///< of any rank; options.threads is the least of any
+  std::string device;              ///< description, of rank 0
+  std::vector<std::string> hosts;  ///< of every rank
+  std::vector<std::string> notes;  ///< warnings
+};
+
+/// A setup with the device of this rank.
+struct PreparedSetup {
+  Setup setup;
+  std::unique_ptr<Device> device;
+};
+
+/// Chooses what the options leave open and refuses what cannot run. Collective.
+/// @throws UsageError, AgreedFault: on every rank alike
+PreparedSetup prepare(const Communicator& all, const MxpOptions& options, const Clock& clock);
+
+}  // namespace lupine

@@ -1,0 +1,81 @@
+#include "bench/update_rate.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace lupine {
+
+namespace {
+
+/// C <- C + L U on random numbers, C of size x size.
+class Trial {
+ public:
+  Trial(Device& device, Precision precision, std::int64_t size, std::int64_t width)
+      : device_(device),
+        queue_(device.make_queue(Priority::normal)),
+        c_memory_(device.allocate(size * std::max(size, width) * 4)),
+        l_memory_(device.allocate(size * width * bytes_of(precision))),
+        u_memory_(device.allocate(size * width * bytes_of(precision))),
+        c_{c_memory_.as<float>(), size, size, size},
+        l_{precision, l_memory_.data(), size, width, size},
+        u_{precision, u_memory_.data(), width, size, width} {
+    // Not zeros: those take less power, and so run faster than any matrix will.
+    fill(size, width);
+    device_.cast(*queue_, {c_memory_.as<float>(), size, width, size}, 1, l_, &l_header_);
+    fill(width, size);
+    device_.cast(*queue_, {c_memory_.as<float>(), width, size, width}, -1, u_, &u_header_);
+    fill(size, size);
+    queue_->synchronize();
+  }
+
+  double flops() const { return 2 * static_cast<double>(c_.rows * c_.cols * l_.cols); }
+  double seconds(const Clock& clock) {
+    const double begin = clock.now();
+    device_.update(*queue_, l_, &l_header_, u_, &u_header_, c_, [] {});
+    queue_->synchronize();
+    return clock.now() - begin;
+  }
+
+ private:
+  void fill(std::int64_t rows, std::int64_t columns) {
+    MatrixSpec spec;
+    spec.n = std::max(rows, columns);
+    spec.stride = spec.n + 1 - spec.n % 2;
+    spec.shift = std::sqrt(static_cast<double>(spec.n));
+    device_.generate(*queue_, spec, Distribution(rows, rows, 1, 0),
+                     Distribution(columns, columns, 1, 0),
+                     {c_memory_.as<float>(), rows, columns, rows});
+  }
+
+  Device& device_;
+  std::unique_ptr<Queue> queue_;
+  Buffer c_memory_;
+  Buffer l_memory_;
+  Buffer u_memory_;
+  MatrixView<float> c_;
+  LowMatrix l_;
+  LowMatrix u_;
+  PanelHeader l_header_;
+  PanelHeader u_header_;
+};
+
+}  // namespace
+
+double update_rate(Device& device, Precision precision, std::int64_t width, double seconds,
+                   const Clock& clock) {
+  const double end = clock.now() + seconds;
+  double best = 0;
+  // A slow device answers at the first size; a fast one needs a larger product to show its rate.
+  for (std::int64_t size = 1024; size <= 4096; size *= 2) {
+    Trial trial(device, precision, size, width);
+    trial.seconds(clock);  // the first call prepares kernels
+    double fastest = trial.seconds(clock);
+    while (clock.now() < end && (size == 4096 || fastest > seconds / 8))
+      fastest = std::min(fastest, trial.seconds(clock));
+    best = std::max(best, trial.flops() / std::max(fastest, 1e-9));
+    if (clock.now() >= end) break;
+  }
+  return best;
+}
+
+}  // namespace lupine
