@@ -13,6 +13,7 @@ namespace lupine {
 namespace {
 
 constexpr int restart = 30;
+constexpr double eps = 0x1p-53;
 constexpr double target = 1;        // of the scaled residual; the benchmark's threshold is 16
 constexpr double slow_ratio = 0.5;  // a residual that falls by less than this is slow
 
@@ -26,7 +27,7 @@ class Refinement {
         solver_(grid, device, lu, options.width),
         x_(static_cast<std::size_t>(lu.columns().local_size()), 0.0),
         r_(system_.b()),
-        scaled_(1 / (0x1p-53 * static_cast<double>(system_.n()))) {}
+        excess_(1 / (eps * static_cast<double>(system_.n()))) {}
 
   RefineOutcome run() {
     if (options_.method != RefineMethod::gmres) classic();
@@ -58,7 +59,7 @@ class Refinement {
     double before = std::numeric_limits<double>::infinity();
     while (!done() && slow < 2 && !broken_) {
       const Vector z = solve(r_);
-      const double tolerance = std::clamp(0.1 * target / scaled_, 1e-14, 0.1);
+      const double tolerance = std::clamp(0.1 / excess_, 1e-14, 0.1);
       const GmresCycle cycle = gmres_cycle(system_, preconditioned, z,
                                            std::min(restart, std::max(left(), 0)), tolerance);
       const double now = correct(cycle.steps > 0 ? cycle.correction : z);
@@ -73,15 +74,23 @@ class Refinement {
       const Stopwatch watch(clock_, outcome_.times.residuals);
       r_ = system_.residual(x_);
     }
-    scaled_ = scaled_residual(system_.norms(x_, r_), system_.n());
-    outcome_.history.push_back(scaled_);
-    outcome_.converged = scaled_ < target;
-    broken_ = !std::isfinite(scaled_);
-    if (best_.empty() || scaled_ < best_scaled_) {
+    const SystemNorms norms = system_.norms(x_, r_);
+    excess_ = norms.residual / allowed(norms);
+    outcome_.history.push_back(scaled_residual(norms, system_.n()));
+    outcome_.converged = excess_ < 1 || norms.residual == 0;
+    broken_ = !std::isfinite(norms.residual) || !std::isfinite(norms.x);
+    if (best_.empty() || excess_ < best_excess_) {
       best_ = x_;
-      best_scaled_ = scaled_;
+      best_excess_ = excess_;
     }
-    return scaled_;
+    return norms.residual;
+  }
+
+  // The residual that is good enough.
+  double allowed(const SystemNorms& norms) const {
+    const auto n = static_cast<double>(system_.n());
+    return options_.stop == StopRule::benchmark ? n * eps * (norms.a * norms.x + norms.b)
+                                                : std::sqrt(n) * eps * norms.a * norms.x;
   }
 
   Vector solve(const Vector& r) {
@@ -102,8 +111,8 @@ class Refinement {
   Vector x_;
   Vector r_;
   Vector best_;
-  double best_scaled_ = 0;
-  double scaled_;  // of x_; of x = 0 at first
+  double best_excess_ = 0;
+  double excess_;  // ||r|| over what is allowed; of x = 0 at first
   bool broken_ = false;
   RefineOutcome outcome_;
 };

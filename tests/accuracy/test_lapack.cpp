@@ -1,0 +1,110 @@
+#include <lapacke.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "catch.hpp"
+#include "pipeline.hpp"
+
+using namespace lupine;
+using namespace lupine::test;
+
+namespace {
+
+struct Reference {
+  std::vector<double> x;
+  double backward_error = 0;  // ||b - A x|| / (||A|| ||x|| + ||b||), infinity norms
+  double kappa = 0;           // ||A|| ||A^-1||
+};
+
+double largest(const std::vector<double>& v) {
+  double most = 0;
+  for (const double value : v) most = std::max(most, std::fabs(value));
+  return most;
+}
+
+double infinity_norm(const Square& a) {
+  std::vector<double> sums(static_cast<std::size_t>(a.n), 0.0);
+  for (std::int64_t j = 0; j < a.n; ++j)
+    for (std::int64_t i = 0; i < a.n; ++i) sums[static_cast<std::size_t>(i)] += std::fabs(a(i, j));
+  return largest(sums);
+}
+
+double backward_error(const Square& a, const std::vector<double>& b, const std::vector<double>& x) {
+  std::vector<double> r = b;
+  for (std::int64_t j = 0; j < a.n; ++j)
+    for (std::int64_t i = 0; i < a.n; ++i)
+      r[static_cast<std::size_t>(i)] -= a(i, j) * x[static_cast<std::size_t>(j)];
+  return largest(r) / (infinity_norm(a) * largest(x) + largest(b));
+}
+
+Reference dgesv(const Square& a, const std::vector<double>& b) {
+  Reference reference{b};
+  Square lu = a;
+  const auto n = static_cast<lapack_int>(a.n);
+  std::vector<lapack_int> pivots(static_cast<std::size_t>(n));
+  REQUIRE(LAPACKE_dgesv(LAPACK_COL_MAJOR, n, 1, lu.data.data(), n, pivots.data(),
+                        reference.x.data(), n) == 0);
+  REQUIRE(LAPACKE_dgetri(LAPACK_COL_MAJOR, n, lu.data.data(), n, pivots.data()) == 0);
+  reference.kappa = infinity_norm(a) * infinity_norm(lu);
+  reference.backward_error = backward_error(a, b, reference.x);
+  return reference;
+}
+
+void compare(const MxpOptions& o, Precision precision) {
+  const auto all = Communicator::duplicate(MPI_COMM_WORLD);
+  Problem p(all, squarest(all.size(), GridOrder::row), o);
+  const Square a = whole(p.spec());
+  const auto b = right_hand_side(p.spec());
+  const Reference reference = dgesv(a, b);
+  REQUIRE(p.factor({precision, o.nb, 1, BroadcastMethod::ring_modified}).usable());
+  const RefineOutcome out = p.solve({RefineMethod::automatic, 50, o.nb, StopRule::lapack});
+  const auto x = gather(p.grid, p.a.columns(), out.x);
+
+  CAPTURE(o.n, o.nb, name(o.matrix), o.kappa, name(precision), reference.kappa);
+  REQUIRE(out.converged);
+  std::vector<double> difference = x;
+  for (std::size_t i = 0; i < x.size(); ++i) difference[i] -= reference.x[i];
+  const auto n = static_cast<double>(o.n);
+  CHECK(largest(difference) / largest(reference.x) <= 10 * reference.kappa * n * 0x1p-53);
+  // dgesv may happen to hit the very solution; a rounding of x is no fault.
+  CHECK(backward_error(a, b, x) <= 10 * std::max(reference.backward_error, 0x1p-53));
+}
+
+}  // namespace
+
+TEST_CASE("solutions are as good as LAPACK's") {
+  for (const auto precision : {Precision::fp16, Precision::bf16, Precision::fp32})
+    for (const std::int64_t n : {10, 100, 501})
+      for (const auto kind :
+           {MatrixKind::scaled_diagonal, MatrixKind::fasi_higham, MatrixKind::dominant}) {
+        MxpOptions o;
+        o.n = n;
+        o.nb = 37;
+        o.matrix = kind;
+        o.kappa = 100;
+        compare(o, precision);
+      }
+}
+
+TEST_CASE("kappa up to a thousand, several seeds") {
+  for (const auto precision : {Precision::fp16, Precision::bf16}) {
+    for (const double kappa : {10.0, 1e3})
+      for (const double rho : {0.25, 1.0}) {
+        MxpOptions o;
+        o.n = 400;
+        o.nb = 64;
+        o.matrix = MatrixKind::fasi_higham;
+        o.kappa = kappa;
+        o.rho = rho;
+        compare(o, precision);
+      }
+    for (const std::uint64_t seed : {2u, 77u, 123456789u}) {
+      MxpOptions o;
+      o.n = 300;
+      o.nb = 50;
+      o.seed = seed;
+      compare(o, precision);
+    }
+  }
+}

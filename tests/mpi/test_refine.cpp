@@ -1,0 +1,156 @@
+#include <algorithm>
+#include <cmath>
+
+#include "catch.hpp"
+#include "pipeline.hpp"
+
+using namespace lupine;
+using namespace lupine::test;
+
+namespace {
+
+RefineOutcome solve(Problem& p, Precision precision, RefineMethod method, int limit = 50) {
+  const std::int64_t width = p.a.rows().block();
+  REQUIRE(p.factor({precision, width, 1, BroadcastMethod::ring_modified}).usable());
+  return p.solve({method, limit, width});
+}
+
+MxpOptions fasi_higham(std::int64_t n, std::int64_t nb, double kappa) {
+  MxpOptions o;
+  o.n = n;
+  o.nb = nb;
+  o.matrix = MatrixKind::fasi_higham;
+  o.kappa = kappa;
+  return o;
+}
+
+// Plain FP64 elimination with partial pivoting.
+std::vector<double> plain_solve(Square a, std::vector<double> b) {
+  const auto n = a.n;
+  const auto at = [&](std::int64_t i) -> double& { return b[static_cast<std::size_t>(i)]; };
+  for (std::int64_t k = 0; k < n; ++k) {
+    std::int64_t pivot = k;
+    for (std::int64_t i = k + 1; i < n; ++i)
+      if (std::fabs(a(i, k)) > std::fabs(a(pivot, k))) pivot = i;
+    for (std::int64_t j = 0; j < n; ++j) std::swap(a(k, j), a(pivot, j));
+    std::swap(at(k), at(pivot));
+    for (std::int64_t i = k + 1; i < n; ++i) {
+      const double l = a(i, k) / a(k, k);
+      for (std::int64_t j = k; j < n; ++j) a(i, j) -= l * a(k, j);
+      at(i) -= l * at(k);
+    }
+  }
+  for (std::int64_t k = n - 1; k >= 0; --k) {
+    for (std::int64_t j = k + 1; j < n; ++j) at(k) -= a(k, j) * at(j);
+    at(k) /= a(k, k);
+  }
+  return b;
+}
+
+double worst_difference(const std::vector<double>& x, const std::vector<double>& y) {
+  double difference = 0;
+  double size = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    difference = std::max(difference, std::fabs(x[i] - y[i]));
+    size = std::max(size, std::fabs(y[i]));
+  }
+  return difference / size;
+}
+
+}  // namespace
+
+TEST_CASE("each method reaches FP64 accuracy from each precision") {
+  const auto all = Communicator::duplicate(MPI_COMM_WORLD);
+  for (const GridShape shape : grids(all.size()))
+    for (const double kappa : {1e2, 1e3})
+      for (const auto precision : {Precision::fp16, Precision::bf16, Precision::fp32})
+        for (const auto method : {RefineMethod::automatic, RefineMethod::ir, RefineMethod::gmres}) {
+          CAPTURE(shape.rows, shape.columns, kappa, name(precision), name(method));
+          Problem p(all, shape, fasi_higham(150, 16, kappa));
+          const RefineOutcome out = solve(p, precision, method);
+          CHECK(out.converged);
+          CHECK(out.iterations <= 12);
+          CHECK(out.history.back() < 1);
+          const SystemNorms norms = p.norms(out.x);
+          CHECK(scaled_residual(norms, 150) < 1);
+          CHECK(norms.a == Approx(fasi_higham_norm(150, p.spec().alpha, p.spec().beta)));
+          const auto x = gather(p.grid, p.a.columns(), out.x);
+          const auto plain = plain_solve(whole(p.spec()), right_hand_side(p.spec()));
+          CHECK(worst_difference(x, plain) <= 10 * kappa * 150 * 0x1p-53);
+        }
+}
+
+TEST_CASE("odd sizes, every matrix, more ranks than blocks") {
+  const auto all = Communicator::duplicate(MPI_COMM_WORLD);
+  for (const GridShape shape : grids(all.size()))
+    for (const auto& [n, nb] : std::vector<std::pair<std::int64_t, std::int64_t>>{
+             {1, 1}, {2, 5}, {3, 1}, {21, 7}, {97, 10}, {128, 64}})
+      for (const auto kind :
+           {MatrixKind::scaled_diagonal, MatrixKind::fasi_higham, MatrixKind::dominant}) {
+        // Its dominance is not strict: of order 1 or 2 it is singular.
+        if (n <= 3 && kind == MatrixKind::dominant) continue;
+        CAPTURE(shape.rows, shape.columns, n, nb, name(kind));
+        MxpOptions o;
+        o.n = n;
+        o.nb = nb;
+        o.matrix = kind;
+        o.kappa = n == 1 ? o.kappa : 100;
+        Problem p(all, shape, o);
+        const RefineOutcome out = solve(p, Precision::fp16, RefineMethod::automatic);
+        CHECK(out.converged);
+        CHECK(out.method == RefineMethod::ir);
+        CHECK(scaled_residual(p.norms(out.x), n) < 1);
+        const auto x = gather(p.grid, p.a.columns(), out.x);
+        const auto plain = plain_solve(whole(p.spec()), right_hand_side(p.spec()));
+        CHECK(worst_difference(x, plain) <= 1e4 * static_cast<double>(n) * 0x1p-53);
+      }
+}
+
+TEST_CASE("GMRES solves what 16-bit factors with classic refinement cannot") {
+  const auto all = Communicator::duplicate(MPI_COMM_WORLD);
+  for (const GridShape shape : grids(all.size())) {
+    CAPTURE(shape.rows, shape.columns);
+    Problem classic(all, shape, fasi_higham(200, 16, 3e5));
+    Problem combined(all, shape, fasi_higham(200, 16, 3e5));
+    const RefineOutcome ir = solve(classic, Precision::bf16, RefineMethod::ir);
+    const RefineOutcome automatic = solve(combined, Precision::bf16, RefineMethod::automatic);
+    CHECK_FALSE(ir.converged);
+    CHECK(automatic.converged);
+    CHECK(automatic.method == RefineMethod::gmres);
+    CHECK(scaled_residual(combined.norms(automatic.x), 200) < 1);
+  }
+}
+
+TEST_CASE("corrupted factors never end in a wrong PASSED") {
+  const auto all = Communicator::duplicate(MPI_COMM_WORLD);
+  for (const GridShape shape : grids(all.size()))
+    for (const auto method : {RefineMethod::ir, RefineMethod::automatic, RefineMethod::gmres}) {
+      CAPTURE(shape.rows, shape.columns, name(method));
+      MxpOptions o;
+      o.n = 90;
+      o.nb = 8;
+      Problem p(all, shape, o);
+      REQUIRE(p.factor({Precision::fp16, 8, 1, BroadcastMethod::ring}).usable());
+      for (std::int64_t g = 0; g < 90; g += 3)
+        if (p.a.rows().mine({g}) && p.a.columns().mine({g}))
+          p.a.local()(p.a.rows().local({g}).value, p.a.columns().local({g}).value) *= -5;
+      const RefineOutcome out = p.solve({method, 12, 8});
+      const double measured = scaled_residual(p.norms(out.x), 90);
+      CHECK(out.iterations <= 12);
+      CHECK(out.converged == (measured < 1));
+      CHECK_FALSE(out.converged);
+      CHECK(measured > 16);
+    }
+}
+
+TEST_CASE("the limit on corrections holds") {
+  const auto all = Communicator::duplicate(MPI_COMM_WORLD);
+  for (const auto method : {RefineMethod::ir, RefineMethod::automatic, RefineMethod::gmres})
+    for (const int limit : {1, 2}) {
+      Problem p(all, grids(all.size()).front(), fasi_higham(150, 16, 1e3));
+      const RefineOutcome out = solve(p, Precision::bf16, method, limit);
+      CAPTURE(name(method), limit);
+      CHECK(out.iterations == limit);
+      CHECK_FALSE(out.converged);
+    }
+}
