@@ -51,10 +51,10 @@ struct MatrixSpec {
   MatrixKind kind = MatrixKind::scaled_diagonal;
   std::int64_t n = 0;
   std::uint64_t seed = 1;
-  std::int64_t stride = 0;  ///< s, stream steps from one column to the next
-  double shift = 0;         ///< scaled-diagonal: c sqrt(n), added to the diagonal
-  double alpha = 0;         ///< fasi-higham
-  double beta = 0;          ///< fasi-higham
+  std::int64_t stride = 0;           ///< s, stream steps from one column to the next
+  double shift = 0;                  ///< scaled-diagonal: c sqrt(n), added to the diagonal
+  double alpha = 0;                  ///< fasi-higham
+  double beta = 0;                   ///< fasi-higham
   const double* diagonal = nullptr;  ///< dominant: all n diagonal entries
 
   LUPINE_ELEMENT bool random() const { return kind != MatrixKind::fasi_higham; }
@@ -69,16 +69,20 @@ struct MatrixSpec {
     const double ab = alpha * beta;
     return i < j ? ab * static_cast<double>(i) - beta : ab * static_cast<double>(j) - alpha;
   }
-  /// a_ij if no rule of the diagonal applied: what the loops generate before they mend the diagonal.
+  /// a_ij if no rule of the diagonal applied: what the loops generate before they mend the
+  /// diagonal.
   LUPINE_ELEMENT double regular(std::int64_t i, std::int64_t j) const {
     return random() ? uniform(state(i, j)) : structured(i, j);
   }
   /// a_ii, `regular` being regular(i, i).
   LUPINE_ELEMENT double diagonal_entry(std::int64_t i, double regular) const {
     switch (kind) {
-      case MatrixKind::scaled_diagonal: return regular + shift;
-      case MatrixKind::fasi_higham: return alpha * beta * static_cast<double>(i) + 1;
-      case MatrixKind::dominant: return diagonal[i];
+      case MatrixKind::scaled_diagonal:
+        return regular + shift;
+      case MatrixKind::fasi_higham:
+        return alpha * beta * static_cast<double>(i) + 1;
+      case MatrixKind::dominant:
+        return diagonal[i];
     }
     return 0;
   }
