@@ -74,7 +74,7 @@ std::set<std::pair<int, int>> simulate(const Schedules& all) {
   std::vector<std::pair<int, const SegmentRoute*>> pending;
   for (int rank = 0; rank < std::ssize(all); ++rank)
     for (const SegmentRoute& route : all[rank]) {
-      pending.push_back({rank, &route});
+      pending.emplace_back(rank, &route);
       if (route.from < 0) held.insert({rank, route.segment});
     }
   for (bool moved = true; moved;)
