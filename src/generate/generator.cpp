@@ -86,8 +86,11 @@ std::vector<double> gathered_diagonal(const MatrixSpec& spec, const Communicator
     const std::int64_t share = (spec.n + all.size() - 1) / all.size();
     return std::min(spec.n, rank * share);
   };
-  std::vector<std::int64_t> counts;
-  for (int r = 0; r < all.size(); ++r) counts.push_back(first_row(r + 1) - first_row(r));
+  std::vector<std::int64_t> counts(static_cast<std::size_t>(all.size()));
+  for (std::size_t r = 0; r < counts.size(); ++r) {
+    const auto rank = static_cast<std::int64_t>(r);
+    counts[r] = first_row(rank + 1) - first_row(rank);
+  }
   const std::vector<double> mine =
       dominant_diagonal(spec, first_row(all.rank()), first_row(all.rank() + 1));
   std::vector<double> diagonal(static_cast<std::size_t>(spec.n));

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <limits>
 #include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -52,8 +53,10 @@ void for_every_distribution(Check check) {
       for (int processes = 1; processes <= 5; ++processes) check(n, nb, processes);
 }
 
-#define INFO_DISTRIBUTION(n, nb, processes, me) \
-  INFO("n " << n << ", nb " << nb << ", process " << me << " of " << processes)
+std::string words(const Distribution& d, std::int64_t nb) {
+  return "n " + std::to_string(d.size()) + ", nb " + std::to_string(nb) + ", process " +
+         std::to_string(d.me()) + " of " + std::to_string(d.processes());
+}
 
 void check_conversions(const Distribution& d, const Dealt& dealt) {
   for (std::int64_t g = 0; g < d.size(); ++g) {
@@ -138,8 +141,8 @@ TEST_CASE("distribution: conversions are those of blocks dealt in turn") {
   for_every_distribution([](std::int64_t n, std::int64_t nb, int processes) {
     const Dealt dealt(n, nb, processes);
     for (int me = 0; me < processes; ++me) {
-      INFO_DISTRIBUTION(n, nb, processes, me);
       const Distribution d(n, nb, processes, me);
+      INFO(words(d, nb));
       REQUIRE(d.size() == n);
       REQUIRE(d.block() == std::min(nb, std::max<std::int64_t>(n, 1)));
       REQUIRE(d.processes() == processes);
@@ -154,8 +157,8 @@ TEST_CASE("distribution: local_begin counts the indices below") {
   for_every_distribution([](std::int64_t n, std::int64_t nb, int processes) {
     const Dealt dealt(n, nb, processes);
     for (int me = 0; me < processes; ++me) {
-      INFO_DISTRIBUTION(n, nb, processes, me);
       const Distribution d(n, nb, processes, me);
+      INFO(words(d, nb));
       for (std::int64_t g = 0; g <= n; ++g)
         REQUIRE(d.local_begin({g}).value == dealt.held_below(me, g));
       REQUIRE(d.local_begin({n + 1000}).value == d.local_size());
@@ -168,8 +171,8 @@ TEST_CASE("distribution: runs cover all local indices, in order") {
     const Dealt dealt(n, nb, processes);
     std::int64_t sum = 0;
     for (int me = 0; me < processes; ++me) {
-      INFO_DISTRIBUTION(n, nb, processes, me);
       const Distribution d(n, nb, processes, me);
+      INFO(words(d, nb));
       check_runs(d, dealt);
       sum += d.local_size();
     }

@@ -1,8 +1,8 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <vector>
 
 #include "catch.hpp"
 #include "element/rounding.hpp"
@@ -60,11 +60,10 @@ bool rounds_right(float value) {
 }
 
 /// `value`, its neighbours on both sides, and the negatives of the three.
-std::vector<float> around(float value) {
-  std::vector<float> all;
-  for (float v : {value, std::nextafter(value, infinity), std::nextafter(value, -infinity)})
-    all.insert(all.end(), {v, -v});
-  return all;
+std::array<float, 6> around(float value) {
+  const float above = std::nextafter(value, infinity);
+  const float below = std::nextafter(value, -infinity);
+  return {value, above, below, -value, -above, -below};
 }
 
 }  // namespace
