@@ -25,11 +25,11 @@ class Flight {
         PanelBroadcast(method, grid.row(), s.owner_column, Panel::bytes(panel.left), k + 1),
         PanelBroadcast(method, grid.column(), s.owner_row, Panel::bytes(panel.right), k + 1)};
   }
-  void poll() {
-    for (PanelBroadcast& m : messages_) m.test();
-  }
-  void wait() {
-    for (PanelBroadcast& m : messages_) m.wait();
+  /// Moves all messages on; true once they have been received and passed on.
+  bool test() {
+    bool done = true;
+    for (PanelBroadcast& m : messages_) done = m.test() && done;
+    return done;
   }
 
  private:
@@ -52,7 +52,7 @@ class Factorization {
         flights_(static_cast<std::size_t>(options.lookahead) + 1) {
     if (grid.all().size() > 1)
       poll_ = [this] {
-        for (Flight& f : flights_) f.poll();
+        for (Flight& f : flights_) f.test();
       };
   }
 
@@ -70,9 +70,12 @@ class Factorization {
       flight(k) = Flight(grid_, options_.broadcast, next);
       if (k >= depth) update_trailing(receive(k - depth), step);
       if (done) done(step.end.value);
-      if (time_to_agree(k) && !agree().usable()) break;
+      if (!time_to_agree(k)) continue;
+      // Nobody may wait for a panel that this rank, in the reduction, no longer passes on.
+      for (std::int64_t q = std::max<std::int64_t>(k - depth, 0); q < k; ++q) receive(q);
+      if (!agree().usable()) break;
     }
-    for (Flight& f : flights_) f.wait();
+    for (Flight& f : flights_) wait_for(f);
     return outcome_;
   }
 
@@ -82,9 +85,15 @@ class Factorization {
   // Panel k, once it is here.
   const Panel& receive(std::int64_t k) {
     if (k < 0) return ring_[0];
-    const Stopwatch watch(clock_, outcome_.times.broadcast);
-    flight(k).wait();
+    wait_for(flight(k));
     return ring_[k];
+  }
+
+  // The others move on meanwhile: somebody may wait for what this rank has to pass on.
+  void wait_for(Flight& f) {
+    const Stopwatch watch(clock_, outcome_.times.broadcast);
+    while (!f.test())
+      if (poll_) poll_();
   }
 
   // A_kk = L_kk U_kk;  L_ik = A_ik U_kk^-1;  U_kj = L_kk^-1 A_kj;  both rounded once.
