@@ -107,7 +107,7 @@ void generate_random(const MatrixSpec& spec, std::int64_t i0, std::int64_t j0,
 #pragma GCC unroll 4
       for (int v = 0; v < unroll; ++v) {
         const Floats u = __builtin_convertvector(uniform(state[v]), Floats);
-        std::memcpy(values + v * width, &u, sizeof(u));
+        std::memcpy(values + std::ptrdiff_t{v} * width, &u, sizeof(u));
         state[v] = state[v] * down.a + down.c;
       }
       std::memcpy(column + i, values, sizeof(float) * smaller(chunk, a.rows - i));

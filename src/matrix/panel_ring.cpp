@@ -7,7 +7,7 @@ PanelRing::PanelRing(Device& device, const Distribution& rows, const Distributio
     : rows_(rows.local_size()),
       columns_(columns.local_size()),
       precision_(precision),
-      headers_(device.allocate(2 * slots * std::int64_t{sizeof(PanelHeader)})),
+      headers_(device.allocate(2 * std::int64_t{slots} * std::int64_t{sizeof(PanelHeader)})),
       diagonal_(device.allocate(width * width * std::int64_t{sizeof(float)})),
       panels_(static_cast<std::size_t>(slots)) {
   auto* header = headers_.as<PanelHeader>();

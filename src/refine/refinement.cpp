@@ -14,7 +14,6 @@ namespace {
 
 constexpr int restart = 30;
 constexpr double eps = 0x1p-53;
-constexpr double target = 1;        // of the scaled residual; the benchmark's threshold is 16
 constexpr double slow_ratio = 0.5;  // a residual that falls by less than this is slow
 
 class Refinement {
