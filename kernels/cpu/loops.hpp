@@ -23,7 +23,8 @@ struct Loops {
 
   /// a <- FP32(regular(i0 + i, j0 + j)): the matrix but for the rules of its diagonal.
   void (*generate)(const MatrixSpec& spec, std::int64_t i0, std::int64_t j0, MatrixView<float> a);
-  /// sums += over the columns [j0, j0 + n) of the rows [i0, i0 + m), regular entries in FP64.
+  /// sums += over the columns [j0, j0 + n) of the rows [i0, i0 + m), regular entries in FP64,
+  /// each row's terms in ascending order of j.
   void (*multiply)(const MatrixSpec& spec, std::int64_t i0, std::int64_t m, std::int64_t j0,
                    std::int64_t n, const double* x, RowSums sums);
 

@@ -33,6 +33,8 @@ class CpuQueue final : public Queue {
 constexpr std::int64_t update_columns = 1024;
 // Rows of a strip in loops over a matrix: a multiple of every vector length and cache line.
 constexpr std::int64_t strip = 256;
+// Order below which a triangle is solved by plain loops.
+constexpr std::int64_t triangle = 32;
 
 constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
   return (a + b - 1) / b;
@@ -217,15 +219,30 @@ void CpuDevice::subtract_product(Queue&, MatrixView<const float> a, const double
     loop.subtract_product(a.block(i, 0, std::min(piece, a.rows - i), a.cols), x, y + i);
 }
 
-void CpuDevice::solve_lower(Queue&, MatrixView<const float> lu, double* x) {
-  for (std::int64_t j = 0; j < lu.cols; ++j)
-    for (std::int64_t i = j + 1; i < lu.rows; ++i) x[i] -= lu(i, j) * x[j];
+// By halves, so that most of the work is a product.
+void CpuDevice::solve_lower(Queue& queue, MatrixView<const float> lu, double* x) {
+  const std::int64_t n = lu.cols;
+  if (n > triangle) {
+    const std::int64_t h = n / 2;
+    solve_lower(queue, lu.block(0, 0, h, h), x);
+    loops().subtract_product(lu.block(h, 0, n - h, h), x, x + h);
+    return solve_lower(queue, lu.block(h, h, n - h, n - h), x + h);
+  }
+  for (std::int64_t j = 0; j < n; ++j)
+    for (std::int64_t i = j + 1; i < n; ++i) x[i] -= static_cast<double>(lu(i, j)) * x[j];
 }
 
-void CpuDevice::solve_upper(Queue&, MatrixView<const float> lu, double* x) {
-  for (std::int64_t j = lu.cols - 1; j >= 0; --j) {
-    x[j] /= lu(j, j);
-    for (std::int64_t i = 0; i < j; ++i) x[i] -= lu(i, j) * x[j];
+void CpuDevice::solve_upper(Queue& queue, MatrixView<const float> lu, double* x) {
+  const std::int64_t n = lu.cols;
+  if (n > triangle) {
+    const std::int64_t h = n / 2;
+    solve_upper(queue, lu.block(h, h, n - h, n - h), x + h);
+    loops().subtract_product(lu.block(0, h, h, n - h), x + h, x);
+    return solve_upper(queue, lu.block(0, 0, h, h), x);
+  }
+  for (std::int64_t j = n - 1; j >= 0; --j) {
+    x[j] /= static_cast<double>(lu(j, j));
+    for (std::int64_t i = 0; i < j; ++i) x[i] -= static_cast<double>(lu(i, j)) * x[j];
   }
 }
 

@@ -1,0 +1,131 @@
+// HPL-MxP beside LAPACK's dgesv and dsgesv on the same matrix, interleaved, best of several:
+//   lupine_lapack_bench [n] [repeats] [nb]
+// One JSON object on standard output.
+#include <cblas.h>
+#include <lapacke.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <functional>
+#include <iostream>
+#include <limits>
+#include <lupine/mxp.hpp>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "comm/communicator.hpp"
+#include "core/clock.hpp"
+#include "device/cpu/processor.hpp"
+#include "element/matrix_spec.hpp"
+
+using namespace lupine;
+
+namespace {
+
+std::vector<double> whole(const MatrixSpec& spec) {
+  std::vector<double> a(static_cast<std::size_t>(spec.n * spec.n));
+  for (std::int64_t j = 0; j < spec.n; ++j) {
+    std::uint64_t state = spec.state(0, j);
+    for (std::int64_t i = 0; i < spec.n; ++i, state = Affine{}(state))
+      a[static_cast<std::size_t>(i + j * spec.n)] =
+          i == j ? spec.diagonal_entry(i, uniform(state)) : uniform(state);
+  }
+  return a;
+}
+
+// One way to solve the system, and the best of its times.
+struct Contestant {
+  const char* name;
+  std::function<double()> seconds;
+  double best = std::numeric_limits<double>::infinity();
+};
+
+class Bench {
+ public:
+  Bench(std::int64_t n, std::int64_t nb) {
+    options_.n = n;
+    options_.nb = nb;
+    MatrixSpec spec;
+    spec.n = n;
+    spec.stride = n | 1;
+    spec.shift = std::sqrt(static_cast<double>(n));
+    a_ = whole(spec);
+    for (std::int64_t i = 0; i < n; ++i) b_.push_back(spec.right_hand_side(i));
+  }
+
+  double mxp_seconds() {
+    result_ = mxp(MPI_COMM_WORLD, options_);
+    return result_.passed ? result_.seconds : std::numeric_limits<double>::infinity();
+  }
+
+  double lapack_seconds(bool mixed) {
+    std::vector<double> a = a_;
+    std::vector<double> b = b_;
+    std::vector<double> x(b.size());
+    const auto n = static_cast<lapack_int>(b.size());
+    std::vector<lapack_int> pivots(b.size());
+    lapack_int iterations = 0;
+    const double begin = clock_.now();
+    const lapack_int info =
+        mixed ? LAPACKE_dsgesv(LAPACK_COL_MAJOR, n, 1, a.data(), n, pivots.data(), b.data(), n,
+                               x.data(), n, &iterations)
+              : LAPACKE_dgesv(LAPACK_COL_MAJOR, n, 1, a.data(), n, pivots.data(), b.data(), n);
+    const double seconds = clock_.now() - begin;
+    return info == 0 && iterations >= 0 ? seconds : std::numeric_limits<double>::infinity();
+  }
+
+  // The product that bounds an emulated update: C -= L U, FP32, K = 512.
+  double sgemm_seconds() const {
+    const int n = static_cast<int>(std::min<std::size_t>(b_.size(), 8192));
+    const std::vector<float> l(static_cast<std::size_t>(n) * 512, 0.5f);
+    std::vector<float> c(static_cast<std::size_t>(n) * static_cast<std::size_t>(n), 1.0f);
+    const double begin = clock_.now();
+    cblas_sgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, n, n, 512, -1, l.data(), n, l.data(),
+                512, 1, c.data(), n);
+    // As if all of the benchmark's operations ran at this rate.
+    return (clock_.now() - begin) * flops() / (2. * n * n * 512);
+  }
+
+  double flops() const {
+    const auto n = static_cast<double>(b_.size());
+    return n * n * (2. / 3. * n + 1.5);
+  }
+  const MxpResult& result() const { return result_; }
+
+ private:
+  SteadyClock clock_;
+  MxpOptions options_;
+  std::vector<double> a_;
+  std::vector<double> b_;
+  MxpResult result_;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const MpiSession session(argc, argv);
+  const std::int64_t n = argc > 1 ? std::atoll(argv[1]) : 4096;
+  const int repeats = argc > 2 ? std::atoi(argv[2]) : 3;
+  Bench bench(n, argc > 3 ? std::atoll(argv[3]) : 0);
+  std::vector<Contestant> all{{"mxp", [&] { return bench.mxp_seconds(); }},
+                              {"dgesv", [&] { return bench.lapack_seconds(false); }},
+                              {"dsgesv", [&] { return bench.lapack_seconds(true); }},
+                              {"sgemm", [&] { return bench.sgemm_seconds(); }}};
+  for (int r = 0; r < repeats; ++r)
+    for (Contestant& c : all) c.best = std::min(c.best, c.seconds());
+
+  const MxpResult& last = bench.result();
+  nlohmann::ordered_json report{{"n", n},
+                                {"nb", last.chosen.nb},
+                                {"precision", name(last.chosen.precision)},
+                                {"threads", last.chosen.threads},
+                                {"repeats", repeats},
+                                {"processor", processor_info().model},
+                                {"blas", blas_description()},
+                                {"scaled_residual", last.scaled_residual},
+                                {"refinement_share", last.refine_seconds / last.seconds}};
+  for (const Contestant& c : all) report["gflops"][c.name] = bench.flops() / c.best / 1e9;
+  for (const Contestant& c : all) report["mxp_over"][c.name] = c.best / all[0].best;
+  std::cout << report.dump(2) << '\n';
+}
