@@ -43,9 +43,6 @@ struct Option {
   std::string help;
   std::string allowed;
   std::function<void(const std::string& value)> set;
-
-  /// "--n"
-  std::string long_name() const { return names.substr(names.find("--")); }
 };
 
 template <class Number>
@@ -73,7 +70,11 @@ Option real(std::string names, std::string help, double& target, std::string ran
 
 template <class Enum>
 Option choice(std::string names, std::string help, Enum& target) {
-  Option option{std::move(names), "NAME", std::move(help), allowed_names<Enum>(), {}};
+  Option option{std::move(names),
+                "NAME",
+                std::move(help) + ": " + allowed_names<Enum>(),
+                allowed_names<Enum>(),
+                {}};
   option.set = [&target, name = option.names](const std::string& text) {
     const auto value = parse<Enum>(text);
     if (!value) reject(name, text, allowed_names<Enum>());
@@ -96,27 +97,30 @@ std::vector<Option> problem_options(MxpOptions& o) {
       number("-P,--nprow", "Rows of the process grid (default: squarest grid)", o.rows, 1,
              largest_int),
       number("-Q,--npcol", "Columns of the process grid", o.columns, 1, largest_int),
-      choice("--nporder", "Numbering of ranks over the grid (row)", o.order),
-      choice("--precision,--sloppy-type", "What the update reads; 2 is fp16 (auto)", o.precision),
-      choice("--matrix", "Matrix to solve with (scaled-diagonal)", o.matrix),
-      real("--kappa", "fasi-higham: condition number (1000)", o.kappa, "a number above 1",
+      choice("--nporder", "Numbering of ranks over the grid (default row)", o.order),
+      choice("--precision,--sloppy-type", "What the update reads (default auto; 2 is fp16)",
+             o.precision),
+      choice("--matrix", "Matrix to solve with (default scaled-diagonal)", o.matrix),
+      real("--kappa", "fasi-higham: condition number (default 1000)", o.kappa, "a number above 1",
            [](double v) { return v > 1; }),
-      real("--rho", "fasi-higham: alpha / beta (0.5)", o.rho, "a number above 0, at most 1",
+      real("--rho", "fasi-higham: alpha / beta (default 0.5)", o.rho, "a number above 0, at most 1",
            [](double v) { return v > 0 && v <= 1; }),
-      number("--seed", "Of the random matrix (1)", o.seed, std::uint64_t{0}, largest_uint64),
+      number("--seed", "Of the random matrix (default 1)", o.seed, std::uint64_t{0},
+             largest_uint64),
   };
 }
 
 std::vector<Option> method_options(MxpOptions& o) {
   return {
-      choice("--refine", "Refinement of the solution (auto)", o.refine),
-      number("--max-iterations", "Corrections allowed (50)", o.max_iterations, 1, largest_int),
-      number("--lookahead", "Panels factored ahead (1)", o.lookahead, 0, largest_lookahead),
-      choice("--bcast", "Broadcast of panels (1ring-modified)", o.broadcast),
-      choice("--device", "Where to compute (auto)", o.device),
+      choice("--refine", "Refinement of the solution (default auto)", o.refine),
+      number("--max-iterations", "Corrections allowed (default 50)", o.max_iterations, 1,
+             largest_int),
+      number("--lookahead", "Panels factored ahead (default 1)", o.lookahead, 0, largest_lookahead),
+      choice("--bcast", "Broadcast of panels (default 1ring-modified)", o.broadcast),
+      choice("--device", "Where to compute (default auto)", o.device),
       number("--threads", "Threads a rank (default: its share of the cores)", o.threads, 1,
              largest_threads),
-      real("--memory-fraction", "Of the free memory, where -N is not given (0.8)",
+      real("--memory-fraction", "Of the free memory, where -N is not given (default 0.8)",
            o.memory_fraction, "a number above 0, at most 1",
            [](double v) { return v > 0 && v <= 1; }),
       real("--time-target", "Seconds that a run may take, where -N is not given", o.time_target,
@@ -127,7 +131,7 @@ std::vector<Option> method_options(MxpOptions& o) {
 std::vector<Option> mxp_options(Arguments& arguments) {
   std::vector<Option> all = problem_options(arguments.mxp);
   for (Option& option : method_options(arguments.mxp)) all.push_back(std::move(option));
-  all.push_back(number("--repeat", "Runs (1)", arguments.repeat, 1, largest_int));
+  all.push_back(number("--repeat", "Runs (default 1)", arguments.repeat, 1, largest_int));
   all.push_back(file("--json", "Write the report as JSON too", arguments.json));
   return all;
 }
@@ -162,7 +166,7 @@ class Normalizer {
       const std::string name = word.substr(0, word.find('='));
       const auto found = known_.find(name);
       if (found == known_.end()) {
-        note_flag(word);
+        check_flag(word);
       } else {
         const Option& option = *found->second;
         if (word == name) word += "=" + next_value(option, words, ++i);
@@ -187,9 +191,13 @@ class Normalizer {
           fmt::format("{}: the value is missing; allowed: {}", option.names, option.allowed));
     return words[i];
   }
-  void note_flag(const std::string& word) {
+  void check_flag(const std::string& word) {
+    if (word == "--")
+      throw UsageError("unknown argument '--'; allowed are those of 'lupine mxp --help'");
     const std::string name = word.substr(0, word.find('='));
-    if (name == "--progress" || name == "--no-progress") require_first("--progress/--no-progress");
+    if (name != "--progress" && name != "--no-progress") return;
+    if (word != name) throw UsageError(fmt::format("{}: takes no value; allowed: {}", word, name));
+    require_first("--progress/--no-progress");
   }
   void require_first(const std::string& names) {
     if (!seen_.insert(names).second)
@@ -254,9 +262,11 @@ Arguments parse_arguments(const std::vector<std::string>& words) {
   }
   require_no_extras(mxp, "lupine mxp");
   require_no_extras(info, "lupine info");
-  require_no_extras(app, "lupine");
   if (app.get_subcommands().empty())
-    throw UsageError("no command; allowed: mxp, info; 'lupine --help' explains");
+    throw UsageError(
+        fmt::format("{}; allowed: mxp, info, --help, --version",
+                    words.empty() ? "no command" : fmt::format("unknown command '{}'", words[0])));
+  require_no_extras(app, "lupine");
   arguments.command = mxp.parsed() ? Command::mxp : Command::info;
   require_use(arguments, normalizer);
   return arguments;

@@ -54,7 +54,7 @@ std::string info_text(const std::string& corrected_kernels, int size) {
   line("cores", cores(processor));
   line("memory", fmt::format("{}, free {} ({})", gibibytes(static_cast<double>(memory.total)),
                              gibibytes(static_cast<double>(memory.free)), memory.bound));
-  line("devices", fmt::format("{} ({})", allowed_names<DeviceKind>(), device->description()));
+  line("devices", fmt::format("{}: {}", name(device->kind()), device->description()));
   line("update precisions", update_precisions(*device));
   return text;
 }

@@ -113,7 +113,7 @@ std::string hpl_lines(const MxpRun& run) {
                       o.rows, o.columns, r.seconds, r.gflops);
   text += fmt::format("HPL_pdgesv() start time {}\n\nHPL_pdgesv() end time   {}\n\n",
                       time_text(run.begin), time_text(run.end));
-  text += fmt::format("{}\n||Ax-b||_oo/(eps*(||A||_oo*||x||_oo+||b||_oo)*N)= {:16.8e} ...... {}\n",
+  text += fmt::format("{}\n||Ax-b||_oo/(eps*(||A||_oo*||x||_oo+||b||_oo)*N)= {:>16.8e} ...... {}\n",
                       rule, r.scaled_residual, verdict(r.passed));
   return text.append(double_rule).append("\n");
 }

@@ -89,12 +89,13 @@ ordered_json choices(const Setup& setup) {
   chosen["device"] = name(o.device);
   chosen["device_description"] = setup.device;
   chosen["threads"] = o.threads;
-  chosen["memory"] = {{"needed_per_rank_bytes", setup.footprint.rank_bytes()},
-                      {"free_per_rank_bytes", setup.budget.rank_free},
-                      {"free_on_node_bytes", setup.budget.node_free},
-                      {"ranks_on_node", setup.budget.ranks_on_node},
-                      {"host", setup.budget.host},
-                      {"bound", setup.budget.bound}};
+  chosen["memory"] = {
+      {"needed_per_rank_bytes", static_cast<std::int64_t>(setup.footprint.rank_bytes())},
+      {"free_per_rank_bytes", static_cast<std::int64_t>(setup.budget.rank_free)},
+      {"free_on_node_bytes", static_cast<std::int64_t>(setup.budget.node_free)},
+      {"ranks_on_node", setup.budget.ranks_on_node},
+      {"host", setup.budget.host},
+      {"bound", setup.budget.bound}};
   return chosen;
 }
 

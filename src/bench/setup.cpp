@@ -125,7 +125,7 @@ void Preparation::note_binding(const ProcessorInfo& processor, int threads, int 
         "ranks use all)",
         threads, processor.bound_cores, processor.cores);
   else if (threads * std::max(1, sharing) > processor.bound_cores)
-    problem = fmt::format("{} ranks with {} threads share {} cores", sharing, threads,
+    problem = fmt::format("{} ranks of {} threads each share {} cores", sharing, threads,
                           processor.bound_cores);
   else if (processor.bound_cores < processor.cores / node_ranks)
     problem = fmt::format(

@@ -44,22 +44,27 @@ int write_file(const fs::path& path, int flags, std::string_view text) {
   return error != 0 ? error : closed;
 }
 
-/// The file that `path` stands for: a link stays a link.
-fs::path target(const std::string& path) {
-  std::error_code error;
-  const fs::path resolved = fs::weakly_canonical(fs::absolute(path, error), error);
-  return error ? fs::path(path) : resolved;
-}
-
-fs::path temporary(const fs::path& path) {
-  return path.parent_path() / fmt::format(".{}.{}.tmp", path.filename().string(), ::getpid());
-}
-
 /// A pipe or a device: must not be replaced by a file.
 bool is_special(const fs::path& path) {
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
   return fs::exists(status) && !fs::is_regular_file(status) && !fs::is_directory(status);
+}
+
+/// The file that `path` stands for, there or not: a link stays a link. What /dev/fd/63 links to is
+/// no path.
+fs::path target(const std::string& path) {
+  if (is_special(path)) return path;
+  constexpr int most_links = 40;
+  std::error_code error;
+  fs::path file = fs::absolute(path, error);
+  for (int i = 0; i < most_links && fs::is_symlink(file, error); ++i)
+    file = file.parent_path() / fs::read_symlink(file, error);
+  return file;
+}
+
+fs::path temporary(const fs::path& path) {
+  return path.parent_path() / fmt::format(".{}.{}.tmp", path.filename().string(), ::getpid());
 }
 
 int replace(const fs::path& path, std::string_view text) {

@@ -1,0 +1,555 @@
+#!/usr/bin/env python3
+"""The lupine command as users and their scripts meet it.
+
+LUPINE_COMMAND: path of the command. LUPINE_MPIEXEC: launcher with its options (default: mpirun).
+"""
+
+import concurrent.futures
+import json
+import os
+import platform
+import re
+import shlex
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+
+COMMAND = os.environ.get("LUPINE_COMMAND", "lupine")
+MPIEXEC = shlex.split(os.environ.get("LUPINE_MPIEXEC", "mpirun --oversubscribe --bind-to none"))
+ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
+                   OMP_NUM_THREADS="1")
+SMALL = ("mxp", "-N", "96", "--nb", "32")
+
+
+class Outcome:
+    def __init__(self, process):
+        self.status = process.returncode
+        self.out = process.stdout or ""
+        self.err = process.stderr or ""
+        own = [line for line in self.err.splitlines() if line.startswith("lupine:")]
+        self.complaints = [line for line in own if not line.startswith("lupine: warning:")]
+
+
+def command_line(ranks, *words):
+    """ranks = 0: without a launcher."""
+    launcher = MPIEXEC + ["-n", str(ranks)] if ranks else []
+    return launcher + [COMMAND, *words]
+
+
+def run(*words, ranks=0, seconds=60, stdout=subprocess.PIPE, environment=None):
+    limited = ["timeout", "-k", "5", str(seconds)] + command_line(ranks, *words)
+    return Outcome(subprocess.run(limited, stdin=subprocess.DEVNULL, stdout=stdout,
+                                  stderr=subprocess.PIPE, text=True,
+                                  env=dict(ENVIRONMENT, **(environment or {}))))
+
+
+def shell(script, seconds=60):
+    """`$lupine` in the script is the command."""
+    return Outcome(subprocess.run(["timeout", "-k", "5", str(seconds), "bash", "-c", script],
+                                  stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                                  env=dict(ENVIRONMENT, lupine=COMMAND)))
+
+
+class Case(unittest.TestCase):
+    def assert_status(self, outcome, status):
+        self.assertEqual(outcome.status, status, outcome.out + outcome.err)
+
+    def assert_refused(self, outcome, *needles, status=2):
+        self.assert_status(outcome, status)
+        self.assertEqual(len(outcome.complaints), 1, outcome.err)
+        for needle in needles:
+            self.assertIn(needle, outcome.complaints[0])
+        if status == 2:
+            self.assertEqual(outcome.out, "")
+
+
+# What is typed, and what the one line must name.
+BAD_INPUT = [
+    ((), ["no command", "mxp, info"]),
+    (("frobnicate",), ["unknown command", "frobnicate", "mxp, info"]),
+    (("--frobnicate",), ["frobnicate"]),
+    (("info", "extra"), ["extra", "lupine info --help"]),
+    (("info", "mxp"), ["mxp"]),
+    (("mxp", "info"), ["info"]),
+    (("mxp", "--frobnicate"), ["unknown option", "--frobnicate", "--help"]),
+    (("mxp", "--frobnicate=1"), ["unknown option", "--frobnicate"]),
+    (("mxp", "-z"), ["unknown option", "-z"]),
+    (("mxp", "12"), ["12"]),
+    (("mxp", "--"), ["--"]),
+    (("mxp", "-N", "100", "-N", "200"), ["--n", "more than once"]),
+    (("mxp", "-N", "100", "--n=100"), ["--n", "more than once"]),
+    (("mxp", "-NB", "32", "--nb", "32"), ["--nb", "more than once"]),
+    (("mxp", "--precision", "fp16", "--sloppy-type", "2"), ["--precision", "more than once"]),
+    (("mxp", "--progress", "--no-progress"), ["--progress", "more than once"]),
+    (("mxp", "--progress=maybe"), ["--progress=maybe", "no value"]),
+    (("mxp", "-N"), ["--n", "value is missing", "whole number"]),
+    (("mxp", "-N", "--nb", "32"), ["--n", "value is missing"]),
+    (("mxp", "-N", "-P", "1"), ["--n", "value is missing"]),
+    (("mxp", "-N", ""), ["--n", "''", "whole number from 1"]),
+    (("mxp", "-N="), ["--n", "''"]),
+    (("mxp", "--n="), ["--n", "''"]),
+    (("mxp", "--nb="), ["--nb", "''"]),
+    (("mxp", "-N", "ten"), ["--n", "ten", "whole number from 1"]),
+    (("mxp", "-N", "0"), ["--n", "'0'", "from 1"]),
+    (("mxp", "-N", "-5"), ["--n", "'-5'", "from 1"]),
+    (("mxp", "-N-5"), ["--n", "'-5'"]),
+    (("mxp", "-N", "12x"), ["--n", "12x"]),
+    (("mxp", "-N", " 12"), ["--n", "' 12'"]),
+    (("mxp", "-N", "1e3"), ["--n", "1e3"]),
+    (("mxp", "-N", "1.5"), ["--n", "1.5"]),
+    (("mxp", "-N", "9223372036854775808"), ["--n", "9223372036854775808", "9223372036854775807"]),
+    (("mxp", "-N", "1" * 100), ["--n"]),
+    (("mxp", "-NB", "0"), ["--nb", "'0'"]),
+    (("mxp", "-NB=-3"), ["--nb", "'-3'"]),
+    (("mxp", "--nb", "99999999999999999999"), ["--nb", "99999999999999999999"]),
+    (("mxp", "-P", "0"), ["--nprow", "'0'"]),
+    (("mxp", "-P", "2147483648"), ["--nprow", "2147483648"]),
+    (("mxp", "-Q", "-1"), ["--npcol", "'-1'"]),
+    (("mxp", "-P", "3", "-Q", "5"), ["-P 3", "-Q 5", "15 ranks", "but {ranks} run"]),
+    (("mxp", "-P", "46341", "-Q", "46341"), ["2147488281"]),
+    (("mxp", "-P", "3"), ["-P 3", "divide the {ranks} ranks"]),
+    (("mxp", "-Q", "3"), ["-Q 3", "divide the {ranks} ranks"]),
+    (("mxp", "--nporder", "diagonal"), ["--nporder", "diagonal", "row, column"]),
+    (("mxp", "--precision", "fp8"), ["--precision", "fp8", "auto, fp16, bf16, fp32"]),
+    (("mxp", "--matrix", "hilbert"), ["--matrix", "hilbert", "fasi-higham", "dominant"]),
+    (("mxp", "--matrix", "fasi-higham", "--kappa", "1"), ["--kappa", "'1'", "above 1"]),
+    (("mxp", "--matrix", "fasi-higham", "--kappa", "nan"), ["--kappa", "nan"]),
+    (("mxp", "--matrix", "fasi-higham", "--kappa", "1e999"), ["--kappa", "1e999"]),
+    (("mxp", "--matrix", "fasi-higham", "--rho", "0"), ["--rho", "'0'"]),
+    (("mxp", "--matrix", "fasi-higham", "--rho", "1.5"), ["--rho", "1.5"]),
+    (("mxp", "--kappa", "10"), ["--kappa", "fasi-higham"]),
+    (("mxp", "--seed", "-1"), ["--seed", "'-1'"]),
+    (("mxp", "--seed", "18446744073709551616"), ["--seed", "18446744073709551615"]),
+    (("mxp", "--refine", "jacobi"), ["--refine", "jacobi", "auto, ir, gmres"]),
+    (("mxp", "--max-iterations", "0"), ["--max-iterations", "'0'"]),
+    (("mxp", "--lookahead", "-1"), ["--lookahead", "'-1'"]),
+    (("mxp", "--lookahead", "1000"), ["--lookahead", "1000"]),
+    (("mxp", "--bcast", "pigeon"), ["--bcast", "pigeon", "1ring-modified", "long"]),
+    (("mxp", "--device", "abacus"), ["--device", "abacus", "auto, cpu"]),
+    (("mxp", "--threads", "0"), ["--threads", "'0'"]),
+    (("mxp", "--threads", "1000000"), ["--threads", "1000000"]),
+    (("mxp", "--memory-fraction", "0"), ["--memory-fraction", "'0'"]),
+    (("mxp", "--memory-fraction", "1.01"), ["--memory-fraction", "1.01"]),
+    (("mxp", "--time-target", "0"), ["--time-target", "'0'"]),
+    (("mxp", "--time-target", "-3"), ["--time-target", "'-3'"]),
+    (("mxp", "--repeat", "0"), ["--repeat", "'0'"]),
+    (("mxp", "--json"), ["--json", "value is missing"]),
+    (("mxp", "--json", ""), ["--json", "''"]),
+    ((*SMALL, "--json", "/nowhere/at/all.json"), ["--json", "/nowhere/at/all.json"]),
+    ((*SMALL, "--json", "/"), ["--json", "'/'", "directory"]),
+    ((*SMALL, "--json", "/proc/lupine.json"), ["--json", "/proc/lupine.json"]),
+    (("mxp", "-N", "100000000"), ["-N 100000000", "does not fit", "GiB", "at most -N"]),
+    (("mxp", "-N", "9223372036854775807"), ["-N 9223372036854775807", "does not fit"]),
+    (("mxp", "-N", "9223372036854775807", "--nb", "9223372036854775807"), ["does not fit"]),
+    (("mxp", "--memory-fraction", "1e-9"), ["no problem fits", "--memory-fraction"]),
+]
+
+
+class BadInput(Case):
+    def check(self, launched, count):
+        # Side by side: a launcher spends most of its time asleep.
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            outcomes = pool.map(lambda case: run(*case[0], ranks=launched), BAD_INPUT)
+            for (words, needles), outcome in zip(BAD_INPUT, outcomes):
+                with self.subTest(words=words, ranks=count):
+                    self.assert_refused(outcome, *[n.format(ranks=count) for n in needles])
+
+    def test_one_rank(self):
+        self.check(0, 1)
+
+    def test_two_ranks(self):
+        self.check(2, 2)
+
+    def test_json_in_a_file_that_is_no_folder(self):
+        with tempfile.NamedTemporaryFile() as file:
+            self.assert_refused(run(*SMALL, "--json", file.name + "/a.json"), "--json", file.name)
+
+    def test_ranks_with_different_options(self):
+        words = ["timeout", "60"] + MPIEXEC + ["-n", "1", COMMAND, "mxp", "-N", "96", ":",
+                                               "-n", "1", COMMAND, "mxp", "-N", "97"]
+        process = subprocess.run(words, capture_output=True, text=True, env=ENVIRONMENT)
+        self.assert_refused(Outcome(process), "rank 1", "-N 97", "-N 96")
+
+    def test_one_rank_with_bad_input(self):
+        words = ["timeout", "60"] + MPIEXEC + ["-n", "1", COMMAND, "mxp", "-N", "96", ":",
+                                               "-n", "1", COMMAND, "mxp", "-N", "x"]
+        process = subprocess.run(words, capture_output=True, text=True, env=ENVIRONMENT)
+        self.assert_refused(Outcome(process), "--n", "'x'")
+
+
+class Help(Case):
+    def test_printed_once(self):
+        for ranks in 0, 2:
+            for words in ("--help",), ("-h",), ("mxp", "--help"), ("info", "--help"):
+                with self.subTest(ranks=ranks, words=words):
+                    outcome = run(*words, ranks=ranks)
+                    self.assert_status(outcome, 0)
+                    self.assertEqual(outcome.out.count("Usage:"), 1)
+                    self.assertEqual(outcome.complaints, [])
+
+    def test_every_option_is_listed(self):
+        text = run("mxp", "--help").out
+        for option in ("-N", "--n", "-NB", "--nb", "-P", "--nprow", "-Q", "--npcol", "--nporder",
+                       "--precision", "--sloppy-type", "--matrix", "--kappa", "--rho", "--seed",
+                       "--refine", "--max-iterations", "--lookahead", "--bcast", "--device",
+                       "--repeat", "--json", "--progress", "--no-progress", "--threads",
+                       "--memory-fraction", "--time-target"):
+            self.assertRegex(text, rf"(^|[\s,]){option}\b")
+
+    def test_version(self):
+        outcome = run("--version", ranks=2)
+        self.assert_status(outcome, 0)
+        self.assertRegex(outcome.out, r"\Alupine \d+\.\d+\.\d+ \(\S+\)\n\Z")
+
+    def test_info(self):
+        outcome = run("info", ranks=2)
+        self.assert_status(outcome, 0)
+        for label in ("Lupine", "revision", "MPI", "BLAS", "oneDNN", "instruction sets", "cores",
+                      "memory", "devices", "update precisions"):
+            self.assertEqual(len(re.findall(rf"^{label}  ", outcome.out, re.M)), 1, label)
+
+    @unittest.skipUnless(platform.machine() == "x86_64", "kernels of x86-64")
+    def test_a_users_choice_of_kernels_is_left_alone(self):
+        outcome = run("info", environment={"OPENBLAS_CORETYPE": "Nehalem"})
+        self.assert_status(outcome, 0)
+        self.assertIn("Nehalem kernels", outcome.out)
+        self.assertNotIn("corrected", outcome.out)
+
+
+# As scripts have them: Ramble (hpl, nvidia-hpl-mxp), ReFrame checks, hpcbench, and awk one-liners.
+RAMBLE_ROW = (r".*\s+(?P<N>[0-9]+)\s+(?P<NB>[0-9]+)\s+(?P<P>[0-9]+)\s+(?P<Q>[0-9]+)"
+              r"\s+(?P<time>[0-9]+\.[0-9]+)\s+(?P<gflops>[0-9].*)\n")
+RAMBLE_MXP = r"\s+GFLOPS = (?P<gflops>\S+), per GPU =\s+(?P<per_gflops>\S+)"
+RAMBLE_LU = r"\s+LU GFLOPS = (?P<gflops>\S+), per GPU =\s+(?P<per_gflops>\S+)"
+REFRAME_ROW = r"^W[R|C]\S+\s+\d+\s+\d+\s+\d+\s+\d+\s+(\d[\d.]+)\s+(\d[\d.eE+-]+)"
+PLAIN_ROW = r"^W[RC]\S+\s+(\d+)\s+(\d+)\s+(\d+)\s+(\d+)\s+([\d.]+)\s+([\d.eE+-]+)$"
+HPCBENCH_HEADER = ("T/V                N    NB     P     Q               Time"
+                   "                 Gflops")
+HPCBENCH_RESIDUAL = (re.escape("||Ax-b||_oo/(eps*(||A||_oo*||x||_oo+||b||_oo)*N)")
+                     + r"=\s*(\S*)\s.*\s([A-Z]*)")
+MXP_RESIDUAL = (re.escape("||Ax-b||_oo / (EPS * (||A||_oo * ||x||_oo + ||b||_oo) * N)")
+                + r" =\s+(\S+) \.\.\.\.\.\. (PASSED|FAILED)")
+MXP_SIZES = (r"N = (\d+), NB = (\d+), NPROW = (\d+), NPCOL = (\d+), SLOPPY-TYPE = (\S+)")
+HPL_TIME = r"[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4}$"
+
+
+def find_in_lines(pattern, text):
+    found = [re.search(pattern, line) for line in text.splitlines()]
+    return [match.groups() for match in found if match]
+
+
+class Report(Case):
+    @classmethod
+    def setUpClass(cls):
+        cls.outcome = run("mxp", "-N", "300", "-NB", "32", "-P", "2", "-Q", "1", "--repeat", "2",
+                          "--precision", "fp16", ranks=2)
+        cls.text = cls.outcome.out
+
+    def setUp(self):
+        self.assert_status(self.outcome, 0)
+
+    def test_row(self):
+        for pattern in RAMBLE_ROW, PLAIN_ROW:
+            rows = re.findall(pattern, self.text, re.M)
+            self.assertEqual([row[:4] for row in rows], [("300", "32", "2", "1")] * 2, pattern)
+            for row in rows:
+                self.assertGreaterEqual(float(row[4]), 0)
+                self.assertGreater(float(row[5]), 0)
+        self.assertEqual(len(re.findall(REFRAME_ROW, self.text, re.M)), 2)
+        row = re.search(r"^W.*$", self.text, re.M).group()
+        self.assertEqual(row[:8], "WR11R1R1")
+        self.assertEqual(len(row), 8 + 12 + 3 * 6 + 19 + 5 + 18)
+
+    def test_row_follows_the_header(self):
+        lines = self.text.splitlines()
+        for at in [i for i, line in enumerate(lines) if re.search("Time *Gflops", line)]:
+            self.assertEqual(lines[at], HPCBENCH_HEADER)
+            self.assertTrue(lines[at + 2].startswith("WR"))
+
+    def test_residual(self):
+        for pattern in HPCBENCH_RESIDUAL, MXP_RESIDUAL:
+            found = find_in_lines(pattern, self.text)
+            self.assertEqual([verdict for _, verdict in found], ["PASSED"] * 2)
+            for value, _ in found:
+                self.assertLess(float(value), 16)
+        # grep '_oo/' | awk '{print $4}'
+        words = [line.split() for line in self.text.splitlines() if "_oo/" in line]
+        self.assertEqual([w[3] for w in words], ["PASSED"] * 2)
+
+    def test_times(self):
+        for moment in "start time", "end time  ":
+            found = re.findall(rf"^HPL_pdgesv\(\) {moment} {HPL_TIME}", self.text, re.M)
+            self.assertEqual(len(found), 2)
+
+    def test_summary(self):
+        self.assertRegex(self.text, r"Finished\s+2 tests with the following results:")
+        self.assertRegex(self.text, r"\s2 tests completed and passed residual checks,")
+        self.assertRegex(self.text, r"\s0 tests completed and failed residual checks,")
+        self.assertRegex(self.text, r"\s0 tests skipped because of illegal input values\.")
+        self.assertEqual(self.text.count("End of Tests."), 1)
+
+    def test_mxp_block(self):
+        self.assertEqual(re.findall(MXP_SIZES, self.text), [("300", "32", "2", "1", "FP16")] * 2)
+        self.assertRegex(self.text, r"EPS\s+=\s+1\.110223e-16")
+        self.assertRegex(self.text, r"Threshold\s+=\s+1\.600000e\+01")
+        for norm in "||Ax-b||_oo", "||A||_oo", "||x||_oo", "||b||_oo":
+            self.assertEqual(len(re.findall(rf"^\s*{re.escape(norm)}\s+=\s+[\d.e+-]+$", self.text,
+                                            re.M)), 2, norm)
+        for lines in zip(re.finditer("(?m)^" + RAMBLE_MXP, self.text),
+                         re.finditer(RAMBLE_LU, self.text)):
+            total, lu = (float(match["gflops"]) for match in lines)
+            self.assertGreater(total, 0)
+            self.assertGreater(lu, total)
+            for match in lines:
+                self.assertAlmostEqual(float(match["per_gflops"]), float(match["gflops"]) / 2,
+                                       delta=0.006 + 1e-4 * float(match["gflops"]))
+
+    def test_phases(self):
+        for phase in "panel", "broadcast (exposed)", "update", "solves", "residuals":
+            found = re.findall(rf"^{re.escape(phase)}\s+([\d.]+)\s+([\d.]+)\s+(\d) on \S+$",
+                               self.text, re.M)
+            self.assertEqual(len(found), 2, phase)
+            for average, maximum, _ in found:
+                self.assertLessEqual(float(average), float(maximum))
+
+    def test_choices_are_printed(self):
+        choices = self.text.partition("parameter values will be used:")[2]
+        for label in ("N", "NB", "PMAP", "P", "Q", "RANKS", "PRECISION", "MATRIX", "REFINE",
+                      "DEPTH", "BCAST", "PANEL", "DEVICE", "THREADS", "MEMORY"):
+            self.assertEqual(len(re.findall(rf"^{label}\s+: \S", choices, re.M)), 1, label)
+        self.assertRegex(self.text, r"MEMORY\s+: [\d.]+ GiB needed a rank, [\d.]+ GiB free")
+
+
+class Runs(Case):
+    def passes(self, *words, ranks=0, **more):
+        outcome = run("mxp", *words, ranks=ranks, **more)
+        self.assert_status(outcome, 0)
+        self.assertEqual(outcome.complaints, [])
+        self.assertIn("...... PASSED", outcome.out)
+        return outcome
+
+    def test_spellings(self):
+        for words in (("-N=96", "-NB=32"), ("-N96", "-NB32"), ("--n", "96", "--nb", "32"),
+                      ("--n=96", "--nb=32"), ("-N", "96", "-NB", "32", "-P1", "-Q=1")):
+            with self.subTest(words=words):
+                self.assertRegex(self.passes(*words).out, r"W\S+ +96 +32 +1 +1 ")
+
+    def test_names(self):
+        for words in (("--precision", "FP16"), ("--sloppy-type", "2"), ("--precision=bf16",),
+                      ("--precision", "fp32"), ("--matrix", "dominant"),
+                      ("--matrix", "fasi-higham", "--kappa", "100", "--rho", "0.25"),
+                      ("--refine", "gmres"), ("--refine", "ir"), ("--bcast", "ibcast"),
+                      ("--bcast", "1ring"), ("--bcast", "long"), ("--lookahead", "0"),
+                      ("--lookahead", "3"), ("--nporder", "column"), ("--device", "cpu"),
+                      ("--seed", "18446744073709551615")):
+            with self.subTest(words=words):
+                self.passes("-N", "96", "--nb", "16", *words, ranks=2)
+
+    def test_small_and_odd(self):
+        for ranks, n, nb in ((0, 1, 1), (3, 1, 1), (4, 10, 8), (3, 7, 100), (4, 97, 13), (2, 2, 1)):
+            with self.subTest(ranks=ranks, n=n, nb=nb):
+                out = self.passes("-N", str(n), "--nb", str(nb), ranks=ranks).out
+                self.assertRegex(out, rf"W\S+ +{n} +{nb} ")
+
+    def test_grid_from_one_side(self):
+        self.assertRegex(self.passes("-N", "64", "-P", "3", ranks=3).out, r"W\S+ +64 +\d+ +3 +1 ")
+        self.assertRegex(self.passes("-N", "64", "-Q", "2", ranks=4).out, r"W\S+ +64 +\d+ +2 +2 ")
+
+    def test_column_order(self):
+        self.assertRegex(self.passes("-N", "64", "--nporder", "column", ranks=2).out, r"\nWC11R1R1")
+
+    def test_size_is_chosen(self):
+        out = self.passes("--time-target", "0.05", seconds=120).out
+        self.assertRegex(out, r"\nN +: \d+ +chosen: for about 0.05 s")
+        self.assertRegex(out, r"\nNB +: \d+ +chosen:")
+
+    def test_dominant_is_not_admissible(self):
+        self.assertIn("not admissible", self.passes("-N", "96", "--matrix", "dominant").out)
+        self.assertNotIn("not admissible", self.passes("-N", "96").out)
+
+    def test_threads_of_the_environment(self):
+        out = self.passes("-N", "64", environment={"OMP_NUM_THREADS": "2"}).out
+        self.assertRegex(out, r"THREADS +: 2 a rank")
+        self.assertIn("OMP_NUM_THREADS=2", out)
+        out = self.passes("-N", "64", "--threads", "1", environment={"OMP_NUM_THREADS": "2"}).out
+        self.assertRegex(out, r"THREADS +: 1 a rank")
+
+    def test_too_many_threads_are_warned_about(self):
+        outcome = self.passes("-N", "64", "--threads", "4096")
+        self.assertRegex(outcome.err, "lupine: warning: .*4096 threads")
+        self.assertRegex(outcome.out, "- .*4096 threads")
+
+    def test_progress(self):
+        words = ("-N", "4500", "--precision", "fp32", "--threads", "1")
+        self.assertNotIn("% done", self.passes(*words).err)
+        self.assertNotIn("% done", self.passes(*words, "--no-progress").err)
+        outcome = self.passes(*words, "--progress")
+        lines = re.findall(r"^ *([\d.]+) % done, (\d+) columns left, (\d+) s, (\d+) s left, "
+                           r"now [\d.]+ GFLOP/s, average [\d.]+ GFLOP/s$", outcome.err, re.M)
+        self.assertEqual(len(lines), outcome.err.count("% done"))
+        seconds = float(re.search(PLAIN_ROW, outcome.out, re.M).group(5))
+        self.assertLessEqual(len(lines), seconds + 1)
+        if seconds > 3:
+            self.assertGreater(len(lines), 0)
+        self.assertEqual(lines, sorted(lines, key=lambda line: float(line[0])))
+
+
+class Failures(Case):
+    WORDS = ("mxp", "-N", "400", "--nb", "32", "--matrix", "fasi-higham", "--kappa", "1e8",
+             "--refine", "ir", "--max-iterations", "1")
+
+    def test_residual_fails(self):
+        for ranks in 0, 2:
+            with self.subTest(ranks=ranks), tempfile.TemporaryDirectory() as folder:
+                path = folder + "/a.json"
+                outcome = run(*self.WORDS, "--json", path, ranks=ranks)
+                self.assert_status(outcome, 1)
+                self.assertEqual(outcome.complaints, [])
+                self.assertEqual(find_in_lines(HPCBENCH_RESIDUAL, outcome.out)[0][1], "FAILED")
+                self.assertRegex(outcome.out, r"\s1 tests completed and failed residual checks,")
+                self.assertIn("End of Tests.", outcome.out)
+                with open(path) as file:
+                    result = json.load(file)
+                self.assertFalse(result["passed"])
+                self.assertFalse(result["admissible"])
+                self.assertTrue(result["notes"])
+
+    def test_full_disk(self):
+        outcome = shell('"$lupine" mxp -N 64 > /dev/full')
+        self.assert_refused(outcome, "standard output", "No space left", status=3)
+        self.assert_refused(shell('"$lupine" --help > /dev/full'), "standard output", status=3)
+
+    def test_full_disk_of_json(self):
+        outcome = run(*SMALL, "--json", "/dev/full", ranks=2)
+        self.assert_refused(outcome, "/dev/full", "No space left", status=3)
+
+    def test_closed_output(self):
+        self.assert_refused(shell('"$lupine" mxp -N 64 >&-'), "standard output", status=3)
+        self.assert_refused(shell('"$lupine" --version >&-'), "standard output", status=3)
+
+    def test_closed_pipe(self):
+        script = 'set -o pipefail; "$lupine" mxp -N 64 --repeat 100 | head -n 1 > /dev/null'
+        self.assert_refused(shell(script), "standard output", status=3)
+
+    def test_closed_error_stream(self):
+        outcome = shell('"$lupine" mxp -N 64 2>&-')
+        self.assert_status(outcome, 0)
+
+    def test_killed_rank_ends_all(self):
+        process = subprocess.Popen(command_line(3, "mxp", "-N", "600", "--nb", "32", "--repeat",
+                                                "1000000"),
+                                   stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                                   env=ENVIRONMENT, start_new_session=True)
+        try:
+            while "PASSED" not in process.stdout.readline():
+                self.assertIsNone(process.poll())
+            ranks = own_processes(process.pid)
+            self.assertEqual(len(ranks), 3)
+            os.kill(ranks[-1], signal.SIGKILL)
+            begin = time.monotonic()
+            process.communicate(timeout=20)
+            self.assertLess(time.monotonic() - begin, 15)
+            self.assertNotEqual(process.returncode, 0)
+            for rank in ranks:
+                self.assertFalse(os.path.exists(f"/proc/{rank}/exe"))
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.communicate()
+
+
+def own_processes(ancestor):
+    """Processes of the command that the ancestor started, directly or not."""
+    parents = {}
+    for entry in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{entry}/stat") as file:
+                parents[int(entry)] = int(file.read().rpartition(")")[2].split()[1])
+        except OSError:
+            continue
+    found = []
+    for process in sorted(parents):
+        above = process
+        while above in parents and above != ancestor:
+            above = parents[above]
+        try:
+            is_command = os.path.samefile(f"/proc/{process}/exe", COMMAND)
+        except OSError:
+            continue
+        if above == ancestor and is_command:
+            found.append(process)
+    return found
+
+
+class Json(Case):
+    FIELDS = {
+        "schema": str, "benchmark": str, "version": str, "revision": str, "date": str,
+        "hosts": list, "command_line": str, "n": int, "nb": int, "nprow": int, "npcol": int,
+        "matrix": str, "seed": int, "precision": str, "device": str, "threads": int,
+        "time_seconds": float, "gflops": float, "scaled_residual": float, "passed": bool,
+        "admissible": bool, "notes": list,
+        "lu": {"seconds": float, "gflops": float},
+        "refinement": {"seconds": float, "method": str, "iterations": int, "history": list},
+        "norms": {"A_inf": float, "x_inf": float, "b_inf": float, "residual_inf": float},
+        "phases": {phase: {"average": float, "maximum": float, "slowest_rank": int,
+                           "slowest_host": str}
+                   for phase in ("panel", "broadcast_exposed", "update", "solves", "residuals")},
+        "runs": list,
+    }
+
+    def check_fields(self, document, fields):
+        for name, kind in fields.items():
+            self.assertIn(name, document)
+            if isinstance(kind, dict):
+                self.check_fields(document[name], kind)
+            else:
+                self.assertIs(type(document[name]), kind, name)
+
+    def test_fields(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = folder + "/with space.json"
+            outcome = run("mxp", "-N", "200", "--nb", "32", "--repeat", "3", "--seed", "7",
+                          "--precision", "fp16", "--json", path, ranks=2)
+            self.assert_status(outcome, 0)
+            self.assertEqual(os.listdir(folder), ["with space.json"])
+            with open(path) as file:
+                result = json.load(file)
+        self.check_fields(result, self.FIELDS)
+        expected = {"schema": "lupine/1", "benchmark": "hpl-mxp", "n": 200, "nb": 32, "nprow": 1,
+                    "npcol": 2, "matrix": "scaled-diagonal", "seed": 7, "precision": "fp16",
+                    "device": "cpu", "threads": 1, "passed": True, "admissible": True}
+        self.assertEqual({name: result[name] for name in expected}, expected)
+        self.assertRegex(result["date"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
+        self.assertIn(f"'{path}'", result["command_line"])
+        self.assertEqual(len(result["runs"]), 3)
+        self.assertEqual(len(result["refinement"]["history"]), result["refinement"]["iterations"])
+        self.assertEqual(result["time_seconds"], min(r["time_seconds"] for r in result["runs"]))
+        flops = 2 / 3 * 200**3 + 3 / 2 * 200**2
+        self.assertAlmostEqual(result["gflops"], flops / result["time_seconds"] / 1e9)
+        norms = result["norms"]
+        scaled = norms["residual_inf"] / (
+            200 * 2**-53 * (norms["A_inf"] * norms["x_inf"] + norms["b_inf"]))
+        self.assertAlmostEqual(result["scaled_residual"], scaled)
+
+    def test_old_file_is_replaced_only_by_a_result(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = folder + "/a.json"
+            with open(path, "w") as file:
+                file.write("old")
+            self.assert_refused(run("mxp", "-N", "100000000", "--json", path), "does not fit")
+            with open(path) as file:
+                self.assertEqual(file.read(), "old")
+            self.assertEqual(os.listdir(folder), ["a.json"])
+            self.assert_status(run(*SMALL, "--json", path), 0)
+            with open(path) as file:
+                self.assertTrue(json.load(file)["passed"])
+
+    def test_pipe(self):
+        outcome = shell('"$lupine" mxp -N 64 --json >(cat >&2) > /dev/null; sleep 0.2')
+        self.assertIn('"schema": "lupine/1"', outcome.err)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,125 @@
+#include <sys/stat.h>
+#include <unistd.h>
+#include <lupine/error.hpp>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "catch.hpp"
+#include "io/json.hpp"
+
+namespace fs = std::filesystem;
+using namespace lupine;
+
+namespace {
+
+class Folder {
+ public:
+  Folder() : path_(fs::temp_directory_path() / ("lupine-json-" + std::to_string(::getpid()))) {
+    fs::remove_all(path_);
+    fs::create_directories(path_);
+  }
+  ~Folder() { fs::remove_all(path_); }
+  std::string operator/(const std::string& name) const { return (path_ / name).string(); }
+  std::ptrdiff_t files() const {
+    return std::distance(fs::directory_iterator(path_), fs::directory_iterator());
+  }
+
+ private:
+  fs::path path_;
+};
+
+std::string read(const std::string& path) {
+  std::ifstream stream(path);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+std::string refusal(const std::string& path) {
+  try {
+    check_writable(path, "--json");
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("a document is written whole, and alone") {
+  const Folder folder;
+  const std::string path = folder / "a.json";
+  write_json(path, {{"b", 1}, {"a", "text"}});
+  CHECK(read(path) == "{\n  \"b\": 1,\n  \"a\": \"text\"\n}\n");
+  write_json(path, {{"c", 2.5}});
+  CHECK(read(path) == "{\n  \"c\": 2.5\n}\n");
+  CHECK(folder.files() == 1);
+}
+
+TEST_CASE("what JSON cannot say becomes what it can") {
+  const Folder folder;
+  const std::string path = folder / "a.json";
+  write_json(path, {{"nan", std::numeric_limits<double>::quiet_NaN()},
+                    {"inf", std::numeric_limits<double>::infinity()},
+                    {"text", "\xff"}});
+  const auto document = nlohmann::json::parse(read(path));
+  CHECK(document["nan"].is_null());
+  CHECK(document["inf"].is_null());
+  CHECK(document["text"].is_string());
+}
+
+TEST_CASE("a new file has the permissions of any new file") {
+  const Folder folder;
+  const std::string path = folder / "a.json";
+  const mode_t mask = ::umask(022);
+  write_json(path, {{"a", 1}});
+  ::umask(mask);
+  struct stat status {};
+  REQUIRE(::stat(path.c_str(), &status) == 0);
+  CHECK((status.st_mode & 0777) == 0644);
+}
+
+TEST_CASE("a link stays a link") {
+  const Folder folder;
+  fs::create_symlink(folder / "target.json", folder / "link.json");
+  write_json(folder / "link.json", {{"a", 1}});
+  CHECK(fs::is_symlink(folder / "link.json"));
+  CHECK(read(folder / "target.json").find("\"a\": 1") != std::string::npos);
+}
+
+TEST_CASE("a path is checked without leaving a trace") {
+  const Folder folder;
+  CHECK(refusal(folder / "new.json").empty());
+  CHECK(folder.files() == 0);
+  std::ofstream(folder / "old.json") << "old";
+  CHECK(refusal(folder / "old.json").empty());
+  CHECK(read(folder / "old.json") == "old");
+  CHECK(folder.files() == 1);
+  CHECK(refusal("/dev/null").empty());
+}
+
+TEST_CASE("a path that cannot be written is refused with its reason") {
+  const Folder folder;
+  std::ofstream(folder / "file") << "text";
+  for (const std::string& path : {folder / "missing/a.json", folder / "", folder / "file/a.json",
+                                  std::string(), std::string("/proc/a.json")}) {
+    const std::string words = refusal(path);
+    CAPTURE(path);
+    CHECK(words.find("--json") == 0);
+    CHECK(words.find("'" + path + "'") != std::string::npos);
+    CHECK(words.find("allowed") != std::string::npos);
+    CHECK(words.find('\n') == std::string::npos);
+  }
+}
+
+TEST_CASE("a failure leaves the old file and no half one") {
+  const Folder folder;
+  CHECK_THROWS_AS(write_json(folder / "missing/a.json", {{"a", 1}}), Fault);
+  CHECK_THROWS_AS(write_json("/dev/full", {{"a", 1}}), Fault);
+  fs::create_directories(folder / "is-a-folder");
+  CHECK_THROWS_AS(write_json(folder / "is-a-folder", {{"a", 1}}), Fault);
+  CHECK(folder.files() == 1);
+}

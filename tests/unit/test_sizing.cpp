@@ -1,0 +1,138 @@
+#include <lupine/error.hpp>
+
+#include <limits>
+
+#include "bench/defaults.hpp"
+#include "bench/setup.hpp"
+#include "bench/sizing.hpp"
+#include "catch.hpp"
+#include "matrix/footprint.hpp"
+
+using namespace lupine;
+
+TEST_CASE("largest n by bisection") {
+  for (std::int64_t limit = 0; limit < 70; ++limit)
+    CHECK(largest_n([&](std::int64_t n) { return n <= limit; }) == limit);
+  const std::int64_t large = 123456789012345678;
+  CHECK(largest_n([&](std::int64_t n) { return n <= large; }) == large);
+  CHECK(largest_n([](std::int64_t) { return true; }) >
+        std::numeric_limits<std::int64_t>::max() / 4);
+}
+
+TEST_CASE("largest n fits and n + 1 does not") {
+  for (double bytes : {2e8, 1e9, 1.7e10, 1e12}) {
+    const auto need = [&](std::int64_t n) {
+      Footprint f;
+      f.n = n;
+      f.nb = std::min<std::int64_t>(n, 512);
+      f.shape = {2, 3, GridOrder::row};
+      return f.rank_bytes();
+    };
+    const std::int64_t n = largest_n([&](std::int64_t m) { return need(m) <= bytes; });
+    REQUIRE(n > 0);
+    CHECK(need(n) <= bytes);
+    CHECK(need(n + 1) > bytes);
+  }
+}
+
+TEST_CASE("operations of the benchmark") {
+  CHECK(benchmark_flops(1) == Approx(2. / 3 + 1.5));
+  CHECK(benchmark_flops(3) == Approx(18 + 13.5));
+  CHECK(benchmark_flops(1000000) == Approx(2e18 / 3).epsilon(1e-5));
+}
+
+TEST_CASE("largest n in a time") {
+  const std::int64_t n = largest_n_in_time(60, 5e11);
+  CHECK(benchmark_flops(n) <= 60 * 5e11);
+  CHECK(benchmark_flops(n + 1) > 60 * 5e11);
+  CHECK(largest_n_in_time(1e-30, 1) == 1);
+}
+
+TEST_CASE("n is rounded to blocks, never to nothing") {
+  CHECK(round_to_blocks(1000, 64) == 960);
+  CHECK(round_to_blocks(960, 64) == 960);
+  CHECK(round_to_blocks(63, 64) == 63);
+  CHECK(round_to_blocks(1, 1) == 1);
+}
+
+TEST_CASE("default block sizes") {
+  const GridShape one{1, 1, GridOrder::row};
+  const GridShape many{8, 16, GridOrder::row};
+  for (std::int64_t n : {1, 2, 31, 32, 33, 100, 1000, 10000, 1000000}) {
+    for (const GridShape& shape : {one, many})
+      for (Precision p : {Precision::fp16, Precision::bf16, Precision::fp32})
+        for (bool native : {false, true}) {
+          const std::int64_t nb = default_nb(n, p, native, shape);
+          CHECK(nb >= 1);
+          CHECK(nb <= n);
+          CHECK(nb <= 1024);
+        }
+    CHECK(default_nb(n, Precision::fp16, false, many) <=
+          default_nb(n, Precision::fp16, false, one));
+  }
+  CHECK(default_nb(1000000, Precision::bf16, true, one) >
+        default_nb(1000000, Precision::fp16, false, one));
+}
+
+TEST_CASE("sizes in GiB") {
+  CHECK(gibibytes(1 << 30) == "1.00 GiB");
+  CHECK(gibibytes(1.5 * (1 << 30)) == "1.50 GiB");
+  CHECK(gibibytes(1 << 20) == "0.000977 GiB");
+  CHECK(gibibytes(0) == "0 GiB");
+  CHECK(gibibytes(1e30) == "9.31e+20 GiB");
+}
+
+namespace {
+
+template <class Change>
+std::string complaint(int ranks, Change change) {
+  MxpOptions options;
+  change(options);
+  try {
+    check_options(options, ranks);
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("options that are allowed") {
+  CHECK(complaint(6, [](MxpOptions&) {}).empty());
+  CHECK(complaint(6, [](MxpOptions& o) { o.rows = 2, o.columns = 3; }).empty());
+  CHECK(complaint(6, [](MxpOptions& o) { o.rows = 2; }).empty());
+  CHECK(complaint(6, [](MxpOptions& o) { o.columns = 6; }).empty());
+  CHECK(complaint(1, [](MxpOptions& o) { o.n = 1, o.nb = 1, o.lookahead = 0; }).empty());
+}
+
+TEST_CASE("options that are not allowed name themselves and the range") {
+  const auto named = [](const std::string& text, const std::string& option) {
+    CAPTURE(text);
+    CHECK(text.find(option) != text.npos);
+    CHECK(text.find("allowed") != text.npos);
+    CHECK(text.find('\n') == text.npos);
+  };
+  named(complaint(1, [](MxpOptions& o) { o.n = -1; }), "--n -1");
+  named(complaint(1, [](MxpOptions& o) { o.nb = -1; }), "--nb -1");
+  named(complaint(1, [](MxpOptions& o) { o.rows = -1; }), "--nprow -1");
+  named(complaint(4, [](MxpOptions& o) { o.rows = 2, o.columns = 3; }), "-P 2 x -Q 3 is 6");
+  named(complaint(4, [](MxpOptions& o) { o.rows = 65536, o.columns = 65536; }), "4294967296");
+  named(complaint(4, [](MxpOptions& o) { o.rows = 3; }), "-P 3");
+  named(complaint(4, [](MxpOptions& o) { o.columns = 3; }), "-Q 3");
+  named(complaint(1, [](MxpOptions& o) { o.max_iterations = 0; }), "--max-iterations 0");
+  named(complaint(1, [](MxpOptions& o) { o.lookahead = -1; }), "--lookahead -1");
+  named(complaint(1, [](MxpOptions& o) { o.lookahead = 29; }), "--lookahead 29");
+  named(complaint(1, [](MxpOptions& o) { o.threads = -1; }), "--threads -1");
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  for (double bad : {nan, 0., -1., 1.1}) {
+    named(complaint(1, [&](MxpOptions& o) { o.memory_fraction = bad; }), "--memory-fraction");
+    named(complaint(1, [&](MxpOptions& o) { o.matrix = MatrixKind::fasi_higham, o.rho = bad; }),
+          "--rho");
+  }
+  for (double bad : {nan, -1., std::numeric_limits<double>::infinity()})
+    named(complaint(1, [&](MxpOptions& o) { o.time_target = bad; }), "--time-target");
+  for (double bad : {nan, 1., std::numeric_limits<double>::infinity()})
+    named(complaint(1, [&](MxpOptions& o) { o.matrix = MatrixKind::fasi_higham, o.kappa = bad; }),
+          "--kappa");
+}
