@@ -15,15 +15,13 @@ namespace {
 // The messages of one panel. Headers are control data and travel on their own.
 class Flight {
  public:
-  Flight() = default;
-  Flight(const ProcessGrid& grid, BroadcastMethod method, const Panel& panel) {
-    const Step& s = panel.step;
-    const std::int64_t k = 2 * s.index;
-    messages_ = {
-        PanelBroadcast(method, grid.row(), s.owner_column, Panel::bytes(panel.left_header), k),
-        PanelBroadcast(method, grid.column(), s.owner_row, Panel::bytes(panel.right_header), k),
-        PanelBroadcast(method, grid.row(), s.owner_column, Panel::bytes(panel.left), k + 1),
-        PanelBroadcast(method, grid.column(), s.owner_row, Panel::bytes(panel.right), k + 1)};
+  void send_left(const ProcessGrid& grid, BroadcastMethod method, const Panel& panel) {
+    send(0, grid.row(), panel.step.owner_column, method, panel.step.index, panel.left_header,
+         panel.left);
+  }
+  void send_right(const ProcessGrid& grid, BroadcastMethod method, const Panel& panel) {
+    send(2, grid.column(), panel.step.owner_row, method, panel.step.index, panel.right_header,
+         panel.right);
   }
   /// Moves all messages on; true once they have been received and passed on.
   bool test() {
@@ -33,6 +31,12 @@ class Flight {
   }
 
  private:
+  void send(std::size_t slot, const Communicator& comm, int root, BroadcastMethod method,
+            std::int64_t k, PanelHeader* header, const LowMatrix& values) {
+    messages_[slot] = PanelBroadcast(method, comm, root, Panel::bytes(header), 2 * k);
+    messages_[slot + 1] = PanelBroadcast(method, comm, root, Panel::bytes(values), 2 * k + 1);
+  }
+
   std::array<PanelBroadcast, 4> messages_;
 };
 
@@ -62,17 +66,25 @@ class Factorization {
     const std::int64_t depth = options_.lookahead;
     for (std::int64_t k = 0; k < plan_.count(); ++k) {
       const Step step = plan_[k];
-      receive(k - ring_.slots());
-      for (std::int64_t q = std::max<std::int64_t>(k - depth, 0); q < k; ++q)
-        if (step.in_row || step.in_column) update_panel(receive(q), step);
+      const std::int64_t oldest = std::max<std::int64_t>(k - depth, 0);
+      receive(k - ring_.slots());  // its memory is the next panel's
       Panel& next = ring_.shape(step);
-      factor_panel(next);
-      flight(k) = Flight(grid_, options_.broadcast, next);
+
+      // Before blocking for the diagonal: somebody may wait for what this rank has to pass on.
+      for (auto q = oldest; q < k && (step.in_row || step.in_column); ++q) receive(q);
+      for (auto q = oldest; q < k && step.in_column; ++q) update_column(ring_[q], step);
+      factor_diagonal(step);                   // A_kk = L_kk U_kk
+      if (step.in_column) solve_column(next);  // L_ik = A_ik U_kk^-1, rounded
+      flight(k).send_left(grid_, options_.broadcast, next);
+      for (auto q = oldest; q < k && step.in_row; ++q) update_row(ring_[q], step);
+      if (step.in_row) solve_row(next);  // U_kj = L_kk^-1 A_kj, rounded
+      flight(k).send_right(grid_, options_.broadcast, next);
+
       if (k >= depth) update_trailing(receive(k - depth), step);
       if (done) done(step.end.value);
       if (!time_to_agree(k)) continue;
-      // Nobody may wait for a panel that this rank, in the reduction, no longer passes on.
-      for (std::int64_t q = std::max<std::int64_t>(k - depth, 0); q < k; ++q) receive(q);
+      // And before blocking for the others' word.
+      for (auto q = oldest; q < k; ++q) receive(q);
       if (!agree().usable()) break;
     }
     for (Flight& f : flights_) wait_for(f);
@@ -96,33 +108,12 @@ class Factorization {
       if (poll_) poll_();
   }
 
-  // A_kk = L_kk U_kk;  L_ik = A_ik U_kk^-1;  U_kj = L_kk^-1 A_kj;  both rounded once.
-  void factor_panel(Panel& next) {
-    const Step& s = next.step;
+  // On its owner; then on all of its process row and column.
+  void factor_diagonal(const Step& s) {
     if (!s.in_row && !s.in_column) return;
-    const double begin = clock_.now();
-    const double waited = outcome_.times.broadcast;
-    const MatrixView<float> diagonal = factor_diagonal(s);
-    if (s.in_column) {
-      const auto column = a_.from(s.trailing_row, s.column).block(0, 0, next.left.rows, s.width());
-      device_.solve_right_upper(*queue_, diagonal, column);
-      device_.cast(*queue_, column, 1, next.left, next.left_header);
-      note(*next.left_header);
-    }
-    if (s.in_row) {
-      const auto row = a_.from(s.row, s.trailing_column).block(0, 0, s.width(), next.right.cols);
-      device_.solve_left_lower(*queue_, diagonal, row);
-      device_.cast(*queue_, row, -1, next.right, next.right_header);
-      note(*next.right_header);
-    }
-    queue_->synchronize();
-    outcome_.times.panel += clock_.now() - begin - (outcome_.times.broadcast - waited);
-  }
-
-  // A_kk = L_kk U_kk on its owner, then on all of its process row and column.
-  MatrixView<float> factor_diagonal(const Step& s) {
     const MatrixView<float> diagonal = ring_.diagonal(s.width());
     if (s.owns_diagonal()) {
+      const Stopwatch watch(clock_, outcome_.times.panel);
       device_.factor_diagonal(*queue_, a_.diagonal(s), s.begin.value, &outcome_.bad_pivot);
       device_.copy(*queue_, a_.diagonal(s), diagonal);
       queue_->synchronize();
@@ -131,16 +122,39 @@ class Factorization {
     const std::span<float> block(diagonal.data, static_cast<std::size_t>(s.width() * s.width()));
     if (s.in_row) grid_.row().broadcast(block, s.owner_column);
     if (s.in_column) grid_.column().broadcast(block, s.owner_row);
-    return diagonal;
   }
 
-  // A_ik -= L_iq U_qk for i >= k,  A_kj -= L_kq U_qj for j > k: what panel k waits for.
-  void update_panel(const Panel& q, const Step& k) {
+  void solve_column(const Panel& next) {
     const Stopwatch watch(clock_, outcome_.times.panel);
-    if (k.in_column) update(q, k.row, k.column, a_.rows().local_size() - k.row.value, k.width());
-    if (k.in_row)
-      update(q, k.row, k.trailing_column, k.width(),
-             a_.columns().local_size() - k.trailing_column.value);
+    const Step& s = next.step;
+    const auto column = a_.from(s.trailing_row, s.column).block(0, 0, next.left.rows, s.width());
+    device_.solve_right_upper(*queue_, ring_.diagonal(s.width()), column);
+    device_.cast(*queue_, column, 1, next.left, next.left_header);
+    queue_->synchronize();
+    note(*next.left_header);
+  }
+
+  void solve_row(const Panel& next) {
+    const Stopwatch watch(clock_, outcome_.times.panel);
+    const Step& s = next.step;
+    const auto row = a_.from(s.row, s.trailing_column).block(0, 0, s.width(), next.right.cols);
+    device_.solve_left_lower(*queue_, ring_.diagonal(s.width()), row);
+    device_.cast(*queue_, row, -1, next.right, next.right_header);
+    queue_->synchronize();
+    note(*next.right_header);
+  }
+
+  // A_ik -= L_iq U_qk for i >= k: what panel k's column waits for.
+  void update_column(const Panel& q, const Step& k) {
+    const Stopwatch watch(clock_, outcome_.times.panel);
+    update(q, k.row, k.column, a_.rows().local_size() - k.row.value, k.width());
+  }
+
+  // A_kj -= L_kq U_qj for j > k: what its row waits for.
+  void update_row(const Panel& q, const Step& k) {
+    const Stopwatch watch(clock_, outcome_.times.panel);
+    update(q, k.row, k.trailing_column, k.width(),
+           a_.columns().local_size() - k.trailing_column.value);
   }
 
   // A_ij -= L_iq U_qj for i, j > k: the rest.

@@ -29,8 +29,10 @@ class CpuQueue final : public Queue {
   void wait(const Event&) override {}
 };
 
-// Columns of an update between two polls: long enough for the product to run at full rate.
+// A piece of an update between two polls, rows for each thread: large enough for the product to run
+// at full rate, small enough (some 30 ms) for messages not to wait.
 constexpr std::int64_t update_columns = 1024;
+constexpr std::int64_t update_rows = 2048;
 // Rows of a strip in loops over a matrix: a multiple of every vector length and cache line.
 constexpr std::int64_t strip = 256;
 // Order below which a triangle is solved by plain loops.
@@ -196,16 +198,20 @@ void CpuDevice::update(Queue&, ConstLowMatrix l, const PanelHeader* l_header, Co
     reserve(right_, u.rows * std::min(update_columns, u.cols) * 4);
   }
   const auto alpha = static_cast<float>(1 / (l_header->scale * u_header->scale));
+  const std::int64_t rows = poll ? update_rows * threads_ : c.rows;
   const MatrixView<const float> left = onednn ? MatrixView<const float>{} : expand(l, left_);
   for (std::int64_t j = 0; j < c.cols; j += update_columns) {
-    const std::int64_t cols = std::min(update_columns, c.cols - j);
-    const ConstLowMatrix part = u.block(0, j, u.rows, cols);
-    const MatrixView<float> target = c.block(0, j, c.rows, cols);
-    if (onednn)
-      (*onednn_)(l, part, target);  // bf16 is never scaled: alpha = 1
-    else
-      multiply_add(alpha, left, expand(part, right_), target);
-    if (poll) poll();
+    const std::int64_t n = std::min(update_columns, c.cols - j);
+    const ConstLowMatrix right = u.block(0, j, u.rows, n);
+    const MatrixView<const float> wide = onednn ? MatrixView<const float>{} : expand(right, right_);
+    for (std::int64_t i = 0; i < c.rows; i += rows) {
+      const std::int64_t m = std::min(rows, c.rows - i);
+      if (onednn)
+        (*onednn_)(l.block(i, 0, m, l.cols), right, c.block(i, j, m, n));  // unscaled: alpha = 1
+      else
+        multiply_add(alpha, left.block(i, 0, m, left.cols), wide, c.block(i, j, m, n));
+      if (poll) poll();
+    }
   }
 }
 
