@@ -167,8 +167,9 @@ std::string phase_table(const Setup& setup, const MxpResult& r) {
 }
 
 std::string convergence(const MxpResult& r) {
-  std::string text = fmt::format("\nRefinement: {}, {} corrections; scaled residual after each:\n",
-                                 name(r.method), r.iterations);
+  if (r.history.empty()) return "\nRefinement: none\n";
+  std::string text = fmt::format("\nRefinement: {}, {} correction{}; scaled residual after each:\n",
+                                 name(r.method), r.iterations, r.iterations == 1 ? "" : "s");
   for (std::size_t i = 0; i < r.history.size(); ++i)
     text += fmt::format("  {:>3}  {:.3e}\n", i + 1, r.history[i]);
   return text;

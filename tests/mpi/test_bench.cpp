@@ -1,0 +1,163 @@
+#include <lupine/error.hpp>
+#include <lupine/mxp.hpp>
+
+#include <functional>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "bench/agreement.hpp"
+#include "bench/mxp_bench.hpp"
+#include "catch.hpp"
+#include "comm/communicator.hpp"
+
+using namespace lupine;
+
+namespace {
+
+Communicator world() {
+  return Communicator::duplicate(MPI_COMM_WORLD);
+}
+
+template <class Problem>
+std::string words(const Communicator& all, const std::function<void()>& work) {
+  try {
+    agree(all, work);
+  } catch (const Problem& problem) {
+    return problem.what();
+  }
+  return "";
+}
+
+/// The first rank's text where all ranks have the same.
+std::string common(const Communicator& all, const std::string& text) {
+  const std::vector<std::string> texts = all.all_gather(text);
+  for (const std::string& other : texts)
+    if (other != texts.front()) return "different on some rank";
+  return texts.front();
+}
+
+MxpOptions small_options() {
+  MxpOptions options;
+  options.n = 150;
+  options.nb = 16;
+  options.precision = Precision::fp16;
+  options.threads = 1;
+  return options;
+}
+
+}  // namespace
+
+TEST_CASE("what one rank throws, all throw") {
+  const Communicator all = world();
+  const int last = all.size() - 1;
+  CHECK(words<Error>(all, [] {}).empty());
+  CHECK(common(all, words<UsageError>(all, [&] {
+                 if (all.rank() == last) throw UsageError("bad input");
+               })) == "bad input");
+  const std::string fault = common(all, words<AgreedFault>(all, [&] {
+                                     if (all.rank() == last) throw std::bad_alloc();
+                                   }));
+  CHECK_THAT(fault, ContainsSubstring("rank " + std::to_string(last) + " on "));
+  const std::string both = common(all, words<Error>(all, [&] {
+                                    if (all.rank() == last) throw Fault("no memory");
+                                    throw UsageError("bad input");
+                                  }));
+  CHECK_THAT(both, ContainsSubstring("no memory"));
+}
+
+TEST_CASE("work with a result, and work of rank 0") {
+  const Communicator all = world();
+  CHECK(agreed(all, [&] { return all.rank(); }) == all.rank());
+  int done = 0;
+  on_rank_0(all, [&] { ++done; });
+  CHECK(done == (all.rank() == 0 ? 1 : 0));
+  CHECK_THROWS_AS(on_rank_0(all, [] { throw UsageError("no"); }), UsageError);
+}
+
+TEST_CASE("a run of the benchmark passes and is known alike on every rank") {
+  const Communicator all = world();
+  const MxpResult result = mxp(MPI_COMM_WORLD, small_options());
+  CHECK(result.passed);
+  CHECK(result.admissible);
+  CHECK(result.scaled_residual < 16);
+  CHECK(result.chosen.rows * result.chosen.columns == all.size());
+  CHECK(result.gflops > 0);
+  CHECK(result.lu_gflops > result.gflops);
+  CHECK(result.history.size() == static_cast<std::size_t>(result.iterations));
+  CHECK(common(all, std::to_string(result.scaled_residual)) ==
+        std::to_string(result.scaled_residual));
+  CHECK(common(all, std::to_string(result.seconds)) == std::to_string(result.seconds));
+  CHECK(result.update.maximum >= result.update.average);
+}
+
+TEST_CASE("runs of one setup repeat their numbers") {
+  MxpBench bench(MPI_COMM_WORLD, small_options());
+  const MxpResult first = bench.run().result;
+  const MxpResult second = bench.run().result;
+  CHECK(first.passed);
+  CHECK(first.norms.x == second.norms.x);
+  CHECK(first.history == second.history);
+}
+
+TEST_CASE("progress comes from rank 0 and ends at n") {
+  const Communicator all = world();
+  std::int64_t columns = 0;
+  std::int64_t calls = 0;
+  mxp(MPI_COMM_WORLD, small_options(), [&](const Progress& progress) {
+    CHECK(progress.n == 150);
+    CHECK(progress.columns_done > columns);
+    columns = progress.columns_done;
+    ++calls;
+  });
+  CHECK(columns == (all.rank() == 0 ? 150 : 0));
+  CHECK((calls > 0) == (all.rank() == 0));
+}
+
+TEST_CASE("options that are not allowed are refused on every rank") {
+  MxpOptions options = small_options();
+  options.n = -1;
+  CHECK_THROWS_AS(mxp(MPI_COMM_WORLD, options), UsageError);
+  options = small_options();
+  options.rows = 100;
+  options.columns = 100;
+  CHECK_THROWS_AS(mxp(MPI_COMM_WORLD, options), UsageError);
+  options = small_options();
+  options.n = std::int64_t{1} << 40;
+  CHECK_THROWS_WITH(mxp(MPI_COMM_WORLD, options), ContainsSubstring("does not fit"));
+}
+
+TEST_CASE("ranks with different options are refused") {
+  const Communicator all = world();
+  if (all.size() == 1) return;
+  MxpOptions options = small_options();
+  options.seed = static_cast<std::uint64_t>(all.rank());
+  CHECK_THROWS_WITH(mxp(MPI_COMM_WORLD, options), ContainsSubstring("other options"));
+}
+
+TEST_CASE("a dominant matrix is not admissible, and of order 1 has no factors") {
+  MxpOptions options = small_options();
+  options.matrix = MatrixKind::dominant;
+  const MxpResult result = mxp(MPI_COMM_WORLD, options);
+  CHECK(result.passed);
+  CHECK_FALSE(result.admissible);
+  CHECK_FALSE(result.notes.empty());
+  options.n = 1;
+  options.nb = 1;
+  const MxpResult singular = mxp(MPI_COMM_WORLD, options);
+  CHECK_FALSE(singular.passed);
+  CHECK(singular.bad_pivot == 0);
+  CHECK(singular.gflops == 0);
+}
+
+TEST_CASE("iterations that do not suffice end in a failure") {
+  MxpOptions options = small_options();
+  options.matrix = MatrixKind::fasi_higham;
+  options.kappa = 1e8;
+  options.refine = RefineMethod::ir;
+  options.max_iterations = 1;
+  const MxpResult result = mxp(MPI_COMM_WORLD, options);
+  CHECK_FALSE(result.passed);
+  CHECK(result.iterations == 1);
+  CHECK_FALSE(result.admissible);
+}
