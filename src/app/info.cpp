@@ -33,7 +33,7 @@ std::string cores(const ProcessorInfo& processor) {
 
 }  // namespace
 
-std::string info_text(const std::string& corrected_kernels, int size) {
+std::string info_text(const std::string& uncorrected, int size) {
   const ProcessorInfo processor = processor_info();
   const NodeMemory memory = node_memory();
   const auto device = make_device(DeviceKind::automatic, 1);
@@ -46,8 +46,7 @@ std::string info_text(const std::string& corrected_kernels, int size) {
   line("MPI", mpi_version());
   line("ranks", fmt::format("{}; what follows is of rank 0 on {}", size, host_name()));
   line("BLAS", blas_description());
-  if (!corrected_kernels.empty())
-    line("", fmt::format("corrected: OpenBLAS by itself picks {}", corrected_kernels));
+  if (!uncorrected.empty()) line("", fmt::format("corrected; by itself it is {}", uncorrected));
   line("oneDNN", onednn_description());
   line("processor", processor.model);
   line("instruction sets", joined(processor.instruction_sets));

@@ -6,8 +6,8 @@
 
 namespace lupine {
 
-/// @param corrected_kernels those that OpenBLAS would have picked by itself, or empty
+/// @param uncorrected what BLAS would be had its kernels not been corrected, or empty
 /// @param size ranks of the job
-std::string info_text(const std::string& corrected_kernels, int size);
+std::string info_text(const std::string& uncorrected, int size);
 
 }  // namespace lupine

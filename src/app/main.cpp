@@ -20,19 +20,19 @@ namespace {
 constexpr int bad_usage = 2;
 constexpr int fault = 3;
 constexpr const char* blas_variable = "OPENBLAS_CORETYPE";
-/// Tells the corrected process which kernels OpenBLAS had picked.
-constexpr const char* corrected_variable = "LUPINE_CORRECTED_KERNELS";
+/// Tells the corrected process what BLAS was.
+constexpr const char* uncorrected_variable = "LUPINE_UNCORRECTED_BLAS";
 
 /// OpenBLAS chooses its kernels when it is loaded, before main: only a fresh start can change that.
 /// Returns if there is nothing to correct; the second time the variable is set.
 void correct_blas_kernels(char** argv) {
   const std::optional<std::string> kernels = better_blas_kernels();
   if (!kernels) return;
-  ::setenv(corrected_variable, blas_description().c_str(), 1);
+  ::setenv(uncorrected_variable, blas_description().c_str(), 1);
   ::setenv(blas_variable, kernels->c_str(), 1);
   ::execv("/proc/self/exe", argv);
   // No new start: this process keeps the kernels that it has.
-  ::unsetenv(corrected_variable);
+  ::unsetenv(uncorrected_variable);
   ::unsetenv(blas_variable);
 }
 
@@ -45,11 +45,11 @@ int run_command(const Communicator& world, const std::vector<std::string>& words
   Arguments arguments = agreed(world, [&] {
     return parse_arguments({words.begin() + 1, words.end()});
   });
-  const std::string corrected = environment(corrected_variable);
+  const std::string uncorrected = environment(uncorrected_variable);
   std::vector<std::string> notes;
-  if (!corrected.empty())
-    notes.push_back(fmt::format("BLAS: {}={}, since it would have run as {}", blas_variable,
-                                environment(blas_variable), corrected));
+  if (!uncorrected.empty())
+    notes.push_back(fmt::format("kernels of BLAS corrected by {}={}; by itself it is {}",
+                                blas_variable, environment(blas_variable), uncorrected));
   switch (arguments.command) {
     case Command::mxp:
       if (const auto threads = positive_number(std::getenv("OMP_NUM_THREADS"));
@@ -59,12 +59,11 @@ int run_command(const Communicator& world, const std::vector<std::string>& words
       }
       return run_mxp(world, arguments, quoted(words), notes);
     case Command::info:
-      arguments.text = info_text(corrected, world.size());
-      [[fallthrough]];
+      on_rank_0(world, [&] { print(info_text(uncorrected, world.size())); });
+      return 0;
     case Command::print:
-      agree(world, [&] {
-        if (world.rank() == 0) print(arguments.text);
-      });
+      on_rank_0(world, [&] { print(arguments.text); });
+      return 0;
   }
   return 0;
 }
