@@ -29,10 +29,14 @@ class CpuQueue final : public Queue {
   void wait(const Event&) override {}
 };
 
-// A piece of an update between two polls, rows for each thread: large enough for the product to run
-// at full rate, small enough (some 30 ms) for messages not to wait.
-constexpr std::int64_t update_columns = 1024;
-constexpr std::int64_t update_rows = 2048;
+// A piece of an update between two polls: large enough for the product to run at full rate, small
+// enough (some 30 ms) for messages not to wait.
+struct Piece {
+  std::int64_t rows_per_thread;
+  std::int64_t columns;
+};
+constexpr Piece emulated_piece{2048, 1024};
+constexpr Piece native_piece{4096, 2048};
 // Rows of a strip in loops over a matrix: a multiple of every vector length and cache line.
 constexpr std::int64_t strip = 256;
 // Order below which a triangle is solved by plain loops.
@@ -195,13 +199,16 @@ void CpuDevice::update(Queue&, ConstLowMatrix l, const PanelHeader* l_header, Co
   };
   if (!onednn && l.precision != Precision::fp32) {
     reserve(left_, l.rows * l.cols * 4);
-    reserve(right_, u.rows * std::min(update_columns, u.cols) * 4);
+    reserve(right_, u.rows * std::min(emulated_piece.columns, u.cols) * 4);
   }
   const auto alpha = static_cast<float>(1 / (l_header->scale * u_header->scale));
-  const std::int64_t rows = poll ? update_rows * threads_ : c.rows;
+  const Piece piece = onednn ? native_piece : emulated_piece;
+  const std::int64_t rows = poll ? piece.rows_per_thread * threads_ : c.rows;
+  // What is emulated needs room for U in FP32, a piece at a time.
+  const std::int64_t columns = poll || !onednn ? piece.columns : c.cols;
   const MatrixView<const float> left = onednn ? MatrixView<const float>{} : expand(l, left_);
-  for (std::int64_t j = 0; j < c.cols; j += update_columns) {
-    const std::int64_t n = std::min(update_columns, c.cols - j);
+  for (std::int64_t j = 0; j < c.cols; j += columns) {
+    const std::int64_t n = std::min(columns, c.cols - j);
     const ConstLowMatrix right = u.block(0, j, u.rows, n);
     const MatrixView<const float> wide = onednn ? MatrixView<const float>{} : expand(right, right_);
     for (std::int64_t i = 0; i < c.rows; i += rows) {
