@@ -80,11 +80,15 @@ class Bench {
     const int n = static_cast<int>(std::min<std::size_t>(b_.size(), 8192));
     const std::vector<float> l(static_cast<std::size_t>(n) * 512, 0.5f);
     std::vector<float> c(static_cast<std::size_t>(n) * static_cast<std::size_t>(n), 1.0f);
-    const double begin = clock_.now();
-    cblas_sgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, n, n, 512, -1, l.data(), n, l.data(),
-                512, 1, c.data(), n);
+    double best = std::numeric_limits<double>::infinity();
+    for (int call = 0; call < 4; ++call) {  // the first finds cold memory
+      const double begin = clock_.now();
+      cblas_sgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, n, n, 512, -1, l.data(), n, l.data(),
+                  512, 1, c.data(), n);
+      best = std::min(best, clock_.now() - begin);
+    }
     // As if all of the benchmark's operations ran at this rate.
-    return (clock_.now() - begin) * flops() / (2. * n * n * 512);
+    return best * flops() / (2. * n * n * 512);
   }
 
   double flops() const {
