@@ -1,6 +1,7 @@
 #include "app/info.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "bench/memory.hpp"
 #include "bench/sizing.hpp"

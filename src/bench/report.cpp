@@ -47,7 +47,8 @@ std::string line(std::string_view label, const std::string& value, const std::st
 std::string matrix_text(const MxpOptions& o) {
   if (o.matrix != MatrixKind::fasi_higham)
     return fmt::format("{}, seed {}", name(o.matrix), o.seed);
-  return fmt::format("{}, kappa {:g}, rho {:g}", name(o.matrix), o.kappa, o.rho);
+  return fmt::format("{}, kappa {:g}, rho {:g}; seed of b {}", name(o.matrix), o.kappa, o.rho,
+                     o.seed + 1);
 }
 
 std::string thread_text(const Setup& setup) {
