@@ -60,7 +60,8 @@ using ProgressFunction = std::function<void(const Progress&)>;
 /// Generates A and b, factors, refines and verifies. Collective over `comm`.
 /// @pre MPI is initialized; the calling thread makes all MPI calls.
 /// @throws UsageError (on every rank) where the options are not allowed or the problem does not
-///         fit; Fault where memory, MPI or the device fails.
+///         fit; Fault where memory, MPI or the device fails: on every rank where it is met before
+///         the factorization, on one alone later, which should then end all (MPI_Abort).
 LUPINE_API MxpResult mxp(MPI_Comm comm, const MxpOptions& options,
                          const ProgressFunction& progress = {});
 

@@ -17,6 +17,6 @@ namespace lupine {
 std::int64_t default_nb(std::int64_t n, Precision precision, bool native, const GridShape& shape);
 
 /// Of the update's rate, what a whole run reaches: bounds n for a time target.
-constexpr double typical_efficiency = 0.75;
+constexpr double typical_efficiency = 0.9;
 
 }  // namespace lupine

@@ -92,7 +92,7 @@ Buffer CpuDevice::allocate(std::int64_t bytes) {
   void* data = mmap(nullptr, static_cast<std::size_t>(bytes), PROT_READ | PROT_WRITE,
                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (data == MAP_FAILED)
-    throw Fault(fmt::format("out of memory: {:.2f} GiB could not be had",
+    throw Fault(fmt::format("out of memory: {:.3g} GiB could not be had",
                             static_cast<double>(bytes) / 0x1p30));
   madvise(data, static_cast<std::size_t>(bytes), MADV_HUGEPAGE);
   return {data, bytes, [bytes](void* p) { munmap(p, static_cast<std::size_t>(bytes)); }};
