@@ -11,10 +11,10 @@ build_packages=(g++ cmake ninja-build pkg-config git python3 libopenblas-openmp-
   openmpi-bin libdnnl-dev libfmt-dev nlohmann-json3-dev libcli11-dev libhwloc-dev)
 test_packages=(catch2 liblapacke-dev)
 
-# The version that the code is formatted with, where the system has it as its own.
+# clang 14, which the code is formatted with, where it is the system's own; and the omp.h that it reads.
 case "$(. /etc/os-release 2>/dev/null && echo "${ID:-}${VERSION_ID:-}")" in
-  debian12 | ubuntu22.04) test_packages+=(clang-format-14 clang-tidy-14) ;;
-  *) test_packages+=(clang-format clang-tidy) ;;
+  debian12 | ubuntu22.04) test_packages+=(clang-format-14 clang-tidy-14 libomp-14-dev) ;;
+  *) test_packages+=(clang-format clang-tidy libomp-dev) ;;
 esac
 
 # fail STATUS MESSAGE: 2 for bad usage, 3 for a fault, as the lupine command.
