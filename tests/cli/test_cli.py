@@ -2,12 +2,12 @@
 """The lupine command as users and their scripts meet it.
 
 LUPINE_COMMAND: path of the command. LUPINE_MPIEXEC: launcher with its options (default: mpirun).
+LUPINE_SLOW_KERNELS: a library to preload that makes OpenBLAS seem to have chosen slow kernels.
 """
 
 import concurrent.futures
 import json
 import os
-import platform
 import re
 import resource
 import shlex
@@ -210,13 +210,6 @@ class Help(Case):
                       "memory", "devices", "update precisions"):
             self.assertEqual(len(re.findall(rf"^{label}  ", outcome.out, re.M)), 1, label)
 
-    @unittest.skipUnless(platform.machine() == "x86_64", "kernels of x86-64")
-    def test_a_users_choice_of_kernels_is_left_alone(self):
-        outcome = run("info", environment={"OPENBLAS_CORETYPE": "Nehalem"})
-        self.assert_status(outcome, 0)
-        self.assertIn("Nehalem kernels", outcome.out)
-        self.assertNotIn("corrected", outcome.out)
-
 
 # As scripts have them: Ramble (hpl, nvidia-hpl-mxp), ReFrame checks, hpcbench, and awk one-liners.
 RAMBLE_ROW = (r".*\s+(?P<N>[0-9]+)\s+(?P<NB>[0-9]+)\s+(?P<P>[0-9]+)\s+(?P<Q>[0-9]+)"
@@ -238,6 +231,32 @@ HPL_TIME = r"[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4}$"
 def find_in_lines(pattern, text):
     found = [re.search(pattern, line) for line in text.splitlines()]
     return [match.groups() for match in found if match]
+
+
+class SlowKernels(Case):
+    """What Debian's OpenBLAS does on processors newer than itself, played by a preloaded library."""
+
+    def setUp(self):
+        self.library = os.environ.get("LUPINE_SLOW_KERNELS")
+        with open("/proc/cpuinfo", encoding="utf-8") as processor:
+            self.corrected = "SkylakeX" if "avx512vl" in (text := processor.read()) else "Haswell"
+        if " avx2 " not in text:
+            self.skipTest("needs a processor with AVX2")
+        self.assertTrue(self.library, "LUPINE_SLOW_KERNELS is not set")
+
+    def test_they_are_corrected_and_that_is_said(self):
+        slow = {"LD_PRELOAD": self.library}
+        for outcome in (run("info", environment=slow), run(*SMALL, ranks=2, environment=slow)):
+            self.assert_status(outcome, 0)
+            self.assertIn(f"{self.corrected} kernels", outcome.out)
+            self.assertIn("Prescott", outcome.out)
+
+    def test_what_the_user_asked_for_is_left_alone(self):
+        out = run("info", environment={"LD_PRELOAD": self.library,
+                                       "OPENBLAS_CORETYPE": "Nehalem"}).out
+        self.assertIn("Nehalem kernels", out)
+        self.assertNotIn("Prescott", out)
+        self.assertNotIn("corrected", out)
 
 
 class Report(Case):
