@@ -24,18 +24,27 @@ class Refinement {
         clock_(clock),
         system_(grid, device, spec, lu.rows(), lu.columns()),
         solver_(grid, device, lu, options.width),
-        x_(static_cast<std::size_t>(lu.columns().local_size()), 0.0),
-        r_(system_.b()),
-        excess_(1 / (eps * static_cast<double>(system_.n()))) {}
+        now_{Vector(static_cast<std::size_t>(lu.columns().local_size()), 0.0), system_.b(),
+             1 / (eps * static_cast<double>(system_.n()))},
+        best_(now_) {}
 
   RefineOutcome run() {
     if (options_.method != RefineMethod::gmres) classic();
-    if (!done() && options_.method != RefineMethod::ir && !broken_) gmres();
-    outcome_.x = std::move(best_);
+    now_ = best_;  // should it have diverged
+    if (!done() && options_.method != RefineMethod::ir) gmres();
+    outcome_.x = std::move(best_.x);
     return std::move(outcome_);
   }
 
  private:
+  struct Iterate {
+    Vector x;
+    Vector r;       ///< b - A x
+    double excess;  ///< ||r|| over what is allowed
+
+    bool finite() const { return std::isfinite(excess); }
+  };
+
   bool done() const { return outcome_.converged || left() <= 0; }
   int left() const { return options_.max_iterations - outcome_.iterations; }
 
@@ -43,10 +52,10 @@ class Refinement {
   void classic() {
     int slow = 0;
     double before = std::numeric_limits<double>::infinity();
-    while (!done() && slow < 2 && !broken_) {
-      const double now = correct(solve(r_));
-      slow = now > slow_ratio * before ? slow + 1 : 0;
-      before = now;
+    while (!done() && slow < 2 && now_.finite()) {
+      const double residual = correct(solve(now_.r));
+      slow = residual > slow_ratio * before ? slow + 1 : 0;
+      before = residual;
     }
   }
 
@@ -56,40 +65,37 @@ class Refinement {
     const auto preconditioned = [this](const Vector& v) { return solve(multiply(v)); };
     int slow = 0;
     double before = std::numeric_limits<double>::infinity();
-    while (!done() && slow < 2 && !broken_) {
-      const Vector z = solve(r_);
-      const double tolerance = std::clamp(0.1 / excess_, 1e-14, 0.1);
+    while (!done() && slow < 2 && now_.finite()) {
+      const Vector z = solve(now_.r);
+      const double tolerance = std::clamp(0.1 / now_.excess, 1e-14, 0.1);
       const GmresCycle cycle = gmres_cycle(system_, preconditioned, z,
                                            std::min(restart, std::max(left(), 0)), tolerance);
-      const double now = correct(cycle.steps > 0 ? cycle.correction : z);
-      slow = now > slow_ratio * before ? slow + 1 : 0;
-      before = now;
+      const double residual = correct(cycle.steps > 0 ? cycle.correction : z);
+      slow = residual > slow_ratio * before ? slow + 1 : 0;
+      before = residual;
     }
   }
 
   double correct(const Vector& d) {
-    for (std::size_t i = 0; i < x_.size(); ++i) x_[i] += d[i];
+    for (std::size_t i = 0; i < d.size(); ++i) now_.x[i] += d[i];
     {
       const Stopwatch watch(clock_, outcome_.times.residuals);
-      r_ = system_.residual(x_);
+      now_.r = system_.residual(now_.x);
     }
-    const SystemNorms norms = system_.norms(x_, r_);
-    excess_ = norms.residual / allowed(norms);
+    const SystemNorms norms = system_.norms(now_.x, now_.r);
+    now_.excess = excess(norms);
     outcome_.history.push_back(scaled_residual(norms, system_.n()));
-    outcome_.converged = excess_ < 1 || norms.residual == 0;
-    broken_ = !std::isfinite(norms.residual) || !std::isfinite(norms.x);
-    if (best_.empty() || excess_ < best_excess_) {
-      best_ = x_;
-      best_excess_ = excess_;
-    }
+    outcome_.converged = now_.excess < 1;
+    if (now_.excess < best_.excess) best_ = now_;
     return norms.residual;
   }
 
-  // The residual that is good enough.
-  double allowed(const SystemNorms& norms) const {
-    const auto n = static_cast<double>(system_.n());
-    return options_.stop == StopRule::benchmark ? n * eps * (norms.a * norms.x + norms.b)
-                                                : std::sqrt(n) * eps * norms.a * norms.x;
+  // ||r|| over what the rule allows; NaN where x is beyond all bounds.
+  double excess(const SystemNorms& norms) const {
+    const double scaled = scaled_residual(norms, system_.n());
+    if (options_.stop == StopRule::benchmark || !std::isfinite(scaled)) return scaled;
+    if (norms.residual == 0) return 0;
+    return norms.residual / (std::sqrt(static_cast<double>(system_.n())) * eps * norms.a * norms.x);
   }
 
   Vector solve(const Vector& r) {
@@ -107,12 +113,8 @@ class Refinement {
   const Clock& clock_;
   System system_;
   LuSolver solver_;
-  Vector x_;
-  Vector r_;
-  Vector best_;
-  double best_excess_ = 0;
-  double excess_;  // ||r|| over what is allowed; of x = 0 at first
-  bool broken_ = false;
+  Iterate now_;  // x = 0 at first
+  Iterate best_;
   RefineOutcome outcome_;
 };
 

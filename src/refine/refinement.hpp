@@ -55,7 +55,8 @@ SystemNorms system_norms(const ProcessGrid& grid, Device& device, const Distribu
                          const Distribution& columns, const MatrixSpec& spec,
                          const std::vector<double>& x);
 
-/// ||Ax-b|| / (eps (||A|| ||x|| + ||b||) n) with eps = 2^-53. NaN if a norm is.
+/// ||Ax-b|| / (eps (||A|| ||x|| + ||b||) n) with eps = 2^-53. NaN if a norm is, or if the
+/// denominator overflows: never a small number without a small residual.
 double scaled_residual(const SystemNorms& norms, std::int64_t n);
 
 }  // namespace lupine

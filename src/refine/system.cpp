@@ -91,7 +91,9 @@ SystemNorms system_norms(const ProcessGrid& grid, Device& device, const Distribu
 }
 
 double scaled_residual(const SystemNorms& norms, std::int64_t n) {
-  return norms.residual / (0x1p-53 * (norms.a * norms.x + norms.b) * static_cast<double>(n));
+  const double scale = 0x1p-53 * (norms.a * norms.x + norms.b) * static_cast<double>(n);
+  // An infinite x must not make any residual look small.
+  return std::isfinite(scale) ? norms.residual / scale : std::numeric_limits<double>::quiet_NaN();
 }
 
 }  // namespace lupine

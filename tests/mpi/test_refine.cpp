@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "catch.hpp"
 #include "pipeline.hpp"
@@ -141,6 +142,15 @@ TEST_CASE("corrupted factors never end in a wrong PASSED") {
       CHECK_FALSE(out.converged);
       CHECK(measured > 16);
     }
+}
+
+TEST_CASE("a solution beyond all bounds has no small residual") {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  CHECK(scaled_residual({4, 2, 1, 0x1p-53}, 10) == Approx(1.0 / 90));
+  CHECK_FALSE(scaled_residual({1e300, 1e300, 1, 1}, 10) < 16);
+  CHECK_FALSE(scaled_residual({1, infinity, 1, 1}, 10) < 16);
+  CHECK_FALSE(scaled_residual({1, infinity, 1, infinity}, 10) < 16);
+  CHECK_FALSE(scaled_residual({1, 1, 1, infinity}, 10) < 16);
 }
 
 TEST_CASE("the limit on corrections holds") {
