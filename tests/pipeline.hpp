@@ -77,11 +77,18 @@ inline std::vector<double> gather(const ProcessGrid& grid, const Distribution& c
   return all;
 }
 
+/// How panels travel where a test does not say.
+inline CommMethod comm_of(const Device& device, CommMethod wanted) {
+  if (wanted != CommMethod::automatic) return wanted;
+  return device.shares_host_memory() ? CommMethod::mpi : CommMethod::staged;
+}
+
 /// A problem on a grid, generated.
 struct Problem {
   Problem(const Communicator& all, GridShape shape, const MxpOptions& options)
       : grid(all, shape),
-        device(make_device(DeviceKind::cpu, 1)),
+        device(make_device({.kind = options.device})),
+        transport(grid, *device, comm_of(*device, options.comm)),
         generator(options, all),
         a(*device, grid.rows(options.n, options.nb), grid.columns(options.n, options.nb)) {
     device->generate(*device->make_queue(Priority::normal), spec(), a.rows(), a.columns(),
@@ -89,7 +96,7 @@ struct Problem {
   }
   const MatrixSpec& spec() const { return generator.spec(); }
   FactorOutcome factor(const FactorOptions& options) {
-    return factorize(grid, *device, a, options, clock);
+    return factorize(transport, a, options, clock);
   }
   RefineOutcome solve(const RefineOptions& options) {
     return refine(grid, *device, a, spec(), options, clock);
@@ -100,6 +107,7 @@ struct Problem {
 
   ProcessGrid grid;
   std::unique_ptr<Device> device;
+  Transport transport;
   Generator generator;
   DistributedMatrix a;
   SteadyClock clock;

@@ -28,7 +28,11 @@ enum class RefineMethod { automatic, ir, gmres };
 enum class BroadcastMethod { ibcast, ring, ring_modified, spread_roll };
 
 /// Where the dense operations run.
-enum class DeviceKind { automatic, cpu };
+enum class DeviceKind { automatic, cpu, cuda };
+
+/// How panels travel between the devices of ranks: by NCCL, by an MPI that is given the device's
+/// addresses, or by MPI through host memory.
+enum class CommMethod { automatic, nccl, mpi, staged };
 
 /// Names as used on the command line and in reports, and back. `parse` knows aliases too (such as
 /// "FP16" or "2" for Precision::fp16) and returns nothing for an unknown name.
@@ -38,6 +42,7 @@ LUPINE_API std::string_view name(GridOrder);
 LUPINE_API std::string_view name(RefineMethod);
 LUPINE_API std::string_view name(BroadcastMethod);
 LUPINE_API std::string_view name(DeviceKind);
+LUPINE_API std::string_view name(CommMethod);
 template <class Enum>
 LUPINE_API std::optional<Enum> parse(std::string_view text);
 /// The names that `parse<Enum>` accepts, for messages: "auto, fp16, bf16, fp32".
@@ -60,9 +65,12 @@ struct MxpOptions {
   int max_iterations = 50;  ///< corrections allowed; the benchmark's rules allow 50
   int lookahead = 1;        ///< panels factored ahead of the trailing update
   BroadcastMethod broadcast = BroadcastMethod::ring_modified;
-  DeviceKind device = DeviceKind::automatic;
+  DeviceKind device = DeviceKind::automatic;  ///< automatic: GPUs if every rank has one
+  CommMethod comm = CommMethod::automatic;    ///< automatic: the fastest that serves here
+  std::vector<int> gpus;  ///< ordinals by node-local rank, in turn; none: all that there are
+  int reserved = -1;      ///< multiprocessors that updates leave to panels; -1: choose
   int threads = 0;               ///< threads a rank; 0: this rank's share of the cores it may use
-  double memory_fraction = 0.8;  ///< of the free memory, when n is chosen
+  double memory_fraction = 0;    ///< of the free memory, when n is chosen; 0: by device
   double time_target = 0;        ///< seconds; > 0 bounds a chosen n by a short timing of the update
 };
 

@@ -37,7 +37,7 @@ std::string cores(const ProcessorInfo& processor) {
 std::string info_text(const std::string& uncorrected, int size) {
   const ProcessorInfo processor = processor_info();
   const NodeMemory memory = node_memory();
-  const auto device = make_device(DeviceKind::automatic, 1);
+  const auto device = make_device({.kind = DeviceKind::automatic});
   std::string text;
   const auto line = [&](const char* label, const std::string& value) {
     text += fmt::format("{:<18} {}\n", label, value);

@@ -4,9 +4,18 @@
 
 namespace lupine {
 
-std::int64_t default_nb(std::int64_t n, Precision precision, bool native, const GridShape& shape) {
-  // A faster update has to be fed with a longer sum to stay ahead of reading and writing C.
-  const std::int64_t largest = native && precision == Precision::bf16 ? 1024 : 512;
+namespace {
+// A faster update has to be fed with a longer sum to stay ahead of reading and writing C: a GPU
+// needs 700 columns for its memory to keep up with its tensor cores, and more not to notice.
+std::int64_t largest_nb(Precision precision, DeviceKind device, bool native) {
+  if (device == DeviceKind::cuda) return 2048;
+  return native && precision == Precision::bf16 ? 1024 : 512;
+}
+}  // namespace
+
+std::int64_t default_nb(std::int64_t n, Precision precision, DeviceKind device, bool native,
+                        const GridShape& shape) {
+  const std::int64_t largest = largest_nb(precision, device, native);
   constexpr std::int64_t unit = 32;
   constexpr std::int64_t blocks_a_rank = 8;
   const std::int64_t share = n / (blocks_a_rank * std::max(shape.rows, shape.columns));

@@ -14,7 +14,20 @@ namespace lupine {
 /// enough that a small problem still has blocks for every rank and steps to overlap.
 /// @param native whether the update has instructions of its own for this precision
 /// @pre n >= 1
-std::int64_t default_nb(std::int64_t n, Precision precision, bool native, const GridShape& shape);
+std::int64_t default_nb(std::int64_t n, Precision precision, DeviceKind device, bool native,
+                        const GridShape& shape);
+
+/// Of the free memory, what a chosen n may take. A GPU's memory is nobody else's.
+constexpr double default_memory_fraction(DeviceKind device) {
+  return device == DeviceKind::cuda ? 0.95 : 0.8;
+}
+
+/// Multiprocessors that updates leave to the panels which run beside them: about the panels' share
+/// of the operations. Without it, a product that holds every multiprocessor to its end would keep
+/// the panel waiting. Not measured yet.
+constexpr int default_reserve(DeviceKind device, int lookahead) {
+  return device == DeviceKind::cuda && lookahead > 0 ? 8 : 0;
+}
 
 /// Of the update's rate, what a whole run reaches: bounds n for a time target.
 constexpr double typical_efficiency = 0.9;

@@ -26,25 +26,28 @@ struct Solved {
   double refine_seconds = 0;
 };
 
+FactorOptions factor_options(const Setup& setup) {
+  return {.precision = setup.options.precision,
+          .width = setup.panel_width,
+          .lookahead = setup.options.lookahead,
+          .broadcast = setup.options.broadcast};
+}
+
 /// What the benchmark times.
-Solved solve(const Setup& setup, const ProcessGrid& grid, Device& device, const MatrixSpec& spec,
-             DistributedMatrix& a, const Clock& clock, const ColumnsDone& done) {
-  const MxpOptions& o = setup.options;
+Solved solve(const Setup& setup, Transport& transport, const MatrixSpec& spec, DistributedMatrix& a,
+             const Clock& clock, const ColumnsDone& done) {
+  const ProcessGrid& grid = transport.grid();
   Solved solved;
   grid.all().barrier();
   const double begin = clock.now();
-  solved.factors = factorize(grid, device, a,
-                             {.precision = o.precision,
-                              .width = setup.panel_width,
-                              .lookahead = o.lookahead,
-                              .broadcast = o.broadcast},
-                             clock, done);
+  solved.factors = factorize(transport, a, factor_options(setup), clock, done);
   const double factored = clock.now();
   if (solved.factors.usable())
-    solved.refinement =
-        refine(grid, device, a, spec,
-               {.method = o.refine, .max_iterations = o.max_iterations, .width = setup.panel_width},
-               clock);
+    solved.refinement = refine(grid, transport.device(), a, spec,
+                               {.method = setup.options.refine,
+                                .max_iterations = setup.options.max_iterations,
+                                .width = setup.panel_width},
+                               clock);
   solved.lu_seconds = factored - begin;
   solved.refine_seconds = clock.now() - factored;
   return solved;
@@ -116,7 +119,8 @@ void judge(MxpResult& result, bool usable, bool converged) {
 MxpBench::MxpBench(MPI_Comm comm, const MxpOptions& options)
     : all_(Communicator::duplicate(comm)),
       prepared_(prepare(all_, options, clock_)),
-      grid_(all_, prepared_.setup.footprint.shape) {}
+      grid_(all_, prepared_.setup.footprint.shape),
+      transport_(grid_, *prepared_.device, prepared_.setup.options.comm) {}
 
 DistributedMatrix MxpBench::generate(const MatrixSpec& spec) {
   const std::int64_t nb = setup().footprint.nb;
@@ -148,7 +152,7 @@ MxpRun MxpBench::run(const ProgressFunction& progress) {
   const MatrixSpec& spec = generator.spec();
   DistributedMatrix a = generate(spec);
   run.begin = std::time(nullptr);
-  const Solved solved = solve(setup(), grid_, device, spec, a, clock_, report_to(progress));
+  const Solved solved = solve(setup(), transport_, spec, a, clock_, report_to(progress));
   run.end = std::time(nullptr);
 
   set_times(result, solved, all_);

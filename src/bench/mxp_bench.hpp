@@ -11,6 +11,7 @@
 #include "core/clock.hpp"
 #include "factor/factorization.hpp"
 #include "matrix/distributed_matrix.hpp"
+#include "transport/transport.hpp"
 
 namespace lupine {
 
@@ -39,6 +40,7 @@ class MxpBench {
   Communicator all_;
   PreparedSetup prepared_;
   ProcessGrid grid_;
+  Transport transport_;
 };
 
 }  // namespace lupine

@@ -48,6 +48,7 @@ void check_matrix(const MxpOptions& o) {
 
 void check_options(const MxpOptions& o, int ranks) {
   constexpr std::int64_t any = std::numeric_limits<std::int64_t>::max();
+  constexpr int any_int = std::numeric_limits<int>::max();
   require_range("-N/--n", o.n, std::int64_t{0}, any);
   require_range("-NB/--nb", o.nb, std::int64_t{0}, any);
   check_grid(o, ranks);
@@ -55,8 +56,10 @@ void check_options(const MxpOptions& o, int ranks) {
   require_range("--max-iterations", o.max_iterations, 1, std::numeric_limits<int>::max());
   require_range("--lookahead", o.lookahead, 0, largest_lookahead);
   require_range("--threads", o.threads, 0, largest_threads);
-  require(o.memory_fraction > 0 && o.memory_fraction <= 1,
+  require(o.memory_fraction >= 0 && o.memory_fraction <= 1,
           fmt::format("--memory-fraction {}", o.memory_fraction), "above 0, at most 1");
+  require_range("--reserve", o.reserved, -1, largest_reserve);
+  for (const int gpu : o.gpus) require_range("--gpus", gpu, 0, any_int);
   require(o.time_target >= 0 && std::isfinite(o.time_target),
           fmt::format("--time-target {}", o.time_target), "seconds, above 0");
 }

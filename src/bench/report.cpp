@@ -57,6 +57,20 @@ std::string thread_text(const Setup& setup) {
                                      : fmt::format("{} to {} a rank", least, setup.most_threads);
 }
 
+/// Which rank computes where: a line a rank, for as many as one reads.
+std::string gpu_lines(const Setup& setup) {
+  constexpr std::size_t shown = 16;
+  std::string text;
+  if (setup.gpus.empty()) return text;
+  text += line("RESERVE",
+               fmt::format("{} multiprocessors left to panels by updates", setup.options.reserved));
+  for (std::size_t r = 0; r < std::min(shown, setup.gpus.size()); ++r)
+    text += line(fmt::format("rank {}", r), fmt::format("{} of {}", setup.gpus[r], setup.hosts[r]));
+  if (setup.gpus.size() > shown)
+    text += line("ranks", fmt::format("{} more, in the JSON file", setup.gpus.size() - shown));
+  return text;
+}
+
 std::string parameters(const Setup& setup) {
   const MxpOptions& o = setup.options;
   const Reasons& why = setup.reasons;
@@ -78,14 +92,17 @@ std::string parameters(const Setup& setup) {
   text += line("DEPTH", fmt::format("{} (look-ahead)", o.lookahead));
   text += line("BCAST", std::string(name(o.broadcast)));
   text += line("PANEL", fmt::format("{} columns a step", setup.panel_width));
-  text += line("DEVICE", fmt::format("{}: {}", name(o.device), setup.device));
+  text += line("DEVICE", fmt::format("{}: {}", name(o.device), setup.device), why.device);
+  text += line("COMM", std::string(name(o.comm)), why.comm);
+  text += gpu_lines(setup);
   text += line("THREADS", thread_text(setup), why.threads);
   text += line("MEMORY",
                fmt::format("{} needed a rank, {} free", gibibytes(setup.footprint.rank_bytes()),
                            gibibytes(memory.rank_free)));
-  text += line("NODE", fmt::format("{} free for {} rank{} on {} ({})", gibibytes(memory.node_free),
-                                   memory.ranks_on_node, memory.ranks_on_node == 1 ? "" : "s",
-                                   memory.host, memory.bound));
+  text +=
+      line(memory.on_device ? "GPU" : "NODE",
+           fmt::format("{} free for {} rank{} on {} ({})", gibibytes(memory.shared_free),
+                       memory.sharing, memory.sharing == 1 ? "" : "s", memory.host, memory.bound));
   return text;
 }
 

@@ -88,12 +88,17 @@ ordered_json choices(const Setup& setup) {
   chosen["bcast"] = name(o.broadcast);
   chosen["device"] = name(o.device);
   chosen["device_description"] = setup.device;
+  chosen["comm"] = name(o.comm);
+  if (!setup.gpus.empty()) {
+    chosen["gpus"] = setup.gpus;
+    chosen["reserved_multiprocessors"] = o.reserved;
+  }
   chosen["threads"] = o.threads;
   chosen["memory"] = {
       {"needed_per_rank_bytes", static_cast<std::int64_t>(setup.footprint.rank_bytes())},
       {"free_per_rank_bytes", static_cast<std::int64_t>(setup.budget.rank_free)},
-      {"free_on_node_bytes", static_cast<std::int64_t>(setup.budget.node_free)},
-      {"ranks_on_node", setup.budget.ranks_on_node},
+      {"free_shared_bytes", static_cast<std::int64_t>(setup.budget.shared_free)},
+      {"ranks_sharing", setup.budget.sharing},
       {"host", setup.budget.host},
       {"bound", setup.budget.bound}};
   return chosen;

@@ -1,12 +1,14 @@
 #include "bench/setup.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
 
 #include "bench/agreement.hpp"
 #include "bench/defaults.hpp"
+#include "bench/placement.hpp"
 #include "bench/update_rate.hpp"
 #include "device/cpu/processor.hpp"
 
@@ -15,6 +17,11 @@ namespace lupine {
 namespace {
 
 constexpr double trial_seconds = 1;
+
+// "host", or "GPU 0 of host".
+std::string where(const MemoryBudget& budget) {
+  return budget.on_device ? fmt::format("{} of {}", budget.bound, budget.host) : budget.host;
+}
 
 class Preparation {
  public:
@@ -29,11 +36,10 @@ class Preparation {
     setup_.hosts = all_.all_gather(host_name());
     choose_grid();
     const int threads = choose_threads();
-    device_ = agreed(all_, [&] { return make_device(setup_.options.device, threads); });
-    setup_.options.device = device_->kind();
+    choose_device(threads);
+    choose_connections();
     choose_precision();
-    setup_.device = all_.all_gather(device_->description()).front();
-    setup_.budget = tightest_budget(all_);
+    setup_.budget = tightest_budget(all_, *device_);
     choose_size();
     check_fit();
     setup_.panel_width = setup_.footprint.panel_width();
@@ -46,10 +52,13 @@ class Preparation {
   void choose_grid();
   int choose_threads();
   void note_binding(const ProcessorInfo& processor, int threads, int node_ranks, int sharing);
+  void choose_device(int threads);
+  void choose_connections();
   void choose_precision();
   void choose_size();
   std::int64_t bound_by_time(std::int64_t n);
   void check_fit();
+  void check_host();
   void note_what_is_odd();
 
   GridShape shape() const {
@@ -73,10 +82,11 @@ void Preparation::check_equal_options() {
   const std::string mine = fmt::format(
       "-N {} --nb {} -P {} -Q {} --nporder {} --precision {} --matrix {} --kappa {} --rho {} "
       "--seed {} --refine {} --max-iterations {} --lookahead {} --bcast {} --device {} "
-      "--threads {} --memory-fraction {} --time-target {}",
+      "--comm {} --gpus {} --reserve {} --threads {} --memory-fraction {} --time-target {}",
       o.n, o.nb, o.rows, o.columns, name(o.order), name(o.precision), name(o.matrix), o.kappa,
       o.rho, o.seed, name(o.refine), o.max_iterations, o.lookahead, name(o.broadcast),
-      name(o.device), o.threads, o.memory_fraction, o.time_target);
+      name(o.device), name(o.comm), fmt::join(o.gpus, ","), o.reserved, o.threads,
+      o.memory_fraction, o.time_target);
   const std::vector<std::string> texts = all_.all_gather(mine);
   for (std::size_t r = 1; r < texts.size(); ++r)
     if (texts[r] != texts[0])
@@ -144,6 +154,50 @@ void Preparation::note_binding(const ProcessorInfo& processor, int threads, int 
                           which.size() - 1, words));
 }
 
+// GPUs where every rank sees one, unless the user says otherwise; one after the other on each node.
+void Preparation::choose_device(int threads) {
+  MxpOptions& o = setup_.options;
+  const int gpus = o.device == DeviceKind::cpu ? 0 : count_gpus();
+  if (o.device == DeviceKind::automatic) {
+    const bool everywhere = all_.all_reduce(std::int64_t{gpus}, Reduction::min) > 0;
+    o.device = everywhere ? DeviceKind::cuda : DeviceKind::cpu;
+    setup_.reasons.device = everywhere ? "every rank sees a GPU" : "not every rank sees a GPU";
+  }
+  const bool cuda = o.device == DeviceKind::cuda;
+  if (!cuda && (!o.gpus.empty() || o.reserved >= 0))
+    agree(all_, [] { throw UsageError("--gpus and --reserve are allowed only with GPUs"); });
+  if (o.reserved < 0) o.reserved = default_reserve(o.device, o.lookahead);
+  const int node_rank = all_.split_node().rank();
+  device_ = agreed(all_, [&] {
+    if (cuda && gpus == 0)
+      throw UsageError(
+          fmt::format("--device cuda is not allowed: {}; allowed: cpu", why_no_gpus()));
+    return make_device({.kind = o.device,
+                        .threads = threads,
+                        .gpu = cuda ? gpu_of(node_rank, gpus, o.gpus) : 0,
+                        .reserved = o.reserved});
+  });
+  setup_.device = all_.all_gather(device_->description()).front();
+  if (o.memory_fraction == 0) o.memory_fraction = default_memory_fraction(o.device);
+}
+
+void Preparation::choose_connections() {
+  Connections c;
+  c.host_memory = device_->shares_host_memory();
+  if (!c.host_memory) {
+    const auto memory = agreed(all_, [this] { return *device_->memory(); });
+    std::vector<std::string> ids = all_.all_gather(memory.identity);
+    setup_.gpus = all_.all_gather(memory.name);
+    std::sort(ids.begin(), ids.end());
+    c.own_devices = std::adjacent_find(ids.begin(), ids.end()) == ids.end();
+    c.mpi_takes_device = mpi_takes_device_memory();
+  }
+  c.peers = device_->connects_peers();
+  const CommChoice choice = agreed(all_, [&] { return choose_comm(setup_.options.comm, c); });
+  setup_.options.comm = choice.method;
+  setup_.reasons.comm = choice.reason;
+}
+
 // BF16 only where it is the fastest on every rank: the panels must be of one kind.
 void Preparation::choose_precision() {
   MxpOptions& o = setup_.options;
@@ -159,7 +213,7 @@ void Preparation::choose_precision() {
 std::int64_t Preparation::nb_for(std::int64_t n) const {
   const MxpOptions& o = setup_.options;
   return o.nb != 0 ? std::min(o.nb, n)
-                   : default_nb(n, o.precision, device_->native(o.precision), shape());
+                   : default_nb(n, o.precision, o.device, device_->native(o.precision), shape());
 }
 
 Footprint Preparation::footprint(std::int64_t n) const {
@@ -170,6 +224,8 @@ Footprint Preparation::footprint(std::int64_t n) const {
   f.shape = shape();
   f.precision = o.precision;
   f.lookahead = o.lookahead;
+  f.device = o.device;
+  f.staged = o.comm == CommMethod::staged;
   return f;
 }
 
@@ -232,6 +288,7 @@ void Preparation::check_fit() {
   const MemoryBudget& budget = setup_.budget;
   if (fits(o.n, budget.rank_free)) {
     setup_.footprint = footprint(o.n);
+    check_host();
     return;
   }
   const double least = factor_bytes(o.n);
@@ -239,9 +296,21 @@ void Preparation::check_fit() {
   throw UsageError(fmt::format(
       "-N {} does not fit: it needs {} a rank ({} for {} ranks on {}), free are {} ({} there); "
       "allowed is at most -N {}",
-      o.n, gibibytes(needed), gibibytes(needed * budget.ranks_on_node), budget.ranks_on_node,
-      budget.host, gibibytes(budget.rank_free), gibibytes(budget.node_free),
+      o.n, gibibytes(needed), gibibytes(needed * budget.sharing), budget.sharing, where(budget),
+      gibibytes(budget.rank_free), gibibytes(budget.shared_free),
       largest_that_fits(budget.rank_free)));
+}
+
+// A GPU's rank takes memory of its host too: vectors, and panels where they travel through it.
+void Preparation::check_host() {
+  if (device_->shares_host_memory()) return;
+  const MemoryBudget host = tightest_host_budget(all_);
+  const double needed = setup_.footprint.host_bytes();
+  if (needed > host.rank_free)
+    throw UsageError(fmt::format(
+        "-N {} does not fit: panels and vectors need {} a rank in the memory of {}, free are {} "
+        "for each of its {} ranks; allowed is a smaller -N or --nb, or another --comm",
+        setup_.options.n, gibibytes(needed), host.host, gibibytes(host.rank_free), host.sharing));
 }
 
 void Preparation::note_what_is_odd() {

@@ -21,13 +21,14 @@ namespace lupine {
 /// broadcasts allow.
 constexpr int largest_lookahead = 28;
 constexpr int largest_threads = 4096;
+constexpr int largest_reserve = 64;
 
 /// @throws UsageError unless the options are in range and go with this number of ranks. Pure.
 void check_options(const MxpOptions& options, int ranks);
 
 /// Why each value is what it is; empty where the user gave it.
 struct Reasons {
-  std::string n, nb, grid, precision, threads;
+  std::string n, nb, grid, precision, device, comm, threads;
 };
 
 /// Equal on every rank.
@@ -40,6 +41,7 @@ struct Setup {
   int most_threads = 1;            ///< of any rank; options.threads is the least of any
   std::string device;              ///< description, of rank 0
   std::vector<std::string> hosts;  ///< of every rank
+  std::vector<std::string> gpus;   ///< of every rank; empty where ranks compute on their host
   std::vector<std::string> notes;  ///< warnings
 };
 

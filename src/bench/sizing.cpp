@@ -11,23 +11,43 @@
 
 namespace lupine {
 
-MemoryBudget tightest_budget(const Communicator& all) {
-  const Communicator node = all.split_node();
-  const NodeMemory memory = agreed(all, [] { return node_memory(); });
-  const double node_free = node.all_reduce(static_cast<double>(memory.free), Reduction::min);
-  const double share = node_free / node.size();
-  const auto own_limit = static_cast<double>(process_memory_left());
-  const double mine = std::min(share, own_limit);
-  const std::string bound = own_limit < share ? "resource limit of a process" : memory.bound;
+namespace {
 
-  const std::vector<double> frees = all.all_gather(std::array{mine, node_free, 1. * node.size()});
-  const std::vector<std::string> hosts = all.all_gather(host_name());
-  const std::vector<std::string> bounds = all.all_gather(bound);
+// The same on every rank: that of the rank which may take least.
+MemoryBudget tightest(const Communicator& all, const MemoryBudget& mine) {
+  const std::vector<double> frees =
+      all.all_gather(std::array{mine.rank_free, mine.shared_free, 1. * mine.sharing});
+  const std::vector<std::string> hosts = all.all_gather(mine.host);
+  const std::vector<std::string> bounds = all.all_gather(mine.bound);
   std::size_t least = 0;
   for (std::size_t r = 1; r < hosts.size(); ++r)
     if (frees[3 * r] < frees[3 * least]) least = r;
   return {frees[3 * least], frees[3 * least + 1], static_cast<int>(frees[3 * least + 2]),
-          hosts[least], bounds[least]};
+          hosts[least],     bounds[least],        mine.on_device};
+}
+
+}  // namespace
+
+MemoryBudget tightest_host_budget(const Communicator& all) {
+  const Communicator node = all.split_node();
+  const NodeMemory memory = agreed(all, [] { return node_memory(); });
+  const double free = node.all_reduce(static_cast<double>(memory.free), Reduction::min);
+  const double share = free / node.size();
+  const auto own_limit = static_cast<double>(process_memory_left());
+  const std::string bound = own_limit < share ? "resource limit of a process" : memory.bound;
+  return tightest(all, {std::min(share, own_limit), free, node.size(), host_name(), bound});
+}
+
+MemoryBudget tightest_budget(const Communicator& all, const Device& device) {
+  const bool on_host = device.shares_host_memory();
+  if (all.all_reduce(std::int64_t{on_host}, Reduction::max) != 0) return tightest_host_budget(all);
+  all.barrier();  // every rank has what its device takes for itself
+  const auto memory = agreed(all, [&] { return *device.memory(); });
+  const std::string id = fmt::format("{} {}", host_name(), memory.identity);
+  const std::vector<std::string> ids = all.all_gather(id);
+  const auto sharing = static_cast<int>(std::count(ids.begin(), ids.end(), id));
+  const auto free = static_cast<double>(memory.free);
+  return tightest(all, {free / sharing, free, sharing, host_name(), memory.name, true});
 }
 
 std::int64_t largest_n(const std::function<bool(std::int64_t)>& fits) {

@@ -7,20 +7,25 @@
 #include <string>
 
 #include "comm/communicator.hpp"
+#include "device/device.hpp"
 
 namespace lupine {
 
 /// Memory of the rank that has the least.
 struct MemoryBudget {
-  double rank_free = 0;  ///< bytes this rank may take
-  double node_free = 0;  ///< bytes its node has free, for all ranks there
-  int ranks_on_node = 1;
+  double rank_free = 0;    ///< bytes this rank may take
+  double shared_free = 0;  ///< bytes free where it takes them, for all ranks that do
+  int sharing = 1;         ///< ranks that share it: those of a node, or of a GPU
   std::string host;
-  std::string bound;  ///< what bounds it, such as "MemAvailable"
+  std::string bound;  ///< what bounds it, such as "MemAvailable" or "GPU 0"
+  bool on_device = false;
 };
 
-/// Equal on every rank. Collective.
-MemoryBudget tightest_budget(const Communicator& all);
+/// Memory of the device, or of the host where the device has none of its own. Equal on every rank.
+/// Collective.
+MemoryBudget tightest_budget(const Communicator& all, const Device& device);
+/// Memory of the hosts.
+MemoryBudget tightest_host_budget(const Communicator& all);
 
 /// The largest n >= 1 for which `fits`, by bisection; 0 if not even 1 does.
 /// @pre fits(n + 1) implies fits(n), near the answer at least

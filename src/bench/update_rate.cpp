@@ -16,14 +16,16 @@ class Trial {
         c_memory_(device.allocate(size * std::max(size, width) * 4)),
         l_memory_(device.allocate(size * width * bytes_of(precision))),
         u_memory_(device.allocate(size * width * bytes_of(precision))),
+        control_(device.allocate(2 * header_room + std::int64_t{sizeof(FactorStatus)})),
         c_{c_memory_.as<float>(), size, size, size},
         l_{precision, l_memory_.data(), size, width, size},
         u_{precision, u_memory_.data(), width, size, width} {
     // Not zeros: those take less power, and so run faster than any matrix will.
     fill(size, width);
-    device_.cast(*queue_, {c_memory_.as<float>(), size, width, size}, 1, l_, &l_header_);
+    device_.cast(*queue_, {c_memory_.as<float>(), size, width, size}, 1, l_, l_header(), status());
     fill(width, size);
-    device_.cast(*queue_, {c_memory_.as<float>(), width, size, width}, -1, u_, &u_header_);
+    device_.cast(*queue_, {c_memory_.as<float>(), width, size, width}, -1, u_, u_header(),
+                 status());
     fill(size, size);
     queue_->synchronize();
   }
@@ -31,12 +33,20 @@ class Trial {
   double flops() const { return 2 * static_cast<double>(c_.rows * c_.cols * l_.cols); }
   double seconds(const Clock& clock) {
     const double begin = clock.now();
-    device_.update(*queue_, l_, &l_header_, u_, &u_header_, c_, [] {});
+    device_.update(*queue_, l_, l_header(), u_, u_header(), c_, [] {});
     queue_->synchronize();
     return clock.now() - begin;
   }
 
  private:
+  static constexpr std::int64_t header_room = 64;
+  PanelHeader* l_header() const { return control_.as<PanelHeader>(); }
+  PanelHeader* u_header() const {
+    return reinterpret_cast<PanelHeader*>(control_.data() + header_room);
+  }
+  FactorStatus* status() const {
+    return reinterpret_cast<FactorStatus*>(control_.data() + 2 * header_room);
+  }
   void fill(std::int64_t rows, std::int64_t columns) {
     MatrixSpec spec;
     spec.n = std::max(rows, columns);
@@ -52,11 +62,10 @@ class Trial {
   Buffer c_memory_;
   Buffer l_memory_;
   Buffer u_memory_;
+  Buffer control_;
   MatrixView<float> c_;
   LowMatrix l_;
   LowMatrix u_;
-  PanelHeader l_header_;
-  PanelHeader u_header_;
 };
 
 }  // namespace

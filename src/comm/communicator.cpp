@@ -2,6 +2,13 @@
 
 #include <lupine/error.hpp>
 
+#if defined(OPEN_MPI) && __has_include(<mpi-ext.h>)
+#include <mpi-ext.h>
+#ifdef MPIX_CUDA_AWARE_SUPPORT
+#define LUPINE_MPI_QUERIES_CUDA
+#endif
+#endif
+
 #include <algorithm>
 #include <cstdlib>
 #include <exception>
@@ -206,6 +213,14 @@ std::string mpi_version() {
   check_mpi(MPI_Get_library_version(text, &length), "MPI_Get_library_version");
   const std::string version(text);
   return version.substr(0, version.find_first_of("\r\n"));
+}
+
+bool mpi_takes_device_memory() {
+#ifdef LUPINE_MPI_QUERIES_CUDA
+  return MPIX_Query_cuda_support() == 1;
+#else
+  return false;
+#endif
 }
 
 MpiSession::MpiSession(int& argc, char**& argv) {

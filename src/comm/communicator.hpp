@@ -73,6 +73,8 @@ class Communicator {
 
 /// Host name of this rank's node.
 std::string host_name();
+/// Whether this MPI says that it takes addresses of GPU memory.
+bool mpi_takes_device_memory();
 /// One line: "Open MPI v4.1.4, ..." .
 std::string mpi_version();
 

@@ -48,7 +48,15 @@ const std::vector<Entry<BroadcastMethod>>& entries(BroadcastMethod) {
 }
 const std::vector<Entry<DeviceKind>>& entries(DeviceKind) {
   static const std::vector<Entry<DeviceKind>> all{{DeviceKind::automatic, "auto"},
-                                                  {DeviceKind::cpu, "cpu"}};
+                                                  {DeviceKind::cpu, "cpu"},
+                                                  {DeviceKind::cuda, "cuda", {"gpu"}}};
+  return all;
+}
+const std::vector<Entry<CommMethod>>& entries(CommMethod) {
+  static const std::vector<Entry<CommMethod>> all{{CommMethod::automatic, "auto"},
+                                                  {CommMethod::nccl, "nccl"},
+                                                  {CommMethod::mpi, "mpi"},
+                                                  {CommMethod::staged, "staged"}};
   return all;
 }
 
@@ -79,6 +87,9 @@ std::string_view name(BroadcastMethod v) {
 std::string_view name(DeviceKind v) {
   return find_name(v);
 }
+std::string_view name(CommMethod v) {
+  return find_name(v);
+}
 
 template <class Enum>
 std::optional<Enum> parse(std::string_view text) {
@@ -107,6 +118,7 @@ LUPINE_NAMED(GridOrder)
 LUPINE_NAMED(RefineMethod)
 LUPINE_NAMED(BroadcastMethod)
 LUPINE_NAMED(DeviceKind)
+LUPINE_NAMED(CommMethod)
 #undef LUPINE_NAMED
 
 }  // namespace lupine

@@ -5,6 +5,7 @@
 #include <lupine/error.hpp>
 
 #include "device/cpu/cpu_device.hpp"
+#include "device/cuda/cuda_hooks.hpp"
 
 namespace lupine {
 
@@ -27,13 +28,23 @@ Buffer::~Buffer() {
   if (data_) release_(data_);
 }
 
-std::unique_ptr<Device> make_device(DeviceKind kind, int threads) {
-  switch (kind) {
-    case DeviceKind::automatic:
-    case DeviceKind::cpu:
-      return std::make_unique<CpuDevice>(threads);
-  }
-  throw UsageError("unknown device");
+std::unique_ptr<PeerGroup> Device::join_peers(std::span<const std::byte>, int, int) {
+  throw Fault("this device sends to no other without its host");
+}
+
+std::unique_ptr<Device> make_device(const DeviceOptions& options) {
+  const bool cuda =
+      options.kind == DeviceKind::automatic ? count_gpus() > 0 : options.kind == DeviceKind::cuda;
+  if (cuda) return make_cuda_device(options);
+  return std::make_unique<CpuDevice>(options.threads);
+}
+
+int count_gpus() {
+  return cuda_devices().count;
+}
+
+std::string why_no_gpus() {
+  return cuda_devices().why_none;
 }
 
 }  // namespace lupine

@@ -3,7 +3,8 @@
 ///
 /// All pointers in arguments are device memory unless said otherwise; on the CPU that is ordinary
 /// memory. An operation runs on the Queue that it is given, in order; the call may return before it
-/// is done. Only `synchronize`, `download` and `upload` wait. Matrices are column-major.
+/// is done. Only `synchronize`, `wait` on an event, `download` and `upload` wait. Matrices are
+/// column-major.
 #pragma once
 
 #include <lupine/options.hpp>
@@ -11,8 +12,10 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "core/matrix_view.hpp"
 #include "core/scalar.hpp"
@@ -50,7 +53,14 @@ enum class Priority { normal, high };
 class Event {
  public:
   virtual ~Event() = default;
+  /// Whether everything before it is done. Does not wait. @throws Fault if any of it failed
+  virtual bool reached() const = 0;
+  /// Waits until it is reached. @throws Fault if anything before it failed
+  virtual void wait() const = 0;
+  /// Seconds from `earlier` to this one. @pre both are reached, of the same device
+  virtual double seconds_since(const Event& earlier) const = 0;
 };
+using EventPtr = std::shared_ptr<const Event>;
 
 /// Operations in order. Different queues may run side by side.
 class Queue {
@@ -58,15 +68,36 @@ class Queue {
   virtual ~Queue() = default;
   /// Waits until everything given so far is done; throws Fault if any of it failed.
   virtual void synchronize() = 0;
-  virtual std::unique_ptr<Event> record() = 0;
+  virtual EventPtr record() = 0;
   /// What is given from now on starts after the event.
   virtual void wait(const Event& event) = 0;
 };
 
-/// What travels beside a panel and is control data: how it was scaled, and whether it is usable.
+/// What travels beside a panel and is control data: how it was scaled.
 struct PanelHeader {
-  double scale = 1;            ///< |stored| = round(scale * |value|); a power of two
-  std::int64_t nonfinite = 0;  ///< > 0: Inf or NaN among the values
+  double scale = 1;  ///< |stored| = round(scale * |value|); a power of two
+};
+
+/// What a factorization has met so far, in device memory. Operations only ever add to it.
+struct FactorStatus {
+  std::int64_t bad_pivot = -1;  ///< global index of the first zero or non-finite pivot
+  std::int64_t nonfinite = 0;   ///< > 0: Inf or NaN in a panel
+};
+
+/// Memory of a device that is not its host's.
+struct DeviceMemory {
+  std::int64_t free = 0;   ///< bytes
+  std::int64_t total = 0;  ///< bytes
+  std::string identity;    ///< ranks with the same one share it
+  std::string name;        ///< for messages: "GPU 3"
+};
+
+/// Devices of several ranks that send to each other without their hosts.
+class PeerGroup {
+ public:
+  virtual ~PeerGroup() = default;
+  /// From rank `root` to all. Every rank calls in the same order. @throws Fault
+  virtual void broadcast(Queue& queue, std::span<std::byte> bytes, int root) = 0;
 };
 
 /// Called now and then while a long operation runs on the calling thread, to move messages on.
@@ -85,11 +116,44 @@ class Device {
   /// The fastest 16-bit precision here.
   virtual Precision fastest_16bit() const = 0;
 
+  /// Whether operations of different queues run side by side, and calls return before they are
+  /// done: then an update is given before the panel that it hides.
+  virtual bool overlaps() const { return false; }
+  /// Whether device memory is the host's, so that MPI may be given its addresses.
+  virtual bool shares_host_memory() const { return true; }
+  /// Nothing where the device's memory is the host's.
+  virtual std::optional<DeviceMemory> memory() const { return std::nullopt; }
+
   /// @throws Fault "out of memory: ..." with the size.
   virtual Buffer allocate(std::int64_t bytes) = 0;
+  /// Host memory that the device reads and writes at full speed while the host goes on.
+  /// @throws Fault "out of memory: ..." with the size.
+  virtual Buffer allocate_host(std::int64_t bytes) { return allocate(bytes); }
   virtual std::unique_ptr<Queue> make_queue(Priority priority) = 0;
-  virtual void upload(Queue& queue, std::span<const double> host, double* device) = 0;
-  virtual void download(Queue& queue, const double* device, std::span<double> host) = 0;
+  /// Copies between host and device. With memory of allocate_host the call does not wait, and the
+  /// memory must stay as it is until the queue is through.
+  virtual void write(Queue& queue, std::span<const std::byte> host, std::byte* device) = 0;
+  virtual void read(Queue& queue, const std::byte* device, std::span<std::byte> host) = 0;
+  /// The same for a contiguous range in any host memory; waits.
+  template <class Range, class T>
+  void upload(Queue& queue, const Range& host, T* device) {
+    const std::span<const T> values(host);
+    write(queue, std::as_bytes(values), reinterpret_cast<std::byte*>(device));
+    queue.synchronize();
+  }
+  template <class T, class Range>
+  void download(Queue& queue, const T* device, Range&& host) {
+    const std::span<T> values(host);
+    read(queue, reinterpret_cast<const std::byte*>(device), std::as_writable_bytes(values));
+    queue.synchronize();
+  }
+
+  /// Whether such devices can send to each other without their hosts.
+  virtual bool connects_peers() const { return false; }
+  /// What all ranks of a PeerGroup have to know, made on one of them. @pre connects_peers()
+  virtual std::vector<std::byte> make_peer_id() { return {}; }
+  /// Collective over the group's ranks. @pre connects_peers(); each rank has a device of its own
+  virtual std::unique_ptr<PeerGroup> join_peers(std::span<const std::byte> id, int rank, int size);
 
   /// to <- from, same shape.
   virtual void copy(Queue& queue, MatrixView<const float> from, MatrixView<float> to) = 0;
@@ -100,18 +164,26 @@ class Device {
   /// cols.local_size().
   virtual void generate(Queue& queue, const MatrixSpec& spec, const Distribution& rows,
                         const Distribution& cols, MatrixView<float> a) = 0;
-  /// A <- L\U without pivoting, L unit lower, in FP32. *bad_pivot <- begin + i for the first pivot
-  /// i that is zero or not finite, if *bad_pivot < 0 before.
+  /// A <- L\U without pivoting, L unit lower, in FP32, in the form that the solves below read. A
+  /// device may keep inverses of the triangles on the diagonal: see inverted_order().
+  /// Notes begin + i for the first pivot i that is zero or not finite.
   virtual void factor_diagonal(Queue& queue, MatrixView<float> a, std::int64_t begin,
-                               std::int64_t* bad_pivot) = 0;
-  /// B <- B U^-1, U upper triangle of lu.
-  virtual void solve_right_upper(Queue& queue, MatrixView<const float> lu, MatrixView<float> b) = 0;
-  /// B <- L^-1 B, L unit lower triangle of lu.
-  virtual void solve_left_lower(Queue& queue, MatrixView<const float> lu, MatrixView<float> b) = 0;
+                               FactorStatus* status) = 0;
+  /// 0: a factored diagonal block is L\U. m > 0: in its m x m blocks on the diagonal (the last may
+  /// be smaller) L^-1\U^-1 stand in place of L\U.
+  virtual std::int64_t inverted_order() const { return 0; }
+  /// B <- B U^-1, U upper triangle of lu, in FP32. Where the result will be rounded to 16 bits
+  /// (`purpose`), blocks of the product may read 11 bits of what they multiply.
+  virtual void solve_right_upper(Queue& queue, MatrixView<const float> lu, MatrixView<float> b,
+                                 Precision purpose) = 0;
+  /// B <- L^-1 B, L unit lower triangle of lu. The same.
+  virtual void solve_left_lower(Queue& queue, MatrixView<const float> lu, MatrixView<float> b,
+                                Precision purpose) = 0;
   /// to <- round(sign * s * from), s = 2^e in header->scale: fp16 takes the largest e that keeps
-  /// |to| < 2^15 (no overflow, fewest subnormals), bf16 and fp32 take e = 0. sign: +-1.
+  /// |to| < 2^15 (no overflow, fewest subnormals), bf16 and fp32 take e = 0. sign: +-1. Notes Inf
+  /// and NaN.
   virtual void cast(Queue& queue, MatrixView<const float> from, double sign, LowMatrix to,
-                    PanelHeader* header) = 0;
+                    PanelHeader* header, FactorStatus* status) = 0;
   /// C <- C + L U / (scale of L * scale of U), products of the rounded values accumulated in FP32.
   /// The minus sign of the factorization's update is in U, by the sign of its cast.
   virtual void update(Queue& queue, ConstLowMatrix l, const PanelHeader* l_header, ConstLowMatrix u,
@@ -122,7 +194,7 @@ class Device {
   /// y <- y - A x, A the FP32 factors, x and y FP64, products and sums in FP64.
   virtual void subtract_product(Queue& queue, MatrixView<const float> a, const double* x,
                                 double* y) = 0;
-  /// x <- L^-1 x (unit lower) or U^-1 x of a diagonal block lu, in FP64.
+  /// x <- L^-1 x (unit lower) or U^-1 x of a factored diagonal block lu, sums in FP64.
   virtual void solve_lower(Queue& queue, MatrixView<const float> lu, double* x) = 0;
   virtual void solve_upper(Queue& queue, MatrixView<const float> lu, double* x) = 0;
   /// y <- y + x, n entries.
@@ -135,8 +207,19 @@ class Device {
                                   double* abs_rows, double* abs_ax) = 0;
 };
 
-/// @param threads threads that the CPU device may use, >= 1
-/// @throws UsageError for a device that was not built.
-std::unique_ptr<Device> make_device(DeviceKind kind, int threads);
+struct DeviceOptions {
+  DeviceKind kind = DeviceKind::cpu;  ///< automatic: a GPU if there is one
+  int threads = 1;                    ///< that the CPU device may use, >= 1
+  int gpu = 0;                        ///< ordinal among those that this process sees
+  int reserved = 0;                   ///< multiprocessors that updates leave to the panels
+};
+
+/// @throws UsageError for a device that was not built or is not there; Fault
+std::unique_ptr<Device> make_device(const DeviceOptions& options);
+
+/// GPUs that this process sees: none where Lupine was built without CUDA or there is no driver.
+int count_gpus();
+/// Why count_gpus() is 0, in words; empty if it is not.
+std::string why_no_gpus();
 
 }  // namespace lupine

@@ -8,10 +8,10 @@
 #include <cstdint>
 #include <functional>
 
-#include "comm/process_grid.hpp"
 #include "core/clock.hpp"
 #include "device/device.hpp"
 #include "matrix/distributed_matrix.hpp"
+#include "transport/transport.hpp"
 
 namespace lupine {
 
@@ -20,9 +20,10 @@ struct FactorOptions {
   std::int64_t width = 512;               ///< columns of a step at most
   int lookahead = 1;                      ///< panels factored ahead, >= 0
   BroadcastMethod broadcast = BroadcastMethod::ring_modified;
+  std::int64_t steps = -1;  ///< stop after so many; < 0: factor all
 };
 
-/// Seconds of this rank.
+/// Seconds of this rank: of its queues, so that panel and update may have run side by side.
 struct FactorTimes {
   double panel = 0;      ///< diagonal blocks, panels, their casts and the updates they wait for
   double broadcast = 0;  ///< exposed: waiting for a message, nothing else to do
@@ -38,13 +39,13 @@ struct FactorOutcome {
   bool usable() const { return bad_pivot < 0 && !nonfinite; }
 };
 
-/// Called on every rank after each step.
+/// Called on every rank after each step with the columns that are eliminated everywhere.
 using ColumnsDone = std::function<void(std::int64_t columns)>;
 
 /// A <- L\U. Collective. An unusable factorization is agreed on by all ranks and returned early;
-/// the contents of A are then unspecified.
-FactorOutcome factorize(const ProcessGrid& grid, Device& device, DistributedMatrix& a,
-                        const FactorOptions& options, const Clock& clock,
-                        const ColumnsDone& done = {});
+/// the contents of A are then unspecified. Diagonal blocks are left as Device::factor_diagonal
+/// leaves them.
+FactorOutcome factorize(Transport& transport, DistributedMatrix& a, const FactorOptions& options,
+                        const Clock& clock, const ColumnsDone& done = {});
 
 }  // namespace lupine

@@ -17,17 +17,30 @@ constexpr double vectors = 48;
 constexpr double panel_share = 0.36;
 constexpr double panel_floor = 40e6;
 constexpr double scratch_columns = 1024;  // of U in FP32, in an emulated update
+// Beside a GPU's free memory: workspaces of products, kernels that are loaded when first used.
+constexpr double device_bytes = 700e6;
+constexpr double solve_columns = 256;   // of a panel's solve at once, in two 16-bit parts
+constexpr double driver_bytes = 400e6;  // of the host, for each process with a GPU
 
 }  // namespace
+
+double Footprint::ring_bytes(std::int64_t width) const {
+  const auto m = static_cast<double>(Distribution(n, nb, shape.rows, 0).local_size());
+  const auto k = static_cast<double>(Distribution(n, nb, shape.columns, 0).local_size());
+  const auto w = static_cast<double>(std::min(width, n));
+  const double padding = 31;
+  return (lookahead + 1) * ((m + padding) * w + k * (w + padding)) *
+         static_cast<double>(bytes_of(precision));
+}
 
 double Footprint::panel_bytes(std::int64_t width) const {
   const auto m = static_cast<double>(Distribution(n, nb, shape.rows, 0).local_size());
   const auto k = static_cast<double>(Distribution(n, nb, shape.columns, 0).local_size());
   const auto w = static_cast<double>(std::min(width, n));
-  const double ring = (lookahead + 1) * (m + k) * w * static_cast<double>(bytes_of(precision));
-  const double scratch =
-      precision == Precision::fp32 ? 0 : (m + std::min(k, scratch_columns)) * w * 4;
-  return ring + scratch + w * w * 4;
+  double scratch = (m + std::min(k, scratch_columns)) * w * 4;
+  if (device == DeviceKind::cuda) scratch = std::max(m, k) * solve_columns * 4;
+  if (precision == Precision::fp32) scratch = 0;
+  return ring_bytes(width) + scratch + w * w * 4;
 }
 
 std::int64_t Footprint::panel_width() const {
@@ -41,8 +54,17 @@ double Footprint::rank_bytes() const {
   const auto m = static_cast<double>(Distribution(n, nb, shape.rows, 0).local_size());
   const auto k = static_cast<double>(Distribution(n, nb, shape.columns, 0).local_size());
   const double factors = 4 * (m + 31) * k;  // columns are padded
-  return factors + panel_bytes(panel_width()) + vectors * 8 * (m + k) + 8 * static_cast<double>(n) +
-         process_bytes;
+  const double vector_bytes = vectors * 8 * (m + k) + 8 * static_cast<double>(n);
+  const double fixed = device == DeviceKind::cuda ? device_bytes : process_bytes;
+  return factors + panel_bytes(panel_width()) + vector_bytes + fixed;
+}
+
+double Footprint::host_bytes() const {
+  const double m = static_cast<double>(n) / shape.rows + static_cast<double>(nb);
+  const double k = static_cast<double>(n) / shape.columns + static_cast<double>(nb);
+  const double w = static_cast<double>(panel_width());
+  const double stages = staged && shape.size() > 1 ? ring_bytes(panel_width()) + w * w * 4 : 0;
+  return process_bytes + driver_bytes + stages + vectors * 8 * (m + k) + 8 * static_cast<double>(n);
 }
 
 }  // namespace lupine

@@ -17,6 +17,8 @@ struct Footprint {
   GridShape shape;
   Precision precision = Precision::fp16;  ///< resolved
   int lookahead = 1;
+  DeviceKind device = DeviceKind::cpu;
+  bool staged = false;  ///< panels travel through host memory
 
   /// Columns of a step: nb, or less where panels of nb columns would take more than their share of
   /// 4.4 n^2 bytes + 150 MB a rank. Never less than 1.
@@ -24,8 +26,12 @@ struct Footprint {
   /// Bytes that the most loaded rank allocates: factors, panels, workspace, vectors. A floating
   /// number, since n may be anything that a user can type.
   double rank_bytes() const;
-  /// The part of it that depends on the width of a step: panels and the update's workspace.
+  /// Bytes of host memory beside a device that has its own.
+  double host_bytes() const;
+  /// The part of rank_bytes that depends on the width of a step: panels and the update's workspace.
   double panel_bytes(std::int64_t width) const;
+  /// Panels in flight.
+  double ring_bytes(std::int64_t width) const;
 };
 
 }  // namespace lupine

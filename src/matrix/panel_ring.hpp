@@ -14,7 +14,8 @@
 
 namespace lupine {
 
-/// What a rank needs of step k to update its trailing matrix, contiguous so that it can be sent.
+/// What a rank needs of step k to update its trailing matrix, contiguous so that it can be sent:
+/// columns are padded to whole cache lines, which tensor cores need too, and sent with it.
 struct Panel {
   Step step;
   LowMatrix left;   ///< L_ik: local rows from step.trailing_row on, step.width() columns
@@ -23,7 +24,7 @@ struct Panel {
   PanelHeader* right_header = nullptr;
 
   static std::span<std::byte> bytes(const LowMatrix& m) {
-    return {m.data, static_cast<std::size_t>(m.rows * m.cols * bytes_of(m.precision))};
+    return {m.data, static_cast<std::size_t>(m.ld * m.cols * bytes_of(m.precision))};
   }
   static std::span<std::byte> bytes(PanelHeader* header) {
     return std::as_writable_bytes(std::span(header, 1));
@@ -37,6 +38,12 @@ class PanelRing {
   PanelRing(Device& device, const Distribution& rows, const Distribution& columns,
             Precision precision, std::int64_t width, int slots);
 
+  /// Elements from one column of a panel to the next.
+  static std::int64_t leading_dimension(std::int64_t rows);
+  /// Bytes of a left (right) panel at most.
+  std::int64_t largest_left() const { return left_bytes_; }
+  std::int64_t largest_right() const { return right_bytes_; }
+
   int slots() const { return static_cast<int>(panels_.size()); }
   Panel& operator[](std::int64_t k) { return panels_[static_cast<std::size_t>(k % slots())]; }
   /// The panel of `step`, shaped, in the place of the one `slots` steps before.
@@ -48,6 +55,8 @@ class PanelRing {
   std::int64_t rows_;
   std::int64_t columns_;
   Precision precision_;
+  std::int64_t left_bytes_;
+  std::int64_t right_bytes_;
   std::vector<Buffer> memory_;
   Buffer headers_;
   Buffer diagonal_;

@@ -18,7 +18,8 @@ std::vector<double> LuSolver::solve(std::span<const double> r) {
   std::vector<double> d(static_cast<std::size_t>(lu_.columns().local_size()), 0.0);
   const std::vector<double> zero(r.size(), 0.0);
   device_.upload(*queue_, d, solution_.as<double>());
-  device_.upload(*queue_, grid_.me().column == 0 ? r : zero, owed_.as<double>());
+  device_.upload(*queue_, grid_.me().column == 0 ? r : std::span<const double>(zero),
+                 owed_.as<double>());
   sweep(Triangle::lower);  // y = L^-1 r
   device_.upload(*queue_, zero, owed_.as<double>());
   sweep(Triangle::upper);  // d = U^-1 y

@@ -40,7 +40,7 @@ class Bench {
   Bench(int threads, bool smoke)
       : smoke_(smoke),
         sizes_(smoke ? tiny : full),
-        device_(make_device(DeviceKind::cpu, threads)),
+        device_(make_device({.threads = threads})),
         queue_(device_->make_queue(Priority::normal)),
         whole_(sizes_.n, sizes_.block, 1, 0),
         matrix_(*device_, whole_, whole_),
@@ -144,9 +144,10 @@ void Bench::cast() {
   const auto from = matrix_.local().block(0, 0, sizes_.n, width);
   const Buffer to = floats(sizes_.n * width);
   PanelHeader header;
+  FactorStatus status;
   for (Precision precision : {Precision::fp16, Precision::bf16, Precision::fp32}) {
     const double seconds = time([&] {
-      device_->cast(*queue_, from, -1, low(precision, to, sizes_.n, width), &header);
+      device_->cast(*queue_, from, -1, low(precision, to, sizes_.n, width), &header, &status);
       queue_->synchronize();
     });
     const auto bytes = static_cast<double>(sizes_.n * width * (4 + bytes_of(precision)));
@@ -180,10 +181,11 @@ void Bench::update(std::int64_t depth) {
   for (Precision precision : {Precision::fp16, Precision::bf16, Precision::fp32}) {
     PanelHeader l_header;
     PanelHeader u_header;
+    FactorStatus status;
     const LowMatrix l = low(precision, left, m, depth);
     const LowMatrix u = low(precision, right, depth, m);
-    device_->cast(*queue_, matrix_.local().block(0, 0, m, depth), 1, l, &l_header);
-    device_->cast(*queue_, matrix_.local().block(0, 0, depth, m), -1, u, &u_header);
+    device_->cast(*queue_, matrix_.local().block(0, 0, m, depth), 1, l, &l_header, &status);
+    device_->cast(*queue_, matrix_.local().block(0, 0, depth, m), -1, u, &u_header, &status);
     const double seconds = time([&] {
       device_->update(*queue_, l, &l_header, u, &u_header, {target.as<float>(), m, m, m}, {});
       queue_->synchronize();
@@ -205,7 +207,7 @@ void Bench::panel(std::int64_t width) {
   const MatrixView<float> diagonal{block.as<float>(), width, width, width};
   const auto all = matrix_.local();
   const auto k = ", nb = " + std::to_string(width);
-  std::int64_t bad_pivot = -1;
+  FactorStatus status;
   const auto measure = [&](const std::string& part, double flops, auto work) {
     const double seconds = time([&] {
       work();
@@ -215,18 +217,18 @@ void Bench::panel(std::int64_t width) {
   };
   measure("factor diagonal block", 2.0 / 3 * w * w * w, [&] {
     device_->copy(*queue_, all.block(0, 0, width, width), diagonal);
-    device_->factor_diagonal(*queue_, diagonal, 0, &bad_pivot);
+    device_->factor_diagonal(*queue_, diagonal, 0, &status);
   });
   const double flops = static_cast<double>(m) * w * w;
   measure("A U^-1", flops, [&] {
     const MatrixView<float> column{long_panel.as<float>(), m, width, m};
     device_->copy(*queue_, all.block(0, 0, m, width), column);
-    device_->solve_right_upper(*queue_, diagonal, column);
+    device_->solve_right_upper(*queue_, diagonal, column, Precision::fp32);
   });
   measure("L^-1 A", flops, [&] {
     const MatrixView<float> row{long_panel.as<float>(), width, m, width};
     device_->copy(*queue_, all.block(0, 0, width, m), row);
-    device_->solve_left_lower(*queue_, diagonal, row);
+    device_->solve_left_lower(*queue_, diagonal, row, Precision::fp32);
   });
 }
 

@@ -21,12 +21,28 @@ namespace lupine {
 namespace {
 
 // Work on the calling thread is done when the call returns: there is nothing to wait for.
-class CpuEvent final : public Event {};
+class CpuEvent final : public Event {
+ public:
+  explicit CpuEvent(double time) : time_(time) {}
+  bool reached() const override { return true; }
+  void wait() const override {}
+  double seconds_since(const Event& earlier) const override {
+    return time_ - static_cast<const CpuEvent&>(earlier).time_;
+  }
+
+ private:
+  double time_;
+};
+
 class CpuQueue final : public Queue {
  public:
+  explicit CpuQueue(const Clock& clock) : clock_(clock) {}
   void synchronize() override {}
-  std::unique_ptr<Event> record() override { return std::make_unique<CpuEvent>(); }
+  EventPtr record() override { return std::make_shared<CpuEvent>(clock_.now()); }
   void wait(const Event&) override {}
+
+ private:
+  const Clock& clock_;
 };
 
 // A piece of an update between two polls: large enough for the product to run at full rate, small
@@ -99,14 +115,14 @@ Buffer CpuDevice::allocate(std::int64_t bytes) {
 }
 
 std::unique_ptr<Queue> CpuDevice::make_queue(Priority) {
-  return std::make_unique<CpuQueue>();
+  return std::make_unique<CpuQueue>(clock_);
 }
 
-void CpuDevice::upload(Queue&, std::span<const double> host, double* device) {
+void CpuDevice::write(Queue&, std::span<const std::byte> host, std::byte* device) {
   std::copy(host.begin(), host.end(), device);
 }
 
-void CpuDevice::download(Queue&, const double* device, std::span<double> host) {
+void CpuDevice::read(Queue&, const std::byte* device, std::span<std::byte> host) {
   std::copy_n(device, host.size(), host.begin());
 }
 
@@ -132,16 +148,18 @@ void CpuDevice::generate(Queue&, const MatrixSpec& spec, const Distribution& row
 }
 
 void CpuDevice::factor_diagonal(Queue&, MatrixView<float> a, std::int64_t begin,
-                                std::int64_t* bad_pivot) {
+                                FactorStatus* status) {
   const std::int64_t bad = factor_lu(a);
-  if (bad >= 0 && *bad_pivot < 0) *bad_pivot = begin + bad;
+  if (bad >= 0 && status->bad_pivot < 0) status->bad_pivot = begin + bad;
 }
 
-void CpuDevice::solve_right_upper(Queue&, MatrixView<const float> lu, MatrixView<float> b) {
+void CpuDevice::solve_right_upper(Queue&, MatrixView<const float> lu, MatrixView<float> b,
+                                  Precision) {
   lupine::solve_right_upper(lu, b);
 }
 
-void CpuDevice::solve_left_lower(Queue&, MatrixView<const float> lu, MatrixView<float> b) {
+void CpuDevice::solve_left_lower(Queue&, MatrixView<const float> lu, MatrixView<float> b,
+                                 Precision) {
   lupine::solve_left_lower(lu, b);
 }
 
@@ -155,9 +173,9 @@ float CpuDevice::largest(MatrixView<const float> a) const {
 }
 
 void CpuDevice::cast(Queue&, MatrixView<const float> from, double sign, LowMatrix to,
-                     PanelHeader* header) {
+                     PanelHeader* header, FactorStatus* status) {
   const float most = largest(from);
-  header->nonfinite = std::isfinite(most) ? 0 : 1;
+  if (!std::isfinite(most)) status->nonfinite = 1;
   header->scale = to.precision == Precision::fp16 ? power_of_two(fp16_scale_exponent(most)) : 1.0;
   const float scale = static_cast<float>(sign * header->scale);
   const Loops& loop = loops();

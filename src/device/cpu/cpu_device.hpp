@@ -3,6 +3,7 @@
 /// and our loops over OpenMP threads. Operations run at once, on the calling thread.
 #pragma once
 
+#include "core/clock.hpp"
 #include "device/cpu/onednn.hpp"
 #include "device/device.hpp"
 
@@ -19,18 +20,20 @@ class CpuDevice final : public Device {
 
   Buffer allocate(std::int64_t bytes) override;
   std::unique_ptr<Queue> make_queue(Priority priority) override;
-  void upload(Queue& queue, std::span<const double> host, double* device) override;
-  void download(Queue& queue, const double* device, std::span<double> host) override;
+  void write(Queue& queue, std::span<const std::byte> host, std::byte* device) override;
+  void read(Queue& queue, const std::byte* device, std::span<std::byte> host) override;
   void copy(Queue& queue, MatrixView<const float> from, MatrixView<float> to) override;
 
   void generate(Queue& queue, const MatrixSpec& spec, const Distribution& rows,
                 const Distribution& cols, MatrixView<float> a) override;
   void factor_diagonal(Queue& queue, MatrixView<float> a, std::int64_t begin,
-                       std::int64_t* bad_pivot) override;
-  void solve_right_upper(Queue& queue, MatrixView<const float> lu, MatrixView<float> b) override;
-  void solve_left_lower(Queue& queue, MatrixView<const float> lu, MatrixView<float> b) override;
+                       FactorStatus* status) override;
+  void solve_right_upper(Queue& queue, MatrixView<const float> lu, MatrixView<float> b,
+                         Precision purpose) override;
+  void solve_left_lower(Queue& queue, MatrixView<const float> lu, MatrixView<float> b,
+                        Precision purpose) override;
   void cast(Queue& queue, MatrixView<const float> from, double sign, LowMatrix to,
-            PanelHeader* header) override;
+            PanelHeader* header, FactorStatus* status) override;
   void update(Queue& queue, ConstLowMatrix l, const PanelHeader* l_header, ConstLowMatrix u,
               const PanelHeader* u_header, MatrixView<float> c, const Poll& poll) override;
 
@@ -47,6 +50,7 @@ class CpuDevice final : public Device {
   float largest(MatrixView<const float> a) const;
   MatrixView<const float> expand(ConstLowMatrix from, Buffer& scratch) const;
 
+  SteadyClock clock_;
   int threads_;
   bool native_bf16_;
   std::unique_ptr<OneDnnProduct> onednn_;

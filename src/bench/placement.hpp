@@ -1,0 +1,32 @@
+/// @file
+/// Which GPU a rank takes, and how panels travel between them. Pure.
+#pragma once
+
+#include <lupine/options.hpp>
+
+#include <string>
+#include <vector>
+
+namespace lupine {
+
+/// The ordinal of the GPU of a node's `node_rank`-th rank: those of `list` in turn, or all `gpus`.
+/// @throws UsageError if there is none, or `list` names one that is not there
+int gpu_of(int node_rank, int gpus, const std::vector<int>& list);
+
+/// What decides how panels can travel; the same on every rank.
+struct Connections {
+  bool host_memory = true;        ///< devices compute in host memory
+  bool own_devices = true;        ///< no two ranks share a device
+  bool peers = false;             ///< built with NCCL
+  bool mpi_takes_device = false;  ///< MPI says that it takes addresses of device memory
+};
+
+struct CommChoice {
+  CommMethod method = CommMethod::mpi;
+  std::string reason;  ///< empty where it was asked for
+};
+
+/// @throws UsageError where `wanted` cannot be had
+CommChoice choose_comm(CommMethod wanted, const Connections& connections);
+
+}  // namespace lupine

@@ -1,0 +1,134 @@
+#include "transport/transport.hpp"
+
+#include <lupine/error.hpp>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+namespace lupine {
+
+namespace {
+// A header has a place of its own in the stage: control data never shares a message with values.
+constexpr std::int64_t header_room = 256;
+}  // namespace
+
+Transport::Transport(const ProcessGrid& grid, Device& device, CommMethod method)
+    : grid_(grid),
+      device_(device),
+      method_(method),
+      out_(device.make_queue(Priority::high)),
+      in_(device.make_queue(Priority::high)) {
+  if (method != CommMethod::nccl) return;
+  row_ = join(grid.row());
+  column_ = join(grid.column());
+}
+
+std::unique_ptr<PeerGroup> Transport::join(const Communicator& comm) const {
+  if (comm.size() == 1) return nullptr;
+  std::vector<std::byte> id = device_.make_peer_id();  // as long on every rank
+  comm.broadcast(std::span(id), 0);
+  return device_.join_peers(id, comm.rank(), comm.size());
+}
+
+void Transport::broadcast(Queue& queue, Along along, int root, std::span<std::byte> bytes) {
+  const Communicator& group = comm(along);
+  if (group.size() == 1) return;
+  if (method_ == CommMethod::nccl) {
+    out_->wait(*queue.record());
+    peers(along).broadcast(*out_, bytes, root);
+    queue.wait(*out_->record());
+    return;
+  }
+  const bool staged = method_ == CommMethod::staged;
+  if (staged && staged_) staged_->wait();
+  if (staged && stage_.bytes() < std::ssize(bytes))
+    stage_ = device_.allocate_host(std::ssize(bytes));
+  const std::span<std::byte> host = staged ? std::span(stage_.data(), bytes.size()) : bytes;
+  if (staged && group.rank() == root) device_.read(queue, bytes.data(), host);
+  queue.synchronize();
+  group.broadcast(host, root);
+  if (!staged || group.rank() == root) return;
+  device_.write(queue, host, bytes.data());
+  staged_ = queue.record();
+}
+
+Carrier::Carrier(Transport& transport, Along along, std::int64_t largest)
+    : transport_(&transport), along_(along) {
+  if (transport.method() == CommMethod::staged && transport.comm(along).size() > 1)
+    stage_ = transport.device().allocate_host(header_room + largest);
+}
+
+std::span<std::byte> Carrier::on_host(std::span<std::byte> device_bytes,
+                                      std::int64_t offset) const {
+  return stage_.data() ? std::span(stage_.data() + offset, device_bytes.size()) : device_bytes;
+}
+
+void Carrier::start(int root, BroadcastMethod method, std::int64_t sequence,
+                    std::span<std::byte> header, std::span<std::byte> values, EventPtr ready) {
+  const Communicator& comm = transport_->comm(along_);
+  root_rank_ = root;
+  root_ = comm.rank() == root;
+  method_ = method;
+  sequence_ = sequence;
+  header_ = header;
+  values_ = values;
+  arrived_ = root_ ? ready : nullptr;
+  at_ = Stage::done;
+  if (comm.size() == 1) return;
+
+  Queue& out = *transport_->out_;
+  if (transport_->method() == CommMethod::nccl) {
+    out.wait(*ready);
+    transport_->peers(along_).broadcast(out, header, root);
+    transport_->peers(along_).broadcast(out, values, root);
+    arrived_ = out.record();
+    return;
+  }
+  at_ = Stage::waiting;
+  ready_ = free_ = std::move(ready);
+  if (stage_.data() && root_) {
+    out.wait(*ready_);
+    transport_->device().read(out, header.data(), on_host(header, 0));
+    transport_->device().read(out, values.data(), on_host(values, header_room));
+    ready_ = out.record();
+  } else if (stage_.data()) {
+    ready_ = landed_;
+  }
+  // Collectives must begin in the same order on all ranks, not when a device happens to be ready.
+  if (method == BroadcastMethod::ibcast && ready_) ready_->wait();
+  test();
+}
+
+bool Carrier::test() {
+  if (at_ == Stage::waiting && (!ready_ || ready_->reached())) launch();
+  if (at_ == Stage::moving) {
+    const bool header_done = header_message_.test();
+    if (values_message_.test() && header_done) land();
+  }
+  return at_ == Stage::done;
+}
+
+void Carrier::launch() {
+  const Communicator& comm = transport_->comm(along_);
+  header_message_ = PanelBroadcast(method_, comm, root_rank_, on_host(header_, 0), 2 * sequence_);
+  values_message_ =
+      PanelBroadcast(method_, comm, root_rank_, on_host(values_, header_room), 2 * sequence_ + 1);
+  at_ = Stage::moving;
+}
+
+void Carrier::land() {
+  at_ = Stage::done;
+  if (root_ || !stage_.data()) return;
+  Queue& in = *transport_->in_;
+  in.wait(*free_);
+  transport_->device().write(in, on_host(header_, 0), header_.data());
+  transport_->device().write(in, on_host(values_, header_room), values_.data());
+  arrived_ = landed_ = in.record();
+}
+
+void Carrier::arrive_in(Queue& queue) const {
+  if (arrived_) queue.wait(*arrived_);
+}
+
+}  // namespace lupine

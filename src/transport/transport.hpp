@@ -1,0 +1,101 @@
+/// @file
+/// How panels, which lie in device memory, travel between ranks.
+///
+/// | method | way                                                                      | host waits
+/// |
+/// |--------|--------------------------------------------------------------------------|------------|
+/// | nccl   | from device to device, in the order of a queue                           | never | |
+/// mpi    | MPI is given device addresses: CPUs, and GPUs with an MPI that can       | for MPI    |
+/// | staged | through host memory that the device reads and writes by itself           | for MPI |
+#pragma once
+
+#include <lupine/options.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "comm/panel_broadcast.hpp"
+#include "comm/process_grid.hpp"
+#include "device/device.hpp"
+
+namespace lupine {
+
+/// Which part of the grid a message goes along.
+enum class Along { row, column };
+
+class Transport {
+ public:
+  /// Collective. @param method not automatic; nccl only where each rank has a device of its own
+  Transport(const ProcessGrid& grid, Device& device, CommMethod method);
+
+  const ProcessGrid& grid() const { return grid_; }
+  Device& device() const { return device_; }
+  CommMethod method() const { return method_; }
+
+  /// From `root` to all of a process row (column), for what everybody waits for: what `queue` was
+  /// given before is in it, what it is given from now on sees it. With MPI the host waits.
+  void broadcast(Queue& queue, Along along, int root, std::span<std::byte> bytes);
+
+ private:
+  friend class Carrier;
+  const Communicator& comm(Along along) const {
+    return along == Along::row ? grid_.row() : grid_.column();
+  }
+  PeerGroup& peers(Along along) const { return along == Along::row ? *row_ : *column_; }
+  std::unique_ptr<PeerGroup> join(const Communicator& comm) const;
+
+  const ProcessGrid& grid_;
+  Device& device_;
+  CommMethod method_;
+  std::unique_ptr<PeerGroup> row_;
+  std::unique_ptr<PeerGroup> column_;
+  std::unique_ptr<Queue> out_;
+  std::unique_ptr<Queue> in_;
+  Buffer stage_;  // of broadcast()
+  EventPtr staged_;
+};
+
+/// Carries panels along a process row or column, one after the other, while other work goes on. A
+/// header travels with each panel, in a message of its own.
+class Carrier {
+ public:
+  /// @param largest bytes of a panel at most
+  Carrier(Transport& transport, Along along, std::int64_t largest);
+
+  /// Collective over the process row (column). Returns at once.
+  /// @param ready on the root: the panel is there; on the others: its place is free
+  /// @param sequence running number of the panel, as for PanelBroadcast
+  /// @pre the panel before has arrived
+  void start(int root, BroadcastMethod method, std::int64_t sequence, std::span<std::byte> header,
+             std::span<std::byte> values, EventPtr ready);
+  /// Moves messages on without waiting; true once the host has nothing more to do for this panel.
+  bool test();
+  /// What `queue` is given from now on sees the panel. @pre test() was true
+  void arrive_in(Queue& queue) const;
+
+ private:
+  enum class Stage { waiting, moving, done };
+  std::span<std::byte> on_host(std::span<std::byte> device_bytes, std::int64_t offset) const;
+  void launch();
+  void land();
+
+  Transport* transport_;
+  Along along_;
+  Buffer stage_;
+  Stage at_ = Stage::done;
+  bool root_ = false;
+  int root_rank_ = 0;
+  BroadcastMethod method_ = BroadcastMethod::ring;
+  std::int64_t sequence_ = 0;
+  std::span<std::byte> header_;
+  std::span<std::byte> values_;
+  EventPtr ready_;    // before messages may move
+  EventPtr free_;     // before the device's memory may be written
+  EventPtr arrived_;  // null: nothing to wait for
+  EventPtr landed_;   // the stage may be overwritten
+  PanelBroadcast header_message_;
+  PanelBroadcast values_message_;
+};
+
+}  // namespace lupine
