@@ -1,12 +1,17 @@
 # lupine_layer(name SOURCES ... DEPENDS ...): one folder, one static library lupine_<name>.
 add_library(lupine_flags INTERFACE)
-target_compile_options(lupine_flags INTERFACE
+set(cxx_options
   -ffp-contract=off  # the same bits from every instruction set
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor
   $<$<BOOL:${LUPINE_WERROR}>:-Werror>
   # GCC's flow analysis reports false ones inside the standard library, others with each version.
   $<$<AND:$<BOOL:${LUPINE_WERROR}>,$<CXX_COMPILER_ID:GNU>>:
     -Wno-error=array-bounds;-Wno-error=restrict;-Wno-error=stringop-overflow>)
+set(cuda_options
+  -fmad=false --expt-relaxed-constexpr -Xcompiler=-Wall,-Wextra
+  "$<$<BOOL:${LUPINE_WERROR}>:SHELL:-Werror all-warnings>")
+target_compile_options(lupine_flags INTERFACE
+  "$<$<COMPILE_LANGUAGE:CXX>:${cxx_options}>" "$<$<COMPILE_LANGUAGE:CUDA>:${cuda_options}>")
 target_include_directories(lupine_flags INTERFACE
   ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/kernels)
 

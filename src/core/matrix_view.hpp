@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 namespace lupine {
 
@@ -21,7 +22,9 @@ struct MatrixView {
   constexpr MatrixView block(std::int64_t i, std::int64_t j, std::int64_t m, std::int64_t n) const {
     return {data + i + j * ld, m, n, ld};
   }
-  constexpr operator MatrixView<const T>() const { return {data, rows, cols, ld}; }
+  template <class U>
+    requires std::is_same_v<U, const T>
+  constexpr operator MatrixView<U>() const { return {data, rows, cols, ld}; }
 };
 
 }  // namespace lupine

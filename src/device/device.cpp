@@ -4,9 +4,6 @@
 
 #include <lupine/error.hpp>
 
-#include "device/cpu/cpu_device.hpp"
-#include "device/cuda/cuda_hooks.hpp"
-
 namespace lupine {
 
 Buffer::Buffer(void* data, std::int64_t bytes, Release release)
@@ -30,21 +27,6 @@ Buffer::~Buffer() {
 
 std::unique_ptr<PeerGroup> Device::join_peers(std::span<const std::byte>, int, int) {
   throw Fault("this device sends to no other without its host");
-}
-
-std::unique_ptr<Device> make_device(const DeviceOptions& options) {
-  const bool cuda =
-      options.kind == DeviceKind::automatic ? count_gpus() > 0 : options.kind == DeviceKind::cuda;
-  if (cuda) return make_cuda_device(options);
-  return std::make_unique<CpuDevice>(options.threads);
-}
-
-int count_gpus() {
-  return cuda_devices().count;
-}
-
-std::string why_no_gpus() {
-  return cuda_devices().why_none;
 }
 
 }  // namespace lupine

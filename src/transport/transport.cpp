@@ -26,7 +26,11 @@ Transport::Transport(const ProcessGrid& grid, Device& device, CommMethod method)
 
 std::unique_ptr<PeerGroup> Transport::join(const Communicator& comm) const {
   if (comm.size() == 1) return nullptr;
-  std::vector<std::byte> id = device_.make_peer_id();  // as long on every rank
+  std::vector<std::byte> id;
+  if (comm.rank() == 0) id = device_.make_peer_id();
+  std::int64_t length = std::ssize(id);
+  comm.broadcast(std::span(&length, 1), 0);
+  id.resize(static_cast<std::size_t>(length));
   comm.broadcast(std::span(id), 0);
   return device_.join_peers(id, comm.rank(), comm.size());
 }

@@ -1,5 +1,9 @@
 /// @file
-/// The door to the CUDA device. cuda_stub.cpp stands behind it where CUDA was not built in.
+/// The door to the CUDA device, which stands in a library of its own: a program of Lupine's starts
+/// on a machine without CUDA, and finds out there what is missing.
+///
+/// Behind it stands one of: cuda_stub.cpp (not built), cuda_loader.cpp (loads the library when it
+/// is first asked), cuda_linked.cpp (linked into the program).
 #pragma once
 
 #include <memory>
@@ -19,5 +23,13 @@ CudaDevices cuda_devices();
 
 /// @throws UsageError where CUDA was not built in, or no GPU has this ordinal; Fault
 std::unique_ptr<Device> make_cuda_device(const DeviceOptions& options);
+
+/// What the library offers.
+struct CudaEntry {
+  const char* version;  ///< Lupine's; of no use to another
+  CudaDevices (*devices)();
+  std::unique_ptr<Device> (*make)(const DeviceOptions&);
+};
+extern "C" __attribute__((visibility("default"))) const CudaEntry* lupine_cuda_entry();
 
 }  // namespace lupine

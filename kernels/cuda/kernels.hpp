@@ -1,0 +1,84 @@
+/// @file
+/// What a GPU computes with kernels of our own. Each function gives its launches to a stream and
+/// returns; matrices and vectors lie in device memory, column-major. Indices are 64 bits.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "core/matrix_view.hpp"
+#include "core/scalar.hpp"
+#include "element/cyclic.hpp"
+#include "element/matrix_spec.hpp"
+
+namespace lupine::cuda {
+
+/// Order of the largest matrix that factor_tile takes.
+constexpr std::int64_t tile_order = 64;
+/// Order of the largest triangle that solve_triangle takes.
+constexpr std::int64_t triangle_order = 256;
+
+// Benchmark matrices --------------------------------------------------------------------------
+
+/// A <- the process's part of the matrix, rounded to FP32. spec.diagonal: device memory.
+cudaError_t generate(cudaStream_t stream, const MatrixSpec& spec, const Cyclic& rows,
+                     const Cyclic& columns, MatrixView<float> a);
+
+/// Where the sums of a pass over A go; null where they are not wanted.
+struct PassSums {
+  double* ax = nullptr;        ///< A x
+  double* abs_rows = nullptr;  ///< sum_j |a_ij|
+  double* abs_ax = nullptr;    ///< |A| |x|
+};
+
+/// Column parts that a pass over rows x columns entries is cut into, for `multiprocessors` to have
+/// work; each part needs `rows` doubles of workspace for each sum that is wanted.
+std::int64_t pass_parts(std::int64_t rows, std::int64_t columns, int multiprocessors);
+
+/// One pass over the process's part of A, regenerated in FP64; each row's terms are added in the
+/// same order whatever the GPU.
+cudaError_t multiply_generated(cudaStream_t stream, const MatrixSpec& spec, const Cyclic& rows,
+                               std::int64_t row_count, const Cyclic& columns,
+                               std::int64_t column_count, const double* x, const PassSums& sums,
+                               std::int64_t parts, double* workspace);
+
+// Panels --------------------------------------------------------------------------------------
+
+/// *bits <- max(*bits, bits of the largest magnitude): from 0x7f800000 on there is an Inf or NaN.
+cudaError_t largest_magnitude(cudaStream_t stream, MatrixView<const float> a, std::uint32_t* bits);
+/// to <- round(sign * s * from), s by the largest magnitude: see Device::cast.
+/// *scale <- s; *nonfinite <- 1 if there is an Inf or NaN.
+cudaError_t cast(cudaStream_t stream, MatrixView<const float> from, float sign, LowMatrix to,
+                 const std::uint32_t* largest_bits, double* scale, std::int64_t* nonfinite);
+/// *alpha <- 1 / (*l_scale * *u_scale)
+cudaError_t inverse_scale(cudaStream_t stream, const double* l_scale, const double* u_scale,
+                          float* alpha);
+
+/// high + low = a up to 2^-16, each rounded to BF16: high <- round(a), low <- round(a - high).
+cudaError_t split(cudaStream_t stream, MatrixView<const float> a, MatrixView<Bfloat16> high,
+                  MatrixView<Bfloat16> low);
+enum class Triangle { unit_lower, upper };
+/// The same for one triangle of a, zeros in place of the other and ones on a unit diagonal; high is
+/// written twice.
+cudaError_t split_triangle(cudaStream_t stream, MatrixView<const float> a, Triangle triangle,
+                           MatrixView<Bfloat16> high, MatrixView<Bfloat16> high_again,
+                           MatrixView<Bfloat16> low);
+
+/// A <- L^-1\U^-1 of A = L U, without pivoting, L unit lower. *bad_pivot <- begin + i for the first
+/// pivot i that is zero or not finite, if *bad_pivot < 0 before. @pre order at most tile_order
+cudaError_t factor_tile(cudaStream_t stream, MatrixView<float> a, std::int64_t begin,
+                        std::int64_t* bad_pivot);
+
+// Refinement ----------------------------------------------------------------------------------
+
+/// y <- y - A x in FP64.
+cudaError_t subtract_product(cudaStream_t stream, MatrixView<const float> a, const double* x,
+                             double* y);
+/// x <- T x in FP64, T a triangle of a. @pre order at most triangle_order
+cudaError_t multiply_triangle(cudaStream_t stream, MatrixView<const float> a, Triangle triangle,
+                              double* x);
+/// y <- y + x
+cudaError_t add(cudaStream_t stream, std::int64_t n, const double* x, double* y);
+
+}  // namespace lupine::cuda

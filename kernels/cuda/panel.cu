@@ -1,0 +1,227 @@
+// What turns a block column into a panel: its diagonal block, its scale, its rounding.
+#include "cuda/kernels.hpp"
+#include "cuda/launch.hpp"
+#include "element/rounding.hpp"
+
+namespace lupine::cuda {
+
+namespace {
+
+constexpr int row_threads = 256;  // a thread has a row: neighbours read and write contiguously
+constexpr std::int64_t column_blocks = 64;
+constexpr std::uint32_t infinity_bits = 0x7f800000u;
+
+__device__ std::uint32_t magnitude_bits(float value) {
+  return bits_of(value) & 0x7fffffffu;
+}
+
+// Grid of a loop over a matrix: rows by threads, every gridDim.y-th column by a thread.
+dim3 matrix_grid(std::int64_t rows, std::int64_t columns) {
+  return {blocks(rows, row_threads),
+          static_cast<unsigned>(std::clamp<std::int64_t>(columns, 1, column_blocks))};
+}
+
+__global__ void __launch_bounds__(row_threads)
+    largest_kernel(MatrixView<const float> a, std::uint32_t* bits) {
+  __shared__ std::uint32_t most[row_threads];
+  const std::int64_t i = std::int64_t{blockIdx.x} * row_threads + threadIdx.x;
+  std::uint32_t mine = 0;
+  if (i < a.rows)
+    for (std::int64_t j = blockIdx.y; j < a.cols; j += gridDim.y) {
+      const std::uint32_t here = magnitude_bits(a(i, j));
+      mine = here > mine ? here : mine;
+    }
+  most[threadIdx.x] = mine;
+  for (unsigned half = row_threads / 2; half > 0; half /= 2) {
+    __syncthreads();
+    if (threadIdx.x < half && most[threadIdx.x + half] > most[threadIdx.x])
+      most[threadIdx.x] = most[threadIdx.x + half];
+  }
+  if (threadIdx.x == 0) atomicMax(bits, most[0]);
+}
+
+__device__ Half rounded(float value, Half) {
+  return to_half(value);
+}
+__device__ Bfloat16 rounded(float value, Bfloat16) {
+  return to_bfloat16(value);
+}
+__device__ float rounded(float value, float) {
+  return value;
+}
+
+template <class To>
+__global__ void __launch_bounds__(row_threads)
+    cast_kernel(MatrixView<const float> from, float sign, To* to, std::int64_t ld, bool scaled,
+                const std::uint32_t* largest_bits, double* scale, std::int64_t* nonfinite) {
+  const std::uint32_t bits = *largest_bits;
+  const double s = scaled ? power_of_two(fp16_scale_exponent(float_of(bits))) : 1.0;
+  const std::int64_t i = std::int64_t{blockIdx.x} * row_threads + threadIdx.x;
+  if (i == 0 && blockIdx.y == 0) {
+    *scale = s;
+    if (bits >= infinity_bits) *nonfinite = 1;
+  }
+  if (i >= from.rows) return;
+  const auto factor = static_cast<float>(static_cast<double>(sign) * s);
+#pragma unroll 4
+  for (std::int64_t j = blockIdx.y; j < from.cols; j += gridDim.y)
+    to[i + j * ld] = rounded(from(i, j) * factor, To{});
+}
+
+__global__ void inverse_scale_kernel(const double* l_scale, const double* u_scale, float* alpha) {
+  *alpha = static_cast<float>(1 / (*l_scale * *u_scale));
+}
+
+struct Parts {
+  Bfloat16 high;
+  Bfloat16 low;
+};
+
+__device__ Parts parts_of(float value) {
+  const Bfloat16 high = to_bfloat16(value);
+  return {high, to_bfloat16(value - to_float(high))};
+}
+
+__global__ void __launch_bounds__(row_threads)
+    split_kernel(MatrixView<const float> a, MatrixView<Bfloat16> high, MatrixView<Bfloat16> low) {
+  const std::int64_t i = std::int64_t{blockIdx.x} * row_threads + threadIdx.x;
+  if (i >= a.rows) return;
+#pragma unroll 4
+  for (std::int64_t j = blockIdx.y; j < a.cols; j += gridDim.y) {
+    const Parts parts = parts_of(a(i, j));
+    high(i, j) = parts.high;
+    low(i, j) = parts.low;
+  }
+}
+
+__global__ void __launch_bounds__(row_threads)
+    split_triangle_kernel(MatrixView<const float> a, Triangle triangle, MatrixView<Bfloat16> high,
+                          MatrixView<Bfloat16> high_again, MatrixView<Bfloat16> low) {
+  const std::int64_t i = std::int64_t{blockIdx.x} * row_threads + threadIdx.x;
+  if (i >= a.rows) return;
+  for (std::int64_t j = blockIdx.y; j < a.cols; j += gridDim.y) {
+    const bool lower = triangle == Triangle::unit_lower;
+    const bool inside = lower ? i > j : i <= j;
+    const float value = inside ? a(i, j) : lower && i == j ? 1.0f : 0.0f;
+    const Parts parts = parts_of(value);
+    high(i, j) = parts.high;
+    high_again(i, j) = parts.high;
+    low(i, j) = parts.low;
+  }
+}
+
+// One block of threads for one tile: thread t has row t % order of it, and every eighth column.
+constexpr int order = static_cast<int>(tile_order);
+constexpr int column_threads = 8;
+constexpr int tile_threads = order * column_threads;
+using Tile = float[order][order + 1];  // padded: neighbouring rows lie in different banks
+
+__device__ bool usable(float pivot) {
+  return pivot != 0 && magnitude_bits(pivot) < infinity_bits;
+}
+
+// A_ij -= l_i u_j, column k after column k.
+__device__ void eliminate(Tile& a, int n, int i, int first, std::int64_t begin,
+                          std::int64_t* bad_pivot) {
+  for (int k = 0; k < n; ++k) {
+    if (threadIdx.x == 0 && !usable(a[k][k]) && *bad_pivot < 0) *bad_pivot = begin + k;
+    if (first == 0 && i > k && i < n) a[i][k] /= a[k][k];
+    __syncthreads();
+    if (i > k && i < n)
+      for (int j = first; j < n; j += column_threads)
+        if (j > k) a[i][j] = fmaf(-a[i][k], a[k][j], a[i][j]);
+    __syncthreads();
+  }
+}
+
+// X = L^-1 below the diagonal: row k is final once the rows above it have been taken from it.
+__device__ void invert_lower(const Tile& a, Tile& x, int n, int i, int first) {
+  for (int k = 0; k < n; ++k) {
+    if (i > k && i < n)
+      for (int j = first; j <= k; j += column_threads)
+        x[i][j] = fmaf(-a[i][k], j == k ? 1.0f : x[k][j], x[i][j]);
+    __syncthreads();
+  }
+}
+
+// X = U^-1 on and above the diagonal: the same from the last row up.
+__device__ void invert_upper(const Tile& a, Tile& x, int n, int i, int first) {
+  for (int k = n - 1; k >= 0; --k) {
+    if (const int j = static_cast<int>(threadIdx.x); j >= k && j < n)
+      x[k][j] = ((j == k ? 1.0f : 0.0f) + x[k][j]) / a[k][k];
+    __syncthreads();
+    if (i < k)
+      for (int j = first; j < n; j += column_threads)
+        if (j >= k) x[i][j] = fmaf(-a[i][k], x[k][j], x[i][j]);
+    __syncthreads();
+  }
+}
+
+__global__ void __launch_bounds__(tile_threads)
+    tile_kernel(MatrixView<float> view, std::int64_t begin, std::int64_t* bad_pivot) {
+  __shared__ Tile a;
+  __shared__ Tile x;
+  const int n = static_cast<int>(view.rows);
+  const int i = static_cast<int>(threadIdx.x) % order;
+  const int first = static_cast<int>(threadIdx.x) / order;
+  for (int j = first; j < n; j += column_threads) {
+    if (i < n) a[i][j] = view(i, j);
+    x[i][j] = 0;
+  }
+  __syncthreads();
+  eliminate(a, n, i, first, begin, bad_pivot);
+  invert_lower(a, x, n, i, first);
+  invert_upper(a, x, n, i, first);
+  for (int j = first; j < n; j += column_threads)
+    if (i < n) view(i, j) = x[i][j];
+}
+
+template <class To>
+cudaError_t cast_to(cudaStream_t stream, MatrixView<const float> from, float sign, LowMatrix to,
+                    const std::uint32_t* largest_bits, double* scale, std::int64_t* nonfinite) {
+  return launch(stream, matrix_grid(from.rows, from.cols), row_threads, cast_kernel<To>, from, sign,
+                reinterpret_cast<To*>(to.data), to.ld, to.precision == Precision::fp16,
+                largest_bits, scale, nonfinite);
+}
+
+}  // namespace
+
+cudaError_t largest_magnitude(cudaStream_t stream, MatrixView<const float> a, std::uint32_t* bits) {
+  if (a.empty()) return cudaSuccess;
+  return launch(stream, matrix_grid(a.rows, a.cols), row_threads, largest_kernel, a, bits);
+}
+
+cudaError_t cast(cudaStream_t stream, MatrixView<const float> from, float sign, LowMatrix to,
+                 const std::uint32_t* largest_bits, double* scale, std::int64_t* nonfinite) {
+  const auto kernel = to.precision == Precision::fp16   ? cast_to<Half>
+                      : to.precision == Precision::bf16 ? cast_to<Bfloat16>
+                                                        : cast_to<float>;
+  return kernel(stream, from, sign, to, largest_bits, scale, nonfinite);
+}
+
+cudaError_t inverse_scale(cudaStream_t stream, const double* l_scale, const double* u_scale,
+                          float* alpha) {
+  return launch(stream, 1, 1, inverse_scale_kernel, l_scale, u_scale, alpha);
+}
+
+cudaError_t split(cudaStream_t stream, MatrixView<const float> a, MatrixView<Bfloat16> high,
+                  MatrixView<Bfloat16> low) {
+  if (a.empty()) return cudaSuccess;
+  return launch(stream, matrix_grid(a.rows, a.cols), row_threads, split_kernel, a, high, low);
+}
+
+cudaError_t split_triangle(cudaStream_t stream, MatrixView<const float> a, Triangle triangle,
+                           MatrixView<Bfloat16> high, MatrixView<Bfloat16> high_again,
+                           MatrixView<Bfloat16> low) {
+  return launch(stream, matrix_grid(a.rows, a.cols), row_threads, split_triangle_kernel, a,
+                triangle, high, high_again, low);
+}
+
+cudaError_t factor_tile(cudaStream_t stream, MatrixView<float> a, std::int64_t begin,
+                        std::int64_t* bad_pivot) {
+  if (a.empty()) return cudaSuccess;
+  if (a.rows > tile_order || a.cols != a.rows) return cudaErrorInvalidValue;
+  return launch(stream, 1, tile_threads, tile_kernel, a, begin, bad_pivot);
+}
+
+}  // namespace lupine::cuda

@@ -1,0 +1,88 @@
+/// @file
+/// Block-cyclic indices and walks along a row of A, for kernels. Host and device code; the table of
+/// conversions is in grid/distribution.hpp, which says the same for hosts.
+#pragma once
+
+#include <cstdint>
+
+#include "element/element.hpp"
+#include "element/matrix_spec.hpp"
+
+namespace lupine {
+
+/// Blocks of `block` indices are dealt to `processes` in turn; this is the view of process `me`.
+struct Cyclic {
+  std::int64_t block = 1;
+  std::int64_t processes = 1;
+  std::int64_t me = 0;
+
+  LUPINE_ELEMENT constexpr std::int64_t global(std::int64_t local) const {
+    return (local / block * processes + me) * block + local % block;
+  }
+  LUPINE_ELEMENT constexpr bool mine(std::int64_t global) const {
+    return global / block % processes == me;
+  }
+  /// @pre mine(global)
+  LUPINE_ELEMENT constexpr std::int64_t local(std::int64_t global) const {
+    return global / (block * processes) * block + global % block;
+  }
+};
+
+/// What a walk over a process's columns needs, found once for all rows.
+struct ColumnSteps {
+  Cyclic columns;
+  Affine right;  ///< from a column to the next
+  Affine skip;   ///< over the blocks of the other processes
+};
+
+inline ColumnSteps column_steps(const MatrixSpec& spec, const Cyclic& columns) {
+  const auto stride = static_cast<std::uint64_t>(spec.stride);
+  const auto others = static_cast<std::uint64_t>((columns.processes - 1) * columns.block);
+  return {columns, jump(stride), jump(stride * others)};
+}
+
+/// Walks along row i of A over a process's columns in their local order: each step costs one
+/// multiplication of the random stream.
+class RowWalk {
+ public:
+  LUPINE_ELEMENT RowWalk(const MatrixSpec& spec, const ColumnSteps& steps, std::int64_t i,
+                         std::int64_t local_column)
+      : i_(i),
+        j_(steps.columns.global(local_column)),
+        left_(steps.columns.block - local_column % steps.columns.block),
+        state_(spec.random() ? spec.state(i, j_) : 0) {}
+
+  /// Calls use(global column, regular(i, column)) for the next `count` columns.
+  /// @param random spec.random(), where the compiler knows it
+  template <bool random, class Use>
+  LUPINE_ELEMENT void walk(const MatrixSpec& spec, const ColumnSteps& steps, std::int64_t count,
+                           Use use) {
+    while (count > 0) {
+      const std::int64_t run = count < left_ ? count : left_;
+      std::uint64_t state = state_;
+      for (std::int64_t j = j_; j < j_ + run; ++j) {
+        use(j, random ? uniform(state) : spec.structured(i_, j));
+        if (random) state = steps.right(state);
+      }
+      state_ = state;
+      j_ += run;
+      count -= run;
+      left_ -= run;
+      if (left_ == 0) cross(steps);
+    }
+  }
+
+ private:
+  LUPINE_ELEMENT void cross(const ColumnSteps& steps) {
+    left_ = steps.columns.block;
+    j_ += (steps.columns.processes - 1) * steps.columns.block;
+    state_ = steps.skip(state_);
+  }
+
+  std::int64_t i_;
+  std::int64_t j_;
+  std::int64_t left_;  // columns of this block from here on
+  std::uint64_t state_;
+};
+
+}  // namespace lupine

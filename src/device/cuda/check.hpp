@@ -1,0 +1,21 @@
+/// @file
+/// Every return code of CUDA's libraries goes through check(): it throws a Fault that names the
+/// call, what went wrong, where, and which GPU. Rank and host are added where the fault is caught.
+#pragma once
+
+#include <cublas_v2.h>
+#include <cuda_runtime.h>
+
+#include <source_location>
+
+namespace lupine {
+
+void check(cudaError_t error, const char* call,
+           const std::source_location& where = std::source_location::current());
+void check(cublasStatus_t status, const char* call,
+           const std::source_location& where = std::source_location::current());
+/// The same for other libraries: `error` in words, null if there was none.
+void check(const char* error, const char* call,
+           const std::source_location& where = std::source_location::current());
+
+}  // namespace lupine

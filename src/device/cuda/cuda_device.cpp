@@ -1,0 +1,473 @@
+#include "device/cuda/cuda_device.hpp"
+
+#include <fmt/format.h>
+#include <lupine/error.hpp>
+
+#include <algorithm>
+#include <utility>
+
+#include "device/cuda/check.hpp"
+#include "device/cuda/peers.hpp"
+
+namespace lupine {
+
+namespace {
+
+using cuda::Triangle;
+
+// Columns of C that one product updates: some ten milliseconds of a large matrix, after which the
+// GPU looks at what has come in on queues of higher priority.
+constexpr std::int64_t update_columns = 16384;
+
+class CudaEvent final : public Event {
+ public:
+  explicit CudaEvent(cudaStream_t stream) {
+    check(cudaEventCreateWithFlags(&event_, cudaEventDefault), "cudaEventCreateWithFlags");
+    check(cudaEventRecord(event_, stream), "cudaEventRecord");
+  }
+  CudaEvent(const CudaEvent&) = delete;
+  CudaEvent& operator=(const CudaEvent&) = delete;
+  ~CudaEvent() override { cudaEventDestroy(event_); }
+
+  bool reached() const override {
+    const cudaError_t state = cudaEventQuery(event_);
+    if (state == cudaErrorNotReady) return false;
+    check(state, "cudaEventQuery");
+    return true;
+  }
+  void wait() const override { check(cudaEventSynchronize(event_), "cudaEventSynchronize"); }
+  double seconds_since(const Event& earlier) const override {
+    float milliseconds = 0;
+    check(
+        cudaEventElapsedTime(&milliseconds, static_cast<const CudaEvent&>(earlier).event_, event_),
+        "cudaEventElapsedTime");
+    return static_cast<double>(milliseconds) / 1e3;
+  }
+  cudaEvent_t get() const { return event_; }
+
+ private:
+  cudaEvent_t event_ = nullptr;
+};
+
+// Takes a lane and gives it back.
+class CudaQueue final : public Queue {
+ public:
+  CudaQueue(std::unique_ptr<Lane> lane, std::shared_ptr<LanePool> pool)
+      : lane_(std::move(lane)), pool_(std::move(pool)) {}
+  CudaQueue(const CudaQueue&) = delete;
+  CudaQueue& operator=(const CudaQueue&) = delete;
+  ~CudaQueue() override {
+    cudaStreamSynchronize(lane_->stream());
+    pool_->push_back(std::move(lane_));
+  }
+
+  void synchronize() override {
+    check(cudaStreamSynchronize(lane_->stream()), "cudaStreamSynchronize");
+  }
+  EventPtr record() override { return std::make_shared<CudaEvent>(lane_->stream()); }
+  void wait(const Event& event) override {
+    check(cudaStreamWaitEvent(lane_->stream(), static_cast<const CudaEvent&>(event).get(), 0),
+          "cudaStreamWaitEvent");
+  }
+  Lane& lane() const { return *lane_; }
+
+ private:
+  std::unique_ptr<Lane> lane_;
+  std::shared_ptr<LanePool> pool_;
+};
+
+Cyclic cyclic(const Distribution& d) {
+  return {d.block(), d.processes(), d.me()};
+}
+
+Factor factor_of(MatrixView<const float> a) {
+  return {a.data, a.rows, a.cols, a.ld};
+}
+Factor factor_of(MatrixView<const Bfloat16> a) {
+  return {a.data, a.rows, a.cols, a.ld};
+}
+Factor factor_of(ConstLowMatrix a) {
+  return {a.data, a.rows, a.cols, a.ld};
+}
+
+// Where a matrix of order n > m is cut: the largest m 2^k below n, so that the left part consists
+// of whole blocks of every smaller size.
+std::int64_t cut(std::int64_t n, std::int64_t m) {
+  while (2 * m < n) m *= 2;
+  return m;
+}
+
+std::int64_t padded(std::int64_t rows) {
+  constexpr std::int64_t line = 64;
+  return (rows + line - 1) / line * line;
+}
+
+// Bfloat16 matrices, one behind the other in scratch memory.
+class Carve {
+ public:
+  explicit Carve(std::byte* at) : at_(reinterpret_cast<Bfloat16*>(at)) {}
+  MatrixView<Bfloat16> operator()(std::int64_t rows, std::int64_t cols) {
+    const MatrixView<Bfloat16> view{at_, rows, cols, padded(rows)};
+    at_ += view.ld * cols;
+    return view;
+  }
+
+ private:
+  Bfloat16* at_;
+};
+
+std::string identity_of(const cudaDeviceProp& properties) {
+  std::string text = "GPU-";
+  for (const char byte : properties.uuid.bytes)
+    text += fmt::format("{:02x}", static_cast<unsigned char>(byte));
+  return text;
+}
+
+}  // namespace
+
+CudaDevice::CudaDevice(const DeviceOptions& options)
+    : gpu_(options.gpu), pool_(std::make_shared<LanePool>()) {
+  const CudaDevices found = gpus_here();
+  if (found.count == 0) throw UsageError("--device cuda is not allowed: " + found.why_none);
+  if (gpu_ < 0 || gpu_ >= found.count)
+    throw UsageError(fmt::format("GPU {} is not there; allowed: 0 to {}", gpu_, found.count - 1));
+  check(cudaSetDevice(gpu_), "cudaSetDevice");
+  check(cudaGetDeviceProperties(&properties_, gpu_), "cudaGetDeviceProperties");
+  if (properties_.major < 8)
+    throw UsageError(fmt::format("GPU {} ({}) has compute capability {}.{}; allowed: 8.0 and later",
+                                 gpu_, properties_.name, properties_.major, properties_.minor));
+  // Half of the GPU is the update's in any case.
+  reserved_ = std::min(options.reserved, properties_.multiProcessorCount / 2);
+  products_ = std::make_unique<Products>();
+}
+
+CudaDevice::~CudaDevice() = default;
+
+void CudaDevice::use() const {
+  check(cudaSetDevice(gpu_), "cudaSetDevice");
+}
+
+Lane& CudaDevice::lane(Queue& queue) const {
+  use();  // a library's user may have chosen another since
+  return static_cast<CudaQueue&>(queue).lane();
+}
+
+std::string CudaDevice::description() const {
+  int driver = 0;
+  int runtime = 0;
+  check(cudaDriverGetVersion(&driver), "cudaDriverGetVersion");
+  check(cudaRuntimeGetVersion(&runtime), "cudaRuntimeGetVersion");
+  const auto version = [](int v) { return fmt::format("{}.{}", v / 1000, v % 1000 / 10); };
+  const std::size_t blas = cublasLtGetVersion();
+  return fmt::format(
+      "{}, {} multiprocessors, {:.1f} GiB, CUDA {}, driver for {}, cuBLAS {}.{}.{}, {}",
+      properties_.name, properties_.multiProcessorCount,
+      static_cast<double>(properties_.totalGlobalMem) / 0x1p30, version(runtime), version(driver),
+      blas / 10000, blas % 10000 / 100, blas % 100, peers_description());
+}
+
+std::optional<DeviceMemory> CudaDevice::memory() const {
+  use();
+  std::size_t free = 0;
+  std::size_t total = 0;
+  check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
+  return DeviceMemory{static_cast<std::int64_t>(free), static_cast<std::int64_t>(total),
+                      identity_of(properties_),
+                      fmt::format("GPU {} ({}, {})", gpu_, properties_.name,
+                                  identity_of(properties_).substr(0, 12))};
+}
+
+Buffer CudaDevice::allocate(std::int64_t bytes) {
+  use();
+  return allocate_on_gpu(bytes);
+}
+
+Buffer CudaDevice::allocate_host(std::int64_t bytes) {
+  if (bytes == 0) return {};
+  use();
+  void* data = nullptr;
+  const cudaError_t error = cudaMallocHost(&data, static_cast<std::size_t>(bytes));
+  if (error == cudaErrorMemoryAllocation)
+    throw Fault(fmt::format("out of memory: {:.3g} GiB of pinned host memory could not be had",
+                            static_cast<double>(bytes) / 0x1p30));
+  check(error, "cudaMallocHost");
+  return {data, bytes, [](void* p) { cudaFreeHost(p); }};
+}
+
+// The one with most scratch: it was a panel's before, and will be again.
+std::unique_ptr<Queue> CudaDevice::make_queue(Priority priority) {
+  use();
+  auto best = pool_->end();
+  for (auto at = pool_->begin(); at != pool_->end(); ++at)
+    if ((*at)->priority() == priority &&
+        (best == pool_->end() || (*at)->scratch_bytes() > (*best)->scratch_bytes()))
+      best = at;
+  if (best == pool_->end())
+    return std::make_unique<CudaQueue>(std::make_unique<Lane>(priority), pool_);
+  std::unique_ptr<Lane> lane = std::move(*best);
+  pool_->erase(best);
+  return std::make_unique<CudaQueue>(std::move(lane), pool_);
+}
+
+void CudaDevice::write(Queue& queue, std::span<const std::byte> host, std::byte* device) {
+  if (host.empty()) return;
+  check(cudaMemcpyAsync(device, host.data(), host.size(), cudaMemcpyHostToDevice,
+                        lane(queue).stream()),
+        "cudaMemcpyAsync");
+}
+
+void CudaDevice::read(Queue& queue, const std::byte* device, std::span<std::byte> host) {
+  if (host.empty()) return;
+  check(cudaMemcpyAsync(host.data(), device, host.size(), cudaMemcpyDeviceToHost,
+                        lane(queue).stream()),
+        "cudaMemcpyAsync");
+}
+
+bool CudaDevice::connects_peers() const {
+  return peers_available();
+}
+
+std::vector<std::byte> CudaDevice::make_peer_id() {
+  return lupine::make_peer_id();
+}
+
+std::unique_ptr<PeerGroup> CudaDevice::join_peers(std::span<const std::byte> id, int rank,
+                                                  int size) {
+  use();
+  return lupine::join_peers(id, rank, size, [this](Queue& queue) { return lane(queue).stream(); });
+}
+
+void CudaDevice::copy(Queue& queue, MatrixView<const float> from, MatrixView<float> to) {
+  if (from.empty()) return;
+  constexpr std::size_t element = sizeof(float);
+  check(cudaMemcpy2DAsync(to.data, static_cast<std::size_t>(to.ld) * element, from.data,
+                          static_cast<std::size_t>(from.ld) * element,
+                          static_cast<std::size_t>(from.rows) * element,
+                          static_cast<std::size_t>(from.cols), cudaMemcpyDeviceToDevice,
+                          lane(queue).stream()),
+        "cudaMemcpy2DAsync");
+}
+
+void CudaDevice::generate(Queue& queue, const MatrixSpec& spec, const Distribution& rows,
+                          const Distribution& cols, MatrixView<float> a) {
+  Lane& l = lane(queue);
+  MatrixSpec here = spec;
+  if (spec.diagonal != nullptr) here.diagonal = l.diagonal(spec.diagonal, spec.n);
+  check(cuda::generate(l.stream(), here, cyclic(rows), cyclic(cols), a), "generate");
+}
+
+void CudaDevice::factor_diagonal(Queue& queue, MatrixView<float> a, std::int64_t begin,
+                                 FactorStatus* status) {
+  factor(lane(queue), a, begin, status);
+}
+
+// [ A11 A12 ]   [ L11     ] [ U11 U12 ]
+// [ A21 A22 ] = [ L21 L22 ] [     U22 ], by halves.
+void CudaDevice::factor(Lane& l, MatrixView<float> a, std::int64_t begin, FactorStatus* status) {
+  const std::int64_t n = a.rows;
+  if (n <= cuda::tile_order)
+    return check(cuda::factor_tile(l.stream(), a, begin, &status->bad_pivot), "factor_tile");
+  const std::int64_t h = cut(n, cuda::tile_order);
+  const MatrixView<float> a11 = a.block(0, 0, h, h);
+  const MatrixView<float> a12 = a.block(0, h, h, n - h);
+  const MatrixView<float> a21 = a.block(h, 0, n - h, h);
+  const MatrixView<float> a22 = a.block(h, h, n - h, n - h);
+  factor(l, a11, begin, status);
+  left_lower(l, a11, a12, false);   // U12 = L11^-1 A12
+  right_upper(l, a11, a21, false);  // L21 = A21 U11^-1
+  products_->multiply(l, Reading::fp32, -1, factor_of(a21), factor_of(a12), 1, a22);
+  factor(l, a22, begin + h, status);
+  if (n <= cuda::triangle_order) combine_inverses(l, a, h);
+}
+
+// Off the diagonal of L^-1: -L22^-1 L21 L11^-1; of U^-1: -U11^-1 U12 U22^-1.
+void CudaDevice::combine_inverses(Lane& l, MatrixView<float> a, std::int64_t h) {
+  const std::int64_t rest = a.rows - h;
+  const MatrixView<float> first = a.block(0, 0, h, h);
+  const MatrixView<float> second = a.block(h, h, rest, rest);
+  const MatrixView<float> lower = a.block(h, 0, rest, h);
+  const MatrixView<float> upper = a.block(0, h, h, rest);
+  triangle_product(l, CUBLAS_SIDE_LEFT, Triangle::unit_lower, -1, second, lower);
+  triangle_product(l, CUBLAS_SIDE_RIGHT, Triangle::unit_lower, 1, first, lower);
+  triangle_product(l, CUBLAS_SIDE_LEFT, Triangle::upper, -1, first, upper);
+  triangle_product(l, CUBLAS_SIDE_RIGHT, Triangle::upper, 1, second, upper);
+}
+
+// B <- alpha T B or alpha B T, in FP32.
+void CudaDevice::triangle_product(Lane& l, cublasSideMode_t side, Triangle triangle, float alpha,
+                                  MatrixView<const float> t, MatrixView<float> b) {
+  if (b.empty()) return;
+  const bool lower = triangle == Triangle::unit_lower;
+  check(cublasStrmm_64(l.blas(), side, lower ? CUBLAS_FILL_MODE_LOWER : CUBLAS_FILL_MODE_UPPER,
+                       CUBLAS_OP_N, lower ? CUBLAS_DIAG_UNIT : CUBLAS_DIAG_NON_UNIT, b.rows, b.cols,
+                       &alpha, t.data, t.ld, b.data, b.ld, b.data, b.ld),
+        "cublasStrmm_64");
+}
+
+void CudaDevice::solve_right_upper(Queue& queue, MatrixView<const float> lu, MatrixView<float> b,
+                                   Precision purpose) {
+  right_upper(lane(queue), lu, b, purpose != Precision::fp32);
+}
+
+void CudaDevice::solve_left_lower(Queue& queue, MatrixView<const float> lu, MatrixView<float> b,
+                                  Precision purpose) {
+  left_lower(lane(queue), lu, b, purpose != Precision::fp32);
+}
+
+// X_s = (B_s - sum_{t<s} X_t U_ts) U_ss^-1
+void CudaDevice::right_upper(Lane& l, MatrixView<const float> lu, MatrixView<float> b,
+                             bool rounded) {
+  if (b.empty()) return;
+  const std::int64_t n = lu.cols;
+  for (std::int64_t s = 0; s < n; s += cuda::triangle_order) {
+    const std::int64_t w = std::min(cuda::triangle_order, n - s);
+    const MatrixView<float> part = b.block(0, s, b.rows, w);
+    const MatrixView<const float> inverse = lu.block(s, s, w, w);
+    products_->multiply(l, rounded ? Reading::tf32 : Reading::fp32, -1,
+                        factor_of(b.block(0, 0, b.rows, s)), factor_of(lu.block(0, s, s, w)), 1,
+                        part);
+    if (rounded)
+      times_inverse(l, part, inverse);
+    else
+      triangle_product(l, CUBLAS_SIDE_RIGHT, Triangle::upper, 1, inverse, part);
+  }
+}
+
+// X_s = L_ss^-1 (B_s - sum_{t<s} L_st X_t)
+void CudaDevice::left_lower(Lane& l, MatrixView<const float> lu, MatrixView<float> b,
+                            bool rounded) {
+  if (b.empty()) return;
+  const std::int64_t n = lu.cols;
+  for (std::int64_t s = 0; s < n; s += cuda::triangle_order) {
+    const std::int64_t w = std::min(cuda::triangle_order, n - s);
+    const MatrixView<float> part = b.block(s, 0, w, b.cols);
+    const MatrixView<const float> inverse = lu.block(s, s, w, w);
+    products_->multiply(l, rounded ? Reading::tf32 : Reading::fp32, -1,
+                        factor_of(lu.block(s, 0, w, s)), factor_of(b.block(0, 0, s, b.cols)), 1,
+                        part);
+    if (rounded)
+      inverse_times(l, inverse, part);
+    else
+      triangle_product(l, CUBLAS_SIDE_LEFT, Triangle::unit_lower, 1, inverse, part);
+  }
+}
+
+// B <- B U^-1 = (Bh + Bl) (Uh + Ul) but for Bl Ul: [Bh Bl] [Uh; Uh] + Bh Ul.
+void CudaDevice::times_inverse(Lane& l, MatrixView<float> b, MatrixView<const float> inverse) {
+  const std::int64_t w = inverse.cols;
+  Carve carve(l.scratch((2 * padded(b.rows) + padded(2 * w) + padded(w)) * w * 2));
+  const MatrixView<Bfloat16> both = carve(b.rows, 2 * w);
+  const MatrixView<Bfloat16> high = carve(2 * w, w);
+  const MatrixView<Bfloat16> low = carve(w, w);
+  const MatrixView<Bfloat16> b_high = both.block(0, 0, b.rows, w);
+  check(cuda::split(l.stream(), b, b_high, both.block(0, w, b.rows, w)), "split");
+  check(cuda::split_triangle(l.stream(), inverse, Triangle::upper, high.block(0, 0, w, w),
+                             high.block(w, 0, w, w), low),
+        "split_triangle");
+  products_->multiply(l, Reading::bf16, 1, factor_of(both), factor_of(high), 0, b);
+  products_->multiply(l, Reading::bf16, 1, factor_of(b_high), factor_of(low), 1, b);
+}
+
+// B <- L^-1 B = [Lh Lh] [Bh; Bl] + Ll Bh.
+void CudaDevice::inverse_times(Lane& l, MatrixView<const float> inverse, MatrixView<float> b) {
+  const std::int64_t w = inverse.rows;
+  Carve carve(l.scratch((padded(2 * w) * b.cols + 3 * padded(w) * w) * 2));
+  const MatrixView<Bfloat16> both = carve(2 * w, b.cols);
+  const MatrixView<Bfloat16> high = carve(w, 2 * w);
+  const MatrixView<Bfloat16> low = carve(w, w);
+  const MatrixView<Bfloat16> b_high = both.block(0, 0, w, b.cols);
+  check(cuda::split(l.stream(), b, b_high, both.block(w, 0, w, b.cols)), "split");
+  check(cuda::split_triangle(l.stream(), inverse, Triangle::unit_lower, high.block(0, 0, w, w),
+                             high.block(0, w, w, w), low),
+        "split_triangle");
+  products_->multiply(l, Reading::bf16, 1, factor_of(high), factor_of(both), 0, b);
+  products_->multiply(l, Reading::bf16, 1, factor_of(low), factor_of(b_high), 1, b);
+}
+
+void CudaDevice::cast(Queue& queue, MatrixView<const float> from, double sign, LowMatrix to,
+                      PanelHeader* header, FactorStatus* status) {
+  Lane& l = lane(queue);
+  std::uint32_t* bits = &l.words()->largest_bits;
+  check(cudaMemsetAsync(bits, 0, sizeof(*bits), l.stream()), "cudaMemsetAsync");
+  check(cuda::largest_magnitude(l.stream(), from, bits), "largest_magnitude");
+  check(cuda::cast(l.stream(), from, static_cast<float>(sign), to, bits, &header->scale,
+                   &status->nonfinite),
+        "cast");
+}
+
+// Products that hold every multiprocessor to their end would keep panels waiting: some are left.
+void CudaDevice::update(Queue& queue, ConstLowMatrix l, const PanelHeader* l_header,
+                        ConstLowMatrix u, const PanelHeader* u_header, MatrixView<float> c,
+                        const Poll& poll) {
+  if (c.empty()) return;
+  Lane& on = lane(queue);
+  const Reading reading = l.precision == Precision::fp16   ? Reading::fp16
+                          : l.precision == Precision::bf16 ? Reading::bf16
+                                                           : Reading::fp32;
+  const int limit = reserved_ > 0 && on.priority() == Priority::normal
+                        ? properties_.multiProcessorCount - reserved_
+                        : 0;
+  float* alpha = &on.words()->alpha;
+  check(cuda::inverse_scale(on.stream(), &l_header->scale, &u_header->scale, alpha),
+        "inverse_scale");
+  for (std::int64_t j = 0; j < c.cols; j += update_columns) {
+    const std::int64_t n = std::min(update_columns, c.cols - j);
+    products_->add(on, reading, alpha, factor_of(l), factor_of(u.block(0, j, u.rows, n)),
+                   c.block(0, j, c.rows, n), limit);
+  }
+  if (poll) poll();
+}
+
+void CudaDevice::subtract_product(Queue& queue, MatrixView<const float> a, const double* x,
+                                  double* y) {
+  check(cuda::subtract_product(lane(queue).stream(), a, x, y), "subtract_product");
+}
+
+// x_s <- L_ss^-1 (x_s - sum_{t<s} L_st x_t)
+void CudaDevice::solve_lower(Queue& queue, MatrixView<const float> lu, double* x) {
+  const cudaStream_t stream = lane(queue).stream();
+  for (std::int64_t s = 0; s < lu.rows; s += cuda::triangle_order) {
+    const std::int64_t w = std::min(cuda::triangle_order, lu.rows - s);
+    check(cuda::multiply_triangle(stream, lu.block(s, s, w, w), Triangle::unit_lower, x + s),
+          "multiply_triangle");
+    const std::int64_t next = s + w;
+    check(cuda::subtract_product(stream, lu.block(next, s, lu.rows - next, w), x + s, x + next),
+          "subtract_product");
+  }
+}
+
+// x_s <- U_ss^-1 (x_s - sum_{t>s} U_st x_t)
+void CudaDevice::solve_upper(Queue& queue, MatrixView<const float> lu, double* x) {
+  const cudaStream_t stream = lane(queue).stream();
+  const std::int64_t n = lu.rows;
+  for (std::int64_t s = (n - 1) / cuda::triangle_order * cuda::triangle_order; n > 0 && s >= 0;
+       s -= cuda::triangle_order) {
+    const std::int64_t w = std::min(cuda::triangle_order, n - s);
+    check(cuda::multiply_triangle(stream, lu.block(s, s, w, w), Triangle::upper, x + s),
+          "multiply_triangle");
+    check(cuda::subtract_product(stream, lu.block(0, s, s, w), x + s, x), "subtract_product");
+  }
+}
+
+void CudaDevice::add(Queue& queue, std::int64_t n, const double* x, double* y) {
+  check(cuda::add(lane(queue).stream(), n, x, y), "add");
+}
+
+void CudaDevice::multiply_generated(Queue& queue, const MatrixSpec& spec, const Distribution& rows,
+                                    const Distribution& cols, const double* x, double* ax,
+                                    double* abs_rows, double* abs_ax) {
+  Lane& l = lane(queue);
+  MatrixSpec here = spec;
+  if (spec.diagonal != nullptr) here.diagonal = l.diagonal(spec.diagonal, spec.n);
+  const std::int64_t m = rows.local_size();
+  const std::int64_t n = cols.local_size();
+  const std::int64_t parts = cuda::pass_parts(m, n, properties_.multiProcessorCount);
+  const int sums = abs_ax != nullptr ? 3 : abs_rows != nullptr ? 2 : 1;
+  auto* workspace =
+      reinterpret_cast<double*>(l.scratch(sums * parts * m * std::int64_t{sizeof(double)}));
+  check(cuda::multiply_generated(l.stream(), here, cyclic(rows), m, cyclic(cols), n, x,
+                                 {ax, abs_rows, abs_ax}, parts, workspace),
+        "multiply_generated");
+}
+
+}  // namespace lupine

@@ -1,0 +1,95 @@
+/// @file
+/// One NVIDIA GPU: products by cuBLASLt, everything else by kernels of our own (kernels/cuda).
+///
+/// A factored diagonal block keeps the inverses of its triangles in blocks of `triangle_order` on
+/// its diagonal, so that solves are products: with block s of the unknowns,
+///   X_s <- (B_s - sum_{t<s} X_t U_ts) U_ss^-1.
+/// Where the result will be rounded to 16 bits, the sum reads TF32, and the product with the
+/// inverse reads both factors as two BF16 numbers each, which keeps 16 bits of them.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cuda/kernels.hpp"
+#include "device/cuda/cuda_hooks.hpp"
+#include "device/cuda/lane.hpp"
+#include "device/cuda/products.hpp"
+#include "device/device.hpp"
+
+namespace lupine {
+
+/// What cuda_devices() says, from inside the library.
+CudaDevices gpus_here();
+
+/// Lanes that no queue uses at the moment.
+using LanePool = std::vector<std::unique_ptr<Lane>>;
+
+class CudaDevice final : public Device {
+ public:
+  /// @throws UsageError if there is no GPU of that ordinal
+  explicit CudaDevice(const DeviceOptions& options);
+  ~CudaDevice() override;
+
+  DeviceKind kind() const override { return DeviceKind::cuda; }
+  std::string description() const override;
+  bool native(Precision) const override { return true; }
+  Precision fastest_16bit() const override { return Precision::fp16; }
+  bool overlaps() const override { return true; }
+  bool shares_host_memory() const override { return false; }
+  std::optional<DeviceMemory> memory() const override;
+
+  Buffer allocate(std::int64_t bytes) override;
+  Buffer allocate_host(std::int64_t bytes) override;
+  std::unique_ptr<Queue> make_queue(Priority priority) override;
+  void write(Queue& queue, std::span<const std::byte> host, std::byte* device) override;
+  void read(Queue& queue, const std::byte* device, std::span<std::byte> host) override;
+  bool connects_peers() const override;
+  std::vector<std::byte> make_peer_id() override;
+  std::unique_ptr<PeerGroup> join_peers(std::span<const std::byte> id, int rank, int size) override;
+  void copy(Queue& queue, MatrixView<const float> from, MatrixView<float> to) override;
+
+  void generate(Queue& queue, const MatrixSpec& spec, const Distribution& rows,
+                const Distribution& cols, MatrixView<float> a) override;
+  void factor_diagonal(Queue& queue, MatrixView<float> a, std::int64_t begin,
+                       FactorStatus* status) override;
+  std::int64_t inverted_order() const override { return cuda::triangle_order; }
+  void solve_right_upper(Queue& queue, MatrixView<const float> lu, MatrixView<float> b,
+                         Precision purpose) override;
+  void solve_left_lower(Queue& queue, MatrixView<const float> lu, MatrixView<float> b,
+                        Precision purpose) override;
+  void cast(Queue& queue, MatrixView<const float> from, double sign, LowMatrix to,
+            PanelHeader* header, FactorStatus* status) override;
+  void update(Queue& queue, ConstLowMatrix l, const PanelHeader* l_header, ConstLowMatrix u,
+              const PanelHeader* u_header, MatrixView<float> c, const Poll& poll) override;
+
+  void subtract_product(Queue& queue, MatrixView<const float> a, const double* x,
+                        double* y) override;
+  void solve_lower(Queue& queue, MatrixView<const float> lu, double* x) override;
+  void solve_upper(Queue& queue, MatrixView<const float> lu, double* x) override;
+  void add(Queue& queue, std::int64_t n, const double* x, double* y) override;
+  void multiply_generated(Queue& queue, const MatrixSpec& spec, const Distribution& rows,
+                          const Distribution& cols, const double* x, double* ax, double* abs_rows,
+                          double* abs_ax) override;
+
+ private:
+  void use() const;
+  Lane& lane(Queue& queue) const;
+  void factor(Lane& lane, MatrixView<float> a, std::int64_t begin, FactorStatus* status);
+  void combine_inverses(Lane& lane, MatrixView<float> a, std::int64_t half);
+  void right_upper(Lane& lane, MatrixView<const float> lu, MatrixView<float> b, bool rounded);
+  void left_lower(Lane& lane, MatrixView<const float> lu, MatrixView<float> b, bool rounded);
+  void times_inverse(Lane& lane, MatrixView<float> b, MatrixView<const float> inverse);
+  void inverse_times(Lane& lane, MatrixView<const float> inverse, MatrixView<float> b);
+  void triangle_product(Lane& lane, cublasSideMode_t side, cuda::Triangle triangle, float alpha,
+                        MatrixView<const float> t, MatrixView<float> b);
+
+  int gpu_;
+  int reserved_;
+  cudaDeviceProp properties_{};
+  std::unique_ptr<Products> products_;
+  std::shared_ptr<LanePool> pool_;
+};
+
+}  // namespace lupine

@@ -1,0 +1,13 @@
+#include "device/cuda/cuda_hooks.hpp"
+
+namespace lupine {
+
+CudaDevices cuda_devices() {
+  return lupine_cuda_entry()->devices();
+}
+
+std::unique_ptr<Device> make_cuda_device(const DeviceOptions& options) {
+  return lupine_cuda_entry()->make(options);
+}
+
+}  // namespace lupine

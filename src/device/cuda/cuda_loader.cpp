@@ -1,0 +1,65 @@
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <lupine/error.hpp>
+
+#include <array>
+#include <filesystem>
+#include <string_view>
+
+#include "device/cuda/cuda_hooks.hpp"
+
+namespace lupine {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* library_name = "liblupine_cuda.so";
+
+/// Where the library is: beside the file that this code is in, or as it was installed.
+std::string library_path() {
+  Dl_info here{};
+  if (dladdr(reinterpret_cast<void*>(&cuda_devices), &here) != 0 && here.dli_fname != nullptr) {
+    std::error_code error;
+    const fs::path folder = fs::canonical(here.dli_fname, error).parent_path();
+    for (const char* way : {".", "../lib", "../" LUPINE_LIBRARY_FOLDER})
+      if (fs::exists(folder / way / library_name, error)) return folder / way / library_name;
+  }
+  return library_name;
+}
+
+struct Library {
+  const CudaEntry* entry = nullptr;
+  std::string why_none;
+};
+
+Library load() {
+  void* library = dlopen(library_path().c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) return {nullptr, fmt::format("CUDA cannot be loaded: {}", dlerror())};
+  const auto find =
+      reinterpret_cast<decltype(&lupine_cuda_entry)>(dlsym(library, "lupine_cuda_entry"));
+  if (find == nullptr) return {nullptr, fmt::format("{} is no library of Lupine's", library_name)};
+  const CudaEntry* entry = find();
+  if (std::string_view(entry->version) != LUPINE_LIBRARY_VERSION)
+    return {nullptr, fmt::format("{} is of Lupine {}, this is {}", library_name, entry->version,
+                                 LUPINE_LIBRARY_VERSION)};
+  return {entry, ""};
+}
+
+const Library& library() {
+  static const Library loaded = load();
+  return loaded;
+}
+
+}  // namespace
+
+CudaDevices cuda_devices() {
+  return library().entry ? library().entry->devices() : CudaDevices{0, library().why_none};
+}
+
+std::unique_ptr<Device> make_cuda_device(const DeviceOptions& options) {
+  if (!library().entry) throw UsageError("--device cuda is not allowed: " + library().why_none);
+  return library().entry->make(options);
+}
+
+}  // namespace lupine

@@ -1,0 +1,68 @@
+#include "device/cuda/lane.hpp"
+
+#include <fmt/format.h>
+#include <lupine/error.hpp>
+
+#include "device/cuda/check.hpp"
+
+namespace lupine {
+
+Buffer allocate_on_gpu(std::int64_t bytes) {
+  if (bytes == 0) return {};
+  void* data = nullptr;
+  const cudaError_t error = cudaMalloc(&data, static_cast<std::size_t>(bytes));
+  if (error == cudaErrorMemoryAllocation)
+    throw Fault(fmt::format("out of memory: {:.3g} GiB could not be had on the GPU",
+                            static_cast<double>(bytes) / 0x1p30));
+  check(error, "cudaMalloc");
+  return {data, bytes, [](void* p) { cudaFree(p); }};  // which waits for all that may use it
+}
+
+Lane::Lane(Priority priority) : priority_(priority) {
+  int least = 0;
+  int greatest = 0;
+  check(cudaDeviceGetStreamPriorityRange(&least, &greatest), "cudaDeviceGetStreamPriorityRange");
+  check(cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking,
+                                     priority == Priority::high ? greatest : least),
+        "cudaStreamCreateWithPriority");
+  words_ = allocate_on_gpu(sizeof(Words));
+}
+
+Lane::~Lane() {
+  if (stream_ != nullptr) cudaStreamSynchronize(stream_);
+  if (blas_ != nullptr) cublasDestroy(blas_);
+  if (stream_ != nullptr) cudaStreamDestroy(stream_);
+}
+
+void* Lane::workspace() {
+  if (workspace_.bytes() == 0) workspace_ = allocate_on_gpu(workspace_bytes);
+  return workspace_.data();
+}
+
+cublasHandle_t Lane::blas() {
+  if (blas_ != nullptr) return blas_;
+  check(cublasCreate(&blas_), "cublasCreate");
+  check(cublasSetStream(blas_, stream_), "cublasSetStream");
+  check(cublasSetWorkspace(blas_, workspace(), static_cast<std::size_t>(workspace_bytes)),
+        "cublasSetWorkspace");
+  return blas_;
+}
+
+std::byte* Lane::scratch(std::int64_t bytes) {
+  if (scratch_.bytes() < bytes) {
+    scratch_ = {};  // first, so that both need not fit; freeing waits for the stream
+    scratch_ = allocate_on_gpu(bytes);
+  }
+  return scratch_.data();
+}
+
+const double* Lane::diagonal(const double* host, std::int64_t n) {
+  const std::int64_t bytes = n * std::int64_t{sizeof(double)};
+  if (diagonal_.bytes() < bytes) diagonal_ = allocate_on_gpu(bytes);
+  check(cudaMemcpyAsync(diagonal_.data(), host, static_cast<std::size_t>(bytes),
+                        cudaMemcpyHostToDevice, stream_),
+        "cudaMemcpyAsync");
+  return diagonal_.as<double>();
+}
+
+}  // namespace lupine

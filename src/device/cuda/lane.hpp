@@ -1,0 +1,57 @@
+/// @file
+/// A stream with what its operations need: handles of libraries, workspace, scratch. Made once and
+/// used by one queue after the other, since making one takes longer than a small run.
+#pragma once
+
+#include <cublas_v2.h>
+#include <cuda_runtime.h>
+
+#include <cstdint>
+#include <memory>
+
+#include "device/device.hpp"
+
+namespace lupine {
+
+/// Device memory, freed with the owner. @throws Fault "out of memory: ..."
+Buffer allocate_on_gpu(std::int64_t bytes);
+
+class Lane {
+ public:
+  explicit Lane(Priority priority);
+  Lane(const Lane&) = delete;
+  Lane& operator=(const Lane&) = delete;
+  ~Lane();
+
+  Priority priority() const { return priority_; }
+  cudaStream_t stream() const { return stream_; }
+  /// A cuBLAS handle on this stream with the workspace below. Scalars lie in host memory.
+  cublasHandle_t blas();
+  /// Of fixed size, for one library call after the other.
+  void* workspace();
+  static constexpr std::int64_t workspace_bytes = std::int64_t{64} << 20;
+
+  /// At least so many bytes; what was in it is lost when it grows.
+  std::byte* scratch(std::int64_t bytes);
+  std::int64_t scratch_bytes() const { return scratch_.bytes(); }
+  /// n doubles on the device, copied from the host when the stream gets there.
+  const double* diagonal(const double* host, std::int64_t n);
+
+  /// Words for what one operation hands to the next.
+  struct Words {
+    std::uint32_t largest_bits;
+    float alpha;
+  };
+  Words* words() const { return words_.as<Words>(); }
+
+ private:
+  Priority priority_;
+  cudaStream_t stream_ = nullptr;
+  cublasHandle_t blas_ = nullptr;
+  Buffer workspace_;
+  Buffer scratch_;
+  Buffer diagonal_;
+  Buffer words_;
+};
+
+}  // namespace lupine

@@ -1,0 +1,213 @@
+#include "device/cuda/products.hpp"
+
+#include <fmt/format.h>
+#include <lupine/error.hpp>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+
+#include "device/cuda/check.hpp"
+
+namespace lupine {
+
+namespace {
+
+// Beyond this nothing runs faster.
+constexpr std::uint32_t best_alignment = 256;
+
+cudaDataType_t type_of(Reading reading) {
+  return reading == Reading::fp16   ? CUDA_R_16F
+         : reading == Reading::bf16 ? CUDA_R_16BF
+                                    : CUDA_R_32F;
+}
+std::int64_t bytes_of(Reading reading) {
+  return reading == Reading::fp16 || reading == Reading::bf16 ? 2 : 4;
+}
+
+// Bytes to which every column of a matrix is aligned.
+std::uint32_t alignment_of(const void* data, std::int64_t ld, std::int64_t element) {
+  const auto bits = reinterpret_cast<std::uintptr_t>(data) |
+                    static_cast<std::uintptr_t>(ld * element) | best_alignment;
+  return std::uint32_t{1} << std::countr_zero(bits);
+}
+
+class Layout {
+ public:
+  Layout(cudaDataType_t type, std::int64_t rows, std::int64_t cols, std::int64_t ld) {
+    check(cublasLtMatrixLayoutCreate(&layout_, type, static_cast<std::uint64_t>(rows),
+                                     static_cast<std::uint64_t>(cols), ld),
+          "cublasLtMatrixLayoutCreate");
+  }
+  Layout(const Layout&) = delete;
+  Layout& operator=(const Layout&) = delete;
+  ~Layout() { cublasLtMatrixLayoutDestroy(layout_); }
+  cublasLtMatrixLayout_t get() const { return layout_; }
+
+ private:
+  cublasLtMatrixLayout_t layout_ = nullptr;
+};
+
+class Description {
+ public:
+  Description(Reading reading, int multiprocessors, bool scalars_on_device) {
+    const cublasComputeType_t compute =
+        reading == Reading::tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
+    check(cublasLtMatmulDescCreate(&description_, compute, CUDA_R_32F), "cublasLtMatmulDescCreate");
+    if (scalars_on_device)
+      set(CUBLASLT_MATMUL_DESC_POINTER_MODE, std::int32_t{CUBLASLT_POINTER_MODE_DEVICE});
+    if (multiprocessors > 0)
+      set(CUBLASLT_MATMUL_DESC_SM_COUNT_TARGET, std::int32_t{multiprocessors});
+  }
+  Description(const Description&) = delete;
+  Description& operator=(const Description&) = delete;
+  ~Description() { cublasLtMatmulDescDestroy(description_); }
+  cublasLtMatmulDesc_t get() const { return description_; }
+
+ private:
+  template <class T>
+  void set(cublasLtMatmulDescAttributes_t attribute, const T& value) {
+    check(cublasLtMatmulDescSetAttribute(description_, attribute, &value, sizeof(value)),
+          "cublasLtMatmulDescSetAttribute");
+  }
+  cublasLtMatmulDesc_t description_ = nullptr;
+};
+
+class Preference {
+ public:
+  Preference() {
+    check(cublasLtMatmulPreferenceCreate(&preference_), "cublasLtMatmulPreferenceCreate");
+  }
+  Preference(const Preference&) = delete;
+  Preference& operator=(const Preference&) = delete;
+  ~Preference() { cublasLtMatmulPreferenceDestroy(preference_); }
+  cublasLtMatmulPreference_t get() const { return preference_; }
+  template <class T>
+  void set(cublasLtMatmulPreferenceAttributes_t attribute, const T& value) {
+    check(cublasLtMatmulPreferenceSetAttribute(preference_, attribute, &value, sizeof(value)),
+          "cublasLtMatmulPreferenceSetAttribute");
+  }
+
+ private:
+  cublasLtMatmulPreference_t preference_ = nullptr;
+};
+
+}  // namespace
+
+/// One product as cuBLASLt wants it described.
+struct Products::Call {
+  Call(Reading r, const Factor& left, const Factor& right, MatrixView<float> to, int limit,
+       bool scalars_on_device)
+      : reading(r),
+        a(left),
+        b(right),
+        c(to),
+        multiprocessors(limit),
+        on_device(scalars_on_device),
+        description(r, limit, scalars_on_device),
+        a_layout(type_of(r), a.rows, a.cols, a.ld),
+        b_layout(type_of(r), b.rows, b.cols, b.ld),
+        c_layout(CUDA_R_32F, c.rows, c.cols, c.ld),
+        alignments{alignment_of(a.data, a.ld, bytes_of(r)), alignment_of(b.data, b.ld, bytes_of(r)),
+                   alignment_of(c.data, c.ld, sizeof(float))} {}
+
+  Shape shape() const {
+    const auto bits = [](std::int64_t size) {
+      return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(size)));
+    };
+    return {reading,
+            bits(c.rows),
+            bits(c.cols),
+            a.cols,
+            static_cast<int>(alignments[0]),
+            static_cast<int>(alignments[1]),
+            static_cast<int>(alignments[2]),
+            multiprocessors,
+            on_device};
+  }
+
+  Reading reading;
+  Factor a;
+  Factor b;
+  MatrixView<float> c;
+  int multiprocessors;
+  bool on_device;
+  Description description;
+  Layout a_layout;
+  Layout b_layout;
+  Layout c_layout;
+  std::array<std::uint32_t, 3> alignments;
+};
+
+Products::Products() : one_(allocate_on_gpu(sizeof(float))) {
+  check(cublasLtCreate(&handle_), "cublasLtCreate");
+  constexpr float one = 1;
+  const Lane lane(Priority::normal);
+  check(cudaMemcpyAsync(one_.data(), &one, sizeof(one), cudaMemcpyHostToDevice, lane.stream()),
+        "cudaMemcpyAsync");
+  check(cudaStreamSynchronize(lane.stream()), "cudaStreamSynchronize");
+}
+
+Products::~Products() {
+  if (handle_ != nullptr) cublasLtDestroy(handle_);
+}
+
+cublasLtMatmulAlgo_t Products::choose(const Call& call) const {
+  Preference preference;
+  preference.set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
+                 static_cast<std::uint64_t>(Lane::workspace_bytes));
+  preference.set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, call.alignments[0]);
+  preference.set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, call.alignments[1]);
+  preference.set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, call.alignments[2]);
+  preference.set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, call.alignments[2]);
+  cublasLtMatmulHeuristicResult_t result{};
+  int found = 0;
+  const auto layout = call.c_layout.get();
+  check(cublasLtMatmulAlgoGetHeuristic(handle_, call.description.get(), call.a_layout.get(),
+                                       call.b_layout.get(), layout, layout, preference.get(), 1,
+                                       &result, &found),
+        "cublasLtMatmulAlgoGetHeuristic");
+  if (found == 0)
+    throw Fault(fmt::format("cuBLASLt knows no product of {} x {} x {}", call.c.rows, call.c.cols,
+                            call.a.cols));
+  return result.algo;
+}
+
+// What suits one shape may not run on another of its class: then this shape chooses anew.
+const cublasLtMatmulAlgo_t& Products::algorithm(const Call& call) {
+  const auto [place, is_new] = algorithms_.try_emplace(call.shape());
+  if (!is_new) {
+    cublasLtMatmulHeuristicResult_t result{};
+    const auto layout = call.c_layout.get();
+    if (cublasLtMatmulAlgoCheck(handle_, call.description.get(), call.a_layout.get(),
+                                call.b_layout.get(), layout, layout, &place->second,
+                                &result) == CUBLAS_STATUS_SUCCESS &&
+        result.workspaceSize <= static_cast<std::size_t>(Lane::workspace_bytes))
+      return place->second;
+  }
+  place->second = choose(call);
+  return place->second;
+}
+
+void Products::run(Lane& lane, const Call& call, const float* alpha, const float* beta) {
+  const auto layout = call.c_layout.get();
+  check(cublasLtMatmul(handle_, call.description.get(), alpha, call.a.data, call.a_layout.get(),
+                       call.b.data, call.b_layout.get(), beta, call.c.data, layout, call.c.data,
+                       layout, &algorithm(call), lane.workspace(),
+                       static_cast<std::size_t>(Lane::workspace_bytes), lane.stream()),
+        "cublasLtMatmul");
+}
+
+void Products::multiply(Lane& lane, Reading reading, float alpha, const Factor& a, const Factor& b,
+                        float beta, MatrixView<float> c) {
+  if (c.empty() || a.cols == 0) return;
+  run(lane, Call(reading, a, b, c, 0, false), &alpha, &beta);
+}
+
+void Products::add(Lane& lane, Reading reading, const float* alpha, const Factor& a,
+                   const Factor& b, MatrixView<float> c, int multiprocessors) {
+  if (c.empty() || a.cols == 0) return;
+  run(lane, Call(reading, a, b, c, multiprocessors, true), alpha, one_.as<float>());
+}
+
+}  // namespace lupine

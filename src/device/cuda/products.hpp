@@ -1,0 +1,57 @@
+/// @file
+/// Matrix products by cuBLASLt: C <- C + alpha A B and the like, FP32 sums, 64-bit sizes, an
+/// algorithm chosen once for each class of shapes.
+#pragma once
+
+#include <cublasLt.h>
+
+#include <cstdint>
+#include <map>
+#include <tuple>
+
+#include "core/matrix_view.hpp"
+#include "core/scalar.hpp"
+#include "device/cuda/lane.hpp"
+
+namespace lupine {
+
+/// What the multipliers read of an operand.
+enum class Reading { fp16, bf16, tf32, fp32 };
+
+/// An operand: column-major, in device memory.
+struct Factor {
+  const void* data = nullptr;
+  std::int64_t rows = 0;
+  std::int64_t cols = 0;
+  std::int64_t ld = 0;
+};
+
+class Products {
+ public:
+  Products();
+  Products(const Products&) = delete;
+  Products& operator=(const Products&) = delete;
+  ~Products();
+
+  /// C <- alpha A B + beta C.
+  void multiply(Lane& lane, Reading reading, float alpha, const Factor& a, const Factor& b,
+                float beta, MatrixView<float> c);
+  /// C <- C + alpha A B, alpha in device memory.
+  /// @param multiprocessors that the product may hold to its end; 0: all
+  void add(Lane& lane, Reading reading, const float* alpha, const Factor& a, const Factor& b,
+           MatrixView<float> c, int multiprocessors);
+
+ private:
+  struct Call;
+  /// Reading; bits of m and n; k; alignments of A, B and C; multiprocessors; where scalars lie.
+  using Shape = std::tuple<Reading, int, int, std::int64_t, int, int, int, int, bool>;
+  void run(Lane& lane, const Call& call, const float* alpha, const float* beta);
+  cublasLtMatmulAlgo_t choose(const Call& call) const;
+  const cublasLtMatmulAlgo_t& algorithm(const Call& call);
+
+  cublasLtHandle_t handle_ = nullptr;
+  Buffer one_;
+  std::map<Shape, cublasLtMatmulAlgo_t> algorithms_;
+};
+
+}  // namespace lupine

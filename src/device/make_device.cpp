@@ -1,0 +1,22 @@
+#include "device/cpu/cpu_device.hpp"
+#include "device/cuda/cuda_hooks.hpp"
+#include "device/device.hpp"
+
+namespace lupine {
+
+std::unique_ptr<Device> make_device(const DeviceOptions& options) {
+  const bool cuda =
+      options.kind == DeviceKind::automatic ? count_gpus() > 0 : options.kind == DeviceKind::cuda;
+  if (cuda) return make_cuda_device(options);
+  return std::make_unique<CpuDevice>(options.threads);
+}
+
+int count_gpus() {
+  return cuda_devices().count;
+}
+
+std::string why_no_gpus() {
+  return cuda_devices().why_none;
+}
+
+}  // namespace lupine
