@@ -22,7 +22,7 @@ table="\
 --exec-name                        word      *           the lupine command, as LUPINE
 --use-mpi-panel-broadcast          percent   *           0: --comm nccl; 100: --comm mpi; else ignored
 --use-host-mpi                     switch    *           1: --comm staged
---mpi-use-mpi                      switch    -           ignored; MPI's own broadcast is -- --bcast ibcast
+--mpi-use-mpi                      switch    -           ignored; compare -- --bcast ibcast
 --mpi-use-host-threads             switch    -           ignored
 --tolerance                        real      -           ignored; the scaled residual ends below 1
 --preset-gemm-kernel               whole     -           ignored
@@ -82,7 +82,7 @@ fail_here() {
 usage() {
   [ "${rank:-0}" = 0 ] || return 0
   echo "usage: hpl-mxp.sh [flags of NVIDIA's HPL-MxP launcher] [-- options of lupine mxp]"
-  echo "--name value or --name=value; every rank runs it, under mpirun or srun. What each flag does here:"
+  echo "Every rank runs it, under mpirun or srun. What each flag (--name value, --name=value) does here:"
   local name kind option text
   while read -r name kind option text; do
     [[ $option != --* ]] || text="$option: $text"
@@ -124,7 +124,7 @@ while [ $# -gt 0 ]; do
   esac
   kind=${kinds["${name:-?}"]:-}
   [ -n "$kind" ] ||
-    fail "unknown flag '$name'; allowed: ${names[*]}; after --, the options of lupine mxp"
+    fail "unknown flag ${name@Q}; allowed: ${names[*]}; after --, the options of lupine mxp"
   [ -z "${values[$name]+set}" ] || fail "$name is given more than once"
   if [ "$kind" = none ]; then
     [ "$given" = no ] || fail "$name takes no value"
@@ -137,7 +137,7 @@ while [ $# -gt 0 ]; do
     shift
   fi
   [[ $kind = none || $value =~ ^(${patterns[$kind]})$ ]] ||
-    fail "$name: '$value' is not ${expected[$kind]}"
+    fail "$name: ${value@Q} is not ${expected[$kind]}"
   values[$name]=$value
 done
 
@@ -171,7 +171,7 @@ pick() {
     fail "$1: the launcher does not tell a rank's number on its node (SLURM_LOCALID and the like)"
   [[ ! $local_size =~ ^$number$ ]] || [ "$local_size" -le ${#list[@]} ] ||
     fail "$1 is for ${#list[@]} ranks a node, but $local_size run on a node"
-  [[ ${local_rank:=0} =~ ^$number$ ]] || fail_here "its number on the node is '$local_rank'"
+  [[ ${local_rank:=0} =~ ^$number$ ]] || fail_here "its number on the node is ${local_rank@Q}"
   [ "$local_rank" -lt ${#list[@]} ] ||
     fail_here "$1 is for ${#list[@]} ranks a node, but this is number $local_rank, from 0, on its node"
   mine=${list[$local_rank]}
@@ -200,7 +200,8 @@ for name in --cpu-affinity=--physcpubind --mem-affinity=--membind; do
 done
 if [ ${#bind[@]} -gt 0 ]; then
   bind=(numactl "${bind[@]}")
-  "${bind[@]}" true >/dev/null 2>&1 || fail_here "this machine refuses '${bind[*]}'"
+  "${bind[@]}" true >/dev/null 2>&1 ||
+    fail_here "this machine, or the launcher's binding of ranks to cores, refuses '${bind[*]}'"
 fi
 
 if [ ${#ignored[@]} -gt 0 ]; then
@@ -211,7 +212,7 @@ fi
 here=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
 lupine=${values[--exec-name]:-${LUPINE:-}}
 if [ -n "$lupine" ]; then
-  type -P "$lupine" >/dev/null || fail "'$lupine' cannot be executed (--exec-name, or LUPINE)"
+  type -P "$lupine" >/dev/null || fail "${lupine@Q} cannot be executed (--exec-name, or LUPINE)"
 elif [ -x "$here/../build/release/lupine" ]; then
   lupine=$here/../build/release/lupine
 elif [ -x "$here/lupine" ]; then

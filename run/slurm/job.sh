@@ -61,7 +61,7 @@ add_gpus() {
   [ -n "${gpus_per_node:-}" ] || return 0
   whole gpus_per_node 1
   [ "${SLURM_GPUS_ON_NODE:-$gpus_per_node}" -ge "$gpus_per_node" ] ||
-    fail "gpus_per_node=$gpus_per_node, but the job has $SLURM_GPUS_ON_NODE a node (#SBATCH --gpus-per-node)"
+    fail "gpus_per_node=$gpus_per_node, but a node of the job has $SLURM_GPUS_ON_NODE (--gpus-per-node)"
   launch+=(--gpus-per-node="$gpus_per_node" --gpu-bind=none)
   run+=(--device cuda)
   [ -n "$gpus" ] || return 0
@@ -76,7 +76,9 @@ add_gpus() {
 sized() {
   local option
   for option in "$@"; do
-    case $option in -N | -N[0-9]* | -N=* | --n | --n=* | --time-target | --time-target=*) return 0 ;; esac
+    case $option in
+      -N | -N[0-9]* | -N=* | --n | --n=* | --time-target | --time-target=*) return 0 ;;
+    esac
   done
   return 1
 }
@@ -103,8 +105,8 @@ run_job() {
   run+=("${options[@]}" "$@")
   say "$(printf '%q ' "${launch[@]}" "$command" "${run[@]}")"
   "${launch[@]}" "$command" "${run[@]}" | tee "$base.txt" || status=$?
-  local score
-  score=$(sed -n 's/^ *GFLOPS = *\([^, ]*\),.*/\1/p' "$base.txt" | tail -n 1)
+  local score # the best of the runs, as in the JSON
+  score=$(sed -n 's/^ *GFLOPS = *\([^, ]*\),.*/\1/p' "$base.txt" | sort -g | tail -n 1)
   if [ $status -eq 0 ] && [ -n "$score" ]; then
     say "PASSED. To submit: score $score GFLOP/s, report $base.txt, result $base.json"
   else
