@@ -1,0 +1,116 @@
+# shellcheck shell=bash disable=SC2154
+# Shared by the batch scripts of this folder, which set the variables of their top block and source it.
+
+say() { echo "lupine job: $*" >&2; }
+
+fail() {
+  say "$1"
+  exit 2
+}
+
+# whole NAME MINIMUM: the variable of that name holds a whole number that is not below.
+whole() {
+  [[ ${!1} =~ ^[0-9]{1,6}$ && $((10#${!1})) -ge $2 ]] || fail "$1='${!1}' is not a whole number from $2"
+}
+
+# Sets p and q: what was left empty becomes the squarest grid of the ranks, P <= Q.
+choose_grid() {
+  [ -z "$p" ] || whole p 1
+  [ -z "$q" ] || whole q 1
+  if [ -z "$p$q" ]; then
+    for ((p = 1; (p + 1) * (p + 1) <= ranks; p++)); do :; done
+    while [ $((ranks % p)) -ne 0 ]; do p=$((p - 1)); done
+  fi
+  p=${p:-$((ranks / q))}
+  q=${q:-$((ranks / p))}
+  [ $((p * q)) -eq "$ranks" ] || fail "p=$p and q=$q do not make a grid of the job's $ranks ranks"
+}
+
+# Sets command to the lupine command of the checkout or the bundle.
+find_command() {
+  for command in "${LUPINE:-}" "$lupine_home/build/release/lupine" "$lupine_home/bin/lupine"; do
+    if [ -x "$command" ] && [ ! -d "$command" ]; then return; fi
+  done
+  fail "no lupine command in $lupine_home: build it there (run/setup), or set lupine_home"
+}
+
+check_job() {
+  [ -n "${SLURM_JOB_ID:-}" ] || fail "not in a Slurm job; submit the script with sbatch"
+  command -v srun >/dev/null || fail "srun is not in PATH"
+  local list
+  list=$(srun --mpi=list 2>&1) || fail "'srun --mpi=list' failed: ${list##*$'\n'}"
+  grep -qw -- "$mpi" <<<"$list" ||
+    fail "this Slurm's srun has no '$mpi': choose mpi from 'srun --mpi=list', or use mpirun (README.md)"
+  nodes=${nodes:-${SLURM_JOB_NUM_NODES:-1}}
+  whole nodes 1
+  whole ranks_per_node 1
+  [ "$nodes" -le "${SLURM_JOB_NUM_NODES:-$nodes}" ] ||
+    fail "nodes=$nodes, but the job has $SLURM_JOB_NUM_NODES (#SBATCH --nodes)"
+  [ "${SLURM_NTASKS_PER_NODE:-$ranks_per_node}" = "$ranks_per_node" ] ||
+    fail "$ranks_per_node ranks a node, but #SBATCH --ntasks-per-node=$SLURM_NTASKS_PER_NODE"
+  ranks=$((nodes * ranks_per_node))
+  cpus_per_rank=${cpus_per_rank:-$((${SLURM_CPUS_ON_NODE:-0} / ranks_per_node))}
+  whole cpus_per_rank 1
+  mkdir -p "$results" 2>/dev/null || true
+  [[ -d $results && -w $results ]] || fail "results='$results' cannot be written"
+}
+
+# Every rank sees all GPUs of its node, so that they can reach one another; Lupine takes one by the
+# rank's number on its node.
+add_gpus() {
+  [ -n "${gpus_per_node:-}" ] || return 0
+  whole gpus_per_node 1
+  [ "${SLURM_GPUS_ON_NODE:-$gpus_per_node}" -ge "$gpus_per_node" ] ||
+    fail "gpus_per_node=$gpus_per_node, but a node of the job has $SLURM_GPUS_ON_NODE (--gpus-per-node)"
+  launch+=(--gpus-per-node="$gpus_per_node" --gpu-bind=none)
+  run+=(--device cuda)
+  [ -n "$gpus" ] || return 0
+  local list
+  IFS=, read -ra list <<<"$gpus"
+  [ ${#list[@]} -eq "$ranks_per_node" ] ||
+    fail "gpus='$gpus' names ${#list[@]} GPUs for $ranks_per_node ranks a node"
+  run+=(--gpus "$gpus")
+}
+
+# sized OPTIONS: they say how large the problem is.
+sized() {
+  local option
+  for option in "$@"; do
+    case $option in
+      -N | -N[0-9]* | -N=* | --n | --n=* | --time-target | --time-target=*) return 0 ;;
+    esac
+  done
+  return 1
+}
+
+# run_job [OPTIONS OF LUPINE MXP]: runs, keeps report and JSON by the job's number, says what to submit.
+run_job() {
+  check_job
+  find_command
+  choose_grid
+  local base=$results/lupine-$SLURM_JOB_ID status=0
+  # Slurm's own default deals the ranks of a node out over its sockets in turn; in blocks, neighbours
+  # in the grid and their GPUs share a socket.
+  launch=(srun --mpi="$mpi" --nodes="$nodes" --ntasks="$ranks" --ntasks-per-node="$ranks_per_node"
+    --cpus-per-task="$cpus_per_rank" --cpu-bind="$cpu_bind" --mem-bind="$mem_bind"
+    --distribution=block:block --kill-on-bad-exit=1)
+  run=(mxp -P "$p" -Q "$q" --json "$base.json" --progress)
+  add_gpus
+  if [ -n "$n" ]; then
+    run+=(-N "$n")
+  elif ! sized "${options[@]}" "$@"; then
+    run+=(--time-target "$seconds")
+  fi
+  [ -z "$nb" ] || run+=(-NB "$nb")
+  run+=("${options[@]}" "$@")
+  say "$(printf '%q ' "${launch[@]}" "$command" "${run[@]}")"
+  "${launch[@]}" "$command" "${run[@]}" | tee "$base.txt" || status=$?
+  local score # the best of the runs, as in the JSON
+  score=$(sed -n 's/^ *GFLOPS = *\([^, ]*\),.*/\1/p' "$base.txt" | sort -g | tail -n 1)
+  if [ $status -eq 0 ] && [ -n "$score" ]; then
+    say "PASSED. To submit: score $score GFLOP/s, report $base.txt, result $base.json"
+  else
+    say "nothing to submit: lupine ended with status $status; its report so far: $base.txt"
+  fi
+  exit $status
+}

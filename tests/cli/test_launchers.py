@@ -1,0 +1,541 @@
+#!/usr/bin/env python3
+"""The scripts that start lupine elsewhere: run/hpl-mxp.sh and the batch scripts of run/slurm.
+
+A script of the test's own stands for lupine, numactl and srun, and tells how it was called.
+LUPINE_COMMAND and LUPINE_MPIEXEC as in test_cli.py, for the runs of the real command.
+"""
+
+import json
+import os
+import pathlib
+import re
+import shlex
+import shutil
+import subprocess
+import tempfile
+import time
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+HPL_MXP = ROOT / "run/hpl-mxp.sh"
+SLURM = ROOT / "run/slurm"
+COMMAND = os.environ.get("LUPINE_COMMAND", "lupine")
+MPIEXEC = shlex.split(os.environ.get("LUPINE_MPIEXEC", "mpirun --oversubscribe --bind-to none"))
+TOOLS = ["bash", "dirname", "env", "grep", "mkdir", "readlink", "sed", "sleep", "sort", "tail", "tee",
+         "true"]
+KEPT = ("CUDA_VISIBLE_DEVICES", "UCX_NET_DEVICES", "UCX_TLS", "BOUND")
+
+LUPINE = """#!/usr/bin/env bash
+printf 'argument %%s\\n' "$@"
+for name in %s; do [ -z "${!name+set}" ] || echo "variable $name=${!name}"; done
+""" % " ".join(KEPT)
+NUMACTL = """#!/usr/bin/env bash
+BOUND=
+while [[ $1 == --* ]]; do BOUND+="$1 "; shift; done
+[ "$BOUND" != "${NUMACTL_REFUSES:-none}" ] || { echo "<63> is invalid"; exit 1; }
+export BOUND
+exec "$@"
+"""
+SRUN = """#!/usr/bin/env bash
+if [ "$*" = --mpi=list ]; then
+  printf 'MPI plugin types are...\\n\\tnone\\n\\t%s\\n' "${SRUN_MPI-pmix}" >&2
+  exit "${SRUN_LIST_STATUS:-0}"
+fi
+printf '%s\\n' "$@" >"$SRUN_RECORD"
+for score in 1.5e+05 9.0e+04; do
+  printf '       GFLOPS = %s, per GPU = 1 --- the score\\n    LU GFLOPS = 9e+09, per GPU = 2\\n' $score
+done
+exit "${SRUN_STATUS:-0}"
+"""
+
+
+def executable(path, text):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    path.chmod(0o755)
+    return path
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name).resolve()
+        self.tools = self.folder / "tools"
+        self.tools.mkdir()
+        for tool in TOOLS:
+            (self.tools / tool).symlink_to(shutil.which(tool))
+
+    def start(self, command, environment):
+        """Nothing but these variables is known, and in PATH are only a few tools."""
+        done = subprocess.run([*map(str, command)], stdin=subprocess.DEVNULL, timeout=60,
+                              capture_output=True, text=True, cwd=self.folder,
+                              env=dict({"PATH": str(self.tools)}, **environment))
+        done.arguments = re.findall(r"^argument (.*)$", done.stdout, re.M)
+        done.variables = dict(re.findall(r"^variable (\w+)=(.*)$", done.stdout, re.M))
+        done.lines = done.stderr.splitlines()
+        return done
+
+    def assert_refused(self, done, *needles):
+        self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
+        self.assertEqual(len(done.lines), 1, done.stderr)
+        self.assertEqual(done.stdout, "")
+        for needle in needles:
+            self.assertIn(needle, done.lines[0])
+
+
+# Flag, a value, and the options of `lupine mxp` that come of them.
+TRANSLATED = [
+    ("--n", "380000", ["--n", "380000"]),
+    ("--nb", "4096", ["--nb", "4096"]),
+    ("--nprow", "4", ["--nprow", "4"]),
+    ("--npcol", "2", ["--npcol", "2"]),
+    ("--nporder", "row", ["--nporder", "row"]),
+    ("--nporder", "column", ["--nporder", "column"]),
+    ("--sloppy-type", "2", ["--precision", "fp16"]),
+    ("--sloppy-type", "FP16", ["--precision", "fp16"]),
+    ("--test-loop", "3", ["--repeat", "3"]),
+    ("--use-mpi-panel-broadcast", "0", ["--comm", "nccl"]),
+    ("--use-mpi-panel-broadcast", "100", ["--comm", "mpi"]),
+    ("--use-host-mpi", "1", ["--comm", "staged"]),
+    ("--use-host-mpi", "0", []),
+]
+# Flag, a value, and the variables that come of them.
+ENVIRONMENT = [
+    ("--gpu-affinity", "3:1", {"CUDA_VISIBLE_DEVICES": "3"}),
+    ("--gpu-affinity", "GPU-0a1b-2c:GPU-3d", {"CUDA_VISIBLE_DEVICES": "GPU-0a1b-2c"}),
+    ("--cpu-affinity", "0-13,56-69:14-27", {"BOUND": "--physcpubind=0-13,56-69 "}),
+    ("--mem-affinity", "1:0", {"BOUND": "--membind=1 "}),
+    ("--ucx-affinity", "mlx5_4:mlx5_5", {"UCX_NET_DEVICES": "mlx5_4:1"}),
+    ("--ucx-tls", "rc,sm,cuda_copy", {"UCX_TLS": "rc,sm,cuda_copy"}),
+]
+IGNORED = [
+    ("--use-mpi-panel-broadcast", "50"), ("--mpi-use-mpi", "1"), ("--mpi-use-host-threads", "1"),
+    ("--tolerance", "1e-12"), ("--preset-gemm-kernel", "80"), ("--u-panel-chunk-nbs", "16"),
+    ("--call-dgemv-with-multiple-threads", "0"), ("--prioritize-trsm", "0"),
+    ("--prioritize-factorization", "1"), ("--use-separate-stream-for-gemm", "1"),
+    ("--Anq-device", "0"), ("--fill-device", "1"), ("--fill-device-buffer-size", "3048"),
+    ("--cuda-host-register-step", "2048"), ("--fp4-scaling-factor-a", "1.000000e-05"),
+    ("--skip-tests", "1"), ("--gemm-iterations", "100"), ("--monitor-gpu", "1"),
+    ("--monitor-gpu-interval", "0.5"), ("--monitor-gpu-clock-warning", "1000"),
+    ("--monitor-gpu-power-warning", "700"), ("--monitor-gpu-temp-warning", "80"),
+    ("--monitor-gpu-pcie-width-warning", "16"), ("--monitor-gpu-pcie-gen-warning", "5"),
+]
+WITHOUT_VALUE = ["--cuda-compat", "--no-multinode", "--mpi-use-mpi", "--skip-tests"]
+
+# What is typed, and what the one line must name.
+BAD_FLAGS = [
+    (("--frobnicate", "1"), ["unknown flag '--frobnicate'", "--nprow", "--no-multinode", "after --"]),
+    (("-N", "100"), ["unknown flag '-N'", "--n "]),
+    (("100",), ["unknown flag '100'"]),
+    (("",), ["unknown flag ''"]),
+    (("--=1",), ["unknown flag '--'"]),
+    (("--n*=1",), ["unknown flag '--n*'"]),
+    (("--n",), ["--n", "missing", "whole number from 1"]),
+    (("--n", "--nb", "32"), ["--n:", "missing"]),
+    (("--n", "--", "--seed", "2"), ["--n:", "missing"]),
+    (("--n", "1", "--n=1"), ["--n", "more than once"]),
+    (("--n", "0"), ["--n", "'0'"]),
+    (("--n", "-1"), ["--n", "'-1'"]),
+    (("--n=",), ["--n", "''"]),
+    (("--n", "1e5"), ["--n", "1e5"]),
+    (("--nb", "1 2"), ["--nb", "'1 2'"]),
+    (("--nb", "1\n2"), ["--nb"]),
+    (("--nporder", "diagonal"), ["--nporder", "diagonal", "row or column"]),
+    (("--sloppy-type", "1"), ["--sloppy-type", "'1'", "FP16 or 2"]),
+    (("--sloppy-type", "FP8"), ["--sloppy-type", "FP8", "FP16 or 2"]),
+    (("--gpu-affinity", "0,1"), ["--gpu-affinity", "'0,1'", "0:1:2:3"]),
+    (("--gpu-affinity", "0:"), ["--gpu-affinity", "'0:'"]),
+    (("--gpu-affinity", "0::1"), ["--gpu-affinity", "'0::1'"]),
+    (("--gpu-affinity=",), ["--gpu-affinity", "''"]),
+    (("--cpu-affinity", "0-:1"), ["--cpu-affinity", "'0-:1'"]),
+    (("--mem-affinity", "a"), ["--mem-affinity", "'a'"]),
+    (("--ucx-affinity", "mlx5 0"), ["--ucx-affinity", "'mlx5 0'"]),
+    (("--use-mpi-panel-broadcast", "101"), ["--use-mpi-panel-broadcast", "'101'", "0 to 100"]),
+    (("--use-host-mpi", "2"), ["--use-host-mpi", "'2'", "0 or 1"]),
+    (("--Anq-device", "x"), ["--Anq-device", "'x'"]),
+    (("--tolerance", "small"), ["--tolerance", "small"]),
+    (("--monitor-gpu-interval", "."), ["--monitor-gpu-interval", "'.'"]),
+    (("--no-multinode=1",), ["--no-multinode", "no value"]),
+    (("--no-multinode", "1"), ["unknown flag '1'"]),
+    (("--exec-name", "/nowhere/xhpl_mxp"), ["/nowhere/xhpl_mxp", "--exec-name"]),
+]
+
+# Rank and node-local rank, as launchers tell them.
+LAUNCHERS = [
+    ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK"),
+    ("PMIX_RANK", "PMIX_LOCAL_RANK"),
+    ("PMI_RANK", "MPI_LOCALRANKID"),
+    ("PMIX_RANK", "SLURM_LOCALID"),
+    ("SLURM_PROCID", "SLURM_LOCALID"),
+]
+
+
+class HplMxp(Case):
+    def setUp(self):
+        super().setUp()
+        self.lupine = executable(self.folder / "fake/lupine", LUPINE)
+        executable(self.tools / "numactl", NUMACTL)
+
+    def launch(self, *words, **environment):
+        return self.start([HPL_MXP, *words], dict({"LUPINE": str(self.lupine)}, **environment))
+
+    def assert_started(self, done, *options):
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.arguments, ["mxp", *options])
+
+    def test_translated(self):
+        for flag, value, options in TRANSLATED:
+            for words in ((flag, value), (f"{flag}={value}",)):
+                with self.subTest(words=words):
+                    done = self.launch(*words)
+                    self.assert_started(done, *options)
+                    self.assertEqual(done.stderr, "")
+                    self.assertEqual(done.variables, {})
+
+    def test_environment(self):
+        for flag, value, variables in ENVIRONMENT:
+            with self.subTest(flag=flag, value=value):
+                done = self.launch(flag, value)
+                self.assert_started(done)
+                self.assertEqual(done.stderr, "")
+                self.assertEqual(done.variables, variables)
+
+    def test_ignored(self):
+        for words in IGNORED + [(flag,) for flag in WITHOUT_VALUE]:
+            with self.subTest(words=words):
+                done = self.launch(*words, "--nb", "64")
+                self.assert_started(done, "--nb", "64")
+                self.assertEqual(done.lines, [f"hpl-mxp.sh: ignored: {words[0]}"])
+
+    def test_host_mpi_stands_above_the_share_of_mpi(self):
+        done = self.launch("--use-mpi-panel-broadcast", "0", "--use-host-mpi")
+        self.assert_started(done, "--comm", "staged")
+        self.assertEqual(done.lines, ["hpl-mxp.sh: ignored: --use-mpi-panel-broadcast"])
+
+    def test_help_names_every_flag(self):
+        known = {flag for flag, *_ in TRANSLATED + ENVIRONMENT + IGNORED}
+        known |= {"--exec-name", *WITHOUT_VALUE}
+        for word in ("-h", "--help"):
+            done = self.launch("--n", "1", word)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            self.assertEqual(set(re.findall(r"^  (--\S+)", done.stdout, re.M)), known)
+            self.assertEqual(self.launch(word, PMIX_RANK="1").stdout, "")
+
+    def test_a_whole_command_line(self):
+        done = self.launch(
+            "--gpu-affinity", "0:1:2:3", "--mem-affinity", "0:0:1:1", "--cpu-affinity",
+            "0-7:8-15:16-23:24-31", "--n", "90000", "--nb", "2048", "--nprow", "2", "--npcol", "2",
+            "--nporder", "row", "--u-panel-chunk-nbs", "8", "--use-mpi-panel-broadcast", "50",
+            "--sloppy-type", "2", "--Anq-device", "0", "--mpi-use-mpi", "1", "--",
+            "--json", "a b.json", OMPI_COMM_WORLD_RANK="0", OMPI_COMM_WORLD_LOCAL_RANK="0",
+            OMPI_COMM_WORLD_LOCAL_SIZE="4")
+        self.assert_started(done, "--n", "90000", "--nb", "2048", "--nprow", "2", "--npcol", "2",
+                            "--nporder", "row", "--precision", "fp16", "--json", "a b.json")
+        self.assertEqual(done.lines, ["hpl-mxp.sh: ignored: --mpi-use-mpi, --u-panel-chunk-nbs, "
+                                      "--Anq-device, --use-mpi-panel-broadcast"])
+        self.assertEqual(done.variables, {"CUDA_VISIBLE_DEVICES": "0",
+                                          "BOUND": "--physcpubind=0-7 --membind=0 "})
+
+    def test_options_of_lupine_pass_unread(self):
+        self.assert_started(self.launch("--", "--frobnicate", "-N", "1", "--"),
+                            "--frobnicate", "-N", "1", "--")
+        self.assert_started(self.launch("--"))
+
+    def test_affinity_by_local_rank(self):
+        lists = ("--gpu-affinity", "4:5:6:7", "--cpu-affinity", "0-1:2-3:4-5:6-7",
+                 "--mem-affinity", "0:0:1:1", "--ucx-affinity", "a:b:c:d", "--Anq-device", "0")
+        for rank_name, local_name in LAUNCHERS:
+            for local in range(4):
+                with self.subTest(local_name=local_name, local=local):
+                    done = self.launch(*lists, **{rank_name: str(local + 8), local_name: str(local)})
+                    self.assert_started(done)
+                    self.assertEqual(done.stderr, "")  # rank 0 says what is ignored, no other
+                    self.assertEqual(done.variables, {
+                        "CUDA_VISIBLE_DEVICES": str(4 + local),
+                        "UCX_NET_DEVICES": "abcd"[local] + ":1",
+                        "BOUND": f"--physcpubind={2 * local}-{2 * local + 1} --membind={local // 2} "})
+
+    def test_mpirun_inside_a_slurm_job(self):
+        done = self.launch("--gpu-affinity", "0:1", OMPI_COMM_WORLD_RANK="1",
+                           OMPI_COMM_WORLD_LOCAL_RANK="1", SLURM_PROCID="0", SLURM_LOCALID="0")
+        self.assertEqual(done.variables, {"CUDA_VISIBLE_DEVICES": "1"})
+
+    def test_list_that_is_too_short(self):
+        ranks = [dict(OMPI_COMM_WORLD_RANK=str(rank), OMPI_COMM_WORLD_LOCAL_RANK=str(rank),
+                      OMPI_COMM_WORLD_LOCAL_SIZE="3") for rank in range(3)]
+        needles = ["--gpu-affinity is for 2 ranks a node, but 3 run"]
+        self.assert_refused(self.launch("--gpu-affinity", "0:1", **ranks[0]), *needles)
+        for rank in ranks[1:]:
+            begin = time.monotonic()
+            done = self.launch("--gpu-affinity", "0:1", **rank)
+            self.assertEqual((done.returncode, done.stderr, done.stdout), (2, "", ""))
+            self.assertGreater(time.monotonic() - begin, 0.9)  # rank 0 gets to say why
+        done = self.launch("--cpu-affinity", "0:1", SLURM_PROCID="6", SLURM_LOCALID="2")
+        self.assert_refused(done, "rank 6", "--cpu-affinity is for 2 ranks", "number 2")
+
+    def test_local_rank_unknown(self):
+        self.assert_refused(self.launch("--gpu-affinity", "0:1", PMI_RANK="0"), "--gpu-affinity",
+                            "number on its node")
+        self.assert_started(self.launch("--n", "100", PMI_RANK="0"), "--n", "100")
+        done = self.launch("--gpu-affinity", "0:1", SLURM_PROCID="0", SLURM_LOCALID="x")
+        self.assert_refused(done, "'x'")
+
+    def test_numactl(self):
+        done = self.launch("--cpu-affinity", "63", NUMACTL_REFUSES="--physcpubind=63 ",
+                           SLURM_PROCID="5", SLURM_LOCALID="0")
+        self.assert_refused(done, "rank 5", "numactl --physcpubind=63")
+        (self.tools / "numactl").unlink()
+        done = self.launch("--cpu-affinity", "0", "--mem-affinity", "0", "--fill-device", "0")
+        self.assert_started(done)
+        self.assertEqual(done.variables, {})
+        self.assertEqual(done.lines, ["hpl-mxp.sh: ignored: --fill-device, --cpu-affinity (no numactl "
+                                      "here), --mem-affinity (no numactl here)"])
+
+    def test_bad_flags(self):
+        for words, needles in BAD_FLAGS:
+            with self.subTest(words=words):
+                self.assert_refused(self.launch(*words), "hpl-mxp.sh: ", *needles)
+
+    def test_status_of_lupine(self):
+        self.lupine.write_text("#!/usr/bin/env bash\nexit 3\n")
+        self.assertEqual(self.launch().returncode, 3)
+
+    def test_which_lupine(self):
+        def place(folder):
+            return executable(folder / "lupine", f"#!/usr/bin/env bash\necho {folder.name}\n")
+
+        def found(script, *words, **environment):
+            done = self.start([script, *words], environment)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            return done.stdout.strip()
+
+        script = executable(self.folder / "house/bin/hpl-mxp.sh", HPL_MXP.read_text())
+        self.assert_refused(self.start([script], {}), "no lupine command", "run/setup", "LUPINE")
+        place(self.tools)
+        self.assertEqual(found(script), "tools")
+        place(script.parent)
+        self.assertEqual(found(script), "bin")
+        place(self.folder / "house/build/release")
+        self.assertEqual(found(script), "release")
+        link = self.folder / "link"
+        link.symlink_to(script)
+        self.assertEqual(found(link), "release")
+        other = str(place(self.folder / "other"))
+        self.assertEqual(found(script, LUPINE=other), "other")
+        self.assertEqual(found(script, LUPINE="lupine"), "tools")
+        self.assertEqual(found(script, "--exec-name", other, LUPINE="/nowhere"), "other")
+        self.assert_refused(self.start([script], {"LUPINE": "/nowhere"}), "/nowhere", "LUPINE")
+
+
+class RealRun(Case):
+    def mpirun(self, *words):
+        done = subprocess.run(["timeout", "-k", "5", "120", *MPIEXEC, "-n", "2", str(HPL_MXP), *words],
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                              env=dict(os.environ, LUPINE=COMMAND, OMP_NUM_THREADS="1",
+                                       OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1"))
+        done.own = [line for line in done.stderr.splitlines() if line.startswith("hpl-mxp.sh:")]
+        return done
+
+    def test_two_ranks(self):
+        result = self.folder / "result.json"
+        done = self.mpirun("--n", "200", "--nb", "32", "--nprow", "1", "--npcol=2", "--nporder", "row",
+                           "--gpu-affinity", "0:1", "--sloppy-type", "FP16", "--test-loop", "2",
+                           "--Anq-device", "0", "--", "--device", "cpu", "--json", str(result))
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn("N = 200, NB = 32, NPROW = 1, NPCOL = 2, SLOPPY-TYPE = FP16", done.stdout)
+        self.assertEqual(done.own, ["hpl-mxp.sh: ignored: --Anq-device"])
+        self.assertEqual(len(json.loads(result.read_text())["runs"]), 2)
+
+    def test_errors_end_all_ranks(self):
+        for words, needle in (
+                (("--n", "200", "--frobnicate"), "unknown flag '--frobnicate'"),
+                (("--n", "200", "--gpu-affinity", "0"), "--gpu-affinity is for 1 ranks a node")):
+            with self.subTest(words=words):
+                done = self.mpirun(*words)
+                self.assertEqual(done.returncode, 2, done.stderr)
+                self.assertEqual(len(done.own), 1, done.stderr)
+                self.assertIn(needle, done.own[0])
+        done = self.mpirun("--n", "200", "--nprow", "3", "--npcol", "1")
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("3 ranks", done.stderr)
+
+
+GPU_SCRIPTS = ["one-node-8-gpus.sbatch", "many-nodes.sbatch"]
+SCRIPTS = [*GPU_SCRIPTS, "cpu-nodes.sbatch"]
+
+
+class Slurm(Case):
+    def setUp(self):
+        super().setUp()
+        self.home = self.folder / "house"
+        self.lupine = executable(self.home / "bin/lupine", LUPINE)
+        (self.home / "run/slurm").mkdir(parents=True)
+        shutil.copy(SLURM / "job.sh", self.home / "run/slurm")
+        executable(self.tools / "srun", SRUN)
+
+    def submit(self, name, *words, edits=None, nodes=1, **environment):
+        """As sbatch does: runs a copy of the script that lies elsewhere. edits: of the top block."""
+        text = (SLURM / name).read_text()
+        for variable, value in (edits or {}).items():
+            text, count = re.subn(rf"^{variable}=.*$", f"{variable}={value}", text, flags=re.M)
+            self.assertEqual(count, 1, variable)
+        script = executable(self.folder / "spool/slurm_script", text)
+        record = self.folder / "record"
+        record.unlink(missing_ok=True)
+        per_node = re.search(r"^#SBATCH --ntasks-per-node=(\d+)$", text, re.M).group(1)
+        variables = {"SLURM_JOB_ID": "42", "SLURM_JOB_NUM_NODES": str(nodes), "SRUN_RECORD": str(record),
+                     "SLURM_NTASKS_PER_NODE": per_node, "SLURM_CPUS_ON_NODE": "96",
+                     "SLURM_SUBMIT_DIR": str(self.home), **environment}
+        if name in GPU_SCRIPTS:
+            variables.setdefault("SLURM_GPUS_ON_NODE", "8")
+        done = self.start([script, *words], {k: v for k, v in variables.items() if v is not None})
+        done.arguments = record.read_text().splitlines() if record.exists() else []
+        return done
+
+    def launched(self, *arguments, **keywords):
+        done = self.submit(*arguments, **keywords)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        at = done.arguments.index(str(self.lupine))
+        return done.arguments[:at], done.arguments[at + 1:]
+
+    def test_one_node(self):
+        srun, lupine = self.launched("one-node-8-gpus.sbatch")
+        self.assertEqual(srun, [
+            "--mpi=pmix", "--nodes=1", "--ntasks=8", "--ntasks-per-node=8", "--cpus-per-task=12",
+            "--cpu-bind=cores", "--mem-bind=local", "--distribution=block:block",
+            "--kill-on-bad-exit=1", "--gpus-per-node=8", "--gpu-bind=none"])
+        self.assertEqual(lupine, [
+            "mxp", "-P", "2", "-Q", "4", "--json", f"{self.home}/lupine-42.json", "--progress",
+            "--device", "cuda", "--time-target", "300"])
+
+    def test_cpu_nodes(self):
+        srun, lupine = self.launched("cpu-nodes.sbatch", nodes=4)
+        self.assertEqual(srun, [
+            "--mpi=pmix", "--nodes=4", "--ntasks=8", "--ntasks-per-node=2", "--cpus-per-task=48",
+            "--cpu-bind=cores", "--mem-bind=local", "--distribution=block:block",
+            "--kill-on-bad-exit=1"])
+        self.assertEqual(lupine, [
+            "mxp", "-P", "2", "-Q", "4", "--json", f"{self.home}/lupine-42.json", "--progress",
+            "--time-target", "300", "--device", "cpu"])
+
+    def test_grid(self):
+        for nodes, grid in ((1, "2x4"), (2, "4x4"), (3, "4x6"), (4, "4x8"), (16, "8x16"), (18, "12x12")):
+            with self.subTest(nodes=nodes):
+                srun, lupine = self.launched("many-nodes.sbatch", nodes=nodes)
+                self.assertIn(f"--ntasks={8 * nodes}", srun)
+                self.assertEqual(lupine[1:5], ["-P", grid.split("x")[0], "-Q", grid.split("x")[1]])
+        for edits, grid in (({"p": 8}, ["8", "4"]), ({"q": 16}, ["2", "16"]),
+                            ({"p": 32, "q": 1}, ["32", "1"])):
+            with self.subTest(edits=edits):
+                lupine = self.launched("many-nodes.sbatch", nodes=4, edits=edits)[1]
+                self.assertEqual([lupine[2], lupine[4]], grid)
+        seven = self.launched("one-node-8-gpus.sbatch", edits={"gpus_per_node": 7},
+                              SLURM_NTASKS_PER_NODE=None)[1]
+        self.assertEqual(seven[1:5], ["-P", "1", "-Q", "7"])
+
+    def test_top_block(self):
+        results = self.folder / "new/results"
+        srun, lupine = self.launched(
+            "many-nodes.sbatch", "--seed", "7", nodes=4,
+            edits={"nodes": 2, "gpus": "7,6,5,4,3,2,1,0", "cpus_per_rank": 6, "n": 300000, "nb": 3072,
+                   "cpu_bind": "map_ldom:1,1,1,1,0,0,0,0", "mem_bind": "none", "mpi": "pmix_v4",
+                   "options": "(--lookahead 2)", "results": results}, SRUN_MPI="pmix_v4")
+        for option in ("--mpi=pmix_v4", "--nodes=2", "--ntasks=16", "--cpus-per-task=6",
+                       "--cpu-bind=map_ldom:1,1,1,1,0,0,0,0", "--mem-bind=none"):
+            self.assertIn(option, srun)
+        self.assertEqual(lupine, [
+            "mxp", "-P", "4", "-Q", "4", "--json", f"{results}/lupine-42.json", "--progress",
+            "--device", "cuda", "--gpus", "7,6,5,4,3,2,1,0", "-N", "300000", "-NB", "3072",
+            "--lookahead", "2", "--seed", "7"])
+        self.assertTrue((results / "lupine-42.txt").exists())
+
+    def test_size_from_the_command_line(self):
+        for words in (("-N", "1000"), ("-N1000",), ("--n=1000",), ("--time-target", "60")):
+            with self.subTest(words=words):
+                lupine = self.launched("one-node-8-gpus.sbatch", *words)[1]
+                self.assertNotIn("300", lupine)
+                self.assertEqual(lupine[-len(words):], list(words))
+
+    def test_what_to_submit(self):
+        for name in SCRIPTS:
+            with self.subTest(name=name):
+                done = self.submit(name)
+                self.assertEqual(done.lines[-1], (
+                    "lupine job: PASSED. To submit: score 1.5e+05 GFLOP/s, "
+                    f"report {self.home}/lupine-42.txt, result {self.home}/lupine-42.json"))
+                self.assertTrue(done.lines[0].startswith("lupine job: srun --mpi=pmix "), done.lines[0])
+                self.assertEqual((self.home / "lupine-42.txt").read_text(), done.stdout)
+
+    def test_failed_run(self):
+        for status in (1, 2, 3, 137):
+            done = self.submit("one-node-8-gpus.sbatch", SRUN_STATUS=str(status))
+            self.assertEqual(done.returncode, status)
+            self.assertIn(f"nothing to submit: lupine ended with status {status}", done.lines[-1])
+
+    def test_where_lupine_is(self):
+        built = executable(self.home / "build/release/lupine", LUPINE)
+        self.assertIn(str(built), self.submit("cpu-nodes.sbatch").arguments)
+        other = executable(self.folder / "other/lupine", LUPINE)
+        self.assertIn(str(other), self.submit("cpu-nodes.sbatch", LUPINE=str(other)).arguments)
+        done = self.submit("cpu-nodes.sbatch", SLURM_SUBMIT_DIR=str(self.folder),
+                           LUPINE_HOME=str(self.home))
+        self.assertIn(str(built), done.arguments)
+        built.unlink()
+        self.lupine.unlink()
+        self.assert_refused(self.submit("cpu-nodes.sbatch"), "no lupine command", "run/setup")
+
+    def test_refused(self):
+        many, one, cpu = "many-nodes.sbatch", "one-node-8-gpus.sbatch", "cpu-nodes.sbatch"
+        blocked = self.folder / "file"
+        blocked.write_text("")
+        for name, edits, environment, needles in (
+                (one, {}, {"SLURM_JOB_ID": None}, ["not in a Slurm job", "sbatch"]),
+                (one, {}, {"SRUN_MPI": "pmi2"}, ["no 'pmix'", "srun --mpi=list"]),
+                (one, {}, {"SRUN_MPI": "pmix_v4"}, ["no 'pmix'"]),
+                (one, {}, {"SRUN_LIST_STATUS": "1"}, ["'srun --mpi=list' failed"]),
+                (one, {}, {"LUPINE_HOME": "/nowhere"}, ["no run/slurm/job.sh in /nowhere"]),
+                (one, {}, {"SLURM_GPUS_ON_NODE": "4"}, ["gpus_per_node=8", "has 4"]),
+                (one, {"gpus_per_node": 4}, {}, ["4 ranks", "--ntasks-per-node=8"]),
+                (one, {"gpus": "0,1"}, {}, ["gpus='0,1'", "2 GPUs for 8 ranks"]),
+                (one, {"p": 3}, {}, ["p=3", "8 ranks"]),
+                (one, {"p": "x"}, {}, ["p='x'", "whole number"]),
+                (one, {"q": 0}, {}, ["q='0'", "whole number"]),
+                (one, {"results": blocked / "a"}, {}, ["results=", "cannot be written"]),
+                (many, {"nodes": 3}, {}, ["nodes=3", "has 2"]),
+                (many, {"nodes": "two"}, {}, ["nodes='two'"]),
+                (cpu, {"ranks_per_node": "0"}, {}, ["ranks_per_node='0'"]),
+                (cpu, {}, {"SLURM_CPUS_ON_NODE": "1"}, ["cpus_per_rank='0'"])):
+            with self.subTest(name=name, edits=edits, environment=environment):
+                done = self.submit(name, edits=edits, nodes=2, **environment)
+                self.assert_refused(done, "lupine job: ", *needles)
+                self.assertEqual(done.arguments, [])
+        (self.tools / "srun").unlink()
+        self.assert_refused(self.submit(one), "srun is not in PATH")
+
+
+class Text(unittest.TestCase):
+    FILES = [HPL_MXP, *sorted(SLURM.iterdir())]
+
+    def test_syntax(self):
+        self.assertEqual({path.name for path in SLURM.iterdir()}, {"job.sh", *SCRIPTS})
+        for path in self.FILES:
+            subprocess.run(["bash", "-n", str(path)], check=True)
+
+    @unittest.skipUnless(shutil.which("shellcheck"), "shellcheck is not here")
+    def test_shellcheck(self):
+        done = subprocess.run(["shellcheck", "-x", "-S", "warning", *map(str, self.FILES)], cwd=ROOT,
+                              capture_output=True, text=True)
+        self.assertEqual(done.stdout + done.stderr, "")
+
+    def test_sbatch_reads_the_head(self):
+        """#SBATCH lines count only before the first command."""
+        for name in SCRIPTS:
+            lines = (SLURM / name).read_text().splitlines()
+            command = next(i for i, line in enumerate(lines) if line and not line.startswith("#"))
+            last = max(i for i, line in enumerate(lines) if line.startswith("#SBATCH"))
+            self.assertLess(last, command, name)
+
+
+if __name__ == "__main__":
+    unittest.main()
