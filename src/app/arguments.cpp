@@ -83,6 +83,20 @@ Option choice(std::string names, std::string help, Enum& target) {
   return option;
 }
 
+Option ordinals(std::string names, std::string help, std::vector<int>& target) {
+  Option option{
+      std::move(names), "LIST", std::move(help), "numbers from 0, separated by commas", {}};
+  option.set = [&target, name = option.names, range = option.allowed](const std::string& text) {
+    target.clear();
+    for (const std::string& word : CLI::detail::split(text, ',')) {
+      const auto value = read<int>(word);
+      if (!value || *value < 0) reject(name, text, range);
+      target.push_back(*value);
+    }
+  };
+  return option;
+}
+
 Option file(std::string names, std::string help, std::string& target) {
   return {std::move(names), "FILE", std::move(help), "a file name",
           [&target](const std::string& text) { target = text; }};
@@ -117,12 +131,16 @@ std::vector<Option> method_options(MxpOptions& o) {
              largest_int),
       number("--lookahead", "Panels factored ahead (default 1)", o.lookahead, 0, largest_lookahead),
       choice("--bcast", "Broadcast of panels (default 1ring-modified)", o.broadcast),
-      choice("--device", "Where to compute (default auto)", o.device),
+      choice("--device", "Where to compute (default auto: GPUs if every rank sees one)", o.device),
+      choice("--comm", "How panels travel between GPUs (default auto)", o.comm),
+      ordinals("--gpus", "GPUs by node-local rank, in turn, such as 0,1 (default: all)", o.gpus),
+      number("--reserve", "Multiprocessors that a GPU's updates leave to panels (default 8)",
+             o.reserved, 0, largest_reserve),
       number("--threads", "Threads a rank (default: its share of the cores)", o.threads, 1,
              largest_threads),
-      real("--memory-fraction", "Of the free memory, where -N is not given (default 0.8)",
-           o.memory_fraction, "a number above 0, at most 1",
-           [](double v) { return v > 0 && v <= 1; }),
+      real("--memory-fraction",
+           "Of the free memory, where -N is not given (default 0.8; GPUs 0.95)", o.memory_fraction,
+           "a number above 0, at most 1", [](double v) { return v > 0 && v <= 1; }),
       real("--time-target", "Seconds that a run may take, where -N is not given", o.time_target,
            "seconds, a number above 0", [](double v) { return v > 0; }),
   };

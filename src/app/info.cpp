@@ -37,7 +37,7 @@ std::string cores(const ProcessorInfo& processor) {
 std::string info_text(const std::string& uncorrected, int size) {
   const ProcessorInfo processor = processor_info();
   const NodeMemory memory = node_memory();
-  const auto device = make_device({.kind = DeviceKind::automatic});
+  const auto device = make_device({.kind = DeviceKind::cpu});
   std::string text;
   const auto line = [&](const char* label, const std::string& value) {
     text += fmt::format("{:<18} {}\n", label, value);
@@ -54,8 +54,17 @@ std::string info_text(const std::string& uncorrected, int size) {
   line("cores", cores(processor));
   line("memory", fmt::format("{}, free {} ({})", gibibytes(static_cast<double>(memory.total)),
                              gibibytes(static_cast<double>(memory.free)), memory.bound));
-  line("devices", fmt::format("{}: {}", name(device->kind()), device->description()));
+  line("device cpu", device->description());
   line("update precisions", update_precisions(*device));
+  const int gpus = count_gpus();
+  if (gpus == 0) line("device cuda", fmt::format("none: {}", why_no_gpus()));
+  for (int gpu = 0; gpu < gpus; ++gpu) {
+    const auto cuda = make_device({.kind = DeviceKind::cuda, .gpu = gpu});
+    const auto free = cuda->memory();
+    line("device cuda",
+         fmt::format("{}, {} free: {}", free->name, gibibytes(static_cast<double>(free->free)),
+                     cuda->description()));
+  }
   return text;
 }
 

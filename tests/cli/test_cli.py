@@ -207,7 +207,7 @@ class Help(Case):
         outcome = run("info", ranks=2)
         self.assert_status(outcome, 0)
         for label in ("Lupine", "revision", "MPI", "BLAS", "oneDNN", "instruction sets", "cores",
-                      "memory", "devices", "update precisions"):
+                      "memory", "device cpu", "device cuda", "update precisions"):
             self.assertEqual(len(re.findall(rf"^{label}  ", outcome.out, re.M)), 1, label)
 
 
