@@ -1,6 +1,7 @@
 /// @file
 /// The emulation finds the mistakes that it is there for, and computes what it should.
 #include <cublasLt.h>
+#include <cublas_v2.h>
 #include <fcntl.h>
 #include <nccl.h>
 #include <sys/wait.h>

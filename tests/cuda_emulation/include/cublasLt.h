@@ -3,7 +3,7 @@
 /// D = alpha op(A) op(B) + beta C.
 #pragma once
 
-#include "cublas_v2.h"
+#include "cublas_api.h"
 
 using cublasLtHandle_t = struct cublasLtContext*;
 using cublasLtMatmulDesc_t = struct cublasLtMatmulDescOpaque_t*;

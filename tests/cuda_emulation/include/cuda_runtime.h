@@ -230,7 +230,7 @@ cudaError_t launch(const cudaLaunchConfig_t& config, std::function<void()> threa
 void barrier();
 /// All threads of the mask come here; returns what the thread of that lane brought, or all ones if
 /// it brought nothing.
-std::uint64_t shuffle(unsigned mask, std::uint64_t bits, int lane);
+std::uint64_t shuffle(unsigned mask, std::uint64_t bits, int from);
 int lane();
 template <class T>
 T shuffle_value(unsigned mask, T value, int from) {

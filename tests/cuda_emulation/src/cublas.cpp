@@ -1,6 +1,7 @@
 /// @file
 /// cuBLAS on OpenBLAS.
 #include <cblas.h>
+#include <cublas_v2.h>
 
 #include <bit>
 #include <climits>
@@ -335,10 +336,10 @@ namespace {
 cublasStatus_t any_gemm(const char* function, cublasHandle_t handle, cublasOperation_t transa,
                         cublasOperation_t transb, std::int64_t m, std::int64_t n, std::int64_t k,
                         const void* alpha, const Operand& a, const Operand& b, const void* beta,
-                        const Operand& c, bool tf32) {
+                        void* c, cudaDataType c_type, std::int64_t ldc, bool tf32) {
   return blas_call(function, [&] {
     if (!valid(transa) || !valid(transb)) return CUBLAS_STATUS_INVALID_VALUE;
-    const Operand d = operand(c.data, c.type, CUBLAS_OP_N, m, n, c.ld);
+    const Operand d = operand(c, c_type, CUBLAS_OP_N, m, n, ldc);
     const Product product{operand(a.data, a.type, transa, m, k, a.ld),
                           operand(b.data, b.type, transb, k, n, b.ld),
                           d,
@@ -360,8 +361,8 @@ cublasStatus_t cublasSgemm_64(cublasHandle_t handle, cublasOperation_t transa,
                               const float* b, std::int64_t ldb, const float* beta, float* c,
                               std::int64_t ldc) {
   return any_gemm("cublasSgemm_64", handle, transa, transb, m, n, k, alpha,
-                  {a, CUDA_R_32F, false, 0, 0, lda}, {b, CUDA_R_32F, false, 0, 0, ldb}, beta,
-                  {c, CUDA_R_32F, false, 0, 0, ldc}, false);
+                  {a, CUDA_R_32F, false, 0, 0, lda}, {b, CUDA_R_32F, false, 0, 0, ldb}, beta, c,
+                  CUDA_R_32F, ldc, false);
 }
 
 cublasStatus_t cublasDgemm_64(cublasHandle_t handle, cublasOperation_t transa,
@@ -370,8 +371,8 @@ cublasStatus_t cublasDgemm_64(cublasHandle_t handle, cublasOperation_t transa,
                               std::int64_t lda, const double* b, std::int64_t ldb,
                               const double* beta, double* c, std::int64_t ldc) {
   return any_gemm("cublasDgemm_64", handle, transa, transb, m, n, k, alpha,
-                  {a, CUDA_R_64F, false, 0, 0, lda}, {b, CUDA_R_64F, false, 0, 0, ldb}, beta,
-                  {c, CUDA_R_64F, false, 0, 0, ldc}, false);
+                  {a, CUDA_R_64F, false, 0, 0, lda}, {b, CUDA_R_64F, false, 0, 0, ldb}, beta, c,
+                  CUDA_R_64F, ldc, false);
 }
 
 cublasStatus_t cublasGemmEx_64(cublasHandle_t handle, cublasOperation_t transa,
@@ -385,6 +386,6 @@ cublasStatus_t cublasGemmEx_64(cublasHandle_t handle, cublasOperation_t transa,
     return CUBLAS_STATUS_NOT_SUPPORTED;
   }
   return any_gemm("cublasGemmEx_64", handle, transa, transb, m, n, k, alpha,
-                  {a, a_type, false, 0, 0, lda}, {b, b_type, false, 0, 0, ldb}, beta,
-                  {c, c_type, false, 0, 0, ldc}, compute_type == CUBLAS_COMPUTE_32F_FAST_TF32);
+                  {a, a_type, false, 0, 0, lda}, {b, b_type, false, 0, 0, ldb}, beta, c, c_type,
+                  ldc, compute_type == CUBLAS_COMPUTE_32F_FAST_TF32);
 }

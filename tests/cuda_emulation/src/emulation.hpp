@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-#include "cublas_v2.h"
+#include "cublas_api.h"
 
 namespace lupine::emulation {
 
@@ -81,8 +81,8 @@ struct State {
   std::vector<std::unique_ptr<CUstream_st>> streams;
   std::uint64_t streams_made = 0;
   std::set<CUevent_st*> events;
-  std::map<std::uintptr_t, Allocation> allocations;
-  std::size_t handles = 0;  // of libraries
+  std::map<const unsigned char*, Allocation> allocations;  // by where they begin
+  std::size_t handles = 0;                                 // of libraries
   cudaError_t last = cudaSuccess;
   cudaError_t sticky = cudaSuccess;
   std::chrono::steady_clock::time_point last_call;

@@ -10,16 +10,18 @@
 #ifdef __SANITIZE_ADDRESS__
 #include <sanitizer/common_interface_defs.h>
 #else
-#define __sanitizer_start_switch_fiber(save, bottom, size) \
-  static_cast<void>(save), static_cast<void>(bottom), static_cast<void>(size)
-#define __sanitizer_finish_switch_fiber(save, bottom, size) \
-  static_cast<void>(save), static_cast<void>(bottom), static_cast<void>(size)
+// NOLINTBEGIN(bugprone-reserved-identifier)
+#define __sanitizer_start_switch_fiber(save, bottom, size)
+#define __sanitizer_finish_switch_fiber(save, bottom, size)
+// NOLINTEND(bugprone-reserved-identifier)
 #endif
 
+// NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables)
 uint3 threadIdx;
 uint3 blockIdx;
 dim3 blockDim;
 dim3 gridDim;
+// NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 
 namespace lupine::emulation {
 namespace {
@@ -87,7 +89,7 @@ class Block {
 
 // Not destroyed: after a failed kernel there are threads in the middle of their stacks.
 Block& block() {
-  static auto* const made = new Block;
+  static auto* const made = new Block;  // NOLINT(*-non-const-global-variables)
   return *made;
 }
 

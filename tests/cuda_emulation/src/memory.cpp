@@ -46,13 +46,13 @@ cudaError_t allocate(void** pointer, std::size_t bytes, int device) {
   std::memset(at + bytes, mark, guard);
   ASAN_POISON_MEMORY_REGION(raw, guard);
   ASAN_POISON_MEMORY_REGION(at + bytes, guard);
-  state().allocations[reinterpret_cast<std::uintptr_t>(at)] = {bytes, device};
+  state().allocations[at] = {bytes, device};
   *pointer = at;
   return cudaSuccess;
 }
 
 /// Of an allocation at `at`: what is wrong with its guards, or nothing.
-const char* damage(Bytes* at, std::size_t bytes) {
+const char* damage(const Bytes* at, std::size_t bytes) {
   ASAN_UNPOISON_MEMORY_REGION(at - guard, guard);
   ASAN_UNPOISON_MEMORY_REGION(at + bytes, guard);
   const auto intact = [](Bytes byte) { return byte == mark; };
@@ -68,7 +68,7 @@ cudaError_t give_back(void* pointer, bool device) {
   if (pointer == nullptr) return cudaSuccess;
   complete(nullptr);
   auto& allocations = state().allocations;
-  const auto found = allocations.find(reinterpret_cast<std::uintptr_t>(pointer));
+  const auto found = allocations.find(static_cast<Bytes*>(pointer));
   if (found == allocations.end() || (found->second.device >= 0) != device) {
     return cudaErrorInvalidValue;
   }
@@ -89,11 +89,11 @@ enum class Place { device, pinned, pageable, outside };
 
 Place place_of(const void* pointer, std::size_t bytes) {
   const auto& allocations = state().allocations;
-  const auto address = reinterpret_cast<std::uintptr_t>(pointer);
+  const auto* const address = static_cast<const Bytes*>(pointer);
   auto next = allocations.upper_bound(address);
   if (next == allocations.begin()) return Place::pageable;
   const auto& [start, one] = *std::prev(next);
-  const std::size_t offset = address - start;
+  const auto offset = static_cast<std::size_t>(address - start);
   if (offset >= one.bytes + guard) return Place::pageable;
   if (offset > one.bytes || bytes > one.bytes - offset) return Place::outside;
   return one.device >= 0 ? Place::device : Place::pinned;
@@ -177,7 +177,7 @@ std::size_t damaged_allocations() {
   const std::lock_guard lock(state().mutex);
   std::size_t count = 0;
   for (const auto& [at, one] : state().allocations) {
-    count += damage(reinterpret_cast<Bytes*>(at), one.bytes) != nullptr ? 1 : 0;
+    count += damage(at, one.bytes) != nullptr ? 1 : 0;
   }
   return count;
 }

@@ -73,7 +73,7 @@ bool known(const CUevent_st* event) {
 
 State& state() {
   // Never destroyed: what others destroy at the end of the program may still come here.
-  static State* const made = [] {
+  static State* const made = [] {  // NOLINT(*-non-const-global-variables)
     auto* s = new State;
     s->settings = read_settings();
     s->random.seed(s->settings.seed);
