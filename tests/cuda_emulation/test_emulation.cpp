@@ -603,8 +603,9 @@ TEST_CASE("triangular and general products of cuBLAS against plain loops", "[emu
 
 namespace {
 
-/// Three broadcasts from each rank in turn; 0 if all that arrived is right.
-int exchange(const ncclUniqueId& id, int ranks, int rank) {
+/// Three broadcasts from each rank in turn; 0 if all that arrived is right. Rank 0 waits for word
+/// from the others before it waits for its GPU, which must have gone on meanwhile.
+int exchange(const ncclUniqueId& id, int ranks, int rank, const int (&word)[2]) {
   ncclComm_t comm = nullptr;
   if (ncclCommInitRank(&comm, ranks, id, rank) != ncclSuccess) return 1;
   const Stream stream;
@@ -617,7 +618,11 @@ int exchange(const ncclUniqueId& id, int ranks, int rank) {
       if (root) start(stream, 1, 128, add_one, x.data, 100);
       if (ncclBroadcast(x.data, x.data, 100, ncclFloat32, i % ranks, comm, stream.id) != 0) ++wrong;
     }
-    for (const float value : x.read(stream)) {
+    char received = 0;
+    for (int i = 1; rank == 0 && i < ranks; ++i) wrong += read(word[0], &received, 1) == 1 ? 0 : 1;
+    const auto result = x.read(stream);
+    if (rank != 0) wrong += write(word[1], &received, 1) == 1 ? 0 : 1;
+    for (const float value : result) {
       wrong += value == static_cast<float>(3 * ranks) ? 0 : 1;
     }
   }
@@ -631,15 +636,18 @@ TEST_CASE("broadcasts between processes", "[emulation]") {
   const int ranks = 3;
   ncclUniqueId id;
   REQUIRE(ncclGetUniqueId(&id) == ncclSuccess);
+  int word[2];
+  REQUIRE(pipe(word) == 0);
   std::vector<pid_t> children;
   for (int rank = 0; rank < ranks; ++rank) {
     children.push_back(fork());
-    if (children.back() == 0) _exit(exchange(id, ranks, rank));
+    if (children.back() == 0) _exit(exchange(id, ranks, rank, word));
   }
   for (const pid_t child : children) {
     int status = -1;
     waitpid(child, &status, 0);
     CHECK(status == 0);
   }
+  for (const int end : word) close(end);
   CHECK(access(id.internal, F_OK) != 0);
 }

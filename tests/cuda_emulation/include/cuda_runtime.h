@@ -24,7 +24,7 @@
 #define __shared__ static  // one block runs at a time
 #define __forceinline__ inline __attribute__((always_inline))
 #define __launch_bounds__(...)
-#define __align__(n) alignas(n)
+#define __align__(n) __attribute__((aligned(n)))
 
 enum cudaError {
   cudaSuccess = 0,

@@ -82,6 +82,7 @@ class Block {
   const std::function<void()>* kernel_ = nullptr;
   dim3 shape_;
   int current_ = 0;
+  int shuffling_ = 0;  // threads that wait there
   std::vector<Thread> threads_;
   std::vector<int> ready_;  // the last one is next
   std::vector<Fiber*> idle_;
@@ -117,7 +118,8 @@ void Block::work(Fiber& self) {
     done.fiber = nullptr;
     // Others of the warp may wait for the one that has just left.
     const int first = current_ - lane();
-    for (int t = first; t < first + warp && t < static_cast<int>(threads_.size()); ++t) {
+    for (int t = shuffling_ > 0 ? first : first + warp;
+         t < first + warp && t < static_cast<int>(threads_.size()); ++t) {
       if (threads_[t].stage == Stage::at_shuffle) release_shuffle(t);
     }
     if (!ready_.empty() && threads_[ready_.back()].fiber == nullptr) {
@@ -145,6 +147,7 @@ void Block::make_ready(std::vector<int> threads) {
 void Block::run(const std::function<void()>& kernel, dim3 shape) {
   kernel_ = &kernel;
   shape_ = shape;
+  shuffling_ = 0;
   threads_.assign(shape.x * shape.y * shape.z, {});
   std::vector<int> all(threads_.size());
   std::iota(all.begin(), all.end(), 0);
@@ -206,6 +209,7 @@ void Block::release_shuffle(int waiting) {
     const bool brought = std::find(here.begin(), here.end(), source) != here.end();
     threads_[t].result = brought ? threads_[source].brought : ~std::uint64_t{0};
   }
+  shuffling_ -= static_cast<int>(here.size());
   make_ready(std::move(here));
 }
 
@@ -217,6 +221,7 @@ std::uint64_t Block::shuffle(unsigned mask, std::uint64_t bits, int from) {
   }
   Thread& own = threads_[thread];
   own = {Stage::at_shuffle, own.fiber, mask, from, bits, 0};
+  ++shuffling_;
   release_shuffle(thread);
   own.fiber->leave();
   return own.result;
