@@ -8,6 +8,8 @@
 #include <unistd.h>
 #include <cuda_emulation.hpp>
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
 #include <csignal>
 #include <cstdlib>
@@ -465,10 +467,10 @@ void check_product(const Sizes& s, cudaDataType in, cudaDataType out, cublasComp
   const auto b = entries<T>(s.b_size(), 2);
   auto c = entries<T>(s.ldc() * s.n, 3);
   if (beta == 0) c.assign(c.size(), std::numeric_limits<T>::quiet_NaN());
-  std::vector<Low> low_a;
-  std::vector<Low> low_b;
-  for (const T x : a) low_a.push_back(convert(x));
-  for (const T x : b) low_b.push_back(convert(x));
+  std::vector<Low> low_a(a.size());
+  std::vector<Low> low_b(b.size());
+  std::transform(a.begin(), a.end(), low_a.begin(), convert);
+  std::transform(b.begin(), b.end(), low_b.begin(), convert);
   const Array<Low> device_a(low_a, stream);
   const Array<Low> device_b(low_b, stream);
   const Array<T> device_c(c, stream);
@@ -626,7 +628,13 @@ int exchange(const ncclUniqueId& id, int ranks, int rank, const int (&word)[2]) 
       wrong += value == static_cast<float>(3 * ranks) ? 0 : 1;
     }
   }
-  if (ncclCommDestroy(comm) != ncclSuccess) ++wrong;
+  // A broadcast that never comes: giving up ends the wait for it.
+  const bool waits = rank != 0;
+  const Array<float> y(10);
+  if (waits) wrong += ncclBroadcast(y.data, y.data, 10, ncclFloat, 0, comm, stream.id) == 0 ? 0 : 1;
+  if (waits) wrong += cudaStreamQuery(stream.id) == cudaErrorNotReady ? 0 : 1;
+  if ((waits ? ncclCommAbort(comm) : ncclCommDestroy(comm)) != ncclSuccess) ++wrong;
+  if (cudaStreamSynchronize(stream.id) != cudaSuccess) ++wrong;
   return wrong == 0 ? 0 : 2;
 }
 

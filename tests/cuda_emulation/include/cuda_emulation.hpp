@@ -6,7 +6,8 @@
 ///   LUPINE_EMULATED_MEMORY    bytes of each (2^30)
 ///   LUPINE_EMULATION_SEED     of all that may vary: order of streams, blocks and threads (1)
 ///   LUPINE_EMULATED_FAILURE   FUNCTION:CALL[:ERROR], that call of it fails, by default with
-///                             cudaErrorLaunchFailure, and all calls after it
+///                             cudaErrorLaunchFailure, and all calls after it; with
+///                             cudaErrorMemoryAllocation (2) that one alone
 #pragma once
 
 #include <cstddef>

@@ -54,17 +54,13 @@ struct Header {
   int root;
 };
 
-}  // namespace
-
-struct ncclComm {
+/// What the tasks in the streams know of a communicator: they may outlive it.
+struct Group {
   files::path folder;
   int ranks;
   int rank;
-  std::uint64_t broadcasts = 0;
-  Progress progress{};
+  bool aborted = false;
 
-  ncclComm(const char* folder_, int ranks_, int rank_)
-      : folder(folder_), ranks(ranks_), rank(rank_) {}
   files::path mark(const char* what, int which) const {
     std::string file = what;
     file += '.';
@@ -81,7 +77,7 @@ struct ncclComm {
 };
 
 /// Whether all ranks have come; some may be gone again.
-bool ncclComm::complete() const {
+bool Group::complete() const {
   for (int one = 0; one < ranks; ++one) {
     if (!files::exists(mark("rank", one)) && !files::exists(mark("left", one))) return false;
   }
@@ -89,7 +85,7 @@ bool ncclComm::complete() const {
 }
 
 /// False when there is no room: the receivers have to make some first.
-bool ncclComm::send(const Header& header, const void* data, std::uint64_t broadcast) const {
+bool Group::send(const Header& header, const void* data, std::uint64_t broadcast) const {
   const files::path written = mark("from", rank);
   std::error_code failed;
   std::ofstream file(written, std::ios::binary);
@@ -107,7 +103,7 @@ bool ncclComm::send(const Header& header, const void* data, std::uint64_t broadc
   return true;
 }
 
-void ncclComm::receive(const Header& expected, void* data, std::uint64_t broadcast) const {
+void Group::receive(const Header& expected, void* data, std::uint64_t broadcast) const {
   Header header{};
   std::error_code failed;
   std::ifstream file(name(broadcast, rank), std::ios::binary);
@@ -121,7 +117,7 @@ void ncclComm::receive(const Header& expected, void* data, std::uint64_t broadca
 }
 
 /// What others still have to read stays; the last one removes the folder.
-void ncclComm::leave() const {
+void Group::leave() const {
   std::error_code failed;
   files::rename(mark("rank", rank), mark("left", rank), failed);
   for (int one = 0; one < ranks; ++one) {
@@ -129,6 +125,14 @@ void ncclComm::leave() const {
   }
   files::remove_all(folder, failed);
 }
+
+}  // namespace
+
+struct ncclComm {
+  std::shared_ptr<Group> group;
+  std::uint64_t broadcasts = 0;
+  Progress progress{};
+};
 
 namespace {
 
@@ -145,7 +149,7 @@ std::size_t bytes_of(ncclDataType_t type) {
 
 ncclResult_t end(ncclComm_t comm) {
   if (comm == nullptr) return ncclInvalidArgument;
-  comm->leave();
+  comm->group->leave();
   --state().handles;
   delete comm;
   return ncclSuccess;
@@ -154,16 +158,20 @@ ncclResult_t end(ncclComm_t comm) {
 ncclResult_t broadcast(const void* from, void* to, Header header, ncclComm_t comm,
                        cudaStream_t stream) {
   const std::uint64_t number = comm->broadcasts++;
-  if (comm->rank != header.root) {
-    enqueue(stream, {[=] { comm->receive(header, to, number); },
-                     [=] { return files::exists(comm->name(number, comm->rank)); }});
+  const auto group = comm->group;
+  if (group->rank != header.root) {
+    const auto name = group->name(number, group->rank);
+    enqueue(stream, {[=] {
+                       if (!group->aborted) group->receive(header, to, number);
+                     },
+                     [=] { return group->aborted || files::exists(name); }});
     return ncclSuccess;
   }
   if (from != to) {
     enqueue(stream, {[=] { std::memcpy(to, from, header.bytes); }, {}});
   }
-  if (comm->ranks > 1) {
-    enqueue(stream, {{}, [=] { return comm->send(header, from, number); }});
+  if (group->ranks > 1) {
+    enqueue(stream, {{}, [=] { return group->aborted || group->send(header, from, number); }});
   }
   return ncclSuccess;
 }
@@ -187,13 +195,13 @@ ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
 ncclResult_t ncclCommInitRank(ncclComm_t* comm, int ranks, ncclUniqueId id, int rank) {
   return nccl_call("ncclCommInitRank", [&] {
     if (comm == nullptr || rank < 0 || rank >= ranks) return ncclInvalidArgument;
-    auto made = std::make_unique<ncclComm>(id.internal, ranks, rank);
-    std::ofstream(made->mark("rank", rank)).close();
-    while (!made->complete()) {
-      if (!files::exists(made->folder)) return ncclRemoteError;
+    const auto group = std::make_shared<Group>(Group{id.internal, ranks, rank});
+    std::ofstream(group->mark("rank", rank)).close();
+    while (!group->complete()) {
+      if (!files::exists(group->folder)) return ncclRemoteError;
       if (!run_one(nullptr)) std::this_thread::sleep_for(std::chrono::microseconds(200));
     }
-    *comm = made.release();
+    *comm = new ncclComm{group};
     ++state().handles;
     return ncclSuccess;
   });
@@ -205,10 +213,10 @@ ncclResult_t ncclCommDestroy(ncclComm_t comm) {
   return end(comm);
 }
 
-/// What has been queued is not waited for, and is never done.
+/// What has been queued is not waited for; it moves nothing any more.
 ncclResult_t ncclCommAbort(ncclComm_t comm) {
   const std::lock_guard lock(state().mutex);
-  for (auto& stream : state().streams) stream->tasks.clear();
+  if (comm != nullptr) comm->group->aborted = true;
   return end(comm);
 }
 
@@ -221,20 +229,20 @@ ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* error) {
 
 ncclResult_t ncclCommCount(const ncclComm_t comm, int* count) {
   if (comm == nullptr || count == nullptr) return ncclInvalidArgument;
-  *count = comm->ranks;
+  *count = comm->group->ranks;
   return ncclSuccess;
 }
 
 ncclResult_t ncclBroadcast(const void* from, void* to, std::size_t count, ncclDataType_t type,
                            int root, ncclComm_t comm, cudaStream_t stream) {
   return nccl_call("ncclBroadcast", [&] {
-    if (comm == nullptr || root < 0 || root >= comm->ranks || !known(stream)) {
+    if (comm == nullptr || root < 0 || root >= comm->group->ranks || !known(stream)) {
       return ncclInvalidArgument;
     }
     const std::size_t bytes = count * bytes_of(type);
     if (count == 0) return ncclSuccess;
     if (bytes / count != bytes_of(type) || !on_device(to, bytes) ||
-        (comm->rank == root && !on_device(from, bytes))) {
+        (comm->group->rank == root && !on_device(from, bytes))) {
       return ncclInvalidArgument;
     }
     return broadcast(from, to, {bytes, root}, comm, stream);
