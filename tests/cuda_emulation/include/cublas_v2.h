@@ -1,0 +1,40 @@
+/// @file
+/// The part of cuBLAS that Lupine uses, emulated on the host. 64-bit sizes only: a call with 32-bit
+/// sizes does not compile.
+#pragma once
+
+#include "cublas_api.h"
+
+cublasStatus_t cublasCreate(cublasHandle_t* handle);
+cublasStatus_t cublasDestroy(cublasHandle_t handle);
+cublasStatus_t cublasGetVersion(cublasHandle_t handle, int* version);
+cublasStatus_t cublasSetStream(cublasHandle_t handle, cudaStream_t stream);
+cublasStatus_t cublasSetWorkspace(cublasHandle_t handle, void* workspace, std::size_t bytes);
+cublasStatus_t cublasSetPointerMode(cublasHandle_t handle, cublasPointerMode_t mode);
+
+cublasStatus_t cublasStrmm_64(cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t uplo,
+                              cublasOperation_t trans, cublasDiagType_t diag, std::int64_t m,
+                              std::int64_t n, const float* alpha, const float* a, std::int64_t lda,
+                              const float* b, std::int64_t ldb, float* c, std::int64_t ldc);
+cublasStatus_t cublasDtrmm_64(cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t uplo,
+                              cublasOperation_t trans, cublasDiagType_t diag, std::int64_t m,
+                              std::int64_t n, const double* alpha, const double* a,
+                              std::int64_t lda, const double* b, std::int64_t ldb, double* c,
+                              std::int64_t ldc);
+cublasStatus_t cublasSgemm_64(cublasHandle_t handle, cublasOperation_t transa,
+                              cublasOperation_t transb, std::int64_t m, std::int64_t n,
+                              std::int64_t k, const float* alpha, const float* a, std::int64_t lda,
+                              const float* b, std::int64_t ldb, const float* beta, float* c,
+                              std::int64_t ldc);
+cublasStatus_t cublasDgemm_64(cublasHandle_t handle, cublasOperation_t transa,
+                              cublasOperation_t transb, std::int64_t m, std::int64_t n,
+                              std::int64_t k, const double* alpha, const double* a,
+                              std::int64_t lda, const double* b, std::int64_t ldb,
+                              const double* beta, double* c, std::int64_t ldc);
+cublasStatus_t cublasGemmEx_64(cublasHandle_t handle, cublasOperation_t transa,
+                               cublasOperation_t transb, std::int64_t m, std::int64_t n,
+                               std::int64_t k, const void* alpha, const void* a,
+                               cudaDataType a_type, std::int64_t lda, const void* b,
+                               cudaDataType b_type, std::int64_t ldb, const void* beta, void* c,
+                               cudaDataType c_type, std::int64_t ldc,
+                               cublasComputeType_t compute_type, cublasGemmAlgo_t algorithm);

@@ -1,0 +1,28 @@
+/// @file
+/// What the emulation offers to tests beside the interfaces of CUDA.
+///
+/// Environment, read at the first call and by restart():
+///   LUPINE_EMULATED_GPUS      devices (1); none is cudaErrorNoDevice
+///   LUPINE_EMULATED_MEMORY    bytes of each (2^30)
+///   LUPINE_EMULATION_SEED     of all that may vary: order of streams, blocks and threads (1)
+///   LUPINE_EMULATED_FAILURE   FUNCTION:CALL[:ERROR], that call of it fails, by default with
+///                             cudaErrorLaunchFailure, and all calls after it; with
+///                             cudaErrorMemoryAllocation (2) that one alone
+#pragma once
+
+#include <cstddef>
+
+namespace lupine::emulation {
+
+/// Reads the environment again and forgets errors and the counts of calls; work in the streams is
+/// completed first. Memory stays.
+void restart();
+
+/// Allocations around which something has been written. cudaFree ends the program for one.
+std::size_t damaged_allocations();
+
+/// Allocations that have not been freed, and streams, events and handles that have not been
+/// destroyed.
+std::size_t live_objects();
+
+}  // namespace lupine::emulation

@@ -1,0 +1,391 @@
+/// @file
+/// cuBLAS on OpenBLAS.
+#include <cblas.h>
+#include <cublas_v2.h>
+
+#include <bit>
+#include <climits>
+#include <cstring>
+#include <type_traits>
+
+#include "blas.hpp"
+
+struct cublasContext {
+  cudaStream_t stream = nullptr;
+  cublasPointerMode_t mode = CUBLAS_POINTER_MODE_HOST;
+  void* workspace = nullptr;
+  std::size_t workspace_bytes = 0;
+};
+
+namespace lupine::emulation {
+namespace {
+
+template <class T>
+constexpr cudaDataType type_of = std::is_same_v<T, double> ? CUDA_R_64F : CUDA_R_32F;
+
+float from_half(std::uint16_t bits) {
+  const std::uint32_t sign = std::uint32_t{bits & 0x8000u} << 16;
+  const std::uint32_t rest = bits & 0x7fffu;
+  const float small = std::bit_cast<float>(rest << 13) * 0x1p112f;
+  const std::uint32_t wide =
+      rest >= 0x7c00u ? (rest << 13 | 0x7f800000u) : std::bit_cast<std::uint32_t>(small);
+  return std::bit_cast<float>(sign | wide);
+}
+
+float element(const Operand& from, std::int64_t at, bool tf32) {
+  if (from.type == CUDA_R_16F) return from_half(static_cast<const std::uint16_t*>(from.data)[at]);
+  if (from.type == CUDA_R_16BF) {
+    const std::uint32_t bits = static_cast<const std::uint16_t*>(from.data)[at];
+    return std::bit_cast<float>(bits << 16);
+  }
+  const float value = static_cast<const float*>(from.data)[at];
+  return tf32 ? std::bit_cast<float>(std::bit_cast<std::uint32_t>(value) & 0xffffe000u) : value;
+}
+
+/// The matrix in T and without gaps, in `store` if it has to be converted.
+template <class T>
+std::pair<const T*, int> converted(const Operand& from, bool tf32, std::vector<T>& store) {
+  if (from.type == type_of<T> && !tf32) {
+    return {static_cast<const T*>(from.data), static_cast<int>(from.ld)};
+  }
+  store.resize(static_cast<std::size_t>(from.rows * from.cols));
+  for (std::int64_t j = 0; j < from.cols; ++j) {
+    for (std::int64_t i = 0; i < from.rows; ++i) {
+      store[i + j * from.rows] = static_cast<T>(element(from, i + j * from.ld, tf32));
+    }
+  }
+  return {store.data(), static_cast<int>(from.rows)};
+}
+
+double read(const Scalar& scalar, bool wide) {
+  if (scalar.device == nullptr) return scalar.value;
+  if (wide) return *static_cast<const double*>(scalar.device);
+  return static_cast<double>(*static_cast<const float*>(scalar.device));
+}
+
+CBLAS_TRANSPOSE transposition(bool transposed) {
+  return transposed ? CblasTrans : CblasNoTrans;
+}
+
+void gemm(CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, int m, int n, int k, float alpha, const float* a,
+          int lda, const float* b, int ldb, float beta, float* c, int ldc) {
+  cblas_sgemm(CblasColMajor, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+}
+void gemm(CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, int m, int n, int k, double alpha,
+          const double* a, int lda, const double* b, int ldb, double beta, double* c, int ldc) {
+  cblas_dgemm(CblasColMajor, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+}
+void trmm(CBLAS_SIDE side, CBLAS_UPLO uplo, CBLAS_TRANSPOSE trans, CBLAS_DIAG diag, int m, int n,
+          float alpha, const float* a, int lda, float* b, int ldb) {
+  cblas_strmm(CblasColMajor, side, uplo, trans, diag, m, n, alpha, a, lda, b, ldb);
+}
+void trmm(CBLAS_SIDE side, CBLAS_UPLO uplo, CBLAS_TRANSPOSE trans, CBLAS_DIAG diag, int m, int n,
+          double alpha, const double* a, int lda, double* b, int ldb) {
+  cblas_dtrmm(CblasColMajor, side, uplo, trans, diag, m, n, alpha, a, lda, b, ldb);
+}
+
+template <class T>
+void copy_columns(const T* from, std::int64_t from_ld, T* to, std::int64_t to_ld, std::int64_t rows,
+                  std::int64_t cols) {
+  if (from == to) return;
+  for (std::int64_t j = 0; j < cols; ++j) {
+    std::copy_n(from + j * from_ld, rows, to + j * to_ld);
+  }
+}
+
+template <class T>
+void run_in(const Product& p) {
+  constexpr bool wide = std::is_same_v<T, double>;
+  std::vector<T> a_store;
+  std::vector<T> b_store;
+  const auto [a, lda] = converted<T>(p.a, p.tf32, a_store);
+  const auto [b, ldb] = converted<T>(p.b, p.tf32, b_store);
+  auto* const d = static_cast<T*>(const_cast<void*>(p.d.data));
+  const T beta = static_cast<T>(read(p.beta, wide));
+  // OpenBLAS does not read what it multiplies by zero, nor may this.
+  if (beta != 0) {
+    copy_columns(static_cast<const T*>(p.c.data), p.c.ld, d, p.d.ld, p.d.rows, p.d.cols);
+  }
+  const std::int64_t k = p.a.transposed ? p.a.rows : p.a.cols;
+  gemm(transposition(p.a.transposed), transposition(p.b.transposed), static_cast<int>(p.d.rows),
+       static_cast<int>(p.d.cols), static_cast<int>(k), static_cast<T>(read(p.alpha, wide)), a, lda,
+       b, ldb, beta, d, static_cast<int>(p.d.ld));
+}
+
+bool fits_int(const Operand& x) {
+  return x.cols <= INT_MAX && x.ld <= INT_MAX;
+}
+
+void spoil(void* workspace, std::size_t bytes) {
+  if (workspace != nullptr) std::memset(workspace, 0xff, std::min<std::size_t>(bytes, 65536));
+}
+
+}  // namespace
+
+std::size_t bytes_of(cudaDataType type) {
+  return type == CUDA_R_64F ? 8 : type == CUDA_R_32F ? 4 : 2;
+}
+
+bool check_scalar(const void* at, cudaDataType type, bool in_device_memory) {
+  return in_device_memory ? on_device(at, bytes_of(type)) : at != nullptr && !on_device(at, 1);
+}
+
+Scalar make_scalar(const void* at, cudaDataType type, bool in_device_memory) {
+  if (in_device_memory) return {at, 0};
+  return {nullptr, read({at, 0}, type == CUDA_R_64F)};
+}
+
+bool supported(cudaDataType a, cudaDataType b, cudaDataType c, cudaDataType d,
+               cublasComputeType_t compute, cudaDataType scale) {
+  if (a != b || c != d || scale != c) return false;
+  if (c == CUDA_R_64F) return a == CUDA_R_64F && compute == CUBLAS_COMPUTE_64F;
+  if (c != CUDA_R_32F || a == CUDA_R_64F) return false;
+  return compute == CUBLAS_COMPUTE_32F || compute == CUBLAS_COMPUTE_32F_PEDANTIC ||
+         (compute == CUBLAS_COMPUTE_32F_FAST_TF32 && a == CUDA_R_32F);
+}
+
+bool check(const Product& p) {
+  const auto rows = [](const Operand& x) { return x.transposed ? x.cols : x.rows; };
+  const auto cols = [](const Operand& x) { return x.transposed ? x.rows : x.cols; };
+  if (rows(p.a) != p.d.rows || cols(p.b) != p.d.cols || cols(p.a) != rows(p.b)) return false;
+  if (p.c.rows != p.d.rows || p.c.cols != p.d.cols) return false;
+  if (p.c.data == p.d.data && p.c.ld != p.d.ld) return false;
+  for (const Operand* x : {&p.a, &p.b, &p.c, &p.d}) {
+    if (!fits_int(*x) || !on_device(x->data, x->rows, x->cols, x->ld, bytes_of(x->type))) {
+      return false;
+    }
+  }
+  return true;
+}
+
+void run(const Product& product) {
+  spoil(product.workspace, product.workspace_bytes);
+  if (product.d.type == CUDA_R_64F) {
+    run_in<double>(product);
+  } else {
+    run_in<float>(product);
+  }
+}
+
+namespace {
+
+bool valid(cublasOperation_t operation) {
+  return operation >= CUBLAS_OP_N && operation <= CUBLAS_OP_C;
+}
+
+cublasStatus_t multiply(cublasHandle_t handle, const Product& shape, const void* alpha,
+                        const void* beta) {
+  if (handle == nullptr || !known(handle->stream)) return CUBLAS_STATUS_NOT_INITIALIZED;
+  Product p = shape;
+  const cudaDataType type = p.d.type;
+  const bool in_device_memory = handle->mode == CUBLAS_POINTER_MODE_DEVICE;
+  const std::int64_t k = p.a.transposed ? p.a.rows : p.a.cols;
+  if (p.d.rows < 0 || p.d.cols < 0 || k < 0) return CUBLAS_STATUS_INVALID_VALUE;
+  if (p.d.rows == 0 || p.d.cols == 0) return CUBLAS_STATUS_SUCCESS;
+  if (!check_scalar(alpha, type, in_device_memory) || !check_scalar(beta, type, in_device_memory) ||
+      !check(p)) {
+    return CUBLAS_STATUS_INVALID_VALUE;
+  }
+  p.alpha = make_scalar(alpha, type, in_device_memory);
+  p.beta = make_scalar(beta, type, in_device_memory);
+  p.workspace = handle->workspace;
+  p.workspace_bytes = handle->workspace_bytes;
+  enqueue(handle->stream, {[p] { run(p); }, {}});
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+Operand operand(const void* data, cudaDataType type, cublasOperation_t operation, std::int64_t rows,
+                std::int64_t cols, std::int64_t ld) {
+  const bool transposed = operation != CUBLAS_OP_N;
+  return {data, type, transposed, transposed ? cols : rows, transposed ? rows : cols, ld};
+}
+
+template <class T>
+cublasStatus_t multiply_triangle(cublasHandle_t handle, cublasSideMode_t side,
+                                 cublasFillMode_t uplo, cublasOperation_t trans,
+                                 cublasDiagType_t diag, std::int64_t m, std::int64_t n,
+                                 const T* alpha, const T* a, std::int64_t lda, const T* b,
+                                 std::int64_t ldb, T* c, std::int64_t ldc) {
+  if (handle == nullptr || !known(handle->stream)) return CUBLAS_STATUS_NOT_INITIALIZED;
+  const bool in_device_memory = handle->mode == CUBLAS_POINTER_MODE_DEVICE;
+  const std::int64_t order = side == CUBLAS_SIDE_LEFT ? m : n;
+  if (m < 0 || n < 0 || !valid(trans)) return CUBLAS_STATUS_INVALID_VALUE;
+  if (m == 0 || n == 0) return CUBLAS_STATUS_SUCCESS;
+  if (std::max({m, n, lda, ldb, ldc}) > INT_MAX || (b == c && ldb != ldc) ||
+      !check_scalar(alpha, type_of<T>, in_device_memory) ||
+      !on_device(a, order, order, lda, sizeof(T)) || !on_device(b, m, n, ldb, sizeof(T)) ||
+      !on_device(c, m, n, ldc, sizeof(T))) {
+    return CUBLAS_STATUS_INVALID_VALUE;
+  }
+  const Scalar scalar = make_scalar(alpha, type_of<T>, in_device_memory);
+  const cublasContext used = *handle;
+  enqueue(used.stream, {[=] {
+                          spoil(used.workspace, used.workspace_bytes);
+                          copy_columns(b, ldb, c, ldc, m, n);
+                          trmm(side == CUBLAS_SIDE_LEFT ? CblasLeft : CblasRight,
+                               uplo == CUBLAS_FILL_MODE_LOWER ? CblasLower : CblasUpper,
+                               transposition(trans != CUBLAS_OP_N),
+                               diag == CUBLAS_DIAG_UNIT ? CblasUnit : CblasNonUnit,
+                               static_cast<int>(m), static_cast<int>(n),
+                               static_cast<T>(read(scalar, sizeof(T) == 8)), a,
+                               static_cast<int>(lda), c, static_cast<int>(ldc));
+                        },
+                        {}});
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+}  // namespace
+}  // namespace lupine::emulation
+
+using namespace lupine::emulation;
+
+cublasStatus_t cublasCreate(cublasHandle_t* handle) {
+  return blas_call("cublasCreate", [&] {
+    *handle = new cublasContext;
+    ++state().handles;
+    return CUBLAS_STATUS_SUCCESS;
+  });
+}
+
+cublasStatus_t cublasDestroy(cublasHandle_t handle) {
+  const std::lock_guard lock(state().mutex);
+  if (handle == nullptr) return CUBLAS_STATUS_NOT_INITIALIZED;
+  complete(handle->stream);
+  delete handle;
+  --state().handles;
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasGetVersion(cublasHandle_t handle, int* version) {
+  *version = 130100;
+  return handle != nullptr ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_NOT_INITIALIZED;
+}
+
+cublasStatus_t cublasSetStream(cublasHandle_t handle, cudaStream_t stream) {
+  return blas_call("cublasSetStream", [&] {
+    if (handle == nullptr) return CUBLAS_STATUS_NOT_INITIALIZED;
+    if (!known(stream)) return CUBLAS_STATUS_INVALID_VALUE;
+    *handle = {stream, handle->mode, nullptr, 0};  // forgets the workspace, as cuBLAS does
+    return CUBLAS_STATUS_SUCCESS;
+  });
+}
+
+cublasStatus_t cublasSetWorkspace(cublasHandle_t handle, void* workspace, std::size_t bytes) {
+  return blas_call("cublasSetWorkspace", [&] {
+    if (handle == nullptr) return CUBLAS_STATUS_NOT_INITIALIZED;
+    if (reinterpret_cast<std::uintptr_t>(workspace) % 256 != 0 ||
+        (bytes > 0 && !on_device(workspace, bytes))) {
+      return CUBLAS_STATUS_INVALID_VALUE;
+    }
+    handle->workspace = bytes > 0 ? workspace : nullptr;
+    handle->workspace_bytes = bytes;
+    return CUBLAS_STATUS_SUCCESS;
+  });
+}
+
+cublasStatus_t cublasSetPointerMode(cublasHandle_t handle, cublasPointerMode_t mode) {
+  return blas_call("cublasSetPointerMode", [&] {
+    if (handle == nullptr) return CUBLAS_STATUS_NOT_INITIALIZED;
+    handle->mode = mode;
+    return CUBLAS_STATUS_SUCCESS;
+  });
+}
+
+const char* cublasGetStatusName(cublasStatus_t status) {
+  switch (status) {
+    case CUBLAS_STATUS_SUCCESS:
+      return "CUBLAS_STATUS_SUCCESS";
+    case CUBLAS_STATUS_NOT_INITIALIZED:
+      return "CUBLAS_STATUS_NOT_INITIALIZED";
+    case CUBLAS_STATUS_INVALID_VALUE:
+      return "CUBLAS_STATUS_INVALID_VALUE";
+    case CUBLAS_STATUS_EXECUTION_FAILED:
+      return "CUBLAS_STATUS_EXECUTION_FAILED";
+    case CUBLAS_STATUS_NOT_SUPPORTED:
+      return "CUBLAS_STATUS_NOT_SUPPORTED";
+    default:
+      return "CUBLAS_STATUS_INTERNAL_ERROR";
+  }
+}
+
+const char* cublasGetStatusString(cublasStatus_t status) {
+  return cublasGetStatusName(status);
+}
+
+cublasStatus_t cublasStrmm_64(cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t uplo,
+                              cublasOperation_t trans, cublasDiagType_t diag, std::int64_t m,
+                              std::int64_t n, const float* alpha, const float* a, std::int64_t lda,
+                              const float* b, std::int64_t ldb, float* c, std::int64_t ldc) {
+  return blas_call("cublasStrmm_64", [&] {
+    return multiply_triangle(handle, side, uplo, trans, diag, m, n, alpha, a, lda, b, ldb, c, ldc);
+  });
+}
+
+cublasStatus_t cublasDtrmm_64(cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t uplo,
+                              cublasOperation_t trans, cublasDiagType_t diag, std::int64_t m,
+                              std::int64_t n, const double* alpha, const double* a,
+                              std::int64_t lda, const double* b, std::int64_t ldb, double* c,
+                              std::int64_t ldc) {
+  return blas_call("cublasDtrmm_64", [&] {
+    return multiply_triangle(handle, side, uplo, trans, diag, m, n, alpha, a, lda, b, ldb, c, ldc);
+  });
+}
+
+namespace {
+
+cublasStatus_t any_gemm(const char* function, cublasHandle_t handle, cublasOperation_t transa,
+                        cublasOperation_t transb, std::int64_t m, std::int64_t n, std::int64_t k,
+                        const void* alpha, const Operand& a, const Operand& b, const void* beta,
+                        void* c, cudaDataType c_type, std::int64_t ldc, bool tf32) {
+  return blas_call(function, [&] {
+    if (!valid(transa) || !valid(transb)) return CUBLAS_STATUS_INVALID_VALUE;
+    const Operand d = operand(c, c_type, CUBLAS_OP_N, m, n, ldc);
+    const Product product{operand(a.data, a.type, transa, m, k, a.ld),
+                          operand(b.data, b.type, transb, k, n, b.ld),
+                          d,
+                          d,
+                          {},
+                          {},
+                          tf32,
+                          nullptr,
+                          0};
+    return multiply(handle, product, alpha, beta);
+  });
+}
+
+}  // namespace
+
+cublasStatus_t cublasSgemm_64(cublasHandle_t handle, cublasOperation_t transa,
+                              cublasOperation_t transb, std::int64_t m, std::int64_t n,
+                              std::int64_t k, const float* alpha, const float* a, std::int64_t lda,
+                              const float* b, std::int64_t ldb, const float* beta, float* c,
+                              std::int64_t ldc) {
+  return any_gemm("cublasSgemm_64", handle, transa, transb, m, n, k, alpha,
+                  {a, CUDA_R_32F, false, 0, 0, lda}, {b, CUDA_R_32F, false, 0, 0, ldb}, beta, c,
+                  CUDA_R_32F, ldc, false);
+}
+
+cublasStatus_t cublasDgemm_64(cublasHandle_t handle, cublasOperation_t transa,
+                              cublasOperation_t transb, std::int64_t m, std::int64_t n,
+                              std::int64_t k, const double* alpha, const double* a,
+                              std::int64_t lda, const double* b, std::int64_t ldb,
+                              const double* beta, double* c, std::int64_t ldc) {
+  return any_gemm("cublasDgemm_64", handle, transa, transb, m, n, k, alpha,
+                  {a, CUDA_R_64F, false, 0, 0, lda}, {b, CUDA_R_64F, false, 0, 0, ldb}, beta, c,
+                  CUDA_R_64F, ldc, false);
+}
+
+cublasStatus_t cublasGemmEx_64(cublasHandle_t handle, cublasOperation_t transa,
+                               cublasOperation_t transb, std::int64_t m, std::int64_t n,
+                               std::int64_t k, const void* alpha, const void* a,
+                               cudaDataType a_type, std::int64_t lda, const void* b,
+                               cudaDataType b_type, std::int64_t ldb, const void* beta, void* c,
+                               cudaDataType c_type, std::int64_t ldc,
+                               cublasComputeType_t compute_type, cublasGemmAlgo_t) {
+  if (!supported(a_type, b_type, c_type, c_type, compute_type, c_type)) {
+    return CUBLAS_STATUS_NOT_SUPPORTED;
+  }
+  return any_gemm("cublasGemmEx_64", handle, transa, transb, m, n, k, alpha,
+                  {a, a_type, false, 0, 0, lda}, {b, b_type, false, 0, 0, ldb}, beta, c, c_type,
+                  ldc, compute_type == CUBLAS_COMPUTE_32F_FAST_TF32);
+}

@@ -1,0 +1,149 @@
+/// @file
+/// What the parts of the emulation share: the streams and their tasks, the memory, the errors.
+#pragma once
+
+#include <cuda_runtime.h>
+#include <cuda_emulation.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "cublas_api.h"
+
+namespace lupine::emulation {
+
+/// What has been queued in a stream: it may run once it is the first there and is ready.
+struct Task {
+  std::function<void()> run;
+  std::function<bool()> ready;  // empty: at once
+};
+
+/// One recording of an event. The event may be recorded anew, or destroyed, while others wait for
+/// this one.
+struct Record {
+  bool done = false;
+  std::chrono::steady_clock::time_point time;
+};
+
+struct Allocation {
+  std::size_t bytes;
+  int device;  // -1: pinned host memory
+};
+
+}  // namespace lupine::emulation
+
+struct CUstream_st {
+  int device;
+  std::uint64_t number;
+  std::deque<lupine::emulation::Task> tasks;
+};
+
+struct CUevent_st {
+  bool timed;
+  std::shared_ptr<lupine::emulation::Record> record;
+};
+
+namespace lupine::emulation {
+
+struct Settings {
+  int devices;
+  std::size_t memory;
+  std::uint64_t seed;
+  std::string failing_function;
+  long failing_call;
+  cudaError_t failure;
+};
+
+/// How the scheduler behaves for a while.
+struct Mood {
+  enum class Pace { eager, lazy, varying } pace;
+  bool by_rank;        // a random but fixed order among the streams, so that some starve
+  std::uint64_t salt;  // of that order
+  std::uint64_t calls_left;
+};
+
+struct State {
+  std::recursive_mutex mutex;
+  Settings settings;
+  std::mt19937_64 random;
+  Mood mood{};
+  std::map<std::string, long> calls;
+  std::vector<std::unique_ptr<CUstream_st>> streams;
+  std::uint64_t streams_made = 0;
+  std::set<CUevent_st*> events;
+  std::map<const unsigned char*, Allocation> allocations;  // by where they begin
+  std::size_t handles = 0;                                 // of libraries
+  cudaError_t last = cudaSuccess;
+  cudaError_t sticky = cudaSuccess;
+  std::chrono::steady_clock::time_point last_call;
+};
+
+State& state();
+
+/// Uniform among 0 ... count - 1.
+std::uint64_t draw(std::uint64_t count);
+
+/// Every call begins here: counts it, fails it if it is the one that shall fail, and may run
+/// tasks. Returns what makes the call fail before it does anything.
+cudaError_t begin(const char* function);
+
+/// Notes what a call returns.
+cudaError_t finish(cudaError_t error);
+
+/// From now on every call fails with this.
+void fail_for_good(cudaError_t error, const std::string& why);
+
+template <class Body>
+cudaError_t call(const char* function, Body&& body) {
+  const std::lock_guard lock(state().mutex);
+  const cudaError_t error = begin(function);
+  return finish(error == cudaSuccess ? body() : error);
+}
+
+/// As call(), for what gives something back: it is given back whatever has failed.
+template <class Body>
+cudaError_t release(const char* function, Body&& body) {
+  const std::lock_guard lock(state().mutex);
+  const cudaError_t error = begin(function);
+  const cudaError_t own = body();
+  return finish(error == cudaSuccess ? own : error);
+}
+
+template <class Body>
+cublasStatus_t blas_call(const char* function, Body&& body) {
+  const std::lock_guard lock(state().mutex);
+  return begin(function) == cudaSuccess ? body() : CUBLAS_STATUS_EXECUTION_FAILED;
+}
+
+/// The device of this thread, and whether there is one.
+cudaError_t current_device(int& device);
+
+bool known(const CUstream_st* stream);
+
+/// @pre known(stream)
+void enqueue(CUstream_st* stream, Task task);
+
+/// Runs one task of any stream, if one is ready; a lazy scheduler takes the wanted stream's.
+bool run_one(const CUstream_st* wanted);
+
+/// Runs tasks until there is nothing left in the stream; null: in any.
+void complete(const CUstream_st* stream);
+
+/// Whether these bytes are inside of one allocation of a device.
+bool on_device(const void* at, std::size_t bytes);
+
+/// The same for columns of a matrix, the last one without what is between two.
+bool on_device(const void* at, std::int64_t rows, std::int64_t cols, std::int64_t ld,
+               std::size_t element);
+
+}  // namespace lupine::emulation

@@ -1,0 +1,276 @@
+/// @file
+/// Broadcasts among processes. The root writes one file and gives it a name for each receiver, who
+/// removes that name when it has read; so each file is removed by whom it is for. The id names the
+/// folder.
+#include <nccl.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "emulation.hpp"
+
+namespace files = std::filesystem;
+using namespace lupine::emulation;
+
+namespace {
+
+/// A GPU goes on while its host waits for another process; so here does a thread, when the host has
+/// not called for a while.
+class Progress {
+ public:
+  Progress() : thread_([this] { work(); }) {}
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+  ~Progress() {
+    stop_ = true;
+    thread_.join();
+  }
+
+ private:
+  void work() {
+    using std::chrono::milliseconds;
+    while (!stop_) {
+      std::this_thread::sleep_for(milliseconds(2));
+      const std::unique_lock lock(state().mutex, std::try_to_lock);
+      if (!lock) continue;
+      const auto now = std::chrono::steady_clock::now();
+      while (now - state().last_call > milliseconds(10) && run_one(nullptr)) {
+      }
+    }
+  }
+  std::atomic<bool> stop_ = false;
+  std::thread thread_;
+};
+
+/// What comes before the data, so that calls that do not belong together are noticed.
+struct Header {
+  std::uint64_t bytes;
+  int root;
+};
+
+/// What the tasks in the streams know of a communicator: they may outlive it.
+struct Group {
+  files::path folder;
+  int ranks;
+  int rank;
+  bool aborted = false;
+
+  files::path mark(const char* what, int which) const {
+    std::string file = what;
+    file += '.';
+    file += std::to_string(which);
+    return folder / file;
+  }
+  files::path name(std::uint64_t broadcast, int receiver) const {
+    return mark(std::to_string(broadcast).c_str(), receiver);
+  }
+  bool complete() const;
+  bool send(const Header& header, const void* data, std::uint64_t broadcast) const;
+  void receive(const Header& expected, void* data, std::uint64_t broadcast) const;
+  void leave() const;
+};
+
+/// Whether all ranks have come; some may be gone again.
+bool Group::complete() const {
+  for (int one = 0; one < ranks; ++one) {
+    if (!files::exists(mark("rank", one)) && !files::exists(mark("left", one))) return false;
+  }
+  return true;
+}
+
+/// False when there is no room: the receivers have to make some first.
+bool Group::send(const Header& header, const void* data, std::uint64_t broadcast) const {
+  const files::path written = mark("from", rank);
+  std::error_code failed;
+  std::ofstream file(written, std::ios::binary);
+  file.write(reinterpret_cast<const char*>(&header), sizeof(header));
+  file.write(static_cast<const char*>(data), static_cast<std::streamsize>(header.bytes));
+  file.close();
+  if (!file) {
+    files::remove(written, failed);
+    return false;
+  }
+  for (int receiver = 0; receiver < ranks; ++receiver) {
+    if (receiver != rank) files::create_hard_link(written, name(broadcast, receiver), failed);
+  }
+  files::remove(written, failed);
+  return true;
+}
+
+void Group::receive(const Header& expected, void* data, std::uint64_t broadcast) const {
+  Header header{};
+  std::error_code failed;
+  std::ifstream file(name(broadcast, rank), std::ios::binary);
+  file.read(reinterpret_cast<char*>(&header), sizeof(header));
+  if (!file || header.bytes != expected.bytes || header.root != expected.root) {
+    fail_for_good(cudaErrorLaunchFailure, "ranks disagree about the size or root of a broadcast");
+  } else {
+    file.read(static_cast<char*>(data), static_cast<std::streamsize>(header.bytes));
+  }
+  files::remove(name(broadcast, rank), failed);
+}
+
+/// What others still have to read stays; the last one removes the folder.
+void Group::leave() const {
+  std::error_code failed;
+  files::rename(mark("rank", rank), mark("left", rank), failed);
+  for (int one = 0; one < ranks; ++one) {
+    if (!files::exists(mark("left", one), failed)) return;
+  }
+  files::remove_all(folder, failed);
+}
+
+}  // namespace
+
+struct ncclComm {
+  std::shared_ptr<Group> group;
+  std::uint64_t broadcasts = 0;
+  Progress progress{};
+};
+
+namespace {
+
+template <class Body>
+ncclResult_t nccl_call(const char* function, Body&& body) {
+  const std::lock_guard lock(state().mutex);
+  return begin(function) == cudaSuccess ? body() : ncclUnhandledCudaError;
+}
+
+std::size_t bytes_of(ncclDataType_t type) {
+  static constexpr std::size_t bytes[] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2};
+  return type >= 0 && type <= ncclBfloat16 ? bytes[type] : 0;
+}
+
+ncclResult_t end(ncclComm_t comm) {
+  if (comm == nullptr) return ncclInvalidArgument;
+  comm->group->leave();
+  --state().handles;
+  delete comm;
+  return ncclSuccess;
+}
+
+ncclResult_t broadcast(const void* from, void* to, Header header, ncclComm_t comm,
+                       cudaStream_t stream) {
+  const std::uint64_t number = comm->broadcasts++;
+  const auto group = comm->group;
+  if (group->rank != header.root) {
+    const auto name = group->name(number, group->rank);
+    enqueue(stream, {[=] {
+                       if (!group->aborted) group->receive(header, to, number);
+                     },
+                     [=] { return group->aborted || files::exists(name); }});
+    return ncclSuccess;
+  }
+  if (from != to) {
+    enqueue(stream, {[=] { std::memcpy(to, from, header.bytes); }, {}});
+  }
+  if (group->ranks > 1) {
+    enqueue(stream, {{}, [=] { return group->aborted || group->send(header, from, number); }});
+  }
+  return ncclSuccess;
+}
+
+}  // namespace
+
+ncclResult_t ncclGetVersion(int* version) {
+  *version = NCCL_VERSION_CODE;
+  return ncclSuccess;
+}
+
+ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
+  return nccl_call("ncclGetUniqueId", [&] {
+    *id = {};
+    std::snprintf(id->internal, sizeof(id->internal), "/dev/shm/lupine-emulation-XXXXXX");
+    return mkdtemp(id->internal) != nullptr ? ncclSuccess : ncclSystemError;
+  });
+}
+
+/// Returns when all ranks have called it.
+ncclResult_t ncclCommInitRank(ncclComm_t* comm, int ranks, ncclUniqueId id, int rank) {
+  return nccl_call("ncclCommInitRank", [&] {
+    if (comm == nullptr || rank < 0 || rank >= ranks) return ncclInvalidArgument;
+    const auto group = std::make_shared<Group>(Group{id.internal, ranks, rank});
+    std::ofstream(group->mark("rank", rank)).close();
+    while (!group->complete()) {
+      if (!files::exists(group->folder)) return ncclRemoteError;
+      if (!run_one(nullptr)) std::this_thread::sleep_for(std::chrono::microseconds(200));
+    }
+    *comm = new ncclComm{group};
+    ++state().handles;
+    return ncclSuccess;
+  });
+}
+
+ncclResult_t ncclCommDestroy(ncclComm_t comm) {
+  const std::lock_guard lock(state().mutex);
+  complete(nullptr);
+  return end(comm);
+}
+
+/// What has been queued is not waited for; it moves nothing any more.
+ncclResult_t ncclCommAbort(ncclComm_t comm) {
+  const std::lock_guard lock(state().mutex);
+  if (comm != nullptr) comm->group->aborted = true;
+  return end(comm);
+}
+
+ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* error) {
+  if (comm == nullptr || error == nullptr) return ncclInvalidArgument;
+  const std::lock_guard lock(state().mutex);
+  *error = state().sticky == cudaSuccess ? ncclSuccess : ncclUnhandledCudaError;
+  return ncclSuccess;
+}
+
+ncclResult_t ncclCommCount(const ncclComm_t comm, int* count) {
+  if (comm == nullptr || count == nullptr) return ncclInvalidArgument;
+  *count = comm->group->ranks;
+  return ncclSuccess;
+}
+
+ncclResult_t ncclBroadcast(const void* from, void* to, std::size_t count, ncclDataType_t type,
+                           int root, ncclComm_t comm, cudaStream_t stream) {
+  return nccl_call("ncclBroadcast", [&] {
+    if (comm == nullptr || root < 0 || root >= comm->group->ranks || !known(stream)) {
+      return ncclInvalidArgument;
+    }
+    const std::size_t bytes = count * bytes_of(type);
+    if (count == 0) return ncclSuccess;
+    if (bytes / count != bytes_of(type) || !on_device(to, bytes) ||
+        (comm->group->rank == root && !on_device(from, bytes))) {
+      return ncclInvalidArgument;
+    }
+    return broadcast(from, to, {bytes, root}, comm, stream);
+  });
+}
+
+const char* ncclGetErrorString(ncclResult_t result) {
+  switch (result) {
+    case ncclSuccess:
+      return "no error";
+    case ncclUnhandledCudaError:
+      return "unhandled cuda error";
+    case ncclSystemError:
+      return "unhandled system error";
+    case ncclInternalError:
+      return "internal error";
+    case ncclInvalidArgument:
+      return "invalid argument";
+    case ncclInvalidUsage:
+      return "invalid usage";
+    case ncclRemoteError:
+      return "remote process exited or there was a network error";
+    case ncclInProgress:
+      return "NCCL operation in progress";
+  }
+  return "unknown result code";
+}
+
+const char* ncclGetLastError(ncclComm_t) {
+  return "";
+}

@@ -1,0 +1,283 @@
+/// @file
+/// Streams, events and the scheduler, which is adversarial: it respects the order in a stream and
+/// the events that a stream waits for, and nothing else.
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <thread>
+#include <utility>
+
+#include "emulation.hpp"
+
+namespace lupine::emulation {
+namespace {
+
+std::string environment(const char* name, const char* otherwise) {
+  const char* value = std::getenv(name);
+  return value != nullptr && *value != 0 ? value : otherwise;
+}
+
+Settings read_settings() {
+  Settings settings{};
+  settings.devices = std::stoi(environment("LUPINE_EMULATED_GPUS", "1"));
+  settings.memory = std::stoull(environment("LUPINE_EMULATED_MEMORY", "1073741824"));
+  settings.seed = std::stoull(environment("LUPINE_EMULATION_SEED", "1"));
+  const std::string failure = environment("LUPINE_EMULATED_FAILURE", "");
+  if (const auto colon = failure.find(':'); colon != std::string::npos) {
+    const auto second = failure.find(':', colon + 1);
+    settings.failing_function = failure.substr(0, colon);
+    settings.failing_call = std::stol(failure.substr(colon + 1));
+    settings.failure = second == std::string::npos
+                           ? cudaErrorLaunchFailure
+                           : static_cast<cudaError_t>(std::stoi(failure.substr(second + 1)));
+  }
+  return settings;
+}
+
+void change_mood(State& s) {
+  s.mood.pace = static_cast<Mood::Pace>(draw(3));
+  s.mood.by_rank = draw(2) == 0;
+  s.mood.salt = s.random();
+  s.mood.calls_left = 1 + draw(40);
+}
+
+/// What would not have been done yet at a call that waits for nothing is left open.
+void advance(State& s) {
+  if (s.mood.calls_left-- == 0) change_mood(s);
+  std::uint64_t tasks = 0;
+  if (s.mood.pace == Mood::Pace::eager) tasks = ~std::uint64_t{0};
+  if (s.mood.pace == Mood::Pace::varying) tasks = draw(4);
+  while (tasks-- > 0 && run_one(nullptr)) {
+  }
+}
+
+CUstream_st* choose(State& s, const std::vector<CUstream_st*>& ready, const CUstream_st* wanted) {
+  if (s.mood.pace == Mood::Pace::lazy) {
+    for (CUstream_st* stream : ready) {
+      if (stream == wanted) return stream;
+    }
+  }
+  if (!s.mood.by_rank) return ready[draw(ready.size())];
+  const auto rank = [&](const CUstream_st* stream) {
+    return (stream->number ^ s.mood.salt) * 0x9e3779b97f4a7c15u;
+  };
+  return *std::max_element(ready.begin(), ready.end(),
+                           [&](auto* a, auto* b) { return rank(a) < rank(b); });
+}
+
+bool known(const CUevent_st* event) {
+  return state().events.contains(const_cast<CUevent_st*>(event));
+}
+
+}  // namespace
+
+State& state() {
+  // Never destroyed: what others destroy at the end of the program may still come here.
+  static State* const made = [] {  // NOLINT(*-non-const-global-variables)
+    auto* s = new State;
+    s->settings = read_settings();
+    s->random.seed(s->settings.seed);
+    return s;
+  }();
+  return *made;
+}
+
+std::uint64_t draw(std::uint64_t count) {
+  return state().random() % count;
+}
+
+void restart() {
+  State& s = state();
+  const std::lock_guard lock(s.mutex);
+  complete(nullptr);
+  s.settings = read_settings();
+  s.random.seed(s.settings.seed);
+  s.mood = {};
+  s.calls.clear();
+  s.last = s.sticky = cudaSuccess;
+}
+
+cudaError_t begin(const char* function) {
+  State& s = state();
+  s.last_call = std::chrono::steady_clock::now();
+  if (++s.calls[function] == s.settings.failing_call && s.settings.failing_function == function) {
+    // That there is no more memory is the one failure after which one may go on.
+    if (s.settings.failure == cudaErrorMemoryAllocation) return s.settings.failure;
+    fail_for_good(s.settings.failure, "");
+  }
+  advance(s);
+  return s.sticky;
+}
+
+cudaError_t finish(cudaError_t error) {
+  State& s = state();
+  if (error == cudaSuccess) error = s.sticky;
+  if (error != cudaSuccess && error != cudaErrorNotReady) s.last = error;
+  return error;
+}
+
+void fail_for_good(cudaError_t error, const std::string& why) {
+  State& s = state();
+  if (!why.empty()) std::fprintf(stderr, "CUDA emulation: %s\n", why.c_str());
+  s.sticky = s.last = error;
+  for (auto& stream : s.streams) stream->tasks.clear();
+}
+
+bool known(const CUstream_st* stream) {
+  const auto& streams = state().streams;
+  return std::any_of(streams.begin(), streams.end(),
+                     [&](const auto& one) { return one.get() == stream; });
+}
+
+void enqueue(CUstream_st* stream, Task task) {
+  stream->tasks.push_back(std::move(task));
+}
+
+bool run_one(const CUstream_st* wanted) {
+  State& s = state();
+  std::vector<CUstream_st*> ready;
+  for (auto& stream : s.streams) {
+    if (stream->tasks.empty()) continue;
+    const Task& first = stream->tasks.front();
+    if (!first.ready || first.ready()) ready.push_back(stream.get());
+  }
+  if (ready.empty()) return false;
+  CUstream_st* const stream = choose(s, ready, wanted);
+  const Task task = std::move(stream->tasks.front());
+  stream->tasks.pop_front();
+  if (task.run) task.run();
+  return true;
+}
+
+void complete(const CUstream_st* stream) {
+  const auto busy = [&] {
+    for (const auto& one : state().streams) {
+      if ((stream == nullptr || one.get() == stream) && !one->tasks.empty()) return true;
+    }
+    return false;
+  };
+  while (busy()) {
+    // Nothing can run: another process has to bring something first.
+    if (!run_one(stream)) std::this_thread::sleep_for(std::chrono::microseconds(50));
+  }
+}
+
+std::size_t live_objects() {
+  const State& s = state();
+  return s.allocations.size() + s.streams.size() + s.events.size() + s.handles;
+}
+
+}  // namespace lupine::emulation
+
+using namespace lupine::emulation;
+
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, int) {
+  return call("cudaStreamCreateWithPriority", [&] {
+    if (stream == nullptr || flags > cudaStreamNonBlocking) return cudaErrorInvalidValue;
+    int device = 0;
+    if (const auto error = current_device(device)) return error;
+    State& s = state();
+    s.streams.push_back(std::make_unique<CUstream_st>(CUstream_st{device, ++s.streams_made, {}}));
+    *stream = s.streams.back().get();
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+  return release("cudaStreamDestroy", [&] {
+    if (!known(stream)) return cudaErrorInvalidResourceHandle;
+    complete(stream);
+    std::erase_if(state().streams, [&](const auto& one) { return one.get() == stream; });
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+  return call("cudaStreamSynchronize", [&] {
+    if (!known(stream)) return cudaErrorInvalidResourceHandle;
+    complete(stream);
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaStreamQuery(cudaStream_t stream) {
+  return call("cudaStreamQuery", [&] {
+    if (!known(stream)) return cudaErrorInvalidResourceHandle;
+    return stream->tasks.empty() ? cudaSuccess : cudaErrorNotReady;
+  });
+}
+
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags) {
+  return call("cudaStreamWaitEvent", [&] {
+    if (!known(stream) || !known(event)) return cudaErrorInvalidResourceHandle;
+    if (flags != 0) return cudaErrorInvalidValue;
+    if (event->record) {
+      enqueue(stream, {{}, [record = event->record] { return record->done; }});
+    }
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
+  return call("cudaEventCreateWithFlags", [&] {
+    if (event == nullptr || flags > (cudaEventBlockingSync | cudaEventDisableTiming)) {
+      return cudaErrorInvalidValue;
+    }
+    *event = new CUevent_st{(flags & cudaEventDisableTiming) == 0, {}};
+    state().events.insert(*event);
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaEventDestroy(cudaEvent_t event) {
+  return release("cudaEventDestroy", [&] {
+    if (state().events.erase(event) == 0) return cudaErrorInvalidResourceHandle;
+    delete event;
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+  return call("cudaEventRecord", [&] {
+    if (!known(stream) || !known(event)) return cudaErrorInvalidResourceHandle;
+    event->record = std::make_shared<Record>();
+    enqueue(stream, {[record = event->record] {
+                       record->done = true;
+                       record->time = std::chrono::steady_clock::now();
+                     },
+                     {}});
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaEventQuery(cudaEvent_t event) {
+  return call("cudaEventQuery", [&] {
+    if (!known(event)) return cudaErrorInvalidResourceHandle;
+    return !event->record || event->record->done ? cudaSuccess : cudaErrorNotReady;
+  });
+}
+
+cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+  return call("cudaEventSynchronize", [&] {
+    if (!known(event)) return cudaErrorInvalidResourceHandle;
+    const auto record = event->record;
+    while (record && !record->done && state().sticky == cudaSuccess) {
+      if (!run_one(nullptr)) std::this_thread::sleep_for(std::chrono::microseconds(50));
+    }
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEvent_t end) {
+  return call("cudaEventElapsedTime", [&] {
+    if (milliseconds == nullptr) return cudaErrorInvalidValue;
+    for (const CUevent_st* event : {start, end}) {
+      if (!known(event) || !event->timed || !event->record) return cudaErrorInvalidResourceHandle;
+      if (!event->record->done) return cudaErrorNotReady;
+    }
+    const std::chrono::duration<float, std::milli> elapsed =
+        end->record->time - start->record->time;
+    *milliseconds = elapsed.count();
+    return cudaSuccess;
+  });
+}
