@@ -148,13 +148,20 @@ export OPAL_PREFIX="$root" OPAL_BINDIR="$root/bin" OPAL_LIBDIR="$root/lib" \
   HWLOC_PLUGINS_PATH="$root/lib/hwloc"
 case :$PATH: in *":$root/bin:"*) ;; *) export PATH="$root/bin:$PATH" ;; esac
 
+# Without ssh, Open MPI refuses to start even on this node alone, unless that way is closed.
+if [ -z "${OMPI_MCA_plm_rsh_agent:-}${OMPI_MCA_plm:-}" ] &&
+  ! command -v ssh >/dev/null && ! command -v rsh >/dev/null; then
+  export OMPI_MCA_plm='^rsh'
+fi
+
 if [ "$name" = lupine-environment ]; then
   printf '%s' "$report" | while read -r line; do printf '# %s\n' "$line"; done
   for library in $wanted; do echo "# $library: not found"; done
   echo "# looked in $places"
   for variable in PATH LD_LIBRARY_PATH LUPINE_BUNDLE OPAL_PREFIX OPAL_BINDIR OPAL_LIBDIR \
-    OPAL_PKGLIBDIR OPAL_SYSCONFDIR OPAL_DATADIR OPAL_PKGDATADIR PMIX_PREFIX HWLOC_PLUGINS_PATH; do
-    eval "value=\$$variable"
+    OPAL_PKGLIBDIR OPAL_SYSCONFDIR OPAL_DATADIR OPAL_PKGDATADIR PMIX_PREFIX HWLOC_PLUGINS_PATH OMPI_MCA_plm; do
+    eval "value=\${$variable-}"
+    [ -n "$value" ] || continue
     # A quote inside of quotes is written '\''.
     quoted=
     while :; do
