@@ -114,16 +114,17 @@ find_cuda() {
   set +f
   IFS=$old_ifs
   take_from "$@"
-  take_from_toolkits ${CUDA_HOME:+"$CUDA_HOME"} ${CUDA_PATH:+"$CUDA_PATH"} /usr/local/cuda /usr/local/cuda-13* \
-    /usr/local/cuda*
+  take_from_toolkits ${CUDA_HOME:+"$CUDA_HOME"} ${CUDA_PATH:+"$CUDA_PATH"} \
+    /usr/local/cuda /usr/local/cuda-13* /usr/local/cuda*
   note_cache
   take_from /usr/lib64 /usr/lib/x86_64-linux-gnu
   python=$(command -v python3)
   case $python in
     */bin/*) take_from_pythons "${python%/bin/*}" ;;
   esac
-  take_from_pythons ${VIRTUAL_ENV:+"$VIRTUAL_ENV"} ${CONDA_PREFIX:+"$CONDA_PREFIX"} ${HOME:+"$HOME/.local"} \
-    /usr /usr/local /opt /opt/* /opt/*/*
+  take_from_pythons ${VIRTUAL_ENV:+"$VIRTUAL_ENV"} ${CONDA_PREFIX:+"$CONDA_PREFIX"} \
+    ${HOME:+"$HOME/.local"} \
+    /usr /usr/local /opt /opt/* /opt/*/* /opt/*/.venv
   take_from_toolkits ${CONDA_PREFIX:+"$CONDA_PREFIX"} /opt/cuda /opt/conda
   take_from /usr/local/nvidia/lib64 /usr/local/nvidia/lib /usr/lib/wsl/lib
 }
