@@ -10,6 +10,7 @@ install_allowed=yes
 build_packages=(g++ cmake ninja-build pkg-config git python3 libopenblas-openmp-dev libopenmpi-dev
   openmpi-bin libdnnl-dev libfmt-dev nlohmann-json3-dev libcli11-dev libhwloc-dev)
 test_packages=(catch2 liblapacke-dev libboost-context-dev)
+bundle_packages=(binutils xz-utils)
 
 # clang 14, which the code is formatted with, where it is the system's own; and the omp.h that it reads.
 case "$(. /etc/os-release 2>/dev/null && echo "${ID:-}${VERSION_ID:-}")" in

@@ -1,0 +1,208 @@
+#!/bin/sh
+# Starts the program of this archive that the link to it is named after, with the archive's own
+# libraries and MPI, and with CUDA's libraries where the machine has them. Asks for no more than
+# /bin/sh and coreutils.
+set -u
+IFS='
+'
+
+self=$(readlink -f -- "$0")
+root=${self%/*/*}
+
+# The link in bin/ is the name: a link to that link may be called otherwise.
+link=$0
+while [ -L "$link" ]; do
+  case $link in */*) folder=${link%/*}/ ;; *) folder= ;; esac
+  [ "$(readlink -f -- "${folder:-.}")" != "$root/bin" ] || break
+  target=$(readlink -- "$link")
+  case $target in /*) link=$target ;; *) link=$folder$target ;; esac
+done
+name=${link##*/}
+program=$root/libexec/$name
+
+fail() {
+  echo "$name: $1" >&2
+  exit 3
+}
+
+case $root in
+  *[:\;]*) fail "the loader cannot read folders with ':' or ';' in their names: $root" ;;
+esac
+
+# What CUDA 13 programs link to or load, and the driver's library.
+wanted="libcuda.so.1
+libcudart.so.13
+libcublas.so.13
+libcublasLt.so.13
+libcusolver.so.12
+libcusparse.so.12
+libnvJitLink.so.13
+libnvrtc.so.13"
+while read -r library; do
+  case $IFS$wanted$IFS in
+    *"$IFS$library$IFS"*) ;;
+    *) wanted=$wanted$IFS$library ;;
+  esac
+done <"$root/share/lupine/cuda-libraries"
+places="LD_LIBRARY_PATH, CUDA_HOME, CUDA_PATH, /usr/local/cuda*, the loader's cache and folders, \
+Python's nvidia packages (of VIRTUAL_ENV, CONDA_PREFIX, the python3 in PATH, ~/.local, /usr, /opt) \
+and /usr/local/nvidia"
+
+# What was found: folders for the loader, and a line for each library.
+folders=
+report=
+
+found() {
+  rest=
+  for other in $wanted; do
+    [ "$other" = "$1" ] || rest=$rest${rest:+$IFS}$other
+  done
+  wanted=$rest
+  report=$report"$1: $2$IFS"
+}
+
+# Takes from each folder what is still wanted.
+take_from() {
+  for candidate in "$@"; do
+    [ -d "$candidate" ] || continue
+    for library in $wanted; do
+      [ -e "$candidate/$library" ] || continue
+      found "$library" "$candidate"
+      case $IFS$folders$IFS in
+        *"$IFS$candidate$IFS"*) ;;
+        *) folders=$folders${folders:+$IFS}$candidate ;;
+      esac
+    done
+  done
+}
+
+take_from_toolkits() {
+  for toolkit in "$@"; do
+    take_from "$toolkit/lib64" "$toolkit/targets/x86_64-linux/lib" "$toolkit/lib"
+  done
+}
+
+# The nvidia packages below the folders in which Python keeps packages.
+take_from_pythons() {
+  for python in "$@"; do
+    for packages in "$python"/lib*/python3*/site-packages "$python"/lib/python3*/dist-packages; do
+      take_from "$packages"/nvidia/cu13/lib "$packages"/nvidia/*/lib
+    done
+  done
+}
+
+# The folders that the loader looks in by itself need no place in LD_LIBRARY_PATH.
+note_cache() {
+  while read -r line; do
+    library=${line%% *}
+    library=${library##*[!a-zA-Z0-9_.+-]}
+    case $line in *x86-64*' => '*) ;; *) continue ;; esac
+    case $IFS$wanted$IFS in
+      *"$IFS$library$IFS"*) found "$library" "${line##* => } (the loader's cache)" ;;
+    esac
+  done <<END
+$(PATH=$PATH:/sbin:/usr/sbin ldconfig -p 2>/dev/null)
+END
+}
+
+find_cuda() {
+  old_ifs=$IFS
+  IFS=:
+  set -f
+  # shellcheck disable=SC2086
+  set -- ${LD_LIBRARY_PATH:-}
+  set +f
+  IFS=$old_ifs
+  take_from "$@"
+  take_from_toolkits ${CUDA_HOME:+"$CUDA_HOME"} ${CUDA_PATH:+"$CUDA_PATH"} \
+    /usr/local/cuda /usr/local/cuda-13* /usr/local/cuda*
+  note_cache
+  take_from /usr/lib64 /usr/lib/x86_64-linux-gnu
+  python=$(command -v python3)
+  case $python in
+    */bin/*) take_from_pythons "${python%/bin/*}" ;;
+  esac
+  take_from_pythons ${VIRTUAL_ENV:+"$VIRTUAL_ENV"} ${CONDA_PREFIX:+"$CONDA_PREFIX"} \
+    ${HOME:+"$HOME/.local"} \
+    /usr /usr/local /opt /opt/* /opt/*/* /opt/*/.venv
+  take_from_toolkits ${CONDA_PREFIX:+"$CONDA_PREFIX"} /opt/cuda /opt/conda
+  take_from /usr/local/nvidia/lib64 /usr/local/nvidia/lib /usr/lib/wsl/lib
+}
+
+# Once for a run: a rank inherits what mpirun's launcher found.
+case ${LUPINE_BUNDLE:-}$IFS${LD_LIBRARY_PATH:-} in
+  "$root$IFS$root/lib"*) [ "$name" != lupine-environment ] || find_cuda ;;
+  *)
+    find_cuda
+    path=$root/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+    for folder in $folders; do
+      case :$path: in *":$folder:"*) ;; *) path=$path:$folder ;; esac
+    done
+    export LD_LIBRARY_PATH="$path" LUPINE_BUNDLE="$root"
+    ;;
+esac
+
+# MPI was configured for Debian's folders.
+export OPAL_PREFIX="$root" OPAL_BINDIR="$root/bin" OPAL_LIBDIR="$root/lib" \
+  OPAL_PKGLIBDIR="$root/lib/openmpi3" OPAL_SYSCONFDIR="$root/etc/openmpi" \
+  OPAL_DATADIR="$root/share" OPAL_PKGDATADIR="$root/share/openmpi" PMIX_PREFIX="$root" \
+  HWLOC_PLUGINS_PATH="$root/lib/hwloc"
+case :$PATH: in *":$root/bin:"*) ;; *) export PATH="$root/bin:$PATH" ;; esac
+
+# Without ssh, Open MPI refuses to start even on this node alone, unless that way is closed.
+if [ -z "${OMPI_MCA_plm_rsh_agent:-}${OMPI_MCA_plm:-}" ] &&
+  ! command -v ssh >/dev/null && ! command -v rsh >/dev/null; then
+  export OMPI_MCA_plm='^rsh'
+fi
+
+if [ "$name" = lupine-environment ]; then
+  printf '%s' "$report" | while read -r line; do printf '# %s\n' "$line"; done
+  for library in $wanted; do echo "# $library: not found"; done
+  echo "# looked in $places"
+  for variable in PATH LD_LIBRARY_PATH LUPINE_BUNDLE OPAL_PREFIX OPAL_BINDIR OPAL_LIBDIR \
+    OPAL_PKGLIBDIR OPAL_SYSCONFDIR OPAL_DATADIR OPAL_PKGDATADIR PMIX_PREFIX HWLOC_PLUGINS_PATH OMPI_MCA_plm; do
+    eval "value=\${$variable-}"
+    [ -n "$value" ] || continue
+    # A quote inside of quotes is written '\''.
+    quoted=
+    while :; do
+      case $value in
+        *\'*)
+          quoted=$quoted${value%%\'*}"'\\''"
+          value=${value#*\'}
+          ;;
+        *) break ;;
+      esac
+    done
+    printf "export %s='%s'\n" "$variable" "$quoted$value"
+  done
+  exit 0
+fi
+
+[ -x "$program" ] || fail "this archive has no such program; see $root/BUNDLE.txt"
+
+# The loader would name what is missing, and not where it could come from.
+trace=$(LD_TRACE_LOADED_OBJECTS=1 "$program" 2>&1)
+case $trace in
+  *' => not found'*)
+    missing=
+    for line in $trace; do
+      case $line in *' => not found'*) line=${line%% => *} && missing=$missing" ${line##*[!a-zA-Z0-9_.+-]}" ;; esac
+    done
+    fail "not found:$missing; looked in $places. CUDA 13's folder goes into CUDA_HOME"
+    ;;
+  *'version `GLIBC_'*' not found'*)
+    fail "this system's C library is too old: glibc $(cat "$root/share/lupine/glibc") is needed"
+    ;;
+esac
+
+# On other nodes mpirun starts bin/orted, which comes by here too.
+case $name in
+  mpirun | mpiexec | orterun)
+    for argument in "$@"; do
+      case $argument in --prefix | -prefix) exec "$program" "$@" ;; esac
+    done
+    exec "$program" --prefix "$root" "$@"
+    ;;
+esac
+exec "$program" "$@"
