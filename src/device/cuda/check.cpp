@@ -10,16 +10,21 @@ namespace lupine {
 
 namespace {
 
+thread_local int gpu_in_use = -1;
+
 [[noreturn]] void fail(const std::string& error, const char* call,
                        const std::source_location& where) {
-  int gpu = -1;
-  if (cudaGetDevice(&gpu) != cudaSuccess) gpu = -1;
   const std::string_view file = where.file_name();
-  throw Fault(fmt::format("{} failed on GPU {}: {} ({}:{})", call, gpu, error,
+  throw Fault(fmt::format("{} failed on GPU {}: {} ({}:{})", call, gpu_in_use, error,
                           file.substr(file.find_last_of('/') + 1), where.line()));
 }
 
 }  // namespace
+
+void use_gpu(int gpu) {
+  gpu_in_use = gpu;
+  check(cudaSetDevice(gpu), "cudaSetDevice");
+}
 
 void check(cudaError_t error, const char* call, const std::source_location& where) {
   if (error != cudaSuccess)

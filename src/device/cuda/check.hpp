@@ -10,6 +10,10 @@
 
 namespace lupine {
 
+/// Chooses the GPU of this thread's calls, and remembers it for messages: a GPU that has failed
+/// does not say any more which it is.
+void use_gpu(int gpu);
+
 void check(cudaError_t error, const char* call,
            const std::source_location& where = std::source_location::current());
 void check(cublasStatus_t status, const char* call,
