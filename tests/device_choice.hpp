@@ -6,6 +6,7 @@
 #include <lupine/options.hpp>
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -42,8 +43,11 @@ std::optional<Enum> take_option(int& argc, char** argv, const std::string& name)
     const std::string value(joined ? word.substr(name.size() + 1) : argv[i + 1]);
     const std::optional<Enum> result = parse<Enum>(value);
     if (!result)
-      throw UsageError(name + " " + value +
-                       " is not allowed; allowed: " + std::string(allowed_names<Enum>()));
+      throw UsageError(std::string(name)
+                           .append(" ")
+                           .append(value)
+                           .append(" is not allowed; allowed: ")
+                           .append(allowed_names<Enum>()));
     const int words = joined ? 1 : 2;
     std::rotate(argv + i, argv + i + words, argv + argc);
     argc -= words;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace lupine::test {
@@ -41,9 +42,10 @@ inline Plain product(const Plain& a, const Plain& b) {
   return c;
 }
 
-inline Plain magnitudes(Plain a) {
-  for (double& value : a.data) value = std::fabs(value);
-  return a;
+inline Plain magnitudes(const Plain& a) {
+  Plain result(a.rows, a.cols);
+  for (std::size_t i = 0; i < a.data.size(); ++i) result.data[i] = std::fabs(a.data[i]);
+  return result;
 }
 
 /// The unit lower triangle of L\U with its diagonal, or the upper triangle.
@@ -98,7 +100,7 @@ inline double largest_sum(const Plain& a, const Plain& b) {
   return most;
 }
 
-/// The order and place of one block on the diagonal.
+/// Rows and columns [begin, begin + order).
 inline Square diagonal_block(const Square& a, std::int64_t begin, std::int64_t order) {
   Square block(order);
   for (std::int64_t j = 0; j < order; ++j)

@@ -20,6 +20,7 @@ struct Input {
 
 std::vector<Input> inputs(Bench& b, int steps) {
   std::vector<Input> all;
+  all.reserve(static_cast<std::size_t>(steps));
   for (int i = 0; i < steps; ++i)
     all.push_back({safe_matrix(b, order), uniform_matrix(b, size, order, 10),
                    uniform_matrix(b, order, size, 10)});

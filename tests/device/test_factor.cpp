@@ -102,7 +102,7 @@ void check_solves(Bench& b, Factored& f, std::int64_t m, Precision purpose) {
                     false) <= 1);
 }
 
-// A factored block, its diagonal 1 where not `at`; row and column `at` vanish but for the pivot.
+// Row and column `at` vanish but for the pivot, so that elimination leaves it alone.
 Floats with_pivot(Bench& b, std::int64_t n, std::int64_t at, float pivot) {
   Floats a = safe_matrix(b, n);
   a.set([&](std::int64_t i, std::int64_t j) {
@@ -288,12 +288,12 @@ TEST_CASE("subtract_product in FP64", "[fp64]") {
       CHECK(x.unchanged());
       const Plain ax = product(a.plain(), x.plain());
       const Plain sum = product(magnitudes(a.plain()), magnitudes(x.plain()));
+      const double unit = 2 * 0x1p-53 * static_cast<double>(n + 2);
       CHECK(worst_share(
                 m, 1,
                 [&](std::int64_t i, std::int64_t) { return y(i) - (before(i, 0) - ax(i, 0)); },
                 [&](std::int64_t i, std::int64_t) {
-                  return 2 * 0x1p-53 * static_cast<double>(n + 2) *
-                         (std::fabs(before(i, 0)) + sum(i, 0));
+                  return unit * (std::fabs(before(i, 0)) + sum(i, 0));
                 }) <= 1);
     }
   b.device->subtract_product(*b.queue, {}, nullptr, nullptr);
