@@ -71,7 +71,8 @@ __global__ void __launch_bounds__(pass_threads)
 
 template <bool random>
 auto pass_kernel_for(const PassSums& sums) {
-  if (sums.abs_ax) return pass_kernel<random, true, true>;
+  if (sums.abs_rows && sums.abs_ax) return pass_kernel<random, true, true>;
+  if (sums.abs_ax) return pass_kernel<random, false, true>;
   if (sums.abs_rows) return pass_kernel<random, true, false>;
   return pass_kernel<random, false, false>;
 }
