@@ -75,11 +75,12 @@ double update_rate(Device& device, Precision precision, std::int64_t width, doub
   const double end = clock.now() + seconds;
   double best = 0;
   // A slow device answers at the first size; a fast one needs a larger product to show its rate.
-  for (std::int64_t size = 1024; size <= 4096; size *= 2) {
+  const std::int64_t largest = device.shares_host_memory() ? 4096 : 16384;
+  for (std::int64_t size = 1024; size <= largest; size *= 2) {
     Trial trial(device, precision, size, width);
     trial.seconds(clock);  // the first call prepares kernels
     double fastest = trial.seconds(clock);
-    while (clock.now() < end && (size == 4096 || fastest > seconds / 8))
+    while (clock.now() < end && (size == largest || fastest > seconds / 8))
       fastest = std::min(fastest, trial.seconds(clock));
     best = std::max(best, trial.flops() / std::max(fastest, 1e-9));
     if (clock.now() >= end) break;

@@ -12,7 +12,7 @@
 namespace lupine {
 
 /// Flop/s of this rank's update from panels of `width` columns. Takes about `seconds`, and a few
-/// hundred megabytes while it does.
+/// hundred megabytes while it does, on a GPU gigabytes.
 double update_rate(Device& device, Precision precision, std::int64_t width, double seconds,
                    const Clock& clock);
 

@@ -2,6 +2,7 @@
 
 #include "bench/placement.hpp"
 #include "catch.hpp"
+#include "device/device.hpp"
 
 using namespace lupine;
 
@@ -21,6 +22,24 @@ bool names(const std::string& text, const std::string& part) {
 }
 
 }  // namespace
+
+TEST_CASE("without a GPU there is a reason, and the CPU") {
+  if (count_gpus() > 0) {
+    CHECK(why_no_gpus().empty());
+    return;
+  }
+  const std::string why = why_no_gpus();
+  CHECK_FALSE(why.empty());
+  CHECK(why.find('\n') == why.npos);
+  CHECK(make_device({.kind = DeviceKind::automatic})->kind() == DeviceKind::cpu);
+  try {
+    make_device({.kind = DeviceKind::cuda});
+    FAIL("there is no GPU, yet a device was made");
+  } catch (const UsageError& error) {
+    CHECK(names(error.what(), "--device cuda"));
+    CHECK(names(error.what(), why));
+  }
+}
 
 TEST_CASE("ranks of a node take its GPUs in turn") {
   CHECK(gpu_of(0, 1, {}) == 0);
