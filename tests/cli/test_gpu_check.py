@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """run/gpu-check, with programs of the test's own in place of those that it starts.
 
-LUPINE_GPU_CHECK is the driver. LUPINE_EMULATED, if set: a folder with lupine and
-lupine_gpu_ceilings on emulated GPUs, which are then run for real.
+LUPINE_GPU_CHECK is the driver. LUPINE_EMULATED, if set: lupine and lupine_gpu_ceilings on emulated
+GPUs, with a colon between their paths, which are then run for real.
 """
 
 import json
@@ -45,6 +45,9 @@ def behave(as_name):
                 pids.write("%%d\\n" %% child.pid)
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
             time.sleep(1000)
+        elif how == "large":
+            print("lupine: -N 120000 does not fit: it needs 60 GiB", file=sys.stderr)
+            sys.exit(2)
         elif how == "crash":
             os.kill(os.getpid(), signal.SIGSEGV)
         elif how == "slow":
@@ -209,6 +212,12 @@ class Failing(Case):
         self.assertEqual(self.step("HPL-MxP, the largest n")["verdict"], "passed")
         self.assertTrue(self.document()["finished"])
 
+    def test_what_does_not_fit_is_left_out(self):
+        done = self.check(FAKE="mxp-120000:large")
+        self.assertEqual(done.returncode, 0, done.stdout)
+        self.assertEqual(self.step("HPL-MxP, n = 120000")["verdict"], "not run")
+        self.assertIn("does not fit", self.step("HPL-MxP, n = 120000")["words"])
+
     def test_what_is_no_json_is_kept_out(self):
         done = self.check(FAKE="lupine_gpu_ceilings:garbage lupine_cusolver_bench:garbage mxp:garbage")
         self.assertEqual(done.returncode, 1, done.stderr)
@@ -219,15 +228,16 @@ class Failing(Case):
 
     def test_a_hanging_child_is_killed_with_all_that_it_started(self):
         begin = time.monotonic()
-        done = self.check("--budget", 8, FAKE="lupine_mpi_tests:hang")
-        self.assertLess(time.monotonic() - begin, 20)
+        done = self.check("--budget", 16, FAKE="lupine_mpi_tests:hang")
+        self.assertLess(time.monotonic() - begin, 40)
         self.assertEqual(done.returncode, 1)
         self.assertIn("not through after", self.step("MPI suite, 1 rank")["words"])
         self.assert_nothing_left()
 
     def test_a_sanitizer_that_is_cut_off_fails_nothing(self):
-        self.install("compute-sanitizer")
-        done = self.check("--budget", 8, FAKE="compute-sanitizer:hang")
+        for name in ("lupine_mpi_tests", "lupine_accuracy_tests"):
+            (self.programs / name).unlink()
+        done = self.check("--budget", 16, FAKE="compute-sanitizer:hang")
         self.assertEqual(done.returncode, 0, done.stdout)
         self.assertEqual(self.step("memcheck: lupine_device_tests")["verdict"], "cut off")
 
@@ -370,9 +380,9 @@ class Script(Case):
 @unittest.skipUnless(EMULATED, "no emulated GPUs")
 class Emulated(Case):
     def test_the_programs_say_what_the_check_reads(self):
-        for name in ("lupine", "lupine_gpu_ceilings"):
+        for name, path in zip(("lupine", "lupine_gpu_ceilings"), EMULATED.split(":")):
             (self.programs / name).unlink()
-            (self.programs / name).symlink_to(f"{EMULATED}/{name.replace('lupine', 'lupine', 1)}")
+            (self.programs / name).symlink_to(path)
         done = self.check("--trial", "--budget", 200, limit=240)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         document = self.document()

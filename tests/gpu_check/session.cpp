@@ -22,6 +22,7 @@ namespace fs = std::filesystem;
 using nlohmann::ordered_json;
 
 constexpr double least_seconds = 3;  // in which nothing starts and ends
+constexpr int bad_usage = 2;         // of all of Lupine's programs
 constexpr std::size_t most_output = 4000;
 
 std::string tail(const std::string& text) {
@@ -59,7 +60,12 @@ void record_outcome(ordered_json& record, const Task& task, const Outcome& outco
   record["seconds"] = outcome.seconds;
   record["ending"] = outcome.ending();
   const bool cut = outcome.timed_out && task.may_be_cut;
-  record["verdict"] = outcome.passed() ? "passed" : cut ? "cut off" : "failed";
+  const bool too_large = task.may_not_fit && outcome.status == bad_usage &&
+                         outcome.err.find("does not fit") != std::string::npos;
+  record["verdict"] = outcome.passed() ? "passed"
+                      : cut            ? "cut off"
+                      : too_large      ? "not run"
+                                       : "failed";
   if (task.result) record["result"] = task.result(outcome);
   // An exit status of 0 proves no measurement.
   if (task.result && outcome.passed() && record["result"].empty()) record["verdict"] = "failed";

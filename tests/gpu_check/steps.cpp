@@ -282,6 +282,7 @@ ordered_json Steps::mxp(const std::string& step, const std::string& name, std::i
   if (nb != its_own) add("--nb", nb);
   if (reserve != its_own) add("--reserve", reserve);
   task.limit = 120;
+  task.may_not_fit = true;
   task.result = [file](const Outcome&) { return json_file(file); };
   task.words = [](const ordered_json& result) {
     return fmt::format("n = {}, {}, LU {}, scaled residual {:.2g}", result["n"].dump(),
@@ -332,6 +333,7 @@ ordered_json Steps::solve(const std::string& method, std::int64_t n, double limi
   task.command = {session_.program("lupine_cusolver_bench"), "--method", method, "--json"};
   if (n > 0) task.command.insert(task.command.end(), {"--n", std::to_string(n)});
   task.limit = limit;
+  task.may_not_fit = true;
   task.result = only_line;
   task.words = [](const ordered_json& result) {
     return fmt::format("n = {}, {:.4g} TFLOP/s, scaled residual {:.2g}", result["n"].dump(),
