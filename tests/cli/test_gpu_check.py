@@ -48,6 +48,9 @@ def behave(as_name):
         elif how == "large":
             print("lupine: -N 120000 does not fit: it needs 60 GiB", file=sys.stderr)
             sys.exit(2)
+        elif how == "unloadable":
+            print(name + ": not found: libcusolver.so.12; looked in PATH", file=sys.stderr)
+            sys.exit(3)
         elif how == "crash":
             os.kill(os.getpid(), signal.SIGSEGV)
         elif how == "slow":
@@ -217,6 +220,11 @@ class Failing(Case):
         self.assertEqual(done.returncode, 0, done.stdout)
         self.assertEqual(self.step("HPL-MxP, n = 120000")["verdict"], "not run")
         self.assertIn("does not fit", self.step("HPL-MxP, n = 120000")["words"])
+
+    def test_a_program_whose_libraries_are_missing_is_absent(self):
+        done = self.check(FAKE="lupine_cusolver_bench:unloadable")
+        self.assertEqual(done.returncode, 0, done.stdout)
+        self.assertEqual(self.step("cuSOLVER Xgetrf, the largest n")["verdict"], "absent")
 
     def test_what_is_no_json_is_kept_out(self):
         done = self.check(FAKE="lupine_gpu_ceilings:garbage lupine_cusolver_bench:garbage mxp:garbage")

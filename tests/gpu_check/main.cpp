@@ -119,7 +119,7 @@ Status check(const Options& options) {
   if (options.device == "cpu") {
     gpu.name = "cpu";
   } else if (gpu.name.empty()) {
-    std::fprintf(stderr, "gpu-check: no GPU: %s\n", gpu.why.c_str());
+    std::fprintf(stderr, "gpu-check: no GPU to check (%s)\n", gpu.why.c_str());
     return no_gpu;
   }
   const std::string file =

@@ -55,17 +55,23 @@ std::string joined(const std::vector<std::string>& words) {
   return text;
 }
 
+std::string verdict(const Task& task, const Outcome& outcome) {
+  if (outcome.passed()) return "passed";
+  if (outcome.timed_out) return task.may_be_cut ? "cut off" : "failed";
+  const auto says = [&](const char* words) { return outcome.err.find(words) != std::string::npos; };
+  if (task.may_not_fit && outcome.status == bad_usage && says("does not fit")) return "not run";
+  // The launcher of an archive says the one, the system's loader the other.
+  if (task.may_not_load &&
+      (says(": not found: lib") || says("error while loading shared libraries")))
+    return "absent";
+  return "failed";
+}
+
 /// How it ended, and what it said: the whole result only once.
 void record_outcome(ordered_json& record, const Task& task, const Outcome& outcome) {
   record["seconds"] = outcome.seconds;
   record["ending"] = outcome.ending();
-  const bool cut = outcome.timed_out && task.may_be_cut;
-  const bool too_large = task.may_not_fit && outcome.status == bad_usage &&
-                         outcome.err.find("does not fit") != std::string::npos;
-  record["verdict"] = outcome.passed() ? "passed"
-                      : cut            ? "cut off"
-                      : too_large      ? "not run"
-                                       : "failed";
+  record["verdict"] = verdict(task, outcome);
   if (task.result) record["result"] = task.result(outcome);
   // An exit status of 0 proves no measurement.
   if (task.result && outcome.passed() && record["result"].empty()) record["verdict"] = "failed";

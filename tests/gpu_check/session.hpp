@@ -32,6 +32,7 @@ struct Task {
   double limit = 60;                 ///< seconds
   double reserve = 0;                ///< seconds that have to be left for what comes later
   bool may_be_cut = false;           ///< to run into the limit is no failure
+  bool may_not_load = false;         ///< its libraries are no part of Lupine's
   bool may_not_fit = false;          ///< to be refused for want of memory is no failure
   /// What the run said, for the record; null if nothing.
   std::function<nlohmann::ordered_json(const Outcome&)> result;

@@ -177,12 +177,12 @@ void Steps::on_ranks(const std::string& step, const std::string& what, const std
 }
 
 void Steps::mpi_tests() {
-  for (const int count : {1, 2, 4}) on_ranks("mpi", "MPI suite", "lupine_mpi_tests", count, 60);
+  for (const int count : {1, 2, 4}) on_ranks("mpi", "MPI suite", "lupine_mpi_tests", count, 90);
 }
 
 void Steps::accuracy_tests() {
   for (const int count : {1, 4})
-    on_ranks("accuracy", "accuracy against LAPACK", "lupine_accuracy_tests", count, 40);
+    on_ranks("accuracy", "accuracy against LAPACK", "lupine_accuracy_tests", count, 60);
 }
 
 /// Which of the device's tests are small, by tag or by name; nothing: there are none, or no tests.
@@ -334,6 +334,7 @@ ordered_json Steps::solve(const std::string& method, std::int64_t n, double limi
   if (n > 0) task.command.insert(task.command.end(), {"--n", std::to_string(n)});
   task.limit = limit;
   task.may_not_fit = true;
+  task.may_not_load = true;
   task.result = only_line;
   task.words = [](const ordered_json& result) {
     return fmt::format("n = {}, {:.4g} TFLOP/s, scaled residual {:.2g}", result["n"].dump(),
