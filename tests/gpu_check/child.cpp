@@ -99,6 +99,7 @@ void end_descendants() {
   dup2(out, STDOUT_FILENO);
   dup2(err, STDERR_FILENO);
   std::vector<char*> words;
+  words.reserve(command.size() + 1);
   for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
   words.push_back(nullptr);
   execv(words[0], words.data());
@@ -207,7 +208,7 @@ std::string find_program(const std::string& name, const std::vector<std::string>
   for (std::string folder; std::getline(list, folder, ':');) all.push_back(folder);
   all.insert(all.end(), folders.begin(), folders.end());
   for (const std::string& folder : all) {
-    const std::string candidate = fmt::format("{}/{}", folder.empty() ? "." : folder, name);
+    std::string candidate = fmt::format("{}/{}", folder.empty() ? "." : folder, name);
     if (access(candidate.c_str(), X_OK) == 0) return candidate;
   }
   return "";

@@ -16,6 +16,6 @@ nlohmann::ordered_json table(const nlohmann::ordered_json& steps);
 nlohmann::ordered_json goals(const nlohmann::ordered_json& steps);
 
 std::string table_text(const nlohmann::ordered_json& rows);
-std::string goals_text(const nlohmann::ordered_json& goals);
+std::string goals_text(const nlohmann::ordered_json& all);
 
 }  // namespace lupine::gpu_check
