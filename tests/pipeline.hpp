@@ -12,25 +12,14 @@
 #include "comm/process_grid.hpp"
 #include "core/clock.hpp"
 #include "device/device.hpp"
+#include "device_choice.hpp"
 #include "element/rounding.hpp"
 #include "factor/factorization.hpp"
 #include "generate/generator.hpp"
+#include "plain.hpp"
 #include "refine/refinement.hpp"
 
 namespace lupine::test {
-
-/// A square matrix in plain memory, column-major.
-struct Square {
-  explicit Square(std::int64_t order) : n(order), data(static_cast<std::size_t>(n * n), 0.0) {}
-  double& operator()(std::int64_t i, std::int64_t j) {
-    return data[static_cast<std::size_t>(i + j * n)];
-  }
-  double operator()(std::int64_t i, std::int64_t j) const {
-    return data[static_cast<std::size_t>(i + j * n)];
-  }
-  std::int64_t n;
-  std::vector<double> data;
-};
 
 /// All P x Q grids of so many ranks, both orders.
 inline std::vector<GridShape> grids(int ranks) {
@@ -56,13 +45,43 @@ inline std::vector<double> right_hand_side(const MatrixSpec& spec) {
   return b;
 }
 
+/// A rank's part of a matrix on its host.
+class HostCopy {
+ public:
+  HostCopy(Device& device, const DistributedMatrix& a)
+      : device_(device),
+        queue_(device.make_queue(Priority::normal)),
+        a_(a),
+        values_(static_cast<std::size_t>(a.local().ld * a.local().cols)) {
+    device_.download(*queue_, a_.local().data, values_);
+  }
+  MatrixView<float> view() {
+    return {values_.data(), a_.local().rows, a_.local().cols, a_.local().ld};
+  }
+  /// The entry, where it is on this rank.
+  float* find(GlobalIndex i, GlobalIndex j) {
+    if (!a_.rows().mine(i) || !a_.columns().mine(j)) return nullptr;
+    return &view()(a_.rows().local(i).value, a_.columns().local(j).value);
+  }
+  /// Back to the device.
+  void store() { device_.upload(*queue_, values_, a_.local().data); }
+
+ private:
+  Device& device_;
+  std::unique_ptr<Queue> queue_;
+  const DistributedMatrix& a_;
+  std::vector<float> values_;
+};
+
 /// A distributed matrix on every rank.
-inline Square gather(const ProcessGrid& grid, const DistributedMatrix& a) {
+inline Square gather(const ProcessGrid& grid, Device& device, const DistributedMatrix& a) {
+  HostCopy copy(device, a);
+  const MatrixView<const float> local = copy.view();
   Square all(a.rows().size());
-  for (std::int64_t j = 0; j < a.local().cols; ++j)
-    for (std::int64_t i = 0; i < a.local().rows; ++i)
+  for (std::int64_t j = 0; j < local.cols; ++j)
+    for (std::int64_t i = 0; i < local.rows; ++i)
       all(a.rows().global({i}).value, a.columns().global({j}).value) =
-          static_cast<double>(a.local()(i, j));
+          static_cast<double>(local(i, j));
   grid.all().all_reduce(all.data, Reduction::sum);
   return all;
 }
@@ -77,7 +96,7 @@ inline std::vector<double> gather(const ProcessGrid& grid, const Distribution& c
   return all;
 }
 
-/// How panels travel where a test does not say.
+/// How panels travel where the command line does not say.
 inline CommMethod comm_of(const Device& device, CommMethod wanted) {
   if (wanted != CommMethod::automatic) return wanted;
   return device.shares_host_memory() ? CommMethod::mpi : CommMethod::staged;
@@ -87,12 +106,13 @@ inline CommMethod comm_of(const Device& device, CommMethod wanted) {
 struct Problem {
   Problem(const Communicator& all, GridShape shape, const MxpOptions& options)
       : grid(all, shape),
-        device(make_device({.kind = options.device})),
-        transport(grid, *device, comm_of(*device, options.comm)),
+        device(make_chosen_device()),
+        transport(grid, *device, comm_of(*device, device_choice().comm)),
         generator(options, all),
         a(*device, grid.rows(options.n, options.nb), grid.columns(options.n, options.nb)) {
-    device->generate(*device->make_queue(Priority::normal), spec(), a.rows(), a.columns(),
-                     a.local());
+    const auto queue = device->make_queue(Priority::normal);
+    device->generate(*queue, spec(), a.rows(), a.columns(), a.local());
+    queue->synchronize();
   }
   const MatrixSpec& spec() const { return generator.spec(); }
   FactorOutcome factor(const FactorOptions& options) {
@@ -144,10 +164,6 @@ inline Square plain_lu(Square a, Precision precision, const std::vector<std::int
                        : a(i, k) * a(k, j);
   }
   return a;
-}
-
-inline double unit_roundoff(Precision precision) {
-  return precision == Precision::fp16 ? 0x1p-11 : precision == Precision::bf16 ? 0x1p-8 : 0x1p-24;
 }
 
 }  // namespace lupine::test

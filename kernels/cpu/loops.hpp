@@ -14,7 +14,7 @@ namespace lupine {
 struct RowSums {
   double* ax = nullptr;        ///< sum_j a_ij x_j
   double* abs_rows = nullptr;  ///< sum_j |a_ij|
-  double* abs_ax = nullptr;    ///< sum_j |a_ij| |x_j|; only together with abs_rows
+  double* abs_ax = nullptr;    ///< sum_j |a_ij| |x_j|
 };
 
 /// One instruction set's copy of every loop.

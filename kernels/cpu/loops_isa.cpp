@@ -178,7 +178,8 @@ void generate(const MatrixSpec& spec, std::int64_t i0, std::int64_t j0, MatrixVi
 void multiply(const MatrixSpec& spec, std::int64_t i0, std::int64_t m, std::int64_t j0,
               std::int64_t n, const double* x, RowSums sums) {
   if (!spec.random()) return multiply_structured(spec, i0, m, j0, n, x, sums);
-  if (sums.abs_ax) return multiply_random<true, true>(spec, i0, m, j0, n, x, sums);
+  if (sums.abs_ax && sums.abs_rows) return multiply_random<true, true>(spec, i0, m, j0, n, x, sums);
+  if (sums.abs_ax) return multiply_random<false, true>(spec, i0, m, j0, n, x, sums);
   if (sums.abs_rows) return multiply_random<true, false>(spec, i0, m, j0, n, x, sums);
   multiply_random<false, false>(spec, i0, m, j0, n, x, sums);
 }

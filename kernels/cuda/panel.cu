@@ -8,7 +8,9 @@ namespace lupine::cuda {
 namespace {
 
 constexpr int row_threads = 256;  // a thread has a row: neighbours read and write contiguously
-constexpr std::int64_t column_blocks = 64;
+// Blocks of a loop over a matrix, of whatever shape: some for every multiprocessor, with enough work
+// each for the loads in flight to fill the memory's pipe.
+constexpr std::int64_t matrix_blocks = 2048;
 constexpr std::uint32_t infinity_bits = 0x7f800000u;
 
 __device__ std::uint32_t magnitude_bits(float value) {
@@ -17,8 +19,10 @@ __device__ std::uint32_t magnitude_bits(float value) {
 
 // Grid of a loop over a matrix: rows by threads, every gridDim.y-th column by a thread.
 dim3 matrix_grid(std::int64_t rows, std::int64_t columns) {
-  return {blocks(rows, row_threads),
-          static_cast<unsigned>(std::clamp<std::int64_t>(columns, 1, column_blocks))};
+  const unsigned down = blocks(rows, row_threads);
+  const std::int64_t wanted = ceil_div(matrix_blocks, down);
+  return {down, static_cast<unsigned>(std::clamp<std::int64_t>(std::min(wanted, columns), 1,
+                                                               largest_grid_y))};
 }
 
 __global__ void __launch_bounds__(row_threads)

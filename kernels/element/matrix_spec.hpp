@@ -95,6 +95,11 @@ struct MatrixSpec {
   LUPINE_ELEMENT double right_hand_side(std::int64_t i) const {
     return uniform(jump(1 + static_cast<std::uint64_t>(i))(seed + 1));
   }
+  /// b_i of `count` indices from `first` on: one jump for all of them.
+  void right_hand_side(std::int64_t first, std::int64_t count, double* b) const {
+    std::uint64_t state = jump(1 + static_cast<std::uint64_t>(first))(seed + 1);
+    for (std::int64_t i = 0; i < count; ++i, state = Affine{}(state)) b[i] = uniform(state);
+  }
 };
 
 }  // namespace lupine

@@ -88,7 +88,8 @@ Option ordinals(std::string names, std::string help, std::vector<int>& target) {
       std::move(names), "LIST", std::move(help), "numbers from 0, separated by commas", {}};
   option.set = [&target, name = option.names, range = option.allowed](const std::string& text) {
     target.clear();
-    for (const std::string& word : CLI::detail::split(text, ',')) {
+    // A comma behind the last one too, so that what follows a last comma is an (empty) word.
+    for (const std::string& word : CLI::detail::split(text + ",", ',')) {
       const auto value = read<int>(word);
       if (!value || *value < 0) reject(name, text, range);
       target.push_back(*value);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 
 #include "bench/agreement.hpp"
@@ -133,6 +134,28 @@ DistributedMatrix MxpBench::generate(const MatrixSpec& spec) {
   });
 }
 
+// A GPU loads its kernels, and libraries find their algorithms, when first used: what the benchmark
+// times is the computation. First steps of this size, then all of a small problem.
+void MxpBench::warm_up(const MatrixSpec& spec) {
+  if (warm_ || !prepared_.device->overlaps()) return;
+  warm_ = true;
+  FactorOptions options = factor_options(setup());
+  {
+    DistributedMatrix a = generate(spec);
+    options.steps = 2;
+    factorize(transport_, a, options, clock_);
+  }
+  options.steps = -1;
+  MatrixSpec small = spec;
+  small.kind = MatrixKind::scaled_diagonal;
+  small.n = std::min(spec.n, 4 * setup().footprint.nb);
+  small.stride = small.n | 1;
+  small.shift = std::sqrt(static_cast<double>(small.n));
+  DistributedMatrix a = generate(small);
+  factorize(transport_, a, options, clock_);
+  refine(grid_, *prepared_.device, a, small, {.width = setup().panel_width}, clock_);
+}
+
 ColumnsDone MxpBench::report_to(const ProgressFunction& progress) const {
   if (!progress || all_.rank() != 0) return {};
   return [this, &progress, begin = clock_.now()](std::int64_t columns) {
@@ -150,6 +173,7 @@ MxpRun MxpBench::run(const ProgressFunction& progress) {
 
   const Generator generator(setup().options, all_);
   const MatrixSpec& spec = generator.spec();
+  warm_up(spec);
   DistributedMatrix a = generate(spec);
   run.begin = std::time(nullptr);
   const Solved solved = solve(setup(), transport_, spec, a, clock_, report_to(progress));

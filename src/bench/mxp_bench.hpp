@@ -34,6 +34,7 @@ class MxpBench {
 
  private:
   DistributedMatrix generate(const MatrixSpec& spec);
+  void warm_up(const MatrixSpec& spec);
   ColumnsDone report_to(const ProgressFunction& progress) const;
 
   SteadyClock clock_;
@@ -41,6 +42,7 @@ class MxpBench {
   PreparedSetup prepared_;
   ProcessGrid grid_;
   Transport transport_;
+  bool warm_ = false;
 };
 
 }  // namespace lupine

@@ -136,9 +136,17 @@ std::string hpl_lines(const MxpRun& run) {
   return text.append(double_rule).append("\n");
 }
 
+/// GPUs that compute; a rank on CPU cores counts as one.
+std::size_t units(const Setup& setup) {
+  std::set<std::string> distinct;
+  for (std::size_t r = 0; r < setup.gpus.size(); ++r)
+    distinct.insert(setup.hosts[r] + ' ' + setup.gpus[r]);
+  return setup.gpus.empty() ? setup.hosts.size() : distinct.size();
+}
+
 std::string mxp_block(const Setup& setup, const MxpResult& r) {
   const MxpOptions& o = r.chosen;
-  const auto ranks = static_cast<double>(setup.hosts.size());
+  const auto gpus = static_cast<double>(units(setup));
   std::string text = "\n****** HPL-MxP result ******\n\n";
   const auto number = [&](const char* label, double value) {
     text += fmt::format("  {:<11} = {:>15.6e}\n", label, value);
@@ -158,9 +166,10 @@ std::string mxp_block(const Setup& setup, const MxpResult& r) {
   // Scripts look for "per GPU"; where there is none, a rank takes its place.
   const auto rate = [&](const char* label, double gflops, const char* meaning) {
     text += fmt::format("{:>13} = {:.4e}, per GPU = {:10.2f} ------ {}\n", label, gflops,
-                        gflops / ranks, meaning);
+                        gflops / gpus, meaning);
   };
-  rate("GFLOPS", r.gflops, "the score; a rank on CPU cores counts as a GPU");
+  rate("GFLOPS", r.gflops,
+       setup.gpus.empty() ? "the score; a rank on CPU cores counts as a GPU" : "the score");
   rate("LU GFLOPS", r.lu_gflops, "the same operations without the time of the refinement");
   return text;
 }

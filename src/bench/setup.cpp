@@ -293,12 +293,13 @@ void Preparation::check_fit() {
   }
   const double least = factor_bytes(o.n);
   const double needed = least <= budget.rank_free ? footprint(o.n).rank_bytes() : least;
+  const std::int64_t most = largest_that_fits(budget.rank_free);
   throw UsageError(fmt::format(
       "-N {} does not fit: it needs {} a rank ({} for {} ranks on {}), free are {} ({} there); "
-      "allowed is at most -N {}",
+      "{}",
       o.n, gibibytes(needed), gibibytes(needed * budget.sharing), budget.sharing, where(budget),
       gibibytes(budget.rank_free), gibibytes(budget.shared_free),
-      largest_that_fits(budget.rank_free)));
+      most > 0 ? fmt::format("allowed is at most -N {}", most) : "no -N fits there"));
 }
 
 // A GPU's rank takes memory of its host too: vectors, and panels where they travel through it.

@@ -23,7 +23,7 @@ struct MatrixView {
     return {data + i + j * ld, m, n, ld};
   }
   template <class U>
-    requires std::is_same_v<U, const T>
+  requires std::is_same_v<U, const T>
   constexpr operator MatrixView<U>() const { return {data, rows, cols, ld}; }
 };
 

@@ -25,10 +25,9 @@ System::System(const ProcessGrid& grid, Device& device, const MatrixSpec& spec, 
       x_(device.allocate(bytes_of_doubles(columns_.local_size()))),
       ax_(device.allocate(bytes_of_doubles(rows_.local_size()))),
       abs_rows_(device.allocate(bytes_of_doubles(rows_.local_size()))) {
-  b_.reserve(static_cast<std::size_t>(rows_.local_size()));
+  b_.resize(static_cast<std::size_t>(rows_.local_size()));
   for (const Run& run : rows_.runs())
-    for (GlobalIndex i = run.global; i < run.global + run.length; ++i)
-      b_.push_back(spec_.right_hand_side(i.value));
+    spec_.right_hand_side(run.global.value, run.length, b_.data() + run.local.value);
 }
 
 std::vector<double> System::multiply(std::span<const double> x) {

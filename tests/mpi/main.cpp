@@ -1,3 +1,4 @@
+// lupine_mpi_tests [--device cpu|cuda] [--comm auto|mpi|staged|nccl] [Catch2's arguments]
 #define CATCH_CONFIG_RUNNER
 #include "catch.hpp"
 
@@ -7,7 +8,9 @@
 #include <string>
 #include <thread>
 
+#include "bench/placement.hpp"
 #include "comm/communicator.hpp"
+#include "device_choice.hpp"
 
 using namespace lupine;
 
@@ -32,6 +35,18 @@ class HeldOutput {
   std::ostringstream text_;
   std::streambuf* before_;
 };
+
+/// The device of this rank: GPUs one after the other on each node.
+void choose_device(const Communicator& all, int& argc, char** argv) {
+  test::DeviceChoice& choice = test::device_choice();
+  choice.device = test::take_option<DeviceKind>(argc, argv, "--device").value_or(choice.device);
+  choice.comm = test::take_option<CommMethod>(argc, argv, "--comm").value_or(choice.comm);
+  test::require_present(choice.device);
+  if (choice.device == DeviceKind::automatic)
+    choice.device = count_gpus() > 0 ? DeviceKind::cuda : DeviceKind::cpu;
+  if (choice.device == DeviceKind::cuda)
+    choice.gpu = gpu_of(all.split_node().rank(), count_gpus(), {});
+}
 
 int run_on_rank(const Communicator& all, int argc, char** argv) {
   if (all.rank() == 0) return run_tests(argc, argv, all.size() > 1);
@@ -62,5 +77,11 @@ int agree(const Communicator& all, int status) {
 int main(int argc, char** argv) {
   const MpiSession session(argc, argv);
   const Communicator all = Communicator::duplicate(MPI_COMM_WORLD);
+  try {
+    choose_device(all, argc, argv);
+  } catch (const UsageError& error) {
+    std::cerr << error.what() << '\n';
+    all.abort(2);
+  }
   return agree(all, run_on_rank(all, argc, argv));
 }

@@ -10,6 +10,7 @@
 #include "bench/mxp_bench.hpp"
 #include "catch.hpp"
 #include "comm/communicator.hpp"
+#include "device_choice.hpp"
 
 using namespace lupine;
 
@@ -43,12 +44,14 @@ MxpOptions small_options() {
   options.nb = 16;
   options.precision = Precision::fp16;
   options.threads = 1;
+  options.device = test::device_choice().device;
+  options.comm = test::device_choice().comm;
   return options;
 }
 
 }  // namespace
 
-TEST_CASE("what one rank throws, all throw") {
+TEST_CASE("what one rank throws, all throw", "[bench]") {
   const Communicator all = world();
   const int last = all.size() - 1;
   CHECK(words<Error>(all, [] {}).empty());
@@ -66,7 +69,7 @@ TEST_CASE("what one rank throws, all throw") {
   CHECK_THAT(both, ContainsSubstring("no memory"));
 }
 
-TEST_CASE("work with a result, and work of rank 0") {
+TEST_CASE("work with a result, and work of rank 0", "[bench]") {
   const Communicator all = world();
   CHECK(agreed(all, [&] { return all.rank(); }) == all.rank());
   int done = 0;
@@ -75,7 +78,7 @@ TEST_CASE("work with a result, and work of rank 0") {
   CHECK_THROWS_AS(on_rank_0(all, [] { throw UsageError("no"); }), UsageError);
 }
 
-TEST_CASE("a run of the benchmark passes and is known alike on every rank") {
+TEST_CASE("a run of the benchmark passes and is known alike on every rank", "[bench]") {
   const Communicator all = world();
   const MxpResult result = mxp(MPI_COMM_WORLD, small_options());
   CHECK(result.passed);
@@ -91,7 +94,7 @@ TEST_CASE("a run of the benchmark passes and is known alike on every rank") {
   CHECK(result.update.maximum >= result.update.average);
 }
 
-TEST_CASE("runs of one setup repeat their numbers") {
+TEST_CASE("runs of one setup repeat their numbers", "[bench]") {
   MxpBench bench(MPI_COMM_WORLD, small_options());
   const MxpResult first = bench.run().result;
   const MxpResult second = bench.run().result;
@@ -100,7 +103,7 @@ TEST_CASE("runs of one setup repeat their numbers") {
   CHECK(first.history == second.history);
 }
 
-TEST_CASE("progress comes from rank 0 and ends at n") {
+TEST_CASE("progress comes from rank 0 and ends at n", "[bench]") {
   const Communicator all = world();
   std::int64_t columns = 0;
   std::int64_t calls = 0;
@@ -114,7 +117,7 @@ TEST_CASE("progress comes from rank 0 and ends at n") {
   CHECK((calls > 0) == (all.rank() == 0));
 }
 
-TEST_CASE("options that are not allowed are refused on every rank") {
+TEST_CASE("options that are not allowed are refused on every rank", "[bench]") {
   MxpOptions options = small_options();
   options.n = -1;
   CHECK_THROWS_AS(mxp(MPI_COMM_WORLD, options), UsageError);
@@ -127,7 +130,7 @@ TEST_CASE("options that are not allowed are refused on every rank") {
   CHECK_THROWS_WITH(mxp(MPI_COMM_WORLD, options), ContainsSubstring("does not fit"));
 }
 
-TEST_CASE("ranks with different options are refused") {
+TEST_CASE("ranks with different options are refused", "[bench]") {
   const Communicator all = world();
   if (all.size() == 1) return;
   MxpOptions options = small_options();
@@ -135,7 +138,7 @@ TEST_CASE("ranks with different options are refused") {
   CHECK_THROWS_WITH(mxp(MPI_COMM_WORLD, options), ContainsSubstring("other options"));
 }
 
-TEST_CASE("a dominant matrix is not admissible, and of order 1 has no factors") {
+TEST_CASE("a dominant matrix is not admissible, and of order 1 has no factors", "[bench]") {
   MxpOptions options = small_options();
   options.matrix = MatrixKind::dominant;
   const MxpResult result = mxp(MPI_COMM_WORLD, options);
@@ -150,7 +153,7 @@ TEST_CASE("a dominant matrix is not admissible, and of order 1 has no factors") 
   CHECK(singular.gflops == 0);
 }
 
-TEST_CASE("iterations that do not suffice end in a failure") {
+TEST_CASE("iterations that do not suffice end in a failure", "[bench]") {
   MxpOptions options = small_options();
   options.matrix = MatrixKind::fasi_higham;
   options.kappa = 1e8;

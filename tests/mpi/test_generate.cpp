@@ -55,7 +55,7 @@ bool same_bits(const std::vector<double>& a, const std::vector<double>& b) {
 
 }  // namespace
 
-TEST_CASE("dominant is the sequential matrix, bit for bit, on any number of ranks") {
+TEST_CASE("dominant is the sequential matrix, bit for bit, on any number of ranks", "[generate]") {
   const Communicator all = world();
   std::vector<std::int64_t> sizes{300};
   for (std::int64_t n = 1; n <= 65; ++n) sizes.push_back(n);
@@ -67,7 +67,8 @@ TEST_CASE("dominant is the sequential matrix, bit for bit, on any number of rank
     }
 }
 
-TEST_CASE("dominant: the off-diagonal magnitudes of a row sum to its diagonal entry") {
+TEST_CASE("dominant: the off-diagonal magnitudes of a row sum to its diagonal entry",
+          "[generate]") {
   const Communicator all = world();
   const std::int64_t n = 200;
   const Generator generator(options(MatrixKind::dominant, n), all);
@@ -79,7 +80,7 @@ TEST_CASE("dominant: the off-diagonal magnitudes of a row sum to its diagonal en
   }
 }
 
-TEST_CASE("a generator that was moved keeps its diagonal") {
+TEST_CASE("a generator that was moved keeps its diagonal", "[generate]") {
   const Communicator all = world();
   Generator first(options(MatrixKind::dominant, 40), all);
   const std::vector<double> before = entries(first.spec());
@@ -87,7 +88,7 @@ TEST_CASE("a generator that was moved keeps its diagonal") {
   REQUIRE(same_bits(entries(second.spec()), before));
 }
 
-TEST_CASE("scaled-diagonal takes odd strides and adds the square root of n") {
+TEST_CASE("scaled-diagonal takes odd strides and adds the square root of n", "[generate]") {
   const Communicator all = world();
   for (std::int64_t n : {1, 2, 9, 16, 101}) {
     const Generator generator(options(MatrixKind::scaled_diagonal, n, 5), all);
@@ -100,7 +101,7 @@ TEST_CASE("scaled-diagonal takes odd strides and adds the square root of n") {
   }
 }
 
-TEST_CASE("fasi-higham takes alpha and beta from kappa and rho") {
+TEST_CASE("fasi-higham takes alpha and beta from kappa and rho", "[generate]") {
   const Communicator all = world();
   MxpOptions chosen = options(MatrixKind::fasi_higham, 50);
   chosen.kappa = 100;

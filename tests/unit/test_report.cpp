@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -88,6 +90,22 @@ TEST_CASE("row and residual line have HPL's layout") {
   CHECK(contains(text, "1.500       2.500   2 on second\n"));
   CHECK(contains(text, "- a note\n"));
   CHECK_FALSE(contains(text, "- a warning\n"));  // in the head already
+}
+
+TEST_CASE("the rate per GPU counts each GPU once, however many ranks share it") {
+  Setup setup = some_setup();
+  setup.hosts = {"a", "a", "b", "b"};
+  const MxpRun run = some_run(true);
+  const auto rate = [&] {
+    return fmt::format("per GPU = {:10.2f} ------ the score", run.result.gflops / 4);
+  };
+  CHECK(report_run(setup, run).find(rate() + "; a rank") != std::string::npos);
+  setup.gpus = {"GPU 0", "GPU 1", "GPU 0", "GPU 1"};
+  CHECK(report_run(setup, run).find(rate() + "\n") != std::string::npos);
+  setup.gpus = {"GPU 0", "GPU 0", "GPU 0", "GPU 0"};
+  const std::string shared =
+      fmt::format("per GPU = {:10.2f} ------ the score\n", run.result.gflops / 2);
+  CHECK(report_run(setup, run).find(shared) != std::string::npos);
 }
 
 TEST_CASE("a run that failed says so") {

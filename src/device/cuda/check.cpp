@@ -10,28 +10,36 @@ namespace lupine {
 
 namespace {
 
-[[noreturn]] void fail(const std::string& error, const char* call,
-                       const std::source_location& where) {
-  int gpu = -1;
-  if (cudaGetDevice(&gpu) != cudaSuccess) gpu = -1;
-  const std::string_view file = where.file_name();
-  throw Fault(fmt::format("{} failed on GPU {}: {} ({}:{})", call, gpu, error,
-                          file.substr(file.find_last_of('/') + 1), where.line()));
+int& gpu_in_use() {
+  thread_local int gpu = -1;
+  return gpu;
+}
+
+[[noreturn]] void fail(const std::string& error, const char* call, const char* file, int line) {
+  const std::string_view path = file;
+  throw Fault(fmt::format("{} failed on GPU {}: {} ({}:{})", call, gpu_in_use(), error,
+                          path.substr(path.find_last_of('/') + 1), line));
 }
 
 }  // namespace
 
-void check(cudaError_t error, const char* call, const std::source_location& where) {
+void use_gpu(int gpu) {
+  gpu_in_use() = gpu;
+  check(cudaSetDevice(gpu), "cudaSetDevice");
+}
+
+void check(cudaError_t error, const char* call, const char* file, int line) {
   if (error != cudaSuccess)
-    fail(fmt::format("{}, {}", cudaGetErrorName(error), cudaGetErrorString(error)), call, where);
+    fail(fmt::format("{}, {}", cudaGetErrorName(error), cudaGetErrorString(error)), call, file,
+         line);
 }
 
-void check(cublasStatus_t status, const char* call, const std::source_location& where) {
-  if (status != CUBLAS_STATUS_SUCCESS) fail(cublasGetStatusString(status), call, where);
+void check(cublasStatus_t status, const char* call, const char* file, int line) {
+  if (status != CUBLAS_STATUS_SUCCESS) fail(cublasGetStatusString(status), call, file, line);
 }
 
-void check(const char* error, const char* call, const std::source_location& where) {
-  if (error != nullptr) fail(error, call, where);
+void check(const char* error, const char* call, const char* file, int line) {
+  if (error != nullptr) fail(error, call, file, line);
 }
 
 }  // namespace lupine

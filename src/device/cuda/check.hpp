@@ -6,16 +6,18 @@
 #include <cublas_v2.h>
 #include <cuda_runtime.h>
 
-#include <source_location>
-
 namespace lupine {
 
-void check(cudaError_t error, const char* call,
-           const std::source_location& where = std::source_location::current());
-void check(cublasStatus_t status, const char* call,
-           const std::source_location& where = std::source_location::current());
+/// Chooses the GPU of this thread's calls, and remembers it for messages: a GPU that has failed
+/// does not say any more which it is.
+void use_gpu(int gpu);
+
+void check(cudaError_t error, const char* call, const char* file = __builtin_FILE(),
+           int line = __builtin_LINE());
+void check(cublasStatus_t status, const char* call, const char* file = __builtin_FILE(),
+           int line = __builtin_LINE());
 /// The same for other libraries: `error` in words, null if there was none.
-void check(const char* error, const char* call,
-           const std::source_location& where = std::source_location::current());
+void check(const char* error, const char* call, const char* file = __builtin_FILE(),
+           int line = __builtin_LINE());
 
 }  // namespace lupine

@@ -131,7 +131,7 @@ CudaDevice::CudaDevice(const DeviceOptions& options)
   if (found.count == 0) throw UsageError("--device cuda is not allowed: " + found.why_none);
   if (gpu_ < 0 || gpu_ >= found.count)
     throw UsageError(fmt::format("GPU {} is not there; allowed: 0 to {}", gpu_, found.count - 1));
-  check(cudaSetDevice(gpu_), "cudaSetDevice");
+  use_gpu(gpu_);
   check(cudaGetDeviceProperties(&properties_, gpu_), "cudaGetDeviceProperties");
   if (properties_.major < 8)
     throw UsageError(fmt::format("GPU {} ({}) has compute capability {}.{}; allowed: 8.0 and later",
@@ -144,7 +144,7 @@ CudaDevice::CudaDevice(const DeviceOptions& options)
 CudaDevice::~CudaDevice() = default;
 
 void CudaDevice::use() const {
-  check(cudaSetDevice(gpu_), "cudaSetDevice");
+  use_gpu(gpu_);
 }
 
 Lane& CudaDevice::lane(Queue& queue) const {

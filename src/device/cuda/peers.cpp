@@ -69,9 +69,9 @@ const Nccl& nccl() {
   return functions;
 }
 
-void check_nccl(ncclResult_t result, const char* call,
-                const std::source_location& where = std::source_location::current()) {
-  check(result == ncclSuccess ? nullptr : nccl().get_error_string(result), call, where);
+void check_nccl(ncclResult_t result, const char* call, const char* file = __builtin_FILE(),
+                int line = __builtin_LINE()) {
+  check(result == ncclSuccess ? nullptr : nccl().get_error_string(result), call, file, line);
 }
 
 class NcclGroup final : public PeerGroup {

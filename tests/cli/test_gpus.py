@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+"""The lupine command on GPUs, which are emulated (tests/cuda_emulation).
+
+LUPINE_COMMAND: the command with emulated GPUs. LUPINE_MPIEXEC: launcher with its options.
+"""
+
+import json
+import os
+import tempfile
+import unittest
+
+from test_cli import Case, run
+
+SMALL = ("mxp", "-N", "200", "--nb", "64")
+ROOMY = {"LUPINE_EMULATED_MEMORY": str(16 << 30)}
+
+
+def gpus(count, **more):
+    return dict(ROOMY, LUPINE_EMULATED_GPUS=str(count), **more)
+
+
+def outcome_as_json(*words, **how):
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "run.json")
+        outcome = run(*words, "--json", path, **how)
+        with open(path, encoding="utf-8") as file:
+            return outcome, json.load(file)
+
+
+class Choice(Case):
+    def test_gpus_are_taken_where_every_rank_sees_one(self):
+        outcome, document = outcome_as_json(*SMALL, environment=gpus(1))
+        self.assert_status(outcome, 0)
+        self.assertEqual(document["device"], "cuda")
+        self.assertIn("Emulated GPU", document["device_description"])
+
+    def test_without_a_gpu_the_cpu_computes(self):
+        outcome, document = outcome_as_json(*SMALL, environment=gpus(0))
+        self.assert_status(outcome, 0)
+        self.assertEqual(document["device"], "cpu")
+        self.assertNotIn("gpus", document)
+
+    def test_a_gpu_that_is_asked_for_and_not_there(self):
+        outcome = run(*SMALL, "--device", "cuda", environment=gpus(0))
+        self.assert_refused(outcome, "--device cuda", "there is no GPU", "allowed: cpu")
+
+    def test_options_of_gpus_without_gpus(self):
+        for option in (("--gpus", "0"), ("--reserve", "4")):
+            outcome = run(*SMALL, "--device", "cpu", *option, ranks=2, environment=gpus(1))
+            self.assert_refused(outcome, "--gpus", "only with GPUs")
+
+    def test_bad_lists(self):
+        for words in ("x", "0,", ",", "-1", "0;1", "1.5", "99999999999"):
+            outcome = run(*SMALL, f"--gpus={words}", environment=gpus(2))
+            self.assert_refused(outcome, "--gpus")
+        self.assert_refused(run(*SMALL, "--gpus", "2", environment=gpus(2)), "--gpus 2", "0 to 1")
+        self.assert_refused(run(*SMALL, "--reserve", "65", environment=gpus(2)), "--reserve", "64")
+        self.assert_refused(run(*SMALL, "--comm", "pigeon", environment=gpus(2)), "--comm", "nccl")
+
+    def test_info_names_every_gpu(self):
+        outcome = run("info", environment=gpus(3))
+        self.assert_status(outcome, 0)
+        for gpu in range(3):
+            self.assertIn(f"GPU {gpu} (Emulated GPU", outcome.out)
+
+
+class Placement(Case):
+    def placed(self, ranks, count, *options):
+        outcome, document = outcome_as_json(*SMALL, *options, ranks=ranks, environment=gpus(count))
+        self.assert_status(outcome, 0)
+        self.assertTrue(document["passed"])
+        ordinals = [int(text.split()[1]) for text in document["gpus"]]
+        for rank, ordinal in enumerate(ordinals):
+            self.assertRegex(outcome.out, rf"rank {rank} +: GPU {ordinal} ")
+        return ordinals, document["comm"]
+
+    def test_ranks_take_gpus_in_turn(self):
+        self.assertEqual(self.placed(4, 4), ([0, 1, 2, 3], "nccl"))
+        self.assertEqual(self.placed(4, 4, "--gpus", "3,1,2,0"), ([3, 1, 2, 0], "nccl"))
+
+    def test_ranks_that_share_gpus_never_use_nccl(self):
+        self.assertEqual(self.placed(3, 1), ([0, 0, 0], "staged"))
+        self.assertEqual(self.placed(4, 2), ([0, 1, 0, 1], "staged"))
+        outcome = run(*SMALL, "--comm", "nccl", ranks=2, environment=gpus(1))
+        self.assert_refused(outcome, "--comm nccl", "share a GPU")
+
+    def test_every_way_gives_the_same_answer(self):
+        answers = set()
+        for ranks, options in ((1, ()), (4, ("--comm", "nccl")), (4, ("--comm", "staged")),
+                               (4, ("--comm", "staged", "--bcast", "ibcast", "--lookahead", "3")),
+                               (2, ("--lookahead", "0"))):
+            for seed in ("1", "2"):
+                environment = gpus(4, LUPINE_EMULATION_SEED=seed)
+                outcome, document = outcome_as_json("mxp", "-N", "300", "--nb", "32", *options,
+                                                    ranks=ranks, environment=environment)
+                self.assert_status(outcome, 0)
+                self.assertGreater(document["refinement"]["iterations"], 1)
+                answers.add(round(document["norms"]["x_inf"], 12))
+        self.assertEqual(len(answers), 1, answers)
+
+
+class Memory(Case):
+    def test_what_does_not_fit_is_refused_with_what_does(self):
+        outcome = run("mxp", "-N", "100000", ranks=2, environment=gpus(1))
+        self.assert_refused(outcome, "-N 100000 does not fit", "2 ranks on GPU 0", "at most -N")
+
+    def test_where_nothing_fits(self):
+        outcome = run(*SMALL, environment=gpus(1, LUPINE_EMULATED_MEMORY=str(1 << 26)))
+        self.assert_refused(outcome, "does not fit", "no -N fits")
+
+    def test_memory_that_is_gone_when_asked_for(self):
+        failure = "cudaMalloc:12:2"  # out of memory
+        outcome = run(*SMALL, ranks=2, environment=gpus(2, LUPINE_EMULATED_FAILURE=failure))
+        self.assertEqual(outcome.status, 3, outcome.err)
+        self.assertIn("out of memory", outcome.complaints[0])
+
+
+class Failure(Case):
+    def test_a_failing_call_is_named(self):
+        for call in ("cudaMemcpyAsync:17", "cudaLaunchKernelEx:40", "cublasLtMatmul:3",
+                     "cudaEventRecord:9", "cudaStreamSynchronize:5", "cublasStrmm_64:2"):
+            environment = gpus(1, LUPINE_EMULATED_FAILURE=call)
+            outcome = run("mxp", "-N", "300", "--nb", "150", environment=environment)
+            self.assertEqual(outcome.status, 3, (call, outcome.err))
+            line = outcome.complaints[0]
+            self.assertRegex(line, r"rank 0 on \S+: .* failed on GPU 0: .*\(\w+\.cpp:\d+\)", call)
+
+    def test_one_rank_that_fails_ends_all(self):
+        environment = gpus(2, LUPINE_EMULATED_FAILURE="cublasLtMatmul:5")
+        outcome = run("mxp", "-N", "300", "--nb", "64", ranks=2, environment=environment)
+        self.assertNotIn(outcome.status, (0, 124, 137), outcome.err)
+        self.assertTrue(any("cublasLtMatmul failed" in line for line in outcome.complaints))
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=1)

@@ -1,0 +1,274 @@
+/// @file
+/// The device under test, and matrices in its memory.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "catch.hpp"
+#include "device/device.hpp"
+#include "device_choice.hpp"
+#include "element/rounding.hpp"
+#include "plain.hpp"
+
+namespace lupine::test {
+
+/// Around the sizes at which kernels change their ways.
+inline const std::vector<std::int64_t> orders{1,   2,   15,  16,  17,  31,  32,  33,  63,  64, 65,
+                                              127, 128, 129, 255, 256, 257, 511, 512, 513, 700};
+inline const std::vector<Precision> precisions{Precision::fp16, Precision::bf16, Precision::fp32};
+
+struct Bench {
+  std::unique_ptr<Device> device = make_chosen_device(2);
+  std::unique_ptr<Queue> queue = device->make_queue(Priority::normal);
+  std::mt19937 random{7};
+
+  bool on_cpu() const { return device->kind() == DeviceKind::cpu; }
+  std::int64_t below(std::int64_t n) {
+    return std::uniform_int_distribution<std::int64_t>(0, n - 1)(random);
+  }
+};
+
+/// What lies around a matrix.
+enum class Frame {
+  random,   ///< any offset and stride: aligned to an element and no more, most of the time
+  aligned,  ///< columns begin at multiples of 64 elements
+};
+
+/// rows x cols elements inside of a larger matrix in device memory, with a copy on the host. What
+/// was not set is NaN; nobody may write around it.
+template <class T>
+class DeviceMatrix {
+ public:
+  DeviceMatrix(Bench& bench, std::int64_t rows, std::int64_t cols, Frame frame = Frame::random)
+      : bench_(&bench), rows_(rows), cols_(cols) {
+    const bool aligned = frame == Frame::aligned || bench.below(4) == 0;
+    const std::int64_t above = aligned ? 64 : bench.below(6);
+    const std::int64_t side = 1 + bench.below(2);
+    ld_ = above + rows + bench.below(9);
+    if (aligned) ld_ = (ld_ + 63) / 64 * 64;
+    if (ld_ == 0) ld_ = 1;
+    offset_ = side * ld_ + above;
+    host_.resize(static_cast<std::size_t>(ld_ * (cols + 2 * side)));
+    poison();
+    memory_ = bench.device->allocate(std::ssize(host_) * std::int64_t{sizeof(T)});
+    put();
+  }
+
+  std::int64_t rows() const { return rows_; }
+  std::int64_t cols() const { return cols_; }
+  std::int64_t ld() const { return ld_; }
+
+  /// On the host, as put() and get() left it.
+  T& operator()(std::int64_t i, std::int64_t j = 0) {
+    return host_[static_cast<std::size_t>(offset_ + i + j * ld_)];
+  }
+  const T& operator()(std::int64_t i, std::int64_t j = 0) const {
+    return host_[static_cast<std::size_t>(offset_ + i + j * ld_)];
+  }
+  template <class Value>
+  void set(const Value& value) {
+    for (std::int64_t j = 0; j < cols_; ++j)
+      for (std::int64_t i = 0; i < rows_; ++i) (*this)(i, j) = value(i, j);
+    put();
+  }
+  void put() {
+    bench_->device->upload(*bench_->queue, host_, memory_.template as<T>());
+    sent_ = host_;
+  }
+  void get() { bench_->device->download(*bench_->queue, memory_.template as<T>(), host_); }
+  /// get(), and whether nothing was written outside.
+  bool frame_intact() {
+    get();
+    std::vector<T> frame = host_;
+    for (std::int64_t j = 0; j < cols_; ++j)
+      for (std::int64_t i = 0; i < rows_; ++i) {
+        const auto at = static_cast<std::size_t>(offset_ + i + j * ld_);
+        frame[at] = sent_[at];
+      }
+    return std::memcmp(frame.data(), sent_.data(), frame.size() * sizeof(T)) == 0;
+  }
+  /// get(), and whether all is as it was put, bit by bit.
+  bool unchanged() {
+    get();
+    return std::memcmp(host_.data(), sent_.data(), host_.size() * sizeof(T)) == 0;
+  }
+
+  /// In device memory.
+  T* data() const { return memory_.template as<T>() + offset_; }
+  MatrixView<T> view() const { return {data(), rows_, cols_, ld_}; }
+
+  Plain plain() const {
+    Plain all(rows_, cols_);
+    for (std::int64_t j = 0; j < cols_; ++j)
+      for (std::int64_t i = 0; i < rows_; ++i) all(i, j) = static_cast<double>((*this)(i, j));
+    return all;
+  }
+
+ private:
+  void poison() {
+    std::memset(reinterpret_cast<std::byte*>(host_.data()), 0xff, host_.size() * sizeof(T));
+  }
+
+  Bench* bench_;
+  std::int64_t rows_;
+  std::int64_t cols_;
+  std::int64_t ld_ = 0;
+  std::int64_t offset_ = 0;
+  std::vector<T> host_;
+  std::vector<T> sent_;
+  Buffer memory_;
+};
+
+using Floats = DeviceMatrix<float>;
+using Doubles = DeviceMatrix<double>;
+
+inline Floats uniform_matrix(Bench& b, std::int64_t rows, std::int64_t cols, float size = 1) {
+  Floats a(b, rows, cols);
+  std::uniform_real_distribution<float> entry(-size, size);
+  a.set([&](std::int64_t, std::int64_t) { return entry(b.random); });
+  return a;
+}
+
+inline Doubles uniform_vector(Bench& b, std::int64_t n, double size = 1) {
+  Doubles x(b, n, 1);
+  std::uniform_real_distribution<double> entry(-size, size);
+  x.set([&](std::int64_t, std::int64_t) { return entry(b.random); });
+  return x;
+}
+
+/// A factorization's status in device memory.
+class Status {
+ public:
+  explicit Status(Bench& b) : memory_(b, 1, 1) {
+    memory_.set([](std::int64_t, std::int64_t) { return FactorStatus{}; });
+  }
+  FactorStatus* data() const { return memory_.data(); }
+  FactorStatus get() {
+    memory_.get();
+    return memory_(0);
+  }
+
+ private:
+  DeviceMatrix<FactorStatus> memory_;
+};
+
+/// A matrix of an update's precision with its header, NaN at first.
+class Low {
+ public:
+  Low(Bench& b, Precision precision, std::int64_t rows, std::int64_t cols,
+      Frame frame = Frame::random)
+      : precision_(precision),
+        rows_(rows),
+        header_(b, 1, 1),
+        halves_(b, precision == Precision::fp32 ? 0 : rows, cols, frame),
+        floats_(b, precision == Precision::fp32 ? rows : 0, cols, frame) {}
+
+  LowMatrix view() const {
+    const bool wide = precision_ == Precision::fp32;
+    return {precision_,
+            wide ? reinterpret_cast<std::byte*>(floats_.data())
+                 : reinterpret_cast<std::byte*>(halves_.data()),
+            rows_, halves_.cols(), wide ? floats_.ld() : halves_.ld()};
+  }
+  PanelHeader* header() const { return header_.data(); }
+  double scale() const { return header_(0).scale; }
+  void set_scale(double scale) {
+    header_.set([scale](std::int64_t, std::int64_t) { return PanelHeader{scale}; });
+  }
+  /// Rounds on the host what value(i, j) is, times the scale.
+  template <class Value>
+  void set(double scale, const Value& value) {
+    set_scale(scale);
+    const auto scaled = [&](std::int64_t i, std::int64_t j) {
+      return static_cast<float>(scale * static_cast<double>(value(i, j)));
+    };
+    floats_.set(scaled);
+    halves_.set([&](std::int64_t i, std::int64_t j) {
+      return precision_ == Precision::fp16 ? to_half(scaled(i, j)).bits
+                                           : to_bfloat16(scaled(i, j)).bits;
+    });
+  }
+  bool frame_intact() {
+    header_.get();
+    return halves_.frame_intact() && floats_.frame_intact();
+  }
+  bool unchanged() { return header_.unchanged() && halves_.unchanged() && floats_.unchanged(); }
+  /// As stored, on the host.
+  float stored(std::int64_t i, std::int64_t j) const {
+    if (precision_ == Precision::fp32) return floats_(i, j);
+    return precision_ == Precision::fp16 ? to_float(Half{halves_(i, j)})
+                                         : to_float(Bfloat16{halves_(i, j)});
+  }
+  /// As stands for, without the scale.
+  Plain plain() const {
+    Plain all(rows_, halves_.cols());
+    for (std::int64_t j = 0; j < all.cols; ++j)
+      for (std::int64_t i = 0; i < rows_; ++i)
+        all(i, j) = static_cast<double>(stored(i, j)) / scale();
+    return all;
+  }
+
+ private:
+  Precision precision_;
+  std::int64_t rows_;
+  DeviceMatrix<PanelHeader> header_;
+  DeviceMatrix<std::uint16_t> halves_;
+  Floats floats_;
+};
+
+/// The largest |error_ij| / bound_ij; infinite where anything is NaN.
+template <class Error, class Bound>
+double worst_share(std::int64_t rows, std::int64_t cols, const Error& error, const Bound& bound) {
+  double worst = 0;
+  for (std::int64_t j = 0; j < cols; ++j)
+    for (std::int64_t i = 0; i < rows; ++i) {
+      const double e = std::fabs(error(i, j));
+      if (e == 0) continue;
+      const double share = e / bound(i, j);
+      worst = std::isfinite(share) ? std::max(worst, share) : HUGE_VAL;
+    }
+  return worst;
+}
+
+/// A block that the device has factored, with what it stands for.
+struct Factored {
+  Floats block;
+  Square lu;
+  double condition;  ///< of the triangles whose inverses are kept; 1 if none are
+};
+
+/// Random, with a diagonal that is safe without pivoting.
+inline Floats safe_matrix(Bench& b, std::int64_t n) {
+  Floats a = uniform_matrix(b, n, n);
+  const float shift = 2 * std::sqrt(static_cast<float>(n));
+  a.set([&](std::int64_t i, std::int64_t j) { return a(i, j) + (i == j ? shift : 0.0f); });
+  return a;
+}
+
+inline Square square(const Floats& a) {
+  Square all(a.rows());
+  all.data = a.plain().data;
+  return all;
+}
+
+/// Has the device factor `a`.
+inline Factored factored(Bench& b, Floats a) {
+  Status status(b);
+  b.device->factor_diagonal(*b.queue, a.view(), 0, status.data());
+  REQUIRE(status.get().bad_pivot == -1);
+  REQUIRE(a.frame_intact());
+  Square lu = square(a);
+  const double condition = undo_inverses(lu, 0, lu.n, b.device->inverted_order());
+  a.put();
+  return {std::move(a), std::move(lu), condition};
+}
+
+}  // namespace lupine::test

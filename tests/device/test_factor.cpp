@@ -1,0 +1,317 @@
+// Diagonal blocks, and the solves with them in FP32 and FP64. A device may keep inverses of
+// triangles: bounds then have the triangles' condition in them.
+#include <limits>
+
+#include "device/bench.hpp"
+
+using namespace lupine;
+using namespace lupine::test;
+
+namespace {
+
+constexpr float not_a_number = std::numeric_limits<float>::quiet_NaN();
+constexpr float infinity = std::numeric_limits<float>::infinity();
+
+double largest(const Plain& a) {
+  double most = 0;
+  for (const double value : a.data) most = std::max(most, std::fabs(value));
+  return most;
+}
+
+// The roundoff of n FP32 operations.
+double fp32_unit(std::int64_t n) {
+  return 2 * 0x1p-24 * static_cast<double>(n + 10);
+}
+
+// |A - L U| <= n u |L| |U|, entry by entry. With inverses, whose errors the condition of the
+// triangles spreads over their blocks, in terms of the largest entry.
+void check_factors(Bench& b, const Floats& original) {
+  const std::int64_t n = original.rows();
+  CAPTURE(n);
+  const Plain a = original.plain();
+  Floats block(b, n, n);
+  block.set([&](std::int64_t i, std::int64_t j) { return original(i, j); });
+  const Factored f = factored(b, std::move(block));
+  const Square l = lower_of(f.lu);
+  const Square u = upper_of(f.lu);
+  const Plain lu = product(l, u);
+  const Plain size = product(magnitudes(l), magnitudes(u));
+  const double most = largest(size);
+  const bool inverted = b.device->inverted_order() > 0;
+  CAPTURE(f.condition);
+  CHECK(worst_share(
+            n, n, [&](std::int64_t i, std::int64_t j) { return lu(i, j) - a(i, j); },
+            [&](std::int64_t i, std::int64_t j) {
+              return fp32_unit(n) * (inverted ? 2 * f.condition * most : size(i, j));
+            }) <= 1);
+}
+
+// A diagonal block in memory of its own, as it travels.
+Floats copied(Bench& b, const Floats& from) {
+  Floats to(b, from.rows(), from.cols());
+  b.device->copy(*b.queue, from.view(), to.view());
+  b.queue->synchronize();
+  REQUIRE(to.frame_intact());
+  to.put();
+  return to;
+}
+
+// The error of one solve, as a share of what its precision allows: `lines` are the rows (columns)
+// of the right-hand sides, `size` is |X| |U| (|L| |X|).
+double solve_share(const Bench& b, const Factored& f, Precision purpose, const Plain& product_back,
+                   const Plain& right_hand_side, const Plain& size, bool by_rows) {
+  const bool inverted = b.device->inverted_order() > 0;
+  // Both operands of a product may be cut off to 11 bits: 2^-10 each. The CPU keeps FP32.
+  const bool rough = purpose != Precision::fp32 && !b.on_cpu();
+  std::vector<double> lines(static_cast<std::size_t>(by_rows ? size.rows : size.cols), 0.0);
+  const auto line = [&](std::int64_t i, std::int64_t j) -> double& {
+    return lines[static_cast<std::size_t>(by_rows ? i : j)];
+  };
+  for (std::int64_t j = 0; j < size.cols; ++j)
+    for (std::int64_t i = 0; i < size.rows; ++i)
+      line(i, j) = std::max(line(i, j), size(i, j) + std::fabs(right_hand_side(i, j)));
+  const double unit = fp32_unit(f.lu.n) + (rough ? 2 * 0x1p-10 : 0);
+  return worst_share(
+      size.rows, size.cols,
+      [&](std::int64_t i, std::int64_t j) { return product_back(i, j) - right_hand_side(i, j); },
+      [&](std::int64_t i, std::int64_t j) {
+        return unit * (inverted || rough ? 2 * f.condition * line(i, j) : size(i, j));
+      });
+}
+
+void check_solves(Bench& b, Factored& f, std::int64_t m, Precision purpose) {
+  const std::int64_t n = f.lu.n;
+  CAPTURE(n, m, name(purpose), f.condition);
+  Floats lu = copied(b, f.block);
+  Floats right = uniform_matrix(b, m, n);
+  Floats left = uniform_matrix(b, n, m);
+  const Plain r0 = right.plain();
+  const Plain l0 = left.plain();
+  b.device->solve_right_upper(*b.queue, lu.view(), right.view(), purpose);
+  b.device->solve_left_lower(*b.queue, lu.view(), left.view(), purpose);
+  CHECK(right.frame_intact());
+  CHECK(left.frame_intact());
+  CHECK(lu.unchanged());
+  const Square l = lower_of(f.lu);
+  const Square u = upper_of(f.lu);
+  const Plain x = right.plain();
+  const Plain y = left.plain();
+  CHECK(solve_share(b, f, purpose, product(x, u), r0, product(magnitudes(x), magnitudes(u)),
+                    true) <= 1);
+  CHECK(solve_share(b, f, purpose, product(l, y), l0, product(magnitudes(l), magnitudes(y)),
+                    false) <= 1);
+}
+
+// Row and column `at` vanish but for the pivot, so that elimination leaves it alone.
+Floats with_pivot(Bench& b, std::int64_t n, std::int64_t at, float pivot) {
+  Floats a = safe_matrix(b, n);
+  a.set([&](std::int64_t i, std::int64_t j) {
+    return i == at && j == at ? pivot : i == at || j == at ? 0.0f : a(i, j);
+  });
+  return a;
+}
+
+// x <- T^-1 x in FP64: |T x - x0| <= n 2^-53 |T| |x|, with inverses times their condition, squared:
+// the reference inverts too.
+void check_fp64_solve(Bench& b, const Factored& f, const Square& t, bool lower) {
+  Doubles x = uniform_vector(b, f.lu.n);
+  const Plain before = x.plain();
+  lower ? b.device->solve_lower(*b.queue, f.block.view(), x.data())
+        : b.device->solve_upper(*b.queue, f.block.view(), x.data());
+  CHECK(x.frame_intact());
+  const Plain tx = product(t, x.plain());
+  const Plain size = product(magnitudes(t), magnitudes(x.plain()));
+  const bool inverted = b.device->inverted_order() > 0;
+  const double most = largest(size);
+  CHECK(worst_share(
+            f.lu.n, 1, [&](std::int64_t i, std::int64_t) { return tx(i, 0) - before(i, 0); },
+            [&](std::int64_t i, std::int64_t) {
+              return 2 * 0x1p-53 * static_cast<double>(f.lu.n + 10) *
+                     (inverted ? f.condition * f.condition * most : size(i, 0));
+            }) <= 1);
+}
+
+}  // namespace
+
+TEST_CASE("factor_diagonal: L U = A", "[factor]") {
+  Bench b;
+  for (const std::int64_t n : orders) check_factors(b, safe_matrix(b, n));
+}
+
+TEST_CASE("factor_diagonal: matrices of the benchmark", "[factor]") {
+  Bench b;
+  for (const std::int64_t n : {33, 200, 513})
+    for (const auto kind : {MatrixKind::scaled_diagonal, MatrixKind::fasi_higham}) {
+      const auto d = static_cast<double>(n);
+      const MatrixSpec spec{kind, n, 1, n | 1, std::sqrt(d), 0.2 / d, 0.4 / d};
+      Floats a(b, n, n);
+      a.set([&](std::int64_t i, std::int64_t j) { return static_cast<float>(spec.entry(i, j)); });
+      check_factors(b, a);
+    }
+}
+
+TEST_CASE("factor_diagonal: no block, no pivot", "[factor]") {
+  Bench b;
+  Status status(b);
+  b.device->factor_diagonal(*b.queue, {}, 0, status.data());
+  CHECK(status.get().bad_pivot == -1);
+}
+
+TEST_CASE("factor_diagonal: the first bad pivot is named, and only the first", "[factor]") {
+  Bench b;
+  for (const float pivot : std::vector<float>{0.0f, -0.0f, not_a_number, infinity, -infinity})
+    for (const std::int64_t n : {1, 20, 64, 70, 300})
+      for (const std::int64_t at :
+           std::vector<std::int64_t>{0, 5, 15, 16, 31, 32, 63, 64, 127, 128, 255, 256, n - 1}) {
+        if (at >= n) continue;
+        CAPTURE(n, at, pivot);
+        Floats a = with_pivot(b, n, at, pivot);
+        Status status(b);
+        b.device->factor_diagonal(*b.queue, a.view(), 1000, status.data());
+        CHECK(status.get().bad_pivot == 1000 + at);
+        CHECK(a.frame_intact());
+        Floats other = with_pivot(b, n, n / 2, 0);
+        b.device->factor_diagonal(*b.queue, other.view(), 5, status.data());
+        CHECK(status.get().bad_pivot == 1000 + at);
+        Floats good = safe_matrix(b, n);
+        b.device->factor_diagonal(*b.queue, good.view(), 5, status.data());
+        CHECK(status.get().bad_pivot == 1000 + at);
+      }
+}
+
+TEST_CASE("factor_diagonal: of several bad pivots the first, and a global index beyond 32 bits",
+          "[factor]") {
+  Bench b;
+  for (const std::int64_t first : {3, 40, 130}) {
+    Floats a = with_pivot(b, 300, first, 0);
+    a.set([&](std::int64_t i, std::int64_t j) {
+      const bool also = i == first + 1 || i == first + 70 || i == 299;
+      return also && (i == j)                                        ? not_a_number
+             : also || j == first + 1 || j == first + 70 || j == 299 ? 0
+                                                                     : a(i, j);
+    });
+    Status status(b);
+    b.device->factor_diagonal(*b.queue, a.view(), 5000000000, status.data());
+    CHECK(status.get().bad_pivot == 5000000000 + first);
+  }
+}
+
+TEST_CASE("factor_diagonal: a pivot that elimination makes zero", "[factor]") {
+  Bench b;
+  for (const std::int64_t n : {2, 40, 100}) {
+    Floats a(b, n, n);
+    a.set([&](std::int64_t i, std::int64_t j) {
+      return i == j || (std::min(i, j) == n - 2 && std::max(i, j) == n - 1) ? 1.0f : 0.0f;
+    });
+    Status status(b);
+    b.device->factor_diagonal(*b.queue, a.view(), 0, status.data());
+    CHECK(status.get().bad_pivot == n - 1);
+  }
+}
+
+TEST_CASE("solve_right_upper and solve_left_lower undo the product", "[solve]") {
+  Bench b;
+  for (const std::int64_t n : orders) {
+    Factored f = factored(b, safe_matrix(b, n));
+    for (const std::int64_t m : {0, 1, 2, 15, 31, 64, 65, 257, 700}) {
+      if (n > 129 && m != 1 && m != 65 && !(m == 700 && n % 100 == 0)) continue;
+      for (const auto purpose : precisions) check_solves(b, f, m, purpose);
+    }
+  }
+}
+
+TEST_CASE("solves with blocks of the benchmark", "[solve]") {
+  Bench b;
+  for (const std::int64_t n : {48, 200, 512}) {
+    const auto d = static_cast<double>(n);
+    const MatrixSpec spec{MatrixKind::fasi_higham, n, 1, n | 1, 0, 0.2 / d, 0.4 / d};
+    Floats a(b, n, n);
+    a.set([&](std::int64_t i, std::int64_t j) { return static_cast<float>(spec.entry(i, j)); });
+    Factored f = factored(b, std::move(a));
+    for (const auto purpose : precisions) check_solves(b, f, 300, purpose);
+  }
+}
+
+TEST_CASE("solves with large and with small right-hand sides", "[solve]") {
+  Bench b;
+  Factored f = factored(b, safe_matrix(b, 100));
+  for (const float size : {1e-30f, 1e-9f, 1e9f, 1e30f})
+    for (const auto purpose : precisions) {
+      CAPTURE(size, name(purpose));
+      Floats right = uniform_matrix(b, 90, 100, size);
+      const Plain before = right.plain();
+      b.device->solve_right_upper(*b.queue, f.block.view(), right.view(), purpose);
+      CHECK(right.frame_intact());
+      const Square u = upper_of(f.lu);
+      const Plain x = right.plain();
+      CHECK(solve_share(b, f, purpose, product(x, u), before, product(magnitudes(x), magnitudes(u)),
+                        true) <= 1);
+    }
+}
+
+TEST_CASE("solve_lower and solve_upper in FP64", "[fp64]") {
+  Bench b;
+  for (const std::int64_t n : orders) {
+    CAPTURE(n);
+    Factored f = factored(b, safe_matrix(b, n));
+    check_fp64_solve(b, f, lower_of(f.lu), true);
+    check_fp64_solve(b, f, upper_of(f.lu), false);
+    CHECK(f.block.unchanged());
+  }
+}
+
+TEST_CASE("subtract_product in FP64", "[fp64]") {
+  Bench b;
+  for (const auto& [m, n] : std::vector<std::pair<std::int64_t, std::int64_t>>{{0, 0},
+                                                                               {0, 4},
+                                                                               {4, 0},
+                                                                               {1, 1},
+                                                                               {1, 700},
+                                                                               {700, 1},
+                                                                               {15, 33},
+                                                                               {64, 64},
+                                                                               {129, 257},
+                                                                               {255, 31},
+                                                                               {513, 512},
+                                                                               {700, 700},
+                                                                               {33, 2000},
+                                                                               {5000, 65}})
+    for (const double size : {1.0, 1e150}) {
+      CAPTURE(m, n, size);
+      Floats a = uniform_matrix(b, m, n);
+      Doubles x = uniform_vector(b, n, size);
+      Doubles y = uniform_vector(b, m);
+      const Plain before = y.plain();
+      b.device->subtract_product(*b.queue, a.view(), x.data(), y.data());
+      CHECK(y.frame_intact());
+      CHECK(a.unchanged());
+      CHECK(x.unchanged());
+      const Plain ax = product(a.plain(), x.plain());
+      const Plain sum = product(magnitudes(a.plain()), magnitudes(x.plain()));
+      const double unit = 2 * 0x1p-53 * static_cast<double>(n + 2);
+      CHECK(worst_share(
+                m, 1,
+                [&](std::int64_t i, std::int64_t) { return y(i) - (before(i, 0) - ax(i, 0)); },
+                [&](std::int64_t i, std::int64_t) {
+                  return unit * (std::fabs(before(i, 0)) + sum(i, 0));
+                }) <= 1);
+    }
+  b.device->subtract_product(*b.queue, {}, nullptr, nullptr);
+  b.queue->synchronize();
+}
+
+TEST_CASE("add is one FP64 sum an entry", "[fp64]") {
+  Bench b;
+  for (const std::int64_t n : {0, 1, 2, 31, 256, 257, 10001}) {
+    CAPTURE(n);
+    Doubles x = uniform_vector(b, n);
+    Doubles y = uniform_vector(b, n, 1e5);
+    const Plain before = y.plain();
+    b.device->add(*b.queue, n, x.data(), y.data());
+    CHECK(y.frame_intact());
+    CHECK(x.unchanged());
+    std::int64_t wrong = 0;
+    for (std::int64_t i = 0; i < n; ++i) wrong += !(y(i) == before(i, 0) + x(i));
+    CHECK(wrong == 0);
+  }
+}

@@ -1,0 +1,177 @@
+// The matrix and its product, element by element.
+#include <limits>
+
+#include "device/bench.hpp"
+
+using namespace lupine;
+using namespace lupine::test;
+
+namespace {
+
+const std::vector<MatrixKind> kinds{MatrixKind::scaled_diagonal, MatrixKind::fasi_higham,
+                                    MatrixKind::dominant};
+
+// A matrix; `dominant` reads the diagonal, which is host memory.
+MatrixSpec make_spec(MatrixKind kind, std::int64_t n, const std::vector<double>& diagonal) {
+  return {kind, n, 5, n | 1, 9.5, 0.01, 0.02, diagonal.empty() ? nullptr : diagonal.data()};
+}
+
+std::vector<double> diagonal_of(std::int64_t n) {
+  std::vector<double> diagonal;
+  for (std::int64_t i = 0; i < n; ++i)
+    diagonal.push_back(33.25 + std::sqrt(static_cast<double>(i)));
+  return diagonal;
+}
+
+struct Part {
+  std::int64_t n;
+  std::int64_t nb;
+  int p;
+  int q;
+  int row;
+  int column;
+  Distribution rows() const { return {n, nb, p, row}; }
+  Distribution cols() const { return {n, nb, q, column}; }
+};
+
+std::vector<Part> small_parts() {
+  std::vector<Part> all;
+  for (const std::int64_t n : {1, 5, 64, 301})
+    for (const auto& [p, q, nb] : std::vector<std::array<int, 3>>{
+             {1, 1, 16}, {2, 3, 7}, {3, 1, 40}, {1, 2, 1}, {2, 2, 400}, {5, 2, 64}})
+      for (int me = 0; me < p * q; ++me) all.push_back({n, nb, p, q, me / q, me % q});
+  all.push_back({700, 128, 1, 1, 0, 0});
+  all.push_back({700, 33, 1, 1, 0, 0});
+  return all;
+}
+
+// A few blocks of a matrix that would fill many machines.
+std::vector<Part> parts_of_large() {
+  std::vector<Part> all;
+  for (const auto& [row, column] : std::vector<std::pair<int, int>>{{0, 0}, {299, 4}, {151, 151}})
+    all.push_back({180000, 512, 300, 352, row, column});
+  for (const auto& [row, column] :
+       std::vector<std::pair<int, int>>{{0, 0}, {99999, 99999}, {7, 149999}, {70000, 3}})
+    all.push_back({10000000, 64, 100000, 150000, row, column});
+  // Row, column and their product with the stride are beyond 2^31.
+  all.push_back({5000000000, 50, 99000000, 100000000, 98999999, 98999999});
+  all.push_back({5000000000, 50, 100000000, 100000000, 99999999, 99999999});
+  return all;
+}
+
+void check_generated(Bench& b, const Part& part, MatrixKind kind) {
+  CAPTURE(name(kind), part.n, part.nb, part.p, part.q, part.row, part.column);
+  const auto diagonal = kind == MatrixKind::dominant ? diagonal_of(part.n) : std::vector<double>{};
+  const MatrixSpec spec = make_spec(kind, part.n, diagonal);
+  const Distribution rows = part.rows();
+  const Distribution cols = part.cols();
+  Floats a(b, rows.local_size(), cols.local_size());
+  b.device->generate(*b.queue, spec, rows, cols, a.view());
+  b.queue->synchronize();
+  CHECK(a.frame_intact());
+  std::int64_t wrong = 0;
+  for (std::int64_t j = 0; j < a.cols(); ++j)
+    for (std::int64_t i = 0; i < a.rows(); ++i)
+      wrong += !(a(i, j) ==
+                 static_cast<float>(spec.entry(rows.global({i}).value, cols.global({j}).value)));
+  CHECK(wrong == 0);
+}
+
+// Sums of |a_ij x_j|, of |a_ij| and of a_ij x_j; on the diagonal the regular entry counts too: it
+// may have been added first.
+struct Sums {
+  std::vector<double> ax, abs_rows, abs_ax, tolerance_rows, tolerance_ax;
+};
+
+Sums plain_sums(const MatrixSpec& spec, const Distribution& rows, const Distribution& cols,
+                const Doubles& x) {
+  const auto m = static_cast<std::size_t>(rows.local_size());
+  Sums s{std::vector<double>(m), std::vector<double>(m), std::vector<double>(m),
+         std::vector<double>(m), std::vector<double>(m)};
+  for (std::size_t i = 0; i < m; ++i) {
+    const std::int64_t gi = rows.global({static_cast<std::int64_t>(i)}).value;
+    for (std::int64_t j = 0; j < cols.local_size(); ++j) {
+      const std::int64_t gj = cols.global({j}).value;
+      const double entry = spec.entry(gi, gj);
+      const double size = std::fabs(entry) + (gi == gj ? std::fabs(spec.regular(gi, gj)) : 0);
+      s.ax[i] += entry * x(j);
+      s.abs_rows[i] += std::fabs(entry);
+      s.abs_ax[i] += std::fabs(entry * x(j));
+      s.tolerance_rows[i] += size;
+      s.tolerance_ax[i] += size * std::fabs(x(j));
+    }
+    const double unit = 0x1p-53 * 2 * static_cast<double>(cols.local_size() + 10);
+    s.tolerance_rows[i] *= unit;
+    s.tolerance_ax[i] *= unit;
+  }
+  return s;
+}
+
+void check_product(Bench& b, const Part& part, MatrixKind kind, double size) {
+  const auto diagonal = kind == MatrixKind::dominant ? diagonal_of(part.n) : std::vector<double>{};
+  const MatrixSpec spec = make_spec(kind, part.n, diagonal);
+  const Distribution rows = part.rows();
+  const Distribution cols = part.cols();
+  Doubles x = uniform_vector(b, cols.local_size(), size);
+  x.set([&](std::int64_t j, std::int64_t) { return j % 7 == 3 ? 0 : x(j); });
+  const Sums plain = plain_sums(spec, rows, cols, x);
+  for (const bool with_rows : {false, true})
+    for (const bool with_ax : {false, true}) {
+      CAPTURE(name(kind), part.n, part.nb, part.p, part.q, part.row, part.column, size, with_rows,
+              with_ax);
+      Doubles ax(b, rows.local_size(), 1);
+      Doubles abs_rows(b, rows.local_size(), 1);
+      Doubles abs_ax(b, rows.local_size(), 1);
+      b.device->multiply_generated(*b.queue, spec, rows, cols, x.data(), ax.data(),
+                                   with_rows ? abs_rows.data() : nullptr,
+                                   with_ax ? abs_ax.data() : nullptr);
+      b.queue->synchronize();
+      CHECK(x.unchanged());
+      CHECK(ax.frame_intact());
+      CHECK((with_rows ? abs_rows.frame_intact() : abs_rows.unchanged()));
+      CHECK((with_ax ? abs_ax.frame_intact() : abs_ax.unchanged()));
+      const auto share = [&](const Doubles& y, const std::vector<double>& expected,
+                             const std::vector<double>& tolerance) {
+        return worst_share(
+            rows.local_size(), 1,
+            [&](std::int64_t i, std::int64_t) {
+              return y(i) - expected[static_cast<std::size_t>(i)];
+            },
+            [&](std::int64_t i, std::int64_t) { return tolerance[static_cast<std::size_t>(i)]; });
+      };
+      CHECK(share(ax, plain.ax, plain.tolerance_ax) <= 1);
+      if (with_rows) CHECK(share(abs_rows, plain.abs_rows, plain.tolerance_rows) <= 1);
+      if (with_ax) CHECK(share(abs_ax, plain.abs_ax, plain.tolerance_ax) <= 1);
+    }
+}
+
+}  // namespace
+
+TEST_CASE("generate gives the element function, rounded once", "[generate]") {
+  Bench b;
+  for (const Part& part : small_parts())
+    for (const MatrixKind kind : kinds) check_generated(b, part, kind);
+}
+
+TEST_CASE("generate: a few blocks of a large matrix", "[generate]") {
+  Bench b;
+  for (const Part& part : parts_of_large())
+    for (const MatrixKind kind : kinds)
+      if (kind != MatrixKind::dominant || part.n <= 180000) check_generated(b, part, kind);
+}
+
+TEST_CASE("multiply_generated sums the element function in FP64", "[generate]") {
+  Bench b;
+  for (const Part& part : small_parts())
+    for (const MatrixKind kind : kinds) check_product(b, part, kind, 1);
+}
+
+TEST_CASE("multiply_generated: large and small vectors, a few blocks of a large matrix",
+          "[generate]") {
+  Bench b;
+  for (const double size : {1e-200, 1e200})
+    for (const MatrixKind kind : kinds) check_product(b, {301, 7, 2, 3, 1, 2}, kind, size);
+  for (const Part& part : parts_of_large())
+    for (const MatrixKind kind : kinds)
+      if (kind != MatrixKind::dominant || part.n <= 180000) check_product(b, part, kind, 1);
+}

@@ -1,0 +1,65 @@
+/// @file
+/// The device that a test program was told to use, and how its panels travel.
+#pragma once
+
+#include <lupine/error.hpp>
+#include <lupine/options.hpp>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "device/device.hpp"
+
+namespace lupine::test {
+
+struct DeviceChoice {
+  DeviceKind device = DeviceKind::cpu;
+  CommMethod comm = CommMethod::automatic;
+  int gpu = 0;
+};
+
+/// Set by the main function, before any test.
+inline DeviceChoice& device_choice() {
+  static DeviceChoice choice;
+  return choice;
+}
+
+inline std::unique_ptr<Device> make_chosen_device(int threads = 1) {
+  const DeviceChoice& choice = device_choice();
+  return make_device({.kind = choice.device, .threads = threads, .gpu = choice.gpu});
+}
+
+/// Takes `--name value` or `--name=value` out of the arguments. @throws UsageError
+template <class Enum>
+std::optional<Enum> take_option(int& argc, char** argv, const std::string& name) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view word(argv[i]);
+    const bool joined = word.starts_with(name + "=");
+    if (word != name && !joined) continue;
+    if (!joined && i + 1 == argc) throw UsageError(name + " needs a value");
+    const std::string value(joined ? word.substr(name.size() + 1) : argv[i + 1]);
+    const std::optional<Enum> result = parse<Enum>(value);
+    if (!result)
+      throw UsageError(std::string(name)
+                           .append(" ")
+                           .append(value)
+                           .append(" is not allowed; allowed: ")
+                           .append(allowed_names<Enum>()));
+    const int words = joined ? 1 : 2;
+    std::rotate(argv + i, argv + i + words, argv + argc);
+    argc -= words;
+    return result;
+  }
+  return std::nullopt;
+}
+
+/// @throws UsageError for a GPU where there is none
+inline void require_present(DeviceKind device) {
+  if (device == DeviceKind::cuda && count_gpus() == 0)
+    throw UsageError("--device cuda is not allowed: " + why_no_gpus() + "; allowed: cpu");
+}
+
+}  // namespace lupine::test

@@ -1,0 +1,74 @@
+#include <lupine/error.hpp>
+
+#include "bench/placement.hpp"
+#include "catch.hpp"
+
+using namespace lupine;
+
+namespace {
+
+std::string complaint_of(CommMethod wanted, const Connections& connections) {
+  try {
+    choose_comm(wanted, connections);
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+bool names(const std::string& text, const std::string& part) {
+  return text.find(part) != text.npos;
+}
+
+}  // namespace
+
+TEST_CASE("ranks of a node take its GPUs in turn") {
+  CHECK(gpu_of(0, 1, {}) == 0);
+  CHECK(gpu_of(5, 1, {}) == 0);
+  for (int rank = 0; rank < 20; ++rank) CHECK(gpu_of(rank, 8, {}) == rank % 8);
+  CHECK(gpu_of(0, 8, {7, 3}) == 7);
+  CHECK(gpu_of(1, 8, {7, 3}) == 3);
+  CHECK(gpu_of(2, 8, {7, 3}) == 7);
+}
+
+TEST_CASE("a GPU that is not there is refused, with those that are") {
+  CHECK_THROWS_AS(gpu_of(0, 0, {}), UsageError);
+  for (const int gpu : {-1, 4, 100}) {
+    try {
+      gpu_of(1, 4, {0, gpu});
+      FAIL("GPU " << gpu << " was taken");
+    } catch (const UsageError& error) {
+      CHECK(names(error.what(), "--gpus " + std::to_string(gpu)));
+      CHECK(names(error.what(), "0 to 3"));
+    }
+  }
+}
+
+TEST_CASE("panels travel by the fastest way that serves") {
+  const Connections cpu;
+  const Connections own{false, true, true, true};
+  const Connections own_without_nccl{false, true, false, true};
+  const Connections own_with_mpi_alone{false, true, false, false};
+  const Connections shared{false, false, true, true};
+  const Connections shared_with_mpi_alone{false, false, true, false};
+  CHECK(choose_comm(CommMethod::automatic, cpu).method == CommMethod::mpi);
+  CHECK(choose_comm(CommMethod::automatic, own).method == CommMethod::nccl);
+  CHECK(choose_comm(CommMethod::automatic, own_without_nccl).method == CommMethod::mpi);
+  CHECK(choose_comm(CommMethod::automatic, own_with_mpi_alone).method == CommMethod::staged);
+  CHECK(choose_comm(CommMethod::automatic, shared).method == CommMethod::mpi);
+  CHECK(choose_comm(CommMethod::automatic, shared_with_mpi_alone).method == CommMethod::staged);
+  for (const Connections& c : {cpu, own, shared, own_with_mpi_alone}) {
+    CHECK_FALSE(choose_comm(CommMethod::automatic, c).reason.empty());
+    // An MPI may take GPU memory and not say so; staging always works.
+    CHECK(choose_comm(CommMethod::mpi, c).method == CommMethod::mpi);
+    CHECK(choose_comm(CommMethod::staged, c).method == CommMethod::staged);
+    CHECK(choose_comm(CommMethod::staged, c).reason.empty());
+  }
+  CHECK(choose_comm(CommMethod::nccl, own).method == CommMethod::nccl);
+}
+
+TEST_CASE("NCCL is refused where it cannot serve, with the reason") {
+  CHECK(names(complaint_of(CommMethod::nccl, {}), "for GPUs"));
+  CHECK(names(complaint_of(CommMethod::nccl, {false, false, true, true}), "share a GPU"));
+  CHECK(names(complaint_of(CommMethod::nccl, {false, true, false, true}), "without NCCL"));
+}
