@@ -63,7 +63,7 @@ def behave(as_name):
             sys.exit(int(how))
 
 if "--version" in words or "--list-tags" in words:
-    print("mpirun (Open MPI) 4.1.4\\n  [small]")
+    print("mpirun (Open MPI) 4.1.4\\n  2  " + os.environ.get("FAKE_TAGS", "[small]"))
     sys.exit(0)
 if name == "mpirun":
     program = next(i for i, word in enumerate(words) if "/" in word)
@@ -171,9 +171,14 @@ class Passing(Case):
                      "--device cuda --comm staged\n",
                      f"mpirun --oversubscribe --bind-to none -n 1 {self.programs}/lupine_mpi_tests "
                      "--device cuda\n",
-                     "--tool racecheck --target-processes all --error-exitcode 9 "
+                     "--tool racecheck --target-processes all --report-api-errors no --error-exitcode 9 "
                      f"{self.programs}/lupine_device_tests --device cuda [small]\n"):
             self.assertIn(call, calls)
+
+    def test_sanitizers_take_small_tests(self):
+        self.check(FAKE_TAGS="[queues]  3  [fp64]  1  [cast]")
+        self.assertIn("lupine_device_tests --device cuda [cast],[fp64]",
+                      self.step("memcheck: lupine_device_tests")["command"])
 
     def test_table_and_goals(self):
         done = self.check()
