@@ -104,12 +104,12 @@ class Ceilings {
   void bandwidth();
   void update(Precision precision, std::int64_t depth);
   void fp64(std::int64_t depth);
-  void product(const std::string& name, Reading reading, double& rate);
+  void product(const std::string& name, Reading reading, double& reached);
   void generators();
   void multiply(bool all_sums);
   void vectors();
   void panel();
-  void solves(MatrixView<float> block, MatrixView<float> source);
+  void solves(MatrixView<float> block, MatrixView<float> column);
 
   MatrixSpec spec(std::int64_t n) const;
   void fill(MatrixView<float> a);
