@@ -1,0 +1,217 @@
+#include "child.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <sstream>
+
+#include "core/clock.hpp"
+
+namespace lupine::gpu_check {
+
+namespace {
+
+constexpr std::size_t most_kept = std::size_t{1} << 20;
+constexpr int milliseconds_of_a_look = 50;
+
+// What a signal handler may know: whether there is a child, which has to be ended first.
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
+volatile std::sig_atomic_t child_runs = 0;
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
+volatile std::sig_atomic_t asked_to_end = 0;
+
+extern "C" void note_end(int signal) {
+  if (child_runs == 0) _exit(128 + signal);
+  asked_to_end = signal;
+}
+
+/// Parent of each process of the machine.
+std::map<pid_t, pid_t> parents() {
+  std::map<pid_t, pid_t> result;
+  DIR* folder = opendir("/proc");
+  if (folder == nullptr) return result;
+  while (const dirent* entry = readdir(folder)) {
+    const auto pid = static_cast<pid_t>(std::strtol(entry->d_name, nullptr, 10));
+    if (pid <= 0) continue;
+    std::ifstream file(fmt::format("/proc/{}/stat", pid));
+    std::string line;
+    std::getline(file, line);
+    // The name, in parentheses, may hold anything.
+    const std::size_t end = line.rfind(')');
+    if (end == std::string::npos) continue;
+    std::istringstream rest(line.substr(end + 1));
+    char state = 0;
+    pid_t parent = 0;
+    if (rest >> state >> parent) result[pid] = parent;
+  }
+  closedir(folder);
+  return result;
+}
+
+/// All processes that come from this one: nothing else is running when a child has ended, or is to.
+/// mpirun's ranks are in groups of their own.
+std::vector<pid_t> descendants() {
+  const std::map<pid_t, pid_t> all = parents();
+  std::vector<pid_t> found;
+  for (const auto& [pid, parent] : all) {
+    pid_t at = pid;
+    for (std::size_t steps = 0; at > 1 && at != getpid() && steps < all.size(); ++steps) {
+      const auto up = all.find(at);
+      at = up == all.end() ? 0 : up->second;
+    }
+    if (at == getpid() && pid != at) found.push_back(pid);
+  }
+  return found;
+}
+
+/// Kills what is left, and what that leaves, and takes their statuses.
+void end_descendants() {
+  for (int round = 0; round < 40; ++round) {
+    while (waitpid(-1, nullptr, WNOHANG) > 0) {
+    }
+    const std::vector<pid_t> left = descendants();
+    if (left.empty()) return;
+    for (const pid_t pid : left) kill(pid, SIGKILL);
+    usleep(milliseconds_of_a_look * 1000);
+  }
+}
+
+/// Never returns: this is the new process.
+[[noreturn]] void become(const std::vector<std::string>& command, int out, int err) {
+  setpgid(0, 0);
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) std::signal(signal, SIG_DFL);
+  const int null = open("/dev/null", O_RDONLY);
+  if (null >= 0) dup2(null, STDIN_FILENO);
+  dup2(out, STDOUT_FILENO);
+  dup2(err, STDERR_FILENO);
+  std::vector<char*> words;
+  words.reserve(command.size() + 1);
+  for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
+  words.push_back(nullptr);
+  execv(words[0], words.data());
+  const std::string why = fmt::format("cannot be started: {}\n", std::strerror(errno));
+  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, why.data(), why.size());
+  _exit(127);
+}
+
+struct Pipe {
+  std::array<int, 2> ends{-1, -1};
+  Pipe() {
+    if (pipe2(ends.data(), O_CLOEXEC) != 0) ends = {-1, -1};
+    if (ends[0] >= 0) fcntl(ends[0], F_SETFL, O_NONBLOCK);
+  }
+  Pipe(const Pipe&) = delete;
+  Pipe& operator=(const Pipe&) = delete;
+  ~Pipe() {
+    for (const int end : ends)
+      if (end >= 0) close(end);
+  }
+  void close_writing() {
+    if (ends[1] >= 0) close(ends[1]);
+    ends[1] = -1;
+  }
+  void drain(std::string& text) const {
+    std::array<char, 65536> bytes{};
+    for (ssize_t got = 1; got > 0;) {
+      got = read(ends[0], bytes.data(), bytes.size());
+      if (got > 0) text.append(bytes.data(), static_cast<std::size_t>(got));
+      if (text.size() > 2 * most_kept) text.erase(0, text.size() - most_kept);
+    }
+  }
+};
+
+/// Waits for the child, reading what it says meanwhile.
+void follow(pid_t child, double seconds, const Pipe& out, const Pipe& err, Outcome& outcome) {
+  const SteadyClock clock;
+  const double begin = clock.now();
+  for (int status = 0;;) {
+    std::array<pollfd, 2> ends{pollfd{out.ends[0], POLLIN, 0}, pollfd{err.ends[0], POLLIN, 0}};
+    poll(ends.data(), ends.size(), milliseconds_of_a_look);
+    // Closed by the child, which still runs: poll() would return at once.
+    if (((ends[0].revents | ends[1].revents) & POLLHUP) != 0) usleep(1000);
+    out.drain(outcome.out);
+    err.drain(outcome.err);
+    outcome.seconds = clock.now() - begin;
+    if (waitpid(child, &status, WNOHANG) == child) {
+      if (WIFEXITED(status)) outcome.status = WEXITSTATUS(status);
+      if (WIFSIGNALED(status)) outcome.signal = WTERMSIG(status);
+      return;
+    }
+    if (outcome.seconds < seconds && asked_to_end == 0) continue;
+    outcome.timed_out = true;
+    kill(-child, SIGKILL);
+    return;
+  }
+}
+
+}  // namespace
+
+std::string Outcome::ending() const {
+  if (!started) return "not started";
+  if (timed_out) return fmt::format("not through after {:.0f} s", seconds);
+  if (signal != 0) return fmt::format("killed by signal {}", signal);
+  return fmt::format("status {}", status);
+}
+
+Outcome run_child(const std::vector<std::string>& command, double seconds) {
+  Outcome outcome;
+  Pipe out;
+  Pipe err;
+  child_runs = 1;
+  const pid_t child = out.ends[0] < 0 || err.ends[0] < 0 ? -1 : fork();
+  if (child == 0) become(command, out.ends[1], err.ends[1]);
+  if (child < 0) {
+    child_runs = 0;
+    outcome.err = fmt::format("no process: {}", std::strerror(errno));
+    return outcome;
+  }
+  setpgid(child, child);  // by both: whoever comes first
+  outcome.started = true;
+  out.close_writing();
+  err.close_writing();
+  follow(child, seconds, out, err, outcome);
+  end_descendants();
+  if (asked_to_end != 0) _exit(128 + asked_to_end);
+  child_runs = 0;
+  out.drain(outcome.out);
+  err.drain(outcome.err);
+  for (std::string* text : {&outcome.out, &outcome.err})
+    if (text->size() > most_kept) text->erase(0, text->size() - most_kept);
+  return outcome;
+}
+
+void guard_children() {
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) std::signal(signal, note_end);
+  std::signal(SIGPIPE, SIG_IGN);
+}
+
+std::string find_program(const std::string& name, const std::vector<std::string>& folders) {
+  if (name.find('/') != std::string::npos) return access(name.c_str(), X_OK) == 0 ? name : "";
+  const char* path = std::getenv("PATH");
+  std::istringstream list(path == nullptr ? "" : path);
+  std::vector<std::string> all;
+  for (std::string folder; std::getline(list, folder, ':');) all.push_back(folder);
+  all.insert(all.end(), folders.begin(), folders.end());
+  for (const std::string& folder : all) {
+    std::string candidate = fmt::format("{}/{}", folder.empty() ? "." : folder, name);
+    if (access(candidate.c_str(), X_OK) == 0) return candidate;
+  }
+  return "";
+}
+
+}  // namespace lupine::gpu_check

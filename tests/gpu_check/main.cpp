@@ -1,0 +1,159 @@
+// Checks a machine with a GPU: is Lupine right there, and how fast? Starts the other programs, each
+// with a limit in time, and keeps what they say in one JSON file. run/gpu-check calls it.
+#include <fmt/format.h>
+#include <lupine/error.hpp>
+
+#include <cctype>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "conclusions.hpp"
+#include "io/json.hpp"
+#include "session.hpp"
+#include "steps.hpp"
+
+namespace lupine::gpu_check {
+
+namespace {
+
+constexpr const char* usage =
+    "usage: gpu-check [--budget SECONDS] [--output FILE.json] [--device cuda]\n"
+    "  --budget   for everything together (default 480); what does not fit is left out\n"
+    "  --output   default: GPU-DATE.json, in results/ of a checkout, else in the current folder\n"
+    "  --device   cuda (default), or cpu to try the check itself\n"
+    "  --trial    tiny sizes, to see that everything runs\n"
+    "exit status: 0 all that ran passed, 1 something failed, 2 bad usage, 3 no GPU\n";
+
+enum Status { passed = 0, something_failed = 1, bad_usage = 2, no_gpu = 3 };
+
+double seconds(const std::string& text) {
+  char* end = nullptr;
+  const double value = std::strtod(text.c_str(), &end);
+  if (text.empty() || *end != '\0' || !(value > 0 && value < 1e6))
+    throw UsageError(fmt::format("--budget takes seconds above 0, not '{}'", text));
+  return value;
+}
+
+void take(Options& options, const std::string& name, const std::string& value) {
+  if (name == "--budget") {
+    options.budget = seconds(value);
+  } else if (name == "--device") {
+    if (value != "cuda" && value != "cpu")
+      throw UsageError(fmt::format("--device takes cuda or cpu, not '{}'", value));
+    options.device = value;
+  } else if (name == "--output") {
+    options.output = value;
+  } else if (name == "--folder") {
+    options.folder = value;
+  } else if (name == "--programs") {
+    options.programs = value;
+  } else if (name == "--mpirun") {
+    options.mpirun = value;
+  } else {
+    throw UsageError(fmt::format("unknown option '{}'; see --help", name));
+  }
+}
+
+Options parse(int argc, char** argv) {
+  Options options;
+  for (int i = 0; i < argc; ++i) {
+    if (i > 0) options.command_line += ' ';
+    options.command_line += argv[i];
+  }
+  std::error_code error;
+  options.programs = std::filesystem::canonical("/proc/self/exe", error).parent_path();
+  for (int i = 1; i < argc; ++i) {
+    std::string name = argv[i];
+    if (name == "--trial") {
+      options.trial = true;
+      continue;
+    }
+    const std::size_t equals = name.find('=');
+    if (equals != std::string::npos) {
+      take(options, name.substr(0, equals), name.substr(equals + 1));
+    } else {
+      take(options, name, i + 1 < argc ? argv[i + 1] : "");
+      ++i;
+    }
+  }
+  return options;
+}
+
+/// "NVIDIA H200" of 2026-12-01: nvidia-h200-2026-12-01.json.
+std::string file_name(const std::string& gpu) {
+  std::string name;
+  for (const char c : gpu) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (std::isalnum(byte) != 0)
+      name += static_cast<char>(std::tolower(byte));
+    else if (!name.empty() && name.back() != '-')
+      name += '-';
+  }
+  while (!name.empty() && name.back() == '-') name.pop_back();
+  return name + utc_now("-%Y-%m-%d.json");
+}
+
+void prepare_environment() {
+  // Several ranks are to share one GPU: the first of those that may be seen.
+  const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
+  const std::string all = visible == nullptr ? "0" : visible;
+  setenv("CUDA_VISIBLE_DEVICES", all.substr(0, all.find(',')).c_str(), 1);
+  for (const char* name : {"OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"})
+    setenv(name, "1", 0);
+}
+
+Status check(const Options& options) {
+  Session session(options);
+  Gpu gpu;
+  // What would be lost in the end is refused at the beginning.
+  if (!options.output.empty()) check_writable(options.output, "--output");
+  try {
+    gpu = find_gpu(session);
+  } catch (const Fault& fault) {
+    std::fprintf(stderr, "gpu-check: %s\n", fault.what());
+    return no_gpu;
+  }
+  if (options.device == "cpu") {
+    gpu.name = "cpu";
+  } else if (gpu.name.empty()) {
+    std::fprintf(stderr, "gpu-check: no GPU to check (%s)\n", gpu.why.c_str());
+    return no_gpu;
+  }
+  const std::string file =
+      options.output.empty() ? options.folder + "/" + file_name(gpu.name) : options.output;
+  session.keep_in(file);
+  fmt::print("{}; {:.0f} s; {}\n", options.device == "cpu" ? "CPU" : gpu.description,
+             options.budget, file);
+  std::fflush(stdout);
+  run_steps(session);
+  session.document()["finished"] = true;
+  session.save();
+  fmt::print("\n{}\n{}\n{}\n", table_text(session.document()["table"]),
+             goals_text(session.document()["goals"]), session.failed() ? "FAILED" : "PASSED");
+  return session.failed() ? something_failed : passed;
+}
+
+}  // namespace
+
+}  // namespace lupine::gpu_check
+
+int main(int argc, char** argv) {
+  namespace check = lupine::gpu_check;
+  for (int i = 1; i < argc; ++i)
+    if (std::string_view(argv[i]) == "--help" || std::string_view(argv[i]) == "-h")
+      return std::fputs(check::usage, stdout) < 0 ? 1 : 0;
+  try {
+    check::prepare_environment();
+    check::guard_children();
+    return check::check(check::parse(argc, argv));
+  } catch (const lupine::UsageError& error) {
+    std::fprintf(stderr, "gpu-check: %s\n", error.what());
+    return check::bad_usage;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "gpu-check: %s\n", error.what());
+    return check::something_failed;
+  }
+}

@@ -1,0 +1,23 @@
+/// @file
+/// What a check runs, in order: most important first.
+#pragma once
+
+#include <string>
+
+#include "session.hpp"
+
+namespace lupine::gpu_check {
+
+/// What `lupine info` says of the first GPU; empty name: `why` says that there is none.
+struct Gpu {
+  std::string name;
+  std::string description;
+  std::string why;
+};
+
+/// Runs `lupine info`. @throws Fault if that fails
+Gpu find_gpu(Session& session);
+/// All the others, and the conclusions after each.
+void run_steps(Session& session);
+
+}  // namespace lupine::gpu_check
