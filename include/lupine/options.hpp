@@ -68,7 +68,7 @@ struct MxpOptions {
   DeviceKind device = DeviceKind::automatic;  ///< automatic: GPUs if every rank has one
   CommMethod comm = CommMethod::automatic;    ///< automatic: the fastest that serves here
   std::vector<int> gpus;       ///< ordinals by node-local rank, in turn; none: all that there are
-  int reserved = -1;           ///< multiprocessors that updates leave to panels; -1: choose
+  int reserved = -1;           ///< multiprocessors that updates leave to panels; -1: by work
   int threads = 0;             ///< threads a rank; 0: this rank's share of the cores it may use
   double memory_fraction = 0;  ///< of the free memory, when n is chosen; 0: by device
   double time_target = 0;      ///< seconds; > 0 bounds a chosen n by a short timing of the update

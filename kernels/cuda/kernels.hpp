@@ -36,8 +36,8 @@ struct PassSums {
 /// work; each part needs `rows` doubles of workspace for each sum that is wanted.
 std::int64_t pass_parts(std::int64_t rows, std::int64_t columns, int multiprocessors);
 
-/// One pass over the process's part of A, regenerated in FP64; each row's terms are added in the
-/// same order whatever the GPU.
+/// One pass over the process's part of A, regenerated in FP64; each row's terms are added in an
+/// order that depends on nothing but the sizes and the number of multiprocessors.
 cudaError_t multiply_generated(cudaStream_t stream, const MatrixSpec& spec, const Cyclic& rows,
                                std::int64_t row_count, const Cyclic& columns,
                                std::int64_t column_count, const double* x, const PassSums& sums,

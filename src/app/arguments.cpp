@@ -135,7 +135,7 @@ std::vector<Option> method_options(MxpOptions& o) {
       choice("--device", "Where to compute (default auto: GPUs if every rank sees one)", o.device),
       choice("--comm", "How panels travel between GPUs (default auto)", o.comm),
       ordinals("--gpus", "GPUs by node-local rank, in turn, such as 0,1 (default: all)", o.gpus),
-      number("--reserve", "Multiprocessors that a GPU's updates leave to panels (default 8)",
+      number("--reserve", "Multiprocessors that a GPU's updates leave to panels (default by work)",
              o.reserved, 0, largest_reserve),
       number("--threads", "Threads a rank (default: its share of the cores)", o.threads, 1,
              largest_threads),

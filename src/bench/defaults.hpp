@@ -22,13 +22,6 @@ constexpr double default_memory_fraction(DeviceKind device) {
   return device == DeviceKind::cuda ? 0.95 : 0.8;
 }
 
-/// Multiprocessors that updates leave to the panels which run beside them: about the panels' share
-/// of the operations. Without it, a product that holds every multiprocessor to its end would keep
-/// the panel waiting. Not measured yet.
-constexpr int default_reserve(DeviceKind device, int lookahead) {
-  return device == DeviceKind::cuda && lookahead > 0 ? 8 : 0;
-}
-
 /// Of the update's rate, what a whole run reaches: bounds n for a time target.
 constexpr double typical_efficiency = 0.9;
 

@@ -62,8 +62,9 @@ std::string gpu_lines(const Setup& setup) {
   constexpr std::size_t shown = 16;
   std::string text;
   if (setup.gpus.empty()) return text;
-  text += line("RESERVE",
-               fmt::format("{} multiprocessors left to panels by updates", setup.options.reserved));
+  const int reserved = setup.options.reserved;
+  text += line("RESERVE", fmt::format("multiprocessors for panels beside updates: {}",
+                                      reserved < 0 ? "by their work" : std::to_string(reserved)));
   for (std::size_t r = 0; r < std::min(shown, setup.gpus.size()); ++r)
     text += line(fmt::format("rank {}", r), fmt::format("{} of {}", setup.gpus[r], setup.hosts[r]));
   if (setup.gpus.size() > shown)

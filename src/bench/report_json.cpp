@@ -91,7 +91,8 @@ ordered_json choices(const Setup& setup) {
   chosen["comm"] = name(o.comm);
   if (!setup.gpus.empty()) {
     chosen["gpus"] = setup.gpus;
-    chosen["reserved_multiprocessors"] = o.reserved;
+    chosen["reserved_multiprocessors"] =
+        o.reserved < 0 ? ordered_json(nullptr) : ordered_json(o.reserved);
   }
   chosen["threads"] = o.threads;
   chosen["memory"] = {

@@ -166,7 +166,6 @@ void Preparation::choose_device(int threads) {
   const bool cuda = o.device == DeviceKind::cuda;
   if (!cuda && (!o.gpus.empty() || o.reserved >= 0))
     agree(all_, [] { throw UsageError("--gpus and --reserve are allowed only with GPUs"); });
-  if (o.reserved < 0) o.reserved = default_reserve(o.device, o.lookahead);
   const int node_rank = all_.split_node().rank();
   device_ = agreed(all_, [&] {
     if (cuda && gpus == 0)

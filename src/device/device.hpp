@@ -3,8 +3,9 @@
 ///
 /// All pointers in arguments are device memory unless said otherwise; on the CPU that is ordinary
 /// memory. An operation runs on the Queue that it is given, in order; the call may return before it
-/// is done. Only `synchronize`, `wait` on an event, `download` and `upload` wait. Matrices are
-/// column-major.
+/// is done. Only `synchronize`, `wait` on an event, `download` and `upload` wait, and whatever
+/// releases device memory or a queue. Matrices are column-major. What MatrixSpec::diagonal points
+/// to is host memory, and stays as it is until the queue is through.
 #pragma once
 
 #include <lupine/options.hpp>
@@ -119,6 +120,9 @@ class Device {
   /// Whether operations of different queues run side by side, and calls return before they are
   /// done: then an update is given before the panel that it hides.
   virtual bool overlaps() const { return false; }
+  /// Until the next call, `part` (0 to 1) of the work that is given at a time is that of panels, on
+  /// queues of high priority, beside an update. 0: nothing runs side by side.
+  virtual void share(double /*part*/) {}
   /// Whether device memory is the host's, so that MPI may be given its addresses.
   virtual bool shares_host_memory() const { return true; }
   /// Nothing where the device's memory is the host's.
@@ -166,7 +170,8 @@ class Device {
                         const Distribution& cols, MatrixView<float> a) = 0;
   /// A <- L\U without pivoting, L unit lower, in FP32, in the form that the solves below read. A
   /// device may keep inverses of the triangles on the diagonal: see inverted_order().
-  /// Notes begin + i for the first pivot i that is zero or not finite.
+  /// Notes begin + i for the first pivot i that is zero or not finite; what A holds then is not
+  /// specified.
   virtual void factor_diagonal(Queue& queue, MatrixView<float> a, std::int64_t begin,
                                FactorStatus* status) = 0;
   /// 0: a factored diagonal block is L\U. m > 0: in its m x m blocks on the diagonal (the last may
@@ -185,7 +190,8 @@ class Device {
   virtual void cast(Queue& queue, MatrixView<const float> from, double sign, LowMatrix to,
                     PanelHeader* header, FactorStatus* status) = 0;
   /// C <- C + L U / (scale of L * scale of U), products of the rounded values accumulated in FP32.
-  /// The minus sign of the factorization's update is in U, by the sign of its cast.
+  /// The minus sign of the factorization's update is in U, by the sign of its cast. Scales are
+  /// those that cast gave: 1 but for fp16. A device on which the call returns early need not poll.
   virtual void update(Queue& queue, ConstLowMatrix l, const PanelHeader* l_header, ConstLowMatrix u,
                       const PanelHeader* u_header, MatrixView<float> c, const Poll& poll) = 0;
 
@@ -211,7 +217,7 @@ struct DeviceOptions {
   DeviceKind kind = DeviceKind::cpu;  ///< automatic: a GPU if there is one
   int threads = 1;                    ///< that the CPU device may use, >= 1
   int gpu = 0;                        ///< ordinal among those that this process sees
-  int reserved = 0;                   ///< multiprocessors that updates leave to the panels
+  int reserved = -1;  ///< multiprocessors that updates leave to the panels; -1: by share()
 };
 
 /// @throws UsageError for a device that was not built or is not there; Fault

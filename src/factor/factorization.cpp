@@ -96,7 +96,10 @@ class Factorization {
       const Step step = plan_[k];
       const EventPtr before = updated_;
       receive(k - ring_.slots());  // its memory is the next panel's
-      if (update_first) update_trailing(k - depth, step);
+      if (update_first) {
+        device_.share(k >= depth ? panel_part(step) : 0);
+        update_trailing(k - depth, step);
+      }
       panels_->wait(*before);
       factor_panel(std::max<std::int64_t>(k - depth, 0), k);
       if (!update_first) update_trailing(k - depth, step);
@@ -104,9 +107,11 @@ class Factorization {
       if (done && k > 0) done(step.begin.value);
       if (time_to_agree(k) && !agree(std::max<std::int64_t>(k - depth, 0), k).usable()) break;
     }
+    device_.share(0);
     for (Flight& f : flights_) wait_for(f);
     panels_->synchronize();
     updates_->synchronize();
+    transport_.synchronize();
     spans_.finish();
     if (done && outcome_.usable() && steps_ == plan_.count()) done(a_.rows().size());
     return outcome_;
@@ -131,6 +136,17 @@ class Factorization {
     if (s.in_row) solve_row(next);  // U_kj = L_kk^-1 A_kj, rounded
     flight(k).right.start(s.owner_row, options_.broadcast, k, Panel::bytes(next.right_header),
                           Panel::bytes(next.right), panels_->record());
+  }
+
+  // Of what a step gives this rank to do, how much is the panel's. To each of a panel's w columns
+  // and rows belong 2 w operations of the update before it, and about 3 w, counted at the update's
+  // rate, of solves.
+  double panel_part(const Step& s) const {
+    const auto m = static_cast<double>(a_.rows().local_size() - s.trailing_row.value);
+    const auto n = static_cast<double>(a_.columns().local_size() - s.trailing_column.value);
+    const double panel = 5 * static_cast<double>(s.width()) * (m * s.in_column + n * s.in_row);
+    const double update = 2 * m * n;
+    return update > 0 ? panel / (panel + update) : 0;
   }
 
   // The messages of panel k, once the host is through with them.

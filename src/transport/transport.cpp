@@ -18,7 +18,8 @@ Transport::Transport(const ProcessGrid& grid, Device& device, CommMethod method)
       device_(device),
       method_(method),
       out_(device.make_queue(Priority::high)),
-      in_(device.make_queue(Priority::high)) {
+      in_(device.make_queue(Priority::high)),
+      stages_(std::make_shared<std::vector<Buffer>>()) {
   if (method != CommMethod::nccl) return;
   row_ = join(grid.row());
   column_ = join(grid.column());
@@ -33,6 +34,30 @@ std::unique_ptr<PeerGroup> Transport::join(const Communicator& comm) const {
   id.resize(static_cast<std::size_t>(length));
   comm.broadcast(std::span(id), 0);
   return device_.join_peers(id, comm.rank(), comm.size());
+}
+
+// The smallest that is large enough, or a new one; the last of its carriers gives it back.
+std::shared_ptr<Buffer> Transport::take_stage(std::int64_t bytes) {
+  auto best = stages_->end();
+  for (auto at = stages_->begin(); at != stages_->end(); ++at)
+    if (at->bytes() >= bytes && (best == stages_->end() || at->bytes() < best->bytes())) best = at;
+  Buffer taken;
+  if (best != stages_->end()) {
+    taken = std::move(*best);
+    stages_->erase(best);
+  } else {
+    taken = device_.allocate_host(bytes);
+  }
+  const auto give_back = [stages = stages_](Buffer* stage) {
+    stages->push_back(std::move(*stage));
+    delete stage;
+  };
+  return {new Buffer(std::move(taken)), give_back};
+}
+
+void Transport::synchronize() {
+  out_->synchronize();
+  in_->synchronize();
 }
 
 void Transport::broadcast(Queue& queue, Along along, int root, std::span<std::byte> bytes) {
@@ -60,12 +85,12 @@ void Transport::broadcast(Queue& queue, Along along, int root, std::span<std::by
 Carrier::Carrier(Transport& transport, Along along, std::int64_t largest)
     : transport_(&transport), along_(along) {
   if (transport.method() == CommMethod::staged && transport.comm(along).size() > 1)
-    stage_ = transport.device().allocate_host(header_room + largest);
+    stage_ = transport.take_stage(header_room + largest);
 }
 
 std::span<std::byte> Carrier::on_host(std::span<std::byte> device_bytes,
                                       std::int64_t offset) const {
-  return stage_.data() ? std::span(stage_.data() + offset, device_bytes.size()) : device_bytes;
+  return stage_ ? std::span(stage_->data() + offset, device_bytes.size()) : device_bytes;
 }
 
 void Carrier::start(int root, BroadcastMethod method, std::int64_t sequence,
@@ -91,12 +116,12 @@ void Carrier::start(int root, BroadcastMethod method, std::int64_t sequence,
   }
   at_ = Stage::waiting;
   ready_ = free_ = std::move(ready);
-  if (stage_.data() && root_) {
+  if (stage_ && root_) {
     out.wait(*ready_);
     transport_->device().read(out, header.data(), on_host(header, 0));
     transport_->device().read(out, values.data(), on_host(values, header_room));
     ready_ = out.record();
-  } else if (stage_.data()) {
+  } else if (stage_) {
     ready_ = landed_;
   }
   // Collectives must begin in the same order on all ranks, not when a device happens to be ready.
@@ -123,7 +148,7 @@ void Carrier::launch() {
 
 void Carrier::land() {
   at_ = Stage::done;
-  if (root_ || !stage_.data()) return;
+  if (root_ || !stage_) return;
   Queue& in = *transport_->in_;
   in.wait(*free_);
   transport_->device().write(in, on_host(header_, 0), header_.data());

@@ -1,12 +1,9 @@
 /// @file
 /// How panels, which lie in device memory, travel between ranks.
 ///
-/// | method | way                                                                      | host waits
-/// |
-/// |--------|--------------------------------------------------------------------------|------------|
-/// | nccl   | from device to device, in the order of a queue                           | never | |
-/// mpi    | MPI is given device addresses: CPUs, and GPUs with an MPI that can       | for MPI    |
-/// | staged | through host memory that the device reads and writes by itself           | for MPI |
+/// - nccl: from device to device, in the order of a queue; the host does not wait.
+/// - mpi: MPI is given device addresses: CPUs', and those of GPUs where an MPI takes them.
+/// - staged: through host memory that the device reads and writes by itself.
 #pragma once
 
 #include <lupine/options.hpp>
@@ -14,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "comm/panel_broadcast.hpp"
 #include "comm/process_grid.hpp"
@@ -36,6 +34,8 @@ class Transport {
   /// From `root` to all of a process row (column), for what everybody waits for: what `queue` was
   /// given before is in it, what it is given from now on sees it. With MPI the host waits.
   void broadcast(Queue& queue, Along along, int root, std::span<std::byte> bytes);
+  /// Waits for what carriers have given to the device.
+  void synchronize();
 
  private:
   friend class Carrier;
@@ -44,6 +44,7 @@ class Transport {
   }
   PeerGroup& peers(Along along) const { return along == Along::row ? *row_ : *column_; }
   std::unique_ptr<PeerGroup> join(const Communicator& comm) const;
+  std::shared_ptr<Buffer> take_stage(std::int64_t bytes);
 
   const ProcessGrid& grid_;
   Device& device_;
@@ -52,6 +53,8 @@ class Transport {
   std::unique_ptr<PeerGroup> column_;
   std::unique_ptr<Queue> out_;
   std::unique_ptr<Queue> in_;
+  // Of carriers that are gone: making host memory that a device reads takes longer than small runs.
+  std::shared_ptr<std::vector<Buffer>> stages_;
   Buffer stage_;  // of broadcast()
   EventPtr staged_;
 };
@@ -82,7 +85,7 @@ class Carrier {
 
   Transport* transport_;
   Along along_;
-  Buffer stage_;
+  std::shared_ptr<Buffer> stage_;
   Stage at_ = Stage::done;
   bool root_ = false;
   int root_rank_ = 0;

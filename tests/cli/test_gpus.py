@@ -86,7 +86,7 @@ class Placement(Case):
 
     def test_every_way_gives_the_same_answer(self):
         answers = set()
-        for ranks, options in ((1, ()), (4, ("--comm", "nccl")), (4, ("--comm", "staged")),
+        for ranks, options in ((1, ()), (4, ("--comm", "nccl")), (4, ("--comm", "staged")), (3, ("--comm", "mpi")),
                                (4, ("--comm", "staged", "--bcast", "ibcast", "--lookahead", "3")),
                                (2, ("--lookahead", "0"))):
             for seed in ("1", "2"):

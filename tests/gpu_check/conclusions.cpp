@@ -35,7 +35,7 @@ ordered_json row_of(const ordered_json& mxp, double ceiling, const ordered_json*
   const double score = mxp["gflops"].get<double>() * giga / tera;
   ordered_json row = {{"n", mxp["n"]},
                       {"nb", mxp["nb"]},
-                      {"reserve", mxp.value("reserved_multiprocessors", 0)},
+                      {"reserve", mxp.value("reserved_multiprocessors", ordered_json())},
                       {"score_tflops", score},
                       {"lu_tflops", mxp["lu"]["gflops"].get<double>() * giga / tera},
                       {"refinement_share", mxp["refinement"]["seconds"].get<double>() /

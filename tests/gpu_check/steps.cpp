@@ -24,6 +24,10 @@ constexpr double share_of_measurements = 0.45;
 /// An option of lupine's that is left to it.
 constexpr std::int64_t its_own = -1;
 
+std::string words_of(std::int64_t reserve) {
+  return reserve == its_own ? "by work" : std::to_string(reserve);
+}
+
 std::string tflops(double gflops) {
   return fmt::format("{:.4g} TFLOP/s", gflops / 1e3);
 }
@@ -313,21 +317,20 @@ void Steps::sweep() {
   const std::vector<std::int64_t> blocks =
       o_.trial ? std::vector<std::int64_t>{32, 64}
                : std::vector<std::int64_t>{1024, 1536, 2048, 3072, 4096};
-  constexpr std::int64_t first_reserve = 8;
   double best = 0;
   const auto attempt = [&](std::int64_t nb, std::int64_t reserve) {
     const ordered_json result =
-        mxp("sweep", fmt::format("nb {}, reserve {}", nb, reserve), n, nb, reserve);
+        mxp("sweep", fmt::format("nb {}, reserve {}", nb, words_of(reserve)), n, nb, reserve);
     if (!result.is_object() || result["gflops"].get<double>() <= best) return;
     best = result["gflops"].get<double>();
     best_nb_ = nb;
     best_reserve_ = reserve;
   };
-  for (const std::int64_t nb : blocks) attempt(nb, first_reserve);
+  for (const std::int64_t nb : blocks) attempt(nb, its_own);
   if (best_nb_ == its_own) return;
-  for (const std::int64_t reserve : {0, 4, 16}) attempt(best_nb_, reserve);
-  session_.document()["best"] = {{"n", n}, {"nb", best_nb_}, {"reserve", best_reserve_}};
-  mxp("mxp", fmt::format("the largest n, nb {}, reserve {}", best_nb_, best_reserve_),
+  for (const std::int64_t reserve : {0, 4, 8, 16}) attempt(best_nb_, reserve);
+  session_.document()["best"] = {{"n", n}, {"nb", best_nb_}, {"reserve", words_of(best_reserve_)}};
+  mxp("mxp", fmt::format("the largest n, nb {}, reserve {}", best_nb_, words_of(best_reserve_)),
       o_.trial ? 500 : 0, best_nb_, best_reserve_);
 }
 

@@ -126,7 +126,7 @@ std::string identity_of(const cudaDeviceProp& properties) {
 }  // namespace
 
 CudaDevice::CudaDevice(const DeviceOptions& options)
-    : gpu_(options.gpu), pool_(std::make_shared<LanePool>()) {
+    : gpu_(options.gpu), reserved_(options.reserved), pool_(std::make_shared<LanePool>()) {
   const CudaDevices found = gpus_here();
   if (found.count == 0) throw UsageError("--device cuda is not allowed: " + found.why_none);
   if (gpu_ < 0 || gpu_ >= found.count)
@@ -136,8 +136,6 @@ CudaDevice::CudaDevice(const DeviceOptions& options)
   if (properties_.major < 8)
     throw UsageError(fmt::format("GPU {} ({}) has compute capability {}.{}; allowed: 8.0 and later",
                                  gpu_, properties_.name, properties_.major, properties_.minor));
-  // Half of the GPU is the update's in any case.
-  reserved_ = std::min(options.reserved, properties_.multiProcessorCount / 2);
   products_ = std::make_unique<Products>();
 }
 
@@ -149,7 +147,23 @@ void CudaDevice::use() const {
 
 Lane& CudaDevice::lane(Queue& queue) const {
   use();  // a library's user may have chosen another since
-  return static_cast<CudaQueue&>(queue).lane();
+  Lane& lane = static_cast<CudaQueue&>(queue).lane();
+  lane.set_multiprocessors(multiprocessors_for(lane.priority()));
+  return lane;
+}
+
+// A product may hold its multiprocessors to its end. So that a panel neither waits for the end of
+// an update, nor its products for each other's, each side has a part of the GPU; half is the
+// update's in any case. Products that are cut finer share by themselves, the panel's going first.
+// 0: all.
+int CudaDevice::multiprocessors_for(Priority priority) const {
+  constexpr int unit = 4;  // so that algorithms need not be chosen anew at every step
+  const int all = properties_.multiProcessorCount;
+  if (panel_part_ <= 0 || reserved_ == 0) return 0;
+  const int share = (static_cast<int>(panel_part_ * all) / unit + 1) * unit;
+  const int panel = std::min(reserved_ > 0 ? reserved_ : share, all / 2);
+  if (panel == 0) return 0;
+  return priority == Priority::high ? panel : all - panel;
 }
 
 std::string CudaDevice::description() const {
@@ -395,7 +409,6 @@ void CudaDevice::cast(Queue& queue, MatrixView<const float> from, double sign, L
         "cast");
 }
 
-// Products that hold every multiprocessor to their end would keep panels waiting: some are left.
 void CudaDevice::update(Queue& queue, ConstLowMatrix l, const PanelHeader* l_header,
                         ConstLowMatrix u, const PanelHeader* u_header, MatrixView<float> c,
                         const Poll& poll) {
@@ -404,16 +417,13 @@ void CudaDevice::update(Queue& queue, ConstLowMatrix l, const PanelHeader* l_hea
   const Reading reading = l.precision == Precision::fp16   ? Reading::fp16
                           : l.precision == Precision::bf16 ? Reading::bf16
                                                            : Reading::fp32;
-  const int limit = reserved_ > 0 && on.priority() == Priority::normal
-                        ? properties_.multiProcessorCount - reserved_
-                        : 0;
   float* alpha = &on.words()->alpha;
   check(cuda::inverse_scale(on.stream(), &l_header->scale, &u_header->scale, alpha),
         "inverse_scale");
   for (std::int64_t j = 0; j < c.cols; j += update_columns) {
     const std::int64_t n = std::min(update_columns, c.cols - j);
     products_->add(on, reading, alpha, factor_of(l), factor_of(u.block(0, j, u.rows, n)),
-                   c.block(0, j, c.rows, n), limit);
+                   c.block(0, j, c.rows, n));
   }
   if (poll) poll();
 }

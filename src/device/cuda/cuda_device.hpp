@@ -37,6 +37,7 @@ class CudaDevice final : public Device {
   bool native(Precision) const override { return true; }
   Precision fastest_16bit() const override { return Precision::fp16; }
   bool overlaps() const override { return true; }
+  void share(double part) override { panel_part_ = part; }
   bool shares_host_memory() const override { return false; }
   std::optional<DeviceMemory> memory() const override;
 
@@ -75,6 +76,7 @@ class CudaDevice final : public Device {
 
  private:
   void use() const;
+  int multiprocessors_for(Priority priority) const;
   Lane& lane(Queue& queue) const;
   void factor(Lane& lane, MatrixView<float> a, std::int64_t begin, FactorStatus* status);
   void combine_inverses(Lane& lane, MatrixView<float> a, std::int64_t half);
@@ -87,6 +89,7 @@ class CudaDevice final : public Device {
 
   int gpu_;
   int reserved_;
+  double panel_part_ = 0;
   cudaDeviceProp properties_{};
   std::unique_ptr<Products> products_;
   std::shared_ptr<LanePool> pool_;

@@ -25,6 +25,9 @@ class Lane {
 
   Priority priority() const { return priority_; }
   cudaStream_t stream() const { return stream_; }
+  /// Multiprocessors that a product here may hold to its end; 0: all.
+  int multiprocessors() const { return multiprocessors_; }
+  void set_multiprocessors(int count) { multiprocessors_ = count; }
   /// A cuBLAS handle on this stream with the workspace below. Scalars lie in host memory.
   cublasHandle_t blas();
   /// Of fixed size, for one library call after the other.
@@ -46,6 +49,7 @@ class Lane {
 
  private:
   Priority priority_;
+  int multiprocessors_ = 0;
   cudaStream_t stream_ = nullptr;
   cublasHandle_t blas_ = nullptr;
   Buffer workspace_;

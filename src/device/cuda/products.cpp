@@ -201,13 +201,13 @@ void Products::run(Lane& lane, const Call& call, const float* alpha, const float
 void Products::multiply(Lane& lane, Reading reading, float alpha, const Factor& a, const Factor& b,
                         float beta, MatrixView<float> c) {
   if (c.empty() || a.cols == 0) return;
-  run(lane, Call(reading, a, b, c, 0, false), &alpha, &beta);
+  run(lane, Call(reading, a, b, c, lane.multiprocessors(), false), &alpha, &beta);
 }
 
 void Products::add(Lane& lane, Reading reading, const float* alpha, const Factor& a,
-                   const Factor& b, MatrixView<float> c, int multiprocessors) {
+                   const Factor& b, MatrixView<float> c) {
   if (c.empty() || a.cols == 0) return;
-  run(lane, Call(reading, a, b, c, multiprocessors, true), alpha, one_.as<float>());
+  run(lane, Call(reading, a, b, c, lane.multiprocessors(), true), alpha, one_.as<float>());
 }
 
 }  // namespace lupine

@@ -37,9 +37,8 @@ class Products {
   void multiply(Lane& lane, Reading reading, float alpha, const Factor& a, const Factor& b,
                 float beta, MatrixView<float> c);
   /// C <- C + alpha A B, alpha in device memory.
-  /// @param multiprocessors that the product may hold to its end; 0: all
   void add(Lane& lane, Reading reading, const float* alpha, const Factor& a, const Factor& b,
-           MatrixView<float> c, int multiprocessors);
+           MatrixView<float> c);
 
  private:
   struct Call;
