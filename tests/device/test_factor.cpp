@@ -232,6 +232,37 @@ TEST_CASE("solves with blocks of the benchmark", "[solve]") {
   }
 }
 
+// What is rounded to 16 bits afterwards must not have been rounded like that before: a device may
+// read fewer bits off the diagonal, of which the identity has nothing.
+TEST_CASE("solves with the identity keep 16 bits of every entry", "[solve]") {
+  Bench b;
+  for (const std::int64_t n : {1, 64, 100, 300}) {
+    Floats identity(b, n, n);
+    identity.set([](std::int64_t i, std::int64_t j) { return i == j ? 1.0f : 0.0f; });
+    Factored f = factored(b, std::move(identity));
+    for (const auto purpose : precisions) {
+      CAPTURE(n, name(purpose));
+      Floats right = uniform_matrix(b, 70, n);
+      Floats left = uniform_matrix(b, n, 70);
+      const Plain right_before = right.plain();
+      const Plain left_before = left.plain();
+      b.device->solve_right_upper(*b.queue, f.block.view(), right.view(), purpose);
+      b.device->solve_left_lower(*b.queue, f.block.view(), left.view(), purpose);
+      CHECK(right.frame_intact());
+      CHECK(left.frame_intact());
+      const Plain right_after = right.plain();
+      const Plain left_after = left.plain();
+      for (std::int64_t i = 0; i < 70; ++i)
+        for (std::int64_t j = 0; j < n; ++j) {
+          REQUIRE(std::fabs(right_after(i, j) - right_before(i, j)) <=
+                  0x1p-15 * std::fabs(right_before(i, j)));
+          REQUIRE(std::fabs(left_after(j, i) - left_before(j, i)) <=
+                  0x1p-15 * std::fabs(left_before(j, i)));
+        }
+    }
+  }
+}
+
 TEST_CASE("solves with large and with small right-hand sides", "[solve]") {
   Bench b;
   Factored f = factored(b, safe_matrix(b, 100));
