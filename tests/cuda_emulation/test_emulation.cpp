@@ -549,10 +549,18 @@ TEST_CASE("cuBLASLt refuses less alignment and less workspace than was promised"
   CHECK(multiply(aligned, 0, workspace.data, bytes) == CUBLAS_STATUS_NOT_SUPPORTED);
   // The last element must be there.
   CHECK(multiply(found, 1000 - 92 + 4, workspace.data, bytes) == CUBLAS_STATUS_INVALID_VALUE);
-  lt.prefer(0, 2);
+  lt.prefer(0, 8);
   const auto modest = lt.first();
   CHECK(modest.workspaceSize == 0);
-  CHECK(multiply(modest, 1, nullptr, 0) == CUBLAS_STATUS_SUCCESS);
+  CHECK(multiply(modest, 4, nullptr, 0) == CUBLAS_STATUS_SUCCESS);
+  // For operands that are aligned to their elements alone there is no algorithm.
+  lt.prefer(0, 2);
+  cublasLtMatmulHeuristicResult_t none{};
+  int count = 0;
+  CHECK(cublasLtMatmulAlgoGetHeuristic(lt.handle, lt.operation, lt.a, lt.b, lt.d, lt.d,
+                                       lt.preference, 1, &none,
+                                       &count) == CUBLAS_STATUS_NOT_SUPPORTED);
+  CHECK(count == 0);
 }
 
 TEST_CASE("triangular and general products of cuBLAS against plain loops", "[emulation]") {

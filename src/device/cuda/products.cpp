@@ -1,8 +1,5 @@
 #include "device/cuda/products.hpp"
 
-#include <fmt/format.h>
-#include <lupine/error.hpp>
-
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -152,7 +149,7 @@ Products::~Products() {
   if (handle_ != nullptr) cublasLtDestroy(handle_);
 }
 
-cublasLtMatmulAlgo_t Products::choose(const Call& call) const {
+Products::Algorithm Products::choose(const Call& call) const {
   Preference preference;
   preference.set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
                  static_cast<std::uint64_t>(Lane::workspace_bytes));
@@ -163,39 +160,55 @@ cublasLtMatmulAlgo_t Products::choose(const Call& call) const {
   cublasLtMatmulHeuristicResult_t result{};
   int found = 0;
   const auto layout = call.c_layout.get();
-  check(cublasLtMatmulAlgoGetHeuristic(handle_, call.description.get(), call.a_layout.get(),
-                                       call.b_layout.get(), layout, layout, preference.get(), 1,
-                                       &result, &found),
-        "cublasLtMatmulAlgoGetHeuristic");
-  if (found == 0)
-    throw Fault(fmt::format("cuBLASLt knows no product of {} x {} x {}", call.c.rows, call.c.cols,
-                            call.a.cols));
-  return result.algo;
+  const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
+      handle_, call.description.get(), call.a_layout.get(), call.b_layout.get(), layout, layout,
+      preference.get(), 1, &result, &found);
+  if (status == CUBLAS_STATUS_NOT_SUPPORTED) return std::nullopt;
+  check(status, "cublasLtMatmulAlgoGetHeuristic");
+  return found > 0 ? Algorithm(result.algo) : std::nullopt;
 }
 
 // What suits one shape may not run on another of its class: then this shape chooses anew.
-const cublasLtMatmulAlgo_t& Products::algorithm(const Call& call) {
+const Products::Algorithm& Products::algorithm(const Call& call) {
   const auto [place, is_new] = algorithms_.try_emplace(call.shape());
-  if (!is_new) {
+  if (place->second) {
     cublasLtMatmulHeuristicResult_t result{};
     const auto layout = call.c_layout.get();
     if (cublasLtMatmulAlgoCheck(handle_, call.description.get(), call.a_layout.get(),
-                                call.b_layout.get(), layout, layout, &place->second,
+                                call.b_layout.get(), layout, layout, &*place->second,
                                 &result) == CUBLAS_STATUS_SUCCESS &&
         result.workspaceSize <= static_cast<std::size_t>(Lane::workspace_bytes))
       return place->second;
   }
-  place->second = choose(call);
+  if (is_new || place->second) place->second = choose(call);
   return place->second;
 }
 
 void Products::run(Lane& lane, const Call& call, const float* alpha, const float* beta) {
+  const Algorithm& algo = algorithm(call);
+  if (!algo) return run_anyway(lane, call, alpha, beta);
   const auto layout = call.c_layout.get();
   check(cublasLtMatmul(handle_, call.description.get(), alpha, call.a.data, call.a_layout.get(),
                        call.b.data, call.b_layout.get(), beta, call.c.data, layout, call.c.data,
-                       layout, &algorithm(call), lane.workspace(),
+                       layout, &*algo, lane.workspace(),
                        static_cast<std::size_t>(Lane::workspace_bytes), lane.stream()),
         "cublasLtMatmul");
+}
+
+// cuBLAS takes what cuBLASLt may not: columns that are aligned to nothing but their elements.
+void Products::run_anyway(Lane& lane, const Call& call, const float* alpha, const float* beta) {
+  const cublasHandle_t blas = lane.blas();
+  const auto scalars_lie = [blas](cublasPointerMode_t where) {
+    check(cublasSetPointerMode(blas, where), "cublasSetPointerMode");
+  };
+  scalars_lie(call.on_device ? CUBLAS_POINTER_MODE_DEVICE : CUBLAS_POINTER_MODE_HOST);
+  const cudaDataType_t type = type_of(call.reading);
+  check(
+      cublasGemmEx_64(blas, CUBLAS_OP_N, CUBLAS_OP_N, call.c.rows, call.c.cols, call.a.cols, alpha,
+                      call.a.data, type, call.a.ld, call.b.data, type, call.b.ld, beta, call.c.data,
+                      CUDA_R_32F, call.c.ld, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT),
+      "cublasGemmEx_64");
+  scalars_lie(CUBLAS_POINTER_MODE_HOST);
 }
 
 void Products::multiply(Lane& lane, Reading reading, float alpha, const Factor& a, const Factor& b,

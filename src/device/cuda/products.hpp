@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <tuple>
 
 #include "core/matrix_view.hpp"
@@ -45,12 +46,14 @@ class Products {
   /// Reading; bits of m and n; k; alignments of A, B and C; multiprocessors; where scalars lie.
   using Shape = std::tuple<Reading, int, int, std::int64_t, int, int, int, int, bool>;
   void run(Lane& lane, const Call& call, const float* alpha, const float* beta);
-  cublasLtMatmulAlgo_t choose(const Call& call) const;
-  const cublasLtMatmulAlgo_t& algorithm(const Call& call);
+  using Algorithm = std::optional<cublasLtMatmulAlgo_t>;
+  Algorithm choose(const Call& call) const;
+  const Algorithm& algorithm(const Call& call);
+  void run_anyway(Lane& lane, const Call& call, const float* alpha, const float* beta);
 
   cublasLtHandle_t handle_ = nullptr;
   Buffer one_;
-  std::map<Shape, cublasLtMatmulAlgo_t> algorithms_;
+  std::map<Shape, Algorithm> algorithms_;  ///< none: cuBLASLt has none for this class
 };
 
 }  // namespace lupine

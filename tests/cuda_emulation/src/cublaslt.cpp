@@ -48,6 +48,7 @@ struct Algorithm {
 static_assert(sizeof(Algorithm) == sizeof(cublasLtMatmulAlgo_t));
 constexpr std::uint64_t magic = 0x4c7570696e65u;
 constexpr std::uint64_t wanted_workspace = 1 << 16;
+constexpr std::uint32_t least_alignment = 8;
 
 std::array<std::uint32_t, 8> key_of(const cublasLtMatmulDescOpaque_t& op, const Layouts& x) {
   return {static_cast<std::uint32_t>(op.compute), static_cast<std::uint32_t>(op.scale),
@@ -242,6 +243,10 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle,
     }
     *returned = 0;
     if (const auto status = check_shapes(operation, layouts)) return status;
+    // Nothing says what the real one has for operands that are aligned to their elements alone: a
+    // caller has to live without.
+    for (std::size_t i = 0; i < 2; ++i)
+      if (preference->alignment[i] < least_alignment) return CUBLAS_STATUS_NOT_SUPPORTED;
     Algorithm algorithm{magic, {}, {}, 0, key_of(*operation, layouts)};
     for (std::size_t i = 0; i < layouts.size(); ++i) {
       const std::uint32_t promised = preference->alignment[i];
