@@ -24,8 +24,17 @@ enum class GridOrder { row, column };
 /// How the FP64 solution is recovered from the low-precision factors.
 enum class RefineMethod { automatic, ir, gmres };
 
-/// How a panel travels along a process row or column.
-enum class BroadcastMethod { ibcast, ring, ring_modified, spread_roll };
+/// How a panel travels along a process row or column: MPI_Ibcast or one of HPL's six, whose "long"
+/// is spread_roll. In the modified ones the next rank gets the panel first and passes nothing on.
+enum class BroadcastMethod {
+  ibcast,
+  ring,
+  ring_modified,
+  two_ring,
+  two_ring_modified,
+  spread_roll,
+  spread_roll_modified
+};
 
 /// Where the dense operations run.
 enum class DeviceKind { automatic, cpu, cuda };

@@ -25,8 +25,14 @@ char digit(BroadcastMethod method) {
       return '0';
     case BroadcastMethod::ring_modified:
       return '1';
+    case BroadcastMethod::two_ring:
+      return '2';
+    case BroadcastMethod::two_ring_modified:
+      return '3';
     case BroadcastMethod::spread_roll:
       return '4';
+    case BroadcastMethod::spread_roll_modified:
+      return '5';
     case BroadcastMethod::ibcast:
       return '6';
   }
@@ -222,7 +228,8 @@ std::string report_head(const Setup& setup, const std::vector<std::string>& note
   std::string text = fmt::format(
       "{0}\nLupine {1} ({2})  --  HPL-MxP: low-precision LU, FP64 solution\n{0}\n\n"
       "T/V    : W, process mapping (R, C), look-ahead depth, broadcast (0 1ring,\n"
-      "         1 1ring-modified, 4 long, 6 MPI_Ibcast), R1R1\n"
+      "         1 1ring-modified, 2 2ring, 3 2ring-modified, 4 long, 5 long-modified,\n"
+      "         6 MPI_Ibcast), R1R1\n"
       "N      : order of the matrix A\n"
       "NB     : columns of a block\n"
       "P, Q   : rows and columns of the process grid\n"

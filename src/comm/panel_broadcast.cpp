@@ -32,16 +32,38 @@ struct Ring {
   bool rotating;
 };
 
+bool is_modified(BroadcastMethod method) {
+  return method == BroadcastMethod::ring_modified || method == BroadcastMethod::two_ring_modified ||
+         method == BroadcastMethod::spread_roll_modified;
+}
+
+bool rolls(BroadcastMethod method) {
+  return method == BroadcastMethod::spread_roll || method == BroadcastMethod::spread_roll_modified;
+}
+
+bool has_two(BroadcastMethod method) {
+  return method == BroadcastMethod::two_ring || method == BroadcastMethod::two_ring_modified;
+}
+
+/// In the order in which the root serves them; together every rank but the root, once.
 std::vector<Ring> rings(BroadcastMethod method, int ranks) {
-  if (method == BroadcastMethod::ring_modified && ranks > 2)
-    return {{1, 1, false}, {2, ranks - 2, false}};
-  return {{1, ranks - 1, method == BroadcastMethod::spread_roll}};
+  std::vector<Ring> all;
+  const auto add = [&](int first, int end) {
+    if (first < end) all.push_back({first, end - first, rolls(method)});
+  };
+  const int first = is_modified(method) ? 2 : 1;
+  // Among two or three ranks, rank 1 alone may be the first half.
+  const int second = has_two(method) ? std::max((ranks + 1) / 2, first) : ranks;
+  if (first == 2) add(1, 2);
+  add(first, second);
+  add(second, ranks);
+  return all;
 }
 
 std::int64_t segment_bytes(BroadcastMethod method, std::int64_t bytes, int ranks) {
   std::int64_t count = std::clamp<std::int64_t>(bytes / kSegmentBytes, 1, kMaxSegments);
-  if (method == BroadcastMethod::spread_roll)
-    count = std::clamp<std::int64_t>(ranks - 1, count, kMaxSegments);
+  if (rolls(method))
+    count = std::clamp<std::int64_t>(rings(method, ranks).back().count, count, kMaxSegments);
   return ceil_div(ceil_div(bytes, count), kPage) * kPage;
 }
 

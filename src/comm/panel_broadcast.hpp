@@ -30,16 +30,20 @@ struct SegmentRoute {
 /// The way of every segment through relative rank `rank` of `ranks`. Pure. Every byte reaches every
 /// rank exactly once.
 ///
-/// | method        | way of a segment |
-/// |---------------|--------------------------------------------------------------------------------|
-/// | ring          | 0 -> 1 -> 2 -> ... | | ring_modified | 0 -> 1, which needs it first and passes
-/// nothing on; 0 -> 2 -> 3 -> ...         | | spread_roll   | 0 -> e, a different e for each
-/// segment in turn, then round 1, 2, ... back to e |
+/// | method               | way of a segment; h: half of the ranks, rounded up        |
+/// |----------------------|-----------------------------------------------------------|
+/// | ring                 | 0 -> 1 -> 2 -> ...                                        |
+/// | ring_modified        | 0 -> 1; 0 -> 2 -> 3 -> ...                                |
+/// | two_ring             | 0 -> 1 -> ... -> h-1; 0 -> h -> h+1 -> ...                |
+/// | two_ring_modified    | 0 -> 1; 0 -> 2 -> ... -> h-1; 0 -> h -> h+1 -> ...        |
+/// | spread_roll          | 0 -> e, the next e for each segment, then round 1, 2, ... |
+/// | spread_roll_modified | 0 -> 1; 0 -> e, then round 2, 3, ...                      |
 ///
-/// The root sends in the order of its routes, and has a segment in two of them where it sends it
-/// twice at different times; the others pass on as segments come. At most 200 segments of whole
-/// pages, of 1 MiB or more where the panel is that large; spread_roll cuts smaller panels too, one
-/// segment for each rank.
+/// Rank 1 of the modified methods needs the panel first, to factor the next one. The root sends in
+/// the order of its routes, and has a segment in several of them where it sends it more than once;
+/// the others pass on as segments come. At most 200 segments of whole pages, of 1 MiB or more where
+/// the panel is that large; spread and roll cuts smaller panels too, one segment for each rank of
+/// its ring.
 /// @pre method is not ibcast; bytes >= 0; 0 <= rank < ranks
 std::vector<SegmentRoute> broadcast_schedule(BroadcastMethod method, std::int64_t bytes, int ranks,
                                              int rank);

@@ -43,7 +43,10 @@ const std::vector<Entry<BroadcastMethod>>& entries(BroadcastMethod) {
       {BroadcastMethod::ibcast, "ibcast", {"mpi_ibcast"}},
       {BroadcastMethod::ring, "1ring", {"ring"}},
       {BroadcastMethod::ring_modified, "1ring-modified", {"1ringm", "ring-modified"}},
-      {BroadcastMethod::spread_roll, "long", {"spread-roll"}}};
+      {BroadcastMethod::two_ring, "2ring"},
+      {BroadcastMethod::two_ring_modified, "2ring-modified", {"2ringm"}},
+      {BroadcastMethod::spread_roll, "long", {"spread-roll"}},
+      {BroadcastMethod::spread_roll_modified, "long-modified", {"longm", "spread-roll-modified"}}};
   return all;
 }
 const std::vector<Entry<DeviceKind>>& entries(DeviceKind) {

@@ -148,8 +148,10 @@ TEST_CASE("look-ahead, broadcast and the width of a step change nothing but the 
   const auto all = Communicator::duplicate(MPI_COMM_WORLD);
   for (const GridShape shape : grids(all.size()))
     for (const int lookahead : {0, 1, 2, 5})
-      for (const auto broadcast : {BroadcastMethod::ibcast, BroadcastMethod::ring,
-                                   BroadcastMethod::ring_modified, BroadcastMethod::spread_roll})
+      for (const auto broadcast :
+           {BroadcastMethod::ibcast, BroadcastMethod::ring, BroadcastMethod::ring_modified,
+            BroadcastMethod::two_ring, BroadcastMethod::two_ring_modified,
+            BroadcastMethod::spread_roll, BroadcastMethod::spread_roll_modified})
         for (const std::int64_t width : {16, 5}) {
           MxpOptions o;
           o.n = 75;

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -15,8 +16,10 @@ using namespace lupine;
 namespace {
 
 constexpr std::int64_t MiB = std::int64_t{1} << 20;
-constexpr BroadcastMethod methods[] = {BroadcastMethod::ring, BroadcastMethod::ring_modified,
-                                       BroadcastMethod::spread_roll};
+constexpr BroadcastMethod methods[] = {
+    BroadcastMethod::ring,        BroadcastMethod::ring_modified,
+    BroadcastMethod::two_ring,    BroadcastMethod::two_ring_modified,
+    BroadcastMethod::spread_roll, BroadcastMethod::spread_roll_modified};
 
 /// The schedules of all ranks, by rank.
 using Schedules = std::vector<std::vector<SegmentRoute>>;
@@ -129,25 +132,58 @@ TEST_CASE("nothing is sent where there is nothing or nobody to send to", "[comm]
 }
 
 TEST_CASE("a ring sends a small panel whole and a large one in pieces", "[comm]") {
-  const auto method = GENERATE(BroadcastMethod::ring, BroadcastMethod::ring_modified);
+  const auto method = GENERATE(BroadcastMethod::ring, BroadcastMethod::ring_modified,
+                               BroadcastMethod::two_ring, BroadcastMethod::two_ring_modified);
   CHECK(broadcast_schedule(method, 13, 5, 4).size() == 1);
   CHECK(broadcast_schedule(method, MiB + 1, 5, 4).size() == 1);
   CHECK(broadcast_schedule(method, 16 * MiB, 5, 4).size() == 16);
   CHECK(broadcast_schedule(method, 4000 * MiB, 5, 4).size() == 200);
 }
 
-TEST_CASE("the root sends the panel once, or twice in the modified ring", "[comm]") {
+TEST_CASE("the root sends the panel once for each ring", "[comm]") {
   const std::int64_t bytes = 5 * MiB + 3;
+  const auto by_root = [&](BroadcastMethod method, int ranks) {
+    return bytes_sent(broadcast_schedule(method, bytes, ranks, 0));
+  };
+  for (const BroadcastMethod method : methods) CHECK(by_root(method, 2) == bytes);
   for (int ranks = 3; ranks < 10; ++ranks) {
-    CHECK(bytes_sent(schedules(BroadcastMethod::ring, bytes, ranks)[0]) == bytes);
-    CHECK(bytes_sent(schedules(BroadcastMethod::spread_roll, bytes, ranks)[0]) == bytes);
-    CHECK(bytes_sent(schedules(BroadcastMethod::ring_modified, bytes, ranks)[0]) == 2 * bytes);
+    CHECK(by_root(BroadcastMethod::ring, ranks) == bytes);
+    CHECK(by_root(BroadcastMethod::spread_roll, ranks) == bytes);
+    CHECK(by_root(BroadcastMethod::ring_modified, ranks) == 2 * bytes);
+    CHECK(by_root(BroadcastMethod::spread_roll_modified, ranks) == 2 * bytes);
+    CHECK(by_root(BroadcastMethod::two_ring, ranks) == 2 * bytes);
+    CHECK(by_root(BroadcastMethod::two_ring_modified, ranks) == (ranks < 5 ? 2 : 3) * bytes);
   }
 }
 
-TEST_CASE("rank 1 has the panel first in the modified ring and passes nothing on", "[comm]") {
+TEST_CASE("rings go the way that HPL's go", "[comm]") {
+  // From whom ranks 1, 2, ... get a panel of one segment.
+  const auto senders = [](BroadcastMethod method, int ranks) {
+    std::vector<int> from;
+    for (int rank = 1; rank < ranks; ++rank)
+      from.push_back(broadcast_schedule(method, 13, ranks, rank).at(0).from);
+    return from;
+  };
+  using Ranks = std::vector<int>;
+  CHECK(senders(BroadcastMethod::ring, 5) == Ranks{0, 1, 2, 3});
+  CHECK(senders(BroadcastMethod::ring_modified, 5) == Ranks{0, 0, 2, 3});
+  CHECK(senders(BroadcastMethod::two_ring, 2) == Ranks{0});
+  CHECK(senders(BroadcastMethod::two_ring, 3) == Ranks{0, 0});
+  CHECK(senders(BroadcastMethod::two_ring, 4) == Ranks{0, 0, 2});
+  CHECK(senders(BroadcastMethod::two_ring, 7) == Ranks{0, 1, 2, 0, 4, 5});
+  CHECK(senders(BroadcastMethod::two_ring, 8) == Ranks{0, 1, 2, 0, 4, 5, 6});
+  CHECK(senders(BroadcastMethod::two_ring_modified, 2) == Ranks{0});
+  CHECK(senders(BroadcastMethod::two_ring_modified, 3) == Ranks{0, 0});
+  CHECK(senders(BroadcastMethod::two_ring_modified, 4) == Ranks{0, 0, 2});
+  CHECK(senders(BroadcastMethod::two_ring_modified, 5) == Ranks{0, 0, 0, 3});
+  CHECK(senders(BroadcastMethod::two_ring_modified, 8) == Ranks{0, 0, 2, 0, 4, 5, 6});
+}
+
+TEST_CASE("rank 1 has the panel first in a modified method and passes nothing on", "[comm]") {
+  const auto method = GENERATE(BroadcastMethod::ring_modified, BroadcastMethod::two_ring_modified,
+                               BroadcastMethod::spread_roll_modified);
   for (int ranks = 2; ranks < 10; ++ranks) {
-    const Schedules all = schedules(BroadcastMethod::ring_modified, 5 * MiB + 3, ranks);
+    const Schedules all = schedules(method, 5 * MiB + 3, ranks);
     CHECK(bytes_sent(all[1]) == 0);
     for (std::size_t i = 0; i < all[1].size(); ++i) CHECK(all[0][i].to == std::vector{1});
   }
@@ -160,6 +196,31 @@ TEST_CASE("spread and roll gives every rank a part of the panel at once", "[comm
       first.insert(r.to.begin(), r.to.end());
     CHECK(std::ssize(first) == ranks - 1);
   }
+}
+
+TEST_CASE("modified, it does so after rank 1 has all of it", "[comm]") {
+  for (int ranks = 3; ranks < 10; ++ranks) {
+    const auto root = broadcast_schedule(BroadcastMethod::spread_roll_modified, MiB, ranks, 0);
+    const auto spread = std::find_if(root.begin(), root.end(),
+                                     [](const SegmentRoute& r) { return r.to != std::vector{1}; });
+    std::set<int> others;
+    for (auto route = spread; route != root.end(); ++route)
+      others.insert(route->to.begin(), route->to.end());
+    CHECK(spread - root.begin() == ranks - 2);
+    CHECK(std::ssize(others) == ranks - 2);
+    CHECK_FALSE(others.contains(1));
+  }
+}
+
+TEST_CASE("every broadcast has one name, and is found by it", "[comm]") {
+  std::set<std::string_view> names{name(BroadcastMethod::ibcast)};
+  for (const BroadcastMethod method : methods) {
+    names.insert(name(method));
+    CHECK(parse<BroadcastMethod>(name(method)) == method);
+  }
+  CHECK(names.size() == std::size(methods) + 1);
+  CHECK(parse<BroadcastMethod>("2ringM") == BroadcastMethod::two_ring_modified);
+  CHECK(parse<BroadcastMethod>("longM") == BroadcastMethod::spread_roll_modified);
 }
 
 TEST_CASE("a schedule asked for wrongly is refused", "[comm]") {

@@ -70,6 +70,12 @@ TEST_CASE("variant") {
   CHECK(variant(o) == "WC00R1R1");
   o.broadcast = BroadcastMethod::ibcast;
   CHECK(variant(o) == "WC06R1R1");
+  o.broadcast = BroadcastMethod::two_ring;
+  CHECK(variant(o) == "WC02R1R1");
+  o.broadcast = BroadcastMethod::two_ring_modified;
+  CHECK(variant(o) == "WC03R1R1");
+  o.broadcast = BroadcastMethod::spread_roll_modified;
+  CHECK(variant(o) == "WC05R1R1");
 }
 
 TEST_CASE("row and residual line have HPL's layout") {

@@ -1,0 +1,370 @@
+#include "io/hpl_dat.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+#include <lupine/error.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+namespace lupine {
+
+namespace {
+
+constexpr std::string_view blanks = " \t\r\v\f";
+constexpr int last_line = 31;
+
+/// The first word of `rest`, which it is taken from; empty if there is none.
+std::string_view take_word(std::string_view& rest) {
+  rest.remove_prefix(std::min(rest.find_first_not_of(blanks), rest.size()));
+  const std::string_view word = rest.substr(0, rest.find_first_of(blanks));
+  rest.remove_prefix(word.size());
+  return word;
+}
+
+/// A word as it may stand in a message of one line: no control characters, not too long.
+std::string printable(std::string_view word) {
+  constexpr std::size_t longest = 40;
+  std::string text(word.substr(0, longest));
+  for (char& c : text)
+    if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') c = '?';
+  return word.size() > longest ? text + "..." : text;
+}
+
+template <class T>
+std::optional<T> number(std::string_view word) {
+  T value{};
+  const char* end = word.data() + word.size();
+  const auto [stop, error] = std::from_chars(word.data(), end, value);
+  if (error != std::errc{} || stop != end) return std::nullopt;
+  return value;
+}
+
+/// The whole numbers that a line may hold.
+template <class T>
+struct Range {
+  T least;
+  T most;
+
+  std::optional<T> read(std::string_view word) const {
+    const std::optional<T> value = number<T>(word);
+    return value && *value >= least && *value <= most ? value : std::nullopt;
+  }
+
+  std::string text(std::int64_t count) const {
+    const char* numbers = count == 1 ? "whole number" : "whole numbers";
+    return most == std::numeric_limits<std::int64_t>::max()
+               ? fmt::format("{} {} of at least {}", count, numbers, least)
+               : fmt::format("{} {} from {} to {}", count, numbers, least, most);
+  }
+};
+
+constexpr int most_int = std::numeric_limits<int>::max();
+constexpr Range<std::int64_t> from_one{1, std::numeric_limits<std::int64_t>::max()};
+
+/// Walks through the lines, and knows where it is when something is wrong.
+class Lines {
+ public:
+  Lines(std::string_view text, std::string path) : rest_(text), path_(std::move(path)) {
+    constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
+    if (rest_.starts_with(byte_order_mark)) rest_.remove_prefix(byte_order_mark.size());
+  }
+
+  /// Goes on to the next line. `allowed` is what it must hold.
+  void advance(std::string allowed) {
+    allowed_ = std::move(allowed);
+    ++at_;
+    if (rest_.empty()) fail("the file ends before it");
+    const std::size_t end = std::min(rest_.find('\n'), rest_.size());
+    line_ = rest_.substr(0, end);
+    rest_.remove_prefix(std::min(end + 1, rest_.size()));
+  }
+
+  /// The next word of the line; empty if there is none.
+  std::string_view word() { return take_word(line_); }
+
+  [[noreturn]] void refuse(std::string_view word) const {
+    fail(fmt::format("'{}' is not allowed", printable(word)));
+  }
+
+  [[noreturn]] void fail(const std::string& what) const {
+    throw UsageError(fmt::format("{} line {}: {}; allowed: {}", path_, at_, what, allowed_));
+  }
+
+ private:
+  std::string_view rest_;
+  std::string path_;
+  std::string_view line_;
+  std::string allowed_;
+  int at_ = 0;
+};
+
+template <class T>
+std::vector<T> list(Lines& lines, std::int64_t count, const Range<T>& range, const char* meaning) {
+  lines.advance(fmt::format("{} ({})", range.text(count), meaning));
+  std::vector<T> values;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::string_view word = lines.word();
+    if (word.empty()) lines.fail(fmt::format("the line ends after {} of {} values", i, count));
+    const std::optional<T> value = range.read(word);
+    if (!value) lines.refuse(word);
+    values.push_back(*value);
+  }
+  return values;
+}
+
+template <class T>
+T one(Lines& lines, const Range<T>& range, const char* meaning) {
+  return list(lines, 1, range, meaning).front();
+}
+
+/// A line that says how many, and the line that says which.
+template <class T>
+std::vector<T> counted(Lines& lines, const Range<T>& range, const char* how_many,
+                       const char* meaning) {
+  const std::int64_t count = one(lines, from_one, how_many);
+  return list(lines, count, range, meaning);
+}
+
+/// Digits of HPL that stand for the values of `choices`, 0 for the first.
+template <class T, std::size_t size>
+std::vector<T> chosen(const std::vector<int>& digits, const std::array<T, size>& choices) {
+  std::vector<T> values;
+  for (const int digit : digits) values.push_back(choices.at(static_cast<std::size_t>(digit)));
+  return values;
+}
+
+constexpr Range<int> one_of(std::size_t choices) {
+  return {0, static_cast<int>(choices) - 1};
+}
+
+constexpr std::array panel_factors{PanelFactor::left, PanelFactor::crout, PanelFactor::right};
+constexpr std::array row_swaps{RowSwap::binary_exchange, RowSwap::spread_roll, RowSwap::mixed};
+constexpr std::array broadcasts{BroadcastMethod::ring,        BroadcastMethod::ring_modified,
+                                BroadcastMethod::two_ring,    BroadcastMethod::two_ring_modified,
+                                BroadcastMethod::spread_roll, BroadcastMethod::spread_roll_modified,
+                                BroadcastMethod::ibcast};
+
+int device_out(Lines& lines) {
+  lines.advance("6 (stdout), 7 (stderr), or another whole number or the word file (device out)");
+  const std::string_view word = lines.word();
+  if (word.empty()) lines.fail("the line is empty");
+  if (word == "file") return 0;
+  const std::optional<int> device = number<int>(word);
+  if (!device) lines.refuse(word);
+  return *device;
+}
+
+void read_output(Lines& lines, HplDat& dat) {
+  lines.advance("anything (title)");
+  lines.advance("anything (title)");
+  lines.advance("a file name (output file)");
+  const Lines named = lines;
+  dat.output_file = lines.word();
+  dat.device_out = device_out(lines);
+  if (dat.output_file.empty() && dat.device_out != 6 && dat.device_out != 7)
+    named.fail("it is empty, and line 4 sends the output to a file");
+}
+
+void read_problem(Lines& lines, HplDat& dat) {
+  dat.n = counted(lines, from_one, "number of problem sizes N", "Ns");
+  dat.nb = counted(lines, from_one, "number of block sizes NB", "NBs");
+  const int order = one(lines, Range<int>{0, 1}, "PMAP: 0 row, 1 column");
+  dat.order = order == 0 ? GridOrder::row : GridOrder::column;
+  const std::int64_t grids = one(lines, from_one, "number of process grids");
+  dat.p = list(lines, grids, Range<int>{1, most_int}, "Ps");
+  dat.q = list(lines, grids, Range<int>{1, most_int}, "Qs");
+}
+
+// HPL takes any number; one of 0 or less passes every run without a check.
+void read_threshold(Lines& lines, HplDat& dat) {
+  lines.advance("1 finite number (threshold of the residual)");
+  const std::string_view word = lines.word();
+  if (word.empty()) lines.fail("the line is empty");
+  const std::optional<double> value = number<double>(word);
+  if (!value || !std::isfinite(*value)) lines.refuse(word);
+  dat.threshold = *value;
+}
+
+void read_algorithm(Lines& lines, HplDat& dat) {
+  const Range<int> factor = one_of(panel_factors.size());
+  dat.pfact = chosen(counted(lines, factor, "number of PFACTs", "PFACTs: 0 left, 1 Crout, 2 right"),
+                     panel_factors);
+  dat.nbmin = counted(lines, Range<int>{1, most_int}, "number of NBMINs", "NBMINs");
+  dat.ndiv = counted(lines, Range<int>{2, most_int}, "number of NDIVs", "NDIVs");
+  dat.rfact = chosen(counted(lines, factor, "number of RFACTs", "RFACTs: 0 left, 1 Crout, 2 right"),
+                     panel_factors);
+  dat.broadcast = chosen(counted(lines, one_of(broadcasts.size()), "number of BCASTs",
+                                 "BCASTs: 0 1ring, 1 1ring-modified, 2 2ring, 3 2ring-modified, "
+                                 "4 long, 5 long-modified, 6 ibcast"),
+                         broadcasts);
+  dat.depth = counted(lines, Range<int>{0, most_int}, "number of DEPTHs", "DEPTHs");
+}
+
+// HPL reads any number in the swapping threshold and the alignment, and puts its own for those of 0
+// or less. Neither means anything here.
+void read_storage(Lines& lines, HplDat& dat) {
+  constexpr Range<int> any{std::numeric_limits<int>::min(), most_int};
+  constexpr Range<int> yes_or_no{0, 1};
+  dat.swap = row_swaps.at(static_cast<std::size_t>(
+      one(lines, one_of(row_swaps.size()), "SWAP: 0 binary exchange, 1 long, 2 mix")));
+  dat.swap_threshold = one(lines, any, "swapping threshold");
+  dat.l1_transposed = one(lines, yes_or_no, "L1: 0 transposed, 1 not") == 0;
+  dat.u_transposed = one(lines, yes_or_no, "U: 0 transposed, 1 not") == 0;
+  dat.equilibration = one(lines, yes_or_no, "equilibration: 0 no, 1 yes") == 1;
+  dat.alignment = one(lines, any, "memory alignment");
+}
+
+/// 0 or errno.
+int read_all(const std::string& path, std::string& text) {
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) return errno;
+  std::array<char, 4096> part;
+  ssize_t length = 0;
+  while ((length = ::read(descriptor, part.data(), part.size())) != 0) {
+    if (length > 0) text.append(part.data(), static_cast<std::size_t>(length));
+    if (length < 0 && errno != EINTR) break;
+  }
+  const int error = length < 0 ? errno : 0;
+  ::close(descriptor);
+  return error;
+}
+
+constexpr std::array all_choices{
+    HplChoice::pfact, HplChoice::rfact, HplChoice::swap,          HplChoice::swap_threshold,
+    HplChoice::l1,    HplChoice::u,     HplChoice::equilibration, HplChoice::alignment,
+    HplChoice::nbmin, HplChoice::ndiv};
+
+const char* lines_of(HplChoice choice) {
+  switch (choice) {
+    case HplChoice::pfact:
+      return "14-15 (PFACT)";
+    case HplChoice::nbmin:
+      return "16-17 (NBMIN)";
+    case HplChoice::ndiv:
+      return "18-19 (NDIV)";
+    case HplChoice::rfact:
+      return "20-21 (RFACT)";
+    case HplChoice::swap:
+      return "26 (SWAP)";
+    case HplChoice::swap_threshold:
+      return "27 (swapping threshold)";
+    case HplChoice::l1:
+      return "28 (L1)";
+    case HplChoice::u:
+      return "29 (U)";
+    case HplChoice::equilibration:
+      return "30 (equilibration)";
+    case HplChoice::alignment:
+      return "31 (memory alignment)";
+  }
+  return "?";
+}
+
+bool contains(std::span<const HplChoice> choices, HplChoice choice) {
+  return std::find(choices.begin(), choices.end(), choice) != choices.end();
+}
+
+HplDat with_one_value(HplDat dat, std::span<const HplChoice> ignored) {
+  if (contains(ignored, HplChoice::pfact)) dat.pfact.resize(1);
+  if (contains(ignored, HplChoice::nbmin)) dat.nbmin.resize(1);
+  if (contains(ignored, HplChoice::ndiv)) dat.ndiv.resize(1);
+  if (contains(ignored, HplChoice::rfact)) dat.rfact.resize(1);
+  return dat;
+}
+
+void check_number_of_runs(const HplDat& dat) {
+  constexpr double most = 1e6;
+  double all = 1;
+  for (const std::size_t count :
+       {dat.p.size(), dat.n.size(), dat.nb.size(), dat.depth.size(), dat.broadcast.size(),
+        dat.rfact.size(), dat.pfact.size(), dat.nbmin.size(), dat.ndiv.size()})
+    all *= static_cast<double>(count);
+  if (all > most)
+    throw UsageError(
+        fmt::format("{}: its lists make {:.3g} runs; allowed: at most 1000000", dat.path, all));
+}
+
+/// Every run so far once with each value of the list, which varies fastest.
+template <class T, class Set>
+std::vector<HplRun> times(const std::vector<HplRun>& outer, const std::vector<T>& values, Set set) {
+  std::vector<HplRun> all;
+  for (HplRun run : outer)
+    for (const T& value : values) {
+      set(run, value);
+      all.push_back(run);
+    }
+  return all;
+}
+
+std::vector<HplRun> grids(const HplDat& dat) {
+  std::vector<HplRun> all;
+  for (std::size_t i = 0; i < dat.p.size(); ++i)
+    all.push_back({.order = dat.order, .p = dat.p[i], .q = dat.q[i]});
+  return all;
+}
+
+}  // namespace
+
+HplDat parse_hpl_dat(std::string_view text, const std::string& path) {
+  HplDat dat;
+  dat.path = path;
+  Lines lines(text, path);
+  read_output(lines, dat);
+  read_problem(lines, dat);
+  read_threshold(lines, dat);
+  read_algorithm(lines, dat);
+  read_storage(lines, dat);
+  return dat;
+}
+
+HplDat read_hpl_dat(const std::string& path) {
+  std::string text;
+  const int error = read_all(path, text);
+  if (error != 0)
+    throw UsageError(fmt::format("cannot read '{}' ({}); allowed: an HPL.dat of {} lines", path,
+                                 std::generic_category().message(error), last_line));
+  return parse_hpl_dat(text, path);
+}
+
+std::span<const HplChoice> hpl_ignores() {
+  return std::span(all_choices).first(all_choices.size() - 2);
+}
+std::span<const HplChoice> mxp_ignores() {
+  return all_choices;
+}
+
+std::string ignored_lines(const HplDat& dat, std::span<const HplChoice> ignored) {
+  std::vector<HplChoice> sorted(ignored.begin(), ignored.end());
+  std::sort(sorted.begin(), sorted.end());
+  std::string text;
+  for (const HplChoice choice : sorted)
+    text.append(text.empty() ? "" : ", ").append(lines_of(choice));
+  return text.empty() ? text
+                      : fmt::format("lines of {} without a meaning here: {}", dat.path, text);
+}
+
+std::vector<HplRun> runs(const HplDat& given, std::span<const HplChoice> ignored) {
+  const HplDat dat = with_one_value(given, ignored);
+  check_number_of_runs(dat);
+  std::vector<HplRun> all = grids(dat);
+  all = times(all, dat.n, [](HplRun& r, std::int64_t v) { r.n = v; });
+  all = times(all, dat.nb, [](HplRun& r, std::int64_t v) { r.nb = v; });
+  all = times(all, dat.depth, [](HplRun& r, int v) { r.depth = v; });
+  all = times(all, dat.broadcast, [](HplRun& r, BroadcastMethod v) { r.broadcast = v; });
+  all = times(all, dat.rfact, [](HplRun& r, PanelFactor v) { r.rfact = v; });
+  all = times(all, dat.pfact, [](HplRun& r, PanelFactor v) { r.pfact = v; });
+  all = times(all, dat.nbmin, [](HplRun& r, int v) { r.nbmin = v; });
+  all = times(all, dat.ndiv, [](HplRun& r, int v) { r.ndiv = v; });
+  return all;
+}
+
+}  // namespace lupine
