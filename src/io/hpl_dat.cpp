@@ -73,10 +73,7 @@ constexpr Range<std::int64_t> from_one{1, std::numeric_limits<std::int64_t>::max
 /// Walks through the lines, and knows where it is when something is wrong.
 class Lines {
  public:
-  Lines(std::string_view text, std::string path) : rest_(text), path_(std::move(path)) {
-    constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
-    if (rest_.starts_with(byte_order_mark)) rest_.remove_prefix(byte_order_mark.size());
-  }
+  Lines(std::string_view text, std::string path) : rest_(text), path_(std::move(path)) {}
 
   /// Goes on to the next line. `allowed` is what it must hold.
   void advance(std::string allowed) {

@@ -39,8 +39,8 @@ const Text many_values{"a first line of whatever",
                        "0 1 2        left, Crout, right",
                        "2            ends of recursion",
                        "3 5          columns",
-                       "1            way to divide",
-                       "2            parts",
+                       "2            ways to divide",
+                       "2 3          parts",
                        "3            ways of recursion",
                        "2 0 1        right, left, Crout",
                        "1            broadcast",
@@ -119,7 +119,7 @@ TEST_CASE("HPL.dat with several values in each list", "[io]") {
   CHECK(dat.pfact ==
         Values<PanelFactor>{PanelFactor::left, PanelFactor::crout, PanelFactor::right});
   CHECK(dat.nbmin == Values<int>{3, 5});
-  CHECK(dat.ndiv == Values<int>{2});
+  CHECK(dat.ndiv == Values<int>{2, 3});
   CHECK(dat.rfact ==
         Values<PanelFactor>{PanelFactor::right, PanelFactor::left, PanelFactor::crout});
   CHECK(dat.broadcast == Values<BroadcastMethod>{BroadcastMethod::ring});
@@ -388,8 +388,8 @@ TEST_CASE("runs come in HPL's order", "[io]") {
 
 TEST_CASE("what is ignored makes no runs of its own", "[io]") {
   const HplDat dat = parsed(joined(many_values));
-  CHECK(runs(dat).size() == 3 * 4 * 3 * 3 * 3 * 2);
-  CHECK(runs(dat, hpl_ignores()).size() == 3 * 4 * 3 * 2);
+  CHECK(runs(dat).size() == 3 * 4 * 3 * 3 * 3 * 2 * 2);
+  CHECK(runs(dat, hpl_ignores()).size() == 3 * 4 * 3 * 2 * 2);
   const std::vector<HplRun> few = runs(dat, mxp_ignores());
   REQUIRE(few.size() == 3 * 4 * 3);
   CHECK(few[0].rfact == PanelFactor::right);
