@@ -135,6 +135,7 @@ std::vector<T> counted(Lines& lines, const Range<T>& range, const char* how_many
 template <class T, std::size_t size>
 std::vector<T> chosen(const std::vector<int>& digits, const std::array<T, size>& choices) {
   std::vector<T> values;
+  values.reserve(digits.size());
   for (const int digit : digits) values.push_back(choices.at(static_cast<std::size_t>(digit)));
   return values;
 }
@@ -349,18 +350,18 @@ std::string ignored_lines(const HplDat& dat, std::span<const HplChoice> ignored)
                       : fmt::format("lines of {} without a meaning here: {}", dat.path, text);
 }
 
-std::vector<HplRun> runs(const HplDat& given, std::span<const HplChoice> ignored) {
-  const HplDat dat = with_one_value(given, ignored);
-  check_number_of_runs(dat);
-  std::vector<HplRun> all = grids(dat);
-  all = times(all, dat.n, [](HplRun& r, std::int64_t v) { r.n = v; });
-  all = times(all, dat.nb, [](HplRun& r, std::int64_t v) { r.nb = v; });
-  all = times(all, dat.depth, [](HplRun& r, int v) { r.depth = v; });
-  all = times(all, dat.broadcast, [](HplRun& r, BroadcastMethod v) { r.broadcast = v; });
-  all = times(all, dat.rfact, [](HplRun& r, PanelFactor v) { r.rfact = v; });
-  all = times(all, dat.pfact, [](HplRun& r, PanelFactor v) { r.pfact = v; });
-  all = times(all, dat.nbmin, [](HplRun& r, int v) { r.nbmin = v; });
-  all = times(all, dat.ndiv, [](HplRun& r, int v) { r.ndiv = v; });
+std::vector<HplRun> runs(const HplDat& dat, std::span<const HplChoice> ignored) {
+  const HplDat used = with_one_value(dat, ignored);
+  check_number_of_runs(used);
+  std::vector<HplRun> all = grids(used);
+  all = times(all, used.n, [](HplRun& r, std::int64_t v) { r.n = v; });
+  all = times(all, used.nb, [](HplRun& r, std::int64_t v) { r.nb = v; });
+  all = times(all, used.depth, [](HplRun& r, int v) { r.depth = v; });
+  all = times(all, used.broadcast, [](HplRun& r, BroadcastMethod v) { r.broadcast = v; });
+  all = times(all, used.rfact, [](HplRun& r, PanelFactor v) { r.rfact = v; });
+  all = times(all, used.pfact, [](HplRun& r, PanelFactor v) { r.pfact = v; });
+  all = times(all, used.nbmin, [](HplRun& r, int v) { r.nbmin = v; });
+  all = times(all, used.ndiv, [](HplRun& r, int v) { r.ndiv = v; });
   return all;
 }
 
