@@ -46,37 +46,40 @@ inline std::vector<double> right_hand_side(const MatrixSpec& spec) {
 }
 
 /// A rank's part of a matrix on its host.
-class HostCopy {
+template <class T>
+class HostCopyOf {
  public:
-  HostCopy(Device& device, const DistributedMatrix& a)
+  HostCopyOf(Device& device, const DistributedMatrix& a)
       : device_(device),
         queue_(device.make_queue(Priority::normal)),
         a_(a),
         values_(static_cast<std::size_t>(a.local().ld * a.local().cols)) {
-    device_.download(*queue_, a_.local().data, values_);
+    device_.download(*queue_, a_.local().as<T>().data, values_);
   }
-  MatrixView<float> view() {
+  MatrixView<T> view() {
     return {values_.data(), a_.local().rows, a_.local().cols, a_.local().ld};
   }
   /// The entry, where it is on this rank.
-  float* find(GlobalIndex i, GlobalIndex j) {
+  T* find(GlobalIndex i, GlobalIndex j) {
     if (!a_.rows().mine(i) || !a_.columns().mine(j)) return nullptr;
     return &view()(a_.rows().local(i).value, a_.columns().local(j).value);
   }
   /// Back to the device.
-  void store() { device_.upload(*queue_, values_, a_.local().data); }
+  void store() { device_.upload(*queue_, values_, a_.local().as<T>().data); }
 
  private:
   Device& device_;
   std::unique_ptr<Queue> queue_;
   const DistributedMatrix& a_;
-  std::vector<float> values_;
+  std::vector<T> values_;
 };
+using HostCopy = HostCopyOf<float>;
 
 /// A distributed matrix on every rank.
-inline Square gather(const ProcessGrid& grid, Device& device, const DistributedMatrix& a) {
-  HostCopy copy(device, a);
-  const MatrixView<const float> local = copy.view();
+template <class T>
+Square gather_of(const ProcessGrid& grid, Device& device, const DistributedMatrix& a) {
+  HostCopyOf<T> copy(device, a);
+  const MatrixView<const T> local = copy.view();
   Square all(a.rows().size());
   for (std::int64_t j = 0; j < local.cols; ++j)
     for (std::int64_t i = 0; i < local.rows; ++i)
@@ -84,6 +87,10 @@ inline Square gather(const ProcessGrid& grid, Device& device, const DistributedM
           static_cast<double>(local(i, j));
   grid.all().all_reduce(all.data, Reduction::sum);
   return all;
+}
+inline Square gather(const ProcessGrid& grid, Device& device, const DistributedMatrix& a) {
+  return a.storage() == Precision::fp64 ? gather_of<double>(grid, device, a)
+                                        : gather_of<float>(grid, device, a);
 }
 
 /// A vector along columns on every rank.
@@ -104,7 +111,7 @@ inline CommMethod comm_of(const Device& device, CommMethod wanted) {
 
 /// A problem on a grid, generated.
 struct Problem {
-  Problem(const Communicator& all, GridShape shape, const MxpOptions& options)
+  Problem(const Communicator& all, GridShape shape, const BenchmarkOptions& options)
       : grid(all, shape),
         device(make_chosen_device()),
         transport(grid, *device, comm_of(*device, device_choice().comm)),
@@ -116,10 +123,12 @@ struct Problem {
   }
   const MatrixSpec& spec() const { return generator.spec(); }
   FactorOutcome factor(const FactorOptions& options) {
-    return factorize(transport, a, options, clock);
+    FactorOutcome outcome = factorize(transport, a, options, clock);
+    pivots = outcome.pivots;
+    return outcome;
   }
   RefineOutcome solve(const RefineOptions& options) {
-    return refine(grid, *device, a, spec(), options, clock);
+    return refine(transport, a, pivots, spec(), options, clock);
   }
   SystemNorms norms(const std::vector<double>& x) {
     return system_norms(grid, *device, a.rows(), a.columns(), spec(), x);
@@ -130,6 +139,7 @@ struct Problem {
   Transport transport;
   Generator generator;
   DistributedMatrix a;
+  std::vector<std::int64_t> pivots;
   SteadyClock clock;
 };
 

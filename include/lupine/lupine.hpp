@@ -3,6 +3,6 @@
 #pragma once
 
 #include <lupine/error.hpp>    // IWYU pragma: export
-#include <lupine/mxp.hpp>      // IWYU pragma: export
+#include <lupine/benchmark.hpp>      // IWYU pragma: export
 #include <lupine/options.hpp>  // IWYU pragma: export
 #include <lupine/version.hpp>  // IWYU pragma: export

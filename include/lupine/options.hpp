@@ -12,11 +12,18 @@
 
 namespace lupine {
 
-/// What the trailing update's product reads. Accumulation and storage are FP32 in each.
-enum class Precision { automatic, fp16, bf16, fp32 };
+/// What a run measures: HPL-MxP (16-bit LU, refined), or HPL (FP64 LU with partial pivoting).
+enum class Benchmark { mxp, hpl };
 
-/// The matrix to solve with; formulas in kernels/element/generator.hpp.
-enum class MatrixKind { scaled_diagonal, fasi_higham, dominant };
+/// What the trailing update's product reads. Sums and factors are FP64 for fp64, else FP32.
+enum class Precision { automatic, fp16, bf16, fp32, fp64 };
+
+/// How rows are chosen: as they come, or by the largest magnitude of each column, of equal ones
+/// that with the lowest index.
+enum class Pivoting { none, partial };
+
+/// The matrix to solve with; formulas in kernels/element/matrix_spec.hpp.
+enum class MatrixKind { scaled_diagonal, fasi_higham, dominant, hpl };
 
 /// Rank numbering over the process grid, as HPL.dat's PMAP.
 enum class GridOrder { row, column };
@@ -45,7 +52,9 @@ enum class CommMethod { automatic, nccl, mpi, staged };
 
 /// Names as used on the command line and in reports, and back. `parse` knows aliases too (such as
 /// "FP16" or "2" for Precision::fp16) and returns nothing for an unknown name.
+LUPINE_API std::string_view name(Benchmark);
 LUPINE_API std::string_view name(Precision);
+LUPINE_API std::string_view name(Pivoting);
 LUPINE_API std::string_view name(MatrixKind);
 LUPINE_API std::string_view name(GridOrder);
 LUPINE_API std::string_view name(RefineMethod);
@@ -58,15 +67,19 @@ LUPINE_API std::optional<Enum> parse(std::string_view text);
 template <class Enum>
 LUPINE_API std::string allowed_names();
 
-/// Options of an HPL-MxP run. Zero, where it is not a meaning of its own, stands for "choose".
-struct MxpOptions {
+/// Options of a run. Zero, where it is not a meaning of its own, stands for "choose".
+struct BenchmarkOptions {
+  Benchmark benchmark = Benchmark::mxp;
   std::int64_t n = 0;   ///< order of A; 0: the largest that fits memory_fraction
   std::int64_t nb = 0;  ///< block size of the distribution; 0: by size and precision
   int rows = 0;         ///< P, rows of the process grid; 0: the squarest grid
   int columns = 0;      ///< Q, columns of the process grid
   GridOrder order = GridOrder::row;
   Precision precision = Precision::automatic;
-  MatrixKind matrix = MatrixKind::scaled_diagonal;
+  Pivoting pivoting = Pivoting::none;  ///< of HPL-MxP; HPL always has partial
+  int leaf = 0;   ///< columns at which a pivoted panel's recursion ends (HPL: NBMIN); 0: by device
+  int parts = 2;  ///< that it divides a panel into (HPL: NDIV), >= 2
+  MatrixKind matrix = MatrixKind::scaled_diagonal;  ///< of HPL-MxP; HPL always has hpl
   double kappa = 1000;     ///< fasi-higham: infinity-norm condition number, > 1
   double rho = 0.5;        ///< fasi-higham: alpha / beta, in (0, 1]
   std::uint64_t seed = 1;  ///< of the random stream of A; b takes seed + 1

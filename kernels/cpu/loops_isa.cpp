@@ -92,8 +92,16 @@ Lanes first_steps() {
   return lanes;
 }
 
-void generate_random(const MatrixSpec& spec, std::int64_t i0, std::int64_t j0,
-                     MatrixView<float> a) {
+LUPINE_ELEMENT void store(Doubles values, float* to) {
+  const Floats rounded = __builtin_convertvector(values, Floats);
+  std::memcpy(to, &rounded, sizeof(rounded));
+}
+LUPINE_ELEMENT void store(Doubles values, double* to) {
+  std::memcpy(to, &values, sizeof(values));
+}
+
+template <class T>
+void generate_random(const MatrixSpec& spec, std::int64_t i0, std::int64_t j0, MatrixView<T> a) {
   const Lanes lanes = first_steps();
   const Affine down = jump(chunk);
   const Affine right = jump(static_cast<std::uint64_t>(spec.stride));
@@ -101,16 +109,15 @@ void generate_random(const MatrixSpec& spec, std::int64_t i0, std::int64_t j0,
   for (std::int64_t j = 0; j < a.cols; ++j, top = right(top)) {
     Integers state[unroll];
     for (int v = 0; v < unroll; ++v) state[v] = lanes.a[v] * top + lanes.c[v];
-    float* column = a.column(j);
+    T* column = a.column(j);
     for (std::int64_t i = 0; i < a.rows; i += chunk) {
-      float values[chunk];
+      T values[chunk];
 #pragma GCC unroll 4
       for (int v = 0; v < unroll; ++v) {
-        const Floats u = __builtin_convertvector(uniform(state[v]), Floats);
-        std::memcpy(values + std::ptrdiff_t{v} * width, &u, sizeof(u));
+        store(uniform(state[v]), values + std::ptrdiff_t{v} * width);
         state[v] = state[v] * down.a + down.c;
       }
-      std::memcpy(column + i, values, sizeof(float) * smaller(chunk, a.rows - i));
+      std::memcpy(column + i, values, sizeof(T) * smaller(chunk, a.rows - i));
     }
   }
 }
@@ -148,11 +155,12 @@ void multiply_random(const MatrixSpec& spec, std::int64_t i0, std::int64_t m, st
   }
 }
 
+template <class T>
 void generate_structured(const MatrixSpec& spec, std::int64_t i0, std::int64_t j0,
-                         MatrixView<float> a) {
+                         MatrixView<T> a) {
   for (std::int64_t j = 0; j < a.cols; ++j)
     for (std::int64_t i = 0; i < a.rows; ++i)
-      a(i, j) = static_cast<float>(spec.structured(i0 + i, j0 + j));
+      a(i, j) = static_cast<T>(spec.structured(i0 + i, j0 + j));
 }
 
 void multiply_structured(const MatrixSpec& spec, std::int64_t i0, std::int64_t m, std::int64_t j0,
@@ -171,7 +179,8 @@ void multiply_structured(const MatrixSpec& spec, std::int64_t i0, std::int64_t m
   }
 }
 
-void generate(const MatrixSpec& spec, std::int64_t i0, std::int64_t j0, MatrixView<float> a) {
+template <class T>
+void generate(const MatrixSpec& spec, std::int64_t i0, std::int64_t j0, MatrixView<T> a) {
   spec.random() ? generate_random(spec, i0, j0, a) : generate_structured(spec, i0, j0, a);
 }
 
@@ -185,13 +194,78 @@ void multiply(const MatrixSpec& spec, std::int64_t i0, std::int64_t m, std::int6
 }
 
 // Magnitudes compare like their bits; Inf and NaN are above every finite number.
-float largest(const float* from, std::int64_t count) {
-  std::uint32_t bits = 0;
+template <class T>
+struct Bits;
+template <>
+struct Bits<float> {
+  using Integer = std::int32_t;
+  static constexpr Integer infinity = 0x7f800000;
+};
+template <>
+struct Bits<double> {
+  using Integer = std::int64_t;
+  static constexpr Integer infinity = 0x7ff0000000000000;
+};
+
+template <class T>
+LUPINE_ELEMENT typename Bits<T>::Integer magnitude_bits(T value) {
+  using Integer = typename Bits<T>::Integer;
+  constexpr Integer all_but_sign = ~(Integer{1} << (8 * sizeof(T) - 1));
+  return __builtin_bit_cast(Integer, value) & all_but_sign;
+}
+
+template <class T>
+LUPINE_ELEMENT typename Bits<T>::Integer largest_bits(const T* from, std::int64_t count) {
+  typename Bits<T>::Integer bits = 0;
   for (std::int64_t i = 0; i < count; ++i) {
-    const std::uint32_t magnitude = __builtin_bit_cast(std::uint32_t, from[i]) & 0x7fffffffu;
+    const auto magnitude = magnitude_bits(from[i]);
     bits = magnitude > bits ? magnitude : bits;
   }
-  return __builtin_bit_cast(float, bits < 0x7f800000u ? bits : 0x7f800000u);
+  return bits < Bits<T>::infinity ? bits : Bits<T>::infinity;
+}
+
+template <class T>
+T largest(const T* from, std::int64_t count) {
+  return __builtin_bit_cast(T, largest_bits(from, count));
+}
+
+template <class T>
+Largest find_largest(const T* from, std::int64_t count) {
+  if (count == 0) return {};
+  const auto bits = largest_bits(from, count);
+  std::int64_t i = 0;
+  while (magnitude_bits(from[i]) < bits) ++i;
+  return {static_cast<double>(__builtin_bit_cast(T, bits)), i};
+}
+
+template <class T>
+void scale(const T* from, std::int64_t count, T factor, T* to) {
+  for (std::int64_t i = 0; i < count; ++i) to[i] = from[i] * factor;
+}
+
+// In strips that stay in the first cache while all columns go by.
+template <class T>
+Largest eliminate(MatrixView<const T> p, MatrixView<T> rows) {
+  constexpr std::int64_t strip = 512;
+  const T pivot = p(0, 0);
+  Largest best;
+  for (std::int64_t begin = 0; begin < rows.rows; begin += strip) {
+    const std::int64_t m = smaller(strip, rows.rows - begin);
+    T* l = rows.column(0) + begin;
+    if (pivot != 0) {
+      for (std::int64_t i = 0; i < m; ++i) l[i] /= pivot;
+      for (std::int64_t j = 1; j < rows.cols; ++j) {
+        const T pj = p(0, j);
+        T* column = rows.column(j) + begin;
+#pragma GCC ivdep
+        for (std::int64_t i = 0; i < m; ++i) column[i] -= l[i] * pj;
+      }
+    }
+    if (rows.cols < 2) continue;
+    const Largest here = find_largest<T>(rows.column(1) + begin, m);
+    if (here.magnitude > best.magnitude) best = {here.magnitude, begin + here.row};
+  }
+  return best;
 }
 
 void to_half(const float* from, std::int64_t count, float scale, Half* to) {
@@ -210,10 +284,6 @@ void to_bfloat16(const float* from, std::int64_t count, float scale, Bfloat16* t
   for (std::int64_t i = 0; i < count; ++i) to[i] = lupine::to_bfloat16(from[i] * scale);
 }
 
-void to_float(const float* from, std::int64_t count, float scale, float* to) {
-  for (std::int64_t i = 0; i < count; ++i) to[i] = from[i] * scale;
-}
-
 void from_half(const Half* from, std::int64_t count, float* to) {
   std::int64_t i = 0;
 #ifdef __F16C__
@@ -229,16 +299,17 @@ void from_bfloat16(const Bfloat16* from, std::int64_t count, float* to) {
 }
 
 // Eight columns a pass: eight streams that the prefetcher can follow, and y from cache once.
-void subtract_product(MatrixView<const float> a, const double* x, double* y) {
+template <class T>
+void subtract_product(MatrixView<const T> a, const double* x, double* y) {
   std::int64_t j = 0;
   for (; j + 8 <= a.cols; j += 8) {
-    const float* c0 = a.column(j);
+    const T* c0 = a.column(j);
     const std::int64_t ld = a.ld;
     double s[8];
     for (int k = 0; k < 8; ++k) s[k] = -x[j + k];
 #pragma GCC ivdep
     for (std::int64_t i = 0; i < a.rows; ++i) {
-      const float* c = c0 + i;
+      const T* c = c0 + i;
       y[i] += ((c[0] * s[0] + c[ld] * s[1]) + (c[2 * ld] * s[2] + c[3 * ld] * s[3])) +
               ((c[4 * ld] * s[4] + c[5 * ld] * s[5]) + (c[6 * ld] * s[6] + c[7 * ld] * s[7]));
     }
@@ -252,15 +323,16 @@ void subtract_product(MatrixView<const float> a, const double* x, double* y) {
 extern const Loops table;
 #define LUPINE_STRING_(x) #x
 #define LUPINE_STRING(x) LUPINE_STRING_(x)
+template <class T>
+constexpr StorageLoops<T> storage_loops{generate<T>, largest<T>,          find_largest<T>,
+                                        scale<T>,    subtract_product<T>, eliminate<T>};
 const Loops table{LUPINE_STRING(LUPINE_ISA),
-                  generate,
                   multiply,
-                  largest,
                   to_half,
                   to_bfloat16,
-                  to_float,
                   from_half,
                   from_bfloat16,
-                  subtract_product};
+                  storage_loops<float>,
+                  storage_loops<double>};
 
 }  // namespace lupine::LUPINE_ISA

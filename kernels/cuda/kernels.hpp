@@ -49,7 +49,7 @@ cudaError_t multiply_generated(cudaStream_t stream, const MatrixSpec& spec, cons
 cudaError_t largest_magnitude(cudaStream_t stream, MatrixView<const float> a, std::uint32_t* bits);
 /// to <- round(sign * s * from), s by the largest magnitude: see Device::cast.
 /// *scale <- s; *nonfinite <- 1 if there is an Inf or NaN.
-cudaError_t cast(cudaStream_t stream, MatrixView<const float> from, float sign, LowMatrix to,
+cudaError_t cast(cudaStream_t stream, MatrixView<const float> from, float sign, AnyMatrix to,
                  const std::uint32_t* largest_bits, double* scale, std::int64_t* nonfinite);
 /// *alpha <- 1 / (*l_scale * *u_scale)
 cudaError_t inverse_scale(cudaStream_t stream, const double* l_scale, const double* u_scale,

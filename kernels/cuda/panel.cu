@@ -181,7 +181,7 @@ __global__ void __launch_bounds__(tile_threads)
 }
 
 template <class To>
-cudaError_t cast_to(cudaStream_t stream, MatrixView<const float> from, float sign, LowMatrix to,
+cudaError_t cast_to(cudaStream_t stream, MatrixView<const float> from, float sign, AnyMatrix to,
                     const std::uint32_t* largest_bits, double* scale, std::int64_t* nonfinite) {
   return launch(stream, matrix_grid(from.rows, from.cols), row_threads, cast_kernel<To>, from, sign,
                 reinterpret_cast<To*>(to.data), to.ld, to.precision == Precision::fp16,
@@ -195,7 +195,7 @@ cudaError_t largest_magnitude(cudaStream_t stream, MatrixView<const float> a, st
   return launch(stream, matrix_grid(a.rows, a.cols), row_threads, largest_kernel, a, bits);
 }
 
-cudaError_t cast(cudaStream_t stream, MatrixView<const float> from, float sign, LowMatrix to,
+cudaError_t cast(cudaStream_t stream, MatrixView<const float> from, float sign, AnyMatrix to,
                  const std::uint32_t* largest_bits, double* scale, std::int64_t* nonfinite) {
   const auto kernel = to.precision == Precision::fp16   ? cast_to<Half>
                       : to.precision == Precision::bf16 ? cast_to<Bfloat16>

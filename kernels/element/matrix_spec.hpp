@@ -4,7 +4,8 @@
 ///
 /// Random matrices take the stream x <- a x + c (mod 2^64) of HPL-AI, u(x) = x 2^-64 - 1/2. Entry
 /// (i, j) is the state after 1 + i + s j steps from the seed. Entry i of b is the state after 1 + i
-/// steps from seed + 1.
+/// steps from seed + 1; that of `hpl`, which has no rule for its diagonal, stands where a column n
+/// of the matrix would.
 ///
 /// fasi-higham: M. Fasi, N. J. Higham, "Matrices with tunable infinity-norm condition number and no
 /// need for pivoting in LU factorization", SIAM J. Matrix Anal. Appl. 42 (2021).
@@ -83,6 +84,8 @@ struct MatrixSpec {
         return alpha * beta * static_cast<double>(i) + 1;
       case MatrixKind::dominant:
         return diagonal[i];
+      case MatrixKind::hpl:
+        return regular;
     }
     return 0;
   }
@@ -91,13 +94,18 @@ struct MatrixSpec {
     const double value = regular(i, j);
     return i == j ? diagonal_entry(i, value) : value;
   }
+  /// State of the stream for b_i.
+  LUPINE_ELEMENT std::uint64_t right_hand_side_state(std::int64_t i) const {
+    return kind == MatrixKind::hpl ? state(i, n)
+                                   : jump(1 + static_cast<std::uint64_t>(i))(seed + 1);
+  }
   /// b_i.
   LUPINE_ELEMENT double right_hand_side(std::int64_t i) const {
-    return uniform(jump(1 + static_cast<std::uint64_t>(i))(seed + 1));
+    return uniform(right_hand_side_state(i));
   }
   /// b_i of `count` indices from `first` on: one jump for all of them.
   void right_hand_side(std::int64_t first, std::int64_t count, double* b) const {
-    std::uint64_t state = jump(1 + static_cast<std::uint64_t>(first))(seed + 1);
+    std::uint64_t state = right_hand_side_state(first);
     for (std::int64_t i = 0; i < count; ++i, state = Affine{}(state)) b[i] = uniform(state);
   }
 };

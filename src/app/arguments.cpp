@@ -103,7 +103,7 @@ Option file(std::string names, std::string help, std::string& target) {
           [&target](const std::string& text) { target = text; }};
 }
 
-std::vector<Option> problem_options(MxpOptions& o) {
+std::vector<Option> problem_options(BenchmarkOptions& o) {
   return {
       number("-N,--n", "Order of the matrix (default: the largest that fits)", o.n, std::int64_t{1},
              largest_int64),
@@ -125,7 +125,7 @@ std::vector<Option> problem_options(MxpOptions& o) {
   };
 }
 
-std::vector<Option> method_options(MxpOptions& o) {
+std::vector<Option> method_options(BenchmarkOptions& o) {
   return {
       choice("--refine", "Refinement of the solution (default auto)", o.refine),
       number("--max-iterations", "Corrections allowed (default 50)", o.max_iterations, 1,

@@ -15,7 +15,7 @@ enum class Command { print, mxp, info };
 struct Arguments {
   Command command = Command::print;
   std::string text;  ///< print: help or version
-  MxpOptions mxp;
+  BenchmarkOptions mxp;
   int repeat = 1;
   std::string json;  ///< empty: no JSON
   std::optional<bool> progress;

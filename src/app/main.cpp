@@ -8,7 +8,7 @@
 
 #include "app/arguments.hpp"
 #include "app/info.hpp"
-#include "app/mxp_command.hpp"
+#include "app/benchmark_command.hpp"
 #include "app/output.hpp"
 #include "bench/agreement.hpp"
 #include "comm/communicator.hpp"
@@ -57,7 +57,7 @@ int run_command(const Communicator& world, const std::vector<std::string>& words
         arguments.mxp.threads = *threads;
         notes.push_back(fmt::format("threads are those of OMP_NUM_THREADS={}", *threads));
       }
-      return run_mxp(world, arguments, quoted(words), notes);
+      return run_benchmarks(world, arguments, quoted(words), notes);
     case Command::info:
       on_rank_0(world, [&] { print(info_text(uncorrected, world.size())); });
       return 0;

@@ -20,7 +20,7 @@ void require_range(const char* option, Number value, Number from, Number to) {
           fmt::format("{} to {}", from, to));
 }
 
-void check_grid(const MxpOptions& o, int ranks) {
+void check_grid(const BenchmarkOptions& o, int ranks) {
   constexpr int any = std::numeric_limits<int>::max();
   require_range("-P/--nprow", o.rows, 0, any);
   require_range("-Q/--npcol", o.columns, 0, any);
@@ -37,7 +37,7 @@ void check_grid(const MxpOptions& o, int ranks) {
   }
 }
 
-void check_matrix(const MxpOptions& o) {
+void check_matrix(const BenchmarkOptions& o) {
   if (o.matrix != MatrixKind::fasi_higham) return;
   require(o.kappa > 1 && std::isfinite(o.kappa), fmt::format("--kappa {}", o.kappa),
           "a number above 1");
@@ -46,7 +46,7 @@ void check_matrix(const MxpOptions& o) {
 
 }  // namespace
 
-void check_options(const MxpOptions& o, int ranks) {
+void check_options(const BenchmarkOptions& o, int ranks) {
   constexpr std::int64_t any = std::numeric_limits<std::int64_t>::max();
   constexpr int any_int = std::numeric_limits<int>::max();
   require_range("-N/--n", o.n, std::int64_t{0}, any);

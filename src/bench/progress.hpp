@@ -2,7 +2,7 @@
 /// Progress of a factorization as lines of text.
 #pragma once
 
-#include <lupine/mxp.hpp>
+#include <lupine/benchmark.hpp>
 
 #include <optional>
 #include <string>

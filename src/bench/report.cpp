@@ -50,7 +50,7 @@ std::string line(std::string_view label, const std::string& value, const std::st
                      reason.empty() ? value : fmt::format("{:<12} chosen: {}", value, reason));
 }
 
-std::string matrix_text(const MxpOptions& o) {
+std::string matrix_text(const BenchmarkOptions& o) {
   if (o.matrix != MatrixKind::fasi_higham)
     return fmt::format("{}, seed {}", name(o.matrix), o.seed);
   return fmt::format("{}, kappa {:g}, rho {:g}; seed of b {}", name(o.matrix), o.kappa, o.rho,
@@ -79,7 +79,7 @@ std::string gpu_lines(const Setup& setup) {
 }
 
 std::string parameters(const Setup& setup) {
-  const MxpOptions& o = setup.options;
+  const BenchmarkOptions& o = setup.options;
   const Reasons& why = setup.reasons;
   const std::size_t nodes = std::set(setup.hosts.begin(), setup.hosts.end()).size();
   const MemoryBudget& memory = setup.budget;
@@ -126,9 +126,9 @@ const char* verdict(bool passed) {
   return passed ? "PASSED" : "FAILED";
 }
 
-std::string hpl_lines(const MxpRun& run) {
-  const MxpResult& r = run.result;
-  const MxpOptions& o = r.chosen;
+std::string hpl_lines(const BenchmarkRun& run) {
+  const BenchmarkResult& r = run.result;
+  const BenchmarkOptions& o = r.chosen;
   std::string text = fmt::format(
       "{}\n"
       "T/V                N    NB     P     Q               Time                 Gflops\n"
@@ -151,8 +151,8 @@ std::size_t units(const Setup& setup) {
   return setup.gpus.empty() ? setup.hosts.size() : distinct.size();
 }
 
-std::string mxp_block(const Setup& setup, const MxpResult& r) {
-  const MxpOptions& o = r.chosen;
+std::string mxp_block(const Setup& setup, const BenchmarkResult& r) {
+  const BenchmarkOptions& o = r.chosen;
   const auto gpus = static_cast<double>(units(setup));
   std::string text = "\n****** HPL-MxP result ******\n\n";
   const auto number = [&](const char* label, double value) {
@@ -181,7 +181,7 @@ std::string mxp_block(const Setup& setup, const MxpResult& r) {
   return text;
 }
 
-std::string phase_table(const Setup& setup, const MxpResult& r) {
+std::string phase_table(const Setup& setup, const BenchmarkResult& r) {
   std::string text = fmt::format("\n{:<20} {:>11} {:>11}   {}\n", "Phase, seconds", "average",
                                  "maximum", "slowest rank");
   const auto phase = [&](const char* label, const PhaseTime& time) {
@@ -200,7 +200,7 @@ std::string phase_table(const Setup& setup, const MxpResult& r) {
   return text;
 }
 
-std::string convergence(const MxpResult& r) {
+std::string convergence(const BenchmarkResult& r) {
   if (r.history.empty()) return "\nRefinement: none\n";
   std::string text = fmt::format("\nRefinement: {}, {} correction{}; scaled residual after each:\n",
                                  name(r.method), r.iterations, r.iterations == 1 ? "" : "s");
@@ -219,7 +219,7 @@ std::string list(const char* title, const std::vector<std::string>& notes) {
 
 // HPL's variant names how a panel is factored (recursion, its leaves, their widths) in its last
 // four places. There is no such choice here; "R1R1", right-looking and not divided, keeps the form.
-std::string variant(const MxpOptions& o) {
+std::string variant(const BenchmarkOptions& o) {
   return fmt::format("W{}{}{}R1R1", o.order == GridOrder::row ? 'R' : 'C', o.lookahead,
                      digit(o.broadcast));
 }
@@ -251,8 +251,8 @@ std::string report_head(const Setup& setup, const std::vector<std::string>& note
   return text;
 }
 
-std::string report_run(const Setup& setup, const MxpRun& run) {
-  const MxpResult& r = run.result;
+std::string report_run(const Setup& setup, const BenchmarkRun& run) {
+  const BenchmarkResult& r = run.result;
   std::vector<std::string> notes = r.notes;
   const auto known = [&](const std::string& note) {
     return std::find(setup.notes.begin(), setup.notes.end(), note) != setup.notes.end();

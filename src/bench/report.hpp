@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/mxp_bench.hpp"
+#include "bench/benchmark_runner.hpp"
 
 namespace lupine {
 
@@ -15,11 +15,11 @@ namespace lupine {
 /// @param notes what else a reader should know
 std::string report_head(const Setup& setup, const std::vector<std::string>& notes);
 /// One run.
-std::string report_run(const Setup& setup, const MxpRun& run);
+std::string report_run(const Setup& setup, const BenchmarkRun& run);
 /// Counts, and the end.
 std::string report_tail(int passed, int failed);
 
 /// "WR11R1R1": see report_head for what stands for what.
-std::string variant(const MxpOptions& options);
+std::string variant(const BenchmarkOptions& options);
 
 }  // namespace lupine

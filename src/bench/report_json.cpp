@@ -27,7 +27,7 @@ std::vector<std::string> nodes(const std::vector<std::string>& hosts) {
   return unique;
 }
 
-ordered_json phases(const Setup& setup, const MxpResult& r) {
+ordered_json phases(const Setup& setup, const BenchmarkResult& r) {
   const auto phase = [&](const PhaseTime& time) {
     return ordered_json{{"average", time.average},
                         {"maximum", time.maximum},
@@ -41,8 +41,8 @@ ordered_json phases(const Setup& setup, const MxpResult& r) {
           {"residuals", phase(r.residuals)}};
 }
 
-ordered_json outcome(const Setup& setup, const MxpRun& run) {
-  const MxpResult& r = run.result;
+ordered_json outcome(const Setup& setup, const BenchmarkRun& run) {
+  const BenchmarkResult& r = run.result;
   return {{"start", utc(run.begin)},
           {"end", utc(run.end)},
           {"time_seconds", r.seconds},
@@ -67,7 +67,7 @@ ordered_json outcome(const Setup& setup, const MxpRun& run) {
 }
 
 ordered_json choices(const Setup& setup) {
-  const MxpOptions& o = setup.options;
+  const BenchmarkOptions& o = setup.options;
   ordered_json chosen = {{"n", o.n},
                          {"nb", o.nb},
                          {"panel_width", setup.panel_width},
@@ -106,8 +106,8 @@ ordered_json choices(const Setup& setup) {
 }
 
 /// The first that failed, or else the fastest.
-const MxpRun& representative(const std::vector<MxpRun>& runs) {
-  return *std::min_element(runs.begin(), runs.end(), [](const MxpRun& a, const MxpRun& b) {
+const BenchmarkRun& representative(const std::vector<BenchmarkRun>& runs) {
+  return *std::min_element(runs.begin(), runs.end(), [](const BenchmarkRun& a, const BenchmarkRun& b) {
     if (a.result.passed != b.result.passed) return b.result.passed;
     return a.result.passed && a.result.seconds < b.result.seconds;
   });
@@ -115,7 +115,7 @@ const MxpRun& representative(const std::vector<MxpRun>& runs) {
 
 }  // namespace
 
-ordered_json json_report(const Setup& setup, const std::vector<MxpRun>& runs,
+ordered_json json_report(const Setup& setup, const std::vector<BenchmarkRun>& runs,
                          const std::string& command_line, const std::vector<std::string>& notes) {
   ordered_json document = {{"schema", "lupine/1"},
                            {"benchmark", "hpl-mxp"},
@@ -127,7 +127,7 @@ ordered_json json_report(const Setup& setup, const std::vector<MxpRun>& runs,
   document.update(choices(setup));
   document.update(outcome(setup, representative(runs)));
   for (const std::string& note : notes) document["notes"].push_back(note);
-  for (const MxpRun& run : runs) document["runs"].push_back(outcome(setup, run));
+  for (const BenchmarkRun& run : runs) document["runs"].push_back(outcome(setup, run));
   return document;
 }
 

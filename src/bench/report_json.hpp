@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/mxp_bench.hpp"
+#include "bench/benchmark_runner.hpp"
 
 namespace lupine {
 
@@ -14,7 +14,7 @@ namespace lupine {
 /// failed, or else the fastest. "runs" has them for every run. What is not finite is null.
 /// @param notes what else a reader should know
 /// @pre runs is not empty
-nlohmann::ordered_json json_report(const Setup& setup, const std::vector<MxpRun>& runs,
+nlohmann::ordered_json json_report(const Setup& setup, const std::vector<BenchmarkRun>& runs,
                                    const std::string& command_line,
                                    const std::vector<std::string>& notes);
 

@@ -25,7 +25,7 @@ std::string where(const MemoryBudget& budget) {
 
 class Preparation {
  public:
-  Preparation(const Communicator& all, const MxpOptions& options, const Clock& clock)
+  Preparation(const Communicator& all, const BenchmarkOptions& options, const Clock& clock)
       : all_(all), clock_(clock) {
     setup_.options = options;
   }
@@ -78,7 +78,7 @@ class Preparation {
 
 // Ranks started with different options would wait for each other for ever.
 void Preparation::check_equal_options() {
-  const MxpOptions& o = setup_.options;
+  const BenchmarkOptions& o = setup_.options;
   const std::string mine = fmt::format(
       "-N {} --nb {} -P {} -Q {} --nporder {} --precision {} --matrix {} --kappa {} --rho {} "
       "--seed {} --refine {} --max-iterations {} --lookahead {} --bcast {} --device {} "
@@ -95,7 +95,7 @@ void Preparation::check_equal_options() {
 }
 
 void Preparation::choose_grid() {
-  MxpOptions& o = setup_.options;
+  BenchmarkOptions& o = setup_.options;
   if (o.rows != 0 && o.columns != 0) return;
   if (o.rows == 0 && o.columns == 0) {
     const GridShape grid = squarest(all_.size(), o.order);
@@ -156,7 +156,7 @@ void Preparation::note_binding(const ProcessorInfo& processor, int threads, int 
 
 // GPUs where every rank sees one, unless the user says otherwise; one after the other on each node.
 void Preparation::choose_device(int threads) {
-  MxpOptions& o = setup_.options;
+  BenchmarkOptions& o = setup_.options;
   const int gpus = o.device == DeviceKind::cpu ? 0 : count_gpus();
   if (o.device == DeviceKind::automatic) {
     const bool everywhere = all_.all_reduce(std::int64_t{gpus}, Reduction::min) > 0;
@@ -199,7 +199,7 @@ void Preparation::choose_connections() {
 
 // BF16 only where it is the fastest on every rank: the panels must be of one kind.
 void Preparation::choose_precision() {
-  MxpOptions& o = setup_.options;
+  BenchmarkOptions& o = setup_.options;
   if (o.precision == Precision::automatic) {
     const bool fp16_somewhere =
         all_.all_reduce(std::int64_t{device_->fastest_16bit() != Precision::bf16},
@@ -210,13 +210,13 @@ void Preparation::choose_precision() {
 }
 
 std::int64_t Preparation::nb_for(std::int64_t n) const {
-  const MxpOptions& o = setup_.options;
+  const BenchmarkOptions& o = setup_.options;
   return o.nb != 0 ? std::min(o.nb, n)
                    : default_nb(n, o.precision, o.device, device_->native(o.precision), shape());
 }
 
 Footprint Preparation::footprint(std::int64_t n) const {
-  const MxpOptions& o = setup_.options;
+  const BenchmarkOptions& o = setup_.options;
   Footprint f;
   f.n = n;
   f.nb = nb_for(n);
@@ -242,7 +242,7 @@ std::int64_t Preparation::largest_that_fits(double bytes) const {
 }
 
 void Preparation::choose_size() {
-  MxpOptions& o = setup_.options;
+  BenchmarkOptions& o = setup_.options;
   const bool given = o.n != 0;
   if (!given) {
     o.n = largest_that_fits(o.memory_fraction * setup_.budget.rank_free);
@@ -269,7 +269,7 @@ void Preparation::choose_size() {
 }
 
 std::int64_t Preparation::bound_by_time(std::int64_t n) {
-  const MxpOptions& o = setup_.options;
+  const BenchmarkOptions& o = setup_.options;
   all_.barrier();
   const double mine = agreed(all_, [&] {
     return update_rate(*device_, o.precision, footprint(n).panel_width(), trial_seconds, clock_);
@@ -283,7 +283,7 @@ std::int64_t Preparation::bound_by_time(std::int64_t n) {
 }
 
 void Preparation::check_fit() {
-  const MxpOptions& o = setup_.options;
+  const BenchmarkOptions& o = setup_.options;
   const MemoryBudget& budget = setup_.budget;
   if (fits(o.n, budget.rank_free)) {
     setup_.footprint = footprint(o.n);
@@ -314,7 +314,7 @@ void Preparation::check_host() {
 }
 
 void Preparation::note_what_is_odd() {
-  const MxpOptions& o = setup_.options;
+  const BenchmarkOptions& o = setup_.options;
   if (o.nb > o.n)
     setup_.notes.push_back(fmt::format("NB = {} is more than N = {}: one block", o.nb, o.n));
   if (setup_.panel_width < setup_.footprint.nb)
@@ -330,7 +330,7 @@ void Preparation::note_what_is_odd() {
 
 }  // namespace
 
-PreparedSetup prepare(const Communicator& all, const MxpOptions& options, const Clock& clock) {
+PreparedSetup prepare(const Communicator& all, const BenchmarkOptions& options, const Clock& clock) {
   return Preparation(all, options, clock).run();
 }
 

@@ -24,7 +24,7 @@ constexpr int largest_threads = 4096;
 constexpr int largest_reserve = 64;
 
 /// @throws UsageError unless the options are in range and go with this number of ranks. Pure.
-void check_options(const MxpOptions& options, int ranks);
+void check_options(const BenchmarkOptions& options, int ranks);
 
 /// Why each value is what it is; empty where the user gave it.
 struct Reasons {
@@ -33,7 +33,7 @@ struct Reasons {
 
 /// Equal on every rank.
 struct Setup {
-  MxpOptions options;  ///< every zero and `automatic` resolved
+  BenchmarkOptions options;  ///< every zero and `automatic` resolved
   Reasons reasons;
   Footprint footprint;           ///< nb is at most n there
   std::int64_t panel_width = 0;  ///< columns of a step
@@ -53,6 +53,6 @@ struct PreparedSetup {
 
 /// Chooses what the options leave open and refuses what cannot run. Collective.
 /// @throws UsageError, AgreedFault: on every rank alike
-PreparedSetup prepare(const Communicator& all, const MxpOptions& options, const Clock& clock);
+PreparedSetup prepare(const Communicator& all, const BenchmarkOptions& options, const Clock& clock);
 
 }  // namespace lupine

@@ -22,9 +22,9 @@ class Trial {
         u_{precision, u_memory_.data(), width, size, width} {
     // Not zeros: those take less power, and so run faster than any matrix will.
     fill(size, width);
-    device_.cast(*queue_, {c_memory_.as<float>(), size, width, size}, 1, l_, l_header(), status());
+    device_.cast(*queue_, MatrixView<float>{c_memory_.as<float>(), size, width, size}, 1, l_, l_header(), status());
     fill(width, size);
-    device_.cast(*queue_, {c_memory_.as<float>(), width, size, width}, -1, u_, u_header(),
+    device_.cast(*queue_, MatrixView<float>{c_memory_.as<float>(), width, size, width}, -1, u_, u_header(),
                  status());
     fill(size, size);
     queue_->synchronize();
@@ -54,7 +54,7 @@ class Trial {
     spec.shift = std::sqrt(static_cast<double>(spec.n));
     device_.generate(*queue_, spec, Distribution(rows, rows, 1, 0),
                      Distribution(columns, columns, 1, 0),
-                     {c_memory_.as<float>(), rows, columns, rows});
+                     MatrixView<float>{c_memory_.as<float>(), rows, columns, rows});
   }
 
   Device& device_;
@@ -64,8 +64,8 @@ class Trial {
   Buffer u_memory_;
   Buffer control_;
   MatrixView<float> c_;
-  LowMatrix l_;
-  LowMatrix u_;
+  AnyMatrix l_;
+  AnyMatrix u_;
 };
 
 }  // namespace

@@ -15,17 +15,29 @@ struct Entry {
   std::vector<std::string_view> aliases{};
 };
 
+const std::vector<Entry<Benchmark>>& entries(Benchmark) {
+  static const std::vector<Entry<Benchmark>> all{{Benchmark::mxp, "hpl-mxp", {"mxp"}},
+                                                 {Benchmark::hpl, "hpl"}};
+  return all;
+}
+const std::vector<Entry<Pivoting>>& entries(Pivoting) {
+  static const std::vector<Entry<Pivoting>> all{{Pivoting::none, "none"},
+                                                {Pivoting::partial, "partial"}};
+  return all;
+}
 const std::vector<Entry<Precision>>& entries(Precision) {
   static const std::vector<Entry<Precision>> all{{Precision::automatic, "auto"},
                                                  {Precision::fp16, "fp16", {"2", "half"}},
                                                  {Precision::bf16, "bf16", {"bfloat16"}},
-                                                 {Precision::fp32, "fp32", {"single"}}};
+                                                 {Precision::fp32, "fp32", {"single"}},
+                                                 {Precision::fp64, "fp64", {"double"}}};
   return all;
 }
 const std::vector<Entry<MatrixKind>>& entries(MatrixKind) {
   static const std::vector<Entry<MatrixKind>> all{{MatrixKind::scaled_diagonal, "scaled-diagonal"},
                                                   {MatrixKind::fasi_higham, "fasi-higham"},
-                                                  {MatrixKind::dominant, "dominant"}};
+                                                  {MatrixKind::dominant, "dominant"},
+                                                  {MatrixKind::hpl, "hpl"}};
   return all;
 }
 const std::vector<Entry<GridOrder>>& entries(GridOrder) {
@@ -72,6 +84,12 @@ std::string_view find_name(Enum value) {
 
 }  // namespace
 
+std::string_view name(Benchmark v) {
+  return find_name(v);
+}
+std::string_view name(Pivoting v) {
+  return find_name(v);
+}
 std::string_view name(Precision v) {
   return find_name(v);
 }
@@ -115,6 +133,8 @@ std::string allowed_names() {
 #define LUPINE_NAMED(Enum)                                    \
   template std::optional<Enum> parse<Enum>(std::string_view); \
   template std::string allowed_names<Enum>();
+LUPINE_NAMED(Benchmark)
+LUPINE_NAMED(Pivoting)
 LUPINE_NAMED(Precision)
 LUPINE_NAMED(MatrixKind)
 LUPINE_NAMED(GridOrder)

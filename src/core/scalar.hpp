@@ -1,11 +1,14 @@
 /// @file
-/// 16-bit floating point as storage, and the sizes of what an update reads.
+/// 16-bit floating point as storage, and matrices of any precision.
 #pragma once
 
 #include <lupine/options.hpp>
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
+
+#include "core/matrix_view.hpp"
 
 namespace lupine {
 
@@ -19,26 +22,79 @@ struct Bfloat16 {
   std::uint16_t bits = 0;
 };
 
-/// Bytes of one element as the update reads it and the network carries it.
+/// Bytes of one element.
 constexpr std::int64_t bytes_of(Precision precision) {
-  return precision == Precision::fp32 ? 4 : 2;
+  switch (precision) {
+    case Precision::fp64:
+      return 8;
+    case Precision::fp32:
+      return 4;
+    default:
+      return 2;
+  }
 }
 
-/// A matrix of any update precision: `data` points to Half, Bfloat16 or float.
+/// What factors are stored in for an update that reads `update`: FP64 for FP64, else FP32.
+constexpr Precision storage_for(Precision update) {
+  return update == Precision::fp64 ? Precision::fp64 : Precision::fp32;
+}
+
+/// The precision of an element type: precision_of<float> is Precision::fp32.
+template <class T>
+inline constexpr Precision precision_of = Precision::automatic;
+template <>
+inline constexpr Precision precision_of<Half> = Precision::fp16;
+template <>
+inline constexpr Precision precision_of<Bfloat16> = Precision::bf16;
+template <>
+inline constexpr Precision precision_of<float> = Precision::fp32;
+template <>
+inline constexpr Precision precision_of<double> = Precision::fp64;
+
+/// A column-major matrix whose precision is known when the program runs: `data` points to Half,
+/// Bfloat16, float or double.
 template <class Byte>
-struct LowView {
+struct AnyView {
+  template <class T>
+  using Element = std::conditional_t<std::is_const_v<Byte>, const T, T>;
+
   Precision precision = Precision::fp32;
   Byte* data = nullptr;
   std::int64_t rows = 0;
   std::int64_t cols = 0;
-  std::int64_t ld = 0;
+  std::int64_t ld = 0;  ///< elements from one column to the next, >= rows
 
-  LowView block(std::int64_t i, std::int64_t j, std::int64_t m, std::int64_t n) const {
+  AnyView() = default;
+  AnyView(Precision precision_, Byte* data_, std::int64_t rows_, std::int64_t cols_,
+          std::int64_t ld_)
+      : precision(precision_), data(data_), rows(rows_), cols(cols_), ld(ld_) {}
+  template <class T>
+  AnyView(const MatrixView<T>& m) requires(std::is_const_v<Byte> || !std::is_const_v<T>)
+      : AnyView(precision_of<std::remove_const_t<T>>, reinterpret_cast<Byte*>(m.data), m.rows,
+                m.cols, m.ld) {}
+
+  bool empty() const { return rows == 0 || cols == 0; }
+  /// Rows [i, i + m) and columns [j, j + n).
+  AnyView block(std::int64_t i, std::int64_t j, std::int64_t m, std::int64_t n) const {
     return {precision, data + (i + j * ld) * bytes_of(precision), m, n, ld};
   }
-  operator LowView<const Byte>() const { return {precision, data, rows, cols, ld}; }
+  /// @pre precision == precision_of<T>
+  template <class T>
+  MatrixView<Element<T>> as() const {
+    return {reinterpret_cast<Element<T>*>(data), rows, cols, ld};
+  }
+  operator AnyView<const Byte>() const requires(!std::is_const_v<Byte>) {
+    return {precision, data, rows, cols, ld};
+  }
 };
-using LowMatrix = LowView<std::byte>;
-using ConstLowMatrix = LowView<const std::byte>;
+using AnyMatrix = AnyView<std::byte>;
+using ConstAnyMatrix = AnyView<const std::byte>;
+
+/// use(MatrixView of double or of float), by what `m` stores. @pre fp64 or fp32
+template <class Byte, class Use>
+decltype(auto) with_storage(const AnyView<Byte>& m, const Use& use) {
+  return m.precision == Precision::fp64 ? use(m.template as<double>())
+                                        : use(m.template as<float>());
+}
 
 }  // namespace lupine

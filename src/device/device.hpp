@@ -85,6 +85,12 @@ struct FactorStatus {
   std::int64_t nonfinite = 0;   ///< > 0: Inf or NaN in a panel
 };
 
+/// Where a column's pivot is, among the rows that were looked at.
+struct PivotCandidate {
+  double magnitude = -1;  ///< infinity for Inf and NaN; -1: there were no rows
+  std::int64_t row = -1;
+};
+
 /// Memory of a device that is not its host's.
 struct DeviceMemory {
   std::int64_t free = 0;   ///< bytes
@@ -93,12 +99,21 @@ struct DeviceMemory {
   std::string name;        ///< for messages: "GPU 3"
 };
 
+/// What one rank of a PeerGroup sends to, or receives from, another.
+struct PeerMessage {
+  int peer = 0;
+  std::span<std::byte> bytes;  ///< device memory
+};
+
 /// Devices of several ranks that send to each other without their hosts.
 class PeerGroup {
  public:
   virtual ~PeerGroup() = default;
   /// From rank `root` to all. Every rank calls in the same order. @throws Fault
   virtual void broadcast(Queue& queue, std::span<std::byte> bytes, int root) = 0;
+  /// Between pairs of ranks; each message has its counterpart of the same size there. @throws Fault
+  virtual void exchange(Queue& queue, std::span<const PeerMessage> sends,
+                        std::span<const PeerMessage> receives) = 0;
 };
 
 /// Called now and then while a long operation runs on the calling thread, to move messages on.
@@ -159,50 +174,83 @@ class Device {
   /// Collective over the group's ranks. @pre connects_peers(); each rank has a device of its own
   virtual std::unique_ptr<PeerGroup> join_peers(std::span<const std::byte> id, int rank, int size);
 
-  /// to <- from, same shape.
-  virtual void copy(Queue& queue, MatrixView<const float> from, MatrixView<float> to) = 0;
+  /// to <- from, same shape and precision, FP32 or FP64.
+  virtual void copy(Queue& queue, ConstAnyMatrix from, AnyMatrix to) = 0;
 
-  // Factorization ---------------------------------------------------------------------------
+  // Factorization, in storage precision: FP32 or FP64 -----------------------------------------
 
-  /// A <- the rank's part of the matrix, rounded to FP32. a: rows.local_size() x
+  /// A <- the rank's part of the matrix, rounded to what A stores. a: rows.local_size() x
   /// cols.local_size().
   virtual void generate(Queue& queue, const MatrixSpec& spec, const Distribution& rows,
-                        const Distribution& cols, MatrixView<float> a) = 0;
+                        const Distribution& cols, AnyMatrix a) = 0;
   /// A <- L\U without pivoting, L unit lower, in FP32, in the form that the solves below read. A
   /// device may keep inverses of the triangles on the diagonal: see inverted_order().
   /// Notes begin + i for the first pivot i that is zero or not finite; what A holds then is not
   /// specified.
   virtual void factor_diagonal(Queue& queue, MatrixView<float> a, std::int64_t begin,
                                FactorStatus* status) = 0;
-  /// 0: a factored diagonal block is L\U. m > 0: in its m x m blocks on the diagonal (the last may
-  /// be smaller) L^-1\U^-1 stand in place of L\U.
-  virtual std::int64_t inverted_order() const { return 0; }
+  /// Brings a diagonal block L\U, factored with pivoting, to the form that the solves below read.
+  virtual void prepare_diagonal(Queue& queue, AnyMatrix lu) = 0;
+  /// 0: a diagonal block that the solves read is L\U. m > 0: in its m x m blocks on the diagonal
+  /// (the last may be smaller) L^-1\U^-1 stand in place of L\U.
+  virtual std::int64_t inverted_order(Precision /*storage*/) const { return 0; }
   /// B <- B U^-1, U upper triangle of lu, in FP32. Where the result will be rounded to 16 bits
   /// (`purpose`), blocks of the product may read 11 bits of what they multiply.
   virtual void solve_right_upper(Queue& queue, MatrixView<const float> lu, MatrixView<float> b,
                                  Precision purpose) = 0;
-  /// B <- L^-1 B, L unit lower triangle of lu. The same.
-  virtual void solve_left_lower(Queue& queue, MatrixView<const float> lu, MatrixView<float> b,
+  /// B <- L^-1 B, L unit lower triangle of lu, FP32 or FP64. The same.
+  virtual void solve_left_lower(Queue& queue, ConstAnyMatrix lu, AnyMatrix b,
                                 Precision purpose) = 0;
   /// to <- round(sign * s * from), s = 2^e in header->scale: fp16 takes the largest e that keeps
-  /// |to| < 2^15 (no overflow, fewest subnormals), bf16 and fp32 take e = 0. sign: +-1. Notes Inf
-  /// and NaN.
-  virtual void cast(Queue& queue, MatrixView<const float> from, double sign, LowMatrix to,
+  /// |to| < 2^15 (no overflow, fewest subnormals), the others take e = 0. sign: +-1. Notes Inf and
+  /// NaN. From FP64 to FP64, else from FP32 to any of 32 bits or fewer.
+  virtual void cast(Queue& queue, ConstAnyMatrix from, double sign, AnyMatrix to,
                     PanelHeader* header, FactorStatus* status) = 0;
-  /// C <- C + L U / (scale of L * scale of U), products of the rounded values accumulated in FP32.
-  /// The minus sign of the factorization's update is in U, by the sign of its cast. Scales are
-  /// those that cast gave: 1 but for fp16. A device on which the call returns early need not poll.
-  virtual void update(Queue& queue, ConstLowMatrix l, const PanelHeader* l_header, ConstLowMatrix u,
-                      const PanelHeader* u_header, MatrixView<float> c, const Poll& poll) = 0;
+  /// C <- C + L U / (scale of L * scale of U), products of the rounded values accumulated in what C
+  /// stores. The minus sign of the factorization's update is in U, by the sign of its cast. Scales
+  /// are those that cast gave: 1 but for fp16. A device on which the call returns early need not
+  /// poll.
+  virtual void update(Queue& queue, ConstAnyMatrix l, const PanelHeader* l_header, ConstAnyMatrix u,
+                      const PanelHeader* u_header, AnyMatrix c, const Poll& poll) = 0;
+
+  // Panels with pivoting; all views of one precision, FP32 or FP64 -----------------------------
+
+  /// *found <- the first entry of the largest magnitude; NaN counts as infinite. column: m x 1;
+  /// m = 0 finds {-1, -1}.
+  virtual void find_pivot(Queue& queue, ConstAnyMatrix column, PivotCandidate* found) = 0;
+  /// Row 0 and row found->row of `rows` change places; *pivot <- first + found->row. Notes `first`
+  /// as bad pivot if the magnitude found is zero or not finite.
+  virtual void take_pivot(Queue& queue, AnyMatrix rows, std::int64_t first,
+                          const PivotCandidate* found, std::int64_t* pivot,
+                          FactorStatus* status) = 0;
+  /// One column's elimination, p the pivot's row (1 x c), rows m x c:
+  ///     l_i <- rows(i,0) / p(0),  rows(i,j) <- rows(i,j) - l_i p(j) for j > 0,  rows(i,0) <- l_i
+  /// and, where c > 1, *next <- the pivot of column 1 of the result as find_pivot finds it. With
+  /// p(0) = 0, rows stay as they are.
+  virtual void eliminate(Queue& queue, ConstAnyMatrix pivot_row, AnyMatrix rows,
+                         PivotCandidate* next) = 0;
+  /// B <- L^-1 B, L the unit lower triangle of l, which no prepare_diagonal has seen.
+  virtual void solve_unit_lower(Queue& queue, ConstAnyMatrix l, AnyMatrix b) = 0;
+  /// C <- C - A B.
+  virtual void subtract(Queue& queue, ConstAnyMatrix a, ConstAnyMatrix b, AnyMatrix c) = 0;
+  /// a(to[i], :) <- a(from[i], :) for all i < count at once: a permutation where `to` holds what
+  /// `from` holds. Indices in device memory, no one twice in `to`.
+  virtual void permute_rows(Queue& queue, const std::int64_t* from, const std::int64_t* to,
+                            std::int64_t count, AnyMatrix a) = 0;
+  /// to(i, :) <- from(rows[i], :); rows has to.rows indices in device memory.
+  virtual void gather_rows(Queue& queue, const std::int64_t* rows, ConstAnyMatrix from,
+                           AnyMatrix to) = 0;
+  /// to(rows[i], :) <- from(i, :); rows has from.rows indices in device memory.
+  virtual void scatter_rows(Queue& queue, const std::int64_t* rows, ConstAnyMatrix from,
+                            AnyMatrix to) = 0;
 
   // Refinement, FP64 ------------------------------------------------------------------------
 
-  /// y <- y - A x, A the FP32 factors, x and y FP64, products and sums in FP64.
-  virtual void subtract_product(Queue& queue, MatrixView<const float> a, const double* x,
-                                double* y) = 0;
-  /// x <- L^-1 x (unit lower) or U^-1 x of a factored diagonal block lu, sums in FP64.
-  virtual void solve_lower(Queue& queue, MatrixView<const float> lu, double* x) = 0;
-  virtual void solve_upper(Queue& queue, MatrixView<const float> lu, double* x) = 0;
+  /// y <- y - A x, A the factors in FP32 or FP64, x and y FP64, products and sums in FP64.
+  virtual void subtract_product(Queue& queue, ConstAnyMatrix a, const double* x, double* y) = 0;
+  /// x <- L^-1 x (unit lower) or U^-1 x of a diagonal block lu that the solves read, sums in FP64.
+  virtual void solve_lower(Queue& queue, ConstAnyMatrix lu, double* x) = 0;
+  virtual void solve_upper(Queue& queue, ConstAnyMatrix lu, double* x) = 0;
   /// y <- y + x, n entries.
   virtual void add(Queue& queue, std::int64_t n, const double* x, double* y) = 0;
   /// One pass over the rank's part of A, regenerated in FP64:

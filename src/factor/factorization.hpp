@@ -1,15 +1,17 @@
 /// @file
-/// LU factorization without pivoting of a block-cyclic matrix, in place: right-looking, look-ahead,
-/// FP32 storage, update from panels of 16 (or 32) bits.
+/// LU factorization of a block-cyclic matrix, in place: right-looking, look-ahead, with or without
+/// partial pivoting, FP32 factors updated from panels of 16 (or 32) bits or FP64 throughout.
 #pragma once
 
 #include <lupine/options.hpp>
 
 #include <cstdint>
 #include <functional>
+#include <vector>
 
 #include "core/clock.hpp"
 #include "device/device.hpp"
+#include "factor/pivoted_panel.hpp"
 #include "matrix/distributed_matrix.hpp"
 #include "transport/transport.hpp"
 
@@ -21,17 +23,24 @@ struct FactorOptions {
   int lookahead = 1;                      ///< panels factored ahead, >= 0
   BroadcastMethod broadcast = BroadcastMethod::ring_modified;
   std::int64_t steps = -1;  ///< stop after so many; < 0: factor all
+  Pivoting pivoting = Pivoting::none;
+  Recursion recursion{};   ///< of pivoted panels
+  std::int64_t piece = 0;  ///< columns that are updated at once at most; 0: by device and grid
 };
 
 /// Seconds of this rank: of its queues, so that panel and update may have run side by side.
 struct FactorTimes {
   double panel = 0;      ///< diagonal blocks, panels, their casts and the updates they wait for
+  double rows = 0;       ///< exchange of rows, block rows of U and their casts
   double broadcast = 0;  ///< exposed: waiting for a message, nothing else to do
   double update = 0;     ///< trailing matrix
 };
 
 /// Equal on every rank but for the times.
 struct FactorOutcome {
+  /// With pivoting: row i was exchanged with row pivots[i] >= i, for i = 0, 1, ... in this order
+  /// (LAPACK's ipiv, from 0).
+  std::vector<std::int64_t> pivots;
   std::int64_t bad_pivot = -1;  ///< first zero or non-finite pivot (0-based), or -1
   bool nonfinite = false;       ///< Inf or NaN in a panel
   FactorTimes times;
@@ -42,9 +51,11 @@ struct FactorOutcome {
 /// Called on every rank after each step with the columns that are eliminated everywhere.
 using ColumnsDone = std::function<void(std::int64_t columns)>;
 
-/// A <- L\U. Collective. An unusable factorization is agreed on by all ranks and returned early;
+/// A <- L\U, or with pivoting P A <- L\U, where the columns of L stay as they were when their step
+/// was done: rows that later steps exchange are exchanged in the columns behind them only.
+/// Collective. An unusable factorization is agreed on by all ranks and returned early;
 /// the contents of A are then unspecified. Diagonal blocks are left as Device::factor_diagonal
-/// leaves them.
+/// leaves them, or prepare_diagonal. @pre with FP64: pivoting
 FactorOutcome factorize(Transport& transport, DistributedMatrix& a, const FactorOptions& options,
                         const Clock& clock, const ColumnsDone& done = {});
 

@@ -100,7 +100,7 @@ std::vector<double> gathered_diagonal(const MatrixSpec& spec, const Communicator
 
 }  // namespace
 
-Generator::Generator(const MxpOptions& options, const Communicator& all) {
+Generator::Generator(const BenchmarkOptions& options, const Communicator& all) {
   spec_.kind = options.matrix;
   spec_.n = options.n;
   spec_.seed = options.seed;
@@ -112,6 +112,9 @@ Generator::Generator(const MxpOptions& options, const Communicator& all) {
     case MatrixKind::fasi_higham:
       spec_.beta = fasi_higham_beta(options.n, options.kappa, options.rho);
       spec_.alpha = options.rho * spec_.beta;
+      break;
+    case MatrixKind::hpl:
+      spec_.stride = options.n;
       break;
     case MatrixKind::dominant:
       spec_.stride = options.n;

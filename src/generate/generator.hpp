@@ -32,7 +32,7 @@ class Generator {
   /// Collective. The same bits for any number of ranks and threads.
   /// @pre n >= 1
   /// @throws UsageError as fasi_higham_beta does
-  Generator(const MxpOptions& options, const Communicator& all);
+  Generator(const BenchmarkOptions& options, const Communicator& all);
   Generator(Generator&&) = default;
   Generator& operator=(Generator&&) = default;
   Generator(const Generator&) = delete;

@@ -1,8 +1,8 @@
 /// @file
-/// One rank's part of an n x n matrix in FP32, block-cyclic over the grid.
+/// One rank's part of an n x n matrix in FP32 or FP64, block-cyclic over the grid.
 #pragma once
 
-#include "core/matrix_view.hpp"
+#include "core/scalar.hpp"
 #include "device/device.hpp"
 #include "grid/distribution.hpp"
 #include "grid/step.hpp"
@@ -11,8 +11,9 @@ namespace lupine {
 
 class DistributedMatrix {
  public:
-  /// Allocates; the contents are not set. @throws Fault out of memory
-  DistributedMatrix(Device& device, Distribution rows, Distribution columns);
+  /// Allocates; the contents are not set. @param storage fp32 or fp64 @throws Fault out of memory
+  DistributedMatrix(Device& device, Distribution rows, Distribution columns,
+                    Precision storage = Precision::fp32);
 
   /// Elements from one column to the next: whole cache lines, and never a multiple of 4 KiB, at
   /// which all columns would fall into the same cache sets.
@@ -20,17 +21,18 @@ class DistributedMatrix {
 
   const Distribution& rows() const { return rows_; }
   const Distribution& columns() const { return columns_; }
-  MatrixView<float> local() const { return view_; }
+  Precision storage() const { return view_.precision; }
+  AnyMatrix local() const { return view_; }
   /// Local rows [i, end) and columns [j, end).
-  MatrixView<float> from(LocalIndex i, LocalIndex j) const;
+  AnyMatrix from(LocalIndex i, LocalIndex j) const;
   /// The diagonal block of a step. @pre step.owns_diagonal()
-  MatrixView<float> diagonal(const Step& step) const;
+  AnyMatrix diagonal(const Step& step) const;
 
  private:
   Distribution rows_;
   Distribution columns_;
   Buffer memory_;
-  MatrixView<float> view_;
+  AnyMatrix view_;
 };
 
 }  // namespace lupine

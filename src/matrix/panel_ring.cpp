@@ -1,26 +1,55 @@
 #include "matrix/panel_ring.hpp"
 
+#include <algorithm>
+#include <limits>
+
 namespace lupine {
 
-PanelRing::PanelRing(Device& device, const Distribution& rows, const Distribution& columns,
-                     Precision precision, std::int64_t width, int slots)
+namespace {
+constexpr std::int64_t line_bytes = 256;  // what control data and blocks are padded to
+
+constexpr std::int64_t padded(std::int64_t bytes) {
+  return (bytes + line_bytes - 1) / line_bytes * line_bytes;
+}
+
+std::int64_t bytes_in(const AnyMatrix& m) {
+  return m.ld * m.cols * bytes_of(m.precision);
+}
+}  // namespace
+
+std::span<std::byte> Panel::control() const {
+  const std::size_t count = pivots ? static_cast<std::size_t>(step.width()) : 0;
+  return {reinterpret_cast<std::byte*>(header), sizeof(PanelHeader) + count * sizeof(*pivots)};
+}
+
+std::span<std::byte> Panel::values() const {
+  std::byte* begin = step.in_row ? diagonal.data : left.data;
+  return {begin, static_cast<std::size_t>(left.data - begin + bytes_in(left))};
+}
+
+std::span<std::byte> RightPiece::bytes() const {
+  return {values.data, static_cast<std::size_t>(bytes_in(values))};
+}
+
+PanelRing::PanelRing(Device& device, const Distribution& rows, const RingShape& shape)
     : rows_(rows.local_size()),
-      columns_(columns.local_size()),
-      precision_(precision),
-      left_bytes_(leading_dimension(rows_) * width * bytes_of(precision)),
-      right_bytes_(leading_dimension(width) * columns_ * bytes_of(precision)),
-      headers_(device.allocate(2 * std::int64_t{slots} * std::int64_t{sizeof(PanelHeader)})),
-      diagonal_(device.allocate(width * width * std::int64_t{sizeof(float)})),
-      panels_(static_cast<std::size_t>(slots)) {
-  auto* header = headers_.as<PanelHeader>();
+      shape_(shape),
+      left_bytes_(diagonal_bytes(shape.width, shape.precision) +
+                  leading_dimension(rows_) * shape.width * bytes_of(shape.precision)),
+      right_bytes_(leading_dimension(shape.width) * shape.piece * bytes_of(shape.precision)),
+      control_bytes_(padded(static_cast<std::int64_t>(sizeof(PanelHeader)) +
+                            shape.width * std::int64_t{sizeof(std::int64_t)})),
+      control_(device.allocate((shape.slots + pieces) * control_bytes_)),
+      panels_(static_cast<std::size_t>(shape.slots)) {
+  std::byte* control = control_.data();
   for (Panel& panel : panels_) {
     memory_.push_back(device.allocate(left_bytes_));
-    panel.left.data = memory_.back().data();
-    memory_.push_back(device.allocate(right_bytes_));
-    panel.right.data = memory_.back().data();
-    panel.left_header = header++;
-    panel.right_header = header++;
+    panel.diagonal.data = memory_.back().data();
+    panel.header = reinterpret_cast<PanelHeader*>(control);
+    if (shape.pivoting) panel.pivots = reinterpret_cast<std::int64_t*>(panel.header + 1);
+    control += control_bytes_;
   }
+  for (int i = 0; i < pieces; ++i) right_.push_back(device.allocate(right_bytes_));
 }
 
 std::int64_t PanelRing::leading_dimension(std::int64_t rows) {
@@ -28,19 +57,32 @@ std::int64_t PanelRing::leading_dimension(std::int64_t rows) {
   return (rows + line - 1) / line * line;
 }
 
+std::int64_t PanelRing::diagonal_bytes(std::int64_t width, Precision precision) {
+  return padded(width * width * bytes_of(storage_for(precision)));
+}
+
 Panel& PanelRing::shape(const Step& step) {
   Panel& panel = (*this)[step.index];
   const std::int64_t below = rows_ - step.trailing_row.value;
-  const std::int64_t right = columns_ - step.trailing_column.value;
+  const std::int64_t w = step.width();
   panel.step = step;
-  panel.left = {precision_, panel.left.data, below, step.width(), leading_dimension(below)};
-  panel.right = {precision_, panel.right.data, step.width(), right,
-                 leading_dimension(step.width())};
+  panel.diagonal = {storage_for(shape_.precision), panel.diagonal.data, w, w, w};
+  panel.left = {shape_.precision, panel.diagonal.data + diagonal_bytes(w, shape_.precision), below,
+                w, leading_dimension(below)};
   return panel;
 }
 
-MatrixView<float> PanelRing::diagonal(std::int64_t width) const {
-  return {diagonal_.as<float>(), width, width, width};
+RightPiece PanelRing::piece(std::int64_t number, std::int64_t width, std::int64_t columns) const {
+  const std::int64_t slot = number % pieces;
+  std::byte* header = control_.data() + (std::ssize(panels_) + slot) * control_bytes_;
+  return {reinterpret_cast<PanelHeader*>(header),
+          {shape_.precision, right_[static_cast<std::size_t>(slot)].data(), width, columns,
+           leading_dimension(width)}};
+}
+
+std::int64_t default_piece(DeviceKind device, int process_rows) {
+  if (device == DeviceKind::cuda) return 16384;
+  return process_rows == 1 ? std::numeric_limits<std::int64_t>::max() : 2048;
 }
 
 }  // namespace lupine

@@ -1,12 +1,12 @@
 /// @file
-/// The panels in flight: 16-bit copies of a block column of L and a block row of U.
+/// The panels in flight: copies of a block column of L and of pieces of a block row of U, in the
+/// precision that the update reads.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <vector>
 
-#include "core/matrix_view.hpp"
 #include "core/scalar.hpp"
 #include "device/device.hpp"
 #include "grid/distribution.hpp"
@@ -14,33 +14,50 @@
 
 namespace lupine {
 
-/// What a rank needs of step k to update its trailing matrix, contiguous so that it can be sent:
-/// columns are padded to whole cache lines, which tensor cores need too, and sent with it.
+/// What a rank needs of step k to update its trailing matrix from the block column, contiguous so
+/// that it can be sent: columns of L are padded to whole cache lines, which tensor cores need too,
+/// and sent with it.
 struct Panel {
   Step step;
-  LowMatrix left;   ///< L_ik: local rows from step.trailing_row on, step.width() columns
-  LowMatrix right;  ///< -U_kj: step.width() rows, local columns from step.trailing_column on
-  PanelHeader* left_header = nullptr;
-  PanelHeader* right_header = nullptr;
+  PanelHeader* header = nullptr;   ///< control data, with the pivots behind it
+  std::int64_t* pivots = nullptr;  ///< rows of the whole matrix; null without pivoting
+  AnyMatrix diagonal;              ///< L_kk\U_kk in storage precision, as the solves read it
+  AnyMatrix left;                  ///< L_ik: local rows from step.trailing_row on
 
-  static std::span<std::byte> bytes(const LowMatrix& m) {
-    return {m.data, static_cast<std::size_t>(m.ld * m.cols * bytes_of(m.precision))};
-  }
-  static std::span<std::byte> bytes(PanelHeader* header) {
-    return std::as_writable_bytes(std::span(header, 1));
-  }
+  std::span<std::byte> control() const;
+  /// The diagonal block too on the ranks that solve with it, those of its process row.
+  std::span<std::byte> values() const;
 };
 
-/// Memory of a fixed number of panels, used in turn; nothing is allocated while factoring.
+/// A piece of -U_kj: step.width() rows, some of the trailing columns. Padded likewise.
+struct RightPiece {
+  PanelHeader* header = nullptr;
+  AnyMatrix values;
+
+  std::span<std::byte> control() const { return std::as_writable_bytes(std::span(header, 1)); }
+  std::span<std::byte> bytes() const;
+};
+
+/// What determines the memory of panels.
+struct RingShape {
+  Precision precision = Precision::fp16;  ///< that the update reads
+  std::int64_t width = 1;                 ///< columns of a step at most
+  int slots = 2;                          ///< panels alive at once
+  std::int64_t piece = 1;                 ///< columns of a right piece at most
+  bool pivoting = false;
+};
+
+/// Memory of a fixed number of panels and of two right pieces, used in turn; nothing is allocated
+/// while factoring.
 class PanelRing {
  public:
-  /// @param slots panels alive at once; @param width columns of a step at most
-  PanelRing(Device& device, const Distribution& rows, const Distribution& columns,
-            Precision precision, std::int64_t width, int slots);
+  PanelRing(Device& device, const Distribution& rows, const RingShape& shape);
 
   /// Elements from one column of a panel to the next.
   static std::int64_t leading_dimension(std::int64_t rows);
-  /// Bytes of a left (right) panel at most.
+  /// Bytes of the diagonal block of a panel of so many columns, padded.
+  static std::int64_t diagonal_bytes(std::int64_t width, Precision precision);
+  /// Bytes of a left panel's values (of a right piece) at most.
   std::int64_t largest_left() const { return left_bytes_; }
   std::int64_t largest_right() const { return right_bytes_; }
 
@@ -48,19 +65,24 @@ class PanelRing {
   Panel& operator[](std::int64_t k) { return panels_[static_cast<std::size_t>(k % slots())]; }
   /// The panel of `step`, shaped, in the place of the one `slots` steps before.
   Panel& shape(const Step& step);
-  /// Room for a factored diagonal block, contiguous.
-  MatrixView<float> diagonal(std::int64_t width) const;
+  static constexpr int pieces = 2;
+  /// A right piece of so many columns, in the place of the one `pieces` pieces before.
+  RightPiece piece(std::int64_t number, std::int64_t width, std::int64_t columns) const;
 
  private:
   std::int64_t rows_;
-  std::int64_t columns_;
-  Precision precision_;
+  RingShape shape_;
   std::int64_t left_bytes_;
   std::int64_t right_bytes_;
+  std::int64_t control_bytes_;
   std::vector<Buffer> memory_;
-  Buffer headers_;
-  Buffer diagonal_;
+  std::vector<Buffer> right_;
+  Buffer control_;
   std::vector<Panel> panels_;
 };
+
+/// Columns of a right piece where nothing else is asked for: all of them where nobody waits for
+/// parts, else some that an update takes some ten milliseconds for.
+std::int64_t default_piece(DeviceKind device, int process_rows);
 
 }  // namespace lupine

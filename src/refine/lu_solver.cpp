@@ -4,15 +4,26 @@
 
 namespace lupine {
 
-LuSolver::LuSolver(const ProcessGrid& grid, Device& device, const DistributedMatrix& lu,
-                   std::int64_t width)
-    : grid_(grid),
-      device_(device),
+LuSolver::LuSolver(Transport& transport, const DistributedMatrix& lu, std::int64_t width,
+                   std::span<const std::int64_t> pivots)
+    : grid_(transport.grid()),
+      device_(transport.device()),
       lu_(lu),
       plan_(lu.rows(), lu.columns(), width),
-      queue_(device.make_queue(Priority::high)),
-      owed_(device.allocate(lu.rows().local_size() * std::int64_t{sizeof(double)})),
-      solution_(device.allocate(lu.columns().local_size() * std::int64_t{sizeof(double)})) {}
+      queue_(device_.make_queue(Priority::high)),
+      owed_(device_.allocate(lu.rows().local_size() * std::int64_t{sizeof(double)})),
+      solution_(device_.allocate(lu.columns().local_size() * std::int64_t{sizeof(double)})) {
+  if (pivots.empty()) return;
+  constexpr int tag = 2;  // beside those of the factorization
+  exchange_.emplace(transport, width, 1, std::int64_t{sizeof(double)}, tag);
+  for (std::int64_t k = 0; k < plan_.count(); ++k) {
+    const Step s = plan_[k];
+    const auto mine = pivots.subspan(static_cast<std::size_t>(s.begin.value),
+                                     static_cast<std::size_t>(s.width()));
+    moves_.emplace_back(device_, 2 * s.width())
+        .set(*queue_, plan_row_moves(mine, s.begin, lu.rows()));
+  }
+}
 
 std::vector<double> LuSolver::solve(std::span<const double> r) {
   std::vector<double> d(static_cast<std::size_t>(lu_.columns().local_size()), 0.0);
@@ -32,6 +43,7 @@ void LuSolver::sweep(Triangle triangle) {
   const bool lower = triangle == Triangle::lower;
   for (std::int64_t i = 0; i < plan_.count(); ++i) {
     const Step s = plan_[lower ? i : plan_.count() - 1 - i];
+    if (lower && exchange_) exchange_rows(s.index);
     double* owed = owed_.as<double>() + s.row.value;
     double* part = solution_.as<double>() + s.column.value;
     if (s.in_row) sum_to_owner(s, owed);
@@ -47,6 +59,15 @@ void LuSolver::sweep(Triangle triangle) {
     device_.subtract_product(*queue_, lu_.from(first, s.column).block(0, 0, rows, s.width()), part,
                              owed_.as<double>() + first.value);
   }
+}
+
+// Every process column exchanges its part of what is owed: the sums of parts are exchanged so.
+void LuSolver::exchange_rows(std::int64_t k) {
+  const std::int64_t m = lu_.rows().local_size();
+  exchange_->start(*queue_, moves_[static_cast<std::size_t>(k)],
+                   MatrixView<double>{owed_.as<double>(), m, 1, std::max<std::int64_t>(m, 1)});
+  while (!exchange_->test()) continue;
+  exchange_->finish(*queue_);
 }
 
 void LuSolver::sum_to_owner(const Step& s, double* part) {

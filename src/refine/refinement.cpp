@@ -18,12 +18,13 @@ constexpr double slow_ratio = 0.5;  // a residual that falls by less than this i
 
 class Refinement {
  public:
-  Refinement(const ProcessGrid& grid, Device& device, const DistributedMatrix& lu,
-             const MatrixSpec& spec, const RefineOptions& options, const Clock& clock)
+  Refinement(Transport& transport, const DistributedMatrix& lu,
+             std::span<const std::int64_t> pivots, const MatrixSpec& spec,
+             const RefineOptions& options, const Clock& clock)
       : options_(options),
         clock_(clock),
-        system_(grid, device, spec, lu.rows(), lu.columns()),
-        solver_(grid, device, lu, options.width),
+        system_(transport.grid(), transport.device(), spec, lu.rows(), lu.columns()),
+        solver_(transport, lu, options.width, pivots),
         now_{Vector(static_cast<std::size_t>(lu.columns().local_size()), 0.0), system_.b(),
              1 / (eps * static_cast<double>(system_.n()))},
         best_(now_) {}
@@ -120,9 +121,19 @@ class Refinement {
 
 }  // namespace
 
-RefineOutcome refine(const ProcessGrid& grid, Device& device, const DistributedMatrix& lu,
-                     const MatrixSpec& spec, const RefineOptions& options, const Clock& clock) {
-  return Refinement(grid, device, lu, spec, options, clock).run();
+RefineOutcome refine(Transport& transport, const DistributedMatrix& lu,
+                     std::span<const std::int64_t> pivots, const MatrixSpec& spec,
+                     const RefineOptions& options, const Clock& clock) {
+  return Refinement(transport, lu, pivots, spec, options, clock).run();
+}
+
+std::vector<double> solve(Transport& transport, const DistributedMatrix& lu,
+                          std::span<const std::int64_t> pivots, const MatrixSpec& spec,
+                          std::int64_t width) {
+  std::vector<double> b(static_cast<std::size_t>(lu.rows().local_size()));
+  for (const Run& run : lu.rows().runs())
+    spec.right_hand_side(run.global.value, run.length, b.data() + run.local.value);
+  return LuSolver(transport, lu, width, pivots).solve(b);
 }
 
 }  // namespace lupine

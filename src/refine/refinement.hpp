@@ -2,9 +2,11 @@
 /// From low-precision factors to an FP64 solution.
 #pragma once
 
-#include <lupine/mxp.hpp>
+#include <lupine/benchmark.hpp>
 #include <lupine/options.hpp>
 
+#include <cstdint>
+#include <span>
 #include <vector>
 
 #include "comm/process_grid.hpp"
@@ -12,6 +14,7 @@
 #include "device/device.hpp"
 #include "element/matrix_spec.hpp"
 #include "matrix/distributed_matrix.hpp"
+#include "transport/transport.hpp"
 
 namespace lupine {
 
@@ -47,8 +50,15 @@ struct RefineOutcome {
 /// Solves A x = b for the benchmark's A and b. Stops by the rule, at the limit, or when the
 /// residual has twice running fallen by less than half; x is then the best that was found.
 /// Collective.
-RefineOutcome refine(const ProcessGrid& grid, Device& device, const DistributedMatrix& lu,
-                     const MatrixSpec& spec, const RefineOptions& options, const Clock& clock);
+/// @param pivots as FactorOutcome has them; empty without pivoting
+RefineOutcome refine(Transport& transport, const DistributedMatrix& lu,
+                     std::span<const std::int64_t> pivots, const MatrixSpec& spec,
+                     const RefineOptions& options, const Clock& clock);
+
+/// x = U^-1 L^-1 P b, the entries of this rank's columns. Collective.
+std::vector<double> solve(Transport& transport, const DistributedMatrix& lu,
+                          std::span<const std::int64_t> pivots, const MatrixSpec& spec,
+                          std::int64_t width);
 
 /// ||b - A x|| and the other norms, from A and b regenerated in FP64. Collective.
 SystemNorms system_norms(const ProcessGrid& grid, Device& device, const Distribution& rows,

@@ -5,7 +5,7 @@
 /// b, r) and along columns (the entries of its columns, alike in a process column: x, d).
 #pragma once
 
-#include <lupine/mxp.hpp>
+#include <lupine/benchmark.hpp>
 
 #include <cstdint>
 #include <span>

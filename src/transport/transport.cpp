@@ -60,6 +60,13 @@ void Transport::synchronize() {
   in_->synchronize();
 }
 
+EventPtr Transport::exchange(const Event& ready, std::span<const PeerMessage> sends,
+                             std::span<const PeerMessage> receives) {
+  out_->wait(ready);
+  column_->exchange(*out_, sends, receives);
+  return out_->record();
+}
+
 void Transport::broadcast(Queue& queue, Along along, int root, std::span<std::byte> bytes) {
   const Communicator& group = comm(along);
   if (group.size() == 1) return;

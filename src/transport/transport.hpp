@@ -34,11 +34,16 @@ class Transport {
   /// From `root` to all of a process row (column), for what everybody waits for: what `queue` was
   /// given before is in it, what it is given from now on sees it. With MPI the host waits.
   void broadcast(Queue& queue, Along along, int root, std::span<std::byte> bytes);
+  /// Between the ranks of a process column, from device to device, once `ready` is reached.
+  /// @return reached when all have arrived. @pre method() is nccl
+  EventPtr exchange(const Event& ready, std::span<const PeerMessage> sends,
+                    std::span<const PeerMessage> receives);
   /// Waits for what carriers have given to the device.
   void synchronize();
 
  private:
   friend class Carrier;
+  friend class RowExchange;
   const Communicator& comm(Along along) const {
     return along == Along::row ? grid_.row() : grid_.column();
   }

@@ -51,7 +51,7 @@ Reference dgesv(const Square& a, const std::vector<double>& b) {
   return reference;
 }
 
-void compare(const MxpOptions& o, Precision precision) {
+void compare(const BenchmarkOptions& o, Precision precision) {
   const auto all = Communicator::duplicate(MPI_COMM_WORLD);
   Problem p(all, squarest(all.size(), GridOrder::row), o);
   const Square a = whole(p.spec());
@@ -78,7 +78,7 @@ TEST_CASE("solutions are as good as LAPACK's") {
     for (const std::int64_t n : {10, 100, 501})
       for (const auto kind :
            {MatrixKind::scaled_diagonal, MatrixKind::fasi_higham, MatrixKind::dominant}) {
-        MxpOptions o;
+        BenchmarkOptions o;
         o.n = n;
         o.nb = 37;
         o.matrix = kind;
@@ -91,7 +91,7 @@ TEST_CASE("kappa up to a thousand, several seeds") {
   for (const auto precision : {Precision::fp16, Precision::bf16}) {
     for (const double kappa : {10.0, 1e3})
       for (const double rho : {0.25, 1.0}) {
-        MxpOptions o;
+        BenchmarkOptions o;
         o.n = 400;
         o.nb = 64;
         o.matrix = MatrixKind::fasi_higham;
@@ -100,7 +100,7 @@ TEST_CASE("kappa up to a thousand, several seeds") {
         compare(o, precision);
       }
     for (const std::uint64_t seed : {2u, 77u, 123456789u}) {
-      MxpOptions o;
+      BenchmarkOptions o;
       o.n = 300;
       o.nb = 50;
       o.seed = seed;

@@ -10,7 +10,7 @@
 #include <functional>
 #include <iostream>
 #include <limits>
-#include <lupine/mxp.hpp>
+#include <lupine/benchmark.hpp>
 #include <nlohmann/json.hpp>
 #include <vector>
 
@@ -95,14 +95,14 @@ class Bench {
     const auto n = static_cast<double>(b_.size());
     return n * n * (2. / 3. * n + 1.5);
   }
-  const MxpResult& result() const { return result_; }
+  const BenchmarkResult& result() const { return result_; }
 
  private:
   SteadyClock clock_;
-  MxpOptions options_;
+  BenchmarkOptions options_;
   std::vector<double> a_;
   std::vector<double> b_;
-  MxpResult result_;
+  BenchmarkResult result_;
 };
 
 }  // namespace
@@ -119,7 +119,7 @@ int main(int argc, char** argv) {
   for (int r = 0; r < repeats; ++r)
     for (Contestant& c : all) c.best = std::min(c.best, c.seconds());
 
-  const MxpResult& last = bench.result();
+  const BenchmarkResult& last = bench.result();
   nlohmann::ordered_json report{{"n", n},
                                 {"nb", last.chosen.nb},
                                 {"precision", name(last.chosen.precision)},

@@ -65,7 +65,7 @@ class Bench {
   double time(Work work) const {
     return best_seconds(smoke_, work);
   }
-  LowMatrix low(Precision precision, const Buffer& memory, std::int64_t rows,
+  AnyMatrix low(Precision precision, const Buffer& memory, std::int64_t rows,
                 std::int64_t cols) const {
     return {precision, memory.data(), rows, cols, rows};
   }
@@ -182,8 +182,8 @@ void Bench::update(std::int64_t depth) {
     PanelHeader l_header;
     PanelHeader u_header;
     FactorStatus status;
-    const LowMatrix l = low(precision, left, m, depth);
-    const LowMatrix u = low(precision, right, depth, m);
+    const AnyMatrix l = low(precision, left, m, depth);
+    const AnyMatrix u = low(precision, right, depth, m);
     device_->cast(*queue_, matrix_.local().block(0, 0, m, depth), 1, l, &l_header, &status);
     device_->cast(*queue_, matrix_.local().block(0, 0, depth, m), -1, u, &u_header, &status);
     const double seconds = time([&] {

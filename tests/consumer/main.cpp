@@ -13,7 +13,7 @@ int check(bool ok, const char* what) {
   return ok ? 0 : 1;
 }
 
-bool refused(const lupine::MxpOptions& options) {
+bool refused(const lupine::BenchmarkOptions& options) {
   try {
     lupine::mxp(MPI_COMM_WORLD, options);
   } catch (const lupine::Fault&) {
@@ -27,12 +27,12 @@ bool refused(const lupine::MxpOptions& options) {
 int run() {
   using namespace lupine;
   int failures = 0;
-  MxpOptions options;
+  BenchmarkOptions options;
   options.n = 200;
   options.nb = 32;
   options.precision = Precision::fp16;
   std::int64_t last = 0;
-  const MxpResult result =
+  const BenchmarkResult result =
       mxp(MPI_COMM_WORLD, options, [&](const Progress& now) { last = now.columns_done; });
   failures += check(result.passed, "n = 200 did not pass");
   failures += check(result.chosen.n == 200, "another n was solved");

@@ -171,7 +171,7 @@ class Low {
         halves_(b, precision == Precision::fp32 ? 0 : rows, cols, frame),
         floats_(b, precision == Precision::fp32 ? rows : 0, cols, frame) {}
 
-  LowMatrix view() const {
+  AnyMatrix view() const {
     const bool wide = precision_ == Precision::fp32;
     return {precision_,
             wide ? reinterpret_cast<std::byte*>(floats_.data())
@@ -266,7 +266,7 @@ inline Factored factored(Bench& b, Floats a) {
   REQUIRE(status.get().bad_pivot == -1);
   REQUIRE(a.frame_intact());
   Square lu = square(a);
-  const double condition = undo_inverses(lu, 0, lu.n, b.device->inverted_order());
+  const double condition = undo_inverses(lu, 0, lu.n, b.device->inverted_order(Precision::fp32));
   a.put();
   return {std::move(a), std::move(lu), condition};
 }

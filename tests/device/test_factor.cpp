@@ -37,7 +37,7 @@ void check_factors(Bench& b, const Floats& original) {
   const Plain lu = product(l, u);
   const Plain size = product(magnitudes(l), magnitudes(u));
   const double most = largest(size);
-  const bool inverted = b.device->inverted_order() > 0;
+  const bool inverted = b.device->inverted_order(Precision::fp32) > 0;
   CAPTURE(f.condition);
   CHECK(worst_share(
             n, n, [&](std::int64_t i, std::int64_t j) { return lu(i, j) - a(i, j); },
@@ -60,7 +60,7 @@ Floats copied(Bench& b, const Floats& from) {
 // of the right-hand sides, `size` is |X| |U| (|L| |X|).
 double solve_share(const Bench& b, const Factored& f, Precision purpose, const Plain& product_back,
                    const Plain& right_hand_side, const Plain& size, bool by_rows) {
-  const bool inverted = b.device->inverted_order() > 0;
+  const bool inverted = b.device->inverted_order(Precision::fp32) > 0;
   // Both operands of a product may be cut off to 11 bits: 2^-10 each. The CPU keeps FP32.
   const bool rough = purpose != Precision::fp32 && !b.on_cpu();
   std::vector<double> lines(static_cast<std::size_t>(by_rows ? size.rows : size.cols), 0.0);
@@ -121,7 +121,7 @@ void check_fp64_solve(Bench& b, const Factored& f, const Square& t, bool lower) 
   CHECK(x.frame_intact());
   const Plain tx = product(t, x.plain());
   const Plain size = product(magnitudes(t), magnitudes(x.plain()));
-  const bool inverted = b.device->inverted_order() > 0;
+  const bool inverted = b.device->inverted_order(Precision::fp32) > 0;
   const double most = largest(size);
   CHECK(worst_share(
             f.lu.n, 1, [&](std::int64_t i, std::int64_t) { return tx(i, 0) - before(i, 0); },

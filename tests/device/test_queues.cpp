@@ -17,7 +17,7 @@ TEST_CASE("a device says what it is", "[queues]") {
   CHECK((fastest == Precision::fp16 || fastest == Precision::bf16));
   if (b.device->native(Precision::fp16) || b.device->native(Precision::bf16))
     CHECK(b.device->native(fastest));
-  CHECK(b.device->inverted_order() >= 0);
+  CHECK(b.device->inverted_order(Precision::fp32) >= 0);
   CHECK(b.device->memory().has_value() == !b.device->shares_host_memory());
   if (const auto memory = b.device->memory()) {
     CHECK(memory->total > 0);
@@ -76,7 +76,8 @@ TEST_CASE("what was written is read, by waiting copies and by others", "[queues]
     std::copy(values.rbegin(), values.rend(), out.as<double>());
     const std::span<const std::byte> out_bytes(out.data(), count * 8);
     b.device->write(*b.queue, out_bytes, device.data());
-    b.device->copy(*b.queue, {device.as<float>(), 2, n, 2}, {other.as<float>(), 2, n, 2});
+    b.device->copy(*b.queue, MatrixView<const float>{device.as<float>(), 2, n, 2},
+                   MatrixView<float>{other.as<float>(), 2, n, 2});
     b.device->read(*b.queue, other.data(), {in.data(), count * 8});
     b.queue->synchronize();
     CHECK(std::equal(values.rbegin(), values.rend(), in.as<double>()));

@@ -202,7 +202,9 @@ TEST_CASE("cast: zeros have the scale 1", "[cast]") {
   for (const auto precision : precisions) check_cast(b, zero, precision, 1);
   Low to(b, Precision::fp16, 0, 0);
   Status status(b);
-  b.device->cast(*b.queue, {}, 1, {Precision::fp16}, to.header(), status.data());
+  AnyMatrix empty;
+  empty.precision = Precision::fp16;
+  b.device->cast(*b.queue, {}, 1, empty, to.header(), status.data());
   b.queue->synchronize();
   CHECK(to.frame_intact());
   CHECK(to.scale() == 1);

@@ -1,5 +1,5 @@
 #include <lupine/error.hpp>
-#include <lupine/mxp.hpp>
+#include <lupine/benchmark.hpp>
 
 #include <functional>
 #include <new>
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "bench/agreement.hpp"
-#include "bench/mxp_bench.hpp"
+#include "bench/benchmark_runner.hpp"
 #include "catch.hpp"
 #include "comm/communicator.hpp"
 #include "device_choice.hpp"
@@ -38,8 +38,8 @@ std::string common(const Communicator& all, const std::string& text) {
   return texts.front();
 }
 
-MxpOptions small_options() {
-  MxpOptions options;
+BenchmarkOptions small_options() {
+  BenchmarkOptions options;
   options.n = 150;
   options.nb = 16;
   options.precision = Precision::fp16;
@@ -80,7 +80,7 @@ TEST_CASE("work with a result, and work of rank 0", "[bench]") {
 
 TEST_CASE("a run of the benchmark passes and is known alike on every rank", "[bench]") {
   const Communicator all = world();
-  const MxpResult result = mxp(MPI_COMM_WORLD, small_options());
+  const BenchmarkResult result = mxp(MPI_COMM_WORLD, small_options());
   CHECK(result.passed);
   CHECK(result.admissible);
   CHECK(result.scaled_residual < 16);
@@ -95,9 +95,9 @@ TEST_CASE("a run of the benchmark passes and is known alike on every rank", "[be
 }
 
 TEST_CASE("runs of one setup repeat their numbers", "[bench]") {
-  MxpBench bench(MPI_COMM_WORLD, small_options());
-  const MxpResult first = bench.run().result;
-  const MxpResult second = bench.run().result;
+  BenchmarkRunner bench(MPI_COMM_WORLD, small_options());
+  const BenchmarkResult first = bench.run().result;
+  const BenchmarkResult second = bench.run().result;
   CHECK(first.passed);
   CHECK(first.norms.x == second.norms.x);
   CHECK(first.history == second.history);
@@ -118,7 +118,7 @@ TEST_CASE("progress comes from rank 0 and ends at n", "[bench]") {
 }
 
 TEST_CASE("options that are not allowed are refused on every rank", "[bench]") {
-  MxpOptions options = small_options();
+  BenchmarkOptions options = small_options();
   options.n = -1;
   CHECK_THROWS_AS(mxp(MPI_COMM_WORLD, options), UsageError);
   options = small_options();
@@ -133,33 +133,33 @@ TEST_CASE("options that are not allowed are refused on every rank", "[bench]") {
 TEST_CASE("ranks with different options are refused", "[bench]") {
   const Communicator all = world();
   if (all.size() == 1) return;
-  MxpOptions options = small_options();
+  BenchmarkOptions options = small_options();
   options.seed = static_cast<std::uint64_t>(all.rank());
   CHECK_THROWS_WITH(mxp(MPI_COMM_WORLD, options), ContainsSubstring("other options"));
 }
 
 TEST_CASE("a dominant matrix is not admissible, and of order 1 has no factors", "[bench]") {
-  MxpOptions options = small_options();
+  BenchmarkOptions options = small_options();
   options.matrix = MatrixKind::dominant;
-  const MxpResult result = mxp(MPI_COMM_WORLD, options);
+  const BenchmarkResult result = mxp(MPI_COMM_WORLD, options);
   CHECK(result.passed);
   CHECK_FALSE(result.admissible);
   CHECK_FALSE(result.notes.empty());
   options.n = 1;
   options.nb = 1;
-  const MxpResult singular = mxp(MPI_COMM_WORLD, options);
+  const BenchmarkResult singular = mxp(MPI_COMM_WORLD, options);
   CHECK_FALSE(singular.passed);
   CHECK(singular.bad_pivot == 0);
   CHECK(singular.gflops == 0);
 }
 
 TEST_CASE("iterations that do not suffice end in a failure", "[bench]") {
-  MxpOptions options = small_options();
+  BenchmarkOptions options = small_options();
   options.matrix = MatrixKind::fasi_higham;
   options.kappa = 1e8;
   options.refine = RefineMethod::ir;
   options.max_iterations = 1;
-  const MxpResult result = mxp(MPI_COMM_WORLD, options);
+  const BenchmarkResult result = mxp(MPI_COMM_WORLD, options);
   CHECK_FALSE(result.passed);
   CHECK(result.iterations == 1);
   CHECK_FALSE(result.admissible);

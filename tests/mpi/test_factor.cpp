@@ -33,7 +33,7 @@ Factors gather_factors(const Problem& p, std::int64_t width) {
   const Plan plan(p.a.rows(), p.a.columns(), width);
   for (std::int64_t k = 0; k < plan.count(); ++k)
     f.condition = std::max(f.condition, undo_inverses(f.lu, plan[k].begin.value, plan[k].end.value,
-                                                      p.device->inverted_order()));
+                                                      p.device->inverted_order(p.a.storage())));
   return f;
 }
 
@@ -113,7 +113,7 @@ double backward_error(const Square& lu, const MatrixSpec& spec) {
   return worst;
 }
 
-void check_factorization(GridShape shape, const MxpOptions& o, const FactorOptions& f) {
+void check_factorization(GridShape shape, const BenchmarkOptions& o, const FactorOptions& f) {
   const auto all = Communicator::duplicate(MPI_COMM_WORLD);
   CAPTURE(shape.rows, shape.columns, name(shape.order), o.n, o.nb, name(o.matrix),
           name(f.precision), f.width, f.lookahead, name(f.broadcast));
@@ -136,7 +136,7 @@ TEST_CASE("factors equal those of plain elimination with the same rounding", "[f
   for (const GridShape shape : grids(all.size()))
     for (const auto& [n, nb] : sizes)
       for (const auto precision : {Precision::fp16, Precision::bf16, Precision::fp32}) {
-        MxpOptions o;
+        BenchmarkOptions o;
         o.n = n;
         o.nb = nb;
         check_factorization(shape, o, {precision, nb, 1, BroadcastMethod::ring_modified});
@@ -153,7 +153,7 @@ TEST_CASE("look-ahead, broadcast and the width of a step change nothing but the 
             BroadcastMethod::two_ring, BroadcastMethod::two_ring_modified,
             BroadcastMethod::spread_roll, BroadcastMethod::spread_roll_modified})
         for (const std::int64_t width : {16, 5}) {
-          MxpOptions o;
+          BenchmarkOptions o;
           o.n = 75;
           o.nb = 16;
           check_factorization(shape, o, {Precision::fp16, width, lookahead, broadcast});
@@ -165,7 +165,7 @@ TEST_CASE("every matrix factors", "[factor]") {
   for (const GridShape shape : grids(all.size()))
     for (const auto kind :
          {MatrixKind::scaled_diagonal, MatrixKind::fasi_higham, MatrixKind::dominant}) {
-      MxpOptions o;
+      BenchmarkOptions o;
       o.n = 60;
       o.nb = 9;
       o.matrix = kind;
@@ -176,7 +176,7 @@ TEST_CASE("every matrix factors", "[factor]") {
 TEST_CASE("a zero or non-finite pivot is known to all ranks by its index", "[factor]") {
   const auto all = Communicator::duplicate(MPI_COMM_WORLD);
   const auto poisoned = [&](GridShape shape, std::int64_t at, float value) {
-    MxpOptions o;
+    BenchmarkOptions o;
     o.n = 40;
     o.nb = 8;
     Problem p(all, shape, o);
@@ -204,7 +204,7 @@ TEST_CASE("NaN or Inf off the diagonal is found and agreed on", "[factor]") {
   for (const GridShape shape : grids(all.size()))
     for (const float value :
          {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
-      MxpOptions o;
+      BenchmarkOptions o;
       o.n = 33;
       o.nb = 4;
       Problem p(all, shape, o);

@@ -17,8 +17,8 @@ Communicator world() {
   return Communicator::duplicate(MPI_COMM_WORLD);
 }
 
-MxpOptions options(MatrixKind kind, std::int64_t n, std::uint64_t seed = 1) {
-  MxpOptions chosen;
+BenchmarkOptions options(MatrixKind kind, std::int64_t n, std::uint64_t seed = 1) {
+  BenchmarkOptions chosen;
   chosen.matrix = kind;
   chosen.n = n;
   chosen.seed = seed;
@@ -103,7 +103,7 @@ TEST_CASE("scaled-diagonal takes odd strides and adds the square root of n", "[g
 
 TEST_CASE("fasi-higham takes alpha and beta from kappa and rho", "[generate]") {
   const Communicator all = world();
-  MxpOptions chosen = options(MatrixKind::fasi_higham, 50);
+  BenchmarkOptions chosen = options(MatrixKind::fasi_higham, 50);
   chosen.kappa = 100;
   chosen.rho = 0.25;
   const Generator generator(chosen, all);

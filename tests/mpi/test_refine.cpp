@@ -16,8 +16,8 @@ RefineOutcome solve(Problem& p, Precision precision, RefineMethod method, int li
   return p.solve({method, limit, width});
 }
 
-MxpOptions fasi_higham(std::int64_t n, std::int64_t nb, double kappa) {
-  MxpOptions o;
+BenchmarkOptions fasi_higham(std::int64_t n, std::int64_t nb, double kappa) {
+  BenchmarkOptions o;
   o.n = n;
   o.nb = nb;
   o.matrix = MatrixKind::fasi_higham;
@@ -91,7 +91,7 @@ TEST_CASE("odd sizes, every matrix, more ranks than blocks", "[refine]") {
         // Its dominance is not strict: of order 1 or 2 it is singular.
         if (n <= 3 && kind == MatrixKind::dominant) continue;
         CAPTURE(shape.rows, shape.columns, n, nb, name(kind));
-        MxpOptions o;
+        BenchmarkOptions o;
         o.n = n;
         o.nb = nb;
         o.matrix = kind;
@@ -127,7 +127,7 @@ TEST_CASE("corrupted factors never end in a wrong PASSED", "[refine]") {
   for (const GridShape shape : grids(all.size()))
     for (const auto method : {RefineMethod::ir, RefineMethod::automatic, RefineMethod::gmres}) {
       CAPTURE(shape.rows, shape.columns, name(method));
-      MxpOptions o;
+      BenchmarkOptions o;
       o.n = 90;
       o.nb = 8;
       Problem p(all, shape, o);

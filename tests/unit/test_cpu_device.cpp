@@ -34,7 +34,7 @@ struct Low {
     return static_cast<double>((3 * i + 7 * j) % modulus_ - 2);
   }
   std::vector<std::byte> memory;
-  LowMatrix view;
+  AnyMatrix view;
 
  private:
   int modulus_;

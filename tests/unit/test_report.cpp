@@ -34,9 +34,9 @@ Setup some_setup() {
   return setup;
 }
 
-MxpRun some_run(bool passed) {
-  MxpRun run;
-  MxpResult& r = run.result;
+BenchmarkRun some_run(bool passed) {
+  BenchmarkRun run;
+  BenchmarkResult& r = run.result;
   r.chosen = some_setup().options;
   r.seconds = 12.345;
   r.gflops = 678.9;
@@ -60,7 +60,7 @@ bool contains(const std::string& text, const std::string& part) {
 }  // namespace
 
 TEST_CASE("variant") {
-  MxpOptions o;
+  BenchmarkOptions o;
   CHECK(variant(o) == "WR11R1R1");
   o.order = GridOrder::column;
   o.lookahead = 0;
@@ -101,7 +101,7 @@ TEST_CASE("row and residual line have HPL's layout") {
 TEST_CASE("the rate per GPU counts each GPU once, however many ranks share it") {
   Setup setup = some_setup();
   setup.hosts = {"a", "a", "b", "b"};
-  const MxpRun run = some_run(true);
+  const BenchmarkRun run = some_run(true);
   const auto rate = [&] {
     return fmt::format("per GPU = {:10.2f} ------ the score", run.result.gflops / 4);
   };
@@ -154,7 +154,7 @@ TEST_CASE("counts") {
 }
 
 TEST_CASE("JSON shows the fastest run, or the first that failed") {
-  std::vector<MxpRun> runs{some_run(true), some_run(true), some_run(true)};
+  std::vector<BenchmarkRun> runs{some_run(true), some_run(true), some_run(true)};
   runs[1].result.seconds = 11;
   auto document = json_report(some_setup(), runs, "lupine mxp", {"from outside"});
   CHECK(document["time_seconds"] == 11);

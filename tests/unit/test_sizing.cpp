@@ -86,7 +86,7 @@ namespace {
 
 template <class Change>
 std::string complaint(int ranks, Change change) {
-  MxpOptions options;
+  BenchmarkOptions options;
   change(options);
   try {
     check_options(options, ranks);
@@ -99,11 +99,11 @@ std::string complaint(int ranks, Change change) {
 }  // namespace
 
 TEST_CASE("options that are allowed") {
-  CHECK(complaint(6, [](MxpOptions&) {}).empty());
-  CHECK(complaint(6, [](MxpOptions& o) { o.rows = 2, o.columns = 3; }).empty());
-  CHECK(complaint(6, [](MxpOptions& o) { o.rows = 2; }).empty());
-  CHECK(complaint(6, [](MxpOptions& o) { o.columns = 6; }).empty());
-  CHECK(complaint(1, [](MxpOptions& o) { o.n = 1, o.nb = 1, o.lookahead = 0; }).empty());
+  CHECK(complaint(6, [](BenchmarkOptions&) {}).empty());
+  CHECK(complaint(6, [](BenchmarkOptions& o) { o.rows = 2, o.columns = 3; }).empty());
+  CHECK(complaint(6, [](BenchmarkOptions& o) { o.rows = 2; }).empty());
+  CHECK(complaint(6, [](BenchmarkOptions& o) { o.columns = 6; }).empty());
+  CHECK(complaint(1, [](BenchmarkOptions& o) { o.n = 1, o.nb = 1, o.lookahead = 0; }).empty());
 }
 
 TEST_CASE("options that are not allowed name themselves and the range") {
@@ -113,26 +113,26 @@ TEST_CASE("options that are not allowed name themselves and the range") {
     CHECK(text.find("allowed") != text.npos);
     CHECK(text.find('\n') == text.npos);
   };
-  named(complaint(1, [](MxpOptions& o) { o.n = -1; }), "--n -1");
-  named(complaint(1, [](MxpOptions& o) { o.nb = -1; }), "--nb -1");
-  named(complaint(1, [](MxpOptions& o) { o.rows = -1; }), "--nprow -1");
-  named(complaint(4, [](MxpOptions& o) { o.rows = 2, o.columns = 3; }), "-P 2 x -Q 3 is 6");
-  named(complaint(4, [](MxpOptions& o) { o.rows = 65536, o.columns = 65536; }), "4294967296");
-  named(complaint(4, [](MxpOptions& o) { o.rows = 3; }), "-P 3");
-  named(complaint(4, [](MxpOptions& o) { o.columns = 3; }), "-Q 3");
-  named(complaint(1, [](MxpOptions& o) { o.max_iterations = 0; }), "--max-iterations 0");
-  named(complaint(1, [](MxpOptions& o) { o.lookahead = -1; }), "--lookahead -1");
-  named(complaint(1, [](MxpOptions& o) { o.lookahead = 29; }), "--lookahead 29");
-  named(complaint(1, [](MxpOptions& o) { o.threads = -1; }), "--threads -1");
+  named(complaint(1, [](BenchmarkOptions& o) { o.n = -1; }), "--n -1");
+  named(complaint(1, [](BenchmarkOptions& o) { o.nb = -1; }), "--nb -1");
+  named(complaint(1, [](BenchmarkOptions& o) { o.rows = -1; }), "--nprow -1");
+  named(complaint(4, [](BenchmarkOptions& o) { o.rows = 2, o.columns = 3; }), "-P 2 x -Q 3 is 6");
+  named(complaint(4, [](BenchmarkOptions& o) { o.rows = 65536, o.columns = 65536; }), "4294967296");
+  named(complaint(4, [](BenchmarkOptions& o) { o.rows = 3; }), "-P 3");
+  named(complaint(4, [](BenchmarkOptions& o) { o.columns = 3; }), "-Q 3");
+  named(complaint(1, [](BenchmarkOptions& o) { o.max_iterations = 0; }), "--max-iterations 0");
+  named(complaint(1, [](BenchmarkOptions& o) { o.lookahead = -1; }), "--lookahead -1");
+  named(complaint(1, [](BenchmarkOptions& o) { o.lookahead = 29; }), "--lookahead 29");
+  named(complaint(1, [](BenchmarkOptions& o) { o.threads = -1; }), "--threads -1");
   const double nan = std::numeric_limits<double>::quiet_NaN();
   for (double bad : {nan, -1., 1.1}) {
-    named(complaint(1, [&](MxpOptions& o) { o.memory_fraction = bad; }), "--memory-fraction");
-    named(complaint(1, [&](MxpOptions& o) { o.matrix = MatrixKind::fasi_higham, o.rho = bad; }),
+    named(complaint(1, [&](BenchmarkOptions& o) { o.memory_fraction = bad; }), "--memory-fraction");
+    named(complaint(1, [&](BenchmarkOptions& o) { o.matrix = MatrixKind::fasi_higham, o.rho = bad; }),
           "--rho");
   }
   for (double bad : {nan, -1., std::numeric_limits<double>::infinity()})
-    named(complaint(1, [&](MxpOptions& o) { o.time_target = bad; }), "--time-target");
+    named(complaint(1, [&](BenchmarkOptions& o) { o.time_target = bad; }), "--time-target");
   for (double bad : {nan, 1., std::numeric_limits<double>::infinity()})
-    named(complaint(1, [&](MxpOptions& o) { o.matrix = MatrixKind::fasi_higham, o.kappa = bad; }),
+    named(complaint(1, [&](BenchmarkOptions& o) { o.matrix = MatrixKind::fasi_higham, o.kappa = bad; }),
           "--kappa");
 }

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstring>
 #include <lupine/error.hpp>
+#include <type_traits>
 #include <vector>
 
 #include "cpu/loops.hpp"
@@ -60,6 +61,40 @@ constexpr std::int64_t triangle = 32;
 
 constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
   return (a + b - 1) / b;
+}
+
+// Whether a loop over so many elements gains by more than one thread.
+constexpr bool worth_threads(std::int64_t elements) {
+  return elements >= 8192;
+}
+
+// By halves, so that most of the work is a product.
+template <class T>
+void solve_lower_by_halves(MatrixView<const T> lu, double* x) {
+  const std::int64_t n = lu.cols;
+  if (n > triangle) {
+    const std::int64_t h = n / 2;
+    solve_lower_by_halves(lu.block(0, 0, h, h), x);
+    loops().of<T>().subtract_product(lu.block(h, 0, n - h, h), x, x + h);
+    return solve_lower_by_halves(lu.block(h, h, n - h, n - h), x + h);
+  }
+  for (std::int64_t j = 0; j < n; ++j)
+    for (std::int64_t i = j + 1; i < n; ++i) x[i] -= static_cast<double>(lu(i, j)) * x[j];
+}
+
+template <class T>
+void solve_upper_by_halves(MatrixView<const T> lu, double* x) {
+  const std::int64_t n = lu.cols;
+  if (n > triangle) {
+    const std::int64_t h = n / 2;
+    solve_upper_by_halves(lu.block(h, h, n - h, n - h), x + h);
+    loops().of<T>().subtract_product(lu.block(0, h, h, n - h), x + h, x);
+    return solve_upper_by_halves(lu.block(0, 0, h, h), x);
+  }
+  for (std::int64_t j = n - 1; j >= 0; --j) {
+    x[j] /= static_cast<double>(lu(j, j));
+    for (std::int64_t i = 0; i < j; ++i) x[i] -= static_cast<double>(lu(i, j)) * x[j];
+  }
 }
 
 struct Tile {
@@ -126,25 +161,34 @@ void CpuDevice::read(Queue&, const std::byte* device, std::span<std::byte> host)
   std::copy_n(device, host.size(), host.begin());
 }
 
-void CpuDevice::copy(Queue&, MatrixView<const float> from, MatrixView<float> to) {
-  for (std::int64_t j = 0; j < from.cols; ++j) std::copy_n(from.column(j), from.rows, to.column(j));
+void CpuDevice::copy(Queue&, ConstAnyMatrix from, AnyMatrix to) {
+  with_storage(to, [&](const auto& target) {
+    using T = std::remove_reference_t<decltype(target(0, 0))>;
+    const MatrixView<const T> source = from.as<T>();
+#pragma omp parallel for if (worth_threads(source.rows * source.cols))
+    for (std::int64_t j = 0; j < source.cols; ++j)
+      std::copy_n(source.column(j), source.rows, target.column(j));
+  });
 }
 
 void CpuDevice::generate(Queue&, const MatrixSpec& spec, const Distribution& rows,
-                         const Distribution& cols, MatrixView<float> a) {
+                         const Distribution& cols, AnyMatrix any) {
   const std::vector<Tile> all = tiles(rows, cols);
-  const Loops& loop = loops();
+  with_storage(any, [&](const auto& a) {
+    using T = std::remove_reference_t<decltype(a(0, 0))>;
+    const auto& loop = loops().of<T>();
 #pragma omp parallel for schedule(static)
-  for (std::size_t t = 0; t < all.size(); ++t) {
-    const auto& [r, c] = all[t];
-    loop.generate(spec, r.global.value, c.global.value,
-                  a.block(r.local.value, c.local.value, r.length, c.length));
-  }
-  for (const Run& c : cols.runs())
-    for (GlobalIndex g = c.global; g < c.global + c.length; ++g)
-      if (rows.mine(g))
-        a(rows.local(g).value, cols.local(g).value) =
-            static_cast<float>(spec.entry(g.value, g.value));
+    for (std::size_t t = 0; t < all.size(); ++t) {
+      const auto& [r, c] = all[t];
+      loop.generate(spec, r.global.value, c.global.value,
+                    a.block(r.local.value, c.local.value, r.length, c.length));
+    }
+    for (const Run& c : cols.runs())
+      for (GlobalIndex g = c.global; g < c.global + c.length; ++g)
+        if (rows.mine(g))
+          a(rows.local(g).value, cols.local(g).value) =
+              static_cast<T>(spec.entry(g.value, g.value));
+  });
 }
 
 void CpuDevice::factor_diagonal(Queue&, MatrixView<float> a, std::int64_t begin,
@@ -153,27 +197,40 @@ void CpuDevice::factor_diagonal(Queue&, MatrixView<float> a, std::int64_t begin,
   if (bad >= 0 && status->bad_pivot < 0) status->bad_pivot = begin + bad;
 }
 
+void CpuDevice::prepare_diagonal(Queue&, AnyMatrix) {}
+
 void CpuDevice::solve_right_upper(Queue&, MatrixView<const float> lu, MatrixView<float> b,
                                   Precision) {
   lupine::solve_right_upper(lu, b);
 }
 
-void CpuDevice::solve_left_lower(Queue&, MatrixView<const float> lu, MatrixView<float> b,
-                                 Precision) {
-  lupine::solve_left_lower(lu, b);
+void CpuDevice::solve_left_lower(Queue& queue, ConstAnyMatrix lu, AnyMatrix b, Precision) {
+  solve_unit_lower(queue, lu, b);
 }
 
-float CpuDevice::largest(MatrixView<const float> a) const {
-  const Loops& loop = loops();
-  float result = 0;
+template <class T>
+T CpuDevice::largest(MatrixView<const T> a) const {
+  const auto& loop = loops().of<T>();
+  T result = 0;
 #pragma omp parallel for reduction(max : result)
   for (std::int64_t j = 0; j < a.cols; ++j)
     result = std::max(result, loop.largest(a.column(j), a.rows));
   return result;
 }
 
-void CpuDevice::cast(Queue&, MatrixView<const float> from, double sign, LowMatrix to,
-                     PanelHeader* header, FactorStatus* status) {
+void CpuDevice::cast(Queue&, ConstAnyMatrix any, double sign, AnyMatrix to, PanelHeader* header,
+                     FactorStatus* status) {
+  if (any.precision == Precision::fp64) {
+    const auto from = any.as<double>();
+    if (!std::isfinite(largest(from))) status->nonfinite = 1;
+    header->scale = 1;
+    const auto target = to.as<double>();
+#pragma omp parallel for
+    for (std::int64_t j = 0; j < from.cols; ++j)
+      loops().fp64.scale(from.column(j), from.rows, sign, target.column(j));
+    return;
+  }
+  const auto from = any.as<float>();
   const float most = largest(from);
   if (!std::isfinite(most)) status->nonfinite = 1;
   header->scale = to.precision == Precision::fp16 ? power_of_two(fp16_scale_exponent(most)) : 1.0;
@@ -187,12 +244,12 @@ void CpuDevice::cast(Queue&, MatrixView<const float> from, double sign, LowMatri
     else if (to.precision == Precision::bf16)
       loop.to_bfloat16(from.column(j), from.rows, scale, reinterpret_cast<Bfloat16*>(column));
     else
-      loop.to_float(from.column(j), from.rows, scale, reinterpret_cast<float*>(column));
+      loop.fp32.scale(from.column(j), from.rows, scale, reinterpret_cast<float*>(column));
   }
 }
 
 // 16-bit values as FP32, where their products are exact: 2 x 11 bits are fewer than 24.
-MatrixView<const float> CpuDevice::expand(ConstLowMatrix from, Buffer& scratch) const {
+MatrixView<const float> CpuDevice::expand(ConstAnyMatrix from, Buffer& scratch) const {
   if (from.precision == Precision::fp32)
     return {reinterpret_cast<const float*>(from.data), from.rows, from.cols, from.ld};
   const MatrixView<float> to{scratch.as<float>(), from.rows, from.cols, from.rows};
@@ -208,14 +265,16 @@ MatrixView<const float> CpuDevice::expand(ConstLowMatrix from, Buffer& scratch) 
   return to;
 }
 
-void CpuDevice::update(Queue&, ConstLowMatrix l, const PanelHeader* l_header, ConstLowMatrix u,
-                       const PanelHeader* u_header, MatrixView<float> c, const Poll& poll) {
+void CpuDevice::update(Queue&, ConstAnyMatrix l, const PanelHeader* l_header, ConstAnyMatrix u,
+                       const PanelHeader* u_header, AnyMatrix c, const Poll& poll) {
   if (c.empty()) return;
+  const bool fp64 = l.precision == Precision::fp64;
   const bool onednn = l.precision == Precision::bf16 && native_bf16_;
+  const bool emulated = bytes_of(l.precision) == 2 && !onednn;
   const auto reserve = [this](Buffer& scratch, std::int64_t bytes) {
     if (scratch.bytes() < bytes) scratch = allocate(bytes);
   };
-  if (!onednn && l.precision != Precision::fp32) {
+  if (emulated) {
     reserve(left_, l.rows * l.cols * 4);
     reserve(right_, u.rows * std::min(emulated_piece.columns, u.cols) * 4);
   }
@@ -223,58 +282,139 @@ void CpuDevice::update(Queue&, ConstLowMatrix l, const PanelHeader* l_header, Co
   const Piece piece = onednn ? native_piece : emulated_piece;
   const std::int64_t rows = poll ? piece.rows_per_thread * threads_ : c.rows;
   // What is emulated needs room for U in FP32, a piece at a time.
-  const std::int64_t columns = poll || !onednn ? piece.columns : c.cols;
-  const MatrixView<const float> left = onednn ? MatrixView<const float>{} : expand(l, left_);
+  const std::int64_t columns = poll || emulated ? piece.columns : c.cols;
+  const auto left = onednn || fp64 ? MatrixView<const float>{} : expand(l, left_);
   for (std::int64_t j = 0; j < c.cols; j += columns) {
     const std::int64_t n = std::min(columns, c.cols - j);
-    const ConstLowMatrix right = u.block(0, j, u.rows, n);
-    const MatrixView<const float> wide = onednn ? MatrixView<const float>{} : expand(right, right_);
+    const ConstAnyMatrix right = u.block(0, j, u.rows, n);
+    const auto wide = onednn || fp64 ? MatrixView<const float>{} : expand(right, right_);
     for (std::int64_t i = 0; i < c.rows; i += rows) {
       const std::int64_t m = std::min(rows, c.rows - i);
-      if (onednn)
-        (*onednn_)(l.block(i, 0, m, l.cols), right, c.block(i, j, m, n));  // unscaled: alpha = 1
+      const ConstAnyMatrix l_part = l.block(i, 0, m, l.cols);
+      const AnyMatrix part = c.block(i, j, m, n);
+      if (fp64)
+        multiply_add(1.0, l_part.as<double>(), right.as<double>(), part.as<double>());
+      else if (onednn)
+        (*onednn_)(l_part, right, part.as<float>());  // unscaled: alpha = 1
       else
-        multiply_add(alpha, left.block(i, 0, m, left.cols), wide, c.block(i, j, m, n));
+        multiply_add(alpha, left.block(i, 0, m, left.cols), wide, part.as<float>());
       if (poll) poll();
     }
   }
 }
 
-void CpuDevice::subtract_product(Queue&, MatrixView<const float> a, const double* x, double* y) {
-  if (a.empty()) return;
-  // One long piece a thread: short ones would cut the columns below what prefetching needs.
-  const std::int64_t piece = ceil_div(ceil_div(a.rows, threads_), 16) * 16;
-  const Loops& loop = loops();
+void CpuDevice::find_pivot(Queue&, ConstAnyMatrix column, PivotCandidate* found) {
+  *found = with_storage(column, [](const auto& c) {
+    using T = std::remove_cv_t<std::remove_reference_t<decltype(c(0, 0))>>;
+    const Largest most = loops().of<T>().find_largest(c.data, c.rows);
+    return PivotCandidate{most.magnitude, most.row};
+  });
+}
+
+void CpuDevice::take_pivot(Queue&, AnyMatrix any, std::int64_t first, const PivotCandidate* found,
+                           std::int64_t* pivot, FactorStatus* status) {
+  *pivot = first + found->row;
+  const bool bad = found->magnitude == 0 || !std::isfinite(found->magnitude);
+  if (bad && status->bad_pivot < 0) status->bad_pivot = first;
+  with_storage(any, [&](const auto& rows) {
+    for (std::int64_t j = 0; j < rows.cols; ++j) std::swap(rows(0, j), rows(found->row, j));
+  });
+}
+
+// Each thread has a part of the rows; of equal candidates that of the first part wins.
+void CpuDevice::eliminate(Queue&, ConstAnyMatrix pivot_row, AnyMatrix any, PivotCandidate* next) {
+  with_storage(any, [&](const auto& rows) {
+    using T = std::remove_reference_t<decltype(rows(0, 0))>;
+    const int parts = worth_threads(rows.rows * rows.cols) ? threads_ : 1;
+    const std::int64_t part = ceil_div(ceil_div(rows.rows, parts), 64) * 64;
+    std::vector<Largest> found(static_cast<std::size_t>(parts));
+#pragma omp parallel for schedule(static, 1) if (parts > 1)
+    for (int t = 0; t < parts; ++t) {
+      const std::int64_t begin = std::min(t * part, rows.rows);
+      const std::int64_t m = std::min(part, rows.rows - begin);
+      Largest& mine = found[static_cast<std::size_t>(t)];
+      mine = loops().of<T>().eliminate(pivot_row.as<T>(), rows.block(begin, 0, m, rows.cols));
+      mine.row += mine.row < 0 ? 0 : begin;
+    }
+    if (rows.cols < 2) return;
+    const auto most = std::max_element(
+        found.begin(), found.end(),
+        [](const Largest& a, const Largest& b) { return a.magnitude < b.magnitude; });
+    *next = {most->magnitude, most->row};
+  });
+}
+
+void CpuDevice::solve_unit_lower(Queue&, ConstAnyMatrix l, AnyMatrix b) {
+  with_storage(b, [&](const auto& right) {
+    using T = std::remove_reference_t<decltype(right(0, 0))>;
+    lupine::solve_left_lower(l.as<T>(), right);
+  });
+}
+
+void CpuDevice::subtract(Queue&, ConstAnyMatrix a, ConstAnyMatrix b, AnyMatrix c) {
+  with_storage(c, [&](const auto& sum) {
+    using T = std::remove_reference_t<decltype(sum(0, 0))>;
+    multiply_add(T{-1}, a.as<T>(), b.as<T>(), sum);
+  });
+}
+
+void CpuDevice::permute_rows(Queue&, const std::int64_t* from, const std::int64_t* to,
+                             std::int64_t count, AnyMatrix any) {
+  with_storage(any, [&](const auto& a) {
+    using T = std::remove_reference_t<decltype(a(0, 0))>;
+#pragma omp parallel if (worth_threads(count * a.cols))
+    {
+      std::vector<T> moved(static_cast<std::size_t>(count));
+#pragma omp for
+      for (std::int64_t j = 0; j < a.cols; ++j) {
+        T* column = a.column(j);
+        for (std::int64_t i = 0; i < count; ++i)
+          moved[static_cast<std::size_t>(i)] = column[from[i]];
+        for (std::int64_t i = 0; i < count; ++i) column[to[i]] = moved[static_cast<std::size_t>(i)];
+      }
+    }
+  });
+}
+
+void CpuDevice::gather_rows(Queue&, const std::int64_t* rows, ConstAnyMatrix from, AnyMatrix to) {
+  with_storage(to, [&](const auto& target) {
+    using T = std::remove_reference_t<decltype(target(0, 0))>;
+    const MatrixView<const T> source = from.as<T>();
+#pragma omp parallel for if (worth_threads(target.rows * target.cols))
+    for (std::int64_t j = 0; j < target.cols; ++j)
+      for (std::int64_t i = 0; i < target.rows; ++i) target(i, j) = source(rows[i], j);
+  });
+}
+
+void CpuDevice::scatter_rows(Queue&, const std::int64_t* rows, ConstAnyMatrix from, AnyMatrix to) {
+  with_storage(to, [&](const auto& target) {
+    using T = std::remove_reference_t<decltype(target(0, 0))>;
+    const MatrixView<const T> source = from.as<T>();
+#pragma omp parallel for if (worth_threads(source.rows * source.cols))
+    for (std::int64_t j = 0; j < source.cols; ++j)
+      for (std::int64_t i = 0; i < source.rows; ++i) target(rows[i], j) = source(i, j);
+  });
+}
+
+void CpuDevice::subtract_product(Queue&, ConstAnyMatrix any, const double* x, double* y) {
+  if (any.empty()) return;
+  with_storage(any, [&](const auto& a) {
+    using T = std::remove_cv_t<std::remove_reference_t<decltype(a(0, 0))>>;
+    // One long piece a thread: short ones would cut the columns below what prefetching needs.
+    const std::int64_t piece = ceil_div(ceil_div(a.rows, threads_), 16) * 16;
 #pragma omp parallel for schedule(static, 1)
-  for (std::int64_t i = 0; i < a.rows; i += piece)
-    loop.subtract_product(a.block(i, 0, std::min(piece, a.rows - i), a.cols), x, y + i);
+    for (std::int64_t i = 0; i < a.rows; i += piece)
+      loops().of<T>().subtract_product(a.block(i, 0, std::min(piece, a.rows - i), a.cols), x,
+                                       y + i);
+  });
 }
 
-// By halves, so that most of the work is a product.
-void CpuDevice::solve_lower(Queue& queue, MatrixView<const float> lu, double* x) {
-  const std::int64_t n = lu.cols;
-  if (n > triangle) {
-    const std::int64_t h = n / 2;
-    solve_lower(queue, lu.block(0, 0, h, h), x);
-    loops().subtract_product(lu.block(h, 0, n - h, h), x, x + h);
-    return solve_lower(queue, lu.block(h, h, n - h, n - h), x + h);
-  }
-  for (std::int64_t j = 0; j < n; ++j)
-    for (std::int64_t i = j + 1; i < n; ++i) x[i] -= static_cast<double>(lu(i, j)) * x[j];
+void CpuDevice::solve_lower(Queue&, ConstAnyMatrix lu, double* x) {
+  with_storage(lu, [x](const auto& block) { solve_lower_by_halves(block, x); });
 }
 
-void CpuDevice::solve_upper(Queue& queue, MatrixView<const float> lu, double* x) {
-  const std::int64_t n = lu.cols;
-  if (n > triangle) {
-    const std::int64_t h = n / 2;
-    solve_upper(queue, lu.block(h, h, n - h, n - h), x + h);
-    loops().subtract_product(lu.block(0, h, h, n - h), x + h, x);
-    return solve_upper(queue, lu.block(0, 0, h, h), x);
-  }
-  for (std::int64_t j = n - 1; j >= 0; --j) {
-    x[j] /= static_cast<double>(lu(j, j));
-    for (std::int64_t i = 0; i < j; ++i) x[i] -= static_cast<double>(lu(i, j)) * x[j];
-  }
+void CpuDevice::solve_upper(Queue&, ConstAnyMatrix lu, double* x) {
+  with_storage(lu, [x](const auto& block) { solve_upper_by_halves(block, x); });
 }
 
 void CpuDevice::add(Queue&, std::int64_t n, const double* x, double* y) {

@@ -22,33 +22,47 @@ class CpuDevice final : public Device {
   std::unique_ptr<Queue> make_queue(Priority priority) override;
   void write(Queue& queue, std::span<const std::byte> host, std::byte* device) override;
   void read(Queue& queue, const std::byte* device, std::span<std::byte> host) override;
-  void copy(Queue& queue, MatrixView<const float> from, MatrixView<float> to) override;
+  void copy(Queue& queue, ConstAnyMatrix from, AnyMatrix to) override;
 
   void generate(Queue& queue, const MatrixSpec& spec, const Distribution& rows,
-                const Distribution& cols, MatrixView<float> a) override;
+                const Distribution& cols, AnyMatrix a) override;
   void factor_diagonal(Queue& queue, MatrixView<float> a, std::int64_t begin,
                        FactorStatus* status) override;
+  void prepare_diagonal(Queue& queue, AnyMatrix lu) override;
   void solve_right_upper(Queue& queue, MatrixView<const float> lu, MatrixView<float> b,
                          Precision purpose) override;
-  void solve_left_lower(Queue& queue, MatrixView<const float> lu, MatrixView<float> b,
-                        Precision purpose) override;
-  void cast(Queue& queue, MatrixView<const float> from, double sign, LowMatrix to,
-            PanelHeader* header, FactorStatus* status) override;
-  void update(Queue& queue, ConstLowMatrix l, const PanelHeader* l_header, ConstLowMatrix u,
-              const PanelHeader* u_header, MatrixView<float> c, const Poll& poll) override;
+  void solve_left_lower(Queue& queue, ConstAnyMatrix lu, AnyMatrix b, Precision purpose) override;
+  void cast(Queue& queue, ConstAnyMatrix from, double sign, AnyMatrix to, PanelHeader* header,
+            FactorStatus* status) override;
+  void update(Queue& queue, ConstAnyMatrix l, const PanelHeader* l_header, ConstAnyMatrix u,
+              const PanelHeader* u_header, AnyMatrix c, const Poll& poll) override;
 
-  void subtract_product(Queue& queue, MatrixView<const float> a, const double* x,
-                        double* y) override;
-  void solve_lower(Queue& queue, MatrixView<const float> lu, double* x) override;
-  void solve_upper(Queue& queue, MatrixView<const float> lu, double* x) override;
+  void find_pivot(Queue& queue, ConstAnyMatrix column, PivotCandidate* found) override;
+  void take_pivot(Queue& queue, AnyMatrix rows, std::int64_t first, const PivotCandidate* found,
+                  std::int64_t* pivot, FactorStatus* status) override;
+  void eliminate(Queue& queue, ConstAnyMatrix pivot_row, AnyMatrix rows,
+                 PivotCandidate* next) override;
+  void solve_unit_lower(Queue& queue, ConstAnyMatrix l, AnyMatrix b) override;
+  void subtract(Queue& queue, ConstAnyMatrix a, ConstAnyMatrix b, AnyMatrix c) override;
+  void permute_rows(Queue& queue, const std::int64_t* from, const std::int64_t* to,
+                    std::int64_t count, AnyMatrix a) override;
+  void gather_rows(Queue& queue, const std::int64_t* rows, ConstAnyMatrix from,
+                   AnyMatrix to) override;
+  void scatter_rows(Queue& queue, const std::int64_t* rows, ConstAnyMatrix from,
+                    AnyMatrix to) override;
+
+  void subtract_product(Queue& queue, ConstAnyMatrix a, const double* x, double* y) override;
+  void solve_lower(Queue& queue, ConstAnyMatrix lu, double* x) override;
+  void solve_upper(Queue& queue, ConstAnyMatrix lu, double* x) override;
   void add(Queue& queue, std::int64_t n, const double* x, double* y) override;
   void multiply_generated(Queue& queue, const MatrixSpec& spec, const Distribution& rows,
                           const Distribution& cols, const double* x, double* ax, double* abs_rows,
                           double* abs_ax) override;
 
  private:
-  float largest(MatrixView<const float> a) const;
-  MatrixView<const float> expand(ConstLowMatrix from, Buffer& scratch) const;
+  template <class T>
+  T largest(MatrixView<const T> a) const;
+  MatrixView<const float> expand(ConstAnyMatrix from, Buffer& scratch) const;
 
   SteadyClock clock_;
   int threads_;

@@ -44,6 +44,14 @@ void multiply_add(float alpha, MatrixView<const float> a, MatrixView<const float
               blas_int(c.ld));
 }
 
+void multiply_add(double alpha, MatrixView<const double> a, MatrixView<const double> b,
+                  MatrixView<double> c) {
+  if (c.empty() || a.cols == 0) return;
+  cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, blas_int(c.rows), blas_int(c.cols),
+              blas_int(a.cols), alpha, a.data, blas_int(a.ld), b.data, blas_int(b.ld), 1.0, c.data,
+              blas_int(c.ld));
+}
+
 void solve_right_upper(MatrixView<const float> lu, MatrixView<float> b) {
   if (b.empty()) return;
   cblas_strsm(CblasColMajor, CblasRight, CblasUpper, CblasNoTrans, CblasNonUnit, blas_int(b.rows),
@@ -54,6 +62,12 @@ void solve_left_lower(MatrixView<const float> lu, MatrixView<float> b) {
   if (b.empty()) return;
   cblas_strsm(CblasColMajor, CblasLeft, CblasLower, CblasNoTrans, CblasUnit, blas_int(b.rows),
               blas_int(b.cols), 1.0f, lu.data, blas_int(lu.ld), b.data, blas_int(b.ld));
+}
+
+void solve_left_lower(MatrixView<const double> lu, MatrixView<double> b) {
+  if (b.empty()) return;
+  cblas_dtrsm(CblasColMajor, CblasLeft, CblasLower, CblasNoTrans, CblasUnit, blas_int(b.rows),
+              blas_int(b.cols), 1.0, lu.data, blas_int(lu.ld), b.data, blas_int(b.ld));
 }
 
 std::int64_t factor_lu(MatrixView<float> a) {

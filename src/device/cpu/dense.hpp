@@ -1,5 +1,5 @@
 /// @file
-/// Dense FP32 operations on one node, over BLAS. Column-major.
+/// Dense operations on one node, over BLAS. Column-major, FP32 or FP64.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,13 @@ namespace lupine {
 /// C <- C + alpha A B.
 void multiply_add(float alpha, MatrixView<const float> a, MatrixView<const float> b,
                   MatrixView<float> c);
+void multiply_add(double alpha, MatrixView<const double> a, MatrixView<const double> b,
+                  MatrixView<double> c);
 /// B <- B U^-1, U the upper triangle of lu.
 void solve_right_upper(MatrixView<const float> lu, MatrixView<float> b);
 /// B <- L^-1 B, L the unit lower triangle of lu.
 void solve_left_lower(MatrixView<const float> lu, MatrixView<float> b);
+void solve_left_lower(MatrixView<const double> lu, MatrixView<double> b);
 /// A <- L\U without pivoting, by recursion onto products.
 /// @return the first i whose pivot is zero or not finite, or -1; rows from there on are unspecified
 std::int64_t factor_lu(MatrixView<float> a);

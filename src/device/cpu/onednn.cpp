@@ -52,7 +52,7 @@ bool OneDnnProduct::built() {
   return true;
 }
 
-void OneDnnProduct::operator()(ConstLowMatrix a, ConstLowMatrix b, MatrixView<float> c) {
+void OneDnnProduct::operator()(ConstAnyMatrix a, ConstAnyMatrix b, MatrixView<float> c) {
   if (c.empty() || a.cols == 0) return;
   try {
     // C^T += B^T A^T
@@ -79,7 +79,7 @@ OneDnnProduct::~OneDnnProduct() = default;
 bool OneDnnProduct::built() {
   return false;
 }
-void OneDnnProduct::operator()(ConstLowMatrix, ConstLowMatrix, MatrixView<float>) {
+void OneDnnProduct::operator()(ConstAnyMatrix, ConstAnyMatrix, MatrixView<float>) {
   throw Fault("not built with oneDNN");
 }
 

@@ -20,7 +20,7 @@ class OneDnnProduct {
   /// False in a build without oneDNN.
   static bool built();
   /// @throws Fault where oneDNN has no such product on this processor.
-  void operator()(ConstLowMatrix a, ConstLowMatrix b, MatrixView<float> c);
+  void operator()(ConstAnyMatrix a, ConstAnyMatrix b, MatrixView<float> c);
 
  private:
   struct State;

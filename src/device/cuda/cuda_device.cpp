@@ -86,7 +86,7 @@ Factor factor_of(MatrixView<const float> a) {
 Factor factor_of(MatrixView<const Bfloat16> a) {
   return {a.data, a.rows, a.cols, a.ld};
 }
-Factor factor_of(ConstLowMatrix a) {
+Factor factor_of(ConstAnyMatrix a) {
   return {a.data, a.rows, a.cols, a.ld};
 }
 
@@ -398,7 +398,7 @@ void CudaDevice::inverse_times(Lane& l, MatrixView<const float> inverse, MatrixV
   products_->multiply(l, Reading::bf16, 1, factor_of(low), factor_of(b_high), 1, b);
 }
 
-void CudaDevice::cast(Queue& queue, MatrixView<const float> from, double sign, LowMatrix to,
+void CudaDevice::cast(Queue& queue, MatrixView<const float> from, double sign, AnyMatrix to,
                       PanelHeader* header, FactorStatus* status) {
   Lane& l = lane(queue);
   std::uint32_t* bits = &l.words()->largest_bits;
@@ -409,8 +409,8 @@ void CudaDevice::cast(Queue& queue, MatrixView<const float> from, double sign, L
         "cast");
 }
 
-void CudaDevice::update(Queue& queue, ConstLowMatrix l, const PanelHeader* l_header,
-                        ConstLowMatrix u, const PanelHeader* u_header, MatrixView<float> c,
+void CudaDevice::update(Queue& queue, ConstAnyMatrix l, const PanelHeader* l_header,
+                        ConstAnyMatrix u, const PanelHeader* u_header, MatrixView<float> c,
                         const Poll& poll) {
   if (c.empty()) return;
   Lane& on = lane(queue);

@@ -60,9 +60,9 @@ class CudaDevice final : public Device {
                          Precision purpose) override;
   void solve_left_lower(Queue& queue, MatrixView<const float> lu, MatrixView<float> b,
                         Precision purpose) override;
-  void cast(Queue& queue, MatrixView<const float> from, double sign, LowMatrix to,
+  void cast(Queue& queue, MatrixView<const float> from, double sign, AnyMatrix to,
             PanelHeader* header, FactorStatus* status) override;
-  void update(Queue& queue, ConstLowMatrix l, const PanelHeader* l_header, ConstLowMatrix u,
+  void update(Queue& queue, ConstAnyMatrix l, const PanelHeader* l_header, ConstAnyMatrix u,
               const PanelHeader* u_header, MatrixView<float> c, const Poll& poll) override;
 
   void subtract_product(Queue& queue, MatrixView<const float> a, const double* x,

@@ -254,9 +254,9 @@ void Ceilings::update(Precision precision, std::int64_t depth) {
   const Buffer c_memory = device_->allocate(m * m * 4);
   const Buffer l_memory = device_->allocate(m * depth * 2);
   const Buffer u_memory = device_->allocate(m * depth * 2);
-  const LowMatrix l{precision, l_memory.data(), m, depth, m};
-  const LowMatrix u{precision, u_memory.data(), depth, m, depth};
-  const auto cast = [&](std::int64_t rows, std::int64_t cols, double sign, LowMatrix to, int at) {
+  const AnyMatrix l{precision, l_memory.data(), m, depth, m};
+  const AnyMatrix u{precision, u_memory.data(), depth, m, depth};
+  const auto cast = [&](std::int64_t rows, std::int64_t cols, double sign, AnyMatrix to, int at) {
     fill({c_memory.as<float>(), rows, cols, rows});
     device_->cast(*queue_, {c_memory.as<float>(), rows, cols, rows}, sign, to, header(at),
                   status());

@@ -1,4 +1,4 @@
-#include <lupine/mxp.hpp>
+#include <lupine/benchmark.hpp>
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "bench/agreement.hpp"
-#include "bench/mxp_bench.hpp"
+#include "bench/benchmark_runner.hpp"
 #include "generate/generator.hpp"
 #include "refine/refinement.hpp"
 
@@ -44,7 +44,7 @@ Solved solve(const Setup& setup, Transport& transport, const MatrixSpec& spec, D
   solved.factors = factorize(transport, a, factor_options(setup), clock, done);
   const double factored = clock.now();
   if (solved.factors.usable())
-    solved.refinement = refine(grid, transport.device(), a, spec,
+    solved.refinement = refine(transport, a, solved.factors.pivots, spec,
                                {.method = setup.options.refine,
                                 .max_iterations = setup.options.max_iterations,
                                 .width = setup.panel_width},
@@ -54,7 +54,7 @@ Solved solve(const Setup& setup, Transport& transport, const MatrixSpec& spec, D
   return solved;
 }
 
-void set_times(MxpResult& result, const Solved& solved, const Communicator& all) {
+void set_times(BenchmarkResult& result, const Solved& solved, const Communicator& all) {
   std::array times{solved.lu_seconds, solved.refine_seconds,
                    solved.lu_seconds + solved.refine_seconds};
   all.all_reduce(times, Reduction::max);
@@ -67,7 +67,7 @@ void set_times(MxpResult& result, const Solved& solved, const Communicator& all)
   result.lu_gflops = flops / result.lu_seconds / 1e9;
 }
 
-void set_phases(MxpResult& result, const Solved& solved, const Communicator& all) {
+void set_phases(BenchmarkResult& result, const Solved& solved, const Communicator& all) {
   const FactorTimes& lu = solved.factors.times;
   const RefineTimes& refinement = solved.refinement.times;
   const std::array mine{lu.panel, lu.broadcast, lu.update, refinement.solves, refinement.residuals};
@@ -84,7 +84,7 @@ void set_phases(MxpResult& result, const Solved& solved, const Communicator& all
     }
 }
 
-void note_unusable(MxpResult& result, const FactorOutcome& factors) {
+void note_unusable(BenchmarkResult& result, const FactorOutcome& factors) {
   result.norms = {unknown, unknown, unknown, unknown};
   result.scaled_residual = unknown;
   result.bad_pivot = factors.bad_pivot;
@@ -95,8 +95,8 @@ void note_unusable(MxpResult& result, const FactorOutcome& factors) {
           : std::string("no factorization: infinite values in a panel"));
 }
 
-void judge(MxpResult& result, bool usable, bool converged) {
-  const MxpOptions& o = result.chosen;
+void judge(BenchmarkResult& result, bool usable, bool converged) {
+  const BenchmarkOptions& o = result.chosen;
   result.passed =
       usable && result.scaled_residual < threshold && result.iterations <= o.max_iterations;
   const auto reject = [&](std::string why) {
@@ -117,13 +117,13 @@ void judge(MxpResult& result, bool usable, bool converged) {
 
 }  // namespace
 
-MxpBench::MxpBench(MPI_Comm comm, const MxpOptions& options)
+BenchmarkRunner::BenchmarkRunner(MPI_Comm comm, const BenchmarkOptions& options)
     : all_(Communicator::duplicate(comm)),
       prepared_(prepare(all_, options, clock_)),
       grid_(all_, prepared_.setup.footprint.shape),
       transport_(grid_, *prepared_.device, prepared_.setup.options.comm) {}
 
-DistributedMatrix MxpBench::generate(const MatrixSpec& spec) {
+DistributedMatrix BenchmarkRunner::generate(const MatrixSpec& spec) {
   const std::int64_t nb = setup().footprint.nb;
   return agreed(all_, [&] {
     DistributedMatrix a(*prepared_.device, grid_.rows(spec.n, nb), grid_.columns(spec.n, nb));
@@ -136,7 +136,7 @@ DistributedMatrix MxpBench::generate(const MatrixSpec& spec) {
 
 // A GPU loads its kernels, and libraries find their algorithms, when first used: what the benchmark
 // times is the computation. First steps of this size, then all of a small problem.
-void MxpBench::warm_up(const MatrixSpec& spec) {
+void BenchmarkRunner::warm_up(const MatrixSpec& spec) {
   if (warm_ || !prepared_.device->overlaps()) return;
   warm_ = true;
   FactorOptions options = factor_options(setup());
@@ -152,21 +152,21 @@ void MxpBench::warm_up(const MatrixSpec& spec) {
   small.stride = small.n | 1;
   small.shift = std::sqrt(static_cast<double>(small.n));
   DistributedMatrix a = generate(small);
-  factorize(transport_, a, options, clock_);
-  refine(grid_, *prepared_.device, a, small, {.width = setup().panel_width}, clock_);
+  const FactorOutcome factors = factorize(transport_, a, options, clock_);
+  refine(transport_, a, factors.pivots, small, {.width = setup().panel_width}, clock_);
 }
 
-ColumnsDone MxpBench::report_to(const ProgressFunction& progress) const {
+ColumnsDone BenchmarkRunner::report_to(const ProgressFunction& progress) const {
   if (!progress || all_.rank() != 0) return {};
   return [this, &progress, begin = clock_.now()](std::int64_t columns) {
     progress({columns, setup().options.n, clock_.now() - begin});
   };
 }
 
-MxpRun MxpBench::run(const ProgressFunction& progress) {
+BenchmarkRun BenchmarkRunner::run(const ProgressFunction& progress) {
   Device& device = *prepared_.device;
-  MxpRun run;
-  MxpResult& result = run.result;
+  BenchmarkRun run;
+  BenchmarkResult& result = run.result;
   result.chosen = setup().options;
   result.panel_width = setup().panel_width;
   result.notes = setup().notes;
@@ -194,8 +194,8 @@ MxpRun MxpBench::run(const ProgressFunction& progress) {
   return run;
 }
 
-MxpResult mxp(MPI_Comm comm, const MxpOptions& options, const ProgressFunction& progress) {
-  return MxpBench(comm, options).run(progress).result;
+BenchmarkResult mxp(MPI_Comm comm, const BenchmarkOptions& options, const ProgressFunction& progress) {
+  return BenchmarkRunner(comm, options).run(progress).result;
 }
 
 }  // namespace lupine

@@ -2,7 +2,7 @@
 /// HPL-MxP runs with one setup.
 #pragma once
 
-#include <lupine/mxp.hpp>
+#include <lupine/benchmark.hpp>
 
 #include <ctime>
 
@@ -16,21 +16,21 @@
 namespace lupine {
 
 /// A run, and when it was.
-struct MxpRun {
-  MxpResult result;
+struct BenchmarkRun {
+  BenchmarkResult result;
   std::time_t begin = 0;  ///< of what is timed
   std::time_t end = 0;
 };
 
 /// Everything is chosen and checked at construction; every run() generates and solves anew. All
 /// members are collective.
-class MxpBench {
+class BenchmarkRunner {
  public:
   /// @throws UsageError, AgreedFault: on every rank alike
-  MxpBench(MPI_Comm comm, const MxpOptions& options);
+  BenchmarkRunner(MPI_Comm comm, const BenchmarkOptions& options);
 
   const Setup& setup() const { return prepared_.setup; }
-  MxpRun run(const ProgressFunction& progress = {});
+  BenchmarkRun run(const ProgressFunction& progress = {});
 
  private:
   DistributedMatrix generate(const MatrixSpec& spec);

@@ -29,8 +29,8 @@ struct SystemNorms {
 };
 
 /// Outcome of one HPL-MxP run; equal on every rank.
-struct MxpResult {
-  MxpOptions chosen;             ///< the options with every zero and `automatic` resolved
+struct BenchmarkResult {
+  BenchmarkOptions chosen;             ///< the options with every zero and `automatic` resolved
   std::int64_t panel_width = 0;  ///< columns of a step: nb, or less where nb would not fit
   double seconds = 0;            ///< factorization, scaling, refinement
   double lu_seconds = 0;
@@ -62,7 +62,7 @@ using ProgressFunction = std::function<void(const Progress&)>;
 /// @throws UsageError (on every rank) where the options are not allowed or the problem does not
 ///         fit; Fault where memory, MPI or the device fails: on every rank where it is met before
 ///         the factorization, on one alone later, which should then end all (MPI_Abort).
-LUPINE_API MxpResult mxp(MPI_Comm comm, const MxpOptions& options,
+LUPINE_API BenchmarkResult mxp(MPI_Comm comm, const BenchmarkOptions& options,
                          const ProgressFunction& progress = {});
 
 }  // namespace lupine

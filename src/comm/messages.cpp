@@ -1,0 +1,66 @@
+#include "comm/messages.hpp"
+
+#include <lupine/error.hpp>
+
+#include <exception>
+#include <limits>
+
+namespace lupine {
+
+namespace {
+
+int int_count(std::size_t bytes) {
+  if (bytes > static_cast<std::size_t>(std::numeric_limits<int>::max()))
+    throw Fault("a message of more than 2 GiB cannot be sent");
+  return static_cast<int>(bytes);
+}
+
+bool all_done(std::vector<MPI_Request>& requests) {
+  int done = 0;
+  check_mpi(
+      MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done, MPI_STATUSES_IGNORE),
+      "MPI_Testall");
+  if (done) requests.clear();
+  return done != 0;
+}
+
+}  // namespace
+
+Messages::Messages(Messages&& other) noexcept
+    : comm_(other.comm_),
+      tag_(other.tag_),
+      sends_(std::exchange(other.sends_, {})),
+      receives_(std::exchange(other.receives_, {})) {}
+
+Messages::~Messages() {
+  int finalized = 0;
+  if (MPI_Finalized(&finalized) != MPI_SUCCESS || finalized) return;
+  if (std::uncaught_exceptions() > 0) {
+    for (MPI_Request& receive : receives_)
+      if (receive != MPI_REQUEST_NULL) MPI_Cancel(&receive);
+    for (MPI_Request& send : sends_)
+      if (send != MPI_REQUEST_NULL) MPI_Request_free(&send);
+  }
+  // What fails here, the next call on this communicator will say.
+  MPI_Waitall(static_cast<int>(receives_.size()), receives_.data(), MPI_STATUSES_IGNORE);
+  MPI_Waitall(static_cast<int>(sends_.size()), sends_.data(), MPI_STATUSES_IGNORE);
+}
+
+void Messages::send(std::span<const std::byte> bytes, int to) {
+  check_mpi(MPI_Isend(bytes.data(), int_count(bytes.size()), MPI_BYTE, to, tag_, comm_,
+                      &sends_.emplace_back(MPI_REQUEST_NULL)),
+            "MPI_Isend");
+}
+
+void Messages::receive(std::span<std::byte> bytes, int from) {
+  check_mpi(MPI_Irecv(bytes.data(), int_count(bytes.size()), MPI_BYTE, from, tag_, comm_,
+                      &receives_.emplace_back(MPI_REQUEST_NULL)),
+            "MPI_Irecv");
+}
+
+bool Messages::test() {
+  const bool received = all_done(receives_);
+  return all_done(sends_) && received;
+}
+
+}  // namespace lupine

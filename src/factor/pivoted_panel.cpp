@@ -1,0 +1,144 @@
+#include "factor/pivoted_panel.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace lupine {
+
+PivotedPanel::PivotedPanel(Transport& transport, DistributedMatrix& a, std::int64_t width,
+                           const Recursion& recursion)
+    : transport_(transport),
+      device_(transport.device()),
+      column_(transport.grid().column()),
+      a_(a),
+      recursion_(recursion),
+      candidate_(device_.allocate(sizeof(PivotCandidate))) {
+  if (alone()) return;
+  const std::int64_t row_bytes = width * bytes_of(a.storage());
+  workspace_ = device_.allocate((width + a.rows().local_size()) * row_bytes);
+  share_ = device_.allocate(width * row_bytes);
+}
+
+void PivotedPanel::factor(Queue& queue, const Step& s, std::int64_t* pivots, FactorStatus* status,
+                          const Clock& clock, double& waiting) {
+  step_ = s;
+  pivots_ = pivots;
+  status_ = status;
+  clock_ = &clock;
+  waiting_ = &waiting;
+  chosen_.clear();
+  const std::int64_t w = s.width();
+  const std::int64_t m = a_.rows().local_size() - s.trailing_row.value;
+  const AnyMatrix below = a_.from(s.trailing_row, s.column).block(0, 0, m, w);
+  if (s.in_row) {
+    rows_ = a_.from(s.row, s.column).block(0, 0, w + m, w);
+  } else {
+    rows_ = {a_.storage(), workspace_.data(), w + m, w, w + m};
+    device_.copy(queue, below, rows_.block(w, 0, m, w));
+  }
+  if (!alone()) share_diagonal(queue);
+  columns(queue, 0, w);
+  if (!alone()) device_.upload(queue, chosen_, pivots);
+  if (!s.in_row) device_.copy(queue, rows_.block(w, 0, m, w), below);
+}
+
+// The first rows as they are before elimination, to all.
+void PivotedPanel::share_diagonal(Queue& queue) {
+  const std::int64_t w = rows_.cols;
+  const AnyMatrix first = rows_.block(0, 0, w, w);
+  const AnyMatrix contiguous{first.precision, share_.data(), w, w, w};
+  if (step_.in_row) device_.copy(queue, first, contiguous);
+  const Stopwatch watch(*clock_, *waiting_);
+  transport_.broadcast(
+      queue, Along::column, step_.owner_row,
+      {share_.data(), static_cast<std::size_t>(w * w * bytes_of(first.precision))});
+  if (!step_.in_row) device_.copy(queue, contiguous, first);
+}
+
+// [ A1 A2 ] with A1 = L1 U1 of h columns:  U12 = L11^-1 A12,  A22 <- A22 - L21 U12, and so on.
+void PivotedPanel::columns(Queue& queue, std::int64_t begin, std::int64_t end) {
+  const std::int64_t count = end - begin;
+  if (count <= recursion_.leaf) return leaf(queue, begin, end);
+  const std::int64_t leaves = (count + recursion_.leaf - 1) / recursion_.leaf;
+  const std::int64_t part = (leaves + recursion_.parts - 1) / recursion_.parts * recursion_.leaf;
+  for (std::int64_t i = begin; i < end; i += part) {
+    const std::int64_t next = std::min(i + part, end);
+    columns(queue, i, next);
+    if (next == end) continue;
+    const AnyMatrix u = rows_.block(i, next, next - i, end - next);
+    device_.solve_unit_lower(queue, rows_.block(i, i, next - i, next - i), u);
+    device_.subtract(queue, from(next, i, next - i), u, from(next, next, end - next));
+  }
+}
+
+void PivotedPanel::leaf(Queue& queue, std::int64_t begin, std::int64_t end) {
+  auto* candidate = candidate_.as<PivotCandidate>();
+  device_.find_pivot(queue, from(begin, begin, 1), candidate);
+  for (std::int64_t j = begin; j < end; ++j) {
+    alone() ? take_pivot(queue, j) : take_pivot_of_all(queue, j);
+    device_.eliminate(queue, rows_.block(j, j, 1, end - j), from(j + 1, j, end - j), candidate);
+  }
+}
+
+void PivotedPanel::take_pivot(Queue& queue, std::int64_t j) {
+  device_.take_pivot(queue, from(j, 0, rows_.cols), step_.begin.value + j,
+                     candidate_.as<PivotCandidate>(), pivots_ + j, status_);
+}
+
+// Row of the whole matrix that row `row` of rows_ is.
+std::int64_t PivotedPanel::global(std::int64_t row) const {
+  const std::int64_t w = rows_.cols;
+  return row < w ? step_.begin.value + row : a_.rows().global(step_.trailing_row + (row - w)).value;
+}
+
+// The largest magnitude of all ranks, of equal ones that of the lowest row.
+void PivotedPanel::take_pivot_of_all(Queue& queue, std::int64_t j) {
+  auto* candidate = candidate_.as<PivotCandidate>();
+  std::array<PivotCandidate, 1> mine;
+  device_.download(queue, candidate, mine);
+  const std::int64_t local = j + mine[0].row;
+  const bool any = mine[0].row >= 0;
+  const std::array<double, 2> offer{mine[0].magnitude,
+                                    any ? static_cast<double>(global(local)) : -1};
+  std::vector<double> offers;
+  {
+    const Stopwatch watch(*clock_, *waiting_);
+    offers = column_.all_gather(offer);
+  }
+  std::size_t best = 0;
+  for (std::size_t i = 0; i < offers.size(); i += 2)
+    if (offers[i] > offers[best] || (offers[i] == offers[best] && offers[i + 1] < offers[best + 1]))
+      best = i;
+  const auto row = static_cast<std::int64_t>(offers[best + 1]);
+  chosen_.push_back(row);
+
+  const GlobalIndex pivot{row};
+  const bool first = pivot < step_.end;
+  const int owner = first ? step_.owner_row : a_.rows().owner(pivot);
+  if (first || owner == column_.rank()) {
+    const std::int64_t here =
+        first ? pivot - step_.begin : rows_.cols + (a_.rows().local(pivot) - step_.trailing_row);
+    mine[0] = {offers[best], here - j};
+    device_.upload(queue, mine, candidate);
+    device_.take_pivot(queue, from(j, 0, rows_.cols), step_.begin.value + j, candidate, pivots_ + j,
+                       status_);
+  }
+  send_row(queue, j, owner);
+}
+
+// Row j from the rank that has it to the others.
+void PivotedPanel::send_row(Queue& queue, std::int64_t j, int owner) {
+  const AnyMatrix row = rows_.block(j, 0, 1, rows_.cols);
+  const AnyMatrix contiguous{row.precision, share_.data(), 1, row.cols, 1};
+  const bool mine = owner == column_.rank();
+  if (mine) device_.copy(queue, row, contiguous);
+  {
+    const Stopwatch watch(*clock_, *waiting_);
+    transport_.broadcast(
+        queue, Along::column, owner,
+        {share_.data(), static_cast<std::size_t>(row.cols * bytes_of(row.precision))});
+  }
+  if (!mine) device_.copy(queue, contiguous, row);
+}
+
+}  // namespace lupine

@@ -1,0 +1,43 @@
+#include "grid/row_moves.hpp"
+
+#include <map>
+#include <utility>
+
+namespace lupine {
+
+RowMoves plan_row_moves(std::span<const std::int64_t> pivots, GlobalIndex begin,
+                        const Distribution& rows) {
+  std::map<std::int64_t, std::int64_t> content;  // by place: the row that ends up there
+  const auto at = [&](std::int64_t place) -> std::int64_t& {
+    return content.try_emplace(place, place).first->second;
+  };
+  std::int64_t step = begin.value;
+  for (const std::int64_t pivot : pivots) std::swap(at(step++), at(pivot));
+
+  RowMoves moves;
+  std::map<int, RowMoves::Peer> peers;
+  const auto peer = [&](int process) -> RowMoves::Peer& {
+    RowMoves::Peer& p = peers[process];
+    p.process = process;
+    return p;
+  };
+  for (const auto& [place, row] : content) {
+    if (place == row) continue;
+    const GlobalIndex to{place};
+    const GlobalIndex from{row};
+    const bool here = rows.mine(to);
+    const bool mine = rows.mine(from);
+    if (here && mine) {
+      moves.from.push_back(rows.local(from).value);
+      moves.to.push_back(rows.local(to).value);
+    } else if (mine) {
+      peer(rows.owner(to)).send.push_back(rows.local(from).value);
+    } else if (here) {
+      peer(rows.owner(from)).receive.push_back(rows.local(to).value);
+    }
+  }
+  for (auto& [process, p] : peers) moves.peers.push_back(std::move(p));
+  return moves;
+}
+
+}  // namespace lupine
