@@ -13,6 +13,7 @@
 #include <cmath>
 #include <csignal>
 #include <cstdlib>
+#include <deque>
 #include <limits>
 #include <string>
 #include <vector>
@@ -613,8 +614,38 @@ TEST_CASE("triangular and general products of cuBLAS against plain loops", "[emu
 
 namespace {
 
-/// Three broadcasts from each rank in turn; 0 if all that arrived is right. Rank 0 waits for word
-/// from the others before it waits for its GPU, which must have gone on meanwhile.
+/// Messages of a length that tells sender, receiver and turn, between all pairs of ranks and to
+/// oneself, two a pair in one group. Returns the wrong ones, and what was refused or not wrongly.
+int exchange_messages(ncclComm_t comm, int ranks, int rank, const Stream& stream) {
+  const auto length = [](int from, int to, int turn) { return 10 + from + 10 * to + 100 * turn; };
+  std::deque<Array<int>> out;
+  std::deque<Array<int>> in;
+  int wrong = 0;
+  for (int peer = 0; peer < ranks; ++peer) {
+    for (int turn = 0; turn < 2; ++turn) {
+      const int sent = length(rank, peer, turn);
+      out.emplace_back(std::vector<int>(static_cast<std::size_t>(sent), sent), stream);
+      in.emplace_back(static_cast<std::size_t>(length(peer, rank, turn)));
+    }
+  }
+  wrong += ncclSend(out[0].data, 1, ncclInt32, 0, comm, stream.id) == ncclInvalidUsage ? 0 : 1;
+  wrong += ncclGroupStart() == ncclSuccess ? 0 : 1;
+  for (int i = 0; i < 2 * ranks; ++i) {
+    const Array<int>& to = out[static_cast<std::size_t>(i)];
+    const Array<int>& from = in[static_cast<std::size_t>(i)];
+    if (ncclSend(to.data, to.count, ncclInt32, i / 2, comm, stream.id) != ncclSuccess) ++wrong;
+    if (ncclRecv(from.data, from.count, ncclInt32, i / 2, comm, stream.id) != ncclSuccess) ++wrong;
+  }
+  wrong += ncclGroupEnd() == ncclSuccess ? 0 : 1;
+  for (const Array<int>& one : in) {
+    for (const int value : one.read(stream)) wrong += value == static_cast<int>(one.count) ? 0 : 1;
+  }
+  wrong += ncclGroupEnd() == ncclInvalidUsage ? 0 : 1;
+  return wrong;
+}
+
+/// Three broadcasts from each rank in turn, and messages; 0 if all that arrived is right. Rank 0
+/// waits for word from the others before it waits for its GPU, which must have gone on meanwhile.
 int exchange(const ncclUniqueId& id, int ranks, int rank, const int (&word)[2]) {
   ncclComm_t comm = nullptr;
   if (ncclCommInitRank(&comm, ranks, id, rank) != ncclSuccess) return 1;
@@ -636,6 +667,7 @@ int exchange(const ncclUniqueId& id, int ranks, int rank, const int (&word)[2]) 
       wrong += value == static_cast<float>(3 * ranks) ? 0 : 1;
     }
   }
+  wrong += exchange_messages(comm, ranks, rank, stream);
   // A broadcast that never comes: giving up ends the wait for it.
   const bool waits = rank != 0;
   const Array<float> y(10);
@@ -648,7 +680,7 @@ int exchange(const ncclUniqueId& id, int ranks, int rank, const int (&word)[2]) 
 
 }  // namespace
 
-TEST_CASE("broadcasts between processes", "[emulation]") {
+TEST_CASE("broadcasts and messages between processes", "[emulation]") {
   const int ranks = 3;
   ncclUniqueId id;
   REQUIRE(ncclGetUniqueId(&id) == ncclSuccess);
