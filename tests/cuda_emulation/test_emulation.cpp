@@ -596,6 +596,17 @@ TEST_CASE("triangular and general products of cuBLAS against plain loops", "[emu
   CHECK(device_c.read(stream) == expected);
   CHECK(trmm(device_b.data) == CUBLAS_STATUS_SUCCESS);
   CHECK(device_b.read(stream) == expected);
+  const auto trsm = [&](float* in) {
+    return cublasStrsm_64(handle, CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_N,
+                          CUBLAS_DIAG_UNIT, m, n, &one, device_a.data, m, in, m);
+  };
+  CHECK(trsm(device_b.data + 1) == CUBLAS_STATUS_INVALID_VALUE);
+  CHECK(trsm(device_b.data) == CUBLAS_STATUS_SUCCESS);
+  CHECK(device_b.read(stream) == b);  // integers: without rounding
+  CHECK(cublasSetSmCountTarget(handle, 1) == CUBLAS_STATUS_SUCCESS);
+  CHECK(cublasSetSmCountTarget(handle, 0) == CUBLAS_STATUS_SUCCESS);
+  CHECK(cublasSetSmCountTarget(handle, -1) == CUBLAS_STATUS_INVALID_VALUE);
+  CHECK(cublasSetSmCountTarget(handle, 1 << 20) == CUBLAS_STATUS_INVALID_VALUE);
 
   const Sizes s{m, n, 4, false, true};
   const auto x = entries<double>(s.a_size(), 4);
@@ -609,6 +620,42 @@ TEST_CASE("triangular and general products of cuBLAS against plain loops", "[emu
                        device_y.data, s.ldb(), scalars + 1, device_z.data,
                        s.ldc()) == CUBLAS_STATUS_SUCCESS);
   CHECK(device_z.read(stream) == plain_product<double>(s, 2, x, y, -3, z));
+  CHECK(cublasDestroy(handle) == CUBLAS_STATUS_SUCCESS);
+}
+
+TEST_CASE("triangular solves of cuBLAS against plain loops", "[emulation]") {
+  const Stream stream;
+  const std::int64_t n = 7;
+  std::vector<double> u(static_cast<std::size_t>(n * n), std::numeric_limits<double>::quiet_NaN());
+  std::vector<double> x(static_cast<std::size_t>(n));
+  std::vector<double> b(x.size(), 0);
+  for (std::int64_t j = 0; j < n; ++j) {
+    x[j] = static_cast<double>(3 * j % 5 - 2);
+    for (std::int64_t i = 0; i <= j; ++i) {
+      u[i + j * n] = i == j ? 2.0 : static_cast<double>((i + 2 * j) % 4 - 1);
+      b[i] += u[i + j * n] * x[j];
+    }
+  }
+  const Array<double> device_u(u, stream);
+  const Array<double> device_b(b, stream);
+  cublasHandle_t handle = nullptr;
+  REQUIRE(cublasCreate(&handle) == CUBLAS_STATUS_SUCCESS);
+  REQUIRE(cublasSetStream(handle, stream.id) == CUBLAS_STATUS_SUCCESS);
+  const auto trsv = [&](double* in, std::int64_t step) {
+    return cublasDtrsv_64(handle, CUBLAS_FILL_MODE_UPPER, CUBLAS_OP_N, CUBLAS_DIAG_NON_UNIT, n,
+                          device_u.data, n, in, step);
+  };
+  CHECK(trsv(device_b.data, 0) == CUBLAS_STATUS_INVALID_VALUE);
+  CHECK(trsv(device_b.data, 2) == CUBLAS_STATUS_INVALID_VALUE);
+  CHECK(trsv(device_b.data, 1) == CUBLAS_STATUS_SUCCESS);
+  CHECK(device_b.read(stream) == x);
+  const double minus = -1;
+  for (double& value : b) value = -value;
+  const Array<double> device_c(b, stream);
+  CHECK(cublasDtrsm_64(handle, CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_UPPER, CUBLAS_OP_N,
+                       CUBLAS_DIAG_NON_UNIT, n, 1, &minus, device_u.data, n, device_c.data,
+                       n) == CUBLAS_STATUS_SUCCESS);
+  CHECK(device_c.read(stream) == x);
   CHECK(cublasDestroy(handle) == CUBLAS_STATUS_SUCCESS);
 }
 
