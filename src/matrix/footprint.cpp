@@ -4,6 +4,7 @@
 
 #include "core/scalar.hpp"
 #include "grid/distribution.hpp"
+#include "matrix/panel_ring.hpp"
 
 namespace lupine {
 
@@ -24,36 +25,59 @@ constexpr double driver_bytes = 400e6;  // of the host, for each process with a 
 
 }  // namespace
 
+double Footprint::local_rows() const {
+  return static_cast<double>(Distribution(n, nb, shape.rows, 0).local_size());
+}
+
+double Footprint::local_columns() const {
+  return static_cast<double>(Distribution(n, nb, shape.columns, 0).local_size());
+}
+
+double Footprint::piece() const {
+  return std::min(local_columns(), static_cast<double>(default_piece(device, shape.rows)));
+}
+
+double Footprint::element_bytes() const {
+  return static_cast<double>(bytes_of(storage_for(precision)));
+}
+
 double Footprint::ring_bytes(std::int64_t width) const {
-  const auto m = static_cast<double>(Distribution(n, nb, shape.rows, 0).local_size());
-  const auto k = static_cast<double>(Distribution(n, nb, shape.columns, 0).local_size());
   const auto w = static_cast<double>(std::min(width, n));
   const double padding = 31;
-  return (lookahead + 1) * ((m + padding) * w + k * (w + padding)) *
-         static_cast<double>(bytes_of(precision));
+  const auto update = static_cast<double>(bytes_of(precision));
+  return (lookahead + 1) * ((local_rows() + padding) * w * update + w * w * element_bytes()) +
+         PanelRing::pieces * piece() * (w + padding) * update;
+}
+
+double Footprint::exchange_bytes(std::int64_t width) const {
+  if (pivoting == Pivoting::none || shape.rows == 1) return 0;
+  const auto w = static_cast<double>(std::min(width, n));
+  const double panel = (local_rows() + 2 * w) * w;
+  return (PanelRing::pieces * 2 * w * piece() + panel) * element_bytes();
 }
 
 double Footprint::panel_bytes(std::int64_t width) const {
-  const auto m = static_cast<double>(Distribution(n, nb, shape.rows, 0).local_size());
-  const auto k = static_cast<double>(Distribution(n, nb, shape.columns, 0).local_size());
+  const double m = local_rows();
+  const double k = local_columns();
   const auto w = static_cast<double>(std::min(width, n));
   double scratch = (m + std::min(k, scratch_columns)) * w * 4;
   if (device == DeviceKind::cuda) scratch = std::max(m, k) * solve_columns * 4;
-  if (precision == Precision::fp32) scratch = 0;
-  return ring_bytes(width) + scratch + w * w * 4;
+  if (bytes_of(precision) > 2) scratch = 0;
+  return ring_bytes(width) + scratch + exchange_bytes(width);
 }
 
 std::int64_t Footprint::panel_width() const {
-  const double share = panel_share * static_cast<double>(n) * static_cast<double>(n) / shape.size();
+  const auto elements = static_cast<double>(n) * static_cast<double>(n) / shape.size();
+  const double share = panel_share * elements * element_bytes() / 4;
   std::int64_t width = std::min(nb, n);
   while (width > 1 && panel_bytes(width) > share + panel_floor) width = (width + 1) / 2;
   return width;
 }
 
 double Footprint::rank_bytes() const {
-  const auto m = static_cast<double>(Distribution(n, nb, shape.rows, 0).local_size());
-  const auto k = static_cast<double>(Distribution(n, nb, shape.columns, 0).local_size());
-  const double factors = 4 * (m + 31) * k;  // columns are padded
+  const double m = local_rows();
+  const double k = local_columns();
+  const double factors = element_bytes() * (m + 31) * k;  // columns are padded
   const double vector_bytes = vectors * 8 * (m + k) + 8 * static_cast<double>(n);
   const double fixed = device == DeviceKind::cuda ? device_bytes : process_bytes;
   return factors + panel_bytes(panel_width()) + vector_bytes + fixed;
@@ -62,8 +86,8 @@ double Footprint::rank_bytes() const {
 double Footprint::host_bytes() const {
   const double m = static_cast<double>(n) / shape.rows + static_cast<double>(nb);
   const double k = static_cast<double>(n) / shape.columns + static_cast<double>(nb);
-  const double w = static_cast<double>(panel_width());
-  const double stages = staged && shape.size() > 1 ? ring_bytes(panel_width()) + w * w * 4 : 0;
+  const std::int64_t width = panel_width();
+  const double stages = staged && shape.size() > 1 ? ring_bytes(width) + exchange_bytes(width) : 0;
   return process_bytes + driver_bytes + stages + vectors * 8 * (m + k) + 8 * static_cast<double>(n);
 }
 

@@ -16,22 +16,32 @@ struct Footprint {
   std::int64_t nb = 1;
   GridShape shape;
   Precision precision = Precision::fp16;  ///< resolved
+  Pivoting pivoting = Pivoting::none;
   int lookahead = 1;
   DeviceKind device = DeviceKind::cpu;
   bool staged = false;  ///< panels travel through host memory
 
   /// Columns of a step: nb, or less where panels of nb columns would take more than their share of
-  /// 4.4 n^2 bytes + 150 MB a rank. Never less than 1.
+  /// 4.4 n^2 bytes (FP64: 8.8) + 150 MB a rank. Never less than 1.
   std::int64_t panel_width() const;
   /// Bytes that the most loaded rank allocates: factors, panels, workspace, vectors. A floating
   /// number, since n may be anything that a user can type.
   double rank_bytes() const;
   /// Bytes of host memory beside a device that has its own.
   double host_bytes() const;
-  /// The part of rank_bytes that depends on the width of a step: panels and the update's workspace.
+  /// The part of rank_bytes that depends on the width of a step: panels, the update's workspace,
+  /// and with pivoting what the ranks of a process column exchange.
   double panel_bytes(std::int64_t width) const;
-  /// Panels in flight.
+  /// Panels in flight, and pieces of block rows.
   double ring_bytes(std::int64_t width) const;
+  /// Rows on their way between ranks, and the panel that they share.
+  double exchange_bytes(std::int64_t width) const;
+
+ private:
+  double local_rows() const;
+  double local_columns() const;
+  double piece() const;
+  double element_bytes() const;
 };
 
 }  // namespace lupine
