@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "device/bench.hpp"
+#include "panel.hpp"
 
 using namespace lupine;
 using namespace lupine::test;
@@ -241,30 +242,9 @@ struct Panel {
   Panel(Bench& bench, std::int64_t m, std::int64_t w)
       : b(bench), a(b, m, w), candidate(b), pivots(b, w, 1), status(b) {}
 
-  // As a factorization does it: leaves column by column, the rest by products.
-  void factor(std::int64_t begin, std::int64_t end, std::int64_t leaf) {
-    const std::int64_t w = end - begin;
-    if (w <= leaf) return eliminate(begin, end);
-    const std::int64_t h = (w / 2 + leaf - 1) / leaf * leaf;
-    const MatrixView<T> all = a.view();
-    const std::int64_t middle = begin + h;
-    const std::int64_t below = all.rows - middle;
-    factor(begin, middle, leaf);
-    const MatrixView<T> u = all.block(begin, middle, h, w - h);
-    b.device->solve_unit_lower(*b.queue, all.block(begin, begin, h, h), u);
-    b.device->subtract(*b.queue, all.block(middle, begin, below, h), u,
-                       all.block(middle, middle, below, w - h));
-    factor(middle, end, leaf);
-  }
-  void eliminate(std::int64_t begin, std::int64_t end) {
-    const MatrixView<T> all = a.view();
-    b.device->find_pivot(*b.queue, all.block(begin, begin, all.rows - begin, 1), candidate.data());
-    for (std::int64_t j = begin; j < end; ++j) {
-      b.device->take_pivot(*b.queue, all.block(j, 0, all.rows - j, all.cols), j, candidate.data(),
-                           pivots.data() + j, status.data());
-      b.device->eliminate(*b.queue, all.block(j, j, 1, end - j),
-                          all.block(j + 1, j, all.rows - j - 1, end - j), candidate.data());
-    }
+  void factor(std::int64_t leaf) {
+    factor_panel(*b.device, *b.queue, a.view(), 0, a.cols(), leaf,
+                 {candidate.data(), pivots.data(), status.data()});
   }
 
   Bench& b;
@@ -332,7 +312,7 @@ void check_panel(Bench& b, std::int64_t m, std::int64_t w, std::int64_t leaf) {
   const Plain values = with_clear_pivots(b, m, w);
   panel.a.set([&](std::int64_t i, std::int64_t j) { return static_cast<T>(values(i, j)); });
   Plain permuted = panel.a.plain();
-  panel.factor(0, w, leaf);
+  panel.factor(leaf);
   CHECK(panel.a.frame_intact());
   CHECK(panel.pivots.frame_intact());
   CHECK(panel.status.get().bad_pivot == -1);
@@ -620,7 +600,7 @@ TEMPLATE_TEST_CASE("a panel of all operations: random entries", "[pivot]", float
     return static_cast<TestType>(b.below(2001) - 1000) / 1024;
   });
   Plain permuted = panel.a.plain();
-  panel.factor(0, 60, 8);
+  panel.factor(8);
   CHECK(panel.a.frame_intact());
   CHECK(panel.pivots.frame_intact());
   CHECK(panel.status.get().bad_pivot == -1);
@@ -651,7 +631,7 @@ TEMPLATE_TEST_CASE("a panel without a usable pivot names the first column", "[pi
       const bool bad = j == 13 && (value == 0 || i == 200);
       return bad ? value : static_cast<TestType>(values(i, j));
     });
-    panel.factor(0, 24, 8);
+    panel.factor(8);
     CHECK(panel.a.frame_intact());
     CHECK(panel.status.get().bad_pivot == 13);
   }
