@@ -351,6 +351,11 @@ TEMPLATE_TEST_CASE("find_pivot: the first of the largest", "[pivot]", float, dou
   for (const std::int64_t m : heights()) {
     DeviceMatrix<TestType> column = uniform<TestType>(b, m, 1);
     check_search(b, column);
+    if (m > 0) {
+      column(m - 1) = 2;
+      column.put();
+      check_search(b, column);
+    }
     // Few values, so that many are largest.
     column.set(
         [&](std::int64_t, std::int64_t) { return static_cast<TestType>(b.below(3) - 1) / 2; });
@@ -519,6 +524,9 @@ TEMPLATE_TEST_CASE("permute_rows: every kind of permutation", "[rows]", float, d
     check_moves<TestType>(b, rows, cols, others, some);  // not a permutation
     check_moves<TestType>(b, rows, cols, Indices(some.size(), 7), some);
   }
+  const Indices all = some_rows(b, rows, rows);
+  for (const std::int64_t cols : {0, 230})
+    check_moves<TestType>(b, rows, cols, all, Indices(all.rbegin(), all.rend()));
   const Indices three = some_rows(b, rows, 3);
   for (const std::int64_t cols : {0, 1, 15, 16, 17, 300})
     check_moves<TestType>(b, rows, cols, three, Indices(three.rbegin(), three.rend()));

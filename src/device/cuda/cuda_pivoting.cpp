@@ -10,8 +10,9 @@ namespace lupine {
 
 namespace {
 
-// Bytes through which more rows go than one block of threads can hold of a column.
-constexpr std::int64_t permute_scratch = std::int64_t{64} << 20;
+// Bytes through which more rows go than one block of threads can hold of a column: they stay in the
+// GPU's cache.
+constexpr std::int64_t permute_scratch = std::int64_t{8} << 20;
 
 cuda::Found found_at(PivotCandidate* found) {
   if (found == nullptr) return {};
@@ -55,6 +56,7 @@ void CudaDevice::subtract(Queue& queue, ConstAnyMatrix a, ConstAnyMatrix b, AnyM
 
 void CudaDevice::permute_rows(Queue& queue, const std::int64_t* from, const std::int64_t* to,
                               std::int64_t count, AnyMatrix a) {
+  if (a.empty()) return;
   Lane& l = lane(queue);
   if (count * bytes_of(a.precision) > cuda::permuted_bytes)
     return permute_many(l, from, to, count, a);
