@@ -25,6 +25,9 @@ inline std::vector<Entries> swap_heavy(std::int64_t n, std::int64_t nb, int rank
   random.n = n;
   random.stride = n + 1;
   const auto u = [random](std::int64_t i, std::int64_t j) { return random.entry(i, j); };
+  const auto tie = [n](std::int64_t i, std::int64_t j) {
+    return i == j || j == n - 1 ? 1.0 : i > j && n < 60 ? -1.0 : 0.0;
+  };
   const auto owner = [nb, ranks](std::int64_t i) { return (i / nb) % ranks; };
   return {
       {"random", u},
@@ -35,11 +38,10 @@ inline std::vector<Entries> swap_heavy(std::int64_t n, std::int64_t nb, int rank
        [u, owner, ranks](auto i, auto j) { return u(i, j) * (owner(i) == ranks - 1 ? 64 : 1); }},
       {"rows growing downwards",
        [u](auto i, auto j) { return u(i, j) * std::exp2(double(i % 40)); }},
-      // Every column a tie of all rows below: exact, since all numbers are powers of two.
-      {"ties",
-       [n](auto i, auto j) { return i == j || j == n - 1 ? 1.0
-                                    : i > j && n < 60    ? -1.0
-                                                         : 0.0; }},
+      // Every column a tie of all rows below: exact, since all numbers are powers of two. In the
+      // second, of rows that other ranks have.
+      {"ties", tie},
+      {"ties below", [tie, nb](auto i, auto j) { return tie(i, j) / (i < nb ? 4 : 1); }},
   };
 }
 
