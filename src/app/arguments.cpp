@@ -224,7 +224,7 @@ Options machine_options(BenchmarkOptions& o) {
       real("--memory-fraction",
            "Of the free memory, where -N is not given (default 0.8; GPUs 0.95)", o.memory_fraction,
            "a number above 0, at most 1", [](double v) { return v > 0 && v <= 1; }),
-      real("--time-target", "Seconds that all may take, where -N is not given", o.time_target,
+      real("--time-target", "Seconds that a run (bench: both) may take, where -N is not given", o.time_target,
            "seconds, a number above 0", [](double v) { return v > 0; }),
   };
 }
@@ -294,6 +294,7 @@ std::string long_form(const std::string& word) {
 /// missing, is judged as a value, and checks that none is repeated.
 class Normalizer {
  public:
+  /// The options must live as long as this.
   Normalizer(std::string command, const Options& options) : command_(std::move(command)) {
     for (const Option& option : options)
       for (const std::string& name : CLI::detail::split(option.names, ',')) known_[name] = &option;
@@ -476,8 +477,9 @@ Arguments parse_arguments(const std::vector<std::string>& words) {
       commands.begin(), commands.end(),
       [&](const BenchmarkCommand& one) { return !words.empty() && words[0] == one.name; });
   const bool runs_benchmark = command != commands.end();
+  const Options none;
   Normalizer normalizer(runs_benchmark ? command->name : "",
-                        runs_benchmark ? command->options : Options{});
+                        runs_benchmark ? command->options : none);
   std::vector<std::string> rest = runs_benchmark ? normalizer(words) : words;
   std::reverse(rest.begin(), rest.end());  // as CLI11 wants them
   try {

@@ -87,10 +87,11 @@ class ValueLines {
 
   /// @param get from a Setup to what a line shows of it
   template <class Get>
-  std::string operator()(std::string_view label, Get get, const std::string& reason = "") const {
+  std::string operator()(std::string_view label, Get get, const std::string& reason = "",
+                         const char* unit = "") const {
     std::vector<std::string> values;
     for (const Setup& setup : setups_) add_once(values, fmt::format("{}", get(setup)));
-    return line(label, listed(values), values.size() == 1 ? reason : "");
+    return line(label, listed(values) + unit, values.size() == 1 ? reason : "");
   }
 
   /// P and Q belong together: a pair comes once.
@@ -182,9 +183,11 @@ std::string parameters(const std::vector<Setup>& setups) {
   text += line("RANKS", fmt::format("{} on {} node{}, the first {}", wide.hosts.size(), nodes,
                                     nodes == 1 ? "" : "s", wide.hosts.front()));
   text += method_lines(values, setups.front());
-  text += values("DEPTH", [](const Setup& s) { return s.options.lookahead; });
+  text += values(
+      "DEPTH", [](const Setup& s) { return s.options.lookahead; }, "", " (look-ahead)");
   text += values("BCAST", [](const Setup& s) { return name(s.options.broadcast); });
-  text += values("PANEL", [](const Setup& s) { return fmt::format("{} columns", s.panel_width); });
+  text += values(
+      "PANEL", [](const Setup& s) { return s.panel_width; }, "", " columns a step");
   return text + machine_lines(wide, needed);
 }
 
@@ -397,7 +400,6 @@ std::string report_run(const Setup& setup, const BenchmarkRun& run) {
     return std::find(setup.notes.begin(), setup.notes.end(), note) != setup.notes.end();
   };
   notes.erase(std::remove_if(notes.begin(), notes.end(), known), notes.end());
-  if (!r.factored()) notes.push_back(no_factors(r));
   return hpl_lines(run) + mxp_block(setup, r) + phase_table(setup, r) + convergence(r) +
          list("Notes on this run:", notes) + "\n";
 }
