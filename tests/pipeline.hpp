@@ -56,9 +56,7 @@ class HostCopyOf {
         values_(static_cast<std::size_t>(a.local().ld * a.local().cols)) {
     device_.download(*queue_, a_.local().as<T>().data, values_);
   }
-  MatrixView<T> view() {
-    return {values_.data(), a_.local().rows, a_.local().cols, a_.local().ld};
-  }
+  MatrixView<T> view() { return {values_.data(), a_.local().rows, a_.local().cols, a_.local().ld}; }
   /// The entry, where it is on this rank.
   T* find(GlobalIndex i, GlobalIndex j) {
     if (!a_.rows().mine(i) || !a_.columns().mine(j)) return nullptr;
@@ -111,12 +109,13 @@ inline CommMethod comm_of(const Device& device, CommMethod wanted) {
 
 /// A problem on a grid, generated.
 struct Problem {
-  Problem(const Communicator& all, GridShape shape, const BenchmarkOptions& options)
+  Problem(const Communicator& all, GridShape shape, const BenchmarkOptions& options,
+          Precision storage = Precision::fp32)
       : grid(all, shape),
         device(make_chosen_device()),
         transport(grid, *device, comm_of(*device, device_choice().comm)),
         generator(options, all),
-        a(*device, grid.rows(options.n, options.nb), grid.columns(options.n, options.nb)) {
+        a(*device, grid.rows(options.n, options.nb), grid.columns(options.n, options.nb), storage) {
     const auto queue = device->make_queue(Priority::normal);
     device->generate(*queue, spec(), a.rows(), a.columns(), a.local());
     queue->synchronize();
@@ -142,6 +141,30 @@ struct Problem {
   std::vector<std::int64_t> pivots;
   SteadyClock clock;
 };
+
+/// For every column the end of the step that it belongs to.
+inline std::vector<std::int64_t> step_ends(const Problem& p, std::int64_t width) {
+  const Plan plan(p.a.rows(), p.a.columns(), width);
+  std::vector<std::int64_t> ends;
+  for (std::int64_t k = 0; k < plan.count(); ++k)
+    ends.insert(ends.end(), static_cast<std::size_t>(plan[k].width()), plan[k].end.value);
+  return ends;
+}
+
+/// The factors L\U, whatever the device keeps on the diagonal.
+struct Factors {
+  Square lu;
+  double condition = 1;  ///< of the triangles whose inverses the device keeps
+};
+
+inline Factors gather_factors(const Problem& p, std::int64_t width) {
+  Factors f{gather(p.grid, *p.device, p.a)};
+  const Plan plan(p.a.rows(), p.a.columns(), width);
+  for (std::int64_t k = 0; k < plan.count(); ++k)
+    f.condition = std::max(f.condition, undo_inverses(f.lu, plan[k].begin.value, plan[k].end.value,
+                                                      p.device->inverted_order(p.a.storage())));
+  return f;
+}
 
 /// `value` as an update of this precision reads it, with the panel's scale 2^e.
 inline double rounded(double value, Precision precision, int e) {

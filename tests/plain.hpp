@@ -126,7 +126,105 @@ inline double undo_inverses(Square& a, std::int64_t begin, std::int64_t end, std
 }
 
 inline double unit_roundoff(Precision precision) {
-  return precision == Precision::fp16 ? 0x1p-11 : precision == Precision::bf16 ? 0x1p-8 : 0x1p-24;
+  switch (precision) {
+    case Precision::fp16:
+      return 0x1p-11;
+    case Precision::bf16:
+      return 0x1p-8;
+    case Precision::fp64:
+      return 0x1p-53;
+    default:
+      return 0x1p-24;
+  }
+}
+
+/// P A = L U with partial pivoting, plain and in FP64. Row i was exchanged with row pivots[i].
+struct PivotedLu {
+  Square lu;
+  std::vector<std::int64_t> pivots;
+  std::int64_t zero_pivot = -1;  ///< the first
+};
+
+inline PivotedLu plain_pivoted_lu(Square a) {
+  PivotedLu result{std::move(a), {}, -1};
+  Square& lu = result.lu;
+  for (std::int64_t k = 0; k < lu.n; ++k) {
+    std::int64_t p = k;
+    for (std::int64_t i = k + 1; i < lu.n; ++i)
+      if (std::fabs(lu(i, k)) > std::fabs(lu(p, k))) p = i;
+    result.pivots.push_back(p);
+    for (std::int64_t j = 0; j < lu.n; ++j) std::swap(lu(k, j), lu(p, j));
+    if (lu(k, k) == 0) {
+      if (result.zero_pivot < 0) result.zero_pivot = k;
+      continue;
+    }
+    for (std::int64_t i = k + 1; i < lu.n; ++i) lu(i, k) /= lu(k, k);
+    for (std::int64_t j = k + 1; j < lu.n; ++j)
+      for (std::int64_t i = k + 1; i < lu.n; ++i) lu(i, j) -= lu(i, k) * lu(k, j);
+  }
+  return result;
+}
+
+/// The rows of A as pivoting leaves them: P A.
+inline Square permuted(Square a, const std::vector<std::int64_t>& pivots) {
+  for (std::int64_t k = 0; k < a.n; ++k)
+    for (std::int64_t j = 0; j < a.n; ++j)
+      std::swap(a(k, j), a(pivots[static_cast<std::size_t>(k)], j));
+  return a;
+}
+
+/// Factors whose columns of L were left alone once their step was done, as LAPACK leaves them:
+/// step_end[j] is the end of the step that column j belongs to.
+inline Square lapack_order(Square lu, const std::vector<std::int64_t>& pivots,
+                           const std::vector<std::int64_t>& step_end) {
+  for (std::int64_t j = 0; j < lu.n; ++j)
+    for (std::int64_t k = step_end[static_cast<std::size_t>(j)]; k < lu.n; ++k)
+      std::swap(lu(k, j), lu(pivots[static_cast<std::size_t>(k)], j));
+  return lu;
+}
+
+/// max |A - L U| / (|L| |U|).
+inline double factor_error(const Square& lu, const Square& a) {
+  double worst = 0;
+  for (std::int64_t j = 0; j < lu.n; ++j)
+    for (std::int64_t i = 0; i < lu.n; ++i) {
+      double sum = i <= j ? lu(i, j) : 0;
+      double scale = std::fabs(sum);
+      for (std::int64_t k = 0; k < std::min(i, j + 1); ++k) {
+        sum += lu(i, k) * lu(k, j);
+        scale += std::fabs(lu(i, k) * lu(k, j));
+      }
+      const double error = std::fabs(sum - a(i, j));
+      if (error > 0) worst = std::max(worst, scale > 0 ? error / scale : HUGE_VAL);
+      if (std::isnan(error)) return HUGE_VAL;
+    }
+  return worst;
+}
+
+/// The largest |lu - plain|, as a share of what errors E of A explain, |E| <= unit |L| |U|:
+/// A + E = (L + dL) (U + dU), in the first order dL = L low(L^-1 E U^-1), dU = up(L^-1 E U^-1) U.
+/// Twice that.
+inline double share_of_perturbation(const Square& lu, const Square& plain, double unit) {
+  const Plain l = magnitudes(lower_of(plain));
+  const Plain u = magnitudes(upper_of(plain));
+  const Square inverse = inverse_triangles(plain);
+  const Plain e =
+      product(product(magnitudes(lower_of(inverse)), product(l, u)), magnitudes(upper_of(inverse)));
+  Plain low(lu.n, lu.n);
+  Plain up(lu.n, lu.n);
+  for (std::int64_t j = 0; j < lu.n; ++j)
+    for (std::int64_t i = 0; i < lu.n; ++i) (i > j ? low : up)(i, j) = e(i, j);
+  const Plain in_l = product(l, low);
+  const Plain in_u = product(up, u);
+  double worst = 0;
+  for (std::int64_t j = 0; j < lu.n; ++j)
+    for (std::int64_t i = 0; i < lu.n; ++i) {
+      const double difference = std::fabs(lu(i, j) - plain(i, j));
+      const double bound = 2 * unit * (i > j ? in_l : in_u)(i, j);
+      if (difference > 0) worst = std::max(worst, bound > 0 ? difference / bound : HUGE_VAL);
+      if (std::isnan(difference)) return HUGE_VAL;
+    }
+  return worst;
 }
 
 }  // namespace lupine::test

@@ -14,9 +14,9 @@ constexpr int pass_waves = 8;                 // of blocks on a GPU, so that its
 constexpr std::int64_t least_columns = 1024;  // of a part: a jump costs as much as 50 steps
 constexpr int blocks_per_multiprocessor = 8;
 
-template <bool random>
+template <bool random, class T>
 __global__ void __launch_bounds__(generate_threads)
-    generate_kernel(MatrixSpec spec, Cyclic rows, ColumnSteps steps, MatrixView<float> a) {
+    generate_kernel(MatrixSpec spec, Cyclic rows, ColumnSteps steps, MatrixView<T> a) {
   const std::int64_t i = std::int64_t{blockIdx.x} * generate_threads + threadIdx.x;
   if (i >= a.rows) return;
   const std::int64_t row = rows.global(i);
@@ -24,11 +24,11 @@ __global__ void __launch_bounds__(generate_threads)
        begin += gridDim.y * generate_columns) {
     const std::int64_t rest = a.cols - begin;
     RowWalk walk(spec, steps, row, begin);
-    float* to = &a(i, begin);
+    T* to = &a(i, begin);
     walk.template walk<random>(
         spec, steps, rest < generate_columns ? rest : generate_columns,
         [&](std::int64_t column, double value) {
-          *to = static_cast<float>(row == column ? spec.diagonal_entry(row, value) : value);
+          *to = static_cast<T>(row == column ? spec.diagonal_entry(row, value) : value);
           to += a.ld;
         });
   }
@@ -105,13 +105,15 @@ __global__ void __launch_bounds__(pass_threads)
 }  // namespace
 
 cudaError_t generate(cudaStream_t stream, const MatrixSpec& spec, const Cyclic& rows,
-                     const Cyclic& columns, MatrixView<float> a) {
+                     const Cyclic& columns, AnyMatrix a) {
   if (a.empty()) return cudaSuccess;
   const dim3 grid(blocks(a.rows, generate_threads),
                   blocks(std::min(a.cols, generate_columns * largest_grid_y), generate_columns));
-  return launch(stream, grid, generate_threads,
-                spec.random() ? generate_kernel<true> : generate_kernel<false>, spec, rows,
-                column_steps(spec, columns), a);
+  return with_storage(a, [&]<class T>(MatrixView<T> to) {
+    return launch(stream, grid, generate_threads,
+                  spec.random() ? generate_kernel<true, T> : generate_kernel<false, T>, spec, rows,
+                  column_steps(spec, columns), to);
+  });
 }
 
 std::int64_t pass_parts(std::int64_t rows, std::int64_t columns, int multiprocessors) {

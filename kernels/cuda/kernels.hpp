@@ -21,9 +21,10 @@ constexpr std::int64_t triangle_order = 256;
 
 // Benchmark matrices --------------------------------------------------------------------------
 
-/// A <- the process's part of the matrix, rounded to FP32. spec.diagonal: device memory.
+/// A <- the process's part of the matrix, rounded to what A stores: FP32 or FP64. spec.diagonal:
+/// device memory.
 cudaError_t generate(cudaStream_t stream, const MatrixSpec& spec, const Cyclic& rows,
-                     const Cyclic& columns, MatrixView<float> a);
+                     const Cyclic& columns, AnyMatrix a);
 
 /// Where the sums of a pass over A go; null where they are not wanted.
 struct PassSums {
@@ -51,6 +52,9 @@ cudaError_t largest_magnitude(cudaStream_t stream, MatrixView<const float> a, st
 /// *scale <- s; *nonfinite <- 1 if there is an Inf or NaN.
 cudaError_t cast(cudaStream_t stream, MatrixView<const float> from, float sign, AnyMatrix to,
                  const std::uint32_t* largest_bits, double* scale, std::int64_t* nonfinite);
+/// to <- sign * from in one pass; *scale <- 1; *nonfinite <- 1 if there is an Inf or NaN.
+cudaError_t copy_signed(cudaStream_t stream, MatrixView<const double> from, double sign,
+                        MatrixView<double> to, double* scale, std::int64_t* nonfinite);
 /// *alpha <- 1 / (*l_scale * *u_scale)
 cudaError_t inverse_scale(cudaStream_t stream, const double* l_scale, const double* u_scale,
                           float* alpha);
@@ -70,11 +74,48 @@ cudaError_t split_triangle(cudaStream_t stream, MatrixView<const float> a, Trian
 cudaError_t factor_tile(cudaStream_t stream, MatrixView<float> a, std::int64_t begin,
                         std::int64_t* bad_pivot);
 
+/// L^-1\U^-1 in place of L\U in all tiles of tile_order on the diagonal of a, the last may be
+/// smaller.
+cudaError_t invert_tiles(cudaStream_t stream, MatrixView<float> a);
+
+// Panels with pivoting, FP32 or FP64: see Device ------------------------------------------------
+
+/// What the blocks of a search leave for the last of them. Zero at first, and then left to searches
+/// that run one after another.
+struct SearchSpace {
+  static constexpr unsigned most_blocks = 1024;
+  unsigned arrived;
+  double magnitudes[most_blocks];
+  std::int64_t rows[most_blocks];
+};
+/// Where a pivot is told, in device memory: its magnitude, infinite for Inf and NaN, and the first
+/// row of that magnitude; -1 and -1 where there are no rows.
+struct Found {
+  double* magnitude = nullptr;
+  std::int64_t* row = nullptr;
+};
+
+cudaError_t find_pivot(cudaStream_t stream, ConstAnyMatrix column, SearchSpace* space, Found found);
+cudaError_t take_pivot(cudaStream_t stream, AnyMatrix rows, std::int64_t first,
+                       const double* magnitude_found, const std::int64_t* row_found,
+                       std::int64_t* pivot, std::int64_t* bad_pivot);
+/// @param next not looked at where rows have one column
+cudaError_t eliminate(cudaStream_t stream, ConstAnyMatrix pivot_row, AnyMatrix rows,
+                      SearchSpace* space, Found next);
+/// Bytes of a column that permute_rows may move.
+constexpr std::int64_t permuted_bytes = 32 << 10;
+/// @pre count rows of one column fit in permuted_bytes
+cudaError_t permute_rows(cudaStream_t stream, const std::int64_t* from, const std::int64_t* to,
+                         std::int64_t count, AnyMatrix a);
+cudaError_t gather_rows(cudaStream_t stream, const std::int64_t* rows, ConstAnyMatrix from,
+                        AnyMatrix to);
+cudaError_t scatter_rows(cudaStream_t stream, const std::int64_t* rows, ConstAnyMatrix from,
+                         AnyMatrix to);
+
 // Refinement ----------------------------------------------------------------------------------
 
-/// y <- y - A x in FP64.
-cudaError_t subtract_product(cudaStream_t stream, MatrixView<const float> a, const double* x,
-                             double* y);
+/// y <- y - A x in FP64, A in FP32 or FP64.
+cudaError_t subtract_product(cudaStream_t stream, ConstAnyMatrix a, const double* x, double* y);
 /// x <- T x in FP64, T a triangle of a. @pre order at most triangle_order
 cudaError_t multiply_triangle(cudaStream_t stream, MatrixView<const float> a, Triangle triangle,
                               double* x);

@@ -7,28 +7,17 @@ namespace lupine::cuda {
 
 namespace {
 
-constexpr int row_threads = 256;  // a thread has a row: neighbours read and write contiguously
-// Blocks of a loop over a matrix, of whatever shape: some for every multiprocessor, with enough work
-// each for the loads in flight to fill the memory's pipe.
-constexpr std::int64_t matrix_blocks = 2048;
 constexpr std::uint32_t infinity_bits = 0x7f800000u;
+constexpr double largest_finite = 0x1.fffffffffffffp+1023;
 
 __device__ std::uint32_t magnitude_bits(float value) {
   return bits_of(value) & 0x7fffffffu;
 }
 
-// Grid of a loop over a matrix: rows by threads, every gridDim.y-th column by a thread.
-dim3 matrix_grid(std::int64_t rows, std::int64_t columns) {
-  const unsigned down = blocks(rows, row_threads);
-  const std::int64_t wanted = ceil_div(matrix_blocks, down);
-  return {down, static_cast<unsigned>(std::clamp<std::int64_t>(std::min(wanted, columns), 1,
-                                                               largest_grid_y))};
-}
-
-__global__ void __launch_bounds__(row_threads)
+__global__ void __launch_bounds__(matrix_threads)
     largest_kernel(MatrixView<const float> a, std::uint32_t* bits) {
-  __shared__ std::uint32_t most[row_threads];
-  const std::int64_t i = std::int64_t{blockIdx.x} * row_threads + threadIdx.x;
+  __shared__ std::uint32_t most[matrix_threads];
+  const std::int64_t i = std::int64_t{blockIdx.x} * matrix_threads + threadIdx.x;
   std::uint32_t mine = 0;
   if (i < a.rows)
     for (std::int64_t j = blockIdx.y; j < a.cols; j += gridDim.y) {
@@ -36,7 +25,7 @@ __global__ void __launch_bounds__(row_threads)
       mine = here > mine ? here : mine;
     }
   most[threadIdx.x] = mine;
-  for (unsigned half = row_threads / 2; half > 0; half /= 2) {
+  for (unsigned half = matrix_threads / 2; half > 0; half /= 2) {
     __syncthreads();
     if (threadIdx.x < half && most[threadIdx.x + half] > most[threadIdx.x])
       most[threadIdx.x] = most[threadIdx.x + half];
@@ -55,12 +44,12 @@ __device__ float rounded(float value, float) {
 }
 
 template <class To>
-__global__ void __launch_bounds__(row_threads)
+__global__ void __launch_bounds__(matrix_threads)
     cast_kernel(MatrixView<const float> from, float sign, To* to, std::int64_t ld, bool scaled,
                 const std::uint32_t* largest_bits, double* scale, std::int64_t* nonfinite) {
   const std::uint32_t bits = *largest_bits;
   const double s = scaled ? power_of_two(fp16_scale_exponent(float_of(bits))) : 1.0;
-  const std::int64_t i = std::int64_t{blockIdx.x} * row_threads + threadIdx.x;
+  const std::int64_t i = std::int64_t{blockIdx.x} * matrix_threads + threadIdx.x;
   if (i == 0 && blockIdx.y == 0) {
     *scale = s;
     if (bits >= infinity_bits) *nonfinite = 1;
@@ -70,6 +59,23 @@ __global__ void __launch_bounds__(row_threads)
 #pragma unroll 4
   for (std::int64_t j = blockIdx.y; j < from.cols; j += gridDim.y)
     to[i + j * ld] = rounded(from(i, j) * factor, To{});
+}
+
+// FP64 stays as it is but for the sign: no scale to be found first.
+__global__ void __launch_bounds__(matrix_threads)
+    copy_signed_kernel(MatrixView<const double> from, double sign, MatrixView<double> to,
+                       double* scale, std::int64_t* nonfinite) {
+  const std::int64_t i = std::int64_t{blockIdx.x} * matrix_threads + threadIdx.x;
+  if (i == 0 && blockIdx.y == 0) *scale = 1;
+  if (i >= from.rows) return;
+  bool finite = true;
+#pragma unroll 4
+  for (std::int64_t j = blockIdx.y; j < from.cols; j += gridDim.y) {
+    const double value = from(i, j);
+    finite = finite && fabs(value) <= largest_finite;
+    to(i, j) = sign * value;
+  }
+  if (!finite) *nonfinite = 1;
 }
 
 __global__ void inverse_scale_kernel(const double* l_scale, const double* u_scale, float* alpha) {
@@ -86,9 +92,9 @@ __device__ Parts parts_of(float value) {
   return {high, to_bfloat16(value - to_float(high))};
 }
 
-__global__ void __launch_bounds__(row_threads)
+__global__ void __launch_bounds__(matrix_threads)
     split_kernel(MatrixView<const float> a, MatrixView<Bfloat16> high, MatrixView<Bfloat16> low) {
-  const std::int64_t i = std::int64_t{blockIdx.x} * row_threads + threadIdx.x;
+  const std::int64_t i = std::int64_t{blockIdx.x} * matrix_threads + threadIdx.x;
   if (i >= a.rows) return;
 #pragma unroll 4
   for (std::int64_t j = blockIdx.y; j < a.cols; j += gridDim.y) {
@@ -98,10 +104,10 @@ __global__ void __launch_bounds__(row_threads)
   }
 }
 
-__global__ void __launch_bounds__(row_threads)
+__global__ void __launch_bounds__(matrix_threads)
     split_triangle_kernel(MatrixView<const float> a, Triangle triangle, MatrixView<Bfloat16> high,
                           MatrixView<Bfloat16> high_again, MatrixView<Bfloat16> low) {
-  const std::int64_t i = std::int64_t{blockIdx.x} * row_threads + threadIdx.x;
+  const std::int64_t i = std::int64_t{blockIdx.x} * matrix_threads + threadIdx.x;
   if (i >= a.rows) return;
   for (std::int64_t j = blockIdx.y; j < a.cols; j += gridDim.y) {
     const bool lower = triangle == Triangle::unit_lower;
@@ -161,11 +167,16 @@ __device__ void invert_upper(const Tile& a, Tile& x, int n, int i, int first) {
   }
 }
 
+// Block b has the tile b on the diagonal.
+template <bool factors>
 __global__ void __launch_bounds__(tile_threads)
-    tile_kernel(MatrixView<float> view, std::int64_t begin, std::int64_t* bad_pivot) {
+    tile_kernel(MatrixView<float> matrix, std::int64_t begin, std::int64_t* bad_pivot) {
   __shared__ Tile a;
   __shared__ Tile x;
-  const int n = static_cast<int>(view.rows);
+  const std::int64_t corner = blockIdx.x * tile_order;
+  const std::int64_t rest = matrix.rows - corner;
+  const int n = rest < tile_order ? static_cast<int>(rest) : order;
+  const MatrixView<float> view = matrix.block(corner, corner, n, n);
   const int i = static_cast<int>(threadIdx.x) % order;
   const int first = static_cast<int>(threadIdx.x) / order;
   for (int j = first; j < n; j += column_threads) {
@@ -173,7 +184,7 @@ __global__ void __launch_bounds__(tile_threads)
     x[i][j] = 0;
   }
   __syncthreads();
-  eliminate(a, n, i, first, begin, bad_pivot);
+  if (factors) eliminate(a, n, i, first, begin, bad_pivot);
   invert_lower(a, x, n, i, first);
   invert_upper(a, x, n, i, first);
   for (int j = first; j < n; j += column_threads)
@@ -183,8 +194,8 @@ __global__ void __launch_bounds__(tile_threads)
 template <class To>
 cudaError_t cast_to(cudaStream_t stream, MatrixView<const float> from, float sign, AnyMatrix to,
                     const std::uint32_t* largest_bits, double* scale, std::int64_t* nonfinite) {
-  return launch(stream, matrix_grid(from.rows, from.cols), row_threads, cast_kernel<To>, from, sign,
-                reinterpret_cast<To*>(to.data), to.ld, to.precision == Precision::fp16,
+  return launch(stream, matrix_grid(from.rows, from.cols), matrix_threads, cast_kernel<To>, from,
+                sign, reinterpret_cast<To*>(to.data), to.ld, to.precision == Precision::fp16,
                 largest_bits, scale, nonfinite);
 }
 
@@ -192,7 +203,7 @@ cudaError_t cast_to(cudaStream_t stream, MatrixView<const float> from, float sig
 
 cudaError_t largest_magnitude(cudaStream_t stream, MatrixView<const float> a, std::uint32_t* bits) {
   if (a.empty()) return cudaSuccess;
-  return launch(stream, matrix_grid(a.rows, a.cols), row_threads, largest_kernel, a, bits);
+  return launch(stream, matrix_grid(a.rows, a.cols), matrix_threads, largest_kernel, a, bits);
 }
 
 cudaError_t cast(cudaStream_t stream, MatrixView<const float> from, float sign, AnyMatrix to,
@@ -203,6 +214,12 @@ cudaError_t cast(cudaStream_t stream, MatrixView<const float> from, float sign, 
   return kernel(stream, from, sign, to, largest_bits, scale, nonfinite);
 }
 
+cudaError_t copy_signed(cudaStream_t stream, MatrixView<const double> from, double sign,
+                        MatrixView<double> to, double* scale, std::int64_t* nonfinite) {
+  return launch(stream, matrix_grid(from.rows, from.cols), matrix_threads, copy_signed_kernel, from,
+                sign, to, scale, nonfinite);
+}
+
 cudaError_t inverse_scale(cudaStream_t stream, const double* l_scale, const double* u_scale,
                           float* alpha) {
   return launch(stream, 1, 1, inverse_scale_kernel, l_scale, u_scale, alpha);
@@ -211,13 +228,13 @@ cudaError_t inverse_scale(cudaStream_t stream, const double* l_scale, const doub
 cudaError_t split(cudaStream_t stream, MatrixView<const float> a, MatrixView<Bfloat16> high,
                   MatrixView<Bfloat16> low) {
   if (a.empty()) return cudaSuccess;
-  return launch(stream, matrix_grid(a.rows, a.cols), row_threads, split_kernel, a, high, low);
+  return launch(stream, matrix_grid(a.rows, a.cols), matrix_threads, split_kernel, a, high, low);
 }
 
 cudaError_t split_triangle(cudaStream_t stream, MatrixView<const float> a, Triangle triangle,
                            MatrixView<Bfloat16> high, MatrixView<Bfloat16> high_again,
                            MatrixView<Bfloat16> low) {
-  return launch(stream, matrix_grid(a.rows, a.cols), row_threads, split_triangle_kernel, a,
+  return launch(stream, matrix_grid(a.rows, a.cols), matrix_threads, split_triangle_kernel, a,
                 triangle, high, high_again, low);
 }
 
@@ -225,7 +242,14 @@ cudaError_t factor_tile(cudaStream_t stream, MatrixView<float> a, std::int64_t b
                         std::int64_t* bad_pivot) {
   if (a.empty()) return cudaSuccess;
   if (a.rows > tile_order || a.cols != a.rows) return cudaErrorInvalidValue;
-  return launch(stream, 1, tile_threads, tile_kernel, a, begin, bad_pivot);
+  return launch(stream, 1, tile_threads, tile_kernel<true>, a, begin, bad_pivot);
+}
+
+cudaError_t invert_tiles(cudaStream_t stream, MatrixView<float> a) {
+  if (a.empty()) return cudaSuccess;
+  if (a.cols != a.rows) return cudaErrorInvalidValue;
+  return launch(stream, blocks(a.rows, tile_order), tile_threads, tile_kernel<false>, a, 0,
+                nullptr);
 }
 
 }  // namespace lupine::cuda

@@ -1,4 +1,4 @@
-// Vectors against the FP32 factors, in FP64: bounded by the bytes of the factors.
+// Vectors against the factors, in FP64: bounded by the bytes of the factors.
 #include "cuda/kernels.hpp"
 #include "cuda/launch.hpp"
 
@@ -6,7 +6,7 @@ namespace lupine::cuda {
 
 namespace {
 
-constexpr int rows_a_block = 32;  // a warp reads 128 contiguous bytes of a column
+constexpr int rows_a_block = 32;  // a warp reads 128 or 256 contiguous bytes of a column
 // Column groups of a block: few where there are many rows, many where there are few, so that the
 // loads in flight always fill the memory's pipe.
 constexpr int few_groups = 8;
@@ -14,16 +14,16 @@ constexpr int many_groups = 32;
 constexpr std::int64_t many_rows = 32768;
 constexpr int unroll = 8;  // loads in flight of a thread
 
-template <int groups>
+template <int groups, class T>
 __global__ void __launch_bounds__(rows_a_block* groups)
-    subtract_kernel(MatrixView<const float> a, const double* x, double* y) {
+    subtract_kernel(MatrixView<const T> a, const double* x, double* y) {
   __shared__ double sums[groups][rows_a_block];
   const int r = static_cast<int>(threadIdx.x) % rows_a_block;
   const int group = static_cast<int>(threadIdx.x) / rows_a_block;
   const std::int64_t i = std::int64_t{blockIdx.x} * rows_a_block + r;
   double sum = 0;
   if (i < a.rows) {
-    const float* row = a.data + i;
+    const T* row = a.data + i;
 #pragma unroll unroll
     for (std::int64_t j = group; j < a.cols; j += groups)
       sum = fma(static_cast<double>(row[j * a.ld]), x[j], sum);
@@ -75,13 +75,14 @@ __global__ void __launch_bounds__(add_threads)
 
 }  // namespace
 
-cudaError_t subtract_product(cudaStream_t stream, MatrixView<const float> a, const double* x,
-                             double* y) {
+cudaError_t subtract_product(cudaStream_t stream, ConstAnyMatrix a, const double* x, double* y) {
   if (a.empty()) return cudaSuccess;
   const bool many = a.rows >= many_rows;
-  return launch(stream, blocks(a.rows, rows_a_block),
-                rows_a_block * (many ? few_groups : many_groups),
-                many ? subtract_kernel<few_groups> : subtract_kernel<many_groups>, a, x, y);
+  return with_storage(a, [&]<class T>(MatrixView<const T> values) {
+    return launch(
+        stream, blocks(a.rows, rows_a_block), rows_a_block * (many ? few_groups : many_groups),
+        many ? subtract_kernel<few_groups, T> : subtract_kernel<many_groups, T>, values, x, y);
+  });
 }
 
 cudaError_t multiply_triangle(cudaStream_t stream, MatrixView<const float> a, Triangle triangle,

@@ -72,6 +72,9 @@ struct AnyView {
   AnyView(const MatrixView<T>& m) requires(std::is_const_v<Byte> || !std::is_const_v<T>)
       : AnyView(precision_of<std::remove_const_t<T>>, reinterpret_cast<Byte*>(m.data), m.rows,
                 m.cols, m.ld) {}
+  template <class Other>
+  AnyView(const AnyView<Other>& m) requires(std::is_const_v<Byte> && !std::is_const_v<Other>)
+      : AnyView(m.precision, m.data, m.rows, m.cols, m.ld) {}
 
   bool empty() const { return rows == 0 || cols == 0; }
   /// Rows [i, i + m) and columns [j, j + n).
@@ -82,9 +85,6 @@ struct AnyView {
   template <class T>
   MatrixView<Element<T>> as() const {
     return {reinterpret_cast<Element<T>*>(data), rows, cols, ld};
-  }
-  operator AnyView<const Byte>() const requires(!std::is_const_v<Byte>) {
-    return {precision, data, rows, cols, ld};
   }
 };
 using AnyMatrix = AnyView<std::byte>;

@@ -64,9 +64,10 @@ class Factorization {
               {options.precision, options.width, options.lookahead + 1, piece_, pivoting()}),
         status_(device_.allocate(sizeof(FactorStatus))) {
     for (int slot = 0; slot < ring_.slots(); ++slot)
-      lefts_.emplace_back(transport, Along::row, ring_.largest_left());
+      lefts_.emplace_back(transport, Along::row, ring_.largest_control(), ring_.largest_left());
     for (int slot = 0; slot < PanelRing::pieces; ++slot)
-      rights_.emplace_back(transport, Along::column, ring_.largest_right());
+      rights_.emplace_back(transport, Along::column, ring_.largest_control(),
+                           ring_.largest_right());
     if (pivoting()) prepare_pivoting();
     const FactorStatus nothing;
     device_.upload(*panels_, std::span(&nothing, 1), status());

@@ -57,7 +57,8 @@ class PanelRing {
   static std::int64_t leading_dimension(std::int64_t rows);
   /// Bytes of the diagonal block of a panel of so many columns, padded.
   static std::int64_t diagonal_bytes(std::int64_t width, Precision precision);
-  /// Bytes of a left panel's values (of a right piece) at most.
+  /// Bytes of control data, of a left panel's values and of a right piece at most.
+  std::int64_t largest_control() const { return control_bytes_; }
   std::int64_t largest_left() const { return left_bytes_; }
   std::int64_t largest_right() const { return right_bytes_; }
 

@@ -8,11 +8,6 @@
 
 namespace lupine {
 
-namespace {
-// A header has a place of its own in the stage: control data never shares a message with values.
-constexpr std::int64_t header_room = 256;
-}  // namespace
-
 Transport::Transport(const ProcessGrid& grid, Device& device, CommMethod method)
     : grid_(grid),
       device_(device),
@@ -89,10 +84,10 @@ void Transport::broadcast(Queue& queue, Along along, int root, std::span<std::by
   staged_ = queue.record();
 }
 
-Carrier::Carrier(Transport& transport, Along along, std::int64_t largest)
-    : transport_(&transport), along_(along) {
+Carrier::Carrier(Transport& transport, Along along, std::int64_t header_room, std::int64_t largest)
+    : transport_(&transport), along_(along), header_room_(header_room) {
   if (transport.method() == CommMethod::staged && transport.comm(along).size() > 1)
-    stage_ = transport.take_stage(header_room + largest);
+    stage_ = transport.take_stage(header_room_ + largest);
 }
 
 std::span<std::byte> Carrier::on_host(std::span<std::byte> device_bytes,
@@ -126,7 +121,7 @@ void Carrier::start(int root, BroadcastMethod method, std::int64_t sequence,
   if (stage_ && root_) {
     out.wait(*ready_);
     transport_->device().read(out, header.data(), on_host(header, 0));
-    transport_->device().read(out, values.data(), on_host(values, header_room));
+    transport_->device().read(out, values.data(), on_host(values, header_room_));
     ready_ = out.record();
   } else if (stage_) {
     ready_ = landed_;
@@ -149,7 +144,7 @@ void Carrier::launch() {
   const Communicator& comm = transport_->comm(along_);
   header_message_ = PanelBroadcast(method_, comm, root_rank_, on_host(header_, 0), 2 * sequence_);
   values_message_ =
-      PanelBroadcast(method_, comm, root_rank_, on_host(values_, header_room), 2 * sequence_ + 1);
+      PanelBroadcast(method_, comm, root_rank_, on_host(values_, header_room_), 2 * sequence_ + 1);
   at_ = Stage::moving;
 }
 
@@ -159,7 +154,7 @@ void Carrier::land() {
   Queue& in = *transport_->in_;
   in.wait(*free_);
   transport_->device().write(in, on_host(header_, 0), header_.data());
-  transport_->device().write(in, on_host(values_, header_room), values_.data());
+  transport_->device().write(in, on_host(values_, header_room_), values_.data());
   arrived_ = landed_ = in.record();
 }
 

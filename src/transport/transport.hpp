@@ -68,8 +68,8 @@ class Transport {
 /// header travels with each panel, in a message of its own.
 class Carrier {
  public:
-  /// @param largest bytes of a panel at most
-  Carrier(Transport& transport, Along along, std::int64_t largest);
+  /// @param header_room,largest bytes of a header and of a panel at most
+  Carrier(Transport& transport, Along along, std::int64_t header_room, std::int64_t largest);
 
   /// Collective over the process row (column). Returns at once.
   /// @param ready on the root: the panel is there; on the others: its place is free
@@ -90,6 +90,8 @@ class Carrier {
 
   Transport* transport_;
   Along along_;
+  // A header has a place of its own: control data never shares a message with values.
+  std::int64_t header_room_;
   std::shared_ptr<Buffer> stage_;
   Stage at_ = Stage::done;
   bool root_ = false;

@@ -13,6 +13,7 @@
 #include <cmath>
 #include <csignal>
 #include <cstdlib>
+#include <deque>
 #include <limits>
 #include <string>
 #include <vector>
@@ -595,6 +596,17 @@ TEST_CASE("triangular and general products of cuBLAS against plain loops", "[emu
   CHECK(device_c.read(stream) == expected);
   CHECK(trmm(device_b.data) == CUBLAS_STATUS_SUCCESS);
   CHECK(device_b.read(stream) == expected);
+  const auto trsm = [&](float* in) {
+    return cublasStrsm_64(handle, CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_N,
+                          CUBLAS_DIAG_UNIT, m, n, &one, device_a.data, m, in, m);
+  };
+  CHECK(trsm(device_b.data + 1) == CUBLAS_STATUS_INVALID_VALUE);
+  CHECK(trsm(device_b.data) == CUBLAS_STATUS_SUCCESS);
+  CHECK(device_b.read(stream) == b);  // integers: without rounding
+  CHECK(cublasSetSmCountTarget(handle, 1) == CUBLAS_STATUS_SUCCESS);
+  CHECK(cublasSetSmCountTarget(handle, 0) == CUBLAS_STATUS_SUCCESS);
+  CHECK(cublasSetSmCountTarget(handle, -1) == CUBLAS_STATUS_INVALID_VALUE);
+  CHECK(cublasSetSmCountTarget(handle, 1 << 20) == CUBLAS_STATUS_INVALID_VALUE);
 
   const Sizes s{m, n, 4, false, true};
   const auto x = entries<double>(s.a_size(), 4);
@@ -611,10 +623,76 @@ TEST_CASE("triangular and general products of cuBLAS against plain loops", "[emu
   CHECK(cublasDestroy(handle) == CUBLAS_STATUS_SUCCESS);
 }
 
+TEST_CASE("triangular solves of cuBLAS against plain loops", "[emulation]") {
+  const Stream stream;
+  const std::int64_t n = 7;
+  std::vector<double> u(static_cast<std::size_t>(n * n), std::numeric_limits<double>::quiet_NaN());
+  std::vector<double> x(static_cast<std::size_t>(n));
+  std::vector<double> b(x.size(), 0);
+  for (std::int64_t j = 0; j < n; ++j) {
+    x[j] = static_cast<double>(3 * j % 5 - 2);
+    for (std::int64_t i = 0; i <= j; ++i) {
+      u[i + j * n] = i == j ? 2.0 : static_cast<double>((i + 2 * j) % 4 - 1);
+      b[i] += u[i + j * n] * x[j];
+    }
+  }
+  const Array<double> device_u(u, stream);
+  const Array<double> device_b(b, stream);
+  cublasHandle_t handle = nullptr;
+  REQUIRE(cublasCreate(&handle) == CUBLAS_STATUS_SUCCESS);
+  REQUIRE(cublasSetStream(handle, stream.id) == CUBLAS_STATUS_SUCCESS);
+  const auto trsv = [&](double* in, std::int64_t step) {
+    return cublasDtrsv_64(handle, CUBLAS_FILL_MODE_UPPER, CUBLAS_OP_N, CUBLAS_DIAG_NON_UNIT, n,
+                          device_u.data, n, in, step);
+  };
+  CHECK(trsv(device_b.data, 0) == CUBLAS_STATUS_INVALID_VALUE);
+  CHECK(trsv(device_b.data, 2) == CUBLAS_STATUS_INVALID_VALUE);
+  CHECK(trsv(device_b.data, 1) == CUBLAS_STATUS_SUCCESS);
+  CHECK(device_b.read(stream) == x);
+  const double minus = -1;
+  for (double& value : b) value = -value;
+  const Array<double> device_c(b, stream);
+  CHECK(cublasDtrsm_64(handle, CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_UPPER, CUBLAS_OP_N,
+                       CUBLAS_DIAG_NON_UNIT, n, 1, &minus, device_u.data, n, device_c.data,
+                       n) == CUBLAS_STATUS_SUCCESS);
+  CHECK(device_c.read(stream) == x);
+  CHECK(cublasDestroy(handle) == CUBLAS_STATUS_SUCCESS);
+}
+
 namespace {
 
-/// Three broadcasts from each rank in turn; 0 if all that arrived is right. Rank 0 waits for word
-/// from the others before it waits for its GPU, which must have gone on meanwhile.
+/// Messages of a length that tells sender, receiver and turn, between all pairs of ranks and to
+/// oneself, two a pair in one group. Returns the wrong ones, and what was refused or not wrongly.
+int exchange_messages(ncclComm_t comm, int ranks, int rank, const Stream& stream) {
+  const auto length = [](int from, int to, int turn) { return 10 + from + 10 * to + 100 * turn; };
+  std::deque<Array<int>> out;
+  std::deque<Array<int>> in;
+  int wrong = 0;
+  for (int peer = 0; peer < ranks; ++peer) {
+    for (int turn = 0; turn < 2; ++turn) {
+      const int sent = length(rank, peer, turn);
+      out.emplace_back(std::vector<int>(static_cast<std::size_t>(sent), sent), stream);
+      in.emplace_back(static_cast<std::size_t>(length(peer, rank, turn)));
+    }
+  }
+  wrong += ncclSend(out[0].data, 1, ncclInt32, 0, comm, stream.id) == ncclInvalidUsage ? 0 : 1;
+  wrong += ncclGroupStart() == ncclSuccess ? 0 : 1;
+  for (int i = 0; i < 2 * ranks; ++i) {
+    const Array<int>& to = out[static_cast<std::size_t>(i)];
+    const Array<int>& from = in[static_cast<std::size_t>(i)];
+    if (ncclSend(to.data, to.count, ncclInt32, i / 2, comm, stream.id) != ncclSuccess) ++wrong;
+    if (ncclRecv(from.data, from.count, ncclInt32, i / 2, comm, stream.id) != ncclSuccess) ++wrong;
+  }
+  wrong += ncclGroupEnd() == ncclSuccess ? 0 : 1;
+  for (const Array<int>& one : in) {
+    for (const int value : one.read(stream)) wrong += value == static_cast<int>(one.count) ? 0 : 1;
+  }
+  wrong += ncclGroupEnd() == ncclInvalidUsage ? 0 : 1;
+  return wrong;
+}
+
+/// Three broadcasts from each rank in turn, and messages; 0 if all that arrived is right. Rank 0
+/// waits for word from the others before it waits for its GPU, which must have gone on meanwhile.
 int exchange(const ncclUniqueId& id, int ranks, int rank, const int (&word)[2]) {
   ncclComm_t comm = nullptr;
   if (ncclCommInitRank(&comm, ranks, id, rank) != ncclSuccess) return 1;
@@ -636,6 +714,7 @@ int exchange(const ncclUniqueId& id, int ranks, int rank, const int (&word)[2]) 
       wrong += value == static_cast<float>(3 * ranks) ? 0 : 1;
     }
   }
+  wrong += exchange_messages(comm, ranks, rank, stream);
   // A broadcast that never comes: giving up ends the wait for it.
   const bool waits = rank != 0;
   const Array<float> y(10);
@@ -648,7 +727,7 @@ int exchange(const ncclUniqueId& id, int ranks, int rank, const int (&word)[2]) 
 
 }  // namespace
 
-TEST_CASE("broadcasts between processes", "[emulation]") {
+TEST_CASE("broadcasts and messages between processes", "[emulation]") {
   const int ranks = 3;
   ncclUniqueId id;
   REQUIRE(ncclGetUniqueId(&id) == ncclSuccess);

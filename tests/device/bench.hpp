@@ -9,6 +9,7 @@
 #include <memory>
 #include <random>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -23,7 +24,21 @@ namespace lupine::test {
 /// Around the sizes at which kernels change their ways.
 inline const std::vector<std::int64_t> orders{1,   2,   15,  16,  17,  31,  32,  33,  63,  64, 65,
                                               127, 128, 129, 255, 256, 257, 511, 512, 513, 700};
+/// Those of an update, with FP64; and those that read what FP32 stores.
+inline const std::vector<Precision> all_precisions{Precision::fp16, Precision::bf16,
+                                                   Precision::fp32, Precision::fp64};
 inline const std::vector<Precision> precisions{Precision::fp16, Precision::bf16, Precision::fp32};
+
+/// The unit roundoff of float or double.
+template <class T>
+inline constexpr double unit_of = std::is_same_v<T, double> ? 0x1p-53 : 0x1p-24;
+
+/// use.operator()<T>() with the type that stores what `precision` is rounded from.
+template <class Use>
+void with_storage_of(Precision precision, const Use& use) {
+  precision == Precision::fp64 ? use.template operator()<double>()
+                               : use.template operator()<float>();
+}
 
 struct Bench {
   std::unique_ptr<Device> device = make_chosen_device(2);
@@ -130,17 +145,28 @@ class DeviceMatrix {
 using Floats = DeviceMatrix<float>;
 using Doubles = DeviceMatrix<double>;
 
-inline Floats uniform_matrix(Bench& b, std::int64_t rows, std::int64_t cols, float size = 1) {
-  Floats a(b, rows, cols);
-  std::uniform_real_distribution<float> entry(-size, size);
+template <class T>
+DeviceMatrix<T> uniform(Bench& b, std::int64_t rows, std::int64_t cols, T size = 1,
+                        Frame frame = Frame::random) {
+  DeviceMatrix<T> a(b, rows, cols, frame);
+  std::uniform_real_distribution<T> entry(-size, size);
   a.set([&](std::int64_t, std::int64_t) { return entry(b.random); });
   return a;
 }
 
+inline Floats uniform_matrix(Bench& b, std::int64_t rows, std::int64_t cols, float size = 1) {
+  return uniform<float>(b, rows, cols, size);
+}
+
 inline Doubles uniform_vector(Bench& b, std::int64_t n, double size = 1) {
-  Doubles x(b, n, 1);
-  std::uniform_real_distribution<double> entry(-size, size);
-  x.set([&](std::int64_t, std::int64_t) { return entry(b.random); });
+  return uniform<double>(b, n, 1, size);
+}
+
+/// n entries in device memory, framed too.
+template <class T>
+DeviceMatrix<T> vector_of(Bench& b, const std::vector<T>& values) {
+  DeviceMatrix<T> x(b, std::ssize(values), 1);
+  x.set([&](std::int64_t i, std::int64_t) { return values[static_cast<std::size_t>(i)]; });
   return x;
 }
 
@@ -168,15 +194,15 @@ class Low {
       : precision_(precision),
         rows_(rows),
         header_(b, 1, 1),
-        halves_(b, precision == Precision::fp32 ? 0 : rows, cols, frame),
-        floats_(b, precision == Precision::fp32 ? rows : 0, cols, frame) {}
+        halves_(b, bytes_of(precision) == 2 ? rows : 0, cols, frame),
+        floats_(b, precision == Precision::fp32 ? rows : 0, cols, frame),
+        doubles_(b, precision == Precision::fp64 ? rows : 0, cols, frame) {}
 
   AnyMatrix view() const {
-    const bool wide = precision_ == Precision::fp32;
-    return {precision_,
-            wide ? reinterpret_cast<std::byte*>(floats_.data())
-                 : reinterpret_cast<std::byte*>(halves_.data()),
-            rows_, halves_.cols(), wide ? floats_.ld() : halves_.ld()};
+    if (precision_ == Precision::fp64) return doubles_.view();
+    if (precision_ == Precision::fp32) return floats_.view();
+    return {precision_, reinterpret_cast<std::byte*>(halves_.data()), rows_, halves_.cols(),
+            halves_.ld()};
   }
   PanelHeader* header() const { return header_.data(); }
   double scale() const { return header_(0).scale; }
@@ -187,9 +213,13 @@ class Low {
   template <class Value>
   void set(double scale, const Value& value) {
     set_scale(scale);
-    const auto scaled = [&](std::int64_t i, std::int64_t j) {
-      return static_cast<float>(scale * static_cast<double>(value(i, j)));
+    const auto exact = [&](std::int64_t i, std::int64_t j) {
+      return scale * static_cast<double>(value(i, j));
     };
+    const auto scaled = [&](std::int64_t i, std::int64_t j) {
+      return static_cast<float>(exact(i, j));
+    };
+    doubles_.set(exact);
     floats_.set(scaled);
     halves_.set([&](std::int64_t i, std::int64_t j) {
       return precision_ == Precision::fp16 ? to_half(scaled(i, j)).bits
@@ -198,21 +228,24 @@ class Low {
   }
   bool frame_intact() {
     header_.get();
-    return halves_.frame_intact() && floats_.frame_intact();
+    return halves_.frame_intact() && floats_.frame_intact() && doubles_.frame_intact();
   }
-  bool unchanged() { return header_.unchanged() && halves_.unchanged() && floats_.unchanged(); }
+  bool unchanged() {
+    return header_.unchanged() && halves_.unchanged() && floats_.unchanged() &&
+           doubles_.unchanged();
+  }
   /// As stored, on the host.
-  float stored(std::int64_t i, std::int64_t j) const {
-    if (precision_ == Precision::fp32) return floats_(i, j);
-    return precision_ == Precision::fp16 ? to_float(Half{halves_(i, j)})
-                                         : to_float(Bfloat16{halves_(i, j)});
+  double stored(std::int64_t i, std::int64_t j) const {
+    if (precision_ == Precision::fp64) return doubles_(i, j);
+    if (precision_ == Precision::fp32) return static_cast<double>(floats_(i, j));
+    return static_cast<double>(precision_ == Precision::fp16 ? to_float(Half{halves_(i, j)})
+                                                             : to_float(Bfloat16{halves_(i, j)}));
   }
   /// As stands for, without the scale.
   Plain plain() const {
     Plain all(rows_, halves_.cols());
     for (std::int64_t j = 0; j < all.cols; ++j)
-      for (std::int64_t i = 0; i < rows_; ++i)
-        all(i, j) = static_cast<double>(stored(i, j)) / scale();
+      for (std::int64_t i = 0; i < rows_; ++i) all(i, j) = stored(i, j) / scale();
     return all;
   }
 
@@ -222,6 +255,7 @@ class Low {
   DeviceMatrix<PanelHeader> header_;
   DeviceMatrix<std::uint16_t> halves_;
   Floats floats_;
+  Doubles doubles_;
 };
 
 /// The largest |error_ij| / bound_ij; infinite where anything is NaN.
@@ -238,12 +272,14 @@ double worst_share(std::int64_t rows, std::int64_t cols, const Error& error, con
   return worst;
 }
 
-/// A block that the device has factored, with what it stands for.
-struct Factored {
-  Floats block;
+/// A block that the solves read, with the L\U that it stands for.
+template <class T>
+struct FactoredIn {
+  DeviceMatrix<T> block;
   Square lu;
   double condition;  ///< of the triangles whose inverses are kept; 1 if none are
 };
+using Factored = FactoredIn<float>;
 
 /// Random, with a diagonal that is safe without pivoting.
 inline Floats safe_matrix(Bench& b, std::int64_t n) {
@@ -253,10 +289,22 @@ inline Floats safe_matrix(Bench& b, std::int64_t n) {
   return a;
 }
 
-inline Square square(const Floats& a) {
+template <class T>
+Square square(const DeviceMatrix<T>& a) {
   Square all(a.rows());
   all.data = a.plain().data;
   return all;
+}
+
+/// Random L\U as pivoting leaves it, |l_ij| <= 1, of a moderate condition.
+template <class T>
+DeviceMatrix<T> plain_factors(Bench& b, std::int64_t n) {
+  DeviceMatrix<T> lu = uniform<T>(b, n, n);
+  const T small = std::min(T{1}, 2 / std::sqrt(static_cast<T>(n)));
+  lu.set([&](std::int64_t i, std::int64_t j) {
+    return i == j ? lu(i, j) + (lu(i, j) < 0 ? T{-1} : T{1}) : small * lu(i, j);
+  });
+  return lu;
 }
 
 /// Has the device factor `a`.

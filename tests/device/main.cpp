@@ -1,6 +1,5 @@
 // lupine_device_tests [--device cpu|cuda] [Catch2's arguments]: every operation of every device
 // that is there, or of the one that is named.
-#define CATCH_CONFIG_RUNNER
 #include <iostream>
 #include <vector>
 

@@ -18,9 +18,10 @@ double largest(const Plain& a) {
   return most;
 }
 
-// The roundoff of n FP32 operations.
-double fp32_unit(std::int64_t n) {
-  return 2 * 0x1p-24 * static_cast<double>(n + 10);
+// The roundoff of n operations.
+template <class T>
+double unit_times(std::int64_t n) {
+  return 2 * unit_of<T> * static_cast<double>(n + 10);
 }
 
 // |A - L U| <= n u |L| |U|, entry by entry. With inverses, whose errors the condition of the
@@ -42,13 +43,14 @@ void check_factors(Bench& b, const Floats& original) {
   CHECK(worst_share(
             n, n, [&](std::int64_t i, std::int64_t j) { return lu(i, j) - a(i, j); },
             [&](std::int64_t i, std::int64_t j) {
-              return fp32_unit(n) * (inverted ? 2 * f.condition * most : size(i, j));
+              return unit_times<float>(n) * (inverted ? 2 * f.condition * most : size(i, j));
             }) <= 1);
 }
 
 // A diagonal block in memory of its own, as it travels.
-Floats copied(Bench& b, const Floats& from) {
-  Floats to(b, from.rows(), from.cols());
+template <class T>
+DeviceMatrix<T> copied(Bench& b, const DeviceMatrix<T>& from) {
+  DeviceMatrix<T> to(b, from.rows(), from.cols());
   b.device->copy(*b.queue, from.view(), to.view());
   b.queue->synchronize();
   REQUIRE(to.frame_intact());
@@ -58,11 +60,13 @@ Floats copied(Bench& b, const Floats& from) {
 
 // The error of one solve, as a share of what its precision allows: `lines` are the rows (columns)
 // of the right-hand sides, `size` is |X| |U| (|L| |X|).
-double solve_share(const Bench& b, const Factored& f, Precision purpose, const Plain& product_back,
-                   const Plain& right_hand_side, const Plain& size, bool by_rows) {
-  const bool inverted = b.device->inverted_order(Precision::fp32) > 0;
+template <class T>
+double solve_share(const Bench& b, const FactoredIn<T>& f, Precision purpose,
+                   const Plain& product_back, const Plain& right_hand_side, const Plain& size,
+                   bool by_rows) {
+  const bool inverted = b.device->inverted_order(precision_of<T>) > 0;
   // Both operands of a product may be cut off to 11 bits: 2^-10 each. The CPU keeps FP32.
-  const bool rough = purpose != Precision::fp32 && !b.on_cpu();
+  const bool rough = bytes_of(purpose) == 2 && !b.on_cpu();
   std::vector<double> lines(static_cast<std::size_t>(by_rows ? size.rows : size.cols), 0.0);
   const auto line = [&](std::int64_t i, std::int64_t j) -> double& {
     return lines[static_cast<std::size_t>(by_rows ? i : j)];
@@ -70,7 +74,7 @@ double solve_share(const Bench& b, const Factored& f, Precision purpose, const P
   for (std::int64_t j = 0; j < size.cols; ++j)
     for (std::int64_t i = 0; i < size.rows; ++i)
       line(i, j) = std::max(line(i, j), size(i, j) + std::fabs(right_hand_side(i, j)));
-  const double unit = fp32_unit(f.lu.n) + (rough ? 2 * 0x1p-10 : 0);
+  const double unit = unit_times<T>(f.lu.n) + (rough ? 2 * 0x1p-10 : 0);
   return worst_share(
       size.rows, size.cols,
       [&](std::int64_t i, std::int64_t j) { return product_back(i, j) - right_hand_side(i, j); },
@@ -79,27 +83,59 @@ double solve_share(const Bench& b, const Factored& f, Precision purpose, const P
       });
 }
 
-void check_solves(Bench& b, Factored& f, std::int64_t m, Precision purpose) {
+template <class T>
+void check_left(Bench& b, const FactoredIn<T>& f, std::int64_t m, Precision purpose) {
+  const std::int64_t n = f.lu.n;
+  CAPTURE(n, m, name(purpose), f.condition);
+  DeviceMatrix<T> lu = copied(b, f.block);
+  DeviceMatrix<T> left = uniform<T>(b, n, m);
+  const Plain before = left.plain();
+  b.device->solve_left_lower(*b.queue, lu.view(), left.view(), purpose);
+  CHECK(left.frame_intact());
+  CHECK(lu.unchanged());
+  const Square l = lower_of(f.lu);
+  const Plain y = left.plain();
+  CHECK(solve_share(b, f, purpose, product(l, y), before, product(magnitudes(l), magnitudes(y)),
+                    false) <= 1);
+}
+
+void check_right(Bench& b, const Factored& f, std::int64_t m, Precision purpose) {
   const std::int64_t n = f.lu.n;
   CAPTURE(n, m, name(purpose), f.condition);
   Floats lu = copied(b, f.block);
   Floats right = uniform_matrix(b, m, n);
-  Floats left = uniform_matrix(b, n, m);
-  const Plain r0 = right.plain();
-  const Plain l0 = left.plain();
+  const Plain before = right.plain();
   b.device->solve_right_upper(*b.queue, lu.view(), right.view(), purpose);
-  b.device->solve_left_lower(*b.queue, lu.view(), left.view(), purpose);
   CHECK(right.frame_intact());
-  CHECK(left.frame_intact());
   CHECK(lu.unchanged());
-  const Square l = lower_of(f.lu);
   const Square u = upper_of(f.lu);
   const Plain x = right.plain();
-  const Plain y = left.plain();
-  CHECK(solve_share(b, f, purpose, product(x, u), r0, product(magnitudes(x), magnitudes(u)),
+  CHECK(solve_share(b, f, purpose, product(x, u), before, product(magnitudes(x), magnitudes(u)),
                     true) <= 1);
-  CHECK(solve_share(b, f, purpose, product(l, y), l0, product(magnitudes(l), magnitudes(y)),
-                    false) <= 1);
+}
+
+void check_solves(Bench& b, const Factored& f, std::int64_t m, Precision purpose) {
+  check_right(b, f, m, purpose);
+  check_left(b, f, m, purpose);
+}
+
+// Has the device prepare L\U that it has not factored.
+template <class T>
+FactoredIn<T> prepared(Bench& b, std::int64_t n) {
+  DeviceMatrix<T> block = plain_factors<T>(b, n);
+  const Square lu = square(block);
+  const std::int64_t m = b.device->inverted_order(precision_of<T>);
+  b.device->prepare_diagonal(*b.queue, block.view());
+  REQUIRE(block.frame_intact());
+  std::int64_t changed = 0;  // outside of what the device may invert
+  for (std::int64_t j = 0; j < n; ++j)
+    for (std::int64_t i = 0; i < n; ++i)
+      if (m == 0 || i / m != j / m) changed += static_cast<double>(block(i, j)) != lu(i, j);
+  CHECK(changed == 0);
+  Square undone = square(block);
+  const double condition = undo_inverses(undone, 0, n, m);
+  block.put();
+  return {std::move(block), lu, condition};
 }
 
 // Row and column `at` vanish but for the pivot, so that elimination leaves it alone.
@@ -113,7 +149,8 @@ Floats with_pivot(Bench& b, std::int64_t n, std::int64_t at, float pivot) {
 
 // x <- T^-1 x in FP64: |T x - x0| <= n 2^-53 |T| |x|, with inverses times their condition, squared:
 // the reference inverts too.
-void check_fp64_solve(Bench& b, const Factored& f, const Square& t, bool lower) {
+template <class T>
+void check_fp64_solve(Bench& b, const FactoredIn<T>& f, const Square& t, bool lower) {
   Doubles x = uniform_vector(b, f.lu.n);
   const Plain before = x.plain();
   lower ? b.device->solve_lower(*b.queue, f.block.view(), x.data())
@@ -121,14 +158,39 @@ void check_fp64_solve(Bench& b, const Factored& f, const Square& t, bool lower) 
   CHECK(x.frame_intact());
   const Plain tx = product(t, x.plain());
   const Plain size = product(magnitudes(t), magnitudes(x.plain()));
-  const bool inverted = b.device->inverted_order(Precision::fp32) > 0;
+  const bool inverted = b.device->inverted_order(precision_of<T>) > 0;
   const double most = largest(size);
   CHECK(worst_share(
             f.lu.n, 1, [&](std::int64_t i, std::int64_t) { return tx(i, 0) - before(i, 0); },
             [&](std::int64_t i, std::int64_t) {
-              return 2 * 0x1p-53 * static_cast<double>(f.lu.n + 10) *
+              return unit_times<double>(f.lu.n) *
                      (inverted ? f.condition * f.condition * most : size(i, 0));
             }) <= 1);
+}
+
+// The inverses that an FP32 block may hold are rounded to FP32: an error that the FP64 sums keep.
+template <class T>
+void check_prepared_vectors(Bench& b, const FactoredIn<T>& f) {
+  const bool inverted = b.device->inverted_order(precision_of<T>) > 0;
+  for (const bool lower : {true, false}) {
+    const Square t = lower ? lower_of(f.lu) : upper_of(f.lu);
+    if (!inverted) {
+      check_fp64_solve(b, f, t, lower);
+      continue;
+    }
+    Doubles x = uniform_vector(b, f.lu.n);
+    const Plain before = x.plain();
+    lower ? b.device->solve_lower(*b.queue, f.block.view(), x.data())
+          : b.device->solve_upper(*b.queue, f.block.view(), x.data());
+    CHECK(x.frame_intact());
+    const Plain tx = product(t, x.plain());
+    const double most = largest(product(magnitudes(t), magnitudes(x.plain())));
+    CHECK(worst_share(
+              f.lu.n, 1, [&](std::int64_t i, std::int64_t) { return tx(i, 0) - before(i, 0); },
+              [&](std::int64_t, std::int64_t) {
+                return unit_times<T>(f.lu.n) * 2 * f.condition * most;
+              }) <= 1);
+  }
 }
 
 }  // namespace
@@ -291,7 +353,26 @@ TEST_CASE("solve_lower and solve_upper in FP64", "[fp64]") {
   }
 }
 
-TEST_CASE("subtract_product in FP64", "[fp64]") {
+TEMPLATE_TEST_CASE("prepare_diagonal: all solves read L\\U that was factored with pivoting",
+                   "[solve]", float, double) {
+  Bench b;
+  for (const std::int64_t n : orders) {
+    CAPTURE(n);
+    FactoredIn<TestType> f = prepared<TestType>(b, n);
+    for (const std::int64_t m : {1, 65}) {
+      check_left(b, f, m, precision_of<TestType>);
+      if constexpr (precision_of<TestType> == Precision::fp32)
+        for (const auto purpose : precisions) check_solves(b, f, m, purpose);
+    }
+    check_prepared_vectors(b, f);
+    CHECK(f.block.unchanged());
+  }
+  DeviceMatrix<TestType> nothing(b, 0, 0);
+  b.device->prepare_diagonal(*b.queue, nothing.view());
+  b.queue->synchronize();
+}
+
+TEMPLATE_TEST_CASE("subtract_product in FP64", "[fp64]", float, double) {
   Bench b;
   for (const auto& [m, n] : std::vector<std::pair<std::int64_t, std::int64_t>>{{0, 0},
                                                                                {0, 4},
@@ -309,7 +390,7 @@ TEST_CASE("subtract_product in FP64", "[fp64]") {
                                                                                {5000, 65}})
     for (const double size : {1.0, 1e150}) {
       CAPTURE(m, n, size);
-      Floats a = uniform_matrix(b, m, n);
+      DeviceMatrix<TestType> a = uniform<TestType>(b, m, n);
       Doubles x = uniform_vector(b, n, size);
       Doubles y = uniform_vector(b, m);
       const Plain before = y.plain();

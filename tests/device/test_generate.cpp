@@ -9,7 +9,7 @@ using namespace lupine::test;
 namespace {
 
 const std::vector<MatrixKind> kinds{MatrixKind::scaled_diagonal, MatrixKind::fasi_higham,
-                                    MatrixKind::dominant};
+                                    MatrixKind::dominant, MatrixKind::hpl};
 
 // A matrix; `dominant` reads the diagonal, which is host memory.
 MatrixSpec make_spec(MatrixKind kind, std::int64_t n, const std::vector<double>& diagonal) {
@@ -59,21 +59,22 @@ std::vector<Part> parts_of_large() {
   return all;
 }
 
+template <class T>
 void check_generated(Bench& b, const Part& part, MatrixKind kind) {
   CAPTURE(name(kind), part.n, part.nb, part.p, part.q, part.row, part.column);
   const auto diagonal = kind == MatrixKind::dominant ? diagonal_of(part.n) : std::vector<double>{};
   const MatrixSpec spec = make_spec(kind, part.n, diagonal);
   const Distribution rows = part.rows();
   const Distribution cols = part.cols();
-  Floats a(b, rows.local_size(), cols.local_size());
+  DeviceMatrix<T> a(b, rows.local_size(), cols.local_size());
   b.device->generate(*b.queue, spec, rows, cols, a.view());
   b.queue->synchronize();
   CHECK(a.frame_intact());
   std::int64_t wrong = 0;
   for (std::int64_t j = 0; j < a.cols(); ++j)
     for (std::int64_t i = 0; i < a.rows(); ++i)
-      wrong += !(a(i, j) ==
-                 static_cast<float>(spec.entry(rows.global({i}).value, cols.global({j}).value)));
+      wrong +=
+          !(a(i, j) == static_cast<T>(spec.entry(rows.global({i}).value, cols.global({j}).value)));
   CHECK(wrong == 0);
 }
 
@@ -147,17 +148,19 @@ void check_product(Bench& b, const Part& part, MatrixKind kind, double size) {
 
 }  // namespace
 
-TEST_CASE("generate gives the element function, rounded once", "[generate]") {
+TEMPLATE_TEST_CASE("generate gives the element function, rounded once", "[generate]", float,
+                   double) {
   Bench b;
   for (const Part& part : small_parts())
-    for (const MatrixKind kind : kinds) check_generated(b, part, kind);
+    for (const MatrixKind kind : kinds) check_generated<TestType>(b, part, kind);
 }
 
-TEST_CASE("generate: a few blocks of a large matrix", "[generate]") {
+TEMPLATE_TEST_CASE("generate: a few blocks of a large matrix", "[generate]", float, double) {
   Bench b;
   for (const Part& part : parts_of_large())
     for (const MatrixKind kind : kinds)
-      if (kind != MatrixKind::dominant || part.n <= 180000) check_generated(b, part, kind);
+      if (kind != MatrixKind::dominant || part.n <= 180000)
+        check_generated<TestType>(b, part, kind);
 }
 
 TEST_CASE("multiply_generated sums the element function in FP64", "[generate]") {

@@ -17,7 +17,8 @@ TEST_CASE("a device says what it is", "[queues]") {
   CHECK((fastest == Precision::fp16 || fastest == Precision::bf16));
   if (b.device->native(Precision::fp16) || b.device->native(Precision::bf16))
     CHECK(b.device->native(fastest));
-  CHECK(b.device->inverted_order(Precision::fp32) >= 0);
+  for (const auto storage : {Precision::fp32, Precision::fp64})
+    CHECK(b.device->inverted_order(storage) >= 0);
   CHECK(b.device->memory().has_value() == !b.device->shares_host_memory());
   if (const auto memory = b.device->memory()) {
     CHECK(memory->total > 0);
@@ -76,7 +77,7 @@ TEST_CASE("what was written is read, by waiting copies and by others", "[queues]
     std::copy(values.rbegin(), values.rend(), out.as<double>());
     const std::span<const std::byte> out_bytes(out.data(), count * 8);
     b.device->write(*b.queue, out_bytes, device.data());
-    b.device->copy(*b.queue, MatrixView<const float>{device.as<float>(), 2, n, 2},
+    b.device->copy(*b.queue, MatrixView<float>{device.as<float>(), 2, n, 2},
                    MatrixView<float>{other.as<float>(), 2, n, 2});
     b.device->read(*b.queue, other.data(), {in.data(), count * 8});
     b.queue->synchronize();
@@ -179,5 +180,19 @@ TEST_CASE("a queue waits for another one's event", "[queues]") {
   for (std::size_t round = 0; round < ends.size(); ++round) {
     CHECK(ends[round].frame_intact());
     CHECK(ends[round].plain().data == sources[round].plain().data);
+  }
+}
+
+TEMPLATE_TEST_CASE("copy: every shape, bit by bit", "[queues]", float, double) {
+  Bench b;
+  for (const auto& [m, n] : std::vector<std::pair<std::int64_t, std::int64_t>>{
+           {0, 0}, {0, 3}, {3, 0}, {1, 1}, {1, 300}, {300, 1}, {33, 31}, {257, 64}}) {
+    CAPTURE(m, n);
+    DeviceMatrix<TestType> from = uniform<TestType>(b, m, n);
+    DeviceMatrix<TestType> to(b, m, n);
+    b.device->copy(*b.queue, from.view(), to.view());
+    CHECK(to.frame_intact());
+    CHECK(from.unchanged());
+    CHECK(to.plain().data == from.plain().data);
   }
 }

@@ -11,22 +11,35 @@ namespace {
 constexpr float infinity = std::numeric_limits<float>::infinity();
 constexpr float not_a_number = std::numeric_limits<float>::quiet_NaN();
 
-float largest(const Floats& a) {
-  float most = 0;
+template <class T>
+T largest(const DeviceMatrix<T>& a) {
+  T most = 0;
   for (std::int64_t j = 0; j < a.cols(); ++j)
     for (std::int64_t i = 0; i < a.rows(); ++i) most = std::max(most, std::fabs(a(i, j)));
   return most;
 }
 
 // One rounding of sign * scale * value.
-float rounded(float value, double sign, double scale, Precision precision) {
-  const auto scaled = static_cast<float>(sign * scale * static_cast<double>(value));
-  if (precision == Precision::fp16) return to_float(to_half(scaled));
-  if (precision == Precision::bf16) return to_float(to_bfloat16(scaled));
-  return scaled;
+double rounded(double value, double sign, double scale, Precision precision) {
+  if (precision == Precision::fp64) return sign * value;
+  const auto scaled = static_cast<float>(sign * scale * value);
+  return static_cast<double>(precision == Precision::fp16   ? to_float(to_half(scaled))
+                             : precision == Precision::bf16 ? to_float(to_bfloat16(scaled))
+                                                            : scaled);
 }
 
-void check_cast(Bench& b, Floats& from, Precision precision, double sign) {
+std::uint64_t pattern(double value) {
+  return __builtin_bit_cast(std::uint64_t, value);
+}
+
+template <class T>
+double scale_for(const DeviceMatrix<T>& from, Precision precision) {
+  if (precision != Precision::fp16) return 1;
+  return power_of_two(fp16_scale_exponent(static_cast<float>(largest(from))));
+}
+
+template <class T>
+void check_cast(Bench& b, DeviceMatrix<T>& from, Precision precision, double sign) {
   CAPTURE(name(precision), sign, from.rows(), from.cols());
   Low to(b, precision, from.rows(), from.cols());
   Status status(b);
@@ -36,20 +49,22 @@ void check_cast(Bench& b, Floats& from, Precision precision, double sign) {
   CHECK(from.unchanged());
   CHECK(status.get().nonfinite == 0);
   CHECK(status.get().bad_pivot == -1);
-  const double scale =
-      precision == Precision::fp16 ? power_of_two(fp16_scale_exponent(largest(from))) : 1;
+  const double scale = scale_for(from, precision);
   REQUIRE(to.scale() == scale);
   std::int64_t wrong = 0;
   for (std::int64_t j = 0; j < from.cols(); ++j)
     for (std::int64_t i = 0; i < from.rows(); ++i)
-      wrong += bits_of(to.stored(i, j)) != bits_of(rounded(from(i, j), sign, scale, precision));
+      wrong += pattern(to.stored(i, j)) !=
+               pattern(rounded(static_cast<double>(from(i, j)), sign, scale, precision));
   CHECK(wrong == 0);
 }
 
 using Shape = std::pair<std::int64_t, std::int64_t>;
 
 // Rounds `a` with the device.
-Low cast(Bench& b, const Floats& a, Precision precision, double sign, Frame frame = Frame::random) {
+template <class T>
+Low cast(Bench& b, const DeviceMatrix<T>& a, Precision precision, double sign,
+         Frame frame = Frame::random) {
   Low low(b, precision, a.rows(), a.cols(), frame);
   Status status(b);
   b.device->cast(*b.queue, a.view(), sign, low.view(), low.header(), status.data());
@@ -58,13 +73,15 @@ Low cast(Bench& b, const Floats& a, Precision precision, double sign, Frame fram
   return low;
 }
 
-// FP32 sums of k products, exact where they have 16 bits; tensor cores cut off what they add.
+// The sums of k products, exact where they have 16 bits; tensor cores cut off what they add.
 double update_unit(const Bench& b, Precision precision, std::int64_t k) {
+  if (precision == Precision::fp64) return static_cast<double>(k + 4) * 0x1p-52;
   return static_cast<double>(k + 4) *
          (b.on_cpu() && precision != Precision::fp32 ? 0x1p-24 : 0x1p-23);
 }
 
-void check_update(Bench& b, const Low& l, const Low& u, Floats& c, bool with_poll) {
+template <class T>
+void check_update(Bench& b, const Low& l, const Low& u, DeviceMatrix<T>& c, bool with_poll) {
   const Plain before = c.plain();
   const Plain pl = l.plain();
   const Plain pu = u.plain();
@@ -88,6 +105,30 @@ void check_update(Bench& b, const Low& l, const Low& u, Floats& c, bool with_pol
             }) <= 1);
 }
 
+// Without rounding: bit by bit.
+template <class T>
+void check_integers(Bench& b, Precision precision, std::int64_t m, std::int64_t n, std::int64_t k) {
+  CAPTURE(name(precision), m, n, k);
+  Low l(b, precision, m, k);
+  Low u(b, precision, k, n);
+  const bool scaled = precision == Precision::fp16;
+  l.set(scaled ? 32 : 1, [&](std::int64_t, std::int64_t) { return b.below(7) - 3; });
+  u.set(scaled ? 0x1p-7 : 1, [&](std::int64_t, std::int64_t) { return b.below(9) - 4; });
+  DeviceMatrix<T> c(b, m, n);
+  c.set([&](std::int64_t, std::int64_t) { return static_cast<T>(b.below(2001) - 1000); });
+  const Plain before = c.plain();
+  const Plain sum = product(l.plain(), u.plain());
+  b.device->update(*b.queue, l.view(), l.header(), u.view(), u.header(), c.view(), {});
+  CHECK(c.frame_intact());
+  CHECK(l.unchanged());
+  CHECK(u.unchanged());
+  std::int64_t wrong = 0;
+  for (std::int64_t j = 0; j < n; ++j)
+    for (std::int64_t i = 0; i < m; ++i)
+      wrong += !(static_cast<double>(c(i, j)) == before(i, j) + sum(i, j));
+  CHECK(wrong == 0);
+}
+
 struct Sizes {
   std::int64_t m, n, k;
 };
@@ -103,22 +144,24 @@ const std::vector<Sizes> shapes{
 
 TEST_CASE("cast: one rounding, a scale that is a power of two", "[cast]") {
   Bench b;
-  for (const auto precision : precisions)
-    for (const float size : {1.0f, 1e-30f, 3e30f, 1.6e38f, 1e-38f, 1e-40f, 16384.0f, 16383.99f})
-      for (const double sign : {1.0, -1.0}) {
-        Floats a = uniform_matrix(b, 37, 11, size);
-        a(5, 5) = size;
-        a(6, 5) = 0;
-        a(7, 5) = -0.0f;
-        a.put();
-        CAPTURE(size);
-        check_cast(b, a, precision, sign);
-      }
+  for (const auto precision : all_precisions)
+    with_storage_of(precision, [&]<class T>() {
+      for (const float size : {1.0f, 1e-30f, 3e30f, 1.6e38f, 1e-38f, 1e-40f, 16384.0f, 16383.99f})
+        for (const double sign : {1.0, -1.0}) {
+          DeviceMatrix<T> a = uniform<T>(b, 37, 11, static_cast<T>(size));
+          a(5, 5) = static_cast<T>(size);
+          a(6, 5) = 0;
+          a(7, 5) = T{-0.0f};
+          a.put();
+          CAPTURE(size);
+          check_cast(b, a, precision, sign);
+        }
+    });
 }
 
 TEST_CASE("cast: every shape", "[cast]") {
   Bench b;
-  for (const auto precision : precisions)
+  for (const auto precision : all_precisions)
     for (const auto& [m, n] : std::vector<Shape>{{0, 0},
                                                  {0, 3},
                                                  {3, 0},
@@ -134,8 +177,10 @@ TEST_CASE("cast: every shape", "[cast]") {
                                                  {700, 511},
                                                  {5000, 3},
                                                  {3, 5000}}) {
-      Floats a = uniform_matrix(b, m, n);
-      check_cast(b, a, precision, -1);
+      with_storage_of(precision, [&, rows = m, cols = n]<class T>() {
+        DeviceMatrix<T> a = uniform<T>(b, rows, cols);
+        check_cast(b, a, precision, -1);
+      });
     }
 }
 
@@ -172,85 +217,70 @@ TEST_CASE("cast: ties, subnormals of 16 bits, and values close to the next power
 TEST_CASE("cast: Inf and NaN are noted and stay noted", "[cast]") {
   Bench b;
   for (const float value : {infinity, -infinity, not_a_number, -not_a_number})
-    for (const auto precision : precisions)
+    for (const auto precision : all_precisions)
       for (const auto& [i, j] : std::vector<Shape>{{0, 0}, {19, 2}, {7, 1}}) {
         CAPTURE(value, name(precision), i, j);
-        Floats good = uniform_matrix(b, 20, 3);
-        Floats bad = uniform_matrix(b, 20, 3);
-        bad(i, j) = value;
-        bad.put();
-        Low to(b, precision, 20, 3);
-        Status status(b);
-        const auto run = [&](const Floats& from) {
-          b.device->cast(*b.queue, from.view(), 1, to.view(), to.header(), status.data());
-          CHECK(to.frame_intact());
-          return status.get();
-        };
-        CHECK(run(good).nonfinite == 0);
-        CHECK(run(bad).nonfinite > 0);
-        CHECK(run(good).nonfinite > 0);
-        CHECK(status.get().bad_pivot == -1);
-        CHECK(
-            to.scale() ==
-            (precision == Precision::fp16 ? power_of_two(fp16_scale_exponent(largest(good))) : 1));
+        with_storage_of(precision, [&, row = i, col = j]<class T>() {
+          DeviceMatrix<T> good = uniform<T>(b, 20, 3);
+          DeviceMatrix<T> bad = uniform<T>(b, 20, 3);
+          bad(row, col) = static_cast<T>(value);
+          bad.put();
+          Low to(b, precision, 20, 3);
+          Status status(b);
+          const auto run = [&](const DeviceMatrix<T>& from) {
+            b.device->cast(*b.queue, from.view(), 1, to.view(), to.header(), status.data());
+            CHECK(to.frame_intact());
+            return status.get();
+          };
+          CHECK(run(good).nonfinite == 0);
+          CHECK(run(bad).nonfinite > 0);
+          CHECK(run(good).nonfinite > 0);
+          CHECK(status.get().bad_pivot == -1);
+          CHECK(to.scale() == scale_for(good, precision));
+        });
       }
 }
 
 TEST_CASE("cast: zeros have the scale 1", "[cast]") {
   Bench b;
-  Floats zero = uniform_matrix(b, 40, 4, 0);
-  for (const auto precision : precisions) check_cast(b, zero, precision, 1);
-  Low to(b, Precision::fp16, 0, 0);
-  Status status(b);
-  AnyMatrix empty;
-  empty.precision = Precision::fp16;
-  b.device->cast(*b.queue, {}, 1, empty, to.header(), status.data());
-  b.queue->synchronize();
-  CHECK(to.frame_intact());
-  CHECK(to.scale() == 1);
-  CHECK(status.get().nonfinite == 0);
+  for (const auto precision : all_precisions)
+    with_storage_of(precision, [&]<class T>() {
+      DeviceMatrix<T> zero = uniform<T>(b, 40, 4, 0);
+      check_cast(b, zero, precision, 1);
+      Low to(b, precision, 0, 0);
+      Status status(b);
+      const MatrixView<const T> nothing;
+      b.device->cast(*b.queue, nothing, 1, to.view(), to.header(), status.data());
+      b.queue->synchronize();
+      CHECK(to.frame_intact());
+      CHECK(to.scale() == 1);
+      CHECK(status.get().nonfinite == 0);
+    });
 }
 
-TEST_CASE("update: C + L U of the rounded values, summed in FP32", "[update]") {
+TEST_CASE("update: C + L U of the rounded values, summed in what C stores", "[update]") {
   Bench b;
-  for (const auto precision : precisions)
+  for (const auto precision : all_precisions)
     for (const auto& [m, n, k] : shapes)
-      for (const Frame frame : {Frame::random, Frame::aligned}) {
-        const Low l = cast(b, uniform_matrix(b, m, k), precision, 1, frame);
-        const Low u = cast(b, uniform_matrix(b, k, n), precision, -1, frame);
-        Floats c(b, m, n, frame);
-        c.set([&](std::int64_t i, std::int64_t j) {
-          return std::sin(static_cast<float>(3 * i + 7 * j));
+      for (const Frame frame : {Frame::random, Frame::aligned})
+        with_storage_of(precision, [&, rows = m, cols = n, depth = k]<class T>() {
+          const Low l = cast(b, uniform<T>(b, rows, depth), precision, 1, frame);
+          const Low u = cast(b, uniform<T>(b, depth, cols), precision, -1, frame);
+          DeviceMatrix<T> c(b, rows, cols, frame);
+          c.set([&](std::int64_t i, std::int64_t j) {
+            return std::sin(static_cast<T>(3 * i + 7 * j));
+          });
+          check_update(b, l, u, c, frame == Frame::random);
         });
-        check_update(b, l, u, c, frame == Frame::random);
-      }
 }
 
 TEST_CASE("update: integers come out exactly", "[update]") {
   Bench b;
-  for (const auto precision : precisions)
-    for (const auto& [m, n, k] : shapes) {
-      CAPTURE(name(precision), m, n, k);
-      Low l(b, precision, m, k);
-      Low u(b, precision, k, n);
-      const double scale = precision == Precision::fp16 ? 32 : 1;
-      l.set(scale, [&](std::int64_t, std::int64_t) { return b.below(7) - 3; });
-      u.set(precision == Precision::fp16 ? 0x1p-7 : 1,
-            [&](std::int64_t, std::int64_t) { return b.below(9) - 4; });
-      Floats c(b, m, n);
-      c.set([&](std::int64_t, std::int64_t) { return static_cast<float>(b.below(2001) - 1000); });
-      const Plain before = c.plain();
-      const Plain sum = product(l.plain(), u.plain());
-      b.device->update(*b.queue, l.view(), l.header(), u.view(), u.header(), c.view(), {});
-      CHECK(c.frame_intact());
-      CHECK(l.unchanged());
-      CHECK(u.unchanged());
-      std::int64_t wrong = 0;
-      for (std::int64_t j = 0; j < n; ++j)
-        for (std::int64_t i = 0; i < m; ++i)
-          wrong += !(static_cast<double>(c(i, j)) == before(i, j) + sum(i, j));
-      CHECK(wrong == 0);
-    }
+  for (const auto precision : all_precisions)
+    for (const auto& [m, n, k] : shapes)
+      with_storage_of(precision, [&, rows = m, cols = n, depth = k]<class T>() {
+        check_integers<T>(b, precision, rows, cols, depth);
+      });
 }
 
 TEST_CASE("update: sizes apart, so that each panel has a scale of its own", "[update]") {
@@ -306,13 +336,15 @@ TEST_CASE("update: blocks of one panel, as the factorization takes them", "[upda
 
 TEST_CASE("update of nothing, or from nothing, changes nothing", "[update]") {
   Bench b;
-  for (const auto precision : precisions)
+  for (const auto precision : all_precisions)
     for (const auto& [m, n, k] : std::vector<Sizes>{{0, 0, 0}, {0, 5, 3}, {5, 0, 3}, {6, 7, 0}}) {
       CAPTURE(name(precision), m, n, k);
-      const Low l = cast(b, uniform_matrix(b, m, k), precision, 1);
-      const Low u = cast(b, uniform_matrix(b, k, n), precision, 1);
-      Floats c = uniform_matrix(b, m, n);
-      b.device->update(*b.queue, l.view(), l.header(), u.view(), u.header(), c.view(), {});
-      CHECK(c.unchanged());
+      with_storage_of(precision, [&, rows = m, cols = n, depth = k]<class T>() {
+        const Low l = cast(b, uniform<T>(b, rows, depth), precision, 1);
+        const Low u = cast(b, uniform<T>(b, depth, cols), precision, 1);
+        DeviceMatrix<T> c = uniform<T>(b, rows, cols);
+        b.device->update(*b.queue, l.view(), l.header(), u.view(), u.header(), c.view(), {});
+        CHECK(c.unchanged());
+      });
     }
 }

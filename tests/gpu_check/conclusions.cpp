@@ -68,6 +68,18 @@ ordered_json best_of(const ordered_json& rows, const std::string& column, std::i
   return best;
 }
 
+/// The fastest run of a step, TFLOP/s; null if there is none.
+ordered_json fastest(const ordered_json& steps, const std::string& name) {
+  ordered_json best;
+  for (const ordered_json& step : steps) {
+    const ordered_json* result = result_of(step, name);
+    if (result == nullptr) continue;
+    const double rate = (*result)["gflops"].get<double>() * giga / tera;
+    if (best.is_null() || rate > best.get<double>()) best = rate;
+  }
+  return best;
+}
+
 }  // namespace
 
 double product_rate(const ordered_json& steps, const std::string& precision) {
@@ -107,6 +119,11 @@ ordered_json goals(const ordered_json& steps) {
   const ordered_json share = best_of(rows, "share_of_fp16_product", 0);
   const ordered_json score = best_of(rows, "score_tflops", 165000);
   const ordered_json ratio = best_of(rows, "ratio_to_irs", 0);
+  const ordered_json hpl = fastest(steps, "hpl");
+  const ordered_json best_score = best_of(rows, "score_tflops", 0);
+  ordered_json speedup;
+  if (hpl.is_number() && best_score.is_number())
+    speedup = best_score.get<double>() / hpl.get<double>();
   const auto at_least = [](const ordered_json& value, double bound) {
     return value.is_number() && value.get<double>() >= bound;
   };
@@ -117,6 +134,8 @@ ordered_json goals(const ordered_json& steps) {
       goal("refinement at most 0.02 of the time at the largest n", refinement,
            refinement.is_number() && refinement.get<double>() <= 0.02),
       goal("at least 2 times IRSXgesv at its largest n", ratio, at_least(ratio, 2)),
+      goal("FP64 HPL at least 50 TFLOP/s", hpl, at_least(hpl, 50)),
+      goal("HPL-MxP at least 11 times FP64 HPL", speedup, at_least(speedup, 11)),
   };
 }
 

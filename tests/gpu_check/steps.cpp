@@ -75,6 +75,7 @@ class Steps {
     sanitizers();
     ceilings();
     sizes();
+    hpl_sizes();
     sweep();
     cusolver();
   }
@@ -92,6 +93,7 @@ class Steps {
   std::string filter_of_small_tests();
   void ceilings();
   void sizes();
+  void hpl_sizes();
   void sweep();
   void cusolver();
 
@@ -99,6 +101,9 @@ class Steps {
   std::vector<std::string> ranks(int count, const std::string& program, double& limit) const;
   void on_ranks(const std::string& step, const std::string& what, const std::string& program,
                 int count, double limit);
+  /// `lupine words...` with a report. @return its JSON; null unless it passed
+  ordered_json benchmark(const std::string& step, const std::string& name,
+                         const std::vector<std::string>& words);
   /// n = 0: the largest that fits. @return the JSON of lupine mxp; null unless it passed
   ordered_json mxp(const std::string& step, const std::string& name, std::int64_t n,
                    std::int64_t nb, std::int64_t reserve);
@@ -277,20 +282,16 @@ void Steps::ceilings() {
   run(task);
 }
 
-ordered_json Steps::mxp(const std::string& step, const std::string& name, std::int64_t n,
-                        std::int64_t nb, std::int64_t reserve) {
-  const std::string file = session_.scratch(fmt::format("mxp-{}.json", session_.steps().size()));
+ordered_json Steps::benchmark(const std::string& step, const std::string& name,
+                              const std::vector<std::string>& words) {
+  const std::string file =
+      session_.scratch(fmt::format("{}-{}.json", step, session_.steps().size()));
   Task task;
   task.step = step;
   task.name = name;
-  task.command = {
-      session_.program("lupine"), "mxp", "--device", o_.device, "--json", file, "--no-progress"};
-  const auto add = [&](const char* option, std::int64_t value) {
-    task.command.insert(task.command.end(), {option, std::to_string(value)});
-  };
-  if (n > 0) add("-N", n);
-  if (nb != its_own) add("--nb", nb);
-  if (reserve != its_own) add("--reserve", reserve);
+  task.command = {session_.program("lupine")};
+  task.command.insert(task.command.end(), words.begin(), words.end());
+  task.command.insert(task.command.end(), {"--device", o_.device, "--json", file, "--no-progress"});
   task.limit = 120;
   task.may_not_fit = true;
   task.result = [file](const Outcome&) { return json_file(file); };
@@ -302,6 +303,41 @@ ordered_json Steps::mxp(const std::string& step, const std::string& name, std::i
   };
   ordered_json record = run(task);
   return record["verdict"] == "passed" ? record["result"] : ordered_json();
+}
+
+ordered_json Steps::mxp(const std::string& step, const std::string& name, std::int64_t n,
+                        std::int64_t nb, std::int64_t reserve) {
+  std::vector<std::string> words{"mxp"};
+  const auto add = [&](const char* option, std::int64_t value) {
+    words.insert(words.end(), {option, std::to_string(value)});
+  };
+  if (n > 0) add("-N", n);
+  if (nb != its_own) add("--nb", nb);
+  if (reserve != its_own) add("--reserve", reserve);
+  return benchmark(step, name, words);
+}
+
+/// FP64 beside it, and HPL-MxP with pivoting. The largest n comes where the time is known to do.
+void Steps::hpl_sizes() {
+  const auto text = [](std::int64_t value) { return std::to_string(value); };
+  const std::int64_t middle = o_.trial ? 300 : 60000;
+  benchmark("pivoted", fmt::format("HPL-MxP with pivoting, n = {}", middle),
+            {"mxp", "--pivot", "partial", "-N", text(middle)});
+  const std::vector<std::int64_t> blocks =
+      o_.trial ? std::vector<std::int64_t>{32, 64} : std::vector<std::int64_t>{512, 1024, 2048};
+  double best = 0;
+  std::int64_t best_nb = blocks.front();
+  for (const std::int64_t nb : blocks) {
+    const ordered_json result = benchmark("hpl", fmt::format("HPL, n = {}, nb {}", middle, nb),
+                                          {"hpl", "-N", text(middle), "--nb", text(nb)});
+    if (!result.is_object() || result["gflops"].get<double>() <= best) continue;
+    best = result["gflops"].get<double>();
+    best_nb = nb;
+  }
+  if (best == 0) return;
+  std::vector<std::string> words{"hpl", "--nb", text(best_nb)};
+  if (o_.trial) words.insert(words.end(), {"-N", "400"});
+  benchmark("hpl", fmt::format("HPL, the largest n, nb {}", best_nb), words);
 }
 
 void Steps::sizes() {

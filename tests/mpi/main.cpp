@@ -1,5 +1,4 @@
 // lupine_mpi_tests [--device cpu|cuda] [--comm auto|mpi|staged|nccl] [Catch2's arguments]
-#define CATCH_CONFIG_RUNNER
 #include "catch.hpp"
 
 #include <chrono>

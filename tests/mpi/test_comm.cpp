@@ -9,6 +9,7 @@
 
 #include "catch.hpp"
 #include "comm/communicator.hpp"
+#include "comm/messages.hpp"
 #include "comm/panel_broadcast.hpp"
 #include "comm/process_grid.hpp"
 
@@ -203,6 +204,55 @@ TEST_CASE("a rank on its way out with an error does not wait for panels of the o
     CHECK_THROWS_AS(fail(), std::runtime_error);
   }
   comm.barrier();
+}
+
+TEST_CASE("messages between all pairs arrive, in the order in which they were sent", "[comm]") {
+  const Communicator comm = world();
+  const auto value = [](int from, int to, int number, std::size_t i) {
+    return static_cast<std::byte>(from * 31 + to * 7 + number * 3 + static_cast<int>(i % 11));
+  };
+  for (const std::size_t bytes : {std::size_t{0}, std::size_t{1}, std::size_t{100000}}) {
+    constexpr int count = 2;
+    std::vector<std::vector<std::byte>> out;
+    std::vector<std::vector<std::byte>> in;
+    Messages first(comm, Messages::first_tag);
+    Messages messages(std::move(first));
+    const auto buffer = [bytes](auto& list) -> std::vector<std::byte>& {
+      return list.emplace_back(bytes);
+    };
+    for (int other = 0; other < comm.size(); ++other)
+      for (int number = 0; number < count; ++number) {
+        std::vector<std::byte>& data = buffer(out);
+        for (std::size_t i = 0; i < bytes; ++i) data[i] = value(comm.rank(), other, number, i);
+        buffer(in);
+      }
+    for (int other = 0; other < comm.size(); ++other)
+      for (int number = 0; number < count; ++number)
+        messages.receive(in[static_cast<std::size_t>(other * count + number)], other);
+    for (int other = 0; other < comm.size(); ++other)
+      for (int number = 0; number < count; ++number)
+        messages.send(out[static_cast<std::size_t>(other * count + number)], other);
+    while (!messages.test()) continue;
+    bool right = true;
+    for (int other = 0; other < comm.size(); ++other)
+      for (int number = 0; number < count; ++number)
+        for (std::size_t i = 0; i < bytes; ++i)
+          right = right && in[static_cast<std::size_t>(other * count + number)][i] ==
+                               value(other, comm.rank(), number, i);
+    CHECK(right);
+  }
+}
+
+TEST_CASE("a rank on its way out with an error does not wait for messages of the others",
+          "[comm]") {
+  const Communicator comm = Communicator::duplicate(MPI_COMM_WORLD);
+  std::vector<std::byte> never(8);
+  const auto leave = [&] {
+    Messages messages(comm, Messages::first_tag);
+    messages.receive(never, comm.rank());
+    throw std::runtime_error("on its way out");
+  };
+  CHECK_THROWS_AS(leave(), std::runtime_error);
 }
 
 TEST_CASE("collectives", "[comm]") {

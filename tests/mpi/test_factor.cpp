@@ -14,29 +14,6 @@ namespace {
 const std::vector<std::pair<std::int64_t, std::int64_t>> sizes{
     {1, 1}, {2, 1}, {7, 3}, {21, 7}, {50, 16}, {64, 100}, {97, 10}, {130, 32}, {100, 40}};
 
-std::vector<std::int64_t> step_ends(const Problem& p, std::int64_t width) {
-  const Plan plan(p.a.rows(), p.a.columns(), width);
-  std::vector<std::int64_t> ends;
-  for (std::int64_t k = 0; k < plan.count(); ++k)
-    ends.insert(ends.end(), static_cast<std::size_t>(plan[k].width()), plan[k].end.value);
-  return ends;
-}
-
-// The factors L\U, whatever the device keeps on the diagonal.
-struct Factors {
-  Square lu;
-  double condition = 1;  // of the triangles whose inverses the device keeps
-};
-
-Factors gather_factors(const Problem& p, std::int64_t width) {
-  Factors f{gather(p.grid, *p.device, p.a)};
-  const Plan plan(p.a.rows(), p.a.columns(), width);
-  for (std::int64_t k = 0; k < plan.count(); ++k)
-    f.condition = std::max(f.condition, undo_inverses(f.lu, plan[k].begin.value, plan[k].end.value,
-                                                      p.device->inverted_order(p.a.storage())));
-  return f;
-}
-
 // What the device's own solves add to |A - L U|, as a share of |L| |U|. Where it multiplies by
 // inverses, their errors come with the condition of the triangles. Panels that will be rounded to
 // 16 bits may be solved with operands of 11: both of a product cut off are 2 * 2^-10, for the
@@ -70,49 +47,6 @@ double worst_share(const Square& lu, const Square& plain, Precision precision) {
   return worst;
 }
 
-// The same where the solves' own errors, a share `error` of |L| |U|, are larger than those. Then
-// every 16-bit rounding may fall to the other side: A + E = (L + dL) (U + dU) with
-// |E| <= (error + 2 u) |L| |U|, and in the first order dL = L low(L^-1 E U^-1),
-// dU = up(L^-1 E U^-1) U. Twice that.
-double worst_share_of_solves(const Square& lu, const Square& plain, Precision precision,
-                             double error) {
-  const Plain l = magnitudes(lower_of(plain));
-  const Plain u = magnitudes(upper_of(plain));
-  const Square inverse = inverse_triangles(plain);
-  const double unit = error + 2 * unit_roundoff(precision);
-  const Plain e =
-      product(product(magnitudes(lower_of(inverse)), product(l, u)), magnitudes(upper_of(inverse)));
-  Plain low(lu.n, lu.n);
-  Plain up(lu.n, lu.n);
-  for (std::int64_t j = 0; j < lu.n; ++j)
-    for (std::int64_t i = 0; i < lu.n; ++i) (i > j ? low : up)(i, j) = e(i, j);
-  const Plain in_l = product(l, low);
-  const Plain in_u = product(up, u);
-  double worst = 0;
-  for (std::int64_t j = 0; j < lu.n; ++j)
-    for (std::int64_t i = 0; i < lu.n; ++i)
-      worst = std::max(
-          worst, std::fabs(lu(i, j) - plain(i, j)) / (2 * unit * (i > j ? in_l : in_u)(i, j)));
-  return worst;
-}
-
-// max |A - L U| / (|L| |U|), A in FP64.
-double backward_error(const Square& lu, const MatrixSpec& spec) {
-  double worst = 0;
-  for (std::int64_t j = 0; j < lu.n; ++j) {
-    for (std::int64_t i = 0; i < lu.n; ++i) {
-      double sum = i <= j ? lu(i, j) : 0;
-      double scale = std::fabs(sum);
-      for (std::int64_t k = 0; k < std::min(i, j + 1); ++k) {
-        sum += lu(i, k) * lu(k, j);
-        scale += std::fabs(lu(i, k) * lu(k, j));
-      }
-      worst = std::max(worst, std::fabs(sum - spec.entry(i, j)) / scale);
-    }
-  }
-  return worst;
-}
-
 void check_factorization(GridShape shape, const BenchmarkOptions& o, const FactorOptions& f) {
   const auto all = Communicator::duplicate(MPI_COMM_WORLD);
   CAPTURE(shape.rows, shape.columns, name(shape.order), o.n, o.nb, name(o.matrix),
@@ -123,9 +57,12 @@ void check_factorization(GridShape shape, const BenchmarkOptions& o, const Facto
   const auto [lu, condition] = gather_factors(p, f.width);
   const Square plain = plain_lu(whole(p.spec()), f.precision, step_ends(p, f.width));
   const double error = solve_error(*p.device, f.precision, o.n, condition);
-  CHECK((error == 0 ? worst_share(lu, plain, f.precision)
-                    : worst_share_of_solves(lu, plain, f.precision, error)) < 1);
-  CHECK(backward_error(lu, p.spec()) <
+  // Where the solves' own errors are the larger ones, every 16-bit rounding may fall to the other
+  // side.
+  CHECK((error == 0
+             ? worst_share(lu, plain, f.precision)
+             : share_of_perturbation(lu, plain, error + 2 * unit_roundoff(f.precision))) < 1);
+  CHECK(factor_error(lu, whole(p.spec())) <
         2 * (unit_roundoff(f.precision) + static_cast<double>(o.n) * 0x1p-24 + error));
 }
 

@@ -1,4 +1,3 @@
-#define CATCH_CONFIG_RUNNER
 #include "catch.hpp"
 
 int main(int argc, char** argv) {

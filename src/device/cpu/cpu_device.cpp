@@ -218,33 +218,33 @@ T CpuDevice::largest(MatrixView<const T> a) const {
   return result;
 }
 
-void CpuDevice::cast(Queue&, ConstAnyMatrix any, double sign, AnyMatrix to, PanelHeader* header,
+void CpuDevice::cast(Queue&, ConstAnyMatrix from, double sign, AnyMatrix to, PanelHeader* header,
                      FactorStatus* status) {
-  if (any.precision == Precision::fp64) {
-    const auto from = any.as<double>();
-    if (!std::isfinite(largest(from))) status->nonfinite = 1;
+  if (from.precision == Precision::fp64) {
+    const auto values = from.as<double>();
+    if (!std::isfinite(largest(values))) status->nonfinite = 1;
     header->scale = 1;
     const auto target = to.as<double>();
 #pragma omp parallel for
-    for (std::int64_t j = 0; j < from.cols; ++j)
-      loops().fp64.scale(from.column(j), from.rows, sign, target.column(j));
+    for (std::int64_t j = 0; j < values.cols; ++j)
+      loops().fp64.scale(values.column(j), values.rows, sign, target.column(j));
     return;
   }
-  const auto from = any.as<float>();
-  const float most = largest(from);
+  const auto values = from.as<float>();
+  const float most = largest(values);
   if (!std::isfinite(most)) status->nonfinite = 1;
   header->scale = to.precision == Precision::fp16 ? power_of_two(fp16_scale_exponent(most)) : 1.0;
   const float scale = static_cast<float>(sign * header->scale);
   const Loops& loop = loops();
 #pragma omp parallel for
-  for (std::int64_t j = 0; j < from.cols; ++j) {
+  for (std::int64_t j = 0; j < values.cols; ++j) {
     std::byte* column = to.data + j * to.ld * bytes_of(to.precision);
     if (to.precision == Precision::fp16)
-      loop.to_half(from.column(j), from.rows, scale, reinterpret_cast<Half*>(column));
+      loop.to_half(values.column(j), values.rows, scale, reinterpret_cast<Half*>(column));
     else if (to.precision == Precision::bf16)
-      loop.to_bfloat16(from.column(j), from.rows, scale, reinterpret_cast<Bfloat16*>(column));
+      loop.to_bfloat16(values.column(j), values.rows, scale, reinterpret_cast<Bfloat16*>(column));
     else
-      loop.fp32.scale(from.column(j), from.rows, scale, reinterpret_cast<float*>(column));
+      loop.fp32.scale(values.column(j), values.rows, scale, reinterpret_cast<float*>(column));
   }
 }
 
@@ -311,20 +311,20 @@ void CpuDevice::find_pivot(Queue&, ConstAnyMatrix column, PivotCandidate* found)
   });
 }
 
-void CpuDevice::take_pivot(Queue&, AnyMatrix any, std::int64_t first, const PivotCandidate* found,
+void CpuDevice::take_pivot(Queue&, AnyMatrix rows, std::int64_t first, const PivotCandidate* found,
                            std::int64_t* pivot, FactorStatus* status) {
   *pivot = first + found->row;
   const bool bad = found->magnitude == 0 || !std::isfinite(found->magnitude);
   if (bad && status->bad_pivot < 0) status->bad_pivot = first;
-  with_storage(any, [&](const auto& rows) {
-    for (std::int64_t j = 0; j < rows.cols; ++j) std::swap(rows(0, j), rows(found->row, j));
+  with_storage(rows, [&](const auto& r) {
+    for (std::int64_t j = 0; j < r.cols; ++j) std::swap(r(0, j), r(found->row, j));
   });
 }
 
 // Each thread has a part of the rows; of equal candidates that of the first part wins.
-void CpuDevice::eliminate(Queue&, ConstAnyMatrix pivot_row, AnyMatrix any, PivotCandidate* next) {
-  with_storage(any, [&](const auto& rows) {
-    using T = std::remove_reference_t<decltype(rows(0, 0))>;
+void CpuDevice::eliminate(Queue&, ConstAnyMatrix pivot_row, AnyMatrix rows, PivotCandidate* next) {
+  with_storage(rows, [&](const auto& r) {
+    using T = std::remove_reference_t<decltype(r(0, 0))>;
     const int parts = worth_threads(rows.rows * rows.cols) ? threads_ : 1;
     const std::int64_t part = ceil_div(ceil_div(rows.rows, parts), 64) * 64;
     std::vector<Largest> found(static_cast<std::size_t>(parts));
@@ -333,7 +333,7 @@ void CpuDevice::eliminate(Queue&, ConstAnyMatrix pivot_row, AnyMatrix any, Pivot
       const std::int64_t begin = std::min(t * part, rows.rows);
       const std::int64_t m = std::min(part, rows.rows - begin);
       Largest& mine = found[static_cast<std::size_t>(t)];
-      mine = loops().of<T>().eliminate(pivot_row.as<T>(), rows.block(begin, 0, m, rows.cols));
+      mine = loops().of<T>().eliminate(pivot_row.as<T>(), r.block(begin, 0, m, rows.cols));
       mine.row += mine.row < 0 ? 0 : begin;
     }
     if (rows.cols < 2) return;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "device/cuda/blas.hpp"
 #include "device/cuda/check.hpp"
 #include "device/cuda/peers.hpp"
 
@@ -18,6 +19,7 @@ using cuda::Triangle;
 // Columns of C that one product updates: some ten milliseconds of a large matrix, after which the
 // GPU looks at what has come in on queues of higher priority.
 constexpr std::int64_t update_columns = 16384;
+constexpr std::int64_t fp64_update_columns = 4096;
 
 class CudaEvent final : public Event {
  public:
@@ -80,14 +82,14 @@ Cyclic cyclic(const Distribution& d) {
   return {d.block(), d.processes(), d.me()};
 }
 
-Factor factor_of(MatrixView<const float> a) {
-  return {a.data, a.rows, a.cols, a.ld};
+std::size_t bytes(Precision precision, std::int64_t elements) {
+  return static_cast<std::size_t>(elements * bytes_of(precision));
 }
-Factor factor_of(MatrixView<const Bfloat16> a) {
-  return {a.data, a.rows, a.cols, a.ld};
-}
-Factor factor_of(ConstAnyMatrix a) {
-  return {a.data, a.rows, a.cols, a.ld};
+
+Reading reading_of(Precision precision) {
+  return precision == Precision::fp16   ? Reading::fp16
+         : precision == Precision::bf16 ? Reading::bf16
+                                        : Reading::fp32;
 }
 
 // Where a matrix of order n > m is cut: the largest m 2^k below n, so that the left part consists
@@ -251,19 +253,17 @@ std::unique_ptr<PeerGroup> CudaDevice::join_peers(std::span<const std::byte> id,
   return lupine::join_peers(id, rank, size, [this](Queue& queue) { return lane(queue).stream(); });
 }
 
-void CudaDevice::copy(Queue& queue, MatrixView<const float> from, MatrixView<float> to) {
+void CudaDevice::copy(Queue& queue, ConstAnyMatrix from, AnyMatrix to) {
   if (from.empty()) return;
-  constexpr std::size_t element = sizeof(float);
-  check(cudaMemcpy2DAsync(to.data, static_cast<std::size_t>(to.ld) * element, from.data,
-                          static_cast<std::size_t>(from.ld) * element,
-                          static_cast<std::size_t>(from.rows) * element,
+  check(cudaMemcpy2DAsync(to.data, bytes(to.precision, to.ld), from.data,
+                          bytes(from.precision, from.ld), bytes(from.precision, from.rows),
                           static_cast<std::size_t>(from.cols), cudaMemcpyDeviceToDevice,
                           lane(queue).stream()),
         "cudaMemcpy2DAsync");
 }
 
 void CudaDevice::generate(Queue& queue, const MatrixSpec& spec, const Distribution& rows,
-                          const Distribution& cols, MatrixView<float> a) {
+                          const Distribution& cols, AnyMatrix a) {
   Lane& l = lane(queue);
   MatrixSpec here = spec;
   if (spec.diagonal != nullptr) here.diagonal = l.diagonal(spec.diagonal, spec.n);
@@ -294,6 +294,27 @@ void CudaDevice::factor(Lane& l, MatrixView<float> a, std::int64_t begin, Factor
   if (n <= cuda::triangle_order) combine_inverses(l, a, h);
 }
 
+// The tiles all at once, then larger and larger blocks. FP64 solves read L\U as it is.
+void CudaDevice::prepare_diagonal(Queue& queue, AnyMatrix lu) {
+  if (lu.precision == Precision::fp64 || lu.empty()) return;
+  Lane& l = lane(queue);
+  const MatrixView<float> a = lu.as<float>();
+  check(cuda::invert_tiles(l.stream(), a), "invert_tiles");
+  for (std::int64_t s = 0; s < a.rows; s += cuda::triangle_order) {
+    const std::int64_t w = std::min(cuda::triangle_order, a.rows - s);
+    invert(l, a.block(s, s, w, w));
+  }
+}
+
+// The triangles of a, whose tiles have been inverted.
+void CudaDevice::invert(Lane& l, MatrixView<float> a) {
+  if (a.rows <= cuda::tile_order) return;
+  const std::int64_t h = cut(a.rows, cuda::tile_order);
+  invert(l, a.block(0, 0, h, h));
+  invert(l, a.block(h, h, a.rows - h, a.rows - h));
+  combine_inverses(l, a, h);
+}
+
 // Off the diagonal of L^-1: -L22^-1 L21 L11^-1; of U^-1: -U11^-1 U12 U22^-1.
 void CudaDevice::combine_inverses(Lane& l, MatrixView<float> a, std::int64_t h) {
   const std::int64_t rest = a.rows - h;
@@ -307,25 +328,14 @@ void CudaDevice::combine_inverses(Lane& l, MatrixView<float> a, std::int64_t h) 
   triangle_product(l, CUBLAS_SIDE_RIGHT, Triangle::upper, 1, second, upper);
 }
 
-// B <- alpha T B or alpha B T, in FP32.
-void CudaDevice::triangle_product(Lane& l, cublasSideMode_t side, Triangle triangle, float alpha,
-                                  MatrixView<const float> t, MatrixView<float> b) {
-  if (b.empty()) return;
-  const bool lower = triangle == Triangle::unit_lower;
-  check(cublasStrmm_64(l.blas(), side, lower ? CUBLAS_FILL_MODE_LOWER : CUBLAS_FILL_MODE_UPPER,
-                       CUBLAS_OP_N, lower ? CUBLAS_DIAG_UNIT : CUBLAS_DIAG_NON_UNIT, b.rows, b.cols,
-                       &alpha, t.data, t.ld, b.data, b.ld, b.data, b.ld),
-        "cublasStrmm_64");
-}
-
 void CudaDevice::solve_right_upper(Queue& queue, MatrixView<const float> lu, MatrixView<float> b,
                                    Precision purpose) {
   right_upper(lane(queue), lu, b, purpose != Precision::fp32);
 }
 
-void CudaDevice::solve_left_lower(Queue& queue, MatrixView<const float> lu, MatrixView<float> b,
-                                  Precision purpose) {
-  left_lower(lane(queue), lu, b, purpose != Precision::fp32);
+void CudaDevice::solve_left_lower(Queue& queue, ConstAnyMatrix lu, AnyMatrix b, Precision purpose) {
+  if (lu.precision == Precision::fp64) return solve_unit_lower(queue, lu, b);
+  left_lower(lane(queue), lu.as<float>(), b.as<float>(), purpose != Precision::fp32);
 }
 
 // X_s = (B_s - sum_{t<s} X_t U_ts) U_ss^-1
@@ -398,43 +408,55 @@ void CudaDevice::inverse_times(Lane& l, MatrixView<const float> inverse, MatrixV
   products_->multiply(l, Reading::bf16, 1, factor_of(low), factor_of(b_high), 1, b);
 }
 
-void CudaDevice::cast(Queue& queue, MatrixView<const float> from, double sign, AnyMatrix to,
+void CudaDevice::cast(Queue& queue, ConstAnyMatrix from, double sign, AnyMatrix to,
                       PanelHeader* header, FactorStatus* status) {
   Lane& l = lane(queue);
+  if (from.precision == Precision::fp64)
+    return check(cuda::copy_signed(l.stream(), from.as<double>(), sign, to.as<double>(),
+                                   &header->scale, &status->nonfinite),
+                 "copy_signed");
   std::uint32_t* bits = &l.words()->largest_bits;
   check(cudaMemsetAsync(bits, 0, sizeof(*bits), l.stream()), "cudaMemsetAsync");
-  check(cuda::largest_magnitude(l.stream(), from, bits), "largest_magnitude");
-  check(cuda::cast(l.stream(), from, static_cast<float>(sign), to, bits, &header->scale,
+  check(cuda::largest_magnitude(l.stream(), from.as<float>(), bits), "largest_magnitude");
+  check(cuda::cast(l.stream(), from.as<float>(), static_cast<float>(sign), to, bits, &header->scale,
                    &status->nonfinite),
         "cast");
 }
 
+// 67 TFLOP/s is the most that an H200 does in FP64, on tensor cores.
 void CudaDevice::update(Queue& queue, ConstAnyMatrix l, const PanelHeader* l_header,
-                        ConstAnyMatrix u, const PanelHeader* u_header, MatrixView<float> c,
+                        ConstAnyMatrix u, const PanelHeader* u_header, AnyMatrix c,
                         const Poll& poll) {
   if (c.empty()) return;
   Lane& on = lane(queue);
-  const Reading reading = l.precision == Precision::fp16   ? Reading::fp16
-                          : l.precision == Precision::bf16 ? Reading::bf16
-                                                           : Reading::fp32;
+  const bool wide = c.precision == Precision::fp64;
+  const std::int64_t piece = wide ? fp64_update_columns : update_columns;
   float* alpha = &on.words()->alpha;
-  check(cuda::inverse_scale(on.stream(), &l_header->scale, &u_header->scale, alpha),
-        "inverse_scale");
-  for (std::int64_t j = 0; j < c.cols; j += update_columns) {
-    const std::int64_t n = std::min(update_columns, c.cols - j);
-    products_->add(on, reading, alpha, factor_of(l), factor_of(u.block(0, j, u.rows, n)),
-                   c.block(0, j, c.rows, n));
+  if (!wide)
+    check(cuda::inverse_scale(on.stream(), &l_header->scale, &u_header->scale, alpha),
+          "inverse_scale");
+  for (std::int64_t j = 0; j < c.cols; j += piece) {
+    const std::int64_t n = std::min(piece, c.cols - j);
+    const ConstAnyMatrix right = u.block(0, j, u.rows, n);
+    const AnyMatrix part = c.block(0, j, c.rows, n);
+    if (wide)
+      add_product(on, 1, l.as<double>(), right.as<double>(), part.as<double>());
+    else
+      products_->add(on, reading_of(l.precision), alpha, factor_of(l), factor_of(right),
+                     part.as<float>());
   }
   if (poll) poll();
 }
 
-void CudaDevice::subtract_product(Queue& queue, MatrixView<const float> a, const double* x,
-                                  double* y) {
+void CudaDevice::subtract_product(Queue& queue, ConstAnyMatrix a, const double* x, double* y) {
   check(cuda::subtract_product(lane(queue).stream(), a, x, y), "subtract_product");
 }
 
 // x_s <- L_ss^-1 (x_s - sum_{t<s} L_st x_t)
-void CudaDevice::solve_lower(Queue& queue, MatrixView<const float> lu, double* x) {
+void CudaDevice::solve_lower(Queue& queue, ConstAnyMatrix any, double* x) {
+  if (any.precision == Precision::fp64)
+    return solve_vector(lane(queue), Triangle::unit_lower, any.as<double>(), x);
+  const MatrixView<const float> lu = any.as<float>();
   const cudaStream_t stream = lane(queue).stream();
   for (std::int64_t s = 0; s < lu.rows; s += cuda::triangle_order) {
     const std::int64_t w = std::min(cuda::triangle_order, lu.rows - s);
@@ -447,7 +469,10 @@ void CudaDevice::solve_lower(Queue& queue, MatrixView<const float> lu, double* x
 }
 
 // x_s <- U_ss^-1 (x_s - sum_{t>s} U_st x_t)
-void CudaDevice::solve_upper(Queue& queue, MatrixView<const float> lu, double* x) {
+void CudaDevice::solve_upper(Queue& queue, ConstAnyMatrix any, double* x) {
+  if (any.precision == Precision::fp64)
+    return solve_vector(lane(queue), Triangle::upper, any.as<double>(), x);
+  const MatrixView<const float> lu = any.as<float>();
   const cudaStream_t stream = lane(queue).stream();
   const std::int64_t n = lu.rows;
   for (std::int64_t s = (n - 1) / cuda::triangle_order * cuda::triangle_order; n > 0 && s >= 0;

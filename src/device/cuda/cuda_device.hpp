@@ -1,8 +1,9 @@
 /// @file
-/// One NVIDIA GPU: products by cuBLASLt, everything else by kernels of our own (kernels/cuda).
+/// One NVIDIA GPU: products by cuBLASLt, in FP64 products and solves by cuBLAS, everything else by
+/// kernels of our own (kernels/cuda).
 ///
-/// A factored diagonal block keeps the inverses of its triangles in blocks of `triangle_order` on
-/// its diagonal, so that solves are products: with block s of the unknowns,
+/// A factored diagonal block in FP32 keeps the inverses of its triangles in blocks of
+/// `triangle_order` on its diagonal, so that solves are products: with block s of the unknowns,
 ///   X_s <- (B_s - sum_{t<s} X_t U_ts) U_ss^-1.
 /// Where the result will be rounded to 16 bits, the sum reads TF32, and the product with the
 /// inverse reads both factors as two BF16 numbers each, which keeps 16 bits of them.
@@ -49,26 +50,41 @@ class CudaDevice final : public Device {
   bool connects_peers() const override;
   std::vector<std::byte> make_peer_id() override;
   std::unique_ptr<PeerGroup> join_peers(std::span<const std::byte> id, int rank, int size) override;
-  void copy(Queue& queue, MatrixView<const float> from, MatrixView<float> to) override;
+  void copy(Queue& queue, ConstAnyMatrix from, AnyMatrix to) override;
 
   void generate(Queue& queue, const MatrixSpec& spec, const Distribution& rows,
-                const Distribution& cols, MatrixView<float> a) override;
+                const Distribution& cols, AnyMatrix a) override;
   void factor_diagonal(Queue& queue, MatrixView<float> a, std::int64_t begin,
                        FactorStatus* status) override;
-  std::int64_t inverted_order() const override { return cuda::triangle_order; }
+  void prepare_diagonal(Queue& queue, AnyMatrix lu) override;
+  std::int64_t inverted_order(Precision storage) const override {
+    return storage == Precision::fp64 ? 0 : cuda::triangle_order;
+  }
   void solve_right_upper(Queue& queue, MatrixView<const float> lu, MatrixView<float> b,
                          Precision purpose) override;
-  void solve_left_lower(Queue& queue, MatrixView<const float> lu, MatrixView<float> b,
-                        Precision purpose) override;
-  void cast(Queue& queue, MatrixView<const float> from, double sign, AnyMatrix to,
-            PanelHeader* header, FactorStatus* status) override;
+  void solve_left_lower(Queue& queue, ConstAnyMatrix lu, AnyMatrix b, Precision purpose) override;
+  void cast(Queue& queue, ConstAnyMatrix from, double sign, AnyMatrix to, PanelHeader* header,
+            FactorStatus* status) override;
   void update(Queue& queue, ConstAnyMatrix l, const PanelHeader* l_header, ConstAnyMatrix u,
-              const PanelHeader* u_header, MatrixView<float> c, const Poll& poll) override;
+              const PanelHeader* u_header, AnyMatrix c, const Poll& poll) override;
 
-  void subtract_product(Queue& queue, MatrixView<const float> a, const double* x,
-                        double* y) override;
-  void solve_lower(Queue& queue, MatrixView<const float> lu, double* x) override;
-  void solve_upper(Queue& queue, MatrixView<const float> lu, double* x) override;
+  void find_pivot(Queue& queue, ConstAnyMatrix column, PivotCandidate* found) override;
+  void take_pivot(Queue& queue, AnyMatrix rows, std::int64_t first, const PivotCandidate* found,
+                  std::int64_t* pivot, FactorStatus* status) override;
+  void eliminate(Queue& queue, ConstAnyMatrix pivot_row, AnyMatrix rows,
+                 PivotCandidate* next) override;
+  void solve_unit_lower(Queue& queue, ConstAnyMatrix l, AnyMatrix b) override;
+  void subtract(Queue& queue, ConstAnyMatrix a, ConstAnyMatrix b, AnyMatrix c) override;
+  void permute_rows(Queue& queue, const std::int64_t* from, const std::int64_t* to,
+                    std::int64_t count, AnyMatrix a) override;
+  void gather_rows(Queue& queue, const std::int64_t* rows, ConstAnyMatrix from,
+                   AnyMatrix to) override;
+  void scatter_rows(Queue& queue, const std::int64_t* rows, ConstAnyMatrix from,
+                    AnyMatrix to) override;
+
+  void subtract_product(Queue& queue, ConstAnyMatrix a, const double* x, double* y) override;
+  void solve_lower(Queue& queue, ConstAnyMatrix lu, double* x) override;
+  void solve_upper(Queue& queue, ConstAnyMatrix lu, double* x) override;
   void add(Queue& queue, std::int64_t n, const double* x, double* y) override;
   void multiply_generated(Queue& queue, const MatrixSpec& spec, const Distribution& rows,
                           const Distribution& cols, const double* x, double* ax, double* abs_rows,
@@ -79,13 +95,14 @@ class CudaDevice final : public Device {
   int multiprocessors_for(Priority priority) const;
   Lane& lane(Queue& queue) const;
   void factor(Lane& lane, MatrixView<float> a, std::int64_t begin, FactorStatus* status);
+  void invert(Lane& lane, MatrixView<float> a);
   void combine_inverses(Lane& lane, MatrixView<float> a, std::int64_t half);
   void right_upper(Lane& lane, MatrixView<const float> lu, MatrixView<float> b, bool rounded);
   void left_lower(Lane& lane, MatrixView<const float> lu, MatrixView<float> b, bool rounded);
   void times_inverse(Lane& lane, MatrixView<float> b, MatrixView<const float> inverse);
   void inverse_times(Lane& lane, MatrixView<const float> inverse, MatrixView<float> b);
-  void triangle_product(Lane& lane, cublasSideMode_t side, cuda::Triangle triangle, float alpha,
-                        MatrixView<const float> t, MatrixView<float> b);
+  void permute_many(Lane& lane, const std::int64_t* from, const std::int64_t* to,
+                    std::int64_t count, AnyMatrix a);
 
   int gpu_;
   int reserved_;

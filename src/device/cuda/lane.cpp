@@ -26,6 +26,7 @@ Lane::Lane(Priority priority) : priority_(priority) {
                                      priority == Priority::high ? greatest : least),
         "cudaStreamCreateWithPriority");
   words_ = allocate_on_gpu(sizeof(Words));
+  check(cudaMemsetAsync(words_.data(), 0, sizeof(Words), stream_), "cudaMemsetAsync");
 }
 
 Lane::~Lane() {
@@ -40,11 +41,16 @@ void* Lane::workspace() {
 }
 
 cublasHandle_t Lane::blas() {
-  if (blas_ != nullptr) return blas_;
-  check(cublasCreate(&blas_), "cublasCreate");
-  check(cublasSetStream(blas_, stream_), "cublasSetStream");
-  check(cublasSetWorkspace(blas_, workspace(), static_cast<std::size_t>(workspace_bytes)),
-        "cublasSetWorkspace");
+  if (blas_ == nullptr) {
+    check(cublasCreate(&blas_), "cublasCreate");
+    check(cublasSetStream(blas_, stream_), "cublasSetStream");
+    check(cublasSetWorkspace(blas_, workspace(), static_cast<std::size_t>(workspace_bytes)),
+          "cublasSetWorkspace");
+  }
+  if (blas_multiprocessors_ != multiprocessors_) {
+    check(cublasSetSmCountTarget(blas_, multiprocessors_), "cublasSetSmCountTarget");
+    blas_multiprocessors_ = multiprocessors_;
+  }
   return blas_;
 }
 

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "cuda/kernels.hpp"
 #include "device/device.hpp"
 
 namespace lupine {
@@ -28,7 +29,8 @@ class Lane {
   /// Multiprocessors that a product here may hold to its end; 0: all.
   int multiprocessors() const { return multiprocessors_; }
   void set_multiprocessors(int count) { multiprocessors_ = count; }
-  /// A cuBLAS handle on this stream with the workspace below. Scalars lie in host memory.
+  /// A cuBLAS handle on this stream with the workspace below, held to multiprocessors(). Scalars
+  /// lie in host memory.
   cublasHandle_t blas();
   /// Of fixed size, for one library call after the other.
   void* workspace();
@@ -40,10 +42,11 @@ class Lane {
   /// n doubles on the device, copied from the host when the stream gets there.
   const double* diagonal(const double* host, std::int64_t n);
 
-  /// Words for what one operation hands to the next.
+  /// For what one kernel hands to the next. Zero at first.
   struct Words {
     std::uint32_t largest_bits;
     float alpha;
+    cuda::SearchSpace search;
   };
   Words* words() const { return words_.as<Words>(); }
 
@@ -52,6 +55,7 @@ class Lane {
   int multiprocessors_ = 0;
   cudaStream_t stream_ = nullptr;
   cublasHandle_t blas_ = nullptr;
+  int blas_multiprocessors_ = 0;  ///< that blas_ was told
   Buffer workspace_;
   Buffer scratch_;
   Buffer diagonal_;

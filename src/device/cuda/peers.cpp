@@ -25,6 +25,10 @@ struct Nccl {
   decltype(&ncclCommDestroy) comm_destroy = nullptr;
   decltype(&ncclCommGetAsyncError) comm_get_async_error = nullptr;
   decltype(&ncclBroadcast) broadcast = nullptr;
+  decltype(&ncclSend) send = nullptr;
+  decltype(&ncclRecv) receive = nullptr;
+  decltype(&ncclGroupStart) group_start = nullptr;
+  decltype(&ncclGroupEnd) group_end = nullptr;
   decltype(&ncclGetErrorString) get_error_string = nullptr;
 };
 
@@ -37,6 +41,10 @@ Nccl load() {
           &ncclCommDestroy,
           &ncclCommGetAsyncError,
           &ncclBroadcast,
+          &ncclSend,
+          &ncclRecv,
+          &ncclGroupStart,
+          &ncclGroupEnd,
           &ncclGetErrorString};
 }
 #else
@@ -59,6 +67,10 @@ Nccl load() {
   find(library, "ncclCommDestroy", n.comm_destroy, n.why_none);
   find(library, "ncclCommGetAsyncError", n.comm_get_async_error, n.why_none);
   find(library, "ncclBroadcast", n.broadcast, n.why_none);
+  find(library, "ncclSend", n.send, n.why_none);
+  find(library, "ncclRecv", n.receive, n.why_none);
+  find(library, "ncclGroupStart", n.group_start, n.why_none);
+  find(library, "ncclGroupEnd", n.group_end, n.why_none);
   find(library, "ncclGetErrorString", n.get_error_string, n.why_none);
   return n;
 }
@@ -91,16 +103,46 @@ class NcclGroup final : public PeerGroup {
   }
 
   void broadcast(Queue& queue, std::span<std::byte> bytes, int root) override {
-    ncclResult_t earlier = ncclSuccess;
-    check_nccl(nccl().comm_get_async_error(comm_, &earlier), "ncclCommGetAsyncError");
-    check_nccl(earlier, "an earlier ncclBroadcast");
+    check_earlier();
     if (bytes.empty()) return;
     check_nccl(nccl().broadcast(bytes.data(), bytes.data(), bytes.size(), ncclInt8, root, comm_,
                                 stream_of_(queue)),
                "ncclBroadcast");
   }
 
+  // A group that was begun is ended, whatever fails in it.
+  void exchange(Queue& queue, std::span<const PeerMessage> sends,
+                std::span<const PeerMessage> receives) override {
+    check_earlier();
+    const cudaStream_t stream = stream_of_(queue);
+    check_nccl(nccl().group_start(), "ncclGroupStart");
+    const ncclResult_t sent = each(sends, nccl().send, stream);
+    const ncclResult_t received = each(receives, nccl().receive, stream);
+    const ncclResult_t ended = nccl().group_end();
+    check_nccl(sent, "ncclSend");
+    check_nccl(received, "ncclRecv");
+    check_nccl(ended, "ncclGroupEnd");
+  }
+
  private:
+  void check_earlier() const {
+    ncclResult_t earlier = ncclSuccess;
+    check_nccl(nccl().comm_get_async_error(comm_, &earlier), "ncclCommGetAsyncError");
+    check_nccl(earlier, "an earlier call of NCCL");
+  }
+  // The first failure, or success.
+  template <class Transfer>
+  ncclResult_t each(std::span<const PeerMessage> messages, Transfer transfer,
+                    cudaStream_t stream) const {
+    for (const auto& [peer, bytes] : messages)
+      if (const ncclResult_t result =
+              bytes.empty() ? ncclSuccess
+                            : transfer(bytes.data(), bytes.size(), ncclInt8, peer, comm_, stream);
+          result != ncclSuccess)
+        return result;
+    return ncclSuccess;
+  }
+
   std::function<cudaStream_t(Queue&)> stream_of_;
   ncclComm_t comm_ = nullptr;
 };

@@ -27,6 +27,10 @@ struct Factor {
   std::int64_t ld = 0;
 };
 
+inline Factor factor_of(ConstAnyMatrix a) {
+  return {a.data, a.rows, a.cols, a.ld};
+}
+
 class Products {
  public:
   Products();

@@ -25,6 +25,7 @@
 #include "device/cuda/products.hpp"
 #include "device/device.hpp"
 #include "kernels.hpp"
+#include "panel.hpp"
 
 namespace lupine {
 
@@ -42,6 +43,7 @@ struct Sizes {
   std::int64_t tall;       // rows of a panel
   std::int64_t solved;     // rows or columns of what is solved for
   std::int64_t block;      // columns of a panel
+  std::int64_t pivoted;    // columns of one with pivoting, in FP64
 };
 const Sizes full{std::int64_t{4} << 30,
                  32768,
@@ -51,12 +53,21 @@ const Sizes full{std::int64_t{4} << 30,
                  100000,
                  262144,
                  60000,
-                 2048};
-const Sizes tiny{1 << 16, 96, {32, 48}, 64, {16, 32}, 300, 400, 200, 64};
+                 2048,
+                 1024};
+const Sizes tiny{1 << 16, 96, {32, 48}, 64, {16, 32}, 300, 400, 200, 64, 40};
+constexpr std::int64_t leaf = 16;  // columns of a panel that are eliminated one after the other
 
 constexpr double tera = 1e12;
 constexpr double giga = 1e9;
 constexpr double batch_seconds = 0.25;
+
+MatrixView<float> floats(const Buffer& memory, std::int64_t rows, std::int64_t cols) {
+  return {memory.as<float>(), rows, cols, rows};
+}
+MatrixView<double> doubles(const Buffer& memory, std::int64_t rows, std::int64_t cols) {
+  return {memory.as<double>(), rows, cols, rows};
+}
 
 struct Options {
   double seconds = 10;
@@ -97,6 +108,8 @@ class Ceilings {
     generators();
     vectors();
     panel();
+    pivoted_panel();
+    permutation();
   }
 
  private:
@@ -110,9 +123,13 @@ class Ceilings {
   void vectors();
   void panel();
   void solves(MatrixView<float> block, MatrixView<float> column);
+  void fp64_update(ConstAnyMatrix l, ConstAnyMatrix u, AnyMatrix c, double product);
+  void pivoted_panel();
+  void permutation();
 
   MatrixSpec spec(std::int64_t n) const;
-  void fill(MatrixView<float> a);
+  void fill(AnyMatrix a, MatrixKind kind = MatrixKind::scaled_diagonal);
+  Timing without_copy(AnyMatrix source, AnyMatrix target, const std::function<void()>& work);
   Timing sustain(double seconds, const std::function<void()>& work);
   double brief() const { return std::min(1.0, o_.seconds / 10); }
   void synchronize() {
@@ -139,6 +156,7 @@ class Ceilings {
   double read_ = 0;
   double tf32_ = 0;  // operations a second
   double fp32_ = 0;
+  double fp64_ = 0;
 };
 
 /// The shapes are those of large memories; a smaller GPU gets smaller ones.
@@ -159,8 +177,10 @@ MatrixSpec Ceilings::spec(std::int64_t n) const {
 }
 
 /// Random numbers: zeros take less power, and so run faster than any matrix will.
-void Ceilings::fill(MatrixView<float> a) {
-  device_->generate(*queue_, spec(std::max(a.rows, a.cols)), Distribution(a.rows, a.rows, 1, 0),
+void Ceilings::fill(AnyMatrix a, MatrixKind kind) {
+  MatrixSpec values = spec(std::max(a.rows, a.cols));
+  values.kind = kind;
+  device_->generate(*queue_, values, Distribution(a.rows, a.rows, 1, 0),
                     Distribution(a.cols, a.cols, 1, 0), a);
   queue_->synchronize();
 }
@@ -228,7 +248,7 @@ void Ceilings::bandwidth() {
   const Buffer from = device_->allocate(bytes);
   const Buffer to = device_->allocate(bytes);
   const std::int64_t column = std::min<std::int64_t>(bytes / 4, 1 << 14);
-  fill({from.as<float>(), column, bytes / 4 / column, column});
+  fill(floats(from, column, bytes / 4 / column));
   const Timing copied = sustain(brief(), [&] {
     check(cudaMemcpyAsync(to.data(), from.data(), static_cast<std::size_t>(bytes),
                           cudaMemcpyDeviceToDevice, lane_.stream()),
@@ -257,14 +277,13 @@ void Ceilings::update(Precision precision, std::int64_t depth) {
   const AnyMatrix l{precision, l_memory.data(), m, depth, m};
   const AnyMatrix u{precision, u_memory.data(), depth, m, depth};
   const auto cast = [&](std::int64_t rows, std::int64_t cols, double sign, AnyMatrix to, int at) {
-    fill({c_memory.as<float>(), rows, cols, rows});
-    device_->cast(*queue_, {c_memory.as<float>(), rows, cols, rows}, sign, to, header(at),
-                  status());
+    fill(floats(c_memory, rows, cols));
+    device_->cast(*queue_, floats(c_memory, rows, cols), sign, to, header(at), status());
     queue_->synchronize();
   };
   cast(m, depth, 1, l, 0);
   cast(depth, m, -1, u, 1);
-  const MatrixView<float> c{c_memory.as<float>(), m, m, m};
+  const MatrixView<float> c = floats(c_memory, m, m);
   fill(c);
   const Timing timing =
       sustain(o_.seconds, [&] { device_->update(*queue_, l, header(0), u, header(1), c, {}); });
@@ -283,13 +302,10 @@ void Ceilings::fp64(std::int64_t depth) {
   const Buffer a = device_->allocate(m * depth * 8);
   const Buffer b = device_->allocate(m * depth * 8);
   const Buffer c = device_->allocate(m * m * 8);
-  const auto random = [&](const Buffer& memory, std::int64_t rows, std::int64_t cols) {
-    check(cuda::generate_fp64(lane_.stream(), spec(m), {memory.as<double>(), rows, cols, rows}),
-          "generate_fp64");
-  };
-  random(a, m, depth);
-  random(b, depth, m);
-  random(c, m, m);
+  const MatrixView<double> left = doubles(a, m, depth);
+  const MatrixView<double> right = doubles(b, depth, m);
+  const MatrixView<double> result = doubles(c, m, m);
+  for (const MatrixView<double>& each : {left, right, result}) fill(each);
   constexpr double minus = -1;
   constexpr double one = 1;
   const Timing timing = sustain(o_.seconds, [&] {
@@ -297,13 +313,31 @@ void Ceilings::fp64(std::int64_t depth) {
                          a.as<double>(), m, b.as<double>(), depth, &one, c.as<double>(), m),
           "cublasDgemm_64");
   });
+  const double work = 2 * static_cast<double>(m) * static_cast<double>(m * depth);
+  fp64_ = std::max(fp64_, work / timing.mean);
   rate({{"part", "product"},
         {"name", fmt::format("product fp64, {} x {}, K = {}", m, m, depth)},
         {"precision", "fp64"},
         {"m", m},
         {"n", m},
         {"k", depth}},
-       timing, 2 * static_cast<double>(m) * static_cast<double>(m * depth), tera, "TFLOP/s", 0);
+       timing, work, tera, "TFLOP/s", 0);
+  fp64_update(left, right, result, work / timing.mean);
+}
+
+/// The solver's own path beside the plain product.
+void Ceilings::fp64_update(ConstAnyMatrix l, ConstAnyMatrix u, AnyMatrix c, double product) {
+  for (const int at : {0, 1}) device_->upload(*queue_, std::vector<PanelHeader>(1), header(at));
+  const Timing timing =
+      sustain(brief(), [&] { device_->update(*queue_, l, header(0), u, header(1), c, {}); });
+  rate({{"part", "update_fp64"},
+        {"name", fmt::format("update fp64, {} x {}, K = {}", c.rows, c.cols, l.cols)},
+        {"precision", "fp64"},
+        {"m", c.rows},
+        {"n", c.cols},
+        {"k", l.cols}},
+       timing, 2 * static_cast<double>(c.rows) * static_cast<double>(c.cols * l.cols), tera,
+       "TFLOP/s", product);
 }
 
 void Ceilings::product(const std::string& name, Reading reading, double& reached) {
@@ -312,12 +346,12 @@ void Ceilings::product(const std::string& name, Reading reading, double& reached
   const Buffer a = device_->allocate(m * depth * 4);
   const Buffer b = device_->allocate(m * depth * 4);
   const Buffer c = device_->allocate(m * m * 4);
-  fill({a.as<float>(), m, depth, m});
-  fill({b.as<float>(), depth, m, depth});
-  fill({c.as<float>(), m, m, m});
+  fill(floats(a, m, depth));
+  fill(floats(b, depth, m));
+  fill(floats(c, m, m));
   const Timing timing = sustain(brief(), [&] {
     products_.multiply(lane_, reading, -1, {a.data(), m, depth, m}, {b.data(), depth, m, depth}, 1,
-                       {c.as<float>(), m, m, m});
+                       floats(c, m, m));
   });
   const double work = 2 * static_cast<double>(m) * static_cast<double>(m * depth);
   reached = work / timing.mean;
@@ -336,7 +370,7 @@ void Ceilings::generators() {
   const Buffer memory = device_->allocate(rows * cols * 4);
   const Timing timing = sustain(brief(), [&] {
     device_->generate(*queue_, spec(rows), Distribution(rows, rows, 1, 0),
-                      Distribution(cols, cols, 1, 0), {memory.as<float>(), rows, cols, rows});
+                      Distribution(cols, cols, 1, 0), floats(memory, rows, cols));
   });
   rate({{"part", "generate"}, {"name", fmt::format("generate {} x {}", rows, cols)}}, timing,
        4 * static_cast<double>(rows * cols), giga, "GB/s", copy_);
@@ -366,11 +400,11 @@ void Ceilings::vectors() {
   const std::int64_t cols = sizes_.block * 2;
   const Buffer memory = device_->allocate(rows * cols * 4);
   const Buffer xy = device_->allocate((rows + cols) * 8);
-  fill({memory.as<float>(), rows, cols, rows});
+  fill(floats(memory, rows, cols));
   const std::vector<double> ones(static_cast<std::size_t>(rows + cols), 1.0);
   device_->upload(*queue_, ones, xy.as<double>());
   const Timing timing = sustain(brief(), [&] {
-    device_->subtract_product(*queue_, {memory.as<float>(), rows, cols, rows}, xy.as<double>(),
+    device_->subtract_product(*queue_, floats(memory, rows, cols), xy.as<double>(),
                               xy.as<double>() + cols);
   });
   rate(
@@ -378,7 +412,7 @@ void Ceilings::vectors() {
       timing, 4 * static_cast<double>(rows * cols), giga, "GB/s", read_);
   const Buffer low = device_->allocate(rows * sizes_.block * 2);
   const Timing cast = sustain(brief(), [&] {
-    device_->cast(*queue_, {memory.as<float>(), rows, sizes_.block, rows}, 1,
+    device_->cast(*queue_, floats(memory, rows, sizes_.block), 1,
                   {Precision::fp16, low.data(), rows, sizes_.block, rows}, header(0), status());
   });
   // Read for the largest magnitude, and once more to be rounded.
@@ -391,8 +425,8 @@ void Ceilings::panel() {
   const std::int64_t m = sizes_.solved;
   const Buffer block_memory = device_->allocate(w * w * 4);
   const Buffer source_memory = device_->allocate(m * w * 4);
-  const MatrixView<float> block{block_memory.as<float>(), w, w, w};
-  const MatrixView<float> square{source_memory.as<float>(), w, w, w};
+  const MatrixView<float> block = floats(block_memory, w, w);
+  const MatrixView<float> square = floats(source_memory, w, w);
   fill(square);
   const auto order = static_cast<double>(w);
   const Timing timing = sustain(brief(), [&] {
@@ -401,11 +435,23 @@ void Ceilings::panel() {
   });
   rate({{"part", "factor_diagonal"}, {"name", fmt::format("factor_diagonal, order {}", w)}}, timing,
        2.0 / 3 * order * order * order, tera, "TFLOP/s", fp32_);
-  solves(block, {source_memory.as<float>(), m, w, m});
+  solves(block, floats(source_memory, m, w));
 }
 
-/// What is solved for is restored before each run, or it would fall to zero; that time is taken
-/// off.
+/// Of work on `target`, which is restored before each run, or a solve would let it fall to zero;
+/// that time is taken off.
+Timing Ceilings::without_copy(AnyMatrix source, AnyMatrix target,
+                              const std::function<void()>& work) {
+  const Timing copied = sustain(brief() / 4, [&] { device_->copy(*queue_, source, target); });
+  Timing timing = sustain(brief(), [&] {
+    device_->copy(*queue_, source, target);
+    work();
+  });
+  timing.mean = std::max(timing.mean - copied.mean, timing.mean / 100);
+  timing.best = std::max(timing.best - copied.mean, timing.best / 100);
+  return timing;
+}
+
 void Ceilings::solves(MatrixView<float> block, MatrixView<float> column) {
   const std::int64_t m = column.rows;
   const std::int64_t w = column.cols;
@@ -414,13 +460,7 @@ void Ceilings::solves(MatrixView<float> block, MatrixView<float> column) {
   const auto measure = [&](const std::string& part, MatrixView<float> source, auto solve) {
     fill(source);
     const MatrixView<float> target{memory.as<float>(), source.rows, source.cols, source.ld};
-    const Timing copied = sustain(brief() / 4, [&] { device_->copy(*queue_, source, target); });
-    Timing timing = sustain(brief(), [&] {
-      device_->copy(*queue_, source, target);
-      solve(target);
-    });
-    timing.mean = std::max(timing.mean - copied.mean, timing.mean / 100);
-    timing.best = std::max(timing.best - copied.mean, timing.best / 100);
+    const Timing timing = without_copy(source, target, [&] { solve(target); });
     const auto order = static_cast<double>(w);
     rate({{"part", part}, {"name", fmt::format("{}, {} x {}", part, source.rows, source.cols)}},
          timing, static_cast<double>(m) * order * order, tera, "TFLOP/s", tf32_);
@@ -431,6 +471,55 @@ void Ceilings::solves(MatrixView<float> block, MatrixView<float> column) {
   measure("solve_left_lower", row, [&](MatrixView<float> b) {
     device_->solve_left_lower(*queue_, block, b, Precision::fp16);
   });
+}
+
+/// By columns and by products, as a factorization on one GPU does it.
+void Ceilings::pivoted_panel() {
+  const std::int64_t m = sizes_.solved;
+  const std::int64_t w = sizes_.pivoted;
+  const Buffer source_memory = device_->allocate(m * w * 8);
+  const Buffer memory = device_->allocate(m * w * 8);
+  const Buffer pivots = device_->allocate(w * 8);
+  const Buffer candidate = device_->allocate(sizeof(PivotCandidate));
+  const MatrixView<double> source = doubles(source_memory, m, w);
+  const MatrixView<double> panel = doubles(memory, m, w);
+  fill(source, MatrixKind::hpl);  // whose pivots may be anywhere
+  const Timing timing = without_copy(source, panel, [&] {
+    test::factor_panel(*device_, *queue_, panel, 0, w, leaf,
+                       {candidate.as<PivotCandidate>(), pivots.as<std::int64_t>(), status()});
+  });
+  const auto rows = static_cast<double>(m);
+  const auto columns = static_cast<double>(w);
+  rate({{"part", "pivoted_panel"}, {"name", fmt::format("pivoted panel fp64, {} x {}", m, w)}},
+       timing, columns * columns * (rows - columns / 3), tera, "TFLOP/s", fp64_);
+}
+
+/// The rows that a panel's pivots exchange, in all other columns.
+void Ceilings::permutation() {
+  const std::int64_t m = sizes_.solved;
+  const std::int64_t cols = sizes_.block;
+  const std::int64_t w = sizes_.pivoted;
+  const Buffer memory = device_->allocate(m * cols * 8);
+  const MatrixView<double> a = doubles(memory, m, cols);
+  fill(a);
+  // The first rows and as many others, which lie apart.
+  std::vector<std::int64_t> from;
+  std::vector<std::int64_t> to;
+  for (std::int64_t i = 0; i < w; ++i) {
+    const std::int64_t other = w + i * ((m - w) / w);
+    from.insert(from.end(), {i, other});
+    to.insert(to.end(), {other, i});
+  }
+  const auto count = std::ssize(from);
+  const Buffer indices = device_->allocate(2 * count * 8);
+  auto* device_from = indices.as<std::int64_t>();
+  device_->upload(*queue_, from, device_from);
+  device_->upload(*queue_, to, device_from + count);
+  const Timing timing = sustain(
+      brief(), [&] { device_->permute_rows(*queue_, device_from, device_from + count, count, a); });
+  rate({{"part", "permute_rows"},
+        {"name", fmt::format("permute_rows fp64, {} of {} x {}", count, m, cols)}},
+       timing, 16 * static_cast<double>(count * cols), giga, "GB/s", copy_);
 }
 
 Options read_options(int argc, char** argv) {

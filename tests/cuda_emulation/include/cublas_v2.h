@@ -11,6 +11,7 @@ cublasStatus_t cublasGetVersion(cublasHandle_t handle, int* version);
 cublasStatus_t cublasSetStream(cublasHandle_t handle, cudaStream_t stream);
 cublasStatus_t cublasSetWorkspace(cublasHandle_t handle, void* workspace, std::size_t bytes);
 cublasStatus_t cublasSetPointerMode(cublasHandle_t handle, cublasPointerMode_t mode);
+cublasStatus_t cublasSetSmCountTarget(cublasHandle_t handle, int multiprocessors);
 
 cublasStatus_t cublasStrmm_64(cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t uplo,
                               cublasOperation_t trans, cublasDiagType_t diag, std::int64_t m,
@@ -21,6 +22,17 @@ cublasStatus_t cublasDtrmm_64(cublasHandle_t handle, cublasSideMode_t side, cubl
                               std::int64_t n, const double* alpha, const double* a,
                               std::int64_t lda, const double* b, std::int64_t ldb, double* c,
                               std::int64_t ldc);
+cublasStatus_t cublasStrsm_64(cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t uplo,
+                              cublasOperation_t trans, cublasDiagType_t diag, std::int64_t m,
+                              std::int64_t n, const float* alpha, const float* a, std::int64_t lda,
+                              float* b, std::int64_t ldb);
+cublasStatus_t cublasDtrsm_64(cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t uplo,
+                              cublasOperation_t trans, cublasDiagType_t diag, std::int64_t m,
+                              std::int64_t n, const double* alpha, const double* a,
+                              std::int64_t lda, double* b, std::int64_t ldb);
+cublasStatus_t cublasDtrsv_64(cublasHandle_t handle, cublasFillMode_t uplo, cublasOperation_t trans,
+                              cublasDiagType_t diag, std::int64_t n, const double* a,
+                              std::int64_t lda, double* x, std::int64_t incx);
 cublasStatus_t cublasSgemm_64(cublasHandle_t handle, cublasOperation_t transa,
                               cublasOperation_t transb, std::int64_t m, std::int64_t n,
                               std::int64_t k, const float* alpha, const float* a, std::int64_t lda,

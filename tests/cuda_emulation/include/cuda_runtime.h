@@ -302,6 +302,10 @@ T atomicAdd(T* at, std::type_identity_t<T> value) {
   static_assert(sizeof(T) >= 4 && !std::is_same_v<T, std::int64_t>);
   return lupine::emulation::replace(at, static_cast<T>(*at + value));
 }
+/// 0 once `limit` has been reached, so that a counter may start anew.
+inline unsigned atomicInc(unsigned* at, unsigned limit) {
+  return lupine::emulation::replace(at, *at >= limit ? 0 : *at + 1);
+}
 template <class T>
 T atomicMax(T* at, std::type_identity_t<T> value) {
   static_assert(std::is_integral_v<T> && sizeof(T) >= 4);

@@ -84,6 +84,15 @@ void trmm(CBLAS_SIDE side, CBLAS_UPLO uplo, CBLAS_TRANSPOSE trans, CBLAS_DIAG di
   cblas_dtrmm(CblasColMajor, side, uplo, trans, diag, m, n, alpha, a, lda, b, ldb);
 }
 
+void trsm(CBLAS_SIDE side, CBLAS_UPLO uplo, CBLAS_TRANSPOSE trans, CBLAS_DIAG diag, int m, int n,
+          float alpha, const float* a, int lda, float* b, int ldb) {
+  cblas_strsm(CblasColMajor, side, uplo, trans, diag, m, n, alpha, a, lda, b, ldb);
+}
+void trsm(CBLAS_SIDE side, CBLAS_UPLO uplo, CBLAS_TRANSPOSE trans, CBLAS_DIAG diag, int m, int n,
+          double alpha, const double* a, int lda, double* b, int ldb) {
+  cblas_dtrsm(CblasColMajor, side, uplo, trans, diag, m, n, alpha, a, lda, b, ldb);
+}
+
 template <class T>
 void copy_columns(const T* from, std::int64_t from_ld, T* to, std::int64_t to_ld, std::int64_t rows,
                   std::int64_t cols) {
@@ -200,12 +209,23 @@ Operand operand(const void* data, cudaDataType type, cublasOperation_t operation
   return {data, type, transposed, transposed ? cols : rows, transposed ? rows : cols, ld};
 }
 
-template <class T>
-cublasStatus_t multiply_triangle(cublasHandle_t handle, cublasSideMode_t side,
-                                 cublasFillMode_t uplo, cublasOperation_t trans,
-                                 cublasDiagType_t diag, std::int64_t m, std::int64_t n,
-                                 const T* alpha, const T* a, std::int64_t lda, const T* b,
-                                 std::int64_t ldb, T* c, std::int64_t ldc) {
+CBLAS_SIDE cblas(cublasSideMode_t side) {
+  return side == CUBLAS_SIDE_LEFT ? CblasLeft : CblasRight;
+}
+CBLAS_UPLO cblas(cublasFillMode_t uplo) {
+  return uplo == CUBLAS_FILL_MODE_LOWER ? CblasLower : CblasUpper;
+}
+CBLAS_DIAG cblas(cublasDiagType_t diag) {
+  return diag == CUBLAS_DIAG_UNIT ? CblasUnit : CblasNonUnit;
+}
+
+/// C <- alpha op(A) B and the like, or with op(A)^-1: `compute` does it in place, as cBLAS does.
+template <class T, class Compute>
+cublasStatus_t with_triangle(cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t uplo,
+                             cublasOperation_t trans, cublasDiagType_t diag, std::int64_t m,
+                             std::int64_t n, const T* alpha, const T* a, std::int64_t lda,
+                             const T* b, std::int64_t ldb, T* c, std::int64_t ldc,
+                             Compute compute) {
   if (handle == nullptr || !known(handle->stream)) return CUBLAS_STATUS_NOT_INITIALIZED;
   const bool in_device_memory = handle->mode == CUBLAS_POINTER_MODE_DEVICE;
   const std::int64_t order = side == CUBLAS_SIDE_LEFT ? m : n;
@@ -222,13 +242,33 @@ cublasStatus_t multiply_triangle(cublasHandle_t handle, cublasSideMode_t side,
   enqueue(used.stream, {[=] {
                           spoil(used.workspace, used.workspace_bytes);
                           copy_columns(b, ldb, c, ldc, m, n);
-                          trmm(side == CUBLAS_SIDE_LEFT ? CblasLeft : CblasRight,
-                               uplo == CUBLAS_FILL_MODE_LOWER ? CblasLower : CblasUpper,
-                               transposition(trans != CUBLAS_OP_N),
-                               diag == CUBLAS_DIAG_UNIT ? CblasUnit : CblasNonUnit,
-                               static_cast<int>(m), static_cast<int>(n),
-                               static_cast<T>(read(scalar, sizeof(T) == 8)), a,
-                               static_cast<int>(lda), c, static_cast<int>(ldc));
+                          compute(cblas(side), cblas(uplo), transposition(trans != CUBLAS_OP_N),
+                                  cblas(diag), static_cast<int>(m), static_cast<int>(n),
+                                  static_cast<T>(read(scalar, sizeof(T) == 8)), a,
+                                  static_cast<int>(lda), c, static_cast<int>(ldc));
+                        },
+                        {}});
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t solve_vector(cublasHandle_t handle, cublasFillMode_t uplo, cublasOperation_t trans,
+                            cublasDiagType_t diag, std::int64_t n, const double* a,
+                            std::int64_t lda, double* x, std::int64_t incx) {
+  if (handle == nullptr || !known(handle->stream)) return CUBLAS_STATUS_NOT_INITIALIZED;
+  if (n < 0 || incx == 0 || !valid(trans)) return CUBLAS_STATUS_INVALID_VALUE;
+  if (n == 0) return CUBLAS_STATUS_SUCCESS;
+  if (incx < 0) return CUBLAS_STATUS_NOT_SUPPORTED;  // here
+  if (std::max({n, lda, incx}) > INT_MAX || !on_device(a, n, n, lda, sizeof(double)) ||
+      !on_device(x, 1, n, incx, sizeof(double))) {
+    return CUBLAS_STATUS_INVALID_VALUE;
+  }
+  const cublasContext used = *handle;
+  enqueue(used.stream, {[=] {
+                          spoil(used.workspace, used.workspace_bytes);
+                          cblas_dtrsv(CblasColMajor, cblas(uplo),
+                                      transposition(trans != CUBLAS_OP_N), cblas(diag),
+                                      static_cast<int>(n), a, static_cast<int>(lda), x,
+                                      static_cast<int>(incx));
                         },
                         {}});
   return CUBLAS_STATUS_SUCCESS;
@@ -291,6 +331,18 @@ cublasStatus_t cublasSetPointerMode(cublasHandle_t handle, cublasPointerMode_t m
   });
 }
 
+cublasStatus_t cublasSetSmCountTarget(cublasHandle_t handle, int multiprocessors) {
+  return blas_call("cublasSetSmCountTarget", [&] {
+    if (handle == nullptr) return CUBLAS_STATUS_NOT_INITIALIZED;
+    cudaDeviceProp properties{};
+    if (cudaGetDeviceProperties(&properties, 0) != cudaSuccess || multiprocessors < 0 ||
+        multiprocessors > properties.multiProcessorCount) {
+      return CUBLAS_STATUS_INVALID_VALUE;
+    }
+    return CUBLAS_STATUS_SUCCESS;  // takes as long as before
+  });
+}
+
 const char* cublasGetStatusName(cublasStatus_t status) {
   switch (status) {
     case CUBLAS_STATUS_SUCCESS:
@@ -317,7 +369,18 @@ cublasStatus_t cublasStrmm_64(cublasHandle_t handle, cublasSideMode_t side, cubl
                               std::int64_t n, const float* alpha, const float* a, std::int64_t lda,
                               const float* b, std::int64_t ldb, float* c, std::int64_t ldc) {
   return blas_call("cublasStrmm_64", [&] {
-    return multiply_triangle(handle, side, uplo, trans, diag, m, n, alpha, a, lda, b, ldb, c, ldc);
+    return with_triangle(handle, side, uplo, trans, diag, m, n, alpha, a, lda, b, ldb, c, ldc,
+                         [](auto... all) { trmm(all...); });
+  });
+}
+
+cublasStatus_t cublasStrsm_64(cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t uplo,
+                              cublasOperation_t trans, cublasDiagType_t diag, std::int64_t m,
+                              std::int64_t n, const float* alpha, const float* a, std::int64_t lda,
+                              float* b, std::int64_t ldb) {
+  return blas_call("cublasStrsm_64", [&] {
+    return with_triangle(handle, side, uplo, trans, diag, m, n, alpha, a, lda, b, ldb, b, ldb,
+                         [](auto... all) { trsm(all...); });
   });
 }
 
@@ -327,8 +390,26 @@ cublasStatus_t cublasDtrmm_64(cublasHandle_t handle, cublasSideMode_t side, cubl
                               std::int64_t lda, const double* b, std::int64_t ldb, double* c,
                               std::int64_t ldc) {
   return blas_call("cublasDtrmm_64", [&] {
-    return multiply_triangle(handle, side, uplo, trans, diag, m, n, alpha, a, lda, b, ldb, c, ldc);
+    return with_triangle(handle, side, uplo, trans, diag, m, n, alpha, a, lda, b, ldb, c, ldc,
+                         [](auto... all) { trmm(all...); });
   });
+}
+
+cublasStatus_t cublasDtrsm_64(cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t uplo,
+                              cublasOperation_t trans, cublasDiagType_t diag, std::int64_t m,
+                              std::int64_t n, const double* alpha, const double* a,
+                              std::int64_t lda, double* b, std::int64_t ldb) {
+  return blas_call("cublasDtrsm_64", [&] {
+    return with_triangle(handle, side, uplo, trans, diag, m, n, alpha, a, lda, b, ldb, b, ldb,
+                         [](auto... all) { trsm(all...); });
+  });
+}
+
+cublasStatus_t cublasDtrsv_64(cublasHandle_t handle, cublasFillMode_t uplo, cublasOperation_t trans,
+                              cublasDiagType_t diag, std::int64_t n, const double* a,
+                              std::int64_t lda, double* x, std::int64_t incx) {
+  return blas_call("cublasDtrsv_64",
+                   [&] { return solve_vector(handle, uplo, trans, diag, n, a, lda, x, incx); });
 }
 
 namespace {

@@ -1,7 +1,7 @@
 /// @file
-/// Broadcasts among processes. The root writes one file and gives it a name for each receiver, who
-/// removes that name when it has read; so each file is removed by whom it is for. The id names the
-/// folder.
+/// Broadcasts and messages among processes. The root writes one file and gives it a name for each
+/// receiver, who removes that name when it has read; so each file is removed by whom it is for. The
+/// id names the folder.
 #include <nccl.h>
 #include <unistd.h>
 
@@ -11,7 +11,10 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "emulation.hpp"
 
@@ -73,6 +76,9 @@ struct Group {
   bool complete() const;
   bool send(const Header& header, const void* data, std::uint64_t broadcast) const;
   void receive(const Header& expected, void* data, std::uint64_t broadcast) const;
+  files::path message(int from, int to, std::uint64_t number) const;
+  bool write(const Header& header, const void* data) const;
+  void read(const files::path& name, const Header& expected, void* data) const;
   void leave() const;
 };
 
@@ -84,18 +90,26 @@ bool Group::complete() const {
   return true;
 }
 
-/// False when there is no room: the receivers have to make some first.
-bool Group::send(const Header& header, const void* data, std::uint64_t broadcast) const {
+files::path Group::message(int from, int to, std::uint64_t number) const {
+  return mark(("message." + std::to_string(number) + '.' + std::to_string(from)).c_str(), to);
+}
+
+/// To mark("from", rank). False when there is no room: the receivers have to make some first.
+bool Group::write(const Header& header, const void* data) const {
   const files::path written = mark("from", rank);
   std::error_code failed;
   std::ofstream file(written, std::ios::binary);
   file.write(reinterpret_cast<const char*>(&header), sizeof(header));
   file.write(static_cast<const char*>(data), static_cast<std::streamsize>(header.bytes));
   file.close();
-  if (!file) {
-    files::remove(written, failed);
-    return false;
-  }
+  if (!file) files::remove(written, failed);
+  return !file.fail();
+}
+
+bool Group::send(const Header& header, const void* data, std::uint64_t broadcast) const {
+  if (!write(header, data)) return false;
+  const files::path written = mark("from", rank);
+  std::error_code failed;
   for (int receiver = 0; receiver < ranks; ++receiver) {
     if (receiver != rank) files::create_hard_link(written, name(broadcast, receiver), failed);
   }
@@ -104,16 +118,20 @@ bool Group::send(const Header& header, const void* data, std::uint64_t broadcast
 }
 
 void Group::receive(const Header& expected, void* data, std::uint64_t broadcast) const {
+  read(name(broadcast, rank), expected, data);
+}
+
+void Group::read(const files::path& name, const Header& expected, void* data) const {
   Header header{};
   std::error_code failed;
-  std::ifstream file(name(broadcast, rank), std::ios::binary);
+  std::ifstream file(name, std::ios::binary);
   file.read(reinterpret_cast<char*>(&header), sizeof(header));
   if (!file || header.bytes != expected.bytes || header.root != expected.root) {
-    fail_for_good(cudaErrorLaunchFailure, "ranks disagree about the size or root of a broadcast");
+    fail_for_good(cudaErrorLaunchFailure, "ranks disagree about the size or root of a transfer");
   } else {
     file.read(static_cast<char*>(data), static_cast<std::streamsize>(header.bytes));
   }
-  files::remove(name(broadcast, rank), failed);
+  files::remove(name, failed);
 }
 
 /// What others still have to read stays; the last one removes the folder.
@@ -131,6 +149,8 @@ void Group::leave() const {
 struct ncclComm {
   std::shared_ptr<Group> group;
   std::uint64_t broadcasts = 0;
+  std::map<int, std::uint64_t> sent{};  // messages to each rank, and from each
+  std::map<int, std::uint64_t> received{};
   Progress progress{};
 };
 
@@ -145,6 +165,73 @@ ncclResult_t nccl_call(const char* function, Body&& body) {
 std::size_t bytes_of(ncclDataType_t type) {
   static constexpr std::size_t bytes[] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2};
   return type >= 0 && type <= ncclBfloat16 ? bytes[type] : 0;
+}
+
+/// A message of an open group, or of one that is under way.
+struct Transfer {
+  bool sends;
+  void* data;
+  Header header;
+  ncclComm_t comm;
+  cudaStream_t stream;
+  files::path name;
+  bool written = false;
+  bool done = false;
+};
+
+struct OpenGroup {
+  int depth = 0;
+  ncclResult_t failure = ncclSuccess;
+  std::vector<Transfer> transfers;
+};
+
+OpenGroup& open_group() {
+  static thread_local OpenGroup group;
+  return group;
+}
+
+/// What can be done of the transfers now; whether all are done.
+bool proceed(const Group& group, std::vector<Transfer>& transfers) {
+  if (group.aborted || state().sticky != cudaSuccess) return true;
+  std::error_code failed;
+  for (Transfer& t : transfers) {
+    if (t.done) continue;
+    if (t.sends && !t.written && group.write(t.header, t.data)) {
+      files::rename(group.mark("from", group.rank), t.name, failed);
+      t.written = true;
+    } else if (t.sends) {
+      t.done = t.written && !files::exists(t.name);
+    } else if (files::exists(t.name)) {
+      group.read(t.name, t.header, t.data);
+      t.done = true;
+    }
+  }
+  return std::all_of(transfers.begin(), transfers.end(), [](const Transfer& t) { return t.done; });
+}
+
+ncclResult_t transfer(const char* function, bool sends, const void* data, std::size_t count,
+                      ncclDataType_t type, int peer, ncclComm_t comm, cudaStream_t stream) {
+  OpenGroup& open = open_group();
+  const auto body = [&] {
+    const std::size_t bytes = count * bytes_of(type);
+    if (open.depth == 0) return ncclInvalidUsage;
+    if (comm == nullptr || peer < 0 || peer >= comm->group->ranks || !known(stream) || count == 0 ||
+        bytes / count != bytes_of(type) || !on_device(data, bytes)) {
+      return ncclInvalidArgument;
+    }
+    const auto& first = open.transfers.empty() ? Transfer{sends, nullptr, {}, comm, stream, {}}
+                                               : open.transfers.front();
+    if (first.comm != comm || first.stream != stream) return ncclInvalidUsage;
+    const Group& group = *comm->group;
+    const auto name = sends ? group.message(group.rank, peer, comm->sent[peer]++)
+                            : group.message(peer, group.rank, comm->received[peer]++);
+    const Header header{bytes, sends ? group.rank : peer};
+    open.transfers.push_back({sends, const_cast<void*>(data), header, comm, stream, name});
+    return ncclSuccess;
+  };
+  const ncclResult_t result = nccl_call(function, body);
+  if (result != ncclSuccess && open.depth > 0) open.failure = result;
+  return result;
 }
 
 ncclResult_t end(ncclComm_t comm) {
@@ -246,6 +333,37 @@ ncclResult_t ncclBroadcast(const void* from, void* to, std::size_t count, ncclDa
       return ncclInvalidArgument;
     }
     return broadcast(from, to, {bytes, root}, comm, stream);
+  });
+}
+
+ncclResult_t ncclSend(const void* from, std::size_t count, ncclDataType_t type, int peer,
+                      ncclComm_t comm, cudaStream_t stream) {
+  return transfer("ncclSend", true, from, count, type, peer, comm, stream);
+}
+
+ncclResult_t ncclRecv(void* to, std::size_t count, ncclDataType_t type, int peer, ncclComm_t comm,
+                      cudaStream_t stream) {
+  return transfer("ncclRecv", false, to, count, type, peer, comm, stream);
+}
+
+ncclResult_t ncclGroupStart() {
+  return nccl_call("ncclGroupStart", [] {
+    ++open_group().depth;
+    return ncclSuccess;
+  });
+}
+
+ncclResult_t ncclGroupEnd() {
+  return nccl_call("ncclGroupEnd", [] {
+    OpenGroup& open = open_group();
+    if (open.depth == 0) return ncclInvalidUsage;
+    if (--open.depth > 0) return ncclSuccess;
+    const OpenGroup closed = std::exchange(open, {});
+    if (closed.failure != ncclSuccess || closed.transfers.empty()) return closed.failure;
+    const auto& [comm, stream] = std::pair(closed.transfers[0].comm, closed.transfers[0].stream);
+    const auto transfers = std::make_shared<std::vector<Transfer>>(closed.transfers);
+    enqueue(stream, {{}, [group = comm->group, transfers] { return proceed(*group, *transfers); }});
+    return ncclSuccess;
   });
 }
 

@@ -1,0 +1,275 @@
+// Panels with partial pivoting: the search for a pivot, what is done with it, and rows on their
+// way.
+//
+// Floors on an H200 (4.3 TB/s of HBM, some 5 us for two dependent launches): a column's elimination
+// in c columns of m rows moves 2 c m numbers, 4 us for 130000 rows of 8 FP64 columns; exchanging k
+// rows of w columns moves 2 k w numbers, in sectors of 32 bytes where rows lie apart.
+#include "cuda/kernels.hpp"
+#include "cuda/launch.hpp"
+
+namespace lupine::cuda {
+
+namespace {
+
+constexpr double largest_finite = 0x1.fffffffffffffp+1023;
+constexpr double infinity = __builtin_huge_val();
+
+// The pivot -------------------------------------------------------------------------------------
+
+constexpr int warp_threads = 32;
+constexpr int search_threads = 256;
+constexpr int search_warps = search_threads / warp_threads;
+constexpr unsigned all_lanes = 0xffffffffu;
+
+// A row and how large its entry is; {-1, -1} where there is none.
+struct Candidate {
+  double magnitude;
+  std::int64_t row;
+};
+
+template <class T>
+__device__ Candidate candidate(T value, std::int64_t row) {
+  const double magnitude = fabs(static_cast<double>(value));
+  return {magnitude <= largest_finite ? magnitude : infinity, row};
+}
+
+// Whatever the order of comparisons: the largest, and the first of these.
+__device__ Candidate better(const Candidate& a, const Candidate& b) {
+  const bool second = b.magnitude > a.magnitude || (b.magnitude == a.magnitude && b.row < a.row);
+  return second ? b : a;
+}
+
+// For lane 0.
+__device__ Candidate best_of_warp(Candidate mine) {
+  for (unsigned half = warp_threads / 2; half > 0; half /= 2)
+    mine = better(mine, {__shfl_down_sync(all_lanes, mine.magnitude, half),
+                         __shfl_down_sync(all_lanes, mine.row, half)});
+  return mine;
+}
+
+// For thread 0.
+__device__ Candidate best_of_block(Candidate mine) {
+  __shared__ double magnitudes[search_warps];
+  __shared__ std::int64_t rows[search_warps];
+  const int lane = static_cast<int>(threadIdx.x) % warp_threads;
+  const int warp = static_cast<int>(threadIdx.x) / warp_threads;
+  mine = best_of_warp(mine);
+  if (lane == 0) {
+    magnitudes[warp] = mine.magnitude;
+    rows[warp] = mine.row;
+  }
+  __syncthreads();
+  if (warp > 0) return mine;
+  return best_of_warp(lane < search_warps ? Candidate{magnitudes[lane], rows[lane]}
+                                          : Candidate{-1, -1});
+}
+
+// Every block leaves its best; the last one to come looks at all of them. The counter wraps around
+// to 0 with it, for the next search.
+__device__ void find_best(const Candidate& mine, SearchSpace* space, Found found) {
+  __shared__ bool last;
+  const Candidate here = best_of_block(mine);
+  if (threadIdx.x == 0) {
+    space->magnitudes[blockIdx.x] = here.magnitude;
+    space->rows[blockIdx.x] = here.row;
+    __threadfence();
+    last = atomicInc(&space->arrived, gridDim.x - 1) == gridDim.x - 1;
+  }
+  __syncthreads();
+  if (!last) return;
+  __threadfence();
+  const volatile double* magnitudes = space->magnitudes;
+  const volatile std::int64_t* rows = space->rows;
+  Candidate best{-1, -1};
+  for (unsigned block = threadIdx.x; block < gridDim.x; block += search_threads)
+    best = better(best, {magnitudes[block], rows[block]});
+  best = best_of_block(best);
+  if (threadIdx.x > 0) return;
+  *found.magnitude = best.magnitude;
+  *found.row = best.row;
+}
+
+// A thread has a row, and every so many behind it where there are more than threads.
+dim3 search_grid(std::int64_t rows) {
+  return std::min<unsigned>(blocks(rows, search_threads), SearchSpace::most_blocks);
+}
+
+template <class T>
+__global__ void __launch_bounds__(search_threads)
+    search_kernel(MatrixView<const T> column, SearchSpace* space, Found found) {
+  Candidate best{-1, -1};
+  const std::int64_t step = std::int64_t{gridDim.x} * search_threads;
+  for (std::int64_t i = std::int64_t{blockIdx.x} * search_threads + threadIdx.x; i < column.rows;
+       i += step)
+    best = better(best, candidate(column(i, 0), i));
+  find_best(best, space, found);
+}
+
+constexpr int batch = 8;  // columns whose loads are in flight before the first is written
+
+// Returns the new entry of column 1. All threads read the same of p at a time: one load for them.
+template <class T>
+__device__ T eliminate_row(MatrixView<const T> p, MatrixView<T> rows, std::int64_t i) {
+  T factor = 0;
+  T second = 0;
+  for (std::int64_t j = 0; j < rows.cols; j += batch) {
+    T old[batch];
+    T pivot[batch];
+#pragma unroll
+    for (int k = 0; k < batch; ++k) {
+      old[k] = j + k < rows.cols ? rows(i, j + k) : T{0};
+      pivot[k] = j + k < rows.cols ? p(0, j + k) : T{0};
+    }
+    if (j == 0) factor = old[0] / pivot[0];
+#pragma unroll
+    for (int k = 0; k < batch; ++k) {
+      const T value = j + k == 0 ? factor : fma(-factor, pivot[k], old[k]);
+      if (j + k == 1) second = value;
+      if (j + k < rows.cols) rows(i, j + k) = value;
+    }
+  }
+  return second;
+}
+
+template <class T>
+__global__ void __launch_bounds__(search_threads)
+    eliminate_kernel(MatrixView<const T> p, MatrixView<T> rows, SearchSpace* space, Found next) {
+  const bool searches = rows.cols > 1;
+  const bool divides = p(0, 0) != 0;
+  Candidate best{-1, -1};
+  const std::int64_t step = std::int64_t{gridDim.x} * search_threads;
+  for (std::int64_t i = std::int64_t{blockIdx.x} * search_threads + threadIdx.x; i < rows.rows;
+       i += step) {
+    const T second = divides ? eliminate_row(p, rows, i) : searches ? rows(i, 1) : T{0};
+    best = better(best, candidate(second, i));
+  }
+  if (searches) find_best(best, space, next);
+}
+
+constexpr int take_threads =
+    64;  // a column each; few, so that many multiprocessors wait for memory
+
+template <class T>
+__global__ void __launch_bounds__(take_threads)
+    take_kernel(MatrixView<T> rows, std::int64_t first, const double* magnitude_found,
+                const std::int64_t* row_found, std::int64_t* pivot, std::int64_t* bad_pivot) {
+  const std::int64_t j = std::int64_t{blockIdx.x} * take_threads + threadIdx.x;
+  const std::int64_t row = *row_found;
+  if (j == 0) {
+    const double magnitude = *magnitude_found;
+    *pivot = first + row;
+    if (!(magnitude > 0 && magnitude <= largest_finite) && *bad_pivot < 0) *bad_pivot = first;
+  }
+  if (row <= 0 || j >= rows.cols) return;
+  const T upper = rows(0, j);
+  rows(0, j) = rows(row, j);
+  rows(row, j) = upper;
+}
+
+// Rows ------------------------------------------------------------------------------------------
+
+constexpr int permute_threads = 512;
+constexpr std::int64_t most_columns =
+    16;  // of a block: where few rows move, so that threads have work
+constexpr int permute_unroll = 4;
+
+template <class T>
+constexpr std::int64_t room = permuted_bytes / static_cast<std::int64_t>(sizeof(T));
+
+// A block has `group` columns: all that moves in them is read before anything is written.
+template <class T>
+__global__ void __launch_bounds__(permute_threads)
+    permute_kernel(const std::int64_t* from, const std::int64_t* to, int count, int group,
+                   MatrixView<T> a) {
+  __shared__ T moving[room<T>];
+  const std::int64_t first = std::int64_t{blockIdx.x} * group;
+  const std::int64_t rest = a.cols - first;
+  const int items = count * static_cast<int>(rest < group ? rest : group);
+#pragma unroll permute_unroll
+  for (int t = static_cast<int>(threadIdx.x); t < items; t += permute_threads)
+    moving[t] = a(from[t % count], first + t / count);
+  __syncthreads();
+#pragma unroll permute_unroll
+  for (int t = static_cast<int>(threadIdx.x); t < items; t += permute_threads)
+    a(to[t % count], first + t / count) = moving[t];
+}
+
+template <class T>
+__global__ void __launch_bounds__(matrix_threads)
+    gather_kernel(const std::int64_t* rows, MatrixView<const T> from, MatrixView<T> to) {
+  const std::int64_t i = std::int64_t{blockIdx.x} * matrix_threads + threadIdx.x;
+  if (i >= to.rows) return;
+  const std::int64_t row = rows[i];
+#pragma unroll 4
+  for (std::int64_t j = blockIdx.y; j < to.cols; j += gridDim.y) to(i, j) = from(row, j);
+}
+
+template <class T>
+__global__ void __launch_bounds__(matrix_threads)
+    scatter_kernel(const std::int64_t* rows, MatrixView<const T> from, MatrixView<T> to) {
+  const std::int64_t i = std::int64_t{blockIdx.x} * matrix_threads + threadIdx.x;
+  if (i >= from.rows) return;
+  const std::int64_t row = rows[i];
+#pragma unroll 4
+  for (std::int64_t j = blockIdx.y; j < from.cols; j += gridDim.y) to(row, j) = from(i, j);
+}
+
+}  // namespace
+
+cudaError_t find_pivot(cudaStream_t stream, ConstAnyMatrix column, SearchSpace* space,
+                       Found found) {
+  return with_storage(column, [&]<class T>(MatrixView<const T> values) {
+    return launch(stream, search_grid(values.rows), search_threads, search_kernel<T>, values, space,
+                  found);
+  });
+}
+
+cudaError_t take_pivot(cudaStream_t stream, AnyMatrix rows, std::int64_t first,
+                       const double* magnitude_found, const std::int64_t* row_found,
+                       std::int64_t* pivot, std::int64_t* bad_pivot) {
+  if (rows.rows == 0) return cudaSuccess;
+  return with_storage(rows, [&]<class T>(MatrixView<T> values) {
+    return launch(stream, blocks(values.cols, take_threads), take_threads, take_kernel<T>, values,
+                  first, magnitude_found, row_found, pivot, bad_pivot);
+  });
+}
+
+cudaError_t eliminate(cudaStream_t stream, ConstAnyMatrix pivot_row, AnyMatrix rows,
+                      SearchSpace* space, Found next) {
+  if (rows.cols == 0) return cudaSuccess;
+  return with_storage(rows, [&]<class T>(MatrixView<T> values) {
+    return launch(stream, search_grid(values.rows), search_threads, eliminate_kernel<T>,
+                  pivot_row.as<T>(), values, space, next);
+  });
+}
+
+cudaError_t permute_rows(cudaStream_t stream, const std::int64_t* from, const std::int64_t* to,
+                         std::int64_t count, AnyMatrix a) {
+  if (a.empty() || count == 0) return cudaSuccess;
+  if (count > permuted_bytes / bytes_of(a.precision)) return cudaErrorInvalidValue;
+  return with_storage(a, [&]<class T>(MatrixView<T> values) {
+    const std::int64_t group = std::min(room<T> / count, most_columns);
+    return launch(stream, blocks(values.cols, group), permute_threads, permute_kernel<T>, from, to,
+                  count, group, values);
+  });
+}
+
+cudaError_t gather_rows(cudaStream_t stream, const std::int64_t* rows, ConstAnyMatrix from,
+                        AnyMatrix to) {
+  if (to.empty()) return cudaSuccess;
+  return with_storage(to, [&]<class T>(MatrixView<T> values) {
+    return launch(stream, matrix_grid(values.rows, values.cols), matrix_threads, gather_kernel<T>,
+                  rows, from.as<T>(), values);
+  });
+}
+
+cudaError_t scatter_rows(cudaStream_t stream, const std::int64_t* rows, ConstAnyMatrix from,
+                         AnyMatrix to) {
+  if (from.empty()) return cudaSuccess;
+  return with_storage(to, [&]<class T>(MatrixView<T> values) {
+    return launch(stream, matrix_grid(from.rows, from.cols), matrix_threads, scatter_kernel<T>,
+                  rows, from.as<T>(), values);
+  });
+}
+
+}  // namespace lupine::cuda

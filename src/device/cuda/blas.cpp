@@ -1,0 +1,60 @@
+#include "device/cuda/blas.hpp"
+
+#include "device/cuda/check.hpp"
+
+namespace lupine {
+
+namespace {
+
+using cuda::Triangle;
+
+cublasFillMode_t fill(Triangle triangle) {
+  return triangle == Triangle::unit_lower ? CUBLAS_FILL_MODE_LOWER : CUBLAS_FILL_MODE_UPPER;
+}
+cublasDiagType_t diagonal(Triangle triangle) {
+  return triangle == Triangle::unit_lower ? CUBLAS_DIAG_UNIT : CUBLAS_DIAG_NON_UNIT;
+}
+
+}  // namespace
+
+void add_product(Lane& lane, double alpha, MatrixView<const double> a, MatrixView<const double> b,
+                 MatrixView<double> c) {
+  if (c.empty() || a.cols == 0) return;
+  constexpr double one = 1;
+  check(cublasDgemm_64(lane.blas(), CUBLAS_OP_N, CUBLAS_OP_N, c.rows, c.cols, a.cols, &alpha,
+                       a.data, a.ld, b.data, b.ld, &one, c.data, c.ld),
+        "cublasDgemm_64");
+}
+
+void triangle_product(Lane& lane, cublasSideMode_t side, Triangle triangle, float alpha,
+                      MatrixView<const float> t, MatrixView<float> b) {
+  if (b.empty()) return;
+  check(cublasStrmm_64(lane.blas(), side, fill(triangle), CUBLAS_OP_N, diagonal(triangle), b.rows,
+                       b.cols, &alpha, t.data, t.ld, b.data, b.ld, b.data, b.ld),
+        "cublasStrmm_64");
+}
+
+void solve_unit_lower_left(Lane& lane, MatrixView<const float> t, MatrixView<float> b) {
+  if (b.empty()) return;
+  constexpr float one = 1;
+  check(cublasStrsm_64(lane.blas(), CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_N,
+                       CUBLAS_DIAG_UNIT, b.rows, b.cols, &one, t.data, t.ld, b.data, b.ld),
+        "cublasStrsm_64");
+}
+
+void solve_unit_lower_left(Lane& lane, MatrixView<const double> t, MatrixView<double> b) {
+  if (b.empty()) return;
+  constexpr double one = 1;
+  check(cublasDtrsm_64(lane.blas(), CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_N,
+                       CUBLAS_DIAG_UNIT, b.rows, b.cols, &one, t.data, t.ld, b.data, b.ld),
+        "cublasDtrsm_64");
+}
+
+void solve_vector(Lane& lane, Triangle triangle, MatrixView<const double> t, double* x) {
+  if (t.empty()) return;
+  check(cublasDtrsv_64(lane.blas(), fill(triangle), CUBLAS_OP_N, diagonal(triangle), t.rows, t.data,
+                       t.ld, x, 1),
+        "cublasDtrsv_64");
+}
+
+}  // namespace lupine

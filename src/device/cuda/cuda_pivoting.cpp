@@ -1,0 +1,90 @@
+// Panels with pivoting on a GPU: the search and the elimination by kernels of our own, what is left
+// of the work by cuBLAS.
+#include <algorithm>
+
+#include "device/cuda/blas.hpp"
+#include "device/cuda/check.hpp"
+#include "device/cuda/cuda_device.hpp"
+
+namespace lupine {
+
+namespace {
+
+// Bytes through which more rows go than one block of threads can hold of a column: they stay in the
+// GPU's cache.
+constexpr std::int64_t permute_scratch = std::int64_t{8} << 20;
+
+cuda::Found found_at(PivotCandidate* found) {
+  if (found == nullptr) return {};
+  return {&found->magnitude, &found->row};
+}
+
+}  // namespace
+
+void CudaDevice::find_pivot(Queue& queue, ConstAnyMatrix column, PivotCandidate* found) {
+  Lane& l = lane(queue);
+  check(cuda::find_pivot(l.stream(), column, &l.words()->search, found_at(found)), "find_pivot");
+}
+
+void CudaDevice::take_pivot(Queue& queue, AnyMatrix rows, std::int64_t first,
+                            const PivotCandidate* found, std::int64_t* pivot,
+                            FactorStatus* status) {
+  check(cuda::take_pivot(lane(queue).stream(), rows, first, &found->magnitude, &found->row, pivot,
+                         &status->bad_pivot),
+        "take_pivot");
+}
+
+void CudaDevice::eliminate(Queue& queue, ConstAnyMatrix pivot_row, AnyMatrix rows,
+                           PivotCandidate* next) {
+  Lane& l = lane(queue);
+  check(cuda::eliminate(l.stream(), pivot_row, rows, &l.words()->search, found_at(next)),
+        "eliminate");
+}
+
+void CudaDevice::solve_unit_lower(Queue& queue, ConstAnyMatrix l, AnyMatrix b) {
+  if (b.empty()) return;
+  Lane& on = lane(queue);
+  with_storage(b, [&]<class T>(MatrixView<T> x) { solve_unit_lower_left(on, l.as<T>(), x); });
+}
+
+void CudaDevice::subtract(Queue& queue, ConstAnyMatrix a, ConstAnyMatrix b, AnyMatrix c) {
+  Lane& l = lane(queue);
+  if (c.precision == Precision::fp64)
+    return add_product(l, -1, a.as<double>(), b.as<double>(), c.as<double>());
+  products_->multiply(l, Reading::fp32, -1, factor_of(a), factor_of(b), 1, c.as<float>());
+}
+
+void CudaDevice::permute_rows(Queue& queue, const std::int64_t* from, const std::int64_t* to,
+                              std::int64_t count, AnyMatrix a) {
+  if (a.empty()) return;
+  Lane& l = lane(queue);
+  if (count * bytes_of(a.precision) > cuda::permuted_bytes)
+    return permute_many(l, from, to, count, a);
+  check(cuda::permute_rows(l.stream(), from, to, count, a), "permute_rows");
+}
+
+// As many columns at a time as the scratch memory is for.
+void CudaDevice::permute_many(Lane& l, const std::int64_t* from, const std::int64_t* to,
+                              std::int64_t count, AnyMatrix a) {
+  const std::int64_t column = count * bytes_of(a.precision);
+  const std::int64_t columns = std::clamp<std::int64_t>(permute_scratch / column, 1, a.cols);
+  std::byte* scratch = l.scratch(columns * column);
+  for (std::int64_t j = 0; j < a.cols; j += columns) {
+    const AnyMatrix part = a.block(0, j, a.rows, std::min(columns, a.cols - j));
+    const AnyMatrix moving{a.precision, scratch, count, part.cols, count};
+    check(cuda::gather_rows(l.stream(), from, part, moving), "gather_rows");
+    check(cuda::scatter_rows(l.stream(), to, moving, part), "scatter_rows");
+  }
+}
+
+void CudaDevice::gather_rows(Queue& queue, const std::int64_t* rows, ConstAnyMatrix from,
+                             AnyMatrix to) {
+  check(cuda::gather_rows(lane(queue).stream(), rows, from, to), "gather_rows");
+}
+
+void CudaDevice::scatter_rows(Queue& queue, const std::int64_t* rows, ConstAnyMatrix from,
+                              AnyMatrix to) {
+  check(cuda::scatter_rows(lane(queue).stream(), rows, from, to), "scatter_rows");
+}
+
+}  // namespace lupine

@@ -1,0 +1,100 @@
+// FP64 with partial pivoting against LAPACK's dgetrf and dgesv.
+#include <lapacke.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "catch.hpp"
+#include "pivoting.hpp"
+
+using namespace lupine;
+using namespace lupine::test;
+
+namespace {
+
+struct Lapack {
+  Square lu;
+  std::vector<std::int64_t> pivots;  // from 0
+  std::vector<double> x;
+  lapack_int info = 0;
+};
+
+Lapack dgesv(const Square& a, std::vector<double> b) {
+  Lapack result{a, {}, std::move(b), 0};
+  const auto n = static_cast<lapack_int>(a.n);
+  std::vector<lapack_int> pivots(static_cast<std::size_t>(n));
+  result.info = LAPACKE_dgesv(LAPACK_COL_MAJOR, n, 1, result.lu.data.data(), n, pivots.data(),
+                              result.x.data(), n);
+  for (const lapack_int p : pivots) result.pivots.push_back(p - 1);
+  return result;
+}
+
+double largest(const std::vector<double>& v) {
+  double most = 0;
+  for (const double value : v) most = std::max(most, std::fabs(value));
+  return most;
+}
+
+// ||b - A x|| / (||A|| ||x|| + ||b||), infinity norms.
+double backward_error(const Square& a, const std::vector<double>& b, const std::vector<double>& x) {
+  std::vector<double> r = b;
+  std::vector<double> sums(b.size());
+  for (std::int64_t j = 0; j < a.n; ++j)
+    for (std::int64_t i = 0; i < a.n; ++i) {
+      r[static_cast<std::size_t>(i)] -= a(i, j) * x[static_cast<std::size_t>(j)];
+      sums[static_cast<std::size_t>(i)] += std::fabs(a(i, j));
+    }
+  return largest(r) / (largest(sums) * largest(x) + largest(b));
+}
+
+void compare(GridShape shape, std::int64_t n, std::int64_t nb, const Entries& entries) {
+  const auto all = Communicator::duplicate(MPI_COMM_WORLD);
+  CAPTURE(shape.rows, shape.columns, name(shape.order), n, nb, entries.name);
+  BenchmarkOptions o;
+  o.n = n;
+  o.nb = nb;
+  o.matrix = MatrixKind::hpl;
+  Problem p(all, shape, o, Precision::fp64);
+  const Square a = fill(p, entries);
+  const auto b = right_hand_side(p.spec());
+  const Lapack lapack = dgesv(a, b);
+  FactorOptions f = pivoted(Precision::fp64, nb);
+  f.recursion = {16, 2};
+  const FactorOutcome outcome = p.factor(f);
+  REQUIRE(outcome.bad_pivot == lapack.info - 1);
+  if (lapack.info != 0) return;
+  REQUIRE(outcome.pivots == lapack.pivots);
+  const Square lu = lapack_order(gather_factors(p, nb).lu, outcome.pivots, step_ends(p, nb));
+  CHECK(factor_error(lu, permuted(a, outcome.pivots)) <= static_cast<double>(n) * 0x1p-53);
+  if (n <= 150) CHECK(share_of_perturbation(lu, lapack.lu, static_cast<double>(n) * 0x1p-52) <= 1);
+  const auto x = gather(p.grid, p.a.columns(), solve(p.transport, p.a, p.pivots, p.spec(), nb));
+  CHECK(backward_error(a, b, x) <=
+        10 * std::max(backward_error(a, b, lapack.x), static_cast<double>(n) * 0x1p-53));
+}
+
+}  // namespace
+
+TEST_CASE("pivots, factors and solution are LAPACK's", "[pivoting]") {
+  const auto all = Communicator::duplicate(MPI_COMM_WORLD);
+  for (const GridShape shape : grids(all.size())) {
+    for (const auto& [n, nb] : std::vector<std::pair<std::int64_t, std::int64_t>>{
+             {1, 1}, {2, 2}, {5, 2}, {33, 7}, {128, 32}, {150, 41}})
+      for (const Entries& entries : swap_heavy(n, nb, shape.rows)) compare(shape, n, nb, entries);
+    compare(shape, 400, 48, swap_heavy(400, 48, shape.rows)[0]);
+  }
+}
+
+TEST_CASE("a singular matrix has LAPACK's info", "[pivoting]") {
+  const auto all = Communicator::duplicate(MPI_COMM_WORLD);
+  const std::int64_t n = 45;
+  for (const GridShape shape : grids(all.size())) {
+    const auto u = swap_heavy(n, 6, shape.rows)[0].at;
+    for (const std::int64_t at : {0, 5, 6, 44})
+      compare(shape, n, 6,
+              {"zero column", [&](auto i, auto j) { return j == at ? 0.0 : u(i, j); }});
+    compare(shape, n, 6, {"zero", [](auto, auto) { return 0.0; }});
+    compare(shape, n, 6, {"rank one", [](auto i, auto j) {
+                            return std::exp2(double((i * i) % 7) + double(j % 4));
+                          }});
+  }
+}

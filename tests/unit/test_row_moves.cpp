@@ -1,0 +1,83 @@
+#include <algorithm>
+#include <numeric>
+#include <random>
+
+#include "catch.hpp"
+#include "grid/row_moves.hpp"
+
+using namespace lupine;
+
+namespace {
+
+// Every process's part of a column whose entry i is i, after the moves.
+std::vector<std::int64_t> apply(const std::vector<std::int64_t>& pivots, std::int64_t begin,
+                                std::int64_t n, std::int64_t nb, int processes) {
+  std::vector<RowMoves> moves;
+  std::vector<std::vector<std::int64_t>> before;
+  for (int me = 0; me < processes; ++me) {
+    const Distribution rows(n, nb, processes, me);
+    moves.push_back(plan_row_moves(pivots, {begin}, rows));
+    std::vector<std::int64_t> mine;
+    for (std::int64_t l = 0; l < rows.local_size(); ++l) mine.push_back(rows.global({l}).value);
+    before.push_back(mine);
+  }
+  auto after = before;
+  for (int me = 0; me < processes; ++me) {
+    const auto& m = moves[static_cast<std::size_t>(me)];
+    auto& mine = after[static_cast<std::size_t>(me)];
+    REQUIRE(m.from.size() == m.to.size());
+    for (std::size_t i = 0; i < m.from.size(); ++i)
+      mine[static_cast<std::size_t>(m.to[i])] =
+          before[static_cast<std::size_t>(me)][static_cast<std::size_t>(m.from[i])];
+    for (const RowMoves::Peer& peer : m.peers) {
+      REQUIRE(peer.process != me);
+      const auto& theirs = moves[static_cast<std::size_t>(peer.process)].peers;
+      const auto back = std::find_if(theirs.begin(), theirs.end(),
+                                     [me](const RowMoves::Peer& p) { return p.process == me; });
+      REQUIRE(back != theirs.end());
+      REQUIRE(back->send.size() == peer.receive.size());
+      for (std::size_t i = 0; i < peer.receive.size(); ++i)
+        mine[static_cast<std::size_t>(peer.receive[i])] =
+            before[static_cast<std::size_t>(peer.process)][static_cast<std::size_t>(back->send[i])];
+    }
+  }
+  std::vector<std::int64_t> whole(static_cast<std::size_t>(n));
+  for (int me = 0; me < processes; ++me) {
+    const Distribution rows(n, nb, processes, me);
+    for (std::int64_t l = 0; l < rows.local_size(); ++l)
+      whole[static_cast<std::size_t>(rows.global({l}).value)] =
+          after[static_cast<std::size_t>(me)][static_cast<std::size_t>(l)];
+  }
+  return whole;
+}
+
+}  // namespace
+
+TEST_CASE("moves of rows are the exchanges of pivoting, one after the other") {
+  std::mt19937 random(3);
+  for (const std::int64_t n : {1, 2, 9, 40})
+    for (const std::int64_t nb : {1, 3, 8, 64})
+      for (const int processes : {1, 2, 3, 7})
+        for (std::int64_t begin = 0; begin < n; begin += 5)
+          for (int kind = 0; kind < 4; ++kind) {
+            const std::int64_t width = std::min<std::int64_t>(6, n - begin);
+            std::vector<std::int64_t> pivots;
+            for (std::int64_t j = begin; j < begin + width; ++j)
+              pivots.push_back(kind == 0   ? j
+                               : kind == 1 ? n - 1
+                               : kind == 2 ? std::max(j, n - 1 - (j - begin))
+                                           : std::uniform_int_distribution(j, n - 1)(random));
+            std::vector<std::int64_t> expected(static_cast<std::size_t>(n));
+            std::iota(expected.begin(), expected.end(), 0);
+            for (std::size_t j = 0; j < pivots.size(); ++j)
+              std::swap(expected[static_cast<std::size_t>(begin) + j],
+                        expected[static_cast<std::size_t>(pivots[j])]);
+            CAPTURE(n, nb, processes, begin, kind);
+            CHECK(apply(pivots, begin, n, nb, processes) == expected);
+          }
+}
+
+TEST_CASE("rows that stay where they are do not move") {
+  const RowMoves none = plan_row_moves(std::vector<std::int64_t>{4, 5, 6}, {4}, {20, 3, 2, 1});
+  CHECK(none.empty());
+}
