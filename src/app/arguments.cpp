@@ -224,8 +224,8 @@ Options machine_options(BenchmarkOptions& o) {
       real("--memory-fraction",
            "Of the free memory, where -N is not given (default 0.8; GPUs 0.95)", o.memory_fraction,
            "a number above 0, at most 1", [](double v) { return v > 0 && v <= 1; }),
-      real("--time-target", "Seconds that a run (bench: both) may take, where -N is not given", o.time_target,
-           "seconds, a number above 0", [](double v) { return v > 0; }),
+      real("--time-target", "Seconds that a run (bench: both) may take, where -N is not given",
+           o.time_target, "seconds, a number above 0", [](double v) { return v > 0; }),
   };
 }
 
