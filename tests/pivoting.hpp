@@ -31,6 +31,10 @@ inline std::vector<Entries> swap_heavy(std::int64_t n, std::int64_t nb, int rank
   const auto owner = [nb, ranks](std::int64_t i) { return (i / nb) % ranks; };
   return {
       {"random", u},
+      // Every column a tie of all rows below: exact, since all numbers are powers of two. In the
+      // second, of rows that other ranks have.
+      {"ties", tie},
+      {"ties below", [tie, nb](auto i, auto j) { return tie(i, j) / (i < nb ? 4 : 1); }},
       {"reverse identity", [n](auto i, auto j) { return i + j == n - 1 ? 1.0 : 0.0; }},
       {"in order", [u, n](auto i, auto j) { return u(i, j) + (i == j ? 2.0 * double(n) : 0); }},
       {"rotated", [u, n](auto i, auto j) { return u(i, j) + (i == (j + 1) % n ? double(n) : 0); }},
@@ -38,10 +42,6 @@ inline std::vector<Entries> swap_heavy(std::int64_t n, std::int64_t nb, int rank
        [u, owner, ranks](auto i, auto j) { return u(i, j) * (owner(i) == ranks - 1 ? 64 : 1); }},
       {"rows growing downwards",
        [u](auto i, auto j) { return u(i, j) * std::exp2(double(i % 40)); }},
-      // Every column a tie of all rows below: exact, since all numbers are powers of two. In the
-      // second, of rows that other ranks have.
-      {"ties", tie},
-      {"ties below", [tie, nb](auto i, auto j) { return tie(i, j) / (i < nb ? 4 : 1); }},
   };
 }
 

@@ -44,7 +44,7 @@ class Bench {
         queue_(device_->make_queue(Priority::normal)),
         whole_(sizes_.n, sizes_.block, 1, 0),
         matrix_(*device_, whole_, whole_),
-        floors_(measure_floors(matrix_.local(), smoke)) {}
+        floors_(measure_floors(matrix_.local().as<float>(), smoke)) {}
 
   void run() {
     std::printf("%s\n", device_->description().c_str());
@@ -156,7 +156,7 @@ void Bench::cast() {
 }
 
 double Bench::sgemm_rate(std::int64_t rows, std::int64_t cols, std::int64_t depth) const {
-  const auto source = matrix_.local();
+  const auto source = matrix_.local().as<float>();
   const Buffer c = floats(rows * cols);
   const int m = static_cast<int>(rows);
   const int n = static_cast<int>(cols);
@@ -187,7 +187,8 @@ void Bench::update(std::int64_t depth) {
     device_->cast(*queue_, matrix_.local().block(0, 0, m, depth), 1, l, &l_header, &status);
     device_->cast(*queue_, matrix_.local().block(0, 0, depth, m), -1, u, &u_header, &status);
     const double seconds = time([&] {
-      device_->update(*queue_, l, &l_header, u, &u_header, {target.as<float>(), m, m, m}, {});
+      device_->update(*queue_, l, &l_header, u, &u_header,
+                      MatrixView<float>{target.as<float>(), m, m, m}, {});
       queue_->synchronize();
     });
     std::string part = "update ";
