@@ -2,7 +2,7 @@
 /// All of Lupine's public headers.
 #pragma once
 
-#include <lupine/error.hpp>    // IWYU pragma: export
-#include <lupine/benchmark.hpp>      // IWYU pragma: export
-#include <lupine/options.hpp>  // IWYU pragma: export
-#include <lupine/version.hpp>  // IWYU pragma: export
+#include <lupine/benchmark.hpp>  // IWYU pragma: export
+#include <lupine/error.hpp>      // IWYU pragma: export
+#include <lupine/options.hpp>    // IWYU pragma: export
+#include <lupine/version.hpp>    // IWYU pragma: export

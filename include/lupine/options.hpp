@@ -85,6 +85,7 @@ struct BenchmarkOptions {
   std::uint64_t seed = 1;  ///< of the random stream of A; b takes seed + 1
   RefineMethod refine = RefineMethod::automatic;
   int max_iterations = 50;  ///< corrections allowed; the benchmark's rules allow 50
+  double threshold = 16;    ///< of the scaled residual; <= 0: it is not checked
   int lookahead = 1;        ///< panels factored ahead of the trailing update
   BroadcastMethod broadcast = BroadcastMethod::ring_modified;
   DeviceKind device = DeviceKind::automatic;  ///< automatic: GPUs if every rank has one

@@ -16,7 +16,7 @@ std::string_view revision() {
 namespace {
 
 // The layers are static libraries: this is what takes their public functions into the shared one.
-[[gnu::used]] const std::tuple public_functions(&mxp, &parse<Precision>);
+[[gnu::used]] const std::tuple public_functions(&mxp, &hpl, &parse<Precision>);
 
 }  // namespace
 

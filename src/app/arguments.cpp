@@ -1,10 +1,12 @@
 #include "app/arguments.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <lupine/error.hpp>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <functional>
@@ -68,34 +70,90 @@ Option real(std::string names, std::string help, double& target, std::string ran
   return option;
 }
 
+/// A name of the enumeration, if it is among `allowed`.
 template <class Enum>
-Option choice(std::string names, std::string help, Enum& target) {
-  Option option{std::move(names),
-                "NAME",
-                std::move(help) + ": " + allowed_names<Enum>(),
-                allowed_names<Enum>(),
-                {}};
-  option.set = [&target, name = option.names](const std::string& text) {
-    const auto value = parse<Enum>(text);
-    if (!value) reject(name, text, allowed_names<Enum>());
+std::optional<Enum> read_name(std::string_view text, const std::string& allowed) {
+  const auto value = parse<Enum>(text);
+  if (!value) return std::nullopt;
+  const std::vector<std::string> names = CLI::detail::split(allowed, ',');
+  const bool known = std::any_of(names.begin(), names.end(), [&](const std::string& known_name) {
+    return CLI::detail::trim_copy(known_name) == name(*value);
+  });
+  return known ? value : std::nullopt;
+}
+
+template <class Enum>
+Option choice(std::string names, std::string help, Enum& target,
+              const std::string& allowed = allowed_names<Enum>()) {
+  Option option{std::move(names), "NAME", std::move(help) + ": " + allowed, allowed, {}};
+  option.set = [&target, allowed, name = option.names](const std::string& text) {
+    const auto value = read_name<Enum>(text, allowed);
+    if (!value) reject(name, text, allowed);
     target = *value;
   };
   return option;
 }
 
-Option ordinals(std::string names, std::string help, std::vector<int>& target) {
-  Option option{
-      std::move(names), "LIST", std::move(help), "numbers from 0, separated by commas", {}};
-  option.set = [&target, name = option.names, range = option.allowed](const std::string& text) {
+/// Several values between commas, each as `read_one` reads it.
+template <class T, class Read>
+Option list(std::string names, std::string help, std::string allowed, std::vector<T>& target,
+            const Read& read_one) {
+  Option option{std::move(names), "LIST", std::move(help), std::move(allowed), {}};
+  option.set = [&target, read_one, name = option.names,
+                range = option.allowed](const std::string& text) {
     target.clear();
     // A comma behind the last one too, so that what follows a last comma is an (empty) word.
     for (const std::string& word : CLI::detail::split(text + ",", ',')) {
-      const auto value = read<int>(word);
-      if (!value || *value < 0) reject(name, text, range);
+      const std::optional<T> value = read_one(word);
+      if (!value) reject(name, text, range);
       target.push_back(*value);
     }
   };
   return option;
+}
+
+/// Whether an option of HPL.dat takes one value or several.
+enum class Count { one, several };
+
+template <class T>
+Option one_of(Option option, std::vector<T>& target) {
+  option.placeholder = option.placeholder == "LIST" ? "VALUE" : option.placeholder;
+  option.set = [&target, set = option.set, name = option.names,
+                range = option.allowed](const std::string& text) {
+    set(text);
+    if (target.size() != 1) reject(name, text, range);
+  };
+  return option;
+}
+
+template <class T>
+Option numbers(std::string names, std::string help, std::vector<T>& target, T from, T to,
+               Count count) {
+  std::string allowed = fmt::format("a whole number from {} to {}", from, to);
+  if (count == Count::several) allowed += ", or several, separated by commas";
+  Option option = list(std::move(names), std::move(help), allowed, target,
+                       [=](const std::string& word) -> std::optional<T> {
+                         const auto value = read<T>(word);
+                         return value && *value >= from && *value <= to ? value : std::nullopt;
+                       });
+  return count == Count::several ? option : one_of(option, target);
+}
+
+template <class Enum>
+Option choices(std::string names, std::string help, std::vector<Enum>& target, Count count) {
+  const std::string allowed = allowed_names<Enum>();
+  const char* more = count == Count::several ? "; or several, separated by commas" : "";
+  Option option = list(std::move(names), std::move(help) + ": " + allowed, allowed + more, target,
+                       [](const std::string& word) { return parse<Enum>(word); });
+  return count == Count::several ? option : one_of(option, target);
+}
+
+Option ordinals(std::string names, std::string help, std::vector<int>& target) {
+  return list(std::move(names), std::move(help), "numbers from 0, separated by commas", target,
+              [](const std::string& word) -> std::optional<int> {
+                const auto value = read<int>(word);
+                return value && *value >= 0 ? value : std::nullopt;
+              });
 }
 
 Option file(std::string names, std::string help, std::string& target) {
@@ -103,35 +161,59 @@ Option file(std::string names, std::string help, std::string& target) {
           [&target](const std::string& text) { target = text; }};
 }
 
-std::vector<Option> problem_options(BenchmarkOptions& o) {
+using Options = std::vector<Option>;
+
+void append(Options& all, Options more) {
+  std::move(more.begin(), more.end(), std::back_inserter(all));
+}
+
+/// What HPL.dat gives too, of every benchmark.
+Options shape_options(HplDat& dat, Count count) {
   return {
-      number("-N,--n", "Order of the matrix (default: the largest that fits)", o.n, std::int64_t{1},
-             largest_int64),
-      number("--nb", "Block size, also -NB (default: by size and precision)", o.nb, std::int64_t{1},
-             largest_int64),
-      number("-P,--nprow", "Rows of the process grid (default: squarest grid)", o.rows, 1,
-             largest_int),
-      number("-Q,--npcol", "Columns of the process grid", o.columns, 1, largest_int),
-      choice("--nporder", "Numbering of ranks over the grid (default row)", o.order),
+      numbers("-N,--n", "Order of the matrix (default: the largest that fits)", dat.n,
+              std::int64_t{1}, largest_int64, count),
+      numbers("--nb", "Block size, also -NB (default: by size and precision)", dat.nb,
+              std::int64_t{1}, largest_int64, count),
+      numbers("-P,--nprow", "Rows of the process grid (default: squarest grid)", dat.p, 1,
+              largest_int, count),
+      numbers("-Q,--npcol", "Columns of the process grid", dat.q, 1, largest_int, count),
+      choice("--nporder", "Numbering of ranks over the grid (default row)", dat.order),
+      numbers("--lookahead", "Panels factored ahead (default 1)", dat.depth, 0, largest_lookahead,
+              count),
+      choices("--bcast", "Broadcast of panels (default 1ring-modified)", dat.broadcast, count),
+  };
+}
+
+/// The same, of pivoted panels.
+Options panel_options(HplDat& dat, Count count) {
+  return {
+      numbers("--nbmin", "With pivoting: columns at which a panel's recursion ends (default 16)",
+              dat.nbmin, 1, largest_leaf, count),
+      numbers("--ndiv", "With pivoting: parts that it divides a panel into (default 2)", dat.ndiv,
+              2, largest_parts, count),
+  };
+}
+
+Options low_precision_options(BenchmarkOptions& o) {
+  return {
       choice("--precision,--sloppy-type", "What the update reads (default auto; 2 is fp16)",
-             o.precision),
+             o.precision, "auto, fp16, bf16, fp32"),
       choice("--matrix", "Matrix to solve with (default scaled-diagonal)", o.matrix),
       real("--kappa", "fasi-higham: condition number (default 1000)", o.kappa, "a number above 1",
            [](double v) { return v > 1; }),
       real("--rho", "fasi-higham: alpha / beta (default 0.5)", o.rho, "a number above 0, at most 1",
            [](double v) { return v > 0 && v <= 1; }),
-      number("--seed", "Of the random matrix (default 1)", o.seed, std::uint64_t{0},
-             largest_uint64),
-  };
-}
-
-std::vector<Option> method_options(BenchmarkOptions& o) {
-  return {
+      choice("--pivot", "Exchange of rows (default none)", o.pivoting),
       choice("--refine", "Refinement of the solution (default auto)", o.refine),
       number("--max-iterations", "Corrections allowed (default 50)", o.max_iterations, 1,
              largest_int),
-      number("--lookahead", "Panels factored ahead (default 1)", o.lookahead, 0, largest_lookahead),
-      choice("--bcast", "Broadcast of panels (default 1ring-modified)", o.broadcast),
+  };
+}
+
+Options machine_options(BenchmarkOptions& o) {
+  return {
+      number("--seed", "Of the random matrix (default 1)", o.seed, std::uint64_t{0},
+             largest_uint64),
       choice("--device", "Where to compute (default auto: GPUs if every rank sees one)", o.device),
       choice("--comm", "How panels travel between GPUs (default auto)", o.comm),
       ordinals("--gpus", "GPUs by node-local rank, in turn, such as 0,1 (default: all)", o.gpus),
@@ -142,16 +224,55 @@ std::vector<Option> method_options(BenchmarkOptions& o) {
       real("--memory-fraction",
            "Of the free memory, where -N is not given (default 0.8; GPUs 0.95)", o.memory_fraction,
            "a number above 0, at most 1", [](double v) { return v > 0 && v <= 1; }),
-      real("--time-target", "Seconds that a run may take, where -N is not given", o.time_target,
-           "seconds, a number above 0", [](double v) { return v > 0; }),
+      real("--time-target", "Seconds that a run (bench: both) may take, where -N is not given",
+           o.time_target, "seconds, a number above 0", [](double v) { return v > 0; }),
   };
 }
 
-std::vector<Option> mxp_options(Arguments& arguments) {
-  std::vector<Option> all = problem_options(arguments.mxp);
-  for (Option& option : method_options(arguments.mxp)) all.push_back(std::move(option));
-  all.push_back(number("--repeat", "Runs (default 1)", arguments.repeat, 1, largest_int));
-  all.push_back(file("--json", "Write the report as JSON too", arguments.json));
+Options run_options(Arguments& arguments) {
+  return {number("--repeat", "Runs (default 1)", arguments.repeat, 1, largest_int),
+          file("--json", "Write the report as JSON too", arguments.json)};
+}
+
+Options dat_option(Arguments& arguments) {
+  return {file("-i,--dat",
+               "HPL.dat to read (default: that of the current folder, if there is one and no "
+               "option that it gives)",
+               arguments.dat)};
+}
+
+Options mxp_options(Arguments& a) {
+  Options all = dat_option(a);
+  append(all, shape_options(a.choices, Count::several));
+  append(all, low_precision_options(a.options));
+  append(all, panel_options(a.choices, Count::several));
+  append(all, machine_options(a.options));
+  append(all, run_options(a));
+  return all;
+}
+
+Options hpl_options(Arguments& a) {
+  Options all = dat_option(a);
+  append(all, shape_options(a.choices, Count::several));
+  append(all, panel_options(a.choices, Count::several));
+  all.push_back(real("--threshold", "Of the scaled residual; 0 or less: not checked (default 16)",
+                     a.choices.threshold, "a number", [](double) { return true; }));
+  append(all, machine_options(a.options));
+  append(all, run_options(a));
+  return all;
+}
+
+Options bench_options(Arguments& a) {
+  Options all = shape_options(a.choices, Count::one);
+  all.push_back(number("--hpl-n",
+                       "Order of HPL's matrix (default: HPL-MxP's, or the largest that fits)",
+                       a.hpl_n, std::int64_t{1}, largest_int64));
+  all.push_back(number("--hpl-nb", "HPL's block size (default: by size)", a.hpl_nb, std::int64_t{1},
+                       largest_int64));
+  append(all, low_precision_options(a.options));
+  append(all, panel_options(a.choices, Count::one));
+  append(all, machine_options(a.options));
+  append(all, run_options(a));
   return all;
 }
 
@@ -159,7 +280,7 @@ std::vector<Option> mxp_options(Arguments& arguments) {
 /// "-P=2" become "--nb", "--n=4096", "--nprow=2".
 std::string long_form(const std::string& word) {
   constexpr std::pair<std::string_view, std::string_view> forms[]{
-      {"-NB", "--nb"}, {"-N", "--n"}, {"-P", "--nprow"}, {"-Q", "--npcol"}};
+      {"-NB", "--nb"}, {"-N", "--n"}, {"-P", "--nprow"}, {"-Q", "--npcol"}, {"-i", "--dat"}};
   for (const auto& [from, to] : forms) {
     if (word.rfind(from, 0) != 0) continue;
     const std::string rest = word.substr(from.size());
@@ -173,7 +294,8 @@ std::string long_form(const std::string& word) {
 /// missing, is judged as a value, and checks that none is repeated.
 class Normalizer {
  public:
-  explicit Normalizer(const std::vector<Option>& options) {
+  /// The options must live as long as this.
+  Normalizer(std::string command, const Options& options) : command_(std::move(command)) {
     for (const Option& option : options)
       for (const std::string& name : CLI::detail::split(option.names, ',')) known_[name] = &option;
   }
@@ -212,7 +334,8 @@ class Normalizer {
   }
   void check_flag(const std::string& word) {
     if (word == "--")
-      throw UsageError("unknown argument '--'; allowed are those of 'lupine mxp --help'");
+      throw UsageError(
+          fmt::format("unknown argument '--'; allowed are those of 'lupine {} --help'", command_));
     const std::string name = word.substr(0, word.find('='));
     if (name != "--progress" && name != "--no-progress") return;
     if (word != name) throw UsageError(fmt::format("{}: takes no value; allowed: {}", word, name));
@@ -223,11 +346,12 @@ class Normalizer {
       throw UsageError(fmt::format("{}: given more than once; allowed: once", names));
   }
 
+  std::string command_;
   std::map<std::string, const Option*> known_;
   std::set<std::string> seen_;
 };
 
-void add_options(CLI::App& app, const std::vector<Option>& options, Arguments& arguments) {
+void add_options(CLI::App& app, const Options& options, Arguments& arguments) {
   for (const Option& option : options)
     app.add_option_function<std::string>(option.names, option.set, option.help)
         ->type_name(option.placeholder);
@@ -246,27 +370,117 @@ void require_no_extras(const CLI::App& app, const std::string& command) {
                                  word.rfind('-', 0) == 0 ? "option" : "argument", word, command));
 }
 
+/// What HPL.dat gives, as options.
+constexpr std::array dat_options{"-N,--n",    "--nb",        "-P,--nprow", "-Q,--npcol",
+                                 "--nporder", "--lookahead", "--bcast",    "--nbmin",
+                                 "--ndiv",    "--threshold"};
+
 void require_use(const Arguments& arguments, const Normalizer& normalizer) {
+  const BenchmarkOptions& o = arguments.options;
   for (const char* names : {"--kappa", "--rho"})
-    if (normalizer.given(names) && arguments.mxp.matrix != MatrixKind::fasi_higham)
+    if (normalizer.given(names) && o.matrix != MatrixKind::fasi_higham)
       throw UsageError(fmt::format("{}: allowed only with --matrix fasi-higham", names));
+  for (const char* names : {"--nbmin", "--ndiv"})
+    if (normalizer.given(names) && arguments.command == Command::mxp &&
+        o.pivoting == Pivoting::none)
+      throw UsageError(fmt::format("{}: allowed only with --pivot partial", names));
+  for (const char* names : dat_options)
+    if (normalizer.given("-i,--dat") && normalizer.given(names))
+      throw UsageError(fmt::format("{} and -i,--dat both say it; allowed: one of them", names));
+}
+
+/// An HPL.dat is taken unasked where nothing says what it would say.
+bool says_nothing_of_dat(const Normalizer& normalizer) {
+  const auto given = [&](const char* names) { return normalizer.given(names); };
+  return !given("-i,--dat") && !given("--time-target") && !given("--memory-fraction") &&
+         std::none_of(dat_options.begin(), dat_options.end(), given);
+}
+
+/// P and Q belong together; what one of them leaves open is open for each of the other.
+void pair_grids(HplDat& dat, const Normalizer& normalizer) {
+  const bool p = normalizer.given("-P,--nprow");
+  const bool q = normalizer.given("-Q,--npcol");
+  if (!p) dat.p.assign(dat.q.size(), 0);
+  if (!q) dat.q.assign(dat.p.size(), 0);
+  if (dat.p.size() != dat.q.size())
+    throw UsageError(
+        fmt::format("-P,--nprow has {} values and -Q,--npcol {}; allowed: as many of one as of the "
+                    "other, for they make pairs",
+                    dat.p.size(), dat.q.size()));
+}
+
+/// A command that runs a benchmark.
+struct BenchmarkCommand {
+  const char* name;
+  Command command;
+  Options options;
+  CLI::App* app;
+};
+
+std::vector<BenchmarkCommand> benchmark_commands(CLI::App& app, Arguments& arguments) {
+  const auto sub = [&](const char* name, const char* help) {
+    return app.add_subcommand(name, help)->allow_extras();
+  };
+  std::vector<BenchmarkCommand> all{
+      {"mxp", Command::mxp, mxp_options(arguments), sub("mxp", "Run HPL-MxP on all ranks")},
+      {"hpl", Command::hpl, hpl_options(arguments), sub("hpl", "Run HPL in FP64 on all ranks")},
+      {"bench", Command::bench, bench_options(arguments),
+       sub("bench", "Run both, and compare them")}};
+  for (const BenchmarkCommand& one : all) add_options(*one.app, one.options, arguments);
+  return all;
+}
+
+void settle(const BenchmarkCommand& command, Arguments& arguments, const Normalizer& normalizer) {
+  arguments.command = command.command;
+  if (command.command == Command::hpl) arguments.options.benchmark = Benchmark::hpl;
+  require_use(arguments, normalizer);
+  pair_grids(arguments.choices, normalizer);
+  arguments.may_take_dat = command.command != Command::bench && says_nothing_of_dat(normalizer);
 }
 
 }  // namespace
+
+HplDat open_choices() {
+  HplDat dat;
+  dat.n = dat.nb = {0};
+  dat.p = dat.q = dat.nbmin = {0};
+  dat.ndiv = {BenchmarkOptions{}.parts};
+  dat.depth = {BenchmarkOptions{}.lookahead};
+  dat.broadcast = {BenchmarkOptions{}.broadcast};
+  dat.pfact = dat.rfact = {PanelFactor::right};
+  return dat;
+}
+
+std::string text_of_choices(const Arguments& a) {
+  const HplDat& c = a.choices;
+  std::vector<std::string_view> broadcasts;
+  for (const BroadcastMethod method : c.broadcast) broadcasts.push_back(name(method));
+  constexpr std::array commands{"", "mxp", "hpl", "bench", "info"};
+  return fmt::format(
+      "{} -i '{}' -N {} --nb {} -P {} -Q {} --nporder {} --lookahead {} --bcast {} --nbmin {} "
+      "--ndiv {} --threshold {} --pivot {} --hpl-n {} --hpl-nb {} --repeat {}",
+      commands.at(static_cast<std::size_t>(a.command)), a.dat, fmt::join(c.n, ","),
+      fmt::join(c.nb, ","), fmt::join(c.p, ","), fmt::join(c.q, ","), name(c.order),
+      fmt::join(c.depth, ","), fmt::join(broadcasts, ","), fmt::join(c.nbmin, ","),
+      fmt::join(c.ndiv, ","), c.threshold, name(a.options.pivoting), a.hpl_n, a.hpl_nb, a.repeat);
+}
 
 Arguments parse_arguments(const std::vector<std::string>& words) {
   Arguments arguments;
   CLI::App app("Half-precision speed, double-precision answers for dense linear systems", "lupine");
   app.set_version_flag("--version", fmt::format("lupine {} ({})", LUPINE_VERSION, LUPINE_REVISION));
   app.allow_extras()->require_subcommand(0, 1);
-  CLI::App& mxp = *app.add_subcommand("mxp", "Run HPL-MxP on all ranks")->allow_extras();
+  const std::vector<BenchmarkCommand> commands = benchmark_commands(app, arguments);
   CLI::App& info = *app.add_subcommand("info", "What Lupine finds on this node")->allow_extras();
-  const std::vector<Option> options = mxp_options(arguments);
-  add_options(mxp, options, arguments);
 
-  Normalizer normalizer(options);
-  std::vector<std::string> rest = words;
-  if (!words.empty() && words[0] == "mxp") rest = normalizer(words);
+  const auto command = std::find_if(
+      commands.begin(), commands.end(),
+      [&](const BenchmarkCommand& one) { return !words.empty() && words[0] == one.name; });
+  const bool runs_benchmark = command != commands.end();
+  const Options none;
+  Normalizer normalizer(runs_benchmark ? command->name : "",
+                        runs_benchmark ? command->options : none);
+  std::vector<std::string> rest = runs_benchmark ? normalizer(words) : words;
   std::reverse(rest.begin(), rest.end());  // as CLI11 wants them
   try {
     app.parse(rest);
@@ -279,15 +493,16 @@ Arguments parse_arguments(const std::vector<std::string>& words) {
   } catch (const CLI::ParseError& error) {
     throw UsageError(error.what());
   }
-  require_no_extras(mxp, "lupine mxp");
+  for (const BenchmarkCommand& one : commands)
+    require_no_extras(*one.app, fmt::format("lupine {}", one.name));
   require_no_extras(info, "lupine info");
   if (app.get_subcommands().empty())
     throw UsageError(
-        fmt::format("{}; allowed: mxp, info, --help, --version",
+        fmt::format("{}; allowed: mxp, hpl, bench, info, --help, --version",
                     words.empty() ? "no command" : fmt::format("unknown command '{}'", words[0])));
   require_no_extras(app, "lupine");
-  arguments.command = mxp.parsed() ? Command::mxp : Command::info;
-  require_use(arguments, normalizer);
+  arguments.command = Command::info;
+  if (runs_benchmark) settle(*command, arguments, normalizer);
   return arguments;
 }
 

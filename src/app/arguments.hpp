@@ -4,22 +4,35 @@
 
 #include <lupine/options.hpp>
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "io/hpl_dat.hpp"
+
 namespace lupine {
 
-enum class Command { print, mxp, info };
+enum class Command { print, mxp, hpl, bench, info };
+
+/// What HPL.dat would say if it said nothing: choices left open (0), and defaults.
+HplDat open_choices();
 
 struct Arguments {
   Command command = Command::print;
-  std::string text;  ///< print: help or version
-  BenchmarkOptions mxp;
+  std::string text;                    ///< print: help or version
+  BenchmarkOptions options;            ///< but for what is in `choices`
+  HplDat choices = open_choices();     ///< what HPL.dat may give in their place; bench: one of each
+  std::string dat;                     ///< path of an HPL.dat; empty: none asked for
+  bool may_take_dat = false;           ///< whether an HPL.dat that lies here is taken unasked
+  std::int64_t hpl_n = 0, hpl_nb = 0;  ///< of bench; 0: chosen
   int repeat = 1;
   std::string json;  ///< empty: no JSON
   std::optional<bool> progress;
 };
+
+/// What all ranks must have been given alike, as text.
+std::string text_of_choices(const Arguments& arguments);
 
 /// @param words what follows the program's name
 /// @throws UsageError that names the option and what is allowed

@@ -1,57 +1,170 @@
 #include "app/benchmark_command.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "app/output.hpp"
 #include "bench/agreement.hpp"
-#include "bench/benchmark_runner.hpp"
+#include "bench/campaign.hpp"
 #include "bench/progress.hpp"
 #include "bench/report.hpp"
 #include "bench/report_json.hpp"
+#include "io/hpl_dat.hpp"
 #include "io/json.hpp"
 
 namespace lupine {
 
 namespace {
 
-void announce(const Setup& setup, const std::vector<std::string>& notes) {
-  for (const std::string& note : setup.notes) complain("warning: " + note);
-  print(report_head(setup, notes));
+constexpr const char* default_dat = "HPL.dat";
+
+using Notes = std::vector<std::string>;
+
+/// HPL.dat if one is asked for, or lies here and is welcome. Rank 0 reads it for all.
+std::optional<HplDat> take_dat(const Communicator& world, const Arguments& arguments) {
+  std::string path = arguments.dat;
+  std::string text;
+  on_rank_0(world, [&] {
+    if (arguments.may_take_dat && std::filesystem::exists(default_dat)) path = default_dat;
+    if (!path.empty()) text = hpl_dat_text(path);
+  });
+  path = text_of_rank_0(world, std::move(path));
+  text = text_of_rank_0(world, std::move(text));
+  return path.empty() ? std::nullopt : std::optional(parse_hpl_dat(text, path));
 }
 
-BenchmarkRun run_once(BenchmarkRunner& bench, bool show_progress) {
-  if (!show_progress) return bench.run();
-  ProgressLines lines;
-  return bench.run([&](const Progress& progress) {
-    if (const auto line = lines.line(progress)) print_progress(*line);
+void note_dat(const HplDat& dat, const Arguments& arguments, Notes& notes) {
+  notes.push_back(arguments.dat.empty()
+                      ? fmt::format("options are those of {} in the current folder", dat.path)
+                      : fmt::format("options are those of {}", dat.path));
+  notes.push_back(ignored_lines(dat, ignored_by(arguments.options)));
+}
+
+void note_waiting(const Communicator& world, const std::vector<Setup>& setups, Notes& notes) {
+  std::size_t least = setups.front().hosts.size();
+  for (const Setup& setup : setups) least = std::min(least, setup.hosts.size());
+  const auto all = static_cast<std::size_t>(world.size());
+  if (least < all)
+    notes.push_back(fmt::format("ranks that are not in a grid wait: {} of {}{}", all - least, all,
+                                setups.size() == 1 ? "" : " at most"));
+}
+
+void announce(const std::vector<Setup>& setups, const Notes& notes, const ReportOutput& output) {
+  Notes told;
+  for (const Setup& setup : setups)
+    for (const std::string& note : setup.notes)
+      if (std::find(told.begin(), told.end(), note) == told.end()) {
+        complain("warning: " + note);
+        told.push_back(note);
+      }
+  output.print(report_head(setups, notes));
+}
+
+/// What a campaign came to.
+struct Outcome {
+  std::vector<Measured> all;  ///< on rank 0
+  RunCounts counts;           ///< on every rank
+};
+
+/// A report from its head to its end, and the runs that it is about.
+Outcome run_and_report(const Communicator& world, Campaign& campaign, const Arguments& arguments,
+                       Notes notes, const ReportOutput& output) {
+  bool checked = true;
+  on_rank_0(world, [&] {
+    const std::vector<Setup> setups = campaign.setups();
+    note_waiting(world, setups, notes);
+    announce(setups, notes, output);
+    checked = setups.front().options.threshold > 0;
   });
+  const bool progress_is_shown = arguments.progress.value_or(error_is_terminal());
+  Outcome outcome;
+  for (std::size_t i = 0; i < campaign.size(); ++i) {
+    ProgressLines lines;
+    const ProgressFunction progress = [&](const Progress& now) {
+      if (const auto line = lines.line(now)) print_progress(*line);
+    };
+    Measured measured;
+    outcome.counts.passed +=
+        campaign.run(i, arguments.repeat, progress_is_shown ? progress : ProgressFunction{},
+                     [&](const Setup& setup, const BenchmarkRun& run) {
+                       output.print(report_run(setup, run));
+                       measured.setup = setup;
+                       measured.runs.push_back(run);
+                       lines = {};
+                     });
+    outcome.all.push_back(std::move(measured));
+  }
+  outcome.counts.failed =
+      static_cast<int>(campaign.size()) * arguments.repeat - outcome.counts.passed;
+  on_rank_0(world, [&] { output.print(report_tail(outcome.counts, checked)); });
+  return outcome;
+}
+
+/// `lupine mxp` and `lupine hpl`: every combination of the lists.
+int run_one(const Communicator& world, const Arguments& arguments, const std::string& command_line,
+            Notes notes) {
+  const std::optional<HplDat> dat = take_dat(world, arguments);
+  if (dat) note_dat(*dat, arguments, notes);
+  ReportOutput output = dat ? ReportOutput(dat->device_out, dat->output_file) : ReportOutput();
+  Campaign campaign(
+      world, configurations(dat ? *dat : arguments.choices, arguments.options, world.size()));
+  on_rank_0(world, [&] { output.open(); });
+  const Outcome outcome = run_and_report(world, campaign, arguments, notes, output);
+  on_rank_0(world, [&] {
+    if (!arguments.json.empty())
+      write_json(arguments.json, json_report(outcome.all, command_line, notes));
+  });
+  return outcome.counts.failed == 0 ? 0 : 1;
+}
+
+/// HPL's options where both benchmarks run: of HPL-MxP's, what is not its own.
+BenchmarkOptions hpl_beside(const BenchmarkOptions& mxp, const Arguments& arguments) {
+  BenchmarkOptions options = mxp;
+  options.benchmark = Benchmark::hpl;
+  options.n = arguments.hpl_n;
+  options.nb = arguments.hpl_nb;
+  options.leaf = arguments.choices.nbmin.front();
+  options.parts = arguments.choices.ndiv.front();
+  return options;
+}
+
+/// `lupine bench`. Both are checked before the first begins.
+int run_both(const Communicator& world, const Arguments& arguments, const std::string& command_line,
+             const Notes& notes) {
+  BenchmarkOptions options =
+      configurations(arguments.choices, arguments.options, world.size()).front();
+  options.time_target /= 2;
+  Campaign mxp(world, {options});
+  std::int64_t n = world.rank() == 0 ? mxp.setups().front().options.n : 0;
+  world.broadcast(std::span(&n, 1), 0);
+  Campaign hpl(world, {hpl_beside(options, arguments)}, n);
+
+  const ReportOutput output;
+  const Outcome first = run_and_report(world, mxp, arguments, notes, output);
+  const Outcome second = run_and_report(world, hpl, arguments, notes, output);
+  on_rank_0(world, [&] {
+    output.print(report_summary(representative(first.all).run, representative(second.all).run));
+    if (!arguments.json.empty())
+      write_json(arguments.json,
+                 json_of_both(first.all.front(), second.all.front(), command_line, notes));
+  });
+  return first.counts.failed + second.counts.failed == 0 ? 0 : 1;
 }
 
 }  // namespace
 
-int run_benchmarks(const Communicator& world, const Arguments& arguments, const std::string& command_line,
-            const std::vector<std::string>& notes) {
-  const std::string& json = arguments.json;
+int run_benchmarks(const Communicator& world, const Arguments& arguments,
+                   const std::string& command_line, const Notes& notes) {
+  require_equal_options(world, text_of_choices(arguments));
   on_rank_0(world, [&] {
-    if (!json.empty()) check_writable(json, "--json");
+    if (!arguments.json.empty()) check_writable(arguments.json, "--json");
   });
-  BenchmarkRunner bench(world.handle(), arguments.mxp);
-  on_rank_0(world, [&] { announce(bench.setup(), notes); });
-
-  std::vector<BenchmarkRun> runs;
-  for (int i = 0; i < arguments.repeat; ++i) {
-    runs.push_back(run_once(bench, arguments.progress.value_or(error_is_terminal())));
-    on_rank_0(world, [&] { print(report_run(bench.setup(), runs.back())); });
-  }
-  const auto passed = static_cast<int>(
-      std::count_if(runs.begin(), runs.end(), [](const BenchmarkRun& run) { return run.result.passed; }));
-  const int failed = arguments.repeat - passed;
-  on_rank_0(world, [&] {
-    print(report_tail(passed, failed));
-    if (!json.empty()) write_json(json, json_report(bench.setup(), runs, command_line, notes));
-  });
-  return failed == 0 ? 0 : 1;
+  return arguments.command == Command::bench ? run_both(world, arguments, command_line, notes)
+                                             : run_one(world, arguments, command_line, notes);
 }
 
 }  // namespace lupine

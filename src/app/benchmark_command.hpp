@@ -1,5 +1,5 @@
 /// @file
-/// `lupine mxp`.
+/// `lupine mxp`, `lupine hpl` and `lupine bench`.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ namespace lupine {
 /// Runs, reports, and returns the exit status: 0 if all runs passed, else 1. Collective.
 /// @param notes what else the reader of the report should know
 /// @throws UsageError, AgreedFault: on every rank alike; other faults on one rank
-int run_benchmarks(const Communicator& world, const Arguments& arguments, const std::string& command_line,
-            const std::vector<std::string>& notes);
+int run_benchmarks(const Communicator& world, const Arguments& arguments,
+                   const std::string& command_line, const std::vector<std::string>& notes);
 
 }  // namespace lupine

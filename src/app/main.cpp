@@ -7,8 +7,8 @@
 #include <optional>
 
 #include "app/arguments.hpp"
-#include "app/info.hpp"
 #include "app/benchmark_command.hpp"
+#include "app/info.hpp"
 #include "app/output.hpp"
 #include "bench/agreement.hpp"
 #include "comm/communicator.hpp"
@@ -52,9 +52,11 @@ int run_command(const Communicator& world, const std::vector<std::string>& words
                                 blas_variable, environment(blas_variable), uncorrected));
   switch (arguments.command) {
     case Command::mxp:
+    case Command::hpl:
+    case Command::bench:
       if (const auto threads = positive_number(std::getenv("OMP_NUM_THREADS"));
-          threads && arguments.mxp.threads == 0) {
-        arguments.mxp.threads = *threads;
+          threads && arguments.options.threads == 0) {
+        arguments.options.threads = *threads;
         notes.push_back(fmt::format("threads are those of OMP_NUM_THREADS={}", *threads));
       }
       return run_benchmarks(world, arguments, quoted(words), notes);

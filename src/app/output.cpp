@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <csignal>
 #include <system_error>
+#include <utility>
 
 namespace lupine {
 
@@ -28,6 +29,11 @@ int write_all(int descriptor, std::string_view text) {
   return 0;
 }
 
+void write_or_throw(int descriptor, std::string_view text, const std::string& where) {
+  if (const int error = write_all(descriptor, text); error != 0)
+    throw Fault(fmt::format("cannot write {}: {}", where, std::generic_category().message(error)));
+}
+
 bool is_closed(int descriptor) {
   return ::fcntl(descriptor, F_GETFD) == -1;
 }
@@ -44,9 +50,32 @@ void prepare_streams() {
 }
 
 void print(std::string_view text) {
-  if (const int error = write_all(STDOUT_FILENO, text); error != 0)
-    throw Fault(
-        fmt::format("cannot write to standard output: {}", std::generic_category().message(error)));
+  write_or_throw(STDOUT_FILENO, text, "to standard output");
+}
+
+ReportOutput::ReportOutput(int device, std::string file)
+    : device_(device), file_(std::move(file)) {}
+
+ReportOutput::~ReportOutput() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+void ReportOutput::open() {
+  if (device_ == 6 || device_ == 7) return;
+  descriptor_ = ::open(file_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (descriptor_ < 0)
+    throw UsageError(fmt::format(
+        "cannot write '{}', the output file of HPL.dat's line 3 ({}); allowed is a file "
+        "in a folder that is there and can be written",
+        file_, std::generic_category().message(errno)));
+}
+
+void ReportOutput::print(std::string_view text) const {
+  if (device_ == 7)
+    write_or_throw(STDERR_FILENO, text, "to standard error");
+  else
+    lupine::print(text);
+  if (descriptor_ >= 0) write_or_throw(descriptor_, text, fmt::format("'{}'", file_));
 }
 
 void complain(std::string text) {

@@ -44,6 +44,22 @@ void agree(const Communicator& all, const std::function<void()>& work) {
   throw AgreedFault(fmt::format("rank {} on {}: {}", first, host, words));
 }
 
+std::string text_of_rank_0(const Communicator& all, std::string text) {
+  auto size = static_cast<std::int64_t>(text.size());
+  all.broadcast(std::span(&size, 1), 0);
+  text.resize(static_cast<std::size_t>(size));
+  all.broadcast(std::span(text), 0);
+  return text;
+}
+
+void require_equal_options(const Communicator& all, const std::string& mine) {
+  const std::vector<std::string> texts = all.all_gather(mine);
+  for (std::size_t r = 1; r < texts.size(); ++r)
+    if (texts[r] != texts[0])
+      throw UsageError(
+          fmt::format("rank {} has other options ({}) than rank 0 ({})", r, texts[r], texts[0]));
+}
+
 void on_rank_0(const Communicator& all, const std::function<void()>& work) {
   agree(
       all, all.rank() == 0 ? work : [] {});

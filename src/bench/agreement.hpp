@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <optional>
+#include <string>
 #include <type_traits>
 
 #include "comm/communicator.hpp"
@@ -25,6 +26,14 @@ void agree(const Communicator& all, const std::function<void()>& work);
 
 /// The same for work that rank 0 alone does.
 void on_rank_0(const Communicator& all, const std::function<void()>& work);
+
+/// Rank 0's text, on every rank.
+std::string text_of_rank_0(const Communicator& all, std::string text);
+
+/// @param mine a rank's options as text
+/// @throws UsageError on every rank unless all have the same: ranks with different ones would wait
+///         for each other for ever
+void require_equal_options(const Communicator& all, const std::string& mine);
 
 /// The same for work with a result.
 template <class Work>

@@ -1,5 +1,5 @@
 /// @file
-/// HPL-MxP runs with one setup.
+/// Runs with one setup.
 #pragma once
 
 #include <lupine/benchmark.hpp>
@@ -28,11 +28,15 @@ class BenchmarkRunner {
  public:
   /// @throws UsageError, AgreedFault: on every rank alike
   BenchmarkRunner(MPI_Comm comm, const BenchmarkOptions& options);
+  /// With what `prepare` has chosen on the same ranks. Makes the device if it was given up.
+  BenchmarkRunner(MPI_Comm comm, PreparedSetup prepared);
 
   const Setup& setup() const { return prepared_.setup; }
   BenchmarkRun run(const ProgressFunction& progress = {});
 
  private:
+  /// Columns of step, precision and pivoting of this setup.
+  FactorOptions factor_options() const;
   DistributedMatrix generate(const MatrixSpec& spec);
   void warm_up(const MatrixSpec& spec);
   ColumnsDone report_to(const ProgressFunction& progress) const;

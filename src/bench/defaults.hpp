@@ -22,7 +22,15 @@ constexpr double default_memory_fraction(DeviceKind device) {
   return device == DeviceKind::cuda ? 0.95 : 0.8;
 }
 
-/// Of the update's rate, what a whole run reaches: bounds n for a time target.
-constexpr double typical_efficiency = 0.9;
+/// Columns at which the recursion of a pivoted panel ends, where the user gave none.
+constexpr int default_leaf(DeviceKind device) {
+  return device == DeviceKind::cuda ? 32 : 16;
+}
+
+/// Of the update's rate, what a whole run reaches: bounds n for a time target. With pivoting, rows
+/// are exchanged too.
+constexpr double typical_efficiency(Pivoting pivoting) {
+  return pivoting == Pivoting::partial ? 0.8 : 0.9;
+}
 
 }  // namespace lupine

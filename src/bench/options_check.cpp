@@ -37,7 +37,18 @@ void check_grid(const BenchmarkOptions& o, int ranks) {
   }
 }
 
+void check_pivoting(const BenchmarkOptions& o) {
+  require_range("--nbmin", o.leaf, 0, largest_leaf);
+  require_range("--ndiv", o.parts, 2, largest_parts);
+}
+
+// HPL has one precision and one matrix, whatever the options say.
 void check_matrix(const BenchmarkOptions& o) {
+  if (o.benchmark == Benchmark::hpl) return;
+  require(o.precision != Precision::fp64, "--precision fp64", "auto, fp16, bf16, fp32");
+  require(o.matrix != MatrixKind::hpl || o.pivoting == Pivoting::partial,
+          "--matrix hpl without --pivot partial",
+          "with it, or scaled-diagonal, fasi-higham, dominant");
   if (o.matrix != MatrixKind::fasi_higham) return;
   require(o.kappa > 1 && std::isfinite(o.kappa), fmt::format("--kappa {}", o.kappa),
           "a number above 1");
@@ -52,8 +63,10 @@ void check_options(const BenchmarkOptions& o, int ranks) {
   require_range("-N/--n", o.n, std::int64_t{0}, any);
   require_range("-NB/--nb", o.nb, std::int64_t{0}, any);
   check_grid(o, ranks);
+  check_pivoting(o);
   check_matrix(o);
   require_range("--max-iterations", o.max_iterations, 1, std::numeric_limits<int>::max());
+  require(std::isfinite(o.threshold), fmt::format("--threshold {}", o.threshold), "a number");
   require_range("--lookahead", o.lookahead, 0, largest_lookahead);
   require_range("--threads", o.threads, 0, largest_threads);
   require(o.memory_fraction >= 0 && o.memory_fraction <= 1,

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cmath>
 #include <set>
+#include <utility>
 
 #include "revision.hpp"
 
@@ -78,39 +80,115 @@ std::string gpu_lines(const Setup& setup) {
   return text;
 }
 
-std::string parameters(const Setup& setup) {
+/// Lines about the values of all configurations: each value once, in the order of the runs.
+class ValueLines {
+ public:
+  explicit ValueLines(const std::vector<Setup>& setups) : setups_(setups) {}
+
+  /// @param get from a Setup to what a line shows of it
+  template <class Get>
+  std::string operator()(std::string_view label, Get get, const std::string& reason = "",
+                         const char* unit = "") const {
+    std::vector<std::string> values;
+    for (const Setup& setup : setups_) add_once(values, fmt::format("{}", get(setup)));
+    return line(label, listed(values) + unit, values.size() == 1 ? reason : "");
+  }
+
+  /// P and Q belong together: a pair comes once.
+  std::string grids() const {
+    std::vector<std::string> pairs;
+    std::array<std::vector<std::string>, 2> sides;
+    for (const Setup& setup : setups_) {
+      const BenchmarkOptions& o = setup.options;
+      if (!add_once(pairs, fmt::format("{}x{}", o.rows, o.columns))) continue;
+      sides[0].push_back(std::to_string(o.rows));
+      sides[1].push_back(std::to_string(o.columns));
+    }
+    const std::string reason = pairs.size() == 1 ? setups_.front().reasons.grid : "";
+    return line("P", listed(sides[0]), reason) + line("Q", listed(sides[1]), reason);
+  }
+
+ private:
+  static bool add_once(std::vector<std::string>& values, std::string value) {
+    if (std::find(values.begin(), values.end(), value) != values.end()) return false;
+    values.push_back(std::move(value));
+    return true;
+  }
+  static std::string listed(const std::vector<std::string>& values) {
+    if (values.size() == 1) return values.front();
+    std::string text;
+    for (const std::string& value : values) text += fmt::format("{:>8} ", value);
+    return text;
+  }
+
+  const std::vector<Setup>& setups_;
+};
+
+std::string method_lines(const ValueLines& values, const Setup& setup) {
+  const BenchmarkOptions& o = setup.options;
+  std::string text = line("PRECISION", std::string(name(o.precision)), setup.reasons.precision);
+  text += line("MATRIX", matrix_text(o));
+  text += line("PIVOT", std::string(name(o.pivoting)));
+  if (o.pivoting == Pivoting::partial) {
+    text += values(
+        "NBMIN", [](const Setup& s) { return s.options.leaf; }, setup.reasons.leaf);
+    text += values("NDIV", [](const Setup& s) { return s.options.parts; });
+  }
+  if (o.benchmark == Benchmark::mxp)
+    text +=
+        line("REFINE", fmt::format("{}, at most {} corrections", name(o.refine), o.max_iterations));
+  return text;
+}
+
+std::string machine_lines(const Setup& setup, double needed) {
   const BenchmarkOptions& o = setup.options;
   const Reasons& why = setup.reasons;
-  const std::size_t nodes = std::set(setup.hosts.begin(), setup.hosts.end()).size();
   const MemoryBudget& memory = setup.budget;
-  std::string text;
-  text += line("N", std::to_string(o.n), why.n);
-  text += line("NB", std::to_string(o.nb), why.nb);
-  text += line("PMAP", o.order == GridOrder::row ? "Row-major process mapping"
-                                                 : "Column-major process mapping");
-  text += line("P", std::to_string(o.rows), why.grid);
-  text += line("Q", std::to_string(o.columns), why.grid);
-  text += line("RANKS", fmt::format("{} on {} node{}, the first {}", setup.hosts.size(), nodes,
-                                    nodes == 1 ? "" : "s", setup.hosts.front()));
-  text += line("PRECISION", std::string(name(o.precision)), why.precision);
-  text += line("MATRIX", matrix_text(o));
-  text +=
-      line("REFINE", fmt::format("{}, at most {} corrections", name(o.refine), o.max_iterations));
-  text += line("DEPTH", fmt::format("{} (look-ahead)", o.lookahead));
-  text += line("BCAST", std::string(name(o.broadcast)));
-  text += line("PANEL", fmt::format("{} columns a step", setup.panel_width));
-  text += line("DEVICE", fmt::format("{}: {}", name(o.device), setup.device), why.device);
+  std::string text =
+      line("DEVICE", fmt::format("{}: {}", name(o.device), setup.device), why.device);
   text += line("COMM", std::string(name(o.comm)), why.comm);
   text += gpu_lines(setup);
   text += line("THREADS", thread_text(setup), why.threads);
-  text += line("MEMORY",
-               fmt::format("{} needed a rank, {} free", gibibytes(setup.footprint.rank_bytes()),
-                           gibibytes(memory.rank_free)));
+  text += line("MEMORY", fmt::format("{} needed a rank, {} free", gibibytes(needed),
+                                     gibibytes(memory.rank_free)));
   text +=
       line(memory.on_device ? "GPU" : "NODE",
            fmt::format("{} free for {} rank{} on {} ({})", gibibytes(memory.shared_free),
                        memory.sharing, memory.sharing == 1 ? "" : "s", memory.host, memory.bound));
   return text;
+}
+
+/// The setup of the most ranks.
+const Setup& widest(const std::vector<Setup>& setups) {
+  return *std::max_element(setups.begin(), setups.end(), [](const Setup& a, const Setup& b) {
+    return a.hosts.size() < b.hosts.size();
+  });
+}
+
+std::string parameters(const std::vector<Setup>& setups) {
+  const Setup& wide = widest(setups);
+  const Reasons& why = setups.front().reasons;
+  const std::size_t nodes = std::set(wide.hosts.begin(), wide.hosts.end()).size();
+  double needed = 0;
+  for (const Setup& setup : setups) needed = std::max(needed, setup.footprint.rank_bytes());
+  const ValueLines values(setups);
+  std::string text;
+  text += values(
+      "N", [](const Setup& s) { return s.options.n; }, why.n);
+  text += values(
+      "NB", [](const Setup& s) { return s.options.nb; }, why.nb);
+  text += line("PMAP", wide.options.order == GridOrder::row ? "Row-major process mapping"
+                                                            : "Column-major process mapping");
+  text += values.grids();
+  text += line("RANKS", fmt::format("{} on {} node{}, the first {}", wide.hosts.size(), nodes,
+                                    nodes == 1 ? "" : "s", wide.hosts.front()));
+  text += method_lines(values, setups.front());
+  text += values(
+      "DEPTH", [](const Setup& s) { return s.options.lookahead; }, "", " (look-ahead)");
+  text += values("BCAST", [](const Setup& s) { return name(s.options.broadcast); });
+  text += values(
+      "PANEL", [](const Setup& s) { return s.panel_width; }, "", " columns a step");
+  return text + machine_lines(wide, needed);
 }
 
 /// As C's ctime writes it.
@@ -126,6 +204,25 @@ const char* verdict(bool passed) {
   return passed ? "PASSED" : "FAILED";
 }
 
+/// As HPL shows them of a run that failed, infinity norms alone.
+std::string failed_norms(const SystemNorms& norms) {
+  return fmt::format(
+      "||Ax-b||_oo  . . . . . . . . . . . . . . . . . = {:18.6f}\n"
+      "||A||_oo . . . . . . . . . . . . . . . . . . . = {:18.6f}\n"
+      "||x||_oo . . . . . . . . . . . . . . . . . . . = {:18.6f}\n"
+      "||b||_oo . . . . . . . . . . . . . . . . . . . = {:18.6f}\n",
+      norms.residual, norms.a, norms.x, norms.b);
+}
+
+std::string verdict_lines(const BenchmarkResult& r) {
+  if (!r.factored()) return fmt::format("{}\n{} ...... FAILED\n", rule, no_factors(r));
+  if (r.chosen.threshold <= 0) return "";
+  const std::string line =
+      fmt::format("{}\n||Ax-b||_oo/(eps*(||A||_oo*||x||_oo+||b||_oo)*N)= {:>16.8e} ...... {}\n",
+                  rule, r.scaled_residual, verdict(r.passed));
+  return r.passed ? line : line + failed_norms(r.norms);
+}
+
 std::string hpl_lines(const BenchmarkRun& run) {
   const BenchmarkResult& r = run.result;
   const BenchmarkOptions& o = r.chosen;
@@ -138,9 +235,7 @@ std::string hpl_lines(const BenchmarkRun& run) {
                       o.rows, o.columns, r.seconds, r.gflops);
   text += fmt::format("HPL_pdgesv() start time {}\n\nHPL_pdgesv() end time   {}\n\n",
                       time_text(run.begin), time_text(run.end));
-  text += fmt::format("{}\n||Ax-b||_oo/(eps*(||A||_oo*||x||_oo+||b||_oo)*N)= {:>16.8e} ...... {}\n",
-                      rule, r.scaled_residual, verdict(r.passed));
-  return text.append(double_rule).append("\n");
+  return text.append(verdict_lines(r)).append(double_rule).append("\n");
 }
 
 /// GPUs that compute; a rank on CPU cores counts as one.
@@ -151,15 +246,13 @@ std::size_t units(const Setup& setup) {
   return setup.gpus.empty() ? setup.hosts.size() : distinct.size();
 }
 
-std::string mxp_block(const Setup& setup, const BenchmarkResult& r) {
-  const BenchmarkOptions& o = r.chosen;
-  const auto gpus = static_cast<double>(units(setup));
-  std::string text = "\n****** HPL-MxP result ******\n\n";
+std::string mxp_norms(const BenchmarkResult& r) {
+  std::string text;
   const auto number = [&](const char* label, double value) {
     text += fmt::format("  {:<11} = {:>15.6e}\n", label, value);
   };
   number("EPS", 0x1p-53);
-  number("Threshold", 16);
+  number("Threshold", r.chosen.threshold);
   number("||Ax-b||_oo", r.norms.residual);
   number("||A||_oo", r.norms.a);
   number("||x||_oo", r.norms.x);
@@ -168,6 +261,15 @@ std::string mxp_block(const Setup& setup, const BenchmarkResult& r) {
       "  ||Ax-b||_oo / (EPS * (||A||_oo * ||x||_oo + ||b||_oo) * N) = {:>15.6e} "
       "...... {}\n\n",
       r.scaled_residual, verdict(r.passed));
+  return text;
+}
+
+std::string mxp_block(const Setup& setup, const BenchmarkResult& r) {
+  const BenchmarkOptions& o = r.chosen;
+  if (o.benchmark != Benchmark::mxp || !r.factored()) return "";
+  const auto gpus = static_cast<double>(units(setup));
+  std::string text = "\n****** HPL-MxP result ******\n\n";
+  if (o.threshold > 0) text += mxp_norms(r);
   text += fmt::format("    N = {}, NB = {}, NPROW = {}, NPCOL = {}, SLOPPY-TYPE = {}\n", o.n, o.nb,
                       o.rows, o.columns, upper(name(o.precision)));
   // Scripts look for "per GPU"; where there is none, a rank takes its place.
@@ -190,23 +292,56 @@ std::string phase_table(const Setup& setup, const BenchmarkResult& r) {
                     time.slowest_rank, setup.hosts[static_cast<std::size_t>(time.slowest_rank)]);
   };
   phase("panel", r.panel);
+  phase("rows", r.rows);
   phase("broadcast (exposed)", r.broadcast);
   phase("update", r.update);
   phase("solves", r.solves);
-  phase("residuals", r.residuals);
-  text += fmt::format("LU {:.3f} s, refinement {:.3f} s ({:.1f} %), together {:.3f} s\n",
-                      r.lu_seconds, r.refine_seconds,
+  const bool refined = r.chosen.benchmark == Benchmark::mxp;
+  if (refined) phase("residuals", r.residuals);
+  text += fmt::format("LU {:.3f} s, {} {:.3f} s ({:.1f} %), together {:.3f} s\n", r.lu_seconds,
+                      refined ? "refinement" : "solve", r.refine_seconds,
                       r.seconds > 0 ? 100 * r.refine_seconds / r.seconds : 0, r.seconds);
   return text;
 }
 
 std::string convergence(const BenchmarkResult& r) {
-  if (r.history.empty()) return "\nRefinement: none\n";
+  if (r.history.empty()) return "";
   std::string text = fmt::format("\nRefinement: {}, {} correction{}; scaled residual after each:\n",
                                  name(r.method), r.iterations, r.iterations == 1 ? "" : "s");
   for (std::size_t i = 0; i < r.history.size(); ++i)
     text += fmt::format("  {:>3}  {:.3e}\n", i + 1, r.history[i]);
   return text;
+}
+
+/// Those of all setups, each once, and the others.
+std::vector<std::string> all_notes(const std::vector<Setup>& setups,
+                                   const std::vector<std::string>& others) {
+  std::vector<std::string> all;
+  const auto add = [&](const std::vector<std::string>& notes) {
+    for (const std::string& note : notes)
+      if (std::find(all.begin(), all.end(), note) == all.end()) all.push_back(note);
+  };
+  for (const Setup& setup : setups) add(setup.notes);
+  add(others);
+  return all;
+}
+
+std::string judgement(double threshold) {
+  std::string text = fmt::format(
+      "\n{}\n\n"
+      "- The residual is computed in FP64 from A and b, generated anew:\n"
+      "      ||Ax-b||_oo / ( eps * ( ||A||_oo * ||x||_oo + ||b||_oo ) * N )\n"
+      "- The relative machine precision (eps) is taken to be               {:.6e}\n",
+      rule, 0x1p-53);
+  if (threshold <= 0)
+    return text +
+           fmt::format("- Residuals are not checked: the threshold, {:g}, is not above 0\n\n",
+                       threshold);
+  const std::string limit = std::fmod(threshold * 10, 1) == 0 ? fmt::format("{:.1f}", threshold)
+                                                              : fmt::format("{:g}", threshold);
+  return text +
+         fmt::format("- Computational tests pass if scaled residuals are less than {:>19}\n\n",
+                     limit);
 }
 
 std::string list(const char* title, const std::vector<std::string>& notes) {
@@ -217,38 +352,45 @@ std::string list(const char* title, const std::vector<std::string>& notes) {
 
 }  // namespace
 
-// HPL's variant names how a panel is factored (recursion, its leaves, their widths) in its last
-// four places. There is no such choice here; "R1R1", right-looking and not divided, keeps the form.
+// HPL's variant names how a panel is factored in its last four places: RFACT, NDIV, PFACT, NBMIN.
+// Pivoted panels here are right-looking, in the recursion and at its end. Others are not divided:
+// "R1R1" keeps the form.
 std::string variant(const BenchmarkOptions& o) {
-  return fmt::format("W{}{}{}R1R1", o.order == GridOrder::row ? 'R' : 'C', o.lookahead,
-                     digit(o.broadcast));
+  const bool pivoted = o.pivoting == Pivoting::partial;
+  return fmt::format("W{}{}{}R{}R{}", o.order == GridOrder::row ? 'R' : 'C', o.lookahead,
+                     digit(o.broadcast), pivoted ? o.parts : 1, pivoted ? o.leaf : 1);
 }
 
-std::string report_head(const Setup& setup, const std::vector<std::string>& notes) {
+// LAPACK's info counts from 1.
+std::string no_factors(const BenchmarkResult& r) {
+  if (r.bad_pivot < 0) return "no factors: Inf or NaN in a panel";
+  const char* why = r.nonfinite ? "is zero or not finite, there are no factors"
+                    : r.chosen.pivoting == Pivoting::partial
+                        ? "is zero, A is singular"
+                        : "is zero, A has no factors without pivoting";
+  return fmt::format("pivot {} (from 0) {} (info = {})", r.bad_pivot, why, r.bad_pivot + 1);
+}
+
+std::string report_head(const std::vector<Setup>& setups, const std::vector<std::string>& notes) {
+  const BenchmarkOptions& o = setups.front().options;
+  const bool mxp = o.benchmark == Benchmark::mxp;
   std::string text = fmt::format(
-      "{0}\nLupine {1} ({2})  --  HPL-MxP: low-precision LU, FP64 solution\n{0}\n\n"
+      "{0}\nLupine {1} ({2})  --  {3}\n{0}\n\n"
       "T/V    : W, process mapping (R, C), look-ahead depth, broadcast (0 1ring,\n"
       "         1 1ring-modified, 2 2ring, 3 2ring-modified, 4 long, 5 long-modified,\n"
-      "         6 MPI_Ibcast), R1R1\n"
+      "         6 MPI_Ibcast), {4}\n"
       "N      : order of the matrix A\n"
       "NB     : columns of a block\n"
       "P, Q   : rows and columns of the process grid\n"
-      "Time   : seconds of factorization and refinement\n"
+      "Time   : seconds of factorization and {5}\n"
       "Gflops : (2/3 N^3 + 3/2 N^2) / Time / 10^9\n\n"
       "The following parameter values will be used:\n\n",
-      double_rule, LUPINE_VERSION, LUPINE_REVISION);
-  text += parameters(setup);
-  std::vector<std::string> all = setup.notes;
-  all.insert(all.end(), notes.begin(), notes.end());
-  text += list("Notes:", all);
-  text += fmt::format(
-      "\n{}\n\n"
-      "- The residual is computed in FP64 from A and b, generated anew:\n"
-      "      ||Ax-b||_oo / ( eps * ( ||A||_oo * ||x||_oo + ||b||_oo ) * N )\n"
-      "- The relative machine precision (eps) is taken to be               {:.6e}\n"
-      "- Computational tests pass if scaled residuals are less than                {:.1f}\n\n",
-      rule, 0x1p-53, 16.);
-  return text;
+      double_rule, LUPINE_VERSION, LUPINE_REVISION,
+      mxp ? "HPL-MxP: low-precision LU, FP64 solution" : "HPL: FP64 LU with partial pivoting",
+      o.pivoting == Pivoting::partial ? "R, NDIV, R, NBMIN" : "R1R1", mxp ? "refinement" : "solve");
+  text += parameters(setups);
+  text += list("Notes:", all_notes(setups, notes));
+  return text + judgement(o.threshold);
 }
 
 std::string report_run(const Setup& setup, const BenchmarkRun& run) {
@@ -262,14 +404,47 @@ std::string report_run(const Setup& setup, const BenchmarkRun& run) {
          list("Notes on this run:", notes) + "\n";
 }
 
-std::string report_tail(int passed, int failed) {
-  return fmt::format(
-      "{0}\n\nFinished {1:6} tests with the following results:\n"
-      "         {2:6} tests completed and passed residual checks,\n"
-      "         {3:6} tests completed and failed residual checks,\n"
-      "         {4:6} tests skipped because of illegal input values.\n{5}\n\n"
-      "End of Tests.\n{0}\n",
-      double_rule, passed + failed, passed, failed, 0, rule);
+std::string report_tail(const RunCounts& counts, bool checked) {
+  const auto count = [](int runs, const char* how) {
+    return fmt::format("         {:6} tests {}\n", runs, how);
+  };
+  std::string text = fmt::format("{}\n\nFinished {:6} tests with the following results:\n",
+                                 double_rule, counts.passed + counts.failed);
+  text += count(counts.passed,
+                checked ? "completed and passed residual checks," : "completed without checking,");
+  if (checked || counts.failed > 0)
+    text += count(counts.failed, "completed and failed residual checks,");
+  text += count(0, "skipped because of illegal input values.");
+  return text + fmt::format("{}\n\nEnd of Tests.\n{}\n", rule, double_rule);
+}
+
+double speedup(const BenchmarkRun& mxp, const BenchmarkRun& hpl) {
+  return hpl.result.gflops > 0 ? mxp.result.gflops / hpl.result.gflops : 0;
+}
+
+std::string report_summary(const BenchmarkRun& mxp, const BenchmarkRun& hpl) {
+  std::string text = "\n****** HPL-MxP and HPL ******\n\n";
+  const auto each = [&](auto line) {
+    text += line("HPL-MxP", mxp.result);
+    text += line("HPL", hpl.result);
+  };
+  each([](const char* what, const BenchmarkResult& r) {
+    const BenchmarkOptions& o = r.chosen;
+    return fmt::format("  {:<16} = {:>12.4e}   N = {}, NB = {}, P = {}, Q = {}, {}\n",
+                       fmt::format("{} GFLOPS", what), r.gflops, o.n, o.nb, o.rows, o.columns,
+                       name(o.precision));
+  });
+  const double faster = speedup(mxp, hpl);
+  text += fmt::format("  {:<16} = {:>12}\n", "Speedup",
+                      faster > 0 ? fmt::format("{:.2f}", faster) : std::string("none"));
+  each([](const char* what, const BenchmarkResult& r) {
+    const std::string residual = std::isfinite(r.scaled_residual)
+                                     ? fmt::format("{:.4e}", r.scaled_residual)
+                                     : std::string("none");
+    return fmt::format("  {:<16} = {:>12} ...... {}\n", fmt::format("{} residual", what), residual,
+                       verdict(r.passed));
+  });
+  return text.append("\n").append(double_rule).append("\n");
 }
 
 }  // namespace lupine

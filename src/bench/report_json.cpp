@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "bench/report.hpp"
 #include "revision.hpp"
 
 namespace lupine {
@@ -34,36 +36,51 @@ ordered_json phases(const Setup& setup, const BenchmarkResult& r) {
                         {"slowest_rank", time.slowest_rank},
                         {"slowest_host", setup.hosts[static_cast<std::size_t>(time.slowest_rank)]}};
   };
-  return {{"panel", phase(r.panel)},
-          {"broadcast_exposed", phase(r.broadcast)},
-          {"update", phase(r.update)},
-          {"solves", phase(r.solves)},
-          {"residuals", phase(r.residuals)}};
+  ordered_json all = {{"panel", phase(r.panel)},
+                      {"rows", phase(r.rows)},
+                      {"broadcast_exposed", phase(r.broadcast)},
+                      {"update", phase(r.update)},
+                      {"solves", phase(r.solves)}};
+  if (r.chosen.benchmark == Benchmark::mxp) all["residuals"] = phase(r.residuals);
+  return all;
+}
+
+ordered_json number_or_null(double value) {
+  return std::isfinite(value) ? ordered_json(value) : ordered_json(nullptr);
+}
+
+/// What followed the factorization.
+ordered_json solution(const BenchmarkResult& r) {
+  if (r.chosen.benchmark == Benchmark::hpl) return {{"solve", {{"seconds", r.refine_seconds}}}};
+  return {{"refinement",
+           {{"seconds", r.refine_seconds},
+            {"method", name(r.method)},
+            {"iterations", r.iterations},
+            {"history", r.history}}}};
 }
 
 ordered_json outcome(const Setup& setup, const BenchmarkRun& run) {
   const BenchmarkResult& r = run.result;
-  return {{"start", utc(run.begin)},
-          {"end", utc(run.end)},
-          {"time_seconds", r.seconds},
-          {"gflops", r.gflops},
-          {"lu", {{"seconds", r.lu_seconds}, {"gflops", r.lu_gflops}}},
-          {"refinement",
-           {{"seconds", r.refine_seconds},
-            {"method", name(r.method)},
-            {"iterations", r.iterations},
-            {"history", r.history}}},
-          {"phases", phases(setup, r)},
-          {"norms",
-           {{"A_inf", r.norms.a},
-            {"x_inf", r.norms.x},
-            {"b_inf", r.norms.b},
-            {"residual_inf", r.norms.residual}}},
-          {"scaled_residual", r.scaled_residual},
-          {"bad_pivot", r.bad_pivot < 0 ? ordered_json(nullptr) : ordered_json(r.bad_pivot)},
-          {"passed", r.passed},
-          {"admissible", r.admissible},
-          {"notes", r.notes}};
+  std::vector<std::string> notes = r.notes;
+  if (!r.factored()) notes.push_back(no_factors(r));
+  ordered_json all = {{"start", utc(run.begin)},
+                      {"end", utc(run.end)},
+                      {"time_seconds", r.seconds},
+                      {"gflops", r.gflops},
+                      {"lu", {{"seconds", r.lu_seconds}, {"gflops", r.lu_gflops}}}};
+  all.update(solution(r));
+  all.update({{"phases", phases(setup, r)},
+              {"norms",
+               {{"A_inf", number_or_null(r.norms.a)},
+                {"x_inf", number_or_null(r.norms.x)},
+                {"b_inf", number_or_null(r.norms.b)},
+                {"residual_inf", number_or_null(r.norms.residual)}}},
+              {"scaled_residual", number_or_null(r.scaled_residual)},
+              {"bad_pivot", r.bad_pivot < 0 ? ordered_json(nullptr) : ordered_json(r.bad_pivot)},
+              {"passed", r.passed},
+              {"admissible", r.admissible},
+              {"notes", notes}});
+  return all;
 }
 
 ordered_json choices(const Setup& setup) {
@@ -82,8 +99,17 @@ ordered_json choices(const Setup& setup) {
     chosen["rho"] = o.rho;
   }
   chosen["precision"] = name(o.precision);
-  chosen["refine"] = name(o.refine);
-  chosen["max_iterations"] = o.max_iterations;
+  chosen["pivoting"] = name(o.pivoting);
+  if (o.pivoting == Pivoting::partial) {
+    chosen["nbmin"] = o.leaf;
+    chosen["ndiv"] = o.parts;
+  }
+  if (o.benchmark == Benchmark::mxp) {
+    chosen["refine"] = name(o.refine);
+    chosen["max_iterations"] = o.max_iterations;
+  }
+  chosen["threshold"] = o.threshold;
+  chosen["variant"] = variant(o);
   chosen["lookahead"] = o.lookahead;
   chosen["bcast"] = name(o.broadcast);
   chosen["device"] = name(o.device);
@@ -105,29 +131,56 @@ ordered_json choices(const Setup& setup) {
   return chosen;
 }
 
-/// The first that failed, or else the fastest.
-const BenchmarkRun& representative(const std::vector<BenchmarkRun>& runs) {
-  return *std::min_element(runs.begin(), runs.end(), [](const BenchmarkRun& a, const BenchmarkRun& b) {
-    if (a.result.passed != b.result.passed) return b.result.passed;
-    return a.result.passed && a.result.seconds < b.result.seconds;
-  });
+ordered_json choices_and_outcome(const Setup& setup, const BenchmarkRun& run) {
+  ordered_json all = choices(setup);
+  all.update(outcome(setup, run));
+  return all;
+}
+
+/// Hosts of the configuration of most ranks: the first ranks are in all.
+const std::vector<std::string>& all_hosts(const std::vector<Measured>& all) {
+  const auto fewer = [](const Measured& a, const Measured& b) {
+    return a.setup.hosts.size() < b.setup.hosts.size();
+  };
+  return std::max_element(all.begin(), all.end(), fewer)->setup.hosts;
+}
+
+ordered_json origin(std::string_view benchmark, const Measured& first,
+                    const std::vector<std::string>& hosts, const std::string& command_line) {
+  return {{"schema", "lupine/1"},
+          {"benchmark", benchmark},
+          {"version", LUPINE_VERSION},
+          {"revision", LUPINE_REVISION},
+          {"date", utc(first.runs.front().begin)},
+          {"hosts", nodes(hosts)},
+          {"command_line", command_line}};
 }
 
 }  // namespace
 
-ordered_json json_report(const Setup& setup, const std::vector<BenchmarkRun>& runs,
-                         const std::string& command_line, const std::vector<std::string>& notes) {
-  ordered_json document = {{"schema", "lupine/1"},
-                           {"benchmark", "hpl-mxp"},
-                           {"version", LUPINE_VERSION},
-                           {"revision", LUPINE_REVISION},
-                           {"date", utc(runs.front().begin)},
-                           {"hosts", nodes(setup.hosts)},
-                           {"command_line", command_line}};
-  document.update(choices(setup));
-  document.update(outcome(setup, representative(runs)));
+ordered_json json_report(const std::vector<Measured>& all, const std::string& command_line,
+                         const std::vector<std::string>& notes) {
+  const Measured& first = all.front();
+  ordered_json document =
+      origin(name(first.setup.options.benchmark), first, all_hosts(all), command_line);
+  const Representative shown = representative(all);
+  document.update(choices_and_outcome(shown.setup, shown.run));
   for (const std::string& note : notes) document["notes"].push_back(note);
-  for (const BenchmarkRun& run : runs) document["runs"].push_back(outcome(setup, run));
+  for (const Measured& measured : all)
+    for (const BenchmarkRun& run : measured.runs)
+      document["runs"].push_back(all.size() == 1 ? outcome(measured.setup, run)
+                                                 : choices_and_outcome(measured.setup, run));
+  return document;
+}
+
+ordered_json json_of_both(const Measured& mxp, const Measured& hpl, const std::string& command_line,
+                          const std::vector<std::string>& notes) {
+  ordered_json document = origin("bench", mxp, mxp.setup.hosts, command_line);
+  document["mxp"] = json_report({mxp}, command_line, notes);
+  document["hpl"] = json_report({hpl}, command_line, notes);
+  const double faster = speedup(representative({mxp}).run, representative({hpl}).run);
+  document["speedup"] = faster > 0 ? ordered_json(faster) : ordered_json(nullptr);
+  document["passed"] = document["mxp"]["passed"] == true && document["hpl"]["passed"] == true;
   return document;
 }
 

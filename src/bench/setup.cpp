@@ -25,13 +25,15 @@ std::string where(const MemoryBudget& budget) {
 
 class Preparation {
  public:
-  Preparation(const Communicator& all, const BenchmarkOptions& options, const Clock& clock)
-      : all_(all), clock_(clock) {
+  Preparation(const Communicator& all, const BenchmarkOptions& options, const Clock& clock,
+              std::int64_t most_n)
+      : all_(all), clock_(clock), most_n_(most_n) {
     setup_.options = options;
   }
 
   PreparedSetup run() {
     check_equal_options();
+    settle_benchmark();
     agree(all_, [&] { check_options(setup_.options, all_.size()); });
     setup_.hosts = all_.all_gather(host_name());
     choose_grid();
@@ -39,23 +41,27 @@ class Preparation {
     choose_device(threads);
     choose_connections();
     choose_precision();
+    choose_leaf();
     setup_.budget = tightest_budget(all_, *device_);
     choose_size();
     check_fit();
     setup_.panel_width = setup_.footprint.panel_width();
     note_what_is_odd();
-    return {std::move(setup_), std::move(device_)};
+    return {std::move(setup_), device_options_, std::move(device_)};
   }
 
  private:
   void check_equal_options();
+  void settle_benchmark();
   void choose_grid();
   int choose_threads();
   void note_binding(const ProcessorInfo& processor, int threads, int node_ranks, int sharing);
   void choose_device(int threads);
   void choose_connections();
   void choose_precision();
+  void choose_leaf();
   void choose_size();
+  void choose_n();
   std::int64_t bound_by_time(std::int64_t n);
   void check_fit();
   void check_host();
@@ -72,26 +78,35 @@ class Preparation {
 
   const Communicator& all_;
   const Clock& clock_;
+  std::int64_t most_n_;
   Setup setup_;
+  DeviceOptions device_options_;
   std::unique_ptr<Device> device_;
 };
 
-// Ranks started with different options would wait for each other for ever.
 void Preparation::check_equal_options() {
   const BenchmarkOptions& o = setup_.options;
-  const std::string mine = fmt::format(
-      "-N {} --nb {} -P {} -Q {} --nporder {} --precision {} --matrix {} --kappa {} --rho {} "
-      "--seed {} --refine {} --max-iterations {} --lookahead {} --bcast {} --device {} "
-      "--comm {} --gpus {} --reserve {} --threads {} --memory-fraction {} --time-target {}",
-      o.n, o.nb, o.rows, o.columns, name(o.order), name(o.precision), name(o.matrix), o.kappa,
-      o.rho, o.seed, name(o.refine), o.max_iterations, o.lookahead, name(o.broadcast),
-      name(o.device), name(o.comm), fmt::join(o.gpus, ","), o.reserved, o.threads,
-      o.memory_fraction, o.time_target);
-  const std::vector<std::string> texts = all_.all_gather(mine);
-  for (std::size_t r = 1; r < texts.size(); ++r)
-    if (texts[r] != texts[0])
-      throw UsageError(
-          fmt::format("rank {} has other options ({}) than rank 0 ({})", r, texts[r], texts[0]));
+  require_equal_options(
+      all_,
+      fmt::format(
+          "{} -N {} --nb {} -P {} -Q {} --nporder {} --precision {} --pivot {} --nbmin {} --ndiv "
+          "{} "
+          "--matrix {} --kappa {} --rho {} --seed {} --refine {} --max-iterations {} "
+          "--threshold {} --lookahead {} --bcast {} --device {} --comm {} --gpus {} --reserve {} "
+          "--threads {} --memory-fraction {} --time-target {}",
+          name(o.benchmark), o.n, o.nb, o.rows, o.columns, name(o.order), name(o.precision),
+          name(o.pivoting), o.leaf, o.parts, name(o.matrix), o.kappa, o.rho, o.seed, name(o.refine),
+          o.max_iterations, o.threshold, o.lookahead, name(o.broadcast), name(o.device),
+          name(o.comm), fmt::join(o.gpus, ","), o.reserved, o.threads, o.memory_fraction,
+          o.time_target));
+}
+
+void Preparation::settle_benchmark() {
+  BenchmarkOptions& o = setup_.options;
+  if (o.benchmark != Benchmark::hpl) return;
+  o.precision = Precision::fp64;
+  o.pivoting = Pivoting::partial;
+  o.matrix = MatrixKind::hpl;
 }
 
 void Preparation::choose_grid() {
@@ -171,10 +186,11 @@ void Preparation::choose_device(int threads) {
     if (cuda && gpus == 0)
       throw UsageError(
           fmt::format("--device cuda is not allowed: {}; allowed: cpu", why_no_gpus()));
-    return make_device({.kind = o.device,
-                        .threads = threads,
-                        .gpu = cuda ? gpu_of(node_rank, gpus, o.gpus) : 0,
-                        .reserved = o.reserved});
+    device_options_ = {.kind = o.device,
+                       .threads = threads,
+                       .gpu = cuda ? gpu_of(node_rank, gpus, o.gpus) : 0,
+                       .reserved = o.reserved};
+    return make_device(device_options_);
   });
   setup_.device = all_.all_gather(device_->description()).front();
   if (o.memory_fraction == 0) o.memory_fraction = default_memory_fraction(o.device);
@@ -209,6 +225,13 @@ void Preparation::choose_precision() {
   }
 }
 
+void Preparation::choose_leaf() {
+  BenchmarkOptions& o = setup_.options;
+  if (o.pivoting == Pivoting::none || o.leaf != 0) return;
+  o.leaf = default_leaf(o.device);
+  setup_.reasons.leaf = "by device";
+}
+
 std::int64_t Preparation::nb_for(std::int64_t n) const {
   const BenchmarkOptions& o = setup_.options;
   return o.nb != 0 ? std::min(o.nb, n)
@@ -222,6 +245,7 @@ Footprint Preparation::footprint(std::int64_t n) const {
   f.nb = nb_for(n);
   f.shape = shape();
   f.precision = o.precision;
+  f.pivoting = o.pivoting;
   f.lookahead = o.lookahead;
   f.device = o.device;
   f.staged = o.comm == CommMethod::staged;
@@ -230,7 +254,8 @@ Footprint Preparation::footprint(std::int64_t n) const {
 
 // A lower bound, for an n so large that its index maths would overflow.
 double Preparation::factor_bytes(std::int64_t n) const {
-  return 4. * static_cast<double>(n) * static_cast<double>(n) / all_.size();
+  const auto bytes = static_cast<double>(bytes_of(storage_for(setup_.options.precision)));
+  return bytes * static_cast<double>(n) * static_cast<double>(n) / all_.size();
 }
 
 bool Preparation::fits(std::int64_t n, double bytes) const {
@@ -244,20 +269,10 @@ std::int64_t Preparation::largest_that_fits(double bytes) const {
 void Preparation::choose_size() {
   BenchmarkOptions& o = setup_.options;
   const bool given = o.n != 0;
-  if (!given) {
-    o.n = largest_that_fits(o.memory_fraction * setup_.budget.rank_free);
-    if (o.n == 0)
-      throw UsageError(
-          fmt::format("no problem fits: {} of the memory that is free for a rank on "
-                      "{} are {}; allowed is a larger --memory-fraction or memory",
-                      o.memory_fraction, setup_.budget.host,
-                      gibibytes(o.memory_fraction * setup_.budget.rank_free)));
-    setup_.reasons.n =
-        fmt::format("the largest in {:g} % of the free memory", 100 * o.memory_fraction);
-    if (o.time_target > 0) o.n = bound_by_time(o.n);
-  } else if (o.time_target > 0) {
-    setup_.notes.push_back("--time-target was not used, since -N was given");
-  }
+  if (!given)
+    choose_n();
+  else if (o.time_target > 0)
+    setup_.notes.push_back("--time-target was not used, since N was given");
   // All ranks decide by rank 0's numbers; they could differ where nodes do.
   all_.broadcast(std::span(&o.n, 1), 0);
   if (o.nb == 0) {
@@ -265,7 +280,25 @@ void Preparation::choose_size() {
     all_.broadcast(std::span(&o.nb, 1), 0);
     setup_.reasons.nb = "by size and precision";
   }
-  if (!given) o.n = round_to_blocks(o.n, o.nb);
+  if (!given && o.n != most_n_) o.n = round_to_blocks(o.n, o.nb);
+}
+
+void Preparation::choose_n() {
+  BenchmarkOptions& o = setup_.options;
+  const double allowed = o.memory_fraction * setup_.budget.rank_free;
+  o.n = largest_that_fits(allowed);
+  if (o.n == 0)
+    throw UsageError(
+        fmt::format("no problem fits: {} of the memory that is free for a rank on {} are {}; "
+                    "allowed is a larger --memory-fraction or memory",
+                    o.memory_fraction, setup_.budget.host, gibibytes(allowed)));
+  setup_.reasons.n =
+      fmt::format("the largest in {:g} % of the free memory", 100 * o.memory_fraction);
+  if (most_n_ > 0 && most_n_ <= o.n) {
+    o.n = most_n_;
+    setup_.reasons.n = "no larger than the other benchmark's";
+  }
+  if (o.time_target > 0) o.n = bound_by_time(o.n);
 }
 
 std::int64_t Preparation::bound_by_time(std::int64_t n) {
@@ -275,10 +308,11 @@ std::int64_t Preparation::bound_by_time(std::int64_t n) {
     return update_rate(*device_, o.precision, footprint(n).panel_width(), trial_seconds, clock_);
   });
   const double rate = all_.size() * all_.all_reduce(mine, Reduction::min);
-  const std::int64_t bound = largest_n_in_time(o.time_target, typical_efficiency * rate);
+  const double efficiency = typical_efficiency(o.pivoting);
+  const std::int64_t bound = largest_n_in_time(o.time_target, efficiency * rate);
   if (bound < n)
     setup_.reasons.n = fmt::format("for about {:g} s at {:.3g} of {:.0f} GFLOP/s measured",
-                                   o.time_target, typical_efficiency, rate / 1e9);
+                                   o.time_target, efficiency, rate / 1e9);
   return std::min(n, bound);
 }
 
@@ -330,8 +364,9 @@ void Preparation::note_what_is_odd() {
 
 }  // namespace
 
-PreparedSetup prepare(const Communicator& all, const BenchmarkOptions& options, const Clock& clock) {
-  return Preparation(all, options, clock).run();
+PreparedSetup prepare(const Communicator& all, const BenchmarkOptions& options, const Clock& clock,
+                      std::int64_t most_n) {
+  return Preparation(all, options, clock, most_n).run();
 }
 
 }  // namespace lupine

@@ -22,13 +22,15 @@ namespace lupine {
 constexpr int largest_lookahead = 28;
 constexpr int largest_threads = 4096;
 constexpr int largest_reserve = 64;
+constexpr int largest_leaf = 4096;  // of a pivoted panel: NBMIN
+constexpr int largest_parts = 64;   // NDIV
 
 /// @throws UsageError unless the options are in range and go with this number of ranks. Pure.
 void check_options(const BenchmarkOptions& options, int ranks);
 
 /// Why each value is what it is; empty where the user gave it.
 struct Reasons {
-  std::string n, nb, grid, precision, device, comm, threads;
+  std::string n, nb, grid, precision, leaf, device, comm, threads;
 };
 
 /// Equal on every rank.
@@ -48,11 +50,14 @@ struct Setup {
 /// A setup with the device of this rank.
 struct PreparedSetup {
   Setup setup;
-  std::unique_ptr<Device> device;
+  DeviceOptions device_options;
+  std::unique_ptr<Device> device;  ///< as device_options say; may be given up, and made again
 };
 
 /// Chooses what the options leave open and refuses what cannot run. Collective.
+/// @param most_n a chosen n is no larger; 0: no limit
 /// @throws UsageError, AgreedFault: on every rank alike
-PreparedSetup prepare(const Communicator& all, const BenchmarkOptions& options, const Clock& clock);
+PreparedSetup prepare(const Communicator& all, const BenchmarkOptions& options, const Clock& clock,
+                      std::int64_t most_n = 0);
 
 }  // namespace lupine

@@ -7,25 +7,25 @@ namespace lupine {
 
 namespace {
 
-/// C <- C + L U on random numbers, C of size x size.
+/// C <- C + L U on random numbers, C of size x size in the storage precision.
 class Trial {
  public:
   Trial(Device& device, Precision precision, std::int64_t size, std::int64_t width)
       : device_(device),
         queue_(device.make_queue(Priority::normal)),
-        c_memory_(device.allocate(size * std::max(size, width) * 4)),
+        storage_(storage_for(precision)),
+        c_memory_(device.allocate(size * std::max(size, width) * bytes_of(storage_))),
         l_memory_(device.allocate(size * width * bytes_of(precision))),
         u_memory_(device.allocate(size * width * bytes_of(precision))),
         control_(device.allocate(2 * header_room + std::int64_t{sizeof(FactorStatus)})),
-        c_{c_memory_.as<float>(), size, size, size},
+        c_(as_c(size, size)),
         l_{precision, l_memory_.data(), size, width, size},
         u_{precision, u_memory_.data(), width, size, width} {
     // Not zeros: those take less power, and so run faster than any matrix will.
     fill(size, width);
-    device_.cast(*queue_, MatrixView<float>{c_memory_.as<float>(), size, width, size}, 1, l_, l_header(), status());
+    device_.cast(*queue_, as_c(size, width), 1, l_, l_header(), status());
     fill(width, size);
-    device_.cast(*queue_, MatrixView<float>{c_memory_.as<float>(), width, size, width}, -1, u_, u_header(),
-                 status());
+    device_.cast(*queue_, as_c(width, size), -1, u_, u_header(), status());
     fill(size, size);
     queue_->synchronize();
   }
@@ -40,6 +40,10 @@ class Trial {
 
  private:
   static constexpr std::int64_t header_room = 64;
+  /// The memory of C as a matrix of this shape.
+  AnyMatrix as_c(std::int64_t rows, std::int64_t columns) const {
+    return {storage_, c_memory_.data(), rows, columns, rows};
+  }
   PanelHeader* l_header() const { return control_.as<PanelHeader>(); }
   PanelHeader* u_header() const {
     return reinterpret_cast<PanelHeader*>(control_.data() + header_room);
@@ -53,17 +57,17 @@ class Trial {
     spec.stride = spec.n + 1 - spec.n % 2;
     spec.shift = std::sqrt(static_cast<double>(spec.n));
     device_.generate(*queue_, spec, Distribution(rows, rows, 1, 0),
-                     Distribution(columns, columns, 1, 0),
-                     MatrixView<float>{c_memory_.as<float>(), rows, columns, rows});
+                     Distribution(columns, columns, 1, 0), as_c(rows, columns));
   }
 
   Device& device_;
   std::unique_ptr<Queue> queue_;
+  Precision storage_;
   Buffer c_memory_;
   Buffer l_memory_;
   Buffer u_memory_;
   Buffer control_;
-  MatrixView<float> c_;
+  AnyMatrix c_;
   AnyMatrix l_;
   AnyMatrix u_;
 };

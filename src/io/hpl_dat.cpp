@@ -287,8 +287,8 @@ void check_number_of_runs(const HplDat& dat) {
         dat.rfact.size(), dat.pfact.size(), dat.nbmin.size(), dat.ndiv.size()})
     all *= static_cast<double>(count);
   if (all > most)
-    throw UsageError(
-        fmt::format("{}: its lists make {:.3g} runs; allowed: at most 1000000", dat.path, all));
+    throw UsageError(fmt::format("{} make {:.3g} runs; allowed: at most 1000000",
+                                 dat.path.empty() ? "the lists" : dat.path + ": its lists", all));
 }
 
 /// Every run so far once with each value of the list, which varies fastest.
@@ -324,13 +324,13 @@ HplDat parse_hpl_dat(std::string_view text, const std::string& path) {
   return dat;
 }
 
-HplDat read_hpl_dat(const std::string& path) {
+std::string hpl_dat_text(const std::string& path) {
   std::string text;
   const int error = read_all(path, text);
   if (error != 0)
     throw UsageError(fmt::format("cannot read '{}' ({}); allowed: an HPL.dat of {} lines", path,
                                  std::generic_category().message(error), last_line));
-  return parse_hpl_dat(text, path);
+  return text;
 }
 
 std::span<const HplChoice> hpl_ignores() {

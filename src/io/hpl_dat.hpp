@@ -59,9 +59,9 @@ struct HplDat {
 /// @throws UsageError that names the path, the line, the word and what is allowed, in one line
 HplDat parse_hpl_dat(std::string_view text, const std::string& path);
 
-/// Reads the file and parses it.
-/// @throws UsageError as parse_hpl_dat, and if there is no such file or it cannot be read
-HplDat read_hpl_dat(const std::string& path);
+/// All of the file.
+/// @throws UsageError if there is no such file or it cannot be read
+std::string hpl_dat_text(const std::string& path);
 
 /// The choices of HPL.dat that a program may have no use for.
 enum class HplChoice {

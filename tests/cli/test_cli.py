@@ -38,10 +38,10 @@ def command_line(ranks, *words):
     return launcher + [COMMAND, *words]
 
 
-def run(*words, ranks=0, seconds=60, stdout=subprocess.PIPE, environment=None):
+def run(*words, ranks=0, seconds=60, stdout=subprocess.PIPE, environment=None, folder=None):
     limited = ["timeout", "-k", "5", str(seconds)] + command_line(ranks, *words)
     return Outcome(subprocess.run(limited, stdin=subprocess.DEVNULL, stdout=stdout,
-                                  stderr=subprocess.PIPE, text=True,
+                                  stderr=subprocess.PIPE, text=True, cwd=folder,
                                   env=dict(ENVIRONMENT, **(environment or {}))))
 
 
@@ -67,8 +67,8 @@ class Case(unittest.TestCase):
 
 # What is typed, and what the one line must name.
 BAD_INPUT = [
-    ((), ["no command", "mxp, info"]),
-    (("frobnicate",), ["unknown command", "frobnicate", "mxp, info"]),
+    ((), ["no command", "mxp, hpl, bench, info"]),
+    (("frobnicate",), ["unknown command", "frobnicate", "mxp, hpl"]),
     (("--frobnicate",), ["frobnicate"]),
     (("info", "extra"), ["extra", "lupine info --help"]),
     (("info", "mxp"), ["mxp"]),
@@ -148,19 +148,21 @@ BAD_INPUT = [
 
 
 class BadInput(Case):
-    def check(self, launched, count):
+    def check(self, launched, count, cases):
         # Side by side: a launcher spends most of its time asleep.
         with concurrent.futures.ThreadPoolExecutor(4) as pool:
-            outcomes = pool.map(lambda case: run(*case[0], ranks=launched), BAD_INPUT)
-            for (words, needles), outcome in zip(BAD_INPUT, outcomes):
+            outcomes = pool.map(lambda case: run(*case[0], ranks=launched), cases)
+            for (words, needles), outcome in zip(cases, outcomes):
                 with self.subTest(words=words, ranks=count):
                     self.assert_refused(outcome, *[n.format(ranks=count) for n in needles])
 
     def test_one_rank(self):
-        self.check(0, 1)
+        self.check(0, 1, BAD_INPUT)
 
     def test_two_ranks(self):
-        self.check(2, 2)
+        # Words are judged alike on every rank: some of each kind, and all that is about ranks.
+        self.check(2, 2, [case for at, case in enumerate(BAD_INPUT)
+                          if at % 5 == 0 or "{ranks}" in "".join(case[1])])
 
     def test_json_in_a_file_that_is_no_folder(self):
         with tempfile.NamedTemporaryFile() as file:
@@ -182,7 +184,8 @@ class BadInput(Case):
 class Help(Case):
     def test_printed_once(self):
         for ranks in 0, 2:
-            for words in ("--help",), ("-h",), ("mxp", "--help"), ("info", "--help"):
+            for words in (("--help",), ("-h",), ("mxp", "--help"), ("hpl", "--help"),
+                          ("bench", "--help"), ("info", "--help")):
                 with self.subTest(ranks=ranks, words=words):
                     outcome = run(*words, ranks=ranks)
                     self.assert_status(outcome, 0)
@@ -190,13 +193,15 @@ class Help(Case):
                     self.assertEqual(outcome.complaints, [])
 
     def test_every_option_is_listed(self):
-        text = run("mxp", "--help").out
-        for option in ("-N", "--n", "-NB", "--nb", "-P", "--nprow", "-Q", "--npcol", "--nporder",
-                       "--precision", "--sloppy-type", "--matrix", "--kappa", "--rho", "--seed",
-                       "--refine", "--max-iterations", "--lookahead", "--bcast", "--device",
-                       "--repeat", "--json", "--progress", "--no-progress", "--threads",
-                       "--memory-fraction", "--time-target"):
-            self.assertRegex(text, rf"(^|[\s,]){option}\b")
+        common = ("-N --n -NB --nb -P --nprow -Q --npcol --nporder --seed --lookahead --bcast --nbmin "
+                  "--ndiv --device --repeat --json --progress --no-progress --threads "
+                  "--memory-fraction --time-target").split()
+        low = "--precision --sloppy-type --matrix --kappa --rho --pivot --refine --max-iterations"
+        for command, own in (("mxp", "-i --dat " + low), ("hpl", "-i --dat --threshold"),
+                             ("bench", "--hpl-n --hpl-nb " + low)):
+            text = run(command, "--help").out
+            for option in common + own.split():
+                self.assertRegex(text, rf"(^|[\s,]){option}\b")
 
     def test_version(self):
         outcome = run("--version", ranks=2)
@@ -326,7 +331,7 @@ class Report(Case):
                                        delta=0.006 + 1e-4 * float(match["gflops"]))
 
     def test_phases(self):
-        for phase in "panel", "broadcast (exposed)", "update", "solves", "residuals":
+        for phase in "panel", "rows", "broadcast (exposed)", "update", "solves", "residuals":
             found = re.findall(rf"^{re.escape(phase)}\s+([\d.]+)\s+([\d.]+)\s+(\d) on \S+$",
                                self.text, re.M)
             self.assertEqual(len(found), 2, phase)
@@ -444,8 +449,9 @@ class Failures(Case):
                               ranks=ranks)
                 self.assert_status(outcome, 1)
                 self.assertEqual(outcome.complaints, [])
+                self.assertIn("pivot 0 (from 0) is zero", outcome.out)
                 self.assertIn("FAILED", outcome.out)
-                self.assertNotIn("PASSED", outcome.out)
+                self.assertNotRegex(outcome.out, r"PASSED|\bnan\b|HPL-MxP result")
                 with open(path) as file:
                     result = json.load(file, parse_constant=self.fail)
                 self.assertEqual(result["bad_pivot"], 0)
@@ -543,7 +549,7 @@ class Json(Case):
         "norms": {"A_inf": float, "x_inf": float, "b_inf": float, "residual_inf": float},
         "phases": {phase: {"average": float, "maximum": float, "slowest_rank": int,
                            "slowest_host": str}
-                   for phase in ("panel", "broadcast_exposed", "update", "solves", "residuals")},
+                   for phase in ("panel", "rows", "broadcast_exposed", "update", "solves", "residuals")},
         "runs": list,
     }
 

@@ -38,6 +38,10 @@ int run() {
   failures += check(result.chosen.n == 200, "another n was solved");
   failures += check(result.scaled_residual < 16, "the residual is too large");
 
+  const BenchmarkResult second = hpl(MPI_COMM_WORLD, options);
+  failures += check(second.passed && second.factored(), "HPL with n = 200 did not pass");
+  failures += check(second.chosen.precision == Precision::fp64, "HPL was not in FP64");
+
   options.rows = 99;
   options.columns = 99;
   failures += check(refused(options), "99 x 99 ranks were not refused as a UsageError");

@@ -1,6 +1,7 @@
-#include <lupine/error.hpp>
 #include <lupine/benchmark.hpp>
+#include <lupine/error.hpp>
 
+#include <cmath>
 #include <functional>
 #include <new>
 #include <string>
@@ -8,6 +9,7 @@
 
 #include "bench/agreement.hpp"
 #include "bench/benchmark_runner.hpp"
+#include "bench/campaign.hpp"
 #include "catch.hpp"
 #include "comm/communicator.hpp"
 #include "device_choice.hpp"
@@ -92,6 +94,86 @@ TEST_CASE("a run of the benchmark passes and is known alike on every rank", "[be
         std::to_string(result.scaled_residual));
   CHECK(common(all, std::to_string(result.seconds)) == std::to_string(result.seconds));
   CHECK(result.update.maximum >= result.update.average);
+}
+
+TEST_CASE("a run of HPL passes, whatever the options say of its method", "[bench]") {
+  const Communicator all = world();
+  BenchmarkOptions options = small_options();
+  options.leaf = 4;
+  options.parts = 3;
+  options.lookahead = 2;
+  const BenchmarkResult result = hpl(MPI_COMM_WORLD, options);
+  CHECK(result.passed);
+  CHECK(result.admissible);
+  CHECK(result.factored());
+  CHECK(result.chosen.precision == Precision::fp64);
+  CHECK(result.chosen.pivoting == Pivoting::partial);
+  CHECK(result.chosen.matrix == MatrixKind::hpl);
+  CHECK(result.iterations == 0);
+  CHECK(result.gflops > 0);
+  CHECK(common(all, std::to_string(result.norms.x)) == std::to_string(result.norms.x));
+  CHECK(result.rows.maximum >= result.rows.average);
+
+  options.threshold = result.scaled_residual / 2;
+  CHECK_FALSE(hpl(MPI_COMM_WORLD, options).passed);
+  options.threshold = 0;
+  const BenchmarkResult unchecked = hpl(MPI_COMM_WORLD, options);
+  CHECK(unchecked.passed);
+  CHECK_FALSE(unchecked.admissible);
+  CHECK(std::isnan(unchecked.scaled_residual));
+}
+
+TEST_CASE("HPL-MxP with pivoting solves what has no factors without", "[bench]") {
+  BenchmarkOptions options = small_options();
+  options.matrix = MatrixKind::hpl;
+  options.precision = Precision::fp32;
+  CHECK_THROWS_WITH(mxp(MPI_COMM_WORLD, options), ContainsSubstring("--pivot partial"));
+  options.pivoting = Pivoting::partial;
+  const BenchmarkResult result = mxp(MPI_COMM_WORLD, options);
+  CHECK(result.passed);
+  CHECK_FALSE(result.admissible);
+  CHECK(result.chosen.leaf > 0);
+}
+
+TEST_CASE("a singular matrix is known on every rank", "[bench]") {
+  const Communicator all = world();
+  BenchmarkOptions options = small_options();
+  options.n = 1;
+  options.seed = 13792291969850005339u;  // the first number of the stream is 1/2, and a_00 = 0
+  const BenchmarkResult result = hpl(MPI_COMM_WORLD, options);
+  CHECK_FALSE(result.passed);
+  CHECK(common(all, std::to_string(result.bad_pivot)) == "0");
+  CHECK(std::isnan(result.norms.x));
+  CHECK(result.gflops == 0);
+}
+
+TEST_CASE("a campaign runs on grids of several sizes, and all ranks learn the end", "[bench]") {
+  const Communicator all = world();
+  std::vector<BenchmarkOptions> configurations;
+  for (int ranks = 1; ranks <= all.size(); ++ranks) {
+    configurations.push_back(small_options());
+    configurations.back().rows = 1;
+    configurations.back().columns = ranks;
+  }
+  std::vector<int> columns;
+  const auto note = [&](const Setup& setup, const BenchmarkRun& run) {
+    CHECK(run.result.chosen.columns == setup.options.columns);
+    columns.push_back(setup.options.columns);
+  };
+  Campaign campaign(all, configurations);
+  for (std::size_t i = 0; i < campaign.size(); ++i) CHECK(campaign.run(i, 2, {}, note) == 2);
+  CHECK(columns.size() == (all.rank() == 0 ? 2 * configurations.size() : 0));
+
+  configurations.front().n = std::int64_t{1} << 40;
+  CHECK_THROWS_WITH(Campaign(all, configurations), ContainsSubstring("does not fit"));
+  CHECK_THROWS_AS(Campaign(all, configurations), UsageError);
+
+  configurations = {small_options()};
+  configurations.front().n = 0;
+  Campaign bounded(all, configurations, 99);
+  CHECK(bounded.run(0, 1, {}, [](const Setup& setup, const BenchmarkRun&) {
+    CHECK(setup.options.n == 99);
+  }) == 1);
 }
 
 TEST_CASE("runs of one setup repeat their numbers", "[bench]") {

@@ -348,14 +348,14 @@ TEST_CASE("what is no text is refused in one printable line", "[io]") {
 
 TEST_CASE("an HPL.dat is read from a file", "[io]") {
   const File file(joined(many_values, "\r\n"));
-  const HplDat dat = read_hpl_dat(file.path);
+  const HplDat dat = parse_hpl_dat(hpl_dat_text(file.path), file.path);
   CHECK(dat.path == file.path);
   CHECK(runs(dat) == runs(parsed(joined(many_values))));
 
-  CHECK_THROWS_WITH(read_hpl_dat("no/such/HPL.dat"),
+  CHECK_THROWS_WITH(hpl_dat_text("no/such/HPL.dat"),
                     StartsWith("cannot read 'no/such/HPL.dat' (No such file or directory); "));
-  CHECK_THROWS_WITH(read_hpl_dat("/"), StartsWith("cannot read '/' (Is a directory); "));
-  CHECK_THROWS_AS(read_hpl_dat("/"), UsageError);
+  CHECK_THROWS_WITH(hpl_dat_text("/"), StartsWith("cannot read '/' (Is a directory); "));
+  CHECK_THROWS_AS(hpl_dat_text("/"), UsageError);
 }
 
 TEST_CASE("runs come in HPL's order", "[io]") {

@@ -76,6 +76,12 @@ TEST_CASE("variant") {
   CHECK(variant(o) == "WC03R1R1");
   o.broadcast = BroadcastMethod::spread_roll_modified;
   CHECK(variant(o) == "WC05R1R1");
+  o.leaf = 16;
+  CHECK(variant(o) == "WC05R1R1");
+  o.pivoting = Pivoting::partial;
+  CHECK(variant(o) == "WC05R2R16");
+  o.parts = 3;
+  CHECK(variant(o) == "WC05R3R16");
 }
 
 TEST_CASE("row and residual line have HPL's layout") {
@@ -114,14 +120,128 @@ TEST_CASE("the rate per GPU counts each GPU once, however many ranks share it") 
   CHECK(report_run(setup, run).find(shared) != std::string::npos);
 }
 
-TEST_CASE("a run that failed says so") {
-  const std::string text = report_run(some_setup(), some_run(false));
-  CHECK(contains(text, "*N)=              nan ...... FAILED\n"));
+TEST_CASE("a run that failed says so, and shows the norms as HPL does") {
+  BenchmarkRun run = some_run(false);
+  run.result.scaled_residual = 17;
+  run.result.norms = {6229.846527, 790.874477, 0.499978, 5455.998041};
+  const std::string text = report_run(some_setup(), run);
+  CHECK(contains(
+      text,
+      "*N)=   1.70000000e+01 ...... FAILED\n"
+      "||Ax-b||_oo  . . . . . . . . . . . . . . . . . =        5455.998041\n"
+      "||A||_oo . . . . . . . . . . . . . . . . . . . =        6229.846527\n"
+      "||x||_oo . . . . . . . . . . . . . . . . . . . =         790.874477\n"
+      "||b||_oo . . . . . . . . . . . . . . . . . . . =           0.499978\n"
+      "================================================================================\n"));
   CHECK_FALSE(contains(text, "PASSED"));
+  CHECK_FALSE(contains(report_run(some_setup(), some_run(true)), ". . ."));
+}
+
+TEST_CASE("without factors there is one line in place of residual and norms") {
+  BenchmarkRun run = some_run(false);
+  BenchmarkResult& r = run.result;
+  r.norms = {r.scaled_residual, r.scaled_residual, r.scaled_residual, r.scaled_residual};
+  r.bad_pivot = 17;
+  CHECK(no_factors(r) ==
+        "pivot 17 (from 0) is zero, A has no factors without pivoting (info = 18)");
+  r.chosen.pivoting = Pivoting::partial;
+  const std::string singular = "pivot 17 (from 0) is zero, A is singular (info = 18)";
+  CHECK(no_factors(r) == singular);
+  const std::string text = report_run(some_setup(), run);
+  CHECK(contains(text, "\n" + singular + " ...... FAILED\n"));
+  for (const char* word : {"nan", "Ax-b", "PASSED", "HPL-MxP result"})
+    CHECK_FALSE(contains(text, word));
+  r.nonfinite = true;
+  CHECK(contains(no_factors(r), "pivot 17 (from 0) is zero or not finite"));
+  r.bad_pivot = -1;
+  CHECK(contains(no_factors(r), "Inf or NaN"));
+
+  const auto document = json_report({{some_setup(), {run}}}, "lupine mxp", {});
+  CHECK(document["scaled_residual"].is_null());
+  CHECK(document["norms"]["A_inf"].is_null());
+  CHECK(contains(document["notes"].dump(), "Inf or NaN"));
+}
+
+TEST_CASE("HPL's report has no part that is HPL-MxP's") {
+  Setup setup = some_setup();
+  setup.options.benchmark = Benchmark::hpl;
+  setup.options.pivoting = Pivoting::partial;
+  setup.options.leaf = 16;
+  BenchmarkRun run = some_run(true);
+  run.result.chosen = setup.options;
+  run.result.history.clear();
+  const std::string text = report_head({setup}, {}) + report_run(setup, run);
+  for (const char* word : {"MxP", "SLOPPY", "REFINE", "efinement", "residuals  "})
+    CHECK_FALSE(contains(text, word));
+  CHECK(contains(text, "\nWR11R2R16  3000000000  1024 "));
+  CHECK(contains(text, "\nNBMIN      : 16\nNDIV       : 2\n"));
+  CHECK(contains(text, "\nrows    "));
+  const auto document = json_report({{setup, {run}}}, "lupine hpl", {});
+  CHECK(document["benchmark"] == "hpl");
+  CHECK(document["solve"]["seconds"] == 2.345);
+  CHECK(document.count("refinement") == 0);
+  CHECK(document["phases"].count("residuals") == 0);
+}
+
+TEST_CASE("a threshold of 0 or less is not applied, and that is said") {
+  BenchmarkRun run = some_run(true);
+  run.result.chosen.threshold = 0;
+  Setup setup = some_setup();
+  setup.options.threshold = 0;
+  const std::string head = report_head({setup}, {});
+  CHECK(contains(head, "- Residuals are not checked: the threshold, 0, is not above 0\n"));
+  const std::string text = report_run(setup, run);
+  for (const char* word : {"Ax-b", "PASSED", "FAILED"}) CHECK_FALSE(contains(text, word));
+  const std::string tail = report_tail({3, 0}, false);
+  CHECK(contains(tail, "Finished      3 tests"));
+  CHECK(contains(tail, "              3 tests completed without checking,\n"));
+  CHECK_FALSE(contains(tail, "failed"));
+  CHECK(contains(report_tail({3, 1}, false), "              1 tests completed and failed"));
+}
+
+TEST_CASE("the head lists the values of several setups, each once and in order") {
+  std::vector<Setup> setups(4, some_setup());
+  setups[1].options.n = 29;
+  setups[2].options.nb = 8;
+  setups[2].notes = {"another"};
+  setups[3].options.rows = 1;
+  setups[3].options.columns = 2;
+  const std::string text = report_head(setups, {});
+  CHECK(contains(text, "\nN          : 3000000000       29 \n"));
+  CHECK(contains(text, "\nNB         :     1024        8 \n"));
+  CHECK(contains(text, "\nP          :        2        1 \nQ          :        2        2 \n"));
+  CHECK(contains(text, "- a warning\n- another\n\n"));
+}
+
+TEST_CASE("the summary has lines of a fixed form") {
+  BenchmarkRun mxp = some_run(true);
+  BenchmarkRun hpl = some_run(true);
+  hpl.result.gflops = 100;
+  hpl.result.scaled_residual = 0.01;
+  CHECK(speedup(mxp, hpl) == Approx(6.789));
+  CHECK(report_summary(mxp, hpl) ==
+        "\n****** HPL-MxP and HPL ******\n\n"
+        "  HPL-MxP GFLOPS   =   6.7890e+02   N = 3000000000, NB = 1024, P = 2, Q = 2, bf16\n"
+        "  HPL GFLOPS       =   1.0000e+02   N = 3000000000, NB = 1024, P = 2, Q = 2, bf16\n"
+        "  Speedup          =         6.79\n"
+        "  HPL-MxP residual =   5.0000e-01 ...... PASSED\n"
+        "  HPL residual     =   1.0000e-02 ...... PASSED\n\n"
+        "================================================================================\n");
+  hpl = some_run(false);
+  hpl.result.gflops = 0;
+  hpl.result.bad_pivot = 0;
+  const std::string text = report_summary(mxp, hpl);
+  CHECK(contains(text, "  Speedup          =         none\n"));
+  CHECK(contains(text, "  HPL residual     =         none ...... FAILED\n"));
+  const auto document =
+      json_of_both({some_setup(), {mxp}}, {some_setup(), {hpl}}, "lupine bench", {});
+  CHECK(document["speedup"].is_null());
+  CHECK(document["passed"] == false);
+  CHECK(document["mxp"]["passed"] == true);
 }
 
 TEST_CASE("the head lists every choice, with Lupine's marked") {
-  const std::string text = report_head(some_setup(), {"from outside"});
+  const std::string text = report_head({some_setup()}, {"from outside"});
   for (const char* label : {"N", "NB", "PMAP", "P", "Q", "RANKS", "PRECISION", "MATRIX", "REFINE",
                             "DEPTH", "BCAST", "PANEL", "DEVICE", "THREADS", "MEMORY", "NODE"}) {
     CAPTURE(label);
@@ -136,15 +256,15 @@ TEST_CASE("the head lists every choice, with Lupine's marked") {
 
 TEST_CASE("no line but the row looks like one") {
   const std::regex row(R"(\s[0-9]+\s+[0-9]+\s+[0-9]+\s+[0-9]+\s+[0-9]+\.[0-9]+\s+[0-9])");
-  CHECK_FALSE(std::regex_search(report_head(some_setup(), {}), row));
-  CHECK_FALSE(std::regex_search(report_tail(1, 2), row));
+  CHECK_FALSE(std::regex_search(report_head({some_setup()}, {}), row));
+  CHECK_FALSE(std::regex_search(report_tail({1, 2}, true), row));
   const std::string text = report_run(some_setup(), some_run(true));
   CHECK(std::distance(std::sregex_iterator(text.begin(), text.end(), row),
                       std::sregex_iterator()) == 1);
 }
 
 TEST_CASE("counts") {
-  const std::string text = report_tail(2, 1);
+  const std::string text = report_tail({2, 1}, true);
   CHECK(contains(text,
                  "Finished      3 tests with the following results:\n"
                  "              2 tests completed and passed residual checks,\n"
@@ -156,7 +276,8 @@ TEST_CASE("counts") {
 TEST_CASE("JSON shows the fastest run, or the first that failed") {
   std::vector<BenchmarkRun> runs{some_run(true), some_run(true), some_run(true)};
   runs[1].result.seconds = 11;
-  auto document = json_report(some_setup(), runs, "lupine mxp", {"from outside"});
+  runs[1].result.gflops = 700;
+  auto document = json_report({{some_setup(), runs}}, "lupine mxp", {"from outside"});
   CHECK(document["time_seconds"] == 11);
   CHECK(document["runs"].size() == 3);
   CHECK(document["n"] == 3000000000);
@@ -167,10 +288,23 @@ TEST_CASE("JSON shows the fastest run, or the first that failed") {
 
   runs[2] = some_run(false);
   runs[2].result.bad_pivot = 17;
-  document = json_report(some_setup(), runs, "lupine mxp", {});
+  document = json_report({{some_setup(), runs}}, "lupine mxp", {});
   CHECK(document["passed"] == false);
   CHECK(document["bad_pivot"] == 17);
   CHECK(document.dump().find("nan") == std::string::npos);
+}
+
+TEST_CASE("JSON of several configurations says of each run what it was") {
+  std::vector<Measured> all{{some_setup(), {some_run(true)}}, {some_setup(), {some_run(true)}}};
+  all[1].setup.options.nb = 8;
+  all[1].runs[0].result.gflops = 700;
+  const auto document = json_report(all, "lupine mxp", {});
+  CHECK(document["nb"] == 8);
+  CHECK(document["gflops"] == 700);
+  REQUIRE(document["runs"].size() == 2);
+  CHECK(document["runs"][0]["nb"] == 1024);
+  CHECK(document["runs"][1]["nb"] == 8);
+  CHECK(json_report({all[0]}, "lupine mxp", {})["runs"][0].count("nb") == 0);
 }
 
 TEST_CASE("progress: a line a second at most") {

@@ -74,6 +74,12 @@ TEST_CASE("default block sizes") {
         default_nb(1000000, Precision::fp16, DeviceKind::cpu, false, one));
 }
 
+TEST_CASE("default block sizes of HPL are smaller: its panels are slower") {
+  const GridShape one{1, 1, GridOrder::row};
+  CHECK(default_nb(1000000, Precision::fp64, DeviceKind::cpu, true, one) == 256);
+  CHECK(default_nb(1000000, Precision::fp64, DeviceKind::cuda, true, one) == 1024);
+}
+
 TEST_CASE("sizes in GiB") {
   CHECK(gibibytes(1 << 30) == "1.00 GiB");
   CHECK(gibibytes(1.5 * (1 << 30)) == "1.50 GiB");
@@ -102,6 +108,9 @@ TEST_CASE("options that are allowed") {
   CHECK(complaint(6, [](BenchmarkOptions&) {}).empty());
   CHECK(complaint(6, [](BenchmarkOptions& o) { o.rows = 2, o.columns = 3; }).empty());
   CHECK(complaint(6, [](BenchmarkOptions& o) { o.rows = 2; }).empty());
+  CHECK(complaint(6, [](BenchmarkOptions& o) {
+          o.matrix = MatrixKind::hpl, o.pivoting = Pivoting::partial;
+        }).empty());
   CHECK(complaint(6, [](BenchmarkOptions& o) { o.columns = 6; }).empty());
   CHECK(complaint(1, [](BenchmarkOptions& o) { o.n = 1, o.nb = 1, o.lookahead = 0; }).empty());
 }
@@ -122,17 +131,26 @@ TEST_CASE("options that are not allowed name themselves and the range") {
   named(complaint(4, [](BenchmarkOptions& o) { o.columns = 3; }), "-Q 3");
   named(complaint(1, [](BenchmarkOptions& o) { o.max_iterations = 0; }), "--max-iterations 0");
   named(complaint(1, [](BenchmarkOptions& o) { o.lookahead = -1; }), "--lookahead -1");
+  named(complaint(1, [](BenchmarkOptions& o) { o.leaf = 4097; }), "--nbmin 4097");
+  named(complaint(1, [](BenchmarkOptions& o) { o.leaf = -1; }), "--nbmin -1");
+  named(complaint(1, [](BenchmarkOptions& o) { o.parts = 1; }), "--ndiv 1");
+  named(complaint(1, [](BenchmarkOptions& o) { o.parts = 65; }), "--ndiv 65");
+  named(complaint(1, [](BenchmarkOptions& o) { o.precision = Precision::fp64; }),
+        "allowed: auto, fp16, bf16, fp32");
+  named(complaint(1, [](BenchmarkOptions& o) { o.matrix = MatrixKind::hpl; }), "--pivot partial");
   named(complaint(1, [](BenchmarkOptions& o) { o.lookahead = 29; }), "--lookahead 29");
   named(complaint(1, [](BenchmarkOptions& o) { o.threads = -1; }), "--threads -1");
   const double nan = std::numeric_limits<double>::quiet_NaN();
   for (double bad : {nan, -1., 1.1}) {
     named(complaint(1, [&](BenchmarkOptions& o) { o.memory_fraction = bad; }), "--memory-fraction");
-    named(complaint(1, [&](BenchmarkOptions& o) { o.matrix = MatrixKind::fasi_higham, o.rho = bad; }),
-          "--rho");
+    named(
+        complaint(1, [&](BenchmarkOptions& o) { o.matrix = MatrixKind::fasi_higham, o.rho = bad; }),
+        "--rho");
   }
   for (double bad : {nan, -1., std::numeric_limits<double>::infinity()})
     named(complaint(1, [&](BenchmarkOptions& o) { o.time_target = bad; }), "--time-target");
   for (double bad : {nan, 1., std::numeric_limits<double>::infinity()})
-    named(complaint(1, [&](BenchmarkOptions& o) { o.matrix = MatrixKind::fasi_higham, o.kappa = bad; }),
+    named(complaint(
+              1, [&](BenchmarkOptions& o) { o.matrix = MatrixKind::fasi_higham, o.kappa = bad; }),
           "--kappa");
 }
