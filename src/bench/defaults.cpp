@@ -8,7 +8,7 @@ namespace {
 // A faster update has to be fed with a longer sum to stay ahead of reading and writing C: a GPU
 // needs 700 columns for its memory to keep up with its tensor cores, and more not to notice.
 std::int64_t largest_nb(Precision precision, DeviceKind device, bool native) {
-  if (precision == Precision::fp64) return device == DeviceKind::cuda ? 1024 : 256;
+  if (precision == Precision::fp64) return device == DeviceKind::cuda ? 1024 : 384;
   if (device == DeviceKind::cuda) return 2048;
   return native && precision == Precision::bf16 ? 1024 : 512;
 }

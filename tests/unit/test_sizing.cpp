@@ -76,7 +76,7 @@ TEST_CASE("default block sizes") {
 
 TEST_CASE("default block sizes of HPL are smaller: its panels are slower") {
   const GridShape one{1, 1, GridOrder::row};
-  CHECK(default_nb(1000000, Precision::fp64, DeviceKind::cpu, true, one) == 256);
+  CHECK(default_nb(1000000, Precision::fp64, DeviceKind::cpu, true, one) == 384);
   CHECK(default_nb(1000000, Precision::fp64, DeviceKind::cuda, true, one) == 1024);
 }
 

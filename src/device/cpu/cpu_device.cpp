@@ -325,7 +325,10 @@ void CpuDevice::take_pivot(Queue&, AnyMatrix rows, std::int64_t first, const Piv
 void CpuDevice::eliminate(Queue&, ConstAnyMatrix pivot_row, AnyMatrix rows, PivotCandidate* next) {
   with_storage(rows, [&](const auto& r) {
     using T = std::remove_reference_t<decltype(r(0, 0))>;
-    const int parts = worth_threads(rows.rows * rows.cols) ? threads_ : 1;
+    // Some ten microseconds of work each: a column's elimination is all that is between two waits.
+    constexpr std::int64_t least = 16384;
+    const int parts =
+        static_cast<int>(std::clamp<std::int64_t>(rows.rows * rows.cols / least, 1, threads_));
     const std::int64_t part = ceil_div(ceil_div(rows.rows, parts), 64) * 64;
     std::vector<Largest> found(static_cast<std::size_t>(parts));
 #pragma omp parallel for schedule(static, 1) if (parts > 1)
