@@ -50,20 +50,12 @@ std::vector<T> some(std::vector<T> all, std::size_t count) {
   if (!on_cpu()) all.resize(std::min(all.size(), count));
   return all;
 }
-std::vector<GridShape> some_grids(int ranks) {
-  std::vector<GridShape> all = grids(ranks);
-  if (!on_cpu())
-    all.erase(std::remove_if(all.begin(), all.end(),
-                             [](GridShape s) { return s.order == GridOrder::column; }),
-              all.end());
-  return all;
-}
 
 }  // namespace
 
 TEST_CASE("FP64 factors and pivots are those of plain elimination", "[factor][pivoting]") {
   const auto all = Communicator::duplicate(MPI_COMM_WORLD);
-  for (const GridShape shape : some_grids(all.size()))
+  for (const GridShape shape : grids(all.size()))
     for (const auto& [n, nb] : orders())
       for (const Entries& entries : some(swap_heavy(n, nb, shape.rows), 3))
         check_equals_plain(shape, n, nb, entries, pivoted(Precision::fp64, nb));
@@ -73,7 +65,7 @@ TEST_CASE("with pivoting, look-ahead, broadcast, width, pieces and recursion cha
           "[factor][pivoting]") {
   const auto all = Communicator::duplicate(MPI_COMM_WORLD);
   const std::int64_t n = 61;
-  for (const GridShape shape : some_grids(all.size()))
+  for (const GridShape shape : grids(all.size()))
     for (const Entries& entries : swap_heavy(n, 12, shape.rows)) {
       if (entries.name != "random" && entries.name != "reverse identity") continue;
       for (const int lookahead : some<int>({0, 1, 2, 4}, 3))
@@ -99,7 +91,7 @@ TEST_CASE("with pivoting, look-ahead, broadcast, width, pieces and recursion cha
 TEST_CASE("FP32 factors with pivoting are those of a permuted matrix, multipliers at most one",
           "[factor][pivoting]") {
   const auto all = Communicator::duplicate(MPI_COMM_WORLD);
-  for (const GridShape shape : some_grids(all.size()))
+  for (const GridShape shape : grids(all.size()))
     for (const auto& [n, nb] : orders())
       for (const auto precision : {Precision::fp16, Precision::bf16, Precision::fp32})
         for (const Entries& entries : some(swap_heavy(n, nb, shape.rows), 2)) {
@@ -130,7 +122,7 @@ TEST_CASE("FP32 factors with pivoting are those of a permuted matrix, multiplier
 TEST_CASE("an exactly singular matrix is known to all ranks by its pivot", "[factor][pivoting]") {
   const auto all = Communicator::duplicate(MPI_COMM_WORLD);
   const std::int64_t n = 37;
-  for (const GridShape shape : some_grids(all.size())) {
+  for (const GridShape shape : grids(all.size())) {
     const auto u = swap_heavy(n, 5, shape.rows)[0].at;
     for (const std::int64_t at : some<std::int64_t>({5, 36, 0, 4, 20}, 2)) {
       const Entries zero_column{"zero column",
@@ -147,7 +139,7 @@ TEST_CASE("an exactly singular matrix is known to all ranks by its pivot", "[fac
 TEST_CASE("NaN and Inf end a pivoted factorization on all ranks", "[factor][pivoting]") {
   const auto all = Communicator::duplicate(MPI_COMM_WORLD);
   const std::int64_t n = 33;
-  for (const GridShape shape : some_grids(all.size()))
+  for (const GridShape shape : grids(all.size()))
     for (const double value :
          {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()})
       for (const auto precision : {Precision::fp64, Precision::fp16}) {
@@ -165,7 +157,7 @@ TEST_CASE("NaN and Inf end a pivoted factorization on all ranks", "[factor][pivo
 
 TEST_CASE("systems that need pivoting are solved", "[refine][pivoting]") {
   const auto all = Communicator::duplicate(MPI_COMM_WORLD);
-  for (const GridShape shape : some_grids(all.size()))
+  for (const GridShape shape : grids(all.size()))
     for (const auto& [n, nb] : orders()) {
       const BenchmarkOptions o = sizes(n, nb);
       CAPTURE(shape.rows, shape.columns, n, nb);
