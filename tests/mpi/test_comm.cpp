@@ -213,6 +213,9 @@ TEST_CASE("messages between all pairs arrive, in the order in which they were se
   };
   for (const std::size_t bytes : {std::size_t{0}, std::size_t{1}, std::size_t{100000}}) {
     constexpr int count = 2;
+    const auto place = [](int other, int number) {
+      return static_cast<std::size_t>(other) * count + static_cast<std::size_t>(number);
+    };
     std::vector<std::vector<std::byte>> out;
     std::vector<std::vector<std::byte>> in;
     Messages first(comm, Messages::first_tag);
@@ -228,17 +231,16 @@ TEST_CASE("messages between all pairs arrive, in the order in which they were se
       }
     for (int other = 0; other < comm.size(); ++other)
       for (int number = 0; number < count; ++number)
-        messages.receive(in[static_cast<std::size_t>(other * count + number)], other);
+        messages.receive(in[place(other, number)], other);
     for (int other = 0; other < comm.size(); ++other)
       for (int number = 0; number < count; ++number)
-        messages.send(out[static_cast<std::size_t>(other * count + number)], other);
+        messages.send(out[place(other, number)], other);
     while (!messages.test()) continue;
     bool right = true;
     for (int other = 0; other < comm.size(); ++other)
       for (int number = 0; number < count; ++number)
         for (std::size_t i = 0; i < bytes; ++i)
-          right = right && in[static_cast<std::size_t>(other * count + number)][i] ==
-                               value(other, comm.rank(), number, i);
+          right = right && in[place(other, number)][i] == value(other, comm.rank(), number, i);
     CHECK(right);
   }
 }

@@ -453,14 +453,14 @@ void CudaDevice::subtract_product(Queue& queue, ConstAnyMatrix a, const double* 
 }
 
 // x_s <- L_ss^-1 (x_s - sum_{t<s} L_st x_t)
-void CudaDevice::solve_lower(Queue& queue, ConstAnyMatrix any, double* x) {
-  if (any.precision == Precision::fp64)
-    return solve_vector(lane(queue), Triangle::unit_lower, any.as<double>(), x);
-  const MatrixView<const float> lu = any.as<float>();
+void CudaDevice::solve_lower(Queue& queue, ConstAnyMatrix lu, double* x) {
+  if (lu.precision == Precision::fp64)
+    return solve_vector(lane(queue), Triangle::unit_lower, lu.as<double>(), x);
   const cudaStream_t stream = lane(queue).stream();
   for (std::int64_t s = 0; s < lu.rows; s += cuda::triangle_order) {
     const std::int64_t w = std::min(cuda::triangle_order, lu.rows - s);
-    check(cuda::multiply_triangle(stream, lu.block(s, s, w, w), Triangle::unit_lower, x + s),
+    check(cuda::multiply_triangle(stream, lu.block(s, s, w, w).as<float>(), Triangle::unit_lower,
+                                  x + s),
           "multiply_triangle");
     const std::int64_t next = s + w;
     check(cuda::subtract_product(stream, lu.block(next, s, lu.rows - next, w), x + s, x + next),
@@ -469,16 +469,15 @@ void CudaDevice::solve_lower(Queue& queue, ConstAnyMatrix any, double* x) {
 }
 
 // x_s <- U_ss^-1 (x_s - sum_{t>s} U_st x_t)
-void CudaDevice::solve_upper(Queue& queue, ConstAnyMatrix any, double* x) {
-  if (any.precision == Precision::fp64)
-    return solve_vector(lane(queue), Triangle::upper, any.as<double>(), x);
-  const MatrixView<const float> lu = any.as<float>();
+void CudaDevice::solve_upper(Queue& queue, ConstAnyMatrix lu, double* x) {
+  if (lu.precision == Precision::fp64)
+    return solve_vector(lane(queue), Triangle::upper, lu.as<double>(), x);
   const cudaStream_t stream = lane(queue).stream();
   const std::int64_t n = lu.rows;
   for (std::int64_t s = (n - 1) / cuda::triangle_order * cuda::triangle_order; n > 0 && s >= 0;
        s -= cuda::triangle_order) {
     const std::int64_t w = std::min(cuda::triangle_order, n - s);
-    check(cuda::multiply_triangle(stream, lu.block(s, s, w, w), Triangle::upper, x + s),
+    check(cuda::multiply_triangle(stream, lu.block(s, s, w, w).as<float>(), Triangle::upper, x + s),
           "multiply_triangle");
     check(cuda::subtract_product(stream, lu.block(0, s, s, w), x + s, x), "subtract_product");
   }
