@@ -17,27 +17,6 @@ struct Reference {
   double kappa = 0;           // ||A|| ||A^-1||
 };
 
-double largest(const std::vector<double>& v) {
-  double most = 0;
-  for (const double value : v) most = std::max(most, std::fabs(value));
-  return most;
-}
-
-double infinity_norm(const Square& a) {
-  std::vector<double> sums(static_cast<std::size_t>(a.n), 0.0);
-  for (std::int64_t j = 0; j < a.n; ++j)
-    for (std::int64_t i = 0; i < a.n; ++i) sums[static_cast<std::size_t>(i)] += std::fabs(a(i, j));
-  return largest(sums);
-}
-
-double backward_error(const Square& a, const std::vector<double>& b, const std::vector<double>& x) {
-  std::vector<double> r = b;
-  for (std::int64_t j = 0; j < a.n; ++j)
-    for (std::int64_t i = 0; i < a.n; ++i)
-      r[static_cast<std::size_t>(i)] -= a(i, j) * x[static_cast<std::size_t>(j)];
-  return largest(r) / (infinity_norm(a) * largest(x) + largest(b));
-}
-
 Reference dgesv(const Square& a, const std::vector<double>& b) {
   Reference reference{b};
   Square lu = a;

@@ -29,24 +29,6 @@ Lapack dgesv(const Square& a, std::vector<double> b) {
   return result;
 }
 
-double largest(const std::vector<double>& v) {
-  double most = 0;
-  for (const double value : v) most = std::max(most, std::fabs(value));
-  return most;
-}
-
-// ||b - A x|| / (||A|| ||x|| + ||b||), infinity norms.
-double backward_error(const Square& a, const std::vector<double>& b, const std::vector<double>& x) {
-  std::vector<double> r = b;
-  std::vector<double> sums(b.size());
-  for (std::int64_t j = 0; j < a.n; ++j)
-    for (std::int64_t i = 0; i < a.n; ++i) {
-      r[static_cast<std::size_t>(i)] -= a(i, j) * x[static_cast<std::size_t>(j)];
-      sums[static_cast<std::size_t>(i)] += std::fabs(a(i, j));
-    }
-  return largest(r) / (largest(sums) * largest(x) + largest(b));
-}
-
 void compare(GridShape shape, std::int64_t n, std::int64_t nb, const Entries& entries) {
   const auto all = Communicator::duplicate(MPI_COMM_WORLD);
   CAPTURE(shape.rows, shape.columns, name(shape.order), n, nb, entries.name);
