@@ -184,9 +184,11 @@ class Factorization {
     const Step& s = next.step;
     spans_.time(*panels_, outcome_.times.panel, [&] {
       panel_->factor(*panels_, s, next.pivots, status(), clock_, outcome_.times.broadcast);
-      device_.copy(*panels_, panel_->diagonal(), next.diagonal);
-      if (s.in_row) device_.prepare_diagonal(*panels_, next.diagonal);
-      if (s.owns_diagonal()) device_.copy(*panels_, next.diagonal, a_.diagonal(s));
+      if (s.owns_diagonal()) {
+        device_.copy(*panels_, panel_->diagonal(), next.diagonal);
+        device_.prepare_diagonal(*panels_, next.diagonal);
+        device_.copy(*panels_, next.diagonal, a_.diagonal(s));
+      }
       device_.cast(*panels_, panel_->below(), 1, next.left, next.header, status());
     });
   }

@@ -36,23 +36,24 @@ void PivotedPanel::factor(Queue& queue, const Step& s, std::int64_t* pivots, Fac
     rows_ = {a_.storage(), workspace_.data(), w + m, w, w + m};
     device_.copy(queue, below, rows_.block(w, 0, m, w));
   }
-  if (!alone()) share_diagonal(queue);
+  // The first rows, as they are before elimination.
+  if (!alone()) share(queue, rows_.block(0, 0, w, w), s.owner_row);
   columns(queue, 0, w);
   if (!alone()) device_.upload(queue, chosen_, pivots);
   if (!s.in_row) device_.copy(queue, rows_.block(w, 0, m, w), below);
 }
 
-// The first rows as they are before elimination, to all.
-void PivotedPanel::share_diagonal(Queue& queue) {
-  const std::int64_t w = rows_.cols;
-  const AnyMatrix first = rows_.block(0, 0, w, w);
-  const AnyMatrix contiguous{first.precision, share_.data(), w, w, w};
-  if (step_.in_row) device_.copy(queue, first, contiguous);
-  const Stopwatch watch(*clock_, *waiting_);
-  transport_.broadcast(
-      queue, Along::column, step_.owner_row,
-      {share_.data(), static_cast<std::size_t>(w * w * bytes_of(first.precision))});
-  if (!step_.in_row) device_.copy(queue, contiguous, first);
+// A block of rows_ from the rank of the process column that has it to the others.
+void PivotedPanel::share(Queue& queue, AnyMatrix block, int owner) {
+  const AnyMatrix contiguous{block.precision, share_.data(), block.rows, block.cols, block.rows};
+  const auto bytes = static_cast<std::size_t>(block.rows * block.cols * bytes_of(block.precision));
+  const bool mine = owner == column_.rank();
+  if (mine) device_.copy(queue, block, contiguous);
+  {
+    const Stopwatch watch(*clock_, *waiting_);
+    transport_.broadcast(queue, Along::column, owner, {share_.data(), bytes});
+  }
+  if (!mine) device_.copy(queue, contiguous, block);
 }
 
 // [ A1 A2 ] with A1 = L1 U1 of h columns:  U12 = L11^-1 A12,  A22 <- A22 - L21 U12, and so on.
@@ -120,25 +121,9 @@ void PivotedPanel::take_pivot_of_all(Queue& queue, std::int64_t j) {
         first ? pivot - step_.begin : rows_.cols + (a_.rows().local(pivot) - step_.trailing_row);
     mine[0] = {offers[best], here - j};
     device_.upload(queue, mine, candidate);
-    device_.take_pivot(queue, from(j, 0, rows_.cols), step_.begin.value + j, candidate, pivots_ + j,
-                       status_);
+    take_pivot(queue, j);
   }
-  send_row(queue, j, owner);
-}
-
-// Row j from the rank that has it to the others.
-void PivotedPanel::send_row(Queue& queue, std::int64_t j, int owner) {
-  const AnyMatrix row = rows_.block(j, 0, 1, rows_.cols);
-  const AnyMatrix contiguous{row.precision, share_.data(), 1, row.cols, 1};
-  const bool mine = owner == column_.rank();
-  if (mine) device_.copy(queue, row, contiguous);
-  {
-    const Stopwatch watch(*clock_, *waiting_);
-    transport_.broadcast(
-        queue, Along::column, owner,
-        {share_.data(), static_cast<std::size_t>(row.cols * bytes_of(row.precision))});
-  }
-  if (!mine) device_.copy(queue, contiguous, row);
+  share(queue, rows_.block(j, 0, 1, rows_.cols), owner);
 }
 
 }  // namespace lupine

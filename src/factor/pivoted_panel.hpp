@@ -46,12 +46,11 @@ class PivotedPanel {
 
  private:
   bool alone() const { return column_.size() == 1; }
-  void share_diagonal(Queue& queue);
+  void share(Queue& queue, AnyMatrix block, int owner);
   void columns(Queue& queue, std::int64_t begin, std::int64_t end);
   void leaf(Queue& queue, std::int64_t begin, std::int64_t end);
   void take_pivot(Queue& queue, std::int64_t j);
   void take_pivot_of_all(Queue& queue, std::int64_t j);
-  void send_row(Queue& queue, std::int64_t j, int owner);
   AnyMatrix from(std::int64_t i, std::int64_t j, std::int64_t columns) const {
     return rows_.block(i, j, rows_.rows - i, columns);
   }

@@ -130,10 +130,7 @@ RefineOutcome refine(Transport& transport, const DistributedMatrix& lu,
 std::vector<double> solve(Transport& transport, const DistributedMatrix& lu,
                           std::span<const std::int64_t> pivots, const MatrixSpec& spec,
                           std::int64_t width) {
-  std::vector<double> b(static_cast<std::size_t>(lu.rows().local_size()));
-  for (const Run& run : lu.rows().runs())
-    spec.right_hand_side(run.global.value, run.length, b.data() + run.local.value);
-  return LuSolver(transport, lu, width, pivots).solve(b);
+  return LuSolver(transport, lu, width, pivots).solve(right_hand_side(spec, lu.rows()));
 }
 
 }  // namespace lupine

@@ -14,6 +14,13 @@ constexpr std::int64_t bytes_of_doubles(std::int64_t count) {
 }
 }  // namespace
 
+std::vector<double> right_hand_side(const MatrixSpec& spec, const Distribution& rows) {
+  std::vector<double> b(static_cast<std::size_t>(rows.local_size()));
+  for (const Run& run : rows.runs())
+    spec.right_hand_side(run.global.value, run.length, b.data() + run.local.value);
+  return b;
+}
+
 System::System(const ProcessGrid& grid, Device& device, const MatrixSpec& spec, Distribution rows,
                Distribution columns)
     : grid_(grid),
@@ -24,11 +31,8 @@ System::System(const ProcessGrid& grid, Device& device, const MatrixSpec& spec, 
       queue_(device.make_queue(Priority::normal)),
       x_(device.allocate(bytes_of_doubles(columns_.local_size()))),
       ax_(device.allocate(bytes_of_doubles(rows_.local_size()))),
-      abs_rows_(device.allocate(bytes_of_doubles(rows_.local_size()))) {
-  b_.resize(static_cast<std::size_t>(rows_.local_size()));
-  for (const Run& run : rows_.runs())
-    spec_.right_hand_side(run.global.value, run.length, b_.data() + run.local.value);
-}
+      abs_rows_(device.allocate(bytes_of_doubles(rows_.local_size()))),
+      b_(right_hand_side(spec_, rows_)) {}
 
 std::vector<double> System::multiply(std::span<const double> x) {
   const bool first = norm_a_ < 0;

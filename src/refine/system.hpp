@@ -18,6 +18,9 @@
 
 namespace lupine {
 
+/// The entries of b that belong to these rows.
+std::vector<double> right_hand_side(const MatrixSpec& spec, const Distribution& rows);
+
 class System {
  public:
   System(const ProcessGrid& grid, Device& device, const MatrixSpec& spec, Distribution rows,
