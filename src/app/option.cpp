@@ -1,0 +1,108 @@
+#include "app/option.hpp"
+
+#include <cmath>
+
+namespace lupine {
+
+namespace {
+
+/// HPL's single dash for two letters, and values that touch their option: "-NB", "-N4096",
+/// "-P=2" become "--nb", "--n=4096", "--nprow=2".
+std::string long_form(const std::string& word) {
+  constexpr std::pair<std::string_view, std::string_view> forms[]{
+      {"-NB", "--nb"}, {"-N", "--n"}, {"-P", "--nprow"}, {"-Q", "--npcol"}, {"-i", "--dat"}};
+  for (const auto& [from, to] : forms) {
+    if (word.rfind(from, 0) != 0) continue;
+    const std::string rest = word.substr(from.size());
+    if (rest.empty()) return std::string(to);
+    return fmt::format("{}={}", to, rest[0] == '=' ? rest.substr(1) : rest);
+  }
+  return word;
+}
+
+}  // namespace
+
+[[noreturn]] void reject(const std::string& option, std::string_view value,
+                         const std::string& allowed) {
+  throw UsageError(fmt::format("{}: '{}' is not allowed; allowed: {}", option, value, allowed));
+}
+
+Option real(std::string names, std::string help, double& target, std::string range,
+            const std::function<bool(double)>& allowed) {
+  Option option{std::move(names), "NUMBER", std::move(help), std::move(range), {}};
+  option.set = [=, &target, name = option.names, range = option.allowed](const std::string& text) {
+    const auto value = read<double>(text);
+    if (!value || !std::isfinite(*value) || !allowed(*value)) reject(name, text, range);
+    target = *value;
+  };
+  return option;
+}
+
+Option ordinals(std::string names, std::string help, std::vector<int>& target) {
+  return list(std::move(names), std::move(help), "numbers from 0, separated by commas", target,
+              [](const std::string& word) -> std::optional<int> {
+                const auto value = read<int>(word);
+                return value && *value >= 0 ? value : std::nullopt;
+              });
+}
+
+Option file(std::string names, std::string help, std::string& target) {
+  return {std::move(names), "FILE", std::move(help), "a file name",
+          [&target](const std::string& text) { target = text; }};
+}
+
+void append(Options& all, Options more) {
+  std::move(more.begin(), more.end(), std::back_inserter(all));
+}
+
+Normalizer::Normalizer(std::string command, const Options& options) : command_(std::move(command)) {
+  for (const Option& option : options)
+    for (const std::string& name : CLI::detail::split(option.names, ',')) known_[name] = &option;
+}
+
+std::vector<std::string> Normalizer::operator()(const std::vector<std::string>& words) {
+  std::vector<std::string> result;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    std::string word = long_form(words[i]);
+    const std::string name = word.substr(0, word.find('='));
+    const auto found = known_.find(name);
+    if (found == known_.end()) {
+      check_flag(word);
+    } else {
+      const Option& option = *found->second;
+      if (word == name) word += "=" + next_value(option, words, ++i);
+      if (word.size() == name.size() + 1) reject(option.names, "", option.allowed);
+      require_first(option.names);
+    }
+    result.push_back(word);
+  }
+  return result;
+}
+
+std::string Normalizer::next_value(const Option& option, const std::vector<std::string>& words,
+                                   std::size_t i) const {
+  const bool is_option =
+      i < words.size() && words[i].size() > 1 && words[i][0] == '-' &&
+      (words[i][1] == '-' || known_.count(long_form(words[i]).substr(0, words[i].find('='))) > 0);
+  if (i >= words.size() || is_option)
+    throw UsageError(
+        fmt::format("{}: the value is missing; allowed: {}", option.names, option.allowed));
+  return words[i];
+}
+
+void Normalizer::check_flag(const std::string& word) {
+  if (word == "--")
+    throw UsageError(
+        fmt::format("unknown argument '--'; allowed are those of 'lupine {} --help'", command_));
+  const std::string name = word.substr(0, word.find('='));
+  if (name != "--progress" && name != "--no-progress") return;
+  if (word != name) throw UsageError(fmt::format("{}: takes no value; allowed: {}", word, name));
+  require_first("--progress/--no-progress");
+}
+
+void Normalizer::require_first(const std::string& names) {
+  if (!seen_.insert(names).second)
+    throw UsageError(fmt::format("{}: given more than once; allowed: once", names));
+}
+
+}  // namespace lupine

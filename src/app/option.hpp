@@ -1,0 +1,171 @@
+/// @file
+/// Options of the command line: how each is read, and what it allows.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <functional>
+#include <limits>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <lupine/error.hpp>
+#include <lupine/options.hpp>
+
+namespace lupine {
+
+constexpr auto largest_int = std::numeric_limits<int>::max();
+constexpr auto largest_int64 = std::numeric_limits<std::int64_t>::max();
+constexpr auto largest_uint64 = std::numeric_limits<std::uint64_t>::max();
+
+[[noreturn]] void reject(const std::string& option, std::string_view value,
+                         const std::string& allowed);
+
+/// Reads all of `text`, or nothing.
+template <class Number>
+std::optional<Number> read(std::string_view text) {
+  Number value{};
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  return error == std::errc{} && stop == end ? std::optional(value) : std::nullopt;
+}
+
+/// One option that takes a value.
+struct Option {
+  std::string names;        ///< as CLI11 takes them: "-N,--n"
+  std::string placeholder;  ///< "NUMBER"
+  std::string help;
+  std::string allowed;
+  std::function<void(const std::string& value)> set;
+};
+
+template <class Number>
+Option number(std::string names, std::string help, Number& target, Number from, Number to) {
+  const std::string range = fmt::format("a whole number from {} to {}", from, to);
+  Option option{std::move(names), "NUMBER", std::move(help), range, {}};
+  option.set = [=, &target, name = option.names](const std::string& text) {
+    const auto value = read<Number>(text);
+    if (!value || *value < from || *value > to) reject(name, text, range);
+    target = *value;
+  };
+  return option;
+}
+
+Option real(std::string names, std::string help, double& target, std::string range,
+            const std::function<bool(double)>& allowed);
+
+/// A name of the enumeration, if it is among `allowed`.
+template <class Enum>
+std::optional<Enum> read_name(std::string_view text, const std::string& allowed) {
+  const auto value = parse<Enum>(text);
+  if (!value) return std::nullopt;
+  const std::vector<std::string> names = CLI::detail::split(allowed, ',');
+  const bool known = std::any_of(names.begin(), names.end(), [&](const std::string& known_name) {
+    return CLI::detail::trim_copy(known_name) == name(*value);
+  });
+  return known ? value : std::nullopt;
+}
+
+template <class Enum>
+Option choice(std::string names, std::string help, Enum& target,
+              const std::string& allowed = allowed_names<Enum>()) {
+  Option option{std::move(names), "NAME", std::move(help) + ": " + allowed, allowed, {}};
+  option.set = [&target, allowed, name = option.names](const std::string& text) {
+    const auto value = read_name<Enum>(text, allowed);
+    if (!value) reject(name, text, allowed);
+    target = *value;
+  };
+  return option;
+}
+
+/// Several values between commas, each as `read_one` reads it.
+template <class T, class Read>
+Option list(std::string names, std::string help, std::string allowed, std::vector<T>& target,
+            const Read& read_one) {
+  Option option{std::move(names), "LIST", std::move(help), std::move(allowed), {}};
+  option.set = [&target, read_one, name = option.names,
+                range = option.allowed](const std::string& text) {
+    target.clear();
+    // A comma behind the last one too, so that what follows a last comma is an (empty) word.
+    for (const std::string& word : CLI::detail::split(text + ",", ',')) {
+      const std::optional<T> value = read_one(word);
+      if (!value) reject(name, text, range);
+      target.push_back(*value);
+    }
+  };
+  return option;
+}
+
+/// Whether an option of HPL.dat takes one value or several.
+enum class Count { one, several };
+
+template <class T>
+Option one_of(Option option, std::vector<T>& target) {
+  option.placeholder = option.placeholder == "LIST" ? "VALUE" : option.placeholder;
+  option.set = [&target, set = option.set, name = option.names,
+                range = option.allowed](const std::string& text) {
+    set(text);
+    if (target.size() != 1) reject(name, text, range);
+  };
+  return option;
+}
+
+template <class T>
+Option numbers(std::string names, std::string help, std::vector<T>& target, T from, T to,
+               Count count) {
+  std::string allowed = fmt::format("a whole number from {} to {}", from, to);
+  if (count == Count::several) allowed += ", or several, separated by commas";
+  Option option = list(std::move(names), std::move(help), allowed, target,
+                       [=](const std::string& word) -> std::optional<T> {
+                         const auto value = read<T>(word);
+                         return value && *value >= from && *value <= to ? value : std::nullopt;
+                       });
+  return count == Count::several ? option : one_of(option, target);
+}
+
+template <class Enum>
+Option choices(std::string names, std::string help, std::vector<Enum>& target, Count count) {
+  const std::string allowed = allowed_names<Enum>();
+  const char* more = count == Count::several ? "; or several, separated by commas" : "";
+  Option option = list(std::move(names), std::move(help) + ": " + allowed, allowed + more, target,
+                       [](const std::string& word) { return parse<Enum>(word); });
+  return count == Count::several ? option : one_of(option, target);
+}
+
+Option ordinals(std::string names, std::string help, std::vector<int>& target);
+
+Option file(std::string names, std::string help, std::string& target);
+
+using Options = std::vector<Option>;
+
+void append(Options& all, Options more);
+
+/// Brings every option to "--name=value" so that a value that begins with a dash, or is empty, or
+/// missing, is judged as a value, and checks that none is repeated.
+class Normalizer {
+ public:
+  /// The options must live as long as this.
+  Normalizer(std::string command, const Options& options);
+  /// @throws UsageError
+  std::vector<std::string> operator()(const std::vector<std::string>& words);
+  bool given(const std::string& names) const { return seen_.count(names) > 0; }
+
+ private:
+  std::string next_value(const Option& option, const std::vector<std::string>& words,
+                         std::size_t i) const;
+  void check_flag(const std::string& word);
+  void require_first(const std::string& names);
+
+  std::string command_;
+  std::map<std::string, const Option*> known_;
+  std::set<std::string> seen_;
+};
+
+}  // namespace lupine
