@@ -15,6 +15,7 @@
 #include "cpu/loops.hpp"
 #include "device/cpu/dense.hpp"
 #include "device/cpu/processor.hpp"
+#include "device/cpu/triangular.hpp"
 #include "element/rounding.hpp"
 
 namespace lupine {
@@ -200,12 +201,15 @@ void CpuDevice::factor_diagonal(Queue&, MatrixView<float> a, std::int64_t begin,
 void CpuDevice::prepare_diagonal(Queue&, AnyMatrix) {}
 
 void CpuDevice::solve_right_upper(Queue&, MatrixView<const float> lu, MatrixView<float> b,
-                                  Precision) {
-  lupine::solve_right_upper(lu, b);
+                                  Precision purpose) {
+  lupine::solve_right_upper(lu, b, product_for(purpose));
 }
 
-void CpuDevice::solve_left_lower(Queue& queue, ConstAnyMatrix lu, AnyMatrix b, Precision) {
-  solve_unit_lower(queue, lu, b);
+void CpuDevice::solve_left_lower(Queue&, ConstAnyMatrix lu, AnyMatrix b, Precision purpose) {
+  with_storage(b, [&](const auto& right) {
+    using T = std::remove_reference_t<decltype(right(0, 0))>;
+    lupine::solve_left_lower(lu.as<T>(), right, product_for(purpose));
+  });
 }
 
 template <class T>
