@@ -3,6 +3,7 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <atomic>
 #include <type_traits>
 #include <vector>
 
@@ -57,17 +58,20 @@ class Solver {
     const int threads = operations < worth_threads ? 1 : omp_get_max_threads();
     const std::int64_t share = ((count + threads - 1) / threads + 15) / 16 * 16;
     const std::int64_t width = std::min(std::max<std::int64_t>(strip_elements / order, 64), share);
-#pragma omp parallel num_threads(threads) if (threads > 1)
-    {
+    std::atomic<std::int64_t> next{0};
+    const auto solve_strips = [&] {
       std::vector<Bfloat16> low(product_ ? static_cast<std::size_t>(order * width) : 0);
-#pragma omp for schedule(dynamic)
-      for (std::int64_t begin = 0; begin < count; begin += width) {
+      for (std::int64_t begin; (begin = next.fetch_add(width)) < count;) {
         const std::int64_t n = std::min(width, count - begin);
         const auto strip =
             side == Side::left ? b.block(0, begin, order, n) : b.block(begin, 0, n, order);
         solve(triangle_, {strip, {low.data(), strip.rows, strip.cols, strip.rows}});
       }
-    }
+    };
+    // Not a region of one thread: teams that products form inside one are made anew each time.
+    if (threads == 1) return solve_strips();
+#pragma omp parallel num_threads(threads)
+    solve_strips();
   }
 
  private:
