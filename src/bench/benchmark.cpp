@@ -18,6 +18,7 @@ namespace {
 
 constexpr double most_admissible_residual = 16;
 constexpr int most_admissible_iterations = 50;
+constexpr std::int64_t least_warming = 2048;  // order that takes a processor some 30 ms
 constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 
 struct Solved {
@@ -172,7 +173,7 @@ void BenchmarkRunner::warm_up(const MatrixSpec& spec) {
   options.steps = -1;
   MatrixSpec small = spec;
   small.kind = MatrixKind::scaled_diagonal;
-  small.n = std::min(spec.n, 4 * setup().footprint.nb);
+  small.n = std::min(spec.n, std::max(least_warming, 4 * setup().footprint.nb));
   small.stride = small.n | 1;
   small.shift = std::sqrt(static_cast<double>(small.n));
   DistributedMatrix a = generate(small);
