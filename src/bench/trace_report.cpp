@@ -47,13 +47,13 @@ void TraceReport::add(const Setup& setup, int turn, int repeat, RunTrace run) {
 // Each rank's last spans give way where a file of many runs grows too large.
 void TraceReport::shorten(RunTrace& run) {
   if (run.ranks.empty()) return;
-  const std::size_t most = (RunTrace::most_spans - spans_) / run.ranks.size();
+  const std::size_t most = room_ / run.ranks.size();
   for (RankTrace& rank : run.ranks) {
     if (rank.spans.size() > most) {
       rank.left_out += static_cast<std::int64_t>(rank.spans.size() - most);
       rank.spans.resize(most);
     }
-    spans_ += rank.spans.size();
+    room_ -= rank.spans.size();
     left_out_ += rank.left_out;
   }
 }

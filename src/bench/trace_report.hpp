@@ -15,6 +15,9 @@ namespace lupine {
 /// Runs one after the other, on one time line. For rank 0.
 class TraceReport {
  public:
+  /// @param most spans that are kept
+  explicit TraceReport(std::size_t most = RunTrace::most_spans) : room_(most) {}
+
   /// @param turn,repeat which of how many runs with this setup, from 0
   void add(const Setup& setup, int turn, int repeat, RunTrace run);
   /// Spans that there was no room for.
@@ -30,7 +33,7 @@ class TraceReport {
   std::vector<TracedRun> runs_;
   std::vector<Setup> setups_;           ///< of each run
   std::vector<std::string> processes_;  ///< names, by rank
-  std::size_t spans_ = 0;
+  std::size_t room_;                    ///< for spans of runs to come
   std::int64_t left_out_ = 0;
 };
 
