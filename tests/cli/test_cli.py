@@ -694,13 +694,13 @@ class TraceFile(Case):
                          [(1, 1), (1, 2), (2, 1)])
 
     def test_run_without_factors(self):
-        trace, _ = self.traced("mxp", "-N", "1", "--matrix", "dominant", ranks=2, status=1)
+        trace, _ = self.traced("mxp", "-N", "1", "--matrix", "dominant", ranks=0, status=1)
         names = [span["name"] for span in self.events(trace, "X")]
         self.assertIn("factorization", names)
         self.assertNotIn("refinement", names)
 
     def test_full_disk(self):
-        outcome = run(*SMALL, "--trace", "/dev/full", ranks=2)
+        outcome = run(*SMALL, "--trace", "/dev/full")
         self.assert_refused(outcome, "/dev/full", "No space left", status=3)
 
     def test_only_some_ranks_trace(self):
