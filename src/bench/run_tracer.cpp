@@ -11,7 +11,7 @@ std::size_t most_spans(int ranks) {
 }  // namespace
 
 RunTracer::RunTracer(const Communicator& all, const Clock& clock)
-    : all_(all), line_(all, clock), trace_(clock, most_spans(all.size())), begin_(clock.now()) {}
+    : all_(all), begin_(clock.now()), line_(all, clock), trace_(clock, most_spans(all.size())) {}
 
 RunTrace RunTracer::gather() {
   line_.end();

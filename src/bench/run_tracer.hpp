@@ -31,9 +31,9 @@ class RunTracer {
 
  private:
   const Communicator& all_;
+  double begin_;  // before any rank goes on
   TimeLine line_;
   Trace trace_;
-  double begin_;
 };
 
 }  // namespace lupine

@@ -199,7 +199,7 @@ TEST_CASE("a run's trace has every rank, and sums as the report has them", "[ben
     if (all.rank() != 0) continue;
     CHECK(run.begin >= begin);
     const bool overlaps = test::make_chosen_device()->overlaps();
-    for (const RankTrace& rank : run.ranks) check_rank(rank, begin, clock.now(), overlaps);
+    for (const RankTrace& rank : run.ranks) check_rank(rank, run.begin, clock.now(), overlaps);
     check_phase(run, Phase::panel, result.panel);
     check_phase(run, Phase::rows, result.rows);
     check_phase(run, Phase::broadcast, result.broadcast);
