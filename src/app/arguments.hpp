@@ -27,7 +27,8 @@ struct Arguments {
   bool may_take_dat = false;           ///< whether an HPL.dat that lies here is taken unasked
   std::int64_t hpl_n = 0, hpl_nb = 0;  ///< of bench; 0: chosen
   int repeat = 1;
-  std::string json;  ///< empty: no JSON
+  std::string json;   ///< empty: no JSON
+  std::string trace;  ///< empty: no trace
   std::optional<bool> progress;
 };
 
