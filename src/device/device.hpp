@@ -195,7 +195,8 @@ class Device {
   /// (the last may be smaller) L^-1\U^-1 stand in place of L\U.
   virtual std::int64_t inverted_order(Precision /*storage*/) const { return 0; }
   /// B <- B U^-1, U upper triangle of lu, in FP32. Where the result will be rounded to 16 bits
-  /// (`purpose`), blocks of the product may read 11 bits of what they multiply.
+  /// (`purpose`), blocks of the product may read what they multiply with as many bits as the update
+  /// does, or 11.
   virtual void solve_right_upper(Queue& queue, MatrixView<const float> lu, MatrixView<float> b,
                                  Precision purpose) = 0;
   /// B <- L^-1 B, L unit lower triangle of lu, FP32 or FP64. The same.

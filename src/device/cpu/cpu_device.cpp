@@ -58,7 +58,8 @@ constexpr std::int64_t emulated_columns = 1024;
 
 // Rows of a strip in loops over a matrix: a multiple of every vector length and cache line.
 constexpr std::int64_t strip = 256;
-// Bytes from which large pages pay. What is smaller comes from the heap, whose pages are used again.
+// Bytes from which large pages pay. What is smaller comes from the heap, whose pages are used
+// again.
 constexpr std::int64_t least_mapped = std::int64_t{4} << 20;
 // Order below which a triangle is solved by plain loops.
 constexpr std::int64_t triangle = 32;

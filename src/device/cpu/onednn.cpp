@@ -72,7 +72,8 @@ void onednn_multiply_add(ConstAnyMatrix a, ConstAnyMatrix b, MatrixView<float> c
         {{DNNL_ARG_SRC, operand(b)}, {DNNL_ARG_WEIGHTS, operand(a)}, {DNNL_ARG_DST, target}});
     stream.wait();
   } catch (const dnnl::error& e) {
-    throw Fault(std::string("oneDNN matmul failed: ") + e.what());
+    const char* why = e.status == dnnl_out_of_memory ? "out of memory" : e.what();
+    throw Fault(std::string("oneDNN matmul failed: ") + why);
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <exception>
 #include <type_traits>
 #include <vector>
 
@@ -71,8 +72,15 @@ class Solver {
     };
     // Not a region of one thread: teams that products form inside one are made anew each time.
     if (threads == 1) return solve_strips();
+    std::exception_ptr failure;  // which must not leave the region by itself
 #pragma omp parallel num_threads(threads)
-    solve_strips();
+    try {
+      solve_strips();
+    } catch (...) {
+#pragma omp critical(lupine_triangular_failure)
+      failure = std::current_exception();
+    }
+    if (failure) std::rethrow_exception(failure);
   }
 
  private:
