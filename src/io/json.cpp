@@ -100,13 +100,15 @@ void check_writable(const std::string& path, const std::string& option) {
                     option, path, reason(error)));
 }
 
-void write_json(const std::string& path, const nlohmann::ordered_json& document) {
-  using nlohmann::ordered_json;
-  const std::string text =
-      document.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+void write_whole(const std::string& path, std::string_view text) {
   const fs::path file = target(path);
   const int error = is_special(file) ? write_file(file, to_existing, text) : replace(file, text);
   if (error != 0) throw Fault(fmt::format("cannot write '{}': {}", path, reason(error)));
+}
+
+void write_json(const std::string& path, const nlohmann::ordered_json& document) {
+  using nlohmann::ordered_json;
+  write_whole(path, document.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n");
 }
 
 }  // namespace lupine

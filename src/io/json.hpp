@@ -1,9 +1,10 @@
 /// @file
-/// JSON files that are either whole or not there.
+/// Files, of JSON above all, that are either whole or not there.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <string_view>
 
 namespace lupine {
 
@@ -12,10 +13,12 @@ namespace lupine {
 /// @throws UsageError that names the option, the path and the reason
 void check_writable(const std::string& path, const std::string& option);
 
-/// Writes the document to a temporary file beside `path`, then renames it: readers see the old file
-/// or the new one. What is no regular file (a pipe, a terminal) is written directly. Numbers that
-/// are not finite become null.
+/// Writes the text to a temporary file beside `path`, then renames it: readers see the old file or
+/// the new one. What is no regular file (a pipe, a terminal) is written directly.
 /// @throws Fault that names the path and the reason; a file that was there is then unchanged
+void write_whole(const std::string& path, std::string_view text);
+
+/// The same for a document. Numbers that are not finite become null.
 void write_json(const std::string& path, const nlohmann::ordered_json& document);
 
 }  // namespace lupine
