@@ -75,13 +75,13 @@ std::string plot_script(const std::vector<Comparison>& all, const std::string& h
   for (const Series& one : contestants(all)) {
     const std::string block = fmt::format("$data{}", curves.size());
     text += block + " << END\n";
-    for (const auto& [n, rate] : one.rates) text += fmt::format("{} {}\n", n, rate);
+    for (const auto& [n, rate] : one.rates) text += fmt::format("{} {:.3f}\n", n, rate);
     text += "END\n";
     curves.push_back(
         fmt::format("{} with linespoints linewidth 2 title {}", block, quoted(one.title)));
   }
   for (const Series& one : ceilings(all))
-    curves.push_back(fmt::format("{} with lines dashtype 2 title {}", one.rates.at(0),
+    curves.push_back(fmt::format("{:.3f} with lines dashtype 2 title {}", one.rates.at(0),
                                  quoted(fmt::format("{} {:.0f}", one.title, one.rates.at(0)))));
   return text + fmt::format("plot {}\n", fmt::join(curves, ", \\\n  "));
 }

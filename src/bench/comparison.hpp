@@ -62,9 +62,9 @@ struct Ceiling {
   std::string bounds;
   int ranks = 1;  ///< that measured at once; the rate is the sum of theirs
   int threads = 1;
-  std::vector<double> rates;   ///< of each round, in `unit`; empty: nothing here has it
-  double best_shape_rate = 0;  ///< of products: that of the best shape, of all rounds; else 0
-  std::string best_shape{};    ///< "4096 x 4096 x 1024"
+  std::vector<double> rates{};  ///< of each round, in `unit`; empty: nothing here has it
+  double best_shape_rate = 0;   ///< of products: that of the best shape, of all rounds; else 0
+  std::string best_shape{};     ///< "4096 x 4096 x 1024"
 };
 
 struct Comparison {

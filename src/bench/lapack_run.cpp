@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "bench/sizing.hpp"
 #include "comm/process_grid.hpp"
 #include "device/device.hpp"
 #include "generate/generator.hpp"
@@ -29,10 +30,14 @@ std::string lapack_failure(const LapackOutcome& outcome) {
 
 }  // namespace
 
-double lapack_bytes(LapackDriver driver, std::int64_t n) {
+std::string lapack_obstacle(LapackDriver driver, std::int64_t n, double free) {
+  if (!has_lapack()) return "OpenBLAS was built without LAPACK";
   const auto order = static_cast<double>(n);
   const double a = 8 * order * order;
-  return driver == LapackDriver::dsgesv ? a + 4 * order * (order + 1) : a;
+  const double workspace = driver == LapackDriver::dsgesv ? 4 * order * (order + 1) : 0;
+  if (a + workspace <= free) return "";
+  return fmt::format("it needs {} on one node, and {} are free", gibibytes(a + workspace),
+                     gibibytes(free));
 }
 
 std::string residual_failure(double scaled_residual, double threshold) {

@@ -11,8 +11,8 @@
 
 namespace lupine {
 
-/// Bytes that lapack_run takes at its peak.
-double lapack_bytes(LapackDriver driver, std::int64_t n);
+/// Why lapack_run cannot be, where so many bytes are free on one node; empty if it can.
+std::string lapack_obstacle(LapackDriver driver, std::int64_t n, double free);
 
 /// Generates A and b as the benchmark does, in FP64, solves on this rank alone and verifies as the
 /// benchmark does.
