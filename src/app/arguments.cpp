@@ -63,8 +63,7 @@ Options low_precision_options(BenchmarkOptions& o) {
   };
 }
 
-/// Where a run takes place, but for its size.
-Options place_options(BenchmarkOptions& o) {
+Options machine_options(BenchmarkOptions& o) {
   return {
       number("--seed", "Of the random matrix (default 1)", o.seed, std::uint64_t{0},
              largest_uint64),
@@ -75,21 +74,12 @@ Options place_options(BenchmarkOptions& o) {
              o.reserved, 0, largest_reserve),
       number("--threads", "Threads a rank (default: its share of the cores)", o.threads, 1,
              largest_threads),
+      real("--memory-fraction",
+           "Of the free memory, where -N is not given (default 0.8; GPUs 0.95)", o.memory_fraction,
+           "a number above 0, at most 1", [](double v) { return v > 0 && v <= 1; }),
+      real("--time-target", "Seconds that a run (bench: both) may take, where -N is not given",
+           o.time_target, "seconds, a number above 0", [](double v) { return v > 0; }),
   };
-}
-
-Options machine_options(BenchmarkOptions& o) {
-  Options all = place_options(o);
-  append(all, {
-                  real("--memory-fraction",
-                       "Of the free memory, where -N is not given (default 0.8; GPUs 0.95)",
-                       o.memory_fraction, "a number above 0, at most 1",
-                       [](double v) { return v > 0 && v <= 1; }),
-                  real("--time-target",
-                       "Seconds that a run (bench: both) may take, where -N is not given",
-                       o.time_target, "seconds, a number above 0", [](double v) { return v > 0; }),
-              });
-  return all;
 }
 
 Options run_options(Arguments& arguments) {
@@ -179,7 +169,7 @@ Options compare_options(Arguments& a) {
   append(all, std::move(shape));
   append(all, low_precision_options(a.options));
   append(all, panel_options(a.choices, Count::one));
-  append(all, place_options(a.options));
+  append(all, machine_options(a.options));
   return all;
 }
 

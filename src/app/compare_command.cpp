@@ -30,6 +30,13 @@ std::string text_of_own_choices(const Arguments& arguments) {
                      fmt::join(names, ","));
 }
 
+/// Above the picture: the device up to its first comma.
+std::string heading(const Setup& setup) {
+  return fmt::format("HPL-MxP, HPL and LAPACK: {}, ranks x threads = {} x {}",
+                     setup.device.substr(0, setup.device.find(',')), setup.hosts.size(),
+                     setup.options.threads);
+}
+
 /// All of them checked before the first runs: one for each n.
 std::deque<Contest> contests(const Communicator& world, const Arguments& arguments) {
   BenchmarkOptions base = arguments.options;
@@ -87,9 +94,7 @@ int run_compare(const Communicator& world, const Arguments& arguments,
     if (!arguments.json.empty())
       write_json(arguments.json, json_of_comparisons(setup, comparisons, arguments.repeat, begin,
                                                      command_line, notes));
-    if (!arguments.plot.empty())
-      draw(plot_script(comparisons, fmt::format("HPL-MxP, HPL and LAPACK: {}", setup.device)),
-           arguments.plot);
+    if (!arguments.plot.empty()) draw(plot_script(comparisons, heading(setup)), arguments.plot);
   });
   return passed ? 0 : 1;
 }

@@ -1,5 +1,5 @@
 /// @file
-/// Files, of JSON above all, that are either whole or not there.
+/// JSON files that are either whole or not there.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

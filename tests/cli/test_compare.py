@@ -120,7 +120,7 @@ class Compare(InFolder):
                 (("--plot", ""), ["--plot", "''"]),
                 (("--matrix", "hpl"), ["--matrix hpl", "--pivot partial"]),
                 (("-P", "2", "-Q", "1"), ["-P 2", "1 run"]),
-                (("--time-target", "3"), ["unknown option", "--time-target"]),
+                (("--hpl-n", "3"), ["unknown option", "--hpl-n"]),
                 (("--device", "abacus"), ["--device", "abacus"])]:
             with self.subTest(words=words):
                 self.assert_refused(self.run_here("compare", *words), *needles)
