@@ -24,6 +24,9 @@ struct Largest {
   std::int64_t row = -1;
 };
 
+/// The largest order of a triangle that the loops solve with.
+constexpr int triangle_order = 32;
+
 /// Loops over matrices that store T.
 template <class T>
 struct StorageLoops {
@@ -40,6 +43,10 @@ struct StorageLoops {
   /// for p(0,0) = 0.
   /// @return find_largest of column 1 afterwards, or nothing where there is none
   Largest (*eliminate)(MatrixView<const T> p, MatrixView<T> rows);
+  /// B <- L^-1 B, L the unit lower triangle of lu. @pre lu.cols <= triangle_order
+  void (*solve_left_lower)(MatrixView<const T> lu, MatrixView<T> b);
+  /// B <- B U^-1, U the upper triangle of lu, by the reciprocals of its diagonal. The same.
+  void (*solve_right_upper)(MatrixView<const T> lu, MatrixView<T> b);
 };
 
 /// One instruction set's copy of every loop.

@@ -268,6 +268,142 @@ Largest eliminate(MatrixView<const T> p, MatrixView<T> rows) {
   return best;
 }
 
+// Vectors of T as wide as Doubles.
+template <class T>
+struct VectorOf;
+template <>
+struct VectorOf<float> {
+  using Type = float __attribute__((vector_size(width * 8)));
+};
+template <>
+struct VectorOf<double> {
+  using Type = Doubles;
+};
+template <class T>
+constexpr int lanes_of = width * 8 / static_cast<int>(sizeof(T));
+
+// All lanes as lane k of v. Masks: GCC 12 warns of its own header without (bug 105593).
+template <class V>
+LUPINE_ELEMENT V spread_lane(V v, int k) {
+#if defined(__AVX512F__)
+  if constexpr (sizeof(v[0]) == sizeof(float))
+    return reinterpret<V>(
+        _mm512_maskz_permutexvar_ps(0xffff, _mm512_set1_epi32(k), reinterpret<__m512>(v)));
+  else
+    return reinterpret<V>(
+        _mm512_maskz_permutexvar_pd(0xff, _mm512_set1_epi64(k), reinterpret<__m512d>(v)));
+#else
+  return V{} + v[k];
+#endif
+}
+
+// c - a b, in one rounding where the processor can.
+template <class V>
+LUPINE_ELEMENT V subtract_product(V a, V b, V c) {
+#if defined(__AVX512F__)
+  if constexpr (sizeof(a[0]) == sizeof(float))
+    return reinterpret<V>(
+        _mm512_fnmadd_ps(reinterpret<__m512>(a), reinterpret<__m512>(b), reinterpret<__m512>(c)));
+  else
+    return reinterpret<V>(_mm512_fnmadd_pd(reinterpret<__m512d>(a), reinterpret<__m512d>(b),
+                                           reinterpret<__m512d>(c)));
+#elif defined(__FMA__)
+  if constexpr (sizeof(a[0]) == sizeof(float))
+    return reinterpret<V>(
+        _mm256_fnmadd_ps(reinterpret<__m256>(a), reinterpret<__m256>(b), reinterpret<__m256>(c)));
+  else
+    return reinterpret<V>(_mm256_fnmadd_pd(reinterpret<__m256d>(a), reinterpret<__m256d>(b),
+                                           reinterpret<__m256d>(c)));
+#else
+  return c - a * b;
+#endif
+}
+
+// Column by column of L, on several columns of B at once: each waits for its own last step.
+template <class T>
+void solve_left_lower(MatrixView<const T> lu, MatrixView<T> b) {
+  using Vector = typename VectorOf<T>::Type;
+  constexpr int order = triangle_order;
+  constexpr int lanes = lanes_of<T>;
+  constexpr int vectors = order / lanes;
+  constexpr int group = vectors > 4 ? 2 : 4;
+  alignas(64) T l[order][order] = {};  // by columns; zero on and above the diagonal
+  const auto n = static_cast<int>(lu.cols);
+  for (int k = 0; k < n; ++k)
+    for (int i = k + 1; i < n; ++i) l[k][i] = lu(i, k);
+  for (std::int64_t j = 0; j < b.cols; j += group) {
+    const auto columns = static_cast<int>(smaller(group, b.cols - j));
+    alignas(64) T buffer[group][order] = {};
+    for (int c = 0; c < columns; ++c)
+      std::memcpy(buffer[c], b.column(j + c), sizeof(T) * static_cast<std::size_t>(n));
+    Vector x[group][vectors];
+    std::memcpy(x, buffer, sizeof(x));
+#pragma GCC unroll 16
+    for (int kv = 0; kv < vectors; ++kv)
+      for (int k = 0; k < lanes; ++k) {
+        const T* column = l[kv * lanes + k];
+        Vector known[group];
+#pragma GCC unroll 4
+        for (int c = 0; c < group; ++c) known[c] = spread_lane(x[c][kv], k);
+#pragma GCC unroll 16
+        for (int v = kv; v < vectors; ++v) {
+          Vector lv;
+          std::memcpy(&lv, column + v * lanes, sizeof(lv));
+#pragma GCC unroll 4
+          for (int c = 0; c < group; ++c) x[c][v] = subtract_product(lv, known[c], x[c][v]);
+        }
+      }
+    std::memcpy(buffer, x, sizeof(x));
+    for (int c = 0; c < columns; ++c)
+      std::memcpy(b.column(j + c), buffer[c], sizeof(T) * static_cast<std::size_t>(n));
+  }
+}
+
+// In strips of rows that stay in the first cache, four columns of X at a time.
+template <class T>
+void solve_right_upper(MatrixView<const T> lu, MatrixView<T> b) {
+  using Vector = typename VectorOf<T>::Type;
+  constexpr int order = triangle_order;
+  constexpr int group = 4;
+  constexpr int strip = 4 * lanes_of<T>;
+  alignas(64) T u[order][order] = {};  // by columns, with the reciprocals of the diagonal
+  const auto n = static_cast<int>(lu.cols);
+  for (int k = 0; k < n; ++k) {
+    for (int i = 0; i < k; ++i) u[k][i] = lu(i, k);
+    u[k][k] = 1 / lu(k, k);
+  }
+  alignas(64) Vector x[order][4] = {};
+  for (std::int64_t i = 0; i < b.rows; i += strip) {
+    const std::size_t bytes = sizeof(T) * static_cast<std::size_t>(smaller(strip, b.rows - i));
+    for (int j = 0; j < n; ++j) {
+      if (bytes < sizeof(x[j])) std::memset(x[j], 0, sizeof(x[j]));
+      std::memcpy(x[j], b.column(j) + i, bytes);
+    }
+    for (int j = 0; j < n; j += group) {
+      Vector sum[group][4];
+      std::memcpy(sum, x[j], sizeof(sum));
+      for (int k = 0; k < j; ++k)
+#pragma GCC unroll 4
+        for (int c = 0; c < group; ++c)
+#pragma GCC unroll 4
+          for (int v = 0; v < 4; ++v)
+            sum[c][v] = subtract_product(x[k][v], Vector{} + u[j + c][k], sum[c][v]);
+#pragma GCC unroll 4
+      for (int k = 0; k < group; ++k) {
+#pragma GCC unroll 4
+        for (int v = 0; v < 4; ++v) sum[k][v] *= u[j + k][j + k];
+#pragma GCC unroll 4
+        for (int c = k + 1; c < group; ++c)
+#pragma GCC unroll 4
+          for (int v = 0; v < 4; ++v)
+            sum[c][v] = subtract_product(sum[k][v], Vector{} + u[j + c][j + k], sum[c][v]);
+      }
+      std::memcpy(x[j], sum, sizeof(sum));
+    }
+    for (int j = 0; j < n; ++j) std::memcpy(b.column(j) + i, x[j], bytes);
+  }
+}
+
 void to_half(const float* from, std::int64_t count, float scale, Half* to) {
   std::int64_t i = 0;
 #ifdef __F16C__
@@ -324,8 +460,9 @@ extern const Loops table;
 #define LUPINE_STRING_(x) #x
 #define LUPINE_STRING(x) LUPINE_STRING_(x)
 template <class T>
-constexpr StorageLoops<T> storage_loops{generate<T>, largest<T>,          find_largest<T>,
-                                        scale<T>,    subtract_product<T>, eliminate<T>};
+constexpr StorageLoops<T> storage_loops{
+    generate<T>,         largest<T>,   find_largest<T>,     scale<T>,
+    subtract_product<T>, eliminate<T>, solve_left_lower<T>, solve_right_upper<T>};
 const Loops table{LUPINE_STRING(LUPINE_ISA),
                   multiply,
                   to_half,

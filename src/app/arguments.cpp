@@ -143,16 +143,17 @@ std::optional<Solver> read_solver(std::string_view word) {
 
 /// What `lupine compare` has in its own way.
 Options contest_options(Arguments& a) {
-  const char* lists = "; or several, separated by commas";
+  const std::string several = "; or several, separated by commas";
+  const std::string solvers = "mxp, hpl, dgesv, dsgesv";
   const std::string precisions = "fp16, bf16, fp32";
   return {
       numbers("-N,--n", "Orders of the matrix, one after the other (default 8192)", a.choices.n,
               std::int64_t{1}, largest_int64, Count::several),
-      list("--contestants", "Who takes part (default all): mxp, hpl, dgesv, dsgesv",
-           std::string("mxp, hpl, dgesv, dsgesv") + lists, a.compare.solvers, read_solver),
+      list("--contestants", "Who takes part (default all): " + solvers, solvers + several,
+           a.compare.solvers, read_solver),
       list(
           "--precision,--sloppy-type", "What updates of HPL-MxP read (default bf16,fp16,fp32)",
-          precisions + lists, a.compare.precisions,
+          precisions + several, a.compare.precisions,
           [precisions](const std::string& word) { return read_name<Precision>(word, precisions); }),
       hpl_nb_option(a),
       number("--repeat", "Rounds, in each of which everybody runs once (default 3)", a.repeat, 1,

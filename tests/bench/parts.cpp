@@ -221,16 +221,19 @@ void Bench::panel(std::int64_t width) {
     device_->factor_diagonal(*queue_, diagonal, 0, &status);
   });
   const double flops = static_cast<double>(m) * w * w;
-  measure("A U^-1", flops, [&] {
-    const MatrixView<float> column{long_panel.as<float>(), m, width, m};
-    device_->copy(*queue_, all.block(0, 0, m, width), column);
-    device_->solve_right_upper(*queue_, diagonal, column, Precision::fp32);
-  });
-  measure("L^-1 A", flops, [&] {
-    const MatrixView<float> row{long_panel.as<float>(), width, m, width};
-    device_->copy(*queue_, all.block(0, 0, width, m), row);
-    device_->solve_left_lower(*queue_, diagonal, row, Precision::fp32);
-  });
+  for (const Precision purpose : {Precision::fp32, device_->fastest_16bit()}) {
+    const std::string note = purpose == Precision::fp32 ? "" : " for " + std::string(name(purpose));
+    measure("A U^-1" + note, flops, [&] {
+      const MatrixView<float> column{long_panel.as<float>(), m, width, m};
+      device_->copy(*queue_, all.block(0, 0, m, width), column);
+      device_->solve_right_upper(*queue_, diagonal, column, purpose);
+    });
+    measure("L^-1 A" + note, flops, [&] {
+      const MatrixView<float> row{long_panel.as<float>(), width, m, width};
+      device_->copy(*queue_, all.block(0, 0, width, m), row);
+      device_->solve_left_lower(*queue_, diagonal, row, purpose);
+    });
+  }
 }
 
 /// The diagonal blocks' part of a substitution.

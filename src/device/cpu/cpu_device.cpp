@@ -15,6 +15,7 @@
 #include "cpu/loops.hpp"
 #include "device/cpu/dense.hpp"
 #include "device/cpu/processor.hpp"
+#include "device/cpu/triangular.hpp"
 #include "element/rounding.hpp"
 
 namespace lupine {
@@ -46,14 +47,14 @@ class CpuQueue final : public Queue {
   const Clock& clock_;
 };
 
-// A piece of an update between two polls: large enough for the product to run at full rate, small
-// enough (some 30 ms) for messages not to wait.
-struct Piece {
-  std::int64_t rows_per_thread;
-  std::int64_t columns;
-};
-constexpr Piece emulated_piece{2048, 1024};
-constexpr Piece native_piece{4096, 2048};
+// A piece of an update between two polls: small enough (some 50 ms) for messages not to wait, and
+// as tall as may be: every product of few rows would pack its part of U again.
+constexpr double piece_operations_per_thread = 8e9;
+constexpr std::int64_t piece_rows_per_thread = 16384;
+constexpr std::int64_t least_piece_columns = 512;
+// What is emulated needs room for U in FP32.
+constexpr std::int64_t emulated_columns = 1024;
+
 // Rows of a strip in loops over a matrix: a multiple of every vector length and cache line.
 constexpr std::int64_t strip = 256;
 // Order below which a triangle is solved by plain loops.
@@ -200,12 +201,15 @@ void CpuDevice::factor_diagonal(Queue&, MatrixView<float> a, std::int64_t begin,
 void CpuDevice::prepare_diagonal(Queue&, AnyMatrix) {}
 
 void CpuDevice::solve_right_upper(Queue&, MatrixView<const float> lu, MatrixView<float> b,
-                                  Precision) {
-  lupine::solve_right_upper(lu, b);
+                                  Precision purpose) {
+  lupine::solve_right_upper(lu, b, product_for(purpose));
 }
 
-void CpuDevice::solve_left_lower(Queue& queue, ConstAnyMatrix lu, AnyMatrix b, Precision) {
-  solve_unit_lower(queue, lu, b);
+void CpuDevice::solve_left_lower(Queue&, ConstAnyMatrix lu, AnyMatrix b, Precision purpose) {
+  with_storage(b, [&](const auto& right) {
+    using T = std::remove_reference_t<decltype(right(0, 0))>;
+    lupine::solve_left_lower(lu.as<T>(), right, product_for(purpose));
+  });
 }
 
 template <class T>
@@ -274,15 +278,17 @@ void CpuDevice::update(Queue&, ConstAnyMatrix l, const PanelHeader* l_header, Co
   const auto reserve = [this](Buffer& scratch, std::int64_t bytes) {
     if (scratch.bytes() < bytes) scratch = allocate(bytes);
   };
+  const std::int64_t rows = poll ? piece_rows_per_thread * threads_ : c.rows;
+  const auto wanted = static_cast<std::int64_t>(
+      piece_operations_per_thread * threads_ /
+      (2. * static_cast<double>(std::min(rows, c.rows)) * static_cast<double>(l.cols)));
+  std::int64_t columns = poll ? std::max(wanted, least_piece_columns) : c.cols;
   if (emulated) {
+    columns = std::min({columns, c.cols, emulated_columns});
     reserve(left_, l.rows * l.cols * 4);
-    reserve(right_, u.rows * std::min(emulated_piece.columns, u.cols) * 4);
+    reserve(right_, u.rows * columns * 4);
   }
   const auto alpha = static_cast<float>(1 / (l_header->scale * u_header->scale));
-  const Piece piece = onednn ? native_piece : emulated_piece;
-  const std::int64_t rows = poll ? piece.rows_per_thread * threads_ : c.rows;
-  // What is emulated needs room for U in FP32, a piece at a time.
-  const std::int64_t columns = poll || emulated ? piece.columns : c.cols;
   const auto left = onednn || fp64 ? MatrixView<const float>{} : expand(l, left_);
   for (std::int64_t j = 0; j < c.cols; j += columns) {
     const std::int64_t n = std::min(columns, c.cols - j);

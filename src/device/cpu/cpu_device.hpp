@@ -62,6 +62,10 @@ class CpuDevice final : public Device {
  private:
   template <class T>
   T largest(MatrixView<const T> a) const;
+  /// oneDNN where it multiplies this precision by itself.
+  OneDnnProduct* product_for(Precision precision) const {
+    return precision == Precision::bf16 ? onednn_.get() : nullptr;
+  }
   MatrixView<const float> expand(ConstAnyMatrix from, Buffer& scratch) const;
 
   SteadyClock clock_;

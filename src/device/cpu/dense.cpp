@@ -8,6 +8,8 @@
 
 #include <lupine/error.hpp>
 
+#include "device/cpu/triangular.hpp"
+
 namespace lupine {
 
 namespace {
@@ -52,24 +54,6 @@ void multiply_add(double alpha, MatrixView<const double> a, MatrixView<const dou
               blas_int(c.ld));
 }
 
-void solve_right_upper(MatrixView<const float> lu, MatrixView<float> b) {
-  if (b.empty()) return;
-  cblas_strsm(CblasColMajor, CblasRight, CblasUpper, CblasNoTrans, CblasNonUnit, blas_int(b.rows),
-              blas_int(b.cols), 1.0f, lu.data, blas_int(lu.ld), b.data, blas_int(b.ld));
-}
-
-void solve_left_lower(MatrixView<const float> lu, MatrixView<float> b) {
-  if (b.empty()) return;
-  cblas_strsm(CblasColMajor, CblasLeft, CblasLower, CblasNoTrans, CblasUnit, blas_int(b.rows),
-              blas_int(b.cols), 1.0f, lu.data, blas_int(lu.ld), b.data, blas_int(b.ld));
-}
-
-void solve_left_lower(MatrixView<const double> lu, MatrixView<double> b) {
-  if (b.empty()) return;
-  cblas_dtrsm(CblasColMajor, CblasLeft, CblasLower, CblasNoTrans, CblasUnit, blas_int(b.rows),
-              blas_int(b.cols), 1.0, lu.data, blas_int(lu.ld), b.data, blas_int(b.ld));
-}
-
 std::int64_t factor_lu(MatrixView<float> a) {
   const std::int64_t n = a.cols;
   if (n <= base) return factor_base(a);
@@ -79,8 +63,8 @@ std::int64_t factor_lu(MatrixView<float> a) {
   const auto a21 = a.block(h, 0, n - h, h);
   const auto a22 = a.block(h, h, n - h, n - h);
   if (const std::int64_t bad = factor_lu(a11); bad >= 0) return bad;  // A11 = L11 U11
-  solve_left_lower(a11, a12);                                         // U12 = L11^-1 A12
-  solve_right_upper(a11, a21);                                        // L21 = A21 U11^-1
+  solve_left_lower<float>(a11, a12);                                  // U12 = L11^-1 A12
+  solve_right_upper<float>(a11, a21);                                 // L21 = A21 U11^-1
   multiply_add(-1, a21, a12, a22);                                    // A22 -= L21 U12
   const std::int64_t bad = factor_lu(a22);
   return bad < 0 ? bad : h + bad;

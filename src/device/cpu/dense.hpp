@@ -13,11 +13,6 @@ void multiply_add(float alpha, MatrixView<const float> a, MatrixView<const float
                   MatrixView<float> c);
 void multiply_add(double alpha, MatrixView<const double> a, MatrixView<const double> b,
                   MatrixView<double> c);
-/// B <- B U^-1, U the upper triangle of lu.
-void solve_right_upper(MatrixView<const float> lu, MatrixView<float> b);
-/// B <- L^-1 B, L the unit lower triangle of lu.
-void solve_left_lower(MatrixView<const float> lu, MatrixView<float> b);
-void solve_left_lower(MatrixView<const double> lu, MatrixView<double> b);
 /// A <- L\U without pivoting, by recursion onto products.
 /// @return the first i whose pivot is zero or not finite, or -1; rows from there on are unspecified
 std::int64_t factor_lu(MatrixView<float> a);

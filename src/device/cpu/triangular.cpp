@@ -1,0 +1,134 @@
+#include "device/cpu/triangular.hpp"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <atomic>
+#include <type_traits>
+#include <vector>
+
+#include "cpu/loops.hpp"
+#include "device/cpu/dense.hpp"
+
+namespace lupine {
+
+namespace {
+
+// Elements of a strip in FP32: half of a second cache of 1 MiB, beside their copy in 16 bits.
+constexpr std::int64_t strip_elements = 131072;
+// Operations that keep more than one thread busy for longer than it takes to wake them.
+constexpr double worth_threads = 2e6;
+// Order from which a product of 16 bits saves more than the rounding and the call cost.
+constexpr std::int64_t least_rounded = 64;
+
+enum class Side { left, right };
+
+/// A matrix, and its values in BF16 where products read those.
+template <class T>
+struct Rounded {
+  MatrixView<T> exact;
+  MatrixView<Bfloat16> low;
+  Rounded block(std::int64_t i, std::int64_t j, std::int64_t m, std::int64_t n) const {
+    return {exact.block(i, j, m, n), low.block(i, j, m, n)};
+  }
+  void round(float sign) const {
+    if constexpr (sizeof(T) == sizeof(float))
+      for (std::int64_t j = 0; j < exact.cols; ++j)
+        loops().to_bfloat16(exact.column(j), exact.rows, sign, low.column(j));
+  }
+};
+
+template <Side side, class T>
+class Solver {
+ public:
+  using Triangle = Rounded<const T>;  ///< -1 times its values in BF16
+  using Strip = Rounded<T>;
+
+  Solver(MatrixView<const T> triangle, OneDnnProduct* product)
+      : product_(sizeof(T) == sizeof(float) && triangle.cols > least_rounded ? product : nullptr),
+        memory_(product_ ? static_cast<std::size_t>(triangle.cols * triangle.cols) : 0),
+        triangle_{triangle, {memory_.data(), triangle.cols, triangle.cols, triangle.cols}} {
+    if (product_) triangle_.round(-1);
+  }
+
+  void solve(MatrixView<T> b) const {
+    const std::int64_t order = triangle_.exact.cols;
+    const std::int64_t count = side == Side::left ? b.cols : b.rows;
+    const double operations = static_cast<double>(order * order) * static_cast<double>(count);
+    const int threads = operations < worth_threads ? 1 : omp_get_max_threads();
+    const std::int64_t share = ((count + threads - 1) / threads + 15) / 16 * 16;
+    const std::int64_t width = std::min(std::max<std::int64_t>(strip_elements / order, 64), share);
+    std::atomic<std::int64_t> next{0};
+    const auto solve_strips = [&] {
+      std::vector<Bfloat16> low(product_ ? static_cast<std::size_t>(order * width) : 0);
+      for (std::int64_t begin; (begin = next.fetch_add(width)) < count;) {
+        const std::int64_t n = std::min(width, count - begin);
+        const auto strip =
+            side == Side::left ? b.block(0, begin, order, n) : b.block(begin, 0, n, order);
+        solve(triangle_, {strip, {low.data(), strip.rows, strip.cols, strip.rows}});
+      }
+    };
+    // Not a region of one thread: teams that products form inside one are made anew each time.
+    if (threads == 1) return solve_strips();
+#pragma omp parallel num_threads(threads)
+    solve_strips();
+  }
+
+ private:
+  // Left: X_1 = L_11^-1 B_1, X_2 = L_22^-1 (B_2 - L_21 X_1); right: X_1 = B_1 U_11^-1,
+  // X_2 = (B_2 - X_1 U_12) U_22^-1.
+  void solve(const Triangle& t, const Strip& x) const {
+    const std::int64_t n = t.exact.cols;
+    if (n <= triangle_order) return solve_by_loop(t.exact, x.exact);
+    const std::int64_t h = (n / 2 + triangle_order - 1) / triangle_order * triangle_order;
+    const Strip first = part(x, 0, h);
+    const Strip second = part(x, h, n - h);
+    solve(t.block(0, 0, h, h), first);
+    const Triangle between = side == Side::left ? t.block(h, 0, n - h, h) : t.block(0, h, h, n - h);
+    subtract(between, first, second);
+    solve(t.block(h, h, n - h, n - h), second);
+  }
+
+  static Strip part(const Strip& x, std::int64_t begin, std::int64_t count) {
+    return side == Side::left ? x.block(begin, 0, count, x.exact.cols)
+                              : x.block(0, begin, x.exact.rows, count);
+  }
+
+  static void solve_by_loop(MatrixView<const T> t, MatrixView<T> x) {
+    const StorageLoops<T>& loop = loops().of<T>();
+    side == Side::left ? loop.solve_left_lower(t, x) : loop.solve_right_upper(t, x);
+  }
+
+  // rest <- rest - t known, or rest - known t
+  void subtract(const Triangle& t, const Strip& known, const Strip& rest) const {
+    if constexpr (sizeof(T) == sizeof(float))
+      if (product_ && std::min(t.exact.rows, t.exact.cols) >= least_rounded) {
+        known.round(1);
+        return side == Side::left ? (*product_)(t.low, known.low, rest.exact)
+                                  : (*product_)(known.low, t.low, rest.exact);
+      }
+    side == Side::left ? multiply_add(T{-1}, t.exact, known.exact, rest.exact)
+                       : multiply_add(T{-1}, known.exact, t.exact, rest.exact);
+  }
+
+  OneDnnProduct* product_;
+  std::vector<Bfloat16> memory_;
+  Triangle triangle_;
+};
+
+}  // namespace
+
+template <class T>
+void solve_left_lower(MatrixView<const T> lu, MatrixView<T> b, OneDnnProduct* rounded) {
+  if (!b.empty()) Solver<Side::left, T>(lu, rounded).solve(b);
+}
+template <class T>
+void solve_right_upper(MatrixView<const T> lu, MatrixView<T> b, OneDnnProduct* rounded) {
+  if (!b.empty()) Solver<Side::right, T>(lu, rounded).solve(b);
+}
+
+template void solve_left_lower(MatrixView<const float>, MatrixView<float>, OneDnnProduct*);
+template void solve_left_lower(MatrixView<const double>, MatrixView<double>, OneDnnProduct*);
+template void solve_right_upper(MatrixView<const float>, MatrixView<float>, OneDnnProduct*);
+
+}  // namespace lupine
