@@ -53,7 +53,7 @@ std::string row(const Contestant& one, const Comparison& all) {
       name(one.solver), name(one.precision), cell(one.nb > 0, fmt::to_string(one.nb)),
       team(one.ranks, one.threads), cell(measured, fmt::format("{:.2f}", rate.best)),
       cell(measured, fmt::format("{:.2f}", rate.median)),
-      cell(measured, fmt::format("{:.3f}", benchmark_flops(all.n) / rate.best / 1e9)),
+      cell(measured, fmt::format("{:.4g}", benchmark_flops(all.n) / rate.best / 1e9)),
       cell(ratio > 0, fmt::format("{:.2f}", ratio)),
       cell(share > 0, fmt::format("{:.1f} %", 100 * share)), one.ceiling,
       cell(measured && std::isfinite(refinement), fmt::format("{:.1f} %", 100 * refinement)),
@@ -147,7 +147,7 @@ std::string turn_line(const Contestant& contestant, std::int64_t n, int round, i
   const Turn& turn = contestant.turns.back();
   return fmt::format("n = {}, round {} of {}: {} {}", n, round, rounds, title(contestant),
                      turn.passed()
-                         ? fmt::format("{:.2f} GFLOP/s, {:.3f} s",
+                         ? fmt::format("{:.2f} GFLOP/s, {:.4g} s",
                                        benchmark_flops(n) / turn.seconds / 1e9, turn.seconds)
                          : "FAILED: " + turn.failure);
 }

@@ -19,7 +19,7 @@ namespace {
 
 std::string lapack_failure(const LapackOutcome& outcome) {
   if (outcome.info > 0)
-    return fmt::format("pivot {} (from 1) is zero, A is singular (info = {})", outcome.info,
+    return fmt::format("pivot {} (from 0) is zero, A is singular (info = {})", outcome.info - 1,
                        outcome.info);
   if (outcome.info < 0) return fmt::format("argument {} is refused", -outcome.info);
   if (outcome.iterations < 0)

@@ -4,6 +4,7 @@
 LUPINE_COMMAND and LUPINE_MPIEXEC as in test_cli.py.
 """
 
+import concurrent.futures
 import json
 import os
 import re
@@ -11,7 +12,7 @@ import shutil
 import unittest
 from xml.etree import ElementTree
 
-from test_hpl import InFolder
+from test_hpl import InFolder, ZERO_SEED
 
 ROW = re.compile(r"^(mxp|hpl|dgesv|dsgesv) +(\w+) +(\d+|-) +(\d+ x \d+) .*?(PASSED|FAILED|skipped)$",
                  re.M)
@@ -76,6 +77,15 @@ class Compare(InFolder):
         self.assertIsNone(dsgesv["gflops"]["best"])
         self.assertEqual(dgesv["over_dgesv"], 1)
 
+    def test_all_have_the_same_matrix(self):
+        # Its first entry is 0 where nothing is added to the diagonal.
+        same = ("compare", "-N", "1", "--seed", ZERO_SEED, "--repeat", "1", "--precision", "fp32")
+        self.assert_status(self.run_here(*same), 0)
+        outcome = self.run_here(*same, "--matrix", "hpl", "--pivot", "partial")
+        self.assert_status(outcome, 1)
+        self.assertEqual([row[4] for row in rows(outcome.out)], ["FAILED"] * 4)
+        self.assertEqual(outcome.out.count("info = 1)"), 4)
+
     def test_gnuplot_and_files(self):
         small = ("compare", "-N", "20", "--repeat", "1", "--contestants", "dgesv")
         tools = os.path.join(self.folder, "tools")
@@ -106,24 +116,30 @@ class Compare(InFolder):
         self.assertEqual(sorted(os.listdir(self.folder)), ["a.json", "a.svg", "tools"])
 
     def test_refusals(self):
-        for words, needles in [
-                (("--contestants", "mxp,cramer"), ["--contestants", "cramer", "dgesv, dsgesv"]),
-                (("--contestants", ""), ["--contestants", "''"]),
-                (("--precision", "auto"), ["--precision", "auto", "fp16, bf16, fp32"]),
-                (("--precision", "fp64"), ["--precision", "fp64"]),
-                (("-N", "0"), ["--n", "'0'"]),
-                (("-N", "8,x"), ["--n", "8,x"]),
-                (("-N", "20,100000000"), ["-N 100000000", "does not fit"]),
-                (("--nb", "8,16"), ["--nb", "8,16"]),
-                (("--repeat", "0"), ["--repeat", "'0'"]),
-                (("--hpl-nb", "0"), ["--hpl-nb", "'0'"]),
-                (("--plot", ""), ["--plot", "''"]),
-                (("--matrix", "hpl"), ["--matrix hpl", "--pivot partial"]),
-                (("-P", "2", "-Q", "1"), ["-P 2", "1 run"]),
-                (("--hpl-n", "3"), ["unknown option", "--hpl-n"]),
-                (("--device", "abacus"), ["--device", "abacus"])]:
+        cases = [(("--contestants", "mxp,cramer"), ["--contestants", "cramer", "dgesv, dsgesv"]),
+                 (("--contestants", ""), ["--contestants", "''"]),
+                 (("--precision", "auto"), ["--precision", "auto", "fp16, bf16, fp32"]),
+                 (("--precision", "fp64"), ["--precision", "fp64"]),
+                 (("-N", "0"), ["--n", "'0'"]),
+                 (("-N", "8,x"), ["--n", "8,x"]),
+                 (("-N", "20,100000000"), ["-N 100000000", "does not fit"]),
+                 (("--nb", "8,16"), ["--nb", "8,16"]),
+                 (("--repeat", "0"), ["--repeat", "'0'"]),
+                 (("--hpl-nb", "0"), ["--hpl-nb", "'0'"]),
+                 (("--plot", ""), ["--plot", "''"]),
+                 (("--matrix", "hpl"), ["--matrix hpl", "--pivot partial"]),
+                 (("-P", "2", "-Q", "1"), ["-P 2", "1 run"]),
+                 (("--hpl-n", "3"), ["unknown option", "--hpl-n"]),
+                 (("--device", "abacus"), ["--device", "abacus"])]
+
+        def refused(words):
+            return self.run_here("compare", *words)
+
+        with concurrent.futures.ThreadPoolExecutor(4) as several:
+            outcomes = several.map(refused, [words for words, _ in cases])
+        for (words, needles), outcome in zip(cases, outcomes):
             with self.subTest(words=words):
-                self.assert_refused(self.run_here("compare", *words), *needles)
+                self.assert_refused(outcome, *needles)
 
 
 if __name__ == "__main__":

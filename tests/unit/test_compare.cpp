@@ -133,7 +133,7 @@ TEST_CASE("rates, ratios and shares of contestants") {
 TEST_CASE("the tables of a comparison") {
   const std::string text = compare_tables(some_comparison());
   CHECK(squeezed(line_with(text, "mxp ")) ==
-        "mxp bf16 128 2 x 2 100.00 90.00 0.007 2.50 50.0 % update bf16 10.0 % 5.00e-01 PASSED");
+        "mxp bf16 128 2 x 2 100.00 90.00 0.006682 2.50 50.0 % update bf16 10.0 % 5.00e-01 PASSED");
   CHECK(squeezed(line_with(text, "hpl ")) == "hpl fp64 - 1 x 2 - - - - - dgemm - skipped");
   CHECK(squeezed(line_with(text, "dsgesv ")) == "dsgesv fp32 - 1 x 2 - - - - - sgemm - FAILED");
   CHECK(squeezed(line_with(text, "dgemm ")) ==
@@ -148,7 +148,7 @@ TEST_CASE("the tables of a comparison") {
 TEST_CASE("a turn in one line") {
   const Comparison all = some_comparison();
   CHECK(turn_line(all.contestants[0], 1000, 2, 3) ==
-        "n = 1000, round 2 of 3: mxp bf16 90.00 GFLOP/s, 0.007 s");
+        "n = 1000, round 2 of 3: mxp bf16 90.00 GFLOP/s, 0.007424 s");
   Contestant failed = all.contestants[3];
   failed.turns.pop_back();
   CHECK_THAT(turn_line(failed, 1000, 2, 3), ContainsSubstring("dsgesv FAILED: it gave up"));
