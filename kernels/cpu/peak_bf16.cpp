@@ -9,7 +9,7 @@ namespace lupine::avx512 {
 namespace {
 
 constexpr int sums = 24;
-constexpr int lanes = 16;
+constexpr std::int64_t lanes = 16;
 
 // A lane adds two products at once: vdpbf16ps.
 double pairs_of_products(std::int64_t steps) {
@@ -31,6 +31,6 @@ double pairs_of_products(std::int64_t steps) {
 }  // namespace
 
 extern const RegisterLoop bf16;
-const RegisterLoop bf16{std::int64_t{2 * 2 * lanes} * sums, pairs_of_products};
+const RegisterLoop bf16{2 * 2 * lanes * sums, pairs_of_products};
 
 }  // namespace lupine::avx512

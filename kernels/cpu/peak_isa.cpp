@@ -26,6 +26,7 @@ constexpr int sums = 12;
 constexpr int sums = 24;
 #endif
 constexpr int width = bytes / 8;
+constexpr std::int64_t elements_a_step = std::int64_t{stream_chains} * width;
 using Integers = std::uint64_t __attribute__((vector_size(bytes)));
 using Doubles = double __attribute__((vector_size(bytes)));
 using Floats = float __attribute__((vector_size(bytes)));
@@ -59,7 +60,7 @@ LUPINE_ELEMENT Doubles to_doubles(Integers x) {
 }
 
 double sum_of_stream(std::uint64_t seed, std::int64_t steps) {
-  constexpr Affine stride = jump(stream_chains * width);
+  constexpr Affine stride = jump(elements_a_step);
   Integers state[stream_chains];
   Doubles sum[stream_chains]{};
   for (Integers& s : state)
@@ -89,7 +90,7 @@ void triad(const double* b, const double* c, double s, double* a, std::int64_t c
 }
 
 constexpr std::int64_t operations(std::int64_t lanes) {
-  return 2 * sums * lanes;
+  return lanes * 2 * sums;
 }
 
 }  // namespace
@@ -97,7 +98,7 @@ constexpr std::int64_t operations(std::int64_t lanes) {
 extern const Peaks peaks;
 const Peaks peaks{{operations(bytes / 8), multiply_add<Doubles, double>},
                   {operations(bytes / 4), multiply_add<Floats, float>},
-                  stream_chains* width,
+                  elements_a_step,
                   sum_of_stream,
                   sum_of_words,
                   triad};

@@ -102,7 +102,9 @@ Contest::Contest(const Communicator& world, const CompareOptions& who, const Ben
   if (std::none_of(all.begin(), all.end(), [](const auto& one) { return one.skipped.empty(); }))
     throw UsageError(fmt::format("-N {}: no contestant can run; {}: {}", comparison_.n,
                                  name(all.front().solver), all.front().skipped));
-  add_ceilings();
+  add_registers();
+  add_products();
+  add_memory();
 }
 
 void Contest::enter(Solver solver, const BenchmarkOptions& options) {
@@ -162,7 +164,7 @@ void Contest::add_product(std::string name, std::string bounds, Product product,
               });
 }
 
-void Contest::add_ceilings() {
+void Contest::add_registers() {
   const int threads = frame_.device_options.threads;
   const auto registers = [&](Precision precision, const char* bounds) {
     add_ceiling({.name = fmt::format("registers {}", lupine::name(precision)),
@@ -175,7 +177,9 @@ void Contest::add_ceilings() {
   registers(Precision::fp64, "dgemm");
   registers(Precision::fp32, "sgemm, and updates in FP32");
   registers(Precision::bf16, "updates by vdpbf16ps");
+}
 
+void Contest::add_products() {
   const bool gpu = !frame_.setup.gpus.empty();
   std::int64_t hpl_width = frame_.setup.panel_width;
   for (std::size_t i = 0; i < prepared_.size(); ++i) {
@@ -189,11 +193,13 @@ void Contest::add_ceilings() {
   for (std::size_t i = 0; i < prepared_.size(); ++i) {
     const Contestant& one = comparison_.contestants[i];
     if (is_lapack(one.solver) || one.ceiling == "dgemm" || !one.skipped.empty()) continue;
-    add_product(one.ceiling,
-                fmt::format("{} {}", lupine::name(one.solver), lupine::name(one.precision)),
-                Product::update, one.precision, prepared_[i].setup.panel_width, false);
+    add_product(one.ceiling, title(one), Product::update, one.precision,
+                prepared_[i].setup.panel_width, false);
   }
+}
 
+void Contest::add_memory() {
+  const int threads = frame_.device_options.threads;
   const std::int64_t bytes = agreed(world_, [&] { return pass_bytes(node_ranks_); });
   const auto memory = [&](const char* name, MemoryPass pass, const char* bounds) {
     add_ceiling({.name = name, .unit = "GB/s", .bounds = bounds}, [=, this](Devices&) {

@@ -52,7 +52,9 @@ class Contest {
 
   void enter(Solver solver, const BenchmarkOptions& options);
   void enter_lapack(Solver solver);
-  void add_ceilings();
+  void add_registers();
+  void add_products();
+  void add_memory();
   void add_product(std::string name, std::string bounds, Product product, Precision precision,
                    std::int64_t width, bool on_host);
   void add_ceiling(Ceiling ceiling, Measure measure);

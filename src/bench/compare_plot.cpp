@@ -7,8 +7,6 @@
 #include <map>
 #include <set>
 
-#include "bench/compare_report.hpp"
-
 namespace lupine {
 
 namespace {

@@ -96,12 +96,6 @@ std::string matrix_text(const BenchmarkOptions& o) {
 
 }  // namespace
 
-std::string title(const Contestant& contestant) {
-  return contestant.solver == Solver::mxp
-             ? fmt::format("{} {}", name(contestant.solver), name(contestant.precision))
-             : std::string(name(contestant.solver));
-}
-
 std::string compare_head(const Setup& setup, const std::vector<std::int64_t>& orders, int rounds,
                          const std::vector<std::string>& notes) {
   const BenchmarkOptions& o = setup.options;

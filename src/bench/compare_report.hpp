@@ -22,7 +22,4 @@ std::string compare_tables(const Comparison& comparison);
 /// A turn in one line, for progress.
 std::string turn_line(const Contestant& contestant, std::int64_t n, int round, int rounds);
 
-/// "mxp bf16"; "dgesv".
-std::string title(const Contestant& contestant);
-
 }  // namespace lupine

@@ -1,5 +1,7 @@
 #include "bench/comparison.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 
@@ -11,6 +13,12 @@ std::string_view name(Solver solver) {
   for (const auto& [value, words] : solver_names)
     if (value == solver) return words;
   return "unknown";
+}
+
+std::string title(const Contestant& contestant) {
+  return contestant.solver == Solver::mxp
+             ? fmt::format("{} {}", name(contestant.solver), name(contestant.precision))
+             : std::string(name(contestant.solver));
 }
 
 Statistics statistics(std::vector<double> values) {

@@ -55,6 +55,9 @@ struct Contestant {
   bool passed() const;
 };
 
+/// "mxp bf16"; "dgesv".
+std::string title(const Contestant& contestant);
+
 /// A rate that bounds others.
 struct Ceiling {
   std::string name;
