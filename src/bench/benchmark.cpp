@@ -157,13 +157,14 @@ DistributedMatrix BenchmarkRunner::generate(const MatrixSpec& spec) {
   });
 }
 
-// A GPU loads its kernels, and libraries find their algorithms, when first used: what the benchmark
-// times is the computation. First steps of this size, then all of a small problem.
+// Kernels are loaded or compiled, threads started and algorithms found when first used: what the
+// benchmark times is the computation. All of a small problem; on a GPU, whose libraries choose
+// algorithms by size, first steps of this size before it.
 void BenchmarkRunner::warm_up(const MatrixSpec& spec) {
-  if (warm_ || !prepared_.device->overlaps()) return;
+  if (warm_) return;
   warm_ = true;
   FactorOptions options = factor_options();
-  {
+  if (prepared_.device->overlaps()) {
     DistributedMatrix a = generate(spec);
     options.steps = 2;
     factorize(transport_, a, options, clock_);

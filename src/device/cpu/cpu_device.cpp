@@ -116,9 +116,7 @@ std::vector<Tile> tiles(const Distribution& rows, const Distribution& cols) {
 }  // namespace
 
 CpuDevice::CpuDevice(int threads)
-    : threads_(threads),
-      native_bf16_(OneDnnProduct::built() && native_bf16()),
-      onednn_(native_bf16_ ? std::make_unique<OneDnnProduct>() : nullptr) {
+    : threads_(threads), native_bf16_(onednn_built() && native_bf16()) {
   omp_set_num_threads(threads);
   openblas_set_num_threads(threads);
 }
@@ -202,13 +200,13 @@ void CpuDevice::prepare_diagonal(Queue&, AnyMatrix) {}
 
 void CpuDevice::solve_right_upper(Queue&, MatrixView<const float> lu, MatrixView<float> b,
                                   Precision purpose) {
-  lupine::solve_right_upper(lu, b, product_for(purpose));
+  lupine::solve_right_upper(lu, b, by_onednn(purpose));
 }
 
 void CpuDevice::solve_left_lower(Queue&, ConstAnyMatrix lu, AnyMatrix b, Precision purpose) {
   with_storage(b, [&](const auto& right) {
     using T = std::remove_reference_t<decltype(right(0, 0))>;
-    lupine::solve_left_lower(lu.as<T>(), right, product_for(purpose));
+    lupine::solve_left_lower(lu.as<T>(), right, by_onednn(purpose));
   });
 }
 
@@ -273,7 +271,7 @@ void CpuDevice::update(Queue&, ConstAnyMatrix l, const PanelHeader* l_header, Co
                        const PanelHeader* u_header, AnyMatrix c, const Poll& poll) {
   if (c.empty()) return;
   const bool fp64 = l.precision == Precision::fp64;
-  const bool onednn = l.precision == Precision::bf16 && native_bf16_;
+  const bool onednn = by_onednn(l.precision);
   const bool emulated = bytes_of(l.precision) == 2 && !onednn;
   const auto reserve = [this](Buffer& scratch, std::int64_t bytes) {
     if (scratch.bytes() < bytes) scratch = allocate(bytes);
@@ -301,7 +299,7 @@ void CpuDevice::update(Queue&, ConstAnyMatrix l, const PanelHeader* l_header, Co
       if (fp64)
         multiply_add(1.0, l_part.as<double>(), right.as<double>(), part.as<double>());
       else if (onednn)
-        (*onednn_)(l_part, right, part.as<float>());  // unscaled: alpha = 1
+        onednn_multiply_add(l_part, right, part.as<float>());  // unscaled: alpha = 1
       else
         multiply_add(alpha, left.block(i, 0, m, left.cols), wide, part.as<float>());
       if (poll) poll();

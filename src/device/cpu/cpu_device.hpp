@@ -62,16 +62,13 @@ class CpuDevice final : public Device {
  private:
   template <class T>
   T largest(MatrixView<const T> a) const;
-  /// oneDNN where it multiplies this precision by itself.
-  OneDnnProduct* product_for(Precision precision) const {
-    return precision == Precision::bf16 ? onednn_.get() : nullptr;
-  }
+  /// Whether products of this precision are oneDNN's.
+  bool by_onednn(Precision precision) const { return precision == Precision::bf16 && native_bf16_; }
   MatrixView<const float> expand(ConstAnyMatrix from, Buffer& scratch) const;
 
   SteadyClock clock_;
   int threads_;
   bool native_bf16_;
-  std::unique_ptr<OneDnnProduct> onednn_;
   Buffer left_;  // scratch of emulated updates, kept between calls
   Buffer right_;
 };

@@ -12,26 +12,9 @@ namespace lupine {
 
 using dnnl::memory;
 
-struct OneDnnProduct::State {
-  dnnl::engine engine{dnnl::engine::kind::cpu, 0};
-  dnnl::stream stream{engine};
-
-  // Creating a primitive is cheap the second time: oneDNN keeps what it compiled.
-  dnnl::matmul product(const memory::desc& source, const memory::desc& weights,
-                       const memory::desc& target) {
-    dnnl::post_ops accumulate;
-    accumulate.append_sum(1.0f);
-    dnnl::primitive_attr attributes;
-    attributes.set_post_ops(accumulate);
-#if DNNL_VERSION_MAJOR >= 3
-    return dnnl::matmul({engine, source, weights, target, attributes});
-#else
-    return dnnl::matmul({{source, weights, target}, attributes, engine});
-#endif
-  }
-};
-
 namespace {
+
+constexpr auto any = DNNL_RUNTIME_DIM_VAL;
 
 // oneDNN's matrices are row-major: a column-major view is its own transpose there.
 memory::desc transposed(memory::data_type type, std::int64_t rows, std::int64_t cols,
@@ -39,33 +22,55 @@ memory::desc transposed(memory::data_type type, std::int64_t rows, std::int64_t 
   return {memory::dims{cols, rows}, type, memory::dims{ld, 1}};
 }
 
-memory::data_type type_of(Precision precision) {
-  return precision == Precision::bf16 ? memory::data_type::bf16 : memory::data_type::f32;
+const dnnl::engine& cpu() {
+  static const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
+  return engine;
+}
+
+// One for all shapes: a product of given shape is compiled anew for every other one, half a
+// millisecond each, and panels shrink from step to step. A thread has its own: oneDNN keeps scratch
+// memory where a primitive was made.
+template <memory::data_type type>
+const dnnl::matmul& product() {
+  thread_local const dnnl::matmul any_shape = [] {
+    const auto operand = transposed(type, any, any, any);
+    const auto target = transposed(memory::data_type::f32, any, any, any);
+    dnnl::post_ops accumulate;
+    accumulate.append_sum(1.0f);
+    dnnl::primitive_attr attributes;
+    attributes.set_post_ops(accumulate);
+#if DNNL_VERSION_MAJOR >= 3
+    return dnnl::matmul({cpu(), operand, operand, target, attributes});
+#else
+    return dnnl::matmul({{operand, operand, target}, attributes, cpu()});
+#endif
+  }();
+  return any_shape;
 }
 
 }  // namespace
 
-OneDnnProduct::OneDnnProduct() : state_(std::make_unique<State>()) {}
-OneDnnProduct::~OneDnnProduct() = default;
-
-bool OneDnnProduct::built() {
+bool onednn_built() {
   return true;
 }
 
-void OneDnnProduct::operator()(ConstAnyMatrix a, ConstAnyMatrix b, MatrixView<float> c) {
+void onednn_multiply_add(ConstAnyMatrix a, ConstAnyMatrix b, MatrixView<float> c) {
   if (c.empty() || a.cols == 0) return;
   try {
+    const bool bf16 = a.precision == Precision::bf16;
+    const auto& multiply =
+        bf16 ? product<memory::data_type::bf16>() : product<memory::data_type::f32>();
+    const auto operand = [&](const ConstAnyMatrix& m) {
+      const auto type = bf16 ? memory::data_type::bf16 : memory::data_type::f32;
+      return memory(transposed(type, m.rows, m.cols, m.ld), cpu(), const_cast<std::byte*>(m.data));
+    };
+    const memory target(transposed(memory::data_type::f32, c.rows, c.cols, c.ld), cpu(), c.data);
+    dnnl::stream stream(cpu());
     // C^T += B^T A^T
-    const auto source = transposed(type_of(b.precision), b.rows, b.cols, b.ld);
-    const auto weights = transposed(type_of(a.precision), a.rows, a.cols, a.ld);
-    const auto target = transposed(memory::data_type::f32, c.rows, c.cols, c.ld);
-    const auto& engine = state_->engine;
-    state_->product(source, weights, target)
-        .execute(state_->stream,
-                 {{DNNL_ARG_SRC, memory(source, engine, const_cast<std::byte*>(b.data))},
-                  {DNNL_ARG_WEIGHTS, memory(weights, engine, const_cast<std::byte*>(a.data))},
-                  {DNNL_ARG_DST, memory(target, engine, c.data)}});
-    state_->stream.wait();
+    multiply.execute(
+        stream,
+        {{DNNL_ARG_SRC, operand(b)}, {DNNL_ARG_WEIGHTS, operand(a)}, {DNNL_ARG_DST, target}});
+    stream.wait();
   } catch (const dnnl::error& e) {
     throw Fault(std::string("oneDNN matmul failed: ") + e.what());
   }
@@ -73,13 +78,10 @@ void OneDnnProduct::operator()(ConstAnyMatrix a, ConstAnyMatrix b, MatrixView<fl
 
 #else
 
-struct OneDnnProduct::State {};
-OneDnnProduct::OneDnnProduct() = default;
-OneDnnProduct::~OneDnnProduct() = default;
-bool OneDnnProduct::built() {
+bool onednn_built() {
   return false;
 }
-void OneDnnProduct::operator()(ConstAnyMatrix, ConstAnyMatrix, MatrixView<float>) {
+void onednn_multiply_add(ConstAnyMatrix, ConstAnyMatrix, MatrixView<float>) {
   throw Fault("not built with oneDNN");
 }
 

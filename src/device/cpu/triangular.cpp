@@ -9,6 +9,7 @@
 
 #include "cpu/loops.hpp"
 #include "device/cpu/dense.hpp"
+#include "device/cpu/onednn.hpp"
 
 namespace lupine {
 
@@ -44,11 +45,11 @@ class Solver {
   using Triangle = Rounded<const T>;  ///< -1 times its values in BF16
   using Strip = Rounded<T>;
 
-  Solver(MatrixView<const T> triangle, OneDnnProduct* product)
-      : product_(sizeof(T) == sizeof(float) && triangle.cols > least_rounded ? product : nullptr),
-        memory_(product_ ? static_cast<std::size_t>(triangle.cols * triangle.cols) : 0),
+  Solver(MatrixView<const T> triangle, bool rounded)
+      : rounded_(rounded && sizeof(T) == sizeof(float) && triangle.cols > least_rounded),
+        memory_(rounded_ ? static_cast<std::size_t>(triangle.cols * triangle.cols) : 0),
         triangle_{triangle, {memory_.data(), triangle.cols, triangle.cols, triangle.cols}} {
-    if (product_) triangle_.round(-1);
+    if (rounded_) triangle_.round(-1);
   }
 
   void solve(MatrixView<T> b) const {
@@ -60,7 +61,7 @@ class Solver {
     const std::int64_t width = std::min(std::max<std::int64_t>(strip_elements / order, 64), share);
     std::atomic<std::int64_t> next{0};
     const auto solve_strips = [&] {
-      std::vector<Bfloat16> low(product_ ? static_cast<std::size_t>(order * width) : 0);
+      std::vector<Bfloat16> low(rounded_ ? static_cast<std::size_t>(order * width) : 0);
       for (std::int64_t begin; (begin = next.fetch_add(width)) < count;) {
         const std::int64_t n = std::min(width, count - begin);
         const auto strip =
@@ -102,16 +103,16 @@ class Solver {
   // rest <- rest - t known, or rest - known t
   void subtract(const Triangle& t, const Strip& known, const Strip& rest) const {
     if constexpr (sizeof(T) == sizeof(float))
-      if (product_ && std::min(t.exact.rows, t.exact.cols) >= least_rounded) {
+      if (rounded_ && std::min(t.exact.rows, t.exact.cols) >= least_rounded) {
         known.round(1);
-        return side == Side::left ? (*product_)(t.low, known.low, rest.exact)
-                                  : (*product_)(known.low, t.low, rest.exact);
+        return side == Side::left ? onednn_multiply_add(t.low, known.low, rest.exact)
+                                  : onednn_multiply_add(known.low, t.low, rest.exact);
       }
     side == Side::left ? multiply_add(T{-1}, t.exact, known.exact, rest.exact)
                        : multiply_add(T{-1}, known.exact, t.exact, rest.exact);
   }
 
-  OneDnnProduct* product_;
+  bool rounded_;
   std::vector<Bfloat16> memory_;
   Triangle triangle_;
 };
@@ -119,16 +120,16 @@ class Solver {
 }  // namespace
 
 template <class T>
-void solve_left_lower(MatrixView<const T> lu, MatrixView<T> b, OneDnnProduct* rounded) {
+void solve_left_lower(MatrixView<const T> lu, MatrixView<T> b, bool rounded) {
   if (!b.empty()) Solver<Side::left, T>(lu, rounded).solve(b);
 }
 template <class T>
-void solve_right_upper(MatrixView<const T> lu, MatrixView<T> b, OneDnnProduct* rounded) {
+void solve_right_upper(MatrixView<const T> lu, MatrixView<T> b, bool rounded) {
   if (!b.empty()) Solver<Side::right, T>(lu, rounded).solve(b);
 }
 
-template void solve_left_lower(MatrixView<const float>, MatrixView<float>, OneDnnProduct*);
-template void solve_left_lower(MatrixView<const double>, MatrixView<double>, OneDnnProduct*);
-template void solve_right_upper(MatrixView<const float>, MatrixView<float>, OneDnnProduct*);
+template void solve_left_lower(MatrixView<const float>, MatrixView<float>, bool);
+template void solve_left_lower(MatrixView<const double>, MatrixView<double>, bool);
+template void solve_right_upper(MatrixView<const float>, MatrixView<float>, bool);
 
 }  // namespace lupine

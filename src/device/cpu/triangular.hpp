@@ -5,16 +5,15 @@
 #pragma once
 
 #include "core/matrix_view.hpp"
-#include "device/cpu/onednn.hpp"
 
 namespace lupine {
 
 /// B <- L^-1 B, L the unit lower triangle of lu. With `rounded`, what the larger products inside
 /// multiply is rounded to BF16, as the update of the same factorization rounds L and B anyway.
 template <class T>
-void solve_left_lower(MatrixView<const T> lu, MatrixView<T> b, OneDnnProduct* rounded = nullptr);
+void solve_left_lower(MatrixView<const T> lu, MatrixView<T> b, bool rounded = false);
 /// B <- B U^-1, U the upper triangle of lu. The same.
 template <class T>
-void solve_right_upper(MatrixView<const T> lu, MatrixView<T> b, OneDnnProduct* rounded = nullptr);
+void solve_right_upper(MatrixView<const T> lu, MatrixView<T> b, bool rounded = false);
 
 }  // namespace lupine
