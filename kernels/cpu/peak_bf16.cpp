@@ -31,6 +31,6 @@ double pairs_of_products(std::int64_t steps) {
 }  // namespace
 
 extern const RegisterLoop bf16;
-const RegisterLoop bf16{2 * 2 * lanes * sums, pairs_of_products};
+const RegisterLoop bf16{4 * lanes * sums, pairs_of_products};
 
 }  // namespace lupine::avx512

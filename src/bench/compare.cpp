@@ -120,7 +120,7 @@ void Contest::enter(Solver solver, const BenchmarkOptions& options) {
     contestant.skipped = error.what();
   }
   contestant.precision = solver == Solver::hpl ? Precision::fp64 : prepared.setup.options.precision;
-  contestant.nb = prepared.setup.options.nb;
+  contestant.nb = contestant.skipped.empty() ? prepared.setup.options.nb : 0;
   contestant.ceiling = solver == Solver::hpl && frame_.setup.gpus.empty()
                            ? "dgemm"
                            : update_name(contestant.precision);
@@ -210,33 +210,40 @@ void Contest::add_memory() {
   memory("memory triad", MemoryPass::triad, "exchanges of rows, and roundings");
 }
 
+// A fault that all ranks know, such as of memory, is the end of a turn, not of everything measured.
 Turn Contest::benchmark_turn(const PreparedSetup& prepared) const {
-  const BenchmarkResult result =
-      BenchmarkRunner(world_.handle(), without_device(prepared)).run().result;
-  return {result.seconds, result.refine_seconds, result.scaled_residual, failure(result)};
+  try {
+    const BenchmarkResult result =
+        BenchmarkRunner(world_.handle(), without_device(prepared)).run().result;
+    return {result.seconds, result.refine_seconds, result.scaled_residual, failure(result)};
+  } catch (const AgreedFault& fault) {
+    return {.failure = fault.what()};
+  }
 }
 
 Turn Contest::lapack_turn(Solver solver) const {
   Turn turn;
-  std::exception_ptr problem;
   if (world_.rank() == 0) {
     try {
       turn = lapack_run(driver(solver), alone_, frame_.setup.options, frame_.device_options.threads,
                         clock_);
-    } catch (...) {
-      problem = std::current_exception();
+    } catch (const std::exception& problem) {
+      turn.failure = problem.what();
     }
   }
   world_.barrier_asleep();
-  agree(world_, [&] {
-    if (problem) std::rethrow_exception(problem);
-  });
   return turn;
 }
 
 void Contest::measure(Ceiling& ceiling, const Measure& measure, Devices& devices) const {
   world_.barrier();
-  const ProductRate mine = agreed(world_, [&] { return measure(devices); });
+  ProductRate mine;
+  try {
+    mine = agreed(world_, [&] { return measure(devices); });
+  } catch (const AgreedFault& fault) {
+    ceiling.failure = fault.what();
+    return;
+  }
   const double rate = world_.all_reduce(mine.run, Reduction::sum) / 1e9;
   const double best = world_.all_reduce(mine.best, Reduction::sum) / 1e9;
   if (rate > 0) ceiling.rates.push_back(rate);

@@ -29,7 +29,7 @@ ordered_json best_and_median(const std::vector<double>& values) {
 }
 
 ordered_json turn_of(const Turn& turn) {
-  return {{"seconds", turn.seconds},
+  return {{"seconds", known(turn.seconds, turn.seconds > 0)},
           {"refine_seconds", known(turn.refine_seconds, true)},
           {"scaled_residual", known(turn.scaled_residual, true)},
           {"passed", turn.passed()},
@@ -68,7 +68,8 @@ ordered_json ceiling_of(const Ceiling& one) {
           {"best_shape_rate", known(one.best_shape_rate, one.best_shape_rate > 0)},
           {"ranks", one.ranks},
           {"threads", one.threads},
-          {"bounds", one.bounds}};
+          {"bounds", one.bounds},
+          {"failure", text_or_null(one.failure)}};
 }
 
 ordered_json order_of(const Comparison& comparison) {

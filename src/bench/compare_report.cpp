@@ -70,6 +70,10 @@ std::string reasons(const Contestant& one) {
   return text;
 }
 
+std::string reasons(const Ceiling& one) {
+  return one.failure.empty() ? "" : fmt::format("- {} FAILED: {}\n", one.name, one.failure);
+}
+
 std::string ceiling_row(const std::string& name, const std::string& who, const std::string& best,
                         const std::string& median, const std::string& unit,
                         const std::string& shape, const std::string& bounds) {
@@ -134,6 +138,7 @@ std::string compare_tables(const Comparison& comparison) {
   for (const Ceiling& one : comparison.ceilings) text += row(one);
   std::string why;
   for (const Contestant& one : comparison.contestants) why += reasons(one);
+  for (const Ceiling& one : comparison.ceilings) why += reasons(one);
   return why.empty() ? text : text + "\n" + why;
 }
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 
 #include "bench/sizing.hpp"
 
@@ -73,7 +72,7 @@ const Turn& fastest_turn(const Contestant& contestant) {
 }
 
 double refinement_share(const Contestant& contestant) {
-  if (contestant.turns.empty()) return std::numeric_limits<double>::quiet_NaN();
+  if (contestant.turns.empty()) return unknown;
   const Turn& turn = fastest_turn(contestant);
   return turn.refine_seconds / turn.seconds;
 }

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -30,12 +31,14 @@ struct Statistics {
 };
 Statistics statistics(std::vector<double> values);
 
-/// One solution of the system.
+constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
+
+/// One solution of the system; NaN is what is not known.
 struct Turn {
-  double seconds = 0;
-  double refine_seconds = 0;  ///< of those; NaN: not known
-  double scaled_residual = 0;
-  std::string failure;  ///< why it is no solution; empty: it is one
+  double seconds = 0;               ///< 0: it was not begun
+  double refine_seconds = unknown;  ///< of those
+  double scaled_residual = unknown;
+  std::string failure{};  ///< why it is no solution; empty: it is one
 
   bool passed() const { return failure.empty(); }
 };
@@ -68,6 +71,7 @@ struct Ceiling {
   std::vector<double> rates{};  ///< of each round, in `unit`; empty: nothing here has it
   double best_shape_rate = 0;   ///< of products: that of the best shape, of all rounds; else 0
   std::string best_shape{};     ///< "4096 x 4096 x 1024"
+  std::string failure{};        ///< why a round has no rate; empty: none failed
 };
 
 struct Comparison {

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <limits>
 #include <memory>
 #include <vector>
 
@@ -69,7 +68,6 @@ Turn lapack_run(LapackDriver driver, const Communicator& alone, const BenchmarkO
       driver, a.as<double>(), x, {workspace.as<float>(), static_cast<std::size_t>(floats)});
   Turn turn;
   turn.seconds = clock.now() - begin;
-  turn.refine_seconds = turn.scaled_residual = std::numeric_limits<double>::quiet_NaN();
   turn.failure = lapack_failure(outcome);
   if (outcome.info != 0) return turn;
   const ProcessGrid grid(alone, {1, 1, GridOrder::row});

@@ -3,7 +3,18 @@
 #include <algorithm>
 #include <cmath>
 
+#include "matrix/distributed_matrix.hpp"
+#include "matrix/panel_ring.hpp"
+
 namespace lupine {
+
+namespace {
+// As a run's matrix and panels are: columns that lie a power of two apart push each other out of
+// the caches.
+std::int64_t padded(std::int64_t rows) {
+  return DistributedMatrix::leading_dimension(rows);
+}
+}  // namespace
 
 ProductTrial::ProductTrial(Device& device, Product product, Precision precision, std::int64_t rows,
                            std::int64_t columns, std::int64_t width)
@@ -11,14 +22,16 @@ ProductTrial::ProductTrial(Device& device, Product product, Precision precision,
       product_(product),
       queue_(device.make_queue(Priority::normal)),
       storage_(storage_for(precision)),
-      c_memory_(device.allocate(std::max({rows * columns, rows * width, width * columns}) *
-                                bytes_of(storage_))),
-      l_memory_(device.allocate(rows * width * bytes_of(precision))),
-      u_memory_(device.allocate(width * columns * bytes_of(precision))),
+      c_memory_(device.allocate(
+          std::max(padded(rows) * std::max(columns, width), padded(width) * columns) *
+          bytes_of(storage_))),
+      l_memory_(device.allocate(PanelRing::leading_dimension(rows) * width * bytes_of(precision))),
+      u_memory_(
+          device.allocate(PanelRing::leading_dimension(width) * columns * bytes_of(precision))),
       control_(device.allocate(2 * header_room + std::int64_t{sizeof(FactorStatus)})),
       c_(as_c(rows, columns)),
-      l_{precision, l_memory_.data(), rows, width, rows},
-      u_{precision, u_memory_.data(), width, columns, width} {
+      l_{precision, l_memory_.data(), rows, width, PanelRing::leading_dimension(rows)},
+      u_{precision, u_memory_.data(), width, columns, PanelRing::leading_dimension(width)} {
   // Not zeros: those take less power, and so run faster than any matrix will.
   fill(rows, width);
   device_.cast(*queue_, as_c(rows, width), 1, l_, l_header(), status());
@@ -41,7 +54,7 @@ void ProductTrial::run(const Poll& poll) {
 }
 
 AnyMatrix ProductTrial::as_c(std::int64_t rows, std::int64_t columns) const {
-  return {storage_, c_memory_.data(), rows, columns, rows};
+  return {storage_, c_memory_.data(), rows, columns, padded(rows)};
 }
 
 PanelHeader* ProductTrial::l_header() const {

@@ -22,8 +22,6 @@ using namespace lupine;
 
 namespace {
 
-constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
-
 /// Seconds in which n = 1000 is solved at so many GFLOP/s.
 double seconds_at(double gflops) {
   return benchmark_flops(1000) / gflops / 1e9;
@@ -60,7 +58,7 @@ Comparison some_comparison() {
       {"dgemm", "GFLOP/s", "hpl, dgesv", 2, 2, {100, 60}, 110, "7 x 8 x 9"},
       {"sgemm", "GFLOP/s", "dsgesv", 2, 2, {200}, 210, "7 x 8 x 9"},
       {"update bf16", "GFLOP/s", "mxp bf16", 2, 2, {190, 200}, 220, "1 x 2 x 3"},
-      {"registers bf16", "GFLOP/s", "nothing here", 2, 2, {}, 0, ""},
+      {"registers bf16", "GFLOP/s", "nothing here", 2, 2, {}, 0, "", "out of memory"},
       {"memory read", "GB/s", "solves", 2, 2, {5000, 6000}, 0, ""},
   };
   return all;
@@ -142,7 +140,8 @@ TEST_CASE("the tables of a comparison") {
         "registers bf16 2 x 2 - - GFLOP/s - nothing here");
   CHECK_THAT(text, ContainsSubstring("- hpl is skipped: it does not fit\n"));
   CHECK_THAT(text, ContainsSubstring("- dsgesv FAILED in round 2: it gave up\n"));
-  CHECK(count(text, "FAILED") == 2);
+  CHECK_THAT(text, ContainsSubstring("- registers bf16 FAILED: out of memory\n"));
+  CHECK(count(text, "FAILED") == 3);
 }
 
 TEST_CASE("a turn in one line") {
@@ -181,6 +180,7 @@ TEST_CASE("comparisons as JSON") {
   CHECK(dsgesv["turns"][1]["failure"] == "it gave up");
   CHECK(order["ceilings"][0]["best_shape"] == "7 x 8 x 9");
   CHECK(order["ceilings"][3]["rate"]["best"].is_null());
+  CHECK(order["ceilings"][3]["failure"] == "out of memory");
 }
 
 TEST_CASE("the picture of one n, and of several") {
