@@ -84,7 +84,9 @@ Options machine_options(BenchmarkOptions& o) {
 
 Options run_options(Arguments& arguments) {
   return {number("--repeat", "Runs (default 1)", arguments.repeat, 1, largest_int),
-          file("--json", "Write the report as JSON too", arguments.json)};
+          file("--json", "Write the report as JSON too", arguments.json),
+          file("--trace", "Write what every rank did when, as a Chrome trace (Perfetto opens it)",
+               arguments.trace)};
 }
 
 Options dat_option(Arguments& arguments) {
@@ -287,11 +289,12 @@ std::string text_of_choices(const Arguments& a) {
   constexpr std::array commands{"", "mxp", "hpl", "bench", "compare", "info"};
   return fmt::format(
       "{} -i '{}' -N {} --nb {} -P {} -Q {} --nporder {} --lookahead {} --bcast {} --nbmin {} "
-      "--ndiv {} --threshold {} --pivot {} --hpl-n {} --hpl-nb {} --repeat {}",
+      "--ndiv {} --threshold {} --pivot {} --hpl-n {} --hpl-nb {} --repeat {}{}",
       commands.at(static_cast<std::size_t>(a.command)), a.dat, fmt::join(c.n, ","),
       fmt::join(c.nb, ","), fmt::join(c.p, ","), fmt::join(c.q, ","), name(c.order),
       fmt::join(c.depth, ","), fmt::join(broadcasts, ","), fmt::join(c.nbmin, ","),
-      fmt::join(c.ndiv, ","), c.threshold, name(a.options.pivoting), a.hpl_n, a.hpl_nb, a.repeat);
+      fmt::join(c.ndiv, ","), c.threshold, name(a.options.pivoting), a.hpl_n, a.hpl_nb, a.repeat,
+      a.trace.empty() ? "" : " --trace FILE");
 }
 
 Arguments parse_arguments(const std::vector<std::string>& words) {

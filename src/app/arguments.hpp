@@ -28,9 +28,10 @@ struct Arguments {
   bool may_take_dat = false;           ///< whether an HPL.dat that lies here is taken unasked
   std::int64_t hpl_n = 0, hpl_nb = 0;  ///< of bench and compare; 0: chosen
   CompareOptions compare;
-  int repeat = 1;    ///< of compare: rounds
-  std::string json;  ///< empty: no JSON
-  std::string plot;  ///< of compare; empty: no picture
+  int repeat = 1;     ///< of compare: rounds
+  std::string json;   ///< empty: no JSON
+  std::string plot;   ///< of compare; empty: no picture
+  std::string trace;  ///< empty: no trace
   std::optional<bool> progress;
 };
 

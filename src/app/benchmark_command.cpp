@@ -1,6 +1,7 @@
 #include "app/benchmark_command.hpp"
 
 #include <fmt/format.h>
+#include <lupine/error.hpp>
 
 #include <algorithm>
 #include <filesystem>
@@ -13,6 +14,7 @@
 #include "bench/progress.hpp"
 #include "bench/report.hpp"
 #include "bench/report_json.hpp"
+#include "bench/trace_report.hpp"
 #include "io/hpl_dat.hpp"
 #include "io/json.hpp"
 
@@ -72,7 +74,7 @@ struct Outcome {
 
 /// A report from its head to its end, and the runs that it is about.
 Outcome run_and_report(const Communicator& world, Campaign& campaign, const Arguments& arguments,
-                       Notes notes, const ReportOutput& output) {
+                       Notes notes, const ReportOutput& output, TraceReport* trace) {
   bool checked = true;
   on_rank_0(world, [&] {
     const std::vector<Setup> setups = campaign.setups();
@@ -88,14 +90,15 @@ Outcome run_and_report(const Communicator& world, Campaign& campaign, const Argu
       if (const auto line = lines.line(now)) print_progress(*line);
     };
     Measured measured;
-    outcome.counts.passed +=
-        campaign.run(i, arguments.repeat, progress_is_shown ? progress : ProgressFunction{},
-                     [&](const Setup& setup, const BenchmarkRun& run) {
-                       output.print(report_run(setup, run));
-                       measured.setup = setup;
-                       measured.runs.push_back(run);
-                       lines = {};
-                     });
+    outcome.counts.passed += campaign.run(
+        i, arguments.repeat, progress_is_shown ? progress : ProgressFunction{},
+        [&](const Setup& setup, const BenchmarkRun& run) {
+          output.print(report_run(setup, run));
+          measured.setup = setup;
+          measured.runs.push_back(run);
+          lines = {};
+        },
+        trace);
     outcome.all.push_back(std::move(measured));
   }
   outcome.counts.failed =
@@ -106,14 +109,15 @@ Outcome run_and_report(const Communicator& world, Campaign& campaign, const Argu
 
 /// `lupine mxp` and `lupine hpl`: every combination of the lists.
 int run_one(const Communicator& world, const Arguments& arguments, const std::string& command_line,
-            Notes notes) {
+            const Notes& given, TraceReport* trace) {
+  Notes notes = given;
   const std::optional<HplDat> dat = take_dat(world, arguments);
   if (dat) note_dat(*dat, arguments, notes);
   ReportOutput output = dat ? ReportOutput(dat->device_out, dat->output_file) : ReportOutput();
   Campaign campaign(
       world, configurations(dat ? *dat : arguments.choices, arguments.options, world.size()));
   on_rank_0(world, [&] { output.open(); });
-  const Outcome outcome = run_and_report(world, campaign, arguments, notes, output);
+  const Outcome outcome = run_and_report(world, campaign, arguments, notes, output, trace);
   on_rank_0(world, [&] {
     if (!arguments.json.empty())
       write_json(arguments.json, json_report(outcome.all, command_line, notes));
@@ -134,7 +138,7 @@ BenchmarkOptions hpl_beside(const BenchmarkOptions& mxp, const Arguments& argume
 
 /// `lupine bench`. Both are checked before the first begins.
 int run_both(const Communicator& world, const Arguments& arguments, const std::string& command_line,
-             const Notes& notes) {
+             const Notes& notes, TraceReport* trace) {
   BenchmarkOptions options =
       configurations(arguments.choices, arguments.options, world.size()).front();
   options.time_target /= 2;
@@ -144,8 +148,8 @@ int run_both(const Communicator& world, const Arguments& arguments, const std::s
   Campaign hpl(world, {hpl_beside(options, arguments)}, n);
 
   const ReportOutput output;
-  const Outcome first = run_and_report(world, mxp, arguments, notes, output);
-  const Outcome second = run_and_report(world, hpl, arguments, notes, output);
+  const Outcome first = run_and_report(world, mxp, arguments, notes, output, trace);
+  const Outcome second = run_and_report(world, hpl, arguments, notes, output, trace);
   on_rank_0(world, [&] {
     output.print(report_summary(representative(first.all).run, representative(second.all).run));
     if (!arguments.json.empty())
@@ -155,16 +159,42 @@ int run_both(const Communicator& world, const Arguments& arguments, const std::s
   return first.counts.failed + second.counts.failed == 0 ? 0 : 1;
 }
 
+/// Before anything runs, on rank 0.
+void check_files(const Arguments& arguments) {
+  if (!arguments.json.empty()) check_writable(arguments.json, "--json");
+  if (arguments.trace.empty()) return;
+  check_writable(arguments.trace, "--trace");
+  namespace fs = std::filesystem;
+  const auto is_device = [](const std::string& path) {
+    return fs::exists(path) && !fs::is_regular_file(path);
+  };
+  if (!arguments.json.empty() && !is_device(arguments.json) &&
+      fs::weakly_canonical(fs::absolute(arguments.json)) ==
+          fs::weakly_canonical(fs::absolute(arguments.trace)))
+    throw UsageError(fmt::format(
+        "--json and --trace both write '{}'; allowed: a file for each of them", arguments.trace));
+}
+
+void write_trace(const TraceReport& trace, const std::string& path,
+                 const std::string& command_line) {
+  trace.write(path, command_line);
+  if (trace.left_out() > 0)
+    complain(fmt::format("warning: the trace leaves out {} spans that it has no room for",
+                         trace.left_out()));
+}
+
 }  // namespace
 
 int run_benchmarks(const Communicator& world, const Arguments& arguments,
                    const std::string& command_line, const Notes& notes) {
   require_equal_options(world, text_of_choices(arguments));
-  on_rank_0(world, [&] {
-    if (!arguments.json.empty()) check_writable(arguments.json, "--json");
-  });
-  return arguments.command == Command::bench ? run_both(world, arguments, command_line, notes)
-                                             : run_one(world, arguments, command_line, notes);
+  on_rank_0(world, [&] { check_files(arguments); });
+  std::optional<TraceReport> trace;
+  if (!arguments.trace.empty()) trace.emplace();
+  const auto run = arguments.command == Command::bench ? run_both : run_one;
+  const int status = run(world, arguments, command_line, notes, trace ? &*trace : nullptr);
+  if (trace) on_rank_0(world, [&] { write_trace(*trace, arguments.trace, command_line); });
+  return status;
 }
 
 }  // namespace lupine

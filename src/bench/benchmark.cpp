@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "bench/agreement.hpp"
 #include "bench/benchmark_runner.hpp"
@@ -18,6 +19,7 @@ namespace {
 
 constexpr double most_admissible_residual = 16;
 constexpr int most_admissible_iterations = 50;
+constexpr std::int64_t least_warming = 2048;  // order that takes a processor some 30 ms
 constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 
 struct Solved {
@@ -30,16 +32,20 @@ struct Solved {
 /// HPL solves once; HPL-MxP refines.
 RefineOutcome find_x(const Setup& setup, Transport& transport, const DistributedMatrix& lu,
                      const std::vector<std::int64_t>& pivots, const MatrixSpec& spec,
-                     const Clock& clock) {
+                     const Clock& clock, Trace* trace) {
   const BenchmarkOptions& o = setup.options;
   const std::int64_t width = setup.panel_width;
   if (o.benchmark == Benchmark::mxp)
-    return refine(transport, lu, pivots, spec,
-                  {.method = o.refine, .max_iterations = o.max_iterations, .width = width}, clock);
+    return refine(
+        transport, lu, pivots, spec,
+        {.method = o.refine, .max_iterations = o.max_iterations, .width = width, .trace = trace},
+        clock);
   RefineOutcome outcome;
-  const double begin = clock.now();
-  outcome.x = lupine::solve(transport, lu, pivots, spec, width);
-  outcome.times.solves = clock.now() - begin;
+  {
+    const Stopwatch watch(clock, outcome.times.solves, trace,
+                          {.activity = Activity::solve, .phase = Phase::solves});
+    outcome.x = lupine::solve(transport, lu, pivots, spec, width, trace);
+  }
   outcome.converged = true;
   return outcome;
 }
@@ -50,10 +56,15 @@ Solved solve(const Setup& setup, Transport& transport, const MatrixSpec& spec, D
   Solved solved;
   transport.grid().all().barrier();
   const double begin = clock.now();
-  solved.factors = factorize(transport, a, options, clock, done);
+  solved.factors = stage(options.trace, Activity::factorization,
+                         [&] { return factorize(transport, a, options, clock, done); });
   const double factored = clock.now();
+  const bool refines = setup.options.benchmark == Benchmark::mxp;
   if (solved.factors.usable())
-    solved.refinement = find_x(setup, transport, a, solved.factors.pivots, spec, clock);
+    solved.refinement =
+        stage(options.trace, refines ? Activity::refinement : Activity::solution, [&] {
+          return find_x(setup, transport, a, solved.factors.pivots, spec, clock, options.trace);
+        });
   solved.lu_seconds = factored - begin;
   solved.refine_seconds = clock.now() - factored;
   return solved;
@@ -160,9 +171,10 @@ DistributedMatrix BenchmarkRunner::generate(const MatrixSpec& spec) {
 // Kernels are loaded or compiled, threads started and algorithms found when first used: what the
 // benchmark times is the computation. All of a small problem; on a GPU, whose libraries choose
 // algorithms by size, first steps of this size before it.
-void BenchmarkRunner::warm_up(const MatrixSpec& spec) {
+void BenchmarkRunner::warm_up(const MatrixSpec& spec, Trace* trace) {
   if (warm_) return;
   warm_ = true;
+  const TraceScope scope(trace, Track::stages, {.activity = Activity::warm_up});
   FactorOptions options = factor_options();
   if (prepared_.device->overlaps()) {
     DistributedMatrix a = generate(spec);
@@ -172,12 +184,12 @@ void BenchmarkRunner::warm_up(const MatrixSpec& spec) {
   options.steps = -1;
   MatrixSpec small = spec;
   small.kind = MatrixKind::scaled_diagonal;
-  small.n = std::min(spec.n, 4 * setup().footprint.nb);
+  small.n = std::min(spec.n, std::max(least_warming, 4 * setup().footprint.nb));
   small.stride = small.n | 1;
   small.shift = std::sqrt(static_cast<double>(small.n));
   DistributedMatrix a = generate(small);
   const FactorOutcome factors = factorize(transport_, a, options, clock_);
-  find_x(setup(), transport_, a, factors.pivots, small, clock_);
+  find_x(setup(), transport_, a, factors.pivots, small, clock_, nullptr);
 }
 
 ColumnsDone BenchmarkRunner::report_to(const ProgressFunction& progress) const {
@@ -187,8 +199,11 @@ ColumnsDone BenchmarkRunner::report_to(const ProgressFunction& progress) const {
   };
 }
 
-BenchmarkRun BenchmarkRunner::run(const ProgressFunction& progress) {
+BenchmarkRun BenchmarkRunner::run(const ProgressFunction& progress, RunTrace* traced) {
   Device& device = *prepared_.device;
+  std::optional<RunTracer> tracer;
+  if (traced) tracer.emplace(all_, clock_);
+  Trace* const trace = tracer ? &tracer->trace() : nullptr;
   BenchmarkRun run;
   BenchmarkResult& result = run.result;
   result.chosen = setup().options;
@@ -197,11 +212,12 @@ BenchmarkRun BenchmarkRunner::run(const ProgressFunction& progress) {
 
   const Generator generator(setup().options, all_);
   const MatrixSpec& spec = generator.spec();
-  warm_up(spec);
-  DistributedMatrix a = generate(spec);
+  warm_up(spec, trace);
+  DistributedMatrix a = stage(trace, Activity::generation, [&] { return generate(spec); });
+  FactorOptions options = factor_options();
+  options.trace = trace;
   run.begin = std::time(nullptr);
-  const Solved solved =
-      solve(setup(), transport_, spec, a, factor_options(), clock_, report_to(progress));
+  const Solved solved = solve(setup(), transport_, spec, a, options, clock_, report_to(progress));
   run.end = std::time(nullptr);
 
   set_times(result, solved, all_);
@@ -214,10 +230,13 @@ BenchmarkRun BenchmarkRunner::run(const ProgressFunction& progress) {
   result.norms = {unknown, unknown, unknown, unknown};
   result.scaled_residual = unknown;
   if (result.factored() && result.chosen.threshold > 0) {
-    result.norms = system_norms(grid_, device, a.rows(), a.columns(), spec, solved.refinement.x);
+    result.norms = stage(trace, Activity::verification, [&] {
+      return system_norms(grid_, device, a.rows(), a.columns(), spec, solved.refinement.x);
+    });
     result.scaled_residual = scaled_residual(result.norms, spec.n);
   }
   judge(result, solved.refinement.converged);
+  if (traced) *traced = tracer->gather();
   return run;
 }
 

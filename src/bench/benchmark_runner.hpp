@@ -6,6 +6,7 @@
 
 #include <ctime>
 
+#include "bench/run_tracer.hpp"
 #include "bench/setup.hpp"
 #include "comm/process_grid.hpp"
 #include "core/clock.hpp"
@@ -32,13 +33,14 @@ class BenchmarkRunner {
   BenchmarkRunner(MPI_Comm comm, PreparedSetup prepared);
 
   const Setup& setup() const { return prepared_.setup; }
-  BenchmarkRun run(const ProgressFunction& progress = {});
+  /// @param traced where not null, on all ranks or none: becomes the run's trace on rank 0
+  BenchmarkRun run(const ProgressFunction& progress = {}, RunTrace* traced = nullptr);
 
  private:
   /// Columns of step, precision and pivoting of this setup.
   FactorOptions factor_options() const;
   DistributedMatrix generate(const MatrixSpec& spec);
-  void warm_up(const MatrixSpec& spec);
+  void warm_up(const MatrixSpec& spec, Trace* trace);
   ColumnsDone report_to(const ProgressFunction& progress) const;
 
   SteadyClock clock_;

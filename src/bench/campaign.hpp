@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "bench/benchmark_runner.hpp"
+#include "bench/trace_report.hpp"
 #include "comm/communicator.hpp"
 #include "io/hpl_dat.hpp"
 
@@ -58,7 +59,9 @@ class Campaign {
   /// What rank 0 does after each run.
   using RunDone = std::function<void(const Setup&, const BenchmarkRun&)>;
   /// Runs configuration i `repeat` times. Returns how many of the runs passed, on every rank.
-  int run(std::size_t i, int repeat, const ProgressFunction& progress, const RunDone& done);
+  /// @param trace where not null, on all ranks or none: takes every run's trace on rank 0
+  int run(std::size_t i, int repeat, const ProgressFunction& progress, const RunDone& done,
+          TraceReport* trace = nullptr);
 
  private:
   /// Work of the first ranks; how it ended all learn.

@@ -69,13 +69,18 @@ FactorStatus* ProductTrial::status() const {
   return reinterpret_cast<FactorStatus*>(control_.data() + 2 * header_room);
 }
 
+// A part of a matrix has no diagonal beyond its rows: a wide one is made of parts that are not.
 void ProductTrial::fill(std::int64_t rows, std::int64_t columns) {
   MatrixSpec spec;
   spec.n = std::max(rows, columns);
   spec.stride = spec.n + 1 - spec.n % 2;
   spec.shift = std::sqrt(static_cast<double>(spec.n));
-  device_.generate(*queue_, spec, Distribution(rows, rows, 1, 0),
-                   Distribution(columns, columns, 1, 0), as_c(rows, columns));
+  for (std::int64_t j = 0; j < columns; j += rows) {
+    const std::int64_t count = std::min(rows, columns - j);
+    device_.generate(*queue_, spec, Distribution(rows, rows, 1, 0),
+                     Distribution(count, count, 1, 0),
+                     as_c(rows, columns).block(0, j, rows, count));
+  }
 }
 
 }  // namespace lupine

@@ -210,6 +210,18 @@ std::vector<std::string> Communicator::all_gather(const std::string& text) const
   return texts;
 }
 
+void Communicator::send(std::span<const std::byte> bytes, int to) const {
+  in_pieces(bytes, [&](const std::byte* data, int count) {
+    check_mpi(MPI_Send(data, count, MPI_BYTE, to, 0, comm_), "MPI_Send");
+  });
+}
+
+void Communicator::receive(std::span<std::byte> bytes, int from) const {
+  in_pieces(bytes, [&](std::byte* data, int count) {
+    check_mpi(MPI_Recv(data, count, MPI_BYTE, from, 0, comm_, MPI_STATUS_IGNORE), "MPI_Recv");
+  });
+}
+
 void Communicator::abort(int status) const {
   MPI_Abort(comm_, status);
   std::_Exit(status);

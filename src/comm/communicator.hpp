@@ -62,6 +62,14 @@ class Communicator {
   /// Every rank's text, in rank order, on every rank. For host names and messages.
   std::vector<std::string> all_gather(const std::string& text) const;
 
+  /// To one rank, which receives as many. Any length; one message at a time for each pair of ranks.
+  void send(std::span<const std::byte> bytes, int to) const;
+  void receive(std::span<std::byte> bytes, int from) const;
+  /// Every rank's values, in rank order, on rank 0; elsewhere nothing. T: any type that is copied
+  /// as its bytes. Any lengths.
+  template <class T>
+  std::vector<std::vector<T>> gather(const std::vector<T>& mine) const;
+
   /// Ends all ranks of the job with `status`. Does not return.
   [[noreturn]] void abort(int status) const;
 
@@ -72,6 +80,24 @@ class Communicator {
   int rank_ = 0;
   int size_ = 1;
 };
+
+// One rank after the other, so that rank 0 holds nothing twice.
+template <class T>
+std::vector<std::vector<T>> Communicator::gather(const std::vector<T>& mine) const {
+  std::int64_t count = std::ssize(mine);
+  if (rank_ != 0) {
+    send(std::as_bytes(std::span(&count, 1)), 0);
+    send(std::as_bytes(std::span(mine)), 0);
+    return {};
+  }
+  std::vector<std::vector<T>> all{mine};
+  for (int rank = 1; rank < size_; ++rank) {
+    receive(std::as_writable_bytes(std::span(&count, 1)), rank);
+    all.emplace_back(static_cast<std::size_t>(count));
+    receive(std::as_writable_bytes(std::span(all.back())), rank);
+  }
+  return all;
+}
 
 /// Host name of this rank's node.
 std::string host_name();

@@ -16,18 +16,4 @@ class SteadyClock final : public Clock {
   double now() const override;
 };
 
-/// Adds the time until its end to a sum.
-class Stopwatch {
- public:
-  Stopwatch(const Clock& clock, double& sum) : clock_(clock), sum_(sum), begin_(clock.now()) {}
-  ~Stopwatch() { sum_ += clock_.now() - begin_; }
-  Stopwatch(const Stopwatch&) = delete;
-  Stopwatch& operator=(const Stopwatch&) = delete;
-
- private:
-  const Clock& clock_;
-  double& sum_;
-  double begin_;
-};
-
 }  // namespace lupine

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <deque>
 #include <limits>
 #include <optional>
 #include <vector>
@@ -14,35 +13,6 @@ namespace lupine {
 
 namespace {
 
-// Adds up the time between pairs of events, once they are reached.
-class Spans {
- public:
-  /// Runs `work`, which gives its operations to `queue`; their time counts in `total`.
-  template <class Work>
-  void time(Queue& queue, double& total, const Work& work) {
-    EventPtr begin = queue.record();
-    work();
-    spans_.push_back({std::move(begin), queue.record(), &total});
-    while (!spans_.empty() && spans_.front().end->reached()) add_first();
-  }
-  /// @pre all queues are synchronized
-  void finish() {
-    while (!spans_.empty()) add_first();
-  }
-
- private:
-  struct Span {
-    EventPtr begin;
-    EventPtr end;
-    double* total;
-  };
-  void add_first() {
-    *spans_.front().total += spans_.front().end->seconds_since(*spans_.front().begin);
-    spans_.pop_front();
-  }
-  std::deque<Span> spans_;
-};
-
 class Factorization {
  public:
   Factorization(Transport& transport, DistributedMatrix& a, const FactorOptions& options,
@@ -52,7 +22,6 @@ class Factorization {
         device_(transport.device()),
         a_(a),
         options_(options),
-        clock_(clock),
         plan_(a.rows(), a.columns(), options.width),
         steps_(options.steps < 0 ? plan_.count() : std::min(options.steps, plan_.count())),
         piece_(piece_columns(transport, a, options)),
@@ -62,7 +31,9 @@ class Factorization {
         control_(device_.make_queue(Priority::high)),
         ring_(device_, a.rows(),
               {options.precision, options.width, options.lookahead + 1, piece_, pivoting()}),
-        status_(device_.allocate(sizeof(FactorStatus))) {
+        status_(device_.allocate(sizeof(FactorStatus))),
+        times_(outcome_.times, options.trace, *panels_),
+        waits_{clock, outcome_.times.broadcast, options.trace, Phase::broadcast} {
     for (int slot = 0; slot < ring_.slots(); ++slot)
       lefts_.emplace_back(transport, Along::row, ring_.largest_control(), ring_.largest_left());
     for (int slot = 0; slot < PanelRing::pieces; ++slot)
@@ -99,7 +70,7 @@ class Factorization {
       panels_->wait(*before);
       factor_panel(std::max<std::int64_t>(k - depth, 0), step);
       if (!rest_first) apply_to_rest(k - depth, step);
-      before->wait();  // what is given runs no more than a step behind
+      wait_for_device(*before, k);  // what is given runs no more than a step behind
       if (done && k > 0) done(step.begin.value);
       if (time_to_agree(k) && !agree(std::max<std::int64_t>(k - depth, 0), k).usable()) break;
     }
@@ -113,8 +84,9 @@ class Factorization {
   struct Way {
     Queue& rows;
     Queue& updates;
-    double& rows_time;
-    double& update_time;
+    Phase rows_phase;
+    Phase update_phase;
+    Activity update;
   };
   struct Columns {
     LocalIndex begin;
@@ -123,6 +95,15 @@ class Factorization {
 
   bool pivoting() const { return options_.pivoting == Pivoting::partial; }
   FactorStatus* status() const { return status_.as<FactorStatus>(); }
+  Track track_of(const Queue& queue) const {
+    return &queue == panels_.get() ? Track::panels
+           : &queue == rows_.get() ? Track::rows
+                                   : Track::updates;
+  }
+  template <class Work>
+  void time(Queue& queue, const TraceLabel& label, const Work& work) {
+    times_.time(queue, track_of(queue), label, work);
+  }
   Carrier& left(std::int64_t k) { return lefts_[static_cast<std::size_t>(k % ring_.slots())]; }
 
   static std::int64_t piece_columns(const Transport& transport, const DistributedMatrix& a,
@@ -148,7 +129,7 @@ class Factorization {
     if (s.in_column) {
       const Columns own{s.column, s.width()};
       wait_for_updates(*panels_, own);
-      const Way way{*panels_, *panels_, outcome_.times.panel, outcome_.times.panel};
+      const Way way{*panels_, *panels_, Phase::panel, Phase::panel, Activity::apply_to_panel};
       for (auto q = oldest; q < s.index; ++q) apply(ring_[q], own, way);
     }
     Panel& next = ring_.shape(s);
@@ -163,17 +144,17 @@ class Factorization {
     const auto column = a_.from(s.trailing_row, s.column).block(0, 0, next.left.rows, s.width());
     const auto diagonal = next.diagonal.as<float>();
     if (s.owns_diagonal())
-      spans_.time(*panels_, outcome_.times.panel, [&] {
+      time(*panels_, {Activity::diagonal, Phase::panel, s.index, s.width(), s.width()}, [&] {
         const auto block = a_.diagonal(s).as<float>();
         device_.factor_diagonal(*panels_, block, s.begin.value, status());
         device_.copy(*panels_, block, diagonal);
       });
     {
-      const Stopwatch watch(clock_, outcome_.times.broadcast);
+      const Stopwatch watch = waits_.watch(Activity::share_diagonal, s.index);
       const std::span block(diagonal.data, static_cast<std::size_t>(s.width() * s.width()));
       transport_.broadcast(*panels_, Along::column, s.owner_row, std::as_writable_bytes(block));
     }
-    spans_.time(*panels_, outcome_.times.panel, [&] {
+    time(*panels_, {Activity::solve_panel, Phase::panel, s.index, column.rows, s.width()}, [&] {
       device_.solve_right_upper(*panels_, diagonal, column.as<float>(), options_.precision);
       device_.cast(*panels_, column, 1, next.left, next.header, status());
     });
@@ -182,8 +163,9 @@ class Factorization {
   // P_k [A_kk; A_ik] = [L_kk; L_ik] U_kk
   void factor_with_pivoting(Panel& next) {
     const Step& s = next.step;
-    spans_.time(*panels_, outcome_.times.panel, [&] {
-      panel_->factor(*panels_, s, next.pivots, status(), clock_, outcome_.times.broadcast);
+    const std::int64_t rows = next.left.rows + (s.in_row ? s.width() : 0);
+    time(*panels_, {Activity::pivoted_panel, Phase::panel, s.index, rows, s.width()}, [&] {
+      panel_->factor(*panels_, s, next.pivots, status(), waits_);
       if (s.owns_diagonal()) {
         device_.copy(*panels_, panel_->diagonal(), next.diagonal);
         device_.prepare_diagonal(*panels_, next.diagonal);
@@ -197,7 +179,7 @@ class Factorization {
   void apply_to_rest(std::int64_t q, const Step& k) {
     if (q < 0) return;
     const Columns rest{k.trailing_column, a_.columns().local_size() - k.trailing_column.value};
-    apply(ring_[q], rest, {*rows_, *updates_, outcome_.times.rows, outcome_.times.update});
+    apply(ring_[q], rest, {*rows_, *updates_, Phase::rows, Phase::update, Activity::update});
     last_ = updates_->record();
   }
 
@@ -211,12 +193,13 @@ class Factorization {
     const std::vector<Columns> pieces = cut(all);
     const std::int64_t first = number_;
     number_ += std::ssize(pieces);
-    if (moves && !pieces.empty()) start_exchange(*moves, pieces[0], first, way);
+    if (moves && !pieces.empty()) start_exchange(q, *moves, pieces[0], first, way);
     for (std::size_t p = 0; p <= pieces.size(); ++p) {
       const std::int64_t number = first + static_cast<std::int64_t>(p);
       if (p < pieces.size()) {
-        if (moves) finish_exchange(number, way);
-        if (moves && p + 1 < pieces.size()) start_exchange(*moves, pieces[p + 1], number + 1, way);
+        if (moves) finish_exchange(q, pieces[p], number, way);
+        if (moves && p + 1 < pieces.size())
+          start_exchange(q, *moves, pieces[p + 1], number + 1, way);
         solve_row(q, pieces[p], number, way);
       }
       if (p > 0) update(q, pieces[p - 1], number - 1, way);
@@ -248,6 +231,8 @@ class Factorization {
     const auto slot = static_cast<std::size_t>(q.step.index) % moves_.size();
     if (planned_[slot] != q.step.index) {
       planned_[slot] = q.step.index;
+      const TraceScope scope(options_.trace, Track::host,
+                             {.activity = Activity::wait_for_pivots, .step = q.step.index});
       left(q.step.index).arrive_in(*control_);
       const std::span pivots(&outcome_.pivots[static_cast<std::size_t>(q.step.begin.value)],
                              static_cast<std::size_t>(q.step.width()));
@@ -265,20 +250,26 @@ class Factorization {
     return a_.from({0}, columns.begin).block(0, 0, a_.rows().local_size(), columns.count);
   }
 
-  void start_exchange(const DeviceRowMoves& moves, Columns columns, std::int64_t number,
-                      const Way& way) {
+  void start_exchange(const Panel& q, const DeviceRowMoves& moves, Columns columns,
+                      std::int64_t number, const Way& way) {
     wait_for_updates(way.rows, columns);
-    spans_.time(way.rows, way.rows_time,
-                [&] { exchange(number).start(way.rows, moves, whole(columns)); });
+    time(way.rows, exchange_of(q, Activity::exchange_rows, columns, way),
+         [&] { exchange(number).start(way.rows, moves, whole(columns)); });
   }
 
-  void finish_exchange(std::int64_t number, const Way& way) {
+  void finish_exchange(const Panel& q, Columns columns, std::int64_t number, const Way& way) {
     {
-      const Stopwatch watch(clock_, outcome_.times.broadcast);
+      const Stopwatch watch = waits_.watch(Activity::wait_for_rows, q.step.index);
       while (!exchange(number).test())
         if (poll_) poll_();
     }
-    spans_.time(way.rows, way.rows_time, [&] { exchange(number).finish(way.rows); });
+    time(way.rows, exchange_of(q, Activity::place_rows, columns, way),
+         [&] { exchange(number).finish(way.rows); });
+  }
+
+  static TraceLabel exchange_of(const Panel& q, Activity part, Columns columns, const Way& way) {
+    return {
+        .activity = part, .phase = way.rows_phase, .step = q.step.index, .columns = columns.count};
   }
 
   void solve_row(const Panel& q, Columns columns, std::int64_t number, const Way& way) {
@@ -287,8 +278,9 @@ class Factorization {
     const RightPiece piece = ring_.piece(number, s.width(), columns.count);
     wait_for_updates(way.rows, columns);
     way.rows.wait(*used_[slot]);
+    const TraceLabel label{Activity::solve_row, way.rows_phase, s.index, s.width(), columns.count};
     if (s.in_row)
-      spans_.time(way.rows, way.rows_time, [&] {
+      time(way.rows, label, [&] {
         const auto row = a_.from(s.row, columns.begin).block(0, 0, s.width(), columns.count);
         device_.solve_left_lower(way.rows, q.diagonal, row, options_.precision);
         device_.cast(way.rows, row, -1, piece.values, piece.header, status());
@@ -300,12 +292,13 @@ class Factorization {
 
   void update(const Panel& q, Columns columns, std::int64_t number, const Way& way) {
     const auto slot = static_cast<std::size_t>(number % PanelRing::pieces);
-    wait_for(rights_[slot]);
+    wait_for(rights_[slot], Activity::wait_for_row, q.step.index);
     rights_[slot].arrive_in(way.updates);
     way.updates.wait(*solved_[slot]);
     const RightPiece piece = ring_.piece(number, q.step.width(), columns.count);
     const auto c = a_.from(q.step.trailing_row, columns.begin);
-    spans_.time(way.updates, way.update_time, [&] {
+    const TraceLabel label{way.update, way.update_phase, q.step.index, c.rows, columns.count};
+    time(way.updates, label, [&] {
       device_.update(way.updates, q.left, q.header, piece.values, piece.header,
                      c.block(0, 0, c.rows, columns.count), poll_);
     });
@@ -328,26 +321,32 @@ class Factorization {
   // The left panel k, once the host is through with it.
   const Carrier& receive(std::int64_t k) {
     Carrier& carrier = left(std::max<std::int64_t>(k, 0));
-    if (k >= 0) wait_for(carrier);
+    if (k >= 0) wait_for(carrier, Activity::wait_for_panel, k);
     return carrier;
   }
 
   // The others move on meanwhile: somebody may wait for what this rank has to pass on.
-  void wait_for(Carrier& carrier) {
-    const Stopwatch watch(clock_, outcome_.times.broadcast);
+  void wait_for(Carrier& carrier, Activity activity, std::int64_t k) {
+    const Stopwatch watch = waits_.watch(activity, k);
     while (!carrier.test())
       if (poll_) poll_();
   }
 
+  void wait_for_device(const Event& event, std::int64_t k) const {
+    const TraceScope scope(options_.trace, Track::host,
+                           {.activity = Activity::wait_for_updates, .step = k});
+    event.wait();
+  }
+
   void finish() {
     device_.share(0);
-    for (Carrier& carrier : lefts_) wait_for(carrier);
+    for (Carrier& carrier : lefts_) wait_for(carrier, Activity::wait_for_panel, steps_ - 1);
     if (pivoting() && outcome_.usable())  // of the last panels, which nothing is behind
       for (auto k = std::max<std::int64_t>(steps_ - ring_.slots(), 0); k < steps_; ++k)
         moves_of(ring_[k]);
     for (Queue* queue : {panels_.get(), rows_.get(), updates_.get()}) queue->synchronize();
     transport_.synchronize();
-    spans_.finish();
+    times_.finish();
   }
 
   bool time_to_agree(std::int64_t k) const {
@@ -364,7 +363,7 @@ class Factorization {
     constexpr auto none = std::numeric_limits<std::int64_t>::max();
     std::array<std::int64_t, 2> first{mine.bad_pivot < 0 ? none : mine.bad_pivot,
                                       mine.nonfinite != 0 ? 0 : 1};
-    const Stopwatch watch(clock_, outcome_.times.broadcast);
+    const Stopwatch watch = waits_.watch(Activity::agree, k);
     grid_.all().all_reduce(first, Reduction::min);
     outcome_.bad_pivot = first[0] == none ? -1 : first[0];
     outcome_.nonfinite = first[1] == 0;
@@ -376,7 +375,6 @@ class Factorization {
   Device& device_;
   DistributedMatrix& a_;
   FactorOptions options_;
-  const Clock& clock_;
   Plan plan_;
   std::int64_t steps_;
   std::int64_t piece_;
@@ -398,8 +396,9 @@ class Factorization {
   std::vector<EventPtr> updated_;  // by piece: up to date but for the panels in flight
   EventPtr last_;                  // so is the whole trailing matrix
   Poll poll_;
-  Spans spans_;
   FactorOutcome outcome_;
+  QueueTimes times_;
+  HostTimer waits_;  // for messages
 };
 
 }  // namespace

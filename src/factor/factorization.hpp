@@ -10,8 +10,10 @@
 #include <vector>
 
 #include "core/clock.hpp"
+#include "core/trace.hpp"
 #include "device/device.hpp"
 #include "factor/pivoted_panel.hpp"
+#include "factor/queue_times.hpp"
 #include "matrix/distributed_matrix.hpp"
 #include "transport/transport.hpp"
 
@@ -26,14 +28,7 @@ struct FactorOptions {
   Pivoting pivoting = Pivoting::none;
   Recursion recursion{};   ///< of pivoted panels
   std::int64_t piece = 0;  ///< columns that are updated at once at most; 0: by device and grid
-};
-
-/// Seconds of this rank: of its queues, so that panel and update may have run side by side.
-struct FactorTimes {
-  double panel = 0;      ///< diagonal blocks, panels, their casts and the updates they wait for
-  double rows = 0;       ///< exchange of rows, block rows of U and their casts
-  double broadcast = 0;  ///< exposed: waiting for a message, nothing else to do
-  double update = 0;     ///< trailing matrix
+  Trace* trace = nullptr;  ///< where to record every span of work and waiting; null: nowhere
 };
 
 /// Equal on every rank but for the times.

@@ -20,12 +20,11 @@ PivotedPanel::PivotedPanel(Transport& transport, DistributedMatrix& a, std::int6
 }
 
 void PivotedPanel::factor(Queue& queue, const Step& s, std::int64_t* pivots, FactorStatus* status,
-                          const Clock& clock, double& waiting) {
+                          const HostTimer& waits) {
   step_ = s;
   pivots_ = pivots;
   status_ = status;
-  clock_ = &clock;
-  waiting_ = &waiting;
+  waits_ = &waits;
   chosen_.clear();
   const std::int64_t w = s.width();
   const std::int64_t m = a_.rows().local_size() - s.trailing_row.value;
@@ -50,7 +49,7 @@ void PivotedPanel::share(Queue& queue, AnyMatrix block, int owner) {
   const bool mine = owner == column_.rank();
   if (mine) device_.copy(queue, block, contiguous);
   {
-    const Stopwatch watch(*clock_, *waiting_);
+    const Stopwatch watch = waits_->watch(Activity::share_rows, step_.index);
     transport_.broadcast(queue, Along::column, owner, {share_.data(), bytes});
   }
   if (!mine) device_.copy(queue, contiguous, block);
@@ -103,7 +102,7 @@ void PivotedPanel::take_pivot_of_all(Queue& queue, std::int64_t j) {
                                     any ? static_cast<double>(global(local)) : -1};
   std::vector<double> offers;
   {
-    const Stopwatch watch(*clock_, *waiting_);
+    const Stopwatch watch = waits_->watch(Activity::compare_pivots, step_.index);
     offers = column_.all_gather(offer);
   }
   std::size_t best = 0;

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/clock.hpp"
+#include "core/trace.hpp"
 #include "matrix/distributed_matrix.hpp"
 #include "matrix/panel_ring.hpp"
 #include "transport/transport.hpp"
@@ -32,10 +32,10 @@ class PivotedPanel {
   /// displaced being where the pivots were; the rest of these rows is left alone. The diagonal
   /// block is in diagonal() too, and the pivots (rows of the whole matrix) in `pivots`, both in
   /// device memory. Notes a zero or non-finite pivot. Collective over the process column.
-  /// @param waiting adds the seconds of waiting for others
+  /// @param waits for others
   /// @pre s.in_column
   void factor(Queue& queue, const Step& s, std::int64_t* pivots, FactorStatus* status,
-              const Clock& clock, double& waiting);
+              const HostTimer& waits);
 
   /// Of the panel factored last, until the queue goes on to the next.
   ConstAnyMatrix diagonal() const { return rows_.block(0, 0, rows_.cols, rows_.cols); }
@@ -68,8 +68,7 @@ class PivotedPanel {
   AnyMatrix rows_;  // the first rows, then this rank's below
   std::int64_t* pivots_ = nullptr;
   FactorStatus* status_ = nullptr;
-  const Clock* clock_ = nullptr;
-  double* waiting_ = nullptr;
+  const HostTimer* waits_ = nullptr;
   std::vector<std::int64_t> chosen_;
 };
 

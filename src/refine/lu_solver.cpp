@@ -5,11 +5,12 @@
 namespace lupine {
 
 LuSolver::LuSolver(Transport& transport, const DistributedMatrix& lu, std::int64_t width,
-                   std::span<const std::int64_t> pivots)
+                   std::span<const std::int64_t> pivots, Trace* trace)
     : grid_(transport.grid()),
       device_(transport.device()),
       lu_(lu),
       plan_(lu.rows(), lu.columns(), width),
+      trace_(trace),
       queue_(device_.make_queue(Priority::high)),
       owed_(device_.allocate(lu.rows().local_size() * std::int64_t{sizeof(double)})),
       solution_(device_.allocate(lu.columns().local_size() * std::int64_t{sizeof(double)})) {
@@ -31,10 +32,20 @@ std::vector<double> LuSolver::solve(std::span<const double> r) {
   device_.upload(*queue_, d, solution_.as<double>());
   device_.upload(*queue_, grid_.me().column == 0 ? r : std::span<const double>(zero),
                  owed_.as<double>());
-  sweep(Triangle::lower);  // y = L^-1 r
-  device_.upload(*queue_, zero, owed_.as<double>());
-  sweep(Triangle::upper);  // d = U^-1 y
-  device_.download(*queue_, solution_.as<double>(), d);
+  const auto scope = [&](Activity activity) {
+    return TraceScope(trace_, Track::solves, {.activity = activity});
+  };
+  // What each ends with waits for the queue, so that the host's clock tells its time.
+  {
+    const TraceScope lower = scope(Activity::solve_lower);
+    sweep(Triangle::lower);  // y = L^-1 r
+    device_.upload(*queue_, zero, owed_.as<double>());
+  }
+  {
+    const TraceScope upper = scope(Activity::solve_upper);
+    sweep(Triangle::upper);  // d = U^-1 y
+    device_.download(*queue_, solution_.as<double>(), d);
+  }
   return d;
 }
 

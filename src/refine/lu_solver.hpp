@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "comm/process_grid.hpp"
+#include "core/trace.hpp"
 #include "device/device.hpp"
 #include "grid/step.hpp"
 #include "matrix/distributed_matrix.hpp"
@@ -23,8 +24,9 @@ class LuSolver {
  public:
   /// @param width columns of a step, as in the factorization
   /// @param pivots as FactorOutcome has them; empty without pivoting
+  /// @param trace where to record the solves; null: nowhere
   LuSolver(Transport& transport, const DistributedMatrix& lu, std::int64_t width,
-           std::span<const std::int64_t> pivots);
+           std::span<const std::int64_t> pivots, Trace* trace = nullptr);
 
   /// @param r along rows; @return d along columns. Collective.
   std::vector<double> solve(std::span<const double> r);
@@ -40,6 +42,7 @@ class LuSolver {
   Device& device_;
   const DistributedMatrix& lu_;
   Plan plan_;
+  Trace* trace_;
   std::unique_ptr<Queue> queue_;
   Buffer owed_;  // along rows: right-hand side less what is known; a part in each process column
   Buffer solution_;  // along columns

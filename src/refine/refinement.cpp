@@ -24,7 +24,7 @@ class Refinement {
       : options_(options),
         clock_(clock),
         system_(transport.grid(), transport.device(), spec, lu.rows(), lu.columns()),
-        solver_(transport, lu, options.width, pivots),
+        solver_(transport, lu, options.width, pivots, options.trace),
         now_{Vector(static_cast<std::size_t>(lu.columns().local_size()), 0.0), system_.b(),
              1 / (eps * static_cast<double>(system_.n()))},
         best_(now_) {}
@@ -80,7 +80,7 @@ class Refinement {
   double correct(const Vector& d) {
     for (std::size_t i = 0; i < d.size(); ++i) now_.x[i] += d[i];
     {
-      const Stopwatch watch(clock_, outcome_.times.residuals);
+      const Stopwatch watch = timer(outcome_.times.residuals, Phase::residuals, Activity::residual);
       now_.r = system_.residual(now_.x);
     }
     const SystemNorms norms = system_.norms(now_.x, now_.r);
@@ -99,14 +99,22 @@ class Refinement {
     return norms.residual / (std::sqrt(static_cast<double>(system_.n())) * eps * norms.a * norms.x);
   }
 
+  // The number of the correction stands for a step.
+  Stopwatch timer(double& sum, Phase phase, Activity activity) const {
+    return {clock_,
+            sum,
+            options_.trace,
+            {.activity = activity, .phase = phase, .step = outcome_.iterations}};
+  }
+
   Vector solve(const Vector& r) {
-    const Stopwatch watch(clock_, outcome_.times.solves);
+    const Stopwatch watch = timer(outcome_.times.solves, Phase::solves, Activity::solve);
     ++outcome_.iterations;
     return solver_.solve(r);
   }
 
   Vector multiply(const Vector& v) {
-    const Stopwatch watch(clock_, outcome_.times.residuals);
+    const Stopwatch watch = timer(outcome_.times.residuals, Phase::residuals, Activity::product);
     return system_.multiply(v);
   }
 
@@ -129,8 +137,8 @@ RefineOutcome refine(Transport& transport, const DistributedMatrix& lu,
 
 std::vector<double> solve(Transport& transport, const DistributedMatrix& lu,
                           std::span<const std::int64_t> pivots, const MatrixSpec& spec,
-                          std::int64_t width) {
-  return LuSolver(transport, lu, width, pivots).solve(right_hand_side(spec, lu.rows()));
+                          std::int64_t width, Trace* trace) {
+  return LuSolver(transport, lu, width, pivots, trace).solve(right_hand_side(spec, lu.rows()));
 }
 
 }  // namespace lupine

@@ -11,6 +11,7 @@
 
 #include "comm/process_grid.hpp"
 #include "core/clock.hpp"
+#include "core/trace.hpp"
 #include "device/device.hpp"
 #include "element/matrix_spec.hpp"
 #include "matrix/distributed_matrix.hpp"
@@ -29,6 +30,7 @@ struct RefineOptions {
   int max_iterations = 50;   ///< corrections; for GMRES its inner steps count
   std::int64_t width = 512;  ///< columns of a step of the triangular solves
   StopRule stop = StopRule::benchmark;
+  Trace* trace = nullptr;  ///< where to record what it does; null: nowhere
 };
 
 /// Seconds of this rank.
@@ -58,7 +60,7 @@ RefineOutcome refine(Transport& transport, const DistributedMatrix& lu,
 /// x = U^-1 L^-1 P b, the entries of this rank's columns. Collective.
 std::vector<double> solve(Transport& transport, const DistributedMatrix& lu,
                           std::span<const std::int64_t> pivots, const MatrixSpec& spec,
-                          std::int64_t width);
+                          std::int64_t width, Trace* trace = nullptr);
 
 /// ||b - A x|| and the other norms, from A and b regenerated in FP64. Collective.
 SystemNorms system_norms(const ProcessGrid& grid, Device& device, const Distribution& rows,

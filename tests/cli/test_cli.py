@@ -140,6 +140,11 @@ BAD_INPUT = [
     ((*SMALL, "--json", "/nowhere/at/all.json"), ["--json", "/nowhere/at/all.json"]),
     ((*SMALL, "--json", "/"), ["--json", "'/'", "directory"]),
     ((*SMALL, "--json", "/proc/lupine.json"), ["--json", "/proc/lupine.json"]),
+    (("mxp", "--trace"), ["--trace", "value is missing"]),
+    ((*SMALL, "--trace", "/nowhere/at/all.json"), ["--trace", "/nowhere/at/all.json"]),
+    ((*SMALL, "--trace", "/"), ["--trace", "'/'", "directory"]),
+    ((*SMALL, "--json", "/tmp/lupine-both", "--trace", "/tmp/../tmp/lupine-both"),
+     ["--json and --trace", "a file for each"]),
     (("mxp", "-N", "100000000"), ["-N 100000000", "does not fit", "GiB", "at most -N"]),
     (("mxp", "-N", "9223372036854775807"), ["-N 9223372036854775807", "does not fit"]),
     (("mxp", "-N", "9223372036854775807", "--nb", "9223372036854775807"), ["does not fit"]),
@@ -194,7 +199,7 @@ class Help(Case):
 
     def test_every_option_is_listed(self):
         common = ("-N --n -NB --nb -P --nprow -Q --npcol --nporder --seed --lookahead --bcast --nbmin "
-                  "--ndiv --device --repeat --json --progress --no-progress --threads "
+                  "--ndiv --device --repeat --json --trace --progress --no-progress --threads "
                   "--memory-fraction --time-target").split()
         low = "--precision --sloppy-type --matrix --kappa --rho --pivot --refine --max-iterations"
         for command, own in (("mxp", "-i --dat " + low), ("hpl", "-i --dat --threshold"),
@@ -603,6 +608,106 @@ class Json(Case):
     def test_pipe(self):
         outcome = shell('"$lupine" mxp -N 64 --json >(cat >&2) > /dev/null; sleep 0.2')
         self.assertIn('"schema": "lupine/1"', outcome.err)
+
+
+class TraceFile(Case):
+    def traced(self, *words, ranks, status=0):
+        """The trace and the JSON report of one command."""
+        with tempfile.TemporaryDirectory() as folder:
+            paths = [folder + "/a.trace", folder + "/a.json"]
+            outcome = run(*words, "--trace", paths[0], "--json", paths[1], ranks=ranks)
+            self.assert_status(outcome, status)
+            self.assertEqual(sorted(os.listdir(folder)), ["a.json", "a.trace"])
+            documents = []
+            for path in paths:
+                with open(path) as file:
+                    documents.append(json.load(file, parse_constant=self.fail))
+        return documents
+
+    @staticmethod
+    def events(trace, kind):
+        return [event for event in trace["traceEvents"] if event["ph"] == kind]
+
+    def seconds(self, spans, ranks):
+        """Seconds of every phase: average and maximum over the ranks."""
+        sums = {}
+        for span in spans:
+            of_rank = sums.setdefault(span.get("cat"), [0] * ranks)
+            of_rank[span["pid"]] += span["dur"] / 1e6
+        return {phase: (sum(of_rank) / ranks, max(of_rank)) for phase, of_rank in sums.items()}
+
+    def check_phases(self, spans, phases, ranks):
+        seconds = self.seconds(spans, ranks)
+        for phase, times in phases.items():
+            average, maximum = seconds.get(phase, (0, 0))
+            self.assertAlmostEqual(average, times["average"], delta=2e-6, msg=phase)
+            self.assertAlmostEqual(maximum, times["maximum"], delta=2e-6, msg=phase)
+
+    def test_runs_one_after_the_other(self):
+        trace, report = self.traced("mxp", "-N", "300", "--nb", "32", "-P", "2", "-Q", "1",
+                                    "--repeat", "2", ranks=2)
+        runs = self.events(trace, "i")
+        self.assertEqual([run["name"].split(", ")[1] for run in runs], ["run 1 of 2", "run 2 of 2"])
+        second = runs[1]["ts"]
+        self.assertGreater(second, runs[0]["ts"])
+        spans = self.events(trace, "X")
+        for part, run in ((lambda ts: ts < second, 0), (lambda ts: ts >= second, 1)):
+            own = [span for span in spans if part(span["ts"])]
+            self.check_phases(own, report["runs"][run]["phases"], 2)
+            stages = [span["name"] for span in own
+                      if span["name"] in ("generation", "factorization", "refinement",
+                                          "verification") and span["pid"] == 1]
+            self.assertEqual(stages, ["generation", "factorization", "refinement", "verification"])
+        names = {(event["pid"], event["args"]["name"]) for event in self.events(trace, "M")
+                 if event["name"] in ("process_name", "thread_name")}
+        for rank in 0, 1:
+            for track in "stages", "host", "panels", "rows", "updates", "solves":
+                self.assertIn((rank, track), names)
+            self.assertTrue(any(re.fullmatch(rf"rank {rank} on \S+ \({rank},0\)", name)
+                                for _, name in names), names)
+        other = trace["otherData"]
+        self.assertEqual((other["version"], other["revision"], other["command_line"]),
+                         tuple(report[key] for key in ("version", "revision", "command_line")))
+        expected = {"benchmark": "hpl-mxp", "n": 300, "nb": 32, "P": 2, "Q": 1,
+                    "precision": report["precision"], "spans_left_out": 0}
+        for one in other["runs"]:
+            self.assertEqual({key: one[key] for key in expected}, expected)
+
+    def test_both_benchmarks(self):
+        trace, report = self.traced("bench", "-N", "120", "--nb", "32", ranks=0)
+        self.assertEqual([run["benchmark"] for run in trace["otherData"]["runs"]],
+                         ["hpl-mxp", "hpl"])
+        border = self.events(trace, "i")[1]["ts"]
+        spans = self.events(trace, "X")
+        self.check_phases([s for s in spans if s["ts"] < border], report["mxp"]["phases"], 1)
+        self.check_phases([s for s in spans if s["ts"] >= border], report["hpl"]["phases"], 1)
+        self.assertIn("panel", {s["name"] for s in spans if s["ts"] >= border})
+
+    def test_grids_of_several_sizes(self):
+        trace, _ = self.traced("hpl", "-N", "60", "--nb", "16", "-P", "1,1,2", "-Q", "1,2,1",
+                               ranks=2)
+        names = {event["args"]["name"].split(" on ")[0]: event["args"]["name"]
+                 for event in self.events(trace, "M") if event["name"] == "process_name"}
+        self.assertIn("(0,0)", names["rank 0"])
+        self.assertNotIn("(", names["rank 1"])
+        self.assertEqual([(run["P"], run["Q"]) for run in trace["otherData"]["runs"]],
+                         [(1, 1), (1, 2), (2, 1)])
+
+    def test_run_without_factors(self):
+        trace, _ = self.traced("mxp", "-N", "1", "--matrix", "dominant", ranks=0, status=1)
+        names = [span["name"] for span in self.events(trace, "X")]
+        self.assertIn("factorization", names)
+        self.assertNotIn("refinement", names)
+
+    def test_full_disk(self):
+        outcome = run(*SMALL, "--trace", "/dev/full")
+        self.assert_refused(outcome, "/dev/full", "No space left", status=3)
+
+    def test_only_some_ranks_trace(self):
+        words = ["timeout", "60"] + MPIEXEC + ["-n", "1", COMMAND, *SMALL, ":", "-n", "1", COMMAND,
+                                               *SMALL, "--trace", "/dev/null"]
+        process = subprocess.run(words, capture_output=True, text=True, env=ENVIRONMENT)
+        self.assert_refused(Outcome(process), "--trace")
 
 
 if __name__ == "__main__":

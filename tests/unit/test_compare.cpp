@@ -295,6 +295,17 @@ TEST_CASE("ceilings of this machine") {
   }
 }
 
+TEST_CASE("products of any shape") {
+  const auto device = make_device({.threads = 1});
+  for (const std::int64_t rows : {1, 5, 200})
+    for (const std::int64_t columns : {1, 7, 300})
+      for (const std::int64_t width : {1, 3, 100}) {
+        ProductTrial trial(*device, Product::update, Precision::fp16, rows, columns, width);
+        trial.run({});
+        CHECK(trial.flops() == 2. * static_cast<double>(rows * columns * width));
+      }
+}
+
 TEST_CASE("the fastest of several runs") {
   const SteadyClock clock;
   int runs = 0;

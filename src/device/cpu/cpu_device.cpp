@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <lupine/error.hpp>
 #include <type_traits>
@@ -57,11 +58,18 @@ constexpr std::int64_t emulated_columns = 1024;
 
 // Rows of a strip in loops over a matrix: a multiple of every vector length and cache line.
 constexpr std::int64_t strip = 256;
+// Bytes from which large pages pay. What is smaller comes from the heap, whose pages are used again.
+constexpr std::int64_t least_mapped = std::int64_t{4} << 20;
 // Order below which a triangle is solved by plain loops.
 constexpr std::int64_t triangle = 32;
 
 constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
   return (a + b - 1) / b;
+}
+
+Fault out_of_memory(std::int64_t bytes) {
+  return Fault(fmt::format("out of memory: {:.3g} GiB could not be had",
+                           static_cast<double>(bytes) / 0x1p30));
 }
 
 // Whether a loop over so many elements gains by more than one thread.
@@ -138,12 +146,16 @@ Precision CpuDevice::fastest_16bit() const {
 
 Buffer CpuDevice::allocate(std::int64_t bytes) {
   if (bytes == 0) return {};
+  if (bytes < least_mapped) {
+    constexpr std::int64_t line = 64;
+    void* small = std::aligned_alloc(line, static_cast<std::size_t>(ceil_div(bytes, line) * line));
+    if (!small) throw out_of_memory(bytes);
+    return {small, bytes, [](void* p) { std::free(p); }};
+  }
   // Pages are taken when first touched, by the threads that use them; large ones where possible.
   void* data = mmap(nullptr, static_cast<std::size_t>(bytes), PROT_READ | PROT_WRITE,
                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (data == MAP_FAILED)
-    throw Fault(fmt::format("out of memory: {:.3g} GiB could not be had",
-                            static_cast<double>(bytes) / 0x1p30));
+  if (data == MAP_FAILED) throw out_of_memory(bytes);
   madvise(data, static_cast<std::size_t>(bytes), MADV_HUGEPAGE);
   return {data, bytes, [bytes](void* p) { munmap(p, static_cast<std::size_t>(bytes)); }};
 }

@@ -1,0 +1,31 @@
+#include "bench/run_tracer.hpp"
+
+#include <algorithm>
+
+namespace lupine {
+
+namespace {
+std::size_t most_spans(int ranks) {
+  return std::min(RunTrace::most_spans / static_cast<std::size_t>(ranks), Trace::most_spans);
+}
+}  // namespace
+
+RunTracer::RunTracer(const Communicator& all, const Clock& clock)
+    : all_(all), begin_(clock.now()), line_(all, clock), trace_(clock, most_spans(all.size())) {}
+
+RunTrace RunTracer::gather() {
+  line_.end();
+  RankTrace mine = trace_.take();
+  for (TraceSpan& span : mine.spans) {
+    span.begin = line_.on_rank_0(span.begin);
+    span.end = line_.on_rank_0(span.end);
+  }
+  auto spans = all_.gather(mine.spans);
+  const auto left_out = all_.gather(std::vector{mine.left_out});
+  RunTrace run{begin_, {}};
+  for (std::size_t rank = 0; rank < spans.size(); ++rank)
+    run.ranks.push_back({std::move(spans[rank]), left_out[rank].front()});
+  return run;
+}
+
+}  // namespace lupine

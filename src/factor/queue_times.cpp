@@ -1,0 +1,52 @@
+#include "factor/queue_times.hpp"
+
+#include <lupine/error.hpp>
+
+namespace lupine {
+
+double& FactorTimes::of(Phase phase) {
+  switch (phase) {
+    case Phase::panel:
+      return panel;
+    case Phase::rows:
+      return rows;
+    case Phase::broadcast:
+      return broadcast;
+    case Phase::update:
+      return update;
+    default:
+      throw Fault("no phase of the factorization");
+  }
+}
+
+QueueTimes::QueueTimes(FactorTimes& totals, Trace* trace, Queue& idle)
+    : totals_(totals), trace_(trace) {
+  if (!trace_) return;
+  known_ = idle.record();
+  known_->wait();
+  known_time_ = trace_->clock().now();
+}
+
+void QueueTimes::finish() {
+  while (!spans_.empty()) take_first();
+}
+
+void QueueTimes::take_first() {
+  const Span& first = spans_.front();
+  const double seconds = first.end->seconds_since(*first.begin);
+  totals_.of(first.label.phase) += seconds;
+  if (trace_) trace(first, seconds);
+  spans_.pop_front();
+}
+
+void QueueTimes::trace(const Span& span, double seconds) {
+  const double begin = known_time_ + span.begin->seconds_since(*known_);
+  trace_->add(span.track, begin, begin + seconds, span.label);
+  // GPUs tell times in 24 bits: from an event that lies near they are exact to a microsecond.
+  constexpr double near = 1;
+  if (begin - known_time_ < near) return;
+  known_ = span.begin;
+  known_time_ = begin;
+}
+
+}  // namespace lupine

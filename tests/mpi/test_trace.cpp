@@ -1,0 +1,230 @@
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include "bench/benchmark_runner.hpp"
+#include "bench/campaign.hpp"
+#include "catch.hpp"
+#include "comm/communicator.hpp"
+#include "comm/time_line.hpp"
+#include "core/trace.hpp"
+#include "pipeline.hpp"
+
+using namespace lupine;
+
+namespace {
+
+Communicator world() {
+  return Communicator::duplicate(MPI_COMM_WORLD);
+}
+
+/// Began at another moment than the machine's, and runs at another rate.
+class SkewedClock final : public Clock {
+ public:
+  SkewedClock(double offset, double rate) : offset_(offset), rate_(rate) {}
+  double now() const override { return offset_ + rate_ * steady_.now(); }
+  double steady() const { return steady_.now(); }
+
+ private:
+  SteadyClock steady_;
+  double offset_;
+  double rate_;
+};
+
+double sum_of(const std::vector<TraceSpan>& spans, Phase phase) {
+  double sum = 0;
+  for (const TraceSpan& span : spans)
+    if (span.label.phase == phase) sum += span.end - span.begin;
+  return sum;
+}
+
+/// Seconds that two spans of one track are both under way, at most.
+double overlap(std::vector<TraceSpan> spans) {
+  std::map<Track, double> last;
+  double most = 0;
+  std::stable_sort(spans.begin(), spans.end(),
+                   [](const TraceSpan& a, const TraceSpan& b) { return a.begin < b.begin; });
+  for (const TraceSpan& span : spans) {
+    if (last.count(span.track) > 0) most = std::max(most, last[span.track] - span.begin);
+    last[span.track] = std::max(last[span.track], span.end);
+  }
+  return most;
+}
+
+std::set<Track> tracks_of(const std::vector<TraceSpan>& spans) {
+  std::set<Track> tracks;
+  for (const TraceSpan& span : spans) tracks.insert(span.track);
+  return tracks;
+}
+
+const TraceSpan* find(const std::vector<TraceSpan>& spans, Activity activity) {
+  const auto found = std::find_if(spans.begin(), spans.end(), [&](const TraceSpan& span) {
+    return span.label.activity == activity;
+  });
+  return found == spans.end() ? nullptr : &*found;
+}
+
+BenchmarkOptions small_options(Benchmark benchmark) {
+  BenchmarkOptions options;
+  options.benchmark = benchmark;
+  options.n = 200;
+  options.nb = 16;
+  options.precision = benchmark == Benchmark::mxp ? Precision::fp16 : Precision::fp64;
+  options.threads = 1;
+  options.device = test::device_choice().device;
+  options.comm = test::device_choice().comm;
+  return options;
+}
+
+/// The same as the report's: averages and maxima over ranks.
+void check_phase(const RunTrace& run, Phase phase, const PhaseTime& time) {
+  CAPTURE(name(phase));
+  double total = 0;
+  double most = 0;
+  for (const RankTrace& rank : run.ranks) {
+    const double sum = sum_of(rank.spans, phase);
+    total += sum;
+    most = std::max(most, sum);
+  }
+  CHECK(total / static_cast<double>(run.ranks.size()) == Approx(time.average).margin(1e-8));
+  CHECK(most == Approx(time.maximum).margin(1e-8));
+}
+
+void check_rank(const RankTrace& rank, double begin, double end, bool overlaps) {
+  CHECK(rank.left_out == 0);
+  CHECK(tracks_of(rank.spans) == std::set<Track>{Track::stages, Track::host, Track::panels,
+                                                 Track::rows, Track::updates, Track::solves});
+  if (!overlaps) CHECK(overlap(rank.spans) < 1e-9);
+  const TraceSpan* factorization = find(rank.spans, Activity::factorization);
+  REQUIRE(factorization != nullptr);
+  constexpr double rounding = 1e-4;  // of the queues' way to the host's clock
+  int outside = 0;
+  for (const TraceSpan& span : rank.spans) {
+    if (!(begin <= span.begin && span.begin <= span.end && span.end <= end)) ++outside;
+    const bool on_queue =
+        span.track == Track::panels || span.track == Track::rows || span.track == Track::updates;
+    if (on_queue &&
+        (span.begin < factorization->begin - rounding || span.end > factorization->end + rounding))
+      ++outside;
+  }
+  CHECK(outside == 0);
+}
+
+}  // namespace
+
+TEST_CASE("values of every rank reach rank 0, however many", "[comm]") {
+  const Communicator all = world();
+  const std::vector<std::int64_t> mine(static_cast<std::size_t>(3 * all.rank()), all.rank());
+  const auto gathered = all.gather(mine);
+  REQUIRE(std::ssize(gathered) == (all.rank() == 0 ? all.size() : 0));
+  for (int rank = 0; rank < static_cast<int>(gathered.size()); ++rank)
+    CHECK(gathered[static_cast<std::size_t>(rank)] ==
+          std::vector<std::int64_t>(static_cast<std::size_t>(3 * rank), rank));
+}
+
+TEST_CASE("ranks of one clock agree exactly", "[comm]") {
+  const Communicator all = world();
+  const SteadyClock clock;
+  TimeLine line(all, clock);
+  const double time = clock.now();
+  CHECK(line.on_rank_0(time) == time);
+  line.end();
+  CHECK(line.on_rank_0(time) == time);
+}
+
+TEST_CASE("clocks that began elsewhere and drift are brought to rank 0's", "[comm]") {
+  const Communicator all = world();
+  const SkewedClock clock(1000.0 * all.rank(), 1 + 0.5 * all.rank());
+  const auto error = [&](const TimeLine& line) {
+    return std::fabs(line.on_rank_0(clock.now()) - clock.steady());
+  };
+  constexpr double close = 0.02;  // ranks share cores here
+  TimeLine line(all, clock);
+  CHECK(error(line) < close * all.size());
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  const double before_end = error(line);
+  line.end();
+  const double after_end = error(line);
+  CHECK(after_end < close);
+  if (all.rank() > 0) CHECK(before_end > after_end);
+}
+
+TEST_CASE("spans of a factorization are what its times are the sums of", "[factor]") {
+  const Communicator all = world();
+  for (const Pivoting pivoting : {Pivoting::none, Pivoting::partial}) {
+    BenchmarkOptions options;
+    options.n = 120;
+    options.nb = 16;
+    options.pivoting = pivoting;
+    test::Problem problem(all, test::grids(all.size()).back(), options);
+    Trace trace(problem.clock);
+    FactorOptions factor{.precision = Precision::fp16, .width = 16, .pivoting = pivoting};
+    factor.trace = &trace;
+    const double begin = problem.clock.now();
+    const FactorOutcome outcome = problem.factor(factor);
+    const double end = problem.clock.now();
+    REQUIRE(outcome.usable());
+    CHECK(trace.left_out() == 0);
+    CHECK(sum_of(trace.spans(), Phase::panel) == Approx(outcome.times.panel).margin(1e-8));
+    CHECK(sum_of(trace.spans(), Phase::rows) == Approx(outcome.times.rows).margin(1e-8));
+    CHECK(sum_of(trace.spans(), Phase::update) == Approx(outcome.times.update).margin(1e-8));
+    CHECK(sum_of(trace.spans(), Phase::broadcast) == Approx(outcome.times.broadcast).margin(1e-8));
+    CHECK(outcome.times.update > 0);
+    if (!problem.device->overlaps()) CHECK(overlap(trace.spans()) < 1e-9);
+    for (const TraceSpan& span : trace.spans()) {
+      if (span.begin < begin - 1e-3 || span.end > end + 1e-3) FAIL("a span lies outside");
+      if (span.label.step >= (120 + 15) / 16) FAIL("no step has this number");
+    }
+    CHECK((find(trace.spans(), Activity::wait_for_pivots) != nullptr) ==
+          (pivoting == Pivoting::partial));
+  }
+}
+
+TEST_CASE("a run's trace has every rank, and sums as the report has them", "[bench]") {
+  const Communicator all = world();
+  const SteadyClock clock;
+  for (const Benchmark benchmark : {Benchmark::mxp, Benchmark::hpl}) {
+    BenchmarkRunner runner(MPI_COMM_WORLD, small_options(benchmark));
+    const double begin = clock.now();
+    RunTrace run;
+    const BenchmarkResult result = runner.run({}, &run).result;
+    CHECK(result.passed);
+    CHECK(std::ssize(run.ranks) == (all.rank() == 0 ? all.size() : 0));
+    if (all.rank() != 0) continue;
+    CHECK(run.begin >= begin);
+    const bool overlaps = test::make_chosen_device()->overlaps();
+    for (const RankTrace& rank : run.ranks) check_rank(rank, run.begin, clock.now(), overlaps);
+    check_phase(run, Phase::panel, result.panel);
+    check_phase(run, Phase::rows, result.rows);
+    check_phase(run, Phase::broadcast, result.broadcast);
+    check_phase(run, Phase::update, result.update);
+    check_phase(run, Phase::solves, result.solves);
+    check_phase(run, Phase::residuals, result.residuals);
+    const bool refined = find(run.ranks.front().spans, Activity::refinement) != nullptr;
+    CHECK(refined == (benchmark == Benchmark::mxp));
+    CHECK(find(run.ranks.front().spans, Activity::verification) != nullptr);
+  }
+}
+
+TEST_CASE("a campaign traces runs on grids of several sizes", "[bench]") {
+  const Communicator all = world();
+  std::vector<BenchmarkOptions> configurations;
+  for (const int ranks : {1, all.size()}) {
+    configurations.push_back(small_options(Benchmark::mxp));
+    configurations.back().n = 40;
+    configurations.back().rows = ranks;
+    configurations.back().columns = 1;
+  }
+  Campaign campaign(all, configurations);
+  TraceReport report;
+  for (std::size_t i = 0; i < campaign.size(); ++i)
+    CHECK(campaign.run(
+              i, 2, {}, [](const Setup&, const BenchmarkRun&) {}, &report) == 2);
+  CHECK(report.left_out() == 0);
+}

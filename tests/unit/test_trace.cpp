@@ -1,0 +1,296 @@
+#include <unistd.h>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+
+#include "bench/trace_report.hpp"
+#include "catch.hpp"
+#include "core/trace.hpp"
+#include "factor/queue_times.hpp"
+#include "io/trace_json.hpp"
+
+using namespace lupine;
+
+namespace {
+
+/// Moves on by a second with every look at it.
+class CountingClock final : public Clock {
+ public:
+  double now() const override { return ++looks; }
+  mutable int looks = 0;
+};
+
+class SetClock final : public Clock {
+ public:
+  double now() const override { return time; }
+  double time = 0;
+};
+
+/// An event that tells times as GPUs do: milliseconds in 24 bits.
+class CoarseEvent final : public Event {
+ public:
+  explicit CoarseEvent(double time) : time_(time) {}
+  bool reached() const override { return true; }
+  void wait() const override {}
+  double seconds_since(const Event& earlier) const override {
+    const double seconds = time_ - static_cast<const CoarseEvent&>(earlier).time_;
+    return static_cast<double>(static_cast<float>(seconds * 1e3)) / 1e3;
+  }
+
+ private:
+  double time_;
+};
+
+class CoarseQueue final : public Queue {
+ public:
+  explicit CoarseQueue(const Clock& clock) : clock_(clock) {}
+  void synchronize() override {}
+  EventPtr record() override { return std::make_shared<CoarseEvent>(clock_.now() + 12345); }
+  void wait(const Event&) override {}
+
+ private:
+  const Clock& clock_;
+};
+
+TraceSpan span(Activity activity, Track track, double begin, double end, Phase phase = Phase::none,
+               std::int64_t step = -1, std::int64_t columns = -1) {
+  return {
+      begin, end, {.activity = activity, .phase = phase, .step = step, .columns = columns}, track};
+}
+
+nlohmann::json parsed(const std::string& text) {
+  return nlohmann::json::parse(text);
+}
+
+std::vector<nlohmann::json> events(const nlohmann::json& document, const std::string& kind) {
+  std::vector<nlohmann::json> found;
+  for (const auto& event : document["traceEvents"])
+    if (event["ph"] == kind) found.push_back(event);
+  return found;
+}
+
+Setup setup_of(GridShape shape) {
+  Setup setup;
+  setup.options.n = 100;
+  setup.options.nb = 8;
+  setup.options.rows = shape.rows;
+  setup.options.columns = shape.columns;
+  setup.options.precision = Precision::fp16;
+  setup.footprint.shape = shape;
+  setup.hosts.assign(static_cast<std::size_t>(shape.rows) * shape.columns, "here");
+  return setup;
+}
+
+nlohmann::json written(const TraceReport& report) {
+  const auto path = std::filesystem::temp_directory_path() /
+                    ("lupine-trace-" + std::to_string(::getpid()) + ".json");
+  report.write(path.string(), "lupine mxp");
+  std::ifstream stream(path);
+  const std::string text{std::istreambuf_iterator<char>(stream), {}};
+  std::filesystem::remove(path);
+  return parsed(text);
+}
+
+}  // namespace
+
+TEST_CASE("without a trace a span looks at no clock") {
+  { const TraceScope scope(nullptr, Track::host, {}); }
+  CHECK(stage(nullptr, Activity::generation, [] { return 7; }) == 7);
+  const CountingClock clock;
+  double sum = 0;
+  { const Stopwatch watch(clock, sum); }
+  CHECK(sum == 1);
+  CHECK(clock.looks == 2);
+}
+
+TEST_CASE("a stopwatch adds to its sum what the trace shows") {
+  const CountingClock clock;
+  Trace trace(clock);
+  double sum = 10;
+  const HostTimer timer{clock, sum, &trace, Phase::broadcast};
+  { const Stopwatch watch = timer.watch(Activity::wait_for_panel, 3); }
+  { const TraceScope scope(&trace, Track::solves, {.activity = Activity::solve_upper}); }
+  CHECK(stage(&trace, Activity::generation, [] { return 7; }) == 7);
+  REQUIRE(trace.spans().size() == 3);
+  const TraceSpan& wait = trace.spans()[0];
+  CHECK(sum == 11);
+  CHECK(wait.begin == 1);
+  CHECK(wait.end == 2);
+  CHECK(wait.track == Track::host);
+  CHECK(wait.label.activity == Activity::wait_for_panel);
+  CHECK(wait.label.phase == Phase::broadcast);
+  CHECK(wait.label.step == 3);
+  CHECK(trace.spans()[1].track == Track::solves);
+  CHECK(trace.spans()[2].track == Track::stages);
+}
+
+TEST_CASE("what a trace has no room for is counted") {
+  const CountingClock clock;
+  Trace trace(clock, 2);
+  for (int i = 0; i < 5; ++i) trace.add(Track::host, i, i + 1, {});
+  CHECK(trace.left_out() == 3);
+  const RankTrace taken = trace.take();
+  CHECK(taken.left_out == 3);
+  REQUIRE(taken.spans.size() == 2);
+  CHECK(taken.spans.back().begin == 1);
+  CHECK(trace.spans().empty());
+  CHECK(trace.left_out() == 0);
+}
+
+TEST_CASE("every activity, track and phase has a name of its own") {
+  std::set<std::string_view> names;
+  for (int i = 0; i <= static_cast<int>(Activity::product); ++i)
+    names.insert(name(static_cast<Activity>(i)));
+  CHECK(names.size() == static_cast<std::size_t>(Activity::product) + 1);
+  CHECK(names.count("") == 0);
+  CHECK(name(Activity::diagonal) == "diagonal");
+  CHECK(name(Activity::update) == "update");
+  CHECK(name(Activity::wait_for_updates) == "wait for updates");
+  CHECK(name(Activity::solve_upper) == "solve U");
+  CHECK(name(Track::updates) == "updates");
+  CHECK(name(Phase::none).empty());
+  CHECK(name(Phase::broadcast) == "broadcast_exposed");
+}
+
+TEST_CASE("times of queues stay exact on the clock's time line, however long a run is") {
+  SetClock clock;
+  CoarseQueue queue(clock);
+  FactorTimes totals;
+  Trace trace(clock);
+  clock.time = 100;
+  QueueTimes times(totals, &trace, queue);
+  for (int i = 0; i < 40000; ++i) {
+    clock.time = 100 + 0.1003 * i;
+    times.time(queue, Track::updates, {Activity::update, Phase::update, i},
+               [&] { clock.time += 0.03; });
+  }
+  times.finish();
+  REQUIRE(trace.spans().size() == 40000);
+  double worst = 0;
+  double sum = 0;
+  for (const TraceSpan& one : trace.spans()) {
+    worst = std::max(worst,
+                     std::fabs(one.begin - (100 + 0.1003 * static_cast<double>(one.label.step))));
+    sum += one.end - one.begin;
+  }
+  CHECK(worst < 2e-5);  // alone, 24 bits of 4000 s are 1.2e-4 s
+  CHECK(totals.update == Approx(1200));
+  CHECK(sum == Approx(totals.update).epsilon(1e-9));
+  CHECK(totals.panel == 0);
+}
+
+TEST_CASE("sums of queues need no trace") {
+  SetClock clock;
+  CoarseQueue queue(clock);
+  FactorTimes totals;
+  QueueTimes times(totals, nullptr, queue);
+  times.time(queue, Track::panels, {Activity::diagonal, Phase::panel}, [&] { clock.time += 2; });
+  times.time(queue, Track::rows, {Activity::solve_row, Phase::rows}, [&] { clock.time += 3; });
+  times.finish();
+  CHECK(totals.panel == Approx(2));
+  CHECK(totals.rows == Approx(3));
+}
+
+TEST_CASE("a trace in Chrome's format has ranks, tracks, runs and spans") {
+  TracedRun first{"first", 5, {}};
+  first.ranks.push_back({{span(Activity::update, Track::updates, 6, 6.5, Phase::update, 2, 40),
+                          span(Activity::generation, Track::stages, 5.25, 6)},
+                         0});
+  first.ranks.push_back({});
+  const TracedRun second{
+      "second", 8, {{{span(Activity::solve, Track::host, 9, 10, Phase::solves)}, 0}}};
+  const auto document =
+      parsed(chrome_trace({"rank 0 on \"a\"", "rank 1 on \xff"}, {first, second}, {{"n", 4}}));
+  CHECK(document["otherData"]["n"] == 4);
+
+  const auto spans = events(document, "X");
+  REQUIRE(spans.size() == 3);
+  CHECK(spans[0]["name"] == "update");
+  CHECK(spans[0]["cat"] == "update");
+  CHECK(spans[0]["ts"] == 1e6);
+  CHECK(spans[0]["dur"] == 5e5);
+  CHECK(spans[0]["pid"] == 0);
+  CHECK(spans[0]["args"] == nlohmann::json{{"step", 2}, {"columns", 40}});
+  CHECK(spans[1]["ts"] == 250000);
+  CHECK_FALSE(spans[1].contains("args"));
+  CHECK_FALSE(spans[1].contains("cat"));
+  CHECK(spans[2]["ts"] == 4e6);
+
+  const auto instants = events(document, "i");
+  REQUIRE(instants.size() == 2);
+  CHECK(instants[0]["name"] == "first");
+  CHECK(instants[0]["ts"] == 0);
+  CHECK(instants[1]["ts"] == 3e6);
+
+  std::vector<std::string> processes;
+  std::set<std::string> tracks;
+  for (const auto& event : events(document, "M")) {
+    if (event["name"] == "process_name") processes.push_back(event["args"]["name"]);
+    if (event["name"] != "thread_name") continue;
+    CHECK(event["pid"] == 0);
+    tracks.insert(event["args"]["name"]);
+    for (const auto& one : spans)
+      if (one["name"] == "update" && event["args"]["name"] == "updates")
+        CHECK(one["tid"] == event["tid"]);
+  }
+  REQUIRE(processes.size() == 2);
+  CHECK(processes[0] == "rank 0 on \"a\"");
+  CHECK(tracks == std::set<std::string>{"stages", "host", "updates"});
+}
+
+TEST_CASE("a trace of nothing is JSON too") {
+  const auto document = parsed(chrome_trace({}, {}, nlohmann::ordered_json::object()));
+  CHECK(document["traceEvents"].empty());
+}
+
+TEST_CASE("a report's runs stand one after the other, with what was run") {
+  TraceReport report;
+  report.add(setup_of({1, 2}), 0, 2, {1, {{{}, 0}, {{}, 0}}});
+  report.add(setup_of({1, 2}), 1, 2, {2, {{{}, 0}, {{}, 0}}});
+  report.add(setup_of({3, 1}), 0, 1, {3, {{{}, 0}, {{}, 4}, {{}, 0}}});
+  const auto document = written(report);
+  const auto instants = events(document, "i");
+  REQUIRE(instants.size() == 3);
+  CHECK(instants[1]["name"] == "hpl-mxp n 100 nb 8 1 x 2 fp16, run 2 of 2");
+  CHECK(instants[2]["name"] == "hpl-mxp n 100 nb 8 3 x 1 fp16");
+  const auto& other = document["otherData"];
+  CHECK(other["command_line"] == "lupine mxp");
+  CHECK(other["version"].is_string());
+  CHECK(other["revision"].is_string());
+  REQUIRE(other["runs"].size() == 3);
+  CHECK(other["runs"][2]["P"] == 3);
+  CHECK(other["runs"][2]["Q"] == 1);
+  CHECK(other["runs"][2]["n"] == 100);
+  CHECK(other["runs"][2]["nb"] == 8);
+  CHECK(other["runs"][2]["precision"] == "fp16");
+  CHECK(other["runs"][1]["spans_left_out"] == 0);
+  CHECK(other["runs"][2]["spans_left_out"] == 4);
+  CHECK(report.left_out() == 4);
+  std::vector<std::string> processes;
+  for (const auto& event : events(document, "M"))
+    if (event["name"] == "process_name") processes.push_back(event["args"]["name"]);
+  CHECK(processes ==
+        std::vector<std::string>{"rank 0 on here (0,0)", "rank 1 on here", "rank 2 on here (2,0)"});
+}
+
+TEST_CASE("a file of runs that grows too large leaves out the last spans, and counts them") {
+  const RankTrace three{
+      {span(Activity::update, Track::updates, 1, 2), span(Activity::update, Track::updates, 2, 3),
+       span(Activity::update, Track::updates, 3, 4)},
+      1};
+  TraceReport report(8);
+  report.add(setup_of({1, 2}), 0, 2, {0, {three, three}});
+  CHECK(report.left_out() == 2);
+  report.add(setup_of({1, 2}), 1, 2, {5, {three, three}});
+  CHECK(report.left_out() == 8);
+  report.add(setup_of({1, 2}), 2, 2, {9, {three, three}});
+  const auto document = written(report);
+  CHECK(events(document, "X").size() == 8);
+  CHECK(document["otherData"]["runs"][1]["spans_left_out"] == 6);
+}
