@@ -16,6 +16,11 @@ find_path(LUPINE_OPENBLAS_INCLUDE cblas.h
 add_library(lupine_openblas INTERFACE)
 target_link_libraries(lupine_openblas INTERFACE ${LUPINE_OPENBLAS})
 target_include_directories(lupine_openblas SYSTEM INTERFACE ${LUPINE_OPENBLAS_INCLUDE})
+# What `lupine compare` compares with; an OpenBLAS may be built without it.
+include(CheckFunctionExists)
+set(CMAKE_REQUIRED_LIBRARIES ${LUPINE_OPENBLAS})
+check_function_exists(dsgesv_ LUPINE_OPENBLAS_HAS_LAPACK)
+unset(CMAKE_REQUIRED_LIBRARIES)
 
 # By path and not by its package file, which asks for OpenCL's headers.
 set(LUPINE_HAVE_ONEDNN OFF)

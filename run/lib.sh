@@ -8,7 +8,7 @@ jobs=$(nproc)
 install_allowed=yes
 
 build_packages=(g++ cmake ninja-build pkg-config git python3 libopenblas-openmp-dev libopenmpi-dev
-  openmpi-bin libdnnl-dev libfmt-dev nlohmann-json3-dev libcli11-dev libhwloc-dev)
+  openmpi-bin libdnnl-dev libfmt-dev nlohmann-json3-dev libcli11-dev libhwloc-dev gnuplot-nox)
 test_packages=(catch2 liblapacke-dev libboost-context-dev)
 bundle_packages=(binutils xz-utils)
 

@@ -43,10 +43,14 @@ Options panel_options(HplDat& dat, Count count) {
   };
 }
 
+Option precision_option(BenchmarkOptions& o) {
+  return choice("--precision,--sloppy-type", "What the update reads (default auto; 2 is fp16)",
+                o.precision, "auto, fp16, bf16, fp32");
+}
+
+/// Of HPL-MxP, but for the precision.
 Options low_precision_options(BenchmarkOptions& o) {
   return {
-      choice("--precision,--sloppy-type", "What the update reads (default auto; 2 is fp16)",
-             o.precision, "auto, fp16, bf16, fp32"),
       choice("--matrix", "Matrix to solve with (default scaled-diagonal)", o.matrix),
       real("--kappa", "fasi-higham: condition number (default 1000)", o.kappa, "a number above 1",
            [](double v) { return v > 1; }),
@@ -95,6 +99,7 @@ Options dat_option(Arguments& arguments) {
 Options mxp_options(Arguments& a) {
   Options all = dat_option(a);
   append(all, shape_options(a.choices, Count::several));
+  all.push_back(precision_option(a.options));
   append(all, low_precision_options(a.options));
   append(all, panel_options(a.choices, Count::several));
   append(all, machine_options(a.options));
@@ -113,17 +118,61 @@ Options hpl_options(Arguments& a) {
   return all;
 }
 
+Option hpl_nb_option(Arguments& a) {
+  return number("--hpl-nb", "HPL's block size (default: by size)", a.hpl_nb, std::int64_t{1},
+                largest_int64);
+}
+
 Options bench_options(Arguments& a) {
   Options all = shape_options(a.choices, Count::one);
   all.push_back(number("--hpl-n",
                        "Order of HPL's matrix (default: HPL-MxP's, or the largest that fits)",
                        a.hpl_n, std::int64_t{1}, largest_int64));
-  all.push_back(number("--hpl-nb", "HPL's block size (default: by size)", a.hpl_nb, std::int64_t{1},
-                       largest_int64));
+  all.push_back(hpl_nb_option(a));
+  all.push_back(precision_option(a.options));
   append(all, low_precision_options(a.options));
   append(all, panel_options(a.choices, Count::one));
   append(all, machine_options(a.options));
   append(all, run_options(a));
+  return all;
+}
+
+std::optional<Solver> read_solver(std::string_view word) {
+  for (const auto& [solver, name] : solver_names)
+    if (name == word) return solver;
+  return std::nullopt;
+}
+
+/// What `lupine compare` has in its own way.
+Options contest_options(Arguments& a) {
+  const std::string several = "; or several, separated by commas";
+  const std::string solvers = "mxp, hpl, dgesv, dsgesv";
+  const std::string precisions = "fp16, bf16, fp32";
+  return {
+      numbers("-N,--n", "Orders of the matrix, one after the other (default 8192)", a.choices.n,
+              std::int64_t{1}, largest_int64, Count::several),
+      list("--contestants", "Who takes part (default all): " + solvers, solvers + several,
+           a.compare.solvers, read_solver),
+      list(
+          "--precision,--sloppy-type", "What updates of HPL-MxP read (default bf16,fp16,fp32)",
+          precisions + several, a.compare.precisions,
+          [precisions](const std::string& word) { return read_name<Precision>(word, precisions); }),
+      hpl_nb_option(a),
+      number("--repeat", "Rounds, in each of which everybody runs once (default 3)", a.repeat, 1,
+             largest_int),
+      file("--json", "Write the report as JSON too", a.json),
+      file("--plot", "Draw the rates against N, with their ceilings, as SVG (by gnuplot)", a.plot),
+  };
+}
+
+Options compare_options(Arguments& a) {
+  Options all = contest_options(a);
+  Options shape = shape_options(a.choices, Count::one);
+  shape.erase(shape.begin());  // several N: above
+  append(all, std::move(shape));
+  append(all, low_precision_options(a.options));
+  append(all, panel_options(a.choices, Count::one));
+  append(all, machine_options(a.options));
   return all;
 }
 
@@ -201,7 +250,9 @@ std::vector<BenchmarkCommand> benchmark_commands(CLI::App& app, Arguments& argum
       {"mxp", Command::mxp, mxp_options(arguments), sub("mxp", "Run HPL-MxP on all ranks")},
       {"hpl", Command::hpl, hpl_options(arguments), sub("hpl", "Run HPL in FP64 on all ranks")},
       {"bench", Command::bench, bench_options(arguments),
-       sub("bench", "Run both, and compare them")}};
+       sub("bench", "Run both, and compare them")},
+      {"compare", Command::compare, compare_options(arguments),
+       sub("compare", "HPL-MxP, HPL and LAPACK on one matrix in turns, and what bounds them")}};
   for (const BenchmarkCommand& one : all) add_options(*one.app, one.options, arguments);
   return all;
 }
@@ -211,7 +262,11 @@ void settle(const BenchmarkCommand& command, Arguments& arguments, const Normali
   if (command.command == Command::hpl) arguments.options.benchmark = Benchmark::hpl;
   require_use(arguments, normalizer);
   pair_grids(arguments.choices, normalizer);
-  arguments.may_take_dat = command.command != Command::bench && says_nothing_of_dat(normalizer);
+  arguments.may_take_dat = (command.command == Command::mxp || command.command == Command::hpl) &&
+                           says_nothing_of_dat(normalizer);
+  if (command.command != Command::compare) return;
+  if (!normalizer.given("-N,--n")) arguments.choices.n = {8192};
+  if (!normalizer.given("--repeat")) arguments.repeat = 3;
 }
 
 }  // namespace
@@ -231,7 +286,7 @@ std::string text_of_choices(const Arguments& a) {
   const HplDat& c = a.choices;
   std::vector<std::string_view> broadcasts;
   for (const BroadcastMethod method : c.broadcast) broadcasts.push_back(name(method));
-  constexpr std::array commands{"", "mxp", "hpl", "bench", "info"};
+  constexpr std::array commands{"", "mxp", "hpl", "bench", "compare", "info"};
   return fmt::format(
       "{} -i '{}' -N {} --nb {} -P {} -Q {} --nporder {} --lookahead {} --bcast {} --nbmin {} "
       "--ndiv {} --threshold {} --pivot {} --hpl-n {} --hpl-nb {} --repeat {}{}",
@@ -275,7 +330,7 @@ Arguments parse_arguments(const std::vector<std::string>& words) {
   require_no_extras(info, "lupine info");
   if (app.get_subcommands().empty())
     throw UsageError(
-        fmt::format("{}; allowed: mxp, hpl, bench, info, --help, --version",
+        fmt::format("{}; allowed: mxp, hpl, bench, compare, info, --help, --version",
                     words.empty() ? "no command" : fmt::format("unknown command '{}'", words[0])));
   require_no_extras(app, "lupine");
   arguments.command = Command::info;

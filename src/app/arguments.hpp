@@ -9,11 +9,12 @@
 #include <string>
 #include <vector>
 
+#include "bench/compare.hpp"
 #include "io/hpl_dat.hpp"
 
 namespace lupine {
 
-enum class Command { print, mxp, hpl, bench, info };
+enum class Command { print, mxp, hpl, bench, compare, info };
 
 /// What HPL.dat would say if it said nothing: choices left open (0), and defaults.
 HplDat open_choices();
@@ -25,9 +26,11 @@ struct Arguments {
   HplDat choices = open_choices();     ///< what HPL.dat may give in their place; bench: one of each
   std::string dat;                     ///< path of an HPL.dat; empty: none asked for
   bool may_take_dat = false;           ///< whether an HPL.dat that lies here is taken unasked
-  std::int64_t hpl_n = 0, hpl_nb = 0;  ///< of bench; 0: chosen
-  int repeat = 1;
+  std::int64_t hpl_n = 0, hpl_nb = 0;  ///< of bench and compare; 0: chosen
+  CompareOptions compare;
+  int repeat = 1;     ///< of compare: rounds
   std::string json;   ///< empty: no JSON
+  std::string plot;   ///< of compare; empty: no picture
   std::string trace;  ///< empty: no trace
   std::optional<bool> progress;
 };

@@ -8,6 +8,7 @@
 
 #include "app/arguments.hpp"
 #include "app/benchmark_command.hpp"
+#include "app/compare_command.hpp"
 #include "app/info.hpp"
 #include "app/output.hpp"
 #include "bench/agreement.hpp"
@@ -54,12 +55,15 @@ int run_command(const Communicator& world, const std::vector<std::string>& words
     case Command::mxp:
     case Command::hpl:
     case Command::bench:
+    case Command::compare:
       if (const auto threads = positive_number(std::getenv("OMP_NUM_THREADS"));
           threads && arguments.options.threads == 0) {
         arguments.options.threads = *threads;
         notes.push_back(fmt::format("threads are those of OMP_NUM_THREADS={}", *threads));
       }
-      return run_benchmarks(world, arguments, quoted(words), notes);
+      return arguments.command == Command::compare
+                 ? run_compare(world, arguments, quoted(words), notes)
+                 : run_benchmarks(world, arguments, quoted(words), notes);
     case Command::info:
       on_rank_0(world, [&] { print(info_text(uncorrected, world.size())); });
       return 0;

@@ -145,24 +145,20 @@ const std::vector<std::string>& all_hosts(const std::vector<Measured>& all) {
   return std::max_element(all.begin(), all.end(), fewer)->setup.hosts;
 }
 
-ordered_json origin(std::string_view benchmark, const Measured& first,
-                    const std::vector<std::string>& hosts, const std::string& command_line) {
-  return {{"schema", "lupine/1"},
-          {"benchmark", benchmark},
-          {"version", LUPINE_VERSION},
-          {"revision", LUPINE_REVISION},
-          {"date", utc(first.runs.front().begin)},
-          {"hosts", nodes(hosts)},
+}  // namespace
+
+ordered_json json_origin(std::string_view benchmark, std::time_t begin,
+                         const std::vector<std::string>& hosts, const std::string& command_line) {
+  return {{"schema", "lupine/1"},        {"benchmark", benchmark}, {"version", LUPINE_VERSION},
+          {"revision", LUPINE_REVISION}, {"date", utc(begin)},     {"hosts", nodes(hosts)},
           {"command_line", command_line}};
 }
-
-}  // namespace
 
 ordered_json json_report(const std::vector<Measured>& all, const std::string& command_line,
                          const std::vector<std::string>& notes) {
   const Measured& first = all.front();
-  ordered_json document =
-      origin(name(first.setup.options.benchmark), first, all_hosts(all), command_line);
+  ordered_json document = json_origin(name(first.setup.options.benchmark), first.runs.front().begin,
+                                      all_hosts(all), command_line);
   const Representative shown = representative(all);
   document.update(choices_and_outcome(shown.setup, shown.run));
   for (const std::string& note : notes) document["notes"].push_back(note);
@@ -175,7 +171,8 @@ ordered_json json_report(const std::vector<Measured>& all, const std::string& co
 
 ordered_json json_of_both(const Measured& mxp, const Measured& hpl, const std::string& command_line,
                           const std::vector<std::string>& notes) {
-  ordered_json document = origin("bench", mxp, mxp.setup.hosts, command_line);
+  ordered_json document =
+      json_origin("bench", mxp.runs.front().begin, mxp.setup.hosts, command_line);
   document["mxp"] = json_report({mxp}, command_line, notes);
   document["hpl"] = json_report({hpl}, command_line, notes);
   const double faster = speedup(representative({mxp}).run, representative({hpl}).run);

@@ -10,10 +10,12 @@
 #endif
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <exception>
 #include <limits>
 #include <numeric>
+#include <thread>
 #include <type_traits>
 #include <utility>
 
@@ -124,6 +126,19 @@ Communicator Communicator::split_node() const {
 
 void Communicator::barrier() const {
   check_mpi(MPI_Barrier(comm_), "MPI_Barrier");
+}
+
+void Communicator::barrier_asleep() const {
+  constexpr std::chrono::milliseconds longest{10};
+  std::chrono::microseconds pause{50};
+  MPI_Request request = MPI_REQUEST_NULL;
+  check_mpi(MPI_Ibarrier(comm_, &request), "MPI_Ibarrier");
+  for (int done = 0;;) {
+    check_mpi(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
+    if (done != 0) return;
+    std::this_thread::sleep_for(pause);
+    pause = std::min<std::chrono::microseconds>(2 * pause, longest);
+  }
 }
 
 void Communicator::broadcast(std::span<std::byte> bytes, int root) const {

@@ -39,6 +39,8 @@ class Communicator {
   Communicator split_node() const;
 
   void barrier() const;
+  /// For long waits: a rank sleeps between its looks, and leaves its core to others.
+  void barrier_asleep() const;
   /// Any size: split into pieces that MPI's 32-bit counts allow.
   void broadcast(std::span<std::byte> bytes, int root) const;
   /// T: any type that is copied as its bytes. Any length.

@@ -67,7 +67,7 @@ class Case(unittest.TestCase):
 
 # What is typed, and what the one line must name.
 BAD_INPUT = [
-    ((), ["no command", "mxp, hpl, bench, info"]),
+    ((), ["no command", "mxp, hpl, bench, compare, info"]),
     (("frobnicate",), ["unknown command", "frobnicate", "mxp, hpl"]),
     (("--frobnicate",), ["frobnicate"]),
     (("info", "extra"), ["extra", "lupine info --help"]),

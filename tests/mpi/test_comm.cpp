@@ -1,10 +1,13 @@
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
+#include <ctime>
 #include <numeric>
 #include <optional>
 #include <random>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "catch.hpp"
@@ -312,6 +315,18 @@ TEST_CASE("collectives", "[comm]") {
     for (int r = 0; r < ranks; ++r) CHECK(all[r] == std::string(r, 'x') + "|");
     CHECK(comm.all_gather(std::string()) == std::vector<std::string>(ranks));
   }
+}
+
+TEST_CASE("ranks that wait asleep take no time of their cores", "[comm]") {
+  const Communicator all = world();
+  constexpr std::chrono::milliseconds late{200};
+  all.barrier();
+  const auto begin = std::chrono::steady_clock::now();
+  const std::clock_t used = std::clock();
+  if (all.rank() == 0) std::this_thread::sleep_for(late);
+  all.barrier_asleep();
+  CHECK(std::chrono::steady_clock::now() - begin >= late / 2);
+  CHECK(static_cast<double>(std::clock() - used) / CLOCKS_PER_SEC < 0.1);
 }
 
 TEST_CASE("communicators split and move", "[comm]") {

@@ -90,6 +90,19 @@ ProcessorInfo processor_info() {
   return info;
 }
 
+std::int64_t cache_bytes() {
+  const Topology topology = load_topology();
+  if (!topology) return 0;
+  for (const hwloc_obj_type_t level : {HWLOC_OBJ_L3CACHE, HWLOC_OBJ_L2CACHE}) {
+    std::int64_t bytes = 0;
+    for (hwloc_obj_t cache = nullptr;
+         (cache = hwloc_get_next_obj_by_type(topology.get(), level, cache)) != nullptr;)
+      bytes += static_cast<std::int64_t>(cache->attr->cache.size);
+    if (bytes > 0) return bytes;
+  }
+  return 0;
+}
+
 std::string core_binding() {
   const Topology topology = load_topology();
   if (!topology) return "";

@@ -2,6 +2,7 @@
 /// What this processor is, and whether the BLAS knows it.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,6 +17,9 @@ struct ProcessorInfo {
   int bound_cores = 1;                        ///< of those, the ones this process may run on
 };
 ProcessorInfo processor_info();
+
+/// Bytes of all caches of the node's last level; 0 where they are not known.
+std::int64_t cache_bytes();
 
 /// The cores that this process may run on, as a list that ranks of a node can compare ("0-3,7").
 std::string core_binding();

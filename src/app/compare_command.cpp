@@ -1,0 +1,102 @@
+#include "app/compare_command.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <ctime>
+#include <deque>
+#include <nlohmann/json.hpp>
+
+#include "app/output.hpp"
+#include "bench/agreement.hpp"
+#include "bench/campaign.hpp"
+#include "bench/compare.hpp"
+#include "bench/compare_json.hpp"
+#include "bench/compare_plot.hpp"
+#include "bench/compare_report.hpp"
+#include "io/gnuplot.hpp"
+#include "io/json.hpp"
+
+namespace lupine {
+
+namespace {
+
+/// Those of this command alone; text_of_choices and `prepare` have the rest.
+std::string text_of_own_choices(const Arguments& arguments) {
+  std::vector<std::string_view> names;
+  for (const Solver solver : arguments.compare.solvers) names.push_back(name(solver));
+  for (const Precision precision : arguments.compare.precisions) names.push_back(name(precision));
+  return fmt::format("{} --contestants, --precision {}", text_of_choices(arguments),
+                     fmt::join(names, ","));
+}
+
+/// Above the picture: the device up to its first comma.
+std::string heading(const Setup& setup) {
+  return fmt::format("HPL-MxP, HPL and LAPACK: {}, ranks x threads = {} x {}",
+                     setup.device.substr(0, setup.device.find(',')), setup.hosts.size(),
+                     setup.options.threads);
+}
+
+/// All of them checked before the first runs: one for each n.
+std::deque<Contest> contests(const Communicator& world, const Arguments& arguments) {
+  BenchmarkOptions base = arguments.options;
+  const std::vector<BenchmarkOptions> mxp = configurations(arguments.choices, base, world.size());
+  base.benchmark = Benchmark::hpl;
+  HplDat choices = arguments.choices;
+  choices.nb = {arguments.hpl_nb};
+  const std::vector<BenchmarkOptions> hpl = configurations(choices, base, world.size());
+  std::deque<Contest> all;
+  for (std::size_t i = 0; i < mxp.size(); ++i)
+    all.emplace_back(world, arguments.compare, mxp[i], hpl[i]);
+  return all;
+}
+
+void check_files(const Communicator& world, const Arguments& arguments) {
+  on_rank_0(world, [&] {
+    if (!arguments.json.empty()) check_writable(arguments.json, "--json");
+    if (arguments.plot.empty()) return;
+    check_writable(arguments.plot, "--plot");
+    check_gnuplot("--plot");
+  });
+}
+
+void run_rounds(const Communicator& world, const Arguments& arguments, Contest& contest) {
+  const bool progress = arguments.progress.value_or(error_is_terminal());
+  for (int round = 1; round <= arguments.repeat; ++round)
+    contest.round([&](const Contestant& contestant) {
+      if (progress)
+        print_progress(turn_line(contestant, contest.comparison().n, round, arguments.repeat));
+    });
+  on_rank_0(world, [&] { print(compare_tables(contest.comparison())); });
+}
+
+}  // namespace
+
+int run_compare(const Communicator& world, const Arguments& arguments,
+                const std::string& command_line, const std::vector<std::string>& notes) {
+  require_equal_options(world, text_of_own_choices(arguments));
+  check_files(world, arguments);
+  std::deque<Contest> all = contests(world, arguments);
+  const Setup& setup = all.front().setup();
+  const std::time_t begin = std::time(nullptr);
+  on_rank_0(world, [&] {
+    for (const std::string& note : setup.notes) complain("warning: " + note);
+    print(compare_head(setup, arguments.choices.n, arguments.repeat, notes));
+  });
+  bool passed = true;
+  std::vector<Comparison> comparisons;
+  for (Contest& contest : all) {
+    run_rounds(world, arguments, contest);
+    passed = contest.passed() && passed;
+    comparisons.push_back(contest.comparison());
+  }
+  on_rank_0(world, [&] {
+    if (!arguments.json.empty())
+      write_json(arguments.json, json_of_comparisons(setup, comparisons, arguments.repeat, begin,
+                                                     command_line, notes));
+    if (!arguments.plot.empty()) draw(plot_script(comparisons, heading(setup)), arguments.plot);
+  });
+  return passed ? 0 : 1;
+}
+
+}  // namespace lupine

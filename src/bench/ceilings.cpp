@@ -1,0 +1,55 @@
+#include "bench/ceilings.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "bench/comparison.hpp"
+#include "core/fastest.hpp"
+
+namespace lupine {
+
+std::vector<UpdateShape> update_shapes(std::int64_t n, int grid_rows, int grid_columns,
+                                       std::int64_t width, std::int64_t largest) {
+  constexpr int sizes = 4;
+  std::vector<UpdateShape> shapes;
+  double sum = 0;
+  for (int i = sizes; i > 0; --i) {
+    // A step's operations grow with the square of what is left to update: n, 3/4 n, n/2, n/4.
+    const double weight = i * i;
+    const std::int64_t left = n / sizes * i + n % sizes * i / sizes;
+    const auto local = [&](std::int64_t processes) {
+      return std::clamp(left / processes, std::int64_t{1}, largest);
+    };
+    sum += weight;
+    const UpdateShape shape{local(grid_rows), local(grid_columns), std::min(width, n), weight};
+    if (!shapes.empty() && shapes.back().rows == shape.rows &&
+        shapes.back().columns == shape.columns)
+      shapes.back().weight += weight;
+    else
+      shapes.push_back(shape);
+  }
+  for (UpdateShape& shape : shapes) shape.weight /= sum;
+  return shapes;
+}
+
+ProductRate product_rate(Device& device, Product product, Precision precision,
+                         std::span<const UpdateShape> shapes, double seconds, const Clock& clock) {
+  ProductRate result;
+  std::vector<ShapeRate> rates;
+  for (const UpdateShape& shape : shapes) {
+    ProductTrial trial(device, product, precision, shape.rows, shape.columns, shape.width);
+    const auto run = [&] { trial.run({}); };
+    if (rates.empty()) run();  // the first call prepares kernels and scratch memory
+    const double rate =
+        trial.flops() / fastest(clock, seconds / static_cast<double>(shapes.size()), run);
+    rates.push_back({shape.weight, rate});
+    if (rate <= result.best) continue;
+    result.best = rate;
+    result.best_shape = fmt::format("{} x {} x {}", shape.rows, shape.columns, shape.width);
+  }
+  result.run = rate_over_run(rates);
+  return result;
+}
+
+}  // namespace lupine

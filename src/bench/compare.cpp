@@ -1,0 +1,280 @@
+#include "bench/compare.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <exception>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "bench/agreement.hpp"
+#include "bench/benchmark_runner.hpp"
+#include "bench/ceilings.hpp"
+#include "bench/lapack_run.hpp"
+#include "bench/memory.hpp"
+#include "bench/report.hpp"
+#include "device/cpu/ceilings.hpp"
+#include "device/cpu/processor.hpp"
+
+namespace lupine {
+
+namespace {
+
+constexpr const char* gflops = "GFLOP/s";
+constexpr double seconds_a_ceiling = 0.02;
+/// Products of more rows and columns run at the same rate, on a CPU and on a GPU.
+constexpr std::int64_t largest_on_host = 8192;
+constexpr std::int64_t largest_on_gpu = 16384;
+
+PreparedSetup without_device(const PreparedSetup& prepared) {
+  return {prepared.setup, prepared.device_options, nullptr};
+}
+
+PreparedSetup prepare_alone(const Communicator& world, const BenchmarkOptions& options) {
+  return without_device(prepare(world, options, SteadyClock()));
+}
+
+bool is_lapack(Solver solver) {
+  return solver == Solver::dgesv || solver == Solver::dsgesv;
+}
+
+LapackDriver driver(Solver solver) {
+  return solver == Solver::dgesv ? LapackDriver::dgesv : LapackDriver::dsgesv;
+}
+
+std::string update_name(Precision precision) {
+  return fmt::format("update {}", name(precision));
+}
+
+/// Bytes that this process may take.
+double free_bytes() {
+  return static_cast<double>(std::min(node_memory().free, process_memory_left()));
+}
+
+std::string failure(const BenchmarkResult& result) {
+  if (result.passed) return "";
+  if (!result.factored()) return no_factors(result);
+  const std::string residual = residual_failure(result.scaled_residual, result.chosen.threshold);
+  return residual.empty() ? fmt::format("more than {} corrections", result.chosen.max_iterations)
+                          : residual;
+}
+
+/// Memory that a rank passes over: more than the caches, but not what others need.
+std::int64_t pass_bytes(int node_ranks) {
+  constexpr std::int64_t least = std::int64_t{64} << 20;
+  const std::int64_t wanted = std::max(least, 4 * cache_bytes()) / node_ranks;
+  const std::int64_t free = std::min(node_memory().free / node_ranks, process_memory_left());
+  return std::clamp(wanted, std::int64_t{1} << 20, std::max(std::int64_t{1} << 20, free / 4));
+}
+
+}  // namespace
+
+/// What ceilings are measured on.
+struct Contest::Devices {
+  std::unique_ptr<Device> own;         ///< of the updates
+  std::unique_ptr<Device> other_host;  ///< where that is no CPU
+  Device& host() const { return other_host ? *other_host : *own; }
+};
+
+Contest::Contest(const Communicator& world, const CompareOptions& who, const BenchmarkOptions& mxp,
+                 const BenchmarkOptions& hpl)
+    : world_(world), alone_(world.split(world.rank(), 0)), node_ranks_(world.split_node().size()) {
+  BenchmarkOptions options = mxp;
+  options.precision = who.precisions.front();
+  frame_ = prepare_alone(world, options);
+  comparison_.n = frame_.setup.options.n;
+  for (const Solver solver : who.solvers) {
+    if (is_lapack(solver)) {
+      enter_lapack(solver);
+    } else if (solver == Solver::hpl) {
+      enter(solver, hpl);
+    } else {
+      for (const Precision precision : who.precisions) {
+        options.precision = precision;
+        enter(solver, options);
+      }
+    }
+  }
+  const auto& all = comparison_.contestants;
+  if (std::none_of(all.begin(), all.end(), [](const auto& one) { return one.skipped.empty(); }))
+    throw UsageError(fmt::format("-N {}: no contestant can run; {}: {}", comparison_.n,
+                                 name(all.front().solver), all.front().skipped));
+  add_registers();
+  add_products();
+  add_memory();
+}
+
+void Contest::enter(Solver solver, const BenchmarkOptions& options) {
+  Contestant contestant;
+  contestant.solver = solver;
+  contestant.ranks = world_.size();
+  contestant.threads = frame_.setup.options.threads;
+  PreparedSetup prepared = without_device(frame_);
+  try {
+    prepared = prepare_alone(world_, options);
+  } catch (const UsageError& error) {
+    // What HPL-MxP may do and HPL may not is a matter of memory.
+    contestant.skipped = error.what();
+  }
+  contestant.precision = solver == Solver::hpl ? Precision::fp64 : prepared.setup.options.precision;
+  contestant.nb = contestant.skipped.empty() ? prepared.setup.options.nb : 0;
+  contestant.ceiling = solver == Solver::hpl && frame_.setup.gpus.empty()
+                           ? "dgemm"
+                           : update_name(contestant.precision);
+  // One system for all.
+  prepared.setup.options.matrix = frame_.setup.options.matrix;
+  comparison_.contestants.push_back(std::move(contestant));
+  prepared_.push_back(std::move(prepared));
+}
+
+void Contest::enter_lapack(Solver solver) {
+  const bool mixed = solver == Solver::dsgesv;
+  Contestant contestant;
+  contestant.solver = solver;
+  contestant.precision = mixed ? Precision::fp32 : Precision::fp64;
+  contestant.threads = frame_.device_options.threads;
+  contestant.ceiling = mixed ? "sgemm" : "dgemm";
+  const std::int64_t n = comparison_.n;
+  on_rank_0(world_, [&] { contestant.skipped = lapack_obstacle(driver(solver), n, free_bytes()); });
+  contestant.skipped = text_of_rank_0(world_, std::move(contestant.skipped));
+  comparison_.contestants.push_back(std::move(contestant));
+  prepared_.emplace_back();
+}
+
+void Contest::add_ceiling(Ceiling ceiling, Measure measure) {
+  ceiling.ranks = world_.size();
+  ceiling.threads = frame_.setup.options.threads;
+  comparison_.ceilings.push_back(std::move(ceiling));
+  measures_.push_back(std::move(measure));
+}
+
+void Contest::add_product(std::string name, std::string bounds, Product product,
+                          Precision precision, std::int64_t width, bool on_host) {
+  const GridShape grid = frame_.setup.footprint.shape;
+  const bool gpu = !on_host && !frame_.setup.gpus.empty();
+  const std::vector<UpdateShape> shapes = update_shapes(
+      comparison_.n, grid.rows, grid.columns, width, gpu ? largest_on_gpu : largest_on_host);
+  add_ceiling({.name = std::move(name), .unit = gflops, .bounds = std::move(bounds)},
+              [=, this](Devices& devices) {
+                return product_rate(on_host ? devices.host() : *devices.own, product, precision,
+                                    shapes, seconds_a_ceiling, clock_);
+              });
+}
+
+void Contest::add_registers() {
+  const int threads = frame_.device_options.threads;
+  const auto registers = [&](Precision precision, const char* bounds) {
+    add_ceiling({.name = fmt::format("registers {}", lupine::name(precision)),
+                 .unit = gflops,
+                 .bounds = bounds},
+                [=, this](Devices&) {
+                  return ProductRate{register_rate(precision, threads, seconds_a_ceiling, clock_)};
+                });
+  };
+  registers(Precision::fp64, "dgemm");
+  registers(Precision::fp32, "sgemm, and updates in FP32");
+  registers(Precision::bf16, "updates by vdpbf16ps");
+}
+
+void Contest::add_products() {
+  const bool gpu = !frame_.setup.gpus.empty();
+  std::int64_t hpl_width = frame_.setup.panel_width;
+  for (std::size_t i = 0; i < prepared_.size(); ++i) {
+    const Contestant& one = comparison_.contestants[i];
+    if (one.solver == Solver::hpl && one.skipped.empty())
+      hpl_width = prepared_[i].setup.panel_width;
+  }
+  add_product("dgemm", gpu ? "dgesv" : "hpl, dgesv", Product::gemm, Precision::fp64, hpl_width,
+              true);
+  add_product("sgemm", "dsgesv", Product::gemm, Precision::fp32, frame_.setup.panel_width, true);
+  for (std::size_t i = 0; i < prepared_.size(); ++i) {
+    const Contestant& one = comparison_.contestants[i];
+    if (is_lapack(one.solver) || one.ceiling == "dgemm" || !one.skipped.empty()) continue;
+    add_product(one.ceiling, title(one), Product::update, one.precision,
+                prepared_[i].setup.panel_width, false);
+  }
+}
+
+void Contest::add_memory() {
+  const int threads = frame_.device_options.threads;
+  const std::int64_t bytes = agreed(world_, [&] { return pass_bytes(node_ranks_); });
+  const auto memory = [&](const char* name, MemoryPass pass, const char* bounds) {
+    add_ceiling({.name = name, .unit = "GB/s", .bounds = bounds}, [=, this](Devices&) {
+      return ProductRate{memory_rate(pass, bytes, threads, seconds_a_ceiling, clock_)};
+    });
+  };
+  memory("memory read", MemoryPass::read, "solves with the factors");
+  memory("memory triad", MemoryPass::triad, "exchanges of rows, and roundings");
+}
+
+// A fault that all ranks know, such as of memory, is the end of a turn, not of everything measured.
+Turn Contest::benchmark_turn(const PreparedSetup& prepared) const {
+  try {
+    const BenchmarkResult result =
+        BenchmarkRunner(world_.handle(), without_device(prepared)).run().result;
+    return {result.seconds, result.refine_seconds, result.scaled_residual, failure(result)};
+  } catch (const AgreedFault& fault) {
+    return {.failure = fault.what()};
+  }
+}
+
+Turn Contest::lapack_turn(Solver solver) const {
+  Turn turn;
+  if (world_.rank() == 0) {
+    try {
+      turn = lapack_run(driver(solver), alone_, frame_.setup.options, frame_.device_options.threads,
+                        clock_);
+    } catch (const std::exception& problem) {
+      turn.failure = problem.what();
+    }
+  }
+  world_.barrier_asleep();
+  return turn;
+}
+
+void Contest::measure(Ceiling& ceiling, const Measure& measure, Devices& devices) const {
+  world_.barrier();
+  ProductRate mine;
+  try {
+    mine = agreed(world_, [&] { return measure(devices); });
+  } catch (const AgreedFault& fault) {
+    ceiling.failure = fault.what();
+    return;
+  }
+  const double rate = world_.all_reduce(mine.run, Reduction::sum) / 1e9;
+  const double best = world_.all_reduce(mine.best, Reduction::sum) / 1e9;
+  if (rate > 0) ceiling.rates.push_back(rate);
+  if (best <= ceiling.best_shape_rate) return;
+  ceiling.best_shape_rate = best;
+  ceiling.best_shape = mine.best_shape;
+}
+
+void Contest::round(const TurnDone& done) {
+  for (std::size_t i = 0; i < prepared_.size(); ++i) {
+    Contestant& contestant = comparison_.contestants[i];
+    if (!contestant.skipped.empty()) continue;
+    contestant.turns.push_back(is_lapack(contestant.solver) ? lapack_turn(contestant.solver)
+                                                            : benchmark_turn(prepared_[i]));
+    on_rank_0(world_, [&] { done(contestant); });
+  }
+  Devices devices;
+  agree(world_, [&] {
+    devices.own = make_device(frame_.device_options);
+    if (!frame_.setup.gpus.empty())
+      devices.other_host =
+          make_device({.kind = DeviceKind::cpu, .threads = frame_.device_options.threads});
+  });
+  for (std::size_t i = 0; i < measures_.size(); ++i)
+    measure(comparison_.ceilings[i], measures_[i], devices);
+}
+
+bool Contest::passed() const {
+  std::int64_t good = comparison_.passed() ? 1 : 0;
+  world_.broadcast(std::span(&good, 1), 0);
+  return good == 1;
+}
+
+}  // namespace lupine

@@ -1,0 +1,113 @@
+#include "bench/compare_json.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "bench/report_json.hpp"
+#include "bench/sizing.hpp"
+#include "device/cpu/processor.hpp"
+
+namespace lupine {
+
+namespace {
+
+using nlohmann::ordered_json;
+
+ordered_json known(double value, bool is_known) {
+  return is_known && std::isfinite(value) ? ordered_json(value) : ordered_json(nullptr);
+}
+
+ordered_json text_or_null(const std::string& text) {
+  return text.empty() ? ordered_json(nullptr) : ordered_json(text);
+}
+
+ordered_json best_and_median(const std::vector<double>& values) {
+  const Statistics both = statistics(values);
+  return {{"best", known(both.best, !values.empty())},
+          {"median", known(both.median, !values.empty())}};
+}
+
+ordered_json turn_of(const Turn& turn) {
+  return {{"seconds", known(turn.seconds, turn.seconds > 0)},
+          {"refine_seconds", known(turn.refine_seconds, true)},
+          {"scaled_residual", known(turn.scaled_residual, true)},
+          {"passed", turn.passed()},
+          {"failure", text_or_null(turn.failure)}};
+}
+
+ordered_json contestant_of(const Contestant& one, const Comparison& all) {
+  const double ratio = ratio_to_dgesv(one, all);
+  const double share = share_of_ceiling(one, all);
+  const bool measured = one.skipped.empty() && one.passed();
+  ordered_json result = {
+      {"solver", name(one.solver)},
+      {"precision", name(one.precision)},
+      {"nb", one.nb > 0 ? ordered_json(one.nb) : ordered_json(nullptr)},
+      {"ranks", one.ranks},
+      {"threads", one.threads},
+      {"gflops", best_and_median(rates(one, all.n))},
+      {"seconds", measured ? ordered_json(fastest_turn(one).seconds) : ordered_json(nullptr)},
+      {"over_dgesv", known(ratio, ratio > 0)},
+      {"ceiling", one.ceiling},
+      {"share_of_ceiling", known(share, share > 0)},
+      {"refinement_share", known(refinement_share(one), measured)},
+      {"scaled_residual", measured ? known(fastest_turn(one).scaled_residual, true) : nullptr},
+      {"passed", one.skipped.empty() ? ordered_json(one.passed()) : ordered_json(nullptr)},
+      {"skipped", text_or_null(one.skipped)},
+      {"turns", ordered_json::array()}};
+  for (const Turn& turn : one.turns) result["turns"].push_back(turn_of(turn));
+  return result;
+}
+
+ordered_json ceiling_of(const Ceiling& one) {
+  return {{"name", one.name},
+          {"unit", one.unit},
+          {"rate", best_and_median(one.rates)},
+          {"best_shape", text_or_null(one.best_shape)},
+          {"best_shape_rate", known(one.best_shape_rate, one.best_shape_rate > 0)},
+          {"ranks", one.ranks},
+          {"threads", one.threads},
+          {"bounds", one.bounds},
+          {"failure", text_or_null(one.failure)}};
+}
+
+ordered_json order_of(const Comparison& comparison) {
+  ordered_json result = {{"n", comparison.n},
+                         {"passed", comparison.passed()},
+                         {"contestants", ordered_json::array()},
+                         {"ceilings", ordered_json::array()}};
+  for (const Contestant& one : comparison.contestants)
+    result["contestants"].push_back(contestant_of(one, comparison));
+  for (const Ceiling& one : comparison.ceilings) result["ceilings"].push_back(ceiling_of(one));
+  return result;
+}
+
+}  // namespace
+
+ordered_json json_of_comparisons(const Setup& setup, const std::vector<Comparison>& all, int rounds,
+                                 std::time_t begin, const std::string& command_line,
+                                 const std::vector<std::string>& notes) {
+  const BenchmarkOptions& o = setup.options;
+  ordered_json document = json_origin("compare", begin, setup.hosts, command_line);
+  document.update({{"rounds", rounds},
+                   {"matrix", name(o.matrix)},
+                   {"seed", o.seed},
+                   {"nprow", o.rows},
+                   {"npcol", o.columns},
+                   {"ranks", setup.hosts.size()},
+                   {"threads", o.threads},
+                   {"device", name(o.device)},
+                   {"device_description", setup.device},
+                   {"processor", processor_info().model},
+                   {"blas", blas_description()}});
+  if (o.matrix == MatrixKind::fasi_higham) document.update({{"kappa", o.kappa}, {"rho", o.rho}});
+  document["notes"] = setup.notes;
+  for (const std::string& note : notes) document["notes"].push_back(note);
+  document["passed"] =
+      std::all_of(all.begin(), all.end(), [](const Comparison& one) { return one.passed(); });
+  for (const Comparison& one : all) document["orders"].push_back(order_of(one));
+  return document;
+}
+
+}  // namespace lupine

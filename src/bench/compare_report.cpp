@@ -1,0 +1,154 @@
+#include "bench/compare_report.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cmath>
+
+#include "bench/sizing.hpp"
+#include "device/cpu/processor.hpp"
+#include "revision.hpp"
+
+namespace lupine {
+
+namespace {
+
+constexpr std::string_view rule =
+    "--------------------------------------------------------------------------------"
+    "-------------------------";
+
+/// A value, or a dash where there is none.
+std::string cell(bool known, const std::string& text) {
+  return known ? text : "-";
+}
+
+std::string team(int ranks, int threads) {
+  return fmt::format("{} x {}", ranks, threads);
+}
+
+std::string contestant_row(std::string_view name, std::string_view precision, const std::string& nb,
+                           const std::string& who, const std::string& best,
+                           const std::string& median, const std::string& seconds,
+                           const std::string& ratio, const std::string& share,
+                           const std::string& ceiling, const std::string& refinement,
+                           const std::string& residual) {
+  return fmt::format("{:<7} {:<5} {:>5} {:>8} {:>9} {:>9} {:>9} {:>7} {:>7} {:<12} {:>7}  {}\n",
+                     name, precision, nb, who, best, median, seconds, ratio, share, ceiling,
+                     refinement, residual);
+}
+
+std::string verdict(const Contestant& contestant) {
+  if (!contestant.skipped.empty()) return "skipped";
+  if (!contestant.passed()) return "FAILED";
+  return fmt::format("{:.2e} PASSED", fastest_turn(contestant).scaled_residual);
+}
+
+std::string row(const Contestant& one, const Comparison& all) {
+  const Statistics rate = statistics(rates(one, all.n));
+  const bool measured = rate.best > 0;
+  const double ratio = ratio_to_dgesv(one, all);
+  const double share = share_of_ceiling(one, all);
+  const double refinement = refinement_share(one);
+  return contestant_row(
+      name(one.solver), name(one.precision), cell(one.nb > 0, fmt::to_string(one.nb)),
+      team(one.ranks, one.threads), cell(measured, fmt::format("{:.2f}", rate.best)),
+      cell(measured, fmt::format("{:.2f}", rate.median)),
+      cell(measured, fmt::format("{:.4g}", benchmark_flops(all.n) / rate.best / 1e9)),
+      cell(ratio > 0, fmt::format("{:.2f}", ratio)),
+      cell(share > 0, fmt::format("{:.1f} %", 100 * share)), one.ceiling,
+      cell(measured && std::isfinite(refinement), fmt::format("{:.1f} %", 100 * refinement)),
+      verdict(one));
+}
+
+/// Why a contestant has no rate, each reason once.
+std::string reasons(const Contestant& one) {
+  if (!one.skipped.empty()) return fmt::format("- {} is skipped: {}\n", title(one), one.skipped);
+  std::string text;
+  for (std::size_t i = 0; i < one.turns.size(); ++i)
+    if (!one.turns[i].passed())
+      text += fmt::format("- {} FAILED in round {}: {}\n", title(one), i + 1, one.turns[i].failure);
+  return text;
+}
+
+std::string reasons(const Ceiling& one) {
+  return one.failure.empty() ? "" : fmt::format("- {} FAILED: {}\n", one.name, one.failure);
+}
+
+std::string ceiling_row(const std::string& name, const std::string& who, const std::string& best,
+                        const std::string& median, const std::string& unit,
+                        const std::string& shape, const std::string& bounds) {
+  return fmt::format("{:<15} {:>8} {:>9} {:>9} {:<7}  {:<32} {}\n", name, who, best, median, unit,
+                     shape, bounds);
+}
+
+std::string row(const Ceiling& one) {
+  const Statistics rate = statistics(one.rates);
+  const bool measured = !one.rates.empty();
+  return ceiling_row(one.name, team(one.ranks, one.threads),
+                     cell(measured, fmt::format("{:.2f}", rate.best)),
+                     cell(measured, fmt::format("{:.2f}", rate.median)), one.unit,
+                     cell(!one.best_shape.empty(),
+                          fmt::format("{:.2f} at {}", one.best_shape_rate, one.best_shape)),
+                     one.bounds);
+}
+
+std::string matrix_text(const BenchmarkOptions& o) {
+  if (o.matrix != MatrixKind::fasi_higham)
+    return fmt::format("{}, seed {}", name(o.matrix), o.seed);
+  return fmt::format("{}, kappa {:g}, rho {:g}, seed {}", name(o.matrix), o.kappa, o.rho, o.seed);
+}
+
+}  // namespace
+
+std::string compare_head(const Setup& setup, const std::vector<std::int64_t>& orders, int rounds,
+                         const std::vector<std::string>& notes) {
+  const BenchmarkOptions& o = setup.options;
+  std::string text = fmt::format("Lupine {} ({})  --  HPL-MxP, HPL and LAPACK in turns\n\n",
+                                 LUPINE_VERSION, LUPINE_REVISION);
+  const auto line = [&](const char* label, const std::string& value) {
+    text += fmt::format("{:<10} : {}\n", label, value);
+  };
+  line("N", fmt::format("{}", fmt::join(orders, ", ")));
+  line("ROUNDS", fmt::to_string(rounds));
+  line("MATRIX", matrix_text(o) + ", for all of them");
+  line("GRID",
+       fmt::format("{} x {}, the first rank on {}", o.rows, o.columns, setup.hosts.front()));
+  line("DEVICE", fmt::format("{}: {}", name(o.device), setup.device));
+  line("LAPACK", blas_description());
+  text += "\n";
+  for (const auto* list : {&setup.notes, &notes})
+    for (const std::string& note : *list) text += fmt::format("- {}\n", note);
+  return text +
+         "- best, median: GFLOP/s over the rounds, (2/3 N^3 + 3/2 N^2) / time / 10^9 for all;\n"
+         "  seconds: of the best; ranks x threads: LAPACK has those of rank 0, which works alone\n"
+         "- ceiling: at the shapes of all updates of a run, weighted by their operations, K = NB;\n"
+         "  share: of what the ceiling is for as many ranks\n"
+         "- residual: ||Ax-b||_oo / (eps (||A||_oo ||x||_oo + ||b||_oo) N), computed alike for "
+         "all\n"
+         "  in FP64 from A and b generated anew, eps = 2^-53\n";
+}
+
+std::string compare_tables(const Comparison& comparison) {
+  std::string text = fmt::format("\n{}\nN = {}\n{}\n", rule, comparison.n, rule);
+  text += contestant_row("solver", "type", "nb", "r x thr", "best", "median", "seconds", "/dgesv",
+                         "share", "of ceiling", "refine", "residual");
+  for (const Contestant& one : comparison.contestants) text += row(one, comparison);
+  text += "\n";
+  text += ceiling_row("ceiling", "r x thr", "best", "median", "unit", "best shape", "bounds");
+  for (const Ceiling& one : comparison.ceilings) text += row(one);
+  std::string why;
+  for (const Contestant& one : comparison.contestants) why += reasons(one);
+  for (const Ceiling& one : comparison.ceilings) why += reasons(one);
+  return why.empty() ? text : text + "\n" + why;
+}
+
+std::string turn_line(const Contestant& contestant, std::int64_t n, int round, int rounds) {
+  const Turn& turn = contestant.turns.back();
+  return fmt::format("n = {}, round {} of {}: {} {}", n, round, rounds, title(contestant),
+                     turn.passed()
+                         ? fmt::format("{:.2f} GFLOP/s, {:.4g} s",
+                                       benchmark_flops(n) / turn.seconds / 1e9, turn.seconds)
+                         : "FAILED: " + turn.failure);
+}
+
+}  // namespace lupine

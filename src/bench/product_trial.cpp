@@ -1,0 +1,86 @@
+#include "bench/product_trial.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "matrix/distributed_matrix.hpp"
+#include "matrix/panel_ring.hpp"
+
+namespace lupine {
+
+namespace {
+// As a run's matrix and panels are: columns that lie a power of two apart push each other out of
+// the caches.
+std::int64_t padded(std::int64_t rows) {
+  return DistributedMatrix::leading_dimension(rows);
+}
+}  // namespace
+
+ProductTrial::ProductTrial(Device& device, Product product, Precision precision, std::int64_t rows,
+                           std::int64_t columns, std::int64_t width)
+    : device_(device),
+      product_(product),
+      queue_(device.make_queue(Priority::normal)),
+      storage_(storage_for(precision)),
+      c_memory_(device.allocate(
+          std::max(padded(rows) * std::max(columns, width), padded(width) * columns) *
+          bytes_of(storage_))),
+      l_memory_(device.allocate(PanelRing::leading_dimension(rows) * width * bytes_of(precision))),
+      u_memory_(
+          device.allocate(PanelRing::leading_dimension(width) * columns * bytes_of(precision))),
+      control_(device.allocate(2 * header_room + std::int64_t{sizeof(FactorStatus)})),
+      c_(as_c(rows, columns)),
+      l_{precision, l_memory_.data(), rows, width, PanelRing::leading_dimension(rows)},
+      u_{precision, u_memory_.data(), width, columns, PanelRing::leading_dimension(width)} {
+  // Not zeros: those take less power, and so run faster than any matrix will.
+  fill(rows, width);
+  device_.cast(*queue_, as_c(rows, width), 1, l_, l_header(), status());
+  fill(width, columns);
+  device_.cast(*queue_, as_c(width, columns), -1, u_, u_header(), status());
+  fill(rows, columns);
+  queue_->synchronize();
+}
+
+double ProductTrial::flops() const {
+  return 2 * static_cast<double>(c_.rows * c_.cols) * static_cast<double>(l_.cols);
+}
+
+void ProductTrial::run(const Poll& poll) {
+  if (product_ == Product::update)
+    device_.update(*queue_, l_, l_header(), u_, u_header(), c_, poll);
+  else
+    device_.subtract(*queue_, l_, u_, c_);
+  queue_->synchronize();
+}
+
+AnyMatrix ProductTrial::as_c(std::int64_t rows, std::int64_t columns) const {
+  return {storage_, c_memory_.data(), rows, columns, padded(rows)};
+}
+
+PanelHeader* ProductTrial::l_header() const {
+  return control_.as<PanelHeader>();
+}
+
+PanelHeader* ProductTrial::u_header() const {
+  return reinterpret_cast<PanelHeader*>(control_.data() + header_room);
+}
+
+FactorStatus* ProductTrial::status() const {
+  return reinterpret_cast<FactorStatus*>(control_.data() + 2 * header_room);
+}
+
+// A part of a matrix has no diagonal beyond its rows: a wide one is made of parts that are not.
+void ProductTrial::fill(std::int64_t rows, std::int64_t columns) {
+  MatrixSpec spec;
+  spec.n = std::max(rows, columns);
+  spec.stride = spec.n + 1 - spec.n % 2;
+  spec.shift = std::sqrt(static_cast<double>(spec.n));
+  for (std::int64_t j = 0; j < columns; j += rows) {
+    const std::int64_t count = std::min(rows, columns - j);
+    device_.generate(*queue_, spec, Distribution(rows, rows, 1, 0),
+                     Distribution(count, count, 1, 0),
+                     as_c(rows, columns).block(0, j, rows, count));
+  }
+}
+
+}  // namespace lupine

@@ -1,0 +1,28 @@
+/// @file
+/// Timing of short work.
+#pragma once
+
+#include <algorithm>
+
+#include "core/clock.hpp"
+
+namespace lupine {
+
+/// Seconds of the fastest of several runs of `work`: as many as begin within `seconds`, at least
+/// one. Never 0.
+template <class Work>
+double fastest(const Clock& clock, double seconds, Work work) {
+  const double first = clock.now();
+  double begin = first;
+  double best = 0;
+  do {
+    work();
+    const double end = clock.now();
+    const double took = std::max(end - begin, 1e-9);
+    best = best == 0 ? took : std::min(best, took);
+    begin = clock.now();
+  } while (begin - first < seconds);
+  return best;
+}
+
+}  // namespace lupine

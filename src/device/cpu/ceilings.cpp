@@ -1,0 +1,81 @@
+#include "device/cpu/ceilings.hpp"
+
+#include <omp.h>
+
+#include <algorithm>
+
+#include "core/fastest.hpp"
+#include "cpu/peak.hpp"
+#include "device/cpu/cpu_device.hpp"
+
+namespace lupine {
+
+namespace {
+
+/// Steps of a pass, some milliseconds: many beside the threads' start and end.
+constexpr std::int64_t steps_a_pass = 500'000;
+
+RegisterLoop loop_of(Precision precision) {
+  switch (precision) {
+    case Precision::fp64:
+      return peaks().fp64;
+    case Precision::fp32:
+      return peaks().fp32;
+    case Precision::bf16:
+      return bf16_peak();
+    default:
+      return {};
+  }
+}
+
+void read(std::span<std::uint64_t> part) {
+  volatile std::uint64_t kept =
+      peaks().sum_of_words(part.data(), static_cast<std::int64_t>(part.size()));
+  static_cast<void>(kept);
+}
+
+/// The three thirds of a thread's part.
+void triad(std::span<std::uint64_t> part) {
+  const std::size_t third = part.size() / 3;
+  auto* a = reinterpret_cast<double*>(part.data());
+  peaks().triad(a + third, a + 2 * third, 3, a, static_cast<std::int64_t>(third));
+}
+
+}  // namespace
+
+double register_rate(Precision precision, int threads, double seconds, const Clock& clock) {
+  const RegisterLoop loop = loop_of(precision);
+  if (loop.operations_a_step == 0) return 0;
+  volatile double kept = 0;
+  const double pass = fastest(clock, seconds, [&] {
+    double sum = 0;
+#pragma omp parallel num_threads(threads) reduction(+ : sum)
+    sum += loop.run(steps_a_pass);
+    kept = sum;
+  });
+  return static_cast<double>(loop.operations_a_step * steps_a_pass) * threads / pass;
+}
+
+void on_parts(std::span<std::uint64_t> words, int threads,
+              const std::function<void(std::span<std::uint64_t>)>& work) {
+#pragma omp parallel num_threads(threads)
+  {
+    const std::size_t size = words.size() / static_cast<std::size_t>(omp_get_num_threads());
+    work(words.subspan(size * static_cast<std::size_t>(omp_get_thread_num()), size));
+  }
+}
+
+double memory_rate(MemoryPass pass, std::int64_t bytes, int threads, double seconds,
+                   const Clock& clock) {
+  const Buffer memory = CpuDevice(threads).allocate(bytes);
+  const std::span words(memory.as<std::uint64_t>(), static_cast<std::size_t>(bytes / 8));
+  // Pages lie where they are first touched, and pages nobody has written to are all the same one.
+  on_parts(words, threads, [](std::span<std::uint64_t> part) {
+    std::fill(part.begin(), part.end(), std::uint64_t{0});
+  });
+  const double best = fastest(
+      clock, seconds, [&] { on_parts(words, threads, pass == MemoryPass::read ? read : triad); });
+  return static_cast<double>(bytes) / best;
+}
+
+}  // namespace lupine

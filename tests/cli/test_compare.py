@@ -1,0 +1,146 @@
+#!/usr/bin/env python3
+"""`lupine compare` as users meet it.
+
+LUPINE_COMMAND and LUPINE_MPIEXEC as in test_cli.py.
+"""
+
+import concurrent.futures
+import json
+import os
+import re
+import shutil
+import unittest
+from xml.etree import ElementTree
+
+from test_hpl import InFolder, ZERO_SEED
+
+ROW = re.compile(r"^(mxp|hpl|dgesv|dsgesv) +(\w+) +(\d+|-) +(\d+ x \d+) .*?(PASSED|FAILED|skipped)$",
+                 re.M)
+ALL = [("mxp", "bf16"), ("mxp", "fp16"), ("mxp", "fp32"), ("hpl", "fp64"), ("dgesv", "fp64"),
+       ("dsgesv", "fp32")]
+
+
+def rows(text):
+    return ROW.findall(text)
+
+
+class Compare(InFolder):
+    def test_everybody_on_one_rank(self):
+        outcome = self.run_here("compare", "-N", "100,1", "--repeat", "2", "--progress", "--json",
+                                "a.json", "--plot", "a.svg")
+        self.assert_status(outcome, 0)
+        self.assertEqual([(row[0], row[1], row[4]) for row in rows(outcome.out)],
+                         [(*one, "PASSED") for one in ALL] * 2)
+        self.assertEqual({row[3] for row in rows(outcome.out)}, {"1 x 1"})
+        document = self.result()
+        self.assertEqual(document["benchmark"], "compare")
+        self.assertTrue(document["passed"])
+        self.assertEqual([order["n"] for order in document["orders"]], [100, 1])
+        for order in document["orders"]:
+            for one in order["contestants"]:
+                self.assertEqual(len(one["turns"]), 2)
+                self.assertLess(one["scaled_residual"], 16)
+                self.assertGreaterEqual(one["gflops"]["best"], one["gflops"]["median"])
+                self.assertGreater(one["share_of_ceiling"], 0)
+            names = [one["name"] for one in order["ceilings"]]
+            for name in ("registers fp64", "registers fp32", "dgemm", "sgemm", "update bf16",
+                         "memory read", "memory triad"):
+                self.assertIn(name, names)
+        # In turns: each round has everybody once.
+        turns = re.findall(r"n = 100, round (\d) of 2: (\S+)", outcome.err)
+        self.assertEqual(turns, [(str(i), one[0]) for i in (1, 2) for one in ALL])
+        picture = self.read("a.svg")
+        self.assertTrue(ElementTree.fromstring(picture).tag.endswith("svg"))
+        for name in ("mxp bf16", "dsgesv", "sgemm"):
+            self.assertIn(name, picture)
+        self.assertEqual(sorted(os.listdir(self.folder)), ["a.json", "a.svg"])
+
+    def test_two_ranks(self):
+        outcome = self.run_here("compare", "-N", "90", "--nb", "16", "--hpl-nb", "8", "--repeat", "1",
+                                "--precision", "fp32", "--matrix", "dominant", ranks=2)
+        self.assert_status(outcome, 0)
+        self.assertEqual(rows(outcome.out),
+                         [("mxp", "fp32", "16", "2 x 1", "PASSED"),
+                          ("hpl", "fp64", "8", "2 x 1", "PASSED"),
+                          ("dgesv", "fp64", "-", "1 x 1", "PASSED"),
+                          ("dsgesv", "fp32", "-", "1 x 1", "PASSED")])
+
+    def test_failures_are_no_successes(self):
+        # Too ill-conditioned for factors in FP32: dsgesv begins anew in FP64.
+        outcome = self.run_here("compare", "-N", "100", "--contestants", "dsgesv,dgesv", "--matrix",
+                                "fasi-higham", "--kappa", "1e13", "--repeat", "1", "--json", "a.json")
+        self.assert_status(outcome, 1)
+        self.assertEqual([row[4] for row in rows(outcome.out)], ["FAILED", "PASSED"])
+        self.assertRegex(outcome.out, r"- dsgesv FAILED in round 1: gave up its refinement.*iter = -")
+        dsgesv, dgesv = self.result()["orders"][0]["contestants"]
+        self.assertFalse(self.result()["passed"])
+        self.assertIsNone(dsgesv["gflops"]["best"])
+        self.assertEqual(dgesv["over_dgesv"], 1)
+
+    def test_all_have_the_same_matrix(self):
+        # Its first entry is 0 where nothing is added to the diagonal.
+        same = ("compare", "-N", "1", "--seed", ZERO_SEED, "--repeat", "1", "--precision", "fp32")
+        self.assert_status(self.run_here(*same), 0)
+        outcome = self.run_here(*same, "--matrix", "hpl", "--pivot", "partial")
+        self.assert_status(outcome, 1)
+        self.assertEqual([row[4] for row in rows(outcome.out)], ["FAILED"] * 4)
+        self.assertEqual(outcome.out.count("info = 1)"), 4)
+
+    def test_gnuplot_and_files(self):
+        small = ("compare", "-N", "20", "--repeat", "1", "--contestants", "dgesv")
+        tools = os.path.join(self.folder, "tools")
+        os.mkdir(tools)
+        for tool in ("sh", "timeout"):
+            os.symlink(shutil.which(tool), os.path.join(tools, tool))
+        # Open MPI looks for ssh, although it stays on this node.
+        only_tools = {"PATH": tools, "OMPI_MCA_plm_rsh_agent": "sh"}
+        outcome = self.run_here(*small, "--plot", "a.svg", environment=only_tools)
+        self.assert_refused(outcome, "--plot", "gnuplot cannot be started", "No such file",
+                            "gnuplot-nox")
+        for option in ("--plot", "--json"):
+            outcome = self.run_here(*small, option, "no/folder/a")
+            self.assert_refused(outcome, option, "no/folder/a", "No such file")
+        # One that draws while it is asked whether it can, and fails later: all else is there by then.
+        words = "#!/bin/sh\nread first\nread more && echo 'out of ink' >&2 && exit 4\nexit 0\n"
+        with open(os.path.join(tools, "gnuplot"), "w", encoding="utf-8") as file:
+            file.write(words)
+        os.chmod(os.path.join(tools, "gnuplot"), 0o755)
+        with open(os.path.join(self.folder, "a.svg"), "w", encoding="utf-8") as file:
+            file.write("as it was")
+        outcome = self.run_here(*small, "--plot", "a.svg", "--json", "a.json",
+                                environment=only_tools)
+        self.assert_refused(outcome, "gnuplot failed: out of ink", status=3)
+        self.assertEqual([row[4] for row in rows(outcome.out)], ["PASSED"])
+        self.assertTrue(self.result()["passed"])
+        self.assertEqual(self.read("a.svg"), "as it was")
+        self.assertEqual(sorted(os.listdir(self.folder)), ["a.json", "a.svg", "tools"])
+
+    def test_refusals(self):
+        cases = [(("--contestants", "mxp,cramer"), ["--contestants", "cramer", "dgesv, dsgesv"]),
+                 (("--contestants", ""), ["--contestants", "''"]),
+                 (("--precision", "auto"), ["--precision", "auto", "fp16, bf16, fp32"]),
+                 (("--precision", "fp64"), ["--precision", "fp64"]),
+                 (("-N", "0"), ["--n", "'0'"]),
+                 (("-N", "8,x"), ["--n", "8,x"]),
+                 (("-N", "20,100000000"), ["-N 100000000", "does not fit"]),
+                 (("--nb", "8,16"), ["--nb", "8,16"]),
+                 (("--repeat", "0"), ["--repeat", "'0'"]),
+                 (("--hpl-nb", "0"), ["--hpl-nb", "'0'"]),
+                 (("--plot", ""), ["--plot", "''"]),
+                 (("--matrix", "hpl"), ["--matrix hpl", "--pivot partial"]),
+                 (("-P", "2", "-Q", "1"), ["-P 2", "1 run"]),
+                 (("--hpl-n", "3"), ["unknown option", "--hpl-n"]),
+                 (("--device", "abacus"), ["--device", "abacus"])]
+
+        def refused(words):
+            return self.run_here("compare", *words)
+
+        with concurrent.futures.ThreadPoolExecutor(4) as several:
+            outcomes = several.map(refused, [words for words, _ in cases])
+        for (words, needles), outcome in zip(cases, outcomes):
+            with self.subTest(words=words):
+                self.assert_refused(outcome, *needles)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
