@@ -21,14 +21,14 @@ Options shape_options(HplDat& dat, Count count) {
   return {
       numbers("-N,--n", "Order of the matrix (default: the largest that fits)", dat.n,
               std::int64_t{1}, largest_int64, count),
-      numbers("--nb", "Block size, also -NB (default: by size and precision)", dat.nb,
-              std::int64_t{1}, largest_int64, count),
+      numbers("--nb", "Block size, also -NB (default: by device and size)", dat.nb, std::int64_t{1},
+              largest_int64, count),
       numbers("-P,--nprow", "Rows of the process grid (default: squarest grid)", dat.p, 1,
               largest_int, count),
       numbers("-Q,--npcol", "Columns of the process grid", dat.q, 1, largest_int, count),
       choice("--nporder", "Numbering of ranks over the grid (default row)", dat.order),
-      numbers("--lookahead", "Panels factored ahead (default 1)", dat.depth, 0, largest_lookahead,
-              count),
+      numbers("--lookahead", "Panels factored ahead (default: by device and size)", dat.depth, 0,
+              largest_lookahead, count),
       choices("--bcast", "Broadcast of panels (default 1ring-modified)", dat.broadcast, count),
   };
 }
@@ -68,6 +68,8 @@ Options machine_options(BenchmarkOptions& o) {
       ordinals("--gpus", "GPUs by node-local rank, in turn, such as 0,1 (default: all)", o.gpus),
       number("--reserve", "Multiprocessors that a GPU's updates leave to panels (default by work)",
              o.reserved, 0, largest_reserve),
+      number("--chunk", "Columns that an update takes at a time (default: by device and size)",
+             o.chunk, std::int64_t{1}, largest_int64),
       number("--threads", "Threads a rank (default: its share of the cores)", o.threads, 1,
              largest_threads),
       real("--memory-fraction",

@@ -83,6 +83,14 @@ ordered_json outcome(const Setup& setup, const BenchmarkRun& run) {
   return all;
 }
 
+/// Where the values that a run is tuned by come from.
+ordered_json sources(const Setup& setup) {
+  const Reasons& why = setup.reasons;
+  const auto source = [](const std::string& reason) { return reason.empty() ? "given" : reason; };
+  return {
+      {"nb", source(why.nb)}, {"lookahead", source(why.lookahead)}, {"chunk", source(why.chunk)}};
+}
+
 ordered_json choices(const Setup& setup) {
   const BenchmarkOptions& o = setup.options;
   ordered_json chosen = {{"n", o.n},
@@ -111,6 +119,8 @@ ordered_json choices(const Setup& setup) {
   chosen["threshold"] = o.threshold;
   chosen["variant"] = variant(o);
   chosen["lookahead"] = o.lookahead;
+  chosen["chunk"] = o.chunk;
+  chosen["sources"] = sources(setup);
   chosen["bcast"] = name(o.broadcast);
   chosen["device"] = name(o.device);
   chosen["device_description"] = setup.device;
