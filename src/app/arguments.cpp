@@ -59,30 +59,39 @@ Options low_precision_options(BenchmarkOptions& o) {
   };
 }
 
-Options machine_options(BenchmarkOptions& o) {
+Options place_options(BenchmarkOptions& o) {
   return {
-      number("--seed", "Of the random matrix (default 1)", o.seed, std::uint64_t{0},
-             largest_uint64),
       choice("--device", "Where to compute (default auto: GPUs if every rank sees one)", o.device),
       choice("--comm", "How panels travel between GPUs (default auto)", o.comm),
       ordinals("--gpus", "GPUs by node-local rank, in turn, such as 0,1 (default: all)", o.gpus),
       number("--reserve", "Multiprocessors that a GPU's updates leave to panels (default by work)",
              o.reserved, 0, largest_reserve),
-      number("--chunk", "Columns that an update takes at a time (default: by device and size)",
-             o.chunk, std::int64_t{1}, largest_int64),
       number("--threads", "Threads a rank (default: its share of the cores)", o.threads, 1,
              largest_threads),
       real("--memory-fraction",
            "Of the free memory, where -N is not given (default 0.8; GPUs 0.95)", o.memory_fraction,
            "a number above 0, at most 1", [](double v) { return v > 0 && v <= 1; }),
+  };
+}
+
+Options machine_options(BenchmarkOptions& o) {
+  Options all = {
+      number("--seed", "Of the random matrix (default 1)", o.seed, std::uint64_t{0},
+             largest_uint64),
+      number("--chunk", "Columns that an update takes at a time (default: by device and size)",
+             o.chunk, std::int64_t{1}, largest_int64),
       real("--time-target", "Seconds that a run (bench: both) may take, where -N is not given",
            o.time_target, "seconds, a number above 0", [](double v) { return v > 0; }),
   };
+  append(all, place_options(o));
+  return all;
 }
 
 Options run_options(Arguments& arguments) {
   return {number("--repeat", "Runs (default 1)", arguments.repeat, 1, largest_int),
-          file("--json", "Write the report as JSON too", arguments.json)};
+          file("--json", "Write the report as JSON too", arguments.json),
+          file("--profile", "What 'lupine tune' found, or none (default: in the user's folder)",
+               arguments.profile)};
 }
 
 Options dat_option(Arguments& arguments) {
@@ -90,6 +99,38 @@ Options dat_option(Arguments& arguments) {
                "HPL.dat to read (default: that of the current folder, if there is one and no "
                "option that it gives)",
                arguments.dat)};
+}
+
+Option benchmark_choice(std::vector<Benchmark>& target) {
+  const std::string allowed = "mxp, hpl, both";
+  return {"--benchmark", "NAME", "What to tune (default mxp): " + allowed, allowed,
+          [&target, allowed](const std::string& text) {
+            const auto one = parse<Benchmark>(text);
+            if (!one && text != "both") reject("--benchmark", text, allowed);
+            target = one ? std::vector{*one} : std::vector{Benchmark::mxp, Benchmark::hpl};
+          }};
+}
+
+Options tune_options(Arguments& a) {
+  BenchmarkOptions& o = a.options;
+  Options all = {
+      real("--budget", "Seconds that it may take, both benchmarks together (default 60)", a.budget,
+           "seconds, a number above 0", [](double v) { return v > 0; }),
+      benchmark_choice(a.tuned),
+      number("-N,--n", "Order of the matrix (default: what fits the budget)", o.n, std::int64_t{1},
+             largest_int64),
+      number("-P,--nprow", "Rows of the process grid (default: squarest grid)", o.rows, 1,
+             largest_int),
+      number("-Q,--npcol", "Columns of the process grid", o.columns, 1, largest_int),
+      choice("--nporder", "Numbering of ranks over the grid (default row)", o.order),
+      choice("--precision,--sloppy-type", "What HPL-MxP's update reads (default auto)", o.precision,
+             "auto, fp16, bf16, fp32"),
+      choice("--pivot", "Exchange of rows in HPL-MxP (default none)", o.pivoting),
+      file("--json", "Write the report as JSON too", a.json),
+      file("--profile", "Where to write it, or none (default: in the user's folder)", a.profile),
+  };
+  append(all, place_options(o));
+  return all;
 }
 
 Options mxp_options(Arguments& a) {
@@ -135,8 +176,10 @@ void add_options(CLI::App& app, const Options& options, Arguments& arguments) {
       "--progress,!--no-progress", [&](std::int64_t count) { arguments.progress = count > 0; },
       "Lines on standard error while it runs (default: if that is a terminal)");
   app.footer(
-      "Environment: OMP_NUM_THREADS, if set, stands for --threads. OPENBLAS_CORETYPE, if not set,\n"
-      "is set where OpenBLAS would pick kernels slower than the processor allows.\n"
+      "Environment: OMP_NUM_THREADS, if set, stands for --threads, and LUPINE_PROFILE for "
+      "--profile.\n"
+      "OPENBLAS_CORETYPE, if not set, is set where OpenBLAS would pick kernels slower than the\n"
+      "processor allows.\n"
       "Exit status: 0 passed, 1 failed, 2 not allowed, 3 a fault.");
 }
 
@@ -201,7 +244,9 @@ std::vector<BenchmarkCommand> benchmark_commands(CLI::App& app, Arguments& argum
       {"mxp", Command::mxp, mxp_options(arguments), sub("mxp", "Run HPL-MxP on all ranks")},
       {"hpl", Command::hpl, hpl_options(arguments), sub("hpl", "Run HPL in FP64 on all ranks")},
       {"bench", Command::bench, bench_options(arguments),
-       sub("bench", "Run both, and compare them")}};
+       sub("bench", "Run both, and compare them")},
+      {"tune", Command::tune, tune_options(arguments),
+       sub("tune", "Find block size, look-ahead and chunks for this machine")}};
   for (const BenchmarkCommand& one : all) add_options(*one.app, one.options, arguments);
   return all;
 }
@@ -211,7 +256,8 @@ void settle(const BenchmarkCommand& command, Arguments& arguments, const Normali
   if (command.command == Command::hpl) arguments.options.benchmark = Benchmark::hpl;
   require_use(arguments, normalizer);
   pair_grids(arguments.choices, normalizer);
-  arguments.may_take_dat = command.command != Command::bench && says_nothing_of_dat(normalizer);
+  const bool has_dat = command.command == Command::mxp || command.command == Command::hpl;
+  arguments.may_take_dat = has_dat && says_nothing_of_dat(normalizer);
 }
 
 }  // namespace
@@ -231,14 +277,18 @@ std::string text_of_choices(const Arguments& a) {
   const HplDat& c = a.choices;
   std::vector<std::string_view> broadcasts;
   for (const BroadcastMethod method : c.broadcast) broadcasts.push_back(name(method));
-  constexpr std::array commands{"", "mxp", "hpl", "bench", "info"};
+  std::vector<std::string_view> tuned;
+  for (const Benchmark benchmark : a.tuned) tuned.push_back(name(benchmark));
+  constexpr std::array commands{"", "mxp", "hpl", "bench", "tune", "info"};
   return fmt::format(
       "{} -i '{}' -N {} --nb {} -P {} -Q {} --nporder {} --lookahead {} --bcast {} --nbmin {} "
-      "--ndiv {} --threshold {} --pivot {} --hpl-n {} --hpl-nb {} --repeat {}",
+      "--ndiv {} --threshold {} --pivot {} --hpl-n {} --hpl-nb {} --repeat {} --budget {} "
+      "--benchmark {} --profile '{}'",
       commands.at(static_cast<std::size_t>(a.command)), a.dat, fmt::join(c.n, ","),
       fmt::join(c.nb, ","), fmt::join(c.p, ","), fmt::join(c.q, ","), name(c.order),
       fmt::join(c.depth, ","), fmt::join(broadcasts, ","), fmt::join(c.nbmin, ","),
-      fmt::join(c.ndiv, ","), c.threshold, name(a.options.pivoting), a.hpl_n, a.hpl_nb, a.repeat);
+      fmt::join(c.ndiv, ","), c.threshold, name(a.options.pivoting), a.hpl_n, a.hpl_nb, a.repeat,
+      a.budget, fmt::join(tuned, ","), a.profile);
 }
 
 Arguments parse_arguments(const std::vector<std::string>& words) {
@@ -274,7 +324,7 @@ Arguments parse_arguments(const std::vector<std::string>& words) {
   require_no_extras(info, "lupine info");
   if (app.get_subcommands().empty())
     throw UsageError(
-        fmt::format("{}; allowed: mxp, hpl, bench, info, --help, --version",
+        fmt::format("{}; allowed: mxp, hpl, bench, tune, info, --help, --version",
                     words.empty() ? "no command" : fmt::format("unknown command '{}'", words[0])));
   require_no_extras(app, "lupine");
   arguments.command = Command::info;

@@ -13,7 +13,7 @@
 
 namespace lupine {
 
-enum class Command { print, mxp, hpl, bench, info };
+enum class Command { print, mxp, hpl, bench, tune, info };
 
 /// What HPL.dat would say if it said nothing: choices left open (0), and defaults.
 HplDat open_choices();
@@ -27,7 +27,10 @@ struct Arguments {
   bool may_take_dat = false;           ///< whether an HPL.dat that lies here is taken unasked
   std::int64_t hpl_n = 0, hpl_nb = 0;  ///< of bench; 0: chosen
   int repeat = 1;
-  std::string json;  ///< empty: no JSON
+  double budget = 60;                            ///< tune: seconds
+  std::vector<Benchmark> tuned{Benchmark::mxp};  ///< by tune
+  std::string json;                              ///< empty: no JSON
+  std::string profile;                           ///< a path, or "none"; empty: by the environment
   std::optional<bool> progress;
 };
 

@@ -105,13 +105,14 @@ Outcome run_and_report(const Communicator& world, Campaign& campaign, const Argu
 }
 
 /// `lupine mxp` and `lupine hpl`: every combination of the lists.
-int run_one(const Communicator& world, const Arguments& arguments, const std::string& command_line,
-            Notes notes) {
+int run_one(const Communicator& world, const Arguments& arguments, const Profile& profile,
+            const std::string& command_line, Notes notes) {
   const std::optional<HplDat> dat = take_dat(world, arguments);
   if (dat) note_dat(*dat, arguments, notes);
   ReportOutput output = dat ? ReportOutput(dat->device_out, dat->output_file) : ReportOutput();
-  Campaign campaign(
-      world, configurations(dat ? *dat : arguments.choices, arguments.options, world.size()));
+  Campaign campaign(world,
+                    configurations(dat ? *dat : arguments.choices, arguments.options, world.size()),
+                    0, profile);
   on_rank_0(world, [&] { output.open(); });
   const Outcome outcome = run_and_report(world, campaign, arguments, notes, output);
   on_rank_0(world, [&] {
@@ -133,15 +134,15 @@ BenchmarkOptions hpl_beside(const BenchmarkOptions& mxp, const Arguments& argume
 }
 
 /// `lupine bench`. Both are checked before the first begins.
-int run_both(const Communicator& world, const Arguments& arguments, const std::string& command_line,
-             const Notes& notes) {
+int run_both(const Communicator& world, const Arguments& arguments, const Profile& profile,
+             const std::string& command_line, const Notes& notes) {
   BenchmarkOptions options =
       configurations(arguments.choices, arguments.options, world.size()).front();
   options.time_target /= 2;
-  Campaign mxp(world, {options});
+  Campaign mxp(world, {options}, 0, profile);
   std::int64_t n = world.rank() == 0 ? mxp.setups().front().options.n : 0;
   world.broadcast(std::span(&n, 1), 0);
-  Campaign hpl(world, {hpl_beside(options, arguments)}, n);
+  Campaign hpl(world, {hpl_beside(options, arguments)}, n, profile);
 
   const ReportOutput output;
   const Outcome first = run_and_report(world, mxp, arguments, notes, output);
@@ -157,14 +158,17 @@ int run_both(const Communicator& world, const Arguments& arguments, const std::s
 
 }  // namespace
 
-int run_benchmarks(const Communicator& world, const Arguments& arguments,
+int run_benchmarks(const Communicator& world, const Arguments& arguments, const ProfilePlace& place,
                    const std::string& command_line, const Notes& notes) {
   require_equal_options(world, text_of_choices(arguments));
   on_rank_0(world, [&] {
     if (!arguments.json.empty()) check_writable(arguments.json, "--json");
   });
-  return arguments.command == Command::bench ? run_both(world, arguments, command_line, notes)
-                                             : run_one(world, arguments, command_line, notes);
+  Notes all_notes = notes;
+  const Profile profile = load_profile(world, place, all_notes);
+  return arguments.command == Command::bench
+             ? run_both(world, arguments, profile, command_line, all_notes)
+             : run_one(world, arguments, profile, command_line, all_notes);
 }
 
 }  // namespace lupine

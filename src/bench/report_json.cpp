@@ -14,14 +14,6 @@ namespace {
 
 using nlohmann::ordered_json;
 
-std::string utc(std::time_t time) {
-  std::tm parts{};
-  gmtime_r(&time, &parts);
-  std::array<char, 32> text{};
-  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
-  return text.data();
-}
-
 std::vector<std::string> nodes(const std::vector<std::string>& hosts) {
   std::vector<std::string> unique;
   for (const std::string& host : hosts)
@@ -63,8 +55,8 @@ ordered_json outcome(const Setup& setup, const BenchmarkRun& run) {
   const BenchmarkResult& r = run.result;
   std::vector<std::string> notes = r.notes;
   if (!r.factored()) notes.push_back(no_factors(r));
-  ordered_json all = {{"start", utc(run.begin)},
-                      {"end", utc(run.end)},
+  ordered_json all = {{"start", utc_text(run.begin)},
+                      {"end", utc_text(run.end)},
                       {"time_seconds", r.seconds},
                       {"gflops", r.gflops},
                       {"lu", {{"seconds", r.lu_seconds}, {"gflops", r.lu_gflops}}}};
@@ -161,12 +153,20 @@ ordered_json origin(std::string_view benchmark, const Measured& first,
           {"benchmark", benchmark},
           {"version", LUPINE_VERSION},
           {"revision", LUPINE_REVISION},
-          {"date", utc(first.runs.front().begin)},
+          {"date", utc_text(first.runs.front().begin)},
           {"hosts", nodes(hosts)},
           {"command_line", command_line}};
 }
 
 }  // namespace
+
+std::string utc_text(std::time_t time) {
+  std::tm parts{};
+  gmtime_r(&time, &parts);
+  std::array<char, 32> text{};
+  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text.data();
+}
 
 ordered_json json_report(const std::vector<Measured>& all, const std::string& command_line,
                          const std::vector<std::string>& notes) {

@@ -2,6 +2,7 @@
 /// The report of runs as JSON.
 #pragma once
 
+#include <ctime>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
@@ -9,6 +10,9 @@
 #include "bench/campaign.hpp"
 
 namespace lupine {
+
+/// "2026-11-21T18:00:00Z".
+std::string utc_text(std::time_t time);
 
 /// "lupine/1". Choices, times, rates, norms and the verdict at the top are those of one run: the
 /// first that failed, or else the one with the highest rate. "runs" has them for every run, with

@@ -236,7 +236,7 @@ void Preparation::choose_precision() {
 void Preparation::identify() {
   const BenchmarkOptions& o = setup_.options;
   native_ = all_.all_reduce(std::int64_t{device_->native(o.precision)}, Reduction::min) != 0;
-  key_ = {setup_.device, o.benchmark, o.precision, o.pivoting, o.rows, o.columns};
+  key_ = profile_key(setup_);
 }
 
 Defaults Preparation::defaults(std::int64_t n) const {
@@ -400,6 +400,11 @@ void Preparation::note_what_is_odd() {
 }
 
 }  // namespace
+
+ProfileKey profile_key(const Setup& setup) {
+  const BenchmarkOptions& o = setup.options;
+  return {setup.device, o.benchmark, o.precision, o.pivoting, o.rows, o.columns};
+}
 
 PreparedSetup prepare(const Communicator& all, const BenchmarkOptions& options, const Clock& clock,
                       std::int64_t most_n, const Profile& profile) {

@@ -48,6 +48,9 @@ struct Setup {
   std::vector<std::string> notes;  ///< warnings
 };
 
+/// What a profile knows it by.
+ProfileKey profile_key(const Setup& setup);
+
 /// A setup with the device of this rank.
 struct PreparedSetup {
   Setup setup;
