@@ -15,6 +15,10 @@ struct StepWindow {
   std::int64_t first = 0;  ///< timed from the end of this step
   std::int64_t last = 0;   ///< to the end of this one
   double operations = 0;   ///< 2/3 m^3, by how the order m of what is left changes meanwhile
+  /// Panels factored meanwhile lie ahead of those applied, and so are shorter, the more the deeper
+  /// the look-ahead; nothing is gained by that. What is missing, as a part of all panels factored
+  /// from the first step on.
+  double shorter = 0;
 };
 
 /// The window that eliminates `columns` columns, and what is missing to whole steps.

@@ -54,10 +54,12 @@ class Tuner {
     const BenchmarkOptions& o = setup_.options;
     balance();
     if (progress_.begun) progress_.begun(setup_, columns_);
-    const TuneSpace space{(o.n - 1) / o.columns + 1, [this](const Tuning& tuning) {
-                            return runner_.retune(tuning, columns_) &&
-                                   runner_.setup().panel_width == tuning.nb;
-                          }};
+    // Wider blocks than memory has panels for would only be cut into what was measured before.
+    const TuneSpace space{
+        (o.n - 1) / o.columns + 1, [this](const Tuning& tuning) {
+          return runner_.retune(tuning, columns_) &&
+                 (tuning.nb <= start_.nb || runner_.setup().panel_width == tuning.nb);
+        }};
     const auto rate = [this](const Tuning& tuning) {
       runner_.retune(tuning, columns_);
       return runner_.first_steps(columns_).rate;

@@ -73,14 +73,15 @@ std::string tune_banner(double budget, const std::vector<std::string>& notes) {
 
 std::string tune_head(const Setup& setup, std::int64_t columns) {
   const BenchmarkOptions& o = setup.options;
-  const std::string reason =
-      setup.reasons.n.empty() ? "" : fmt::format(" (chosen: {})", setup.reasons.n);
+  const char* reason = setup.reasons.n.empty() ? "" : " (what time and memory allow)";
+  std::string notes;
+  for (const std::string& note : setup.notes) notes += fmt::format("- {}\n", note);
   return fmt::format(
-      "\n{}: N = {}{}, P = {}, Q = {}, {}{}\n{}: {}\nevery run times {} columns or some more; "
+      "\n{}: N = {}{}, P = {}, Q = {}, {}{}\n{}: {}\n{}every run times {} columns or some more; "
       "rates in GFLOP/s\n\n{:>8} {:>6} {:>8} {:>12} {:>12}\n",
       o.benchmark == Benchmark::mxp ? "HPL-MxP" : "HPL", o.n, reason, o.rows, o.columns,
       name(o.precision), o.pivoting == Pivoting::partial ? ", pivoting" : "", name(o.device),
-      setup.device, columns, "NB", "DEPTH", "CHUNK", "rate", "of the best");
+      setup.device, notes, columns, "NB", "DEPTH", "CHUNK", "rate", "of the best");
 }
 
 std::string tune_line(const Comparison& c) {

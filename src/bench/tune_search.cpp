@@ -10,6 +10,8 @@ namespace {
 
 constexpr int rounds = 2;
 constexpr int runs_of_comparison = 2 * rounds;
+// A rate may fall for once where blocks do not go well with n.
+constexpr int neighbours_passed = 1;
 
 enum class Direction { up, down };
 
@@ -109,24 +111,35 @@ class Search {
     }
   }
 
-  /// As far as it gets faster. Returns whether it did.
+  /// As far as it gets faster, and past one neighbour that is not. Returns whether it did.
   bool climb(Move move, Direction direction) {
     bool moved = false;
-    for (;;) {
-      const std::optional<Tuning> next = move(outcome_.best, direction, space_);
-      if (!next || is_known(*next) || !space_.allowed(*next)) return moved;
-      if (!time_for_comparison()) {
-        outcome_.complete = false;
-        return moved;
-      }
-      known_.push_back(*next);
-      const Comparison comparison = compare(*next, outcome_.best);
-      ++outcome_.comparisons;
-      tell(comparison);
-      if (!comparison.better) return moved;
-      outcome_.best = *next;
-      moved = true;
+    Tuning at = outcome_.best;
+    for (int passed = 0; passed <= neighbours_passed;) {
+      const std::optional<Tuning> next = move(at, direction, space_);
+      if (!next || !space_.allowed(*next)) break;
+      at = *next;
+      const std::optional<bool> better = try_out(at);
+      if (!better) break;
+      passed = *better ? 0 : passed + 1;
+      moved = moved || *better;
     }
+    return moved;
+  }
+
+  /// Whether it takes the best one's place; nothing if there is no time left to know.
+  std::optional<bool> try_out(const Tuning& tuning) {
+    if (is_known(tuning)) return false;
+    if (!time_for_comparison()) {
+      outcome_.complete = false;
+      return std::nullopt;
+    }
+    known_.push_back(tuning);
+    const Comparison comparison = compare(tuning, outcome_.best);
+    ++outcome_.comparisons;
+    tell(comparison);
+    if (comparison.better) outcome_.best = tuning;
+    return comparison.better;
   }
 
   bool is_known(const Tuning& tuning) const {

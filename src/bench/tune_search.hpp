@@ -45,6 +45,7 @@ using Compared = std::function<void(const Comparison& comparison)>;
 
 /// Goes from `start` to neighbours of the best tuning so far, one value at a time: nb along
 /// 32, 64, 96, 128, 192, 256, ..., look-ahead from 0 to 3, chunks of 256, 512, ... columns and all.
+/// On its way it passes one that is not better.
 /// A neighbour takes the place of the best if it is faster in each of two rounds, in turn with it,
 /// and by more than tune_margin. What was found so is compared with `start` once more, and given up
 /// unless it is better than that too. No comparison begins that, by the longest run so far, would

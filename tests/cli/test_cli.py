@@ -67,7 +67,7 @@ class Case(unittest.TestCase):
 
 # What is typed, and what the one line must name.
 BAD_INPUT = [
-    ((), ["no command", "mxp, hpl, bench, info"]),
+    ((), ["no command", "mxp, hpl, bench, tune, info"]),
     (("frobnicate",), ["unknown command", "frobnicate", "mxp, hpl"]),
     (("--frobnicate",), ["frobnicate"]),
     (("info", "extra"), ["extra", "lupine info --help"]),
@@ -186,7 +186,7 @@ class Help(Case):
     def test_printed_once(self):
         for ranks in 0, 2:
             for words in (("--help",), ("-h",), ("mxp", "--help"), ("hpl", "--help"),
-                          ("bench", "--help"), ("info", "--help")):
+                          ("bench", "--help"), ("tune", "--help"), ("info", "--help")):
                 with self.subTest(ranks=ranks, words=words):
                     outcome = run(*words, ranks=ranks)
                     self.assert_status(outcome, 0)
@@ -196,7 +196,7 @@ class Help(Case):
     def test_every_option_is_listed(self):
         common = ("-N --n -NB --nb -P --nprow -Q --npcol --nporder --seed --lookahead --bcast --nbmin "
                   "--ndiv --device --repeat --json --progress --no-progress --threads "
-                  "--memory-fraction --time-target --chunk").split()
+                  "--memory-fraction --time-target --chunk --profile").split()
         low = "--precision --sloppy-type --matrix --kappa --rho --pivot --refine --max-iterations"
         for command, own in (("mxp", "-i --dat " + low), ("hpl", "-i --dat --threshold"),
                              ("bench", "--hpl-n --hpl-nb " + low)):

@@ -100,6 +100,15 @@ TEST_CASE("block sizes are multiples of 32, look-aheads 0 to 3, chunks end with 
   }
 }
 
+TEST_CASE("a dip is passed, two are not") {
+  const auto rate = [](std::int64_t nb) { return nb == 128 || nb == 1024 ? 2e9 : 1e9; };
+  for (const auto& [from, to] : {std::pair{256, 128}, std::pair{64, 128}, std::pair{384, 384}}) {
+    Machine machine([&](const Tuning& t) { return rate(t.nb); });
+    CAPTURE(from);
+    CHECK(machine.search({from, 1, 0}).best.nb == to);
+  }
+}
+
 TEST_CASE("what is within the margin is noise") {
   for (const double gain : {1 + tune_margin / 2, 1 + 2 * tune_margin}) {
     Machine machine([&](const Tuning& t) { return t.lookahead == 2 ? 1e9 * gain : 1e9; });
