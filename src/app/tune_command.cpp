@@ -12,7 +12,8 @@ namespace lupine {
 
 namespace {
 
-TunedBenchmark tune_one(const Communicator& world, BenchmarkOptions options, double seconds) {
+TunedBenchmark tune_one(const Communicator& world, const BenchmarkOptions& options,
+                        double seconds) {
   const auto print_first = [&](const auto& text) { on_rank_0(world, [&] { print(text()); }); };
   TuneProgress progress;
   progress.begun = [&](const Setup& setup, std::int64_t columns) {

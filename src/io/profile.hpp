@@ -48,9 +48,9 @@ class Profile {
   std::vector<ProfileEntry> entries_;
 };
 
-/// Reads the text of a profile; `path` is its name in messages.
+/// Reads the content of a profile; `path` is its name in messages.
 /// @throws UsageError, one line, if it is damaged or of a newer Lupine
-Profile parse_profile(const std::string& text, const std::string& path);
+Profile parse_profile(const std::string& content, const std::string& path);
 
 /// All of the file. Empty if there is none. @throws UsageError if it cannot be read
 std::string profile_text(const std::string& path);
