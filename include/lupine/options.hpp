@@ -71,7 +71,7 @@ LUPINE_API std::string allowed_names();
 struct BenchmarkOptions {
   Benchmark benchmark = Benchmark::mxp;
   std::int64_t n = 0;   ///< order of A; 0: the largest that fits memory_fraction
-  std::int64_t nb = 0;  ///< block size of the distribution; 0: by size and precision
+  std::int64_t nb = 0;  ///< block size of the distribution; 0: by device, precision and size
   int rows = 0;         ///< P, rows of the process grid; 0: the squarest grid
   int columns = 0;      ///< Q, columns of the process grid
   GridOrder order = GridOrder::row;
@@ -86,7 +86,8 @@ struct BenchmarkOptions {
   RefineMethod refine = RefineMethod::automatic;
   int max_iterations = 50;  ///< corrections allowed; the benchmark's rules allow 50
   double threshold = 16;    ///< of the scaled residual; <= 0: it is not checked
-  int lookahead = 1;        ///< panels factored ahead of the trailing update
+  int lookahead = -1;       ///< panels factored ahead of the trailing update; -1: as nb
+  std::int64_t chunk = 0;   ///< columns exchanged, solved for and updated at a time; 0: as nb
   BroadcastMethod broadcast = BroadcastMethod::ring_modified;
   DeviceKind device = DeviceKind::automatic;  ///< automatic: GPUs if every rank has one
   CommMethod comm = CommMethod::automatic;    ///< automatic: the fastest that serves here

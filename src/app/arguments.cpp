@@ -21,14 +21,14 @@ Options shape_options(HplDat& dat, Count count) {
   return {
       numbers("-N,--n", "Order of the matrix (default: the largest that fits)", dat.n,
               std::int64_t{1}, largest_int64, count),
-      numbers("--nb", "Block size, also -NB (default: by size and precision)", dat.nb,
-              std::int64_t{1}, largest_int64, count),
+      numbers("--nb", "Block size, also -NB (default: by device and size)", dat.nb, std::int64_t{1},
+              largest_int64, count),
       numbers("-P,--nprow", "Rows of the process grid (default: squarest grid)", dat.p, 1,
               largest_int, count),
       numbers("-Q,--npcol", "Columns of the process grid", dat.q, 1, largest_int, count),
       choice("--nporder", "Numbering of ranks over the grid (default row)", dat.order),
-      numbers("--lookahead", "Panels factored ahead (default 1)", dat.depth, 0, largest_lookahead,
-              count),
+      numbers("--lookahead", "Panels factored ahead (default: by device and size)", dat.depth, 0,
+              largest_lookahead, count),
       choices("--bcast", "Broadcast of panels (default 1ring-modified)", dat.broadcast, count),
   };
 }
@@ -63,10 +63,8 @@ Options low_precision_options(BenchmarkOptions& o) {
   };
 }
 
-Options machine_options(BenchmarkOptions& o) {
+Options place_options(BenchmarkOptions& o) {
   return {
-      number("--seed", "Of the random matrix (default 1)", o.seed, std::uint64_t{0},
-             largest_uint64),
       choice("--device", "Where to compute (default auto: GPUs if every rank sees one)", o.device),
       choice("--comm", "How panels travel between GPUs (default auto)", o.comm),
       ordinals("--gpus", "GPUs by node-local rank, in turn, such as 0,1 (default: all)", o.gpus),
@@ -77,16 +75,33 @@ Options machine_options(BenchmarkOptions& o) {
       real("--memory-fraction",
            "Of the free memory, where -N is not given (default 0.8; GPUs 0.95)", o.memory_fraction,
            "a number above 0, at most 1", [](double v) { return v > 0 && v <= 1; }),
+  };
+}
+
+Options machine_options(BenchmarkOptions& o) {
+  Options all = {
+      number("--seed", "Of the random matrix (default 1)", o.seed, std::uint64_t{0},
+             largest_uint64),
+      number("--chunk", "Columns that an update takes at a time (default: by device and size)",
+             o.chunk, std::int64_t{1}, largest_int64),
       real("--time-target", "Seconds that a run (bench: both) may take, where -N is not given",
            o.time_target, "seconds, a number above 0", [](double v) { return v > 0; }),
   };
+  append(all, place_options(o));
+  return all;
+}
+
+Option profile_option(Arguments& arguments) {
+  return file("--profile", "What 'lupine tune' found, or none (default: in the user's folder)",
+              arguments.profile);
 }
 
 Options run_options(Arguments& arguments) {
   return {number("--repeat", "Runs (default 1)", arguments.repeat, 1, largest_int),
           file("--json", "Write the report as JSON too", arguments.json),
           file("--trace", "Write what every rank did when, as a Chrome trace (Perfetto opens it)",
-               arguments.trace)};
+               arguments.trace),
+          profile_option(arguments)};
 }
 
 Options dat_option(Arguments& arguments) {
@@ -94,6 +109,38 @@ Options dat_option(Arguments& arguments) {
                "HPL.dat to read (default: that of the current folder, if there is one and no "
                "option that it gives)",
                arguments.dat)};
+}
+
+Option benchmark_choice(std::vector<Benchmark>& target) {
+  const std::string allowed = "mxp, hpl, both";
+  return {"--benchmark", "NAME", "What to tune (default mxp): " + allowed, allowed,
+          [&target, allowed](const std::string& text) {
+            const auto one = parse<Benchmark>(text);
+            if (!one && text != "both") reject("--benchmark", text, allowed);
+            target = one ? std::vector{*one} : std::vector{Benchmark::mxp, Benchmark::hpl};
+          }};
+}
+
+Options tune_options(Arguments& a) {
+  BenchmarkOptions& o = a.options;
+  Options all = {
+      real("--budget", "Seconds that it may take, both benchmarks together (default 60)", a.budget,
+           "seconds, a number above 0", [](double v) { return v > 0; }),
+      benchmark_choice(a.tuned),
+      number("-N,--n", "Order of the matrix (default: what fits the budget)", o.n, std::int64_t{1},
+             largest_int64),
+      number("-P,--nprow", "Rows of the process grid (default: squarest grid)", o.rows, 1,
+             largest_int),
+      number("-Q,--npcol", "Columns of the process grid", o.columns, 1, largest_int),
+      choice("--nporder", "Numbering of ranks over the grid (default row)", o.order),
+      choice("--precision,--sloppy-type", "What HPL-MxP's update reads (default auto)", o.precision,
+             "auto, fp16, bf16, fp32"),
+      choice("--pivot", "Exchange of rows in HPL-MxP (default none)", o.pivoting),
+      file("--json", "Write the report as JSON too", a.json),
+      file("--profile", "Where to write it, or none (default: in the user's folder)", a.profile),
+  };
+  append(all, place_options(o));
+  return all;
 }
 
 Options mxp_options(Arguments& a) {
@@ -173,6 +220,7 @@ Options compare_options(Arguments& a) {
   append(all, low_precision_options(a.options));
   append(all, panel_options(a.choices, Count::one));
   append(all, machine_options(a.options));
+  all.push_back(profile_option(a));
   return all;
 }
 
@@ -184,8 +232,10 @@ void add_options(CLI::App& app, const Options& options, Arguments& arguments) {
       "--progress,!--no-progress", [&](std::int64_t count) { arguments.progress = count > 0; },
       "Lines on standard error while it runs (default: if that is a terminal)");
   app.footer(
-      "Environment: OMP_NUM_THREADS, if set, stands for --threads. OPENBLAS_CORETYPE, if not set,\n"
-      "is set where OpenBLAS would pick kernels slower than the processor allows.\n"
+      "Environment: OMP_NUM_THREADS, if set, stands for --threads, and LUPINE_PROFILE for "
+      "--profile.\n"
+      "OPENBLAS_CORETYPE, if not set, is set where OpenBLAS would pick kernels slower than the\n"
+      "processor allows.\n"
       "Exit status: 0 passed, 1 failed, 2 not allowed, 3 a fault.");
 }
 
@@ -252,7 +302,9 @@ std::vector<BenchmarkCommand> benchmark_commands(CLI::App& app, Arguments& argum
       {"bench", Command::bench, bench_options(arguments),
        sub("bench", "Run both, and compare them")},
       {"compare", Command::compare, compare_options(arguments),
-       sub("compare", "HPL-MxP, HPL and LAPACK on one matrix in turns, and what bounds them")}};
+       sub("compare", "HPL-MxP, HPL and LAPACK on one matrix in turns, and what bounds them")},
+      {"tune", Command::tune, tune_options(arguments),
+       sub("tune", "Find block size, look-ahead and chunks for this machine")}};
   for (const BenchmarkCommand& one : all) add_options(*one.app, one.options, arguments);
   return all;
 }
@@ -262,8 +314,8 @@ void settle(const BenchmarkCommand& command, Arguments& arguments, const Normali
   if (command.command == Command::hpl) arguments.options.benchmark = Benchmark::hpl;
   require_use(arguments, normalizer);
   pair_grids(arguments.choices, normalizer);
-  arguments.may_take_dat = (command.command == Command::mxp || command.command == Command::hpl) &&
-                           says_nothing_of_dat(normalizer);
+  const bool has_dat = command.command == Command::mxp || command.command == Command::hpl;
+  arguments.may_take_dat = has_dat && says_nothing_of_dat(normalizer);
   if (command.command != Command::compare) return;
   if (!normalizer.given("-N,--n")) arguments.choices.n = {8192};
   if (!normalizer.given("--repeat")) arguments.repeat = 3;
@@ -286,15 +338,18 @@ std::string text_of_choices(const Arguments& a) {
   const HplDat& c = a.choices;
   std::vector<std::string_view> broadcasts;
   for (const BroadcastMethod method : c.broadcast) broadcasts.push_back(name(method));
-  constexpr std::array commands{"", "mxp", "hpl", "bench", "compare", "info"};
+  std::vector<std::string_view> tuned;
+  for (const Benchmark benchmark : a.tuned) tuned.push_back(name(benchmark));
+  constexpr std::array commands{"", "mxp", "hpl", "bench", "compare", "tune", "info"};
   return fmt::format(
       "{} -i '{}' -N {} --nb {} -P {} -Q {} --nporder {} --lookahead {} --bcast {} --nbmin {} "
-      "--ndiv {} --threshold {} --pivot {} --hpl-n {} --hpl-nb {} --repeat {}{}",
+      "--ndiv {} --threshold {} --pivot {} --hpl-n {} --hpl-nb {} --repeat {} --budget {} "
+      "--benchmark {} --profile '{}'{}",
       commands.at(static_cast<std::size_t>(a.command)), a.dat, fmt::join(c.n, ","),
       fmt::join(c.nb, ","), fmt::join(c.p, ","), fmt::join(c.q, ","), name(c.order),
       fmt::join(c.depth, ","), fmt::join(broadcasts, ","), fmt::join(c.nbmin, ","),
       fmt::join(c.ndiv, ","), c.threshold, name(a.options.pivoting), a.hpl_n, a.hpl_nb, a.repeat,
-      a.trace.empty() ? "" : " --trace FILE");
+      a.budget, fmt::join(tuned, ","), a.profile, a.trace.empty() ? "" : " --trace FILE");
 }
 
 Arguments parse_arguments(const std::vector<std::string>& words) {
@@ -330,7 +385,7 @@ Arguments parse_arguments(const std::vector<std::string>& words) {
   require_no_extras(info, "lupine info");
   if (app.get_subcommands().empty())
     throw UsageError(
-        fmt::format("{}; allowed: mxp, hpl, bench, compare, info, --help, --version",
+        fmt::format("{}; allowed: mxp, hpl, bench, compare, tune, info, --help, --version",
                     words.empty() ? "no command" : fmt::format("unknown command '{}'", words[0])));
   require_no_extras(app, "lupine");
   arguments.command = Command::info;

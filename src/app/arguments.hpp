@@ -14,7 +14,7 @@
 
 namespace lupine {
 
-enum class Command { print, mxp, hpl, bench, compare, info };
+enum class Command { print, mxp, hpl, bench, compare, tune, info };
 
 /// What HPL.dat would say if it said nothing: choices left open (0), and defaults.
 HplDat open_choices();
@@ -28,10 +28,13 @@ struct Arguments {
   bool may_take_dat = false;           ///< whether an HPL.dat that lies here is taken unasked
   std::int64_t hpl_n = 0, hpl_nb = 0;  ///< of bench and compare; 0: chosen
   CompareOptions compare;
-  int repeat = 1;     ///< of compare: rounds
-  std::string json;   ///< empty: no JSON
-  std::string plot;   ///< of compare; empty: no picture
-  std::string trace;  ///< empty: no trace
+  int repeat = 1;                                ///< of compare: rounds
+  double budget = 60;                            ///< tune: seconds
+  std::vector<Benchmark> tuned{Benchmark::mxp};  ///< by tune
+  std::string json;                              ///< empty: no JSON
+  std::string plot;                              ///< of compare; empty: no picture
+  std::string trace;                             ///< empty: no trace
+  std::string profile;                           ///< a path, or "none"; empty: by the environment
   std::optional<bool> progress;
 };
 

@@ -108,14 +108,15 @@ Outcome run_and_report(const Communicator& world, Campaign& campaign, const Argu
 }
 
 /// `lupine mxp` and `lupine hpl`: every combination of the lists.
-int run_one(const Communicator& world, const Arguments& arguments, const std::string& command_line,
-            const Notes& given, TraceReport* trace) {
+int run_one(const Communicator& world, const Arguments& arguments, const Profile& profile,
+            const std::string& command_line, const Notes& given, TraceReport* trace) {
   Notes notes = given;
   const std::optional<HplDat> dat = take_dat(world, arguments);
   if (dat) note_dat(*dat, arguments, notes);
   ReportOutput output = dat ? ReportOutput(dat->device_out, dat->output_file) : ReportOutput();
-  Campaign campaign(
-      world, configurations(dat ? *dat : arguments.choices, arguments.options, world.size()));
+  Campaign campaign(world,
+                    configurations(dat ? *dat : arguments.choices, arguments.options, world.size()),
+                    0, profile);
   on_rank_0(world, [&] { output.open(); });
   const Outcome outcome = run_and_report(world, campaign, arguments, notes, output, trace);
   on_rank_0(world, [&] {
@@ -137,15 +138,15 @@ BenchmarkOptions hpl_beside(const BenchmarkOptions& mxp, const Arguments& argume
 }
 
 /// `lupine bench`. Both are checked before the first begins.
-int run_both(const Communicator& world, const Arguments& arguments, const std::string& command_line,
-             const Notes& notes, TraceReport* trace) {
+int run_both(const Communicator& world, const Arguments& arguments, const Profile& profile,
+             const std::string& command_line, const Notes& notes, TraceReport* trace) {
   BenchmarkOptions options =
       configurations(arguments.choices, arguments.options, world.size()).front();
   options.time_target /= 2;
-  Campaign mxp(world, {options});
+  Campaign mxp(world, {options}, 0, profile);
   std::int64_t n = world.rank() == 0 ? mxp.setups().front().options.n : 0;
   world.broadcast(std::span(&n, 1), 0);
-  Campaign hpl(world, {hpl_beside(options, arguments)}, n);
+  Campaign hpl(world, {hpl_beside(options, arguments)}, n, profile);
 
   const ReportOutput output;
   const Outcome first = run_and_report(world, mxp, arguments, notes, output, trace);
@@ -185,14 +186,17 @@ void write_trace(const TraceReport& trace, const std::string& path,
 
 }  // namespace
 
-int run_benchmarks(const Communicator& world, const Arguments& arguments,
+int run_benchmarks(const Communicator& world, const Arguments& arguments, const ProfilePlace& place,
                    const std::string& command_line, const Notes& notes) {
   require_equal_options(world, text_of_choices(arguments));
   on_rank_0(world, [&] { check_files(arguments); });
+  Notes all_notes = notes;
+  const Profile profile = load_profile(world, place, all_notes);
   std::optional<TraceReport> trace;
   if (!arguments.trace.empty()) trace.emplace();
   const auto run = arguments.command == Command::bench ? run_both : run_one;
-  const int status = run(world, arguments, command_line, notes, trace ? &*trace : nullptr);
+  const int status =
+      run(world, arguments, profile, command_line, all_notes, trace ? &*trace : nullptr);
   if (trace) on_rank_0(world, [&] { write_trace(*trace, arguments.trace, command_line); });
   return status;
 }

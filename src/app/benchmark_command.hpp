@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "app/arguments.hpp"
+#include "app/profile_place.hpp"
 #include "comm/communicator.hpp"
 
 namespace lupine {
@@ -13,7 +14,7 @@ namespace lupine {
 /// Runs, reports, and returns the exit status: 0 if all runs passed, else 1. Collective.
 /// @param notes what else the reader of the report should know
 /// @throws UsageError, AgreedFault: on every rank alike; other faults on one rank
-int run_benchmarks(const Communicator& world, const Arguments& arguments,
+int run_benchmarks(const Communicator& world, const Arguments& arguments, const ProfilePlace& place,
                    const std::string& command_line, const std::vector<std::string>& notes);
 
 }  // namespace lupine

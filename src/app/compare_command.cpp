@@ -38,7 +38,8 @@ std::string heading(const Setup& setup) {
 }
 
 /// All of them checked before the first runs: one for each n.
-std::deque<Contest> contests(const Communicator& world, const Arguments& arguments) {
+std::deque<Contest> contests(const Communicator& world, const Arguments& arguments,
+                             const Profile& profile) {
   BenchmarkOptions base = arguments.options;
   const std::vector<BenchmarkOptions> mxp = configurations(arguments.choices, base, world.size());
   base.benchmark = Benchmark::hpl;
@@ -47,7 +48,7 @@ std::deque<Contest> contests(const Communicator& world, const Arguments& argumen
   const std::vector<BenchmarkOptions> hpl = configurations(choices, base, world.size());
   std::deque<Contest> all;
   for (std::size_t i = 0; i < mxp.size(); ++i)
-    all.emplace_back(world, arguments.compare, mxp[i], hpl[i]);
+    all.emplace_back(world, arguments.compare, mxp[i], hpl[i], profile);
   return all;
 }
 
@@ -72,11 +73,13 @@ void run_rounds(const Communicator& world, const Arguments& arguments, Contest& 
 
 }  // namespace
 
-int run_compare(const Communicator& world, const Arguments& arguments,
-                const std::string& command_line, const std::vector<std::string>& notes) {
+int run_compare(const Communicator& world, const Arguments& arguments, const ProfilePlace& place,
+                const std::string& command_line, const std::vector<std::string>& given) {
   require_equal_options(world, text_of_own_choices(arguments));
   check_files(world, arguments);
-  std::deque<Contest> all = contests(world, arguments);
+  std::vector<std::string> notes = given;
+  const Profile profile = load_profile(world, place, notes);
+  std::deque<Contest> all = contests(world, arguments, profile);
   const Setup& setup = all.front().setup();
   const std::time_t begin = std::time(nullptr);
   on_rank_0(world, [&] {

@@ -11,6 +11,8 @@
 #include "app/compare_command.hpp"
 #include "app/info.hpp"
 #include "app/output.hpp"
+#include "app/profile_place.hpp"
+#include "app/tune_command.hpp"
 #include "bench/agreement.hpp"
 #include "comm/communicator.hpp"
 #include "device/cpu/processor.hpp"
@@ -42,6 +44,12 @@ std::string environment(const char* name) {
   return value ? value : "";
 }
 
+ProfilePlace place_of_profile(const Arguments& arguments) {
+  return profile_place(arguments.profile, {.profile = environment("LUPINE_PROFILE"),
+                                           .configuration = environment("XDG_CONFIG_HOME"),
+                                           .home = environment("HOME")});
+}
+
 int run_command(const Communicator& world, const std::vector<std::string>& words) {
   Arguments arguments = agreed(world, [&] {
     return parse_arguments({words.begin() + 1, words.end()});
@@ -56,14 +64,17 @@ int run_command(const Communicator& world, const std::vector<std::string>& words
     case Command::hpl:
     case Command::bench:
     case Command::compare:
+    case Command::tune:
       if (const auto threads = positive_number(std::getenv("OMP_NUM_THREADS"));
           threads && arguments.options.threads == 0) {
         arguments.options.threads = *threads;
         notes.push_back(fmt::format("threads are those of OMP_NUM_THREADS={}", *threads));
       }
-      return arguments.command == Command::compare
-                 ? run_compare(world, arguments, quoted(words), notes)
-                 : run_benchmarks(world, arguments, quoted(words), notes);
+      if (arguments.command == Command::compare)
+        return run_compare(world, arguments, place_of_profile(arguments), quoted(words), notes);
+      if (arguments.command == Command::tune)
+        return run_tune(world, arguments, place_of_profile(arguments), quoted(words), notes);
+      return run_benchmarks(world, arguments, place_of_profile(arguments), quoted(words), notes);
     case Command::info:
       on_rank_0(world, [&] { print(info_text(uncorrected, world.size())); });
       return 0;

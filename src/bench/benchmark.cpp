@@ -153,7 +153,8 @@ FactorOptions BenchmarkRunner::factor_options() const {
           .lookahead = o.lookahead,
           .broadcast = o.broadcast,
           .pivoting = o.pivoting,
-          .recursion = {.leaf = std::max(1, o.leaf), .parts = o.parts}};
+          .recursion = {.leaf = std::max(1, o.leaf), .parts = o.parts},
+          .piece = o.chunk};
 }
 
 DistributedMatrix BenchmarkRunner::generate(const MatrixSpec& spec) {

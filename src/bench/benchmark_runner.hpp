@@ -5,9 +5,11 @@
 #include <lupine/benchmark.hpp>
 
 #include <ctime>
+#include <optional>
 
 #include "bench/run_tracer.hpp"
 #include "bench/setup.hpp"
+#include "bench/step_window.hpp"
 #include "comm/process_grid.hpp"
 #include "core/clock.hpp"
 #include "factor/factorization.hpp"
@@ -23,6 +25,13 @@ struct BenchmarkRun {
   std::time_t end = 0;
 };
 
+/// Equal on every rank.
+struct FirstSteps {
+  double generation = 0;     ///< seconds of generating the matrix
+  double factorization = 0;  ///< seconds of all steps
+  double rate = 0;           ///< operations a second in the steps that are timed
+};
+
 /// Everything is chosen and checked at construction; every run() generates and solves anew. All
 /// members are collective.
 class BenchmarkRunner {
@@ -36,11 +45,19 @@ class BenchmarkRunner {
   /// @param traced where not null, on all ranks or none: becomes the run's trace on rank 0
   BenchmarkRun run(const ProgressFunction& progress = {}, RunTrace* traced = nullptr);
 
+  /// Takes other values for what changes the speed alone. False, and nothing changed, where they
+  /// would not fit, or a matrix of this size has not `columns` for first_steps().
+  bool retune(const Tuning& tuning, std::int64_t columns);
+  /// Generates, and factors the first columns: `columns` of them timed, once the look-ahead is
+  /// full. @pre retune() has accepted as many
+  FirstSteps first_steps(std::int64_t columns);
+
  private:
   /// Columns of step, precision and pivoting of this setup.
   FactorOptions factor_options() const;
   DistributedMatrix generate(const MatrixSpec& spec);
   void warm_up(const MatrixSpec& spec, Trace* trace);
+  std::optional<StepWindow> window(const Setup& setup, std::int64_t columns) const;
   ColumnsDone report_to(const ProgressFunction& progress) const;
 
   SteadyClock clock_;

@@ -52,7 +52,7 @@ BenchmarkOptions with(const HplRun& run, BenchmarkOptions options) {
 
 /// What memory depends on, and what is left open is chosen by.
 auto shape_of(const BenchmarkOptions& o) {
-  return std::tuple(o.rows, o.columns, o.n, o.nb, o.lookahead);
+  return std::tuple(o.rows, o.columns, o.n, o.nb, o.lookahead, o.chunk);
 }
 
 int ranks_of(const BenchmarkOptions& o, const Communicator& world) {
@@ -110,7 +110,7 @@ std::vector<BenchmarkOptions> configurations(const HplDat& dat, const BenchmarkO
 }
 
 Campaign::Campaign(const Communicator& world, const std::vector<BenchmarkOptions>& configurations,
-                   std::int64_t most_n)
+                   std::int64_t most_n, const Profile& profile)
     : world_(world) {
   std::map<decltype(shape_of(BenchmarkOptions{})), std::size_t> known;
   const SteadyClock clock;
@@ -123,7 +123,7 @@ Campaign::Campaign(const Communicator& world, const std::vector<BenchmarkOptions
     }
     prepared_.emplace_back();
     on_first(ranks_.back(), [&](const Communicator& team) {
-      prepared_.back() = prepare(team, options, clock, most_n);
+      prepared_.back() = prepare(team, options, clock, most_n, profile);
       prepared_.back().device.reset();
     });
   }

@@ -48,9 +48,10 @@ class Campaign {
  public:
   /// Chooses and checks everything, so that nothing is refused once the first run has begun.
   /// @param most_n a chosen order is no larger; 0: no limit
+  /// @param profile as prepare takes it
   /// @pre a grid that is given has no more ranks than `world`
   Campaign(const Communicator& world, const std::vector<BenchmarkOptions>& configurations,
-           std::int64_t most_n = 0);
+           std::int64_t most_n = 0, const Profile& profile = {});
 
   std::size_t size() const { return prepared_.size(); }
   /// Of every configuration, on rank 0; elsewhere of those that the rank has a part in.

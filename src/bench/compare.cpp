@@ -33,8 +33,9 @@ PreparedSetup without_device(const PreparedSetup& prepared) {
   return {prepared.setup, prepared.device_options, nullptr};
 }
 
-PreparedSetup prepare_alone(const Communicator& world, const BenchmarkOptions& options) {
-  return without_device(prepare(world, options, SteadyClock()));
+PreparedSetup prepare_alone(const Communicator& world, const BenchmarkOptions& options,
+                            const Profile& profile) {
+  return without_device(prepare(world, options, SteadyClock(), 0, profile));
 }
 
 bool is_lapack(Solver solver) {
@@ -80,11 +81,14 @@ struct Contest::Devices {
 };
 
 Contest::Contest(const Communicator& world, const CompareOptions& who, const BenchmarkOptions& mxp,
-                 const BenchmarkOptions& hpl)
-    : world_(world), alone_(world.split(world.rank(), 0)), node_ranks_(world.split_node().size()) {
+                 const BenchmarkOptions& hpl, const Profile& profile)
+    : world_(world),
+      profile_(profile),
+      alone_(world.split(world.rank(), 0)),
+      node_ranks_(world.split_node().size()) {
   BenchmarkOptions options = mxp;
   options.precision = who.precisions.front();
-  frame_ = prepare_alone(world, options);
+  frame_ = prepare_alone(world, options, profile);
   comparison_.n = frame_.setup.options.n;
   for (const Solver solver : who.solvers) {
     if (is_lapack(solver)) {
@@ -114,7 +118,7 @@ void Contest::enter(Solver solver, const BenchmarkOptions& options) {
   contestant.threads = frame_.setup.options.threads;
   PreparedSetup prepared = without_device(frame_);
   try {
-    prepared = prepare_alone(world_, options);
+    prepared = prepare_alone(world_, options, profile_);
   } catch (const UsageError& error) {
     // What HPL-MxP may do and HPL may not is a matter of memory.
     contestant.skipped = error.what();

@@ -29,9 +29,10 @@ class Contest {
   /// Chooses and checks everything. Where HPL or LAPACK is not there or does not fit, it is skipped
   /// with the reason.
   /// @param mxp,hpl options of both, with n given; what mxp says of the matrix is for all
+  /// @param profile as for `prepare`
   /// @throws UsageError where HPL-MxP may not run, or nobody can
   Contest(const Communicator& world, const CompareOptions& who, const BenchmarkOptions& mxp,
-          const BenchmarkOptions& hpl);
+          const BenchmarkOptions& hpl, const Profile& profile);
   Contest(const Contest&) = delete;
   Contest& operator=(const Contest&) = delete;
 
@@ -63,6 +64,7 @@ class Contest {
   void measure(Ceiling& ceiling, const Measure& measure, Devices& devices) const;
 
   const Communicator& world_;
+  Profile profile_;
   Communicator alone_;  // each rank for itself
   SteadyClock clock_;
   int node_ranks_;

@@ -1,27 +1,91 @@
 #include "bench/defaults.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <string_view>
 
 namespace lupine {
 
 namespace {
-// A faster update has to be fed with a longer sum to stay ahead of reading and writing C: a GPU
-// needs 700 columns for its memory to keep up with its tensor cores, and more not to notice.
-std::int64_t largest_nb(Precision precision, DeviceKind device, bool native) {
-  if (precision == Precision::fp64) return device == DeviceKind::cuda ? 1024 : 384;
-  if (device == DeviceKind::cuda) return 2048;
-  return native && precision == Precision::bf16 ? 1024 : 512;
-}
-}  // namespace
 
-std::int64_t default_nb(std::int64_t n, Precision precision, DeviceKind device, bool native,
-                        const GridShape& shape) {
-  const std::int64_t largest = largest_nb(precision, device, native);
+/// What updates, and how fast beside its memory.
+enum class Engine { cpu_bf16, cpu_other, cpu_fp64, cuda_low, cuda_fp64 };
+
+constexpr std::string_view words(Engine engine) {
+  switch (engine) {
+    case Engine::cpu_bf16:
+      return "cpu bf16 native";
+    case Engine::cpu_other:
+      return "cpu fp32 products";
+    case Engine::cpu_fp64:
+      return "cpu fp64";
+    case Engine::cuda_low:
+      return "cuda 16 bits";
+    case Engine::cuda_fp64:
+      return "cuda fp64";
+  }
+  return "";
+}
+
+constexpr Engine engine_of(const TuningCase& c) {
+  const bool fp64 = c.precision == Precision::fp64;
+  if (c.device == DeviceKind::cuda) return fp64 ? Engine::cuda_fp64 : Engine::cuda_low;
+  if (fp64) return Engine::cpu_fp64;
+  return c.native && c.precision == Precision::bf16 ? Engine::cpu_bf16 : Engine::cpu_other;
+}
+
+struct Row {
+  Engine engine;
+  std::int64_t above;  // the local order, n over the longer side of the grid
+  std::int64_t nb;     // at most
+  int lookahead;
+  std::int64_t chunk_alone;  // of a rank alone in its process column: nobody waits for parts
+  std::int64_t chunk;        // of several: some ten milliseconds of an update
+  int leaf;
+};
+
+constexpr std::int64_t all = 0;
+
+// Of an engine's rows the last that a problem is above holds. A faster update has to be fed with a
+// longer sum to stay ahead of reading and writing C: a GPU needs 700 columns for its memory to keep
+// up with its tensor cores, and more not to notice. HPL's panels are slower, so that its blocks are
+// smaller.
+// clang-format off
+constexpr Row table[] = {
+    // engine          above    nb  look-ahead  chunk: alone, of several  leaf
+    {Engine::cpu_bf16,     0, 1024,          1,          all,       2048,   16},
+    {Engine::cpu_other,    0,  512,          1,          all,       2048,   16},
+    {Engine::cpu_fp64,     0,  384,          1,          all,       2048,   16},
+    {Engine::cuda_low,     0, 2048,          1,        16384,      16384,   32},
+    {Engine::cuda_fp64,    0, 1024,          1,        16384,      16384,   32},
+};
+// clang-format on
+
+const Row& row_of(Engine engine, std::int64_t local_order) {
+  const Row* found = nullptr;
+  for (const Row& row : table)
+    if (row.engine == engine && local_order > row.above) found = &row;
+  return *found;
+}
+
+std::int64_t largest_nb_for(std::int64_t local_order) {
   constexpr std::int64_t unit = 32;
   constexpr std::int64_t blocks_a_rank = 8;
-  const std::int64_t share = n / (blocks_a_rank * std::max(shape.rows, shape.columns));
-  const std::int64_t rounded = (share + unit - 1) / unit * unit;
-  return std::min(n, std::clamp(rounded, unit, largest));
+  const std::int64_t share = local_order / blocks_a_rank;
+  return std::max(unit, (share + unit - 1) / unit * unit);
+}
+
+}  // namespace
+
+Defaults defaults_for(const TuningCase& which) {
+  const std::int64_t sides = std::max(which.shape.rows, which.shape.columns);
+  const Row& row = row_of(engine_of(which), (which.n - 1) / sides + 1);
+  const std::int64_t nb = std::min({row.nb, largest_nb_for(which.n / sides), which.n});
+  const std::int64_t chunk = which.shape.rows == 1 ? row.chunk_alone : row.chunk;
+  std::string name(words(row.engine));
+  if (row.above > 0) name += fmt::format(", above {} a rank", row.above);
+  return {{nb, row.lookahead, chunk}, row.leaf, std::move(name), nb < row.nb};
 }
 
 }  // namespace lupine

@@ -5,26 +5,38 @@
 #include <lupine/options.hpp>
 
 #include <cstdint>
+#include <string>
 
+#include "core/tuning.hpp"
 #include "grid/grid_shape.hpp"
 
 namespace lupine {
 
-/// Block size where the user gave none. Large enough for the update to run at its full rate, small
-/// enough that a small problem still has blocks for every rank and steps to overlap.
-/// @param native whether the update has instructions of its own for this precision
-/// @pre n >= 1
-std::int64_t default_nb(std::int64_t n, Precision precision, DeviceKind device, bool native,
-                        const GridShape& shape);
+/// What the table's rows are chosen by.
+struct TuningCase {
+  std::int64_t n = 1;                     ///< >= 1
+  Precision precision = Precision::fp16;  ///< resolved
+  DeviceKind device = DeviceKind::cpu;    ///< resolved
+  bool native = false;                    ///< the update has instructions of its own
+  GridShape shape;
+};
+
+/// Values where neither the user nor a profile gave any.
+struct Defaults {
+  Tuning tuning;
+  int leaf = 1;      ///< columns at which the recursion of a pivoted panel ends
+  std::string row;   ///< of the table, in words: "cpu bf16 native", "cpu fp64, above 8192 a rank"
+  bool cut = false;  ///< nb is less than the row's, for there would be too few blocks
+};
+
+/// The table's row for this case. Its block size is large enough for the update to run at its full
+/// rate; a small problem gets a smaller one, so that it still has blocks for every rank and steps
+/// to overlap: never more than n.
+Defaults defaults_for(const TuningCase& which);
 
 /// Of the free memory, what a chosen n may take. A GPU's memory is nobody else's.
 constexpr double default_memory_fraction(DeviceKind device) {
   return device == DeviceKind::cuda ? 0.95 : 0.8;
-}
-
-/// Columns at which the recursion of a pivoted panel ends, where the user gave none.
-constexpr int default_leaf(DeviceKind device) {
-  return device == DeviceKind::cuda ? 32 : 16;
 }
 
 /// Of the update's rate, what a whole run reaches: bounds n for a time target. With pivoting, rows

@@ -67,7 +67,8 @@ void check_options(const BenchmarkOptions& o, int ranks) {
   check_matrix(o);
   require_range("--max-iterations", o.max_iterations, 1, std::numeric_limits<int>::max());
   require(std::isfinite(o.threshold), fmt::format("--threshold {}", o.threshold), "a number");
-  require_range("--lookahead", o.lookahead, 0, largest_lookahead);
+  require_range("--lookahead", o.lookahead, -1, largest_lookahead);
+  require_range("--chunk", o.chunk, std::int64_t{0}, any);
   require_range("--threads", o.threads, 0, largest_threads);
   require(o.memory_fraction >= 0 && o.memory_fraction <= 1,
           fmt::format("--memory-fraction {}", o.memory_fraction), "above 0, at most 1");

@@ -59,6 +59,11 @@ std::string matrix_text(const BenchmarkOptions& o) {
                      o.seed + 1);
 }
 
+std::string chunk_text(const Setup& setup) {
+  const BenchmarkOptions& o = setup.options;
+  return o.chunk < o.n ? std::to_string(o.chunk) : "all";
+}
+
 std::string thread_text(const Setup& setup) {
   const int least = setup.options.threads;
   return least == setup.most_threads ? fmt::format("{} a rank", least)
@@ -184,10 +189,11 @@ std::string parameters(const std::vector<Setup>& setups) {
                                     nodes == 1 ? "" : "s", wide.hosts.front()));
   text += method_lines(values, setups.front());
   text += values(
-      "DEPTH", [](const Setup& s) { return s.options.lookahead; }, "", " (look-ahead)");
+      "DEPTH", [](const Setup& s) { return s.options.lookahead; }, why.lookahead, " (look-ahead)");
   text += values("BCAST", [](const Setup& s) { return name(s.options.broadcast); });
   text += values(
       "PANEL", [](const Setup& s) { return s.panel_width; }, "", " columns a step");
+  text += values("CHUNK", chunk_text, why.chunk, " columns at a time");
   return text + machine_lines(wide, needed);
 }
 

@@ -14,14 +14,6 @@ namespace {
 
 using nlohmann::ordered_json;
 
-std::string utc(std::time_t time) {
-  std::tm parts{};
-  gmtime_r(&time, &parts);
-  std::array<char, 32> text{};
-  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
-  return text.data();
-}
-
 std::vector<std::string> nodes(const std::vector<std::string>& hosts) {
   std::vector<std::string> unique;
   for (const std::string& host : hosts)
@@ -63,8 +55,8 @@ ordered_json outcome(const Setup& setup, const BenchmarkRun& run) {
   const BenchmarkResult& r = run.result;
   std::vector<std::string> notes = r.notes;
   if (!r.factored()) notes.push_back(no_factors(r));
-  ordered_json all = {{"start", utc(run.begin)},
-                      {"end", utc(run.end)},
+  ordered_json all = {{"start", utc_text(run.begin)},
+                      {"end", utc_text(run.end)},
                       {"time_seconds", r.seconds},
                       {"gflops", r.gflops},
                       {"lu", {{"seconds", r.lu_seconds}, {"gflops", r.lu_gflops}}}};
@@ -81,6 +73,14 @@ ordered_json outcome(const Setup& setup, const BenchmarkRun& run) {
               {"admissible", r.admissible},
               {"notes", notes}});
   return all;
+}
+
+/// Where the values that a run is tuned by come from.
+ordered_json sources(const Setup& setup) {
+  const Reasons& why = setup.reasons;
+  const auto source = [](const std::string& reason) { return reason.empty() ? "given" : reason; };
+  return {
+      {"nb", source(why.nb)}, {"lookahead", source(why.lookahead)}, {"chunk", source(why.chunk)}};
 }
 
 ordered_json choices(const Setup& setup) {
@@ -111,6 +111,8 @@ ordered_json choices(const Setup& setup) {
   chosen["threshold"] = o.threshold;
   chosen["variant"] = variant(o);
   chosen["lookahead"] = o.lookahead;
+  chosen["chunk"] = o.chunk;
+  chosen["sources"] = sources(setup);
   chosen["bcast"] = name(o.broadcast);
   chosen["device"] = name(o.device);
   chosen["device_description"] = setup.device;
@@ -149,9 +151,17 @@ const std::vector<std::string>& all_hosts(const std::vector<Measured>& all) {
 
 ordered_json json_origin(std::string_view benchmark, std::time_t begin,
                          const std::vector<std::string>& hosts, const std::string& command_line) {
-  return {{"schema", "lupine/1"},        {"benchmark", benchmark}, {"version", LUPINE_VERSION},
-          {"revision", LUPINE_REVISION}, {"date", utc(begin)},     {"hosts", nodes(hosts)},
+  return {{"schema", "lupine/1"},        {"benchmark", benchmark},  {"version", LUPINE_VERSION},
+          {"revision", LUPINE_REVISION}, {"date", utc_text(begin)}, {"hosts", nodes(hosts)},
           {"command_line", command_line}};
+}
+
+std::string utc_text(std::time_t time) {
+  std::tm parts{};
+  gmtime_r(&time, &parts);
+  std::array<char, 32> text{};
+  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text.data();
 }
 
 ordered_json json_report(const std::vector<Measured>& all, const std::string& command_line,

@@ -19,6 +19,9 @@ nlohmann::ordered_json json_origin(std::string_view benchmark, std::time_t begin
                                    const std::vector<std::string>& hosts,
                                    const std::string& command_line);
 
+/// "2026-11-21T18:00:00Z".
+std::string utc_text(std::time_t time);
+
 /// "lupine/1". Choices, times, rates, norms and the verdict at the top are those of one run: the
 /// first that failed, or else the one with the highest rate. "runs" has them for every run, with
 /// its choices where there are several configurations. What is not finite is null.

@@ -26,8 +26,8 @@ std::string where(const MemoryBudget& budget) {
 class Preparation {
  public:
   Preparation(const Communicator& all, const BenchmarkOptions& options, const Clock& clock,
-              std::int64_t most_n)
-      : all_(all), clock_(clock), most_n_(most_n) {
+              std::int64_t most_n, const Profile& profile)
+      : all_(all), clock_(clock), most_n_(most_n), profile_(profile) {
     setup_.options = options;
   }
 
@@ -41,7 +41,7 @@ class Preparation {
     choose_device(threads);
     choose_connections();
     choose_precision();
-    choose_leaf();
+    identify();
     setup_.budget = tightest_budget(all_, *device_);
     choose_size();
     check_fit();
@@ -59,7 +59,7 @@ class Preparation {
   void choose_device(int threads);
   void choose_connections();
   void choose_precision();
-  void choose_leaf();
+  void identify();
   void choose_size();
   void choose_n();
   std::int64_t bound_by_time(std::int64_t n);
@@ -70,7 +70,10 @@ class Preparation {
   GridShape shape() const {
     return {setup_.options.rows, setup_.options.columns, setup_.options.order};
   }
-  std::int64_t nb_for(std::int64_t n) const;
+  Defaults defaults(std::int64_t n) const;
+  /// Of each value: what was given, else the profile's, else the table's.
+  Tuning tuning(std::int64_t n) const;
+  void settle_tuning(std::int64_t n);
   Footprint footprint(std::int64_t n) const;
   double factor_bytes(std::int64_t n) const;
   bool fits(std::int64_t n, double bytes) const;
@@ -79,6 +82,9 @@ class Preparation {
   const Communicator& all_;
   const Clock& clock_;
   std::int64_t most_n_;
+  const Profile& profile_;
+  ProfileKey key_;
+  bool native_ = false;  // on every rank
   Setup setup_;
   DeviceOptions device_options_;
   std::unique_ptr<Device> device_;
@@ -92,11 +98,12 @@ void Preparation::check_equal_options() {
           "{} -N {} --nb {} -P {} -Q {} --nporder {} --precision {} --pivot {} --nbmin {} --ndiv "
           "{} "
           "--matrix {} --kappa {} --rho {} --seed {} --refine {} --max-iterations {} "
-          "--threshold {} --lookahead {} --bcast {} --device {} --comm {} --gpus {} --reserve {} "
+          "--threshold {} --lookahead {} --chunk {} --bcast {} --device {} --comm {} --gpus {} "
+          "--reserve {} "
           "--threads {} --memory-fraction {} --time-target {}",
           name(o.benchmark), o.n, o.nb, o.rows, o.columns, name(o.order), name(o.precision),
           name(o.pivoting), o.leaf, o.parts, name(o.matrix), o.kappa, o.rho, o.seed, name(o.refine),
-          o.max_iterations, o.threshold, o.lookahead, name(o.broadcast), name(o.device),
+          o.max_iterations, o.threshold, o.lookahead, o.chunk, name(o.broadcast), name(o.device),
           name(o.comm), fmt::join(o.gpus, ","), o.reserved, o.threads, o.memory_fraction,
           o.time_target));
 }
@@ -225,29 +232,63 @@ void Preparation::choose_precision() {
   }
 }
 
-void Preparation::choose_leaf() {
-  BenchmarkOptions& o = setup_.options;
-  if (o.pivoting == Pivoting::none || o.leaf != 0) return;
-  o.leaf = default_leaf(o.device);
-  setup_.reasons.leaf = "by device";
+// What the table and the profile are asked for.
+void Preparation::identify() {
+  const BenchmarkOptions& o = setup_.options;
+  native_ = all_.all_reduce(std::int64_t{device_->native(o.precision)}, Reduction::min) != 0;
+  key_ = profile_key(setup_);
 }
 
-std::int64_t Preparation::nb_for(std::int64_t n) const {
+Defaults Preparation::defaults(std::int64_t n) const {
   const BenchmarkOptions& o = setup_.options;
-  return o.nb != 0 ? std::min(o.nb, n)
-                   : default_nb(n, o.precision, o.device, device_->native(o.precision), shape());
+  return defaults_for({n, o.precision, o.device, native_, shape()});
+}
+
+Tuning Preparation::tuning(std::int64_t n) const {
+  const BenchmarkOptions& o = setup_.options;
+  const ProfileEntry* known = profile_.find(key_, n);
+  Tuning t = known ? known->tuning : defaults(n).tuning;
+  if (o.nb != 0) t.nb = o.nb;
+  if (o.lookahead >= 0) t.lookahead = o.lookahead;
+  if (o.chunk != 0) t.chunk = o.chunk;
+  return t;
+}
+
+// Before a chosen n is rounded to blocks, since that asks for their size.
+void Preparation::settle_tuning(std::int64_t n) {
+  BenchmarkOptions& o = setup_.options;
+  const Tuning t = tuning(n);
+  const Defaults table = defaults(n);
+  const ProfileEntry* known = profile_.find(key_, n);
+  const std::string by_table = fmt::format("table ({})", table.row);
+  const std::string source =
+      known ? fmt::format("profile ({} at N = {})", known->date, known->n) : by_table;
+  if (o.nb == 0)
+    setup_.reasons.nb =
+        source + (!known && table.cut ? ", cut to leave blocks for every rank" : "");
+  if (o.lookahead < 0) setup_.reasons.lookahead = source;
+  if (o.chunk == 0) setup_.reasons.chunk = source;
+  o.nb = o.nb != 0 ? o.nb : std::min(t.nb, n);
+  o.lookahead = t.lookahead;
+  o.chunk = t.chunk == 0 ? n : std::min(t.chunk, n);
+  if (o.pivoting == Pivoting::none || o.leaf != 0) return;
+  o.leaf = table.leaf;
+  setup_.reasons.leaf = by_table;
 }
 
 Footprint Preparation::footprint(std::int64_t n) const {
   const BenchmarkOptions& o = setup_.options;
+  const Tuning t = tuning(n);
   Footprint f;
   f.n = n;
-  f.nb = nb_for(n);
+  f.nb = std::min(t.nb, n);
   f.shape = shape();
   f.precision = o.precision;
   f.pivoting = o.pivoting;
-  f.lookahead = o.lookahead;
+  f.lookahead = t.lookahead;
+  f.chunk = t.chunk;
   f.device = o.device;
+  f.native = native_;
   f.staged = o.comm == CommMethod::staged;
   return f;
 }
@@ -275,11 +316,7 @@ void Preparation::choose_size() {
     setup_.notes.push_back("--time-target was not used, since N was given");
   // All ranks decide by rank 0's numbers; they could differ where nodes do.
   all_.broadcast(std::span(&o.n, 1), 0);
-  if (o.nb == 0) {
-    o.nb = nb_for(o.n);
-    all_.broadcast(std::span(&o.nb, 1), 0);
-    setup_.reasons.nb = "by size and precision";
-  }
+  settle_tuning(o.n);
   if (!given && o.n != most_n_) o.n = round_to_blocks(o.n, o.nb);
 }
 
@@ -364,9 +401,14 @@ void Preparation::note_what_is_odd() {
 
 }  // namespace
 
+ProfileKey profile_key(const Setup& setup) {
+  const BenchmarkOptions& o = setup.options;
+  return {setup.device, o.benchmark, o.precision, o.pivoting, o.rows, o.columns};
+}
+
 PreparedSetup prepare(const Communicator& all, const BenchmarkOptions& options, const Clock& clock,
-                      std::int64_t most_n) {
-  return Preparation(all, options, clock, most_n).run();
+                      std::int64_t most_n, const Profile& profile) {
+  return Preparation(all, options, clock, most_n, profile).run();
 }
 
 }  // namespace lupine

@@ -13,6 +13,7 @@
 #include "comm/communicator.hpp"
 #include "core/clock.hpp"
 #include "device/device.hpp"
+#include "io/profile.hpp"
 #include "matrix/footprint.hpp"
 
 namespace lupine {
@@ -30,7 +31,7 @@ void check_options(const BenchmarkOptions& options, int ranks);
 
 /// Why each value is what it is; empty where the user gave it.
 struct Reasons {
-  std::string n, nb, grid, precision, leaf, device, comm, threads;
+  std::string n, nb, lookahead, chunk, leaf, grid, precision, device, comm, threads;
 };
 
 /// Equal on every rank.
@@ -47,6 +48,9 @@ struct Setup {
   std::vector<std::string> notes;  ///< warnings
 };
 
+/// What a profile knows it by.
+ProfileKey profile_key(const Setup& setup);
+
 /// A setup with the device of this rank.
 struct PreparedSetup {
   Setup setup;
@@ -56,8 +60,9 @@ struct PreparedSetup {
 
 /// Chooses what the options leave open and refuses what cannot run. Collective.
 /// @param most_n a chosen n is no larger; 0: no limit
+/// @param profile what is taken before the table of defaults; the same on every rank
 /// @throws UsageError, AgreedFault: on every rank alike
 PreparedSetup prepare(const Communicator& all, const BenchmarkOptions& options, const Clock& clock,
-                      std::int64_t most_n = 0);
+                      std::int64_t most_n = 0, const Profile& profile = {});
 
 }  // namespace lupine

@@ -24,7 +24,7 @@ class Factorization {
         options_(options),
         plan_(a.rows(), a.columns(), options.width),
         steps_(options.steps < 0 ? plan_.count() : std::min(options.steps, plan_.count())),
-        piece_(piece_columns(transport, a, options)),
+        piece_(piece_columns(a, options)),
         panels_(device_.make_queue(Priority::high)),
         rows_(device_.make_queue(Priority::high)),
         updates_(device_.make_queue(Priority::normal)),
@@ -106,12 +106,9 @@ class Factorization {
   }
   Carrier& left(std::int64_t k) { return lefts_[static_cast<std::size_t>(k % ring_.slots())]; }
 
-  static std::int64_t piece_columns(const Transport& transport, const DistributedMatrix& a,
-                                    const FactorOptions& options) {
-    const std::int64_t wanted =
-        options.piece > 0 ? options.piece
-                          : default_piece(transport.device().kind(), transport.grid().shape().rows);
-    return std::clamp<std::int64_t>(wanted, 1, std::max<std::int64_t>(a.columns().local_size(), 1));
+  static std::int64_t piece_columns(const DistributedMatrix& a, const FactorOptions& options) {
+    const std::int64_t whole = std::max<std::int64_t>(a.columns().local_size(), 1);
+    return options.piece > 0 ? std::min(options.piece, whole) : whole;
   }
 
   void prepare_pivoting() {

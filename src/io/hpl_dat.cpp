@@ -1,8 +1,6 @@
 #include "io/hpl_dat.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 #include <lupine/error.hpp>
 
 #include <algorithm>
@@ -14,6 +12,8 @@
 #include <optional>
 #include <system_error>
 #include <utility>
+
+#include "io/file.hpp"
 
 namespace lupine {
 
@@ -221,21 +221,6 @@ void read_storage(Lines& lines, HplDat& dat) {
   dat.alignment = one(lines, any, "memory alignment");
 }
 
-/// 0 or errno.
-int read_all(const std::string& path, std::string& text) {
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) return errno;
-  std::array<char, 4096> part;
-  ssize_t length = 0;
-  while ((length = ::read(descriptor, part.data(), part.size())) != 0) {
-    if (length > 0) text.append(part.data(), static_cast<std::size_t>(length));
-    if (length < 0 && errno != EINTR) break;
-  }
-  const int error = length < 0 ? errno : 0;
-  ::close(descriptor);
-  return error;
-}
-
 constexpr std::array all_choices{
     HplChoice::pfact, HplChoice::rfact, HplChoice::swap,          HplChoice::swap_threshold,
     HplChoice::l1,    HplChoice::u,     HplChoice::equilibration, HplChoice::alignment,
@@ -326,7 +311,7 @@ HplDat parse_hpl_dat(std::string_view text, const std::string& path) {
 
 std::string hpl_dat_text(const std::string& path) {
   std::string text;
-  const int error = read_all(path, text);
+  const int error = read_file(path, text);
   if (error != 0)
     throw UsageError(fmt::format("cannot read '{}' ({}); allowed: an HPL.dat of {} lines", path,
                                  std::generic_category().message(error), last_line));

@@ -34,7 +34,7 @@ double Footprint::local_columns() const {
 }
 
 double Footprint::piece() const {
-  return std::min(local_columns(), static_cast<double>(default_piece(device, shape.rows)));
+  return chunk > 0 ? std::min(local_columns(), static_cast<double>(chunk)) : local_columns();
 }
 
 double Footprint::element_bytes() const {
@@ -56,14 +56,17 @@ double Footprint::exchange_bytes(std::int64_t width) const {
   return (PanelRing::pieces * 2 * w * piece() + panel) * element_bytes();
 }
 
-double Footprint::panel_bytes(std::int64_t width) const {
+double Footprint::scratch_bytes(std::int64_t width) const {
+  if (bytes_of(precision) > 2) return 0;
   const double m = local_rows();
   const double k = local_columns();
-  const auto w = static_cast<double>(std::min(width, n));
-  double scratch = (m + std::min(k, scratch_columns)) * w * 4;
-  if (device == DeviceKind::cuda) scratch = std::max(m, k) * solve_columns * 4;
-  if (bytes_of(precision) > 2) scratch = 0;
-  return ring_bytes(width) + scratch + exchange_bytes(width);
+  if (device == DeviceKind::cuda) return std::max(m, k) * solve_columns * 4;
+  if (native) return 0;
+  return (m + std::min(k, scratch_columns)) * static_cast<double>(std::min(width, n)) * 4;
+}
+
+double Footprint::panel_bytes(std::int64_t width) const {
+  return ring_bytes(width) + scratch_bytes(width) + exchange_bytes(width);
 }
 
 std::int64_t Footprint::panel_width() const {

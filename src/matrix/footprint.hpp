@@ -18,7 +18,9 @@ struct Footprint {
   Precision precision = Precision::fp16;  ///< resolved
   Pivoting pivoting = Pivoting::none;
   int lookahead = 1;
+  std::int64_t chunk = 0;  ///< columns of a piece of a block row at most; 0: all
   DeviceKind device = DeviceKind::cpu;
+  bool native = false;  ///< the update reads its precision without a copy in FP32
   bool staged = false;  ///< panels travel through host memory
 
   /// Columns of a step: nb, or less where panels of nb columns would take more than their share of
@@ -38,6 +40,8 @@ struct Footprint {
   double exchange_bytes(std::int64_t width) const;
 
  private:
+  /// Of emulated updates in FP32, or of a GPU's solves.
+  double scratch_bytes(std::int64_t width) const;
   double local_rows() const;
   double local_columns() const;
   double piece() const;

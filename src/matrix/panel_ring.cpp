@@ -1,7 +1,6 @@
 #include "matrix/panel_ring.hpp"
 
 #include <algorithm>
-#include <limits>
 
 namespace lupine {
 
@@ -78,11 +77,6 @@ RightPiece PanelRing::piece(std::int64_t number, std::int64_t width, std::int64_
   return {reinterpret_cast<PanelHeader*>(header),
           {shape_.precision, right_[static_cast<std::size_t>(slot)].data(), width, columns,
            leading_dimension(width)}};
-}
-
-std::int64_t default_piece(DeviceKind device, int process_rows) {
-  if (device == DeviceKind::cuda) return 16384;
-  return process_rows == 1 ? std::numeric_limits<std::int64_t>::max() : 2048;
 }
 
 }  // namespace lupine

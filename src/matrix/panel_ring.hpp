@@ -82,8 +82,4 @@ class PanelRing {
   std::vector<Panel> panels_;
 };
 
-/// Columns of a right piece where nothing else is asked for: all of them where nobody waits for
-/// parts, else some that an update takes some ten milliseconds for.
-std::int64_t default_piece(DeviceKind device, int process_rows);
-
 }  // namespace lupine

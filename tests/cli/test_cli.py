@@ -67,7 +67,7 @@ class Case(unittest.TestCase):
 
 # What is typed, and what the one line must name.
 BAD_INPUT = [
-    ((), ["no command", "mxp, hpl, bench, compare, info"]),
+    ((), ["no command", "mxp, hpl, bench, compare, tune, info"]),
     (("frobnicate",), ["unknown command", "frobnicate", "mxp, hpl"]),
     (("--frobnicate",), ["frobnicate"]),
     (("info", "extra"), ["extra", "lupine info --help"]),
@@ -126,6 +126,7 @@ BAD_INPUT = [
     (("mxp", "--max-iterations", "0"), ["--max-iterations", "'0'"]),
     (("mxp", "--lookahead", "-1"), ["--lookahead", "'-1'"]),
     (("mxp", "--lookahead", "1000"), ["--lookahead", "1000"]),
+    (("mxp", "--chunk", "0"), ["--chunk", "'0'", "from 1"]),
     (("mxp", "--bcast", "pigeon"), ["--bcast", "pigeon", "1ring-modified", "long"]),
     (("mxp", "--device", "abacus"), ["--device", "abacus", "auto, cpu"]),
     (("mxp", "--threads", "0"), ["--threads", "'0'"]),
@@ -190,7 +191,7 @@ class Help(Case):
     def test_printed_once(self):
         for ranks in 0, 2:
             for words in (("--help",), ("-h",), ("mxp", "--help"), ("hpl", "--help"),
-                          ("bench", "--help"), ("info", "--help")):
+                          ("bench", "--help"), ("tune", "--help"), ("info", "--help")):
                 with self.subTest(ranks=ranks, words=words):
                     outcome = run(*words, ranks=ranks)
                     self.assert_status(outcome, 0)
@@ -200,7 +201,7 @@ class Help(Case):
     def test_every_option_is_listed(self):
         common = ("-N --n -NB --nb -P --nprow -Q --npcol --nporder --seed --lookahead --bcast --nbmin "
                   "--ndiv --device --repeat --json --trace --progress --no-progress --threads "
-                  "--memory-fraction --time-target").split()
+                  "--memory-fraction --time-target --chunk --profile").split()
         low = "--precision --sloppy-type --matrix --kappa --rho --pivot --refine --max-iterations"
         for command, own in (("mxp", "-i --dat " + low), ("hpl", "-i --dat --threshold"),
                              ("bench", "--hpl-n --hpl-nb " + low)):
@@ -346,7 +347,7 @@ class Report(Case):
     def test_choices_are_printed(self):
         choices = self.text.partition("parameter values will be used:")[2]
         for label in ("N", "NB", "PMAP", "P", "Q", "RANKS", "PRECISION", "MATRIX", "REFINE",
-                      "DEPTH", "BCAST", "PANEL", "DEVICE", "THREADS", "MEMORY"):
+                      "DEPTH", "BCAST", "PANEL", "CHUNK", "DEVICE", "THREADS", "MEMORY"):
             self.assertEqual(len(re.findall(rf"^{label}\s+: \S", choices, re.M)), 1, label)
         self.assertRegex(self.text, r"MEMORY\s+: [\d.]+ GiB needed a rank, [\d.]+ GiB free")
 

@@ -185,6 +185,23 @@ TEST_CASE("runs of one setup repeat their numbers", "[bench]") {
   CHECK(first.history == second.history);
 }
 
+TEST_CASE("first steps are timed with any tuning that fits, alike on every rank", "[bench]") {
+  const Communicator all = world();
+  BenchmarkRunner bench(MPI_COMM_WORLD, small_options());
+  for (const Tuning& tuning : {Tuning{16, 1, 0}, Tuning{8, 3, 20}, Tuning{24, 0, 1000}}) {
+    REQUIRE(bench.retune(tuning, 40));
+    const FirstSteps steps = bench.first_steps(40);
+    CHECK(steps.rate > 0);
+    CHECK(steps.generation > 0);
+    CHECK(steps.factorization > 0);
+    CHECK(common(all, std::to_string(steps.rate)) == std::to_string(steps.rate));
+  }
+  CHECK_FALSE(bench.retune({16, 1, 0}, 150));
+  CHECK_FALSE(bench.retune({150, 1, 0}, 40));
+  CHECK(bench.setup().options.nb == 24);
+  CHECK(bench.run().result.passed);
+}
+
 TEST_CASE("progress comes from rank 0 and ends at n", "[bench]") {
   const Communicator all = world();
   std::int64_t columns = 0;

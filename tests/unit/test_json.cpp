@@ -10,28 +10,14 @@
 #include <string>
 
 #include "catch.hpp"
+#include "folder.hpp"
 #include "io/json.hpp"
 
 namespace fs = std::filesystem;
 using namespace lupine;
+using test::Folder;
 
 namespace {
-
-class Folder {
- public:
-  Folder() : path_(fs::temp_directory_path() / ("lupine-json-" + std::to_string(::getpid()))) {
-    fs::remove_all(path_);
-    fs::create_directories(path_);
-  }
-  ~Folder() { fs::remove_all(path_); }
-  std::string operator/(const std::string& name) const { return (path_ / name).string(); }
-  std::ptrdiff_t files() const {
-    return std::distance(fs::directory_iterator(path_), fs::directory_iterator());
-  }
-
- private:
-  fs::path path_;
-};
 
 std::string read(const std::string& path) {
   std::ifstream stream(path);
@@ -50,7 +36,7 @@ std::string refusal(const std::string& path) {
 }  // namespace
 
 TEST_CASE("a document is written whole, and alone") {
-  const Folder folder;
+  const Folder folder("json");
   const std::string path = folder / "a.json";
   write_json(path, {{"b", 1}, {"a", "text"}});
   CHECK(read(path) == "{\n  \"b\": 1,\n  \"a\": \"text\"\n}\n");
@@ -60,7 +46,7 @@ TEST_CASE("a document is written whole, and alone") {
 }
 
 TEST_CASE("what JSON cannot say becomes what it can") {
-  const Folder folder;
+  const Folder folder("json");
   const std::string path = folder / "a.json";
   write_json(path, {{"nan", std::numeric_limits<double>::quiet_NaN()},
                     {"inf", std::numeric_limits<double>::infinity()},
@@ -72,7 +58,7 @@ TEST_CASE("what JSON cannot say becomes what it can") {
 }
 
 TEST_CASE("a new file has the permissions of any new file") {
-  const Folder folder;
+  const Folder folder("json");
   const std::string path = folder / "a.json";
   const mode_t mask = ::umask(022);
   write_json(path, {{"a", 1}});
@@ -83,7 +69,7 @@ TEST_CASE("a new file has the permissions of any new file") {
 }
 
 TEST_CASE("a link stays a link") {
-  const Folder folder;
+  const Folder folder("json");
   fs::create_symlink(folder / "target.json", folder / "link.json");
   write_json(folder / "link.json", {{"a", 1}});
   CHECK(fs::is_symlink(folder / "link.json"));
@@ -91,7 +77,7 @@ TEST_CASE("a link stays a link") {
 }
 
 TEST_CASE("a path is checked without leaving a trace") {
-  const Folder folder;
+  const Folder folder("json");
   CHECK(refusal(folder / "new.json").empty());
   CHECK(folder.files() == 0);
   std::ofstream(folder / "old.json") << "old";
@@ -102,7 +88,7 @@ TEST_CASE("a path is checked without leaving a trace") {
 }
 
 TEST_CASE("a path that cannot be written is refused with its reason") {
-  const Folder folder;
+  const Folder folder("json");
   std::ofstream(folder / "file") << "text";
   for (const std::string& path : {folder / "missing/a.json", folder / "", folder / "file/a.json",
                                   std::string(), std::string("/proc/a.json")}) {
@@ -116,7 +102,7 @@ TEST_CASE("a path that cannot be written is refused with its reason") {
 }
 
 TEST_CASE("a failure leaves the old file and no half one") {
-  const Folder folder;
+  const Folder folder("json");
   CHECK_THROWS_AS(write_json(folder / "missing/a.json", {{"a", 1}}), Fault);
   CHECK_THROWS_AS(write_json("/dev/full", {{"a", 1}}), Fault);
   fs::create_directories(folder / "is-a-folder");

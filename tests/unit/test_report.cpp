@@ -24,7 +24,9 @@ Setup some_setup() {
   setup.options.precision = Precision::bf16;
   setup.options.threads = 2;
   setup.most_threads = 3;
-  setup.reasons.nb = "by size and precision";
+  setup.options.lookahead = 1;
+  setup.options.chunk = 2048;
+  setup.reasons.nb = "table (a row)";
   setup.footprint.n = 1000;
   setup.footprint.nb = 100;
   setup.panel_width = 512;
@@ -61,6 +63,7 @@ bool contains(const std::string& text, const std::string& part) {
 
 TEST_CASE("variant") {
   BenchmarkOptions o;
+  o.lookahead = 1;
   CHECK(variant(o) == "WR11R1R1");
   o.order = GridOrder::column;
   o.lookahead = 0;
@@ -242,12 +245,15 @@ TEST_CASE("the summary has lines of a fixed form") {
 
 TEST_CASE("the head lists every choice, with Lupine's marked") {
   const std::string text = report_head({some_setup()}, {"from outside"});
-  for (const char* label : {"N", "NB", "PMAP", "P", "Q", "RANKS", "PRECISION", "MATRIX", "REFINE",
-                            "DEPTH", "BCAST", "PANEL", "DEVICE", "THREADS", "MEMORY", "NODE"}) {
+  for (const char* label :
+       {"N", "NB", "PMAP", "P", "Q", "RANKS", "PRECISION", "MATRIX", "REFINE", "DEPTH", "BCAST",
+        "PANEL", "CHUNK", "DEVICE", "THREADS", "MEMORY", "NODE"}) {
     CAPTURE(label);
     CHECK(std::regex_search(text, std::regex(std::string("\n") + label + " +: ")));
   }
-  CHECK(std::regex_search(text, std::regex("\nNB +: 1024 +chosen: by size and precision\n")));
+  CHECK(std::regex_search(text, std::regex("\nNB +: 1024 +chosen: table \\(a row\\)\n")));
+  CHECK(contains(text, "\nDEPTH      : 1 (look-ahead)\n"));
+  CHECK(contains(text, "\nCHUNK      : 2048 columns at a time\n"));
   CHECK(std::regex_search(text, std::regex("\nN +: 3000000000\n")));
   CHECK(contains(text, "2 to 3 a rank"));
   CHECK(contains(text, "4 on 2 nodes"));

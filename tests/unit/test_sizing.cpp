@@ -55,29 +55,76 @@ TEST_CASE("n is rounded to blocks, never to nothing") {
   CHECK(round_to_blocks(1, 1) == 1);
 }
 
-TEST_CASE("default block sizes") {
-  const GridShape one{1, 1, GridOrder::row};
-  const GridShape many{8, 16, GridOrder::row};
-  for (std::int64_t n : {1, 2, 31, 32, 33, 100, 1000, 10000, 1000000}) {
-    for (const GridShape& shape : {one, many})
-      for (Precision p : {Precision::fp16, Precision::bf16, Precision::fp32})
-        for (bool native : {false, true}) {
-          const std::int64_t nb = default_nb(n, p, DeviceKind::cpu, native, shape);
-          CHECK(nb >= 1);
-          CHECK(nb <= n);
-          CHECK(nb <= 1024);
-        }
-    CHECK(default_nb(n, Precision::fp16, DeviceKind::cpu, false, many) <=
-          default_nb(n, Precision::fp16, DeviceKind::cpu, false, one));
-  }
-  CHECK(default_nb(1000000, Precision::bf16, DeviceKind::cpu, true, one) >
-        default_nb(1000000, Precision::fp16, DeviceKind::cpu, false, one));
+namespace {
+
+constexpr GridShape one{1, 1, GridOrder::row};
+constexpr GridShape many{8, 16, GridOrder::row};
+
+Defaults on_cpu(std::int64_t n, Precision precision, bool native, const GridShape& shape = one) {
+  return defaults_for({n, precision, DeviceKind::cpu, native, shape});
 }
 
-TEST_CASE("default block sizes of HPL are smaller: its panels are slower") {
-  const GridShape one{1, 1, GridOrder::row};
-  CHECK(default_nb(1000000, Precision::fp64, DeviceKind::cpu, true, one) == 384);
-  CHECK(default_nb(1000000, Precision::fp64, DeviceKind::cuda, true, one) == 1024);
+Defaults on_gpu(Precision precision, const GridShape& shape = one) {
+  return defaults_for({1000000, precision, DeviceKind::cuda, true, shape});
+}
+
+}  // namespace
+
+TEST_CASE("defaults of the table") {
+  for (std::int64_t n : {1, 2, 31, 32, 33, 100, 1000, 10000, 1000000})
+    for (Precision p : {Precision::fp16, Precision::bf16, Precision::fp32, Precision::fp64})
+      for (bool native : {false, true}) {
+        for (const GridShape& shape : {one, many}) {
+          const Defaults d = on_cpu(n, p, native, shape);
+          CAPTURE(n, d.row);
+          CHECK(d.tuning.nb >= 1);
+          CHECK(d.tuning.nb <= std::min<std::int64_t>(n, 1024));
+          CHECK((d.tuning.lookahead >= 0 && d.tuning.lookahead <= largest_lookahead));
+          CHECK((d.leaf >= 1 && d.leaf <= largest_leaf));
+        }
+        CHECK(on_cpu(n, p, native, many).tuning.nb <= on_cpu(n, p, native, one).tuning.nb);
+      }
+}
+
+TEST_CASE("a small problem has blocks for every rank") {
+  CHECK(on_cpu(1000, Precision::fp16, false).tuning.nb == 128);
+  CHECK(on_cpu(8000, Precision::fp16, false, many).tuning.nb == 64);
+  CHECK(on_cpu(10, Precision::fp16, false).tuning.nb == 10);
+  CHECK(on_cpu(1000, Precision::fp16, false).cut);
+  CHECK_FALSE(on_cpu(1000000, Precision::fp16, false).cut);
+}
+
+TEST_CASE("the table knows what updates") {
+  const std::int64_t large = 1000000;
+  CHECK(on_cpu(large, Precision::bf16, true).row == "cpu bf16 native");
+  CHECK(on_cpu(large, Precision::bf16, false).row == "cpu fp32 products");
+  CHECK(on_cpu(large, Precision::fp32, true).row == "cpu fp32 products");
+  CHECK(on_cpu(large, Precision::fp64, true).row == "cpu fp64");
+  CHECK(on_gpu(Precision::fp16).row == "cuda 16 bits");
+  CHECK(on_gpu(Precision::fp64).row == "cuda fp64");
+  CHECK(on_gpu(Precision::fp16).tuning.nb > on_gpu(Precision::fp64).tuning.nb);
+}
+
+TEST_CASE("a rank alone in its process column takes all columns at once on the CPU") {
+  CHECK(on_cpu(1000000, Precision::fp16, false).tuning.chunk == 0);
+  CHECK(on_cpu(1000000, Precision::fp16, false, many).tuning.chunk > 0);
+  CHECK(on_gpu(Precision::fp16).tuning.chunk > 0);
+}
+
+TEST_CASE("a native update needs no copy in FP32, and so allows wider panels") {
+  Footprint f;
+  f.n = 20480;
+  f.nb = 1024;
+  f.precision = Precision::bf16;
+  CHECK(f.panel_width() < 1024);
+  const double emulated = f.panel_bytes(1024);
+  f.native = true;
+  CHECK(f.panel_bytes(1024) < emulated);
+  CHECK(f.panel_width() == 1024);
+  f.chunk = 256;
+  const double all = Footprint(f).panel_bytes(1024);
+  f.chunk = 0;
+  CHECK(all < f.panel_bytes(1024));
 }
 
 TEST_CASE("sizes in GiB") {
@@ -130,7 +177,8 @@ TEST_CASE("options that are not allowed name themselves and the range") {
   named(complaint(4, [](BenchmarkOptions& o) { o.rows = 3; }), "-P 3");
   named(complaint(4, [](BenchmarkOptions& o) { o.columns = 3; }), "-Q 3");
   named(complaint(1, [](BenchmarkOptions& o) { o.max_iterations = 0; }), "--max-iterations 0");
-  named(complaint(1, [](BenchmarkOptions& o) { o.lookahead = -1; }), "--lookahead -1");
+  named(complaint(1, [](BenchmarkOptions& o) { o.lookahead = -2; }), "--lookahead -2");
+  named(complaint(1, [](BenchmarkOptions& o) { o.chunk = -1; }), "--chunk -1");
   named(complaint(1, [](BenchmarkOptions& o) { o.leaf = 4097; }), "--nbmin 4097");
   named(complaint(1, [](BenchmarkOptions& o) { o.leaf = -1; }), "--nbmin -1");
   named(complaint(1, [](BenchmarkOptions& o) { o.parts = 1; }), "--ndiv 1");

@@ -1,0 +1,92 @@
+#include "app/profile_place.hpp"
+
+#include <fmt/format.h>
+#include <lupine/error.hpp>
+
+#include <filesystem>
+#include <system_error>
+
+#include "app/output.hpp"
+#include "bench/agreement.hpp"
+#include "bench/setup.hpp"
+#include "io/json.hpp"
+
+namespace lupine {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* option_name = "--profile";
+
+/// What is in the file, but for what no run could take.
+Profile checked_profile(const std::string& text, const std::string& path) {
+  Profile profile = parse_profile(text, path);
+  for (const ProfileEntry& entry : profile.entries())
+    if (entry.tuning.lookahead > largest_lookahead)
+      throw UsageError(fmt::format("cannot use the profile '{}': look-ahead {}; allowed: 0 to {}",
+                                   path, entry.tuning.lookahead, largest_lookahead));
+  return profile;
+}
+
+/// Text that checked_profile takes, or nothing.
+std::string usable_text(const ProfilePlace& place) {
+  const bool must_be = place.named_by == option_name;
+  try {
+    std::string text = profile_text(place.path);
+    if (text.empty() && !place.named_by.empty() && !fs::exists(place.path))
+      throw UsageError(
+          fmt::format("{}: there is no '{}'; allowed: a file that 'lupine tune' wrote, "
+                      "or none",
+                      place.named_by, place.path));
+    if (!text.empty() || fs::exists(place.path)) checked_profile(text, place.path);
+    return text;
+  } catch (const UsageError& error) {
+    if (must_be) throw;
+    complain(fmt::format("warning: {}; the table of defaults is taken", error.what()));
+    return "";
+  }
+}
+
+}  // namespace
+
+ProfilePlace profile_place(const std::string& option, const ProfileEnvironment& environment) {
+  const auto named = [](const std::string& value, const char* by) {
+    return ProfilePlace{value == "none" ? "" : value, by};
+  };
+  if (!option.empty()) return named(option, option_name);
+  if (!environment.profile.empty()) return named(environment.profile, "LUPINE_PROFILE");
+  // By the XDG base directory specification, a path that is not absolute counts as none.
+  if (fs::path(environment.configuration).is_absolute())
+    return {(fs::path(environment.configuration) / "lupine" / "profile.json").string(), ""};
+  if (fs::path(environment.home).is_absolute())
+    return {(fs::path(environment.home) / ".config" / "lupine" / "profile.json").string(), ""};
+  return {};
+}
+
+Profile load_profile(const Communicator& world, const ProfilePlace& place,
+                     std::vector<std::string>& notes) {
+  std::string text;
+  on_rank_0(world, [&] {
+    if (!place.path.empty()) text = usable_text(place);
+    if (!text.empty()) notes.push_back(fmt::format("the profile is '{}'", place.path));
+  });
+  text = text_of_rank_0(world, std::move(text));
+  return text.empty() ? Profile() : parse_profile(text, place.path);
+}
+
+void prepare_profile(const ProfilePlace& place) {
+  if (!place.is_wanted()) return;
+  if (place.path.empty())
+    throw UsageError(
+        fmt::format("no folder for a profile: neither XDG_CONFIG_HOME nor HOME is set; "
+                    "allowed: {} FILE, or none",
+                    option_name));
+  const std::string text = profile_text(place.path);
+  if (!text.empty()) checked_profile(text, place.path);
+  std::error_code error;  // check_writable names it
+  if (place.named_by.empty()) fs::create_directories(fs::path(place.path).parent_path(), error);
+  check_writable(place.path, place.named_by.empty() ? option_name : place.named_by);
+}
+
+}  // namespace lupine

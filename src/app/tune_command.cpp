@@ -1,0 +1,59 @@
+#include "app/tune_command.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "app/output.hpp"
+#include "bench/agreement.hpp"
+#include "bench/tune.hpp"
+#include "bench/tune_report.hpp"
+#include "io/json.hpp"
+
+namespace lupine {
+
+namespace {
+
+TunedBenchmark tune_one(const Communicator& world, const BenchmarkOptions& options,
+                        double seconds) {
+  const auto print_first = [&](const auto& text) { on_rank_0(world, [&] { print(text()); }); };
+  TuneProgress progress;
+  progress.begun = [&](const Setup& setup, std::int64_t columns) {
+    print_first([&] { return tune_head(setup, columns); });
+  };
+  progress.compared = [&](const TuningTrial& trial) {
+    print_first([&] { return tune_line(trial); });
+  };
+  TunedBenchmark tuned = tune(world, options, seconds, progress);
+  print_first([&] { return tune_result(tuned); });
+  return tuned;
+}
+
+}  // namespace
+
+int run_tune(const Communicator& world, const Arguments& arguments, const ProfilePlace& place,
+             const std::string& command_line, const std::vector<std::string>& notes) {
+  require_equal_options(world, text_of_choices(arguments));
+  on_rank_0(world, [&] {
+    if (!arguments.json.empty()) check_writable(arguments.json, "--json");
+    prepare_profile(place);
+  });
+  on_rank_0(world, [&] { print(tune_banner(arguments.budget, notes)); });
+  const double seconds = arguments.budget / static_cast<double>(arguments.tuned.size());
+  std::vector<TunedBenchmark> all;
+  for (const Benchmark benchmark : arguments.tuned) {
+    BenchmarkOptions options = arguments.options;
+    options.benchmark = benchmark;
+    all.push_back(tune_one(world, options, seconds));
+    on_rank_0(world, [&] {
+      if (!place.path.empty()) add_to_profile(place.path, all.back().entry);
+    });
+  }
+  on_rank_0(world, [&] {
+    print(tune_end(place.path));
+    if (!arguments.json.empty())
+      write_json(arguments.json,
+                 json_of_tuning(all, arguments.budget, place.path, command_line, notes));
+  });
+  return 0;
+}
+
+}  // namespace lupine

@@ -1,0 +1,20 @@
+/// @file
+/// `lupine tune`.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "app/arguments.hpp"
+#include "app/profile_place.hpp"
+#include "comm/communicator.hpp"
+
+namespace lupine {
+
+/// Tunes, reports, writes the profile, and returns the exit status 0. Collective.
+/// @param notes what else the reader of the report should know
+/// @throws UsageError, AgreedFault: on every rank alike; other faults on one rank
+int run_tune(const Communicator& world, const Arguments& arguments, const ProfilePlace& place,
+             const std::string& command_line, const std::vector<std::string>& notes);
+
+}  // namespace lupine

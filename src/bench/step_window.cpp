@@ -1,0 +1,29 @@
+#include "bench/step_window.hpp"
+
+#include <cmath>
+
+namespace lupine {
+
+std::optional<StepWindow> step_window(const Plan& plan, std::int64_t n, int lookahead,
+                                      bool overlaps, std::int64_t columns) {
+  const auto begin = [&](std::int64_t step) {
+    return step < plan.count() ? plan[step].begin.value : n;
+  };
+  // At the end of step k the panels before this one are applied everywhere.
+  const auto applied = [&](std::int64_t k) { return k - lookahead + (overlaps ? 0 : 1); };
+  const std::int64_t first = std::int64_t{lookahead} + 1;
+  std::int64_t last = first + 1;
+  while (last < plan.count() && begin(applied(last)) - begin(applied(first)) < columns) ++last;
+  if (last >= plan.count()) return std::nullopt;
+  const auto left = [&](std::int64_t k) { return static_cast<double>(n - begin(k)); };
+  const auto operations = [&](std::int64_t k) { return 2. / 3 * std::pow(left(applied(k)), 3); };
+  double missing = 0;
+  double factored = 0;
+  for (std::int64_t k = 0; k <= last; ++k) {
+    factored += left(k);
+    if (k > first) missing += left(applied(k - 1)) - left(k);
+  }
+  return StepWindow{first, last, operations(first) - operations(last), missing / factored};
+}
+
+}  // namespace lupine

@@ -1,0 +1,137 @@
+#include "bench/tune.hpp"
+
+#include <fmt/format.h>
+#include <lupine/error.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <ctime>
+
+#include "bench/benchmark_runner.hpp"
+#include "bench/report_json.hpp"
+#include "revision.hpp"
+
+namespace lupine {
+
+namespace {
+
+/// Of the order, the columns that a run times: enough for some steps, and for their rate to be that
+/// of a large matrix.
+constexpr std::int64_t part_of_columns = 8;
+/// Runs that a chosen order allows for. Each is about a third of a factorization: an eighth of the
+/// columns, those of the filling look-ahead, generation.
+constexpr double planned_runs = 40;
+constexpr double part_of_factorization = 0.35;
+/// Of a run, what generation may take; more columns are timed else.
+constexpr double most_generation = 1. / 3;
+
+/// Rank 0's time, on every rank: whatever is decided by it, all decide alike.
+class CommonClock final : public Clock {
+ public:
+  explicit CommonClock(const Communicator& all) : all_(all) {}
+  double now() const override {
+    double now = own_.now();
+    all_.broadcast(std::span(&now, 1), 0);
+    return now;
+  }
+
+ private:
+  const Communicator& all_;
+  SteadyClock own_;
+};
+
+class Tuner {
+ public:
+  Tuner(const Communicator& all, PreparedSetup prepared, const TuneProgress& progress)
+      : runner_(all.handle(), std::move(prepared)), setup_(runner_.setup()), progress_(progress) {
+    const BenchmarkOptions& o = setup_.options;
+    start_ = {setup_.footprint.nb, o.lookahead, o.chunk < o.n ? o.chunk : 0};
+    columns_ = std::max<std::int64_t>(1, o.n / part_of_columns);
+    if (!runner_.retune(start_, columns_)) refuse_size();
+  }
+
+  TunedBenchmark search(const Clock& clock, double deadline) {
+    const BenchmarkOptions& o = setup_.options;
+    balance();
+    if (progress_.begun) progress_.begun(setup_, columns_);
+    // Wider blocks than memory has panels for would only be cut into what was measured before.
+    const TuneSpace space{
+        (o.n - 1) / o.columns + 1, [this](const Tuning& tuning) {
+          return runner_.retune(tuning, columns_) &&
+                 (tuning.nb <= start_.nb || runner_.setup().panel_width == tuning.nb);
+        }};
+    const auto rate = [this](const Tuning& tuning) {
+      runner_.retune(tuning, columns_);
+      return runner_.first_steps(columns_).rate;
+    };
+    TunedBenchmark tuned{setup_, columns_, {}, {}, {}};
+    const auto note = [&](const TuningTrial& trial) {
+      tuned.trials.push_back(trial);
+      if (progress_.compared) progress_.compared(trial);
+    };
+    tuned.outcome = search_tuning(start_, space, rate, clock, deadline, note);
+    if (tuned.outcome.trials == 0 && tuned.outcome.complete) refuse_size();
+    return tuned;
+  }
+
+ private:
+  [[noreturn]] void refuse_size() const {
+    throw UsageError(
+        fmt::format("-N {} is too small to tune: it has too few blocks of {} columns; "
+                    "allowed is a larger -N",
+                    setup_.options.n, setup_.footprint.nb));
+  }
+
+  // The first run prepares what is used for the first time, and tells what generation takes.
+  void balance() {
+    const FirstSteps first = runner_.first_steps(columns_);
+    const double allowed = first.factorization * most_generation / (1 - most_generation);
+    const double more = std::ceil(first.generation / std::max(allowed, 1e-9));
+    const auto wanted = static_cast<std::int64_t>(std::min(more, 4.)) * columns_;
+    if (wanted > columns_ && runner_.retune(start_, wanted)) columns_ = wanted;
+  }
+
+  BenchmarkRunner runner_;
+  Setup setup_;
+  const TuneProgress& progress_;
+  Tuning start_;
+  std::int64_t columns_ = 1;
+};
+
+BenchmarkOptions opened(BenchmarkOptions options, double seconds) {
+  options.nb = 0;
+  options.lookahead = -1;
+  options.chunk = 0;
+  options.time_target = options.n == 0 ? seconds / (planned_runs * part_of_factorization) : 0;
+  return options;
+}
+
+ProfileEntry entry_of(const Setup& setup, const TuneOutcome& outcome) {
+  constexpr double giga = 1e9;
+  return {profile_key(setup),
+          setup.options.n,
+          outcome.best,
+          outcome.rate / giga,
+          outcome.default_rate / giga,
+          utc_text(std::time(nullptr)),
+          LUPINE_REVISION};
+}
+
+}  // namespace
+
+TunedBenchmark tune(const Communicator& all, const BenchmarkOptions& options, double seconds,
+                    const TuneProgress& progress) {
+  const CommonClock clock(all);
+  const double begin = clock.now();
+  Tuner tuner(all, prepare(all, opened(options, seconds), SteadyClock()), progress);
+  TunedBenchmark tuned = tuner.search(clock, begin + seconds);
+  if (tuned.outcome.trials == 0)
+    throw UsageError(fmt::format(
+        "--budget {:g} is too short to compare two tunings at -N {}, which takes about {:.2g} s; "
+        "allowed is a longer one, or a smaller -N",
+        seconds, tuned.setup.options.n, tuned.outcome.seconds_needed + clock.now() - begin));
+  tuned.entry = entry_of(tuned.setup, tuned.outcome);
+  return tuned;
+}
+
+}  // namespace lupine

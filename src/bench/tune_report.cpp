@@ -1,0 +1,127 @@
+#include "bench/tune_report.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "bench/report_json.hpp"
+#include "revision.hpp"
+
+namespace lupine {
+
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr double giga = 1e9;
+
+std::string chunk_text(const Tuning& tuning) {
+  return tuning.chunk == 0 ? "all" : std::to_string(tuning.chunk);
+}
+
+std::string words(const Tuning& tuning) {
+  return fmt::format("nb {}, look-ahead {}, chunk {}", tuning.nb, tuning.lookahead,
+                     chunk_text(tuning));
+}
+
+double percent(double rate, double against) {
+  return 100 * (rate / against - 1);
+}
+
+ordered_json json_of(const Tuning& tuning) {
+  return {{"nb", tuning.nb}, {"lookahead", tuning.lookahead}, {"chunk", tuning.chunk}};
+}
+
+ordered_json json_of(const TuningTrial& trial) {
+  ordered_json all = json_of(trial.tuning);
+  all["gflops"] = trial.rate / giga;
+  all["against_gflops"] =
+      trial.against > 0 ? ordered_json(trial.against / giga) : ordered_json(nullptr);
+  all["better"] = trial.better;
+  return all;
+}
+
+ordered_json json_of(const TunedBenchmark& tuned) {
+  const BenchmarkOptions& o = tuned.setup.options;
+  ordered_json all = {{"benchmark", name(o.benchmark)},
+                      {"n", o.n},
+                      {"nprow", o.rows},
+                      {"npcol", o.columns},
+                      {"precision", name(o.precision)},
+                      {"pivoting", name(o.pivoting)},
+                      {"device", name(o.device)},
+                      {"device_description", tuned.setup.device},
+                      {"threads", o.threads},
+                      {"columns_timed", tuned.columns},
+                      {"gflops", tuned.entry.gflops},
+                      {"default_gflops", tuned.entry.default_gflops},
+                      {"complete", tuned.outcome.complete}};
+  all.update(json_of(tuned.outcome.best));
+  for (const TuningTrial& trial : tuned.trials) all["trials"].push_back(json_of(trial));
+  return all;
+}
+
+}  // namespace
+
+std::string tune_banner(double budget, const std::vector<std::string>& notes) {
+  std::string text = fmt::format("Lupine {} ({})  --  tuning for {:g} s\n", LUPINE_VERSION,
+                                 LUPINE_REVISION, budget);
+  for (const std::string& note : notes) text += fmt::format("- {}\n", note);
+  return text;
+}
+
+std::string tune_head(const Setup& setup, std::int64_t columns) {
+  const BenchmarkOptions& o = setup.options;
+  const char* reason = setup.reasons.n.empty() ? "" : " (what time and memory allow)";
+  std::string notes;
+  for (const std::string& note : setup.notes) notes += fmt::format("- {}\n", note);
+  return fmt::format(
+      "\n{}: N = {}{}, P = {}, Q = {}, {}{}\n{}: {}\n{}every run times {} columns or some more; "
+      "rates in GFLOP/s\n\n{:>8} {:>6} {:>8} {:>12} {:>12}\n",
+      o.benchmark == Benchmark::mxp ? "HPL-MxP" : "HPL", o.n, reason, o.rows, o.columns,
+      name(o.precision), o.pivoting == Pivoting::partial ? ", pivoting" : "", name(o.device),
+      setup.device, notes, columns, "NB", "DEPTH", "CHUNK", "rate", "of the best");
+}
+
+std::string tune_line(const TuningTrial& c) {
+  const std::string values = fmt::format("{:>8} {:>6} {:>8} {:>12.2f}", c.tuning.nb,
+                                         c.tuning.lookahead, chunk_text(c.tuning), c.rate / giga);
+  if (c.against == 0) return values + fmt::format(" {:>12} the table's values\n", "");
+  return values + fmt::format(" {:>12.2f} {:+.1f} %{}\n", c.against / giga,
+                              percent(c.rate, c.against), c.better ? ", better" : "");
+}
+
+std::string tune_result(const TunedBenchmark& tuned) {
+  const TuneOutcome& o = tuned.outcome;
+  const bool moved = o.best != tuned.trials.front().tuning;
+  std::string text = fmt::format(
+      "\nbest: {}{}\n", words(o.best),
+      moved ? fmt::format(", {:+.1f} % over the table's values", percent(o.rate, o.default_rate))
+            : ", the table's values");
+  if (!o.complete) text += "the time was over before all neighbours were tried\n";
+  return text;
+}
+
+std::string tune_end(const std::string& profile) {
+  return profile.empty() ? "\nno profile was written\n"
+                         : fmt::format("\nwritten to '{}'; later runs take it\n", profile);
+}
+
+ordered_json json_of_tuning(const std::vector<TunedBenchmark>& all, double budget,
+                            const std::string& profile, const std::string& command_line,
+                            const std::vector<std::string>& notes) {
+  ordered_json document = {
+      {"schema", "lupine/1"},
+      {"benchmark", "tune"},
+      {"version", LUPINE_VERSION},
+      {"revision", LUPINE_REVISION},
+      {"date", all.front().entry.date},
+      {"command_line", command_line},
+      {"budget_seconds", budget},
+      {"profile", profile.empty() ? ordered_json(nullptr) : ordered_json(profile)},
+      {"notes", notes}};
+  for (const TunedBenchmark& tuned : all) document["tunings"].push_back(json_of(tuned));
+  return document;
+}
+
+}  // namespace lupine

@@ -1,0 +1,199 @@
+#include "bench/tune_search.hpp"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+namespace lupine {
+
+namespace {
+
+constexpr int rounds = 2;
+constexpr int runs_of_comparison = 2 * rounds;
+// A rate may fall for once where blocks do not go well with n.
+constexpr int neighbours_passed = 1;
+
+enum class Direction { up, down };
+
+/// 32 and 96 times the powers of two: the next one above or below `nb`.
+std::optional<std::int64_t> next_nb(std::int64_t nb, Direction direction) {
+  constexpr std::int64_t least = 32;
+  constexpr std::int64_t most = std::int64_t{1} << 40;
+  std::optional<std::int64_t> below;
+  for (std::int64_t power = least; power < most; power *= 2)
+    for (const std::int64_t step : {power, power + power / 2}) {
+      if (step == least + least / 2) continue;  // 48: no multiple of 32
+      if (direction == Direction::up && step > nb) return step;
+      if (direction == Direction::down && step >= nb) return below;
+      below = step;
+    }
+  return std::nullopt;
+}
+
+std::optional<Tuning> move_nb(Tuning tuning, Direction direction, const TuneSpace&) {
+  const std::optional<std::int64_t> nb = next_nb(tuning.nb, direction);
+  if (!nb) return std::nullopt;
+  tuning.nb = *nb;
+  return tuning;
+}
+
+std::optional<Tuning> move_lookahead(Tuning tuning, Direction direction, const TuneSpace&) {
+  constexpr int most = 3;
+  tuning.lookahead += direction == Direction::up ? 1 : -1;
+  return tuning.lookahead < 0 || tuning.lookahead > most ? std::nullopt : std::optional(tuning);
+}
+
+std::optional<Tuning> move_chunk(Tuning tuning, Direction direction, const TuneSpace& space) {
+  constexpr std::int64_t least = 256;
+  const bool all = tuning.chunk == 0 || tuning.chunk >= space.columns;
+  if (direction == Direction::up) {
+    if (all) return std::nullopt;
+    tuning.chunk *= 2;
+    if (tuning.chunk >= space.columns) tuning.chunk = 0;
+    return tuning;
+  }
+  std::int64_t chunk = least;
+  while (2 * chunk < (all ? space.columns : tuning.chunk)) chunk *= 2;
+  if (chunk >= (all ? space.columns : tuning.chunk)) return std::nullopt;
+  tuning.chunk = chunk;
+  return tuning;
+}
+
+constexpr std::array moves{move_nb, move_lookahead, move_chunk};
+
+class Search {
+ public:
+  Search(const Tuning& start, const TuneSpace& space, const MeasureRate& measure,
+         const Clock& clock, double deadline, const Compared& compared)
+      : start_(start),
+        space_(space),
+        measure_(measure),
+        clock_(clock),
+        deadline_(deadline),
+        compared_(compared) {}
+
+  TuneOutcome run() {
+    known_.push_back(start_);
+    outcome_.best = start_;
+    outcome_.rate = outcome_.default_rate = timed(start_);
+    // The first one, and that of what it finds with the start.
+    outcome_.seconds_needed = 2 * runs_of_comparison * longest_;
+    outcome_.complete = true;
+    tell({start_, outcome_.rate, 0, false});
+    climb_all();
+    confirm();
+    return outcome_;
+  }
+
+ private:
+  using Move = decltype(moves)::value_type;
+
+  double timed(const Tuning& tuning) {
+    const double begin = clock_.now();
+    const double rate = measure_(tuning);
+    longest_ = std::max(longest_, clock_.now() - begin);
+    return rate;
+  }
+
+  void tell(const TuningTrial& trial) const {
+    if (compared_) compared_(trial);
+  }
+
+  void climb_all() {
+    for (bool moved = true; moved && outcome_.complete;) {
+      moved = false;
+      for (const Move move : moves)
+        for (const Direction direction : {Direction::up, Direction::down})
+          if (climb(move, direction)) {
+            moved = true;
+            break;  // back is where it came from
+          }
+    }
+  }
+
+  /// As far as it gets faster, and past one neighbour that is not. Returns whether it did.
+  bool climb(Move move, Direction direction) {
+    bool moved = false;
+    Tuning at = outcome_.best;
+    for (int passed = 0; passed <= neighbours_passed;) {
+      const std::optional<Tuning> next = move(at, direction, space_);
+      if (!next || !space_.allowed(*next)) break;
+      at = *next;
+      const std::optional<bool> better = try_out(at);
+      if (!better) break;
+      passed = *better ? 0 : passed + 1;
+      moved = moved || *better;
+    }
+    return moved;
+  }
+
+  /// Whether it takes the best one's place; nothing if there is no time left to know.
+  std::optional<bool> try_out(const Tuning& tuning) {
+    if (is_known(tuning)) return false;
+    if (!time_for_comparison()) {
+      outcome_.complete = false;
+      return std::nullopt;
+    }
+    known_.push_back(tuning);
+    const TuningTrial trial = compare(tuning, outcome_.best);
+    ++outcome_.trials;
+    tell(trial);
+    if (trial.better) outcome_.best = tuning;
+    return trial.better;
+  }
+
+  bool is_known(const Tuning& tuning) const {
+    return std::find(known_.begin(), known_.end(), tuning) != known_.end();
+  }
+
+  // And for one more, with the start, should it be better.
+  bool time_for_comparison() const {
+    return clock_.now() + 2 * runs_of_comparison * longest_ <= deadline_;
+  }
+
+  // The order changes from round to round, so that a machine that gets slower harms both alike.
+  TuningTrial compare(const Tuning& tuning, const Tuning& other) {
+    TuningTrial c{tuning, 0, 0, true};
+    for (int round = 0; round < rounds && c.better; ++round) {
+      const bool first = round % 2 == 0;
+      const double before = first ? timed(tuning) : timed(other);
+      const double after = first ? timed(other) : timed(tuning);
+      const double rate = first ? before : after;
+      const double against = first ? after : before;
+      c.rate = std::max(c.rate, rate);
+      c.against = std::max(c.against, against);
+      c.better = rate > against;
+    }
+    c.better = c.better && c.rate > (1 + tune_margin) * c.against;
+    return c;
+  }
+
+  // Small gains may all have been chance, and their sum too.
+  void confirm() {
+    if (outcome_.best == start_) return;
+    const TuningTrial whole = compare(outcome_.best, start_);
+    tell(whole);
+    outcome_.default_rate = whole.against;
+    outcome_.rate = whole.better ? whole.rate : whole.against;
+    if (!whole.better) outcome_.best = start_;
+  }
+
+  Tuning start_;
+  const TuneSpace& space_;
+  const MeasureRate& measure_;
+  const Clock& clock_;
+  double deadline_;
+  const Compared& compared_;
+  double longest_ = 0;
+  std::vector<Tuning> known_;
+  TuneOutcome outcome_;
+};
+
+}  // namespace
+
+TuneOutcome search_tuning(const Tuning& start, const TuneSpace& space, const MeasureRate& measure,
+                          const Clock& clock, double deadline, const Compared& compared) {
+  return Search(start, space, measure, clock, deadline, compared).run();
+}
+
+}  // namespace lupine

@@ -1,0 +1,183 @@
+#include "io/profile.hpp"
+
+#include <fmt/format.h>
+#include <lupine/error.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <system_error>
+
+#include "io/file.hpp"
+#include "io/json.hpp"
+
+namespace lupine {
+
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr const char* schema = "lupine-profile/1";
+constexpr auto any = std::numeric_limits<std::int64_t>::max();
+constexpr auto any_int = std::int64_t{std::numeric_limits<int>::max()};
+
+/// What is wrong with a document, in words that follow its name.
+class Damaged : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+const ordered_json& field(const ordered_json& from, const char* name) {
+  const auto found = from.find(name);
+  if (found == from.end()) throw Damaged(fmt::format("'{}' is missing", name));
+  return *found;
+}
+
+std::int64_t whole(const ordered_json& from, const char* name, std::int64_t least,
+                   std::int64_t most) {
+  const ordered_json& value = field(from, name);
+  const bool readable = value.is_number_integer() &&
+                        !(value.is_number_unsigned() && value.get<std::uint64_t>() > any);
+  if (!readable || value.get<std::int64_t>() < least || value.get<std::int64_t>() > most)
+    throw Damaged(fmt::format("'{}' is {}, allowed is a whole number from {} to {}", name,
+                              value.dump(-1, ' ', true, ordered_json::error_handler_t::replace),
+                              least, most));
+  return value.get<std::int64_t>();
+}
+
+double rate(const ordered_json& from, const char* name) {
+  const ordered_json& value = field(from, name);
+  if (!value.is_number() || !std::isfinite(value.get<double>()) || value.get<double>() < 0)
+    throw Damaged(fmt::format("'{}' is no rate", name));
+  return value.get<double>();
+}
+
+std::string text(const ordered_json& from, const char* name) {
+  const ordered_json& value = field(from, name);
+  if (!value.is_string()) throw Damaged(fmt::format("'{}' is no text", name));
+  return value.get<std::string>();
+}
+
+template <class Enum>
+Enum choice(const ordered_json& from, const char* name) {
+  const std::optional<Enum> value = parse<Enum>(text(from, name));
+  if (!value)
+    throw Damaged(fmt::format("'{}' is unknown, allowed: {}", name, allowed_names<Enum>()));
+  return *value;
+}
+
+ProfileEntry entry_of(const ordered_json& from) {
+  ProfileEntry entry;
+  entry.key = {text(from, "device"),
+               choice<Benchmark>(from, "benchmark"),
+               choice<Precision>(from, "precision"),
+               choice<Pivoting>(from, "pivoting"),
+               static_cast<int>(whole(from, "nprow", 1, any_int)),
+               static_cast<int>(whole(from, "npcol", 1, any_int))};
+  entry.n = whole(from, "n", 1, any);
+  entry.tuning = {whole(from, "nb", 1, any), static_cast<int>(whole(from, "lookahead", 0, any_int)),
+                  whole(from, "chunk", 0, any)};
+  entry.gflops = rate(from, "gflops");
+  entry.default_gflops = rate(from, "default_gflops");
+  entry.date = text(from, "date");
+  entry.revision = text(from, "revision");
+  return entry;
+}
+
+ordered_json json_of(const ProfileEntry& entry) {
+  const ProfileKey& key = entry.key;
+  return {{"device", key.device},
+          {"benchmark", name(key.benchmark)},
+          {"precision", name(key.precision)},
+          {"pivoting", name(key.pivoting)},
+          {"nprow", key.rows},
+          {"npcol", key.columns},
+          {"n", entry.n},
+          {"nb", entry.tuning.nb},
+          {"lookahead", entry.tuning.lookahead},
+          {"chunk", entry.tuning.chunk},
+          {"gflops", entry.gflops},
+          {"default_gflops", entry.default_gflops},
+          {"date", entry.date},
+          {"revision", entry.revision}};
+}
+
+Profile profile_of(const std::string& content) {
+  const ordered_json document = ordered_json::parse(content, nullptr, false);
+  if (!document.is_object()) throw Damaged("it is no JSON object");
+  if (const std::string found = text(document, "schema"); found != schema)
+    throw Damaged(fmt::format("its schema is '{}', allowed is '{}'", found, schema));
+  const ordered_json& entries = field(document, "entries");
+  if (!entries.is_array()) throw Damaged("'entries' is no list");
+  Profile profile;
+  for (const ordered_json& entry : entries) profile.put(entry_of(entry));
+  return profile;
+}
+
+// Of numbers, so that n / 4 and 2 n cannot overflow.
+double ratio(std::int64_t a, std::int64_t b) {
+  return static_cast<double>(a) / static_cast<double>(b);
+}
+
+}  // namespace
+
+const ProfileEntry* Profile::find(const ProfileKey& key, std::int64_t n) const {
+  const ProfileEntry* nearest = nullptr;
+  const auto distance = [&](const ProfileEntry& e) { return std::abs(std::log(ratio(n, e.n))); };
+  for (const ProfileEntry& entry : entries_) {
+    if (entry.key != key || ratio(n, entry.n) < 0.5 || ratio(n, entry.n) > 4) continue;
+    if (nearest == nullptr || distance(entry) < distance(*nearest)) nearest = &entry;
+  }
+  return nearest;
+}
+
+void Profile::put(const ProfileEntry& entry) {
+  const auto size = [](const ProfileEntry& e) {
+    return std::bit_width(static_cast<std::uint64_t>(e.n));
+  };
+  const auto same = [&](const ProfileEntry& e) {
+    return e.key == entry.key && size(e) == size(entry);
+  };
+  entries_.erase(std::remove_if(entries_.begin(), entries_.end(), same), entries_.end());
+  entries_.push_back(entry);
+}
+
+Profile parse_profile(const std::string& content, const std::string& path) {
+  try {
+    return profile_of(content);
+  } catch (const Damaged& damage) {
+    throw UsageError(
+        fmt::format("cannot use the profile '{}': {}; allowed: a file that 'lupine tune' of this "
+                    "version wrote, or none",
+                    path, damage.what()));
+  }
+}
+
+std::string profile_text(const std::string& path) {
+  std::string content;
+  const int error = read_file(path, content);
+  if (error != 0 && error != ENOENT)
+    throw UsageError(
+        fmt::format("cannot read the profile '{}' ({}); allowed: a file that can be "
+                    "read, or none",
+                    path, std::generic_category().message(error)));
+  return content;
+}
+
+Profile read_profile(const std::string& path) {
+  const std::string content = profile_text(path);
+  return content.empty() ? Profile() : parse_profile(content, path);
+}
+
+void add_to_profile(const std::string& path, const ProfileEntry& entry) {
+  Profile profile = read_profile(path);  // anew: somebody else may have added to it meanwhile
+  profile.put(entry);
+  ordered_json document = {{"schema", schema}, {"entries", ordered_json::array()}};
+  for (const ProfileEntry& one : profile.entries()) document["entries"].push_back(json_of(one));
+  write_json(path, document);
+}
+
+}  // namespace lupine

@@ -1,0 +1,242 @@
+#!/usr/bin/env python3
+"""`lupine tune` and the profile that later runs take, as users meet them.
+
+LUPINE_COMMAND and LUPINE_MPIEXEC as in test_cli.py.
+"""
+
+import concurrent.futures
+import json
+import os
+import re
+import tempfile
+import unittest
+
+from test_cli import Case, run
+
+# So small that a comparison takes milliseconds.
+TUNE = ("tune", "-N", "300", "--budget", "1", "--device", "cpu", "--precision", "fp32")
+MXP = ("mxp", "-N", "300", "--device", "cpu", "--precision", "fp32")
+
+
+def at_once(calls):
+    """What each of the calls returns. A run is mostly its start, which keeps no core busy."""
+    with concurrent.futures.ThreadPoolExecutor(6) as pool:
+        return [future.result() for future in [pool.submit(call) for call in calls]]
+
+
+class Folder(Case):
+    """A user with a folder of their own, and nothing else in the environment."""
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.environment = {"LUPINE_PROFILE": "", "XDG_CONFIG_HOME": "", "HOME": self.folder.name}
+        self.path = self.at(".config/lupine/profile.json")
+
+    def at(self, name):
+        return os.path.join(self.folder.name, name)
+
+    def run(self, *words, **more):
+        if not words or not isinstance(words[0], str):  # unittest's own
+            return super().run(*words)
+        environment = dict(self.environment, **more.pop("environment", {}))
+        return run(*words, environment=environment, **more)
+
+    def read(self, path=None):
+        with open(path or self.path, encoding="utf-8") as file:
+            return json.load(file)
+
+    def write(self, text, path=None):
+        path = path or self.path
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        return path
+
+    tuned = None
+
+    def mark(self):
+        """A profile as after tuning, with values that nobody else would choose."""
+        if not Folder.tuned:
+            self.assert_status(self.run(*TUNE), 0)
+            Folder.tuned = self.read()
+        document = json.loads(json.dumps(Folder.tuned))
+        document["entries"][0].update({"nb": 37, "lookahead": 2, "chunk": 111})
+        self.write(json.dumps(document))
+        return document
+
+    def chosen(self, outcome):
+        """NB, look-ahead and chunk of a report, each with where it is from."""
+        self.assert_status(outcome, 0)
+        found = re.findall(r"^(?:NB|DEPTH|CHUNK) +: (\w+).*?(?: chosen: (\w+).*)?$",
+                           outcome.out.partition("will be used:")[2], re.M)
+        self.assertEqual(len(found), 3, outcome.out)
+        return found
+
+
+class Tuning(Folder):
+    def test_writes_what_it_prints(self):
+        for ranks in 1, 2:
+            with self.subTest(ranks=ranks):
+                outcome = self.run(*TUNE, "--json", self.at("tune.json"), ranks=ranks)
+                self.assert_status(outcome, 0)
+                report = self.read(self.at("tune.json"))
+                entry = self.read()["entries"][ranks - 1]
+                tuning, = report["tunings"]
+                for name in "benchmark", "n", "nb", "lookahead", "chunk", "nprow", "npcol", "gflops":
+                    self.assertEqual(tuning[name], entry[name], name)
+                self.assertEqual((entry["n"], entry["nprow"] * entry["npcol"]), (300, ranks))
+                self.assertEqual(entry["revision"], report["revision"])
+                self.assertGreaterEqual(tuning["gflops"], tuning["default_gflops"])
+                self.assertGreater(len(tuning["trials"]), 1)
+                self.assertIsNone(tuning["trials"][0]["against_gflops"])
+                lines = re.findall(r"^ *(\d+) +(\d) +(all|\d+) +[\d.]+ ", outcome.out, re.M)
+                self.assertEqual(len(lines), len(tuning["trials"]))
+                self.assertIn(f"best: nb {entry['nb']}, look-ahead {entry['lookahead']}", outcome.out)
+                self.assertIn(f"written to '{self.path}'", outcome.out)
+
+    def test_both_benchmarks(self):
+        self.assert_status(self.run(*TUNE, "--benchmark", "both"), 0)
+        self.assertEqual([(e["benchmark"], e["precision"], e["pivoting"])
+                          for e in self.read()["entries"]],
+                         [("hpl-mxp", "fp32", "none"), ("hpl", "fp64", "partial")])
+
+    def test_entries_of_others_are_kept(self):
+        document = self.mark()
+        document["entries"][0]["device"] = "another"
+        document["entries"].append(dict(document["entries"][0], device="one more"))
+        self.write(json.dumps(document))
+        self.assert_status(self.run(*TUNE), 0)
+        entries = self.read()["entries"]
+        self.assertEqual(len(entries), 3)
+        self.assertEqual(entries[:2], document["entries"])
+
+    def test_elsewhere(self):
+        path = self.at("my.json")
+        outcomes = at_once([
+            lambda: self.run(*TUNE, "--profile", path, environment={"HOME": ""}),
+            lambda: self.run(*TUNE, environment={"LUPINE_PROFILE": path + "2", "HOME": ""}),
+            lambda: self.run(*TUNE, environment={"XDG_CONFIG_HOME": self.at("xdg")}),
+            lambda: self.run(*TUNE, "--profile", "none", environment={"HOME": ""})])
+        for outcome in outcomes:
+            self.assert_status(outcome, 0)
+        self.assertIn("no profile was written", outcomes[-1].out)
+        self.assertEqual(sorted(os.listdir(self.folder.name)), ["my.json", "my.json2", "xdg"])
+        for written in path, path + "2", self.at("xdg/lupine/profile.json"):
+            self.assertEqual(len(self.read(written)["entries"]), 1)
+
+    def test_what_cannot_be_is_refused_before_it_begins(self):
+        bad = [(("--budget", "0"), {}, ["--budget", "'0'", "above 0"]),
+               (("--budget", "x"), {}, ["--budget", "'x'"]),
+               (("--benchmark", "linpack"), {}, ["--benchmark", "linpack", "mxp, hpl, both"]),
+               (("--nb", "32"), {}, ["unknown option", "--nb"]),
+               (("--profile", ""), {}, ["--profile", "''"]),
+               (("--profile", "/nowhere/at/all.json"), {}, ["--profile", "/nowhere/at/all.json"]),
+               ((), {"LUPINE_PROFILE": "/nowhere/at/all.json"}, ["LUPINE_PROFILE", "/nowhere/at"]),
+               ((), {"HOME": ""}, ["neither XDG_CONFIG_HOME nor HOME", "--profile FILE"]),
+               ((), {"HOME": "/dev/null"}, ["cannot", "/dev/null/.config/lupine/profile.json"]),
+               (("-P", "3", "-Q", "5"), {}, ["15 ranks"]),
+               (("-N", "1000000000"), {}, ["does not fit"])]
+        def attempt(words, environment):
+            rest = ["tune"] if "-N" in words or "--budget" in words else TUNE
+            return self.run(*rest, *words, environment=environment)
+
+        outcomes = at_once([lambda w=words, e=environment: attempt(w, e)
+                            for words, environment, _ in bad])
+        for (words, environment, needles), outcome in zip(bad, outcomes):
+            with self.subTest(words=words, environment=environment):
+                self.assert_status(outcome, 2)
+                self.assertEqual(len(outcome.complaints), 1, outcome.err)
+                for needle in needles:
+                    self.assertIn(needle, outcome.complaints[0])
+
+    def test_what_cannot_be_compared_writes_nothing(self):
+        for words, needles in ((("-N", "300", "--budget", "0.000001"), ["--budget 1e-06", "-N 300"]),
+                               (("-N", "1", "--budget", "1"), ["-N 1", "too small"])):
+            with self.subTest(words=words):
+                outcome = self.run("tune", "--device", "cpu", *words)
+                self.assert_status(outcome, 2)
+                self.assertEqual(len(outcome.complaints), 1, outcome.err)
+                for needle in needles + ["allowed"]:
+                    self.assertIn(needle, outcome.complaints[0])
+                self.assertFalse(os.path.exists(self.path))
+
+    def test_a_damaged_profile_is_not_written_over(self):
+        self.write("precious")
+        outcome = self.run(*TUNE)
+        self.assert_refused(outcome, "cannot use the profile", self.path)
+        with open(self.path, encoding="utf-8") as file:
+            self.assertEqual(file.read(), "precious")
+
+
+class LaterRuns(Folder):
+    def test_take_what_was_found(self):
+        self.mark()
+        outcome = self.run(*MXP)
+        self.assertEqual(self.chosen(outcome),
+                         [("37", "profile"), ("2", "profile"), ("111", "profile")])
+        self.assertIn(f"- the profile is '{self.path}'", outcome.out)
+        path = self.at("run.json")
+        outcome = self.run("mxp", "-N", "599", "--precision", "fp32", "--device", "cpu", "--json", path)
+        self.assert_status(outcome, 0)
+        report = self.read(path)
+        self.assertEqual((report["nb"], report["lookahead"], report["chunk"]), (37, 2, 111))
+        self.assertRegex(report["sources"]["nb"], r"^profile \(\d{4}-\S+ at N = 300\)$")
+
+    def test_take_the_table_for_what_was_not_tuned(self):
+        self.mark()
+        for outcome in at_once([
+                lambda: self.run(*MXP, "--profile", "none"),
+                lambda: self.run(*MXP, environment={"LUPINE_PROFILE": "none"}),
+                lambda: self.run(*MXP, environment={"HOME": self.at("nobody")}),
+                lambda: self.run(*MXP, environment={"HOME": ""}),
+                lambda: self.run(*MXP, ranks=2),
+                lambda: self.run("hpl", "-N", "300", "--device", "cpu"),
+                lambda: self.run("mxp", "-N", "1201", "--precision", "fp32", "--device", "cpu")]):
+            self.assertEqual([source for _, source in self.chosen(outcome)], ["table"] * 3)
+
+    def test_options_come_first(self):
+        self.mark()
+        other = self.write(json.dumps({"schema": "lupine-profile/1", "entries": []}), self.at("e.json"))
+        outcomes = at_once([
+            lambda: self.run(*MXP, "--nb", "50"),
+            lambda: self.run(*MXP, "--lookahead", "0", "--chunk", "77"),
+            lambda: self.run(*MXP, "--profile", other, environment={"LUPINE_PROFILE": self.path})])
+        self.assertEqual([self.chosen(outcome) for outcome in outcomes[:2]],
+                         [[("50", ""), ("2", "profile"), ("111", "profile")],
+                          [("37", "profile"), ("0", ""), ("77", "")]])
+        self.assertEqual(self.chosen(outcomes[2])[0][1], "table")
+
+    def test_rank_0_reads_for_all(self):
+        self.assert_status(self.run(*TUNE, ranks=2), 0)
+        self.assertEqual([source for _, source in self.chosen(self.run(*MXP, ranks=2))],
+                         ["profile"] * 3)
+
+    def test_a_profile_that_cannot_be_used_is_a_warning(self):
+        newer = json.dumps({"schema": "lupine-profile/2", "entries": []})
+        deep = self.mark()
+        deep["entries"][0]["lookahead"] = 1000
+        paths = [self.write(text, self.at(f"{i}.json"))
+                 for i, text in enumerate(("", "{", newer, json.dumps(deep)))]
+        paths.append(self.folder.name)
+        implied = at_once([lambda p=path: self.run(*MXP, environment={"LUPINE_PROFILE": p})
+                           for path in paths])
+        named = at_once([lambda p=path: self.run(*MXP, "--profile", p) for path in paths])
+        for path, warned, refused in zip(paths, implied, named):
+            with self.subTest(path=path):
+                self.assertEqual([source for _, source in self.chosen(warned)], ["table"] * 3)
+                self.assertEqual(warned.err.count("lupine: warning:"), 1, warned.err)
+                self.assertIn(path, warned.err)
+                self.assert_refused(refused, path)
+
+    def test_a_profile_that_is_not_there(self):
+        missing = self.at("missing.json")
+        self.assert_refused(self.run(*MXP, "--profile", missing), "--profile", missing)
+        outcome = self.run(*MXP, environment={"LUPINE_PROFILE": missing})
+        self.assertEqual(self.chosen(outcome)[0][1], "table")
+        self.assertIn("LUPINE_PROFILE", outcome.err)
+        self.assertEqual(self.run(*MXP).err.count("warning: cannot"), 0)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,174 @@
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <lupine/error.hpp>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "catch.hpp"
+#include "folder.hpp"
+#include "io/profile.hpp"
+
+using namespace lupine;
+using test::Folder;
+
+namespace {
+
+ProfileEntry some_entry() {
+  ProfileEntry entry;
+  entry.key = {"a processor, 2 threads", Benchmark::mxp, Precision::bf16, Pivoting::none, 2, 3};
+  entry.n = 16384;
+  entry.tuning = {768, 2, 4096};
+  entry.gflops = 440.5;
+  entry.default_gflops = 400.25;
+  entry.date = "2026-01-02T03:04:05Z";
+  entry.revision = "abc";
+  return entry;
+}
+
+ProfileEntry at(std::int64_t n) {
+  ProfileEntry entry = some_entry();
+  entry.n = n;
+  return entry;
+}
+
+void write(const std::string& path, const std::string& text) {
+  std::ofstream(path) << text;
+}
+
+/// Of a file with this text.
+std::string refusal(const std::string& text) {
+  try {
+    parse_profile(text, "p.json");
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+/// What a profile of one entry looks like.
+nlohmann::json document() {
+  const Folder folder("profile-document");
+  add_to_profile(folder / "p.json", some_entry());
+  std::ifstream stream(folder / "p.json");
+  return nlohmann::json::parse(stream);
+}
+
+}  // namespace
+
+TEST_CASE("what was added to a profile is found in it") {
+  const Folder folder("profile");
+  const std::string path = folder / "p.json";
+  CHECK(read_profile(path).entries().empty());
+  add_to_profile(path, some_entry());
+  const Profile profile = read_profile(path);
+  REQUIRE(profile.entries().size() == 1);
+  const ProfileEntry* found = profile.find(some_entry().key, 16384);
+  REQUIRE(found != nullptr);
+  CHECK(found->tuning == some_entry().tuning);
+  CHECK(found->n == 16384);
+  CHECK(found->gflops == 440.5);
+  CHECK(found->default_gflops == 400.25);
+  CHECK(found->date == some_entry().date);
+  CHECK(found->revision == "abc");
+  CHECK(folder.files() == 1);
+}
+
+TEST_CASE("an entry is for its key alone") {
+  Profile profile;
+  profile.put(some_entry());
+  const auto found = [&](auto change) {
+    ProfileKey key = some_entry().key;
+    change(key);
+    return profile.find(key, 16384) != nullptr;
+  };
+  CHECK(found([](ProfileKey&) {}));
+  CHECK_FALSE(found([](ProfileKey& k) { k.device += "0"; }));
+  CHECK_FALSE(found([](ProfileKey& k) { k.benchmark = Benchmark::hpl; }));
+  CHECK_FALSE(found([](ProfileKey& k) { k.precision = Precision::fp16; }));
+  CHECK_FALSE(found([](ProfileKey& k) { k.pivoting = Pivoting::partial; }));
+  CHECK_FALSE(found([](ProfileKey& k) { k.rows = 3; }));
+  CHECK_FALSE(found([](ProfileKey& k) { k.columns = 2; }));
+}
+
+TEST_CASE("an entry is for orders near its own, and the nearest counts") {
+  Profile profile;
+  for (const std::int64_t n : {1000, 3000, 100000}) profile.put(at(n));
+  const auto order = [&](std::int64_t n) {
+    const ProfileEntry* entry = profile.find(some_entry().key, n);
+    return entry ? entry->n : 0;
+  };
+  CHECK(order(499) == 0);
+  CHECK(order(500) == 1000);
+  CHECK(order(1700) == 1000);
+  CHECK(order(1800) == 3000);
+  CHECK(order(12000) == 3000);
+  CHECK(order(12001) == 0);
+  CHECK(order(50000) == 100000);
+  CHECK(order(400001) == 0);
+  CHECK(order(std::int64_t{1} << 62) == 0);
+}
+
+TEST_CASE("an entry takes the place of its like, and of no other") {
+  const Folder folder("profile");
+  const std::string path = folder / "p.json";
+  for (const std::int64_t n : {1024, 2048, 2047}) add_to_profile(path, at(n));
+  ProfileEntry other = at(1024);
+  other.key.device = "another";
+  add_to_profile(path, other);
+  std::vector<std::int64_t> orders;
+  const Profile profile = read_profile(path);
+  for (const ProfileEntry& entry : profile.entries()) orders.push_back(entry.n);
+  CHECK(orders == std::vector<std::int64_t>{2048, 2047, 1024});
+}
+
+TEST_CASE("a profile that is damaged is refused in one line that names it") {
+  CHECK(refusal(document().dump()).empty());
+  for (const char* text : {"", "{", "[]", "17", "null", "\xff\xfe", "{}", R"({"schema": 1})"}) {
+    CAPTURE(text);
+    CHECK_THAT(refusal(text), ContainsSubstring("'p.json'") && ContainsSubstring("allowed"));
+    CHECK(refusal(text).find('\n') == std::string::npos);
+  }
+  nlohmann::json newer = document();
+  newer["schema"] = "lupine-profile/2";
+  CHECK_THAT(refusal(newer.dump()),
+             ContainsSubstring("lupine-profile/2") && ContainsSubstring("'lupine-profile/1'"));
+  nlohmann::json no_list = document();
+  no_list["entries"] = "none";
+  CHECK_THAT(refusal(no_list.dump()), ContainsSubstring("entries"));
+}
+
+TEST_CASE("an entry with a value that no run could take is refused by name") {
+  const auto with = [](const char* name, const nlohmann::json& value) {
+    nlohmann::json changed = document();
+    changed["entries"][0][name] = value;
+    return refusal(changed.dump());
+  };
+  const nlohmann::json entry = document()["entries"][0];
+  for (const auto& [name, unused] : entry.items()) {
+    CAPTURE(name);
+    CHECK_THAT(with(name.c_str(), nullptr), ContainsSubstring("'" + name + "'"));
+    nlohmann::json without = document();
+    without["entries"][0].erase(name);
+    CHECK_THAT(refusal(without.dump()), ContainsSubstring("'" + name + "' is missing"));
+  }
+  for (const nlohmann::json& bad : {nlohmann::json(0), nlohmann::json(-1), nlohmann::json(1.5),
+                                    nlohmann::json(1e300), nlohmann::json(UINT64_MAX)})
+    CHECK_THAT(with("nb", bad), ContainsSubstring("'nb'"));
+  CHECK_THAT(with("lookahead", std::int64_t{1} << 40), ContainsSubstring("'lookahead'"));
+  CHECK_THAT(with("precision", "fp8"), ContainsSubstring("'precision'"));
+  CHECK_THAT(with("gflops", -1), ContainsSubstring("'gflops'"));
+}
+
+TEST_CASE("a profile that cannot be read is not written over") {
+  const Folder folder("profile");
+  const std::string path = folder / "p.json";
+  write(path, "precious");
+  CHECK_THROWS_AS(add_to_profile(path, some_entry()), UsageError);
+  CHECK(profile_text(path) == "precious");
+  CHECK_THROWS_AS(profile_text(folder / "."), UsageError);
+  CHECK_THROWS_AS(add_to_profile(folder / "no/where.json", some_entry()), Fault);
+}

@@ -1,0 +1,56 @@
+#include "bench/step_window.hpp"
+#include "catch.hpp"
+
+using namespace lupine;
+
+namespace {
+
+std::optional<StepWindow> window(std::int64_t n, std::int64_t nb, int lookahead, bool overlaps,
+                                 std::int64_t columns) {
+  const Distribution all(n, nb, 1, 0);
+  return step_window(Plan(all, all, nb), n, lookahead, overlaps, columns);
+}
+
+double operations(double m) {
+  return 2. / 3 * m * m * m;
+}
+
+}  // namespace
+
+TEST_CASE("as many columns are timed whatever the look-ahead") {
+  for (const int lookahead : {0, 1, 3})
+    for (const bool overlaps : {false, true}) {
+      CAPTURE(lookahead, overlaps);
+      const auto steps = window(1000, 10, lookahead, overlaps, 100);
+      REQUIRE(steps);
+      CHECK(steps->first == lookahead + 1);
+      CHECK(steps->last == steps->first + 10);
+      // Panels applied everywhere by then: where queues run side by side, one fewer.
+      const double left = overlaps ? 990 : 980;
+      CHECK(steps->operations == Approx(operations(left) - operations(left - 100)));
+    }
+}
+
+TEST_CASE("panels lie ahead of those applied by the look-ahead") {
+  CHECK(window(1000, 10, 0, false, 100)->shorter == 0);
+  // Steps 3 to 12 factor panels from 970 to 880 rows, and apply those of 980 to 890.
+  const double all = 13 * (1000 + 880) / 2.;
+  CHECK(window(1000, 10, 1, false, 100)->shorter == Approx(10 * 10 / all));
+  CHECK(window(1000, 10, 3, false, 100)->shorter > window(1000, 10, 2, false, 100)->shorter);
+}
+
+TEST_CASE("what is missing to whole steps is timed too") {
+  const auto steps = window(1000, 30, 1, false, 100);
+  REQUIRE(steps);
+  CHECK(steps->last == steps->first + 4);
+  CHECK(steps->operations == Approx(operations(940) - operations(820)));
+}
+
+TEST_CASE("a matrix of few blocks has no window") {
+  CHECK_FALSE(window(1, 1, 0, false, 1));
+  CHECK_FALSE(window(1000, 1000, 0, false, 10));
+  CHECK_FALSE(window(1000, 350, 1, false, 350));
+  CHECK(window(1000, 250, 1, false, 250));
+  CHECK_FALSE(window(1000, 250, 2, false, 250));
+  CHECK_FALSE(window(1000, 10, 1, false, 1000));
+}

@@ -1,0 +1,172 @@
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "bench/tune_search.hpp"
+#include "catch.hpp"
+
+using namespace lupine;
+
+namespace {
+
+class FakeClock final : public Clock {
+ public:
+  double now() const override { return seconds; }
+  double seconds = 100;
+};
+
+/// A machine whose rate is a function of the tuning, and whose runs take a second each.
+class Machine {
+ public:
+  explicit Machine(std::function<double(const Tuning&)> rate) : rate_(std::move(rate)) {}
+
+  TuneOutcome search(const Tuning& start, double seconds = 1e6) {
+    const double deadline = clock.seconds + seconds;
+    return search_tuning(
+        start, space,
+        [this](const Tuning& tuning) {
+          clock.seconds += run_seconds;
+          ++runs;
+          return rate_(tuning);
+        },
+        clock, deadline, [this](const TuningTrial& c) { told.push_back(c); });
+  }
+
+  FakeClock clock;
+  TuneSpace space{10000, [](const Tuning&) { return true; }};
+  double run_seconds = 1;
+  int runs = 0;
+  std::vector<TuningTrial> told;
+
+ private:
+  std::function<double(const Tuning&)> rate_;
+};
+
+/// Fastest at nb = 384, look-ahead 2, chunks of 2048.
+double bowl(const Tuning& t) {
+  const auto away = [](double value, double best) { return std::pow(std::log2(value / best), 2); };
+  const double chunk = t.chunk == 0 ? 10000 : static_cast<double>(t.chunk);
+  return 1e9 * std::exp(-0.3 * away(static_cast<double>(t.nb), 384) -
+                        0.1 * std::pow(t.lookahead - 2, 2) - 0.1 * away(chunk, 2048));
+}
+
+constexpr Tuning bottom{384, 2, 2048};
+
+}  // namespace
+
+TEST_CASE("the search finds the best of a bowl from anywhere") {
+  for (const std::int64_t nb : {10, 32, 100, 384, 500, 1024, 4096})
+    for (const int lookahead : {0, 1, 2, 3, 9})
+      for (const std::int64_t chunk : {0, 256, 2048, 8192}) {
+        CAPTURE(nb, lookahead, chunk);
+        Machine machine(bowl);
+        const Tuning start{nb, lookahead, chunk};
+        const TuneOutcome outcome = machine.search(start);
+        CHECK(outcome.best.nb == 384);
+        if (lookahead <= 3) CHECK(outcome.best == bottom);
+        CHECK(outcome.complete);
+        CHECK(outcome.rate == bowl(outcome.best));
+        CHECK(outcome.default_rate == bowl(start));
+      }
+}
+
+TEST_CASE("no tuning is compared twice but the one that was found, with the start") {
+  Machine machine(bowl);
+  const TuneOutcome outcome = machine.search({1024, 1, 0});
+  std::vector<Tuning> seen;
+  for (const TuningTrial& c : machine.told) {
+    if (&c != &machine.told.back()) CHECK(std::count(seen.begin(), seen.end(), c.tuning) == 0);
+    seen.push_back(c.tuning);
+  }
+  CHECK(machine.told.back().tuning == outcome.best);
+  CHECK(machine.told.front().against == 0);
+  CHECK(outcome.trials + 2 == static_cast<int>(machine.told.size()));
+}
+
+TEST_CASE("block sizes are multiples of 32, look-aheads 0 to 3, chunks end with all") {
+  Machine machine([](const Tuning& t) {  // ever faster the larger
+    return static_cast<double>(t.nb + t.lookahead + (t.chunk == 0 ? 10000 : t.chunk)) * 1e6;
+  });
+  machine.space.allowed = [](const Tuning& t) { return t.nb <= 200; };
+  const TuneOutcome outcome = machine.search({32, 0, 256});
+  CHECK(outcome.best.chunk == 0);
+  for (const TuningTrial& c : machine.told) {
+    CHECK(c.tuning.nb % 32 == 0);
+    CHECK(c.tuning.nb <= 192);
+    CHECK((c.tuning.lookahead >= 0 && c.tuning.lookahead <= 3));
+    CHECK((c.tuning.chunk == 0 || c.tuning.chunk < 10000));
+  }
+}
+
+TEST_CASE("a dip is passed, two are not") {
+  const auto rate = [](std::int64_t nb) { return nb == 128 || nb == 1024 ? 2e9 : 1e9; };
+  for (const auto& [from, to] : {std::pair{256, 128}, std::pair{64, 128}, std::pair{384, 384}}) {
+    Machine machine([&](const Tuning& t) { return rate(t.nb); });
+    CAPTURE(from);
+    CHECK(machine.search({from, 1, 0}).best.nb == to);
+  }
+}
+
+TEST_CASE("what is within the margin is noise") {
+  for (const double gain : {1 + tune_margin / 2, 1 + 2 * tune_margin}) {
+    Machine machine([&](const Tuning& t) { return t.lookahead == 2 ? 1e9 * gain : 1e9; });
+    CHECK(machine.search({512, 1, 0}).best.lookahead == (gain > 1 + tune_margin ? 2 : 1));
+  }
+}
+
+TEST_CASE("a single lucky run takes no place") {
+  int lucky = 1;
+  Machine machine([&](const Tuning& t) { return t.nb == 768 && lucky-- > 0 ? 2e9 : 1e9; });
+  CHECK(machine.search({512, 1, 0}).best == Tuning{512, 1, 0});
+}
+
+TEST_CASE("gains that the start does not confirm are given up") {
+  std::map<std::int64_t, int> runs;
+  // Faster while the search goes on, and no longer when it is compared with the start.
+  Machine machine([&](const Tuning& t) {
+    if (t.nb != 768) return 1e9;
+    return ++runs[t.nb] <= 2 ? 2e9 : 1e9;
+  });
+  machine.space.allowed = [](const Tuning& t) {
+    return t.nb == 768 && t.chunk == 0 && t.lookahead == 1;
+  };
+  const TuneOutcome outcome = machine.search({512, 1, 0});
+  CHECK(outcome.best == Tuning{512, 1, 0});
+  CHECK(outcome.rate == outcome.default_rate);
+  CHECK(machine.told[1].better);
+  CHECK_FALSE(machine.told.back().better);
+}
+
+TEST_CASE("a machine that gets slower all the time harms both sides alike") {
+  double speed = 1e9;
+  Machine machine([&](const Tuning&) { return speed *= 0.99; });
+  CHECK(machine.search({512, 1, 0}).best == Tuning{512, 1, 0});
+}
+
+TEST_CASE("the search obeys its budget") {
+  for (double budget = 0; budget < 120; budget += 1.5) {
+    Machine machine(bowl);
+    const double end = machine.clock.seconds + budget;
+    const TuneOutcome outcome = machine.search({2048, 0, 0}, budget);
+    CAPTURE(budget);
+    CHECK(machine.clock.seconds <= std::max(end, 101.));
+    CHECK(machine.runs >= 1);
+    CHECK((outcome.trials > 0) == (budget >= 1 + outcome.seconds_needed));
+    if (outcome.complete) CHECK(outcome.best == bottom);
+    if (budget > 100) CHECK(outcome.complete);
+    if (outcome.trials == 0) CHECK(outcome.best == Tuning{2048, 0, 0});
+  }
+}
+
+TEST_CASE("a run that takes longer than those before delays no end by more than itself") {
+  Machine machine([](const Tuning&) { return 1e9; });
+  machine.space.allowed = [&](const Tuning& t) {
+    machine.run_seconds = t.nb > 512 ? 5 : 1;
+    return true;
+  };
+  const double end = machine.clock.seconds + 30;
+  machine.search({512, 1, 0}, 30);
+  CHECK(machine.clock.seconds <= end);
+}
