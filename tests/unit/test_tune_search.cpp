@@ -96,7 +96,8 @@ TEST_CASE("block sizes are multiples of 32, look-aheads 0 to 3, chunks end with 
     CHECK(c.tuning.nb % 32 == 0);
     CHECK(c.tuning.nb <= 192);
     CHECK((c.tuning.lookahead >= 0 && c.tuning.lookahead <= 3));
-    CHECK((c.tuning.chunk == 0 || c.tuning.chunk < 10000));
+    CHECK(c.tuning.chunk < 10000);
+    CHECK((c.tuning.chunk == 0 || c.tuning.chunk >= 256));
   }
 }
 
