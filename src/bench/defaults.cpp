@@ -37,8 +37,9 @@ constexpr Engine engine_of(const TuningCase& c) {
 
 struct Row {
   Engine engine;
-  std::int64_t above;  // the local order, n over the longer side of the grid
-  std::int64_t nb;     // at most
+  std::int64_t above;     // the local order, n over the longer side of the grid
+  std::int64_t nb_alone;  // at most, of one rank
+  std::int64_t nb;        // of several: shorter blocks, so that their work is more alike
   int lookahead;
   std::int64_t chunk_alone;  // of a rank alone in its process column: nobody waits for parts
   std::int64_t chunk;        // of several: some ten milliseconds of an update
@@ -53,12 +54,12 @@ constexpr std::int64_t all = 0;
 // smaller.
 // clang-format off
 constexpr Row table[] = {
-    // engine          above    nb  look-ahead  chunk: alone, of several  leaf
-    {Engine::cpu_bf16,     0, 1024,          1,          all,       2048,   16},
-    {Engine::cpu_other,    0,  512,          1,          all,       2048,   16},
-    {Engine::cpu_fp64,     0,  384,          1,          all,       2048,   16},
-    {Engine::cuda_low,     0, 2048,          1,        16384,      16384,   32},
-    {Engine::cuda_fp64,    0, 1024,          1,        16384,      16384,   32},
+    // engine          above  nb: alone, of several  look-ahead  chunk: alone, of several  leaf
+    {Engine::cpu_bf16,     0,       512,        384,          1,          all,       2048,   16},
+    {Engine::cpu_other,    0,       512,        512,          1,          all,       2048,   16},
+    {Engine::cpu_fp64,     0,       384,        384,          1,          all,       2048,   16},
+    {Engine::cuda_low,     0,      2048,       2048,          1,        16384,      16384,   32},
+    {Engine::cuda_fp64,    0,      1024,       1024,          1,        16384,      16384,   32},
 };
 // clang-format on
 
@@ -81,11 +82,12 @@ std::int64_t largest_nb_for(std::int64_t local_order) {
 Defaults defaults_for(const TuningCase& which) {
   const std::int64_t sides = std::max(which.shape.rows, which.shape.columns);
   const Row& row = row_of(engine_of(which), (which.n - 1) / sides + 1);
-  const std::int64_t nb = std::min({row.nb, largest_nb_for(which.n / sides), which.n});
+  const std::int64_t most = which.shape.size() == 1 ? row.nb_alone : row.nb;
+  const std::int64_t nb = std::min({most, largest_nb_for(which.n / sides), which.n});
   const std::int64_t chunk = which.shape.rows == 1 ? row.chunk_alone : row.chunk;
   std::string name(words(row.engine));
   if (row.above > 0) name += fmt::format(", above {} a rank", row.above);
-  return {{nb, row.lookahead, chunk}, row.leaf, std::move(name), nb < row.nb};
+  return {{nb, row.lookahead, chunk}, row.leaf, std::move(name), nb < most};
 }
 
 }  // namespace lupine

@@ -27,4 +27,12 @@ struct MatrixView {
   constexpr operator MatrixView<U>() const { return {data, rows, cols, ld}; }
 };
 
+/// Elements from one column to the next: whole cache lines of `line` elements, and never a multiple
+/// of 512 elements, at which many columns would fall into the same few cache sets.
+constexpr std::int64_t leading_dimension(std::int64_t rows, std::int64_t line) {
+  constexpr std::int64_t page = 512;
+  const std::int64_t padded = (rows + line - 1) / line * line;
+  return padded % page == 0 ? padded + line : padded;
+}
+
 }  // namespace lupine

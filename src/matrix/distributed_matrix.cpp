@@ -14,10 +14,7 @@ DistributedMatrix::DistributedMatrix(Device& device, Distribution rows, Distribu
             leading_dimension(rows_.local_size())} {}
 
 std::int64_t DistributedMatrix::leading_dimension(std::int64_t rows) {
-  const std::int64_t line = 16;   // elements of one cache line or two
-  const std::int64_t page = 512;  // of one page or half
-  const std::int64_t padded = (rows + line - 1) / line * line;
-  return padded % page == 0 ? padded + line : padded;
+  return lupine::leading_dimension(rows, 16);
 }
 
 AnyMatrix DistributedMatrix::from(LocalIndex i, LocalIndex j) const {

@@ -15,8 +15,7 @@ class DistributedMatrix {
   DistributedMatrix(Device& device, Distribution rows, Distribution columns,
                     Precision storage = Precision::fp32);
 
-  /// Elements from one column to the next: whole cache lines, and never a multiple of 4 KiB, at
-  /// which all columns would fall into the same cache sets.
+  /// Elements from one column to the next.
   static std::int64_t leading_dimension(std::int64_t rows);
 
   const Distribution& rows() const { return rows_; }

@@ -43,7 +43,7 @@ double Footprint::element_bytes() const {
 
 double Footprint::ring_bytes(std::int64_t width) const {
   const auto w = static_cast<double>(std::min(width, n));
-  const double padding = 31;
+  const double padding = 63;
   const auto update = static_cast<double>(bytes_of(precision));
   return (lookahead + 1) * ((local_rows() + padding) * w * update + w * w * element_bytes()) +
          PanelRing::pieces * piece() * (w + padding) * update;

@@ -52,8 +52,7 @@ PanelRing::PanelRing(Device& device, const Distribution& rows, const RingShape& 
 }
 
 std::int64_t PanelRing::leading_dimension(std::int64_t rows) {
-  constexpr std::int64_t line = 32;  // 16-bit elements of a cache line
-  return (rows + line - 1) / line * line;
+  return lupine::leading_dimension(rows, 32);
 }
 
 std::int64_t PanelRing::diagonal_bytes(std::int64_t width, Precision precision) {

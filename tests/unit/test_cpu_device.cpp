@@ -1,5 +1,9 @@
 // What is the CPU device's own; its operations are tested in tests/device.
+#include <omp.h>
+
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -7,6 +11,7 @@
 #include "device/cpu/dense.hpp"
 #include "device/cpu/onednn.hpp"
 #include "device/cpu/processor.hpp"
+#include "device/cpu/triangular.hpp"
 #include "device/device.hpp"
 #include "element/rounding.hpp"
 
@@ -83,6 +88,65 @@ TEST_CASE("oneDNN multiplies views in place") {
     check(Precision::fp32, m, n, k);
     if (native_bf16()) check(Precision::bf16, m, n, k);
   }
+}
+
+// B <- L^-1 B and B <- B U^-1 give B back when multiplied, to the rounding of their products.
+template <class T>
+void check_solves(std::int64_t order, std::int64_t count, bool rounded) {
+  CAPTURE(order, count, rounded, sizeof(T));
+  const std::int64_t ld = std::max(order, count) + 5;
+  const auto entry = [](std::int64_t i, std::int64_t j) {
+    return static_cast<T>((5 * i + 3 * j + i * j) % 17 - 8) / 8;
+  };
+  std::vector<T> lu(static_cast<std::size_t>(ld * order));
+  std::vector<T> left(static_cast<std::size_t>(ld * count)), right = lu;
+  const MatrixView<T> triangle{lu.data(), order, order, ld};
+  for (std::int64_t j = 0; j < order; ++j)
+    for (std::int64_t i = 0; i < order; ++i)
+      triangle(i, j) = i == j ? T{2} : entry(i, j) / static_cast<T>(order);
+  const MatrixView<T> x{left.data(), order, count, ld};
+  const MatrixView<T> y{right.data(), count, order, ld};
+  for (std::int64_t j = 0; j < count; ++j)
+    for (std::int64_t i = 0; i < order; ++i) x(i, j) = y(j, i) = entry(i, j);
+  solve_left_lower<T>(triangle, x, rounded);
+  // Every sum has less than `order` terms, |t| < 1 / order but for the diagonal.
+  const double unit = std::is_same_v<T, double> ? 0x1p-53 : 0x1p-24;
+  const double allowed = 4 * (static_cast<double>(order) * unit + (rounded ? 0x1p-8 : 0));
+  double worst = 0;
+  for (std::int64_t j = 0; j < count; ++j)
+    for (std::int64_t i = 0; i < order; ++i) {
+      auto sum = static_cast<double>(x(i, j));
+      for (std::int64_t k = 0; k < i; ++k)
+        sum += static_cast<double>(triangle(i, k)) * static_cast<double>(x(k, j));
+      worst = std::max(worst, std::fabs(sum - static_cast<double>(entry(i, j))));
+    }
+  CHECK(worst <= allowed);
+  if constexpr (std::is_same_v<T, float>) {
+    solve_right_upper<T>(triangle, y, rounded);
+    worst = 0;
+    for (std::int64_t i = 0; i < order; ++i)
+      for (std::int64_t j = 0; j < count; ++j) {
+        double sum = 0;
+        for (std::int64_t k = 0; k <= i; ++k)
+          sum += static_cast<double>(y(j, k)) * static_cast<double>(triangle(k, i));
+        worst = std::max(worst, std::fabs(sum - static_cast<double>(entry(i, j))));
+      }
+    CHECK(worst <= allowed);
+  }
+}
+
+TEST_CASE("triangular solves in strips, on one thread and on several") {
+  const int threads = omp_get_max_threads();
+  for (const int team : {1, 3}) {
+    omp_set_num_threads(team);
+    for (const auto& [order, count] : std::vector<std::array<std::int64_t, 2>>{
+             {1, 1}, {31, 3}, {33, 70}, {97, 1}, {130, 777}, {300, 601}}) {
+      check_solves<float>(order, count, false);
+      check_solves<double>(order, count, false);
+      if (onednn_built() && native_bf16()) check_solves<float>(order, count, true);
+    }
+  }
+  omp_set_num_threads(threads);
 }
 
 TEST_CASE("the kernels that OpenBLAS should use") {

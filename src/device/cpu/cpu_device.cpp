@@ -196,7 +196,7 @@ void CpuDevice::generate(Queue&, const MatrixSpec& spec, const Distribution& row
                     a.block(r.local.value, c.local.value, r.length, c.length));
     }
     for (const Run& c : cols.runs())
-      for (GlobalIndex g = c.global; g < c.global + c.length; ++g)
+      for (GlobalIndex g = c.global; g < c.global + c.length && g.value < rows.size(); ++g)
         if (rows.mine(g))
           a(rows.local(g).value, cols.local(g).value) =
               static_cast<T>(spec.entry(g.value, g.value));
