@@ -382,12 +382,14 @@ void solve_right_upper(MatrixView<const T> lu, MatrixView<T> b) {
     for (int j = 0; j < n; j += group) {
       Vector sum[group][4];
       std::memcpy(sum, x[j], sizeof(sum));
-      for (int k = 0; k < j; ++k)
+      for (int k = 0; k < j; ++k) {
 #pragma GCC unroll 4
-        for (int c = 0; c < group; ++c)
+        for (int c = 0; c < group; ++c) {
 #pragma GCC unroll 4
           for (int v = 0; v < 4; ++v)
             sum[c][v] = subtract_product(x[k][v], Vector{} + u[j + c][k], sum[c][v]);
+        }
+      }
 #pragma GCC unroll 4
       for (int k = 0; k < group; ++k) {
 #pragma GCC unroll 4

@@ -74,17 +74,17 @@ void run_rounds(const Communicator& world, const Arguments& arguments, Contest& 
 }  // namespace
 
 int run_compare(const Communicator& world, const Arguments& arguments, const ProfilePlace& place,
-                const std::string& command_line, const std::vector<std::string>& given) {
+                const std::string& command_line, const std::vector<std::string>& notes) {
   require_equal_options(world, text_of_own_choices(arguments));
   check_files(world, arguments);
-  std::vector<std::string> notes = given;
-  const Profile profile = load_profile(world, place, notes);
+  std::vector<std::string> all_notes = notes;
+  const Profile profile = load_profile(world, place, all_notes);
   std::deque<Contest> all = contests(world, arguments, profile);
   const Setup& setup = all.front().setup();
   const std::time_t begin = std::time(nullptr);
   on_rank_0(world, [&] {
     for (const std::string& note : setup.notes) complain("warning: " + note);
-    print(compare_head(setup, arguments.choices.n, arguments.repeat, notes));
+    print(compare_head(setup, arguments.choices.n, arguments.repeat, all_notes));
   });
   bool passed = true;
   std::vector<Comparison> comparisons;
@@ -96,7 +96,7 @@ int run_compare(const Communicator& world, const Arguments& arguments, const Pro
   on_rank_0(world, [&] {
     if (!arguments.json.empty())
       write_json(arguments.json, json_of_comparisons(setup, comparisons, arguments.repeat, begin,
-                                                     command_line, notes));
+                                                     command_line, all_notes));
     if (!arguments.plot.empty()) draw(plot_script(comparisons, heading(setup)), arguments.plot);
   });
   return passed ? 0 : 1;

@@ -83,12 +83,13 @@ std::string tune_head(const Setup& setup, std::int64_t columns) {
       setup.device, notes, columns, "NB", "DEPTH", "CHUNK", "rate", "of the best");
 }
 
-std::string tune_line(const TuningTrial& c) {
-  const std::string values = fmt::format("{:>8} {:>6} {:>8} {:>12.2f}", c.tuning.nb,
-                                         c.tuning.lookahead, chunk_text(c.tuning), c.rate / giga);
-  if (c.against == 0) return values + fmt::format(" {:>12} the table's values\n", "");
-  return values + fmt::format(" {:>12.2f} {:+.1f} %{}\n", c.against / giga,
-                              percent(c.rate, c.against), c.better ? ", better" : "");
+std::string tune_line(const TuningTrial& trial) {
+  const std::string values =
+      fmt::format("{:>8} {:>6} {:>8} {:>12.2f}", trial.tuning.nb, trial.tuning.lookahead,
+                  chunk_text(trial.tuning), trial.rate / giga);
+  if (trial.against == 0) return values + fmt::format(" {:>12} the table's values\n", "");
+  return values + fmt::format(" {:>12.2f} {:+.1f} %{}\n", trial.against / giga,
+                              percent(trial.rate, trial.against), trial.better ? ", better" : "");
 }
 
 std::string tune_result(const TunedBenchmark& tuned) {

@@ -7,9 +7,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
 #include <lupine/error.hpp>
+#include <new>
 #include <type_traits>
 #include <vector>
 
@@ -148,10 +148,10 @@ Precision CpuDevice::fastest_16bit() const {
 Buffer CpuDevice::allocate(std::int64_t bytes) {
   if (bytes == 0) return {};
   if (bytes < least_mapped) {
-    constexpr std::int64_t line = 64;
-    void* small = std::aligned_alloc(line, static_cast<std::size_t>(ceil_div(bytes, line) * line));
+    constexpr std::align_val_t line{64};
+    void* small = ::operator new(static_cast<std::size_t>(bytes), line, std::nothrow);
     if (!small) throw out_of_memory(bytes);
-    return {small, bytes, [](void* p) { std::free(p); }};
+    return {small, bytes, [](void* p) { ::operator delete(p, line); }};
   }
   // Pages are taken when first touched, by the threads that use them; large ones where possible.
   void* data = mmap(nullptr, static_cast<std::size_t>(bytes), PROT_READ | PROT_WRITE,
