@@ -56,6 +56,7 @@ constexpr std::int64_t all = 0;
 constexpr Row table[] = {
     // engine          above  nb: alone, of several  look-ahead  chunk: alone, of several  leaf
     {Engine::cpu_bf16,     0,       512,        384,          1,          all,       2048,   16},
+    {Engine::cpu_bf16, 12288,      1024,        384,          1,         8192,       2048,   16},
     {Engine::cpu_other,    0,       512,        512,          1,          all,       2048,   16},
     {Engine::cpu_fp64,     0,       384,        384,          1,          all,       2048,   16},
     {Engine::cuda_low,     0,      2048,       2048,          1,        16384,      16384,   32},

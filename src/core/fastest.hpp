@@ -9,9 +9,9 @@
 namespace lupine {
 
 /// Seconds of the fastest of several runs of `work`: as many as begin within `seconds`, at least
-/// one. Never 0.
+/// `least`. Never 0.
 template <class Work>
-double fastest(const Clock& clock, double seconds, Work work) {
+double fastest(const Clock& clock, double seconds, Work work, int least = 1) {
   const double first = clock.now();
   double begin = first;
   double best = 0;
@@ -21,7 +21,7 @@ double fastest(const Clock& clock, double seconds, Work work) {
     const double took = std::max(end - begin, 1e-9);
     best = best == 0 ? took : std::min(best, took);
     begin = clock.now();
-  } while (begin - first < seconds);
+  } while (--least > 0 || begin - first < seconds);
   return best;
 }
 

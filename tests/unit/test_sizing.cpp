@@ -96,7 +96,8 @@ TEST_CASE("a small problem has blocks for every rank") {
 
 TEST_CASE("the table knows what updates") {
   const std::int64_t large = 1000000;
-  CHECK(on_cpu(large, Precision::bf16, true).row == "cpu bf16 native");
+  CHECK(on_cpu(large, Precision::bf16, true).row == "cpu bf16 native, above 12288 a rank");
+  CHECK(on_cpu(8000, Precision::bf16, true).row == "cpu bf16 native");
   CHECK(on_cpu(large, Precision::bf16, false).row == "cpu fp32 products");
   CHECK(on_cpu(large, Precision::fp32, true).row == "cpu fp32 products");
   CHECK(on_cpu(large, Precision::fp64, true).row == "cpu fp64");

@@ -246,21 +246,30 @@ void CpuDevice::cast(Queue&, ConstAnyMatrix from, double sign, AnyMatrix to, Pan
     return;
   }
   const auto values = from.as<float>();
-  const float most = largest(values);
-  if (!std::isfinite(most)) status->nonfinite = 1;
-  header->scale = to.precision == Precision::fp16 ? power_of_two(fp16_scale_exponent(most)) : 1.0;
-  const float scale = static_cast<float>(sign * header->scale);
   const Loops& loop = loops();
-#pragma omp parallel for
+  const bool scaled = to.precision == Precision::fp16;
+  if (scaled) {
+    const float most = largest(values);
+    if (!std::isfinite(most)) status->nonfinite = 1;
+    header->scale = power_of_two(fp16_scale_exponent(most));
+  } else {
+    header->scale = 1;
+  }
+  const float scale = static_cast<float>(sign * header->scale);
+  float most = 0;
+#pragma omp parallel for reduction(max : most)
   for (std::int64_t j = 0; j < values.cols; ++j) {
     std::byte* column = to.data + j * to.ld * bytes_of(to.precision);
-    if (to.precision == Precision::fp16)
+    // While the column is in the cache.
+    if (!scaled) most = std::max(most, loop.fp32.largest(values.column(j), values.rows));
+    if (scaled)
       loop.to_half(values.column(j), values.rows, scale, reinterpret_cast<Half*>(column));
     else if (to.precision == Precision::bf16)
       loop.to_bfloat16(values.column(j), values.rows, scale, reinterpret_cast<Bfloat16*>(column));
     else
       loop.fp32.scale(values.column(j), values.rows, scale, reinterpret_cast<float*>(column));
   }
+  if (!std::isfinite(most)) status->nonfinite = 1;
 }
 
 // 16-bit values as FP32, where their products are exact: 2 x 11 bits are fewer than 24.
