@@ -15,6 +15,7 @@
 
 #include "cpu/loops.hpp"
 #include "device/cpu/dense.hpp"
+#include "device/cpu/onednn.hpp"
 #include "device/cpu/processor.hpp"
 #include "device/cpu/triangular.hpp"
 #include "element/rounding.hpp"
@@ -248,15 +249,9 @@ void CpuDevice::cast(Queue&, ConstAnyMatrix from, double sign, AnyMatrix to, Pan
   const auto values = from.as<float>();
   const Loops& loop = loops();
   const bool scaled = to.precision == Precision::fp16;
-  if (scaled) {
-    const float most = largest(values);
-    if (!std::isfinite(most)) status->nonfinite = 1;
-    header->scale = power_of_two(fp16_scale_exponent(most));
-  } else {
-    header->scale = 1;
-  }
+  float most = scaled ? largest(values) : 0;
+  header->scale = scaled ? power_of_two(fp16_scale_exponent(most)) : 1.0;
   const float scale = static_cast<float>(sign * header->scale);
-  float most = 0;
 #pragma omp parallel for reduction(max : most)
   for (std::int64_t j = 0; j < values.cols; ++j) {
     std::byte* column = to.data + j * to.ld * bytes_of(to.precision);

@@ -4,7 +4,6 @@
 #pragma once
 
 #include "core/clock.hpp"
-#include "device/cpu/onednn.hpp"
 #include "device/device.hpp"
 
 namespace lupine {
