@@ -6,13 +6,23 @@
 
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 namespace lupine {
 
-/// Base of all of Lupine's exceptions.
+/// Base of all of Lupine's exceptions: what went wrong, where, and on which rank.
 class LUPINE_API Error : public std::runtime_error {
  public:
-  using std::runtime_error::runtime_error;
+  explicit Error(const std::string& what, std::string where = {}, int rank = -1)
+      : std::runtime_error(what), where_(std::move(where)), rank_(rank) {}
+  /// Place of what went wrong, such as a file's line or a host; empty where there is none.
+  const std::string& where() const { return where_; }
+  /// The rank that met it, or -1: all of them alike.
+  int rank() const { return rank_; }
+
+ private:
+  std::string where_;
+  int rank_;
 };
 
 /// The caller asked for something that is not allowed: bad option, bad input, a problem that does

@@ -9,8 +9,8 @@
 #include <array>
 
 #include "app/option.hpp"
-#include "bench/setup.hpp"
 #include "revision.hpp"
+#include "setup/setup.hpp"
 
 namespace lupine {
 

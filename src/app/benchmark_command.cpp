@@ -9,7 +9,6 @@
 #include <optional>
 
 #include "app/output.hpp"
-#include "bench/agreement.hpp"
 #include "bench/campaign.hpp"
 #include "bench/progress.hpp"
 #include "bench/report.hpp"
@@ -17,6 +16,7 @@
 #include "bench/trace_report.hpp"
 #include "io/hpl_dat.hpp"
 #include "io/json.hpp"
+#include "setup/agreement.hpp"
 
 namespace lupine {
 

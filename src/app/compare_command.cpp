@@ -8,7 +8,6 @@
 #include <nlohmann/json.hpp>
 
 #include "app/output.hpp"
-#include "bench/agreement.hpp"
 #include "bench/campaign.hpp"
 #include "bench/compare.hpp"
 #include "bench/compare_json.hpp"
@@ -16,6 +15,7 @@
 #include "bench/compare_report.hpp"
 #include "io/gnuplot.hpp"
 #include "io/json.hpp"
+#include "setup/agreement.hpp"
 
 namespace lupine {
 

@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "bench/memory.hpp"
-#include "bench/sizing.hpp"
 #include "comm/communicator.hpp"
 #include "device/cpu/processor.hpp"
 #include "device/device.hpp"
 #include "revision.hpp"
+#include "setup/memory.hpp"
+#include "setup/sizing.hpp"
 
 namespace lupine {
 

@@ -13,9 +13,9 @@
 #include "app/output.hpp"
 #include "app/profile_place.hpp"
 #include "app/tune_command.hpp"
-#include "bench/agreement.hpp"
 #include "comm/communicator.hpp"
 #include "device/cpu/processor.hpp"
+#include "setup/agreement.hpp"
 
 namespace lupine {
 namespace {

@@ -7,9 +7,9 @@
 #include <system_error>
 
 #include "app/output.hpp"
-#include "bench/agreement.hpp"
-#include "bench/setup.hpp"
 #include "io/json.hpp"
+#include "setup/agreement.hpp"
+#include "setup/setup.hpp"
 
 namespace lupine {
 

@@ -3,10 +3,10 @@
 #include <nlohmann/json.hpp>
 
 #include "app/output.hpp"
-#include "bench/agreement.hpp"
 #include "bench/tune.hpp"
 #include "bench/tune_report.hpp"
 #include "io/json.hpp"
+#include "setup/agreement.hpp"
 
 namespace lupine {
 

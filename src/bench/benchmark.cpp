@@ -8,10 +8,10 @@
 #include <limits>
 #include <optional>
 
-#include "bench/agreement.hpp"
 #include "bench/benchmark_runner.hpp"
 #include "generate/generator.hpp"
 #include "refine/refinement.hpp"
+#include "setup/agreement.hpp"
 
 namespace lupine {
 

@@ -8,12 +8,12 @@
 #include <optional>
 
 #include "bench/run_tracer.hpp"
-#include "bench/setup.hpp"
 #include "bench/step_window.hpp"
 #include "comm/process_grid.hpp"
 #include "core/clock.hpp"
 #include "factor/factorization.hpp"
 #include "matrix/distributed_matrix.hpp"
+#include "setup/setup.hpp"
 #include "transport/transport.hpp"
 
 namespace lupine {

@@ -9,7 +9,7 @@
 #include <string>
 #include <tuple>
 
-#include "bench/agreement.hpp"
+#include "setup/agreement.hpp"
 
 namespace lupine {
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "bench/product_trial.hpp"
 #include "core/clock.hpp"
+#include "setup/product_trial.hpp"
 
 namespace lupine {
 

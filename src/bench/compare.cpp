@@ -10,14 +10,14 @@
 #include <string>
 #include <utility>
 
-#include "bench/agreement.hpp"
 #include "bench/benchmark_runner.hpp"
 #include "bench/ceilings.hpp"
 #include "bench/lapack_run.hpp"
-#include "bench/memory.hpp"
 #include "bench/report.hpp"
 #include "device/cpu/ceilings.hpp"
 #include "device/cpu/processor.hpp"
+#include "setup/agreement.hpp"
+#include "setup/memory.hpp"
 
 namespace lupine {
 

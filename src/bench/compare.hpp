@@ -9,9 +9,9 @@
 
 #include "bench/ceilings.hpp"
 #include "bench/comparison.hpp"
-#include "bench/setup.hpp"
 #include "comm/communicator.hpp"
 #include "core/clock.hpp"
+#include "setup/setup.hpp"
 
 namespace lupine {
 

@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "bench/report_json.hpp"
-#include "bench/sizing.hpp"
 #include "device/cpu/processor.hpp"
+#include "setup/sizing.hpp"
 
 namespace lupine {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "bench/comparison.hpp"
-#include "bench/setup.hpp"
+#include "setup/setup.hpp"
 
 namespace lupine {
 

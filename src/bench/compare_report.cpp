@@ -5,9 +5,9 @@
 
 #include <cmath>
 
-#include "bench/sizing.hpp"
 #include "device/cpu/processor.hpp"
 #include "revision.hpp"
+#include "setup/sizing.hpp"
 
 namespace lupine {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "bench/comparison.hpp"
-#include "bench/setup.hpp"
+#include "setup/setup.hpp"
 
 namespace lupine {
 

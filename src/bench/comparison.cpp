@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "bench/sizing.hpp"
+#include "setup/sizing.hpp"
 
 namespace lupine {
 

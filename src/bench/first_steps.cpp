@@ -2,10 +2,10 @@
 #include <array>
 #include <vector>
 
-#include "bench/agreement.hpp"
 #include "bench/benchmark_runner.hpp"
 #include "generate/generator.hpp"
 #include "grid/step.hpp"
+#include "setup/agreement.hpp"
 
 namespace lupine {
 

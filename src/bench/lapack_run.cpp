@@ -5,12 +5,12 @@
 #include <memory>
 #include <vector>
 
-#include "bench/sizing.hpp"
 #include "comm/process_grid.hpp"
 #include "device/device.hpp"
 #include "generate/generator.hpp"
 #include "refine/refinement.hpp"
 #include "refine/system.hpp"
+#include "setup/sizing.hpp"
 
 namespace lupine {
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "bench/run_tracer.hpp"
-#include "bench/setup.hpp"
 #include "io/trace_json.hpp"
+#include "setup/setup.hpp"
 
 namespace lupine {
 

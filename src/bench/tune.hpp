@@ -8,10 +8,10 @@
 #include <functional>
 #include <vector>
 
-#include "bench/setup.hpp"
 #include "bench/tune_search.hpp"
 #include "comm/communicator.hpp"
 #include "io/profile.hpp"
+#include "setup/setup.hpp"
 
 namespace lupine {
 

@@ -7,9 +7,9 @@
 #include <string>
 #include <thread>
 
-#include "bench/placement.hpp"
 #include "comm/communicator.hpp"
 #include "device_choice.hpp"
+#include "setup/placement.hpp"
 
 using namespace lupine;
 

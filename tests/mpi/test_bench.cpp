@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "bench/agreement.hpp"
 #include "bench/benchmark_runner.hpp"
 #include "bench/campaign.hpp"
 #include "catch.hpp"
 #include "comm/communicator.hpp"
 #include "device_choice.hpp"
+#include "setup/agreement.hpp"
 
 using namespace lupine;
 

@@ -12,11 +12,11 @@
 #include "bench/compare_report.hpp"
 #include "bench/comparison.hpp"
 #include "bench/lapack_run.hpp"
-#include "bench/sizing.hpp"
 #include "catch.hpp"
 #include "core/fastest.hpp"
 #include "cpu/peak.hpp"
 #include "device/cpu/ceilings.hpp"
+#include "setup/sizing.hpp"
 
 using namespace lupine;
 

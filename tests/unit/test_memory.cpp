@@ -7,8 +7,8 @@
 #include <string>
 #include <tuple>
 
-#include "bench/memory.hpp"
 #include "catch.hpp"
+#include "setup/memory.hpp"
 
 namespace fs = std::filesystem;
 using namespace lupine;

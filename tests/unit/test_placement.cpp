@@ -1,8 +1,8 @@
 #include <lupine/error.hpp>
 
-#include "bench/placement.hpp"
 #include "catch.hpp"
 #include "device/device.hpp"
+#include "setup/placement.hpp"
 
 using namespace lupine;
 

@@ -2,11 +2,11 @@
 
 #include <limits>
 
-#include "bench/defaults.hpp"
-#include "bench/setup.hpp"
-#include "bench/sizing.hpp"
 #include "catch.hpp"
 #include "matrix/footprint.hpp"
+#include "setup/defaults.hpp"
+#include "setup/setup.hpp"
+#include "setup/sizing.hpp"
 
 using namespace lupine;
 

@@ -9,12 +9,12 @@
 #include <string>
 #include <vector>
 
-#include "bench/sizing.hpp"
 #include "comm/communicator.hpp"
 #include "core/clock.hpp"
 #include "device/device.hpp"
 #include "io/profile.hpp"
 #include "matrix/footprint.hpp"
+#include "setup/sizing.hpp"
 
 namespace lupine {
 

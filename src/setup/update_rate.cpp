@@ -1,9 +1,9 @@
-#include "bench/update_rate.hpp"
+#include "setup/update_rate.hpp"
 
 #include <algorithm>
 
-#include "bench/product_trial.hpp"
 #include "core/fastest.hpp"
+#include "setup/product_trial.hpp"
 
 namespace lupine {
 

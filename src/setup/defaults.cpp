@@ -1,4 +1,4 @@
-#include "bench/defaults.hpp"
+#include "setup/defaults.hpp"
 
 #include <fmt/format.h>
 

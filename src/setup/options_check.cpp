@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "bench/setup.hpp"
+#include "setup/setup.hpp"
 
 namespace lupine {
 

@@ -1,4 +1,4 @@
-#include "bench/setup.hpp"
+#include "setup/setup.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <map>
 
-#include "bench/agreement.hpp"
-#include "bench/defaults.hpp"
-#include "bench/placement.hpp"
-#include "bench/update_rate.hpp"
 #include "device/cpu/processor.hpp"
+#include "setup/agreement.hpp"
+#include "setup/defaults.hpp"
+#include "setup/placement.hpp"
+#include "setup/update_rate.hpp"
 
 namespace lupine {
 

@@ -1,4 +1,4 @@
-#include "bench/memory.hpp"
+#include "setup/memory.hpp"
 
 #include <fmt/format.h>
 #include <sys/resource.h>

@@ -1,4 +1,4 @@
-#include "bench/placement.hpp"
+#include "setup/placement.hpp"
 
 #include <fmt/format.h>
 #include <lupine/error.hpp>

@@ -1,4 +1,4 @@
-#include "bench/sizing.hpp"
+#include "setup/sizing.hpp"
 
 #include <fmt/format.h>
 
@@ -6,8 +6,8 @@
 #include <array>
 #include <limits>
 
-#include "bench/agreement.hpp"
-#include "bench/memory.hpp"
+#include "setup/agreement.hpp"
+#include "setup/memory.hpp"
 
 namespace lupine {
 

@@ -1,4 +1,4 @@
-#include "bench/product_trial.hpp"
+#include "setup/product_trial.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "bench/agreement.hpp"
+#include "setup/agreement.hpp"
 
 #include <fmt/format.h>
 
@@ -14,6 +14,7 @@ enum class Outcome : std::int64_t { fine, usage, fault };
 struct Attempt {
   Outcome outcome = Outcome::fine;
   std::string words;
+  std::string where;  // of a usage error; of a fault, the host
 };
 
 Attempt attempt(const std::function<void()>& work) {
@@ -21,9 +22,9 @@ Attempt attempt(const std::function<void()>& work) {
     work();
     return {};
   } catch (const UsageError& error) {
-    return {Outcome::usage, error.what()};
+    return {Outcome::usage, error.what(), error.where()};
   } catch (const std::exception& error) {
-    return {Outcome::fault, error.what()};
+    return {Outcome::fault, error.what(), host_name()};
   }
 }
 
@@ -39,9 +40,9 @@ void agree(const Communicator& all, const std::function<void()>& work) {
   const int first = static_cast<int>(
       all.all_reduce(std::int64_t{is_worst ? all.rank() : all.size()}, Reduction::min));
   const std::string words = all.all_gather(mine.words)[static_cast<std::size_t>(first)];
-  if (worst == Outcome::usage) throw UsageError(words);
-  const std::string host = all.all_gather(host_name())[static_cast<std::size_t>(first)];
-  throw AgreedFault(fmt::format("rank {} on {}: {}", first, host, words));
+  const std::string where = all.all_gather(mine.where)[static_cast<std::size_t>(first)];
+  if (worst == Outcome::usage) throw UsageError(words, where, first);
+  throw AgreedFault(fmt::format("rank {} on {}: {}", first, where, words), where, first);
 }
 
 std::string text_of_rank_0(const Communicator& all, std::string text) {
