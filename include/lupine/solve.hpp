@@ -78,7 +78,7 @@ struct SolveOptions {
   Precision precision = Precision::automatic;
   RefineMethod refine = RefineMethod::automatic;
   /// Componentwise backward error that x must have, and at which the refinement ends. 0: it must
-  /// have sqrt(n) 2^-53, and the refinement goes on while it gains.
+  /// have max(4, sqrt(n)) 2^-53, and the refinement goes on while it gains.
   double tolerance = 0;
   int max_iterations = 50;  ///< corrections of one right-hand side in one step
   bool equilibrate = true;  ///< scale rows and columns by powers of two

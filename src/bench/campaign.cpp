@@ -123,7 +123,7 @@ Campaign::Campaign(const Communicator& world, const std::vector<BenchmarkOptions
     }
     prepared_.emplace_back();
     on_first(ranks_.back(), [&](const Communicator& team) {
-      prepared_.back() = prepare(team, options, clock, most_n, profile);
+      prepared_.back() = prepare(team, options, clock, {.most_n = most_n, .profile = profile});
       prepared_.back().device.reset();
     });
   }

@@ -35,7 +35,7 @@ PreparedSetup without_device(const PreparedSetup& prepared) {
 
 PreparedSetup prepare_alone(const Communicator& world, const BenchmarkOptions& options,
                             const Profile& profile) {
-  return without_device(prepare(world, options, SteadyClock(), 0, profile));
+  return without_device(prepare(world, options, SteadyClock(), {.profile = profile}));
 }
 
 bool is_lapack(Solver solver) {

@@ -6,13 +6,16 @@
 namespace lupine {
 
 RowMoves plan_row_moves(std::span<const std::int64_t> pivots, GlobalIndex begin,
-                        const Distribution& rows) {
+                        const Distribution& rows, Exchanges exchanges) {
   std::map<std::int64_t, std::int64_t> content;  // by place: the row that ends up there
   const auto at = [&](std::int64_t place) -> std::int64_t& {
     return content.try_emplace(place, place).first->second;
   };
-  std::int64_t step = begin.value;
-  for (const std::int64_t pivot : pivots) std::swap(at(step++), at(pivot));
+  const std::int64_t count = std::ssize(pivots);
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t j = exchanges == Exchanges::forward ? i : count - 1 - i;
+    std::swap(at(begin.value + j), at(pivots[static_cast<std::size_t>(j)]));
+  }
 
   RowMoves moves;
   std::map<int, RowMoves::Peer> peers;

@@ -80,7 +80,7 @@ std::int64_t Footprint::panel_width() const {
 double Footprint::rank_bytes() const {
   const double m = local_rows();
   const double k = local_columns();
-  const double factors = element_bytes() * (m + 31) * k;  // columns are padded
+  const double factors = (element_bytes() + held) * (m + 31) * k;  // columns are padded
   const double vector_bytes = vectors * 8 * (m + k) + 8 * static_cast<double>(n);
   const double fixed = device == DeviceKind::cuda ? device_bytes : process_bytes;
   return factors + panel_bytes(panel_width()) + vector_bytes + fixed;

@@ -22,6 +22,7 @@ struct Footprint {
   DeviceKind device = DeviceKind::cpu;
   bool native = false;  ///< the update reads its precision without a copy in FP32
   bool staged = false;  ///< panels travel through host memory
+  double held = 0;      ///< bytes an element of A that is kept beside its factors
 
   /// Columns of a step: nb, or less where panels of nb columns would take more than their share of
   /// 4.4 n^2 bytes (FP64: 8.8) + 150 MB a rank. Never less than 1.

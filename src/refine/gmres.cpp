@@ -1,7 +1,6 @@
 #include "refine/gmres.hpp"
 
 #include <cmath>
-#include <span>
 #include <utility>
 
 namespace lupine {
@@ -13,19 +12,15 @@ void axpy(double alpha, const Vector& u, Vector& v) {
   for (std::size_t i = 0; i < v.size(); ++i) v[i] += alpha * u[i];
 }
 
-double norm(const System& system, const Vector& v) {
-  return std::sqrt(system.dots(std::span(&v, 1), v)[0]);
-}
-
 void divide(Vector& v, double by) {
   for (double& value : v) value /= by;
 }
 
 // w <- w less its part in the basis; h += the coefficients. Twice is enough (Giraud et al. 2005).
-Vector orthogonalize(const System& system, const std::vector<Vector>& basis, Vector& w) {
+Vector orthogonalize(const VectorSpace& space, const std::vector<Vector>& basis, Vector& w) {
   Vector h(basis.size(), 0.0);
   for (int pass = 0; pass < 2; ++pass) {
-    const Vector part = system.dots(basis, w);
+    const Vector part = space.dots(basis, w);
     for (std::size_t i = 0; i < basis.size(); ++i) {
       axpy(-part[i], basis[i], w);
       h[i] += part[i];
@@ -57,10 +52,10 @@ Vector back_substitute(const std::vector<Vector>& r, const Vector& g) {
 
 }  // namespace
 
-GmresCycle gmres_cycle(const System& system, const std::function<Vector(const Vector&)>& apply,
+GmresCycle gmres_cycle(const VectorSpace& space, const std::function<Vector(const Vector&)>& apply,
                        const Vector& z, int restart, double tolerance) {
-  const double beta = norm(system, z);
-  GmresCycle cycle{Vector(z.size(), 0.0), 0};
+  const double beta = space.norm(z);
+  GmresCycle cycle{Vector(z.size(), 0.0)};
   if (!(beta > 0) || !std::isfinite(beta)) return cycle;
 
   std::vector<Vector> basis{z};
@@ -71,8 +66,8 @@ GmresCycle gmres_cycle(const System& system, const std::function<Vector(const Ve
   while (cycle.steps < restart && std::fabs(g.back()) > tolerance * beta) {
     Vector w = apply(basis.back());
     ++cycle.steps;
-    Vector h = orthogonalize(system, basis, w);
-    const double next = norm(system, w);
+    Vector h = orthogonalize(space, basis, w);
+    const double next = space.norm(w);
     for (std::size_t i = 0; i < rotations.size(); ++i) rotations[i].apply(h[i], h[i + 1]);
     const double length = std::hypot(h.back(), next);
     if (!(length > 0) || !std::isfinite(length)) break;
@@ -86,6 +81,7 @@ GmresCycle gmres_cycle(const System& system, const std::function<Vector(const Ve
     divide(w, next);
     basis.push_back(std::move(w));
   }
+  cycle.residual = std::fabs(g.back()) / beta;
   const Vector y = back_substitute(r, g);
   for (std::size_t i = 0; i < y.size(); ++i) axpy(y[i], basis[i], cycle.correction);
   return cycle;

@@ -10,28 +10,32 @@ LuSolver::LuSolver(Transport& transport, const DistributedMatrix& lu, std::int64
       device_(transport.device()),
       lu_(lu),
       plan_(lu.rows(), lu.columns(), width),
+      pivots_(pivots.begin(), pivots.end()),
       trace_(trace),
       queue_(device_.make_queue(Priority::high)),
-      owed_(device_.allocate(lu.rows().local_size() * std::int64_t{sizeof(double)})),
-      solution_(device_.allocate(lu.columns().local_size() * std::int64_t{sizeof(double)})) {
+      of_rows_(device_.allocate(lu.rows().local_size() * std::int64_t{sizeof(double)})),
+      of_columns_(device_.allocate(lu.columns().local_size() * std::int64_t{sizeof(double)})) {
   if (pivots.empty()) return;
   constexpr int tag = 2;  // beside those of the factorization
   exchange_.emplace(transport, width, 1, std::int64_t{sizeof(double)}, tag);
+  plan_moves(moves_, Exchanges::forward);
+}
+
+void LuSolver::plan_moves(std::vector<DeviceRowMoves>& moves, Exchanges exchanges) {
   for (std::int64_t k = 0; k < plan_.count(); ++k) {
     const Step s = plan_[k];
-    const auto mine = pivots.subspan(static_cast<std::size_t>(s.begin.value),
-                                     static_cast<std::size_t>(s.width()));
-    moves_.emplace_back(device_, 2 * s.width())
-        .set(*queue_, plan_row_moves(mine, s.begin, lu.rows()));
+    const auto mine = std::span(pivots_).subspan(static_cast<std::size_t>(s.begin.value),
+                                                 static_cast<std::size_t>(s.width()));
+    moves.emplace_back(device_, 2 * s.width())
+        .set(*queue_, plan_row_moves(mine, s.begin, lu_.rows(), exchanges));
   }
 }
 
-std::vector<double> LuSolver::solve(std::span<const double> r) {
-  std::vector<double> d(static_cast<std::size_t>(lu_.columns().local_size()), 0.0);
-  const std::vector<double> zero(r.size(), 0.0);
-  device_.upload(*queue_, d, solution_.as<double>());
-  device_.upload(*queue_, grid_.me().column == 0 ? r : std::span<const double>(zero),
-                 owed_.as<double>());
+Vector LuSolver::solve(const Vector& r) {
+  Vector d(static_cast<std::size_t>(lu_.columns().local_size()), 0.0);
+  const Vector zero(r.size(), 0.0);
+  device_.upload(*queue_, d, of_columns_.as<double>());
+  device_.upload(*queue_, grid_.me().column == 0 ? r : zero, of_rows_.as<double>());
   const auto scope = [&](Activity activity) {
     return TraceScope(trace_, Track::solves, {.activity = activity});
   };
@@ -39,12 +43,12 @@ std::vector<double> LuSolver::solve(std::span<const double> r) {
   {
     const TraceScope lower = scope(Activity::solve_lower);
     sweep(Triangle::lower);  // y = L^-1 r
-    device_.upload(*queue_, zero, owed_.as<double>());
+    device_.upload(*queue_, zero, of_rows_.as<double>());
   }
   {
     const TraceScope upper = scope(Activity::solve_upper);
     sweep(Triangle::upper);  // d = U^-1 y
-    device_.download(*queue_, solution_.as<double>(), d);
+    device_.download(*queue_, of_columns_.as<double>(), d);
   }
   return d;
 }
@@ -54,46 +58,104 @@ void LuSolver::sweep(Triangle triangle) {
   const bool lower = triangle == Triangle::lower;
   for (std::int64_t i = 0; i < plan_.count(); ++i) {
     const Step s = plan_[lower ? i : plan_.count() - 1 - i];
-    if (lower && exchange_) exchange_rows(s.index);
-    double* owed = owed_.as<double>() + s.row.value;
-    double* part = solution_.as<double>() + s.column.value;
-    if (s.in_row) sum_to_owner(s, owed);
+    if (lower && exchange_) exchange_rows(moves_[static_cast<std::size_t>(s.index)]);
+    double* owed = of_rows_.as<double>() + s.row.value;
+    double* part = of_columns_.as<double>() + s.column.value;
+    if (s.in_row) sum_up(grid_.row(), s.owner_column, s, owed);
     if (s.owns_diagonal()) {
       device_.add(*queue_, s.width(), owed, part);
-      lower ? device_.solve_lower(*queue_, lu_.diagonal(s), part)
-            : device_.solve_upper(*queue_, lu_.diagonal(s), part);
+      lower ? device_.solve_lower(*queue_, Transpose::no, lu_.diagonal(s), part)
+            : device_.solve_upper(*queue_, Transpose::no, lu_.diagonal(s), part);
     }
     if (!s.in_column) continue;
-    send_down(s, part);
+    share(grid_.column(), s.owner_row, s, part);
     const LocalIndex first = lower ? s.trailing_row : LocalIndex{0};
     const std::int64_t rows = lower ? lu_.rows().local_size() - first.value : s.row.value;
-    device_.subtract_product(*queue_, lu_.from(first, s.column).block(0, 0, rows, s.width()), part,
-                             owed_.as<double>() + first.value);
+    device_.subtract_product(*queue_, Transpose::no,
+                             lu_.from(first, s.column).block(0, 0, rows, s.width()), part,
+                             of_rows_.as<double>() + first.value);
   }
 }
 
-// Every process column exchanges its part of what is owed: the sums of parts are exchanged so.
-void LuSolver::exchange_rows(std::int64_t k) {
+Vector LuSolver::solve_transposed(const Vector& r) {
+  if (exchange_ && undo_.empty()) plan_moves(undo_, Exchanges::undo);
+  Vector d(static_cast<std::size_t>(lu_.rows().local_size()), 0.0);
+  const Vector zero(r.size(), 0.0);
+  device_.upload(*queue_, d, of_rows_.as<double>());
+  device_.upload(*queue_, grid_.me().row == 0 ? r : zero, of_columns_.as<double>());
+  sweep_upper_transposed();
+  device_.upload(*queue_, zero, of_columns_.as<double>());
+  sweep_lower_transposed();
+  device_.download(*queue_, of_rows_.as<double>(), d);
+  return d;
+}
+
+// y_k <- U_kk^-T owed_k;  owed_j -= U_kj^T y_k for the columns j to come.
+void LuSolver::sweep_upper_transposed() {
+  for (std::int64_t k = 0; k < plan_.count(); ++k) {
+    const Step s = plan_[k];
+    double* owed = of_columns_.as<double>() + s.column.value;
+    double* part = of_rows_.as<double>() + s.row.value;
+    if (s.in_column) sum_up(grid_.column(), s.owner_row, s, owed);
+    if (s.owns_diagonal()) {
+      device_.add(*queue_, s.width(), owed, part);
+      device_.solve_upper(*queue_, Transpose::yes, lu_.diagonal(s), part);
+    }
+    if (!s.in_row) continue;
+    share(grid_.row(), s.owner_column, s, part);
+    const std::int64_t columns = lu_.columns().local_size() - s.trailing_column.value;
+    device_.subtract_product(*queue_, Transpose::yes,
+                             lu_.from(s.row, s.trailing_column).block(0, 0, s.width(), columns),
+                             part, of_columns_.as<double>() + s.trailing_column.value);
+  }
+}
+
+// From the last block on: y_k <- L_kk^-T (y_k - sum_{i>k} L_ik^T y_i), then the step's rows back.
+void LuSolver::sweep_lower_transposed() {
+  for (std::int64_t k = plan_.count() - 1; k >= 0; --k) {
+    const Step s = plan_[k];
+    double* owed = of_columns_.as<double>() + s.column.value;
+    double* part = of_rows_.as<double>() + s.row.value;
+    if (s.in_column) {
+      const std::int64_t rows = lu_.rows().local_size() - s.trailing_row.value;
+      device_.subtract_product(*queue_, Transpose::yes,
+                               lu_.from(s.trailing_row, s.column).block(0, 0, rows, s.width()),
+                               of_rows_.as<double>() + s.trailing_row.value, owed);
+      sum_up(grid_.column(), s.owner_row, s, owed);
+    }
+    if (s.owns_diagonal()) {
+      device_.add(*queue_, s.width(), owed, part);
+      device_.solve_lower(*queue_, Transpose::yes, lu_.diagonal(s), part);
+    }
+    if (s.in_row) share(grid_.row(), s.owner_column, s, part);
+    if (exchange_) exchange_rows(undo_[static_cast<std::size_t>(k)]);
+  }
+}
+
+// Every process column exchanges its copy or its part: the sums of parts are exchanged so.
+void LuSolver::exchange_rows(const DeviceRowMoves& moves) {
   const std::int64_t m = lu_.rows().local_size();
-  exchange_->start(*queue_, moves_[static_cast<std::size_t>(k)],
-                   MatrixView<double>{owed_.as<double>(), m, 1, std::max<std::int64_t>(m, 1)});
+  exchange_->start(*queue_, moves,
+                   MatrixView<double>{of_rows_.as<double>(), m, 1, std::max<std::int64_t>(m, 1)});
   while (!exchange_->test()) continue;
   exchange_->finish(*queue_);
 }
 
-void LuSolver::sum_to_owner(const Step& s, double* part) {
-  if (grid_.row().size() == 1) return;
+// The sum of all ranks' parts of a block's vector, on the owner of its diagonal.
+void LuSolver::sum_up(const Communicator& ranks, int owner, const Step& s, double* part) {
+  if (ranks.size() == 1) return;
   message_.resize(static_cast<std::size_t>(s.width()));
   device_.download(*queue_, part, message_);
-  grid_.row().reduce_sum(message_, s.owner_column);
+  ranks.reduce_sum(message_, owner);
   if (s.owns_diagonal()) device_.upload(*queue_, message_, part);
 }
 
-void LuSolver::send_down(const Step& s, double* part) {
-  if (grid_.column().size() == 1) return;
+// From there to the others.
+void LuSolver::share(const Communicator& ranks, int owner, const Step& s, double* part) {
+  if (ranks.size() == 1) return;
   message_.resize(static_cast<std::size_t>(s.width()));
   if (s.owns_diagonal()) device_.download(*queue_, part, message_);
-  grid_.column().broadcast(std::span<double>(message_), s.owner_row);
+  ranks.broadcast(std::span<double>(message_), owner);
   if (!s.owns_diagonal()) device_.upload(*queue_, message_, part);
 }
 

@@ -1,5 +1,5 @@
 /// @file
-/// Solves with the factors: d = U^-1 L^-1 P r, in FP64 from FP32 or FP64 factors.
+/// Solves with the factors, and with their transposes, in FP64 from FP32 or FP64 factors.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,16 @@
 #include "device/device.hpp"
 #include "grid/step.hpp"
 #include "matrix/distributed_matrix.hpp"
+#include "refine/vectors.hpp"
 #include "transport/row_exchange.hpp"
 
 namespace lupine {
 
 /// Block by block: the process row of a block sums up what it owes, the owner of the diagonal
-/// solves, its process column subtracts the block's part from all rows to come. Reads each factor
-/// once: 4 n^2 bytes (8 n^2 in FP64) over all ranks. Rows of r are exchanged as the factorization
-/// exchanged those of A: a step's before its block of L is used.
+/// solves, its process column subtracts the block's part from all rows to come. With the
+/// transposes, rows and columns change their parts. Reads each factor once: 4 n^2 bytes (8 n^2 in
+/// FP64) over all ranks. Rows of r are exchanged as the factorization exchanged those of A: a
+/// step's before its block of L is used, and back after L^T's.
 class LuSolver {
  public:
   /// @param width columns of a step, as in the factorization
@@ -28,26 +30,35 @@ class LuSolver {
   LuSolver(Transport& transport, const DistributedMatrix& lu, std::int64_t width,
            std::span<const std::int64_t> pivots, Trace* trace = nullptr);
 
-  /// @param r along rows; @return d along columns. Collective.
-  std::vector<double> solve(std::span<const double> r);
+  /// d = U^-1 L^-1 P r. @param r along rows; @return d along columns. Collective.
+  Vector solve(const Vector& r);
+  /// d = P^T L^-T U^-T r. @param r along columns; @return d along rows. Collective.
+  Vector solve_transposed(const Vector& r);
 
  private:
   enum class Triangle { lower, upper };
   void sweep(Triangle triangle);
-  void exchange_rows(std::int64_t k);
-  void sum_to_owner(const Step& s, double* part);
-  void send_down(const Step& s, double* part);
+  void sweep_upper_transposed();
+  void sweep_lower_transposed();
+  void plan_moves(std::vector<DeviceRowMoves>& moves, Exchanges exchanges);
+  void exchange_rows(const DeviceRowMoves& moves);
+  void sum_up(const Communicator& ranks, int owner, const Step& s, double* part);
+  void share(const Communicator& ranks, int owner, const Step& s, double* part);
 
   const ProcessGrid& grid_;
   Device& device_;
   const DistributedMatrix& lu_;
   Plan plan_;
+  std::vector<std::int64_t> pivots_;
   Trace* trace_;
   std::unique_ptr<Queue> queue_;
-  Buffer owed_;  // along rows: right-hand side less what is known; a part in each process column
-  Buffer solution_;  // along columns
-  std::vector<double> message_;
+  // Of what is owed (a right-hand side less what is known) each rank has a part; what is known is
+  // alike. One lies along rows, the other along columns.
+  Buffer of_rows_;
+  Buffer of_columns_;
+  Vector message_;
   std::vector<DeviceRowMoves> moves_;  // by step
+  std::vector<DeviceRowMoves> undo_;   // made when first needed
   std::optional<RowExchange> exchange_;
 };
 

@@ -5,8 +5,6 @@
 #include <limits>
 
 #include "refine/gmres.hpp"
-#include "refine/lu_solver.hpp"
-#include "refine/system.hpp"
 
 namespace lupine {
 
@@ -14,19 +12,23 @@ namespace {
 
 constexpr int restart = 30;
 constexpr double eps = 0x1p-53;
+constexpr double least_growth = 4;  // of rounding errors: what the residual's own may be
 constexpr double slow_ratio = 0.5;  // a residual that falls by less than this is slow
 
 class Refinement {
  public:
-  Refinement(Transport& transport, const DistributedMatrix& lu,
-             std::span<const std::int64_t> pivots, const MatrixSpec& spec,
-             const RefineOptions& options, const Clock& clock)
+  Refinement(System& system, LuSolver& solver, const RefineOptions& options, const Clock& clock)
       : options_(options),
+        tolerance_(options.stop == StopRule::benchmark ? 1
+                   : options.tolerance > 0             ? options.tolerance
+                                                       : default_tolerance(system.n())),
+        goes_on_(options.stop == StopRule::componentwise && options.tolerance == 0),
         clock_(clock),
-        system_(transport.grid(), transport.device(), spec, lu.rows(), lu.columns()),
-        solver_(transport, lu, options.width, pivots, options.trace),
-        now_{Vector(static_cast<std::size_t>(lu.columns().local_size()), 0.0), system_.b(),
-             1 / (eps * static_cast<double>(system_.n()))},
+        system_(system),
+        solver_(solver),
+        space_(system.grid(), Layout::columns),
+        now_{Vector(static_cast<std::size_t>(system.columns().local_size()), 0.0), system.b(),
+             componentwise() ? 1 : 1 / (eps * static_cast<double>(system.n()))},
         best_(now_) {}
 
   RefineOutcome run() {
@@ -34,69 +36,70 @@ class Refinement {
     now_ = best_;  // should it have diverged
     if (!done() && options_.method != RefineMethod::ir) gmres();
     outcome_.x = std::move(best_.x);
+    outcome_.error = best_.error;
     return std::move(outcome_);
   }
 
  private:
   struct Iterate {
     Vector x;
-    Vector r;       ///< b - A x
-    double excess;  ///< ||r|| over what is allowed
+    Vector r;      ///< b - A x
+    double error;  ///< what the rule looks at
 
-    bool finite() const { return std::isfinite(excess); }
+    bool finite() const { return std::isfinite(error); }
+  };
+  /// Counts how often running an error fell by less than half.
+  struct Slowness {
+    int times = 0;
+    double before = std::numeric_limits<double>::infinity();
+
+    void add(double error) {
+      times = error <= slow_ratio * before ? 0 : times + 1;
+      before = error;
+    }
   };
 
+  bool componentwise() const { return options_.stop == StopRule::componentwise; }
   bool done() const { return outcome_.converged || left() <= 0; }
   int left() const { return options_.max_iterations - outcome_.iterations; }
 
   // L U d = r;  x <- x + d;  r <- b - A x.
   void classic() {
-    int slow = 0;
-    double before = std::numeric_limits<double>::infinity();
-    while (!done() && slow < 2 && now_.finite()) {
-      const double residual = correct(solve(now_.r));
-      slow = residual > slow_ratio * before ? slow + 1 : 0;
-      before = residual;
-    }
+    Slowness slow;
+    const auto gains = [&] {
+      return goes_on_ && slow.times == 0 && left() > 0 && now_.error > eps;
+    };
+    while ((!done() || gains()) && slow.times < 2 && now_.finite())
+      slow.add(correct(solve(now_.r)));
   }
 
   // (L U)^-1 A d = (L U)^-1 r, left-preconditioned; the true residual decides.
   void gmres() {
     outcome_.method = RefineMethod::gmres;
     const auto preconditioned = [this](const Vector& v) { return solve(multiply(v)); };
-    int slow = 0;
-    double before = std::numeric_limits<double>::infinity();
-    while (!done() && slow < 2 && now_.finite()) {
+    Slowness slow;
+    while (!done() && slow.times < 2 && now_.finite()) {
       const Vector z = solve(now_.r);
-      const double tolerance = std::clamp(0.1 / now_.excess, 1e-14, 0.1);
-      const GmresCycle cycle = gmres_cycle(system_, preconditioned, z,
-                                           std::min(restart, std::max(left(), 0)), tolerance);
-      const double residual = correct(cycle.steps > 0 ? cycle.correction : z);
-      slow = residual > slow_ratio * before ? slow + 1 : 0;
-      before = residual;
+      const double tolerance = std::clamp(0.1 * tolerance_ / now_.error, 1e-14, 0.1);
+      const GmresCycle cycle =
+          gmres_cycle(space_, preconditioned, z, std::min(restart, std::max(left(), 0)), tolerance);
+      slow.add(correct(cycle.steps > 0 ? cycle.correction : z));
     }
   }
 
   double correct(const Vector& d) {
     for (std::size_t i = 0; i < d.size(); ++i) now_.x[i] += d[i];
-    {
+    const System::Errors errors = [&] {
       const Stopwatch watch = timer(outcome_.times.residuals, Phase::residuals, Activity::residual);
-      now_.r = system_.residual(now_.x);
-    }
-    const SystemNorms norms = system_.norms(now_.x, now_.r);
-    now_.excess = excess(norms);
-    outcome_.history.push_back(scaled_residual(norms, system_.n()));
-    outcome_.converged = now_.excess < 1;
-    if (now_.excess < best_.excess) best_ = now_;
-    return norms.residual;
-  }
-
-  // ||r|| over what the rule allows; NaN where x is beyond all bounds.
-  double excess(const SystemNorms& norms) const {
-    const double scaled = scaled_residual(norms, system_.n());
-    if (options_.stop == StopRule::benchmark || !std::isfinite(scaled)) return scaled;
-    if (norms.residual == 0) return 0;
-    return norms.residual / (std::sqrt(static_cast<double>(system_.n())) * eps * norms.a * norms.x);
+      return system_.errors(now_.x, componentwise());
+    }();
+    now_.r = errors.residual;
+    now_.error = componentwise() ? system_.componentwise_error(errors)
+                                 : scaled_residual(system_.norms(now_.x, now_.r), system_.n());
+    outcome_.history.push_back(now_.error);
+    if (now_.error < best_.error) best_ = now_;
+    outcome_.converged = best_.error < tolerance_;
+    return now_.error;
   }
 
   // The number of the correction stands for a step.
@@ -119,9 +122,12 @@ class Refinement {
   }
 
   RefineOptions options_;
+  double tolerance_;
+  bool goes_on_;  // below the tolerance, while it gains
   const Clock& clock_;
-  System system_;
-  LuSolver solver_;
+  System& system_;
+  LuSolver& solver_;
+  VectorSpace space_;
   Iterate now_;  // x = 0 at first
   Iterate best_;
   RefineOutcome outcome_;
@@ -129,15 +135,28 @@ class Refinement {
 
 }  // namespace
 
+double default_tolerance(std::int64_t n) {
+  return std::max(std::sqrt(static_cast<double>(n)), least_growth) * eps;
+}
+
+RefineOutcome refine(System& system, LuSolver& solver, const RefineOptions& options,
+                     const Clock& clock) {
+  return Refinement(system, solver, options, clock).run();
+}
+
 RefineOutcome refine(Transport& transport, const DistributedMatrix& lu,
                      std::span<const std::int64_t> pivots, const MatrixSpec& spec,
                      const RefineOptions& options, const Clock& clock) {
-  return Refinement(transport, lu, pivots, spec, options, clock).run();
+  System system(transport.grid(), transport.device(),
+                generated_matrix(spec, lu.rows(), lu.columns()), lu.rows(), lu.columns());
+  system.set_b(right_hand_side(spec, lu.rows()));
+  LuSolver solver(transport, lu, options.width, pivots, options.trace);
+  return refine(system, solver, options, clock);
 }
 
-std::vector<double> solve(Transport& transport, const DistributedMatrix& lu,
-                          std::span<const std::int64_t> pivots, const MatrixSpec& spec,
-                          std::int64_t width, Trace* trace) {
+Vector solve(Transport& transport, const DistributedMatrix& lu,
+             std::span<const std::int64_t> pivots, const MatrixSpec& spec, std::int64_t width,
+             Trace* trace) {
   return LuSolver(transport, lu, width, pivots, trace).solve(right_hand_side(spec, lu.rows()));
 }
 

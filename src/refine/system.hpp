@@ -1,13 +1,10 @@
 /// @file
-/// The system A x = b with A regenerated wherever it is needed.
-///
-/// Two kinds of vectors: along rows (a rank holds the entries of its rows, alike in a process row:
-/// b, r) and along columns (the entries of its columns, alike in a process column: x, d).
+/// The system A x = b in FP64, A generated wherever it is needed or held, and scaled on the way.
 #pragma once
 
 #include <lupine/benchmark.hpp>
 
-#include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -15,46 +12,84 @@
 #include "device/device.hpp"
 #include "element/matrix_spec.hpp"
 #include "grid/distribution.hpp"
+#include "refine/vectors.hpp"
 
 namespace lupine {
 
-/// The entries of b that belong to these rows.
-std::vector<double> right_hand_side(const MatrixSpec& spec, const Distribution& rows);
+/// The rank's part of A.
+class LocalMatrix {
+ public:
+  virtual ~LocalMatrix() = default;
+  /// As Device::multiply.
+  virtual void multiply(Device& device, Queue& queue, const double* x, double* ax, double* abs_rows,
+                        double* abs_ax) const = 0;
+  /// z <- z - A^T y.
+  virtual void subtract_transposed(Device& device, Queue& queue, const double* y,
+                                   double* z) const = 0;
+};
 
+/// Computed anew in every pass; its transpose is nobody's need: a Fault.
+std::unique_ptr<LocalMatrix> generated_matrix(const MatrixSpec& spec, const Distribution& rows,
+                                              const Distribution& columns);
+/// In device memory, which must stay as it is.
+std::unique_ptr<LocalMatrix> held_matrix(ConstAnyMatrix a);
+
+/// The entries of b that belong to these rows.
+Vector right_hand_side(const MatrixSpec& spec, const Distribution& rows);
+
+/// R and C of the scaled system (R A C) y = R b, x = C y: the rank's entries. Empty: ones.
+struct Scales {
+  Vector rows;
+  Vector columns;
+};
+
+/// All members are collective but for the simple ones; vectors of rows and columns as Layout says.
 class System {
  public:
-  System(const ProcessGrid& grid, Device& device, const MatrixSpec& spec, Distribution rows,
-         Distribution columns);
+  System(const ProcessGrid& grid, Device& device, std::unique_ptr<LocalMatrix> a, Distribution rows,
+         Distribution columns, Scales scales = {});
 
   std::int64_t n() const { return rows_.size(); }
   const Distribution& rows() const { return rows_; }
   const Distribution& columns() const { return columns_; }
   const ProcessGrid& grid() const { return grid_; }
-  const std::vector<double>& b() const { return b_; }
+  const Vector& b() const { return b_; }
+  /// Sets R b, the right-hand side of the scaled system.
+  void set_b(Vector b) { b_ = std::move(b); }
 
-  /// A x along rows, in FP64. The first pass also finds ||A||. Collective.
-  std::vector<double> multiply(std::span<const double> x);
-  /// b - A x along rows. Collective.
-  std::vector<double> residual(std::span<const double> x);
-  /// ||A||, ||x||, ||b|| and ||r||. Collective. @pre a pass over A has been made
-  SystemNorms norms(std::span<const double> x, std::span<const double> r) const;
-  /// Inner products of vectors along columns with v, equal on every rank to the last bit.
-  std::vector<double> dots(std::span<const std::vector<double>> basis,
-                           std::span<const double> v) const;
+  /// R A C v along rows. The first pass also finds ||A||, not scaled.
+  Vector multiply(const Vector& v);
+  /// (R A C)^T v along columns, v along rows.
+  Vector multiply_transposed(const Vector& v);
+  /// What a pass over A tells of y.
+  struct Errors {
+    Vector residual;  ///< R b - R A C y, along rows
+    Vector bound;     ///< |R A C| |y| + |R b|; empty where it was not asked for
+  };
+  Errors errors(const Vector& y, bool with_bound);
+  /// max_i |r_i| / bound_i (Oettli & Prager), 0/0 being 0; NaN counts as infinity.
+  double componentwise_error(const Errors& errors) const;
+  /// ||A||, ||v||, ||b|| and ||r||. @pre a pass over A has been made; scales are ones
+  SystemNorms norms(const Vector& v, const Vector& r) const;
+  /// ||R A C||.
+  double scaled_norm();
 
  private:
   double largest(std::span<const double> v) const;
+  Vector pass(const Vector& v, Vector* abs_ax);
 
   const ProcessGrid& grid_;
   Device& device_;
-  MatrixSpec spec_;
+  std::unique_ptr<LocalMatrix> a_;
   Distribution rows_;
   Distribution columns_;
+  Scales scales_;
   std::unique_ptr<Queue> queue_;
-  Buffer x_;
-  Buffer ax_;
-  Buffer abs_rows_;  // until ||A|| is known
-  std::vector<double> b_;
+  Buffer of_columns_;
+  Buffer of_rows_;
+  Buffer abs_rows_;
+  Buffer abs_ax_;
+  Vector b_;
   double norm_a_ = -1;
 };
 

@@ -26,8 +26,8 @@ std::string where(const MemoryBudget& budget) {
 class Preparation {
  public:
   Preparation(const Communicator& all, const BenchmarkOptions& options, const Clock& clock,
-              std::int64_t most_n, const Profile& profile)
-      : all_(all), clock_(clock), most_n_(most_n), profile_(profile) {
+              const Circumstances& circumstances)
+      : all_(all), clock_(clock), circumstances_(circumstances) {
     setup_.options = options;
   }
 
@@ -81,8 +81,7 @@ class Preparation {
 
   const Communicator& all_;
   const Clock& clock_;
-  std::int64_t most_n_;
-  const Profile& profile_;
+  const Circumstances& circumstances_;
   ProfileKey key_;
   bool native_ = false;  // on every rank
   Setup setup_;
@@ -246,7 +245,7 @@ Defaults Preparation::defaults(std::int64_t n) const {
 
 Tuning Preparation::tuning(std::int64_t n) const {
   const BenchmarkOptions& o = setup_.options;
-  const ProfileEntry* known = profile_.find(key_, n);
+  const ProfileEntry* known = circumstances_.profile.find(key_, n);
   Tuning t = known ? known->tuning : defaults(n).tuning;
   if (o.nb != 0) t.nb = o.nb;
   if (o.lookahead >= 0) t.lookahead = o.lookahead;
@@ -259,7 +258,7 @@ void Preparation::settle_tuning(std::int64_t n) {
   BenchmarkOptions& o = setup_.options;
   const Tuning t = tuning(n);
   const Defaults table = defaults(n);
-  const ProfileEntry* known = profile_.find(key_, n);
+  const ProfileEntry* known = circumstances_.profile.find(key_, n);
   const std::string by_table = fmt::format("table ({})", table.row);
   const std::string source =
       known ? fmt::format("profile ({} at N = {})", known->date, known->n) : by_table;
@@ -290,13 +289,15 @@ Footprint Preparation::footprint(std::int64_t n) const {
   f.device = o.device;
   f.native = native_;
   f.staged = o.comm == CommMethod::staged;
+  f.held = circumstances_.held;
   return f;
 }
 
 // A lower bound, for an n so large that its index maths would overflow.
 double Preparation::factor_bytes(std::int64_t n) const {
   const auto bytes = static_cast<double>(bytes_of(storage_for(setup_.options.precision)));
-  return bytes * static_cast<double>(n) * static_cast<double>(n) / all_.size();
+  return (bytes + circumstances_.held) * static_cast<double>(n) * static_cast<double>(n) /
+         all_.size();
 }
 
 bool Preparation::fits(std::int64_t n, double bytes) const {
@@ -317,7 +318,7 @@ void Preparation::choose_size() {
   // All ranks decide by rank 0's numbers; they could differ where nodes do.
   all_.broadcast(std::span(&o.n, 1), 0);
   settle_tuning(o.n);
-  if (!given && o.n != most_n_) o.n = round_to_blocks(o.n, o.nb);
+  if (!given && o.n != circumstances_.most_n) o.n = round_to_blocks(o.n, o.nb);
 }
 
 void Preparation::choose_n() {
@@ -331,8 +332,8 @@ void Preparation::choose_n() {
                     o.memory_fraction, setup_.budget.host, gibibytes(allowed)));
   setup_.reasons.n =
       fmt::format("the largest in {:g} % of the free memory", 100 * o.memory_fraction);
-  if (most_n_ > 0 && most_n_ <= o.n) {
-    o.n = most_n_;
+  if (const std::int64_t most = circumstances_.most_n; most > 0 && most <= o.n) {
+    o.n = most;
     setup_.reasons.n = "no larger than the other benchmark's";
   }
   if (o.time_target > 0) o.n = bound_by_time(o.n);
@@ -365,11 +366,12 @@ void Preparation::check_fit() {
   const double needed = least <= budget.rank_free ? footprint(o.n).rank_bytes() : least;
   const std::int64_t most = largest_that_fits(budget.rank_free);
   throw UsageError(fmt::format(
-      "-N {} does not fit: it needs {} a rank ({} for {} ranks on {}), free are {} ({} there); "
+      "{} {} does not fit: it needs {} a rank ({} for {} ranks on {}), free are {} ({} there); "
       "{}",
-      o.n, gibibytes(needed), gibibytes(needed * budget.sharing), budget.sharing, where(budget),
-      gibibytes(budget.rank_free), gibibytes(budget.shared_free),
-      most > 0 ? fmt::format("allowed is at most -N {}", most) : "no -N fits there"));
+      circumstances_.size, o.n, gibibytes(needed), gibibytes(needed * budget.sharing),
+      budget.sharing, where(budget), gibibytes(budget.rank_free), gibibytes(budget.shared_free),
+      most > 0 ? fmt::format("allowed is at most {} {}", circumstances_.size, most)
+               : fmt::format("no {} fits there", circumstances_.size)));
 }
 
 // A GPU's rank takes memory of its host too: vectors, and panels where they travel through it.
@@ -379,9 +381,10 @@ void Preparation::check_host() {
   const double needed = setup_.footprint.host_bytes();
   if (needed > host.rank_free)
     throw UsageError(fmt::format(
-        "-N {} does not fit: panels and vectors need {} a rank in the memory of {}, free are {} "
-        "for each of its {} ranks; allowed is a smaller -N or --nb, or another --comm",
-        setup_.options.n, gibibytes(needed), host.host, gibibytes(host.rank_free), host.sharing));
+        "{} {} does not fit: panels and vectors need {} a rank in the memory of {}, free are {} "
+        "for each of its {} ranks; allowed is a smaller {} or --nb, or another --comm",
+        circumstances_.size, setup_.options.n, gibibytes(needed), host.host,
+        gibibytes(host.rank_free), host.sharing, circumstances_.size));
 }
 
 void Preparation::note_what_is_odd() {
@@ -407,8 +410,8 @@ ProfileKey profile_key(const Setup& setup) {
 }
 
 PreparedSetup prepare(const Communicator& all, const BenchmarkOptions& options, const Clock& clock,
-                      std::int64_t most_n, const Profile& profile) {
-  return Preparation(all, options, clock, most_n, profile).run();
+                      const Circumstances& circumstances) {
+  return Preparation(all, options, clock, circumstances).run();
 }
 
 }  // namespace lupine

@@ -58,11 +58,17 @@ struct PreparedSetup {
   std::unique_ptr<Device> device;  ///< as device_options say; may be given up, and made again
 };
 
+/// What a setup depends on beside the options; the same on every rank.
+struct Circumstances {
+  std::int64_t most_n = 0;  ///< a chosen n is no larger; 0: no limit
+  Profile profile{};        ///< what is taken before the table of defaults
+  double held = 0;          ///< as Footprint has it
+  const char* size = "-N";  ///< what messages call n
+};
+
 /// Chooses what the options leave open and refuses what cannot run. Collective.
-/// @param most_n a chosen n is no larger; 0: no limit
-/// @param profile what is taken before the table of defaults; the same on every rank
 /// @throws UsageError, AgreedFault: on every rank alike
 PreparedSetup prepare(const Communicator& all, const BenchmarkOptions& options, const Clock& clock,
-                      std::int64_t most_n = 0, const Profile& profile = {});
+                      const Circumstances& circumstances = {});
 
 }  // namespace lupine

@@ -1,0 +1,76 @@
+#include "refine/norm_estimate.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+namespace lupine {
+
+namespace {
+
+constexpr int most_rounds = 5;
+
+double sum_of_magnitudes(const Vector& v) {
+  double sum = 0;
+  for (const double value : v) sum += std::fabs(value);
+  return std::isnan(sum) ? std::numeric_limits<double>::infinity() : sum;
+}
+
+Vector signs(const Vector& v) {
+  Vector s(v.size());
+  std::transform(v.begin(), v.end(), s.begin(), [](double value) { return value < 0 ? -1. : 1.; });
+  return s;
+}
+
+std::size_t largest_index(const Vector& v) {
+  const auto smaller = [](double a, double b) { return std::fabs(a) < std::fabs(b); };
+  return static_cast<std::size_t>(std::max_element(v.begin(), v.end(), smaller) - v.begin());
+}
+
+Vector unit(std::size_t n, std::size_t j) {
+  Vector e(n, 0.0);
+  e[j] = 1;
+  return e;
+}
+
+// Entries that grow and alternate, for what the search over unit vectors would miss.
+Vector alternating(std::size_t n) {
+  Vector x(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    const double size = 1 + (n > 1 ? static_cast<double>(i) / static_cast<double>(n - 1) : 0);
+    x[i] = i % 2 == 0 ? size : -size;
+  }
+  return x;
+}
+
+}  // namespace
+
+double estimate_one_norm(std::int64_t order, const std::function<Vector(const Vector&)>& apply,
+                         const std::function<Vector(const Vector&)>& apply_transposed) {
+  const auto n = static_cast<std::size_t>(order);
+  Vector v = apply(Vector(n, 1 / static_cast<double>(order)));
+  double estimate = sum_of_magnitudes(v);
+  if (n == 1 || !std::isfinite(estimate)) return estimate;
+  Vector sign = signs(v);
+  std::optional<std::size_t> column;
+  for (int round = 0; round < most_rounds; ++round) {
+    // The gradient of ||B x||_1 says which unit vector could do better.
+    const Vector gradient = apply_transposed(sign);
+    const std::size_t next = largest_index(gradient);
+    if (column && std::fabs(gradient[next]) <= std::fabs(gradient[*column])) break;
+    column = next;
+    v = apply(unit(n, next));
+    const double found = sum_of_magnitudes(v);
+    if (!std::isfinite(found)) return found;
+    const Vector turned = signs(v);
+    const bool better = found > estimate;
+    estimate = std::max(estimate, found);
+    if (!better || turned == sign) break;
+    sign = turned;
+  }
+  const double other = 2 * sum_of_magnitudes(apply(alternating(n))) / (3 * static_cast<double>(n));
+  return std::max(estimate, other);
+}
+
+}  // namespace lupine

@@ -1,0 +1,52 @@
+#include "refine/vectors.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace lupine {
+
+const Communicator& VectorSpace::others() const {
+  return layout_ == Layout::columns ? grid_->row() : grid_->column();
+}
+
+const Communicator& VectorSpace::alike() const {
+  return layout_ == Layout::columns ? grid_->column() : grid_->row();
+}
+
+Vector VectorSpace::dots(std::span<const Vector> basis, const Vector& v) const {
+  Vector sums;
+  for (const Vector& u : basis) {
+    double sum = 0;
+    for (std::size_t i = 0; i < v.size(); ++i) sum += u[i] * v[i];
+    sums.push_back(sum);
+  }
+  others().all_reduce(sums, Reduction::sum);
+  // Each group of ranks has summed; one of them speaks for all, should their roundings differ.
+  others().broadcast(std::span<double>(sums), 0);
+  alike().broadcast(std::span<double>(sums), 0);
+  return sums;
+}
+
+double VectorSpace::norm(const Vector& v) const {
+  return std::sqrt(dots(std::span(&v, 1), v)[0]);
+}
+
+// Every entry is one rank's: the sum of the others' zeros does not round.
+Vector VectorSpace::gather(const Distribution& mine, const Vector& v) const {
+  Vector whole(static_cast<std::size_t>(mine.size()), 0.0);
+  for (const Run& run : mine.runs())
+    std::copy_n(v.begin() + run.local.value, run.length, whole.begin() + run.global.value);
+  others().all_reduce(whole, Reduction::sum);
+  // Copies that began alike may differ in what was computed beside them.
+  alike().broadcast(std::span<double>(whole), 0);
+  return whole;
+}
+
+Vector local_part(const Distribution& mine, std::span<const double> whole) {
+  Vector part(static_cast<std::size_t>(mine.local_size()));
+  for (const Run& run : mine.runs())
+    std::copy_n(whole.begin() + run.global.value, run.length, part.begin() + run.local.value);
+  return part;
+}
+
+}  // namespace lupine

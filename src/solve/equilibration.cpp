@@ -1,0 +1,165 @@
+#include "solve/equilibration.hpp"
+
+#include <fmt/format.h>
+#include <lupine/error.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+namespace lupine {
+
+namespace {
+
+// Of scales: 2^most and 2^-most are normal numbers.
+constexpr int most = 1022;
+// In a column whose scaled entries are this small some may have underflowed.
+constexpr int suspicious = -850;
+constexpr int lift = 800;
+
+/// e with m = f 2^e, 1/2 <= f < 1; nothing for 0.
+std::optional<int> exponent(double m) {
+  if (m == 0) return std::nullopt;
+  int e = 0;
+  std::frexp(m, &e);
+  return e;
+}
+
+double power(int e) {
+  return std::ldexp(1.0, std::clamp(e, -most, most));
+}
+
+class Equilibrator {
+ public:
+  Equilibrator(const ProcessGrid& grid, Device& device, const UserMatrix& a)
+      : grid_(grid), device_(device), a_(a), queue_(device.make_queue(Priority::normal)) {}
+
+  /// max_j |a_ij| of all rows, on every rank.
+  Vector largest_of_rows() {
+    Vector found = reduced(a_.rows(), {}, [&](const double*, double* to) {
+      device_.largest_of_rows(*queue_, a_.local(), nullptr, to);
+    });
+    grid_.row().all_reduce(found, Reduction::max);
+    return VectorSpace(grid_, Layout::rows).gather(a_.rows(), found);
+  }
+
+  /// max_i weights_i |a_ij| of all columns.
+  Vector largest_of_columns(const Vector& weights) {
+    Vector found =
+        reduced(a_.columns(), local_part(a_.rows(), weights), [&](const double* from, double* to) {
+          device_.largest_of_columns(*queue_, a_.local(), from, to);
+        });
+    grid_.column().all_reduce(found, Reduction::max);
+    return VectorSpace(grid_, Layout::columns).gather(a_.columns(), found);
+  }
+
+  [[noreturn]] void refuse_non_finite();
+
+ private:
+  template <class Work>
+  Vector reduced(const Distribution& to, const Vector& weights, const Work& work) {
+    constexpr std::int64_t size = sizeof(double);
+    const Buffer from = device_.allocate(std::max<std::int64_t>(std::ssize(weights), 1) * size);
+    const Buffer found = device_.allocate(std::max<std::int64_t>(to.local_size(), 1) * size);
+    Vector result(static_cast<std::size_t>(to.local_size()));
+    device_.upload(*queue_, weights, from.as<double>());
+    work(from.as<double>(), found.as<double>());
+    device_.download(*queue_, found.as<double>(), result);
+    return result;
+  }
+
+  const ProcessGrid& grid_;
+  Device& device_;
+  const UserMatrix& a_;
+  std::unique_ptr<Queue> queue_;
+};
+
+// The first by columns: every rank looks through its part, a column at a time.
+void Equilibrator::refuse_non_finite() {
+  const ConstAnyMatrix local = a_.local();
+  constexpr auto none = std::numeric_limits<std::int64_t>::max();
+  std::array<std::int64_t, 1> first{none};
+  double value = 0;
+  Vector column(static_cast<std::size_t>(local.rows));
+  const std::int64_t n = a_.rows().size();
+  for (std::int64_t j = 0; j < local.cols && first[0] == none; ++j) {
+    device_.download(*queue_, local.as<double>().column(j), column);
+    const auto bad =
+        std::find_if(column.begin(), column.end(), [](double v) { return !std::isfinite(v); });
+    if (bad == column.end()) continue;
+    value = *bad;
+    first[0] = a_.columns().global({j}).value * n + a_.rows().global({bad - column.begin()}).value;
+  }
+  const std::int64_t mine = first[0];
+  grid_.all().all_reduce(first, Reduction::min);
+  const std::vector<std::string> words = grid_.all().all_gather(
+      mine == first[0] ? fmt::format("A({}, {}) is {}", mine % n + 1, mine / n + 1, value) : "");
+  for (const std::string& word : words)
+    if (!word.empty()) throw UsageError(word + " (counted from 1); allowed are finite numbers");
+  throw UsageError("A has an Inf or NaN; allowed are finite numbers");
+}
+
+std::vector<int> column_exponents(Equilibrator& a, const std::vector<int>& row_exponents) {
+  Vector weights(row_exponents.size());
+  std::transform(row_exponents.begin(), row_exponents.end(), weights.begin(), power);
+  const Vector largest = a.largest_of_columns(weights);
+  const auto small = [](double m) { return m < power(suspicious); };
+  Vector lifted;
+  if (std::any_of(largest.begin(), largest.end(), small)) {
+    // Rows that cannot be lifted have no entries that small: FP64 ends before.
+    for (std::size_t i = 0; i < weights.size(); ++i)
+      weights[i] = row_exponents[i] + lift <= most ? power(row_exponents[i] + lift) : 0;
+    lifted = a.largest_of_columns(weights);
+  }
+  std::vector<int> exponents(largest.size());
+  for (std::size_t j = 0; j < exponents.size(); ++j)
+    exponents[j] = small(largest[j]) ? -exponent(lifted[j]).value_or(lift) + lift
+                                     : -exponent(largest[j]).value_or(0);
+  return exponents;
+}
+
+// R 2^-s and C 2^s, so that the exponents of C lie around zero.
+void share(Equilibration& e) {
+  const auto [low, high] = std::minmax_element(e.columns.begin(), e.columns.end());
+  const int shift = -(*low + *high) / 2;
+  for (int& c : e.columns) c += shift;
+  for (int& r : e.rows) r -= shift;
+}
+
+}  // namespace
+
+bool Equilibration::scales() const {
+  const auto one = [](int e) { return e == 0; };
+  return !std::all_of(rows.begin(), rows.end(), one) ||
+         !std::all_of(columns.begin(), columns.end(), one);
+}
+
+Scales Equilibration::local(const Distribution& row_part, const Distribution& column_part) const {
+  if (!scales()) return {};
+  const auto numbers = [](const std::vector<int>& exponents) {
+    Vector all(exponents.size());
+    std::transform(exponents.begin(), exponents.end(), all.begin(), power);
+    return all;
+  };
+  return {local_part(row_part, numbers(rows)), local_part(column_part, numbers(columns))};
+}
+
+Equilibration equilibrate(const ProcessGrid& grid, Device& device, const UserMatrix& a,
+                          bool wanted) {
+  Equilibrator equilibrator(grid, device, a);
+  const Vector largest = equilibrator.largest_of_rows();
+  if (!std::all_of(largest.begin(), largest.end(), [](double m) { return std::isfinite(m); }))
+    equilibrator.refuse_non_finite();
+  const auto n = static_cast<std::size_t>(a.rows().size());
+  Equilibration result{std::vector<int>(n, 0), std::vector<int>(n, 0)};
+  if (!wanted) return result;
+  for (std::size_t i = 0; i < n; ++i)
+    result.rows[i] = std::clamp(-exponent(largest[i]).value_or(0), -most, most);
+  result.columns = column_exponents(equilibrator, result.rows);
+  share(result);
+  return result;
+}
+
+}  // namespace lupine
