@@ -60,14 +60,15 @@ void LuSolver::sweep(Triangle triangle) {
     if (s.in_row) sum_to_owner(s, owed);
     if (s.owns_diagonal()) {
       device_.add(*queue_, s.width(), owed, part);
-      lower ? device_.solve_lower(*queue_, lu_.diagonal(s), part)
-            : device_.solve_upper(*queue_, lu_.diagonal(s), part);
+      lower ? device_.solve_lower(*queue_, Transpose::no, lu_.diagonal(s), part)
+            : device_.solve_upper(*queue_, Transpose::no, lu_.diagonal(s), part);
     }
     if (!s.in_column) continue;
     send_down(s, part);
     const LocalIndex first = lower ? s.trailing_row : LocalIndex{0};
     const std::int64_t rows = lower ? lu_.rows().local_size() - first.value : s.row.value;
-    device_.subtract_product(*queue_, lu_.from(first, s.column).block(0, 0, rows, s.width()), part,
+    device_.subtract_product(*queue_, Transpose::no,
+                             lu_.from(first, s.column).block(0, 0, rows, s.width()), part,
                              owed_.as<double>() + first.value);
   }
 }
