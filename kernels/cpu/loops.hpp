@@ -37,8 +37,6 @@ struct StorageLoops {
   Largest (*find_largest)(const T* from, std::int64_t count);
   /// to <- scale * from
   void (*scale)(const T* from, std::int64_t count, T factor, T* to);
-  /// y <- y - A x, in FP64.
-  void (*subtract_product)(MatrixView<const T> a, const double* x, double* y);
   /// l <- rows(:,0) / p(0,0); rows(:,j) <- rows(:,j) - l p(0,j) for j > 0; rows(:,0) <- l. Nothing
   /// for p(0,0) = 0.
   /// @return find_largest of column 1 afterwards, or nothing where there is none
@@ -49,9 +47,12 @@ struct StorageLoops {
   void (*solve_right_upper)(MatrixView<const T> lu, MatrixView<T> b);
 };
 
+struct VectorLoops;
+
 /// One instruction set's copy of every loop.
 struct Loops {
   const char* name;
+  const VectorLoops* vectors;  ///< see vector_loops.hpp
 
   /// sums += over the columns [j0, j0 + n) of the rows [i0, i0 + m), regular entries in FP64,
   /// each row's terms in ascending order of j.

@@ -436,36 +436,18 @@ void from_bfloat16(const Bfloat16* from, std::int64_t count, float* to) {
   for (std::int64_t i = 0; i < count; ++i) to[i] = lupine::to_float(from[i]);
 }
 
-// Eight columns a pass: eight streams that the prefetcher can follow, and y from cache once.
-template <class T>
-void subtract_product(MatrixView<const T> a, const double* x, double* y) {
-  std::int64_t j = 0;
-  for (; j + 8 <= a.cols; j += 8) {
-    const T* c0 = a.column(j);
-    const std::int64_t ld = a.ld;
-    double s[8];
-    for (int k = 0; k < 8; ++k) s[k] = -x[j + k];
-#pragma GCC ivdep
-    for (std::int64_t i = 0; i < a.rows; ++i) {
-      const T* c = c0 + i;
-      y[i] += ((c[0] * s[0] + c[ld] * s[1]) + (c[2 * ld] * s[2] + c[3 * ld] * s[3])) +
-              ((c[4 * ld] * s[4] + c[5 * ld] * s[5]) + (c[6 * ld] * s[6] + c[7 * ld] * s[7]));
-    }
-  }
-  for (; j < a.cols; ++j)
-    for (std::int64_t i = 0; i < a.rows; ++i) y[i] -= a(i, j) * x[j];
-}
-
 }  // namespace
 
 extern const Loops table;
+extern const VectorLoops vectors;
 #define LUPINE_STRING_(x) #x
 #define LUPINE_STRING(x) LUPINE_STRING_(x)
 template <class T>
 constexpr StorageLoops<T> storage_loops{
-    generate<T>,         largest<T>,   find_largest<T>,     scale<T>,
-    subtract_product<T>, eliminate<T>, solve_left_lower<T>, solve_right_upper<T>};
+    generate<T>,  largest<T>,          find_largest<T>,     scale<T>,
+    eliminate<T>, solve_left_lower<T>, solve_right_upper<T>};
 const Loops table{LUPINE_STRING(LUPINE_ISA),
+                  &vectors,
                   multiply,
                   to_half,
                   to_bfloat16,

@@ -27,6 +27,9 @@ struct MatrixView {
   constexpr operator MatrixView<U>() const { return {data, rows, cols, ld}; }
 };
 
+/// Whether a matrix or its transpose is meant.
+enum class Transpose { no, yes };
+
 /// Elements from one column to the next: whole cache lines of `line` elements, and never a multiple
 /// of 512 elements, at which many columns would fall into the same few cache sets.
 constexpr std::int64_t leading_dimension(std::int64_t rows, std::int64_t line) {

@@ -247,11 +247,14 @@ class Device {
 
   // Refinement, FP64 ------------------------------------------------------------------------
 
-  /// y <- y - A x, A the factors in FP32 or FP64, x and y FP64, products and sums in FP64.
-  virtual void subtract_product(Queue& queue, ConstAnyMatrix a, const double* x, double* y) = 0;
-  /// x <- L^-1 x (unit lower) or U^-1 x of a diagonal block lu that the solves read, sums in FP64.
-  virtual void solve_lower(Queue& queue, ConstAnyMatrix lu, double* x) = 0;
-  virtual void solve_upper(Queue& queue, ConstAnyMatrix lu, double* x) = 0;
+  /// y <- y - A x, or y - A^T x (x: a.rows entries, y: a.cols), A in FP32 or FP64, x and y FP64,
+  /// products and sums in FP64.
+  virtual void subtract_product(Queue& queue, Transpose transpose, ConstAnyMatrix a,
+                                const double* x, double* y) = 0;
+  /// x <- L^-1 x (unit lower) or U^-1 x, or L^-T x, U^-T x, of a diagonal block lu that the solves
+  /// read, sums in FP64.
+  virtual void solve_lower(Queue& queue, Transpose transpose, ConstAnyMatrix lu, double* x) = 0;
+  virtual void solve_upper(Queue& queue, Transpose transpose, ConstAnyMatrix lu, double* x) = 0;
   /// y <- y + x, n entries.
   virtual void add(Queue& queue, std::int64_t n, const double* x, double* y) = 0;
   /// One pass over the rank's part of A, regenerated in FP64:
@@ -260,6 +263,24 @@ class Device {
   virtual void multiply_generated(Queue& queue, const MatrixSpec& spec, const Distribution& rows,
                                   const Distribution& cols, const double* x, double* ax,
                                   double* abs_rows, double* abs_ax) = 0;
+
+  // A user's matrix, in FP64; every sum is the same for any number of threads -------------------
+
+  /// One pass over A: ax <- A x; and where not null: abs_rows <- sum_j |a_ij|; abs_ax <- |A| |x|.
+  virtual void multiply(Queue& queue, ConstAnyMatrix a, const double* x, double* ax,
+                        double* abs_rows, double* abs_ax) = 0;
+  /// most_i <- max_j |a_ij| scale_j: infinity if there is an Inf or NaN among them, 0 where there
+  /// are no columns. scale: not negative; null: ones.
+  virtual void largest_of_rows(Queue& queue, ConstAnyMatrix a, const double* scale,
+                               double* most) = 0;
+  /// most_j <- max_i scale_i |a_ij|. The same.
+  virtual void largest_of_columns(Queue& queue, ConstAnyMatrix a, const double* scale,
+                                  double* most) = 0;
+  /// to_ij <- (row_scale_i from_ij) column_scale_j, products in FP64 and in this order, rounded
+  /// once to what `to` stores, FP32 or FP64; null: ones. Row scales with row_scale_i |from_ij| <= 1
+  /// keep the first product from overflowing. `to` may be `from`.
+  virtual void scale(Queue& queue, ConstAnyMatrix from, const double* row_scale,
+                     const double* column_scale, AnyMatrix to) = 0;
 };
 
 struct DeviceOptions {

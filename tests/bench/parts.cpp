@@ -243,9 +243,9 @@ void Bench::solve_blocks(double* x, bool forward) {
     const std::int64_t width = std::min(sizes_.block, sizes_.n - begin);
     const auto block = a.block(begin, begin, width, width);
     if (forward)
-      device_->solve_lower(*queue_, block, x + begin);
+      device_->solve_lower(*queue_, Transpose::no, block, x + begin);
     else
-      device_->solve_upper(*queue_, block, x + begin);
+      device_->solve_upper(*queue_, Transpose::no, block, x + begin);
   }
   queue_->synchronize();
 }
@@ -259,12 +259,14 @@ void Bench::substitute(double* x, bool forward) {
     const std::int64_t end = std::min(begin + sizes_.block, sizes_.n);
     const auto block = a.block(begin, begin, end - begin, end - begin);
     if (forward) {
-      device_->solve_lower(*queue_, block, x + begin);
-      device_->subtract_product(*queue_, a.block(end, begin, sizes_.n - end, end - begin),
-                                x + begin, x + end);
+      device_->solve_lower(*queue_, Transpose::no, block, x + begin);
+      device_->subtract_product(*queue_, Transpose::no,
+                                a.block(end, begin, sizes_.n - end, end - begin), x + begin,
+                                x + end);
     } else {
-      device_->solve_upper(*queue_, block, x + begin);
-      device_->subtract_product(*queue_, a.block(0, begin, begin, end - begin), x + begin, x);
+      device_->solve_upper(*queue_, Transpose::no, block, x + begin);
+      device_->subtract_product(*queue_, Transpose::no, a.block(0, begin, begin, end - begin),
+                                x + begin, x);
     }
   }
   queue_->synchronize();
@@ -288,7 +290,8 @@ void Bench::solves() {
   measure("solve, diagonal blocks of L", blocks, [&] { solve_blocks(x.as<double>(), true); });
   measure("solve, diagonal blocks of U", blocks, [&] { solve_blocks(x.as<double>(), false); });
   measure("y - A x, A stored", order * order, [&] {
-    device_->subtract_product(*queue_, matrix_.local(), x.as<double>(), y.as<double>());
+    device_->subtract_product(*queue_, Transpose::no, matrix_.local(), x.as<double>(),
+                              y.as<double>());
     queue_->synchronize();
   });
   measure("L^-1 x", order * order / 2, [&] { substitute(x.as<double>(), true); });

@@ -157,8 +157,8 @@ template <class T>
 void check_fp64_solve(Bench& b, const FactoredIn<T>& f, const Square& t, bool lower) {
   Doubles x = uniform_vector(b, f.lu.n);
   const Plain before = x.plain();
-  lower ? b.device->solve_lower(*b.queue, f.block.view(), x.data())
-        : b.device->solve_upper(*b.queue, f.block.view(), x.data());
+  lower ? b.device->solve_lower(*b.queue, Transpose::no, f.block.view(), x.data())
+        : b.device->solve_upper(*b.queue, Transpose::no, f.block.view(), x.data());
   CHECK(x.frame_intact());
   const Plain tx = product(t, x.plain());
   const Plain size = product(magnitudes(t), magnitudes(x.plain()));
@@ -184,8 +184,8 @@ void check_prepared_vectors(Bench& b, const FactoredIn<T>& f) {
     }
     Doubles x = uniform_vector(b, f.lu.n);
     const Plain before = x.plain();
-    lower ? b.device->solve_lower(*b.queue, f.block.view(), x.data())
-          : b.device->solve_upper(*b.queue, f.block.view(), x.data());
+    lower ? b.device->solve_lower(*b.queue, Transpose::no, f.block.view(), x.data())
+          : b.device->solve_upper(*b.queue, Transpose::no, f.block.view(), x.data());
     CHECK(x.frame_intact());
     const Plain tx = product(t, x.plain());
     const double most = largest(product(magnitudes(t), magnitudes(x.plain())));
@@ -398,7 +398,7 @@ TEMPLATE_TEST_CASE("subtract_product in FP64", "[fp64]", float, double) {
       Doubles x = uniform_vector(b, n, size);
       Doubles y = uniform_vector(b, m);
       const Plain before = y.plain();
-      b.device->subtract_product(*b.queue, a.view(), x.data(), y.data());
+      b.device->subtract_product(*b.queue, Transpose::no, a.view(), x.data(), y.data());
       CHECK(y.frame_intact());
       CHECK(a.unchanged());
       CHECK(x.unchanged());
@@ -412,7 +412,7 @@ TEMPLATE_TEST_CASE("subtract_product in FP64", "[fp64]", float, double) {
                   return unit * (std::fabs(before(i, 0)) + sum(i, 0));
                 }) <= 1);
     }
-  b.device->subtract_product(*b.queue, {}, nullptr, nullptr);
+  b.device->subtract_product(*b.queue, Transpose::no, {}, nullptr, nullptr);
   b.queue->synchronize();
 }
 

@@ -16,6 +16,7 @@
 #include "cpu/loops.hpp"
 #include "device/cpu/dense.hpp"
 #include "device/cpu/onednn.hpp"
+#include "device/cpu/parts.hpp"
 #include "device/cpu/processor.hpp"
 #include "device/cpu/triangular.hpp"
 #include "element/rounding.hpp"
@@ -57,18 +58,9 @@ constexpr std::int64_t least_piece_columns = 512;
 // What is emulated needs room for U in FP32.
 constexpr std::int64_t emulated_columns = 1024;
 
-// Rows of a strip in loops over a matrix: a multiple of every vector length and cache line.
-constexpr std::int64_t strip = 256;
 // Bytes from which large pages pay. What is smaller comes from the heap, whose pages are used
 // again.
 constexpr std::int64_t least_mapped = std::int64_t{4} << 20;
-// Order below which a triangle is solved by plain loops.
-constexpr std::int64_t triangle = 32;
-
-constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
-  return (a + b - 1) / b;
-}
-
 Fault out_of_memory(std::int64_t bytes) {
   return Fault(fmt::format("out of memory: {:.3g} GiB could not be had",
                            static_cast<double>(bytes) / 0x1p30));
@@ -77,35 +69,6 @@ Fault out_of_memory(std::int64_t bytes) {
 // Whether a loop over so many elements gains by more than one thread.
 constexpr bool worth_threads(std::int64_t elements) {
   return elements >= 8192;
-}
-
-// By halves, so that most of the work is a product.
-template <class T>
-void solve_lower_by_halves(MatrixView<const T> lu, double* x) {
-  const std::int64_t n = lu.cols;
-  if (n > triangle) {
-    const std::int64_t h = n / 2;
-    solve_lower_by_halves(lu.block(0, 0, h, h), x);
-    loops().of<T>().subtract_product(lu.block(h, 0, n - h, h), x, x + h);
-    return solve_lower_by_halves(lu.block(h, h, n - h, n - h), x + h);
-  }
-  for (std::int64_t j = 0; j < n; ++j)
-    for (std::int64_t i = j + 1; i < n; ++i) x[i] -= static_cast<double>(lu(i, j)) * x[j];
-}
-
-template <class T>
-void solve_upper_by_halves(MatrixView<const T> lu, double* x) {
-  const std::int64_t n = lu.cols;
-  if (n > triangle) {
-    const std::int64_t h = n / 2;
-    solve_upper_by_halves(lu.block(h, h, n - h, n - h), x + h);
-    loops().of<T>().subtract_product(lu.block(0, h, h, n - h), x + h, x);
-    return solve_upper_by_halves(lu.block(0, 0, h, h), x);
-  }
-  for (std::int64_t j = n - 1; j >= 0; --j) {
-    x[j] /= static_cast<double>(lu(j, j));
-    for (std::int64_t i = 0; i < j; ++i) x[i] -= static_cast<double>(lu(i, j)) * x[j];
-  }
 }
 
 struct Tile {
@@ -418,69 +381,6 @@ void CpuDevice::scatter_rows(Queue&, const std::int64_t* rows, ConstAnyMatrix fr
     for (std::int64_t j = 0; j < source.cols; ++j)
       for (std::int64_t i = 0; i < source.rows; ++i) target(rows[i], j) = source(i, j);
   });
-}
-
-void CpuDevice::subtract_product(Queue&, ConstAnyMatrix any, const double* x, double* y) {
-  if (any.empty()) return;
-  with_storage(any, [&](const auto& a) {
-    using T = std::remove_cv_t<std::remove_reference_t<decltype(a(0, 0))>>;
-    // One long piece a thread: short ones would cut the columns below what prefetching needs.
-    const std::int64_t piece = ceil_div(ceil_div(a.rows, threads_), 16) * 16;
-#pragma omp parallel for schedule(static, 1)
-    for (std::int64_t i = 0; i < a.rows; i += piece)
-      loops().of<T>().subtract_product(a.block(i, 0, std::min(piece, a.rows - i), a.cols), x,
-                                       y + i);
-  });
-}
-
-void CpuDevice::solve_lower(Queue&, ConstAnyMatrix lu, double* x) {
-  with_storage(lu, [x](const auto& block) { solve_lower_by_halves(block, x); });
-}
-
-void CpuDevice::solve_upper(Queue&, ConstAnyMatrix lu, double* x) {
-  with_storage(lu, [x](const auto& block) { solve_upper_by_halves(block, x); });
-}
-
-void CpuDevice::add(Queue&, std::int64_t n, const double* x, double* y) {
-  for (std::int64_t i = 0; i < n; ++i) y[i] += x[i];
-}
-
-void CpuDevice::multiply_generated(Queue&, const MatrixSpec& spec, const Distribution& rows,
-                                   const Distribution& cols, const double* x, double* ax,
-                                   double* abs_rows, double* abs_ax) {
-  const auto at = [](double* p, std::int64_t i) { return p ? p + i : p; };
-  const auto add = [](double* p, std::int64_t i, double value) {
-    if (p) p[i] += value;
-  };
-  const Loops& loop = loops();
-  const std::vector<Run> column_runs = cols.runs();
-#pragma omp parallel for schedule(dynamic)
-  for (std::int64_t s = 0; s < ceil_div(rows.local_size(), strip); ++s) {
-    const std::int64_t begin = s * strip;
-    const std::int64_t end = std::min(begin + strip, rows.local_size());
-    for (double* p : {ax, abs_rows, abs_ax})
-      if (p) std::fill(p + begin, p + end, 0.0);
-    for (std::int64_t i = begin; i < end;) {
-      const GlobalIndex g = rows.global({i});
-      std::int64_t m = 1;
-      while (i + m < end && rows.global({i + m}) == g + m) ++m;
-      for (const Run& c : column_runs)
-        loop.multiply(spec, g.value, m, c.global.value, c.length, x + c.local.value,
-                      {at(ax, i), at(abs_rows, i), at(abs_ax, i)});
-      i += m;
-    }
-    // The diagonal follows a rule of its own: put the difference right.
-    for (std::int64_t i = begin; i < end; ++i) {
-      const GlobalIndex g = rows.global({i});
-      if (!cols.mine(g)) continue;
-      const double regular = spec.regular(g.value, g.value);
-      const double entry = spec.diagonal_entry(g.value, regular);
-      const double xi = x[cols.local(g).value];
-      add(ax, i, (entry - regular) * xi);
-      add(abs_rows, i, std::fabs(entry) - std::fabs(regular));
-      add(abs_ax, i, (std::fabs(entry) - std::fabs(regular)) * std::fabs(xi));
-    }
-  }
 }
 
 }  // namespace lupine

@@ -50,13 +50,22 @@ class CpuDevice final : public Device {
   void scatter_rows(Queue& queue, const std::int64_t* rows, ConstAnyMatrix from,
                     AnyMatrix to) override;
 
-  void subtract_product(Queue& queue, ConstAnyMatrix a, const double* x, double* y) override;
-  void solve_lower(Queue& queue, ConstAnyMatrix lu, double* x) override;
-  void solve_upper(Queue& queue, ConstAnyMatrix lu, double* x) override;
+  void subtract_product(Queue& queue, Transpose transpose, ConstAnyMatrix a, const double* x,
+                        double* y) override;
+  void solve_lower(Queue& queue, Transpose transpose, ConstAnyMatrix lu, double* x) override;
+  void solve_upper(Queue& queue, Transpose transpose, ConstAnyMatrix lu, double* x) override;
   void add(Queue& queue, std::int64_t n, const double* x, double* y) override;
   void multiply_generated(Queue& queue, const MatrixSpec& spec, const Distribution& rows,
                           const Distribution& cols, const double* x, double* ax, double* abs_rows,
                           double* abs_ax) override;
+
+  void multiply(Queue& queue, ConstAnyMatrix a, const double* x, double* ax, double* abs_rows,
+                double* abs_ax) override;
+  void largest_of_rows(Queue& queue, ConstAnyMatrix a, const double* scale, double* most) override;
+  void largest_of_columns(Queue& queue, ConstAnyMatrix a, const double* scale,
+                          double* most) override;
+  void scale(Queue& queue, ConstAnyMatrix from, const double* row_scale, const double* column_scale,
+             AnyMatrix to) override;
 
  private:
   template <class T>

@@ -448,12 +448,13 @@ void CudaDevice::update(Queue& queue, ConstAnyMatrix l, const PanelHeader* l_hea
   if (poll) poll();
 }
 
-void CudaDevice::subtract_product(Queue& queue, ConstAnyMatrix a, const double* x, double* y) {
+void CudaDevice::subtract_product(Queue& queue, Transpose, ConstAnyMatrix a, const double* x,
+                                  double* y) {
   check(cuda::subtract_product(lane(queue).stream(), a, x, y), "subtract_product");
 }
 
 // x_s <- L_ss^-1 (x_s - sum_{t<s} L_st x_t)
-void CudaDevice::solve_lower(Queue& queue, ConstAnyMatrix lu, double* x) {
+void CudaDevice::solve_lower(Queue& queue, Transpose, ConstAnyMatrix lu, double* x) {
   if (lu.precision == Precision::fp64)
     return solve_vector(lane(queue), Triangle::unit_lower, lu.as<double>(), x);
   const cudaStream_t stream = lane(queue).stream();
@@ -469,7 +470,7 @@ void CudaDevice::solve_lower(Queue& queue, ConstAnyMatrix lu, double* x) {
 }
 
 // x_s <- U_ss^-1 (x_s - sum_{t>s} U_st x_t)
-void CudaDevice::solve_upper(Queue& queue, ConstAnyMatrix lu, double* x) {
+void CudaDevice::solve_upper(Queue& queue, Transpose, ConstAnyMatrix lu, double* x) {
   if (lu.precision == Precision::fp64)
     return solve_vector(lane(queue), Triangle::upper, lu.as<double>(), x);
   const cudaStream_t stream = lane(queue).stream();
@@ -502,6 +503,19 @@ void CudaDevice::multiply_generated(Queue& queue, const MatrixSpec& spec, const 
   check(cuda::multiply_generated(l.stream(), here, cyclic(rows), m, cyclic(cols), n, x,
                                  {ax, abs_rows, abs_ax}, parts, workspace),
         "multiply_generated");
+}
+
+void CudaDevice::multiply(Queue&, ConstAnyMatrix, const double*, double*, double*, double*) {
+  throw Fault("not built with CUDA: multiply");
+}
+void CudaDevice::largest_of_rows(Queue&, ConstAnyMatrix, const double*, double*) {
+  throw Fault("not built with CUDA: largest_of_rows");
+}
+void CudaDevice::largest_of_columns(Queue&, ConstAnyMatrix, const double*, double*) {
+  throw Fault("not built with CUDA: largest_of_columns");
+}
+void CudaDevice::scale(Queue&, ConstAnyMatrix, const double*, const double*, AnyMatrix) {
+  throw Fault("not built with CUDA: scale");
 }
 
 }  // namespace lupine

@@ -404,7 +404,7 @@ void Ceilings::vectors() {
   const std::vector<double> ones(static_cast<std::size_t>(rows + cols), 1.0);
   device_->upload(*queue_, ones, xy.as<double>());
   const Timing timing = sustain(brief(), [&] {
-    device_->subtract_product(*queue_, floats(memory, rows, cols), xy.as<double>(),
+    device_->subtract_product(*queue_, Transpose::no, floats(memory, rows, cols), xy.as<double>(),
                               xy.as<double>() + cols);
   });
   rate(

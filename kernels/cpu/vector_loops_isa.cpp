@@ -1,0 +1,197 @@
+// Compiled once for each instruction set, into the namespace LUPINE_ISA; see loops_isa.cpp. Vectors
+// have one width here, which the compiler makes of what there is, so that all copies sum alike.
+#include <cstddef>
+#include <cstring>
+
+#include "cpu/vector_loops.hpp"
+#include "element/element.hpp"
+
+namespace lupine::LUPINE_ISA {
+
+namespace {
+
+constexpr int lanes = 8;
+using Doubles = double __attribute__((vector_size(lanes * 8)));
+using Floats = float __attribute__((vector_size(lanes * 4)));
+
+// Columns of a pass by rows: streams that the prefetcher can follow, and sums from cache once.
+constexpr int streams = 8;
+
+LUPINE_ELEMENT double sum_of(const double (&v)[streams]) {
+  return ((v[0] + v[1]) + (v[2] + v[3])) + ((v[4] + v[5]) + (v[6] + v[7]));
+}
+
+// sums += sign A x, and so on.
+template <bool with_rows, bool with_abs_ax, class T>
+LUPINE_ELEMENT void add_columns(MatrixView<const T> a, double sign, const double* x, RowSums sums) {
+  std::int64_t j = 0;
+  for (; j + streams <= a.cols; j += streams) {
+    const T* c0 = a.column(j);
+    const std::int64_t ld = a.ld;
+    double s[streams];
+    for (int k = 0; k < streams; ++k) s[k] = sign * x[j + k];
+#pragma GCC ivdep
+    for (std::int64_t i = 0; i < a.rows; ++i) {
+      double value[streams];
+      double term[streams];
+#pragma GCC unroll 8
+      for (int k = 0; k < streams; ++k) value[k] = static_cast<double>(c0[i + k * ld]);
+#pragma GCC unroll 8
+      for (int k = 0; k < streams; ++k) term[k] = value[k] * s[k];
+      sums.ax[i] += sum_of(term);
+      if constexpr (with_abs_ax) {
+#pragma GCC unroll 8
+        for (int k = 0; k < streams; ++k) term[k] = __builtin_fabs(term[k]);
+        sums.abs_ax[i] += sum_of(term);
+      }
+      if constexpr (with_rows) {
+#pragma GCC unroll 8
+        for (int k = 0; k < streams; ++k) value[k] = __builtin_fabs(value[k]);
+        sums.abs_rows[i] += sum_of(value);
+      }
+    }
+  }
+  for (; j < a.cols; ++j) {
+    const double s = sign * x[j];
+#pragma GCC ivdep
+    for (std::int64_t i = 0; i < a.rows; ++i) {
+      const auto value = static_cast<double>(a(i, j));
+      sums.ax[i] += value * s;
+      if constexpr (with_abs_ax) sums.abs_ax[i] += __builtin_fabs(value * s);
+      if constexpr (with_rows) sums.abs_rows[i] += __builtin_fabs(value);
+    }
+  }
+}
+
+template <class T>
+void subtract_product(MatrixView<const T> a, const double* x, double* y) {
+  add_columns<false, false>(a, -1, x, {y, nullptr, nullptr});
+}
+
+void multiply(MatrixView<const double> a, const double* x, RowSums sums) {
+  if (sums.abs_rows && sums.abs_ax) return add_columns<true, true>(a, 1, x, sums);
+  if (sums.abs_ax) return add_columns<false, true>(a, 1, x, sums);
+  if (sums.abs_rows) return add_columns<true, false>(a, 1, x, sums);
+  add_columns<false, false>(a, 1, x, sums);
+}
+
+// `count` of them, zeros behind.
+LUPINE_ELEMENT Doubles load(const double* from, std::int64_t count) {
+  Doubles values{};
+  std::memcpy(&values, from, static_cast<std::size_t>(count) * sizeof(double));
+  return values;
+}
+LUPINE_ELEMENT Doubles load(const float* from, std::int64_t count) {
+  Floats values{};
+  std::memcpy(&values, from, static_cast<std::size_t>(count) * sizeof(float));
+  return __builtin_convertvector(values, Doubles);
+}
+
+// y_j -= a_j x of several columns at once, each in lanes of its own.
+template <int columns, class T>
+LUPINE_ELEMENT void subtract_dots(MatrixView<const T> a, const double* x, double* y) {
+  Doubles sum[columns]{};
+  const auto add = [&](std::int64_t i, std::int64_t count) __attribute__((always_inline)) {
+    const Doubles xi = load(x + i, count);
+#pragma GCC unroll 4
+    for (int c = 0; c < columns; ++c) sum[c] += load(a.column(c) + i, count) * xi;
+  };
+  std::int64_t i = 0;
+  for (; i + lanes <= a.rows; i += lanes) add(i, lanes);
+  if (i < a.rows) add(i, a.rows - i);
+  for (int c = 0; c < columns; ++c) {
+    double of_lanes[lanes];
+    std::memcpy(of_lanes, &sum[c], sizeof(of_lanes));
+    y[c] -= sum_of(of_lanes);
+  }
+}
+
+template <class T>
+void subtract_transposed(MatrixView<const T> a, const double* x, double* y) {
+  constexpr int columns = 4;
+  std::int64_t j = 0;
+  for (; j + columns <= a.cols; j += columns)
+    subtract_dots<columns>(a.block(0, j, a.rows, columns), x, y + j);
+  for (; j < a.cols; ++j) subtract_dots<1>(a.block(0, j, a.rows, 1), x, y + j);
+}
+
+// In this order: the caller's row scales leave |rows_i from_ij| <= 1 or so, whatever the entries.
+template <class T>
+void scale(MatrixView<const double> from, const double* rows, const double* columns,
+           MatrixView<T> to) {
+  for (std::int64_t j = 0; j < from.cols; ++j) {
+    const double factor = columns ? columns[j] : 1;
+    const double* source = from.column(j);
+    T* target = to.column(j);
+    if (rows) {
+#pragma GCC ivdep
+      for (std::int64_t i = 0; i < from.rows; ++i)
+        target[i] = static_cast<T>((rows[i] * source[i]) * factor);
+    } else {
+#pragma GCC ivdep
+      for (std::int64_t i = 0; i < from.rows; ++i) target[i] = static_cast<T>(source[i] * factor);
+    }
+  }
+}
+
+// Magnitudes compare like their bits; Inf and NaN are above every finite number.
+using Bits = std::int64_t;
+constexpr Bits infinity = 0x7ff0000000000000;
+
+LUPINE_ELEMENT Bits magnitude(double value) {
+  return __builtin_bit_cast(Bits, value) & ~(Bits{1} << 63);
+}
+LUPINE_ELEMENT Bits larger(Bits a, Bits b) {
+  return a > b ? a : b;
+}
+LUPINE_ELEMENT double value_of(Bits bits) {
+  return __builtin_bit_cast(double, bits < infinity ? bits : infinity);
+}
+
+template <int columns>
+LUPINE_ELEMENT void raise_rows(MatrixView<const double> a, const double* scale, double* most) {
+  double s[columns];
+  for (int k = 0; k < columns; ++k) s[k] = scale ? scale[k] : 1;
+  const double* c0 = a.data;
+  const std::int64_t ld = a.ld;
+#pragma GCC ivdep
+  for (std::int64_t i = 0; i < a.rows; ++i) {
+    Bits bits = magnitude(most[i]);
+#pragma GCC unroll 8
+    for (int k = 0; k < columns; ++k) bits = larger(magnitude(c0[i + k * ld] * s[k]), bits);
+    most[i] = value_of(bits);
+  }
+}
+
+void largest_of_rows(MatrixView<const double> a, const double* scale, double* most) {
+  for (std::int64_t i = 0; i < a.rows; ++i) most[i] = 0;
+  std::int64_t j = 0;
+  const auto from = [&](std::int64_t k) { return scale ? scale + k : scale; };
+  for (; j + streams <= a.cols; j += streams)
+    raise_rows<streams>(a.block(0, j, a.rows, streams), from(j), most);
+  for (; j < a.cols; ++j) raise_rows<1>(a.block(0, j, a.rows, 1), from(j), most);
+}
+
+void largest_of_columns(MatrixView<const double> a, const double* scale, double* most) {
+  for (std::int64_t j = 0; j < a.cols; ++j) {
+    const double* column = a.column(j);
+    Bits bits = 0;
+    if (scale)
+      for (std::int64_t i = 0; i < a.rows; ++i)
+        bits = larger(magnitude(scale[i] * column[i]), bits);
+    else
+      for (std::int64_t i = 0; i < a.rows; ++i) bits = larger(magnitude(column[i]), bits);
+    most[j] = value_of(bits);
+  }
+}
+
+template <class T>
+constexpr StoredVectorLoops<T> stored_loops{subtract_product<T>, subtract_transposed<T>, scale<T>};
+
+}  // namespace
+
+extern const VectorLoops vectors;
+const VectorLoops vectors{stored_loops<float>, stored_loops<double>, multiply, largest_of_rows,
+                          largest_of_columns};
+
+}  // namespace lupine::LUPINE_ISA

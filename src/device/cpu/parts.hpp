@@ -1,0 +1,28 @@
+/// @file
+/// How loops over a matrix are cut for threads.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+namespace lupine {
+
+/// Rows of a strip: a multiple of every vector length and cache line.
+constexpr std::int64_t strip = 256;
+
+constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
+  return (a + b - 1) / b;
+}
+
+/// work(begin, count) on every thread, for its part of `size` rows or columns. One long piece each:
+/// short ones would cut the columns below what prefetching needs.
+template <class Work>
+void in_parts(std::int64_t size, int threads, const Work& work) {
+  constexpr std::int64_t unit = 16;
+  const std::int64_t part = ceil_div(ceil_div(size, threads), unit) * unit;
+#pragma omp parallel for schedule(static, 1)
+  for (std::int64_t begin = 0; begin < size; begin += part)
+    work(begin, std::min(part, size - begin));
+}
+
+}  // namespace lupine
