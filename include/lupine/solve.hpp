@@ -136,7 +136,7 @@ struct Solution {
   /// too large to tell.
   double condition = 0;
   bool equilibrated = false;       ///< scales other than 1 were used
-  double load_seconds = 0;         ///< of getting A, and of its scales
+  double load_seconds = 0;         ///< of getting A
   double seconds = 0;              ///< scales, factorizations and refinements
   double check_seconds = 0;        ///< errors of x, condition, bounds
   std::vector<std::string> notes;  ///< warnings
@@ -188,7 +188,8 @@ class LUPINE_API Factorization {
   ~Factorization();
 
   /// Solves with the factors that there are; factors anew, in the next step, where these are too
-  /// weak for b, and keeps those. Times of earlier factorizations are in `steps` too.
+  /// weak for b, and keeps those. The first solution's steps and times include the constructor's;
+  /// a later one's begin with the factors that there were, at no cost.
   /// @throws the same, and AccuracyError where x does not meet the tolerance
   Solution solve(const RightHandSide& b);
 

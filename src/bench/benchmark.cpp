@@ -146,17 +146,6 @@ BenchmarkRunner::BenchmarkRunner(MPI_Comm comm, PreparedSetup prepared)
       grid_(all_, prepared_.setup.footprint.shape),
       transport_(grid_, *prepared_.device, prepared_.setup.options.comm) {}
 
-FactorOptions BenchmarkRunner::factor_options() const {
-  const BenchmarkOptions& o = setup().options;
-  return {.precision = o.precision,
-          .width = setup().panel_width,
-          .lookahead = o.lookahead,
-          .broadcast = o.broadcast,
-          .pivoting = o.pivoting,
-          .recursion = {.leaf = std::max(1, o.leaf), .parts = o.parts},
-          .piece = o.chunk};
-}
-
 DistributedMatrix BenchmarkRunner::generate(const MatrixSpec& spec) {
   const std::int64_t nb = setup().footprint.nb;
   return agreed(all_, [&] {
@@ -176,7 +165,7 @@ void BenchmarkRunner::warm_up(const MatrixSpec& spec, Trace* trace) {
   if (warm_) return;
   warm_ = true;
   const TraceScope scope(trace, Track::stages, {.activity = Activity::warm_up});
-  FactorOptions options = factor_options();
+  FactorOptions options = factor_options(setup());
   if (prepared_.device->overlaps()) {
     DistributedMatrix a = generate(spec);
     options.steps = 2;
@@ -215,7 +204,7 @@ BenchmarkRun BenchmarkRunner::run(const ProgressFunction& progress, RunTrace* tr
   const MatrixSpec& spec = generator.spec();
   warm_up(spec, trace);
   DistributedMatrix a = stage(trace, Activity::generation, [&] { return generate(spec); });
-  FactorOptions options = factor_options();
+  FactorOptions options = factor_options(setup());
   options.trace = trace;
   run.begin = std::time(nullptr);
   const Solved solved = solve(setup(), transport_, spec, a, options, clock_, report_to(progress));

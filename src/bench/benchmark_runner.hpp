@@ -53,8 +53,6 @@ class BenchmarkRunner {
   FirstSteps first_steps(std::int64_t columns);
 
  private:
-  /// Columns of step, precision and pivoting of this setup.
-  FactorOptions factor_options() const;
   DistributedMatrix generate(const MatrixSpec& spec);
   void warm_up(const MatrixSpec& spec, Trace* trace);
   std::optional<StepWindow> window(const Setup& setup, std::int64_t columns) const;

@@ -42,7 +42,7 @@ FirstSteps BenchmarkRunner::first_steps(std::int64_t columns) {
   all_.barrier();
   const double generated = clock_.now();
 
-  FactorOptions options = factor_options();
+  FactorOptions options = factor_options(setup());
   options.steps = steps.last + 1;
   std::vector<double> ends{generated};  // of the steps
   const ColumnsDone note = [&](std::int64_t) { ends.push_back(clock_.now()); };

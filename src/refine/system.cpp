@@ -1,5 +1,7 @@
 #include "refine/system.hpp"
 
+#include <lupine/error.hpp>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>

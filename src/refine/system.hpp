@@ -54,6 +54,8 @@ class System {
   const Distribution& columns() const { return columns_; }
   const ProcessGrid& grid() const { return grid_; }
   const Vector& b() const { return b_; }
+  /// ||A||, not scaled. @pre a pass over A has been made
+  double norm_a() const { return norm_a_; }
   /// Sets R b, the right-hand side of the scaled system.
   void set_b(Vector b) { b_ = std::move(b); }
 

@@ -75,6 +75,7 @@ class Preparation {
   Tuning tuning(std::int64_t n) const;
   void settle_tuning(std::int64_t n);
   Footprint footprint(std::int64_t n) const;
+  double kept_bytes() const;
   double factor_bytes(std::int64_t n) const;
   bool fits(std::int64_t n, double bytes) const;
   std::int64_t largest_that_fits(double bytes) const;
@@ -289,15 +290,21 @@ Footprint Preparation::footprint(std::int64_t n) const {
   f.device = o.device;
   f.native = native_;
   f.staged = o.comm == CommMethod::staged;
-  f.held = circumstances_.held;
+  f.held = kept_bytes();
   return f;
+}
+
+double Preparation::kept_bytes() const {
+  const bool copied =
+      circumstances_.kept == Kept::copy ||
+      (circumstances_.kept == Kept::in_place && setup_.options.device == DeviceKind::cuda);
+  return copied ? sizeof(double) : 0;
 }
 
 // A lower bound, for an n so large that its index maths would overflow.
 double Preparation::factor_bytes(std::int64_t n) const {
   const auto bytes = static_cast<double>(bytes_of(storage_for(setup_.options.precision)));
-  return (bytes + circumstances_.held) * static_cast<double>(n) * static_cast<double>(n) /
-         all_.size();
+  return (bytes + kept_bytes()) * static_cast<double>(n) * static_cast<double>(n) / all_.size();
 }
 
 bool Preparation::fits(std::int64_t n, double bytes) const {
@@ -407,6 +414,17 @@ void Preparation::note_what_is_odd() {
 ProfileKey profile_key(const Setup& setup) {
   const BenchmarkOptions& o = setup.options;
   return {setup.device, o.benchmark, o.precision, o.pivoting, o.rows, o.columns};
+}
+
+FactorOptions factor_options(const Setup& setup) {
+  const BenchmarkOptions& o = setup.options;
+  return {.precision = o.precision,
+          .width = setup.panel_width,
+          .lookahead = o.lookahead,
+          .broadcast = o.broadcast,
+          .pivoting = o.pivoting,
+          .recursion = {.leaf = std::max(1, o.leaf), .parts = o.parts},
+          .piece = o.chunk};
 }
 
 PreparedSetup prepare(const Communicator& all, const BenchmarkOptions& options, const Clock& clock,

@@ -12,6 +12,7 @@
 #include "comm/communicator.hpp"
 #include "core/clock.hpp"
 #include "device/device.hpp"
+#include "factor/factorization.hpp"
 #include "io/profile.hpp"
 #include "matrix/footprint.hpp"
 #include "setup/sizing.hpp"
@@ -51,6 +52,9 @@ struct Setup {
 /// What a profile knows it by.
 ProfileKey profile_key(const Setup& setup);
 
+/// How a factorization runs in a setup.
+FactorOptions factor_options(const Setup& setup);
+
 /// A setup with the device of this rank.
 struct PreparedSetup {
   Setup setup;
@@ -58,11 +62,15 @@ struct PreparedSetup {
   std::unique_ptr<Device> device;  ///< as device_options say; may be given up, and made again
 };
 
+/// Whether A is kept beside its factors, in FP64: where the user has it, or as a copy. A GPU's is a
+/// copy always.
+enum class Kept { not_at_all, in_place, copy };
+
 /// What a setup depends on beside the options; the same on every rank.
 struct Circumstances {
   std::int64_t most_n = 0;  ///< a chosen n is no larger; 0: no limit
   Profile profile{};        ///< what is taken before the table of defaults
-  double held = 0;          ///< as Footprint has it
+  Kept kept = Kept::not_at_all;
   const char* size = "-N";  ///< what messages call n
 };
 

@@ -39,10 +39,20 @@ UserMatrix::UserMatrix(const ProcessGrid& grid, Device& device, const MatrixSour
     return;
   }
   agree(grid.all(), [&] { copy_.emplace(device, rows_, columns_, Precision::fp64); });
-  const auto copy = copy_->local().as<double>();
   local_ = copy_->local();
-  if (device.shares_host_memory()) return source.fill(grid, rows_, columns_, copy);
-  if (in_place) return agree(grid.all(), [&] { upload(device, there, copy); });
+  if (in_place)
+    agree(grid.all(), [&] { upload(device, there, copy_->local().as<double>()); });
+  else
+    fill(grid, device, source);
+}
+
+// By way of host memory where the device has memory of its own.
+void UserMatrix::fill(const ProcessGrid& grid, Device& device, const MatrixSource& source) {
+  const auto copy = copy_->local().as<double>();
+  if (device.shares_host_memory()) {
+    source.fill(grid, rows_, columns_, copy);
+    return;
+  }
   auto host = agreed(grid.all(), [&] {
     return std::vector<double>(static_cast<std::size_t>(copy.rows * copy.cols));
   });

@@ -1,0 +1,364 @@
+#include <fmt/format.h>
+#include <lupine/solve.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "setup/agreement.hpp"
+#include "solve/quality.hpp"
+
+namespace lupine {
+
+namespace {
+
+constexpr double eps = 0x1p-53;
+constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
+
+/// The steps of a solution; the first is left open: the fastest 16-bit precision.
+std::vector<Precision> plan_of(const SolveOptions& options) {
+  if (options.precision != Precision::automatic) return {options.precision};
+  return {Precision::automatic, Precision::fp32, Precision::fp64};
+}
+
+/// A step's setup is a benchmark's of the same precision, with pivoting.
+BenchmarkOptions options_of_step(const SolveOptions& o, std::int64_t n, Precision precision) {
+  BenchmarkOptions b;
+  b.benchmark = precision == Precision::fp64 ? Benchmark::hpl : Benchmark::mxp;
+  b.n = n;
+  b.nb = o.nb;
+  b.rows = o.rows;
+  b.columns = o.columns;
+  b.order = o.order;
+  b.precision = precision;
+  b.pivoting = Pivoting::partial;
+  b.refine = o.refine;
+  b.max_iterations = o.max_iterations;
+  b.lookahead = o.lookahead;
+  b.chunk = o.chunk;
+  b.broadcast = o.broadcast;
+  b.device = o.device;
+  b.comm = o.comm;
+  b.gpus = o.gpus;
+  b.reserved = o.reserved;
+  b.threads = o.threads;
+  return b;
+}
+
+void check(const Communicator& all, const SolveOptions& o) {
+  agree(all, [&] {
+    if (!(o.tolerance >= 0 && o.tolerance < 1))
+      throw UsageError(
+          fmt::format("tolerance {} is not allowed; allowed: at least 0, below 1", o.tolerance));
+  });
+  require_equal_options(all, fmt::format("tolerance {} equilibrate {} condition {}", o.tolerance,
+                                         o.equilibrate, o.condition));
+}
+
+}  // namespace
+
+class Factorization::Implementation {
+ public:
+  Implementation(MPI_Comm comm, const Matrix& a, const SolveOptions& options,
+                 const ProgressFunction& progress)
+      : all_(Communicator::duplicate(comm)),
+        source_(a),
+        options_(options),
+        progress_(progress),
+        plan_(plan_of(options)),
+        prepared_(first_setup()),
+        begin_(clock_.now()),
+        grid_(all_, prepared_.setup.footprint.shape),
+        transport_(grid_, *prepared_.device, prepared_.setup.options.comm),
+        a_(grid_, *prepared_.device, source_.source(), prepared_.setup.options.nb),
+        load_seconds_(clock_.now() - begin_),
+        scales_(equilibrate(grid_, *prepared_.device, a_, options.equilibrate)),
+        scale_seconds_(clock_.now() - begin_ - load_seconds_) {
+    if (!advance()) fail({});
+  }
+
+  std::int64_t n() const { return source_.source().n(); }
+
+  Solution solve(const RightHandSideSource& b) {
+    b.check(all_, n());
+    if (!factors_ && !restart()) fail({});
+    Solution solution;
+    b.prepare(grid_, n(), solution.x);
+    solution.columns.resize(static_cast<std::size_t>(std::max<std::int64_t>(b.count(), 1)));
+    for (SolveColumn& column : solution.columns)
+      column.componentwise_error = std::numeric_limits<double>::infinity();
+    std::vector<std::int64_t> left(solution.columns.size());
+    std::iota(left.begin(), left.end(), 0);
+    while (!attempt(b, left, solution) && advance()) continue;
+    finish(solution);
+    if (!solution.converged) fail(std::move(solution));
+    return solution;
+  }
+
+ private:
+  PreparedSetup first_setup();
+  Setup setup_of(Precision precision);
+  bool advance();
+  bool restart();
+  bool factor(Precision precision);
+  Vector get(const RightHandSideSource& b, std::int64_t k);
+  bool attempt(const RightHandSideSource& b, std::vector<std::int64_t>& left, Solution& solution);
+  Answer answer(const RightHandSideSource& b, std::int64_t k);
+  bool accepted(const SolveColumn& column) const;
+  std::string why_not(const Solution& solution, const std::vector<std::int64_t>& left);
+  bool last() const { return at_ + 1 == std::ssize(plan_); }
+  double tolerance() const {
+    return options_.tolerance > 0 ? options_.tolerance : default_tolerance(n());
+  }
+  void finish(Solution& solution);
+  [[noreturn]] void fail(Solution best);
+
+  SteadyClock clock_;
+  Communicator all_;
+  Matrix source_;
+  SolveOptions options_;
+  ProgressFunction progress_;
+  std::vector<Precision> plan_;
+  PreparedSetup prepared_;
+  double begin_;
+  ProcessGrid grid_;
+  Transport transport_;
+  UserMatrix a_;
+  double load_seconds_;
+  Equilibration scales_;
+  double scale_seconds_;
+  std::ptrdiff_t at_ = -1;  // in the plan
+  std::unique_ptr<Factors> factors_;
+  std::vector<SolveStep> steps_;  // since the solution before
+  double check_seconds_ = 0;
+};
+
+PreparedSetup Factorization::Implementation::first_setup() {
+  check(all_, options_);
+  const MatrixSource& source = source_.source();
+  source.check(all_);
+  const std::int64_t n = source.n();
+  const Distribution whole(n, n, 1, 0);
+  const bool alone = all_.size() == 1;
+  const bool in_place = alone ? source.in_place(whole, whole).data != nullptr : source.block() > 0;
+  SolveOptions options = options_;
+  if (source.block() > 0 && !alone) options.nb = source.block();
+  return prepare(all_, options_of_step(options, n, plan_.front()), clock_,
+                 {.kept = in_place ? Kept::in_place : Kept::copy, .size = "n ="});
+}
+
+// A later step lies on the grid of the first, in its blocks; A is there already.
+Setup Factorization::Implementation::setup_of(Precision precision) {
+  if (at_ == 0) return prepared_.setup;
+  const BenchmarkOptions& first = prepared_.setup.options;
+  BenchmarkOptions options = options_of_step(options_, n(), precision);
+  options.nb = first.nb;
+  options.rows = first.rows;
+  options.columns = first.columns;
+  options.device = first.device;
+  options.threads = options_.threads;
+  return prepare(all_, options, clock_, {.size = "n ="}).setup;
+}
+
+// Factors in the next step that gives usable factors; false: there is none left.
+bool Factorization::Implementation::advance() {
+  while (!last()) {
+    factors_.reset();
+    if (factor(plan_[static_cast<std::size_t>(++at_)])) return true;
+  }
+  return false;
+}
+
+bool Factorization::Implementation::restart() {
+  at_ = -1;
+  steps_.clear();
+  return advance();
+}
+
+bool Factorization::Implementation::factor(Precision precision) {
+  SolveStep& step = steps_.emplace_back();
+  step.precision = precision;
+  Setup setup;
+  try {
+    setup = setup_of(precision);
+  } catch (const UsageError& error) {  // on every rank alike: it does not fit beside A
+    step.why = error.what();
+    return false;
+  }
+  step.precision = setup.options.precision;
+  ColumnsDone done;
+  if (progress_ && all_.rank() == 0)
+    done = [this, begin = clock_.now()](std::int64_t columns) {
+      progress_({columns, n(), clock_.now() - begin});
+    };
+  factors_ = std::make_unique<Factors>(transport_, a_, scales_, setup, clock_, done);
+  step.factor_seconds = all_.all_reduce(factors_->seconds(), Reduction::max);
+  const FactorOutcome& outcome = factors_->outcome();
+  if (outcome.usable()) return true;
+  step.bad_pivot = outcome.bad_pivot;
+  const bool zero = factors_->zero_pivot();
+  step.why = zero ? fmt::format("pivot {} of {} is zero", outcome.bad_pivot + 1, n())
+                  : "numbers beyond the range of its factors";
+  factors_.reset();
+  if (zero && step.precision == Precision::fp64)
+    throw SingularError(
+        fmt::format("A is singular: pivot {} of {} is exactly zero (counted from 1)",
+                    step.bad_pivot + 1, n()),
+        step.bad_pivot);
+  return false;
+}
+
+Vector Factorization::Implementation::get(const RightHandSideSource& source, std::int64_t k) {
+  Vector b;
+  if (source.count() > 0) {
+    source.get(grid_, k, b);
+  } else {
+    System plain(grid_, *prepared_.device, held_matrix(a_.local()), a_.rows(), a_.columns());
+    const Vector ones(static_cast<std::size_t>(a_.columns().local_size()), 1.0);
+    b = VectorSpace(grid_, Layout::rows).gather(a_.rows(), plain.multiply(ones));
+  }
+  const auto bad = std::find_if(b.begin(), b.end(), [](double v) { return !std::isfinite(v); });
+  if (bad != b.end())
+    throw UsageError(fmt::format("b({}, {}) is {} (counted from 1); allowed are finite numbers",
+                                 bad - b.begin() + 1, k + 1, *bad));
+  return b;
+}
+
+// One right-hand side in the present step.
+Answer Factorization::Implementation::answer(const RightHandSideSource& source, std::int64_t k) {
+  SolveStep& step = steps_.back();
+  const Vector b = get(source, k);
+  System& system = factors_->system();
+  const double begin = clock_.now();
+  const int shift = exponent_of(b, scales_.rows);
+  system.set_b(local_part(a_.rows(), scaled(b, scales_.rows, -shift)));
+  const RefineOutcome outcome = factors_->refine({.method = options_.refine,
+                                                  .max_iterations = options_.max_iterations,
+                                                  .stop = StopRule::componentwise,
+                                                  .tolerance = options_.tolerance});
+  const double refined = clock_.now();
+  Answer found = measured(system, scales_, shift, b, outcome);
+  found.column.precision = step.precision;
+  found.column.converged = accepted(found.column);
+  if (options_.condition && found.column.converged)
+    found.column.forward_bound = forward_bound(*factors_, scales_, outcome.x, found.errors);
+  step.iterations += outcome.iterations;
+  step.refine_seconds += refined - begin;
+  check_seconds_ += clock_.now() - refined;
+  return found;
+}
+
+// FP64 LU guarantees no more than a small error by norms, which is what LAPACK's solution has.
+bool Factorization::Implementation::accepted(const SolveColumn& column) const {
+  const double error = column.precision == Precision::fp64 && options_.tolerance == 0
+                           ? column.backward_error
+                           : column.componentwise_error;
+  return error <= tolerance();
+}
+
+// Every right-hand side that is left, in the present step; keeps what is better than before.
+bool Factorization::Implementation::attempt(const RightHandSideSource& b,
+                                            std::vector<std::int64_t>& left, Solution& solution) {
+  std::vector<std::int64_t> unsolved;
+  for (const std::int64_t k : left) {
+    SolveColumn& best = solution.columns[static_cast<std::size_t>(k)];
+    const Answer found = answer(b, k);
+    if (!(best.componentwise_error <= found.column.componentwise_error) || found.column.converged) {
+      b.put(grid_, k, found.x, solution.x);
+      best = found.column;
+    }
+    if (!found.column.converged) unsolved.push_back(k);
+  }
+  SolveStep& step = steps_.back();
+  step.why = why_not(solution, unsolved);
+  step.solved = step.why.empty();
+  if (!unsolved.empty()) left = std::move(unsolved);
+  return step.solved;
+}
+
+// Factors of few bits solve even with a singular A where b happens to allow it: where A cannot be
+// told from a singular matrix, FP64's pivots decide.
+std::string Factorization::Implementation::why_not(const Solution& solution,
+                                                   const std::vector<std::int64_t>& left) {
+  double worst = 0;
+  for (const std::int64_t k : left)
+    worst = std::max(worst, solution.columns[static_cast<std::size_t>(k)].componentwise_error);
+  if (!left.empty())
+    return fmt::format("componentwise backward error {:.2g}, allowed {:.2g}{}", worst, tolerance(),
+                       left.size() > 1 ? fmt::format(" ({} right-hand sides)", left.size()) : "");
+  if (!options_.condition || last()) return "";
+  const double begin = clock_.now();
+  const double condition = factors_->condition();
+  check_seconds_ += clock_.now() - begin;
+  if (condition * eps < 1) return "";
+  return "A may be singular";
+}
+
+void Factorization::Implementation::finish(Solution& solution) {
+  solution.n = n();
+  solution.converged = std::all_of(solution.columns.begin(), solution.columns.end(),
+                                   [](const SolveColumn& c) { return c.converged; }) &&
+                       !steps_.empty() && steps_.back().solved;
+  solution.equilibrated = scales_.scales();
+  solution.condition = unknown;
+  if (factors_) {
+    const double begin = clock_.now();
+    solution.norm_a = factors_->system().norm_a();
+    if (options_.condition) solution.condition = factors_->condition();
+    check_seconds_ += clock_.now() - begin;
+  }
+  solution.load_seconds = load_seconds_;
+  for (const SolveStep& step : steps_)
+    solution.seconds += step.factor_seconds + step.refine_seconds;
+  solution.check_seconds = check_seconds_;
+  solution.notes = prepared_.setup.notes;
+  solution.chosen = prepared_.setup.options;
+  solution.device = prepared_.setup.device;
+  solution.panel_width = prepared_.setup.panel_width;
+  if (solution.condition * eps >= 1)
+    solution.notes.push_back(fmt::format(
+        "A is singular to working precision (condition number {:.2g}): no digit of x is "
+        "certain",
+        solution.condition));
+  solution.steps = steps_;
+  // What the next solution begins with.
+  if (factors_) {
+    SolveStep present;
+    present.precision = steps_.back().precision;
+    steps_ = {present};
+  }
+  load_seconds_ = scale_seconds_ = check_seconds_ = 0;
+}
+
+void Factorization::Implementation::fail(Solution best) {
+  if (best.steps.empty()) best.steps = steps_;
+  std::string words;
+  for (const SolveStep& step : best.steps)
+    if (!step.solved)
+      words += fmt::format("{}{}: {}", words.empty() ? "" : "; ", name(step.precision), step.why);
+  throw AccuracyError("no x of the accuracy that was asked for: " + words,
+                      std::make_shared<const Solution>(std::move(best)));
+}
+
+Factorization::Factorization(MPI_Comm comm, const Matrix& a, const SolveOptions& options,
+                             const ProgressFunction& progress)
+    : implementation_(std::make_unique<Implementation>(comm, a, options, progress)) {}
+Factorization::Factorization(Factorization&&) noexcept = default;
+Factorization& Factorization::operator=(Factorization&&) noexcept = default;
+Factorization::~Factorization() = default;
+
+Solution Factorization::solve(const RightHandSide& b) {
+  return implementation_->solve(b.source());
+}
+
+std::int64_t Factorization::n() const {
+  return implementation_->n();
+}
+
+Solution solve(MPI_Comm comm, const Matrix& a, const RightHandSide& b, const SolveOptions& options,
+               const ProgressFunction& progress) {
+  return Factorization(comm, a, options, progress).solve(b);
+}
+
+}  // namespace lupine
