@@ -222,6 +222,28 @@ void Communicator::receive(std::span<std::byte> bytes, int from) const {
   });
 }
 
+void Communicator::exchange(std::span<const std::byte> out, int to, std::span<std::byte> in,
+                            int from) const {
+  const auto piece = static_cast<std::size_t>(kPieceBytes);
+  for (std::size_t begin = 0; begin < std::max(out.size(), in.size()); begin += piece) {
+    const std::span sent = out.subspan(std::min(begin, out.size()));
+    const std::span received = in.subspan(std::min(begin, in.size()));
+    check_mpi(MPI_Sendrecv(sent.data(), static_cast<int>(std::min(piece, sent.size())), MPI_BYTE,
+                           sent.empty() ? MPI_PROC_NULL : to, 0, received.data(),
+                           static_cast<int>(std::min(piece, received.size())), MPI_BYTE,
+                           received.empty() ? MPI_PROC_NULL : from, 0, comm_, MPI_STATUS_IGNORE),
+              "MPI_Sendrecv");
+  }
+}
+
+std::vector<std::int64_t> Communicator::transpose(const std::vector<std::int64_t>& counts) const {
+  if (std::ssize(counts) != size_) throw Fault("all_to_all: not one part for each rank");
+  std::vector<std::int64_t> all(counts.size());
+  check_mpi(MPI_Alltoall(counts.data(), 1, MPI_INT64_T, all.data(), 1, MPI_INT64_T, comm_),
+            "MPI_Alltoall");
+  return all;
+}
+
 void Communicator::abort(int status) const {
   MPI_Abort(comm_, status);
   std::_Exit(status);

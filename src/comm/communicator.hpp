@@ -65,6 +65,12 @@ class Communicator {
   /// To one rank, which receives as many. Any length; one message at a time for each pair of ranks.
   void send(std::span<const std::byte> bytes, int to) const;
   void receive(std::span<std::byte> bytes, int from) const;
+  /// Sends to rank `to` while it receives from rank `from`. Any lengths; these two may differ.
+  void exchange(std::span<const std::byte> out, int to, std::span<std::byte> in, int from) const;
+  /// Sends out[r] to rank r; returns what each rank has sent, in rank order. T: any type that is
+  /// copied as its bytes. Any lengths.
+  template <class T>
+  std::vector<std::vector<T>> all_to_all(const std::vector<std::vector<T>>& out) const;
   /// Every rank's values, in rank order, on rank 0; elsewhere nothing. T: any type that is copied
   /// as its bytes. Any lengths.
   template <class T>
@@ -75,6 +81,8 @@ class Communicator {
 
  private:
   explicit Communicator(MPI_Comm comm);
+  /// One value of each rank for each rank: [r] is what rank r has said.
+  std::vector<std::int64_t> transpose(const std::vector<std::int64_t>& counts) const;
 
   MPI_Comm comm_ = MPI_COMM_NULL;
   int rank_ = 0;
@@ -97,6 +105,23 @@ std::vector<std::vector<T>> Communicator::gather(const std::vector<T>& mine) con
     receive(std::as_writable_bytes(std::span(all.back())), rank);
   }
   return all;
+}
+
+// Pair by pair: in each turn every rank sends to one and receives from one.
+template <class T>
+std::vector<std::vector<T>> Communicator::all_to_all(const std::vector<std::vector<T>>& out) const {
+  std::vector<std::int64_t> counts;
+  for (const std::vector<T>& part : out) counts.push_back(std::ssize(part));
+  std::vector<std::vector<T>> in;
+  for (const std::int64_t count : transpose(counts))
+    in.emplace_back(static_cast<std::size_t>(count));
+  for (int turn = 0; turn < size_; ++turn) {
+    const int to = (rank_ + turn) % size_;
+    const int from = (rank_ - turn + size_) % size_;
+    exchange(std::as_bytes(std::span(out[to])), to, std::as_writable_bytes(std::span(in[from])),
+             from);
+  }
+  return in;
 }
 
 /// Host name of this rank's node.

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -14,39 +13,13 @@
 #include <utility>
 
 #include "io/file.hpp"
+#include "io/text.hpp"
 
 namespace lupine {
 
 namespace {
 
-constexpr std::string_view blanks = " \t\r\v\f";
 constexpr int last_line = 31;
-
-/// The first word of `rest`, which it is taken from; empty if there is none.
-std::string_view take_word(std::string_view& rest) {
-  rest.remove_prefix(std::min(rest.find_first_not_of(blanks), rest.size()));
-  const std::string_view word = rest.substr(0, rest.find_first_of(blanks));
-  rest.remove_prefix(word.size());
-  return word;
-}
-
-/// A word as it may stand in a message of one line: no control characters, not too long.
-std::string printable(std::string_view word) {
-  constexpr std::size_t longest = 40;
-  std::string text(word.substr(0, longest));
-  for (char& c : text)
-    if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') c = '?';
-  return word.size() > longest ? text + "..." : text;
-}
-
-template <class T>
-std::optional<T> number(std::string_view word) {
-  T value{};
-  const char* end = word.data() + word.size();
-  const auto [stop, error] = std::from_chars(word.data(), end, value);
-  if (error != std::errc{} || stop != end) return std::nullopt;
-  return value;
-}
 
 /// The whole numbers that a line may hold.
 template <class T>

@@ -1,12 +1,67 @@
 #include "solve/source.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <utility>
 
+#include "setup/agreement.hpp"
+#include "solve/source_parts.hpp"
+
 namespace lupine {
+
+namespace {
+
+/// n x max(count, 1) numbers where `here`.
+void make_room(const Communicator& all, bool here, std::int64_t n, std::int64_t count,
+               std::vector<double>& x) {
+  const std::int64_t size = here ? n * std::max<std::int64_t>(count, 1) : 0;
+  agree(all, [&] { x.assign(static_cast<std::size_t>(size), 0.0); });
+}
+
+void put_column(std::int64_t k, const std::vector<double>& solution, std::vector<double>& x) {
+  std::copy(solution.begin(), solution.end(), x.begin() + k * std::ssize(solution));
+}
+
+}  // namespace
 
 Matrix::Matrix(std::shared_ptr<MatrixSource> source) : source_(std::move(source)) {}
 
 RightHandSide::RightHandSide(std::shared_ptr<RightHandSideSource> source)
     : source_(std::move(source)) {}
+
+void require_order(std::int64_t n) {
+  if (n < 1) throw UsageError(fmt::format("A is of order {}; allowed: at least 1", n));
+}
+
+void require_count(std::int64_t count) {
+  if (count < 1) throw UsageError(fmt::format("b has {} columns; allowed: at least 1", count));
+}
+
+RowShares::RowShares(std::int64_t n, const Communicator& all)
+    : mine(n, std::max<std::int64_t>((n + all.size() - 1) / all.size(), 1), all.size(),
+           all.rank()) {
+  for (int rank = 0; rank < all.size(); ++rank)
+    counts.push_back(Distribution(n, mine.block(), all.size(), rank).local_size());
+}
+
+void SolvedEverywhere::prepare(const ProcessGrid& grid, std::int64_t n,
+                               std::vector<double>& x) const {
+  make_room(grid.all(), true, n, count(), x);
+}
+
+void SolvedEverywhere::put(const ProcessGrid& /*grid*/, std::int64_t k,
+                           const std::vector<double>& solution, std::vector<double>& x) const {
+  put_column(k, solution, x);
+}
+
+void SolvedOnRank::prepare(const ProcessGrid& grid, std::int64_t n, std::vector<double>& x) const {
+  make_room(grid.all(), grid.all().rank() == root_, n, count(), x);
+}
+
+void SolvedOnRank::put(const ProcessGrid& grid, std::int64_t k, const std::vector<double>& solution,
+                       std::vector<double>& x) const {
+  if (grid.all().rank() == root_) put_column(k, solution, x);
+}
 
 }  // namespace lupine

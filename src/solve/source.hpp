@@ -5,7 +5,7 @@
 #include <lupine/solve.hpp>
 
 #include <cstdint>
-#include <string>
+#include <optional>
 #include <vector>
 
 #include "comm/process_grid.hpp"
@@ -26,10 +26,12 @@ class MatrixSource {
   virtual void check(const Communicator& all) const = 0;
   /// Block size that the source has already; 0: any will do.
   virtual std::int64_t block() const { return 0; }
-  /// The rank's part, where it lies in host memory in this distribution already; else empty.
-  virtual MatrixView<const double> in_place(const Distribution& /*rows*/,
-                                            const Distribution& /*columns*/) const {
-    return {};
+  /// The rank's part, where it lies in host memory in this distribution already; else nothing, on
+  /// every rank alike: a rank's part may be empty.
+  virtual std::optional<MatrixView<const double>> in_place(const ProcessGrid& /*grid*/,
+                                                           const Distribution& /*rows*/,
+                                                           const Distribution& /*columns*/) const {
+    return std::nullopt;
   }
   /// a <- the rank's part, rows.local_size() x columns.local_size(), in host memory. Any values:
   /// Inf and NaN are found later. @throws UsageError for what is wrong in the source, Fault
@@ -45,7 +47,7 @@ class RightHandSideSource {
   virtual std::int64_t count() const = 0;
   /// @throws UsageError unless it has n rows, and so on
   virtual void check(const Communicator& all, std::int64_t n) const = 0;
-  /// b <- right-hand side k, all n entries on every rank.
+  /// b <- right-hand side k, all n entries on every rank. @pre b has n entries
   virtual void get(const ProcessGrid& grid, std::int64_t k, std::vector<double>& b) const = 0;
   /// Before the first put(): makes room in `x` for this rank's part.
   virtual void prepare(const ProcessGrid& grid, std::int64_t n, std::vector<double>& x) const = 0;

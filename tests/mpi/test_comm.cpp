@@ -317,6 +317,25 @@ TEST_CASE("collectives", "[comm]") {
   }
 }
 
+TEST_CASE("every rank sends every other what is its own, none included", "[comm]") {
+  const Communicator comm = world();
+  const auto part = [](int from, int to, std::int64_t size) {
+    std::vector<std::int64_t> values(static_cast<std::size_t>((from + 2 * to) % 4 * size));
+    std::iota(values.begin(), values.end(), 1000 * from + to);
+    return values;
+  };
+  for (const std::int64_t size : {0, 1, 100000}) {
+    std::vector<std::vector<std::int64_t>> out;
+    for (int to = 0; to < comm.size(); ++to) out.push_back(part(comm.rank(), to, size));
+    const std::vector<std::vector<std::int64_t>> in = comm.all_to_all(out);
+    REQUIRE(std::ssize(in) == comm.size());
+    for (int from = 0; from < comm.size(); ++from)
+      REQUIRE(in[from] == part(from, comm.rank(), size));
+  }
+  const std::vector<std::vector<char>> too_many(comm.size() + 1);
+  CHECK_THROWS_AS(comm.all_to_all(too_many), Fault);
+}
+
 TEST_CASE("ranks that wait asleep take no time of their cores", "[comm]") {
   const Communicator all = world();
   constexpr std::chrono::milliseconds late{200};

@@ -1,0 +1,284 @@
+#include "io/matrix_market.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <optional>
+#include <string>
+#include <system_error>
+
+#include "io/text.hpp"
+
+namespace lupine {
+
+namespace {
+
+/// So that the number of entries has 63 bits.
+constexpr std::int64_t largest = 3'000'000'000;
+
+struct Line {
+  std::int64_t begin = 0;  // offset
+  std::int64_t next = 0;   // of the line behind it
+  std::string text;
+};
+
+UsageError too_long(const InputFile& file, std::int64_t offset) {
+  return file.error_at(offset, fmt::format("a line of more than {} bytes; allowed: shorter ones",
+                                           longest_market_line));
+}
+
+Line line_at(const InputFile& file, std::int64_t offset) {
+  std::string text;
+  for (std::int64_t piece = 4096;; piece *= 4) {
+    text = file.text(offset, std::min(piece, longest_market_line));
+    const std::size_t end = text.find('\n');
+    const auto length = static_cast<std::int64_t>(std::min(end, text.size()));
+    if (end == text.npos && offset + length < file.size()) {
+      if (length >= longest_market_line) throw too_long(file, offset);
+      continue;
+    }
+    text.resize(static_cast<std::size_t>(length));
+    return {offset, std::min(offset + length + 1, file.size()), std::move(text)};
+  }
+}
+
+/// The first line from `offset` on that is no comment and not blank.
+Line content_line(const InputFile& file, std::int64_t offset) {
+  while (offset < file.size()) {
+    Line line = line_at(file, offset);
+    std::string_view rest = line.text;
+    skip_blanks(rest);
+    if (!rest.empty() && rest.front() != '%') return line;
+    offset = line.next;
+  }
+  throw file.error_at(file.size(), "the file ends before its line of sizes");
+}
+
+/// One of several words, whatever the size of their letters.
+template <class Enum, std::size_t count>
+Enum choice(const InputFile& file, std::string_view word,
+            const std::array<std::string_view, count>& names) {
+  const auto* found = std::find(names.begin(), names.end(), lower(word));
+  if (found == names.end())
+    throw file.error_at(0, fmt::format("'{}' is not supported; allowed: {}", printable(word),
+                                       fmt::join(names, ", ")));
+  return static_cast<Enum>(found - names.begin());
+}
+
+void read_banner(const InputFile& file, std::string_view line, MarketHeader& header) {
+  const std::string_view magic = take_word(line);
+  const std::string_view object = take_word(line);
+  const std::string_view format = take_word(line);
+  const std::string_view field = take_word(line);
+  const std::string_view symmetry = take_word(line);
+  if (lower(magic) != lower(market_magic) || symmetry.empty() || !take_word(line).empty())
+    throw file.error_at(
+        0, fmt::format("is no banner; allowed: {} matrix FORMAT FIELD SYMMETRY", market_magic));
+  choice<int>(file, object, std::array<std::string_view, 1>{"matrix"});
+  header.format =
+      choice<MarketFormat>(file, format, std::array<std::string_view, 2>{"array", "coordinate"});
+  header.field = choice<MarketField>(file, field,
+                                     std::array<std::string_view, 3>{"real", "integer", "pattern"});
+  header.symmetry = choice<MarketSymmetry>(
+      file, symmetry, std::array<std::string_view, 3>{"general", "symmetric", "skew-symmetric"});
+  if (header.field == MarketField::pattern && header.format == MarketFormat::array)
+    throw file.error_at(0, "an array cannot be of pattern; allowed: real, integer");
+}
+
+/// Where column j begins among an array's values.
+std::int64_t column_begin(const MarketHeader& header, std::int64_t j) {
+  if (header.symmetry == MarketSymmetry::general) return j * header.rows;
+  const std::int64_t first = header.rows - (header.symmetry == MarketSymmetry::skew ? 1 : 0);
+  return j * first - j * (j - 1) / 2;
+}
+
+void read_sizes(const InputFile& file, const Line& line, MarketHeader& header) {
+  const bool array = header.format == MarketFormat::array;
+  std::array<std::int64_t, 3> sizes{};
+  std::string_view rest = line.text;
+  const auto refuse = [&] {
+    throw file.error_at(
+        line.begin,
+        fmt::format("'{}' is no line of sizes; allowed: {}, from 1 to {}", printable(line.text),
+                    array ? "rows and columns" : "rows, columns and entries", largest));
+  };
+  for (std::size_t i = 0; i < (array ? 2U : 3U); ++i) {
+    const std::optional<std::int64_t> size = number<std::int64_t>(take_word(rest));
+    if (!size || *size < (i < 2 ? 1 : 0) || (i < 2 && *size > largest)) refuse();
+    sizes[i] = *size;
+  }
+  if (!take_word(rest).empty()) refuse();
+  header.rows = sizes[0];
+  header.columns = sizes[1];
+  header.body = line.next;
+  header.entries = array ? column_begin(header, header.columns) : sizes[2];
+  if (header.symmetry != MarketSymmetry::general && header.rows != header.columns)
+    throw file.error_at(line.begin, fmt::format("{} x {} cannot be symmetric; allowed: a square "
+                                                "matrix",
+                                                header.rows, header.columns));
+}
+
+/// Reads the numbers of some whole lines.
+class Lines {
+ public:
+  Lines(const InputFile& file, const MarketHeader& header, std::int64_t begin,
+        std::string_view text)
+      : file_(file), header_(header), begin_(begin), text_(text), rest_(text) {}
+
+  void read(MarketPart& part) {
+    while (next_line()) {
+      if (header_.format == MarketFormat::coordinate) {
+        part.entries.push_back(entry());
+        if (!at_end_of_line()) refuse("the end of the line");
+      } else {
+        while (!at_end_of_line()) part.values.push_back(value());
+      }
+    }
+  }
+
+ private:
+  /// Goes to the next line that holds something.
+  bool next_line() {
+    for (;;) {
+      skip_blanks(rest_);
+      if (rest_.empty()) return false;
+      if (rest_.front() == '%') {
+        rest_.remove_prefix(std::min(rest_.find('\n'), rest_.size()));
+      } else if (rest_.front() == '\n') {
+        rest_.remove_prefix(1);
+      } else {
+        return true;
+      }
+    }
+  }
+
+  bool at_end_of_line() {
+    skip_blanks(rest_);
+    return rest_.empty() || rest_.front() == '\n';
+  }
+
+  MarketEntry entry() {
+    const std::string_view line = rest_;
+    MarketEntry e;
+    e.row = index(header_.rows, "a row");
+    e.column = index(header_.columns, "a column");
+    if (header_.symmetry != MarketSymmetry::general) require_lower(e, line);
+    e.value = header_.field == MarketField::pattern ? 1 : value();
+    return e;
+  }
+
+  std::int64_t index(std::int64_t size, const char* what) {
+    std::int64_t value = 0;
+    if (at_end_of_line() || !take(value) || value < 1 || value > size)
+      refuse(fmt::format("{} from 1 to {}", what, size));
+    return value - 1;
+  }
+
+  double value() {
+    if (at_end_of_line()) refuse("a number");
+    if (header_.field == MarketField::integer) {
+      std::int64_t whole = 0;
+      if (!take(whole)) refuse("a whole number of 64 bits");
+      return static_cast<double>(whole);
+    }
+    double real = 0;
+    if (!take(real) && !take_tiny(real)) refuse("a number of FP64");
+    return real;
+  }
+
+  /// Takes a number if it is a whole word.
+  template <class T>
+  bool take(T& value) {
+    const char* begin = rest_.data();
+    const char* end = begin + rest_.size();
+    if (*begin == '+' && end - begin > 1 && begin[1] != '-') ++begin;
+    const auto [stop, error] = std::from_chars(begin, end, value);
+    if (error != std::errc{} || (stop != end && !is_blank(*stop) && *stop != '\n')) return false;
+    rest_.remove_prefix(static_cast<std::size_t>(stop - rest_.data()));
+    return true;
+  }
+
+  /// What is too small for FP64, but not too large, is rounded.
+  bool take_tiny(double& value) {
+    const std::string_view before = rest_;
+    long double wide = 0;
+    if (take(wide) && std::abs(wide) < 1) {
+      value = static_cast<double>(wide);
+      return true;
+    }
+    rest_ = before;
+    return false;
+  }
+
+  void require_lower(const MarketEntry& e, std::string_view line) {
+    const bool skew = header_.symmetry == MarketSymmetry::skew;
+    if (e.row > e.column || (e.row == e.column && !skew)) return;
+    rest_ = line;
+    refuse(skew ? "entries below the diagonal" : "entries on and below the diagonal");
+  }
+
+  [[noreturn]] void refuse(const std::string& allowed) const {
+    std::string_view rest = rest_;
+    const std::string_view word = take_word(rest);
+    throw file_.error_at(begin_ + (rest_.data() - text_.data()),
+                         word.empty() ? fmt::format("the line ends too early; allowed: {}", allowed)
+                                      : fmt::format("'{}' is not allowed here; allowed: {}",
+                                                    printable(word), allowed));
+  }
+
+  const InputFile& file_;
+  const MarketHeader& header_;
+  std::int64_t begin_;
+  std::string_view text_;
+  std::string_view rest_;
+};
+
+/// Where the first line begins that does so at `offset` or behind it.
+std::int64_t line_begin(const InputFile& file, const MarketHeader& header, std::int64_t offset) {
+  if (offset <= header.body || offset >= file.size())
+    return std::clamp(offset, header.body, file.size());
+  return line_at(file, offset - 1).next;
+}
+
+}  // namespace
+
+MarketHeader read_market_header(const InputFile& file) {
+  MarketHeader header;
+  const Line banner = line_at(file, 0);
+  read_banner(file, banner.text, header);
+  read_sizes(file, content_line(file, banner.next), header);
+  return header;
+}
+
+MarketPart read_market_part(const InputFile& file, const MarketHeader& header, std::int64_t begin,
+                            std::int64_t end) {
+  const std::int64_t first = line_begin(file, header, begin);
+  const std::string text = file.text(first, line_begin(file, header, end) - first);
+  MarketPart part;
+  Lines(file, header, first, text).read(part);
+  return part;
+}
+
+void place_array_values(const MarketHeader& header, std::int64_t first,
+                        const std::vector<double>& values, std::vector<MarketEntry>& entries) {
+  // The last column that begins at `first` or before it; of empty ones the last.
+  std::int64_t j = 0;
+  for (std::int64_t step = header.columns; step > 0; step /= 2)
+    while (j + step < header.columns && column_begin(header, j + step) <= first) j += step;
+  const bool general = header.symmetry == MarketSymmetry::general;
+  const auto top = [&](std::int64_t column) {
+    return general ? 0 : column + (header.symmetry == MarketSymmetry::skew ? 1 : 0);
+  };
+  std::int64_t i = top(j) + first - column_begin(header, j);
+  for (const double value : values) {
+    if (i >= header.rows) i = top(++j);
+    if (j >= header.columns || i >= header.rows) return;
+    entries.push_back({i++, j, value});
+  }
+}
+
+}  // namespace lupine

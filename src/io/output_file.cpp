@@ -1,0 +1,120 @@
+#include "io/output_file.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+#include <lupine/error.hpp>
+
+#include <cerrno>
+#include <filesystem>
+#include <system_error>
+
+namespace lupine {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int to_existing = O_WRONLY | O_CLOEXEC;
+constexpr int to_new = to_existing | O_CREAT | O_EXCL;
+
+std::string reason(int error) {
+  return std::generic_category().message(error);
+}
+
+/// A pipe or a device: must not be replaced by a file.
+bool is_special(const fs::path& path) {
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  return fs::exists(status) && !fs::is_regular_file(status) && !fs::is_directory(status);
+}
+
+/// The file that `path` stands for, there or not: a link stays a link. What /dev/fd/63 links to is
+/// no path.
+fs::path target(const std::string& path) {
+  if (is_special(path)) return path;
+  constexpr int most_links = 40;
+  std::error_code error;
+  fs::path file = fs::absolute(path, error);
+  for (int i = 0; i < most_links && fs::is_symlink(file, error); ++i)
+    file = file.parent_path() / fs::read_symlink(file, error);
+  return file;
+}
+
+fs::path temporary(const fs::path& path) {
+  return path.parent_path() / fmt::format(".{}.{}.tmp", path.filename().string(), ::getpid());
+}
+
+}  // namespace
+
+void check_writable(const std::string& path, const std::string& option) {
+  const fs::path file = target(path);
+  std::error_code ignored;
+  int error = 0;
+  if (path.empty()) {
+    error = ENOENT;
+  } else if (fs::is_directory(file, ignored)) {
+    error = EISDIR;
+  } else if (is_special(file)) {
+    error = ::access(file.c_str(), W_OK) == 0 ? 0 : errno;
+  } else {
+    // Tried, not asked: root may do anything, says access(), even where nothing can be written.
+    const fs::path trial = temporary(file);
+    const int descriptor = ::open(trial.c_str(), to_new, 0666);
+    error = descriptor < 0 ? errno : 0;
+    if (error == 0) ::close(descriptor);
+    if (error == 0) ::unlink(trial.c_str());
+  }
+  if (error != 0)
+    throw UsageError(
+        fmt::format("{}: cannot write '{}' ({}); allowed is a file in a folder that is "
+                    "there and can be written",
+                    option, path, reason(error)));
+}
+
+OutputFile::OutputFile(const std::string& path)
+    : path_(target(path)),
+      half_(is_special(path_) ? "" : temporary(path_).string()),
+      descriptor_(half_.empty() ? ::open(path_.c_str(), to_existing)
+                                : ::open(half_.c_str(), to_new, 0666)) {
+  if (descriptor_ >= 0) return;
+  note_error();
+  half_.clear();  // not ours
+}
+
+OutputFile::~OutputFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+  if (!half_.empty()) ::unlink(half_.c_str());
+}
+
+void OutputFile::note_error() {
+  if (error_ == 0) error_ = errno;
+}
+
+void OutputFile::write(std::string_view piece) {
+  while (error_ == 0 && !piece.empty()) {
+    const ssize_t written = ::write(descriptor_, piece.data(), piece.size());
+    if (written < 0 && errno != EINTR) note_error();
+    if (written > 0) piece.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
+std::string OutputFile::finish() {
+  // A pipe cannot be synchronized, and need not be.
+  if (error_ == 0 && ::fsync(descriptor_) != 0 && errno != EINVAL) note_error();
+  if (descriptor_ >= 0 && ::close(descriptor_) != 0) note_error();
+  descriptor_ = -1;
+  if (error_ == 0 && !half_.empty() && ::rename(half_.c_str(), path_.c_str()) != 0) note_error();
+  if (error_ != 0) return reason(error_);
+  half_.clear();
+  return "";
+}
+
+void write_whole(const std::string& path, std::string_view text) {
+  OutputFile file(path);
+  file.write(text);
+  if (const std::string why = file.finish(); !why.empty())
+    throw Fault(fmt::format("cannot write '{}': {}", path, why));
+}
+
+}  // namespace lupine

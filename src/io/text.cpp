@@ -1,0 +1,31 @@
+#include "io/text.hpp"
+
+#include <algorithm>
+
+namespace lupine {
+
+std::string_view take_word(std::string_view& rest) {
+  skip_blanks(rest);
+  const auto* end =
+      std::find_if(rest.begin(), rest.end(), [](char c) { return is_blank(c) || c == '\n'; });
+  const std::string_view word = rest.substr(0, static_cast<std::size_t>(end - rest.begin()));
+  rest.remove_prefix(word.size());
+  return word;
+}
+
+std::string lower(std::string_view word) {
+  std::string text(word);
+  for (char& c : text)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return text;
+}
+
+std::string printable(std::string_view word) {
+  constexpr std::size_t longest = 40;
+  std::string text(word.substr(0, longest));
+  for (char& c : text)
+    if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') c = '?';
+  return word.size() > longest ? text + "..." : text;
+}
+
+}  // namespace lupine

@@ -1,0 +1,177 @@
+// Each rank's part of a matrix that is distributed already, as ScaLAPACK's are.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "setup/agreement.hpp"
+#include "solve/source_parts.hpp"
+
+namespace lupine {
+
+namespace {
+
+/// A descriptor by the names of its entries.
+struct Layout {
+  explicit Layout(const Descriptor& d)
+      : type(d[0]), m(d[2]), n(d[3]), mb(d[4]), nb(d[5]), row0(d[6]), column0(d[7]), ld(d[8]) {}
+
+  std::int64_t type, m, n, mb, nb, row0, column0, ld;
+
+  /// Rows of this rank. A first block on another process than 0 renumbers the processes.
+  Distribution rows(const ProcessGrid& grid) const {
+    return part(m, mb, grid.shape().rows, grid.me().row, row0);
+  }
+  Distribution columns(const ProcessGrid& grid) const {
+    return part(n, nb, grid.shape().columns, grid.me().column, column0);
+  }
+
+ private:
+  static Distribution part(std::int64_t size, std::int64_t block, int processes, int me,
+                           std::int64_t first) {
+    return {size, block, processes, static_cast<int>((me - first + processes) % processes)};
+  }
+};
+
+std::string text(const char* name, const Layout& d) {
+  return fmt::format(
+      "a descriptor of {}: DTYPE_ {}, M_ {}, N_ {}, MB_ {}, NB_ {}, RSRC_ {}, CSRC_ "
+      "{}",
+      name, d.type, d.m, d.n, d.mb, d.nb, d.row0, d.column0);
+}
+
+void require(bool right, const char* name, const char* entry, std::int64_t value,
+             const std::string& allowed) {
+  if (!right)
+    throw UsageError(
+        fmt::format("{} of {}'s descriptor is {}; allowed: {}", entry, name, value, allowed));
+}
+
+/// What the descriptors of A and b must both be.
+void check_any(const Communicator& all, const char* name, const Layout& d) {
+  require_equal_options(all, text(name, d));
+  require(d.type == 1, name, "DTYPE_", d.type, "1, a dense matrix");
+  require(d.m >= 1, name, "M_", d.m, "at least 1");
+  require(d.n >= 1, name, "N_", d.n, "at least 1");
+  require(d.mb >= 1, name, "MB_", d.mb, "at least 1");
+  require(d.nb >= 1, name, "NB_", d.nb, "at least 1");
+}
+
+/// What depends on the rank's place.
+void check_place(const ProcessGrid& grid, const char* name, const Layout& d, const double* local) {
+  const auto inside = [&](const char* entry, std::int64_t value, int processes) {
+    require(value >= 0 && value < processes, name, entry, value,
+            fmt::format("0 to {}", processes - 1));
+  };
+  inside("RSRC_", d.row0, grid.shape().rows);
+  inside("CSRC_", d.column0, grid.shape().columns);
+  agree(grid.all(), [&] {
+    const std::int64_t rows = d.rows(grid).local_size();
+    const std::int64_t least = std::max<std::int64_t>(rows, 1);
+    require(d.ld >= least, name, "LLD_", d.ld,
+            fmt::format("at least {}, the rows of process ({}, {})", least, grid.me().row,
+                        grid.me().column));
+    if (local == nullptr && rows > 0 && d.columns(grid).local_size() > 0)
+      throw UsageError(
+          fmt::format("the local part of {} is null on process ({}, {}), which has "
+                      "rows and columns of it",
+                      name, grid.me().row, grid.me().column));
+  });
+}
+
+class BlockCyclicMatrix : public MatrixSource {
+ public:
+  BlockCyclicMatrix(const Descriptor& descriptor, const double* local)
+      : layout_(descriptor), local_(local) {}
+
+  std::int64_t n() const override { return layout_.n; }
+  std::int64_t block() const override { return layout_.nb; }
+  void check(const Communicator& all) const override {
+    check_any(all, "A", layout_);
+    require(layout_.m == layout_.n, "A", "M_", layout_.m,
+            fmt::format("N_, which is {}: a square matrix", layout_.n));
+    require(layout_.mb == layout_.nb, "A", "MB_", layout_.mb,
+            fmt::format("NB_, which is {}", layout_.nb));
+    require(layout_.row0 == 0, "A", "RSRC_", layout_.row0, "0");
+    require(layout_.column0 == 0, "A", "CSRC_", layout_.column0, "0");
+  }
+  std::optional<MatrixView<const double>> in_place(const ProcessGrid& grid,
+                                                   const Distribution& rows,
+                                                   const Distribution& columns) const override {
+    check_place(grid, "A", layout_, local_);
+    if (!same(rows) || !same(columns)) return std::nullopt;
+    return MatrixView<const double>{local_, rows.local_size(), columns.local_size(), layout_.ld};
+  }
+  void fill(const ProcessGrid& grid, const Distribution& rows, const Distribution& columns,
+            MatrixView<double> a) const override {
+    const auto from = in_place(grid, rows, columns);
+    if (!from)
+      throw UsageError(
+          fmt::format("the block size is {}, NB_ of A's descriptor {}; allowed: the "
+                      "same",
+                      rows.block(), layout_.nb));
+    for (std::int64_t j = 0; j < from->cols; ++j)
+      std::copy_n(from->column(j), from->rows, a.column(j));
+  }
+
+ private:
+  /// Whether the blocks of a dimension lie where the descriptor has them.
+  bool same(const Distribution& dimension) const {
+    return dimension.processes() == 1 || dimension.block() == std::min(layout_.nb, layout_.n);
+  }
+
+  Layout layout_;
+  const double* local_;
+};
+
+class BlockCyclicRightHandSide : public RightHandSideSource {
+ public:
+  BlockCyclicRightHandSide(const Descriptor& descriptor, const double* local)
+      : layout_(descriptor), local_(local) {}
+
+  std::int64_t count() const override { return layout_.n; }
+  void check(const Communicator& all, std::int64_t n) const override {
+    check_any(all, "b", layout_);
+    require(layout_.m == n, "b", "M_", layout_.m, fmt::format("{}, the rows of A", n));
+  }
+  void get(const ProcessGrid& grid, std::int64_t k, std::vector<double>& b) const override {
+    check_place(grid, "b", layout_, local_);
+    std::fill(b.begin(), b.end(), 0.0);
+    const Distribution columns = layout_.columns(grid);
+    if (columns.mine({k})) {
+      const std::int64_t column = columns.local({k}).value * layout_.ld;
+      for (const Run& run : layout_.rows(grid).runs())
+        std::copy_n(local_ + column + run.local.value, run.length, b.begin() + run.global.value);
+    }
+    grid.all().all_reduce(std::span(b), Reduction::sum);
+  }
+  void prepare(const ProcessGrid& grid, std::int64_t /*n*/, std::vector<double>& x) const override {
+    check_place(grid, "b", layout_, local_);
+    const std::int64_t columns = layout_.columns(grid).local_size();
+    agree(grid.all(), [&] { x.assign(static_cast<std::size_t>(layout_.ld * columns), 0.0); });
+  }
+  void put(const ProcessGrid& grid, std::int64_t k, const std::vector<double>& solution,
+           std::vector<double>& x) const override {
+    const Distribution columns = layout_.columns(grid);
+    if (!columns.mine({k})) return;
+    const auto column = x.begin() + columns.local({k}).value * layout_.ld;
+    for (const Run& run : layout_.rows(grid).runs())
+      std::copy_n(solution.begin() + run.global.value, run.length, column + run.local.value);
+  }
+
+ private:
+  Layout layout_;
+  const double* local_;
+};
+
+}  // namespace
+
+Matrix Matrix::block_cyclic(const Descriptor& descriptor, const double* local) {
+  return Matrix(std::make_shared<BlockCyclicMatrix>(descriptor, local));
+}
+
+RightHandSide RightHandSide::block_cyclic(const Descriptor& descriptor, const double* local) {
+  return RightHandSide(std::make_shared<BlockCyclicRightHandSide>(descriptor, local));
+}
+
+}  // namespace lupine

@@ -1,0 +1,160 @@
+// Arrays that lie on one rank, column-major.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "setup/agreement.hpp"
+#include "solve/source_parts.hpp"
+
+namespace lupine {
+
+namespace {
+
+/// An array of `columns` columns on rank `root`; its leading dimension counts there alone.
+class Array {
+ public:
+  Array(const char* name, const double* data, std::int64_t ld, int root)
+      : name_(name), data_(data), ld_(ld), root_(root) {}
+
+  int root() const { return root_; }
+  MatrixView<const double> view(std::int64_t rows, std::int64_t columns) const {
+    return {data_, rows, columns, ld_};
+  }
+  void check(const Communicator& all, std::int64_t rows, std::int64_t columns) const {
+    require_equal_options(
+        all, fmt::format("{} of {} rows and {} columns on rank {}", name_, rows, columns, root_));
+    if (root_ < 0 || root_ >= all.size())
+      throw UsageError(fmt::format("{} is said to be on rank {}; allowed: 0 to {}", name_, root_,
+                                   all.size() - 1));
+    agree(all, [&] {
+      if (all.rank() != root_) return;
+      if (data_ == nullptr)
+        throw UsageError(fmt::format("{} is null; allowed: the array on rank {}", name_, root_));
+      if (ld_ < rows)
+        throw UsageError(
+            fmt::format("the leading dimension of {} is {}; allowed: at least its {} "
+                        "rows",
+                        name_, ld_, rows));
+    });
+  }
+
+ private:
+  const char* name_;
+  const double* data_;
+  std::int64_t ld_;
+  int root_;
+};
+
+class DenseMatrix : public MatrixSource {
+ public:
+  DenseMatrix(std::int64_t n, const Array& array) : n_(n), array_(array) {}
+
+  std::int64_t n() const override { return n_; }
+  void check(const Communicator& all) const override {
+    array_.check(all, n_, n_);
+    require_order(n_);
+  }
+  std::optional<MatrixView<const double>> in_place(const ProcessGrid& grid,
+                                                   const Distribution& /*rows*/,
+                                                   const Distribution& /*columns*/) const override {
+    if (grid.all().size() > 1) return std::nullopt;
+    return array_.view(n_, n_);
+  }
+  void fill(const ProcessGrid& grid, const Distribution& rows, const Distribution& columns,
+            MatrixView<double> a) const override;
+
+ private:
+  struct Slice;
+  void deal(const ProcessGrid& grid, const Slice& slice, MatrixView<double> a) const;
+
+  std::int64_t n_;
+  Array array_;
+};
+
+/// Some columns of one block on their way, and each process row's part of their rows.
+struct DenseMatrix::Slice {
+  std::vector<Distribution> rows;  ///< by process row
+  int column = 0;                  ///< process column that takes them
+  std::int64_t begin = 0;          ///< global
+  std::int64_t local = 0;          ///< of `begin`, in its process column
+  std::int64_t width = 0;
+  std::span<double> buffer;  ///< for one rank's part
+};
+
+/// The root packs and sends each rank's part of a slice; the rank takes it as columns of its own.
+void DenseMatrix::deal(const ProcessGrid& grid, const Slice& slice, MatrixView<double> a) const {
+  const Communicator& all = grid.all();
+  const MatrixView<const double> whole = array_.view(n_, n_);
+  for (const Distribution& rows : slice.rows) {
+    const int to = grid.shape().rank({rows.me(), slice.column});
+    const std::int64_t height = rows.local_size();
+    const std::span part = slice.buffer.first(static_cast<std::size_t>(height * slice.width));
+    if (all.rank() == array_.root()) {
+      const std::vector<Run> runs = rows.runs();
+      for (std::int64_t j = 0; j < slice.width; ++j)
+        for (const Run& run : runs)
+          std::copy_n(whole.column(slice.begin + j) + run.global.value, run.length,
+                      part.data() + j * height + run.local.value);
+      if (to != array_.root()) all.send(std::as_bytes(part), to);
+    }
+    if (all.rank() != to) continue;
+    if (to != array_.root()) all.receive(std::as_writable_bytes(part), array_.root());
+    for (std::int64_t j = 0; j < slice.width; ++j)
+      std::copy_n(part.data() + j * height, height, a.column(slice.local + j));
+  }
+}
+
+void DenseMatrix::fill(const ProcessGrid& grid, const Distribution& rows,
+                       const Distribution& columns, MatrixView<double> a) const {
+  constexpr std::int64_t numbers = std::int64_t{1} << 19;  // 4 MB
+  const std::int64_t width = std::clamp<std::int64_t>(numbers / n_, 1, columns.block());
+  std::vector<double> buffer;
+  agree(grid.all(), [&] { buffer.resize(static_cast<std::size_t>(n_ * width)); });
+  Slice slice;
+  slice.buffer = buffer;
+  for (int p = 0; p < grid.shape().rows; ++p)
+    slice.rows.emplace_back(n_, rows.block(), grid.shape().rows, p);
+  for (std::int64_t j = 0; j < n_; j += slice.width) {
+    slice.begin = j;
+    slice.local = columns.local({j}).value;
+    slice.column = columns.owner({j});
+    slice.width = std::min({width, columns.block() - j % columns.block(), n_ - j});
+    deal(grid, slice, a);
+  }
+}
+
+class DenseRightHandSide : public SolvedOnRank {
+ public:
+  DenseRightHandSide(std::int64_t count, const Array& array)
+      : SolvedOnRank(array.root()), count_(count), array_(array) {}
+
+  std::int64_t count() const override { return count_; }
+  void check(const Communicator& all, std::int64_t n) const override {
+    array_.check(all, n, count_);
+    require_count(count_);
+  }
+  void get(const ProcessGrid& grid, std::int64_t k, std::vector<double>& b) const override {
+    const std::int64_t n = std::ssize(b);
+    if (grid.all().rank() == array_.root())
+      std::copy_n(array_.view(n, count_).column(k), n, b.begin());
+    grid.all().broadcast(std::span(b), array_.root());
+  }
+
+ private:
+  std::int64_t count_;
+  Array array_;
+};
+
+}  // namespace
+
+Matrix Matrix::dense(std::int64_t n, const double* a, std::int64_t lda, int root) {
+  return Matrix(std::make_shared<DenseMatrix>(n, Array("A", a, lda, root)));
+}
+
+RightHandSide RightHandSide::dense(std::int64_t count, const double* b, std::int64_t ldb,
+                                   int root) {
+  return RightHandSide(std::make_shared<DenseRightHandSide>(count, Array("b", b, ldb, root)));
+}
+
+}  // namespace lupine

@@ -1,0 +1,149 @@
+#include "solve/matrix_file.hpp"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <utility>
+#include <variant>
+
+#include "io/text.hpp"
+#include "setup/agreement.hpp"
+#include "solve/file_part.hpp"
+#include "solve/source_parts.hpp"
+
+namespace lupine {
+
+namespace {
+
+/// A matrix in a file of either kind.
+class MatrixFile {
+ public:
+  explicit MatrixFile(const std::string& path) : file_(path), header_(read_header(file_)) {}
+
+  const std::string& path() const { return file_.path(); }
+  std::int64_t size() const { return file_.size(); }
+  std::int64_t rows() const {
+    return std::visit([](const auto& header) { return rows_of(header); }, header_);
+  }
+  std::int64_t columns() const {
+    return std::visit([](const auto& header) { return columns_of(header); }, header_);
+  }
+  const NumpyHeader* numpy() const { return std::get_if<NumpyHeader>(&header_); }
+  UsageError error(const std::string& words) const { return file_.error(words); }
+
+  /// Collective.
+  void read(const Communicator& all, const Parts& parts, MatrixView<double> a) const {
+    if (const NumpyHeader* header = numpy())
+      agree(all, [&] { read_numpy_part(file_, *header, parts, a); });
+    else
+      read_market_part(all, file_, std::get<MarketHeader>(header_), parts, a);
+  }
+
+ private:
+  using Header = std::variant<NumpyHeader, MarketHeader>;
+
+  static std::int64_t rows_of(const NumpyHeader& header) { return header.rows(); }
+  static std::int64_t rows_of(const MarketHeader& header) { return header.rows; }
+  static std::int64_t columns_of(const NumpyHeader& header) { return header.columns(); }
+  static std::int64_t columns_of(const MarketHeader& header) { return header.columns; }
+  static Header read_header(const InputFile& file) {
+    const std::string start = file.text(0, std::ssize(market_magic));
+    if (start.starts_with(numpy_magic)) return read_numpy_header(file);
+    if (lower(start) == lower(market_magic)) return read_market_header(file);
+    throw file.error(
+        fmt::format("{}; allowed: NumPy's .npy, and Matrix Market ({} in its first "
+                    "line)",
+                    start.empty() ? "is empty" : "is of an unknown kind", market_magic));
+  }
+
+  InputFile file_;
+  Header header_;
+};
+
+using SharedFile = std::shared_ptr<const MatrixFile>;
+
+/// The same file on all ranks, as far as its size tells.
+SharedFile open(const Communicator& all, const std::string& path) {
+  require_equal_options(all, path);
+  SharedFile file = agreed(all, [&] { return std::make_shared<const MatrixFile>(path); });
+  const std::int64_t least = all.all_reduce(file->size(), Reduction::min);
+  const std::int64_t most = all.all_reduce(file->size(), Reduction::max);
+  if (least != most)
+    throw file->error(
+        fmt::format("has {} bytes on one rank and {} on another; allowed: the same "
+                    "file on all",
+                    least, most));
+  return file;
+}
+
+class FileMatrix : public MatrixSource {
+ public:
+  explicit FileMatrix(SharedFile file) : file_(std::move(file)) {
+    const NumpyHeader* numpy = file_->numpy();
+    if (numpy != nullptr && numpy->shape.size() == 1)
+      throw file_->error(
+          fmt::format("is a vector of {} numbers; allowed: a square matrix", file_->rows()));
+    if (file_->rows() != file_->columns())
+      throw file_->error(
+          fmt::format("is of {} x {}; allowed: a square matrix", file_->rows(), file_->columns()));
+  }
+
+  std::int64_t n() const override { return file_->rows(); }
+  void check(const Communicator& /*all*/) const override {}
+  void fill(const ProcessGrid& grid, const Distribution& rows, const Distribution& columns,
+            MatrixView<double> a) const override {
+    file_->read(grid.all(), {grid.shape(), rows, columns}, a);
+  }
+
+ private:
+  SharedFile file_;
+};
+
+class FileRightHandSide : public SolvedOnRank {
+ public:
+  FileRightHandSide(const Communicator& all, SharedFile file)
+      : SolvedOnRank(0), file_(std::move(file)), shares_(file_->rows(), all) {
+    const std::int64_t rows = shares_.mine.local_size();
+    agree(all, [&] { mine_.resize(static_cast<std::size_t>(rows * count())); });
+    const Parts parts{{all.size(), 1}, shares_.mine, Distribution(count(), count(), 1, 0)};
+    file_->read(all, parts, {mine_.data(), rows, count(), rows});
+  }
+
+  std::int64_t count() const override { return file_->columns(); }
+  void check(const Communicator& /*all*/, std::int64_t n) const override {
+    if (file_->rows() != n)
+      throw file_->error(
+          fmt::format("has {} rows, A is of {} x {}; allowed: {} rows", file_->rows(), n, n, n));
+  }
+  void get(const ProcessGrid& grid, std::int64_t k, std::vector<double>& b) const override {
+    const auto rows = static_cast<std::size_t>(shares_.mine.local_size());
+    grid.all().all_gather(std::span(mine_).subspan(static_cast<std::size_t>(k) * rows, rows), b,
+                          shares_.counts);
+  }
+
+ private:
+  SharedFile file_;
+  RowShares shares_;
+  std::vector<double> mine_;
+};
+
+}  // namespace
+
+Matrix open_matrix(const Communicator& all, const std::string& path) {
+  return Matrix(std::make_shared<FileMatrix>(open(all, path)));
+}
+
+RightHandSide open_right_hand_side(const Communicator& all, const std::string& path) {
+  return RightHandSide(std::make_shared<FileRightHandSide>(all, open(all, path)));
+}
+
+SolutionFormat solution_format(const Communicator& all, const std::string& matrix,
+                               const std::string& right_hand_side) {
+  const bool given = !right_hand_side.empty();
+  const SharedFile file = open(all, given ? right_hand_side : matrix);
+  const NumpyHeader* numpy = file->numpy();
+  if (numpy == nullptr) return {};
+  return {FileKind::numpy, !given || numpy->shape.size() == 1, numpy->fortran};
+}
+
+}  // namespace lupine

@@ -1,0 +1,90 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <string>
+
+#include "io/matrix_market.hpp"
+#include "io/numpy.hpp"
+#include "io/output_file.hpp"
+#include "setup/agreement.hpp"
+#include "solve/matrix_file.hpp"
+
+namespace lupine {
+
+namespace {
+
+/// A file whose text is collected into pieces.
+class Pieces {
+ public:
+  explicit Pieces(OutputFile& file) : file_(file) {}
+
+  void add(std::string_view text) {
+    text_ += text;
+    if (text_.size() >= piece) flush();
+  }
+  void flush() {
+    file_.write(text_);
+    text_.clear();
+  }
+
+ private:
+  static constexpr std::size_t piece = std::size_t{1} << 20;
+
+  OutputFile& file_;
+  std::string text_;
+};
+
+void write_market(Pieces& out, MatrixView<const double> x) {
+  constexpr std::size_t longest = 32;  // of a number: 24 characters and the line's end
+  out.add(fmt::format("{} matrix array real general\n{} {}\n", market_magic, x.rows, x.cols));
+  std::array<char, longest> text;
+  for (std::int64_t j = 0; j < x.cols; ++j)
+    for (std::int64_t i = 0; i < x.rows; ++i) {
+      char* end = std::to_chars(text.data(), text.data() + longest, x(i, j)).ptr;
+      *end++ = '\n';
+      out.add({text.data(), static_cast<std::size_t>(end - text.data())});
+    }
+}
+
+void write_numpy(Pieces& out, const SolutionFormat& format, MatrixView<const double> x) {
+  const bool vector = format.vector && x.cols == 1;
+  std::vector<std::int64_t> shape{x.rows};
+  if (!vector) shape.push_back(x.cols);
+  const bool by_columns = vector || format.fortran;
+  out.add(numpy_header(shape, format.fortran && !vector));
+  const auto add = [&](std::int64_t i, std::int64_t j) {
+    std::array<char, sizeof(double)> bytes;
+    std::copy_n(std::as_bytes(std::span(&x(i, j), 1)).data(), bytes.size(),
+                std::as_writable_bytes(std::span(bytes)).data());
+    out.add({bytes.data(), bytes.size()});
+  };
+  const std::int64_t lines = by_columns ? x.cols : x.rows;
+  const std::int64_t length = by_columns ? x.rows : x.cols;
+  for (std::int64_t line = 0; line < lines; ++line)
+    for (std::int64_t at = 0; at < length; ++at) by_columns ? add(at, line) : add(line, at);
+}
+
+}  // namespace
+
+void write_solution(const Communicator& all, const std::string& path, const SolutionFormat& format,
+                    std::int64_t n, std::int64_t count, const std::vector<double>& x) {
+  on_rank_0(all, [&] {
+    OutputFile file(path);
+    Pieces pieces(file);
+    const MatrixView<const double> view{x.data(), n, count, n};
+    if (format.kind == FileKind::numpy)
+      write_numpy(pieces, format, view);
+    else
+      write_market(pieces, view);
+    pieces.flush();
+    if (const std::string why = file.finish(); !why.empty())
+      throw UsageError(fmt::format("cannot write '{}': {}; allowed: a file in a folder that can be "
+                                   "written, on a disk with room for it",
+                                   path, why),
+                       path);
+  });
+}
+
+}  // namespace lupine
