@@ -32,7 +32,7 @@ class Inverse {
   System& system_;
   LuSolver& solver_;
   bool known_;           // whether products have to be mended
-  bool mended_ = false;  // by GMRES
+  bool mends_ = false;   // by GMRES
   bool failed_ = false;  // GMRES did not get there
   Vector largest_;       // the v of the largest A^-1 v so far
   double growth_ = 0;    // of it

@@ -141,7 +141,9 @@ PreparedSetup Factorization::Implementation::first_setup() {
   const std::int64_t n = source.n();
   const Distribution whole(n, n, 1, 0);
   const bool alone = all_.size() == 1;
-  const bool in_place = alone ? source.in_place(whole, whole).data != nullptr : source.block() > 0;
+  const bool in_place =
+      alone ? source.in_place(ProcessGrid(all_, {1, 1, GridOrder::row}), whole, whole).has_value()
+            : source.block() > 0;
   SolveOptions options = options_;
   if (source.block() > 0 && !alone) options.nb = source.block();
   return prepare(all_, options_of_step(options, n, plan_.front()), clock_,
@@ -210,7 +212,7 @@ bool Factorization::Implementation::factor(Precision precision) {
 }
 
 Vector Factorization::Implementation::get(const RightHandSideSource& source, std::int64_t k) {
-  Vector b;
+  Vector b(static_cast<std::size_t>(n()));
   if (source.count() > 0) {
     source.get(grid_, k, b);
   } else {

@@ -31,17 +31,15 @@ void upload(Device& device, MatrixView<const double> from, MatrixView<double> to
 UserMatrix::UserMatrix(const ProcessGrid& grid, Device& device, const MatrixSource& source,
                        std::int64_t nb)
     : rows_(grid.rows(source.n(), nb)), columns_(grid.columns(source.n(), nb)) {
-  const MatrixView<const double> there = source.in_place(rows_, columns_);
-  const bool in_place =
-      grid.all().all_reduce(std::int64_t{there.data != nullptr}, Reduction::min) != 0;
-  if (in_place && device.shares_host_memory()) {
-    local_ = there;
+  const auto there = source.in_place(grid, rows_, columns_);
+  if (there && device.shares_host_memory()) {
+    local_ = *there;
     return;
   }
   agree(grid.all(), [&] { copy_.emplace(device, rows_, columns_, Precision::fp64); });
   local_ = copy_->local();
-  if (in_place)
-    agree(grid.all(), [&] { upload(device, there, copy_->local().as<double>()); });
+  if (there)
+    agree(grid.all(), [&] { upload(device, *there, copy_->local().as<double>()); });
   else
     fill(grid, device, source);
 }
