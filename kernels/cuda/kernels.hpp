@@ -114,12 +114,26 @@ cudaError_t scatter_rows(cudaStream_t stream, const std::int64_t* rows, ConstAny
 
 // Refinement ----------------------------------------------------------------------------------
 
-/// y <- y - A x in FP64, A in FP32 or FP64.
-cudaError_t subtract_product(cudaStream_t stream, ConstAnyMatrix a, const double* x, double* y);
-/// x <- T x in FP64, T a triangle of a. @pre order at most triangle_order
-cudaError_t multiply_triangle(cudaStream_t stream, MatrixView<const float> a, Triangle triangle,
-                              double* x);
+/// y <- y - A x or y - A^T x in FP64, A in FP32 or FP64.
+cudaError_t subtract_product(cudaStream_t stream, Transpose transpose, ConstAnyMatrix a,
+                             const double* x, double* y);
+/// x <- T x or T^T x in FP64, T a triangle of a. @pre order at most triangle_order
+cudaError_t multiply_triangle(cudaStream_t stream, Transpose transpose, MatrixView<const float> a,
+                              Triangle triangle, double* x);
 /// y <- y + x
 cudaError_t add(cudaStream_t stream, std::int64_t n, const double* x, double* y);
+
+// A user's matrix: see Device ------------------------------------------------------------------
+
+/// One pass over A, each row's terms added in an order that depends on nothing but the sizes.
+cudaError_t multiply(cudaStream_t stream, MatrixView<const double> a, const double* x,
+                     const PassSums& sums);
+cudaError_t largest_of_rows(cudaStream_t stream, MatrixView<const double> a, const double* scale,
+                            double* most);
+cudaError_t largest_of_columns(cudaStream_t stream, MatrixView<const double> a, const double* scale,
+                               double* most);
+/// to: FP32 or FP64.
+cudaError_t scale(cudaStream_t stream, MatrixView<const double> from, const double* row_scale,
+                  const double* column_scale, AnyMatrix to);
 
 }  // namespace lupine::cuda

@@ -1,4 +1,5 @@
-// Vectors against the factors, in FP64: bounded by the bytes of the factors.
+// Vectors against the factors or a user's matrix, in FP64: bounded by the bytes of these.
+#include "cuda/columns.hpp"
 #include "cuda/kernels.hpp"
 #include "cuda/launch.hpp"
 
@@ -14,25 +15,90 @@ constexpr int many_groups = 32;
 constexpr std::int64_t many_rows = 32768;
 constexpr int unroll = 8;  // loads in flight of a thread
 
-template <int groups, class T>
-__global__ void __launch_bounds__(rows_a_block* groups)
-    subtract_kernel(MatrixView<const T> a, const double* x, double* y) {
+// What the groups of threads have of the block's rows added up, in group 0.
+template <int groups>
+__device__ double sum_of_groups(double sum) {
   __shared__ double sums[groups][rows_a_block];
   const int r = static_cast<int>(threadIdx.x) % rows_a_block;
   const int group = static_cast<int>(threadIdx.x) / rows_a_block;
+  __syncthreads();  // the sums before have been read
+  sums[group][r] = sum;
+  __syncthreads();
+  if (group > 0) return sum;
+  for (int g = 1; g < groups; ++g) sum += sums[g][r];
+  return sum;
+}
+
+// totals.ax <- A x, or ax - A x where `subtract`; and the sums of magnitudes in the same pass.
+template <int groups, bool subtract, bool with_rows, bool with_abs_ax, class T>
+__global__ void __launch_bounds__(rows_a_block* groups)
+    rows_kernel(MatrixView<const T> a, const double* x, PassSums totals) {
+  const int r = static_cast<int>(threadIdx.x) % rows_a_block;
+  const int group = static_cast<int>(threadIdx.x) / rows_a_block;
   const std::int64_t i = std::int64_t{blockIdx.x} * rows_a_block + r;
-  double sum = 0;
+  double ax = 0;
+  double abs_rows = 0;
+  double abs_ax = 0;
   if (i < a.rows) {
     const T* row = a.data + i;
 #pragma unroll unroll
-    for (std::int64_t j = group; j < a.cols; j += groups)
-      sum = fma(static_cast<double>(row[j * a.ld]), x[j], sum);
+    for (std::int64_t j = group; j < a.cols; j += groups) {
+      const auto value = static_cast<double>(row[j * a.ld]);
+      ax = fma(value, x[j], ax);
+      if (with_rows) abs_rows += fabs(value);
+      if (with_abs_ax) abs_ax = fma(fabs(value), fabs(x[j]), abs_ax);
+    }
   }
-  sums[group][r] = sum;
-  __syncthreads();
+  ax = sum_of_groups<groups>(ax);
+  if (with_rows) abs_rows = sum_of_groups<groups>(abs_rows);
+  if (with_abs_ax) abs_ax = sum_of_groups<groups>(abs_ax);
   if (group > 0 || i >= a.rows) return;
-  for (int g = 1; g < groups; ++g) sum += sums[g][r];
-  y[i] -= sum;
+  totals.ax[i] = subtract ? totals.ax[i] - ax : ax;
+  if (with_rows) totals.abs_rows[i] = abs_rows;
+  if (with_abs_ax) totals.abs_ax[i] = abs_ax;
+}
+
+template <bool subtract, bool with_rows, bool with_abs_ax, class T>
+cudaError_t launch_rows(cudaStream_t stream, MatrixView<const T> a, const double* x,
+                        const PassSums& totals) {
+  const bool many = a.rows >= many_rows;
+  return launch(stream, blocks(a.rows, rows_a_block),
+                rows_a_block * (many ? few_groups : many_groups),
+                many ? rows_kernel<few_groups, subtract, with_rows, with_abs_ax, T>
+                     : rows_kernel<many_groups, subtract, with_rows, with_abs_ax, T>,
+                a, x, totals);
+}
+
+struct Add {
+  __device__ double operator()(double a, double b) const { return a + b; }
+};
+
+// Columns of a block where there are many: x is read once for all of them. Fewer would leave parts
+// of a GPU without work.
+constexpr int block_columns = 4;
+constexpr std::int64_t many_columns = 512;
+
+// y <- y - A^T x. Columns behind the last are the last once more, and not written.
+template <int columns, class T>
+__global__ void __launch_bounds__(column_threads)
+    columns_kernel(MatrixView<const T> a, const double* x, double* y) {
+  const std::int64_t first = std::int64_t{blockIdx.x} * columns;
+  const T* column[columns];
+  double sums[columns];
+#pragma unroll
+  for (int c = 0; c < columns; ++c) {
+    column[c] = a.column(first + c < a.cols ? first + c : a.cols - 1);
+    sums[c] = 0;
+  }
+#pragma unroll 4
+  for (std::int64_t i = threadIdx.x; i < a.rows; i += column_threads) {
+    const double xi = x[i];
+#pragma unroll
+    for (int c = 0; c < columns; ++c) sums[c] = fma(static_cast<double>(column[c][i]), xi, sums[c]);
+  }
+  const double sum = join_block(sums, Add{});
+  const std::int64_t j = first + threadIdx.x;
+  if (threadIdx.x < columns && j < a.cols) y[j] -= sum;
 }
 
 constexpr int triangle_rows = static_cast<int>(triangle_order);
@@ -65,6 +131,29 @@ __global__ void __launch_bounds__(triangle_rows* triangle_groups)
   x[i] = sum;
 }
 
+// x <- T^T x, a warp for a column.
+__global__ void __launch_bounds__(triangle_rows* triangle_groups)
+    transposed_triangle_kernel(MatrixView<const float> a, Triangle triangle, double* x) {
+  constexpr int warps = triangle_rows * triangle_groups / warp_threads;
+  __shared__ double before[triangle_rows];
+  const int thread = static_cast<int>(threadIdx.x);
+  const int lane = thread % warp_threads;
+  const int n = static_cast<int>(a.rows);
+  const bool lower = triangle == Triangle::unit_lower;
+  if (thread < n) before[thread] = x[thread];
+  __syncthreads();
+  for (int j = thread / warp_threads; j < n; j += warps) {
+    double sum = lower && lane == 0 ? before[j] : 0;
+#pragma unroll unroll
+    for (int i = lane; i < n; i += warp_threads) {
+      const double value = static_cast<double>(a(i, j));
+      if (lower ? i > j : i <= j) sum = fma(value, before[i], sum);
+    }
+    sum = join_warp(sum, Add{});
+    if (lane == 0) x[j] = sum;
+  }
+}
+
 constexpr int add_threads = 256;
 
 __global__ void __launch_bounds__(add_threads)
@@ -75,21 +164,36 @@ __global__ void __launch_bounds__(add_threads)
 
 }  // namespace
 
-cudaError_t subtract_product(cudaStream_t stream, ConstAnyMatrix a, const double* x, double* y) {
+cudaError_t subtract_product(cudaStream_t stream, Transpose transpose, ConstAnyMatrix a,
+                             const double* x, double* y) {
   if (a.empty()) return cudaSuccess;
-  const bool many = a.rows >= many_rows;
-  return with_storage(a, [&]<class T>(MatrixView<const T> values) {
-    return launch(
-        stream, blocks(a.rows, rows_a_block), rows_a_block * (many ? few_groups : many_groups),
-        many ? subtract_kernel<few_groups, T> : subtract_kernel<many_groups, T>, values, x, y);
+  return with_storage(a, [&]<class T>(MatrixView<T> values) {
+    using Value = std::remove_const_t<T>;
+    if (transpose == Transpose::no)
+      return launch_rows<true, false, false, Value>(stream, values, x, {y, nullptr, nullptr});
+    const bool many = a.cols >= many_columns;
+    return launch(stream, blocks(a.cols, many ? block_columns : 1), column_threads,
+                  many ? columns_kernel<block_columns, Value> : columns_kernel<1, Value>, values, x,
+                  y);
   });
 }
 
-cudaError_t multiply_triangle(cudaStream_t stream, MatrixView<const float> a, Triangle triangle,
-                              double* x) {
+cudaError_t multiply_triangle(cudaStream_t stream, Transpose transpose, MatrixView<const float> a,
+                              Triangle triangle, double* x) {
   if (a.empty()) return cudaSuccess;
   if (a.rows > triangle_order || a.cols != a.rows) return cudaErrorInvalidValue;
-  return launch(stream, 1, triangle_rows * triangle_groups, triangle_kernel, a, triangle, x);
+  return launch(stream, 1, triangle_rows * triangle_groups,
+                transpose == Transpose::yes ? transposed_triangle_kernel : triangle_kernel, a,
+                triangle, x);
+}
+
+cudaError_t multiply(cudaStream_t stream, MatrixView<const double> a, const double* x,
+                     const PassSums& sums) {
+  if (a.rows == 0) return cudaSuccess;
+  if (sums.abs_rows && sums.abs_ax) return launch_rows<false, true, true>(stream, a, x, sums);
+  if (sums.abs_ax) return launch_rows<false, false, true>(stream, a, x, sums);
+  if (sums.abs_rows) return launch_rows<false, true, false>(stream, a, x, sums);
+  return launch_rows<false, false, false>(stream, a, x, sums);
 }
 
 cudaError_t add(cudaStream_t stream, std::int64_t n, const double* x, double* y) {

@@ -41,7 +41,9 @@ void with_storage_of(Precision precision, const Use& use) {
 }
 
 struct Bench {
-  std::unique_ptr<Device> device = make_chosen_device(2);
+  explicit Bench(int threads = 2) : device(make_chosen_device(threads)) {}
+
+  std::unique_ptr<Device> device;
   std::unique_ptr<Queue> queue = device->make_queue(Priority::normal);
   std::mt19937 random{7};
 
@@ -257,6 +259,17 @@ class Low {
   Floats floats_;
   Doubles doubles_;
 };
+
+inline Plain transposed(const Plain& a) {
+  Plain result(a.cols, a.rows);
+  for (std::int64_t j = 0; j < a.cols; ++j)
+    for (std::int64_t i = 0; i < a.rows; ++i) result(j, i) = a(i, j);
+  return result;
+}
+inline Plain apply(Transpose transpose, const Plain& a) {
+  return transpose == Transpose::yes ? transposed(a) : a;
+}
+inline constexpr std::array transposes{Transpose::no, Transpose::yes};
 
 /// The largest |error_ij| / bound_ij; infinite where anything is NaN.
 template <class Error, class Bound>

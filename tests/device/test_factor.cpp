@@ -151,50 +151,67 @@ Floats with_pivot(Bench& b, std::int64_t n, std::int64_t at, float pivot) {
   return a;
 }
 
-// x <- T^-1 x in FP64: |T x - x0| <= n 2^-53 |T| |x|, with inverses times their condition, squared:
-// the reference inverts too.
+// x <- T^-1 x or T^-T x for all triangles and transposes, t the triangle or its transpose; the
+// largest |t x - x0| as a share of `unit` (|t| |x|), or where inverses are kept of unit times
+// `of_inverse` times the largest of |t| |x|.
 template <class T>
-void check_fp64_solve(Bench& b, const FactoredIn<T>& f, const Square& t, bool lower) {
-  Doubles x = uniform_vector(b, f.lu.n);
-  const Plain before = x.plain();
-  lower ? b.device->solve_lower(*b.queue, Transpose::no, f.block.view(), x.data())
-        : b.device->solve_upper(*b.queue, Transpose::no, f.block.view(), x.data());
-  CHECK(x.frame_intact());
-  const Plain tx = product(t, x.plain());
-  const Plain size = product(magnitudes(t), magnitudes(x.plain()));
+void check_vector_solves(Bench& b, const FactoredIn<T>& f, double unit, double of_inverse) {
   const bool inverted = b.device->inverted_order(precision_of<T>) > 0;
-  const double most = largest(size);
-  CHECK(worst_share(
-            f.lu.n, 1, [&](std::int64_t i, std::int64_t) { return tx(i, 0) - before(i, 0); },
-            [&](std::int64_t i, std::int64_t) {
-              return unit_times<double>(f.lu.n) *
-                     (inverted ? f.condition * f.condition * most : size(i, 0));
-            }) <= 1);
+  for (const bool lower : {true, false})
+    for (const Transpose transpose : transposes) {
+      CAPTURE(lower, transpose == Transpose::yes);
+      const Plain t = apply(transpose, lower ? lower_of(f.lu) : upper_of(f.lu));
+      Doubles x = uniform_vector(b, f.lu.n);
+      const Plain before = x.plain();
+      lower ? b.device->solve_lower(*b.queue, transpose, f.block.view(), x.data())
+            : b.device->solve_upper(*b.queue, transpose, f.block.view(), x.data());
+      CHECK(x.frame_intact());
+      const Plain tx = product(t, x.plain());
+      const Plain size = product(magnitudes(t), magnitudes(x.plain()));
+      const double most = largest(size);
+      CHECK(worst_share(
+                f.lu.n, 1, [&](std::int64_t i, std::int64_t) { return tx(i, 0) - before(i, 0); },
+                [&](std::int64_t i, std::int64_t) {
+                  return unit * (inverted ? of_inverse * most : size(i, 0));
+                }) <= 1);
+    }
+}
+
+// With inverses as they are, times their condition, squared: the reference inverts too.
+void check_fp64_solves(Bench& b, const Factored& f) {
+  check_vector_solves(b, f, unit_times<double>(f.lu.n), f.condition * f.condition);
 }
 
 // The inverses that an FP32 block may hold are rounded to FP32: an error that the FP64 sums keep.
 template <class T>
 void check_prepared_vectors(Bench& b, const FactoredIn<T>& f) {
   const bool inverted = b.device->inverted_order(precision_of<T>) > 0;
-  for (const bool lower : {true, false}) {
-    const Square t = lower ? lower_of(f.lu) : upper_of(f.lu);
-    if (!inverted) {
-      check_fp64_solve(b, f, t, lower);
-      continue;
-    }
-    Doubles x = uniform_vector(b, f.lu.n);
-    const Plain before = x.plain();
-    lower ? b.device->solve_lower(*b.queue, Transpose::no, f.block.view(), x.data())
-          : b.device->solve_upper(*b.queue, Transpose::no, f.block.view(), x.data());
-    CHECK(x.frame_intact());
-    const Plain tx = product(t, x.plain());
-    const double most = largest(product(magnitudes(t), magnitudes(x.plain())));
-    CHECK(worst_share(
-              f.lu.n, 1, [&](std::int64_t i, std::int64_t) { return tx(i, 0) - before(i, 0); },
-              [&](std::int64_t, std::int64_t) {
-                return unit_times<T>(f.lu.n) * 2 * f.condition * most;
-              }) <= 1);
-  }
+  check_vector_solves(b, f, inverted ? unit_times<T>(f.lu.n) : unit_times<double>(f.lu.n),
+                      2 * f.condition);
+}
+
+// y <- y - A x or y - A^T x, A m x n.
+template <class T>
+void check_product(Bench& b, Transpose transpose, std::int64_t m, std::int64_t n, double size) {
+  CAPTURE(m, n, size, transpose == Transpose::yes);
+  DeviceMatrix<T> a = uniform<T>(b, m, n);
+  const Plain op = apply(transpose, a.plain());
+  Doubles x = uniform_vector(b, op.cols, size);
+  Doubles y = uniform_vector(b, op.rows);
+  const Plain before = y.plain();
+  b.device->subtract_product(*b.queue, transpose, a.view(), x.data(), y.data());
+  CHECK(y.frame_intact());
+  CHECK(a.unchanged());
+  CHECK(x.unchanged());
+  const Plain ax = product(op, x.plain());
+  const Plain sum = product(magnitudes(op), magnitudes(x.plain()));
+  const double unit = 2 * 0x1p-53 * static_cast<double>(op.cols + 2);
+  CHECK(worst_share(
+            op.rows, 1,
+            [&](std::int64_t i, std::int64_t) { return y(i) - (before(i, 0) - ax(i, 0)); },
+            [&](std::int64_t i, std::int64_t) {
+              return unit * (std::fabs(before(i, 0)) + sum(i, 0));
+            }) <= 1);
 }
 
 }  // namespace
@@ -351,8 +368,7 @@ TEST_CASE("solve_lower and solve_upper in FP64", "[fp64]") {
   for (const std::int64_t n : orders) {
     CAPTURE(n);
     Factored f = factored(b, safe_matrix(b, n));
-    check_fp64_solve(b, f, lower_of(f.lu), true);
-    check_fp64_solve(b, f, upper_of(f.lu), false);
+    check_fp64_solves(b, f);
     CHECK(f.block.unchanged());
   }
 }
@@ -392,27 +408,10 @@ TEMPLATE_TEST_CASE("subtract_product in FP64", "[fp64]", float, double) {
                                                                                {700, 700},
                                                                                {33, 2000},
                                                                                {5000, 65}})
-    for (const double size : {1.0, 1e150}) {
-      CAPTURE(m, n, size);
-      DeviceMatrix<TestType> a = uniform<TestType>(b, m, n);
-      Doubles x = uniform_vector(b, n, size);
-      Doubles y = uniform_vector(b, m);
-      const Plain before = y.plain();
-      b.device->subtract_product(*b.queue, Transpose::no, a.view(), x.data(), y.data());
-      CHECK(y.frame_intact());
-      CHECK(a.unchanged());
-      CHECK(x.unchanged());
-      const Plain ax = product(a.plain(), x.plain());
-      const Plain sum = product(magnitudes(a.plain()), magnitudes(x.plain()));
-      const double unit = 2 * 0x1p-53 * static_cast<double>(n + 2);
-      CHECK(worst_share(
-                m, 1,
-                [&](std::int64_t i, std::int64_t) { return y(i) - (before(i, 0) - ax(i, 0)); },
-                [&](std::int64_t i, std::int64_t) {
-                  return unit * (std::fabs(before(i, 0)) + sum(i, 0));
-                }) <= 1);
-    }
-  b.device->subtract_product(*b.queue, Transpose::no, {}, nullptr, nullptr);
+    for (const Transpose transpose : transposes)
+      for (const double size : {1.0, 1e150}) check_product<TestType>(b, transpose, m, n, size);
+  for (const Transpose transpose : transposes)
+    b.device->subtract_product(*b.queue, transpose, {}, nullptr, nullptr);
   b.queue->synchronize();
 }
 

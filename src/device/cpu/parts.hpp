@@ -19,6 +19,7 @@ constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
 template <class Work>
 void in_parts(std::int64_t size, int threads, const Work& work) {
   constexpr std::int64_t unit = 16;
+  if (size == 0) return;
   const std::int64_t part = ceil_div(ceil_div(size, threads), unit) * unit;
 #pragma omp parallel for schedule(static, 1)
   for (std::int64_t begin = 0; begin < size; begin += part)

@@ -50,9 +50,11 @@ void solve_unit_lower_left(Lane& lane, MatrixView<const double> t, MatrixView<do
         "cublasDtrsm_64");
 }
 
-void solve_vector(Lane& lane, Triangle triangle, MatrixView<const double> t, double* x) {
+void solve_vector(Lane& lane, Triangle triangle, Transpose transpose, MatrixView<const double> t,
+                  double* x) {
   if (t.empty()) return;
-  check(cublasDtrsv_64(lane.blas(), fill(triangle), CUBLAS_OP_N, diagonal(triangle), t.rows, t.data,
+  const cublasOperation_t operation = transpose == Transpose::yes ? CUBLAS_OP_T : CUBLAS_OP_N;
+  check(cublasDtrsv_64(lane.blas(), fill(triangle), operation, diagonal(triangle), t.rows, t.data,
                        t.ld, x, 1),
         "cublasDtrsv_64");
 }

@@ -19,7 +19,8 @@ void triangle_product(Lane& lane, cublasSideMode_t side, cuda::Triangle triangle
 /// B <- T^-1 B, T the unit lower triangle of t.
 void solve_unit_lower_left(Lane& lane, MatrixView<const float> t, MatrixView<float> b);
 void solve_unit_lower_left(Lane& lane, MatrixView<const double> t, MatrixView<double> b);
-/// x <- T^-1 x, T a triangle of t, of which half is read: 4 n^2 bytes.
-void solve_vector(Lane& lane, cuda::Triangle triangle, MatrixView<const double> t, double* x);
+/// x <- T^-1 x or T^-T x, T a triangle of t, of which half is read: 4 n^2 bytes.
+void solve_vector(Lane& lane, cuda::Triangle triangle, Transpose transpose,
+                  MatrixView<const double> t, double* x);
 
 }  // namespace lupine

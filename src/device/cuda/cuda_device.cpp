@@ -78,10 +78,6 @@ class CudaQueue final : public Queue {
   std::shared_ptr<LanePool> pool_;
 };
 
-Cyclic cyclic(const Distribution& d) {
-  return {d.block(), d.processes(), d.me()};
-}
-
 std::size_t bytes(Precision precision, std::int64_t elements) {
   return static_cast<std::size_t>(elements * bytes_of(precision));
 }
@@ -446,76 +442,6 @@ void CudaDevice::update(Queue& queue, ConstAnyMatrix l, const PanelHeader* l_hea
                      part.as<float>());
   }
   if (poll) poll();
-}
-
-void CudaDevice::subtract_product(Queue& queue, Transpose, ConstAnyMatrix a, const double* x,
-                                  double* y) {
-  check(cuda::subtract_product(lane(queue).stream(), a, x, y), "subtract_product");
-}
-
-// x_s <- L_ss^-1 (x_s - sum_{t<s} L_st x_t)
-void CudaDevice::solve_lower(Queue& queue, Transpose, ConstAnyMatrix lu, double* x) {
-  if (lu.precision == Precision::fp64)
-    return solve_vector(lane(queue), Triangle::unit_lower, lu.as<double>(), x);
-  const cudaStream_t stream = lane(queue).stream();
-  for (std::int64_t s = 0; s < lu.rows; s += cuda::triangle_order) {
-    const std::int64_t w = std::min(cuda::triangle_order, lu.rows - s);
-    check(cuda::multiply_triangle(stream, lu.block(s, s, w, w).as<float>(), Triangle::unit_lower,
-                                  x + s),
-          "multiply_triangle");
-    const std::int64_t next = s + w;
-    check(cuda::subtract_product(stream, lu.block(next, s, lu.rows - next, w), x + s, x + next),
-          "subtract_product");
-  }
-}
-
-// x_s <- U_ss^-1 (x_s - sum_{t>s} U_st x_t)
-void CudaDevice::solve_upper(Queue& queue, Transpose, ConstAnyMatrix lu, double* x) {
-  if (lu.precision == Precision::fp64)
-    return solve_vector(lane(queue), Triangle::upper, lu.as<double>(), x);
-  const cudaStream_t stream = lane(queue).stream();
-  const std::int64_t n = lu.rows;
-  for (std::int64_t s = (n - 1) / cuda::triangle_order * cuda::triangle_order; n > 0 && s >= 0;
-       s -= cuda::triangle_order) {
-    const std::int64_t w = std::min(cuda::triangle_order, n - s);
-    check(cuda::multiply_triangle(stream, lu.block(s, s, w, w).as<float>(), Triangle::upper, x + s),
-          "multiply_triangle");
-    check(cuda::subtract_product(stream, lu.block(0, s, s, w), x + s, x), "subtract_product");
-  }
-}
-
-void CudaDevice::add(Queue& queue, std::int64_t n, const double* x, double* y) {
-  check(cuda::add(lane(queue).stream(), n, x, y), "add");
-}
-
-void CudaDevice::multiply_generated(Queue& queue, const MatrixSpec& spec, const Distribution& rows,
-                                    const Distribution& cols, const double* x, double* ax,
-                                    double* abs_rows, double* abs_ax) {
-  Lane& l = lane(queue);
-  MatrixSpec here = spec;
-  if (spec.diagonal != nullptr) here.diagonal = l.diagonal(spec.diagonal, spec.n);
-  const std::int64_t m = rows.local_size();
-  const std::int64_t n = cols.local_size();
-  const std::int64_t parts = cuda::pass_parts(m, n, properties_.multiProcessorCount);
-  const int sums = abs_ax != nullptr ? 3 : abs_rows != nullptr ? 2 : 1;
-  auto* workspace =
-      reinterpret_cast<double*>(l.scratch(sums * parts * m * std::int64_t{sizeof(double)}));
-  check(cuda::multiply_generated(l.stream(), here, cyclic(rows), m, cyclic(cols), n, x,
-                                 {ax, abs_rows, abs_ax}, parts, workspace),
-        "multiply_generated");
-}
-
-void CudaDevice::multiply(Queue&, ConstAnyMatrix, const double*, double*, double*, double*) {
-  throw Fault("not built with CUDA: multiply");
-}
-void CudaDevice::largest_of_rows(Queue&, ConstAnyMatrix, const double*, double*) {
-  throw Fault("not built with CUDA: largest_of_rows");
-}
-void CudaDevice::largest_of_columns(Queue&, ConstAnyMatrix, const double*, double*) {
-  throw Fault("not built with CUDA: largest_of_columns");
-}
-void CudaDevice::scale(Queue&, ConstAnyMatrix, const double*, const double*, AnyMatrix) {
-  throw Fault("not built with CUDA: scale");
 }
 
 }  // namespace lupine

@@ -24,6 +24,11 @@ namespace lupine {
 /// What cuda_devices() says, from inside the library.
 CudaDevices gpus_here();
 
+/// A distribution as kernels read it.
+inline Cyclic cyclic(const Distribution& d) {
+  return {d.block(), d.processes(), d.me()};
+}
+
 /// Lanes that no queue uses at the moment.
 using LanePool = std::vector<std::unique_ptr<Lane>>;
 

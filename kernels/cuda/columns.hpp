@@ -1,0 +1,43 @@
+/// @file
+/// What a block of threads makes of whole columns, in an order that depends on nothing but sizes.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+namespace lupine::cuda {
+
+constexpr int warp_threads = 32;
+constexpr unsigned whole_warp = 0xffffffffu;
+
+/// Threads of a block that has columns to walk down: neighbours read neighbouring rows.
+constexpr int column_threads = 256;
+
+/// The values of a warp's threads joined, in its first one.
+template <class T, class Join>
+__device__ T join_warp(T value, const Join& join) {
+  for (int lanes = warp_threads / 2; lanes > 0; lanes /= 2)
+    value = join(value, __shfl_down_sync(whole_warp, value, static_cast<unsigned>(lanes)));
+  return value;
+}
+
+/// own[c] of all threads of a block joined, in thread c. @pre blockDim.x is column_threads
+template <int count, class T, class Join>
+__device__ T join_block(const T (&own)[count], const Join& join) {
+  constexpr int warps = column_threads / warp_threads;
+  __shared__ T of_warps[warps][count];
+  const int thread = static_cast<int>(threadIdx.x);
+#pragma unroll
+  for (int c = 0; c < count; ++c) {
+    const T joined = join_warp(own[c], join);
+    if (thread % warp_threads == 0) of_warps[thread / warp_threads][c] = joined;
+  }
+  __syncthreads();
+  if (thread >= count) return {};
+  T result = of_warps[0][thread];
+  for (int w = 1; w < warps; ++w) result = join(result, of_warps[w][thread]);
+  return result;
+}
+
+}  // namespace lupine::cuda

@@ -1,0 +1,101 @@
+// A user's matrix on its way to the factors: its largest entries, and what scales make of it.
+#include "cuda/columns.hpp"
+#include "cuda/kernels.hpp"
+#include "cuda/launch.hpp"
+
+namespace lupine::cuda {
+
+namespace {
+
+// Magnitudes compare like their bits. Inf and NaN are above every finite number, and alike here.
+using Bits = unsigned long long;
+
+__device__ Bits magnitude_bits(double value) {
+  constexpr Bits infinity = 0x7ff0000000000000u;
+  const Bits bits = static_cast<Bits>(__double_as_longlong(value)) & ~(Bits{1} << 63);
+  return bits < infinity ? bits : infinity;
+}
+
+struct Larger {
+  __device__ Bits operator()(Bits a, Bits b) const { return a > b ? a : b; }
+};
+
+// A row's maximum is the same in whatever order its parts come.
+__global__ void __launch_bounds__(matrix_threads)
+    largest_of_rows_kernel(MatrixView<const double> a, const double* scale, double* most) {
+  const std::int64_t i = std::int64_t{blockIdx.x} * matrix_threads + threadIdx.x;
+  if (i >= a.rows) return;
+  Bits mine = 0;
+#pragma unroll 4
+  for (std::int64_t j = blockIdx.y; j < a.cols; j += gridDim.y)
+    mine = Larger{}(mine, magnitude_bits(a(i, j) * (scale ? scale[j] : 1)));
+  atomicMax(reinterpret_cast<Bits*>(most + i), mine);
+}
+
+constexpr int block_columns = 4;  // for which `scale` is read once
+
+// Columns behind the last are the last once more, and not written.
+__global__ void __launch_bounds__(column_threads)
+    largest_of_columns_kernel(MatrixView<const double> a, const double* scale, double* most) {
+  const std::int64_t first = std::int64_t{blockIdx.x} * block_columns;
+  const double* column[block_columns];
+  Bits mine[block_columns];
+#pragma unroll
+  for (int c = 0; c < block_columns; ++c) {
+    column[c] = a.column(first + c < a.cols ? first + c : a.cols - 1);
+    mine[c] = 0;
+  }
+#pragma unroll 4
+  for (std::int64_t i = threadIdx.x; i < a.rows; i += column_threads) {
+    const double s = scale ? scale[i] : 1;
+#pragma unroll
+    for (int c = 0; c < block_columns; ++c)
+      mine[c] = Larger{}(mine[c], magnitude_bits(s * column[c][i]));
+  }
+  const Bits bits = join_block(mine, Larger{});
+  const std::int64_t j = first + threadIdx.x;
+  if (threadIdx.x < block_columns && j < a.cols)
+    most[j] = __longlong_as_double(static_cast<long long>(bits));
+}
+
+template <class T>
+__global__ void __launch_bounds__(matrix_threads)
+    scale_kernel(MatrixView<const double> from, const double* row_scale, const double* column_scale,
+                 MatrixView<T> to) {
+  const std::int64_t i = std::int64_t{blockIdx.x} * matrix_threads + threadIdx.x;
+  if (i >= from.rows) return;
+  const double r = row_scale ? row_scale[i] : 1;
+#pragma unroll 4
+  for (std::int64_t j = blockIdx.y; j < from.cols; j += gridDim.y)
+    to(i, j) = static_cast<T>((r * from(i, j)) * (column_scale ? column_scale[j] : 1));
+}
+
+}  // namespace
+
+cudaError_t largest_of_rows(cudaStream_t stream, MatrixView<const double> a, const double* scale,
+                            double* most) {
+  if (a.rows == 0) return cudaSuccess;
+  const auto bytes = static_cast<std::size_t>(a.rows) * sizeof(double);
+  const cudaError_t error = cudaMemsetAsync(most, 0, bytes, stream);
+  if (error != cudaSuccess || a.cols == 0) return error;
+  return launch(stream, matrix_grid(a.rows, a.cols), matrix_threads, largest_of_rows_kernel, a,
+                scale, most);
+}
+
+cudaError_t largest_of_columns(cudaStream_t stream, MatrixView<const double> a, const double* scale,
+                               double* most) {
+  if (a.cols == 0) return cudaSuccess;
+  return launch(stream, blocks(a.cols, block_columns), column_threads, largest_of_columns_kernel, a,
+                scale, most);
+}
+
+cudaError_t scale(cudaStream_t stream, MatrixView<const double> from, const double* row_scale,
+                  const double* column_scale, AnyMatrix to) {
+  if (from.empty()) return cudaSuccess;
+  return with_storage(to, [&]<class T>(MatrixView<T> target) {
+    return launch(stream, matrix_grid(from.rows, from.cols), matrix_threads, scale_kernel<T>, from,
+                  row_scale, column_scale, target);
+  });
+}
+
+}  // namespace lupine::cuda

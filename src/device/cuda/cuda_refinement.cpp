@@ -1,0 +1,105 @@
+// FP64 vectors against the factors, a benchmark's matrix and a user's, by kernels of our own; FP64
+// triangles by cuBLAS.
+#include <algorithm>
+
+#include "device/cuda/blas.hpp"
+#include "device/cuda/check.hpp"
+#include "device/cuda/cuda_device.hpp"
+
+namespace lupine {
+
+namespace {
+
+using cuda::Triangle;
+
+// Block s of the unknowns is a product with the inverse on the diagonal. What it owes others, or in
+// the transposed triangle others owe it, is behind it in L and before it in U:
+//   x_s <- T_ss^-1 x_s, x_r <- x_r - T_rs x_s;  or  x_s <- T_ss^-T (x_s - T_rs^T x_r).
+void solve_by_inverses(cudaStream_t stream, Triangle triangle, Transpose transpose,
+                       ConstAnyMatrix lu, double* x) {
+  const bool lower = triangle == Triangle::unit_lower;
+  const bool transposed = transpose == Transpose::yes;
+  const std::int64_t n = lu.rows;
+  const std::int64_t blocks = (n + cuda::triangle_order - 1) / cuda::triangle_order;
+  for (std::int64_t k = 0; k < blocks; ++k) {
+    const std::int64_t s = (lower != transposed ? k : blocks - 1 - k) * cuda::triangle_order;
+    const std::int64_t w = std::min(cuda::triangle_order, n - s);
+    const std::int64_t r = lower ? s + w : 0;
+    const ConstAnyMatrix rest = lu.block(r, s, lower ? n - r : s, w);
+    if (transposed)
+      check(cuda::subtract_product(stream, transpose, rest, x + r, x + s), "subtract_product");
+    check(cuda::multiply_triangle(stream, transpose, lu.block(s, s, w, w).as<float>(), triangle,
+                                  x + s),
+          "multiply_triangle");
+    if (!transposed)
+      check(cuda::subtract_product(stream, transpose, rest, x + s, x + r), "subtract_product");
+  }
+}
+
+void solve(Lane& lane, Triangle triangle, Transpose transpose, ConstAnyMatrix lu, double* x) {
+  if (lu.precision == Precision::fp64)
+    solve_vector(lane, triangle, transpose, lu.as<double>(), x);
+  else
+    solve_by_inverses(lane.stream(), triangle, transpose, lu, x);
+}
+
+}  // namespace
+
+void CudaDevice::subtract_product(Queue& queue, Transpose transpose, ConstAnyMatrix a,
+                                  const double* x, double* y) {
+  check(cuda::subtract_product(lane(queue).stream(), transpose, a, x, y), "subtract_product");
+}
+
+void CudaDevice::solve_lower(Queue& queue, Transpose transpose, ConstAnyMatrix lu, double* x) {
+  solve(lane(queue), Triangle::unit_lower, transpose, lu, x);
+}
+
+void CudaDevice::solve_upper(Queue& queue, Transpose transpose, ConstAnyMatrix lu, double* x) {
+  solve(lane(queue), Triangle::upper, transpose, lu, x);
+}
+
+void CudaDevice::add(Queue& queue, std::int64_t n, const double* x, double* y) {
+  check(cuda::add(lane(queue).stream(), n, x, y), "add");
+}
+
+void CudaDevice::multiply_generated(Queue& queue, const MatrixSpec& spec, const Distribution& rows,
+                                    const Distribution& cols, const double* x, double* ax,
+                                    double* abs_rows, double* abs_ax) {
+  Lane& l = lane(queue);
+  MatrixSpec here = spec;
+  if (spec.diagonal != nullptr) here.diagonal = l.diagonal(spec.diagonal, spec.n);
+  const std::int64_t m = rows.local_size();
+  const std::int64_t n = cols.local_size();
+  const std::int64_t parts = cuda::pass_parts(m, n, properties_.multiProcessorCount);
+  const int sums = abs_ax != nullptr ? 3 : abs_rows != nullptr ? 2 : 1;
+  auto* workspace =
+      reinterpret_cast<double*>(l.scratch(sums * parts * m * std::int64_t{sizeof(double)}));
+  check(cuda::multiply_generated(l.stream(), here, cyclic(rows), m, cyclic(cols), n, x,
+                                 {ax, abs_rows, abs_ax}, parts, workspace),
+        "multiply_generated");
+}
+
+void CudaDevice::multiply(Queue& queue, ConstAnyMatrix a, const double* x, double* ax,
+                          double* abs_rows, double* abs_ax) {
+  check(cuda::multiply(lane(queue).stream(), a.as<double>(), x, {ax, abs_rows, abs_ax}),
+        "multiply");
+}
+
+void CudaDevice::largest_of_rows(Queue& queue, ConstAnyMatrix a, const double* scale,
+                                 double* most) {
+  check(cuda::largest_of_rows(lane(queue).stream(), a.as<double>(), scale, most),
+        "largest_of_rows");
+}
+
+void CudaDevice::largest_of_columns(Queue& queue, ConstAnyMatrix a, const double* scale,
+                                    double* most) {
+  check(cuda::largest_of_columns(lane(queue).stream(), a.as<double>(), scale, most),
+        "largest_of_columns");
+}
+
+void CudaDevice::scale(Queue& queue, ConstAnyMatrix from, const double* row_scale,
+                       const double* column_scale, AnyMatrix to) {
+  check(cuda::scale(lane(queue).stream(), from.as<double>(), row_scale, column_scale, to), "scale");
+}
+
+}  // namespace lupine

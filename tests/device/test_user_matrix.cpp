@@ -1,0 +1,330 @@
+// What a user's FP64 matrix goes through: products with it, its largest entries, its scales.
+#include <limits>
+
+#include "device/bench.hpp"
+
+using namespace lupine;
+using namespace lupine::test;
+
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
+
+struct Shape {
+  std::int64_t rows;
+  std::int64_t cols;
+};
+
+const std::vector<Shape> shapes{{0, 0},   {0, 5},     {5, 0},   {1, 1},    {3, 3},     {63, 63},
+                                {64, 64}, {65, 65},   {1, 700}, {700, 1},  {257, 129}, {129, 257},
+                                {8, 16},  {513, 515}, {33, 33}, {2, 3000}, {32771, 9}};
+
+// Of any sign, with magnitudes from 1e-200 to 1e200.
+double wide_entry(std::mt19937& random) {
+  std::uniform_real_distribution<double> exponent(-200, 200);
+  return (random() % 2 == 0 ? -1 : 1) * std::pow(10, exponent(random));
+}
+
+std::vector<double> wide_values(Bench& b, std::int64_t count) {
+  std::vector<double> values(static_cast<std::size_t>(count));
+  for (double& value : values) value = wide_entry(b.random);
+  return values;
+}
+
+std::vector<double> powers_of_two(Bench& b, std::int64_t count, int most) {
+  std::vector<double> values(static_cast<std::size_t>(count));
+  for (double& value : values) value = std::ldexp(1, static_cast<int>(b.below(2 * most)) - most);
+  return values;
+}
+
+Doubles wide_matrix(Bench& b, std::int64_t m, std::int64_t n) {
+  Doubles a(b, m, n);
+  a.set([&](std::int64_t, std::int64_t) { return wide_entry(b.random); });
+  return a;
+}
+
+double at(const std::vector<double>& values, std::int64_t i) {
+  return values[static_cast<std::size_t>(i)];
+}
+
+// Every sum that is wanted, and no other, with the error that its additions explain.
+void check_multiply(Bench& b, const Shape& shape, double size, bool with_rows, bool with_abs_ax) {
+  const auto [m, n] = shape;
+  CAPTURE(m, n, size, with_rows, with_abs_ax);
+  Doubles a = uniform<double>(b, m, n);
+  Doubles x = uniform_vector(b, n, size);
+  x.set([&](std::int64_t j, std::int64_t) { return j % 7 == 3 ? 0 : x(j); });
+  Doubles ax(b, m, 1);
+  Doubles abs_rows(b, m, 1);
+  Doubles abs_ax(b, m, 1);
+  b.device->multiply(*b.queue, a.view(), x.data(), ax.data(), with_rows ? abs_rows.data() : nullptr,
+                     with_abs_ax ? abs_ax.data() : nullptr);
+  b.queue->synchronize();
+  CHECK(a.unchanged());
+  CHECK(x.unchanged());
+  CHECK(ax.frame_intact());
+  CHECK((with_rows ? abs_rows.frame_intact() : abs_rows.unchanged()));
+  CHECK((with_abs_ax ? abs_ax.frame_intact() : abs_ax.unchanged()));
+  Plain ones(n, 1);
+  for (double& one : ones.data) one = 1;
+  const Plain expected = product(a.plain(), x.plain());
+  const Plain sum_rows = product(magnitudes(a.plain()), ones);
+  const Plain sum_ax = product(magnitudes(a.plain()), magnitudes(x.plain()));
+  const double unit = 2 * 0x1p-53 * static_cast<double>(n + 2);
+  const auto share = [&, rows = m](const Doubles& y, const Plain& wanted, const Plain& sum) {
+    return worst_share(
+        rows, 1, [&](std::int64_t i, std::int64_t) { return y(i) - wanted(i, 0); },
+        [&](std::int64_t i, std::int64_t) { return unit * sum(i, 0); });
+  };
+  CHECK(share(ax, expected, sum_ax) <= 1);
+  if (with_rows) CHECK(share(abs_rows, sum_rows, sum_rows) <= 1);
+  if (with_abs_ax) CHECK(share(abs_ax, sum_ax, sum_ax) <= 1);
+}
+
+// What lies along the rows' sums or the columns': largest_of_rows, largest_of_columns.
+enum class Along { rows, columns };
+
+std::vector<double> device_largest(Bench& b, Along along, const Doubles& a, const double* scale) {
+  Doubles most(b, along == Along::rows ? a.rows() : a.cols(), 1);
+  along == Along::rows ? b.device->largest_of_rows(*b.queue, a.view(), scale, most.data())
+                       : b.device->largest_of_columns(*b.queue, a.view(), scale, most.data());
+  b.queue->synchronize();
+  CHECK(most.frame_intact());
+  return most.plain().data;
+}
+
+// A maximum is exact: the same bits in any order.
+std::vector<double> plain_largest(Along along, const Plain& a, const std::vector<double>& scale) {
+  const bool rows = along == Along::rows;
+  std::vector<double> most(static_cast<std::size_t>(rows ? a.rows : a.cols), 0.0);
+  for (std::int64_t j = 0; j < a.cols; ++j)
+    for (std::int64_t i = 0; i < a.rows; ++i) {
+      double& here = most[static_cast<std::size_t>(rows ? i : j)];
+      const double value = std::fabs(a(i, j)) * (scale.empty() ? 1 : at(scale, rows ? j : i));
+      here = std::isnan(value) ? infinity : std::max(here, value);
+    }
+  return most;
+}
+
+void check_largest(Bench& b, Along along, Doubles& a, const std::vector<double>& scale) {
+  CAPTURE(a.rows(), a.cols(), along == Along::rows, scale.size());
+  Doubles on_device = vector_of(b, scale);
+  const auto found = device_largest(b, along, a, scale.empty() ? nullptr : on_device.data());
+  CHECK(found == plain_largest(along, a.plain(), scale));
+  CHECK(a.unchanged());
+  CHECK(on_device.unchanged());
+}
+
+bool same(double a, double b) {
+  return a == b ? std::signbit(a) == std::signbit(b) : std::isnan(a) && std::isnan(b);
+}
+
+template <class T>
+T scaled_entry(double row, double value, double column) {
+  const double inner = row * value;
+  return static_cast<T>(inner * column);
+}
+
+template <class T>
+void check_scale(Bench& b, Doubles& from, const std::vector<double>& rows,
+                 const std::vector<double>& columns) {
+  CAPTURE(from.rows(), from.cols(), rows.size(), columns.size());
+  Doubles r = vector_of(b, rows);
+  Doubles c = vector_of(b, columns);
+  DeviceMatrix<T> to(b, from.rows(), from.cols());
+  b.device->scale(*b.queue, from.view(), rows.empty() ? nullptr : r.data(),
+                  columns.empty() ? nullptr : c.data(), to.view());
+  b.queue->synchronize();
+  CHECK(to.frame_intact());
+  CHECK(from.unchanged());
+  CHECK(r.unchanged());
+  CHECK(c.unchanged());
+  std::int64_t wrong = 0;
+  for (std::int64_t j = 0; j < from.cols(); ++j)
+    for (std::int64_t i = 0; i < from.rows(); ++i)
+      wrong += !same(static_cast<double>(to(i, j)),
+                     static_cast<double>(scaled_entry<T>(rows.empty() ? 1 : at(rows, i), from(i, j),
+                                                         columns.empty() ? 1 : at(columns, j))));
+  CHECK(wrong == 0);
+}
+
+// All results of one device for the same values, one behind the other.
+std::vector<double> results(int threads, const Shape& shape, const Plain& values) {
+  Bench b(threads);
+  const auto [m, n] = shape;
+  b.random.seed(static_cast<unsigned>(threads));  // other frames: other alignments
+  Doubles a(b, m, n);
+  Floats low(b, m, n);
+  a.set([&](std::int64_t i, std::int64_t j) { return values(i, j); });
+  low.set([&](std::int64_t i, std::int64_t j) { return static_cast<float>(values(i, j)); });
+  Doubles x(b, n, 1);
+  Doubles z(b, m, 1);
+  x.set([](std::int64_t j, std::int64_t) { return std::sin(static_cast<double>(j)); });
+  z.set([](std::int64_t i, std::int64_t) { return std::cos(static_cast<double>(i)); });
+  std::vector<double> all;
+  const auto collect = [&all](Doubles& y) {
+    y.get();
+    const Plain got = y.plain();
+    all.insert(all.end(), got.data.begin(), got.data.end());
+  };
+  Doubles ax(b, m, 1);
+  Doubles abs_rows(b, m, 1);
+  Doubles abs_ax(b, m, 1);
+  b.device->multiply(*b.queue, a.view(), x.data(), ax.data(), abs_rows.data(), abs_ax.data());
+  for (Doubles* y : {&ax, &abs_rows, &abs_ax}) collect(*y);
+  for (const ConstAnyMatrix& factor : {ConstAnyMatrix(a.view()), ConstAnyMatrix(low.view())}) {
+    b.device->subtract_product(*b.queue, Transpose::no, factor, x.data(), z.data());
+    collect(z);
+    b.device->subtract_product(*b.queue, Transpose::yes, factor, z.data(), x.data());
+    collect(x);
+  }
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("multiply: A x, and sums of magnitudes where they are wanted", "[user]") {
+  Bench b;
+  for (const Shape& shape : shapes)
+    for (const double size : {1.0, 1e150})
+      for (const bool with_rows : {false, true})
+        for (const bool with_abs_ax : {false, true})
+          check_multiply(b, shape, size, with_rows, with_abs_ax);
+}
+
+TEST_CASE("multiply: an Inf or NaN stays in its row", "[user]") {
+  Bench b;
+  for (const double bad : {infinity, -infinity, not_a_number})
+    for (const std::int64_t row : {0, 40, 69}) {
+      CAPTURE(bad, row);
+      Doubles a = uniform<double>(b, 70, 37);
+      a.set([&](std::int64_t i, std::int64_t j) { return i == row && j == 33 ? bad : a(i, j); });
+      Doubles x = uniform_vector(b, 37);
+      Doubles ax(b, 70, 1);
+      Doubles abs_rows(b, 70, 1);
+      Doubles abs_ax(b, 70, 1);
+      b.device->multiply(*b.queue, a.view(), x.data(), ax.data(), abs_rows.data(), abs_ax.data());
+      for (Doubles* sums : {&ax, &abs_rows, &abs_ax}) {
+        sums->get();
+        for (std::int64_t i = 0; i < 70; ++i) CHECK(std::isfinite((*sums)(i)) == (i != row));
+      }
+    }
+}
+
+TEST_CASE("largest_of_rows and largest_of_columns are exact", "[user]") {
+  Bench b;
+  for (const Shape& shape : shapes)
+    for (const Along along : {Along::rows, Along::columns}) {
+      const std::int64_t count = along == Along::rows ? shape.cols : shape.rows;
+      Doubles a = wide_matrix(b, shape.rows, shape.cols);
+      check_largest(b, along, a, {});
+      check_largest(b, along, a, powers_of_two(b, count, 300));
+      Doubles even = uniform<double>(b, shape.rows, shape.cols);
+      std::vector<double> odd = powers_of_two(b, count, 2);
+      for (double& value : odd) value *= 1.1;
+      check_largest(b, along, even, odd);
+    }
+}
+
+TEST_CASE("largest_of_rows and largest_of_columns: one entry decides, wherever it is", "[user]") {
+  Bench b;
+  for (const Shape& shape : std::vector<Shape>{{1, 1}, {9, 17}, {65, 35}, {300, 9}})
+    for (int trial = 0; trial < 40; ++trial) {
+      const std::int64_t i = trial % 2 == 0 ? b.below(shape.rows) : shape.rows - 1;
+      const std::int64_t j = trial % 3 == 0 ? b.below(shape.cols) : shape.cols - 1;
+      Doubles a(b, shape.rows, shape.cols);
+      a.set([&](std::int64_t k, std::int64_t l) { return k == i && l == j ? -3.0 : 0.0; });
+      check_largest(b, Along::rows, a, {});
+      check_largest(b, Along::columns, a, {});
+    }
+}
+
+TEST_CASE("largest_of_rows and largest_of_columns: Inf and NaN are infinite, and alone so",
+          "[user]") {
+  Bench b;
+  const double negative_nan = std::copysign(not_a_number, -1.0);
+  for (const double bad : {infinity, -infinity, not_a_number, negative_nan})
+    for (const auto& [row, column] : std::vector<std::pair<std::int64_t, std::int64_t>>{
+             {0, 0}, {7, 8}, {64, 34}, {30, 33}, {63, 31}}) {
+      CAPTURE(bad, row, column);
+      Doubles a = wide_matrix(b, 65, 35);
+      a.set([&, i0 = row, j0 = column](std::int64_t i, std::int64_t j) {
+        return i == i0 && j == j0 ? bad : a(i, j);
+      });
+      check_largest(b, Along::rows, a, {});
+      check_largest(b, Along::columns, a, {});
+      check_largest(b, Along::rows, a, powers_of_two(b, 35, 300));
+      check_largest(b, Along::columns, a, powers_of_two(b, 65, 300));
+      // Inf times zero is NaN.
+      check_largest(b, Along::rows, a, std::vector<double>(35, 0.0));
+      check_largest(b, Along::columns, a, std::vector<double>(65, 0.0));
+    }
+}
+
+TEMPLATE_TEST_CASE("scale: two products in FP64, one rounding", "[user]", float, double) {
+  Bench b;
+  for (const Shape& shape : shapes) {
+    Doubles a = uniform<double>(b, shape.rows, shape.cols);
+    Doubles wide = wide_matrix(b, shape.rows, shape.cols);
+    check_scale<TestType>(b, a, {}, {});
+    check_scale<TestType>(b, wide, powers_of_two(b, shape.rows, 600), {});
+    check_scale<TestType>(b, wide, {}, powers_of_two(b, shape.cols, 600));
+    check_scale<TestType>(b, wide, powers_of_two(b, shape.rows, 600),
+                          powers_of_two(b, shape.cols, 600));
+    check_scale<TestType>(b, wide, wide_values(b, shape.rows), wide_values(b, shape.cols));
+  }
+}
+
+// In another order the products would overflow, or vanish.
+TEMPLATE_TEST_CASE("scale: rows first", "[user]", float, double) {
+  Bench b;
+  for (const std::vector<double>& v :
+       std::vector<std::vector<double>>{{0x1p-800, 0x1p800, 0x1p800, 0x1p800},
+                                        {0x1p-800, 0x1p800, 0x1p-100, 0x1p-100},
+                                        {0x1p800, 0x1p-800, 0x1p800, 0x1p800},
+                                        {0x1p700, 0x1p-700, 0x1p-400, 0x1p-400}}) {
+    Doubles a(b, 70, 3);
+    a.set([&](std::int64_t, std::int64_t) { return v[1]; });
+    check_scale<TestType>(b, a, std::vector<double>(70, v[0]), std::vector<double>(3, v[2]));
+    CHECK(scaled_entry<double>(v[0], v[1], v[2]) == v[3]);
+  }
+}
+
+TEMPLATE_TEST_CASE("scale: Inf and NaN stay, subnormals are rounded", "[user]", float, double) {
+  Bench b;
+  Doubles a(b, 5, 8);
+  const std::vector<double> odd{infinity, -infinity, not_a_number, 0.0, -0.0, 3e-324, 1e-40, 1e300};
+  a.set([&](std::int64_t, std::int64_t j) { return at(odd, j); });
+  check_scale<TestType>(b, a, {}, {});
+  check_scale<TestType>(b, a, {1, 2, 0.5, 0x1p-20, 0.7}, {1, 1, 1, 1, 1, 1, 0.3, 1});
+}
+
+TEST_CASE("scale: in place", "[user]") {
+  Bench b;
+  for (const Shape& shape : shapes) {
+    Doubles a = uniform<double>(b, shape.rows, shape.cols);
+    const Plain before = a.plain();
+    Doubles r = vector_of(b, wide_values(b, shape.rows));
+    Doubles c = vector_of(b, wide_values(b, shape.cols));
+    b.device->scale(*b.queue, a.view(), r.data(), c.data(), a.view());
+    b.queue->synchronize();
+    CHECK(a.frame_intact());
+    std::int64_t wrong = 0;
+    for (std::int64_t j = 0; j < shape.cols; ++j)
+      for (std::int64_t i = 0; i < shape.rows; ++i)
+        wrong += !same(a(i, j), scaled_entry<double>(r(i), before(i, j), c(j)));
+    CHECK(wrong == 0);
+  }
+}
+
+// On a GPU: nor of the order in which its blocks come.
+TEST_CASE("sums do not depend on threads, nor on where the matrix lies", "[user]") {
+  for (const Shape& shape : std::vector<Shape>{{1, 1}, {37, 21}, {257, 129}, {130, 700}}) {
+    CAPTURE(shape.rows, shape.cols);
+    Bench b;
+    const Plain values = uniform<double>(b, shape.rows, shape.cols).plain();
+    const std::vector<double> one = results(1, shape, values);
+    for (const int threads : {2, 3, 5}) CHECK(results(threads, shape, values) == one);
+  }
+}
