@@ -15,9 +15,7 @@ namespace {
 
 // Of scales: 2^most and 2^-most are normal numbers.
 constexpr int most = 1022;
-// In a column whose scaled entries are this small some may have underflowed.
-constexpr int suspicious = -850;
-constexpr int lift = 800;
+constexpr int lift = 1000;
 
 /// e with m = f 2^e, 1/2 <= f < 1; nothing for 0.
 std::optional<int> exponent(double m) {
@@ -101,22 +99,28 @@ void Equilibrator::refuse_non_finite() {
   throw UsageError("A has an Inf or NaN; allowed are finite numbers");
 }
 
+/// Exponents of 1 / max_i r_i |a_ij|. Where a product underflows, so may what is larger than
+/// 2^-2074: then these rows are lifted by 2^1000. Rows that cannot be have no entries as small,
+/// FP64 ends before.
 std::vector<int> column_exponents(Equilibrator& a, const std::vector<int>& row_exponents) {
   Vector weights(row_exponents.size());
   std::transform(row_exponents.begin(), row_exponents.end(), weights.begin(), power);
   const Vector largest = a.largest_of_columns(weights);
-  const auto small = [](double m) { return m < power(suspicious); };
-  Vector lifted;
-  if (std::any_of(largest.begin(), largest.end(), small)) {
-    // Rows that cannot be lifted have no entries that small: FP64 ends before.
+  Vector lifted(largest.size(), 0.0);
+  const auto underflows = [](double m) { return m < std::numeric_limits<double>::min(); };
+  if (std::any_of(largest.begin(), largest.end(), underflows)) {
     for (std::size_t i = 0; i < weights.size(); ++i)
       weights[i] = row_exponents[i] + lift <= most ? power(row_exponents[i] + lift) : 0;
     lifted = a.largest_of_columns(weights);
   }
-  std::vector<int> exponents(largest.size());
-  for (std::size_t j = 0; j < exponents.size(); ++j)
-    exponents[j] = small(largest[j]) ? -exponent(lifted[j]).value_or(lift) + lift
-                                     : -exponent(largest[j]).value_or(0);
+  std::vector<int> exponents(largest.size(), 0);
+  for (std::size_t j = 0; j < exponents.size(); ++j) {
+    const std::optional<int> plain = exponent(largest[j]);
+    const std::optional<int> high = exponent(lifted[j]);
+    if (plain || high)
+      exponents[j] =
+          -std::max(plain.value_or(-2 * lift - most), high ? *high - lift : -2 * lift - most);
+  }
   return exponents;
 }
 

@@ -11,12 +11,13 @@ namespace {
 
 // Every process's part of a column whose entry i is i, after the moves.
 std::vector<std::int64_t> apply(const std::vector<std::int64_t>& pivots, std::int64_t begin,
-                                std::int64_t n, std::int64_t nb, int processes) {
+                                std::int64_t n, std::int64_t nb, int processes,
+                                Exchanges exchanges = Exchanges::forward) {
   std::vector<RowMoves> moves;
   std::vector<std::vector<std::int64_t>> before;
   for (int me = 0; me < processes; ++me) {
     const Distribution rows(n, nb, processes, me);
-    moves.push_back(plan_row_moves(pivots, {begin}, rows));
+    moves.push_back(plan_row_moves(pivots, {begin}, rows, exchanges));
     std::vector<std::int64_t> mine;
     for (std::int64_t l = 0; l < rows.local_size(); ++l) mine.push_back(rows.global({l}).value);
     before.push_back(mine);
@@ -80,4 +81,22 @@ TEST_CASE("moves of rows are the exchanges of pivoting, one after the other") {
 TEST_CASE("rows that stay where they are do not move") {
   const RowMoves none = plan_row_moves(std::vector<std::int64_t>{4, 5, 6}, {4}, {20, 3, 2, 1});
   CHECK(none.empty());
+}
+
+TEST_CASE("undone, exchanges bring every row back") {
+  std::mt19937 random(5);
+  for (const std::int64_t n : {1, 2, 9, 40})
+    for (const std::int64_t nb : {1, 3, 64})
+      for (const int processes : {1, 2, 7}) {
+        const std::int64_t begin = n / 3;
+        std::vector<std::int64_t> pivots;
+        for (std::int64_t i = begin; i < std::min(n, begin + 11); ++i)
+          pivots.push_back(std::uniform_int_distribution<std::int64_t>(i, n - 1)(random));
+        CAPTURE(n, nb, processes);
+        const auto there = apply(pivots, begin, n, nb, processes);
+        const auto back = apply(pivots, begin, n, nb, processes, Exchanges::undo);
+        // there[i] is the row that went to i; back says where row i came from.
+        for (std::int64_t i = 0; i < n; ++i)
+          CHECK(there[static_cast<std::size_t>(back[static_cast<std::size_t>(i)])] == i);
+      }
 }

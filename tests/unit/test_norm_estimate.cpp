@@ -1,0 +1,92 @@
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include "catch.hpp"
+#include "plain.hpp"
+#include "refine/norm_estimate.hpp"
+
+using namespace lupine;
+using test::Square;
+
+namespace {
+
+Vector multiply(const Square& a, const Vector& x, bool transposed) {
+  Vector y(x.size(), 0.0);
+  for (std::int64_t j = 0; j < a.n; ++j)
+    for (std::int64_t i = 0; i < a.n; ++i)
+      y[static_cast<std::size_t>(transposed ? j : i)] +=
+          a(i, j) * x[static_cast<std::size_t>(transposed ? i : j)];
+  return y;
+}
+
+double one_norm(const Square& a) {
+  double most = 0;
+  for (std::int64_t j = 0; j < a.n; ++j) {
+    double sum = 0;
+    for (std::int64_t i = 0; i < a.n; ++i) sum += std::fabs(a(i, j));
+    most = std::max(most, sum);
+  }
+  return most;
+}
+
+struct Counted {
+  double estimate = 0;
+  int products = 0;
+  int transposed = 0;
+};
+
+Counted estimate(const Square& a) {
+  Counted c;
+  c.estimate = estimate_one_norm(
+      a.n, [&](const Vector& x) { return ++c.products, multiply(a, x, false); },
+      [&](const Vector& x) { return ++c.transposed, multiply(a, x, true); });
+  return c;
+}
+
+}  // namespace
+
+TEST_CASE("an estimate of a norm is a lower bound, and near") {
+  std::mt19937 random(7);
+  std::normal_distribution<double> normal;
+  double worst = 1;
+  for (const std::int64_t n : {1, 2, 3, 10, 61})
+    for (int times = 0; times < 20; ++times) {
+      Square a(n);
+      for (double& value : a.data) value = normal(random);
+      const Counted c = estimate(a);
+      const double norm = one_norm(a);
+      CAPTURE(n, times);
+      CHECK(c.estimate <= norm * (1 + 1e-14));
+      CHECK(c.products <= 7);
+      CHECK(c.transposed <= 5);
+      worst = std::min(worst, c.estimate / norm);
+    }
+  CHECK(worst >= 1. / 3);
+}
+
+TEST_CASE("of a diagonal matrix, or one column, the norm is found exactly") {
+  Square diagonal(20);
+  for (std::int64_t i = 0; i < 20; ++i) diagonal(i, i) = i == 13 ? -100 : 1;
+  CHECK(estimate(diagonal).estimate == 100);
+  Square column(20);
+  for (std::int64_t i = 0; i < 20; ++i) column(i, 4) = i % 2 == 0 ? 3 : -3;
+  CHECK(estimate(column).estimate == 60);
+  CHECK(estimate(Square(20)).estimate == 0);
+}
+
+TEST_CASE("what the search over unit vectors misses, the alternating vector finds") {
+  // B (1, ..., 1)^T and its gradients vanish: the rows of B sum up to nothing.
+  Square a(4);
+  for (std::int64_t j = 0; j < 4; ++j) a(0, j) = j % 2 == 0 ? 1 : -1;
+  CHECK(estimate(a).estimate >= 0.9);
+}
+
+TEST_CASE("a product that is not finite makes the norm infinite") {
+  for (const double bad :
+       {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
+    Square a(5);
+    a(2, 3) = bad;
+    CHECK(estimate(a).estimate == std::numeric_limits<double>::infinity());
+  }
+}
