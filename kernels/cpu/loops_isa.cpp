@@ -9,19 +9,14 @@
 #endif
 
 #include "cpu/loops.hpp"
+#include "cpu/width.hpp"
 #include "element/rounding.hpp"
 
 namespace lupine::LUPINE_ISA {
 
 namespace {
 
-#if defined(__AVX512F__)
-constexpr int width = 8;
-#elif defined(__AVX2__)
-constexpr int width = 4;
-#else
-constexpr int width = 2;
-#endif
+constexpr int width = vector_bytes / 8;
 constexpr int unroll = 4;
 constexpr int chunk = width * unroll;  // rows that stay in registers
 

@@ -2,22 +2,15 @@
 // that the program runs on any processor. Nothing here may call an inline function with linkage.
 // Products and sums are contracted here (-ffp-contract=fast): it is speed that counts.
 #include "cpu/peak.hpp"
+#include "cpu/width.hpp"
 #include "element/matrix_spec.hpp"
 
 namespace lupine::LUPINE_ISA {
 
 namespace {
 
-#if defined(__AVX512F__)
-constexpr int bytes = 64;
-constexpr int stream_chains = 8;
-#elif defined(__AVX2__)
-constexpr int bytes = 32;
-constexpr int stream_chains = 4;
-#else
-constexpr int bytes = 16;
-constexpr int stream_chains = 4;
-#endif
+constexpr int bytes = vector_bytes;
+constexpr int stream_chains = bytes == 64 ? 8 : 4;
 // A sum waits for the one before it: several in turn fill the pipes. With the two factors they have
 // to fit into the registers.
 #if defined(__x86_64__) && !defined(__AVX512F__)

@@ -1,9 +1,10 @@
-// Compiled once for each instruction set, into the namespace LUPINE_ISA; see loops_isa.cpp. Vectors
-// have one width here, which the compiler makes of what there is, so that all copies sum alike.
+// Compiled once for each instruction set, into the namespace LUPINE_ISA; see loops_isa.cpp. All
+// copies sum alike: in as many lanes, whatever the width of a vector.
 #include <cstddef>
 #include <cstring>
 
 #include "cpu/vector_loops.hpp"
+#include "cpu/width.hpp"
 #include "element/element.hpp"
 
 namespace lupine::LUPINE_ISA {
@@ -11,8 +12,9 @@ namespace lupine::LUPINE_ISA {
 namespace {
 
 constexpr int lanes = 8;
-using Doubles = double __attribute__((vector_size(lanes * 8)));
-using Floats = float __attribute__((vector_size(lanes * 4)));
+constexpr int width = vector_bytes / 8;
+using Doubles = double __attribute__((vector_size(width * 8)));
+using Floats = float __attribute__((vector_size(width * 4)));
 
 // Columns of a pass by rows: streams that the prefetcher can follow, and sums from cache once.
 constexpr int streams = 8;
@@ -75,33 +77,44 @@ void multiply(MatrixView<const double> a, const double* x, RowSums sums) {
   add_columns<false, false>(a, 1, x, sums);
 }
 
-// `count` of them, zeros behind.
-LUPINE_ELEMENT Doubles load(const double* from, std::int64_t count) {
-  Doubles values{};
-  std::memcpy(&values, from, static_cast<std::size_t>(count) * sizeof(double));
+LUPINE_ELEMENT Doubles load(const double* from) {
+  Doubles values;
+  std::memcpy(&values, from, sizeof(values));
   return values;
 }
-LUPINE_ELEMENT Doubles load(const float* from, std::int64_t count) {
-  Floats values{};
-  std::memcpy(&values, from, static_cast<std::size_t>(count) * sizeof(float));
+LUPINE_ELEMENT Doubles load(const float* from) {
+  Floats values;
+  std::memcpy(&values, from, sizeof(values));
   return __builtin_convertvector(values, Doubles);
 }
 
 // y_j -= a_j x of several columns at once, each in lanes of its own.
 template <int columns, class T>
 LUPINE_ELEMENT void subtract_dots(MatrixView<const T> a, const double* x, double* y) {
-  Doubles sum[columns]{};
-  const auto add = [&](std::int64_t i, std::int64_t count) __attribute__((always_inline)) {
-    const Doubles xi = load(x + i, count);
+  constexpr int parts = lanes / width;
+  Doubles sums[columns][parts]{};
+  const auto add = [&](const double* xi, const T* ai, std::int64_t ld) {
 #pragma GCC unroll 4
-    for (int c = 0; c < columns; ++c) sum[c] += load(a.column(c) + i, count) * xi;
+    for (int p = 0; p < parts; ++p) {
+      const Doubles xp = load(xi + p * width);
+#pragma GCC unroll 4
+      for (int c = 0; c < columns; ++c) sums[c][p] += load(ai + c * ld + p * width) * xp;
+    }
   };
   std::int64_t i = 0;
-  for (; i + lanes <= a.rows; i += lanes) add(i, lanes);
-  if (i < a.rows) add(i, a.rows - i);
+  for (; i + lanes <= a.rows; i += lanes) add(x + i, a.data + i, a.ld);
+  if (i < a.rows) {
+    const auto rest = static_cast<std::size_t>(a.rows - i);
+    double x_rest[lanes]{};
+    T a_rest[columns * lanes]{};
+    std::memcpy(x_rest, x + i, rest * sizeof(double));
+    for (int c = 0; c < columns; ++c)
+      std::memcpy(a_rest + c * lanes, a.column(c) + i, rest * sizeof(T));
+    add(x_rest, a_rest, lanes);
+  }
   for (int c = 0; c < columns; ++c) {
     double of_lanes[lanes];
-    std::memcpy(of_lanes, &sum[c], sizeof(of_lanes));
+    std::memcpy(of_lanes, sums[c], sizeof(of_lanes));
     y[c] -= sum_of(of_lanes);
   }
 }

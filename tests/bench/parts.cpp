@@ -30,10 +30,11 @@ struct Sizes {
   std::int64_t n;                    // of the matrix: generator, solves, residual
   std::int64_t update;               // rows and columns of the updated part
   std::int64_t block;                // of the solves' steps
+  std::int64_t user;                 // of a matrix in FP64
   std::vector<std::int64_t> depths;  // K of the update
 };
-const Sizes full{12288, 6144, 512, {512, 1024}};
-const Sizes tiny{200, 96, 32, {32, 48}};
+const Sizes full{12288, 6144, 512, 8192, {512, 1024}};
+const Sizes tiny{200, 96, 32, 150, {32, 48}};
 
 class Bench {
  public:
@@ -58,6 +59,7 @@ class Bench {
     for (std::int64_t depth : sizes_.depths) update(depth);
     for (std::int64_t depth : sizes_.depths) panel(depth);
     solves();
+    user_matrix();
   }
 
  private:
@@ -83,6 +85,7 @@ class Bench {
   void solves();
   void solve_blocks(double* x, bool forward);
   void substitute(double* x, bool forward);
+  void user_matrix();
 
   bool smoke_;
   Sizes sizes_;
@@ -294,8 +297,55 @@ void Bench::solves() {
                               y.as<double>());
     queue_->synchronize();
   });
+  measure("y - A^T x, A stored", order * order, [&] {
+    device_->subtract_product(*queue_, Transpose::yes, matrix_.local(), x.as<double>(),
+                              y.as<double>());
+    queue_->synchronize();
+  });
   measure("L^-1 x", order * order / 2, [&] { substitute(x.as<double>(), true); });
   measure("U^-1 x", order * order / 2, [&] { substitute(x.as<double>(), false); });
+}
+
+void Bench::user_matrix() {
+  const std::int64_t n = sizes_.user;
+  const Distribution whole(n, sizes_.block, 1, 0);
+  const DistributedMatrix a(*device_, whole, whole, Precision::fp64);
+  const DistributedMatrix to_fp32(*device_, whole, whole, Precision::fp32);
+  const DistributedMatrix to_fp64(*device_, whole, whole, Precision::fp64);
+  MatrixSpec values = spec(MatrixKind::fasi_higham);
+  values.n = n;
+  device_->generate(*queue_, values, whole, whole, a.local());
+  const std::vector<double> ones(static_cast<std::size_t>(n), 1.0);
+  const Buffer vectors = doubles(4 * n);
+  double* x = vectors.as<double>();
+  double* sums = x + n;
+  device_->upload(*queue_, ones, x);
+  const auto measure = [&](const char* part, std::int64_t bytes, double floor, auto work) {
+    const double seconds = time([&] {
+      work();
+      queue_->synchronize();
+    });
+    Table::row(part, seconds, static_cast<double>(n * n * bytes), gigabytes, floor);
+  };
+  const ConstAnyMatrix from = a.local();
+  const auto multiply = [&](double* abs_rows, double* abs_ax) {
+    device_->multiply(*queue_, from, x, sums, abs_rows, abs_ax);
+  };
+  measure("FP64: A x", 8, floors_.read, [&] { multiply(nullptr, nullptr); });
+  measure("FP64: A x, ||A||", 8, floors_.read, [&] { multiply(sums + n, nullptr); });
+  measure("FP64: A x, |A| |x|", 8, floors_.read, [&] { multiply(nullptr, sums + n); });
+  measure("FP64: A x, ||A||, |A| |x|", 8, floors_.read, [&] { multiply(sums + n, sums + 2 * n); });
+  for (double* scale : {static_cast<double*>(nullptr), x}) {
+    measure(scale ? "largest of scaled rows" : "largest of rows", 8, floors_.read,
+            [&] { device_->largest_of_rows(*queue_, from, scale, sums); });
+    measure(scale ? "largest of scaled columns" : "largest of columns", 8, floors_.read,
+            [&] { device_->largest_of_columns(*queue_, from, scale, sums); });
+  }
+  measure("scale to FP32", 12, floors_.copy,
+          [&] { device_->scale(*queue_, from, x, x, to_fp32.local()); });
+  measure("scale to FP64", 16, floors_.copy,
+          [&] { device_->scale(*queue_, from, x, x, to_fp64.local()); });
+  measure("copy", 16, floors_.copy, [&] { device_->copy(*queue_, from, to_fp64.local()); });
 }
 
 /// OpenBLAS chooses its kernels when it is loaded: only a fresh start can better them.

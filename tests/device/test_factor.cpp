@@ -406,6 +406,7 @@ TEMPLATE_TEST_CASE("subtract_product in FP64", "[fp64]", float, double) {
                                                                                {255, 31},
                                                                                {513, 512},
                                                                                {700, 700},
+                                                                               {70, 515},
                                                                                {33, 2000},
                                                                                {5000, 65}})
     for (const Transpose transpose : transposes)
