@@ -11,7 +11,9 @@ namespace lupine {
 
 namespace {
 
-constexpr int most_steps = 30;  // of GMRES, for one product
+constexpr int most_steps = 30;  // of GMRES, in a cycle
+constexpr int most_rounds = 4;  // of cycles, for one product
+constexpr double two_digits = 0.01;
 constexpr double a_digit = 0.1;
 
 double largest(const Vector& v) {
@@ -30,20 +32,34 @@ Vector times(const Vector& weights, Vector v) {
 Inverse::Inverse(System& system, LuSolver& solver, bool exact)
     : system_(system), solver_(solver), known_(exact) {}
 
-// z = M v, M being (L U)^-1 or its transpose; or, mended, what solves M A z = M v to a digit.
-Vector Inverse::mended(Layout layout, Vector z, const Product& preconditioned) {
+// A^-1 v or A^-T v: M v, M being (L U)^-1 or its transpose; or, mended, by GMRES on M A z = M v. A
+// small residual of that says little of z where M A is ill-conditioned itself: what the next cycle
+// corrects does.
+Vector Inverse::product(Layout layout, const Vector& v, const Linear& solve,
+                        const Linear& multiply) {
+  Vector z = solve(v);
   if (!mends_) return z;
-  const GmresCycle cycle =
-      gmres_cycle(VectorSpace(system_.grid(), layout), preconditioned, z, most_steps, a_digit);
-  failed_ = failed_ || cycle.residual > a_digit;
-  return cycle.correction;
+  const VectorSpace space(system_.grid(), layout);
+  const auto preconditioned = [&](const Vector& w) { return solve(multiply(w)); };
+  Vector sum(z.size(), 0.0);
+  for (int round = 0; round < most_rounds; ++round) {
+    const Vector c = gmres_cycle(space, preconditioned, z, most_steps, two_digits).correction;
+    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += c[i];
+    if (space.norm(c) <= a_digit * space.norm(sum)) return sum;
+    Vector r = multiply(sum);
+    for (std::size_t i = 0; i < r.size(); ++i) r[i] = v[i] - r[i];
+    z = solve(r);
+  }
+  failed_ = true;
+  return sum;
 }
 
 Vector Inverse::apply(const Vector& v) {
-  const VectorSpace space(system_.grid(), Layout::columns);
-  const Vector z = mended(Layout::columns, solver_.solve(local_part(system_.rows(), v)),
-                          [this](const Vector& w) { return solver_.solve(system_.multiply(w)); });
-  Vector whole = space.gather(system_.columns(), z);
+  const Vector z = product(
+      Layout::columns, local_part(system_.rows(), v),
+      [this](const Vector& r) { return solver_.solve(r); },
+      [this](const Vector& w) { return system_.multiply(w); });
+  Vector whole = VectorSpace(system_.grid(), Layout::columns).gather(system_.columns(), z);
   const double growth = largest(whole) / largest(v);
   if (growth > growth_) {
     growth_ = growth;
@@ -53,9 +69,10 @@ Vector Inverse::apply(const Vector& v) {
 }
 
 Vector Inverse::apply_transposed(const Vector& v) {
-  const Vector z = mended(
-      Layout::rows, solver_.solve_transposed(local_part(system_.columns(), v)),
-      [this](const Vector& w) { return solver_.solve_transposed(system_.multiply_transposed(w)); });
+  const Vector z = product(
+      Layout::rows, local_part(system_.columns(), v),
+      [this](const Vector& r) { return solver_.solve_transposed(r); },
+      [this](const Vector& w) { return system_.multiply_transposed(w); });
   return VectorSpace(system_.grid(), Layout::rows).gather(system_.rows(), z);
 }
 

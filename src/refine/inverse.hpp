@@ -23,8 +23,8 @@ class Inverse {
   double weighted_norm(const Vector& left, const Vector& right);
 
  private:
-  using Product = std::function<Vector(const Vector&)>;
-  Vector mended(Layout layout, Vector z, const Product& preconditioned);
+  using Linear = std::function<Vector(const Vector&)>;
+  Vector product(Layout layout, const Vector& v, const Linear& solve, const Linear& multiply);
   Vector apply(const Vector& v);
   Vector apply_transposed(const Vector& v);
   bool agrees(const Vector& v);
@@ -33,7 +33,7 @@ class Inverse {
   LuSolver& solver_;
   bool known_;           // whether products have to be mended
   bool mends_ = false;   // by GMRES
-  bool failed_ = false;  // GMRES did not get there
+  bool failed_ = false;  // GMRES did not get there, once
   Vector largest_;       // the v of the largest A^-1 v so far
   double growth_ = 0;    // of it
 };
