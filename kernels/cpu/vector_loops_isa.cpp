@@ -95,7 +95,7 @@ LUPINE_ELEMENT void subtract_dots(MatrixView<const T> a, const double* x, double
   Doubles sums[columns][parts]{};
   const auto add = [&](const double* xi, const T* ai, std::int64_t ld) {
 #pragma GCC unroll 4
-    for (int p = 0; p < parts; ++p) {
+    for (std::ptrdiff_t p = 0; p < parts; ++p) {
       const Doubles xp = load(xi + p * width);
 #pragma GCC unroll 4
       for (int c = 0; c < columns; ++c) sums[c][p] += load(ai + c * ld + p * width) * xp;

@@ -102,7 +102,7 @@ std::vector<double> plain_largest(Along along, const Plain& a, const std::vector
     for (std::int64_t i = 0; i < a.rows; ++i) {
       double& here = most[static_cast<std::size_t>(rows ? i : j)];
       const double value = std::fabs(a(i, j)) * (scale.empty() ? 1 : at(scale, rows ? j : i));
-      here = std::isnan(value) ? infinity : std::max(here, value);
+      if (std::isnan(value) || value > here) here = std::isnan(value) ? HUGE_VAL : value;
     }
   return most;
 }
