@@ -735,6 +735,22 @@ TEST_CASE("files that are no square matrix are refused", "[sources]") {
   }
 }
 
+TEST_CASE("ranks that see other files of the same name are refused alike", "[sources]") {
+  const Communicator all = world();
+  if (all.size() == 1) return;
+  const SharedFolder folder(all);
+  folder.file("A", array(2, 2, Half::none, simple));
+  if (all.rank() == 0) fs::create_directories(folder.path("other"));
+  all.barrier();
+  const fs::path before = fs::current_path();
+  fs::current_path(folder.path(all.rank() == 1 ? "other" : ""));
+  const auto open = [&] { return refusal(all, [&] { open_matrix(all, "A"); }); };
+  CHECK_THAT(open(), ContainsSubstring("cannot read 'A': No such file or directory"));
+  folder.file("other/A", array(2, 2, Half::none, fraction));
+  CHECK_THAT(open(), ContainsSubstring("on another; allowed: the same file on all"));
+  fs::current_path(before);
+}
+
 TEST_CASE("what is wrong inside a file is found by all ranks", "[sources]") {
   const Communicator all = world();
   const SharedFolder folder(all);
