@@ -5,6 +5,7 @@
 
 #include <mpi.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -110,8 +111,9 @@ std::vector<std::vector<T>> Communicator::gather(const std::vector<T>& mine) con
 // Pair by pair: in each turn every rank sends to one and receives from one.
 template <class T>
 std::vector<std::vector<T>> Communicator::all_to_all(const std::vector<std::vector<T>>& out) const {
-  std::vector<std::int64_t> counts;
-  for (const std::vector<T>& part : out) counts.push_back(std::ssize(part));
+  std::vector<std::int64_t> counts(out.size());
+  std::transform(out.begin(), out.end(), counts.begin(),
+                 [](const auto& p) { return std::ssize(p); });
   std::vector<std::vector<T>> in;
   for (const std::int64_t count : transpose(counts))
     in.emplace_back(static_cast<std::size_t>(count));

@@ -172,10 +172,11 @@ class Lines {
   }
 
   std::int64_t index(std::int64_t size, const char* what) {
+    const std::string_view before = rest_;
     std::int64_t value = 0;
-    if (at_end_of_line() || !take(value) || value < 1 || value > size)
-      refuse(fmt::format("{} from 1 to {}", what, size));
-    return value - 1;
+    if (!at_end_of_line() && take(value) && value >= 1 && value <= size) return value - 1;
+    rest_ = before;
+    refuse(fmt::format("{} from 1 to {}", what, size));
   }
 
   double value() {

@@ -179,7 +179,7 @@ void check(const NumpyHeader& header, std::int64_t bytes) {
 
 NumpyHeader read_numpy_header(const InputFile& file) {
   try {
-    const NumpyHeader header = read(file);
+    NumpyHeader header = read(file);
     check(header, file.size() - header.data);
     return header;
   } catch (const Damaged& damage) {

@@ -1,0 +1,136 @@
+#include "io/numpy.hpp"
+
+#include <lupine/error.hpp>
+
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "catch.hpp"
+#include "folder.hpp"
+
+using namespace lupine;
+using test::Folder;
+
+namespace {
+
+using Shape = std::vector<std::int64_t>;
+
+/// A file of some version, with a header as it is given, and so many bytes behind it.
+std::string npy(const std::string& dictionary, std::size_t bytes, char version = 1) {
+  std::string text = "\x93NUMPY";
+  text += {version, '\0'};
+  for (int i = 0; i < (version == 1 ? 2 : 4); ++i)
+    text += static_cast<char>(dictionary.size() >> (8 * i) & 0xff);
+  return text + dictionary + std::string(bytes, 'x');
+}
+
+NumpyHeader header_of(const std::string& content) {
+  const Folder folder("numpy");
+  std::ofstream(folder / "a.npy", std::ios::binary) << content;
+  return read_numpy_header(InputFile(folder / "a.npy"));
+}
+
+std::string refusal(const std::string& content) {
+  try {
+    header_of(content);
+  } catch (const UsageError& error) {
+    const std::string words = error.what();
+    CHECK(words.find('\n') == std::string::npos);
+    CHECK(words.find(error.where()) == 1);  // '<path>' ...
+    return words.substr(error.where().size() + 3);
+  }
+  return "";
+}
+
+std::string dictionary(const std::string& type, const std::string& order,
+                       const std::string& shape) {
+  return "{'descr': '" + type + "', 'fortran_order': " + order + ", 'shape': " + shape + ", }";
+}
+
+}  // namespace
+
+TEST_CASE("headers of every version, order, type and shape") {
+  for (const char version : {'\1', '\2', '\3'}) {
+    const NumpyHeader a = header_of(npy(dictionary("<f8", "False", "(3, 4)"), 96, version));
+    CHECK((a.item == 8 && !a.fortran && a.shape == Shape{3, 4}));
+    CHECK((a.rows() == 3 && a.columns() == 4));
+    CHECK(a.data == (version == 1 ? 10 : 12) + 59);
+    const NumpyHeader b = header_of(npy(dictionary("<f4", "True", "(5,)"), 20, version));
+    CHECK((b.item == 4 && b.fortran && b.shape == Shape{5}));
+    CHECK((b.rows() == 5 && b.columns() == 1));
+  }
+}
+
+TEST_CASE("a header is a Python dictionary, however it is spelled") {
+  for (const std::string text :
+       {"{'shape':(1,2),'fortran_order':True,'descr':'<f8'}",
+        " { \"fortran_order\" : True ,\n \"descr\" : \"<f8\" , \"shape\" : ( 1 , 2 , ) , } \n",
+        "{'descr': '<f8', 'shape': (1L, 2L), 'fortran_order': True, }                     \n"}) {
+    CAPTURE(text);
+    const NumpyHeader header = header_of(npy(text, 16));
+    CHECK((header.item == 8 && header.fortran && header.shape == Shape{1, 2}));
+  }
+}
+
+TEST_CASE("a header that is no dictionary is refused") {
+  for (const std::string text :
+       {"", "{", "}", "{'descr", "{'descr' '<f8'}", "{'descr': <f8}", "{'fortran_order': true}",
+        "{'shape': 3}", "{'shape': (3}", "{'shape': (3 4)}", "{'shape': (-3,)}", "{'shape': (,)}",
+        "{'shape': (99999999999999999999,)}", "{} x", "{'descr': [('a', '<f8')]}"}) {
+    CAPTURE(text);
+    CHECK_THAT(refusal(npy(text, 8)),
+               ContainsSubstring("has a header that is no dictionary of 'descr', 'fortran_order'"));
+  }
+  CHECK(refusal(npy("{'a': 1}", 8)) ==
+        "has a header with 'a'; allowed: 'descr', 'fortran_order' and 'shape'");
+  CHECK(refusal(npy("{}", 8)) == "has a header without 'descr'");
+  CHECK(refusal(npy("{'descr': '<f8'}", 8)) == "has a header without 'fortran_order'");
+  CHECK(refusal(npy("{'descr': '<f8', 'fortran_order': True}", 8)) ==
+        "has a header without 'shape'");
+}
+
+TEST_CASE("what a header must not say is named, and what it may") {
+  for (const std::string type : {">f8", "=f8", "|f8", "f8", "<f2", "<i8", "<c16", "|O", ""})
+    CHECK(refusal(npy(dictionary(type, "False", "(1,)"), 8)) ==
+          "holds numbers of type '" + type +
+              "'; allowed: '<f8' and '<f4', little-endian FP64 and FP32");
+  CHECK(refusal(npy(dictionary("<f8", "False", "()"), 8)) ==
+        "has shape (); allowed: one or two dimensions");
+  CHECK(refusal(npy(dictionary("<f8", "False", "(1, 1, 1)"), 8)) ==
+        "has shape (1, 1, 1); allowed: one or two dimensions");
+  for (const std::string shape : {"(0,)", "(0, 3)", "(3, 0)"})
+    CHECK(refusal(npy(dictionary("<f8", "False", shape), 0)) ==
+          "has shape " + shape + "; allowed: dimensions of at least 1");
+  CHECK(refusal(npy("{}", 0, '\4')) ==
+        "is of version 4.0 of NumPy's format; allowed: 1.0, 2.0 and 3.0");
+  CHECK_THAT(refusal(npy("{}", 0, '\0')), ContainsSubstring("is of version 0.0"));
+}
+
+TEST_CASE("a file holds as many numbers as its header says") {
+  const std::string whole = npy(dictionary("<f8", "False", "(3, 2)"), 48);
+  CHECK(refusal(whole).empty());
+  CHECK(refusal(whole + "x") ==
+        "has 49 bytes of numbers; shape (3, 2) of 8 bytes each asks for fewer");
+  CHECK(refusal(whole.substr(0, whole.size() - 1)) ==
+        "has 47 bytes of numbers; shape (3, 2) of 8 bytes each asks for more");
+  for (const std::size_t size : {6, 7, 8, 9, 10, 20})
+    CHECK(refusal(whole.substr(0, size)) == "ends within its header");
+  // 2^62 numbers of 8 bytes: no overflow may hide it.
+  CHECK_THAT(refusal(npy(dictionary("<f8", "False", "(4611686018427387904, 4)"), 0)),
+             ContainsSubstring("asks for more"));
+}
+
+TEST_CASE("a header that is written is read, and ends at a multiple of 64 bytes") {
+  for (const Shape& shape : {Shape{1}, Shape{7, 3}, Shape{1'000'000'000'000, 12345}})
+    for (const bool fortran : {false, true}) {
+      const std::string text = numpy_header(shape, fortran);
+      CHECK(text.size() % 64 == 0);
+      CHECK(text.back() == '\n');
+      if (shape[0] > 7) continue;
+      const std::size_t numbers = shape.size() == 1 ? 1 : 21;
+      const NumpyHeader header = header_of(text + std::string(8 * numbers, 'x'));
+      CHECK((header.item == 8 && header.fortran == fortran && header.shape == shape));
+      CHECK(header.data == std::ssize(text));
+    }
+}
