@@ -247,7 +247,7 @@ Options compare_options(Arguments& a) {
 Options solve_options(Arguments& a) {
   SolveArguments& own = a.solve;
   Options all = {
-      file("-o,--output", "Write x there, in the format of its name: .mtx or .npy", own.x),
+      file("-o,--output", "Write x there, as the kind of file that b is (without b: A)", own.x),
       choice("--precision", "What the LU's update reads (default auto: as cheap as will do)",
              a.options.precision),
   };

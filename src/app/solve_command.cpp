@@ -109,15 +109,17 @@ int run_solve(const Communicator& world, const Arguments& arguments,
   run.command_line = command_line;
   run.begin = std::time(nullptr);
   run.hosts = world.all_gather(host_name());
-  const Matrix a(open_matrix(world, own.a));
+  const Matrix a = open_matrix(world, own.a);
   const RightHandSide b =
-      own.b.empty() ? RightHandSide::of_ones() : RightHandSide(open_right_hand_side(world, own.b));
+      own.b.empty() ? RightHandSide::of_ones() : open_right_hand_side(world, own.b);
+  const SolutionFormat format = solution_format(world, own.a, own.b);
   run.n = a.source().n();
   run.right_hand_sides = std::max(b.source().count(), std::int64_t{1});
   const Outcome outcome = attempt(world, a, b, arguments);
   run.failure = outcome.failure;
   run.bad_pivot = outcome.bad_pivot;
-  if (!own.x.empty() && run.failure.empty()) write_solution(world, own.x, b, outcome.solution);
+  if (!own.x.empty() && run.failure.empty())
+    write_solution(world, own.x, format, run.n, run.right_hand_sides, outcome.solution.x);
   run.end = std::time(nullptr);
   on_rank_0(world, [&] { report(arguments, run, outcome.solution); });
   return run.failure.empty() ? 0 : 1;
