@@ -50,7 +50,7 @@ typedef struct lupine_options {
   size_t size; /* of the struct that the program was compiled with */
   int precision;
   int refine;
-  double tolerance;   /* componentwise backward error that x must have; 0: sqrt(n) 2^-53 */
+  double tolerance;   /* componentwise backward error that x must have; 0: max(4, sqrt(n)) 2^-53 */
   int max_iterations; /* corrections of one right-hand side in one step */
   int equilibrate;    /* 1: scale rows and columns by powers of two; 0: do not */
   int condition;      /* 1: estimate the condition number and bound forward errors; 0: do not */

@@ -253,7 +253,8 @@ Options solve_options(Arguments& a) {
   };
   append(all, refinement_options(a.options));
   all.push_back(
-      real("--tolerance", "Componentwise backward error that x must have (default sqrt(n) 2^-53)",
+      real("--tolerance",
+           "Componentwise backward error that x must have (default max(4, sqrt(n)) 2^-53)",
            own.tolerance, "a number above 0, below 1", [](double v) { return v > 0 && v < 1; }));
   all.push_back(
       on_off("--equilibrate", "Scale rows and columns first (default on)", own.equilibrate));

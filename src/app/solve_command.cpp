@@ -86,7 +86,6 @@ void report(const Arguments& arguments, const SolveRun& run, const Solution& sol
   if (!arguments.solve.report.empty()) write_whole(arguments.solve.report, text);
   if (!arguments.json.empty()) write_json(arguments.json, json_of_solution(run, solution));
   for (const std::string& note : solution.notes) complain("warning: " + note);
-  for (const std::string& warning : solve_warnings(solution)) complain("warning: " + warning);
   if (!run.failure.empty()) complain(run.failure);
 }
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "refine/refinement.hpp"
 #include "setup/report_parts.hpp"
 
 namespace lupine {
@@ -14,13 +15,11 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr double eps = 0x1p-53;
 /// Right-hand sides that have a line each; of more, the worst has one.
 constexpr std::size_t most_lines = 16;
 
 double tolerance(const SolveRun& run) {
-  return run.options.tolerance > 0 ? run.options.tolerance
-                                   : std::sqrt(static_cast<double>(run.n)) * eps;
+  return run.options.tolerance > 0 ? run.options.tolerance : default_tolerance(run.n);
 }
 
 /// A dash where there is none.
@@ -28,7 +27,7 @@ std::string measured(double value) {
   return std::isnan(value) ? "-" : fmt::format("{:.2e}", value);
 }
 
-std::string given_lines(const SolveRun& run, const Solution& s) {
+std::string given_lines(const SolveRun& run) {
   const SolveOptions& o = run.options;
   std::string text = line("A", fmt::format("{}, {} x {}", run.a, run.n, run.n));
   text +=
@@ -41,14 +40,15 @@ std::string given_lines(const SolveRun& run, const Solution& s) {
                fmt::format("{}, at most {} corrections a step", name(o.refine), o.max_iterations));
   text += line("TOLERANCE", fmt::format("{:.2e}, componentwise backward error{}", tolerance(run),
                                         o.tolerance > 0 ? "" : "; refined while that falls"));
-  return text + line("SCALING", !o.equilibrate   ? "off"
-                                : s.equilibrated ? "rows and columns, by powers of two"
-                                                 : "none was needed");
+  return text;
 }
 
 std::string machine_lines(const SolveRun& run, const Solution& s) {
   const BenchmarkOptions& o = s.chosen;
-  std::string text = line("NB", std::to_string(o.nb));
+  std::string text = line("SCALING", !run.options.equilibrate ? "off"
+                                     : s.equilibrated         ? "rows and columns, by powers of two"
+                                                              : "none was needed");
+  text += line("NB", std::to_string(o.nb));
   text += line("GRID", fmt::format("{} x {}, {}-major", o.rows, o.columns, name(o.order)));
   text += line("RANKS", ranks_text(run.hosts));
   text += line("DEPTH", fmt::format("{} (look-ahead)", o.lookahead));
@@ -176,23 +176,13 @@ ordered_json text_or_null(const std::string& text) {
 
 }  // namespace
 
-std::vector<std::string> solve_warnings(const Solution& s) {
-  if (s.condition * eps < 1 || std::isnan(s.condition)) return {};
-  return {fmt::format(
-      "A is singular to working precision (condition {:.2e}): no digit of x is certain, though it "
-      "solves a system that differs from this one by rounding alone",
-      s.condition)};
-}
-
 std::string solve_report(const SolveRun& run, const Solution& s) {
-  std::vector<std::string> notes = s.notes;
-  notes.insert(notes.end(), run.notes.begin(), run.notes.end());
   std::string text = banner("A x = b: low-precision LU with partial pivoting, FP64 solution");
-  text += given_lines(run, s);
+  text += given_lines(run);
   if (!s.steps.empty()) text += machine_lines(run, s);
-  text += list("Notes:", notes);
+  text += list("Notes:", run.notes);
   if (!s.steps.empty()) text += step_lines(s) + error_lines(s) + total_lines(s);
-  for (const std::string& warning : solve_warnings(s)) text += "WARNING: " + warning + "\n";
+  for (const std::string& note : s.notes) text += "WARNING: " + note + "\n";
   return text.append(rule).append("\n").append(verdict(run));
 }
 
@@ -225,7 +215,6 @@ ordered_json json_of_solution(const SolveRun& run, const Solution& s) {
   for (const SolveColumn& column : s.columns) document["columns"].push_back(json_of(column));
   document["notes"] = s.notes;
   for (const std::string& note : run.notes) document["notes"].push_back(note);
-  document["warnings"] = solve_warnings(s);
   return document;
 }
 

@@ -28,9 +28,6 @@ struct SolveRun {
   std::int64_t bad_pivot = -1;  ///< 0-based, of a singular A
 };
 
-/// Warnings about the answer itself; none where x can be relied on as far as its errors say.
-std::vector<std::string> solve_warnings(const Solution& solution);
-
 /// Ends with a line that says whether it is solved.
 std::string solve_report(const SolveRun& run, const Solution& solution);
 
