@@ -63,7 +63,6 @@ Outcome attempt(const Communicator& world, const Matrix& a, const RightHandSide&
                 const Arguments& arguments) {
   ProgressLines lines;
   const ProgressFunction progress = [&](const Progress& now) {
-    if (now.columns_done == 0) lines = {};
     if (const auto line = lines.line(now)) print_progress(*line);
   };
   const bool is_shown = arguments.progress.value_or(error_is_terminal());

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "refine/refinement.hpp"
@@ -25,6 +26,19 @@ double tolerance(const SolveRun& run) {
 /// A dash where there is none.
 std::string measured(double value) {
   return std::isnan(value) ? "-" : fmt::format("{:.2e}", value);
+}
+
+/// A failure may leave nothing but its steps.
+bool was_set_up(const Solution& s) {
+  return s.chosen.rows > 0;
+}
+
+/// Where x should be ones; NaN where it is not known.
+double difference_from_ones(const SolveRun& run, const Solution& s) {
+  if (!run.b.empty() || s.x.empty()) return std::numeric_limits<double>::quiet_NaN();
+  double most = 0;
+  for (const double x : s.x) most = std::max(most, std::abs(x - 1));
+  return most;
 }
 
 std::string given_lines(const SolveRun& run) {
@@ -111,8 +125,10 @@ std::string error_lines(const Solution& s) {
   return text;
 }
 
-std::string total_lines(const Solution& s) {
+std::string total_lines(const SolveRun& run, const Solution& s) {
   std::string text = "\n";
+  if (const double most = difference_from_ones(run, s); !std::isnan(most))
+    text += line("ONES", fmt::format("x differs from them by at most {:.2e}", most));
   if (!std::isnan(s.condition))
     text += line("CONDITION", fmt::format("{:.2e}, estimated{}", s.condition,
                                           s.equilibrated ? ", of the scaled matrix" : ""));
@@ -179,9 +195,10 @@ ordered_json text_or_null(const std::string& text) {
 std::string solve_report(const SolveRun& run, const Solution& s) {
   std::string text = banner("A x = b: low-precision LU with partial pivoting, FP64 solution");
   text += given_lines(run);
-  if (!s.steps.empty()) text += machine_lines(run, s);
+  if (was_set_up(s)) text += machine_lines(run, s);
   text += list("Notes:", run.notes);
-  if (!s.steps.empty()) text += step_lines(s) + error_lines(s) + total_lines(s);
+  if (!s.steps.empty()) text += step_lines(s) + error_lines(s);
+  if (was_set_up(s)) text += total_lines(run, s);
   for (const std::string& note : s.notes) text += "WARNING: " + note + "\n";
   return text.append(rule).append("\n").append(verdict(run));
 }
@@ -197,13 +214,14 @@ ordered_json json_of_solution(const SolveRun& run, const Solution& s) {
                    {"right_hand_sides", run.right_hand_sides},
                    {"ranks", run.hosts.size()},
                    {"asked", asked(run)}});
-  if (!s.steps.empty()) document.update(chosen(s));
+  if (was_set_up(s)) document.update(chosen(s));
   document.update(
       {{"solved", run.failure.empty()},
        {"failure", text_or_null(run.failure)},
        {"bad_pivot", run.bad_pivot < 0 ? ordered_json(nullptr) : ordered_json(run.bad_pivot)},
        {"precision", s.steps.empty() ? ordered_json(nullptr) : ordered_json(name(s.precision()))},
        {"equilibrated", s.equilibrated},
+       {"difference_from_ones", number_or_null(difference_from_ones(run, s))},
        {"A_inf", number_or_null(s.norm_a)},
        {"condition", number_or_null(s.condition)},
        {"load_seconds", s.load_seconds},

@@ -291,9 +291,13 @@ class Report(Folder):
         self.assertEqual(outcome.out.splitlines()[-1], "solved; x is not kept: no -o")
 
     def test_without_b(self):
-        outcome = run("solve", self.put("A.mtx", market_array(matrix(N))))
+        a = self.put("A.mtx", market_array(matrix(N)))
+        outcome = run("solve", a, "--json", self.at("a.json"), ranks=2)
         self.assert_status(outcome, 0)
         self.assertRegex(outcome.out, r"b +: none given: A times ones")
+        difference = self.load("a.json")["difference_from_ones"]
+        self.assertLess(difference, 1e-13)
+        self.assertRegex(outcome.out, rf"ONES +: x differs from them by at most {difference:.2e}")
 
     def test_singular_to_working_precision(self):
         hilbert = [[1 / (1 + i + j) for j in range(14)] for i in range(14)]
@@ -451,6 +455,14 @@ class Failures(Folder):
             with open(old, encoding="utf-8") as file:
                 self.assertEqual(file.read(), "old")
         self.assertEqual(sorted(os.listdir(self.folder)), ["A.mtx", "a.json", "x"])
+
+    def test_no_factors_by_a_precision_alone(self):
+        a = self.put("A.mtx", market_array([[1.0, 2.0], [2.0, 4.0]]))
+        outcome = run("solve", a, "--precision", "fp32", "--json", self.at("a.json"))
+        self.assert_refused(outcome, "fp32", "pivot 2 of 2", status=1)
+        self.assertRegex(outcome.out, re.compile(r"^1 +fp32 .* left: pivot 2 of 2", re.M))
+        self.assertNotIn("GRID", outcome.out.replace("GRID       : 1 x 1", ""))
+        self.assertEqual(self.load("a.json")["steps"][0]["bad_pivot"], 1)
 
     def test_full_disk(self):
         a = self.put("A.mtx", SYSTEM)
