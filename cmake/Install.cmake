@@ -8,6 +8,7 @@ install(TARGETS lupine_library EXPORT LupineTargets
         INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY include/lupine DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(FILES include/lupine.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(EXPORT LupineTargets NAMESPACE Lupine::
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/Lupine)
 configure_package_config_file(cmake/LupineConfig.cmake.in LupineConfig.cmake

@@ -16,7 +16,11 @@ std::string_view revision() {
 namespace {
 
 // The layers are static libraries: this is what takes their public functions into the shared one.
-[[gnu::used]] const std::tuple public_functions(&mxp, &hpl, &parse<Precision>);
+[[gnu::used]] const std::tuple public_functions(&mxp, &hpl, &solve, &parse<Precision>,
+                                                &Matrix::from_function, &Matrix::block_cyclic,
+                                                &Matrix::dense, &RightHandSide::from_function,
+                                                &RightHandSide::block_cyclic, &RightHandSide::dense,
+                                                &RightHandSide::of_ones);
 
 }  // namespace
 

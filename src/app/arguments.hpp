@@ -14,10 +14,21 @@
 
 namespace lupine {
 
-enum class Command { print, mxp, hpl, bench, compare, tune, info };
+enum class Command { print, mxp, hpl, bench, compare, tune, solve, info };
 
 /// What HPL.dat would say if it said nothing: choices left open (0), and defaults.
 HplDat open_choices();
+
+/// What `lupine solve` has in its own way; the rest is in `options` and `choices`.
+struct SolveArguments {
+  std::string a;       ///< file of the matrix
+  std::string b;       ///< file of the right-hand sides; empty: A times ones
+  std::string x;       ///< file of the solution; empty: it is not kept
+  std::string report;  ///< empty: the report is printed only
+  double tolerance = 0;
+  bool equilibrate = true;
+  bool condition = true;
+};
 
 struct Arguments {
   Command command = Command::print;
@@ -31,10 +42,11 @@ struct Arguments {
   int repeat = 1;                                ///< of compare: rounds
   double budget = 60;                            ///< tune: seconds
   std::vector<Benchmark> tuned{Benchmark::mxp};  ///< by tune
-  std::string json;                              ///< empty: no JSON
-  std::string plot;                              ///< of compare; empty: no picture
-  std::string trace;                             ///< empty: no trace
-  std::string profile;                           ///< a path, or "none"; empty: by the environment
+  SolveArguments solve;
+  std::string json;     ///< empty: no JSON
+  std::string plot;     ///< of compare; empty: no picture
+  std::string trace;    ///< empty: no trace
+  std::string profile;  ///< a path, or "none"; empty: by the environment
   std::optional<bool> progress;
 };
 

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "app/files.hpp"
 #include "app/output.hpp"
 #include "bench/campaign.hpp"
 #include "bench/progress.hpp"
@@ -160,22 +161,6 @@ int run_both(const Communicator& world, const Arguments& arguments, const Profil
   return first.counts.failed + second.counts.failed == 0 ? 0 : 1;
 }
 
-/// Before anything runs, on rank 0.
-void check_files(const Arguments& arguments) {
-  if (!arguments.json.empty()) check_writable(arguments.json, "--json");
-  if (arguments.trace.empty()) return;
-  check_writable(arguments.trace, "--trace");
-  namespace fs = std::filesystem;
-  const auto is_device = [](const std::string& path) {
-    return fs::exists(path) && !fs::is_regular_file(path);
-  };
-  if (!arguments.json.empty() && !is_device(arguments.json) &&
-      fs::weakly_canonical(fs::absolute(arguments.json)) ==
-          fs::weakly_canonical(fs::absolute(arguments.trace)))
-    throw UsageError(fmt::format(
-        "--json and --trace both write '{}'; allowed: a file for each of them", arguments.trace));
-}
-
 void write_trace(const TraceReport& trace, const std::string& path,
                  const std::string& command_line) {
   trace.write(path, command_line);
@@ -189,7 +174,9 @@ void write_trace(const TraceReport& trace, const std::string& path,
 int run_benchmarks(const Communicator& world, const Arguments& arguments, const ProfilePlace& place,
                    const std::string& command_line, const Notes& notes) {
   require_equal_options(world, text_of_choices(arguments));
-  on_rank_0(world, [&] { check_files(arguments); });
+  on_rank_0(world, [&] {
+    check_outputs({{"--json", arguments.json}, {"--trace", arguments.trace}});
+  });
   Notes all_notes = notes;
   const Profile profile = load_profile(world, place, all_notes);
   std::optional<TraceReport> trace;

@@ -7,6 +7,7 @@
 #include <deque>
 #include <nlohmann/json.hpp>
 
+#include "app/files.hpp"
 #include "app/output.hpp"
 #include "bench/campaign.hpp"
 #include "bench/compare.hpp"
@@ -54,10 +55,8 @@ std::deque<Contest> contests(const Communicator& world, const Arguments& argumen
 
 void check_files(const Communicator& world, const Arguments& arguments) {
   on_rank_0(world, [&] {
-    if (!arguments.json.empty()) check_writable(arguments.json, "--json");
-    if (arguments.plot.empty()) return;
-    check_writable(arguments.plot, "--plot");
-    check_gnuplot("--plot");
+    check_outputs({{"--json", arguments.json}, {"--plot", arguments.plot}});
+    if (!arguments.plot.empty()) check_gnuplot("--plot");
   });
 }
 

@@ -12,6 +12,7 @@
 #include "app/info.hpp"
 #include "app/output.hpp"
 #include "app/profile_place.hpp"
+#include "app/solve_command.hpp"
 #include "app/tune_command.hpp"
 #include "comm/communicator.hpp"
 #include "device/cpu/processor.hpp"
@@ -65,11 +66,14 @@ int run_command(const Communicator& world, const std::vector<std::string>& words
     case Command::bench:
     case Command::compare:
     case Command::tune:
+    case Command::solve:
       if (const auto threads = positive_number(std::getenv("OMP_NUM_THREADS"));
           threads && arguments.options.threads == 0) {
         arguments.options.threads = *threads;
         notes.push_back(fmt::format("threads are those of OMP_NUM_THREADS={}", *threads));
       }
+      if (arguments.command == Command::solve)
+        return run_solve(world, arguments, quoted(words), notes);
       if (arguments.command == Command::compare)
         return run_compare(world, arguments, place_of_profile(arguments), quoted(words), notes);
       if (arguments.command == Command::tune)

@@ -4,24 +4,6 @@
 
 namespace lupine {
 
-namespace {
-
-/// HPL's single dash for two letters, and values that touch their option: "-NB", "-N4096",
-/// "-P=2" become "--nb", "--n=4096", "--nprow=2".
-std::string long_form(const std::string& word) {
-  constexpr std::pair<std::string_view, std::string_view> forms[]{
-      {"-NB", "--nb"}, {"-N", "--n"}, {"-P", "--nprow"}, {"-Q", "--npcol"}, {"-i", "--dat"}};
-  for (const auto& [from, to] : forms) {
-    if (word.rfind(from, 0) != 0) continue;
-    const std::string rest = word.substr(from.size());
-    if (rest.empty()) return std::string(to);
-    return fmt::format("{}={}", to, rest[0] == '=' ? rest.substr(1) : rest);
-  }
-  return word;
-}
-
-}  // namespace
-
 [[noreturn]] void reject(const std::string& option, std::string_view value,
                          const std::string& allowed) {
   throw UsageError(fmt::format("{}: '{}' is not allowed; allowed: {}", option, value, allowed));
@@ -46,6 +28,15 @@ Option ordinals(std::string names, std::string help, std::vector<int>& target) {
               });
 }
 
+Option on_off(std::string names, std::string help, bool& target) {
+  Option option{std::move(names), "on|off", std::move(help), "on, off", {}};
+  option.set = [&target, name = option.names](const std::string& text) {
+    if (text != "on" && text != "off") reject(name, text, "on, off");
+    target = text == "on";
+  };
+  return option;
+}
+
 Option file(std::string names, std::string help, std::string& target) {
   return {std::move(names), "FILE", std::move(help), "a file name",
           [&target](const std::string& text) { target = text; }};
@@ -58,6 +49,23 @@ void append(Options& all, Options more) {
 Normalizer::Normalizer(std::string command, const Options& options) : command_(std::move(command)) {
   for (const Option& option : options)
     for (const std::string& name : CLI::detail::split(option.names, ',')) known_[name] = &option;
+}
+
+// HPL's single dash for two letters, and values that touch their option: "-NB", "-N4096", "-P=2"
+// become "--nb", "--n=4096", "--nprow=2", where the command has these.
+std::string Normalizer::long_form(const std::string& word) const {
+  constexpr std::pair<std::string_view, std::string_view> forms[]{
+      {"-NB", "--nb"},   {"-N", "--n"},   {"-P", "--nprow"},
+      {"-Q", "--npcol"}, {"-i", "--dat"}, {"-o", "--output"}};
+  for (const auto& [from, to] : forms) {
+    if (word.rfind(from, 0) != 0) continue;
+    const std::string rest = word.substr(from.size());
+    // "-NB" must not become -N with the value B.
+    if (known_.count(std::string(to)) == 0 && from != "-NB") return word;
+    if (rest.empty()) return std::string(to);
+    return fmt::format("{}={}", to, rest[0] == '=' ? rest.substr(1) : rest);
+  }
+  return word;
 }
 
 std::vector<std::string> Normalizer::operator()(const std::vector<std::string>& words) {

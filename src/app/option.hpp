@@ -141,6 +141,8 @@ Option choices(std::string names, std::string help, std::vector<Enum>& target, C
 
 Option ordinals(std::string names, std::string help, std::vector<int>& target);
 
+Option on_off(std::string names, std::string help, bool& target);
+
 Option file(std::string names, std::string help, std::string& target);
 
 using Options = std::vector<Option>;
@@ -158,6 +160,7 @@ class Normalizer {
   bool given(const std::string& names) const { return seen_.count(names) > 0; }
 
  private:
+  std::string long_form(const std::string& word) const;
   std::string next_value(const Option& option, const std::vector<std::string>& words,
                          std::size_t i) const;
   void check_flag(const std::string& word);

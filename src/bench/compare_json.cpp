@@ -4,8 +4,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "bench/report_json.hpp"
 #include "device/cpu/processor.hpp"
+#include "setup/report_parts.hpp"
 #include "setup/sizing.hpp"
 
 namespace lupine {

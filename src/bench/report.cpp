@@ -9,16 +9,11 @@
 #include <set>
 #include <utility>
 
-#include "revision.hpp"
+#include "setup/report_parts.hpp"
 
 namespace lupine {
 
 namespace {
-
-constexpr std::string_view double_rule =
-    "================================================================================";
-constexpr std::string_view rule =
-    "--------------------------------------------------------------------------------";
 
 /// HPL's digit for a broadcast; MPI_Ibcast, which HPL has not, is the 6 that others gave it.
 char digit(BroadcastMethod method) {
@@ -45,11 +40,6 @@ std::string upper(std::string_view text) {
   std::string result(text);
   for (char& c : result) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
   return result;
-}
-
-std::string line(std::string_view label, const std::string& value, const std::string& reason = "") {
-  return fmt::format("{:<10} : {}\n", label,
-                     reason.empty() ? value : fmt::format("{:<12} chosen: {}", value, reason));
 }
 
 std::string matrix_text(const BenchmarkOptions& o) {
@@ -173,7 +163,6 @@ const Setup& widest(const std::vector<Setup>& setups) {
 std::string parameters(const std::vector<Setup>& setups) {
   const Setup& wide = widest(setups);
   const Reasons& why = setups.front().reasons;
-  const std::size_t nodes = std::set(wide.hosts.begin(), wide.hosts.end()).size();
   double needed = 0;
   for (const Setup& setup : setups) needed = std::max(needed, setup.footprint.rank_bytes());
   const ValueLines values(setups);
@@ -185,8 +174,7 @@ std::string parameters(const std::vector<Setup>& setups) {
   text += line("PMAP", wide.options.order == GridOrder::row ? "Row-major process mapping"
                                                             : "Column-major process mapping");
   text += values.grids();
-  text += line("RANKS", fmt::format("{} on {} node{}, the first {}", wide.hosts.size(), nodes,
-                                    nodes == 1 ? "" : "s", wide.hosts.front()));
+  text += line("RANKS", ranks_text(wide.hosts));
   text += method_lines(values, setups.front());
   text += values(
       "DEPTH", [](const Setup& s) { return s.options.lookahead; }, why.lookahead, " (look-ahead)");
@@ -350,12 +338,6 @@ std::string judgement(double threshold) {
                      limit);
 }
 
-std::string list(const char* title, const std::vector<std::string>& notes) {
-  std::string text;
-  for (const std::string& note : notes) text += fmt::format("- {}\n", note);
-  return text.empty() ? text : fmt::format("\n{}\n{}", title, text);
-}
-
 }  // namespace
 
 // HPL's variant names how a panel is factored in its last four places: RFACT, NDIV, PFACT, NBMIN.
@@ -380,19 +362,18 @@ std::string no_factors(const BenchmarkResult& r) {
 std::string report_head(const std::vector<Setup>& setups, const std::vector<std::string>& notes) {
   const BenchmarkOptions& o = setups.front().options;
   const bool mxp = o.benchmark == Benchmark::mxp;
-  std::string text = fmt::format(
-      "{0}\nLupine {1} ({2})  --  {3}\n{0}\n\n"
+  std::string text = banner(mxp ? "HPL-MxP: low-precision LU, FP64 solution"
+                                : "HPL: FP64 LU with partial pivoting");
+  text += fmt::format(
       "T/V    : W, process mapping (R, C), look-ahead depth, broadcast (0 1ring,\n"
       "         1 1ring-modified, 2 2ring, 3 2ring-modified, 4 long, 5 long-modified,\n"
-      "         6 MPI_Ibcast), {4}\n"
+      "         6 MPI_Ibcast), {}\n"
       "N      : order of the matrix A\n"
       "NB     : columns of a block\n"
       "P, Q   : rows and columns of the process grid\n"
-      "Time   : seconds of factorization and {5}\n"
+      "Time   : seconds of factorization and {}\n"
       "Gflops : (2/3 N^3 + 3/2 N^2) / Time / 10^9\n\n"
       "The following parameter values will be used:\n\n",
-      double_rule, LUPINE_VERSION, LUPINE_REVISION,
-      mxp ? "HPL-MxP: low-precision LU, FP64 solution" : "HPL: FP64 LU with partial pivoting",
       o.pivoting == Pivoting::partial ? "R, NDIV, R, NBMIN" : "R1R1", mxp ? "refinement" : "solve");
   text += parameters(setups);
   text += list("Notes:", all_notes(setups, notes));

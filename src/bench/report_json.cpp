@@ -1,25 +1,16 @@
 #include "bench/report_json.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "bench/report.hpp"
-#include "revision.hpp"
+#include "setup/report_parts.hpp"
 
 namespace lupine {
 
 namespace {
 
 using nlohmann::ordered_json;
-
-std::vector<std::string> nodes(const std::vector<std::string>& hosts) {
-  std::vector<std::string> unique;
-  for (const std::string& host : hosts)
-    if (std::find(unique.begin(), unique.end(), host) == unique.end()) unique.push_back(host);
-  return unique;
-}
 
 ordered_json phases(const Setup& setup, const BenchmarkResult& r) {
   const auto phase = [&](const PhaseTime& time) {
@@ -35,10 +26,6 @@ ordered_json phases(const Setup& setup, const BenchmarkResult& r) {
                       {"solves", phase(r.solves)}};
   if (r.chosen.benchmark == Benchmark::mxp) all["residuals"] = phase(r.residuals);
   return all;
-}
-
-ordered_json number_or_null(double value) {
-  return std::isfinite(value) ? ordered_json(value) : ordered_json(nullptr);
 }
 
 /// What followed the factorization.
@@ -148,21 +135,6 @@ const std::vector<std::string>& all_hosts(const std::vector<Measured>& all) {
 }
 
 }  // namespace
-
-ordered_json json_origin(std::string_view benchmark, std::time_t begin,
-                         const std::vector<std::string>& hosts, const std::string& command_line) {
-  return {{"schema", "lupine/1"},        {"benchmark", benchmark},  {"version", LUPINE_VERSION},
-          {"revision", LUPINE_REVISION}, {"date", utc_text(begin)}, {"hosts", nodes(hosts)},
-          {"command_line", command_line}};
-}
-
-std::string utc_text(std::time_t time) {
-  std::tm parts{};
-  gmtime_r(&time, &parts);
-  std::array<char, 32> text{};
-  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
-  return text.data();
-}
 
 ordered_json json_report(const std::vector<Measured>& all, const std::string& command_line,
                          const std::vector<std::string>& notes) {

@@ -2,25 +2,13 @@
 /// The report of runs as JSON.
 #pragma once
 
-#include <ctime>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "bench/campaign.hpp"
 
 namespace lupine {
-
-/// What every document begins with.
-/// @param begin of the first run
-/// @param hosts of every rank
-nlohmann::ordered_json json_origin(std::string_view benchmark, std::time_t begin,
-                                   const std::vector<std::string>& hosts,
-                                   const std::string& command_line);
-
-/// "2026-11-21T18:00:00Z".
-std::string utc_text(std::time_t time);
 
 /// "lupine/1". Choices, times, rates, norms and the verdict at the top are those of one run: the
 /// first that failed, or else the one with the highest rate. "runs" has them for every run, with

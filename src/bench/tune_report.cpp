@@ -4,7 +4,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "bench/report_json.hpp"
 #include "revision.hpp"
 
 namespace lupine {

@@ -67,7 +67,7 @@ class Case(unittest.TestCase):
 
 # What is typed, and what the one line must name.
 BAD_INPUT = [
-    ((), ["no command", "mxp, hpl, bench, compare, tune, info"]),
+    ((), ["no command", "mxp, hpl, bench, compare, tune, solve, info"]),
     (("frobnicate",), ["unknown command", "frobnicate", "mxp, hpl"]),
     (("--frobnicate",), ["frobnicate"]),
     (("info", "extra"), ["extra", "lupine info --help"]),
@@ -76,6 +76,9 @@ BAD_INPUT = [
     (("mxp", "--frobnicate"), ["unknown option", "--frobnicate", "--help"]),
     (("mxp", "--frobnicate=1"), ["unknown option", "--frobnicate"]),
     (("mxp", "-z"), ["unknown option", "-z"]),
+    (("mxp", "-o", "x"), ["unknown option", "-o"]),
+    (("bench", "-i", "x"), ["unknown option", "-i"]),
+    (("tune", "-NB", "3"), ["unknown option", "--nb"]),
     (("mxp", "12"), ["12"]),
     (("mxp", "--"), ["--"]),
     (("mxp", "-N", "100", "-N", "200"), ["--n", "more than once"]),
@@ -191,7 +194,8 @@ class Help(Case):
     def test_printed_once(self):
         for ranks in 0, 2:
             for words in (("--help",), ("-h",), ("mxp", "--help"), ("hpl", "--help"),
-                          ("bench", "--help"), ("tune", "--help"), ("info", "--help")):
+                          ("bench", "--help"), ("tune", "--help"), ("solve", "--help"),
+                          ("info", "--help")):
                 with self.subTest(ranks=ranks, words=words):
                     outcome = run(*words, ranks=ranks)
                     self.assert_status(outcome, 0)

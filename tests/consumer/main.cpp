@@ -2,6 +2,7 @@
 // that the headers promise.
 #include <lupine/lupine.hpp>
 
+#include <cmath>
 #include <cstdio>
 #include <stdexcept>
 #include <string>
@@ -22,6 +23,27 @@ bool refused(const lupine::BenchmarkOptions& options) {
     return std::string(error.what()).find('\n') == std::string::npos;
   }
   return false;
+}
+
+/// What examples/ does not use of lupine::solve.
+int solve_systems() {
+  using namespace lupine;
+  int failures = 0;
+  const Matrix a = Matrix::from_function(
+      50, [](std::int64_t i, std::int64_t j) { return i == j ? 60. : 1. / (1. + double(i + j)); });
+  SolveOptions options;
+  options.precision = Precision::fp32;
+  const Solution ones = solve(MPI_COMM_WORLD, a, RightHandSide::of_ones(), options);
+  failures += check(ones.converged && ones.precision() == Precision::fp32, "FP32 did not solve");
+  failures += check(ones.x.size() == 50 && std::abs(ones.x[49] - 1) < 1e-13, "x is not ones");
+  try {
+    solve(MPI_COMM_WORLD, Matrix::from_function(3, [](auto, auto) { return 1.; }),
+          RightHandSide::of_ones());
+    failures += check(false, "a singular matrix was solved with");
+  } catch (const SingularError& error) {
+    failures += check(error.pivot() == 1, "another pivot is zero");
+  }
+  return failures;
 }
 
 int run() {
@@ -45,6 +67,8 @@ int run() {
   options.rows = 99;
   options.columns = 99;
   failures += check(refused(options), "99 x 99 ranks were not refused as a UsageError");
+
+  failures += solve_systems();
 
   failures += check(parse<Precision>("FP16") == Precision::fp16, "FP16 is not known");
   failures += check(!parse<MatrixKind>("hilbert"), "an unknown matrix is known");

@@ -323,4 +323,9 @@ TEST_CASE("progress: a line a second at most") {
   const auto last = lines.line({1000, 1000, 4});
   REQUIRE(last);
   CHECK(contains(*last, "100.0 % done, 0 columns left, 4 s, 0 s left, now 0.0 GFLOP/s, "));
+  // The next factorization begins anew.
+  CHECK_FALSE(lines.line({100, 1000, 0.5}));
+  const auto next = lines.line({500, 1000, 2});
+  REQUIRE(next);
+  CHECK(*next == *line);
 }

@@ -1,0 +1,380 @@
+#include <fmt/format.h>
+#include <lupine.h>
+#include <omp.h>
+#include <lupine/lupine.hpp>
+
+#include <algorithm>
+#include <climits>
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <initializer_list>
+#include <string>
+#include <utility>
+
+#include "comm/communicator.hpp"
+#include "comm/mpi_start.hpp"
+#include "grid/distribution.hpp"
+#include "grid/grid_shape.hpp"
+#include "revision.hpp"
+
+struct lupine_factorization {
+  lupine::Communicator all;
+  lupine::Factorization factors;
+};
+
+namespace lupine {
+
+namespace {
+
+static_assert(static_cast<int>(Precision::automatic) == LUPINE_AUTO &&
+              static_cast<int>(Precision::fp16) == LUPINE_FP16 &&
+              static_cast<int>(Precision::bf16) == LUPINE_BF16 &&
+              static_cast<int>(Precision::fp32) == LUPINE_FP32 &&
+              static_cast<int>(Precision::fp64) == LUPINE_FP64);
+static_assert(static_cast<int>(RefineMethod::automatic) == LUPINE_AUTO &&
+              static_cast<int>(RefineMethod::ir) == LUPINE_IR &&
+              static_cast<int>(RefineMethod::gmres) == LUPINE_GMRES);
+static_assert(static_cast<int>(DeviceKind::automatic) == LUPINE_AUTO &&
+              static_cast<int>(DeviceKind::cpu) == LUPINE_CPU &&
+              static_cast<int>(DeviceKind::cuda) == LUPINE_CUDA);
+
+// Places in a descriptor.
+enum { dtype, context, m_, n_, mb, nb_, rsrc, csrc, lld };
+
+std::string& last_error() {
+  thread_local std::string text;
+  return text;
+}
+
+int failed(int info, const char* words) noexcept {
+  try {
+    last_error() = words;
+  } catch (...) {
+    last_error().clear();
+  }
+  return info;
+}
+
+/// No exception leaves the library.
+int guarded(const std::function<int()>& work) noexcept {
+  try {
+    last_error().clear();
+    return work();
+  } catch (const SingularError& error) {
+    return failed(static_cast<int>(std::min<std::int64_t>(error.pivot(), INT_MAX - 1)) + 1,
+                  error.what());
+  } catch (const AccuracyError& error) {
+    return failed(LUPINE_NOT_ACCURATE, error.what());
+  } catch (const UsageError& error) {
+    return failed(LUPINE_NOT_ALLOWED, error.what());
+  } catch (const std::exception& error) {
+    return failed(LUPINE_FAULT, error.what());
+  } catch (...) {
+    return failed(LUPINE_FAULT, "unknown exception");
+  }
+}
+
+/// An argument of a call, in its place.
+struct Argument {
+  bool is_allowed;
+  const char* name;
+  const char* allowed;
+};
+using Arguments = std::initializer_list<Argument>;
+
+/// 0, or -i for the first argument i that is not allowed.
+int first_wrong(Arguments arguments) {
+  const auto* const wrong = std::find_if(arguments.begin(), arguments.end(),
+                                         [](const Argument& one) { return !one.is_allowed; });
+  return wrong == arguments.end() ? 0 : -static_cast<int>(wrong - arguments.begin()) - 1;
+}
+
+int refuse(int info, Arguments arguments) {
+  const Argument& wrong = arguments.begin()[-info - 1];
+  return failed(info, fmt::format("argument {}, {}, is not allowed; allowed: {}", -info, wrong.name,
+                                  wrong.allowed)
+                          .c_str());
+}
+
+/// The least of any rank's, on every rank: what one refuses, all do.
+int first_wrong(const Communicator& all, Arguments arguments) {
+  return static_cast<int>(all.all_reduce(std::int64_t{first_wrong(arguments)}, Reduction::min));
+}
+
+bool leads(std::int64_t ld, std::int64_t n) {
+  return ld >= std::max<std::int64_t>(1, n);
+}
+
+constexpr const char* from_0 = "0 or more";
+constexpr const char* from_n = "max(1, n) or more";
+constexpr const char* not_null = "not null";
+
+Argument options_argument(const lupine_options* o) {
+  const auto in = [](int value, int last) { return value >= 0 && value <= last; };
+  const bool is_allowed =
+      o == nullptr || (o->size > 0 && o->size <= sizeof *o && in(o->precision, LUPINE_FP64) &&
+                       in(o->refine, LUPINE_GMRES) && in(o->device, LUPINE_CUDA) &&
+                       in(o->column_major, 1) && in(o->equilibrate, 1) && in(o->condition, 1));
+  return {is_allowed, "options", "null, or what lupine_options_init made, with known values"};
+}
+
+Argument result_argument(const lupine_result* r) {
+  return {r == nullptr || r->size > 0, "result", "null, or what lupine_result_init made"};
+}
+
+SolveOptions options_from(const lupine_options* given) {
+  if (given == nullptr) return {};
+  lupine_options o;
+  lupine_options_init(&o, sizeof o);
+  std::memcpy(&o, given, given->size);
+  SolveOptions options;
+  options.precision = static_cast<Precision>(o.precision);
+  options.refine = static_cast<RefineMethod>(o.refine);
+  options.tolerance = o.tolerance;
+  options.max_iterations = o.max_iterations;
+  options.equilibrate = o.equilibrate != 0;
+  options.condition = o.condition != 0;
+  options.nb = o.nb;
+  options.rows = o.rows;
+  options.columns = o.columns;
+  options.order = o.column_major != 0 ? GridOrder::column : GridOrder::row;
+  options.lookahead = o.lookahead;
+  options.device = static_cast<DeviceKind>(o.device);
+  options.threads = o.threads;
+  return options;
+}
+
+/// As LAPACK's callers expect of a process alone: OpenMP's threads.
+SolveOptions options_alone(const lupine_options* given) {
+  SolveOptions options = options_from(given);
+  if (options.threads == 0) options.threads = omp_get_max_threads();
+  return options;
+}
+
+/// NaN where a column has none.
+double largest(const Solution& s, double SolveColumn::*error) {
+  double most = 0;
+  for (const SolveColumn& column : s.columns)
+    if (!(column.*error <= most)) most = column.*error;
+  return most;
+}
+
+void fill(const Solution& s, lupine_result* result) {
+  if (result == nullptr) return;
+  const std::size_t size = std::min(result->size, sizeof *result);
+  lupine_result r{};
+  std::memcpy(&r, result, size);
+  for (std::size_t k = 0; k < s.columns.size(); ++k) {
+    if (r.ferr != nullptr) r.ferr[k] = s.columns[k].forward_bound;
+    if (r.berr != nullptr) r.berr[k] = s.columns[k].componentwise_error;
+  }
+  r.precision = static_cast<int>(s.precision());
+  r.steps = static_cast<int>(s.steps.size());
+  r.iterations = 0;
+  for (const SolveStep& step : s.steps) r.iterations += step.iterations;
+  r.equilibrated = s.equilibrated ? 1 : 0;
+  r.condition = s.condition;
+  r.forward_error = largest(s, &SolveColumn::forward_bound);
+  r.componentwise_error = largest(s, &SolveColumn::componentwise_error);
+  r.backward_error = largest(s, &SolveColumn::backward_error);
+  r.hpl_residual = largest(s, &SolveColumn::hpl_residual);
+  r.seconds = s.seconds;
+  std::memcpy(result, &r, size);
+}
+
+/// Solves, and says how in `result`, also where x is not accurate.
+Solution solved(Factorization& factors, const RightHandSide& b, lupine_result* result) {
+  try {
+    Solution solution = factors.solve(b);
+    fill(solution, result);
+    return solution;
+  } catch (const AccuracyError& error) {
+    fill(error.best(), result);
+    throw;
+  }
+}
+
+void solve_dense(Factorization& factors, std::int64_t nrhs, double* b, std::int64_t ldb,
+                 lupine_result* result) {
+  const std::int64_t n = factors.n();
+  const Solution s = solved(factors, RightHandSide::dense(nrhs, b, ldb), result);
+  for (std::int64_t k = 0; k < nrhs; ++k) std::copy_n(s.x.data() + k * n, n, b + k * ldb);
+}
+
+Descriptor descriptor_from(const std::int64_t* d) {
+  Descriptor descriptor{};
+  std::copy_n(d, descriptor.size(), descriptor.begin());
+  return descriptor;
+}
+
+/// This rank's share of one dimension of a matrix whose first block `first` has.
+std::int64_t local_size(std::int64_t size, std::int64_t block, int processes, int me,
+                        std::int64_t first) {
+  const int from_first = (me - static_cast<int>(first) + processes) % processes;
+  return Distribution(size, block, processes, from_first).local_size();
+}
+
+/// What lies in b between the local rows and LLD_ stays as it is.
+void solve_block_cyclic(const Communicator& all, Factorization& factors, double* b,
+                        const Descriptor& d, lupine_result* result) {
+  const Solution s = solved(factors, RightHandSide::block_cyclic(d, b), result);
+  const GridShape shape{s.chosen.rows, s.chosen.columns, s.chosen.order};
+  const GridPosition me = shape.position(all.rank());
+  const std::int64_t rows = local_size(d[m_], d[mb], shape.rows, me.row, d[rsrc]);
+  const std::int64_t columns = local_size(d[n_], d[nb_], shape.columns, me.column, d[csrc]);
+  for (std::int64_t k = 0; k < columns; ++k)
+    std::copy_n(s.x.data() + k * d[lld], rows, b + k * d[lld]);
+}
+
+}  // namespace
+
+}  // namespace lupine
+
+using namespace lupine;
+
+void lupine_options_init(lupine_options* options, size_t size) {
+  if (options == nullptr) return;
+  const SolveOptions defaults;
+  lupine_options o{};
+  o.size = size;
+  o.tolerance = defaults.tolerance;
+  o.max_iterations = defaults.max_iterations;
+  o.equilibrate = defaults.equilibrate ? 1 : 0;
+  o.condition = defaults.condition ? 1 : 0;
+  o.lookahead = defaults.lookahead;
+  std::memcpy(options, &o, std::min(size, sizeof o));
+}
+
+void lupine_result_init(lupine_result* result, size_t size) {
+  if (result == nullptr) return;
+  std::memset(result, 0, size);
+  result->size = size;
+}
+
+int lupine_dgesv(int64_t n, int64_t nrhs, const double* a, int64_t lda, double* b, int64_t ldb) {
+  return lupine_dgesvx(n, nrhs, a, lda, b, ldb, nullptr, nullptr);
+}
+
+int lupine_dgesvx(int64_t n, int64_t nrhs, const double* a, int64_t lda, double* b, int64_t ldb,
+                  const lupine_options* options, lupine_result* result) {
+  return guarded([&] {
+    const Arguments arguments{{n >= 0, "n", from_0},
+                              {nrhs >= 0, "nrhs", from_0},
+                              {n <= 0 || a != nullptr, "a", not_null},
+                              {leads(lda, n), "lda", from_n},
+                              {n <= 0 || nrhs <= 0 || b != nullptr, "b", not_null},
+                              {leads(ldb, n), "ldb", from_n},
+                              options_argument(options),
+                              result_argument(result)};
+    if (const int info = first_wrong(arguments); info != 0) return refuse(info, arguments);
+    if (n == 0 || nrhs == 0) return 0;
+    start_mpi();
+    Factorization factors(MPI_COMM_SELF, Matrix::dense(n, a, lda), options_alone(options));
+    solve_dense(factors, nrhs, b, ldb, result);
+    return 0;
+  });
+}
+
+int lupine_pdgesv(MPI_Comm comm, const double* a, const int64_t desca[9], double* b,
+                  const int64_t descb[9], const lupine_options* options, lupine_result* result) {
+  return guarded([&] {
+    if (comm == MPI_COMM_NULL) return refuse(-1, {{false, "comm", "not MPI_COMM_NULL"}});
+    start_mpi();
+    const Communicator all = Communicator::duplicate(comm);
+    // Whether a rank has a part is for the descriptors to say.
+    const Arguments arguments{{true, "comm", ""},
+                              {true, "a", ""},
+                              {desca != nullptr, "desca", not_null},
+                              {true, "b", ""},
+                              {descb != nullptr, "descb", not_null},
+                              options_argument(options),
+                              result_argument(result)};
+    if (const int info = first_wrong(all, arguments); info != 0) return refuse(info, arguments);
+    Factorization factors(comm, Matrix::block_cyclic(descriptor_from(desca), a),
+                          options_from(options));
+    solve_block_cyclic(all, factors, b, descriptor_from(descb), result);
+    return 0;
+  });
+}
+
+int lupine_factor(int64_t n, const double* a, int64_t lda, const lupine_options* options,
+                  lupine_factorization** factors) {
+  return guarded([&] {
+    if (factors != nullptr) *factors = nullptr;
+    const Arguments arguments{{n >= 1, "n", "1 or more"},
+                              {a != nullptr, "a", not_null},
+                              {leads(lda, n), "lda", from_n},
+                              options_argument(options),
+                              {factors != nullptr, "factors", not_null}};
+    if (const int info = first_wrong(arguments); info != 0) return refuse(info, arguments);
+    start_mpi();
+    *factors = new lupine_factorization{
+        Communicator::duplicate(MPI_COMM_SELF),
+        Factorization(MPI_COMM_SELF, Matrix::dense(n, a, lda), options_alone(options))};
+    return 0;
+  });
+}
+
+int lupine_solve_factored(lupine_factorization* factors, int64_t nrhs, double* b, int64_t ldb,
+                          lupine_result* result) {
+  return guarded([&] {
+    const std::int64_t n = factors != nullptr ? factors->factors.n() : 0;
+    const Arguments arguments{{factors != nullptr && factors->all.size() == 1, "factors",
+                               "those of one process, not null"},
+                              {nrhs >= 0, "nrhs", from_0},
+                              {nrhs <= 0 || b != nullptr, "b", not_null},
+                              {leads(ldb, n), "ldb", from_n},
+                              result_argument(result)};
+    if (const int info = first_wrong(arguments); info != 0) return refuse(info, arguments);
+    if (nrhs > 0) solve_dense(factors->factors, nrhs, b, ldb, result);
+    return 0;
+  });
+}
+
+int lupine_pfactor(MPI_Comm comm, const double* a, const int64_t desca[9],
+                   const lupine_options* options, lupine_factorization** factors) {
+  return guarded([&] {
+    if (factors != nullptr) *factors = nullptr;
+    if (comm == MPI_COMM_NULL) return refuse(-1, {{false, "comm", "not MPI_COMM_NULL"}});
+    start_mpi();
+    Communicator all = Communicator::duplicate(comm);
+    const Arguments arguments{{true, "comm", ""},
+                              {true, "a", ""},
+                              {desca != nullptr, "desca", not_null},
+                              options_argument(options),
+                              {factors != nullptr, "factors", not_null}};
+    if (const int info = first_wrong(all, arguments); info != 0) return refuse(info, arguments);
+    Factorization made(comm, Matrix::block_cyclic(descriptor_from(desca), a),
+                       options_from(options));
+    *factors = new lupine_factorization{std::move(all), std::move(made)};
+    return 0;
+  });
+}
+
+int lupine_psolve_factored(lupine_factorization* factors, double* b, const int64_t descb[9],
+                           lupine_result* result) {
+  return guarded([&] {
+    if (factors == nullptr) return refuse(-1, {{false, "factors", not_null}});
+    const Arguments arguments{{true, "factors", ""},
+                              {true, "b", ""},
+                              {descb != nullptr, "descb", not_null},
+                              result_argument(result)};
+    const int info = first_wrong(factors->all, arguments);
+    if (info != 0) return refuse(info, arguments);
+    solve_block_cyclic(factors->all, factors->factors, b, descriptor_from(descb), result);
+    return 0;
+  });
+}
+
+void lupine_free(lupine_factorization* factors) {
+  delete factors;
+}
+
+const char* lupine_last_error(void) {
+  return last_error().c_str();
+}
+
+const char* lupine_version(void) {
+  return LUPINE_VERSION;
+}

@@ -1,0 +1,271 @@
+#include "app/command_options.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "setup/setup.hpp"
+
+namespace lupine {
+
+namespace {
+
+/// What HPL.dat gives too, but for N: how the matrix lies on the ranks, and how its panels travel.
+Options layout_options(HplDat& dat, Count count) {
+  return {
+      numbers("--nb", "Block size, also -NB (default: by device and size)", dat.nb, std::int64_t{1},
+              largest_int64, count),
+      numbers("-P,--nprow", "Rows of the process grid (default: squarest grid)", dat.p, 1,
+              largest_int, count),
+      numbers("-Q,--npcol", "Columns of the process grid", dat.q, 1, largest_int, count),
+      choice("--nporder", "Numbering of ranks over the grid (default row)", dat.order),
+      numbers("--lookahead", "Panels factored ahead (default: by device and size)", dat.depth, 0,
+              largest_lookahead, count),
+      choices("--bcast", "Broadcast of panels (default 1ring-modified)", dat.broadcast, count),
+  };
+}
+
+/// What HPL.dat gives too, of every benchmark.
+Options shape_options(HplDat& dat, Count count) {
+  Options all = {numbers("-N,--n", "Order of the matrix (default: the largest that fits)", dat.n,
+                         std::int64_t{1}, largest_int64, count)};
+  append(all, layout_options(dat, count));
+  return all;
+}
+
+/// The same, of pivoted panels.
+Options panel_options(HplDat& dat, Count count) {
+  return {
+      numbers("--nbmin", "With pivoting: columns at which a panel's recursion ends (default 16)",
+              dat.nbmin, 1, largest_leaf, count),
+      numbers("--ndiv", "With pivoting: parts that it divides a panel into (default 2)", dat.ndiv,
+              2, largest_parts, count),
+  };
+}
+
+Option precision_option(BenchmarkOptions& o) {
+  return choice("--precision,--sloppy-type", "What the update reads (default auto; 2 is fp16)",
+                o.precision, "auto, fp16, bf16, fp32");
+}
+
+Options refinement_options(BenchmarkOptions& o) {
+  return {
+      choice("--refine", "Refinement of the solution (default auto)", o.refine),
+      number("--max-iterations", "Corrections allowed (default 50)", o.max_iterations, 1,
+             largest_int),
+  };
+}
+
+/// Of HPL-MxP, but for the precision.
+Options low_precision_options(BenchmarkOptions& o) {
+  Options all = {
+      choice("--matrix", "Matrix to solve with (default scaled-diagonal)", o.matrix),
+      real("--kappa", "fasi-higham: condition number (default 1000)", o.kappa, "a number above 1",
+           [](double v) { return v > 1; }),
+      real("--rho", "fasi-higham: alpha / beta (default 0.5)", o.rho, "a number above 0, at most 1",
+           [](double v) { return v > 0 && v <= 1; }),
+      choice("--pivot", "Exchange of rows (default none)", o.pivoting),
+  };
+  append(all, refinement_options(o));
+  return all;
+}
+
+Options place_options(BenchmarkOptions& o) {
+  return {
+      choice("--device", "Where to compute (default auto: GPUs if every rank sees one)", o.device),
+      choice("--comm", "How panels travel between GPUs (default auto)", o.comm),
+      ordinals("--gpus", "GPUs by node-local rank, in turn, such as 0,1 (default: all)", o.gpus),
+      number("--reserve", "Multiprocessors that a GPU's updates leave to panels (default by work)",
+             o.reserved, 0, largest_reserve),
+      number("--threads", "Threads a rank (default: its share of the cores)", o.threads, 1,
+             largest_threads),
+  };
+}
+
+Option memory_option(BenchmarkOptions& o) {
+  return real(
+      "--memory-fraction", "Of the free memory, where -N is not given (default 0.8; GPUs 0.95)",
+      o.memory_fraction, "a number above 0, at most 1", [](double v) { return v > 0 && v <= 1; });
+}
+
+Option chunk_option(BenchmarkOptions& o) {
+  return number("--chunk", "Columns that an update takes at a time (default: by device and size)",
+                o.chunk, std::int64_t{1}, largest_int64);
+}
+
+Options machine_options(BenchmarkOptions& o) {
+  Options all = {
+      number("--seed", "Of the random matrix (default 1)", o.seed, std::uint64_t{0},
+             largest_uint64),
+      chunk_option(o),
+      real("--time-target", "Seconds that a run (bench: both) may take, where -N is not given",
+           o.time_target, "seconds, a number above 0", [](double v) { return v > 0; }),
+  };
+  append(all, place_options(o));
+  all.push_back(memory_option(o));
+  return all;
+}
+
+Option profile_option(Arguments& arguments) {
+  return file("--profile", "What 'lupine tune' found, or none (default: in the user's folder)",
+              arguments.profile);
+}
+
+Option json_option(Arguments& arguments) {
+  return file("--json", "Write the report as JSON too", arguments.json);
+}
+
+Options run_options(Arguments& arguments) {
+  return {number("--repeat", "Runs (default 1)", arguments.repeat, 1, largest_int),
+          json_option(arguments),
+          file("--trace", "Write what every rank did when, as a Chrome trace (Perfetto opens it)",
+               arguments.trace),
+          profile_option(arguments)};
+}
+
+Options dat_option(Arguments& arguments) {
+  return {file("-i,--dat",
+               "HPL.dat to read (default: that of the current folder, if there is one and no "
+               "option that it gives)",
+               arguments.dat)};
+}
+
+Option benchmark_choice(std::vector<Benchmark>& target) {
+  const std::string allowed = "mxp, hpl, both";
+  return {"--benchmark", "NAME", "What to tune (default mxp): " + allowed, allowed,
+          [&target, allowed](const std::string& text) {
+            const auto one = parse<Benchmark>(text);
+            if (!one && text != "both") reject("--benchmark", text, allowed);
+            target = one ? std::vector{*one} : std::vector{Benchmark::mxp, Benchmark::hpl};
+          }};
+}
+
+Option hpl_nb_option(Arguments& a) {
+  return number("--hpl-nb", "HPL's block size (default: by size)", a.hpl_nb, std::int64_t{1},
+                largest_int64);
+}
+
+std::optional<Solver> read_solver(std::string_view word) {
+  for (const auto& [solver, name] : solver_names)
+    if (name == word) return solver;
+  return std::nullopt;
+}
+
+/// What `lupine compare` has in its own way.
+Options contest_options(Arguments& a) {
+  const std::string several = "; or several, separated by commas";
+  const std::string solvers = "mxp, hpl, dgesv, dsgesv";
+  const std::string precisions = "fp16, bf16, fp32";
+  return {
+      numbers("-N,--n", "Orders of the matrix, one after the other (default 8192)", a.choices.n,
+              std::int64_t{1}, largest_int64, Count::several),
+      list("--contestants", "Who takes part (default all): " + solvers, solvers + several,
+           a.compare.solvers, read_solver),
+      list(
+          "--precision,--sloppy-type", "What updates of HPL-MxP read (default bf16,fp16,fp32)",
+          precisions + several, a.compare.precisions,
+          [precisions](const std::string& word) { return read_name<Precision>(word, precisions); }),
+      hpl_nb_option(a),
+      number("--repeat", "Rounds, in each of which everybody runs once (default 3)", a.repeat, 1,
+             largest_int),
+      json_option(a),
+      file("--plot", "Draw the rates against N, with their ceilings, as SVG (by gnuplot)", a.plot),
+  };
+}
+
+}  // namespace
+
+Options tune_options(Arguments& a) {
+  BenchmarkOptions& o = a.options;
+  Options all = {
+      real("--budget", "Seconds that it may take, both benchmarks together (default 60)", a.budget,
+           "seconds, a number above 0", [](double v) { return v > 0; }),
+      benchmark_choice(a.tuned),
+      number("-N,--n", "Order of the matrix (default: what fits the budget)", o.n, std::int64_t{1},
+             largest_int64),
+      number("-P,--nprow", "Rows of the process grid (default: squarest grid)", o.rows, 1,
+             largest_int),
+      number("-Q,--npcol", "Columns of the process grid", o.columns, 1, largest_int),
+      choice("--nporder", "Numbering of ranks over the grid (default row)", o.order),
+      choice("--precision,--sloppy-type", "What HPL-MxP's update reads (default auto)", o.precision,
+             "auto, fp16, bf16, fp32"),
+      choice("--pivot", "Exchange of rows in HPL-MxP (default none)", o.pivoting),
+      json_option(a),
+      file("--profile", "Where to write it, or none (default: in the user's folder)", a.profile),
+  };
+  append(all, place_options(o));
+  all.push_back(memory_option(o));
+  return all;
+}
+
+Options mxp_options(Arguments& a) {
+  Options all = dat_option(a);
+  append(all, shape_options(a.choices, Count::several));
+  all.push_back(precision_option(a.options));
+  append(all, low_precision_options(a.options));
+  append(all, panel_options(a.choices, Count::several));
+  append(all, machine_options(a.options));
+  append(all, run_options(a));
+  return all;
+}
+
+Options hpl_options(Arguments& a) {
+  Options all = dat_option(a);
+  append(all, shape_options(a.choices, Count::several));
+  append(all, panel_options(a.choices, Count::several));
+  all.push_back(real("--threshold", "Of the scaled residual; 0 or less: not checked (default 16)",
+                     a.choices.threshold, "a number", [](double) { return true; }));
+  append(all, machine_options(a.options));
+  append(all, run_options(a));
+  return all;
+}
+
+Options bench_options(Arguments& a) {
+  Options all = shape_options(a.choices, Count::one);
+  all.push_back(number("--hpl-n",
+                       "Order of HPL's matrix (default: HPL-MxP's, or the largest that fits)",
+                       a.hpl_n, std::int64_t{1}, largest_int64));
+  all.push_back(hpl_nb_option(a));
+  all.push_back(precision_option(a.options));
+  append(all, low_precision_options(a.options));
+  append(all, panel_options(a.choices, Count::one));
+  append(all, machine_options(a.options));
+  append(all, run_options(a));
+  return all;
+}
+
+Options compare_options(Arguments& a) {
+  Options all = contest_options(a);
+  append(all, layout_options(a.choices, Count::one));
+  append(all, low_precision_options(a.options));
+  append(all, panel_options(a.choices, Count::one));
+  append(all, machine_options(a.options));
+  all.push_back(profile_option(a));
+  return all;
+}
+
+Options solve_options(Arguments& a) {
+  SolveArguments& own = a.solve;
+  Options all = {
+      file("-o,--output", "Write x there, as the kind of file that b is (without b: A)", own.x),
+      choice("--precision", "What the LU's update reads (default auto: as cheap as will do)",
+             a.options.precision),
+  };
+  append(all, refinement_options(a.options));
+  all.push_back(
+      real("--tolerance",
+           "Componentwise backward error that x must have (default max(4, sqrt(n)) 2^-53)",
+           own.tolerance, "a number above 0, below 1", [](double v) { return v > 0 && v < 1; }));
+  all.push_back(
+      on_off("--equilibrate", "Scale rows and columns first (default on)", own.equilibrate));
+  all.push_back(
+      on_off("--condition", "Estimate condition and forward errors (default on)", own.condition));
+  append(all, layout_options(a.choices, Count::one));
+  all.push_back(chunk_option(a.options));
+  append(all, place_options(a.options));
+  all.push_back(json_option(a));
+  all.push_back(file("--report", "Write the report as text to a file too", own.report));
+  return all;
+}
+
+}  // namespace lupine

@@ -1,0 +1,127 @@
+#include "app/solve_command.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ctime>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "app/files.hpp"
+#include "app/output.hpp"
+#include "bench/progress.hpp"
+#include "io/json.hpp"
+#include "setup/agreement.hpp"
+#include "solve/matrix_file.hpp"
+#include "solve/solve_report.hpp"
+#include "solve/source.hpp"
+
+namespace lupine {
+
+namespace {
+
+SolveOptions options_of(const Arguments& arguments) {
+  const BenchmarkOptions& o = arguments.options;
+  const HplDat& c = arguments.choices;
+  return {.precision = o.precision,
+          .refine = o.refine,
+          .tolerance = arguments.solve.tolerance,
+          .max_iterations = o.max_iterations,
+          .equilibrate = arguments.solve.equilibrate,
+          .condition = arguments.solve.condition,
+          .nb = c.nb.front(),
+          .rows = c.p.front(),
+          .columns = c.q.front(),
+          .order = c.order,
+          .lookahead = c.depth.front(),
+          .chunk = o.chunk,
+          .broadcast = c.broadcast.front(),
+          .device = o.device,
+          .comm = o.comm,
+          .gpus = o.gpus,
+          .reserved = o.reserved,
+          .threads = o.threads};
+}
+
+/// Those of this command alone; text_of_choices and lupine::solve have the rest.
+std::string text_of_own_choices(const Arguments& arguments) {
+  const SolveArguments& own = arguments.solve;
+  return fmt::format("{} '{}' '{}' -o '{}' --tolerance {} --equilibrate {} --condition {}",
+                     text_of_choices(arguments), own.a, own.b, own.x, own.tolerance,
+                     own.equilibrate, own.condition);
+}
+
+/// What solving came to, equal on every rank but for x.
+struct Outcome {
+  Solution solution;
+  std::string failure;
+  std::int64_t bad_pivot = -1;
+};
+
+Outcome attempt(const Communicator& world, const Matrix& a, const RightHandSide& b,
+                const Arguments& arguments) {
+  ProgressLines lines;
+  const ProgressFunction progress = [&](const Progress& now) {
+    if (const auto line = lines.line(now)) print_progress(*line);
+  };
+  const bool is_shown = arguments.progress.value_or(error_is_terminal());
+  try {
+    return {solve(world.handle(), a, b, options_of(arguments),
+                  is_shown ? progress : ProgressFunction{}),
+            "", -1};
+  } catch (const AccuracyError& error) {
+    return {error.best(), error.what(), -1};
+  } catch (const SingularError& error) {
+    Solution none;
+    none.norm_a = none.condition = std::numeric_limits<double>::quiet_NaN();
+    return {none, error.what(), error.pivot()};
+  }
+}
+
+void report(const Arguments& arguments, const SolveRun& run, const Solution& solution) {
+  const std::string text = solve_report(run, solution);
+  if (run.bad_pivot < 0) print(text);
+  if (!arguments.solve.report.empty()) write_whole(arguments.solve.report, text);
+  if (!arguments.json.empty()) write_json(arguments.json, json_of_solution(run, solution));
+  for (const std::string& note : solution.notes) complain("warning: " + note);
+  if (!run.failure.empty()) complain(run.failure);
+}
+
+}  // namespace
+
+int run_solve(const Communicator& world, const Arguments& arguments,
+              const std::string& command_line, const std::vector<std::string>& notes) {
+  const SolveArguments& own = arguments.solve;
+  require_equal_options(world, text_of_own_choices(arguments));
+  on_rank_0(world, [&] {
+    check_outputs({{"-o", own.x}, {"--json", arguments.json}, {"--report", own.report}},
+                  {{"A", own.a}, {"b", own.b}});
+  });
+  SolveRun run;
+  run.a = own.a;
+  run.b = own.b;
+  run.x = own.x;
+  run.options = options_of(arguments);
+  run.notes = notes;
+  run.command_line = command_line;
+  run.begin = std::time(nullptr);
+  run.hosts = world.all_gather(host_name());
+  const Matrix a = open_matrix(world, own.a);
+  const RightHandSide b =
+      own.b.empty() ? RightHandSide::of_ones() : open_right_hand_side(world, own.b);
+  const SolutionFormat format = solution_format(world, own.a, own.b);
+  run.n = a.source().n();
+  b.source().check(world, run.n);
+  run.right_hand_sides = std::max(b.source().count(), std::int64_t{1});
+  const Outcome outcome = attempt(world, a, b, arguments);
+  run.failure = outcome.failure;
+  run.bad_pivot = outcome.bad_pivot;
+  if (!own.x.empty() && run.failure.empty())
+    write_solution(world, own.x, format, run.n, run.right_hand_sides, outcome.solution.x);
+  run.end = std::time(nullptr);
+  on_rank_0(world, [&] { report(arguments, run, outcome.solution); });
+  return run.failure.empty() ? 0 : 1;
+}
+
+}  // namespace lupine

@@ -1,0 +1,68 @@
+#include "setup/report_parts.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "revision.hpp"
+
+namespace lupine {
+
+using nlohmann::ordered_json;
+
+namespace {
+
+std::vector<std::string> nodes(const std::vector<std::string>& hosts) {
+  std::vector<std::string> unique;
+  for (const std::string& host : hosts)
+    if (std::find(unique.begin(), unique.end(), host) == unique.end()) unique.push_back(host);
+  return unique;
+}
+
+}  // namespace
+
+std::string banner(std::string_view title) {
+  return fmt::format("{0}\nLupine {1} ({2})  --  {3}\n{0}\n\n", double_rule, LUPINE_VERSION,
+                     LUPINE_REVISION, title);
+}
+
+std::string line(std::string_view label, const std::string& value, const std::string& reason) {
+  return fmt::format("{:<10} : {}\n", label,
+                     reason.empty() ? value : fmt::format("{:<12} chosen: {}", value, reason));
+}
+
+std::string list(const char* title, const std::vector<std::string>& notes) {
+  std::string text;
+  for (const std::string& note : notes) text += fmt::format("- {}\n", note);
+  return text.empty() ? text : fmt::format("\n{}\n{}", title, text);
+}
+
+std::string ranks_text(const std::vector<std::string>& hosts) {
+  const std::size_t count = nodes(hosts).size();
+  return fmt::format("{} on {} node{}, the first {}", hosts.size(), count, count == 1 ? "" : "s",
+                     hosts.front());
+}
+
+std::string utc_text(std::time_t time) {
+  std::tm parts{};
+  gmtime_r(&time, &parts);
+  std::array<char, 32> text{};
+  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text.data();
+}
+
+ordered_json json_origin(std::string_view benchmark, std::time_t begin,
+                         const std::vector<std::string>& hosts, const std::string& command_line) {
+  return {{"schema", "lupine/1"},        {"benchmark", benchmark},  {"version", LUPINE_VERSION},
+          {"revision", LUPINE_REVISION}, {"date", utc_text(begin)}, {"hosts", nodes(hosts)},
+          {"command_line", command_line}};
+}
+
+ordered_json number_or_null(double value) {
+  return std::isfinite(value) ? ordered_json(value) : ordered_json(nullptr);
+}
+
+}  // namespace lupine

@@ -1,0 +1,39 @@
+/// @file
+/// What reports have in common, as text and as JSON.
+#pragma once
+
+#include <ctime>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace lupine {
+
+constexpr std::string_view double_rule =
+    "================================================================================";
+constexpr std::string_view rule =
+    "--------------------------------------------------------------------------------";
+
+/// Which Lupine this is, and the title, between double rules.
+std::string banner(std::string_view title);
+/// "LABEL      : value", with the reason where it was chosen.
+std::string line(std::string_view label, const std::string& value, const std::string& reason = "");
+/// Title and notes, or nothing where there are none.
+std::string list(const char* title, const std::vector<std::string>& notes);
+/// "4 on 2 nodes, the first a". @param hosts of every rank
+std::string ranks_text(const std::vector<std::string>& hosts);
+
+/// "2026-11-21T18:00:00Z".
+std::string utc_text(std::time_t time);
+
+/// What every document begins with.
+/// @param begin of the first run
+/// @param hosts of every rank
+nlohmann::ordered_json json_origin(std::string_view benchmark, std::time_t begin,
+                                   const std::vector<std::string>& hosts,
+                                   const std::string& command_line);
+/// null for what is not finite.
+nlohmann::ordered_json number_or_null(double value);
+
+}  // namespace lupine

@@ -1,0 +1,239 @@
+#include "solve/solve_report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "refine/refinement.hpp"
+#include "setup/report_parts.hpp"
+
+namespace lupine {
+
+namespace {
+
+using nlohmann::ordered_json;
+
+/// Right-hand sides that have a line each; of more, the worst has one.
+constexpr std::size_t most_lines = 16;
+
+double tolerance(const SolveRun& run) {
+  return run.options.tolerance > 0 ? run.options.tolerance : default_tolerance(run.n);
+}
+
+/// A dash where there is none.
+std::string measured(double value) {
+  return std::isnan(value) ? "-" : fmt::format("{:.2e}", value);
+}
+
+/// A failure may leave nothing but its steps.
+bool was_set_up(const Solution& s) {
+  return s.chosen.rows > 0;
+}
+
+/// Where x should be ones; NaN where it is not known.
+double difference_from_ones(const SolveRun& run, const Solution& s) {
+  if (!run.b.empty() || s.x.empty()) return std::numeric_limits<double>::quiet_NaN();
+  double most = 0;
+  for (const double x : s.x) most = std::max(most, std::abs(x - 1));
+  return most;
+}
+
+std::string given_lines(const SolveRun& run) {
+  const SolveOptions& o = run.options;
+  std::string text = line("A", fmt::format("{}, {} x {}", run.a, run.n, run.n));
+  text +=
+      line("b", run.b.empty() ? "none given: A times ones, so that x should be ones"
+                              : fmt::format("{}, {} right-hand side{}", run.b, run.right_hand_sides,
+                                            run.right_hand_sides == 1 ? "" : "s"));
+  text += line("x", run.x.empty() ? "not kept: no -o" : run.x);
+  text += line("PRECISION", std::string(name(o.precision)));
+  text += line("REFINE",
+               fmt::format("{}, at most {} corrections a step", name(o.refine), o.max_iterations));
+  text += line("TOLERANCE", fmt::format("{:.2e}, componentwise backward error{}", tolerance(run),
+                                        o.tolerance > 0 ? "" : "; refined while that falls"));
+  return text;
+}
+
+std::string machine_lines(const SolveRun& run, const Solution& s) {
+  const BenchmarkOptions& o = s.chosen;
+  std::string text = line("SCALING", !run.options.equilibrate ? "off"
+                                     : s.equilibrated         ? "rows and columns, by powers of two"
+                                                              : "none was needed");
+  text += line("NB", std::to_string(o.nb));
+  text += line("GRID", fmt::format("{} x {}, {}-major", o.rows, o.columns, name(o.order)));
+  text += line("RANKS", ranks_text(run.hosts));
+  text += line("DEPTH", fmt::format("{} (look-ahead)", o.lookahead));
+  text += line("BCAST", std::string(name(o.broadcast)));
+  text += line("PANEL", fmt::format("{} columns a step", s.panel_width));
+  text += line("CHUNK", fmt::format("{} columns at a time",
+                                    o.chunk < run.n ? std::to_string(o.chunk) : "all"));
+  text += line("DEVICE", fmt::format("{}: {}", name(o.device), s.device));
+  text += line("COMM", std::string(name(o.comm)));
+  return text + line("THREADS", fmt::format("{} a rank", o.threads));
+}
+
+std::string step_lines(const Solution& s) {
+  std::string text = fmt::format("\n{:<5} {:<9} {:>10} {:>14} {:>12}  {}\n", "Step", "precision",
+                                 "LU, s", "refinement, s", "corrections", "outcome");
+  for (std::size_t i = 0; i < s.steps.size(); ++i) {
+    const SolveStep& step = s.steps[i];
+    text += fmt::format("{:<5} {:<9} {:>10.3f} {:>14.3f} {:>12}  {}\n", i + 1, name(step.precision),
+                        step.factor_seconds, step.refine_seconds, step.iterations,
+                        step.solved ? "solved" : "left: " + step.why);
+  }
+  return text;
+}
+
+std::string column_line(std::size_t index, const SolveColumn& c) {
+  return fmt::format(
+      "{:<15} {:<9} {:<6} {:>11} {:>13} {:>9} {:>9} {:>10}{}\n", index + 1, name(c.precision),
+      name(c.method), c.iterations, measured(c.componentwise_error), measured(c.backward_error),
+      measured(c.hpl_residual), measured(c.forward_bound), c.converged ? "" : "  not met");
+}
+
+/// Of those that miss the tolerance, or else of all, the one with the largest error.
+std::size_t worst(const std::vector<SolveColumn>& columns) {
+  const auto rank = [](const SolveColumn& c) {
+    const double error = c.componentwise_error;
+    return std::pair(!c.converged, std::isfinite(error) ? error : HUGE_VAL);
+  };
+  return static_cast<std::size_t>(
+      std::max_element(columns.begin(), columns.end(),
+                       [&](const auto& a, const auto& b) { return rank(a) < rank(b); }) -
+      columns.begin());
+}
+
+std::string error_lines(const Solution& s) {
+  const std::vector<SolveColumn>& all = s.columns;
+  if (all.empty()) return "";
+  std::string text = fmt::format(
+      "\nErrors, in FP64 with A as it was given\n{:<15} {:<9} {:<6} {:>11} {:>13} "
+      "{:>9} {:>9} {:>10}\n",
+      "Right-hand side", "precision", "method", "corrections", "componentwise", "normwise", "HPL",
+      "forward <=");
+  if (all.size() > most_lines) {
+    const auto met =
+        std::count_if(all.begin(), all.end(), [](const auto& c) { return c.converged; });
+    const std::size_t one = worst(all);
+    return text + column_line(one, all[one]) +
+           fmt::format("the worst of {}; {} meet the tolerance\n", all.size(), met);
+  }
+  for (std::size_t k = 0; k < all.size(); ++k) text += column_line(k, all[k]);
+  return text;
+}
+
+std::string total_lines(const SolveRun& run, const Solution& s) {
+  std::string text = "\n";
+  if (const double most = difference_from_ones(run, s); !std::isnan(most))
+    text += line("ONES", fmt::format("x differs from them by at most {:.2e}", most));
+  if (!std::isnan(s.condition))
+    text += line("CONDITION", fmt::format("{:.2e}, estimated{}", s.condition,
+                                          s.equilibrated ? ", of the scaled matrix" : ""));
+  return text + line("TIME", fmt::format("{:.3f} s to get A, {:.3f} s to solve, {:.3f} s to check",
+                                         s.load_seconds, s.seconds, s.check_seconds));
+}
+
+std::string verdict(const SolveRun& run) {
+  if (!run.failure.empty()) return fmt::format("NOT solved, x is not written: {}\n", run.failure);
+  return run.x.empty() ? "solved; x is not kept: no -o\n"
+                       : fmt::format("solved; x is in '{}'\n", run.x);
+}
+
+ordered_json json_of(const SolveStep& step) {
+  return {{"precision", name(step.precision)},
+          {"solved", step.solved},
+          {"why", step.why},
+          {"factor_seconds", step.factor_seconds},
+          {"refine_seconds", step.refine_seconds},
+          {"iterations", step.iterations},
+          {"bad_pivot", step.bad_pivot < 0 ? ordered_json(nullptr) : ordered_json(step.bad_pivot)}};
+}
+
+ordered_json json_of(const SolveColumn& column) {
+  return {{"precision", name(column.precision)},
+          {"method", name(column.method)},
+          {"iterations", column.iterations},
+          {"converged", column.converged},
+          {"componentwise_error", number_or_null(column.componentwise_error)},
+          {"backward_error", number_or_null(column.backward_error)},
+          {"hpl_residual", number_or_null(column.hpl_residual)},
+          {"forward_bound", number_or_null(column.forward_bound)}};
+}
+
+ordered_json asked(const SolveRun& run) {
+  const SolveOptions& o = run.options;
+  return {{"precision", name(o.precision)}, {"refine", name(o.refine)},
+          {"tolerance", tolerance(run)},    {"max_iterations", o.max_iterations},
+          {"equilibrate", o.equilibrate},   {"condition", o.condition}};
+}
+
+ordered_json chosen(const Solution& s) {
+  const BenchmarkOptions& o = s.chosen;
+  return {{"nb", o.nb},
+          {"panel_width", s.panel_width},
+          {"nprow", o.rows},
+          {"npcol", o.columns},
+          {"nporder", name(o.order)},
+          {"lookahead", o.lookahead},
+          {"chunk", o.chunk},
+          {"bcast", name(o.broadcast)},
+          {"device", name(o.device)},
+          {"device_description", s.device},
+          {"comm", name(o.comm)},
+          {"threads", o.threads}};
+}
+
+ordered_json text_or_null(const std::string& text) {
+  return text.empty() ? ordered_json(nullptr) : ordered_json(text);
+}
+
+}  // namespace
+
+std::string solve_report(const SolveRun& run, const Solution& s) {
+  std::string text = banner("A x = b: low-precision LU with partial pivoting, FP64 solution");
+  text += given_lines(run);
+  if (was_set_up(s)) text += machine_lines(run, s);
+  text += list("Notes:", run.notes);
+  if (!s.steps.empty()) text += step_lines(s) + error_lines(s);
+  if (was_set_up(s)) text += total_lines(run, s);
+  for (const std::string& note : s.notes) text += "WARNING: " + note + "\n";
+  return text.append(rule).append("\n").append(verdict(run));
+}
+
+ordered_json json_of_solution(const SolveRun& run, const Solution& s) {
+  ordered_json document = json_origin("solve", run.begin, run.hosts, run.command_line);
+  document.update({{"start", utc_text(run.begin)},
+                   {"end", utc_text(run.end)},
+                   {"A", run.a},
+                   {"b", text_or_null(run.b)},
+                   {"x", run.failure.empty() ? text_or_null(run.x) : ordered_json(nullptr)},
+                   {"n", run.n},
+                   {"right_hand_sides", run.right_hand_sides},
+                   {"ranks", run.hosts.size()},
+                   {"asked", asked(run)}});
+  if (was_set_up(s)) document.update(chosen(s));
+  document.update(
+      {{"solved", run.failure.empty()},
+       {"failure", text_or_null(run.failure)},
+       {"bad_pivot", run.bad_pivot < 0 ? ordered_json(nullptr) : ordered_json(run.bad_pivot)},
+       {"precision", s.steps.empty() ? ordered_json(nullptr) : ordered_json(name(s.precision()))},
+       {"equilibrated", s.equilibrated},
+       {"difference_from_ones", number_or_null(difference_from_ones(run, s))},
+       {"A_inf", number_or_null(s.norm_a)},
+       {"condition", number_or_null(s.condition)},
+       {"load_seconds", s.load_seconds},
+       {"seconds", s.seconds},
+       {"check_seconds", s.check_seconds},
+       {"steps", ordered_json::array()},
+       {"columns", ordered_json::array()}});
+  for (const SolveStep& step : s.steps) document["steps"].push_back(json_of(step));
+  for (const SolveColumn& column : s.columns) document["columns"].push_back(json_of(column));
+  document["notes"] = s.notes;
+  for (const std::string& note : run.notes) document["notes"].push_back(note);
+  return document;
+}
+
+}  // namespace lupine

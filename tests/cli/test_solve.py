@@ -1,0 +1,494 @@
+#!/usr/bin/env python3
+"""`lupine solve` as its users meet it: files in and out, refusals, failures, reports.
+
+LUPINE_COMMAND and LUPINE_MPIEXEC as in test_cli.py.
+"""
+
+import array
+import ast
+import concurrent.futures
+import json
+import math
+import os
+import re
+import shutil
+import struct
+import subprocess
+import tempfile
+import unittest
+
+from test_cli import COMMAND, ENVIRONMENT, MPIEXEC, Case, Outcome, run, shell
+
+N = 45
+NO_SUCH = "/nowhere/at/all"
+
+
+def matrix(n, symmetric=False):
+    """Well conditioned; pivots are not on the diagonal unless it is symmetric."""
+    shift = 0 if symmetric else 3
+    wave = (lambda i, j: math.sin(1 + i * j + i + j)) if symmetric else (
+        lambda i, j: math.sin(1 + 5 * i + 3 * j))
+    return [[(3 * n if (i + shift) % n == j else 0) + wave(i, j) for j in range(n)]
+            for i in range(n)]
+
+
+def solution(n, count):
+    """By rows; the second column, if there is one, is zero."""
+    return [[0 if k == 1 else math.cos(i + 7 * k) for k in range(count)] for i in range(n)]
+
+
+def product(a, x):
+    return [[math.fsum(r[j] * x[j][k] for j in range(len(x))) for k in range(len(x[0]))] for r in a]
+
+
+def write(path, data):
+    with open(path, "wb") as file:
+        file.write(data.encode() if isinstance(data, str) else data)
+    return path
+
+
+def market_array(rows):
+    text = f"%%MatrixMarket matrix array real general\n% a comment\n{len(rows)} {len(rows[0])}\n"
+    return text + "".join(f"{row[j]!r}\n" for j in range(len(rows[0])) for row in rows)
+
+
+def market_coordinate(rows, symmetric=False):
+    entries = [(i + 1, j + 1, v) for i, row in enumerate(rows) for j, v in enumerate(row)
+               if v and (j <= i or not symmetric)]
+    kind = "symmetric" if symmetric else "general"
+    return (f"%%MatrixMarket matrix coordinate real {kind}\n{len(rows)} {len(rows[0])} "
+            f"{len(entries)}\n" + "".join(f"{i} {j} {v!r}\n" for i, j, v in reversed(entries)))
+
+
+def numpy_bytes(rows, fortran=False, kind="<f8", vector=False):
+    values = ([row[j] for j in range(len(rows[0])) for row in rows] if fortran
+              else [v for row in rows for v in row])
+    shape = (len(rows),) if vector else (len(rows), len(rows[0]))
+    text = str({"descr": kind, "fortran_order": fortran, "shape": shape})
+    text += " " * (-(len(text) + 11) % 64) + "\n"
+    letter = {"<f8": "d", "<f4": "f"}.get(kind, "d")
+    return (b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text.encode()
+            + struct.pack(f"<{len(values)}{letter}", *values))
+
+
+def read_market(path):
+    with open(path, encoding="ascii") as file:
+        lines = [line for line in file.read().splitlines() if not line.startswith("%")]
+    rows, columns = map(int, lines[0].split())
+    values = [float(line) for line in lines[1:]]
+    assert len(values) == rows * columns
+    return [[values[i + k * rows] for k in range(columns)] for i in range(rows)]
+
+
+def read_numpy(path):
+    """The rows, and the header."""
+    with open(path, "rb") as file:
+        data = file.read()
+    assert data[:8] == b"\x93NUMPY\x01\x00"
+    end = 10 + struct.unpack("<H", data[8:10])[0]
+    assert end % 64 == 0
+    header = ast.literal_eval(data[10:end].decode())
+    assert header["descr"] == "<f8"
+    values = array.array("d", data[end:])
+    shape = header["shape"]
+    rows, columns = shape[0], shape[1] if len(shape) == 2 else 1
+    assert len(values) == rows * columns
+    at = (lambda i, k: i + k * rows) if header["fortran_order"] else (lambda i, k: i * columns + k)
+    return [[values[at(i, k)] for k in range(columns)] for i in range(rows)], header
+
+
+def at_once(calls, workers=4):
+    with concurrent.futures.ThreadPoolExecutor(workers) as pool:
+        return [future.result() for future in [pool.submit(call) for call in calls]]
+
+
+class Folder(Case):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def at(self, name):
+        return os.path.join(self.folder, name)
+
+    def put(self, name, data):
+        return write(self.at(name), data)
+
+    def load(self, name):
+        with open(self.at(name), encoding="utf-8") as file:
+            return json.load(file, parse_constant=self.fail)
+
+    def assert_near(self, x, expected, tolerance=1e-13):
+        self.assertEqual((len(x), len(x[0])), (len(expected), len(expected[0])))
+        for i, row in enumerate(expected):
+            for k, value in enumerate(row):
+                self.assertLess(abs(x[i][k] - value), tolerance, (i, k))
+
+
+class Files(Folder):
+    def solve_all(self, cases, ranks):
+        """cases: name of A's file, of b's or None, and what reads x."""
+        def one(case):
+            a, b, _ = case
+            words = [self.at(a)] + ([self.at(b)] if b else [])
+            return run("solve", *words, "-o", self.at(f"x-{a}-{b}"), "--nb", "8", ranks=ranks)
+        return zip(cases, at_once([lambda case=case: one(case) for case in cases], 2))
+
+    def test_every_kind(self):
+        general, symmetric = matrix(N), matrix(N, symmetric=True)
+        single = [[struct.unpack("f", struct.pack("f", v))[0] for v in row] for row in general]
+        x = solution(N, 3)
+        systems = {"general": general, "symmetric": symmetric, "single": single}
+        for name, a in systems.items():
+            b = product(a, x)
+            self.put(f"{name}-b.mtx", market_array(b))
+            self.put(f"{name}-b-c.npy", numpy_bytes(b))
+            self.put(f"{name}-b-f.npy", numpy_bytes(b, fortran=True))
+            self.put(f"{name}-b-1.npy", numpy_bytes([row[:1] for row in b], vector=True))
+        self.put("array.mtx", market_array(general))
+        self.put("coordinate.mtx", market_coordinate(general))
+        self.put("symmetric.mtx", market_coordinate(symmetric, symmetric=True))
+        self.put("c.npy", numpy_bytes(general))
+        self.put("f.npy", numpy_bytes(general, fortran=True))
+        self.put("f4.npy", numpy_bytes(single, kind="<f4"))
+        cases = [("array.mtx", "general-b.mtx", x), ("coordinate.mtx", "general-b-f.npy", x),
+                 ("symmetric.mtx", "symmetric-b.mtx", x), ("c.npy", "general-b-1.npy", x),
+                 ("f.npy", "general-b-c.npy", x), ("f4.npy", "single-b.mtx", x),
+                 ("c.npy", None, None), ("array.mtx", None, None)]
+        for ranks in 0, 4:
+            for (a, b, expected), outcome in self.solve_all(cases, ranks):
+                with self.subTest(ranks=ranks, a=a, b=b):
+                    self.assert_status(outcome, 0)
+                    self.check(self.at(f"x-{a}-{b}"), a, b, expected)
+
+    def check(self, path, a, b, expected):
+        expected = expected or [[1]] * N
+        kind = b or a
+        if kind.endswith(".mtx"):
+            self.assert_near(read_market(path), expected)
+            return
+        found, header = read_numpy(path)
+        vector = b is None or b.endswith("-1.npy")
+        self.assertEqual(len(header["shape"]), 1 if vector else 2)
+        self.assertEqual(header["fortran_order"], kind.endswith("f.npy"))
+        self.assert_near(found, [row[:1] for row in expected] if vector else expected)
+
+    def test_order_1_and_more_ranks_than_blocks(self):
+        self.put("A.mtx", market_array([[-4.0]]))
+        self.put("b.mtx", market_array([[6.0, 0.0]]))
+        for ranks in 0, 3:
+            outcome = run("solve", self.at("A.mtx"), self.at("b.mtx"), "-o", self.at("x.mtx"),
+                          ranks=ranks)
+            self.assert_status(outcome, 0)
+            self.assertEqual(read_market(self.at("x.mtx")), [[-1.5, 0.0]])
+
+    def test_an_old_x_is_replaced_and_a_command_is_no_file_name(self):
+        shutil.copy(self.put("info", market_array(matrix(4))), self.at("x"))
+        outcome = run("solve", "info", "-o", "x", folder=self.folder)
+        self.assert_status(outcome, 0)
+        self.assert_near(read_market(self.at("x")), [[1]] * 4)
+        self.assertEqual(sorted(os.listdir(self.folder)), ["info", "x"])
+
+
+class Options(Folder):
+    def setUp(self):
+        super().setUp()
+        self.a = self.put("A.mtx", market_array(matrix(N)))
+
+    def solve(self, *words, ranks=0, status=0):
+        outcome = run("solve", self.a, *words, "--json", self.at("a.json"), ranks=ranks)
+        self.assert_status(outcome, status)
+        return outcome, self.load("a.json")
+
+    def test_they_reach_the_run(self):
+        _, document = self.solve(
+            "--precision", "fp32", "--refine", "gmres", "--max-iterations", "30", "--tolerance",
+            "1e-12", "--equilibrate", "off", "-NB", "8", "-P", "2", "-Q", "2", "--nporder", "column",
+            "--lookahead", "0", "--bcast", "long", "--chunk", "16", "--device", "cpu", "--threads",
+            "1", ranks=4)
+        expected = {"nb": 8, "nprow": 2, "npcol": 2, "nporder": "column", "lookahead": 0,
+                    "bcast": "long", "chunk": 16, "device": "cpu", "threads": 1, "ranks": 4,
+                    "precision": "fp32", "equilibrated": False, "solved": True}
+        self.assertEqual({key: document[key] for key in expected}, expected)
+        self.assertEqual(document["asked"], {
+            "precision": "fp32", "refine": "gmres", "tolerance": 1e-12, "max_iterations": 30,
+            "equilibrate": False, "condition": True})
+        self.assertEqual([column["method"] for column in document["columns"]], ["gmres"])
+        self.assertLessEqual(document["columns"][0]["componentwise_error"], 1e-12)
+
+    def test_each_precision_alone(self):
+        for precision in "fp16", "bf16", "fp32", "fp64":
+            _, document = self.solve("--precision", precision)
+            self.assertEqual([step["precision"] for step in document["steps"]], [precision])
+            self.assertTrue(document["steps"][0]["solved"])
+            self.assertEqual(document["precision"], precision)
+
+    def test_without_condition(self):
+        outcome, document = self.solve("--condition", "off")
+        self.assertIsNone(document["condition"])
+        self.assertIsNone(document["columns"][0]["forward_bound"])
+        self.assertNotIn("CONDITION", outcome.out)
+        self.assertNotRegex(outcome.out, r"\bnan\b")
+        outcome, document = self.solve()
+        self.assertGreaterEqual(document["condition"], 1)
+        self.assertGreater(document["columns"][0]["forward_bound"], 0)
+        self.assertIn("CONDITION", outcome.out)
+
+    def test_progress_is_asked_for(self):
+        outcome, _ = self.solve("--progress")
+        self.assertEqual(outcome.complaints, [])
+
+    def test_help(self):
+        outcome = run("solve", "--help", ranks=2)
+        self.assert_status(outcome, 0)
+        self.assertEqual(outcome.out.count("Usage:"), 1)
+        for option in ("-o --output --precision --refine --tolerance --max-iterations --equilibrate "
+                       "--condition --nb -P --nprow -Q --npcol --nporder --lookahead --bcast "
+                       "--chunk --device --comm --gpus --reserve --threads --json --report "
+                       "--progress --no-progress A b").split():
+            self.assertRegex(outcome.out, rf"(^|[\s,]){option}\b")
+        self.assertNotIn("LUPINE_PROFILE", outcome.out)
+
+
+class Report(Folder):
+    def test_text_and_json(self):
+        a = self.put("A.npy", numpy_bytes(matrix(N)))
+        b = self.put("b.mtx", market_array(product(matrix(N), solution(N, 2))))
+        outcome = run("solve", a, b, "-o", self.at("x"), "--report", self.at("r.txt"), "--json",
+                      self.at("a.json"), ranks=2)
+        self.assert_status(outcome, 0)
+        with open(self.at("r.txt"), encoding="utf-8") as file:
+            self.assertEqual(file.read(), outcome.out)
+        self.assertEqual(sorted(os.listdir(self.folder)), ["A.npy", "a.json", "b.mtx", "r.txt", "x"])
+        for line in (rf"A +: {re.escape(a)}, {N} x {N}$", rf"b +: {re.escape(b)}, 2 right-hand sides$",
+                     r"RANKS +: 2 on 1 node", r"^1 +\S+16 .* solved$", r"^2 +\S+16 +ir ",
+                     r"CONDITION +: \d\.\d\de\+\d\d, estimated", r"TIME +: "):
+            self.assertRegex(outcome.out, re.compile(line, re.M))
+        self.assertEqual(outcome.out.splitlines()[-1], f"solved; x is in '{self.at('x')}'")
+        document = self.load("a.json")
+        expected = {"schema": "lupine/1", "benchmark": "solve", "A": a, "b": b, "x": self.at("x"),
+                    "n": N, "right_hand_sides": 2, "ranks": 2, "solved": True, "failure": None,
+                    "bad_pivot": None}
+        self.assertEqual({key: document[key] for key in expected}, expected)
+        for key in "version revision date hosts command_line start end seconds A_inf".split():
+            self.assertTrue(document[key], key)
+        self.assertEqual(len(document["columns"]), 2)
+        errors = document["columns"][0]
+        self.assertLessEqual(errors["componentwise_error"], document["asked"]["tolerance"])
+        self.assertAlmostEqual(errors["hpl_residual"] * N * 2**-53, errors["backward_error"])
+        self.assertEqual(document["columns"][1]["backward_error"], 0)  # b and x are zero
+
+    def test_many_right_hand_sides_are_summed_up(self):
+        a = self.put("A.mtx", market_array(matrix(N)))
+        b = self.put("b.mtx", market_array(product(matrix(N), solution(N, 17))))
+        outcome = run("solve", a, b, "--json", self.at("a.json"))
+        self.assert_status(outcome, 0)
+        self.assertIn("the worst of 17; 17 meet the tolerance", outcome.out)
+        errors = [column["componentwise_error"] for column in self.load("a.json")["columns"]]
+        self.assertEqual(len(errors), 17)
+        worst = errors.index(max(errors)) + 1
+        self.assertRegex(outcome.out, re.compile(rf"^{worst} +\S+16 +ir .* {max(errors):.2e} ", re.M))
+        self.assertEqual(outcome.out.splitlines()[-1], "solved; x is not kept: no -o")
+
+    def test_without_b(self):
+        a = self.put("A.mtx", market_array(matrix(N)))
+        outcome = run("solve", a, "--json", self.at("a.json"), ranks=2)
+        self.assert_status(outcome, 0)
+        self.assertRegex(outcome.out, r"b +: none given: A times ones")
+        difference = self.load("a.json")["difference_from_ones"]
+        self.assertLess(difference, 1e-13)
+        self.assertRegex(outcome.out, rf"ONES +: x differs from them by at most {difference:.2e}")
+
+    def test_singular_to_working_precision(self):
+        hilbert = [[1 / (1 + i + j) for j in range(14)] for i in range(14)]
+        outcome = run("solve", self.put("A.mtx", market_array(hilbert)), "--json",
+                      self.at("a.json"))
+        self.assert_status(outcome, 0)
+        self.assertRegex(outcome.out, r"WARNING: A is singular to working precision")
+        self.assertRegex(outcome.err, r"lupine: warning: A is singular to working precision")
+        document = self.load("a.json")
+        self.assertGreater(len(document["steps"]), 1)
+        self.assertFalse(document["steps"][0]["solved"])
+        self.assertTrue(document["steps"][0]["why"])
+        self.assertRegex(outcome.out, re.compile(r"^1 .* left: ", re.M))
+
+
+SYSTEM = market_array(matrix(4))
+HEADER = "%%MatrixMarket matrix array real general\n"
+
+# A's file, b's file or None, and what the one line must name.
+BAD_FILES = [
+    ("", None, ["A", "empty"]),
+    ("nonsense\n", None, ["A", "Matrix Market"]),
+    (HEADER, None, ["A", "ends"]),
+    (HEADER + "2\n", None, ["line 2", "sizes"]),
+    (HEADER + "0 0\n", None, ["line 2", "from 1"]),
+    (HEADER + "2 3\n1\n2\n3\n4\n5\n6\n", None, ["2 x 3", "square"]),
+    (HEADER + "2 2\n1\n2\n3\n", None, ["A"]),
+    (HEADER + "2 2\n1\n2\n3\n4\n5\n", None, ["A"]),
+    (HEADER + "2 2\n1\ntwo\n3\n4\n", None, ["line 4", "two"]),
+    (HEADER + "2 2\n1\n2 2\n3\n4\n", None, ["5 entries", "4"]),
+    (HEADER + "2 2\n1\nnan\n3\n4\n", None, ["A(2, 1)", "nan"]),
+    (HEADER + "2 2\n1\n2\ninf\n4\n", None, ["A(1, 2)", "inf"]),
+    (HEADER.replace("real", "complex") + "1 1\n1 0\n", None, ["complex", "allowed"]),
+    (HEADER.replace("general", "hermitian") + "1 1\n1\n", None, ["hermitian", "allowed"]),
+    ("%%MatrixMarket matrix coordinate real general\n2 2 1\n3 1 1\n", None, ["line 3", "3"]),
+    (numpy_bytes(matrix(4), kind="<c8"), None, ["<c8", "<f8"]),
+    (numpy_bytes(matrix(4), kind=">f8"), None, [">f8", "<f8"]),
+    (numpy_bytes(matrix(4))[:-1], None, ["bytes"]),
+    (numpy_bytes(matrix(4)) + b"\0", None, ["bytes"]),
+    (numpy_bytes(matrix(4))[:40], None, ["header"]),
+    (numpy_bytes([[1.0]] * 4, vector=True), None, ["vector", "square"]),
+    (SYSTEM, "", ["b", "empty"]),
+    (SYSTEM, market_array([[1.0]] * 5), ["5 rows", "4"]),
+    (SYSTEM, HEADER + "4 1\n1\n2\ninf\n4\n", ["b(3, 1)", "inf"]),
+    (SYSTEM, numpy_bytes([[1.0]] * 4, kind="<i8"), ["<i8"]),
+]
+
+# What is typed, and what the one line must name; {A} is a good file, {folder} its folder.
+BAD_WORDS = [
+    ((), ["A", "missing", "lupine solve A [b]"]),
+    (("",), ["A", "missing"]),
+    (("{A}", ""), ["b", "no name"]),
+    (("{A}", "{A}", "more"), ["unknown argument", "more"]),
+    (("{A}", "--frobnicate"), ["unknown option", "--frobnicate"]),
+    (("{A}", "-N", "5"), ["unknown option", "-N"]),
+    (("{A}", "--profile", "none"), ["unknown option", "--profile"]),
+    (("{folder}/none.mtx",), ["{folder}/none.mtx", "No such file"]),
+    (("{folder}",), ["{folder}", "folder"]),
+    (("{A}", "{folder}/none.mtx"), ["{folder}/none.mtx"]),
+    (("{A}", "-o"), ["--output", "value is missing"]),
+    (("{A}", "-o", ""), ["--output", "''"]),
+    (("{A}", "-o", NO_SUCH), ["-o", NO_SUCH]),
+    ((NO_SUCH, "-o", NO_SUCH + "/x"), ["-o", NO_SUCH + "/x"]),  # before A is looked at
+    (("{A}", "-o", "{folder}"), ["-o", "{folder}", "directory"]),
+    (("{A}", "-o", "{A}"), ["A and -o", "a file for each"]),
+    (("{A}", "{A}", "-o", "{folder}/./A.mtx"), ["A and -o"]),
+    (("{A}", "--report", "{folder}/r", "--json", "{folder}/./r"), ["--json and --report"]),
+    (("{A}", "-o", "{folder}/r", "--report", "{folder}/r"), ["-o and --report"]),
+    (("{A}", "--report", NO_SUCH), ["--report", NO_SUCH]),
+    (("{A}", "--json", "{folder}"), ["--json", "directory"]),
+    (("{A}", "--precision", "fp8"), ["--precision", "fp8", "auto, fp16, bf16, fp32, fp64"]),
+    (("{A}", "--refine", "jacobi"), ["--refine", "jacobi"]),
+    (("{A}", "--tolerance", "0"), ["--tolerance", "'0'", "above 0"]),
+    (("{A}", "--tolerance", "nan"), ["--tolerance", "nan"]),
+    (("{A}", "--tolerance", "1"), ["--tolerance", "'1'", "below 1"]),
+    (("{A}", "--equilibrate", "perhaps"), ["--equilibrate", "perhaps", "on, off"]),
+    (("{A}", "--condition="), ["--condition", "on, off"]),
+    (("{A}", "-P", "3", "-Q", "5"), ["-P 3", "-Q 5", "15 ranks"]),
+    (("{A}", "--nb", "1,2"), ["--nb", "1,2"]),
+]
+
+
+class Refusals(Folder):
+    def test_files(self):
+        cases = []
+        for index, (a, b, needles) in enumerate(BAD_FILES):
+            words = [self.put(f"A{index}", a)] + ([] if b is None else [self.put(f"b{index}", b)])
+            for ranks in (0, 3) if index % 3 == 0 else (0,):
+                x = self.at(f"x{index}-{ranks}")
+                cases.append((index, ranks, needles, x, [*words, "-o", x]))
+        outcomes = at_once([lambda c=c: run("solve", *c[4], ranks=c[1]) for c in cases])
+        for (index, ranks, needles, x, _), outcome in zip(cases, outcomes):
+            with self.subTest(a=BAD_FILES[index][0][:60], b=BAD_FILES[index][1], ranks=ranks):
+                self.assert_refused(outcome, *needles)
+                self.assertFalse(os.path.exists(x))
+        self.assertEqual([name for name in os.listdir(self.folder) if name.startswith(".")], [])
+
+    def test_words(self):
+        names = {"A": self.put("A.mtx", SYSTEM), "folder": self.folder}
+        cases = [(ranks, [word.format(**names) for word in words],
+                  [needle.format(**names) for needle in needles])
+                 for index, (words, needles) in enumerate(BAD_WORDS)
+                 for ranks in ((0, 2) if index % 4 == 0 else (0,))]
+        outcomes = at_once([lambda c=c: run("solve", *c[1], ranks=c[0]) for c in cases])
+        for (ranks, words, needles), outcome in zip(cases, outcomes):
+            with self.subTest(words=words, ranks=ranks):
+                self.assert_refused(outcome, *needles)
+        self.assertEqual(os.listdir(self.folder), ["A.mtx"])
+        with open(names["A"], encoding="ascii") as file:
+            self.assertEqual(file.read(), SYSTEM)
+
+    def test_unreadable(self):
+        # root may read anything; a folder's file is unreadable for everybody
+        a = self.put("A.mtx", SYSTEM)
+        self.assert_refused(run("solve", a, a + "/b.mtx"), a + "/b.mtx", "Not a directory")
+
+    def test_ranks_with_other_words(self):
+        a = self.put("A.mtx", SYSTEM)
+        words = ["timeout", "60"] + MPIEXEC + ["-n", "1", COMMAND, "solve", a, ":", "-n", "1",
+                                               COMMAND, "solve", a, "--tolerance", "1e-10"]
+        process = subprocess.run(words, capture_output=True, text=True, env=ENVIRONMENT,
+                                 check=False)
+        self.assert_refused(Outcome(process), "rank 1", "--tolerance 1e-10")
+
+
+class Failures(Folder):
+    def test_singular(self):
+        rows = matrix(N)
+        for row in rows:
+            row[30] = 0.0
+        a = self.put("A.mtx", market_array(rows))
+        for ranks in 0, 4:
+            outcome = run("solve", a, "-o", self.at("x"), "--nb", "8", "--json", self.at("a.json"),
+                          "--report", self.at("r.txt"), ranks=ranks)
+            self.assert_refused(outcome, "singular", "pivot 31 of 45", status=1)
+            self.assertEqual(outcome.out, "")
+            document = self.load("a.json")
+            self.assertEqual((document["solved"], document["bad_pivot"]), (False, 30))
+            with open(self.at("r.txt"), encoding="utf-8") as file:
+                self.assertRegex(file.read(), r"\nNOT solved, x is not written: A is singular.*\n\Z")
+            self.assertFalse(os.path.exists(self.at("x")))
+
+    def test_a_precision_alone_that_is_not_enough(self):
+        hilbert = [[1 / (1 + i + j) for j in range(20)] for i in range(20)]
+        a = self.put("A.mtx", market_array(hilbert))
+        old = self.put("x", "old")
+        for ranks in 0, 2:
+            outcome = run("solve", a, "-o", old, "--precision", "fp16", "--refine", "ir", "--json",
+                          self.at("a.json"), ranks=ranks)
+            self.assert_refused(outcome, "fp16", status=1)
+            self.assertRegex(outcome.out, r"\nNOT solved, x is not written: .*fp16.*\n\Z")
+            document = self.load("a.json")
+            self.assertEqual((document["solved"], document["x"]), (False, None))
+            self.assertEqual([step["precision"] for step in document["steps"]], ["fp16"])
+            with open(old, encoding="utf-8") as file:
+                self.assertEqual(file.read(), "old")
+        self.assertEqual(sorted(os.listdir(self.folder)), ["A.mtx", "a.json", "x"])
+
+    def test_no_factors_by_a_precision_alone(self):
+        a = self.put("A.mtx", market_array([[1.0, 2.0], [2.0, 4.0]]))
+        outcome = run("solve", a, "--precision", "fp32", "--json", self.at("a.json"))
+        self.assert_refused(outcome, "fp32", "pivot 2 of 2", status=1)
+        self.assertRegex(outcome.out, re.compile(r"^1 +fp32 .* left: pivot 2 of 2", re.M))
+        self.assertNotIn("GRID", outcome.out.replace("GRID       : 1 x 1", ""))
+        self.assertEqual(self.load("a.json")["steps"][0]["bad_pivot"], 1)
+
+    def test_full_disk(self):
+        a = self.put("A.mtx", SYSTEM)
+        self.assert_refused(run("solve", a, "-o", "/dev/full", ranks=2), "/dev/full", "No space left")
+        for option in "--json", "--report":
+            outcome = run("solve", a, option, "/dev/full")
+            self.assert_refused(outcome, "/dev/full", "No space left", status=3)
+        outcome = shell(f'"$lupine" solve {a} > /dev/full')
+        self.assert_refused(outcome, "standard output", status=3)
+
+    def test_full_file_system(self):
+        a = self.put("A.npy", numpy_bytes(matrix(90)))
+        b = self.put("b.npy", numpy_bytes(solution(90, 40)))
+        mount = self.at("small")
+        os.mkdir(mount)
+        script = (f"mount -t tmpfs -o size=16k none {mount} || exit 77; echo old > {mount}/x; "
+                  f'"$lupine" solve {a} {b} -o {mount}/x; status=$?; ls -A {mount}; cat {mount}/x; '
+                  "exit $status")
+        outcome = shell(f"unshare -m bash -c '{script}'")
+        if outcome.status == 77 or "unshare" in outcome.err:
+            self.skipTest("needs to be allowed to mount")
+        self.assert_status(outcome, 2)
+        self.assertEqual(len(outcome.complaints), 1, outcome.err)
+        self.assertIn("No space left", outcome.complaints[0])
+        self.assertEqual(outcome.out, "x\nold\n")
+
+
+if __name__ == "__main__":
+    unittest.main()

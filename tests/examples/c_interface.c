@@ -1,0 +1,245 @@
+/* All of lupine.h, from C99, on any number of ranks. */
+#include <lupine.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int failures = 0;
+
+static void check(int ok, const char* what, int line) {
+  if (ok) return;
+  fprintf(stderr, "c_interface: line %d: %s; last error: '%s'\n", line, what, lupine_last_error());
+  ++failures;
+}
+#define CHECK(condition) check(condition, #condition, __LINE__)
+
+enum { n = 7, nrhs = 3, lda = 9, ldb = 10 };
+static const double untouched = -777;
+
+/* Well conditioned, with pivots off the diagonal. */
+static double entry(int64_t i, int64_t j) {
+  return ((i + 3) % n == j ? 10 : 0) + sin((double)(1 + 5 * i + 3 * j));
+}
+static double solution(int64_t i, int64_t k) {
+  return (double)(i - 2 * k) + 0.5;
+}
+static double right_hand_side(int64_t i, int64_t k) {
+  double sum = 0;
+  for (int64_t j = 0; j < n; ++j) sum += entry(i, j) * solution(j, k);
+  return sum;
+}
+
+static void fill(double* a, double* b) {
+  for (int i = 0; i < lda * n; ++i) a[i] = untouched;
+  for (int i = 0; i < ldb * nrhs; ++i) b[i] = untouched;
+  for (int i = 0; i < n; ++i) {
+    for (int j = 0; j < n; ++j) a[i + j * lda] = entry(i, j);
+    for (int k = 0; k < nrhs; ++k) b[i + k * ldb] = right_hand_side(i, k);
+  }
+}
+
+static int is_solved(const double* b) {
+  for (int k = 0; k < nrhs; ++k)
+    for (int i = 0; i < ldb; ++i)
+      if (i < n ? !(fabs(b[i + k * ldb] - solution(i, k)) < 1e-12) : b[i + k * ldb] != untouched)
+        return 0;
+  return 1;
+}
+
+static void arguments(void) {
+  double a[lda * n], b[ldb * nrhs], before[ldb * nrhs];
+  fill(a, b);
+  memcpy(before, b, sizeof b);
+  CHECK(lupine_dgesv(-1, 1, a, lda, b, ldb) == -1);
+  CHECK(strstr(lupine_last_error(), "argument 1, n,") != NULL);
+  CHECK(lupine_dgesv(n, -1, a, lda, b, ldb) == -2);
+  CHECK(lupine_dgesv(n, 1, NULL, lda, b, ldb) == -3);
+  CHECK(lupine_dgesv(n, 1, a, n - 1, b, ldb) == -4);
+  CHECK(lupine_dgesv(n, 1, a, lda, NULL, ldb) == -5);
+  CHECK(lupine_dgesv(n, 1, a, lda, b, n - 1) == -6);
+  CHECK(strstr(lupine_last_error(), "argument 6, ldb,") != NULL);
+  CHECK(lupine_dgesv(0, 1, NULL, 1, NULL, 0) == -6);
+  CHECK(lupine_dgesv(0, 1, NULL, 1, NULL, 1) == 0);
+  CHECK(strlen(lupine_last_error()) == 0);
+  CHECK(lupine_dgesv(n, 0, a, lda, NULL, ldb) == 0);
+
+  lupine_options options;
+  memset(&options, 0, sizeof options);
+  CHECK(lupine_dgesvx(n, 1, a, lda, b, ldb, &options, NULL) == -7);
+  lupine_options_init(&options, sizeof options);
+  options.precision = LUPINE_FP64 + 1;
+  CHECK(lupine_dgesvx(n, 1, a, lda, b, ldb, &options, NULL) == -7);
+  lupine_options_init(&options, sizeof options);
+  options.size = sizeof options + 8; /* of a later Lupine */
+  CHECK(lupine_dgesvx(n, 1, a, lda, b, ldb, &options, NULL) == -7);
+  lupine_options_init(&options, sizeof options);
+  options.nb = -3;
+  CHECK(lupine_dgesvx(n, 1, a, lda, b, ldb, &options, NULL) == LUPINE_NOT_ALLOWED);
+  lupine_result result;
+  memset(&result, 0, sizeof result);
+  CHECK(lupine_dgesvx(n, 1, a, lda, b, ldb, NULL, &result) == -8);
+  CHECK(memcmp(before, b, sizeof b) == 0);
+}
+
+static void alone(void) {
+  double a[lda * n], b[ldb * nrhs], a_before[lda * n], ferr[nrhs], berr[nrhs];
+  fill(a, b);
+  memcpy(a_before, a, sizeof a);
+  CHECK(lupine_dgesv(n, nrhs, a, lda, b, ldb) == 0);
+  CHECK(is_solved(b) && memcmp(a, a_before, sizeof a) == 0);
+
+  fill(a, b);
+  lupine_options options;
+  lupine_options_init(&options, sizeof options);
+  CHECK(options.max_iterations == 50 && options.lookahead == -1 && options.condition == 1);
+  options.precision = LUPINE_FP64;
+  options.nb = 2;
+  lupine_result result;
+  lupine_result_init(&result, sizeof result);
+  result.ferr = ferr;
+  result.berr = berr;
+  CHECK(lupine_dgesvx(n, nrhs, a, lda, b, ldb, &options, &result) == 0);
+  CHECK(is_solved(b));
+  CHECK(result.precision == LUPINE_FP64 && result.steps == 1);
+  CHECK(result.condition > 1 && result.condition < 1e3 && result.hpl_residual < 16);
+  CHECK(result.componentwise_error <= 1e-14 && result.forward_error < 1e-10);
+  for (int k = 0; k < nrhs; ++k)
+    CHECK(ferr[k] > 0 && ferr[k] <= result.forward_error && berr[k] <= result.componentwise_error);
+
+  /* A program of an earlier Lupine has less room. */
+  fill(a, b);
+  lupine_result_init(&result, sizeof result);
+  result.size = offsetof(lupine_result, condition);
+  result.condition = untouched;
+  options.condition = 0;
+  CHECK(lupine_dgesvx(n, nrhs, a, lda, b, ldb, &options, &result) == 0);
+  CHECK(result.condition == untouched && result.precision == LUPINE_FP64);
+}
+
+static void refusals(void) {
+  double a[lda * n], b[ldb * nrhs], before[ldb * nrhs];
+  fill(a, b);
+  memcpy(before, b, sizeof b);
+  for (int i = 0; i < n; ++i) a[i + 4 * lda] = 0;
+  CHECK(lupine_dgesv(n, nrhs, a, lda, b, ldb) == 5);
+  CHECK(strlen(lupine_last_error()) > 0);
+  fill(a, b);
+  a[3] = NAN;
+  CHECK(lupine_dgesv(n, nrhs, a, lda, b, ldb) == LUPINE_NOT_ALLOWED);
+
+  /* Hilbert's matrix, by a precision that is not enough for it. */
+  for (int i = 0; i < n; ++i)
+    for (int j = 0; j < n; ++j) a[i + j * lda] = 1. / (1 + i + j);
+  lupine_options options;
+  lupine_options_init(&options, sizeof options);
+  options.precision = LUPINE_FP16;
+  options.refine = LUPINE_IR;
+  lupine_result result;
+  lupine_result_init(&result, sizeof result);
+  CHECK(lupine_dgesvx(n, nrhs, a, lda, b, ldb, &options, &result) == LUPINE_NOT_ACCURATE);
+  CHECK(result.precision == LUPINE_FP16 && result.steps == 1);
+  CHECK(memcmp(before, b, sizeof b) == 0);
+  CHECK(lupine_dgesv(n, nrhs, a, lda, b, ldb) == 0);
+}
+
+static void factors_alone(void) {
+  double a[lda * n], b[ldb * nrhs];
+  fill(a, b);
+  lupine_factorization* factors = NULL;
+  CHECK(lupine_factor(0, a, lda, NULL, &factors) == -1 && factors == NULL);
+  CHECK(lupine_factor(n, NULL, lda, NULL, &factors) == -2);
+  CHECK(lupine_factor(n, a, 1, NULL, &factors) == -3);
+  CHECK(lupine_factor(n, a, lda, NULL, NULL) == -5);
+  CHECK(lupine_factor(n, a, lda, NULL, &factors) == 0 && factors != NULL);
+  CHECK(lupine_solve_factored(NULL, nrhs, b, ldb, NULL) == -1);
+  CHECK(lupine_solve_factored(factors, -1, b, ldb, NULL) == -2);
+  CHECK(lupine_solve_factored(factors, nrhs, NULL, ldb, NULL) == -3);
+  CHECK(lupine_solve_factored(factors, nrhs, b, 1, NULL) == -4);
+  CHECK(lupine_solve_factored(factors, 0, NULL, ldb, NULL) == 0);
+  for (int turn = 0; turn < 2; ++turn) {
+    fill(a, b);
+    CHECK(lupine_solve_factored(factors, nrhs, b, ldb, NULL) == 0);
+    CHECK(is_solved(b));
+  }
+  lupine_free(factors);
+  lupine_free(NULL);
+}
+
+/* This rank's part, of blocks of nb over rows x columns ranks, with padding below. */
+enum { nb = 2 };
+static int64_t part(double* local, int64_t lld, int64_t count, const int* grid, int rank,
+                    double (*value)(int64_t, int64_t)) {
+  int64_t columns = 0;
+  for (int64_t i = 0; i < lld * count; ++i) local[i] = untouched;
+  for (int64_t j = 0; j < count; ++j) {
+    if (j / nb % grid[1] != rank % grid[1]) continue;
+    int64_t row = 0;
+    for (int64_t i = 0; i < n; ++i)
+      if (i / nb % grid[0] == rank / grid[1]) local[row++ + columns * lld] = value(i, j);
+    ++columns;
+  }
+  return columns;
+}
+
+static void together(void) {
+  int rank = 0, ranks = 1, grid[2] = {0, 0};
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  MPI_Dims_create(ranks, 2, grid);
+  lupine_options options;
+  lupine_options_init(&options, sizeof options);
+  options.rows = grid[0];
+  options.columns = grid[1];
+  const int64_t desca[9] = {1, 0, n, n, nb, nb, 0, 0, lda};
+  const int64_t descb[9] = {1, 0, n, nrhs, nb, nb, 0, 0, ldb};
+  double a[lda * n], b[ldb * nrhs], x[ldb * nrhs];
+  part(a, lda, n, grid, rank, entry);
+  part(x, ldb, nrhs, grid, rank, solution);
+  part(b, ldb, nrhs, grid, rank, right_hand_side);
+
+  CHECK(lupine_pdgesv(MPI_COMM_NULL, a, desca, b, descb, &options, NULL) == -1);
+  const int last = rank == ranks - 1;
+  CHECK(lupine_pdgesv(MPI_COMM_WORLD, a, last ? NULL : desca, b, descb, &options, NULL) == -3);
+  CHECK(lupine_pdgesv(MPI_COMM_WORLD, a, desca, b, last ? NULL : descb, &options, NULL) == -5);
+  options.rows = ranks + 1;
+  CHECK(lupine_pdgesv(MPI_COMM_WORLD, a, desca, b, descb, &options, NULL) == LUPINE_NOT_ALLOWED);
+  options.rows = grid[0];
+  CHECK(lupine_pdgesv(MPI_COMM_WORLD, a, desca, b, descb, &options, NULL) == 0);
+  for (int i = 0; i < ldb * nrhs; ++i) CHECK(fabs(b[i] - x[i]) < 1e-12);
+
+  lupine_factorization* factors = NULL;
+  CHECK(lupine_pfactor(MPI_COMM_NULL, a, desca, &options, &factors) == -1);
+  CHECK(lupine_pfactor(MPI_COMM_WORLD, a, desca, &options, last ? NULL : &factors) == -5);
+  CHECK(lupine_pfactor(MPI_COMM_WORLD, a, desca, &options, &factors) == 0);
+  CHECK(lupine_psolve_factored(NULL, b, descb, NULL) == -1);
+  CHECK(lupine_psolve_factored(factors, b, last ? NULL : descb, NULL) == -3);
+  for (int turn = 0; turn < 2; ++turn) {
+    lupine_result result;
+    lupine_result_init(&result, sizeof result);
+    part(b, ldb, nrhs, grid, rank, right_hand_side);
+    CHECK(lupine_psolve_factored(factors, b, descb, &result) == 0);
+    CHECK(result.steps >= 1 && result.componentwise_error <= 1e-14);
+    for (int i = 0; i < ldb * nrhs; ++i) CHECK(fabs(b[i] - x[i]) < 1e-12);
+  }
+  CHECK(ranks == 1 || lupine_solve_factored(factors, 1, b, ldb, NULL) == -1);
+  lupine_free(factors);
+}
+
+/* With an argument, the program initializes and finalizes MPI; without one, Lupine does. */
+int main(int argc, char** argv) {
+  if (argc > 1) MPI_Init(&argc, &argv);
+  CHECK(strlen(lupine_version()) >= 5);
+  arguments();
+  alone();
+  refusals();
+  factors_alone();
+  together();
+  if (argc > 1) {
+    MPI_Finalize();
+    double one = 1, b = 1;
+    CHECK(lupine_dgesv(1, 1, &one, 1, &b, 1) == LUPINE_NOT_ALLOWED);
+  }
+  return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
