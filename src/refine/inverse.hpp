@@ -16,6 +16,8 @@ class Inverse {
  public:
   /// @param exact the factors are as good as FP64's: taken as they are, as LAPACK does
   Inverse(System& system, LuSolver& solver, bool exact);
+  Inverse(const Inverse&) = delete;
+  Inverse& operator=(const Inverse&) = delete;
 
   /// ||A^-1||_inf, estimated; infinity where A^-1 cannot be told from the factors.
   double norm();
@@ -24,18 +26,25 @@ class Inverse {
 
  private:
   using Linear = std::function<Vector(const Vector&)>;
-  Vector product(Layout layout, const Vector& v, const Linear& solve, const Linear& multiply);
-  Vector apply(const Vector& v);
-  Vector apply_transposed(const Vector& v);
-  bool agrees(const Vector& v);
+  /// B^-1 for B = A or B = A^T, of local vectors.
+  struct Side {
+    VectorSpace results;
+    const Distribution& from;  ///< how what it is applied to is distributed
+    const Distribution& to;
+    Linear solve;       ///< M v, M being (L U)^-1 or its transpose
+    Linear multiply;    ///< B v
+    Vector largest{};   ///< the v of the largest product so far
+    double growth = 0;  ///< of it
+  };
+  Vector apply(Side& side, const Vector& v);
+  Vector mended(const Side& side, const Vector& v, Vector z);
+  bool agrees(const Side& side) const;
 
-  System& system_;
-  LuSolver& solver_;
+  Side plain_;
+  Side transposed_;
   bool known_;           // whether products have to be mended
   bool mends_ = false;   // by GMRES
   bool failed_ = false;  // GMRES did not get there, once
-  Vector largest_;       // the v of the largest A^-1 v so far
-  double growth_ = 0;    // of it
 };
 
 }  // namespace lupine

@@ -48,14 +48,14 @@ class Refinement {
 
     bool finite() const { return std::isfinite(error); }
   };
-  /// Counts how often running an error fell by less than half.
+  /// Counts how often running an error was more than half of the least before.
   struct Slowness {
     int times = 0;
     double before = std::numeric_limits<double>::infinity();
 
     void add(double error) {
       times = error <= slow_ratio * before ? 0 : times + 1;
-      before = error;
+      before = std::min(before, error);
     }
   };
 
@@ -80,7 +80,7 @@ class Refinement {
     Slowness slow;
     while (!done() && slow.times < 2 && now_.finite()) {
       const Vector z = solve(now_.r);
-      const double tolerance = std::clamp(0.1 * tolerance_ / now_.error, 1e-14, 0.1);
+      const double tolerance = std::clamp(0.1 * tolerance_ / now_.error, 1e-14, 1e-3);
       const GmresCycle cycle =
           gmres_cycle(space_, preconditioned, z, std::min(restart, std::max(left(), 0)), tolerance);
       slow.add(correct(cycle.steps > 0 ? cycle.correction : z));
