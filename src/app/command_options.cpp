@@ -154,7 +154,7 @@ std::optional<Solver> read_solver(std::string_view word) {
 /// What `lupine compare` has in its own way.
 Options contest_options(Arguments& a) {
   const std::string several = "; or several, separated by commas";
-  const std::string solvers = "mxp, hpl, dgesv, dsgesv";
+  const std::string solvers = "mxp, solve, hpl, dgesv, dsgesv";
   const std::string precisions = "fp16, bf16, fp32";
   return {
       numbers("-N,--n", "Orders of the matrix, one after the other (default 8192)", a.choices.n,

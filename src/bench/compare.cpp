@@ -14,6 +14,7 @@
 #include "bench/ceilings.hpp"
 #include "bench/lapack_run.hpp"
 #include "bench/report.hpp"
+#include "bench/solve_run.hpp"
 #include "device/cpu/ceilings.hpp"
 #include "device/cpu/processor.hpp"
 #include "setup/agreement.hpp"
@@ -34,8 +35,8 @@ PreparedSetup without_device(const PreparedSetup& prepared) {
 }
 
 PreparedSetup prepare_alone(const Communicator& world, const BenchmarkOptions& options,
-                            const Profile& profile) {
-  return without_device(prepare(world, options, SteadyClock(), {.profile = profile}));
+                            const Profile& profile, Kept kept = Kept::not_at_all) {
+  return without_device(prepare(world, options, SteadyClock(), {.profile = profile, .kept = kept}));
 }
 
 bool is_lapack(Solver solver) {
@@ -95,6 +96,12 @@ Contest::Contest(const Communicator& world, const CompareOptions& who, const Ben
       enter_lapack(solver);
     } else if (solver == Solver::hpl) {
       enter(solver, hpl);
+    } else if (solver == Solver::solve) {
+      // Its first step.
+      options.precision = Precision::automatic;
+      options.pivoting = Pivoting::partial;
+      enter(solver, options);
+      options.pivoting = mxp.pivoting;
     } else {
       for (const Precision precision : who.precisions) {
         options.precision = precision;
@@ -118,7 +125,8 @@ void Contest::enter(Solver solver, const BenchmarkOptions& options) {
   contestant.threads = frame_.setup.options.threads;
   PreparedSetup prepared = without_device(frame_);
   try {
-    prepared = prepare_alone(world_, options, profile_);
+    prepared = prepare_alone(world_, options, profile_,
+                             solver == Solver::solve ? Kept::copy : Kept::not_at_all);
   } catch (const UsageError& error) {
     // What HPL-MxP may do and HPL may not is a matter of memory.
     contestant.skipped = error.what();
@@ -214,15 +222,22 @@ void Contest::add_memory() {
   memory("memory triad", MemoryPass::triad, "exchanges of rows, and roundings");
 }
 
-// A fault that all ranks know, such as of memory, is the end of a turn, not of everything measured.
-Turn Contest::benchmark_turn(const PreparedSetup& prepared) const {
+// What all ranks know, such as a lack of memory, is the end of a turn, not of everything measured.
+Turn Contest::turn(Solver solver, const PreparedSetup& prepared) const {
+  if (is_lapack(solver)) return lapack_turn(solver);
   try {
-    const BenchmarkResult result =
-        BenchmarkRunner(world_.handle(), without_device(prepared)).run().result;
-    return {result.seconds, result.refine_seconds, result.scaled_residual, failure(result)};
+    return solver == Solver::solve ? solve_run(world_, prepared.setup) : benchmark_turn(prepared);
   } catch (const AgreedFault& fault) {
     return {.failure = fault.what()};
+  } catch (const UsageError& error) {
+    return {.failure = error.what()};
   }
+}
+
+Turn Contest::benchmark_turn(const PreparedSetup& prepared) const {
+  const BenchmarkResult result =
+      BenchmarkRunner(world_.handle(), without_device(prepared)).run().result;
+  return {result.seconds, result.refine_seconds, result.scaled_residual, failure(result)};
 }
 
 Turn Contest::lapack_turn(Solver solver) const {
@@ -260,8 +275,7 @@ void Contest::round(const TurnDone& done) {
   for (std::size_t i = 0; i < prepared_.size(); ++i) {
     Contestant& contestant = comparison_.contestants[i];
     if (!contestant.skipped.empty()) continue;
-    contestant.turns.push_back(is_lapack(contestant.solver) ? lapack_turn(contestant.solver)
-                                                            : benchmark_turn(prepared_[i]));
+    contestant.turns.push_back(turn(contestant.solver, prepared_[i]));
     on_rank_0(world_, [&] { done(contestant); });
   }
   Devices devices;

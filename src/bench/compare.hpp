@@ -1,5 +1,5 @@
 /// @file
-/// HPL-MxP, HPL and LAPACK on one matrix, in turns, and the rates that bound them.
+/// HPL-MxP, lupine::solve, HPL and LAPACK on one matrix, in turns, and the rates that bound them.
 #pragma once
 
 #include <lupine/options.hpp>
@@ -17,13 +17,14 @@ namespace lupine {
 
 /// Who takes part. HPL-MxP does with each precision, in this order.
 struct CompareOptions {
-  std::vector<Solver> solvers{Solver::mxp, Solver::hpl, Solver::dgesv, Solver::dsgesv};
+  std::vector<Solver> solvers{Solver::mxp, Solver::solve, Solver::hpl, Solver::dgesv,
+                              Solver::dsgesv};
   std::vector<Precision> precisions{Precision::bf16, Precision::fp16, Precision::fp32};
 };
 
-/// All for one n. HPL-MxP and HPL run on all ranks, LAPACK on rank 0 with its threads while the
-/// others sleep; ceilings are measured by all ranks at once. All solve the system of HPL-MxP, HPL
-/// too. Members are collective, and throw UsageError and AgreedFault on every rank alike.
+/// All for one n. HPL-MxP, solve and HPL run on all ranks, LAPACK on rank 0 with its threads while
+/// the others sleep; ceilings are measured by all ranks at once. All solve the system of HPL-MxP,
+/// HPL too. Members are collective, and throw UsageError and AgreedFault on every rank alike.
 class Contest {
  public:
   /// Chooses and checks everything. Where HPL or LAPACK is not there or does not fit, it is skipped
@@ -59,6 +60,7 @@ class Contest {
   void add_product(std::string name, std::string bounds, Product product, Precision precision,
                    std::int64_t width, bool on_host);
   void add_ceiling(Ceiling ceiling, Measure measure);
+  Turn turn(Solver solver, const PreparedSetup& prepared) const;
   Turn benchmark_turn(const PreparedSetup& prepared) const;
   Turn lapack_turn(Solver solver) const;
   void measure(Ceiling& ceiling, const Measure& measure, Devices& devices) const;

@@ -15,10 +15,12 @@
 
 namespace lupine {
 
-/// Who solves the system: HPL-MxP, HPL, and LAPACK in FP64 or refined from FP32.
-enum class Solver { mxp, hpl, dgesv, dsgesv };
-constexpr std::array<std::pair<Solver, std::string_view>, 4> solver_names{
+/// Who solves the system: HPL-MxP, lupine::solve with A in memory, HPL, and LAPACK in FP64 or
+/// refined from FP32.
+enum class Solver { mxp, solve, hpl, dgesv, dsgesv };
+constexpr std::array<std::pair<Solver, std::string_view>, 5> solver_names{
     {{Solver::mxp, "mxp"},
+     {Solver::solve, "solve"},
      {Solver::hpl, "hpl"},
      {Solver::dgesv, "dgesv"},
      {Solver::dsgesv, "dsgesv"}}};

@@ -1,0 +1,84 @@
+#include "bench/solve_run.hpp"
+
+#include <lupine/solve.hpp>
+
+#include <memory>
+#include <utility>
+
+#include "bench/lapack_run.hpp"
+#include "comm/process_grid.hpp"
+#include "device/device.hpp"
+#include "generate/generator.hpp"
+#include "refine/refinement.hpp"
+#include "solve/source.hpp"
+
+namespace lupine {
+
+namespace {
+
+class GeneratedSource final : public MatrixSource {
+ public:
+  GeneratedSource(Device& host, const MatrixSpec& spec) : host_(host), spec_(spec) {}
+  std::int64_t n() const override { return spec_.n; }
+  void check(const Communicator&) const override {}
+  void fill(const ProcessGrid&, const Distribution& rows, const Distribution& columns,
+            MatrixView<double> a) const override {
+    const auto queue = host_.make_queue(Priority::normal);
+    host_.generate(*queue, spec_, rows, columns, a);
+    queue->synchronize();
+  }
+
+ private:
+  Device& host_;
+  MatrixSpec spec_;
+};
+
+SolveOptions solve_options(const BenchmarkOptions& o) {
+  SolveOptions s;
+  s.precision = Precision::automatic;
+  s.condition = false;
+  s.nb = o.nb;
+  s.rows = o.rows;
+  s.columns = o.columns;
+  s.order = o.order;
+  s.device = o.device;
+  s.comm = o.comm;
+  s.gpus = o.gpus;
+  s.reserved = o.reserved;
+  s.threads = o.threads;
+  s.max_iterations = o.max_iterations;
+  s.refine = o.refine;
+  return s;
+}
+
+}  // namespace
+
+Turn solve_run(const Communicator& all, const Setup& setup) {
+  const BenchmarkOptions& o = setup.options;
+  const auto host = make_device({.kind = DeviceKind::cpu, .threads = o.threads});
+  const Generator generator(o, all);
+  const MatrixSpec& spec = generator.spec();
+  const auto b = [&](std::int64_t i, std::int64_t) { return spec.right_hand_side(i); };
+  const Matrix a(std::make_shared<GeneratedSource>(*host, spec));
+  Turn turn;
+  Solution s;
+  try {
+    s = solve(all.handle(), a, RightHandSide::from_function(1, b), solve_options(o));
+  } catch (const AccuracyError& error) {
+    turn.failure = error.what();
+    s = error.best();
+  }
+  turn.seconds = s.seconds;
+  turn.refine_seconds = 0;
+  for (const SolveStep& step : s.steps) turn.refine_seconds += step.refine_seconds;
+  if (!turn.passed()) return turn;
+  const ProcessGrid grid(all, setup.footprint.shape);
+  const Distribution rows = grid.rows(spec.n, setup.footprint.nb);
+  const Distribution columns = grid.columns(spec.n, setup.footprint.nb);
+  turn.scaled_residual = scaled_residual(
+      system_norms(grid, *host, rows, columns, spec, local_part(columns, s.x)), spec.n);
+  turn.failure = residual_failure(turn.scaled_residual, o.threshold);
+  return turn;
+}
+
+}  // namespace lupine
