@@ -190,17 +190,20 @@ void check_prepared_vectors(Bench& b, const FactoredIn<T>& f) {
                       2 * f.condition);
 }
 
-// y <- y - A x or y - A^T x, A m x n.
+// y <- y - A x or y - A^T x, A m x n. Behind y lie numbers, since what is subtracted from a NaN
+// leaves it as it is.
 template <class T>
 void check_product(Bench& b, Transpose transpose, std::int64_t m, std::int64_t n, double size) {
   CAPTURE(m, n, size, transpose == Transpose::yes);
   DeviceMatrix<T> a = uniform<T>(b, m, n);
   const Plain op = apply(transpose, a.plain());
   Doubles x = uniform_vector(b, op.cols, size);
-  Doubles y = uniform_vector(b, op.rows);
+  constexpr std::int64_t behind = 4;
+  Doubles y = uniform_vector(b, op.rows + behind);
   const Plain before = y.plain();
   b.device->subtract_product(*b.queue, transpose, a.view(), x.data(), y.data());
   CHECK(y.frame_intact());
+  for (std::int64_t i = op.rows; i < y.rows(); ++i) CHECK(y(i) == before(i, 0));
   CHECK(a.unchanged());
   CHECK(x.unchanged());
   const Plain ax = product(op, x.plain());
