@@ -205,8 +205,14 @@ void Contest::add_products() {
   for (std::size_t i = 0; i < prepared_.size(); ++i) {
     const Contestant& one = comparison_.contestants[i];
     if (is_lapack(one.solver) || one.ceiling == "dgemm" || !one.skipped.empty()) continue;
-    add_product(one.ceiling, title(one), Product::update, one.precision,
-                prepared_[i].setup.panel_width, false);
+    auto& ceilings = comparison_.ceilings;
+    const auto known = std::find_if(ceilings.begin(), ceilings.end(),
+                                    [&](const Ceiling& c) { return c.name == one.ceiling; });
+    if (known != ceilings.end())
+      known->bounds += ", " + title(one);
+    else
+      add_product(one.ceiling, title(one), Product::update, one.precision,
+                  prepared_[i].setup.panel_width, false);
   }
 }
 

@@ -67,6 +67,8 @@ Turn solve_run(const Communicator& all, const Setup& setup) {
   } catch (const AccuracyError& error) {
     turn.failure = error.what();
     s = error.best();
+  } catch (const SingularError& error) {
+    turn.failure = error.what();
   }
   turn.seconds = s.seconds;
   turn.refine_seconds = 0;
