@@ -325,8 +325,8 @@ TEST_CASE("every rank sends every other what is its own, none included", "[comm]
     return values;
   };
   for (const std::int64_t size : {0, 1, 100000}) {
-    std::vector<std::vector<std::int64_t>> out;
-    for (int to = 0; to < comm.size(); ++to) out.push_back(part(comm.rank(), to, size));
+    std::vector<std::vector<std::int64_t>> out(comm.size());
+    for (int to = 0; to < comm.size(); ++to) out[to] = part(comm.rank(), to, size);
     const std::vector<std::vector<std::int64_t>> in = comm.all_to_all(out);
     REQUIRE(std::ssize(in) == comm.size());
     for (int from = 0; from < comm.size(); ++from)

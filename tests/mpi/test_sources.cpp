@@ -567,12 +567,16 @@ bool is_entry(std::int64_t i, std::int64_t j) {
 std::string coordinates(std::int64_t n, Half half, const Element& element) {
   std::string lines;
   std::int64_t count = 0;
+  const auto add = [&](const std::string& place, double value) {
+    lines += place + number(value) + "\n";
+    ++count;
+  };
   for (std::int64_t i = n; i-- > 0;)
     for (std::int64_t j = 0; j < n; ++j) {
       if (!is_entry(i, j) || !stands(half, i, j)) continue;
       const std::string place = std::to_string(i + 1) + " " + std::to_string(j + 1) + " ";
-      lines += place + number(element(i, j) - 8) + "\n" + place + "8\n";
-      count += 2;
+      add(place, element(i, j) - 8);
+      add(place, 8);
     }
   return "%%MatrixMarket matrix coordinate real " + std::string(symmetry(half)) + "\n" +
          std::to_string(n) + " " + std::to_string(n) + " " + std::to_string(count) + "\n" + lines;

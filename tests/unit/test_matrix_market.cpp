@@ -59,9 +59,9 @@ std::vector<MarketEntry> entries_of(const std::string& content, std::int64_t pie
 
 std::vector<double> values_of(const std::string& lines) {
   const auto count = std::to_string(std::count(lines.begin(), lines.end(), '\n'));
+  const std::string content = real_array + count + " 1\n" + lines;
   std::vector<double> values;
-  for (const MarketEntry& e : entries_of(real_array + count + " 1\n" + lines))
-    values.push_back(e.value);
+  for (const MarketEntry& e : entries_of(content)) values.push_back(e.value);
   return values;
 }
 
@@ -78,7 +78,7 @@ std::string refusal(const std::string& content) {
   } catch (const UsageError& error) {
     const std::string words = error.what();
     CHECK(words.find('\n') == std::string::npos);
-    const std::string from_line = words.substr(words.find("line "));
+    std::string from_line = words.substr(words.find("line "));
     CHECK_THAT(error.where(), EndsWith(", " + from_line.substr(0, from_line.find(':'))));
     return from_line;
   }
@@ -126,9 +126,12 @@ TEST_CASE("a banner that is not supported is refused with what is") {
 }
 
 TEST_CASE("a line of sizes that is wrong is refused") {
+  const auto of_sizes = [](const std::string& sizes) {
+    return refusal(real_array + "%\n" + sizes + "\n");
+  };
   for (const std::string sizes : {"0 1", "1 0", "-1 1", "1", "1 2 3", "a b", "1.0 1",
                                   "3000000001 1", "99999999999999999999 1"})
-    CHECK(refusal(real_array + "%\n" + sizes + "\n") ==
+    CHECK(of_sizes(sizes) ==
           "line 3: '" + sizes +
               "' is no line of sizes; allowed: rows and columns, from 1 to 3000000000");
   for (const std::string sizes : {"1 1", "1 1 -1", "1 1 1 1"})
@@ -151,10 +154,12 @@ TEST_CASE("numbers of any spelling") {
 }
 
 TEST_CASE("what is no number is refused with its line") {
+  const auto of_word = [](const std::string& word) {
+    return refusal(real_array + "% c\n\n2 1\n1\n \n2 " + word + "\n");
+  };
   for (const std::string word : {"x", "1x", "1,5", "0x10", "1d3", "--1", "+-1", "++1", "-", "+",
                                  "1.8e308", "1e400", "-1e999", "1e99999", "1e", "%"})
-    CHECK(refusal(real_array + "% c\n\n2 1\n1\n \n2 " + word + "\n") ==
-          "line 7: '" + word + "' is not allowed here; allowed: a number of FP64");
+    CHECK(of_word(word) == "line 7: '" + word + "' is not allowed here; allowed: a number of FP64");
   const std::string control(1, '\0');
   CHECK_THAT(refusal(real_array + "1 1\n" + control + "\n"), ContainsSubstring("'?'"));
   const std::string integers = "%%MatrixMarket matrix array integer general\n3 1\n-4\n+5\n";
@@ -165,7 +170,7 @@ TEST_CASE("what is no number is refused with its line") {
 }
 
 TEST_CASE("an array's values have their places, in pieces of any size") {
-  const auto check = [](const std::string& symmetry, std::vector<std::vector<int>> places) {
+  const auto check = [](const std::string& symmetry, const std::vector<std::vector<int>>& places) {
     std::string text = "%%MatrixMarket matrix array real " + symmetry + "\n4 4\n% c\n";
     std::vector<MarketEntry> expected;
     for (const auto& place : places) {
