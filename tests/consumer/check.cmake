@@ -23,14 +23,20 @@ foreach(file ${installed})
   endif()
 endforeach()
 
-run(${CMAKE_COMMAND} -S ${source} -B ${source}/build -G ${GENERATOR} -DCMAKE_CXX_COMPILER=${CXX}
-    -DCMAKE_PREFIX_PATH=${prefix} -DCMAKE_FIND_USE_PACKAGE_REGISTRY=OFF)
-run(${CMAKE_COMMAND} --build ${source}/build)
+function(build project)
+  run(${CMAKE_COMMAND} -S ${project} -B ${project}/build -G ${GENERATOR} ${ARGN}
+      -DCMAKE_PREFIX_PATH=${prefix} -DCMAKE_FIND_USE_PACKAGE_REGISTRY=OFF)
+  run(${CMAKE_COMMAND} --build ${project}/build)
+endfunction()
+
+build(${source} -DCMAKE_CXX_COMPILER=${CXX})
+build(${source}/c)
 separate_arguments(mpiexec UNIX_COMMAND "${MPIEXEC}")
 run(${mpiexec} ${source}/build/consumer)
 foreach(example function block_cyclic factor_once)
   run(${mpiexec} ${source}/build/examples/example_${example})
 endforeach()
 run(${source}/build/examples/example_solve)
+run(${source}/c/build/consumer)
 run(${mpiexec} ${source}/build/examples/c_interface own-mpi)
 run(${prefix}/bin/lupine info)
