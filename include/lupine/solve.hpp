@@ -197,10 +197,13 @@ class LUPINE_API Factorization {
 
  private:
   class Implementation;
+  friend LUPINE_API Solution solve(MPI_Comm comm, const Matrix& a, const RightHandSide& b,
+                                   const SolveOptions& options, const ProgressFunction& progress);
   std::unique_ptr<Implementation> implementation_;
 };
 
-/// Solves A x = b. The same as Factorization(comm, a, options, progress).solve(b).
+/// Solves A x = b. The same as Factorization(comm, a, options, progress).solve(b), but that b is
+/// looked at before A is.
 LUPINE_API Solution solve(MPI_Comm comm, const Matrix& a, const RightHandSide& b,
                           const SolveOptions& options = {}, const ProgressFunction& progress = {});
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <optional>
 
 #include "setup/agreement.hpp"
 #include "solve/quality.hpp"
@@ -46,7 +47,7 @@ BenchmarkOptions options_of_step(const SolveOptions& o, std::int64_t n, Precisio
   return b;
 }
 
-void check(const Communicator& all, const SolveOptions& o) {
+void check_options(const Communicator& all, const SolveOptions& o) {
   agree(all, [&] {
     if (!(o.tolerance >= 0 && o.tolerance < 1))
       throw UsageError(
@@ -68,13 +69,24 @@ class Factorization::Implementation {
         progress_(progress),
         plan_(plan_of(options)),
         prepared_(first_setup()),
-        begin_(clock_.now()),
         grid_(all_, prepared_.setup.footprint.shape),
-        transport_(grid_, *prepared_.device, prepared_.setup.options.comm),
-        a_(grid_, *prepared_.device, source_.source(), prepared_.setup.options.nb),
-        load_seconds_(clock_.now() - begin_),
-        scales_(equilibrate(grid_, *prepared_.device, a_, options.equilibrate)),
-        scale_seconds_(clock_.now() - begin_ - load_seconds_) {
+        transport_(grid_, *prepared_.device, prepared_.setup.options.comm) {}
+
+  /// Whether b is what it should be, before A is loaded. @throws UsageError
+  void check(const RightHandSideSource& b) const {
+    b.check(all_, n());
+    Vector x;
+    b.prepare(grid_, n(), x);
+  }
+
+  /// Loads, scales and factors A.
+  void factor() {
+    const double begin = clock_.now();
+    a_.emplace(grid_, *prepared_.device, source_.source(), prepared_.setup.options.nb);
+    const double loaded = clock_.now();
+    scales_ = equilibrate(grid_, *prepared_.device, *a_, options_.equilibrate);
+    load_seconds_ = loaded - begin;
+    scale_seconds_ = clock_.now() - loaded;
     if (!advance()) fail({});
   }
 
@@ -101,7 +113,7 @@ class Factorization::Implementation {
   Setup setup_of(Precision precision);
   bool advance();
   bool restart();
-  bool factor(Precision precision);
+  bool factor_in(Precision precision);
   Vector get(const RightHandSideSource& b, std::int64_t k);
   bool attempt(const RightHandSideSource& b, std::vector<std::int64_t>& left, Solution& solution);
   Answer answer(const RightHandSideSource& b, std::int64_t k);
@@ -121,13 +133,12 @@ class Factorization::Implementation {
   ProgressFunction progress_;
   std::vector<Precision> plan_;
   PreparedSetup prepared_;
-  double begin_;
   ProcessGrid grid_;
   Transport transport_;
-  UserMatrix a_;
-  double load_seconds_;
+  std::optional<UserMatrix> a_;
   Equilibration scales_;
-  double scale_seconds_;
+  double load_seconds_ = 0;
+  double scale_seconds_ = 0;
   std::ptrdiff_t at_ = -1;  // in the plan
   std::unique_ptr<Factors> factors_;
   std::vector<SolveStep> steps_;  // since the solution before
@@ -135,7 +146,7 @@ class Factorization::Implementation {
 };
 
 PreparedSetup Factorization::Implementation::first_setup() {
-  check(all_, options_);
+  check_options(all_, options_);
   const MatrixSource& source = source_.source();
   source.check(all_);
   const std::int64_t n = source.n();
@@ -167,7 +178,7 @@ Setup Factorization::Implementation::setup_of(Precision precision) {
 bool Factorization::Implementation::advance() {
   while (!last()) {
     factors_.reset();
-    if (factor(plan_[static_cast<std::size_t>(++at_)])) return true;
+    if (factor_in(plan_[static_cast<std::size_t>(++at_)])) return true;
   }
   return false;
 }
@@ -178,7 +189,7 @@ bool Factorization::Implementation::restart() {
   return advance();
 }
 
-bool Factorization::Implementation::factor(Precision precision) {
+bool Factorization::Implementation::factor_in(Precision precision) {
   SolveStep& step = steps_.emplace_back();
   step.precision = precision;
   Setup setup;
@@ -194,7 +205,7 @@ bool Factorization::Implementation::factor(Precision precision) {
     done = [this, begin = clock_.now()](std::int64_t columns) {
       progress_({columns, n(), clock_.now() - begin});
     };
-  factors_ = std::make_unique<Factors>(transport_, a_, scales_, setup, clock_, done);
+  factors_ = std::make_unique<Factors>(transport_, *a_, scales_, setup, clock_, done);
   step.factor_seconds = all_.all_reduce(factors_->seconds(), Reduction::max);
   const FactorOutcome& outcome = factors_->outcome();
   if (outcome.usable()) return true;
@@ -216,9 +227,9 @@ Vector Factorization::Implementation::get(const RightHandSideSource& source, std
   if (source.count() > 0) {
     source.get(grid_, k, b);
   } else {
-    System plain(grid_, *prepared_.device, held_matrix(a_.local()), a_.rows(), a_.columns());
-    const Vector ones(static_cast<std::size_t>(a_.columns().local_size()), 1.0);
-    b = VectorSpace(grid_, Layout::rows).gather(a_.rows(), plain.multiply(ones));
+    System plain(grid_, *prepared_.device, held_matrix(a_->local()), a_->rows(), a_->columns());
+    const Vector ones(static_cast<std::size_t>(a_->columns().local_size()), 1.0);
+    b = VectorSpace(grid_, Layout::rows).gather(a_->rows(), plain.multiply(ones));
   }
   const auto bad = std::find_if(b.begin(), b.end(), [](double v) { return !std::isfinite(v); });
   if (bad != b.end())
@@ -234,7 +245,7 @@ Answer Factorization::Implementation::answer(const RightHandSideSource& source, 
   System& system = factors_->system();
   const double begin = clock_.now();
   const int shift = exponent_of(b, scales_.rows);
-  system.set_b(local_part(a_.rows(), scaled(b, scales_.rows, -shift)));
+  system.set_b(local_part(a_->rows(), scaled(b, scales_.rows, -shift)));
   const RefineOutcome outcome = factors_->refine({.method = options_.refine,
                                                   .max_iterations = options_.max_iterations,
                                                   .stop = StopRule::componentwise,
@@ -345,7 +356,9 @@ void Factorization::Implementation::fail(Solution best) {
 
 Factorization::Factorization(MPI_Comm comm, const Matrix& a, const SolveOptions& options,
                              const ProgressFunction& progress)
-    : implementation_(std::make_unique<Implementation>(comm, a, options, progress)) {}
+    : implementation_(std::make_unique<Implementation>(comm, a, options, progress)) {
+  implementation_->factor();
+}
 Factorization::Factorization(Factorization&&) noexcept = default;
 Factorization& Factorization::operator=(Factorization&&) noexcept = default;
 Factorization::~Factorization() = default;
@@ -360,7 +373,10 @@ std::int64_t Factorization::n() const {
 
 Solution solve(MPI_Comm comm, const Matrix& a, const RightHandSide& b, const SolveOptions& options,
                const ProgressFunction& progress) {
-  return Factorization(comm, a, options, progress).solve(b);
+  Factorization::Implementation implementation(comm, a, options, progress);
+  implementation.check(b.source());
+  implementation.factor();
+  return implementation.solve(b.source());
 }
 
 }  // namespace lupine
