@@ -84,6 +84,7 @@ class Refinement {
       const GmresCycle cycle =
           gmres_cycle(space_, preconditioned, z, std::min(restart, std::max(left(), 0)), tolerance);
       slow.add(correct(cycle.steps > 0 ? cycle.correction : z));
+      if (slow.times > 0 && cycle.steps == restart) break;  // a whole cycle for nothing
     }
   }
 

@@ -116,6 +116,7 @@ class Factorization::Implementation {
   bool factor_in(Precision precision);
   Vector get(const RightHandSideSource& b, std::int64_t k);
   bool attempt(const RightHandSideSource& b, std::vector<std::int64_t>& left, Solution& solution);
+  bool solve_one(const RightHandSideSource& b, std::int64_t k, Solution& solution);
   Answer answer(const RightHandSideSource& b, std::int64_t k);
   bool accepted(const SolveColumn& column) const;
   std::string why_not(const Solution& solution, const std::vector<std::int64_t>& left);
@@ -270,18 +271,14 @@ bool Factorization::Implementation::accepted(const SolveColumn& column) const {
   return error <= tolerance();
 }
 
-// Every right-hand side that is left, in the present step; keeps what is better than before.
+// Every right-hand side that is left, in the present step; keeps what is better than before. Where
+// the factors are too weak for one, the others wait for stronger ones.
 bool Factorization::Implementation::attempt(const RightHandSideSource& b,
                                             std::vector<std::int64_t>& left, Solution& solution) {
   std::vector<std::int64_t> unsolved;
   for (const std::int64_t k : left) {
-    SolveColumn& best = solution.columns[static_cast<std::size_t>(k)];
-    const Answer found = answer(b, k);
-    if (!(best.componentwise_error <= found.column.componentwise_error) || found.column.converged) {
-      b.put(grid_, k, found.x, solution.x);
-      best = found.column;
-    }
-    if (!found.column.converged) unsolved.push_back(k);
+    const bool waits = !unsolved.empty() && !last();
+    if (waits || !solve_one(b, k, solution)) unsolved.push_back(k);
   }
   SolveStep& step = steps_.back();
   step.why = why_not(solution, unsolved);
@@ -290,16 +287,27 @@ bool Factorization::Implementation::attempt(const RightHandSideSource& b,
   return step.solved;
 }
 
+bool Factorization::Implementation::solve_one(const RightHandSideSource& b, std::int64_t k,
+                                              Solution& solution) {
+  SolveColumn& best = solution.columns[static_cast<std::size_t>(k)];
+  const Answer found = answer(b, k);
+  const bool better = found.column.componentwise_error < best.componentwise_error;
+  if (found.column.converged || better || best.precision == Precision::automatic) {
+    b.put(grid_, k, found.x, solution.x);
+    best = found.column;
+  }
+  return found.column.converged;
+}
+
 // Factors of few bits solve even with a singular A where b happens to allow it: where A cannot be
 // told from a singular matrix, FP64's pivots decide.
 std::string Factorization::Implementation::why_not(const Solution& solution,
                                                    const std::vector<std::int64_t>& left) {
-  double worst = 0;
-  for (const std::int64_t k : left)
-    worst = std::max(worst, solution.columns[static_cast<std::size_t>(k)].componentwise_error);
   if (!left.empty())
-    return fmt::format("componentwise backward error {:.2g}, allowed {:.2g}{}", worst, tolerance(),
-                       left.size() > 1 ? fmt::format(" ({} right-hand sides)", left.size()) : "");
+    return fmt::format(
+        "componentwise backward error {:.2g}, allowed {:.2g}{}",
+        solution.columns[static_cast<std::size_t>(left.front())].componentwise_error, tolerance(),
+        left.size() > 1 ? fmt::format(" ({} right-hand sides left)", left.size()) : "");
   if (!options_.condition || last()) return "";
   const double begin = clock_.now();
   const double condition = factors_->condition();
