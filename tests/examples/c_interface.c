@@ -167,20 +167,21 @@ static void factors_alone(void) {
   lupine_free(NULL);
 }
 
-/* This rank's part, of blocks of nb over rows x columns ranks, with padding below. */
+/* This rank's part, of blocks of nb over rows x columns ranks, with padding below; the first block
+   lies on process (first[0], first[1]). */
 enum { nb = 2 };
-static int64_t part(double* local, int64_t lld, int64_t count, const int* grid, int rank,
-                    double (*value)(int64_t, int64_t)) {
+static void part(double* local, int64_t lld, int64_t count, const int* grid, const int* first,
+                 int rank, double (*value)(int64_t, int64_t)) {
   int64_t columns = 0;
   for (int64_t i = 0; i < lld * count; ++i) local[i] = untouched;
   for (int64_t j = 0; j < count; ++j) {
-    if (j / nb % grid[1] != rank % grid[1]) continue;
+    if ((j / nb + first[1]) % grid[1] != rank % grid[1]) continue;
     int64_t row = 0;
     for (int64_t i = 0; i < n; ++i)
-      if (i / nb % grid[0] == rank / grid[1]) local[row++ + columns * lld] = value(i, j);
+      if ((i / nb + first[0]) % grid[0] == rank / grid[1])
+        local[row++ + columns * lld] = value(i, j);
     ++columns;
   }
-  return columns;
 }
 
 static void together(void) {
@@ -193,11 +194,12 @@ static void together(void) {
   options.rows = grid[0];
   options.columns = grid[1];
   const int64_t desca[9] = {1, 0, n, n, nb, nb, 0, 0, lda};
-  const int64_t descb[9] = {1, 0, n, nrhs, nb, nb, 0, 0, ldb};
+  const int origin[2] = {0, 0}, first[2] = {grid[0] - 1, grid[1] - 1};
+  const int64_t descb[9] = {1, 0, n, nrhs, nb, nb, first[0], first[1], ldb};
   double a[lda * n], b[ldb * nrhs], x[ldb * nrhs];
-  part(a, lda, n, grid, rank, entry);
-  part(x, ldb, nrhs, grid, rank, solution);
-  part(b, ldb, nrhs, grid, rank, right_hand_side);
+  part(a, lda, n, grid, origin, rank, entry);
+  part(x, ldb, nrhs, grid, first, rank, solution);
+  part(b, ldb, nrhs, grid, first, rank, right_hand_side);
 
   CHECK(lupine_pdgesv(MPI_COMM_NULL, a, desca, b, descb, &options, NULL) == -1);
   const int last = rank == ranks - 1;
@@ -218,7 +220,7 @@ static void together(void) {
   for (int turn = 0; turn < 2; ++turn) {
     lupine_result result;
     lupine_result_init(&result, sizeof result);
-    part(b, ldb, nrhs, grid, rank, right_hand_side);
+    part(b, ldb, nrhs, grid, first, rank, right_hand_side);
     CHECK(lupine_psolve_factored(factors, b, descb, &result) == 0);
     CHECK(result.steps >= 1 && result.componentwise_error <= 1e-14);
     for (int i = 0; i < ldb * nrhs; ++i) CHECK(fabs(b[i] - x[i]) < 1e-12);
