@@ -120,7 +120,7 @@ TEST_CASE("every step solves on every grid, odd sizes", "[solve]") {
       }
 }
 
-TEST_CASE("solves with the transposed factors", "[solve]") {
+TEST_CASE("solves with the transposed factors", "[solve][many]") {
   const auto all = Communicator::duplicate(MPI_COMM_WORLD);
   for (const GridShape shape : grids(all.size()))
     for (const auto& [n, nb, width] : std::vector<std::array<std::int64_t, 3>>{
@@ -330,7 +330,7 @@ TEST_CASE("a step that is too weak says so, and gives no x of its own", "[solve]
   }
 }
 
-TEST_CASE("factor once, solve many", "[solve]") {
+TEST_CASE("factor once, solve many", "[solve][many]") {
   constexpr std::int64_t n = 70;
   for (const GridShape shape : all_grids()) {
     CAPTURE(shape.rows, shape.columns);
