@@ -114,10 +114,10 @@ class Factorization::Implementation {
   bool advance();
   bool restart();
   bool factor_in(Precision precision);
-  Vector get(const RightHandSideSource& b, std::int64_t k);
+  Vector get(const RightHandSideSource& source, std::int64_t k);
   bool attempt(const RightHandSideSource& b, std::vector<std::int64_t>& left, Solution& solution);
   bool solve_one(const RightHandSideSource& b, std::int64_t k, Solution& solution);
-  Answer answer(const RightHandSideSource& b, std::int64_t k);
+  Answer answer(const RightHandSideSource& source, std::int64_t k);
   bool accepted(const SolveColumn& column) const;
   std::string why_not(const Solution& solution, const std::vector<std::int64_t>& left);
   bool last() const { return at_ + 1 == std::ssize(plan_); }
