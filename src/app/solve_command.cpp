@@ -112,7 +112,6 @@ int run_solve(const Communicator& world, const Arguments& arguments,
       own.b.empty() ? RightHandSide::of_ones() : open_right_hand_side(world, own.b);
   const SolutionFormat format = solution_format(world, own.a, own.b);
   run.n = a.source().n();
-  b.source().check(world, run.n);
   run.right_hand_sides = std::max(b.source().count(), std::int64_t{1});
   const Outcome outcome = attempt(world, a, b, arguments);
   run.failure = outcome.failure;
