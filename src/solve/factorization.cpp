@@ -73,10 +73,11 @@ class Factorization::Implementation {
         transport_(grid_, *prepared_.device, prepared_.setup.options.comm) {}
 
   /// Whether b is what it should be, before A is loaded. @throws UsageError
-  void check(const RightHandSideSource& b) const {
+  void check(const RightHandSideSource& b) {
     b.check(all_, n());
     Vector x;
     b.prepare(grid_, n(), x);
+    for (std::int64_t k = 0; k < b.count(); ++k) get(b, k);
   }
 
   /// Loads, scales and factors A.
