@@ -1,9 +1,8 @@
-#include <lapacke.h>
-
 #include <algorithm>
 #include <cmath>
 
 #include "catch.hpp"
+#include "lapack.hpp"
 #include "pipeline.hpp"
 
 using namespace lupine;
@@ -17,17 +16,11 @@ struct Reference {
   double kappa = 0;           // ||A|| ||A^-1||
 };
 
-Reference dgesv(const Square& a, const std::vector<double>& b) {
-  Reference reference{b};
-  Square lu = a;
-  const auto n = static_cast<lapack_int>(a.n);
-  std::vector<lapack_int> pivots(static_cast<std::size_t>(n));
-  REQUIRE(LAPACKE_dgesv(LAPACK_COL_MAJOR, n, 1, lu.data.data(), n, pivots.data(),
-                        reference.x.data(), n) == 0);
-  REQUIRE(LAPACKE_dgetri(LAPACK_COL_MAJOR, n, lu.data.data(), n, pivots.data()) == 0);
-  reference.kappa = infinity_norm(a) * infinity_norm(lu);
-  reference.backward_error = backward_error(a, b, reference.x);
-  return reference;
+Reference reference_of(const Square& a, const std::vector<double>& b) {
+  const Lapack lapack = dgesv(a, one_column(b));
+  REQUIRE(lapack.info == 0);
+  return {lapack.x.data, backward_error(a, b, lapack.x.data),
+          infinity_norm(a) * infinity_norm(dgetri(lapack))};
 }
 
 void compare(const BenchmarkOptions& o, Precision precision) {
@@ -35,7 +28,7 @@ void compare(const BenchmarkOptions& o, Precision precision) {
   Problem p(all, squarest(all.size(), GridOrder::row), o);
   const Square a = whole(p.spec());
   const auto b = right_hand_side(p.spec());
-  const Reference reference = dgesv(a, b);
+  const Reference reference = reference_of(a, b);
   REQUIRE(p.factor({precision, o.nb, 1, BroadcastMethod::ring_modified}).usable());
   const RefineOutcome out = p.solve({RefineMethod::automatic, 50, o.nb, StopRule::componentwise});
   const auto x = gather(p.grid, p.a.columns(), out.x);

@@ -1,33 +1,15 @@
 // FP64 with partial pivoting against LAPACK's dgetrf and dgesv.
-#include <lapacke.h>
-
 #include <algorithm>
 #include <cmath>
 
 #include "catch.hpp"
+#include "lapack.hpp"
 #include "pivoting.hpp"
 
 using namespace lupine;
 using namespace lupine::test;
 
 namespace {
-
-struct Lapack {
-  Square lu;
-  std::vector<std::int64_t> pivots;  // from 0
-  std::vector<double> x;
-  lapack_int info = 0;
-};
-
-Lapack dgesv(const Square& a, std::vector<double> b) {
-  Lapack result{a, {}, std::move(b), 0};
-  const auto n = static_cast<lapack_int>(a.n);
-  std::vector<lapack_int> pivots(static_cast<std::size_t>(n));
-  result.info = LAPACKE_dgesv(LAPACK_COL_MAJOR, n, 1, result.lu.data.data(), n, pivots.data(),
-                              result.x.data(), n);
-  for (const lapack_int p : pivots) result.pivots.push_back(p - 1);
-  return result;
-}
 
 void compare(GridShape shape, std::int64_t n, std::int64_t nb, const Entries& entries) {
   const auto all = Communicator::duplicate(MPI_COMM_WORLD);
@@ -39,7 +21,7 @@ void compare(GridShape shape, std::int64_t n, std::int64_t nb, const Entries& en
   Problem p(all, shape, o, Precision::fp64);
   const Square a = fill(p, entries);
   const auto b = right_hand_side(p.spec());
-  const Lapack lapack = dgesv(a, b);
+  const Lapack lapack = dgesv(a, one_column(b));
   FactorOptions f = pivoted(Precision::fp64, nb);
   f.recursion = {16, 2};
   const FactorOutcome outcome = p.factor(f);
@@ -51,7 +33,7 @@ void compare(GridShape shape, std::int64_t n, std::int64_t nb, const Entries& en
   if (n <= 150) CHECK(share_of_perturbation(lu, lapack.lu, static_cast<double>(n) * 0x1p-52) <= 1);
   const auto x = gather(p.grid, p.a.columns(), solve(p.transport, p.a, p.pivots, p.spec(), nb));
   CHECK(backward_error(a, b, x) <=
-        10 * std::max(backward_error(a, b, lapack.x), static_cast<double>(n) * 0x1p-53));
+        10 * std::max(backward_error(a, b, lapack.x.data), static_cast<double>(n) * 0x1p-53));
 }
 
 }  // namespace
