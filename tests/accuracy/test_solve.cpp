@@ -1,0 +1,124 @@
+// lupine::solve on the gallery, judged by LAPACK and by arithmetic of 113 bits.
+#include <lupine/solve.hpp>
+
+#include <map>
+#include <optional>
+
+#include "catch.hpp"
+#include "judge.hpp"
+
+using namespace lupine;
+using namespace lupine::test;
+
+namespace {
+
+// Steps that theory allows to be the one that solves; `automatic` stands for the 16-bit step that
+// the escalation begins with, and for all examples that are not listed: refined classically while
+// kappa u < 1, else by GMRES while it needs few steps.
+struct Steps {
+  Precision first;
+  Precision last;
+};
+constexpr Precision first_step = Precision::automatic;
+const std::map<std::string, Steps> later_steps{
+    // Singular values spread evenly: GMRES needs kappa u of the factors below some thousands.
+    {"kappa 1e6", {first_step, Precision::fp32}},
+    {"kappa 1e8", {Precision::fp32, Precision::fp32}},
+    {"kappa 1e10", {Precision::fp32, Precision::fp64}},
+    {"kappa 1e12", {Precision::fp64, Precision::fp64}},
+    {"kappa 1e14", {Precision::fp64, Precision::fp64}},
+    // At 1 / eps and beyond only FP64's pivots tell whether A is singular.
+    {"kappa 1e16", {Precision::fp64, Precision::fp64}},
+    {"one small value, kappa 1e16", {Precision::fp64, Precision::fp64}},
+    {"Hilbert 13", {Precision::fp64, Precision::fp64}},
+    {"Hilbert 30", {Precision::fp64, Precision::fp64}},
+    {"Frank 20", {Precision::fp64, Precision::fp64}},
+    {"Kahan 90", {Precision::fp64, Precision::fp64}},
+    {"Hessenberg", {Precision::fp64, Precision::fp64}},
+    {"Toeplitz, prolate", {Precision::fp64, Precision::fp64}},
+    // In between; so few unknowns that GMRES may end by their number.
+    {"Hilbert 10", {first_step, Precision::fp64}},
+    {"Frank 16", {first_step, Precision::fp64}},
+    {"Vandermonde 17", {first_step, Precision::fp64}},
+    {"Vandermonde 34, Chebyshev's points", {Precision::fp32, Precision::fp64}},
+    {"Wilkinson's growth 97", {Precision::fp64, Precision::fp64}},
+    // Two equal rows, but for FP64's last bits.
+    {"n = 2, nearly singular", {Precision::fp64, Precision::fp64}},
+};
+// Elimination multiplies by 2^96 what FP64 holds to 53 bits, and loses b: dgesvx fails too.
+const std::string hopeless = "Wilkinson's growth 97";
+
+/// By the precision that was fixed.
+using Runs = std::map<Precision, Solution>;
+
+/// Where the escalation from this precision ends, by what the fixed ones did. What cannot be told
+/// from a singular matrix is FP64's.
+Precision reached(const Runs& runs, Precision start) {
+  for (const Precision p : {start, Precision::fp32})
+    if (const Solution& s = runs.at(p); s.converged && s.condition * eps < 1) return p;
+  return Precision::fp64;
+}
+
+void judge_steps(const Example& e, const Runs& runs) {
+  const auto listed = later_steps.find(e.name);
+  const Steps allowed =
+      listed == later_steps.end() ? Steps{first_step, first_step} : listed->second;
+  for (const Precision start : {Precision::fp16, Precision::bf16}) {
+    const double step = unit_roundoff(reached(runs, start));
+    CAPTURE(name(start), name(reached(runs, start)));
+    const auto unit = [&](Precision p) { return unit_roundoff(p == first_step ? start : p); };
+    CHECK(step <= unit(allowed.first));
+    CHECK(step >= unit(allowed.last));
+  }
+  CHECK(runs.at(Precision::fp64).converged == (e.name != hopeless));
+}
+
+/// Classical refinement gains a factor of about kappa u with every correction.
+void judge_refinement(const Example& e, const Reference& reference, const Solution& solution) {
+  const double rate = reference.condition({}) * unit_roundoff(solution.precision());
+  CAPTURE(rate, solution.condition);
+  for (const SolveColumn& column : solution.columns) {
+    CAPTURE(name(column.precision), name(column.method), column.iterations);
+    CHECK(column.iterations <= 50);
+    if (!column.converged || column.precision != solution.precision()) continue;
+    CHECK(column.iterations >= 1);
+    if (rate < 0.25 && reference.growth() < 100) {
+      CHECK(column.method == RefineMethod::ir);
+      CHECK(column.iterations <= 12);
+    }
+    if (rate > 100 && e.name.starts_with("kappa") && solution.precision() != Precision::fp64)
+      CHECK(column.method == RefineMethod::gmres);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("each example is solved in the step that theory expects", "[solve]") {
+  const auto all = Communicator::duplicate(MPI_COMM_WORLD);
+  const auto shapes = grids(all.size());
+  std::size_t index = 0;
+  for (const Example& e : gallery()) {
+    if (e.a.n > largest_order()) continue;
+    const GridShape shape = shapes[index++ % shapes.size()];
+    const std::int64_t nb = index % 2 == 0 ? 8 : 16;
+    CAPTURE(e.name, e.a.n, nb, shape.rows, shape.columns, name(shape.order));
+    std::optional<Reference> reference;
+    if (all.rank() == 0) reference.emplace(e);
+    const auto run = [&](Precision precision) {
+      const SolveOptions options = solve_options(shape, nb, precision);
+      CAPTURE(name(precision));
+      Solution solution =
+          best_of([&] { return solve(MPI_COMM_WORLD, given(e.a), given(e.b), options); });
+      if (reference) reference->judge(solution, options);
+      if (reference) judge_refinement(e, *reference, solution);
+      return solution;
+    };
+    Runs runs;
+    for (const auto p : {Precision::fp16, Precision::bf16, Precision::fp32, Precision::fp64})
+      runs.emplace(p, run(p));
+    judge_steps(e, runs);
+    const Solution automatic = run(Precision::automatic);
+    CHECK(automatic.converged == (e.name != hopeless));
+    CHECK(automatic.precision() == reached(runs, automatic.steps.front().precision));
+  }
+}
