@@ -4,7 +4,8 @@
 ///
 /// The steps, each with the refinement that is asked for (automatic: classical, then GMRES):
 /// 16-bit update, FP32 update, FP64 LU. A step's x counts only if its componentwise backward error
-/// (Oettli & Prager), measured in FP64 with A as it was given, is at most `tolerance`.
+/// (Oettli & Prager), measured in FP64 with A as it was given, is at most `tolerance`; with FP64 LU
+/// and the default tolerance also if the normwise one of the scaled system is.
 #pragma once
 
 #include <mpi.h>

@@ -71,7 +71,7 @@ class System {
   Errors errors(const Vector& y, bool with_bound);
   /// max_i |r_i| / bound_i (Oettli & Prager), 0/0 being 0; NaN counts as infinity.
   double componentwise_error(const Errors& errors) const;
-  /// ||A||, ||v||, ||b|| and ||r||. @pre a pass over A has been made; scales are ones
+  /// ||A||, not scaled, and ||v||, ||R b||, ||r||. @pre a pass over A has been made
   SystemNorms norms(const Vector& v, const Vector& r) const;
   /// ||R A C||.
   double scaled_norm();

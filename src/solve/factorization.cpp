@@ -119,7 +119,7 @@ class Factorization::Implementation {
   bool attempt(const RightHandSideSource& b, std::vector<std::int64_t>& left, Solution& solution);
   bool solve_one(const RightHandSideSource& b, std::int64_t k, Solution& solution);
   Answer answer(const RightHandSideSource& source, std::int64_t k);
-  bool accepted(const SolveColumn& column) const;
+  bool accepted(const Answer& found);
   std::string why_not(const Solution& solution, const std::vector<std::int64_t>& left);
   bool last() const { return at_ + 1 == std::ssize(plan_); }
   double tolerance() const {
@@ -255,21 +255,22 @@ Answer Factorization::Implementation::answer(const RightHandSideSource& source, 
   const double refined = clock_.now();
   Answer found = measured(system, scales_, shift, b, outcome);
   found.column.precision = step.precision;
-  found.column.converged = accepted(found.column);
+  found.column.converged = accepted(found);
   if (options_.condition && found.column.converged)
-    found.column.forward_bound = forward_bound(*factors_, scales_, outcome.x, found.errors);
+    found.column.forward_bound = forward_bound(*factors_, scales_, found.y, found.errors);
   step.iterations += outcome.iterations;
   step.refine_seconds += refined - begin;
   check_seconds_ += clock_.now() - refined;
   return found;
 }
 
-// FP64 LU guarantees no more than a small error by norms, which is what LAPACK's solution has.
-bool Factorization::Implementation::accepted(const SolveColumn& column) const {
-  const double error = column.precision == Precision::fp64 && options_.tolerance == 0
-                           ? column.backward_error
-                           : column.componentwise_error;
-  return error <= tolerance();
+// FP64 LU guarantees no more than a small error by norms, those of the scaled system: that is what
+// LAPACK's dgesvx has.
+bool Factorization::Implementation::accepted(const Answer& found) {
+  if (found.column.componentwise_error <= tolerance()) return true;
+  const bool as_lapack = found.column.precision == Precision::fp64 && options_.tolerance == 0;
+  return as_lapack && std::isfinite(found.column.componentwise_error) &&
+         factors_->normwise_error(found.y, found.errors) <= tolerance();
 }
 
 // Every right-hand side that is left, in the present step; keeps what is better than before. Where

@@ -63,8 +63,18 @@ bool Factors::zero_pivot() {
   return transport_.grid().all().all_reduce(zero, Reduction::max) != 0;
 }
 
+double Factors::norm() {
+  if (!norm_) norm_ = system_.scaled_norm();
+  return *norm_;
+}
+
+double Factors::normwise_error(const Vector& y, const System::Errors& errors) {
+  const SystemNorms norms = system_.norms(y, errors.residual);
+  return norms.residual == 0 ? 0 : norms.residual / (norm() * norms.x + norms.b);
+}
+
 double Factors::condition() {
-  if (!condition_) condition_ = system_.scaled_norm() * inverse_->norm();
+  if (!condition_) condition_ = norm() * inverse_->norm();
   return *condition_;
 }
 

@@ -39,12 +39,16 @@ class Factors {
   RefineOutcome refine(const RefineOptions& options) {
     return lupine::refine(system_, *solver_, options, clock_);
   }
+  /// ||r|| / (||R A C|| ||y|| + ||R b||). Collective.
+  double normwise_error(const Vector& y, const System::Errors& errors);
   /// ||R A C|| ||(R A C)^-1||, estimated once; infinity where the factors are too weak to tell.
   /// Collective. The same precondition.
   double condition();
   Inverse& inverse() { return *inverse_; }
 
  private:
+  double norm();
+
   Transport& transport_;
   const Clock& clock_;
   DistributedMatrix lu_;
@@ -53,6 +57,7 @@ class Factors {
   double seconds_ = 0;
   std::optional<LuSolver> solver_;
   std::optional<Inverse> inverse_;
+  std::optional<double> norm_;  // of R A C
   std::optional<double> condition_;
 };
 

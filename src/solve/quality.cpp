@@ -59,6 +59,7 @@ Answer measured(System& system, const Equilibration& scales, int shift, const Ve
   const VectorSpace of_rows(system.grid(), Layout::rows);
   const VectorSpace of_columns(system.grid(), Layout::columns);
   Answer answer;
+  answer.y = outcome.x;
   answer.errors = system.errors(outcome.x, true);
   const System::Errors& errors = answer.errors;
   answer.x = scaled(of_columns.gather(system.columns(), outcome.x), scales.columns, shift);

@@ -19,7 +19,8 @@ Vector scaled(const Vector& v, const std::vector<int>& exponents, int shift);
 struct Answer {
   Vector x;  ///< whole, as the user's units are
   SolveColumn column;
-  System::Errors errors;  ///< of the scaled system
+  Vector y;               ///< of the scaled system, the rank's entries
+  System::Errors errors;  ///< of y
 };
 
 /// Measures the solution of A x = b 2^-shift: y of the scaled system, the rank's entries. The
