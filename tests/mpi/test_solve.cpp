@@ -320,6 +320,15 @@ TEST_CASE("a step that is too weak says so, and gives no x of its own", "[solve]
       }
       CHECK(refused);
     }
+    // What cannot be told from weak factors is not guessed.
+    const double condition = [&] {
+      try {
+        return solve_with(hilbert, 60, options(shape, 16, Precision::bf16)).condition;
+      } catch (const AccuracyError& error) {
+        return error.best().condition;
+      }
+    }();
+    CHECK_FALSE(condition * eps < 0.1);
     SolveOptions o = options(shape, 3);
     o.max_iterations = 5;
     const Solution s = solve_with(hilbert, 10, o);
