@@ -1,6 +1,5 @@
 #include "refine/inverse.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -16,12 +15,6 @@ constexpr int most_steps = 30;  // of GMRES, in a cycle
 constexpr int most_rounds = 4;  // of cycles, for one product
 constexpr double two_digits = 0.01;
 constexpr double a_digit = 0.1;
-
-double largest(const Vector& v) {
-  double most = 0;
-  for (const double value : v) most = std::max(most, std::fabs(value));
-  return most;
-}
 
 Vector difference(Vector a, const Vector& b) {
   for (std::size_t i = 0; i < a.size(); ++i) a[i] -= b[i];

@@ -2,7 +2,6 @@
 
 #include <lupine/error.hpp>
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -106,7 +105,7 @@ Vector System::pass(const Vector& v, Vector* abs_ax) {
     grid_.row().all_reduce(sums, Reduction::sum);
     return sums;
   };
-  if (first) norm_a_ = largest(sums_of(abs_rows_));
+  if (first) norm_a_ = largest_of_all(sums_of(abs_rows_));
   if (abs_ax) *abs_ax = scaled(scales_.rows, sums_of(abs_ax_));
   return scaled(scales_.rows, sums_of(of_rows_));
 }
@@ -141,26 +140,22 @@ double System::componentwise_error(const Errors& errors) const {
   Vector ratios(errors.residual.size(), 0.0);
   for (std::size_t i = 0; i < ratios.size(); ++i)
     if (errors.residual[i] != 0) ratios[i] = errors.residual[i] / errors.bound[i];
-  return largest(ratios);
+  return largest_of_all(ratios);
 }
 
 // A maximum is the same in any order, so that all ranks decide alike. NaN must not get lost in it.
-double System::largest(std::span<const double> v) const {
-  double most = 0;
-  for (const double value : v)
-    most = std::isnan(value) ? std::numeric_limits<double>::infinity()
-                             : std::fmax(most, std::fabs(value));
-  return grid_.all().all_reduce(most, Reduction::max);
+double System::largest_of_all(std::span<const double> v) const {
+  return grid_.all().all_reduce(largest(v), Reduction::max);
 }
 
 SystemNorms System::norms(const Vector& v, const Vector& r) const {
-  return {norm_a_, largest(v), largest(b_), largest(r)};
+  return {norm_a_, largest_of_all(v), largest_of_all(b_), largest_of_all(r)};
 }
 
 double System::scaled_norm() {
   Vector sums;
   pass(Vector(static_cast<std::size_t>(columns_.local_size()), 1.0), &sums);
-  return largest(sums);
+  return largest_of_all(sums);
 }
 
 SystemNorms system_norms(const ProcessGrid& grid, Device& device, const Distribution& rows,

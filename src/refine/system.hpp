@@ -77,7 +77,7 @@ class System {
   double scaled_norm();
 
  private:
-  double largest(std::span<const double> v) const;
+  double largest_of_all(std::span<const double> v) const;
   Vector pass(const Vector& v, Vector* abs_ax);
 
   const ProcessGrid& grid_;

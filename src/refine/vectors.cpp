@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace lupine {
 
@@ -40,6 +41,14 @@ Vector VectorSpace::gather(const Distribution& mine, const Vector& v) const {
   // Copies that began alike may differ in what was computed beside them.
   alike().broadcast(std::span<double>(whole), 0);
   return whole;
+}
+
+double largest(std::span<const double> v) {
+  double most = 0;
+  for (const double value : v)
+    most = std::isnan(value) ? std::numeric_limits<double>::infinity()
+                             : std::fmax(most, std::fabs(value));
+  return most;
 }
 
 Vector local_part(const Distribution& mine, std::span<const double> whole) {

@@ -39,6 +39,9 @@ class VectorSpace {
   Layout layout_;
 };
 
+/// The largest magnitude; infinity if there is a NaN, 0 of nothing.
+double largest(std::span<const double> v);
+
 /// The entries of a whole vector that are this rank's.
 Vector local_part(const Distribution& mine, std::span<const double> whole);
 

@@ -17,14 +17,6 @@ namespace {
 constexpr int most = 1022;
 constexpr int lift = 1000;
 
-/// e with m = f 2^e, 1/2 <= f < 1; nothing for 0.
-std::optional<int> exponent(double m) {
-  if (m == 0) return std::nullopt;
-  int e = 0;
-  std::frexp(m, &e);
-  return e;
-}
-
 double power(int e) {
   return std::ldexp(1.0, std::clamp(e, -most, most));
 }
@@ -133,6 +125,13 @@ void share(Equilibration& e) {
 }
 
 }  // namespace
+
+std::optional<int> exponent(double value) {
+  if (value == 0) return std::nullopt;
+  int e = 0;
+  std::frexp(value, &e);
+  return e;
+}
 
 bool Equilibration::scales() const {
   const auto one = [](int e) { return e == 0; };

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "comm/process_grid.hpp"
@@ -11,6 +12,9 @@
 #include "solve/user_matrix.hpp"
 
 namespace lupine {
+
+/// e with |value| = f 2^e, 1/2 <= f < 1; nothing for 0.
+std::optional<int> exponent(double value);
 
 /// R = diag(2^rows[i]) and C = diag(2^columns[j]): exponents of all n rows and columns, on every
 /// rank.

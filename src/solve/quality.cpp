@@ -11,30 +11,18 @@ namespace {
 
 constexpr double eps = 0x1p-53;
 
-int exponent(double value) {
-  int e = 0;
-  std::frexp(value, &e);
-  return e;
-}
-
 /// The largest exponent of v_i 2^(exponents_i) that are not zero.
 std::optional<int> largest_exponent(const Vector& v, const std::vector<int>& exponents) {
   std::optional<int> most;
   for (std::size_t i = 0; i < v.size(); ++i)
-    if (v[i] != 0)
-      most =
-          std::max(most.value_or(std::numeric_limits<int>::min()), exponent(v[i]) + exponents[i]);
+    if (const std::optional<int> e = exponent(v[i]))
+      most = std::max(most.value_or(std::numeric_limits<int>::min()), *e + exponents[i]);
   return most;
 }
 
-double largest(const Vector& v) {
-  double most = 0;
-  for (const double value : v) most = std::isnan(value) ? value : std::max(most, std::fabs(value));
-  return most;
-}
-
-/// Norms whose products may be beyond FP64's numbers.
+/// Norms whose products may be beyond FP64's numbers. Infinity if there is an Inf or NaN.
 long double largest_scaled(const Vector& v, const std::vector<int>& exponents, int shift) {
+  if (!std::isfinite(largest(v))) return std::numeric_limits<long double>::infinity();
   long double most = 0;
   for (std::size_t i = 0; i < v.size(); ++i)
     most =
