@@ -48,7 +48,8 @@ class Buffer {
   Release release_;
 };
 
-enum class Priority { normal, high };
+/// Which queue goes first where work of several could run: high before raised before normal.
+enum class Priority { normal, raised, high };
 
 /// A point in a queue's order.
 class Event {
@@ -135,8 +136,8 @@ class Device {
   /// Whether operations of different queues run side by side, and calls return before they are
   /// done: then an update is given before the panel that it hides.
   virtual bool overlaps() const { return false; }
-  /// Until the next call, `part` (0 to 1) of the work that is given at a time is that of panels, on
-  /// queues of high priority, beside an update. 0: nothing runs side by side.
+  /// Until the next call, `part` (0 to 1) of the work that is given at a time is that of panels and
+  /// block rows, on queues of raised and high priority, beside an update. 0: nothing runs beside it.
   virtual void share(double /*part*/) {}
   /// Whether device memory is the host's, so that MPI may be given its addresses.
   virtual bool shares_host_memory() const { return true; }

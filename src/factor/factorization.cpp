@@ -25,52 +25,51 @@ class Factorization {
         plan_(a.rows(), a.columns(), options.width),
         steps_(options.steps < 0 ? plan_.count() : std::min(options.steps, plan_.count())),
         piece_(piece_columns(a, options)),
+        beside_(options.lookahead > 0 && device_.overlaps()),
         panels_(device_.make_queue(Priority::high)),
-        rows_(device_.make_queue(Priority::high)),
+        rows_(device_.make_queue(Priority::raised)),
         updates_(device_.make_queue(Priority::normal)),
         control_(device_.make_queue(Priority::high)),
         ring_(device_, a.rows(),
-              {options.precision, options.width, options.lookahead + 1, piece_, pivoting()}),
+              {options.precision, options.width, options.lookahead + 1, piece_,
+               PanelRing::pieces_for(a.columns().local_size(), piece_), pivoting()}),
+        diagonal_(transport, Traffic::panels, Along::column, 0,
+                  PanelRing::diagonal_bytes(options.width, options.precision)),
         status_(device_.allocate(sizeof(FactorStatus))),
         times_(outcome_.times, options.trace, *panels_),
         waits_{clock, outcome_.times.broadcast, options.trace, Phase::broadcast} {
+    last_ = updates_->record();
+    updated_.assign(static_cast<std::size_t>(a.columns().local_size() / piece_ + 1), last_);
     for (int slot = 0; slot < ring_.slots(); ++slot)
-      lefts_.emplace_back(transport, Along::row, ring_.largest_control(), ring_.largest_left());
-    for (int slot = 0; slot < PanelRing::pieces; ++slot)
-      rights_.emplace_back(transport, Along::column, ring_.largest_control(),
-                           ring_.largest_right());
+      lefts_.emplace_back(transport, Traffic::panels, Along::row, ring_.largest_control(),
+                          ring_.largest_left());
+    for (int slot = 0; slot < ring_.pieces(); ++slot)
+      add_place(Traffic::pieces, ring_.largest_right(), piece_);
+    add_place(Traffic::panels, ring_.largest_own(), options.width);
     if (pivoting()) prepare_pivoting();
     const FactorStatus nothing;
     device_.upload(*panels_, std::span(&nothing, 1), status());
-    last_ = updates_->record();
-    used_.fill(last_);
-    updated_.assign(static_cast<std::size_t>(a.columns().local_size() / piece_ + 1), last_);
-    if (grid_.all().size() > 1)
-      poll_ = [this] {
-        for (Carrier& carrier : lefts_) carrier.test();
-        for (Carrier& carrier : rights_) carrier.test();
-        for (RowExchange& exchange : exchanges_) exchange.test();
-      };
+    if (grid_.all().size() > 1) messages_ = [this] { move_messages(); };
   }
 
   // Panel k is factored as soon as the panels before it are applied to its own column, and travels
-  // while panel k - lookahead is applied to the rest. Where queues run side by side, that is given
-  // first.
+  // while panel k - lookahead is applied to the rest. Where queues run side by side, the rest is
+  // given before the panel is factored; and before the panel's column is updated too, unless both
+  // need panel k - 1.
   FactorOutcome run(const ColumnsDone& done) {
     const std::int64_t depth = options_.lookahead;
-    const bool rest_first = depth > 0 && device_.overlaps();
     for (std::int64_t k = 0; k < steps_; ++k) {
       const Step step = plan_[k];
       const EventPtr before = last_;
       receive(k - ring_.slots());  // its memory is the next panel's
-      if (rest_first) {
-        device_.share(k >= depth ? panel_part(step) : 0);
-        apply_to_rest(k - depth, step);
-      }
+      panels_wait_for_column(step);
+      if (depth > 1) start_rest(k - depth, step);
+      apply_to_column(std::max<std::int64_t>(k - depth, 0), step);
+      if (depth == 1) start_rest(k - depth, step);
       panels_->wait(*before);
-      factor_panel(std::max<std::int64_t>(k - depth, 0), step);
-      if (!rest_first) apply_to_rest(k - depth, step);
-      wait_for_device(*before, k);  // what is given runs no more than a step behind
+      factor_panel(step);
+      finish_rest(k - depth, step);
+      wait_for_device(*before, Activity::wait_for_updates, k);  // given: one step ahead at most
       if (done && k > 0) done(step.begin.value);
       if (time_to_agree(k) && !agree(std::max<std::int64_t>(k - depth, 0), k).usable()) break;
     }
@@ -80,17 +79,37 @@ class Factorization {
   }
 
  private:
-  // Where a panel is applied: to its own column at once, to the rest beside the next panel.
+  struct Columns {
+    LocalIndex begin;
+    std::int64_t count;
+  };
+  // Where a piece of U is on its way to where it is used.
+  struct Place {
+    Carrier carrier;
+    std::optional<RowExchange> exchange;
+    EventPtr solved;  // the piece is there, on its root
+    EventPtr used;    // its memory is free again
+  };
+  // Where a panel is applied: to the next panel's own column, or to the rest beside that panel.
   struct Way {
     Queue& rows;
     Queue& updates;
+    bool own;
     Phase rows_phase;
     Phase update_phase;
     Activity update;
   };
-  struct Columns {
-    LocalIndex begin;
-    std::int64_t count;
+  // A panel on its way through some columns, and how many pieces of these it has come.
+  struct Sweep {
+    const Panel& panel;
+    const DeviceRowMoves* moves;  // null without pivoting
+    Way way;
+    std::vector<Columns> pieces;
+    std::int64_t first;  // number of the first piece
+    std::size_t solved = 0;
+    std::size_t updated = 0;
+
+    bool done() const { return updated == pieces.size(); }
   };
 
   bool pivoting() const { return options_.pivoting == Pivoting::partial; }
@@ -111,24 +130,25 @@ class Factorization {
     return options.piece > 0 ? std::min(options.piece, whole) : whole;
   }
 
+  void add_place(Traffic traffic, std::int64_t bytes, std::int64_t columns) {
+    const auto tag = static_cast<int>(places_.size());
+    places_.push_back({Carrier(transport_, traffic, Along::column, ring_.largest_control(), bytes),
+                       std::nullopt, last_, last_});
+    if (pivoting())
+      places_.back().exchange.emplace(transport_, traffic, options_.width, columns,
+                                      bytes_of(a_.storage()), tag);
+  }
+
   void prepare_pivoting() {
     const std::int64_t width = options_.width;
     panel_.emplace(transport_, a_, width, options_.recursion);
     outcome_.pivots.resize(static_cast<std::size_t>(a_.rows().size()));
-    for (int i = 0; i < PanelRing::pieces; ++i)
-      exchanges_.emplace_back(transport_, width, piece_, bytes_of(a_.storage()), i);
     // One more than panels: moves are made anew while those before them may still be read.
     for (int i = 0; i <= ring_.slots(); ++i) moves_.emplace_back(device_, 2 * width);
     planned_.assign(moves_.size(), -1);
   }
 
-  void factor_panel(std::int64_t oldest, const Step& s) {
-    if (s.in_column) {
-      const Columns own{s.column, s.width()};
-      wait_for_updates(*panels_, own);
-      const Way way{*panels_, *panels_, Phase::panel, Phase::panel, Activity::apply_to_panel};
-      for (auto q = oldest; q < s.index; ++q) apply(ring_[q], own, way);
-    }
+  void factor_panel(const Step& s) {
     Panel& next = ring_.shape(s);
     if (s.in_column) pivoting() ? factor_with_pivoting(next) : factor_without(next);
     left(s.index).start(s.owner_column, options_.broadcast, s.index, next.control(), next.values(),
@@ -146,11 +166,11 @@ class Factorization {
         device_.factor_diagonal(*panels_, block, s.begin.value, status());
         device_.copy(*panels_, block, diagonal);
       });
-    {
-      const Stopwatch watch = waits_.watch(Activity::share_diagonal, s.index);
-      const std::span block(diagonal.data, static_cast<std::size_t>(s.width() * s.width()));
-      transport_.broadcast(*panels_, Along::column, s.owner_row, std::as_writable_bytes(block));
-    }
+    const std::span block(diagonal.data, static_cast<std::size_t>(s.width() * s.width()));
+    diagonal_.start(s.owner_row, options_.broadcast, in_column_++, {},
+                    std::as_writable_bytes(block), panels_->record());
+    wait_for(diagonal_, Activity::share_diagonal, s.index);
+    diagonal_.arrive_in(*panels_);
     time(*panels_, {Activity::solve_panel, Phase::panel, s.index, column.rows, s.width()}, [&] {
       device_.solve_right_upper(*panels_, diagonal, column.as<float>(), options_.precision);
       device_.cast(*panels_, column, 1, next.left, next.header, status());
@@ -161,8 +181,12 @@ class Factorization {
   void factor_with_pivoting(Panel& next) {
     const Step& s = next.step;
     const std::int64_t rows = next.left.rows + (s.in_row ? s.width() : 0);
+    // The ranks of a process column wait for each other in the panel: not for what is before it
+    // too.
+    if (grid_.column().size() > 1)
+      wait_for_device(*panels_->record(), Activity::wait_for_updates, s.index);
     time(*panels_, {Activity::pivoted_panel, Phase::panel, s.index, rows, s.width()}, [&] {
-      panel_->factor(*panels_, s, next.pivots, status(), waits_);
+      panel_->factor(*panels_, s, next.pivots, status(), waits_, [this] { poll(); });
       if (s.owns_diagonal()) {
         device_.copy(*panels_, panel_->diagonal(), next.diagonal);
         device_.prepare_diagonal(*panels_, next.diagonal);
@@ -172,35 +196,104 @@ class Factorization {
     });
   }
 
-  // Panel q to the columns behind those of step k.
-  void apply_to_rest(std::int64_t q, const Step& k) {
-    if (q < 0) return;
-    const Columns rest{k.trailing_column, a_.columns().local_size() - k.trailing_column.value};
-    apply(ring_[q], rest, {*rows_, *updates_, Phase::rows, Phase::update, Activity::update});
-    last_ = updates_->record();
+  // Panels from `oldest` on to the column of panel k. With one panel of look-ahead the rest behind
+  // it waits for the same panel: then the column goes first, with the whole device. With more it
+  // must not hold up the rest.
+  void apply_to_column(std::int64_t oldest, const Step& k) {
+    if (!k.in_column) return;
+    Queue& updates = options_.lookahead == 1 ? *updates_ : *panels_;
+    const Way way{*panels_, updates, true, Phase::panel, Phase::panel, Activity::apply_to_panel};
+    for (auto q = oldest; q < k.index; ++q) {
+      Sweep sweep = begin_sweep(q, {{k.column, k.width()}}, way);
+      complete(sweep);
+      panels_->wait(*place(sweep, 0).used);
+    }
   }
 
-  // Exchange of rows, U_qj = L_qq^-1 A_qj, A_ij <- A_ij - L_iq U_qj, for some columns j: the rows
-  // of one piece are on their way while the piece before is updated.
-  void apply(const Panel& q, Columns all, const Way& way) {
-    const Carrier& arrived = receive(q.step.index);
-    const DeviceRowMoves* moves = pivoting() ? &moves_of(q) : nullptr;
+  // Panel q to the columns behind those of step k, as far as no message has to be waited for. The
+  // others follow in poll() and finish_rest().
+  void start_rest(std::int64_t q, const Step& k) {
+    if (q < 0 || !beside_) return;
+    device_.share(panel_part(k));
+    rest_.emplace(begin_rest(q, k));
+    move_on(*rest_);
+  }
+
+  void finish_rest(std::int64_t q, const Step& k) {
+    if (q < 0) return;
+    if (!rest_) rest_.emplace(begin_rest(q, k));
+    complete(*rest_);
+    rest_.reset();
+    last_ = updates_->record();
+    if (beside_) device_.share(0);
+  }
+
+  Sweep begin_rest(std::int64_t q, const Step& k) {
+    const Columns rest{k.trailing_column, a_.columns().local_size() - k.trailing_column.value};
+    return begin_sweep(q, cut(rest),
+                       {*rows_, *updates_, false, Phase::rows, Phase::update, Activity::update});
+  }
+
+  // For each piece of some columns: exchange of rows, U_qj = L_qq^-1 A_qj, A_ij <- A_ij - L_iq
+  // U_qj. The rows of a piece are on their way while the pieces before are updated.
+  Sweep begin_sweep(std::int64_t q, std::vector<Columns> pieces, const Way& way) {
+    const Carrier& arrived = receive(q);
+    const Panel& panel = ring_[q];
     arrived.arrive_in(way.rows);
     arrived.arrive_in(way.updates);
-    const std::vector<Columns> pieces = cut(all);
-    const std::int64_t first = number_;
-    number_ += std::ssize(pieces);
-    if (moves && !pieces.empty()) start_exchange(q, *moves, pieces[0], first, way);
-    for (std::size_t p = 0; p <= pieces.size(); ++p) {
-      const std::int64_t number = first + static_cast<std::int64_t>(p);
-      if (p < pieces.size()) {
-        if (moves) finish_exchange(q, pieces[p], number, way);
-        if (moves && p + 1 < pieces.size())
-          start_exchange(q, *moves, pieces[p + 1], number + 1, way);
-        solve_row(q, pieces[p], number, way);
-      }
-      if (p > 0) update(q, pieces[p - 1], number - 1, way);
+    std::int64_t& numbers = way.own ? in_column_ : in_rest_;
+    Sweep sweep{panel, pivoting() ? &moves_of(panel) : nullptr, way, std::move(pieces), numbers};
+    numbers += std::ssize(sweep.pieces);
+    if (sweep.moves && !sweep.done()) start_exchange(sweep, 0);
+    return sweep;
+  }
+
+  // Gives the queues all that they can be given before the next message comes.
+  void move_on(Sweep& sweep) {
+    for (;;)
+      if (may_solve(sweep))
+        solve_next(sweep);
+      else if (may_update(sweep))
+        update_next(sweep);
+      else
+        return;
+  }
+
+  void complete(Sweep& sweep) {
+    for (move_on(sweep); !sweep.done(); move_on(sweep)) {
+      const bool rows = sweep.solved == sweep.updated;
+      const Stopwatch watch = waits_.watch(rows ? Activity::wait_for_rows : Activity::wait_for_row,
+                                           sweep.panel.step.index);
+      while (!may_solve(sweep) && !may_update(sweep)) messages_();
     }
+  }
+
+  bool may_solve(Sweep& sweep) {
+    const std::size_t places = sweep.way.own ? 1 : static_cast<std::size_t>(ring_.pieces());
+    if (sweep.solved == sweep.pieces.size() || sweep.solved - sweep.updated == places) return false;
+    return !sweep.moves || place(sweep, sweep.solved).exchange->test();
+  }
+  bool may_update(Sweep& sweep) {
+    return sweep.updated < sweep.solved && place(sweep, sweep.updated).carrier.test();
+  }
+
+  void solve_next(Sweep& sweep) {
+    const std::size_t p = sweep.solved++;
+    if (sweep.moves) finish_exchange(sweep, p);
+    if (sweep.moves && p + 1 < sweep.pieces.size()) start_exchange(sweep, p + 1);
+    solve_row(sweep, p);
+  }
+
+  void update_next(Sweep& sweep) { update(sweep, sweep.updated++); }
+
+  std::int64_t number(const Sweep& sweep, std::size_t p) const {
+    return sweep.first + static_cast<std::int64_t>(p);
+  }
+  int slot(const Sweep& sweep, std::size_t p) const {
+    return sweep.way.own ? ring_.own() : static_cast<int>(number(sweep, p) % ring_.pieces());
+  }
+  Place& place(const Sweep& sweep, std::size_t p) {
+    return places_[static_cast<std::size_t>(slot(sweep, p))];
   }
 
   // At columns that are multiples of a piece, so that a step waits for the same ones of the step
@@ -223,14 +316,18 @@ class Factorization {
       queue.wait(*updated_[static_cast<std::size_t>(i)]);
   }
 
+  // For the updates of the step before, which this step's own will stand in the place of.
+  void panels_wait_for_column(const Step& s) const {
+    if (s.in_column) wait_for_updates(*panels_, {s.column, s.width()});
+  }
+
   // The moves of panel q's pivots, known on the host as soon as they are needed.
   const DeviceRowMoves& moves_of(const Panel& q) {
     const auto slot = static_cast<std::size_t>(q.step.index) % moves_.size();
     if (planned_[slot] != q.step.index) {
       planned_[slot] = q.step.index;
-      const TraceScope scope(options_.trace, Track::host,
-                             {.activity = Activity::wait_for_pivots, .step = q.step.index});
       left(q.step.index).arrive_in(*control_);
+      wait_for_device(*control_->record(), Activity::wait_for_pivots, q.step.index);
       const std::span pivots(&outcome_.pivots[static_cast<std::size_t>(q.step.begin.value)],
                              static_cast<std::size_t>(q.step.width()));
       device_.download(*control_, q.pivots, pivots);
@@ -239,78 +336,77 @@ class Factorization {
     return moves_[slot];
   }
 
-  RowExchange& exchange(std::int64_t number) {
-    return exchanges_[static_cast<std::size_t>(number % PanelRing::pieces)];
-  }
-
   AnyMatrix whole(Columns columns) const {
     return a_.from({0}, columns.begin).block(0, 0, a_.rows().local_size(), columns.count);
   }
 
-  void start_exchange(const Panel& q, const DeviceRowMoves& moves, Columns columns,
-                      std::int64_t number, const Way& way) {
-    wait_for_updates(way.rows, columns);
-    time(way.rows, exchange_of(q, Activity::exchange_rows, columns, way),
-         [&] { exchange(number).start(way.rows, moves, whole(columns)); });
+  void start_exchange(const Sweep& sweep, std::size_t p) {
+    const Way& way = sweep.way;
+    if (!way.own) wait_for_updates(way.rows, sweep.pieces[p]);
+    time(way.rows, exchange_of(sweep, Activity::exchange_rows, p),
+         [&] { place(sweep, p).exchange->start(way.rows, *sweep.moves, whole(sweep.pieces[p])); });
   }
 
-  void finish_exchange(const Panel& q, Columns columns, std::int64_t number, const Way& way) {
-    {
-      const Stopwatch watch = waits_.watch(Activity::wait_for_rows, q.step.index);
-      while (!exchange(number).test())
-        if (poll_) poll_();
-    }
-    time(way.rows, exchange_of(q, Activity::place_rows, columns, way),
-         [&] { exchange(number).finish(way.rows); });
+  void finish_exchange(const Sweep& sweep, std::size_t p) {
+    time(sweep.way.rows, exchange_of(sweep, Activity::place_rows, p),
+         [&] { place(sweep, p).exchange->finish(sweep.way.rows); });
   }
 
-  static TraceLabel exchange_of(const Panel& q, Activity part, Columns columns, const Way& way) {
-    return {
-        .activity = part, .phase = way.rows_phase, .step = q.step.index, .columns = columns.count};
+  static TraceLabel exchange_of(const Sweep& sweep, Activity part, std::size_t p) {
+    return {.activity = part,
+            .phase = sweep.way.rows_phase,
+            .step = sweep.panel.step.index,
+            .columns = sweep.pieces[p].count};
   }
 
-  void solve_row(const Panel& q, Columns columns, std::int64_t number, const Way& way) {
-    const auto slot = static_cast<std::size_t>(number % PanelRing::pieces);
-    const Step& s = q.step;
-    const RightPiece piece = ring_.piece(number, s.width(), columns.count);
-    wait_for_updates(way.rows, columns);
-    way.rows.wait(*used_[slot]);
+  void solve_row(const Sweep& sweep, std::size_t p) {
+    const Way& way = sweep.way;
+    const Columns columns = sweep.pieces[p];
+    const Step& s = sweep.panel.step;
+    const RightPiece piece = ring_.piece(slot(sweep, p), s.width(), columns.count);
+    Place& to = place(sweep, p);
+    if (!way.own) wait_for_updates(way.rows, columns);
+    way.rows.wait(*to.used);
     const TraceLabel label{Activity::solve_row, way.rows_phase, s.index, s.width(), columns.count};
     if (s.in_row)
       time(way.rows, label, [&] {
         const auto row = a_.from(s.row, columns.begin).block(0, 0, s.width(), columns.count);
-        device_.solve_left_lower(way.rows, q.diagonal, row, options_.precision);
+        device_.solve_left_lower(way.rows, sweep.panel.diagonal, row, options_.precision);
         device_.cast(way.rows, row, -1, piece.values, piece.header, status());
       });
-    solved_[slot] = way.rows.record();
-    rights_[slot].start(s.owner_row, options_.broadcast, number, piece.control(), piece.bytes(),
-                        solved_[slot]);
+    to.solved = way.rows.record();
+    to.carrier.start(s.owner_row, options_.broadcast, number(sweep, p), piece.control(),
+                     piece.bytes(), to.solved);
   }
 
-  void update(const Panel& q, Columns columns, std::int64_t number, const Way& way) {
-    const auto slot = static_cast<std::size_t>(number % PanelRing::pieces);
-    wait_for(rights_[slot], Activity::wait_for_row, q.step.index);
-    rights_[slot].arrive_in(way.updates);
-    way.updates.wait(*solved_[slot]);
-    const RightPiece piece = ring_.piece(number, q.step.width(), columns.count);
+  void update(const Sweep& sweep, std::size_t p) {
+    const Way& way = sweep.way;
+    const Columns columns = sweep.pieces[p];
+    const Panel& q = sweep.panel;
+    Place& from = place(sweep, p);
+    from.carrier.arrive_in(way.updates);
+    way.updates.wait(*from.solved);
+    const RightPiece piece = ring_.piece(slot(sweep, p), q.step.width(), columns.count);
     const auto c = a_.from(q.step.trailing_row, columns.begin);
     const TraceLabel label{way.update, way.update_phase, q.step.index, c.rows, columns.count};
     time(way.updates, label, [&] {
       device_.update(way.updates, q.left, q.header, piece.values, piece.header,
-                     c.block(0, 0, c.rows, columns.count), poll_);
+                     c.block(0, 0, c.rows, columns.count), messages_);
     });
-    used_[slot] = way.updates.record();
-    if (&way.updates == updates_.get())
-      updated_[static_cast<std::size_t>(columns.begin.value / piece_)] = used_[slot];
+    from.used = way.updates.record();
+    if (!way.own) updated_[static_cast<std::size_t>(columns.begin.value / piece_)] = from.used;
   }
 
-  // Of what a step gives this rank to do, how much is the panel's. To each of a panel's w columns
-  // belong 2 w operations of the update before it, and about 3 w, counted at the update's rate, of
-  // solves; to each of its rows the solves alone.
+  // Of what a rank gives its device to do side by side, how much is the panel's and the block
+  // row's. To each of a panel's w columns belong about 3 w operations a row, counted at the
+  // update's rate, of solves, and 2 w of the update before it unless that goes first; to each of
+  // its rows the solves alone.
   double panel_part(const Step& s) const {
     const auto m = static_cast<double>(a_.rows().local_size() - s.trailing_row.value);
     const auto n = static_cast<double>(a_.columns().local_size() - s.trailing_column.value);
-    const double panel = static_cast<double>(s.width()) * (5 * m * s.in_column + 3 * n * s.in_row);
+    const double column = options_.lookahead > 1 ? 5 : 3;
+    const double panel =
+        static_cast<double>(s.width()) * (column * m * s.in_column + 3 * n * s.in_row);
     const double update = 2 * m * n;
     return update > 0 ? panel / (panel + update) : 0;
   }
@@ -322,17 +418,31 @@ class Factorization {
     return carrier;
   }
 
-  // The others move on meanwhile: somebody may wait for what this rank has to pass on.
   void wait_for(Carrier& carrier, Activity activity, std::int64_t k) {
     const Stopwatch watch = waits_.watch(activity, k);
-    while (!carrier.test())
-      if (poll_) poll_();
+    while (!carrier.test()) poll();
   }
 
-  void wait_for_device(const Event& event, std::int64_t k) const {
-    const TraceScope scope(options_.trace, Track::host,
-                           {.activity = Activity::wait_for_updates, .step = k});
-    event.wait();
+  void wait_for_device(const Event& event, Activity activity, std::int64_t k) {
+    const TraceScope scope(options_.trace, Track::host, {.activity = activity, .step = k});
+    if (!messages_) return event.wait();
+    while (!event.reached()) poll();
+  }
+
+  // While this rank waits, somebody may wait for what it has to pass on, and its device for more of
+  // the rest.
+  void poll() {
+    if (messages_) messages_();
+    if (rest_ && beside_) move_on(*rest_);
+  }
+
+  void move_messages() {
+    diagonal_.test();
+    for (Carrier& carrier : lefts_) carrier.test();
+    for (Place& place : places_) {
+      place.carrier.test();
+      if (place.exchange) place.exchange->test();
+    }
   }
 
   void finish() {
@@ -375,24 +485,25 @@ class Factorization {
   Plan plan_;
   std::int64_t steps_;
   std::int64_t piece_;
+  bool beside_;  // the rest is updated beside the panels
   std::unique_ptr<Queue> panels_;
   std::unique_ptr<Queue> rows_;
   std::unique_ptr<Queue> updates_;
   std::unique_ptr<Queue> control_;
   PanelRing ring_;
+  Carrier diagonal_;
   Buffer status_;
   std::optional<PivotedPanel> panel_;
   std::vector<Carrier> lefts_;
-  std::vector<Carrier> rights_;
-  std::vector<RowExchange> exchanges_;
-  std::vector<DeviceRowMoves> moves_;               // of the panels in flight
-  std::vector<std::int64_t> planned_;               // the panel whose moves these are
-  std::int64_t number_ = 0;                         // of the next right piece
-  std::array<EventPtr, PanelRing::pieces> solved_;  // the piece is there, on its root
-  std::array<EventPtr, PanelRing::pieces> used_;    // its memory is free again
-  std::vector<EventPtr> updated_;  // by piece: up to date but for the panels in flight
-  EventPtr last_;                  // so is the whole trailing matrix
-  Poll poll_;
+  std::vector<Place> places_;          // by the ring's slots of right pieces
+  std::vector<DeviceRowMoves> moves_;  // of the panels in flight
+  std::vector<std::int64_t> planned_;  // the panel whose moves these are
+  std::int64_t in_rest_ = 0;           // number of the next piece of the rest
+  std::int64_t in_column_ = 0;         // of the next message along this column's panels
+  std::optional<Sweep> rest_;          // under way
+  std::vector<EventPtr> updated_;      // by piece: up to date but for the panels in flight
+  EventPtr last_;                      // so is the whole trailing matrix
+  Poll messages_;                      // moves them on; null where there are none
   FactorOutcome outcome_;
   QueueTimes times_;
   HostTimer waits_;  // for messages

@@ -20,11 +20,12 @@ PivotedPanel::PivotedPanel(Transport& transport, DistributedMatrix& a, std::int6
 }
 
 void PivotedPanel::factor(Queue& queue, const Step& s, std::int64_t* pivots, FactorStatus* status,
-                          const HostTimer& waits) {
+                          const HostTimer& waits, const Poll& poll) {
   step_ = s;
   pivots_ = pivots;
   status_ = status;
   waits_ = &waits;
+  poll_ = &poll;
   chosen_.clear();
   const std::int64_t w = s.width();
   const std::int64_t m = a_.rows().local_size() - s.trailing_row.value;
@@ -93,6 +94,7 @@ std::int64_t PivotedPanel::global(std::int64_t row) const {
 
 // The largest magnitude of all ranks, of equal ones that of the lowest row.
 void PivotedPanel::take_pivot_of_all(Queue& queue, std::int64_t j) {
+  (*poll_)();
   auto* candidate = candidate_.as<PivotCandidate>();
   std::array<PivotCandidate, 1> mine;
   device_.download(queue, candidate, mine);

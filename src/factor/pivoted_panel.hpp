@@ -33,9 +33,10 @@ class PivotedPanel {
   /// block is in diagonal() too, and the pivots (rows of the whole matrix) in `pivots`, both in
   /// device memory. Notes a zero or non-finite pivot. Collective over the process column.
   /// @param waits for others
+  /// @param poll called before every wait for others
   /// @pre s.in_column
   void factor(Queue& queue, const Step& s, std::int64_t* pivots, FactorStatus* status,
-              const HostTimer& waits);
+              const HostTimer& waits, const Poll& poll);
 
   /// Of the panel factored last, until the queue goes on to the next.
   ConstAnyMatrix diagonal() const { return rows_.block(0, 0, rows_.cols, rows_.cols); }
@@ -69,6 +70,7 @@ class PivotedPanel {
   std::int64_t* pivots_ = nullptr;
   FactorStatus* status_ = nullptr;
   const HostTimer* waits_ = nullptr;
+  const Poll* poll_ = nullptr;
   std::vector<std::int64_t> chosen_;
 };
 

@@ -1,6 +1,7 @@
 #include "matrix/footprint.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/scalar.hpp"
 #include "grid/distribution.hpp"
@@ -37,6 +38,12 @@ double Footprint::piece() const {
   return chunk > 0 ? std::min(local_columns(), static_cast<double>(chunk)) : local_columns();
 }
 
+// As PanelRing::pieces_for, of any n.
+double Footprint::pieces() const {
+  const double most = PanelRing::most_pieces;
+  return std::clamp(std::ceil(local_columns() / std::max(piece(), 1.0)), 1.0, most);
+}
+
 double Footprint::element_bytes() const {
   return static_cast<double>(bytes_of(storage_for(precision)));
 }
@@ -46,14 +53,14 @@ double Footprint::ring_bytes(std::int64_t width) const {
   const double padding = 63;
   const auto update = static_cast<double>(bytes_of(precision));
   return (lookahead + 1) * ((local_rows() + padding) * w * update + w * w * element_bytes()) +
-         PanelRing::pieces * piece() * (w + padding) * update;
+         (pieces() * piece() + w) * (w + padding) * update;
 }
 
 double Footprint::exchange_bytes(std::int64_t width) const {
   if (pivoting == Pivoting::none || shape.rows == 1) return 0;
   const auto w = static_cast<double>(std::min(width, n));
   const double panel = (local_rows() + 2 * w) * w;
-  return (PanelRing::pieces * 2 * w * piece() + panel) * element_bytes();
+  return (2 * w * (pieces() * piece() + w) + panel) * element_bytes();
 }
 
 double Footprint::scratch_bytes(std::int64_t width) const {
@@ -90,7 +97,11 @@ double Footprint::host_bytes() const {
   const double m = static_cast<double>(n) / shape.rows + static_cast<double>(nb);
   const double k = static_cast<double>(n) / shape.columns + static_cast<double>(nb);
   const std::int64_t width = panel_width();
-  const double stages = staged && shape.size() > 1 ? ring_bytes(width) + exchange_bytes(width) : 0;
+  // A diagonal block travels alone too, before the panel that it begins.
+  const auto w = static_cast<double>(width);
+  const double stages = staged && shape.size() > 1
+                            ? ring_bytes(width) + exchange_bytes(width) + w * w * element_bytes()
+                            : 0;
   return process_bytes + driver_bytes + stages + vectors * 8 * (m + k) + 8 * static_cast<double>(n);
 }
 

@@ -46,6 +46,7 @@ struct Footprint {
   double local_rows() const;
   double local_columns() const;
   double piece() const;
+  double pieces() const;
   double element_bytes() const;
 };
 

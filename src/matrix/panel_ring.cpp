@@ -35,10 +35,11 @@ PanelRing::PanelRing(Device& device, const Distribution& rows, const RingShape& 
       shape_(shape),
       left_bytes_(diagonal_bytes(shape.width, shape.precision) +
                   leading_dimension(rows_) * shape.width * bytes_of(shape.precision)),
-      right_bytes_(leading_dimension(shape.width) * shape.piece * bytes_of(shape.precision)),
+      right_bytes_(right_bytes(shape.width, shape.piece, shape.precision)),
+      own_bytes_(right_bytes(shape.width, shape.width, shape.precision)),
       control_bytes_(padded(static_cast<std::int64_t>(sizeof(PanelHeader)) +
                             shape.width * std::int64_t{sizeof(std::int64_t)})),
-      control_(device.allocate((shape.slots + pieces) * control_bytes_)),
+      control_(device.allocate((shape.slots + shape.pieces + 1) * control_bytes_)),
       panels_(static_cast<std::size_t>(shape.slots)) {
   std::byte* control = control_.data();
   for (Panel& panel : panels_) {
@@ -48,7 +49,17 @@ PanelRing::PanelRing(Device& device, const Distribution& rows, const RingShape& 
     if (shape.pivoting) panel.pivots = reinterpret_cast<std::int64_t*>(panel.header + 1);
     control += control_bytes_;
   }
-  for (int i = 0; i < pieces; ++i) right_.push_back(device.allocate(right_bytes_));
+  for (int i = 0; i < shape.pieces; ++i) right_.push_back(device.allocate(right_bytes_));
+  right_.push_back(device.allocate(own_bytes_));
+}
+
+int PanelRing::pieces_for(std::int64_t columns, std::int64_t piece) {
+  const std::int64_t count = (columns + piece - 1) / piece;
+  return static_cast<int>(std::clamp<std::int64_t>(count, 1, most_pieces));
+}
+
+std::int64_t PanelRing::right_bytes(std::int64_t width, std::int64_t columns, Precision precision) {
+  return leading_dimension(width) * columns * bytes_of(precision);
 }
 
 std::int64_t PanelRing::leading_dimension(std::int64_t rows) {
@@ -70,8 +81,7 @@ Panel& PanelRing::shape(const Step& step) {
   return panel;
 }
 
-RightPiece PanelRing::piece(std::int64_t number, std::int64_t width, std::int64_t columns) const {
-  const std::int64_t slot = number % pieces;
+RightPiece PanelRing::piece(int slot, std::int64_t width, std::int64_t columns) const {
   std::byte* header = control_.data() + (std::ssize(panels_) + slot) * control_bytes_;
   return {reinterpret_cast<PanelHeader*>(header),
           {shape_.precision, right_[static_cast<std::size_t>(slot)].data(), width, columns,

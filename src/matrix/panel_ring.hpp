@@ -44,13 +44,20 @@ struct RingShape {
   std::int64_t width = 1;                 ///< columns of a step at most
   int slots = 2;                          ///< panels alive at once
   std::int64_t piece = 1;                 ///< columns of a right piece at most
+  int pieces = 1;                         ///< right pieces alive at once
   bool pivoting = false;
 };
 
-/// Memory of a fixed number of panels and of two right pieces, used in turn; nothing is allocated
-/// while factoring.
+/// Memory of a fixed number of panels and of right pieces: some for the columns behind the next
+/// panel, and one for that panel's own columns. Nothing is allocated while factoring.
 class PanelRing {
  public:
+  /// Right pieces that are worth their memory: while one is updated, the next are solved for and on
+  /// their way, those of the next step included.
+  static constexpr int most_pieces = 3;
+  /// As many as that, or as `columns` cut into pieces of so many columns make.
+  static int pieces_for(std::int64_t columns, std::int64_t piece);
+
   PanelRing(Device& device, const Distribution& rows, const RingShape& shape);
 
   /// Elements from one column of a panel to the next.
@@ -61,20 +68,28 @@ class PanelRing {
   std::int64_t largest_control() const { return control_bytes_; }
   std::int64_t largest_left() const { return left_bytes_; }
   std::int64_t largest_right() const { return right_bytes_; }
+  /// As largest_right(), of the piece in slot own().
+  std::int64_t largest_own() const { return own_bytes_; }
+  /// Bytes of a right piece of so many columns at most.
+  static std::int64_t right_bytes(std::int64_t width, std::int64_t columns, Precision precision);
 
   int slots() const { return static_cast<int>(panels_.size()); }
   Panel& operator[](std::int64_t k) { return panels_[static_cast<std::size_t>(k % slots())]; }
   /// The panel of `step`, shaped, in the place of the one `slots` steps before.
   Panel& shape(const Step& step);
-  static constexpr int pieces = 2;
-  /// A right piece of so many columns, in the place of the one `pieces` pieces before.
-  RightPiece piece(std::int64_t number, std::int64_t width, std::int64_t columns) const;
+  /// Slots of right pieces: [0, pieces()) for the columns behind a panel, own() for its own.
+  int pieces() const { return shape_.pieces; }
+  int own() const { return shape_.pieces; }
+  /// A right piece of so many columns in that slot, in the place of what was there.
+  /// @pre columns <= shape.piece, or shape.width in own()
+  RightPiece piece(int slot, std::int64_t width, std::int64_t columns) const;
 
  private:
   std::int64_t rows_;
   RingShape shape_;
   std::int64_t left_bytes_;
   std::int64_t right_bytes_;
+  std::int64_t own_bytes_;
   std::int64_t control_bytes_;
   std::vector<Buffer> memory_;
   std::vector<Buffer> right_;

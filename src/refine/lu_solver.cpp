@@ -17,7 +17,7 @@ LuSolver::LuSolver(Transport& transport, const DistributedMatrix& lu, std::int64
       of_columns_(device_.allocate(lu.columns().local_size() * std::int64_t{sizeof(double)})) {
   if (pivots.empty()) return;
   constexpr int tag = 2;  // beside those of the factorization
-  exchange_.emplace(transport, width, 1, std::int64_t{sizeof(double)}, tag);
+  exchange_.emplace(transport, Traffic::panels, width, 1, std::int64_t{sizeof(double)}, tag);
   plan_moves(moves_, Exchanges::forward);
 }
 

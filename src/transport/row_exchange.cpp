@@ -21,10 +21,12 @@ void DeviceRowMoves::set(Queue& queue, RowMoves moves) {
   if (!all.empty()) device_->upload(queue, all, indices_.as<std::int64_t>());
 }
 
-RowExchange::RowExchange(Transport& transport, std::int64_t rows, std::int64_t columns,
-                         std::int64_t element, int tag)
-    : transport_(&transport), messages_(transport.comm(Along::column), Messages::first_tag + tag) {
-  if (transport.comm(Along::column).size() == 1) return;
+RowExchange::RowExchange(Transport& transport, Traffic traffic, std::int64_t rows,
+                         std::int64_t columns, std::int64_t element, int tag)
+    : transport_(&transport),
+      traffic_(traffic),
+      messages_(transport.comm(traffic, Along::column), Messages::first_tag + tag) {
+  if (transport.grid().column().size() == 1) return;
   const std::int64_t bytes = rows * columns * element;
   out_ = transport.device().allocate(bytes);
   in_ = transport.device().allocate(bytes);
@@ -59,14 +61,13 @@ void RowExchange::for_each_peer(const Use& use) const {
 void RowExchange::start(Queue& queue, const DeviceRowMoves& moves, AnyMatrix a) {
   moves_ = &moves;
   a_ = a;
-  ready_ = arrived_ = nullptr;
+  ready_ = free_ = arrived_ = nullptr;
   if (a.empty()) return;
   Device& device = transport_->device();
   const RowMoves& rows = moves.moves();
   const bool peers = !rows.peers.empty();
   if (used_) queue.wait(*used_);
   const bool nccl = transport_->method() == CommMethod::nccl;
-  const std::int64_t half = out_.bytes();
   for_each_peer([&](std::size_t i, const RowMoves::Peer& peer, std::int64_t sent, std::int64_t) {
     const std::int64_t count = std::ssize(peer.send);
     device.gather_rows(queue, moves.send(i), a, block(out_, sent, count));
@@ -84,15 +85,19 @@ void RowExchange::start(Queue& queue, const DeviceRowMoves& moves, AnyMatrix a) 
           sends.push_back({peer.process, part(out_.data(), sent, std::ssize(peer.send))});
           receives.push_back({peer.process, part(in_.data(), received, std::ssize(peer.receive))});
         });
-    arrived_ = transport_->exchange(*std::exchange(ready_, nullptr), sends, receives);
+    arrived_ = transport_->exchange(traffic_, *std::exchange(ready_, nullptr), sends, receives);
     return;
   }
-  std::byte* in = stage_ ? stage_->data() + half : in_.data();
-  if (used_) used_->wait();  // MPI writes there at once
+  used_ ? void(free_ = used_) : receive();
+  test();
+}
+
+void RowExchange::receive() {
+  std::byte* in = stage_ ? stage_->data() + out_.bytes() : in_.data();
   for_each_peer([&](std::size_t, const RowMoves::Peer& peer, std::int64_t, std::int64_t received) {
     messages_.receive(part(in, received, std::ssize(peer.receive)), peer.process);
   });
-  test();
+  free_ = nullptr;
 }
 
 void RowExchange::send() {
@@ -104,8 +109,9 @@ void RowExchange::send() {
 }
 
 bool RowExchange::test() {
+  if (free_ && free_->reached()) receive();
   if (ready_ && ready_->reached()) send();
-  return messages_.test() && !ready_;
+  return messages_.test() && !ready_ && !free_;
 }
 
 void RowExchange::finish(Queue& queue) {

@@ -39,8 +39,8 @@ class RowExchange {
  public:
   /// @param rows,columns,element bytes of the largest part of a matrix whose rows it moves
   /// @param tag between ranks: exchanges that are in flight at once need different ones, from 0 on
-  RowExchange(Transport& transport, std::int64_t rows, std::int64_t columns, std::int64_t element,
-              int tag);
+  RowExchange(Transport& transport, Traffic traffic, std::int64_t rows, std::int64_t columns,
+              std::int64_t element, int tag);
 
   /// Collective over the process column. What `queue` was given before is in what is sent. `a` must
   /// be left alone until finish(). @pre finish() was called for the one before
@@ -56,8 +56,10 @@ class RowExchange {
   template <class Use>
   void for_each_peer(const Use& use) const;
   void send();
+  void receive();
 
   Transport* transport_;
+  Traffic traffic_;
   Buffer out_;
   Buffer in_;
   std::shared_ptr<Buffer> stage_;  // out, then in
@@ -65,6 +67,7 @@ class RowExchange {
   const DeviceRowMoves* moves_ = nullptr;
   AnyMatrix a_;
   EventPtr ready_;    // what is sent is where it is sent from; null: sent
+  EventPtr free_;     // MPI may write to what is received; null: it is told to
   EventPtr arrived_;  // where devices send to each other
   EventPtr used_;     // buffers are free again
 };

@@ -12,12 +12,19 @@ Transport::Transport(const ProcessGrid& grid, Device& device, CommMethod method)
     : grid_(grid),
       device_(device),
       method_(method),
-      out_(device.make_queue(Priority::high)),
-      in_(device.make_queue(Priority::high)),
       stages_(std::make_shared<std::vector<Buffer>>()) {
+  Way& panels = ways_[static_cast<std::size_t>(Traffic::panels)];
+  Way& pieces = ways_[static_cast<std::size_t>(Traffic::pieces)];
+  if (grid.column().size() > 1)
+    pieces.column = std::make_unique<Communicator>(Communicator::duplicate(grid.column().handle()));
+  for (Way& way : ways_) {
+    way.out = device.make_queue(Priority::high);
+    way.in = device.make_queue(Priority::high);
+  }
   if (method != CommMethod::nccl) return;
-  row_ = join(grid.row());
-  column_ = join(grid.column());
+  panels.row_peers = join(grid.row());
+  panels.column_peers = join(grid.column());
+  pieces.column_peers = join(grid.column());
 }
 
 std::unique_ptr<PeerGroup> Transport::join(const Communicator& comm) const {
@@ -51,24 +58,29 @@ std::shared_ptr<Buffer> Transport::take_stage(std::int64_t bytes) {
 }
 
 void Transport::synchronize() {
-  out_->synchronize();
-  in_->synchronize();
+  for (const Way& way : ways_) {
+    way.out->synchronize();
+    way.in->synchronize();
+  }
 }
 
-EventPtr Transport::exchange(const Event& ready, std::span<const PeerMessage> sends,
+EventPtr Transport::exchange(Traffic traffic, const Event& ready,
+                             std::span<const PeerMessage> sends,
                              std::span<const PeerMessage> receives) {
-  out_->wait(ready);
-  column_->exchange(*out_, sends, receives);
-  return out_->record();
+  Queue& out = *way(traffic).out;
+  out.wait(ready);
+  peers(traffic, Along::column).exchange(out, sends, receives);
+  return out.record();
 }
 
 void Transport::broadcast(Queue& queue, Along along, int root, std::span<std::byte> bytes) {
-  const Communicator& group = comm(along);
+  const Communicator& group = comm(Traffic::panels, along);
   if (group.size() == 1) return;
   if (method_ == CommMethod::nccl) {
-    out_->wait(*queue.record());
-    peers(along).broadcast(*out_, bytes, root);
-    queue.wait(*out_->record());
+    Queue& out = *way(Traffic::panels).out;
+    out.wait(*queue.record());
+    peers(Traffic::panels, along).broadcast(out, bytes, root);
+    queue.wait(*out.record());
     return;
   }
   const bool staged = method_ == CommMethod::staged;
@@ -84,9 +96,10 @@ void Transport::broadcast(Queue& queue, Along along, int root, std::span<std::by
   staged_ = queue.record();
 }
 
-Carrier::Carrier(Transport& transport, Along along, std::int64_t header_room, std::int64_t largest)
-    : transport_(&transport), along_(along), header_room_(header_room) {
-  if (transport.method() == CommMethod::staged && transport.comm(along).size() > 1)
+Carrier::Carrier(Transport& transport, Traffic traffic, Along along, std::int64_t header_room,
+                 std::int64_t largest)
+    : transport_(&transport), traffic_(traffic), along_(along), header_room_(header_room) {
+  if (transport.method() == CommMethod::staged && comm().size() > 1)
     stage_ = transport.take_stage(header_room_ + largest);
 }
 
@@ -97,22 +110,22 @@ std::span<std::byte> Carrier::on_host(std::span<std::byte> device_bytes,
 
 void Carrier::start(int root, BroadcastMethod method, std::int64_t sequence,
                     std::span<std::byte> header, std::span<std::byte> values, EventPtr ready) {
-  const Communicator& comm = transport_->comm(along_);
   root_rank_ = root;
-  root_ = comm.rank() == root;
+  root_ = comm().rank() == root;
   method_ = method;
   sequence_ = sequence;
   header_ = header;
   values_ = values;
   arrived_ = root_ ? ready : nullptr;
   at_ = Stage::done;
-  if (comm.size() == 1) return;
+  if (comm().size() == 1) return;
 
-  Queue& out = *transport_->out_;
+  Queue& out = *transport_->way(traffic_).out;
   if (transport_->method() == CommMethod::nccl) {
+    PeerGroup& peers = transport_->peers(traffic_, along_);
     out.wait(*ready);
-    transport_->peers(along_).broadcast(out, header, root);
-    transport_->peers(along_).broadcast(out, values, root);
+    peers.broadcast(out, header, root);
+    peers.broadcast(out, values, root);
     arrived_ = out.record();
     return;
   }
@@ -141,17 +154,16 @@ bool Carrier::test() {
 }
 
 void Carrier::launch() {
-  const Communicator& comm = transport_->comm(along_);
-  header_message_ = PanelBroadcast(method_, comm, root_rank_, on_host(header_, 0), 2 * sequence_);
-  values_message_ =
-      PanelBroadcast(method_, comm, root_rank_, on_host(values_, header_room_), 2 * sequence_ + 1);
+  header_message_ = PanelBroadcast(method_, comm(), root_rank_, on_host(header_, 0), 2 * sequence_);
+  values_message_ = PanelBroadcast(method_, comm(), root_rank_, on_host(values_, header_room_),
+                                   2 * sequence_ + 1);
   at_ = Stage::moving;
 }
 
 void Carrier::land() {
   at_ = Stage::done;
   if (root_ || !stage_) return;
-  Queue& in = *transport_->in_;
+  Queue& in = *transport_->way(traffic_).in;
   in.wait(*free_);
   transport_->device().write(in, on_host(header_, 0), header_.data());
   transport_->device().write(in, on_host(values_, header_room_), values_.data());

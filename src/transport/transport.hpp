@@ -8,6 +8,7 @@
 
 #include <lupine/options.hpp>
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -21,6 +22,11 @@ namespace lupine {
 
 /// Which part of the grid a message goes along.
 enum class Along { row, column };
+
+/// What is on its way. Each kind has communicators and queues of its own, in which messages keep
+/// their order: so a panel, which everybody waits for next, never queues behind pieces of U for the
+/// rest of the matrix.
+enum class Traffic { panels, pieces };
 
 class Transport {
  public:
@@ -36,7 +42,7 @@ class Transport {
   void broadcast(Queue& queue, Along along, int root, std::span<std::byte> bytes);
   /// Between the ranks of a process column, from device to device, once `ready` is reached.
   /// @return reached when all have arrived. @pre method() is nccl
-  EventPtr exchange(const Event& ready, std::span<const PeerMessage> sends,
+  EventPtr exchange(Traffic traffic, const Event& ready, std::span<const PeerMessage> sends,
                     std::span<const PeerMessage> receives);
   /// Waits for what carriers have given to the device.
   void synchronize();
@@ -44,20 +50,29 @@ class Transport {
  private:
   friend class Carrier;
   friend class RowExchange;
-  const Communicator& comm(Along along) const {
-    return along == Along::row ? grid_.row() : grid_.column();
+  struct Way {
+    std::unique_ptr<Communicator> column;  // null: the grid's
+    std::unique_ptr<PeerGroup> row_peers;
+    std::unique_ptr<PeerGroup> column_peers;
+    std::unique_ptr<Queue> out;
+    std::unique_ptr<Queue> in;
+  };
+  const Way& way(Traffic traffic) const { return ways_[static_cast<std::size_t>(traffic)]; }
+  /// @pre pieces go along columns alone
+  const Communicator& comm(Traffic traffic, Along along) const {
+    if (along == Along::row) return grid_.row();
+    return way(traffic).column ? *way(traffic).column : grid_.column();
   }
-  PeerGroup& peers(Along along) const { return along == Along::row ? *row_ : *column_; }
+  PeerGroup& peers(Traffic traffic, Along along) const {
+    return along == Along::row ? *way(traffic).row_peers : *way(traffic).column_peers;
+  }
   std::unique_ptr<PeerGroup> join(const Communicator& comm) const;
   std::shared_ptr<Buffer> take_stage(std::int64_t bytes);
 
   const ProcessGrid& grid_;
   Device& device_;
   CommMethod method_;
-  std::unique_ptr<PeerGroup> row_;
-  std::unique_ptr<PeerGroup> column_;
-  std::unique_ptr<Queue> out_;
-  std::unique_ptr<Queue> in_;
+  std::array<Way, 2> ways_;
   // Of carriers that are gone: making host memory that a device reads takes longer than small runs.
   std::shared_ptr<std::vector<Buffer>> stages_;
   Buffer stage_;  // of broadcast()
@@ -69,7 +84,8 @@ class Transport {
 class Carrier {
  public:
   /// @param header_room,largest bytes of a header and of a panel at most
-  Carrier(Transport& transport, Along along, std::int64_t header_room, std::int64_t largest);
+  Carrier(Transport& transport, Traffic traffic, Along along, std::int64_t header_room,
+          std::int64_t largest);
 
   /// Collective over the process row (column). Returns at once.
   /// @param ready on the root: the panel is there; on the others: its place is free
@@ -88,7 +104,10 @@ class Carrier {
   void launch();
   void land();
 
+  const Communicator& comm() const { return transport_->comm(traffic_, along_); }
+
   Transport* transport_;
+  Traffic traffic_;
   Along along_;
   // A header has a place of its own: control data never shares a message with values.
   std::int64_t header_room_;

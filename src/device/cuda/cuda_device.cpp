@@ -161,7 +161,7 @@ int CudaDevice::multiprocessors_for(Priority priority) const {
   const int share = (static_cast<int>(panel_part_ * all) / unit + 1) * unit;
   const int panel = std::min(reserved_ > 0 ? reserved_ : share, all / 2);
   if (panel == 0) return 0;
-  return priority == Priority::high ? panel : all - panel;
+  return priority == Priority::normal ? all - panel : panel;
 }
 
 std::string CudaDevice::description() const {

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <lupine/error.hpp>
 
+#include <algorithm>
+
 #include "device/cuda/check.hpp"
 
 namespace lupine {
@@ -22,8 +24,11 @@ Lane::Lane(Priority priority) : priority_(priority) {
   int least = 0;
   int greatest = 0;
   check(cudaDeviceGetStreamPriorityRange(&least, &greatest), "cudaDeviceGetStreamPriorityRange");
-  check(cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking,
-                                     priority == Priority::high ? greatest : least),
+  // Numerically the greatest priority is the least number.
+  const int stream_priority = priority == Priority::high     ? greatest
+                              : priority == Priority::raised ? std::min(greatest + 1, least)
+                                                             : least;
+  check(cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking, stream_priority),
         "cudaStreamCreateWithPriority");
   words_ = allocate_on_gpu(sizeof(Words));
   check(cudaMemsetAsync(words_.data(), 0, sizeof(Words), stream_), "cudaMemsetAsync");
