@@ -118,6 +118,9 @@ struct Problem {
         transport(grid, *device, comm_of(*device, device_choice().comm)),
         generator(options, all),
         a(*device, grid.rows(options.n, options.nb), grid.columns(options.n, options.nb), storage) {
+    generate();
+  }
+  void generate() {
     const auto queue = device->make_queue(Priority::normal);
     device->generate(*queue, spec(), a.rows(), a.columns(), a.local());
     queue->synchronize();

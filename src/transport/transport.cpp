@@ -17,9 +17,10 @@ Transport::Transport(const ProcessGrid& grid, Device& device, CommMethod method)
   Way& pieces = ways_[static_cast<std::size_t>(Traffic::pieces)];
   if (grid.column().size() > 1)
     pieces.column = std::make_unique<Communicator>(Communicator::duplicate(grid.column().handle()));
-  for (Way& way : ways_) {
-    way.out = device.make_queue(Priority::high);
-    way.in = device.make_queue(Priority::high);
+  for (Way* way : {&panels, &pieces}) {
+    const Priority priority = way == &panels ? Priority::high : Priority::raised;
+    way->out = device.make_queue(priority);
+    way->in = device.make_queue(priority);
   }
   if (method != CommMethod::nccl) return;
   panels.row_peers = join(grid.row());

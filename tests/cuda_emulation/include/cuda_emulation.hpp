@@ -5,6 +5,9 @@
 ///   LUPINE_EMULATED_GPUS      devices (1); none is cudaErrorNoDevice
 ///   LUPINE_EMULATED_MEMORY    bytes of each (2^30)
 ///   LUPINE_EMULATION_SEED     of all that may vary: order of streams, blocks and threads (1)
+///   LUPINE_EMULATION_ORDER    high-first or low-first: streams of high (low) priority alone run as
+///                             long as any of their tasks can, with what these wait for; and
+///                             nothing runs before the host waits for it (any)
 ///   LUPINE_EMULATED_FAILURE   FUNCTION:CALL[:ERROR], that call of it fails, by default with
 ///                             cudaErrorLaunchFailure, and all calls after it; with
 ///                             cudaErrorMemoryAllocation (2) that one alone

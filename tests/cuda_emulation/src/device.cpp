@@ -175,7 +175,7 @@ cudaError_t cudaDeviceGetPCIBusId(char* id, int length, int device) {
 cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
   return call("cudaDeviceGetStreamPriorityRange", [&] {
     *least = 0;
-    *greatest = -5;
+    *greatest = greatest_priority;
     return cudaSuccess;
   });
 }

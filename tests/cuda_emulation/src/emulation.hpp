@@ -23,16 +23,19 @@
 namespace lupine::emulation {
 
 /// What has been queued in a stream: it may run once it is the first there and is ready.
+struct Record;
 struct Task {
-  std::function<void()> run;
-  std::function<bool()> ready;  // empty: at once
+  std::function<void()> run = {};
+  std::function<bool()> ready = {};     // for another process; empty: at once
+  std::shared_ptr<Record> awaits = {};  // null: nothing
 };
 
 /// One recording of an event. The event may be recorded anew, or destroyed, while others wait for
 /// this one.
 struct Record {
+  CUstream_st* stream;  // alive until it is done
   bool done = false;
-  std::chrono::steady_clock::time_point time;
+  std::chrono::steady_clock::time_point time = {};
 };
 
 struct Allocation {
@@ -45,6 +48,7 @@ struct Allocation {
 struct CUstream_st {
   int device;
   std::uint64_t number;
+  int priority;
   std::deque<lupine::emulation::Task> tasks;
 };
 
@@ -55,8 +59,12 @@ struct CUevent_st {
 
 namespace lupine::emulation {
 
+/// Which streams go first; any: no matter.
+enum class Order { any, high_first, low_first };
+
 struct Settings {
   int devices;
+  Order order;
   std::size_t memory;
   std::uint64_t seed;
   std::string failing_function;
@@ -78,6 +86,7 @@ struct State {
   std::mt19937_64 random;
   Mood mood{};
   std::map<std::string, long> calls;
+  long queries = 0;  // of events, since a task was last queued
   std::vector<std::unique_ptr<CUstream_st>> streams;
   std::uint64_t streams_made = 0;
   std::set<CUevent_st*> events;
@@ -89,6 +98,8 @@ struct State {
 };
 
 State& state();
+
+constexpr int greatest_priority = -5;  // of a stream; the least is 0
 
 /// Uniform among 0 ... count - 1.
 std::uint64_t draw(std::uint64_t count);
@@ -133,8 +144,12 @@ bool known(const CUstream_st* stream);
 /// @pre known(stream)
 void enqueue(CUstream_st* stream, Task task);
 
-/// Runs one task of any stream, if one is ready; a lazy scheduler takes the wanted stream's.
+/// Runs one task of any stream, if one is ready; a lazy scheduler takes the wanted stream's, and
+/// one with an order what goes before it or is needed for it. null: all are wanted.
 bool run_one(const CUstream_st* wanted);
+
+/// Runs a task, if one is ready, while the host is busy elsewhere: what others may wait for.
+bool run_beside();
 
 /// Runs tasks until there is nothing left in the stream; null: in any.
 void complete(const CUstream_st* stream);

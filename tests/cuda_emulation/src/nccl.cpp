@@ -43,7 +43,7 @@ class Progress {
       const std::unique_lock lock(state().mutex, std::try_to_lock);
       if (!lock) continue;
       const auto now = std::chrono::steady_clock::now();
-      while (now - state().last_call > milliseconds(10) && run_one(nullptr)) {
+      while (now - state().last_call > milliseconds(10) && run_beside()) {
       }
     }
   }

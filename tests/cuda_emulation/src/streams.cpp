@@ -22,6 +22,10 @@ Settings read_settings() {
   settings.devices = std::stoi(environment("LUPINE_EMULATED_GPUS", "1"));
   settings.memory = std::stoull(environment("LUPINE_EMULATED_MEMORY", "1073741824"));
   settings.seed = std::stoull(environment("LUPINE_EMULATION_SEED", "1"));
+  const std::string order = environment("LUPINE_EMULATION_ORDER", "any");
+  settings.order = order == "high-first"  ? Order::high_first
+                   : order == "low-first" ? Order::low_first
+                                          : Order::any;
   const std::string failure = environment("LUPINE_EMULATED_FAILURE", "");
   if (const auto colon = failure.find(':'); colon != std::string::npos) {
     const auto second = failure.find(':', colon + 1);
@@ -43,6 +47,7 @@ void change_mood(State& s) {
 
 /// What would not have been done yet at a call that waits for nothing is left open.
 void advance(State& s) {
+  if (s.settings.order != Order::any) return;
   if (s.mood.calls_left-- == 0) change_mood(s);
   std::uint64_t tasks = 0;
   if (s.mood.pace == Mood::Pace::eager) tasks = ~std::uint64_t{0};
@@ -63,6 +68,69 @@ CUstream_st* choose(State& s, const std::vector<CUstream_st*>& ready, const CUst
   };
   return *std::max_element(ready.begin(), ready.end(),
                            [&](auto* a, auto* b) { return rank(a) < rank(b); });
+}
+
+bool can_run(const Task& task) {
+  return (!task.awaits || task.awaits->done) && (!task.ready || task.ready());
+}
+
+/// The smaller, the sooner. @pre there is an order
+int turn(const State& s, const CUstream_st& stream) {
+  return s.settings.order == Order::high_first ? stream.priority : -stream.priority;
+}
+
+int last_turn(const State& s) {
+  return s.settings.order == Order::high_first ? 0 : -greatest_priority;
+}
+
+/// The stream whose first task brings `stream` on: its own, or one that it waits for. null: another
+/// process has to bring something first.
+CUstream_st* runnable(CUstream_st* stream) {
+  for (;;) {
+    const Task& first = stream->tasks.front();
+    if (can_run(first)) return stream;
+    if (!first.awaits || first.awaits->done) return nullptr;
+    stream = first.awaits->stream;
+  }
+}
+
+/// Of the streams whose turn is `last` or earlier, one of the earliest that can run, or one that it
+/// waits for. Those of the last turn of all come when the others have no tasks left, not when these
+/// wait for another process.
+CUstream_st* choose_in_order(State& s, int last) {
+  std::map<int, std::vector<CUstream_st*>> turns;
+  for (const auto& stream : s.streams)
+    if (!stream->tasks.empty() && turn(s, *stream) <= last)
+      turns[turn(s, *stream)].push_back(stream.get());
+  for (const auto& [which, streams] : turns) {
+    if (which == last_turn(s) && turns.size() > 1) return nullptr;
+    for (CUstream_st* stream : streams)
+      if (CUstream_st* const found = runnable(stream)) return found;
+  }
+  return nullptr;
+}
+
+CUstream_st* choose_any(State& s, const CUstream_st* wanted) {
+  std::vector<CUstream_st*> ready;
+  for (auto& stream : s.streams)
+    if (!stream->tasks.empty() && can_run(stream->tasks.front())) ready.push_back(stream.get());
+  return ready.empty() ? nullptr : choose(s, ready, wanted);
+}
+
+bool run_first_of(CUstream_st* stream) {
+  if (stream == nullptr) return false;
+  const Task task = std::move(stream->tasks.front());
+  stream->tasks.pop_front();
+  if (task.run) task.run();
+  return true;
+}
+
+/// A host that asks for events again and again, and queues nothing, waits; one that looks by the
+/// way what is done sets nothing going.
+void look(State& s, const Record& record) {
+  constexpr long patience = 16;
+  if (s.settings.order == Order::any || record.done || ++s.queries <= patience) return;
+  run_first_of(choose_in_order(s, turn(s, *record.stream)));
 }
 
 bool known(const CUevent_st* event) {
@@ -130,23 +198,21 @@ bool known(const CUstream_st* stream) {
 }
 
 void enqueue(CUstream_st* stream, Task task) {
+  state().queries = 0;
   stream->tasks.push_back(std::move(task));
 }
 
 bool run_one(const CUstream_st* wanted) {
   State& s = state();
-  std::vector<CUstream_st*> ready;
-  for (auto& stream : s.streams) {
-    if (stream->tasks.empty()) continue;
-    const Task& first = stream->tasks.front();
-    if (!first.ready || first.ready()) ready.push_back(stream.get());
-  }
-  if (ready.empty()) return false;
-  CUstream_st* const stream = choose(s, ready, wanted);
-  const Task task = std::move(stream->tasks.front());
-  stream->tasks.pop_front();
-  if (task.run) task.run();
-  return true;
+  if (s.settings.order == Order::any) return run_first_of(choose_any(s, wanted));
+  return run_first_of(choose_in_order(s, wanted == nullptr ? last_turn(s) : turn(s, *wanted)));
+}
+
+// With high-first, updates wait until the host needs them.
+bool run_beside() {
+  State& s = state();
+  if (s.settings.order != Order::high_first) return run_one(nullptr);
+  return run_first_of(choose_in_order(s, last_turn(s) - 1));
 }
 
 void complete(const CUstream_st* stream) {
@@ -171,13 +237,15 @@ std::size_t live_objects() {
 
 using namespace lupine::emulation;
 
-cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, int) {
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, int priority) {
   return call("cudaStreamCreateWithPriority", [&] {
     if (stream == nullptr || flags > cudaStreamNonBlocking) return cudaErrorInvalidValue;
     int device = 0;
     if (const auto error = current_device(device)) return error;
     State& s = state();
-    s.streams.push_back(std::make_unique<CUstream_st>(CUstream_st{device, ++s.streams_made, {}}));
+    const int held = std::clamp(priority, greatest_priority, 0);
+    s.streams.push_back(
+        std::make_unique<CUstream_st>(CUstream_st{device, ++s.streams_made, held, {}}));
     *stream = s.streams.back().get();
     return cudaSuccess;
   });
@@ -212,7 +280,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
     if (!known(stream) || !known(event)) return cudaErrorInvalidResourceHandle;
     if (flags != 0) return cudaErrorInvalidValue;
     if (event->record) {
-      enqueue(stream, {{}, [record = event->record] { return record->done; }});
+      enqueue(stream, {{}, {}, event->record});
     }
     return cudaSuccess;
   });
@@ -240,11 +308,12 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   return call("cudaEventRecord", [&] {
     if (!known(stream) || !known(event)) return cudaErrorInvalidResourceHandle;
-    event->record = std::make_shared<Record>();
+    event->record = std::make_shared<Record>(Record{stream});
     enqueue(stream, {[record = event->record] {
                        record->done = true;
                        record->time = std::chrono::steady_clock::now();
                      },
+                     {},
                      {}});
     return cudaSuccess;
   });
@@ -253,6 +322,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
 cudaError_t cudaEventQuery(cudaEvent_t event) {
   return call("cudaEventQuery", [&] {
     if (!known(event)) return cudaErrorInvalidResourceHandle;
+    if (event->record) look(state(), *event->record);
     return !event->record || event->record->done ? cudaSuccess : cudaErrorNotReady;
   });
 }
@@ -262,7 +332,8 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
     if (!known(event)) return cudaErrorInvalidResourceHandle;
     const auto record = event->record;
     while (record && !record->done && state().sticky == cudaSuccess) {
-      if (!run_one(nullptr)) std::this_thread::sleep_for(std::chrono::microseconds(50));
+      const CUstream_st* wanted = state().settings.order == Order::any ? nullptr : record->stream;
+      if (!run_one(wanted)) std::this_thread::sleep_for(std::chrono::microseconds(50));
     }
     return cudaSuccess;
   });
