@@ -131,9 +131,10 @@ CudaDevice::CudaDevice(const DeviceOptions& options)
     throw UsageError(fmt::format("GPU {} is not there; allowed: 0 to {}", gpu_, found.count - 1));
   use_gpu(gpu_);
   check(cudaGetDeviceProperties(&properties_, gpu_), "cudaGetDeviceProperties");
-  if (properties_.major < 8)
-    throw UsageError(fmt::format("GPU {} ({}) has compute capability {}.{}; allowed: 8.0 and later",
-                                 gpu_, properties_.name, properties_.major, properties_.minor));
+  if (properties_.major < least_capability)
+    throw UsageError(
+        fmt::format("GPU {} ({}) has compute capability {}.{}; allowed: {}.0 and later", gpu_,
+                    properties_.name, properties_.major, properties_.minor, least_capability));
   products_ = std::make_unique<Products>();
 }
 

@@ -21,6 +21,9 @@
 
 namespace lupine {
 
+/// Of compute capability: what the kernels are compiled for.
+constexpr int least_capability = 8;
+
 /// What cuda_devices() says, from inside the library.
 CudaDevices gpus_here();
 

@@ -4,6 +4,7 @@
 /// Environment, read at the first call and by restart():
 ///   LUPINE_EMULATED_GPUS      devices (1); none is cudaErrorNoDevice
 ///   LUPINE_EMULATED_MEMORY    bytes of each (2^30)
+///   LUPINE_EMULATED_DRIVER    newest CUDA that the driver runs (13000); 0: there is no driver
 ///   LUPINE_EMULATION_SEED     of all that may vary: order of streams, blocks and threads (1)
 ///   LUPINE_EMULATED_FAILURE   FUNCTION:CALL[:ERROR], that call of it fails, by default with
 ///                             cudaErrorLaunchFailure, and all calls after it; with

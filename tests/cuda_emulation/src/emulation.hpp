@@ -57,6 +57,7 @@ namespace lupine::emulation {
 
 struct Settings {
   int devices;
+  int driver;
   std::size_t memory;
   std::uint64_t seed;
   std::string failing_function;

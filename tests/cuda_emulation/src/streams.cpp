@@ -20,6 +20,8 @@ std::string environment(const char* name, const char* otherwise) {
 Settings read_settings() {
   Settings settings{};
   settings.devices = std::stoi(environment("LUPINE_EMULATED_GPUS", "1"));
+  settings.driver =
+      std::stoi(environment("LUPINE_EMULATED_DRIVER", std::to_string(CUDART_VERSION).c_str()));
   settings.memory = std::stoull(environment("LUPINE_EMULATED_MEMORY", "1073741824"));
   settings.seed = std::stoull(environment("LUPINE_EMULATION_SEED", "1"));
   const std::string failure = environment("LUPINE_EMULATED_FAILURE", "");
