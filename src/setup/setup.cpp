@@ -399,10 +399,12 @@ void Preparation::check_host() {
   const double needed = setup_.footprint.host_bytes();
   if (needed > host.rank_free)
     throw UsageError(fmt::format(
-        "{} {} does not fit: panels and vectors need {} a rank in the memory of {}, free are {} "
+        "{} {} does not fit: {} need {} a rank in the memory of {}, free are {} "
         "for each of its {} ranks; allowed is a smaller {} or --nb, or another --comm",
-        circumstances_.size, setup_.options.n, gibibytes(needed), host.host,
-        gibibytes(host.rank_free), host.sharing, circumstances_.size));
+        circumstances_.size, setup_.options.n,
+        kept_bytes() > 0 ? "panels, vectors and pieces of A on their way" : "panels and vectors",
+        gibibytes(needed), host.host, gibibytes(host.rank_free), host.sharing,
+        circumstances_.size));
 }
 
 void Preparation::note_what_is_odd() {

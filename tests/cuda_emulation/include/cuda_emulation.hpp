@@ -26,4 +26,7 @@ std::size_t damaged_allocations();
 /// destroyed.
 std::size_t live_objects();
 
+/// Bytes of pinned host memory that there were at once, since restart() at most.
+std::size_t most_pinned();
+
 }  // namespace lupine::emulation

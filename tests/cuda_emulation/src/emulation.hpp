@@ -83,7 +83,9 @@ struct State {
   std::uint64_t streams_made = 0;
   std::set<CUevent_st*> events;
   std::map<const unsigned char*, Allocation> allocations;  // by where they begin
-  std::size_t handles = 0;                                 // of libraries
+  std::size_t pinned = 0;                                  // bytes
+  std::size_t most_pinned = 0;
+  std::size_t handles = 0;  // of libraries
   cudaError_t last = cudaSuccess;
   cudaError_t sticky = cudaSuccess;
   std::chrono::steady_clock::time_point last_call;

@@ -96,6 +96,7 @@ void restart() {
   s.random.seed(s.settings.seed);
   s.mood = {};
   s.calls.clear();
+  s.most_pinned = s.pinned;
   s.last = s.sticky = cudaSuccess;
 }
 
