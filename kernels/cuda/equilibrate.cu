@@ -1,4 +1,4 @@
-// A user's matrix on its way to the factors: its largest entries, and what scales make of it.
+// A user's matrix on its way to the factors: from entries, its largest ones, and what scales make of it.
 #include "cuda/columns.hpp"
 #include "cuda/kernels.hpp"
 #include "cuda/launch.hpp"
@@ -70,7 +70,31 @@ __global__ void __launch_bounds__(matrix_threads)
     to(i, j) = static_cast<T>((r * from(i, j)) * (column_scale ? column_scale[j] : 1));
 }
 
+__device__ bool same_place(const MatrixEntry& a, const MatrixEntry& b) {
+  return a.row == b.row && a.column == b.column;
+}
+
+// The first entry of a place adds them all.
+__global__ void __launch_bounds__(matrix_threads)
+    add_entries_kernel(const MatrixEntry* entries, std::int64_t count, MatrixView<double> a) {
+  const std::int64_t first = std::int64_t{blockIdx.x} * matrix_threads + threadIdx.x;
+  if (first >= count) return;
+  const MatrixEntry mine = entries[first];
+  if (first > 0 && same_place(entries[first - 1], mine)) return;
+  double sum = a(mine.row, mine.column);
+  for (std::int64_t k = first; k < count && same_place(entries[k], mine); ++k)
+    sum += entries[k].value;
+  a(mine.row, mine.column) = sum;
+}
+
 }  // namespace
+
+cudaError_t add_entries(cudaStream_t stream, const MatrixEntry* entries, std::int64_t count,
+                        MatrixView<double> a) {
+  if (count == 0) return cudaSuccess;
+  return launch(stream, blocks(count, matrix_threads), matrix_threads, add_entries_kernel, entries,
+                count, a);
+}
 
 cudaError_t largest_of_rows(cudaStream_t stream, MatrixView<const double> a, const double* scale,
                             double* most) {

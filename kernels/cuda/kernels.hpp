@@ -125,6 +125,9 @@ cudaError_t add(cudaStream_t stream, std::int64_t n, const double* x, double* y)
 
 // A user's matrix: see Device ------------------------------------------------------------------
 
+/// Adds entries to elements of A, in their order. @pre those of one place follow each other
+cudaError_t add_entries(cudaStream_t stream, const MatrixEntry* entries, std::int64_t count,
+                        MatrixView<double> a);
 /// One pass over A, each row's terms added in an order that depends on nothing but the sizes.
 cudaError_t multiply(cudaStream_t stream, MatrixView<const double> a, const double* x,
                      const PassSums& sums);

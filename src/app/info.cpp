@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <lupine/error.hpp>
 
 #include "comm/communicator.hpp"
 #include "device/cpu/processor.hpp"
@@ -32,6 +33,18 @@ std::string cores(const ProcessorInfo& processor) {
                      core_binding());
 }
 
+// One GPU that cannot be used hides neither the others nor the rest.
+std::string gpu_text(int gpu) {
+  try {
+    const auto cuda = make_device({.kind = DeviceKind::cuda, .gpu = gpu});
+    const auto memory = cuda->memory();
+    return fmt::format("{}, {} free: {}", memory->name,
+                       gibibytes(static_cast<double>(memory->free)), cuda->description());
+  } catch (const Error& error) {
+    return fmt::format("GPU {} cannot be used: {}", gpu, error.what());
+  }
+}
+
 }  // namespace
 
 std::string info_text(const std::string& uncorrected, int size) {
@@ -58,13 +71,7 @@ std::string info_text(const std::string& uncorrected, int size) {
   line("update precisions", update_precisions(*device));
   const int gpus = count_gpus();
   if (gpus == 0) line("device cuda", fmt::format("none: {}", why_no_gpus()));
-  for (int gpu = 0; gpu < gpus; ++gpu) {
-    const auto cuda = make_device({.kind = DeviceKind::cuda, .gpu = gpu});
-    const auto free = cuda->memory();
-    line("device cuda",
-         fmt::format("{}, {} free: {}", free->name, gibibytes(static_cast<double>(free->free)),
-                     cuda->description()));
-  }
+  for (int gpu = 0; gpu < gpus; ++gpu) line("device cuda", gpu_text(gpu));
   return text;
 }
 

@@ -22,13 +22,25 @@ class GeneratedSource final : public MatrixSource {
   std::int64_t n() const override { return spec_.n; }
   void check(const Communicator&) const override {}
   void fill(const ProcessGrid&, const Distribution& rows, const Distribution& columns,
-            MatrixView<double> a) const override {
+            PartWriter& a) const override {
     const auto queue = host_.make_queue(Priority::normal);
-    host_.generate(*queue, spec_, rows, columns, a);
-    queue->synchronize();
+    a.by_columns([&](std::int64_t first, MatrixView<double> to) {
+      if (to.cols == columns.local_size())
+        host_.generate(*queue, spec_, rows, columns, to);
+      else
+        for (std::int64_t j = 0; j < to.cols; ++j)
+          host_.generate(*queue, spec_, rows, alone(columns.global(LocalIndex{first + j})),
+                         to.block(0, j, to.rows, 1));
+      queue->synchronize();
+    });
   }
 
  private:
+  // A column as the only one of a process.
+  Distribution alone(GlobalIndex column) const {
+    return {spec_.n, 1, static_cast<int>(spec_.n), static_cast<int>(column.value)};
+  }
+
   Device& host_;
   MatrixSpec spec_;
 };

@@ -27,6 +27,13 @@ struct MatrixView {
   constexpr operator MatrixView<U>() const { return {data, rows, cols, ld}; }
 };
 
+/// A value at a place of a matrix.
+struct MatrixEntry {
+  std::int64_t row = 0;
+  std::int64_t column = 0;
+  double value = 0;
+};
+
 /// Whether a matrix or its transpose is meant.
 enum class Transpose { no, yes };
 

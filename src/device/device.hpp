@@ -154,6 +154,8 @@ class Device {
   /// memory must stay as it is until the queue is through.
   virtual void write(Queue& queue, std::span<const std::byte> host, std::byte* device) = 0;
   virtual void read(Queue& queue, const std::byte* device, std::span<std::byte> host) = 0;
+  /// The same for a matrix in host memory; same shape and precision.
+  virtual void write(Queue& queue, ConstAnyMatrix host, AnyMatrix device) = 0;
   /// The same for a contiguous range in any host memory; waits.
   template <class Range, class T>
   void upload(Queue& queue, const Range& host, T* device) {
@@ -267,6 +269,9 @@ class Device {
 
   // A user's matrix, in FP64; every sum is the same for any number of threads -------------------
 
+  /// Adds `count` values to elements of A, in their order. Entries of one place follow each other.
+  virtual void add_entries(Queue& queue, const MatrixEntry* entries, std::int64_t count,
+                           AnyMatrix a) = 0;
   /// One pass over A: ax <- A x; and where not null: abs_rows <- sum_j |a_ij|; abs_ax <- |A| |x|.
   virtual void multiply(Queue& queue, ConstAnyMatrix a, const double* x, double* ax,
                         double* abs_rows, double* abs_ax) = 0;

@@ -23,6 +23,7 @@ constexpr double scratch_columns = 1024;  // of U in FP32, in an emulated update
 constexpr double device_bytes = 700e6;
 constexpr double solve_columns = 256;   // of a panel's solve at once, in two 16-bit parts
 constexpr double driver_bytes = 400e6;  // of the host, for each process with a GPU
+constexpr double reader_bytes = 60e6;   // of a user's matrix that its source has read ahead
 
 }  // namespace
 
@@ -102,7 +103,9 @@ double Footprint::host_bytes() const {
   const double stages = staged && shape.size() > 1
                             ? ring_bytes(width) + exchange_bytes(width) + w * w * element_bytes()
                             : 0;
-  return process_bytes + driver_bytes + stages + vectors * 8 * (m + k) + 8 * static_cast<double>(n);
+  const double loading = held > 0 ? piece_bytes + reader_bytes + 8 * (m + k) : 0;
+  return process_bytes + driver_bytes + stages + loading + vectors * 8 * (m + k) +
+         8 * static_cast<double>(n);
 }
 
 }  // namespace lupine

@@ -24,6 +24,9 @@ struct Footprint {
   bool staged = false;  ///< panels travel through host memory
   double held = 0;      ///< bytes an element of A that is kept beside its factors
 
+  /// Of a user's matrix on its way through host memory to a device, at most.
+  static constexpr std::int64_t piece_bytes = std::int64_t{64} << 20;
+
   /// Columns of a step: nb, or less where panels of nb columns would take more than their share of
   /// 4.4 n^2 bytes (FP64: 8.8) + 150 MB a rank. Never less than 1.
   std::int64_t panel_width() const;

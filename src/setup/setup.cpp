@@ -57,6 +57,7 @@ class Preparation {
   int choose_threads();
   void note_binding(const ProcessorInfo& processor, int threads, int node_ranks, int sharing);
   void choose_device(int threads);
+  std::string why_not_gpus(int gpus) const;
   void choose_connections();
   void choose_precision();
   void identify();
@@ -176,6 +177,16 @@ void Preparation::note_binding(const ProcessorInfo& processor, int threads, int 
                           which.size() - 1, words));
 }
 
+// Of the first rank that sees none.
+std::string Preparation::why_not_gpus(int gpus) const {
+  const std::vector<std::string> reasons = all_.all_gather(gpus > 0 ? "" : why_no_gpus());
+  const auto first = std::find_if(reasons.begin(), reasons.end(),
+                                  [](const std::string& reason) { return !reason.empty(); });
+  if (std::find(reasons.begin(), reasons.end(), "") == reasons.end()) return *first;
+  const auto rank = static_cast<std::size_t>(first - reasons.begin());
+  return fmt::format("rank {} on {} sees no GPU: {}", rank, setup_.hosts[rank], *first);
+}
+
 // GPUs where every rank sees one, unless the user says otherwise; one after the other on each node.
 void Preparation::choose_device(int threads) {
   BenchmarkOptions& o = setup_.options;
@@ -183,7 +194,7 @@ void Preparation::choose_device(int threads) {
   if (o.device == DeviceKind::automatic) {
     const bool everywhere = all_.all_reduce(std::int64_t{gpus}, Reduction::min) > 0;
     o.device = everywhere ? DeviceKind::cuda : DeviceKind::cpu;
-    setup_.reasons.device = everywhere ? "every rank sees a GPU" : "not every rank sees a GPU";
+    setup_.reasons.device = everywhere ? "every rank sees a GPU" : why_not_gpus(gpus);
   }
   const bool cuda = o.device == DeviceKind::cuda;
   if (!cuda && (!o.gpus.empty() || o.reserved >= 0))
@@ -388,10 +399,12 @@ void Preparation::check_host() {
   const double needed = setup_.footprint.host_bytes();
   if (needed > host.rank_free)
     throw UsageError(fmt::format(
-        "{} {} does not fit: panels and vectors need {} a rank in the memory of {}, free are {} "
+        "{} {} does not fit: {} need {} a rank in the memory of {}, free are {} "
         "for each of its {} ranks; allowed is a smaller {} or --nb, or another --comm",
-        circumstances_.size, setup_.options.n, gibibytes(needed), host.host,
-        gibibytes(host.rank_free), host.sharing, circumstances_.size));
+        circumstances_.size, setup_.options.n,
+        kept_bytes() > 0 ? "panels, vectors and pieces of A on their way" : "panels and vectors",
+        gibibytes(needed), host.host, gibibytes(host.rank_free), host.sharing,
+        circumstances_.size));
 }
 
 void Preparation::note_what_is_odd() {

@@ -103,15 +103,14 @@ class BlockCyclicMatrix : public MatrixSource {
     return MatrixView<const double>{local_, rows.local_size(), columns.local_size(), layout_.ld};
   }
   void fill(const ProcessGrid& grid, const Distribution& rows, const Distribution& columns,
-            MatrixView<double> a) const override {
+            PartWriter& a) const override {
     const auto from = in_place(grid, rows, columns);
     if (!from)
       throw UsageError(
           fmt::format("the block size is {}, NB_ of A's descriptor {}; allowed: the "
                       "same",
                       rows.block(), layout_.nb));
-    for (std::int64_t j = 0; j < from->cols; ++j)
-      std::copy_n(from->column(j), from->rows, a.column(j));
+    agree(grid.all(), [&] { a.copy(*from); });
   }
 
  private:

@@ -62,11 +62,11 @@ class DenseMatrix : public MatrixSource {
     return array_.view(n_, n_);
   }
   void fill(const ProcessGrid& grid, const Distribution& rows, const Distribution& columns,
-            MatrixView<double> a) const override;
+            PartWriter& a) const override;
 
  private:
   struct Slice;
-  void deal(const ProcessGrid& grid, const Slice& slice, MatrixView<double> a) const;
+  void deal(const ProcessGrid& grid, const Slice& slice, PartWriter& a) const;
 
   std::int64_t n_;
   Array array_;
@@ -83,7 +83,7 @@ struct DenseMatrix::Slice {
 };
 
 /// The root packs and sends each rank's part of a slice; the rank takes it as columns of its own.
-void DenseMatrix::deal(const ProcessGrid& grid, const Slice& slice, MatrixView<double> a) const {
+void DenseMatrix::deal(const ProcessGrid& grid, const Slice& slice, PartWriter& a) const {
   const Communicator& all = grid.all();
   const MatrixView<const double> whole = array_.view(n_, n_);
   for (const Distribution& rows : slice.rows) {
@@ -100,13 +100,14 @@ void DenseMatrix::deal(const ProcessGrid& grid, const Slice& slice, MatrixView<d
     }
     if (all.rank() != to) continue;
     if (to != array_.root()) all.receive(std::as_writable_bytes(part), array_.root());
-    for (std::int64_t j = 0; j < slice.width; ++j)
-      std::copy_n(part.data() + j * height, height, a.column(slice.local + j));
+    a.set(0, slice.local, {part.data(), height, slice.width, height});
   }
 }
 
 void DenseMatrix::fill(const ProcessGrid& grid, const Distribution& rows,
-                       const Distribution& columns, MatrixView<double> a) const {
+                       const Distribution& columns, PartWriter& a) const {
+  if (const auto whole = in_place(grid, rows, columns))
+    return agree(grid.all(), [&] { a.copy(*whole); });
   constexpr std::int64_t numbers = std::int64_t{1} << 19;  // 4 MB
   const std::int64_t width = std::clamp<std::int64_t>(numbers / n_, 1, columns.block());
   std::vector<double> buffer;

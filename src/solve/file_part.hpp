@@ -3,12 +3,12 @@
 #pragma once
 
 #include "comm/communicator.hpp"
-#include "core/matrix_view.hpp"
 #include "grid/distribution.hpp"
 #include "grid/grid_shape.hpp"
 #include "io/file.hpp"
 #include "io/matrix_market.hpp"
 #include "io/numpy.hpp"
+#include "solve/part_writer.hpp"
 
 namespace lupine {
 
@@ -22,12 +22,12 @@ struct Parts {
 /// a <- this rank's part, by as few reads as its runs allow and with little memory. Does not
 /// communicate. @throws UsageError, Fault
 void read_numpy_part(const InputFile& file, const NumpyHeader& header, const Parts& parts,
-                     MatrixView<double> a);
+                     PartWriter& a);
 
 /// a <- this rank's part. All ranks read the file in turns, a piece each, and send the entries to
 /// their owners; equal places are added, in the order of the file. Collective.
 /// @throws UsageError, AgreedFault (every rank)
 void read_market_part(const Communicator& all, const InputFile& file, const MarketHeader& header,
-                      const Parts& parts, MatrixView<double> a);
+                      const Parts& parts, PartWriter& a);
 
 }  // namespace lupine

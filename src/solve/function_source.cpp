@@ -56,15 +56,17 @@ class FunctionMatrix : public MatrixSource {
     });
   }
   void fill(const ProcessGrid& grid, const Distribution& rows, const Distribution& columns,
-            MatrixView<double> a) const override {
+            PartWriter& a) const override {
     const std::vector<Run> runs = rows.runs();
-    const auto fill_column = [&](std::int64_t l) {
-      const std::int64_t j = columns.global(LocalIndex{l}).value;
-      for (const Run& run : runs)
-        for (std::int64_t i = 0; i < run.length; ++i)
-          a(run.local.value + i, l) = element_(run.global.value + i, j);
+    const auto fill_columns = [&](std::int64_t first, MatrixView<double> to) {
+      for_each_in_threads(to.cols, [&](std::int64_t l) {
+        const std::int64_t j = columns.global(LocalIndex{first + l}).value;
+        for (const Run& run : runs)
+          for (std::int64_t i = 0; i < run.length; ++i)
+            to(run.local.value + i, l) = element_(run.global.value + i, j);
+      });
     };
-    agree_on_user(grid.all(), [&] { for_each_in_threads(a.cols, fill_column); });
+    agree_on_user(grid.all(), [&] { a.by_columns(fill_columns); });
   }
 
  private:

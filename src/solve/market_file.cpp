@@ -60,11 +60,21 @@ std::int64_t count_before(const Communicator& all, std::int64_t mine, std::int64
   return before;
 }
 
+std::vector<MatrixEntry> local_entries(const std::vector<std::vector<MarketEntry>>& lists,
+                                       const Parts& parts) {
+  std::vector<MatrixEntry> entries;
+  for (const std::vector<MarketEntry>& list : lists)
+    for (const MarketEntry& e : list)
+      entries.push_back(
+          {parts.rows.local({e.row}).value, parts.columns.local({e.column}).value, e.value});
+  return entries;
+}
+
 }  // namespace
 
 void read_market_part(const Communicator& all, const InputFile& file, const MarketHeader& header,
-                      const Parts& parts, MatrixView<double> a) {
-  for (std::int64_t j = 0; j < a.cols; ++j) std::fill_n(a.column(j), a.rows, 0.0);
+                      const Parts& parts, PartWriter& a) {
+  agree(all, [&] { a.clear(); });
   Owners owners(parts, header.symmetry != MarketSymmetry::general,
                 header.symmetry == MarketSymmetry::skew);
   const std::int64_t piece = piece_bytes(all.size());
@@ -78,9 +88,11 @@ void read_market_part(const Communicator& all, const InputFile& file, const Mark
       place_array_values(header, before, part.values, part.entries);
       owners.deal(part.entries);
     });
-    for (const std::vector<MarketEntry>& list : all.all_to_all(owners.lists()))
-      for (const MarketEntry& e : list)
-        a(parts.rows.local({e.row}).value, parts.columns.local({e.column}).value) += e.value;
+    const std::vector<std::vector<MarketEntry>> received = all.all_to_all(owners.lists());
+    agree(all, [&] {
+      std::vector<MatrixEntry> mine = local_entries(received, parts);
+      a.add(mine);
+    });
   }
   if (total != header.entries)
     throw file.error(fmt::format("holds {} entries; its header says {}", total, header.entries));

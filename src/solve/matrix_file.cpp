@@ -32,7 +32,7 @@ class MatrixFile {
   UsageError error(const std::string& words) const { return file_.error(words); }
 
   /// Collective.
-  void read(const Communicator& all, const Parts& parts, MatrixView<double> a) const {
+  void read(const Communicator& all, const Parts& parts, PartWriter& a) const {
     if (const NumpyHeader* header = numpy())
       agree(all, [&] { read_numpy_part(file_, *header, parts, a); });
     else
@@ -91,7 +91,7 @@ class FileMatrix : public MatrixSource {
   std::int64_t n() const override { return file_->rows(); }
   void check(const Communicator& /*all*/) const override {}
   void fill(const ProcessGrid& grid, const Distribution& rows, const Distribution& columns,
-            MatrixView<double> a) const override {
+            PartWriter& a) const override {
     file_->read(grid.all(), {grid.shape(), rows, columns}, a);
   }
 
@@ -106,7 +106,8 @@ class FileRightHandSide : public SolvedOnRank {
     const std::int64_t rows = shares_.mine.local_size();
     agree(all, [&] { mine_.resize(static_cast<std::size_t>(rows * count())); });
     const Parts parts{{all.size(), 1}, shares_.mine, Distribution(count(), count(), 1, 0)};
-    file_->read(all, parts, {mine_.data(), rows, count(), rows});
+    PartWriter mine({mine_.data(), rows, count(), rows});
+    file_->read(all, parts, mine);
   }
 
   std::int64_t count() const override { return file_->columns(); }

@@ -21,12 +21,17 @@ struct Tile {
   Run places;  ///< within each line
 };
 
-/// Runs cut into pieces of at most `longest`.
-std::vector<Run> pieces(const Distribution& dimension, std::int64_t longest) {
+/// Local indices [begin, begin + count) in runs of at most `longest`; local indices count from
+/// `begin`.
+std::vector<Run> pieces(const Distribution& dimension, std::int64_t begin, std::int64_t count,
+                        std::int64_t longest) {
   std::vector<Run> cut;
-  for (const Run& run : dimension.runs())
-    for (std::int64_t i = 0; i < run.length; i += longest)
-      cut.push_back({run.global + i, run.local + i, std::min(longest, run.length - i)});
+  for (const Run& run : dimension.runs()) {
+    const std::int64_t end = std::min(run.local.value + run.length, begin + count);
+    for (std::int64_t l = std::max(run.local.value, begin); l < end; l += longest)
+      cut.push_back(
+          {run.global + (l - run.local.value), LocalIndex{l - begin}, std::min(longest, end - l)});
+  }
   return cut;
 }
 
@@ -75,27 +80,37 @@ class TileReader {
   MatrixView<double> a_;
 };
 
+/// The lines from `first` on that `a` holds.
 template <class T>
-void read_tiles(const InputFile& file, const NumpyHeader& header, const Parts& parts,
-                MatrixView<double> a) {
+void read_lines(const InputFile& file, const NumpyHeader& header, const Parts& parts,
+                std::int64_t first, MatrixView<double> a) {
   const Distribution& across = header.fortran ? parts.columns : parts.rows;
   const Distribution& along = header.fortran ? parts.rows : parts.columns;
-  const std::vector<Run> lines = pieces(across, tile_lines);
-  const std::vector<Run> places = pieces(along, tile_length);
+  const std::int64_t count = header.fortran ? a.cols : a.rows;
+  const std::vector<Run> lines = pieces(across, first, count, tile_lines);
+  const std::vector<Run> places = pieces(along, 0, along.local_size(), tile_length);
   const TileReader<T> reader(file, header, a);
-  for_each_in_threads(std::ssize(lines), [&](std::int64_t i) {
-    for (const Run& place : places) reader.read({lines[static_cast<std::size_t>(i)], place});
+  const std::int64_t each = std::ssize(places);
+  for_each_in_threads(std::ssize(lines) * each, [&](std::int64_t i) {
+    reader.read(
+        {lines[static_cast<std::size_t>(i / each)], places[static_cast<std::size_t>(i % each)]});
   });
 }
 
 }  // namespace
 
 void read_numpy_part(const InputFile& file, const NumpyHeader& header, const Parts& parts,
-                     MatrixView<double> a) {
-  if (header.item == sizeof(float))
-    read_tiles<float>(file, header, parts, a);
+                     PartWriter& a) {
+  const auto read = [&](std::int64_t first, MatrixView<double> to) {
+    if (header.item == sizeof(float))
+      read_lines<float>(file, header, parts, first, to);
+    else
+      read_lines<double>(file, header, parts, first, to);
+  };
+  if (header.fortran)
+    a.by_columns(read);
   else
-    read_tiles<double>(file, header, parts, a);
+    a.by_rows(read);
 }
 
 }  // namespace lupine

@@ -11,6 +11,7 @@
 #include "comm/process_grid.hpp"
 #include "core/matrix_view.hpp"
 #include "grid/distribution.hpp"
+#include "solve/part_writer.hpp"
 
 namespace lupine {
 
@@ -33,10 +34,11 @@ class MatrixSource {
                                                            const Distribution& /*columns*/) const {
     return std::nullopt;
   }
-  /// a <- the rank's part, rows.local_size() x columns.local_size(), in host memory. Any values:
-  /// Inf and NaN are found later. @throws UsageError for what is wrong in the source, Fault
+  /// a <- the rank's part, rows.local_size() x columns.local_size(), with little memory beside it.
+  /// Any values: Inf and NaN are found later. @throws UsageError for what is wrong in the source,
+  /// Fault
   virtual void fill(const ProcessGrid& grid, const Distribution& rows, const Distribution& columns,
-                    MatrixView<double> a) const = 0;
+                    PartWriter& a) const = 0;
 };
 
 /// Somebody's right-hand sides, and where their solutions go. The same.

@@ -23,8 +23,6 @@ class UserMatrix {
   ConstAnyMatrix local() const { return local_; }
 
  private:
-  void fill(const ProcessGrid& grid, Device& device, const MatrixSource& source);
-
   Distribution rows_;
   Distribution columns_;
   std::optional<DistributedMatrix> copy_;

@@ -2,7 +2,7 @@
 """The lupine command as users and their scripts meet it.
 
 LUPINE_COMMAND: path of the command. LUPINE_MPIEXEC: launcher with its options (default: mpirun).
-LUPINE_SLOW_KERNELS: a library to preload that makes OpenBLAS seem to have chosen slow kernels.
+LUPINE_BUILT_WITH_CUDA: ON or OFF. LUPINE_SLOW_KERNELS: a library to preload that makes OpenBLAS seem to have chosen slow kernels.
 """
 
 import concurrent.futures
@@ -224,6 +224,18 @@ class Help(Case):
         for label in ("Lupine", "revision", "MPI", "BLAS", "oneDNN", "instruction sets", "cores",
                       "memory", "device cpu", "device cuda", "update precisions"):
             self.assertEqual(len(re.findall(rf"^{label}  ", outcome.out, re.M)), 1, label)
+
+    def test_the_cuda_device_is_there_where_it_was_built(self):
+        outcome = run("info")
+        self.assert_status(outcome, 0)
+        if os.environ["LUPINE_BUILT_WITH_CUDA"] == "ON":
+            self.assertNotIn("not built with CUDA", outcome.out)
+            self.assertNotIn("CUDA cannot be loaded", outcome.out)
+            for library in ("liblupine_cuda.so", "liblupine.so"):  # side by side
+                path = os.path.join(os.path.dirname(COMMAND), library)
+                self.assertTrue(os.path.exists(path), path)
+        else:
+            self.assertRegex(outcome.out, "device cuda +none: not built with CUDA")
 
 
 # As scripts have them: Ramble (hpl, nvidia-hpl-mxp), ReFrame checks, hpcbench, and awk one-liners.

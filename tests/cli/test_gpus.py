@@ -6,10 +6,12 @@ LUPINE_COMMAND: the command with emulated GPUs. LUPINE_MPIEXEC: launcher with it
 
 import json
 import os
+import re
+import subprocess
 import tempfile
 import unittest
 
-from test_cli import Case, run
+from test_cli import COMMAND, ENVIRONMENT, MPIEXEC, Case, run
 
 SMALL = ("mxp", "-N", "200", "--nb", "64")
 ROOMY = {"LUPINE_EMULATED_MEMORY": str(16 << 30)}
@@ -62,6 +64,62 @@ class Choice(Case):
         self.assert_status(outcome, 0)
         for gpu in range(3):
             self.assertIn(f"GPU {gpu} (Emulated GPU", outcome.out)
+
+
+# What finds GPUs fails with this error: what must be said of it.
+UNUSABLE = {
+    100: ["there is no GPU", "CUDA_VISIBLE_DEVICES"],
+    34: ["libcuda.so.1 is a stub", "needs driver 580 or later"],
+    802: ["the GPUs are not ready", "nvidia-fabricmanager"],
+    803: ["libcuda.so.1 is of another version", "restart"],
+    804: ["compatibility package", "CUDA 13.0 needs driver 580 or later"],
+    46: ["no GPU can be used", "cudaErrorDevicesUnavailable"],
+}
+
+
+class Driver(Case):
+    def assert_said(self, environment, *words):
+        """By info, by a run that insists on a GPU, and by one that does not."""
+        outcome = run("info", environment=environment)
+        self.assert_status(outcome, 0)
+        said = re.findall("^device cuda +none: (.*)$", outcome.out, re.M)
+        self.assertEqual(len(said), 1, outcome.out)
+        for word in words:
+            self.assertIn(word, said[0])
+        refused = run(*SMALL, "--device", "cuda", ranks=2, environment=environment)
+        self.assert_refused(refused, "--device cuda is not allowed", said[0], "allowed: cpu")
+        other = run(*SMALL, ranks=2, environment=environment)
+        self.assert_status(other, 0)
+        self.assertRegex(other.out, r"DEVICE +: cpu: .* chosen: " + re.escape(said[0]))
+
+    def test_drivers_that_are_too_old_or_missing(self):
+        self.assert_said(gpus(1, LUPINE_EMULATED_DRIVER="12020"), "CUDA 12.2", "too old",
+                         "CUDA 13.0 needs driver 580 or later")
+        self.assert_said(gpus(1, LUPINE_EMULATED_DRIVER="0"), "580 or later"
+                         if not os.path.exists("/proc/driver/nvidia/version") else "libcuda.so.1")
+
+    def test_newer_drivers_serve(self):
+        outcome = run("info", environment=gpus(1, LUPINE_EMULATED_DRIVER="14010"))
+        self.assertIn("driver for 14.1", outcome.out)
+
+    def test_what_else_stands_between_lupine_and_a_gpu(self):
+        for error, words in UNUSABLE.items():
+            failure = f"cudaGetDeviceCount:1:{error}"
+            self.assert_said(gpus(1, LUPINE_EMULATED_FAILURE=failure), *words)
+
+    def test_a_gpu_that_is_busy_hides_nothing_else(self):
+        failure = "cudaSetDevice:1:46"
+        outcome = run("info", environment=gpus(2, LUPINE_EMULATED_FAILURE=failure))
+        self.assert_status(outcome, 0)
+        self.assertRegex(outcome.out, "device cuda +GPU 0 cannot be used: .*busy or unavailable")
+
+    def test_one_rank_without_a_gpu_is_named(self):
+        words = (*MPIEXEC, "-n", "1", COMMAND, *SMALL, "-P", "1", "-Q", "2", ":", "-n", "1", "env",
+                 "LUPINE_EMULATED_DRIVER=12020", COMMAND, *SMALL, "-P", "1", "-Q", "2")
+        done = subprocess.run(words, capture_output=True, text=True, timeout=60,
+                              env=dict(ENVIRONMENT, **gpus(1)))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, r"DEVICE .* chosen: rank 1 on \S+ sees no GPU: .*too old")
 
 
 class Placement(Case):

@@ -476,15 +476,28 @@ void check_product(const Sizes& s, cudaDataType in, cudaDataType out, cublasComp
   const Array<Low> device_b(low_b, stream);
   const Array<T> device_c(c, stream);
   T scalars[2] = {-2, beta};
-  const Array<T> device_scalars(std::vector<T>(scalars, scalars + 2), stream);
+  // Each 16 bytes behind the one before; a step further is not where cuBLASLt takes one.
+  constexpr std::int64_t apart = 16 / sizeof(T);
+  std::vector<T> spread(3 * apart);
+  spread[0] = -2;
+  spread[apart] = beta;
+  const Array<T> device_scalars(spread, stream);
   const auto mode = scalars_on_device ? CUBLASLT_POINTER_MODE_DEVICE : CUBLASLT_POINTER_MODE_HOST;
   cublasLtMatmulDescSetAttribute(lt.operation, CUBLASLT_MATMUL_DESC_POINTER_MODE, &mode,
                                  sizeof(mode));
-  const T* const use = scalars_on_device ? device_scalars.data : scalars;
+  const T* const alpha = scalars_on_device ? device_scalars.data : scalars;
+  const T* const second = scalars_on_device ? device_scalars.data + apart : scalars + 1;
   const auto found = lt.first();
-  REQUIRE(cublasLtMatmul(lt.handle, lt.operation, use, device_a.data, lt.a, device_b.data, lt.b,
-                         use + 1, device_c.data, lt.d, device_c.data, lt.d, &found.algo, nullptr, 0,
-                         stream.id) == CUBLAS_STATUS_SUCCESS);
+  const auto multiply = [&](const T* first, const T* other) {
+    return cublasLtMatmul(lt.handle, lt.operation, first, device_a.data, lt.a, device_b.data, lt.b,
+                          other, device_c.data, lt.d, device_c.data, lt.d, &found.algo, nullptr, 0,
+                          stream.id);
+  };
+  if (scalars_on_device) {
+    REQUIRE(multiply(alpha + 1, second) == CUBLAS_STATUS_INVALID_VALUE);
+    REQUIRE(multiply(alpha, second + 1) == CUBLAS_STATUS_INVALID_VALUE);
+  }
+  REQUIRE(multiply(alpha, second) == CUBLAS_STATUS_SUCCESS);
   scalars[0] = 100;  // has been read
   const auto result = device_c.read(stream);
   const auto expected = plain_product<T>(s, -2, a, b, beta, c);

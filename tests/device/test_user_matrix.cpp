@@ -328,3 +328,47 @@ TEST_CASE("sums do not depend on threads, nor on where the matrix lies", "[user]
     for (const int threads : {2, 3, 5}) CHECK(results(threads, shape, values) == one);
   }
 }
+
+TEST_CASE("a matrix in host memory is written into one on the device", "[user]") {
+  Bench b;
+  for (const Shape& shape : shapes) {
+    CAPTURE(shape.rows, shape.cols);
+    Doubles a = uniform<double>(b, shape.rows, shape.cols);
+    const std::int64_t ld = shape.rows + b.below(5);
+    const std::vector<double> host = wide_values(b, std::max<std::int64_t>(ld, 1) * shape.cols);
+    const MatrixView<const double> from{host.data(), shape.rows, shape.cols, ld};
+    b.device->write(*b.queue, from, a.view());
+    b.queue->synchronize();
+    CHECK(a.frame_intact());
+    std::int64_t wrong = 0;
+    for (std::int64_t j = 0; j < shape.cols; ++j)
+      for (std::int64_t i = 0; i < shape.rows; ++i) wrong += a(i, j) != from(i, j);
+    CHECK(wrong == 0);
+  }
+}
+
+TEST_CASE("add_entries: those of one place in their order", "[user]") {
+  Bench b;
+  for (const Shape& shape : shapes) {
+    if (shape.rows == 0 || shape.cols == 0) continue;
+    for (const std::int64_t count : {0, 1, 5, 300, 2000}) {
+      CAPTURE(shape.rows, shape.cols, count);
+      Doubles a = uniform<double>(b, shape.rows, shape.cols);
+      Plain expected = a.plain();
+      std::vector<MatrixEntry> entries;
+      for (std::int64_t i = 0; i < shape.rows && std::ssize(entries) < count; ++i)
+        for (std::int64_t j = 0; j < shape.cols && std::ssize(entries) < count; ++j)
+          for (std::int64_t k = b.below(4); k > 0 && std::ssize(entries) < count; --k)
+            entries.push_back({i, j, wide_entry(b.random)});
+      for (const MatrixEntry& e : entries) expected(e.row, e.column) += e.value;
+      DeviceMatrix<MatrixEntry> there = vector_of(b, entries);
+      b.device->add_entries(*b.queue, there.data(), std::ssize(entries), a.view());
+      b.queue->synchronize();
+      CHECK(a.frame_intact());
+      std::int64_t wrong = 0;
+      for (std::int64_t j = 0; j < shape.cols; ++j)
+        for (std::int64_t i = 0; i < shape.rows; ++i) wrong += a(i, j) != expected(i, j);
+      CHECK(wrong == 0);
+    }
+  }
+}

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "catch.hpp"
+#include "device_choice.hpp"
 #include "folder.hpp"
 #include "io/numpy.hpp"
 #include "setup/agreement.hpp"
@@ -113,7 +114,13 @@ struct Part {
         columns(grid.columns(source.n(), nb)),
         ld(rows.local_size() + 3),
         memory(static_cast<std::size_t>(ld * columns.local_size()), untouched) {
-    source.fill(grid, rows, columns, {memory.data(), rows.local_size(), columns.local_size(), ld});
+    const auto device = test::make_chosen_device();
+    const auto queue = device->make_queue(Priority::normal);
+    const Buffer there = device->allocate(std::ssize(memory) * std::int64_t{sizeof(double)});
+    device->upload(*queue, memory, there.as<double>());
+    PartWriter writer(*device, {there.as<double>(), rows.local_size(), columns.local_size(), ld});
+    source.fill(grid, rows, columns, writer);
+    device->download(*queue, there.as<double>(), memory);
   }
 
   bool is(const Element& element) const {
@@ -532,24 +539,24 @@ std::string number(double value) {
   return text;
 }
 
-enum class Half { none, symmetric, skew };
+enum class Stored { none, symmetric, skew };
 
-const char* symmetry(Half half) {
-  return half == Half::none ? "general" : half == Half::skew ? "skew-symmetric" : "symmetric";
+const char* symmetry(Stored half) {
+  return half == Stored::none ? "general" : half == Stored::skew ? "skew-symmetric" : "symmetric";
 }
 
 /// Whether an entry stands in the file.
-bool stands(Half half, std::int64_t i, std::int64_t j) {
-  return half == Half::none || i > j || (i == j && half == Half::symmetric);
+bool stands(Stored half, std::int64_t i, std::int64_t j) {
+  return half == Stored::none || i > j || (i == j && half == Stored::symmetric);
 }
 
-double mirrored(Half half, const Element& element, std::int64_t i, std::int64_t j) {
-  if (half == Half::none || i > j) return element(i, j);
-  if (half == Half::symmetric) return element(j, i);
+double mirrored(Stored half, const Element& element, std::int64_t i, std::int64_t j) {
+  if (half == Stored::none || i > j) return element(i, j);
+  if (half == Stored::symmetric) return element(j, i);
   return i == j ? 0 : -element(j, i);
 }
 
-std::string array(std::int64_t rows, std::int64_t columns, Half half, const Element& element,
+std::string array(std::int64_t rows, std::int64_t columns, Stored half, const Element& element,
                   const std::string& end = "\n") {
   std::string text = "%%MatrixMarket matrix array real " + std::string(symmetry(half)) + end +
                      "% comment" + end + std::to_string(rows) + " " + std::to_string(columns) + end;
@@ -564,7 +571,7 @@ bool is_entry(std::int64_t i, std::int64_t j) {
 }
 
 /// Some entries, the last ones first, each of them as two that are added.
-std::string coordinates(std::int64_t n, Half half, const Element& element) {
+std::string coordinates(std::int64_t n, Stored half, const Element& element) {
   std::string lines;
   std::int64_t count = 0;
   const auto add = [&](const std::string& place, double value) {
@@ -601,7 +608,7 @@ TEST_CASE("a matrix in an array file, general or half of it", "[sources]") {
   const Communicator all = world();
   const SharedFolder folder(all);
   for (const std::int64_t n : {1, 2, 13, 40})
-    for (const Half half : {Half::none, Half::symmetric, Half::skew}) {
+    for (const Stored half : {Stored::none, Stored::symmetric, Stored::skew}) {
       CAPTURE(n, symmetry(half));
       const auto element = [&](std::int64_t i, std::int64_t j) {
         return mirrored(half, fraction, i, j);
@@ -619,7 +626,7 @@ TEST_CASE("a matrix in a coordinate file, general or half of it", "[sources]") {
   const Communicator all = world();
   const SharedFolder folder(all);
   for (const std::int64_t n : {1, 2, 13, 40})
-    for (const Half half : {Half::none, Half::symmetric, Half::skew}) {
+    for (const Stored half : {Stored::none, Stored::symmetric, Stored::skew}) {
       CAPTURE(n, symmetry(half));
       const auto lower = [](std::int64_t i, std::int64_t j) {
         return is_entry(i, j) ? simple(i, j) : 0.0;
@@ -649,15 +656,15 @@ TEST_CASE("files of many pieces", "[sources]") {
     REQUIRE(Part(a.source(), grid, 64).is(element));
   };
   // 8 MB of text; then the tiles of 32 lines of 8192 numbers at most, with few rows of these.
-  check(folder.file("array", array(600, 600, Half::none, fraction)), fraction);
-  check(folder.file("half", array(600, 600, Half::skew, fraction)),
-        [](std::int64_t i, std::int64_t j) { return mirrored(Half::skew, fraction, i, j); });
-  check(folder.file("some", coordinates(600, Half::symmetric, simple)),
+  check(folder.file("array", array(600, 600, Stored::none, fraction)), fraction);
+  check(folder.file("half", array(600, 600, Stored::skew, fraction)),
+        [](std::int64_t i, std::int64_t j) { return mirrored(Stored::skew, fraction, i, j); });
+  check(folder.file("some", coordinates(600, Stored::symmetric, simple)),
         [](std::int64_t i, std::int64_t j) {
           const auto lower = [](std::int64_t k, std::int64_t l) {
             return is_entry(k, l) ? simple(k, l) : 0.0;
           };
-          return mirrored(Half::symmetric, lower, i, j);
+          return mirrored(Stored::symmetric, lower, i, j);
         });
   check(folder.file("c", npy<double>(600, 600, false, fraction)), fraction);
   check(folder.file("f", npy<double>(600, 600, true, fraction)), fraction);
@@ -696,9 +703,9 @@ TEST_CASE("right-hand sides in files", "[sources]") {
     check(npy<float>(n, 1, true, simple, true), n, 1, simple);
     for (const bool fortran : {false, true})
       check(npy<double>(n, 3, fortran, fraction), n, 3, fraction);
-    check(array(n, 1, Half::none, fraction), n, 1, fraction);
-    check(array(n, 3, Half::none, fraction), n, 3, fraction);
-    check(coordinates(n, Half::none, simple), n, n,
+    check(array(n, 1, Stored::none, fraction), n, 1, fraction);
+    check(array(n, 3, Stored::none, fraction), n, 3, fraction);
+    check(coordinates(n, Stored::none, simple), n, n,
           [](std::int64_t i, std::int64_t j) { return is_entry(i, j) ? simple(i, j) : 0.0; });
   }
   const ProcessGrid grid(all, squarest(all.size(), GridOrder::row));
@@ -724,7 +731,7 @@ TEST_CASE("files that are no square matrix are refused", "[sources]") {
   CHECK(a(npy<double>(5, 1, false, simple, true)) ==
         "'A' is a vector of 5 numbers; allowed: a square matrix");
   CHECK(a(npy<double>(5, 6, false, simple)) == "'A' is of 5 x 6; allowed: a square matrix");
-  CHECK(a(array(6, 5, Half::none, simple)) == "'A' is of 6 x 5; allowed: a square matrix");
+  CHECK(a(array(6, 5, Stored::none, simple)) == "'A' is of 6 x 5; allowed: a square matrix");
   CHECK_THAT(a(npy<double>(5, 5, false, simple) + "x"),
              ContainsSubstring("'A' has 201 bytes of numbers; shape (5, 5)"));
   CHECK_THAT(refusal(all, [&] { open_matrix(all, folder.path("none")); }),
@@ -732,8 +739,8 @@ TEST_CASE("files that are no square matrix are refused", "[sources]") {
   CHECK_THAT(refusal(all, [&] { open_matrix(all, folder.path("")); }),
              ContainsSubstring("it is a folder"));
   if (all.size() > 1) {
-    const std::string other = folder.file("B", array(2, 2, Half::none, simple));
-    const std::string mine = folder.file("C", array(2, 2, Half::none, fraction));
+    const std::string other = folder.file("B", array(2, 2, Stored::none, simple));
+    const std::string mine = folder.file("C", array(2, 2, Stored::none, fraction));
     CHECK_THAT(refusal(all, [&] { open_matrix(all, all.rank() == 1 ? other : mine); }),
                ContainsSubstring("rank 1 has other options"));
   }
@@ -743,14 +750,14 @@ TEST_CASE("ranks that see other files of the same name are refused alike", "[sou
   const Communicator all = world();
   if (all.size() == 1) return;
   const SharedFolder folder(all);
-  folder.file("A", array(2, 2, Half::none, simple));
+  folder.file("A", array(2, 2, Stored::none, simple));
   if (all.rank() == 0) fs::create_directories(folder.path("other"));
   all.barrier();
   const fs::path before = fs::current_path();
   fs::current_path(folder.path(all.rank() == 1 ? "other" : ""));
   const auto open = [&] { return refusal(all, [&] { open_matrix(all, "A"); }); };
   CHECK_THAT(open(), ContainsSubstring("cannot read 'A': No such file or directory"));
-  folder.file("other/A", array(2, 2, Half::none, fraction));
+  folder.file("other/A", array(2, 2, Stored::none, fraction));
   CHECK_THAT(open(), ContainsSubstring("on another; allowed: the same file on all"));
   fs::current_path(before);
 }
@@ -763,7 +770,7 @@ TEST_CASE("what is wrong inside a file is found by all ranks", "[sources]") {
     const std::string path = folder.file("A", content);
     return refusal(all, [&] { Part(open_matrix(all, path).source(), grid, 3); });
   };
-  std::string text = array(600, 600, Half::none, fraction);
+  std::string text = array(600, 600, Stored::none, fraction);
   CHECK(fill(text + "1\n") == "'A' holds 360001 entries; its header says 360000");
   CHECK(fill(text.substr(0, text.rfind('\n', text.size() - 2) + 1)) ==
         "'A' holds 359999 entries; its header says 360000");
@@ -784,7 +791,7 @@ TEST_CASE("what is wrong inside a file is found by all ranks", "[sources]") {
       folder.file("b", "%%MatrixMarket matrix array real general\n2 1\n1\nz\n");
   CHECK(refusal(all, [&] { open_right_hand_side(all, path); }) ==
         "'b' line 4: 'z' is not allowed here; allowed: a number of FP64");
-  const std::string five = folder.file("b", array(5, 1, Half::none, simple));
+  const std::string five = folder.file("b", array(5, 1, Stored::none, simple));
   CHECK(refusal(all, [&] { open_right_hand_side(all, five).source().check(all, 6); }) ==
         "'b' has 5 rows, A is of 6 x 6; allowed: 6 rows");
 }
@@ -794,7 +801,7 @@ TEST_CASE("a file that shrinks is found by all ranks", "[sources]") {
   const SharedFolder folder(all);
   const ProcessGrid grid(all, squarest(all.size(), GridOrder::row));
   for (const std::string& content :
-       {npy<double>(40, 40, false, simple), array(40, 40, Half::none, simple)}) {
+       {npy<double>(40, 40, false, simple), array(40, 40, Stored::none, simple)}) {
     const std::string path = folder.file("A", content);
     const Matrix a = open_matrix(all, path);
     all.barrier();
@@ -808,7 +815,7 @@ TEST_CASE("a file that shrinks is found by all ranks", "[sources]") {
 TEST_CASE("a solution has the form of its right-hand side", "[sources]") {
   const Communicator all = world();
   const SharedFolder folder(all);
-  const std::string market = folder.file("m", array(3, 3, Half::none, simple));
+  const std::string market = folder.file("m", array(3, 3, Stored::none, simple));
   const std::string c_order = folder.file("c", npy<double>(3, 3, false, simple));
   const std::string f_order = folder.file("f", npy<float>(3, 3, true, simple));
   const std::string vector = folder.file("v", npy<double>(3, 1, false, simple, true));

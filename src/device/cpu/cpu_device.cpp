@@ -137,6 +137,10 @@ void CpuDevice::read(Queue&, const std::byte* device, std::span<std::byte> host)
   std::copy_n(device, host.size(), host.begin());
 }
 
+void CpuDevice::write(Queue& queue, ConstAnyMatrix host, AnyMatrix device) {
+  copy(queue, host, device);
+}
+
 void CpuDevice::copy(Queue&, ConstAnyMatrix from, AnyMatrix to) {
   with_storage(to, [&](const auto& target) {
     using T = std::remove_reference_t<decltype(target(0, 0))>;

@@ -21,6 +21,7 @@ class CpuDevice final : public Device {
   std::unique_ptr<Queue> make_queue(Priority priority) override;
   void write(Queue& queue, std::span<const std::byte> host, std::byte* device) override;
   void read(Queue& queue, const std::byte* device, std::span<std::byte> host) override;
+  void write(Queue& queue, ConstAnyMatrix host, AnyMatrix device) override;
   void copy(Queue& queue, ConstAnyMatrix from, AnyMatrix to) override;
 
   void generate(Queue& queue, const MatrixSpec& spec, const Distribution& rows,
@@ -59,6 +60,8 @@ class CpuDevice final : public Device {
                           const Distribution& cols, const double* x, double* ax, double* abs_rows,
                           double* abs_ax) override;
 
+  void add_entries(Queue& queue, const MatrixEntry* entries, std::int64_t count,
+                   AnyMatrix a) override;
   void multiply(Queue& queue, ConstAnyMatrix a, const double* x, double* ax, double* abs_rows,
                 double* abs_ax) override;
   void largest_of_rows(Queue& queue, ConstAnyMatrix a, const double* scale, double* most) override;

@@ -147,6 +147,12 @@ void CpuDevice::multiply(Queue&, ConstAnyMatrix any, const double* x, double* ax
   });
 }
 
+void CpuDevice::add_entries(Queue&, const MatrixEntry* entries, std::int64_t count, AnyMatrix any) {
+  const MatrixView<double> a = any.as<double>();
+  for (const MatrixEntry& e : std::span(entries, static_cast<std::size_t>(count)))
+    a(e.row, e.column) += e.value;
+}
+
 void CpuDevice::largest_of_rows(Queue&, ConstAnyMatrix any, const double* scale, double* most) {
   const MatrixView<const double> a = any.as<double>();
   in_parts(a.rows, threads_, [&](std::int64_t begin, std::int64_t count) {

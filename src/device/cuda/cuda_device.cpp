@@ -82,6 +82,14 @@ std::size_t bytes(Precision precision, std::int64_t elements) {
   return static_cast<std::size_t>(elements * bytes_of(precision));
 }
 
+void copy_matrix(Lane& lane, ConstAnyMatrix from, AnyMatrix to, cudaMemcpyKind kind) {
+  if (from.empty()) return;
+  check(cudaMemcpy2DAsync(to.data, bytes(to.precision, to.ld), from.data,
+                          bytes(from.precision, from.ld), bytes(from.precision, from.rows),
+                          static_cast<std::size_t>(from.cols), kind, lane.stream()),
+        "cudaMemcpy2DAsync");
+}
+
 Reading reading_of(Precision precision) {
   return precision == Precision::fp16   ? Reading::fp16
          : precision == Precision::bf16 ? Reading::bf16
@@ -131,9 +139,10 @@ CudaDevice::CudaDevice(const DeviceOptions& options)
     throw UsageError(fmt::format("GPU {} is not there; allowed: 0 to {}", gpu_, found.count - 1));
   use_gpu(gpu_);
   check(cudaGetDeviceProperties(&properties_, gpu_), "cudaGetDeviceProperties");
-  if (properties_.major < 8)
-    throw UsageError(fmt::format("GPU {} ({}) has compute capability {}.{}; allowed: 8.0 and later",
-                                 gpu_, properties_.name, properties_.major, properties_.minor));
+  if (properties_.major < least_capability)
+    throw UsageError(
+        fmt::format("GPU {} ({}) has compute capability {}.{}; allowed: {}.0 and later", gpu_,
+                    properties_.name, properties_.major, properties_.minor, least_capability));
   products_ = std::make_unique<Products>();
 }
 
@@ -235,6 +244,10 @@ void CudaDevice::read(Queue& queue, const std::byte* device, std::span<std::byte
         "cudaMemcpyAsync");
 }
 
+void CudaDevice::write(Queue& queue, ConstAnyMatrix host, AnyMatrix device) {
+  copy_matrix(lane(queue), host, device, cudaMemcpyHostToDevice);
+}
+
 bool CudaDevice::connects_peers() const {
   return peers_available();
 }
@@ -250,12 +263,7 @@ std::unique_ptr<PeerGroup> CudaDevice::join_peers(std::span<const std::byte> id,
 }
 
 void CudaDevice::copy(Queue& queue, ConstAnyMatrix from, AnyMatrix to) {
-  if (from.empty()) return;
-  check(cudaMemcpy2DAsync(to.data, bytes(to.precision, to.ld), from.data,
-                          bytes(from.precision, from.ld), bytes(from.precision, from.rows),
-                          static_cast<std::size_t>(from.cols), cudaMemcpyDeviceToDevice,
-                          lane(queue).stream()),
-        "cudaMemcpy2DAsync");
+  copy_matrix(lane(queue), from, to, cudaMemcpyDeviceToDevice);
 }
 
 void CudaDevice::generate(Queue& queue, const MatrixSpec& spec, const Distribution& rows,

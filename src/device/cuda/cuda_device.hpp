@@ -21,6 +21,9 @@
 
 namespace lupine {
 
+/// Of compute capability: what the kernels are compiled for.
+constexpr int least_capability = 8;
+
 /// What cuda_devices() says, from inside the library.
 CudaDevices gpus_here();
 
@@ -52,6 +55,7 @@ class CudaDevice final : public Device {
   std::unique_ptr<Queue> make_queue(Priority priority) override;
   void write(Queue& queue, std::span<const std::byte> host, std::byte* device) override;
   void read(Queue& queue, const std::byte* device, std::span<std::byte> host) override;
+  void write(Queue& queue, ConstAnyMatrix host, AnyMatrix device) override;
   bool connects_peers() const override;
   std::vector<std::byte> make_peer_id() override;
   std::unique_ptr<PeerGroup> join_peers(std::span<const std::byte> id, int rank, int size) override;
@@ -96,6 +100,8 @@ class CudaDevice final : public Device {
                           const Distribution& cols, const double* x, double* ax, double* abs_rows,
                           double* abs_ax) override;
 
+  void add_entries(Queue& queue, const MatrixEntry* entries, std::int64_t count,
+                   AnyMatrix a) override;
   void multiply(Queue& queue, ConstAnyMatrix a, const double* x, double* ax, double* abs_rows,
                 double* abs_ax) override;
   void largest_of_rows(Queue& queue, ConstAnyMatrix a, const double* scale, double* most) override;

@@ -1,17 +1,96 @@
 #include <cuda_runtime.h>
 #include <fmt/format.h>
 
+#include <string>
+
 #include "device/cuda/cuda_device.hpp"
 #include "device/cuda/cuda_hooks.hpp"
+#include "device/cuda/driver.hpp"
 
 namespace lupine {
+
+namespace {
+
+std::string cuda_version(int version) {
+  return fmt::format("CUDA {}.{}", version / 1000, version % 1000 / 10);
+}
+
+// The oldest driver that runs programs of a major version of CUDA.
+std::string driver_needed() {
+  constexpr int driver = CUDART_VERSION / 1000 == 12 ? 525 : CUDART_VERSION / 1000 == 13 ? 580 : 0;
+  const std::string cuda = cuda_version(CUDART_VERSION);
+  return driver == 0 ? fmt::format("needed is one for {} or later", cuda)
+                     : fmt::format("{} needs driver {} or later", cuda, driver);
+}
+
+// "NVIDIA's driver 535.104.05 (for CUDA 12.2)", as far as it is known.
+std::string driver_here() {
+  const std::string version = loaded_driver();
+  std::string words = version.empty() ? "NVIDIA's driver" : "NVIDIA's driver " + version;
+  int cuda = 0;
+  if (cudaDriverGetVersion(&cuda) == cudaSuccess && cuda > 0)
+    words += fmt::format(" (for {})", cuda_version(cuda));
+  return words;
+}
+
+std::string why_driver_is_insufficient() {
+  int cuda = 0;
+  if (cudaDriverGetVersion(&cuda) != cudaSuccess || cuda > 0)
+    return fmt::format("{} is too old; {}", driver_here(), driver_needed());
+  if (loaded_driver().empty()) return fmt::format("no NVIDIA driver is here; {}", driver_needed());
+  return fmt::format(
+      "{} is loaded, but its library libcuda.so.1 is not here, as in a container that was started "
+      "without GPUs",
+      driver_here());
+}
+
+std::string why_no_gpu(cudaError_t error) {
+  switch (error) {
+    case cudaErrorNoDevice:
+      return "there is no GPU, or CUDA_VISIBLE_DEVICES hides it";
+    case cudaErrorInsufficientDriver:
+      return why_driver_is_insufficient();
+    case cudaErrorStubLibrary:
+      return fmt::format("libcuda.so.1 is a stub without a driver in it; {}", driver_needed());
+    case cudaErrorSystemNotReady:
+      return fmt::format(
+          "the GPUs are not ready ({}): with NVSwitch they wait for nvidia-fabricmanager to run",
+          driver_here());
+    case cudaErrorSystemDriverMismatch:
+      return fmt::format(
+          "{} is loaded and libcuda.so.1 is of another version: restart the machine after an "
+          "update",
+          driver_here());
+    case cudaErrorCompatNotSupportedOnDevice:
+      return fmt::format("{} is too old, and CUDA's compatibility package is not for this GPU; {}",
+                         driver_here(), driver_needed());
+    default:
+      return fmt::format("no GPU can be used: {}, {}; {}", cudaGetErrorName(error),
+                         cudaGetErrorString(error), driver_here());
+  }
+}
+
+// A GPU that is too old for the kernels is no reason to refuse a run that asked for none.
+bool some_gpu_is_new_enough(int count) {
+  for (int gpu = 0; gpu < count; ++gpu) {
+    int major = 0;
+    if (cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, gpu) != cudaSuccess ||
+        major >= least_capability)
+      return true;
+  }
+  return false;
+}
+
+}  // namespace
 
 CudaDevices gpus_here() {
   int count = 0;
   const cudaError_t error = cudaGetDeviceCount(&count);
-  if (error == cudaSuccess && count > 0) return {count, ""};
-  if (error == cudaSuccess || error == cudaErrorNoDevice) return {0, "there is no GPU"};
-  return {0, fmt::format("no GPU can be used: {}", cudaGetErrorString(error))};
+  if (error != cudaSuccess || count == 0)
+    return {0, why_no_gpu(error == cudaSuccess ? cudaErrorNoDevice : error)};
+  if (!some_gpu_is_new_enough(count))
+    return {0, fmt::format("no GPU here has compute capability {}.0 or later", least_capability)};
+  return {count, ""};
 }
 
 namespace {

@@ -79,6 +79,11 @@ void CudaDevice::multiply_generated(Queue& queue, const MatrixSpec& spec, const 
         "multiply_generated");
 }
 
+void CudaDevice::add_entries(Queue& queue, const MatrixEntry* entries, std::int64_t count,
+                             AnyMatrix a) {
+  check(cuda::add_entries(lane(queue).stream(), entries, count, a.as<double>()), "add_entries");
+}
+
 void CudaDevice::multiply(Queue& queue, ConstAnyMatrix a, const double* x, double* ax,
                           double* abs_rows, double* abs_ax) {
   check(cuda::multiply(lane(queue).stream(), a.as<double>(), x, {ax, abs_rows, abs_ax}),

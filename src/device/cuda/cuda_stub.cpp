@@ -1,15 +1,20 @@
+#include <fmt/format.h>
 #include <lupine/error.hpp>
 
 #include "device/cuda/cuda_hooks.hpp"
+#include "device/cuda/driver.hpp"
 
 namespace lupine {
 
 CudaDevices cuda_devices() {
-  return {0, "not built with CUDA"};
+  const std::string driver = loaded_driver();
+  return {0, driver.empty() ? "not built with CUDA"
+                            : "not built with CUDA, though NVIDIA's driver " + driver + " is here"};
 }
 
 std::unique_ptr<Device> make_cuda_device(const DeviceOptions&) {
-  throw UsageError("--device cuda is not allowed: not built with CUDA; allowed: cpu");
+  throw UsageError(
+      fmt::format("--device cuda is not allowed: {}; allowed: cpu", cuda_devices().why_none));
 }
 
 }  // namespace lupine

@@ -44,8 +44,8 @@ class Lane {
 
   /// For what one kernel hands to the next. Zero at first.
   struct Words {
+    alignas(16) float alpha;  // as cuBLASLt wants its scalars on the device
     std::uint32_t largest_bits;
-    float alpha;
     cuda::SearchSpace search;
   };
   Words* words() const { return words_.as<Words>(); }

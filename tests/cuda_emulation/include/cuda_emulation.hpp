@@ -4,6 +4,7 @@
 /// Environment, read at the first call and by restart():
 ///   LUPINE_EMULATED_GPUS      devices (1); none is cudaErrorNoDevice
 ///   LUPINE_EMULATED_MEMORY    bytes of each (2^30)
+///   LUPINE_EMULATED_DRIVER    newest CUDA that the driver runs (13000); 0: there is no driver
 ///   LUPINE_EMULATION_SEED     of all that may vary: order of streams, blocks and threads (1)
 ///   LUPINE_EMULATION_ORDER    high-first or low-first: streams of high (low) priority alone run as
 ///                             long as any of their tasks can, with what these wait for; and
@@ -27,5 +28,8 @@ std::size_t damaged_allocations();
 /// Allocations that have not been freed, and streams, events and handles that have not been
 /// destroyed.
 std::size_t live_objects();
+
+/// Bytes of pinned host memory that there were at once, since restart() at most.
+std::size_t most_pinned();
 
 }  // namespace lupine::emulation

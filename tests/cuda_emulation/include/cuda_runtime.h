@@ -33,6 +33,7 @@ enum cudaError {
   cudaErrorInitializationError = 3,
   cudaErrorInvalidConfiguration = 9,
   cudaErrorInvalidMemcpyDirection = 21,
+  cudaErrorStubLibrary = 34,
   cudaErrorInsufficientDriver = 35,
   cudaErrorDevicesUnavailable = 46,
   cudaErrorNoDevice = 100,
@@ -45,7 +46,9 @@ enum cudaError {
   cudaErrorLaunchOutOfResources = 701,
   cudaErrorLaunchFailure = 719,
   cudaErrorNotSupported = 801,
+  cudaErrorSystemNotReady = 802,
   cudaErrorSystemDriverMismatch = 803,
+  cudaErrorCompatNotSupportedOnDevice = 804,
   cudaErrorUnknown = 999
 };
 using cudaError_t = cudaError;

@@ -1,6 +1,7 @@
 /// @file
 /// cuBLASLt. An algorithm remembers what its heuristic was told of alignment, and is refused for
-/// less; the workspace that it asks for is spoiled when the product runs.
+/// less; the workspace that it asks for is spoiled when the product runs. Scalars in device memory
+/// are refused unless 16 bytes divide their address.
 #include <cublasLt.h>
 
 #include <array>
@@ -301,6 +302,11 @@ cublasStatus_t check_memory(const Algorithm& algorithm, const Product& p) {
   return check(p) ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_INVALID_VALUE;
 }
 
+bool check_lt_scalar(const void* at, const cublasLtMatmulDescOpaque_t& op) {
+  const bool in_device_memory = op.mode == CUBLASLT_POINTER_MODE_DEVICE;
+  return check_scalar(at, op.scale, in_device_memory) && (!in_device_memory || aligned(at, 16));
+}
+
 }  // namespace
 
 cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t operation,
@@ -330,8 +336,8 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t oper
               workspace,
               workspace_bytes};
     if (const auto status = check_memory(held, p)) return status;
-    if (!known(stream) || !check_scalar(alpha, operation->scale, in_device_memory) ||
-        !check_scalar(beta, operation->scale, in_device_memory)) {
+    if (!known(stream) || !check_lt_scalar(alpha, *operation) ||
+        !check_lt_scalar(beta, *operation)) {
       return CUBLAS_STATUS_INVALID_VALUE;
     }
     p.workspace_bytes = held.workspace;

@@ -40,6 +40,8 @@ const ErrorName& named(cudaError_t error) {
        "invalid copy direction for memcpy"},
       {cudaErrorInsufficientDriver, "cudaErrorInsufficientDriver",
        "CUDA driver version is insufficient for CUDA runtime version"},
+      {cudaErrorDevicesUnavailable, "cudaErrorDevicesUnavailable",
+       "CUDA-capable device(s) is/are busy or unavailable"},
       {cudaErrorNoDevice, "cudaErrorNoDevice", "no CUDA-capable device is detected"},
       {cudaErrorInvalidDevice, "cudaErrorInvalidDevice", "invalid device ordinal"},
       {cudaErrorInvalidResourceHandle, "cudaErrorInvalidResourceHandle", "invalid resource handle"},
@@ -111,6 +113,8 @@ cudaError_t cudaGetLastError() {
 
 cudaError_t cudaGetDeviceCount(int* count) {
   return call("cudaGetDeviceCount", [&] {
+    *count = 0;
+    if (state().settings.driver / 1000 < CUDART_VERSION / 1000) return cudaErrorInsufficientDriver;
     *count = state().settings.devices;
     return *count == 0 ? cudaErrorNoDevice : cudaSuccess;
   });
@@ -180,11 +184,11 @@ cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
   });
 }
 
+// Asks no device, so that it works whatever has failed.
 cudaError_t cudaDriverGetVersion(int* version) {
-  return call("cudaDriverGetVersion", [&] {
-    *version = CUDART_VERSION;
-    return cudaSuccess;
-  });
+  const std::lock_guard lock(state().mutex);
+  *version = state().settings.driver;
+  return cudaSuccess;
 }
 
 cudaError_t cudaRuntimeGetVersion(int* version) {

@@ -65,6 +65,7 @@ enum class Order { any, high_first, low_first };
 struct Settings {
   int devices;
   Order order;
+  int driver;
   std::size_t memory;
   std::uint64_t seed;
   std::string failing_function;
@@ -91,7 +92,9 @@ struct State {
   std::uint64_t streams_made = 0;
   std::set<CUevent_st*> events;
   std::map<const unsigned char*, Allocation> allocations;  // by where they begin
-  std::size_t handles = 0;                                 // of libraries
+  std::size_t pinned = 0;                                  // bytes
+  std::size_t most_pinned = 0;
+  std::size_t handles = 0;  // of libraries
   cudaError_t last = cudaSuccess;
   cudaError_t sticky = cudaSuccess;
   std::chrono::steady_clock::time_point last_call;

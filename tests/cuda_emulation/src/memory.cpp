@@ -49,6 +49,10 @@ cudaError_t allocate(void** pointer, std::size_t bytes, int device) {
   ASAN_POISON_MEMORY_REGION(raw, guard);
   ASAN_POISON_MEMORY_REGION(at + bytes, guard);
   state().allocations[at] = {bytes, device};
+  if (device < 0) {
+    state().pinned += bytes;
+    state().most_pinned = std::max(state().most_pinned, state().pinned);
+  }
   *pointer = at;
   return cudaSuccess;
 }
@@ -81,6 +85,7 @@ cudaError_t give_back(void* pointer, bool device) {
                  where, bytes);
     std::abort();
   }
+  if (!device) state().pinned -= bytes;
   ASAN_UNPOISON_MEMORY_REGION(at - guard, bytes + 2 * guard);
   ::operator delete(at - guard, std::align_val_t(alignment));
   allocations.erase(found);
@@ -174,6 +179,11 @@ cudaError_t fill(void* to, std::size_t pitch, int value, std::size_t width, std:
 }
 
 }  // namespace
+
+std::size_t most_pinned() {
+  const std::lock_guard lock(state().mutex);
+  return state().most_pinned;
+}
 
 std::size_t damaged_allocations() {
   const std::lock_guard lock(state().mutex);

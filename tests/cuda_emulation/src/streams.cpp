@@ -20,6 +20,8 @@ std::string environment(const char* name, const char* otherwise) {
 Settings read_settings() {
   Settings settings{};
   settings.devices = std::stoi(environment("LUPINE_EMULATED_GPUS", "1"));
+  settings.driver =
+      std::stoi(environment("LUPINE_EMULATED_DRIVER", std::to_string(CUDART_VERSION).c_str()));
   settings.memory = std::stoull(environment("LUPINE_EMULATED_MEMORY", "1073741824"));
   settings.seed = std::stoull(environment("LUPINE_EMULATION_SEED", "1"));
   const std::string order = environment("LUPINE_EMULATION_ORDER", "any");
@@ -162,6 +164,7 @@ void restart() {
   s.random.seed(s.settings.seed);
   s.mood = {};
   s.calls.clear();
+  s.most_pinned = s.pinned;
   s.last = s.sticky = cudaSuccess;
 }
 

@@ -1,0 +1,78 @@
+# The CUDA device is a library of its own. Machine code for the data-centre GPUs that the compiler
+# knows, and portable code of the newest of them for what comes later.
+set(LUPINE_NVIDIA_DRIVER /proc/driver/nvidia/version
+    CACHE FILEPATH "What is there on a machine with NVIDIA's driver")
+mark_as_advanced(LUPINE_NVIDIA_DRIVER)
+set(LUPINE_HAVE_CUDA OFF)
+set(without_cuda "")
+
+# nvcc is often installed and not in PATH. What was not found before may be there now.
+macro(lupine_find_nvcc)
+  if(NOT CMAKE_CUDA_COMPILER)
+    unset(CMAKE_CUDA_COMPILER CACHE)
+    if("$ENV{CUDACXX}" STREQUAL "")
+      find_program(LUPINE_NVCC nvcc HINTS ENV CUDA_HOME ENV CUDA_PATH PATHS /usr/local/cuda
+                   PATH_SUFFIXES bin)
+      mark_as_advanced(LUPINE_NVCC)
+      if(LUPINE_NVCC)
+        set(ENV{CUDACXX} ${LUPINE_NVCC})
+      endif()
+    endif()
+    include(CheckLanguage)
+    check_language(CUDA)
+  endif()
+endmacro()
+
+macro(lupine_enable_cuda)
+  if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
+    execute_process(COMMAND ${CMAKE_CUDA_COMPILER} --list-gpu-arch
+                    OUTPUT_VARIABLE known ERROR_QUIET)
+    foreach(architecture 80 90 100)
+      if(known MATCHES "compute_${architecture}(\n|$)")
+        list(APPEND CMAKE_CUDA_ARCHITECTURES ${architecture})
+      endif()
+    endforeach()
+    list(TRANSFORM CMAKE_CUDA_ARCHITECTURES APPEND "-real")
+    list(TRANSFORM CMAKE_CUDA_ARCHITECTURES REPLACE "-real$" "" AT -1)
+  endif()
+  enable_language(CUDA)
+  if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)  # CMake before 3.26 does not know it
+    set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
+    set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION -std=c++20)
+  endif()
+  find_package(CUDAToolkit)
+endmacro()
+
+if(NOT LUPINE_CUDA STREQUAL "OFF")
+  lupine_find_nvcc()
+  if(NOT CMAKE_CUDA_COMPILER)
+    set(without_cuda "no nvcc that works was found (CUDACXX, CUDA_HOME, PATH, /usr/local/cuda)")
+  else()
+    lupine_enable_cuda()
+    if(CMAKE_CUDA_COMPILER_VERSION VERSION_LESS 12)
+      set(without_cuda
+          "${CMAKE_CUDA_COMPILER} is of CUDA ${CMAKE_CUDA_COMPILER_VERSION}; needed is 12 or later")
+    elseif(NOT TARGET CUDA::cublasLt OR NOT TARGET CUDA::cublas)
+      set(without_cuda "cuBLAS was not found beside ${CMAKE_CUDA_COMPILER}")
+    else()
+      set(LUPINE_HAVE_CUDA ON)
+    endif()
+  endif()
+endif()
+if(LUPINE_CUDA STREQUAL "ON" AND NOT LUPINE_HAVE_CUDA)
+  message(FATAL_ERROR "LUPINE_CUDA=ON, but ${without_cuda}")
+elseif(without_cuda AND EXISTS "${LUPINE_NVIDIA_DRIVER}")
+  message(NOTICE "This machine has NVIDIA's driver, but ${without_cuda}: "
+                 "Lupine will compute on the CPU alone")
+endif()
+message(STATUS "CUDA: ${LUPINE_HAVE_CUDA} ${CMAKE_CUDA_COMPILER_VERSION} "
+               "${CMAKE_CUDA_ARCHITECTURES}")
+
+# lupine_load_cuda(targets...): programs and libraries that load the CUDA device have it beside them.
+function(lupine_load_cuda)
+  if(LUPINE_HAVE_CUDA)
+    foreach(target ${ARGN})
+      add_dependencies(${target} lupine_cuda)
+    endforeach()
+  endif()
+endfunction()

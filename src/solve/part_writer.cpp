@@ -1,0 +1,104 @@
+#include "solve/part_writer.hpp"
+
+#include <algorithm>
+#include <span>
+#include <tuple>
+
+#include "matrix/footprint.hpp"
+#include "solve/threads.hpp"
+
+namespace lupine {
+
+namespace {
+
+constexpr std::int64_t element = sizeof(double);
+
+// A row or a column fits in any case.
+std::int64_t bytes_of_piece(MatrixView<double> a) {
+  const std::int64_t eighth = a.rows * a.cols * element / 8;
+  return std::max({std::min(eighth, Footprint::piece_bytes), a.rows * element, a.cols * element});
+}
+
+}  // namespace
+
+PartWriter::PartWriter(Device& device, MatrixView<double> a) : a_(a) {
+  if (device.shares_host_memory() || a.empty()) return;
+  device_ = &device;
+  queue_ = device.make_queue(Priority::normal);
+  piece_ = device.allocate_host(bytes_of_piece(a));
+}
+
+// Of pieces of host memory, which is overwritten next.
+void PartWriter::put(std::int64_t i, std::int64_t j, MatrixView<const double> piece) {
+  device_->write(*queue_, piece, a_.block(i, j, piece.rows, piece.cols));
+  queue_->synchronize();
+}
+
+void PartWriter::by_columns(const WritePiece& write) {
+  if (a_.empty()) return;
+  if (!device_) return write(0, a_);
+  const std::int64_t width = piece_.bytes() / (a_.rows * element);
+  for (std::int64_t j = 0; j < a_.cols; j += width) {
+    const MatrixView<double> to{piece_.as<double>(), a_.rows, std::min(width, a_.cols - j),
+                                a_.rows};
+    write(j, to);
+    put(0, j, to);
+  }
+}
+
+void PartWriter::by_rows(const WritePiece& write) {
+  if (a_.empty()) return;
+  if (!device_) return write(0, a_);
+  const std::int64_t height = piece_.bytes() / (a_.cols * element);
+  for (std::int64_t i = 0; i < a_.rows; i += height) {
+    const std::int64_t rows = std::min(height, a_.rows - i);
+    const MatrixView<double> to{piece_.as<double>(), rows, a_.cols, rows};
+    write(i, to);
+    put(i, 0, to);
+  }
+}
+
+void PartWriter::set(std::int64_t i, std::int64_t j, MatrixView<const double> from) {
+  if (from.empty()) return;
+  if (device_) return put(i, j, from);
+  for (std::int64_t c = 0; c < from.cols; ++c)
+    std::copy_n(from.column(c), from.rows, a_.column(j + c) + i);
+}
+
+void PartWriter::copy(MatrixView<const double> from) {
+  by_columns([&](std::int64_t first, MatrixView<double> to) {
+    for_each_in_threads(to.cols, [&](std::int64_t j) {
+      std::copy_n(from.column(first + j), to.rows, to.column(j));
+    });
+  });
+}
+
+void PartWriter::clear() {
+  by_columns([](std::int64_t, MatrixView<double> to) {
+    for (std::int64_t j = 0; j < to.cols; ++j) std::fill_n(to.column(j), to.rows, 0.0);
+  });
+}
+
+void PartWriter::add(std::vector<MatrixEntry>& entries) {
+  if (!device_) {
+    for (const MatrixEntry& e : entries) a_(e.row, e.column) += e.value;
+    return;
+  }
+  if (entries.empty()) return;
+  const auto place = [](const MatrixEntry& e) { return std::tuple(e.column, e.row); };
+  std::stable_sort(entries.begin(), entries.end(),
+                   [&](const MatrixEntry& a, const MatrixEntry& b) { return place(a) < place(b); });
+  const std::size_t most =
+      std::max<std::size_t>(static_cast<std::size_t>(piece_.bytes()) / sizeof(MatrixEntry), 1);
+  if (entries_.bytes() == 0)
+    entries_ = device_->allocate(static_cast<std::int64_t>(most * sizeof(MatrixEntry)));
+  auto* const there = entries_.as<MatrixEntry>();
+  for (std::size_t at = 0; at < entries.size(); at += most) {
+    const std::span part = std::span(entries).subspan(at, std::min(most, entries.size() - at));
+    device_->upload(*queue_, part, there);
+    device_->add_entries(*queue_, there, std::ssize(part), a_);
+    queue_->synchronize();
+  }
+}
+
+}  // namespace lupine
