@@ -279,6 +279,18 @@ class SlowKernels(Case):
         self.assertNotIn("corrected", out)
 
 
+class OlderProcessor(Case):
+    def test_what_is_allowed_is_used(self):
+        out = run("info", environment={"LUPINE_MAX_CPU_ISA": "portable"}).out
+        self.assertRegex(out, r"\ninstruction sets  *(sse4.2)?\n")
+        self.assertRegex(out, r"\ndevice cpu .*, loops portable\n")
+        self.assertRegex(out, r"\nupdate precisions  native fp32;.* auto is fp16\n")
+
+    def test_a_name_that_is_none(self):
+        self.assert_refused(run("info", environment={"LUPINE_MAX_CPU_ISA": "sse9"}),
+                            "LUPINE_MAX_CPU_ISA", "'sse9'", "portable, avx2, avx512, avx512_bf16")
+
+
 class Report(Case):
     @classmethod
     def setUpClass(cls):
