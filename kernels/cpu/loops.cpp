@@ -1,5 +1,7 @@
 #include "cpu/loops.hpp"
 
+#include "cpu/isa.hpp"
+
 namespace lupine {
 
 namespace portable {
@@ -16,12 +18,8 @@ extern const Loops table;
 
 const Loops& loops() {
 #ifdef LUPINE_X86_64
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
-    return avx512::table;
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-      __builtin_cpu_supports("f16c"))
-    return avx2::table;
+  if (cpu_isa() >= CpuIsa::avx512) return avx512::table;
+  if (cpu_isa() >= CpuIsa::avx2) return avx2::table;
 #endif
   return portable::table;
 }

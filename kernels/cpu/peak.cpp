@@ -1,5 +1,7 @@
 #include "cpu/peak.hpp"
 
+#include "cpu/isa.hpp"
+
 namespace lupine {
 
 namespace portable {
@@ -21,15 +23,15 @@ extern const RegisterLoop bf16;
 
 const Peaks& peaks() {
 #ifdef LUPINE_X86_64
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq")) return avx512::peaks;
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return avx2::peaks;
+  if (cpu_isa() >= CpuIsa::avx512) return avx512::peaks;
+  if (cpu_isa() >= CpuIsa::avx2) return avx2::peaks;
 #endif
   return portable::peaks;
 }
 
 RegisterLoop bf16_peak() {
 #ifdef LUPINE_AVX512_BF16
-  if (__builtin_cpu_supports("avx512bf16")) return avx512::bf16;
+  if (cpu_isa() >= CpuIsa::avx512_bf16) return avx512::bf16;
 #endif
   return {};
 }

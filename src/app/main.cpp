@@ -129,6 +129,9 @@ int main(int argc, char** argv) {
     lupine::prepare_streams();
     lupine::correct_blas_kernels(argv);
     return lupine::run(argc, argv);
+  } catch (const lupine::UsageError& error) {
+    lupine::complain(error.what());
+    return lupine::bad_usage;
   } catch (const std::exception& error) {
     lupine::complain(error.what());
     return lupine::fault;

@@ -12,7 +12,7 @@ namespace lupine {
 namespace {
 
 constexpr int most_steps = 30;  // of GMRES, in a cycle
-constexpr int most_rounds = 4;  // of cycles, for one product
+constexpr int most_rounds = 6;  // of cycles, for one product
 constexpr double two_digits = 0.01;
 constexpr double a_digit = 0.1;
 

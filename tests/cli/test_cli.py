@@ -21,6 +21,8 @@ MPIEXEC = shlex.split(os.environ.get("LUPINE_MPIEXEC", "mpirun --oversubscribe -
 ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
                    OMP_NUM_THREADS="1")
 SMALL = ("mxp", "-N", "96", "--nb", "32")
+# Seconds after which a command counts as hanging, however slow or busy the machine is.
+PATIENCE = 900
 
 
 class Outcome:
@@ -38,16 +40,19 @@ def command_line(ranks, *words):
     return launcher + [COMMAND, *words]
 
 
-def run(*words, ranks=0, seconds=60, stdout=subprocess.PIPE, environment=None, folder=None):
-    limited = ["timeout", "-k", "5", str(seconds)] + command_line(ranks, *words)
+def run(*words, ranks=0, stdout=subprocess.PIPE, environment=None, folder=None):
+    """A variable of `environment` that is None is not set."""
+    variables = {**ENVIRONMENT, **(environment or {})}
+    limited = ["timeout", "-k", "5", str(PATIENCE)] + command_line(ranks, *words)
     return Outcome(subprocess.run(limited, stdin=subprocess.DEVNULL, stdout=stdout,
                                   stderr=subprocess.PIPE, text=True, cwd=folder,
-                                  env=dict(ENVIRONMENT, **(environment or {}))))
+                                  env={name: value for name, value in variables.items()
+                                       if value is not None}))
 
 
-def shell(script, seconds=60):
+def shell(script):
     """`$lupine` in the script is the command."""
-    return Outcome(subprocess.run(["timeout", "-k", "5", str(seconds), "bash", "-c", script],
+    return Outcome(subprocess.run(["timeout", "-k", "5", str(PATIENCE), "bash", "-c", script],
                                   stdin=subprocess.DEVNULL, capture_output=True, text=True,
                                   env=dict(ENVIRONMENT, lupine=COMMAND)))
 
@@ -152,7 +157,7 @@ BAD_INPUT = [
     (("mxp", "-N", "100000000"), ["-N 100000000", "does not fit", "GiB", "at most -N"]),
     (("mxp", "-N", "9223372036854775807"), ["-N 9223372036854775807", "does not fit"]),
     (("mxp", "-N", "9223372036854775807", "--nb", "9223372036854775807"), ["does not fit"]),
-    (("mxp", "--memory-fraction", "1e-9"), ["no problem fits", "--memory-fraction"]),
+    (("mxp", "--memory-fraction", "1e-15"), ["no problem fits", "--memory-fraction"]),
 ]
 
 
@@ -178,13 +183,13 @@ class BadInput(Case):
             self.assert_refused(run(*SMALL, "--json", file.name + "/a.json"), "--json", file.name)
 
     def test_ranks_with_different_options(self):
-        words = ["timeout", "60"] + MPIEXEC + ["-n", "1", COMMAND, "mxp", "-N", "96", ":",
+        words = ["timeout", str(PATIENCE)] + MPIEXEC + ["-n", "1", COMMAND, "mxp", "-N", "96", ":",
                                                "-n", "1", COMMAND, "mxp", "-N", "97"]
         process = subprocess.run(words, capture_output=True, text=True, env=ENVIRONMENT)
         self.assert_refused(Outcome(process), "rank 1", "-N 97", "-N 96")
 
     def test_one_rank_with_bad_input(self):
-        words = ["timeout", "60"] + MPIEXEC + ["-n", "1", COMMAND, "mxp", "-N", "96", ":",
+        words = ["timeout", str(PATIENCE)] + MPIEXEC + ["-n", "1", COMMAND, "mxp", "-N", "96", ":",
                                                "-n", "1", COMMAND, "mxp", "-N", "x"]
         process = subprocess.run(words, capture_output=True, text=True, env=ENVIRONMENT)
         self.assert_refused(Outcome(process), "--n", "'x'")
@@ -265,14 +270,14 @@ class SlowKernels(Case):
 
     def setUp(self):
         self.library = os.environ.get("LUPINE_SLOW_KERNELS")
-        with open("/proc/cpuinfo", encoding="utf-8") as processor:
-            self.corrected = "SkylakeX" if "avx512vl" in (text := processor.read()) else "Haswell"
-        if " avx2 " not in text:
+        sets = re.search(r"^instruction sets (.*)$", run("info").out, re.M).group(1).split()
+        self.corrected = "SkylakeX" if "avx512vl" in sets else "Haswell"
+        if "avx2" not in sets:
             self.skipTest("needs a processor with AVX2")
         self.assertTrue(self.library, "LUPINE_SLOW_KERNELS is not set")
 
     def test_they_are_corrected_and_that_is_said(self):
-        slow = {"LD_PRELOAD": self.library}
+        slow = {"LD_PRELOAD": self.library, "OPENBLAS_CORETYPE": None}
         for outcome in (run("info", environment=slow), run(*SMALL, ranks=2, environment=slow)):
             self.assert_status(outcome, 0)
             self.assertIn(f"{self.corrected} kernels", outcome.out)
@@ -284,6 +289,18 @@ class SlowKernels(Case):
         self.assertIn("Nehalem kernels", out)
         self.assertNotIn("Prescott", out)
         self.assertNotIn("corrected", out)
+
+
+class OlderProcessor(Case):
+    def test_what_is_allowed_is_used(self):
+        out = run("info", environment={"LUPINE_MAX_CPU_ISA": "portable"}).out
+        self.assertRegex(out, r"\ninstruction sets  *(sse4.2)?\n")
+        self.assertRegex(out, r"\ndevice cpu .*, loops portable\n")
+        self.assertRegex(out, r"\nupdate precisions  native fp32;.* auto is fp16\n")
+
+    def test_a_name_that_is_none(self):
+        self.assert_refused(run("info", environment={"LUPINE_MAX_CPU_ISA": "sse9"}),
+                            "LUPINE_MAX_CPU_ISA", "'sse9'", "portable, avx2, avx512, avx512_bf16")
 
 
 class Report(Case):
@@ -347,7 +364,7 @@ class Report(Case):
                          re.finditer(RAMBLE_LU, self.text)):
             total, lu = (float(match["gflops"]) for match in lines)
             self.assertGreater(total, 0)
-            self.assertGreater(lu, total)
+            self.assertGreaterEqual(lu, total)  # of the same operations, in a part of the time
             for match in lines:
                 self.assertAlmostEqual(float(match["per_gflops"]), float(match["gflops"]) / 2,
                                        delta=0.006 + 1e-4 * float(match["gflops"]))
@@ -407,7 +424,7 @@ class Runs(Case):
         self.assertRegex(self.passes("-N", "64", "--nporder", "column", ranks=2).out, r"\nWC11R1R1")
 
     def test_size_is_chosen(self):
-        out = self.passes("--time-target", "0.05", seconds=120).out
+        out = self.passes("--time-target", "0.05").out
         self.assertRegex(out, r"\nN +: \d+ +chosen: for about 0.05 s")
         self.assertRegex(out, r"\nNB +: \d+ +chosen:")
 
@@ -431,12 +448,16 @@ class Runs(Case):
         words = ("-N", "4500", "--precision", "fp32", "--threads", "1")
         self.assertNotIn("% done", self.passes(*words).err)
         self.assertNotIn("% done", self.passes(*words, "--no-progress").err)
-        outcome = self.passes(*words, "--progress")
+        with tempfile.TemporaryDirectory() as folder:
+            path = folder + "/a.json"
+            outcome = self.passes(*words, "--progress", "--json", path)
+            with open(path) as file:
+                seconds = json.load(file)["lu"]["seconds"]
         lines = re.findall(r"^ *([\d.]+) % done, (\d+) columns left, (\d+) s, (\d+) s left, "
                            r"now [\d.]+ GFLOP/s, average [\d.]+ GFLOP/s$", outcome.err, re.M)
         self.assertEqual(len(lines), outcome.err.count("% done"))
-        seconds = float(re.search(PLAIN_ROW, outcome.out, re.M).group(5))
-        self.assertLessEqual(len(lines), seconds + 1)
+        times = [int(line[2]) for line in lines]
+        self.assertEqual(times, sorted(set(times)))  # one a second at most
         if seconds > 3:
             self.assertGreater(len(lines), 0)
         self.assertEqual(lines, sorted(lines, key=lambda line: float(line[0])))
@@ -513,7 +534,7 @@ class Failures(Case):
             ranks = own_processes(process.pid)
             self.assertEqual(len(ranks), 3)
             harm(ranks[1])
-            out, err = process.communicate(timeout=15)
+            out, err = process.communicate(timeout=PATIENCE)
             for rank in ranks:
                 self.assertFalse(os.path.exists(f"/proc/{rank}/exe"))
             return Outcome(subprocess.CompletedProcess([], process.returncode, out, err))
@@ -623,7 +644,8 @@ class Json(Case):
                 self.assertTrue(json.load(file)["passed"])
 
     def test_pipe(self):
-        outcome = shell('"$lupine" mxp -N 64 --json >(cat >&2) > /dev/null; sleep 0.2')
+        # Standard error is read until cat closes it too.
+        outcome = shell('"$lupine" mxp -N 64 --json >(cat >&2) > /dev/null')
         self.assertIn('"schema": "lupine/1"', outcome.err)
 
 
@@ -721,7 +743,7 @@ class TraceFile(Case):
         self.assert_refused(outcome, "/dev/full", "No space left", status=3)
 
     def test_only_some_ranks_trace(self):
-        words = ["timeout", "60"] + MPIEXEC + ["-n", "1", COMMAND, *SMALL, ":", "-n", "1", COMMAND,
+        words = ["timeout", str(PATIENCE)] + MPIEXEC + ["-n", "1", COMMAND, *SMALL, ":", "-n", "1", COMMAND,
                                                *SMALL, "--trace", "/dev/null"]
         process = subprocess.run(words, capture_output=True, text=True, env=ENVIRONMENT)
         self.assert_refused(Outcome(process), "--trace")

@@ -9,18 +9,17 @@ import json
 import os
 import pathlib
 import re
-import shlex
 import shutil
 import subprocess
 import tempfile
 import time
 import unittest
 
+from test_cli import COMMAND, MPIEXEC, PATIENCE
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 HPL_MXP = ROOT / "run/hpl-mxp.sh"
 SLURM = ROOT / "run/slurm"
-COMMAND = os.environ.get("LUPINE_COMMAND", "lupine")
-MPIEXEC = shlex.split(os.environ.get("LUPINE_MPIEXEC", "mpirun --oversubscribe --bind-to none"))
 TOOLS = ["bash", "dirname", "env", "grep", "mkdir", "readlink", "sed", "sleep", "sort", "tail", "tee",
          "true"]
 KEPT = ("CUDA_VISIBLE_DEVICES", "UCX_NET_DEVICES", "UCX_TLS", "BOUND")
@@ -68,7 +67,7 @@ class Case(unittest.TestCase):
 
     def start(self, command, environment):
         """Nothing but these variables is known, and in PATH are only a few tools."""
-        done = subprocess.run([*map(str, command)], stdin=subprocess.DEVNULL, timeout=60,
+        done = subprocess.run([*map(str, command)], stdin=subprocess.DEVNULL, timeout=PATIENCE,
                               capture_output=True, text=True, cwd=self.folder,
                               env=dict({"PATH": str(self.tools)}, **environment))
         done.arguments = re.findall(r"^argument (.*)$", done.stdout, re.M)
@@ -330,7 +329,7 @@ class HplMxp(Case):
 
 class RealRun(Case):
     def mpirun(self, *words):
-        done = subprocess.run(["timeout", "-k", "5", "120", *MPIEXEC, "-n", "2", str(HPL_MXP), *words],
+        done = subprocess.run(["timeout", "-k", "5", str(PATIENCE), *MPIEXEC, "-n", "2", str(HPL_MXP), *words],
                               stdin=subprocess.DEVNULL, capture_output=True, text=True,
                               env=dict(os.environ, LUPINE=COMMAND, OMP_NUM_THREADS="1",
                                        OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1"))

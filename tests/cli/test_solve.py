@@ -17,7 +17,7 @@ import subprocess
 import tempfile
 import unittest
 
-from test_cli import COMMAND, ENVIRONMENT, MPIEXEC, Case, Outcome, run, shell
+from test_cli import COMMAND, ENVIRONMENT, MPIEXEC, PATIENCE, Case, Outcome, run, shell
 
 N = 45
 NO_SUCH = "/nowhere/at/all"
@@ -416,7 +416,7 @@ class Refusals(Folder):
 
     def test_ranks_with_other_words(self):
         a = self.put("A.mtx", SYSTEM)
-        words = ["timeout", "60"] + MPIEXEC + ["-n", "1", COMMAND, "solve", a, ":", "-n", "1",
+        words = ["timeout", str(PATIENCE)] + MPIEXEC + ["-n", "1", COMMAND, "solve", a, ":", "-n", "1",
                                                COMMAND, "solve", a, "--tolerance", "1e-10"]
         process = subprocess.run(words, capture_output=True, text=True, env=ENVIRONMENT,
                                  check=False)

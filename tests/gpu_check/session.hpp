@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "check_clock.hpp"
 #include "child.hpp"
-#include "core/clock.hpp"
 
 namespace lupine::gpu_check {
 
@@ -74,7 +74,7 @@ class Session {
   nlohmann::ordered_json finish(nlohmann::ordered_json record);
 
   Options options_;
-  SteadyClock clock_;
+  const Clock& clock_ = check_clock();
   double begin_;
   std::string scratch_;
   std::string file_;

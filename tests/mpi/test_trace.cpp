@@ -1,16 +1,17 @@
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <set>
-#include <thread>
+#include <span>
 #include <vector>
 
 #include "bench/benchmark_runner.hpp"
 #include "bench/campaign.hpp"
 #include "catch.hpp"
+#include "clocks.hpp"
 #include "comm/communicator.hpp"
 #include "comm/time_line.hpp"
 #include "core/trace.hpp"
@@ -24,18 +25,31 @@ Communicator world() {
   return Communicator::duplicate(MPI_COMM_WORLD);
 }
 
-/// Began at another moment than the machine's, and runs at another rate.
-class SkewedClock final : public Clock {
+/// The machine's clock, begun at another moment; it keeps what it said.
+class ShiftedClock final : public Clock {
  public:
-  SkewedClock(double offset, double rate) : offset_(offset), rate_(rate) {}
-  double now() const override { return offset_ + rate_ * steady_.now(); }
-  double steady() const { return steady_.now(); }
+  explicit ShiftedClock(double offset) : offset_(offset) {}
+  double now() const override {
+    said.push_back(offset_ + steady_.now());
+    return said.back();
+  }
+  mutable std::vector<double> said;
 
  private:
   SteadyClock steady_;
   double offset_;
-  double rate_;
 };
+
+/// Of rank 0, which looks at its clock before and after each of the same number of ways to every
+/// other rank: half of the shortest way to `rank`.
+double half_of_shortest_way(const std::vector<double>& said, int rank, int ranks) {
+  const std::size_t looks = (said.size() - 1) / static_cast<std::size_t>(ranks - 1);
+  const std::size_t first = looks * static_cast<std::size_t>(rank - 1);
+  double shortest = std::numeric_limits<double>::infinity();
+  for (std::size_t i = first; i < first + looks; i += 2)
+    shortest = std::min(shortest, said[i + 1] - said[i]);
+  return shortest / 2;
+}
 
 double sum_of(const std::vector<TraceSpan>& spans, Phase phase) {
   double sum = 0;
@@ -138,21 +152,35 @@ TEST_CASE("ranks of one clock agree exactly", "[comm]") {
   CHECK(line.on_rank_0(time) == time);
 }
 
-TEST_CASE("clocks that began elsewhere and drift are brought to rank 0's", "[comm]") {
+TEST_CASE("clocks that began elsewhere are known to half of the shortest way", "[comm]") {
   const Communicator all = world();
-  const SkewedClock clock(1000.0 * all.rank(), 1 + 0.5 * all.rank());
-  const auto error = [&](const TimeLine& line) {
-    return std::fabs(line.on_rank_0(clock.now()) - clock.steady());
-  };
-  constexpr double close = 0.02;  // ranks share cores here
+  const double offset = 1000.0 * all.rank();
+  const ShiftedClock clock(offset);
+  const TimeLine line(all, clock);
+  std::vector<double> half(static_cast<std::size_t>(all.size()));
+  if (all.rank() == 0)
+    for (int rank = 1; rank < all.size(); ++rank)
+      half[static_cast<std::size_t>(rank)] = half_of_shortest_way(clock.said, rank, all.size());
+  all.broadcast(std::span(half), 0);
+  constexpr double rounding = 1e-9;
+  const double error = std::fabs(line.on_rank_0(offset + 5) - 5);
+  CHECK(error <= half[static_cast<std::size_t>(all.rank())] + rounding);
+}
+
+TEST_CASE("clocks that drift are brought to rank 0's", "[comm]") {
+  const Communicator all = world();
+  const double offset = 1000.0 * all.rank();
+  const double rate = 1 + 0.5 * all.rank();
+  test::SetClock clock(offset);  // messages take no time
   TimeLine line(all, clock);
-  CHECK(error(line) < close * all.size());
-  std::this_thread::sleep_for(std::chrono::milliseconds(100));
-  const double before_end = error(line);
+  const auto error = [&](double time) {
+    return std::fabs(line.on_rank_0(offset + rate * time) - time);
+  };
+  CHECK(error(0) == 0);
+  clock.time = offset + rate * 100;
+  CHECK(error(100) == Approx(50 * all.rank()).margin(1e-9));
   line.end();
-  const double after_end = error(line);
-  CHECK(after_end < close);
-  if (all.rank() > 0) CHECK(before_end > after_end);
+  for (const double time : {0., 20., 100., 120.}) CHECK(error(time) < 1e-9);
 }
 
 TEST_CASE("spans of a factorization are what its times are the sums of", "[factor]") {

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -13,6 +14,7 @@
 #include "bench/comparison.hpp"
 #include "bench/lapack_run.hpp"
 #include "catch.hpp"
+#include "clocks.hpp"
 #include "core/fastest.hpp"
 #include "cpu/peak.hpp"
 #include "device/cpu/ceilings.hpp"
@@ -278,20 +280,35 @@ TEST_CASE("passes over memory") {
   CHECK(*std::max_element(words.begin(), words.end()) == 4);
 }
 
-TEST_CASE("ceilings of this machine") {
-  const SteadyClock clock;
+TEST_CASE("ceilings are work over the time of its fastest pass") {
+  const test::CountingClock clock;  // so that every pass takes a second
   const double fp64 = register_rate(Precision::fp64, 1, 0, clock);
-  CHECK(fp64 > 1e8);
-  CHECK(register_rate(Precision::fp32, 1, 0, clock) > fp64);
+  const double steps = fp64 / static_cast<double>(peaks().fp64.operations_a_step);
+  CHECK(steps >= 1e5);  // many beside the threads' start and end
+  CHECK(register_rate(Precision::fp64, 3, 0, clock) == 3 * fp64);
+  CHECK(register_rate(Precision::fp32, 1, 0, clock) ==
+        steps * static_cast<double>(peaks().fp32.operations_a_step));
+  CHECK(register_rate(Precision::bf16, 1, 0, clock) ==
+        steps * static_cast<double>(bf16_peak().operations_a_step));
   CHECK(register_rate(Precision::fp16, 1, 0, clock) == 0);
   for (const MemoryPass pass : {MemoryPass::read, MemoryPass::triad})
-    CHECK(memory_rate(pass, 1 << 20, 2, 0, clock) > 1e7);
+    CHECK(memory_rate(pass, 1 << 20, 2, 0, clock) == 1 << 20);
+}
+
+TEST_CASE("a step in FP32 is twice as much work as one in FP64") {
+  CHECK(peaks().fp32.operations_a_step == 2 * peaks().fp64.operations_a_step);
+}
+
+TEST_CASE("rates of products are those of their shapes") {
+  const test::CountingClock clock;
   const auto device = make_device({.threads = 1});
   const auto shapes = update_shapes(64, 1, 1, 16, 1000);
   for (const Product product : {Product::update, Product::gemm}) {
     const ProductRate rate = product_rate(*device, product, Precision::fp32, shapes, 0, clock);
-    CHECK((rate.run > 0 && rate.run <= rate.best * (1 + 1e-9)));
-    CHECK_FALSE(rate.best_shape.empty());
+    // The largest does most in a second.
+    CHECK(rate.best == 2. * 64 * 64 * 16);
+    CHECK(rate.best_shape == "64 x 64 x 16");
+    CHECK((rate.run > 0 && rate.run < rate.best));
   }
 }
 
@@ -307,10 +324,25 @@ TEST_CASE("products of any shape") {
 }
 
 TEST_CASE("the fastest of several runs") {
-  const SteadyClock clock;
+  test::SetClock clock;
+  const std::array<double, 4> times{3, 2, 4, 2.5};
   int runs = 0;
-  CHECK(fastest(clock, 0, [&] { ++runs; }) > 0);
+  const auto work = [&] { clock.time += times.at(static_cast<std::size_t>(runs++)); };
+  CHECK(fastest(clock, 0, work) == 3);
   CHECK(runs == 1);
-  CHECK(fastest(clock, 0.001, [&] { ++runs; }) < 0.001);
-  CHECK(runs > 2);
+  runs = 0;
+  CHECK(fastest(clock, 0, work, 3) == 2);
+  CHECK(runs == 3);
+  runs = 1;
+  CHECK(fastest(clock, 7, work) == 2);  // the third begins after 6 seconds
+  CHECK(runs == 4);
+  CHECK(fastest(clock, 0, [] {}) > 0);
+}
+
+TEST_CASE("the machine's clock goes forward") {
+  const SteadyClock clock;
+  const double begin = clock.now();
+  while (clock.now() == begin) {
+  }
+  CHECK(clock.now() > begin);
 }

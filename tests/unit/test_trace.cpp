@@ -8,29 +8,21 @@
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "bench/trace_report.hpp"
 #include "catch.hpp"
+#include "clocks.hpp"
 #include "core/trace.hpp"
 #include "factor/queue_times.hpp"
 #include "io/trace_json.hpp"
 
 using namespace lupine;
+using test::CountingClock;
+using test::SetClock;
 
 namespace {
-
-/// Moves on by a second with every look at it.
-class CountingClock final : public Clock {
- public:
-  double now() const override { return ++looks; }
-  mutable int looks = 0;
-};
-
-class SetClock final : public Clock {
- public:
-  double now() const override { return time; }
-  double time = 0;
-};
 
 /// An event that tells times as GPUs do: milliseconds in 24 bits.
 class CoarseEvent final : public Event {
@@ -56,6 +48,24 @@ class CoarseQueue final : public Queue {
 
  private:
   const Clock& clock_;
+};
+
+/// A queue after whose first events the host sleeps for a while.
+class LateQueue final : public Queue {
+ public:
+  LateQueue(SetClock& clock, std::vector<double> naps) : clock_(clock), naps_(std::move(naps)) {}
+  void synchronize() override {}
+  EventPtr record() override {
+    auto event = std::make_shared<CoarseEvent>(clock_.now());
+    if (events_ < naps_.size()) clock_.time += naps_[events_++];
+    return event;
+  }
+  void wait(const Event&) override {}
+
+ private:
+  SetClock& clock_;
+  std::vector<double> naps_;
+  std::size_t events_ = 0;
 };
 
 TraceSpan span(Activity activity, Track track, double begin, double end, Phase phase = Phase::none,
@@ -183,6 +193,20 @@ TEST_CASE("times of queues stay exact on the clock's time line, however long a r
   CHECK(totals.update == Approx(1200));
   CHECK(sum == Approx(totals.update).epsilon(1e-9));
   CHECK(totals.panel == 0);
+}
+
+TEST_CASE("times of queues are exact where the host loses its core now and then") {
+  SetClock clock;
+  LateQueue queue(clock, {0.5, 0.25, 1e-6, 0.75});
+  FactorTimes totals;
+  Trace trace(clock);
+  QueueTimes times(totals, &trace, queue);
+  clock.time = 10;
+  times.time(queue, Track::updates, {Activity::update, Phase::update}, [&] { clock.time += 2; });
+  times.finish();
+  REQUIRE(trace.spans().size() == 1);
+  CHECK(trace.spans()[0].begin == Approx(10).margin(1e-5));
+  CHECK(trace.spans()[0].end == Approx(12).margin(1e-5));
 }
 
 TEST_CASE("sums of queues need no trace") {

@@ -6,16 +6,11 @@
 
 #include "bench/tune_search.hpp"
 #include "catch.hpp"
+#include "clocks.hpp"
 
 using namespace lupine;
 
 namespace {
-
-class FakeClock final : public Clock {
- public:
-  double now() const override { return seconds; }
-  double seconds = 100;
-};
 
 /// A machine whose rate is a function of the tuning, and whose runs take a second each.
 class Machine {
@@ -23,18 +18,18 @@ class Machine {
   explicit Machine(std::function<double(const Tuning&)> rate) : rate_(std::move(rate)) {}
 
   TuneOutcome search(const Tuning& start, double seconds = 1e6) {
-    const double deadline = clock.seconds + seconds;
+    const double deadline = clock.time + seconds;
     return search_tuning(
         start, space,
         [this](const Tuning& tuning) {
-          clock.seconds += run_seconds;
+          clock.time += run_seconds;
           ++runs;
           return rate_(tuning);
         },
         clock, deadline, [this](const TuningTrial& c) { told.push_back(c); });
   }
 
-  FakeClock clock;
+  test::SetClock clock{100};
   TuneSpace space{10000, [](const Tuning&) { return true; }};
   double run_seconds = 1;
   int runs = 0;
@@ -149,10 +144,10 @@ TEST_CASE("a machine that gets slower all the time harms both sides alike") {
 TEST_CASE("the search obeys its budget") {
   for (double budget = 0; budget < 120; budget += 1.5) {
     Machine machine(bowl);
-    const double end = machine.clock.seconds + budget;
+    const double end = machine.clock.time + budget;
     const TuneOutcome outcome = machine.search({2048, 0, 0}, budget);
     CAPTURE(budget);
-    CHECK(machine.clock.seconds <= std::max(end, 101.));
+    CHECK(machine.clock.time <= std::max(end, 101.));
     CHECK(machine.runs >= 1);
     CHECK((outcome.trials > 0) == (budget >= 1 + outcome.seconds_needed));
     if (outcome.complete) CHECK(outcome.best == bottom);
@@ -167,7 +162,7 @@ TEST_CASE("a run that takes longer than those before delays no end by more than 
     machine.run_seconds = t.nb > 512 ? 5 : 1;
     return true;
   };
-  const double end = machine.clock.seconds + 30;
+  const double end = machine.clock.time + 30;
   machine.search({512, 1, 0}, 30);
-  CHECK(machine.clock.seconds <= end);
+  CHECK(machine.clock.time <= end);
 }

@@ -9,6 +9,8 @@
 #include <fstream>
 #include <memory>
 
+#include "cpu/isa.hpp"
+
 #ifdef LUPINE_WITH_ONEDNN
 #include <oneapi/dnnl/dnnl.hpp>
 #endif
@@ -55,18 +57,18 @@ std::string processor_model(hwloc_topology_t topology) {
 std::vector<std::string> instruction_sets() {
   std::vector<std::string> sets;
 #if defined(__x86_64__)
-#define LUPINE_HAS(set) \
-  if (__builtin_cpu_supports(set)) sets.emplace_back(set)
-  LUPINE_HAS("sse4.2");
-  LUPINE_HAS("avx");
-  LUPINE_HAS("avx2");
-  LUPINE_HAS("fma");
-  LUPINE_HAS("f16c");
-  LUPINE_HAS("avx512f");
-  LUPINE_HAS("avx512bw");
-  LUPINE_HAS("avx512dq");
-  LUPINE_HAS("avx512vl");
-  LUPINE_HAS("avx512bf16");
+#define LUPINE_HAS(set, needed) \
+  if (__builtin_cpu_supports(set) && allowed_cpu_isa() >= (needed)) sets.emplace_back(set)
+  LUPINE_HAS("sse4.2", CpuIsa::portable);
+  LUPINE_HAS("avx", CpuIsa::avx2);
+  LUPINE_HAS("avx2", CpuIsa::avx2);
+  LUPINE_HAS("fma", CpuIsa::avx2);
+  LUPINE_HAS("f16c", CpuIsa::avx2);
+  LUPINE_HAS("avx512f", CpuIsa::avx512);
+  LUPINE_HAS("avx512bw", CpuIsa::avx512);
+  LUPINE_HAS("avx512dq", CpuIsa::avx512);
+  LUPINE_HAS("avx512vl", CpuIsa::avx512);
+  LUPINE_HAS("avx512bf16", CpuIsa::avx512_bf16);
 #undef LUPINE_HAS
 #endif
   return sets;
@@ -143,7 +145,8 @@ std::string onednn_description() {
 bool native_bf16() {
 #ifdef LUPINE_WITH_ONEDNN
   const auto wanted = static_cast<unsigned>(dnnl::cpu_isa::avx512_core_bf16);
-  return (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & wanted) == wanted;
+  return allowed_cpu_isa() >= CpuIsa::avx512_bf16 &&
+         (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & wanted) == wanted;
 #else
   return false;
 #endif

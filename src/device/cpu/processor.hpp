@@ -12,7 +12,7 @@ namespace lupine {
 
 struct ProcessorInfo {
   std::string model;                          ///< "AMD EPYC 9555", or "unknown"
-  std::vector<std::string> instruction_sets;  ///< of those that matter here: avx2, fma, f16c, ...
+  std::vector<std::string> instruction_sets;  ///< of those that matter and are allowed: avx2, ...
   int cores = 1;                              ///< of the node, as far as this job may use them
   int bound_cores = 1;                        ///< of those, the ones this process may run on
 };
@@ -30,7 +30,7 @@ bool bindings_overlap(const std::string& a, const std::string& b);
 std::string blas_description();
 /// "oneDNN 2.6.3", or "none".
 std::string onednn_description();
-/// Whether oneDNN multiplies BF16 with instructions of its own here (AVX512_BF16 or AMX).
+/// Whether oneDNN multiplies BF16 with instructions of its own here (AVX512_BF16 or AMX), and may.
 bool native_bf16();
 
 /// The value of OPENBLAS_CORETYPE that suits a processor with these instruction sets better than

@@ -1,0 +1,48 @@
+#include <lupine/options.hpp>
+
+#include "catch.hpp"
+#include "clocks.hpp"
+#include "comm/communicator.hpp"
+#include "device_choice.hpp"
+#include "setup/defaults.hpp"
+#include "setup/setup.hpp"
+#include "setup/sizing.hpp"
+
+using namespace lupine;
+
+namespace {
+
+/// What a run of `seconds` would take where each product takes a quarter of a second.
+Setup chosen(const Communicator& all, Benchmark benchmark, double seconds, std::int64_t most_n) {
+  const test::CountingClock clock(0.25);
+  BenchmarkOptions options;
+  options.benchmark = benchmark;
+  options.nb = 1;
+  options.threads = 1;
+  options.time_target = seconds;
+  options.device = test::device_choice().device;
+  options.comm = test::device_choice().comm;
+  return prepare(all, options, clock, {.most_n = most_n}).setup;
+}
+
+}  // namespace
+
+TEST_CASE("the largest n for a time follows from the rate that was measured", "[bench]") {
+  const Communicator all = Communicator::duplicate(MPI_COMM_WORLD);
+  const double rate = all.size() * 2. * 1024 * 1024 / 0.25;  // products of panels of one column
+  for (const Benchmark benchmark : {Benchmark::mxp, Benchmark::hpl}) {
+    const Pivoting pivoting = benchmark == Benchmark::hpl ? Pivoting::partial : Pivoting::none;
+    for (const double seconds : {0.5, 4.}) {
+      const std::int64_t n = largest_n_in_time(seconds, typical_efficiency(pivoting) * rate);
+      CAPTURE(name(benchmark), seconds, n);
+      for (const std::int64_t most : {std::int64_t{0}, n + 1}) {
+        const Setup setup = chosen(all, benchmark, seconds, most);
+        CHECK(setup.options.n == n);
+        CHECK_THAT(setup.reasons.n, ContainsSubstring("for about "));
+      }
+      const Setup bounded = chosen(all, benchmark, seconds, n - 1);
+      CHECK(bounded.options.n == n - 1);
+      CHECK(bounded.reasons.n == "no larger than the other benchmark's");
+    }
+  }
+}
