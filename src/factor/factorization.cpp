@@ -33,7 +33,8 @@ class Factorization {
               {options.precision, options.width, options.lookahead + 1, piece_, pivoting()}),
         status_(device_.allocate(sizeof(FactorStatus))),
         times_(outcome_.times, options.trace, *panels_),
-        waits_{clock, outcome_.times.broadcast, options.trace, Phase::broadcast} {
+        waits_{clock, outcome_.times.broadcast, options.trace, Phase::broadcast,
+               grid_.all().stalls()} {
     for (int slot = 0; slot < ring_.slots(); ++slot)
       lefts_.emplace_back(transport, Along::row, ring_.largest_control(), ring_.largest_left());
     for (int slot = 0; slot < PanelRing::pieces; ++slot)
@@ -230,6 +231,7 @@ class Factorization {
       planned_[slot] = q.step.index;
       const TraceScope scope(options_.trace, Track::host,
                              {.activity = Activity::wait_for_pivots, .step = q.step.index});
+      const StallWatch::Doing doing(waits_.stalls, Activity::wait_for_pivots, q.step.index);
       left(q.step.index).arrive_in(*control_);
       const std::span pivots(&outcome_.pivots[static_cast<std::size_t>(q.step.begin.value)],
                              static_cast<std::size_t>(q.step.width()));
@@ -257,6 +259,7 @@ class Factorization {
   void finish_exchange(const Panel& q, Columns columns, std::int64_t number, const Way& way) {
     {
       const Stopwatch watch = waits_.watch(Activity::wait_for_rows, q.step.index);
+      const StallWatch::Waiting waiting(waits_.stalls, "messages", grid_.column().watched());
       while (!exchange(number).test())
         if (poll_) poll_();
     }
@@ -325,6 +328,7 @@ class Factorization {
   // The others move on meanwhile: somebody may wait for what this rank has to pass on.
   void wait_for(Carrier& carrier, Activity activity, std::int64_t k) {
     const Stopwatch watch = waits_.watch(activity, k);
+    const StallWatch::Waiting waiting(waits_.stalls, "messages", carrier.awaited());
     while (!carrier.test())
       if (poll_) poll_();
   }
@@ -332,6 +336,7 @@ class Factorization {
   void wait_for_device(const Event& event, std::int64_t k) const {
     const TraceScope scope(options_.trace, Track::host,
                            {.activity = Activity::wait_for_updates, .step = k});
+    const StallWatch::Doing doing(waits_.stalls, Activity::wait_for_updates, k);
     event.wait();
   }
 
