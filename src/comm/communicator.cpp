@@ -89,19 +89,55 @@ Communicator::Communicator(MPI_Comm comm) : comm_(comm) {
   check_mpi(MPI_Comm_size(comm_, &size_), "MPI_Comm_size");
 }
 
-Communicator Communicator::duplicate(MPI_Comm comm) {
+Communicator Communicator::duplicate(MPI_Comm comm, StallWatch* stalls) {
   MPI_Comm copy = MPI_COMM_NULL;
-  check_mpi(MPI_Comm_dup(comm, &copy), "MPI_Comm_dup");
-  return Communicator(copy);
+  {
+    const StallWatch::Waiting waiting(stalls, "MPI_Comm_dup");
+    check_mpi(MPI_Comm_dup(comm, &copy), "MPI_Comm_dup");
+  }
+  Communicator made(copy);
+  made.stalls_ = stalls;
+  if (stalls) made.watched_.resize(static_cast<std::size_t>(made.size_));
+  std::iota(made.watched_.begin(), made.watched_.end(), 0);
+  return made;
+}
+
+Communicator Communicator::duplicate() const {
+  Communicator copy = duplicate(comm_, stalls_);
+  copy.watched_ = watched_;
+  return copy;
+}
+
+Communicator Communicator::with_watch(MPI_Comm part) const {
+  Communicator made(part);
+  made.stalls_ = stalls_;
+  if (!stalls_) return made;
+  made.watched_.resize(static_cast<std::size_t>(made.size_));
+  const auto wait = waiting("MPI_Allgather");
+  const int me = watched_[static_cast<std::size_t>(rank_)];
+  check_mpi(MPI_Allgather(&me, 1, MPI_INT, made.watched_.data(), 1, MPI_INT, part),
+            "MPI_Allgather");
+  return made;
+}
+
+StallWatch::Waiting Communicator::waiting(const char* call, int peer) const {
+  return {size_ > 1 ? stalls_ : nullptr, call,
+          peer < 0 || peer >= size_ ? watched() : watched(peer)};
 }
 
 Communicator::Communicator(Communicator&& other) noexcept
-    : comm_(std::exchange(other.comm_, MPI_COMM_NULL)), rank_(other.rank_), size_(other.size_) {}
+    : comm_(std::exchange(other.comm_, MPI_COMM_NULL)),
+      rank_(other.rank_),
+      size_(other.size_),
+      stalls_(other.stalls_),
+      watched_(std::move(other.watched_)) {}
 
 Communicator& Communicator::operator=(Communicator&& other) noexcept {
   std::swap(comm_, other.comm_);
   std::swap(rank_, other.rank_);
   std::swap(size_, other.size_);
+  std::swap(stalls_, other.stalls_);
+  std::swap(watched_, other.watched_);
   return *this;
 }
 
@@ -112,19 +148,22 @@ Communicator::~Communicator() {
 }
 
 Communicator Communicator::split(int color, int key) const {
+  const auto wait = waiting("MPI_Comm_split");
   MPI_Comm part = MPI_COMM_NULL;
   check_mpi(MPI_Comm_split(comm_, color, key, &part), "MPI_Comm_split");
-  return Communicator(part);
+  return with_watch(part);
 }
 
 Communicator Communicator::split_node() const {
+  const auto wait = waiting("MPI_Comm_split_type");
   MPI_Comm node = MPI_COMM_NULL;
   check_mpi(MPI_Comm_split_type(comm_, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &node),
             "MPI_Comm_split_type");
-  return Communicator(node);
+  return with_watch(node);
 }
 
 void Communicator::barrier() const {
+  const auto wait = waiting("MPI_Barrier");
   check_mpi(MPI_Barrier(comm_), "MPI_Barrier");
 }
 
@@ -142,30 +181,34 @@ void Communicator::barrier_asleep() const {
 }
 
 void Communicator::broadcast(std::span<std::byte> bytes, int root) const {
+  const auto wait = waiting("MPI_Bcast", rank_ == root ? -1 : root);
   in_pieces(bytes, [&](std::byte* data, int count) {
     check_mpi(MPI_Bcast(data, count, MPI_BYTE, root, comm_), "MPI_Bcast");
   });
 }
 
 void Communicator::all_reduce(std::span<double> values, Reduction op) const {
+  const auto wait = waiting("MPI_Allreduce");
   reduce_everywhere(comm_, values, op);
 }
 
 void Communicator::all_reduce(std::span<std::int64_t> values, Reduction op) const {
+  const auto wait = waiting("MPI_Allreduce");
   reduce_everywhere(comm_, values, op);
 }
 
 double Communicator::all_reduce(double value, Reduction op) const {
-  reduce_everywhere(comm_, std::span(&value, 1), op);
+  all_reduce(std::span(&value, 1), op);
   return value;
 }
 
 std::int64_t Communicator::all_reduce(std::int64_t value, Reduction op) const {
-  reduce_everywhere(comm_, std::span(&value, 1), op);
+  all_reduce(std::span(&value, 1), op);
   return value;
 }
 
 void Communicator::reduce_sum(std::span<double> values, int root) const {
+  const auto wait = waiting("MPI_Reduce", rank_ == root ? -1 : root);
   in_pieces(values, [&](double* data, int count) {
     const void* from = rank_ == root ? MPI_IN_PLACE : data;
     check_mpi(MPI_Reduce(from, data, count, MPI_DOUBLE, MPI_SUM, root, comm_), "MPI_Reduce");
@@ -185,6 +228,7 @@ void Communicator::all_gather(std::span<const double> mine, std::span<double> al
   if (counts.size() != static_cast<std::size_t>(size_) || std::ssize(all) != total ||
       std::ssize(mine) != counts[rank_])
     throw Fault("all_gather: the counts do not agree with the ranks or the lengths");
+  const auto wait = waiting("MPI_Allgatherv");
   if (total <= std::numeric_limits<int>::max())
     return gather_everywhere(comm_, mine, all, std::vector<int>(counts.begin(), counts.end()));
   std::size_t begin = 0;
@@ -197,6 +241,7 @@ void Communicator::all_gather(std::span<const double> mine, std::span<double> al
 }
 
 std::vector<std::string> Communicator::all_gather(const std::string& text) const {
+  const auto wait = waiting("MPI_Allgatherv");
   const int length = static_cast<int>(text.size());
   std::vector<int> counts(size_);
   check_mpi(MPI_Allgather(&length, 1, MPI_INT, counts.data(), 1, MPI_INT, comm_), "MPI_Allgather");
@@ -211,12 +256,14 @@ std::vector<std::string> Communicator::all_gather(const std::string& text) const
 }
 
 void Communicator::send(std::span<const std::byte> bytes, int to) const {
+  const auto wait = waiting("MPI_Send", to);
   in_pieces(bytes, [&](const std::byte* data, int count) {
     check_mpi(MPI_Send(data, count, MPI_BYTE, to, 0, comm_), "MPI_Send");
   });
 }
 
 void Communicator::receive(std::span<std::byte> bytes, int from) const {
+  const auto wait = waiting("MPI_Recv", from);
   in_pieces(bytes, [&](std::byte* data, int count) {
     check_mpi(MPI_Recv(data, count, MPI_BYTE, from, 0, comm_, MPI_STATUS_IGNORE), "MPI_Recv");
   });
@@ -224,6 +271,7 @@ void Communicator::receive(std::span<std::byte> bytes, int from) const {
 
 void Communicator::exchange(std::span<const std::byte> out, int to, std::span<std::byte> in,
                             int from) const {
+  const auto wait = waiting("MPI_Sendrecv", from);
   const auto piece = static_cast<std::size_t>(kPieceBytes);
   for (std::size_t begin = 0; begin < std::max(out.size(), in.size()); begin += piece) {
     const std::span sent = out.subspan(std::min(begin, out.size()));
@@ -238,6 +286,7 @@ void Communicator::exchange(std::span<const std::byte> out, int to, std::span<st
 
 std::vector<std::int64_t> Communicator::transpose(const std::vector<std::int64_t>& counts) const {
   if (std::ssize(counts) != size_) throw Fault("all_to_all: not one part for each rank");
+  const auto wait = waiting("MPI_Alltoall");
   std::vector<std::int64_t> all(counts.size());
   check_mpi(MPI_Alltoall(counts.data(), 1, MPI_INT64_T, all.data(), 1, MPI_INT64_T, comm_),
             "MPI_Alltoall");

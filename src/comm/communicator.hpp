@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "core/stall_watch.hpp"
+
 namespace lupine {
 
 /// Throws Fault("MPI_Bcast failed: <MPI's words>") unless `code` is MPI_SUCCESS.
@@ -21,9 +23,13 @@ void check_mpi(int code, const char* call);
 enum class Reduction { sum, max, min };
 
 /// Owns a duplicate of (or a split from) a communicator; errors return instead of aborting.
+/// Whatever blocks is noted by the watch of the run, if it has one.
 class Communicator {
  public:
-  static Communicator duplicate(MPI_Comm comm);
+  /// @param stalls may be null; must outlive this, and what is split from it. It counts ranks as
+  ///        `comm` does
+  static Communicator duplicate(MPI_Comm comm, StallWatch* stalls = nullptr);
+  Communicator duplicate() const;
   Communicator(Communicator&& other) noexcept;
   Communicator& operator=(Communicator&& other) noexcept;
   Communicator(const Communicator&) = delete;
@@ -33,6 +39,12 @@ class Communicator {
   int rank() const { return rank_; }
   int size() const { return size_; }
   MPI_Comm handle() const { return comm_; }
+  StallWatch* stalls() const { return stalls_; }
+  /// These ranks, or the one that is `rank` here, as the watch counts them; nothing without one.
+  std::span<const int> watched() const { return watched_; }
+  std::span<const int> watched(int rank) const {
+    return stalls_ ? std::span(watched_).subspan(static_cast<std::size_t>(rank), 1) : watched();
+  }
 
   /// Ranks of equal `color` (>= 0), ordered by `key`.
   Communicator split(int color, int key) const;
@@ -82,12 +94,18 @@ class Communicator {
 
  private:
   explicit Communicator(MPI_Comm comm);
+  /// The same ranks or some of them, in `part`.
+  Communicator with_watch(MPI_Comm part) const;
+  /// Of `call`, for rank `peer` or (-1) for all.
+  StallWatch::Waiting waiting(const char* call, int peer = -1) const;
   /// One value of each rank for each rank: [r] is what rank r has said.
   std::vector<std::int64_t> transpose(const std::vector<std::int64_t>& counts) const;
 
   MPI_Comm comm_ = MPI_COMM_NULL;
   int rank_ = 0;
   int size_ = 1;
+  StallWatch* stalls_ = nullptr;
+  std::vector<int> watched_;  // by rank, as stalls_ counts
 };
 
 // One rank after the other, so that rank 0 holds nothing twice.

@@ -25,7 +25,7 @@ GridShape checked(GridShape shape, int ranks) {
 ProcessGrid::ProcessGrid(const Communicator& all, GridShape shape)
     : shape_(checked(shape, all.size())),
       me_(shape.position(all.rank())),
-      all_(Communicator::duplicate(all.handle())),
+      all_(all.duplicate()),
       row_(all.split(me_.row, me_.column)),
       column_(all.split(me_.column, me_.row)) {}
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/clock.hpp"
+#include "core/stall_watch.hpp"
 
 namespace lupine {
 
@@ -112,11 +113,18 @@ class Trace {
   RankTrace trace_;
 };
 
-/// Adds the time until its end to a sum, and to the track of the host.
+/// Adds the time until its end to a sum, and to the track of the host. A watch is told what the
+/// host is at meanwhile.
 class Stopwatch {
  public:
-  Stopwatch(const Clock& clock, double& sum, Trace* trace = nullptr, const TraceLabel& label = {})
-      : clock_(clock), sum_(sum), trace_(trace), label_(label), begin_(clock.now()) {}
+  Stopwatch(const Clock& clock, double& sum, Trace* trace = nullptr, const TraceLabel& label = {},
+            StallWatch* stalls = nullptr)
+      : clock_(clock),
+        sum_(sum),
+        trace_(trace),
+        label_(label),
+        doing_(stalls, label.activity, label.step),
+        begin_(clock.now()) {}
   ~Stopwatch() {
     const double end = clock_.now();
     sum_ += end - begin_;
@@ -130,6 +138,7 @@ class Stopwatch {
   double& sum_;
   Trace* trace_;
   TraceLabel label_;
+  StallWatch::Doing doing_;
   double begin_;
 };
 
@@ -139,9 +148,10 @@ struct HostTimer {
   double& sum;
   Trace* trace;
   Phase phase;
+  StallWatch* stalls = nullptr;
 
   Stopwatch watch(Activity activity, std::int64_t step) const {
-    return {clock, sum, trace, {.activity = activity, .phase = phase, .step = step}};
+    return {clock, sum, trace, {.activity = activity, .phase = phase, .step = step}, stalls};
   }
 };
 

@@ -37,7 +37,8 @@ class Factorization {
                   PanelRing::diagonal_bytes(options.width, options.precision)),
         status_(device_.allocate(sizeof(FactorStatus))),
         times_(outcome_.times, options.trace, *panels_),
-        waits_{clock, outcome_.times.broadcast, options.trace, Phase::broadcast} {
+        waits_{clock, outcome_.times.broadcast, options.trace, Phase::broadcast,
+               grid_.all().stalls()} {
     last_ = updates_->record();
     updated_.assign(static_cast<std::size_t>(a.columns().local_size() / piece_ + 1), last_);
     for (int slot = 0; slot < ring_.slots(); ++slot)
@@ -49,7 +50,8 @@ class Factorization {
     if (pivoting()) prepare_pivoting();
     const FactorStatus nothing;
     device_.upload(*panels_, std::span(&nothing, 1), status());
-    if (grid_.all().size() > 1) messages_ = [this] { move_messages(); };
+    if (grid_.all().size() > 1 && transport.method() != CommMethod::nccl)
+      messages_ = [this] { move_messages(); };
   }
 
   // Panel k is factored as soon as the panels before it are applied to its own column, and travels
@@ -264,8 +266,15 @@ class Factorization {
       const bool rows = sweep.solved == sweep.updated;
       const Stopwatch watch = waits_.watch(rows ? Activity::wait_for_rows : Activity::wait_for_row,
                                            sweep.panel.step.index);
+      const StallWatch::Waiting waiting(waits_.stalls, "messages", awaited(sweep));
       while (!may_solve(sweep) && !may_update(sweep)) messages_();
     }
+  }
+
+  // Whom the next piece waits for.
+  std::span<const int> awaited(const Sweep& sweep) {
+    return sweep.solved == sweep.updated ? grid_.column().watched()
+                                         : place(sweep, sweep.updated).carrier.awaited();
   }
 
   bool may_solve(Sweep& sweep) {
@@ -420,12 +429,15 @@ class Factorization {
 
   void wait_for(Carrier& carrier, Activity activity, std::int64_t k) {
     const Stopwatch watch = waits_.watch(activity, k);
+    const StallWatch::Waiting waiting(waits_.stalls, "messages", carrier.awaited());
     while (!carrier.test()) poll();
   }
 
   void wait_for_device(const Event& event, Activity activity, std::int64_t k) {
     const TraceScope scope(options_.trace, Track::host, {.activity = activity, .step = k});
+    const StallWatch::Doing doing(waits_.stalls, activity, k);
     if (!messages_) return event.wait();
+    const StallWatch::Waiting waiting(waits_.stalls, "the device");
     while (!event.reached()) poll();
   }
 
@@ -503,7 +515,7 @@ class Factorization {
   std::optional<Sweep> rest_;          // under way
   std::vector<EventPtr> updated_;      // by piece: up to date but for the panels in flight
   EventPtr last_;                      // so is the whole trailing matrix
-  Poll messages_;                      // moves them on; null where there are none
+  Poll messages_;                      // moves them on; null where no message needs the host
   FactorOutcome outcome_;
   QueueTimes times_;
   HostTimer waits_;  // for messages

@@ -137,7 +137,10 @@ void LuSolver::exchange_rows(const DeviceRowMoves& moves) {
   const std::int64_t m = lu_.rows().local_size();
   exchange_->start(*queue_, moves,
                    MatrixView<double>{of_rows_.as<double>(), m, 1, std::max<std::int64_t>(m, 1)});
-  while (!exchange_->test()) continue;
+  {
+    const StallWatch::Waiting waiting(grid_.all().stalls(), "messages", grid_.column().watched());
+    while (!exchange_->test()) continue;
+  }
   exchange_->finish(*queue_);
 }
 

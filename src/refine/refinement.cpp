@@ -108,7 +108,8 @@ class Refinement {
     return {clock_,
             sum,
             options_.trace,
-            {.activity = activity, .phase = phase, .step = outcome_.iterations}};
+            {.activity = activity, .phase = phase, .step = outcome_.iterations},
+            system_.grid().all().stalls()};
   }
 
   Vector solve(const Vector& r) {

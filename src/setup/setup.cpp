@@ -58,6 +58,7 @@ class Preparation {
   void note_binding(const ProcessorInfo& processor, int threads, int node_ranks, int sharing);
   void choose_device(int threads);
   std::string why_not_gpus(int gpus) const;
+  std::vector<PeerSupport> peer_support() const;
   void choose_connections();
   void choose_precision();
   void identify();
@@ -101,12 +102,12 @@ void Preparation::check_equal_options() {
           "--matrix {} --kappa {} --rho {} --seed {} --refine {} --max-iterations {} "
           "--threshold {} --lookahead {} --chunk {} --bcast {} --device {} --comm {} --gpus {} "
           "--reserve {} "
-          "--threads {} --memory-fraction {} --time-target {}",
+          "--threads {} --memory-fraction {} --time-target {} --stall-timeout {}",
           name(o.benchmark), o.n, o.nb, o.rows, o.columns, name(o.order), name(o.precision),
           name(o.pivoting), o.leaf, o.parts, name(o.matrix), o.kappa, o.rho, o.seed, name(o.refine),
           o.max_iterations, o.threshold, o.lookahead, o.chunk, name(o.broadcast), name(o.device),
           name(o.comm), fmt::join(o.gpus, ","), o.reserved, o.threads, o.memory_fraction,
-          o.time_target));
+          o.time_target, o.stall_timeout));
 }
 
 void Preparation::settle_benchmark() {
@@ -214,18 +215,33 @@ void Preparation::choose_device(int threads) {
   if (o.memory_fraction == 0) o.memory_fraction = default_memory_fraction(o.device);
 }
 
+// Of every rank.
+std::vector<PeerSupport> Preparation::peer_support() const {
+  const PeerSupport mine = agreed(all_, [this] { return device_->peer_support(); });
+  const std::vector<std::string> libraries = all_.all_gather(mine.library);
+  const std::vector<std::string> reasons = all_.all_gather(mine.why_none);
+  std::vector<PeerSupport> all;
+  for (std::size_t r = 0; r < reasons.size(); ++r) all.push_back({libraries[r], reasons[r]});
+  return all;
+}
+
+// Whatever chooses how ranks meet is the same on all: one that went another way would be waited
+// for.
 void Preparation::choose_connections() {
   Connections c;
-  c.host_memory = device_->shares_host_memory();
+  const auto everywhere = [this](bool mine) {
+    return all_.all_reduce(std::int64_t{mine}, Reduction::min) != 0;
+  };
+  c.host_memory = everywhere(device_->shares_host_memory());
   if (!c.host_memory) {
     const auto memory = agreed(all_, [this] { return *device_->memory(); });
     std::vector<std::string> ids = all_.all_gather(memory.identity);
     setup_.gpus = all_.all_gather(memory.name);
     std::sort(ids.begin(), ids.end());
     c.own_devices = std::adjacent_find(ids.begin(), ids.end()) == ids.end();
-    c.mpi_takes_device = mpi_takes_device_memory();
+    c.mpi_takes_device = everywhere(mpi_takes_device_memory());
+    c.why_no_peers = why_no_peers(peer_support(), setup_.hosts);
   }
-  c.peers = device_->connects_peers();
   const CommChoice choice = agreed(all_, [&] { return choose_comm(setup_.options.comm, c); });
   setup_.options.comm = choice.method;
   setup_.reasons.comm = choice.reason;
@@ -423,6 +439,13 @@ void Preparation::note_what_is_odd() {
 }
 
 }  // namespace
+
+Device& watched(Device& device, RunWatch& watch) {
+  if (!watch.stalls()) return device;
+  device.set_stalls(watch.stalls());
+  watch.before_end([&device] { device.end_peers(); });
+  return device;
+}
 
 ProfileKey profile_key(const Setup& setup) {
   const BenchmarkOptions& o = setup.options;

@@ -16,7 +16,7 @@ Transport::Transport(const ProcessGrid& grid, Device& device, CommMethod method)
   Way& panels = ways_[static_cast<std::size_t>(Traffic::panels)];
   Way& pieces = ways_[static_cast<std::size_t>(Traffic::pieces)];
   if (grid.column().size() > 1)
-    pieces.column = std::make_unique<Communicator>(Communicator::duplicate(grid.column().handle()));
+    pieces.column = std::make_unique<Communicator>(grid.column().duplicate());
   for (Way* way : {&panels, &pieces}) {
     const Priority priority = way == &panels ? Priority::high : Priority::raised;
     way->out = device.make_queue(priority);

@@ -97,6 +97,10 @@ class Carrier {
   bool test();
   /// What `queue` is given from now on sees the panel. @pre test() was true
   void arrive_in(Queue& queue) const;
+  /// Whom this rank waits for until test() is true, as the run's watch counts ranks.
+  std::span<const int> awaited() const {
+    return root_ ? comm().watched() : comm().watched(root_rank_);
+  }
 
  private:
   enum class Stage { waiting, moving, done };

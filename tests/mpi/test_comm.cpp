@@ -16,6 +16,7 @@
 #include "comm/panel_broadcast.hpp"
 #include "comm/process_grid.hpp"
 #include "core/clock.hpp"
+#include "comm/run_watch.hpp"
 
 #include <lupine/error.hpp>
 
@@ -421,4 +422,39 @@ TEST_CASE("a process grid that does not fit the ranks is refused", "[comm]") {
   CHECK_THROWS_AS(ProcessGrid(comm, {-1, -ranks}), UsageError);
   CHECK_THROWS_AS(ProcessGrid(comm, {0, ranks}), UsageError);
   CHECK_THROWS_AS(ProcessGrid(comm, {1 << 16, 1 << 16}), UsageError);
+}
+
+TEST_CASE("a watch counts the ranks of rows and columns as the whole does", "[comm]") {
+  const SteadyClock clock;
+  const double never = 1e9;
+  const RunWatch watch(MPI_COMM_WORLD, clock, never);
+  REQUIRE(watch.stalls() != nullptr);
+  CHECK(RunWatch(MPI_COMM_WORLD, clock, 0).stalls() == nullptr);
+  const Communicator all = Communicator::duplicate(MPI_COMM_WORLD, watch.stalls());
+  const auto ranks = [](const Communicator& comm) {
+    return std::vector<int>(comm.watched().begin(), comm.watched().end());
+  };
+  for (int p = 1; p <= all.size(); ++p)
+    for (const GridOrder order : {GridOrder::row, GridOrder::column}) {
+      if (all.size() % p != 0) continue;
+      const GridShape shape{p, all.size() / p, order};
+      const ProcessGrid grid(all, shape);
+      std::vector<int> row;
+      std::vector<int> column;
+      for (int rank = 0; rank < all.size(); ++rank) {
+        if (shape.position(rank).row == grid.me().row) row.push_back(rank);
+        if (shape.position(rank).column == grid.me().column) column.push_back(rank);
+      }
+      if (order == GridOrder::row) CHECK(std::is_sorted(row.begin(), row.end()));
+      CHECK(ranks(grid.row()) == row);
+      CHECK(ranks(grid.column()) == column);
+      CHECK(grid.all().watched().size() == static_cast<std::size_t>(all.size()));
+      for (int i = 0; i < grid.row().size(); ++i) {
+        REQUIRE(grid.row().watched(i).size() == 1);
+        CHECK(grid.row().watched(i)[0] == row[static_cast<std::size_t>(i)]);
+      }
+      CHECK(grid.row().stalls() == watch.stalls());
+    }
+  CHECK(ranks(world()).empty());
+  CHECK(world().watched(0).empty());
 }

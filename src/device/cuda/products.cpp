@@ -139,7 +139,7 @@ struct Products::Call {
 Products::Products() : one_(allocate_on_gpu(sizeof(float))) {
   check(cublasLtCreate(&handle_), "cublasLtCreate");
   constexpr float one = 1;
-  const Lane lane(Priority::normal);
+  const Lane lane(Priority::normal, [] {});
   check(cudaMemcpyAsync(one_.data(), &one, sizeof(one), cudaMemcpyHostToDevice, lane.stream()),
         "cudaMemcpyAsync");
   check(cudaStreamSynchronize(lane.stream()), "cudaStreamSynchronize");

@@ -71,6 +71,8 @@ struct Settings {
   std::string failing_function;
   long failing_call;
   cudaError_t failure;
+  std::string nccl;  // what is wrong with it: the word before the colon
+  std::string nccl_detail;
 };
 
 /// How the scheduler behaves for a while.
@@ -94,6 +96,7 @@ struct State {
   std::map<const unsigned char*, Allocation> allocations;  // by where they begin
   std::size_t pinned = 0;                                  // bytes
   std::size_t most_pinned = 0;
+  long transfers = 0;       // of NCCL, that were given
   std::size_t handles = 0;  // of libraries
   cudaError_t last = cudaSuccess;
   cudaError_t sticky = cudaSuccess;

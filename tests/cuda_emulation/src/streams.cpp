@@ -37,6 +37,10 @@ Settings read_settings() {
                            ? cudaErrorLaunchFailure
                            : static_cast<cudaError_t>(std::stoi(failure.substr(second + 1)));
   }
+  const std::string nccl = environment("LUPINE_EMULATED_NCCL", "");
+  const auto colon = nccl.find(':');
+  settings.nccl = nccl.substr(0, colon);
+  if (colon != std::string::npos) settings.nccl_detail = nccl.substr(colon + 1);
   return settings;
 }
 
@@ -165,6 +169,7 @@ void restart() {
   s.mood = {};
   s.calls.clear();
   s.most_pinned = s.pinned;
+  s.transfers = 0;
   s.last = s.sticky = cudaSuccess;
 }
 

@@ -1,0 +1,124 @@
+#include "comm/run_watch.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <future>
+#include <thread>
+#include <utility>
+
+#include "core/trace.hpp"
+
+namespace lupine {
+
+namespace {
+
+constexpr int fault = 3;
+constexpr std::chrono::seconds patience{5};  // with what may hang at the end
+constexpr std::size_t most_named = 4;
+// All ranks notice at about the same time: most are ended before it is their turn to speak.
+constexpr std::chrono::milliseconds turn{20};
+constexpr int most_turns = 100;
+
+// Of proc(5)'s state of a process: those in which it cannot answer.
+const char* trouble(char state) {
+  switch (state) {
+    case 'T':
+      return "stopped";
+    case 't':
+      return "stopped by a debugger";
+    case 'Z':
+      return "dead";
+    case 'D':
+      return "held by the system (a device or a file)";
+    default:
+      return nullptr;
+  }
+}
+
+// Behind the name in parentheses, in which anything may stand.
+char state_of(std::int64_t process) {
+  std::ifstream file(fmt::format("/proc/{}/stat", process));
+  std::string text;
+  std::getline(file, text);
+  const std::size_t name = text.rfind(')');
+  return name == text.npos || name + 2 >= text.size() ? '\0' : text[name + 2];
+}
+
+std::string listed(const std::vector<int>& ranks, int rank, const std::vector<RankPlace>& places) {
+  std::string text;
+  std::size_t others = 0;
+  for (const int other : ranks) {
+    if (other == rank || ++others > most_named) continue;
+    text += fmt::format("{}rank {} on {}", text.empty() ? "" : ", ", other,
+                        places.at(static_cast<std::size_t>(other)).host);
+  }
+  if (others > most_named) text += fmt::format(" and {} more", others - most_named);
+  return text;
+}
+
+}  // namespace
+
+std::string stall_words(const Stall& stall, int rank, const std::vector<RankPlace>& places,
+                        const std::vector<char>& states) {
+  std::string text = fmt::format("rank {} on {} has waited {:.3g} s for ", rank,
+                                 places.at(static_cast<std::size_t>(rank)).host, stall.seconds);
+  const std::string whom = listed(stall.ranks, rank, places);
+  text += whom.empty() ? stall.what : whom;
+  std::string at;
+  if (stall.activity) at = name(*stall.activity);
+  if (stall.activity && stall.step >= 0) at += fmt::format(", step {}", stall.step);
+  if (!whom.empty()) at += fmt::format("{}{}", at.empty() ? "" : "; ", stall.what);
+  if (!at.empty()) text += fmt::format(" ({})", at);
+  for (std::size_t other = 0; other < states.size(); ++other)
+    if (const char* what = trouble(states[other]))
+      text += fmt::format("; rank {} on {} is {} (process {})", other, places[other].host, what,
+                          places[other].process);
+  return text;
+}
+
+RunWatch::RunWatch(MPI_Comm comm, const Clock& clock, double limit)
+    : all_(Communicator::duplicate(comm)) {
+  for (const std::string& text : all_.all_gather(fmt::format("{} {}", ::getpid(), host_name()))) {
+    const std::size_t space = text.find(' ');
+    places_.push_back({text.substr(space + 1), std::stoll(text)});
+  }
+  if (!(limit > 0)) return;
+  watch_ = std::make_unique<StallWatch>(clock, limit, [this](const Stall& stall) { end(stall); });
+  watch_->start();
+}
+
+// On the watch's thread, while the one that may call MPI waits, perhaps inside of MPI. MPI_Abort is
+// called from here all the same: it hands over to the launcher, nothing is to be left in order, and
+// where it does not come back this process ends by itself, which a launcher notices too. The line
+// is written here since no exception can carry it: the rank's own thread will never come back.
+void RunWatch::end(const Stall& stall) const {
+  std::this_thread::sleep_for(std::min(all_.rank(), most_turns) * turn);
+  const std::string& here = places_[static_cast<std::size_t>(all_.rank())].host;
+  std::vector<char> states;
+  for (const RankPlace& place : places_)
+    states.push_back(place.host == here ? state_of(place.process) : '\0');
+  const std::string line =
+      fmt::format("lupine: {}\n", stall_words(stall, all_.rank(), places_, states));
+  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.data(), line.size());
+  std::thread([] {
+    std::this_thread::sleep_for(3 * patience);
+    ::_exit(fault);
+  }).detach();
+  if (hook_) {
+    std::promise<void> done;
+    const std::future<void> is_done = done.get_future();
+    std::thread([this, &done] {
+      hook_();
+      done.set_value();
+    }).detach();
+    is_done.wait_for(patience);
+  }
+  all_.abort(fault);
+}
+
+}  // namespace lupine
