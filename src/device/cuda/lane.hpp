@@ -22,8 +22,8 @@ Buffer allocate_on_gpu(std::int64_t bytes, std::function<void()> before_free = {
 
 class Lane {
  public:
-  /// @param before_free is called before memory is freed
-  Lane(Priority priority, std::function<void()> before_free);
+  /// @param before_free is called before memory is freed; may be empty
+  explicit Lane(Priority priority, std::function<void()> before_free = {});
   Lane(const Lane&) = delete;
   Lane& operator=(const Lane&) = delete;
   ~Lane();
