@@ -20,6 +20,7 @@
 
 #include "core/matrix_view.hpp"
 #include "core/scalar.hpp"
+#include "core/stall_watch.hpp"
 #include "element/matrix_spec.hpp"
 #include "grid/distribution.hpp"
 
@@ -99,6 +100,12 @@ struct DeviceMemory {
   std::string name;        ///< for messages: "GPU 3"
 };
 
+/// What devices send to each other by.
+struct PeerSupport {
+  std::string library;   ///< "NCCL 2.28.9"; of the same version on all ranks of a group
+  std::string why_none;  ///< in words; empty: there is one
+};
+
 /// What one rank of a PeerGroup sends to, or receives from, another.
 struct PeerMessage {
   int peer = 0;
@@ -157,22 +164,30 @@ class Device {
   template <class Range, class T>
   void upload(Queue& queue, const Range& host, T* device) {
     const std::span<const T> values(host);
+    queue.synchronize();  // a copy of such memory would wait inside of CUDA, unseen
     write(queue, std::as_bytes(values), reinterpret_cast<std::byte*>(device));
     queue.synchronize();
   }
   template <class T, class Range>
   void download(Queue& queue, const T* device, Range&& host) {
     const std::span<T> values(host);
+    queue.synchronize();
     read(queue, reinterpret_cast<const std::byte*>(device), std::as_writable_bytes(values));
     queue.synchronize();
   }
 
-  /// Whether such devices can send to each other without their hosts.
-  virtual bool connects_peers() const { return false; }
+  /// Whether, and by what, such devices can send to each other without their hosts.
+  virtual PeerSupport peer_support() const { return {"", "its memory is the host's"}; }
+  bool connects_peers() const { return peer_support().why_none.empty(); }
   /// What all ranks of a PeerGroup have to know, made on one of them. @pre connects_peers()
   virtual std::vector<std::byte> make_peer_id() { return {}; }
   /// Collective over the group's ranks. @pre connects_peers(); each rank has a device of its own
   virtual std::unique_ptr<PeerGroup> join_peers(std::span<const std::byte> id, int rank, int size);
+
+  /// Is told when the host waits for the device, or for peers; null: nobody is.
+  virtual void set_stalls(StallWatch* /*stalls*/) {}
+  /// Gives up what it has with peers, since the program is about to end. From any thread.
+  virtual void end_peers() {}
 
   /// to <- from, same shape and precision, FP32 or FP64.
   virtual void copy(Queue& queue, ConstAnyMatrix from, AnyMatrix to) = 0;

@@ -57,6 +57,7 @@ class Preparation {
   int choose_threads();
   void note_binding(const ProcessorInfo& processor, int threads, int node_ranks, int sharing);
   void choose_device(int threads);
+  std::vector<PeerSupport> peer_support() const;
   void choose_connections();
   void choose_precision();
   void identify();
@@ -203,18 +204,33 @@ void Preparation::choose_device(int threads) {
   if (o.memory_fraction == 0) o.memory_fraction = default_memory_fraction(o.device);
 }
 
+// Of every rank.
+std::vector<PeerSupport> Preparation::peer_support() const {
+  const PeerSupport mine = agreed(all_, [this] { return device_->peer_support(); });
+  const std::vector<std::string> libraries = all_.all_gather(mine.library);
+  const std::vector<std::string> reasons = all_.all_gather(mine.why_none);
+  std::vector<PeerSupport> all;
+  for (std::size_t r = 0; r < reasons.size(); ++r) all.push_back({libraries[r], reasons[r]});
+  return all;
+}
+
+// Whatever chooses how ranks meet is the same on all: one that went another way would be waited
+// for.
 void Preparation::choose_connections() {
   Connections c;
-  c.host_memory = device_->shares_host_memory();
+  const auto everywhere = [this](bool mine) {
+    return all_.all_reduce(std::int64_t{mine}, Reduction::min) != 0;
+  };
+  c.host_memory = everywhere(device_->shares_host_memory());
   if (!c.host_memory) {
     const auto memory = agreed(all_, [this] { return *device_->memory(); });
     std::vector<std::string> ids = all_.all_gather(memory.identity);
     setup_.gpus = all_.all_gather(memory.name);
     std::sort(ids.begin(), ids.end());
     c.own_devices = std::adjacent_find(ids.begin(), ids.end()) == ids.end();
-    c.mpi_takes_device = mpi_takes_device_memory();
+    c.mpi_takes_device = everywhere(mpi_takes_device_memory());
+    c.why_no_peers = why_no_peers(peer_support(), setup_.hosts);
   }
-  c.peers = device_->connects_peers();
   const CommChoice choice = agreed(all_, [&] { return choose_comm(setup_.options.comm, c); });
   setup_.options.comm = choice.method;
   setup_.reasons.comm = choice.reason;

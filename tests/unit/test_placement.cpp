@@ -65,11 +65,11 @@ TEST_CASE("a GPU that is not there is refused, with those that are") {
 
 TEST_CASE("panels travel by the fastest way that serves") {
   const Connections cpu;
-  const Connections own{false, true, true, true};
-  const Connections own_without_nccl{false, true, false, true};
-  const Connections own_with_mpi_alone{false, true, false, false};
-  const Connections shared{false, false, true, true};
-  const Connections shared_with_mpi_alone{false, false, true, false};
+  const Connections own{false, true, true, ""};
+  const Connections own_without_nccl{false, true, true, "NCCL is away"};
+  const Connections own_with_mpi_alone{false, true, false, "NCCL is away"};
+  const Connections shared{false, false, true, ""};
+  const Connections shared_with_mpi_alone{false, false, false, ""};
   CHECK(choose_comm(CommMethod::automatic, cpu).method == CommMethod::mpi);
   CHECK(choose_comm(CommMethod::automatic, own).method == CommMethod::nccl);
   CHECK(choose_comm(CommMethod::automatic, own_without_nccl).method == CommMethod::mpi);
@@ -84,10 +84,28 @@ TEST_CASE("panels travel by the fastest way that serves") {
     CHECK(choose_comm(CommMethod::staged, c).reason.empty());
   }
   CHECK(choose_comm(CommMethod::nccl, own).method == CommMethod::nccl);
+  for (const Connections& c : {own_without_nccl, own_with_mpi_alone})
+    CHECK(names(choose_comm(CommMethod::automatic, c).reason, "NCCL is away"));
+  CHECK(choose_comm(CommMethod::automatic, shared_with_mpi_alone).reason == "ranks share a GPU");
 }
 
 TEST_CASE("NCCL is refused where it cannot serve, with the reason") {
   CHECK(names(complaint_of(CommMethod::nccl, {}), "for GPUs"));
-  CHECK(names(complaint_of(CommMethod::nccl, {false, false, true, true}), "share a GPU"));
-  CHECK(names(complaint_of(CommMethod::nccl, {false, true, false, true}), "without NCCL"));
+  CHECK(names(complaint_of(CommMethod::nccl, {false, false, true, ""}), "share a GPU"));
+  CHECK(names(complaint_of(CommMethod::nccl, {false, true, true, "NCCL is away"}), "NCCL is away"));
+}
+
+TEST_CASE("what one rank lacks of NCCL is said with the rank, what all lack without") {
+  const std::vector<std::string> hosts{"a", "b", "b"};
+  const PeerSupport here{"NCCL 2.28.9", ""};
+  const PeerSupport away{"", "NCCL cannot be loaded"};
+  const PeerSupport older{"NCCL 2.7.8", ""};
+  CHECK(why_no_peers({here, here, here}, hosts).empty());
+  CHECK(why_no_peers({away, away, away}, hosts) == "NCCL cannot be loaded");
+  CHECK(why_no_peers({here, here, away}, hosts) == "rank 2 on b: NCCL cannot be loaded");
+  CHECK(why_no_peers({away, here, here}, hosts) == "rank 0 on a: NCCL cannot be loaded");
+  CHECK(why_no_peers({here, older, here}, hosts) ==
+        "rank 0 on a has NCCL 2.28.9, rank 1 on b has NCCL 2.7.8");
+  // What is missing is said first.
+  CHECK(why_no_peers({here, older, away}, hosts) == "rank 2 on b: NCCL cannot be loaded");
 }

@@ -23,7 +23,7 @@ constexpr std::int64_t fp64_update_columns = 4096;
 
 class CudaEvent final : public Event {
  public:
-  explicit CudaEvent(cudaStream_t stream) {
+  CudaEvent(cudaStream_t stream, std::shared_ptr<Peers> peers) : peers_(std::move(peers)) {
     check(cudaEventCreateWithFlags(&event_, cudaEventDefault), "cudaEventCreateWithFlags");
     check(cudaEventRecord(event_, stream), "cudaEventRecord");
   }
@@ -37,7 +37,11 @@ class CudaEvent final : public Event {
     check(state, "cudaEventQuery");
     return true;
   }
-  void wait() const override { check(cudaEventSynchronize(event_), "cudaEventSynchronize"); }
+  void wait() const override {
+    peers_->wait(
+        "cudaEventSynchronize", [this] { return cudaEventQuery(event_); },
+        [this] { return cudaEventSynchronize(event_); });
+  }
   double seconds_since(const Event& earlier) const override {
     float milliseconds = 0;
     check(
@@ -48,25 +52,34 @@ class CudaEvent final : public Event {
   cudaEvent_t get() const { return event_; }
 
  private:
+  std::shared_ptr<Peers> peers_;
   cudaEvent_t event_ = nullptr;
 };
 
 // Takes a lane and gives it back.
 class CudaQueue final : public Queue {
  public:
-  CudaQueue(std::unique_ptr<Lane> lane, std::shared_ptr<LanePool> pool)
-      : lane_(std::move(lane)), pool_(std::move(pool)) {}
+  CudaQueue(std::unique_ptr<Lane> lane, std::shared_ptr<LanePool> pool,
+            std::shared_ptr<Peers> peers)
+      : lane_(std::move(lane)), pool_(std::move(pool)), peers_(std::move(peers)) {
+    peers_->add(lane_->stream());
+  }
   CudaQueue(const CudaQueue&) = delete;
   CudaQueue& operator=(const CudaQueue&) = delete;
   ~CudaQueue() override {
+    peers_->drain();
     cudaStreamSynchronize(lane_->stream());
+    peers_->remove(lane_->stream());
     pool_->push_back(std::move(lane_));
   }
 
   void synchronize() override {
-    check(cudaStreamSynchronize(lane_->stream()), "cudaStreamSynchronize");
+    const cudaStream_t stream = lane_->stream();
+    peers_->wait(
+        "cudaStreamSynchronize", [stream] { return cudaStreamQuery(stream); },
+        [stream] { return cudaStreamSynchronize(stream); });
   }
-  EventPtr record() override { return std::make_shared<CudaEvent>(lane_->stream()); }
+  EventPtr record() override { return std::make_shared<CudaEvent>(lane_->stream(), peers_); }
   void wait(const Event& event) override {
     check(cudaStreamWaitEvent(lane_->stream(), static_cast<const CudaEvent&>(event).get(), 0),
           "cudaStreamWaitEvent");
@@ -76,6 +89,7 @@ class CudaQueue final : public Queue {
  private:
   std::unique_ptr<Lane> lane_;
   std::shared_ptr<LanePool> pool_;
+  std::shared_ptr<Peers> peers_;
 };
 
 std::size_t bytes(Precision precision, std::int64_t elements) {
@@ -124,7 +138,10 @@ std::string identity_of(const cudaDeviceProp& properties) {
 }  // namespace
 
 CudaDevice::CudaDevice(const DeviceOptions& options)
-    : gpu_(options.gpu), reserved_(options.reserved), pool_(std::make_shared<LanePool>()) {
+    : gpu_(options.gpu),
+      reserved_(options.reserved),
+      pool_(std::make_shared<LanePool>()),
+      peers_(std::make_shared<Peers>()) {
   const CudaDevices found = gpus_here();
   if (found.count == 0) throw UsageError("--device cuda is not allowed: " + found.why_none);
   if (gpu_ < 0 || gpu_ >= found.count)
@@ -171,11 +188,13 @@ std::string CudaDevice::description() const {
   check(cudaRuntimeGetVersion(&runtime), "cudaRuntimeGetVersion");
   const auto version = [](int v) { return fmt::format("{}.{}", v / 1000, v % 1000 / 10); };
   const std::size_t blas = cublasLtGetVersion();
+  const PeerSupport peers = peer_support();
   return fmt::format(
       "{}, {} multiprocessors, {:.1f} GiB, CUDA {}, driver for {}, cuBLAS {}.{}.{}, {}",
       properties_.name, properties_.multiProcessorCount,
       static_cast<double>(properties_.totalGlobalMem) / 0x1p30, version(runtime), version(driver),
-      blas / 10000, blas % 10000 / 100, blas % 100, peers_description());
+      blas / 10000, blas % 10000 / 100, blas % 100,
+      peers.why_none.empty() ? peers.library : "no NCCL");
 }
 
 std::optional<DeviceMemory> CudaDevice::memory() const {
@@ -191,7 +210,7 @@ std::optional<DeviceMemory> CudaDevice::memory() const {
 
 Buffer CudaDevice::allocate(std::int64_t bytes) {
   use();
-  return allocate_on_gpu(bytes);
+  return allocate_on_gpu(bytes, [peers = peers_] { peers->drain(); });
 }
 
 Buffer CudaDevice::allocate_host(std::int64_t bytes) {
@@ -215,10 +234,11 @@ std::unique_ptr<Queue> CudaDevice::make_queue(Priority priority) {
         (best == pool_->end() || (*at)->scratch_bytes() > (*best)->scratch_bytes()))
       best = at;
   if (best == pool_->end())
-    return std::make_unique<CudaQueue>(std::make_unique<Lane>(priority), pool_);
+    return std::make_unique<CudaQueue>(
+        std::make_unique<Lane>(priority, [peers = peers_] { peers->drain(); }), pool_, peers_);
   std::unique_ptr<Lane> lane = std::move(*best);
   pool_->erase(best);
-  return std::make_unique<CudaQueue>(std::move(lane), pool_);
+  return std::make_unique<CudaQueue>(std::move(lane), pool_, peers_);
 }
 
 void CudaDevice::write(Queue& queue, std::span<const std::byte> host, std::byte* device) {
@@ -235,8 +255,8 @@ void CudaDevice::read(Queue& queue, const std::byte* device, std::span<std::byte
         "cudaMemcpyAsync");
 }
 
-bool CudaDevice::connects_peers() const {
-  return peers_available();
+PeerSupport CudaDevice::peer_support() const {
+  return peer_support_here();
 }
 
 std::vector<std::byte> CudaDevice::make_peer_id() {
@@ -246,7 +266,15 @@ std::vector<std::byte> CudaDevice::make_peer_id() {
 std::unique_ptr<PeerGroup> CudaDevice::join_peers(std::span<const std::byte> id, int rank,
                                                   int size) {
   use();
-  return lupine::join_peers(id, rank, size, [this](Queue& queue) { return lane(queue).stream(); });
+  return peers_->join(id, rank, size, [this](Queue& queue) { return lane(queue).stream(); });
+}
+
+void CudaDevice::set_stalls(StallWatch* stalls) {
+  peers_->set_stalls(stalls);
+}
+
+void CudaDevice::end_peers() {
+  peers_->end();
 }
 
 void CudaDevice::copy(Queue& queue, ConstAnyMatrix from, AnyMatrix to) {

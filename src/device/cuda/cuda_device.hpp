@@ -16,6 +16,7 @@
 #include "cuda/kernels.hpp"
 #include "device/cuda/cuda_hooks.hpp"
 #include "device/cuda/lane.hpp"
+#include "device/cuda/peers.hpp"
 #include "device/cuda/products.hpp"
 #include "device/device.hpp"
 
@@ -52,9 +53,11 @@ class CudaDevice final : public Device {
   std::unique_ptr<Queue> make_queue(Priority priority) override;
   void write(Queue& queue, std::span<const std::byte> host, std::byte* device) override;
   void read(Queue& queue, const std::byte* device, std::span<std::byte> host) override;
-  bool connects_peers() const override;
+  PeerSupport peer_support() const override;
   std::vector<std::byte> make_peer_id() override;
   std::unique_ptr<PeerGroup> join_peers(std::span<const std::byte> id, int rank, int size) override;
+  void set_stalls(StallWatch* stalls) override;
+  void end_peers() override;
   void copy(Queue& queue, ConstAnyMatrix from, AnyMatrix to) override;
 
   void generate(Queue& queue, const MatrixSpec& spec, const Distribution& rows,
@@ -124,6 +127,7 @@ class CudaDevice final : public Device {
   cudaDeviceProp properties_{};
   std::unique_ptr<Products> products_;
   std::shared_ptr<LanePool> pool_;
+  std::shared_ptr<Peers> peers_;
 };
 
 }  // namespace lupine

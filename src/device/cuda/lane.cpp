@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 #include <lupine/error.hpp>
 
+#include <utility>
+
 #include "device/cuda/check.hpp"
 
 namespace lupine {
 
-Buffer allocate_on_gpu(std::int64_t bytes) {
+Buffer allocate_on_gpu(std::int64_t bytes, std::function<void()> before_free) {
   if (bytes == 0) return {};
   void* data = nullptr;
   const cudaError_t error = cudaMalloc(&data, static_cast<std::size_t>(bytes));
@@ -15,10 +17,14 @@ Buffer allocate_on_gpu(std::int64_t bytes) {
     throw Fault(fmt::format("out of memory: {:.3g} GiB could not be had on the GPU",
                             static_cast<double>(bytes) / 0x1p30));
   check(error, "cudaMalloc");
-  return {data, bytes, [](void* p) { cudaFree(p); }};  // which waits for all that may use it
+  return {data, bytes, [before = std::move(before_free)](void* p) {
+            if (before) before();
+            cudaFree(p);
+          }};
 }
 
-Lane::Lane(Priority priority) : priority_(priority) {
+Lane::Lane(Priority priority, std::function<void()> before_free)
+    : priority_(priority), before_free_(std::move(before_free)) {
   int least = 0;
   int greatest = 0;
   check(cudaDeviceGetStreamPriorityRange(&least, &greatest), "cudaDeviceGetStreamPriorityRange");
@@ -57,14 +63,14 @@ cublasHandle_t Lane::blas() {
 std::byte* Lane::scratch(std::int64_t bytes) {
   if (scratch_.bytes() < bytes) {
     scratch_ = {};  // first, so that both need not fit; freeing waits for the stream
-    scratch_ = allocate_on_gpu(bytes);
+    scratch_ = allocate_on_gpu(bytes, before_free_);
   }
   return scratch_.data();
 }
 
 const double* Lane::diagonal(const double* host, std::int64_t n) {
   const std::int64_t bytes = n * std::int64_t{sizeof(double)};
-  if (diagonal_.bytes() < bytes) diagonal_ = allocate_on_gpu(bytes);
+  if (diagonal_.bytes() < bytes) diagonal_ = allocate_on_gpu(bytes, before_free_);
   check(cudaMemcpyAsync(diagonal_.data(), host, static_cast<std::size_t>(bytes),
                         cudaMemcpyHostToDevice, stream_),
         "cudaMemcpyAsync");

@@ -7,6 +7,7 @@
 #include <cuda_runtime.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 
 #include "cuda/kernels.hpp"
@@ -14,12 +15,15 @@
 
 namespace lupine {
 
-/// Device memory, freed with the owner. @throws Fault "out of memory: ..."
-Buffer allocate_on_gpu(std::int64_t bytes);
+/// Device memory, freed with the owner, which waits for all that may use it.
+/// @param before_free may be empty
+/// @throws Fault "out of memory: ..."
+Buffer allocate_on_gpu(std::int64_t bytes, std::function<void()> before_free = {});
 
 class Lane {
  public:
-  explicit Lane(Priority priority);
+  /// @param before_free is called before memory is freed; may be empty
+  explicit Lane(Priority priority, std::function<void()> before_free = {});
   Lane(const Lane&) = delete;
   Lane& operator=(const Lane&) = delete;
   ~Lane();
@@ -52,6 +56,7 @@ class Lane {
 
  private:
   Priority priority_;
+  std::function<void()> before_free_;
   int multiprocessors_ = 0;
   cudaStream_t stream_ = nullptr;
   cublasHandle_t blas_ = nullptr;

@@ -3,198 +3,221 @@
 #include <fmt/format.h>
 #include <lupine/error.hpp>
 
+#include <algorithm>
+#include <chrono>
 #include <cstring>
+#include <exception>
+#include <thread>
 #include <utility>
 
 #include "device/cuda/check.hpp"
-
-#if __has_include(<nccl.h>)
-#include <dlfcn.h>
-#include <nccl.h>
 
 namespace lupine {
 
 namespace {
 
-// The functions of NCCL that are called here. NCCL is not linked.
-struct Nccl {
-  std::string why_none;
-  decltype(&ncclGetVersion) get_version = nullptr;
-  decltype(&ncclGetUniqueId) get_unique_id = nullptr;
-  decltype(&ncclCommInitRank) comm_init_rank = nullptr;
-  decltype(&ncclCommDestroy) comm_destroy = nullptr;
-  decltype(&ncclCommGetAsyncError) comm_get_async_error = nullptr;
-  decltype(&ncclBroadcast) broadcast = nullptr;
-  decltype(&ncclSend) send = nullptr;
-  decltype(&ncclRecv) receive = nullptr;
-  decltype(&ncclGroupStart) group_start = nullptr;
-  decltype(&ncclGroupEnd) group_end = nullptr;
-  decltype(&ncclGetErrorString) get_error_string = nullptr;
-};
+using nccl::api;
 
-#ifdef LUPINE_CUDA_EMULATED
-Nccl load() {
-  return {"",
-          &ncclGetVersion,
-          &ncclGetUniqueId,
-          &ncclCommInitRank,
-          &ncclCommDestroy,
-          &ncclCommGetAsyncError,
-          &ncclBroadcast,
-          &ncclSend,
-          &ncclRecv,
-          &ncclGroupStart,
-          &ncclGroupEnd,
-          &ncclGetErrorString};
-}
-#else
-template <class Function>
-void find(void* library, const char* name, Function& function, std::string& why_none) {
-  function = reinterpret_cast<Function>(dlsym(library, name));
-  if (function == nullptr) why_none = fmt::format("NCCL lacks {}", name);
-}
+// What a GPU may take to come to its end, on the way out, before its peers are given up.
+constexpr std::chrono::seconds patience{2};
 
-Nccl load() {
-  Nccl n;
-  void* library = dlopen("libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) {
-    n.why_none = "no NCCL";
-    return n;
-  }
-  find(library, "ncclGetVersion", n.get_version, n.why_none);
-  find(library, "ncclGetUniqueId", n.get_unique_id, n.why_none);
-  find(library, "ncclCommInitRank", n.comm_init_rank, n.why_none);
-  find(library, "ncclCommDestroy", n.comm_destroy, n.why_none);
-  find(library, "ncclCommGetAsyncError", n.comm_get_async_error, n.why_none);
-  find(library, "ncclBroadcast", n.broadcast, n.why_none);
-  find(library, "ncclSend", n.send, n.why_none);
-  find(library, "ncclRecv", n.receive, n.why_none);
-  find(library, "ncclGroupStart", n.group_start, n.why_none);
-  find(library, "ncclGroupEnd", n.group_end, n.why_none);
-  find(library, "ncclGetErrorString", n.get_error_string, n.why_none);
-  return n;
-}
-#endif
-
-const Nccl& nccl() {
-  static const Nccl functions = load();
-  return functions;
-}
-
-void check_nccl(ncclResult_t result, const char* call, const char* file = __builtin_FILE(),
+void check_nccl(nccl::Result result, const char* call, const char* file = __builtin_FILE(),
                 int line = __builtin_LINE()) {
-  check(result == ncclSuccess ? nullptr : nccl().get_error_string(result), call, file, line);
+  check(result == nccl::success ? nullptr : api().get_error_string(result), call, file, line);
 }
+
+}  // namespace
 
 class NcclGroup final : public PeerGroup {
  public:
-  NcclGroup(std::span<const std::byte> bytes, int rank, int size,
+  NcclGroup(std::shared_ptr<Peers> peers, std::span<const std::byte> bytes, int rank, int size,
             std::function<cudaStream_t(Queue&)> stream_of)
-      : stream_of_(std::move(stream_of)) {
-    ncclUniqueId id{};
+      : peers_(std::move(peers)), stream_of_(std::move(stream_of)) {
+    nccl::UniqueId id{};
     std::memcpy(&id, bytes.data(), std::min(sizeof(id), bytes.size()));
-    check_nccl(nccl().comm_init_rank(&comm_, size, id, rank), "ncclCommInitRank");
+    const StallWatch::Waiting waiting(peers_->stalls_, "ncclCommInitRank");
+    check_nccl(api().comm_init_rank(&comm_, size, id, rank), "ncclCommInitRank");
+    peers_->add(comm_);
   }
   NcclGroup(const NcclGroup&) = delete;
   NcclGroup& operator=(const NcclGroup&) = delete;
   // On the way out with an exception the others may not come, and destroying would wait for them.
   ~NcclGroup() override {
-    if (std::uncaught_exceptions() == 0) nccl().comm_destroy(comm_);
+    if (!peers_->remove(comm_)) return;
+    const StallWatch::Waiting waiting(peers_->stalls_, "ncclCommDestroy");
+    std::uncaught_exceptions() == 0 ? api().comm_destroy(comm_) : api().comm_abort(comm_);
   }
 
   void broadcast(Queue& queue, std::span<std::byte> bytes, int root) override {
-    check_earlier();
+    peers_->require(comm_);
     if (bytes.empty()) return;
-    check_nccl(nccl().broadcast(bytes.data(), bytes.data(), bytes.size(), ncclInt8, root, comm_,
-                                stream_of_(queue)),
-               "ncclBroadcast");
+    const cudaStream_t stream = stream_of_(queue);
+    const StallWatch::Waiting waiting(peers_->stalls_, "ncclBroadcast");
+    check_nccl(
+        api().broadcast(bytes.data(), bytes.data(), bytes.size(), nccl::int8, root, comm_, stream),
+        "ncclBroadcast");
   }
 
   // A group that was begun is ended, whatever fails in it.
   void exchange(Queue& queue, std::span<const PeerMessage> sends,
                 std::span<const PeerMessage> receives) override {
-    check_earlier();
+    peers_->require(comm_);
     const cudaStream_t stream = stream_of_(queue);
-    check_nccl(nccl().group_start(), "ncclGroupStart");
-    const ncclResult_t sent = each(sends, nccl().send, stream);
-    const ncclResult_t received = each(receives, nccl().receive, stream);
-    const ncclResult_t ended = nccl().group_end();
+    const StallWatch::Waiting waiting(peers_->stalls_, "ncclGroupEnd");
+    check_nccl(api().group_start(), "ncclGroupStart");
+    const nccl::Result sent = each(sends, api().send, stream);
+    const nccl::Result received = each(receives, api().receive, stream);
+    const nccl::Result ended = api().group_end();
     check_nccl(sent, "ncclSend");
     check_nccl(received, "ncclRecv");
     check_nccl(ended, "ncclGroupEnd");
   }
 
  private:
-  void check_earlier() const {
-    ncclResult_t earlier = ncclSuccess;
-    check_nccl(nccl().comm_get_async_error(comm_, &earlier), "ncclCommGetAsyncError");
-    check_nccl(earlier, "an earlier call of NCCL");
-  }
   // The first failure, or success.
   template <class Transfer>
-  ncclResult_t each(std::span<const PeerMessage> messages, Transfer transfer,
+  nccl::Result each(std::span<const PeerMessage> messages, Transfer transfer,
                     cudaStream_t stream) const {
     for (const auto& [peer, bytes] : messages)
-      if (const ncclResult_t result =
-              bytes.empty() ? ncclSuccess
-                            : transfer(bytes.data(), bytes.size(), ncclInt8, peer, comm_, stream);
-          result != ncclSuccess)
+      if (const nccl::Result result =
+              bytes.empty() ? nccl::success
+                            : transfer(bytes.data(), bytes.size(), nccl::int8, peer, comm_, stream);
+          result != nccl::success)
         return result;
-    return ncclSuccess;
+    return nccl::success;
   }
 
+  std::shared_ptr<Peers> peers_;
   std::function<cudaStream_t(Queue&)> stream_of_;
-  ncclComm_t comm_ = nullptr;
+  nccl::Comm comm_ = nullptr;
 };
 
-}  // namespace
-
-bool peers_available() {
-  return nccl().why_none.empty();
-}
-
-std::string peers_description() {
-  if (!peers_available()) return nccl().why_none;
-  int version = 0;
-  check_nccl(nccl().get_version(&version), "ncclGetVersion");
-  return fmt::format("NCCL {}.{}.{}", version / 10000, version % 10000 / 100, version % 100);
+PeerSupport peer_support_here() {
+  if (!api().why_none.empty()) return {"", api().why_none};
+  return {"NCCL " + nccl::version_text(api().version), ""};
 }
 
 std::vector<std::byte> make_peer_id() {
-  ncclUniqueId id{};
-  check_nccl(nccl().get_unique_id(&id), "ncclGetUniqueId");
+  nccl::UniqueId id{};
+  check_nccl(api().get_unique_id(&id), "ncclGetUniqueId");
   const auto bytes = std::as_bytes(std::span(&id, 1));
   return {bytes.begin(), bytes.end()};
 }
 
-std::unique_ptr<PeerGroup> join_peers(std::span<const std::byte> id, int rank, int size,
-                                      std::function<cudaStream_t(Queue&)> stream_of) {
-  return std::make_unique<NcclGroup>(id, rank, size, std::move(stream_of));
+std::unique_ptr<PeerGroup> Peers::join(std::span<const std::byte> id, int rank, int size,
+                                       std::function<cudaStream_t(Queue&)> stream_of) {
+  return std::make_unique<NcclGroup>(shared_from_this(), id, rank, size, std::move(stream_of));
+}
+
+void Peers::wait(const char* call, const std::function<cudaError_t()>& query,
+                 const std::function<cudaError_t()>& block) {
+  const StallWatch::Waiting waiting(stalls_, "the GPU");
+  if (!connected()) return lupine::check(block(), call);
+  cudaError_t state = query();
+  for (; state == cudaErrorNotReady; state = query()) {
+    check();
+    std::this_thread::yield();
+  }
+  lupine::check(state, call);
+}
+
+void Peers::drain() noexcept {
+  const StallWatch::Waiting waiting(stalls_, "the GPU");
+  const auto begin = std::chrono::steady_clock::now();
+  const auto is_over = [&] {
+    return std::uncaught_exceptions() > 0 && std::chrono::steady_clock::now() - begin > patience;
+  };
+  while (connected() && !idle()) {
+    if (failure_.empty()) failure_ = failure();
+    if (!failure_.empty() || is_over()) return give_up();
+    std::this_thread::yield();
+  }
+}
+
+void Peers::add(cudaStream_t stream) {
+  const std::lock_guard lock(mutex_);
+  streams_.push_back(stream);
+}
+
+void Peers::remove(cudaStream_t stream) {
+  const std::lock_guard lock(mutex_);
+  std::erase(streams_, stream);
+}
+
+bool Peers::idle() const {
+  return std::none_of(streams_.begin(), streams_.end(), [](cudaStream_t stream) {
+    return cudaStreamQuery(stream) == cudaErrorNotReady;
+  });
+}
+
+void Peers::end() {
+  {
+    const std::lock_guard lock(mutex_);
+    ended_ = true;
+  }
+  give_up();
+}
+
+void Peers::add(nccl::Comm comm) {
+  const std::lock_guard lock(mutex_);
+  comms_.push_back(comm);
+}
+
+bool Peers::remove(nccl::Comm comm) {
+  const std::lock_guard lock(mutex_);
+  return std::erase(comms_, comm) > 0;
+}
+
+bool Peers::ended() const {
+  const std::lock_guard lock(mutex_);
+  return ended_;
+}
+
+bool Peers::connected() const {
+  const std::lock_guard lock(mutex_);
+  return !comms_.empty() || ended_;
+}
+
+// What failed since, and nobody was told. The lock keeps what is asked from being given up.
+std::string Peers::failure() const {
+  const std::lock_guard lock(mutex_);
+  try {
+    for (const nccl::Comm comm : comms_) {
+      nccl::Result earlier = nccl::success;
+      check_nccl(api().comm_get_async_error(comm, &earlier), "ncclCommGetAsyncError");
+      check_nccl(earlier, "an earlier call of NCCL");
+    }
+  } catch (const Fault& fault) {
+    return fault.what();
+  }
+  return "";
+}
+
+// The groups are given up before, so that the streams come to their end.
+void Peers::check() {
+  if (failure_.empty()) failure_ = failure();
+  if (!failure_.empty()) {
+    give_up();
+    throw Fault(std::exchange(failure_, ""));
+  }
+  while (ended()) std::this_thread::sleep_for(patience);
+}
+
+void Peers::require(nccl::Comm comm) {
+  check();
+  const std::lock_guard lock(mutex_);
+  if (std::find(comms_.begin(), comms_.end(), comm) == comms_.end())
+    throw Fault("the connection with other GPUs was given up after an earlier fault");
+}
+
+// Errors are not looked at: it is the last that is asked of them.
+void Peers::give_up() {
+  std::vector<nccl::Comm> comms;
+  {
+    const std::lock_guard lock(mutex_);
+    comms.swap(comms_);
+  }
+  for (const nccl::Comm comm : comms) api().comm_abort(comm);
 }
 
 }  // namespace lupine
-
-#else
-
-namespace lupine {
-
-bool peers_available() {
-  return false;
-}
-
-std::string peers_description() {
-  return "built without NCCL";
-}
-
-std::vector<std::byte> make_peer_id() {
-  throw Fault("built without NCCL");
-}
-
-std::unique_ptr<PeerGroup> join_peers(std::span<const std::byte>, int, int,
-                                      std::function<cudaStream_t(Queue&)>) {
-  throw Fault("built without NCCL");
-}
-
-}  // namespace lupine
-
-#endif

@@ -8,6 +8,9 @@
 ///   LUPINE_EMULATED_FAILURE   FUNCTION:CALL[:ERROR], that call of it fails, by default with
 ///                             cudaErrorLaunchFailure, and all calls after it; with
 ///                             cudaErrorMemoryAllocation (2) that one alone
+///   LUPINE_EMULATED_NCCL      none: there is no such library; lacks:FUNCTION; version:CODE;
+///                             hang:CALL: what this process gives from that broadcast or group on
+///                             is never done; error:CALL: and ncclCommGetAsyncError says so
 #pragma once
 
 #include <cstddef>
@@ -17,6 +20,11 @@ namespace lupine::emulation {
 /// Reads the environment again and forgets errors and the counts of calls; work in the streams is
 /// completed first. Memory stays.
 void restart();
+
+/// What finds NCCL, as those of <dlfcn.h>.
+void* dlopen(const char* library, int flags);
+void* dlsym(void* library, const char* function);
+const char* dlerror();
 
 /// Allocations around which something has been written. cudaFree ends the program for one.
 std::size_t damaged_allocations();

@@ -62,6 +62,8 @@ struct Settings {
   std::string failing_function;
   long failing_call;
   cudaError_t failure;
+  std::string nccl;  // what is wrong with it: the word before the colon
+  std::string nccl_detail;
 };
 
 /// How the scheduler behaves for a while.
@@ -82,6 +84,7 @@ struct State {
   std::uint64_t streams_made = 0;
   std::set<CUevent_st*> events;
   std::map<const unsigned char*, Allocation> allocations;  // by where they begin
+  long transfers = 0;                                      // of NCCL, that were given
   std::size_t handles = 0;                                 // of libraries
   cudaError_t last = cudaSuccess;
   cudaError_t sticky = cudaSuccess;

@@ -234,6 +234,25 @@ ncclResult_t transfer(const char* function, bool sends, const void* data, std::s
   return result;
 }
 
+bool is_wrong(const char* how) {
+  return state().settings.nccl == how;
+}
+
+/// Whether NCCL has come to the call that shall not be done.
+bool hangs() {
+  const State& s = state();
+  return (is_wrong("hang") || is_wrong("error")) &&
+         s.transfers >= std::stol(s.settings.nccl_detail);
+}
+
+/// Instead of a transfer, once it is due; false: it is not.
+bool hang(const std::shared_ptr<Group>& group, cudaStream_t stream) {
+  ++state().transfers;
+  if (!hangs()) return false;
+  enqueue(stream, {{}, [group] { return group->aborted; }});
+  return true;
+}
+
 ncclResult_t end(ncclComm_t comm) {
   if (comm == nullptr) return ncclInvalidArgument;
   comm->group->leave();
@@ -246,6 +265,7 @@ ncclResult_t broadcast(const void* from, void* to, Header header, ncclComm_t com
                        cudaStream_t stream) {
   const std::uint64_t number = comm->broadcasts++;
   const auto group = comm->group;
+  if (hang(group, stream)) return ncclSuccess;
   if (group->rank != header.root) {
     const auto name = group->name(number, group->rank);
     enqueue(stream, {[=] {
@@ -266,8 +286,11 @@ ncclResult_t broadcast(const void* from, void* to, Header header, ncclComm_t com
 }  // namespace
 
 ncclResult_t ncclGetVersion(int* version) {
-  *version = NCCL_VERSION_CODE;
-  return ncclSuccess;
+  return nccl_call("ncclGetVersion", [&] {
+    *version =
+        is_wrong("version") ? std::stoi(state().settings.nccl_detail) : int{NCCL_VERSION_CODE};
+    return ncclSuccess;
+  });
 }
 
 ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
@@ -296,22 +319,27 @@ ncclResult_t ncclCommInitRank(ncclComm_t* comm, int ranks, ncclUniqueId id, int 
 
 ncclResult_t ncclCommDestroy(ncclComm_t comm) {
   const std::lock_guard lock(state().mutex);
+  const cudaError_t failure = begin("ncclCommDestroy");
   complete(nullptr);
-  return end(comm);
+  const ncclResult_t ended = end(comm);
+  return failure == cudaSuccess ? ended : ncclUnhandledCudaError;
 }
 
 /// What has been queued is not waited for; it moves nothing any more.
 ncclResult_t ncclCommAbort(ncclComm_t comm) {
   const std::lock_guard lock(state().mutex);
+  const cudaError_t failure = begin("ncclCommAbort");
   if (comm != nullptr) comm->group->aborted = true;
-  return end(comm);
+  const ncclResult_t ended = end(comm);
+  return failure == cudaSuccess ? ended : ncclUnhandledCudaError;
 }
 
 ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* error) {
   if (comm == nullptr || error == nullptr) return ncclInvalidArgument;
-  const std::lock_guard lock(state().mutex);
-  *error = state().sticky == cudaSuccess ? ncclSuccess : ncclUnhandledCudaError;
-  return ncclSuccess;
+  return nccl_call("ncclCommGetAsyncError", [&] {
+    *error = is_wrong("error") && hangs() ? ncclRemoteError : ncclSuccess;
+    return ncclSuccess;
+  });
 }
 
 ncclResult_t ncclCommCount(const ncclComm_t comm, int* count) {
@@ -361,6 +389,7 @@ ncclResult_t ncclGroupEnd() {
     const OpenGroup closed = std::exchange(open, {});
     if (closed.failure != ncclSuccess || closed.transfers.empty()) return closed.failure;
     const auto& [comm, stream] = std::pair(closed.transfers[0].comm, closed.transfers[0].stream);
+    if (hang(comm->group, stream)) return ncclSuccess;
     const auto transfers = std::make_shared<std::vector<Transfer>>(closed.transfers);
     enqueue(stream, {{}, [group = comm->group, transfers] { return proceed(*group, *transfers); }});
     return ncclSuccess;
@@ -387,6 +416,35 @@ const char* ncclGetErrorString(ncclResult_t result) {
       return "NCCL operation in progress";
   }
   return "unknown result code";
+}
+
+void* lupine::emulation::dlopen(const char* library, int) {
+  static const int there = 0;
+  return is_wrong("none") || std::string(library) != "libnccl.so.2" ? nullptr
+                                                                    : const_cast<int*>(&there);
+}
+
+const char* lupine::emulation::dlerror() {
+  return "libnccl.so.2: there is none in this emulation";
+}
+
+void* lupine::emulation::dlsym(void*, const char* function) {
+  static const std::map<std::string, void*> functions{
+      {"ncclGetVersion", reinterpret_cast<void*>(&ncclGetVersion)},
+      {"ncclGetUniqueId", reinterpret_cast<void*>(&ncclGetUniqueId)},
+      {"ncclCommInitRank", reinterpret_cast<void*>(&ncclCommInitRank)},
+      {"ncclCommDestroy", reinterpret_cast<void*>(&ncclCommDestroy)},
+      {"ncclCommAbort", reinterpret_cast<void*>(&ncclCommAbort)},
+      {"ncclCommGetAsyncError", reinterpret_cast<void*>(&ncclCommGetAsyncError)},
+      {"ncclBroadcast", reinterpret_cast<void*>(&ncclBroadcast)},
+      {"ncclSend", reinterpret_cast<void*>(&ncclSend)},
+      {"ncclRecv", reinterpret_cast<void*>(&ncclRecv)},
+      {"ncclGroupStart", reinterpret_cast<void*>(&ncclGroupStart)},
+      {"ncclGroupEnd", reinterpret_cast<void*>(&ncclGroupEnd)},
+      {"ncclGetErrorString", reinterpret_cast<void*>(&ncclGetErrorString)}};
+  const bool lacks = is_wrong("lacks") && state().settings.nccl_detail == function;
+  const auto found = functions.find(function);
+  return lacks || found == functions.end() ? nullptr : found->second;
 }
 
 const char* ncclGetLastError(ncclComm_t) {

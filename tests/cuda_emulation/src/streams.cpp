@@ -31,6 +31,10 @@ Settings read_settings() {
                            ? cudaErrorLaunchFailure
                            : static_cast<cudaError_t>(std::stoi(failure.substr(second + 1)));
   }
+  const std::string nccl = environment("LUPINE_EMULATED_NCCL", "");
+  const auto colon = nccl.find(':');
+  settings.nccl = nccl.substr(0, colon);
+  if (colon != std::string::npos) settings.nccl_detail = nccl.substr(colon + 1);
   return settings;
 }
 
@@ -94,6 +98,7 @@ void restart() {
   s.random.seed(s.settings.seed);
   s.mood = {};
   s.calls.clear();
+  s.transfers = 0;
   s.last = s.sticky = cudaSuccess;
 }
 
