@@ -96,6 +96,9 @@ struct BenchmarkOptions {
   int threads = 0;             ///< threads a rank; 0: this rank's share of the cores it may use
   double memory_fraction = 0;  ///< of the free memory, when n is chosen; 0: by device
   double time_target = 0;      ///< seconds; > 0 bounds a chosen n by a short timing of the update
+  /// Seconds that a rank may wait for others or its GPU, once all is set up: then one line on
+  /// standard error says for whom, and all ranks of the job are ended with status 3. 0: for ever.
+  double stall_timeout = 0;
 };
 
 }  // namespace lupine

@@ -97,6 +97,7 @@ struct SolveOptions {
   std::vector<int> gpus;
   int reserved = -1;
   int threads = 0;
+  double stall_timeout = 0;  ///< as of BenchmarkOptions; getting A and b does not count
 };
 
 /// One step that was tried.

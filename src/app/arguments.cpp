@@ -141,6 +141,12 @@ HplDat open_choices() {
   return dat;
 }
 
+BenchmarkOptions default_options() {
+  BenchmarkOptions options;
+  options.stall_timeout = default_stall_timeout;
+  return options;
+}
+
 std::string text_of_choices(const Arguments& a) {
   const HplDat& c = a.choices;
   std::vector<std::string_view> broadcasts;

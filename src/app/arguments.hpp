@@ -19,6 +19,10 @@ enum class Command { print, mxp, hpl, bench, compare, tune, solve, info };
 /// What HPL.dat would say if it said nothing: choices left open (0), and defaults.
 HplDat open_choices();
 
+/// The command ends a run that stalls, which a library leaves to its caller.
+constexpr double default_stall_timeout = 300;
+BenchmarkOptions default_options();
+
 /// What `lupine solve` has in its own way; the rest is in `options` and `choices`.
 struct SolveArguments {
   std::string a;       ///< file of the matrix
@@ -32,8 +36,8 @@ struct SolveArguments {
 
 struct Arguments {
   Command command = Command::print;
-  std::string text;                    ///< print: help or version
-  BenchmarkOptions options;            ///< but for what is in `choices`
+  std::string text;                              ///< print: help or version
+  BenchmarkOptions options = default_options();  ///< but for what is in `choices`
   HplDat choices = open_choices();     ///< what HPL.dat may give in their place; bench: one of each
   std::string dat;                     ///< path of an HPL.dat; empty: none asked for
   bool may_take_dat = false;           ///< whether an HPL.dat that lies here is taken unasked

@@ -79,6 +79,12 @@ Options place_options(BenchmarkOptions& o) {
              o.reserved, 0, largest_reserve),
       number("--threads", "Threads a rank (default: its share of the cores)", o.threads, 1,
              largest_threads),
+      real(
+          "--stall-timeout",
+          fmt::format("Seconds that a rank may wait for others before all are ended, with status 3 "
+                      "(default {:g}; 0: no limit)",
+                      default_stall_timeout),
+          o.stall_timeout, "seconds, a number of at least 0", [](double v) { return v >= 0; }),
   };
 }
 

@@ -41,7 +41,8 @@ SolveOptions options_of(const Arguments& arguments) {
           .comm = o.comm,
           .gpus = o.gpus,
           .reserved = o.reserved,
-          .threads = o.threads};
+          .threads = o.threads,
+          .stall_timeout = o.stall_timeout};
 }
 
 /// Those of this command alone; text_of_choices and lupine::solve have the rest.

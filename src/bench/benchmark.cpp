@@ -43,7 +43,8 @@ RefineOutcome find_x(const Setup& setup, Transport& transport, const Distributed
   RefineOutcome outcome;
   {
     const Stopwatch watch(clock, outcome.times.solves, trace,
-                          {.activity = Activity::solve, .phase = Phase::solves});
+                          {.activity = Activity::solve, .phase = Phase::solves},
+                          transport.grid().all().stalls());
     outcome.x = lupine::solve(transport, lu, pivots, spec, width, trace);
   }
   outcome.converged = true;
@@ -141,10 +142,11 @@ BenchmarkRunner::BenchmarkRunner(MPI_Comm comm, const BenchmarkOptions& options)
     : BenchmarkRunner(comm, prepare(Communicator::duplicate(comm), options, SteadyClock())) {}
 
 BenchmarkRunner::BenchmarkRunner(MPI_Comm comm, PreparedSetup prepared)
-    : all_(Communicator::duplicate(comm)),
+    : watch_(comm, clock_, prepared.setup.options.stall_timeout),
+      all_(Communicator::duplicate(comm, watch_.stalls())),
       prepared_(with_device(all_, std::move(prepared))),
       grid_(all_, prepared_.setup.footprint.shape),
-      transport_(grid_, *prepared_.device, prepared_.setup.options.comm) {}
+      transport_(grid_, watched(*prepared_.device, watch_), prepared_.setup.options.comm) {}
 
 DistributedMatrix BenchmarkRunner::generate(const MatrixSpec& spec) {
   const std::int64_t nb = setup().footprint.nb;

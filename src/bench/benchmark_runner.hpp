@@ -10,6 +10,7 @@
 #include "bench/run_tracer.hpp"
 #include "bench/step_window.hpp"
 #include "comm/process_grid.hpp"
+#include "comm/run_watch.hpp"
 #include "core/clock.hpp"
 #include "factor/factorization.hpp"
 #include "matrix/distributed_matrix.hpp"
@@ -59,6 +60,7 @@ class BenchmarkRunner {
   ColumnsDone report_to(const ProgressFunction& progress) const;
 
   SteadyClock clock_;
+  RunWatch watch_;
   Communicator all_;
   PreparedSetup prepared_;
   ProcessGrid grid_;

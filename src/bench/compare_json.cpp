@@ -97,6 +97,7 @@ ordered_json json_of_comparisons(const Setup& setup, const std::vector<Compariso
                    {"npcol", o.columns},
                    {"ranks", setup.hosts.size()},
                    {"threads", o.threads},
+                   {"stall_timeout", o.stall_timeout},
                    {"device", name(o.device)},
                    {"device_description", setup.device},
                    {"processor", processor_info().model},

@@ -144,6 +144,7 @@ std::string machine_lines(const Setup& setup, double needed) {
   text += line("COMM", std::string(name(o.comm)), why.comm);
   text += gpu_lines(setup);
   text += line("THREADS", thread_text(setup), why.threads);
+  text += line("STALLS", stall_text(o.stall_timeout));
   text += line("MEMORY", fmt::format("{} needed a rank, {} free", gibibytes(needed),
                                      gibibytes(memory.rank_free)));
   text +=

@@ -110,6 +110,7 @@ ordered_json choices(const Setup& setup) {
         o.reserved < 0 ? ordered_json(nullptr) : ordered_json(o.reserved);
   }
   chosen["threads"] = o.threads;
+  chosen["stall_timeout"] = o.stall_timeout;
   chosen["memory"] = {
       {"needed_per_rank_bytes", static_cast<std::int64_t>(setup.footprint.rank_bytes())},
       {"free_per_rank_bytes", static_cast<std::int64_t>(setup.budget.rank_free)},

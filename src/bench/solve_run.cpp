@@ -46,6 +46,7 @@ SolveOptions solve_options(const BenchmarkOptions& o) {
   s.gpus = o.gpus;
   s.reserved = o.reserved;
   s.threads = o.threads;
+  s.stall_timeout = o.stall_timeout;
   s.max_iterations = o.max_iterations;
   s.refine = o.refine;
   return s;

@@ -51,6 +51,7 @@ ordered_json json_of(const TunedBenchmark& tuned) {
                       {"device", name(o.device)},
                       {"device_description", tuned.setup.device},
                       {"threads", o.threads},
+                      {"stall_timeout", o.stall_timeout},
                       {"columns_timed", tuned.columns},
                       {"gflops", tuned.entry.gflops},
                       {"default_gflops", tuned.entry.default_gflops},

@@ -76,6 +76,8 @@ void check_options(const BenchmarkOptions& o, int ranks) {
   for (const int gpu : o.gpus) require_range("--gpus", gpu, 0, any_int);
   require(o.time_target >= 0 && std::isfinite(o.time_target),
           fmt::format("--time-target {}", o.time_target), "seconds, above 0");
+  require(o.stall_timeout >= 0 && std::isfinite(o.stall_timeout),
+          fmt::format("--stall-timeout {}", o.stall_timeout), "seconds, at least 0");
 }
 
 }  // namespace lupine

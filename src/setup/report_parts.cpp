@@ -46,6 +46,11 @@ std::string ranks_text(const std::vector<std::string>& hosts) {
                      hosts.front());
 }
 
+std::string stall_text(double timeout) {
+  return timeout > 0 ? fmt::format("ended after {:g} s of waiting", timeout)
+                     : "waited for without end";
+}
+
 std::string utc_text(std::time_t time) {
   std::tm parts{};
   gmtime_r(&time, &parts);

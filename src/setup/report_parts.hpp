@@ -24,6 +24,9 @@ std::string list(const char* title, const std::vector<std::string>& notes);
 /// "4 on 2 nodes, the first a". @param hosts of every rank
 std::string ranks_text(const std::vector<std::string>& hosts);
 
+/// "after 300 s of waiting", or that it never ends for it.
+std::string stall_text(double timeout);
+
 /// "2026-11-21T18:00:00Z".
 std::string utc_text(std::time_t time);
 

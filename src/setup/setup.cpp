@@ -101,12 +101,12 @@ void Preparation::check_equal_options() {
           "--matrix {} --kappa {} --rho {} --seed {} --refine {} --max-iterations {} "
           "--threshold {} --lookahead {} --chunk {} --bcast {} --device {} --comm {} --gpus {} "
           "--reserve {} "
-          "--threads {} --memory-fraction {} --time-target {}",
+          "--threads {} --memory-fraction {} --time-target {} --stall-timeout {}",
           name(o.benchmark), o.n, o.nb, o.rows, o.columns, name(o.order), name(o.precision),
           name(o.pivoting), o.leaf, o.parts, name(o.matrix), o.kappa, o.rho, o.seed, name(o.refine),
           o.max_iterations, o.threshold, o.lookahead, o.chunk, name(o.broadcast), name(o.device),
           name(o.comm), fmt::join(o.gpus, ","), o.reserved, o.threads, o.memory_fraction,
-          o.time_target));
+          o.time_target, o.stall_timeout));
 }
 
 void Preparation::settle_benchmark() {
@@ -426,6 +426,13 @@ void Preparation::note_what_is_odd() {
 }
 
 }  // namespace
+
+Device& watched(Device& device, RunWatch& watch) {
+  if (!watch.stalls()) return device;
+  device.set_stalls(watch.stalls());
+  watch.before_end([&device] { device.end_peers(); });
+  return device;
+}
 
 ProfileKey profile_key(const Setup& setup) {
   const BenchmarkOptions& o = setup.options;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "comm/communicator.hpp"
+#include "comm/run_watch.hpp"
 #include "core/clock.hpp"
 #include "device/device.hpp"
 #include "factor/factorization.hpp"
@@ -61,6 +62,9 @@ struct PreparedSetup {
   DeviceOptions device_options;
   std::unique_ptr<Device> device;  ///< as device_options say; may be given up, and made again
 };
+
+/// The same device, whose waits are the watch's from now on. Both must live as long.
+Device& watched(Device& device, RunWatch& watch);
 
 /// Whether A is kept beside its factors, in FP64: where the user has it, or as a copy. A GPU's is a
 /// copy always.

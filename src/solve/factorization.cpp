@@ -44,6 +44,7 @@ BenchmarkOptions options_of_step(const SolveOptions& o, std::int64_t n, Precisio
   b.gpus = o.gpus;
   b.reserved = o.reserved;
   b.threads = o.threads;
+  b.stall_timeout = o.stall_timeout;
   return b;
 }
 
@@ -63,17 +64,19 @@ class Factorization::Implementation {
  public:
   Implementation(MPI_Comm comm, const Matrix& a, const SolveOptions& options,
                  const ProgressFunction& progress)
-      : all_(Communicator::duplicate(comm)),
+      : watch_(comm, clock_, options.stall_timeout),
+        all_(Communicator::duplicate(comm, watch_.stalls())),
         source_(a),
         options_(options),
         progress_(progress),
         plan_(plan_of(options)),
         prepared_(first_setup()),
         grid_(all_, prepared_.setup.footprint.shape),
-        transport_(grid_, *prepared_.device, prepared_.setup.options.comm) {}
+        transport_(grid_, watched(*prepared_.device, watch_), prepared_.setup.options.comm) {}
 
   /// Whether b is what it should be, before A is loaded. @throws UsageError
   void check(const RightHandSideSource& b) {
+    const StallWatch::Pause pause(watch_.stalls());
     b.check(all_, n());
     Vector x;
     b.prepare(grid_, n(), x);
@@ -83,7 +86,7 @@ class Factorization::Implementation {
   /// Loads, scales and factors A.
   void factor() {
     const double begin = clock_.now();
-    a_.emplace(grid_, *prepared_.device, source_.source(), prepared_.setup.options.nb);
+    load();
     const double loaded = clock_.now();
     scales_ = equilibrate(grid_, *prepared_.device, *a_, options_.equilibrate);
     load_seconds_ = loaded - begin;
@@ -111,6 +114,7 @@ class Factorization::Implementation {
 
  private:
   PreparedSetup first_setup();
+  void load();
   Setup setup_of(Precision precision);
   bool advance();
   bool restart();
@@ -129,6 +133,7 @@ class Factorization::Implementation {
   [[noreturn]] void fail(Solution best);
 
   SteadyClock clock_;
+  RunWatch watch_;
   Communicator all_;
   Matrix source_;
   SolveOptions options_;
@@ -161,6 +166,12 @@ PreparedSetup Factorization::Implementation::first_setup() {
   if (source.block() > 0 && !alone) options.nb = source.block();
   return prepare(all_, options_of_step(options, n, plan_.front()), clock_,
                  {.kept = in_place ? Kept::in_place : Kept::copy, .size = "n ="});
+}
+
+// A function, a file or the caller takes as long as it likes.
+void Factorization::Implementation::load() {
+  const StallWatch::Pause pause(watch_.stalls());
+  a_.emplace(grid_, *prepared_.device, source_.source(), prepared_.setup.options.nb);
 }
 
 // A later step lies on the grid of the first, in its blocks; A is there already.
@@ -227,6 +238,7 @@ bool Factorization::Implementation::factor_in(Precision precision) {
 Vector Factorization::Implementation::get(const RightHandSideSource& source, std::int64_t k) {
   Vector b(static_cast<std::size_t>(n()));
   if (source.count() > 0) {
+    const StallWatch::Pause pause(watch_.stalls());
     source.get(grid_, k, b);
   } else {
     System plain(grid_, *prepared_.device, held_matrix(a_->local()), a_->rows(), a_->columns());

@@ -72,7 +72,8 @@ std::string machine_lines(const SolveRun& run, const Solution& s) {
                                     o.chunk < run.n ? std::to_string(o.chunk) : "all"));
   text += line("DEVICE", fmt::format("{}: {}", name(o.device), s.device));
   text += line("COMM", std::string(name(o.comm)));
-  return text + line("THREADS", fmt::format("{} a rank", o.threads));
+  text += line("THREADS", fmt::format("{} a rank", o.threads));
+  return text + line("STALLS", stall_text(o.stall_timeout));
 }
 
 std::string step_lines(const Solution& s) {
@@ -165,9 +166,10 @@ ordered_json json_of(const SolveColumn& column) {
 
 ordered_json asked(const SolveRun& run) {
   const SolveOptions& o = run.options;
-  return {{"precision", name(o.precision)}, {"refine", name(o.refine)},
-          {"tolerance", tolerance(run)},    {"max_iterations", o.max_iterations},
-          {"equilibrate", o.equilibrate},   {"condition", o.condition}};
+  return {{"precision", name(o.precision)},  {"refine", name(o.refine)},
+          {"tolerance", tolerance(run)},     {"max_iterations", o.max_iterations},
+          {"equilibrate", o.equilibrate},    {"condition", o.condition},
+          {"stall_timeout", o.stall_timeout}};
 }
 
 ordered_json chosen(const Solution& s) {

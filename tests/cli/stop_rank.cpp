@@ -1,0 +1,34 @@
+// Preloaded: the rank LUPINE_STOP=RANK:CALL stops in that call of MPI_Isend or MPI_Irecv, as if by
+// kill -STOP in the middle of the work, however fast or slow that is.
+#include <mpi.h>
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+
+namespace {
+
+void count() {
+  static long calls = 0;
+  const char* text = std::getenv("LUPINE_STOP");
+  int wanted = -1;
+  long call = 0;
+  if (text == nullptr || std::sscanf(text, "%d:%ld", &wanted, &call) != 2) return;
+  int rank = -1;
+  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (rank == wanted && ++calls == call) std::raise(SIGSTOP);
+}
+
+}  // namespace
+
+extern "C" int MPI_Isend(const void* data, int elements, MPI_Datatype type, int to, int tag,
+                         MPI_Comm comm, MPI_Request* request) {
+  count();
+  return PMPI_Isend(data, elements, type, to, tag, comm, request);
+}
+
+extern "C" int MPI_Irecv(void* data, int elements, MPI_Datatype type, int from, int tag,
+                         MPI_Comm comm, MPI_Request* request) {
+  count();
+  return PMPI_Irecv(data, elements, type, from, tag, comm, request);
+}

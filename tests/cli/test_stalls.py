@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+"""A rank that stands still: the others say for whom they wait, and all end.
+
+LUPINE_COMMAND, LUPINE_MPIEXEC: as in test_cli.py. LUPINE_STOP_RANK: a library to preload that stops
+one rank in the middle of its work.
+"""
+
+import os
+import tempfile
+import time
+import unittest
+
+from test_cli import Case, run
+from test_solve import matrix, numpy_bytes, write
+
+STOPPER = os.environ["LUPINE_STOP_RANK"]
+# Long enough that a rank on a busy machine is not taken for one that stands still.
+TIMEOUT = ("--stall-timeout", "5")
+
+
+def is_alive(process):
+    """Whether it runs, or is stopped; one that is only not waited for is gone."""
+    try:
+        with open(f"/proc/{process}/stat", encoding="utf-8") as file:
+            return file.read().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+class Stopped(Case):
+    def assert_ends(self, outcome, rank):
+        self.assertEqual(outcome.status, 3, outcome.out + outcome.err)
+        lines = [line for line in outcome.complaints if " has waited " in line]
+        self.assertTrue(lines, outcome.err)
+        for line in lines:
+            self.assertRegex(line, r"rank \d+ on \S+ has waited [\d.]+ s for rank \d+ on \S+")
+            self.assertRegex(line, rf"; rank {rank} on \S+ is stopped \(process \d+\)")
+            self.assertNotRegex(line, rf"lupine: rank {rank} ")
+        # A step or an activity: what the rank was at.
+        self.assertRegex(lines[0], r"\((wait for|share|compare|agree|solve|residual|MPI_).*\)")
+        process = int(lines[0].rpartition("process ")[2].split(")")[0])
+        for _ in range(300):
+            if not is_alive(process):
+                return
+            time.sleep(0.1)
+        self.fail(f"process {process} is still there")
+
+    def stopped(self, *words, ranks, rank, call, **how):
+        environment = {"LD_PRELOAD": STOPPER, "LUPINE_STOP": f"{rank}:{call}"}
+        return run(*words, *TIMEOUT, ranks=ranks, environment=environment, **how)
+
+    def test_mxp(self):
+        for ranks, rank in ((2, 1), (2, 0), (4, 3)):
+            outcome = self.stopped("mxp", "-N", "600", "--nb", "64", ranks=ranks, rank=rank, call=12)
+            self.assert_ends(outcome, rank)
+            self.assertRegex(outcome.err, "step [0-9]+")
+
+    def test_hpl(self):
+        for ranks, rank, grid in ((2, 1, "1"), (2, 1, "2"), (4, 2, "2")):
+            outcome = self.stopped("hpl", "-N", "500", "--nb", "64", "-P", grid, ranks=ranks,
+                                   rank=rank, call=12)
+            self.assert_ends(outcome, rank)
+
+    def test_bench_and_tune(self):
+        outcome = self.stopped("bench", "-N", "400", "--nb", "64", ranks=2, rank=1, call=12)
+        self.assert_ends(outcome, 1)
+        outcome = self.stopped("tune", "-N", "2000", "--budget", "30", ranks=2, rank=1, call=12)
+        self.assert_ends(outcome, 1)
+
+    def test_solve(self):
+        with tempfile.TemporaryDirectory() as folder:
+            a = write(os.path.join(folder, "A.npy"), numpy_bytes(matrix(400)))
+            for ranks in (2, 4):
+                outcome = self.stopped("solve", a, "--nb", "32", ranks=ranks, rank=1, call=12)
+                self.assert_ends(outcome, 1)
+
+    def test_without_a_limit_it_is_waited_for(self):
+        environment = {"LD_PRELOAD": STOPPER, "LUPINE_STOP": "1:12"}
+        outcome = run("mxp", "-N", "600", "--nb", "64", "--stall-timeout", "0", ranks=2, seconds=15,
+                      environment=environment)
+        self.assertIn(outcome.status, (124, 137), outcome.err)
+        self.assertNotIn("has waited", outcome.err)
+
+
+class Patience(Case):
+    """What may take long is no stall."""
+
+    def test_ranks_that_are_in_no_grid_wait_as_long_as_it_takes(self):
+        # A rank alone in its grid waits for nobody; the others, longer than this for certain.
+        outcome = run("mxp", "-N", "1500", "-P", "1", "-Q", "1", "--stall-timeout", "0.001", ranks=3)
+        self.assert_status(outcome, 0)
+        self.assertIn("ranks that are not in a grid wait", outcome.out)
+
+
+class Option(Case):
+    def test_what_is_not_allowed(self):
+        for command in (("mxp",), ("hpl",), ("bench",), ("compare",), ("tune",), ("solve", "A.npy")):
+            for value in ("-1", "x", "", "inf", "nan", "1s", "1e999"):
+                outcome = run(*command, f"--stall-timeout={value}")
+                self.assert_refused(outcome, "--stall-timeout", "at least 0")
+
+    def test_ranks_agree_on_it(self):
+        outcome = run("mxp", "-N", "200", "--stall-timeout", "7.5", ranks=2)
+        self.assert_status(outcome, 0)
+        self.assertRegex(outcome.out, r"STALLS +: ended after 7.5 s of waiting")
+        self.assertRegex(run("mxp", "-N", "200").out, r"STALLS +: ended after 300 s of waiting")
+        self.assertRegex(run("mxp", "-N", "200", "--stall-timeout", "0").out,
+                         r"STALLS +: waited for without end")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=1)
