@@ -2,7 +2,6 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 #include <map>
 #include <set>
 #include <span>
@@ -25,30 +24,25 @@ Communicator world() {
   return Communicator::duplicate(MPI_COMM_WORLD);
 }
 
-/// The machine's clock, begun at another moment; it keeps what it said.
-class ShiftedClock final : public Clock {
+/// Moves on unevenly with every look at it, and keeps what it said.
+class UnevenClock final : public Clock {
  public:
-  explicit ShiftedClock(double offset) : offset_(offset) {}
   double now() const override {
-    said.push_back(offset_ + steady_.now());
+    constexpr std::array<double, 5> steps{0.5, 0.25, 0.75, 0.001, 0.9};
+    said.push_back((said.empty() ? 0 : said.back()) + steps.at(said.size() % steps.size()));
     return said.back();
   }
   mutable std::vector<double> said;
-
- private:
-  SteadyClock steady_;
-  double offset_;
 };
 
 /// Of rank 0, which looks at its clock before and after each of the same number of ways to every
-/// other rank: half of the shortest way to `rank`.
-double half_of_shortest_way(const std::vector<double>& said, int rank, int ranks) {
+/// other rank: half of the shortest way to `rank`, on rank 0's clock.
+double middle_of_shortest_way(const std::vector<double>& said, int rank, int ranks) {
   const std::size_t looks = (said.size() - 1) / static_cast<std::size_t>(ranks - 1);
-  const std::size_t first = looks * static_cast<std::size_t>(rank - 1);
-  double shortest = std::numeric_limits<double>::infinity();
-  for (std::size_t i = first; i < first + looks; i += 2)
-    shortest = std::min(shortest, said[i + 1] - said[i]);
-  return shortest / 2;
+  std::size_t best = looks * static_cast<std::size_t>(rank - 1);
+  for (std::size_t i = best; i < looks * static_cast<std::size_t>(rank); i += 2)
+    if (said[i + 1] - said[i] < said[best + 1] - said[best]) best = i;
+  return (said[best] + said[best + 1]) / 2;
 }
 
 double sum_of(const std::vector<TraceSpan>& spans, Phase phase) {
@@ -152,19 +146,20 @@ TEST_CASE("ranks of one clock agree exactly", "[comm]") {
   CHECK(line.on_rank_0(time) == time);
 }
 
-TEST_CASE("clocks that began elsewhere are known to half of the shortest way", "[comm]") {
+TEST_CASE("the shortest way tells when a rank's clock began", "[comm]") {
   const Communicator all = world();
-  const double offset = 1000.0 * all.rank();
-  const ShiftedClock clock(offset);
-  const TimeLine line(all, clock);
-  std::vector<double> half(static_cast<std::size_t>(all.size()));
-  if (all.rank() == 0)
+  const UnevenClock of_rank_0;
+  const test::SetClock of_others(1000);
+  const bool first = all.rank() == 0;
+  const TimeLine line(all, first ? static_cast<const Clock&>(of_rank_0) : of_others);
+  std::vector<double> middles(static_cast<std::size_t>(all.size()));
+  if (first)
     for (int rank = 1; rank < all.size(); ++rank)
-      half[static_cast<std::size_t>(rank)] = half_of_shortest_way(clock.said, rank, all.size());
-  all.broadcast(std::span(half), 0);
-  constexpr double rounding = 1e-9;
-  const double error = std::fabs(line.on_rank_0(offset + 5) - 5);
-  CHECK(error <= half[static_cast<std::size_t>(all.rank())] + rounding);
+      middles[static_cast<std::size_t>(rank)] =
+          middle_of_shortest_way(of_rank_0.said, rank, all.size());
+  all.broadcast(std::span(middles), 0);
+  const double expected = first ? 1000 : middles[static_cast<std::size_t>(all.rank())];
+  CHECK(line.on_rank_0(1000) == Approx(expected).epsilon(1e-12));
 }
 
 TEST_CASE("clocks that drift are brought to rank 0's", "[comm]") {
