@@ -58,6 +58,7 @@ namespace lupine::emulation {
 struct Settings {
   int devices;
   int driver;
+  int multiprocessors;
   std::size_t memory;
   std::uint64_t seed;
   std::string failing_function;
@@ -79,6 +80,7 @@ struct State {
   std::mt19937_64 random;
   Mood mood{};
   std::map<std::string, long> calls;
+  std::set<void (*)()> kernels;
   std::vector<std::unique_ptr<CUstream_st>> streams;
   std::uint64_t streams_made = 0;
   std::set<CUevent_st*> events;
