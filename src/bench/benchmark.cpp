@@ -130,6 +130,27 @@ void judge(BenchmarkResult& result, bool converged) {
   if (!result.passed) reject("the run failed");
 }
 
+/// A matrix that can be factored with and without pivoting.
+MatrixSpec scaled_diagonal(std::int64_t n) {
+  MatrixSpec spec;
+  spec.kind = MatrixKind::scaled_diagonal;
+  spec.n = n;
+  spec.stride = n | 1;
+  spec.shift = std::sqrt(static_cast<double>(n));
+  return spec;
+}
+
+class Rehearsal {
+ public:
+  explicit Rehearsal(Device& device) : device_(device) { device_.rehearse(true); }
+  ~Rehearsal() { device_.rehearse(false); }
+  Rehearsal(const Rehearsal&) = delete;
+  Rehearsal& operator=(const Rehearsal&) = delete;
+
+ private:
+  Device& device_;
+};
+
 PreparedSetup with_device(const Communicator& all, PreparedSetup prepared) {
   if (!prepared.device)
     prepared.device = agreed(all, [&] { return make_device(prepared.device_options); });
@@ -162,23 +183,20 @@ DistributedMatrix BenchmarkRunner::generate(const MatrixSpec& spec) {
 
 // Kernels are loaded or compiled, threads started and algorithms found when first used: what the
 // benchmark times is the computation. All of a small problem; on a GPU, whose libraries choose
-// algorithms by size, first steps of this size before it.
-void BenchmarkRunner::warm_up(const MatrixSpec& spec, Trace* trace) {
+// algorithms by size, before it all steps of this size, in which few products are computed.
+void BenchmarkRunner::warm_up(Trace* trace) {
   if (warm_) return;
   warm_ = true;
   const TraceScope scope(trace, Track::stages, {.activity = Activity::warm_up});
-  FactorOptions options = factor_options(setup());
+  const FactorOptions options = factor_options(setup());
+  const std::int64_t n = setup().options.n;
   if (prepared_.device->overlaps()) {
-    DistributedMatrix a = generate(spec);
-    options.steps = 2;
+    const Rehearsal rehearsal(*prepared_.device);
+    DistributedMatrix a = generate(scaled_diagonal(n));
     factorize(transport_, a, options, clock_);
   }
-  options.steps = -1;
-  MatrixSpec small = spec;
-  small.kind = MatrixKind::scaled_diagonal;
-  small.n = std::min(spec.n, std::max(least_warming, 4 * setup().footprint.nb));
-  small.stride = small.n | 1;
-  small.shift = std::sqrt(static_cast<double>(small.n));
+  const MatrixSpec small =
+      scaled_diagonal(std::min(n, std::max(least_warming, 4 * setup().footprint.nb)));
   DistributedMatrix a = generate(small);
   const FactorOutcome factors = factorize(transport_, a, options, clock_);
   find_x(setup(), transport_, a, factors.pivots, small, clock_, nullptr);
@@ -204,7 +222,7 @@ BenchmarkRun BenchmarkRunner::run(const ProgressFunction& progress, RunTrace* tr
 
   const Generator generator(setup().options, all_);
   const MatrixSpec& spec = generator.spec();
-  warm_up(spec, trace);
+  warm_up(trace);
   DistributedMatrix a = stage(trace, Activity::generation, [&] { return generate(spec); });
   FactorOptions options = factor_options(setup());
   options.trace = trace;

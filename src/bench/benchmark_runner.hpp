@@ -43,6 +43,8 @@ class BenchmarkRunner {
   BenchmarkRunner(MPI_Comm comm, PreparedSetup prepared);
 
   const Setup& setup() const { return prepared_.setup; }
+  /// Loads, chooses and allocates what runs need, before they are timed. Once: run() does it too.
+  void warm_up(Trace* trace = nullptr);
   /// @param traced where not null, on all ranks or none: becomes the run's trace on rank 0
   BenchmarkRun run(const ProgressFunction& progress = {}, RunTrace* traced = nullptr);
 
@@ -55,7 +57,6 @@ class BenchmarkRunner {
 
  private:
   DistributedMatrix generate(const MatrixSpec& spec);
-  void warm_up(const MatrixSpec& spec, Trace* trace);
   std::optional<StepWindow> window(const Setup& setup, std::int64_t columns) const;
   ColumnsDone report_to(const ProgressFunction& progress) const;
 

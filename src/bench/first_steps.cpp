@@ -35,7 +35,7 @@ bool BenchmarkRunner::retune(const Tuning& tuning, std::int64_t columns) {
 FirstSteps BenchmarkRunner::first_steps(std::int64_t columns) {
   const StepWindow steps = *window(setup(), columns);
   const Generator generator(setup().options, all_);
-  warm_up(generator.spec(), nullptr);
+  warm_up();
   all_.barrier();
   const double begin = clock_.now();
   DistributedMatrix a = generate(generator.spec());

@@ -146,6 +146,10 @@ class Device {
   /// Until the next call, `part` (0 to 1) of the work that is given at a time is that of panels and
   /// block rows, on queues of raised and high priority, beside an update. 0: nothing runs beside it.
   virtual void share(double /*part*/) {}
+  /// While on, a matrix product is left out where one of its kind (type, class of sizes, part of
+  /// the device) was computed since: what an algorithm would choose, load and allocate is there
+  /// after the same calls, in little time, and numbers stay finite if each product leaves them so.
+  virtual void rehearse(bool /*on*/) {}
   /// Whether device memory is the host's, so that MPI may be given its addresses.
   virtual bool shares_host_memory() const { return true; }
   /// Nothing where the device's memory is the host's.

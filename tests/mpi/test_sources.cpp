@@ -114,7 +114,7 @@ struct Part {
         columns(grid.columns(source.n(), nb)),
         ld(rows.local_size() + 3),
         memory(static_cast<std::size_t>(ld * columns.local_size()), untouched) {
-    const auto device = test::make_chosen_device();
+    static const auto device = test::make_chosen_device();
     const auto queue = device->make_queue(Priority::normal);
     const Buffer there = device->allocate(std::ssize(memory) * std::int64_t{sizeof(double)});
     device->upload(*queue, memory, there.as<double>());

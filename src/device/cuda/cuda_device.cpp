@@ -472,7 +472,7 @@ void CudaDevice::update(Queue& queue, ConstAnyMatrix l, const PanelHeader* l_hea
     const ConstAnyMatrix right = u.block(0, j, u.rows, n);
     const AnyMatrix part = c.block(0, j, c.rows, n);
     if (wide)
-      add_product(on, 1, l.as<double>(), right.as<double>(), part.as<double>());
+      products_->add(on, 1, l.as<double>(), right.as<double>(), part.as<double>());
     else
       products_->add(on, reading_of(l.precision), alpha, factor_of(l), factor_of(right),
                      part.as<float>());

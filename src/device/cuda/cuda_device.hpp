@@ -48,6 +48,7 @@ class CudaDevice final : public Device {
   Precision fastest_16bit() const override { return Precision::fp16; }
   bool overlaps() const override { return true; }
   void share(double part) override { panel_part_ = part; }
+  void rehearse(bool on) override { products_->rehearse(on); }
   bool shares_host_memory() const override { return false; }
   std::optional<DeviceMemory> memory() const override;
 

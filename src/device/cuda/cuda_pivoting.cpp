@@ -50,7 +50,7 @@ void CudaDevice::solve_unit_lower(Queue& queue, ConstAnyMatrix l, AnyMatrix b) {
 void CudaDevice::subtract(Queue& queue, ConstAnyMatrix a, ConstAnyMatrix b, AnyMatrix c) {
   Lane& l = lane(queue);
   if (c.precision == Precision::fp64)
-    return add_product(l, -1, a.as<double>(), b.as<double>(), c.as<double>());
+    return products_->add(l, -1, a.as<double>(), b.as<double>(), c.as<double>());
   products_->multiply(l, Reading::fp32, -1, factor_of(a), factor_of(b), 1, c.as<float>());
 }
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 
+#include "device/cuda/blas.hpp"
 #include "device/cuda/check.hpp"
 
 namespace lupine {
@@ -27,6 +28,10 @@ std::uint32_t alignment_of(const void* data, std::int64_t ld, std::int64_t eleme
   const auto bits = reinterpret_cast<std::uintptr_t>(data) |
                     static_cast<std::uintptr_t>(ld * element) | best_alignment;
   return std::uint32_t{1} << std::countr_zero(bits);
+}
+
+int bits(std::int64_t size) {
+  return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(size)));
 }
 
 class Layout {
@@ -109,9 +114,6 @@ struct Products::Call {
                    alignment_of(c.data, c.ld, sizeof(float))} {}
 
   Shape shape() const {
-    const auto bits = [](std::int64_t size) {
-      return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(size)));
-    };
     return {reading,
             bits(c.rows),
             bits(c.cols),
@@ -168,24 +170,39 @@ Products::Algorithm Products::choose(const Call& call) const {
   return found > 0 ? Algorithm(result.algo) : std::nullopt;
 }
 
-// What suits one shape may not run on another of its class: then this shape chooses anew.
-const Products::Algorithm& Products::algorithm(const Call& call) {
+bool Products::suits(const Call& call, const cublasLtMatmulAlgo_t& algorithm) const {
+  cublasLtMatmulHeuristicResult_t result{};
+  const auto layout = call.c_layout.get();
+  return cublasLtMatmulAlgoCheck(handle_, call.description.get(), call.a_layout.get(),
+                                 call.b_layout.get(), layout, layout, &algorithm,
+                                 &result) == CUBLAS_STATUS_SUCCESS &&
+         result.workspaceSize <= static_cast<std::size_t>(Lane::workspace_bytes);
+}
+
+// What suits one shape may not run on another of its class: then the class gets one more.
+Products::Algorithm Products::algorithm(const Call& call) {
   const auto [place, is_new] = algorithms_.try_emplace(call.shape());
-  if (place->second) {
-    cublasLtMatmulHeuristicResult_t result{};
-    const auto layout = call.c_layout.get();
-    if (cublasLtMatmulAlgoCheck(handle_, call.description.get(), call.a_layout.get(),
-                                call.b_layout.get(), layout, layout, &*place->second,
-                                &result) == CUBLAS_STATUS_SUCCESS &&
-        result.workspaceSize <= static_cast<std::size_t>(Lane::workspace_bytes))
-      return place->second;
-  }
-  if (is_new || place->second) place->second = choose(call);
-  return place->second;
+  auto& known = place->second;
+  for (const cublasLtMatmulAlgo_t& one : known)
+    if (suits(call, one)) return one;
+  if (!is_new && known.empty()) return std::nullopt;
+  const Algorithm chosen = choose(call);
+  if (chosen) known.push_back(*chosen);
+  return chosen;
+}
+
+void Products::rehearse(bool on) {
+  rehearsing_ = on;
+  rehearsed_.clear();
+}
+
+bool Products::left_out(const Shape& shape) {
+  return rehearsing_ && !rehearsed_.insert(shape).second;
 }
 
 void Products::run(Lane& lane, const Call& call, const float* alpha, const float* beta) {
-  const Algorithm& algo = algorithm(call);
+  const Algorithm algo = algorithm(call);
+  if (left_out(call.shape())) return;
   if (!algo) return run_anyway(lane, call, alpha, beta);
   const auto layout = call.c_layout.get();
   check(cublasLtMatmul(handle_, call.description.get(), alpha, call.a.data, call.a_layout.get(),
@@ -221,6 +238,14 @@ void Products::add(Lane& lane, Reading reading, const float* alpha, const Factor
                    const Factor& b, MatrixView<float> c) {
   if (c.empty() || a.cols == 0) return;
   run(lane, Call(reading, a, b, c, lane.multiprocessors(), true), alpha, one_.as<float>());
+}
+
+// cuBLAS chooses by itself, and loads its kernels when first used.
+void Products::add(Lane& lane, double alpha, MatrixView<const double> a, MatrixView<const double> b,
+                   MatrixView<double> c) {
+  const Shape shape{Reading::fp64,          bits(c.rows), bits(c.cols), a.cols, 0, 0, 0,
+                    lane.multiprocessors(), false};
+  if (!left_out(shape)) add_product(lane, alpha, a, b, c);
 }
 
 }  // namespace lupine

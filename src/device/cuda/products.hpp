@@ -8,7 +8,9 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <tuple>
+#include <vector>
 
 #include "core/matrix_view.hpp"
 #include "core/scalar.hpp"
@@ -17,7 +19,7 @@
 namespace lupine {
 
 /// What the multipliers read of an operand.
-enum class Reading { fp16, bf16, tf32, fp32 };
+enum class Reading { fp16, bf16, tf32, fp32, fp64 };
 
 /// An operand: column-major, in device memory.
 struct Factor {
@@ -44,6 +46,12 @@ class Products {
   /// C <- C + alpha A B, alpha in device memory.
   void add(Lane& lane, Reading reading, const float* alpha, const Factor& a, const Factor& b,
            MatrixView<float> c);
+  /// The same in FP64, alpha 1 or -1, by cuBLAS.
+  void add(Lane& lane, double alpha, MatrixView<const double> a, MatrixView<const double> b,
+           MatrixView<double> c);
+
+  /// While on, of each class of shapes the first product alone is computed: see Device::rehearse.
+  void rehearse(bool on);
 
  private:
   struct Call;
@@ -52,12 +60,17 @@ class Products {
   void run(Lane& lane, const Call& call, const float* alpha, const float* beta);
   using Algorithm = std::optional<cublasLtMatmulAlgo_t>;
   Algorithm choose(const Call& call) const;
-  const Algorithm& algorithm(const Call& call);
+  bool suits(const Call& call, const cublasLtMatmulAlgo_t& algorithm) const;
+  Algorithm algorithm(const Call& call);
   void run_anyway(Lane& lane, const Call& call, const float* alpha, const float* beta);
+  bool left_out(const Shape& shape);
 
   cublasLtHandle_t handle_ = nullptr;
   Buffer one_;
-  std::map<Shape, Algorithm> algorithms_;  ///< none: cuBLASLt has none for this class
+  /// For most classes one; none: cuBLASLt has none.
+  std::map<Shape, std::vector<cublasLtMatmulAlgo_t>> algorithms_;
+  bool rehearsing_ = false;
+  std::set<Shape> rehearsed_;
 };
 
 }  // namespace lupine

@@ -3,6 +3,7 @@
 ///
 /// Environment, read at the first call and by restart():
 ///   LUPINE_EMULATED_GPUS      devices (1); none is cudaErrorNoDevice
+///   LUPINE_EMULATED_MULTIPROCESSORS of each (4)
 ///   LUPINE_EMULATED_MEMORY    bytes of each (2^30)
 ///   LUPINE_EMULATED_DRIVER    newest CUDA that the driver runs (13000); 0: there is no driver
 ///   LUPINE_EMULATION_SEED     of all that may vary: order of streams, blocks and threads (1)
@@ -36,6 +37,11 @@ std::size_t damaged_allocations();
 /// Allocations that have not been freed, and streams, events and handles that have not been
 /// destroyed.
 std::size_t live_objects();
+
+/// Calls of a function since restart(), such as "cublasLtMatmulAlgoGetHeuristic".
+long calls_of(const char* function);
+/// Different kernels of Lupine's own that were started since the program began.
+std::size_t kernels_started();
 
 /// Bytes of pinned host memory that there were at once, since restart() at most.
 std::size_t most_pinned();

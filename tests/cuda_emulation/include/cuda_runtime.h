@@ -229,7 +229,8 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event);
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEvent_t end);
 
 namespace lupine::emulation {
-cudaError_t launch(const cudaLaunchConfig_t& config, std::function<void()> thread);
+cudaError_t launch(const cudaLaunchConfig_t& config, void (*kernel)(),
+                   std::function<void()> thread);
 void barrier();
 /// All threads of the mask come here; returns what the thread of that lane brought, or all ones if
 /// it brought nothing.
@@ -255,7 +256,8 @@ template <class... Expected, class... Actual>
 cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(Expected...),
                                Actual&&... actual) {
   return [&](Expected... values) {
-    return lupine::emulation::launch(*config, [=] { kernel(values...); });
+    return lupine::emulation::launch(*config, reinterpret_cast<void (*)()>(kernel),
+                                     [=] { kernel(values...); });
   }(std::forward<Actual>(actual)...);
 }
 

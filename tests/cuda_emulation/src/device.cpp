@@ -9,7 +9,6 @@ using namespace lupine::emulation;
 
 namespace {
 
-constexpr int multiprocessors = 4;
 constexpr int l2_bytes = 1 << 20;
 
 int& device_of_thread() {
@@ -67,7 +66,7 @@ int attribute_of(cudaDeviceAttr attribute, int device) {
     case cudaDevAttrWarpSize:
       return warpSize;
     case cudaDevAttrMultiProcessorCount:
-      return multiprocessors;
+      return state().settings.multiprocessors;
     case cudaDevAttrL2CacheSize:
       return l2_bytes;
     case cudaDevAttrPciBusId:
@@ -149,7 +148,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
     for (int& dimension : properties->maxGridSize) dimension = 65535;
     properties->maxGridSize[0] = 2147483647;
     properties->major = 9;
-    properties->multiProcessorCount = multiprocessors;
+    properties->multiProcessorCount = state().settings.multiprocessors;
     properties->pciBusID = device + 1;
     properties->asyncEngineCount = 2;
     properties->unifiedAddressing = 1;

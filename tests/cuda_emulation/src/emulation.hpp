@@ -66,6 +66,7 @@ struct Settings {
   int devices;
   Order order;
   int driver;
+  int multiprocessors;
   std::size_t memory;
   std::uint64_t seed;
   std::string failing_function;
@@ -90,6 +91,7 @@ struct State {
   Mood mood{};
   std::map<std::string, long> calls;
   long queries = 0;  // of events, since a task was last queued
+  std::set<void (*)()> kernels;
   std::vector<std::unique_ptr<CUstream_st>> streams;
   std::uint64_t streams_made = 0;
   std::set<CUevent_st*> events;

@@ -267,8 +267,10 @@ int lane() {
   return block().lane();
 }
 
-cudaError_t launch(const cudaLaunchConfig_t& config, std::function<void()> thread) {
+cudaError_t launch(const cudaLaunchConfig_t& config, void (*kernel)(),
+                   std::function<void()> thread) {
   return call("cudaLaunchKernelEx", [&] {
+    state().kernels.insert(kernel);
     const dim3 grid = config.gridDim;
     const dim3 shape = config.blockDim;
     int device = 0;

@@ -22,6 +22,7 @@ Settings read_settings() {
   settings.devices = std::stoi(environment("LUPINE_EMULATED_GPUS", "1"));
   settings.driver =
       std::stoi(environment("LUPINE_EMULATED_DRIVER", std::to_string(CUDART_VERSION).c_str()));
+  settings.multiprocessors = std::stoi(environment("LUPINE_EMULATED_MULTIPROCESSORS", "4"));
   settings.memory = std::stoull(environment("LUPINE_EMULATED_MEMORY", "1073741824"));
   settings.seed = std::stoull(environment("LUPINE_EMULATION_SEED", "1"));
   const std::string order = environment("LUPINE_EMULATION_ORDER", "any");
@@ -171,6 +172,16 @@ void restart() {
   s.most_pinned = s.pinned;
   s.transfers = 0;
   s.last = s.sticky = cudaSuccess;
+}
+
+long calls_of(const char* function) {
+  const std::lock_guard lock(state().mutex);
+  return state().calls[function];
+}
+
+std::size_t kernels_started() {
+  const std::lock_guard lock(state().mutex);
+  return state().kernels.size();
 }
 
 cudaError_t begin(const char* function) {

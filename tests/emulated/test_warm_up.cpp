@@ -1,0 +1,55 @@
+// What a run needs is chosen and loaded before its clock starts.
+#include <cuda_emulation.hpp>
+
+#include "bench/benchmark_runner.hpp"
+#include "catch.hpp"
+#include "device_choice.hpp"
+
+using namespace lupine;
+using namespace lupine::test;
+
+namespace {
+
+/// Everything that a GPU does the first time alone, and that the emulation counts.
+struct FirstTimes {
+  long choices = emulation::calls_of("cublasLtMatmulAlgoGetHeuristic");
+  std::size_t kernels = emulation::kernels_started();
+  bool operator==(const FirstTimes&) const = default;
+};
+
+void check(Benchmark benchmark, Pivoting pivoting, std::int64_t n, std::int64_t nb, int lookahead,
+           std::int64_t chunk) {
+  BenchmarkOptions options;
+  options.benchmark = benchmark;
+  options.pivoting = pivoting;
+  options.n = n;
+  options.nb = nb;
+  options.lookahead = lookahead;
+  options.chunk = chunk;
+  options.threshold = 0;  // the residual's kernels are HPL's after its clock alone
+  options.device = device_choice().device;
+  options.comm = device_choice().comm;
+  CAPTURE(name(benchmark), name(pivoting), n, nb, lookahead, chunk);
+  BenchmarkRunner runner(MPI_COMM_WORLD, options);
+  runner.warm_up();
+  const FirstTimes before;
+  const BenchmarkResult result = runner.run().result;
+  const FirstTimes after;
+  CHECK(result.passed);
+  CHECK(after.choices == before.choices);
+  CHECK(after.kernels == before.kernels);
+}
+
+}  // namespace
+
+TEST_CASE("nothing is chosen or loaded while a benchmark is timed", "[warm-up]") {
+  struct Size {
+    std::int64_t n, nb, chunk;
+  };
+  // Orders above that of the small problem of every warm-up, 2048 or four blocks.
+  int lookahead = 0;
+  for (const Size& s : {Size{513, 64, 128}, Size{2600, 192, 500}, Size{2311, 100, 0}})
+    check(Benchmark::mxp, Pivoting::none, s.n, s.nb, lookahead++, s.chunk);
+  check(Benchmark::mxp, Pivoting::partial, 700, 64, 1, 200);
+  check(Benchmark::hpl, Pivoting::partial, 700, 96, 1, 0);
+}
