@@ -40,6 +40,12 @@ void correct_blas_kernels(char** argv) {
   ::unsetenv(blas_variable);
 }
 
+/// CUDA lets streams beyond its connections to a GPU, eight by itself, wait for each other. There
+/// are more streams here; a value that the user set is left alone.
+void connect_every_stream() {
+  ::setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
+}
+
 std::string environment(const char* name) {
   const char* value = std::getenv(name);
   return value ? value : "";
@@ -127,6 +133,7 @@ int run(int& argc, char**& argv) {
 int main(int argc, char** argv) {
   try {
     lupine::prepare_streams();
+    lupine::connect_every_stream();
     lupine::correct_blas_kernels(argv);
     return lupine::run(argc, argv);
   } catch (const lupine::UsageError& error) {

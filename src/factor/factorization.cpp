@@ -6,8 +6,8 @@
 #include <optional>
 #include <vector>
 
-#include "matrix/panel_ring.hpp"
-#include "transport/row_exchange.hpp"
+#include "factor/pivot_moves.hpp"
+#include "factor/sweep.hpp"
 
 namespace lupine {
 
@@ -29,7 +29,6 @@ class Factorization {
         panels_(device_.make_queue(Priority::high)),
         rows_(device_.make_queue(Priority::raised)),
         updates_(device_.make_queue(Priority::normal)),
-        control_(device_.make_queue(Priority::high)),
         ring_(device_, a.rows(),
               {options.precision, options.width, options.lookahead + 1, piece_,
                PanelRing::pieces_for(a.columns().local_size(), piece_), pivoting()}),
@@ -81,10 +80,6 @@ class Factorization {
   }
 
  private:
-  struct Columns {
-    LocalIndex begin;
-    std::int64_t count;
-  };
   // Where a piece of U is on its way to where it is used.
   struct Place {
     Carrier carrier;
@@ -92,28 +87,6 @@ class Factorization {
     EventPtr solved;  // the piece is there, on its root
     EventPtr used;    // its memory is free again
   };
-  // Where a panel is applied: to the next panel's own column, or to the rest beside that panel.
-  struct Way {
-    Queue& rows;
-    Queue& updates;
-    bool own;
-    Phase rows_phase;
-    Phase update_phase;
-    Activity update;
-  };
-  // A panel on its way through some columns, and how many pieces of these it has come.
-  struct Sweep {
-    const Panel& panel;
-    const DeviceRowMoves* moves;  // null without pivoting
-    Way way;
-    std::vector<Columns> pieces;
-    std::int64_t first;  // number of the first piece
-    std::size_t solved = 0;
-    std::size_t updated = 0;
-
-    bool done() const { return updated == pieces.size(); }
-  };
-
   bool pivoting() const { return options_.pivoting == Pivoting::partial; }
   FactorStatus* status() const { return status_.as<FactorStatus>(); }
   Track track_of(const Queue& queue) const {
@@ -144,10 +117,7 @@ class Factorization {
   void prepare_pivoting() {
     const std::int64_t width = options_.width;
     panel_.emplace(transport_, a_, width, options_.recursion);
-    outcome_.pivots.resize(static_cast<std::size_t>(a_.rows().size()));
-    // One more than panels: moves are made anew while those before them may still be read.
-    for (int i = 0; i <= ring_.slots(); ++i) moves_.emplace_back(device_, 2 * width);
-    planned_.assign(moves_.size(), -1);
+    moves_.emplace(device_, a_.rows(), width, ring_.slots(), outcome_.pivots);
   }
 
   void factor_panel(const Step& s) {
@@ -232,7 +202,7 @@ class Factorization {
 
   Sweep begin_rest(std::int64_t q, const Step& k) {
     const Columns rest{k.trailing_column, a_.columns().local_size() - k.trailing_column.value};
-    return begin_sweep(q, cut(rest),
+    return begin_sweep(q, cut(rest, piece_),
                        {*rows_, *updates_, false, Phase::rows, Phase::update, Activity::update});
   }
 
@@ -305,19 +275,6 @@ class Factorization {
     return places_[static_cast<std::size_t>(slot(sweep, p))];
   }
 
-  // At columns that are multiples of a piece, so that a step waits for the same ones of the step
-  // before.
-  std::vector<Columns> cut(Columns all) const {
-    std::vector<Columns> pieces;
-    const LocalIndex end = all.begin + all.count;
-    for (LocalIndex j = all.begin; j < end;) {
-      const LocalIndex next = std::min(LocalIndex{(j.value / piece_ + 1) * piece_}, end);
-      pieces.push_back({j, next - j});
-      j = next;
-    }
-    return pieces;
-  }
-
   void wait_for_updates(Queue& queue, Columns columns) const {
     if (columns.count == 0) return;
     const std::int64_t last = (columns.begin.value + columns.count - 1) / piece_;
@@ -330,19 +287,11 @@ class Factorization {
     if (s.in_column) wait_for_updates(*panels_, {s.column, s.width()});
   }
 
-  // The moves of panel q's pivots, known on the host as soon as they are needed.
   const DeviceRowMoves& moves_of(const Panel& q) {
-    const auto slot = static_cast<std::size_t>(q.step.index) % moves_.size();
-    if (planned_[slot] != q.step.index) {
-      planned_[slot] = q.step.index;
-      left(q.step.index).arrive_in(*control_);
-      wait_for_device(*control_->record(), Activity::wait_for_pivots, q.step.index);
-      const std::span pivots(&outcome_.pivots[static_cast<std::size_t>(q.step.begin.value)],
-                             static_cast<std::size_t>(q.step.width()));
-      device_.download(*control_, q.pivots, pivots);
-      moves_[slot].set(*control_, plan_row_moves(pivots, q.step.begin, a_.rows()));
-    }
-    return moves_[slot];
+    const std::int64_t k = q.step.index;
+    return moves_->of(q, left(k), [this, k](const Event& event) {
+      wait_for_device(event, Activity::wait_for_pivots, k);
+    });
   }
 
   AnyMatrix whole(Columns columns) const {
@@ -501,21 +450,19 @@ class Factorization {
   std::unique_ptr<Queue> panels_;
   std::unique_ptr<Queue> rows_;
   std::unique_ptr<Queue> updates_;
-  std::unique_ptr<Queue> control_;
   PanelRing ring_;
   Carrier diagonal_;
   Buffer status_;
   std::optional<PivotedPanel> panel_;
+  std::optional<PivotMoves> moves_;
   std::vector<Carrier> lefts_;
-  std::vector<Place> places_;          // by the ring's slots of right pieces
-  std::vector<DeviceRowMoves> moves_;  // of the panels in flight
-  std::vector<std::int64_t> planned_;  // the panel whose moves these are
-  std::int64_t in_rest_ = 0;           // number of the next piece of the rest
-  std::int64_t in_column_ = 0;         // of the next message along this column's panels
-  std::optional<Sweep> rest_;          // under way
-  std::vector<EventPtr> updated_;      // by piece: up to date but for the panels in flight
-  EventPtr last_;                      // so is the whole trailing matrix
-  Poll messages_;                      // moves them on; null where no message needs the host
+  std::vector<Place> places_;      // by the ring's slots of right pieces
+  std::int64_t in_rest_ = 0;       // number of the next piece of the rest
+  std::int64_t in_column_ = 0;     // of the next message along this column's panels
+  std::optional<Sweep> rest_;      // under way
+  std::vector<EventPtr> updated_;  // by piece: up to date but for the panels in flight
+  EventPtr last_;                  // so is the whole trailing matrix
+  Poll messages_;                  // moves them on; null where no message needs the host
   FactorOutcome outcome_;
   QueueTimes times_;
   HostTimer waits_;  // for messages

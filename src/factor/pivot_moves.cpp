@@ -1,0 +1,29 @@
+#include "factor/pivot_moves.hpp"
+
+#include <span>
+
+namespace lupine {
+
+PivotMoves::PivotMoves(Device& device, const Distribution& rows, std::int64_t width, int slots,
+                       std::vector<std::int64_t>& pivots)
+    : device_(device), rows_(rows), queue_(device.make_queue(Priority::high)), pivots_(pivots) {
+  pivots_.resize(static_cast<std::size_t>(rows.size()));
+  // One more than panels: moves are made anew while those before them may still be read.
+  for (int i = 0; i <= slots; ++i) slots_.push_back({DeviceRowMoves(device, 2 * width)});
+}
+
+const DeviceRowMoves& PivotMoves::of(const Panel& q, const Carrier& arrived,
+                                     const std::function<void(const Event&)>& wait) {
+  Slot& slot = slots_[static_cast<std::size_t>(q.step.index) % slots_.size()];
+  if (slot.panel == q.step.index) return slot.moves;
+  slot.panel = q.step.index;
+  arrived.arrive_in(*queue_);
+  wait(*queue_->record());
+  const std::span pivots(&pivots_[static_cast<std::size_t>(q.step.begin.value)],
+                         static_cast<std::size_t>(q.step.width()));
+  device_.download(*queue_, q.pivots, pivots);
+  slot.moves.set(*queue_, plan_row_moves(pivots, q.step.begin, rows_));
+  return slot.moves;
+}
+
+}  // namespace lupine
