@@ -130,10 +130,10 @@ void judge(BenchmarkResult& result, bool converged) {
   if (!result.passed) reject("the run failed");
 }
 
-/// A matrix that can be factored with and without pivoting.
-MatrixSpec scaled_diagonal(std::int64_t n) {
+/// A matrix that can be factored without pivoting; with it, one whose rows are exchanged.
+MatrixSpec warming_matrix(std::int64_t n, Pivoting pivoting) {
   MatrixSpec spec;
-  spec.kind = MatrixKind::scaled_diagonal;
+  spec.kind = pivoting == Pivoting::none ? MatrixKind::scaled_diagonal : MatrixKind::hpl;
   spec.n = n;
   spec.stride = n | 1;
   spec.shift = std::sqrt(static_cast<double>(n));
@@ -192,11 +192,11 @@ void BenchmarkRunner::warm_up(Trace* trace) {
   const std::int64_t n = setup().options.n;
   if (prepared_.device->overlaps()) {
     const Rehearsal rehearsal(*prepared_.device);
-    DistributedMatrix a = generate(scaled_diagonal(n));
+    DistributedMatrix a = generate(warming_matrix(n, options.pivoting));
     factorize(transport_, a, options, clock_);
   }
-  const MatrixSpec small =
-      scaled_diagonal(std::min(n, std::max(least_warming, 4 * setup().footprint.nb)));
+  const MatrixSpec small = warming_matrix(
+      std::min(n, std::max(least_warming, 4 * setup().footprint.nb)), options.pivoting);
   DistributedMatrix a = generate(small);
   const FactorOutcome factors = factorize(transport_, a, options, clock_);
   find_x(setup(), transport_, a, factors.pivots, small, clock_, nullptr);
