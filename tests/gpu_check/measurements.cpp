@@ -224,12 +224,13 @@ void Measurements::first_steps() {
                                          std::min(2 * chunk, largest_)};
   const double start = o_.trial ? 0 : 8;
   const double seconds = 0.55 * session_.remaining() - start;
-  const ordered_json found = time_first_steps(
-      "first steps: nb, chunk", {"--nb", list_of(blocks), "--chunk", list_of(chunks)}, seconds);
+  const ordered_json found =
+      time_first_steps("first steps: nb, chunk",
+                       {"--try-nb", list_of(blocks), "--try-chunk", list_of(chunks)}, seconds);
   const std::int64_t nb = found.is_object() ? found["nb"].get<std::int64_t>() : nb_;
   for (const int reserve : {0, 8, 16})
     time_first_steps(fmt::format("first steps: nb {}, reserve {}", nb, reserve),
-                     {"--nb", std::to_string(nb), "--reserve", std::to_string(reserve)}, 5);
+                     {"--try-nb", std::to_string(nb), "--reserve", std::to_string(reserve)}, 5);
 }
 
 ordered_json Measurements::solve(const std::string& method, std::int64_t n, double limit) {
