@@ -129,6 +129,7 @@ std::string summary(const Session& session, const nlohmann::ordered_json& docume
 Status check(const Options& options) {
   Session session(options);
   session.say(session.folder());
+  session.conclude_by(conclusions);
   Gpu gpu;
   try {
     gpu = find_gpu(session);

@@ -83,7 +83,7 @@ ordered_json Measurements::benchmark(const Run& run) {
                        tflops(result["lu"]["gflops"].get<double>()),
                        result["scaled_residual"].get<double>(), words_of_clocks(result["clocks"]));
   };
-  ordered_json record = run_task(session_, task);
+  ordered_json record = session_.run(task);
   if (!run.trace.empty()) keep_trace(trace, session_.kept(run.trace));
   return record["verdict"] == "passed" ? record["result"] : ordered_json();
 }
@@ -155,7 +155,7 @@ void Measurements::ceilings() {
     return fmt::format("FP16 product {:.4g} TFLOP/s{}", best->value("rate", 0.0),
                        words_of_clocks(best->value("clocks", ordered_json())));
   };
-  run_task(session_, task);
+  session_.run(task);
 }
 
 void Measurements::hpl() {
@@ -205,7 +205,7 @@ ordered_json Measurements::time_first_steps(const std::string& name,
                           trial["chunk"].dump(), tflops(trial["gflops"].get<double>()));
     return text;
   };
-  ordered_json record = run_task(session_, task);
+  ordered_json record = session_.run(task);
   return record["verdict"] == "passed" ? record["result"] : ordered_json();
 }
 
@@ -221,7 +221,7 @@ void Measurements::first_steps() {
                                                : std::vector<std::int64_t>{1024, 1536, 3072, 4096};
   const std::int64_t chunk = chunk_ > 0 ? chunk_ : largest_;
   const std::vector<std::int64_t> chunks{std::max<std::int64_t>(chunk / 2, 1),
-                                         std::min(2 * chunk, largest_)};
+                                         2 * chunk < largest_ ? 2 * chunk : chunk / 4 + 1};
   const double start = o_.trial ? 0 : 8;
   const double seconds = 0.55 * session_.remaining() - start;
   const ordered_json found =
@@ -246,7 +246,7 @@ ordered_json Measurements::solve(const std::string& method, std::int64_t n, doub
   task.may_not_load = true;
   task.result = only_line;
   task.words = words_of_solver;
-  ordered_json record = run_task(session_, task);
+  ordered_json record = session_.run(task);
   return record["verdict"] == "passed" ? record["result"] : ordered_json();
 }
 

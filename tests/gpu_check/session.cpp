@@ -258,6 +258,7 @@ ordered_json Session::finish(ordered_json record) {
                   record["verdict"].get<std::string>(), words.empty() ? "" : ": ", words));
   document_["running"] = nullptr;
   document_["steps"].push_back(record);
+  if (conclude_) document_.update(conclude_(steps()));
   save();
   return record;
 }

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "child.hpp"
@@ -83,6 +84,11 @@ class Session {
   /// To standard output and to the log.
   void say(const std::string& line);
 
+  /// Adds what follows from the steps to the document, after each of them.
+  void conclude_by(std::function<nlohmann::ordered_json(const nlohmann::ordered_json& steps)> how) {
+    conclude_ = std::move(how);
+  }
+
   /// Runs it within the time that is left, logs all that it says, records and prints the verdict.
   /// @return the step's record: "verdict" is passed, failed, cut off, absent, not available or not
   /// run
@@ -107,6 +113,7 @@ class Session {
   std::string file_;
   bool unwritten_ = false;
   nlohmann::ordered_json document_;
+  std::function<nlohmann::ordered_json(const nlohmann::ordered_json&)> conclude_;
   std::unique_ptr<Monitor> monitor_;
 };
 

@@ -14,7 +14,7 @@ void Suites::device() {
   Task task = suite("device", "device conformance",
                     {session_.program("lupine_device_tests"), "--device", o_.device});
   task.limit = 90;
-  run_task(session_, task);
+  session_.run(task);
 }
 
 std::vector<std::string> Suites::ranks(int count, const std::string& program) {
@@ -43,7 +43,7 @@ void Suites::on_ranks(const std::string& step, const std::string& what, const st
   if (!filter.empty()) task.command.push_back(filter);
   task.needs = session_.program(program);
   task.limit = 90;
-  run_task(session_, task);
+  session_.run(task);
 }
 
 void Suites::mpi() {
@@ -91,7 +91,7 @@ bool Suites::sanitize(const std::string& program, const std::string& tool,
                         "InitializeInjection", "ERR_NVGPUCTRPERM"};
   // Under it a program takes hundreds of times as long: the limit alone says nothing of the code.
   task.may_be_cut = true;
-  const ordered_json record = run_task(session_, task);
+  const ordered_json record = session_.run(task);
   if (record["verdict"] != "cut off") return record["verdict"] != "not available";
   const std::string said = record.value("output", "") + record.value("errors", "");
   for (const char* finding : {"========= Invalid", "========= Error", "========= Race"})

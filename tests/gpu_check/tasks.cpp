@@ -6,8 +6,6 @@
 #include <sstream>
 #include <utility>
 
-#include "conclusions.hpp"
-
 namespace lupine::gpu_check {
 
 using nlohmann::ordered_json;
@@ -53,13 +51,6 @@ Task suite(const std::string& step, const std::string& name, std::vector<std::st
   task.name = name;
   task.command = std::move(command);
   return task;
-}
-
-ordered_json run_task(Session& session, const Task& task) {
-  ordered_json record = session.run(task);
-  session.document().update(conclusions(session.steps()));
-  session.save();
-  return record;
 }
 
 }  // namespace lupine::gpu_check

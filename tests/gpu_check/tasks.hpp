@@ -1,5 +1,5 @@
 /// @file
-/// What the tasks have in common: their reports read, and the conclusions after each.
+/// What the tasks have in common: how their reports are read.
 #pragma once
 
 #include <string>
@@ -23,8 +23,5 @@ std::string words_of_clocks(const nlohmann::ordered_json& clocks);
 
 /// Tests; what they say of themselves is their last line.
 Task suite(const std::string& step, const std::string& name, std::vector<std::string> command);
-
-/// Session::run, and the conclusions from all that has been run so far.
-nlohmann::ordered_json run_task(Session& session, const Task& task);
 
 }  // namespace lupine::gpu_check
