@@ -1,15 +1,11 @@
 #include "measurements.hpp"
 
 #include <fmt/format.h>
-#include <lupine/error.hpp>
 
 #include <algorithm>
 #include <ctime>
-#include <fstream>
-#include <sstream>
 #include <utility>
 
-#include "io/output_file.hpp"
 #include "tasks.hpp"
 
 namespace lupine::gpu_check {
@@ -27,24 +23,10 @@ double seconds_of(const ordered_json& text) {
   return static_cast<double>(timegm(&parts));
 }
 
-/// A trace that is whole comes into the folder; else there is none.
-void keep_trace(const std::string& from, const std::string& to) {
-  std::ifstream file(from, std::ios::binary);
-  if (!file) return;
-  std::ostringstream text;
-  text << file.rdbuf();
-  try {
-    write_whole(to, text.str());
-  } catch (const Fault& fault) {
-    std::fprintf(stderr, "gpu-check: %s\n", fault.what());
-  }
-}
-
 std::string list_of(const std::vector<std::int64_t>& values) {
   return fmt::format("{}", fmt::join(values, ","));
 }
 
-/// What fits and what the library lacks is no failure of Lupine's.
 std::string words_of_solver(const ordered_json& result) {
   return fmt::format("n = {}, {:.4g} TFLOP/s, scaled residual {:.2g}", result["n"].dump(),
                      result["tflops"].get<double>(), result["scaled_residual"].get<double>());
@@ -84,7 +66,7 @@ ordered_json Measurements::benchmark(const Run& run) {
                        result["scaled_residual"].get<double>(), words_of_clocks(result["clocks"]));
   };
   ordered_json record = session_.run(task);
-  if (!run.trace.empty()) keep_trace(trace, session_.kept(run.trace));
+  if (!run.trace.empty()) session_.keep(trace, run.trace);
   return record["verdict"] == "passed" ? record["result"] : ordered_json();
 }
 

@@ -13,9 +13,11 @@
 #include <cstring>
 #include <ctime>
 #include <filesystem>
+#include <fstream>
+#include <sstream>
 #include <utility>
 
-#include "io/json.hpp"
+#include "io/output_file.hpp"
 
 namespace lupine::gpu_check {
 
@@ -189,19 +191,30 @@ void Session::save() {
     document_["clocks"] = {{"source", monitor_->source()},
                            {"seconds_between", sample_seconds},
                            {"samples", monitor_->samples()}};
+  write(file_, document_.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n");
+}
+
+void Session::keep(const std::string& from, const std::string& name) {
+  std::ifstream file(from, std::ios::binary);
+  if (!file) return;
+  std::ostringstream text;
+  text << file.rdbuf();
+  write(kept(name), text.str());
+}
+
+/// Where nothing can be written any more, what is running goes on.
+void Session::write(const std::string& path, const std::string& text) {
   try {
-    write_json(file_, document_);
+    write_whole(path, text);
   } catch (const std::exception& error) {
     if (!unwritten_) std::fprintf(stderr, "gpu-check: %s\n", error.what());
     unwritten_ = true;
-    return;
   }
-  unwritten_ = false;
 }
 
 void Session::log(std::string_view text) {
   while (!text.empty()) {
-    const ssize_t written = write(log_, text.data(), text.size());
+    const ssize_t written = ::write(log_, text.data(), text.size());
     if (written <= 0) return;
     text.remove_prefix(static_cast<std::size_t>(written));
   }
@@ -229,14 +242,16 @@ ordered_json Session::run(const Task& task) {
   for (const std::string& program : {task.command[0], task.needs})
     if (!program.empty() && find_program(program).empty())
       return note(task, "absent", fmt::format("there is no {}", program));
-  const double limit = std::min({task.limit, remaining() - task.reserve, options_.limit});
-  if (limit < std::min(task.least, options_.limit)) return note(task, "not run", "no time left");
   document_["running"] = task.name;
   save();
+  const double begun = elapsed();
+  const double left = end_of_share() - begun - task.reserve;
+  const double limit = std::min({task.limit, left, options_.limit});
+  if (limit < std::min(task.least, options_.limit)) return note(task, "not run", "no time left");
   ordered_json record = {{"step", task.step},
                          {"name", task.name},
                          {"command", joined(task.command)},
-                         {"begun_seconds", elapsed()},
+                         {"begun_seconds", begun},
                          {"limit_seconds", limit}};
   Task allowed = task;
   allowed.limit = std::min(task.limit, options_.limit);

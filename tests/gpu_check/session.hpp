@@ -62,12 +62,14 @@ class Session {
   /// What comes from now on has to be done at this part of the budget.
   void until(double part) { part_ = part; }
   /// Seconds until then.
-  double remaining() const { return part_ * options_.budget - elapsed(); }
+  double remaining() const { return end_of_share() - elapsed(); }
   std::string program(const std::string& name) const;
   /// A file for a child to write to, which is gone in the end.
   std::string scratch(const std::string& name) const { return scratch_ + "/" + name; }
-  /// One that stays.
+  /// One of the folder.
   std::string kept(const std::string& name) const { return folder() + "/" + name; }
+  /// Brings what a child has written to `from`, if it has, whole into the folder.
+  void keep(const std::string& from, const std::string& name);
 
   /// Clocks of this GPU, beside everything from now on.
   void watch(const std::string& uuid);
@@ -99,9 +101,11 @@ class Session {
   bool failed() const;
 
  private:
+  double end_of_share() const { return part_ * options_.budget; }
   Outcome execute(const Task& task, double limit);
   nlohmann::ordered_json finish(nlohmann::ordered_json record);
   void log(std::string_view text);
+  void write(const std::string& path, const std::string& text);
   void remove_scratch() const;
 
   Options options_;

@@ -69,7 +69,8 @@ std::string Suites::filter_of_small_tests() {
   std::string filter;
   for (const char* tag : {"[small]", "[cast]", "[fp64]", "[generate]", "[factor]", "[solve]"}) {
     if (tags.find(tag) == std::string::npos) continue;
-    filter += (filter.empty() ? "" : ",") + std::string(tag);
+    if (!filter.empty()) filter += ',';
+    filter += tag;
     if (filter == "[small]") break;
   }
   return filter;
