@@ -210,9 +210,12 @@ void Measurements::first_steps() {
       time_first_steps("first steps: nb, chunk",
                        {"--try-nb", list_of(blocks), "--try-chunk", list_of(chunks)}, seconds);
   const std::int64_t nb = found.is_object() ? found["nb"].get<std::int64_t>() : nb_;
+  // For a first run, the table's values and these.
+  constexpr double seconds_of_three = 12;
   for (const int reserve : {0, 8, 16})
     time_first_steps(fmt::format("first steps: nb {}, reserve {}", nb, reserve),
-                     {"--try-nb", std::to_string(nb), "--reserve", std::to_string(reserve)}, 5);
+                     {"--try-nb", std::to_string(nb), "--reserve", std::to_string(reserve)},
+                     seconds_of_three);
 }
 
 ordered_json Measurements::solve(const std::string& method, std::int64_t n, double limit) {
