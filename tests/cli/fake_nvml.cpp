@@ -3,8 +3,15 @@
 #include <cstring>
 
 namespace {
-int gpus[2];
+
+/// What a handle points to: nothing of it is written.
+constexpr int gpus[2] = {0, 1};
+
+bool is_first(const void* gpu) {
+  return gpu == &gpus[0];
 }
+
+}  // namespace
 
 extern "C" {
 
@@ -16,19 +23,19 @@ int nvmlDeviceGetCount_v2(unsigned* count) {
   return 0;
 }
 int nvmlDeviceGetHandleByIndex_v2(unsigned index, void** gpu) {
-  *gpu = &gpus[index];
+  *gpu = const_cast<int*>(&gpus[index]);
   return 0;
 }
 int nvmlDeviceGetUUID(void* gpu, char* uuid, unsigned length) {
   std::strncpy(uuid,
-               gpu == &gpus[0] ? "GPU-ffffffff-0000-0000-0000-000000000000"
-                               : "GPU-01234567-89ab-cdef-0123-456789abcdef",
+               is_first(gpu) ? "GPU-ffffffff-0000-0000-0000-000000000000"
+                             : "GPU-01234567-89ab-cdef-0123-456789abcdef",
                length);
   return 0;
 }
 int nvmlDeviceGetClockInfo(void* gpu, int kind, unsigned* megahertz) {
   constexpr int sm = 1;
-  *megahertz = gpu == &gpus[1] && kind == sm ? 1234 : 1;
+  *megahertz = !is_first(gpu) && kind == sm ? 1234 : 1;
   return 0;
 }
 int nvmlDeviceGetPowerUsage(void*, unsigned* milliwatts) {
