@@ -20,7 +20,7 @@
 #include <sstream>
 #include <utility>
 
-#include "core/clock.hpp"
+#include "check_clock.hpp"
 
 namespace lupine::gpu_check {
 
@@ -151,7 +151,7 @@ struct Pipe {
 /// Waits for the child, reading what it says meanwhile.
 void follow(pid_t child, double seconds, const Pipe& out, const Pipe& err, const Listener& listener,
             Outcome& outcome) {
-  const SteadyClock clock;
+  const Clock& clock = check_clock();
   const double begin = clock.now();
   for (int status = 0;;) {
     std::array<pollfd, 2> ends{pollfd{out.ends[0], POLLIN, 0}, pollfd{err.ends[0], POLLIN, 0}};

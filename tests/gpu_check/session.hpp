@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "check_clock.hpp"
 #include "child.hpp"
-#include "core/clock.hpp"
 #include "monitor.hpp"
 
 namespace lupine::gpu_check {
@@ -109,7 +109,7 @@ class Session {
   void remove_scratch() const;
 
   Options options_;
-  SteadyClock clock_;
+  const Clock& clock_ = check_clock();
   double begin_;
   double part_ = 1;
   std::string scratch_;
