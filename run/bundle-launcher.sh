@@ -29,7 +29,7 @@ case $root in
   *[:\;]*) fail "the loader cannot read folders with ':' or ';' in their names: $root" ;;
 esac
 
-# What CUDA 13 programs link to or load, and the driver's library.
+# What CUDA 13 programs link to or load, and the driver's library. NCCL is opened by those that find it.
 wanted="libcuda.so.1
 libcudart.so.13
 libcublas.so.13
@@ -37,7 +37,8 @@ libcublasLt.so.13
 libcusolver.so.12
 libcusparse.so.12
 libnvJitLink.so.13
-libnvrtc.so.13"
+libnvrtc.so.13
+libnccl.so.2"
 while read -r library; do
   case $IFS$wanted$IFS in
     *"$IFS$library$IFS"*) ;;
@@ -155,12 +156,16 @@ if [ -z "${OMPI_MCA_plm_rsh_agent:-}${OMPI_MCA_plm:-}" ] &&
   export OMPI_MCA_plm='^rsh'
 fi
 
+# Where ranks may not read each other's memory, Open MPI's shared memory fails ("Read -1, expected ...").
+export OMPI_MCA_btl_vader_single_copy_mechanism="${OMPI_MCA_btl_vader_single_copy_mechanism:-none}"
+
 if [ "$name" = lupine-environment ]; then
   printf '%s' "$report" | while read -r line; do printf '# %s\n' "$line"; done
   for library in $wanted; do echo "# $library: not found"; done
   echo "# looked in $places"
   for variable in PATH LD_LIBRARY_PATH LUPINE_BUNDLE OPAL_PREFIX OPAL_BINDIR OPAL_LIBDIR \
-    OPAL_PKGLIBDIR OPAL_SYSCONFDIR OPAL_DATADIR OPAL_PKGDATADIR PMIX_PREFIX HWLOC_PLUGINS_PATH OMPI_MCA_plm; do
+    OPAL_PKGLIBDIR OPAL_SYSCONFDIR OPAL_DATADIR OPAL_PKGDATADIR PMIX_PREFIX HWLOC_PLUGINS_PATH OMPI_MCA_plm \
+    OMPI_MCA_btl_vader_single_copy_mechanism; do
     eval "value=\${$variable-}"
     [ -n "$value" ] || continue
     # A quote inside of quotes is written '\''.

@@ -157,12 +157,13 @@ std::string text_of_choices(const Arguments& a) {
   return fmt::format(
       "{} -i '{}' -N {} --nb {} -P {} -Q {} --nporder {} --lookahead {} --bcast {} --nbmin {} "
       "--ndiv {} --threshold {} --pivot {} --hpl-n {} --hpl-nb {} --repeat {} --budget {} "
-      "--benchmark {} --profile '{}'{}",
+      "--benchmark {} --try-nb {} --try-chunk {} --profile '{}'{}",
       commands.at(static_cast<std::size_t>(a.command)), a.dat, fmt::join(c.n, ","),
       fmt::join(c.nb, ","), fmt::join(c.p, ","), fmt::join(c.q, ","), name(c.order),
       fmt::join(c.depth, ","), fmt::join(broadcasts, ","), fmt::join(c.nbmin, ","),
       fmt::join(c.ndiv, ","), c.threshold, name(a.options.pivoting), a.hpl_n, a.hpl_nb, a.repeat,
-      a.budget, fmt::join(tuned, ","), a.profile, a.trace.empty() ? "" : " --trace FILE");
+      a.budget, fmt::join(tuned, ","), fmt::join(a.tried.nb, ","), fmt::join(a.tried.chunk, ","),
+      a.profile, a.trace.empty() ? "" : " --trace FILE");
 }
 
 Arguments parse_arguments(const std::vector<std::string>& words) {

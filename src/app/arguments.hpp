@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "bench/compare.hpp"
+#include "bench/tune_search.hpp"
 #include "io/hpl_dat.hpp"
 
 namespace lupine {
@@ -46,6 +47,7 @@ struct Arguments {
   int repeat = 1;                                ///< of compare: rounds
   double budget = 60;                            ///< tune: seconds
   std::vector<Benchmark> tuned{Benchmark::mxp};  ///< by tune
+  TuneList tried;                                ///< by tune, instead of a search
   SolveArguments solve;
   std::string json;     ///< empty: no JSON
   std::string plot;     ///< of compare; empty: no picture

@@ -13,7 +13,7 @@ namespace lupine {
 namespace {
 
 TunedBenchmark tune_one(const Communicator& world, const BenchmarkOptions& options,
-                        double seconds) {
+                        const TuneList& list, double seconds) {
   const auto print_first = [&](const auto& text) { on_rank_0(world, [&] { print(text()); }); };
   TuneProgress progress;
   progress.begun = [&](const Setup& setup, std::int64_t columns) {
@@ -22,15 +22,17 @@ TunedBenchmark tune_one(const Communicator& world, const BenchmarkOptions& optio
   progress.compared = [&](const TuningTrial& trial) {
     print_first([&] { return tune_line(trial); });
   };
-  TunedBenchmark tuned = tune(world, options, seconds, progress);
+  TunedBenchmark tuned = tune(world, options, list, seconds, progress);
   print_first([&] { return tune_result(tuned); });
   return tuned;
 }
 
 }  // namespace
 
-int run_tune(const Communicator& world, const Arguments& arguments, const ProfilePlace& place,
+int run_tune(const Communicator& world, const Arguments& arguments, const ProfilePlace& users,
              const std::string& command_line, const std::vector<std::string>& notes) {
+  // What was timed once is no profile.
+  const ProfilePlace place = arguments.tried.empty() ? users : ProfilePlace{"", "--try-nb"};
   require_equal_options(world, text_of_choices(arguments));
   on_rank_0(world, [&] {
     if (!arguments.json.empty()) check_writable(arguments.json, "--json");
@@ -42,7 +44,7 @@ int run_tune(const Communicator& world, const Arguments& arguments, const Profil
   for (const Benchmark benchmark : arguments.tuned) {
     BenchmarkOptions options = arguments.options;
     options.benchmark = benchmark;
-    all.push_back(tune_one(world, options, seconds));
+    all.push_back(tune_one(world, options, arguments.tried, seconds));
     on_rank_0(world, [&] {
       if (!place.path.empty()) add_to_profile(place.path, all.back().entry);
     });

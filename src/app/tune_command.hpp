@@ -14,7 +14,7 @@ namespace lupine {
 /// Tunes, reports, writes the profile, and returns the exit status 0. Collective.
 /// @param notes what else the reader of the report should know
 /// @throws UsageError, AgreedFault: on every rank alike; other faults on one rank
-int run_tune(const Communicator& world, const Arguments& arguments, const ProfilePlace& place,
+int run_tune(const Communicator& world, const Arguments& arguments, const ProfilePlace& users,
              const std::string& command_line, const std::vector<std::string>& notes);
 
 }  // namespace lupine

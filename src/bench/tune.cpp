@@ -50,7 +50,7 @@ class Tuner {
     if (!runner_.retune(start_, columns_)) refuse_size();
   }
 
-  TunedBenchmark search(const Clock& clock, double deadline) {
+  TunedBenchmark search(const TuneList& list, const Clock& clock, double deadline) {
     const BenchmarkOptions& o = setup_.options;
     balance();
     if (progress_.begun) progress_.begun(setup_, columns_);
@@ -69,8 +69,9 @@ class Tuner {
       tuned.trials.push_back(trial);
       if (progress_.compared) progress_.compared(trial);
     };
-    tuned.outcome = search_tuning(start_, space, rate, clock, deadline, note);
-    if (tuned.outcome.trials == 0 && tuned.outcome.complete) refuse_size();
+    tuned.outcome = list.empty() ? search_tuning(start_, space, rate, clock, deadline, note)
+                                 : time_tunings(start_, list, space, rate, clock, deadline, note);
+    if (list.empty() && tuned.outcome.trials == 0 && tuned.outcome.complete) refuse_size();
     return tuned;
   }
 
@@ -119,13 +120,13 @@ ProfileEntry entry_of(const Setup& setup, const TuneOutcome& outcome) {
 
 }  // namespace
 
-TunedBenchmark tune(const Communicator& all, const BenchmarkOptions& options, double seconds,
-                    const TuneProgress& progress) {
+TunedBenchmark tune(const Communicator& all, const BenchmarkOptions& options, const TuneList& list,
+                    double seconds, const TuneProgress& progress) {
   const CommonClock clock(all);
   const double begin = clock.now();
   Tuner tuner(all, prepare(all, opened(options, seconds), SteadyClock()), progress);
-  TunedBenchmark tuned = tuner.search(clock, begin + seconds);
-  if (tuned.outcome.trials == 0)
+  TunedBenchmark tuned = tuner.search(list, clock, begin + seconds);
+  if (list.empty() && tuned.outcome.trials == 0)
     throw UsageError(fmt::format(
         "--budget {:g} is too short to compare two tunings at -N {}, which takes about {:.2g} s; "
         "allowed is a longer one, or a smaller -N",

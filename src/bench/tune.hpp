@@ -32,11 +32,12 @@ struct TuneProgress {
 
 /// Searches around the table's values for about `seconds`. Every run generates the matrix and times
 /// some of its first columns, the same number of them for every tuning. Collective.
+/// @param list where not empty: what is timed in place of the search
 /// @param options nb, lookahead and chunk as well as the time target are this function's; n = 0: as
 ///        large as the time allows
 /// @throws UsageError on every rank, where nothing can be compared: the time is too short, or the
 ///         matrix too small; and as `prepare`
-TunedBenchmark tune(const Communicator& all, const BenchmarkOptions& options, double seconds,
-                    const TuneProgress& progress);
+TunedBenchmark tune(const Communicator& all, const BenchmarkOptions& options, const TuneList& list,
+                    double seconds, const TuneProgress& progress);
 
 }  // namespace lupine

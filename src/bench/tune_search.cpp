@@ -73,6 +73,22 @@ class Search {
         compared_(compared) {}
 
   TuneOutcome run() {
+    begin();
+    climb_all();
+    confirm();
+    return outcome_;
+  }
+
+  TuneOutcome run(const TuneList& list) {
+    begin();
+    for (const std::int64_t nb : list.nb) try_once({nb, start_.lookahead, start_.chunk});
+    for (const std::int64_t chunk : list.chunk)
+      try_once({outcome_.best.nb, start_.lookahead, chunk});
+    return outcome_;
+  }
+
+ private:
+  void begin() {
     known_.push_back(start_);
     outcome_.best = start_;
     outcome_.rate = outcome_.default_rate = timed(start_);
@@ -80,12 +96,24 @@ class Search {
     outcome_.seconds_needed = 2 * runs_of_comparison * longest_;
     outcome_.complete = true;
     tell({start_, outcome_.rate, 0, false});
-    climb_all();
-    confirm();
-    return outcome_;
   }
 
- private:
+  void try_once(const Tuning& tuning) {
+    if (is_known(tuning) || !space_.allowed(tuning)) return;
+    if (clock_.now() + longest_ > deadline_) {
+      outcome_.complete = false;
+      return;
+    }
+    known_.push_back(tuning);
+    const double rate = timed(tuning);
+    ++outcome_.trials;
+    const TuningTrial trial{tuning, rate, outcome_.rate, rate > (1 + tune_margin) * outcome_.rate};
+    tell(trial);
+    if (!trial.better) return;
+    outcome_.best = tuning;
+    outcome_.rate = rate;
+  }
+
   using Move = decltype(moves)::value_type;
 
   double timed(const Tuning& tuning) {
@@ -190,6 +218,12 @@ class Search {
 };
 
 }  // namespace
+
+TuneOutcome time_tunings(const Tuning& start, const TuneList& list, const TuneSpace& space,
+                         const MeasureRate& measure, const Clock& clock, double deadline,
+                         const Compared& compared) {
+  return Search(start, space, measure, clock, deadline, compared).run(list);
+}
 
 TuneOutcome search_tuning(const Tuning& start, const TuneSpace& space, const MeasureRate& measure,
                           const Clock& clock, double deadline, const Compared& compared) {

@@ -43,6 +43,21 @@ using MeasureRate = std::function<double(const Tuning& tuning)>;
 /// Called after every trial, and after the first run.
 using Compared = std::function<void(const TuningTrial& trial)>;
 
+/// Values to time instead of a search.
+struct TuneList {
+  std::vector<std::int64_t> nb;
+  std::vector<std::int64_t> chunk;
+
+  bool empty() const { return nb.empty() && chunk.empty(); }
+};
+
+/// Times `start`, each nb of the list in its place, then each chunk beside the fastest nb, once
+/// each; what the space does not allow is left out. The best is the fastest by more than
+/// tune_margin. None begins that, by the longest run so far, would end behind `deadline`.
+TuneOutcome time_tunings(const Tuning& start, const TuneList& list, const TuneSpace& space,
+                         const MeasureRate& measure, const Clock& clock, double deadline,
+                         const Compared& compared = {});
+
 /// Goes from `start` to neighbours of the best tuning so far, one value at a time: nb along
 /// 32, 64, 96, 128, 192, 256, ..., look-ahead from 0 to 3, chunks of 256, 512, ... columns and all.
 /// On its way it passes one that is not better.

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """run/gpu-check, with programs of the test's own in place of those that it starts.
 
-LUPINE_GPU_CHECK is the driver. LUPINE_EMULATED, if set: lupine and lupine_gpu_ceilings on emulated
-GPUs, with a colon between their paths, which are then run for real.
+LUPINE_GPU_CHECK is the driver. LUPINE_FAKE_NVML, if set: a library in the place of NVML.
+LUPINE_EMULATED, if set: lupine and lupine_gpu_ceilings on emulated GPUs, with a colon between their
+paths, which are then run for real.
 """
 
 import json
@@ -15,58 +16,90 @@ import tempfile
 import time
 import unittest
 
-from test_cli import PATIENCE
-
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 DRIVER = os.environ.get("LUPINE_GPU_CHECK", str(ROOT / "build/release/lupine_gpu_check"))
+NVML = os.environ.get("LUPINE_FAKE_NVML", "")
 EMULATED = os.environ.get("LUPINE_EMULATED", "")
 PROGRAMS = ["lupine", "lupine_device_tests", "lupine_mpi_tests", "lupine_accuracy_tests",
             "lupine_gpu_ceilings", "lupine_cusolver_bench"]
 TOOLS = ["mpirun", "nvidia-smi", "compute-sanitizer"]
+PATIENCE = 900  # seconds, for what ends by itself
+UUID = "GPU-01234567-89ab-cdef-0123-456789abcdef"
 
-# All programs in one: its name says which. FAKE is "what:how", such as "lupine_mpi_tests:hang".
-FAKE = """#!%s
-import json, os, signal, subprocess, sys, time
+# What runs, in this order.
+NAMES = ["lupine info", "nvidia-smi", "nvidia-smi, all", "HPL-MxP, n = 20000", "device conformance",
+         "HPL-MxP, n = 60000", "HPL-MxP, the largest n", "HPL-MxP, the largest n, reserve 0",
+         "ceilings", "HPL, the largest n", "HPL, the largest n, nb 512", "first steps: nb, chunk",
+         "first steps: nb 3072, reserve 0", "first steps: nb 3072, reserve 8",
+         "first steps: nb 3072, reserve 16", "cuSOLVER IRSXgesv, the largest n",
+         "HPL-MxP at IRSXgesv's largest n", "cuSOLVER Xgetrf, the largest n", "HPL at Xgetrf's n",
+         "MPI suite, 1 rank", "MPI suite, 2 ranks", "MPI suite, 4 ranks",
+         "accuracy against LAPACK, 1 rank", "accuracy against LAPACK, 4 ranks",
+         "users' systems, 1 rank", "users' systems, 4 ranks", "memcheck: lupine",
+         "memcheck: lupine_device_tests", "racecheck: lupine", "racecheck: lupine_device_tests"]
+
+# All programs in one: its name says which. FAKE is "what:how", such as "lupine_mpi_tests:hang". The
+# check's clock stands, but for take9 and overdue9: those move it on by 9 s.
+FAKE = """#!%s -SE
+import json, os, sys, time
 name = os.path.basename(sys.argv[0])
-result = os.environ.get("FAKE_RESULT", "")
-if os.path.exists(result):
-    steps = json.load(open(result))["steps"]
-    open(result + ".counts", "a").write("%%d\\n" %% len(steps))
+here = os.path.dirname(sys.argv[0])
 words = sys.argv[1:]
-with open(os.path.join(os.path.dirname(sys.argv[0]), "calls"), "a") as calls:
+with open(os.path.join(here, "calls"), "a") as calls:
     calls.write(" ".join([name] + words) + "\\n")
 
 def value(option, otherwise):
     return words[words.index(option) + 1] if option in words else otherwise
 
+def clock():
+    try:
+        return open(os.path.join(here, "clock")).read()
+    except OSError:
+        return "1500"
+
+def set_clock(megahertz):
+    path = os.path.join(here, "clock")
+    open(path + ".new", "w").write(megahertz)
+    os.rename(path + ".new", path)
+
+def utc():
+    return time.strftime("%%Y-%%m-%%dT%%H:%%M:%%SZ", time.gmtime())
+
 def take(seconds):
     with open(os.environ["LUPINE_GPU_CHECK_CLOCK"], "a") as clock:
-        clock.write("." * seconds)
+        clock.write("." * int(seconds))
 
 def behave(as_name):
     for rule in os.environ.get("FAKE", "").split():
         what, how = rule.split(":")
         if what != as_name:
             continue
-        if how in ("hang", "overdue"):
+        if how == "hang" or how.startswith("overdue"):
+            import signal, subprocess
+            print("about to hang", flush=True)
             with open(os.environ["FAKE_PIDS"], "a") as pids:
                 pids.write("%%d\\n" %% os.getpid())
                 child = subprocess.Popen(["sleep", "1000"], start_new_session=True)
                 pids.write("%%d\\n" %% child.pid)
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
-            if how == "overdue":
-                take(20)
+            take(how[7:] or 0)
             time.sleep(1000)
+        elif how.startswith("take"):
+            take(how[4:])
         elif how == "large":
             print("lupine: -N 120000 does not fit: it needs 60 GiB", file=sys.stderr)
             sys.exit(2)
         elif how == "unloadable":
             print(name + ": not found: libcusolver.so.12; looked in PATH", file=sys.stderr)
             sys.exit(3)
+        elif how.startswith("unsupported"):
+            print("========= Error: Device not supported. Please refer to the documentation")
+            sys.exit(int(how[-1]))
         elif how == "crash":
-            os.kill(os.getpid(), signal.SIGSEGV)
-        elif how == "slow":
-            take(4)
+            os.kill(os.getpid(), 11)
+        elif how == "remove":
+            import shutil
+            shutil.rmtree(os.environ["FAKE_OUTPUT"])
         elif how == "garbage":
             print("\\x00\\xff{not JSON", "x" * 300000)
             sys.exit(0)
@@ -78,42 +111,77 @@ if "--version" in words or "--list-tags" in words:
     print("mpirun (Open MPI) 4.1.4\\n  2  " + os.environ.get("FAKE_TAGS", "[small]"))
     sys.exit(0)
 if name == "mpirun":
+    import subprocess
     program = next(i for i, word in enumerate(words) if "/" in word)
     sys.exit(subprocess.call(words[program:], start_new_session=True))
 command = words[0] if name == "lupine" and words else name
 behave(command)
-if command == "mxp":
-    behave("mxp-" + value("-N", "largest"))
+pause = float(os.environ.get("FAKE_PAUSE", "0"))
+
+def phase(seconds):
+    return {"average": seconds}
+
+def report(n, nb, gflops, iterations):
+    begin = utc()
+    time.sleep(pause)
+    all = {"n": n, "nb": nb, "chunk": 8192, "reserved_multiprocessors": int(value("--reserve", "-1")),
+           "gflops": gflops, "time_seconds": 10.0, "start": begin, "end": utc(),
+           "lu": {"gflops": gflops * 1.01, "seconds": 9.0}, "scaled_residual": 1e-4, "passed": True,
+           "phases": {"update": phase(6.0), "panel": phase(1.0), "rows": phase(0.5),
+                      "broadcast_exposed": phase(0.0), "solves": phase(0.1)}}
+    if iterations:
+        all["refinement"] = {"seconds": 0.1, "iterations": iterations}
+        all["phases"]["residuals"] = phase(0.05)
+    if "--json" in words:
+        json.dump(all, open(value("--json", ""), "w"))
+    if "--trace" in words:
+        json.dump({"traceEvents": []}, open(value("--trace", ""), "w"))
+
+if command in ("mxp", "hpl"):
+    behave(command + "-" + value("-N", "largest"))
 if command == "info":
     print("Lupine             0.1.0\\nrevision           abc")
     print("device cuda        " + os.environ.get("FAKE_GPU",
           "GPU 0 (NVIDIA H200, GPU-01234567), 138.0 GiB free: NVIDIA H200, CUDA 13.0"))
 elif command == "mxp":
     n = int(value("-N", "180000"))
-    nb = int(value("--nb", "2048"))
-    gflops = (400e3 if n < 100000 else 650e3) + (nb == 3072) * 1000 + (value("--reserve", "") == "4")
-    report = {"n": n, "nb": nb, "reserved_multiprocessors": int(value("--reserve", "-1")),
-              "gflops": gflops, "time_seconds": 10.0, "lu": {"gflops": gflops * 1.01},
-              "refinement": {"seconds": 0.1}, "scaled_residual": 1e-4, "passed": True}
-    if "--json" in words:
-        json.dump(report, open(value("--json", ""), "w"))
+    report(n, 2048, (400e3 if n < 90000 else 650e3) + ("--reserve" in words) * 1000, 2)
 elif command == "hpl":
-    gflops = 55e3 + (value("--nb", "") == "1024") * 1000
-    json.dump({"n": int(value("-N", "120000")), "nb": int(value("--nb", "1024")), "gflops": gflops,
-               "lu": {"gflops": gflops}, "scaled_residual": 1e-3, "passed": True},
-              open(value("--json", ""), "w"))
+    nb = int(value("--nb", "1024"))
+    report(int(value("-N", "120000")), nb, 55e3 + (nb == 1024) * 1000, 0)
+elif command == "tune":
+    trials = [{"nb": nb, "chunk": 8192, "gflops": 600e3 + (nb == 3072) * 9e3}
+              for nb in [2048] + [int(nb) for nb in value("--try-nb", "").split(",")]]
+    best = max(trials, key=lambda trial: trial["gflops"])
+    json.dump({"tunings": [dict(best, trials=trials)]}, open(value("--json", ""), "w"))
 elif command == "lupine_gpu_ceilings":
-    for k, rate in ((1024, 690.0), (2048, 700.0)):
-        print(json.dumps({"part": "product", "precision": "fp16", "k": k, "rate": rate}))
+    set_clock("1750")
+    for part, precision, rate in (("copy", "", 4000.0), ("product", "fp16", 690.0),
+                                  ("product", "fp16", 700.0), ("product", "tf32", 350.0),
+                                  ("product", "fp64", 60.0), ("read", "", 4200.0),
+                                  ("multiply_generated", "", 300.0)):
+        time.sleep(pause / 2)
+        behave(name + "-" + precision)
+        print(json.dumps({"part": part, "precision": precision, "rate": rate, "seconds": pause / 4,
+                          "ended": time.time()}), flush=True)
+    set_clock("1500")
 elif command == "lupine_cusolver_bench":
     n = int(value("--n", "100000"))
     print(json.dumps({"method": value("--method", ""), "n": n, "tflops": 200.0,
                       "scaled_residual": 1e-3}))
+elif command == "nvidia-smi" and any(word.startswith("--loop-ms") for word in words):
+    if os.environ.get("FAKE_SMI", "") in " ".join(words):
+        while True:
+            print("GPU-99999999-0000-0000-0000-000000000000, 99, 9, 9, 0x0000000000000000")
+            print("%s, " + clock() + ", 650.25, 61, 0x0000000000000024", flush=True)
+            time.sleep(0.05)
+    print("Field is not a valid field to query.")
+    sys.exit(2)
 elif command == "nvidia-smi":
     print("name, driver\\nNVIDIA H200, 580")
 elif command == "compute-sanitizer":
     print("========= ERROR SUMMARY: 0 errors")
-""" % sys.executable
+""" % (sys.executable, UUID)
 
 
 def alive(pid):
@@ -132,13 +200,13 @@ class Case(unittest.TestCase):
         self.programs.mkdir()
         for name in PROGRAMS + TOOLS:
             self.install(name)
-        self.file = self.folder / "result.json"
+        self.output = self.folder / "out"
         self.pids = self.folder / "pids"
         # It goes on when a program says so.
         self.clock = self.folder / "clock"
         self.clock.touch()
-        self.environment = {"PATH": f"{self.programs}:/usr/bin:/bin", "FAKE_PIDS": str(self.pids),
-                            "LUPINE_GPU_CHECK_CLOCK": str(self.clock), "TMPDIR": str(self.folder)}
+        self.environment = {"LUPINE_GPU_CHECK_CLOCK": str(self.clock), "PATH": f"{self.programs}:/usr/bin:/bin", "FAKE_PIDS": str(self.pids),
+                            "FAKE_OUTPUT": str(self.output), "TMPDIR": str(self.folder)}
 
     def install(self, name):
         path = self.programs / name
@@ -147,15 +215,28 @@ class Case(unittest.TestCase):
 
     def command(self, *options, output=True):
         words = [DRIVER, "--programs", str(self.programs), *map(str, options)]
-        return words + (["--output", str(self.file)] if output else [])
+        return words + (["--output", str(self.output)] if output else [])
 
     def check(self, *options, output=True, **environment):
         return subprocess.run(self.command(*options, output=output), stdin=subprocess.DEVNULL,
-                              timeout=PATIENCE, capture_output=True, text=True, cwd=self.folder,
-                              env=dict(self.environment, **environment))
+                              timeout=PATIENCE, capture_output=True, text=True, errors="replace",
+                              cwd=self.folder, env=dict(self.environment, **environment))
+
+    def start(self, *options, **environment):
+        return subprocess.Popen(self.command(*options), stdin=subprocess.DEVNULL,
+                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                cwd=self.folder, env=dict(self.environment, **environment))
+
+    def documents(self):
+        """The check's own; traces are JSON too."""
+        return [path for path in self.output.glob("*.json") if not path.name.startswith("trace-")]
 
     def document(self):
-        return json.loads(self.file.read_text())
+        path, = self.documents()
+        return json.loads(path.read_text())
+
+    def log(self):
+        return (self.output / "log.txt").read_text(errors="replace")
 
     def step(self, name):
         found = [step for step in self.document()["steps"] if step["name"] == name]
@@ -180,46 +261,154 @@ class Passing(Case):
         document = self.document()
         self.assertTrue(document["finished"])
         self.assertEqual((document["version"], document["revision"]), ("0.1.0", "abc"))
-        verdicts = {step["verdict"] for step in document["steps"]}
-        self.assertEqual(verdicts, {"passed"})
-        order = list(dict.fromkeys(step["step"] for step in document["steps"]))
-        self.assertEqual(order, ["facts", "device", "mpi", "accuracy", "sanitizer", "ceilings",
-                                 "mxp", "pivoted", "hpl", "sweep", "cusolver"])
+        self.assertEqual([step["name"] for step in document["steps"]], NAMES)
+        self.assertEqual({step["verdict"] for step in document["steps"]}, {"passed"})
         calls = (self.programs / "calls").read_text()
         for call in ("lupine_device_tests --device cuda\n",
                      f"mpirun --oversubscribe --bind-to none -n 4 {self.programs}/lupine_mpi_tests "
-                     "--device cuda --comm staged\n",
+                     "--device cuda --comm staged ~[solve]\n",
                      f"mpirun --oversubscribe --bind-to none -n 1 {self.programs}/lupine_mpi_tests "
-                     "--device cuda\n",
+                     "--device cuda [solve]\n",
+                     "lupine_gpu_ceilings --json --seconds 3.00 --n 180000\n",
+                     "lupine tune -N 180000 --budget", " --try-nb 3072 --reserve 16 --device cuda ",
                      "--tool racecheck --target-processes all --report-api-errors no --error-exitcode 9 "
                      f"{self.programs}/lupine_device_tests --device cuda [small]\n"):
             self.assertIn(call, calls)
+
+    def test_the_folder_holds_everything(self):
+        done = self.check()
+        names = sorted(path.name for path in self.output.iterdir())
+        self.assertLessEqual(len(names), 8)
+        date = time.strftime("%Y-%m-%d", time.gmtime())
+        self.assertEqual(names, ["clocks.csv", "log.txt", f"nvidia-h200-{date}.json",
+                                 "trace-hpl-largest.json", "trace-mxp-60000.json",
+                                 "trace-mxp-largest-reserve-0.json", "trace-mxp-largest.json"])
+        self.assertEqual(list(self.folder.glob("lupine-gpu-check.*")), [])
+        log = self.log()
+        for line in done.stdout.splitlines():
+            self.assertIn(line, log)
+        # All that a program says, on either stream, below its command.
+        self.assertRegex(log, r"=====.*memcheck: lupine\n\$ \S+compute-sanitizer .*\n"
+                              r"========= ERROR SUMMARY: 0 errors\n===== status 0 after")
+
+    def test_a_new_folder_is_named_first(self):
+        first = self.check(output=False).stdout.splitlines()[0]
+        self.assertRegex(first, r"^gpu-check-\d{4}-\d\d-\d\d-\d{6}$")
+        self.assertTrue((self.folder / first / "log.txt").exists())
+        self.assertEqual(len(list((self.folder / first).glob("nvidia-h200-*.json"))), 1)
 
     def test_sanitizers_take_small_tests(self):
         self.check(FAKE_TAGS="[queues]  3  [fp64]  1  [cast]")
         self.assertIn("lupine_device_tests --device cuda [cast],[fp64]",
                       self.step("memcheck: lupine_device_tests")["command"])
 
+    def test_settings_of_the_programs(self):
+        (self.programs / "lupine_device_tests").write_text(
+            "#!/bin/sh\necho $OMPI_MCA_btl_vader_single_copy_mechanism $LUPINE_PROFILE\n")
+        self.check()
+        self.assertEqual(self.step("device conformance")["words"], "none none")
+        self.check(OMPI_MCA_btl_vader_single_copy_mechanism="cma")
+        self.assertEqual(self.step("device conformance")["words"], "cma none")
+
+
+class Conclusions(Case):
     def test_table_and_goals(self):
         done = self.check()
         document = self.document()
-        self.assertEqual(document["best"], {"n": 60000, "nb": 3072, "reserve": "4"})
-        verdicts = [goal["verdict"] for goal in document["goals"]]
-        self.assertEqual(verdicts, ["reached"] * 6)
+        self.assertEqual([goal["verdict"] for goal in document["goals"]], ["reached"] * 6)
+        self.assertAlmostEqual(document["goals"][0]["value"], 651 / 700)
+        self.assertAlmostEqual(document["goals"][2]["value"], 0.01)
         self.assertAlmostEqual(document["goals"][4]["value"], 56)
-        self.assertAlmostEqual(document["goals"][5]["value"], 651.001 / 56)
-        self.assertIn("hpl --nb 1024", self.step("HPL, the largest n, nb 1024")["command"])
-        self.assertAlmostEqual(document["goals"][0]["value"], 651.001 / 700)
-        at_irs = [row for row in document["table"] if row["n"] == 100000]
-        self.assertAlmostEqual(at_irs[0]["ratio_to_irs"], 650 / 200)
+        self.assertAlmostEqual(document["goals"][5]["value"], 651 / 56)
+        rows = document["table"]
+        self.assertEqual([(row["benchmark"], row["n"]) for row in rows],
+                         [("mxp", 20000), ("mxp", 60000), ("mxp", 180000), ("mxp", 180000),
+                          ("mxp", 100000), ("hpl", 120000), ("hpl", 120000), ("hpl", 100000)])
+        self.assertAlmostEqual(rows[4]["ratio_to_irs"], 650 / 200)
+        self.assertAlmostEqual(rows[5]["share_of_product"], 56 / 60)
         self.assertIn("reached       at least 600 TFLOP/s", done.stdout)
-        self.assertIn("\nPASSED\n", done.stdout)
+        self.assertTrue(done.stdout.endswith("\nPASSED\n"), done.stdout)
 
-    def test_file_is_named_after_gpu_and_date(self):
-        self.assertEqual(self.check(output=False).returncode, 0)
-        names = [path.name for path in self.folder.glob("*.json")]
-        self.assertEqual(len(names), 1, names)
-        self.assertRegex(names[0], r"^nvidia-h200-\d{4}-\d\d-\d\d\.json$")
+    def test_phases_stand_beside_their_floors(self):
+        done = self.check()
+        mxp, hpl = self.document()["phases"]
+        self.assertEqual((mxp["n"], mxp["reserve"], hpl["n"]), (180000, 0, 120000))
+        phases = {phase["phase"]: phase for phase in mxp["phases"]}
+        n, nb = 180000, 2048
+        left = range(n, 0, -nb)
+        update = sum(2 * (m - min(nb, m)) * max(m - 2 * nb, 0) * min(nb, m) for m in left) / 700e12
+        self.assertAlmostEqual(phases["update"]["floor_seconds"], update, places=6)
+        self.assertAlmostEqual(phases["update"]["ratio"], 6 / update, places=6)
+        self.assertAlmostEqual(phases["solves"]["floor_seconds"], 2 * 4 * n * n / 4200e9)
+        self.assertAlmostEqual(phases["residuals"]["floor_seconds"], 2 * n * n / 300e9)
+        width = [(m - min(nb, m), min(nb, m)) for m in left]
+        rows = sum(t * w * w / 350e12 + 10 * t * w / 4000e9 for t, w in width)
+        self.assertAlmostEqual(phases["rows"]["floor_seconds"], rows)
+        own = sum(2 * t * min(nb, t) * w / 700e12 + 2 / 3 * w ** 3 / 350e12 for t, w in width)
+        self.assertAlmostEqual(phases["panel"]["floor_seconds"], rows + own)
+        # LU takes 9 s, its update 6; the other phases are at most 1 s over their floors.
+        self.assertAlmostEqual(phases["LU outside the update"]["seconds"], 3)
+        self.assertTrue(mxp["look_first"].startswith("LU outside the update, 3.00 s; there: panel, "),
+                        mxp["look_first"])
+        self.assertIn("look first at: " + mxp["look_first"], done.stdout)
+
+    def test_without_ceilings_there_are_times_alone(self):
+        (self.programs / "lupine_gpu_ceilings").unlink()
+        self.assertEqual(self.check().returncode, 0)
+        for run in self.document()["phases"]:
+            self.assertEqual({phase["floor_seconds"] for phase in run["phases"]}, {None})
+        self.assertEqual(self.document()["table"][0]["share_of_product"], None)
+
+
+class Clocks(Case):
+    def median(self, record):
+        return record["clocks"]["sm_mhz"]["median"]
+
+    def test_every_figure_stands_beside_its_clock(self):
+        done = self.check(FAKE_PAUSE="1")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        document = self.document()
+        self.assertEqual(document["clocks"]["source"], "nvidia-smi")
+        largest = self.step("HPL-MxP, the largest n")
+        for record in (largest, largest["result"]):
+            self.assertGreater(record["clocks"]["samples"], 1)
+            self.assertEqual(record["clocks"]["sm_mhz"], {"min": 1500, "median": 1500, "max": 1500})
+            self.assertEqual(record["clocks"]["power_watts"]["median"], 650.25)
+            self.assertEqual(record["clocks"]["temperature_c"]["max"], 61)
+            self.assertEqual(record["clocks"]["reasons"], {"sw_power_cap": 1, "sw_thermal_slowdown": 1})
+        self.assertIn(", 1500 MHz, 650 W", largest["words"])
+        products = [line for line in self.step("ceilings")["result"] if line["part"] == "product"]
+        self.assertEqual({self.median(line) for line in products}, {1750})
+        row = document["table"][2]
+        self.assertEqual(row["sm_mhz"], 1500)
+        self.assertAlmostEqual(row["share_of_product_at_clock"], 650 * 1.01 / (700 * 1500 / 1750))
+        lines = (self.output / "clocks.csv").read_text().splitlines()
+        self.assertEqual(lines[0], "unix_time,sm_mhz,power_watts,temperature_c,reasons")
+        self.assertRegex(lines[1], r"^\d+\.\d{3},1500,650.25,61,sw_power_cap sw_thermal_slowdown$")
+        self.assertGreaterEqual(len(lines), document["clocks"]["samples"])
+
+    def test_earlier_drivers_call_the_reasons_otherwise(self):
+        self.check(FAKE_PAUSE="0.5", FAKE_SMI="clocks_throttle_reasons.active")
+        self.assertEqual(self.step("HPL, the largest n")["clocks"]["sm_mhz"]["median"], 1500)
+
+    def test_without_any_source_there_are_none(self):
+        (self.programs / "nvidia-smi").unlink()
+        self.assertEqual(self.check().returncode, 0)
+        self.assertIsNone(self.document()["clocks"])
+        self.assertIsNone(self.step("HPL-MxP, the largest n")["clocks"])
+        self.assertFalse((self.output / "clocks.csv").exists())
+
+    @unittest.skipUnless(NVML, "no library in the place of NVML")
+    def test_nvml_comes_first(self):
+        (self.folder / "libnvidia-ml.so.1").symlink_to(NVML)
+        self.check(FAKE_PAUSE="0.5", LD_LIBRARY_PATH=str(self.folder))
+        self.assertEqual(self.document()["clocks"]["source"], "NVML")
+        clocks = self.step("HPL-MxP, the largest n")["clocks"]
+        self.assertEqual(clocks["sm_mhz"]["median"], 1234)  # of the GPU that lupine info names
+        self.assertEqual(clocks["power_watts"]["median"], 650.5)
+        self.assertEqual(clocks["reasons"], {"sw_power_cap": 1, "sw_thermal_slowdown": 1})
+        calls = (self.programs / "calls").read_text()
+        self.assertNotIn("--loop-ms", calls)
 
 
 class Failing(Case):
@@ -238,21 +427,38 @@ class Failing(Case):
         self.assertEqual(done.returncode, 1)
         self.assertEqual(self.step("MPI suite, 4 ranks")["verdict"], "failed")
         self.assertIn("it went wrong", self.step("MPI suite, 4 ranks")["words"])
+        self.assertIn("it went wrong", self.log())
         crashed = self.step("HPL-MxP, n = 60000")
         self.assertEqual((crashed["verdict"], crashed["ending"]), ("failed", "killed by signal 11"))
         self.assertEqual(self.step("HPL-MxP, the largest n")["verdict"], "passed")
+        self.assertFalse((self.output / "trace-mxp-60000.json").exists())
         self.assertTrue(self.document()["finished"])
 
     def test_what_does_not_fit_is_left_out(self):
-        done = self.check(FAKE="mxp-120000:large")
+        done = self.check(FAKE="mxp-60000:large mxp-largest:large")
         self.assertEqual(done.returncode, 0, done.stdout)
-        self.assertEqual(self.step("HPL-MxP, n = 120000")["verdict"], "not run")
-        self.assertIn("does not fit", self.step("HPL-MxP, n = 120000")["words"])
+        self.assertEqual(self.step("HPL-MxP, n = 60000")["verdict"], "not run")
+        self.assertIn("does not fit", self.step("HPL-MxP, n = 60000")["words"])
+        self.assertEqual(self.step("first steps")["verdict"], "not run")
 
     def test_a_program_whose_libraries_are_missing_is_absent(self):
         done = self.check(FAKE="lupine_cusolver_bench:unloadable")
         self.assertEqual(done.returncode, 0, done.stdout)
         self.assertEqual(self.step("cuSOLVER Xgetrf, the largest n")["verdict"], "absent")
+
+    def test_a_sanitizer_that_is_not_allowed_is_not_available(self):
+        for status in (0, 1, 9):
+            done = self.check(FAKE=f"compute-sanitizer:unsupported{status}")
+            self.assertEqual(done.returncode, 0, done.stdout)
+            found = [step for step in self.document()["steps"] if step["step"] == "sanitizer"]
+            self.assertEqual([step["verdict"] for step in found], ["not available"])
+        # A finding is one whatever else is said.
+        self.assertEqual(self.check(FAKE="compute-sanitizer:9").returncode, 1)
+
+    def test_facts_that_cannot_be_had_fail_nothing(self):
+        done = self.check(FAKE="nvidia-smi:9")
+        self.assertEqual(done.returncode, 0, done.stdout)
+        self.assertEqual(self.step("nvidia-smi")["verdict"], "not available")
 
     def test_what_is_no_json_is_kept_out(self):
         done = self.check(FAKE="lupine_gpu_ceilings:garbage lupine_cusolver_bench:garbage mxp:garbage")
@@ -260,90 +466,145 @@ class Failing(Case):
         self.assertTrue(self.document()["finished"])
         for name in ("ceilings", "HPL-MxP, n = 20000", "cuSOLVER IRSXgesv, the largest n"):
             self.assertEqual(self.step(name)["verdict"], "failed")
-        self.assertEqual(self.document()["table"], [])
+        self.assertEqual({row["benchmark"] for row in self.document()["table"]}, {"hpl"})
+        self.assertGreater(len(self.log()), 900000)
 
+    def test_a_folder_that_goes_away_stops_nothing_and_fails(self):
+        done = self.check(FAKE="mxp-60000:remove")
+        self.assert_refused(done, 1, str(self.output))
+        self.assertIn("MPI suite, 4 ranks", done.stdout)
+
+
+class Limits(Case):
     def test_a_hanging_child_is_killed_with_all_that_it_started(self):
-        done = self.check("--budget", 16, FAKE="lupine_mpi_tests:overdue")
-        self.assertEqual(done.returncode, 1)
-        self.assertIn("not through after", self.step("MPI suite, 1 rank")["words"])
+        done = self.check("--limit", 12, FAKE="lupine_accuracy_tests:overdue13")
+        self.assertEqual(done.returncode, 1, done.stdout)
+        self.assertIn("not through after 13 s", self.step("accuracy against LAPACK, 1 rank")["words"])
+        self.assertEqual(self.step("users' systems, 1 rank")["verdict"], "passed")
+        self.assertIn("about to hang\n===== not through after", self.log())
         self.assert_nothing_left()
 
-    def test_a_sanitizer_that_is_cut_off_fails_nothing(self):
-        for name in ("lupine_mpi_tests", "lupine_accuracy_tests"):
-            (self.programs / name).unlink()
-        done = self.check("--budget", 16, FAKE="compute-sanitizer:overdue")
+    def test_nothing_eats_the_time_of_what_comes_later(self):
+        budget = 60
+        parts = {"device": 0.23, "ceilings": 0.6, "first_steps": 0.82, "cusolver": 0.89, "mpi": 0.93,
+                 "accuracy": 0.955, "systems": 0.98, "sanitizer": 1}
+        done = self.check("--trial", "--budget", budget, FAKE="lupine_device_tests:overdue14 mxp-500:overdue8")
         self.assertEqual(done.returncode, 0, done.stdout)
-        self.assertEqual(self.step("memcheck: lupine_device_tests")["verdict"], "cut off")
+        self.assertIn("\ncut off: device conformance; HPL-MxP, the largest n; HPL-MxP, the largest n, "
+                      "reserve 0\n", done.stdout)
+        self.assertEqual([step["name"] for step in self.document()["steps"] if step["verdict"] == "not run"],
+                         ["first steps"])
+        for step in self.document()["steps"]:
+            if step["step"] in parts and "limit_seconds" in step:
+                latest = step["begun_seconds"] + step["limit_seconds"]
+                self.assertLessEqual(latest, parts[step["step"]] * budget + 1e-6, step["name"])
+        self.assert_nothing_left()
+
+    def test_what_was_measured_before_it_was_cut_off_counts(self):
+        done = self.check(FAKE="lupine_gpu_ceilings-fp64:overdue200")
+        ceilings = self.step("ceilings")
+        self.assertEqual(ceilings["verdict"], "cut off", done.stdout)
+        self.assertEqual(done.returncode, 0, done.stdout)
+        self.assertEqual([line["precision"] for line in ceilings["result"]], ["", "fp16", "fp16", "tf32"])
+        self.assertAlmostEqual(self.document()["goals"][0]["value"], 651 / 700)
+        self.assertIsNone(self.document()["table"][-1]["share_of_product"])  # HPL's
+
+    def test_a_sanitizer_that_is_cut_off_fails_nothing(self):
+        (self.programs / "lupine_device_tests").unlink()
+        done = self.check(FAKE="compute-sanitizer:overdue61")
+        self.assertEqual(done.returncode, 0, done.stdout)
+        self.assertEqual(self.step("memcheck: lupine")["verdict"], "cut off")
 
     def test_no_time_left(self):
-        done = self.check("--budget", 6.5, FAKE="lupine_device_tests:slow mxp:slow")
-        verdicts = [step["verdict"] for step in self.document()["steps"]]
-        self.assertIn("not run", verdicts)
+        done = self.check(FAKE="lupine_gpu_ceilings:take500")
+        self.assertEqual(done.returncode, 0, done.stdout)
+        verdicts = {step["name"]: step["verdict"] for step in self.document()["steps"]}
+        self.assertEqual(verdicts["HPL, the largest n"], "not run")
+        self.assertEqual(verdicts["MPI suite, 1 rank"], "passed")
         self.assertIn("not run: no time left", done.stdout)
+        self.assertRegex(done.stdout, r"\nnot run: HPL, the largest n; HPL, .*\n")
         self.assertTrue(self.document()["finished"])
 
 
 class Interrupted(Case):
-    def start(self, fake):
-        child = subprocess.Popen(self.command(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                 stderr=subprocess.STDOUT, cwd=self.folder,
-                                 env=dict(self.environment, FAKE=fake))
-        self.addCleanup(child.stdout.close)
+    def hang_in(self, fake):
+        child = self.start(FAKE=fake)
         for _ in range(20 * PATIENCE):
             if self.pids.exists() and len(self.pids.read_text().split()) > 1:
                 return child
             time.sleep(0.05)
+        child.kill()
         self.fail("the child did not start")
 
-    def test_terminated_it_ends_its_child_and_the_file_is_whole(self):
-        child = self.start("lupine_mpi_tests:hang")
-        child.send_signal(signal.SIGTERM)
-        self.assertEqual(child.wait(PATIENCE), 143)
-        self.assert_nothing_left()
-        self.assert_whole("MPI suite, 1 rank")
-
-    def test_killed_the_file_is_whole(self):
-        child = self.start("mxp-120000:hang")
-        child.kill()
-        child.wait(PATIENCE)
-        for pid in self.pids.read_text().split():
+    def end_what_is_left(self):
+        for pid in self.pids.read_text().split() if self.pids.exists() else ():
             try:
                 os.kill(int(pid), signal.SIGKILL)
             except ProcessLookupError:
                 pass
-        self.assert_whole("HPL-MxP, n = 120000")
-        self.assertEqual([row["n"] for row in self.document()["table"]], [20000, 60000])
 
     def assert_whole(self, running):
         document = self.document()
         self.assertFalse(document["finished"])
         self.assertEqual(document["running"], running)
-        self.assertEqual([path.name for path in self.folder.glob(".*.tmp")], [])
+        self.assertIn(f": {running}\n$ ", self.log())
+        self.assertTrue(self.log().endswith("about to hang\n"), self.log()[-200:])
+
+    def test_terminated_it_ends_its_child_and_the_files_are_whole(self):
+        child = self.hang_in("lupine_mpi_tests:hang")
+        child.send_signal(signal.SIGTERM)
+        self.assertEqual(child.wait(PATIENCE), 143)
+        self.assert_nothing_left()
+        self.assert_whole("MPI suite, 1 rank")
+        self.assertEqual([path.name for path in self.output.glob(".*.tmp")], [])
+
+    def test_killed_the_files_are_whole(self):
+        child = self.hang_in("mxp-largest:hang")
+        child.kill()
+        child.wait(PATIENCE)
+        self.end_what_is_left()
+        self.assert_whole("HPL-MxP, the largest n")
+        self.assertEqual([row["n"] for row in self.document()["table"]], [20000, 60000])
+
+    def test_killed_at_any_moment_what_is_there_can_be_read(self):
+        calls = self.programs / "calls"
+        for count in (1, 3, 5, 8, 12, 17, 24):
+            with self.subTest(count=count):
+                calls.unlink(missing_ok=True)
+                self.output = self.folder / f"out{count}"
+                child = self.start()
+                while child.poll() is None:
+                    if calls.exists() and calls.read_text().count("\n") >= count:
+                        break
+                    time.sleep(0.002)
+                child.kill()
+                child.wait(PATIENCE)
+                self.assertRegex(self.log(), r"=====.*: lupine info\n")
+                for path in self.output.glob("*.json"):
+                    json.loads(path.read_text())
+                if count > 3:
+                    self.assertGreater(len(self.document()["steps"]), count / 4)
 
     def test_the_file_is_whole_at_every_moment(self):
-        child = subprocess.Popen(self.command(), stdin=subprocess.DEVNULL,
-                                 stdout=subprocess.DEVNULL, cwd=self.folder,
-                                 env=dict(self.environment, FAKE_RESULT=str(self.file)))
+        child = self.start()
         counts = []
         while child.poll() is None:
-            if self.file.exists():
+            if self.output.exists() and self.documents():
                 counts.append(len(self.document()["steps"]))
             time.sleep(0.005)
         self.assertEqual(child.wait(), 0)
         self.assertEqual(counts, sorted(counts))
-        # What the programs saw when they began: all steps before.
-        seen = list(map(int, (self.folder / "result.json.counts").read_text().split()))
-        self.assertEqual(seen, sorted(seen))
-        self.assertEqual(set(seen), set(range(len(self.document()["steps"]))))
+        self.assertGreater(len(set(counts)), 5)
 
 
 class Refused(Case):
     def test_usage(self):
         for words, needle in ((["--budget", "soon"], "--budget"), (["--budget", "-1"], "--budget"),
                               (["--budget"], "--budget"), (["--fast", "1"], "--fast"),
+                              (["--limit", "0"], "--limit"), (["--output", ""], "--output"),
                               (["--device", "tpu"], "--device")):
             self.assert_refused(self.check(*words, output=False), 2, needle)
-        self.assertFalse(self.file.exists())
+        self.assertEqual(list(self.folder.glob("gpu-check-*")), [])
 
     def test_help(self):
         done = self.check("--help")
@@ -351,24 +612,24 @@ class Refused(Case):
         self.assertIn("usage: gpu-check", done.stdout)
 
     def test_no_gpu(self):
-        self.assert_refused(self.check(FAKE_GPU="none: no driver is loaded"), 3, "no GPU",
-                            "no driver is loaded")
-        self.assertFalse(self.file.exists())
+        done = self.check(FAKE_GPU="none: no driver is loaded")
+        self.assert_refused(done, 3, "no GPU", "no driver is loaded")
+        # Why there is none may be seen in what is kept.
+        self.assertRegex(self.documents()[0].name, r"^no-gpu-\d{4}-\d\d-\d\d\.json$")
+        self.assertIn("no driver is loaded", self.log())
+        self.assertIn("NVIDIA H200, 580", self.log())
 
     def test_no_lupine(self):
         (self.programs / "lupine").unlink()
         self.assert_refused(self.check(), 3, "there is no", "/lupine")
 
-    def test_output_that_cannot_be_written(self):
-        done = self.check("--output", self.folder / "none/result.json", output=False)
-        self.assert_refused(done, 2, "--output", "none/result.json")
+    def test_output_that_cannot_be_made(self):
+        (self.folder / "file").touch()
+        for path in (self.folder / "file", self.folder / "file/out"):
+            done = self.check("--output", path, output=False)
+            self.assert_refused(done, 2, "--output", str(path))
         self.assertFalse((self.programs / "calls").exists())
-
-    @unittest.skipUnless(os.path.exists("/dev/full"), "no /dev/full")
-    def test_full_disk_stops_nothing_and_fails(self):
-        done = self.check("--output", "/dev/full", output=False)
-        self.assert_refused(done, 1, "/dev/full", "No space left")
-        self.assertIn("cuSOLVER Xgetrf, the largest n", done.stdout)
+        self.assertEqual(list(self.folder.glob("lupine-gpu-check.*")), [])
 
 
 class Script(Case):
@@ -378,23 +639,22 @@ class Script(Case):
         script.chmod(0o755)
         return script
 
-    def start(self, script, *options):
+    def launch(self, script, *options):
         return subprocess.run([str(script), *options], stdin=subprocess.DEVNULL, timeout=PATIENCE,
                               capture_output=True, text=True, cwd=self.folder,
                               env=self.environment)
 
     def test_checkout(self):
         script = self.arrange(self.folder / "tree/run/gpu-check")
-        self.assert_refused(self.start(script), 3, "lupine_gpu_check is not there")
+        self.assert_refused(self.launch(script), 3, "lupine_gpu_check is not there")
         build = self.folder / "tree/build/release"
         build.parent.mkdir()
         self.programs.rename(build)
         self.environment["PATH"] = f"{build}:/usr/bin:/bin"
         (build / "lupine_gpu_check").symlink_to(DRIVER)
-        (self.folder / "tree/results").mkdir()
-        done = self.start(script)
+        done = self.launch(script)
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual(len(list((self.folder / "tree/results").glob("nvidia-h200-*.json"))), 1)
+        self.assertEqual(len(list(self.folder.glob("gpu-check-*/nvidia-h200-*.json"))), 1)
 
     def test_bundle(self):
         script = self.arrange(self.folder / "lupine-1/bin/gpu-check")
@@ -405,14 +665,15 @@ class Script(Case):
         for path in list(self.programs.iterdir()):
             path.rename(script.parent / path.name)
         (script.parent / "lupine_gpu_check").symlink_to(DRIVER)
+        (script.parent / "lupine-environment").symlink_to("lupine_device_tests")
         self.environment["PATH"] = "/usr/bin:/bin"
         link = self.folder / "check"
         link.symlink_to(script)
-        done = self.start(link, "--budget", "400")
+        self.output = self.folder / "found"
+        done = self.launch(link, "--budget", "400", "--output", "found")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        self.assertEqual(len(list(self.folder.glob("nvidia-h200-*.json"))), 1)
-        self.assertIn("bin/mpirun --oversubscribe",
-                      json.loads(next(self.folder.glob("nvidia*")).read_text())["steps"][2]["command"])
+        self.assertIn("bin/mpirun --oversubscribe", self.step("MPI suite, 1 rank")["command"])
+        self.assertIn("bin/lupine-environment", self.step("libraries")["command"])
 
 
 @unittest.skipUnless(EMULATED, "no emulated GPUs")
@@ -424,10 +685,19 @@ class Emulated(Case):
         done = self.check("--trial")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         document = self.document()
-        self.assertGreaterEqual(len(document["table"]), 4)
+        self.assertGreaterEqual(len(document["table"]), 7)
         for row in document["table"]:
-            self.assertGreater(row["share_of_fp16_product"], 0)
+            self.assertGreater(row["share_of_product"], 0)
             self.assertGreaterEqual(row["lu_tflops"], row["score_tflops"])
+        for run in document["phases"]:
+            for phase in run["phases"]:
+                if phase["phase"] not in ("broadcast_exposed", "LU outside the update"):
+                    self.assertGreater(phase["floor_seconds"], 0, phase)
+        self.assertGreater(len(self.step("first steps: nb, chunk")["result"]["trials"]), 2)
+        for name in ("trace-mxp-largest.json", "trace-hpl-largest.json"):
+            self.assertTrue(json.loads((self.output / name).read_text())["traceEvents"])
+        self.assertEqual([step["name"] for step in document["steps"]
+                          if step["verdict"] not in ("passed", "absent")], [])
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The scripts that start lupine elsewhere: run/hpl-mxp.sh and the batch scripts of run/slurm.
+"""The scripts that start lupine elsewhere: run/hpl-mxp.sh, the batch scripts of run/slurm, and what an
+archive of run/bundle starts its programs with.
 
 A script of the test's own stands for lupine, numactl and srun, and tells how it was called.
 LUPINE_COMMAND and LUPINE_MPIEXEC as in test_cli.py, for the runs of the real command.
@@ -20,6 +21,7 @@ from test_cli import COMMAND, MPIEXEC, PATIENCE
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 HPL_MXP = ROOT / "run/hpl-mxp.sh"
 SLURM = ROOT / "run/slurm"
+BUNDLE_LAUNCHER = ROOT / "run/bundle-launcher.sh"
 TOOLS = ["bash", "dirname", "env", "grep", "mkdir", "readlink", "sed", "sleep", "sort", "tail", "tee",
          "true"]
 KEPT = ("CUDA_VISIBLE_DEVICES", "UCX_NET_DEVICES", "UCX_TLS", "BOUND")
@@ -81,6 +83,56 @@ class Case(unittest.TestCase):
         self.assertEqual(done.stdout, "")
         for needle in needles:
             self.assertIn(needle, done.lines[0])
+
+
+class Archive(Case):
+    """An archive whose only program tells its variables."""
+
+    def setUp(self):
+        super().setUp()
+        self.root = self.folder / "lupine-1"
+        executable(self.root / "libexec/launcher", BUNDLE_LAUNCHER.read_text())
+        program = "#!/usr/bin/env bash\n"
+        for name in ("LD_LIBRARY_PATH", "OMPI_MCA_btl_vader_single_copy_mechanism"):
+            program += f'echo "variable {name}=${name}"\n'
+        executable(self.root / "libexec/lupine", program)
+        (self.root / "share/lupine").mkdir(parents=True)
+        (self.root / "share/lupine/cuda-libraries").write_text("libcudart.so.13\n")
+        (self.root / "bin").mkdir()
+        for name in ("lupine", "lupine-environment"):
+            (self.root / "bin" / name).symlink_to("../libexec/launcher")
+        self.home = self.folder / "home"
+        self.nccl = self.home / ".local/lib/python3.12/site-packages/nvidia/nccl/lib"
+
+    def launch(self, name, **environment):
+        done = self.start([self.root / "bin" / name], dict({"HOME": str(self.home)}, **environment))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done
+
+    def test_nccl_of_a_python_environment_is_found(self):
+        self.nccl.mkdir(parents=True)
+        (self.nccl / "libnccl.so.2").touch()
+        # Another one of this machine's may come before it.
+        report = self.launch("lupine-environment").stdout
+        place = re.search(r"^# libnccl\.so\.2: (/\S+)", report, re.M).group(1)
+        if place == str(self.nccl):
+            self.assertIn(place, self.launch("lupine").variables["LD_LIBRARY_PATH"].split(":"))
+        first = self.folder / "first"
+        first.mkdir()
+        (first / "libnccl.so.2").touch()
+        self.assertIn(f"# libnccl.so.2: {first}\n",
+                      self.launch("lupine-environment", LD_LIBRARY_PATH=str(first)).stdout)
+
+    def test_nccl_is_optional(self):
+        report = self.launch("lupine-environment").stdout
+        self.assertRegex(report, r"# libnccl\.so\.2: (not found|/)")
+        self.launch("lupine")
+
+    def test_ranks_read_no_memory_of_others_unless_told(self):
+        name = "OMPI_MCA_btl_vader_single_copy_mechanism"
+        self.assertEqual(self.launch("lupine").variables[name], "none")
+        self.assertEqual(self.launch("lupine", **{name: "cma"}).variables[name], "cma")
+        self.assertIn(f"export {name}='none'", self.launch("lupine-environment").stdout)
 
 
 # Flag, a value, and the options of `lupine mxp` that come of them.

@@ -111,6 +111,18 @@ class Tuning(Folder):
         self.assertEqual(len(entries), 3)
         self.assertEqual(entries[:2], document["entries"])
 
+    def test_a_list_is_timed_instead_and_no_profile_written(self):
+        outcome = self.run(*TUNE, "--try-nb", "16,32", "--try-chunk", "100", "--json", self.at("tune.json"))
+        self.assert_status(outcome, 0)
+        tuning, = self.read(self.at("tune.json"))["tunings"]
+        trials = [(trial["nb"], trial["chunk"]) for trial in tuning["trials"]]
+        start = trials[0]
+        expected = [(nb, start[1]) for nb in (16, 32) if nb != start[0]]
+        self.assertEqual(trials[1:], expected + [(trials[-1][0], 100)])
+        self.assertIn("no profile was written", outcome.out)
+        self.assertFalse(os.path.exists(self.path))
+        self.assert_refused(self.run(*TUNE, "--try-nb", "16,x"), "--try-nb", "'16,x'", "separated by commas")
+
     def test_elsewhere(self):
         path = self.at("my.json")
         outcomes = at_once([

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
@@ -17,6 +18,7 @@
 #include <fstream>
 #include <map>
 #include <sstream>
+#include <utility>
 
 #include "check_clock.hpp"
 
@@ -32,6 +34,9 @@ constexpr int milliseconds_of_a_look = 50;
 volatile std::sig_atomic_t child_runs = 0;
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
 volatile std::sig_atomic_t asked_to_end = 0;
+// The Companion's process, which outlives the children.
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
+std::atomic<pid_t> companion = -1;
 
 extern "C" void note_end(int signal) {
   if (child_runs == 0) _exit(128 + signal);
@@ -61,8 +66,8 @@ std::map<pid_t, pid_t> parents() {
   return result;
 }
 
-/// All processes that come from this one: nothing else is running when a child has ended, or is to.
-/// mpirun's ranks are in groups of their own.
+/// All processes that come from this one, but for the companion: nothing else is running when a
+/// child has ended, or is to. mpirun's ranks are in groups of their own.
 std::vector<pid_t> descendants() {
   const std::map<pid_t, pid_t> all = parents();
   std::vector<pid_t> found;
@@ -72,7 +77,7 @@ std::vector<pid_t> descendants() {
       const auto up = all.find(at);
       at = up == all.end() ? 0 : up->second;
     }
-    if (at == getpid() && pid != at) found.push_back(pid);
+    if (at == getpid() && pid != at && pid != companion) found.push_back(pid);
   }
   return found;
 }
@@ -89,8 +94,18 @@ void end_descendants() {
   }
 }
 
-/// Never returns: this is the new process.
-[[noreturn]] void become(const std::vector<std::string>& command, int out, int err) {
+/// The words as execv wants them, ended by null.
+std::vector<char*> arguments(const std::vector<std::string>& command) {
+  std::vector<char*> words;
+  words.reserve(command.size() + 1);
+  for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
+  words.push_back(nullptr);
+  return words;
+}
+
+/// Never returns: this is the new process. Takes no memory, whose lock another thread may have
+/// held.
+[[noreturn]] void become(char* const* words, int out, int err) {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) std::signal(signal, SIG_DFL);
@@ -98,12 +113,8 @@ void end_descendants() {
   if (null >= 0) dup2(null, STDIN_FILENO);
   dup2(out, STDOUT_FILENO);
   dup2(err, STDERR_FILENO);
-  std::vector<char*> words;
-  words.reserve(command.size() + 1);
-  for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
-  words.push_back(nullptr);
-  execv(words[0], words.data());
-  const std::string why = fmt::format("cannot be started: {}\n", std::strerror(errno));
+  execv(words[0], words);
+  constexpr std::string_view why = "cannot be started\n";
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, why.data(), why.size());
   _exit(127);
 }
@@ -124,18 +135,22 @@ struct Pipe {
     if (ends[1] >= 0) close(ends[1]);
     ends[1] = -1;
   }
-  void drain(std::string& text) const {
+  void drain(std::string& text, const Listener& listener) const {
     std::array<char, 65536> bytes{};
     for (ssize_t got = 1; got > 0;) {
       got = read(ends[0], bytes.data(), bytes.size());
-      if (got > 0) text.append(bytes.data(), static_cast<std::size_t>(got));
+      if (got <= 0) continue;
+      const std::string_view piece(bytes.data(), static_cast<std::size_t>(got));
+      text.append(piece);
+      if (listener) listener(piece);
       if (text.size() > 2 * most_kept) text.erase(0, text.size() - most_kept);
     }
   }
 };
 
 /// Waits for the child, reading what it says meanwhile.
-void follow(pid_t child, double seconds, const Pipe& out, const Pipe& err, Outcome& outcome) {
+void follow(pid_t child, double seconds, const Pipe& out, const Pipe& err, const Listener& listener,
+            Outcome& outcome) {
   const Clock& clock = check_clock();
   const double begin = clock.now();
   for (int status = 0;;) {
@@ -143,8 +158,8 @@ void follow(pid_t child, double seconds, const Pipe& out, const Pipe& err, Outco
     poll(ends.data(), ends.size(), milliseconds_of_a_look);
     // Closed by the child, which still runs: poll() would return at once.
     if (((ends[0].revents | ends[1].revents) & POLLHUP) != 0) usleep(1000);
-    out.drain(outcome.out);
-    err.drain(outcome.err);
+    out.drain(outcome.out, listener);
+    err.drain(outcome.err, listener);
     outcome.seconds = clock.now() - begin;
     if (waitpid(child, &status, WNOHANG) == child) {
       if (WIFEXITED(status)) outcome.status = WEXITSTATUS(status);
@@ -167,13 +182,15 @@ std::string Outcome::ending() const {
   return fmt::format("status {}", status);
 }
 
-Outcome run_child(const std::vector<std::string>& command, double seconds) {
+Outcome run_child(const std::vector<std::string>& command, double seconds,
+                  const Listener& listener) {
   Outcome outcome;
+  const std::vector<char*> words = arguments(command);
   Pipe out;
   Pipe err;
   child_runs = 1;
   const pid_t child = out.ends[0] < 0 || err.ends[0] < 0 ? -1 : fork();
-  if (child == 0) become(command, out.ends[1], err.ends[1]);
+  if (child == 0) become(words.data(), out.ends[1], err.ends[1]);
   if (child < 0) {
     child_runs = 0;
     outcome.err = fmt::format("no process: {}", std::strerror(errno));
@@ -183,15 +200,52 @@ Outcome run_child(const std::vector<std::string>& command, double seconds) {
   outcome.started = true;
   out.close_writing();
   err.close_writing();
-  follow(child, seconds, out, err, outcome);
+  follow(child, seconds, out, err, listener, outcome);
   end_descendants();
   if (asked_to_end != 0) _exit(128 + asked_to_end);
   child_runs = 0;
-  out.drain(outcome.out);
-  err.drain(outcome.err);
+  out.drain(outcome.out, listener);
+  err.drain(outcome.err, listener);
   for (std::string* text : {&outcome.out, &outcome.err})
     if (text->size() > most_kept) text->erase(0, text->size() - most_kept);
   return outcome;
+}
+
+Companion::Companion(const std::vector<std::string>& command) {
+  const std::vector<char*> words = arguments(command);
+  Pipe out;
+  const int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+  child_ = out.ends[0] < 0 ? -1 : fork();
+  if (child_ == 0) become(words.data(), out.ends[1], null < 0 ? STDERR_FILENO : null);
+  if (null >= 0) close(null);
+  ended_ = child_ < 0;
+  companion = child_;
+  std::swap(output_, out.ends[0]);
+}
+
+Companion::~Companion() {
+  if (child_ > 0 && !ended_) kill(child_, SIGKILL);
+  if (child_ > 0) waitpid(child_, nullptr, ended_ ? WNOHANG : 0);
+  companion = -1;
+  if (output_ >= 0) close(output_);
+}
+
+bool Companion::next_line(std::string& line, double seconds) {
+  const auto take = [&] {
+    const std::size_t end = unread_.find('\n');
+    if (end == std::string::npos) return false;
+    line = unread_.substr(0, end);
+    unread_.erase(0, end + 1);
+    return true;
+  };
+  if (take()) return true;
+  pollfd readable{output_, POLLIN, 0};
+  poll(&readable, 1, static_cast<int>(seconds * 1e3));
+  std::array<char, 4096> bytes{};
+  const ssize_t got = read(output_, bytes.data(), bytes.size());
+  if (got > 0) unread_.append(bytes.data(), static_cast<std::size_t>(got));
+  ended_ = ended_ || got == 0;
+  return take();
 }
 
 void guard_children() {

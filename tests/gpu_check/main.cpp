@@ -11,7 +11,6 @@
 #include <string_view>
 
 #include "conclusions.hpp"
-#include "io/json.hpp"
 #include "session.hpp"
 #include "steps.hpp"
 
@@ -20,34 +19,38 @@ namespace lupine::gpu_check {
 namespace {
 
 constexpr const char* usage =
-    "usage: gpu-check [--budget SECONDS] [--output FILE.json] [--device cuda]\n"
-    "  --budget   for everything together (default 480); what does not fit is left out\n"
-    "  --output   default: GPU-DATE.json, in results/ of a checkout, else in the current folder\n"
+    "usage: gpu-check [--budget SECONDS] [--output DIR] [--device cuda]\n"
+    "  --budget   for everything together (default 560); what does not fit is left out\n"
+    "  --limit    seconds that no program may exceed, whatever its step allows\n"
+    "  --output   folder for everything that is found: GPU-DATE.json, log.txt, clocks.csv and "
+    "traces;\n"
+    "             default: a new one in the current folder, whose name is printed first\n"
     "  --device   cuda (default), or cpu to try the check itself\n"
     "  --trial    tiny sizes, to see that everything runs\n"
     "exit status: 0 all that ran passed, 1 something failed, 2 bad usage, 3 no GPU\n";
 
 enum Status { passed = 0, something_failed = 1, bad_usage = 2, no_gpu = 3 };
 
-double seconds(const std::string& text) {
+double seconds(const std::string& option, const std::string& text) {
   char* end = nullptr;
   const double value = std::strtod(text.c_str(), &end);
   if (text.empty() || *end != '\0' || !(value > 0 && value < 1e6))
-    throw UsageError(fmt::format("--budget takes seconds above 0, not '{}'", text));
+    throw UsageError(fmt::format("{} takes seconds above 0, not '{}'", option, text));
   return value;
 }
 
 void take(Options& options, const std::string& name, const std::string& value) {
   if (name == "--budget") {
-    options.budget = seconds(value);
+    options.budget = seconds(name, value);
+  } else if (name == "--limit") {
+    options.limit = seconds(name, value);
   } else if (name == "--device") {
     if (value != "cuda" && value != "cpu")
       throw UsageError(fmt::format("--device takes cuda or cpu, not '{}'", value));
     options.device = value;
   } else if (name == "--output") {
+    if (value.empty()) throw UsageError("--output takes a folder");
     options.output = value;
-  } else if (name == "--folder") {
-    options.folder = value;
   } else if (name == "--programs") {
     options.programs = value;
   } else if (name == "--mpirun") {
@@ -103,36 +106,50 @@ void prepare_environment() {
   setenv("CUDA_VISIBLE_DEVICES", all.substr(0, all.find(',')).c_str(), 1);
   for (const char* name : {"OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"})
     setenv(name, "1", 0);
+  // Where ranks may not read each other's memory, Open MPI's shared memory fails.
+  setenv("OMPI_MCA_btl_vader_single_copy_mechanism", "none", 0);
+  // What is measured is what Lupine chooses by itself.
+  setenv("LUPINE_PROFILE", "none", 0);
+}
+
+std::string summary(const Session& session, const nlohmann::ordered_json& document) {
+  std::string text;
+  for (const char* verdict : {"not run", "cut off"}) {
+    std::string names;
+    for (const nlohmann::ordered_json& step : session.steps())
+      if (step["verdict"] == verdict)
+        names += (names.empty() ? "" : "; ") + step["name"].get<std::string>();
+    if (!names.empty()) text += fmt::format("{}: {}\n", verdict, names);
+  }
+  return fmt::format("\n{}\n{}\n{}{}{}", table_text(document["table"]),
+                     phases_text(document["phases"]), goals_text(document["goals"]),
+                     text.empty() ? "\n" : "\n" + text, session.failed() ? "FAILED" : "PASSED");
 }
 
 Status check(const Options& options) {
   Session session(options);
+  session.say(session.folder());
+  session.conclude_by(conclusions);
   Gpu gpu;
-  // What would be lost in the end is refused at the beginning.
-  if (!options.output.empty()) check_writable(options.output, "--output");
   try {
     gpu = find_gpu(session);
   } catch (const Fault& fault) {
-    std::fprintf(stderr, "gpu-check: %s\n", fault.what());
-    return no_gpu;
+    gpu.why = fault.what();
   }
-  if (options.device == "cpu") {
-    gpu.name = "cpu";
-  } else if (gpu.name.empty()) {
+  if (options.device == "cpu") gpu.name = "cpu";
+  session.keep_in(file_name(gpu.name.empty() ? "no-gpu" : gpu.name));
+  session.watch(gpu.uuid);
+  note_facts(session);
+  if (gpu.name.empty()) {
     std::fprintf(stderr, "gpu-check: no GPU to check (%s)\n", gpu.why.c_str());
     return no_gpu;
   }
-  const std::string file =
-      options.output.empty() ? options.folder + "/" + file_name(gpu.name) : options.output;
-  session.keep_in(file);
-  fmt::print("{}; {:.0f} s; {}\n", options.device == "cpu" ? "CPU" : gpu.description,
-             options.budget, file);
-  std::fflush(stdout);
+  session.say(fmt::format("{}; {:.0f} s", options.device == "cpu" ? "CPU" : gpu.description,
+                          options.budget));
   run_steps(session);
   session.document()["finished"] = true;
   session.save();
-  fmt::print("\n{}\n{}\n{}\n", table_text(session.document()["table"]),
-             goals_text(session.document()["goals"]), session.failed() ? "FAILED" : "PASSED");
+  session.say(summary(session, session.document()));
   return session.failed() ? something_failed : passed;
 }
 

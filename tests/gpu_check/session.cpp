@@ -1,18 +1,23 @@
 #include "session.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 #include <lupine/error.hpp>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <ctime>
 #include <filesystem>
+#include <fstream>
+#include <sstream>
 #include <utility>
 
-#include "io/json.hpp"
+#include "io/output_file.hpp"
 
 namespace lupine::gpu_check {
 
@@ -21,8 +26,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::ordered_json;
 
-constexpr double least_seconds = 3;  // in which nothing starts and ends
-constexpr int bad_usage = 2;         // of all of Lupine's programs
+constexpr int bad_usage = 2;  // of all of Lupine's programs
 constexpr std::size_t most_output = 4000;
 
 std::string tail(const std::string& text) {
@@ -35,6 +39,27 @@ std::string last_line(const std::string& text) {
   const std::size_t before = text.find_last_of('\n', end);
   const std::size_t begin = before == std::string::npos ? 0 : before + 1;
   return text.substr(begin, std::min<std::size_t>(end + 1 - begin, 200));
+}
+
+/// The folder that was asked for, or a new one here that no other check has.
+std::string make_folder(const std::string& asked) {
+  std::error_code error;
+  const std::string name = asked.empty() ? "gpu-check-" + utc_now("%Y-%m-%d-%H%M%S") : asked;
+  std::string folder = name;
+  for (int i = 2; asked.empty() && fs::exists(folder, error); ++i)
+    folder = fmt::format("{}-{}", name, i);
+  fs::create_directories(folder, error);
+  if (error || !fs::is_directory(folder, error))
+    throw UsageError(fmt::format("--output: cannot make the folder '{}' ({})", folder,
+                                 error ? error.message() : "it is a file"));
+  return folder;
+}
+
+int open_log(const std::string& path) {
+  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
+  if (file < 0)
+    throw UsageError(fmt::format("--output: cannot write '{}' ({})", path, std::strerror(errno)));
+  return file;
 }
 
 std::string make_scratch() {
@@ -55,10 +80,18 @@ std::string joined(const std::vector<std::string>& words) {
   return text;
 }
 
-std::string verdict(const Task& task, const Outcome& outcome) {
+/// @param limit what it had, which may be less than a task of its kind may take
+std::string verdict(const Task& task, const Outcome& outcome, double limit) {
+  const auto says = [&](const std::string& words) {
+    return outcome.err.find(words) != std::string::npos ||
+           outcome.out.find(words) != std::string::npos;
+  };
+  // Such a program may end as if all were well.
+  if (std::any_of(task.not_available.begin(), task.not_available.end(), says))
+    return "not available";
   if (outcome.passed()) return "passed";
-  if (outcome.timed_out) return task.may_be_cut ? "cut off" : "failed";
-  const auto says = [&](const char* words) { return outcome.err.find(words) != std::string::npos; };
+  if (task.may_fail) return "not available";
+  if (outcome.timed_out) return task.may_be_cut || limit < task.limit ? "cut off" : "failed";
   if (task.may_not_fit && outcome.status == bad_usage && says("does not fit")) return "not run";
   // The launcher of an archive says the one, the system's loader the other.
   if (task.may_not_load &&
@@ -71,7 +104,7 @@ std::string verdict(const Task& task, const Outcome& outcome) {
 void record_outcome(ordered_json& record, const Task& task, const Outcome& outcome) {
   record["seconds"] = outcome.seconds;
   record["ending"] = outcome.ending();
-  record["verdict"] = verdict(task, outcome);
+  record["verdict"] = verdict(task, outcome, record["limit_seconds"].get<double>());
   if (task.result) record["result"] = task.result(outcome);
   // An exit status of 0 proves no measurement.
   if (task.result && outcome.passed() && record["result"].empty()) record["verdict"] = "failed";
@@ -101,9 +134,16 @@ std::string utc_now(const char* format) {
 
 Session::Session(Options options)
     : options_(std::move(options)), begin_(clock_.now()), scratch_(make_scratch()) {
+  try {
+    options_.output = make_folder(options_.output);
+    log_ = open_log(kept("log.txt"));
+  } catch (...) {
+    remove_scratch();
+    throw;
+  }
   std::array<char, 256> host{};
   gethostname(host.data(), host.size() - 1);
-  document_ = {{"schema", "lupine-gpu-check/1"},
+  document_ = {{"schema", "lupine-gpu-check/2"},
                {"date", utc_now("%Y-%m-%dT%H:%M:%SZ")},
                {"host", host.data()},
                {"command_line", options_.command_line},
@@ -111,10 +151,17 @@ Session::Session(Options options)
                {"trial", options_.trial},
                {"finished", false},
                {"running", nullptr},
+               {"clocks", nullptr},
                {"steps", ordered_json::array()}};
 }
 
 Session::~Session() {
+  monitor_.reset();
+  if (log_ >= 0) close(log_);
+  remove_scratch();
+}
+
+void Session::remove_scratch() const {
   std::error_code ignored;
   fs::remove_all(scratch_, ignored);
 }
@@ -123,39 +170,95 @@ std::string Session::program(const std::string& name) const {
   return options_.programs + "/" + name;
 }
 
-void Session::keep_in(const std::string& file) {
-  check_writable(file, "--output");
-  file_ = file;
+void Session::watch(const std::string& uuid) {
+  std::unique_ptr<SampleSource> source = open_samples(uuid);
+  if (source) monitor_ = std::make_unique<Monitor>(std::move(source), kept("clocks.csv"));
+}
+
+ordered_json Session::clocks(double begin, double end) const {
+  return monitor_ ? monitor_->between(begin, end) : nullptr;
+}
+
+void Session::keep_in(const std::string& name) {
+  file_ = kept(name);
   save();
 }
 
 void Session::save() {
   if (file_.empty()) return;
   document_["elapsed_seconds"] = elapsed();
+  if (monitor_)
+    document_["clocks"] = {{"source", monitor_->source()},
+                           {"seconds_between", sample_seconds},
+                           {"samples", monitor_->samples()}};
+  write(file_, document_.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n");
+}
+
+void Session::keep(const std::string& from, const std::string& name) {
+  std::ifstream file(from, std::ios::binary);
+  if (!file) return;
+  std::ostringstream text;
+  text << file.rdbuf();
+  write(kept(name), text.str());
+}
+
+/// Where nothing can be written any more, what is running goes on.
+void Session::write(const std::string& path, const std::string& text) {
   try {
-    write_json(file_, document_);
+    write_whole(path, text);
   } catch (const std::exception& error) {
     if (!unwritten_) std::fprintf(stderr, "gpu-check: %s\n", error.what());
     unwritten_ = true;
-    return;
   }
-  unwritten_ = false;
+}
+
+void Session::log(std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(log_, text.data(), text.size());
+    if (written <= 0) return;
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
+void Session::say(const std::string& line) {
+  fmt::print("{}\n", line);
+  std::fflush(stdout);
+  log(line + "\n");
+}
+
+Outcome Session::execute(const Task& task, double limit) {
+  log(fmt::format("\n===== {:.1f} s: {}\n$ {}\n", elapsed(), task.name, joined(task.command)));
+  bool at_line_start = true;
+  Outcome outcome = run_child(task.command, limit, [&](std::string_view piece) {
+    log(piece);
+    at_line_start = piece.back() == '\n';
+  });
+  log(fmt::format("{}===== {} after {:.1f} s\n", at_line_start ? "" : "\n", outcome.ending(),
+                  outcome.seconds));
+  return outcome;
 }
 
 ordered_json Session::run(const Task& task) {
   for (const std::string& program : {task.command[0], task.needs})
     if (!program.empty() && find_program(program).empty())
       return note(task, "absent", fmt::format("there is no {}", program));
-  const double limit = std::min(task.limit, remaining() - task.reserve);
-  if (limit < least_seconds) return note(task, "not run", "no time left");
   document_["running"] = task.name;
   save();
-  const Outcome outcome = run_child(task.command, limit);
+  const double begun = elapsed();
+  const double left = end_of_share() - begun - task.reserve;
+  const double limit = std::min({task.limit, left, options_.limit});
+  if (limit < std::min(task.least, options_.limit)) return note(task, "not run", "no time left");
   ordered_json record = {{"step", task.step},
                          {"name", task.name},
                          {"command", joined(task.command)},
+                         {"begun_seconds", begun},
                          {"limit_seconds", limit}};
-  record_outcome(record, task, outcome);
+  Task allowed = task;
+  allowed.limit = std::min(task.limit, options_.limit);
+  const double begin = wall_time();
+  const Outcome outcome = execute(allowed, limit);
+  record_outcome(record, allowed, outcome);
+  record["clocks"] = clocks(begin, wall_time());
   record["words"] = words_of(record, task, outcome);
   return finish(std::move(record));
 }
@@ -166,11 +269,11 @@ ordered_json Session::note(const Task& task, const std::string& verdict, const s
 
 ordered_json Session::finish(ordered_json record) {
   const std::string words = record.value("words", "");
-  fmt::print("{:6.1f} s  {:<34} {}{}{}\n", elapsed(), record["name"].get<std::string>(),
-             record["verdict"].get<std::string>(), words.empty() ? "" : ": ", words);
-  std::fflush(stdout);
+  say(fmt::format("{:6.1f} s  {:<34} {}{}{}", elapsed(), record["name"].get<std::string>(),
+                  record["verdict"].get<std::string>(), words.empty() ? "" : ": ", words));
   document_["running"] = nullptr;
   document_["steps"].push_back(record);
+  if (conclude_) document_.update(conclude_(steps()));
   save();
   return record;
 }

@@ -1,5 +1,5 @@
 /// @file
-/// What a check runs, in order: most important first.
+/// What a check runs, in order: most important first, each step within its share of the budget.
 #pragma once
 
 #include <string>
@@ -12,11 +12,14 @@ namespace lupine::gpu_check {
 struct Gpu {
   std::string name;
   std::string description;
+  std::string uuid;
   std::string why;
 };
 
 /// Runs `lupine info`. @throws Fault if that fails
 Gpu find_gpu(Session& session);
+/// What else is known of the machine.
+void note_facts(Session& session);
 /// All the others, and the conclusions after each.
 void run_steps(Session& session);
 

@@ -29,6 +29,18 @@ class Machine {
         clock, deadline, [this](const TuningTrial& c) { told.push_back(c); });
   }
 
+  TuneOutcome time(const TuneList& list, const Tuning& start, double seconds = 1e6) {
+    const double deadline = clock.time + seconds;
+    return time_tunings(
+        start, list, space,
+        [this](const Tuning& tuning) {
+          clock.time += run_seconds;
+          ++runs;
+          return rate_(tuning);
+        },
+        clock, deadline, [this](const TuningTrial& c) { told.push_back(c); });
+  }
+
   test::SetClock clock{100};
   TuneSpace space{10000, [](const Tuning&) { return true; }};
   double run_seconds = 1;
@@ -65,6 +77,29 @@ TEST_CASE("the search finds the best of a bowl from anywhere") {
         CHECK(outcome.rate == bowl(outcome.best));
         CHECK(outcome.default_rate == bowl(start));
       }
+}
+
+TEST_CASE("a list is timed once each, chunks beside the fastest block") {
+  Machine machine(bowl);
+  machine.space.allowed = [](const Tuning& t) { return t.nb != 768; };
+  const Tuning start{128, 1, 0};
+  const TuneOutcome outcome = machine.time({{256, 384, 512, 768}, {2048, 4096, 2048}}, start);
+  CHECK(outcome.best == Tuning{384, 1, 2048});
+  CHECK(outcome.rate == bowl(outcome.best));
+  CHECK(outcome.default_rate == bowl(start));
+  CHECK((outcome.complete && outcome.trials == 5 && machine.runs == 6));
+  CHECK(machine.told.size() == 6);
+  CHECK((machine.told[3].tuning == Tuning{512, 1, 0} && !machine.told[3].better));
+  CHECK(machine.told[3].against == bowl({384, 1, 0}));
+}
+
+TEST_CASE("a list ends where its time does, and its first run takes place in any case") {
+  for (const double seconds : {0., 1.5, 3.5}) {
+    Machine machine(bowl);
+    const TuneOutcome outcome = machine.time({{256, 384, 512, 640}, {}}, {128, 1, 0}, seconds);
+    CHECK_FALSE(outcome.complete);
+    CHECK(machine.runs == std::max(1, static_cast<int>(seconds)));
+  }
 }
 
 TEST_CASE("no tuning is compared twice but the one that was found, with the start") {

@@ -1,0 +1,102 @@
+/// @file
+/// Runs work on a GPU again and again, and says how fast it was.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "device/cuda/lane.hpp"
+#include "device/cuda/products.hpp"
+#include "device/device.hpp"
+
+namespace lupine {
+
+constexpr double tera = 1e12;
+constexpr double giga = 1e9;
+
+struct MeterOptions {
+  double seconds = 3;  ///< of a product; one takes ten thirds as long, parts a third
+  std::int64_t n = 0;  ///< order of the run whose shapes are measured; 0: the largest that fits
+  bool json = false;
+  bool smoke = false;  ///< tiny sizes, to see that everything runs
+};
+
+/// Of one operation that ran again and again.
+struct Timing {
+  double mean = 0;   ///< over the whole interval, seconds
+  double best = 0;   ///< over the best quarter of a second
+  double total = 0;  ///< the interval
+  std::int64_t runs = 0;
+};
+
+/// What has been measured so far, for what follows to be compared with; 0: not yet.
+struct Reached {
+  double copy = 0;  ///< bytes a second
+  double read = 0;
+  double fp16 = 0;  ///< operations a second
+  double tf32 = 0;
+  double fp32 = 0;
+  double fp64 = 0;
+};
+
+inline MatrixView<float> floats(const Buffer& memory, std::int64_t rows, std::int64_t cols) {
+  return {memory.as<float>(), rows, cols, rows};
+}
+inline MatrixView<double> doubles(const Buffer& memory, std::int64_t rows, std::int64_t cols) {
+  return {memory.as<double>(), rows, cols, rows};
+}
+inline double operations(std::int64_t m, std::int64_t n, std::int64_t k) {
+  return 2 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
+}
+/// HPL-MxP's matrix of order n.
+MatrixSpec spec_of(std::int64_t n);
+
+class Meter {
+ public:
+  explicit Meter(const MeterOptions& options);
+
+  const MeterOptions& options() const { return o_; }
+  Device& device() { return *device_; }
+  /// What the Device's own operations run on.
+  Queue& queue() { return *queue_; }
+  /// For what Device does not offer.
+  Lane& lane() { return lane_; }
+  Products& products() { return products_; }
+  PanelHeader* header(int which) const {
+    return reinterpret_cast<PanelHeader*>(control_.data() + 64 * which);
+  }
+  FactorStatus* status() const { return reinterpret_cast<FactorStatus*>(control_.data() + 256); }
+  float* sink() const { return reinterpret_cast<float*>(control_.data() + 512); }
+  double seconds() const { return o_.seconds; }
+  double brief() const { return o_.seconds / 3; }
+
+  /// Random numbers: zeros take less power, and so run faster than any matrix will.
+  void fill(AnyMatrix a, MatrixKind kind = MatrixKind::scaled_diagonal);
+  void synchronize();
+  /// Repeats the work for so many seconds.
+  Timing sustain(double seconds, const std::function<void()>& work);
+  /// Of work on `target`, which is restored before each run, or a solve would let it fall to zero;
+  /// that time is taken off.
+  Timing without_copy(AnyMatrix source, AnyMatrix target, const std::function<void()>& work);
+
+  /// A line of the report.
+  void emit(const nlohmann::ordered_json& line) const;
+  /// `work` of one run, in `unit`s a second beside what the GPU allows (0: unknown).
+  void rate(nlohmann::ordered_json line, const Timing& timing, double work, double unit,
+            const std::string& unit_name, double floor);
+
+  Reached reached;
+
+ private:
+  MeterOptions o_;
+  std::unique_ptr<Device> device_;
+  std::unique_ptr<Queue> queue_;
+  Lane lane_;
+  Buffer control_;
+  Products products_;
+};
+
+}  // namespace lupine

@@ -1,0 +1,53 @@
+/// @file
+/// How fast is Lupine here, beside what the GPU allows and cuSOLVER reaches.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "session.hpp"
+
+namespace lupine::gpu_check {
+
+class Measurements {
+ public:
+  explicit Measurements(Session& session) : session_(session), o_(session.options()) {}
+  void smoke();
+  void sizes();
+  void ceilings();
+  void hpl();
+  void first_steps();
+  void cusolver();
+
+ private:
+  /// One run of `lupine mxp` or `lupine hpl`.
+  struct Run {
+    std::string step;  ///< also the benchmark: "mxp"
+    std::string name;
+    std::int64_t n = 0;                   ///< 0: the largest that fits
+    std::vector<std::string> words = {};  ///< options besides
+    std::string trace = {};               ///< file of the folder; empty: none
+    double limit = 120;
+    double reserve = 0;
+    double least = 10;
+  };
+  /// @return its report, with the clocks while it ran; null unless it passed
+  nlohmann::ordered_json benchmark(const Run& run);
+  /// The report beside the clocks while its timed part ran.
+  nlohmann::ordered_json with_clocks(nlohmann::ordered_json report) const;
+  /// Times the first steps of a run of order n. @return its report; null unless it passed
+  nlohmann::ordered_json time_first_steps(const std::string& name,
+                                          const std::vector<std::string>& words, double seconds);
+  nlohmann::ordered_json solve(const std::string& method, std::int64_t n, double limit);
+  /// A little of it in a trial.
+  double least(double seconds) const { return o_.trial ? 1 : seconds; }
+
+  Session& session_;
+  const Options& o_;
+  std::int64_t largest_ = 0;  ///< n of the largest run of HPL-MxP; 0: none passed
+  std::int64_t nb_ = 0;       ///< its
+  std::int64_t chunk_ = 0;    ///< its
+};
+
+}  // namespace lupine::gpu_check

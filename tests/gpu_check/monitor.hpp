@@ -1,0 +1,41 @@
+/// @file
+/// Keeps the GPU's clocks of the whole check, in memory and in a file.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "samples.hpp"
+
+namespace lupine::gpu_check {
+
+class Monitor {
+ public:
+  /// Reads from now on, until the end. A line for each sample goes into `file`, written at once.
+  Monitor(std::unique_ptr<SampleSource> source, const std::string& file);
+  Monitor(const Monitor&) = delete;
+  Monitor& operator=(const Monitor&) = delete;
+  ~Monitor();
+
+  std::string source() const { return source_->name(); }
+  /// What was read from `begin` to `end`, seconds since 1970; null if nothing was.
+  nlohmann::ordered_json between(double begin, double end) const;
+  std::size_t samples() const;
+
+ private:
+  void watch();
+  void keep(const Sample& sample);
+
+  std::unique_ptr<SampleSource> source_;
+  int file_;
+  mutable std::mutex mutex_;
+  std::vector<Sample> samples_;
+  std::atomic<bool> stopped_ = false;
+  std::thread thread_;
+};
+
+}  // namespace lupine::gpu_check

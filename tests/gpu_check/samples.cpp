@@ -1,0 +1,262 @@
+#include "samples.hpp"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <chrono>
+#include <cstdlib>
+#include <sstream>
+#include <string_view>
+#include <utility>
+
+#include "child.hpp"
+
+namespace lupine::gpu_check {
+
+namespace {
+
+using nlohmann::ordered_json;
+
+/// As nvml.h numbers them, by bit.
+constexpr std::array<std::string_view, 9> reason_names{
+    "gpu_idle",     "applications_clocks", "sw_power_cap",        "hw_slowdown",
+    "sync_boost",   "sw_thermal_slowdown", "hw_thermal_slowdown", "hw_power_brake",
+    "display_clock"};
+
+std::string without_dashes(std::string uuid) {
+  uuid.erase(std::remove(uuid.begin(), uuid.end(), '-'), uuid.end());
+  std::transform(uuid.begin(), uuid.end(), uuid.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return uuid;
+}
+
+/// Whether a GPU's UUID begins like this.
+bool is_of(const std::string& uuid, const std::string& beginning) {
+  return !beginning.empty() && without_dashes(uuid).rfind(without_dashes(beginning), 0) == 0;
+}
+
+/// The management library of NVIDIA's driver. nvml.h is in few toolkits; these functions and
+/// numbers of it have been the same since they came.
+class Nvml {
+ public:
+  using Gpu = void*;
+  using Unsigned = int (*)(Gpu, unsigned*);
+  using Chosen = int (*)(Gpu, int, unsigned*);
+
+  /// False: not here, or of no use.
+  bool open(const std::string& uuid) {
+    void* library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr) return false;
+    int (*init)() = nullptr;
+    const bool complete = find(library, init, "nvmlInit_v2") &&
+                          find(library, count_, "nvmlDeviceGetCount_v2") &&
+                          find(library, by_index_, "nvmlDeviceGetHandleByIndex_v2") &&
+                          find(library, uuid_, "nvmlDeviceGetUUID") &&
+                          find(library, clock_, "nvmlDeviceGetClockInfo") &&
+                          find(library, power_, "nvmlDeviceGetPowerUsage") &&
+                          find(library, temperature_, "nvmlDeviceGetTemperature");
+    // By its later name or its earlier one.
+    if (!find(library, reasons_, "nvmlDeviceGetCurrentClocksEventReasons"))
+      find(library, reasons_, "nvmlDeviceGetCurrentClocksThrottleReasons");
+    return complete && init() == 0 && find_gpu(uuid);
+  }
+
+  Sample read() const {
+    constexpr int sm_clock = 1;
+    constexpr int gpu_temperature = 0;
+    Sample sample;
+    sample.time = wall_time();
+    unsigned value = 0;
+    if (clock_(gpu_, sm_clock, &value) == 0) sample.sm_mhz = value;
+    if (power_(gpu_, &value) == 0) sample.watts = value / 1e3;
+    if (temperature_(gpu_, gpu_temperature, &value) == 0) sample.celsius = value;
+    unsigned long long bits = 0;
+    if (reasons_ != nullptr && reasons_(gpu_, &bits) == 0) sample.reasons = bits;
+    return sample;
+  }
+
+ private:
+  template <class F>
+  static bool find(void* library, F& function, const char* name) {
+    function = reinterpret_cast<F>(dlsym(library, name));
+    return function != nullptr;
+  }
+
+  bool find_gpu(const std::string& wanted) {
+    unsigned count = 0;
+    if (count_(&count) != 0) return false;
+    for (unsigned i = 0; i < count; ++i) {
+      Gpu gpu = nullptr;
+      if (by_index_(i, &gpu) != 0) continue;
+      std::array<char, 96> text{};
+      const bool same = uuid_(gpu, text.data(), text.size()) == 0 && is_of(text.data(), wanted);
+      if (gpu_ == nullptr || same) gpu_ = gpu;
+      if (same) break;
+    }
+    return gpu_ != nullptr && read().sm_mhz.has_value();
+  }
+
+  int (*count_)(unsigned*) = nullptr;
+  int (*by_index_)(unsigned, Gpu*) = nullptr;
+  int (*uuid_)(Gpu, char*, unsigned) = nullptr;
+  Chosen clock_ = nullptr;
+  Unsigned power_ = nullptr;
+  Chosen temperature_ = nullptr;
+  int (*reasons_)(Gpu, unsigned long long*) = nullptr;
+  Gpu gpu_ = nullptr;
+};
+
+class NvmlSource final : public SampleSource {
+ public:
+  explicit NvmlSource(const Nvml& nvml) : nvml_(nvml), due_(std::chrono::steady_clock::now()) {}
+  std::string name() const override { return "NVML"; }
+  std::optional<Sample> next() override {
+    const std::chrono::duration<double> left = due_ - std::chrono::steady_clock::now();
+    if (left.count() > 0) usleep(static_cast<useconds_t>(left.count() * 1e6));
+    due_ = std::chrono::steady_clock::now() +
+           std::chrono::milliseconds(static_cast<int>(sample_seconds * 1e3));
+    return nvml_.read();
+  }
+
+ private:
+  Nvml nvml_;
+  std::chrono::steady_clock::time_point due_;
+};
+
+/// nvidia-smi that repeats itself, a line at a time.
+class SmiSource final : public SampleSource {
+ public:
+  SmiSource(std::string program, std::string uuid)
+      : program_(std::move(program)), wanted_(std::move(uuid)) {}
+  std::string name() const override { return "nvidia-smi"; }
+
+  std::optional<Sample> next() override {
+    if (!child_ || child_->ended()) start();
+    std::string line;
+    if (!child_ || !child_->next_line(line, sample_seconds)) {
+      if (!child_ || child_->ended()) usleep(static_cast<useconds_t>(sample_seconds * 1e6));
+      return std::nullopt;
+    }
+    const std::optional<Sample> sample = parse(line);
+    understood_ = understood_ || sample;
+    return sample;
+  }
+
+ private:
+  // Drivers call the reasons by one name or the other, and refuse what they do not know.
+  static constexpr std::array<const char*, 2> names{"clocks_event_reasons.active",
+                                                    "clocks_throttle_reasons.active"};
+  static constexpr int most_starts = 20;
+
+  void start() {
+    child_.reset();
+    if (starts_ >= most_starts) return;
+    if (starts_ > 0 && !understood_) name_ = (name_ + 1) % names.size();
+    ++starts_;
+    std::vector<std::string> command{
+        program_,
+        fmt::format("--query-gpu=uuid,clocks.sm,power.draw,temperature.gpu,{}", names[name_]),
+        "--format=csv,noheader,nounits",
+        fmt::format("--loop-ms={}", static_cast<int>(sample_seconds * 1e3))};
+    child_ = std::make_unique<Companion>(command);
+  }
+
+  /// A line of this GPU, with its clock.
+  std::optional<Sample> parse(const std::string& line) {
+    Sample sample;
+    sample.time = wall_time();
+    std::istringstream fields(line);
+    std::string uuid;
+    std::getline(fields, uuid, ',');
+    for (std::optional<double>* value : {&sample.sm_mhz, &sample.watts, &sample.celsius}) {
+      std::string text;
+      std::getline(fields, text, ',');
+      char* end = nullptr;
+      const double number = std::strtod(text.c_str(), &end);
+      if (end != text.c_str()) *value = number;
+    }
+    std::string text;
+    std::getline(fields, text);
+    const std::size_t hex = text.find("0x");
+    if (hex != std::string::npos) sample.reasons = std::strtoull(text.c_str() + hex, nullptr, 16);
+    if (!sample.sm_mhz || !is_watched(uuid)) return std::nullopt;
+    return sample;
+  }
+
+  /// The wanted one; once all have been seen and none is it, the first.
+  bool is_watched(const std::string& uuid) {
+    if (watched_.empty() && is_of(uuid, wanted_)) watched_ = uuid;
+    if (watched_.empty() && uuid == first_) watched_ = first_;
+    if (first_.empty()) first_ = uuid;
+    return uuid == watched_;
+  }
+
+  std::string program_;
+  std::string wanted_;
+  std::string first_;
+  std::string watched_;
+  std::unique_ptr<Companion> child_;
+  int starts_ = 0;
+  std::size_t name_ = 0;
+  bool understood_ = false;
+};
+
+ordered_json spread(std::vector<double> values) {
+  if (values.empty()) return nullptr;
+  std::sort(values.begin(), values.end());
+  return {{"min", values.front()}, {"median", values[values.size() / 2]}, {"max", values.back()}};
+}
+
+}  // namespace
+
+double wall_time() {
+  const std::chrono::duration<double> now = std::chrono::system_clock::now().time_since_epoch();
+  return now.count();
+}
+
+std::unique_ptr<SampleSource> open_samples(const std::string& uuid) {
+  if (Nvml nvml; nvml.open(uuid)) return std::make_unique<NvmlSource>(nvml);
+  if (const std::string smi = find_program("nvidia-smi"); !smi.empty())
+    return std::make_unique<SmiSource>(smi, uuid);
+  return nullptr;
+}
+
+std::string names_of_reasons(std::uint64_t reasons) {
+  std::string text;
+  for (std::size_t bit = 0; bit < reason_names.size(); ++bit) {
+    if ((reasons >> bit & 1) == 0) continue;
+    if (!text.empty()) text += ' ';
+    text += reason_names[bit];
+  }
+  return text;
+}
+
+ordered_json summary(const std::vector<Sample>& samples) {
+  if (samples.empty()) return nullptr;
+  const auto spread_of = [&](std::optional<double> Sample::*field) {
+    std::vector<double> values;
+    for (const Sample& sample : samples)
+      if (sample.*field) values.push_back(*(sample.*field));
+    return spread(std::move(values));
+  };
+  ordered_json reasons = ordered_json::object();
+  for (std::size_t bit = 0; bit < reason_names.size(); ++bit) {
+    const auto count = std::count_if(samples.begin(), samples.end(), [&](const Sample& sample) {
+      return sample.reasons && (*sample.reasons >> bit & 1) != 0;
+    });
+    if (count > 0)
+      reasons[std::string(reason_names[bit])] =
+          static_cast<double>(count) / static_cast<double>(samples.size());
+  }
+  return {{"samples", samples.size()},
+          {"sm_mhz", spread_of(&Sample::sm_mhz)},
+          {"power_watts", spread_of(&Sample::watts)},
+          {"temperature_c", spread_of(&Sample::celsius)},
+          {"reasons", reasons}};
+}
+
+}  // namespace lupine::gpu_check

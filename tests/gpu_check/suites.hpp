@@ -1,0 +1,36 @@
+/// @file
+/// Is Lupine right here: all of its tests, on this GPU.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "session.hpp"
+
+namespace lupine::gpu_check {
+
+class Suites {
+ public:
+  explicit Suites(Session& session) : session_(session), o_(session.options()) {}
+  void device();
+  void mpi();
+  void accuracy();
+  /// Users' own systems.
+  void systems();
+  void sanitizers();
+
+ private:
+  std::vector<std::string> ranks(int count, const std::string& program);
+  void on_ranks(const std::string& step, const std::string& what, const std::string& program,
+                int count, const std::string& filter = "");
+  /// False: this machine does not allow it.
+  bool sanitize(const std::string& program, const std::string& tool,
+                const std::vector<std::string>& small);
+  std::string filter_of_small_tests();
+
+  Session& session_;
+  const Options& o_;
+  std::vector<std::string> mpirun_;  ///< with its options; empty: not known yet
+};
+
+}  // namespace lupine::gpu_check
