@@ -45,11 +45,11 @@ def run(*words, ranks=0, seconds=60, stdout=subprocess.PIPE, environment=None, f
                                   env=dict(ENVIRONMENT, **(environment or {}))))
 
 
-def shell(script, seconds=60):
+def shell(script, seconds=60, environment=None):
     """`$lupine` in the script is the command."""
     return Outcome(subprocess.run(["timeout", "-k", "5", str(seconds), "bash", "-c", script],
                                   stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                                  env=dict(ENVIRONMENT, lupine=COMMAND)))
+                                  env=dict(ENVIRONMENT, lupine=COMMAND, **(environment or {}))))
 
 
 class Case(unittest.TestCase):
