@@ -50,11 +50,11 @@ def run(*words, ranks=0, stdout=subprocess.PIPE, environment=None, folder=None):
                                        if value is not None}))
 
 
-def shell(script):
+def shell(script, environment=None):
     """`$lupine` in the script is the command."""
     return Outcome(subprocess.run(["timeout", "-k", "5", str(PATIENCE), "bash", "-c", script],
                                   stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                                  env=dict(ENVIRONMENT, lupine=COMMAND)))
+                                  env=dict(ENVIRONMENT, lupine=COMMAND, **(environment or {}))))
 
 
 class Case(unittest.TestCase):

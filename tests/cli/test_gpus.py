@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 import unittest
 
-from test_cli import COMMAND, ENVIRONMENT, MPIEXEC, Case, run
+from test_cli import COMMAND, ENVIRONMENT, MPIEXEC, Case, run, shell
 
 SMALL = ("mxp", "-N", "200", "--nb", "64")
 ROOMY = {"LUPINE_EMULATED_MEMORY": str(16 << 30)}
@@ -165,6 +165,22 @@ class Memory(Case):
     def test_where_nothing_fits(self):
         outcome = run(*SMALL, environment=gpus(1, LUPINE_EMULATED_MEMORY=str(1 << 26)))
         self.assert_refused(outcome, "does not fit", "no -N fits")
+
+    def test_a_users_system_whose_pieces_the_host_cannot_hold(self):
+        """With more and more memory: the last that is too little is refused in one line."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "A.mtx")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write("%%MatrixMarket matrix array real general\n2 2\n2\n1\n1\n3\n")
+            refusal = None
+            for megabytes in range(400, 12000, 200):
+                outcome = shell(f"ulimit -v {megabytes * 1024}; $lupine solve {path} "
+                                f"--device cuda -o {path}.x", environment=gpus(1))
+                if outcome.status == 0:
+                    break
+                refusal = outcome
+        self.assert_status(outcome, 0)
+        self.assert_refused(refusal, "does not fit", "pieces of A on their way", "a rank in the memory")
 
     def test_memory_that_is_gone_when_asked_for(self):
         failure = "cudaMalloc:12:2"  # out of memory

@@ -203,3 +203,17 @@ TEST_CASE("options that are not allowed name themselves and the range") {
               1, [&](BenchmarkOptions& o) { o.matrix = MatrixKind::fasi_higham, o.kappa = bad; }),
           "--kappa");
 }
+
+TEST_CASE("the host of a GPU needs room for pieces of a user's matrix, and not for the matrix") {
+  for (const std::int64_t n : {1, 1000, 30000, 300000}) {
+    Footprint f;
+    f.n = n;
+    f.nb = std::min<std::int64_t>(n, 1024);
+    f.device = DeviceKind::cuda;
+    const double without = f.host_bytes();
+    f.held = sizeof(double);
+    const double pieces = f.host_bytes() - without;
+    CHECK(pieces >= static_cast<double>(Footprint::piece_bytes));
+    CHECK(pieces < 3e8);  // of up to 720 GB
+  }
+}

@@ -132,12 +132,12 @@ bool run_first_of(CUstream_st* stream) {
   return true;
 }
 
-/// A host that asks for events again and again, and queues nothing, waits; one that looks by the
-/// way what is done sets nothing going.
-void look(State& s, const Record& record) {
+/// A host that asks again and again, and queues nothing, waits; one that looks by the way what is
+/// done sets nothing going.
+void look(State& s, const CUstream_st& stream) {
   constexpr long patience = 16;
-  if (s.settings.order == Order::any || record.done || ++s.queries <= patience) return;
-  run_first_of(choose_in_order(s, turn(s, *record.stream)));
+  if (s.settings.order == Order::any || ++s.queries <= patience) return;
+  run_first_of(choose_in_order(s, turn(s, stream)));
 }
 
 bool known(const CUevent_st* event) {
@@ -290,6 +290,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
 cudaError_t cudaStreamQuery(cudaStream_t stream) {
   return call("cudaStreamQuery", [&] {
     if (!known(stream)) return cudaErrorInvalidResourceHandle;
+    if (!stream->tasks.empty()) look(state(), *stream);
     return stream->tasks.empty() ? cudaSuccess : cudaErrorNotReady;
   });
 }
@@ -341,7 +342,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
 cudaError_t cudaEventQuery(cudaEvent_t event) {
   return call("cudaEventQuery", [&] {
     if (!known(event)) return cudaErrorInvalidResourceHandle;
-    if (event->record) look(state(), *event->record);
+    if (event->record && !event->record->done) look(state(), *event->record->stream);
     return !event->record || event->record->done ? cudaSuccess : cudaErrorNotReady;
   });
 }
