@@ -195,7 +195,7 @@ TEST_CASE("stronger factors are kept for what comes after", "[solve]") {
   Random random(40);
   for (double& value : e.b.data) value = random();
   SolveOptions options = solve_options(shape, 8);
-  options.condition = false;  // which would tell at once how weak the first factors are
+  options.condition = false;   // which would tell at once how weak the first factors are
   options.max_iterations = 5;  // of some 60 in which GMRES may succeed with any factors
   Factorization factorization(MPI_COMM_WORLD, given(e.a), options);
   // x = 0 is right with any factors.
