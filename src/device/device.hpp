@@ -144,7 +144,8 @@ class Device {
   /// done: then an update is given before the panel that it hides.
   virtual bool overlaps() const { return false; }
   /// Until the next call, `part` (0 to 1) of the work that is given at a time is that of panels and
-  /// block rows, on queues of raised and high priority, beside an update. 0: nothing runs beside it.
+  /// block rows, on queues of raised and high priority, beside an update. 0: nothing runs beside
+  /// it.
   virtual void share(double /*part*/) {}
   /// While on, a matrix product is left out where one of its kind (type, class of sizes, part of
   /// the device) was computed since: what an algorithm would choose, load and allocate is there

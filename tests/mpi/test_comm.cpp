@@ -15,8 +15,8 @@
 #include "comm/messages.hpp"
 #include "comm/panel_broadcast.hpp"
 #include "comm/process_grid.hpp"
-#include "core/clock.hpp"
 #include "comm/run_watch.hpp"
+#include "core/clock.hpp"
 
 #include <lupine/error.hpp>
 
