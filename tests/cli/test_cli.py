@@ -40,10 +40,11 @@ def command_line(ranks, *words):
     return launcher + [COMMAND, *words]
 
 
-def run(*words, ranks=0, stdout=subprocess.PIPE, environment=None, folder=None):
+def run(*words, ranks=0, stdout=subprocess.PIPE, environment=None, folder=None,
+        patience=PATIENCE):
     """A variable of `environment` that is None is not set."""
     variables = {**ENVIRONMENT, **(environment or {})}
-    limited = ["timeout", "-k", "5", str(PATIENCE)] + command_line(ranks, *words)
+    limited = ["timeout", "-k", "5", str(patience)] + command_line(ranks, *words)
     return Outcome(subprocess.run(limited, stdin=subprocess.DEVNULL, stdout=stdout,
                                   stderr=subprocess.PIPE, text=True, cwd=folder,
                                   env={name: value for name, value in variables.items()

@@ -212,7 +212,7 @@ class Options(Folder):
         self.assertEqual({key: document[key] for key in expected}, expected)
         self.assertEqual(document["asked"], {
             "precision": "fp32", "refine": "gmres", "tolerance": 1e-12, "max_iterations": 30,
-            "equilibrate": False, "condition": True})
+            "equilibrate": False, "condition": True, "stall_timeout": 300})
         self.assertEqual([column["method"] for column in document["columns"]], ["gmres"])
         self.assertLessEqual(document["columns"][0]["componentwise_error"], 1e-12)
 
