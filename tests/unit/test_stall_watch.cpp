@@ -40,7 +40,7 @@ struct Watched {
 const std::vector<RankPlace> places{{"a", 11}, {"a", 12}, {"b", 13},
                                     {"b", 14}, {"c", 15}, {"c", 16}};
 
-std::string words(const Stall& stall, std::vector<char> states = {}) {
+std::string words(const Stall& stall, const std::vector<char>& states = {}) {
   return stall_words(stall, 0, places, states);
 }
 

@@ -116,7 +116,7 @@ class Ceilings {
   void bandwidth();
   void low_precision();
   Update make_update(Precision precision);
-  void fp16(const Update& all, std::int64_t depth, int limit, double seconds);
+  void fp16(const Update& all, std::int64_t depth, int reserved, double seconds);
   void own_update(const Update& all);
   void beside(const Update& all, int reserved);
   void multiply(Lane& lane, const Update& all, std::int64_t depth, std::int64_t columns);
@@ -191,7 +191,7 @@ Ceilings::Update Ceilings::make_update(Precision precision) {
 /// C <- C + L U with the first `depth` of the sum and the first columns of C. Sums stay finite: a
 /// scale of 2^15 on either side is taken off.
 void Ceilings::multiply(Lane& lane, const Update& all, std::int64_t depth, std::int64_t columns) {
-  constexpr float unscaled = 1.0F / (1 << 30);
+  constexpr float unscaled = 0x1p-30F;
   const Reading reading = all.l.precision == Precision::fp16 ? Reading::fp16 : Reading::bf16;
   MatrixView<float> c = all.c;
   c.cols = columns;
@@ -284,10 +284,7 @@ void Ceilings::beside(const Update& all, int reserved) {
     meter_.synchronize();
   };
   together(1, true);  // chooses algorithms
-  double panel = 0;
-  double rest_beside = 0;
-  double panel_alone = 0;
-  double rest_alone = 0;
+  double panel = 0, rest_beside = 0, panel_alone = 0, rest_alone = 0;
   std::int64_t runs = 0;
   const SteadyClock clock;
   const double start = clock.now();
@@ -391,20 +388,16 @@ MeterOptions read_options(int argc, char** argv) {
   MeterOptions options;
   for (int i = 1; i < argc; ++i) {
     const std::string_view word = argv[i];
+    options.json |= word == "--json";
+    options.smoke |= word == "--smoke";
+    if (word == "--json" || word == "--smoke") continue;
     char* end = nullptr;
-    if (word == "--json") {
-      options.json = true;
-    } else if (word == "--smoke") {
-      options.smoke = true;
-    } else if (word == "--n" && i + 1 < argc &&
-               (options.n = std::strtoll(argv[++i], &end, 10)) > 0 && *end == '\0') {
-      continue;
-    } else if (word == "--seconds" && i + 1 < argc &&
-               (options.seconds = std::strtod(argv[++i], &end)) > 0 && *end == '\0') {
-      continue;
-    } else {
+    const bool has_value = i + 1 < argc && (word == "--n" || word == "--seconds");
+    if (has_value && word == "--n") options.n = std::strtoll(argv[++i], &end, 10);
+    if (has_value && word == "--seconds") options.seconds = std::strtod(argv[++i], &end);
+    const bool right = has_value && *end == '\0' && options.n >= 0 && options.seconds > 0;
+    if (!right)
       throw UsageError("usage: lupine_gpu_ceilings [--n N] [--seconds S] [--json] [--smoke]");
-    }
   }
   if (options.smoke) options.seconds = std::min(options.seconds, 0.01);
   return options;
