@@ -226,7 +226,7 @@ class Factorization {
       if (may_solve(sweep))
         solve_next(sweep);
       else if (may_update(sweep))
-        update_next(sweep);
+        update(sweep, sweep.updated++);
       else
         return;
   }
@@ -263,8 +263,6 @@ class Factorization {
     solve_row(sweep, p);
   }
 
-  void update_next(Sweep& sweep) { update(sweep, sweep.updated++); }
-
   std::int64_t number(const Sweep& sweep, std::size_t p) const {
     return sweep.first + static_cast<std::int64_t>(p);
   }
@@ -282,7 +280,7 @@ class Factorization {
       queue.wait(*updated_[static_cast<std::size_t>(i)]);
   }
 
-  // For the updates of the step before, which this step's own will stand in the place of.
+  // Called before the rest is given: its updates replace the events of the step before.
   void panels_wait_for_column(const Step& s) const {
     if (s.in_column) wait_for_updates(*panels_, {s.column, s.width()});
   }
