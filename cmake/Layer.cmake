@@ -1,4 +1,5 @@
-# lupine_layer(name SOURCES ... DEPENDS ...): one folder, one static library lupine_<name>.
+# lupine_layer(name [SOURCES ...] [DEPENDS ...] [PRIVATE ...]): one folder, one static library
+# lupine_<name>. SOURCES: all of the folder where they are not given.
 add_library(lupine_flags INTERFACE)
 set(cxx_options
   -ffp-contract=off  # the same bits from every instruction set
@@ -17,6 +18,12 @@ target_include_directories(lupine_flags INTERFACE
 
 function(lupine_layer name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;PRIVATE" ${ARGN})
+  if(NOT ARG_SOURCES)
+    file(GLOB ARG_SOURCES CONFIGURE_DEPENDS ${name}/*.cpp)
+  endif()
+  if(NOT ARG_SOURCES)
+    message(FATAL_ERROR "lupine_layer(${name}): no sources")
+  endif()
   add_library(lupine_${name} STATIC ${ARG_SOURCES})
   target_link_libraries(lupine_${name} PUBLIC lupine_flags ${ARG_DEPENDS} PRIVATE ${ARG_PRIVATE})
 endfunction()

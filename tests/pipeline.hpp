@@ -14,7 +14,7 @@
 #include "device/device.hpp"
 #include "device_choice.hpp"
 #include "element/rounding.hpp"
-#include "factor/factorization.hpp"
+#include "factor/lu.hpp"
 #include "generate/generator.hpp"
 #include "plain.hpp"
 #include "refine/refinement.hpp"
@@ -55,10 +55,12 @@ class HostCopyOf {
       : device_(device),
         queue_(device.make_queue(Priority::normal)),
         a_(a),
-        values_(static_cast<std::size_t>(a.local().ld * a.local().cols)) {
+        values_(static_cast<std::size_t>(a.local().ld * a.local().columns)) {
     device_.download(*queue_, a_.local().as<T>().data, values_);
   }
-  MatrixView<T> view() { return {values_.data(), a_.local().rows, a_.local().cols, a_.local().ld}; }
+  MatrixView<T> view() {
+    return {values_.data(), a_.local().rows, a_.local().columns, a_.local().ld};
+  }
   /// The entry, where it is on this rank.
   T* find(GlobalIndex i, GlobalIndex j) {
     if (!a_.rows().mine(i) || !a_.columns().mine(j)) return nullptr;
@@ -81,7 +83,7 @@ Square gather_of(const ProcessGrid& grid, Device& device, const DistributedMatri
   HostCopyOf<T> copy(device, a);
   const MatrixView<const T> local = copy.view();
   Square all(a.rows().size());
-  for (std::int64_t j = 0; j < local.cols; ++j)
+  for (std::int64_t j = 0; j < local.columns; ++j)
     for (std::int64_t i = 0; i < local.rows; ++i)
       all(a.rows().global({i}).value, a.columns().global({j}).value) =
           static_cast<double>(local(i, j));

@@ -15,7 +15,7 @@ namespace lupine::test {
 /// A matrix in plain memory, column-major.
 struct Plain {
   Plain(std::int64_t m, std::int64_t n)
-      : rows(m), cols(n), data(static_cast<std::size_t>(m * n), 0.0) {}
+      : rows(m), columns(n), data(static_cast<std::size_t>(m * n), 0.0) {}
   double& operator()(std::int64_t i, std::int64_t j) {
     return data[static_cast<std::size_t>(i + j * rows)];
   }
@@ -23,7 +23,7 @@ struct Plain {
     return data[static_cast<std::size_t>(i + j * rows)];
   }
   std::int64_t rows;
-  std::int64_t cols;
+  std::int64_t columns;
   std::vector<double> data;
 };
 
@@ -34,16 +34,16 @@ struct Square : Plain {
 };
 
 inline Plain product(const Plain& a, const Plain& b) {
-  Plain c(a.rows, b.cols);
-  for (std::int64_t j = 0; j < b.cols; ++j)
-    for (std::int64_t k = 0; k < a.cols; ++k)
+  Plain c(a.rows, b.columns);
+  for (std::int64_t j = 0; j < b.columns; ++j)
+    for (std::int64_t k = 0; k < a.columns; ++k)
       if (const double factor = b(k, j); factor != 0)
         for (std::int64_t i = 0; i < a.rows; ++i) c(i, j) += a(i, k) * factor;
   return c;
 }
 
 inline Plain magnitudes(const Plain& a) {
-  Plain result(a.rows, a.cols);
+  Plain result(a.rows, a.columns);
   for (std::size_t i = 0; i < a.data.size(); ++i) result.data[i] = std::fabs(a.data[i]);
   return result;
 }
@@ -89,7 +89,7 @@ inline double largest_sum(const Plain& a, const Plain& b) {
   const Plain p = product(magnitudes(a), magnitudes(b));
   double most = 0;
   std::vector<double> rows(static_cast<std::size_t>(p.rows), 0.0);
-  for (std::int64_t j = 0; j < p.cols; ++j) {
+  for (std::int64_t j = 0; j < p.columns; ++j) {
     double column = 0;
     for (std::int64_t i = 0; i < p.rows; ++i) {
       column += p(i, j);

@@ -41,7 +41,7 @@ struct StorageLoops {
   /// for p(0,0) = 0.
   /// @return find_largest of column 1 afterwards, or nothing where there is none
   Largest (*eliminate)(MatrixView<const T> p, MatrixView<T> rows);
-  /// B <- L^-1 B, L the unit lower triangle of lu. @pre lu.cols <= triangle_order
+  /// B <- L^-1 B, L the unit lower triangle of lu. @pre lu.columns <= triangle_order
   void (*solve_left_lower)(MatrixView<const T> lu, MatrixView<T> b);
   /// B <- B U^-1, U the upper triangle of lu, by the reciprocals of its diagonal. The same.
   void (*solve_right_upper)(MatrixView<const T> lu, MatrixView<T> b);

@@ -101,7 +101,7 @@ void generate_random(const MatrixSpec& spec, std::int64_t i0, std::int64_t j0, M
   const Affine down = jump(chunk);
   const Affine right = jump(static_cast<std::uint64_t>(spec.stride));
   std::uint64_t top = spec.state(i0, j0);
-  for (std::int64_t j = 0; j < a.cols; ++j, top = right(top)) {
+  for (std::int64_t j = 0; j < a.columns; ++j, top = right(top)) {
     Integers state[unroll];
     for (int v = 0; v < unroll; ++v) state[v] = lanes.a[v] * top + lanes.c[v];
     T* column = a.column(j);
@@ -153,7 +153,7 @@ void multiply_random(const MatrixSpec& spec, std::int64_t i0, std::int64_t m, st
 template <class T>
 void generate_structured(const MatrixSpec& spec, std::int64_t i0, std::int64_t j0,
                          MatrixView<T> a) {
-  for (std::int64_t j = 0; j < a.cols; ++j)
+  for (std::int64_t j = 0; j < a.columns; ++j)
     for (std::int64_t i = 0; i < a.rows; ++i)
       a(i, j) = static_cast<T>(spec.structured(i0 + i, j0 + j));
 }
@@ -249,14 +249,14 @@ Largest eliminate(MatrixView<const T> p, MatrixView<T> rows) {
     T* l = rows.column(0) + begin;
     if (pivot != 0) {
       for (std::int64_t i = 0; i < m; ++i) l[i] /= pivot;
-      for (std::int64_t j = 1; j < rows.cols; ++j) {
+      for (std::int64_t j = 1; j < rows.columns; ++j) {
         const T pj = p(0, j);
         T* column = rows.column(j) + begin;
 #pragma GCC ivdep
         for (std::int64_t i = 0; i < m; ++i) column[i] -= l[i] * pj;
       }
     }
-    if (rows.cols < 2) continue;
+    if (rows.columns < 2) continue;
     const Largest here = find_largest<T>(rows.column(1) + begin, m);
     if (here.magnitude > best.magnitude) best = {here.magnitude, begin + here.row};
   }
@@ -323,11 +323,11 @@ void solve_left_lower(MatrixView<const T> lu, MatrixView<T> b) {
   constexpr int vectors = order / lanes;
   constexpr int group = vectors > 4 ? 2 : 4;
   alignas(64) T l[order][order] = {};  // by columns; zero on and above the diagonal
-  const auto n = static_cast<int>(lu.cols);
+  const auto n = static_cast<int>(lu.columns);
   for (int k = 0; k < n; ++k)
     for (int i = k + 1; i < n; ++i) l[k][i] = lu(i, k);
-  for (std::int64_t j = 0; j < b.cols; j += group) {
-    const auto columns = static_cast<int>(smaller(group, b.cols - j));
+  for (std::int64_t j = 0; j < b.columns; j += group) {
+    const auto columns = static_cast<int>(smaller(group, b.columns - j));
     alignas(64) T buffer[group][order] = {};
     for (int c = 0; c < columns; ++c)
       std::memcpy(buffer[c], b.column(j + c), sizeof(T) * static_cast<std::size_t>(n));
@@ -362,7 +362,7 @@ void solve_right_upper(MatrixView<const T> lu, MatrixView<T> b) {
   constexpr int group = 4;
   constexpr int strip = 4 * lanes_of<T>;
   alignas(64) T u[order][order] = {};  // by columns, with the reciprocals of the diagonal
-  const auto n = static_cast<int>(lu.cols);
+  const auto n = static_cast<int>(lu.columns);
   for (int k = 0; k < n; ++k) {
     for (int i = 0; i < k; ++i) u[k][i] = lu(i, k);
     u[k][k] = 1 / lu(k, k);

@@ -27,7 +27,7 @@ LUPINE_ELEMENT double sum_of(const double (&v)[streams]) {
 template <bool with_rows, bool with_abs_ax, class T>
 LUPINE_ELEMENT void add_columns(MatrixView<const T> a, double sign, const double* x, RowSums sums) {
   std::int64_t j = 0;
-  for (; j + streams <= a.cols; j += streams) {
+  for (; j + streams <= a.columns; j += streams) {
     const T* c0 = a.column(j);
     const std::int64_t ld = a.ld;
     double s[streams];
@@ -53,7 +53,7 @@ LUPINE_ELEMENT void add_columns(MatrixView<const T> a, double sign, const double
       }
     }
   }
-  for (; j < a.cols; ++j) {
+  for (; j < a.columns; ++j) {
     const double s = sign * x[j];
 #pragma GCC ivdep
     for (std::int64_t i = 0; i < a.rows; ++i) {
@@ -123,16 +123,16 @@ template <class T>
 void subtract_transposed(MatrixView<const T> a, const double* x, double* y) {
   constexpr int columns = 4;
   std::int64_t j = 0;
-  for (; j + columns <= a.cols; j += columns)
+  for (; j + columns <= a.columns; j += columns)
     subtract_dots<columns>(a.block(0, j, a.rows, columns), x, y + j);
-  for (; j < a.cols; ++j) subtract_dots<1>(a.block(0, j, a.rows, 1), x, y + j);
+  for (; j < a.columns; ++j) subtract_dots<1>(a.block(0, j, a.rows, 1), x, y + j);
 }
 
 // In this order: the caller's row scales leave |rows_i from_ij| <= 1 or so, whatever the entries.
 template <class T>
 void scale(MatrixView<const double> from, const double* rows, const double* columns,
            MatrixView<T> to) {
-  for (std::int64_t j = 0; j < from.cols; ++j) {
+  for (std::int64_t j = 0; j < from.columns; ++j) {
     const double factor = columns ? columns[j] : 1;
     const double* source = from.column(j);
     T* target = to.column(j);
@@ -180,13 +180,13 @@ void largest_of_rows(MatrixView<const double> a, const double* scale, double* mo
   for (std::int64_t i = 0; i < a.rows; ++i) most[i] = 0;
   std::int64_t j = 0;
   const auto from = [&](std::int64_t k) { return scale ? scale + k : scale; };
-  for (; j + streams <= a.cols; j += streams)
+  for (; j + streams <= a.columns; j += streams)
     raise_rows<streams>(a.block(0, j, a.rows, streams), from(j), most);
-  for (; j < a.cols; ++j) raise_rows<1>(a.block(0, j, a.rows, 1), from(j), most);
+  for (; j < a.columns; ++j) raise_rows<1>(a.block(0, j, a.rows, 1), from(j), most);
 }
 
 void largest_of_columns(MatrixView<const double> a, const double* scale, double* most) {
-  for (std::int64_t j = 0; j < a.cols; ++j) {
+  for (std::int64_t j = 0; j < a.columns; ++j) {
     const double* column = a.column(j);
     Bits bits = 0;
     if (scale)

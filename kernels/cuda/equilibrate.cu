@@ -27,7 +27,7 @@ __global__ void __launch_bounds__(matrix_threads)
   if (i >= a.rows) return;
   Bits mine = 0;
 #pragma unroll 4
-  for (std::int64_t j = blockIdx.y; j < a.cols; j += gridDim.y)
+  for (std::int64_t j = blockIdx.y; j < a.columns; j += gridDim.y)
     mine = Larger{}(mine, magnitude_bits(a(i, j) * (scale ? scale[j] : 1)));
   atomicMax(reinterpret_cast<Bits*>(most + i), mine);
 }
@@ -42,7 +42,7 @@ __global__ void __launch_bounds__(column_threads)
   Bits mine[block_columns];
 #pragma unroll
   for (int c = 0; c < block_columns; ++c) {
-    column[c] = a.column(first + c < a.cols ? first + c : a.cols - 1);
+    column[c] = a.column(first + c < a.columns ? first + c : a.columns - 1);
     mine[c] = 0;
   }
 #pragma unroll 4
@@ -54,7 +54,7 @@ __global__ void __launch_bounds__(column_threads)
   }
   const Bits bits = join_block(mine, Larger{});
   const std::int64_t j = first + threadIdx.x;
-  if (threadIdx.x < block_columns && j < a.cols)
+  if (threadIdx.x < block_columns && j < a.columns)
     most[j] = __longlong_as_double(static_cast<long long>(bits));
 }
 
@@ -66,7 +66,7 @@ __global__ void __launch_bounds__(matrix_threads)
   if (i >= from.rows) return;
   const double r = row_scale ? row_scale[i] : 1;
 #pragma unroll 4
-  for (std::int64_t j = blockIdx.y; j < from.cols; j += gridDim.y)
+  for (std::int64_t j = blockIdx.y; j < from.columns; j += gridDim.y)
     to(i, j) = static_cast<T>((r * from(i, j)) * (column_scale ? column_scale[j] : 1));
 }
 
@@ -101,15 +101,15 @@ cudaError_t largest_of_rows(cudaStream_t stream, MatrixView<const double> a, con
   if (a.rows == 0) return cudaSuccess;
   const auto bytes = static_cast<std::size_t>(a.rows) * sizeof(double);
   const cudaError_t error = cudaMemsetAsync(most, 0, bytes, stream);
-  if (error != cudaSuccess || a.cols == 0) return error;
-  return launch(stream, matrix_grid(a.rows, a.cols), matrix_threads, largest_of_rows_kernel, a,
+  if (error != cudaSuccess || a.columns == 0) return error;
+  return launch(stream, matrix_grid(a.rows, a.columns), matrix_threads, largest_of_rows_kernel, a,
                 scale, most);
 }
 
 cudaError_t largest_of_columns(cudaStream_t stream, MatrixView<const double> a, const double* scale,
                                double* most) {
-  if (a.cols == 0) return cudaSuccess;
-  return launch(stream, blocks(a.cols, block_columns), column_threads, largest_of_columns_kernel, a,
+  if (a.columns == 0) return cudaSuccess;
+  return launch(stream, blocks(a.columns, block_columns), column_threads, largest_of_columns_kernel, a,
                 scale, most);
 }
 
@@ -117,7 +117,7 @@ cudaError_t scale(cudaStream_t stream, MatrixView<const double> from, const doub
                   const double* column_scale, AnyMatrix to) {
   if (from.empty()) return cudaSuccess;
   return with_storage(to, [&]<class T>(MatrixView<T> target) {
-    return launch(stream, matrix_grid(from.rows, from.cols), matrix_threads, scale_kernel<T>, from,
+    return launch(stream, matrix_grid(from.rows, from.columns), matrix_threads, scale_kernel<T>, from,
                   row_scale, column_scale, target);
   });
 }

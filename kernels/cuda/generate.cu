@@ -20,9 +20,9 @@ __global__ void __launch_bounds__(generate_threads)
   const std::int64_t i = std::int64_t{blockIdx.x} * generate_threads + threadIdx.x;
   if (i >= a.rows) return;
   const std::int64_t row = rows.global(i);
-  for (std::int64_t begin = blockIdx.y * generate_columns; begin < a.cols;
+  for (std::int64_t begin = blockIdx.y * generate_columns; begin < a.columns;
        begin += gridDim.y * generate_columns) {
-    const std::int64_t rest = a.cols - begin;
+    const std::int64_t rest = a.columns - begin;
     RowWalk walk(spec, steps, row, begin);
     T* to = &a(i, begin);
     walk.template walk<random>(
@@ -108,7 +108,7 @@ cudaError_t generate(cudaStream_t stream, const MatrixSpec& spec, const Cyclic& 
                      const Cyclic& columns, AnyMatrix a) {
   if (a.empty()) return cudaSuccess;
   const dim3 grid(blocks(a.rows, generate_threads),
-                  blocks(std::min(a.cols, generate_columns * largest_grid_y), generate_columns));
+                  blocks(std::min(a.columns, generate_columns * largest_grid_y), generate_columns));
   return with_storage(a, [&]<class T>(MatrixView<T> to) {
     return launch(stream, grid, generate_threads,
                   spec.random() ? generate_kernel<true, T> : generate_kernel<false, T>, spec, rows,

@@ -20,7 +20,7 @@ __global__ void __launch_bounds__(matrix_threads)
   const std::int64_t i = std::int64_t{blockIdx.x} * matrix_threads + threadIdx.x;
   std::uint32_t mine = 0;
   if (i < a.rows)
-    for (std::int64_t j = blockIdx.y; j < a.cols; j += gridDim.y) {
+    for (std::int64_t j = blockIdx.y; j < a.columns; j += gridDim.y) {
       const std::uint32_t here = magnitude_bits(a(i, j));
       mine = here > mine ? here : mine;
     }
@@ -57,7 +57,7 @@ __global__ void __launch_bounds__(matrix_threads)
   if (i >= from.rows) return;
   const auto factor = static_cast<float>(static_cast<double>(sign) * s);
 #pragma unroll 4
-  for (std::int64_t j = blockIdx.y; j < from.cols; j += gridDim.y)
+  for (std::int64_t j = blockIdx.y; j < from.columns; j += gridDim.y)
     to[i + j * ld] = rounded(from(i, j) * factor, To{});
 }
 
@@ -70,7 +70,7 @@ __global__ void __launch_bounds__(matrix_threads)
   if (i >= from.rows) return;
   bool finite = true;
 #pragma unroll 4
-  for (std::int64_t j = blockIdx.y; j < from.cols; j += gridDim.y) {
+  for (std::int64_t j = blockIdx.y; j < from.columns; j += gridDim.y) {
     const double value = from(i, j);
     finite = finite && fabs(value) <= largest_finite;
     to(i, j) = sign * value;
@@ -97,7 +97,7 @@ __global__ void __launch_bounds__(matrix_threads)
   const std::int64_t i = std::int64_t{blockIdx.x} * matrix_threads + threadIdx.x;
   if (i >= a.rows) return;
 #pragma unroll 4
-  for (std::int64_t j = blockIdx.y; j < a.cols; j += gridDim.y) {
+  for (std::int64_t j = blockIdx.y; j < a.columns; j += gridDim.y) {
     const Parts parts = parts_of(a(i, j));
     high(i, j) = parts.high;
     low(i, j) = parts.low;
@@ -109,7 +109,7 @@ __global__ void __launch_bounds__(matrix_threads)
                           MatrixView<Bfloat16> high_again, MatrixView<Bfloat16> low) {
   const std::int64_t i = std::int64_t{blockIdx.x} * matrix_threads + threadIdx.x;
   if (i >= a.rows) return;
-  for (std::int64_t j = blockIdx.y; j < a.cols; j += gridDim.y) {
+  for (std::int64_t j = blockIdx.y; j < a.columns; j += gridDim.y) {
     const bool lower = triangle == Triangle::unit_lower;
     const bool inside = lower ? i > j : i <= j;
     const float value = inside ? a(i, j) : lower && i == j ? 1.0f : 0.0f;
@@ -194,7 +194,7 @@ __global__ void __launch_bounds__(tile_threads)
 template <class To>
 cudaError_t cast_to(cudaStream_t stream, MatrixView<const float> from, float sign, AnyMatrix to,
                     const std::uint32_t* largest_bits, double* scale, std::int64_t* nonfinite) {
-  return launch(stream, matrix_grid(from.rows, from.cols), matrix_threads, cast_kernel<To>, from,
+  return launch(stream, matrix_grid(from.rows, from.columns), matrix_threads, cast_kernel<To>, from,
                 sign, reinterpret_cast<To*>(to.data), to.ld, to.precision == Precision::fp16,
                 largest_bits, scale, nonfinite);
 }
@@ -203,7 +203,7 @@ cudaError_t cast_to(cudaStream_t stream, MatrixView<const float> from, float sig
 
 cudaError_t largest_magnitude(cudaStream_t stream, MatrixView<const float> a, std::uint32_t* bits) {
   if (a.empty()) return cudaSuccess;
-  return launch(stream, matrix_grid(a.rows, a.cols), matrix_threads, largest_kernel, a, bits);
+  return launch(stream, matrix_grid(a.rows, a.columns), matrix_threads, largest_kernel, a, bits);
 }
 
 cudaError_t cast(cudaStream_t stream, MatrixView<const float> from, float sign, AnyMatrix to,
@@ -216,7 +216,7 @@ cudaError_t cast(cudaStream_t stream, MatrixView<const float> from, float sign, 
 
 cudaError_t copy_signed(cudaStream_t stream, MatrixView<const double> from, double sign,
                         MatrixView<double> to, double* scale, std::int64_t* nonfinite) {
-  return launch(stream, matrix_grid(from.rows, from.cols), matrix_threads, copy_signed_kernel, from,
+  return launch(stream, matrix_grid(from.rows, from.columns), matrix_threads, copy_signed_kernel, from,
                 sign, to, scale, nonfinite);
 }
 
@@ -228,26 +228,26 @@ cudaError_t inverse_scale(cudaStream_t stream, const double* l_scale, const doub
 cudaError_t split(cudaStream_t stream, MatrixView<const float> a, MatrixView<Bfloat16> high,
                   MatrixView<Bfloat16> low) {
   if (a.empty()) return cudaSuccess;
-  return launch(stream, matrix_grid(a.rows, a.cols), matrix_threads, split_kernel, a, high, low);
+  return launch(stream, matrix_grid(a.rows, a.columns), matrix_threads, split_kernel, a, high, low);
 }
 
 cudaError_t split_triangle(cudaStream_t stream, MatrixView<const float> a, Triangle triangle,
                            MatrixView<Bfloat16> high, MatrixView<Bfloat16> high_again,
                            MatrixView<Bfloat16> low) {
-  return launch(stream, matrix_grid(a.rows, a.cols), matrix_threads, split_triangle_kernel, a,
+  return launch(stream, matrix_grid(a.rows, a.columns), matrix_threads, split_triangle_kernel, a,
                 triangle, high, high_again, low);
 }
 
 cudaError_t factor_tile(cudaStream_t stream, MatrixView<float> a, std::int64_t begin,
                         std::int64_t* bad_pivot) {
   if (a.empty()) return cudaSuccess;
-  if (a.rows > tile_order || a.cols != a.rows) return cudaErrorInvalidValue;
+  if (a.rows > tile_order || a.columns != a.rows) return cudaErrorInvalidValue;
   return launch(stream, 1, tile_threads, tile_kernel<true>, a, begin, bad_pivot);
 }
 
 cudaError_t invert_tiles(cudaStream_t stream, MatrixView<float> a) {
   if (a.empty()) return cudaSuccess;
-  if (a.cols != a.rows) return cudaErrorInvalidValue;
+  if (a.columns != a.rows) return cudaErrorInvalidValue;
   return launch(stream, blocks(a.rows, tile_order), tile_threads, tile_kernel<false>, a, 0,
                 nullptr);
 }

@@ -112,20 +112,20 @@ template <class T>
 __device__ T eliminate_row(MatrixView<const T> p, MatrixView<T> rows, std::int64_t i) {
   T factor = 0;
   T second = 0;
-  for (std::int64_t j = 0; j < rows.cols; j += batch) {
+  for (std::int64_t j = 0; j < rows.columns; j += batch) {
     T old[batch];
     T pivot[batch];
 #pragma unroll
     for (int k = 0; k < batch; ++k) {
-      old[k] = j + k < rows.cols ? rows(i, j + k) : T{0};
-      pivot[k] = j + k < rows.cols ? p(0, j + k) : T{0};
+      old[k] = j + k < rows.columns ? rows(i, j + k) : T{0};
+      pivot[k] = j + k < rows.columns ? p(0, j + k) : T{0};
     }
     if (j == 0) factor = old[0] / pivot[0];
 #pragma unroll
     for (int k = 0; k < batch; ++k) {
       const T value = j + k == 0 ? factor : fma(-factor, pivot[k], old[k]);
       if (j + k == 1) second = value;
-      if (j + k < rows.cols) rows(i, j + k) = value;
+      if (j + k < rows.columns) rows(i, j + k) = value;
     }
   }
   return second;
@@ -134,7 +134,7 @@ __device__ T eliminate_row(MatrixView<const T> p, MatrixView<T> rows, std::int64
 template <class T>
 __global__ void __launch_bounds__(search_threads)
     eliminate_kernel(MatrixView<const T> p, MatrixView<T> rows, SearchSpace* space, Found next) {
-  const bool searches = rows.cols > 1;
+  const bool searches = rows.columns > 1;
   const bool divides = p(0, 0) != 0;
   Candidate best{-1, -1};
   const std::int64_t step = std::int64_t{gridDim.x} * search_threads;
@@ -160,7 +160,7 @@ __global__ void __launch_bounds__(take_threads)
     *pivot = first + row;
     if (!(magnitude > 0 && magnitude <= largest_finite) && *bad_pivot < 0) *bad_pivot = first;
   }
-  if (row <= 0 || j >= rows.cols) return;
+  if (row <= 0 || j >= rows.columns) return;
   const T upper = rows(0, j);
   rows(0, j) = rows(row, j);
   rows(row, j) = upper;
@@ -183,7 +183,7 @@ __global__ void __launch_bounds__(permute_threads)
                    MatrixView<T> a) {
   __shared__ T moving[room<T>];
   const std::int64_t first = std::int64_t{blockIdx.x} * group;
-  const std::int64_t rest = a.cols - first;
+  const std::int64_t rest = a.columns - first;
   const int items = count * static_cast<int>(rest < group ? rest : group);
 #pragma unroll permute_unroll
   for (int t = static_cast<int>(threadIdx.x); t < items; t += permute_threads)
@@ -201,7 +201,7 @@ __global__ void __launch_bounds__(matrix_threads)
   if (i >= to.rows) return;
   const std::int64_t row = rows[i];
 #pragma unroll 4
-  for (std::int64_t j = blockIdx.y; j < to.cols; j += gridDim.y) to(i, j) = from(row, j);
+  for (std::int64_t j = blockIdx.y; j < to.columns; j += gridDim.y) to(i, j) = from(row, j);
 }
 
 template <class T>
@@ -211,7 +211,7 @@ __global__ void __launch_bounds__(matrix_threads)
   if (i >= from.rows) return;
   const std::int64_t row = rows[i];
 #pragma unroll 4
-  for (std::int64_t j = blockIdx.y; j < from.cols; j += gridDim.y) to(row, j) = from(i, j);
+  for (std::int64_t j = blockIdx.y; j < from.columns; j += gridDim.y) to(row, j) = from(i, j);
 }
 
 }  // namespace
@@ -229,14 +229,14 @@ cudaError_t take_pivot(cudaStream_t stream, AnyMatrix rows, std::int64_t first,
                        std::int64_t* pivot, std::int64_t* bad_pivot) {
   if (rows.rows == 0) return cudaSuccess;
   return with_storage(rows, [&]<class T>(MatrixView<T> values) {
-    return launch(stream, blocks(values.cols, take_threads), take_threads, take_kernel<T>, values,
+    return launch(stream, blocks(values.columns, take_threads), take_threads, take_kernel<T>, values,
                   first, magnitude_found, row_found, pivot, bad_pivot);
   });
 }
 
 cudaError_t eliminate(cudaStream_t stream, ConstAnyMatrix pivot_row, AnyMatrix rows,
                       SearchSpace* space, Found next) {
-  if (rows.cols == 0) return cudaSuccess;
+  if (rows.columns == 0) return cudaSuccess;
   return with_storage(rows, [&]<class T>(MatrixView<T> values) {
     return launch(stream, search_grid(values.rows), search_threads, eliminate_kernel<T>,
                   pivot_row.as<T>(), values, space, next);
@@ -249,7 +249,7 @@ cudaError_t permute_rows(cudaStream_t stream, const std::int64_t* from, const st
   if (count > permuted_bytes / bytes_of(a.precision)) return cudaErrorInvalidValue;
   return with_storage(a, [&]<class T>(MatrixView<T> values) {
     const std::int64_t group = std::min(room<T> / count, most_columns);
-    return launch(stream, blocks(values.cols, group), permute_threads, permute_kernel<T>, from, to,
+    return launch(stream, blocks(values.columns, group), permute_threads, permute_kernel<T>, from, to,
                   count, group, values);
   });
 }
@@ -258,7 +258,7 @@ cudaError_t gather_rows(cudaStream_t stream, const std::int64_t* rows, ConstAnyM
                         AnyMatrix to) {
   if (to.empty()) return cudaSuccess;
   return with_storage(to, [&]<class T>(MatrixView<T> values) {
-    return launch(stream, matrix_grid(values.rows, values.cols), matrix_threads, gather_kernel<T>,
+    return launch(stream, matrix_grid(values.rows, values.columns), matrix_threads, gather_kernel<T>,
                   rows, from.as<T>(), values);
   });
 }
@@ -267,7 +267,7 @@ cudaError_t scatter_rows(cudaStream_t stream, const std::int64_t* rows, ConstAny
                          AnyMatrix to) {
   if (from.empty()) return cudaSuccess;
   return with_storage(to, [&]<class T>(MatrixView<T> values) {
-    return launch(stream, matrix_grid(from.rows, from.cols), matrix_threads, scatter_kernel<T>,
+    return launch(stream, matrix_grid(from.rows, from.columns), matrix_threads, scatter_kernel<T>,
                   rows, from.as<T>(), values);
   });
 }

@@ -42,7 +42,7 @@ __global__ void __launch_bounds__(rows_a_block* groups)
   if (i < a.rows) {
     const T* row = a.data + i;
 #pragma unroll unroll
-    for (std::int64_t j = group; j < a.cols; j += groups) {
+    for (std::int64_t j = group; j < a.columns; j += groups) {
       const auto value = static_cast<double>(row[j * a.ld]);
       ax = fma(value, x[j], ax);
       if (with_rows) abs_rows += fabs(value);
@@ -87,7 +87,7 @@ __global__ void __launch_bounds__(column_threads)
   double sums[columns];
 #pragma unroll
   for (int c = 0; c < columns; ++c) {
-    column[c] = a.column(first + c < a.cols ? first + c : a.cols - 1);
+    column[c] = a.column(first + c < a.columns ? first + c : a.columns - 1);
     sums[c] = 0;
   }
 #pragma unroll 4
@@ -98,7 +98,7 @@ __global__ void __launch_bounds__(column_threads)
   }
   const double sum = join_block(sums, Add{});
   const std::int64_t j = first + threadIdx.x;
-  if (threadIdx.x < columns && j < a.cols) y[j] -= sum;
+  if (threadIdx.x < columns && j < a.columns) y[j] -= sum;
 }
 
 constexpr int triangle_rows = static_cast<int>(triangle_order);
@@ -171,8 +171,8 @@ cudaError_t subtract_product(cudaStream_t stream, Transpose transpose, ConstAnyM
     using Value = std::remove_const_t<T>;
     if (transpose == Transpose::no)
       return launch_rows<true, false, false, Value>(stream, values, x, {y, nullptr, nullptr});
-    const bool many = a.cols >= many_columns;
-    return launch(stream, blocks(a.cols, many ? block_columns : 1), column_threads,
+    const bool many = a.columns >= many_columns;
+    return launch(stream, blocks(a.columns, many ? block_columns : 1), column_threads,
                   many ? columns_kernel<block_columns, Value> : columns_kernel<1, Value>, values, x,
                   y);
   });
@@ -181,7 +181,7 @@ cudaError_t subtract_product(cudaStream_t stream, Transpose transpose, ConstAnyM
 cudaError_t multiply_triangle(cudaStream_t stream, Transpose transpose, MatrixView<const float> a,
                               Triangle triangle, double* x) {
   if (a.empty()) return cudaSuccess;
-  if (a.rows > triangle_order || a.cols != a.rows) return cudaErrorInvalidValue;
+  if (a.rows > triangle_order || a.columns != a.rows) return cudaErrorInvalidValue;
   return launch(stream, 1, triangle_rows * triangle_groups,
                 transpose == Transpose::yes ? transposed_triangle_kernel : triangle_kernel, a,
                 triangle, x);

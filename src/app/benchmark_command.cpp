@@ -11,13 +11,13 @@
 #include "app/files.hpp"
 #include "app/output.hpp"
 #include "bench/campaign.hpp"
-#include "bench/progress.hpp"
-#include "bench/report.hpp"
-#include "bench/report_json.hpp"
-#include "bench/trace_report.hpp"
+#include "comm/agreement.hpp"
 #include "io/hpl_dat.hpp"
 #include "io/json.hpp"
-#include "setup/agreement.hpp"
+#include "report/benchmark_json.hpp"
+#include "report/benchmark_report.hpp"
+#include "report/progress.hpp"
+#include "report/trace_report.hpp"
 
 namespace lupine {
 
@@ -92,14 +92,14 @@ Outcome run_and_report(const Communicator& world, Campaign& campaign, const Argu
     };
     Measured measured;
     outcome.counts.passed += campaign.run(
-        i, arguments.repeat, progress_is_shown ? progress : ProgressFunction{},
-        [&](const Setup& setup, const BenchmarkRun& run) {
+        i, arguments.repeat, trace != nullptr, progress_is_shown ? progress : ProgressFunction{},
+        [&](const Setup& setup, const BenchmarkRun& run, int turn, RunTrace traced) {
+          if (trace) trace->add(setup, turn, arguments.repeat, std::move(traced));
           output.print(report_run(setup, run));
           measured.setup = setup;
           measured.runs.push_back(run);
           lines = {};
-        },
-        trace);
+        });
     outcome.all.push_back(std::move(measured));
   }
   outcome.counts.failed =

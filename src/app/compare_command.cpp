@@ -11,12 +11,12 @@
 #include "app/output.hpp"
 #include "bench/campaign.hpp"
 #include "bench/compare.hpp"
-#include "bench/compare_json.hpp"
-#include "bench/compare_plot.hpp"
-#include "bench/compare_report.hpp"
+#include "comm/agreement.hpp"
 #include "io/gnuplot.hpp"
 #include "io/json.hpp"
-#include "setup/agreement.hpp"
+#include "report/compare_json.hpp"
+#include "report/compare_plot.hpp"
+#include "report/compare_report.hpp"
 
 namespace lupine {
 

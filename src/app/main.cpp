@@ -14,9 +14,9 @@
 #include "app/profile_place.hpp"
 #include "app/solve_command.hpp"
 #include "app/tune_command.hpp"
+#include "comm/agreement.hpp"
 #include "comm/communicator.hpp"
 #include "device/cpu/processor.hpp"
-#include "setup/agreement.hpp"
 
 namespace lupine {
 namespace {

@@ -7,8 +7,8 @@
 #include <system_error>
 
 #include "app/output.hpp"
+#include "comm/agreement.hpp"
 #include "io/json.hpp"
-#include "setup/agreement.hpp"
 #include "setup/setup.hpp"
 
 namespace lupine {

@@ -10,11 +10,11 @@
 
 #include "app/files.hpp"
 #include "app/output.hpp"
-#include "bench/progress.hpp"
+#include "comm/agreement.hpp"
 #include "io/json.hpp"
-#include "setup/agreement.hpp"
+#include "report/progress.hpp"
+#include "report/solve_report.hpp"
 #include "solve/matrix_file.hpp"
-#include "solve/solve_report.hpp"
 #include "solve/source.hpp"
 
 namespace lupine {

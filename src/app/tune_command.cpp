@@ -4,9 +4,9 @@
 
 #include "app/output.hpp"
 #include "bench/tune.hpp"
-#include "bench/tune_report.hpp"
+#include "comm/agreement.hpp"
 #include "io/json.hpp"
-#include "setup/agreement.hpp"
+#include "report/tune_report.hpp"
 
 namespace lupine {
 

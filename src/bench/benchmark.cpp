@@ -9,9 +9,9 @@
 #include <optional>
 
 #include "bench/benchmark_runner.hpp"
+#include "comm/agreement.hpp"
 #include "generate/generator.hpp"
 #include "refine/refinement.hpp"
-#include "setup/agreement.hpp"
 
 namespace lupine {
 
@@ -158,6 +158,15 @@ PreparedSetup with_device(const Communicator& all, PreparedSetup prepared) {
 }
 
 }  // namespace
+
+std::string no_factors(const BenchmarkResult& r) {
+  if (r.bad_pivot < 0) return "no factors: Inf or NaN in a panel";
+  const char* why = r.nonfinite ? "is zero or not finite, there are no factors"
+                    : r.chosen.pivoting == Pivoting::partial
+                        ? "is zero, A is singular"
+                        : "is zero, A has no factors without pivoting";
+  return fmt::format("pivot {} (from 0) {} (info = {})", r.bad_pivot, why, r.bad_pivot + 1);
+}
 
 BenchmarkRunner::BenchmarkRunner(MPI_Comm comm, const BenchmarkOptions& options)
     : BenchmarkRunner(comm, prepare(Communicator::duplicate(comm), options, SteadyClock())) {}

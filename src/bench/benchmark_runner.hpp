@@ -6,13 +6,14 @@
 
 #include <ctime>
 #include <optional>
+#include <string>
 
 #include "bench/run_tracer.hpp"
 #include "bench/step_window.hpp"
 #include "comm/process_grid.hpp"
 #include "comm/run_watch.hpp"
 #include "core/clock.hpp"
-#include "factor/factorization.hpp"
+#include "factor/lu.hpp"
 #include "matrix/distributed_matrix.hpp"
 #include "setup/setup.hpp"
 #include "transport/transport.hpp"
@@ -25,6 +26,9 @@ struct BenchmarkRun {
   std::time_t begin = 0;  ///< of what is timed
   std::time_t end = 0;
 };
+
+/// Why there are no factors, in one line. @pre not result.factored()
+std::string no_factors(const BenchmarkResult& result);
 
 /// Equal on every rank.
 struct FirstSteps {

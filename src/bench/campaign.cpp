@@ -9,7 +9,7 @@
 #include <string>
 #include <tuple>
 
-#include "setup/agreement.hpp"
+#include "comm/agreement.hpp"
 
 namespace lupine {
 
@@ -136,24 +136,21 @@ std::vector<Setup> Campaign::setups() const {
   return all;
 }
 
-int Campaign::run(std::size_t i, int repeat, const ProgressFunction& progress, const RunDone& done,
-                  TraceReport* trace) {
+int Campaign::run(std::size_t i, int repeat, bool traced, const ProgressFunction& progress,
+                  const RunDone& done) {
   std::optional<BenchmarkRunner> runner;
   int passed = 0;
   for (int turn = 0; turn < repeat; ++turn) {
     BenchmarkRun run;
-    RunTrace traced;
+    RunTrace trace;
     on_first(ranks_[i], [&](const Communicator& team) {
       if (!runner) runner.emplace(team.handle(), varied(prepared_[i], prepared_[i].setup.options));
-      run = runner->run(progress, trace ? &traced : nullptr);
+      run = runner->run(progress, traced ? &trace : nullptr);
     });
     std::int64_t good = run.result.passed ? 1 : 0;
     world_.broadcast(std::span(&good, 1), 0);
     passed += static_cast<int>(good);
-    on_rank_0(world_, [&] {
-      if (trace) trace->add(prepared_[i].setup, turn, repeat, std::move(traced));
-      done(prepared_[i].setup, run);
-    });
+    on_rank_0(world_, [&] { done(prepared_[i].setup, run, turn, std::move(trace)); });
   }
   return passed;
 }

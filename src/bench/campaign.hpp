@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "bench/benchmark_runner.hpp"
-#include "bench/trace_report.hpp"
 #include "comm/communicator.hpp"
 #include "io/hpl_dat.hpp"
 
@@ -57,12 +56,12 @@ class Campaign {
   /// Of every configuration, on rank 0; elsewhere of those that the rank has a part in.
   std::vector<Setup> setups() const;
 
-  /// What rank 0 does after each run.
-  using RunDone = std::function<void(const Setup&, const BenchmarkRun&)>;
+  /// What rank 0 does after each run. @param turn from 0; @param trace empty if it was not traced
+  using RunDone = std::function<void(const Setup&, const BenchmarkRun&, int turn, RunTrace trace)>;
   /// Runs configuration i `repeat` times. Returns how many of the runs passed, on every rank.
-  /// @param trace where not null, on all ranks or none: takes every run's trace on rank 0
-  int run(std::size_t i, int repeat, const ProgressFunction& progress, const RunDone& done,
-          TraceReport* trace = nullptr);
+  /// @param traced the same on every rank
+  int run(std::size_t i, int repeat, bool traced, const ProgressFunction& progress,
+          const RunDone& done);
 
  private:
   /// Work of the first ranks; how it ended all learn.

@@ -12,12 +12,11 @@
 
 #include "bench/benchmark_runner.hpp"
 #include "bench/ceilings.hpp"
+#include "bench/host_ceilings.hpp"
 #include "bench/lapack_run.hpp"
-#include "bench/report.hpp"
 #include "bench/solve_run.hpp"
-#include "device/cpu/ceilings.hpp"
+#include "comm/agreement.hpp"
 #include "device/cpu/processor.hpp"
-#include "setup/agreement.hpp"
 #include "setup/memory.hpp"
 
 namespace lupine {

@@ -3,9 +3,9 @@
 #include <vector>
 
 #include "bench/benchmark_runner.hpp"
+#include "comm/agreement.hpp"
 #include "generate/generator.hpp"
 #include "grid/step.hpp"
-#include "setup/agreement.hpp"
 
 namespace lupine {
 

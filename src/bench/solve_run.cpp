@@ -25,10 +25,10 @@ class GeneratedSource final : public MatrixSource {
             PartWriter& a) const override {
     const auto queue = host_.make_queue(Priority::normal);
     a.by_columns([&](std::int64_t first, MatrixView<double> to) {
-      if (to.cols == columns.local_size())
+      if (to.columns == columns.local_size())
         host_.generate(*queue, spec_, rows, columns, to);
       else
-        for (std::int64_t j = 0; j < to.cols; ++j)
+        for (std::int64_t j = 0; j < to.columns; ++j)
           host_.generate(*queue, spec_, rows, alone(columns.global(LocalIndex{first + j})),
                          to.block(0, j, to.rows, 1));
       queue->synchronize();

@@ -8,8 +8,8 @@
 #include <ctime>
 
 #include "bench/benchmark_runner.hpp"
+#include "io/text.hpp"
 #include "revision.hpp"
-#include "setup/report_parts.hpp"
 
 namespace lupine {
 

@@ -61,22 +61,22 @@ struct AnyView {
   Precision precision = Precision::fp32;
   Byte* data = nullptr;
   std::int64_t rows = 0;
-  std::int64_t cols = 0;
+  std::int64_t columns = 0;
   std::int64_t ld = 0;  ///< elements from one column to the next, >= rows
 
   AnyView() = default;
-  AnyView(Precision precision_, Byte* data_, std::int64_t rows_, std::int64_t cols_,
+  AnyView(Precision precision_, Byte* data_, std::int64_t rows_, std::int64_t columns_,
           std::int64_t ld_)
-      : precision(precision_), data(data_), rows(rows_), cols(cols_), ld(ld_) {}
+      : precision(precision_), data(data_), rows(rows_), columns(columns_), ld(ld_) {}
   template <class T>
   AnyView(const MatrixView<T>& m) requires(std::is_const_v<Byte> || !std::is_const_v<T>)
       : AnyView(precision_of<std::remove_const_t<T>>, reinterpret_cast<Byte*>(m.data), m.rows,
-                m.cols, m.ld) {}
+                m.columns, m.ld) {}
   template <class Other>
   AnyView(const AnyView<Other>& m) requires(std::is_const_v<Byte> && !std::is_const_v<Other>)
-      : AnyView(m.precision, m.data, m.rows, m.cols, m.ld) {}
+      : AnyView(m.precision, m.data, m.rows, m.columns, m.ld) {}
 
-  bool empty() const { return rows == 0 || cols == 0; }
+  bool empty() const { return rows == 0 || columns == 0; }
   /// Rows [i, i + m) and columns [j, j + n).
   AnyView block(std::int64_t i, std::int64_t j, std::int64_t m, std::int64_t n) const {
     return {precision, data + (i + j * ld) * bytes_of(precision), m, n, ld};
@@ -84,7 +84,7 @@ struct AnyView {
   /// @pre precision == precision_of<T>
   template <class T>
   MatrixView<Element<T>> as() const {
-    return {reinterpret_cast<Element<T>*>(data), rows, cols, ld};
+    return {reinterpret_cast<Element<T>*>(data), rows, columns, ld};
   }
 };
 using AnyMatrix = AnyView<std::byte>;

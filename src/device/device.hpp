@@ -77,7 +77,7 @@ class Queue {
 };
 
 /// What travels beside a panel and is control data: how it was scaled.
-struct PanelHeader {
+struct PanelControl {
   double scale = 1;  ///< |stored| = round(scale * |value|); a power of two
 };
 
@@ -203,9 +203,9 @@ class Device {
   // Factorization, in storage precision: FP32 or FP64 -----------------------------------------
 
   /// A <- the rank's part of the matrix, rounded to what A stores. a: rows.local_size() x
-  /// cols.local_size().
+  /// columns.local_size().
   virtual void generate(Queue& queue, const MatrixSpec& spec, const Distribution& rows,
-                        const Distribution& cols, AnyMatrix a) = 0;
+                        const Distribution& columns, AnyMatrix a) = 0;
   /// A <- L\U without pivoting, L unit lower, in FP32, in the form that the solves below read. A
   /// device may keep inverses of the triangles on the diagonal: see inverted_order().
   /// Notes begin + i for the first pivot i that is zero or not finite; what A holds then is not
@@ -225,17 +225,18 @@ class Device {
   /// B <- L^-1 B, L unit lower triangle of lu, FP32 or FP64. The same.
   virtual void solve_left_lower(Queue& queue, ConstAnyMatrix lu, AnyMatrix b,
                                 Precision purpose) = 0;
-  /// to <- round(sign * s * from), s = 2^e in header->scale: fp16 takes the largest e that keeps
+  /// to <- round(sign * s * from), s = 2^e in control->scale: fp16 takes the largest e that keeps
   /// |to| < 2^15 (no overflow, fewest subnormals), the others take e = 0. sign: +-1. Notes Inf and
   /// NaN. From FP64 to FP64, else from FP32 to any of 32 bits or fewer.
   virtual void cast(Queue& queue, ConstAnyMatrix from, double sign, AnyMatrix to,
-                    PanelHeader* header, FactorStatus* status) = 0;
+                    PanelControl* control, FactorStatus* status) = 0;
   /// C <- C + L U / (scale of L * scale of U), products of the rounded values accumulated in what C
   /// stores. The minus sign of the factorization's update is in U, by the sign of its cast. Scales
   /// are those that cast gave: 1 but for fp16. A device on which the call returns early need not
   /// poll.
-  virtual void update(Queue& queue, ConstAnyMatrix l, const PanelHeader* l_header, ConstAnyMatrix u,
-                      const PanelHeader* u_header, AnyMatrix c, const Poll& poll) = 0;
+  virtual void update(Queue& queue, ConstAnyMatrix l, const PanelControl* l_control,
+                      ConstAnyMatrix u, const PanelControl* u_control, AnyMatrix c,
+                      const Poll& poll) = 0;
 
   // Panels with pivoting; all views of one precision, FP32 or FP64 -----------------------------
 
@@ -270,7 +271,7 @@ class Device {
 
   // Refinement, FP64 ------------------------------------------------------------------------
 
-  /// y <- y - A x, or y - A^T x (x: a.rows entries, y: a.cols), A in FP32 or FP64, x and y FP64,
+  /// y <- y - A x, or y - A^T x (x: a.rows entries, y: a.columns), A in FP32 or FP64, x and y FP64,
   /// products and sums in FP64.
   virtual void subtract_product(Queue& queue, Transpose transpose, ConstAnyMatrix a,
                                 const double* x, double* y) = 0;
@@ -282,9 +283,9 @@ class Device {
   virtual void add(Queue& queue, std::int64_t n, const double* x, double* y) = 0;
   /// One pass over the rank's part of A, regenerated in FP64:
   /// ax <- A x; and where not null: abs_rows <- sum_j |a_ij|; abs_ax <- |A| |x|.
-  /// x: cols.local_size(); the others: rows.local_size().
+  /// x: columns.local_size(); the others: rows.local_size().
   virtual void multiply_generated(Queue& queue, const MatrixSpec& spec, const Distribution& rows,
-                                  const Distribution& cols, const double* x, double* ax,
+                                  const Distribution& columns, const double* x, double* ax,
                                   double* abs_rows, double* abs_ax) = 0;
 
   // A user's matrix, in FP64; every sum is the same for any number of threads -------------------

@@ -45,8 +45,9 @@ void PivotedPanel::factor(Queue& queue, const Step& s, std::int64_t* pivots, Fac
 
 // A block of rows_ from the rank of the process column that has it to the others.
 void PivotedPanel::share(Queue& queue, AnyMatrix block, int owner) {
-  const AnyMatrix contiguous{block.precision, share_.data(), block.rows, block.cols, block.rows};
-  const auto bytes = static_cast<std::size_t>(block.rows * block.cols * bytes_of(block.precision));
+  const AnyMatrix contiguous{block.precision, share_.data(), block.rows, block.columns, block.rows};
+  const auto bytes =
+      static_cast<std::size_t>(block.rows * block.columns * bytes_of(block.precision));
   const bool mine = owner == column_.rank();
   if (mine) device_.copy(queue, block, contiguous);
   {
@@ -82,13 +83,13 @@ void PivotedPanel::leaf(Queue& queue, std::int64_t begin, std::int64_t end) {
 }
 
 void PivotedPanel::take_pivot(Queue& queue, std::int64_t j) {
-  device_.take_pivot(queue, from(j, 0, rows_.cols), step_.begin.value + j,
+  device_.take_pivot(queue, from(j, 0, rows_.columns), step_.begin.value + j,
                      candidate_.as<PivotCandidate>(), pivots_ + j, status_);
 }
 
 // Row of the whole matrix that row `row` of rows_ is.
 std::int64_t PivotedPanel::global(std::int64_t row) const {
-  const std::int64_t w = rows_.cols;
+  const std::int64_t w = rows_.columns;
   return row < w ? step_.begin.value + row : a_.rows().global(step_.trailing_row + (row - w)).value;
 }
 
@@ -119,12 +120,12 @@ void PivotedPanel::take_pivot_of_all(Queue& queue, std::int64_t j) {
   const int owner = first ? step_.owner_row : a_.rows().owner(pivot);
   if (first || owner == column_.rank()) {
     const std::int64_t here =
-        first ? pivot - step_.begin : rows_.cols + (a_.rows().local(pivot) - step_.trailing_row);
+        first ? pivot - step_.begin : rows_.columns + (a_.rows().local(pivot) - step_.trailing_row);
     mine[0] = {offers[best], here - j};
     device_.upload(queue, mine, candidate);
     take_pivot(queue, j);
   }
-  share(queue, rows_.block(j, 0, 1, rows_.cols), owner);
+  share(queue, rows_.block(j, 0, 1, rows_.columns), owner);
 }
 
 }  // namespace lupine

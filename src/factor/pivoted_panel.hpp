@@ -39,10 +39,10 @@ class PivotedPanel {
               const HostTimer& waits, const Poll& poll);
 
   /// Of the panel factored last, until the queue goes on to the next.
-  ConstAnyMatrix diagonal() const { return rows_.block(0, 0, rows_.cols, rows_.cols); }
+  ConstAnyMatrix diagonal() const { return rows_.block(0, 0, rows_.columns, rows_.columns); }
   /// The rows below it. The same.
   ConstAnyMatrix below() const {
-    return rows_.block(rows_.cols, 0, rows_.rows - rows_.cols, rows_.cols);
+    return rows_.block(rows_.columns, 0, rows_.rows - rows_.columns, rows_.columns);
   }
 
  private:

@@ -1,5 +1,5 @@
 /// @file
-/// A panel on its way through some columns, piece by piece.
+/// A panel on its way through some columns, chunk by chunk.
 #pragma once
 
 #include <algorithm>
@@ -19,17 +19,17 @@ struct Columns {
   std::int64_t count;
 };
 
-/// Cut at columns that are multiples of `piece`, so that a piece of one step lies within a piece of
+/// Cut at columns that are multiples of `chunk`, so that a chunk of one step lies within a chunk of
 /// the step before.
-inline std::vector<Columns> cut(Columns all, std::int64_t piece) {
-  std::vector<Columns> pieces;
+inline std::vector<Columns> cut(Columns all, std::int64_t chunk) {
+  std::vector<Columns> chunks;
   const LocalIndex end = all.begin + all.count;
   for (LocalIndex j = all.begin; j < end;) {
-    const LocalIndex next = std::min(LocalIndex{(j.value / piece + 1) * piece}, end);
-    pieces.push_back({j, next - j});
+    const LocalIndex next = std::min(LocalIndex{(j.value / chunk + 1) * chunk}, end);
+    chunks.push_back({j, next - j});
     j = next;
   }
-  return pieces;
+  return chunks;
 }
 
 /// Where a panel is applied: to the next panel's own column, or to the rest beside that panel.
@@ -42,17 +42,17 @@ struct Way {
   Activity update;
 };
 
-/// How far the panel has come: pieces are solved for, and then updated, in their order.
+/// How far the panel has come: chunks are solved for, and then updated, in their order.
 struct Sweep {
   const Panel& panel;
   const DeviceRowMoves* moves;  ///< null without pivoting
   Way way;
-  std::vector<Columns> pieces;
-  std::int64_t first;  ///< running number of the first piece, of those of this way
+  std::vector<Columns> chunks;
+  std::int64_t first;  ///< running number of the first chunk, of those of this way
   std::size_t solved = 0;
   std::size_t updated = 0;
 
-  bool done() const { return updated == pieces.size(); }
+  bool done() const { return updated == chunks.size(); }
 };
 
 }  // namespace lupine

@@ -1,6 +1,7 @@
 #include "io/text.hpp"
 
 #include <algorithm>
+#include <array>
 
 namespace lupine {
 
@@ -26,6 +27,14 @@ std::string printable(std::string_view word) {
   for (char& c : text)
     if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') c = '?';
   return word.size() > longest ? text + "..." : text;
+}
+
+std::string utc_text(std::time_t time) {
+  std::tm parts{};
+  gmtime_r(&time, &parts);
+  std::array<char, 32> text{};
+  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text.data();
 }
 
 }  // namespace lupine

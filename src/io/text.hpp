@@ -3,6 +3,7 @@
 #pragma once
 
 #include <charconv>
+#include <ctime>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -28,6 +29,9 @@ std::string lower(std::string_view word);
 
 /// A word as it may stand in a message of one line: no control characters, not too long.
 std::string printable(std::string_view word);
+
+/// "2026-11-21T18:00:00Z".
+std::string utc_text(std::time_t time);
 
 /// The number that all of `word` is.
 template <class T>

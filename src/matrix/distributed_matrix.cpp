@@ -18,7 +18,7 @@ std::int64_t DistributedMatrix::leading_dimension(std::int64_t rows) {
 }
 
 AnyMatrix DistributedMatrix::from(LocalIndex i, LocalIndex j) const {
-  return view_.block(i.value, j.value, view_.rows - i.value, view_.cols - j.value);
+  return view_.block(i.value, j.value, view_.rows - i.value, view_.columns - j.value);
 }
 
 AnyMatrix DistributedMatrix::diagonal(const Step& step) const {

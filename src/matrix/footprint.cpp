@@ -35,14 +35,14 @@ double Footprint::local_columns() const {
   return static_cast<double>(Distribution(n, nb, shape.columns, 0).local_size());
 }
 
-double Footprint::piece() const {
+double Footprint::chunk_columns() const {
   return chunk > 0 ? std::min(local_columns(), static_cast<double>(chunk)) : local_columns();
 }
 
-// As PanelRing::pieces_for, of any n.
-double Footprint::pieces() const {
-  const double most = PanelRing::most_pieces;
-  return std::clamp(std::ceil(local_columns() / std::max(piece(), 1.0)), 1.0, most);
+// As PanelRing::chunks_for, of any n.
+double Footprint::chunks() const {
+  const double most = PanelRing::most_chunks;
+  return std::clamp(std::ceil(local_columns() / std::max(chunk_columns(), 1.0)), 1.0, most);
 }
 
 double Footprint::element_bytes() const {
@@ -54,14 +54,14 @@ double Footprint::ring_bytes(std::int64_t width) const {
   const double padding = 63;
   const auto update = static_cast<double>(bytes_of(precision));
   return (lookahead + 1) * ((local_rows() + padding) * w * update + w * w * element_bytes()) +
-         (pieces() * piece() + w) * (w + padding) * update;
+         (chunks() * chunk_columns() + w) * (w + padding) * update;
 }
 
 double Footprint::exchange_bytes(std::int64_t width) const {
   if (pivoting == Pivoting::none || shape.rows == 1) return 0;
   const auto w = static_cast<double>(std::min(width, n));
   const double panel = (local_rows() + 2 * w) * w;
-  return (2 * w * (pieces() * piece() + w) + panel) * element_bytes();
+  return (2 * w * (chunks() * chunk_columns() + w) + panel) * element_bytes();
 }
 
 double Footprint::scratch_bytes(std::int64_t width) const {

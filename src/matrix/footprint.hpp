@@ -18,7 +18,8 @@ struct Footprint {
   Precision precision = Precision::fp16;  ///< resolved
   Pivoting pivoting = Pivoting::none;
   int lookahead = 1;
-  std::int64_t chunk = 0;  ///< columns of a piece of a block row at most; 0: all
+  std::int64_t chunk =
+      0;  ///< columns of a block row exchanged, solved for and updated at a time; 0: all
   DeviceKind device = DeviceKind::cpu;
   bool native = false;  ///< the update reads its precision without a copy in FP32
   bool staged = false;  ///< panels travel through host memory
@@ -38,7 +39,7 @@ struct Footprint {
   /// The part of rank_bytes that depends on the width of a step: panels, the update's workspace,
   /// and with pivoting what the ranks of a process column exchange.
   double panel_bytes(std::int64_t width) const;
-  /// Panels in flight, and pieces of block rows.
+  /// Panels in flight, and chunks of block rows.
   double ring_bytes(std::int64_t width) const;
   /// Rows on their way between ranks, and the panel that they share.
   double exchange_bytes(std::int64_t width) const;
@@ -48,8 +49,8 @@ struct Footprint {
   double scratch_bytes(std::int64_t width) const;
   double local_rows() const;
   double local_columns() const;
-  double piece() const;
-  double pieces() const;
+  double chunk_columns() const;
+  double chunks() const;
   double element_bytes() const;
 };
 

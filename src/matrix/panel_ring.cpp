@@ -12,13 +12,13 @@ constexpr std::int64_t padded(std::int64_t bytes) {
 }
 
 std::int64_t bytes_in(const AnyMatrix& m) {
-  return m.ld * m.cols * bytes_of(m.precision);
+  return m.ld * m.columns * bytes_of(m.precision);
 }
 }  // namespace
 
-std::span<std::byte> Panel::control() const {
+std::span<std::byte> Panel::control_bytes() const {
   const std::size_t count = pivots ? static_cast<std::size_t>(step.width()) : 0;
-  return {reinterpret_cast<std::byte*>(header), sizeof(PanelHeader) + count * sizeof(*pivots)};
+  return {reinterpret_cast<std::byte*>(control), sizeof(PanelControl) + count * sizeof(*pivots)};
 }
 
 std::span<std::byte> Panel::values() const {
@@ -26,7 +26,7 @@ std::span<std::byte> Panel::values() const {
   return {begin, static_cast<std::size_t>(left.data - begin + bytes_in(left))};
 }
 
-std::span<std::byte> RightPiece::bytes() const {
+std::span<std::byte> RightChunk::bytes() const {
   return {values.data, static_cast<std::size_t>(bytes_in(values))};
 }
 
@@ -35,27 +35,27 @@ PanelRing::PanelRing(Device& device, const Distribution& rows, const RingShape& 
       shape_(shape),
       left_bytes_(diagonal_bytes(shape.width, shape.precision) +
                   leading_dimension(rows_) * shape.width * bytes_of(shape.precision)),
-      right_bytes_(right_bytes(shape.width, shape.piece, shape.precision)),
+      right_bytes_(right_bytes(shape.width, shape.chunk, shape.precision)),
       own_bytes_(right_bytes(shape.width, shape.width, shape.precision)),
-      control_bytes_(padded(static_cast<std::int64_t>(sizeof(PanelHeader)) +
+      control_bytes_(padded(static_cast<std::int64_t>(sizeof(PanelControl)) +
                             shape.width * std::int64_t{sizeof(std::int64_t)})),
-      control_(device.allocate((shape.slots + shape.pieces + 1) * control_bytes_)),
+      control_(device.allocate((shape.slots + shape.chunks + 1) * control_bytes_)),
       panels_(static_cast<std::size_t>(shape.slots)) {
   std::byte* control = control_.data();
   for (Panel& panel : panels_) {
     memory_.push_back(device.allocate(left_bytes_));
     panel.diagonal.data = memory_.back().data();
-    panel.header = reinterpret_cast<PanelHeader*>(control);
-    if (shape.pivoting) panel.pivots = reinterpret_cast<std::int64_t*>(panel.header + 1);
+    panel.control = reinterpret_cast<PanelControl*>(control);
+    if (shape.pivoting) panel.pivots = reinterpret_cast<std::int64_t*>(panel.control + 1);
     control += control_bytes_;
   }
-  for (int i = 0; i < shape.pieces; ++i) right_.push_back(device.allocate(right_bytes_));
+  for (int i = 0; i < shape.chunks; ++i) right_.push_back(device.allocate(right_bytes_));
   right_.push_back(device.allocate(own_bytes_));
 }
 
-int PanelRing::pieces_for(std::int64_t columns, std::int64_t piece) {
-  const std::int64_t count = (columns + piece - 1) / piece;
-  return static_cast<int>(std::clamp<std::int64_t>(count, 1, most_pieces));
+int PanelRing::chunks_for(std::int64_t columns, std::int64_t chunk) {
+  const std::int64_t count = (columns + chunk - 1) / chunk;
+  return static_cast<int>(std::clamp<std::int64_t>(count, 1, most_chunks));
 }
 
 std::int64_t PanelRing::right_bytes(std::int64_t width, std::int64_t columns, Precision precision) {
@@ -81,9 +81,9 @@ Panel& PanelRing::shape(const Step& step) {
   return panel;
 }
 
-RightPiece PanelRing::piece(int slot, std::int64_t width, std::int64_t columns) const {
-  std::byte* header = control_.data() + (std::ssize(panels_) + slot) * control_bytes_;
-  return {reinterpret_cast<PanelHeader*>(header),
+RightChunk PanelRing::chunk(int slot, std::int64_t width, std::int64_t columns) const {
+  std::byte* control = control_.data() + (std::ssize(panels_) + slot) * control_bytes_;
+  return {reinterpret_cast<PanelControl*>(control),
           {shape_.precision, right_[static_cast<std::size_t>(slot)].data(), width, columns,
            leading_dimension(width)}};
 }

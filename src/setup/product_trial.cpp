@@ -28,26 +28,26 @@ ProductTrial::ProductTrial(Device& device, Product product, Precision precision,
       l_memory_(device.allocate(PanelRing::leading_dimension(rows) * width * bytes_of(precision))),
       u_memory_(
           device.allocate(PanelRing::leading_dimension(width) * columns * bytes_of(precision))),
-      control_(device.allocate(2 * header_room + std::int64_t{sizeof(FactorStatus)})),
+      control_(device.allocate(2 * control_room + std::int64_t{sizeof(FactorStatus)})),
       c_(as_c(rows, columns)),
       l_{precision, l_memory_.data(), rows, width, PanelRing::leading_dimension(rows)},
       u_{precision, u_memory_.data(), width, columns, PanelRing::leading_dimension(width)} {
   // Not zeros: those take less power, and so run faster than any matrix will.
   fill(rows, width);
-  device_.cast(*queue_, as_c(rows, width), 1, l_, l_header(), status());
+  device_.cast(*queue_, as_c(rows, width), 1, l_, l_control(), status());
   fill(width, columns);
-  device_.cast(*queue_, as_c(width, columns), -1, u_, u_header(), status());
+  device_.cast(*queue_, as_c(width, columns), -1, u_, u_control(), status());
   fill(rows, columns);
   queue_->synchronize();
 }
 
 double ProductTrial::flops() const {
-  return 2 * static_cast<double>(c_.rows * c_.cols) * static_cast<double>(l_.cols);
+  return 2 * static_cast<double>(c_.rows * c_.columns) * static_cast<double>(l_.columns);
 }
 
 void ProductTrial::run(const Poll& poll) {
   if (product_ == Product::update)
-    device_.update(*queue_, l_, l_header(), u_, u_header(), c_, poll);
+    device_.update(*queue_, l_, l_control(), u_, u_control(), c_, poll);
   else
     device_.subtract(*queue_, l_, u_, c_);
   queue_->synchronize();
@@ -57,16 +57,16 @@ AnyMatrix ProductTrial::as_c(std::int64_t rows, std::int64_t columns) const {
   return {storage_, c_memory_.data(), rows, columns, padded(rows)};
 }
 
-PanelHeader* ProductTrial::l_header() const {
-  return control_.as<PanelHeader>();
+PanelControl* ProductTrial::l_control() const {
+  return control_.as<PanelControl>();
 }
 
-PanelHeader* ProductTrial::u_header() const {
-  return reinterpret_cast<PanelHeader*>(control_.data() + header_room);
+PanelControl* ProductTrial::u_control() const {
+  return reinterpret_cast<PanelControl*>(control_.data() + control_room);
 }
 
 FactorStatus* ProductTrial::status() const {
-  return reinterpret_cast<FactorStatus*>(control_.data() + 2 * header_room);
+  return reinterpret_cast<FactorStatus*>(control_.data() + 2 * control_room);
 }
 
 // A part of a matrix has no diagonal beyond its rows: a wide one is made of parts that are not.

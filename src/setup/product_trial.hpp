@@ -30,11 +30,11 @@ class ProductTrial {
   void run(const Poll& poll);
 
  private:
-  static constexpr std::int64_t header_room = 64;
+  static constexpr std::int64_t control_room = 64;
   /// The memory of C as a matrix of this shape.
   AnyMatrix as_c(std::int64_t rows, std::int64_t columns) const;
-  PanelHeader* l_header() const;
-  PanelHeader* u_header() const;
+  PanelControl* l_control() const;
+  PanelControl* u_control() const;
   FactorStatus* status() const;
   void fill(std::int64_t rows, std::int64_t columns);
 

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <map>
 
+#include "comm/agreement.hpp"
 #include "device/cpu/processor.hpp"
-#include "setup/agreement.hpp"
 #include "setup/defaults.hpp"
 #include "setup/placement.hpp"
 #include "setup/update_rate.hpp"
@@ -460,7 +460,7 @@ FactorOptions factor_options(const Setup& setup) {
           .broadcast = o.broadcast,
           .pivoting = o.pivoting,
           .recursion = {.leaf = std::max(1, o.leaf), .parts = o.parts},
-          .piece = o.chunk};
+          .chunk = o.chunk};
 }
 
 PreparedSetup prepare(const Communicator& all, const BenchmarkOptions& options, const Clock& clock,

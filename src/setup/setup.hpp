@@ -13,7 +13,7 @@
 #include "comm/run_watch.hpp"
 #include "core/clock.hpp"
 #include "device/device.hpp"
-#include "factor/factorization.hpp"
+#include "factor/lu.hpp"
 #include "io/profile.hpp"
 #include "matrix/footprint.hpp"
 #include "setup/sizing.hpp"

@@ -6,7 +6,7 @@
 #include <array>
 #include <limits>
 
-#include "setup/agreement.hpp"
+#include "comm/agreement.hpp"
 #include "setup/memory.hpp"
 
 namespace lupine {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "setup/agreement.hpp"
+#include "comm/agreement.hpp"
 #include "solve/source_parts.hpp"
 
 namespace lupine {

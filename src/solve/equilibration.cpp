@@ -74,7 +74,7 @@ void Equilibrator::refuse_non_finite() {
   double value = 0;
   Vector column(static_cast<std::size_t>(local.rows));
   const std::int64_t n = a_.rows().size();
-  for (std::int64_t j = 0; j < local.cols && first[0] == none; ++j) {
+  for (std::int64_t j = 0; j < local.columns && first[0] == none; ++j) {
     device_.download(*queue_, local.as<double>().column(j), column);
     const auto bad =
         std::find_if(column.begin(), column.end(), [](double v) { return !std::isfinite(v); });

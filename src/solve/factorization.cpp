@@ -7,7 +7,7 @@
 #include <numeric>
 #include <optional>
 
-#include "setup/agreement.hpp"
+#include "comm/agreement.hpp"
 #include "solve/quality.hpp"
 
 namespace lupine {

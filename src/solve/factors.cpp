@@ -2,7 +2,7 @@
 
 #include <type_traits>
 
-#include "setup/agreement.hpp"
+#include "comm/agreement.hpp"
 
 namespace lupine {
 

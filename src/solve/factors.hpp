@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "factor/factorization.hpp"
+#include "factor/lu.hpp"
 #include "refine/inverse.hpp"
 #include "refine/lu_solver.hpp"
 #include "refine/refinement.hpp"

@@ -5,7 +5,7 @@
 #include <memory>
 #include <utility>
 
-#include "setup/agreement.hpp"
+#include "comm/agreement.hpp"
 #include "solve/source_parts.hpp"
 #include "solve/threads.hpp"
 
@@ -59,7 +59,7 @@ class FunctionMatrix : public MatrixSource {
             PartWriter& a) const override {
     const std::vector<Run> runs = rows.runs();
     const auto fill_columns = [&](std::int64_t first, MatrixView<double> to) {
-      for_each_in_threads(to.cols, [&](std::int64_t l) {
+      for_each_in_threads(to.columns, [&](std::int64_t l) {
         const std::int64_t j = columns.global(LocalIndex{first + l}).value;
         for (const Run& run : runs)
           for (std::int64_t i = 0; i < run.length; ++i)

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "setup/agreement.hpp"
+#include "comm/agreement.hpp"
 #include "solve/file_part.hpp"
 
 namespace lupine {

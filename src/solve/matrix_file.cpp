@@ -6,8 +6,8 @@
 #include <utility>
 #include <variant>
 
+#include "comm/agreement.hpp"
 #include "io/text.hpp"
-#include "setup/agreement.hpp"
 #include "solve/file_part.hpp"
 #include "solve/source_parts.hpp"
 

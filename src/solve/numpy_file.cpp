@@ -66,11 +66,11 @@ class TileReader {
     const std::int64_t line = tile.lines.local.value;
     const std::int64_t place = tile.places.local.value;
     if (header_.fortran) {
-      for (std::int64_t j = 0; j < read.cols; ++j)
+      for (std::int64_t j = 0; j < read.columns; ++j)
         std::copy_n(read.column(j), read.rows, a_.column(line + j) + place);
     } else {
       for (std::int64_t j = 0; j < read.rows; ++j)
-        for (std::int64_t i = 0; i < read.cols; ++i) a_(line + i, place + j) = read(j, i);
+        for (std::int64_t i = 0; i < read.columns; ++i) a_(line + i, place + j) = read(j, i);
     }
   }
 
@@ -86,7 +86,7 @@ void read_lines(const InputFile& file, const NumpyHeader& header, const Parts& p
                 std::int64_t first, MatrixView<double> a) {
   const Distribution& across = header.fortran ? parts.columns : parts.rows;
   const Distribution& along = header.fortran ? parts.rows : parts.columns;
-  const std::int64_t count = header.fortran ? a.cols : a.rows;
+  const std::int64_t count = header.fortran ? a.columns : a.rows;
   const std::vector<Run> lines = pieces(across, first, count, tile_lines);
   const std::vector<Run> places = pieces(along, 0, along.local_size(), tile_length);
   const TileReader<T> reader(file, header, a);

@@ -15,8 +15,9 @@ constexpr std::int64_t element = sizeof(double);
 
 // A row or a column fits in any case.
 std::int64_t bytes_of_piece(MatrixView<double> a) {
-  const std::int64_t eighth = a.rows * a.cols * element / 8;
-  return std::max({std::min(eighth, Footprint::piece_bytes), a.rows * element, a.cols * element});
+  const std::int64_t eighth = a.rows * a.columns * element / 8;
+  return std::max(
+      {std::min(eighth, Footprint::piece_bytes), a.rows * element, a.columns * element});
 }
 
 }  // namespace
@@ -30,7 +31,7 @@ PartWriter::PartWriter(Device& device, MatrixView<double> a) : a_(a) {
 
 // Of pieces of host memory, which is overwritten next.
 void PartWriter::put(std::int64_t i, std::int64_t j, MatrixView<const double> piece) {
-  device_->write(*queue_, piece, a_.block(i, j, piece.rows, piece.cols));
+  device_->write(*queue_, piece, a_.block(i, j, piece.rows, piece.columns));
   queue_->synchronize();
 }
 
@@ -38,8 +39,8 @@ void PartWriter::by_columns(const WritePiece& write) {
   if (a_.empty()) return;
   if (!device_) return write(0, a_);
   const std::int64_t width = piece_.bytes() / (a_.rows * element);
-  for (std::int64_t j = 0; j < a_.cols; j += width) {
-    const MatrixView<double> to{piece_.as<double>(), a_.rows, std::min(width, a_.cols - j),
+  for (std::int64_t j = 0; j < a_.columns; j += width) {
+    const MatrixView<double> to{piece_.as<double>(), a_.rows, std::min(width, a_.columns - j),
                                 a_.rows};
     write(j, to);
     put(0, j, to);
@@ -49,10 +50,10 @@ void PartWriter::by_columns(const WritePiece& write) {
 void PartWriter::by_rows(const WritePiece& write) {
   if (a_.empty()) return;
   if (!device_) return write(0, a_);
-  const std::int64_t height = piece_.bytes() / (a_.cols * element);
+  const std::int64_t height = piece_.bytes() / (a_.columns * element);
   for (std::int64_t i = 0; i < a_.rows; i += height) {
     const std::int64_t rows = std::min(height, a_.rows - i);
-    const MatrixView<double> to{piece_.as<double>(), rows, a_.cols, rows};
+    const MatrixView<double> to{piece_.as<double>(), rows, a_.columns, rows};
     write(i, to);
     put(i, 0, to);
   }
@@ -61,13 +62,13 @@ void PartWriter::by_rows(const WritePiece& write) {
 void PartWriter::set(std::int64_t i, std::int64_t j, MatrixView<const double> from) {
   if (from.empty()) return;
   if (device_) return put(i, j, from);
-  for (std::int64_t c = 0; c < from.cols; ++c)
+  for (std::int64_t c = 0; c < from.columns; ++c)
     std::copy_n(from.column(c), from.rows, a_.column(j + c) + i);
 }
 
 void PartWriter::copy(MatrixView<const double> from) {
   by_columns([&](std::int64_t first, MatrixView<double> to) {
-    for_each_in_threads(to.cols, [&](std::int64_t j) {
+    for_each_in_threads(to.columns, [&](std::int64_t j) {
       std::copy_n(from.column(first + j), to.rows, to.column(j));
     });
   });
@@ -75,7 +76,7 @@ void PartWriter::copy(MatrixView<const double> from) {
 
 void PartWriter::clear() {
   by_columns([](std::int64_t, MatrixView<double> to) {
-    for (std::int64_t j = 0; j < to.cols; ++j) std::fill_n(to.column(j), to.rows, 0.0);
+    for (std::int64_t j = 0; j < to.columns; ++j) std::fill_n(to.column(j), to.rows, 0.0);
   });
 }
 

@@ -22,7 +22,7 @@ class PartWriter {
   PartWriter(Device& device, MatrixView<double> a);
 
   std::int64_t rows() const { return a_.rows; }
-  std::int64_t columns() const { return a_.cols; }
+  std::int64_t columns() const { return a_.columns; }
 
   /// Calls write(first, to) for one piece of whole columns after the other: it sets all of `to`,
   /// columns from `first` on, which is host memory. One piece is all where the host has A itself.

@@ -5,10 +5,10 @@
 #include <charconv>
 #include <string>
 
+#include "comm/agreement.hpp"
 #include "io/matrix_market.hpp"
 #include "io/numpy.hpp"
 #include "io/output_file.hpp"
-#include "setup/agreement.hpp"
 #include "solve/matrix_file.hpp"
 
 namespace lupine {
@@ -38,9 +38,9 @@ class Pieces {
 
 void write_market(Pieces& out, MatrixView<const double> x) {
   constexpr std::size_t longest = 32;  // of a number: 24 characters and the line's end
-  out.add(fmt::format("{} matrix array real general\n{} {}\n", market_magic, x.rows, x.cols));
+  out.add(fmt::format("{} matrix array real general\n{} {}\n", market_magic, x.rows, x.columns));
   std::array<char, longest> text;
-  for (std::int64_t j = 0; j < x.cols; ++j)
+  for (std::int64_t j = 0; j < x.columns; ++j)
     for (std::int64_t i = 0; i < x.rows; ++i) {
       char* end = std::to_chars(text.data(), text.data() + longest, x(i, j)).ptr;
       *end++ = '\n';
@@ -49,9 +49,9 @@ void write_market(Pieces& out, MatrixView<const double> x) {
 }
 
 void write_numpy(Pieces& out, const SolutionFormat& format, MatrixView<const double> x) {
-  const bool vector = format.vector && x.cols == 1;
+  const bool vector = format.vector && x.columns == 1;
   std::vector<std::int64_t> shape{x.rows};
-  if (!vector) shape.push_back(x.cols);
+  if (!vector) shape.push_back(x.columns);
   const bool by_columns = vector || format.fortran;
   out.add(numpy_header(shape, format.fortran && !vector));
   const auto add = [&](std::int64_t i, std::int64_t j) {
@@ -60,8 +60,8 @@ void write_numpy(Pieces& out, const SolutionFormat& format, MatrixView<const dou
                 std::as_writable_bytes(std::span(bytes)).data());
     out.add({bytes.data(), bytes.size()});
   };
-  const std::int64_t lines = by_columns ? x.cols : x.rows;
-  const std::int64_t length = by_columns ? x.rows : x.cols;
+  const std::int64_t lines = by_columns ? x.columns : x.rows;
+  const std::int64_t length = by_columns ? x.rows : x.columns;
   for (std::int64_t line = 0; line < lines; ++line)
     for (std::int64_t at = 0; at < length; ++at) by_columns ? add(at, line) : add(line, at);
 }

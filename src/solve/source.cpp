@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "setup/agreement.hpp"
+#include "comm/agreement.hpp"
 #include "solve/source_parts.hpp"
 
 namespace lupine {

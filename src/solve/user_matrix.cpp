@@ -1,6 +1,6 @@
 #include "solve/user_matrix.hpp"
 
-#include "setup/agreement.hpp"
+#include "comm/agreement.hpp"
 #include "solve/part_writer.hpp"
 
 namespace lupine {

@@ -35,13 +35,13 @@ RowExchange::RowExchange(Transport& transport, Traffic traffic, std::int64_t row
 
 // Rows [row, row + rows) of all that is sent (received), a contiguous matrix for each peer.
 AnyMatrix RowExchange::block(const Buffer& memory, std::int64_t row, std::int64_t rows) const {
-  return {a_.precision, memory.data() + row * a_.cols * bytes_of(a_.precision), rows, a_.cols,
+  return {a_.precision, memory.data() + row * a_.columns * bytes_of(a_.precision), rows, a_.columns,
           rows};
 }
 
 std::span<std::byte> RowExchange::part(std::byte* memory, std::int64_t row,
                                        std::int64_t rows) const {
-  const std::int64_t row_bytes = a_.cols * bytes_of(a_.precision);
+  const std::int64_t row_bytes = a_.columns * bytes_of(a_.precision);
   return {memory + row * row_bytes, static_cast<std::size_t>(rows * row_bytes)};
 }
 

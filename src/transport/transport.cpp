@@ -14,10 +14,10 @@ Transport::Transport(const ProcessGrid& grid, Device& device, CommMethod method)
       method_(method),
       stages_(std::make_shared<std::vector<Buffer>>()) {
   Way& panels = ways_[static_cast<std::size_t>(Traffic::panels)];
-  Way& pieces = ways_[static_cast<std::size_t>(Traffic::pieces)];
+  Way& chunks = ways_[static_cast<std::size_t>(Traffic::chunks)];
   if (grid.column().size() > 1)
-    pieces.column = std::make_unique<Communicator>(grid.column().duplicate());
-  for (Way* way : {&panels, &pieces}) {
+    chunks.column = std::make_unique<Communicator>(grid.column().duplicate());
+  for (Way* way : {&panels, &chunks}) {
     const Priority priority = way == &panels ? Priority::high : Priority::raised;
     way->out = device.make_queue(priority);
     way->in = device.make_queue(priority);
@@ -25,7 +25,7 @@ Transport::Transport(const ProcessGrid& grid, Device& device, CommMethod method)
   if (method != CommMethod::nccl) return;
   panels.row_peers = join(grid.row());
   panels.column_peers = join(grid.column());
-  pieces.column_peers = join(grid.column());
+  chunks.column_peers = join(grid.column());
 }
 
 std::unique_ptr<PeerGroup> Transport::join(const Communicator& comm) const {
@@ -97,11 +97,11 @@ void Transport::broadcast(Queue& queue, Along along, int root, std::span<std::by
   staged_ = queue.record();
 }
 
-Carrier::Carrier(Transport& transport, Traffic traffic, Along along, std::int64_t header_room,
+Carrier::Carrier(Transport& transport, Traffic traffic, Along along, std::int64_t control_room,
                  std::int64_t largest)
-    : transport_(&transport), traffic_(traffic), along_(along), header_room_(header_room) {
+    : transport_(&transport), traffic_(traffic), along_(along), control_room_(control_room) {
   if (transport.method() == CommMethod::staged && comm().size() > 1)
-    stage_ = transport.take_stage(header_room_ + largest);
+    stage_ = transport.take_stage(control_room_ + largest);
 }
 
 std::span<std::byte> Carrier::on_host(std::span<std::byte> device_bytes,
@@ -110,12 +110,12 @@ std::span<std::byte> Carrier::on_host(std::span<std::byte> device_bytes,
 }
 
 void Carrier::start(int root, BroadcastMethod method, std::int64_t sequence,
-                    std::span<std::byte> header, std::span<std::byte> values, EventPtr ready) {
+                    std::span<std::byte> control, std::span<std::byte> values, EventPtr ready) {
   root_rank_ = root;
   root_ = comm().rank() == root;
   method_ = method;
   sequence_ = sequence;
-  header_ = header;
+  control_ = control;
   values_ = values;
   arrived_ = root_ ? ready : nullptr;
   at_ = Stage::done;
@@ -125,7 +125,7 @@ void Carrier::start(int root, BroadcastMethod method, std::int64_t sequence,
   if (transport_->method() == CommMethod::nccl) {
     PeerGroup& peers = transport_->peers(traffic_, along_);
     out.wait(*ready);
-    peers.broadcast(out, header, root);
+    peers.broadcast(out, control, root);
     peers.broadcast(out, values, root);
     arrived_ = out.record();
     return;
@@ -134,8 +134,8 @@ void Carrier::start(int root, BroadcastMethod method, std::int64_t sequence,
   ready_ = free_ = std::move(ready);
   if (stage_ && root_) {
     out.wait(*ready_);
-    transport_->device().read(out, header.data(), on_host(header, 0));
-    transport_->device().read(out, values.data(), on_host(values, header_room_));
+    transport_->device().read(out, control.data(), on_host(control, 0));
+    transport_->device().read(out, values.data(), on_host(values, control_room_));
     ready_ = out.record();
   } else if (stage_) {
     ready_ = landed_;
@@ -148,15 +148,16 @@ void Carrier::start(int root, BroadcastMethod method, std::int64_t sequence,
 bool Carrier::test() {
   if (at_ == Stage::waiting && (!ready_ || ready_->reached())) launch();
   if (at_ == Stage::moving) {
-    const bool header_done = header_message_.test();
-    if (values_message_.test() && header_done) land();
+    const bool control_done = control_message_.test();
+    if (values_message_.test() && control_done) land();
   }
   return at_ == Stage::done;
 }
 
 void Carrier::launch() {
-  header_message_ = PanelBroadcast(method_, comm(), root_rank_, on_host(header_, 0), 2 * sequence_);
-  values_message_ = PanelBroadcast(method_, comm(), root_rank_, on_host(values_, header_room_),
+  control_message_ =
+      PanelBroadcast(method_, comm(), root_rank_, on_host(control_, 0), 2 * sequence_);
+  values_message_ = PanelBroadcast(method_, comm(), root_rank_, on_host(values_, control_room_),
                                    2 * sequence_ + 1);
   at_ = Stage::moving;
 }
@@ -166,8 +167,8 @@ void Carrier::land() {
   if (root_ || !stage_) return;
   Queue& in = *transport_->way(traffic_).in;
   in.wait(*free_);
-  transport_->device().write(in, on_host(header_, 0), header_.data());
-  transport_->device().write(in, on_host(values_, header_room_), values_.data());
+  transport_->device().write(in, on_host(control_, 0), control_.data());
+  transport_->device().write(in, on_host(values_, control_room_), values_.data());
   arrived_ = landed_ = in.record();
 }
 

@@ -24,9 +24,9 @@ namespace lupine {
 enum class Along { row, column };
 
 /// What is on its way. Each kind has communicators and queues of its own, in which messages keep
-/// their order: so a panel, which everybody waits for next, never queues behind pieces of U for the
+/// their order: so a panel, which everybody waits for next, never queues behind chunks of U for the
 /// rest of the matrix.
-enum class Traffic { panels, pieces };
+enum class Traffic { panels, chunks };
 
 class Transport {
  public:
@@ -58,7 +58,7 @@ class Transport {
     std::unique_ptr<Queue> in;
   };
   const Way& way(Traffic traffic) const { return ways_[static_cast<std::size_t>(traffic)]; }
-  /// @pre pieces go along columns alone
+  /// @pre chunks go along columns alone
   const Communicator& comm(Traffic traffic, Along along) const {
     if (along == Along::row) return grid_.row();
     return way(traffic).column ? *way(traffic).column : grid_.column();
@@ -79,19 +79,19 @@ class Transport {
   EventPtr staged_;
 };
 
-/// Carries panels along a process row or column, one after the other, while other work goes on. A
-/// header travels with each panel, in a message of its own.
+/// Carries panels along a process row or column, one after the other, while other work goes on.
+/// Control data travels with each panel, in a message of its own.
 class Carrier {
  public:
-  /// @param header_room,largest bytes of a header and of a panel at most
-  Carrier(Transport& transport, Traffic traffic, Along along, std::int64_t header_room,
+  /// @param control_room,largest bytes of control data and of a panel at most
+  Carrier(Transport& transport, Traffic traffic, Along along, std::int64_t control_room,
           std::int64_t largest);
 
   /// Collective over the process row (column). Returns at once.
   /// @param ready on the root: the panel is there; on the others: its place is free
   /// @param sequence running number of the panel, as for PanelBroadcast
   /// @pre the panel before has arrived
-  void start(int root, BroadcastMethod method, std::int64_t sequence, std::span<std::byte> header,
+  void start(int root, BroadcastMethod method, std::int64_t sequence, std::span<std::byte> control,
              std::span<std::byte> values, EventPtr ready);
   /// Moves messages on without waiting; true once the host has nothing more to do for this panel.
   bool test();
@@ -113,21 +113,21 @@ class Carrier {
   Transport* transport_;
   Traffic traffic_;
   Along along_;
-  // A header has a place of its own: control data never shares a message with values.
-  std::int64_t header_room_;
+  // Control data has a place of its own: it never shares a message with values.
+  std::int64_t control_room_;
   std::shared_ptr<Buffer> stage_;
   Stage at_ = Stage::done;
   bool root_ = false;
   int root_rank_ = 0;
   BroadcastMethod method_ = BroadcastMethod::ring;
   std::int64_t sequence_ = 0;
-  std::span<std::byte> header_;
+  std::span<std::byte> control_;
   std::span<std::byte> values_;
   EventPtr ready_;    // before messages may move
   EventPtr free_;     // before the device's memory may be written
   EventPtr arrived_;  // null: nothing to wait for
   EventPtr landed_;   // the stage may be overwritten
-  PanelBroadcast header_message_;
+  PanelBroadcast control_message_;
   PanelBroadcast values_message_;
 };
 

@@ -55,7 +55,7 @@ Solution best_of(const std::function<Solution()>& work) {
 
 Reference::Reference(const Example& e) : e_(e), inverse_(e.a), dgesvx_(test::dgesvx(e.a, e.b)) {
   const Lapack lapack = test::dgesv(e.a, e.b);
-  for (std::int64_t k = 0; k < e.b.cols; ++k)
+  for (std::int64_t k = 0; k < e.b.columns; ++k)
     dgesv_.push_back(backward_errors(e.a, column(e.b, k), column(lapack.x, k)));
 }
 
@@ -70,7 +70,7 @@ void Reference::judge(const Solution& solution, const SolveOptions& options) con
     return;
   }
   REQUIRE(solution.n == e_.a.n);
-  REQUIRE(std::ssize(solution.columns) == e_.b.cols);
+  REQUIRE(std::ssize(solution.columns) == e_.b.columns);
   REQUIRE(solution.x.size() == e_.b.data.size());
   const auto converged = [](const SolveColumn& c) { return c.converged; };
   CHECK(solution.converged ==
@@ -78,7 +78,7 @@ void Reference::judge(const Solution& solution, const SolveOptions& options) con
   const double tolerance = options.tolerance > 0
                                ? options.tolerance
                                : std::max(4.0, std::sqrt(static_cast<double>(e_.a.n))) * eps;
-  for (std::int64_t k = 0; k < e_.b.cols; ++k) judge_column(solution, k, tolerance);
+  for (std::int64_t k = 0; k < e_.b.columns; ++k) judge_column(solution, k, tolerance);
   CHECK(std::isnan(solution.condition) == !options.condition);
   if (!solution.converged || !options.condition) return;
   const double kappa = condition(options);

@@ -29,7 +29,7 @@ inline Matrix given(const Square& a) {
   return Matrix::dense(a.n, a.data.data(), a.n);
 }
 inline RightHandSide given(const Plain& b) {
-  return RightHandSide::dense(b.cols, b.data.data(), b.rows);
+  return RightHandSide::dense(b.columns, b.data.data(), b.rows);
 }
 
 /// What `work` returns, which must have converged, or the best of its AccuracyError.

@@ -22,7 +22,7 @@ Lapack dgesv(const Square& a, const Plain& b) {
   Lapack result{a, {}, b, 0};
   std::vector<lapack_int> pivots(static_cast<std::size_t>(a.n));
   result.info =
-      LAPACKE_dgesv(LAPACK_COL_MAJOR, order(a), static_cast<lapack_int>(b.cols),
+      LAPACKE_dgesv(LAPACK_COL_MAJOR, order(a), static_cast<lapack_int>(b.columns),
                     result.lu.data.data(), order(a), pivots.data(), result.x.data.data(), order(a));
   for (const lapack_int p : pivots) result.pivots.push_back(p - 1);
   return result;
@@ -30,7 +30,7 @@ Lapack dgesv(const Square& a, const Plain& b) {
 
 LapackExpert dgesvx(const Square& a, const Plain& b) {
   const auto n = static_cast<std::size_t>(a.n);
-  const auto count = static_cast<std::size_t>(b.cols);
+  const auto count = static_cast<std::size_t>(b.columns);
   LapackExpert result{b, 0, 0, std::vector<double>(count), std::vector<double>(count), 0};
   Square scaled = a;
   Plain scaled_b = b;
@@ -40,7 +40,7 @@ LapackExpert dgesvx(const Square& a, const Plain& b) {
   std::vector<double> columns(n);
   char equilibrated = 'N';
   result.info = LAPACKE_dgesvx(
-      LAPACK_COL_MAJOR, 'E', 'N', order(a), static_cast<lapack_int>(b.cols), scaled.data.data(),
+      LAPACK_COL_MAJOR, 'E', 'N', order(a), static_cast<lapack_int>(b.columns), scaled.data.data(),
       order(a), lu.data.data(), order(a), pivots.data(), &equilibrated, rows.data(), columns.data(),
       scaled_b.data.data(), order(a), result.x.data.data(), order(a), &result.rcond,
       result.ferr.data(), result.berr.data(), &result.pivot_growth);

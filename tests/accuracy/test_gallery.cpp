@@ -114,7 +114,7 @@ TEST_CASE("inverses and LAPACK's answers for all of the gallery", "[gallery]") {
     const LapackExpert expert = dgesvx(e.a, e.b);
     REQUIRE(simple.info == 0);
     const double unit = static_cast<double>(e.a.n + 1) * eps;
-    for (std::int64_t k = 0; k < e.b.cols; ++k) {
+    for (std::int64_t k = 0; k < e.b.columns; ++k) {
       const auto at = static_cast<std::size_t>(k);
       CAPTURE(e.name, e.a.n, k, expert.info, expert.berr[at], expert.ferr[at]);
       const auto b = column(e.b, k);

@@ -222,7 +222,7 @@ struct BlockCyclic {
 };
 
 BlockCyclic::BlockCyclic(const Plain& a, const ProcessGrid& grid, std::int64_t mb, std::int64_t nb)
-    : ld(0), descriptor{1, -1, a.rows, a.cols, mb, nb, 0, 0, 0} {
+    : ld(0), descriptor{1, -1, a.rows, a.columns, mb, nb, 0, 0, 0} {
   std::vector<std::int64_t> rows;
   const auto mine = [](std::int64_t i, std::int64_t block, std::int64_t ranks, std::int64_t rank) {
     return i / block % ranks == rank;
@@ -231,7 +231,7 @@ BlockCyclic::BlockCyclic(const Plain& a, const ProcessGrid& grid, std::int64_t m
     if (mine(i, mb, grid.shape().rows, grid.column().rank())) rows.push_back(i);
   ld = std::ssize(rows) + 3;
   descriptor[8] = ld;
-  for (std::int64_t j = 0; j < a.cols; ++j) {
+  for (std::int64_t j = 0; j < a.columns; ++j) {
     if (!mine(j, nb, grid.shape().columns, grid.row().rank())) continue;
     for (const std::int64_t i : rows) local.push_back(a(i, j));
     local.insert(local.end(), 3, std::nan(""));

@@ -7,8 +7,8 @@
 #include <functional>
 #include <span>
 
+#include "bench/host_ceilings.hpp"
 #include "cpu/peak.hpp"
-#include "device/cpu/ceilings.hpp"
 #include "harness.hpp"
 
 namespace lupine {
@@ -33,7 +33,7 @@ double elements_per_second(bool smoke) {
 Floors measure_floors(MatrixView<float> memory, bool smoke) {
   using Part = std::span<std::uint64_t>;
   const Part words(reinterpret_cast<std::uint64_t*>(memory.data),
-                   static_cast<std::size_t>(memory.ld * memory.cols / 2));
+                   static_cast<std::size_t>(memory.ld * memory.columns / 2));
   // Bytes a second of a pass over all of it.
   const auto rate = [&](const std::function<void(Part)>& pass) {
     return static_cast<double>(words.size_bytes()) /

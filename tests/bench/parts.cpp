@@ -68,15 +68,15 @@ class Bench {
     return best_seconds(smoke_, work);
   }
   AnyMatrix low(Precision precision, const Buffer& memory, std::int64_t rows,
-                std::int64_t cols) const {
-    return {precision, memory.data(), rows, cols, rows};
+                std::int64_t columns) const {
+    return {precision, memory.data(), rows, columns, rows};
   }
   Buffer floats(std::int64_t count) const { return device_->allocate(count * 4); }
   Buffer doubles(std::int64_t count) const { return device_->allocate(count * 8); }
 
   MatrixSpec spec(MatrixKind kind) const;
   void fill(MatrixSpec spec) const;
-  double sgemm_rate(std::int64_t rows, std::int64_t cols, std::int64_t depth) const;
+  double sgemm_rate(std::int64_t rows, std::int64_t columns, std::int64_t depth) const;
   void generator();
   void residual();
   void cast();
@@ -146,11 +146,11 @@ void Bench::cast() {
   const std::int64_t width = sizes_.depths.back();
   const auto from = matrix_.local().block(0, 0, sizes_.n, width);
   const Buffer to = floats(sizes_.n * width);
-  PanelHeader header;
+  PanelControl control;
   FactorStatus status;
   for (Precision precision : {Precision::fp16, Precision::bf16, Precision::fp32}) {
     const double seconds = time([&] {
-      device_->cast(*queue_, from, -1, low(precision, to, sizes_.n, width), &header, &status);
+      device_->cast(*queue_, from, -1, low(precision, to, sizes_.n, width), &control, &status);
       queue_->synchronize();
     });
     const auto bytes = static_cast<double>(sizes_.n * width * (4 + bytes_of(precision)));
@@ -158,11 +158,11 @@ void Bench::cast() {
   }
 }
 
-double Bench::sgemm_rate(std::int64_t rows, std::int64_t cols, std::int64_t depth) const {
+double Bench::sgemm_rate(std::int64_t rows, std::int64_t columns, std::int64_t depth) const {
   const auto source = matrix_.local().as<float>();
-  const Buffer c = floats(rows * cols);
+  const Buffer c = floats(rows * columns);
   const int m = static_cast<int>(rows);
-  const int n = static_cast<int>(cols);
+  const int n = static_cast<int>(columns);
   const int k = static_cast<int>(depth);
   const int ld = static_cast<int>(source.ld);
   const double seconds = time([&] {
@@ -182,15 +182,15 @@ void Bench::update(std::int64_t depth) {
   const double floor = sgemm_rate(m, m, depth);
   const auto k = ", K = " + std::to_string(depth);
   for (Precision precision : {Precision::fp16, Precision::bf16, Precision::fp32}) {
-    PanelHeader l_header;
-    PanelHeader u_header;
+    PanelControl l_control;
+    PanelControl u_control;
     FactorStatus status;
     const AnyMatrix l = low(precision, left, m, depth);
     const AnyMatrix u = low(precision, right, depth, m);
-    device_->cast(*queue_, matrix_.local().block(0, 0, m, depth), 1, l, &l_header, &status);
-    device_->cast(*queue_, matrix_.local().block(0, 0, depth, m), -1, u, &u_header, &status);
+    device_->cast(*queue_, matrix_.local().block(0, 0, m, depth), 1, l, &l_control, &status);
+    device_->cast(*queue_, matrix_.local().block(0, 0, depth, m), -1, u, &u_control, &status);
     const double seconds = time([&] {
-      device_->update(*queue_, l, &l_header, u, &u_header,
+      device_->update(*queue_, l, &l_control, u, &u_control,
                       MatrixView<float>{target.as<float>(), m, m, m}, {});
       queue_->synchronize();
     });

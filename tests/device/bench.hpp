@@ -59,13 +59,13 @@ enum class Frame {
   aligned,  ///< columns begin at multiples of 64 elements
 };
 
-/// rows x cols elements inside of a larger matrix in device memory, with a copy on the host. What
-/// was not set is NaN; nobody may write around it.
+/// rows x columns elements inside of a larger matrix in device memory, with a copy on the host.
+/// What was not set is NaN; nobody may write around it.
 template <class T>
 class DeviceMatrix {
  public:
-  DeviceMatrix(Bench& bench, std::int64_t rows, std::int64_t cols, Frame frame = Frame::random)
-      : bench_(&bench), rows_(rows), cols_(cols) {
+  DeviceMatrix(Bench& bench, std::int64_t rows, std::int64_t columns, Frame frame = Frame::random)
+      : bench_(&bench), rows_(rows), columns_(columns) {
     const bool aligned = frame == Frame::aligned || bench.below(4) == 0;
     const std::int64_t above = aligned ? 64 : bench.below(6);
     const std::int64_t side = 1 + bench.below(2);
@@ -73,14 +73,14 @@ class DeviceMatrix {
     if (aligned) ld_ = (ld_ + 63) / 64 * 64;
     if (ld_ == 0) ld_ = 1;
     offset_ = side * ld_ + above;
-    host_.resize(static_cast<std::size_t>(ld_ * (cols + 2 * side)));
+    host_.resize(static_cast<std::size_t>(ld_ * (columns + 2 * side)));
     poison();
     memory_ = bench.device->allocate(std::ssize(host_) * std::int64_t{sizeof(T)});
     put();
   }
 
   std::int64_t rows() const { return rows_; }
-  std::int64_t cols() const { return cols_; }
+  std::int64_t columns() const { return columns_; }
   std::int64_t ld() const { return ld_; }
 
   /// On the host, as put() and get() left it.
@@ -92,7 +92,7 @@ class DeviceMatrix {
   }
   template <class Value>
   void set(const Value& value) {
-    for (std::int64_t j = 0; j < cols_; ++j)
+    for (std::int64_t j = 0; j < columns_; ++j)
       for (std::int64_t i = 0; i < rows_; ++i) (*this)(i, j) = value(i, j);
     put();
   }
@@ -105,7 +105,7 @@ class DeviceMatrix {
   bool frame_intact() {
     get();
     std::vector<T> frame = host_;
-    for (std::int64_t j = 0; j < cols_; ++j)
+    for (std::int64_t j = 0; j < columns_; ++j)
       for (std::int64_t i = 0; i < rows_; ++i) {
         const auto at = static_cast<std::size_t>(offset_ + i + j * ld_);
         frame[at] = sent_[at];
@@ -120,11 +120,11 @@ class DeviceMatrix {
 
   /// In device memory.
   T* data() const { return memory_.template as<T>() + offset_; }
-  MatrixView<T> view() const { return {data(), rows_, cols_, ld_}; }
+  MatrixView<T> view() const { return {data(), rows_, columns_, ld_}; }
 
   Plain plain() const {
-    Plain all(rows_, cols_);
-    for (std::int64_t j = 0; j < cols_; ++j)
+    Plain all(rows_, columns_);
+    for (std::int64_t j = 0; j < columns_; ++j)
       for (std::int64_t i = 0; i < rows_; ++i) all(i, j) = static_cast<double>((*this)(i, j));
     return all;
   }
@@ -136,7 +136,7 @@ class DeviceMatrix {
 
   Bench* bench_;
   std::int64_t rows_;
-  std::int64_t cols_;
+  std::int64_t columns_;
   std::int64_t ld_ = 0;
   std::int64_t offset_ = 0;
   std::vector<T> host_;
@@ -148,16 +148,16 @@ using Floats = DeviceMatrix<float>;
 using Doubles = DeviceMatrix<double>;
 
 template <class T>
-DeviceMatrix<T> uniform(Bench& b, std::int64_t rows, std::int64_t cols, T size = 1,
+DeviceMatrix<T> uniform(Bench& b, std::int64_t rows, std::int64_t columns, T size = 1,
                         Frame frame = Frame::random) {
-  DeviceMatrix<T> a(b, rows, cols, frame);
+  DeviceMatrix<T> a(b, rows, columns, frame);
   std::uniform_real_distribution<T> entry(-size, size);
   a.set([&](std::int64_t, std::int64_t) { return entry(b.random); });
   return a;
 }
 
-inline Floats uniform_matrix(Bench& b, std::int64_t rows, std::int64_t cols, float size = 1) {
-  return uniform<float>(b, rows, cols, size);
+inline Floats uniform_matrix(Bench& b, std::int64_t rows, std::int64_t columns, float size = 1) {
+  return uniform<float>(b, rows, columns, size);
 }
 
 inline Doubles uniform_vector(Bench& b, std::int64_t n, double size = 1) {
@@ -188,28 +188,28 @@ class Status {
   DeviceMatrix<FactorStatus> memory_;
 };
 
-/// A matrix of an update's precision with its header, NaN at first.
+/// A matrix of an update's precision with its control, NaN at first.
 class Low {
  public:
-  Low(Bench& b, Precision precision, std::int64_t rows, std::int64_t cols,
+  Low(Bench& b, Precision precision, std::int64_t rows, std::int64_t columns,
       Frame frame = Frame::random)
       : precision_(precision),
         rows_(rows),
-        header_(b, 1, 1),
-        halves_(b, bytes_of(precision) == 2 ? rows : 0, cols, frame),
-        floats_(b, precision == Precision::fp32 ? rows : 0, cols, frame),
-        doubles_(b, precision == Precision::fp64 ? rows : 0, cols, frame) {}
+        control_(b, 1, 1),
+        halves_(b, bytes_of(precision) == 2 ? rows : 0, columns, frame),
+        floats_(b, precision == Precision::fp32 ? rows : 0, columns, frame),
+        doubles_(b, precision == Precision::fp64 ? rows : 0, columns, frame) {}
 
   AnyMatrix view() const {
     if (precision_ == Precision::fp64) return doubles_.view();
     if (precision_ == Precision::fp32) return floats_.view();
-    return {precision_, reinterpret_cast<std::byte*>(halves_.data()), rows_, halves_.cols(),
+    return {precision_, reinterpret_cast<std::byte*>(halves_.data()), rows_, halves_.columns(),
             halves_.ld()};
   }
-  PanelHeader* header() const { return header_.data(); }
-  double scale() const { return header_(0).scale; }
+  PanelControl* control() const { return control_.data(); }
+  double scale() const { return control_(0).scale; }
   void set_scale(double scale) {
-    header_.set([scale](std::int64_t, std::int64_t) { return PanelHeader{scale}; });
+    control_.set([scale](std::int64_t, std::int64_t) { return PanelControl{scale}; });
   }
   /// Rounds on the host what value(i, j) is, times the scale.
   template <class Value>
@@ -229,11 +229,11 @@ class Low {
     });
   }
   bool frame_intact() {
-    header_.get();
+    control_.get();
     return halves_.frame_intact() && floats_.frame_intact() && doubles_.frame_intact();
   }
   bool unchanged() {
-    return header_.unchanged() && halves_.unchanged() && floats_.unchanged() &&
+    return control_.unchanged() && halves_.unchanged() && floats_.unchanged() &&
            doubles_.unchanged();
   }
   /// As stored, on the host.
@@ -245,8 +245,8 @@ class Low {
   }
   /// As stands for, without the scale.
   Plain plain() const {
-    Plain all(rows_, halves_.cols());
-    for (std::int64_t j = 0; j < all.cols; ++j)
+    Plain all(rows_, halves_.columns());
+    for (std::int64_t j = 0; j < all.columns; ++j)
       for (std::int64_t i = 0; i < rows_; ++i) all(i, j) = stored(i, j) / scale();
     return all;
   }
@@ -254,15 +254,15 @@ class Low {
  private:
   Precision precision_;
   std::int64_t rows_;
-  DeviceMatrix<PanelHeader> header_;
+  DeviceMatrix<PanelControl> control_;
   DeviceMatrix<std::uint16_t> halves_;
   Floats floats_;
   Doubles doubles_;
 };
 
 inline Plain transposed(const Plain& a) {
-  Plain result(a.cols, a.rows);
-  for (std::int64_t j = 0; j < a.cols; ++j)
+  Plain result(a.columns, a.rows);
+  for (std::int64_t j = 0; j < a.columns; ++j)
     for (std::int64_t i = 0; i < a.rows; ++i) result(j, i) = a(i, j);
   return result;
 }
@@ -273,9 +273,10 @@ inline constexpr std::array transposes{Transpose::no, Transpose::yes};
 
 /// The largest |error_ij| / bound_ij; infinite where anything is NaN.
 template <class Error, class Bound>
-double worst_share(std::int64_t rows, std::int64_t cols, const Error& error, const Bound& bound) {
+double worst_share(std::int64_t rows, std::int64_t columns, const Error& error,
+                   const Bound& bound) {
   double worst = 0;
-  for (std::int64_t j = 0; j < cols; ++j)
+  for (std::int64_t j = 0; j < columns; ++j)
     for (std::int64_t i = 0; i < rows; ++i) {
       const double e = std::fabs(error(i, j));
       if (e == 0) continue;

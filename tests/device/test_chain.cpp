@@ -56,13 +56,13 @@ struct Chain {
     d.copy(queue, from.right.view(), s.right.view());
     d.factor_diagonal(queue, s.diagonal.view(), 0, status.data());
     d.solve_right_upper(queue, s.diagonal.view(), s.left.view(), precision);
-    d.cast(queue, s.left.view(), 1, s.low_left.view(), s.low_left.header(), status.data());
+    d.cast(queue, s.left.view(), 1, s.low_left.view(), s.low_left.control(), status.data());
     d.solve_left_lower(queue, s.diagonal.view(), s.right.view(), precision);
-    d.cast(queue, s.right.view(), -1, s.low_right.view(), s.low_right.header(), status.data());
+    d.cast(queue, s.right.view(), -1, s.low_right.view(), s.low_right.control(), status.data());
   }
   void update(Queue& queue, Slot& s) {
-    b.device->update(queue, s.low_left.view(), s.low_left.header(), s.low_right.view(),
-                     s.low_right.header(), c.view(), {});
+    b.device->update(queue, s.low_left.view(), s.low_left.control(), s.low_right.view(),
+                     s.low_right.control(), c.view(), {});
   }
 
   Bench& b;

@@ -50,7 +50,7 @@ void check_factors(Bench& b, const Floats& original) {
 // A diagonal block in memory of its own, as it travels.
 template <class T>
 DeviceMatrix<T> copied(Bench& b, const DeviceMatrix<T>& from) {
-  DeviceMatrix<T> to(b, from.rows(), from.cols());
+  DeviceMatrix<T> to(b, from.rows(), from.columns());
   b.device->copy(*b.queue, from.view(), to.view());
   b.queue->synchronize();
   REQUIRE(to.frame_intact());
@@ -70,17 +70,17 @@ double solve_share(const Bench& b, const FactoredIn<T>& f, Precision purpose,
   const bool rough = bytes_of(purpose) == 2 && !b.on_cpu();
   const bool rounded = purpose == Precision::bf16 && b.on_cpu() && b.device->native(purpose) &&
                        std::is_same_v<T, float>;
-  std::vector<double> lines(static_cast<std::size_t>(by_rows ? size.rows : size.cols), 0.0);
+  std::vector<double> lines(static_cast<std::size_t>(by_rows ? size.rows : size.columns), 0.0);
   const auto line = [&](std::int64_t i, std::int64_t j) -> double& {
     return lines[static_cast<std::size_t>(by_rows ? i : j)];
   };
-  for (std::int64_t j = 0; j < size.cols; ++j)
+  for (std::int64_t j = 0; j < size.columns; ++j)
     for (std::int64_t i = 0; i < size.rows; ++i)
       line(i, j) = std::max(line(i, j), size(i, j) + std::fabs(right_hand_side(i, j)));
   const double unit =
       unit_times<T>(f.lu.n) + (rough ? 2 * 0x1p-10 : 0) + (rounded ? 2 * 0x1p-9 : 0);
   return worst_share(
-      size.rows, size.cols,
+      size.rows, size.columns,
       [&](std::int64_t i, std::int64_t j) { return product_back(i, j) - right_hand_side(i, j); },
       [&](std::int64_t i, std::int64_t j) {
         return unit * (inverted || rough ? 2 * f.condition * line(i, j) : size(i, j));
@@ -197,7 +197,7 @@ void check_product(Bench& b, Transpose transpose, std::int64_t m, std::int64_t n
   CAPTURE(m, n, size, transpose == Transpose::yes);
   DeviceMatrix<T> a = uniform<T>(b, m, n);
   const Plain op = apply(transpose, a.plain());
-  Doubles x = uniform_vector(b, op.cols, size);
+  Doubles x = uniform_vector(b, op.columns, size);
   constexpr std::int64_t behind = 4;
   Doubles y = uniform_vector(b, op.rows + behind);
   const Plain before = y.plain();
@@ -208,7 +208,7 @@ void check_product(Bench& b, Transpose transpose, std::int64_t m, std::int64_t n
   CHECK(x.unchanged());
   const Plain ax = product(op, x.plain());
   const Plain sum = product(magnitudes(op), magnitudes(x.plain()));
-  const double unit = 2 * 0x1p-53 * static_cast<double>(op.cols + 2);
+  const double unit = 2 * 0x1p-53 * static_cast<double>(op.columns + 2);
   CHECK(worst_share(
             op.rows, 1,
             [&](std::int64_t i, std::int64_t) { return y(i) - (before(i, 0) - ax(i, 0)); },

@@ -31,7 +31,7 @@ struct Part {
   int row;
   int column;
   Distribution rows() const { return {n, nb, p, row}; }
-  Distribution cols() const { return {n, nb, q, column}; }
+  Distribution columns() const { return {n, nb, q, column}; }
 };
 
 std::vector<Part> small_parts() {
@@ -65,16 +65,16 @@ void check_generated(Bench& b, const Part& part, MatrixKind kind) {
   const auto diagonal = kind == MatrixKind::dominant ? diagonal_of(part.n) : std::vector<double>{};
   const MatrixSpec spec = make_spec(kind, part.n, diagonal);
   const Distribution rows = part.rows();
-  const Distribution cols = part.cols();
-  DeviceMatrix<T> a(b, rows.local_size(), cols.local_size());
-  b.device->generate(*b.queue, spec, rows, cols, a.view());
+  const Distribution columns = part.columns();
+  DeviceMatrix<T> a(b, rows.local_size(), columns.local_size());
+  b.device->generate(*b.queue, spec, rows, columns, a.view());
   b.queue->synchronize();
   CHECK(a.frame_intact());
   std::int64_t wrong = 0;
-  for (std::int64_t j = 0; j < a.cols(); ++j)
+  for (std::int64_t j = 0; j < a.columns(); ++j)
     for (std::int64_t i = 0; i < a.rows(); ++i)
-      wrong +=
-          !(a(i, j) == static_cast<T>(spec.entry(rows.global({i}).value, cols.global({j}).value)));
+      wrong += !(a(i, j) ==
+                 static_cast<T>(spec.entry(rows.global({i}).value, columns.global({j}).value)));
   CHECK(wrong == 0);
 }
 
@@ -84,15 +84,15 @@ struct Sums {
   std::vector<double> ax, abs_rows, abs_ax, tolerance_rows, tolerance_ax;
 };
 
-Sums plain_sums(const MatrixSpec& spec, const Distribution& rows, const Distribution& cols,
+Sums plain_sums(const MatrixSpec& spec, const Distribution& rows, const Distribution& columns,
                 const Doubles& x) {
   const auto m = static_cast<std::size_t>(rows.local_size());
   Sums s{std::vector<double>(m), std::vector<double>(m), std::vector<double>(m),
          std::vector<double>(m), std::vector<double>(m)};
   for (std::size_t i = 0; i < m; ++i) {
     const std::int64_t gi = rows.global({static_cast<std::int64_t>(i)}).value;
-    for (std::int64_t j = 0; j < cols.local_size(); ++j) {
-      const std::int64_t gj = cols.global({j}).value;
+    for (std::int64_t j = 0; j < columns.local_size(); ++j) {
+      const std::int64_t gj = columns.global({j}).value;
       const double entry = spec.entry(gi, gj);
       const double size = std::fabs(entry) + (gi == gj ? std::fabs(spec.regular(gi, gj)) : 0);
       s.ax[i] += entry * x(j);
@@ -101,7 +101,7 @@ Sums plain_sums(const MatrixSpec& spec, const Distribution& rows, const Distribu
       s.tolerance_rows[i] += size;
       s.tolerance_ax[i] += size * std::fabs(x(j));
     }
-    const double unit = 0x1p-53 * 2 * static_cast<double>(cols.local_size() + 10);
+    const double unit = 0x1p-53 * 2 * static_cast<double>(columns.local_size() + 10);
     s.tolerance_rows[i] *= unit;
     s.tolerance_ax[i] *= unit;
   }
@@ -112,10 +112,10 @@ void check_product(Bench& b, const Part& part, MatrixKind kind, double size) {
   const auto diagonal = kind == MatrixKind::dominant ? diagonal_of(part.n) : std::vector<double>{};
   const MatrixSpec spec = make_spec(kind, part.n, diagonal);
   const Distribution rows = part.rows();
-  const Distribution cols = part.cols();
-  Doubles x = uniform_vector(b, cols.local_size(), size);
+  const Distribution columns = part.columns();
+  Doubles x = uniform_vector(b, columns.local_size(), size);
   x.set([&](std::int64_t j, std::int64_t) { return j % 7 == 3 ? 0 : x(j); });
-  const Sums plain = plain_sums(spec, rows, cols, x);
+  const Sums plain = plain_sums(spec, rows, columns, x);
   for (const bool with_rows : {false, true})
     for (const bool with_ax : {false, true}) {
       CAPTURE(name(kind), part.n, part.nb, part.p, part.q, part.row, part.column, size, with_rows,
@@ -123,7 +123,7 @@ void check_product(Bench& b, const Part& part, MatrixKind kind, double size) {
       Doubles ax(b, rows.local_size(), 1);
       Doubles abs_rows(b, rows.local_size(), 1);
       Doubles abs_ax(b, rows.local_size(), 1);
-      b.device->multiply_generated(*b.queue, spec, rows, cols, x.data(), ax.data(),
+      b.device->multiply_generated(*b.queue, spec, rows, columns, x.data(), ax.data(),
                                    with_rows ? abs_rows.data() : nullptr,
                                    with_ax ? abs_ax.data() : nullptr);
       b.queue->synchronize();

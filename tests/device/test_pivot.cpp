@@ -83,7 +83,7 @@ struct Rows {
 
 template <class T>
 void check_next(Bench& b, Rows<T>& r) {
-  if (r.rows.cols() < 2) {
+  if (r.rows.columns() < 2) {
     CHECK(r.next.unchanged());
     return;
   }
@@ -205,15 +205,15 @@ Indices some_rows(Bench& b, std::int64_t rows, std::int64_t count) {
 }
 
 template <class T>
-void check_moves(Bench& b, std::int64_t rows, std::int64_t cols, const Indices& from,
+void check_moves(Bench& b, std::int64_t rows, std::int64_t columns, const Indices& from,
                  const Indices& to) {
-  CAPTURE(rows, cols, from.size());
-  DeviceMatrix<T> a = uniform<T>(b, rows, cols);
+  CAPTURE(rows, columns, from.size());
+  DeviceMatrix<T> a = uniform<T>(b, rows, columns);
   auto device_from = vector_of(b, from);
   auto device_to = vector_of(b, to);
   Plain expected = a.plain();
   const Plain before = expected;
-  for (std::int64_t j = 0; j < cols; ++j)
+  for (std::int64_t j = 0; j < columns; ++j)
     for (std::size_t i = 0; i < from.size(); ++i) expected(to[i], j) = before(from[i], j);
   b.device->permute_rows(*b.queue, device_from.data(), device_to.data(), std::ssize(from),
                          a.view());
@@ -243,7 +243,7 @@ struct Panel {
       : b(bench), a(b, m, w), candidate(b), pivots(b, w, 1), status(b) {}
 
   void factor(std::int64_t leaf) {
-    factor_panel(*b.device, *b.queue, a.view(), 0, a.cols(), leaf,
+    factor_panel(*b.device, *b.queue, a.view(), 0, a.columns(), leaf,
                  {candidate.data(), pivots.data(), status.data()});
   }
 
@@ -256,14 +256,14 @@ struct Panel {
 
 // L\U of plain partial pivoting; its pivots are appended.
 Plain plain_lu(Plain a, Indices& pivots) {
-  for (std::int64_t k = 0; k < a.cols; ++k) {
+  for (std::int64_t k = 0; k < a.columns; ++k) {
     std::int64_t p = k;
     for (std::int64_t i = k + 1; i < a.rows; ++i)
       if (std::fabs(a(i, k)) > std::fabs(a(p, k))) p = i;
     pivots.push_back(p);
-    for (std::int64_t j = 0; j < a.cols; ++j) std::swap(a(k, j), a(p, j));
+    for (std::int64_t j = 0; j < a.columns; ++j) std::swap(a(k, j), a(p, j));
     for (std::int64_t i = k + 1; i < a.rows; ++i) a(i, k) /= a(k, k);
-    for (std::int64_t j = k + 1; j < a.cols; ++j)
+    for (std::int64_t j = k + 1; j < a.columns; ++j)
       for (std::int64_t i = k + 1; i < a.rows; ++i) a(i, j) -= a(i, k) * a(k, j);
   }
   return a;
@@ -290,16 +290,16 @@ Plain with_clear_pivots(Bench& b, std::int64_t m, std::int64_t w) {
 }
 
 Plain lower_part(const Plain& lu) {
-  Plain l(lu.rows, lu.cols);
-  for (std::int64_t j = 0; j < lu.cols; ++j) {
+  Plain l(lu.rows, lu.columns);
+  for (std::int64_t j = 0; j < lu.columns; ++j) {
     l(j, j) = 1;
     for (std::int64_t i = j + 1; i < lu.rows; ++i) l(i, j) = lu(i, j);
   }
   return l;
 }
 Plain upper_part(const Plain& lu) {
-  Plain u(lu.cols, lu.cols);
-  for (std::int64_t j = 0; j < lu.cols; ++j)
+  Plain u(lu.columns, lu.columns);
+  for (std::int64_t j = 0; j < lu.columns; ++j)
     for (std::int64_t i = 0; i <= j; ++i) u(i, j) = lu(i, j);
   return u;
 }
@@ -513,23 +513,23 @@ TEMPLATE_TEST_CASE("permute_rows: every kind of permutation", "[rows]", float, d
   constexpr std::int64_t rows = 10000;
   // 32 KiB hold 4096 FP64 or 8192 FP32 entries of a column.
   for (const std::int64_t count : {0, 1, 2, 5, 64, 511, 600, 4096, 4097, 8192, 8193}) {
-    const std::int64_t cols = count > 600 ? 3 : 1 + b.below(60);
+    const std::int64_t columns = count > 600 ? 3 : 1 + b.below(60);
     const Indices some = some_rows(b, rows, count);
     const Indices others = some_rows(b, rows, count);
-    check_moves<TestType>(b, rows, cols, some, some);
-    check_moves<TestType>(b, rows, cols, some, Indices(some.rbegin(), some.rend()));
+    check_moves<TestType>(b, rows, columns, some, some);
+    check_moves<TestType>(b, rows, columns, some, Indices(some.rbegin(), some.rend()));
     Indices cycle = some;
     if (!cycle.empty()) std::rotate(cycle.begin(), cycle.begin() + 1, cycle.end());
-    check_moves<TestType>(b, rows, cols, some, cycle);
-    check_moves<TestType>(b, rows, cols, others, some);  // not a permutation
-    check_moves<TestType>(b, rows, cols, Indices(some.size(), 7), some);
+    check_moves<TestType>(b, rows, columns, some, cycle);
+    check_moves<TestType>(b, rows, columns, others, some);  // not a permutation
+    check_moves<TestType>(b, rows, columns, Indices(some.size(), 7), some);
   }
   const Indices all = some_rows(b, rows, rows);
-  for (const std::int64_t cols : {0, 230})
-    check_moves<TestType>(b, rows, cols, all, Indices(all.rbegin(), all.rend()));
+  for (const std::int64_t columns : {0, 230})
+    check_moves<TestType>(b, rows, columns, all, Indices(all.rbegin(), all.rend()));
   const Indices three = some_rows(b, rows, 3);
-  for (const std::int64_t cols : {0, 1, 15, 16, 17, 300})
-    check_moves<TestType>(b, rows, cols, three, Indices(three.rbegin(), three.rend()));
+  for (const std::int64_t columns : {0, 1, 15, 16, 17, 300})
+    check_moves<TestType>(b, rows, columns, three, Indices(three.rbegin(), three.rend()));
 }
 
 TEMPLATE_TEST_CASE("permute_rows: the pivots of a panel", "[rows]", float, double) {
@@ -545,18 +545,18 @@ TEMPLATE_TEST_CASE("permute_rows: the pivots of a panel", "[rows]", float, doubl
 
 TEMPLATE_TEST_CASE("gather_rows and scatter_rows undo each other", "[rows]", float, double) {
   Bench b;
-  for (const auto& [rows, cols] : std::vector<Shape>{{1, 1}, {300, 33}, {5000, 3}, {40, 600}})
+  for (const auto& [rows, columns] : std::vector<Shape>{{1, 1}, {300, 33}, {5000, 3}, {40, 600}})
     for (const std::int64_t count : {std::int64_t{0}, std::int64_t{1}, rows / 2, rows}) {
-      CAPTURE(rows, cols, count);
-      DeviceMatrix<TestType> a = uniform<TestType>(b, rows, cols);
-      DeviceMatrix<TestType> taken(b, count, cols);
+      CAPTURE(rows, columns, count);
+      DeviceMatrix<TestType> a = uniform<TestType>(b, rows, columns);
+      DeviceMatrix<TestType> taken(b, count, columns);
       const Indices chosen = some_rows(b, rows, count);
       auto indices = vector_of(b, chosen);
       b.device->gather_rows(*b.queue, indices.data(), a.view(), taken.view());
       CHECK(taken.frame_intact());
       CHECK(a.unchanged());
       std::int64_t wrong = 0;
-      for (std::int64_t j = 0; j < cols; ++j)
+      for (std::int64_t j = 0; j < columns; ++j)
         for (std::int64_t i = 0; i < count; ++i)
           wrong += taken(i, j) != a(chosen[static_cast<std::size_t>(i)], j);
       CHECK(wrong == 0);
@@ -566,9 +566,9 @@ TEMPLATE_TEST_CASE("gather_rows and scatter_rows undo each other", "[rows]", flo
       b.device->scatter_rows(*b.queue, indices.data(), taken.view(), a.view());
       CHECK(a.frame_intact());
       CHECK(indices.unchanged());
-      Plain expected(rows, cols);
+      Plain expected(rows, columns);
       std::fill(expected.data.begin(), expected.data.end(), 9);
-      for (std::int64_t j = 0; j < cols; ++j)
+      for (std::int64_t j = 0; j < columns; ++j)
         for (const std::int64_t row : chosen) expected(row, j) = before(row, j);
       CHECK((a.plain().data == expected.data));
     }

@@ -14,7 +14,7 @@ constexpr float not_a_number = std::numeric_limits<float>::quiet_NaN();
 template <class T>
 T largest(const DeviceMatrix<T>& a) {
   T most = 0;
-  for (std::int64_t j = 0; j < a.cols(); ++j)
+  for (std::int64_t j = 0; j < a.columns(); ++j)
     for (std::int64_t i = 0; i < a.rows(); ++i) most = std::max(most, std::fabs(a(i, j)));
   return most;
 }
@@ -40,10 +40,10 @@ double scale_for(const DeviceMatrix<T>& from, Precision precision) {
 
 template <class T>
 void check_cast(Bench& b, DeviceMatrix<T>& from, Precision precision, double sign) {
-  CAPTURE(name(precision), sign, from.rows(), from.cols());
-  Low to(b, precision, from.rows(), from.cols());
+  CAPTURE(name(precision), sign, from.rows(), from.columns());
+  Low to(b, precision, from.rows(), from.columns());
   Status status(b);
-  b.device->cast(*b.queue, from.view(), sign, to.view(), to.header(), status.data());
+  b.device->cast(*b.queue, from.view(), sign, to.view(), to.control(), status.data());
   b.queue->synchronize();
   CHECK(to.frame_intact());
   CHECK(from.unchanged());
@@ -52,7 +52,7 @@ void check_cast(Bench& b, DeviceMatrix<T>& from, Precision precision, double sig
   const double scale = scale_for(from, precision);
   REQUIRE(to.scale() == scale);
   std::int64_t wrong = 0;
-  for (std::int64_t j = 0; j < from.cols(); ++j)
+  for (std::int64_t j = 0; j < from.columns(); ++j)
     for (std::int64_t i = 0; i < from.rows(); ++i)
       wrong += pattern(to.stored(i, j)) !=
                pattern(rounded(static_cast<double>(from(i, j)), sign, scale, precision));
@@ -65,9 +65,9 @@ using Shape = std::pair<std::int64_t, std::int64_t>;
 template <class T>
 Low cast(Bench& b, const DeviceMatrix<T>& a, Precision precision, double sign,
          Frame frame = Frame::random) {
-  Low low(b, precision, a.rows(), a.cols(), frame);
+  Low low(b, precision, a.rows(), a.columns(), frame);
   Status status(b);
-  b.device->cast(*b.queue, a.view(), sign, low.view(), low.header(), status.data());
+  b.device->cast(*b.queue, a.view(), sign, low.view(), low.control(), status.data());
   b.queue->synchronize();
   REQUIRE(low.frame_intact());
   return low;
@@ -85,18 +85,18 @@ void check_update(Bench& b, const Low& l, const Low& u, DeviceMatrix<T>& c, bool
   const Plain before = c.plain();
   const Plain pl = l.plain();
   const Plain pu = u.plain();
-  CAPTURE(name(l.view().precision), c.rows(), c.cols(), pl.cols, with_poll);
+  CAPTURE(name(l.view().precision), c.rows(), c.columns(), pl.columns, with_poll);
   int polls = 0;
-  b.device->update(*b.queue, l.view(), l.header(), u.view(), u.header(), c.view(),
+  b.device->update(*b.queue, l.view(), l.control(), u.view(), u.control(), c.view(),
                    with_poll ? Poll([&] { ++polls; }) : Poll{});
   b.queue->synchronize();
   if (with_poll && b.on_cpu() && !c.view().empty()) CHECK(polls >= 1);
   CHECK(c.frame_intact());
   const Plain sum = product(pl, pu);
   const Plain size = product(magnitudes(pl), magnitudes(pu));
-  const double unit = update_unit(b, l.view().precision, pl.cols);
+  const double unit = update_unit(b, l.view().precision, pl.columns);
   CHECK(worst_share(
-            c.rows(), c.cols(),
+            c.rows(), c.columns(),
             [&](std::int64_t i, std::int64_t j) {
               return static_cast<double>(c(i, j)) - (before(i, j) + sum(i, j));
             },
@@ -118,7 +118,7 @@ void check_integers(Bench& b, Precision precision, std::int64_t m, std::int64_t 
   c.set([&](std::int64_t, std::int64_t) { return static_cast<T>(b.below(2001) - 1000); });
   const Plain before = c.plain();
   const Plain sum = product(l.plain(), u.plain());
-  b.device->update(*b.queue, l.view(), l.header(), u.view(), u.header(), c.view(), {});
+  b.device->update(*b.queue, l.view(), l.control(), u.view(), u.control(), c.view(), {});
   CHECK(c.frame_intact());
   CHECK(l.unchanged());
   CHECK(u.unchanged());
@@ -177,8 +177,8 @@ TEST_CASE("cast: every shape", "[cast]") {
                                                  {700, 511},
                                                  {5000, 3},
                                                  {3, 5000}}) {
-      with_storage_of(precision, [&, rows = m, cols = n]<class T>() {
-        DeviceMatrix<T> a = uniform<T>(b, rows, cols);
+      with_storage_of(precision, [&, rows = m, columns = n]<class T>() {
+        DeviceMatrix<T> a = uniform<T>(b, rows, columns);
         check_cast(b, a, precision, -1);
       });
     }
@@ -228,7 +228,7 @@ TEST_CASE("cast: Inf and NaN are noted and stay noted", "[cast]") {
           Low to(b, precision, 20, 3);
           Status status(b);
           const auto run = [&](const DeviceMatrix<T>& from) {
-            b.device->cast(*b.queue, from.view(), 1, to.view(), to.header(), status.data());
+            b.device->cast(*b.queue, from.view(), 1, to.view(), to.control(), status.data());
             CHECK(to.frame_intact());
             return status.get();
           };
@@ -250,7 +250,7 @@ TEST_CASE("cast: zeros have the scale 1", "[cast]") {
       Low to(b, precision, 0, 0);
       Status status(b);
       const MatrixView<const T> nothing;
-      b.device->cast(*b.queue, nothing, 1, to.view(), to.header(), status.data());
+      b.device->cast(*b.queue, nothing, 1, to.view(), to.control(), status.data());
       b.queue->synchronize();
       CHECK(to.frame_intact());
       CHECK(to.scale() == 1);
@@ -263,10 +263,10 @@ TEST_CASE("update: C + L U of the rounded values, summed in what C stores", "[up
   for (const auto precision : all_precisions)
     for (const auto& [m, n, k] : shapes)
       for (const Frame frame : {Frame::random, Frame::aligned})
-        with_storage_of(precision, [&, rows = m, cols = n, depth = k]<class T>() {
+        with_storage_of(precision, [&, rows = m, columns = n, depth = k]<class T>() {
           const Low l = cast(b, uniform<T>(b, rows, depth), precision, 1, frame);
-          const Low u = cast(b, uniform<T>(b, depth, cols), precision, -1, frame);
-          DeviceMatrix<T> c(b, rows, cols, frame);
+          const Low u = cast(b, uniform<T>(b, depth, columns), precision, -1, frame);
+          DeviceMatrix<T> c(b, rows, columns, frame);
           c.set([&](std::int64_t i, std::int64_t j) {
             return std::sin(static_cast<T>(3 * i + 7 * j));
           });
@@ -278,8 +278,8 @@ TEST_CASE("update: integers come out exactly", "[update]") {
   Bench b;
   for (const auto precision : all_precisions)
     for (const auto& [m, n, k] : shapes)
-      with_storage_of(precision, [&, rows = m, cols = n, depth = k]<class T>() {
-        check_integers<T>(b, precision, rows, cols, depth);
+      with_storage_of(precision, [&, rows = m, columns = n, depth = k]<class T>() {
+        check_integers<T>(b, precision, rows, columns, depth);
       });
 }
 
@@ -313,8 +313,8 @@ TEST_CASE("update: blocks of one panel, as the factorization takes them", "[upda
       CAPTURE(name(precision), i0, j0, m, n);
       Floats c = uniform_matrix(b, m, n);
       const Plain before = c.plain();
-      b.device->update(*b.queue, l.view().block(i0, 0, m, k), l.header(),
-                       u.view().block(0, j0, k, n), u.header(), c.view(), {});
+      b.device->update(*b.queue, l.view().block(i0, 0, m, k), l.control(),
+                       u.view().block(0, j0, k, n), u.control(), c.view(), {});
       CHECK(c.frame_intact());
       double worst = 0;
       for (std::int64_t j = 0; j < n; ++j)
@@ -339,11 +339,11 @@ TEST_CASE("update of nothing, or from nothing, changes nothing", "[update]") {
   for (const auto precision : all_precisions)
     for (const auto& [m, n, k] : std::vector<Sizes>{{0, 0, 0}, {0, 5, 3}, {5, 0, 3}, {6, 7, 0}}) {
       CAPTURE(name(precision), m, n, k);
-      with_storage_of(precision, [&, rows = m, cols = n, depth = k]<class T>() {
+      with_storage_of(precision, [&, rows = m, columns = n, depth = k]<class T>() {
         const Low l = cast(b, uniform<T>(b, rows, depth), precision, 1);
-        const Low u = cast(b, uniform<T>(b, depth, cols), precision, 1);
-        DeviceMatrix<T> c = uniform<T>(b, rows, cols);
-        b.device->update(*b.queue, l.view(), l.header(), u.view(), u.header(), c.view(), {});
+        const Low u = cast(b, uniform<T>(b, depth, columns), precision, 1);
+        DeviceMatrix<T> c = uniform<T>(b, rows, columns);
+        b.device->update(*b.queue, l.view(), l.control(), u.view(), u.control(), c.view(), {});
         CHECK(c.unchanged());
       });
     }

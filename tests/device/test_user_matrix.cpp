@@ -13,7 +13,7 @@ constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 
 struct Shape {
   std::int64_t rows;
-  std::int64_t cols;
+  std::int64_t columns;
 };
 
 const std::vector<Shape> shapes{{0, 0},   {0, 5},     {5, 0},   {1, 1},    {3, 3},     {63, 63},
@@ -86,7 +86,7 @@ void check_multiply(Bench& b, const Shape& shape, double size, bool with_rows, b
 enum class Along { rows, columns };
 
 std::vector<double> device_largest(Bench& b, Along along, const Doubles& a, const double* scale) {
-  Doubles most(b, along == Along::rows ? a.rows() : a.cols(), 1);
+  Doubles most(b, along == Along::rows ? a.rows() : a.columns(), 1);
   along == Along::rows ? b.device->largest_of_rows(*b.queue, a.view(), scale, most.data())
                        : b.device->largest_of_columns(*b.queue, a.view(), scale, most.data());
   b.queue->synchronize();
@@ -97,8 +97,8 @@ std::vector<double> device_largest(Bench& b, Along along, const Doubles& a, cons
 // A maximum is exact: the same bits in any order.
 std::vector<double> plain_largest(Along along, const Plain& a, const std::vector<double>& scale) {
   const bool rows = along == Along::rows;
-  std::vector<double> most(static_cast<std::size_t>(rows ? a.rows : a.cols), 0.0);
-  for (std::int64_t j = 0; j < a.cols; ++j)
+  std::vector<double> most(static_cast<std::size_t>(rows ? a.rows : a.columns), 0.0);
+  for (std::int64_t j = 0; j < a.columns; ++j)
     for (std::int64_t i = 0; i < a.rows; ++i) {
       double& here = most[static_cast<std::size_t>(rows ? i : j)];
       const double value = std::fabs(a(i, j)) * (scale.empty() ? 1 : at(scale, rows ? j : i));
@@ -108,7 +108,7 @@ std::vector<double> plain_largest(Along along, const Plain& a, const std::vector
 }
 
 void check_largest(Bench& b, Along along, Doubles& a, const std::vector<double>& scale) {
-  CAPTURE(a.rows(), a.cols(), along == Along::rows, scale.size());
+  CAPTURE(a.rows(), a.columns(), along == Along::rows, scale.size());
   Doubles on_device = vector_of(b, scale);
   const auto found = device_largest(b, along, a, scale.empty() ? nullptr : on_device.data());
   CHECK(found == plain_largest(along, a.plain(), scale));
@@ -129,10 +129,10 @@ T scaled_entry(double row, double value, double column) {
 template <class T>
 void check_scale(Bench& b, Doubles& from, const std::vector<double>& rows,
                  const std::vector<double>& columns) {
-  CAPTURE(from.rows(), from.cols(), rows.size(), columns.size());
+  CAPTURE(from.rows(), from.columns(), rows.size(), columns.size());
   Doubles r = vector_of(b, rows);
   Doubles c = vector_of(b, columns);
-  DeviceMatrix<T> to(b, from.rows(), from.cols());
+  DeviceMatrix<T> to(b, from.rows(), from.columns());
   b.device->scale(*b.queue, from.view(), rows.empty() ? nullptr : r.data(),
                   columns.empty() ? nullptr : c.data(), to.view());
   b.queue->synchronize();
@@ -141,7 +141,7 @@ void check_scale(Bench& b, Doubles& from, const std::vector<double>& rows,
   CHECK(r.unchanged());
   CHECK(c.unchanged());
   std::int64_t wrong = 0;
-  for (std::int64_t j = 0; j < from.cols(); ++j)
+  for (std::int64_t j = 0; j < from.columns(); ++j)
     for (std::int64_t i = 0; i < from.rows(); ++i)
       wrong += !same(static_cast<double>(to(i, j)),
                      static_cast<double>(scaled_entry<T>(rows.empty() ? 1 : at(rows, i), from(i, j),
@@ -216,11 +216,11 @@ TEST_CASE("largest_of_rows and largest_of_columns are exact", "[user]") {
   Bench b;
   for (const Shape& shape : shapes)
     for (const Along along : {Along::rows, Along::columns}) {
-      const std::int64_t count = along == Along::rows ? shape.cols : shape.rows;
-      Doubles a = wide_matrix(b, shape.rows, shape.cols);
+      const std::int64_t count = along == Along::rows ? shape.columns : shape.rows;
+      Doubles a = wide_matrix(b, shape.rows, shape.columns);
       check_largest(b, along, a, {});
       check_largest(b, along, a, powers_of_two(b, count, 300));
-      Doubles even = uniform<double>(b, shape.rows, shape.cols);
+      Doubles even = uniform<double>(b, shape.rows, shape.columns);
       std::vector<double> odd = powers_of_two(b, count, 2);
       for (double& value : odd) value *= 1.1;
       check_largest(b, along, even, odd);
@@ -232,8 +232,8 @@ TEST_CASE("largest_of_rows and largest_of_columns: one entry decides, wherever i
   for (const Shape& shape : std::vector<Shape>{{1, 1}, {9, 17}, {65, 35}, {300, 9}})
     for (int trial = 0; trial < 40; ++trial) {
       const std::int64_t i = trial % 2 == 0 ? b.below(shape.rows) : shape.rows - 1;
-      const std::int64_t j = trial % 3 == 0 ? b.below(shape.cols) : shape.cols - 1;
-      Doubles a(b, shape.rows, shape.cols);
+      const std::int64_t j = trial % 3 == 0 ? b.below(shape.columns) : shape.columns - 1;
+      Doubles a(b, shape.rows, shape.columns);
       a.set([&](std::int64_t k, std::int64_t l) { return k == i && l == j ? -3.0 : 0.0; });
       check_largest(b, Along::rows, a, {});
       check_largest(b, Along::columns, a, {});
@@ -265,14 +265,14 @@ TEST_CASE("largest_of_rows and largest_of_columns: Inf and NaN are infinite, and
 TEMPLATE_TEST_CASE("scale: two products in FP64, one rounding", "[user]", float, double) {
   Bench b;
   for (const Shape& shape : shapes) {
-    Doubles a = uniform<double>(b, shape.rows, shape.cols);
-    Doubles wide = wide_matrix(b, shape.rows, shape.cols);
+    Doubles a = uniform<double>(b, shape.rows, shape.columns);
+    Doubles wide = wide_matrix(b, shape.rows, shape.columns);
     check_scale<TestType>(b, a, {}, {});
     check_scale<TestType>(b, wide, powers_of_two(b, shape.rows, 600), {});
-    check_scale<TestType>(b, wide, {}, powers_of_two(b, shape.cols, 600));
+    check_scale<TestType>(b, wide, {}, powers_of_two(b, shape.columns, 600));
     check_scale<TestType>(b, wide, powers_of_two(b, shape.rows, 600),
-                          powers_of_two(b, shape.cols, 600));
-    check_scale<TestType>(b, wide, wide_values(b, shape.rows), wide_values(b, shape.cols));
+                          powers_of_two(b, shape.columns, 600));
+    check_scale<TestType>(b, wide, wide_values(b, shape.rows), wide_values(b, shape.columns));
   }
 }
 
@@ -303,15 +303,15 @@ TEMPLATE_TEST_CASE("scale: Inf and NaN stay, subnormals are rounded", "[user]", 
 TEST_CASE("scale: in place", "[user]") {
   Bench b;
   for (const Shape& shape : shapes) {
-    Doubles a = uniform<double>(b, shape.rows, shape.cols);
+    Doubles a = uniform<double>(b, shape.rows, shape.columns);
     const Plain before = a.plain();
     Doubles r = vector_of(b, wide_values(b, shape.rows));
-    Doubles c = vector_of(b, wide_values(b, shape.cols));
+    Doubles c = vector_of(b, wide_values(b, shape.columns));
     b.device->scale(*b.queue, a.view(), r.data(), c.data(), a.view());
     b.queue->synchronize();
     CHECK(a.frame_intact());
     std::int64_t wrong = 0;
-    for (std::int64_t j = 0; j < shape.cols; ++j)
+    for (std::int64_t j = 0; j < shape.columns; ++j)
       for (std::int64_t i = 0; i < shape.rows; ++i)
         wrong += !same(a(i, j), scaled_entry<double>(r(i), before(i, j), c(j)));
     CHECK(wrong == 0);
@@ -321,9 +321,9 @@ TEST_CASE("scale: in place", "[user]") {
 // On a GPU: nor of the order in which its blocks come.
 TEST_CASE("sums do not depend on threads, nor on where the matrix lies", "[user]") {
   for (const Shape& shape : std::vector<Shape>{{1, 1}, {37, 21}, {257, 129}, {130, 700}}) {
-    CAPTURE(shape.rows, shape.cols);
+    CAPTURE(shape.rows, shape.columns);
     Bench b;
-    const Plain values = uniform<double>(b, shape.rows, shape.cols).plain();
+    const Plain values = uniform<double>(b, shape.rows, shape.columns).plain();
     const std::vector<double> one = results(1, shape, values);
     for (const int threads : {2, 3, 5}) CHECK(results(threads, shape, values) == one);
   }
@@ -332,16 +332,16 @@ TEST_CASE("sums do not depend on threads, nor on where the matrix lies", "[user]
 TEST_CASE("a matrix in host memory is written into one on the device", "[user]") {
   Bench b;
   for (const Shape& shape : shapes) {
-    CAPTURE(shape.rows, shape.cols);
-    Doubles a = uniform<double>(b, shape.rows, shape.cols);
+    CAPTURE(shape.rows, shape.columns);
+    Doubles a = uniform<double>(b, shape.rows, shape.columns);
     const std::int64_t ld = shape.rows + b.below(5);
-    const std::vector<double> host = wide_values(b, std::max<std::int64_t>(ld, 1) * shape.cols);
-    const MatrixView<const double> from{host.data(), shape.rows, shape.cols, ld};
+    const std::vector<double> host = wide_values(b, std::max<std::int64_t>(ld, 1) * shape.columns);
+    const MatrixView<const double> from{host.data(), shape.rows, shape.columns, ld};
     b.device->write(*b.queue, from, a.view());
     b.queue->synchronize();
     CHECK(a.frame_intact());
     std::int64_t wrong = 0;
-    for (std::int64_t j = 0; j < shape.cols; ++j)
+    for (std::int64_t j = 0; j < shape.columns; ++j)
       for (std::int64_t i = 0; i < shape.rows; ++i) wrong += a(i, j) != from(i, j);
     CHECK(wrong == 0);
   }
@@ -350,14 +350,14 @@ TEST_CASE("a matrix in host memory is written into one on the device", "[user]")
 TEST_CASE("add_entries: those of one place in their order", "[user]") {
   Bench b;
   for (const Shape& shape : shapes) {
-    if (shape.rows == 0 || shape.cols == 0) continue;
+    if (shape.rows == 0 || shape.columns == 0) continue;
     for (const std::int64_t count : {0, 1, 5, 300, 2000}) {
-      CAPTURE(shape.rows, shape.cols, count);
-      Doubles a = uniform<double>(b, shape.rows, shape.cols);
+      CAPTURE(shape.rows, shape.columns, count);
+      Doubles a = uniform<double>(b, shape.rows, shape.columns);
       Plain expected = a.plain();
       std::vector<MatrixEntry> entries;
       for (std::int64_t i = 0; i < shape.rows && std::ssize(entries) < count; ++i)
-        for (std::int64_t j = 0; j < shape.cols && std::ssize(entries) < count; ++j)
+        for (std::int64_t j = 0; j < shape.columns && std::ssize(entries) < count; ++j)
           for (std::int64_t k = b.below(4); k > 0 && std::ssize(entries) < count; --k)
             entries.push_back({i, j, wide_entry(b.random)});
       for (const MatrixEntry& e : entries) expected(e.row, e.column) += e.value;
@@ -366,7 +366,7 @@ TEST_CASE("add_entries: those of one place in their order", "[user]") {
       b.queue->synchronize();
       CHECK(a.frame_intact());
       std::int64_t wrong = 0;
-      for (std::int64_t j = 0; j < shape.cols; ++j)
+      for (std::int64_t j = 0; j < shape.columns; ++j)
         for (std::int64_t i = 0; i < shape.rows; ++i) wrong += a(i, j) != expected(i, j);
       CHECK(wrong == 0);
     }

@@ -7,11 +7,11 @@
 #include <memory>
 
 #include "catch.hpp"
+#include "comm/agreement.hpp"
 #include "device_choice.hpp"
 #include "emulated/host_memory.hpp"
 #include "folder.hpp"
 #include "matrix/footprint.hpp"
-#include "setup/agreement.hpp"
 #include "solve/matrix_file.hpp"
 #include "solve/user_matrix.hpp"
 
@@ -89,7 +89,7 @@ void check_load(const ProcessGrid& grid, const Matrix& a, std::int64_t nb, std::
   CHECK(static_cast<std::int64_t>(taken) <= allowed);
   const MatrixView<const double> local = there->local().as<double>();
   std::vector<double> column(static_cast<std::size_t>(local.rows));
-  for (std::int64_t j = 0; j < local.cols; ++j) {
+  for (std::int64_t j = 0; j < local.columns; ++j) {
     device->download(*queue, local.column(j), column);
     std::int64_t wrong = 0;
     for (std::int64_t i = 0; i < local.rows; ++i)

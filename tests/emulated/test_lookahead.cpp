@@ -50,7 +50,7 @@ struct Case {
   Pivoting pivoting;
 };
 
-/// Factors, and checks for each step that has both: panel k is done before any piece of the rest
+/// Factors, and checks for each step that has both: panel k is done before any chunk of the rest
 /// beside it has begun (high-first), or the other way round (low-first). @return steps with both
 int check_steps(const Case& c) {
   const auto all = Communicator::duplicate(MPI_COMM_WORLD);
@@ -62,7 +62,7 @@ int check_steps(const Case& c) {
   Trace trace(p.clock);
   FactorOptions f{Precision::fp16, o.nb, c.lookahead, BroadcastMethod::ring_modified};
   f.pivoting = c.pivoting;
-  f.piece = c.chunk;
+  f.chunk = c.chunk;
   REQUIRE(p.factor(f).usable());  // scratch memory grows in a first run, and that waits for all
   p.generate();
   f.trace = &trace;
@@ -91,9 +91,9 @@ TEST_CASE("a panel does not wait for the update beside it, nor that for the pane
     for (const int lookahead : {1, 3})
       for (const std::int64_t chunk : {0, 17, 5})
         for (const Pivoting pivoting : {Pivoting::none, Pivoting::partial}) {
-          // A panel waits for the others of its process column; meanwhile more pieces are solved
+          // A panel waits for the others of its process column; meanwhile more chunks are solved
           // for than have a place, so the first of them are updated.
-          if (shape.rows > 1 && chunk > 0 && n / shape.columns > PanelRing::most_pieces * chunk)
+          if (shape.rows > 1 && chunk > 0 && n / shape.columns > PanelRing::most_chunks * chunk)
             continue;
           const int steps = check_steps({shape, lookahead, chunk, pivoting});
           CHECK(all.all_reduce(std::int64_t{steps}, Reduction::sum) > 0);

@@ -10,9 +10,9 @@
 #include "bench/benchmark_runner.hpp"
 #include "bench/campaign.hpp"
 #include "catch.hpp"
+#include "comm/agreement.hpp"
 #include "comm/communicator.hpp"
 #include "device_choice.hpp"
-#include "setup/agreement.hpp"
 
 using namespace lupine;
 
@@ -156,12 +156,12 @@ TEST_CASE("a campaign runs on grids of several sizes, and all ranks learn the en
     configurations.back().columns = ranks;
   }
   std::vector<int> columns;
-  const auto note = [&](const Setup& setup, const BenchmarkRun& run) {
+  const auto note = [&](const Setup& setup, const BenchmarkRun& run, int, const RunTrace&) {
     CHECK(run.result.chosen.columns == setup.options.columns);
     columns.push_back(setup.options.columns);
   };
   Campaign campaign(all, configurations);
-  for (std::size_t i = 0; i < campaign.size(); ++i) CHECK(campaign.run(i, 2, {}, note) == 2);
+  for (std::size_t i = 0; i < campaign.size(); ++i) CHECK(campaign.run(i, 2, false, {}, note) == 2);
   CHECK(columns.size() == (all.rank() == 0 ? 2 * configurations.size() : 0));
 
   configurations.front().n = std::int64_t{1} << 40;
@@ -171,9 +171,10 @@ TEST_CASE("a campaign runs on grids of several sizes, and all ranks learn the en
   configurations = {small_options()};
   configurations.front().n = 0;
   Campaign bounded(all, configurations, 99);
-  CHECK(bounded.run(0, 1, {}, [](const Setup& setup, const BenchmarkRun&) {
-    CHECK(setup.options.n == 99);
-  }) == 1);
+  CHECK(bounded.run(0, 1, false, {},
+                    [](const Setup& setup, const BenchmarkRun&, int, const RunTrace&) {
+                      CHECK(setup.options.n == 99);
+                    }) == 1);
 }
 
 TEST_CASE("runs of one setup repeat their numbers", "[bench]") {

@@ -50,7 +50,7 @@ double worst_share(const Square& lu, const Square& plain, Precision precision) {
 void check_factorization(GridShape shape, const BenchmarkOptions& o, const FactorOptions& f) {
   const auto all = Communicator::duplicate(MPI_COMM_WORLD);
   CAPTURE(shape.rows, shape.columns, name(shape.order), o.n, o.nb, name(o.matrix),
-          name(f.precision), f.width, f.lookahead, f.piece, name(f.broadcast));
+          name(f.precision), f.width, f.lookahead, f.chunk, name(f.broadcast));
   Problem p(all, shape, o);
   const FactorOutcome outcome = p.factor(f);
   REQUIRE(outcome.usable());
@@ -80,7 +80,7 @@ TEST_CASE("factors equal those of plain elimination with the same rounding", "[f
       }
 }
 
-TEST_CASE("look-ahead, broadcast, pieces and the width of a step change nothing but the order",
+TEST_CASE("look-ahead, broadcast, chunks and the width of a step change nothing but the order",
           "[factor]") {
   const auto all = Communicator::duplicate(MPI_COMM_WORLD);
   // The methods have tests of their own: here one of each kind.
@@ -88,12 +88,12 @@ TEST_CASE("look-ahead, broadcast, pieces and the width of a step change nothing 
     for (const int lookahead : {0, 1, 2, 5})
       for (const auto broadcast : {BroadcastMethod::ibcast, BroadcastMethod::ring_modified,
                                    BroadcastMethod::spread_roll_modified})
-        for (const auto& [width, piece] : {std::pair{16, 0}, std::pair{5, 7}}) {
+        for (const auto& [width, chunk] : {std::pair{16, 0}, std::pair{5, 7}}) {
           BenchmarkOptions o;
           o.n = 75;
           o.nb = 16;
           FactorOptions f{Precision::fp16, width, lookahead, broadcast};
-          f.piece = piece;
+          f.chunk = chunk;
           check_factorization(shape, o, f);
         }
 }

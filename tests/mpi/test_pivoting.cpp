@@ -23,7 +23,7 @@ void check_equals_plain(GridShape shape, std::int64_t n, std::int64_t nb, const 
                         const FactorOptions& f) {
   const auto all = Communicator::duplicate(MPI_COMM_WORLD);
   CAPTURE(shape.rows, shape.columns, name(shape.order), n, nb, entries.name, f.width, f.lookahead,
-          f.piece, f.recursion.leaf, f.recursion.parts, name(f.broadcast));
+          f.chunk, f.recursion.leaf, f.recursion.parts, name(f.broadcast));
   Problem p(all, shape, sizes(n, nb), Precision::fp64);
   const Square a = fill(p, entries);
   const PivotedLu plain = plain_pivoted_lu(a);
@@ -61,7 +61,7 @@ TEST_CASE("FP64 factors and pivots are those of plain elimination", "[factor][pi
         check_equals_plain(shape, n, nb, entries, pivoted(Precision::fp64, nb));
 }
 
-TEST_CASE("with pivoting, look-ahead, broadcast, width, pieces and recursion change the order only",
+TEST_CASE("with pivoting, look-ahead, broadcast, width, chunks and recursion change the order only",
           "[factor][pivoting]") {
   const auto all = Communicator::duplicate(MPI_COMM_WORLD);
   const std::int64_t n = 61;
@@ -72,11 +72,11 @@ TEST_CASE("with pivoting, look-ahead, broadcast, width, pieces and recursion cha
         for (const auto broadcast :
              some<BroadcastMethod>({BroadcastMethod::ring_modified, BroadcastMethod::ibcast}, 1))
           for (const std::int64_t width : some<std::int64_t>({5, 12}, 1))
-            for (const std::int64_t piece : some<std::int64_t>({7, 0, 1}, 1)) {
+            for (const std::int64_t chunk : some<std::int64_t>({7, 0, 1}, 1)) {
               FactorOptions f = pivoted(Precision::fp64, width);
               f.lookahead = lookahead;
               f.broadcast = broadcast;
-              f.piece = piece;
+              f.chunk = chunk;
               check_equals_plain(shape, n, 12, entries, f);
             }
       for (const int leaf : some<int>({3, 1, 64}, 1))

@@ -20,10 +20,10 @@
 #include <vector>
 
 #include "catch.hpp"
+#include "comm/agreement.hpp"
 #include "device_choice.hpp"
 #include "folder.hpp"
 #include "io/numpy.hpp"
-#include "setup/agreement.hpp"
 #include "solve/matrix_file.hpp"
 #include "solve/source.hpp"
 
@@ -314,7 +314,7 @@ TEST_CASE("one rank's own matrix is read in place", "[sources]") {
       Matrix::dense(5, a.data(), 7).source().in_place(grid, grid.rows(5, 2), grid.columns(5, 2));
   REQUIRE(place.has_value() == (all.size() == 1));
   if (place)
-    CHECK((place->data == a.data() && place->rows == 5 && place->cols == 5 && place->ld == 7));
+    CHECK((place->data == a.data() && place->rows == 5 && place->columns == 5 && place->ld == 7));
 }
 
 TEST_CASE("right-hand sides that lie on one rank", "[sources]") {
@@ -416,7 +416,7 @@ TEST_CASE("a block-cyclic matrix is read where it is", "[sources]") {
         const auto view = a.source().in_place(grid, rows, columns);
         REQUIRE(view);
         CHECK((view->data == local.memory.data() && view->ld == local.ld));
-        CHECK((view->rows == rows.local_size() && view->cols == columns.local_size()));
+        CHECK((view->rows == rows.local_size() && view->columns == columns.local_size()));
         REQUIRE(Part(a.source(), grid, nb).is(fraction));
         const bool other =
             a.source().in_place(grid, grid.rows(n, 3), grid.columns(n, 3)).has_value();

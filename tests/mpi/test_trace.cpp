@@ -15,6 +15,7 @@
 #include "comm/time_line.hpp"
 #include "core/trace.hpp"
 #include "pipeline.hpp"
+#include "report/trace_report.hpp"
 
 using namespace lupine;
 
@@ -246,8 +247,13 @@ TEST_CASE("a campaign traces runs on grids of several sizes", "[bench]") {
   }
   Campaign campaign(all, configurations);
   TraceReport report;
-  for (std::size_t i = 0; i < campaign.size(); ++i)
-    CHECK(campaign.run(
-              i, 2, {}, [](const Setup&, const BenchmarkRun&) {}, &report) == 2);
+  int turns = 0;
+  const auto add = [&](const Setup& setup, const BenchmarkRun&, int turn, RunTrace trace) {
+    CHECK(turn == turns++ % 2);
+    CHECK(trace.ranks.size() == setup.hosts.size());
+    report.add(setup, turn, 2, std::move(trace));
+  };
+  for (std::size_t i = 0; i < campaign.size(); ++i) CHECK(campaign.run(i, 2, true, {}, add) == 2);
+  CHECK(turns == (all.rank() == 0 ? 4 : 0));
   CHECK(report.left_out() == 0);
 }

@@ -8,16 +8,16 @@
 #include <vector>
 
 #include "bench/ceilings.hpp"
-#include "bench/compare_json.hpp"
-#include "bench/compare_plot.hpp"
-#include "bench/compare_report.hpp"
 #include "bench/comparison.hpp"
+#include "bench/host_ceilings.hpp"
 #include "bench/lapack_run.hpp"
 #include "catch.hpp"
 #include "clocks.hpp"
 #include "core/fastest.hpp"
 #include "cpu/peak.hpp"
-#include "device/cpu/ceilings.hpp"
+#include "report/compare_json.hpp"
+#include "report/compare_plot.hpp"
+#include "report/compare_report.hpp"
 #include "setup/sizing.hpp"
 
 using namespace lupine;

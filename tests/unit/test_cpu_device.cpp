@@ -21,11 +21,11 @@ namespace {
 
 // Small integers in any precision, inside of a larger matrix.
 struct Low {
-  Low(Precision precision, std::int64_t rows, std::int64_t cols, int modulus)
-      : memory(static_cast<std::size_t>((rows + 2) * cols * bytes_of(precision))),
-        view{precision, memory.data(), rows, cols, rows + 2},
+  Low(Precision precision, std::int64_t rows, std::int64_t columns, int modulus)
+      : memory(static_cast<std::size_t>((rows + 2) * columns * bytes_of(precision))),
+        view{precision, memory.data(), rows, columns, rows + 2},
         modulus_(modulus) {
-    for (std::int64_t j = 0; j < cols; ++j)
+    for (std::int64_t j = 0; j < columns; ++j)
       for (std::int64_t i = 0; i < rows; ++i) {
         const auto value = static_cast<float>(at(i, j));
         std::byte* to = view.block(i, j, 1, 1).data;

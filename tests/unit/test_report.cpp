@@ -6,10 +6,10 @@
 #include <regex>
 #include <string>
 
-#include "bench/progress.hpp"
-#include "bench/report.hpp"
-#include "bench/report_json.hpp"
 #include "catch.hpp"
+#include "report/benchmark_json.hpp"
+#include "report/benchmark_report.hpp"
+#include "report/progress.hpp"
 
 using namespace lupine;
 

@@ -11,12 +11,12 @@
 #include <utility>
 #include <vector>
 
-#include "bench/trace_report.hpp"
 #include "catch.hpp"
 #include "clocks.hpp"
 #include "core/trace.hpp"
 #include "factor/queue_times.hpp"
 #include "io/trace_json.hpp"
+#include "report/trace_report.hpp"
 
 using namespace lupine;
 using test::CountingClock;

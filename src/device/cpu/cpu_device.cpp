@@ -50,11 +50,11 @@ class CpuQueue final : public Queue {
   const Clock& clock_;
 };
 
-// A piece of an update between two polls: small enough (some 50 ms) for messages not to wait, and
+// A part of an update between two polls: small enough (some 50 ms) for messages not to wait, and
 // as tall as may be: every product of few rows would pack its part of U again.
-constexpr double piece_operations_per_thread = 8e9;
-constexpr std::int64_t piece_rows_per_thread = 16384;
-constexpr std::int64_t least_piece_columns = 512;
+constexpr double part_operations_per_thread = 8e9;
+constexpr std::int64_t part_rows_per_thread = 16384;
+constexpr std::int64_t least_part_columns = 512;
 // What is emulated needs room for U in FP32.
 constexpr std::int64_t emulated_columns = 1024;
 
@@ -73,13 +73,13 @@ constexpr bool worth_threads(std::int64_t elements) {
 
 struct Tile {
   Run rows;
-  Run cols;
+  Run columns;
 };
 
 // The rank's part as contiguous pieces, tall ones cut so that all threads have work.
-std::vector<Tile> tiles(const Distribution& rows, const Distribution& cols) {
+std::vector<Tile> tiles(const Distribution& rows, const Distribution& columns) {
   std::vector<Tile> all;
-  for (const Run& c : cols.runs())
+  for (const Run& c : columns.runs())
     for (std::int64_t j = 0; j < c.length; j += strip)
       for (const Run& r : rows.runs())
         all.push_back({r, {c.global + j, c.local + j, std::min(strip, c.length - j)}});
@@ -145,15 +145,15 @@ void CpuDevice::copy(Queue&, ConstAnyMatrix from, AnyMatrix to) {
   with_storage(to, [&](const auto& target) {
     using T = std::remove_reference_t<decltype(target(0, 0))>;
     const MatrixView<const T> source = from.as<T>();
-#pragma omp parallel for if (worth_threads(source.rows * source.cols))
-    for (std::int64_t j = 0; j < source.cols; ++j)
+#pragma omp parallel for if (worth_threads(source.rows * source.columns))
+    for (std::int64_t j = 0; j < source.columns; ++j)
       std::copy_n(source.column(j), source.rows, target.column(j));
   });
 }
 
 void CpuDevice::generate(Queue&, const MatrixSpec& spec, const Distribution& rows,
-                         const Distribution& cols, AnyMatrix any) {
-  const std::vector<Tile> all = tiles(rows, cols);
+                         const Distribution& columns, AnyMatrix any) {
+  const std::vector<Tile> all = tiles(rows, columns);
   with_storage(any, [&](const auto& a) {
     using T = std::remove_reference_t<decltype(a(0, 0))>;
     const auto& loop = loops().of<T>();
@@ -163,10 +163,10 @@ void CpuDevice::generate(Queue&, const MatrixSpec& spec, const Distribution& row
       loop.generate(spec, r.global.value, c.global.value,
                     a.block(r.local.value, c.local.value, r.length, c.length));
     }
-    for (const Run& c : cols.runs())
+    for (const Run& c : columns.runs())
       for (GlobalIndex g = c.global; g < c.global + c.length && g.value < rows.size(); ++g)
         if (rows.mine(g))
-          a(rows.local(g).value, cols.local(g).value) =
+          a(rows.local(g).value, columns.local(g).value) =
               static_cast<T>(spec.entry(g.value, g.value));
   });
 }
@@ -196,20 +196,20 @@ T CpuDevice::largest(MatrixView<const T> a) const {
   const auto& loop = loops().of<T>();
   T result = 0;
 #pragma omp parallel for reduction(max : result)
-  for (std::int64_t j = 0; j < a.cols; ++j)
+  for (std::int64_t j = 0; j < a.columns; ++j)
     result = std::max(result, loop.largest(a.column(j), a.rows));
   return result;
 }
 
-void CpuDevice::cast(Queue&, ConstAnyMatrix from, double sign, AnyMatrix to, PanelHeader* header,
+void CpuDevice::cast(Queue&, ConstAnyMatrix from, double sign, AnyMatrix to, PanelControl* control,
                      FactorStatus* status) {
   if (from.precision == Precision::fp64) {
     const auto values = from.as<double>();
     if (!std::isfinite(largest(values))) status->nonfinite = 1;
-    header->scale = 1;
+    control->scale = 1;
     const auto target = to.as<double>();
 #pragma omp parallel for
-    for (std::int64_t j = 0; j < values.cols; ++j)
+    for (std::int64_t j = 0; j < values.columns; ++j)
       loops().fp64.scale(values.column(j), values.rows, sign, target.column(j));
     return;
   }
@@ -217,10 +217,10 @@ void CpuDevice::cast(Queue&, ConstAnyMatrix from, double sign, AnyMatrix to, Pan
   const Loops& loop = loops();
   const bool scaled = to.precision == Precision::fp16;
   float most = scaled ? largest(values) : 0;
-  header->scale = scaled ? power_of_two(fp16_scale_exponent(most)) : 1.0;
-  const float scale = static_cast<float>(sign * header->scale);
+  control->scale = scaled ? power_of_two(fp16_scale_exponent(most)) : 1.0;
+  const float scale = static_cast<float>(sign * control->scale);
 #pragma omp parallel for reduction(max : most)
-  for (std::int64_t j = 0; j < values.cols; ++j) {
+  for (std::int64_t j = 0; j < values.columns; ++j) {
     std::byte* column = to.data + j * to.ld * bytes_of(to.precision);
     // While the column is in the cache.
     if (!scaled) most = std::max(most, loop.fp32.largest(values.column(j), values.rows));
@@ -237,11 +237,11 @@ void CpuDevice::cast(Queue&, ConstAnyMatrix from, double sign, AnyMatrix to, Pan
 // 16-bit values as FP32, where their products are exact: 2 x 11 bits are fewer than 24.
 MatrixView<const float> CpuDevice::expand(ConstAnyMatrix from, Buffer& scratch) const {
   if (from.precision == Precision::fp32)
-    return {reinterpret_cast<const float*>(from.data), from.rows, from.cols, from.ld};
-  const MatrixView<float> to{scratch.as<float>(), from.rows, from.cols, from.rows};
+    return {reinterpret_cast<const float*>(from.data), from.rows, from.columns, from.ld};
+  const MatrixView<float> to{scratch.as<float>(), from.rows, from.columns, from.rows};
   const Loops& loop = loops();
 #pragma omp parallel for
-  for (std::int64_t j = 0; j < from.cols; ++j) {
+  for (std::int64_t j = 0; j < from.columns; ++j) {
     const std::byte* column = from.data + j * from.ld * 2;
     if (from.precision == Precision::fp16)
       loop.from_half(reinterpret_cast<const Half*>(column), from.rows, to.column(j));
@@ -251,8 +251,8 @@ MatrixView<const float> CpuDevice::expand(ConstAnyMatrix from, Buffer& scratch) 
   return to;
 }
 
-void CpuDevice::update(Queue&, ConstAnyMatrix l, const PanelHeader* l_header, ConstAnyMatrix u,
-                       const PanelHeader* u_header, AnyMatrix c, const Poll& poll) {
+void CpuDevice::update(Queue&, ConstAnyMatrix l, const PanelControl* l_control, ConstAnyMatrix u,
+                       const PanelControl* u_control, AnyMatrix c, const Poll& poll) {
   if (c.empty()) return;
   const bool fp64 = l.precision == Precision::fp64;
   const bool onednn = by_onednn(l.precision);
@@ -260,32 +260,32 @@ void CpuDevice::update(Queue&, ConstAnyMatrix l, const PanelHeader* l_header, Co
   const auto reserve = [this](Buffer& scratch, std::int64_t bytes) {
     if (scratch.bytes() < bytes) scratch = allocate(bytes);
   };
-  const std::int64_t rows = poll ? piece_rows_per_thread * threads_ : c.rows;
+  const std::int64_t rows = poll ? part_rows_per_thread * threads_ : c.rows;
   const auto wanted = static_cast<std::int64_t>(
-      piece_operations_per_thread * threads_ /
-      (2. * static_cast<double>(std::min(rows, c.rows)) * static_cast<double>(l.cols)));
-  std::int64_t columns = poll ? std::max(wanted, least_piece_columns) : c.cols;
+      part_operations_per_thread * threads_ /
+      (2. * static_cast<double>(std::min(rows, c.rows)) * static_cast<double>(l.columns)));
+  std::int64_t columns = poll ? std::max(wanted, least_part_columns) : c.columns;
   if (emulated) {
-    columns = std::min({columns, c.cols, emulated_columns});
-    reserve(left_, l.rows * l.cols * 4);
+    columns = std::min({columns, c.columns, emulated_columns});
+    reserve(left_, l.rows * l.columns * 4);
     reserve(right_, u.rows * columns * 4);
   }
-  const auto alpha = static_cast<float>(1 / (l_header->scale * u_header->scale));
+  const auto alpha = static_cast<float>(1 / (l_control->scale * u_control->scale));
   const auto left = onednn || fp64 ? MatrixView<const float>{} : expand(l, left_);
-  for (std::int64_t j = 0; j < c.cols; j += columns) {
-    const std::int64_t n = std::min(columns, c.cols - j);
+  for (std::int64_t j = 0; j < c.columns; j += columns) {
+    const std::int64_t n = std::min(columns, c.columns - j);
     const ConstAnyMatrix right = u.block(0, j, u.rows, n);
     const auto wide = onednn || fp64 ? MatrixView<const float>{} : expand(right, right_);
     for (std::int64_t i = 0; i < c.rows; i += rows) {
       const std::int64_t m = std::min(rows, c.rows - i);
-      const ConstAnyMatrix l_part = l.block(i, 0, m, l.cols);
+      const ConstAnyMatrix l_part = l.block(i, 0, m, l.columns);
       const AnyMatrix part = c.block(i, j, m, n);
       if (fp64)
         multiply_add(1.0, l_part.as<double>(), right.as<double>(), part.as<double>());
       else if (onednn)
         onednn_multiply_add(l_part, right, part.as<float>());  // unscaled: alpha = 1
       else
-        multiply_add(alpha, left.block(i, 0, m, left.cols), wide, part.as<float>());
+        multiply_add(alpha, left.block(i, 0, m, left.columns), wide, part.as<float>());
       if (poll) poll();
     }
   }
@@ -305,7 +305,7 @@ void CpuDevice::take_pivot(Queue&, AnyMatrix rows, std::int64_t first, const Piv
   const bool bad = found->magnitude == 0 || !std::isfinite(found->magnitude);
   if (bad && status->bad_pivot < 0) status->bad_pivot = first;
   with_storage(rows, [&](const auto& r) {
-    for (std::int64_t j = 0; j < r.cols; ++j) std::swap(r(0, j), r(found->row, j));
+    for (std::int64_t j = 0; j < r.columns; ++j) std::swap(r(0, j), r(found->row, j));
   });
 }
 
@@ -316,7 +316,7 @@ void CpuDevice::eliminate(Queue&, ConstAnyMatrix pivot_row, AnyMatrix rows, Pivo
     // Some ten microseconds of work each: a column's elimination is all that is between two waits.
     constexpr std::int64_t least = 16384;
     const int parts =
-        static_cast<int>(std::clamp<std::int64_t>(rows.rows * rows.cols / least, 1, threads_));
+        static_cast<int>(std::clamp<std::int64_t>(rows.rows * rows.columns / least, 1, threads_));
     const std::int64_t part = ceil_div(ceil_div(rows.rows, parts), 64) * 64;
     std::vector<Largest> found(static_cast<std::size_t>(parts));
 #pragma omp parallel for schedule(static, 1) if (parts > 1)
@@ -324,10 +324,10 @@ void CpuDevice::eliminate(Queue&, ConstAnyMatrix pivot_row, AnyMatrix rows, Pivo
       const std::int64_t begin = std::min(t * part, rows.rows);
       const std::int64_t m = std::min(part, rows.rows - begin);
       Largest& mine = found[static_cast<std::size_t>(t)];
-      mine = loops().of<T>().eliminate(pivot_row.as<T>(), r.block(begin, 0, m, rows.cols));
+      mine = loops().of<T>().eliminate(pivot_row.as<T>(), r.block(begin, 0, m, rows.columns));
       mine.row += mine.row < 0 ? 0 : begin;
     }
-    if (rows.cols < 2) return;
+    if (rows.columns < 2) return;
     const auto most = std::max_element(
         found.begin(), found.end(),
         [](const Largest& a, const Largest& b) { return a.magnitude < b.magnitude; });
@@ -353,11 +353,11 @@ void CpuDevice::permute_rows(Queue&, const std::int64_t* from, const std::int64_
                              std::int64_t count, AnyMatrix any) {
   with_storage(any, [&](const auto& a) {
     using T = std::remove_reference_t<decltype(a(0, 0))>;
-#pragma omp parallel if (worth_threads(count * a.cols))
+#pragma omp parallel if (worth_threads(count * a.columns))
     {
       std::vector<T> moved(static_cast<std::size_t>(count));
 #pragma omp for
-      for (std::int64_t j = 0; j < a.cols; ++j) {
+      for (std::int64_t j = 0; j < a.columns; ++j) {
         T* column = a.column(j);
         for (std::int64_t i = 0; i < count; ++i)
           moved[static_cast<std::size_t>(i)] = column[from[i]];
@@ -371,8 +371,8 @@ void CpuDevice::gather_rows(Queue&, const std::int64_t* rows, ConstAnyMatrix fro
   with_storage(to, [&](const auto& target) {
     using T = std::remove_reference_t<decltype(target(0, 0))>;
     const MatrixView<const T> source = from.as<T>();
-#pragma omp parallel for if (worth_threads(target.rows * target.cols))
-    for (std::int64_t j = 0; j < target.cols; ++j)
+#pragma omp parallel for if (worth_threads(target.rows * target.columns))
+    for (std::int64_t j = 0; j < target.columns; ++j)
       for (std::int64_t i = 0; i < target.rows; ++i) target(i, j) = source(rows[i], j);
   });
 }
@@ -381,8 +381,8 @@ void CpuDevice::scatter_rows(Queue&, const std::int64_t* rows, ConstAnyMatrix fr
   with_storage(to, [&](const auto& target) {
     using T = std::remove_reference_t<decltype(target(0, 0))>;
     const MatrixView<const T> source = from.as<T>();
-#pragma omp parallel for if (worth_threads(source.rows * source.cols))
-    for (std::int64_t j = 0; j < source.cols; ++j)
+#pragma omp parallel for if (worth_threads(source.rows * source.columns))
+    for (std::int64_t j = 0; j < source.columns; ++j)
       for (std::int64_t i = 0; i < source.rows; ++i) target(rows[i], j) = source(i, j);
   });
 }

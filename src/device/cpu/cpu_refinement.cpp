@@ -22,7 +22,7 @@ template <class T>
 void solve_small(Triangle triangle, Transpose transpose, MatrixView<const T> lu, double* x) {
   const bool lower = triangle == Triangle::unit_lower;
   const bool transposed = transpose == Transpose::yes;
-  const std::int64_t n = lu.cols;
+  const std::int64_t n = lu.columns;
   for (std::int64_t k = 0; k < n; ++k) {
     const std::int64_t j = lower != transposed ? k : n - 1 - k;
     const std::int64_t begin = lower ? j + 1 : 0;
@@ -46,7 +46,7 @@ void take_product(Transpose transpose, MatrixView<const T> a, const double* x, d
 // By halves, so that most of the work is a product.
 template <class T>
 void solve_by_halves(Triangle triangle, Transpose transpose, MatrixView<const T> lu, double* x) {
-  const std::int64_t n = lu.cols;
+  const std::int64_t n = lu.columns;
   if (n <= least_product) return solve_small(triangle, transpose, lu, x);
   const bool lower = triangle == Triangle::unit_lower;
   const std::int64_t h = n / 2;
@@ -79,11 +79,13 @@ void CpuDevice::subtract_product(Queue&, Transpose transpose, ConstAnyMatrix any
                                  double* y) {
   const bool transposed = transpose == Transpose::yes;
   with_storage(any, [&](const auto& a) {
-    in_parts(transposed ? a.cols : a.rows, threads_, [&](std::int64_t begin, std::int64_t count) {
-      take_product(transpose,
-                   transposed ? a.block(0, begin, a.rows, count) : a.block(begin, 0, count, a.cols),
-                   x, y + begin);
-    });
+    in_parts(
+        transposed ? a.columns : a.rows, threads_, [&](std::int64_t begin, std::int64_t count) {
+          take_product(
+              transpose,
+              transposed ? a.block(0, begin, a.rows, count) : a.block(begin, 0, count, a.columns),
+              x, y + begin);
+        });
   });
 }
 
@@ -100,13 +102,13 @@ void CpuDevice::add(Queue&, std::int64_t n, const double* x, double* y) {
 }
 
 void CpuDevice::multiply_generated(Queue&, const MatrixSpec& spec, const Distribution& rows,
-                                   const Distribution& cols, const double* x, double* ax,
+                                   const Distribution& columns, const double* x, double* ax,
                                    double* abs_rows, double* abs_ax) {
   const auto add = [](double* p, std::int64_t i, double value) {
     if (p) p[i] += value;
   };
   const Loops& loop = loops();
-  const std::vector<Run> column_runs = cols.runs();
+  const std::vector<Run> column_runs = columns.runs();
 #pragma omp parallel for schedule(dynamic)
   for (std::int64_t s = 0; s < ceil_div(rows.local_size(), strip); ++s) {
     const std::int64_t begin = s * strip;
@@ -125,10 +127,10 @@ void CpuDevice::multiply_generated(Queue&, const MatrixSpec& spec, const Distrib
     // The diagonal follows a rule of its own: put the difference right.
     for (std::int64_t i = begin; i < end; ++i) {
       const GlobalIndex g = rows.global({i});
-      if (!cols.mine(g)) continue;
+      if (!columns.mine(g)) continue;
       const double regular = spec.regular(g.value, g.value);
       const double entry = spec.diagonal_entry(g.value, regular);
-      const double xi = x[cols.local(g).value];
+      const double xi = x[columns.local(g).value];
       add(ax, i, (entry - regular) * xi);
       add(abs_rows, i, std::fabs(entry) - std::fabs(regular));
       add(abs_ax, i, (std::fabs(entry) - std::fabs(regular)) * std::fabs(xi));
@@ -143,7 +145,7 @@ void CpuDevice::multiply(Queue&, ConstAnyMatrix any, const double* x, double* ax
     const RowSums sums{at(ax, begin), at(abs_rows, begin), at(abs_ax, begin)};
     for (double* p : {sums.ax, sums.abs_rows, sums.abs_ax})
       if (p) std::fill_n(p, count, 0.0);
-    vector_loops().multiply(a.block(begin, 0, count, a.cols), x, sums);
+    vector_loops().multiply(a.block(begin, 0, count, a.columns), x, sums);
   });
 }
 
@@ -156,13 +158,13 @@ void CpuDevice::add_entries(Queue&, const MatrixEntry* entries, std::int64_t cou
 void CpuDevice::largest_of_rows(Queue&, ConstAnyMatrix any, const double* scale, double* most) {
   const MatrixView<const double> a = any.as<double>();
   in_parts(a.rows, threads_, [&](std::int64_t begin, std::int64_t count) {
-    vector_loops().largest_of_rows(a.block(begin, 0, count, a.cols), scale, most + begin);
+    vector_loops().largest_of_rows(a.block(begin, 0, count, a.columns), scale, most + begin);
   });
 }
 
 void CpuDevice::largest_of_columns(Queue&, ConstAnyMatrix any, const double* scale, double* most) {
   const MatrixView<const double> a = any.as<double>();
-  in_parts(a.cols, threads_, [&](std::int64_t begin, std::int64_t count) {
+  in_parts(a.columns, threads_, [&](std::int64_t begin, std::int64_t count) {
     vector_loops().largest_of_columns(a.block(0, begin, a.rows, count), scale, most + begin);
   });
 }
@@ -172,7 +174,7 @@ void CpuDevice::scale(Queue&, ConstAnyMatrix from, const double* row_scale,
   const MatrixView<const double> source = from.as<double>();
   with_storage(to, [&](const auto& target) {
     using T = std::remove_reference_t<decltype(target(0, 0))>;
-    in_parts(source.cols, threads_, [&](std::int64_t begin, std::int64_t count) {
+    in_parts(source.columns, threads_, [&](std::int64_t begin, std::int64_t count) {
       vector_loops().of<T>().scale(source.block(0, begin, source.rows, count), row_scale,
                                    column_scale ? column_scale + begin : nullptr,
                                    target.block(0, begin, source.rows, count));

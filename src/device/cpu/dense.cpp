@@ -26,11 +26,11 @@ int blas_int(std::int64_t value) {
 
 // a_ij <- a_ij - l_ik u_kj, column by column.
 std::int64_t factor_base(MatrixView<float> a) {
-  for (std::int64_t k = 0; k < a.cols; ++k) {
+  for (std::int64_t k = 0; k < a.columns; ++k) {
     const float pivot = a(k, k);
     if (pivot == 0 || !std::isfinite(pivot)) return k;
     for (std::int64_t i = k + 1; i < a.rows; ++i) a(i, k) /= pivot;
-    for (std::int64_t j = k + 1; j < a.cols; ++j)
+    for (std::int64_t j = k + 1; j < a.columns; ++j)
       for (std::int64_t i = k + 1; i < a.rows; ++i) a(i, j) -= a(i, k) * a(k, j);
   }
   return -1;
@@ -40,22 +40,22 @@ std::int64_t factor_base(MatrixView<float> a) {
 
 void multiply_add(float alpha, MatrixView<const float> a, MatrixView<const float> b,
                   MatrixView<float> c) {
-  if (c.empty() || a.cols == 0) return;
-  cblas_sgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, blas_int(c.rows), blas_int(c.cols),
-              blas_int(a.cols), alpha, a.data, blas_int(a.ld), b.data, blas_int(b.ld), 1.0f, c.data,
-              blas_int(c.ld));
+  if (c.empty() || a.columns == 0) return;
+  cblas_sgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, blas_int(c.rows), blas_int(c.columns),
+              blas_int(a.columns), alpha, a.data, blas_int(a.ld), b.data, blas_int(b.ld), 1.0f,
+              c.data, blas_int(c.ld));
 }
 
 void multiply_add(double alpha, MatrixView<const double> a, MatrixView<const double> b,
                   MatrixView<double> c) {
-  if (c.empty() || a.cols == 0) return;
-  cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, blas_int(c.rows), blas_int(c.cols),
-              blas_int(a.cols), alpha, a.data, blas_int(a.ld), b.data, blas_int(b.ld), 1.0, c.data,
-              blas_int(c.ld));
+  if (c.empty() || a.columns == 0) return;
+  cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, blas_int(c.rows), blas_int(c.columns),
+              blas_int(a.columns), alpha, a.data, blas_int(a.ld), b.data, blas_int(b.ld), 1.0,
+              c.data, blas_int(c.ld));
 }
 
 std::int64_t factor_lu(MatrixView<float> a) {
-  const std::int64_t n = a.cols;
+  const std::int64_t n = a.columns;
   if (n <= base) return factor_base(a);
   const std::int64_t h = (n / 2 + base - 1) / base * base;
   const auto a11 = a.block(0, 0, h, h);

@@ -17,9 +17,9 @@ namespace {
 constexpr auto any = DNNL_RUNTIME_DIM_VAL;
 
 // oneDNN's matrices are row-major: a column-major view is its own transpose there.
-memory::desc transposed(memory::data_type type, std::int64_t rows, std::int64_t cols,
+memory::desc transposed(memory::data_type type, std::int64_t rows, std::int64_t columns,
                         std::int64_t ld) {
-  return {memory::dims{cols, rows}, type, memory::dims{ld, 1}};
+  return {memory::dims{columns, rows}, type, memory::dims{ld, 1}};
 }
 
 const dnnl::engine& cpu() {
@@ -55,16 +55,17 @@ bool onednn_built() {
 }
 
 void onednn_multiply_add(ConstAnyMatrix a, ConstAnyMatrix b, MatrixView<float> c) {
-  if (c.empty() || a.cols == 0) return;
+  if (c.empty() || a.columns == 0) return;
   try {
     const bool bf16 = a.precision == Precision::bf16;
     const auto& multiply =
         bf16 ? product<memory::data_type::bf16>() : product<memory::data_type::f32>();
     const auto operand = [&](const ConstAnyMatrix& m) {
       const auto type = bf16 ? memory::data_type::bf16 : memory::data_type::f32;
-      return memory(transposed(type, m.rows, m.cols, m.ld), cpu(), const_cast<std::byte*>(m.data));
+      return memory(transposed(type, m.rows, m.columns, m.ld), cpu(),
+                    const_cast<std::byte*>(m.data));
     };
-    const memory target(transposed(memory::data_type::f32, c.rows, c.cols, c.ld), cpu(), c.data);
+    const memory target(transposed(memory::data_type::f32, c.rows, c.columns, c.ld), cpu(), c.data);
     dnnl::stream stream(cpu());
     // C^T += B^T A^T
     multiply.execute(

@@ -35,7 +35,7 @@ struct Rounded {
   }
   void round(float sign) const {
     if constexpr (sizeof(T) == sizeof(float))
-      for (std::int64_t j = 0; j < exact.cols; ++j)
+      for (std::int64_t j = 0; j < exact.columns; ++j)
         loops().to_bfloat16(exact.column(j), exact.rows, sign, low.column(j));
   }
 };
@@ -47,15 +47,16 @@ class Solver {
   using Strip = Rounded<T>;
 
   Solver(MatrixView<const T> triangle, bool rounded)
-      : rounded_(rounded && sizeof(T) == sizeof(float) && triangle.cols > least_rounded),
-        memory_(rounded_ ? static_cast<std::size_t>(triangle.cols * triangle.cols) : 0),
-        triangle_{triangle, {memory_.data(), triangle.cols, triangle.cols, triangle.cols}} {
+      : rounded_(rounded && sizeof(T) == sizeof(float) && triangle.columns > least_rounded),
+        memory_(rounded_ ? static_cast<std::size_t>(triangle.columns * triangle.columns) : 0),
+        triangle_{triangle,
+                  {memory_.data(), triangle.columns, triangle.columns, triangle.columns}} {
     if (rounded_) triangle_.round(-1);
   }
 
   void solve(MatrixView<T> b) const {
-    const std::int64_t order = triangle_.exact.cols;
-    const std::int64_t count = side == Side::left ? b.cols : b.rows;
+    const std::int64_t order = triangle_.exact.columns;
+    const std::int64_t count = side == Side::left ? b.columns : b.rows;
     const double operations = static_cast<double>(order * order) * static_cast<double>(count);
     const int threads = operations < worth_threads ? 1 : omp_get_max_threads();
     const std::int64_t share = ((count + threads - 1) / threads + 15) / 16 * 16;
@@ -67,7 +68,7 @@ class Solver {
         const std::int64_t n = std::min(width, count - begin);
         const auto strip =
             side == Side::left ? b.block(0, begin, order, n) : b.block(begin, 0, n, order);
-        solve(triangle_, {strip, {low.data(), strip.rows, strip.cols, strip.rows}});
+        solve(triangle_, {strip, {low.data(), strip.rows, strip.columns, strip.rows}});
       }
     };
     // Not a region of one thread: teams that products form inside one are made anew each time.
@@ -87,7 +88,7 @@ class Solver {
   // Left: X_1 = L_11^-1 B_1, X_2 = L_22^-1 (B_2 - L_21 X_1); right: X_1 = B_1 U_11^-1,
   // X_2 = (B_2 - X_1 U_12) U_22^-1.
   void solve(const Triangle& t, const Strip& x) const {
-    const std::int64_t n = t.exact.cols;
+    const std::int64_t n = t.exact.columns;
     if (n <= triangle_order) return solve_by_loop(t.exact, x.exact);
     const std::int64_t h = (n / 2 + triangle_order - 1) / triangle_order * triangle_order;
     const Strip first = part(x, 0, h);
@@ -99,7 +100,7 @@ class Solver {
   }
 
   static Strip part(const Strip& x, std::int64_t begin, std::int64_t count) {
-    return side == Side::left ? x.block(begin, 0, count, x.exact.cols)
+    return side == Side::left ? x.block(begin, 0, count, x.exact.columns)
                               : x.block(0, begin, x.exact.rows, count);
   }
 
@@ -111,7 +112,7 @@ class Solver {
   // rest <- rest - t known, or rest - known t
   void subtract(const Triangle& t, const Strip& known, const Strip& rest) const {
     if constexpr (sizeof(T) == sizeof(float))
-      if (rounded_ && std::min(t.exact.rows, t.exact.cols) >= least_rounded) {
+      if (rounded_ && std::min(t.exact.rows, t.exact.columns) >= least_rounded) {
         known.round(1);
         return side == Side::left ? onednn_multiply_add(t.low, known.low, rest.exact)
                                   : onednn_multiply_add(known.low, t.low, rest.exact);

@@ -19,9 +19,9 @@ cublasDiagType_t diagonal(Triangle triangle) {
 
 void add_product(Lane& lane, double alpha, MatrixView<const double> a, MatrixView<const double> b,
                  MatrixView<double> c) {
-  if (c.empty() || a.cols == 0) return;
+  if (c.empty() || a.columns == 0) return;
   constexpr double one = 1;
-  check(cublasDgemm_64(lane.blas(), CUBLAS_OP_N, CUBLAS_OP_N, c.rows, c.cols, a.cols, &alpha,
+  check(cublasDgemm_64(lane.blas(), CUBLAS_OP_N, CUBLAS_OP_N, c.rows, c.columns, a.columns, &alpha,
                        a.data, a.ld, b.data, b.ld, &one, c.data, c.ld),
         "cublasDgemm_64");
 }
@@ -30,7 +30,7 @@ void triangle_product(Lane& lane, cublasSideMode_t side, Triangle triangle, floa
                       MatrixView<const float> t, MatrixView<float> b) {
   if (b.empty()) return;
   check(cublasStrmm_64(lane.blas(), side, fill(triangle), CUBLAS_OP_N, diagonal(triangle), b.rows,
-                       b.cols, &alpha, t.data, t.ld, b.data, b.ld, b.data, b.ld),
+                       b.columns, &alpha, t.data, t.ld, b.data, b.ld, b.data, b.ld),
         "cublasStrmm_64");
 }
 
@@ -38,7 +38,7 @@ void solve_unit_lower_left(Lane& lane, MatrixView<const float> t, MatrixView<flo
   if (b.empty()) return;
   constexpr float one = 1;
   check(cublasStrsm_64(lane.blas(), CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_N,
-                       CUBLAS_DIAG_UNIT, b.rows, b.cols, &one, t.data, t.ld, b.data, b.ld),
+                       CUBLAS_DIAG_UNIT, b.rows, b.columns, &one, t.data, t.ld, b.data, b.ld),
         "cublasStrsm_64");
 }
 
@@ -46,7 +46,7 @@ void solve_unit_lower_left(Lane& lane, MatrixView<const double> t, MatrixView<do
   if (b.empty()) return;
   constexpr double one = 1;
   check(cublasDtrsm_64(lane.blas(), CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_N,
-                       CUBLAS_DIAG_UNIT, b.rows, b.cols, &one, t.data, t.ld, b.data, b.ld),
+                       CUBLAS_DIAG_UNIT, b.rows, b.columns, &one, t.data, t.ld, b.data, b.ld),
         "cublasDtrsm_64");
 }
 

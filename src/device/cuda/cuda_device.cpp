@@ -100,7 +100,7 @@ void copy_matrix(Lane& lane, ConstAnyMatrix from, AnyMatrix to, cudaMemcpyKind k
   if (from.empty()) return;
   check(cudaMemcpy2DAsync(to.data, bytes(to.precision, to.ld), from.data,
                           bytes(from.precision, from.ld), bytes(from.precision, from.rows),
-                          static_cast<std::size_t>(from.cols), kind, lane.stream()),
+                          static_cast<std::size_t>(from.columns), kind, lane.stream()),
         "cudaMemcpy2DAsync");
 }
 
@@ -126,9 +126,9 @@ std::int64_t padded(std::int64_t rows) {
 class Carve {
  public:
   explicit Carve(std::byte* at) : at_(reinterpret_cast<Bfloat16*>(at)) {}
-  MatrixView<Bfloat16> operator()(std::int64_t rows, std::int64_t cols) {
-    const MatrixView<Bfloat16> view{at_, rows, cols, padded(rows)};
-    at_ += view.ld * cols;
+  MatrixView<Bfloat16> operator()(std::int64_t rows, std::int64_t columns) {
+    const MatrixView<Bfloat16> view{at_, rows, columns, padded(rows)};
+    at_ += view.ld * columns;
     return view;
   }
 
@@ -295,11 +295,11 @@ void CudaDevice::copy(Queue& queue, ConstAnyMatrix from, AnyMatrix to) {
 }
 
 void CudaDevice::generate(Queue& queue, const MatrixSpec& spec, const Distribution& rows,
-                          const Distribution& cols, AnyMatrix a) {
+                          const Distribution& columns, AnyMatrix a) {
   Lane& l = lane(queue);
   MatrixSpec here = spec;
   if (spec.diagonal != nullptr) here.diagonal = l.diagonal(spec.diagonal, spec.n);
-  check(cuda::generate(l.stream(), here, cyclic(rows), cyclic(cols), a), "generate");
+  check(cuda::generate(l.stream(), here, cyclic(rows), cyclic(columns), a), "generate");
 }
 
 void CudaDevice::factor_diagonal(Queue& queue, MatrixView<float> a, std::int64_t begin,
@@ -374,7 +374,7 @@ void CudaDevice::solve_left_lower(Queue& queue, ConstAnyMatrix lu, AnyMatrix b, 
 void CudaDevice::right_upper(Lane& l, MatrixView<const float> lu, MatrixView<float> b,
                              bool rounded) {
   if (b.empty()) return;
-  const std::int64_t n = lu.cols;
+  const std::int64_t n = lu.columns;
   for (std::int64_t s = 0; s < n; s += cuda::triangle_order) {
     const std::int64_t w = std::min(cuda::triangle_order, n - s);
     const MatrixView<float> part = b.block(0, s, b.rows, w);
@@ -393,13 +393,13 @@ void CudaDevice::right_upper(Lane& l, MatrixView<const float> lu, MatrixView<flo
 void CudaDevice::left_lower(Lane& l, MatrixView<const float> lu, MatrixView<float> b,
                             bool rounded) {
   if (b.empty()) return;
-  const std::int64_t n = lu.cols;
+  const std::int64_t n = lu.columns;
   for (std::int64_t s = 0; s < n; s += cuda::triangle_order) {
     const std::int64_t w = std::min(cuda::triangle_order, n - s);
-    const MatrixView<float> part = b.block(s, 0, w, b.cols);
+    const MatrixView<float> part = b.block(s, 0, w, b.columns);
     const MatrixView<const float> inverse = lu.block(s, s, w, w);
     products_->multiply(l, rounded ? Reading::tf32 : Reading::fp32, -1,
-                        factor_of(lu.block(s, 0, w, s)), factor_of(b.block(0, 0, s, b.cols)), 1,
+                        factor_of(lu.block(s, 0, w, s)), factor_of(b.block(0, 0, s, b.columns)), 1,
                         part);
     if (rounded)
       inverse_times(l, inverse, part);
@@ -410,7 +410,7 @@ void CudaDevice::left_lower(Lane& l, MatrixView<const float> lu, MatrixView<floa
 
 // B <- B U^-1 = (Bh + Bl) (Uh + Ul) but for Bl Ul: [Bh Bl] [Uh; Uh] + Bh Ul.
 void CudaDevice::times_inverse(Lane& l, MatrixView<float> b, MatrixView<const float> inverse) {
-  const std::int64_t w = inverse.cols;
+  const std::int64_t w = inverse.columns;
   Carve carve(l.scratch((2 * padded(b.rows) + padded(2 * w) + padded(w)) * w * 2));
   const MatrixView<Bfloat16> both = carve(b.rows, 2 * w);
   const MatrixView<Bfloat16> high = carve(2 * w, w);
@@ -427,12 +427,12 @@ void CudaDevice::times_inverse(Lane& l, MatrixView<float> b, MatrixView<const fl
 // B <- L^-1 B = [Lh Lh] [Bh; Bl] + Ll Bh.
 void CudaDevice::inverse_times(Lane& l, MatrixView<const float> inverse, MatrixView<float> b) {
   const std::int64_t w = inverse.rows;
-  Carve carve(l.scratch((padded(2 * w) * b.cols + 3 * padded(w) * w) * 2));
-  const MatrixView<Bfloat16> both = carve(2 * w, b.cols);
+  Carve carve(l.scratch((padded(2 * w) * b.columns + 3 * padded(w) * w) * 2));
+  const MatrixView<Bfloat16> both = carve(2 * w, b.columns);
   const MatrixView<Bfloat16> high = carve(w, 2 * w);
   const MatrixView<Bfloat16> low = carve(w, w);
-  const MatrixView<Bfloat16> b_high = both.block(0, 0, w, b.cols);
-  check(cuda::split(l.stream(), b, b_high, both.block(w, 0, w, b.cols)), "split");
+  const MatrixView<Bfloat16> b_high = both.block(0, 0, w, b.columns);
+  check(cuda::split(l.stream(), b, b_high, both.block(w, 0, w, b.columns)), "split");
   check(cuda::split_triangle(l.stream(), inverse, Triangle::unit_lower, high.block(0, 0, w, w),
                              high.block(0, w, w, w), low),
         "split_triangle");
@@ -441,23 +441,23 @@ void CudaDevice::inverse_times(Lane& l, MatrixView<const float> inverse, MatrixV
 }
 
 void CudaDevice::cast(Queue& queue, ConstAnyMatrix from, double sign, AnyMatrix to,
-                      PanelHeader* header, FactorStatus* status) {
+                      PanelControl* control, FactorStatus* status) {
   Lane& l = lane(queue);
   if (from.precision == Precision::fp64)
     return check(cuda::copy_signed(l.stream(), from.as<double>(), sign, to.as<double>(),
-                                   &header->scale, &status->nonfinite),
+                                   &control->scale, &status->nonfinite),
                  "copy_signed");
   std::uint32_t* bits = &l.words()->largest_bits;
   check(cudaMemsetAsync(bits, 0, sizeof(*bits), l.stream()), "cudaMemsetAsync");
   check(cuda::largest_magnitude(l.stream(), from.as<float>(), bits), "largest_magnitude");
-  check(cuda::cast(l.stream(), from.as<float>(), static_cast<float>(sign), to, bits, &header->scale,
-                   &status->nonfinite),
+  check(cuda::cast(l.stream(), from.as<float>(), static_cast<float>(sign), to, bits,
+                   &control->scale, &status->nonfinite),
         "cast");
 }
 
 // 67 TFLOP/s is the most that an H200 does in FP64, on tensor cores.
-void CudaDevice::update(Queue& queue, ConstAnyMatrix l, const PanelHeader* l_header,
-                        ConstAnyMatrix u, const PanelHeader* u_header, AnyMatrix c,
+void CudaDevice::update(Queue& queue, ConstAnyMatrix l, const PanelControl* l_control,
+                        ConstAnyMatrix u, const PanelControl* u_control, AnyMatrix c,
                         const Poll& poll) {
   if (c.empty()) return;
   Lane& on = lane(queue);
@@ -465,10 +465,10 @@ void CudaDevice::update(Queue& queue, ConstAnyMatrix l, const PanelHeader* l_hea
   const std::int64_t piece = wide ? fp64_update_columns : update_columns;
   float* alpha = &on.words()->alpha;
   if (!wide)
-    check(cuda::inverse_scale(on.stream(), &l_header->scale, &u_header->scale, alpha),
+    check(cuda::inverse_scale(on.stream(), &l_control->scale, &u_control->scale, alpha),
           "inverse_scale");
-  for (std::int64_t j = 0; j < c.cols; j += piece) {
-    const std::int64_t n = std::min(piece, c.cols - j);
+  for (std::int64_t j = 0; j < c.columns; j += piece) {
+    const std::int64_t n = std::min(piece, c.columns - j);
     const ConstAnyMatrix right = u.block(0, j, u.rows, n);
     const AnyMatrix part = c.block(0, j, c.rows, n);
     if (wide)

@@ -66,7 +66,7 @@ class CudaDevice final : public Device {
   void copy(Queue& queue, ConstAnyMatrix from, AnyMatrix to) override;
 
   void generate(Queue& queue, const MatrixSpec& spec, const Distribution& rows,
-                const Distribution& cols, AnyMatrix a) override;
+                const Distribution& columns, AnyMatrix a) override;
   void factor_diagonal(Queue& queue, MatrixView<float> a, std::int64_t begin,
                        FactorStatus* status) override;
   void prepare_diagonal(Queue& queue, AnyMatrix lu) override;
@@ -76,10 +76,10 @@ class CudaDevice final : public Device {
   void solve_right_upper(Queue& queue, MatrixView<const float> lu, MatrixView<float> b,
                          Precision purpose) override;
   void solve_left_lower(Queue& queue, ConstAnyMatrix lu, AnyMatrix b, Precision purpose) override;
-  void cast(Queue& queue, ConstAnyMatrix from, double sign, AnyMatrix to, PanelHeader* header,
+  void cast(Queue& queue, ConstAnyMatrix from, double sign, AnyMatrix to, PanelControl* control,
             FactorStatus* status) override;
-  void update(Queue& queue, ConstAnyMatrix l, const PanelHeader* l_header, ConstAnyMatrix u,
-              const PanelHeader* u_header, AnyMatrix c, const Poll& poll) override;
+  void update(Queue& queue, ConstAnyMatrix l, const PanelControl* l_control, ConstAnyMatrix u,
+              const PanelControl* u_control, AnyMatrix c, const Poll& poll) override;
 
   void find_pivot(Queue& queue, ConstAnyMatrix column, PivotCandidate* found) override;
   void take_pivot(Queue& queue, AnyMatrix rows, std::int64_t first, const PivotCandidate* found,
@@ -101,8 +101,8 @@ class CudaDevice final : public Device {
   void solve_upper(Queue& queue, Transpose transpose, ConstAnyMatrix lu, double* x) override;
   void add(Queue& queue, std::int64_t n, const double* x, double* y) override;
   void multiply_generated(Queue& queue, const MatrixSpec& spec, const Distribution& rows,
-                          const Distribution& cols, const double* x, double* ax, double* abs_rows,
-                          double* abs_ax) override;
+                          const Distribution& columns, const double* x, double* ax,
+                          double* abs_rows, double* abs_ax) override;
 
   void add_entries(Queue& queue, const MatrixEntry* entries, std::int64_t count,
                    AnyMatrix a) override;

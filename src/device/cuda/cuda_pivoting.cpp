@@ -67,11 +67,11 @@ void CudaDevice::permute_rows(Queue& queue, const std::int64_t* from, const std:
 void CudaDevice::permute_many(Lane& l, const std::int64_t* from, const std::int64_t* to,
                               std::int64_t count, AnyMatrix a) {
   const std::int64_t column = count * bytes_of(a.precision);
-  const std::int64_t columns = std::clamp<std::int64_t>(permute_scratch / column, 1, a.cols);
+  const std::int64_t columns = std::clamp<std::int64_t>(permute_scratch / column, 1, a.columns);
   std::byte* scratch = l.scratch(columns * column);
-  for (std::int64_t j = 0; j < a.cols; j += columns) {
-    const AnyMatrix part = a.block(0, j, a.rows, std::min(columns, a.cols - j));
-    const AnyMatrix moving{a.precision, scratch, count, part.cols, count};
+  for (std::int64_t j = 0; j < a.columns; j += columns) {
+    const AnyMatrix part = a.block(0, j, a.rows, std::min(columns, a.columns - j));
+    const AnyMatrix moving{a.precision, scratch, count, part.columns, count};
     check(cuda::gather_rows(l.stream(), from, part, moving), "gather_rows");
     check(cuda::scatter_rows(l.stream(), to, moving, part), "scatter_rows");
   }

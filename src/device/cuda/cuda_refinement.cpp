@@ -63,18 +63,18 @@ void CudaDevice::add(Queue& queue, std::int64_t n, const double* x, double* y) {
 }
 
 void CudaDevice::multiply_generated(Queue& queue, const MatrixSpec& spec, const Distribution& rows,
-                                    const Distribution& cols, const double* x, double* ax,
+                                    const Distribution& columns, const double* x, double* ax,
                                     double* abs_rows, double* abs_ax) {
   Lane& l = lane(queue);
   MatrixSpec here = spec;
   if (spec.diagonal != nullptr) here.diagonal = l.diagonal(spec.diagonal, spec.n);
   const std::int64_t m = rows.local_size();
-  const std::int64_t n = cols.local_size();
+  const std::int64_t n = columns.local_size();
   const std::int64_t parts = cuda::pass_parts(m, n, properties_.multiProcessorCount);
   const int sums = abs_ax != nullptr ? 3 : abs_rows != nullptr ? 2 : 1;
   auto* workspace =
       reinterpret_cast<double*>(l.scratch(sums * parts * m * std::int64_t{sizeof(double)}));
-  check(cuda::multiply_generated(l.stream(), here, cyclic(rows), m, cyclic(cols), n, x,
+  check(cuda::multiply_generated(l.stream(), here, cyclic(rows), m, cyclic(columns), n, x,
                                  {ax, abs_rows, abs_ax}, parts, workspace),
         "multiply_generated");
 }

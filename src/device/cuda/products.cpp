@@ -36,9 +36,9 @@ int bits(std::int64_t size) {
 
 class Layout {
  public:
-  Layout(cudaDataType_t type, std::int64_t rows, std::int64_t cols, std::int64_t ld) {
+  Layout(cudaDataType_t type, std::int64_t rows, std::int64_t columns, std::int64_t ld) {
     check(cublasLtMatrixLayoutCreate(&layout_, type, static_cast<std::uint64_t>(rows),
-                                     static_cast<std::uint64_t>(cols), ld),
+                                     static_cast<std::uint64_t>(columns), ld),
           "cublasLtMatrixLayoutCreate");
   }
   Layout(const Layout&) = delete;
@@ -107,17 +107,17 @@ struct Products::Call {
         multiprocessors(limit),
         on_device(scalars_on_device),
         description(r, limit, scalars_on_device),
-        a_layout(type_of(r), a.rows, a.cols, a.ld),
-        b_layout(type_of(r), b.rows, b.cols, b.ld),
-        c_layout(CUDA_R_32F, c.rows, c.cols, c.ld),
+        a_layout(type_of(r), a.rows, a.columns, a.ld),
+        b_layout(type_of(r), b.rows, b.columns, b.ld),
+        c_layout(CUDA_R_32F, c.rows, c.columns, c.ld),
         alignments{alignment_of(a.data, a.ld, bytes_of(r)), alignment_of(b.data, b.ld, bytes_of(r)),
                    alignment_of(c.data, c.ld, sizeof(float))} {}
 
   Shape shape() const {
     return {reading,
             bits(c.rows),
-            bits(c.cols),
-            a.cols,
+            bits(c.columns),
+            a.columns,
             static_cast<int>(alignments[0]),
             static_cast<int>(alignments[1]),
             static_cast<int>(alignments[2]),
@@ -221,29 +221,29 @@ void Products::run_anyway(Lane& lane, const Call& call, const float* alpha, cons
   scalars_lie(call.on_device ? CUBLAS_POINTER_MODE_DEVICE : CUBLAS_POINTER_MODE_HOST);
   const cudaDataType_t type = type_of(call.reading);
   check(
-      cublasGemmEx_64(blas, CUBLAS_OP_N, CUBLAS_OP_N, call.c.rows, call.c.cols, call.a.cols, alpha,
-                      call.a.data, type, call.a.ld, call.b.data, type, call.b.ld, beta, call.c.data,
-                      CUDA_R_32F, call.c.ld, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT),
+      cublasGemmEx_64(blas, CUBLAS_OP_N, CUBLAS_OP_N, call.c.rows, call.c.columns, call.a.columns,
+                      alpha, call.a.data, type, call.a.ld, call.b.data, type, call.b.ld, beta,
+                      call.c.data, CUDA_R_32F, call.c.ld, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT),
       "cublasGemmEx_64");
   scalars_lie(CUBLAS_POINTER_MODE_HOST);
 }
 
 void Products::multiply(Lane& lane, Reading reading, float alpha, const Factor& a, const Factor& b,
                         float beta, MatrixView<float> c) {
-  if (c.empty() || a.cols == 0) return;
+  if (c.empty() || a.columns == 0) return;
   run(lane, Call(reading, a, b, c, lane.multiprocessors(), false), &alpha, &beta);
 }
 
 void Products::add(Lane& lane, Reading reading, const float* alpha, const Factor& a,
                    const Factor& b, MatrixView<float> c) {
-  if (c.empty() || a.cols == 0) return;
+  if (c.empty() || a.columns == 0) return;
   run(lane, Call(reading, a, b, c, lane.multiprocessors(), true), alpha, one_.as<float>());
 }
 
 // cuBLAS chooses by itself, and loads its kernels when first used.
 void Products::add(Lane& lane, double alpha, MatrixView<const double> a, MatrixView<const double> b,
                    MatrixView<double> c) {
-  const Shape shape{Reading::fp64,          bits(c.rows), bits(c.cols), a.cols, 0, 0, 0,
+  const Shape shape{Reading::fp64,          bits(c.rows), bits(c.columns), a.columns, 0, 0, 0,
                     lane.multiprocessors(), false};
   if (!left_out(shape)) add_product(lane, alpha, a, b, c);
 }

@@ -25,12 +25,12 @@ enum class Reading { fp16, bf16, tf32, fp32, fp64 };
 struct Factor {
   const void* data = nullptr;
   std::int64_t rows = 0;
-  std::int64_t cols = 0;
+  std::int64_t columns = 0;
   std::int64_t ld = 0;
 };
 
 inline Factor factor_of(ConstAnyMatrix a) {
-  return {a.data, a.rows, a.cols, a.ld};
+  return {a.data, a.rows, a.columns, a.ld};
 }
 
 class Products {

@@ -176,9 +176,9 @@ Ceilings::Update Ceilings::make_update(Precision precision) {
   all.l = {precision, all.l_memory.data(), m, depth, l_ld};
   all.u = {precision, all.u_memory.data(), depth, columns, u_ld};
   const auto cast = [&](double sign, AnyMatrix to, int at) {
-    const MatrixView<float> from{all.c_memory.as<float>(), to.rows, to.cols, to.rows};
+    const MatrixView<float> from{all.c_memory.as<float>(), to.rows, to.columns, to.rows};
     meter_.fill(from);
-    device_.cast(meter_.queue(), from, sign, to, meter_.header(at), meter_.status());
+    device_.cast(meter_.queue(), from, sign, to, meter_.control(at), meter_.status());
     meter_.queue().synchronize();
   };
   cast(1, all.l, 0);
@@ -194,7 +194,7 @@ void Ceilings::multiply(Lane& lane, const Update& all, std::int64_t depth, std::
   constexpr float unscaled = 0x1p-30F;
   const Reading reading = all.l.precision == Precision::fp16 ? Reading::fp16 : Reading::bf16;
   MatrixView<float> c = all.c;
-  c.cols = columns;
+  c.columns = columns;
   meter_.products().multiply(lane, reading, unscaled, {all.l.data, all.l.rows, depth, all.l.ld},
                              {all.u.data, depth, columns, all.u.ld}, 1, c);
 }
@@ -211,7 +211,7 @@ void Ceilings::low_precision() {
 void Ceilings::fp16(const Update& all, std::int64_t depth, int reserved, double seconds) {
   Lane& lane = meter_.lane();
   const std::int64_t m = all.c.rows;
-  const std::int64_t columns = all.c.cols;
+  const std::int64_t columns = all.c.columns;
   const auto work = [&] { multiply(lane, all, depth, columns); };
   lane.set_multiprocessors(reserved == 0 ? 0 : multiprocessors_ - reserved);
   const Timing timing = meter_.sustain(seconds, work);
@@ -240,18 +240,18 @@ void Ceilings::own_update(const Update& all) {
   const std::int64_t depth = sizes_.depths[1];
   AnyMatrix l = all.l;
   AnyMatrix u = all.u;
-  l.cols = u.rows = depth;
+  l.columns = u.rows = depth;
   const Timing timing = meter_.sustain(meter_.seconds(), [&] {
-    device_.update(meter_.queue(), l, meter_.header(0), u, meter_.header(1), all.c, {});
+    device_.update(meter_.queue(), l, meter_.control(0), u, meter_.control(1), all.c, {});
   });
-  meter_.rate({{"part", "update"},
-               {"name", fmt::format("update fp16, {} x {}, K = {}", all.c.rows, all.c.cols, depth)},
-               {"precision", "fp16"},
-               {"m", all.c.rows},
-               {"n", all.c.cols},
-               {"k", depth}},
-              timing, operations(all.c.rows, all.c.cols, depth), tera, "TFLOP/s",
-              meter_.reached.fp16);
+  meter_.rate(
+      {{"part", "update"},
+       {"name", fmt::format("update fp16, {} x {}, K = {}", all.c.rows, all.c.columns, depth)},
+       {"precision", "fp16"},
+       {"m", all.c.rows},
+       {"n", all.c.columns},
+       {"k", depth}},
+      timing, operations(all.c.rows, all.c.columns, depth), tera, "TFLOP/s", meter_.reached.fp16);
 }
 
 /// The update of the panel's own column on a queue of high priority, given once the rest of the
@@ -259,7 +259,7 @@ void Ceilings::own_update(const Update& all) {
 void Ceilings::beside(const Update& all, int reserved) {
   constexpr int pieces = 4;
   const std::int64_t depth = sizes_.depths[1];
-  const std::int64_t own = std::min(sizes_.block, all.c.cols / 2);
+  const std::int64_t own = std::min(sizes_.block, all.c.columns / 2);
   Lane& rest = meter_.lane();
   Lane panels(Priority::high);
   if (reserved > 0) {
@@ -269,13 +269,13 @@ void Ceilings::beside(const Update& all, int reserved) {
   const Update narrow{{}, {}, {}, all.l, all.u, all.c};
   Update others{{}, {}, {}, all.l, all.u, all.c};
   others.c.data += own * others.c.ld;
-  others.c.cols -= own;
+  others.c.columns -= own;
   Mark begin;
   Mark panel_done;
   Mark rest_done;
   const auto together = [&](int count, bool with_panel) {
     begin.record(rest);
-    for (int i = 0; i < count; ++i) multiply(rest, others, depth, others.c.cols);
+    for (int i = 0; i < count; ++i) multiply(rest, others, depth, others.c.columns);
     rest_done.record(rest);
     begin.hold(panels);
     if (with_panel) multiply(panels, narrow, depth, own);
@@ -347,17 +347,17 @@ void Ceilings::fp64(std::int64_t depth) {
 /// The solver's own path beside the plain product.
 void Ceilings::fp64_update(ConstAnyMatrix l, ConstAnyMatrix u, AnyMatrix c, double product) {
   for (const int at : {0, 1})
-    device_.upload(meter_.queue(), std::vector<PanelHeader>(1), meter_.header(at));
+    device_.upload(meter_.queue(), std::vector<PanelControl>(1), meter_.control(at));
   const Timing timing = meter_.sustain(meter_.brief(), [&] {
-    device_.update(meter_.queue(), l, meter_.header(0), u, meter_.header(1), c, {});
+    device_.update(meter_.queue(), l, meter_.control(0), u, meter_.control(1), c, {});
   });
   meter_.rate({{"part", "update_fp64"},
-               {"name", fmt::format("update fp64, {} x {}, K = {}", c.rows, c.cols, l.cols)},
+               {"name", fmt::format("update fp64, {} x {}, K = {}", c.rows, c.columns, l.columns)},
                {"precision", "fp64"},
                {"m", c.rows},
-               {"n", c.cols},
-               {"k", l.cols}},
-              timing, operations(c.rows, c.cols, l.cols), tera, "TFLOP/s", product);
+               {"n", c.columns},
+               {"k", l.columns}},
+              timing, operations(c.rows, c.columns, l.columns), tera, "TFLOP/s", product);
 }
 
 void Ceilings::product(const std::string& name, Reading reading, double& reached) {

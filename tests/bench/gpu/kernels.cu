@@ -29,7 +29,7 @@ __global__ void __launch_bounds__(threads)
 
 __global__ void __launch_bounds__(threads)
     generate_kernel(MatrixSpec spec, Affine step, MatrixView<double> a) {
-  for (std::int64_t j = blockIdx.x; j < a.cols; j += gridDim.x) {
+  for (std::int64_t j = blockIdx.x; j < a.columns; j += gridDim.x) {
     std::int64_t i = threadIdx.x;
     std::uint64_t state = spec.state(i, j);
     for (; i < a.rows; i += threads, state = step(state)) {
@@ -49,7 +49,7 @@ cudaError_t read_all(cudaStream_t stream, const void* data, std::int64_t bytes, 
 }
 
 cudaError_t generate_fp64(cudaStream_t stream, const MatrixSpec& spec, MatrixView<double> a) {
-  return launch(stream, dim3(blocks(a.cols, 1)), dim3(threads), generate_kernel, spec,
+  return launch(stream, dim3(blocks(a.columns, 1)), dim3(threads), generate_kernel, spec,
                 jump(threads), a);
 }
 

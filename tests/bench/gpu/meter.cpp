@@ -51,10 +51,10 @@ void Meter::synchronize() {
 }
 
 void Meter::fill(AnyMatrix a, MatrixKind kind) {
-  MatrixSpec values = spec_of(std::max(a.rows, a.cols));
+  MatrixSpec values = spec_of(std::max(a.rows, a.columns));
   values.kind = kind;
   device_->generate(*queue_, values, Distribution(a.rows, a.rows, 1, 0),
-                    Distribution(a.cols, a.cols, 1, 0), a);
+                    Distribution(a.columns, a.columns, 1, 0), a);
   queue_->synchronize();
 }
 

@@ -42,11 +42,11 @@ struct Reached {
   double fp64 = 0;
 };
 
-inline MatrixView<float> floats(const Buffer& memory, std::int64_t rows, std::int64_t cols) {
-  return {memory.as<float>(), rows, cols, rows};
+inline MatrixView<float> floats(const Buffer& memory, std::int64_t rows, std::int64_t columns) {
+  return {memory.as<float>(), rows, columns, rows};
 }
-inline MatrixView<double> doubles(const Buffer& memory, std::int64_t rows, std::int64_t cols) {
-  return {memory.as<double>(), rows, cols, rows};
+inline MatrixView<double> doubles(const Buffer& memory, std::int64_t rows, std::int64_t columns) {
+  return {memory.as<double>(), rows, columns, rows};
 }
 inline double operations(std::int64_t m, std::int64_t n, std::int64_t k) {
   return 2 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
@@ -65,8 +65,8 @@ class Meter {
   /// For what Device does not offer.
   Lane& lane() { return lane_; }
   Products& products() { return products_; }
-  PanelHeader* header(int which) const {
-    return reinterpret_cast<PanelHeader*>(control_.data() + 64 * which);
+  PanelControl* control(int which) const {
+    return reinterpret_cast<PanelControl*>(control_.data() + 64 * which);
   }
   FactorStatus* status() const { return reinterpret_cast<FactorStatus*>(control_.data() + 256); }
   float* sink() const { return reinterpret_cast<float*>(control_.data() + 512); }

@@ -63,14 +63,14 @@ class OwnParts {
 
 void OwnParts::generation() {
   const std::int64_t rows = sizes_.tall;
-  const std::int64_t cols = sizes_.block;
-  const Buffer memory = device_.allocate(rows * cols * 4);
+  const std::int64_t columns = sizes_.block;
+  const Buffer memory = device_.allocate(rows * columns * 4);
   const Timing timing = meter_.sustain(meter_.brief(), [&] {
     device_.generate(queue_, spec_of(rows), Distribution(rows, rows, 1, 0),
-                     Distribution(cols, cols, 1, 0), floats(memory, rows, cols));
+                     Distribution(columns, columns, 1, 0), floats(memory, rows, columns));
   });
-  meter_.rate({{"part", "generate"}, {"name", fmt::format("generate {} x {}", rows, cols)}}, timing,
-              4 * static_cast<double>(rows * cols), giga, "GB/s", meter_.reached.copy);
+  meter_.rate({{"part", "generate"}, {"name", fmt::format("generate {} x {}", rows, columns)}},
+              timing, 4 * static_cast<double>(rows * columns), giga, "GB/s", meter_.reached.copy);
 }
 
 void OwnParts::residual(bool all_sums) {
@@ -93,23 +93,23 @@ void OwnParts::residual(bool all_sums) {
 
 void OwnParts::vectors() {
   const std::int64_t rows = sizes_.tall;
-  const std::int64_t cols = sizes_.block * 2;
-  const Buffer memory = device_.allocate(rows * cols * 4);
-  const Buffer xy = device_.allocate((rows + cols) * 8);
-  meter_.fill(floats(memory, rows, cols));
-  const std::vector<double> ones(static_cast<std::size_t>(rows + cols), 1.0);
+  const std::int64_t columns = sizes_.block * 2;
+  const Buffer memory = device_.allocate(rows * columns * 4);
+  const Buffer xy = device_.allocate((rows + columns) * 8);
+  meter_.fill(floats(memory, rows, columns));
+  const std::vector<double> ones(static_cast<std::size_t>(rows + columns), 1.0);
   device_.upload(queue_, ones, xy.as<double>());
   const Timing timing = meter_.sustain(meter_.brief(), [&] {
-    device_.subtract_product(queue_, Transpose::no, floats(memory, rows, cols), xy.as<double>(),
-                             xy.as<double>() + cols);
+    device_.subtract_product(queue_, Transpose::no, floats(memory, rows, columns), xy.as<double>(),
+                             xy.as<double>() + columns);
   });
-  meter_.rate(
-      {{"part", "subtract_product"}, {"name", fmt::format("subtract_product {} x {}", rows, cols)}},
-      timing, 4 * static_cast<double>(rows * cols), giga, "GB/s", meter_.reached.read);
+  meter_.rate({{"part", "subtract_product"},
+               {"name", fmt::format("subtract_product {} x {}", rows, columns)}},
+              timing, 4 * static_cast<double>(rows * columns), giga, "GB/s", meter_.reached.read);
   const Buffer low = device_.allocate(rows * sizes_.block * 2);
   const Timing cast = meter_.sustain(meter_.brief(), [&] {
     device_.cast(queue_, floats(memory, rows, sizes_.block), 1,
-                 {Precision::fp16, low.data(), rows, sizes_.block, rows}, meter_.header(0),
+                 {Precision::fp16, low.data(), rows, sizes_.block, rows}, meter_.control(0),
                  meter_.status());
   });
   // Read for the largest magnitude, and once more to be rounded.
@@ -138,16 +138,16 @@ void OwnParts::panel() {
 
 void OwnParts::solves(MatrixView<float> block, MatrixView<float> column) {
   const std::int64_t m = column.rows;
-  const std::int64_t w = column.cols;
+  const std::int64_t w = column.columns;
   const Buffer memory = device_.allocate(m * w * 4);
   const MatrixView<float> row{column.data, w, m, w};
   const auto measure = [&](const std::string& part, MatrixView<float> source, auto solve) {
     meter_.fill(source);
-    const MatrixView<float> target{memory.as<float>(), source.rows, source.cols, source.ld};
+    const MatrixView<float> target{memory.as<float>(), source.rows, source.columns, source.ld};
     const Timing timing = meter_.without_copy(source, target, [&] { solve(target); });
     const auto order = static_cast<double>(w);
     meter_.rate(
-        {{"part", part}, {"name", fmt::format("{}, {} x {}", part, source.rows, source.cols)}},
+        {{"part", part}, {"name", fmt::format("{}, {} x {}", part, source.rows, source.columns)}},
         timing, static_cast<double>(m) * order * order, tera, "TFLOP/s", meter_.reached.tf32);
   };
   measure("solve_right_upper", column, [&](MatrixView<float> b) {
@@ -184,10 +184,10 @@ void OwnParts::pivoted_panel() {
 /// The rows that a panel's pivots exchange, in all other columns.
 void OwnParts::permutation() {
   const std::int64_t m = sizes_.solved;
-  const std::int64_t cols = sizes_.block;
+  const std::int64_t columns = sizes_.block;
   const std::int64_t w = sizes_.pivoted;
-  const Buffer memory = device_.allocate(m * cols * 8);
-  const MatrixView<double> a = doubles(memory, m, cols);
+  const Buffer memory = device_.allocate(m * columns * 8);
+  const MatrixView<double> a = doubles(memory, m, columns);
   meter_.fill(a);
   // The first rows and as many others, which lie apart.
   std::vector<std::int64_t> from;
@@ -206,8 +206,8 @@ void OwnParts::permutation() {
     device_.permute_rows(queue_, device_from, device_from + count, count, a);
   });
   meter_.rate({{"part", "permute_rows"},
-               {"name", fmt::format("permute_rows fp64, {} of {} x {}", count, m, cols)}},
-              timing, 16 * static_cast<double>(count * cols), giga, "GB/s", meter_.reached.copy);
+               {"name", fmt::format("permute_rows fp64, {} of {} x {}", count, m, columns)}},
+              timing, 16 * static_cast<double>(count * columns), giga, "GB/s", meter_.reached.copy);
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ struct Operand {
   cudaDataType type;
   bool transposed;
   std::int64_t rows;  // as stored
-  std::int64_t cols;
+  std::int64_t columns;
   std::int64_t ld;
 };
 

@@ -48,8 +48,8 @@ std::pair<const T*, int> converted(const Operand& from, bool tf32, std::vector<T
   if (from.type == type_of<T> && !tf32) {
     return {static_cast<const T*>(from.data), static_cast<int>(from.ld)};
   }
-  store.resize(static_cast<std::size_t>(from.rows * from.cols));
-  for (std::int64_t j = 0; j < from.cols; ++j) {
+  store.resize(static_cast<std::size_t>(from.rows * from.columns));
+  for (std::int64_t j = 0; j < from.columns; ++j) {
     for (std::int64_t i = 0; i < from.rows; ++i) {
       store[i + j * from.rows] = static_cast<T>(element(from, i + j * from.ld, tf32));
     }
@@ -95,9 +95,9 @@ void trsm(CBLAS_SIDE side, CBLAS_UPLO uplo, CBLAS_TRANSPOSE trans, CBLAS_DIAG di
 
 template <class T>
 void copy_columns(const T* from, std::int64_t from_ld, T* to, std::int64_t to_ld, std::int64_t rows,
-                  std::int64_t cols) {
+                  std::int64_t columns) {
   if (from == to) return;
-  for (std::int64_t j = 0; j < cols; ++j) {
+  for (std::int64_t j = 0; j < columns; ++j) {
     std::copy_n(from + j * from_ld, rows, to + j * to_ld);
   }
 }
@@ -113,16 +113,16 @@ void run_in(const Product& p) {
   const T beta = static_cast<T>(read(p.beta, wide));
   // OpenBLAS does not read what it multiplies by zero, nor may this.
   if (beta != 0) {
-    copy_columns(static_cast<const T*>(p.c.data), p.c.ld, d, p.d.ld, p.d.rows, p.d.cols);
+    copy_columns(static_cast<const T*>(p.c.data), p.c.ld, d, p.d.ld, p.d.rows, p.d.columns);
   }
-  const std::int64_t k = p.a.transposed ? p.a.rows : p.a.cols;
+  const std::int64_t k = p.a.transposed ? p.a.rows : p.a.columns;
   gemm(transposition(p.a.transposed), transposition(p.b.transposed), static_cast<int>(p.d.rows),
-       static_cast<int>(p.d.cols), static_cast<int>(k), static_cast<T>(read(p.alpha, wide)), a, lda,
-       b, ldb, beta, d, static_cast<int>(p.d.ld));
+       static_cast<int>(p.d.columns), static_cast<int>(k), static_cast<T>(read(p.alpha, wide)), a,
+       lda, b, ldb, beta, d, static_cast<int>(p.d.ld));
 }
 
 bool fits_int(const Operand& x) {
-  return x.cols <= INT_MAX && x.ld <= INT_MAX;
+  return x.columns <= INT_MAX && x.ld <= INT_MAX;
 }
 
 void spoil(void* workspace, std::size_t bytes) {
@@ -154,13 +154,14 @@ bool supported(cudaDataType a, cudaDataType b, cudaDataType c, cudaDataType d,
 }
 
 bool check(const Product& p) {
-  const auto rows = [](const Operand& x) { return x.transposed ? x.cols : x.rows; };
-  const auto cols = [](const Operand& x) { return x.transposed ? x.rows : x.cols; };
-  if (rows(p.a) != p.d.rows || cols(p.b) != p.d.cols || cols(p.a) != rows(p.b)) return false;
-  if (p.c.rows != p.d.rows || p.c.cols != p.d.cols) return false;
+  const auto rows = [](const Operand& x) { return x.transposed ? x.columns : x.rows; };
+  const auto columns = [](const Operand& x) { return x.transposed ? x.rows : x.columns; };
+  if (rows(p.a) != p.d.rows || columns(p.b) != p.d.columns || columns(p.a) != rows(p.b))
+    return false;
+  if (p.c.rows != p.d.rows || p.c.columns != p.d.columns) return false;
   if (p.c.data == p.d.data && p.c.ld != p.d.ld) return false;
   for (const Operand* x : {&p.a, &p.b, &p.c, &p.d}) {
-    if (!fits_int(*x) || !on_device(x->data, x->rows, x->cols, x->ld, bytes_of(x->type))) {
+    if (!fits_int(*x) || !on_device(x->data, x->rows, x->columns, x->ld, bytes_of(x->type))) {
       return false;
     }
   }
@@ -188,9 +189,9 @@ cublasStatus_t multiply(cublasHandle_t handle, const Product& shape, const void*
   Product p = shape;
   const cudaDataType type = p.d.type;
   const bool in_device_memory = handle->mode == CUBLAS_POINTER_MODE_DEVICE;
-  const std::int64_t k = p.a.transposed ? p.a.rows : p.a.cols;
-  if (p.d.rows < 0 || p.d.cols < 0 || k < 0) return CUBLAS_STATUS_INVALID_VALUE;
-  if (p.d.rows == 0 || p.d.cols == 0) return CUBLAS_STATUS_SUCCESS;
+  const std::int64_t k = p.a.transposed ? p.a.rows : p.a.columns;
+  if (p.d.rows < 0 || p.d.columns < 0 || k < 0) return CUBLAS_STATUS_INVALID_VALUE;
+  if (p.d.rows == 0 || p.d.columns == 0) return CUBLAS_STATUS_SUCCESS;
   if (!check_scalar(alpha, type, in_device_memory) || !check_scalar(beta, type, in_device_memory) ||
       !check(p)) {
     return CUBLAS_STATUS_INVALID_VALUE;
@@ -204,9 +205,9 @@ cublasStatus_t multiply(cublasHandle_t handle, const Product& shape, const void*
 }
 
 Operand operand(const void* data, cudaDataType type, cublasOperation_t operation, std::int64_t rows,
-                std::int64_t cols, std::int64_t ld) {
+                std::int64_t columns, std::int64_t ld) {
   const bool transposed = operation != CUBLAS_OP_N;
-  return {data, type, transposed, transposed ? cols : rows, transposed ? rows : cols, ld};
+  return {data, type, transposed, transposed ? columns : rows, transposed ? rows : columns, ld};
 }
 
 CBLAS_SIDE cblas(cublasSideMode_t side) {

@@ -24,7 +24,7 @@ struct cublasLtMatmulDescOpaque_t {
 struct cublasLtMatrixLayoutOpaque_t {
   cudaDataType type;
   std::uint64_t rows;
-  std::uint64_t cols;
+  std::uint64_t columns;
   std::int64_t ld;
 };
 
@@ -70,17 +70,17 @@ std::uint32_t column_alignment(const cublasLtMatrixLayoutOpaque_t& x) {
 cublasStatus_t check_shapes(const cublasLtMatmulDescOpaque_t* op, const Layouts& x) {
   if (op == nullptr) return CUBLAS_STATUS_INVALID_VALUE;
   for (const auto* one : x) {
-    if (one == nullptr || one->rows == 0 || one->cols == 0 || one->ld <= 0 ||
+    if (one == nullptr || one->rows == 0 || one->columns == 0 || one->ld <= 0 ||
         static_cast<std::uint64_t>(one->ld) < one->rows) {
       return CUBLAS_STATUS_INVALID_VALUE;
     }
   }
   const auto [a, b, c, d] = x;
-  const auto m = op->transa == CUBLAS_OP_N ? a->rows : a->cols;
-  const auto k = op->transa == CUBLAS_OP_N ? a->cols : a->rows;
-  const auto n = op->transb == CUBLAS_OP_N ? b->cols : b->rows;
-  if (k != (op->transb == CUBLAS_OP_N ? b->rows : b->cols) || m != d->rows || n != d->cols ||
-      c->rows != d->rows || c->cols != d->cols) {
+  const auto m = op->transa == CUBLAS_OP_N ? a->rows : a->columns;
+  const auto k = op->transa == CUBLAS_OP_N ? a->columns : a->rows;
+  const auto n = op->transb == CUBLAS_OP_N ? b->columns : b->rows;
+  if (k != (op->transb == CUBLAS_OP_N ? b->rows : b->columns) || m != d->rows || n != d->columns ||
+      c->rows != d->rows || c->columns != d->columns) {
     return CUBLAS_STATUS_INVALID_VALUE;
   }
   return supported(a->type, b->type, c->type, d->type, op->compute, op->scale)
@@ -107,7 +107,7 @@ Operand operand(const void* data, const cublasLtMatrixLayoutOpaque_t& x, cublasO
           x.type,
           trans != CUBLAS_OP_N,
           static_cast<std::int64_t>(x.rows),
-          static_cast<std::int64_t>(x.cols),
+          static_cast<std::int64_t>(x.columns),
           x.ld};
 }
 
@@ -180,9 +180,10 @@ cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t operation,
 }
 
 cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t* layout, cudaDataType type,
-                                          std::uint64_t rows, std::uint64_t cols, std::int64_t ld) {
+                                          std::uint64_t rows, std::uint64_t columns,
+                                          std::int64_t ld) {
   return blas_call("cublasLtMatrixLayoutCreate",
-                   [&] { return make(layout, type, rows, cols, ld); });
+                   [&] { return make(layout, type, rows, columns, ld); });
 }
 
 cublasStatus_t cublasLtMatrixLayoutDestroy(cublasLtMatrixLayout_t layout) {

@@ -166,7 +166,7 @@ void complete(const CUstream_st* stream);
 bool on_device(const void* at, std::size_t bytes);
 
 /// The same for columns of a matrix, the last one without what is between two.
-bool on_device(const void* at, std::int64_t rows, std::int64_t cols, std::int64_t ld,
+bool on_device(const void* at, std::int64_t rows, std::int64_t columns, std::int64_t ld,
                std::size_t element);
 
 }  // namespace lupine::emulation

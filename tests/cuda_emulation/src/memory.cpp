@@ -198,11 +198,11 @@ bool on_device(const void* at, std::size_t bytes) {
   return place_of(at, bytes) == Place::device;
 }
 
-bool on_device(const void* at, std::int64_t rows, std::int64_t cols, std::int64_t ld,
+bool on_device(const void* at, std::int64_t rows, std::int64_t columns, std::int64_t ld,
                std::size_t element) {
   constexpr auto limit = static_cast<std::int64_t>(too_much);
-  if (rows <= 0 || cols <= 0 || ld < rows || ld > limit || cols > limit / ld) return false;
-  return on_device(at, static_cast<std::size_t>((cols - 1) * ld + rows) * element);
+  if (rows <= 0 || columns <= 0 || ld < rows || ld > limit || columns > limit / ld) return false;
+  return on_device(at, static_cast<std::size_t>((columns - 1) * ld + rows) * element);
 }
 
 }  // namespace lupine::emulation

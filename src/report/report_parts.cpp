@@ -1,9 +1,9 @@
-#include "setup/report_parts.hpp"
+#include "report/report_parts.hpp"
+#include "io/text.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -49,14 +49,6 @@ std::string ranks_text(const std::vector<std::string>& hosts) {
 std::string stall_text(double timeout) {
   return timeout > 0 ? fmt::format("ended after {:g} s of waiting", timeout)
                      : "waited for without end";
-}
-
-std::string utc_text(std::time_t time) {
-  std::tm parts{};
-  gmtime_r(&time, &parts);
-  std::array<char, 32> text{};
-  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
-  return text.data();
 }
 
 ordered_json json_origin(std::string_view benchmark, std::time_t begin,

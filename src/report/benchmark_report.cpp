@@ -1,4 +1,4 @@
-#include "bench/report.hpp"
+#include "report/benchmark_report.hpp"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 #include <set>
 #include <utility>
 
-#include "setup/report_parts.hpp"
+#include "report/report_parts.hpp"
 
 namespace lupine {
 
@@ -351,15 +351,6 @@ std::string variant(const BenchmarkOptions& o) {
 }
 
 // LAPACK's info counts from 1.
-std::string no_factors(const BenchmarkResult& r) {
-  if (r.bad_pivot < 0) return "no factors: Inf or NaN in a panel";
-  const char* why = r.nonfinite ? "is zero or not finite, there are no factors"
-                    : r.chosen.pivoting == Pivoting::partial
-                        ? "is zero, A is singular"
-                        : "is zero, A has no factors without pivoting";
-  return fmt::format("pivot {} (from 0) {} (info = {})", r.bad_pivot, why, r.bad_pivot + 1);
-}
-
 std::string report_head(const std::vector<Setup>& setups, const std::vector<std::string>& notes) {
   const BenchmarkOptions& o = setups.front().options;
   const bool mxp = o.benchmark == Benchmark::mxp;

@@ -27,7 +27,7 @@ struct FactorOptions {
   std::int64_t steps = -1;  ///< stop after so many; < 0: factor all
   Pivoting pivoting = Pivoting::none;
   Recursion recursion{};   ///< of pivoted panels
-  std::int64_t piece = 0;  ///< columns that are updated at once at most; 0: all
+  std::int64_t chunk = 0;  ///< columns that are updated at once at most; 0: all
   Trace* trace = nullptr;  ///< where to record every span of work and waiting; null: nowhere
 };
 

@@ -1,11 +1,11 @@
-#include "bench/compare_json.hpp"
+#include "report/compare_json.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "device/cpu/processor.hpp"
-#include "setup/report_parts.hpp"
+#include "report/report_parts.hpp"
 #include "setup/sizing.hpp"
 
 namespace lupine {

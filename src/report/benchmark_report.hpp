@@ -33,9 +33,6 @@ std::string report_summary(const BenchmarkRun& mxp, const BenchmarkRun& hpl);
 /// HPL-MxP's score over HPL's; 0 where HPL has none.
 double speedup(const BenchmarkRun& mxp, const BenchmarkRun& hpl);
 
-/// Why there are no factors, in one line. @pre not result.factored()
-std::string no_factors(const BenchmarkResult& result);
-
 /// "WR11R2R16": see report_head for what stands for what.
 std::string variant(const BenchmarkOptions& options);
 

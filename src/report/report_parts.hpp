@@ -27,9 +27,6 @@ std::string ranks_text(const std::vector<std::string>& hosts);
 /// "after 300 s of waiting", or that it never ends for it.
 std::string stall_text(double timeout);
 
-/// "2026-11-21T18:00:00Z".
-std::string utc_text(std::time_t time);
-
 /// What every document begins with.
 /// @param begin of the first run
 /// @param hosts of every rank

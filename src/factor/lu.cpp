@@ -1,4 +1,4 @@
-#include "factor/factorization.hpp"
+#include "factor/lu.hpp"
 
 #include <algorithm>
 #include <array>
@@ -13,10 +13,10 @@ namespace lupine {
 
 namespace {
 
-class Factorization {
+class BlockLu {
  public:
-  Factorization(Transport& transport, DistributedMatrix& a, const FactorOptions& options,
-                const Clock& clock)
+  BlockLu(Transport& transport, DistributedMatrix& a, const FactorOptions& options,
+          const Clock& clock)
       : transport_(transport),
         grid_(transport.grid()),
         device_(transport.device()),
@@ -24,14 +24,14 @@ class Factorization {
         options_(options),
         plan_(a.rows(), a.columns(), options.width),
         steps_(options.steps < 0 ? plan_.count() : std::min(options.steps, plan_.count())),
-        piece_(piece_columns(a, options)),
+        chunk_(chunk_columns(a, options)),
         beside_(options.lookahead > 0 && device_.overlaps()),
         panels_(device_.make_queue(Priority::high)),
         rows_(device_.make_queue(Priority::raised)),
         updates_(device_.make_queue(Priority::normal)),
         ring_(device_, a.rows(),
-              {options.precision, options.width, options.lookahead + 1, piece_,
-               PanelRing::pieces_for(a.columns().local_size(), piece_), pivoting()}),
+              {options.precision, options.width, options.lookahead + 1, chunk_,
+               PanelRing::chunks_for(a.columns().local_size(), chunk_), pivoting()}),
         diagonal_(transport, Traffic::panels, Along::column, 0,
                   PanelRing::diagonal_bytes(options.width, options.precision)),
         status_(device_.allocate(sizeof(FactorStatus))),
@@ -39,12 +39,12 @@ class Factorization {
         waits_{clock, outcome_.times.broadcast, options.trace, Phase::broadcast,
                grid_.all().stalls()} {
     last_ = updates_->record();
-    updated_.assign(static_cast<std::size_t>(a.columns().local_size() / piece_ + 1), last_);
+    updated_.assign(static_cast<std::size_t>(a.columns().local_size() / chunk_ + 1), last_);
     for (int slot = 0; slot < ring_.slots(); ++slot)
       lefts_.emplace_back(transport, Traffic::panels, Along::row, ring_.largest_control(),
                           ring_.largest_left());
-    for (int slot = 0; slot < ring_.pieces(); ++slot)
-      add_place(Traffic::pieces, ring_.largest_right(), piece_);
+    for (int slot = 0; slot < ring_.chunks(); ++slot)
+      add_place(Traffic::chunks, ring_.largest_right(), chunk_);
     add_place(Traffic::panels, ring_.largest_own(), options.width);
     if (pivoting()) prepare_pivoting();
     const FactorStatus nothing;
@@ -80,11 +80,11 @@ class Factorization {
   }
 
  private:
-  // Where a piece of U is on its way to where it is used.
+  // Where a chunk of U is on its way to where it is used.
   struct Place {
     Carrier carrier;
     std::optional<RowExchange> exchange;
-    EventPtr solved;  // the piece is there, on its root
+    EventPtr solved;  // the chunk is there, on its root
     EventPtr used;    // its memory is free again
   };
   bool pivoting() const { return options_.pivoting == Pivoting::partial; }
@@ -100,9 +100,9 @@ class Factorization {
   }
   Carrier& left(std::int64_t k) { return lefts_[static_cast<std::size_t>(k % ring_.slots())]; }
 
-  static std::int64_t piece_columns(const DistributedMatrix& a, const FactorOptions& options) {
+  static std::int64_t chunk_columns(const DistributedMatrix& a, const FactorOptions& options) {
     const std::int64_t whole = std::max<std::int64_t>(a.columns().local_size(), 1);
-    return options.piece > 0 ? std::min(options.piece, whole) : whole;
+    return options.chunk > 0 ? std::min(options.chunk, whole) : whole;
   }
 
   void add_place(Traffic traffic, std::int64_t bytes, std::int64_t columns) {
@@ -123,8 +123,8 @@ class Factorization {
   void factor_panel(const Step& s) {
     Panel& next = ring_.shape(s);
     if (s.in_column) pivoting() ? factor_with_pivoting(next) : factor_without(next);
-    left(s.index).start(s.owner_column, options_.broadcast, s.index, next.control(), next.values(),
-                        panels_->record());
+    left(s.index).start(s.owner_column, options_.broadcast, s.index, next.control_bytes(),
+                        next.values(), panels_->record());
   }
 
   // A_kk = L_kk U_kk on its owner, then L_ik = A_ik U_kk^-1.
@@ -145,7 +145,7 @@ class Factorization {
     diagonal_.arrive_in(*panels_);
     time(*panels_, {Activity::solve_panel, Phase::panel, s.index, column.rows, s.width()}, [&] {
       device_.solve_right_upper(*panels_, diagonal, column.as<float>(), options_.precision);
-      device_.cast(*panels_, column, 1, next.left, next.header, status());
+      device_.cast(*panels_, column, 1, next.left, next.control, status());
     });
   }
 
@@ -164,7 +164,7 @@ class Factorization {
         device_.prepare_diagonal(*panels_, next.diagonal);
         device_.copy(*panels_, next.diagonal, a_.diagonal(s));
       }
-      device_.cast(*panels_, panel_->below(), 1, next.left, next.header, status());
+      device_.cast(*panels_, panel_->below(), 1, next.left, next.control, status());
     });
   }
 
@@ -202,20 +202,20 @@ class Factorization {
 
   Sweep begin_rest(std::int64_t q, const Step& k) {
     const Columns rest{k.trailing_column, a_.columns().local_size() - k.trailing_column.value};
-    return begin_sweep(q, cut(rest, piece_),
+    return begin_sweep(q, cut(rest, chunk_),
                        {*rows_, *updates_, false, Phase::rows, Phase::update, Activity::update});
   }
 
-  // For each piece of some columns: exchange of rows, U_qj = L_qq^-1 A_qj, A_ij <- A_ij - L_iq
-  // U_qj. The rows of a piece are on their way while the pieces before are updated.
-  Sweep begin_sweep(std::int64_t q, std::vector<Columns> pieces, const Way& way) {
+  // For each chunk of some columns: exchange of rows, U_qj = L_qq^-1 A_qj, A_ij <- A_ij - L_iq
+  // U_qj. The rows of a chunk are on their way while the chunks before are updated.
+  Sweep begin_sweep(std::int64_t q, std::vector<Columns> chunks, const Way& way) {
     const Carrier& arrived = receive(q);
     const Panel& panel = ring_[q];
     arrived.arrive_in(way.rows);
     arrived.arrive_in(way.updates);
     std::int64_t& numbers = way.own ? in_column_ : in_rest_;
-    Sweep sweep{panel, pivoting() ? &moves_of(panel) : nullptr, way, std::move(pieces), numbers};
-    numbers += std::ssize(sweep.pieces);
+    Sweep sweep{panel, pivoting() ? &moves_of(panel) : nullptr, way, std::move(chunks), numbers};
+    numbers += std::ssize(sweep.chunks);
     if (sweep.moves && !sweep.done()) start_exchange(sweep, 0);
     return sweep;
   }
@@ -241,15 +241,15 @@ class Factorization {
     }
   }
 
-  // Whom the next piece waits for.
+  // Whom the next chunk waits for.
   std::span<const int> awaited(const Sweep& sweep) {
     return sweep.solved == sweep.updated ? grid_.column().watched()
                                          : place(sweep, sweep.updated).carrier.awaited();
   }
 
   bool may_solve(Sweep& sweep) {
-    const std::size_t places = sweep.way.own ? 1 : static_cast<std::size_t>(ring_.pieces());
-    if (sweep.solved == sweep.pieces.size() || sweep.solved - sweep.updated == places) return false;
+    const std::size_t places = sweep.way.own ? 1 : static_cast<std::size_t>(ring_.chunks());
+    if (sweep.solved == sweep.chunks.size() || sweep.solved - sweep.updated == places) return false;
     return !sweep.moves || place(sweep, sweep.solved).exchange->test();
   }
   bool may_update(Sweep& sweep) {
@@ -259,7 +259,7 @@ class Factorization {
   void solve_next(Sweep& sweep) {
     const std::size_t p = sweep.solved++;
     if (sweep.moves) finish_exchange(sweep, p);
-    if (sweep.moves && p + 1 < sweep.pieces.size()) start_exchange(sweep, p + 1);
+    if (sweep.moves && p + 1 < sweep.chunks.size()) start_exchange(sweep, p + 1);
     solve_row(sweep, p);
   }
 
@@ -267,7 +267,7 @@ class Factorization {
     return sweep.first + static_cast<std::int64_t>(p);
   }
   int slot(const Sweep& sweep, std::size_t p) const {
-    return sweep.way.own ? ring_.own() : static_cast<int>(number(sweep, p) % ring_.pieces());
+    return sweep.way.own ? ring_.own() : static_cast<int>(number(sweep, p) % ring_.chunks());
   }
   Place& place(const Sweep& sweep, std::size_t p) {
     return places_[static_cast<std::size_t>(slot(sweep, p))];
@@ -275,8 +275,8 @@ class Factorization {
 
   void wait_for_updates(Queue& queue, Columns columns) const {
     if (columns.count == 0) return;
-    const std::int64_t last = (columns.begin.value + columns.count - 1) / piece_;
-    for (auto i = columns.begin.value / piece_; i <= last; ++i)
+    const std::int64_t last = (columns.begin.value + columns.count - 1) / chunk_;
+    for (auto i = columns.begin.value / chunk_; i <= last; ++i)
       queue.wait(*updated_[static_cast<std::size_t>(i)]);
   }
 
@@ -298,9 +298,9 @@ class Factorization {
 
   void start_exchange(const Sweep& sweep, std::size_t p) {
     const Way& way = sweep.way;
-    if (!way.own) wait_for_updates(way.rows, sweep.pieces[p]);
+    if (!way.own) wait_for_updates(way.rows, sweep.chunks[p]);
     time(way.rows, exchange_of(sweep, Activity::exchange_rows, p),
-         [&] { place(sweep, p).exchange->start(way.rows, *sweep.moves, whole(sweep.pieces[p])); });
+         [&] { place(sweep, p).exchange->start(way.rows, *sweep.moves, whole(sweep.chunks[p])); });
   }
 
   void finish_exchange(const Sweep& sweep, std::size_t p) {
@@ -312,14 +312,14 @@ class Factorization {
     return {.activity = part,
             .phase = sweep.way.rows_phase,
             .step = sweep.panel.step.index,
-            .columns = sweep.pieces[p].count};
+            .columns = sweep.chunks[p].count};
   }
 
   void solve_row(const Sweep& sweep, std::size_t p) {
     const Way& way = sweep.way;
-    const Columns columns = sweep.pieces[p];
+    const Columns columns = sweep.chunks[p];
     const Step& s = sweep.panel.step;
-    const RightPiece piece = ring_.piece(slot(sweep, p), s.width(), columns.count);
+    const RightChunk chunk = ring_.chunk(slot(sweep, p), s.width(), columns.count);
     Place& to = place(sweep, p);
     if (!way.own) wait_for_updates(way.rows, columns);
     way.rows.wait(*to.used);
@@ -328,29 +328,29 @@ class Factorization {
       time(way.rows, label, [&] {
         const auto row = a_.from(s.row, columns.begin).block(0, 0, s.width(), columns.count);
         device_.solve_left_lower(way.rows, sweep.panel.diagonal, row, options_.precision);
-        device_.cast(way.rows, row, -1, piece.values, piece.header, status());
+        device_.cast(way.rows, row, -1, chunk.values, chunk.control, status());
       });
     to.solved = way.rows.record();
-    to.carrier.start(s.owner_row, options_.broadcast, number(sweep, p), piece.control(),
-                     piece.bytes(), to.solved);
+    to.carrier.start(s.owner_row, options_.broadcast, number(sweep, p), chunk.control_bytes(),
+                     chunk.bytes(), to.solved);
   }
 
   void update(const Sweep& sweep, std::size_t p) {
     const Way& way = sweep.way;
-    const Columns columns = sweep.pieces[p];
+    const Columns columns = sweep.chunks[p];
     const Panel& q = sweep.panel;
     Place& from = place(sweep, p);
     from.carrier.arrive_in(way.updates);
     way.updates.wait(*from.solved);
-    const RightPiece piece = ring_.piece(slot(sweep, p), q.step.width(), columns.count);
+    const RightChunk chunk = ring_.chunk(slot(sweep, p), q.step.width(), columns.count);
     const auto c = a_.from(q.step.trailing_row, columns.begin);
     const TraceLabel label{way.update, way.update_phase, q.step.index, c.rows, columns.count};
     time(way.updates, label, [&] {
-      device_.update(way.updates, q.left, q.header, piece.values, piece.header,
+      device_.update(way.updates, q.left, q.control, chunk.values, chunk.control,
                      c.block(0, 0, c.rows, columns.count), messages_);
     });
     from.used = way.updates.record();
-    if (!way.own) updated_[static_cast<std::size_t>(columns.begin.value / piece_)] = from.used;
+    if (!way.own) updated_[static_cast<std::size_t>(columns.begin.value / chunk_)] = from.used;
   }
 
   // Of what a rank gives its device to do side by side, how much is the panel's and the block
@@ -443,7 +443,7 @@ class Factorization {
   FactorOptions options_;
   Plan plan_;
   std::int64_t steps_;
-  std::int64_t piece_;
+  std::int64_t chunk_;
   bool beside_;  // the rest is updated beside the panels
   std::unique_ptr<Queue> panels_;
   std::unique_ptr<Queue> rows_;
@@ -454,11 +454,11 @@ class Factorization {
   std::optional<PivotedPanel> panel_;
   std::optional<PivotMoves> moves_;
   std::vector<Carrier> lefts_;
-  std::vector<Place> places_;      // by the ring's slots of right pieces
-  std::int64_t in_rest_ = 0;       // number of the next piece of the rest
+  std::vector<Place> places_;      // by the ring's slots of right chunks
+  std::int64_t in_rest_ = 0;       // number of the next chunk of the rest
   std::int64_t in_column_ = 0;     // of the next message along this column's panels
   std::optional<Sweep> rest_;      // under way
-  std::vector<EventPtr> updated_;  // by piece: up to date but for the panels in flight
+  std::vector<EventPtr> updated_;  // by chunk: up to date but for the panels in flight
   EventPtr last_;                  // so is the whole trailing matrix
   Poll messages_;                  // moves them on; null where no message needs the host
   FactorOutcome outcome_;
@@ -470,7 +470,7 @@ class Factorization {
 
 FactorOutcome factorize(Transport& transport, DistributedMatrix& a, const FactorOptions& options,
                         const Clock& clock, const ColumnsDone& done) {
-  return Factorization(transport, a, options, clock).run(done);
+  return BlockLu(transport, a, options, clock).run(done);
 }
 
 }  // namespace lupine

@@ -1,4 +1,4 @@
-#include "bench/compare_report.hpp"
+#include "report/compare_report.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

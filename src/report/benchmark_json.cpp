@@ -1,10 +1,11 @@
-#include "bench/report_json.hpp"
+#include "report/benchmark_json.hpp"
+#include "io/text.hpp"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "bench/report.hpp"
-#include "setup/report_parts.hpp"
+#include "report/benchmark_report.hpp"
+#include "report/report_parts.hpp"
 
 namespace lupine {
 

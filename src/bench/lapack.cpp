@@ -1,4 +1,4 @@
-#include "device/cpu/lapack.hpp"
+#include "bench/lapack.hpp"
 
 #include <vector>
 

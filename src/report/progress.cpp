@@ -1,4 +1,4 @@
-#include "bench/progress.hpp"
+#include "report/progress.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "bench/tune_report.hpp"
+#include "report/tune_report.hpp"
 
 #include <fmt/format.h>
 

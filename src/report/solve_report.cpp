@@ -1,4 +1,5 @@
-#include "solve/solve_report.hpp"
+#include "report/solve_report.hpp"
+#include "io/text.hpp"
 
 #include <fmt/format.h>
 
@@ -8,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "refine/refinement.hpp"
-#include "setup/report_parts.hpp"
+#include "report/report_parts.hpp"
 
 namespace lupine {
 

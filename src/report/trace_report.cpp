@@ -1,4 +1,4 @@
-#include "bench/trace_report.hpp"
+#include "report/trace_report.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "setup/agreement.hpp"
+#include "comm/agreement.hpp"
 
 #include <fmt/format.h>
 

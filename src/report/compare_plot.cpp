@@ -1,4 +1,4 @@
-#include "bench/compare_plot.hpp"
+#include "report/compare_plot.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

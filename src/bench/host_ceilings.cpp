@@ -1,4 +1,4 @@
-#include "device/cpu/ceilings.hpp"
+#include "bench/host_ceilings.hpp"
 
 #include <omp.h>
 
