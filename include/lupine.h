@@ -29,7 +29,7 @@ extern "C" {
 enum {
   LUPINE_NOT_ACCURATE = -1001, /* no step that was allowed gave an x of the tolerance */
   LUPINE_NOT_ALLOWED = -1002,  /* Inf or NaN in A or b, a grid of other ranks, no room, ... */
-  LUPINE_FAULT = -1003         /* memory, MPI or a device failed; maybe on this rank alone */
+  LUPINE_FAULT = -1003         /* memory, MPI or a device failed: see lupine_last_error_rank */
 };
 
 /* What options may be set to. LUPINE_AUTO lets Lupine choose any of them. */
@@ -42,7 +42,17 @@ enum {
   LUPINE_IR = 1, /* refine: classical refinement, or GMRES preconditioned by the factors */
   LUPINE_GMRES = 2,
   LUPINE_CPU = 1, /* device */
-  LUPINE_CUDA = 2
+  LUPINE_CUDA = 2,
+  LUPINE_NCCL = 1, /* comm: how panels travel between GPUs */
+  LUPINE_MPI = 2,
+  LUPINE_STAGED = 3,
+  LUPINE_IBCAST = 0, /* broadcast of panels: MPI_Ibcast, or HPL's six */
+  LUPINE_RING = 1,
+  LUPINE_RING_MODIFIED = 2,
+  LUPINE_TWO_RING = 3,
+  LUPINE_TWO_RING_MODIFIED = 4,
+  LUPINE_LONG = 5,
+  LUPINE_LONG_MODIFIED = 6
 };
 
 /* To be filled in by lupine_options_init first. */
@@ -55,13 +65,21 @@ typedef struct lupine_options {
   int equilibrate;    /* 1: scale rows and columns by powers of two; 0: do not */
   int condition;      /* 1: estimate the condition number and bound forward errors; 0: do not */
   int64_t nb;         /* block size; 0: by device and size. A descriptor's own wins */
-  int rows;           /* P, rows of the process grid; 0: the squarest grid */
-  int columns;        /* Q */
+  int nprow;          /* P, rows of the process grid; 0: the squarest grid */
+  int npcol;          /* Q */
   int column_major;   /* numbering of ranks over the grid: 0 by rows, 1 by columns */
   int lookahead;      /* panels factored ahead; -1: by device and size */
   int device;
-  int threads; /* a rank; 0: alone, as many as OpenMP would take; of several, their share of cores
-                */
+  int threads;   /* a rank; 0: alone, as many as OpenMP would take; of several, their share of cores
+                  */
+  int broadcast; /* of panels; LUPINE_RING_MODIFIED unless set */
+  int64_t chunk; /* columns exchanged, solved for and updated at a time; 0: by device, size */
+  int comm;      /* how panels travel between GPUs */
+  const int* gpus;      /* ordinals by node-local rank, in turn; null: all that there are */
+  int gpu_count;        /* of gpus; 0: all that there are */
+  int reserve;          /* multiprocessors that a GPU's updates leave to panels; -1: by work */
+  double stall_timeout; /* seconds that a rank may wait for others or its GPU, before one line on
+                           standard error names them and all ranks are ended; 0: for ever */
 } lupine_options;
 
 /* To be filled in by lupine_result_init first. Errors are the largest of any right-hand side. */
@@ -121,6 +139,10 @@ LUPINE_API void lupine_free(lupine_factorization* factors);
 
 /* What went wrong in this thread's last call, in a line; empty if nothing did. */
 LUPINE_API const char* lupine_last_error(void);
+/* After LUPINE_FAULT: the rank, in the communicator of the call, that alone met it, so that the
+   others may wait for it for ever and the program should end them all (MPI_Abort); -1 where every
+   rank's call returned the same. -1 where nothing went wrong. */
+LUPINE_API int lupine_last_error_rank(void);
 /* "0.1.0". */
 LUPINE_API const char* lupine_version(void);
 

@@ -5,9 +5,9 @@
 #include <mpi.h>
 #include <lupine/export.hpp>
 #include <lupine/options.hpp>
+#include <lupine/progress.hpp>
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -53,14 +53,6 @@ struct BenchmarkResult {
   /// Whether there were factors to solve with.
   bool factored() const { return bad_pivot < 0 && !nonfinite; }
 };
-
-/// Progress of the factorization, from rank 0.
-struct Progress {
-  std::int64_t columns_done = 0;
-  std::int64_t n = 0;
-  double seconds = 0;
-};
-using ProgressFunction = std::function<void(const Progress&)>;
 
 /// HPL-MxP: generates A and b, factors, refines and verifies. Collective over `comm`.
 /// @pre MPI is initialized; the calling thread makes all MPI calls.

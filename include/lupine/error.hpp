@@ -17,7 +17,7 @@ class LUPINE_API Error : public std::runtime_error {
       : std::runtime_error(what), where_(std::move(where)), rank_(rank) {}
   /// Place of what went wrong, such as a file's line or a host; empty where there is none.
   const std::string& where() const { return where_; }
-  /// The rank that met it, or -1: all of them alike.
+  /// The rank that met it, in the communicator of the call; -1: all of them alike.
   int rank() const { return rank_; }
 
  private:
@@ -33,10 +33,18 @@ class LUPINE_API UsageError : public Error {
 };
 
 /// Something outside the caller's request failed: memory, MPI, a device, a file system. Exit
-/// status 3 of the command.
+/// status 3 of the command. If it is not an AgreedFault, this rank alone may have met it: the
+/// others may wait for it for ever, so a program of several ranks should end them all (MPI_Abort).
+/// rank() is that rank.
 class LUPINE_API Fault : public Error {
  public:
   using Error::Error;
+};
+
+/// A Fault that every rank throws with the same words, whichever rank met it: all may go on.
+class LUPINE_API AgreedFault : public Fault {
+ public:
+  using Fault::Fault;
 };
 
 }  // namespace lupine

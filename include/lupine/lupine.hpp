@@ -5,5 +5,6 @@
 #include <lupine/benchmark.hpp>  // IWYU pragma: export
 #include <lupine/error.hpp>      // IWYU pragma: export
 #include <lupine/options.hpp>    // IWYU pragma: export
+#include <lupine/progress.hpp>   // IWYU pragma: export
 #include <lupine/solve.hpp>      // IWYU pragma: export
 #include <lupine/version.hpp>    // IWYU pragma: export

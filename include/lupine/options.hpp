@@ -67,14 +67,32 @@ LUPINE_API std::optional<Enum> parse(std::string_view text);
 template <class Enum>
 LUPINE_API std::string allowed_names();
 
-/// Options of a run. Zero, where it is not a meaning of its own, stands for "choose".
-struct BenchmarkOptions {
-  Benchmark benchmark = Benchmark::mxp;
-  std::int64_t n = 0;   ///< order of A; 0: the largest that fits memory_fraction
+/// On what a run computes, and how its matrix is cut and travels, whatever its problem is. Zero,
+/// where it is not a meaning of its own, stands for "choose".
+struct RunOptions {
   std::int64_t nb = 0;  ///< block size of the distribution; 0: by device, precision and size
-  int rows = 0;         ///< P, rows of the process grid; 0: the squarest grid
-  int columns = 0;      ///< Q, columns of the process grid
   GridOrder order = GridOrder::row;
+  int nprow = 0;       ///< P, rows of the process grid; 0: the squarest grid
+  int npcol = 0;       ///< Q, columns of the process grid
+  int lookahead = -1;  ///< panels factored ahead of the trailing update; -1: as nb
+  BroadcastMethod broadcast = BroadcastMethod::ring_modified;
+  std::int64_t chunk = 0;  ///< columns exchanged, solved for and updated at a time; 0: as nb
+  DeviceKind device = DeviceKind::automatic;  ///< automatic: GPUs if every rank has one
+  CommMethod comm = CommMethod::automatic;    ///< automatic: the fastest that serves here
+  std::vector<int> gpus{};  ///< ordinals by node-local rank, in turn; none: all that there are
+  int reserve = -1;         ///< multiprocessors that updates leave to panels; -1: by work
+  int threads = 0;          ///< threads a rank; 0: this rank's share of the cores it may use
+  /// Seconds that a rank may wait for others or its GPU: then one line on standard error says for
+  /// whom, and all ranks of the job are ended with status 3. 0: for ever. What the caller takes to
+  /// hand over A and b does not count.
+  double stall_timeout = 0;
+};
+
+/// Options of a benchmark's run. Zero, where it is not a meaning of its own, stands for "choose".
+struct BenchmarkOptions {
+  RunOptions run;
+  Benchmark benchmark = Benchmark::mxp;
+  std::int64_t n = 0;  ///< order of A; 0: the largest that fits memory_fraction
   Precision precision = Precision::automatic;
   Pivoting pivoting = Pivoting::none;  ///< of HPL-MxP; HPL always has partial
   int leaf = 0;   ///< columns at which a pivoted panel's recursion ends (HPL: NBMIN); 0: by device
@@ -84,21 +102,24 @@ struct BenchmarkOptions {
   double rho = 0.5;        ///< fasi-higham: alpha / beta, in (0, 1]
   std::uint64_t seed = 1;  ///< of the random stream of A; b takes seed + 1
   RefineMethod refine = RefineMethod::automatic;
-  int max_iterations = 50;  ///< corrections allowed; the benchmark's rules allow 50
-  double threshold = 16;    ///< of the scaled residual; <= 0: it is not checked
-  int lookahead = -1;       ///< panels factored ahead of the trailing update; -1: as nb
-  std::int64_t chunk = 0;   ///< columns exchanged, solved for and updated at a time; 0: as nb
-  BroadcastMethod broadcast = BroadcastMethod::ring_modified;
-  DeviceKind device = DeviceKind::automatic;  ///< automatic: GPUs if every rank has one
-  CommMethod comm = CommMethod::automatic;    ///< automatic: the fastest that serves here
-  std::vector<int> gpus;       ///< ordinals by node-local rank, in turn; none: all that there are
-  int reserved = -1;           ///< multiprocessors that updates leave to panels; -1: by work
-  int threads = 0;             ///< threads a rank; 0: this rank's share of the cores it may use
+  int max_iterations = 50;     ///< corrections allowed; the benchmark's rules allow 50
+  double threshold = 16;       ///< of the scaled residual; <= 0: it is not checked
   double memory_fraction = 0;  ///< of the free memory, when n is chosen; 0: by device
   double time_target = 0;      ///< seconds; > 0 bounds a chosen n by a short timing of the update
-  /// Seconds that a rank may wait for others or its GPU, once all is set up: then one line on
-  /// standard error says for whom, and all ranks of the job are ended with status 3. 0: for ever.
-  double stall_timeout = 0;
+};
+
+/// Options of a solution. Zero, where it is not a meaning of its own, stands for "choose".
+struct SolveOptions {
+  RunOptions run;  ///< a descriptor's block size wins over run.nb
+  /// automatic: the fastest 16-bit precision, then FP32, then FP64. Any other: that step alone.
+  Precision precision = Precision::automatic;
+  RefineMethod refine = RefineMethod::automatic;
+  /// Componentwise backward error that x must have, and at which the refinement ends. 0: it must
+  /// have max(4, sqrt(n)) 2^-53, and the refinement goes on while it gains.
+  double tolerance = 0;
+  int max_iterations = 50;  ///< corrections of one right-hand side in one step
+  bool equilibrate = true;  ///< scale rows and columns by powers of two
+  bool condition = true;    ///< estimate the condition number and bound the forward errors
 };
 
 }  // namespace lupine

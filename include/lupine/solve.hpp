@@ -9,10 +9,10 @@
 #pragma once
 
 #include <mpi.h>
-#include <lupine/benchmark.hpp>
 #include <lupine/error.hpp>
 #include <lupine/export.hpp>
 #include <lupine/options.hpp>
+#include <lupine/progress.hpp>
 
 #include <array>
 #include <cstdint>
@@ -73,33 +73,6 @@ class LUPINE_API RightHandSide {
   std::shared_ptr<RightHandSideSource> source_;
 };
 
-/// Options of a solution. Zero, where it is not a meaning of its own, stands for "choose".
-struct SolveOptions {
-  /// automatic: the fastest 16-bit precision, then FP32, then FP64. Any other: that step alone.
-  Precision precision = Precision::automatic;
-  RefineMethod refine = RefineMethod::automatic;
-  /// Componentwise backward error that x must have, and at which the refinement ends. 0: it must
-  /// have max(4, sqrt(n)) 2^-53, and the refinement goes on while it gains.
-  double tolerance = 0;
-  int max_iterations = 50;  ///< corrections of one right-hand side in one step
-  bool equilibrate = true;  ///< scale rows and columns by powers of two
-  bool condition = true;    ///< estimate the condition number and bound the forward errors
-
-  std::int64_t nb = 0;  ///< block size; 0: by device and size. A descriptor's own wins
-  int rows = 0;         ///< P, rows of the process grid; 0: the squarest grid
-  int columns = 0;      ///< Q
-  GridOrder order = GridOrder::row;
-  int lookahead = -1;      ///< panels factored ahead; -1: by device and size
-  std::int64_t chunk = 0;  ///< columns exchanged, solved for and updated at a time
-  BroadcastMethod broadcast = BroadcastMethod::ring_modified;
-  DeviceKind device = DeviceKind::automatic;
-  CommMethod comm = CommMethod::automatic;
-  std::vector<int> gpus;
-  int reserved = -1;
-  int threads = 0;
-  double stall_timeout = 0;  ///< as of BenchmarkOptions; getting A and b does not count
-};
-
 /// One step that was tried.
 struct SolveStep {
   Precision precision = Precision::automatic;  ///< fp16, bf16, fp32 or fp64: what the update read
@@ -142,8 +115,8 @@ struct Solution {
   double seconds = 0;              ///< scales, factorizations and refinements
   double check_seconds = 0;        ///< errors of x, condition, bounds
   std::vector<std::string> notes;  ///< warnings
-  BenchmarkOptions chosen;  ///< what was chosen for the first step: grid, nb, threads, device
-  std::string device;       ///< description
+  RunOptions chosen;               ///< for the first step: every zero and `automatic` resolved
+  std::string device;              ///< description
   std::int64_t panel_width = 0;
 
   /// The step that gave the last answer.

@@ -38,20 +38,39 @@ static_assert(static_cast<int>(RefineMethod::automatic) == LUPINE_AUTO &&
 static_assert(static_cast<int>(DeviceKind::automatic) == LUPINE_AUTO &&
               static_cast<int>(DeviceKind::cpu) == LUPINE_CPU &&
               static_cast<int>(DeviceKind::cuda) == LUPINE_CUDA);
+static_assert(static_cast<int>(CommMethod::automatic) == LUPINE_AUTO &&
+              static_cast<int>(CommMethod::nccl) == LUPINE_NCCL &&
+              static_cast<int>(CommMethod::mpi) == LUPINE_MPI &&
+              static_cast<int>(CommMethod::staged) == LUPINE_STAGED);
+static_assert(static_cast<int>(BroadcastMethod::ibcast) == LUPINE_IBCAST &&
+              static_cast<int>(BroadcastMethod::ring) == LUPINE_RING &&
+              static_cast<int>(BroadcastMethod::ring_modified) == LUPINE_RING_MODIFIED &&
+              static_cast<int>(BroadcastMethod::two_ring) == LUPINE_TWO_RING &&
+              static_cast<int>(BroadcastMethod::two_ring_modified) == LUPINE_TWO_RING_MODIFIED &&
+              static_cast<int>(BroadcastMethod::spread_roll) == LUPINE_LONG &&
+              static_cast<int>(BroadcastMethod::spread_roll_modified) == LUPINE_LONG_MODIFIED);
+static_assert(static_cast<int>(GridOrder::row) == 0 && static_cast<int>(GridOrder::column) == 1);
 
 // Places in a descriptor.
 enum { dtype, context, m_, n_, mb, nb_, rsrc, csrc, lld };
 
-std::string& last_error() {
-  thread_local std::string text;
-  return text;
+/// What went wrong in this thread's last call.
+struct LastError {
+  std::string words;
+  int rank = -1;  ///< the rank that alone met it; -1: all, or none
+};
+
+LastError& last_error() {
+  thread_local LastError last;
+  return last;
 }
 
-int failed(int info, const char* words) noexcept {
+int failed(int info, const char* words, int rank = -1) noexcept {
+  last_error().rank = rank;
   try {
-    last_error() = words;
+    last_error().words = words;
   } catch (...) {
-    last_error().clear();
+    last_error().words.clear();
   }
   return info;
 }
@@ -59,7 +78,7 @@ int failed(int info, const char* words) noexcept {
 /// No exception leaves the library.
 int guarded(const std::function<int()>& work) noexcept {
   try {
-    last_error().clear();
+    last_error() = {};
     return work();
   } catch (const SingularError& error) {
     return failed(static_cast<int>(std::min<std::int64_t>(error.pivot(), INT_MAX - 1)) + 1,
@@ -68,6 +87,10 @@ int guarded(const std::function<int()>& work) noexcept {
     return failed(LUPINE_NOT_ACCURATE, error.what());
   } catch (const UsageError& error) {
     return failed(LUPINE_NOT_ALLOWED, error.what());
+  } catch (const AgreedFault& error) {
+    return failed(LUPINE_FAULT, error.what());
+  } catch (const Fault& error) {
+    return failed(LUPINE_FAULT, error.what(), error.rank());
   } catch (const std::exception& error) {
     return failed(LUPINE_FAULT, error.what());
   } catch (...) {
@@ -110,12 +133,25 @@ constexpr const char* from_0 = "0 or more";
 constexpr const char* from_n = "max(1, n) or more";
 constexpr const char* not_null = "not null";
 
-Argument options_argument(const lupine_options* o) {
+/// With defaults for what the program, compiled with an older lupine.h, does not know.
+/// @pre 0 < given.size <= sizeof given
+lupine_options completed(const lupine_options& given) {
+  lupine_options o;
+  lupine_options_init(&o, sizeof o);
+  std::memcpy(&o, &given, given.size);
+  return o;
+}
+
+bool is_known(const lupine_options& o) {
   const auto in = [](int value, int last) { return value >= 0 && value <= last; };
+  return in(o.precision, LUPINE_FP64) && in(o.refine, LUPINE_GMRES) && in(o.device, LUPINE_CUDA) &&
+         in(o.comm, LUPINE_STAGED) && in(o.broadcast, LUPINE_LONG_MODIFIED) &&
+         in(o.column_major, 1) && in(o.equilibrate, 1) && in(o.condition, 1) && o.gpu_count >= 0;
+}
+
+Argument options_argument(const lupine_options* o) {
   const bool is_allowed =
-      o == nullptr || (o->size > 0 && o->size <= sizeof *o && in(o->precision, LUPINE_FP64) &&
-                       in(o->refine, LUPINE_GMRES) && in(o->device, LUPINE_CUDA) &&
-                       in(o->column_major, 1) && in(o->equilibrate, 1) && in(o->condition, 1));
+      o == nullptr || (o->size > 0 && o->size <= sizeof *o && is_known(completed(*o)));
   return {is_allowed, "options", "null, or what lupine_options_init made, with known values"};
 }
 
@@ -123,32 +159,56 @@ Argument result_argument(const lupine_result* r) {
   return {r == nullptr || r->size > 0, "result", "null, or what lupine_result_init made"};
 }
 
+/// Calls visit(option, its field in C) for every option of a run but `gpus`. An option without a
+/// field does not compile.
+template <class Run, class Fields, class Visit>
+void for_each_pair(Run& run, Fields& c, const Visit& visit) {
+  auto& [nb, order, nprow, npcol, lookahead, broadcast, chunk, device, comm, gpus, reserve, threads,
+         stall_timeout] = run;
+  visit(nb, c.nb);
+  visit(order, c.column_major);
+  visit(nprow, c.nprow);
+  visit(npcol, c.npcol);
+  visit(lookahead, c.lookahead);
+  visit(broadcast, c.broadcast);
+  visit(chunk, c.chunk);
+  visit(device, c.device);
+  visit(comm, c.comm);
+  visit(reserve, c.reserve);
+  visit(threads, c.threads);
+  visit(stall_timeout, c.stall_timeout);
+}
+
+template <class To, class From>
+void assign(To& to, const From& from) {
+  to = static_cast<To>(from);
+}
+
+RunOptions run_from(const lupine_options& o) {
+  RunOptions run;
+  for_each_pair(run, o, [](auto& option, const auto& field) { assign(option, field); });
+  run.gpus.assign(o.gpus, o.gpus + (o.gpus == nullptr ? 0 : o.gpu_count));
+  return run;
+}
+
 SolveOptions options_from(const lupine_options* given) {
   if (given == nullptr) return {};
-  lupine_options o;
-  lupine_options_init(&o, sizeof o);
-  std::memcpy(&o, given, given->size);
+  const lupine_options o = completed(*given);
   SolveOptions options;
+  options.run = run_from(o);
   options.precision = static_cast<Precision>(o.precision);
   options.refine = static_cast<RefineMethod>(o.refine);
   options.tolerance = o.tolerance;
   options.max_iterations = o.max_iterations;
   options.equilibrate = o.equilibrate != 0;
   options.condition = o.condition != 0;
-  options.nb = o.nb;
-  options.rows = o.rows;
-  options.columns = o.columns;
-  options.order = o.column_major != 0 ? GridOrder::column : GridOrder::row;
-  options.lookahead = o.lookahead;
-  options.device = static_cast<DeviceKind>(o.device);
-  options.threads = o.threads;
   return options;
 }
 
 /// As LAPACK's callers expect of a process alone: OpenMP's threads.
 SolveOptions options_alone(const lupine_options* given) {
   SolveOptions options = options_from(given);
-  if (options.threads == 0) options.threads = omp_get_max_threads();
+  if (options.run.threads == 0) options.run.threads = omp_get_max_threads();
   return options;
 }
 
@@ -219,10 +279,10 @@ std::int64_t local_size(std::int64_t size, std::int64_t block, int processes, in
 void solve_block_cyclic(const Communicator& all, Factorization& factors, double* b,
                         const Descriptor& d, lupine_result* result) {
   const Solution s = solved(factors, RightHandSide::block_cyclic(d, b), result);
-  const GridShape shape{s.chosen.rows, s.chosen.columns, s.chosen.order};
+  const GridShape shape{s.chosen.nprow, s.chosen.npcol, s.chosen.order};
   const GridPosition me = shape.position(all.rank());
-  const std::int64_t rows = local_size(d[m_], d[mb], shape.rows, me.row, d[rsrc]);
-  const std::int64_t columns = local_size(d[n_], d[nb_], shape.columns, me.column, d[csrc]);
+  const std::int64_t rows = local_size(d[m_], d[mb], shape.nprow, me.row, d[rsrc]);
+  const std::int64_t columns = local_size(d[n_], d[nb_], shape.npcol, me.column, d[csrc]);
   for (std::int64_t k = 0; k < columns; ++k)
     std::copy_n(s.x.data() + k * d[lld], rows, b + k * d[lld]);
 }
@@ -242,7 +302,7 @@ void lupine_options_init(lupine_options* options, size_t size) {
   o.max_iterations = defaults.max_iterations;
   o.equilibrate = defaults.equilibrate ? 1 : 0;
   o.condition = defaults.condition ? 1 : 0;
-  o.lookahead = defaults.lookahead;
+  for_each_pair(defaults.run, o, [](const auto& option, auto& field) { assign(field, option); });
   std::memcpy(options, &o, std::min(size, sizeof o));
 }
 
@@ -372,7 +432,11 @@ void lupine_free(lupine_factorization* factors) {
 }
 
 const char* lupine_last_error(void) {
-  return last_error().c_str();
+  return last_error().words.c_str();
+}
+
+int lupine_last_error_rank(void) {
+  return last_error().rank;
 }
 
 const char* lupine_version(void) {

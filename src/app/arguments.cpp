@@ -124,7 +124,6 @@ void settle(const CommandWords& command, Arguments& arguments, const Normalizer&
   arguments.may_take_dat = has_dat && says_nothing_of_dat(normalizer);
   if (command.command == Command::solve) require_files(*command.app, arguments.solve);
   if (command.command != Command::compare) return;
-  if (!normalizer.given("-N,--n")) arguments.choices.n = {8192};
   if (!normalizer.given("--repeat")) arguments.repeat = 3;
 }
 
@@ -135,35 +134,66 @@ HplDat open_choices() {
   dat.n = dat.nb = {0};
   dat.p = dat.q = dat.nbmin = {0};
   dat.ndiv = {BenchmarkOptions{}.parts};
-  dat.depth = {BenchmarkOptions{}.lookahead};
-  dat.broadcast = {BenchmarkOptions{}.broadcast};
+  dat.depth = {RunOptions{}.lookahead};
+  dat.broadcast = {RunOptions{}.broadcast};
   dat.pfact = dat.rfact = {PanelFactor::right};
   return dat;
 }
 
-BenchmarkOptions default_options() {
-  BenchmarkOptions options;
-  options.stall_timeout = default_stall_timeout;
-  return options;
+namespace {
+
+/// HPL.dat's lines that the command has options for; the others are a file's.
+template <class Visit>
+void for_each_choice(const HplDat& dat, const Visit& visit) {
+  visit("-N", dat.n);
+  visit("--nb", dat.nb);
+  visit("--nporder", dat.order);
+  visit("-P", dat.p);
+  visit("-Q", dat.q);
+  visit("--threshold", dat.threshold);
+  visit("--nbmin", dat.nbmin);
+  visit("--ndiv", dat.ndiv);
+  visit("--bcast", dat.broadcast);
+  visit("--lookahead", dat.depth);
 }
 
-std::string text_of_choices(const Arguments& a) {
-  const HplDat& c = a.choices;
-  std::vector<std::string_view> broadcasts;
-  for (const BroadcastMethod method : c.broadcast) broadcasts.push_back(name(method));
-  std::vector<std::string_view> tuned;
-  for (const Benchmark benchmark : a.tuned) tuned.push_back(name(benchmark));
+/// Every argument: a field without a place here does not compile.
+template <class Visit>
+void for_each_argument(const Arguments& arguments, const Visit& visit) {
   constexpr std::array commands{"", "mxp", "hpl", "bench", "compare", "tune", "solve", "info"};
-  return fmt::format(
-      "{} -i '{}' -N {} --nb {} -P {} -Q {} --nporder {} --lookahead {} --bcast {} --nbmin {} "
-      "--ndiv {} --threshold {} --pivot {} --hpl-n {} --hpl-nb {} --repeat {} --budget {} "
-      "--benchmark {} --try-nb {} --try-chunk {} --profile '{}'{}",
-      commands.at(static_cast<std::size_t>(a.command)), a.dat, fmt::join(c.n, ","),
-      fmt::join(c.nb, ","), fmt::join(c.p, ","), fmt::join(c.q, ","), name(c.order),
-      fmt::join(c.depth, ","), fmt::join(broadcasts, ","), fmt::join(c.nbmin, ","),
-      fmt::join(c.ndiv, ","), c.threshold, name(a.options.pivoting), a.hpl_n, a.hpl_nb, a.repeat,
-      a.budget, fmt::join(tuned, ","), fmt::join(a.tried.nb, ","), fmt::join(a.tried.chunk, ","),
-      a.profile, a.trace.empty() ? "" : " --trace FILE");
+  const auto& [command, text, options, choices, dat, may_take_dat, hpl_n, hpl_nb, compare, orders,
+               repeat, budget, tuned, tried, solve, json, plot, trace, profile, progress] =
+      arguments;
+  visit("command", std::string(commands.at(static_cast<std::size_t>(command))));
+  for_each_option(options, visit);
+  for_each_choice(choices, visit);
+  visit("--dat", dat);
+  visit("--hpl-n", hpl_n);
+  visit("--hpl-nb", hpl_nb);
+  visit("--contestants", compare.solvers);
+  visit("--precision", compare.precisions);
+  visit("-N", orders);
+  visit("--repeat", repeat);
+  visit("--budget", budget);
+  visit("--benchmark", tuned);
+  visit("--try-nb", tried.nb);
+  visit("--try-chunk", tried.chunk);
+  visit("A", solve.a);
+  visit("b", solve.b);
+  visit("-o", solve.x);
+  for_each_option(solve.options, visit);
+  visit("--trace", !trace.empty());
+  visit("--profile", profile);
+}
+
+}  // namespace
+
+std::vector<OptionText> common_arguments(const Arguments& arguments) {
+  std::vector<OptionText> all;
+  for_each_argument(arguments, [&](std::string_view name, const auto& value) {
+    all.push_back({std::string(name), option_text(value)});
+  });
+  return all;
 }
 
 Arguments parse_arguments(const std::vector<std::string>& words) {

@@ -11,6 +11,7 @@
 
 #include "bench/compare.hpp"
 #include "bench/tune_search.hpp"
+#include "core/option_text.hpp"
 #include "io/hpl_dat.hpp"
 
 namespace lupine {
@@ -22,28 +23,29 @@ HplDat open_choices();
 
 /// The command ends a run that stalls, which a library leaves to its caller.
 constexpr double default_stall_timeout = 300;
-BenchmarkOptions default_options();
+inline RunOptions default_run() {
+  return {.stall_timeout = default_stall_timeout};
+}
 
-/// What `lupine solve` has in its own way; the rest is in `options` and `choices`.
+/// Of `lupine solve`.
 struct SolveArguments {
   std::string a;       ///< file of the matrix
   std::string b;       ///< file of the right-hand sides; empty: A times ones
   std::string x;       ///< file of the solution; empty: it is not kept
   std::string report;  ///< empty: the report is printed only
-  double tolerance = 0;
-  bool equilibrate = true;
-  bool condition = true;
+  SolveOptions options{.run = default_run()};
 };
 
 struct Arguments {
   Command command = Command::print;
-  std::string text;                              ///< print: help or version
-  BenchmarkOptions options = default_options();  ///< but for what is in `choices`
-  HplDat choices = open_choices();     ///< what HPL.dat may give in their place; bench: one of each
+  std::string text;                                ///< print: help or version
+  BenchmarkOptions options{.run = default_run()};  ///< mxp, hpl: but for what is in `choices`
+  HplDat choices = open_choices();     ///< of mxp and hpl: what HPL.dat may give in their place
   std::string dat;                     ///< path of an HPL.dat; empty: none asked for
   bool may_take_dat = false;           ///< whether an HPL.dat that lies here is taken unasked
   std::int64_t hpl_n = 0, hpl_nb = 0;  ///< of bench and compare; 0: chosen
   CompareOptions compare;
+  std::vector<std::int64_t> orders{8192};        ///< of compare
   int repeat = 1;                                ///< of compare: rounds
   double budget = 60;                            ///< tune: seconds
   std::vector<Benchmark> tuned{Benchmark::mxp};  ///< by tune
@@ -56,8 +58,8 @@ struct Arguments {
   std::optional<bool> progress;
 };
 
-/// What all ranks must have been given alike, as text.
-std::string text_of_choices(const Arguments& arguments);
+/// What all ranks must have been given alike. Files that rank 0 alone writes are not among it.
+std::vector<OptionText> common_arguments(const Arguments& arguments);
 
 /// @param words what follows the program's name
 /// @throws UsageError that names the option and what is allowed

@@ -48,8 +48,8 @@ void note_dat(const HplDat& dat, const Arguments& arguments, Notes& notes) {
 }
 
 void note_waiting(const Communicator& world, const std::vector<Setup>& setups, Notes& notes) {
-  std::size_t least = setups.front().hosts.size();
-  for (const Setup& setup : setups) least = std::min(least, setup.hosts.size());
+  std::size_t least = setups.front().machine.hosts.size();
+  for (const Setup& setup : setups) least = std::min(least, setup.machine.hosts.size());
   const auto all = static_cast<std::size_t>(world.size());
   if (least < all)
     notes.push_back(fmt::format("ranks that are not in a grid wait: {} of {}{}", all - least, all,
@@ -127,27 +127,15 @@ int run_one(const Communicator& world, const Arguments& arguments, const Profile
   return outcome.counts.failed == 0 ? 0 : 1;
 }
 
-/// HPL's options where both benchmarks run: of HPL-MxP's, what is not its own.
-BenchmarkOptions hpl_beside(const BenchmarkOptions& mxp, const Arguments& arguments) {
-  BenchmarkOptions options = mxp;
-  options.benchmark = Benchmark::hpl;
-  options.n = arguments.hpl_n;
-  options.nb = arguments.hpl_nb;
-  options.leaf = arguments.choices.nbmin.front();
-  options.parts = arguments.choices.ndiv.front();
-  return options;
-}
-
 /// `lupine bench`. Both are checked before the first begins.
 int run_both(const Communicator& world, const Arguments& arguments, const Profile& profile,
              const std::string& command_line, const Notes& notes, TraceReport* trace) {
-  BenchmarkOptions options =
-      configurations(arguments.choices, arguments.options, world.size()).front();
+  BenchmarkOptions options = arguments.options;
   options.time_target /= 2;
   Campaign mxp(world, {options}, 0, profile);
   std::int64_t n = world.rank() == 0 ? mxp.setups().front().options.n : 0;
   world.broadcast(std::span(&n, 1), 0);
-  Campaign hpl(world, {hpl_beside(options, arguments)}, n, profile);
+  Campaign hpl(world, {hpl_beside(options, arguments.hpl_n, arguments.hpl_nb)}, n, profile);
 
   const ReportOutput output;
   const Outcome first = run_and_report(world, mxp, arguments, notes, output, trace);
@@ -173,7 +161,7 @@ void write_trace(const TraceReport& trace, const std::string& path,
 
 int run_benchmarks(const Communicator& world, const Arguments& arguments, const ProfilePlace& place,
                    const std::string& command_line, const Notes& notes) {
-  require_equal_options(world, text_of_choices(arguments));
+  require_equal_options(world, common_arguments(arguments));
   on_rank_0(world, [&] {
     check_outputs({{"--json", arguments.json}, {"--trace", arguments.trace}});
   });

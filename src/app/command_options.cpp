@@ -4,42 +4,48 @@
 
 #include <utility>
 
-#include "setup/setup.hpp"
+#include "setup/options_check.hpp"
 
 namespace lupine {
 
 namespace {
 
-/// What HPL.dat gives too, but for N: how the matrix lies on the ranks, and how its panels travel.
-Options layout_options(HplDat& dat, Count count) {
+/// How the matrix lies on the ranks, and how its panels travel. HPL.dat gives the same, as lists.
+template <class Nb, class Processes, class Depth, class Broadcast>
+Options layout_options(Nb& nb, Processes& p, Processes& q, GridOrder& order, Depth& depth,
+                       Broadcast& broadcast) {
   return {
-      numbers("--nb", "Block size, also -NB (default: by device and size)", dat.nb, std::int64_t{1},
-              largest_int64, count),
-      numbers("-P,--nprow", "Rows of the process grid (default: squarest grid)", dat.p, 1,
-              largest_int, count),
-      numbers("-Q,--npcol", "Columns of the process grid", dat.q, 1, largest_int, count),
-      choice("--nporder", "Numbering of ranks over the grid (default row)", dat.order),
-      numbers("--lookahead", "Panels factored ahead (default: by device and size)", dat.depth, 0,
-              largest_lookahead, count),
-      choices("--bcast", "Broadcast of panels (default 1ring-modified)", dat.broadcast, count),
+      values("--nb", "Block size, also -NB (default: by device and size)", nb, std::int64_t{1},
+             largest_int64),
+      values("-P,--nprow", "Rows of the process grid (default: squarest grid)", p, 1, largest_int),
+      values("-Q,--npcol", "Columns of the process grid", q, 1, largest_int),
+      choice("--nporder", "Numbering of ranks over the grid (default row)", order),
+      values("--lookahead", "Panels factored ahead (default: by device and size)", depth, 0,
+             largest_lookahead),
+      values("--bcast", "Broadcast of panels (default 1ring-modified)", broadcast),
   };
 }
 
+Options layout_options(RunOptions& run) {
+  return layout_options(run.nb, run.nprow, run.npcol, run.order, run.lookahead, run.broadcast);
+}
+
 /// What HPL.dat gives too, of every benchmark.
-Options shape_options(HplDat& dat, Count count) {
+Options dat_options(HplDat& dat) {
   Options all = {numbers("-N,--n", "Order of the matrix (default: the largest that fits)", dat.n,
-                         std::int64_t{1}, largest_int64, count)};
-  append(all, layout_options(dat, count));
+                         std::int64_t{1}, largest_int64)};
+  append(all, layout_options(dat.nb, dat.p, dat.q, dat.order, dat.depth, dat.broadcast));
   return all;
 }
 
-/// The same, of pivoted panels.
-Options panel_options(HplDat& dat, Count count) {
+/// Of pivoted panels; HPL.dat gives lists of them.
+template <class Numbers>
+Options panel_options(Numbers& leaf, Numbers& parts) {
   return {
-      numbers("--nbmin", "With pivoting: columns at which a panel's recursion ends (default 16)",
-              dat.nbmin, 1, largest_leaf, count),
-      numbers("--ndiv", "With pivoting: parts that it divides a panel into (default 2)", dat.ndiv,
-              2, largest_parts, count),
+      values("--nbmin", "With pivoting: columns at which a panel's recursion ends (default 16)",
+             leaf, 1, largest_leaf),
+      values("--ndiv", "With pivoting: parts that it divides a panel into (default 2)", parts, 2,
+             largest_parts),
   };
 }
 
@@ -48,10 +54,10 @@ Option precision_option(BenchmarkOptions& o) {
                 o.precision, "auto, fp16, bf16, fp32");
 }
 
-Options refinement_options(BenchmarkOptions& o) {
+Options refinement_options(RefineMethod& refine, int& max_iterations) {
   return {
-      choice("--refine", "Refinement of the solution (default auto)", o.refine),
-      number("--max-iterations", "Corrections allowed (default 50)", o.max_iterations, 1,
+      choice("--refine", "Refinement of the solution (default auto)", refine),
+      number("--max-iterations", "Corrections allowed (default 50)", max_iterations, 1,
              largest_int),
   };
 }
@@ -66,17 +72,17 @@ Options low_precision_options(BenchmarkOptions& o) {
            [](double v) { return v > 0 && v <= 1; }),
       choice("--pivot", "Exchange of rows (default none)", o.pivoting),
   };
-  append(all, refinement_options(o));
+  append(all, refinement_options(o.refine, o.max_iterations));
   return all;
 }
 
-Options place_options(BenchmarkOptions& o) {
+Options place_options(RunOptions& o) {
   return {
       choice("--device", "Where to compute (default auto: GPUs if every rank sees one)", o.device),
       choice("--comm", "How panels travel between GPUs (default auto)", o.comm),
       ordinals("--gpus", "GPUs by node-local rank, in turn, such as 0,1 (default: all)", o.gpus),
       number("--reserve", "Multiprocessors that a GPU's updates leave to panels (default by work)",
-             o.reserved, 0, largest_reserve),
+             o.reserve, 0, largest_reserve),
       number("--threads", "Threads a rank (default: its share of the cores)", o.threads, 1,
              largest_threads),
       real(
@@ -94,7 +100,7 @@ Option memory_option(BenchmarkOptions& o) {
       o.memory_fraction, "a number above 0, at most 1", [](double v) { return v > 0 && v <= 1; });
 }
 
-Option chunk_option(BenchmarkOptions& o) {
+Option chunk_option(RunOptions& o) {
   return number("--chunk", "Columns that an update takes at a time (default: by device and size)",
                 o.chunk, std::int64_t{1}, largest_int64);
 }
@@ -103,11 +109,11 @@ Options machine_options(BenchmarkOptions& o) {
   Options all = {
       number("--seed", "Of the random matrix (default 1)", o.seed, std::uint64_t{0},
              largest_uint64),
-      chunk_option(o),
+      chunk_option(o.run),
       real("--time-target", "Seconds that a run (bench: both) may take, where -N is not given",
            o.time_target, "seconds, a number above 0", [](double v) { return v > 0; }),
   };
-  append(all, place_options(o));
+  append(all, place_options(o.run));
   all.push_back(memory_option(o));
   return all;
 }
@@ -163,8 +169,8 @@ Options contest_options(Arguments& a) {
   const std::string solvers = "mxp, solve, hpl, dgesv, dsgesv";
   const std::string precisions = "fp16, bf16, fp32";
   return {
-      numbers("-N,--n", "Orders of the matrix, one after the other (default 8192)", a.choices.n,
-              std::int64_t{1}, largest_int64, Count::several),
+      numbers("-N,--n", "Orders of the matrix, one after the other (default 8192)", a.orders,
+              std::int64_t{1}, largest_int64),
       list("--contestants", "Who takes part (default all): " + solvers, solvers + several,
            a.compare.solvers, read_solver),
       list(
@@ -189,31 +195,31 @@ Options tune_options(Arguments& a) {
       benchmark_choice(a.tuned),
       number("-N,--n", "Order of the matrix (default: what fits the budget)", o.n, std::int64_t{1},
              largest_int64),
-      number("-P,--nprow", "Rows of the process grid (default: squarest grid)", o.rows, 1,
+      number("-P,--nprow", "Rows of the process grid (default: squarest grid)", o.run.nprow, 1,
              largest_int),
-      number("-Q,--npcol", "Columns of the process grid", o.columns, 1, largest_int),
-      choice("--nporder", "Numbering of ranks over the grid (default row)", o.order),
+      number("-Q,--npcol", "Columns of the process grid", o.run.npcol, 1, largest_int),
+      choice("--nporder", "Numbering of ranks over the grid (default row)", o.run.order),
       numbers("--try-nb", "Block sizes to time once each, instead of a search", a.tried.nb,
-              std::int64_t{1}, largest_int64, Count::several),
+              std::int64_t{1}, largest_int64),
       numbers("--try-chunk", "Chunks to time once each, instead of a search", a.tried.chunk,
-              std::int64_t{1}, largest_int64, Count::several),
+              std::int64_t{1}, largest_int64),
       choice("--precision,--sloppy-type", "What HPL-MxP's update reads (default auto)", o.precision,
              "auto, fp16, bf16, fp32"),
       choice("--pivot", "Exchange of rows in HPL-MxP (default none)", o.pivoting),
       json_option(a),
       file("--profile", "Where to write it, or none (default: in the user's folder)", a.profile),
   };
-  append(all, place_options(o));
+  append(all, place_options(o.run));
   all.push_back(memory_option(o));
   return all;
 }
 
 Options mxp_options(Arguments& a) {
   Options all = dat_option(a);
-  append(all, shape_options(a.choices, Count::several));
+  append(all, dat_options(a.choices));
   all.push_back(precision_option(a.options));
   append(all, low_precision_options(a.options));
-  append(all, panel_options(a.choices, Count::several));
+  append(all, panel_options(a.choices.nbmin, a.choices.ndiv));
   append(all, machine_options(a.options));
   append(all, run_options(a));
   return all;
@@ -221,8 +227,8 @@ Options mxp_options(Arguments& a) {
 
 Options hpl_options(Arguments& a) {
   Options all = dat_option(a);
-  append(all, shape_options(a.choices, Count::several));
-  append(all, panel_options(a.choices, Count::several));
+  append(all, dat_options(a.choices));
+  append(all, panel_options(a.choices.nbmin, a.choices.ndiv));
   all.push_back(real("--threshold", "Of the scaled residual; 0 or less: not checked (default 16)",
                      a.choices.threshold, "a number", [](double) { return true; }));
   append(all, machine_options(a.options));
@@ -231,14 +237,16 @@ Options hpl_options(Arguments& a) {
 }
 
 Options bench_options(Arguments& a) {
-  Options all = shape_options(a.choices, Count::one);
+  Options all = {number("-N,--n", "Order of the matrix (default: the largest that fits)",
+                        a.options.n, std::int64_t{1}, largest_int64)};
+  append(all, layout_options(a.options.run));
   all.push_back(number("--hpl-n",
                        "Order of HPL's matrix (default: HPL-MxP's, or the largest that fits)",
                        a.hpl_n, std::int64_t{1}, largest_int64));
   all.push_back(hpl_nb_option(a));
   all.push_back(precision_option(a.options));
   append(all, low_precision_options(a.options));
-  append(all, panel_options(a.choices, Count::one));
+  append(all, panel_options(a.options.leaf, a.options.parts));
   append(all, machine_options(a.options));
   append(all, run_options(a));
   return all;
@@ -246,9 +254,9 @@ Options bench_options(Arguments& a) {
 
 Options compare_options(Arguments& a) {
   Options all = contest_options(a);
-  append(all, layout_options(a.choices, Count::one));
+  append(all, layout_options(a.options.run));
   append(all, low_precision_options(a.options));
-  append(all, panel_options(a.choices, Count::one));
+  append(all, panel_options(a.options.leaf, a.options.parts));
   append(all, machine_options(a.options));
   all.push_back(profile_option(a));
   return all;
@@ -256,23 +264,24 @@ Options compare_options(Arguments& a) {
 
 Options solve_options(Arguments& a) {
   SolveArguments& own = a.solve;
+  SolveOptions& o = own.options;
   Options all = {
       file("-o,--output", "Write x there, as the kind of file that b is (without b: A)", own.x),
       choice("--precision", "What the LU's update reads (default auto: as cheap as will do)",
-             a.options.precision),
+             o.precision),
   };
-  append(all, refinement_options(a.options));
+  append(all, refinement_options(o.refine, o.max_iterations));
   all.push_back(
       real("--tolerance",
            "Componentwise backward error that x must have (default max(4, sqrt(n)) 2^-53)",
-           own.tolerance, "a number above 0, below 1", [](double v) { return v > 0 && v < 1; }));
+           o.tolerance, "a number above 0, below 1", [](double v) { return v > 0 && v < 1; }));
   all.push_back(
-      on_off("--equilibrate", "Scale rows and columns first (default on)", own.equilibrate));
+      on_off("--equilibrate", "Scale rows and columns first (default on)", o.equilibrate));
   all.push_back(
-      on_off("--condition", "Estimate condition and forward errors (default on)", own.condition));
-  append(all, layout_options(a.choices, Count::one));
-  all.push_back(chunk_option(a.options));
-  append(all, place_options(a.options));
+      on_off("--condition", "Estimate condition and forward errors (default on)", o.condition));
+  append(all, layout_options(o.run));
+  all.push_back(chunk_option(o.run));
+  append(all, place_options(o.run));
   all.push_back(json_option(a));
   all.push_back(file("--report", "Write the report as text to a file too", own.report));
   return all;

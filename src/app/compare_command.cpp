@@ -1,7 +1,6 @@
 #include "app/compare_command.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <ctime>
 #include <deque>
@@ -22,34 +21,22 @@ namespace lupine {
 
 namespace {
 
-/// Those of this command alone; text_of_choices and `prepare` have the rest.
-std::string text_of_own_choices(const Arguments& arguments) {
-  std::vector<std::string_view> names;
-  for (const Solver solver : arguments.compare.solvers) names.push_back(name(solver));
-  for (const Precision precision : arguments.compare.precisions) names.push_back(name(precision));
-  return fmt::format("{} --contestants, --precision {}", text_of_choices(arguments),
-                     fmt::join(names, ","));
-}
-
 /// Above the picture: the device up to its first comma.
 std::string heading(const Setup& setup) {
   return fmt::format("HPL-MxP, HPL and LAPACK: {}, ranks x threads = {} x {}",
-                     setup.device.substr(0, setup.device.find(',')), setup.hosts.size(),
-                     setup.options.threads);
+                     setup.machine.device.substr(0, setup.machine.device.find(',')),
+                     setup.machine.hosts.size(), setup.options.run.threads);
 }
 
 /// All of them checked before the first runs: one for each n.
 std::deque<Contest> contests(const Communicator& world, const Arguments& arguments,
                              const Profile& profile) {
-  BenchmarkOptions base = arguments.options;
-  const std::vector<BenchmarkOptions> mxp = configurations(arguments.choices, base, world.size());
-  base.benchmark = Benchmark::hpl;
-  HplDat choices = arguments.choices;
-  choices.nb = {arguments.hpl_nb};
-  const std::vector<BenchmarkOptions> hpl = configurations(choices, base, world.size());
   std::deque<Contest> all;
-  for (std::size_t i = 0; i < mxp.size(); ++i)
-    all.emplace_back(world, arguments.compare, mxp[i], hpl[i], profile);
+  for (const std::int64_t n : arguments.orders) {
+    BenchmarkOptions mxp = arguments.options;
+    mxp.n = n;
+    all.emplace_back(world, arguments.compare, mxp, hpl_beside(mxp, n, arguments.hpl_nb), profile);
+  }
   return all;
 }
 
@@ -74,7 +61,7 @@ void run_rounds(const Communicator& world, const Arguments& arguments, Contest& 
 
 int run_compare(const Communicator& world, const Arguments& arguments, const ProfilePlace& place,
                 const std::string& command_line, const std::vector<std::string>& notes) {
-  require_equal_options(world, text_of_own_choices(arguments));
+  require_equal_options(world, common_arguments(arguments));
   check_files(world, arguments);
   std::vector<std::string> all_notes = notes;
   const Profile profile = load_profile(world, place, all_notes);
@@ -83,7 +70,7 @@ int run_compare(const Communicator& world, const Arguments& arguments, const Pro
   const std::time_t begin = std::time(nullptr);
   on_rank_0(world, [&] {
     for (const std::string& note : setup.notes) complain("warning: " + note);
-    print(compare_head(setup, arguments.choices.n, arguments.repeat, all_notes));
+    print(compare_head(setup, arguments.orders, arguments.repeat, all_notes));
   });
   bool passed = true;
   std::vector<Comparison> comparisons;

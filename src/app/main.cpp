@@ -66,6 +66,8 @@ int run_command(const Communicator& world, const std::vector<std::string>& words
   if (!uncorrected.empty())
     notes.push_back(fmt::format("kernels of BLAS corrected by {}={}; by itself it is {}",
                                 blas_variable, environment(blas_variable), uncorrected));
+  RunOptions& run =
+      arguments.command == Command::solve ? arguments.solve.options.run : arguments.options.run;
   switch (arguments.command) {
     case Command::mxp:
     case Command::hpl:
@@ -74,8 +76,8 @@ int run_command(const Communicator& world, const std::vector<std::string>& words
     case Command::tune:
     case Command::solve:
       if (const auto threads = positive_number(std::getenv("OMP_NUM_THREADS"));
-          threads && arguments.options.threads == 0) {
-        arguments.options.threads = *threads;
+          threads && run.threads == 0) {
+        run.threads = *threads;
         notes.push_back(fmt::format("threads are those of OMP_NUM_THREADS={}", *threads));
       }
       if (arguments.command == Command::solve)

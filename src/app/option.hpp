@@ -103,40 +103,41 @@ Option list(std::string names, std::string help, std::string allowed, std::vecto
   return option;
 }
 
-/// Whether an option of HPL.dat takes one value or several.
-enum class Count { one, several };
-
 template <class T>
-Option one_of(Option option, std::vector<T>& target) {
-  option.placeholder = option.placeholder == "LIST" ? "VALUE" : option.placeholder;
-  option.set = [&target, set = option.set, name = option.names,
-                range = option.allowed](const std::string& text) {
-    set(text);
-    if (target.size() != 1) reject(name, text, range);
-  };
-  return option;
-}
-
-template <class T>
-Option numbers(std::string names, std::string help, std::vector<T>& target, T from, T to,
-               Count count) {
-  std::string allowed = fmt::format("a whole number from {} to {}", from, to);
-  if (count == Count::several) allowed += ", or several, separated by commas";
-  Option option = list(std::move(names), std::move(help), allowed, target,
-                       [=](const std::string& word) -> std::optional<T> {
-                         const auto value = read<T>(word);
-                         return value && *value >= from && *value <= to ? value : std::nullopt;
-                       });
-  return count == Count::several ? option : one_of(option, target);
+Option numbers(std::string names, std::string help, std::vector<T>& target, T from, T to) {
+  const std::string allowed =
+      fmt::format("a whole number from {} to {}, or several, separated by commas", from, to);
+  return list(std::move(names), std::move(help), allowed, target,
+              [=](const std::string& word) -> std::optional<T> {
+                const auto value = read<T>(word);
+                return value && *value >= from && *value <= to ? value : std::nullopt;
+              });
 }
 
 template <class Enum>
-Option choices(std::string names, std::string help, std::vector<Enum>& target, Count count) {
+Option choices(std::string names, std::string help, std::vector<Enum>& target) {
   const std::string allowed = allowed_names<Enum>();
-  const char* more = count == Count::several ? "; or several, separated by commas" : "";
-  Option option = list(std::move(names), std::move(help) + ": " + allowed, allowed + more, target,
-                       [](const std::string& word) { return parse<Enum>(word); });
-  return count == Count::several ? option : one_of(option, target);
+  return list(std::move(names), std::move(help) + ": " + allowed,
+              allowed + "; or several, separated by commas", target,
+              [](const std::string& word) { return parse<Enum>(word); });
+}
+
+/// One value, or a list of them, as the target is.
+template <class T>
+Option values(std::string names, std::string help, T& target, T from, T to) {
+  return number(std::move(names), std::move(help), target, from, to);
+}
+template <class T>
+Option values(std::string names, std::string help, std::vector<T>& target, T from, T to) {
+  return numbers(std::move(names), std::move(help), target, from, to);
+}
+template <class Enum>
+Option values(std::string names, std::string help, Enum& target) {
+  return choice(std::move(names), std::move(help), target);
+}
+template <class Enum>
+Option values(std::string names, std::string help, std::vector<Enum>& target) {
+  return choices(std::move(names), std::move(help), target);
 }
 
 Option ordinals(std::string names, std::string help, std::vector<int>& target);

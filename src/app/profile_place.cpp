@@ -9,7 +9,7 @@
 #include "app/output.hpp"
 #include "comm/agreement.hpp"
 #include "io/json.hpp"
-#include "setup/setup.hpp"
+#include "setup/options_check.hpp"
 
 namespace lupine {
 

@@ -21,38 +21,6 @@ namespace lupine {
 
 namespace {
 
-SolveOptions options_of(const Arguments& arguments) {
-  const BenchmarkOptions& o = arguments.options;
-  const HplDat& c = arguments.choices;
-  return {.precision = o.precision,
-          .refine = o.refine,
-          .tolerance = arguments.solve.tolerance,
-          .max_iterations = o.max_iterations,
-          .equilibrate = arguments.solve.equilibrate,
-          .condition = arguments.solve.condition,
-          .nb = c.nb.front(),
-          .rows = c.p.front(),
-          .columns = c.q.front(),
-          .order = c.order,
-          .lookahead = c.depth.front(),
-          .chunk = o.chunk,
-          .broadcast = c.broadcast.front(),
-          .device = o.device,
-          .comm = o.comm,
-          .gpus = o.gpus,
-          .reserved = o.reserved,
-          .threads = o.threads,
-          .stall_timeout = o.stall_timeout};
-}
-
-/// Those of this command alone; text_of_choices and lupine::solve have the rest.
-std::string text_of_own_choices(const Arguments& arguments) {
-  const SolveArguments& own = arguments.solve;
-  return fmt::format("{} '{}' '{}' -o '{}' --tolerance {} --equilibrate {} --condition {}",
-                     text_of_choices(arguments), own.a, own.b, own.x, own.tolerance,
-                     own.equilibrate, own.condition);
-}
-
 /// What solving came to, equal on every rank but for x.
 struct Outcome {
   Solution solution;
@@ -68,7 +36,7 @@ Outcome attempt(const Communicator& world, const Matrix& a, const RightHandSide&
   };
   const bool is_shown = arguments.progress.value_or(error_is_terminal());
   try {
-    return {solve(world.handle(), a, b, options_of(arguments),
+    return {solve(world.handle(), a, b, arguments.solve.options,
                   is_shown ? progress : ProgressFunction{}),
             "", -1};
   } catch (const AccuracyError& error) {
@@ -94,7 +62,7 @@ void report(const Arguments& arguments, const SolveRun& run, const Solution& sol
 int run_solve(const Communicator& world, const Arguments& arguments,
               const std::string& command_line, const std::vector<std::string>& notes) {
   const SolveArguments& own = arguments.solve;
-  require_equal_options(world, text_of_own_choices(arguments));
+  require_equal_options(world, common_arguments(arguments));
   on_rank_0(world, [&] {
     check_outputs({{"-o", own.x}, {"--json", arguments.json}, {"--report", own.report}},
                   {{"A", own.a}, {"b", own.b}});
@@ -103,7 +71,7 @@ int run_solve(const Communicator& world, const Arguments& arguments,
   run.a = own.a;
   run.b = own.b;
   run.x = own.x;
-  run.options = options_of(arguments);
+  run.options = arguments.solve.options;
   run.notes = notes;
   run.command_line = command_line;
   run.begin = std::time(nullptr);

@@ -33,7 +33,7 @@ int run_tune(const Communicator& world, const Arguments& arguments, const Profil
              const std::string& command_line, const std::vector<std::string>& notes) {
   // What was timed once is no profile.
   const ProfilePlace place = arguments.tried.empty() ? users : ProfilePlace{"", "--try-nb"};
-  require_equal_options(world, text_of_choices(arguments));
+  require_equal_options(world, common_arguments(arguments));
   on_rank_0(world, [&] {
     if (!arguments.json.empty()) check_writable(arguments.json, "--json");
     prepare_profile(place);

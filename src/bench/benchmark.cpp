@@ -151,12 +151,6 @@ class Rehearsal {
   Device& device_;
 };
 
-PreparedSetup with_device(const Communicator& all, PreparedSetup prepared) {
-  if (!prepared.device)
-    prepared.device = agreed(all, [&] { return make_device(prepared.device_options); });
-  return prepared;
-}
-
 }  // namespace
 
 std::string no_factors(const BenchmarkResult& r) {
@@ -168,23 +162,20 @@ std::string no_factors(const BenchmarkResult& r) {
   return fmt::format("pivot {} (from 0) {} (info = {})", r.bad_pivot, why, r.bad_pivot + 1);
 }
 
-BenchmarkRunner::BenchmarkRunner(MPI_Comm comm, const BenchmarkOptions& options)
-    : BenchmarkRunner(comm, prepare(Communicator::duplicate(comm), options, SteadyClock())) {}
+BenchmarkRunner::BenchmarkRunner(MPI_Comm comm, const BenchmarkOptions& options,
+                                 const Circumstances& circumstances)
+    : machine_(comm, options.run), setup_(plan(machine_, options, circumstances)) {}
 
-BenchmarkRunner::BenchmarkRunner(MPI_Comm comm, PreparedSetup prepared)
-    : watch_(comm, clock_, prepared.setup.options.stall_timeout),
-      all_(Communicator::duplicate(comm, watch_.stalls())),
-      prepared_(with_device(all_, std::move(prepared))),
-      grid_(all_, prepared_.setup.footprint.shape),
-      transport_(grid_, watched(*prepared_.device, watch_), prepared_.setup.options.comm) {}
+BenchmarkRunner::BenchmarkRunner(MPI_Comm comm, Setup planned)
+    : machine_(comm, planned.asked.run), setup_(std::move(planned)) {}
 
 DistributedMatrix BenchmarkRunner::generate(const MatrixSpec& spec) {
   const std::int64_t nb = setup().footprint.nb;
-  return agreed(all_, [&] {
-    DistributedMatrix a(*prepared_.device, grid_.rows(spec.n, nb), grid_.columns(spec.n, nb),
+  return agreed(all(), [&] {
+    DistributedMatrix a(device(), grid().rows(spec.n, nb), grid().columns(spec.n, nb),
                         storage_for(setup().options.precision));
-    const auto queue = prepared_.device->make_queue(Priority::normal);
-    prepared_.device->generate(*queue, spec, a.rows(), a.columns(), a.local());
+    const auto queue = device().make_queue(Priority::normal);
+    device().generate(*queue, spec, a.rows(), a.columns(), a.local());
     queue->synchronize();
     return a;
   });
@@ -199,29 +190,28 @@ void BenchmarkRunner::warm_up(Trace* trace) {
   const TraceScope scope(trace, Track::stages, {.activity = Activity::warm_up});
   const FactorOptions options = factor_options(setup());
   const std::int64_t n = setup().options.n;
-  if (prepared_.device->overlaps()) {
-    const Rehearsal rehearsal(*prepared_.device);
+  if (device().overlaps()) {
+    const Rehearsal rehearsal(device());
     DistributedMatrix a = generate(warming_matrix(n, options.pivoting));
-    factorize(transport_, a, options, clock_);
+    factorize(machine_.transport(), a, options, clock());
   }
   const MatrixSpec small = warming_matrix(
       std::min(n, std::max(least_warming, 4 * setup().footprint.nb)), options.pivoting);
   DistributedMatrix a = generate(small);
-  const FactorOutcome factors = factorize(transport_, a, options, clock_);
-  find_x(setup(), transport_, a, factors.pivots, small, clock_, nullptr);
+  const FactorOutcome factors = factorize(machine_.transport(), a, options, clock());
+  find_x(setup(), machine_.transport(), a, factors.pivots, small, clock(), nullptr);
 }
 
 ColumnsDone BenchmarkRunner::report_to(const ProgressFunction& progress) const {
-  if (!progress || all_.rank() != 0) return {};
-  return [this, &progress, begin = clock_.now()](std::int64_t columns) {
-    progress({columns, setup().options.n, clock_.now() - begin});
+  if (!progress || all().rank() != 0) return {};
+  return [this, &progress, begin = clock().now()](std::int64_t columns) {
+    progress({columns, setup().options.n, clock().now() - begin});
   };
 }
 
 BenchmarkRun BenchmarkRunner::run(const ProgressFunction& progress, RunTrace* traced) {
-  Device& device = *prepared_.device;
   std::optional<RunTracer> tracer;
-  if (traced) tracer.emplace(all_, clock_);
+  if (traced) tracer.emplace(all(), clock());
   Trace* const trace = tracer ? &tracer->trace() : nullptr;
   BenchmarkRun run;
   BenchmarkResult& result = run.result;
@@ -229,18 +219,19 @@ BenchmarkRun BenchmarkRunner::run(const ProgressFunction& progress, RunTrace* tr
   result.panel_width = setup().panel_width;
   result.notes = setup().notes;
 
-  const Generator generator(setup().options, all_);
+  const Generator generator(setup().options, all());
   const MatrixSpec& spec = generator.spec();
   warm_up(trace);
   DistributedMatrix a = stage(trace, Activity::generation, [&] { return generate(spec); });
   FactorOptions options = factor_options(setup());
   options.trace = trace;
   run.begin = std::time(nullptr);
-  const Solved solved = solve(setup(), transport_, spec, a, options, clock_, report_to(progress));
+  const Solved solved =
+      solve(setup(), machine_.transport(), spec, a, options, clock(), report_to(progress));
   run.end = std::time(nullptr);
 
-  set_times(result, solved, all_);
-  set_phases(result, solved, all_);
+  set_times(result, solved, all());
+  set_phases(result, solved, all());
   result.bad_pivot = solved.factors.bad_pivot;
   result.nonfinite = solved.factors.nonfinite;
   result.iterations = solved.refinement.iterations;
@@ -250,7 +241,7 @@ BenchmarkRun BenchmarkRunner::run(const ProgressFunction& progress, RunTrace* tr
   result.scaled_residual = unknown;
   if (result.factored() && result.chosen.threshold > 0) {
     result.norms = stage(trace, Activity::verification, [&] {
-      return system_norms(grid_, device, a.rows(), a.columns(), spec, solved.refinement.x);
+      return system_norms(grid(), device(), a.rows(), a.columns(), spec, solved.refinement.x);
     });
     result.scaled_residual = scaled_residual(result.norms, spec.n);
   }
@@ -263,7 +254,7 @@ namespace {
 BenchmarkResult run_as(Benchmark benchmark, MPI_Comm comm, BenchmarkOptions options,
                        const ProgressFunction& progress) {
   options.benchmark = benchmark;
-  return BenchmarkRunner(comm, options).run(progress).result;
+  return on_this_rank(comm, [&] { return BenchmarkRunner(comm, options).run(progress).result; });
 }
 }  // namespace
 

@@ -42,11 +42,12 @@ struct FirstSteps {
 class BenchmarkRunner {
  public:
   /// @throws UsageError, AgreedFault: on every rank alike
-  BenchmarkRunner(MPI_Comm comm, const BenchmarkOptions& options);
-  /// With what `prepare` has chosen on the same ranks. Makes the device if it was given up.
-  BenchmarkRunner(MPI_Comm comm, PreparedSetup prepared);
+  BenchmarkRunner(MPI_Comm comm, const BenchmarkOptions& options,
+                  const Circumstances& circumstances = {});
+  /// With what was planned on the same ranks before, on another Machine.
+  BenchmarkRunner(MPI_Comm comm, Setup planned);
 
-  const Setup& setup() const { return prepared_.setup; }
+  const Setup& setup() const { return setup_; }
   /// Loads, chooses and allocates what runs need, before they are timed. Once: run() does it too.
   void warm_up(Trace* trace = nullptr);
   /// @param traced where not null, on all ranks or none: becomes the run's trace on rank 0
@@ -64,12 +65,13 @@ class BenchmarkRunner {
   std::optional<StepWindow> window(const Setup& setup, std::int64_t columns) const;
   ColumnsDone report_to(const ProgressFunction& progress) const;
 
-  SteadyClock clock_;
-  RunWatch watch_;
-  Communicator all_;
-  PreparedSetup prepared_;
-  ProcessGrid grid_;
-  Transport transport_;
+  const Clock& clock() const { return machine_.clock(); }
+  const Communicator& all() const { return machine_.all(); }
+  const ProcessGrid& grid() const { return machine_.grid(); }
+  Device& device() const { return machine_.device(); }
+
+  Machine machine_;
+  Setup setup_;
   bool warm_ = false;
 };
 

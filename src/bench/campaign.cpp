@@ -10,6 +10,7 @@
 #include <tuple>
 
 #include "comm/agreement.hpp"
+#include "setup/options_check.hpp"
 
 namespace lupine {
 
@@ -19,14 +20,17 @@ bool pivoted(const BenchmarkOptions& options) {
   return options.benchmark == Benchmark::hpl || options.pivoting == Pivoting::partial;
 }
 
-void check_grids(const HplDat& dat, int ranks) {
-  for (std::size_t i = 0; i < dat.p.size(); ++i) {
-    const std::int64_t needed = std::int64_t{dat.p[i]} * dat.q[i];
-    if (needed <= ranks) continue;
-    const std::string place = dat.path.empty() ? "" : fmt::format("{} lines 11-12: ", dat.path);
+/// @param place in a file, for messages
+void check_grid(int p, int q, int ranks, const std::string& place) {
+  const std::int64_t needed = std::int64_t{p} * q;
+  if (needed > ranks)
     throw UsageError(fmt::format("{}-P {} x -Q {} is {} ranks, but {} run; allowed: at most {}",
-                                 place, dat.p[i], dat.q[i], needed, ranks, ranks));
-  }
+                                 place, p, q, needed, ranks, ranks));
+}
+
+void check_grids(const HplDat& dat, int ranks) {
+  const std::string place = dat.path.empty() ? "" : fmt::format("{} lines 11-12: ", dat.path);
+  for (std::size_t i = 0; i < dat.p.size(); ++i) check_grid(dat.p[i], dat.q[i], ranks, place);
 }
 
 void check_most(const HplDat& dat, const std::vector<int>& values, int most, const char* line) {
@@ -38,12 +42,12 @@ void check_most(const HplDat& dat, const std::vector<int>& values, int most, con
 
 BenchmarkOptions with(const HplRun& run, BenchmarkOptions options) {
   options.n = run.n;
-  options.nb = run.nb;
-  options.order = run.order;
-  options.rows = run.p;
-  options.columns = run.q;
-  options.lookahead = run.depth;
-  options.broadcast = run.broadcast;
+  options.run.nb = run.nb;
+  options.run.order = run.order;
+  options.run.nprow = run.p;
+  options.run.npcol = run.q;
+  options.run.lookahead = run.depth;
+  options.run.broadcast = run.broadcast;
   if (!pivoted(options)) return options;
   options.leaf = run.nbmin;
   options.parts = run.ndiv;
@@ -52,21 +56,20 @@ BenchmarkOptions with(const HplRun& run, BenchmarkOptions options) {
 
 /// What memory depends on, and what is left open is chosen by.
 auto shape_of(const BenchmarkOptions& o) {
-  return std::tuple(o.rows, o.columns, o.n, o.nb, o.lookahead, o.chunk);
+  return std::tuple(o.run.nprow, o.run.npcol, o.n, o.run.nb, o.run.lookahead, o.run.chunk);
 }
 
 int ranks_of(const BenchmarkOptions& o, const Communicator& world) {
-  return o.rows != 0 && o.columns != 0 ? o.rows * o.columns : world.size();
+  return o.run.nprow != 0 && o.run.npcol != 0 ? o.run.nprow * o.run.npcol : world.size();
 }
 
-/// The same for options that differ in what no choice depends on.
-PreparedSetup varied(const PreparedSetup& prepared, const BenchmarkOptions& options) {
-  PreparedSetup result{prepared.setup, prepared.device_options, nullptr};
-  BenchmarkOptions& o = result.setup.options;
-  o.broadcast = options.broadcast;
-  o.parts = options.parts;
-  if (options.leaf != 0) o.leaf = options.leaf;
-  return result;
+/// A setup for options that differ in what no choice depends on.
+Setup varied(Setup setup, const BenchmarkOptions& options) {
+  setup.asked = options;
+  setup.options.run.broadcast = options.run.broadcast;
+  setup.options.parts = options.parts;
+  if (options.leaf != 0) setup.options.leaf = options.leaf;
+  return setup;
 }
 
 /// How work ended, for ranks that had no part in it.
@@ -109,22 +112,29 @@ std::vector<BenchmarkOptions> configurations(const HplDat& dat, const BenchmarkO
   return all;
 }
 
+BenchmarkOptions hpl_beside(BenchmarkOptions mxp, std::int64_t n, std::int64_t nb) {
+  mxp.benchmark = Benchmark::hpl;
+  mxp.n = n;
+  mxp.run.nb = nb;
+  return mxp;
+}
+
 Campaign::Campaign(const Communicator& world, const std::vector<BenchmarkOptions>& configurations,
                    std::int64_t most_n, const Profile& profile)
     : world_(world) {
   std::map<decltype(shape_of(BenchmarkOptions{})), std::size_t> known;
-  const SteadyClock clock;
   for (const BenchmarkOptions& options : configurations) {
-    const auto [same, is_new] = known.emplace(shape_of(options), prepared_.size());
+    check_grid(options.run.nprow, options.run.npcol, world.size(), "");
+    const auto [same, is_new] = known.emplace(shape_of(options), setups_.size());
     ranks_.push_back(ranks_of(options, world));
     if (!is_new) {
-      prepared_.push_back(varied(prepared_[same->second], options));
+      setups_.push_back(varied(setups_[same->second], options));
       continue;
     }
-    prepared_.emplace_back();
+    setups_.emplace_back();
     on_first(ranks_.back(), [&](const Communicator& team) {
-      prepared_.back() = prepare(team, options, clock, {.most_n = most_n, .profile = profile});
-      prepared_.back().device.reset();
+      const Machine machine(team.handle(), options.run);
+      setups_.back() = plan(machine, options, {.most_n = most_n, .profile = profile});
     });
   }
 }
@@ -132,7 +142,7 @@ Campaign::Campaign(const Communicator& world, const std::vector<BenchmarkOptions
 std::vector<Setup> Campaign::setups() const {
   std::vector<Setup> all;
   for (std::size_t i = 0; i < size(); ++i)
-    if (world_.rank() < ranks_[i]) all.push_back(prepared_[i].setup);
+    if (world_.rank() < ranks_[i]) all.push_back(setups_[i]);
   return all;
 }
 
@@ -144,13 +154,13 @@ int Campaign::run(std::size_t i, int repeat, bool traced, const ProgressFunction
     BenchmarkRun run;
     RunTrace trace;
     on_first(ranks_[i], [&](const Communicator& team) {
-      if (!runner) runner.emplace(team.handle(), varied(prepared_[i], prepared_[i].setup.options));
+      if (!runner) runner.emplace(team.handle(), setups_[i]);
       run = runner->run(progress, traced ? &trace : nullptr);
     });
     std::int64_t good = run.result.passed ? 1 : 0;
     world_.broadcast(std::span(&good, 1), 0);
     passed += static_cast<int>(good);
-    on_rank_0(world_, [&] { done(prepared_[i].setup, run, turn, std::move(trace)); });
+    on_rank_0(world_, [&] { done(setups_[i], run, turn, std::move(trace)); });
   }
   return passed;
 }

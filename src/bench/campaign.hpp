@@ -41,6 +41,10 @@ std::span<const HplChoice> ignored_by(const BenchmarkOptions& options);
 std::vector<BenchmarkOptions> configurations(const HplDat& dat, const BenchmarkOptions& base,
                                              int ranks);
 
+/// HPL's options beside HPL-MxP's: the same but for the benchmark, and an order and a block size of
+/// its own. 0: chosen
+BenchmarkOptions hpl_beside(BenchmarkOptions mxp, std::int64_t n, std::int64_t nb);
+
 /// Runs every configuration on as many of the first ranks as its grid has; the others wait. All
 /// members are collective over `world`, and throw UsageError and AgreedFault on every rank alike.
 class Campaign {
@@ -48,11 +52,11 @@ class Campaign {
   /// Chooses and checks everything, so that nothing is refused once the first run has begun.
   /// @param most_n a chosen order is no larger; 0: no limit
   /// @param profile as prepare takes it
-  /// @pre a grid that is given has no more ranks than `world`
+  /// @throws UsageError where a grid has more ranks than `world`
   Campaign(const Communicator& world, const std::vector<BenchmarkOptions>& configurations,
            std::int64_t most_n = 0, const Profile& profile = {});
 
-  std::size_t size() const { return prepared_.size(); }
+  std::size_t size() const { return setups_.size(); }
   /// Of every configuration, on rank 0; elsewhere of those that the rank has a part in.
   std::vector<Setup> setups() const;
 
@@ -68,8 +72,8 @@ class Campaign {
   void on_first(int ranks, const std::function<void(const Communicator&)>& work) const;
 
   const Communicator& world_;
-  std::vector<int> ranks_;               ///< of each configuration
-  std::vector<PreparedSetup> prepared_;  ///< without devices: those are made anew for each
+  std::vector<int> ranks_;  ///< of each configuration
+  std::vector<Setup> setups_;
 };
 
 }  // namespace lupine

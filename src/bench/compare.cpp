@@ -29,15 +29,6 @@ constexpr double seconds_a_ceiling = 0.02;
 constexpr std::int64_t largest_on_host = 8192;
 constexpr std::int64_t largest_on_gpu = 16384;
 
-PreparedSetup without_device(const PreparedSetup& prepared) {
-  return {prepared.setup, prepared.device_options, nullptr};
-}
-
-PreparedSetup prepare_alone(const Communicator& world, const BenchmarkOptions& options,
-                            const Profile& profile, Kept kept = Kept::not_at_all) {
-  return without_device(prepare(world, options, SteadyClock(), {.profile = profile, .kept = kept}));
-}
-
 bool is_lapack(Solver solver) {
   return solver == Solver::dgesv || solver == Solver::dsgesv;
 }
@@ -75,9 +66,9 @@ std::int64_t pass_bytes(int node_ranks) {
 
 /// What ceilings are measured on.
 struct Contest::Devices {
-  std::unique_ptr<Device> own;         ///< of the updates
-  std::unique_ptr<Device> other_host;  ///< where that is no CPU
-  Device& host() const { return other_host ? *other_host : *own; }
+  const Machine& machine;                ///< with the device of the updates
+  std::unique_ptr<Device> other_host{};  ///< where that is no CPU
+  Device& host() const { return other_host ? *other_host : machine.device(); }
 };
 
 Contest::Contest(const Communicator& world, const CompareOptions& who, const BenchmarkOptions& mxp,
@@ -88,23 +79,25 @@ Contest::Contest(const Communicator& world, const CompareOptions& who, const Ben
       node_ranks_(world.split_node().size()) {
   BenchmarkOptions options = mxp;
   options.precision = who.precisions.front();
-  frame_ = prepare_alone(world, options, profile);
-  comparison_.n = frame_.setup.options.n;
+  const Machine machine(world.handle(), options.run);
+  threads_ = machine.threads();
+  frame_ = plan(machine, options, {.profile = profile});
+  comparison_.n = frame_.options.n;
   for (const Solver solver : who.solvers) {
     if (is_lapack(solver)) {
       enter_lapack(solver);
     } else if (solver == Solver::hpl) {
-      enter(solver, hpl);
+      enter(machine, solver, hpl);
     } else if (solver == Solver::solve) {
       // Its first step.
       options.precision = Precision::automatic;
       options.pivoting = Pivoting::partial;
-      enter(solver, options);
+      enter(machine, solver, options);
       options.pivoting = mxp.pivoting;
     } else {
       for (const Precision precision : who.precisions) {
         options.precision = precision;
-        enter(solver, options);
+        enter(machine, solver, options);
       }
     }
   }
@@ -117,28 +110,28 @@ Contest::Contest(const Communicator& world, const CompareOptions& who, const Ben
   add_memory();
 }
 
-void Contest::enter(Solver solver, const BenchmarkOptions& options) {
+void Contest::enter(const Machine& machine, Solver solver, const BenchmarkOptions& options) {
   Contestant contestant;
   contestant.solver = solver;
   contestant.ranks = world_.size();
-  contestant.threads = frame_.setup.options.threads;
-  PreparedSetup prepared = without_device(frame_);
+  contestant.threads = frame_.options.run.threads;
+  Setup setup = frame_;
   try {
-    prepared = prepare_alone(world_, options, profile_,
-                             solver == Solver::solve ? Kept::copy : Kept::not_at_all);
+    const Kept kept = solver == Solver::solve ? Kept::copy : Kept::not_at_all;
+    setup = plan(machine, options, {.profile = profile_, .kept = kept});
   } catch (const UsageError& error) {
     // What HPL-MxP may do and HPL may not is a matter of memory.
     contestant.skipped = error.what();
   }
-  contestant.precision = solver == Solver::hpl ? Precision::fp64 : prepared.setup.options.precision;
-  contestant.nb = contestant.skipped.empty() ? prepared.setup.options.nb : 0;
-  contestant.ceiling = solver == Solver::hpl && frame_.setup.gpus.empty()
+  contestant.precision = solver == Solver::hpl ? Precision::fp64 : setup.options.precision;
+  contestant.nb = contestant.skipped.empty() ? setup.options.run.nb : 0;
+  contestant.ceiling = solver == Solver::hpl && frame_.machine.gpus.empty()
                            ? "dgemm"
                            : update_name(contestant.precision);
   // One system for all.
-  prepared.setup.options.matrix = frame_.setup.options.matrix;
+  setup.options.matrix = frame_.options.matrix;
   comparison_.contestants.push_back(std::move(contestant));
-  prepared_.push_back(std::move(prepared));
+  setups_.push_back(std::move(setup));
 }
 
 void Contest::enter_lapack(Solver solver) {
@@ -146,37 +139,37 @@ void Contest::enter_lapack(Solver solver) {
   Contestant contestant;
   contestant.solver = solver;
   contestant.precision = mixed ? Precision::fp32 : Precision::fp64;
-  contestant.threads = frame_.device_options.threads;
+  contestant.threads = threads_;
   contestant.ceiling = mixed ? "sgemm" : "dgemm";
   const std::int64_t n = comparison_.n;
   on_rank_0(world_, [&] { contestant.skipped = lapack_obstacle(driver(solver), n, free_bytes()); });
   contestant.skipped = text_of_rank_0(world_, std::move(contestant.skipped));
   comparison_.contestants.push_back(std::move(contestant));
-  prepared_.emplace_back();
+  setups_.emplace_back();
 }
 
 void Contest::add_ceiling(Ceiling ceiling, Measure measure) {
   ceiling.ranks = world_.size();
-  ceiling.threads = frame_.setup.options.threads;
+  ceiling.threads = frame_.options.run.threads;
   comparison_.ceilings.push_back(std::move(ceiling));
   measures_.push_back(std::move(measure));
 }
 
 void Contest::add_product(std::string name, std::string bounds, Product product,
                           Precision precision, std::int64_t width, bool on_host) {
-  const GridShape grid = frame_.setup.footprint.shape;
-  const bool gpu = !on_host && !frame_.setup.gpus.empty();
+  const GridShape grid = frame_.footprint.shape;
+  const bool gpu = !on_host && !frame_.machine.gpus.empty();
   const std::vector<UpdateShape> shapes = update_shapes(
-      comparison_.n, grid.rows, grid.columns, width, gpu ? largest_on_gpu : largest_on_host);
+      comparison_.n, grid.nprow, grid.npcol, width, gpu ? largest_on_gpu : largest_on_host);
   add_ceiling({.name = std::move(name), .unit = gflops, .bounds = std::move(bounds)},
               [=, this](Devices& devices) {
-                return product_rate(on_host ? devices.host() : *devices.own, product, precision,
-                                    shapes, seconds_a_ceiling, clock_);
+                return product_rate(on_host ? devices.host() : devices.machine.device(), product,
+                                    precision, shapes, seconds_a_ceiling, clock_);
               });
 }
 
 void Contest::add_registers() {
-  const int threads = frame_.device_options.threads;
+  const int threads = threads_;
   const auto registers = [&](Precision precision, const char* bounds) {
     add_ceiling({.name = fmt::format("registers {}", lupine::name(precision)),
                  .unit = gflops,
@@ -191,17 +184,16 @@ void Contest::add_registers() {
 }
 
 void Contest::add_products() {
-  const bool gpu = !frame_.setup.gpus.empty();
-  std::int64_t hpl_width = frame_.setup.panel_width;
-  for (std::size_t i = 0; i < prepared_.size(); ++i) {
+  const bool gpu = !frame_.machine.gpus.empty();
+  std::int64_t hpl_width = frame_.panel_width;
+  for (std::size_t i = 0; i < setups_.size(); ++i) {
     const Contestant& one = comparison_.contestants[i];
-    if (one.solver == Solver::hpl && one.skipped.empty())
-      hpl_width = prepared_[i].setup.panel_width;
+    if (one.solver == Solver::hpl && one.skipped.empty()) hpl_width = setups_[i].panel_width;
   }
   add_product("dgemm", gpu ? "dgesv" : "hpl, dgesv", Product::gemm, Precision::fp64, hpl_width,
               true);
-  add_product("sgemm", "dsgesv", Product::gemm, Precision::fp32, frame_.setup.panel_width, true);
-  for (std::size_t i = 0; i < prepared_.size(); ++i) {
+  add_product("sgemm", "dsgesv", Product::gemm, Precision::fp32, frame_.panel_width, true);
+  for (std::size_t i = 0; i < setups_.size(); ++i) {
     const Contestant& one = comparison_.contestants[i];
     if (is_lapack(one.solver) || one.ceiling == "dgemm" || !one.skipped.empty()) continue;
     auto& ceilings = comparison_.ceilings;
@@ -210,13 +202,13 @@ void Contest::add_products() {
     if (known != ceilings.end())
       known->bounds += ", " + title(one);
     else
-      add_product(one.ceiling, title(one), Product::update, one.precision,
-                  prepared_[i].setup.panel_width, false);
+      add_product(one.ceiling, title(one), Product::update, one.precision, setups_[i].panel_width,
+                  false);
   }
 }
 
 void Contest::add_memory() {
-  const int threads = frame_.device_options.threads;
+  const int threads = threads_;
   const std::int64_t bytes = agreed(world_, [&] { return pass_bytes(node_ranks_); });
   const auto memory = [&](const char* name, MemoryPass pass, const char* bounds) {
     add_ceiling({.name = name, .unit = "GB/s", .bounds = bounds}, [=, this](Devices&) {
@@ -228,10 +220,10 @@ void Contest::add_memory() {
 }
 
 // What all ranks know, such as a lack of memory, is the end of a turn, not of everything measured.
-Turn Contest::turn(Solver solver, const PreparedSetup& prepared) const {
+Turn Contest::turn(Solver solver, const Setup& setup) const {
   if (is_lapack(solver)) return lapack_turn(solver);
   try {
-    return solver == Solver::solve ? solve_run(world_, prepared.setup) : benchmark_turn(prepared);
+    return solver == Solver::solve ? solve_run(world_, setup) : benchmark_turn(setup);
   } catch (const AgreedFault& fault) {
     return {.failure = fault.what()};
   } catch (const UsageError& error) {
@@ -239,9 +231,8 @@ Turn Contest::turn(Solver solver, const PreparedSetup& prepared) const {
   }
 }
 
-Turn Contest::benchmark_turn(const PreparedSetup& prepared) const {
-  const BenchmarkResult result =
-      BenchmarkRunner(world_.handle(), without_device(prepared)).run().result;
+Turn Contest::benchmark_turn(const Setup& setup) const {
+  const BenchmarkResult result = BenchmarkRunner(world_.handle(), setup).run().result;
   return {result.seconds, result.refine_seconds, result.scaled_residual, failure(result)};
 }
 
@@ -249,8 +240,7 @@ Turn Contest::lapack_turn(Solver solver) const {
   Turn turn;
   if (world_.rank() == 0) {
     try {
-      turn = lapack_run(driver(solver), alone_, frame_.setup.options, frame_.device_options.threads,
-                        clock_);
+      turn = lapack_run(driver(solver), alone_, frame_.options, threads_, clock_);
     } catch (const std::exception& problem) {
       turn.failure = problem.what();
     }
@@ -277,19 +267,18 @@ void Contest::measure(Ceiling& ceiling, const Measure& measure, Devices& devices
 }
 
 void Contest::round(const TurnDone& done) {
-  for (std::size_t i = 0; i < prepared_.size(); ++i) {
+  for (std::size_t i = 0; i < setups_.size(); ++i) {
     Contestant& contestant = comparison_.contestants[i];
     if (!contestant.skipped.empty()) continue;
-    contestant.turns.push_back(turn(contestant.solver, prepared_[i]));
+    contestant.turns.push_back(turn(contestant.solver, setups_[i]));
     on_rank_0(world_, [&] { done(contestant); });
   }
-  Devices devices;
-  agree(world_, [&] {
-    devices.own = make_device(frame_.device_options);
-    if (!frame_.setup.gpus.empty())
-      devices.other_host =
-          make_device({.kind = DeviceKind::cpu, .threads = frame_.device_options.threads});
-  });
+  const Machine machine(world_.handle(), frame_.asked.run);
+  Devices devices{machine};
+  if (!frame_.machine.gpus.empty())
+    agree(world_, [&] {
+      devices.other_host = make_device({.kind = DeviceKind::cpu, .threads = threads_});
+    });
   for (std::size_t i = 0; i < measures_.size(); ++i)
     measure(comparison_.ceilings[i], measures_[i], devices);
 }

@@ -38,7 +38,7 @@ class Contest {
   Contest& operator=(const Contest&) = delete;
 
   /// Of HPL-MxP in the first precision.
-  const Setup& setup() const { return frame_.setup; }
+  const Setup& setup() const { return frame_; }
   /// So far. Whole on rank 0.
   const Comparison& comparison() const { return comparison_; }
   /// On every rank: nothing has failed.
@@ -52,7 +52,7 @@ class Contest {
   struct Devices;
   using Measure = std::function<ProductRate(Devices&)>;
 
-  void enter(Solver solver, const BenchmarkOptions& options);
+  void enter(const Machine& machine, Solver solver, const BenchmarkOptions& options);
   void enter_lapack(Solver solver);
   void add_registers();
   void add_products();
@@ -60,8 +60,8 @@ class Contest {
   void add_product(std::string name, std::string bounds, Product product, Precision precision,
                    std::int64_t width, bool on_host);
   void add_ceiling(Ceiling ceiling, Measure measure);
-  Turn turn(Solver solver, const PreparedSetup& prepared) const;
-  Turn benchmark_turn(const PreparedSetup& prepared) const;
+  Turn turn(Solver solver, const Setup& setup) const;
+  Turn benchmark_turn(const Setup& setup) const;
   Turn lapack_turn(Solver solver) const;
   void measure(Ceiling& ceiling, const Measure& measure, Devices& devices) const;
 
@@ -70,10 +70,11 @@ class Contest {
   Communicator alone_;  // each rank for itself
   SteadyClock clock_;
   int node_ranks_;
-  PreparedSetup frame_;  // without a device, as all below
+  int threads_ = 1;  // of this rank
+  Setup frame_;
   Comparison comparison_;
-  std::vector<PreparedSetup> prepared_;  // of each contestant; LAPACK's are empty
-  std::vector<Measure> measures_;        // of each ceiling
+  std::vector<Setup> setups_;      // of each contestant; LAPACK's are empty
+  std::vector<Measure> measures_;  // of each ceiling
 };
 
 }  // namespace lupine

@@ -45,38 +45,21 @@ class GeneratedSource final : public MatrixSource {
   MatrixSpec spec_;
 };
 
-SolveOptions solve_options(const BenchmarkOptions& o) {
-  SolveOptions s;
-  s.precision = Precision::automatic;
-  s.condition = false;
-  s.nb = o.nb;
-  s.rows = o.rows;
-  s.columns = o.columns;
-  s.order = o.order;
-  s.device = o.device;
-  s.comm = o.comm;
-  s.gpus = o.gpus;
-  s.reserved = o.reserved;
-  s.threads = o.threads;
-  s.stall_timeout = o.stall_timeout;
-  s.max_iterations = o.max_iterations;
-  s.refine = o.refine;
-  return s;
-}
-
 }  // namespace
 
 Turn solve_run(const Communicator& all, const Setup& setup) {
   const BenchmarkOptions& o = setup.options;
-  const auto host = make_device({.kind = DeviceKind::cpu, .threads = o.threads});
+  const auto host = make_device({.kind = DeviceKind::cpu, .threads = o.run.threads});
   const Generator generator(o, all);
   const MatrixSpec& spec = generator.spec();
   const auto b = [&](std::int64_t i, std::int64_t) { return spec.right_hand_side(i); };
   const Matrix a(std::make_shared<GeneratedSource>(*host, spec));
+  const SolveOptions options{
+      .run = o.run, .refine = o.refine, .max_iterations = o.max_iterations, .condition = false};
   Turn turn;
   Solution s;
   try {
-    s = solve(all.handle(), a, RightHandSide::from_function(1, b), solve_options(o));
+    s = solve(all.handle(), a, RightHandSide::from_function(1, b), options);
   } catch (const AccuracyError& error) {
     turn.failure = error.what();
     s = error.best();

@@ -42,10 +42,10 @@ class CommonClock final : public Clock {
 
 class Tuner {
  public:
-  Tuner(const Communicator& all, PreparedSetup prepared, const TuneProgress& progress)
-      : runner_(all.handle(), std::move(prepared)), setup_(runner_.setup()), progress_(progress) {
+  Tuner(const Communicator& all, const BenchmarkOptions& options, const TuneProgress& progress)
+      : runner_(all.handle(), options), setup_(runner_.setup()), progress_(progress) {
     const BenchmarkOptions& o = setup_.options;
-    start_ = {setup_.footprint.nb, o.lookahead, o.chunk < o.n ? o.chunk : 0};
+    start_ = {setup_.footprint.nb, o.run.lookahead, o.run.chunk < o.n ? o.run.chunk : 0};
     columns_ = std::max<std::int64_t>(1, o.n / part_of_columns);
     if (!runner_.retune(start_, columns_)) refuse_size();
   }
@@ -56,7 +56,7 @@ class Tuner {
     if (progress_.begun) progress_.begun(setup_, columns_);
     // Wider blocks than memory has panels for would only be cut into what was measured before.
     const TuneSpace space{
-        (o.n - 1) / o.columns + 1, [this](const Tuning& tuning) {
+        (o.n - 1) / o.run.npcol + 1, [this](const Tuning& tuning) {
           return runner_.retune(tuning, columns_) &&
                  (tuning.nb <= start_.nb || runner_.setup().panel_width == tuning.nb);
         }};
@@ -100,9 +100,9 @@ class Tuner {
 };
 
 BenchmarkOptions opened(BenchmarkOptions options, double seconds) {
-  options.nb = 0;
-  options.lookahead = -1;
-  options.chunk = 0;
+  options.run.nb = 0;
+  options.run.lookahead = -1;
+  options.run.chunk = 0;
   options.time_target = options.n == 0 ? seconds / (planned_runs * part_of_factorization) : 0;
   return options;
 }
@@ -124,7 +124,7 @@ TunedBenchmark tune(const Communicator& all, const BenchmarkOptions& options, co
                     double seconds, const TuneProgress& progress) {
   const CommonClock clock(all);
   const double begin = clock.now();
-  Tuner tuner(all, prepare(all, opened(options, seconds), SteadyClock()), progress);
+  Tuner tuner(all, opened(options, seconds), progress);
   TunedBenchmark tuned = tuner.search(list, clock, begin + seconds);
   if (list.empty() && tuned.outcome.trials == 0)
     throw UsageError(fmt::format(

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <exception>
 #include <string>
 
@@ -18,14 +19,25 @@ struct Attempt {
 };
 
 Attempt attempt(const std::function<void()>& work) {
+  const std::string host = host_name();  // no call of MPI while something is thrown
   try {
     work();
     return {};
   } catch (const UsageError& error) {
     return {Outcome::usage, error.what(), error.where()};
   } catch (const std::exception& error) {
-    return {Outcome::fault, error.what(), host_name()};
+    return {Outcome::fault, error.what(), host};
   }
+}
+
+// Of options in one text; in none of them.
+constexpr char between = '\x1f';
+
+std::vector<std::string> values(const std::string& text) {
+  std::vector<std::string> all;
+  for (std::size_t begin = 0; begin < text.size(); begin = text.find(between, begin) + 1)
+    all.push_back(text.substr(begin, text.find(between, begin) - begin));
+  return all;
 }
 
 }  // namespace
@@ -53,12 +65,23 @@ std::string text_of_rank_0(const Communicator& all, std::string text) {
   return text;
 }
 
-void require_equal_options(const Communicator& all, const std::string& mine) {
-  const std::vector<std::string> texts = all.all_gather(mine);
-  for (std::size_t r = 1; r < texts.size(); ++r)
-    if (texts[r] != texts[0])
-      throw UsageError(
-          fmt::format("rank {} has other options ({}) than rank 0 ({})", r, texts[r], texts[0]));
+void require_equal_options(const Communicator& all, const std::vector<OptionText>& mine) {
+  std::string text;
+  for (const OptionText& option : mine) text += option.value + between;
+  const std::vector<std::string> texts = all.all_gather(text);
+  const auto other = std::find_if(texts.begin(), texts.end(),
+                                  [&](const std::string& one) { return one != texts.front(); });
+  if (other == texts.end()) return;
+  const std::vector<std::string> first = values(texts.front());
+  const std::vector<std::string> theirs = values(*other);
+  std::string differences;
+  for (std::size_t i = 0; i < std::min({mine.size(), first.size(), theirs.size()}); ++i)
+    if (first[i] != theirs[i])
+      differences += fmt::format("{}{} '{}' and not '{}'", differences.empty() ? "" : ", ",
+                                 mine[i].name, theirs[i], first[i]);
+  throw UsageError(
+      fmt::format("rank {} has other options than rank 0: {}; allowed: the same on all",
+                  other - texts.begin(), differences));
 }
 
 void on_rank_0(const Communicator& all, const std::function<void()>& work) {

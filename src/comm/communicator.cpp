@@ -298,6 +298,12 @@ void Communicator::abort(int status) const {
   std::_Exit(status);
 }
 
+int rank_in(MPI_Comm comm) {
+  int rank = 0;
+  check_mpi(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank");
+  return rank;
+}
+
 std::string host_name() {
   char name[MPI_MAX_PROCESSOR_NAME] = "";
   int length = 0;

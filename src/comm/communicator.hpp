@@ -144,6 +144,8 @@ std::vector<std::vector<T>> Communicator::all_to_all(const std::vector<std::vect
   return in;
 }
 
+/// This rank in a communicator of the caller's.
+int rank_in(MPI_Comm comm);
 /// Host name of this rank's node.
 std::string host_name();
 /// Whether this MPI says that it takes addresses of GPU memory.

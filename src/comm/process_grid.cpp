@@ -10,10 +10,10 @@ namespace {
 
 GridShape checked(GridShape shape, int ranks) {
   const std::string grid =
-      "process grid " + std::to_string(shape.rows) + " x " + std::to_string(shape.columns);
-  if (shape.rows < 1 || shape.columns < 1)
+      "process grid " + std::to_string(shape.nprow) + " x " + std::to_string(shape.npcol);
+  if (shape.nprow < 1 || shape.npcol < 1)
     throw UsageError(grid + ": rows and columns must be at least 1");
-  const std::int64_t needed = std::int64_t{shape.rows} * shape.columns;
+  const std::int64_t needed = std::int64_t{shape.nprow} * shape.npcol;
   if (needed != ranks)
     throw UsageError(grid + " needs " + std::to_string(needed) + " ranks, but " +
                      std::to_string(ranks) + " are running");
@@ -30,11 +30,11 @@ ProcessGrid::ProcessGrid(const Communicator& all, GridShape shape)
       column_(all.split(me_.column, me_.row)) {}
 
 Distribution ProcessGrid::rows(std::int64_t n, std::int64_t nb) const {
-  return {n, nb, shape_.rows, me_.row};
+  return {n, nb, shape_.nprow, me_.row};
 }
 
 Distribution ProcessGrid::columns(std::int64_t n, std::int64_t nb) const {
-  return {n, nb, shape_.columns, me_.column};
+  return {n, nb, shape_.npcol, me_.column};
 }
 
 }  // namespace lupine

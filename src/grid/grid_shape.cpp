@@ -3,10 +3,10 @@
 namespace lupine {
 
 GridShape squarest(int ranks, GridOrder order) {
-  int rows = 1;
+  int nprow = 1;
   for (int p = 1; p <= ranks / p; ++p)
-    if (ranks % p == 0) rows = p;
-  return {rows, ranks / rows, order};
+    if (ranks % p == 0) nprow = p;
+  return {nprow, ranks / nprow, order};
 }
 
 }  // namespace lupine

@@ -12,17 +12,17 @@ struct GridPosition {
 };
 
 struct GridShape {
-  int rows = 1;     ///< P
-  int columns = 1;  ///< Q
+  int nprow = 1;  ///< P
+  int npcol = 1;  ///< Q
   GridOrder order = GridOrder::row;
 
-  int size() const { return rows * columns; }
+  int size() const { return nprow * npcol; }
   GridPosition position(int rank) const {
-    return order == GridOrder::row ? GridPosition{rank / columns, rank % columns}
-                                   : GridPosition{rank % rows, rank / rows};
+    return order == GridOrder::row ? GridPosition{rank / npcol, rank % npcol}
+                                   : GridPosition{rank % nprow, rank / nprow};
   }
   int rank(GridPosition p) const {
-    return order == GridOrder::row ? p.row * columns + p.column : p.column * rows + p.row;
+    return order == GridOrder::row ? p.row * npcol + p.column : p.column * nprow + p.row;
   }
 };
 

@@ -28,11 +28,11 @@ constexpr double reader_bytes = 60e6;   // of a user's matrix that its source ha
 }  // namespace
 
 double Footprint::local_rows() const {
-  return static_cast<double>(Distribution(n, nb, shape.rows, 0).local_size());
+  return static_cast<double>(Distribution(n, nb, shape.nprow, 0).local_size());
 }
 
 double Footprint::local_columns() const {
-  return static_cast<double>(Distribution(n, nb, shape.columns, 0).local_size());
+  return static_cast<double>(Distribution(n, nb, shape.npcol, 0).local_size());
 }
 
 double Footprint::chunk_columns() const {
@@ -58,7 +58,7 @@ double Footprint::ring_bytes(std::int64_t width) const {
 }
 
 double Footprint::exchange_bytes(std::int64_t width) const {
-  if (pivoting == Pivoting::none || shape.rows == 1) return 0;
+  if (pivoting == Pivoting::none || shape.nprow == 1) return 0;
   const auto w = static_cast<double>(std::min(width, n));
   const double panel = (local_rows() + 2 * w) * w;
   return (2 * w * (chunks() * chunk_columns() + w) + panel) * element_bytes();
@@ -95,8 +95,8 @@ double Footprint::rank_bytes() const {
 }
 
 double Footprint::host_bytes() const {
-  const double m = static_cast<double>(n) / shape.rows + static_cast<double>(nb);
-  const double k = static_cast<double>(n) / shape.columns + static_cast<double>(nb);
+  const double m = static_cast<double>(n) / shape.nprow + static_cast<double>(nb);
+  const double k = static_cast<double>(n) / shape.npcol + static_cast<double>(nb);
   const std::int64_t width = panel_width();
   // A diagonal block travels alone too, before the panel that it begins.
   const auto w = static_cast<double>(width);

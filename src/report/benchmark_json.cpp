@@ -2,9 +2,11 @@
 #include "io/text.hpp"
 
 #include <algorithm>
+#include <initializer_list>
 #include <nlohmann/json.hpp>
 
 #include "report/benchmark_report.hpp"
+#include "report/option_json.hpp"
 #include "report/report_parts.hpp"
 
 namespace lupine {
@@ -15,10 +17,11 @@ using nlohmann::ordered_json;
 
 ordered_json phases(const Setup& setup, const BenchmarkResult& r) {
   const auto phase = [&](const PhaseTime& time) {
-    return ordered_json{{"average", time.average},
-                        {"maximum", time.maximum},
-                        {"slowest_rank", time.slowest_rank},
-                        {"slowest_host", setup.hosts[static_cast<std::size_t>(time.slowest_rank)]}};
+    return ordered_json{
+        {"average", time.average},
+        {"maximum", time.maximum},
+        {"slowest_rank", time.slowest_rank},
+        {"slowest_host", setup.machine.hosts[static_cast<std::size_t>(time.slowest_rank)]}};
   };
   ordered_json all = {{"panel", phase(r.panel)},
                       {"rows", phase(r.rows)},
@@ -71,47 +74,34 @@ ordered_json sources(const Setup& setup) {
       {"nb", source(why.nb)}, {"lookahead", source(why.lookahead)}, {"chunk", source(why.chunk)}};
 }
 
+/// Every option, but for those that have no meaning in this run.
+ordered_json applicable(const BenchmarkOptions& o) {
+  ordered_json all = json_of_options(o);
+  const auto drop = [&](std::initializer_list<const char*> names) {
+    for (const char* one : names) all.erase(one);
+  };
+  drop({"benchmark"});  // stands at the top of the document
+  if (o.matrix != MatrixKind::fasi_higham) drop({"kappa", "rho"});
+  if (o.pivoting == Pivoting::none) drop({"nbmin", "ndiv"});
+  if (o.benchmark == Benchmark::hpl) drop({"refine", "max_iterations"});
+  return all;
+}
+
 ordered_json choices(const Setup& setup) {
   const BenchmarkOptions& o = setup.options;
-  ordered_json chosen = {{"n", o.n},
-                         {"nb", o.nb},
-                         {"panel_width", setup.panel_width},
-                         {"nprow", o.rows},
-                         {"npcol", o.columns},
-                         {"nporder", name(o.order)},
-                         {"ranks", setup.hosts.size()},
-                         {"matrix", name(o.matrix)},
-                         {"seed", o.seed}};
-  if (o.matrix == MatrixKind::fasi_higham) {
-    chosen["kappa"] = o.kappa;
-    chosen["rho"] = o.rho;
-  }
-  chosen["precision"] = name(o.precision);
-  chosen["pivoting"] = name(o.pivoting);
-  if (o.pivoting == Pivoting::partial) {
-    chosen["nbmin"] = o.leaf;
-    chosen["ndiv"] = o.parts;
-  }
-  if (o.benchmark == Benchmark::mxp) {
-    chosen["refine"] = name(o.refine);
-    chosen["max_iterations"] = o.max_iterations;
-  }
-  chosen["threshold"] = o.threshold;
+  ordered_json chosen = applicable(o);
+  chosen["panel_width"] = setup.panel_width;
+  chosen["ranks"] = setup.machine.hosts.size();
   chosen["variant"] = variant(o);
-  chosen["lookahead"] = o.lookahead;
-  chosen["chunk"] = o.chunk;
   chosen["sources"] = sources(setup);
-  chosen["bcast"] = name(o.broadcast);
-  chosen["device"] = name(o.device);
-  chosen["device_description"] = setup.device;
-  chosen["comm"] = name(o.comm);
-  if (!setup.gpus.empty()) {
-    chosen["gpus"] = setup.gpus;
+  chosen["asked"] = json_of_options(setup.asked);
+  chosen["device_description"] = setup.machine.device;
+  chosen.erase("gpus");
+  if (!setup.machine.gpus.empty()) {
+    chosen["gpus"] = setup.machine.gpus;
     chosen["reserved_multiprocessors"] =
-        o.reserved < 0 ? ordered_json(nullptr) : ordered_json(o.reserved);
+        o.run.reserve < 0 ? ordered_json(nullptr) : ordered_json(o.run.reserve);
   }
-  chosen["threads"] = o.threads;
-  chosen["stall_timeout"] = o.stall_timeout;
   chosen["memory"] = {
       {"needed_per_rank_bytes", static_cast<std::int64_t>(setup.footprint.rank_bytes())},
       {"free_per_rank_bytes", static_cast<std::int64_t>(setup.budget.rank_free)},
@@ -131,9 +121,9 @@ ordered_json choices_and_outcome(const Setup& setup, const BenchmarkRun& run) {
 /// Hosts of the configuration of most ranks: the first ranks are in all.
 const std::vector<std::string>& all_hosts(const std::vector<Measured>& all) {
   const auto fewer = [](const Measured& a, const Measured& b) {
-    return a.setup.hosts.size() < b.setup.hosts.size();
+    return a.setup.machine.hosts.size() < b.setup.machine.hosts.size();
   };
-  return std::max_element(all.begin(), all.end(), fewer)->setup.hosts;
+  return std::max_element(all.begin(), all.end(), fewer)->setup.machine.hosts;
 }
 
 }  // namespace
@@ -156,7 +146,7 @@ ordered_json json_report(const std::vector<Measured>& all, const std::string& co
 ordered_json json_of_both(const Measured& mxp, const Measured& hpl, const std::string& command_line,
                           const std::vector<std::string>& notes) {
   ordered_json document =
-      json_origin("bench", mxp.runs.front().begin, mxp.setup.hosts, command_line);
+      json_origin("bench", mxp.runs.front().begin, mxp.setup.machine.hosts, command_line);
   document["mxp"] = json_report({mxp}, command_line, notes);
   document["hpl"] = json_report({hpl}, command_line, notes);
   const double faster = speedup(representative({mxp}).run, representative({hpl}).run);

@@ -9,6 +9,7 @@
 #include <set>
 #include <utility>
 
+#include "report/option_lines.hpp"
 #include "report/report_parts.hpp"
 
 namespace lupine {
@@ -49,102 +50,77 @@ std::string matrix_text(const BenchmarkOptions& o) {
                      o.seed + 1);
 }
 
-std::string chunk_text(const Setup& setup) {
-  const BenchmarkOptions& o = setup.options;
-  return o.chunk < o.n ? std::to_string(o.chunk) : "all";
-}
-
 std::string thread_text(const Setup& setup) {
-  const int least = setup.options.threads;
-  return least == setup.most_threads ? fmt::format("{} a rank", least)
-                                     : fmt::format("{} to {} a rank", least, setup.most_threads);
+  const int least = setup.options.run.threads;
+  return least == setup.machine.most_threads
+             ? fmt::format("{} a rank", least)
+             : fmt::format("{} to {} a rank", least, setup.machine.most_threads);
 }
 
 /// Which rank computes where: a line a rank, for as many as one reads.
 std::string gpu_lines(const Setup& setup) {
   constexpr std::size_t shown = 16;
   std::string text;
-  if (setup.gpus.empty()) return text;
-  const int reserved = setup.options.reserved;
+  if (setup.machine.gpus.empty()) return text;
+  const int reserved = setup.options.run.reserve;
   text += line("RESERVE", fmt::format("multiprocessors for panels beside updates: {}",
                                       reserved < 0 ? "by their work" : std::to_string(reserved)));
-  for (std::size_t r = 0; r < std::min(shown, setup.gpus.size()); ++r)
-    text += line(fmt::format("rank {}", r), fmt::format("{} of {}", setup.gpus[r], setup.hosts[r]));
-  if (setup.gpus.size() > shown)
-    text += line("ranks", fmt::format("{} more, in the JSON file", setup.gpus.size() - shown));
-  return text;
-}
-
-/// Lines about the values of all configurations: each value once, in the order of the runs.
-class ValueLines {
- public:
-  explicit ValueLines(const std::vector<Setup>& setups) : setups_(setups) {}
-
-  /// @param get from a Setup to what a line shows of it
-  template <class Get>
-  std::string operator()(std::string_view label, Get get, const std::string& reason = "",
-                         const char* unit = "") const {
-    std::vector<std::string> values;
-    for (const Setup& setup : setups_) add_once(values, fmt::format("{}", get(setup)));
-    return line(label, listed(values) + unit, values.size() == 1 ? reason : "");
-  }
-
-  /// P and Q belong together: a pair comes once.
-  std::string grids() const {
-    std::vector<std::string> pairs;
-    std::array<std::vector<std::string>, 2> sides;
-    for (const Setup& setup : setups_) {
-      const BenchmarkOptions& o = setup.options;
-      if (!add_once(pairs, fmt::format("{}x{}", o.rows, o.columns))) continue;
-      sides[0].push_back(std::to_string(o.rows));
-      sides[1].push_back(std::to_string(o.columns));
-    }
-    const std::string reason = pairs.size() == 1 ? setups_.front().reasons.grid : "";
-    return line("P", listed(sides[0]), reason) + line("Q", listed(sides[1]), reason);
-  }
-
- private:
-  static bool add_once(std::vector<std::string>& values, std::string value) {
-    if (std::find(values.begin(), values.end(), value) != values.end()) return false;
-    values.push_back(std::move(value));
-    return true;
-  }
-  static std::string listed(const std::vector<std::string>& values) {
-    if (values.size() == 1) return values.front();
-    std::string text;
-    for (const std::string& value : values) text += fmt::format("{:>8} ", value);
-    return text;
-  }
-
-  const std::vector<Setup>& setups_;
-};
-
-std::string method_lines(const ValueLines& values, const Setup& setup) {
-  const BenchmarkOptions& o = setup.options;
-  std::string text = line("PRECISION", std::string(name(o.precision)), setup.reasons.precision);
-  text += line("MATRIX", matrix_text(o));
-  text += line("PIVOT", std::string(name(o.pivoting)));
-  if (o.pivoting == Pivoting::partial) {
-    text += values(
-        "NBMIN", [](const Setup& s) { return s.options.leaf; }, setup.reasons.leaf);
-    text += values("NDIV", [](const Setup& s) { return s.options.parts; });
-  }
-  if (o.benchmark == Benchmark::mxp)
+  for (std::size_t r = 0; r < std::min(shown, setup.machine.gpus.size()); ++r)
+    text += line(fmt::format("rank {}", r),
+                 fmt::format("{} of {}", setup.machine.gpus[r], setup.machine.hosts[r]));
+  if (setup.machine.gpus.size() > shown)
     text +=
-        line("REFINE", fmt::format("{}, at most {} corrections", name(o.refine), o.max_iterations));
+        line("ranks", fmt::format("{} more, in the JSON file", setup.machine.gpus.size() - shown));
   return text;
 }
 
-std::string machine_lines(const Setup& setup, double needed) {
+/// P and Q belong together: a pair comes once.
+std::string grid_lines(const std::vector<Setup>& setups) {
+  std::vector<RunOptions> grids;
+  const auto same = [](const RunOptions& a, const RunOptions& b) {
+    return a.nprow == b.nprow && a.npcol == b.npcol;
+  };
+  for (const Setup& setup : setups)
+    if (std::none_of(grids.begin(), grids.end(),
+                     [&](const RunOptions& o) { return same(o, setup.options.run); }))
+      grids.push_back(setup.options.run);
+  const auto side = [&](int RunOptions::*processes) {
+    if (grids.size() == 1) return std::to_string(grids.front().*processes);
+    std::string text;
+    for (const RunOptions& grid : grids) text += fmt::format("{:>8} ", grid.*processes);
+    return text;
+  };
+  const std::string reason = grids.size() == 1 ? setups.front().machine.reasons.grid : "";
+  return line("P", side(&RunOptions::nprow), reason) + line("Q", side(&RunOptions::npcol), reason);
+}
+
+std::string method_lines(OptionLines& lines, const Setup& setup) {
   const BenchmarkOptions& o = setup.options;
-  const Reasons& why = setup.reasons;
+  std::string text = lines.take("precision", setup.reasons.precision);
+  text += lines.take_as("matrix", matrix_text(o));
+  text += lines.take("pivoting");
+  if (o.pivoting == Pivoting::partial)
+    text += lines.take("nbmin", setup.reasons.leaf) + lines.take("ndiv");
+  if (o.benchmark == Benchmark::mxp)
+    text += lines.take_as(
+        "refine", fmt::format("{}, at most {} corrections", name(o.refine), o.max_iterations));
+  // Told above or in the head, or of no meaning here.
+  lines.skip({"benchmark", "kappa", "rho", "seed", "nbmin", "ndiv", "refine", "max_iterations",
+              "threshold", "memory_fraction", "time_target"});
+  return text;
+}
+
+std::string machine_lines(OptionLines& lines, const Setup& setup, double needed) {
+  const RunOptions& o = setup.options.run;
+  const MachineReasons& why = setup.machine.reasons;
   const MemoryBudget& memory = setup.budget;
-  std::string text =
-      line("DEVICE", fmt::format("{}: {}", name(o.device), setup.device), why.device);
-  text += line("COMM", std::string(name(o.comm)), why.comm);
+  std::string text = lines.take_as(
+      "device", fmt::format("{}: {}", name(o.device), setup.machine.device), why.device);
+  text += lines.take_as("comm", std::string(name(o.comm)), why.comm);
+  lines.skip({"gpus", "reserve"});
   text += gpu_lines(setup);
-  text += line("THREADS", thread_text(setup), why.threads);
-  text += line("STALLS", stall_text(o.stall_timeout));
+  text += lines.take_as("threads", thread_text(setup), why.threads);
+  text += lines.take_as("stall_timeout", stall_text(o.stall_timeout));
   text += line("MEMORY", fmt::format("{} needed a rank, {} free", gibibytes(needed),
                                      gibibytes(memory.rank_free)));
   text +=
@@ -157,33 +133,36 @@ std::string machine_lines(const Setup& setup, double needed) {
 /// The setup of the most ranks.
 const Setup& widest(const std::vector<Setup>& setups) {
   return *std::max_element(setups.begin(), setups.end(), [](const Setup& a, const Setup& b) {
-    return a.hosts.size() < b.hosts.size();
+    return a.machine.hosts.size() < b.machine.hosts.size();
   });
 }
 
+/// The values of all configurations: each once, in the order of the runs.
 std::string parameters(const std::vector<Setup>& setups) {
   const Setup& wide = widest(setups);
   const Reasons& why = setups.front().reasons;
   double needed = 0;
-  for (const Setup& setup : setups) needed = std::max(needed, setup.footprint.rank_bytes());
-  const ValueLines values(setups);
-  std::string text;
-  text += values(
-      "N", [](const Setup& s) { return s.options.n; }, why.n);
-  text += values(
-      "NB", [](const Setup& s) { return s.options.nb; }, why.nb);
-  text += line("PMAP", wide.options.order == GridOrder::row ? "Row-major process mapping"
-                                                            : "Column-major process mapping");
-  text += values.grids();
-  text += line("RANKS", ranks_text(wide.hosts));
-  text += method_lines(values, setups.front());
-  text += values(
-      "DEPTH", [](const Setup& s) { return s.options.lookahead; }, why.lookahead, " (look-ahead)");
-  text += values("BCAST", [](const Setup& s) { return name(s.options.broadcast); });
-  text += values(
-      "PANEL", [](const Setup& s) { return s.panel_width; }, "", " columns a step");
-  text += values("CHUNK", chunk_text, why.chunk, " columns at a time");
-  return text + machine_lines(wide, needed);
+  OptionLines lines;
+  OptionLines columns;
+  for (const Setup& setup : setups) {
+    needed = std::max(needed, setup.footprint.rank_bytes());
+    lines.add(setup.options);
+    columns.add({{"panel", option_text(setup.panel_width)},
+                 {"chunk", chunk_text(setup.options.run.chunk, setup.options.n)}});
+  }
+  std::string text = lines.take("n", why.n) + lines.take("nb", why.nb);
+  text += lines.take_as("nporder", wide.options.run.order == GridOrder::row
+                                       ? "Row-major process mapping"
+                                       : "Column-major process mapping");
+  lines.skip({"nprow", "npcol"});
+  text += grid_lines(setups);
+  text += line("RANKS", ranks_text(wide.machine.hosts));
+  text += method_lines(lines, setups.front());
+  text += lines.take("lookahead", why.lookahead) + lines.take("bcast");
+  lines.skip({"chunk"});
+  text += columns.take("panel") + columns.take("chunk", why.chunk);
+  text += machine_lines(lines, wide, needed);
+  return text + lines.rest();
 }
 
 /// As C's ctime writes it.
@@ -226,8 +205,8 @@ std::string hpl_lines(const BenchmarkRun& run) {
       "T/V                N    NB     P     Q               Time                 Gflops\n"
       "{}\n",
       double_rule, rule);
-  text += fmt::format("{}{:12} {:5} {:5} {:5} {:18.2f}     {:18.3e}\n", variant(o), o.n, o.nb,
-                      o.rows, o.columns, r.seconds, r.gflops);
+  text += fmt::format("{}{:12} {:5} {:5} {:5} {:18.2f}     {:18.3e}\n", variant(o), o.n, o.run.nb,
+                      o.run.nprow, o.run.npcol, r.seconds, r.gflops);
   text += fmt::format("HPL_pdgesv() start time {}\n\nHPL_pdgesv() end time   {}\n\n",
                       time_text(run.begin), time_text(run.end));
   return text.append(verdict_lines(r)).append(double_rule).append("\n");
@@ -236,9 +215,9 @@ std::string hpl_lines(const BenchmarkRun& run) {
 /// GPUs that compute; a rank on CPU cores counts as one.
 std::size_t units(const Setup& setup) {
   std::set<std::string> distinct;
-  for (std::size_t r = 0; r < setup.gpus.size(); ++r)
-    distinct.insert(setup.hosts[r] + ' ' + setup.gpus[r]);
-  return setup.gpus.empty() ? setup.hosts.size() : distinct.size();
+  for (std::size_t r = 0; r < setup.machine.gpus.size(); ++r)
+    distinct.insert(setup.machine.hosts[r] + ' ' + setup.machine.gpus[r]);
+  return setup.machine.gpus.empty() ? setup.machine.hosts.size() : distinct.size();
 }
 
 std::string mxp_norms(const BenchmarkResult& r) {
@@ -265,15 +244,15 @@ std::string mxp_block(const Setup& setup, const BenchmarkResult& r) {
   const auto gpus = static_cast<double>(units(setup));
   std::string text = "\n****** HPL-MxP result ******\n\n";
   if (o.threshold > 0) text += mxp_norms(r);
-  text += fmt::format("    N = {}, NB = {}, NPROW = {}, NPCOL = {}, SLOPPY-TYPE = {}\n", o.n, o.nb,
-                      o.rows, o.columns, upper(name(o.precision)));
+  text += fmt::format("    N = {}, NB = {}, NPROW = {}, NPCOL = {}, SLOPPY-TYPE = {}\n", o.n,
+                      o.run.nb, o.run.nprow, o.run.npcol, upper(name(o.precision)));
   // Scripts look for "per GPU"; where there is none, a rank takes its place.
   const auto rate = [&](const char* label, double gflops, const char* meaning) {
     text += fmt::format("{:>13} = {:.4e}, per GPU = {:10.2f} ------ {}\n", label, gflops,
                         gflops / gpus, meaning);
   };
   rate("GFLOPS", r.gflops,
-       setup.gpus.empty() ? "the score; a rank on CPU cores counts as a GPU" : "the score");
+       setup.machine.gpus.empty() ? "the score; a rank on CPU cores counts as a GPU" : "the score");
   rate("LU GFLOPS", r.lu_gflops, "the same operations without the time of the refinement");
   return text;
 }
@@ -282,9 +261,9 @@ std::string phase_table(const Setup& setup, const BenchmarkResult& r) {
   std::string text = fmt::format("\n{:<20} {:>11} {:>11}   {}\n", "Phase, seconds", "average",
                                  "maximum", "slowest rank");
   const auto phase = [&](const char* label, const PhaseTime& time) {
-    text +=
-        fmt::format("{:<20} {:11.3f} {:11.3f}   {} on {}\n", label, time.average, time.maximum,
-                    time.slowest_rank, setup.hosts[static_cast<std::size_t>(time.slowest_rank)]);
+    text += fmt::format("{:<20} {:11.3f} {:11.3f}   {} on {}\n", label, time.average, time.maximum,
+                        time.slowest_rank,
+                        setup.machine.hosts[static_cast<std::size_t>(time.slowest_rank)]);
   };
   phase("panel", r.panel);
   phase("rows", r.rows);
@@ -346,8 +325,8 @@ std::string judgement(double threshold) {
 // "R1R1" keeps the form.
 std::string variant(const BenchmarkOptions& o) {
   const bool pivoted = o.pivoting == Pivoting::partial;
-  return fmt::format("W{}{}{}R{}R{}", o.order == GridOrder::row ? 'R' : 'C', o.lookahead,
-                     digit(o.broadcast), pivoted ? o.parts : 1, pivoted ? o.leaf : 1);
+  return fmt::format("W{}{}{}R{}R{}", o.run.order == GridOrder::row ? 'R' : 'C', o.run.lookahead,
+                     digit(o.run.broadcast), pivoted ? o.parts : 1, pivoted ? o.leaf : 1);
 }
 
 // LAPACK's info counts from 1.
@@ -410,8 +389,8 @@ std::string report_summary(const BenchmarkRun& mxp, const BenchmarkRun& hpl) {
   each([](const char* what, const BenchmarkResult& r) {
     const BenchmarkOptions& o = r.chosen;
     return fmt::format("  {:<16} = {:>12.4e}   N = {}, NB = {}, P = {}, Q = {}, {}\n",
-                       fmt::format("{} GFLOPS", what), r.gflops, o.n, o.nb, o.rows, o.columns,
-                       name(o.precision));
+                       fmt::format("{} GFLOPS", what), r.gflops, o.n, o.run.nb, o.run.nprow,
+                       o.run.npcol, name(o.precision));
   });
   const double faster = speedup(mxp, hpl);
   text += fmt::format("  {:<16} = {:>12}\n", "Speedup",

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "device/cpu/processor.hpp"
+#include "report/option_json.hpp"
 #include "report/report_parts.hpp"
 #include "setup/sizing.hpp"
 
@@ -89,17 +90,14 @@ ordered_json json_of_comparisons(const Setup& setup, const std::vector<Compariso
                                  std::time_t begin, const std::string& command_line,
                                  const std::vector<std::string>& notes) {
   const BenchmarkOptions& o = setup.options;
-  ordered_json document = json_origin("compare", begin, setup.hosts, command_line);
+  ordered_json document = json_origin("compare", begin, setup.machine.hosts, command_line);
   document.update({{"rounds", rounds},
                    {"matrix", name(o.matrix)},
                    {"seed", o.seed},
-                   {"nprow", o.rows},
-                   {"npcol", o.columns},
-                   {"ranks", setup.hosts.size()},
-                   {"threads", o.threads},
-                   {"stall_timeout", o.stall_timeout},
-                   {"device", name(o.device)},
-                   {"device_description", setup.device},
+                   {"ranks", setup.machine.hosts.size()}});
+  document.update(json_of_options(o.run));
+  for (const char* chosen_by_each : {"nb", "lookahead", "chunk"}) document.erase(chosen_by_each);
+  document.update({{"device_description", setup.machine.device},
                    {"processor", processor_info().model},
                    {"blas", blas_description()}});
   if (o.matrix == MatrixKind::fasi_higham) document.update({{"kappa", o.kappa}, {"rho", o.rho}});

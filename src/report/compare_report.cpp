@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "device/cpu/processor.hpp"
+#include "report/option_lines.hpp"
 #include "revision.hpp"
 #include "setup/sizing.hpp"
 
@@ -111,10 +112,15 @@ std::string compare_head(const Setup& setup, const std::vector<std::int64_t>& or
   line("N", fmt::format("{}", fmt::join(orders, ", ")));
   line("ROUNDS", fmt::to_string(rounds));
   line("MATRIX", matrix_text(o) + ", for all of them");
-  line("GRID",
-       fmt::format("{} x {}, the first rank on {}", o.rows, o.columns, setup.hosts.front()));
-  line("DEVICE", fmt::format("{}: {}", name(o.device), setup.device));
+  line("GRID", fmt::format("{} x {}, the first rank on {}", o.run.nprow, o.run.npcol,
+                           setup.machine.hosts.front()));
+  OptionLines lines;
+  lines.add(o.run);
+  lines.skip({"nprow", "npcol", "nporder", "nb", "lookahead", "chunk"});  // by contestant
+  text += lines.take_as("device", fmt::format("{}: {}", name(o.run.device), setup.machine.device));
   line("LAPACK", blas_description());
+  if (setup.machine.gpus.empty()) lines.skip({"gpus", "reserve"});
+  text += lines.rest();
   text += "\n";
   for (const auto* list : {&setup.notes, &notes})
     for (const std::string& note : *list) text += fmt::format("- {}\n", note);

@@ -46,6 +46,10 @@ std::string ranks_text(const std::vector<std::string>& hosts) {
                      hosts.front());
 }
 
+std::string chunk_text(std::int64_t chunk, std::int64_t n) {
+  return chunk < n ? std::to_string(chunk) : "all";
+}
+
 std::string stall_text(double timeout) {
   return timeout > 0 ? fmt::format("ended after {:g} s of waiting", timeout)
                      : "waited for without end";

@@ -2,6 +2,7 @@
 /// What reports have in common, as text and as JSON.
 #pragma once
 
+#include <cstdint>
 #include <ctime>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
@@ -23,6 +24,9 @@ std::string line(std::string_view label, const std::string& value, const std::st
 std::string list(const char* title, const std::vector<std::string>& notes);
 /// "4 on 2 nodes, the first a". @param hosts of every rank
 std::string ranks_text(const std::vector<std::string>& hosts);
+
+/// "all" where one chunk holds all columns of a matrix of order n.
+std::string chunk_text(std::int64_t chunk, std::int64_t n);
 
 /// "after 300 s of waiting", or that it never ends for it.
 std::string stall_text(double timeout);

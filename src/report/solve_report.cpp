@@ -9,6 +9,8 @@
 #include <nlohmann/json.hpp>
 
 #include "refine/refinement.hpp"
+#include "report/option_json.hpp"
+#include "report/option_lines.hpp"
 #include "report/report_parts.hpp"
 
 namespace lupine {
@@ -31,7 +33,7 @@ std::string measured(double value) {
 
 /// A failure may leave nothing but its steps.
 bool was_set_up(const Solution& s) {
-  return s.chosen.rows > 0;
+  return s.chosen.nprow > 0;
 }
 
 /// Where x should be ones; NaN where it is not known.
@@ -50,31 +52,40 @@ std::string given_lines(const SolveRun& run) {
                               : fmt::format("{}, {} right-hand side{}", run.b, run.right_hand_sides,
                                             run.right_hand_sides == 1 ? "" : "s"));
   text += line("x", run.x.empty() ? "not kept: no -o" : run.x);
-  text += line("PRECISION", std::string(name(o.precision)));
-  text += line("REFINE",
-               fmt::format("{}, at most {} corrections a step", name(o.refine), o.max_iterations));
-  text += line("TOLERANCE", fmt::format("{:.2e}, componentwise backward error{}", tolerance(run),
-                                        o.tolerance > 0 ? "" : "; refined while that falls"));
-  return text;
+  OptionLines lines;
+  lines.add(o);
+  text += lines.take("precision");
+  text += lines.take_as(
+      "refine", fmt::format("{}, at most {} corrections a step", name(o.refine), o.max_iterations));
+  text += lines.take_as("tolerance",
+                        fmt::format("{:.2e}, componentwise backward error{}", tolerance(run),
+                                    o.tolerance > 0 ? "" : "; refined while that falls"));
+  // Told in SCALING and CONDITION; those of the run are told as they were chosen.
+  lines.skip({"max_iterations", "equilibrate", "condition"});
+  for (const OptionText& option : option_texts(o.run)) lines.skip({option.name});
+  return text + lines.rest();
 }
 
 std::string machine_lines(const SolveRun& run, const Solution& s) {
-  const BenchmarkOptions& o = s.chosen;
+  const RunOptions& o = s.chosen;
+  OptionLines lines;
+  lines.add(o);
   std::string text = line("SCALING", !run.options.equilibrate ? "off"
                                      : s.equilibrated         ? "rows and columns, by powers of two"
                                                               : "none was needed");
-  text += line("NB", std::to_string(o.nb));
-  text += line("GRID", fmt::format("{} x {}, {}-major", o.rows, o.columns, name(o.order)));
+  text += lines.take("nb");
+  text += line("GRID", fmt::format("{} x {}, {}-major", o.nprow, o.npcol, name(o.order)));
+  lines.skip({"nprow", "npcol", "nporder"});
   text += line("RANKS", ranks_text(run.hosts));
-  text += line("DEPTH", fmt::format("{} (look-ahead)", o.lookahead));
-  text += line("BCAST", std::string(name(o.broadcast)));
+  text += lines.take("lookahead") + lines.take("bcast");
   text += line("PANEL", fmt::format("{} columns a step", s.panel_width));
-  text += line("CHUNK", fmt::format("{} columns at a time",
-                                    o.chunk < run.n ? std::to_string(o.chunk) : "all"));
-  text += line("DEVICE", fmt::format("{}: {}", name(o.device), s.device));
-  text += line("COMM", std::string(name(o.comm)));
-  text += line("THREADS", fmt::format("{} a rank", o.threads));
-  return text + line("STALLS", stall_text(o.stall_timeout));
+  text += lines.take_as("chunk", chunk_text(o.chunk, run.n) + " columns at a time");
+  text += lines.take_as("device", fmt::format("{}: {}", name(o.device), s.device));
+  text += lines.take("comm");
+  text += lines.take_as("threads", fmt::format("{} a rank", o.threads));
+  text += lines.take_as("stall_timeout", stall_text(o.stall_timeout));
+  if (o.device == DeviceKind::cpu) lines.skip({"gpus", "reserve"});
+  return text + lines.rest();
 }
 
 std::string step_lines(const Solution& s) {
@@ -166,27 +177,15 @@ ordered_json json_of(const SolveColumn& column) {
 }
 
 ordered_json asked(const SolveRun& run) {
-  const SolveOptions& o = run.options;
-  return {{"precision", name(o.precision)},  {"refine", name(o.refine)},
-          {"tolerance", tolerance(run)},     {"max_iterations", o.max_iterations},
-          {"equilibrate", o.equilibrate},    {"condition", o.condition},
-          {"stall_timeout", o.stall_timeout}};
+  ordered_json all = json_of_options(run.options);
+  all["tolerance"] = tolerance(run);
+  return all;
 }
 
 ordered_json chosen(const Solution& s) {
-  const BenchmarkOptions& o = s.chosen;
-  return {{"nb", o.nb},
-          {"panel_width", s.panel_width},
-          {"nprow", o.rows},
-          {"npcol", o.columns},
-          {"nporder", name(o.order)},
-          {"lookahead", o.lookahead},
-          {"chunk", o.chunk},
-          {"bcast", name(o.broadcast)},
-          {"device", name(o.device)},
-          {"device_description", s.device},
-          {"comm", name(o.comm)},
-          {"threads", o.threads}};
+  ordered_json all = json_of_options(s.chosen);
+  all.update({{"panel_width", s.panel_width}, {"device_description", s.device}});
+  return all;
 }
 
 ordered_json text_or_null(const std::string& text) {

@@ -16,8 +16,8 @@ namespace {
 using nlohmann::ordered_json;
 
 std::string run_name(const BenchmarkOptions& o, int turn, int repeat) {
-  const std::string run = fmt::format("{} n {} nb {} {} x {} {}", name(o.benchmark), o.n, o.nb,
-                                      o.rows, o.columns, name(o.precision));
+  const std::string run = fmt::format("{} n {} nb {} {} x {} {}", name(o.benchmark), o.n, o.run.nb,
+                                      o.run.nprow, o.run.npcol, name(o.precision));
   return repeat == 1 ? run : fmt::format("{}, run {} of {}", run, turn + 1, repeat);
 }
 
@@ -27,11 +27,11 @@ ordered_json description(const TracedRun& run, const BenchmarkOptions& o) {
   return {{"name", run.name},
           {"benchmark", name(o.benchmark)},
           {"n", o.n},
-          {"nb", o.nb},
-          {"P", o.rows},
-          {"Q", o.columns},
+          {"nb", o.run.nb},
+          {"P", o.run.nprow},
+          {"Q", o.run.npcol},
           {"precision", name(o.precision)},
-          {"device", name(o.device)},
+          {"device", name(o.run.device)},
           {"spans_left_out", left_out}};
 }
 
@@ -60,9 +60,9 @@ void TraceReport::shorten(RunTrace& run) {
 
 // "rank 3 on host (1,0)"; without the place in the grid where runs differ in it.
 void TraceReport::name_processes(const Setup& setup) {
-  for (std::size_t rank = 0; rank < setup.hosts.size(); ++rank) {
+  for (std::size_t rank = 0; rank < setup.machine.hosts.size(); ++rank) {
     const GridPosition place = setup.footprint.shape.position(static_cast<int>(rank));
-    const std::string bare = fmt::format("rank {} on {}", rank, setup.hosts[rank]);
+    const std::string bare = fmt::format("rank {} on {}", rank, setup.machine.hosts[rank]);
     const std::string full = fmt::format("{} ({},{})", bare, place.row, place.column);
     if (rank == processes_.size())
       processes_.push_back(full);

@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "report/option_json.hpp"
+#include "report/option_lines.hpp"
 #include "revision.hpp"
 
 namespace lupine {
@@ -44,18 +46,14 @@ ordered_json json_of(const TunedBenchmark& tuned) {
   const BenchmarkOptions& o = tuned.setup.options;
   ordered_json all = {{"benchmark", name(o.benchmark)},
                       {"n", o.n},
-                      {"nprow", o.rows},
-                      {"npcol", o.columns},
                       {"precision", name(o.precision)},
-                      {"pivoting", name(o.pivoting)},
-                      {"device", name(o.device)},
-                      {"device_description", tuned.setup.device},
-                      {"threads", o.threads},
-                      {"stall_timeout", o.stall_timeout},
-                      {"columns_timed", tuned.columns},
-                      {"gflops", tuned.entry.gflops},
-                      {"default_gflops", tuned.entry.default_gflops},
-                      {"complete", tuned.outcome.complete}};
+                      {"pivoting", name(o.pivoting)}};
+  all.update(json_of_options(o.run));
+  all.update({{"device_description", tuned.setup.machine.device},
+              {"columns_timed", tuned.columns},
+              {"gflops", tuned.entry.gflops},
+              {"default_gflops", tuned.entry.default_gflops},
+              {"complete", tuned.outcome.complete}});
   all.update(json_of(tuned.outcome.best));
   for (const TuningTrial& trial : tuned.trials) all["trials"].push_back(json_of(trial));
   return all;
@@ -73,14 +71,18 @@ std::string tune_banner(double budget, const std::vector<std::string>& notes) {
 std::string tune_head(const Setup& setup, std::int64_t columns) {
   const BenchmarkOptions& o = setup.options;
   const char* reason = setup.reasons.n.empty() ? "" : " (what time and memory allow)";
-  std::string notes;
+  OptionLines lines;
+  lines.add(o.run);
+  lines.skip({"nprow", "npcol", "device", "nb", "lookahead", "chunk"});  // told here, or tuned
+  if (setup.machine.gpus.empty()) lines.skip({"gpus", "reserve"});
+  std::string notes = lines.rest();
   for (const std::string& note : setup.notes) notes += fmt::format("- {}\n", note);
   return fmt::format(
       "\n{}: N = {}{}, P = {}, Q = {}, {}{}\n{}: {}\n{}every run times {} columns or some more; "
       "rates in GFLOP/s\n\n{:>8} {:>6} {:>8} {:>12} {:>12}\n",
-      o.benchmark == Benchmark::mxp ? "HPL-MxP" : "HPL", o.n, reason, o.rows, o.columns,
-      name(o.precision), o.pivoting == Pivoting::partial ? ", pivoting" : "", name(o.device),
-      setup.device, notes, columns, "NB", "DEPTH", "CHUNK", "rate", "of the best");
+      o.benchmark == Benchmark::mxp ? "HPL-MxP" : "HPL", o.n, reason, o.run.nprow, o.run.npcol,
+      name(o.precision), o.pivoting == Pivoting::partial ? ", pivoting" : "", name(o.run.device),
+      setup.machine.device, notes, columns, "NB", "DEPTH", "CHUNK", "rate", "of the best");
 }
 
 std::string tune_line(const TuningTrial& trial) {

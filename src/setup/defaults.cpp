@@ -81,11 +81,11 @@ std::int64_t largest_nb_for(std::int64_t local_order) {
 }  // namespace
 
 Defaults defaults_for(const TuningCase& which) {
-  const std::int64_t sides = std::max(which.shape.rows, which.shape.columns);
+  const std::int64_t sides = std::max(which.shape.nprow, which.shape.npcol);
   const Row& row = row_of(engine_of(which), (which.n - 1) / sides + 1);
   const std::int64_t most = which.shape.size() == 1 ? row.nb_alone : row.nb;
   const std::int64_t nb = std::min({most, largest_nb_for(which.n / sides), which.n});
-  const std::int64_t chunk = which.shape.rows == 1 ? row.chunk_alone : row.chunk;
+  const std::int64_t chunk = which.shape.nprow == 1 ? row.chunk_alone : row.chunk;
   std::string name(words(row.engine));
   if (row.above > 0) name += fmt::format(", above {} a rank", row.above);
   return {{nb, row.lookahead, chunk}, row.leaf, std::move(name), nb < most};

@@ -1,10 +1,10 @@
+#include "setup/options_check.hpp"
+
 #include <fmt/format.h>
 #include <lupine/error.hpp>
 
 #include <cmath>
 #include <limits>
-
-#include "setup/setup.hpp"
 
 namespace lupine {
 
@@ -20,20 +20,20 @@ void require_range(const char* option, Number value, Number from, Number to) {
           fmt::format("{} to {}", from, to));
 }
 
-void check_grid(const BenchmarkOptions& o, int ranks) {
+void check_grid(const RunOptions& o, int ranks) {
   constexpr int any = std::numeric_limits<int>::max();
-  require_range("-P/--nprow", o.rows, 0, any);
-  require_range("-Q/--npcol", o.columns, 0, any);
-  if (o.rows != 0 && o.columns != 0) {
-    if (std::int64_t{o.rows} * o.columns != ranks)
+  require_range("-P/--nprow", o.nprow, 0, any);
+  require_range("-Q/--npcol", o.npcol, 0, any);
+  if (o.nprow != 0 && o.npcol != 0) {
+    if (std::int64_t{o.nprow} * o.npcol != ranks)
       throw UsageError(
           fmt::format("-P {} x -Q {} is {} ranks, but {} run; allowed: P x Q = number of ranks",
-                      o.rows, o.columns, std::int64_t{o.rows} * o.columns, ranks));
-  } else if (const int given = o.rows + o.columns; given != 0 && ranks % given != 0) {
+                      o.nprow, o.npcol, std::int64_t{o.nprow} * o.npcol, ranks));
+  } else if (const int given = o.nprow + o.npcol; given != 0 && ranks % given != 0) {
     throw UsageError(
         fmt::format("{} {} does not divide the {} ranks that run; allowed: P x Q = "
                     "number of ranks",
-                    o.rows != 0 ? "-P" : "-Q", given, ranks));
+                    o.nprow != 0 ? "-P" : "-Q", given, ranks));
   }
 }
 
@@ -57,27 +57,29 @@ void check_matrix(const BenchmarkOptions& o) {
 
 }  // namespace
 
-void check_options(const BenchmarkOptions& o, int ranks) {
+void check_run_options(const RunOptions& o, int ranks) {
   constexpr std::int64_t any = std::numeric_limits<std::int64_t>::max();
-  constexpr int any_int = std::numeric_limits<int>::max();
-  require_range("-N/--n", o.n, std::int64_t{0}, any);
   require_range("-NB/--nb", o.nb, std::int64_t{0}, any);
   check_grid(o, ranks);
+  require_range("--lookahead", o.lookahead, -1, largest_lookahead);
+  require_range("--chunk", o.chunk, std::int64_t{0}, any);
+  require_range("--threads", o.threads, 0, largest_threads);
+  require_range("--reserve", o.reserve, -1, largest_reserve);
+  for (const int gpu : o.gpus) require_range("--gpus", gpu, 0, std::numeric_limits<int>::max());
+  require(o.stall_timeout >= 0 && std::isfinite(o.stall_timeout),
+          fmt::format("--stall-timeout {}", o.stall_timeout), "seconds, at least 0");
+}
+
+void check_problem(const BenchmarkOptions& o) {
+  require_range("-N/--n", o.n, std::int64_t{0}, std::numeric_limits<std::int64_t>::max());
   check_pivoting(o);
   check_matrix(o);
   require_range("--max-iterations", o.max_iterations, 1, std::numeric_limits<int>::max());
   require(std::isfinite(o.threshold), fmt::format("--threshold {}", o.threshold), "a number");
-  require_range("--lookahead", o.lookahead, -1, largest_lookahead);
-  require_range("--chunk", o.chunk, std::int64_t{0}, any);
-  require_range("--threads", o.threads, 0, largest_threads);
   require(o.memory_fraction >= 0 && o.memory_fraction <= 1,
           fmt::format("--memory-fraction {}", o.memory_fraction), "above 0, at most 1");
-  require_range("--reserve", o.reserved, -1, largest_reserve);
-  for (const int gpu : o.gpus) require_range("--gpus", gpu, 0, any_int);
   require(o.time_target >= 0 && std::isfinite(o.time_target),
           fmt::format("--time-target {}", o.time_target), "seconds, above 0");
-  require(o.stall_timeout >= 0 && std::isfinite(o.stall_timeout),
-          fmt::format("--stall-timeout {}", o.stall_timeout), "seconds, at least 0");
 }
 
 }  // namespace lupine

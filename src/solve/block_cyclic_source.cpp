@@ -20,10 +20,10 @@ struct Layout {
 
   /// Rows of this rank. A first block on another process than 0 renumbers the processes.
   Distribution rows(const ProcessGrid& grid) const {
-    return part(m, mb, grid.shape().rows, grid.me().row, row0);
+    return part(m, mb, grid.shape().nprow, grid.me().row, row0);
   }
   Distribution columns(const ProcessGrid& grid) const {
-    return part(n, nb, grid.shape().columns, grid.me().column, column0);
+    return part(n, nb, grid.shape().npcol, grid.me().column, column0);
   }
 
  private:
@@ -49,7 +49,7 @@ void require(bool right, const char* name, const char* entry, std::int64_t value
 
 /// What the descriptors of A and b must both be.
 void check_any(const Communicator& all, const char* name, const Layout& d) {
-  require_equal_options(all, text(name, d));
+  require_equal_options(all, {{name, text(name, d)}});
   require(d.type == 1, name, "DTYPE_", d.type, "1, a dense matrix");
   require(d.m >= 1, name, "M_", d.m, "at least 1");
   require(d.n >= 1, name, "N_", d.n, "at least 1");
@@ -63,8 +63,8 @@ void check_place(const ProcessGrid& grid, const char* name, const Layout& d, con
     require(value >= 0 && value < processes, name, entry, value,
             fmt::format("0 to {}", processes - 1));
   };
-  inside("RSRC_", d.row0, grid.shape().rows);
-  inside("CSRC_", d.column0, grid.shape().columns);
+  inside("RSRC_", d.row0, grid.shape().nprow);
+  inside("CSRC_", d.column0, grid.shape().npcol);
   agree(grid.all(), [&] {
     const std::int64_t rows = d.rows(grid).local_size();
     const std::int64_t least = std::max<std::int64_t>(rows, 1);

@@ -22,8 +22,7 @@ class Array {
     return {data_, rows, columns, ld_};
   }
   void check(const Communicator& all, std::int64_t rows, std::int64_t columns) const {
-    require_equal_options(
-        all, fmt::format("{} of {} rows and {} columns on rank {}", name_, rows, columns, root_));
+    require_equal_options(all, {{name_, fmt::format("{} x {} on rank {}", rows, columns, root_)}});
     if (root_ < 0 || root_ >= all.size())
       throw UsageError(fmt::format("{} is said to be on rank {}; allowed: 0 to {}", name_, root_,
                                    all.size() - 1));
@@ -114,8 +113,8 @@ void DenseMatrix::fill(const ProcessGrid& grid, const Distribution& rows,
   agree(grid.all(), [&] { buffer.resize(static_cast<std::size_t>(n_ * width)); });
   Slice slice;
   slice.buffer = buffer;
-  for (int p = 0; p < grid.shape().rows; ++p)
-    slice.rows.emplace_back(n_, rows.block(), grid.shape().rows, p);
+  for (int p = 0; p < grid.shape().nprow; ++p)
+    slice.rows.emplace_back(n_, rows.block(), grid.shape().nprow, p);
   for (std::int64_t j = 0; j < n_; j += slice.width) {
     slice.begin = j;
     slice.local = columns.local({j}).value;

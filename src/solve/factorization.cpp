@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "comm/agreement.hpp"
+#include "setup/setup.hpp"
 #include "solve/quality.hpp"
 
 namespace lupine {
@@ -18,34 +19,19 @@ constexpr double eps = 0x1p-53;
 constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 
 /// The steps of a solution; the first is left open: the fastest 16-bit precision.
-std::vector<Precision> plan_of(const SolveOptions& options) {
+std::vector<Precision> precisions_of(const SolveOptions& options) {
   if (options.precision != Precision::automatic) return {options.precision};
   return {Precision::automatic, Precision::fp32, Precision::fp64};
 }
 
-/// A step's setup is a benchmark's of the same precision, with pivoting.
-BenchmarkOptions options_of_step(const SolveOptions& o, std::int64_t n, Precision precision) {
-  BenchmarkOptions b;
-  b.benchmark = precision == Precision::fp64 ? Benchmark::hpl : Benchmark::mxp;
-  b.n = n;
-  b.nb = o.nb;
-  b.rows = o.rows;
-  b.columns = o.columns;
-  b.order = o.order;
-  b.precision = precision;
-  b.pivoting = Pivoting::partial;
-  b.refine = o.refine;
-  b.max_iterations = o.max_iterations;
-  b.lookahead = o.lookahead;
-  b.chunk = o.chunk;
-  b.broadcast = o.broadcast;
-  b.device = o.device;
-  b.comm = o.comm;
-  b.gpus = o.gpus;
-  b.reserved = o.reserved;
-  b.threads = o.threads;
-  b.stall_timeout = o.stall_timeout;
-  return b;
+/// A step needs what a benchmark of the same precision does, with pivoting.
+BenchmarkOptions problem(const SolveOptions& o, std::int64_t n, Precision precision) {
+  return {.run = o.run,
+          .benchmark = precision == Precision::fp64 ? Benchmark::hpl : Benchmark::mxp,
+          .n = n,
+          .precision = precision,
+          .pivoting = Pivoting::partial,
+          .max_iterations = o.max_iterations};
 }
 
 void check_options(const Communicator& all, const SolveOptions& o) {
@@ -54,8 +40,7 @@ void check_options(const Communicator& all, const SolveOptions& o) {
       throw UsageError(
           fmt::format("tolerance {} is not allowed; allowed: at least 0, below 1", o.tolerance));
   });
-  require_equal_options(all, fmt::format("tolerance {} equilibrate {} condition {}", o.tolerance,
-                                         o.equilibrate, o.condition));
+  require_equal_options(all, o);
 }
 
 }  // namespace
@@ -64,43 +49,41 @@ class Factorization::Implementation {
  public:
   Implementation(MPI_Comm comm, const Matrix& a, const SolveOptions& options,
                  const ProgressFunction& progress)
-      : watch_(comm, clock_, options.stall_timeout),
-        all_(Communicator::duplicate(comm, watch_.stalls())),
+      : machine_(comm, options.run),
         source_(a),
         options_(options),
         progress_(progress),
-        plan_(plan_of(options)),
-        prepared_(first_setup()),
-        grid_(all_, prepared_.setup.footprint.shape),
-        transport_(grid_, watched(*prepared_.device, watch_), prepared_.setup.options.comm) {}
+        precisions_(precisions_of(options)),
+        first_(first_setup()) {}
 
   /// Whether b is what it should be, before A is loaded. @throws UsageError
   void check(const RightHandSideSource& b) {
-    const StallWatch::Pause pause(watch_.stalls());
-    b.check(all_, n());
+    const StallWatch::Pause pause(machine_.stalls());
+    b.check(all(), n());
     Vector x;
-    b.prepare(grid_, n(), x);
+    b.prepare(grid(), n(), x);
     for (std::int64_t k = 0; k < b.count(); ++k) get(b, k);
   }
 
   /// Loads, scales and factors A.
   void factor() {
-    const double begin = clock_.now();
+    const double begin = clock().now();
     load();
-    const double loaded = clock_.now();
-    scales_ = equilibrate(grid_, *prepared_.device, *a_, options_.equilibrate);
+    const double loaded = clock().now();
+    scales_ = equilibrate(grid(), machine_.device(), *a_, options_.equilibrate);
     load_seconds_ = loaded - begin;
-    scale_seconds_ = clock_.now() - loaded;
+    scale_seconds_ = clock().now() - loaded;
     if (!advance()) fail({});
   }
 
   std::int64_t n() const { return source_.source().n(); }
+  MPI_Comm comm() const { return all().handle(); }
 
   Solution solve(const RightHandSideSource& b) {
-    b.check(all_, n());
+    b.check(all(), n());
     if (!factors_ && !restart()) fail({});
     Solution solution;
-    b.prepare(grid_, n(), solution.x);
+    b.prepare(grid(), n(), solution.x);
     solution.columns.resize(static_cast<std::size_t>(std::max<std::int64_t>(b.count(), 1)));
     for (SolveColumn& column : solution.columns)
       column.componentwise_error = std::numeric_limits<double>::infinity();
@@ -113,7 +96,7 @@ class Factorization::Implementation {
   }
 
  private:
-  PreparedSetup first_setup();
+  Setup first_setup();
   void load();
   Setup setup_of(Precision precision);
   bool advance();
@@ -125,73 +108,66 @@ class Factorization::Implementation {
   Answer answer(const RightHandSideSource& source, std::int64_t k);
   bool accepted(const Answer& found);
   std::string why_not(const Solution& solution, const std::vector<std::int64_t>& left);
-  bool last() const { return at_ + 1 == std::ssize(plan_); }
+  const Clock& clock() const { return machine_.clock(); }
+  const Communicator& all() const { return machine_.all(); }
+  const ProcessGrid& grid() const { return machine_.grid(); }
+  bool last() const { return at_ + 1 == std::ssize(precisions_); }
   double tolerance() const {
     return options_.tolerance > 0 ? options_.tolerance : default_tolerance(n());
   }
   void finish(Solution& solution);
   [[noreturn]] void fail(Solution best);
 
-  SteadyClock clock_;
-  RunWatch watch_;
-  Communicator all_;
+  Machine machine_;
   Matrix source_;
   SolveOptions options_;
   ProgressFunction progress_;
-  std::vector<Precision> plan_;
-  PreparedSetup prepared_;
-  ProcessGrid grid_;
-  Transport transport_;
+  std::vector<Precision> precisions_;  // of the steps
+  Setup first_;                        // of the first step
   std::optional<UserMatrix> a_;
   Equilibration scales_;
   double load_seconds_ = 0;
   double scale_seconds_ = 0;
-  std::ptrdiff_t at_ = -1;  // in the plan
+  std::ptrdiff_t at_ = -1;  // in precisions_
   std::unique_ptr<Factors> factors_;
   std::vector<SolveStep> steps_;  // since the solution before
   double check_seconds_ = 0;
 };
 
-PreparedSetup Factorization::Implementation::first_setup() {
-  check_options(all_, options_);
+Setup Factorization::Implementation::first_setup() {
+  check_options(all(), options_);
   const MatrixSource& source = source_.source();
-  source.check(all_);
+  source.check(all());
   const std::int64_t n = source.n();
   const Distribution whole(n, n, 1, 0);
-  const bool alone = all_.size() == 1;
+  const bool alone = all().size() == 1;
   const bool in_place =
-      alone ? source.in_place(ProcessGrid(all_, {1, 1, GridOrder::row}), whole, whole).has_value()
-            : source.block() > 0;
+      alone ? source.in_place(grid(), whole, whole).has_value() : source.block() > 0;
   SolveOptions options = options_;
-  if (source.block() > 0 && !alone) options.nb = source.block();
-  return prepare(all_, options_of_step(options, n, plan_.front()), clock_,
-                 {.kept = in_place ? Kept::in_place : Kept::copy, .size = "n ="});
+  if (source.block() > 0 && !alone) options.run.nb = source.block();
+  return plan(machine_, problem(options, n, precisions_.front()),
+              {.kept = in_place ? Kept::in_place : Kept::copy, .size = "n ="});
 }
 
 // A function, a file or the caller takes as long as it likes.
 void Factorization::Implementation::load() {
-  const StallWatch::Pause pause(watch_.stalls());
-  a_.emplace(grid_, *prepared_.device, source_.source(), prepared_.setup.options.nb);
+  const StallWatch::Pause pause(machine_.stalls());
+  a_.emplace(grid(), machine_.device(), source_.source(), first_.options.run.nb);
 }
 
-// A later step lies on the grid of the first, in its blocks; A is there already.
+// A later step lies in the blocks of the first; A is there already.
 Setup Factorization::Implementation::setup_of(Precision precision) {
-  if (at_ == 0) return prepared_.setup;
-  const BenchmarkOptions& first = prepared_.setup.options;
-  BenchmarkOptions options = options_of_step(options_, n(), precision);
-  options.nb = first.nb;
-  options.rows = first.rows;
-  options.columns = first.columns;
-  options.device = first.device;
-  options.threads = options_.threads;
-  return prepare(all_, options, clock_, {.size = "n ="}).setup;
+  if (at_ == 0) return first_;
+  SolveOptions options = options_;
+  options.run.nb = first_.options.run.nb;
+  return plan(machine_, problem(options, n(), precision), {.size = "n ="});
 }
 
 // Factors in the next step that gives usable factors; false: there is none left.
 bool Factorization::Implementation::advance() {
   while (!last()) {
     factors_.reset();
-    if (factor_in(plan_[static_cast<std::size_t>(++at_)])) return true;
+    if (factor_in(precisions_[static_cast<std::size_t>(++at_)])) return true;
   }
   return false;
 }
@@ -214,12 +190,12 @@ bool Factorization::Implementation::factor_in(Precision precision) {
   }
   step.precision = setup.options.precision;
   ColumnsDone done;
-  if (progress_ && all_.rank() == 0)
-    done = [this, begin = clock_.now()](std::int64_t columns) {
-      progress_({columns, n(), clock_.now() - begin});
+  if (progress_ && all().rank() == 0)
+    done = [this, begin = clock().now()](std::int64_t columns) {
+      progress_({columns, n(), clock().now() - begin});
     };
-  factors_ = std::make_unique<Factors>(transport_, *a_, scales_, setup, clock_, done);
-  step.factor_seconds = all_.all_reduce(factors_->seconds(), Reduction::max);
+  factors_ = std::make_unique<Factors>(machine_.transport(), *a_, scales_, setup, clock(), done);
+  step.factor_seconds = all().all_reduce(factors_->seconds(), Reduction::max);
   const FactorOutcome& outcome = factors_->outcome();
   if (outcome.usable()) return true;
   step.bad_pivot = outcome.bad_pivot;
@@ -238,12 +214,12 @@ bool Factorization::Implementation::factor_in(Precision precision) {
 Vector Factorization::Implementation::get(const RightHandSideSource& source, std::int64_t k) {
   Vector b(static_cast<std::size_t>(n()));
   if (source.count() > 0) {
-    const StallWatch::Pause pause(watch_.stalls());
-    source.get(grid_, k, b);
+    const StallWatch::Pause pause(machine_.stalls());
+    source.get(grid(), k, b);
   } else {
-    System plain(grid_, *prepared_.device, held_matrix(a_->local()), a_->rows(), a_->columns());
+    System plain(grid(), machine_.device(), held_matrix(a_->local()), a_->rows(), a_->columns());
     const Vector ones(static_cast<std::size_t>(a_->columns().local_size()), 1.0);
-    b = VectorSpace(grid_, Layout::rows).gather(a_->rows(), plain.multiply(ones));
+    b = VectorSpace(grid(), Layout::rows).gather(a_->rows(), plain.multiply(ones));
   }
   const auto bad = std::find_if(b.begin(), b.end(), [](double v) { return !std::isfinite(v); });
   if (bad != b.end())
@@ -257,14 +233,14 @@ Answer Factorization::Implementation::answer(const RightHandSideSource& source, 
   SolveStep& step = steps_.back();
   const Vector b = get(source, k);
   System& system = factors_->system();
-  const double begin = clock_.now();
+  const double begin = clock().now();
   const int shift = exponent_of(b, scales_.rows);
   system.set_b(local_part(a_->rows(), scaled(b, scales_.rows, -shift)));
   const RefineOutcome outcome = factors_->refine({.method = options_.refine,
                                                   .max_iterations = options_.max_iterations,
                                                   .stop = StopRule::componentwise,
                                                   .tolerance = options_.tolerance});
-  const double refined = clock_.now();
+  const double refined = clock().now();
   Answer found = measured(system, scales_, shift, b, outcome);
   found.column.precision = step.precision;
   found.column.converged = accepted(found);
@@ -272,7 +248,7 @@ Answer Factorization::Implementation::answer(const RightHandSideSource& source, 
     found.column.forward_bound = forward_bound(*factors_, scales_, found.y, found.errors);
   step.iterations += outcome.iterations;
   step.refine_seconds += refined - begin;
-  check_seconds_ += clock_.now() - refined;
+  check_seconds_ += clock().now() - refined;
   return found;
 }
 
@@ -307,7 +283,7 @@ bool Factorization::Implementation::solve_one(const RightHandSideSource& b, std:
   const Answer found = answer(b, k);
   const bool better = found.column.componentwise_error < best.componentwise_error;
   if (found.column.converged || better || best.precision == Precision::automatic) {
-    b.put(grid_, k, found.x, solution.x);
+    b.put(grid(), k, found.x, solution.x);
     best = found.column;
   }
   return found.column.converged;
@@ -323,9 +299,9 @@ std::string Factorization::Implementation::why_not(const Solution& solution,
         solution.columns[static_cast<std::size_t>(left.front())].componentwise_error, tolerance(),
         left.size() > 1 ? fmt::format(" ({} right-hand sides left)", left.size()) : "");
   if (!options_.condition || last()) return "";
-  const double begin = clock_.now();
+  const double begin = clock().now();
   const double condition = factors_->condition();
-  check_seconds_ += clock_.now() - begin;
+  check_seconds_ += clock().now() - begin;
   if (condition * eps < 1) return "";
   return "A may be singular";
 }
@@ -338,19 +314,19 @@ void Factorization::Implementation::finish(Solution& solution) {
   solution.equilibrated = scales_.scales();
   solution.condition = unknown;
   if (factors_) {
-    const double begin = clock_.now();
+    const double begin = clock().now();
     solution.norm_a = factors_->system().norm_a();
     if (options_.condition) solution.condition = factors_->condition();
-    check_seconds_ += clock_.now() - begin;
+    check_seconds_ += clock().now() - begin;
   }
   solution.load_seconds = load_seconds_;
   for (const SolveStep& step : steps_)
     solution.seconds += step.factor_seconds + step.refine_seconds;
   solution.check_seconds = check_seconds_;
-  solution.notes = prepared_.setup.notes;
-  solution.chosen = prepared_.setup.options;
-  solution.device = prepared_.setup.device;
-  solution.panel_width = prepared_.setup.panel_width;
+  solution.notes = first_.notes;
+  solution.chosen = first_.options.run;
+  solution.device = first_.machine.device;
+  solution.panel_width = first_.panel_width;
   if (solution.condition * eps >= 1)
     solution.notes.push_back(fmt::format(
         "A is singular to working precision (condition number {:.2g}): no digit of x is "
@@ -377,16 +353,18 @@ void Factorization::Implementation::fail(Solution best) {
 }
 
 Factorization::Factorization(MPI_Comm comm, const Matrix& a, const SolveOptions& options,
-                             const ProgressFunction& progress)
-    : implementation_(std::make_unique<Implementation>(comm, a, options, progress)) {
-  implementation_->factor();
+                             const ProgressFunction& progress) {
+  on_this_rank(comm, [&] {
+    implementation_ = std::make_unique<Implementation>(comm, a, options, progress);
+    implementation_->factor();
+  });
 }
 Factorization::Factorization(Factorization&&) noexcept = default;
 Factorization& Factorization::operator=(Factorization&&) noexcept = default;
 Factorization::~Factorization() = default;
 
 Solution Factorization::solve(const RightHandSide& b) {
-  return implementation_->solve(b.source());
+  return on_this_rank(implementation_->comm(), [&] { return implementation_->solve(b.source()); });
 }
 
 std::int64_t Factorization::n() const {
@@ -395,10 +373,12 @@ std::int64_t Factorization::n() const {
 
 Solution solve(MPI_Comm comm, const Matrix& a, const RightHandSide& b, const SolveOptions& options,
                const ProgressFunction& progress) {
-  Factorization::Implementation implementation(comm, a, options, progress);
-  implementation.check(b.source());
-  implementation.factor();
-  return implementation.solve(b.source());
+  return on_this_rank(comm, [&] {
+    Factorization::Implementation implementation(comm, a, options, progress);
+    implementation.check(b.source());
+    implementation.factor();
+    return implementation.solve(b.source());
+  });
 }
 
 }  // namespace lupine

@@ -49,7 +49,7 @@ class FunctionMatrix : public MatrixSource {
 
   std::int64_t n() const override { return n_; }
   void check(const Communicator& all) const override {
-    require_equal_options(all, fmt::format("A of order {}", n_));
+    require_equal_options(all, {{"order of A", std::to_string(n_)}});
     agree(all, [&] {
       require_order(n_);
       require_callable(element_, "A");
@@ -81,7 +81,7 @@ class FunctionRightHandSide : public SolvedEverywhere {
 
   std::int64_t count() const override { return count_; }
   void check(const Communicator& all, std::int64_t n) const override {
-    require_equal_options(all, fmt::format("b of {} rows and {} columns", n, count_));
+    require_equal_options(all, {{"b", fmt::format("{} x {}", n, count_)}});
     agree(all, [&] {
       require_count(count_);
       require_callable(element_, "b");

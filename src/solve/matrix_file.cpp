@@ -64,7 +64,7 @@ using SharedFile = std::shared_ptr<const MatrixFile>;
 
 /// The same file on all ranks, as far as its size tells.
 SharedFile open(const Communicator& all, const std::string& path) {
-  require_equal_options(all, path);
+  require_equal_options(all, {{"file", path}});
   SharedFile file = agreed(all, [&] { return std::make_shared<const MatrixFile>(path); });
   const std::int64_t least = all.all_reduce(file->size(), Reduction::min);
   const std::int64_t most = all.all_reduce(file->size(), Reduction::max);

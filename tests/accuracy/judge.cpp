@@ -32,13 +32,13 @@ void judge_steps(const Solution& solution) {
 SolveOptions solve_options(GridShape shape, std::int64_t nb, Precision precision) {
   SolveOptions o;
   o.precision = precision;
-  o.nb = nb;
-  o.rows = shape.rows;
-  o.columns = shape.columns;
-  o.order = shape.order;
-  o.device = device_choice().device;
-  o.comm = device_choice().comm;
-  o.threads = 1;
+  o.run.nb = nb;
+  o.run.nprow = shape.nprow;
+  o.run.npcol = shape.npcol;
+  o.run.order = shape.order;
+  o.run.device = device_choice().device;
+  o.run.comm = device_choice().comm;
+  o.run.threads = 1;
   return o;
 }
 

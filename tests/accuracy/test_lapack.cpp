@@ -29,11 +29,12 @@ void compare(const BenchmarkOptions& o, Precision precision) {
   const Square a = whole(p.spec());
   const auto b = right_hand_side(p.spec());
   const Reference reference = reference_of(a, b);
-  REQUIRE(p.factor({precision, o.nb, 1, BroadcastMethod::ring_modified}).usable());
-  const RefineOutcome out = p.solve({RefineMethod::automatic, 50, o.nb, StopRule::componentwise});
+  REQUIRE(p.factor({precision, o.run.nb, 1, BroadcastMethod::ring_modified}).usable());
+  const RefineOutcome out =
+      p.solve({RefineMethod::automatic, 50, o.run.nb, StopRule::componentwise});
   const auto x = gather(p.grid, p.a.columns(), out.x);
 
-  CAPTURE(o.n, o.nb, name(o.matrix), o.kappa, name(precision), reference.kappa);
+  CAPTURE(o.n, o.run.nb, name(o.matrix), o.kappa, name(precision), reference.kappa);
   REQUIRE(out.converged);
   std::vector<double> difference = x;
   for (std::size_t i = 0; i < x.size(); ++i) difference[i] -= reference.x[i];
@@ -52,7 +53,7 @@ TEST_CASE("solutions are as good as LAPACK's") {
            {MatrixKind::scaled_diagonal, MatrixKind::fasi_higham, MatrixKind::dominant}) {
         BenchmarkOptions o;
         o.n = n;
-        o.nb = 37;
+        o.run.nb = 37;
         o.matrix = kind;
         o.kappa = 100;
         compare(o, precision);
@@ -65,7 +66,7 @@ TEST_CASE("kappa up to a thousand, several seeds") {
       for (const double rho : {0.25, 1.0}) {
         BenchmarkOptions o;
         o.n = 400;
-        o.nb = 64;
+        o.run.nb = 64;
         o.matrix = MatrixKind::fasi_higham;
         o.kappa = kappa;
         o.rho = rho;
@@ -74,7 +75,7 @@ TEST_CASE("kappa up to a thousand, several seeds") {
     for (const std::uint64_t seed : {2u, 77u, 123456789u}) {
       BenchmarkOptions o;
       o.n = 300;
-      o.nb = 50;
+      o.run.nb = 50;
       o.seed = seed;
       compare(o, precision);
     }

@@ -13,10 +13,10 @@ namespace {
 
 void compare(GridShape shape, std::int64_t n, std::int64_t nb, const Entries& entries) {
   const auto all = Communicator::duplicate(MPI_COMM_WORLD);
-  CAPTURE(shape.rows, shape.columns, name(shape.order), n, nb, entries.name);
+  CAPTURE(shape.nprow, shape.npcol, name(shape.order), n, nb, entries.name);
   BenchmarkOptions o;
   o.n = n;
-  o.nb = nb;
+  o.run.nb = nb;
   o.matrix = MatrixKind::hpl;
   Problem p(all, shape, o, Precision::fp64);
   const Square a = fill(p, entries);
@@ -43,8 +43,8 @@ TEST_CASE("pivots, factors and solution are LAPACK's", "[pivoting]") {
   for (const GridShape shape : grids(all.size())) {
     for (const auto& [n, nb] : std::vector<std::pair<std::int64_t, std::int64_t>>{
              {1, 1}, {2, 2}, {5, 2}, {33, 7}, {128, 32}, {150, 41}})
-      for (const Entries& entries : swap_heavy(n, nb, shape.rows)) compare(shape, n, nb, entries);
-    compare(shape, 400, 48, swap_heavy(400, 48, shape.rows)[0]);
+      for (const Entries& entries : swap_heavy(n, nb, shape.nprow)) compare(shape, n, nb, entries);
+    compare(shape, 400, 48, swap_heavy(400, 48, shape.nprow)[0]);
   }
 }
 
@@ -52,7 +52,7 @@ TEST_CASE("a singular matrix has LAPACK's info", "[pivoting]") {
   const auto all = Communicator::duplicate(MPI_COMM_WORLD);
   const std::int64_t n = 45;
   for (const GridShape shape : grids(all.size())) {
-    const auto u = swap_heavy(n, 6, shape.rows)[0].at;
+    const auto u = swap_heavy(n, 6, shape.nprow)[0].at;
     for (const std::int64_t at : {0, 5, 6, 44})
       compare(shape, n, 6,
               {"zero column", [&](auto i, auto j) { return j == at ? 0.0 : u(i, j); }});

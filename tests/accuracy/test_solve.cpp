@@ -101,7 +101,7 @@ TEST_CASE("each example is solved in the step that theory expects", "[solve]") {
     if (e.a.n > largest_order()) continue;
     const GridShape shape = shapes[index++ % shapes.size()];
     const std::int64_t nb = index % 2 == 0 ? 8 : 16;
-    CAPTURE(e.name, e.a.n, nb, shape.rows, shape.columns, name(shape.order));
+    CAPTURE(e.name, e.a.n, nb, shape.nprow, shape.npcol, name(shape.order));
     std::optional<Reference> reference;
     if (all.rank() == 0) reference.emplace(e);
     const auto run = [&](Precision precision) {

@@ -43,7 +43,7 @@ TEST_CASE("a singular matrix: the pivot that dgesv names", "[solve]") {
     for (const SingularExample& e : singular_gallery())
       for (const bool equilibrate : {true, false})
         for (const Precision precision : {Precision::automatic, Precision::fp64}) {
-          CAPTURE(e.name, e.a.n, e.pivot, equilibrate, name(precision), shape.rows, shape.columns);
+          CAPTURE(e.name, e.a.n, e.pivot, equilibrate, name(precision), shape.nprow, shape.npcol);
           SolveOptions options = solve_options(shape, 8, precision);
           options.equilibrate = equilibrate;
           try {
@@ -228,11 +228,11 @@ BlockCyclic::BlockCyclic(const Plain& a, const ProcessGrid& grid, std::int64_t m
     return i / block % ranks == rank;
   };
   for (std::int64_t i = 0; i < a.rows; ++i)
-    if (mine(i, mb, grid.shape().rows, grid.column().rank())) rows.push_back(i);
+    if (mine(i, mb, grid.shape().nprow, grid.column().rank())) rows.push_back(i);
   ld = std::ssize(rows) + 3;
   descriptor[8] = ld;
   for (std::int64_t j = 0; j < a.columns; ++j) {
-    if (!mine(j, nb, grid.shape().columns, grid.row().rank())) continue;
+    if (!mine(j, nb, grid.shape().npcol, grid.row().rank())) continue;
     for (const std::int64_t i : rows) local.push_back(a(i, j));
     local.insert(local.end(), 3, std::nan(""));
   }
@@ -246,7 +246,7 @@ TEST_CASE("a system in any form has the same solution", "[solve]") {
   const Example e = random_example(61, 2, 41);
   const std::int64_t n = e.a.n;
   for (const GridShape shape : grids(all.size())) {
-    CAPTURE(shape.rows, shape.columns, name(shape.order));
+    CAPTURE(shape.nprow, shape.npcol, name(shape.order));
     const SolveOptions options = solve_options(shape, nb);
     const ProcessGrid grid(all, shape);
     const auto element = [](const Plain& m) {

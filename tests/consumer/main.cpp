@@ -51,7 +51,7 @@ int run() {
   int failures = 0;
   BenchmarkOptions options;
   options.n = 200;
-  options.nb = 32;
+  options.run.nb = 32;
   options.precision = Precision::fp16;
   std::int64_t last = 0;
   const BenchmarkResult result =
@@ -64,8 +64,8 @@ int run() {
   failures += check(second.passed && second.factored(), "HPL with n = 200 did not pass");
   failures += check(second.chosen.precision == Precision::fp64, "HPL was not in FP64");
 
-  options.rows = 99;
-  options.columns = 99;
+  options.run.nprow = 99;
+  options.run.npcol = 99;
   failures += check(refused(options), "99 x 99 ranks were not refused as a UsageError");
 
   failures += solve_systems();

@@ -153,7 +153,7 @@ TEST_CASE("a whole solution on a GPU holds no copy of A in host memory", "[memor
   const Communicator all = Communicator::duplicate(MPI_COMM_WORLD);
   constexpr std::int64_t n = 1201;
   SolveOptions options;
-  options.device = device_choice().device;
+  options.run.device = device_choice().device;
   const ProcessGrid grid(all, squarest(all.size(), GridOrder::row));
   const std::size_t taken = host_memory_of([&] {
     const Solution s =

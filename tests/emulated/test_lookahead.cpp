@@ -54,13 +54,13 @@ struct Case {
 /// beside it has begun (high-first), or the other way round (low-first). @return steps with both
 int check_steps(const Case& c) {
   const auto all = Communicator::duplicate(MPI_COMM_WORLD);
-  CAPTURE(c.shape.rows, c.shape.columns, c.lookahead, c.chunk, name(c.pivoting));
+  CAPTURE(c.shape.nprow, c.shape.npcol, c.lookahead, c.chunk, name(c.pivoting));
   BenchmarkOptions o;
   o.n = n;
-  o.nb = 8;
+  o.run.nb = 8;
   Problem p(all, c.shape, o);
   Trace trace(p.clock);
-  FactorOptions f{Precision::fp16, o.nb, c.lookahead, BroadcastMethod::ring_modified};
+  FactorOptions f{Precision::fp16, o.run.nb, c.lookahead, BroadcastMethod::ring_modified};
   f.pivoting = c.pivoting;
   f.chunk = c.chunk;
   REQUIRE(p.factor(f).usable());  // scratch memory grows in a first run, and that waits for all
@@ -68,7 +68,7 @@ int check_steps(const Case& c) {
   f.trace = &trace;
   REQUIRE(p.factor(f).usable());
   int both = 0;
-  for (std::int64_t k = c.lookahead; k < o.n / o.nb; ++k) {
+  for (std::int64_t k = c.lookahead; k < o.n / o.run.nb; ++k) {
     const Period panel =
         period_of(trace, k, {Activity::diagonal, Activity::solve_panel, Activity::pivoted_panel});
     const Period rest = period_of(trace, k - c.lookahead, {Activity::update});
@@ -93,7 +93,7 @@ TEST_CASE("a panel does not wait for the update beside it, nor that for the pane
         for (const Pivoting pivoting : {Pivoting::none, Pivoting::partial}) {
           // A panel waits for the others of its process column; meanwhile more chunks are solved
           // for than have a place, so the first of them are updated.
-          if (shape.rows > 1 && chunk > 0 && n / shape.columns > PanelRing::most_chunks * chunk)
+          if (shape.nprow > 1 && chunk > 0 && n / shape.npcol > PanelRing::most_chunks * chunk)
             continue;
           const int steps = check_steps({shape, lookahead, chunk, pivoting});
           CHECK(all.all_reduce(std::int64_t{steps}, Reduction::sum) > 0);

@@ -23,12 +23,12 @@ void check(Benchmark benchmark, Pivoting pivoting, std::int64_t n, std::int64_t 
   options.benchmark = benchmark;
   options.pivoting = pivoting;
   options.n = n;
-  options.nb = nb;
-  options.lookahead = lookahead;
-  options.chunk = chunk;
+  options.run.nb = nb;
+  options.run.lookahead = lookahead;
+  options.run.chunk = chunk;
   options.threshold = 0;  // the residual's kernels are HPL's after its clock alone
-  options.device = device_choice().device;
-  options.comm = device_choice().comm;
+  options.run.device = device_choice().device;
+  options.run.comm = device_choice().comm;
   CAPTURE(name(benchmark), name(pivoting), n, nb, lookahead, chunk);
   BenchmarkRunner runner(MPI_COMM_WORLD, options);
   runner.warm_up();

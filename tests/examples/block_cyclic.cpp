@@ -21,8 +21,8 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   MPI_Dims_create(ranks, 2, grid);
   lupine::SolveOptions options;
-  options.rows = grid[0];
-  options.columns = grid[1];
+  options.run.nprow = grid[0];
+  options.run.npcol = grid[1];
 
   const std::int64_t n = 1000, nb = 64;
   const auto rows = indices(n, nb, grid[0], rank / grid[1]);

@@ -191,8 +191,8 @@ static void together(void) {
   MPI_Dims_create(ranks, 2, grid);
   lupine_options options;
   lupine_options_init(&options, sizeof options);
-  options.rows = grid[0];
-  options.columns = grid[1];
+  options.nprow = grid[0];
+  options.npcol = grid[1];
   const int64_t desca[9] = {1, 0, n, n, nb, nb, 0, 0, lda};
   const int origin[2] = {0, 0}, first[2] = {grid[0] - 1, grid[1] - 1};
   const int64_t descb[9] = {1, 0, n, nrhs, nb, nb, first[0], first[1], ldb};
@@ -205,9 +205,9 @@ static void together(void) {
   const int last = rank == ranks - 1;
   CHECK(lupine_pdgesv(MPI_COMM_WORLD, a, last ? NULL : desca, b, descb, &options, NULL) == -3);
   CHECK(lupine_pdgesv(MPI_COMM_WORLD, a, desca, b, last ? NULL : descb, &options, NULL) == -5);
-  options.rows = ranks + 1;
+  options.nprow = ranks + 1;
   CHECK(lupine_pdgesv(MPI_COMM_WORLD, a, desca, b, descb, &options, NULL) == LUPINE_NOT_ALLOWED);
-  options.rows = grid[0];
+  options.nprow = grid[0];
   CHECK(lupine_pdgesv(MPI_COMM_WORLD, a, desca, b, descb, &options, NULL) == 0);
   for (int i = 0; i < ldb * nrhs; ++i) CHECK(fabs(b[i] - x[i]) < 1e-12);
 

@@ -43,11 +43,11 @@ std::string common(const Communicator& all, const std::string& text) {
 BenchmarkOptions small_options() {
   BenchmarkOptions options;
   options.n = 150;
-  options.nb = 16;
+  options.run.nb = 16;
   options.precision = Precision::fp16;
-  options.threads = 1;
-  options.device = test::device_choice().device;
-  options.comm = test::device_choice().comm;
+  options.run.threads = 1;
+  options.run.device = test::device_choice().device;
+  options.run.comm = test::device_choice().comm;
   return options;
 }
 
@@ -86,7 +86,7 @@ TEST_CASE("a run of the benchmark passes and is known alike on every rank", "[be
   CHECK(result.passed);
   CHECK(result.admissible);
   CHECK(result.scaled_residual < 16);
-  CHECK(result.chosen.rows * result.chosen.columns == all.size());
+  CHECK(result.chosen.run.nprow * result.chosen.run.npcol == all.size());
   CHECK(result.gflops > 0);
   CHECK(result.lu_gflops > result.gflops);
   CHECK(result.history.size() == static_cast<std::size_t>(result.iterations));
@@ -101,7 +101,7 @@ TEST_CASE("a run of HPL passes, whatever the options say of its method", "[bench
   BenchmarkOptions options = small_options();
   options.leaf = 4;
   options.parts = 3;
-  options.lookahead = 2;
+  options.run.lookahead = 2;
   const BenchmarkResult result = hpl(MPI_COMM_WORLD, options);
   CHECK(result.passed);
   CHECK(result.admissible);
@@ -152,13 +152,13 @@ TEST_CASE("a campaign runs on grids of several sizes, and all ranks learn the en
   std::vector<BenchmarkOptions> configurations;
   for (int ranks = 1; ranks <= all.size(); ++ranks) {
     configurations.push_back(small_options());
-    configurations.back().rows = 1;
-    configurations.back().columns = ranks;
+    configurations.back().run.nprow = 1;
+    configurations.back().run.npcol = ranks;
   }
   std::vector<int> columns;
   const auto note = [&](const Setup& setup, const BenchmarkRun& run, int, const RunTrace&) {
-    CHECK(run.result.chosen.columns == setup.options.columns);
-    columns.push_back(setup.options.columns);
+    CHECK(run.result.chosen.run.npcol == setup.options.run.npcol);
+    columns.push_back(setup.options.run.npcol);
   };
   Campaign campaign(all, configurations);
   for (std::size_t i = 0; i < campaign.size(); ++i) CHECK(campaign.run(i, 2, false, {}, note) == 2);
@@ -199,7 +199,7 @@ TEST_CASE("first steps are timed with any tuning that fits, alike on every rank"
   }
   CHECK_FALSE(bench.retune({16, 1, 0}, 150));
   CHECK_FALSE(bench.retune({150, 1, 0}, 40));
-  CHECK(bench.setup().options.nb == 24);
+  CHECK(bench.setup().options.run.nb == 24);
   CHECK(bench.run().result.passed);
 }
 
@@ -222,8 +222,8 @@ TEST_CASE("options that are not allowed are refused on every rank", "[bench]") {
   options.n = -1;
   CHECK_THROWS_AS(mxp(MPI_COMM_WORLD, options), UsageError);
   options = small_options();
-  options.rows = 100;
-  options.columns = 100;
+  options.run.nprow = 100;
+  options.run.npcol = 100;
   CHECK_THROWS_AS(mxp(MPI_COMM_WORLD, options), UsageError);
   options = small_options();
   options.n = std::int64_t{1} << 40;
@@ -246,7 +246,7 @@ TEST_CASE("a dominant matrix is not admissible, and of order 1 has no factors", 
   CHECK_FALSE(result.admissible);
   CHECK_FALSE(result.notes.empty());
   options.n = 1;
-  options.nb = 1;
+  options.run.nb = 1;
   const BenchmarkResult singular = mxp(MPI_COMM_WORLD, options);
   CHECK_FALSE(singular.passed);
   CHECK(singular.bad_pivot == 0);

@@ -399,8 +399,8 @@ TEST_CASE("a process grid numbers its ranks by row or by column", "[comm]") {
     const ProcessGrid grid(comm, shape);
     const GridPosition me = shape.position(comm.rank());
     CHECK((grid.me().row == me.row && grid.me().column == me.column));
-    CHECK((grid.row().size() == shape.columns && grid.row().rank() == me.column));
-    CHECK((grid.column().size() == shape.rows && grid.column().rank() == me.row));
+    CHECK((grid.row().size() == shape.npcol && grid.row().rank() == me.column));
+    CHECK((grid.column().size() == shape.nprow && grid.column().rank() == me.row));
     CHECK((grid.all().size() == comm.size() && grid.all().rank() == comm.rank()));
 
     const std::int64_t n = 1000;

@@ -49,7 +49,7 @@ double worst_share(const Square& lu, const Square& plain, Precision precision) {
 
 void check_factorization(GridShape shape, const BenchmarkOptions& o, const FactorOptions& f) {
   const auto all = Communicator::duplicate(MPI_COMM_WORLD);
-  CAPTURE(shape.rows, shape.columns, name(shape.order), o.n, o.nb, name(o.matrix),
+  CAPTURE(shape.nprow, shape.npcol, name(shape.order), o.n, o.run.nb, name(o.matrix),
           name(f.precision), f.width, f.lookahead, f.chunk, name(f.broadcast));
   Problem p(all, shape, o);
   const FactorOutcome outcome = p.factor(f);
@@ -75,7 +75,7 @@ TEST_CASE("factors equal those of plain elimination with the same rounding", "[f
       for (const auto precision : {Precision::fp16, Precision::bf16, Precision::fp32}) {
         BenchmarkOptions o;
         o.n = n;
-        o.nb = nb;
+        o.run.nb = nb;
         check_factorization(shape, o, {precision, nb, 1, BroadcastMethod::ring_modified});
       }
 }
@@ -91,7 +91,7 @@ TEST_CASE("look-ahead, broadcast, chunks and the width of a step change nothing 
         for (const auto& [width, chunk] : {std::pair{16, 0}, std::pair{5, 7}}) {
           BenchmarkOptions o;
           o.n = 75;
-          o.nb = 16;
+          o.run.nb = 16;
           FactorOptions f{Precision::fp16, width, lookahead, broadcast};
           f.chunk = chunk;
           check_factorization(shape, o, f);
@@ -105,7 +105,7 @@ TEST_CASE("every matrix factors", "[factor]") {
          {MatrixKind::scaled_diagonal, MatrixKind::fasi_higham, MatrixKind::dominant}) {
       BenchmarkOptions o;
       o.n = 60;
-      o.nb = 9;
+      o.run.nb = 9;
       o.matrix = kind;
       check_factorization(shape, o, {Precision::fp16, 9, 1, BroadcastMethod::ring});
     }
@@ -116,7 +116,7 @@ TEST_CASE("a zero or non-finite pivot is known to all ranks by its index", "[fac
   const auto poisoned = [&](GridShape shape, std::int64_t at, float value) {
     BenchmarkOptions o;
     o.n = 40;
-    o.nb = 8;
+    o.run.nb = 8;
     Problem p(all, shape, o);
     // Row and column `at` vanish but for the diagonal, so that elimination leaves the pivot alone.
     HostCopy a(*p.device, p.a);
@@ -130,7 +130,7 @@ TEST_CASE("a zero or non-finite pivot is known to all ranks by its index", "[fac
   };
   for (const GridShape shape : grids(all.size()))
     for (const std::int64_t at : {0, 7, 8, 25, 39}) {
-      CAPTURE(shape.rows, shape.columns, at);
+      CAPTURE(shape.nprow, shape.npcol, at);
       CHECK(poisoned(shape, at, 0).bad_pivot == at);
       CHECK(poisoned(shape, at, std::numeric_limits<float>::quiet_NaN()).bad_pivot == at);
       CHECK(poisoned(shape, at, 1).usable());
@@ -144,7 +144,7 @@ TEST_CASE("NaN or Inf off the diagonal is found and agreed on", "[factor]") {
          {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
       BenchmarkOptions o;
       o.n = 33;
-      o.nb = 4;
+      o.run.nb = 4;
       Problem p(all, shape, o);
       HostCopy a(*p.device, p.a);
       if (float* entry = a.find({30}, {2})) *entry = value;

@@ -13,7 +13,7 @@ namespace {
 BenchmarkOptions sizes(std::int64_t n, std::int64_t nb) {
   BenchmarkOptions o;
   o.n = n;
-  o.nb = nb;
+  o.run.nb = nb;
   o.matrix = MatrixKind::hpl;
   return o;
 }
@@ -22,7 +22,7 @@ BenchmarkOptions sizes(std::int64_t n, std::int64_t nb) {
 void check_equals_plain(GridShape shape, std::int64_t n, std::int64_t nb, const Entries& entries,
                         const FactorOptions& f) {
   const auto all = Communicator::duplicate(MPI_COMM_WORLD);
-  CAPTURE(shape.rows, shape.columns, name(shape.order), n, nb, entries.name, f.width, f.lookahead,
+  CAPTURE(shape.nprow, shape.npcol, name(shape.order), n, nb, entries.name, f.width, f.lookahead,
           f.chunk, f.recursion.leaf, f.recursion.parts, name(f.broadcast));
   Problem p(all, shape, sizes(n, nb), Precision::fp64);
   const Square a = fill(p, entries);
@@ -57,7 +57,7 @@ TEST_CASE("FP64 factors and pivots are those of plain elimination", "[factor][pi
   const auto all = Communicator::duplicate(MPI_COMM_WORLD);
   for (const GridShape shape : grids(all.size()))
     for (const auto& [n, nb] : orders())
-      for (const Entries& entries : some(swap_heavy(n, nb, shape.rows), 3))
+      for (const Entries& entries : some(swap_heavy(n, nb, shape.nprow), 3))
         check_equals_plain(shape, n, nb, entries, pivoted(Precision::fp64, nb));
 }
 
@@ -66,7 +66,7 @@ TEST_CASE("with pivoting, look-ahead, broadcast, width, chunks and recursion cha
   const auto all = Communicator::duplicate(MPI_COMM_WORLD);
   const std::int64_t n = 61;
   for (const GridShape shape : grids(all.size()))
-    for (const Entries& entries : swap_heavy(n, 12, shape.rows)) {
+    for (const Entries& entries : swap_heavy(n, 12, shape.nprow)) {
       if (entries.name != "random" && entries.name != "reverse identity") continue;
       for (const int lookahead : some<int>({0, 1, 2, 4}, 3))
         for (const auto broadcast :
@@ -94,10 +94,10 @@ TEST_CASE("FP32 factors with pivoting are those of a permuted matrix, multiplier
   for (const GridShape shape : grids(all.size()))
     for (const auto& [n, nb] : orders())
       for (const auto precision : {Precision::fp16, Precision::bf16, Precision::fp32})
-        for (const Entries& entries : some(swap_heavy(n, nb, shape.rows), 2)) {
+        for (const Entries& entries : some(swap_heavy(n, nb, shape.nprow), 2)) {
           // Beyond what one scale of a panel can bring into FP16's range.
           if (precision == Precision::fp16 && entries.name == "rows growing downwards") continue;
-          CAPTURE(shape.rows, shape.columns, n, nb, entries.name, name(precision));
+          CAPTURE(shape.nprow, shape.npcol, n, nb, entries.name, name(precision));
           Problem p(all, shape, sizes(n, nb));
           const Square a = fill(p, entries);
           const FactorOutcome outcome = p.factor(pivoted(precision, nb));
@@ -123,7 +123,7 @@ TEST_CASE("an exactly singular matrix is known to all ranks by its pivot", "[fac
   const auto all = Communicator::duplicate(MPI_COMM_WORLD);
   const std::int64_t n = 37;
   for (const GridShape shape : grids(all.size())) {
-    const auto u = swap_heavy(n, 5, shape.rows)[0].at;
+    const auto u = swap_heavy(n, 5, shape.nprow)[0].at;
     for (const std::int64_t at : some<std::int64_t>({5, 36, 0, 4, 20}, 2)) {
       const Entries zero_column{"zero column",
                                 [u, at](auto i, auto j) { return j == at ? 0.0 : u(i, j); }};
@@ -143,7 +143,7 @@ TEST_CASE("NaN and Inf end a pivoted factorization on all ranks", "[factor][pivo
     for (const double value :
          {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()})
       for (const auto precision : {Precision::fp64, Precision::fp16}) {
-        const auto u = swap_heavy(n, 4, shape.rows)[0].at;
+        const auto u = swap_heavy(n, 4, shape.nprow)[0].at;
         Problem p(all, shape, sizes(n, 4), storage_for(precision));
         fill(p, {"poisoned", [&](auto i, auto j) { return i == 30 && j == 2 ? value : u(i, j); }});
         const FactorOutcome outcome = p.factor(pivoted(precision, 4));
@@ -160,7 +160,7 @@ TEST_CASE("systems that need pivoting are solved", "[refine][pivoting]") {
   for (const GridShape shape : grids(all.size()))
     for (const auto& [n, nb] : orders()) {
       const BenchmarkOptions o = sizes(n, nb);
-      CAPTURE(shape.rows, shape.columns, n, nb);
+      CAPTURE(shape.nprow, shape.npcol, n, nb);
       Problem direct(all, shape, o, Precision::fp64);
       REQUIRE(direct.factor(pivoted(Precision::fp64, nb)).usable());
       const auto x = solve(direct.transport, direct.a, direct.pivots, direct.spec(), nb);

@@ -19,7 +19,7 @@ RefineOutcome solve(Problem& p, Precision precision, RefineMethod method, int li
 BenchmarkOptions fasi_higham(std::int64_t n, std::int64_t nb, double kappa) {
   BenchmarkOptions o;
   o.n = n;
-  o.nb = nb;
+  o.run.nb = nb;
   o.matrix = MatrixKind::fasi_higham;
   o.kappa = kappa;
   return o;
@@ -66,7 +66,7 @@ TEST_CASE("each method reaches FP64 accuracy from each precision", "[refine]") {
     for (const double kappa : {1e2, 1e3})
       for (const auto precision : {Precision::fp16, Precision::bf16, Precision::fp32})
         for (const auto method : {RefineMethod::automatic, RefineMethod::ir, RefineMethod::gmres}) {
-          CAPTURE(shape.rows, shape.columns, kappa, name(precision), name(method));
+          CAPTURE(shape.nprow, shape.npcol, kappa, name(precision), name(method));
           Problem p(all, shape, fasi_higham(150, 16, kappa));
           const RefineOutcome out = solve(p, precision, method);
           CHECK(out.converged);
@@ -90,10 +90,10 @@ TEST_CASE("odd sizes, every matrix, more ranks than blocks", "[refine]") {
            {MatrixKind::scaled_diagonal, MatrixKind::fasi_higham, MatrixKind::dominant}) {
         // Its dominance is not strict: of order 1 or 2 it is singular.
         if (n <= 3 && kind == MatrixKind::dominant) continue;
-        CAPTURE(shape.rows, shape.columns, n, nb, name(kind));
+        CAPTURE(shape.nprow, shape.npcol, n, nb, name(kind));
         BenchmarkOptions o;
         o.n = n;
-        o.nb = nb;
+        o.run.nb = nb;
         o.matrix = kind;
         o.kappa = n == 1 ? o.kappa : 100;
         Problem p(all, shape, o);
@@ -110,7 +110,7 @@ TEST_CASE("odd sizes, every matrix, more ranks than blocks", "[refine]") {
 TEST_CASE("GMRES solves what 16-bit factors with classic refinement cannot", "[refine]") {
   const auto all = Communicator::duplicate(MPI_COMM_WORLD);
   for (const GridShape shape : grids(all.size())) {
-    CAPTURE(shape.rows, shape.columns);
+    CAPTURE(shape.nprow, shape.npcol);
     Problem classic(all, shape, fasi_higham(200, 16, 3e5));
     Problem combined(all, shape, fasi_higham(200, 16, 3e5));
     const RefineOutcome ir = solve(classic, Precision::bf16, RefineMethod::ir);
@@ -126,10 +126,10 @@ TEST_CASE("corrupted factors never end in a wrong PASSED", "[refine]") {
   const auto all = Communicator::duplicate(MPI_COMM_WORLD);
   for (const GridShape shape : grids(all.size()))
     for (const auto method : {RefineMethod::ir, RefineMethod::automatic, RefineMethod::gmres}) {
-      CAPTURE(shape.rows, shape.columns, name(method));
+      CAPTURE(shape.nprow, shape.npcol, name(method));
       BenchmarkOptions o;
       o.n = 90;
-      o.nb = 8;
+      o.run.nb = 8;
       Problem p(all, shape, o);
       REQUIRE(p.factor({Precision::fp16, 8, 1, BroadcastMethod::ring}).usable());
       HostCopy factors(*p.device, p.a);

@@ -1,5 +1,7 @@
 #include <lupine/options.hpp>
 
+#include <memory>
+
 #include "catch.hpp"
 #include "clocks.hpp"
 #include "comm/communicator.hpp"
@@ -14,15 +16,15 @@ namespace {
 
 /// What a run of `seconds` would take where each product takes a quarter of a second.
 Setup chosen(const Communicator& all, Benchmark benchmark, double seconds, std::int64_t most_n) {
-  const test::CountingClock clock(0.25);
   BenchmarkOptions options;
   options.benchmark = benchmark;
-  options.nb = 1;
-  options.threads = 1;
+  options.run.nb = 1;
+  options.run.threads = 1;
   options.time_target = seconds;
-  options.device = test::device_choice().device;
-  options.comm = test::device_choice().comm;
-  return prepare(all, options, clock, {.most_n = most_n}).setup;
+  options.run.device = test::device_choice().device;
+  options.run.comm = test::device_choice().comm;
+  const Machine machine(all.handle(), options.run, std::make_unique<test::CountingClock>(0.25));
+  return plan(machine, options, {.most_n = most_n});
 }
 
 }  // namespace

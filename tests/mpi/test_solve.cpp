@@ -20,13 +20,13 @@ constexpr double eps = 0x1p-53;
 
 SolveOptions options(GridShape shape, std::int64_t nb, Precision precision = Precision::automatic) {
   SolveOptions o;
-  o.rows = shape.rows;
-  o.columns = shape.columns;
-  o.order = shape.order;
-  o.nb = nb;
+  o.run.nprow = shape.nprow;
+  o.run.npcol = shape.npcol;
+  o.run.order = shape.order;
+  o.run.nb = nb;
   o.precision = precision;
-  o.device = device_choice().device;
-  o.comm = device_choice().comm;
+  o.run.device = device_choice().device;
+  o.run.comm = device_choice().comm;
   return o;
 }
 
@@ -110,7 +110,7 @@ TEST_CASE("every step solves on every grid, odd sizes", "[solve]") {
              {1, 4}, {2, 1}, {3, 8}, {37, 5}, {101, 16}})
       for (const Precision precision : {Precision::automatic, Precision::fp16, Precision::bf16,
                                         Precision::fp32, Precision::fp64}) {
-        CAPTURE(shape.rows, shape.columns, n, nb, name(precision));
+        CAPTURE(shape.nprow, shape.npcol, n, nb, name(precision));
         const Solution s = solve_with(waves(8), n, options(shape, nb, precision));
         check_ones(s, n);
         REQUIRE(s.steps.size() == 1);
@@ -125,10 +125,10 @@ TEST_CASE("solves with the transposed factors", "[solve][many]") {
   for (const GridShape shape : grids(all.size()))
     for (const auto& [n, nb, width] : std::vector<std::array<std::int64_t, 3>>{
              {1, 2, 2}, {3, 1, 1}, {64, 16, 16}, {97, 10, 4}, {50, 64, 64}}) {
-      CAPTURE(shape.rows, shape.columns, n, nb, width);
+      CAPTURE(shape.nprow, shape.npcol, n, nb, width);
       BenchmarkOptions o;
       o.n = n;
-      o.nb = nb;
+      o.run.nb = nb;
       o.matrix = MatrixKind::hpl;
       Problem p(all, shape, o, Precision::fp64);
       const Square a = test::whole(p.spec());
@@ -163,7 +163,7 @@ TEST_CASE("condition numbers are those of the matrix, whatever the factors' prec
     for (const double shift : {0., 0.3, 8.})
       for (const Precision precision : {Precision::fp16, Precision::fp32, Precision::fp64}) {
         constexpr std::int64_t n = 83;
-        CAPTURE(shape.rows, shape.columns, shift, name(precision));
+        CAPTURE(shape.nprow, shape.npcol, shift, name(precision));
         SolveOptions o = options(shape, 9, precision);
         o.equilibrate = false;
         const Solution s = solve_with(waves(shift), n, o);
@@ -227,7 +227,7 @@ TEST_CASE("scales bring every row and column near one", "[solve]") {
   for (const GridShape shape : grids(all.size()))
     for (const BadlyScaled a : {BadlyScaled{50, 50}, BadlyScaled{100, 0}, BadlyScaled{0, 100},
                                 BadlyScaled{150, 0}, BadlyScaled{0, 150}}) {
-      CAPTURE(shape.rows, shape.columns, a.of_rows, a.of_columns);
+      CAPTURE(shape.nprow, shape.npcol, a.of_rows, a.of_columns);
       const ProcessGrid grid(all, shape);
       const auto device = make_chosen_device();
       const Matrix matrix = Matrix::from_function(n, a);
@@ -268,7 +268,7 @@ TEST_CASE("a singular matrix is named with its pivot, however b may suit it", "[
        [](auto i, auto j) { return std::ldexp(1.0, static_cast<int>(7 * i % 5 - j % 3)); }, 1}};
   for (const GridShape shape : all_grids())
     for (const Case& c : cases) {
-      CAPTURE(shape.rows, shape.columns, c.what);
+      CAPTURE(shape.nprow, shape.npcol, c.what);
       for (const Precision precision : {Precision::automatic, Precision::fp64}) {
         std::int64_t pivot = -1;
         try {
@@ -286,7 +286,7 @@ TEST_CASE("singular but for rounding, A is no error but said to be so", "[solve]
   constexpr std::int64_t n = 45;
   const auto equal_rows = [](auto i, auto j) { return waves(8)(i == 20 ? 3 : i, j); };
   for (const GridShape shape : all_grids()) {
-    CAPTURE(shape.rows, shape.columns);
+    CAPTURE(shape.nprow, shape.npcol);
     try {
       const Solution s = solve_with(equal_rows, n, options(shape, 8));
       CHECK(s.columns[0].componentwise_error <= std::sqrt(45.) * eps);
@@ -304,7 +304,7 @@ TEST_CASE("a step that is too weak says so, and gives no x of its own", "[solve]
   // The condition number is some 1e13; of order 10, ten steps of GMRES find any solution.
   const auto hilbert = [](auto i, auto j) { return 1 / static_cast<double>(i + j + 1); };
   for (const GridShape shape : all_grids()) {
-    CAPTURE(shape.rows, shape.columns);
+    CAPTURE(shape.nprow, shape.npcol);
     for (const Precision weak : {Precision::fp16, Precision::bf16}) {
       bool refused = false;
       try {
@@ -342,7 +342,7 @@ TEST_CASE("a step that is too weak says so, and gives no x of its own", "[solve]
 TEST_CASE("factor once, solve many", "[solve][many]") {
   constexpr std::int64_t n = 70;
   for (const GridShape shape : all_grids()) {
-    CAPTURE(shape.rows, shape.columns);
+    CAPTURE(shape.nprow, shape.npcol);
     Factorization f(MPI_COMM_WORLD, Matrix::from_function(n, waves(8)), options(shape, 11));
     CHECK(f.n() == n);
     const Solution first = f.solve(RightHandSide::of_ones());

@@ -149,7 +149,7 @@ void require_matrix(const Communicator& all, const Matrix& a, std::int64_t n,
   for (const GridShape& shape : shapes(all)) {
     const ProcessGrid grid(all, shape);
     for (const std::int64_t nb : {std::int64_t{1}, std::int64_t{3}, std::int64_t{8}, n}) {
-      CAPTURE(shape.rows, shape.columns, nb, n);
+      CAPTURE(shape.nprow, shape.npcol, nb, n);
       REQUIRE(Part(a.source(), grid, nb).is(element));
     }
   }
@@ -201,7 +201,7 @@ std::string refusal(const Communicator& all, const std::function<void()>& work) 
   } catch (const UsageError& error) {
     words = error.what();
   }
-  require_equal_options(all, words);
+  require_equal_options(all, {{"words", words}});
   CHECK(words.find('\n') == std::string::npos);
   const std::size_t quote = words.find('\'');
   const std::size_t slash = words.substr(0, words.find('\'', quote + 1)).rfind('/');
@@ -384,10 +384,10 @@ struct LocalPart {
       : ld(m + 2), memory(static_cast<std::size_t>(ld * n), 0.0) {
     std::int64_t columns = 0;
     for (std::int64_t j = 0; j < n; ++j) {
-      const auto local_j = place(j, nb, grid.shape().columns, grid.me().column, column);
+      const auto local_j = place(j, nb, grid.shape().npcol, grid.me().column, column);
       columns += local_j ? 1 : 0;
       for (std::int64_t i = 0; local_j && i < m; ++i)
-        if (const auto local_i = place(i, mb, grid.shape().rows, grid.me().row, row))
+        if (const auto local_i = place(i, mb, grid.shape().nprow, grid.me().row, row))
           memory[static_cast<std::size_t>(*local_i + *local_j * ld)] = element(i, j);
     }
     memory.resize(static_cast<std::size_t>(ld * columns));
@@ -404,7 +404,7 @@ TEST_CASE("a block-cyclic matrix is read where it is", "[sources]") {
   for (const GridShape& shape : shapes(all))
     for (const std::int64_t n : {1, 2, 13, 40})
       for (const std::int64_t nb : {1, 4, 64}) {
-        CAPTURE(shape.rows, shape.columns, n, nb);
+        CAPTURE(shape.nprow, shape.npcol, n, nb);
         const ProcessGrid grid(all, shape);
         const LocalPart local(grid, n, n, nb, nb, 0, 0, fraction);
         const Matrix a =
@@ -433,10 +433,10 @@ TEST_CASE("block-cyclic right-hand sides lie as they like, and so do their solut
   const Communicator all = world();
   for (const GridShape& shape : shapes(all))
     for (const auto& [mb, nb] : {std::pair{1, 1}, {4, 2}, {3, 1}, {64, 64}}) {
-      CAPTURE(shape.rows, shape.columns, mb, nb);
+      CAPTURE(shape.nprow, shape.npcol, mb, nb);
       const ProcessGrid grid(all, shape);
-      const int row = shape.rows - 1;
-      const int column = shape.columns / 2;
+      const int row = shape.nprow - 1;
+      const int column = shape.npcol / 2;
       const LocalPart b(grid, 13, 5, mb, nb, row, column, fraction);
       const RightHandSide source = RightHandSide::block_cyclic(
           descriptor(13, 5, mb, nb, row, column, b.ld), b.memory.data());

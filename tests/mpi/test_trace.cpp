@@ -83,11 +83,11 @@ BenchmarkOptions small_options(Benchmark benchmark) {
   BenchmarkOptions options;
   options.benchmark = benchmark;
   options.n = 200;
-  options.nb = 16;
+  options.run.nb = 16;
   options.precision = benchmark == Benchmark::mxp ? Precision::fp16 : Precision::fp64;
-  options.threads = 1;
-  options.device = test::device_choice().device;
-  options.comm = test::device_choice().comm;
+  options.run.threads = 1;
+  options.run.device = test::device_choice().device;
+  options.run.comm = test::device_choice().comm;
   return options;
 }
 
@@ -184,7 +184,7 @@ TEST_CASE("spans of a factorization are what its times are the sums of", "[facto
   for (const Pivoting pivoting : {Pivoting::none, Pivoting::partial}) {
     BenchmarkOptions options;
     options.n = 120;
-    options.nb = 16;
+    options.run.nb = 16;
     options.pivoting = pivoting;
     test::Problem problem(all, test::grids(all.size()).back(), options);
     Trace trace(problem.clock);
@@ -242,15 +242,15 @@ TEST_CASE("a campaign traces runs on grids of several sizes", "[bench]") {
   for (const int ranks : {1, all.size()}) {
     configurations.push_back(small_options(Benchmark::mxp));
     configurations.back().n = 40;
-    configurations.back().rows = ranks;
-    configurations.back().columns = 1;
+    configurations.back().run.nprow = ranks;
+    configurations.back().run.npcol = 1;
   }
   Campaign campaign(all, configurations);
   TraceReport report;
   int turns = 0;
   const auto add = [&](const Setup& setup, const BenchmarkRun&, int turn, RunTrace trace) {
     CHECK(turn == turns++ % 2);
-    CHECK(trace.ranks.size() == setup.hosts.size());
+    CHECK(trace.ranks.size() == setup.machine.hosts.size());
     report.add(setup, turn, 2, std::move(trace));
   };
   for (std::size_t i = 0; i < campaign.size(); ++i) CHECK(campaign.run(i, 2, true, {}, add) == 2);

@@ -55,17 +55,17 @@ TEST_CASE("configurations come in HPL's order, grids first and NDIV last") {
   const auto all = configurations(two_of_each("HPL.dat"), base(Benchmark::hpl), 2);
   REQUIRE(all.size() == 128);  // 2^7: PFACT and RFACT make no runs of their own
   const BenchmarkOptions& first = all.front();
-  CHECK((first.rows == 1 && first.columns == 2 && first.n == 100 && first.nb == 8));
-  CHECK((first.lookahead == 0 && first.broadcast == BroadcastMethod::ring));
+  CHECK((first.run.nprow == 1 && first.run.npcol == 2 && first.n == 100 && first.run.nb == 8));
+  CHECK((first.run.lookahead == 0 && first.run.broadcast == BroadcastMethod::ring));
   CHECK((first.leaf == 2 && first.parts == 2 && first.threshold == 3 && first.seed == 7));
-  CHECK(first.order == GridOrder::column);
+  CHECK(first.run.order == GridOrder::column);
   CHECK(all[1].parts == 3);
   CHECK((all[2].parts == 2 && all[2].leaf == 4));
-  CHECK(all[4].broadcast == BroadcastMethod::ibcast);
-  CHECK(all[8].lookahead == 1);
-  CHECK(all[16].nb == 16);
+  CHECK(all[4].run.broadcast == BroadcastMethod::ibcast);
+  CHECK(all[8].run.lookahead == 1);
+  CHECK(all[16].run.nb == 16);
   CHECK(all[32].n == 200);
-  CHECK((all[64].rows == 2 && all[64].columns == 1));
+  CHECK((all[64].run.nprow == 2 && all[64].run.npcol == 1));
 }
 
 TEST_CASE("without pivoting NBMIN and NDIV make no runs of their own") {

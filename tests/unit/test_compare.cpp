@@ -157,7 +157,7 @@ TEST_CASE("a turn in one line") {
 
 TEST_CASE("comparisons as JSON") {
   Setup setup;
-  setup.hosts = {"host"};
+  setup.machine.hosts = {"host"};
   const auto document =
       json_of_comparisons(setup, {some_comparison()}, 3, 0, "lupine compare", {"a note"});
   CHECK(document["schema"] == "lupine/1");

@@ -115,10 +115,10 @@ void check_local_indices(const Step& step, const Distribution& rows, const Dealt
 /// Steps tile [0, n) in order, each as wide as it may be.
 void check_plan(std::int64_t n, std::int64_t nb, std::int64_t width, GridShape shape, int rank) {
   const GridPosition me = shape.position(rank);
-  const Distribution rows(n, nb, shape.rows, me.row);
-  const Distribution columns(n, nb, shape.columns, me.column);
-  const Dealt dealt_rows(n, nb, shape.rows);
-  const Dealt dealt_columns(n, nb, shape.columns);
+  const Distribution rows(n, nb, shape.nprow, me.row);
+  const Distribution columns(n, nb, shape.npcol, me.column);
+  const Dealt dealt_rows(n, nb, shape.nprow);
+  const Dealt dealt_columns(n, nb, shape.npcol);
   const Plan plan(rows, columns, width);
   std::int64_t end = 0;
   for (std::int64_t k = 0; k < plan.count(); ++k) {
@@ -212,7 +212,7 @@ TEST_CASE("plan: steps tile the matrix, by definition") {
         for (const GridShape& shape : shapes)
           for (int rank = 0; rank < shape.size(); ++rank) {
             INFO("n " << n << ", nb " << nb << ", width " << width << ", rank " << rank << " of "
-                      << shape.rows << " x " << shape.columns);
+                      << shape.nprow << " x " << shape.npcol);
             check_plan(n, nb, width, shape, rank);
           }
 }
@@ -241,9 +241,9 @@ TEST_CASE("grid: the squarest grid has the largest divisor up to the root as its
     const GridShape shape = squarest(ranks, GridOrder::column);
     int expected = ranks;
     while (ranks % expected != 0 || expected > ranks / expected) --expected;
-    CHECK(shape.rows == expected);
-    CHECK(shape.rows * shape.columns == ranks);
+    CHECK(shape.nprow == expected);
+    CHECK(shape.nprow * shape.npcol == ranks);
     CHECK(shape.order == GridOrder::column);
   }
-  CHECK(squarest(std::numeric_limits<int>::max(), GridOrder::row).rows == 1);  // a prime
+  CHECK(squarest(std::numeric_limits<int>::max(), GridOrder::row).nprow == 1);  // a prime
 }

@@ -18,20 +18,20 @@ namespace {
 Setup some_setup() {
   Setup setup;
   setup.options.n = 3000000000;  // beyond 32 bits
-  setup.options.nb = 1024;
-  setup.options.rows = 2;
-  setup.options.columns = 2;
+  setup.options.run.nb = 1024;
+  setup.options.run.nprow = 2;
+  setup.options.run.npcol = 2;
   setup.options.precision = Precision::bf16;
-  setup.options.threads = 2;
-  setup.most_threads = 3;
-  setup.options.lookahead = 1;
-  setup.options.chunk = 2048;
+  setup.options.run.threads = 2;
+  setup.machine.most_threads = 3;
+  setup.options.run.lookahead = 1;
+  setup.options.run.chunk = 2048;
   setup.reasons.nb = "table (a row)";
   setup.footprint.n = 1000;
   setup.footprint.nb = 100;
   setup.panel_width = 512;
   setup.budget.host = "first";
-  setup.hosts = {"first", "first", "second", "second"};
+  setup.machine.hosts = {"first", "first", "second", "second"};
   setup.notes = {"a warning"};
   return setup;
 }
@@ -63,21 +63,21 @@ bool contains(const std::string& text, const std::string& part) {
 
 TEST_CASE("variant") {
   BenchmarkOptions o;
-  o.lookahead = 1;
+  o.run.lookahead = 1;
   CHECK(variant(o) == "WR11R1R1");
-  o.order = GridOrder::column;
-  o.lookahead = 0;
-  o.broadcast = BroadcastMethod::spread_roll;
+  o.run.order = GridOrder::column;
+  o.run.lookahead = 0;
+  o.run.broadcast = BroadcastMethod::spread_roll;
   CHECK(variant(o) == "WC04R1R1");
-  o.broadcast = BroadcastMethod::ring;
+  o.run.broadcast = BroadcastMethod::ring;
   CHECK(variant(o) == "WC00R1R1");
-  o.broadcast = BroadcastMethod::ibcast;
+  o.run.broadcast = BroadcastMethod::ibcast;
   CHECK(variant(o) == "WC06R1R1");
-  o.broadcast = BroadcastMethod::two_ring;
+  o.run.broadcast = BroadcastMethod::two_ring;
   CHECK(variant(o) == "WC02R1R1");
-  o.broadcast = BroadcastMethod::two_ring_modified;
+  o.run.broadcast = BroadcastMethod::two_ring_modified;
   CHECK(variant(o) == "WC03R1R1");
-  o.broadcast = BroadcastMethod::spread_roll_modified;
+  o.run.broadcast = BroadcastMethod::spread_roll_modified;
   CHECK(variant(o) == "WC05R1R1");
   o.leaf = 16;
   CHECK(variant(o) == "WC05R1R1");
@@ -109,15 +109,15 @@ TEST_CASE("row and residual line have HPL's layout") {
 
 TEST_CASE("the rate per GPU counts each GPU once, however many ranks share it") {
   Setup setup = some_setup();
-  setup.hosts = {"a", "a", "b", "b"};
+  setup.machine.hosts = {"a", "a", "b", "b"};
   const BenchmarkRun run = some_run(true);
   const auto rate = [&] {
     return fmt::format("per GPU = {:10.2f} ------ the score", run.result.gflops / 4);
   };
   CHECK(report_run(setup, run).find(rate() + "; a rank") != std::string::npos);
-  setup.gpus = {"GPU 0", "GPU 1", "GPU 0", "GPU 1"};
+  setup.machine.gpus = {"GPU 0", "GPU 1", "GPU 0", "GPU 1"};
   CHECK(report_run(setup, run).find(rate() + "\n") != std::string::npos);
-  setup.gpus = {"GPU 0", "GPU 0", "GPU 0", "GPU 0"};
+  setup.machine.gpus = {"GPU 0", "GPU 0", "GPU 0", "GPU 0"};
   const std::string shared =
       fmt::format("per GPU = {:10.2f} ------ the score\n", run.result.gflops / 2);
   CHECK(report_run(setup, run).find(shared) != std::string::npos);
@@ -205,10 +205,10 @@ TEST_CASE("a threshold of 0 or less is not applied, and that is said") {
 TEST_CASE("the head lists the values of several setups, each once and in order") {
   std::vector<Setup> setups(4, some_setup());
   setups[1].options.n = 29;
-  setups[2].options.nb = 8;
+  setups[2].options.run.nb = 8;
   setups[2].notes = {"another"};
-  setups[3].options.rows = 1;
-  setups[3].options.columns = 2;
+  setups[3].options.run.nprow = 1;
+  setups[3].options.run.npcol = 2;
   const std::string text = report_head(setups, {});
   CHECK(contains(text, "\nN          : 3000000000       29 \n"));
   CHECK(contains(text, "\nNB         :     1024        8 \n"));
@@ -302,7 +302,7 @@ TEST_CASE("JSON shows the fastest run, or the first that failed") {
 
 TEST_CASE("JSON of several configurations says of each run what it was") {
   std::vector<Measured> all{{some_setup(), {some_run(true)}}, {some_setup(), {some_run(true)}}};
-  all[1].setup.options.nb = 8;
+  all[1].setup.options.run.nb = 8;
   all[1].runs[0].result.gflops = 700;
   const auto document = json_report(all, "lupine mxp", {});
   CHECK(document["nb"] == 8);

@@ -5,6 +5,7 @@
 #include "catch.hpp"
 #include "matrix/footprint.hpp"
 #include "setup/defaults.hpp"
+#include "setup/options_check.hpp"
 #include "setup/setup.hpp"
 #include "setup/sizing.hpp"
 
@@ -143,7 +144,8 @@ std::string complaint(int ranks, Change change) {
   BenchmarkOptions options;
   change(options);
   try {
-    check_options(options, ranks);
+    check_run_options(options.run, ranks);
+    check_problem(options);
   } catch (const UsageError& error) {
     return error.what();
   }
@@ -154,13 +156,15 @@ std::string complaint(int ranks, Change change) {
 
 TEST_CASE("options that are allowed") {
   CHECK(complaint(6, [](BenchmarkOptions&) {}).empty());
-  CHECK(complaint(6, [](BenchmarkOptions& o) { o.rows = 2, o.columns = 3; }).empty());
-  CHECK(complaint(6, [](BenchmarkOptions& o) { o.rows = 2; }).empty());
+  CHECK(complaint(6, [](BenchmarkOptions& o) { o.run.nprow = 2, o.run.npcol = 3; }).empty());
+  CHECK(complaint(6, [](BenchmarkOptions& o) { o.run.nprow = 2; }).empty());
   CHECK(complaint(6, [](BenchmarkOptions& o) {
           o.matrix = MatrixKind::hpl, o.pivoting = Pivoting::partial;
         }).empty());
-  CHECK(complaint(6, [](BenchmarkOptions& o) { o.columns = 6; }).empty());
-  CHECK(complaint(1, [](BenchmarkOptions& o) { o.n = 1, o.nb = 1, o.lookahead = 0; }).empty());
+  CHECK(complaint(6, [](BenchmarkOptions& o) { o.run.npcol = 6; }).empty());
+  CHECK(complaint(1, [](BenchmarkOptions& o) {
+          o.n = 1, o.run.nb = 1, o.run.lookahead = 0;
+        }).empty());
 }
 
 TEST_CASE("options that are not allowed name themselves and the range") {
@@ -171,15 +175,17 @@ TEST_CASE("options that are not allowed name themselves and the range") {
     CHECK(text.find('\n') == text.npos);
   };
   named(complaint(1, [](BenchmarkOptions& o) { o.n = -1; }), "--n -1");
-  named(complaint(1, [](BenchmarkOptions& o) { o.nb = -1; }), "--nb -1");
-  named(complaint(1, [](BenchmarkOptions& o) { o.rows = -1; }), "--nprow -1");
-  named(complaint(4, [](BenchmarkOptions& o) { o.rows = 2, o.columns = 3; }), "-P 2 x -Q 3 is 6");
-  named(complaint(4, [](BenchmarkOptions& o) { o.rows = 65536, o.columns = 65536; }), "4294967296");
-  named(complaint(4, [](BenchmarkOptions& o) { o.rows = 3; }), "-P 3");
-  named(complaint(4, [](BenchmarkOptions& o) { o.columns = 3; }), "-Q 3");
+  named(complaint(1, [](BenchmarkOptions& o) { o.run.nb = -1; }), "--nb -1");
+  named(complaint(1, [](BenchmarkOptions& o) { o.run.nprow = -1; }), "--nprow -1");
+  named(complaint(4, [](BenchmarkOptions& o) { o.run.nprow = 2, o.run.npcol = 3; }),
+        "-P 2 x -Q 3 is 6");
+  named(complaint(4, [](BenchmarkOptions& o) { o.run.nprow = 65536, o.run.npcol = 65536; }),
+        "4294967296");
+  named(complaint(4, [](BenchmarkOptions& o) { o.run.nprow = 3; }), "-P 3");
+  named(complaint(4, [](BenchmarkOptions& o) { o.run.npcol = 3; }), "-Q 3");
   named(complaint(1, [](BenchmarkOptions& o) { o.max_iterations = 0; }), "--max-iterations 0");
-  named(complaint(1, [](BenchmarkOptions& o) { o.lookahead = -2; }), "--lookahead -2");
-  named(complaint(1, [](BenchmarkOptions& o) { o.chunk = -1; }), "--chunk -1");
+  named(complaint(1, [](BenchmarkOptions& o) { o.run.lookahead = -2; }), "--lookahead -2");
+  named(complaint(1, [](BenchmarkOptions& o) { o.run.chunk = -1; }), "--chunk -1");
   named(complaint(1, [](BenchmarkOptions& o) { o.leaf = 4097; }), "--nbmin 4097");
   named(complaint(1, [](BenchmarkOptions& o) { o.leaf = -1; }), "--nbmin -1");
   named(complaint(1, [](BenchmarkOptions& o) { o.parts = 1; }), "--ndiv 1");
@@ -187,8 +193,8 @@ TEST_CASE("options that are not allowed name themselves and the range") {
   named(complaint(1, [](BenchmarkOptions& o) { o.precision = Precision::fp64; }),
         "allowed: auto, fp16, bf16, fp32");
   named(complaint(1, [](BenchmarkOptions& o) { o.matrix = MatrixKind::hpl; }), "--pivot partial");
-  named(complaint(1, [](BenchmarkOptions& o) { o.lookahead = 29; }), "--lookahead 29");
-  named(complaint(1, [](BenchmarkOptions& o) { o.threads = -1; }), "--threads -1");
+  named(complaint(1, [](BenchmarkOptions& o) { o.run.lookahead = 29; }), "--lookahead 29");
+  named(complaint(1, [](BenchmarkOptions& o) { o.run.threads = -1; }), "--threads -1");
   const double nan = std::numeric_limits<double>::quiet_NaN();
   for (double bad : {nan, -1., 1.1}) {
     named(complaint(1, [&](BenchmarkOptions& o) { o.memory_fraction = bad; }), "--memory-fraction");

@@ -88,12 +88,12 @@ std::vector<nlohmann::json> events(const nlohmann::json& document, const std::st
 Setup setup_of(GridShape shape) {
   Setup setup;
   setup.options.n = 100;
-  setup.options.nb = 8;
-  setup.options.rows = shape.rows;
-  setup.options.columns = shape.columns;
+  setup.options.run.nb = 8;
+  setup.options.run.nprow = shape.nprow;
+  setup.options.run.npcol = shape.npcol;
   setup.options.precision = Precision::fp16;
   setup.footprint.shape = shape;
-  setup.hosts.assign(static_cast<std::size_t>(shape.rows) * shape.columns, "here");
+  setup.machine.hosts.assign(static_cast<std::size_t>(shape.nprow) * shape.npcol, "here");
   return setup;
 }
 

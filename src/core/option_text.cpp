@@ -1,0 +1,35 @@
+#include "core/option_text.hpp"
+
+#include <array>
+#include <charconv>
+
+namespace lupine {
+
+namespace {
+
+template <class Number>
+std::string digits(Number value) {
+  std::array<char, 32> text{};
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;
+  return {text.data(), end};
+}
+
+}  // namespace
+
+std::string option_text(std::int64_t value) {
+  return digits(value);
+}
+
+std::string option_text(std::uint64_t value) {
+  return digits(value);
+}
+
+std::string option_text(double value) {
+  return digits(value);
+}
+
+std::string option_text(bool value) {
+  return value ? "on" : "off";
+}
+
+}  // namespace lupine

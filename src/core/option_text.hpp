@@ -1,0 +1,56 @@
+/// @file
+/// Values of options as text.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "core/option_fields.hpp"
+
+namespace lupine {
+
+/// As a user types them: the shortest digits that give the same number, names of enumerations,
+/// "on" and "off", lists between commas.
+std::string option_text(std::int64_t value);
+std::string option_text(std::uint64_t value);
+std::string option_text(double value);
+std::string option_text(bool value);
+inline std::string option_text(int value) {
+  return option_text(std::int64_t{value});
+}
+inline std::string option_text(const std::string& value) {
+  return value;
+}
+template <class Enum>
+requires std::is_enum_v<Enum> std::string option_text(Enum value) {
+  return std::string(name(value));
+}
+template <class T>
+std::string option_text(const std::vector<T>& values) {
+  std::string text;
+  for (const T& value : values) text += (text.empty() ? "" : ",") + option_text(value);
+  return text;
+}
+
+/// An option and its value.
+struct OptionText {
+  std::string name;
+  std::string value;
+
+  bool operator==(const OptionText&) const = default;
+};
+
+/// Every option, in the order of for_each_option.
+template <class Options>
+std::vector<OptionText> option_texts(const Options& options) {
+  std::vector<OptionText> all;
+  for_each_option(options, [&](std::string_view name, const auto& value) {
+    all.push_back({std::string(name), option_text(value)});
+  });
+  return all;
+}
+
+}  // namespace lupine

@@ -1,0 +1,27 @@
+/// @file
+/// Options as JSON, made of the one list of them.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+#include "core/option_fields.hpp"
+
+namespace lupine {
+
+/// An object with every option by its name; enumerations by theirs.
+template <class Options>
+nlohmann::ordered_json json_of_options(const Options& options) {
+  nlohmann::ordered_json all = nlohmann::ordered_json::object();
+  for_each_option(options, [&](std::string_view option, const auto& value) {
+    if constexpr (std::is_enum_v<std::remove_cvref_t<decltype(value)>>)
+      all[std::string(option)] = name(value);
+    else
+      all[std::string(option)] = value;
+  });
+  return all;
+}
+
+}  // namespace lupine
