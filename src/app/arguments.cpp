@@ -164,8 +164,12 @@ void for_each_argument(const Arguments& arguments, const Visit& visit) {
   const auto& [command, text, options, choices, dat, may_take_dat, hpl_n, hpl_nb, compare, orders,
                repeat, budget, tuned, tried, solve, json, plot, trace, profile, progress] =
       arguments;
+  const auto visit_option = [&](std::string name, const auto& value) {
+    std::replace(name.begin(), name.end(), '_', '-');
+    visit("--" + name, value);
+  };
   visit("command", std::string(commands.at(static_cast<std::size_t>(command))));
-  for_each_option(options, visit);
+  for_each_option(options, visit_option);
   for_each_choice(choices, visit);
   visit("--dat", dat);
   visit("--hpl-n", hpl_n);
@@ -181,7 +185,7 @@ void for_each_argument(const Arguments& arguments, const Visit& visit) {
   visit("A", solve.a);
   visit("b", solve.b);
   visit("-o", solve.x);
-  for_each_option(solve.options, visit);
+  for_each_option(solve.options, visit_option);
   visit("--trace", !trace.empty());
   visit("--profile", profile);
 }
@@ -190,8 +194,8 @@ void for_each_argument(const Arguments& arguments, const Visit& visit) {
 
 std::vector<OptionText> common_arguments(const Arguments& arguments) {
   std::vector<OptionText> all;
-  for_each_argument(arguments, [&](std::string_view name, const auto& value) {
-    all.push_back({std::string(name), option_text(value)});
+  for_each_argument(arguments, [&](const std::string& name, const auto& value) {
+    all.push_back({name, option_text(value)});
   });
   return all;
 }

@@ -70,7 +70,7 @@ Options low_precision_options(BenchmarkOptions& o) {
            [](double v) { return v > 1; }),
       real("--rho", "fasi-higham: alpha / beta (default 0.5)", o.rho, "a number above 0, at most 1",
            [](double v) { return v > 0 && v <= 1; }),
-      choice("--pivot", "Exchange of rows (default none)", o.pivoting),
+      choice("--pivot,--pivoting", "Exchange of rows (default none)", o.pivoting),
   };
   append(all, refinement_options(o.refine, o.max_iterations));
   return all;
@@ -205,7 +205,7 @@ Options tune_options(Arguments& a) {
               std::int64_t{1}, largest_int64),
       choice("--precision,--sloppy-type", "What HPL-MxP's update reads (default auto)", o.precision,
              "auto, fp16, bf16, fp32"),
-      choice("--pivot", "Exchange of rows in HPL-MxP (default none)", o.pivoting),
+      choice("--pivot,--pivoting", "Exchange of rows in HPL-MxP (default none)", o.pivoting),
       json_option(a),
       file("--profile", "Where to write it, or none (default: in the user's folder)", a.profile),
   };

@@ -40,6 +40,10 @@ std::vector<std::string> values(const std::string& text) {
   return all;
 }
 
+std::string shown(const std::string& value) {
+  return value.empty() ? "''" : value;
+}
+
 }  // namespace
 
 void agree(const Communicator& all, const std::function<void()>& work) {
@@ -77,8 +81,8 @@ void require_equal_options(const Communicator& all, const std::vector<OptionText
   std::string differences;
   for (std::size_t i = 0; i < std::min({mine.size(), first.size(), theirs.size()}); ++i)
     if (first[i] != theirs[i])
-      differences += fmt::format("{}{} '{}' and not '{}'", differences.empty() ? "" : ", ",
-                                 mine[i].name, theirs[i], first[i]);
+      differences += fmt::format("{}{} {} and not {}", differences.empty() ? "" : ", ",
+                                 mine[i].name, shown(theirs[i]), shown(first[i]));
   throw UsageError(
       fmt::format("rank {} has other options than rank 0: {}; allowed: the same on all",
                   other - texts.begin(), differences));

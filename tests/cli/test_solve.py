@@ -211,8 +211,10 @@ class Options(Folder):
                     "precision": "fp32", "equilibrated": False, "solved": True}
         self.assertEqual({key: document[key] for key in expected}, expected)
         self.assertEqual(document["asked"], {
-            "precision": "fp32", "refine": "gmres", "tolerance": 1e-12, "max_iterations": 30,
-            "equilibrate": False, "condition": True, "stall_timeout": 300})
+            "nb": 8, "nporder": "column", "nprow": 2, "npcol": 2, "lookahead": 0, "bcast": "long",
+            "chunk": 16, "device": "cpu", "comm": "auto", "gpus": [], "reserve": -1, "threads": 1,
+            "stall_timeout": 300, "precision": "fp32", "refine": "gmres", "tolerance": 1e-12,
+            "max_iterations": 30, "equilibrate": False, "condition": True})
         self.assertEqual([column["method"] for column in document["columns"]], ["gmres"])
         self.assertLessEqual(document["columns"][0]["componentwise_error"], 1e-12)
 
@@ -420,7 +422,7 @@ class Refusals(Folder):
                                                COMMAND, "solve", a, "--tolerance", "1e-10"]
         process = subprocess.run(words, capture_output=True, text=True, env=ENVIRONMENT,
                                  check=False)
-        self.assert_refused(Outcome(process), "rank 1", "--tolerance 1e-10")
+        self.assert_refused(Outcome(process), "rank 1", "--tolerance 1e-10 and not 0")
 
 
 class Failures(Folder):
