@@ -30,6 +30,7 @@ constexpr const char* uncorrected_variable = "LUPINE_UNCORRECTED_BLAS";
 /// OpenBLAS chooses its kernels when it is loaded, before main: only a fresh start can change that.
 /// Returns if there is nothing to correct; the second time the variable is set.
 void correct_blas_kernels(char** argv) {
+  if (std::getenv(blas_variable) != nullptr) return;  // the user's choice, or ours the second time
   const std::optional<std::string> kernels = better_blas_kernels();
   if (!kernels) return;
   ::setenv(uncorrected_variable, blas_description().c_str(), 1);

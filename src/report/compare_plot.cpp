@@ -4,45 +4,83 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <map>
 #include <set>
+#include <string_view>
 
 namespace lupine {
 
 namespace {
 
-struct Series {
+constexpr std::size_t named_lines = 8;
+/// Of contestants in their order, of whom there are no more: mxp in four precisions, and four
+/// others. Who sees fewer colours can tell them apart, too.
+constexpr std::array<std::string_view, named_lines> colours{
+    "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#8c510a"};
+constexpr std::string_view grey = "#a0a0a0";
+
+/// What a contestant reached.
+struct Curve {
   std::string title;
+  std::string ceiling;                   ///< name of the one that bounds it
   std::map<std::int64_t, double> rates;  ///< by n
 };
 
-/// Rates under a title, titles in the order of their first appearance. Of equal n, the best.
-void add(std::vector<Series>& all, const std::string& title, std::int64_t n, double rate) {
-  auto series =
-      std::find_if(all.begin(), all.end(), [&](const Series& one) { return one.title == title; });
-  if (series == all.end()) series = all.insert(all.end(), Series{title, {}});
-  double& best = series->rates[n];
-  best = std::max(best, rate);
+/// A ceiling's rate, over all n.
+struct Level {
+  std::string name;
+  double rate = 0;
+  std::string_view colour = grey;
+  std::size_t bounds = 0;  ///< how many curves
+  std::size_t first = 0;   ///< of those
+};
+
+/// The one with this name, at the end if it is new.
+template <class Line>
+Line& named(std::vector<Line>& all, std::string Line::*name, const std::string& value) {
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](const Line& one) { return one.*name == value; });
+  if (found != all.end()) return *found;
+  all.emplace_back().*name = value;
+  return all.back();
 }
 
-std::vector<Series> contestants(const std::vector<Comparison>& all) {
-  std::vector<Series> series;
+/// In the order of their first appearance; of equal n, the best.
+std::vector<Curve> curves(const std::vector<Comparison>& all) {
+  std::vector<Curve> curves;
   for (const Comparison& comparison : all)
     for (const Contestant& one : comparison.contestants) {
       const double rate = statistics(rates(one, comparison.n)).best;
-      if (rate > 0) add(series, title(one), comparison.n, rate);
+      if (!(rate > 0)) continue;
+      Curve& curve = named(curves, &Curve::title, title(one));
+      curve.ceiling = one.ceiling;
+      double& best = curve.rates[comparison.n];
+      best = std::max(best, rate);
     }
-  return series;
+  return curves;
 }
 
-/// Of all n together: under n = 0.
-std::vector<Series> ceilings(const std::vector<Comparison>& all) {
-  std::vector<Series> series;
+/// Those that bound most curves first; of equals, in the order of what they bound.
+std::vector<Level> levels(const std::vector<Comparison>& all, const std::vector<Curve>& curves) {
+  std::vector<Level> levels;
   for (const Comparison& comparison : all)
-    for (const Ceiling& one : comparison.ceilings)
-      if (one.unit == "GFLOP/s" && !one.rates.empty())
-        add(series, one.name, 0, statistics(one.rates).best);
-  return series;
+    for (const Ceiling& one : comparison.ceilings) {
+      if (one.unit != "GFLOP/s" || one.rates.empty()) continue;
+      Level& level = named(levels, &Level::name, one.name);
+      level.rate = std::max(level.rate, statistics(one.rates).best);
+    }
+  for (Level& level : levels)
+    for (std::size_t i = 0; i < curves.size(); ++i)
+      if (curves[i].ceiling == level.name && level.bounds++ == 0) {
+        level.colour = colours[i % colours.size()];
+        level.first = i;
+      }
+  std::stable_sort(levels.begin(), levels.end(), [](const Level& a, const Level& b) {
+    return a.bounds != b.bounds ? a.bounds > b.bounds : a.first < b.first;
+  });
+  return levels;
 }
 
 /// Within single quotes, where gnuplot knows no other escape.
@@ -52,12 +90,35 @@ std::string quoted(std::string_view text) {
   return result + "'";
 }
 
+/// The sizes as gnuplot's list of ticks. One that would touch the label of another has a short
+/// tick without a label; the smallest and the largest have theirs.
+std::string ticks(const std::set<std::int64_t>& orders) {
+  constexpr double width = 530;  // of the axis, and of a digit: in the picture's units
+  constexpr double digit = 10;
+  const double span = 2 * std::log2(1.25) + std::log2(static_cast<double>(*orders.rbegin()) /
+                                                      static_cast<double>(*orders.begin()));
+  const auto apart = [&](std::int64_t a, std::int64_t b) {
+    const auto digits = static_cast<double>(fmt::formatted_size("{}{}", a, b)) / 2 + 1;
+    return std::log2(static_cast<double>(b) / static_cast<double>(a)) / span * width >=
+           digits * digit;
+  };
+  std::vector<std::string> all;
+  std::int64_t before = 0;
+  for (const std::int64_t n : orders) {
+    const bool end = n == *orders.begin() || n == *orders.rbegin();
+    const bool labelled = end || (apart(before, n) && apart(n, *orders.rbegin()));
+    all.push_back(labelled ? fmt::format("{}", n) : fmt::format("'' {} 1", n));
+    if (labelled) before = n;
+  }
+  return fmt::format("{}", fmt::join(all, ", "));
+}
+
 std::string axes(const std::vector<Comparison>& all) {
   std::set<std::int64_t> orders;
   for (const Comparison& comparison : all) orders.insert(comparison.n);
-  std::string text = "set xlabel 'N'\nset ylabel 'GFLOP/s'\nset yrange [0:*]\n";
+  std::string text = "set xlabel 'N'\nset ylabel 'GFLOP/s (dashed: ceilings)'\nset yrange [0:*]\n";
   if (orders.size() > 1) text += "set logscale x 2\n";
-  text += fmt::format("set xtics ({}) rotate by -45\n", fmt::join(orders, ", "));
+  text += fmt::format("set xtics norotate ({})\n", ticks(orders));
   return text + fmt::format("set xrange [{}:{}]\n", 0.8 * static_cast<double>(*orders.begin()),
                             1.25 * static_cast<double>(*orders.rbegin()));
 }
@@ -69,19 +130,24 @@ std::string plot_script(const std::vector<Comparison>& all, const std::string& h
       "set terminal svg size 900,600 dynamic noenhanced background rgb 'white'\n"
       "set key outside right noenhanced\nset grid\n";
   text += fmt::format("set title {}\n", quoted(heading)) + axes(all);
-  std::vector<std::string> curves;
-  for (const Series& one : contestants(all)) {
-    const std::string block = fmt::format("$data{}", curves.size());
-    text += block + " << END\n";
+  std::vector<std::string> lines;
+  const std::vector<Curve> reached = curves(all);
+  for (const Curve& one : reached) {
+    const std::size_t i = lines.size();
+    text += fmt::format("$data{} << END\n", i);
     for (const auto& [n, rate] : one.rates) text += fmt::format("{} {:.3f}\n", n, rate);
     text += "END\n";
-    curves.push_back(
-        fmt::format("{} with linespoints linewidth 2 title {}", block, quoted(one.title)));
+    lines.push_back(fmt::format("$data{} with linespoints linewidth 2 linecolor rgb '{}' title {}",
+                                i, colours[i % colours.size()], quoted(one.title)));
   }
-  for (const Series& one : ceilings(all))
-    curves.push_back(fmt::format("{:.3f} with lines dashtype 2 title {}", one.rates.at(0),
-                                 quoted(fmt::format("{} {:.0f}", one.title, one.rates.at(0)))));
-  return text + fmt::format("plot {}\n", fmt::join(curves, ", \\\n  "));
+  for (const Level& one : levels(all, reached)) {
+    const bool has_name = lines.size() < named_lines;
+    if (one.bounds == 0 && !has_name) continue;
+    const std::string name = quoted(fmt::format("{} {:.0f}", one.name, one.rate));
+    lines.push_back(fmt::format("{:.3f} with lines linewidth 1.5 dashtype 2 linecolor rgb '{}' {}",
+                                one.rate, one.colour, has_name ? "title " + name : "notitle"));
+  }
+  return text + fmt::format("plot {}\n", fmt::join(lines, ", \\\n  "));
 }
 
 }  // namespace lupine

@@ -45,7 +45,7 @@ void check_options(const Communicator& all, const SolveOptions& o) {
 
 }  // namespace
 
-class Factorization::Implementation {
+class LUPINE_HIDDEN Factorization::Implementation {
  public:
   Implementation(MPI_Comm comm, const Matrix& a, const SolveOptions& options,
                  const ProgressFunction& progress)

@@ -350,6 +350,7 @@ void Bench::user_matrix() {
 
 /// OpenBLAS chooses its kernels when it is loaded: only a fresh start can better them.
 void correct_blas_kernels(char** argv) {
+  if (std::getenv("OPENBLAS_CORETYPE") != nullptr) return;
   const auto kernels = better_blas_kernels();
   if (!kernels) return;
   ::setenv("OPENBLAS_CORETYPE", kernels->c_str(), 1);

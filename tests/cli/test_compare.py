@@ -53,8 +53,9 @@ class Compare(InFolder):
         self.assertEqual(turns, [(str(i), one[0]) for i in (1, 2) for one in ALL])
         picture = self.read("a.svg")
         self.assertTrue(ElementTree.fromstring(picture).tag.endswith("svg"))
-        for name in ("mxp bf16", "dsgesv", "sgemm"):
-            self.assertIn(name, picture)
+        for name in ("mxp bf16", "dsgesv"):
+            self.assertIn(f"<text>{name}</text>", picture)
+        self.assertRegex(picture, r"<text>update (bf16|fp16) \d+</text>")  # which solve begins with
         self.assertEqual(sorted(os.listdir(self.folder)), ["a.json", "a.svg"])
 
     def test_two_ranks(self):

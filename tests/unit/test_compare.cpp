@@ -4,6 +4,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -82,6 +83,33 @@ std::size_t count(const std::string& text, const std::string& part) {
   std::size_t found = 0;
   for (auto at = text.find(part); at != text.npos; at = text.find(part, at + 1)) ++found;
   return found;
+}
+
+/// The line of a picture's plot command that has this part.
+std::string plotted(const std::string& text, const std::string& part) {
+  const auto at = text.find(part, text.find("\nplot "));
+  if (at == text.npos) return "";
+  const auto begin = text.rfind('\n', at) + 1;
+  return text.substr(begin, text.find('\n', at) - begin);
+}
+
+/// "#0072b2", of that line.
+std::string colour(const std::string& text, const std::string& part) {
+  const std::string line = plotted(text, part);
+  const auto at = line.find('#');
+  return at == line.npos ? "none" : line.substr(at, 7);
+}
+
+/// The names in a picture's legend, in their order.
+std::vector<std::string> legend(const std::string& text) {
+  const std::string start = " title '";
+  std::vector<std::string> names;
+  for (auto at = text.find(start, text.find("\nplot ")); at != text.npos;
+       at = text.find(start, at + 1)) {
+    const auto begin = at + start.size();
+    names.push_back(text.substr(begin, text.find('\'', begin) - begin));
+  }
+  return names;
 }
 
 }  // namespace
@@ -191,7 +219,7 @@ TEST_CASE("the picture of one n, and of several") {
   CHECK_THAT(one, ContainsSubstring("set title 'what''s here'\n"));
   CHECK_THAT(one, ContainsSubstring("$data0 << END\n1000 100.000\nEND\n"));
   CHECK_THAT(one, ContainsSubstring("title 'mxp bf16'"));
-  CHECK_THAT(one, ContainsSubstring("200.000 with lines dashtype 2 title 'sgemm 200'"));
+  CHECK_THAT(one, ContainsSubstring("set xtics norotate (1000)\n"));
   CHECK(count(one, "logscale") == 0);
   // No rate: skipped, failed, not there, or of memory.
   for (const char* absent : {"'hpl", "'dsgesv", "registers", "memory"})
@@ -201,10 +229,93 @@ TEST_CASE("the picture of one n, and of several") {
   all.ceilings[0].rates = {150};
   const std::string two = plot_script({some_comparison(), all}, "");
   CHECK_THAT(two, ContainsSubstring("set logscale x 2\n"));
-  CHECK_THAT(two, ContainsSubstring("set xtics (1000, 2000)"));
   CHECK(count(two, "title 'mxp bf16'") == 1);
   CHECK(count(two, "\n1000 ") == 2);
-  CHECK_THAT(two, ContainsSubstring("150.000 with lines dashtype 2 title 'dgemm 150'"));
+  CHECK_THAT(plotted(two, "'dgemm 150'"), ContainsSubstring("150.000 with lines"));
+}
+
+TEST_CASE("a ceiling has the colour of the first that it bounds, or is grey") {
+  Comparison all = some_comparison();
+  all.contestants[1] = contestant(Solver::hpl, Precision::fp64, "dgemm", {35});
+  const std::string text = plot_script({all}, "");
+  const std::string mxp = colour(text, "'mxp bf16'");
+  const std::string hpl = colour(text, "'hpl'");
+  CHECK(mxp != hpl);
+  CHECK(colour(text, "'dgesv'") != hpl);
+  CHECK(colour(text, "'update bf16 200'") == mxp);
+  CHECK(colour(text, "'dgemm 100'") == hpl);
+  // dsgesv failed and is not drawn.
+  CHECK(colour(text, "'sgemm 200'") == "#a0a0a0");
+  for (const char* name : {"'mxp bf16'", "'hpl'", "'dgesv'"})
+    CHECK(colour(text, name) != "#a0a0a0");
+  for (const char* name : {"'update bf16 200'", "'dgemm 100'", "'sgemm 200'"})
+    CHECK_THAT(plotted(text, name), ContainsSubstring("with lines linewidth 1.5 dashtype 2 "));
+}
+
+TEST_CASE("the legend names contestants, then the ceilings that bound most, eight in all") {
+  const auto of = [](const std::vector<Contestant>& contestants) {
+    Comparison all = some_comparison();
+    all.contestants = contestants;
+    for (const char* name : {"registers fp64", "registers fp32", "registers bf16"})
+      all.ceilings.push_back({name, "GFLOP/s", "nothing here", 2, 2, {300}});
+    return plot_script({all}, "");
+  };
+  std::vector<Contestant> some{contestant(Solver::mxp, Precision::bf16, "update bf16", {50}),
+                               contestant(Solver::hpl, Precision::fp64, "dgemm", {50}),
+                               contestant(Solver::dgesv, Precision::fp64, "dgemm", {50})};
+  using Names = std::vector<std::string>;
+  const std::string three = of(some);
+  CHECK(legend(three) == Names{"mxp bf16", "hpl", "dgesv", "dgemm 100", "update bf16 200",
+                               "sgemm 200", "registers fp64 300", "registers fp32 300"});
+  CHECK(count(three, "300.000 with lines") == 2);  // the third is left out
+  CHECK(count(three, "notitle") == 0);
+
+  // Ceilings that bound one each: that of the contestant which comes first has a name.
+  some = {contestant(Solver::mxp, Precision::bf16, "none", {50}),
+          contestant(Solver::mxp, Precision::fp16, "none", {50}),
+          contestant(Solver::mxp, Precision::fp32, "none", {50}),
+          contestant(Solver::solve, Precision::bf16, "none", {50}),
+          contestant(Solver::hpl, Precision::fp64, "sgemm", {50}),
+          contestant(Solver::dgesv, Precision::fp64, "dgemm", {50}),
+          contestant(Solver::dsgesv, Precision::fp32, "none", {50})};
+  const std::string seven = of(some);
+  CHECK(legend(seven) ==
+        Names{"mxp bf16", "mxp fp16", "mxp fp32", "solve", "hpl", "dgesv", "dsgesv", "sgemm 200"});
+  CHECK_THAT(plotted(seven, "100.000 with lines"), ContainsSubstring(" notitle"));
+  CHECK(colour(seven, "100.000 with lines") == colour(seven, "'dgesv'"));
+  CHECK(count(seven, "#a0a0a0") == 0);
+
+  // Everybody that there is: no ceiling has a name, and those that bound somebody are drawn.
+  some.push_back(contestant(Solver::mxp, Precision::fp64, "dgemm", {50}));
+  const std::string eight = of(some);
+  CHECK(legend(eight) ==
+        Names{"mxp bf16", "mxp fp16", "mxp fp32", "solve", "hpl", "dgesv", "dsgesv", "mxp fp64"});
+  CHECK(count(eight, " notitle") == 2);
+  std::set<std::string> colours;
+  for (const std::string& name : legend(eight)) colours.insert(colour(eight, "'" + name + "'"));
+  CHECK(colours.size() == 8);
+}
+
+TEST_CASE("sizes stand upright, and do not touch") {
+  const auto sizes = [](const std::vector<std::int64_t>& orders) {
+    std::vector<Comparison> all;
+    for (const std::int64_t n : orders) {
+      all.push_back(some_comparison());
+      all.back().n = n;
+    }
+    return line_with(plot_script(all, ""), "set xtics");
+  };
+  CHECK(sizes({4096}) == "set xtics norotate (4096)");
+  CHECK(sizes({8192, 1024, 2048, 4096, 16384}) ==
+        "set xtics norotate (1024, 2048, 4096, 8192, 16384)");
+  CHECK(sizes({1000, 1010, 2000, 7950, 8000}) ==
+        "set xtics norotate (1000, '' 1010 1, 2000, '' 7950 1, 8000)");
+  // Longer ones need more room.
+  CHECK(sizes({10, 13, 160}) == "set xtics norotate (10, 13, 160)");
+  CHECK(sizes({100000, 130000, 1600000}) == "set xtics norotate (100000, '' 130000 1, 1600000)");
+  // The first of a crowd has its label.
+  CHECK(sizes({1000, 3000, 3010, 3020, 9000}) ==
+        "set xtics norotate (1000, 3000, '' 3010 1, '' 3020 1, 9000)");
 }
 
 TEST_CASE("what updates a rate over a run stands for") {

@@ -171,7 +171,6 @@ std::optional<std::string> better_kernels(std::string_view kernels,
 }
 
 std::optional<std::string> better_blas_kernels() {
-  if (std::getenv("OPENBLAS_CORETYPE") != nullptr) return std::nullopt;
   return better_kernels(openblas_get_corename(), instruction_sets());
 }
 

@@ -38,7 +38,7 @@ bool native_bf16();
 /// Haswell's kernels, at half the rate, on AVX-512 processors that are newer than itself.
 std::optional<std::string> better_kernels(std::string_view kernels,
                                           const std::vector<std::string>& instruction_sets);
-/// The same for this process; nothing if the user set OPENBLAS_CORETYPE.
+/// better_kernels() of this processor and of the kernels that OpenBLAS picked in this process.
 std::optional<std::string> better_blas_kernels();
 
 }  // namespace lupine

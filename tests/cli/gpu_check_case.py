@@ -1,0 +1,232 @@
+"""A folder of programs of the tests' own, in place of those that run/gpu-check starts."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+DRIVER = os.environ.get("LUPINE_GPU_CHECK", str(ROOT / "build/release/lupine_gpu_check"))
+PROGRAMS = ["lupine", "lupine_device_tests", "lupine_mpi_tests", "lupine_accuracy_tests",
+            "lupine_gpu_ceilings", "lupine_cusolver_bench"]
+TOOLS = ["mpirun", "nvidia-smi", "compute-sanitizer"]
+PATIENCE = 900  # seconds, for what ends by itself
+UUID = "GPU-01234567-89ab-cdef-0123-456789abcdef"
+
+# All programs in one: its name says which. FAKE is "what:how", such as "lupine_mpi_tests:hang". The
+# check's clock stands, but for take9 and overdue9: those move it on by 9 s.
+FAKE = """#!%s -SE
+import json, os, sys, time
+name = os.path.basename(sys.argv[0])
+here = os.path.dirname(sys.argv[0])
+words = sys.argv[1:]
+with open(os.path.join(here, "calls"), "a") as calls:
+    calls.write(" ".join([name] + words) + "\\n")
+
+def value(option, otherwise):
+    return words[words.index(option) + 1] if option in words else otherwise
+
+def clock():
+    try:
+        return open(os.path.join(here, "clock")).read()
+    except OSError:
+        return "1500"
+
+def set_clock(megahertz):
+    path = os.path.join(here, "clock")
+    open(path + ".new", "w").write(megahertz)
+    os.rename(path + ".new", path)
+
+def utc():
+    return time.strftime("%%Y-%%m-%%dT%%H:%%M:%%SZ", time.gmtime())
+
+def take(seconds):
+    with open(os.environ["LUPINE_GPU_CHECK_CLOCK"], "a") as clock:
+        clock.write("." * int(seconds))
+
+def behave(as_name):
+    for rule in os.environ.get("FAKE", "").split():
+        what, how = rule.split(":")
+        if what != as_name:
+            continue
+        if how == "hang" or how.startswith("overdue"):
+            import signal, subprocess
+            print("about to hang", flush=True)
+            with open(os.environ["FAKE_PIDS"], "a") as pids:
+                pids.write("%%d\\n" %% os.getpid())
+                child = subprocess.Popen(["sleep", "1000"], start_new_session=True)
+                pids.write("%%d\\n" %% child.pid)
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+            take(how[7:] or 0)
+            time.sleep(1000)
+        elif how.startswith("take"):
+            take(how[4:])
+        elif how == "large":
+            print("lupine: -N 120000 does not fit: it needs 60 GiB", file=sys.stderr)
+            sys.exit(2)
+        elif how == "unloadable":
+            print(name + ": not found: libcusolver.so.12; looked in PATH", file=sys.stderr)
+            sys.exit(3)
+        elif how.startswith("unsupported"):
+            print("========= Error: Device not supported. Please refer to the documentation")
+            sys.exit(int(how[-1]))
+        elif how == "crash":
+            os.kill(os.getpid(), 11)
+        elif how == "remove":
+            import shutil
+            shutil.rmtree(os.environ["FAKE_OUTPUT"])
+        elif how == "garbage":
+            print("\\x00\\xff{not JSON", "x" * 300000)
+            sys.exit(0)
+        else:
+            print("it went wrong", file=sys.stderr)
+            sys.exit(int(how))
+
+if "--version" in words or "--list-tags" in words:
+    print("mpirun (Open MPI) 4.1.4\\n  2  " + os.environ.get("FAKE_TAGS", "[small]"))
+    sys.exit(0)
+if name == "mpirun":
+    import subprocess
+    program = next(i for i, word in enumerate(words) if "/" in word)
+    sys.exit(subprocess.call(words[program:], start_new_session=True))
+command = words[0] if name == "lupine" and words else name
+behave(command)
+pause = float(os.environ.get("FAKE_PAUSE", "0"))
+
+def phase(seconds):
+    return {"average": seconds}
+
+def report(n, nb, gflops, iterations):
+    begin = utc()
+    time.sleep(pause)
+    all = {"n": n, "nb": nb, "chunk": 8192, "reserved_multiprocessors": int(value("--reserve", "-1")),
+           "gflops": gflops, "time_seconds": 10.0, "start": begin, "end": utc(),
+           "lu": {"gflops": gflops * 1.01, "seconds": 9.0}, "scaled_residual": 1e-4, "passed": True,
+           "phases": {"update": phase(6.0), "panel": phase(1.0), "rows": phase(0.5),
+                      "broadcast_exposed": phase(0.0), "solves": phase(0.1)}}
+    if iterations:
+        all["refinement"] = {"seconds": 0.1, "iterations": iterations}
+        all["phases"]["residuals"] = phase(0.05)
+    if "--json" in words:
+        json.dump(all, open(value("--json", ""), "w"))
+    if "--trace" in words:
+        json.dump({"traceEvents": []}, open(value("--trace", ""), "w"))
+
+if command in ("mxp", "hpl"):
+    behave(command + "-" + value("-N", "largest"))
+if command == "info":
+    print("Lupine             0.1.0\\nrevision           abc")
+    print("device cuda        " + os.environ.get("FAKE_GPU",
+          "GPU 0 (NVIDIA H200, GPU-01234567), 138.0 GiB free: NVIDIA H200, CUDA 13.0"))
+elif command == "mxp":
+    n = int(value("-N", "180000"))
+    report(n, 2048, (400e3 if n < 90000 else 650e3) + ("--reserve" in words) * 1000, 2)
+elif command == "hpl":
+    nb = int(value("--nb", "1024"))
+    report(int(value("-N", "120000")), nb, 55e3 + (nb == 1024) * 1000, 0)
+elif command == "tune":
+    trials = [{"nb": nb, "chunk": 8192, "gflops": 600e3 + (nb == 3072) * 9e3}
+              for nb in [2048] + [int(nb) for nb in value("--try-nb", "").split(",")]]
+    best = max(trials, key=lambda trial: trial["gflops"])
+    json.dump({"tunings": [dict(best, trials=trials)]}, open(value("--json", ""), "w"))
+elif command == "lupine_gpu_ceilings":
+    set_clock("1750")
+    for part, precision, rate in (("copy", "", 4000.0), ("product", "fp16", 690.0),
+                                  ("product", "fp16", 700.0), ("product", "tf32", 350.0),
+                                  ("product", "fp64", 60.0), ("read", "", 4200.0),
+                                  ("multiply_generated", "", 300.0)):
+        time.sleep(pause / 2)
+        behave(name + "-" + precision)
+        print(json.dumps({"part": part, "precision": precision, "rate": rate, "seconds": pause / 4,
+                          "ended": time.time()}), flush=True)
+    set_clock("1500")
+elif command == "lupine_cusolver_bench":
+    n = int(value("--n", "100000"))
+    print(json.dumps({"method": value("--method", ""), "n": n, "tflops": 200.0,
+                      "scaled_residual": 1e-3}))
+elif command == "nvidia-smi" and any(word.startswith("--loop-ms") for word in words):
+    if os.environ.get("FAKE_SMI", "") in " ".join(words):
+        while True:
+            print("GPU-99999999-0000-0000-0000-000000000000, 99, 9, 9, 0x0000000000000000")
+            print("%s, " + clock() + ", 650.25, 61, 0x0000000000000024", flush=True)
+            time.sleep(0.05)
+    print("Field is not a valid field to query.")
+    sys.exit(2)
+elif command == "nvidia-smi":
+    print("name, driver\\nNVIDIA H200, 580")
+elif command == "compute-sanitizer":
+    print("========= ERROR SUMMARY: 0 errors")
+""" % (sys.executable, UUID)
+
+
+def alive(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().split(")")[-1].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name).resolve()
+        self.programs = self.folder / "programs"
+        self.programs.mkdir()
+        for name in PROGRAMS + TOOLS:
+            self.install(name)
+        self.output = self.folder / "out"
+        self.pids = self.folder / "pids"
+        # It goes on when a program says so.
+        self.clock = self.folder / "clock"
+        self.clock.touch()
+        self.environment = {"LUPINE_GPU_CHECK_CLOCK": str(self.clock), "PATH": f"{self.programs}:/usr/bin:/bin", "FAKE_PIDS": str(self.pids),
+                            "FAKE_OUTPUT": str(self.output), "TMPDIR": str(self.folder)}
+
+    def install(self, name):
+        path = self.programs / name
+        path.write_text(FAKE)
+        path.chmod(0o755)
+
+    def command(self, *options, output=True):
+        words = [DRIVER, "--programs", str(self.programs), *map(str, options)]
+        return words + (["--output", str(self.output)] if output else [])
+
+    def check(self, *options, output=True, **environment):
+        return subprocess.run(self.command(*options, output=output), stdin=subprocess.DEVNULL,
+                              timeout=PATIENCE, capture_output=True, text=True, errors="replace",
+                              cwd=self.folder, env=dict(self.environment, **environment))
+
+    def start(self, *options, **environment):
+        return subprocess.Popen(self.command(*options), stdin=subprocess.DEVNULL,
+                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                cwd=self.folder, env=dict(self.environment, **environment))
+
+    def documents(self):
+        """The check's own; traces are JSON too."""
+        return [path for path in self.output.glob("*.json") if not path.name.startswith("trace-")]
+
+    def document(self):
+        path, = self.documents()
+        return json.loads(path.read_text())
+
+    def log(self):
+        return (self.output / "log.txt").read_text(errors="replace")
+
+    def step(self, name):
+        found = [step for step in self.document()["steps"] if step["name"] == name]
+        self.assertEqual(len(found), 1, name)
+        return found[0]
+
+    def assert_refused(self, done, status, *needles):
+        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+        for needle in needles:
+            self.assertIn(needle, done.stderr)
+
+    def assert_nothing_left(self):
+        for pid in self.pids.read_text().split():
+            self.assertFalse(alive(int(pid)), f"{pid} still runs")

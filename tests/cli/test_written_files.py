@@ -1,0 +1,187 @@
+#!/usr/bin/env python3
+"""The files that runs of the command write: reports in JSON, and traces.
+
+LUPINE_COMMAND and LUPINE_MPIEXEC as in test_cli.py.
+"""
+
+import json
+import os
+import re
+import subprocess
+import tempfile
+import unittest
+
+from test_cli import COMMAND, ENVIRONMENT, MPIEXEC, PATIENCE, SMALL, Case, Outcome, run, shell
+
+
+class Json(Case):
+    FIELDS = {
+        "schema": str, "benchmark": str, "version": str, "revision": str, "date": str,
+        "hosts": list, "command_line": str, "n": int, "nb": int, "nprow": int, "npcol": int,
+        "matrix": str, "seed": int, "precision": str, "device": str, "threads": int,
+        "time_seconds": float, "gflops": float, "scaled_residual": float, "passed": bool,
+        "admissible": bool, "notes": list,
+        "lu": {"seconds": float, "gflops": float},
+        "refinement": {"seconds": float, "method": str, "iterations": int, "history": list},
+        "norms": {"A_inf": float, "x_inf": float, "b_inf": float, "residual_inf": float},
+        "phases": {phase: {"average": float, "maximum": float, "slowest_rank": int,
+                           "slowest_host": str}
+                   for phase in ("panel", "rows", "broadcast_exposed", "update", "solves", "residuals")},
+        "runs": list,
+    }
+
+    def check_fields(self, document, fields):
+        for name, kind in fields.items():
+            self.assertIn(name, document)
+            if isinstance(kind, dict):
+                self.check_fields(document[name], kind)
+            else:
+                self.assertIs(type(document[name]), kind, name)
+
+    def test_fields(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = folder + "/with space.json"
+            outcome = run("mxp", "-N", "200", "--nb", "32", "--repeat", "3", "--seed", "7",
+                          "--precision", "fp16", "--json", path, ranks=2)
+            self.assert_status(outcome, 0)
+            self.assertEqual(os.listdir(folder), ["with space.json"])
+            with open(path) as file:
+                result = json.load(file)
+        self.check_fields(result, self.FIELDS)
+        expected = {"schema": "lupine/1", "benchmark": "hpl-mxp", "n": 200, "nb": 32, "nprow": 1,
+                    "npcol": 2, "matrix": "scaled-diagonal", "seed": 7, "precision": "fp16",
+                    "device": "cpu", "threads": 1, "passed": True, "admissible": True}
+        self.assertEqual({name: result[name] for name in expected}, expected)
+        self.assertRegex(result["date"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
+        self.assertIn(f"'{path}'", result["command_line"])
+        self.assertEqual(len(result["runs"]), 3)
+        self.assertEqual(len(result["refinement"]["history"]), result["refinement"]["iterations"])
+        self.assertEqual(result["time_seconds"], min(r["time_seconds"] for r in result["runs"]))
+        flops = 2 / 3 * 200**3 + 3 / 2 * 200**2
+        self.assertAlmostEqual(result["gflops"], flops / result["time_seconds"] / 1e9)
+        norms = result["norms"]
+        scaled = norms["residual_inf"] / (
+            200 * 2**-53 * (norms["A_inf"] * norms["x_inf"] + norms["b_inf"]))
+        self.assertAlmostEqual(result["scaled_residual"], scaled)
+
+    def test_old_file_is_replaced_only_by_a_result(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = folder + "/a.json"
+            with open(path, "w") as file:
+                file.write("old")
+            self.assert_refused(run("mxp", "-N", "100000000", "--json", path), "does not fit")
+            with open(path) as file:
+                self.assertEqual(file.read(), "old")
+            self.assertEqual(os.listdir(folder), ["a.json"])
+            self.assert_status(run(*SMALL, "--json", path), 0)
+            with open(path) as file:
+                self.assertTrue(json.load(file)["passed"])
+
+    def test_pipe(self):
+        # Standard error is read until cat closes it too.
+        outcome = shell('"$lupine" mxp -N 64 --json >(cat >&2) > /dev/null')
+        self.assertIn('"schema": "lupine/1"', outcome.err)
+
+
+class TraceFile(Case):
+    def traced(self, *words, ranks, status=0):
+        """The trace and the JSON report of one command."""
+        with tempfile.TemporaryDirectory() as folder:
+            paths = [folder + "/a.trace", folder + "/a.json"]
+            outcome = run(*words, "--trace", paths[0], "--json", paths[1], ranks=ranks)
+            self.assert_status(outcome, status)
+            self.assertEqual(sorted(os.listdir(folder)), ["a.json", "a.trace"])
+            documents = []
+            for path in paths:
+                with open(path) as file:
+                    documents.append(json.load(file, parse_constant=self.fail))
+        return documents
+
+    @staticmethod
+    def events(trace, kind):
+        return [event for event in trace["traceEvents"] if event["ph"] == kind]
+
+    def seconds(self, spans, ranks):
+        """Seconds of every phase: average and maximum over the ranks."""
+        sums = {}
+        for span in spans:
+            of_rank = sums.setdefault(span.get("cat"), [0] * ranks)
+            of_rank[span["pid"]] += span["dur"] / 1e6
+        return {phase: (sum(of_rank) / ranks, max(of_rank)) for phase, of_rank in sums.items()}
+
+    def check_phases(self, spans, phases, ranks):
+        seconds = self.seconds(spans, ranks)
+        for phase, times in phases.items():
+            average, maximum = seconds.get(phase, (0, 0))
+            self.assertAlmostEqual(average, times["average"], delta=2e-6, msg=phase)
+            self.assertAlmostEqual(maximum, times["maximum"], delta=2e-6, msg=phase)
+
+    def test_runs_one_after_the_other(self):
+        trace, report = self.traced("mxp", "-N", "300", "--nb", "32", "-P", "2", "-Q", "1",
+                                    "--repeat", "2", ranks=2)
+        runs = self.events(trace, "i")
+        self.assertEqual([run["name"].split(", ")[1] for run in runs], ["run 1 of 2", "run 2 of 2"])
+        second = runs[1]["ts"]
+        self.assertGreater(second, runs[0]["ts"])
+        spans = self.events(trace, "X")
+        for part, run in ((lambda ts: ts < second, 0), (lambda ts: ts >= second, 1)):
+            own = [span for span in spans if part(span["ts"])]
+            self.check_phases(own, report["runs"][run]["phases"], 2)
+            stages = [span["name"] for span in own
+                      if span["name"] in ("generation", "factorization", "refinement",
+                                          "verification") and span["pid"] == 1]
+            self.assertEqual(stages, ["generation", "factorization", "refinement", "verification"])
+        names = {(event["pid"], event["args"]["name"]) for event in self.events(trace, "M")
+                 if event["name"] in ("process_name", "thread_name")}
+        for rank in 0, 1:
+            for track in "stages", "host", "panels", "rows", "updates", "solves":
+                self.assertIn((rank, track), names)
+            self.assertTrue(any(re.fullmatch(rf"rank {rank} on \S+ \({rank},0\)", name)
+                                for _, name in names), names)
+        other = trace["otherData"]
+        self.assertEqual((other["version"], other["revision"], other["command_line"]),
+                         tuple(report[key] for key in ("version", "revision", "command_line")))
+        expected = {"benchmark": "hpl-mxp", "n": 300, "nb": 32, "P": 2, "Q": 1,
+                    "precision": report["precision"], "spans_left_out": 0}
+        for one in other["runs"]:
+            self.assertEqual({key: one[key] for key in expected}, expected)
+
+    def test_both_benchmarks(self):
+        trace, report = self.traced("bench", "-N", "120", "--nb", "32", ranks=0)
+        self.assertEqual([run["benchmark"] for run in trace["otherData"]["runs"]],
+                         ["hpl-mxp", "hpl"])
+        border = self.events(trace, "i")[1]["ts"]
+        spans = self.events(trace, "X")
+        self.check_phases([s for s in spans if s["ts"] < border], report["mxp"]["phases"], 1)
+        self.check_phases([s for s in spans if s["ts"] >= border], report["hpl"]["phases"], 1)
+        self.assertIn("panel", {s["name"] for s in spans if s["ts"] >= border})
+
+    def test_grids_of_several_sizes(self):
+        trace, _ = self.traced("hpl", "-N", "60", "--nb", "16", "-P", "1,1,2", "-Q", "1,2,1",
+                               ranks=2)
+        names = {event["args"]["name"].split(" on ")[0]: event["args"]["name"]
+                 for event in self.events(trace, "M") if event["name"] == "process_name"}
+        self.assertIn("(0,0)", names["rank 0"])
+        self.assertNotIn("(", names["rank 1"])
+        self.assertEqual([(run["P"], run["Q"]) for run in trace["otherData"]["runs"]],
+                         [(1, 1), (1, 2), (2, 1)])
+
+    def test_run_without_factors(self):
+        trace, _ = self.traced("mxp", "-N", "1", "--matrix", "dominant", ranks=0, status=1)
+        names = [span["name"] for span in self.events(trace, "X")]
+        self.assertIn("factorization", names)
+        self.assertNotIn("refinement", names)
+
+    def test_full_disk(self):
+        outcome = run(*SMALL, "--trace", "/dev/full")
+        self.assert_refused(outcome, "/dev/full", "No space left", status=3)
+
+    def test_only_some_ranks_trace(self):
+        words = ["timeout", str(PATIENCE)] + MPIEXEC + ["-n", "1", COMMAND, *SMALL, ":", "-n", "1", COMMAND,
+                                               *SMALL, "--trace", "/dev/null"]
+        process = subprocess.run(words, capture_output=True, text=True, env=ENVIRONMENT)
+        self.assert_refused(Outcome(process), "--trace")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,150 @@
+/// @file
+/// What a source of A or b must give, on every grid of all ranks.
+#pragma once
+
+#include <lupine/error.hpp>
+#include <lupine/solve.hpp>
+
+#include <cmath>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "catch.hpp"
+#include "comm/agreement.hpp"
+#include "device_choice.hpp"
+#include "solve/source.hpp"
+
+namespace lupine::test {
+
+using Element = std::function<double(std::int64_t, std::int64_t)>;
+
+inline Communicator world() {
+  return Communicator::duplicate(MPI_COMM_WORLD);
+}
+
+/// Every grid of all ranks, in both orders.
+inline std::vector<GridShape> shapes(const Communicator& all) {
+  std::vector<GridShape> shapes;
+  for (int rows = 1; rows <= all.size(); ++rows)
+    if (all.size() % rows == 0)
+      for (const GridOrder order : {GridOrder::row, GridOrder::column})
+        shapes.push_back({rows, all.size() / rows, order});
+  return shapes;
+}
+
+constexpr double untouched = 12345.5;
+
+/// A rank's part, filled by a source, between memory that nobody may write to.
+struct Part {
+  Part(const MatrixSource& source, const ProcessGrid& grid, std::int64_t nb)
+      : rows(grid.rows(source.n(), nb)),
+        columns(grid.columns(source.n(), nb)),
+        ld(rows.local_size() + 3),
+        memory(static_cast<std::size_t>(ld * columns.local_size()), untouched) {
+    static const auto device = test::make_chosen_device();
+    const auto queue = device->make_queue(Priority::normal);
+    const Buffer there = device->allocate(std::ssize(memory) * std::int64_t{sizeof(double)});
+    device->upload(*queue, memory, there.as<double>());
+    PartWriter writer(*device, {there.as<double>(), rows.local_size(), columns.local_size(), ld});
+    source.fill(grid, rows, columns, writer);
+    device->download(*queue, there.as<double>(), memory);
+  }
+
+  bool is(const Element& element) const {
+    for (std::int64_t j = 0; j < columns.local_size(); ++j)
+      for (std::int64_t i = 0; i < ld; ++i) {
+        const double found = memory[static_cast<std::size_t>(i + j * ld)];
+        const double expected = i < rows.local_size()
+                                    ? element(rows.global({i}).value, columns.global({j}).value)
+                                    : untouched;
+        if (found != expected) return false;
+      }
+    return true;
+  }
+
+  Distribution rows;
+  Distribution columns;
+  std::int64_t ld;
+  std::vector<double> memory;
+};
+
+/// Whether the source is this matrix on every grid, in blocks of several sizes.
+inline void require_matrix(const Communicator& all, const Matrix& a, std::int64_t n,
+                           const Element& element) {
+  REQUIRE(a.source().n() == n);
+  a.source().check(all);
+  for (const GridShape& shape : shapes(all)) {
+    const ProcessGrid grid(all, shape);
+    for (const std::int64_t nb : {std::int64_t{1}, std::int64_t{3}, std::int64_t{8}, n}) {
+      CAPTURE(shape.nprow, shape.npcol, nb, n);
+      REQUIRE(Part(a.source(), grid, nb).is(element));
+    }
+  }
+}
+
+inline void require_right_hand_side(const Communicator& all, const RightHandSide& b, std::int64_t n,
+                                    std::int64_t count, const Element& element) {
+  REQUIRE(b.source().count() == count);
+  b.source().check(all, n);
+  const ProcessGrid grid(all, squarest(all.size(), GridOrder::row));
+  for (std::int64_t k = count; k-- > 0;) {
+    std::vector<double> column(static_cast<std::size_t>(n));
+    b.source().get(grid, k, column);
+    for (std::int64_t i = 0; i < n; ++i) {
+      CAPTURE(i, k, n, count);
+      REQUIRE(column[static_cast<std::size_t>(i)] == element(i, k));
+    }
+  }
+}
+
+/// What the source makes of solutions with these elements, taken in any order.
+inline std::vector<double> solution(const RightHandSide& b, const ProcessGrid& grid, std::int64_t n,
+                                    std::int64_t count, const Element& element) {
+  std::vector<double> x{1, 2, 3};
+  b.source().prepare(grid, n, x);
+  for (std::int64_t k = count; k-- > 0;) {
+    std::vector<double> column;
+    for (std::int64_t i = 0; i < n; ++i) column.push_back(element(i, k));
+    b.source().put(grid, k, column, x);
+  }
+  return x;
+}
+
+/// n x count numbers, column-major, with ld - n others behind each column.
+inline std::vector<double> dense(std::int64_t n, std::int64_t count, std::int64_t ld,
+                                 const Element& element) {
+  std::vector<double> all(static_cast<std::size_t>(ld * count), untouched);
+  for (std::int64_t j = 0; j < count; ++j)
+    for (std::int64_t i = 0; i < n; ++i) all[static_cast<std::size_t>(i + j * ld)] = element(i, j);
+  return all;
+}
+
+/// The words that `work` is refused with, which must be the same on every rank; of a file, the path
+/// without its folder.
+inline std::string refusal(const Communicator& all, const std::function<void()>& work) {
+  std::string words;
+  try {
+    work();
+  } catch (const UsageError& error) {
+    words = error.what();
+  }
+  require_equal_options(all, {{"words", words}});
+  CHECK(words.find('\n') == std::string::npos);
+  const std::size_t quote = words.find('\'');
+  const std::size_t slash = words.substr(0, words.find('\'', quote + 1)).rfind('/');
+  if (quote != words.npos && slash != words.npos) words.erase(quote + 1, slash - quote);
+  return words;
+}
+
+/// Elements that FP32 and few decimals hold.
+inline double simple(std::int64_t i, std::int64_t j) {
+  return static_cast<double>(i * 37 % 101) - 0.25 * static_cast<double>(j * 53 % 211) + 1;
+}
+
+inline double fraction(std::int64_t i, std::int64_t j) {
+  return std::sin(static_cast<double>(i * 131 + j * 7 + 1));
+}
+
+}  // namespace lupine::test
