@@ -10,6 +10,7 @@
 #include <tuple>
 
 #include "comm/agreement.hpp"
+#include "core/expects.hpp"
 
 namespace lupine {
 
@@ -75,6 +76,7 @@ enum class Ending : std::int64_t { fine, usage, fault };
 }  // namespace
 
 Representative representative(const std::vector<Measured>& all) {
+  LUPINE_EXPECTS(!all.empty() && !all.front().runs.empty());
   const Measured* measured = &all.front();
   const BenchmarkRun* best = &measured->runs.front();
   const auto before = [](const BenchmarkResult& a, const BenchmarkResult& b) {
@@ -117,6 +119,7 @@ Campaign::Campaign(const Communicator& world, const std::vector<BenchmarkOptions
   for (const BenchmarkOptions& options : configurations) {
     const auto [same, is_new] = known.emplace(shape_of(options), prepared_.size());
     ranks_.push_back(ranks_of(options, world));
+    LUPINE_EXPECTS(ranks_.back() <= world.size());
     if (!is_new) {
       prepared_.push_back(varied(prepared_[same->second], options));
       continue;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "core/expects.hpp"
 #include "report/benchmark_report.hpp"
 #include "report/report_parts.hpp"
 
@@ -140,7 +141,11 @@ const std::vector<std::string>& all_hosts(const std::vector<Measured>& all) {
 
 ordered_json json_report(const std::vector<Measured>& all, const std::string& command_line,
                          const std::vector<std::string>& notes) {
+  LUPINE_EXPECTS(!all.empty() && !all.front().runs.empty());
   const Measured& first = all.front();
+  LUPINE_EXPECTS(std::all_of(all.begin(), all.end(), [&](const Measured& one) {
+    return one.setup.options.benchmark == first.setup.options.benchmark;
+  }));
   ordered_json document = json_origin(name(first.setup.options.benchmark), first.runs.front().begin,
                                       all_hosts(all), command_line);
   const Representative shown = representative(all);

@@ -7,6 +7,8 @@
 #include <map>
 #include <set>
 
+#include "core/expects.hpp"
+
 namespace lupine {
 
 namespace {
@@ -65,6 +67,7 @@ std::string axes(const std::vector<Comparison>& all) {
 }  // namespace
 
 std::string plot_script(const std::vector<Comparison>& all, const std::string& heading) {
+  LUPINE_EXPECTS(!all.empty());
   std::string text =
       "set terminal svg size 900,600 dynamic noenhanced background rgb 'white'\n"
       "set key outside right noenhanced\nset grid\n";

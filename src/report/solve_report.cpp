@@ -5,9 +5,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <nlohmann/json.hpp>
 
+#include "core/numbers.hpp"
 #include "refine/refinement.hpp"
 #include "report/report_parts.hpp"
 
@@ -36,7 +36,7 @@ bool was_set_up(const Solution& s) {
 
 /// Where x should be ones; NaN where it is not known.
 double difference_from_ones(const SolveRun& run, const Solution& s) {
-  if (!run.b.empty() || s.x.empty()) return std::numeric_limits<double>::quiet_NaN();
+  if (!run.b.empty() || s.x.empty()) return unknown;
   double most = 0;
   for (const double x : s.x) most = std::max(most, std::abs(x - 1));
   return most;

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/expects.hpp"
 #include "revision.hpp"
 
 namespace lupine {
@@ -111,6 +112,7 @@ std::string tune_end(const std::string& profile) {
 ordered_json json_of_tuning(const std::vector<TunedBenchmark>& all, double budget,
                             const std::string& profile, const std::string& command_line,
                             const std::vector<std::string>& notes) {
+  LUPINE_EXPECTS(!all.empty());
   ordered_json document = {
       {"schema", "lupine/1"},
       {"benchmark", "tune"},

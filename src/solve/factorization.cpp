@@ -8,14 +8,12 @@
 #include <optional>
 
 #include "comm/agreement.hpp"
+#include "core/numbers.hpp"
 #include "solve/quality.hpp"
 
 namespace lupine {
 
 namespace {
-
-constexpr double eps = 0x1p-53;
-constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 
 /// The steps of a solution; the first is left open: the fastest 16-bit precision.
 std::vector<Precision> plan_of(const SolveOptions& options) {

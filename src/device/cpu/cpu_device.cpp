@@ -13,6 +13,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "core/expects.hpp"
+#include "core/numbers.hpp"
 #include "cpu/loops.hpp"
 #include "device/cpu/dense.hpp"
 #include "device/cpu/onednn.hpp"
@@ -32,6 +34,7 @@ class CpuEvent final : public Event {
   bool reached() const override { return true; }
   void wait() const override {}
   double seconds_since(const Event& earlier) const override {
+    LUPINE_EXPECTS(reached() && earlier.reached());
     return time_ - static_cast<const CpuEvent&>(earlier).time_;
   }
 
@@ -317,7 +320,7 @@ void CpuDevice::eliminate(Queue&, ConstAnyMatrix pivot_row, AnyMatrix rows, Pivo
     constexpr std::int64_t least = 16384;
     const int parts =
         static_cast<int>(std::clamp<std::int64_t>(rows.rows * rows.columns / least, 1, threads_));
-    const std::int64_t part = ceil_div(ceil_div(rows.rows, parts), 64) * 64;
+    const std::int64_t part = round_up(ceil_div(rows.rows, parts), 64);
     std::vector<Largest> found(static_cast<std::size_t>(parts));
 #pragma omp parallel for schedule(static, 1) if (parts > 1)
     for (int t = 0; t < parts; ++t) {
