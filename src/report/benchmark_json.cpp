@@ -57,7 +57,7 @@ ordered_json outcome(const Setup& setup, const BenchmarkRun& run) {
                 {"b_inf", number_or_null(r.norms.b)},
                 {"residual_inf", number_or_null(r.norms.residual)}}},
               {"scaled_residual", number_or_null(r.scaled_residual)},
-              {"bad_pivot", r.bad_pivot < 0 ? ordered_json(nullptr) : ordered_json(r.bad_pivot)},
+              {"bad_pivot", index_or_null(r.bad_pivot)},
               {"passed", r.passed},
               {"admissible", r.admissible},
               {"notes", notes}});
@@ -108,8 +108,7 @@ ordered_json choices(const Setup& setup) {
   chosen["comm"] = name(o.comm);
   if (!setup.gpus.empty()) {
     chosen["gpus"] = setup.gpus;
-    chosen["reserved_multiprocessors"] =
-        o.reserved < 0 ? ordered_json(nullptr) : ordered_json(o.reserved);
+    chosen["reserved_multiprocessors"] = index_or_null(o.reserved);
   }
   chosen["threads"] = o.threads;
   chosen["stall_timeout"] = o.stall_timeout;
@@ -165,7 +164,7 @@ ordered_json json_of_both(const Measured& mxp, const Measured& hpl, const std::s
   document["mxp"] = json_report({mxp}, command_line, notes);
   document["hpl"] = json_report({hpl}, command_line, notes);
   const double faster = speedup(representative({mxp}).run, representative({hpl}).run);
-  document["speedup"] = faster > 0 ? ordered_json(faster) : ordered_json(nullptr);
+  document["speedup"] = number_or_null(faster, faster > 0);
   document["passed"] = document["mxp"]["passed"] == true && document["hpl"]["passed"] == true;
   return document;
 }

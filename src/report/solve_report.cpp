@@ -151,7 +151,7 @@ ordered_json json_of(const SolveStep& step) {
           {"factor_seconds", step.factor_seconds},
           {"refine_seconds", step.refine_seconds},
           {"iterations", step.iterations},
-          {"bad_pivot", step.bad_pivot < 0 ? ordered_json(nullptr) : ordered_json(step.bad_pivot)}};
+          {"bad_pivot", index_or_null(step.bad_pivot)}};
 }
 
 ordered_json json_of(const SolveColumn& column) {
@@ -189,10 +189,6 @@ ordered_json chosen(const Solution& s) {
           {"threads", o.threads}};
 }
 
-ordered_json text_or_null(const std::string& text) {
-  return text.empty() ? ordered_json(nullptr) : ordered_json(text);
-}
-
 }  // namespace
 
 std::string solve_report(const SolveRun& run, const Solution& s) {
@@ -212,7 +208,7 @@ ordered_json json_of_solution(const SolveRun& run, const Solution& s) {
                    {"end", utc_text(run.end)},
                    {"A", run.a},
                    {"b", text_or_null(run.b)},
-                   {"x", run.failure.empty() ? text_or_null(run.x) : ordered_json(nullptr)},
+                   {"x", text_or_null(run.failure.empty() ? run.x : "")},
                    {"n", run.n},
                    {"right_hand_sides", run.right_hand_sides},
                    {"ranks", run.hosts.size()},
@@ -221,7 +217,7 @@ ordered_json json_of_solution(const SolveRun& run, const Solution& s) {
   document.update(
       {{"solved", run.failure.empty()},
        {"failure", text_or_null(run.failure)},
-       {"bad_pivot", run.bad_pivot < 0 ? ordered_json(nullptr) : ordered_json(run.bad_pivot)},
+       {"bad_pivot", index_or_null(run.bad_pivot)},
        {"precision", s.steps.empty() ? ordered_json(nullptr) : ordered_json(name(s.precision()))},
        {"equilibrated", s.equilibrated},
        {"difference_from_ones", number_or_null(difference_from_ones(run, s))},

@@ -90,11 +90,6 @@ class FileSizeLimit {
   void (*handler_)(int);
 };
 
-std::string read(const std::string& path) {
-  std::ifstream stream(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), {}};
-}
-
 /// Every grid of all ranks, in both orders.
 std::vector<GridShape> shapes(const Communicator& all) {
   std::vector<GridShape> shapes;
@@ -859,7 +854,8 @@ TEST_CASE("a solution that is written is read back the same", "[sources]") {
           all.barrier();
         }
   write_solution(all, folder.path("x"), {}, 2, 1, {0.1, -2});
-  CHECK(read(folder.path("x")) == "%%MatrixMarket matrix array real general\n2 1\n0.1\n-2\n");
+  CHECK(test::content(folder.path("x")) ==
+        "%%MatrixMarket matrix array real general\n2 1\n0.1\n-2\n");
 }
 
 TEST_CASE("a solution that cannot be written leaves the old file", "[sources]") {
@@ -877,6 +873,6 @@ TEST_CASE("a solution that cannot be written leaves the old file", "[sources]") 
   // As on a full disk: no file of this process may grow beyond a megabyte.
   const FileSizeLimit limit(1 << 20);
   CHECK_THAT(write(old), ContainsSubstring("File too large"));
-  CHECK(read(old) == "old");
+  CHECK(test::content(old) == "old");
   CHECK(folder.files() == 1);
 }

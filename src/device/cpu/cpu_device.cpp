@@ -21,6 +21,7 @@
 #include "device/cpu/parts.hpp"
 #include "device/cpu/processor.hpp"
 #include "device/cpu/triangular.hpp"
+#include "device/out_of_memory.hpp"
 #include "element/rounding.hpp"
 
 namespace lupine {
@@ -64,10 +65,6 @@ constexpr std::int64_t emulated_columns = 1024;
 // Bytes from which large pages pay. What is smaller comes from the heap, whose pages are used
 // again.
 constexpr std::int64_t least_mapped = std::int64_t{4} << 20;
-Fault out_of_memory(std::int64_t bytes) {
-  return Fault(fmt::format("out of memory: {:.3g} GiB could not be had",
-                           static_cast<double>(bytes) / 0x1p30));
-}
 
 // Whether a loop over so many elements gains by more than one thread.
 constexpr bool worth_threads(std::int64_t elements) {
@@ -117,13 +114,13 @@ Buffer CpuDevice::allocate(std::int64_t bytes) {
   if (bytes < least_mapped) {
     constexpr std::align_val_t line{64};
     void* small = ::operator new(static_cast<std::size_t>(bytes), line, std::nothrow);
-    if (!small) throw out_of_memory(bytes);
+    if (!small) throw out_of_memory(bytes, "could not be had");
     return {small, bytes, [](void* p) { ::operator delete(p, line); }};
   }
   // Pages are taken when first touched, by the threads that use them; large ones where possible.
   void* data = mmap(nullptr, static_cast<std::size_t>(bytes), PROT_READ | PROT_WRITE,
                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (data == MAP_FAILED) throw out_of_memory(bytes);
+  if (data == MAP_FAILED) throw out_of_memory(bytes, "could not be had");
   madvise(data, static_cast<std::size_t>(bytes), MADV_HUGEPAGE);
   return {data, bytes, [bytes](void* p) { munmap(p, static_cast<std::size_t>(bytes)); }};
 }

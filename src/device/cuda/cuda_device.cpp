@@ -11,6 +11,7 @@
 #include "device/cuda/blas.hpp"
 #include "device/cuda/check.hpp"
 #include "device/cuda/peers.hpp"
+#include "device/out_of_memory.hpp"
 
 namespace lupine {
 
@@ -231,8 +232,7 @@ Buffer CudaDevice::allocate_host(std::int64_t bytes) {
   void* data = nullptr;
   const cudaError_t error = cudaMallocHost(&data, static_cast<std::size_t>(bytes));
   if (error == cudaErrorMemoryAllocation)
-    throw Fault(fmt::format("out of memory: {:.3g} GiB of pinned host memory could not be had",
-                            static_cast<double>(bytes) / 0x1p30));
+    throw out_of_memory(bytes, "of pinned host memory could not be had");
   check(error, "cudaMallocHost");
   return {data, bytes, [](void* p) { cudaFreeHost(p); }};
 }
