@@ -13,6 +13,9 @@ set(cuda_options
   "$<$<BOOL:${LUPINE_WERROR}>:SHELL:-Werror all-warnings>")
 target_compile_options(lupine_flags INTERFACE
   "$<$<COMPILE_LANGUAGE:CXX>:${cxx_options}>" "$<$<COMPILE_LANGUAGE:CUDA>:${cuda_options}>")
+# What LUPINE_EXPECTS (core/expects.hpp) does.
+target_compile_definitions(lupine_flags INTERFACE
+  LUPINE_CHECK_PRECONDITIONS=$<BOOL:${LUPINE_CHECKS}>)
 target_include_directories(lupine_flags INTERFACE
   ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/kernels)
 

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <fstream>
 #include <iterator>
 #include <string>
 
@@ -32,5 +33,11 @@ class Folder {
  private:
   std::filesystem::path path_;
 };
+
+/// All bytes of a file; none where there is no such file.
+inline std::string content(const std::string& path) {
+  std::ifstream stream(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
 
 }  // namespace lupine::test

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "core/numbers.hpp"
 #include "device/device.hpp"
 
 namespace lupine::test {
@@ -33,7 +34,7 @@ inline void factor_panel(Device& device, Queue& queue, AnyMatrix panel, std::int
                          std::int64_t end, std::int64_t leaf, const PanelOutcome& to) {
   const std::int64_t w = end - begin;
   if (w <= leaf) return eliminate_columns(device, queue, panel, begin, end, to);
-  const std::int64_t h = (w / 2 + leaf - 1) / leaf * leaf;
+  const std::int64_t h = round_up(w / 2, leaf);
   const std::int64_t middle = begin + h;
   const std::int64_t below = panel.rows - middle;
   factor_panel(device, queue, panel, begin, middle, leaf, to);

@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/numbers.hpp"
+
 namespace lupine::test {
 
 /// A matrix in plain memory, column-major.
@@ -132,7 +134,7 @@ inline double unit_roundoff(Precision precision) {
     case Precision::bf16:
       return 0x1p-8;
     case Precision::fp64:
-      return 0x1p-53;
+      return eps;
     default:
       return 0x1p-24;
   }

@@ -55,10 +55,11 @@ struct BenchmarkResult {
 };
 
 /// HPL-MxP: generates A and b, factors, refines and verifies. Collective over `comm`.
-/// @pre MPI is initialized; the calling thread makes all MPI calls.
-/// @throws UsageError (on every rank) where the options are not allowed or the problem does not
-///         fit; Fault where memory, MPI or the device fails: on every rank where it is met before
-///         the factorization, on one alone later, which should then end all (MPI_Abort).
+/// The calling thread makes all MPI calls.
+/// @throws UsageError (on every rank) where the options are not allowed, the problem does not fit,
+///         or MPI is not initialized; Fault where memory, MPI or the device fails: on every rank
+///         where it is met before the factorization, on one alone later, which should then end all
+///         (MPI_Abort).
 LUPINE_API BenchmarkResult mxp(MPI_Comm comm, const BenchmarkOptions& options,
                                const ProgressFunction& progress = {});
 

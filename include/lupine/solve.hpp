@@ -152,8 +152,9 @@ class LUPINE_API AccuracyError : public Error {
 class LUPINE_API Factorization {
  public:
   /// Distributes, scales and factors A in the first step that gives usable factors.
-  /// @pre MPI is initialized; the calling thread makes all MPI calls
-  /// @throws UsageError (every rank) where the input or the options are not allowed or do not fit;
+  /// The calling thread makes all MPI calls.
+  /// @throws UsageError (every rank) where the input or the options are not allowed or do not fit,
+  ///         and where MPI is not initialized;
   ///         SingularError (every rank); AccuracyError (every rank) where a fixed precision gives
   ///         no usable factors; Fault, as mxp() does
   Factorization(MPI_Comm comm, const Matrix& a, const SolveOptions& options = {},

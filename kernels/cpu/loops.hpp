@@ -43,7 +43,8 @@ struct StorageLoops {
   Largest (*eliminate)(MatrixView<const T> p, MatrixView<T> rows);
   /// B <- L^-1 B, L the unit lower triangle of lu. @pre lu.columns <= triangle_order
   void (*solve_left_lower)(MatrixView<const T> lu, MatrixView<T> b);
-  /// B <- B U^-1, U the upper triangle of lu, by the reciprocals of its diagonal. The same.
+  /// B <- B U^-1, U the upper triangle of lu, by the reciprocals of its diagonal.
+  /// @pre lu.columns <= triangle_order
   void (*solve_right_upper)(MatrixView<const T> lu, MatrixView<T> b);
 };
 

@@ -8,6 +8,7 @@
 #include <immintrin.h>
 #endif
 
+#include "core/expects.hpp"
 #include "cpu/loops.hpp"
 #include "cpu/width.hpp"
 #include "element/rounding.hpp"
@@ -317,6 +318,7 @@ LUPINE_ELEMENT V subtract_product(V a, V b, V c) {
 // Column by column of L, on several columns of B at once: each waits for its own last step.
 template <class T>
 void solve_left_lower(MatrixView<const T> lu, MatrixView<T> b) {
+  LUPINE_EXPECTS(lu.columns <= triangle_order);
   using Vector = typename VectorOf<T>::Type;
   constexpr int order = triangle_order;
   constexpr int lanes = lanes_of<T>;
@@ -357,6 +359,7 @@ void solve_left_lower(MatrixView<const T> lu, MatrixView<T> b) {
 // In strips of rows that stay in the first cache, four columns of X at a time.
 template <class T>
 void solve_right_upper(MatrixView<const T> lu, MatrixView<T> b) {
+  LUPINE_EXPECTS(lu.columns <= triangle_order);
   using Vector = typename VectorOf<T>::Type;
   constexpr int order = triangle_order;
   constexpr int group = 4;

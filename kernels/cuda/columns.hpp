@@ -6,6 +6,8 @@
 
 #include <cstdint>
 
+#include "element/element.hpp"
+
 namespace lupine::cuda {
 
 constexpr int warp_threads = 32;
@@ -25,6 +27,7 @@ __device__ T join_warp(T value, const Join& join) {
 /// own[c] of all threads of a block joined, in thread c. @pre blockDim.x is column_threads
 template <int count, class T, class Join>
 __device__ T join_block(const T (&own)[count], const Join& join) {
+  LUPINE_ELEMENT_EXPECTS(blockDim.x == column_threads);
   constexpr int warps = column_threads / warp_threads;
   __shared__ T of_warps[warps][count];
   const int thread = static_cast<int>(threadIdx.x);

@@ -70,7 +70,8 @@ cudaError_t split_triangle(cudaStream_t stream, MatrixView<const float> a, Trian
                            MatrixView<Bfloat16> low);
 
 /// A <- L^-1\U^-1 of A = L U, without pivoting, L unit lower. *bad_pivot <- begin + i for the first
-/// pivot i that is zero or not finite, if *bad_pivot < 0 before. @pre order at most tile_order
+/// pivot i that is zero or not finite, if *bad_pivot < 0 before.
+/// @return cudaErrorInvalidValue where A is not square, or larger than tile_order
 cudaError_t factor_tile(cudaStream_t stream, MatrixView<float> a, std::int64_t begin,
                         std::int64_t* bad_pivot);
 
@@ -104,7 +105,7 @@ cudaError_t eliminate(cudaStream_t stream, ConstAnyMatrix pivot_row, AnyMatrix r
                       SearchSpace* space, Found next);
 /// Bytes of a column that permute_rows may move.
 constexpr std::int64_t permuted_bytes = 32 << 10;
-/// @pre count rows of one column fit in permuted_bytes
+/// @return cudaErrorInvalidValue where `count` rows of one column do not fit in permuted_bytes
 cudaError_t permute_rows(cudaStream_t stream, const std::int64_t* from, const std::int64_t* to,
                          std::int64_t count, AnyMatrix a);
 cudaError_t gather_rows(cudaStream_t stream, const std::int64_t* rows, ConstAnyMatrix from,
@@ -117,7 +118,8 @@ cudaError_t scatter_rows(cudaStream_t stream, const std::int64_t* rows, ConstAny
 /// y <- y - A x or y - A^T x in FP64, A in FP32 or FP64.
 cudaError_t subtract_product(cudaStream_t stream, Transpose transpose, ConstAnyMatrix a,
                              const double* x, double* y);
-/// x <- T x or T^T x in FP64, T a triangle of a. @pre order at most triangle_order
+/// x <- T x or T^T x in FP64, T a triangle of a.
+/// @return cudaErrorInvalidValue where a is not square, or larger than triangle_order
 cudaError_t multiply_triangle(cudaStream_t stream, Transpose transpose, MatrixView<const float> a,
                               Triangle triangle, double* x);
 /// y <- y + x
@@ -125,7 +127,7 @@ cudaError_t add(cudaStream_t stream, std::int64_t n, const double* x, double* y)
 
 // A user's matrix: see Device ------------------------------------------------------------------
 
-/// Adds entries to elements of A, in their order. @pre those of one place follow each other
+/// Adds entries to elements of A, in their order. Those of one place must follow each other.
 cudaError_t add_entries(cudaStream_t stream, const MatrixEntry* entries, std::int64_t count,
                         MatrixView<double> a);
 /// One pass over A, each row's terms added in an order that depends on nothing but the sizes.

@@ -7,14 +7,12 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "core/numbers.hpp"
+
 namespace lupine::cuda {
 
 /// The largest number of blocks along y or z.
 constexpr std::int64_t largest_grid_y = 65535;
-
-constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
-  return (a + b - 1) / b;
-}
 
 /// Blocks for `count` items, `each` to a block.
 inline unsigned blocks(std::int64_t count, std::int64_t each) {

@@ -24,6 +24,7 @@ struct Cyclic {
   }
   /// @pre mine(global)
   LUPINE_ELEMENT constexpr std::int64_t local(std::int64_t global) const {
+    LUPINE_ELEMENT_EXPECTS(mine(global));
     return global / (block * processes) * block + global % block;
   }
 };

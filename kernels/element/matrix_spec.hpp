@@ -62,6 +62,7 @@ struct MatrixSpec {
 
   /// State of the stream at (i, j). @pre random()
   LUPINE_ELEMENT std::uint64_t state(std::int64_t i, std::int64_t j) const {
+    LUPINE_ELEMENT_EXPECTS(random());
     return jump(1 + static_cast<std::uint64_t>(i) +
                 static_cast<std::uint64_t>(stride) * static_cast<std::uint64_t>(j))(seed);
   }

@@ -71,6 +71,7 @@ LUPINE_ELEMENT constexpr float to_float(Bfloat16 value) {
 
 /// 2^e. @pre -1022 <= e <= 1023
 LUPINE_ELEMENT constexpr double power_of_two(int e) {
+  LUPINE_ELEMENT_EXPECTS(-1022 <= e && e <= 1023);
   return __builtin_bit_cast(double, static_cast<std::uint64_t>(e + 1023) << 52);
 }
 

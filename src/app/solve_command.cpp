@@ -4,13 +4,13 @@
 
 #include <algorithm>
 #include <ctime>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "app/files.hpp"
 #include "app/output.hpp"
 #include "comm/agreement.hpp"
+#include "core/numbers.hpp"
 #include "io/json.hpp"
 #include "report/progress.hpp"
 #include "report/solve_report.hpp"
@@ -43,7 +43,7 @@ Outcome attempt(const Communicator& world, const Matrix& a, const RightHandSide&
     return {error.best(), error.what(), -1};
   } catch (const SingularError& error) {
     Solution none;
-    none.norm_a = none.condition = std::numeric_limits<double>::quiet_NaN();
+    none.norm_a = none.condition = unknown;
     return {none, error.what(), error.pivot()};
   }
 }

@@ -5,11 +5,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 #include <optional>
 
 #include "bench/benchmark_runner.hpp"
 #include "comm/agreement.hpp"
+#include "core/expects.hpp"
+#include "core/numbers.hpp"
 #include "generate/generator.hpp"
 #include "refine/refinement.hpp"
 
@@ -20,7 +21,6 @@ namespace {
 constexpr double most_admissible_residual = 16;
 constexpr int most_admissible_iterations = 50;
 constexpr std::int64_t least_warming = 2048;  // order that takes a processor some 30 ms
-constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 
 struct Solved {
   FactorOutcome factors;
@@ -154,6 +154,7 @@ class Rehearsal {
 }  // namespace
 
 std::string no_factors(const BenchmarkResult& r) {
+  LUPINE_EXPECTS(!r.factored());
   if (r.bad_pivot < 0) return "no factors: Inf or NaN in a panel";
   const char* why = r.nonfinite ? "is zero or not finite, there are no factors"
                     : r.chosen.pivoting == Pivoting::partial

@@ -11,6 +11,7 @@
 
 #include "comm/agreement.hpp"
 #include "setup/options_check.hpp"
+#include "core/expects.hpp"
 
 namespace lupine {
 
@@ -78,6 +79,7 @@ enum class Ending : std::int64_t { fine, usage, fault };
 }  // namespace
 
 Representative representative(const std::vector<Measured>& all) {
+  LUPINE_EXPECTS(!all.empty() && !all.front().runs.empty());
   const Measured* measured = &all.front();
   const BenchmarkRun* best = &measured->runs.front();
   const auto before = [](const BenchmarkResult& a, const BenchmarkResult& b) {
@@ -127,6 +129,7 @@ Campaign::Campaign(const Communicator& world, const std::vector<BenchmarkOptions
     check_grid(options.run.nprow, options.run.npcol, world.size(), "");
     const auto [same, is_new] = known.emplace(shape_of(options), setups_.size());
     ranks_.push_back(ranks_of(options, world));
+    LUPINE_EXPECTS(ranks_.back() <= world.size());
     if (!is_new) {
       setups_.push_back(varied(setups_[same->second], options));
       continue;

@@ -28,7 +28,7 @@ struct Representative {
   const BenchmarkRun& run;
 };
 /// The run that stands for all: the first that failed, or else the one with the highest rate.
-/// @pre there is a run
+/// @pre the first has a run
 Representative representative(const std::vector<Measured>& all);
 
 /// The lines of HPL.dat that mean nothing to a benchmark with these options.

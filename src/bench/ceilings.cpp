@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "bench/comparison.hpp"
+#include "core/expects.hpp"
 #include "core/fastest.hpp"
 
 namespace lupine {
@@ -15,6 +16,7 @@ constexpr int least_runs = 3;  // of a product that takes longer than there is t
 
 std::vector<UpdateShape> update_shapes(std::int64_t n, int grid_rows, int grid_columns,
                                        std::int64_t width, std::int64_t largest) {
+  LUPINE_EXPECTS(n >= 1 && grid_rows >= 1 && grid_columns >= 1 && width >= 1 && largest >= 1);
   constexpr int sizes = 4;
   std::vector<UpdateShape> shapes;
   double sum = 0;

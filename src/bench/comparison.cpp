@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/expects.hpp"
 #include "setup/sizing.hpp"
 
 namespace lupine {
@@ -67,6 +68,7 @@ double share_of_ceiling(const Contestant& contestant, const Comparison& all) {
 }
 
 const Turn& fastest_turn(const Contestant& contestant) {
+  LUPINE_EXPECTS(!contestant.turns.empty());
   return *std::min_element(contestant.turns.begin(), contestant.turns.end(),
                            [](const Turn& a, const Turn& b) { return a.seconds < b.seconds; });
 }

@@ -6,12 +6,13 @@
 
 #include <array>
 #include <cstdint>
-#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "core/numbers.hpp"
 
 namespace lupine {
 
@@ -32,8 +33,6 @@ struct Statistics {
   double median = 0;  ///< of an even number, the mean of the two in the middle
 };
 Statistics statistics(std::vector<double> values);
-
-constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 
 /// One solution of the system; NaN is what is not known.
 struct Turn {

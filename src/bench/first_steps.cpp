@@ -4,6 +4,7 @@
 
 #include "bench/benchmark_runner.hpp"
 #include "comm/agreement.hpp"
+#include "core/expects.hpp"
 #include "generate/generator.hpp"
 #include "grid/step.hpp"
 
@@ -33,7 +34,9 @@ bool BenchmarkRunner::retune(const Tuning& tuning, std::int64_t columns) {
 }
 
 FirstSteps BenchmarkRunner::first_steps(std::int64_t columns) {
-  const StepWindow steps = *window(setup(), columns);
+  const std::optional<StepWindow> accepted = window(setup(), columns);
+  LUPINE_EXPECTS(accepted.has_value());
+  const StepWindow& steps = *accepted;
   const Generator generator(setup().options, all());
   warm_up();
   all().barrier();

@@ -15,6 +15,8 @@ void dsgesv_(const int* n, const int* nrhs, double* a, const int* lda, int* pivo
 
 #include <lupine/error.hpp>
 
+#include "core/expects.hpp"
+
 namespace lupine {
 
 #ifdef LUPINE_WITH_LAPACK
@@ -25,6 +27,8 @@ bool has_lapack() {
 
 LapackOutcome solve_by_lapack(LapackDriver driver, MatrixView<double> a, std::span<double> x,
                               std::span<float> workspace) {
+  LUPINE_EXPECTS(a.rows == a.columns && a.rows == std::ssize(x) && a.rows < std::int64_t{1} << 31);
+  LUPINE_EXPECTS(std::ssize(workspace) >= lapack_workspace(driver, a.rows));
   const int n = static_cast<int>(a.rows);
   const int ld = static_cast<int>(a.ld);
   const int one = 1;

@@ -28,7 +28,8 @@ constexpr std::int64_t lapack_workspace(LapackDriver driver, std::int64_t n) {
 
 /// x <- A^-1 x by partial pivoting, with the threads of the BLAS. A is overwritten.
 /// @param workspace of lapack_workspace(driver, n) floats
-/// @pre has_lapack(); A is square, of x.size() rows, fewer than 2^31
+/// @pre A is square, of x.size() rows, fewer than 2^31; workspace is that large
+/// @throws Fault unless has_lapack()
 LapackOutcome solve_by_lapack(LapackDriver driver, MatrixView<double> a, std::span<double> x,
                               std::span<float> workspace);
 

@@ -2,10 +2,13 @@
 
 #include <cmath>
 
+#include "core/expects.hpp"
+
 namespace lupine {
 
 std::optional<StepWindow> step_window(const Plan& plan, std::int64_t n, int lookahead,
                                       bool overlaps, std::int64_t columns) {
+  LUPINE_EXPECTS(columns >= 1);
   const auto begin = [&](std::int64_t step) {
     return step < plan.count() ? plan[step].begin.value : n;
   };

@@ -8,6 +8,7 @@
 #include <ctime>
 
 #include "bench/benchmark_runner.hpp"
+#include "core/numbers.hpp"
 #include "io/text.hpp"
 #include "revision.hpp"
 
@@ -56,7 +57,7 @@ class Tuner {
     if (progress_.begun) progress_.begun(setup_, columns_);
     // Wider blocks than memory has panels for would only be cut into what was measured before.
     const TuneSpace space{
-        (o.n - 1) / o.run.npcol + 1, [this](const Tuning& tuning) {
+        ceil_div(o.n, o.run.npcol), [this](const Tuning& tuning) {
           return runner_.retune(tuning, columns_) &&
                  (tuning.nb <= start_.nb || runner_.setup().panel_width == tuning.nb);
         }};

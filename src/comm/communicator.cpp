@@ -19,6 +19,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "comm/mpi_start.hpp"
+
 namespace lupine {
 
 namespace {
@@ -68,11 +70,6 @@ void gather_everywhere(MPI_Comm comm, std::span<const T> mine, std::span<T> all,
             "MPI_Allgatherv");
 }
 
-bool mpi_is_over() {
-  int finalized = 0;
-  return MPI_Finalized(&finalized) != MPI_SUCCESS || finalized;
-}
-
 }  // namespace
 
 void check_mpi(int code, const char* call) {
@@ -90,6 +87,7 @@ Communicator::Communicator(MPI_Comm comm) : comm_(comm) {
 }
 
 Communicator Communicator::duplicate(MPI_Comm comm, StallWatch* stalls) {
+  require_mpi();
   MPI_Comm copy = MPI_COMM_NULL;
   {
     const StallWatch::Waiting waiting(stalls, "MPI_Comm_dup");

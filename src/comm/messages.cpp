@@ -5,6 +5,8 @@
 #include <exception>
 #include <limits>
 
+#include "comm/mpi_start.hpp"
+
 namespace lupine {
 
 namespace {
@@ -33,8 +35,7 @@ Messages::Messages(Messages&& other) noexcept
       receives_(std::exchange(other.receives_, {})) {}
 
 Messages::~Messages() {
-  int finalized = 0;
-  if (MPI_Finalized(&finalized) != MPI_SUCCESS || finalized) return;
+  if (mpi_is_over()) return;
   if (std::uncaught_exceptions() > 0) {
     for (MPI_Request& receive : receives_)
       if (receive != MPI_REQUEST_NULL) MPI_Cancel(&receive);

@@ -32,6 +32,8 @@ class Messages {
   void receive(std::span<std::byte> bytes, int from);
   /// Moves them on without waiting; true once all have arrived and are sent.
   bool test();
+  /// Whether the last test() was true, and nothing has come since.
+  bool idle() const { return sends_.empty() && receives_.empty(); }
 
  private:
   MPI_Comm comm_;

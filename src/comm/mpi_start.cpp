@@ -11,22 +11,36 @@ namespace lupine {
 
 namespace {
 
-bool is_over() {
-  int over = 0;
-  return MPI_Finalized(&over) != MPI_SUCCESS || over != 0;
+bool is_started() {
+  int started = 0;
+  check_mpi(MPI_Initialized(&started), "MPI_Initialized");
+  return started != 0;
+}
+
+void require_not_over() {
+  if (mpi_is_over())
+    throw UsageError("MPI is finalized already; allowed: a call before MPI_Finalize");
 }
 
 void finish() {
-  if (!is_over()) MPI_Finalize();
+  if (!mpi_is_over()) MPI_Finalize();
 }
 
 }  // namespace
 
+bool mpi_is_over() {
+  int over = 0;
+  return MPI_Finalized(&over) != MPI_SUCCESS || over != 0;
+}
+
+void require_mpi() {
+  require_not_over();
+  if (!is_started()) throw UsageError("MPI is not initialized; allowed: a call after MPI_Init");
+}
+
 void start_mpi() {
-  if (is_over()) throw UsageError("MPI is finalized already; allowed: a call before MPI_Finalize");
-  int started = 0;
-  check_mpi(MPI_Initialized(&started), "MPI_Initialized");
-  if (started != 0) return;
+  require_not_over();
+  if (is_started()) return;
   int provided = 0;
   check_mpi(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread");
   std::atexit(finish);

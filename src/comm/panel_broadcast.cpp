@@ -7,6 +7,9 @@
 #include <limits>
 #include <utility>
 
+#include "comm/mpi_start.hpp"
+#include "core/numbers.hpp"
+
 namespace lupine {
 
 namespace {
@@ -19,10 +22,6 @@ constexpr std::int64_t kMaxSegments = 200;
 constexpr int kTagsPerPanel = 256;
 constexpr int kPanelsInFlight = 64;
 constexpr std::int64_t kCollectiveBytes = (std::int64_t{1} << 30) - kPage;
-
-constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
-  return (a + b - 1) / b;
-}
 
 /// Ranks first, first + 1, ..., first + count - 1, each passing on to the next. A segment enters at
 /// the first of them or, when rotating, each at the next one and goes round.
@@ -64,7 +63,7 @@ std::int64_t segment_bytes(BroadcastMethod method, std::int64_t bytes, int ranks
   std::int64_t count = std::clamp<std::int64_t>(bytes / kSegmentBytes, 1, kMaxSegments);
   if (rolls(method))
     count = std::clamp<std::int64_t>(rings(method, ranks).back().count, count, kMaxSegments);
-  return ceil_div(ceil_div(bytes, count), kPage) * kPage;
+  return round_up(ceil_div(bytes, count), kPage);
 }
 
 /// Sets where `rank` gets the segment from and passes it on to; false if it is not on this ring.
@@ -208,8 +207,7 @@ class PanelBroadcast::Engine {
 };
 
 PanelBroadcast::Engine::~Engine() {
-  int finalized = 0;
-  if (MPI_Finalized(&finalized) != MPI_SUCCESS || finalized) return;
+  if (mpi_is_over()) return;
   if (std::uncaught_exceptions() > 0) {
     abandon();
     return;

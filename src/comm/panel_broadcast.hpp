@@ -44,7 +44,7 @@ struct SegmentRoute {
 /// the others pass on as segments come. At most 200 segments of whole pages, of 1 MiB or more where
 /// the panel is that large; spread and roll cuts smaller panels too, one segment for each rank of
 /// its ring.
-/// @pre method is not ibcast; bytes >= 0; 0 <= rank < ranks
+/// @throws UsageError unless method is not ibcast, bytes >= 0 and 0 <= rank < ranks
 std::vector<SegmentRoute> broadcast_schedule(BroadcastMethod method, std::int64_t bytes, int ranks,
                                              int rank);
 

@@ -10,7 +10,7 @@ namespace lupine {
 
 class ProcessGrid {
  public:
-  /// Collective. @pre shape.size() == all.size(), else UsageError on every rank.
+  /// Collective. @throws UsageError (every rank) unless shape.size() == all.size()
   ProcessGrid(const Communicator& all, GridShape shape);
 
   const Communicator& all() const { return all_; }

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "core/numbers.hpp"
+
 namespace lupine {
 
 template <class T>
@@ -41,8 +43,8 @@ enum class Transpose { no, yes };
 /// of 512 elements, at which many columns would fall into the same few cache sets.
 constexpr std::int64_t leading_dimension(std::int64_t rows, std::int64_t line) {
   constexpr std::int64_t page = 512;
-  const std::int64_t padded = (rows + line - 1) / line * line;
-  return padded % page == 0 ? padded + line : padded;
+  const std::int64_t whole = round_up(rows, line);
+  return whole % page == 0 ? whole + line : whole;
 }
 
 }  // namespace lupine

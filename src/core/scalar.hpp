@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "core/expects.hpp"
 #include "core/matrix_view.hpp"
 
 namespace lupine {
@@ -84,6 +85,7 @@ struct AnyView {
   /// @pre precision == precision_of<T>
   template <class T>
   MatrixView<Element<T>> as() const {
+    LUPINE_EXPECTS(precision == precision_of<T>);
     return {reinterpret_cast<Element<T>*>(data), rows, columns, ld};
   }
 };
@@ -93,6 +95,7 @@ using ConstAnyMatrix = AnyView<const std::byte>;
 /// use(MatrixView of double or of float), by what `m` stores. @pre fp64 or fp32
 template <class Byte, class Use>
 decltype(auto) with_storage(const AnyView<Byte>& m, const Use& use) {
+  LUPINE_EXPECTS(m.precision == Precision::fp64 || m.precision == Precision::fp32);
   return m.precision == Precision::fp64 ? use(m.template as<double>())
                                         : use(m.template as<float>());
 }

@@ -1,10 +1,19 @@
 #include "device/device.hpp"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 #include <lupine/error.hpp>
 
+#include "device/out_of_memory.hpp"
+
 namespace lupine {
+
+Fault out_of_memory(std::int64_t bytes, std::string_view words) {
+  return Fault(
+      fmt::format("out of memory: {:.3g} GiB {}", static_cast<double>(bytes) / 0x1p30, words));
+}
 
 Buffer::Buffer(void* data, std::int64_t bytes, Release release)
     : data_(data), bytes_(bytes), release_(std::move(release)) {}

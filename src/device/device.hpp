@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "core/expects.hpp"
 #include "core/matrix_view.hpp"
 #include "core/scalar.hpp"
 #include "core/stall_watch.hpp"
@@ -188,8 +189,12 @@ class Device {
   virtual PeerSupport peer_support() const { return {"", "its memory is the host's"}; }
   bool connects_peers() const { return peer_support().why_none.empty(); }
   /// What all ranks of a PeerGroup have to know, made on one of them. @pre connects_peers()
-  virtual std::vector<std::byte> make_peer_id() { return {}; }
-  /// Collective over the group's ranks. @pre connects_peers(); each rank has a device of its own
+  virtual std::vector<std::byte> make_peer_id() {
+    LUPINE_EXPECTS(connects_peers());
+    return {};
+  }
+  /// Collective over the group's ranks, each of which must have a device of its own.
+  /// @throws Fault unless connects_peers()
   virtual std::unique_ptr<PeerGroup> join_peers(std::span<const std::byte> id, int rank, int size);
 
   /// Is told when the host waits for the device, or for peers; null: nobody is.

@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/expects.hpp"
 #include "factor/pivot_moves.hpp"
 #include "factor/sweep.hpp"
 
@@ -470,6 +471,7 @@ class BlockLu {
 
 FactorOutcome factorize(Transport& transport, DistributedMatrix& a, const FactorOptions& options,
                         const Clock& clock, const ColumnsDone& done) {
+  LUPINE_EXPECTS(a.storage() != Precision::fp64 || options.pivoting == Pivoting::partial);
   return BlockLu(transport, a, options, clock).run(done);
 }
 

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <array>
 
+#include "core/expects.hpp"
+#include "core/numbers.hpp"
+
 namespace lupine {
 
 PivotedPanel::PivotedPanel(Transport& transport, DistributedMatrix& a, std::int64_t width,
@@ -21,6 +24,7 @@ PivotedPanel::PivotedPanel(Transport& transport, DistributedMatrix& a, std::int6
 
 void PivotedPanel::factor(Queue& queue, const Step& s, std::int64_t* pivots, FactorStatus* status,
                           const HostTimer& waits, const Poll& poll) {
+  LUPINE_EXPECTS(s.in_column);
   step_ = s;
   pivots_ = pivots;
   status_ = status;
@@ -61,8 +65,8 @@ void PivotedPanel::share(Queue& queue, AnyMatrix block, int owner) {
 void PivotedPanel::columns(Queue& queue, std::int64_t begin, std::int64_t end) {
   const std::int64_t count = end - begin;
   if (count <= recursion_.leaf) return leaf(queue, begin, end);
-  const std::int64_t leaves = (count + recursion_.leaf - 1) / recursion_.leaf;
-  const std::int64_t part = (leaves + recursion_.parts - 1) / recursion_.parts * recursion_.leaf;
+  const std::int64_t leaves = ceil_div(count, recursion_.leaf);
+  const std::int64_t part = ceil_div(leaves, recursion_.parts) * recursion_.leaf;
   for (std::int64_t i = begin; i < end; i += part) {
     const std::int64_t next = std::min(i + part, end);
     columns(queue, i, next);

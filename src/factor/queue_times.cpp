@@ -2,8 +2,11 @@
 
 #include <lupine/error.hpp>
 
+#include <algorithm>
 #include <limits>
 #include <utility>
+
+#include "core/expects.hpp"
 
 namespace lupine {
 
@@ -41,6 +44,8 @@ QueueTimes::QueueTimes(FactorTimes& totals, Trace* trace, Queue& idle)
 }
 
 void QueueTimes::finish() {
+  LUPINE_EXPECTS(std::all_of(spans_.begin(), spans_.end(),
+                             [](const Span& span) { return span.end->reached(); }));
   while (!spans_.empty()) take_first();
 }
 

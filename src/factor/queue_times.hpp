@@ -17,7 +17,7 @@ struct FactorTimes {
   double broadcast = 0;  ///< exposed: waiting for a message, nothing else to do
   double update = 0;     ///< trailing matrix
 
-  /// @pre a phase of the factorization
+  /// Of a phase of the factorization. @throws Fault for any other
   double& of(Phase phase);
 };
 
@@ -40,7 +40,7 @@ class QueueTimes {
     spans_.push_back({std::move(begin), queue.record(), label, track});
     while (!spans_.empty() && spans_.front().end->reached()) take_first();
   }
-  /// @pre all queues are synchronized
+  /// Takes the times that are left. @pre all queues are synchronized
   void finish();
 
  private:

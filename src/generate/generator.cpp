@@ -7,6 +7,8 @@
 
 #include <lupine/error.hpp>
 
+#include "core/expects.hpp"
+#include "core/numbers.hpp"
 #include "cpu/loops.hpp"
 
 namespace lupine {
@@ -23,6 +25,7 @@ double sum_of_distances(double count, double beta) {
 }  // namespace
 
 double fasi_higham_norm(std::int64_t n, double alpha, double beta) {
+  LUPINE_EXPECTS(alpha <= beta);
   // The sum of row i is alpha sum_{j<i} |1 - beta j| + (1 + alpha beta i) +
   // beta (n-1-i) |1 - alpha i|: convex in i up to 1/beta and from there to 1/alpha, at both of
   // which it is below that of row 0, and growing from then on. So either end has the largest.
@@ -83,7 +86,7 @@ std::vector<double> dominant_diagonal(const MatrixSpec& spec, std::int64_t begin
 /// All n diagonal entries on every rank, each rank having computed its part.
 std::vector<double> gathered_diagonal(const MatrixSpec& spec, const Communicator& all) {
   const auto first_row = [&](std::int64_t rank) {
-    const std::int64_t share = (spec.n + all.size() - 1) / all.size();
+    const std::int64_t share = ceil_div(spec.n, all.size());
     return std::min(spec.n, rank * share);
   };
   std::vector<std::int64_t> counts(static_cast<std::size_t>(all.size()));
@@ -101,6 +104,7 @@ std::vector<double> gathered_diagonal(const MatrixSpec& spec, const Communicator
 }  // namespace
 
 Generator::Generator(const BenchmarkOptions& options, const Communicator& all) {
+  LUPINE_EXPECTS(options.n >= 1);
   spec_.kind = options.matrix;
   spec_.n = options.n;
   spec_.seed = options.seed;

@@ -4,6 +4,8 @@
 
 #include <lupine/error.hpp>
 
+#include "core/expects.hpp"
+
 namespace lupine {
 
 Distribution::Distribution(std::int64_t n, std::int64_t nb, int processes, int me)
@@ -17,6 +19,7 @@ int Distribution::owner(GlobalIndex g) const {
 }
 
 LocalIndex Distribution::local(GlobalIndex g) const {
+  LUPINE_EXPECTS(mine(g));
   return {g.value / nb_ / processes_ * nb_ + g.value % nb_};
 }
 

@@ -26,7 +26,7 @@ struct Run {
 
 class Distribution {
  public:
-  /// @pre n >= 0, nb >= 1, 0 <= me < processes
+  /// @throws UsageError unless n >= 0, nb >= 1 and 0 <= me < processes
   Distribution(std::int64_t n, std::int64_t nb, int processes, int me);
 
   std::int64_t size() const { return n_; }

@@ -3,6 +3,8 @@
 #include <map>
 #include <utility>
 
+#include "core/expects.hpp"
+
 namespace lupine {
 
 RowMoves plan_row_moves(std::span<const std::int64_t> pivots, GlobalIndex begin,
@@ -14,7 +16,9 @@ RowMoves plan_row_moves(std::span<const std::int64_t> pivots, GlobalIndex begin,
   const std::int64_t count = std::ssize(pivots);
   for (std::int64_t i = 0; i < count; ++i) {
     const std::int64_t j = exchanges == Exchanges::forward ? i : count - 1 - i;
-    std::swap(at(begin.value + j), at(pivots[static_cast<std::size_t>(j)]));
+    const std::int64_t pivot = pivots[static_cast<std::size_t>(j)];
+    LUPINE_EXPECTS(begin.value + j <= pivot && pivot < rows.size());
+    std::swap(at(begin.value + j), at(pivot));
   }
 
   RowMoves moves;

@@ -25,9 +25,9 @@ struct RowMoves {
   bool empty() const { return from.empty() && peers.empty(); }
 };
 
+enum class Exchanges { forward, undo };
 /// The moves that exchanging row begin + j with row pivots[j], for j = 0, 1, ... in this order,
 /// comes to; or what undoing that does. @pre begin + j <= pivots[j] < rows.size()
-enum class Exchanges { forward, undo };
 RowMoves plan_row_moves(std::span<const std::int64_t> pivots, GlobalIndex begin,
                         const Distribution& rows, Exchanges exchanges = Exchanges::forward);
 

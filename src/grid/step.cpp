@@ -2,13 +2,9 @@
 
 #include <algorithm>
 
-namespace lupine {
+#include "core/numbers.hpp"
 
-namespace {
-constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
-  return (a + b - 1) / b;
-}
-}  // namespace
+namespace lupine {
 
 Plan::Plan(const Distribution& rows, const Distribution& columns, std::int64_t width)
     : rows_(rows), columns_(columns), width_(std::clamp<std::int64_t>(width, 1, rows.block())) {

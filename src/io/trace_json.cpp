@@ -2,10 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
+
+#include "core/expects.hpp"
 
 namespace lupine {
 
@@ -78,6 +81,9 @@ void add_names(Events& events, const std::vector<std::string>& processes,
 
 std::string chrome_trace(const std::vector<std::string>& processes,
                          const std::vector<TracedRun>& runs, const ordered_json& other) {
+  LUPINE_EXPECTS(std::all_of(runs.begin(), runs.end(), [&](const TracedRun& run) {
+    return run.ranks.size() <= processes.size();
+  }));
   Events events(runs.empty() ? 0 : runs.front().begin);
   add_names(events, processes, runs);
   for (const TracedRun& run : runs) {

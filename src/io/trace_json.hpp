@@ -21,7 +21,8 @@ struct TracedRun {
 /// thread a track. Each run begins with an instant event of its name. Spans are complete events, in
 /// microseconds from the first run's begin; their category is the phase that the report counts them
 /// as, in "args" stand step, rows and columns where a span has them.
-/// @param processes names, by rank; @pre as many as any run has ranks
+/// @param processes names, by rank
+/// @pre no run has more ranks than there are names
 std::string chrome_trace(const std::vector<std::string>& processes,
                          const std::vector<TracedRun>& runs, const nlohmann::ordered_json& other);
 

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "core/expects.hpp"
+
 namespace lupine {
 
 DistributedMatrix::DistributedMatrix(Device& device, Distribution rows, Distribution columns,
@@ -22,6 +24,7 @@ AnyMatrix DistributedMatrix::from(LocalIndex i, LocalIndex j) const {
 }
 
 AnyMatrix DistributedMatrix::diagonal(const Step& step) const {
+  LUPINE_EXPECTS(step.owns_diagonal());
   return view_.block(step.row.value, step.column.value, step.width(), step.width());
 }
 

@@ -2,14 +2,13 @@
 
 #include <algorithm>
 
+#include "core/expects.hpp"
+#include "core/numbers.hpp"
+
 namespace lupine {
 
 namespace {
 constexpr std::int64_t line_bytes = 256;  // what control data and blocks are padded to
-
-constexpr std::int64_t padded(std::int64_t bytes) {
-  return (bytes + line_bytes - 1) / line_bytes * line_bytes;
-}
 
 std::int64_t bytes_in(const AnyMatrix& m) {
   return m.ld * m.columns * bytes_of(m.precision);
@@ -37,8 +36,9 @@ PanelRing::PanelRing(Device& device, const Distribution& rows, const RingShape& 
                   leading_dimension(rows_) * shape.width * bytes_of(shape.precision)),
       right_bytes_(right_bytes(shape.width, shape.chunk, shape.precision)),
       own_bytes_(right_bytes(shape.width, shape.width, shape.precision)),
-      control_bytes_(padded(static_cast<std::int64_t>(sizeof(PanelControl)) +
-                            shape.width * std::int64_t{sizeof(std::int64_t)})),
+      control_bytes_(round_up(static_cast<std::int64_t>(sizeof(PanelControl)) +
+                                  shape.width * std::int64_t{sizeof(std::int64_t)},
+                              line_bytes)),
       control_(device.allocate((shape.slots + shape.chunks + 1) * control_bytes_)),
       panels_(static_cast<std::size_t>(shape.slots)) {
   std::byte* control = control_.data();
@@ -54,8 +54,7 @@ PanelRing::PanelRing(Device& device, const Distribution& rows, const RingShape& 
 }
 
 int PanelRing::chunks_for(std::int64_t columns, std::int64_t chunk) {
-  const std::int64_t count = (columns + chunk - 1) / chunk;
-  return static_cast<int>(std::clamp<std::int64_t>(count, 1, most_chunks));
+  return static_cast<int>(std::clamp<std::int64_t>(ceil_div(columns, chunk), 1, most_chunks));
 }
 
 std::int64_t PanelRing::right_bytes(std::int64_t width, std::int64_t columns, Precision precision) {
@@ -67,7 +66,7 @@ std::int64_t PanelRing::leading_dimension(std::int64_t rows) {
 }
 
 std::int64_t PanelRing::diagonal_bytes(std::int64_t width, Precision precision) {
-  return padded(width * width * bytes_of(storage_for(precision)));
+  return round_up(width * width * bytes_of(storage_for(precision)), line_bytes);
 }
 
 Panel& PanelRing::shape(const Step& step) {
@@ -82,6 +81,8 @@ Panel& PanelRing::shape(const Step& step) {
 }
 
 RightChunk PanelRing::chunk(int slot, std::int64_t width, std::int64_t columns) const {
+  LUPINE_EXPECTS(slot >= 0 && slot <= own() && width <= shape_.width);
+  LUPINE_EXPECTS(columns <= (slot == own() ? shape_.width : shape_.chunk));
   std::byte* control = control_.data() + (std::ssize(panels_) + slot) * control_bytes_;
   return {reinterpret_cast<PanelControl*>(control),
           {shape_.precision, right_[static_cast<std::size_t>(slot)].data(), width, columns,

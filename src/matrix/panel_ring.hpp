@@ -83,7 +83,7 @@ class PanelRing {
   int chunks() const { return shape_.chunks; }
   int own() const { return shape_.chunks; }
   /// A right chunk of so many columns in that slot, in the place of what was there.
-  /// @pre columns <= shape.chunk, or shape.width in own()
+  /// @pre 0 <= slot <= own(); width <= shape.width; columns <= shape.chunk, or shape.width in own()
   RightChunk chunk(int slot, std::int64_t width, std::int64_t columns) const;
 
  private:

@@ -1,9 +1,11 @@
 #include "refine/inverse.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <utility>
 
+#include "core/expects.hpp"
 #include "refine/gmres.hpp"
 #include "refine/norm_estimate.hpp"
 
@@ -24,6 +26,10 @@ Vector difference(Vector a, const Vector& b) {
 Vector times(const Vector& weights, Vector v) {
   for (std::size_t i = 0; i < v.size(); ++i) v[i] *= weights[i];
   return v;
+}
+
+bool is_negative(double value) {
+  return value < 0;
 }
 
 }  // namespace
@@ -81,6 +87,8 @@ double Inverse::norm() {
 
 // The largest row sum of B is the largest column sum of B^T.
 double Inverse::weighted_norm(const Vector& left, const Vector& right) {
+  LUPINE_EXPECTS(std::none_of(left.begin(), left.end(), is_negative));
+  LUPINE_EXPECTS(std::none_of(right.begin(), right.end(), is_negative));
   const auto estimate = [&] {
     return estimate_one_norm(
         plain_.to.size(),

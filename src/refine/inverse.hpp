@@ -21,7 +21,8 @@ class Inverse {
 
   /// ||A^-1||_inf, estimated; infinity where A^-1 cannot be told from the factors.
   double norm();
-  /// || diag(left) A^-1 diag(right) ||_inf, estimated. The same. @pre entries are >= 0
+  /// || diag(left) A^-1 diag(right) ||_inf, estimated; infinity as norm() has it.
+  /// @pre no entry of left or right is below 0
   double weighted_norm(const Vector& left, const Vector& right);
 
  private:

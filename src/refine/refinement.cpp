@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/numbers.hpp"
 #include "refine/gmres.hpp"
 
 namespace lupine {
@@ -11,7 +12,6 @@ namespace lupine {
 namespace {
 
 constexpr int restart = 30;
-constexpr double eps = 0x1p-53;
 constexpr double least_growth = 4;  // of rounding errors: what the residual's own may be
 constexpr double slow_ratio = 0.5;  // a residual that falls by less than this is slow
 

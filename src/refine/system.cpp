@@ -3,9 +3,10 @@
 #include <lupine/error.hpp>
 
 #include <cmath>
-#include <limits>
 #include <utility>
 
+#include "core/expects.hpp"
+#include "core/numbers.hpp"
 #include "refine/refinement.hpp"
 
 namespace lupine {
@@ -149,6 +150,7 @@ double System::largest_of_all(std::span<const double> v) const {
 }
 
 SystemNorms System::norms(const Vector& v, const Vector& r) const {
+  LUPINE_EXPECTS(norm_a_ >= 0);
   return {norm_a_, largest_of_all(v), largest_of_all(b_), largest_of_all(r)};
 }
 
@@ -167,9 +169,9 @@ SystemNorms system_norms(const ProcessGrid& grid, Device& device, const Distribu
 }
 
 double scaled_residual(const SystemNorms& norms, std::int64_t n) {
-  const double scale = 0x1p-53 * (norms.a * norms.x + norms.b) * static_cast<double>(n);
+  const double scale = eps * (norms.a * norms.x + norms.b) * static_cast<double>(n);
   // An infinite x must not make any residual look small.
-  return std::isfinite(scale) ? norms.residual / scale : std::numeric_limits<double>::quiet_NaN();
+  return std::isfinite(scale) ? norms.residual / scale : unknown;
 }
 
 }  // namespace lupine

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "comm/process_grid.hpp"
+#include "core/expects.hpp"
 #include "device/device.hpp"
 #include "element/matrix_spec.hpp"
 #include "grid/distribution.hpp"
@@ -55,7 +56,10 @@ class System {
   const ProcessGrid& grid() const { return grid_; }
   const Vector& b() const { return b_; }
   /// ||A||, not scaled. @pre a pass over A has been made
-  double norm_a() const { return norm_a_; }
+  double norm_a() const {
+    LUPINE_EXPECTS(norm_a_ >= 0);
+    return norm_a_;
+  }
   /// Sets R b, the right-hand side of the scaled system.
   void set_b(Vector b) { b_ = std::move(b); }
 

@@ -5,6 +5,7 @@
 #include <initializer_list>
 #include <nlohmann/json.hpp>
 
+#include "core/expects.hpp"
 #include "report/benchmark_report.hpp"
 #include "report/option_json.hpp"
 #include "report/report_parts.hpp"
@@ -59,7 +60,7 @@ ordered_json outcome(const Setup& setup, const BenchmarkRun& run) {
                 {"b_inf", number_or_null(r.norms.b)},
                 {"residual_inf", number_or_null(r.norms.residual)}}},
               {"scaled_residual", number_or_null(r.scaled_residual)},
-              {"bad_pivot", r.bad_pivot < 0 ? ordered_json(nullptr) : ordered_json(r.bad_pivot)},
+              {"bad_pivot", index_or_null(r.bad_pivot)},
               {"passed", r.passed},
               {"admissible", r.admissible},
               {"notes", notes}});
@@ -99,8 +100,7 @@ ordered_json choices(const Setup& setup) {
   chosen.erase("gpus");
   if (!setup.machine.gpus.empty()) {
     chosen["gpus"] = setup.machine.gpus;
-    chosen["reserved_multiprocessors"] =
-        o.run.reserve < 0 ? ordered_json(nullptr) : ordered_json(o.run.reserve);
+    chosen["reserved_multiprocessors"] = index_or_null(o.run.reserve);
   }
   chosen["memory"] = {
       {"needed_per_rank_bytes", static_cast<std::int64_t>(setup.footprint.rank_bytes())},
@@ -130,7 +130,11 @@ const std::vector<std::string>& all_hosts(const std::vector<Measured>& all) {
 
 ordered_json json_report(const std::vector<Measured>& all, const std::string& command_line,
                          const std::vector<std::string>& notes) {
+  LUPINE_EXPECTS(!all.empty() && !all.front().runs.empty());
   const Measured& first = all.front();
+  LUPINE_EXPECTS(std::all_of(all.begin(), all.end(), [&](const Measured& one) {
+    return one.setup.options.benchmark == first.setup.options.benchmark;
+  }));
   ordered_json document = json_origin(name(first.setup.options.benchmark), first.runs.front().begin,
                                       all_hosts(all), command_line);
   const Representative shown = representative(all);
@@ -150,7 +154,7 @@ ordered_json json_of_both(const Measured& mxp, const Measured& hpl, const std::s
   document["mxp"] = json_report({mxp}, command_line, notes);
   document["hpl"] = json_report({hpl}, command_line, notes);
   const double faster = speedup(representative({mxp}).run, representative({hpl}).run);
-  document["speedup"] = faster > 0 ? ordered_json(faster) : ordered_json(nullptr);
+  document["speedup"] = number_or_null(faster, faster > 0);
   document["passed"] = document["mxp"]["passed"] == true && document["hpl"]["passed"] == true;
   return document;
 }

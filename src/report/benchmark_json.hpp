@@ -14,7 +14,7 @@ namespace lupine {
 /// first that failed, or else the one with the highest rate. "runs" has them for every run, with
 /// its choices where there are several configurations. What is not finite is null.
 /// @param notes what else a reader should know
-/// @pre there is a run, and all are of one benchmark
+/// @pre the first has a run, and all are of one benchmark
 nlohmann::ordered_json json_report(const std::vector<Measured>& all,
                                    const std::string& command_line,
                                    const std::vector<std::string>& notes);

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "report/option_lines.hpp"
+#include "core/numbers.hpp"
 #include "report/report_parts.hpp"
 
 namespace lupine {
@@ -225,7 +226,7 @@ std::string mxp_norms(const BenchmarkResult& r) {
   const auto number = [&](const char* label, double value) {
     text += fmt::format("  {:<11} = {:>15.6e}\n", label, value);
   };
-  number("EPS", 0x1p-53);
+  number("EPS", eps);
   number("Threshold", r.chosen.threshold);
   number("||Ax-b||_oo", r.norms.residual);
   number("||A||_oo", r.norms.a);
@@ -306,7 +307,7 @@ std::string judgement(double threshold) {
       "- The residual is computed in FP64 from A and b, generated anew:\n"
       "      ||Ax-b||_oo / ( eps * ( ||A||_oo * ||x||_oo + ||b||_oo ) * N )\n"
       "- The relative machine precision (eps) is taken to be               {:.6e}\n",
-      rule, 0x1p-53);
+      rule, eps);
   if (threshold <= 0)
     return text +
            fmt::format("- Residuals are not checked: the threshold, {:g}, is not above 0\n\n",

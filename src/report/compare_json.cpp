@@ -1,7 +1,6 @@
 #include "report/compare_json.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "device/cpu/processor.hpp"
@@ -15,24 +14,16 @@ namespace {
 
 using nlohmann::ordered_json;
 
-ordered_json known(double value, bool is_known) {
-  return is_known && std::isfinite(value) ? ordered_json(value) : ordered_json(nullptr);
-}
-
-ordered_json text_or_null(const std::string& text) {
-  return text.empty() ? ordered_json(nullptr) : ordered_json(text);
-}
-
 ordered_json best_and_median(const std::vector<double>& values) {
   const Statistics both = statistics(values);
-  return {{"best", known(both.best, !values.empty())},
-          {"median", known(both.median, !values.empty())}};
+  return {{"best", number_or_null(both.best, !values.empty())},
+          {"median", number_or_null(both.median, !values.empty())}};
 }
 
 ordered_json turn_of(const Turn& turn) {
-  return {{"seconds", known(turn.seconds, turn.seconds > 0)},
-          {"refine_seconds", known(turn.refine_seconds, true)},
-          {"scaled_residual", known(turn.scaled_residual, true)},
+  return {{"seconds", number_or_null(turn.seconds, turn.seconds > 0)},
+          {"refine_seconds", number_or_null(turn.refine_seconds)},
+          {"scaled_residual", number_or_null(turn.scaled_residual)},
           {"passed", turn.passed()},
           {"failure", text_or_null(turn.failure)}};
 }
@@ -48,12 +39,12 @@ ordered_json contestant_of(const Contestant& one, const Comparison& all) {
       {"ranks", one.ranks},
       {"threads", one.threads},
       {"gflops", best_and_median(rates(one, all.n))},
-      {"seconds", measured ? ordered_json(fastest_turn(one).seconds) : ordered_json(nullptr)},
-      {"over_dgesv", known(ratio, ratio > 0)},
+      {"seconds", measured ? number_or_null(fastest_turn(one).seconds) : nullptr},
+      {"over_dgesv", number_or_null(ratio, ratio > 0)},
       {"ceiling", one.ceiling},
-      {"share_of_ceiling", known(share, share > 0)},
-      {"refinement_share", known(refinement_share(one), measured)},
-      {"scaled_residual", measured ? known(fastest_turn(one).scaled_residual, true) : nullptr},
+      {"share_of_ceiling", number_or_null(share, share > 0)},
+      {"refinement_share", number_or_null(refinement_share(one), measured)},
+      {"scaled_residual", measured ? number_or_null(fastest_turn(one).scaled_residual) : nullptr},
       {"passed", one.skipped.empty() ? ordered_json(one.passed()) : ordered_json(nullptr)},
       {"skipped", text_or_null(one.skipped)},
       {"turns", ordered_json::array()}};
@@ -66,7 +57,7 @@ ordered_json ceiling_of(const Ceiling& one) {
           {"unit", one.unit},
           {"rate", best_and_median(one.rates)},
           {"best_shape", text_or_null(one.best_shape)},
-          {"best_shape_rate", known(one.best_shape_rate, one.best_shape_rate > 0)},
+          {"best_shape_rate", number_or_null(one.best_shape_rate, one.best_shape_rate > 0)},
           {"ranks", one.ranks},
           {"threads", one.threads},
           {"bounds", one.bounds},

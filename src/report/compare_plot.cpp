@@ -10,6 +10,8 @@
 #include <set>
 #include <string_view>
 
+#include "core/expects.hpp"
+
 namespace lupine {
 
 namespace {
@@ -126,6 +128,7 @@ std::string axes(const std::vector<Comparison>& all) {
 }  // namespace
 
 std::string plot_script(const std::vector<Comparison>& all, const std::string& heading) {
+  LUPINE_EXPECTS(!all.empty());
   std::string text =
       "set terminal svg size 900,600 dynamic noenhanced background rgb 'white'\n"
       "set key outside right noenhanced\nset grid\n";

@@ -18,7 +18,7 @@ namespace lupine {
 /// drawn without a name if they bound a contestant, and left out if they are grey. Sizes stand
 /// upright; of those that would touch, some have a short tick without a label.
 /// @param heading above the picture
-/// @pre there is a comparison
+/// @pre all has one at least
 std::string plot_script(const std::vector<Comparison>& all, const std::string& heading);
 
 }  // namespace lupine

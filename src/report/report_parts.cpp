@@ -62,8 +62,16 @@ ordered_json json_origin(std::string_view benchmark, std::time_t begin,
           {"command_line", command_line}};
 }
 
-ordered_json number_or_null(double value) {
-  return std::isfinite(value) ? ordered_json(value) : ordered_json(nullptr);
+ordered_json number_or_null(double value, bool known) {
+  return known && std::isfinite(value) ? ordered_json(value) : ordered_json(nullptr);
+}
+
+ordered_json index_or_null(std::int64_t value) {
+  return value < 0 ? ordered_json(nullptr) : ordered_json(value);
+}
+
+ordered_json text_or_null(const std::string& text) {
+  return text.empty() ? ordered_json(nullptr) : ordered_json(text);
 }
 
 }  // namespace lupine

@@ -37,7 +37,11 @@ std::string stall_text(double timeout);
 nlohmann::ordered_json json_origin(std::string_view benchmark, std::time_t begin,
                                    const std::vector<std::string>& hosts,
                                    const std::string& command_line);
-/// null for what is not finite.
-nlohmann::ordered_json number_or_null(double value);
+/// null for what is not finite, or not known.
+nlohmann::ordered_json number_or_null(double value, bool known = true);
+/// null for what is below 0.
+nlohmann::ordered_json index_or_null(std::int64_t value);
+/// null for what is empty.
+nlohmann::ordered_json text_or_null(const std::string& text);
 
 }  // namespace lupine

@@ -5,9 +5,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <nlohmann/json.hpp>
 
+#include "core/numbers.hpp"
 #include "refine/refinement.hpp"
 #include "report/option_json.hpp"
 #include "report/option_lines.hpp"
@@ -38,7 +38,7 @@ bool was_set_up(const Solution& s) {
 
 /// Where x should be ones; NaN where it is not known.
 double difference_from_ones(const SolveRun& run, const Solution& s) {
-  if (!run.b.empty() || s.x.empty()) return std::numeric_limits<double>::quiet_NaN();
+  if (!run.b.empty() || s.x.empty()) return unknown;
   double most = 0;
   for (const double x : s.x) most = std::max(most, std::abs(x - 1));
   return most;
@@ -162,7 +162,7 @@ ordered_json json_of(const SolveStep& step) {
           {"factor_seconds", step.factor_seconds},
           {"refine_seconds", step.refine_seconds},
           {"iterations", step.iterations},
-          {"bad_pivot", step.bad_pivot < 0 ? ordered_json(nullptr) : ordered_json(step.bad_pivot)}};
+          {"bad_pivot", index_or_null(step.bad_pivot)}};
 }
 
 ordered_json json_of(const SolveColumn& column) {
@@ -188,10 +188,6 @@ ordered_json chosen(const Solution& s) {
   return all;
 }
 
-ordered_json text_or_null(const std::string& text) {
-  return text.empty() ? ordered_json(nullptr) : ordered_json(text);
-}
-
 }  // namespace
 
 std::string solve_report(const SolveRun& run, const Solution& s) {
@@ -211,7 +207,7 @@ ordered_json json_of_solution(const SolveRun& run, const Solution& s) {
                    {"end", utc_text(run.end)},
                    {"A", run.a},
                    {"b", text_or_null(run.b)},
-                   {"x", run.failure.empty() ? text_or_null(run.x) : ordered_json(nullptr)},
+                   {"x", text_or_null(run.failure.empty() ? run.x : "")},
                    {"n", run.n},
                    {"right_hand_sides", run.right_hand_sides},
                    {"ranks", run.hosts.size()},
@@ -220,7 +216,7 @@ ordered_json json_of_solution(const SolveRun& run, const Solution& s) {
   document.update(
       {{"solved", run.failure.empty()},
        {"failure", text_or_null(run.failure)},
-       {"bad_pivot", run.bad_pivot < 0 ? ordered_json(nullptr) : ordered_json(run.bad_pivot)},
+       {"bad_pivot", index_or_null(run.bad_pivot)},
        {"precision", s.steps.empty() ? ordered_json(nullptr) : ordered_json(name(s.precision()))},
        {"equilibrated", s.equilibrated},
        {"difference_from_ones", number_or_null(difference_from_ones(run, s))},

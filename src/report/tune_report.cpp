@@ -6,6 +6,9 @@
 
 #include "report/option_json.hpp"
 #include "report/option_lines.hpp"
+#include "core/expects.hpp"
+#include "report/report_parts.hpp"
+
 #include "revision.hpp"
 
 namespace lupine {
@@ -36,8 +39,7 @@ ordered_json json_of(const Tuning& tuning) {
 ordered_json json_of(const TuningTrial& trial) {
   ordered_json all = json_of(trial.tuning);
   all["gflops"] = trial.rate / giga;
-  all["against_gflops"] =
-      trial.against > 0 ? ordered_json(trial.against / giga) : ordered_json(nullptr);
+  all["against_gflops"] = number_or_null(trial.against / giga, trial.against > 0);
   all["better"] = trial.better;
   return all;
 }
@@ -113,16 +115,16 @@ std::string tune_end(const std::string& profile) {
 ordered_json json_of_tuning(const std::vector<TunedBenchmark>& all, double budget,
                             const std::string& profile, const std::string& command_line,
                             const std::vector<std::string>& notes) {
-  ordered_json document = {
-      {"schema", "lupine/1"},
-      {"benchmark", "tune"},
-      {"version", LUPINE_VERSION},
-      {"revision", LUPINE_REVISION},
-      {"date", all.front().entry.date},
-      {"command_line", command_line},
-      {"budget_seconds", budget},
-      {"profile", profile.empty() ? ordered_json(nullptr) : ordered_json(profile)},
-      {"notes", notes}};
+  LUPINE_EXPECTS(!all.empty());
+  ordered_json document = {{"schema", "lupine/1"},
+                           {"benchmark", "tune"},
+                           {"version", LUPINE_VERSION},
+                           {"revision", LUPINE_REVISION},
+                           {"date", all.front().entry.date},
+                           {"command_line", command_line},
+                           {"budget_seconds", budget},
+                           {"profile", text_or_null(profile)},
+                           {"notes", notes}};
   for (const TunedBenchmark& tuned : all) document["tunings"].push_back(json_of(tuned));
   return document;
 }

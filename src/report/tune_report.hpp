@@ -21,7 +21,7 @@ std::string tune_result(const TunedBenchmark& tuned);
 std::string tune_end(const std::string& profile);
 
 /// "lupine/1", with "tunings": what was found, and every trial, of each benchmark.
-/// @pre there is one
+/// @pre all has one at least
 nlohmann::ordered_json json_of_tuning(const std::vector<TunedBenchmark>& all, double budget,
                                       const std::string& profile, const std::string& command_line,
                                       const std::vector<std::string>& notes);

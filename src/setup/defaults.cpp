@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "core/numbers.hpp"
+
 namespace lupine {
 
 namespace {
@@ -75,14 +77,14 @@ std::int64_t largest_nb_for(std::int64_t local_order) {
   constexpr std::int64_t unit = 32;
   constexpr std::int64_t blocks_a_rank = 8;
   const std::int64_t share = local_order / blocks_a_rank;
-  return std::max(unit, (share + unit - 1) / unit * unit);
+  return std::max(unit, round_up(share, unit));
 }
 
 }  // namespace
 
 Defaults defaults_for(const TuningCase& which) {
   const std::int64_t sides = std::max(which.shape.nprow, which.shape.npcol);
-  const Row& row = row_of(engine_of(which), (which.n - 1) / sides + 1);
+  const Row& row = row_of(engine_of(which), ceil_div(which.n, sides));
   const std::int64_t most = which.shape.size() == 1 ? row.nb_alone : row.nb;
   const std::int64_t nb = std::min({most, largest_nb_for(which.n / sides), which.n});
   const std::int64_t chunk = which.shape.nprow == 1 ? row.chunk_alone : row.chunk;

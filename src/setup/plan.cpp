@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "comm/agreement.hpp"
+#include "core/numbers.hpp"
 #include "setup/defaults.hpp"
 #include "setup/options_check.hpp"
 #include "setup/setup.hpp"
@@ -270,7 +271,7 @@ void Planning::note_what_is_odd() {
   if (setup_.panel_width < setup_.footprint.nb)
     setup_.notes.push_back(fmt::format("panels of {} columns: {} would take too much memory",
                                        setup_.panel_width, setup_.footprint.nb));
-  const std::int64_t blocks = (o.n - 1) / setup_.footprint.nb + 1;
+  const std::int64_t blocks = ceil_div(o.n, setup_.footprint.nb);
   if (blocks < std::max(o.run.nprow, o.run.npcol))
     setup_.notes.push_back(
         fmt::format("{0} x {0} blocks on a grid of {1} x {2}: some ranks have "

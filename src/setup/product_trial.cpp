@@ -11,7 +11,7 @@ namespace lupine {
 namespace {
 // As a run's matrix and panels are: columns that lie a power of two apart push each other out of
 // the caches.
-std::int64_t padded(std::int64_t rows) {
+std::int64_t matrix_ld(std::int64_t rows) {
   return DistributedMatrix::leading_dimension(rows);
 }
 }  // namespace
@@ -23,7 +23,7 @@ ProductTrial::ProductTrial(Device& device, Product product, Precision precision,
       queue_(device.make_queue(Priority::normal)),
       storage_(storage_for(precision)),
       c_memory_(device.allocate(
-          std::max(padded(rows) * std::max(columns, width), padded(width) * columns) *
+          std::max(matrix_ld(rows) * std::max(columns, width), matrix_ld(width) * columns) *
           bytes_of(storage_))),
       l_memory_(device.allocate(PanelRing::leading_dimension(rows) * width * bytes_of(precision))),
       u_memory_(
@@ -54,7 +54,7 @@ void ProductTrial::run(const Poll& poll) {
 }
 
 AnyMatrix ProductTrial::as_c(std::int64_t rows, std::int64_t columns) const {
-  return {storage_, c_memory_.data(), rows, columns, padded(rows)};
+  return {storage_, c_memory_.data(), rows, columns, matrix_ld(rows)};
 }
 
 PanelControl* ProductTrial::l_control() const {

@@ -27,8 +27,8 @@ MemoryBudget tightest_budget(const Communicator& all, const Device& device);
 /// Memory of the hosts.
 MemoryBudget tightest_host_budget(const Communicator& all);
 
-/// The largest n >= 1 for which `fits`, by bisection; 0 if not even 1 does.
-/// @pre fits(n + 1) implies fits(n), near the answer at least
+/// The largest n >= 1 for which `fits`, by bisection; 0 if not even 1 does. Where fits(n + 1),
+/// there must be fits(n) too, near the answer at least.
 std::int64_t largest_n(const std::function<bool(std::int64_t)>& fits);
 
 /// The largest n with (2/3 n^3 + 3/2 n^2) / rate <= seconds; at least 1.

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "comm/agreement.hpp"
+#include "core/expects.hpp"
 #include "solve/source_parts.hpp"
 
 namespace lupine {
@@ -134,6 +135,7 @@ class BlockCyclicRightHandSide : public RightHandSideSource {
     require(layout_.m == n, "b", "M_", layout_.m, fmt::format("{}, the rows of A", n));
   }
   void get(const ProcessGrid& grid, std::int64_t k, std::vector<double>& b) const override {
+    LUPINE_EXPECTS(std::ssize(b) == layout_.m);
     check_place(grid, "b", layout_, local_);
     std::fill(b.begin(), b.end(), 0.0);
     const Distribution columns = layout_.columns(grid);

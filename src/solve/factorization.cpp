@@ -9,14 +9,12 @@
 
 #include "comm/agreement.hpp"
 #include "setup/setup.hpp"
+#include "core/numbers.hpp"
 #include "solve/quality.hpp"
 
 namespace lupine {
 
 namespace {
-
-constexpr double eps = 0x1p-53;
-constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 
 /// The steps of a solution; the first is left open: the fastest 16-bit precision.
 std::vector<Precision> precisions_of(const SolveOptions& options) {

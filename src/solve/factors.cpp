@@ -3,6 +3,7 @@
 #include <type_traits>
 
 #include "comm/agreement.hpp"
+#include "core/expects.hpp"
 
 namespace lupine {
 
@@ -74,6 +75,7 @@ double Factors::normwise_error(const Vector& y, const System::Errors& errors) {
 }
 
 double Factors::condition() {
+  LUPINE_EXPECTS(outcome_.usable());
   if (!condition_) condition_ = norm() * inverse_->norm();
   return *condition_;
 }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/expects.hpp"
 #include "factor/lu.hpp"
 #include "refine/inverse.hpp"
 #include "refine/lu_solver.hpp"
@@ -35,16 +36,25 @@ class Factors {
   bool zero_pivot();
 
   /// R A C y = R b with what solves it. @pre outcome().usable()
-  System& system() { return system_; }
+  System& system() {
+    LUPINE_EXPECTS(outcome_.usable());
+    return system_;
+  }
+  /// @pre outcome().usable()
   RefineOutcome refine(const RefineOptions& options) {
+    LUPINE_EXPECTS(outcome_.usable());
     return lupine::refine(system_, *solver_, options, clock_);
   }
   /// ||r|| / (||R A C|| ||y|| + ||R b||). Collective.
   double normwise_error(const Vector& y, const System::Errors& errors);
   /// ||R A C|| ||(R A C)^-1||, estimated once; infinity where the factors are too weak to tell.
-  /// Collective. The same precondition.
+  /// Collective. @pre outcome().usable()
   double condition();
-  Inverse& inverse() { return *inverse_; }
+  /// @pre outcome().usable()
+  Inverse& inverse() {
+    LUPINE_EXPECTS(outcome_.usable());
+    return *inverse_;
+  }
 
  private:
   double norm();

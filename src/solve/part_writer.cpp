@@ -4,6 +4,7 @@
 #include <span>
 #include <tuple>
 
+#include "core/expects.hpp"
 #include "matrix/footprint.hpp"
 #include "solve/threads.hpp"
 
@@ -67,6 +68,7 @@ void PartWriter::set(std::int64_t i, std::int64_t j, MatrixView<const double> fr
 }
 
 void PartWriter::copy(MatrixView<const double> from) {
+  LUPINE_EXPECTS(from.rows == rows() && from.columns == columns());
   by_columns([&](std::int64_t first, MatrixView<double> to) {
     for_each_in_threads(to.columns, [&](std::int64_t j) {
       std::copy_n(from.column(first + j), to.rows, to.column(j));

@@ -5,11 +5,11 @@
 #include <limits>
 #include <optional>
 
+#include "core/numbers.hpp"
+
 namespace lupine {
 
 namespace {
-
-constexpr double eps = 0x1p-53;
 
 /// The largest exponent of v_i 2^(exponents_i) that are not zero.
 std::optional<int> largest_exponent(const Vector& v, const std::vector<int>& exponents) {
@@ -55,7 +55,7 @@ Answer measured(System& system, const Equilibration& scales, int shift, const Ve
   column.method = outcome.method;
   column.iterations = outcome.iterations;
   column.componentwise_error = system.componentwise_error(errors);
-  column.forward_bound = std::numeric_limits<double>::quiet_NaN();
+  column.forward_bound = unknown;
   const long double residual =
       largest_scaled(of_rows.gather(system.rows(), errors.residual), scales.rows, shift);
   const long double size =

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "comm/agreement.hpp"
+#include "core/numbers.hpp"
 #include "solve/source_parts.hpp"
 
 namespace lupine {
@@ -39,8 +40,7 @@ void require_count(std::int64_t count) {
 }
 
 RowShares::RowShares(std::int64_t n, const Communicator& all)
-    : mine(n, std::max<std::int64_t>((n + all.size() - 1) / all.size(), 1), all.size(),
-           all.rank()) {
+    : mine(n, std::max<std::int64_t>(ceil_div(n, all.size()), 1), all.size(), all.rank()) {
   for (int rank = 0; rank < all.size(); ++rank)
     counts.push_back(Distribution(n, mine.block(), all.size(), rank).local_size());
 }

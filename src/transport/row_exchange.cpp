@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/expects.hpp"
+
 namespace lupine {
 
 DeviceRowMoves::DeviceRowMoves(Device& device, std::int64_t most)
@@ -59,6 +61,8 @@ void RowExchange::for_each_peer(const Use& use) const {
 }
 
 void RowExchange::start(Queue& queue, const DeviceRowMoves& moves, AnyMatrix a) {
+  LUPINE_EXPECTS(!moving_);
+  moving_ = true;
   moves_ = &moves;
   a_ = a;
   ready_ = free_ = arrived_ = nullptr;
@@ -115,6 +119,8 @@ bool RowExchange::test() {
 }
 
 void RowExchange::finish(Queue& queue) {
+  LUPINE_EXPECTS(!ready_ && !free_ && messages_.idle());
+  moving_ = false;
   if (!moves_ || a_.empty()) return;
   Device& device = transport_->device();
   if (arrived_) queue.wait(*arrived_);

@@ -17,7 +17,7 @@ class DeviceRowMoves {
  public:
   /// @param most rows that change places at most, of all ranks together
   DeviceRowMoves(Device& device, std::int64_t most);
-  /// Waits until they are there. @pre nobody uses the ones before any more
+  /// Waits until they are there. What uses the ones before must be done by then.
   void set(Queue& queue, RowMoves moves);
 
   const RowMoves& moves() const { return moves_; }
@@ -47,7 +47,8 @@ class RowExchange {
   void start(Queue& queue, const DeviceRowMoves& moves, AnyMatrix a);
   /// Moves messages on without waiting; true once finish() does not have to wait.
   bool test();
-  /// What `queue`, the one of start(), is given from now on sees the moved rows. @pre test()
+  /// What `queue`, the one of start(), is given from now on sees the moved rows.
+  /// @pre test() was true
   void finish(Queue& queue);
 
  private:
@@ -65,6 +66,7 @@ class RowExchange {
   std::shared_ptr<Buffer> stage_;  // out, then in
   Messages messages_;
   const DeviceRowMoves* moves_ = nullptr;
+  bool moving_ = false;  // from start() to finish()
   AnyMatrix a_;
   EventPtr ready_;    // what is sent is where it is sent from; null: sent
   EventPtr free_;     // MPI may write to what is received; null: it is told to

@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/expects.hpp"
+
 namespace lupine {
 
 Transport::Transport(const ProcessGrid& grid, Device& device, CommMethod method)
@@ -68,6 +70,7 @@ void Transport::synchronize() {
 EventPtr Transport::exchange(Traffic traffic, const Event& ready,
                              std::span<const PeerMessage> sends,
                              std::span<const PeerMessage> receives) {
+  LUPINE_EXPECTS(method_ == CommMethod::nccl);
   Queue& out = *way(traffic).out;
   out.wait(ready);
   peers(traffic, Along::column).exchange(out, sends, receives);
@@ -111,6 +114,7 @@ std::span<std::byte> Carrier::on_host(std::span<std::byte> device_bytes,
 
 void Carrier::start(int root, BroadcastMethod method, std::int64_t sequence,
                     std::span<std::byte> control, std::span<std::byte> values, EventPtr ready) {
+  LUPINE_EXPECTS(at_ == Stage::done);
   root_rank_ = root;
   root_ = comm().rank() == root;
   method_ = method;
@@ -173,6 +177,7 @@ void Carrier::land() {
 }
 
 void Carrier::arrive_in(Queue& queue) const {
+  LUPINE_EXPECTS(at_ == Stage::done);
   if (arrived_) queue.wait(*arrived_);
 }
 

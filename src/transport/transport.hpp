@@ -16,6 +16,7 @@
 
 #include "comm/panel_broadcast.hpp"
 #include "comm/process_grid.hpp"
+#include "core/expects.hpp"
 #include "device/device.hpp"
 
 namespace lupine {
@@ -60,6 +61,7 @@ class Transport {
   const Way& way(Traffic traffic) const { return ways_[static_cast<std::size_t>(traffic)]; }
   /// @pre chunks go along columns alone
   const Communicator& comm(Traffic traffic, Along along) const {
+    LUPINE_EXPECTS(traffic == Traffic::panels || along == Along::column);
     if (along == Along::row) return grid_.row();
     return way(traffic).column ? *way(traffic).column : grid_.column();
   }

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "core/numbers.hpp"
 #include "plain.hpp"
 
 namespace lupine::test {
@@ -20,7 +21,6 @@ inline std::span<const double> column(const Plain& b, std::int64_t k) {
   return std::span(b.data).subspan(static_cast<std::size_t>(k * b.rows),
                                    static_cast<std::size_t>(b.rows));
 }
-inline constexpr double eps = 0x1p-53;
 
 /// Of an x as the answer to A x = b.
 struct BackwardErrors {

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "catch.hpp"
+#include "core/numbers.hpp"
 #include "lapack.hpp"
 #include "pipeline.hpp"
 
@@ -39,9 +40,9 @@ void compare(const BenchmarkOptions& o, Precision precision) {
   std::vector<double> difference = x;
   for (std::size_t i = 0; i < x.size(); ++i) difference[i] -= reference.x[i];
   const auto n = static_cast<double>(o.n);
-  CHECK(largest(difference) / largest(reference.x) <= 10 * reference.kappa * n * 0x1p-53);
+  CHECK(largest(difference) / largest(reference.x) <= 10 * reference.kappa * n * eps);
   // dgesv may happen to hit the very solution; a rounding of x is no fault.
-  CHECK(backward_error(a, b, x) <= 10 * std::max(reference.backward_error, 0x1p-53));
+  CHECK(backward_error(a, b, x) <= 10 * std::max(reference.backward_error, eps));
 }
 
 }  // namespace

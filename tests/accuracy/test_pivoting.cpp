@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "catch.hpp"
+#include "core/numbers.hpp"
 #include "lapack.hpp"
 #include "pivoting.hpp"
 
@@ -29,11 +30,11 @@ void compare(GridShape shape, std::int64_t n, std::int64_t nb, const Entries& en
   if (lapack.info != 0) return;
   REQUIRE(outcome.pivots == lapack.pivots);
   const Square lu = lapack_order(gather_factors(p, nb).lu, outcome.pivots, step_ends(p, nb));
-  CHECK(factor_error(lu, permuted(a, outcome.pivots)) <= static_cast<double>(n) * 0x1p-53);
+  CHECK(factor_error(lu, permuted(a, outcome.pivots)) <= static_cast<double>(n) * eps);
   if (n <= 150) CHECK(share_of_perturbation(lu, lapack.lu, static_cast<double>(n) * 0x1p-52) <= 1);
   const auto x = gather(p.grid, p.a.columns(), solve(p.transport, p.a, p.pivots, p.spec(), nb));
   CHECK(backward_error(a, b, x) <=
-        10 * std::max(backward_error(a, b, lapack.x.data), static_cast<double>(n) * 0x1p-53));
+        10 * std::max(backward_error(a, b, lapack.x.data), static_cast<double>(n) * eps));
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 
 #include <lupine/error.hpp>
 
+#include "core/numbers.hpp"
 #include "device/cpu/processor.hpp"
 #include "device/device.hpp"
 #include "floors.hpp"
@@ -256,7 +257,7 @@ void Bench::solve_blocks(double* x, bool forward) {
 /// x <- L^-1 x or U^-1 x, each block's part taken from all rows to come.
 void Bench::substitute(double* x, bool forward) {
   const auto a = matrix_.local();
-  const std::int64_t blocks = (sizes_.n + sizes_.block - 1) / sizes_.block;
+  const std::int64_t blocks = ceil_div(sizes_.n, sizes_.block);
   for (std::int64_t k = 0; k < blocks; ++k) {
     const std::int64_t begin = (forward ? k : blocks - 1 - k) * sizes_.block;
     const std::int64_t end = std::min(begin + sizes_.block, sizes_.n);

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "catch.hpp"
+#include "core/numbers.hpp"
 #include "device/device.hpp"
 #include "device_choice.hpp"
 #include "element/rounding.hpp"
@@ -31,7 +32,7 @@ inline const std::vector<Precision> precisions{Precision::fp16, Precision::bf16,
 
 /// The unit roundoff of float or double.
 template <class T>
-inline constexpr double unit_of = std::is_same_v<T, double> ? 0x1p-53 : 0x1p-24;
+inline constexpr double unit_of = std::is_same_v<T, double> ? eps : 0x1p-24;
 
 /// use.operator()<T>() with the type that stores what `precision` is rounded from.
 template <class Use>

@@ -2,6 +2,7 @@
 // triangles: bounds then have the triangles' condition in them.
 #include <limits>
 
+#include "core/numbers.hpp"
 #include "device/bench.hpp"
 
 using namespace lupine;
@@ -208,7 +209,7 @@ void check_product(Bench& b, Transpose transpose, std::int64_t m, std::int64_t n
   CHECK(x.unchanged());
   const Plain ax = product(op, x.plain());
   const Plain sum = product(magnitudes(op), magnitudes(x.plain()));
-  const double unit = 2 * 0x1p-53 * static_cast<double>(op.columns + 2);
+  const double unit = 2 * eps * static_cast<double>(op.columns + 2);
   CHECK(worst_share(
             op.rows, 1,
             [&](std::int64_t i, std::int64_t) { return y(i) - (before(i, 0) - ax(i, 0)); },

@@ -1,6 +1,6 @@
 // The matrix and its product, element by element.
-#include <limits>
 
+#include "core/numbers.hpp"
 #include "device/bench.hpp"
 
 using namespace lupine;
@@ -101,7 +101,7 @@ Sums plain_sums(const MatrixSpec& spec, const Distribution& rows, const Distribu
       s.tolerance_rows[i] += size;
       s.tolerance_ax[i] += size * std::fabs(x(j));
     }
-    const double unit = 0x1p-53 * 2 * static_cast<double>(columns.local_size() + 10);
+    const double unit = eps * 2 * static_cast<double>(columns.local_size() + 10);
     s.tolerance_rows[i] *= unit;
     s.tolerance_ax[i] *= unit;
   }

@@ -1,6 +1,7 @@
 // What a user's FP64 matrix goes through: products with it, its largest entries, its scales.
 #include <limits>
 
+#include "core/numbers.hpp"
 #include "device/bench.hpp"
 
 using namespace lupine;
@@ -71,7 +72,7 @@ void check_multiply(Bench& b, const Shape& shape, double size, bool with_rows, b
   const Plain expected = product(a.plain(), x.plain());
   const Plain sum_rows = product(magnitudes(a.plain()), ones);
   const Plain sum_ax = product(magnitudes(a.plain()), magnitudes(x.plain()));
-  const double unit = 2 * 0x1p-53 * static_cast<double>(n + 2);
+  const double unit = 2 * eps * static_cast<double>(n + 2);
   const auto share = [&, rows = m](const Doubles& y, const Plain& wanted, const Plain& sum) {
     return worst_share(
         rows, 1, [&](std::int64_t i, std::int64_t) { return y(i) - wanted(i, 0); },

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "catch.hpp"
+#include "core/numbers.hpp"
 #include "pivoting.hpp"
 
 using namespace lupine;
@@ -33,7 +34,7 @@ void check_equals_plain(GridShape shape, std::int64_t n, std::int64_t nb, const 
   REQUIRE(outcome.pivots == plain.pivots);
   const Square lu =
       lapack_order(gather_factors(p, f.width).lu, outcome.pivots, step_ends(p, f.width));
-  CHECK(factor_error(lu, permuted(a, outcome.pivots)) <= static_cast<double>(n) * 0x1p-53);
+  CHECK(factor_error(lu, permuted(a, outcome.pivots)) <= static_cast<double>(n) * eps);
   CHECK(share_of_perturbation(lu, plain.lu, static_cast<double>(n) * 0x1p-52) <= 1);
 }
 

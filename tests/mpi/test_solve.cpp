@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "catch.hpp"
+#include "core/numbers.hpp"
 #include "device_choice.hpp"
 #include "pipeline.hpp"
 #include "refine/inverse.hpp"
@@ -15,8 +16,6 @@ using namespace lupine;
 using namespace lupine::test;
 
 namespace {
-
-constexpr double eps = 0x1p-53;
 
 SolveOptions options(GridShape shape, std::int64_t nb, Precision precision = Precision::automatic) {
   SolveOptions o;

@@ -13,6 +13,7 @@
 #include "clocks.hpp"
 #include "comm/communicator.hpp"
 #include "comm/time_line.hpp"
+#include "core/numbers.hpp"
 #include "core/trace.hpp"
 #include "pipeline.hpp"
 #include "report/trace_report.hpp"
@@ -203,7 +204,7 @@ TEST_CASE("spans of a factorization are what its times are the sums of", "[facto
     if (!problem.device->overlaps()) CHECK(overlap(trace.spans()) < 1e-9);
     for (const TraceSpan& span : trace.spans()) {
       if (span.begin < begin - 1e-3 || span.end > end + 1e-3) FAIL("a span lies outside");
-      if (span.label.step >= (120 + 15) / 16) FAIL("no step has this number");
+      if (span.label.step >= ceil_div(120, 16)) FAIL("no step has this number");
     }
     CHECK((find(trace.spans(), Activity::wait_for_pivots) != nullptr) ==
           (pivoting == Pivoting::partial));

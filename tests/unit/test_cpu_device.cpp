@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "catch.hpp"
+#include "core/numbers.hpp"
 #include "device/cpu/dense.hpp"
 #include "device/cpu/onednn.hpp"
 #include "device/cpu/processor.hpp"
@@ -110,7 +111,7 @@ void check_solves(std::int64_t order, std::int64_t count, bool rounded) {
     for (std::int64_t i = 0; i < order; ++i) x(i, j) = y(j, i) = entry(i, j);
   solve_left_lower<T>(triangle, x, rounded);
   // Every sum has less than `order` terms, |t| < 1 / order but for the diagonal.
-  const double unit = std::is_same_v<T, double> ? 0x1p-53 : 0x1p-24;
+  const double unit = std::is_same_v<T, double> ? eps : 0x1p-24;
   const double allowed = 4 * (static_cast<double>(order) * unit + (rounded ? 0x1p-8 : 0));
   double worst = 0;
   for (std::int64_t j = 0; j < count; ++j)

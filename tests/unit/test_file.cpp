@@ -4,7 +4,6 @@
 #include <array>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <string>
 
 #include "catch.hpp"
@@ -14,14 +13,10 @@
 
 namespace fs = std::filesystem;
 using namespace lupine;
+using test::content;
 using test::Folder;
 
 namespace {
-
-std::string content(const std::string& path) {
-  std::ifstream stream(path);
-  return {std::istreambuf_iterator<char>(stream), {}};
-}
 
 std::string refusal(const std::string& path) {
   try {

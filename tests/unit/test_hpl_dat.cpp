@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "catch.hpp"
+#include "refusal.hpp"
 
 using namespace lupine;
 
@@ -85,12 +86,7 @@ HplDat parsed(const std::string& text) {
 }
 
 std::string refusal(const std::string& text, const std::string& path = "HPL.dat") {
-  try {
-    parse_hpl_dat(text, path);
-  } catch (const UsageError& error) {
-    return error.what();
-  }
-  return "";
+  return test::refusal_of([&] { parse_hpl_dat(text, path); });
 }
 
 /// A file that is gone after the test.

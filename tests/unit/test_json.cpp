@@ -4,7 +4,6 @@
 
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -12,25 +11,17 @@
 #include "catch.hpp"
 #include "folder.hpp"
 #include "io/json.hpp"
+#include "refusal.hpp"
 
 namespace fs = std::filesystem;
 using namespace lupine;
+using test::content;
 using test::Folder;
 
 namespace {
 
-std::string read(const std::string& path) {
-  std::ifstream stream(path);
-  return {std::istreambuf_iterator<char>(stream), {}};
-}
-
 std::string refusal(const std::string& path) {
-  try {
-    check_writable(path, "--json");
-  } catch (const UsageError& error) {
-    return error.what();
-  }
-  return "";
+  return test::refusal_of([&] { check_writable(path, "--json"); });
 }
 
 }  // namespace
@@ -39,9 +30,9 @@ TEST_CASE("a document is written whole, and alone") {
   const Folder folder("json");
   const std::string path = folder / "a.json";
   write_json(path, {{"b", 1}, {"a", "text"}});
-  CHECK(read(path) == "{\n  \"b\": 1,\n  \"a\": \"text\"\n}\n");
+  CHECK(content(path) == "{\n  \"b\": 1,\n  \"a\": \"text\"\n}\n");
   write_json(path, {{"c", 2.5}});
-  CHECK(read(path) == "{\n  \"c\": 2.5\n}\n");
+  CHECK(content(path) == "{\n  \"c\": 2.5\n}\n");
   CHECK(folder.files() == 1);
 }
 
@@ -51,7 +42,7 @@ TEST_CASE("what JSON cannot say becomes what it can") {
   write_json(path, {{"nan", std::numeric_limits<double>::quiet_NaN()},
                     {"inf", std::numeric_limits<double>::infinity()},
                     {"text", "\xff"}});
-  const auto document = nlohmann::json::parse(read(path));
+  const auto document = nlohmann::json::parse(content(path));
   CHECK(document["nan"].is_null());
   CHECK(document["inf"].is_null());
   CHECK(document["text"].is_string());
@@ -73,7 +64,7 @@ TEST_CASE("a link stays a link") {
   fs::create_symlink(folder / "target.json", folder / "link.json");
   write_json(folder / "link.json", {{"a", 1}});
   CHECK(fs::is_symlink(folder / "link.json"));
-  CHECK(read(folder / "target.json").find("\"a\": 1") != std::string::npos);
+  CHECK(content(folder / "target.json").find("\"a\": 1") != std::string::npos);
 }
 
 TEST_CASE("a path is checked without leaving a trace") {
@@ -82,7 +73,7 @@ TEST_CASE("a path is checked without leaving a trace") {
   CHECK(folder.files() == 0);
   std::ofstream(folder / "old.json") << "old";
   CHECK(refusal(folder / "old.json").empty());
-  CHECK(read(folder / "old.json") == "old");
+  CHECK(content(folder / "old.json") == "old");
   CHECK(folder.files() == 1);
   CHECK(refusal("/dev/null").empty());
 }

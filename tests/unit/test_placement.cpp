@@ -2,6 +2,7 @@
 
 #include "catch.hpp"
 #include "device/device.hpp"
+#include "refusal.hpp"
 #include "setup/placement.hpp"
 
 using namespace lupine;
@@ -9,12 +10,7 @@ using namespace lupine;
 namespace {
 
 std::string complaint_of(CommMethod wanted, const Connections& connections) {
-  try {
-    choose_comm(wanted, connections);
-  } catch (const UsageError& error) {
-    return error.what();
-  }
-  return "";
+  return test::refusal_of([&] { choose_comm(wanted, connections); });
 }
 
 bool names(const std::string& text, const std::string& part) {

@@ -11,6 +11,7 @@
 #include "catch.hpp"
 #include "folder.hpp"
 #include "io/profile.hpp"
+#include "refusal.hpp"
 
 using namespace lupine;
 using test::Folder;
@@ -41,12 +42,7 @@ void write(const std::string& path, const std::string& text) {
 
 /// Of a file with this text.
 std::string refusal(const std::string& text) {
-  try {
-    parse_profile(text, "p.json");
-  } catch (const UsageError& error) {
-    return error.what();
-  }
-  return "";
+  return test::refusal_of([&] { parse_profile(text, "p.json"); });
 }
 
 /// What a profile of one entry looks like.

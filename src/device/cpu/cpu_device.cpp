@@ -13,12 +13,15 @@
 #include <type_traits>
 #include <vector>
 
+#include "core/expects.hpp"
+#include "core/numbers.hpp"
 #include "cpu/loops.hpp"
 #include "device/cpu/dense.hpp"
 #include "device/cpu/onednn.hpp"
 #include "device/cpu/parts.hpp"
 #include "device/cpu/processor.hpp"
 #include "device/cpu/triangular.hpp"
+#include "device/out_of_memory.hpp"
 #include "element/rounding.hpp"
 
 namespace lupine {
@@ -32,6 +35,7 @@ class CpuEvent final : public Event {
   bool reached() const override { return true; }
   void wait() const override {}
   double seconds_since(const Event& earlier) const override {
+    LUPINE_EXPECTS(reached() && earlier.reached());
     return time_ - static_cast<const CpuEvent&>(earlier).time_;
   }
 
@@ -61,10 +65,6 @@ constexpr std::int64_t emulated_columns = 1024;
 // Bytes from which large pages pay. What is smaller comes from the heap, whose pages are used
 // again.
 constexpr std::int64_t least_mapped = std::int64_t{4} << 20;
-Fault out_of_memory(std::int64_t bytes) {
-  return Fault(fmt::format("out of memory: {:.3g} GiB could not be had",
-                           static_cast<double>(bytes) / 0x1p30));
-}
 
 // Whether a loop over so many elements gains by more than one thread.
 constexpr bool worth_threads(std::int64_t elements) {
@@ -114,13 +114,13 @@ Buffer CpuDevice::allocate(std::int64_t bytes) {
   if (bytes < least_mapped) {
     constexpr std::align_val_t line{64};
     void* small = ::operator new(static_cast<std::size_t>(bytes), line, std::nothrow);
-    if (!small) throw out_of_memory(bytes);
+    if (!small) throw out_of_memory(bytes, "could not be had");
     return {small, bytes, [](void* p) { ::operator delete(p, line); }};
   }
   // Pages are taken when first touched, by the threads that use them; large ones where possible.
   void* data = mmap(nullptr, static_cast<std::size_t>(bytes), PROT_READ | PROT_WRITE,
                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (data == MAP_FAILED) throw out_of_memory(bytes);
+  if (data == MAP_FAILED) throw out_of_memory(bytes, "could not be had");
   madvise(data, static_cast<std::size_t>(bytes), MADV_HUGEPAGE);
   return {data, bytes, [bytes](void* p) { munmap(p, static_cast<std::size_t>(bytes)); }};
 }
@@ -317,7 +317,7 @@ void CpuDevice::eliminate(Queue&, ConstAnyMatrix pivot_row, AnyMatrix rows, Pivo
     constexpr std::int64_t least = 16384;
     const int parts =
         static_cast<int>(std::clamp<std::int64_t>(rows.rows * rows.columns / least, 1, threads_));
-    const std::int64_t part = ceil_div(ceil_div(rows.rows, parts), 64) * 64;
+    const std::int64_t part = round_up(ceil_div(rows.rows, parts), 64);
     std::vector<Largest> found(static_cast<std::size_t>(parts));
 #pragma omp parallel for schedule(static, 1) if (parts > 1)
     for (int t = 0; t < parts; ++t) {

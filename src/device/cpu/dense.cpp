@@ -8,6 +8,7 @@
 
 #include <lupine/error.hpp>
 
+#include "core/numbers.hpp"
 #include "device/cpu/triangular.hpp"
 
 namespace lupine {
@@ -57,7 +58,7 @@ void multiply_add(double alpha, MatrixView<const double> a, MatrixView<const dou
 std::int64_t factor_lu(MatrixView<float> a) {
   const std::int64_t n = a.columns;
   if (n <= base) return factor_base(a);
-  const std::int64_t h = (n / 2 + base - 1) / base * base;
+  const std::int64_t h = round_up(n / 2, base);
   const auto a11 = a.block(0, 0, h, h);
   const auto a12 = a.block(0, h, h, n - h);
   const auto a21 = a.block(h, 0, n - h, h);

@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "core/numbers.hpp"
 #include "cpu/loops.hpp"
 #include "device/cpu/dense.hpp"
 #include "device/cpu/onednn.hpp"
@@ -59,7 +60,7 @@ class Solver {
     const std::int64_t count = side == Side::left ? b.columns : b.rows;
     const double operations = static_cast<double>(order * order) * static_cast<double>(count);
     const int threads = operations < worth_threads ? 1 : omp_get_max_threads();
-    const std::int64_t share = ((count + threads - 1) / threads + 15) / 16 * 16;
+    const std::int64_t share = round_up(ceil_div(count, threads), 16);
     const std::int64_t width = std::min(std::max<std::int64_t>(strip_elements / order, 64), share);
     std::atomic<std::int64_t> next{0};
     const auto solve_strips = [&] {
@@ -90,7 +91,7 @@ class Solver {
   void solve(const Triangle& t, const Strip& x) const {
     const std::int64_t n = t.exact.columns;
     if (n <= triangle_order) return solve_by_loop(t.exact, x.exact);
-    const std::int64_t h = (n / 2 + triangle_order - 1) / triangle_order * triangle_order;
+    const std::int64_t h = round_up(n / 2, triangle_order);
     const Strip first = part(x, 0, h);
     const Strip second = part(x, h, n - h);
     solve(t.block(0, 0, h, h), first);

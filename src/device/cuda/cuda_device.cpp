@@ -6,9 +6,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/expects.hpp"
+#include "core/numbers.hpp"
 #include "device/cuda/blas.hpp"
 #include "device/cuda/check.hpp"
 #include "device/cuda/peers.hpp"
+#include "device/out_of_memory.hpp"
 
 namespace lupine {
 
@@ -43,6 +46,7 @@ class CudaEvent final : public Event {
         [this] { return cudaEventSynchronize(event_); });
   }
   double seconds_since(const Event& earlier) const override {
+    LUPINE_EXPECTS(reached() && earlier.reached());
     float milliseconds = 0;
     check(
         cudaEventElapsedTime(&milliseconds, static_cast<const CudaEvent&>(earlier).event_, event_),
@@ -117,9 +121,9 @@ std::int64_t cut(std::int64_t n, std::int64_t m) {
   return m;
 }
 
-std::int64_t padded(std::int64_t rows) {
-  constexpr std::int64_t line = 64;
-  return (rows + line - 1) / line * line;
+// Elements of Bfloat16 from one column to the next: whole cache lines.
+std::int64_t scratch_ld(std::int64_t rows) {
+  return round_up(rows, 64);
 }
 
 // Bfloat16 matrices, one behind the other in scratch memory.
@@ -127,7 +131,7 @@ class Carve {
  public:
   explicit Carve(std::byte* at) : at_(reinterpret_cast<Bfloat16*>(at)) {}
   MatrixView<Bfloat16> operator()(std::int64_t rows, std::int64_t columns) {
-    const MatrixView<Bfloat16> view{at_, rows, columns, padded(rows)};
+    const MatrixView<Bfloat16> view{at_, rows, columns, scratch_ld(rows)};
     at_ += view.ld * columns;
     return view;
   }
@@ -228,8 +232,7 @@ Buffer CudaDevice::allocate_host(std::int64_t bytes) {
   void* data = nullptr;
   const cudaError_t error = cudaMallocHost(&data, static_cast<std::size_t>(bytes));
   if (error == cudaErrorMemoryAllocation)
-    throw Fault(fmt::format("out of memory: {:.3g} GiB of pinned host memory could not be had",
-                            static_cast<double>(bytes) / 0x1p30));
+    throw out_of_memory(bytes, "of pinned host memory could not be had");
   check(error, "cudaMallocHost");
   return {data, bytes, [](void* p) { cudaFreeHost(p); }};
 }
@@ -273,6 +276,7 @@ PeerSupport CudaDevice::peer_support() const {
 }
 
 std::vector<std::byte> CudaDevice::make_peer_id() {
+  LUPINE_EXPECTS(connects_peers());
   return lupine::make_peer_id();
 }
 
@@ -411,7 +415,7 @@ void CudaDevice::left_lower(Lane& l, MatrixView<const float> lu, MatrixView<floa
 // B <- B U^-1 = (Bh + Bl) (Uh + Ul) but for Bl Ul: [Bh Bl] [Uh; Uh] + Bh Ul.
 void CudaDevice::times_inverse(Lane& l, MatrixView<float> b, MatrixView<const float> inverse) {
   const std::int64_t w = inverse.columns;
-  Carve carve(l.scratch((2 * padded(b.rows) + padded(2 * w) + padded(w)) * w * 2));
+  Carve carve(l.scratch((2 * scratch_ld(b.rows) + scratch_ld(2 * w) + scratch_ld(w)) * w * 2));
   const MatrixView<Bfloat16> both = carve(b.rows, 2 * w);
   const MatrixView<Bfloat16> high = carve(2 * w, w);
   const MatrixView<Bfloat16> low = carve(w, w);
@@ -427,7 +431,7 @@ void CudaDevice::times_inverse(Lane& l, MatrixView<float> b, MatrixView<const fl
 // B <- L^-1 B = [Lh Lh] [Bh; Bl] + Ll Bh.
 void CudaDevice::inverse_times(Lane& l, MatrixView<const float> inverse, MatrixView<float> b) {
   const std::int64_t w = inverse.rows;
-  Carve carve(l.scratch((padded(2 * w) * b.columns + 3 * padded(w) * w) * 2));
+  Carve carve(l.scratch((scratch_ld(2 * w) * b.columns + 3 * scratch_ld(w) * w) * 2));
   const MatrixView<Bfloat16> both = carve(2 * w, b.columns);
   const MatrixView<Bfloat16> high = carve(w, 2 * w);
   const MatrixView<Bfloat16> low = carve(w, w);

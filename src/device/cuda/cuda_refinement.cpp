@@ -2,6 +2,7 @@
 // triangles by cuBLAS.
 #include <algorithm>
 
+#include "core/numbers.hpp"
 #include "device/cuda/blas.hpp"
 #include "device/cuda/check.hpp"
 #include "device/cuda/cuda_device.hpp"
@@ -20,7 +21,7 @@ void solve_by_inverses(cudaStream_t stream, Triangle triangle, Transpose transpo
   const bool lower = triangle == Triangle::unit_lower;
   const bool transposed = transpose == Transpose::yes;
   const std::int64_t n = lu.rows;
-  const std::int64_t blocks = (n + cuda::triangle_order - 1) / cuda::triangle_order;
+  const std::int64_t blocks = ceil_div(n, cuda::triangle_order);
   for (std::int64_t k = 0; k < blocks; ++k) {
     const std::int64_t s = (lower != transposed ? k : blocks - 1 - k) * cuda::triangle_order;
     const std::int64_t w = std::min(cuda::triangle_order, n - s);

@@ -1,12 +1,12 @@
 #include "device/cuda/lane.hpp"
 
-#include <fmt/format.h>
 #include <lupine/error.hpp>
 
 #include <algorithm>
 #include <utility>
 
 #include "device/cuda/check.hpp"
+#include "device/out_of_memory.hpp"
 
 namespace lupine {
 
@@ -14,9 +14,7 @@ Buffer allocate_on_gpu(std::int64_t bytes, std::function<void()> before_free) {
   if (bytes == 0) return {};
   void* data = nullptr;
   const cudaError_t error = cudaMalloc(&data, static_cast<std::size_t>(bytes));
-  if (error == cudaErrorMemoryAllocation)
-    throw Fault(fmt::format("out of memory: {:.3g} GiB could not be had on the GPU",
-                            static_cast<double>(bytes) / 0x1p30));
+  if (error == cudaErrorMemoryAllocation) throw out_of_memory(bytes, "could not be had on the GPU");
   check(error, "cudaMalloc");
   return {data, bytes, [before = std::move(before_free)](void* p) {
             if (before) before();

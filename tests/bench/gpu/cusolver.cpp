@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "core/clock.hpp"
+#include "core/numbers.hpp"
 #include "device/cuda/check.hpp"
 #include "device/cuda/lane.hpp"
 #include "device/device.hpp"
@@ -267,7 +268,6 @@ ordered_json Bench::verify(System& system) {
     norm_b = std::max(norm_b, std::abs(b));
     norm_x = std::max(norm_x, std::abs(x[i]));
   }
-  constexpr double eps = std::numeric_limits<double>::epsilon() / 2;
   const double scaled = residual / (eps * (norm_a * norm_x + norm_b) * static_cast<double>(n));
   return {{"residual_inf", residual},
           {"A_inf", norm_a},

@@ -1,0 +1,14 @@
+#include "core/expects.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+
+namespace lupine {
+
+// The program is wrong: it goes no further, and app/, which prints all else, is not asked.
+void broken_precondition(const char* condition, const char* file, int line) noexcept {
+  std::fprintf(stderr, "%s:%d: broken precondition: %s\n", file, line, condition);
+  std::abort();
+}
+
+}  // namespace lupine

@@ -1,0 +1,12 @@
+// tests/expects breaks preconditions, in a program that always checks them.
+#include "catch.hpp"
+#include "core/expects.hpp"
+
+using namespace lupine;
+
+TEST_CASE("a build without checks does not evaluate what is expected", "[expects]") {
+  int evaluated = 0;
+  const auto holds = [&] { return ++evaluated > 0; };
+  LUPINE_EXPECTS(holds());
+  CHECK(evaluated == (checks_preconditions ? 1 : 0));
+}

@@ -1,0 +1,23 @@
+// What programs see that call the library before MPI_Init: these tests never do.
+#include <lupine/benchmark.hpp>
+#include <lupine/solve.hpp>
+
+#include <string>
+#include <vector>
+
+#include "catch.hpp"
+#include "refusal.hpp"
+
+using namespace lupine;
+using test::refusal_of;
+
+TEST_CASE("what needs MPI says that it is not initialized", "[mpi-start]") {
+  const std::string words = "MPI is not initialized; allowed: a call after MPI_Init";
+  const std::vector<double> a{2, 0, 0, 4};
+  const Matrix matrix = Matrix::dense(2, a.data(), 2);
+  CHECK(refusal_of([] { mxp(MPI_COMM_WORLD, {}); }) == words);
+  CHECK(refusal_of([] { hpl(MPI_COMM_WORLD, {}); }) == words);
+  CHECK(refusal_of([&] { Factorization(MPI_COMM_WORLD, matrix); }) == words);
+  CHECK(refusal_of([&] { solve(MPI_COMM_WORLD, matrix, RightHandSide::dense(1, a.data(), 2)); }) ==
+        words);
+}
