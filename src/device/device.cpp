@@ -1,29 +1,8 @@
 #include "device/device.hpp"
 
-#include <utility>
-
 #include <lupine/error.hpp>
 
 namespace lupine {
-
-Buffer::Buffer(void* data, std::int64_t bytes, Release release)
-    : data_(data), bytes_(bytes), release_(std::move(release)) {}
-
-Buffer::Buffer(Buffer&& other) noexcept
-    : data_(std::exchange(other.data_, nullptr)),
-      bytes_(std::exchange(other.bytes_, 0)),
-      release_(std::move(other.release_)) {}
-
-Buffer& Buffer::operator=(Buffer&& other) noexcept {
-  std::swap(data_, other.data_);
-  std::swap(bytes_, other.bytes_);
-  std::swap(release_, other.release_);
-  return *this;
-}
-
-Buffer::~Buffer() {
-  if (data_) release_(data_);
-}
 
 std::unique_ptr<PeerGroup> Device::join_peers(std::span<const std::byte>, int, int) {
   throw Fault("this device sends to no other without its host");
