@@ -8,6 +8,7 @@
 
 #include "comm/agreement.hpp"
 #include "device/cpu/processor.hpp"
+#include "device/device_traits.hpp"
 #include "setup/defaults.hpp"
 #include "setup/placement.hpp"
 #include "setup/update_rate.hpp"
@@ -212,7 +213,7 @@ void Preparation::choose_device(int threads) {
     return make_device(device_options_);
   });
   setup_.device = all_.all_gather(device_->description()).front();
-  if (o.memory_fraction == 0) o.memory_fraction = default_memory_fraction(o.device);
+  if (o.memory_fraction == 0) o.memory_fraction = traits_of(o.device).memory_fraction;
 }
 
 // Of every rank.
@@ -322,9 +323,8 @@ Footprint Preparation::footprint(std::int64_t n) const {
 }
 
 double Preparation::kept_bytes() const {
-  const bool copied =
-      circumstances_.kept == Kept::copy ||
-      (circumstances_.kept == Kept::in_place && setup_.options.device == DeviceKind::cuda);
+  const bool copied = circumstances_.kept == Kept::copy ||
+                      (circumstances_.kept == Kept::in_place && !device_->shares_host_memory());
   return copied ? sizeof(double) : 0;
 }
 

@@ -19,6 +19,7 @@
 #include "device/cpu/parts.hpp"
 #include "device/cpu/processor.hpp"
 #include "device/cpu/triangular.hpp"
+#include "device/device_traits.hpp"
 #include "element/rounding.hpp"
 
 namespace lupine {
@@ -55,8 +56,6 @@ class CpuQueue final : public Queue {
 constexpr double part_operations_per_thread = 8e9;
 constexpr std::int64_t part_rows_per_thread = 16384;
 constexpr std::int64_t least_part_columns = 512;
-// What is emulated needs room for U in FP32.
-constexpr std::int64_t emulated_columns = 1024;
 
 // Bytes from which large pages pay. What is smaller comes from the heap, whose pages are used
 // again.
@@ -266,7 +265,7 @@ void CpuDevice::update(Queue&, ConstAnyMatrix l, const PanelControl* l_control, 
       (2. * static_cast<double>(std::min(rows, c.rows)) * static_cast<double>(l.columns)));
   std::int64_t columns = poll ? std::max(wanted, least_part_columns) : c.columns;
   if (emulated) {
-    columns = std::min({columns, c.columns, emulated_columns});
+    columns = std::min({columns, c.columns, traits_of(kind()).emulated_columns});
     reserve(left_, l.rows * l.columns * 4);
     reserve(right_, u.rows * columns * 4);
   }
