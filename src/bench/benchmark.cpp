@@ -10,6 +10,7 @@
 
 #include "bench/benchmark_runner.hpp"
 #include "comm/agreement.hpp"
+#include "device/cpu/thread_scope.hpp"
 #include "generate/generator.hpp"
 #include "refine/refinement.hpp"
 
@@ -219,6 +220,7 @@ ColumnsDone BenchmarkRunner::report_to(const ProgressFunction& progress) const {
 }
 
 BenchmarkRun BenchmarkRunner::run(const ProgressFunction& progress, RunTrace* traced) {
+  const ThreadScope threads(prepared_.device_options.threads);
   Device& device = *prepared_.device;
   std::optional<RunTracer> tracer;
   if (traced) tracer.emplace(all_, clock_);

@@ -4,6 +4,7 @@
 
 #include "bench/benchmark_runner.hpp"
 #include "comm/agreement.hpp"
+#include "device/cpu/thread_scope.hpp"
 #include "generate/generator.hpp"
 #include "grid/step.hpp"
 
@@ -33,6 +34,7 @@ bool BenchmarkRunner::retune(const Tuning& tuning, std::int64_t columns) {
 }
 
 FirstSteps BenchmarkRunner::first_steps(std::int64_t columns) {
+  const ThreadScope threads(prepared_.device_options.threads);
   const StepWindow steps = *window(setup(), columns);
   const Generator generator(setup().options, all_);
   warm_up();

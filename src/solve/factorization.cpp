@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "comm/agreement.hpp"
+#include "device/cpu/thread_scope.hpp"
 #include "solve/quality.hpp"
 
 namespace lupine {
@@ -76,6 +77,7 @@ class Factorization::Implementation {
 
   /// Whether b is what it should be, before A is loaded. @throws UsageError
   void check(const RightHandSideSource& b) {
+    const ThreadScope threads(prepared_.device_options.threads);
     const StallWatch::Pause pause(watch_.stalls());
     b.check(all_, n());
     Vector x;
@@ -85,6 +87,7 @@ class Factorization::Implementation {
 
   /// Loads, scales and factors A.
   void factor() {
+    const ThreadScope threads(prepared_.device_options.threads);
     const double begin = clock_.now();
     load();
     const double loaded = clock_.now();
@@ -97,6 +100,7 @@ class Factorization::Implementation {
   std::int64_t n() const { return source_.source().n(); }
 
   Solution solve(const RightHandSideSource& b) {
+    const ThreadScope threads(prepared_.device_options.threads);
     b.check(all_, n());
     if (!factors_ && !restart()) fail({});
     Solution solution;
