@@ -10,6 +10,7 @@
 
 #include "bench/benchmark_runner.hpp"
 #include "comm/agreement.hpp"
+#include "core/matrix_traits.hpp"
 #include "device/cpu/thread_scope.hpp"
 #include "generate/generator.hpp"
 #include "refine/refinement.hpp"
@@ -118,9 +119,8 @@ void judge(BenchmarkResult& result, bool converged) {
     result.notes.push_back(
         fmt::format("refinement ended without converging after {} corrections (at most {} allowed)",
                     result.iterations, o.max_iterations));
-  if (o.matrix == MatrixKind::dominant) reject("a diagonally dominant matrix is for testing");
-  if (o.benchmark == Benchmark::mxp && o.matrix == MatrixKind::hpl)
-    reject("HPL's matrix cannot be factored without pivoting");
+  const std::string inadmissible(traits_of(o.matrix).inadmissible);
+  if (o.benchmark == Benchmark::mxp && !inadmissible.empty()) reject(inadmissible);
   if (!checked && usable) reject("the residual is not checked");
   if (result.passed && result.scaled_residual >= most_admissible_residual)
     reject(fmt::format("the residual is {:.3g}, allowed is less than {:g}", result.scaled_residual,

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "core/matrix_traits.hpp"
 #include "report/benchmark_report.hpp"
 #include "report/report_parts.hpp"
 
@@ -82,7 +83,7 @@ ordered_json choices(const Setup& setup) {
                          {"ranks", setup.hosts.size()},
                          {"matrix", name(o.matrix)},
                          {"seed", o.seed}};
-  if (o.matrix == MatrixKind::fasi_higham) {
+  if (traits_of(o.matrix).tunable) {
     chosen["kappa"] = o.kappa;
     chosen["rho"] = o.rho;
   }

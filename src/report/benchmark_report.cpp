@@ -42,13 +42,6 @@ std::string upper(std::string_view text) {
   return result;
 }
 
-std::string matrix_text(const BenchmarkOptions& o) {
-  if (o.matrix != MatrixKind::fasi_higham)
-    return fmt::format("{}, seed {}", name(o.matrix), o.seed);
-  return fmt::format("{}, kappa {:g}, rho {:g}; seed of b {}", name(o.matrix), o.kappa, o.rho,
-                     o.seed + 1);
-}
-
 std::string chunk_text(const Setup& setup) {
   const BenchmarkOptions& o = setup.options;
   return o.chunk < o.n ? std::to_string(o.chunk) : "all";

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "core/matrix_traits.hpp"
 #include "device/cpu/processor.hpp"
 #include "report/report_parts.hpp"
 #include "setup/sizing.hpp"
@@ -102,7 +103,7 @@ ordered_json json_of_comparisons(const Setup& setup, const std::vector<Compariso
                    {"device_description", setup.device},
                    {"processor", processor_info().model},
                    {"blas", blas_description()}});
-  if (o.matrix == MatrixKind::fasi_higham) document.update({{"kappa", o.kappa}, {"rho", o.rho}});
+  if (traits_of(o.matrix).tunable) document.update({{"kappa", o.kappa}, {"rho", o.rho}});
   document["notes"] = setup.notes;
   for (const std::string& note : notes) document["notes"].push_back(note);
   document["passed"] =

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "core/matrix_traits.hpp"
 #include "revision.hpp"
 
 namespace lupine {
@@ -44,6 +45,12 @@ std::string ranks_text(const std::vector<std::string>& hosts) {
   const std::size_t count = nodes(hosts).size();
   return fmt::format("{} on {} node{}, the first {}", hosts.size(), count, count == 1 ? "" : "s",
                      hosts.front());
+}
+
+std::string matrix_text(const BenchmarkOptions& o) {
+  if (!traits_of(o.matrix).tunable) return fmt::format("{}, seed {}", name(o.matrix), o.seed);
+  return fmt::format("{}, kappa {:g}, rho {:g}; seed of b {}", name(o.matrix), o.kappa, o.rho,
+                     o.seed + 1);
 }
 
 std::string stall_text(double timeout) {

@@ -2,6 +2,8 @@
 /// What reports have in common, as text and as JSON.
 #pragma once
 
+#include <lupine/options.hpp>
+
 #include <ctime>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
@@ -23,7 +25,8 @@ std::string line(std::string_view label, const std::string& value, const std::st
 std::string list(const char* title, const std::vector<std::string>& notes);
 /// "4 on 2 nodes, the first a". @param hosts of every rank
 std::string ranks_text(const std::vector<std::string>& hosts);
-
+/// "scaled-diagonal, seed 1", or "fasi-higham, kappa 1000, rho 0.5; seed of b 2".
+std::string matrix_text(const BenchmarkOptions& options);
 /// "after 300 s of waiting", or that it never ends for it.
 std::string stall_text(double timeout);
 
