@@ -8,10 +8,14 @@
 namespace lupine {
 
 namespace {
-thread_local int present = 0;  // threads of the innermost scope; 0: there is none
+// Threads of the innermost scope of the calling thread; 0: there is none.
+int& present() {
+  thread_local int threads = 0;
+  return threads;
 }
+}  // namespace
 
-ThreadScope::ThreadScope(int threads) : around_(std::exchange(present, threads)) {
+ThreadScope::ThreadScope(int threads) : around_(std::exchange(present(), threads)) {
   if (threads == around_) return;
   openmp_ = omp_get_max_threads();
   openblas_ = openblas_get_num_threads();
@@ -21,7 +25,7 @@ ThreadScope::ThreadScope(int threads) : around_(std::exchange(present, threads))
 
 // An OpenBLAS over OpenMP sets OpenMP's number too, so that OpenMP's comes last.
 ThreadScope::~ThreadScope() {
-  present = around_;
+  present() = around_;
   if (openmp_ == 0) return;
   openblas_set_num_threads(openblas_);
   omp_set_num_threads(openmp_);
