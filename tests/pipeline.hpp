@@ -119,7 +119,8 @@ struct Problem {
         device(make_chosen_device()),
         transport(grid, *device, comm_of(*device, device_choice().comm)),
         generator(options, all),
-        a(*device, grid.rows(options.n, options.run.nb), grid.columns(options.n, options.run.nb), storage) {
+        a(*device, grid.rows(options.n, options.run.nb), grid.columns(options.n, options.run.nb),
+          storage) {
     generate();
   }
   void generate() {

@@ -10,6 +10,7 @@
 
 #include "app/command_options.hpp"
 #include "app/option.hpp"
+#include "core/matrix_traits.hpp"
 #include "revision.hpp"
 
 namespace lupine {
@@ -46,8 +47,9 @@ constexpr std::array dat_options{"-N,--n",    "--nb",        "-P,--nprow", "-Q,-
 void require_use(const Arguments& arguments, const Normalizer& normalizer) {
   const BenchmarkOptions& o = arguments.options;
   for (const char* names : {"--kappa", "--rho"})
-    if (normalizer.given(names) && o.matrix != MatrixKind::fasi_higham)
-      throw UsageError(fmt::format("{}: allowed only with --matrix fasi-higham", names));
+    if (normalizer.given(names) && !traits_of(o.matrix).tunable)
+      throw UsageError(fmt::format("{}: allowed only with --matrix {}", names,
+                                   matrices_where(&MatrixTraits::tunable, true)));
   for (const char* names : {"--nbmin", "--ndiv"})
     if (normalizer.given(names) && arguments.command == Command::mxp &&
         o.pivoting == Pivoting::none)

@@ -10,7 +10,9 @@
 #include "bench/benchmark_runner.hpp"
 #include "comm/agreement.hpp"
 #include "core/expects.hpp"
+#include "core/matrix_traits.hpp"
 #include "core/numbers.hpp"
+#include "device/cpu/thread_scope.hpp"
 #include "generate/generator.hpp"
 #include "refine/refinement.hpp"
 
@@ -117,9 +119,8 @@ void judge(BenchmarkResult& result, bool converged) {
     result.notes.push_back(
         fmt::format("refinement ended without converging after {} corrections (at most {} allowed)",
                     result.iterations, o.max_iterations));
-  if (o.matrix == MatrixKind::dominant) reject("a diagonally dominant matrix is for testing");
-  if (o.benchmark == Benchmark::mxp && o.matrix == MatrixKind::hpl)
-    reject("HPL's matrix cannot be factored without pivoting");
+  const std::string inadmissible(traits_of(o.matrix).inadmissible);
+  if (o.benchmark == Benchmark::mxp && !inadmissible.empty()) reject(inadmissible);
   if (!checked && usable) reject("the residual is not checked");
   if (result.passed && result.scaled_residual >= most_admissible_residual)
     reject(fmt::format("the residual is {:.3g}, allowed is less than {:g}", result.scaled_residual,
@@ -211,6 +212,7 @@ ColumnsDone BenchmarkRunner::report_to(const ProgressFunction& progress) const {
 }
 
 BenchmarkRun BenchmarkRunner::run(const ProgressFunction& progress, RunTrace* traced) {
+  const ThreadScope threads(machine_.threads());
   std::optional<RunTracer> tracer;
   if (traced) tracer.emplace(all(), clock());
   Trace* const trace = tracer ? &tracer->trace() : nullptr;

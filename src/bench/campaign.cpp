@@ -10,8 +10,8 @@
 #include <tuple>
 
 #include "comm/agreement.hpp"
-#include "setup/options_check.hpp"
 #include "core/expects.hpp"
+#include "setup/options_check.hpp"
 
 namespace lupine {
 

@@ -5,6 +5,7 @@
 #include "bench/benchmark_runner.hpp"
 #include "comm/agreement.hpp"
 #include "core/expects.hpp"
+#include "device/cpu/thread_scope.hpp"
 #include "generate/generator.hpp"
 #include "grid/step.hpp"
 
@@ -34,6 +35,7 @@ bool BenchmarkRunner::retune(const Tuning& tuning, std::int64_t columns) {
 }
 
 FirstSteps BenchmarkRunner::first_steps(std::int64_t columns) {
+  const ThreadScope threads(machine_.threads());
   const std::optional<StepWindow> accepted = window(setup(), columns);
   LUPINE_EXPECTS(accepted.has_value());
   const StepWindow& steps = *accepted;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "comm/process_grid.hpp"
+#include "device/cpu/thread_scope.hpp"
 #include "device/device.hpp"
 #include "generate/generator.hpp"
 #include "refine/refinement.hpp"
@@ -47,6 +48,7 @@ std::string residual_failure(double scaled_residual, double threshold) {
 Turn lapack_run(LapackDriver driver, const Communicator& alone, const BenchmarkOptions& options,
                 int threads, const Clock& clock) {
   const std::int64_t n = options.n;
+  const ThreadScope scope(threads);
   const auto device = make_device({.kind = DeviceKind::cpu, .threads = threads});
   const auto queue = device->make_queue(Priority::normal);
   const Generator generator(options, alone);

@@ -7,6 +7,7 @@
 
 #include "bench/lapack_run.hpp"
 #include "comm/process_grid.hpp"
+#include "device/cpu/thread_scope.hpp"
 #include "device/device.hpp"
 #include "generate/generator.hpp"
 #include "refine/refinement.hpp"
@@ -49,6 +50,7 @@ class GeneratedSource final : public MatrixSource {
 
 Turn solve_run(const Communicator& all, const Setup& setup) {
   const BenchmarkOptions& o = setup.options;
+  const ThreadScope threads(o.run.threads);
   const auto host = make_device({.kind = DeviceKind::cpu, .threads = o.run.threads});
   const Generator generator(o, all);
   const MatrixSpec& spec = generator.spec();

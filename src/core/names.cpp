@@ -4,6 +4,8 @@
 #include <cctype>
 #include <span>
 
+#include "core/matrix_traits.hpp"
+
 namespace lupine {
 
 namespace {
@@ -34,10 +36,11 @@ const std::vector<Entry<Precision>>& entries(Precision) {
   return all;
 }
 const std::vector<Entry<MatrixKind>>& entries(MatrixKind) {
-  static const std::vector<Entry<MatrixKind>> all{{MatrixKind::scaled_diagonal, "scaled-diagonal"},
-                                                  {MatrixKind::fasi_higham, "fasi-higham"},
-                                                  {MatrixKind::dominant, "dominant"},
-                                                  {MatrixKind::hpl, "hpl"}};
+  static const std::vector<Entry<MatrixKind>> all = [] {
+    std::vector<Entry<MatrixKind>> rows;
+    for (const MatrixTraits& traits : all_matrices) rows.push_back({traits.kind, traits.name});
+    return rows;
+  }();
   return all;
 }
 const std::vector<Entry<GridOrder>>& entries(GridOrder) {

@@ -22,60 +22,13 @@
 #include "core/matrix_view.hpp"
 #include "core/scalar.hpp"
 #include "core/stall_watch.hpp"
+#include "device/buffer.hpp"
+#include "device/peer_group.hpp"
+#include "device/queue.hpp"
 #include "element/matrix_spec.hpp"
 #include "grid/distribution.hpp"
 
 namespace lupine {
-
-/// Owned device memory.
-class Buffer {
- public:
-  using Release = std::function<void(void*)>;
-  Buffer() = default;
-  Buffer(void* data, std::int64_t bytes, Release release);
-  Buffer(Buffer&& other) noexcept;
-  Buffer& operator=(Buffer&& other) noexcept;
-  ~Buffer();
-
-  std::byte* data() const { return static_cast<std::byte*>(data_); }
-  std::int64_t bytes() const { return bytes_; }
-  template <class T>
-  T* as() const {
-    return static_cast<T*>(data_);
-  }
-
- private:
-  void* data_ = nullptr;
-  std::int64_t bytes_ = 0;
-  Release release_;
-};
-
-/// Which queue goes first where work of several could run: high before raised before normal.
-enum class Priority { normal, raised, high };
-
-/// A point in a queue's order.
-class Event {
- public:
-  virtual ~Event() = default;
-  /// Whether everything before it is done. Does not wait. @throws Fault if any of it failed
-  virtual bool reached() const = 0;
-  /// Waits until it is reached. @throws Fault if anything before it failed
-  virtual void wait() const = 0;
-  /// Seconds from `earlier` to this one. @pre both are reached, of the same device
-  virtual double seconds_since(const Event& earlier) const = 0;
-};
-using EventPtr = std::shared_ptr<const Event>;
-
-/// Operations in order. Different queues may run side by side.
-class Queue {
- public:
-  virtual ~Queue() = default;
-  /// Waits until everything given so far is done; throws Fault if any of it failed.
-  virtual void synchronize() = 0;
-  virtual EventPtr record() = 0;
-  /// What is given from now on starts after the event.
-  virtual void wait(const Event& event) = 0;
-};
 
 /// What travels beside a panel and is control data: how it was scaled.
 struct PanelControl {
@@ -100,29 +53,6 @@ struct DeviceMemory {
   std::int64_t total = 0;  ///< bytes
   std::string identity;    ///< ranks with the same one share it
   std::string name;        ///< for messages: "GPU 3"
-};
-
-/// What devices send to each other by.
-struct PeerSupport {
-  std::string library;   ///< "NCCL 2.28.9"; of the same version on all ranks of a group
-  std::string why_none;  ///< in words; empty: there is one
-};
-
-/// What one rank of a PeerGroup sends to, or receives from, another.
-struct PeerMessage {
-  int peer = 0;
-  std::span<std::byte> bytes;  ///< device memory
-};
-
-/// Devices of several ranks that send to each other without their hosts.
-class PeerGroup {
- public:
-  virtual ~PeerGroup() = default;
-  /// From rank `root` to all. Every rank calls in the same order. @throws Fault
-  virtual void broadcast(Queue& queue, std::span<std::byte> bytes, int root) = 0;
-  /// Between pairs of ranks; each message has its counterpart of the same size there. @throws Fault
-  virtual void exchange(Queue& queue, std::span<const PeerMessage> sends,
-                        std::span<const PeerMessage> receives) = 0;
 };
 
 /// Called now and then while a long operation runs on the calling thread, to move messages on.

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "core/trace.hpp"
-#include "device/device.hpp"
+#include "device/queue.hpp"
 
 namespace lupine {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/trace.hpp"
-#include "device/device.hpp"
+#include "device/queue.hpp"
 #include "matrix/panel_ring.hpp"
 #include "transport/row_exchange.hpp"
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/scalar.hpp"
+#include "device/device_traits.hpp"
 #include "grid/distribution.hpp"
 #include "matrix/panel_ring.hpp"
 
@@ -11,19 +12,12 @@ namespace lupine {
 
 namespace {
 
-// Program, MPI's and BLAS's own buffers: what a run of n = 1 takes, measured, with some room.
-constexpr double process_bytes = 100e6;
 // Vectors as long as the local rows or columns: a GMRES basis of 31, and what refinement keeps.
 constexpr double vectors = 48;
 // What panels may take: their share of 0.4 n^2 bytes, and of 150 MB a rank.
 constexpr double panel_share = 0.36;
 constexpr double panel_floor = 40e6;
-constexpr double scratch_columns = 1024;  // of U in FP32, in an emulated update
-// Beside a GPU's free memory: workspaces of products, kernels that are loaded when first used.
-constexpr double device_bytes = 700e6;
-constexpr double solve_columns = 256;   // of a panel's solve at once, in two 16-bit parts
-constexpr double driver_bytes = 400e6;  // of the host, for each process with a GPU
-constexpr double reader_bytes = 60e6;   // of a user's matrix that its source has read ahead
+constexpr double reader_bytes = 60e6;  // of a user's matrix that its source has read ahead
 
 }  // namespace
 
@@ -68,9 +62,11 @@ double Footprint::scratch_bytes(std::int64_t width) const {
   if (bytes_of(precision) > 2) return 0;
   const double m = local_rows();
   const double k = local_columns();
-  if (device == DeviceKind::cuda) return std::max(m, k) * solve_columns * 4;
-  if (native) return 0;
-  return (m + std::min(k, scratch_columns)) * static_cast<double>(std::min(width, n)) * 4;
+  const DeviceTraits& traits = traits_of(device);
+  const double solves = std::max(m, k) * static_cast<double>(traits.solve_columns) * 4;
+  if (native || traits.emulated_columns == 0) return solves;
+  const double emulated = m + std::min(k, static_cast<double>(traits.emulated_columns));
+  return solves + emulated * static_cast<double>(std::min(width, n)) * 4;
 }
 
 double Footprint::panel_bytes(std::int64_t width) const {
@@ -90,8 +86,7 @@ double Footprint::rank_bytes() const {
   const double k = local_columns();
   const double factors = (element_bytes() + held) * (m + 31) * k;  // columns are padded
   const double vector_bytes = vectors * 8 * (m + k) + 8 * static_cast<double>(n);
-  const double fixed = device == DeviceKind::cuda ? device_bytes : process_bytes;
-  return factors + panel_bytes(panel_width()) + vector_bytes + fixed;
+  return factors + panel_bytes(panel_width()) + vector_bytes + traits_of(device).fixed_bytes;
 }
 
 double Footprint::host_bytes() const {
@@ -104,7 +99,7 @@ double Footprint::host_bytes() const {
                             ? ring_bytes(width) + exchange_bytes(width) + w * w * element_bytes()
                             : 0;
   const double loading = held > 0 ? piece_bytes + reader_bytes + 8 * (m + k) : 0;
-  return process_bytes + driver_bytes + stages + loading + vectors * 8 * (m + k) +
+  return traits_of(device).host_bytes + stages + loading + vectors * 8 * (m + k) +
          8 * static_cast<double>(n);
 }
 

@@ -20,10 +20,10 @@ struct Footprint {
   int lookahead = 1;
   std::int64_t chunk =
       0;  ///< columns of a block row exchanged, solved for and updated at a time; 0: all
-  DeviceKind device = DeviceKind::cpu;
-  bool native = false;  ///< the update reads its precision without a copy in FP32
-  bool staged = false;  ///< panels travel through host memory
-  double held = 0;      ///< bytes an element of A that is kept beside its factors
+  DeviceKind device = DeviceKind::cpu;  ///< resolved
+  bool native = false;                  ///< the update reads its precision without a copy in FP32
+  bool staged = false;                  ///< panels travel through host memory
+  double held = 0;                      ///< bytes an element of A that is kept beside its factors
 
   /// Of a user's matrix on its way through host memory to a device, at most.
   static constexpr std::int64_t piece_bytes = std::int64_t{64} << 20;
@@ -45,7 +45,7 @@ struct Footprint {
   double exchange_bytes(std::int64_t width) const;
 
  private:
-  /// Of emulated updates in FP32, or of a GPU's solves.
+  /// Of emulated updates in FP32, and of solves: by the device's traits.
   double scratch_bytes(std::int64_t width) const;
   double local_rows() const;
   double local_columns() const;

@@ -32,9 +32,19 @@ class Refinement {
         best_(now_) {}
 
   RefineOutcome run() {
-    if (options_.method != RefineMethod::gmres) classic();
-    now_ = best_;  // should it have diverged
-    if (!done() && options_.method != RefineMethod::ir) gmres();
+    switch (options_.method) {
+      case RefineMethod::automatic:
+        classic();
+        now_ = best_;  // should it have diverged
+        if (!done()) gmres();
+        break;
+      case RefineMethod::ir:
+        classic();
+        break;
+      case RefineMethod::gmres:
+        gmres();
+        break;
+    }
     outcome_.x = std::move(best_.x);
     outcome_.error = best_.error;
     return std::move(outcome_);

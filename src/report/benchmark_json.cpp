@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/expects.hpp"
+#include "core/matrix_traits.hpp"
 #include "report/benchmark_report.hpp"
 #include "report/option_json.hpp"
 #include "report/report_parts.hpp"
@@ -82,7 +83,7 @@ ordered_json applicable(const BenchmarkOptions& o) {
     for (const char* one : names) all.erase(one);
   };
   drop({"benchmark"});  // stands at the top of the document
-  if (o.matrix != MatrixKind::fasi_higham) drop({"kappa", "rho"});
+  if (!traits_of(o.matrix).tunable) drop({"kappa", "rho"});
   if (o.pivoting == Pivoting::none) drop({"nbmin", "ndiv"});
   if (o.benchmark == Benchmark::hpl) drop({"refine", "max_iterations"});
   return all;

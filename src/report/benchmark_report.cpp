@@ -9,8 +9,8 @@
 #include <set>
 #include <utility>
 
-#include "report/option_lines.hpp"
 #include "core/numbers.hpp"
+#include "report/option_lines.hpp"
 #include "report/report_parts.hpp"
 
 namespace lupine {
@@ -42,13 +42,6 @@ std::string upper(std::string_view text) {
   std::string result(text);
   for (char& c : result) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
   return result;
-}
-
-std::string matrix_text(const BenchmarkOptions& o) {
-  if (o.matrix != MatrixKind::fasi_higham)
-    return fmt::format("{}, seed {}", name(o.matrix), o.seed);
-  return fmt::format("{}, kappa {:g}, rho {:g}; seed of b {}", name(o.matrix), o.kappa, o.rho,
-                     o.seed + 1);
 }
 
 std::string thread_text(const Setup& setup) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "core/matrix_traits.hpp"
 #include "device/cpu/processor.hpp"
 #include "report/option_json.hpp"
 #include "report/report_parts.hpp"
@@ -91,7 +92,7 @@ ordered_json json_of_comparisons(const Setup& setup, const std::vector<Compariso
   document.update({{"device_description", setup.machine.device},
                    {"processor", processor_info().model},
                    {"blas", blas_description()}});
-  if (o.matrix == MatrixKind::fasi_higham) document.update({{"kappa", o.kappa}, {"rho", o.rho}});
+  if (traits_of(o.matrix).tunable) document.update({{"kappa", o.kappa}, {"rho", o.rho}});
   document["notes"] = setup.notes;
   for (const std::string& note : notes) document["notes"].push_back(note);
   document["passed"] =

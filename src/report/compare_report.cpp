@@ -7,6 +7,7 @@
 
 #include "device/cpu/processor.hpp"
 #include "report/option_lines.hpp"
+#include "report/report_parts.hpp"
 #include "revision.hpp"
 #include "setup/sizing.hpp"
 
@@ -14,7 +15,7 @@ namespace lupine {
 
 namespace {
 
-constexpr std::string_view rule =
+constexpr std::string_view wide_rule =
     "--------------------------------------------------------------------------------"
     "-------------------------";
 
@@ -93,12 +94,6 @@ std::string row(const Ceiling& one) {
                      one.bounds);
 }
 
-std::string matrix_text(const BenchmarkOptions& o) {
-  if (o.matrix != MatrixKind::fasi_higham)
-    return fmt::format("{}, seed {}", name(o.matrix), o.seed);
-  return fmt::format("{}, kappa {:g}, rho {:g}, seed {}", name(o.matrix), o.kappa, o.rho, o.seed);
-}
-
 }  // namespace
 
 std::string compare_head(const Setup& setup, const std::vector<std::int64_t>& orders, int rounds,
@@ -135,7 +130,7 @@ std::string compare_head(const Setup& setup, const std::vector<std::int64_t>& or
 }
 
 std::string compare_tables(const Comparison& comparison) {
-  std::string text = fmt::format("\n{}\nN = {}\n{}\n", rule, comparison.n, rule);
+  std::string text = fmt::format("\n{}\nN = {}\n{}\n", wide_rule, comparison.n, wide_rule);
   text += contestant_row("solver", "type", "nb", "r x thr", "best", "median", "seconds", "/dgesv",
                          "share", "of ceiling", "refine", "residual");
   for (const Contestant& one : comparison.contestants) text += row(one, comparison);

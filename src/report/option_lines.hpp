@@ -15,7 +15,7 @@ namespace lupine {
 /// and at its end the rest. So an option that no report knows of is in all of them.
 class OptionLines {
  public:
-  /// The options of another run. @pre every call has the same struct
+  /// The options of another run; every call has the same struct.
   template <class Options>
   void add(const Options& options) {
     add(option_texts(options));
@@ -23,7 +23,7 @@ class OptionLines {
   void add(const std::vector<OptionText>& options);
 
   /// "NB         : 512          chosen: <reason>". The values of several runs are listed, each
-  /// once, and have no reason. @pre there is such an option
+  /// once, and have no reason. @throws Fault if there is no such option
   std::string take(std::string_view name, const std::string& reason = "");
   /// The same with a text in place of the value.
   std::string take_as(std::string_view name, const std::string& text,

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "core/matrix_traits.hpp"
 #include "revision.hpp"
 
 namespace lupine {
@@ -48,6 +49,12 @@ std::string ranks_text(const std::vector<std::string>& hosts) {
 
 std::string chunk_text(std::int64_t chunk, std::int64_t n) {
   return chunk < n ? std::to_string(chunk) : "all";
+}
+
+std::string matrix_text(const BenchmarkOptions& o) {
+  if (!traits_of(o.matrix).tunable) return fmt::format("{}, seed {}", name(o.matrix), o.seed);
+  return fmt::format("{}, kappa {:g}, rho {:g}; seed of b {}", name(o.matrix), o.kappa, o.rho,
+                     o.seed + 1);
 }
 
 std::string stall_text(double timeout) {

@@ -2,6 +2,8 @@
 /// What reports have in common, as text and as JSON.
 #pragma once
 
+#include <lupine/options.hpp>
+
 #include <cstdint>
 #include <ctime>
 #include <nlohmann/json_fwd.hpp>
@@ -28,6 +30,8 @@ std::string ranks_text(const std::vector<std::string>& hosts);
 /// "all" where one chunk holds all columns of a matrix of order n.
 std::string chunk_text(std::int64_t chunk, std::int64_t n);
 
+/// "scaled-diagonal, seed 1", or "fasi-higham, kappa 1000, rho 0.5; seed of b 2".
+std::string matrix_text(const BenchmarkOptions& options);
 /// "after 300 s of waiting", or that it never ends for it.
 std::string stall_text(double timeout);
 

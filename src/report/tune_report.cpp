@@ -4,9 +4,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/expects.hpp"
 #include "report/option_json.hpp"
 #include "report/option_lines.hpp"
-#include "core/expects.hpp"
 #include "report/report_parts.hpp"
 
 #include "revision.hpp"

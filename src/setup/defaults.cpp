@@ -6,13 +6,12 @@
 #include <string_view>
 
 #include "core/numbers.hpp"
+#include "core/scalar.hpp"
+#include "device/device_traits.hpp"
 
 namespace lupine {
 
 namespace {
-
-/// What updates, and how fast beside its memory.
-enum class Engine { cpu_bf16, cpu_other, cpu_fp64, cuda_low, cuda_fp64 };
 
 constexpr std::string_view words(Engine engine) {
   switch (engine) {
@@ -30,11 +29,10 @@ constexpr std::string_view words(Engine engine) {
   return "";
 }
 
-constexpr Engine engine_of(const TuningCase& c) {
-  const bool fp64 = c.precision == Precision::fp64;
-  if (c.device == DeviceKind::cuda) return fp64 ? Engine::cuda_fp64 : Engine::cuda_low;
-  if (fp64) return Engine::cpu_fp64;
-  return c.native && c.precision == Precision::bf16 ? Engine::cpu_bf16 : Engine::cpu_other;
+Engine engine_of(const TuningCase& c) {
+  const DeviceTraits& device = traits_of(c.device);
+  if (c.precision == Precision::fp64) return device.fp64;
+  return c.native && bytes_of(c.precision) == 2 ? device.native_low : device.other_low;
 }
 
 struct Row {

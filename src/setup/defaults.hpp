@@ -34,11 +34,6 @@ struct Defaults {
 /// to overlap: never more than n.
 Defaults defaults_for(const TuningCase& which);
 
-/// Of the free memory, what a chosen n may take. A GPU's memory is nobody else's.
-constexpr double default_memory_fraction(DeviceKind device) {
-  return device == DeviceKind::cuda ? 0.95 : 0.8;
-}
-
 /// Of the update's rate, what a whole run reaches: bounds n for a time target. With pivoting, rows
 /// are exchanged too.
 constexpr double typical_efficiency(Pivoting pivoting) {

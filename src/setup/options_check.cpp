@@ -6,6 +6,8 @@
 #include <cmath>
 #include <limits>
 
+#include "core/matrix_traits.hpp"
+
 namespace lupine {
 
 namespace {
@@ -46,10 +48,11 @@ void check_pivoting(const BenchmarkOptions& o) {
 void check_matrix(const BenchmarkOptions& o) {
   if (o.benchmark == Benchmark::hpl) return;
   require(o.precision != Precision::fp64, "--precision fp64", "auto, fp16, bf16, fp32");
-  require(o.matrix != MatrixKind::hpl || o.pivoting == Pivoting::partial,
-          "--matrix hpl without --pivot partial",
-          "with it, or scaled-diagonal, fasi-higham, dominant");
-  if (o.matrix != MatrixKind::fasi_higham) return;
+  const MatrixTraits& matrix = traits_of(o.matrix);
+  require(!matrix.needs_pivoting || o.pivoting == Pivoting::partial,
+          fmt::format("--matrix {} without --pivot partial", matrix.name),
+          "with it, or " + matrices_where(&MatrixTraits::needs_pivoting, false));
+  if (!matrix.tunable) return;
   require(o.kappa > 1 && std::isfinite(o.kappa), fmt::format("--kappa {}", o.kappa),
           "a number above 1");
   require(o.rho > 0 && o.rho <= 1, fmt::format("--rho {}", o.rho), "above 0, at most 1");

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "device/device.hpp"
+#include "device/peer_group.hpp"
 
 namespace lupine {
 

@@ -6,6 +6,7 @@
 
 #include "comm/agreement.hpp"
 #include "core/numbers.hpp"
+#include "device/device_traits.hpp"
 #include "setup/defaults.hpp"
 #include "setup/options_check.hpp"
 #include "setup/setup.hpp"
@@ -78,7 +79,7 @@ class Planning {
 
 void Planning::settle_benchmark() {
   BenchmarkOptions& o = setup_.options;
-  if (o.memory_fraction == 0) o.memory_fraction = default_memory_fraction(o.run.device);
+  if (o.memory_fraction == 0) o.memory_fraction = traits_of(o.run.device).memory_fraction;
   if (o.benchmark != Benchmark::hpl) return;
   o.precision = Precision::fp64;
   o.pivoting = Pivoting::partial;
@@ -163,7 +164,7 @@ Footprint Planning::footprint(std::int64_t n) const {
 double Planning::kept_bytes() const {
   const bool copied =
       circumstances_.kept == Kept::copy ||
-      (circumstances_.kept == Kept::in_place && setup_.options.run.device == DeviceKind::cuda);
+      (circumstances_.kept == Kept::in_place && !machine_.device().shares_host_memory());
   return copied ? sizeof(double) : 0;
 }
 

@@ -8,8 +8,9 @@
 #include <optional>
 
 #include "comm/agreement.hpp"
-#include "setup/setup.hpp"
 #include "core/numbers.hpp"
+#include "device/cpu/thread_scope.hpp"
+#include "setup/setup.hpp"
 #include "solve/quality.hpp"
 
 namespace lupine {
@@ -56,6 +57,7 @@ class LUPINE_HIDDEN Factorization::Implementation {
 
   /// Whether b is what it should be, before A is loaded. @throws UsageError
   void check(const RightHandSideSource& b) {
+    const ThreadScope threads(machine_.threads());
     const StallWatch::Pause pause(machine_.stalls());
     b.check(all(), n());
     Vector x;
@@ -65,6 +67,7 @@ class LUPINE_HIDDEN Factorization::Implementation {
 
   /// Loads, scales and factors A.
   void factor() {
+    const ThreadScope threads(machine_.threads());
     const double begin = clock().now();
     load();
     const double loaded = clock().now();
@@ -78,6 +81,7 @@ class LUPINE_HIDDEN Factorization::Implementation {
   MPI_Comm comm() const { return all().handle(); }
 
   Solution solve(const RightHandSideSource& b) {
+    const ThreadScope threads(machine_.threads());
     b.check(all(), n());
     if (!factors_ && !restart()) fail({});
     Solution solution;

@@ -18,6 +18,7 @@
 
 #include "core/numbers.hpp"
 #include "device/cpu/processor.hpp"
+#include "device/cpu/thread_scope.hpp"
 #include "device/device.hpp"
 #include "floors.hpp"
 #include "harness.hpp"
@@ -378,6 +379,7 @@ int main(int argc, char** argv) {
   }
   try {
     lupine::correct_blas_kernels(argv);
+    const lupine::ThreadScope scope(threads);
     lupine::Bench(threads, smoke).run();
   } catch (const std::exception& e) {
     std::fprintf(stderr, "lupine_parts_bench: %s\n", e.what());

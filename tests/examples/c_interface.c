@@ -6,6 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Of OpenMP and OpenBLAS. */
+int omp_get_max_threads(void);
+void omp_set_num_threads(int threads);
+int openblas_get_num_threads(void);
+void openblas_set_num_threads(int threads);
+
 static int failures = 0;
 
 static void check(int ok, const char* what, int line) {
@@ -229,6 +235,34 @@ static void together(void) {
   lupine_free(factors);
 }
 
+/* Numbers of threads are the program's. */
+static void threads(void) {
+  double a[lda * n], b[ldb * nrhs];
+  lupine_options options;
+  lupine_options_init(&options, sizeof options);
+  options.threads = 2;
+  openblas_set_num_threads(4);
+  omp_set_num_threads(5);
+#define CHECK_THREADS() CHECK(omp_get_max_threads() == 5 && openblas_get_num_threads() == 4)
+  fill(a, b);
+  CHECK(lupine_dgesv(n, nrhs, a, lda, b, ldb) == 0);
+  CHECK_THREADS();
+  fill(a, b);
+  CHECK(lupine_dgesvx(n, nrhs, a, lda, b, ldb, &options, NULL) == 0);
+  CHECK_THREADS();
+  for (int i = 0; i < lda * n; ++i) a[i] = 1;
+  CHECK(lupine_dgesvx(n, nrhs, a, lda, b, ldb, &options, NULL) > 0);
+  CHECK_THREADS();
+  lupine_factorization* factors = NULL;
+  fill(a, b);
+  CHECK(lupine_factor(n, a, lda, &options, &factors) == 0);
+  CHECK_THREADS();
+  CHECK(lupine_solve_factored(factors, nrhs, b, ldb, NULL) == 0);
+  CHECK_THREADS();
+  lupine_free(factors);
+  CHECK_THREADS();
+}
+
 /* With an argument, the program initializes and finalizes MPI; without one, Lupine does. */
 int main(int argc, char** argv) {
   if (argc > 1) MPI_Init(&argc, &argv);
@@ -238,6 +272,7 @@ int main(int argc, char** argv) {
   refusals();
   factors_alone();
   together();
+  threads();
   if (argc > 1) {
     MPI_Finalize();
     double one = 1, b = 1;

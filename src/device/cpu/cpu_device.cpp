@@ -1,8 +1,6 @@
 #include "device/cpu/cpu_device.hpp"
 
-#include <cblas.h>
 #include <fmt/format.h>
-#include <omp.h>
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -20,7 +18,9 @@
 #include "device/cpu/onednn.hpp"
 #include "device/cpu/parts.hpp"
 #include "device/cpu/processor.hpp"
+#include "device/cpu/thread_scope.hpp"
 #include "device/cpu/triangular.hpp"
+#include "device/device_traits.hpp"
 #include "device/out_of_memory.hpp"
 #include "element/rounding.hpp"
 
@@ -59,8 +59,6 @@ class CpuQueue final : public Queue {
 constexpr double part_operations_per_thread = 8e9;
 constexpr std::int64_t part_rows_per_thread = 16384;
 constexpr std::int64_t least_part_columns = 512;
-// What is emulated needs room for U in FP32.
-constexpr std::int64_t emulated_columns = 1024;
 
 // Bytes from which large pages pay. What is smaller comes from the heap, whose pages are used
 // again.
@@ -89,10 +87,7 @@ std::vector<Tile> tiles(const Distribution& rows, const Distribution& columns) {
 }  // namespace
 
 CpuDevice::CpuDevice(int threads)
-    : threads_(threads), native_bf16_(onednn_built() && native_bf16()) {
-  omp_set_num_threads(threads);
-  openblas_set_num_threads(threads);
-}
+    : threads_(threads), native_bf16_(onednn_built() && native_bf16()) {}
 
 std::string CpuDevice::description() const {
   return fmt::format("{}, {} thread{}, {}, loops {}{}", processor_info().model, threads_,
@@ -142,6 +137,7 @@ void CpuDevice::write(Queue& queue, ConstAnyMatrix host, AnyMatrix device) {
 }
 
 void CpuDevice::copy(Queue&, ConstAnyMatrix from, AnyMatrix to) {
+  const ThreadScope scope(threads_);
   with_storage(to, [&](const auto& target) {
     using T = std::remove_reference_t<decltype(target(0, 0))>;
     const MatrixView<const T> source = from.as<T>();
@@ -153,6 +149,7 @@ void CpuDevice::copy(Queue&, ConstAnyMatrix from, AnyMatrix to) {
 
 void CpuDevice::generate(Queue&, const MatrixSpec& spec, const Distribution& rows,
                          const Distribution& columns, AnyMatrix any) {
+  const ThreadScope scope(threads_);
   const std::vector<Tile> all = tiles(rows, columns);
   with_storage(any, [&](const auto& a) {
     using T = std::remove_reference_t<decltype(a(0, 0))>;
@@ -173,6 +170,7 @@ void CpuDevice::generate(Queue&, const MatrixSpec& spec, const Distribution& row
 
 void CpuDevice::factor_diagonal(Queue&, MatrixView<float> a, std::int64_t begin,
                                 FactorStatus* status) {
+  const ThreadScope scope(threads_);
   const std::int64_t bad = factor_lu(a);
   if (bad >= 0 && status->bad_pivot < 0) status->bad_pivot = begin + bad;
 }
@@ -181,10 +179,12 @@ void CpuDevice::prepare_diagonal(Queue&, AnyMatrix) {}
 
 void CpuDevice::solve_right_upper(Queue&, MatrixView<const float> lu, MatrixView<float> b,
                                   Precision purpose) {
+  const ThreadScope scope(threads_);
   lupine::solve_right_upper(lu, b, by_onednn(purpose));
 }
 
 void CpuDevice::solve_left_lower(Queue&, ConstAnyMatrix lu, AnyMatrix b, Precision purpose) {
+  const ThreadScope scope(threads_);
   with_storage(b, [&](const auto& right) {
     using T = std::remove_reference_t<decltype(right(0, 0))>;
     lupine::solve_left_lower(lu.as<T>(), right, by_onednn(purpose));
@@ -203,6 +203,7 @@ T CpuDevice::largest(MatrixView<const T> a) const {
 
 void CpuDevice::cast(Queue&, ConstAnyMatrix from, double sign, AnyMatrix to, PanelControl* control,
                      FactorStatus* status) {
+  const ThreadScope scope(threads_);
   if (from.precision == Precision::fp64) {
     const auto values = from.as<double>();
     if (!std::isfinite(largest(values))) status->nonfinite = 1;
@@ -253,6 +254,7 @@ MatrixView<const float> CpuDevice::expand(ConstAnyMatrix from, Buffer& scratch) 
 
 void CpuDevice::update(Queue&, ConstAnyMatrix l, const PanelControl* l_control, ConstAnyMatrix u,
                        const PanelControl* u_control, AnyMatrix c, const Poll& poll) {
+  const ThreadScope scope(threads_);
   if (c.empty()) return;
   const bool fp64 = l.precision == Precision::fp64;
   const bool onednn = by_onednn(l.precision);
@@ -266,7 +268,7 @@ void CpuDevice::update(Queue&, ConstAnyMatrix l, const PanelControl* l_control, 
       (2. * static_cast<double>(std::min(rows, c.rows)) * static_cast<double>(l.columns)));
   std::int64_t columns = poll ? std::max(wanted, least_part_columns) : c.columns;
   if (emulated) {
-    columns = std::min({columns, c.columns, emulated_columns});
+    columns = std::min({columns, c.columns, traits_of(kind()).emulated_columns});
     reserve(left_, l.rows * l.columns * 4);
     reserve(right_, u.rows * columns * 4);
   }
@@ -311,6 +313,7 @@ void CpuDevice::take_pivot(Queue&, AnyMatrix rows, std::int64_t first, const Piv
 
 // Each thread has a part of the rows; of equal candidates that of the first part wins.
 void CpuDevice::eliminate(Queue&, ConstAnyMatrix pivot_row, AnyMatrix rows, PivotCandidate* next) {
+  const ThreadScope scope(threads_);
   with_storage(rows, [&](const auto& r) {
     using T = std::remove_reference_t<decltype(r(0, 0))>;
     // Some ten microseconds of work each: a column's elimination is all that is between two waits.
@@ -336,6 +339,7 @@ void CpuDevice::eliminate(Queue&, ConstAnyMatrix pivot_row, AnyMatrix rows, Pivo
 }
 
 void CpuDevice::solve_unit_lower(Queue&, ConstAnyMatrix l, AnyMatrix b) {
+  const ThreadScope scope(threads_);
   with_storage(b, [&](const auto& right) {
     using T = std::remove_reference_t<decltype(right(0, 0))>;
     lupine::solve_left_lower(l.as<T>(), right);
@@ -343,6 +347,7 @@ void CpuDevice::solve_unit_lower(Queue&, ConstAnyMatrix l, AnyMatrix b) {
 }
 
 void CpuDevice::subtract(Queue&, ConstAnyMatrix a, ConstAnyMatrix b, AnyMatrix c) {
+  const ThreadScope scope(threads_);
   with_storage(c, [&](const auto& sum) {
     using T = std::remove_reference_t<decltype(sum(0, 0))>;
     multiply_add(T{-1}, a.as<T>(), b.as<T>(), sum);
@@ -351,6 +356,7 @@ void CpuDevice::subtract(Queue&, ConstAnyMatrix a, ConstAnyMatrix b, AnyMatrix c
 
 void CpuDevice::permute_rows(Queue&, const std::int64_t* from, const std::int64_t* to,
                              std::int64_t count, AnyMatrix any) {
+  const ThreadScope scope(threads_);
   with_storage(any, [&](const auto& a) {
     using T = std::remove_reference_t<decltype(a(0, 0))>;
 #pragma omp parallel if (worth_threads(count * a.columns))
@@ -368,6 +374,7 @@ void CpuDevice::permute_rows(Queue&, const std::int64_t* from, const std::int64_
 }
 
 void CpuDevice::gather_rows(Queue&, const std::int64_t* rows, ConstAnyMatrix from, AnyMatrix to) {
+  const ThreadScope scope(threads_);
   with_storage(to, [&](const auto& target) {
     using T = std::remove_reference_t<decltype(target(0, 0))>;
     const MatrixView<const T> source = from.as<T>();
@@ -378,6 +385,7 @@ void CpuDevice::gather_rows(Queue&, const std::int64_t* rows, ConstAnyMatrix fro
 }
 
 void CpuDevice::scatter_rows(Queue&, const std::int64_t* rows, ConstAnyMatrix from, AnyMatrix to) {
+  const ThreadScope scope(threads_);
   with_storage(to, [&](const auto& target) {
     using T = std::remove_reference_t<decltype(target(0, 0))>;
     const MatrixView<const T> source = from.as<T>();

@@ -1,6 +1,8 @@
 /// @file
 /// The device that is always there: OpenBLAS, oneDNN where the processor multiplies BF16 by itself,
-/// and our loops over OpenMP threads. Operations run at once, on the calling thread.
+/// and our loops over OpenMP threads. Operations run at once, on the calling thread, and leave the
+/// program's numbers of threads as they were. Who calls many small ones opens a ThreadScope around
+/// them: changing OpenBLAS's number for each may take a microsecond.
 #pragma once
 
 #include "core/clock.hpp"

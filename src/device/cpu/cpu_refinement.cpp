@@ -6,6 +6,7 @@
 #include "cpu/vector_loops.hpp"
 #include "device/cpu/cpu_device.hpp"
 #include "device/cpu/parts.hpp"
+#include "device/cpu/thread_scope.hpp"
 
 namespace lupine {
 
@@ -77,6 +78,7 @@ double* at(double* p, std::int64_t i) {
 
 void CpuDevice::subtract_product(Queue&, Transpose transpose, ConstAnyMatrix any, const double* x,
                                  double* y) {
+  const ThreadScope scope(threads_);
   const bool transposed = transpose == Transpose::yes;
   with_storage(any, [&](const auto& a) {
     in_parts(
@@ -104,6 +106,7 @@ void CpuDevice::add(Queue&, std::int64_t n, const double* x, double* y) {
 void CpuDevice::multiply_generated(Queue&, const MatrixSpec& spec, const Distribution& rows,
                                    const Distribution& columns, const double* x, double* ax,
                                    double* abs_rows, double* abs_ax) {
+  const ThreadScope scope(threads_);
   const auto add = [](double* p, std::int64_t i, double value) {
     if (p) p[i] += value;
   };
@@ -140,6 +143,7 @@ void CpuDevice::multiply_generated(Queue&, const MatrixSpec& spec, const Distrib
 
 void CpuDevice::multiply(Queue&, ConstAnyMatrix any, const double* x, double* ax, double* abs_rows,
                          double* abs_ax) {
+  const ThreadScope scope(threads_);
   const MatrixView<const double> a = any.as<double>();
   in_parts(a.rows, threads_, [&](std::int64_t begin, std::int64_t count) {
     const RowSums sums{at(ax, begin), at(abs_rows, begin), at(abs_ax, begin)};
@@ -156,6 +160,7 @@ void CpuDevice::add_entries(Queue&, const MatrixEntry* entries, std::int64_t cou
 }
 
 void CpuDevice::largest_of_rows(Queue&, ConstAnyMatrix any, const double* scale, double* most) {
+  const ThreadScope scope(threads_);
   const MatrixView<const double> a = any.as<double>();
   in_parts(a.rows, threads_, [&](std::int64_t begin, std::int64_t count) {
     vector_loops().largest_of_rows(a.block(begin, 0, count, a.columns), scale, most + begin);
@@ -163,6 +168,7 @@ void CpuDevice::largest_of_rows(Queue&, ConstAnyMatrix any, const double* scale,
 }
 
 void CpuDevice::largest_of_columns(Queue&, ConstAnyMatrix any, const double* scale, double* most) {
+  const ThreadScope scope(threads_);
   const MatrixView<const double> a = any.as<double>();
   in_parts(a.columns, threads_, [&](std::int64_t begin, std::int64_t count) {
     vector_loops().largest_of_columns(a.block(0, begin, a.rows, count), scale, most + begin);
@@ -171,6 +177,7 @@ void CpuDevice::largest_of_columns(Queue&, ConstAnyMatrix any, const double* sca
 
 void CpuDevice::scale(Queue&, ConstAnyMatrix from, const double* row_scale,
                       const double* column_scale, AnyMatrix to) {
+  const ThreadScope scope(threads_);
   const MatrixView<const double> source = from.as<double>();
   with_storage(to, [&](const auto& target) {
     using T = std::remove_reference_t<decltype(target(0, 0))>;

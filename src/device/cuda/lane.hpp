@@ -11,7 +11,8 @@
 #include <memory>
 
 #include "cuda/kernels.hpp"
-#include "device/device.hpp"
+#include "device/buffer.hpp"
+#include "device/queue.hpp"
 
 namespace lupine {
 

@@ -14,7 +14,7 @@
 
 #include "core/stall_watch.hpp"
 #include "device/cuda/nccl_api.hpp"
-#include "device/device.hpp"
+#include "device/peer_group.hpp"
 
 namespace lupine {
 

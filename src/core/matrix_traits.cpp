@@ -1,0 +1,12 @@
+#include "core/matrix_traits.hpp"
+
+namespace lupine {
+
+std::string matrices_where(bool MatrixTraits::*fact, bool value) {
+  std::string names;
+  for (const MatrixTraits& traits : all_matrices)
+    if (traits.*fact == value) names.append(names.empty() ? "" : ", ").append(traits.name);
+  return names;
+}
+
+}  // namespace lupine

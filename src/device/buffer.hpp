@@ -1,0 +1,34 @@
+/// @file
+/// Memory of a device, and who gives it back.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+
+namespace lupine {
+
+/// Owned device memory.
+class Buffer {
+ public:
+  using Release = std::function<void(void*)>;
+  Buffer() = default;
+  Buffer(void* data, std::int64_t bytes, Release release);
+  Buffer(Buffer&& other) noexcept;
+  Buffer& operator=(Buffer&& other) noexcept;
+  ~Buffer();
+
+  std::byte* data() const { return static_cast<std::byte*>(data_); }
+  std::int64_t bytes() const { return bytes_; }
+  template <class T>
+  T* as() const {
+    return static_cast<T*>(data_);
+  }
+
+ private:
+  void* data_ = nullptr;
+  std::int64_t bytes_ = 0;
+  Release release_;
+};
+
+}  // namespace lupine

@@ -1,0 +1,34 @@
+#include "device/cpu/thread_scope.hpp"
+
+#include <cblas.h>
+#include <omp.h>
+
+#include <utility>
+
+namespace lupine {
+
+namespace {
+// Threads of the innermost scope of the calling thread; 0: there is none.
+int& present() {
+  thread_local int threads = 0;
+  return threads;
+}
+}  // namespace
+
+ThreadScope::ThreadScope(int threads) : around_(std::exchange(present(), threads)) {
+  if (threads == around_) return;
+  openmp_ = omp_get_max_threads();
+  openblas_ = openblas_get_num_threads();
+  omp_set_num_threads(threads);
+  openblas_set_num_threads(threads);
+}
+
+// An OpenBLAS over OpenMP sets OpenMP's number too, so that OpenMP's comes last.
+ThreadScope::~ThreadScope() {
+  present() = around_;
+  if (openmp_ == 0) return;
+  openblas_set_num_threads(openblas_);
+  omp_set_num_threads(openmp_);
+}
+
+}  // namespace lupine

@@ -1,0 +1,208 @@
+#include "device/cpu/thread_scope.hpp"
+
+#include <filesystem>
+#include <functional>
+#include <iterator>
+#include <numeric>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "catch.hpp"
+#include "core/clock.hpp"
+#include "device/cpu/cpu_device.hpp"
+#include "device/cpu/processor.hpp"
+#include "thread_counts.hpp"
+
+using namespace lupine;
+using namespace lupine::test;
+
+TEST_CASE("a scope sets both numbers of threads, and brings the program's back") {
+  const OwnThreadCounts own;
+  {
+    const ThreadScope scope(3);
+    CHECK(thread_counts() == ThreadCounts{3, 3});
+    {
+      const ThreadScope same(3);
+      CHECK(thread_counts() == ThreadCounts{3, 3});
+      const ThreadScope other(2);
+      CHECK(thread_counts() == ThreadCounts{2, 2});
+      const ThreadScope first(3);
+      CHECK(thread_counts() == ThreadCounts{3, 3});
+    }
+    CHECK(thread_counts() == ThreadCounts{3, 3});
+  }
+  CHECK(thread_counts() == own.counts);
+  try {
+    const ThreadScope scope(2);
+    throw std::runtime_error("");
+  } catch (const std::runtime_error&) {
+    CHECK(thread_counts() == own.counts);
+  }
+  const ThreadScope again(2);
+  CHECK(thread_counts() == ThreadCounts{2, 2});
+}
+
+namespace {
+
+/// Everything that the operations below work on.
+struct Workbench {
+  explicit Workbench(int threads) : device(threads) {
+    std::iota(rows.begin(), rows.end(), 0);
+    device.generate(*queue, spec, whole, whole, fp64());
+    device.copy(*queue, fp64(), {Precision::fp64, other.data(), n, n, n});
+  }
+
+  AnyMatrix fp64() { return {Precision::fp64, a.data(), n, n, n}; }
+  AnyMatrix fp64_too() { return {Precision::fp64, other.data(), n, n, n}; }
+  MatrixView<float> fp32() { return {b.as<float>(), n, n, n}; }
+  AnyMatrix fp16() { return {Precision::fp16, c.data(), n, n, n}; }
+  double* vector(int k) { return v.as<double>() + k * n; }
+
+  static constexpr std::int64_t n = 256;
+  CpuDevice device;
+  std::unique_ptr<Queue> queue = device.make_queue(Priority::normal);
+  Distribution whole{n, n, 1, 0};
+  MatrixSpec spec{MatrixKind::scaled_diagonal, n, 1, n | 1, 16.0};
+  Buffer a = device.allocate(n * n * 8);
+  Buffer other = device.allocate(n * n * 8);
+  Buffer b = device.allocate(n * n * 4);
+  Buffer c = device.allocate(n * n * 2);
+  Buffer v = device.allocate(n * 4 * 8);
+  std::vector<std::int64_t> rows = std::vector<std::int64_t>(n);
+  PanelControl control;
+  FactorStatus status;
+  PivotCandidate next;
+};
+
+struct Operation {
+  const char* name;
+  std::function<void(Workbench&)> run;
+  bool by_blas_alone = false;
+};
+
+// All that loop over a matrix or multiply.
+const std::vector<Operation> operations{
+    {"copy", [](Workbench& w) { w.device.copy(*w.queue, w.fp64(), w.fp64_too()); }},
+    {"generate",
+     [](Workbench& w) { w.device.generate(*w.queue, w.spec, w.whole, w.whole, w.fp32()); }},
+    {"factor_diagonal",
+     [](Workbench& w) { w.device.factor_diagonal(*w.queue, w.fp32(), 0, &w.status); }, true},
+    {"solve_right_upper",
+     [](Workbench& w) {
+       w.device.solve_right_upper(*w.queue, w.fp32(), w.fp32(), Precision::fp32);
+     }},
+    {"solve_left_lower",
+     [](Workbench& w) {
+       w.device.solve_left_lower(*w.queue, w.fp64(), w.fp64_too(), Precision::fp64);
+     }},
+    {"cast of FP64",
+     [](Workbench& w) {
+       w.device.cast(*w.queue, w.fp64(), 1, w.fp64_too(), &w.control, &w.status);
+     }},
+    {"cast of FP32",
+     [](Workbench& w) { w.device.cast(*w.queue, w.fp32(), 1, w.fp16(), &w.control, &w.status); }},
+    {"update",
+     [](Workbench& w) {
+       w.device.update(*w.queue, w.fp16(), &w.control, w.fp16(), &w.control, w.fp32(), {});
+     }},
+    {"eliminate",
+     [](Workbench& w) {
+       w.device.eliminate(*w.queue, w.fp64_too().block(0, 0, 1, w.n), w.fp64(), &w.next);
+     }},
+    {"solve_unit_lower",
+     [](Workbench& w) { w.device.solve_unit_lower(*w.queue, w.fp64(), w.fp64_too()); }},
+    {"subtract",
+     [](Workbench& w) {
+       w.device.subtract(*w.queue, w.fp64().block(0, 0, w.n, w.n / 2),
+                         w.fp64().block(0, 0, w.n / 2, w.n), w.fp64_too());
+     },
+     true},
+    {"permute_rows",
+     [](Workbench& w) {
+       w.device.permute_rows(*w.queue, w.rows.data(), w.rows.data(), w.n, w.fp64());
+     }},
+    {"gather_rows",
+     [](Workbench& w) { w.device.gather_rows(*w.queue, w.rows.data(), w.fp64(), w.fp64_too()); }},
+    {"scatter_rows",
+     [](Workbench& w) { w.device.scatter_rows(*w.queue, w.rows.data(), w.fp64(), w.fp64_too()); }},
+    {"subtract_product",
+     [](Workbench& w) {
+       w.device.subtract_product(*w.queue, Transpose::no, w.fp64(), w.vector(0), w.vector(1));
+     }},
+    {"multiply_generated",
+     [](Workbench& w) {
+       w.device.multiply_generated(*w.queue, w.spec, w.whole, w.whole, w.vector(0), w.vector(1),
+                                   nullptr, nullptr);
+     }},
+    {"multiply",
+     [](Workbench& w) {
+       w.device.multiply(*w.queue, w.fp64(), w.vector(0), w.vector(1), nullptr, nullptr);
+     }},
+    {"largest_of_rows",
+     [](Workbench& w) { w.device.largest_of_rows(*w.queue, w.fp64(), nullptr, w.vector(2)); }},
+    {"largest_of_columns",
+     [](Workbench& w) { w.device.largest_of_columns(*w.queue, w.fp64(), nullptr, w.vector(2)); }},
+    {"scale",
+     [](Workbench& w) { w.device.scale(*w.queue, w.fp64(), nullptr, nullptr, w.fp64_too()); }},
+};
+
+std::ptrdiff_t threads_of_process() {
+  using Threads = std::filesystem::directory_iterator;
+  return std::distance(Threads("/proc/self/task"), Threads());
+}
+
+/// How many threads OpenMP starts for `work`, called on a thread that has none yet. GNU's end with
+/// it.
+std::ptrdiff_t threads_started(const std::function<void()>& work) {
+  const std::ptrdiff_t before = threads_of_process();
+  std::ptrdiff_t most = 0;
+  std::thread([&] {
+    work();
+    most = threads_of_process();
+  }).join();
+  const SteadyClock clock;
+  const double patience = clock.now() + 10;
+  while (threads_of_process() > before && clock.now() < patience) std::this_thread::yield();
+  return most - before - 1;
+}
+
+}  // namespace
+
+TEST_CASE("each operation of the CPU device takes its own device's threads") {
+  const OwnThreadCounts own;
+  const bool shared = blas_description().ends_with("OpenMP threads");
+  std::optional<Workbench> four;
+  std::optional<Workbench> two;
+  threads_started([&] { four.emplace(4), two.emplace(2); });  // none of them is left
+  for (const Operation& operation : operations) {
+    if (operation.by_blas_alone && !shared) continue;  // its threads have been there from the start
+    CAPTURE(operation.name);
+    CHECK(threads_started([&] { operation.run(*four); }) == 3);
+    CHECK(threads_started([&] { operation.run(*two); }) == 1);
+    CHECK(thread_counts() == own.counts);
+  }
+}
+
+TEST_CASE("devices of different numbers of threads work in turn, and one within the other") {
+  const OwnThreadCounts own;
+  Workbench three(3);
+  Workbench two(2);
+  CHECK(thread_counts() == own.counts);
+  const auto update = [](Workbench& w, const Poll& poll) {
+    w.device.update(*w.queue, w.fp16(), &w.control, w.fp16(), &w.control, w.fp32(), poll);
+  };
+  int seen = 0;
+  update(three, [&] {
+    CHECK(thread_counts() == ThreadCounts{3, 3});
+    update(two, [&] {
+      CHECK(thread_counts() == ThreadCounts{2, 2});
+      ++seen;
+    });
+    CHECK(thread_counts() == ThreadCounts{3, 3});
+  });
+  CHECK(seen > 0);
+  CHECK(thread_counts() == own.counts);
+}
