@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "comm/communicator.hpp"
+#include "comm/mpi_start.hpp"
 #include "core/option_text.hpp"
 
 namespace lupine {
@@ -37,8 +38,10 @@ void require_equal_options(const Communicator& all, const Options& mine) {
 
 /// Runs `work`. What it throws that this rank alone may have met says so: a Fault, or a lack of
 /// memory, leaves as a Fault that names this rank and its host. All else passes.
+/// @throws UsageError, before, unless MPI is initialized
 template <class Work>
 std::invoke_result_t<Work> on_this_rank(MPI_Comm comm, Work&& work) {
+  require_mpi();
   const std::string host = host_name();  // no call of MPI while something is thrown
   const int rank = rank_in(comm);
   try {

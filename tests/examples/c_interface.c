@@ -6,11 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifdef SETS_THREADS
 /* Of OpenMP and OpenBLAS. */
 int omp_get_max_threads(void);
 void omp_set_num_threads(int threads);
 int openblas_get_num_threads(void);
 void openblas_set_num_threads(int threads);
+#endif
 
 static int failures = 0;
 
@@ -237,6 +239,7 @@ static void together(void) {
 
 /* Numbers of threads are the program's. */
 static void threads(void) {
+#ifdef SETS_THREADS
   double a[lda * n], b[ldb * nrhs];
   lupine_options options;
   lupine_options_init(&options, sizeof options);
@@ -261,6 +264,7 @@ static void threads(void) {
   CHECK_THREADS();
   lupine_free(factors);
   CHECK_THREADS();
+#endif
 }
 
 /* With an argument, the program initializes and finalizes MPI; without one, Lupine does. */

@@ -147,7 +147,8 @@ TEST_CASE("arrays that cannot be used are refused", "[sources]") {
   CHECK(b(1, a, 1, 0) == "the leading dimension of b is 1; allowed: at least its 3 rows");
   CHECK(b(1, nullptr, 3, 0) == "b is null; allowed: the array on rank 0");
   if (all.size() > 1)
-    CHECK_THAT(matrix(3, a, 3, all.rank()), ContainsSubstring("3 columns on rank 1"));
+    CHECK_THAT(matrix(3, a, 3, all.rank()),
+               ContainsSubstring("A 3 x 3 on rank 1 and not 3 x 3 on rank 0"));
 }
 
 // --- block-cyclic parts

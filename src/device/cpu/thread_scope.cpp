@@ -5,6 +5,8 @@
 
 #include <utility>
 
+#include "core/expects.hpp"
+
 namespace lupine {
 
 namespace {
@@ -16,6 +18,7 @@ int& present() {
 }  // namespace
 
 ThreadScope::ThreadScope(int threads) : around_(std::exchange(present(), threads)) {
+  LUPINE_EXPECTS(threads >= 1);
   if (threads == around_) return;
   openmp_ = omp_get_max_threads();
   openblas_ = openblas_get_num_threads();
