@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # The CUDA device is a library of its own. Machine code for the data-centre GPUs that the compiler
 # knows, and portable code of the newest of them for what comes later.
 set(LUPINE_NVIDIA_DRIVER /proc/driver/nvidia/version

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 find_package(MPI REQUIRED COMPONENTS CXX)
 find_package(OpenMP REQUIRED COMPONENTS CXX)
 find_package(Threads REQUIRED)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 include(CMakePackageConfigHelpers)
 install(TARGETS lupine_command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 if(LUPINE_HAVE_CUDA)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # lupine_layer(name [SOURCES ...] [DEPENDS ...] [PRIVATE ...]): one folder, one static library
 # lupine_<name>. SOURCES: all of the folder where they are not given.
 add_library(lupine_flags INTERFACE)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # The git revision, asked at every build so that it is never stale.
 add_custom_target(lupine_revision
   COMMAND ${CMAKE_COMMAND} -DSOURCE=${PROJECT_SOURCE_DIR} -DVERSION=${PROJECT_VERSION}

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /// @file
 /// Lupine from C, in the manner of LAPACK: column-major matrices of doubles, 64-bit sizes.
 ///

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # Starts the program of this archive that the link to it is named after, with the archive's own
 # libraries and MPI, and with CUDA's libraries where the machine has them. Asks for no more than
 # /bin/sh and coreutils.

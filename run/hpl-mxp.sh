@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
 # Starts `lupine mxp` with the flags of NVIDIA's HPL-MxP launcher. Like that one, every rank runs it:
 #   mpirun -n 8 run/hpl-mxp.sh --n 380000 --nb 4096 --nprow 4 --npcol 2 --nporder row \
 #     --gpu-affinity 0:1:2:3:4:5:6:7

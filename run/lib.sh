@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=bash disable=SC2034
 # Shared by the scripts of this folder, which source it: packages, configuring, building, MPI.
 

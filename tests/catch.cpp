@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Catch2 2 is a header whose implementation takes long to compile: here alone.
 #define CATCH_CONFIG_RUNNER
 #include "catch.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// Catch2, 2.13 or 3: what the tests use is spelled the same with both, Approx and
 /// ContainsSubstring included.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// Clocks that tests move, so that nothing depends on how fast a machine is.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// The device that a test program was told to use, and how its panels travel.
 #pragma once

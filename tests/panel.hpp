@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// A panel factored with pivoting on one device by the operations that the factorization uses.
 #pragma once

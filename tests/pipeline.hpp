@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// The layers put together for tests, and the plain algorithms that they are compared with.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// Matrices that need every kind of exchange of rows, and pivoted factorizations of them.
 #pragma once

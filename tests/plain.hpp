@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// Plain FP64 computations that tests compare with.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// The numbers of threads that a program has set, and Lupine leaves alone.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// The benchmarks HPL-MxP and HPL as functions.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// Errors that Lupine throws. Each is one line that says what went wrong, and what is allowed.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// LUPINE_API: what the shared library shows; everything else in it is hidden, and inside a class
 /// that it shows what is LUPINE_HIDDEN.

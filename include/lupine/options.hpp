@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// What a caller may choose, with defaults. Names are those of HPL and HPL-MxP.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// Solves a user's own system A x = b: 16-bit LU with partial pivoting, refined to FP64, and
 /// stronger factors where the measured errors ask for them.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "cpu/isa.hpp"
 
 #include <lupine/error.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// Which of the instruction sets that loops are compiled for is used.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "cpu/loops.hpp"
 
 #include "cpu/isa.hpp"

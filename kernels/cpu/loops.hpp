@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// Loops over elements, for one thread. Compiled once for each instruction set.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Compiled once for each instruction set, into the namespace LUPINE_ISA. Vectors are GCC's and
 // Clang's vector extension, so that one text serves every width. Nothing here may call an inline
 // function with linkage: the linker could keep this copy for a processor that lacks it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "cpu/peak.hpp"
 
 #include "cpu/isa.hpp"

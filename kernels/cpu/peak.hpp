@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// What one thread can do at best: loops that wait for nothing but the arithmetic, or nothing but
 /// memory. Compiled once for each instruction set, as loops.hpp.

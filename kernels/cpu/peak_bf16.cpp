@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // For processors with AVX512_BF16 alone, and called on those alone. Nothing here may call an inline
 // function with linkage.
 #include <immintrin.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Compiled once for each instruction set, into the namespace LUPINE_ISA, and chosen at run time, so
 // that the program runs on any processor. Nothing here may call an inline function with linkage.
 // Products and sums are contracted here (-ffp-contract=fast): it is speed that counts.

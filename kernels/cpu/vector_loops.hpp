@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// Loops over FP64 vectors and stored matrices, for one thread. Compiled once for each instruction
 /// set, and the same bits from each: what is summed is summed in one order, whatever the part of

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Compiled once for each instruction set, into the namespace LUPINE_ISA; see loops_isa.cpp. All
 // copies sum alike: in as many lanes, whatever the width of a vector.
 #include <cstddef>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// For what is compiled once for each instruction set, into the namespace LUPINE_ISA.
 #pragma once

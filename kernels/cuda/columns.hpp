@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// What a block of threads makes of whole columns, in an order that depends on nothing but sizes.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A user's matrix on its way to the factors: from entries, its largest ones, and what scales make of it.
 #include "cuda/columns.hpp"
 #include "cuda/kernels.hpp"

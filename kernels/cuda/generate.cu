@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A is generated along rows: a thread has a row, neighbouring threads neighbouring rows, so that
 // what they write is contiguous; each walks over its columns by one multiplication a step.
 #include "cuda/kernels.hpp"

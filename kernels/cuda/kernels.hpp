@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// What a GPU computes with kernels of our own. Each function gives its launches to a stream and
 /// returns; matrices and vectors lie in device memory, column-major. Indices are 64 bits.

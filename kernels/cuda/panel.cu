@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What turns a block column into a panel: its diagonal block, its scale, its rounding.
 #include "cuda/kernels.hpp"
 #include "cuda/launch.hpp"

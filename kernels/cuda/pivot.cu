@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Panels with partial pivoting: the search for a pivot, what is done with it, and rows on their
 // way.
 //

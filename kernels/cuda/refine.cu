@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Vectors against the factors or a user's matrix, in FP64: bounded by the bytes of these.
 #include "cuda/columns.hpp"
 #include "cuda/kernels.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// Block-cyclic indices and walks along a row of A, for kernels. Host and device code; the table of
 /// conversions is in grid/distribution.hpp, which says the same for hosts.

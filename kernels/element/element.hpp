@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// How a function of one element is declared: for the host, and for a device where there is one.
 #pragma once

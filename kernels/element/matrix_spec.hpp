@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// The matrices of the benchmark, element by element: every value of A and b can be computed
 /// wherever it is needed. Host and device code.

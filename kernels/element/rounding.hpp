@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// Rounding of one element to 16 bits and back, without a branch: the specification of every faster
 /// path. Host and device code.

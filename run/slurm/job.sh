@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=bash disable=SC2154
 # Shared by the batch scripts of this folder, which set the variables of their top block and source it.
 

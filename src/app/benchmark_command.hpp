@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// `lupine mxp`, `lupine hpl` and `lupine bench`.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "app/compare_command.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// The `lupine` command.
 #include <fmt/format.h>
 #include <unistd.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// Options of the command line: how each is read, and what it allows.
 #pragma once

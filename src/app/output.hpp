@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// Standard output and error of the command, and the file that HPL.dat names. Nothing else writes
 /// there.

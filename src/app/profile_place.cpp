@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "app/profile_place.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// Where the user's profile lies, and how it is read.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "app/tune_command.hpp"
 
 #include <nlohmann/json.hpp>

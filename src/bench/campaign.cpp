@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "bench/campaign.hpp"
 
 #include <fmt/format.h>
@@ -7,10 +8,10 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <tuple>
 
 #include "comm/agreement.hpp"
 #include "core/expects.hpp"
+#include "core/option_text.hpp"
 #include "setup/options_check.hpp"
 
 namespace lupine {
@@ -55,16 +56,22 @@ BenchmarkOptions with(const HplRun& run, BenchmarkOptions options) {
   return options;
 }
 
-/// What memory depends on, and what is left open is chosen by.
-auto shape_of(const BenchmarkOptions& o) {
-  return std::tuple(o.run.nprow, o.run.npcol, o.n, o.run.nb, o.run.lookahead, o.run.chunk);
+/// The options without those that no choice depends on: configurations alike in all others share a
+/// setup.
+std::string decisive(BenchmarkOptions o) {
+  o.run.broadcast = {};
+  o.leaf = {};
+  o.parts = {};
+  std::string text;
+  for (const OptionText& option : option_texts(o)) text += option.value + '\n';
+  return text;
 }
 
 int ranks_of(const BenchmarkOptions& o, const Communicator& world) {
   return o.run.nprow != 0 && o.run.npcol != 0 ? o.run.nprow * o.run.npcol : world.size();
 }
 
-/// A setup for options that differ in what no choice depends on.
+/// The setup of options that are alike but for what no choice depends on.
 Setup varied(Setup setup, const BenchmarkOptions& options) {
   setup.asked = options;
   setup.options.run.broadcast = options.run.broadcast;
@@ -124,10 +131,10 @@ BenchmarkOptions hpl_beside(BenchmarkOptions mxp, std::int64_t n, std::int64_t n
 Campaign::Campaign(const Communicator& world, const std::vector<BenchmarkOptions>& configurations,
                    std::int64_t most_n, const Profile& profile)
     : world_(world) {
-  std::map<decltype(shape_of(BenchmarkOptions{})), std::size_t> known;
+  std::map<std::string, std::size_t> known;
   for (const BenchmarkOptions& options : configurations) {
     check_grid(options.run.nprow, options.run.npcol, world.size(), "");
-    const auto [same, is_new] = known.emplace(shape_of(options), setups_.size());
+    const auto [same, is_new] = known.emplace(decisive(options), setups_.size());
     ranks_.push_back(ranks_of(options, world));
     LUPINE_EXPECTS(ranks_.back() <= world.size());
     if (!is_new) {

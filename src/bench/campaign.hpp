@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// Several configurations of a benchmark, one after the other.
 #pragma once

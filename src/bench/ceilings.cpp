@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "bench/ceilings.hpp"
 
 #include <fmt/format.h>
@@ -14,9 +15,9 @@ namespace {
 constexpr int least_runs = 3;  // of a product that takes longer than there is time
 }
 
-std::vector<UpdateShape> update_shapes(std::int64_t n, int grid_rows, int grid_columns,
-                                       std::int64_t width, std::int64_t largest) {
-  LUPINE_EXPECTS(n >= 1 && grid_rows >= 1 && grid_columns >= 1 && width >= 1 && largest >= 1);
+std::vector<UpdateShape> update_shapes(std::int64_t n, int nprow, int npcol, std::int64_t width,
+                                       std::int64_t largest) {
+  LUPINE_EXPECTS(n >= 1 && nprow >= 1 && npcol >= 1 && width >= 1 && largest >= 1);
   constexpr int sizes = 4;
   std::vector<UpdateShape> shapes;
   double sum = 0;
@@ -28,7 +29,7 @@ std::vector<UpdateShape> update_shapes(std::int64_t n, int grid_rows, int grid_c
       return std::clamp(left / processes, std::int64_t{1}, largest);
     };
     sum += weight;
-    const UpdateShape shape{local(grid_rows), local(grid_columns), std::min(width, n), weight};
+    const UpdateShape shape{local(nprow), local(npcol), std::min(width, n), weight};
     if (!shapes.empty() && shapes.back().rows == shape.rows &&
         shapes.back().columns == shape.columns)
       shapes.back().weight += weight;

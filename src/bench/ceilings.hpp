@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// Rates that bound a run: products at the shapes of its updates.
 #pragma once
@@ -22,12 +23,12 @@ struct UpdateShape {
 
 /// A rank's updates while the trailing matrix shrinks, of a few sizes that stand for all. The
 /// weights add up to 1.
-/// @param grid_rows,grid_columns of the process grid
+/// @param nprow,npcol of the process grid
 /// @param width columns of a step
 /// @param largest rows and columns beyond this are left off: a product's rate does not change there
 /// @pre all are at least 1
-std::vector<UpdateShape> update_shapes(std::int64_t n, int grid_rows, int grid_columns,
-                                       std::int64_t width, std::int64_t largest);
+std::vector<UpdateShape> update_shapes(std::int64_t n, int nprow, int npcol, std::int64_t width,
+                                       std::int64_t largest);
 
 struct ProductRate {
   double run = 0;   ///< operations a second of all updates together

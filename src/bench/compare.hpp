@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// HPL-MxP, lupine::solve, HPL and LAPACK on one matrix, in turns, and the rates that bound them.
 #pragma once

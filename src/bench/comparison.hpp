@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// What `lupine compare` has measured for one n. Plain values, and what follows from them.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// What this process's part of a CPU allows at best: rates of arithmetic in registers and of
 /// memory, of all threads together.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// LAPACK's solvers, to compare with: those of OpenBLAS.
 #pragma once

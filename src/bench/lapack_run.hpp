@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// The benchmark's system, solved by LAPACK.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "bench/solve_run.hpp"
 
 #include <lupine/solve.hpp>
@@ -48,6 +49,11 @@ class GeneratedSource final : public MatrixSource {
 
 }  // namespace
 
+SolveOptions solve_options(const Setup& setup) {
+  const BenchmarkOptions& o = setup.options;
+  return {.run = o.run, .refine = o.refine, .max_iterations = o.max_iterations, .condition = false};
+}
+
 Turn solve_run(const Communicator& all, const Setup& setup) {
   const BenchmarkOptions& o = setup.options;
   const ThreadScope threads(o.run.threads);
@@ -56,12 +62,10 @@ Turn solve_run(const Communicator& all, const Setup& setup) {
   const MatrixSpec& spec = generator.spec();
   const auto b = [&](std::int64_t i, std::int64_t) { return spec.right_hand_side(i); };
   const Matrix a(std::make_shared<GeneratedSource>(*host, spec));
-  const SolveOptions options{
-      .run = o.run, .refine = o.refine, .max_iterations = o.max_iterations, .condition = false};
   Turn turn;
   Solution s;
   try {
-    s = solve(all.handle(), a, RightHandSide::from_function(1, b), options);
+    s = solve(all.handle(), a, RightHandSide::from_function(1, b), solve_options(setup));
   } catch (const AccuracyError& error) {
     turn.failure = error.what();
     s = error.best();

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// The benchmark's system, solved as a user's own.
 #pragma once
@@ -7,6 +8,9 @@
 #include "setup/setup.hpp"
 
 namespace lupine {
+
+/// What lupine::solve is called with in a setup, which is that of its first step.
+SolveOptions solve_options(const Setup& setup);
 
 /// Holds A of the setup's benchmark in FP64, as lupine::solve() does, solves, and verifies with A
 /// generated anew. The turn's time is of scales, factorization and refinement. Collective.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// The part of a factorization's first steps that is timed to rank tunings.
 #pragma once

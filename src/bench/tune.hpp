@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// What `lupine tune` does: finds the tuning of one benchmark on short factorizations.
 #pragma once

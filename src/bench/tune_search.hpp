@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// The search for the fastest tuning by measurements that take time and are not exact. Pure: what
 /// measures, and what time it is, are the caller's.

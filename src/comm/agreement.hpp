@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// What happens on one rank, decided by all: nobody is left waiting for a rank that gave up.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// A group of ranks. The only layer that calls MPI; every return code is checked and becomes a
 /// Fault that names the call.

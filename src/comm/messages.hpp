@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// Messages between pairs of ranks while other work goes on.
 #pragma once

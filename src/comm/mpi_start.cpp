@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "comm/mpi_start.hpp"
 
 #include <mpi.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// Whether MPI can be called, and MPI for a library whose program may know nothing of it.
 #pragma once

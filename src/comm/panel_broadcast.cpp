@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "comm/panel_broadcast.hpp"
 
 #include <lupine/error.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// Broadcast of a panel along a process row or column while other work goes on.
 ///

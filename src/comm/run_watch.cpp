@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "comm/run_watch.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// Ends all ranks of a run in which one waits too long.
 #pragma once

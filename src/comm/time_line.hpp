@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// One time line of all ranks, whose clocks began at different moments and run at slightly
 /// different rates.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// The one source of time, so that a simulated machine can bring its own.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// LUPINE_EXPECTS(condition): what a function's `@pre` says, checked where it begins.
 ///

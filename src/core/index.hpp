@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// Indices that cannot be mixed up: a global and a local index are different types.
 #pragma once

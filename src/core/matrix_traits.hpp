@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// What is known of each kind of matrix beside its formula, which stands in
 /// kernels/element/matrix_spec.hpp. A new kind is a row here, its formula there, and its parameters

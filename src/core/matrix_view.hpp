@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// A column-major matrix in somebody else's memory.
 #pragma once

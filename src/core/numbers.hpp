@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// Numbers and divisions that every layer needs. For hosts and, being constexpr, for kernels.
 #pragma once

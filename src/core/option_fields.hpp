@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// Every option by its name. What is compared between ranks, written to JSON and reported is made
 /// of this list, so that no option is forgotten in one of them.

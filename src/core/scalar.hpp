@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// 16-bit floating point as storage, and matrices of any precision.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// Where the time goes: what a rank and its queues do from when to when, and how much that is in
 /// all.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// The dense operations that the distributed algorithms need, wherever they run.
 ///

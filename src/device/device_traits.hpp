@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// What is known of a kind of device before there is one: numbers that plan a run. A new kind of
 /// device is a row of device_traits.cpp and a folder beside device/cpu.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "device/cpu/cpu_device.hpp"
 #include "device/cuda/cuda_hooks.hpp"
 #include "device/device.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// The order of a device's operations: a Queue runs what it is given one after the other, and an
 /// Event is a point in that order, which other queues and the host may wait for.

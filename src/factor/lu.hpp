@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// LU factorization of a block-cyclic matrix, in place: right-looking, look-ahead, with or without
 /// partial pivoting, FP32 factors updated from panels of 16 (or 32) bits or FP64 throughout.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// The pivots of panels on the host, and the moves of rows that they ask for.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "factor/pivoted_panel.hpp"
 
 #include <algorithm>

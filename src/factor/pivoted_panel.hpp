@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// LU factorization with partial pivoting of one panel, over the ranks of its process column.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "factor/queue_times.hpp"
 
 #include <lupine/error.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// A panel on its way through some columns, chunk by chunk.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// From the benchmark's names and parameters to a MatrixSpec.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// Block-cyclic distribution of one dimension: index maths, pure.
 ///

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "grid/grid_shape.hpp"
 
 namespace lupine {

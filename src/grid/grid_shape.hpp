@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// The P x Q grid of ranks: numbering, pure.
 #pragma once

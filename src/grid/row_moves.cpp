@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "grid/row_moves.hpp"
 
 #include <map>

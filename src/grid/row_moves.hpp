@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// Where rows go when a panel's pivots are applied, pure.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "io/gnuplot.hpp"
 
 #include <fmt/format.h>

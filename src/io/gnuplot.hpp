@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// Pictures by gnuplot, run as a program of its own.
 #pragma once

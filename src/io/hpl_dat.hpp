@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// HPL.dat, the file of 31 lines that names the runs of HPL.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "io/json.hpp"
 
 #include <nlohmann/json.hpp>

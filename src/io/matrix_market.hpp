@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// Matrix Market files of real matrices, read in parts.
 /// Source: Boisvert, Pozo & Remington, "The Matrix Market Exchange Formats" (1996).

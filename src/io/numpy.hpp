@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// Headers of NumPy's .npy files, versions 1.0 to 3.0, of floating-point numbers.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "io/output_file.hpp"
 
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "io/profile.hpp"
 
 #include <fmt/format.h>
@@ -93,8 +94,8 @@ ordered_json json_of(const ProfileEntry& entry) {
           {"benchmark", name(key.benchmark)},
           {"precision", name(key.precision)},
           {"pivoting", name(key.pivoting)},
-          {"nprow", key.rows},
-          {"npcol", key.columns},
+          {"nprow", key.nprow},
+          {"npcol", key.npcol},
           {"n", entry.n},
           {"nb", entry.tuning.nb},
           {"lookahead", entry.tuning.lookahead},

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// The profile: what `lupine tune` found on a user's machines, in one file for all of them.
 #pragma once
@@ -18,8 +19,8 @@ struct ProfileKey {
   Benchmark benchmark = Benchmark::mxp;
   Precision precision = Precision::fp16;  ///< resolved
   Pivoting pivoting = Pivoting::none;
-  int rows = 1;  ///< of the process grid
-  int columns = 1;
+  int nprow = 1;  ///< of the process grid
+  int npcol = 1;
 
   bool operator==(const ProfileKey&) const = default;
 };

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "io/trace_json.hpp"
 
 #include <fmt/format.h>

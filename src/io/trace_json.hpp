@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// Traces in the Chrome trace event format, which Perfetto and chrome://tracing open.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "matrix/distributed_matrix.hpp"
 
 #include <utility>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// One rank's part of an n x n matrix in FP32 or FP64, block-cyclic over the grid.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// The panels in flight: copies of a block column of L and of chunks of a block row of U, in the
 /// precision that the update reads.

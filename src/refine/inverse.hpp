@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// Products with A^-1 that are good to a digit, and what is estimated from them.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "refine/lu_solver.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// Solves with the factors, and with their transposes, in FP64 from FP32 or FP64 factors.
 #pragma once

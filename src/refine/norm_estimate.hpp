@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// Estimate of a 1-norm from a few products.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// From low-precision factors to an FP64 solution.
 #pragma once

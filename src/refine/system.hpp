@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// The system A x = b in FP64, A generated wherever it is needed or held, and scaled on the way.
 #pragma once

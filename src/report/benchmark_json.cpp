@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "report/benchmark_json.hpp"
 #include "io/text.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// The report of runs of HPL-MxP or HPL as text. The lines that scripts for HPL read have HPL's
 /// layout: the T/V header and row, the start and end times, the residual line, the counts, "End of

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// `lupine compare` as a picture: rates against n, and ceilings.
 #pragma once

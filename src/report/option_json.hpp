@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// Options as JSON, made of the one list of them.
 #pragma once

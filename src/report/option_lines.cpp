@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "report/option_lines.hpp"
 
 #include <fmt/format.h>

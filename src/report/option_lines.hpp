@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// The lines of a report about options, made of the one list of them.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "report/report_parts.hpp"
 #include "io/text.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// What reports have in common, as text and as JSON.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "report/solve_report.hpp"
 #include "io/text.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// The report of `lupine tune`, as text and as JSON.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// Numbers that were found by measuring, in one place.
 #pragma once

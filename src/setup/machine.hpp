@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// What there is to compute on, whatever the problem.
 #pragma once

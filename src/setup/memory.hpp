@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// Memory that this process may still take: what the node has free, what its control groups and
 /// its own limits leave of that.

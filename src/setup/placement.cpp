@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "setup/placement.hpp"
 
 #include <fmt/format.h>

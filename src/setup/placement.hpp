@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// Which GPU a rank takes, and how panels travel between them. Pure.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "setup/product_trial.hpp"
 
 #include <algorithm>

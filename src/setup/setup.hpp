@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// What a problem of some size and precision needs on a machine: everything that is chosen before a
 /// run, and why.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// Which n fits: into memory, and into a time.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// How fast a device updates: a short measurement, to foresee a run's time.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Each rank's part of a matrix that is distributed already, as ScaLAPACK's are.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Arrays that lie on one rank, column-major.
 #include <fmt/format.h>
 

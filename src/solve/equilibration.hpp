@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// Scales of rows and columns by powers of two.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "solve/factors.hpp"
 
 #include <type_traits>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// One step of the solver: the factors of a scaled copy of A in one precision.
 #pragma once

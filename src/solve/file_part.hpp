@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// A rank's part of a matrix in a file.
 #pragma once

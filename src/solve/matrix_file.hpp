@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// Matrices and right-hand sides in files, NumPy's .npy and Matrix Market; solutions written. What
 /// kind a file is, its content says, not its name.

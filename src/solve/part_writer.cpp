@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "solve/part_writer.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// Where a rank's part of a user's matrix goes while its source brings it.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// Where a user's matrix and right-hand sides come from.
 #pragma once

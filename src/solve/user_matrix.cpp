@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "solve/user_matrix.hpp"
 
 #include "comm/agreement.hpp"

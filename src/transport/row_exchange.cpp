@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "transport/row_exchange.hpp"
 
 #include <algorithm>

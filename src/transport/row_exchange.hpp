@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// Rows that change places, within a rank and between the ranks of a process column.
 #pragma once

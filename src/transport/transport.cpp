@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "transport/transport.hpp"
 
 #include <lupine/error.hpp>

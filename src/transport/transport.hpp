@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// How panels, which lie in device memory, travel between ranks.
 ///

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// Matrices that solvers of linear systems are tried on. Sources: Higham, "Accuracy and Stability
 /// of Numerical Algorithms", chapters 9, 22 and 28, and LAPACK's testing guide (LAWN 41).

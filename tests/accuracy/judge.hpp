@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// Solutions of lupine::solve, judged.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// LAPACK's answers to A x = b, one or several columns of it.
 #pragma once

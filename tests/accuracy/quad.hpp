@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// What is true of a system A x = b: errors, solution, inverse, in 113 bits and plain loops. Its
 /// exponents have room for products of the largest and smallest doubles.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the solver is judged by: the gallery, the references in 113 bits, LAPACK's own answers.
 #include <algorithm>
 #include <cmath>

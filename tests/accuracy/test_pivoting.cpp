@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // FP64 with partial pivoting against LAPACK's dgetrf and dgesv.
 #include <algorithm>
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // lupine::solve on the gallery, judged by LAPACK and by arithmetic of 113 bits.
 #include <lupine/solve.hpp>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // lupine::solve and lupine::Factorization beyond one system solved once: singular matrices, several
 // right-hand sides, tolerances, and every form that a system may be given in.
 #include <lupine/solve.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// What this machine allows at best, measured: the floors that the parts are held against.
 #pragma once

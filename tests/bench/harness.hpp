@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// Times the parts, and prints each beside its floor.
 #pragma once

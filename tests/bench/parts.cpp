@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The speed of the CPU device's parts, each beside its floor. `--smoke` runs tiny sizes once, to
 // see that all of it runs; `--threads N` takes other than all cores.
 #include <cblas.h>

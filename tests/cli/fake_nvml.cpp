@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The functions of NVIDIA's management library that gpu-check calls, of two GPUs that there are
 // not.
 #include <cstring>

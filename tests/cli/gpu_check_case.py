@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """A folder of programs of the tests' own, in place of those that run/gpu-check starts."""
 
 import json

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Stands before OpenBLAS and says that it chose kernels which no processor with AVX2 should use, as
 // old versions do on new processors; what the user asked for is believed to have come.
 #include <cstdlib>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Preloaded: the rank LUPINE_STOP=RANK:CALL stops in that call of MPI_Isend or MPI_Irecv, as if by
 // kill -STOP in the middle of the work, however fast or slow that is.
 #include <mpi.h>

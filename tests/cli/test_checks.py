@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""run/check-layers and run/check-sizes: each rule is broken once, in a copy of the tree."""
+# SPDX-License-Identifier: BSD-3-Clause
+"""run/check-layers and run/check-files: each rule is broken once, in a copy of the tree."""
 
 import pathlib
 import shutil
@@ -10,6 +11,7 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 GRAPH = "src/ARCHITECTURE.md"
 LINKS = "src/CMakeLists.txt"
+LICENCE = "// SPDX-License-Identifier: BSD-3-Clause"
 
 
 class Case(unittest.TestCase):
@@ -157,7 +159,7 @@ class Graph(Case):
         self.assertIn(f"{GRAPH}: attic is no folder", self.said())
 
 
-class Sizes(Case):
+class Files(Case):
     def setUp(self):
         super().setUp()
         self.tests = self.tree / "tests/unit"
@@ -165,7 +167,7 @@ class Sizes(Case):
 
     def test_the_tree_as_it_is(self):
         shutil.copytree(ROOT / "tests", self.tree / "tests", dirs_exist_ok=True)
-        done = self.run_check("check-sizes")
+        done = self.run_check("check-files")
         self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
 
     def test_limits(self):
@@ -174,17 +176,27 @@ class Sizes(Case):
                             ("tests/unit/long.cpp", 600), ("tests/unit/long.py", 600),
                             ("tests/unit/long.c", 600)):
             with self.subTest(path=path):
-                (self.tree / path).write_text("\n" * limit)
-                self.assertEqual(self.run_check("check-sizes").returncode, 0)
+                (self.tree / path).write_text(LICENCE + "\n" * limit)
+                self.assertEqual(self.run_check("check-files").returncode, 0)
                 self.append(path, "")
-                self.assertEqual(self.said("check-sizes"),
+                self.assertEqual(self.said("check-files"),
                                  [f"{path}: {limit + 1} lines; allowed: {limit}"])
                 (self.tree / path).unlink()
+
+    def test_licences(self):
+        path = "src/grid/new.cpp"
+        for text, allowed in ((LICENCE + "\n", True), ("#!/bin/sh\n" + LICENCE + "\n", True),
+                              ("\n\n" + LICENCE + "\n", False), ("int i;\n", False)):
+            with self.subTest(text=text):
+                (self.tree / path).write_text(text)
+                expected = [] if allowed else [
+                    f"{path}: no '{LICENCE[3:]}' in its first two lines"]
+                self.assertEqual(self.run_check("check-files").stdout.splitlines(), expected)
 
     def test_no_files(self):
         for name in ("include", "kernels", "src", "tests"):
             shutil.rmtree(self.tree / name)
-        self.assertEqual(self.said("check-sizes"), ["run/check-sizes: no files found"])
+        self.assertEqual(self.said("check-files"), ["run/check-files: no files found"])
 
 
 if __name__ == "__main__":

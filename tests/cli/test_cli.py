@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """The lupine command as users and their scripts meet it.
 
 LUPINE_COMMAND: path of the command. LUPINE_MPIEXEC: launcher with its options (default: mpirun).

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """How cmake/Cuda.cmake finds CUDA's compiler, and what it says where there is none."""
 
 import os

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """run/gpu-check, with programs of the test's own in place of those that it starts.
 
 LUPINE_GPU_CHECK is the driver. LUPINE_FAKE_NVML, if set: a library in the place of NVML.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """The lupine command on GPUs, which are emulated (tests/cuda_emulation).
 
 LUPINE_COMMAND: the command with emulated GPUs. LUPINE_MPIEXEC: launcher with its options.

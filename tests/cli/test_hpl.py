@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """`lupine hpl` and `lupine bench`, HPL.dat, lists of values and pivoting, as users meet them.
 
 LUPINE_COMMAND and LUPINE_MPIEXEC as in test_cli.py.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """The scripts that start lupine elsewhere: run/hpl-mxp.sh, the batch scripts of run/slurm, and what an
 archive of run/bundle starts its programs with.
 

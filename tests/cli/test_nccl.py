@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """NCCL that is not there, or not the same on all ranks, or fails, or hangs: all of it emulated.
 
 LUPINE_COMMAND: the command with emulated GPUs. LUPINE_MPIEXEC: launcher with its options.

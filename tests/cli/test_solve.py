@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """`lupine solve` as its users meet it: files in and out, refusals, failures, reports.
 
 LUPINE_COMMAND and LUPINE_MPIEXEC as in test_cli.py.

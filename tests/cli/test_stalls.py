@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """A rank that stands still: the others say for whom they wait, and all end.
 
 LUPINE_COMMAND, LUPINE_MPIEXEC: as in test_cli.py. LUPINE_STOP_RANK: a library to preload that stops

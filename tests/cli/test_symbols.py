@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """run/check-symbols: of the libraries that were built, and of lists that differ from them.
 
 LUPINE_LIBRARIES: their paths, with colons between them.

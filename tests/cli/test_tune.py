@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """`lupine tune` and the profile that later runs take, as users meet them.
 
 LUPINE_COMMAND and LUPINE_MPIEXEC as in test_cli.py.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """The files that runs of the command write: reports in JSON, and traces.
 
 LUPINE_COMMAND and LUPINE_MPIEXEC as in test_cli.py.

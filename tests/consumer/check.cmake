@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Installs the build into a fresh prefix, builds the consumer against it and runs it.
 # cmake -DBUILD= -DSOURCE= -DMPIEXEC= -DGENERATOR= -DCXX= -P check.cmake
 set(prefix ${BUILD}/consumer/prefix)

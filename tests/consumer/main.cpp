@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A program of somebody else's: it solves, it catches what Lupine throws, it uses every function
 // that the headers promise.
 #include <lupine/lupine.hpp>

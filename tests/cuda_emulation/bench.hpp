@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// Streams and arrays of the emulated GPU.
 #pragma once

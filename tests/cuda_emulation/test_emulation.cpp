@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// The emulation finds the mistakes that it is there for, in launches, streams, memory and events.
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// Broadcasts and messages arrive, and wait as those between GPUs do.
 #include <nccl.h>

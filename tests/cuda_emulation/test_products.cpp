@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// Products and triangular solves compute what they should, and refuse what the libraries refuse.
 #include <cublasLt.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // lupine_device_tests [--device cpu|cuda] [Catch2's arguments]: every operation of every device
 // that is there, or of the one that is named.
 #include <iostream>

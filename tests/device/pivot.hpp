@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// What tests of pivoting have in common: candidates in device memory, and rows taken at random.
 #pragma once

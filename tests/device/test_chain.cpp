@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Steps of a factorization on two queues, ordered by events alone, beside the same steps one after
 // the other.
 #include "device/bench.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Diagonal blocks, and the solves with them in FP32 and FP64. A device may keep inverses of
 // triangles: bounds then have the triangles' condition in them.
 #include <limits>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The matrix and its product, element by element.
 
 #include "core/numbers.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What devices send to each other without their hosts, in a group of one: a program on one GPU
 // meets the library that connects them.
 #include <iostream>

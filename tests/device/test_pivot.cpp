@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Pivots: the search, the exchange and the elimination.
 #include "device/pivot.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Panels with partial pivoting: the triangle's solve, the product, and all operations together.
 #include "device/pivot.hpp"
 #include "panel.hpp"

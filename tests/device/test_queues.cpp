@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Memory, copies, queues and events.
 #include <lupine/error.hpp>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Rows on their way: exchanged, gathered and scattered.
 #include "device/pivot.hpp"
 

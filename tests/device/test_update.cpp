@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The rounding of panels, and the update that reads them.
 #include <limits>
 

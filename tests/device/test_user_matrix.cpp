@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a user's FP64 matrix goes through: products with it, its largest entries, its scales.
 #include <limits>
 

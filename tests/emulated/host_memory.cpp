@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "emulated/host_memory.hpp"
 
 #include <malloc.h>

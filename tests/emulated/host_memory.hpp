@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// How much host memory a piece of work takes: that of operator new, and pinned memory of the
 /// emulation. GPUs' own memory, which is emulated, does not count.

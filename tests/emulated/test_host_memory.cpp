@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A user's matrix on its way to a GPU: no copy of it in host memory.
 #include <lupine/solve.hpp>
 

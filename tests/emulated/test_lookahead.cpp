@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which work waits for which, where queues run side by side: on emulated GPUs, whose streams keep
 // to an order that would show a panel waiting for the update that shall hide it, or the reverse.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a run needs is chosen and loaded before its clock starts.
 #include <cuda_emulation.hpp>
 

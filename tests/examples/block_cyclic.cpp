@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A lies block-cyclically over a process grid, as ScaLAPACK has it, and is read where it is.
 #include <lupine/lupine.hpp>
 

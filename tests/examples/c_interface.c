@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* All of lupine.h, from C99, on any number of ranks. */
 #include <lupine.h>
 #include <math.h>
@@ -62,6 +63,7 @@ static void arguments(void) {
   memcpy(before, b, sizeof b);
   CHECK(lupine_dgesv(-1, 1, a, lda, b, ldb) == -1);
   CHECK(strstr(lupine_last_error(), "argument 1, n,") != NULL);
+  CHECK(lupine_last_error_rank() == -1);
   CHECK(lupine_dgesv(n, -1, a, lda, b, ldb) == -2);
   CHECK(lupine_dgesv(n, 1, NULL, lda, b, ldb) == -3);
   CHECK(lupine_dgesv(n, 1, a, n - 1, b, ldb) == -4);

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """README's programs are the examples that are compiled and run here, to the letter."""
 
 import pathlib
@@ -11,7 +12,8 @@ EXAMPLES = ["function.cpp", "block_cyclic.cpp", "factor_once.cpp", "solve.c"]
 
 blocks = re.findall(r"^```(?:cpp|c)\n(.*?)^```$", README.read_text(), re.M | re.S)
 programs = [block for block in blocks if "int main(" in block]
-files = {name: (FOLDER / name).read_text() for name in EXAMPLES}
+# Without the line of the licence.
+files = {name: (FOLDER / name).read_text().split("\n", 1)[1] for name in EXAMPLES}
 missing = [name for name, text in files.items() if text not in programs]
 unknown = [block.splitlines()[0] for block in programs if block not in files.values()]
 for name in missing:

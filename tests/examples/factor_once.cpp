@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Rank 0 has A; it is factored once, and solved with many times: inverse iteration.
 #include <lupine/lupine.hpp>
 

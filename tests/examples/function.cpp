@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A and b are functions of their indices: each rank computes its part.
 #include <lupine/lupine.hpp>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* C: a process alone, in LAPACK's manner. */
 #include <lupine.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What LUPINE_EXPECTS does where preconditions are checked: this program is compiled so in every
 // build, with the sources of grid/. Each broken precondition ends a process of its own.
 #include <sys/wait.h>

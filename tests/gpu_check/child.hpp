@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// Programs started by this one, each with a limit in time.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// From the records of the steps to a table of the runs, and to the goals.
 #pragma once

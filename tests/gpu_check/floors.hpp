@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// What the phases of a run take at least, by what this GPU was measured to do.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Checks a machine with a GPU: is Lupine right there, and how fast? Starts the other programs, each
 // with a limit in time, and keeps what they say in one JSON file. run/gpu-check calls it.
 #include <fmt/format.h>

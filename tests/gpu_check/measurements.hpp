@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// How fast is Lupine here, beside what the GPU allows and cuSOLVER reaches.
 #pragma once

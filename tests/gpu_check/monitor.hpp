@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// Keeps the GPU's clocks of the whole check, in memory and in a file.
 #pragma once

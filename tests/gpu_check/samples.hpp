@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// The clock that a GPU runs at, read again and again beside whatever else runs.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// One check of a machine: time left, what was run and how it ended, the files that keep it.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// What a check runs, in order: most important first, each step within its share of the budget.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// Is Lupine right here: all of its tests, on this GPU.
 #pragma once

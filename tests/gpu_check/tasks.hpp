@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// What the tasks have in common: how their reports are read.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // lupine_mpi_tests [--device cpu|cuda] [--comm auto|mpi|staged|nccl] [Catch2's arguments]
 #include "catch.hpp"
 

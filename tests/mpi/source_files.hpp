@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// Files of matrices and vectors, in a folder that all ranks see.
 #pragma once

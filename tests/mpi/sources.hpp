@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// What a source of A or b must give, on every grid of all ranks.
 #pragma once

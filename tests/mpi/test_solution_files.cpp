@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Solutions that are written to files.
 #include <sys/resource.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The solver's own parts, and the whole of it on small systems; against LAPACK see tests/accuracy.
 #include <lupine/solve.hpp>
 

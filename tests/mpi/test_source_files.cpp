@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Matrices and right-hand sides in files.
 #include <filesystem>
 #include <string>

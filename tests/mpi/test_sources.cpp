@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Matrices and right-hand sides of functions, on one rank and in block-cyclic parts.
 #include <lupine/error.hpp>
 #include <lupine/solve.hpp>

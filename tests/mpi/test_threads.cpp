@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A program's numbers of threads are its own, whatever Lupine takes in between.
 #include <lupine/benchmark.hpp>
 #include <lupine/error.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What is the CPU device's own; its operations are tested in tests/device.
 #include <omp.h>
 

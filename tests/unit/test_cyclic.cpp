@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What kernels know of indices, against the grid's maths and the matrix's definition.
 #include <array>
 #include <vector>

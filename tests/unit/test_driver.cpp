@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "catch.hpp"
 #include "device/cuda/driver.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // tests/expects breaks preconditions, in a program that always checks them.
 #include "catch.hpp"
 #include "core/expects.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include <sys/stat.h>
 #include <lupine/error.hpp>
 

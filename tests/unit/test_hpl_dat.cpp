@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "io/hpl_dat.hpp"
 
 #include <unistd.h>

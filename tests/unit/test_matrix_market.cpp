@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "io/matrix_market.hpp"
 
 #include <lupine/error.hpp>

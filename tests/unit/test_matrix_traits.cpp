@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "core/matrix_traits.hpp"
 
 #include <set>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -86,8 +87,8 @@ TEST_CASE("an entry is for its key alone") {
   CHECK_FALSE(found([](ProfileKey& k) { k.benchmark = Benchmark::hpl; }));
   CHECK_FALSE(found([](ProfileKey& k) { k.precision = Precision::fp16; }));
   CHECK_FALSE(found([](ProfileKey& k) { k.pivoting = Pivoting::partial; }));
-  CHECK_FALSE(found([](ProfileKey& k) { k.rows = 3; }));
-  CHECK_FALSE(found([](ProfileKey& k) { k.columns = 2; }));
+  CHECK_FALSE(found([](ProfileKey& k) { k.nprow = 3; }));
+  CHECK_FALSE(found([](ProfileKey& k) { k.npcol = 2; }));
 }
 
 TEST_CASE("an entry is for orders near its own, and the nearest counts") {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What programs see that call the library before MPI_Init: these tests never do.
 #include <lupine/benchmark.hpp>
 #include <lupine/solve.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// The device that is always there: OpenBLAS, oneDNN where the processor multiplies BF16 by itself,
 /// and our loops over OpenMP threads. Operations run at once, on the calling thread, and leave the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // FP64 vectors against the factors, a benchmark's matrix and a user's: bounded by memory.
 #include <cmath>
 #include <type_traits>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "device/cpu/dense.hpp"
 
 #include <cblas.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// Dense operations on one node, over BLAS. Column-major, FP32 or FP64.
 #pragma once

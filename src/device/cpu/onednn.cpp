@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "device/cpu/onednn.hpp"
 
 #include <lupine/error.hpp>

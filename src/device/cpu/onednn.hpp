@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// Products by oneDNN, for the processors that multiply BF16 by themselves.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// How loops over a matrix are cut for threads.
 #pragma once

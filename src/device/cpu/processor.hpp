@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// What this processor is, and whether the BLAS knows it.
 #pragma once

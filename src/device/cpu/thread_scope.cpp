@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "device/cpu/thread_scope.hpp"
 
 #include <cblas.h>

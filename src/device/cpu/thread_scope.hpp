@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// How many threads loops and BLAS take, for a while.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// Triangular solves with many right-hand sides, by recursion onto products. B is cut into strips
 /// that stay in the second cache of a core; every thread takes strips of its own, so that products

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "device/cuda/blas.hpp"
 
 #include "device/cuda/check.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// The calls of cuBLAS that Lupine makes, on a lane. Empty matrices are nothing to do.
 #pragma once

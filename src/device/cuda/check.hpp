@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// Every return code of CUDA's libraries goes through check(): it throws a Fault that names the
 /// call, what went wrong, where, and which GPU. Rank and host are added where the fault is caught.

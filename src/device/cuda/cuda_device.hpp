@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// One NVIDIA GPU: products by cuBLASLt, in FP64 products and solves by cuBLAS, everything else by
 /// kernels of our own (kernels/cuda).

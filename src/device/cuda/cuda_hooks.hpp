@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// The door to the CUDA device, which stands in a library of its own: a program of Lupine's starts
 /// on a machine without CUDA, and finds out there what is missing.

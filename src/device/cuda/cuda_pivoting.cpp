@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Panels with pivoting on a GPU: the search and the elimination by kernels of our own, what is left
 // of the work by cuBLAS.
 #include <algorithm>

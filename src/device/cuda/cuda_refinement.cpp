@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // FP64 vectors against the factors, a benchmark's matrix and a user's, by kernels of our own; FP64
 // triangles by cuBLAS.
 #include <algorithm>

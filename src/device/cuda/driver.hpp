@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// NVIDIA's driver, as this machine tells of it without CUDA.
 #pragma once

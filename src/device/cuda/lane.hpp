@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// A stream with what its operations need: handles of libraries, workspace, scratch. Made once and
 /// used by one queue after the other, since making one takes longer than a small run.

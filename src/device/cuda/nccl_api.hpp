@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// What is called of NCCL, in our own words, so that it serves wherever the library is found, with
 /// or without its header when Lupine was built. Its C interface has been the same since 2.7, which

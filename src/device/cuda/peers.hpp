@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// GPUs that send to each other, by NCCL, and how the host waits for a GPU that waits for others.
 #pragma once

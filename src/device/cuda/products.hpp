@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// Matrix products by cuBLASLt: C <- C + alpha A B and the like, FP32 sums, 64-bit sizes, an
 /// algorithm chosen once for each class of shapes.

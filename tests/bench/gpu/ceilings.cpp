@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a GPU can do at most, in the shapes that HPL-MxP uses, and what Lupine's parts reach of it:
 //   lupine_gpu_ceilings [--n N] [--seconds S] [--json] [--smoke]
 // N is the order of the run whose shapes are measured (default: the largest that fits). Each

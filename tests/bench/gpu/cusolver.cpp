@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // cuSOLVER on the matrix of HPL-MxP's scaled-diagonal, in FP64:
 //   lupine_cusolver_bench [--n N] [--method irs|getrf] [--json]
 // irs: IRSXgesv, FP16 factors refined to FP64 by GMRES. getrf: Xgetrf and Xgetrs, FP64 throughout.

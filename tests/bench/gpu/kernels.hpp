@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// Kernels that benches of a GPU need and the solver does not.
 #pragma once

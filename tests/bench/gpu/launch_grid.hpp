@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// What a library launches: how many thread blocks its kernels have, which no library tells.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Emulated libraries launch nothing that could be captured.
 #include "launch_grid.hpp"
 

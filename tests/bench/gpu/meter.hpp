@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// Runs work on a GPU again and again, and says how fast it was.
 #pragma once

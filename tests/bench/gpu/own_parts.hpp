@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// What Lupine's own parts reach of what the GPU allows.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// The types that cuBLAS and cuBLASLt have in common.
 #pragma once

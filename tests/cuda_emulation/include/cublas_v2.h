@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// The part of cuBLAS that Lupine uses, emulated on the host. 64-bit sizes only: a call with 32-bit
 /// sizes does not compile.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// What the emulation offers to tests beside the interfaces of CUDA.
 ///

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// The part of the CUDA runtime that Lupine uses, emulated on the host: for tests only. Values are
 /// those of CUDA 13. What Lupine must not use (the default stream, synchronous copies,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// The part of NCCL that Lupine uses, emulated among processes of one machine by files.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// Products of matrices as tasks: what cuBLAS and cuBLASLt have in common.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// cuBLASLt. An algorithm remembers what its heuristic was told of alignment, and is refused for
 /// less; the workspace that it asks for is spoiled when the product runs. Scalars in device memory

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// Which devices there are, and what errors are called.
 #include <cstdio>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// What the parts of the emulation share: the streams and their tasks, the memory, the errors.
 #pragma once

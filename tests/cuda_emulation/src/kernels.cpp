@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// Kernels: blocks one after another, the threads of a block as fibers. The order of both varies,
 /// of threads anew after each barrier. A thread that never waits costs no fiber of its own.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// Memory of the devices and pinned memory, between guard zones; copies.
 #include <algorithm>

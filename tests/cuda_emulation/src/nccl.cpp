@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// Broadcasts and messages among processes. The root writes one file and gives it a name for each
 /// receiver, who removes that name when it has read; so each file is removed by whom it is for. The

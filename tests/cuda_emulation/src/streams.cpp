@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// Streams, events and the scheduler, which is adversarial: it respects the order in a stream and
 /// the events that a stream waits for, and nothing else.

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file
+/// Options of a run with one more, as if somebody had just added it.
+#pragma once
+
+#include <lupine/options.hpp>
+
+#include <concepts>
+#include <type_traits>
+
+#include "core/option_fields.hpp"
+
+namespace lupine {
+
+struct WiderOptions {
+  RunOptions run;
+  double newest = 0.25;
+};
+
+template <OptionsOf<WiderOptions> Options, class Visit>
+void for_each_option(Options& options, const Visit& visit) {
+  auto& [run, newest] = options;
+  for_each_option(run, visit);
+  visit("newest", newest);
+}
+
+}  // namespace lupine
