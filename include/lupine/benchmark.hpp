@@ -57,10 +57,9 @@ struct BenchmarkResult {
 
 /// HPL-MxP: generates A and b, factors, refines and verifies. Collective over `comm`.
 /// The calling thread makes all MPI calls.
-/// @throws UsageError (on every rank) where the options are not allowed, the problem does not fit,
-///         or MPI is not initialized; Fault where memory, MPI or the device fails: on every rank
-///         where it is met before the factorization, on one alone later, which should then end all
-///         (MPI_Abort).
+/// @throws UsageError (every rank) where the options are not allowed, the problem does not fit, or
+///         MPI is not initialized; where memory, MPI or the device fails, AgreedFault (every rank)
+///         or a Fault that names the one rank that met it, which should then end all (MPI_Abort)
 LUPINE_API BenchmarkResult mxp(MPI_Comm comm, const BenchmarkOptions& options,
                                const ProgressFunction& progress = {});
 
