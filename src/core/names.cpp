@@ -39,6 +39,7 @@ const std::vector<Entry<Precision>>& entries(Precision) {
 const std::vector<Entry<MatrixKind>>& entries(MatrixKind) {
   static const std::vector<Entry<MatrixKind>> all = [] {
     std::vector<Entry<MatrixKind>> rows;
+    rows.reserve(all_matrices.size());
     for (const MatrixTraits& traits : all_matrices) rows.push_back({traits.kind, traits.name});
     return rows;
   }();

@@ -27,7 +27,7 @@ constexpr std::array words{Words{"lookahead", "DEPTH", " (look-ahead)"},
                            Words{"nprow", "P"},
                            Words{"npcol", "Q"},
                            Words{"pivoting", "PIVOT"},
-                           Words{"stall_timeout", "STALLS"}};
+                           Words{"stall_timeout", "STALLS", " s of waiting at most (0: no limit)"}};
 
 Words words_of(std::string_view name) {
   const auto* const known =
