@@ -16,7 +16,7 @@
 #include "core/clock.hpp"
 #include "factor/lu.hpp"
 #include "matrix/distributed_matrix.hpp"
-#include "setup/setup.hpp"
+#include "setup/plan.hpp"
 #include "transport/transport.hpp"
 
 namespace lupine {

@@ -12,7 +12,7 @@
 #include "bench/comparison.hpp"
 #include "comm/communicator.hpp"
 #include "core/clock.hpp"
-#include "setup/setup.hpp"
+#include "setup/plan.hpp"
 
 namespace lupine {
 

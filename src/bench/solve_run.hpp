@@ -5,7 +5,7 @@
 
 #include "bench/comparison.hpp"
 #include "comm/communicator.hpp"
-#include "setup/setup.hpp"
+#include "setup/plan.hpp"
 
 namespace lupine {
 

@@ -12,7 +12,7 @@
 #include "bench/tune_search.hpp"
 #include "comm/communicator.hpp"
 #include "io/profile.hpp"
-#include "setup/setup.hpp"
+#include "setup/plan.hpp"
 
 namespace lupine {
 

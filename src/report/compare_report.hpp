@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "bench/comparison.hpp"
-#include "setup/setup.hpp"
+#include "setup/plan.hpp"
 
 namespace lupine {
 

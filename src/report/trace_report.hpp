@@ -9,7 +9,7 @@
 
 #include "bench/run_tracer.hpp"
 #include "io/trace_json.hpp"
-#include "setup/setup.hpp"
+#include "setup/plan.hpp"
 
 namespace lupine {
 

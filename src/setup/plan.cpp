@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "setup/plan.hpp"
+
 #include <fmt/format.h>
 #include <lupine/error.hpp>
 
@@ -10,7 +12,6 @@
 #include "device/device_traits.hpp"
 #include "setup/defaults.hpp"
 #include "setup/options_check.hpp"
-#include "setup/setup.hpp"
 #include "setup/update_rate.hpp"
 
 namespace lupine {

@@ -11,7 +11,7 @@
 #include "comm/agreement.hpp"
 #include "core/numbers.hpp"
 #include "device/cpu/thread_scope.hpp"
-#include "setup/setup.hpp"
+#include "setup/plan.hpp"
 #include "solve/quality.hpp"
 
 namespace lupine {

@@ -14,7 +14,7 @@
 #include "refine/lu_solver.hpp"
 #include "refine/refinement.hpp"
 #include "refine/system.hpp"
-#include "setup/setup.hpp"
+#include "setup/plan.hpp"
 #include "solve/equilibration.hpp"
 #include "solve/user_matrix.hpp"
 #include "transport/transport.hpp"

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -154,6 +155,42 @@ static void refusals(void) {
   CHECK(lupine_dgesv(n, nrhs, a, lda, b, ldb) == 0);
 }
 
+/* Every option of a run arrives: a value that is not allowed here is refused by its name. */
+static void run_options(void) {
+  double a[lda * n], b[ldb * nrhs];
+  lupine_options o;
+  lupine_options_init(&o, sizeof o);
+  CHECK(o.lookahead == -1 && o.reserve == -1 && o.broadcast == LUPINE_RING_MODIFIED);
+  CHECK(o.nb == 0 && o.nprow == 0 && o.npcol == 0 && o.chunk == 0 && o.threads == 0);
+  CHECK(o.gpus == NULL && o.gpu_count == 0 && o.stall_timeout == 0 && o.comm == LUPINE_AUTO);
+#define CHECK_REFUSED(field, value, info, words)                                \
+  fill(a, b);                                                                   \
+  lupine_options_init(&o, sizeof o);                                            \
+  o.device = LUPINE_CPU;                                                        \
+  o.field = value;                                                              \
+  CHECK(lupine_dgesvx(n, nrhs, a, lda, b, ldb, &o, NULL) == (info));            \
+  CHECK(strstr(lupine_last_error(), words) != NULL && lupine_last_error_rank() == -1)
+  CHECK_REFUSED(nb, -1, LUPINE_NOT_ALLOWED, "--nb");
+  CHECK_REFUSED(nprow, 2, LUPINE_NOT_ALLOWED, "-P 2");
+  CHECK_REFUSED(npcol, 2, LUPINE_NOT_ALLOWED, "-Q 2");
+  CHECK_REFUSED(lookahead, 1000, LUPINE_NOT_ALLOWED, "--lookahead");
+  CHECK_REFUSED(chunk, -1, LUPINE_NOT_ALLOWED, "--chunk");
+  CHECK_REFUSED(threads, -1, LUPINE_NOT_ALLOWED, "--threads");
+  CHECK_REFUSED(reserve, 5, LUPINE_NOT_ALLOWED, "--reserve");
+  CHECK_REFUSED(stall_timeout, -1, LUPINE_NOT_ALLOWED, "--stall-timeout");
+  CHECK_REFUSED(comm, LUPINE_NCCL, LUPINE_NOT_ALLOWED, "nccl");
+  CHECK_REFUSED(comm, LUPINE_STAGED + 1, -7, "options");
+  CHECK_REFUSED(broadcast, LUPINE_LONG_MODIFIED + 1, -7, "options");
+  CHECK_REFUSED(column_major, 2, -7, "options");
+  CHECK_REFUSED(gpu_count, -1, -7, "options");
+  const int gpus[] = {0, 1};
+  CHECK_REFUSED(gpu_count = 2; o.gpus, gpus, LUPINE_NOT_ALLOWED, "--gpus");
+  /* A program of before there were more than these. */
+  fill(a, b);
+  lupine_options_init(&o, offsetof(lupine_options, broadcast));
+  CHECK(lupine_dgesvx(n, nrhs, a, lda, b, ldb, &o, NULL) == 0);
+}
+
 static void factors_alone(void) {
   double a[lda * n], b[ldb * nrhs];
   fill(a, b);
@@ -276,6 +313,7 @@ int main(int argc, char** argv) {
   arguments();
   alone();
   refusals();
+  run_options();
   factors_alone();
   together();
   threads();

@@ -8,7 +8,7 @@
 #include "comm/communicator.hpp"
 #include "device_choice.hpp"
 #include "setup/defaults.hpp"
-#include "setup/setup.hpp"
+#include "setup/plan.hpp"
 #include "setup/sizing.hpp"
 
 using namespace lupine;

@@ -7,7 +7,7 @@
 #include "matrix/footprint.hpp"
 #include "setup/defaults.hpp"
 #include "setup/options_check.hpp"
-#include "setup/setup.hpp"
+#include "setup/plan.hpp"
 #include "setup/sizing.hpp"
 
 using namespace lupine;
