@@ -13,9 +13,9 @@ inline constexpr double eps = 0x1p-53;
 /// What a number is that has not been measured, or that has no value.
 inline constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 
-/// a / b, rounded up. a >= 0 and b > 0.
+/// a / b, rounded up, for any a >= 0: nothing overflows. b > 0.
 constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
-  return (a + b - 1) / b;
+  return a / b + (a % b > 0 ? 1 : 0);
 }
 
 /// The smallest multiple of `unit` that is not below `value`. value >= 0 and unit > 0.
