@@ -90,8 +90,11 @@ Communicator::Communicator(MPI_Comm comm) : comm_(comm) {
 Communicator Communicator::duplicate(MPI_Comm comm, StallWatch* stalls) {
   require_mpi();
   MPI_Comm copy = MPI_COMM_NULL;
+  int size = 0;
+  check_mpi(MPI_Comm_size(comm, &size), "MPI_Comm_size");
   {
-    const StallWatch::Waiting waiting(stalls, "MPI_Comm_dup");
+    // A rank alone waits for nobody, however long the call takes.
+    const StallWatch::Waiting waiting(size > 1 ? stalls : nullptr, "MPI_Comm_dup");
     check_mpi(MPI_Comm_dup(comm, &copy), "MPI_Comm_dup");
   }
   Communicator made(copy);
