@@ -118,7 +118,7 @@ void DenseMatrix::fill(const ProcessGrid& grid, const Distribution& rows,
     slice.rows.emplace_back(n_, rows.block(), grid.shape().nprow, p);
   for (std::int64_t j = 0; j < n_; j += slice.width) {
     slice.begin = j;
-    slice.local = columns.local({j}).value;
+    slice.local = columns.local_begin({j}).value;
     slice.column = columns.owner({j});
     slice.width = std::min({width, columns.block() - j % columns.block(), n_ - j});
     deal(grid, slice, a);
