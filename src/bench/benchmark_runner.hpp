@@ -11,13 +11,10 @@
 
 #include "bench/run_tracer.hpp"
 #include "bench/step_window.hpp"
-#include "comm/process_grid.hpp"
-#include "comm/run_watch.hpp"
-#include "core/clock.hpp"
 #include "factor/lu.hpp"
 #include "matrix/distributed_matrix.hpp"
+#include "setup/machine.hpp"
 #include "setup/plan.hpp"
-#include "transport/transport.hpp"
 
 namespace lupine {
 

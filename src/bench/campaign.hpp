@@ -52,7 +52,7 @@ class Campaign {
  public:
   /// Chooses and checks everything, so that nothing is refused once the first run has begun.
   /// @param most_n a chosen order is no larger; 0: no limit
-  /// @param profile as prepare takes it
+  /// @param profile as plan takes it
   /// @throws UsageError where a grid has more ranks than `world`
   Campaign(const Communicator& world, const std::vector<BenchmarkOptions>& configurations,
            std::int64_t most_n = 0, const Profile& profile = {});

@@ -31,7 +31,7 @@ class Contest {
   /// Chooses and checks everything. Where HPL or LAPACK is not there or does not fit, it is skipped
   /// with the reason.
   /// @param mxp,hpl options of both, with n given; what mxp says of the matrix is for all
-  /// @param profile as for `prepare`
+  /// @param profile as for `plan`
   /// @throws UsageError where HPL-MxP may not run, or nobody can
   Contest(const Communicator& world, const CompareOptions& who, const BenchmarkOptions& mxp,
           const BenchmarkOptions& hpl, const Profile& profile);

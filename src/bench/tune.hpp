@@ -37,7 +37,7 @@ struct TuneProgress {
 /// @param options nb, lookahead and chunk as well as the time target are this function's; n = 0: as
 ///        large as the time allows
 /// @throws UsageError on every rank, where nothing can be compared: the time is too short, or the
-///         matrix too small; and as `prepare`
+///         matrix too small; and as `plan`
 TunedBenchmark tune(const Communicator& all, const BenchmarkOptions& options, const TuneList& list,
                     double seconds, const TuneProgress& progress);
 

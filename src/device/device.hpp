@@ -158,7 +158,7 @@ class Device {
   /// does, or 11.
   virtual void solve_right_upper(Queue& queue, MatrixView<const float> lu, MatrixView<float> b,
                                  Precision purpose) = 0;
-  /// B <- L^-1 B, L unit lower triangle of lu, FP32 or FP64. The same.
+  /// B <- L^-1 B, L unit lower triangle of lu, FP32 or FP64; `purpose` as for solve_right_upper.
   virtual void solve_left_lower(Queue& queue, ConstAnyMatrix lu, AnyMatrix b,
                                 Precision purpose) = 0;
   /// to <- round(sign * s * from), s = 2^e in control->scale: fp16 takes the largest e that keeps
@@ -236,7 +236,7 @@ class Device {
   /// are no columns. scale: not negative; null: ones.
   virtual void largest_of_rows(Queue& queue, ConstAnyMatrix a, const double* scale,
                                double* most) = 0;
-  /// most_j <- max_i scale_i |a_ij|. The same.
+  /// most_j <- max_i scale_i |a_ij|; Inf and NaN, no rows and null as for largest_of_rows.
   virtual void largest_of_columns(Queue& queue, ConstAnyMatrix a, const double* scale,
                                   double* most) = 0;
   /// to_ij <- (row_scale_i from_ij) column_scale_j, products in FP64 and in this order, rounded

@@ -41,7 +41,7 @@ class PivotedPanel {
 
   /// Of the panel factored last, until the queue goes on to the next.
   ConstAnyMatrix diagonal() const { return rows_.block(0, 0, rows_.columns, rows_.columns); }
-  /// The rows below it. The same.
+  /// The rows below it, of the panel factored last, until the queue goes on to the next.
   ConstAnyMatrix below() const {
     return rows_.block(rows_.columns, 0, rows_.rows - rows_.columns, rows_.columns);
   }

@@ -17,7 +17,7 @@
 namespace lupine {
 
 /// Somebody's matrix A in FP64. All members but n() are collective, and what one rank finds wrong
-/// is thrown on all (agree, setup/agreement.hpp).
+/// is thrown on all (agree, comm/agreement.hpp).
 class MatrixSource {
  public:
   virtual ~MatrixSource() = default;
@@ -42,7 +42,7 @@ class MatrixSource {
                     PartWriter& a) const = 0;
 };
 
-/// Somebody's right-hand sides, and where their solutions go. The same.
+/// Somebody's right-hand sides, and where their solutions go. Members but count() are collective.
 class RightHandSideSource {
  public:
   virtual ~RightHandSideSource() = default;

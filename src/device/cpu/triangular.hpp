@@ -13,7 +13,7 @@ namespace lupine {
 /// multiply is rounded to BF16, as the update of the same factorization rounds L and B anyway.
 template <class T>
 void solve_left_lower(MatrixView<const T> lu, MatrixView<T> b, bool rounded = false);
-/// B <- B U^-1, U the upper triangle of lu. The same.
+/// B <- B U^-1, U the upper triangle of lu; `rounded` as for solve_left_lower.
 template <class T>
 void solve_right_upper(MatrixView<const T> lu, MatrixView<T> b, bool rounded = false);
 
