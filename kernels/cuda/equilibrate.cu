@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A user's matrix on its way to the factors: from entries, its largest ones, and what scales make of it.
+// A user's matrix on its way to the factors: from entries, its largest ones, and what scales make
+// of it.
 #include "cuda/columns.hpp"
 #include "cuda/kernels.hpp"
 #include "cuda/launch.hpp"
@@ -110,16 +111,16 @@ cudaError_t largest_of_rows(cudaStream_t stream, MatrixView<const double> a, con
 cudaError_t largest_of_columns(cudaStream_t stream, MatrixView<const double> a, const double* scale,
                                double* most) {
   if (a.columns == 0) return cudaSuccess;
-  return launch(stream, blocks(a.columns, block_columns), column_threads, largest_of_columns_kernel, a,
-                scale, most);
+  return launch(stream, blocks(a.columns, block_columns), column_threads, largest_of_columns_kernel,
+                a, scale, most);
 }
 
 cudaError_t scale(cudaStream_t stream, MatrixView<const double> from, const double* row_scale,
                   const double* column_scale, AnyMatrix to) {
   if (from.empty()) return cudaSuccess;
   return with_storage(to, [&]<class T>(MatrixView<T> target) {
-    return launch(stream, matrix_grid(from.rows, from.columns), matrix_threads, scale_kernel<T>, from,
-                  row_scale, column_scale, target);
+    return launch(stream, matrix_grid(from.rows, from.columns), matrix_threads, scale_kernel<T>,
+                  from, row_scale, column_scale, target);
   });
 }
 

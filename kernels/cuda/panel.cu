@@ -217,8 +217,8 @@ cudaError_t cast(cudaStream_t stream, MatrixView<const float> from, float sign, 
 
 cudaError_t copy_signed(cudaStream_t stream, MatrixView<const double> from, double sign,
                         MatrixView<double> to, double* scale, std::int64_t* nonfinite) {
-  return launch(stream, matrix_grid(from.rows, from.columns), matrix_threads, copy_signed_kernel, from,
-                sign, to, scale, nonfinite);
+  return launch(stream, matrix_grid(from.rows, from.columns), matrix_threads, copy_signed_kernel,
+                from, sign, to, scale, nonfinite);
 }
 
 cudaError_t inverse_scale(cudaStream_t stream, const double* l_scale, const double* u_scale,

@@ -230,8 +230,8 @@ cudaError_t take_pivot(cudaStream_t stream, AnyMatrix rows, std::int64_t first,
                        std::int64_t* pivot, std::int64_t* bad_pivot) {
   if (rows.rows == 0) return cudaSuccess;
   return with_storage(rows, [&]<class T>(MatrixView<T> values) {
-    return launch(stream, blocks(values.columns, take_threads), take_threads, take_kernel<T>, values,
-                  first, magnitude_found, row_found, pivot, bad_pivot);
+    return launch(stream, blocks(values.columns, take_threads), take_threads, take_kernel<T>,
+                  values, first, magnitude_found, row_found, pivot, bad_pivot);
   });
 }
 
@@ -250,8 +250,8 @@ cudaError_t permute_rows(cudaStream_t stream, const std::int64_t* from, const st
   if (count > permuted_bytes / bytes_of(a.precision)) return cudaErrorInvalidValue;
   return with_storage(a, [&]<class T>(MatrixView<T> values) {
     const std::int64_t group = std::min(room<T> / count, most_columns);
-    return launch(stream, blocks(values.columns, group), permute_threads, permute_kernel<T>, from, to,
-                  count, group, values);
+    return launch(stream, blocks(values.columns, group), permute_threads, permute_kernel<T>, from,
+                  to, count, group, values);
   });
 }
 
@@ -259,8 +259,8 @@ cudaError_t gather_rows(cudaStream_t stream, const std::int64_t* rows, ConstAnyM
                         AnyMatrix to) {
   if (to.empty()) return cudaSuccess;
   return with_storage(to, [&]<class T>(MatrixView<T> values) {
-    return launch(stream, matrix_grid(values.rows, values.columns), matrix_threads, gather_kernel<T>,
-                  rows, from.as<T>(), values);
+    return launch(stream, matrix_grid(values.rows, values.columns), matrix_threads,
+                  gather_kernel<T>, rows, from.as<T>(), values);
   });
 }
 

@@ -2,9 +2,9 @@
 /* All of lupine.h, from C99, on any number of ranks. */
 #include <lupine.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -163,12 +163,12 @@ static void run_options(void) {
   CHECK(o.lookahead == -1 && o.reserve == -1 && o.broadcast == LUPINE_RING_MODIFIED);
   CHECK(o.nb == 0 && o.nprow == 0 && o.npcol == 0 && o.chunk == 0 && o.threads == 0);
   CHECK(o.gpus == NULL && o.gpu_count == 0 && o.stall_timeout == 0 && o.comm == LUPINE_AUTO);
-#define CHECK_REFUSED(field, value, info, words)                                \
-  fill(a, b);                                                                   \
-  lupine_options_init(&o, sizeof o);                                            \
-  o.device = LUPINE_CPU;                                                        \
-  o.field = value;                                                              \
-  CHECK(lupine_dgesvx(n, nrhs, a, lda, b, ldb, &o, NULL) == (info));            \
+#define CHECK_REFUSED(field, value, info, words)                     \
+  fill(a, b);                                                        \
+  lupine_options_init(&o, sizeof o);                                 \
+  o.device = LUPINE_CPU;                                             \
+  o.field = value;                                                   \
+  CHECK(lupine_dgesvx(n, nrhs, a, lda, b, ldb, &o, NULL) == (info)); \
   CHECK(strstr(lupine_last_error(), words) != NULL && lupine_last_error_rank() == -1)
   CHECK_REFUSED(nb, -1, LUPINE_NOT_ALLOWED, "--nb");
   CHECK_REFUSED(nprow, 2, LUPINE_NOT_ALLOWED, "-P 2");
