@@ -15,6 +15,8 @@ namespace lupine {
 
 namespace {
 
+/// The factorization of one matrix. src/ARCHITECTURE.md, "The loop", defines the terms: own column,
+/// rest, chunk, apply, look-ahead.
 class BlockLu {
  public:
   BlockLu(Transport& transport, DistributedMatrix& a, const FactorOptions& options,
@@ -55,24 +57,28 @@ class BlockLu {
       messages_ = [this] { move_messages(); };
   }
 
-  // Panel k is factored as soon as the panels before it are applied to its own column, and travels
-  // while panel k - lookahead is applied to the rest. Where queues run side by side, the rest is
-  // given before the panel is factored; and before the panel's column is updated too, unless both
-  // need panel k - 1.
+  // Step k: apply the panels k-d ... k-1 to the own column, factor and send panel k, and apply
+  // panel k-d to the rest. Where queues run side by side, the rest is given to its queue before
+  // panel k is factored; with d > 1 even before the own column is updated. (With d = 1 both need
+  // panel k-1.)
   FactorOutcome run(const ColumnsDone& done) {
     const std::int64_t depth = options_.lookahead;
     for (std::int64_t k = 0; k < steps_; ++k) {
       const Step step = plan_[k];
       const EventPtr before = last_;
-      receive(k - ring_.slots());  // its memory is the next panel's
+      receive(k - ring_.slots());  // panel k takes the memory of that panel
       panels_wait_for_column(step);
       if (depth > 1) start_rest(k - depth, step);
+      // A_ik <- A_ik - L_iq U_qk for q = k-d, ..., k-1
       apply_to_column(std::max<std::int64_t>(k - depth, 0), step);
       if (depth == 1) start_rest(k - depth, step);
       panels_->wait(*before);
+      // P_k [A_kk; A_ik] = [L_kk; L_ik] U_kk
       factor_panel(step);
+      // A_ij <- A_ij - L_iq U_qj for q = k-d and j > k
       finish_rest(k - depth, step);
-      wait_for_device(*before, Activity::wait_for_updates, k);  // given: one step ahead at most
+      // The host is one step ahead of the device at most.
+      wait_for_device(*before, Activity::wait_for_updates, k);
       if (done && k > 0) done(step.begin.value);
       if (time_to_agree(k) && !agree(std::max<std::int64_t>(k - depth, 0), k).usable()) break;
     }
@@ -82,12 +88,12 @@ class BlockLu {
   }
 
  private:
-  // Where a chunk of U is on its way to where it is used.
+  // The messages and events of one slot for a chunk of U.
   struct Place {
     Carrier carrier;
     std::optional<RowExchange> exchange;
-    EventPtr solved;  // the chunk is there, on its root
-    EventPtr used;    // its memory is free again
+    EventPtr solved;  // on the process row of the panel: the chunk is computed
+    EventPtr used;    // the update has read the chunk, and its memory is free again
   };
   bool pivoting() const { return options_.pivoting == Pivoting::partial; }
   FactorStatus* status() const { return status_.as<FactorStatus>(); }
@@ -151,12 +157,12 @@ class BlockLu {
     });
   }
 
-  // P_k [A_kk; A_ik] = [L_kk; L_ik] U_kk
+  // P_k [A_kk; A_ik] = [L_kk; L_ik] U_kk.
   void factor_with_pivoting(Panel& next) {
     const Step& s = next.step;
     const std::int64_t rows = next.left.rows + (s.in_row ? s.width() : 0);
-    // The ranks of a process column wait for each other in the panel: not for what is before it
-    // too.
+    // Inside the panel the ranks of the process column wait for each other. So earlier work of the
+    // device is awaited here, where messages move on meanwhile.
     if (grid_.column().size() > 1)
       wait_for_device(*panels_->record(), Activity::wait_for_updates, s.index);
     time(*panels_, {Activity::pivoted_panel, Phase::panel, s.index, rows, s.width()}, [&] {
@@ -170,9 +176,9 @@ class BlockLu {
     });
   }
 
-  // Panels from `oldest` on to the column of panel k. With one panel of look-ahead the rest behind
-  // it waits for the same panel: then the column goes first, with the whole device. With more it
-  // must not hold up the rest.
+  // A_ik <- A_ik - L_iq U_qk for the panels q = oldest, ..., k-1. With look-ahead 1 the rest needs
+  // the same panel: so the own column goes first in the updates' queue, with the whole device. With
+  // a deeper look-ahead it must not delay the rest, and runs in the panels' queue.
   void apply_to_column(std::int64_t oldest, const Step& k) {
     if (!k.in_column) return;
     Queue& updates = options_.lookahead == 1 ? *updates_ : *panels_;
@@ -184,8 +190,8 @@ class BlockLu {
     }
   }
 
-  // Panel q to the columns behind those of step k, as far as no message has to be waited for. The
-  // others follow in poll() and finish_rest().
+  // Applies panel q to the columns behind those of step k, as far as messages have arrived. poll()
+  // and finish_rest() do what remains.
   void start_rest(std::int64_t q, const Step& k) {
     if (q < 0 || !beside_) return;
     device_.share(panel_part(k));
@@ -208,8 +214,8 @@ class BlockLu {
                        {*rows_, *updates_, false, Phase::rows, Phase::update, Activity::update});
   }
 
-  // For each chunk of some columns: exchange of rows, U_qj = L_qq^-1 A_qj, A_ij <- A_ij - L_iq
-  // U_qj. The rows of a chunk are on their way while the chunks before are updated.
+  // For each chunk of some columns: exchange rows, U_qj = L_qq^-1 A_qj, A_ij <- A_ij - L_iq U_qj.
+  // The rows of a chunk travel while the chunks before it are updated.
   Sweep begin_sweep(std::int64_t q, std::vector<Columns> chunks, const Way& way) {
     const Carrier& arrived = receive(q);
     const Panel& panel = ring_[q];
@@ -222,7 +228,7 @@ class BlockLu {
     return sweep;
   }
 
-  // Gives the queues all that they can be given before the next message comes.
+  // Gives the queues all work that does not need a message which has not arrived.
   void move_on(Sweep& sweep) {
     for (;;)
       if (may_solve(sweep))
@@ -243,7 +249,7 @@ class BlockLu {
     }
   }
 
-  // Whom the next chunk waits for.
+  // The ranks whose messages the next chunk needs.
   std::span<const int> awaited(const Sweep& sweep) {
     return sweep.solved == sweep.updated ? grid_.column().watched()
                                          : place(sweep, sweep.updated).carrier.awaited();
@@ -282,7 +288,8 @@ class BlockLu {
       queue.wait(*updated_[static_cast<std::size_t>(i)]);
   }
 
-  // Called before the rest is given: its updates replace the events of the step before.
+  // Called before the rest of this step is given to the queues, because its updates replace the
+  // events in updated_ of the step before.
   void panels_wait_for_column(const Step& s) const {
     if (s.in_column) wait_for_updates(*panels_, {s.column, s.width()});
   }
@@ -317,6 +324,7 @@ class BlockLu {
             .columns = sweep.chunks[p].count};
   }
 
+  // U_qj = L_qq^-1 A_qj on the process row of q; the chunk is round(-s U_qj), s its scale.
   void solve_row(const Sweep& sweep, std::size_t p) {
     const Way& way = sweep.way;
     const Columns columns = sweep.chunks[p];
@@ -337,6 +345,7 @@ class BlockLu {
                      chunk.bytes(), to.solved);
   }
 
+  // A_ij <- A_ij - L_iq U_qj, as a sum: the rounded chunk is -U_qj.
   void update(const Sweep& sweep, std::size_t p) {
     const Way& way = sweep.way;
     const Columns columns = sweep.chunks[p];
@@ -355,10 +364,10 @@ class BlockLu {
     if (!way.own) updated_[static_cast<std::size_t>(columns.begin.value / chunk_)] = from.used;
   }
 
-  // Of what a rank gives its device to do side by side, how much is the panel's and the block
-  // row's. To each of a panel's w columns belong about 3 w operations a row, counted at the
-  // update's rate, of solves, and 2 w of the update before it unless that goes first; to each of
-  // its rows the solves alone.
+  // The part that panel and block row have in the work that runs side by side in step k. All counts
+  // of operations leave out a factor w, the panel's columns: the update of m x n has 2 m n. A solve
+  // takes as long as 3 w operations of the update for each row of the panel (column of the block
+  // row). The update of the own column, 2 w m, counts where it runs beside the rest (d > 1).
   double panel_part(const Step& s) const {
     const auto m = static_cast<double>(a_.rows().local_size() - s.trailing_row.value);
     const auto n = static_cast<double>(a_.columns().local_size() - s.trailing_column.value);
@@ -369,7 +378,7 @@ class BlockLu {
     return update > 0 ? panel / (panel + update) : 0;
   }
 
-  // The left panel k, once the host is through with it.
+  // The carrier of left panel k, whose messages have arrived and are passed on.
   const Carrier& receive(std::int64_t k) {
     Carrier& carrier = left(std::max<std::int64_t>(k, 0));
     if (k >= 0) wait_for(carrier, Activity::wait_for_panel, k);
@@ -390,8 +399,8 @@ class BlockLu {
     while (!event.reached()) poll();
   }
 
-  // While this rank waits, somebody may wait for what it has to pass on, and its device for more of
-  // the rest.
+  // Called while this rank waits: other ranks may need the messages that it has to pass on, and its
+  // device may need more work of the rest.
   void poll() {
     if (messages_) messages_();
     if (rest_ && beside_) move_on(*rest_);
@@ -409,7 +418,7 @@ class BlockLu {
   void finish() {
     device_.share(0);
     for (Carrier& carrier : lefts_) wait_for(carrier, Activity::wait_for_panel, steps_ - 1);
-    if (pivoting() && outcome_.usable())  // of the last panels, which nothing is behind
+    if (pivoting() && outcome_.usable())  // reads the pivots of the last panels to outcome_
       for (auto k = std::max<std::int64_t>(steps_ - ring_.slots(), 0); k < steps_; ++k)
         moves_of(ring_[k]);
     for (Queue* queue : {panels_.get(), rows_.get(), updates_.get()}) queue->synchronize();
@@ -422,9 +431,9 @@ class BlockLu {
     return k % interval == interval - 1 || k == steps_ - 1;
   }
 
-  // What one rank met, all know: nobody waits for a panel that will not come.
+  // All ranks learn of a bad pivot or non-finite number on any rank, so that all stop together.
   const FactorOutcome& agree(std::int64_t oldest, std::int64_t k) {
-    // Before blocking for the others' word: somebody may wait for what this rank has to pass on.
+    // Before this rank blocks in the reduction: other ranks may need the panels that it passes on.
     for (auto q = oldest; q < k; ++q) receive(q);
     FactorStatus mine;
     device_.download(*panels_, status(), std::span(&mine, 1));
@@ -446,7 +455,7 @@ class BlockLu {
   Plan plan_;
   std::int64_t steps_;
   std::int64_t chunk_;
-  bool beside_;  // the rest is updated beside the panels
+  bool beside_;  // whether the rest is updated while panels are factored
   std::unique_ptr<Queue> panels_;
   std::unique_ptr<Queue> rows_;
   std::unique_ptr<Queue> updates_;
@@ -456,16 +465,16 @@ class BlockLu {
   std::optional<PivotedPanel> panel_;
   std::optional<PivotMoves> moves_;
   std::vector<Carrier> lefts_;
-  std::vector<Place> places_;      // by the ring's slots of right chunks
-  std::int64_t in_rest_ = 0;       // number of the next chunk of the rest
-  std::int64_t in_column_ = 0;     // of the next message along this column's panels
-  std::optional<Sweep> rest_;      // under way
-  std::vector<EventPtr> updated_;  // by chunk: up to date but for the panels in flight
-  EventPtr last_;                  // so is the whole trailing matrix
-  Poll messages_;                  // moves them on; null where no message needs the host
+  std::vector<Place> places_;      // one for each slot of right chunks in the ring
+  std::int64_t in_rest_ = 0;       // running number of the next chunk of the rest
+  std::int64_t in_column_ = 0;     // of the next own-column chunk or diagonal block
+  std::optional<Sweep> rest_;      // the rest of the present step, while it is in progress
+  std::vector<EventPtr> updated_;  // for each chunk of columns: its last update is done
+  EventPtr last_;                  // the rest of the last step is updated
+  Poll messages_;                  // moves messages on; null where no message needs the host
   FactorOutcome outcome_;
   QueueTimes times_;
-  HostTimer waits_;  // for messages
+  HostTimer waits_;  // measures waits for messages
 };
 
 }  // namespace

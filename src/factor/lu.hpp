@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// LU factorization of a block-cyclic matrix, in place: right-looking, look-ahead, with or without
-/// partial pivoting, FP32 factors updated from panels of 16 (or 32) bits or FP64 throughout.
+/// LU factorization of a block-cyclic matrix, in place: right-looking, with look-ahead, with or
+/// without partial pivoting. The factors are FP32, and the update reads panels of 16 or 32 bits; or
+/// everything is FP64. Formulas and sources: docs/numerics.md; the order of the work:
+/// src/ARCHITECTURE.md, "The loop".
 #pragma once
 
 #include <lupine/options.hpp>
@@ -21,37 +23,43 @@
 namespace lupine {
 
 struct FactorOptions {
-  Precision precision = Precision::fp16;  ///< resolved: not automatic
+  Precision precision = Precision::fp16;  ///< what the update reads; not automatic
   std::int64_t width = 512;               ///< columns of a step at most
   int lookahead = 1;                      ///< panels factored ahead, >= 0
   BroadcastMethod broadcast = BroadcastMethod::ring_modified;
-  std::int64_t steps = -1;  ///< stop after so many; < 0: factor all
+  std::int64_t steps = -1;  ///< number of steps after which to stop; < 0: factor all columns
   Pivoting pivoting = Pivoting::none;
-  Recursion recursion{};   ///< of pivoted panels
-  std::int64_t chunk = 0;  ///< columns that are updated at once at most; 0: all
-  Trace* trace = nullptr;  ///< where to record every span of work and waiting; null: nowhere
+  Recursion recursion{};   ///< how panels with pivoting are divided
+  std::int64_t chunk = 0;  ///< columns of the trailing matrix updated at once at most; 0: all
+  Trace* trace = nullptr;  ///< records every span of work and waiting; null: no trace
 };
 
-/// Equal on every rank but for the times.
+/// The result of a factorization. All members but the times are equal on every rank.
 struct FactorOutcome {
   /// With pivoting: row i was exchanged with row pivots[i] >= i, for i = 0, 1, ... in this order
   /// (LAPACK's ipiv, from 0).
   std::vector<std::int64_t> pivots;
   std::int64_t bad_pivot = -1;  ///< first zero or non-finite pivot (0-based), or -1
-  bool nonfinite = false;       ///< Inf or NaN in a panel
+  bool nonfinite = false;       ///< whether a panel had an Inf or NaN
   FactorTimes times;
 
   bool usable() const { return bad_pivot < 0 && !nonfinite; }
 };
 
-/// Called on every rank after each step with the columns that are eliminated everywhere.
+/// Reports progress. Called on every rank, in every step but the first and after the last one, with
+/// the number of columns in the steps before. With look-ahead, the update may be behind.
 using ColumnsDone = std::function<void(std::int64_t columns)>;
 
-/// A <- L\U, or with pivoting P A <- L\U, where the columns of L stay as they were when their step
-/// was done: rows that later steps exchange are exchanged in the columns behind them only.
-/// Collective. An unusable factorization is agreed on by all ranks and returned early;
-/// the contents of A are then unspecified. Diagonal blocks are left as Device::factor_diagonal
-/// leaves them, or prepare_diagonal. @pre with FP64: pivoting
+/// Overwrites A by its factors L and U, where A = L U, or P A = L U with pivoting; L has ones on
+/// its diagonal, which are not stored. Diagonal blocks are stored in the form in which
+/// Device::factor_diagonal (with pivoting: Device::prepare_diagonal) writes them.
+///
+/// With pivoting, a step exchanges rows only in the columns behind its panel, so the columns of L
+/// keep the row order of their own step (as in LINPACK; LAPACK exchanges the rows of L too).
+///
+/// Collective. If a pivot is zero or not finite, or a panel has an Inf or NaN, all ranks agree on
+/// that and return early: FactorOutcome::usable() is false and the contents of A are unspecified.
+/// @pre pivoting, if A is stored in FP64
 FactorOutcome factorize(Transport& transport, DistributedMatrix& a, const FactorOptions& options,
                         const Clock& clock, const ColumnsDone& done = {});
 

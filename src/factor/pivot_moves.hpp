@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// The pivots of panels on the host, and the moves of rows that they ask for.
+/// The pivots of panels, read to the host, and the moves of rows that they cause.
 #pragma once
 
 #include <cstdint>
@@ -15,23 +15,26 @@
 
 namespace lupine {
 
+/// Computes the moves of rows of each panel once, and keeps those of the latest panels.
 class PivotMoves {
  public:
-  /// @param slots panels alive at once
-  /// @param pivots of all rows of the matrix, where they are put
+  /// @param width columns of a panel at most
+  /// @param slots how many panels are in flight at once
+  /// @param pivots resized to the rows of the matrix; of() stores the pivots of each panel in it
   PivotMoves(Device& device, const Distribution& rows, std::int64_t width, int slots,
              std::vector<std::int64_t>& pivots);
 
-  /// The moves of panel q's pivots, which are read from it when this is first asked for.
-  /// @param arrived has brought the panel
-  /// @param wait waits for an event
+  /// The moves of rows that the pivots of panel q cause. The first call for a panel reads its
+  /// pivots from the device and waits for them.
+  /// @param arrived the carrier that has received the panel
+  /// @param wait a function that waits for an event
   const DeviceRowMoves& of(const Panel& q, const Carrier& arrived,
                            const std::function<void(const Event&)>& wait);
 
  private:
   struct Slot {
     DeviceRowMoves moves;
-    std::int64_t panel = -1;  // whose moves these are
+    std::int64_t panel = -1;  // number of the panel to which the moves belong; -1: none yet
   };
   Device& device_;
   Distribution rows_;

@@ -41,14 +41,14 @@ void PivotedPanel::factor(Queue& queue, const Step& s, std::int64_t* pivots, Fac
     rows_ = {a_.storage(), workspace_.data(), w + m, w, w + m};
     device_.copy(queue, below, rows_.block(w, 0, m, w));
   }
-  // The first rows, as they are before elimination.
+  // All ranks of the process column begin with the same first rows: those before elimination.
   if (!alone()) share(queue, rows_.block(0, 0, w, w), s.owner_row);
   columns(queue, 0, w);
   if (!alone()) device_.upload(queue, chosen_, pivots);
   if (!s.in_row) device_.copy(queue, rows_.block(w, 0, m, w), below);
 }
 
-// A block of rows_ from the rank of the process column that has it to the others.
+// Broadcasts a block of rows_ from process row `owner` along the process column.
 void PivotedPanel::share(Queue& queue, AnyMatrix block, int owner) {
   const AnyMatrix contiguous{block.precision, share_.data(), block.rows, block.columns, block.rows};
   const auto bytes =
@@ -62,7 +62,9 @@ void PivotedPanel::share(Queue& queue, AnyMatrix block, int owner) {
   if (!mine) device_.copy(queue, contiguous, block);
 }
 
-// [ A1 A2 ] with A1 = L1 U1 of h columns:  U12 = L11^-1 A12,  A22 <- A22 - L21 U12, and so on.
+// Columns [begin, end), right-looking by parts. After the columns [i, next) are factored, with
+// L11 the triangle in rows [i, next) and L21 the rows below, and A12, A22 the columns [next, end):
+//     U12 = L11^-1 A12,  A22 <- A22 - L21 U12.
 void PivotedPanel::columns(Queue& queue, std::int64_t begin, std::int64_t end) {
   const std::int64_t count = end - begin;
   if (count <= recursion_.leaf) return leaf(queue, begin, end);
@@ -78,6 +80,8 @@ void PivotedPanel::columns(Queue& queue, std::int64_t begin, std::int64_t end) {
   }
 }
 
+// For each column j: take its pivot, then l_i = a_ij / a_jj and a_ic <- a_ic - l_i a_jc for i > j
+// and j < c < end. This pass also finds the pivot of column j + 1.
 void PivotedPanel::leaf(Queue& queue, std::int64_t begin, std::int64_t end) {
   auto* candidate = candidate_.as<PivotCandidate>();
   device_.find_pivot(queue, from(begin, begin, 1), candidate);
@@ -87,18 +91,19 @@ void PivotedPanel::leaf(Queue& queue, std::int64_t begin, std::int64_t end) {
   }
 }
 
+// Exchanges row j of rows_ with the row of the candidate, and stores the pivot.
 void PivotedPanel::take_pivot(Queue& queue, std::int64_t j) {
   device_.take_pivot(queue, from(j, 0, rows_.columns), step_.begin.value + j,
                      candidate_.as<PivotCandidate>(), pivots_ + j, status_);
 }
 
-// Row of the whole matrix that row `row` of rows_ is.
+// The row of the whole matrix to which row `row` of rows_ belongs.
 std::int64_t PivotedPanel::global(std::int64_t row) const {
   const std::int64_t w = rows_.columns;
   return row < w ? step_.begin.value + row : a_.rows().global(step_.trailing_row + (row - w)).value;
 }
 
-// The largest magnitude of all ranks, of equal ones that of the lowest row.
+// The pivot is the largest magnitude of all ranks; where magnitudes are equal, the lowest row.
 void PivotedPanel::take_pivot_of_all(Queue& queue, std::int64_t j) {
   (*poll_)();
   auto* candidate = candidate_.as<PivotCandidate>();

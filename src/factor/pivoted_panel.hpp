@@ -13,35 +13,39 @@
 
 namespace lupine {
 
-/// How a panel's columns are divided.
+/// How the columns of a panel are divided.
 struct Recursion {
-  int leaf = 16;  ///< columns that are eliminated one after the other (HPL: NBMIN)
-  int parts = 2;  ///< that the others are divided into, >= 2 (HPL: NDIV)
+  int leaf = 16;  ///< columns of a leaf at most, eliminated one after the other (HPL: NBMIN)
+  int parts = 2;  ///< parts into which more columns than a leaf are divided, >= 2 (HPL: NDIV)
 };
 
-/// Right-looking and recursive, so that most of the work is products. Every rank of the process
-/// column works on the panel's first rows, those of the diagonal block, and on its own rows below.
-/// A pivot's row is sent by its owner to all; so these first rows are at the end the same
-/// everywhere and the final ones.
+/// Right-looking and recursive, so that most of the work is matrix products. Every rank of the
+/// process column works on the first rows of the panel (those of the diagonal block) and on its own
+/// rows below them. The owner of a pivot's row sends that row to all, so at the end the first rows
+/// are final, and the same on every rank.
 class PivotedPanel {
  public:
   /// @param width columns of a panel at most
   PivotedPanel(Transport& transport, DistributedMatrix& a, std::int64_t width,
                const Recursion& recursion);
 
-  /// A_kk <- L_kk\U_kk and A_ik <- L_ik of the permuted columns of step `s`, the rows that pivots
-  /// displaced being where the pivots were; the rest of these rows is left alone. The diagonal
-  /// block is in diagonal() too, and the pivots (rows of the whole matrix) in `pivots`, both in
-  /// device memory. Notes a zero or non-finite pivot. Collective over the process column.
-  /// @param waits for others
-  /// @param poll called before every wait for others
+  /// P_k [A_kk; A_ik] = [L_kk; L_ik] U_kk: factors the columns of step `s`. A_ik <- L_ik in place,
+  /// and on the process row of the step A_kk <- L_kk\U_kk; every rank has the diagonal block in
+  /// diagonal(). Rows are exchanged in these columns only. Collective over the process column.
+  /// @param pivots device memory for s.width() entries: row s.begin + j was exchanged with row
+  ///        pivots[j] of the whole matrix
+  /// @param status records a zero or non-finite pivot
+  /// @param waits measures the waits for other ranks
+  /// @param poll called before every column that needs messages
   /// @pre s.in_column
   void factor(Queue& queue, const Step& s, std::int64_t* pivots, FactorStatus* status,
               const HostTimer& waits, const Poll& poll);
 
-  /// Of the panel factored last, until the queue goes on to the next.
+  /// The diagonal block L_kk\U_kk of the panel factored last, in device memory. Valid for work that
+  /// the queue is given before the next factor().
   ConstAnyMatrix diagonal() const { return rows_.block(0, 0, rows_.columns, rows_.columns); }
-  /// The rows below it, of the panel factored last, until the queue goes on to the next.
+  /// This rank's rows L_ik below the diagonal block of the panel factored last; valid as
+  /// diagonal().
   ConstAnyMatrix below() const {
     return rows_.block(rows_.columns, 0, rows_.rows - rows_.columns, rows_.columns);
   }
@@ -63,16 +67,16 @@ class PivotedPanel {
   const Communicator& column_;
   DistributedMatrix& a_;
   Recursion recursion_;
-  Buffer workspace_;  // where this rank does not hold the first rows
+  Buffer workspace_;  // memory of rows_ on the ranks that do not hold the panel's first rows
   Buffer candidate_;
-  Buffer share_;  // the first rows, or one row, contiguous
+  Buffer share_;  // a contiguous copy of the first rows, or of one row, for messages
   Step step_;
-  AnyMatrix rows_;  // the first rows, then this rank's below
+  AnyMatrix rows_;  // the panel's first rows, then this rank's rows below them
   std::int64_t* pivots_ = nullptr;
   FactorStatus* status_ = nullptr;
   const HostTimer* waits_ = nullptr;
   const Poll* poll_ = nullptr;
-  std::vector<std::int64_t> chosen_;
+  std::vector<std::int64_t> chosen_;  // pivots so far, as rows of the whole matrix
 };
 
 }  // namespace lupine

@@ -29,7 +29,8 @@ double& FactorTimes::of(Phase phase) {
 QueueTimes::QueueTimes(FactorTimes& totals, Trace* trace, Queue& idle)
     : totals_(totals), trace_(trace) {
   if (!trace_) return;
-  // A host that has lost its core meanwhile looks at its clock late: the shortest try tells best.
+  // If the operating system suspends this thread during a try, the clock is read late. So the
+  // shortest try is the most exact one.
   constexpr int tries = 8;
   double shortest = std::numeric_limits<double>::infinity();
   for (int i = 0; i < tries; ++i) {
@@ -61,7 +62,8 @@ void QueueTimes::take_first() {
 void QueueTimes::trace(const Span& span, double seconds) {
   const double begin = known_time_ + span.begin->seconds_since(*known_);
   trace_->add(span.track, begin, begin + seconds, span.label);
-  // GPUs tell times in 24 bits: from an event that lies near they are exact to a microsecond.
+  // GPUs report the time between two events in FP32 (24 bits): within a second it is exact to a
+  // microsecond. So the reference event moves on.
   constexpr double near = 1;
   if (begin - known_time_ < near) return;
   known_ = span.begin;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// How long the work of queues takes.
+/// The time that the work of the queues takes.
 #pragma once
 
 #include <deque>
@@ -11,26 +11,28 @@
 
 namespace lupine {
 
-/// Seconds of this rank: of its queues, so that panel and update may have run side by side.
+/// Seconds that this rank's queues spent in each phase. Phases of different queues may overlap, so
+/// their sum may be more than the time of the factorization.
 struct FactorTimes {
   double panel = 0;      ///< diagonal blocks, panels, their casts and the updates they wait for
-  double rows = 0;       ///< exchange of rows, block rows of U and their casts
-  double broadcast = 0;  ///< exposed: waiting for a message, nothing else to do
-  double update = 0;     ///< trailing matrix
+  double rows = 0;       ///< exchanges of rows, block rows of U and their casts
+  double broadcast = 0;  ///< exposed: the host waited for a message
+  double update = 0;     ///< updates of the trailing matrix
 
-  /// Of a phase of the factorization. @throws Fault for any other
+  /// The seconds of one phase. @throws Fault for a phase that is not of the factorization
   double& of(Phase phase);
 };
 
-/// Adds up the time between pairs of events, once they are reached, and traces it.
+/// Adds up the time between pairs of events once they are reached, and adds a span to the trace.
 ///
-/// Times of a queue reach the clock's time line by an event that an idle queue is asked for: they
-/// are late by how long the device takes to reach it and the host to learn of it (GPUs: some 10
-/// microseconds), and off by what the two clocks drift apart afterwards.
+/// A trace needs times of the host's clock. So the constructor records an event in an idle queue
+/// and reads the clock when the event is reached; all other events are placed relative to this
+/// event. The error is the time until the host learns of the event (GPUs: some 10 microseconds),
+/// and the drift between the two clocks afterwards.
 class QueueTimes {
  public:
-  /// @param trace null: sums alone
-  /// @param idle a queue that has nothing to do, of the device of all queues
+  /// @param trace null: only the sums are kept
+  /// @param idle a queue without work, on the device of the queues that will be timed
   QueueTimes(FactorTimes& totals, Trace* trace, Queue& idle);
 
   /// Runs `work`, which gives its operations to `queue`.
@@ -41,7 +43,7 @@ class QueueTimes {
     spans_.push_back({std::move(begin), queue.record(), label, track});
     while (!spans_.empty() && spans_.front().end->reached()) take_first();
   }
-  /// Takes the times that are left. @pre all queues are synchronized
+  /// Adds the times of all spans that are still pending. @pre all queues are synchronized
   void finish();
 
  private:
@@ -56,9 +58,9 @@ class QueueTimes {
 
   FactorTimes& totals_;
   Trace* trace_;
-  EventPtr known_;         // an event whose time is known
-  double known_time_ = 0;  // of the trace's clock
-  std::deque<Span> spans_;
+  EventPtr known_;          // an event whose time on the trace's clock is known
+  double known_time_ = 0;   // the time of known_ on the trace's clock
+  std::deque<Span> spans_;  // not added to the totals yet
 };
 
 }  // namespace lupine

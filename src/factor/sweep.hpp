@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// A panel on its way through some columns, chunk by chunk.
+/// One panel's progress through the columns to which it is applied, chunk by chunk.
 #pragma once
 
 #include <algorithm>
@@ -20,8 +20,8 @@ struct Columns {
   std::int64_t count;
 };
 
-/// Cut at columns that are multiples of `chunk`, so that a chunk of one step lies within a chunk of
-/// the step before.
+/// Divides columns into chunks, at local columns that are multiples of `chunk`. So each chunk of
+/// one step lies within one chunk of the step before.
 inline std::vector<Columns> cut(Columns all, std::int64_t chunk) {
   std::vector<Columns> chunks;
   const LocalIndex end = all.begin + all.count;
@@ -33,25 +33,27 @@ inline std::vector<Columns> cut(Columns all, std::int64_t chunk) {
   return chunks;
 }
 
-/// Where a panel is applied: to the next panel's own column, or to the rest beside that panel.
+/// The queues on which a panel is applied to some columns, and what the work counts as: the own
+/// column (the block column of the next panel to be factored), or the rest (the columns behind it).
 struct Way {
-  Queue& rows;     ///< exchange of rows, and solves for rows of U
-  Queue& updates;  ///< products
-  bool own;
+  Queue& rows;     ///< runs exchanges of rows, and U_qj = L_qq^-1 A_qj
+  Queue& updates;  ///< runs A_ij <- A_ij - L_iq U_qj
+  bool own;        ///< whether the columns are the own column
   Phase rows_phase;
   Phase update_phase;
   Activity update;
 };
 
-/// How far the panel has come: chunks are solved for, and then updated, in their order.
+/// Panel q and its chunks. For each chunk, in this order: the rows are exchanged, U_qj is computed
+/// and broadcast ("solved"), and A_ij is updated.
 struct Sweep {
   const Panel& panel;
   const DeviceRowMoves* moves;  ///< null without pivoting
   Way way;
   std::vector<Columns> chunks;
-  std::int64_t first;  ///< running number of the first chunk, of those of this way
-  std::size_t solved = 0;
-  std::size_t updated = 0;
+  std::int64_t first;       ///< running number of the first chunk; own column and rest count apart
+  std::size_t solved = 0;   ///< chunks whose U_qj has been given to the queue and the carrier
+  std::size_t updated = 0;  ///< chunks whose update has been given to the queue
 
   bool done() const { return updated == chunks.size(); }
 };
