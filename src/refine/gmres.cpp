@@ -17,7 +17,8 @@ void divide(Vector& v, double by) {
   for (double& value : v) value /= by;
 }
 
-// w <- w less its part in the basis; h += the coefficients. Twice is enough (Giraud et al. 2005).
+// With V the basis: h = V^T w, w <- w - V h, done twice; returns the sum of both h. Twice is enough
+// for w to be orthogonal to working precision (Giraud, Langou, Rozloznik, van den Eshof 2005).
 Vector orthogonalize(const VectorSpace& space, const std::vector<Vector>& basis, Vector& w) {
   Vector h(basis.size(), 0.0);
   for (int pass = 0; pass < 2; ++pass) {
@@ -30,6 +31,7 @@ Vector orthogonalize(const VectorSpace& space, const std::vector<Vector>& basis,
   return h;
 }
 
+// (x, y) <- (c x + s y, c y - s x): a Givens rotation.
 struct Rotation {
   double c = 1;
   double s = 0;
@@ -40,7 +42,7 @@ struct Rotation {
   }
 };
 
-// y with R y = g by back substitution; R's columns are upper triangular.
+// y = R^-1 g by back substitution. R is upper triangular; r[j] holds its column j, rows 0 to j.
 Vector back_substitute(const std::vector<Vector>& r, const Vector& g) {
   Vector y(r.size(), 0.0);
   for (std::size_t i = r.size(); i-- > 0;) {
@@ -64,11 +66,15 @@ GmresCycle gmres_cycle(const VectorSpace& space, const std::function<Vector(cons
   std::vector<Vector> r;
   std::vector<Rotation> rotations;
   Vector g{beta};
+  // ||z - B d|| is |g.back()|, without computing d.
   while (cycle.steps < restart && std::fabs(g.back()) > tolerance * beta) {
+    // Arnoldi: B v_k = V h + next v_(k+1).
     Vector w = apply(basis.back());
     ++cycle.steps;
     Vector h = orthogonalize(space, basis, w);
     const double next = space.norm(w);
+    // The rotations of the steps before, then a new one that turns (h_k, next) to (length, 0), make
+    // column k of R; the new one is applied to g too.
     for (std::size_t i = 0; i < rotations.size(); ++i) rotations[i].apply(h[i], h[i + 1]);
     const double length = std::hypot(h.back(), next);
     if (!(length > 0) || !std::isfinite(length)) break;
@@ -78,11 +84,12 @@ GmresCycle gmres_cycle(const VectorSpace& space, const std::function<Vector(cons
     r.push_back(std::move(h));
     g.push_back(0);
     rotation.apply(g[g.size() - 2], g[g.size() - 1]);
-    if (next == 0) break;  // the solution lies in the basis
+    if (next == 0) break;  // d is a combination of the basis: exact
     divide(w, next);
     basis.push_back(std::move(w));
   }
   cycle.residual = std::fabs(g.back()) / beta;
+  // d = V y with R y = g.
   const Vector y = back_substitute(r, g);
   for (std::size_t i = 0; i < y.size(); ++i) axpy(y[i], basis[i], cycle.correction);
   return cycle;

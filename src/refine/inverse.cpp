@@ -14,10 +14,10 @@ namespace lupine {
 
 namespace {
 
-constexpr int most_steps = 30;  // of GMRES, in a cycle
-constexpr int most_rounds = 6;  // of cycles, for one product
-constexpr double two_digits = 0.01;
-constexpr double a_digit = 0.1;
+constexpr int most_steps = 30;       // steps of a GMRES cycle
+constexpr int most_rounds = 6;       // GMRES cycles for one product
+constexpr double two_digits = 0.01;  // tolerance of a GMRES cycle
+constexpr double a_digit = 0.1;      // a correction below this part of the product is small
 
 Vector difference(Vector a, const Vector& b) {
   for (std::size_t i = 0; i < a.size(); ++i) a[i] -= b[i];
@@ -56,8 +56,9 @@ Vector Inverse::apply(Side& side, const Vector& v) {
   return whole;
 }
 
-// By GMRES on M B z = M v. A small residual of that says little of z where M B is ill-conditioned
-// itself: what the next cycle corrects does.
+// z = B^-1 v by cycles of GMRES on M B c = M (v - B z), z <- z + c; the argument z is M v. Where M
+// B is ill-conditioned, a small residual does not show that z is accurate. A small correction c
+// does.
 Vector Inverse::mended(const Side& side, const Vector& v, Vector z) {
   const auto preconditioned = [&](const Vector& w) { return side.solve(side.multiply(w)); };
   Vector sum(z.size(), 0.0);
@@ -72,7 +73,7 @@ Vector Inverse::mended(const Side& side, const Vector& v, Vector z) {
   return sum;
 }
 
-// Whether M v is B^-1 v to a digit: what a correction changes.
+// Whether z = M v is B^-1 v to a digit: the correction M (v - B z) is at most a tenth of z.
 bool Inverse::agrees(const Side& side) const {
   if (side.largest.empty()) return false;
   const Vector v = local_part(side.from, side.largest);
@@ -86,7 +87,8 @@ double Inverse::norm() {
   return weighted_norm(ones, ones);
 }
 
-// The largest row sum of B is the largest column sum of B^T.
+// ||B||_inf = ||B^T||_1, so the 1-norm estimate gets B^T as its matrix, for
+// B = diag(left) A^-1 diag(right).
 double Inverse::weighted_norm(const Vector& left, const Vector& right) {
   LUPINE_EXPECTS(std::none_of(left.begin(), left.end(), is_negative));
   LUPINE_EXPECTS(std::none_of(right.begin(), right.end(), is_negative));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// Products with A^-1 that are good to a digit, and what is estimated from them.
+/// Norms of A^-1, estimated from products with A^-1 that are accurate to a digit.
 #pragma once
 
 #include <functional>
@@ -10,33 +10,40 @@
 
 namespace lupine {
 
-/// The inverse of the (scaled) matrix of a system, by its factors. Where these are of few bits,
-/// (L U)^-1 may be far from A^-1: the first estimate finds out, and GMRES then mends every product.
-/// All members are collective; vectors are whole.
+/// The inverse of a system's scaled matrix, by its factors. In this class A is that matrix, R A C.
+///
+/// (L U)^-1 of factors of few bits may be far from A^-1. So the first estimate is made with
+/// z = (L U)^-1 v as products, and the correction (L U)^-1 (v - A z) of the product that grew most
+/// is computed. If it is more than a tenth of z, GMRES corrects every product from then on, and the
+/// estimate is made again. Products with A^-T are treated in the same way. All members are
+/// collective; vectors are whole.
 class Inverse {
  public:
-  /// @param exact the factors are as good as FP64's: taken as they are, as LAPACK does
+  /// @param exact whether the factors are FP64: then (L U)^-1 is used without corrections, as
+  /// LAPACK
+  ///        does
   Inverse(System& system, LuSolver& solver, bool exact);
   Inverse(const Inverse&) = delete;
   Inverse& operator=(const Inverse&) = delete;
 
-  /// ||A^-1||_inf, estimated; infinity where A^-1 cannot be told from the factors.
+  /// An estimate of ||A^-1||_inf (see estimate_one_norm). Infinity where the factors are too weak
+  /// for GMRES to correct the products.
   double norm();
-  /// || diag(left) A^-1 diag(right) ||_inf, estimated; infinity as norm() has it.
+  /// An estimate of || diag(left) A^-1 diag(right) ||_inf; infinity as in norm().
   /// @pre no entry of left or right is below 0
   double weighted_norm(const Vector& left, const Vector& right);
 
  private:
   using Linear = std::function<Vector(const Vector&)>;
-  /// B^-1 for B = A or B = A^T, of local vectors.
+  /// Products with B^-1, where B is A or A^T. `solve` and `multiply` take the rank's entries.
   struct Side {
-    VectorSpace results;
-    const Distribution& from;  ///< how what it is applied to is distributed
-    const Distribution& to;
-    Linear solve;       ///< M v, M being (L U)^-1 or its transpose
-    Linear multiply;    ///< B v
-    Vector largest{};   ///< the v of the largest product so far
-    double growth = 0;  ///< of it
+    VectorSpace results;       ///< the space of B^-1 v
+    const Distribution& from;  ///< the distribution of v
+    const Distribution& to;    ///< the distribution of B^-1 v
+    Linear solve;              ///< M v, where M is (L U)^-1 or its transpose
+    Linear multiply;           ///< B v
+    Vector largest{};          ///< the whole v with the largest ||M v|| / ||v|| so far
+    double growth = 0;         ///< that ratio, in infinity norms
   };
   Vector apply(Side& side, const Vector& v);
   Vector mended(const Side& side, const Vector& v, Vector z);
@@ -44,9 +51,9 @@ class Inverse {
 
   Side plain_;
   Side transposed_;
-  bool known_;           // whether products have to be mended
-  bool mends_ = false;   // by GMRES
-  bool failed_ = false;  // GMRES did not get there, once
+  bool known_;           // whether it is known if products have to be corrected
+  bool mends_ = false;   // whether GMRES corrects the products
+  bool failed_ = false;  // whether GMRES has failed to correct a product
 };
 
 }  // namespace lupine

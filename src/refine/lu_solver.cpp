@@ -17,7 +17,7 @@ LuSolver::LuSolver(Transport& transport, const DistributedMatrix& lu, std::int64
       of_rows_(device_.allocate(lu.rows().local_size() * std::int64_t{sizeof(double)})),
       of_columns_(device_.allocate(lu.columns().local_size() * std::int64_t{sizeof(double)})) {
   if (pivots.empty()) return;
-  constexpr int tag = 2;  // beside those of the factorization
+  constexpr int tag = 2;  // not one of the factorization's tags
   exchange_.emplace(transport, Traffic::panels, width, 1, std::int64_t{sizeof(double)}, tag);
   plan_moves(moves_, Exchanges::forward);
 }
@@ -40,7 +40,7 @@ Vector LuSolver::solve(const Vector& r) {
   const auto scope = [&](Activity activity) {
     return TraceScope(trace_, Track::solves, {.activity = activity});
   };
-  // What each ends with waits for the queue, so that the host's clock tells its time.
+  // upload() and download() wait for the queue, so each scope ends when its work is done.
   {
     const TraceScope lower = scope(Activity::solve_lower);
     sweep(Triangle::lower);  // y = L^-1 r
@@ -54,7 +54,9 @@ Vector LuSolver::solve(const Vector& r) {
   return d;
 }
 
-// For each block k: d_k <- T_kk^-1 (d_k + owed_k);  owed_i -= T_ik d_k for the rows i to come.
+// T y = z for T = L (k ascending) or T = U (k descending), block by block; z is d + owed:
+//     d_k <- T_kk^-1 (d_k + owed_k),  owed_i <- owed_i - T_ik d_k for the blocks i still to come.
+// With L, d begins as 0 and owed as r; with U, d begins as L^-1 P r and owed as 0.
 void LuSolver::sweep(Triangle triangle) {
   const bool lower = triangle == Triangle::lower;
   for (std::int64_t i = 0; i < plan_.count(); ++i) {
@@ -91,7 +93,8 @@ Vector LuSolver::solve_transposed(const Vector& r) {
   return d;
 }
 
-// y_k <- U_kk^-T owed_k;  owed_j -= U_kj^T y_k for the columns j to come.
+// U^T y = r, k ascending: y_k <- U_kk^-T owed_k,  owed_j <- owed_j - U_kj^T y_k for j > k, where
+// owed begins as r.
 void LuSolver::sweep_upper_transposed() {
   for (std::int64_t k = 0; k < plan_.count(); ++k) {
     const Step s = plan_[k];
@@ -111,7 +114,8 @@ void LuSolver::sweep_upper_transposed() {
   }
 }
 
-// From the last block on: y_k <- L_kk^-T (y_k - sum_{i>k} L_ik^T y_i), then the step's rows back.
+// L^T z = y, k descending: y_k <- L_kk^-T (y_k - sum_{i>k} L_ik^T y_i); then the row exchanges of
+// step k are undone. At the end y is P^T L^-T y.
 void LuSolver::sweep_lower_transposed() {
   for (std::int64_t k = plan_.count() - 1; k >= 0; --k) {
     const Step s = plan_[k];
@@ -133,7 +137,8 @@ void LuSolver::sweep_lower_transposed() {
   }
 }
 
-// Every process column exchanges its copy or its part: the sums of parts are exchanged so.
+// Every process column exchanges the rows of its own part (or copy) of the vector. The sum of the
+// parts is then exchanged too.
 void LuSolver::exchange_rows(const DeviceRowMoves& moves) {
   const std::int64_t m = lu_.rows().local_size();
   exchange_->start(*queue_, moves,
@@ -145,7 +150,7 @@ void LuSolver::exchange_rows(const DeviceRowMoves& moves) {
   exchange_->finish(*queue_);
 }
 
-// The sum of all ranks' parts of a block's vector, on the owner of its diagonal.
+// Adds up the parts of a block's vector from all `ranks`, on the owner of the diagonal block.
 void LuSolver::sum_up(const Communicator& ranks, int owner, const Step& s, double* part) {
   if (ranks.size() == 1) return;
   message_.resize(static_cast<std::size_t>(s.width()));
@@ -154,7 +159,7 @@ void LuSolver::sum_up(const Communicator& ranks, int owner, const Step& s, doubl
   if (s.owns_diagonal()) device_.upload(*queue_, message_, part);
 }
 
-// From there to the others.
+// Broadcasts a block's vector from the owner of the diagonal block to all `ranks`.
 void LuSolver::share(const Communicator& ranks, int owner, const Step& s, double* part) {
   if (ranks.size() == 1) return;
   message_.resize(static_cast<std::size_t>(s.width()));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// Solves with the factors, and with their transposes, in FP64 from FP32 or FP64 factors.
+/// Solves with the factors L and U, and with their transposes. The factors are FP32 or FP64;
+/// vectors and sums are FP64.
 #pragma once
 
 #include <cstdint>
@@ -18,16 +19,25 @@
 
 namespace lupine {
 
-/// Block by block: the process row of a block sums up what it owes, the owner of the diagonal
-/// solves, its process column subtracts the block's part from all rows to come. With the
-/// transposes, rows and columns change their parts. Reads each factor once: 4 n^2 bytes (8 n^2 in
-/// FP64) over all ranks. Rows of r are exchanged as the factorization exchanged those of A: a
-/// step's before its block of L is used, and back after L^T's.
+/// Solves block by block, with the blocks of the factorization's steps. For L and U:
+/// 1. The process row of block k sums up the block's remaining right-hand side, of which each of
+/// its
+///    ranks holds a part.
+/// 2. The owner of the diagonal block solves for d_k, and sends d_k along its process column.
+/// 3. The process column subtracts T_ik d_k from the right-hand side of the rows i still to be
+///    solved for (T is L or U).
+/// For the transposes, process rows and process columns exchange their roles. A solve reads each
+/// factor once: 4 n^2 bytes in FP32 (8 n^2 in FP64) over all ranks.
+///
+/// The rows of r are exchanged in the same order as those of A in the factorization: the exchanges
+/// of a step come before its block of L is used. A transposed solve undoes the exchanges of a step
+/// after its block of L^T was used.
 class LuSolver {
  public:
-  /// @param width columns of a step, as in the factorization
-  /// @param pivots as FactorOutcome has them; empty without pivoting
-  /// @param trace where to record the solves; null: nowhere
+  /// @param lu the factors as factorize() stores them; must stay unchanged
+  /// @param width columns of a step at most, as in the factorization
+  /// @param pivots FactorOutcome::pivots; empty without pivoting
+  /// @param trace records the solves; null: no trace
   LuSolver(Transport& transport, const DistributedMatrix& lu, std::int64_t width,
            std::span<const std::int64_t> pivots, Trace* trace = nullptr);
 
@@ -53,13 +63,14 @@ class LuSolver {
   std::vector<std::int64_t> pivots_;
   Trace* trace_;
   std::unique_ptr<Queue> queue_;
-  // Of what is owed (a right-hand side less what is known) each rank has a part; what is known is
-  // alike. One lies along rows, the other along columns.
+  // Two vectors in device memory, one along rows and one along columns. In solve(), of_rows_ is the
+  // remaining right-hand side (the sum of the parts of a process row's ranks), and of_columns_ is
+  // the solution so far (the same on all ranks of a process column). Transposed: the reverse.
   Buffer of_rows_;
   Buffer of_columns_;
-  Vector message_;
-  std::vector<DeviceRowMoves> moves_;  // by step
-  std::vector<DeviceRowMoves> undo_;   // made when first needed
+  Vector message_;                     // host memory for messages
+  std::vector<DeviceRowMoves> moves_;  // the row exchanges of each step
+  std::vector<DeviceRowMoves> undo_;   // their inverses, computed when first needed
   std::optional<RowExchange> exchange_;
 };
 

@@ -12,6 +12,7 @@ namespace {
 
 constexpr int most_rounds = 5;
 
+// ||v||_1; infinity if v has a NaN.
 double sum_of_magnitudes(const Vector& v) {
   double sum = 0;
   for (const double value : v) sum += std::fabs(value);
@@ -35,7 +36,8 @@ Vector unit(std::size_t n, std::size_t j) {
   return e;
 }
 
-// Entries that grow and alternate, for what the search over unit vectors would miss.
+// x_i = (-1)^i (1 + i / (n - 1)). Its product gives a second lower bound, 2 ||B x||_1 / (3 n), for
+// matrices on which the search over unit vectors finds too little.
 Vector alternating(std::size_t n) {
   Vector x(n);
   for (std::size_t i = 0; i < n; ++i) {
@@ -50,13 +52,14 @@ Vector alternating(std::size_t n) {
 double estimate_one_norm(std::int64_t order, const std::function<Vector(const Vector&)>& apply,
                          const std::function<Vector(const Vector&)>& apply_transposed) {
   const auto n = static_cast<std::size_t>(order);
+  // v = B x for x = (1/n, ..., 1/n), then for unit vectors x = e_j. ||v||_1 is a lower bound each.
   Vector v = apply(Vector(n, 1 / static_cast<double>(order)));
   double estimate = sum_of_magnitudes(v);
   if (n == 1 || !std::isfinite(estimate)) return estimate;
   Vector sign = signs(v);
   std::optional<std::size_t> column;
   for (int round = 0; round < most_rounds; ++round) {
-    // The gradient of ||B x||_1 says which unit vector could do better.
+    // B^T sign(v) is the gradient of ||B x||_1: its largest entry j says which e_j to try next.
     const Vector gradient = apply_transposed(sign);
     const std::size_t next = largest_index(gradient);
     if (column && std::fabs(gradient[next]) <= std::fabs(gradient[*column])) break;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// Estimate of a 1-norm from a few products.
+/// An estimate of a matrix's 1-norm from a few products with it.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,13 @@
 
 namespace lupine {
 
-/// A lower bound of ||B||_1, nearly always within a factor of three, from at most six products with
-/// B and five with B^T: N. J. Higham, "FORTRAN codes for estimating the one-norm of a real or
-/// complex matrix", ACM Trans. Math. Softw. 14 (1988), the algorithm of LAPACK's dlacn2. Infinity
-/// where a product is not finite. Vectors are whole.
+/// A lower bound of ||B||_1, the largest column sum of |B|; it is nearly always within a factor of
+/// three. It needs at most seven products with B and five with B^T. Infinity if a product is not
+/// finite. N. J. Higham, "FORTRAN codes for estimating the one-norm of a real or complex matrix",
+/// ACM Trans. Math. Softw. 14 (1988): the algorithm of LAPACK's dlacn2. See docs/numerics.md.
+/// @param order rows and columns of B
+/// @param apply v -> B v, for whole vectors
+/// @param apply_transposed v -> B^T v, for whole vectors
 double estimate_one_norm(std::int64_t order, const std::function<Vector(const Vector&)>& apply,
                          const std::function<Vector(const Vector&)>& apply_transposed);
 

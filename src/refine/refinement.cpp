@@ -12,9 +12,10 @@ namespace lupine {
 
 namespace {
 
-constexpr int restart = 30;
-constexpr double least_growth = 4;  // of rounding errors: what the residual's own may be
-constexpr double slow_ratio = 0.5;  // a residual that falls by less than this is slow
+constexpr int restart = 30;  // steps of a GMRES cycle
+constexpr double least_growth =
+    4;  // for small n: the residual itself has rounding errors of some eps
+constexpr double slow_ratio = 0.5;  // a correction is slow if the error stays above this part
 
 class Refinement {
  public:
@@ -36,7 +37,7 @@ class Refinement {
     switch (options_.method) {
       case RefineMethod::automatic:
         classic();
-        now_ = best_;  // should it have diverged
+        now_ = best_;  // classical refinement may have diverged
         if (!done()) gmres();
         break;
       case RefineMethod::ir:
@@ -55,13 +56,13 @@ class Refinement {
   struct Iterate {
     Vector x;
     Vector r;      ///< b - A x
-    double error;  ///< what the rule looks at
+    double error;  ///< by the stop rule
 
     bool finite() const { return std::isfinite(error); }
   };
-  /// Counts how often running an error was more than half of the least before.
+  /// Counts the successive errors that were more than half of the least error before them.
   struct Slowness {
-    int times = 0;
+    int times = 0;  ///< in succession
     double before = std::numeric_limits<double>::infinity();
 
     void add(double error) {
@@ -74,7 +75,7 @@ class Refinement {
   bool done() const { return outcome_.converged || left() <= 0; }
   int left() const { return options_.max_iterations - outcome_.iterations; }
 
-  // L U d = r;  x <- x + d;  r <- b - A x.
+  // Classical refinement: L U d = r,  x <- x + d,  r <- b - A x.
   void classic() {
     Slowness slow;
     const auto gains = [&] {
@@ -84,7 +85,8 @@ class Refinement {
       slow.add(correct(solve(now_.r)));
   }
 
-  // (L U)^-1 A d = (L U)^-1 r, left-preconditioned; the true residual decides.
+  // GMRES on (L U)^-1 A d = (L U)^-1 r, preconditioned from the left; then x <- x + d and
+  // r <- b - A x. The error of x decides, not the residual of GMRES.
   void gmres() {
     outcome_.method = RefineMethod::gmres;
     const auto preconditioned = [this](const Vector& v) { return solve(multiply(v)); };
@@ -95,10 +97,11 @@ class Refinement {
       const GmresCycle cycle =
           gmres_cycle(space_, preconditioned, z, std::min(restart, std::max(left(), 0)), tolerance);
       slow.add(correct(cycle.steps > 0 ? cycle.correction : z));
-      if (slow.times > 0 && cycle.steps == restart) break;  // a whole cycle for nothing
+      if (slow.times > 0 && cycle.steps == restart) break;  // a full cycle gained too little
     }
   }
 
+  // x <- x + d,  r <- b - A x, and the error of x; keeps the best x.
   double correct(const Vector& d) {
     for (std::size_t i = 0; i < d.size(); ++i) now_.x[i] += d[i];
     const System::Errors errors = [&] {
@@ -114,7 +117,7 @@ class Refinement {
     return now_.error;
   }
 
-  // The number of the correction stands for a step.
+  // In the trace, the number of the correction takes the place of the step.
   Stopwatch timer(double& sum, Phase phase, Activity activity) const {
     return {clock_,
             sum,
@@ -136,12 +139,12 @@ class Refinement {
 
   RefineOptions options_;
   double tolerance_;
-  bool goes_on_;  // below the tolerance, while it gains
+  bool goes_on_;  // whether `ir` goes on below the tolerance while the error halves
   const Clock& clock_;
   System& system_;
   LuSolver& solver_;
   VectorSpace space_;
-  Iterate now_;  // x = 0 at first
+  Iterate now_;  // begins with x = 0, r = b
   Iterate best_;
   RefineOutcome outcome_;
 };

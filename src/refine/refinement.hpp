@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// From low-precision factors to an FP64 solution.
+/// The refinement: an FP64 solution from low-precision factors. Formulas and sources:
+/// docs/numerics.md.
 #pragma once
 
 #include <lupine/benchmark.hpp>
@@ -22,66 +23,77 @@
 
 namespace lupine {
 
-/// When x is good enough.
+/// The error of x by which the refinement decides, and when it is small enough. r = b - A x.
 enum class StopRule {
-  benchmark,     ///< the scaled residual is below 1 (HPL-MxP asks for 16)
-  componentwise  ///< max_i |r_i| / (|A||x| + |b|)_i is at most a tolerance
+  benchmark,     ///< the scaled residual, below 1 (HPL-MxP itself requires 16)
+  componentwise  ///< max_i |r_i| / (|A||x| + |b|)_i, below a tolerance
 };
 
 struct RefineOptions {
   RefineMethod method = RefineMethod::automatic;
-  int max_iterations = 50;   ///< corrections; for GMRES its inner steps count
-  std::int64_t width = 512;  ///< columns of a step of the triangular solves
+  /// Solves with the factors at most: one for each correction of `ir`; for each GMRES cycle one for
+  /// its right-hand side and one for each of its steps.
+  int max_iterations = 50;
+  std::int64_t width = 512;  ///< columns of a step of the factorization, for the triangular solves
   StopRule stop = StopRule::benchmark;
-  /// Of the componentwise error. 0: default_tolerance(n), what dsgesv asks for by norms; and then
-  /// `ir` goes on while the error falls by half, as LAPACK's dgerfs does.
+  /// Tolerance of StopRule::componentwise. 0: default_tolerance(n), the factor by which LAPACK's
+  /// dsgesv judges norms; then `ir` also goes on below it while the error at least halves, as
+  /// LAPACK's dgerfs does.
   double tolerance = 0;
-  Trace* trace = nullptr;  ///< where to record what it does; null: nowhere
+  Trace* trace = nullptr;  ///< records solves and residuals; null: no trace
 };
 
 /// Seconds of this rank.
 struct RefineTimes {
-  double solves = 0;
-  double residuals = 0;
+  double solves = 0;     ///< solves with the factors
+  double residuals = 0;  ///< residuals, and GMRES's products with A
 };
 
-/// Equal on every rank but for x (the rank's part) and the times.
+/// The result of a refinement. All members but x and the times are equal on every rank.
 struct RefineOutcome {
-  Vector x;  ///< entries of this rank's columns
-  int iterations = 0;
-  RefineMethod method = RefineMethod::ir;
-  /// Scaled residual, or componentwise error, after each correction (GMRES: each restart).
+  Vector x;                                ///< the best x found, along columns
+  int iterations = 0;                      ///< solves with the factors
+  RefineMethod method = RefineMethod::ir;  ///< the method that ran last
+  /// The error by the stop rule after each correction of `ir`, and after each GMRES cycle.
   std::vector<double> history;
-  bool converged = false;
-  double error = 0;  ///< the one of x
+  bool converged = false;  ///< whether the error of x is small enough
+  double error = 0;        ///< the error of x by the stop rule
   RefineTimes times;
 };
 
-/// sqrt(n) eps, and at least 4 eps; eps = 2^-53.
+/// max(sqrt(n), 4) eps, eps = 2^-53.
 double default_tolerance(std::int64_t n);
 
-/// Solves the system, from x = 0. Stops by the rule, at the limit, or when the error has twice
-/// running fallen by less than half; x is then the best that was found. Collective.
+/// Solves A x = b, starting from x = 0. Repeats
+///     r = b - A x,  L U d = r,  x <- x + d        (`ir`), or the same with
+///     (L U)^-1 A d = (L U)^-1 r by GMRES          (`gmres`).
+/// Stops when the error is small enough by the stop rule, at max_iterations, or when the error has
+/// twice in succession fallen by less than half. `auto` runs `ir`, and `gmres` after it if the
+/// error is not small enough. Collective.
 RefineOutcome refine(System& system, LuSolver& solver, const RefineOptions& options,
                      const Clock& clock);
 
-/// The same for the benchmark's A and b.
-/// @param pivots as FactorOutcome has them; empty without pivoting
+/// Refines the solution of a benchmark's system: A and b are generated from `spec`, b in each call
+/// and A in each pass.
+/// @param pivots FactorOutcome::pivots; empty without pivoting
 RefineOutcome refine(Transport& transport, const DistributedMatrix& lu,
                      std::span<const std::int64_t> pivots, const MatrixSpec& spec,
                      const RefineOptions& options, const Clock& clock);
 
-/// x = U^-1 L^-1 P b, the entries of this rank's columns. Collective.
+/// x = U^-1 L^-1 P b along columns, with b generated from `spec`: one solve, no refinement.
+/// Collective. @param pivots FactorOutcome::pivots; empty without pivoting
 Vector solve(Transport& transport, const DistributedMatrix& lu,
              std::span<const std::int64_t> pivots, const MatrixSpec& spec, std::int64_t width,
              Trace* trace = nullptr);
 
-/// ||b - A x|| and the other norms, from A and b regenerated in FP64. Collective.
+/// The infinity norms of A, x, b and b - A x, in FP64, from A and b generated again. Collective.
+/// @param x along columns
 SystemNorms system_norms(const ProcessGrid& grid, Device& device, const Distribution& rows,
                          const Distribution& columns, const MatrixSpec& spec, const Vector& x);
 
-/// ||Ax-b|| / (eps (||A|| ||x|| + ||b||) n) with eps = 2^-53. NaN if a norm is, or if the
-/// denominator overflows: never a small number without a small residual.
+/// ||A x - b|| / (eps (||A|| ||x|| + ||b||) n) with infinity norms and eps = 2^-53: the scaled
+/// residual of HPL and HPL-MxP. NaN if a norm is NaN, or if the denominator overflows, so that the
+/// result is small only where the residual is.
 double scaled_residual(const SystemNorms& norms, std::int64_t n);
 
 }  // namespace lupine

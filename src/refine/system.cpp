@@ -94,7 +94,8 @@ System::System(const ProcessGrid& grid, Device& device, std::unique_ptr<LocalMat
       abs_rows_(device.allocate(bytes_of_doubles(rows_.local_size()))),
       abs_ax_(device.allocate(bytes_of_doubles(rows_.local_size()))) {}
 
-// One pass over A: R A C v, and where it is asked for |R A C| |v|.
+// One pass over A: returns R A C v; *abs_ax <- |R A C| |v| where abs_ax is not null. Each rank of a
+// process row computes the part of its columns, and the sum over the process row is the product.
 Vector System::pass(const Vector& v, Vector* abs_ax) {
   const bool first = norm_a_ < 0;
   Vector ax(static_cast<std::size_t>(rows_.local_size()));
@@ -145,7 +146,8 @@ double System::componentwise_error(const Errors& errors) const {
   return largest_of_all(ratios);
 }
 
-// A maximum is the same in any order, so that all ranks decide alike. NaN must not get lost in it.
+// A maximum does not depend on the order of its operands, so all ranks get the same one. largest()
+// turns NaN into infinity, because MPI's maximum may lose a NaN.
 double System::largest_of_all(std::span<const double> v) const {
   return grid_.all().all_reduce(largest(v), Reduction::max);
 }
@@ -155,6 +157,7 @@ SystemNorms System::norms(const Vector& v, const Vector& r) const {
   return {norm_a_, largest_of_all(v), largest_of_all(b_), largest_of_all(r)};
 }
 
+// ||B||_inf is the largest entry of |B| (1, ..., 1)^T.
 double System::scaled_norm() {
   Vector sums;
   pass(Vector(static_cast<std::size_t>(columns_.local_size()), 1.0), &sums);
@@ -171,7 +174,7 @@ SystemNorms system_norms(const ProcessGrid& grid, Device& device, const Distribu
 
 double scaled_residual(const SystemNorms& norms, std::int64_t n) {
   const double scale = eps * (norms.a * norms.x + norms.b) * static_cast<double>(n);
-  // An infinite x must not make any residual look small.
+  // With an infinite x the quotient would be 0, whatever the residual.
   return std::isfinite(scale) ? norms.residual / scale : unknown;
 }
 

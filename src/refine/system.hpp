@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// The system A x = b in FP64, A generated wherever it is needed or held, and scaled on the way.
+/// The system A x = b in FP64 as the refinement uses it: products with A, residuals and norms. A is
+/// generated again in each pass, or held in memory; its scaling is applied to the vectors.
 #pragma once
 
 #include <lupine/benchmark.hpp>
@@ -18,11 +19,12 @@
 
 namespace lupine {
 
-/// The rank's part of A.
+/// The rank's part of A: its local rows and columns. Pointers are device memory.
 class LocalMatrix {
  public:
   virtual ~LocalMatrix() = default;
-  /// As Device::multiply.
+  /// ax <- A x in one pass over A. Also abs_rows_i <- sum_j |a_ij| and abs_ax <- |A| |x|, each
+  /// where its pointer is not null.
   virtual void multiply(Device& device, Queue& queue, const double* x, double* ax, double* abs_rows,
                         double* abs_ax) const = 0;
   /// z <- z - A^T y.
@@ -30,24 +32,27 @@ class LocalMatrix {
                                    double* z) const = 0;
 };
 
-/// Computed anew in every pass; its transpose is nobody's need: a Fault.
+/// A benchmark's matrix, which the device generates again in every pass.
+/// subtract_transposed() throws a Fault: no caller needs it for generated matrices.
 std::unique_ptr<LocalMatrix> generated_matrix(const MatrixSpec& spec, const Distribution& rows,
                                               const Distribution& columns);
-/// In device memory, which must stay as it is.
+/// A matrix in FP64 in device memory, which must stay unchanged.
 std::unique_ptr<LocalMatrix> held_matrix(ConstAnyMatrix a);
 
-/// The entries of b that belong to these rows.
+/// The entries of a benchmark's b that belong to these rows: b along rows.
 Vector right_hand_side(const MatrixSpec& spec, const Distribution& rows);
 
-/// R and C of the scaled system (R A C) y = R b, x = C y: the rank's entries. Empty: ones.
+/// The diagonals of R and C of the scaled system (R A C) y = R b, x = C y. An empty vector: ones.
 struct Scales {
-  Vector rows;
-  Vector columns;
+  Vector rows;     ///< R, along rows
+  Vector columns;  ///< C, along columns
 };
 
-/// All members are collective but for the simple ones; vectors of rows and columns as Layout says.
+/// The scaled system (R A C) y = R b. All members are collective, except the accessors and set_b().
+/// "Along rows" and "along columns": see Layout. Norms are infinity norms.
 class System {
  public:
+  /// @param rows,columns the distribution of A
   System(const ProcessGrid& grid, Device& device, std::unique_ptr<LocalMatrix> a, Distribution rows,
          Distribution columns, Scales scales = {});
 
@@ -56,29 +61,32 @@ class System {
   const Distribution& columns() const { return columns_; }
   const ProcessGrid& grid() const { return grid_; }
   const Vector& b() const { return b_; }
-  /// ||A||, not scaled. @pre a pass over A has been made
+  /// ||A|| of the given, unscaled A. @pre multiply(), errors() or scaled_norm() was called before
   double norm_a() const {
     LUPINE_EXPECTS(norm_a_ >= 0);
     return norm_a_;
   }
-  /// Sets R b, the right-hand side of the scaled system.
+  /// Sets the right-hand side of the scaled system. @param b R b, along rows
   void set_b(Vector b) { b_ = std::move(b); }
 
-  /// R A C v along rows. The first pass also finds ||A||, not scaled.
+  /// R A C v, along rows; v along columns. The first pass over A also computes norm_a().
   Vector multiply(const Vector& v);
-  /// (R A C)^T v along columns, v along rows.
+  /// (R A C)^T v, along columns; v along rows.
   Vector multiply_transposed(const Vector& v);
-  /// What a pass over A tells of y.
+  /// The residual of a y, and the bound with which it is compared; both along rows.
   struct Errors {
-    Vector residual;  ///< R b - R A C y, along rows
+    Vector residual;  ///< R b - R A C y
     Vector bound;     ///< |R A C| |y| + |R b|; empty where it was not asked for
   };
+  /// Both in one pass over A. @param y along columns
   Errors errors(const Vector& y, bool with_bound);
-  /// max_i |r_i| / bound_i (Oettli & Prager), 0/0 being 0; NaN counts as infinity.
+  /// The componentwise backward error max_i |residual_i| / bound_i (W. Oettli and W. Prager, Numer.
+  /// Math. 6, 1964), where 0/0 counts as 0 and NaN as infinity.
   double componentwise_error(const Errors& errors) const;
-  /// ||A||, not scaled, and ||v||, ||R b||, ||r||. @pre a pass over A has been made
+  /// ||A|| of the given, unscaled A, ||v||, ||R b|| and ||r||. @pre as norm_a()
+  /// @param v along columns @param r along rows
   SystemNorms norms(const Vector& v, const Vector& r) const;
-  /// ||R A C||.
+  /// ||R A C||, in one pass over A.
   double scaled_norm();
 
  private:

@@ -23,7 +23,8 @@ Vector VectorSpace::dots(std::span<const Vector> basis, const Vector& v) const {
     sums.push_back(sum);
   }
   others().all_reduce(sums, Reduction::sum);
-  // Each group of ranks has summed; one of them speaks for all, should their roundings differ.
+  // Each process row (or column) has computed these sums, and their roundings may differ. Every
+  // rank takes the sums of the same rank, so that all ranks decide in the same way.
   others().broadcast(std::span<double>(sums), 0);
   alike().broadcast(std::span<double>(sums), 0);
   return sums;
@@ -33,13 +34,14 @@ double VectorSpace::norm(const Vector& v) const {
   return std::sqrt(dots(std::span(&v, 1), v)[0]);
 }
 
-// Every entry is one rank's: the sum of the others' zeros does not round.
+// Exactly one of the ranks in others() has an entry, the rest add zeros: the sum does not round.
 Vector VectorSpace::gather(const Distribution& mine, const Vector& v) const {
   Vector whole(static_cast<std::size_t>(mine.size()), 0.0);
   for (const Run& run : mine.runs())
     std::copy_n(v.begin() + run.local.value, run.length, whole.begin() + run.global.value);
   others().all_reduce(whole, Reduction::sum);
-  // Copies that began alike may differ in what was computed beside them.
+  // The ranks of alike() computed their copies of v separately, so these may differ in rounding.
+  // Every rank takes the copy of the first.
   alike().broadcast(std::span<double>(whole), 0);
   return whole;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// Vectors of n entries over the grid.
+/// Vectors of n FP64 entries, distributed over the process grid.
 #pragma once
 
 #include <span>
@@ -11,39 +11,44 @@
 
 namespace lupine {
 
-/// A rank's entries of a vector.
+/// The entries of a vector that one rank holds; a vector is "whole" where they are all n.
 using Vector = std::vector<double>;
 
-/// Which entries a rank holds: those of its rows, alike in a process row (b, r), or those of its
-/// columns, alike in a process column (x, d).
+/// How a vector is distributed.
+/// - rows ("along rows"; b, r): a rank holds the entries of its local rows of A, so all ranks of a
+///   process row hold the same entries.
+/// - columns ("along columns"; x, d): a rank holds the entries of its local columns of A, so all
+///   ranks of a process column hold the same entries.
 enum class Layout { rows, columns };
 
-/// What needs the entries of all ranks. Collective; the results are equal on every rank to the last
-/// bit.
+/// Operations that need the entries of all ranks. All members are collective, and their results are
+/// equal on every rank to the last bit.
 class VectorSpace {
  public:
   VectorSpace(const ProcessGrid& grid, Layout layout) : grid_(&grid), layout_(layout) {}
 
-  /// Inner products with v.
+  /// The inner product of v with each vector of the basis.
   Vector dots(std::span<const Vector> basis, const Vector& v) const;
-  /// The 2-norm.
+  /// ||v||_2.
   double norm(const Vector& v) const;
-  /// All entries on every rank. @param mine how they are distributed, as `layout` says
+  /// The whole vector, on every rank. @param mine the distribution of v: that of the rows of A with
+  /// Layout::rows, that of its columns with Layout::columns
   Vector gather(const Distribution& mine, const Vector& v) const;
 
  private:
-  /// The ranks that hold the other entries, and those that hold the same ones.
+  /// The ranks that together hold all entries, each entry once.
   const Communicator& others() const;
+  /// The ranks that hold the same entries as this rank.
   const Communicator& alike() const;
 
   const ProcessGrid* grid_;
   Layout layout_;
 };
 
-/// The largest magnitude; infinity if there is a NaN, 0 of nothing.
+/// max_i |v_i|. Infinity if v has a NaN; 0 if v is empty.
 double largest(std::span<const double> v);
 
-/// The entries of a whole vector that are this rank's.
+/// This rank's entries of a whole vector.
 Vector local_part(const Distribution& mine, std::span<const double> whole);
 
 }  // namespace lupine
