@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Each rank's part of a matrix that is distributed already, as ScaLAPACK's are.
+// Sources whose matrices are distributed already, block-cyclically as in ScaLAPACK.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,14 +13,16 @@ namespace lupine {
 
 namespace {
 
-/// A descriptor by the names of its entries.
+/// A ScaLAPACK descriptor (DTYPE_, CTXT_, M_, N_, MB_, NB_, RSRC_, CSRC_, LLD_) with named entries.
+/// The context is not used.
 struct Layout {
   explicit Layout(const Descriptor& d)
       : type(d[0]), m(d[2]), n(d[3]), mb(d[4]), nb(d[5]), row0(d[6]), column0(d[7]), ld(d[8]) {}
 
   std::int64_t type, m, n, mb, nb, row0, column0, ld;
 
-  /// Rows of this rank. A first block on another process than 0 renumbers the processes.
+  /// This rank's rows and columns. RSRC_ and CSRC_, the process row and column of the first block,
+  /// renumber the processes.
   Distribution rows(const ProcessGrid& grid) const {
     return part(m, mb, grid.shape().nprow, grid.me().row, row0);
   }
@@ -49,7 +51,7 @@ void require(bool right, const char* name, const char* entry, std::int64_t value
         fmt::format("{} of {}'s descriptor is {}; allowed: {}", entry, name, value, allowed));
 }
 
-/// What the descriptors of A and b must both be.
+/// Checks that the descriptors of A and b both must pass.
 void check_any(const Communicator& all, const char* name, const Layout& d) {
   require_equal_options(all, {{name, text(name, d)}});
   require(d.type == 1, name, "DTYPE_", d.type, "1, a dense matrix");
@@ -59,7 +61,7 @@ void check_any(const Communicator& all, const char* name, const Layout& d) {
   require(d.nb >= 1, name, "NB_", d.nb, "at least 1");
 }
 
-/// What depends on the rank's place.
+/// Checks that depend on the rank's place in the grid.
 void check_place(const ProcessGrid& grid, const char* name, const Layout& d, const double* local) {
   const auto inside = [&](const char* entry, std::int64_t value, int processes) {
     require(value >= 0 && value < processes, name, entry, value,
@@ -116,7 +118,8 @@ class BlockCyclicMatrix : public MatrixSource {
   }
 
  private:
-  /// Whether the blocks of a dimension lie where the descriptor has them.
+  /// Whether a dimension is distributed as the descriptor says. One process holds everything,
+  /// whatever the block size; and one block of n is the same as a larger block.
   bool same(const Distribution& dimension) const {
     return dimension.processes() == 1 || dimension.block() == std::min(layout_.nb, layout_.n);
   }

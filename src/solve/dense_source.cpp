@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Arrays that lie on one rank, column-major.
+// Sources that are column-major arrays on one rank.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace lupine {
 
 namespace {
 
-/// An array of `columns` columns on rank `root`; its leading dimension counts there alone.
+/// An array on rank `root`. The other ranks ignore its pointer and leading dimension.
 class Array {
  public:
   Array(const char* name, const double* data, std::int64_t ld, int root)
@@ -72,17 +72,18 @@ class DenseMatrix : public MatrixSource {
   Array array_;
 };
 
-/// Some columns of one block on their way, and each process row's part of their rows.
+/// Neighbouring columns of one block, which the root sends to one process column.
 struct DenseMatrix::Slice {
-  std::vector<Distribution> rows;  ///< by process row
-  int column = 0;                  ///< process column that takes them
-  std::int64_t begin = 0;          ///< global
-  std::int64_t local = 0;          ///< of `begin`, in its process column
-  std::int64_t width = 0;
-  std::span<double> buffer;  ///< for one rank's part
+  std::vector<Distribution> rows;  ///< the rows of each process row
+  int column = 0;                  ///< the process column that owns the columns
+  std::int64_t begin = 0;          ///< global index of the first column
+  std::int64_t local = 0;          ///< local index of the first column, in its process column
+  std::int64_t width = 0;          ///< columns
+  std::span<double> buffer;        ///< room for one rank's part
 };
 
-/// The root packs and sends each rank's part of a slice; the rank takes it as columns of its own.
+/// The root packs the part of each rank of the process column and sends it; the rank stores it in
+/// its local columns.
 void DenseMatrix::deal(const ProcessGrid& grid, const Slice& slice, PartWriter& a) const {
   const Communicator& all = grid.all();
   const MatrixView<const double> whole = array_.view(n_, n_);

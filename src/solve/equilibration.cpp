@@ -14,10 +14,10 @@ namespace lupine {
 
 namespace {
 
-// Of scales: 2^most and 2^-most are normal numbers.
-constexpr int most = 1022;
-constexpr int lift = 1000;
+constexpr int most = 1022;  // largest exponent of a scale: 2^most and 2^-most are normal numbers
+constexpr int lift = 1000;  // see column_exponents()
 
+// 2^e, with e limited to [-most, most].
 double power(int e) {
   return std::ldexp(1.0, std::clamp(e, -most, most));
 }
@@ -36,7 +36,7 @@ class Equilibrator {
     return VectorSpace(grid_, Layout::rows).gather(a_.rows(), found);
   }
 
-  /// max_i weights_i |a_ij| of all columns.
+  /// max_i weights_i |a_ij| of all columns, on every rank.
   Vector largest_of_columns(const Vector& weights) {
     Vector found =
         reduced(a_.columns(), local_part(a_.rows(), weights), [&](const double* from, double* to) {
@@ -67,7 +67,7 @@ class Equilibrator {
   std::unique_ptr<Queue> queue_;
 };
 
-// The first by columns: every rank looks through its part, a column at a time.
+// Names the first Inf or NaN in column order. Every rank searches its part, column by column.
 void Equilibrator::refuse_non_finite() {
   const ConstAnyMatrix local = a_.local();
   constexpr auto none = std::numeric_limits<std::int64_t>::max();
@@ -92,9 +92,10 @@ void Equilibrator::refuse_non_finite() {
   throw UsageError("A has an Inf or NaN; allowed are finite numbers");
 }
 
-/// Exponents of 1 / max_i r_i |a_ij|. Where a product underflows, so may what is larger than
-/// 2^-2074: then these rows are lifted by 2^1000. Rows that cannot be have no entries as small,
-/// FP64 ends before.
+/// Exponents of c_j = 1 / max_i r_i |a_ij|. If a maximum is not a normal number, products may have
+/// underflowed: the maxima are then computed again with r_i 2^1000, which reaches down to 2^-2074,
+/// and the larger result counts. Rows whose r_i 2^1000 would overflow are left out there: their r_i
+/// is above 1, and such a product does not underflow.
 std::vector<int> column_exponents(Equilibrator& a, const std::vector<int>& row_exponents) {
   Vector weights(row_exponents.size());
   std::transform(row_exponents.begin(), row_exponents.end(), weights.begin(), power);
@@ -117,7 +118,7 @@ std::vector<int> column_exponents(Equilibrator& a, const std::vector<int>& row_e
   return exponents;
 }
 
-// R 2^-s and C 2^s, so that the exponents of C lie around zero.
+// R <- R 2^-s and C <- C 2^s, with s such that the exponents of C lie around zero.
 void share(Equilibration& e) {
   const auto [low, high] = std::minmax_element(e.columns.begin(), e.columns.end());
   const int shift = -(*low + *high) / 2;

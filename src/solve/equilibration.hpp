@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// Scales of rows and columns by powers of two.
+/// Equilibration of a user's matrix: rows and columns are scaled by powers of two. Formulas and
+/// sources: docs/numerics.md.
 #pragma once
 
 #include <cstdint>
@@ -14,28 +15,30 @@
 
 namespace lupine {
 
-/// e with |value| = f 2^e, 1/2 <= f < 1; nothing for 0.
+/// The exponent e of |value| = f 2^e, 1/2 <= f < 1; nullopt for 0.
 std::optional<int> exponent(double value);
 
-/// R = diag(2^rows[i]) and C = diag(2^columns[j]): exponents of all n rows and columns, on every
-/// rank.
+/// The scales R = diag(2^rows[i]) and C = diag(2^columns[j]) of R A C, as exponents. Every rank has
+/// those of all n rows and columns.
 struct Equilibration {
   std::vector<int> rows;
   std::vector<int> columns;
 
-  /// Whether anything is scaled.
+  /// Whether any exponent is not zero.
   bool scales() const;
-  /// The rank's part, as numbers.
+  /// This rank's entries of R and C as numbers; empty vectors if scales() is false.
   Scales local(const Distribution& row_part, const Distribution& column_part) const;
 };
 
-/// Rows, then columns, so that the largest magnitude of each row and column of R A C is in
-/// [1/2, 1), or smaller in a row: r_i = 1 / max_j |a_ij|, c_j = 1 / max_i r_i |a_ij| (N. J. Higham,
-/// S. Pranesh, M. Zounon, "Squeezing a Matrix into Half Precision, with an Application to Solving
-/// Linear Systems", SIAM J. Sci. Comput. 41, 2019), shifted between R and C so that both are FP64
-/// numbers. Zero rows and columns stay. |a_ij| c_j never overflows. Collective.
-/// @param wanted false: all exponents are zero, and A is only looked through
-/// @throws UsageError on every rank where A has an Inf or NaN: names the first
+/// Computes scales for which the largest magnitude of each column of R A C is in [1/2, 1), and that
+/// of each row below 1:
+///     r_i = 1 / max_j |a_ij|,  c_j = 1 / max_i r_i |a_ij|,
+/// rounded to powers of two (N. J. Higham, S. Pranesh, M. Zounon, "Squeezing a Matrix into Half
+/// Precision, with an Application to Solving Linear Systems", SIAM J. Sci. Comput. 41, 2019). A
+/// power of two is then moved from R to C so that both are FP64 numbers, and |a_ij| c_j does not
+/// overflow. r_i = 1 and c_j = 1 for rows and columns of zeros, before that. Collective.
+/// @param wanted false: all exponents are zero; A is only searched for Inf and NaN
+/// @throws UsageError on every rank if A has an Inf or NaN; it names the first in column order
 Equilibration equilibrate(const ProcessGrid& grid, Device& device, const UserMatrix& a,
                           bool wanted);
 

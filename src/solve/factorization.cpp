@@ -18,13 +18,15 @@ namespace lupine {
 
 namespace {
 
-/// The steps of a solution; the first is left open: the fastest 16-bit precision.
+/// The precisions of the steps, in order. `automatic` is the fastest 16-bit precision of the
+/// machine.
 std::vector<Precision> precisions_of(const SolveOptions& options) {
   if (options.precision != Precision::automatic) return {options.precision};
   return {Precision::automatic, Precision::fp32, Precision::fp64};
 }
 
-/// A step needs what a benchmark of the same precision does, with pivoting.
+/// The benchmark that needs the same memory and the same choices as a step of this precision: a
+/// step is planned as that benchmark with pivoting.
 BenchmarkOptions problem(const SolveOptions& o, std::int64_t n, Precision precision) {
   return {.run = o.run,
           .benchmark = precision == Precision::fp64 ? Benchmark::hpl : Benchmark::mxp,
@@ -56,7 +58,7 @@ class LUPINE_HIDDEN Factorization::Implementation {
         precisions_(precisions_of(options)),
         first_(first_setup()) {}
 
-  /// Whether b is what it should be, before A is loaded. @throws UsageError
+  /// Checks b, its values included, before A is loaded. @throws UsageError
   void check(const RightHandSideSource& b) {
     const ThreadScope threads(machine_.threads());
     const StallWatch::Pause pause(machine_.stalls());
@@ -66,7 +68,7 @@ class LUPINE_HIDDEN Factorization::Implementation {
     for (std::int64_t k = 0; k < b.count(); ++k) get(b, k);
   }
 
-  /// Loads, scales and factors A.
+  /// Loads and scales A, and factors it in the first step whose factors are usable.
   void factor() {
     const ThreadScope threads(machine_.threads());
     const double begin = clock().now();
@@ -125,15 +127,15 @@ class LUPINE_HIDDEN Factorization::Implementation {
   Matrix source_;
   SolveOptions options_;
   ProgressFunction progress_;
-  std::vector<Precision> precisions_;  // of the steps
-  Setup first_;                        // of the first step
+  std::vector<Precision> precisions_;  // precision of each step
+  Setup first_;                        // setup of the first step
   std::optional<UserMatrix> a_;
   Equilibration scales_;
   double load_seconds_ = 0;
   double scale_seconds_ = 0;
-  std::ptrdiff_t at_ = -1;  // in precisions_
+  std::ptrdiff_t at_ = -1;  // the present step, as an index of precisions_
   std::unique_ptr<Factors> factors_;
-  std::vector<SolveStep> steps_;  // since the solution before
+  std::vector<SolveStep> steps_;  // the steps since the last solve()
   double check_seconds_ = 0;
 };
 
@@ -152,13 +154,13 @@ Setup Factorization::Implementation::first_setup() {
               {.kept = in_place ? Kept::in_place : Kept::copy, .size = "n ="});
 }
 
-// A function, a file or the caller takes as long as it likes.
+// The watch is paused: a user's function or a slow file system may take any time.
 void Factorization::Implementation::load() {
   const StallWatch::Pause pause(machine_.stalls());
   a_.emplace(grid(), machine_.device(), source_.source(), first_.options.run.nb);
 }
 
-// A later step lies in the blocks of the first; A is there already.
+// A later step keeps the block size of the first, because A is distributed in these blocks already.
 Setup Factorization::Implementation::setup_of(Precision precision) {
   if (at_ == 0) return first_;
   SolveOptions options = options_;
@@ -166,7 +168,7 @@ Setup Factorization::Implementation::setup_of(Precision precision) {
   return plan(machine_, problem(options, n(), precision), {.size = "n ="});
 }
 
-// Factors in the next step that gives usable factors; false: there is none left.
+// Goes on to the next step whose factors are usable; false if there is none.
 bool Factorization::Implementation::advance() {
   while (!last()) {
     factors_.reset();
@@ -187,7 +189,7 @@ bool Factorization::Implementation::factor_in(Precision precision) {
   Setup setup;
   try {
     setup = setup_of(precision);
-  } catch (const UsageError& error) {  // on every rank alike: it does not fit beside A
+  } catch (const UsageError& error) {  // on every rank: the factors do not fit beside A
     step.why = error.what();
     return false;
   }
@@ -231,7 +233,7 @@ Vector Factorization::Implementation::get(const RightHandSideSource& source, std
   return b;
 }
 
-// One right-hand side in the present step.
+// Solves for right-hand side k with the factors of the present step, and measures the errors.
 Answer Factorization::Implementation::answer(const RightHandSideSource& source, std::int64_t k) {
   SolveStep& step = steps_.back();
   const Vector b = get(source, k);
@@ -255,8 +257,9 @@ Answer Factorization::Implementation::answer(const RightHandSideSource& source, 
   return found;
 }
 
-// FP64 LU guarantees no more than a small error by norms, those of the scaled system: that is what
-// LAPACK's dgesvx has.
+// LU in FP64 guarantees a small normwise error of the scaled system, but not a small componentwise
+// one. LAPACK's dgesvx has the same guarantee, so FP64 factors are accepted by the normwise error
+// too.
 bool Factorization::Implementation::accepted(const Answer& found) {
   if (found.column.componentwise_error <= tolerance()) return true;
   const bool as_lapack = found.column.precision == Precision::fp64 && options_.tolerance == 0;
@@ -264,8 +267,9 @@ bool Factorization::Implementation::accepted(const Answer& found) {
          factors_->normwise_error(found.y, found.errors) <= tolerance();
 }
 
-// Every right-hand side that is left, in the present step; keeps what is better than before. Where
-// the factors are too weak for one, the others wait for stronger ones.
+// Solves for the right-hand sides in `left` in the present step, and keeps each x that is better
+// than the one before. After the first that fails, the others wait for the next step's factors, if
+// there is a next step. Returns whether the step is accepted.
 bool Factorization::Implementation::attempt(const RightHandSideSource& b,
                                             std::vector<std::int64_t>& left, Solution& solution) {
   std::vector<std::int64_t> unsolved;
@@ -292,8 +296,9 @@ bool Factorization::Implementation::solve_one(const RightHandSideSource& b, std:
   return found.column.converged;
 }
 
-// Factors of few bits solve even with a singular A where b happens to allow it: where A cannot be
-// told from a singular matrix, FP64's pivots decide.
+// Why the step is not accepted; empty if it is. Factors of few bits may solve even with a singular
+// A if b happens to allow it. So where A may be singular to working precision, FP64's pivots
+// decide.
 std::string Factorization::Implementation::why_not(const Solution& solution,
                                                    const std::vector<std::int64_t>& left) {
   if (!left.empty())
@@ -336,7 +341,7 @@ void Factorization::Implementation::finish(Solution& solution) {
         "certain",
         solution.condition));
   solution.steps = steps_;
-  // What the next solution begins with.
+  // The next solve() begins with the present factors.
   if (factors_) {
     SolveStep present;
     present.precision = steps_.back().precision;

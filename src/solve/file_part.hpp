@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// A rank's part of a matrix in a file.
+/// Reading a rank's part of a matrix in a file.
 #pragma once
 
 #include "comm/communicator.hpp"
@@ -13,21 +13,22 @@
 
 namespace lupine {
 
-/// Which part of a matrix each rank has.
+/// The distribution of a matrix over the ranks.
 struct Parts {
   GridShape shape;
-  Distribution rows;  ///< of this rank
-  Distribution columns;
+  Distribution rows;     ///< this rank's rows
+  Distribution columns;  ///< this rank's columns
 };
 
-/// a <- this rank's part, by as few reads as its runs allow and with little memory. Does not
-/// communicate. @throws UsageError, Fault
+/// a <- this rank's part of a .npy file. A read covers as many contiguous numbers as the
+/// distribution allows, and little memory is needed. Does not communicate.
+/// @throws UsageError, Fault
 void read_numpy_part(const InputFile& file, const NumpyHeader& header, const Parts& parts,
                      PartWriter& a);
 
-/// a <- this rank's part. All ranks read the file in turns, a piece each, and send the entries to
-/// their owners; equal places are added, in the order of the file. Collective.
-/// @throws UsageError, AgreedFault (every rank)
+/// a <- this rank's part of a Matrix Market file. In each turn every rank reads a piece of the file
+/// and sends the entries to the ranks that own them. Entries with the same indices are added, in
+/// the order of the file. Collective. @throws UsageError, AgreedFault: the same error on every rank
 void read_market_part(const Communicator& all, const InputFile& file, const MarketHeader& header,
                       const Parts& parts, PartWriter& a);
 

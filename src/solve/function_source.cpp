@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Matrices and right-hand sides that somebody computes.
+// Sources whose elements are computed by a user's function.
 #include <fmt/format.h>
 
 #include <exception>
@@ -14,7 +14,8 @@ namespace lupine {
 
 namespace {
 
-/// agree() for work that calls a user's function: what that throws leaves its own rank as it is.
+/// agree() for work that calls a user's function. The rank on which the function throws throws its
+/// exception unchanged; the other ranks throw the error of agree().
 template <class Work>
 void agree_on_user(const Communicator& all, const Work& work) {
   std::exception_ptr thrown;
@@ -88,7 +89,8 @@ class FunctionRightHandSide : public SolvedEverywhere {
       require_callable(element_, "b");
     });
   }
-  // Each rank computes its share, once: all have the same b, whatever the function does.
+  // Each element is computed once, on one rank, so that all ranks have the same b even if the
+  // function does not always return the same value.
   void get(const ProcessGrid& grid, std::int64_t k, std::vector<double>& b) const override {
     const Communicator& all = grid.all();
     const RowShares shares(std::ssize(b), all);

@@ -10,14 +10,15 @@ namespace lupine {
 
 namespace {
 
-/// Bytes of the file that a rank reads in one turn: few enough that the entries of all ranks' fit
-/// one of them.
+/// Bytes of the file that a rank reads in one turn. All ranks together read at most 64 MiB (with up
+/// to 1024 ranks), since all entries of a turn may belong to one rank.
 std::int64_t piece_bytes(int ranks) {
   constexpr std::int64_t all_ranks = std::int64_t{64} << 20;
   return std::clamp<std::int64_t>(all_ranks / ranks, std::int64_t{1} << 16, std::int64_t{1} << 20);
 }
 
-/// Lists of entries, by the rank that owns them.
+/// Sorts entries into one list for each rank, the rank that owns them. With `mirrored`, a_ij also
+/// gives a_ji (symmetric), or -a_ij as a_ji with `negated` (skew-symmetric).
 class Owners {
  public:
   Owners(const Parts& parts, bool mirrored, bool negated)
@@ -48,7 +49,9 @@ class Owners {
   std::vector<std::vector<MarketEntry>> lists_;
 };
 
-/// Entries that the ranks before this one have in this turn; adds those of all to `total`.
+/// The number of entries in the file before those of this rank in this turn: `total` and the
+/// entries of lower ranks. Adds the entries of all ranks to `total`. @param mine entries of this
+/// rank
 std::int64_t count_before(const Communicator& all, std::int64_t mine, std::int64_t& total) {
   std::vector<std::int64_t> counts(static_cast<std::size_t>(all.size()));
   counts[static_cast<std::size_t>(all.rank())] = mine;

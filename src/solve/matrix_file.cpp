@@ -17,7 +17,7 @@ namespace lupine {
 
 namespace {
 
-/// A matrix in a file of either kind.
+/// A matrix in a .npy or a Matrix Market file.
 class MatrixFile {
  public:
   explicit MatrixFile(const std::string& path) : file_(path), header_(read_header(file_)) {}
@@ -33,7 +33,7 @@ class MatrixFile {
   const NumpyHeader* numpy() const { return std::get_if<NumpyHeader>(&header_); }
   UsageError error(const std::string& words) const { return file_.error(words); }
 
-  /// Collective.
+  /// a <- this rank's part. Collective.
   void read(const Communicator& all, const Parts& parts, PartWriter& a) const {
     if (const NumpyHeader* header = numpy())
       agree(all, [&] { read_numpy_part(file_, *header, parts, a); });
@@ -64,7 +64,8 @@ class MatrixFile {
 
 using SharedFile = std::shared_ptr<const MatrixFile>;
 
-/// The same file on all ranks, as far as its size tells.
+/// Opens the file on all ranks. Its size must be the same on all of them: a different size shows
+/// that a rank sees a different file.
 SharedFile open(const Communicator& all, const std::string& path) {
   require_equal_options(all, {{"file", path}});
   SharedFile file = agreed(all, [&] { return std::make_shared<const MatrixFile>(path); });

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// Matrices and right-hand sides in files, NumPy's .npy and Matrix Market; solutions written. What
-/// kind a file is, its content says, not its name.
+/// Files of matrices, right-hand sides and solutions: NumPy's .npy and Matrix Market. The content
+/// of a file decides its kind, not its name.
 #pragma once
 
 #include <cstdint>
@@ -13,33 +13,36 @@
 
 namespace lupine {
 
-/// A file that is to be A: opened, and its header read. Its numbers are read when A is filled, by
-/// each rank its own (.npy), or by all ranks in turns (Matrix Market). Collective.
-/// @throws UsageError (every rank) that names the path, the line where there is one, what is wrong
-///         and what is allowed
+/// Opens a file as A and reads its header. The numbers are read in MatrixSource::fill(): each rank
+/// reads its part of a .npy file; all ranks read a Matrix Market file together. Collective.
+/// @throws UsageError (every rank) that names the path, the line (of a text file), the error, and
+///         what is allowed
 Matrix open_matrix(const Communicator& all, const std::string& path);
 
-/// The same for b, which is read at once, each rank a share of its rows: what is wrong in it is
-/// known before anything is computed. x: on rank 0, n x count.
+/// Opens a file as b and reads all of it, each rank a share of the rows, so that errors in it are
+/// found before anything is computed. The solution x is stored on rank 0, n x count. Collective.
+/// @throws UsageError (every rank), as open_matrix()
 RightHandSide open_right_hand_side(const Communicator& all, const std::string& path);
 
 enum class FileKind { numpy, matrix_market };
 
 struct SolutionFormat {
   FileKind kind = FileKind::matrix_market;
-  bool vector = true;    ///< .npy of one dimension, if there is one right-hand side
-  bool fortran = false;  ///< .npy of two dimensions: column-major
+  bool vector = true;    ///< .npy: one dimension, if there is one right-hand side
+  bool fortran = false;  ///< .npy of two dimensions: column-major ("Fortran order")
 };
 
-/// The form of x: that of b; without a b (empty path), a vector in A's kind of file. Collective.
-/// @throws UsageError (every rank)
+/// The format of x: that of the file of b, or without b (empty path) a vector in the kind of file
+/// that A has. Collective. @throws UsageError (every rank)
 SolutionFormat solution_format(const Communicator& all, const std::string& matrix,
                                const std::string& right_hand_side);
 
-/// Writes x, column-major n x count on rank 0, whole or not at all: every number as the shortest
-/// decimals that are read back as the same (Matrix Market), or as it is (.npy). Collective.
-/// @throws UsageError (every rank) that names the path and the reason; an old file is then
-/// unchanged
+/// Writes the whole of x, or no file. Matrix Market gets the shortest decimal form of each number
+/// that reads back as the same number; .npy gets the bytes of each number. Collective.
+/// @param x column-major n x count, on rank 0
+/// @throws UsageError (every rank) that names the path and the reason; an existing file of that
+/// name
+///         is then unchanged
 void write_solution(const Communicator& all, const std::string& path, const SolutionFormat& format,
                     std::int64_t n, std::int64_t count, const std::vector<double>& x);
 

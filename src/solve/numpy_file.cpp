@@ -11,19 +11,19 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "numbers are used as they are in a file");
 
-/// The lines of a file are columns (Fortran order) or rows (C order). A tile is a part of some
-/// neighbouring lines: as many lines as make the copy into columns go along cache lines, and as
-/// long as a thread's buffer allows.
+/// A line of a file is a column (Fortran order) or a row (C order). A tile is the same section of
+/// some neighbouring lines. It has enough lines for the copy of rows into columns to fill cache
+/// lines, and sections short enough for a small buffer of a thread.
 constexpr std::int64_t tile_lines = 32;
 constexpr std::int64_t tile_length = 8192;
 
 struct Tile {
   Run lines;
-  Run places;  ///< within each line
+  Run places;  ///< the section of each line
 };
 
-/// Local indices [begin, begin + count) in runs of at most `longest`; local indices count from
-/// `begin`.
+/// The local indices [begin, begin + count) as runs of at most `longest`. The local indices of the
+/// runs are relative to `begin`.
 std::vector<Run> pieces(const Distribution& dimension, std::int64_t begin, std::int64_t count,
                         std::int64_t longest) {
   std::vector<Run> cut;
@@ -49,7 +49,7 @@ class TileReader {
     const std::int64_t lines = tile.lines.length;
     const std::int64_t length = tile.places.length;
     std::vector<T> numbers(static_cast<std::size_t>(lines * length));
-    const bool whole = length == line_;  // then the lines follow each other
+    const bool whole = length == line_;  // whole lines are contiguous in the file: one read
     const std::int64_t piece = whole ? lines * length : length;
     for (std::int64_t at = 0; at < lines * length; at += piece) {
       const std::int64_t line = tile.lines.global.value + at / length;
@@ -81,7 +81,7 @@ class TileReader {
   MatrixView<double> a_;
 };
 
-/// The lines from `first` on that `a` holds.
+/// a <- the local lines from `first` on, as many as `a` has.
 template <class T>
 void read_lines(const InputFile& file, const NumpyHeader& header, const Parts& parts,
                 std::int64_t first, MatrixView<double> a) {

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::int64_t element = sizeof(double);
 
-// A row or a column fits in any case.
+// At least one row and one column fit, whatever the limit.
 std::int64_t bytes_of_piece(MatrixView<double> a) {
   const std::int64_t eighth = a.rows * a.columns * element / 8;
   return std::max(
@@ -31,7 +31,7 @@ PartWriter::PartWriter(Device& device, MatrixView<double> a) : a_(a) {
   piece_ = device.allocate_host(bytes_of_piece(a));
 }
 
-// Of pieces of host memory, which is overwritten next.
+// Copies a piece of host memory to A, and waits: the caller overwrites the piece next.
 void PartWriter::put(std::int64_t i, std::int64_t j, MatrixView<const double> piece) {
   device_->write(*queue_, piece, a_.block(i, j, piece.rows, piece.columns));
   queue_->synchronize();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// Where a rank's part of a user's matrix goes while its source brings it.
+/// Writes a rank's part of a user's matrix, piece by piece.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,9 @@
 
 namespace lupine {
 
-/// Takes the part in any order of pieces. Memory of a device that is not the host's is reached by
-/// way of one piece in host memory, an eighth of the part and at most Footprint::piece_bytes.
+/// Receives a rank's part of A (rows() x columns() in local indices) in pieces, in any order. If A
+/// is in device memory that the host cannot access, each piece goes through a buffer in host
+/// memory: an eighth of the part, at most Footprint::piece_bytes, but at least one row or column.
 class PartWriter {
  public:
   /// @param a in host memory
@@ -25,29 +26,32 @@ class PartWriter {
   std::int64_t rows() const { return a_.rows; }
   std::int64_t columns() const { return a_.columns; }
 
-  /// Calls write(first, to) for one piece of whole columns after the other: it sets all of `to`,
-  /// columns from `first` on, which is host memory. One piece is all where the host has A itself.
+  /// write(first, to) must set all of `to`, which is host memory.
   using WritePiece = std::function<void(std::int64_t first, MatrixView<double> to)>;
+  /// Calls write(first, to) for pieces of whole columns, `to` being the columns from `first` on. If
+  /// A is in host memory, there is one piece: all of A.
   void by_columns(const WritePiece& write);
-  /// The same with pieces of whole rows.
+  /// Calls write(first, to) for pieces of whole rows, `to` being the rows from `first` on. If A is
+  /// in host memory, there is one piece: all of A.
   void by_rows(const WritePiece& write);
-  /// Element (i, j) and those behind it <- from, of any size.
+  /// The block of A that begins at element (i, j) <- from, which has the size of the block.
   void set(std::int64_t i, std::int64_t j, MatrixView<const double> from);
-  /// Everything <- from, by several threads. @pre of the same size
+  /// A <- from, by several threads. @pre from has rows() rows and columns() columns
   void copy(MatrixView<const double> from);
-  /// Everything <- 0.
+  /// A <- 0.
   void clear();
-  /// Adds values to elements, those of one place in their order. Local indices; sorts.
+  /// a_ij <- a_ij + value for each entry; values of one element are added in the order of
+  /// `entries`. Indices are local. May sort `entries`.
   void add(std::vector<MatrixEntry>& entries);
 
  private:
   void put(std::int64_t i, std::int64_t j, MatrixView<const double> piece);
 
   MatrixView<double> a_;
-  Device* device_ = nullptr;  ///< none: a_ is host memory
+  Device* device_ = nullptr;  ///< null: a_ is host memory
   std::unique_ptr<Queue> queue_;
-  Buffer piece_;
-  Buffer entries_;  ///< on the device
+  Buffer piece_;    ///< one piece in host memory
+  Buffer entries_;  ///< entries for add(), in device memory
 };
 
 }  // namespace lupine

@@ -12,7 +12,7 @@ namespace lupine {
 
 namespace {
 
-/// The largest exponent of v_i 2^(exponents_i) that are not zero.
+/// The largest exponent of the numbers v_i 2^exponents[i] that are not zero; nullopt if all are.
 std::optional<int> largest_exponent(const Vector& v, const std::vector<int>& exponents) {
   std::optional<int> most;
   for (std::size_t i = 0; i < v.size(); ++i)
@@ -21,7 +21,8 @@ std::optional<int> largest_exponent(const Vector& v, const std::vector<int>& exp
   return most;
 }
 
-/// Norms whose products may be beyond FP64's numbers. Infinity if there is an Inf or NaN.
+/// max_i |v_i| 2^(shift - exponents[i]). long double, because the result may be outside of FP64's
+/// range. Infinity if v has an Inf or NaN.
 long double largest_scaled(const Vector& v, const std::vector<int>& exponents, int shift) {
   if (!std::isfinite(largest(v))) return std::numeric_limits<long double>::infinity();
   long double most = 0;
@@ -62,7 +63,7 @@ Answer measured(System& system, const Equilibration& scales, int shift, const Ve
   const long double size =
       static_cast<long double>(system.norm_a()) * largest(answer.x) + largest(b);
   const double ratio = residual == 0 ? 0 : static_cast<double>(residual / size);
-  // An x beyond FP64 must not make any residual look small.
+  // With an x beyond FP64's range the ratio would be 0, whatever the residual.
   const bool finite = std::isfinite(largest(answer.x));
   column.backward_error = finite ? ratio : std::numeric_limits<double>::infinity();
   column.hpl_residual = column.backward_error / (eps * static_cast<double>(system.n()));
@@ -70,7 +71,7 @@ Answer measured(System& system, const Equilibration& scales, int shift, const Ve
   return answer;
 }
 
-// || C |(R A C)^-1| f || / ||C y||, f = |r| + (n + 1) eps (|R A C||y| + |R b|).
+// C is divided by 2^top, top being the exponent of ||C y||, so that neither norm overflows.
 double forward_bound(Factors& factors, const Equilibration& scales, const Vector& y,
                      const System::Errors& errors) {
   const System& system = factors.system();

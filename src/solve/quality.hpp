@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// How good a solution is.
+/// The errors of a solution. Formulas and sources: docs/numerics.md.
 #pragma once
 
 #include <lupine/solve.hpp>
@@ -9,28 +9,33 @@
 
 namespace lupine {
 
-/// The exponent of the power of two that b is divided by: the largest |r_i b_i| is in [1/2, 1)
-/// then, R = diag(2^rows). 0 for b = 0.
+/// The exponent e for which the largest |r_i b_i| 2^-e is in [1/2, 1), with r_i = 2^rows[i]; 0 if
+/// b = 0. @param b whole
 int exponent_of(const Vector& b, const std::vector<int>& rows);
 
-/// v_i 2^(exponents_i + shift): rounded only where that is beyond FP64's normal numbers.
+/// v_i 2^(exponents_i + shift) for all i. The result is exact unless it is outside of FP64's normal
+/// numbers.
 Vector scaled(const Vector& v, const std::vector<int>& exponents, int shift);
 
-/// A right-hand side's solution.
+/// The solution of one right-hand side, with its errors.
 struct Answer {
-  Vector x;  ///< whole, as the user's units are
+  Vector x;  ///< solution of the given system, whole
   SolveColumn column;
-  Vector y;               ///< of the scaled system, the rank's entries
-  System::Errors errors;  ///< of y
+  Vector y;               ///< solution of the scaled system, along columns
+  System::Errors errors;  ///< residual and bound of y
 };
 
-/// Measures the solution of A x = b 2^-shift: y of the scaled system, the rank's entries. The
-/// forward bound is left NaN. Collective. @param b whole, as given
+/// x = C y 2^shift and its errors, where y solves (R A C) y = R b 2^-shift. column.forward_bound is
+/// NaN. Collective.
+/// @param b whole, as the user gave it
+/// @param outcome the refinement that found y
 Answer measured(System& system, const Equilibration& scales, int shift, const Vector& b,
                 const RefineOutcome& outcome);
 
-/// ||x - x*|| / ||x|| at most, as LAPACK's dgerfs estimates it, from y and the errors of the scaled
-/// system. Collective.
+/// An estimated bound of the forward error ||x - x*|| / ||x||, x* being the exact solution and
+/// norms infinity norms, computed as in LAPACK's dgerfs:
+///     || C |(R A C)^-1| f || / ||C y||,  f = |r| + (n + 1) eps (|R A C| |y| + |R b|).
+/// Collective. @param y,errors solution of the scaled system, and its errors
 double forward_bound(Factors& factors, const Equilibration& scales, const Vector& y,
                      const System::Errors& errors);
 

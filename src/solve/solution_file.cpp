@@ -16,7 +16,7 @@ namespace lupine {
 
 namespace {
 
-/// A file whose text is collected into pieces.
+/// Collects text and writes it to a file in pieces of about 1 MiB.
 class Pieces {
  public:
   explicit Pieces(OutputFile& file) : file_(file) {}
@@ -38,7 +38,7 @@ class Pieces {
 };
 
 void write_market(Pieces& out, MatrixView<const double> x) {
-  constexpr std::size_t longest = 32;  // of a number: 24 characters and the line's end
+  constexpr std::size_t longest = 32;  // characters of a number: at most 24, and the line's end
   out.add(fmt::format("{} matrix array real general\n{} {}\n", market_magic, x.rows, x.columns));
   std::array<char, longest> text;
   for (std::int64_t j = 0; j < x.columns; ++j)

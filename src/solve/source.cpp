@@ -14,7 +14,7 @@ namespace lupine {
 
 namespace {
 
-/// n x max(count, 1) numbers where `here`.
+/// Resizes x to n x max(count, 1) zeros on ranks with `here`, and to nothing on the others.
 void make_room(const Communicator& all, bool here, std::int64_t n, std::int64_t count,
                std::vector<double>& x) {
   const std::int64_t size = here ? n * std::max<std::int64_t>(count, 1) : 0;

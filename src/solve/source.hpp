@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// Where a user's matrix and right-hand sides come from.
+/// The sources of a user's matrix and right-hand sides, and the destination of the solutions.
 #pragma once
 
 #include <lupine/solve.hpp>
@@ -16,45 +16,48 @@
 
 namespace lupine {
 
-/// Somebody's matrix A in FP64. All members but n() are collective, and what one rank finds wrong
-/// is thrown on all (agree, comm/agreement.hpp).
+/// A user's matrix A, n x n in FP64. All members but n() and block() are collective. An error that
+/// one rank finds is thrown on all ranks (agree(), comm/agreement.hpp).
 class MatrixSource {
  public:
   virtual ~MatrixSource() = default;
-  /// Equal on every rank.
+  /// The order of A, equal on every rank.
   virtual std::int64_t n() const = 0;
-  /// Whatever must be right before anything large is allocated: sizes, formats, null pointers.
+  /// Checks sizes, formats and pointers, before large memory is allocated.
   /// @throws UsageError
   virtual void check(const Communicator& all) const = 0;
-  /// Block size that the source has already; 0: any will do.
+  /// The block size in which A is distributed already; 0: it is not, and any block size is
+  /// possible.
   virtual std::int64_t block() const { return 0; }
-  /// The rank's part, where it lies in host memory in this distribution already; else nothing, on
-  /// every rank alike: a rank's part may be empty.
+  /// The rank's part of A in host memory, if A is distributed this way already; otherwise nullopt.
+  /// Whether there is a value is the same on every rank; a rank's part may be empty.
   virtual std::optional<MatrixView<const double>> in_place(const ProcessGrid& /*grid*/,
                                                            const Distribution& /*rows*/,
                                                            const Distribution& /*columns*/) const {
     return std::nullopt;
   }
-  /// a <- the rank's part, rows.local_size() x columns.local_size(), with little memory beside it.
-  /// Any values: Inf and NaN are found later. @throws UsageError for what is wrong in the source,
-  /// Fault
+  /// a <- the rank's part of A, rows.local_size() x columns.local_size(). Needs little memory in
+  /// addition. Does not check for Inf and NaN: equilibrate() does.
+  /// @throws UsageError for an error in the source, Fault
   virtual void fill(const ProcessGrid& grid, const Distribution& rows, const Distribution& columns,
                     PartWriter& a) const = 0;
 };
 
-/// Somebody's right-hand sides, and where their solutions go. Members but count() are collective.
+/// A user's right-hand sides, and the destination of their solutions. All members but count() are
+/// collective.
 class RightHandSideSource {
  public:
   virtual ~RightHandSideSource() = default;
-  /// Columns, equal on every rank; 0: none is given, b is A times ones.
+  /// The number of right-hand sides, equal on every rank. 0: none is given, and b is A times ones.
   virtual std::int64_t count() const = 0;
-  /// @throws UsageError unless it has n rows, and so on
+  /// Checks sizes, formats and pointers. @param n rows of A @throws UsageError
   virtual void check(const Communicator& all, std::int64_t n) const = 0;
-  /// b <- right-hand side k, all n entries on every rank. @pre b has n entries
+  /// b <- right-hand side k, whole, on every rank. @pre b has n entries
   virtual void get(const ProcessGrid& grid, std::int64_t k, std::vector<double>& b) const = 0;
-  /// Before the first put(): makes room in `x` for this rank's part.
+  /// Resizes `x` for the part of all solutions that this rank will hold. Called before put().
   virtual void prepare(const ProcessGrid& grid, std::int64_t n, std::vector<double>& x) const = 0;
-  /// Takes the solution of right-hand side k, all n entries on every rank, into `x`.
+  /// Stores this rank's part of the solution of right-hand side k in `x`.
+  /// @param solution whole, on every rank
   virtual void put(const ProcessGrid& grid, std::int64_t k, const std::vector<double>& solution,
                    std::vector<double>& x) const = 0;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// What several sources have in common.
+/// Helpers that several sources share.
 #pragma once
 
 #include <cstdint>
@@ -11,20 +11,21 @@
 
 namespace lupine {
 
-/// @throws UsageError unless a matrix may have this order
+/// @throws UsageError unless n >= 1
 void require_order(std::int64_t n);
-/// @throws UsageError unless b may have this many columns
+/// @throws UsageError unless count >= 1
 void require_count(std::int64_t count);
 
-/// Rows dealt to all ranks, one run each.
+/// n rows divided among all ranks: each rank has one contiguous range.
 struct RowShares {
   RowShares(std::int64_t n, const Communicator& all);
 
   Distribution mine;
-  std::vector<std::int64_t> counts;  ///< by rank
+  std::vector<std::int64_t> counts;  ///< rows of each rank
 };
 
-/// Right-hand sides whose solutions all lie on every rank.
+/// Right-hand sides whose solutions are stored on every rank: x is n x max(count(), 1),
+/// column-major.
 class SolvedEverywhere : public RightHandSideSource {
  public:
   void prepare(const ProcessGrid& grid, std::int64_t n, std::vector<double>& x) const override;
@@ -32,7 +33,8 @@ class SolvedEverywhere : public RightHandSideSource {
            std::vector<double>& x) const override;
 };
 
-/// Right-hand sides whose solutions all lie on one rank.
+/// Right-hand sides whose solutions are stored on rank `root` alone: x is n x max(count(), 1)
+/// there, column-major, and empty on the other ranks.
 class SolvedOnRank : public RightHandSideSource {
  public:
   explicit SolvedOnRank(int root) : root_(root) {}

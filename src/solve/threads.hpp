@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// Loops over several threads that may throw.
+/// A parallel loop whose body may throw.
 #pragma once
 
 #include <atomic>
@@ -9,8 +9,8 @@
 
 namespace lupine {
 
-/// Calls work(i) for all i in [0, count), from several threads. What one call throws ends the loop,
-/// and is thrown by it.
+/// Calls work(i) for all i in [0, count), from several threads. If a call throws, no further calls
+/// begin, and the exception is thrown again when all threads have stopped.
 template <class Work>
 void for_each_in_threads(std::int64_t count, const Work& work) {
   std::exception_ptr thrown;

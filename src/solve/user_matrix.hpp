@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// A user's matrix on the device.
+/// A user's matrix in FP64 in device memory.
 #pragma once
 
 #include <optional>
@@ -12,11 +12,12 @@
 
 namespace lupine {
 
-/// The rank's part of A in FP64, as it was given: where it lies, if the device reads that, else a
-/// copy.
+/// The rank's part of A in FP64, not scaled: in the user's own memory where the source holds it in
+/// this distribution and the device can read it, otherwise a copy.
 class UserMatrix {
  public:
-  /// Collective. @throws UsageError, AgreedFault: on every rank alike
+  /// Collective. @param nb rows and columns of a block
+  /// @throws UsageError, AgreedFault: the same error on every rank
   UserMatrix(const ProcessGrid& grid, Device& device, const MatrixSource& source, std::int64_t nb);
 
   const Distribution& rows() const { return rows_; }
