@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// One rank's part of an n x n matrix in FP32 or FP64, block-cyclic over the grid.
+/// One rank's part of an n x n matrix in FP32 or FP64, distributed block-cyclically over the
+/// process grid.
 #pragma once
 
 #include "core/scalar.hpp"
@@ -10,22 +11,26 @@
 
 namespace lupine {
 
+/// Owns the device memory of the part: local rows x local columns, column-major.
 class DistributedMatrix {
  public:
-  /// Allocates; the contents are not set. @param storage fp32 or fp64 @throws Fault out of memory
+  /// Allocates the memory, and leaves it uninitialized.
+  /// @param rows,columns distribution of the rows and of the columns
+  /// @param storage fp32 or fp64
+  /// @throws Fault out of memory
   DistributedMatrix(Device& device, Distribution rows, Distribution columns,
                     Precision storage = Precision::fp32);
 
-  /// Elements from one column to the next.
+  /// The leading dimension for so many local rows: `rows` and some padding.
   static std::int64_t leading_dimension(std::int64_t rows);
 
   const Distribution& rows() const { return rows_; }
   const Distribution& columns() const { return columns_; }
   Precision storage() const { return view_.precision; }
   AnyMatrix local() const { return view_; }
-  /// Local rows [i, end) and columns [j, end).
+  /// The part of local() from local row i and local column j on.
   AnyMatrix from(LocalIndex i, LocalIndex j) const;
-  /// The diagonal block of a step. @pre step.owns_diagonal()
+  /// The diagonal block A_kk of step k. @pre step.owns_diagonal()
   AnyMatrix diagonal(const Step& step) const;
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// Memory of a run, known before it starts.
+/// The memory of a run, computed before it starts.
 #pragma once
 
 #include <lupine/options.hpp>
@@ -11,42 +11,43 @@
 
 namespace lupine {
 
-/// What determines the memory of a run.
+/// The quantities on which the memory of a run depends, and that memory in bytes.
 struct Footprint {
   std::int64_t n = 0;
   std::int64_t nb = 1;
   GridShape shape;
-  Precision precision = Precision::fp16;  ///< resolved
+  Precision precision = Precision::fp16;  ///< what the update reads; not automatic
   Pivoting pivoting = Pivoting::none;
   int lookahead = 1;
-  std::int64_t chunk =
-      0;  ///< columns of a block row exchanged, solved for and updated at a time; 0: all
-  DeviceKind device = DeviceKind::cpu;  ///< resolved
-  bool native = false;                  ///< the update reads its precision without a copy in FP32
-  bool staged = false;                  ///< panels travel through host memory
-  double held = 0;                      ///< bytes an element of A that is kept beside its factors
+  std::int64_t chunk = 0;  ///< columns of the trailing matrix updated at once at most; 0: all
+  DeviceKind device = DeviceKind::cpu;  ///< not automatic
+  bool native = false;  ///< whether the update reads its precision without a copy in FP32
+  bool staged = false;  ///< whether panels travel through host memory
+  double held = 0;      ///< bytes for each element of an A that is kept beside its factors; 0: none
 
-  /// Of a user's matrix on its way through host memory to a device, at most.
+  /// Bytes of a user's matrix that are in host memory at most on the way to a device.
   static constexpr std::int64_t piece_bytes = std::int64_t{64} << 20;
 
-  /// Columns of a step: nb, or less where panels of nb columns would take more than their share of
-  /// 4.4 n^2 bytes (FP64: 8.8) + 150 MB a rank. Never less than 1.
+  /// Columns of a step, at least 1: nb, or fewer where panel_bytes(nb) would exceed the share of
+  /// panels in the memory of a run. That memory is at most 4.4 n^2 bytes (FP64: 8.8 n^2) over all
+  /// ranks, and 150 MB a rank.
   std::int64_t panel_width() const;
-  /// Bytes that the most loaded rank allocates: factors, panels, workspace, vectors. A floating
-  /// number, since n may be anything that a user can type.
+  /// Bytes of device memory that the most loaded rank allocates: factors, panels, workspace,
+  /// vectors. Of type double, because n may be any number that a user types.
   double rank_bytes() const;
-  /// Bytes of host memory beside a device that has its own.
+  /// Bytes of host memory that a rank needs if its device has memory of its own.
   double host_bytes() const;
-  /// The part of rank_bytes that depends on the width of a step: panels, the update's workspace,
-  /// and with pivoting what the ranks of a process column exchange.
+  /// The part of rank_bytes() that depends on the width of a step: ring_bytes(), the workspace of
+  /// updates and solves, and exchange_bytes().
   double panel_bytes(std::int64_t width) const;
-  /// Panels in flight, and chunks of block rows.
+  /// Bytes of the PanelRing: panels in flight, and chunks of block rows of U.
   double ring_bytes(std::int64_t width) const;
-  /// Rows on their way between ranks, and the panel that they share.
+  /// Bytes for rows that ranks exchange, and for the panel that they factor together; 0 without
+  /// pivoting, and where a process column is one rank.
   double exchange_bytes(std::int64_t width) const;
 
  private:
-  /// Of emulated updates in FP32, and of solves: by the device's traits.
+  /// Bytes of workspace: FP32 copies for an emulated update, and the solves' (DeviceTraits).
   double scratch_bytes(std::int64_t width) const;
   double local_rows() const;
   double local_columns() const;

@@ -9,7 +9,7 @@
 namespace lupine {
 
 namespace {
-constexpr std::int64_t line_bytes = 256;  // what control data and blocks are padded to
+constexpr std::int64_t line_bytes = 256;  // control data and diagonal blocks are padded to this
 
 std::int64_t bytes_in(const AnyMatrix& m) {
   return m.ld * m.columns * bytes_of(m.precision);

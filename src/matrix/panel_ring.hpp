@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// The panels in flight: copies of a block column of L and of chunks of a block row of U, in the
-/// precision that the update reads.
+/// The memory of panels in flight: copies of block columns of L, and of chunks of block rows of U,
+/// in the precision that the update reads.
 #pragma once
 
 #include <cstdint>
@@ -15,75 +15,83 @@
 
 namespace lupine {
 
-/// What a rank needs of step k to update its trailing matrix from the block column, contiguous so
-/// that it can be sent: columns of L are padded to whole cache lines, which tensor cores need too,
-/// and sent with it.
+/// The part of step k's panel that one rank needs to apply it. All of it is device memory, and
+/// contiguous, so that it can be sent. Each column of L is padded to whole cache lines, which
+/// tensor cores need too; the padding is sent as well.
 struct Panel {
   Step step;
-  PanelControl* control = nullptr;  ///< control data, with the pivots behind it
+  PanelControl* control = nullptr;  ///< control data; the pivots follow it in memory
   std::int64_t* pivots = nullptr;   ///< rows of the whole matrix; null without pivoting
-  AnyMatrix diagonal;               ///< L_kk\U_kk in storage precision, as the solves read it
+  AnyMatrix diagonal;               ///< L_kk\U_kk in storage precision, in the form for the solves
   AnyMatrix left;                   ///< L_ik: local rows from step.trailing_row on
 
+  /// The control data and the pivots, as one message.
   std::span<std::byte> control_bytes() const;
-  /// The diagonal block too on the ranks that solve with it, those of its process row.
+  /// `left`, as one message; on the process row of the step, whose ranks solve with the diagonal
+  /// block, `diagonal` and `left`.
   std::span<std::byte> values() const;
 };
 
-/// A chunk of -U_kj: step.width() rows, some of the trailing columns. Padded likewise.
+/// A chunk of -U_kj, rounded: step.width() rows, and some of the trailing columns, in device
+/// memory. Each column is padded as in a Panel.
 struct RightChunk {
   PanelControl* control = nullptr;
   AnyMatrix values;
 
+  /// The control data, as one message.
   std::span<std::byte> control_bytes() const {
     return std::as_writable_bytes(std::span(control, 1));
   }
+  /// The values with their padding, as one message.
   std::span<std::byte> bytes() const;
 };
 
-/// What determines the memory of panels.
+/// The numbers and sizes of a ring's panels and chunks.
 struct RingShape {
-  Precision precision = Precision::fp16;  ///< that the update reads
+  Precision precision = Precision::fp16;  ///< what the update reads
   std::int64_t width = 1;                 ///< columns of a step at most
-  int slots = 2;                          ///< panels alive at once
+  int slots = 2;                          ///< panels in flight at once: look-ahead + 1
   std::int64_t chunk = 1;                 ///< columns of a right chunk at most
-  int chunks = 1;                         ///< right chunks alive at once
+  int chunks = 1;                         ///< right chunks in flight at once
   bool pivoting = false;
 };
 
-/// Memory of a fixed number of panels and of right chunks: some for the columns behind the next
-/// panel, and one for that panel's own columns. Nothing is allocated while factoring.
+/// The memory of a fixed number of panels, of right chunks for the rest of the trailing matrix, and
+/// of one right chunk for the own column of the next panel. All of it is allocated at construction.
 class PanelRing {
  public:
-  /// Right chunks that are worth their memory: while one is updated, the next are solved for and on
-  /// their way, those of the next step included.
+  /// More right chunks would not be worth their memory: while the update uses one, the next two are
+  /// computed and sent, those of the next step included.
   static constexpr int most_chunks = 3;
-  /// As many as that, or as `columns` cut into chunks of so many columns make.
+  /// The number of right chunks for `columns` local columns in chunks of `chunk`: at most
+  /// most_chunks.
   static int chunks_for(std::int64_t columns, std::int64_t chunk);
 
   PanelRing(Device& device, const Distribution& rows, const RingShape& shape);
 
-  /// Elements from one column of a panel to the next.
+  /// The leading dimension of a panel or chunk of so many rows: `rows` and some padding.
   static std::int64_t leading_dimension(std::int64_t rows);
-  /// Bytes of the diagonal block of a panel of so many columns, padded.
+  /// Bytes of the diagonal block of a panel of `width` columns, with padding. `precision`: what the
+  /// update reads; the block has the storage precision that belongs to it.
   static std::int64_t diagonal_bytes(std::int64_t width, Precision precision);
-  /// Bytes of control data, of a left panel's values and of a right chunk at most.
+  /// Most bytes of control data, of a panel's values, and of a right chunk for the rest.
   std::int64_t largest_control() const { return control_bytes_; }
   std::int64_t largest_left() const { return left_bytes_; }
   std::int64_t largest_right() const { return right_bytes_; }
-  /// As largest_right(), of the chunk in slot own().
+  /// Most bytes of the right chunk for the own column, in slot own().
   std::int64_t largest_own() const { return own_bytes_; }
-  /// Bytes of a right chunk of so many columns at most.
+  /// Bytes of a right chunk of `width` rows and `columns` columns, with padding.
   static std::int64_t right_bytes(std::int64_t width, std::int64_t columns, Precision precision);
 
   int slots() const { return static_cast<int>(panels_.size()); }
+  /// The panel of step k, if it is one of the last slots() panels.
   Panel& operator[](std::int64_t k) { return panels_[static_cast<std::size_t>(k % slots())]; }
-  /// The panel of `step`, shaped, in the place of the one `slots` steps before.
+  /// Gives the panel of `step` its views. It takes the memory of the panel slots() steps before.
   Panel& shape(const Step& step);
-  /// Slots of right chunks: [0, chunks()) for the columns behind a panel, own() for its own.
+  /// Slots of right chunks: [0, chunks()) for the rest, own() for the own column.
   int chunks() const { return shape_.chunks; }
   int own() const { return shape_.chunks; }
-  /// A right chunk of so many columns in that slot, in the place of what was there.
+  /// The right chunk of `width` rows and `columns` columns in the memory of a slot.
   /// @pre 0 <= slot <= own(); width <= shape.width; columns <= shape.chunk, or shape.width in own()
   RightChunk chunk(int slot, std::int64_t width, std::int64_t columns) const;
 

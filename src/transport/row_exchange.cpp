@@ -36,7 +36,8 @@ RowExchange::RowExchange(Transport& transport, Traffic traffic, std::int64_t row
   if (transport.method() == CommMethod::staged) stage_ = transport.take_stage(2 * bytes);
 }
 
-// Rows [row, row + rows) of all that is sent (received), a contiguous matrix for each peer.
+// The contiguous matrix of one peer's rows in out_ (or in_), where `row` rows of other peers come
+// before it.
 AnyMatrix RowExchange::block(const Buffer& memory, std::int64_t row, std::int64_t rows) const {
   return {a_.precision, memory.data() + row * a_.columns * bytes_of(a_.precision), rows, a_.columns,
           rows};
@@ -48,7 +49,7 @@ std::span<std::byte> RowExchange::part(std::byte* memory, std::int64_t row,
   return {memory + row * row_bytes, static_cast<std::size_t>(rows * row_bytes)};
 }
 
-// use(index and peer, rows sent before, rows received before)
+// Calls use(i, i-th peer, s, r), where s rows go to the peers before it and r come from them.
 template <class Use>
 void RowExchange::for_each_peer(const Use& use) const {
   std::int64_t sent = 0;

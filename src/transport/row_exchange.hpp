@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// Rows that change places, within a rank and between the ranks of a process column.
+/// The exchange of rows that pivoting causes, within a rank and between the ranks of a process
+/// column.
 #pragma once
 
 #include <cstdint>
@@ -13,18 +14,21 @@
 
 namespace lupine {
 
-/// Moves of rows with their indices in device memory.
+/// The moves of rows of one panel (RowMoves), with their indices in device memory. All indices are
+/// local rows.
 class DeviceRowMoves {
  public:
-  /// @param most rows that change places at most, of all ranks together
+  /// @param most rows that move at most, of all ranks together
   DeviceRowMoves(Device& device, std::int64_t most);
-  /// Waits until they are there. What uses the ones before must be done by then.
+  /// Replaces the moves, and waits until the indices are in device memory. Operations that use the
+  /// old moves must be done.
   void set(Queue& queue, RowMoves moves);
 
   const RowMoves& moves() const { return moves_; }
+  /// Device memory: moves within this rank, row from()[i] to row to()[i].
   const std::int64_t* from() const { return indices_.as<std::int64_t>(); }
   const std::int64_t* to() const { return from() + moves_.from.size(); }
-  /// Rows to send to (places of rows from) the i-th peer.
+  /// Device memory: the rows to send to the i-th peer, and the places of the rows received from it.
   const std::int64_t* send(std::size_t i) const { return from() + offsets_[i]; }
   const std::int64_t* receive(std::size_t i) const { return send(i) + moves_.peers[i].send.size(); }
 
@@ -32,24 +36,26 @@ class DeviceRowMoves {
   Device* device_;
   Buffer indices_;
   RowMoves moves_;
-  std::vector<std::size_t> offsets_;
+  std::vector<std::size_t> offsets_;  // where the rows of each peer begin, counted from from()
 };
 
-/// Moves rows of one matrix after the other while other work goes on.
+/// Moves rows within matrices, one matrix after the other, while other work goes on.
 class RowExchange {
  public:
-  /// @param rows,columns,element bytes of the largest part of a matrix whose rows it moves
-  /// @param tag between ranks: exchanges that are in flight at once need different ones, from 0 on
+  /// @param rows,columns most rows that this rank sends or receives, and most columns of the matrix
+  /// @param element bytes of an element
+  /// @param tag distinguishes exchanges that are in flight at the same time; counted from 0
   RowExchange(Transport& transport, Traffic traffic, std::int64_t rows, std::int64_t columns,
               std::int64_t element, int tag);
 
-  /// Collective over the process column. What `queue` was given before is in what is sent. `a` must
-  /// be left alone until finish(). @pre finish() was called for the one before
+  /// Begins to move rows of `a`, in device memory. The rows are read after the earlier operations
+  /// of `queue`. No other operation may use `a` until finish(). Collective over the process column.
+  /// @pre finish() was called for the exchange before
   void start(Queue& queue, const DeviceRowMoves& moves, AnyMatrix a);
-  /// Moves messages on without waiting; true once finish() does not have to wait.
+  /// Moves the messages on without waiting. True when this rank has sent and received all rows.
   bool test();
-  /// What `queue`, the one of start(), is given from now on sees the moved rows.
-  /// @pre test() was true
+  /// Stores the received rows in `a`. Later operations of `queue` see the moved rows.
+  /// @param queue that of start() @pre test() was true
   void finish(Queue& queue);
 
  private:
@@ -62,17 +68,17 @@ class RowExchange {
 
   Transport* transport_;
   Traffic traffic_;
-  Buffer out_;
-  Buffer in_;
-  std::shared_ptr<Buffer> stage_;  // out, then in
+  Buffer out_;                     // device memory: the rows to send, gathered
+  Buffer in_;                      // device memory: the received rows
+  std::shared_ptr<Buffer> stage_;  // host memory, with `staged`: a copy of out_, then of in_
   Messages messages_;
   const DeviceRowMoves* moves_ = nullptr;
   bool moving_ = false;  // from start() to finish()
   AnyMatrix a_;
-  EventPtr ready_;    // what is sent is where it is sent from; null: sent
-  EventPtr free_;     // MPI may write to what is received; null: it is told to
-  EventPtr arrived_;  // where devices send to each other
-  EventPtr used_;     // buffers are free again
+  EventPtr ready_;    // the rows to send are gathered; null: sending has begun
+  EventPtr free_;     // the memory of the received rows is free; null: receiving has begun
+  EventPtr arrived_;  // with nccl: all rows have arrived
+  EventPtr used_;     // the last exchange is done with all buffers
 };
 
 }  // namespace lupine

@@ -42,7 +42,8 @@ std::unique_ptr<PeerGroup> Transport::join(const Communicator& comm) const {
   return device_.join_peers(id, comm.rank(), comm.size());
 }
 
-// The smallest that is large enough, or a new one; the last of its carriers gives it back.
+// The smallest unused stage that is large enough, or a new one. It returns to stages_ when its last
+// owner is destroyed.
 std::shared_ptr<Buffer> Transport::take_stage(std::int64_t bytes) {
   auto best = stages_->end();
   for (auto at = stages_->begin(); at != stages_->end(); ++at)
@@ -145,7 +146,8 @@ void Carrier::start(int root, BroadcastMethod method, std::int64_t sequence,
   } else if (stage_) {
     ready_ = landed_;
   }
-  // Collectives must begin in the same order on all ranks, not when a device happens to be ready.
+  // MPI_Ibcast must begin in the same order on all ranks. So it begins here, not whenever a device
+  // is ready.
   if (method == BroadcastMethod::ibcast && ready_) ready_->wait();
   test();
 }

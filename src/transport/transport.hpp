@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// How panels, which lie in device memory, travel between ranks.
+/// Messages with panels between the device memories of ranks, by one of three methods:
 ///
-/// - nccl: from device to device, in the order of a queue; the host does not wait.
-/// - mpi: MPI is given device addresses: CPUs', and those of GPUs where an MPI takes them.
-/// - staged: through host memory that the device reads and writes by itself.
+/// - nccl: NCCL sends from device to device, in the order of a queue; the host does not wait.
+/// - mpi: MPI gets addresses of device memory. On CPUs that is host memory; with GPUs the MPI
+/// library
+///   must accept their addresses.
+/// - staged: the device copies a panel to host memory, MPI sends it, and the receiving device
+/// copies
+///   it from host memory.
 #pragma once
 
 #include <lupine/options.hpp>
@@ -22,45 +26,53 @@
 
 namespace lupine {
 
-/// Which part of the grid a message goes along.
+/// The ranks among which a message goes: those of a process row, or of a process column.
 enum class Along { row, column };
 
-/// What is on its way. Each kind has communicators and queues of its own, in which messages keep
-/// their order: so a panel, which everybody waits for next, never queues behind chunks of U for the
-/// rest of the matrix.
+/// The two kinds of messages. "panels": panels, diagonal blocks, and chunks of U for the next
+/// panel's own column, for which all ranks wait next. "chunks": chunks of U for the rest of the
+/// trailing matrix. Messages of one kind keep their order. Each kind has its own communicator and
+/// queues, so that a panel never waits behind chunks.
 enum class Traffic { panels, chunks };
 
+/// The means of sending between the devices of a process grid: communicators, NCCL groups, queues,
+/// and host memory for staged messages.
 class Transport {
  public:
-  /// Collective. @param method not automatic; nccl only where each rank has a device of its own
+  /// Collective. @param method not automatic; nccl only where each rank has its own device
   Transport(const ProcessGrid& grid, Device& device, CommMethod method);
 
   const ProcessGrid& grid() const { return grid_; }
   Device& device() const { return device_; }
   CommMethod method() const { return method_; }
 
-  /// From `root` to all of a process row (column), for what everybody waits for: what `queue` was
-  /// given before is in it, what it is given from now on sees it. With MPI the host waits.
+  /// Broadcasts device memory from `root` along a process row or column, in the order of `queue`:
+  /// it sends what earlier operations of `queue` have written, and later operations of `queue` read
+  /// what was received. With MPI and staged the host waits. Collective over the process row
+  /// (column).
   void broadcast(Queue& queue, Along along, int root, std::span<std::byte> bytes);
-  /// Between the ranks of a process column, from device to device, once `ready` is reached.
-  /// @return reached when all have arrived. @pre method() is nccl
+  /// Sends and receives between ranks of a process column, from device to device; starts when
+  /// `ready` is reached. @return an event that is reached when all messages have arrived
+  /// @pre method() is nccl
   EventPtr exchange(Traffic traffic, const Event& ready, std::span<const PeerMessage> sends,
                     std::span<const PeerMessage> receives);
-  /// Waits for what carriers have given to the device.
+  /// Waits for the queues of this transport: for all copies and messages of its carriers that the
+  /// device executes.
   void synchronize();
 
  private:
   friend class Carrier;
   friend class RowExchange;
+  // The communicators, NCCL groups and queues of one kind of traffic.
   struct Way {
-    std::unique_ptr<Communicator> column;  // null: the grid's
+    std::unique_ptr<Communicator> column;  // null: the communicator of the grid
     std::unique_ptr<PeerGroup> row_peers;
     std::unique_ptr<PeerGroup> column_peers;
-    std::unique_ptr<Queue> out;
-    std::unique_ptr<Queue> in;
+    std::unique_ptr<Queue> out;  // NCCL's messages, and copies to host memory
+    std::unique_ptr<Queue> in;   // copies from host memory
   };
   const Way& way(Traffic traffic) const { return ways_[static_cast<std::size_t>(traffic)]; }
-  /// @pre chunks go along columns alone
+  /// @pre with Traffic::chunks: Along::column
   const Communicator& comm(Traffic traffic, Along along) const {
     LUPINE_EXPECTS(traffic == Traffic::panels || along == Along::column);
     if (along == Along::row) return grid_.row();
@@ -76,31 +88,38 @@ class Transport {
   Device& device_;
   CommMethod method_;
   std::array<Way, 2> ways_;
-  // Of carriers that are gone: making host memory that a device reads takes longer than small runs.
+  // Host memory of destroyed carriers, for new ones: allocating host memory that a device can read
+  // takes longer than a small run.
   std::shared_ptr<std::vector<Buffer>> stages_;
-  Buffer stage_;  // of broadcast()
-  EventPtr staged_;
+  Buffer stage_;     // host memory of broadcast()
+  EventPtr staged_;  // the device has read stage_
 };
 
-/// Carries panels along a process row or column, one after the other, while other work goes on.
-/// Control data travels with each panel, in a message of its own.
+/// Broadcasts panels or chunks along a process row or column, one after the other, while other work
+/// goes on. The control data of a panel travels in a message of its own. Below, "panel" stands for
+/// a panel, a diagonal block or a chunk.
 class Carrier {
  public:
-  /// @param control_room,largest bytes of control data and of a panel at most
+  /// @param control_room,largest bytes of control data and of a panel's values at most
   Carrier(Transport& transport, Traffic traffic, Along along, std::int64_t control_room,
           std::int64_t largest);
 
-  /// Collective over the process row (column). Returns at once.
-  /// @param ready on the root: the panel is there; on the others: its place is free
+  /// Begins the broadcast of a panel. Collective over the process row (column). Does not wait,
+  /// except with BroadcastMethod::ibcast, which waits for `ready`.
+  /// @param control,values device memory: sent by the root, written on the other ranks
+  /// @param ready on the root: the panel is computed; on the others: its memory may be overwritten
   /// @param sequence running number of the panel, as for PanelBroadcast
-  /// @pre the panel before has arrived
+  /// @pre test() was true for the panel before
   void start(int root, BroadcastMethod method, std::int64_t sequence, std::span<std::byte> control,
              std::span<std::byte> values, EventPtr ready);
-  /// Moves messages on without waiting; true once the host has nothing more to do for this panel.
+  /// Moves the messages on without waiting. True when this rank's host has received the panel and
+  /// passed it on (nccl: at once).
   bool test();
-  /// What `queue` is given from now on sees the panel. @pre test() was true
+  /// Operations that `queue` is given from now on run after the panel has arrived in device memory.
+  /// @pre test() was true
   void arrive_in(Queue& queue) const;
-  /// Whom this rank waits for until test() is true, as the run's watch counts ranks.
+  /// The ranks for which this rank waits until test() is true, numbered as in the run's stall
+  /// watch.
   std::span<const int> awaited() const {
     return root_ ? comm().watched() : comm().watched(root_rank_);
   }
@@ -116,9 +135,8 @@ class Carrier {
   Transport* transport_;
   Traffic traffic_;
   Along along_;
-  // Control data has a place of its own: it never shares a message with values.
-  std::int64_t control_room_;
-  std::shared_ptr<Buffer> stage_;
+  std::int64_t control_room_;      // bytes of control data at the beginning of stage_
+  std::shared_ptr<Buffer> stage_;  // host memory, with `staged`: control data, then values
   Stage at_ = Stage::done;
   bool root_ = false;
   int root_rank_ = 0;
@@ -126,10 +144,10 @@ class Carrier {
   std::int64_t sequence_ = 0;
   std::span<std::byte> control_;
   std::span<std::byte> values_;
-  EventPtr ready_;    // before messages may move
-  EventPtr free_;     // before the device's memory may be written
-  EventPtr arrived_;  // null: nothing to wait for
-  EventPtr landed_;   // the stage may be overwritten
+  EventPtr ready_;    // the messages may begin; null: at once
+  EventPtr free_;     // the panel's device memory may be overwritten
+  EventPtr arrived_;  // the panel is in device memory; null: it is there when test() is true
+  EventPtr landed_;   // the device has read stage_, which may be overwritten
   PanelBroadcast control_message_;
   PanelBroadcast values_message_;
 };
