@@ -239,6 +239,7 @@ class BlockLu {
         return;
   }
 
+  // Updates all chunks of the sweep, and waits for their messages.
   void complete(Sweep& sweep) {
     for (move_on(sweep); !sweep.done(); move_on(sweep)) {
       const bool rows = sweep.solved == sweep.updated;
@@ -255,11 +256,13 @@ class BlockLu {
                                          : place(sweep, sweep.updated).carrier.awaited();
   }
 
+  // Whether U_qj of the next chunk can be computed: a slot is free, and its rows have arrived.
   bool may_solve(Sweep& sweep) {
     const std::size_t places = sweep.way.own ? 1 : static_cast<std::size_t>(ring_.chunks());
     if (sweep.solved == sweep.chunks.size() || sweep.solved - sweep.updated == places) return false;
     return !sweep.moves || place(sweep, sweep.solved).exchange->test();
   }
+  // Whether the next chunk of U has arrived.
   bool may_update(Sweep& sweep) {
     return sweep.updated < sweep.solved && place(sweep, sweep.updated).carrier.test();
   }

@@ -56,9 +56,8 @@ Vector Inverse::apply(Side& side, const Vector& v) {
   return whole;
 }
 
-// z = B^-1 v by cycles of GMRES on M B c = M (v - B z), z <- z + c; the argument z is M v. Where M
-// B is ill-conditioned, a small residual does not show that z is accurate. A small correction c
-// does.
+// Returns s = B^-1 v by cycles of GMRES on M B c = M (v - B s), s <- s + c, from s = 0; z is M v.
+// Where M B is ill-conditioned, a small residual does not show that s is accurate; a small c does.
 Vector Inverse::mended(const Side& side, const Vector& v, Vector z) {
   const auto preconditioned = [&](const Vector& w) { return side.solve(side.multiply(w)); };
   Vector sum(z.size(), 0.0);

@@ -19,9 +19,7 @@ namespace lupine {
 /// collective; vectors are whole.
 class Inverse {
  public:
-  /// @param exact whether the factors are FP64: then (L U)^-1 is used without corrections, as
-  /// LAPACK
-  ///        does
+  /// @param exact whether the factors are FP64: then, as in LAPACK, no product is corrected
   Inverse(System& system, LuSolver& solver, bool exact);
   Inverse(const Inverse&) = delete;
   Inverse& operator=(const Inverse&) = delete;

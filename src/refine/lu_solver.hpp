@@ -20,9 +20,8 @@
 namespace lupine {
 
 /// Solves block by block, with the blocks of the factorization's steps. For L and U:
-/// 1. The process row of block k sums up the block's remaining right-hand side, of which each of
-/// its
-///    ranks holds a part.
+/// 1. The process row of block k sums up the block's remaining right-hand side: each of its ranks
+///    holds a part of the sum.
 /// 2. The owner of the diagonal block solves for d_k, and sends d_k along its process column.
 /// 3. The process column subtracts T_ik d_k from the right-hand side of the rows i still to be
 ///    solved for (T is L or U).

@@ -52,7 +52,7 @@ Vector alternating(std::size_t n) {
 double estimate_one_norm(std::int64_t order, const std::function<Vector(const Vector&)>& apply,
                          const std::function<Vector(const Vector&)>& apply_transposed) {
   const auto n = static_cast<std::size_t>(order);
-  // v = B x for x = (1/n, ..., 1/n), then for unit vectors x = e_j. ||v||_1 is a lower bound each.
+  // v = B x for x = (1/n, ..., 1/n), then for unit vectors x = e_j. Each ||v||_1 is a lower bound.
   Vector v = apply(Vector(n, 1 / static_cast<double>(order)));
   double estimate = sum_of_magnitudes(v);
   if (n == 1 || !std::isfinite(estimate)) return estimate;

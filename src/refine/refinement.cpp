@@ -13,8 +13,8 @@ namespace lupine {
 namespace {
 
 constexpr int restart = 30;  // steps of a GMRES cycle
-constexpr double least_growth =
-    4;  // for small n: the residual itself has rounding errors of some eps
+// The smallest default tolerance, over eps: the residual itself has rounding errors of some eps.
+constexpr double least_growth = 4;
 constexpr double slow_ratio = 0.5;  // a correction is slow if the error stays above this part
 
 class Refinement {

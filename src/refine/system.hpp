@@ -78,7 +78,7 @@ class System {
     Vector residual;  ///< R b - R A C y
     Vector bound;     ///< |R A C| |y| + |R b|; empty where it was not asked for
   };
-  /// Both in one pass over A. @param y along columns
+  /// The residual, and the bound if with_bound, in one pass over A. @param y along columns
   Errors errors(const Vector& y, bool with_bound);
   /// The componentwise backward error max_i |residual_i| / bound_i (W. Oettli and W. Prager, Numer.
   /// Math. 6, 1964), where 0/0 counts as 0 and NaN as infinity.

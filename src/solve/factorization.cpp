@@ -177,12 +177,15 @@ bool Factorization::Implementation::advance() {
   return false;
 }
 
+// Begins again with the first step, where the last step has left no usable factors.
 bool Factorization::Implementation::restart() {
   at_ = -1;
   steps_.clear();
   return advance();
 }
 
+// Factors A in one precision. False if the factors do not fit into memory or are not usable.
+// @throws SingularError if a pivot of FP64 factors is zero
 bool Factorization::Implementation::factor_in(Precision precision) {
   SolveStep& step = steps_.emplace_back();
   step.precision = precision;
@@ -216,6 +219,7 @@ bool Factorization::Implementation::factor_in(Precision precision) {
   return false;
 }
 
+// Right-hand side k, whole; A times ones where none is given. @throws UsageError for Inf and NaN
 Vector Factorization::Implementation::get(const RightHandSideSource& source, std::int64_t k) {
   Vector b(static_cast<std::size_t>(n()));
   if (source.count() > 0) {
@@ -258,8 +262,7 @@ Answer Factorization::Implementation::answer(const RightHandSideSource& source, 
 }
 
 // LU in FP64 guarantees a small normwise error of the scaled system, but not a small componentwise
-// one. LAPACK's dgesvx has the same guarantee, so FP64 factors are accepted by the normwise error
-// too.
+// one; the same holds for LAPACK's dgesvx. So for FP64 factors the normwise error may decide.
 bool Factorization::Implementation::accepted(const Answer& found) {
   if (found.column.componentwise_error <= tolerance()) return true;
   const bool as_lapack = found.column.precision == Precision::fp64 && options_.tolerance == 0;
@@ -284,6 +287,7 @@ bool Factorization::Implementation::attempt(const RightHandSideSource& b,
   return step.solved;
 }
 
+// Solves for right-hand side k, and keeps x if it is accepted or better than the one before.
 bool Factorization::Implementation::solve_one(const RightHandSideSource& b, std::int64_t k,
                                               Solution& solution) {
   SolveColumn& best = solution.columns[static_cast<std::size_t>(k)];

@@ -49,9 +49,8 @@ class Owners {
   std::vector<std::vector<MarketEntry>> lists_;
 };
 
-/// The number of entries in the file before those of this rank in this turn: `total` and the
-/// entries of lower ranks. Adds the entries of all ranks to `total`. @param mine entries of this
-/// rank
+/// The number of entries in the file before those of this rank in this turn. Adds the entries of
+/// all ranks in this turn to `total`. @param mine the number of this rank's entries in this turn
 std::int64_t count_before(const Communicator& all, std::int64_t mine, std::int64_t& total) {
   std::vector<std::int64_t> counts(static_cast<std::size_t>(all.size()));
   counts[static_cast<std::size_t>(all.rank())] = mine;

@@ -40,9 +40,8 @@ SolutionFormat solution_format(const Communicator& all, const std::string& matri
 /// Writes the whole of x, or no file. Matrix Market gets the shortest decimal form of each number
 /// that reads back as the same number; .npy gets the bytes of each number. Collective.
 /// @param x column-major n x count, on rank 0
-/// @throws UsageError (every rank) that names the path and the reason; an existing file of that
-/// name
-///         is then unchanged
+/// @throws UsageError (every rank) that names the path and the reason; an existing file with this
+///         path is then unchanged
 void write_solution(const Communicator& all, const std::string& path, const SolutionFormat& format,
                     std::int64_t n, std::int64_t count, const std::vector<double>& x);
 

@@ -3,12 +3,10 @@
 /// Messages with panels between the device memories of ranks, by one of three methods:
 ///
 /// - nccl: NCCL sends from device to device, in the order of a queue; the host does not wait.
-/// - mpi: MPI gets addresses of device memory. On CPUs that is host memory; with GPUs the MPI
-/// library
-///   must accept their addresses.
+/// - mpi: MPI gets addresses of device memory. On CPUs that is host memory; for GPUs the MPI
+///   library must accept such addresses.
 /// - staged: the device copies a panel to host memory, MPI sends it, and the receiving device
-/// copies
-///   it from host memory.
+///   copies it from host memory.
 #pragma once
 
 #include <lupine/options.hpp>
