@@ -40,13 +40,14 @@ struct SegmentRoute {
 /// | spread_roll          | 0 -> e, then around the ring of ranks 1, 2, ...           |
 /// | spread_roll_modified | 0 -> 1; 0 -> e, then around the ring of ranks 2, 3, ...   |
 ///
-/// e: where the segment enters the ring, the next rank of the ring for each segment.
+/// e: the rank at which the segment enters the ring; the next segment enters at the next rank.
 ///
 /// The modified methods serve rank 1 first, since it factors the next panel. The root sends in the
 /// order of its routes; it has several routes for a segment that it sends more than once. Other
 /// ranks pass a segment on when it has arrived. The panel is cut into at most 200 segments of whole
-/// pages (4 KiB). A segment has at least 1 MiB if the panel has; spread-roll, however, makes at
-/// least one segment for each rank of its ring where the panel has enough pages.
+/// pages (4 KiB), only the last of which may be smaller. The ring methods make segments of at least
+/// 1 MiB where the panel is that large; spread-roll also cuts smaller panels, into as many segments
+/// as its ring has ranks.
 /// @throws UsageError unless method is not ibcast, bytes >= 0 and 0 <= rank < ranks
 std::vector<SegmentRoute> broadcast_schedule(BroadcastMethod method, std::int64_t bytes, int ranks,
                                              int rank);
