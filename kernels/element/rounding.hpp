@@ -3,8 +3,8 @@
 /// Conversion of one element to 16 bits and back, without a branch. All faster conversions have the
 /// same results. Host and device code.
 ///
-/// Values are rounded to nearest, ties to even. Subnormals are kept, in arguments and results. A
-/// NaN becomes a quiet NaN with the same sign and the upper bits of its payload. The F16C
+/// Values are rounded to nearest, ties to even. Subnormal arguments and results are not flushed to
+/// zero. A NaN becomes a quiet NaN with the same sign and the upper bits of its payload. The F16C
 /// instructions do the same.
 #pragma once
 
