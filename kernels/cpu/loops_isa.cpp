@@ -21,7 +21,7 @@ namespace {
 
 constexpr int width = vector_bytes / 8;
 constexpr int unroll = 4;
-constexpr int chunk = width * unroll;  // rows that stay in registers
+constexpr int chunk = width * unroll;  // rows whose states and sums stay in registers
 
 using Integers = std::uint64_t __attribute__((vector_size(width * 8)));
 using Doubles = double __attribute__((vector_size(width * 8)));

@@ -16,9 +16,9 @@
 
 namespace lupine::cuda {
 
-/// Order of the largest matrix that factor_tile takes.
+/// The largest order of a matrix that factor_tile takes.
 constexpr std::int64_t tile_order = 64;
-/// Order of the largest triangle that solve_triangle takes.
+/// The largest order of a triangle that multiply_triangle takes.
 constexpr std::int64_t triangle_order = 256;
 
 // Benchmark matrices --------------------------------------------------------------------------

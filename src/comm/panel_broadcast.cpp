@@ -54,7 +54,7 @@ std::vector<Ring> rings(BroadcastMethod method, int ranks) {
     if (first < end) all.push_back({first, end - first, rolls(method)});
   };
   const int first = is_modified(method) ? 2 : 1;
-  // Among two or three ranks, rank 1 alone may be the first half.
+  // The second ring of a modified method never includes rank 1, which may be all of the first half.
   const int second = has_two(method) ? std::max((ranks + 1) / 2, first) : ranks;
   if (first == 2) add(1, 2);
   add(first, second);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// Timing of short work.
+/// Timing of work that takes a short time.
 #pragma once
 
 #include <algorithm>

@@ -49,8 +49,8 @@ class StallWatch {
 
   /// Starts the thread that calls look(): ten times within the limit, and at least once a second.
   void start();
-  /// Raises the alarm if the present wait has lasted too long. Only one thread may call this: the
-  /// watch's own after start(), for a test that does not call start() its own.
+  /// Raises the alarm if the present wait has lasted too long. Only one thread may call this; after
+  /// start(), that is the watch's own thread.
   void look();
 
   /// Records what the rank is doing, from the constructor to the destructor.
@@ -84,8 +84,8 @@ class StallWatch {
     std::span<const int> ranks_;
   };
 
-  /// No wait counts from the constructor to the destructor: for work, such as the reading of a
-  /// file on another rank, that may take any time.
+  /// From the constructor to the destructor, no wait counts: other ranks may take any time, such as
+  /// for reading a file.
   class Pause {
    public:
     explicit Pause(StallWatch* watch);

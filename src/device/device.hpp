@@ -175,15 +175,15 @@ class Device {
   virtual void solve_left_lower(Queue& queue, ConstAnyMatrix lu, AnyMatrix b,
                                 Precision purpose) = 0;
   /// to <- round(sign * s * from) with s = 2^e, sign = 1 or -1, and control->scale <- s. For FP16,
-  /// e is the largest exponent that keeps s |from| < 2^15, so that nothing overflows and as little
-  /// as possible becomes subnormal; for other precisions e = 0. Inf and NaN set status->nonfinite.
-  /// Casts go from FP64 to FP64, and from FP32 to FP32, BF16 or FP16.
+  /// e is the largest exponent, at most 120, that keeps s |from| < 2^15, so that nothing overflows
+  /// and as little as possible becomes subnormal; for other precisions e = 0. Inf and NaN set
+  /// status->nonfinite. Casts go from FP64 to FP64, and from FP32 to FP32, BF16 or FP16.
   virtual void cast(Queue& queue, ConstAnyMatrix from, double sign, AnyMatrix to,
                     PanelControl* control, FactorStatus* status) = 0;
   /// C <- C + L U / (scale of L * scale of U). L and U hold rounded values; their products are
   /// summed in C's precision, FP32 or FP64. The minus sign of the factorization's update is in U,
   /// which was cast with sign -1. The scales are those of cast(): 1 except for FP16. `poll` is
-  /// called now and then, but not where the call returns before the update is done.
+  /// called now and then during the update. A device whose call returns early need not call it.
   virtual void update(Queue& queue, ConstAnyMatrix l, const PanelControl* l_control,
                       ConstAnyMatrix u, const PanelControl* u_control, AnyMatrix c,
                       const Poll& poll) = 0;
@@ -278,8 +278,8 @@ struct DeviceOptions {
 ///         machine; Fault if the device fails
 std::unique_ptr<Device> make_device(const DeviceOptions& options);
 
-/// The number of GPUs that this process sees: 0 if Lupine was built without CUDA, or if there is no
-/// NVIDIA driver.
+/// The number of GPUs that this process sees: 0 if Lupine was built without CUDA, if there is no
+/// NVIDIA driver, or if all GPUs are too old.
 int count_gpus();
 /// Why count_gpus() is 0, in words for the user; empty if it is not 0.
 std::string why_no_gpus();
