@@ -21,8 +21,8 @@ namespace {
 constexpr int fault = 3;
 constexpr std::chrono::seconds patience{5};  // the time that the hook gets before the end
 constexpr std::size_t most_named = 4;
-// All ranks find the stall at about the same time. Rank r waits r turns before it prints, so that
-// most ranks are ended before they print the same again.
+// All ranks find the stall at about the same time. Rank r waits r turns, at most most_turns,
+// before it prints, so that most ranks are ended before they print the same again.
 constexpr std::chrono::milliseconds turn{20};
 constexpr int most_turns = 100;
 
