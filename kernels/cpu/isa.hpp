@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// Which of the instruction sets that loops are compiled for is used.
+/// The instruction sets for which loops are compiled, and the choice of one at run time.
 #pragma once
 
 #include <array>
@@ -8,18 +8,19 @@
 
 namespace lupine {
 
-/// Each has all that the ones before it have. avx512: F, BW, DQ and VL.
+/// Instruction sets, each of which includes those before it. avx512 is F, BW, DQ and VL.
 enum class CpuIsa { portable, avx2, avx512, avx512_bf16 };
 constexpr std::array<std::string_view, 4> cpu_isa_names{"portable", "avx2", "avx512",
                                                         "avx512_bf16"};
 
-/// What LUPINE_MAX_CPU_ISA allows, by the names above; everything where it is not set. As
-/// ONEDNN_MAX_CPU_ISA and OPENBLAS_CORETYPE do in those libraries, it makes a processor behave as
-/// an older one: for tests, and to repeat what another machine computes.
-/// @throws UsageError for other names
+/// The best instruction set that the environment variable LUPINE_MAX_CPU_ISA allows, by one of the
+/// names above; avx512_bf16 if it is not set. The variable makes a processor behave like an older
+/// one, for tests and to repeat another machine's results, as ONEDNN_MAX_CPU_ISA and
+/// OPENBLAS_CORETYPE do for oneDNN and OpenBLAS.
+/// @throws UsageError if the variable has another value
 CpuIsa allowed_cpu_isa();
 
-/// The best that this processor has, and that is allowed.
+/// The best instruction set that this processor has and allowed_cpu_isa() allows.
 CpuIsa cpu_isa();
 
 }  // namespace lupine

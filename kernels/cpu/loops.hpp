@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// Loops over elements, for one thread. Compiled once for each instruction set.
+/// Loops over elements, each for one thread. They are compiled once for each instruction set.
 #pragma once
 
 #include <cstdint>
@@ -11,59 +11,61 @@
 
 namespace lupine {
 
-/// Sums over a part of a row of A; where a pointer is null, that sum is not wanted.
+/// Where the sums over rows of A go. abs_rows and abs_ax may be null: that sum is not wanted.
 struct RowSums {
   double* ax = nullptr;        ///< sum_j a_ij x_j
   double* abs_rows = nullptr;  ///< sum_j |a_ij|
   double* abs_ax = nullptr;    ///< sum_j |a_ij| |x_j|
 };
 
-/// Where the largest magnitude is: the first of equal ones; -1 and -1 where there is none. Inf and
-/// NaN are equal here, and largest.
+/// The entry of the largest magnitude, the first one where several are equal. Inf and NaN both
+/// count as infinity.
 struct Largest {
-  double magnitude = -1;
-  std::int64_t row = -1;
+  double magnitude = -1;  ///< -1 if there are no entries
+  std::int64_t row = -1;  ///< -1 if there are no entries
 };
 
-/// The largest order of a triangle that the loops solve with.
+/// The largest order of a triangle that solve_left_lower and solve_right_upper take.
 constexpr int triangle_order = 32;
 
-/// Loops over matrices that store T.
+/// Loops over matrices with elements of type T, float or double.
 template <class T>
 struct StorageLoops {
-  /// a <- T(regular(i0 + i, j0 + j)): the matrix but for the rules of its diagonal.
+  /// a_ij <- regular(i0 + i, j0 + j), rounded to T: the matrix, except for its diagonal.
   void (*generate)(const MatrixSpec& spec, std::int64_t i0, std::int64_t j0, MatrixView<T> a);
-  /// Infinity if there is an Inf or a NaN.
+  /// The largest magnitude: infinity if there is an Inf or a NaN, 0 for count = 0.
   T (*largest)(const T* from, std::int64_t count);
+  /// The largest magnitude and its place.
   Largest (*find_largest)(const T* from, std::int64_t count);
-  /// to <- scale * from
+  /// to <- factor * from
   void (*scale)(const T* from, std::int64_t count, T factor, T* to);
-  /// l <- rows(:,0) / p(0,0); rows(:,j) <- rows(:,j) - l p(0,j) for j > 0; rows(:,0) <- l. Nothing
-  /// for p(0,0) = 0.
-  /// @return find_largest of column 1 afterwards, or nothing where there is none
+  /// l <- rows(:,0) / p(0,0); rows(:,j) <- rows(:,j) - l p(0,j) for j > 0; rows(:,0) <- l. If
+  /// p(0,0) = 0, rows stay as they are.
+  /// @return find_largest of column 1 of the result; {-1, -1} if there is no column 1
   Largest (*eliminate)(MatrixView<const T> p, MatrixView<T> rows);
   /// B <- L^-1 B, L the unit lower triangle of lu. @pre lu.columns <= triangle_order
   void (*solve_left_lower)(MatrixView<const T> lu, MatrixView<T> b);
-  /// B <- B U^-1, U the upper triangle of lu, by the reciprocals of its diagonal.
+  /// B <- B U^-1, U the upper triangle of lu; multiplies by the reciprocals of U's diagonal.
   /// @pre lu.columns <= triangle_order
   void (*solve_right_upper)(MatrixView<const T> lu, MatrixView<T> b);
 };
 
 struct VectorLoops;
 
-/// One instruction set's copy of every loop.
+/// All loops, as compiled for one instruction set.
 struct Loops {
-  const char* name;
+  const char* name;            ///< of the instruction set
   const VectorLoops* vectors;  ///< see vector_loops.hpp
 
-  /// sums += over the columns [j0, j0 + n) of the rows [i0, i0 + m), regular entries in FP64,
-  /// each row's terms in ascending order of j.
+  /// Adds to `sums`, for each of the rows [i0, i0 + m), the sums over the columns [j0, j0 + n) of A
+  /// in ascending order of j. Entries are regular values, generated in FP64.
   void (*multiply)(const MatrixSpec& spec, std::int64_t i0, std::int64_t m, std::int64_t j0,
                    std::int64_t n, const double* x, RowSums sums);
 
-  /// to <- round(scale * from), to nearest, ties to even.
+  /// to <- round(scale * from): to nearest, ties to even, as in element/rounding.hpp.
   void (*to_half)(const float* from, std::int64_t count, float scale, Half* to);
   void (*to_bfloat16)(const float* from, std::int64_t count, float scale, Bfloat16* to);
+  /// to <- from, exactly.
   void (*from_half)(const Half* from, std::int64_t count, float* to);
   void (*from_bfloat16)(const Bfloat16* from, std::int64_t count, float* to);
 
@@ -79,7 +81,7 @@ struct Loops {
   }
 };
 
-/// The copy for the best instruction set of this processor.
+/// The loops for cpu_isa().
 const Loops& loops();
 
 }  // namespace lupine

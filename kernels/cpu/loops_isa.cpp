@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Compiled once for each instruction set, into the namespace LUPINE_ISA. Vectors are GCC's and
-// Clang's vector extension, so that one text serves every width. Nothing here may call an inline
-// function with linkage: the linker could keep this copy for a processor that lacks it.
+// Compiled once for each instruction set, into the namespace LUPINE_ISA. Vectors are those of GCC's
+// and Clang's vector extension, so that one source serves every width. Nothing here may call an
+// inline function with linkage: of its copies the linker keeps one, perhaps with instructions that
+// another processor lacks.
 #include <cstddef>
 #include <cstring>
 
@@ -20,7 +21,7 @@ namespace {
 
 constexpr int width = vector_bytes / 8;
 constexpr int unroll = 4;
-constexpr int chunk = width * unroll;  // rows that stay in registers
+constexpr int chunk = width * unroll;  // rows whose states and sums stay in registers
 
 using Integers = std::uint64_t __attribute__((vector_size(width * 8)));
 using Doubles = double __attribute__((vector_size(width * 8)));
@@ -59,8 +60,8 @@ LUPINE_ELEMENT Doubles multiply_add(Doubles a, Doubles b, Doubles c) {
 #endif
 }
 
-// uniform() of a vector. Without a conversion instruction: the halves of x become doubles by bits,
-// and their sum is the one rounding, as (double)x is.
+// uniform() of each lane. Without an instruction that converts, each half of x becomes the fraction
+// of a double, exactly; only their sum rounds, as (double)x does.
 LUPINE_ELEMENT Doubles uniform(Integers x) {
 #ifdef __AVX512DQ__
   const Doubles value = reinterpret<Doubles>(_mm512_cvtepu64_pd(reinterpret<__m512i>(x)));
@@ -72,7 +73,7 @@ LUPINE_ELEMENT Doubles uniform(Integers x) {
   return value * 0x1p-64 - 0.5;
 }
 
-// x -> a x + c for lanes 0, 1, 2, ...: lane r takes r steps.
+// x -> a x + c for each lane, where lane r makes r steps of the stream.
 struct Lanes {
   Integers a[unroll];
   Integers c[unroll];
@@ -119,7 +120,7 @@ void generate_random(const MatrixSpec& spec, std::int64_t i0, std::int64_t j0, M
   }
 }
 
-// The rows' states, and all their sums, stay in registers while the columns go by.
+// The states and sums of `chunk` rows stay in registers while the loop passes over the columns.
 template <bool with_abs, bool with_abs_ax>
 void multiply_random(const MatrixSpec& spec, std::int64_t i0, std::int64_t m, std::int64_t j0,
                      std::int64_t n, const double* x, RowSums sums) {
@@ -162,7 +163,7 @@ void generate_structured(const MatrixSpec& spec, std::int64_t i0, std::int64_t j
 
 void multiply_structured(const MatrixSpec& spec, std::int64_t i0, std::int64_t m, std::int64_t j0,
                          std::int64_t n, const double* x, RowSums sums) {
-  constexpr std::int64_t strip = 512;  // rows whose sums stay in the first cache
+  constexpr std::int64_t strip = 512;  // rows whose sums fit into the L1 cache
   for (std::int64_t begin = 0; begin < m; begin += strip) {
     const std::int64_t end = smaller(begin + strip, m);
     for (std::int64_t j = 0; j < n; ++j) {
@@ -190,7 +191,7 @@ void multiply(const MatrixSpec& spec, std::int64_t i0, std::int64_t m, std::int6
   multiply_random<false, false>(spec, i0, m, j0, n, x, sums);
 }
 
-// Magnitudes compare like their bits; Inf and NaN are above every finite number.
+// Magnitudes compare as their bits do, as integers. Inf and NaN are above every finite number.
 template <class T>
 struct Bits;
 template <>
@@ -240,7 +241,7 @@ void scale(const T* from, std::int64_t count, T factor, T* to) {
   for (std::int64_t i = 0; i < count; ++i) to[i] = from[i] * factor;
 }
 
-// In strips that stay in the first cache while all columns go by.
+// Strips of rows, each of which stays in the L1 cache while the loop passes over the columns.
 template <class T>
 Largest eliminate(MatrixView<const T> p, MatrixView<T> rows) {
   constexpr std::int64_t strip = 512;
@@ -265,7 +266,7 @@ Largest eliminate(MatrixView<const T> p, MatrixView<T> rows) {
   return best;
 }
 
-// Vectors of T as wide as Doubles.
+// The vector of T that is as wide as Doubles.
 template <class T>
 struct VectorOf;
 template <>
@@ -279,7 +280,8 @@ struct VectorOf<double> {
 template <class T>
 constexpr int lanes_of = width * 8 / static_cast<int>(sizeof(T));
 
-// All lanes as lane k of v. Masks: GCC 12 warns of its own header without (bug 105593).
+// A vector with lane k of v in all lanes. The masked instructions avoid a warning of GCC 12 in its
+// own header (bug 105593).
 template <class V>
 LUPINE_ELEMENT V spread_lane(V v, int k) {
 #if defined(__AVX512F__)
@@ -294,7 +296,7 @@ LUPINE_ELEMENT V spread_lane(V v, int k) {
 #endif
 }
 
-// c - a b, in one rounding where the processor can.
+// c - a b, rounded once where the processor has fused operations.
 template <class V>
 LUPINE_ELEMENT V subtract_product(V a, V b, V c) {
 #if defined(__AVX512F__)
@@ -316,7 +318,8 @@ LUPINE_ELEMENT V subtract_product(V a, V b, V c) {
 #endif
 }
 
-// Column by column of L, on several columns of B at once: each waits for its own last step.
+// Takes the columns of L in turn, on several columns of B at once: a step waits for the one before
+// it in its column of B, and so the others fill the pipelines.
 template <class T>
 void solve_left_lower(MatrixView<const T> lu, MatrixView<T> b) {
   LUPINE_EXPECTS(lu.columns <= triangle_order);
@@ -325,7 +328,7 @@ void solve_left_lower(MatrixView<const T> lu, MatrixView<T> b) {
   constexpr int lanes = lanes_of<T>;
   constexpr int vectors = order / lanes;
   constexpr int group = vectors > 4 ? 2 : 4;
-  alignas(64) T l[order][order] = {};  // by columns; zero on and above the diagonal
+  alignas(64) T l[order][order] = {};  // l[k]: column k of L; zero on and above the diagonal
   const auto n = static_cast<int>(lu.columns);
   for (int k = 0; k < n; ++k)
     for (int i = k + 1; i < n; ++i) l[k][i] = lu(i, k);
@@ -357,7 +360,7 @@ void solve_left_lower(MatrixView<const T> lu, MatrixView<T> b) {
   }
 }
 
-// In strips of rows that stay in the first cache, four columns of X at a time.
+// Takes strips of rows that fit into the L1 cache, and four columns of X at a time.
 template <class T>
 void solve_right_upper(MatrixView<const T> lu, MatrixView<T> b) {
   LUPINE_EXPECTS(lu.columns <= triangle_order);
@@ -365,7 +368,7 @@ void solve_right_upper(MatrixView<const T> lu, MatrixView<T> b) {
   constexpr int order = triangle_order;
   constexpr int group = 4;
   constexpr int strip = 4 * lanes_of<T>;
-  alignas(64) T u[order][order] = {};  // by columns, with the reciprocals of the diagonal
+  alignas(64) T u[order][order] = {};  // u[k]: column k of U, with its diagonal's reciprocal
   const auto n = static_cast<int>(lu.columns);
   for (int k = 0; k < n; ++k) {
     for (int i = 0; i < k; ++i) u[k][i] = lu(i, k);

@@ -1,38 +1,41 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// What one thread can do at best: loops that wait for nothing but the arithmetic, or nothing but
-/// memory. Compiled once for each instruction set, as loops.hpp.
+/// Loops that measure the highest rates of one thread: those of arithmetic in registers, and those
+/// of memory. They are compiled once for each instruction set, as the loops of loops.hpp are.
 #pragma once
 
 #include <cstdint>
 
 namespace lupine {
 
-/// Sums that stay in registers: `steps` times as many operations as a step has. The result depends
-/// on all of them.
+/// A loop of multiplications and additions in registers.
 struct RegisterLoop {
-  std::int64_t operations_a_step = 0;  ///< a multiplication and an addition are two; 0: none such
+  /// Multiplications and additions in a step; 0: this processor has no such loop.
+  std::int64_t operations_a_step = 0;
+  /// Runs `steps` steps. The result depends on all operations, so that none can be left out.
   double (*run)(std::int64_t steps) = nullptr;
 };
 
+/// All loops of this file, as compiled for one instruction set.
 struct Peaks {
   RegisterLoop fp64;
   RegisterLoop fp32;
   /// Numbers of the random stream that a step of sum_of_stream makes.
   std::int64_t elements_a_step = 0;
-  /// Their sum: nothing leaves the registers.
+  /// The sum of elements_a_step * steps numbers of the random stream, all in registers.
   double (*sum_of_stream)(std::uint64_t seed, std::int64_t steps) = nullptr;
+  /// The sum of `count` words in memory.
   std::uint64_t (*sum_of_words)(const std::uint64_t* data, std::int64_t count) = nullptr;
   /// a <- b + s c, STREAM's triad.
   void (*triad)(const double* b, const double* c, double s, double* a,
                 std::int64_t count) = nullptr;
 };
 
-/// The copy for the best instruction set of this processor.
+/// The loops for cpu_isa().
 const Peaks& peaks();
 
-/// Products of BF16 pairs summed in FP32, by AVX512_BF16 (vdpbf16ps); no operations where the
-/// processor has it not.
+/// Products of BF16 numbers, summed in FP32 by the instruction vdpbf16ps of AVX512_BF16. No
+/// operations without that instruction set.
 RegisterLoop bf16_peak();
 
 }  // namespace lupine

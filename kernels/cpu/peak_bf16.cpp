@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// For processors with AVX512_BF16 alone, and called on those alone. Nothing here may call an inline
-// function with linkage.
+// Compiled with AVX512_BF16, and called only on processors that have it. Nothing here may call an
+// inline function with linkage: see loops_isa.cpp.
 #include <immintrin.h>
 
 #include "cpu/peak.hpp"
@@ -12,7 +12,7 @@ namespace {
 constexpr int sums = 24;
 constexpr std::int64_t lanes = 16;
 
-// A lane adds two products at once: vdpbf16ps.
+// vdpbf16ps adds two products to each lane.
 double pairs_of_products(std::int64_t steps) {
   // 1 in the upper half of each lane, 1/2 in the lower.
   const __m512i ones = _mm512_set1_epi32(0x3f803f00);

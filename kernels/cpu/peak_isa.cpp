@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Compiled once for each instruction set, into the namespace LUPINE_ISA, and chosen at run time, so
-// that the program runs on any processor. Nothing here may call an inline function with linkage.
-// Products and sums are contracted here (-ffp-contract=fast): it is speed that counts.
+// Compiled once for each instruction set, into the namespace LUPINE_ISA; peaks() chooses one copy
+// at run time. Nothing here may call an inline function with linkage: see loops_isa.cpp. Products
+// and sums become fused operations (-ffp-contract=fast), since only the speed matters.
 #include "cpu/peak.hpp"
 #include "cpu/width.hpp"
 #include "element/matrix_spec.hpp"
@@ -12,8 +12,8 @@ namespace {
 
 constexpr int bytes = vector_bytes;
 constexpr int stream_chains = bytes == 64 ? 8 : 4;
-// A sum waits for the one before it: several in turn fill the pipes. With the two factors they have
-// to fit into the registers.
+// Each operation waits for the previous one of its sum, so several sums in turn fill the pipelines.
+// They and the two factors have to fit into the registers.
 #if defined(__x86_64__) && !defined(__AVX512F__)
 constexpr int sums = 12;
 #else
@@ -46,7 +46,7 @@ LUPINE_ELEMENT Doubles to_doubles(Integers x) {
 #ifdef __AVX512DQ__
   return __builtin_convertvector(x, Doubles);
 #else
-  // Each half of x lands in the fraction of a power of two; the sum rounds once.
+  // Each half of x becomes the fraction of a double; only their sum rounds.
   const Doubles high = __builtin_bit_cast(Doubles, (x >> 32) | 0x4530000000000000u);
   const Doubles low = __builtin_bit_cast(Doubles, (x & 0xffffffffu) | 0x4330000000000000u);
   return (high - (0x1p84 + 0x1p52)) + low;

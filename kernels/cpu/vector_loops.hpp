@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// Loops over FP64 vectors and stored matrices, for one thread. Compiled once for each instruction
-/// set, and the same bits from each: what is summed is summed in one order, whatever the part of
-/// the matrix that a thread is given.
+/// Loops over FP64 vectors and stored matrices, each for one thread. They are compiled once for
+/// each instruction set, and all copies give the same bits. The order of a sum does not depend on
+/// the part of the matrix that a thread is given.
 #pragma once
 
 #include "cpu/loops.hpp"
 
 namespace lupine {
 
-/// Against matrices that store T, in FP64.
+/// Loops over matrices with elements of type T, float or double. Arithmetic is FP64.
 template <class T>
 struct StoredVectorLoops {
   /// y <- y - A x
   void (*subtract_product)(MatrixView<const T> a, const double* x, double* y);
   /// y <- y - A^T x
   void (*subtract_transposed)(MatrixView<const T> a, const double* x, double* y);
-  /// to_ij <- (rows_i from_ij) columns_j, rounded once to T; null: ones.
+  /// to_ij <- (rows_i from_ij) columns_j, rounded once to T. Null stands for ones.
   void (*scale)(MatrixView<const double> from, const double* rows, const double* columns,
                 MatrixView<T> to);
 };
@@ -24,11 +24,11 @@ struct StoredVectorLoops {
 struct VectorLoops {
   StoredVectorLoops<float> fp32;
   StoredVectorLoops<double> fp64;
-  /// sums += over the columns of A, all in one pass.
+  /// Adds to `sums` the sums over the columns of A, in one pass.
   void (*multiply)(MatrixView<const double> a, const double* x, RowSums sums);
-  /// most_i <- max_j |a_ij| scale_j, most_j <- max_i scale_i |a_ij|: infinity if there is an Inf or
-  /// NaN. scale null: ones.
+  /// most_i <- max_j |a_ij| scale_j: infinity if one of these is Inf or NaN. Null stands for ones.
   void (*largest_of_rows)(MatrixView<const double> a, const double* scale, double* most);
+  /// most_j <- max_i scale_i |a_ij|: infinity if one of these is Inf or NaN. Null stands for ones.
   void (*largest_of_columns)(MatrixView<const double> a, const double* scale, double* most);
 
   template <class T>
@@ -40,7 +40,7 @@ struct VectorLoops {
   }
 };
 
-/// The copy for the best instruction set of this processor.
+/// The loops for cpu_isa().
 inline const VectorLoops& vector_loops() {
   return *loops().vectors;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Compiled once for each instruction set, into the namespace LUPINE_ISA; see loops_isa.cpp. All
-// copies sum alike: in as many lanes, whatever the width of a vector.
+// Compiled once for each instruction set, into the namespace LUPINE_ISA: see loops_isa.cpp. All
+// copies sum in the same number of lanes, whatever the width of a vector, so that results are
+// equal.
 #include <cstddef>
 #include <cstring>
 
@@ -17,14 +18,15 @@ constexpr int width = vector_bytes / 8;
 using Doubles = double __attribute__((vector_size(width * 8)));
 using Floats = float __attribute__((vector_size(width * 4)));
 
-// Columns of a pass by rows: streams that the prefetcher can follow, and sums from cache once.
+// Columns that a pass over the rows takes at once: the prefetcher can follow as many streams, and
+// the rows' sums are read from the cache once for all of them.
 constexpr int streams = 8;
 
 LUPINE_ELEMENT double sum_of(const double (&v)[streams]) {
   return ((v[0] + v[1]) + (v[2] + v[3])) + ((v[4] + v[5]) + (v[6] + v[7]));
 }
 
-// sums += sign A x, and so on.
+// sums.ax += sign A x; and in the same pass, if asked for, the sums of magnitudes.
 template <bool with_rows, bool with_abs_ax, class T>
 LUPINE_ELEMENT void add_columns(MatrixView<const T> a, double sign, const double* x, RowSums sums) {
   std::int64_t j = 0;
@@ -89,7 +91,7 @@ LUPINE_ELEMENT Doubles load(const float* from) {
   return __builtin_convertvector(values, Doubles);
 }
 
-// y_j -= a_j x of several columns at once, each in lanes of its own.
+// y_j -= a_j^T x for several columns a_j at once. Each column has its own lanes of sums.
 template <int columns, class T>
 LUPINE_ELEMENT void subtract_dots(MatrixView<const T> a, const double* x, double* y) {
   constexpr int parts = lanes / width;
@@ -129,7 +131,7 @@ void subtract_transposed(MatrixView<const T> a, const double* x, double* y) {
   for (; j < a.columns; ++j) subtract_dots<1>(a.block(0, j, a.rows, 1), x, y + j);
 }
 
-// In this order: the caller's row scales leave |rows_i from_ij| <= 1 or so, whatever the entries.
+// Row scales first: those of callers leave |rows_i from_ij| near 1 or below, so nothing overflows.
 template <class T>
 void scale(MatrixView<const double> from, const double* rows, const double* columns,
            MatrixView<T> to) {
@@ -148,7 +150,7 @@ void scale(MatrixView<const double> from, const double* rows, const double* colu
   }
 }
 
-// Magnitudes compare like their bits; Inf and NaN are above every finite number.
+// Magnitudes compare as their bits do, as integers. Inf and NaN are above every finite number.
 using Bits = std::int64_t;
 constexpr Bits infinity = 0x7ff0000000000000;
 

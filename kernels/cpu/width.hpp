@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// For what is compiled once for each instruction set, into the namespace LUPINE_ISA.
+/// The width of vectors, for sources that are compiled once for each instruction set.
 #pragma once
 
 namespace lupine::LUPINE_ISA {
 
-/// Of a vector in registers.
+/// Bytes of a vector register.
 #if defined(__AVX512F__)
 constexpr int vector_bytes = 64;
 #elif defined(__AVX2__)

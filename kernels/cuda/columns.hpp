@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// What a block of threads makes of whole columns, in an order that depends on nothing but sizes.
+/// Reductions over whole columns by one block of threads. Their order depends only on sizes, so
+/// that sums are reproducible.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -14,10 +15,10 @@ namespace lupine::cuda {
 constexpr int warp_threads = 32;
 constexpr unsigned whole_warp = 0xffffffffu;
 
-/// Threads of a block that has columns to walk down: neighbours read neighbouring rows.
+/// Threads of a block that reads columns: neighbouring threads read neighbouring rows.
 constexpr int column_threads = 256;
 
-/// The values of a warp's threads joined, in its first one.
+/// Joins the values of a warp's threads. The first thread gets the result.
 template <class T, class Join>
 __device__ T join_warp(T value, const Join& join) {
   for (int lanes = warp_threads / 2; lanes > 0; lanes /= 2)
@@ -25,7 +26,8 @@ __device__ T join_warp(T value, const Join& join) {
   return value;
 }
 
-/// own[c] of all threads of a block joined, in thread c. @pre blockDim.x is column_threads
+/// Joins own[c] of all threads of a block, for each c. Thread c gets that result.
+/// @pre blockDim.x is column_threads
 template <int count, class T, class Join>
 __device__ T join_block(const T (&own)[count], const Join& join) {
   LUPINE_ELEMENT_EXPECTS(blockDim.x == column_threads);

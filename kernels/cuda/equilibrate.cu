@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A user's matrix on its way to the factors: from entries, its largest ones, and what scales make
-// of it.
+// A user's matrix before the factorization: sums of its entries, its largest entries, and its
+// scaling.
 #include "cuda/columns.hpp"
 #include "cuda/kernels.hpp"
 #include "cuda/launch.hpp"
@@ -9,7 +9,7 @@ namespace lupine::cuda {
 
 namespace {
 
-// Magnitudes compare like their bits. Inf and NaN are above every finite number, and alike here.
+// Magnitudes compare as their bits do, as integers. Inf and NaN both count as infinity.
 using Bits = unsigned long long;
 
 __device__ Bits magnitude_bits(double value) {
@@ -22,7 +22,7 @@ struct Larger {
   __device__ Bits operator()(Bits a, Bits b) const { return a > b ? a : b; }
 };
 
-// A row's maximum is the same in whatever order its parts come.
+// The result does not depend on the order of the atomic operations, since it is a maximum.
 __global__ void __launch_bounds__(matrix_threads)
     largest_of_rows_kernel(MatrixView<const double> a, const double* scale, double* most) {
   const std::int64_t i = std::int64_t{blockIdx.x} * matrix_threads + threadIdx.x;
@@ -34,9 +34,9 @@ __global__ void __launch_bounds__(matrix_threads)
   atomicMax(reinterpret_cast<Bits*>(most + i), mine);
 }
 
-constexpr int block_columns = 4;  // for which `scale` is read once
+constexpr int block_columns = 4;  // columns of a block, which reads `scale` once for all of them
 
-// Columns behind the last are the last once more, and not written.
+// In a block that extends beyond the last column, the last one is read again, and not written.
 __global__ void __launch_bounds__(column_threads)
     largest_of_columns_kernel(MatrixView<const double> a, const double* scale, double* most) {
   const std::int64_t first = std::int64_t{blockIdx.x} * block_columns;
@@ -76,7 +76,7 @@ __device__ bool same_place(const MatrixEntry& a, const MatrixEntry& b) {
   return a.row == b.row && a.column == b.column;
 }
 
-// The first entry of a place adds them all.
+// The thread of the first entry for an element adds all entries for it.
 __global__ void __launch_bounds__(matrix_threads)
     add_entries_kernel(const MatrixEntry* entries, std::int64_t count, MatrixView<double> a) {
   const std::int64_t first = std::int64_t{blockIdx.x} * matrix_threads + threadIdx.x;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A is generated along rows: a thread has a row, neighbouring threads neighbouring rows, so that
-// what they write is contiguous; each walks over its columns by one multiplication a step.
+// A is generated along rows. Each thread has a row, and neighbouring threads have neighbouring
+// rows, so that they write contiguous memory. A step to the next column costs one multiplication.
 #include "cuda/kernels.hpp"
 #include "cuda/launch.hpp"
 
@@ -9,10 +9,10 @@ namespace lupine::cuda {
 namespace {
 
 constexpr int generate_threads = 128;
-constexpr std::int64_t generate_columns = 256;  // of a thread between two jumps in the stream
+constexpr std::int64_t generate_columns = 256;  // columns between two jumps in the stream
 constexpr int pass_threads = 256;
-constexpr int pass_waves = 8;                 // of blocks on a GPU, so that its ends are short
-constexpr std::int64_t least_columns = 1024;  // of a part: a jump costs as much as 50 steps
+constexpr int pass_waves = 8;                 // waves of blocks, so that the last one is short
+constexpr std::int64_t least_columns = 1024;  // of a part, since a jump costs as much as 50 steps
 constexpr int blocks_per_multiprocessor = 8;
 
 template <bool random, class T>
@@ -35,7 +35,7 @@ __global__ void __launch_bounds__(generate_threads)
   }
 }
 
-// Part blockIdx.y of every row's sums; `sums` hold parts x rows numbers here.
+// Computes part blockIdx.y of each row's sums. Here `sums` have one number for each part and row.
 template <bool random, bool with_abs, bool with_abs_ax>
 __global__ void __launch_bounds__(pass_threads)
     pass_kernel(MatrixSpec spec, Cyclic rows, std::int64_t row_count, ColumnSteps steps,
@@ -84,7 +84,7 @@ __device__ double total(const double* parts, std::int64_t count, std::int64_t st
   return sum;
 }
 
-// The parts of each row's sums together; and the diagonal, which follows a rule of its own.
+// Adds the parts of each row's sums, and the difference of the diagonal entry to the regular value.
 __global__ void __launch_bounds__(pass_threads)
     finish_kernel(MatrixSpec spec, Cyclic rows, std::int64_t row_count, Cyclic columns,
                   const double* x, PassSums parts, std::int64_t part_count, PassSums sums) {

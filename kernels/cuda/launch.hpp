@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// How a kernel is started.
+/// Launches of kernels, and the sizes of their grids.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -12,22 +12,23 @@
 
 namespace lupine::cuda {
 
-/// The largest number of blocks along y or z.
+/// The largest number of blocks along y or z that CUDA allows.
 constexpr std::int64_t largest_grid_y = 65535;
 
-/// Blocks for `count` items, `each` to a block.
+/// The number of blocks for `count` items with `each` in a block, at least 1.
 inline unsigned blocks(std::int64_t count, std::int64_t each) {
   return static_cast<unsigned>(std::max<std::int64_t>(ceil_div(count, each), 1));
 }
 
-/// Threads of a block in a loop over a matrix: each has a row, so that neighbours read and write
-/// contiguously.
+/// Threads of a block in a loop over a matrix. Each thread has a row, so that neighbouring threads
+/// read and write contiguous memory.
 constexpr int matrix_threads = 256;
-/// Blocks of such a loop, whatever the shape: some for every multiprocessor, with enough work each
-/// for the loads in flight to fill the memory's pipe.
+/// The number of blocks that such a loop should have, for any shape: several for each
+/// multiprocessor, each with enough work to keep the memory busy.
 constexpr std::int64_t matrix_blocks = 2048;
 
-/// Grid of a loop over a matrix: rows by threads, every gridDim.y-th column by a thread.
+/// The grid of a loop over a matrix: a thread for each row along x; along y, every gridDim.y-th
+/// column.
 inline dim3 matrix_grid(std::int64_t rows, std::int64_t columns) {
   const unsigned down = blocks(rows, matrix_threads);
   const std::int64_t wanted = ceil_div(matrix_blocks, down);
@@ -35,6 +36,7 @@ inline dim3 matrix_grid(std::int64_t rows, std::int64_t columns) {
                     std::clamp<std::int64_t>(std::min(wanted, columns), 1, largest_grid_y))};
 }
 
+/// Launches `kernel` on `stream`. @return CUDA's error code of the launch
 template <class... Expected, class... Actual>
 cudaError_t launch(cudaStream_t stream, dim3 grid, dim3 block, void (*kernel)(Expected...),
                    const Actual&... arguments) {

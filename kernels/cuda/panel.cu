@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What turns a block column into a panel: its diagonal block, its scale, its rounding.
+// Operations that turn a block column into a panel: the factors of its diagonal tiles, its scale
+// and its rounding.
 #include "cuda/kernels.hpp"
 #include "cuda/launch.hpp"
 #include "element/rounding.hpp"
@@ -62,7 +63,7 @@ __global__ void __launch_bounds__(matrix_threads)
     to[i + j * ld] = rounded(from(i, j) * factor, To{});
 }
 
-// FP64 stays as it is but for the sign: no scale to be found first.
+// FP64 values are not rounded, so that no scale has to be found before.
 __global__ void __launch_bounds__(matrix_threads)
     copy_signed_kernel(MatrixView<const double> from, double sign, MatrixView<double> to,
                        double* scale, std::int64_t* nonfinite) {
@@ -121,17 +122,17 @@ __global__ void __launch_bounds__(matrix_threads)
   }
 }
 
-// One block of threads for one tile: thread t has row t % order of it, and every eighth column.
+// One block of threads works on one tile. Thread t has row t % order and every eighth column.
 constexpr int order = static_cast<int>(tile_order);
 constexpr int column_threads = 8;
 constexpr int tile_threads = order * column_threads;
-using Tile = float[order][order + 1];  // padded: neighbouring rows lie in different banks
+using Tile = float[order][order + 1];  // padded, so that neighbouring rows are in different banks
 
 __device__ bool usable(float pivot) {
   return pivot != 0 && magnitude_bits(pivot) < infinity_bits;
 }
 
-// A_ij -= l_i u_j, column k after column k.
+// For each column k in turn: l_ik <- a_ik / a_kk, then a_ij <- a_ij - l_ik a_kj.
 __device__ void eliminate(Tile& a, int n, int i, int first, std::int64_t begin,
                           std::int64_t* bad_pivot) {
   for (int k = 0; k < n; ++k) {
@@ -145,7 +146,8 @@ __device__ void eliminate(Tile& a, int n, int i, int first, std::int64_t begin,
   }
 }
 
-// X = L^-1 below the diagonal: row k is final once the rows above it have been taken from it.
+// X <- L^-1 below the diagonal. Row k is final once multiples of all rows above have been
+// subtracted.
 __device__ void invert_lower(const Tile& a, Tile& x, int n, int i, int first) {
   for (int k = 0; k < n; ++k) {
     if (i > k && i < n)
@@ -155,7 +157,8 @@ __device__ void invert_lower(const Tile& a, Tile& x, int n, int i, int first) {
   }
 }
 
-// X = U^-1 on and above the diagonal: the same from the last row up.
+// X <- U^-1 on and above the diagonal. Row k is final once multiples of all rows below have been
+// subtracted and it is divided by u_kk.
 __device__ void invert_upper(const Tile& a, Tile& x, int n, int i, int first) {
   for (int k = n - 1; k >= 0; --k) {
     if (const int j = static_cast<int>(threadIdx.x); j >= k && j < n)
@@ -168,7 +171,7 @@ __device__ void invert_upper(const Tile& a, Tile& x, int n, int i, int first) {
   }
 }
 
-// Block b has the tile b on the diagonal.
+// Block b inverts tile b on the diagonal, and factors it before if `factors`.
 template <bool factors>
 __global__ void __launch_bounds__(tile_threads)
     tile_kernel(MatrixView<float> matrix, std::int64_t begin, std::int64_t* bad_pivot) {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Panels with partial pivoting: the search for a pivot, what is done with it, and rows on their
-// way.
+// Panels with partial pivoting: the search for a pivot, the elimination of a column, and the moves
+// of rows.
 //
-// Floors on an H200 (4.3 TB/s of HBM, some 5 us for two dependent launches): a column's elimination
-// in c columns of m rows moves 2 c m numbers, 4 us for 130000 rows of 8 FP64 columns; exchanging k
-// rows of w columns moves 2 k w numbers, in sectors of 32 bytes where rows lie apart.
+// Lower bounds of their times on an H200 (4.3 TB/s of HBM, some 5 us for two dependent launches):
+// eliminating a column in c columns of m rows moves 2 c m numbers, 4 us for 130000 rows of 8 FP64
+// columns. Exchanging k rows of w columns moves 2 k w numbers, in sectors of 32 bytes if the rows
+// are not neighbours.
 #include "cuda/kernels.hpp"
 #include "cuda/launch.hpp"
 
@@ -22,7 +23,7 @@ constexpr int search_threads = 256;
 constexpr int search_warps = search_threads / warp_threads;
 constexpr unsigned all_lanes = 0xffffffffu;
 
-// A row and how large its entry is; {-1, -1} where there is none.
+// A row and the magnitude of its entry; {-1, -1} stands for no row.
 struct Candidate {
   double magnitude;
   std::int64_t row;
@@ -34,13 +35,14 @@ __device__ Candidate candidate(T value, std::int64_t row) {
   return {magnitude <= largest_finite ? magnitude : infinity, row};
 }
 
-// Whatever the order of comparisons: the largest, and the first of these.
+// The candidate of the larger magnitude, or the first row where magnitudes are equal. So the best
+// of many does not depend on the order of comparisons.
 __device__ Candidate better(const Candidate& a, const Candidate& b) {
   const bool second = b.magnitude > a.magnitude || (b.magnitude == a.magnitude && b.row < a.row);
   return second ? b : a;
 }
 
-// For lane 0.
+// The best candidate of a warp; lane 0 gets it.
 __device__ Candidate best_of_warp(Candidate mine) {
   for (unsigned half = warp_threads / 2; half > 0; half /= 2)
     mine = better(mine, {__shfl_down_sync(all_lanes, mine.magnitude, half),
@@ -48,7 +50,7 @@ __device__ Candidate best_of_warp(Candidate mine) {
   return mine;
 }
 
-// For thread 0.
+// The best candidate of a block; thread 0 gets it.
 __device__ Candidate best_of_block(Candidate mine) {
   __shared__ double magnitudes[search_warps];
   __shared__ std::int64_t rows[search_warps];
@@ -65,8 +67,8 @@ __device__ Candidate best_of_block(Candidate mine) {
                                           : Candidate{-1, -1});
 }
 
-// Every block leaves its best; the last one to come looks at all of them. The counter wraps around
-// to 0 with it, for the next search.
+// Each block writes its best candidate. The block that finishes last compares all of them. It also
+// makes the counter wrap around to 0, for the next search.
 __device__ void find_best(const Candidate& mine, SearchSpace* space, Found found) {
   __shared__ bool last;
   const Candidate here = best_of_block(mine);
@@ -90,7 +92,7 @@ __device__ void find_best(const Candidate& mine, SearchSpace* space, Found found
   *found.row = best.row;
 }
 
-// A thread has a row, and every so many behind it where there are more than threads.
+// A grid with a thread for each row; where that exceeds most_blocks, a thread has several rows.
 dim3 search_grid(std::int64_t rows) {
   return std::min<unsigned>(blocks(rows, search_threads), SearchSpace::most_blocks);
 }
@@ -106,9 +108,10 @@ __global__ void __launch_bounds__(search_threads)
   find_best(best, space, found);
 }
 
-constexpr int batch = 8;  // columns whose loads are in flight before the first is written
+constexpr int batch = 8;  // columns that are loaded before the first of them is written
 
-// Returns the new entry of column 1. All threads read the same of p at a time: one load for them.
+// Eliminates in row i and returns its new entry in column 1. All threads of a warp read the same
+// element of p at a time, so that one load serves them.
 template <class T>
 __device__ T eliminate_row(MatrixView<const T> p, MatrixView<T> rows, std::int64_t i) {
   T factor = 0;
@@ -148,7 +151,7 @@ __global__ void __launch_bounds__(search_threads)
 }
 
 constexpr int take_threads =
-    64;  // a column each; few, so that many multiprocessors wait for memory
+    64;  // one for each column; few in a block, so that many multiprocessors load at a time
 
 template <class T>
 __global__ void __launch_bounds__(take_threads)
@@ -171,13 +174,13 @@ __global__ void __launch_bounds__(take_threads)
 
 constexpr int permute_threads = 512;
 constexpr std::int64_t most_columns =
-    16;  // of a block: where few rows move, so that threads have work
+    16;  // of a block; several, so that its threads have work where few rows move
 constexpr int permute_unroll = 4;
 
 template <class T>
 constexpr std::int64_t room = permuted_bytes / static_cast<std::int64_t>(sizeof(T));
 
-// A block has `group` columns: all that moves in them is read before anything is written.
+// A block has `group` columns. It reads all elements that move in them before it writes one.
 template <class T>
 __global__ void __launch_bounds__(permute_threads)
     permute_kernel(const std::int64_t* from, const std::int64_t* to, int count, int group,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Vectors against the factors or a user's matrix, in FP64: bounded by the bytes of these.
+// Operations with FP64 vectors and the factors or a user's matrix. The time to read the matrix
+// bounds them.
 #include "cuda/columns.hpp"
 #include "cuda/kernels.hpp"
 #include "cuda/launch.hpp"
@@ -9,20 +10,20 @@ namespace lupine::cuda {
 namespace {
 
 constexpr int rows_a_block = 32;  // a warp reads 128 or 256 contiguous bytes of a column
-// Column groups of a block: few where there are many rows, many where there are few, so that the
-// loads in flight always fill the memory's pipe.
+// Groups of threads of a block, each for a part of the columns: few groups for matrices with many
+// rows, many for those with few rows, so that enough loads are in flight to keep the memory busy.
 constexpr int few_groups = 8;
 constexpr int many_groups = 32;
 constexpr std::int64_t many_rows = 32768;
-constexpr int unroll = 8;  // loads in flight of a thread
+constexpr int unroll = 8;  // loads that a thread has in flight
 
-// What the groups of threads have of the block's rows added up, in group 0.
+// Adds the groups' parts of each row's sum. Group 0 gets the results.
 template <int groups>
 __device__ double sum_of_groups(double sum) {
   __shared__ double sums[groups][rows_a_block];
   const int r = static_cast<int>(threadIdx.x) % rows_a_block;
   const int group = static_cast<int>(threadIdx.x) / rows_a_block;
-  __syncthreads();  // the sums before have been read
+  __syncthreads();  // until the sums of the previous call have been read
   sums[group][r] = sum;
   __syncthreads();
   if (group > 0) return sum;
@@ -30,7 +31,8 @@ __device__ double sum_of_groups(double sum) {
   return sum;
 }
 
-// totals.ax <- A x, or ax - A x where `subtract`; and the sums of magnitudes in the same pass.
+// totals.ax <- A x or, if `subtract`, totals.ax <- totals.ax - A x; in the same pass, the sums of
+// magnitudes.
 template <int groups, bool subtract, bool with_rows, bool with_abs_ax, class T>
 __global__ void __launch_bounds__(rows_a_block* groups)
     rows_kernel(MatrixView<const T> a, const double* x, PassSums totals) {
@@ -74,12 +76,13 @@ struct Add {
   __device__ double operator()(double a, double b) const { return a + b; }
 };
 
-// Columns of a block where there are many: x is read once for all of them. Fewer would leave parts
-// of a GPU without work.
+// The columns of a block, which reads x once for all of them. A matrix with less than many_columns
+// has one column in a block, so that all of the GPU has work.
 constexpr int block_columns = 4;
 constexpr std::int64_t many_columns = 512;
 
-// y <- y - A^T x. Columns behind the last are the last once more, and not written.
+// y <- y - A^T x. In a block that extends beyond the last column, the last one is read again, and
+// not written.
 template <int columns, class T>
 __global__ void __launch_bounds__(column_threads)
     columns_kernel(MatrixView<const T> a, const double* x, double* y) {
@@ -105,7 +108,7 @@ __global__ void __launch_bounds__(column_threads)
 constexpr int triangle_rows = static_cast<int>(triangle_order);
 constexpr int triangle_groups = 4;
 
-// One block of threads, so that x may be read and written in place.
+// x <- T x, by one block of threads, so that x can be replaced in place.
 __global__ void __launch_bounds__(triangle_rows* triangle_groups)
     triangle_kernel(MatrixView<const float> a, Triangle triangle, double* x) {
   __shared__ double before[triangle_rows];
@@ -121,7 +124,7 @@ __global__ void __launch_bounds__(triangle_rows* triangle_groups)
     if (lower && group == 0) sum = before[i];
 #pragma unroll unroll
     for (int j = group; j < n; j += triangle_groups) {
-      const double value = static_cast<double>(a(i, j));  // read anyway, so that loads overlap
+      const double value = static_cast<double>(a(i, j));  // always read, so that loads overlap
       if (lower ? j < i : j >= i) sum = fma(value, before[j], sum);
     }
   }
@@ -132,7 +135,7 @@ __global__ void __launch_bounds__(triangle_rows* triangle_groups)
   x[i] = sum;
 }
 
-// x <- T^T x, a warp for a column.
+// x <- T^T x, by one block of threads, in which a warp takes one column at a time.
 __global__ void __launch_bounds__(triangle_rows* triangle_groups)
     transposed_triangle_kernel(MatrixView<const float> a, Triangle triangle, double* x) {
   constexpr int warps = triangle_rows * triangle_groups / warp_threads;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// Block-cyclic indices and walks along a row of A, for kernels. Host and device code; the table of
-/// conversions is in grid/distribution.hpp, which says the same for hosts.
+/// Block-cyclic indices and walks along a row of A, for kernels. Host and device code. For host
+/// code alone, grid/distribution.hpp has the same conversions, and a table of them.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,8 @@
 
 namespace lupine {
 
-/// Blocks of `block` indices are dealt to `processes` in turn; this is the view of process `me`.
+/// `processes` processes get blocks of `block` indices in turn, beginning with process 0.
+/// Conversions are those of process `me`.
 struct Cyclic {
   std::int64_t block = 1;
   std::int64_t processes = 1;
@@ -30,10 +31,10 @@ struct Cyclic {
   }
 };
 
-/// What a walk over a process's columns needs, found once for all rows.
+/// Steps of the random stream for walks over a process's columns; the same for all rows.
 struct ColumnSteps {
   Cyclic columns;
-  Affine right;  ///< from a column to the next
+  Affine right;  ///< from a column to the next one
   Affine skip;   ///< over the blocks of the other processes
 };
 
@@ -43,8 +44,8 @@ inline ColumnSteps column_steps(const MatrixSpec& spec, const Cyclic& columns) {
   return {columns, jump(stride), jump(stride * others)};
 }
 
-/// Walks along row i of A over a process's columns in their local order: each step costs one
-/// multiplication of the random stream.
+/// Walks along row i of A over a process's columns, in their local order. A step to the next column
+/// costs one multiplication in the random stream.
 class RowWalk {
  public:
   LUPINE_ELEMENT RowWalk(const MatrixSpec& spec, const ColumnSteps& steps, std::int64_t i,
@@ -55,7 +56,7 @@ class RowWalk {
         state_(spec.random() ? spec.state(i, j_) : 0) {}
 
   /// Calls use(global column, regular(i, column)) for the next `count` columns.
-  /// @param random spec.random(), where the compiler knows it
+  /// @tparam random spec.random(), as a constant for the compiler
   template <bool random, class Use>
   LUPINE_ELEMENT void walk(const MatrixSpec& spec, const ColumnSteps& steps, std::int64_t count,
                            Use use) {
@@ -83,7 +84,7 @@ class RowWalk {
 
   std::int64_t i_;
   std::int64_t j_;
-  std::int64_t left_;  // columns of this block from here on
+  std::int64_t left_;  // columns that are left in this block
   std::uint64_t state_;
 };
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// Rounding of one element to 16 bits and back, without a branch: the specification of every faster
-/// path. Host and device code.
+/// Conversion of one element to 16 bits and back, without a branch. All faster conversions have the
+/// same results. Host and device code.
 ///
-/// Round to nearest, ties to even. Subnormals are neither flushed nor taken for zero, NaN stays
-/// NaN: made quiet, with its sign and the upper bits of its payload. The F16C instructions do the
-/// same.
+/// Values are rounded to nearest, ties to even. Subnormal arguments and results are not flushed to
+/// zero. A NaN becomes a quiet NaN with the same sign and the upper bits of its payload. The F16C
+/// instructions do the same.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace lupine {
 
-// The builtin and not std::bit_cast, which device code may not call.
+// The builtin instead of std::bit_cast, which device code may not call.
 LUPINE_ELEMENT constexpr std::uint32_t bits_of(float value) {
   return __builtin_bit_cast(std::uint32_t, value);
 }
@@ -23,21 +23,22 @@ LUPINE_ELEMENT constexpr float float_of(std::uint32_t bits) {
   return __builtin_bit_cast(float, bits);
 }
 
-/// Nearest half; from 65520 on infinity. Subnormals are exact, not flushed.
+/// The nearest FP16 number; infinity for magnitudes from 65520 on.
 LUPINE_ELEMENT constexpr Half to_half(float value) {
   const std::uint32_t x = bits_of(value);
   const std::uint32_t magnitude = x & 0x7fffffffu;
 
-  // 13 fraction bits fall off, and the exponent's bias goes from 127 to 15. A carry out of the
-  // fraction is the next exponent's; from 2^16 on all is infinity.
+  // Rounds off 13 fraction bits, and changes the exponent's bias from 127 to 15. A carry out of the
+  // fraction increases the exponent, as it must. Magnitudes from 2^16 on become infinity.
   const std::uint32_t bounded = magnitude < 0x47800000u ? magnitude : 0x47800000u;
   const std::uint32_t odd = (bounded >> 13) & 1;
   const std::uint32_t normal = (bounded - 0x38000000u + 0xfff + odd) >> 13;
 
-  // Below 2^-14 the unit is 2^-24: the last bit of 1/2 in FP32, to which the sum rounds.
+  // Below 2^-14, FP16 numbers are multiples of 2^-24. That is the last bit of 1/2 in FP32, so the
+  // sum rounds to it.
   const std::uint32_t subnormal = bits_of(float_of(magnitude) + 0.5f) - 0x3f000000u;
 
-  // Masks and not choices, around which the compiler would branch rather than vectorize.
+  // Masks: with conditional expressions, the compiler would branch instead of vectorizing.
   const std::uint32_t small = 0u - (magnitude < 0x38800000u);
   const std::uint32_t nan = 0u - (magnitude > 0x7f800000u);
   const std::uint32_t payload = 0x200 | ((magnitude >> 13) & 0x3ff);
@@ -45,7 +46,7 @@ LUPINE_ELEMENT constexpr Half to_half(float value) {
   return {static_cast<std::uint16_t>(((x >> 16) & 0x8000) | half)};
 }
 
-/// Exact.
+/// The FP32 number of the same value.
 LUPINE_ELEMENT constexpr float to_float(Half value) {
   const std::uint32_t magnitude = value.bits & 0x7fffu;
   const std::uint32_t subnormal =
@@ -57,7 +58,7 @@ LUPINE_ELEMENT constexpr float to_float(Half value) {
   return float_of(x | (static_cast<std::uint32_t>(value.bits & 0x8000u) << 16));
 }
 
-/// Nearest bfloat16; subnormals are kept.
+/// The nearest BF16 number.
 LUPINE_ELEMENT constexpr Bfloat16 to_bfloat16(float value) {
   const std::uint32_t x = bits_of(value);
   const std::uint32_t rounded = (x + 0x7fff + ((x >> 16) & 1)) >> 16;
@@ -65,7 +66,7 @@ LUPINE_ELEMENT constexpr Bfloat16 to_bfloat16(float value) {
   return {static_cast<std::uint16_t>((x & 0x7fffffffu) > 0x7f800000u ? nan : rounded)};
 }
 
-/// Exact.
+/// The FP32 number of the same value.
 LUPINE_ELEMENT constexpr float to_float(Bfloat16 value) {
   return float_of(static_cast<std::uint32_t>(value.bits) << 16);
 }
@@ -76,13 +77,13 @@ LUPINE_ELEMENT constexpr double power_of_two(int e) {
   return __builtin_bit_cast(double, static_cast<std::uint64_t>(e + 1023) << 52);
 }
 
-/// The scale of a panel whose largest magnitude is `largest`: the largest e with
-/// largest 2^e < 2^15, within [-120, 120]. FP16 then neither overflows nor loses more to subnormals
-/// than it must. 0 where `largest` is zero, infinite or NaN.
+/// The exponent e of the FP16 scale 2^e of a panel whose largest magnitude is `largest`: the
+/// largest e <= 120 with largest 2^e < 2^15. Then nothing overflows, and as little as possible
+/// becomes subnormal. 0 if `largest` is zero, infinite or NaN.
 LUPINE_ELEMENT constexpr int fp16_scale_exponent(float largest) {
   const std::uint32_t magnitude = bits_of(largest) & 0x7fffffffu;
   if (magnitude == 0 || magnitude >= 0x7f800000u) return 0;
-  // largest = 1.f 2^(field - 127), so that the exponent of largest 2^e is 14.
+  // largest = 1.f 2^(field - 127), so that largest 2^e has the exponent 14.
   const int e = 14 + 127 - static_cast<int>(magnitude >> 23);
   return e > 120 ? 120 : e;
 }

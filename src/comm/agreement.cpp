@@ -16,11 +16,11 @@ enum class Outcome : std::int64_t { fine, usage, fault };
 struct Attempt {
   Outcome outcome = Outcome::fine;
   std::string words;
-  std::string where;  // of a usage error; of a fault, the host
+  std::string where;  // a UsageError's where(); for other errors, the host
 };
 
 Attempt attempt(const std::function<void()>& work) {
-  const std::string host = host_name();  // no call of MPI while something is thrown
+  const std::string host = host_name();  // asked here: no MPI call inside a catch
   try {
     work();
     return {};
@@ -31,7 +31,7 @@ Attempt attempt(const std::function<void()>& work) {
   }
 }
 
-// Of options in one text; in none of them.
+// Stands behind each option's value in a text of several; no value contains it.
 constexpr char between = '\x1f';
 
 std::vector<std::string> values(const std::string& text) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// What happens on one rank, decided by all: nobody is left waiting for a rank that gave up.
+/// All ranks agree on what one of them meets, so that none waits for a rank that has given up.
 #pragma once
 
 #include <lupine/error.hpp>
@@ -19,31 +19,33 @@
 namespace lupine {
 
 /// Runs `work`, which must not communicate, on every rank. Collective.
-/// @throws on every rank alike if `work` threw on any: UsageError, or AgreedFault where anything
-///         other than a UsageError was thrown
+/// @throws on every rank, with the same words, if `work` threw on any rank: UsageError if no rank
+///         threw anything else, otherwise AgreedFault. The words are those of the first rank that
+///         threw an error of that kind.
 void agree(const Communicator& all, const std::function<void()>& work);
 
-/// Runs `work` on rank 0 alone. Collective. @throws as agree
+/// Runs `work`, which must not communicate, on rank 0 alone. Collective. @throws as agree does
 void on_rank_0(const Communicator& all, const std::function<void()>& work);
 
-/// Rank 0's text, on every rank.
+/// Returns rank 0's text on every rank. Collective.
 std::string text_of_rank_0(const Communicator& all, std::string text);
 
-/// @throws UsageError on every rank, with the options that differ, unless all ranks have the same:
-///         ranks with different ones would wait for each other for ever
+/// Checks that all ranks have the same options: with different ones they would wait for each other
+/// for ever. Collective. @throws UsageError on every rank, with the options that differ
 void require_equal_options(const Communicator& all, const std::vector<OptionText>& mine);
 template <class Options>
 void require_equal_options(const Communicator& all, const Options& mine) {
   require_equal_options(all, option_texts(mine));
 }
 
-/// Runs `work`. What it throws that this rank alone may have met says so: a Fault, or a lack of
-/// memory, leaves as a Fault that names this rank and its host. All else passes.
-/// @throws UsageError, before, unless MPI is initialized
+/// Runs `work` and returns its result. A Fault that names no rank, and std::bad_alloc, may have
+/// been met by this rank alone: they become a Fault that names this rank of `comm` and its host.
+/// Other exceptions pass unchanged.
+/// @throws UsageError, before `work` runs, unless MPI is initialized and not finalized
 template <class Work>
 std::invoke_result_t<Work> on_this_rank(MPI_Comm comm, Work&& work) {
   require_mpi();
-  const std::string host = host_name();  // no call of MPI while something is thrown
+  const std::string host = host_name();  // asked here: no MPI call inside a catch
   const int rank = rank_in(comm);
   try {
     return work();
@@ -57,8 +59,8 @@ std::invoke_result_t<Work> on_this_rank(MPI_Comm comm, Work&& work) {
   }
 }
 
-/// Runs `work` with a result, which must not communicate, on every rank. Collective.
-/// @throws as agree
+/// Runs `work`, which must not communicate, on every rank, and returns its result. Collective.
+/// @throws as agree does
 template <class Work>
 std::invoke_result_t<Work> agreed(const Communicator& all, Work&& work) {
   std::optional<std::invoke_result_t<Work>> result;

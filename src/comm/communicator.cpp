@@ -26,7 +26,7 @@ namespace lupine {
 
 namespace {
 
-// MPI counts with an int, and some algorithms inside MPI count bytes with one.
+// MPI's counts are int, and some algorithms inside MPI count even bytes with an int.
 constexpr std::int64_t kPieceBytes = std::int64_t{1} << 30;
 
 template <class T>
@@ -41,7 +41,7 @@ MPI_Op operation(Reduction op) {
   return op == Reduction::sum ? MPI_SUM : op == Reduction::max ? MPI_MAX : MPI_MIN;
 }
 
-/// Calls `call(first element, elements)` for one piece after the other.
+/// Calls `call(pointer to the first element, number of elements)` for each piece of `values`.
 template <class T, class Call>
 void in_pieces(std::span<T> values, Call call) {
   const std::size_t piece = kPieceBytes / sizeof(T);
@@ -93,7 +93,7 @@ Communicator Communicator::duplicate(MPI_Comm comm, StallWatch* stalls) {
   int size = 0;
   check_mpi(MPI_Comm_size(comm, &size), "MPI_Comm_size");
   {
-    // A rank alone waits for nobody, however long the call takes.
+    // In a communicator of one rank, a long call is no wait for another rank.
     const StallWatch::Waiting waiting(size > 1 ? stalls : nullptr, "MPI_Comm_dup");
     check_mpi(MPI_Comm_dup(comm, &copy), "MPI_Comm_dup");
   }
@@ -144,7 +144,7 @@ Communicator& Communicator::operator=(Communicator&& other) noexcept {
 }
 
 Communicator::~Communicator() {
-  // Freeing is collective: a rank that alone is on its way out with an error must not wait for it.
+  // MPI_Comm_free is collective: a rank that alone leaves with an exception must not wait in it.
   if (comm_ == MPI_COMM_NULL || std::uncaught_exceptions() > 0 || mpi_is_over()) return;
   MPI_Comm_free(&comm_);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// A group of ranks. The only layer that calls MPI; every return code is checked and becomes a
-/// Fault that names the call.
+/// A group of ranks. comm/ is the only layer that calls MPI. Every return code is checked; a failed
+/// call throws a Fault that names it.
 #pragma once
 
 #include <mpi.h>
@@ -17,18 +17,22 @@
 
 namespace lupine {
 
-/// Throws Fault("MPI_Bcast failed: <MPI's words>") unless `code` is MPI_SUCCESS.
+/// Checks MPI's return code of `call`, such as "MPI_Bcast".
+/// @throws Fault "MPI_Bcast failed: <MPI's error string>" unless `code` is MPI_SUCCESS
 void check_mpi(int code, const char* call);
 
-/// MPI leaves open what max and min make of a NaN: where one may be met, reduce a flag for it.
+/// MPI does not define max and min of a NaN: where a NaN is possible, reduce a flag for it too.
 enum class Reduction { sum, max, min };
 
-/// Owns a duplicate of (or a split from) a communicator; errors return instead of aborting.
-/// Whatever blocks is noted by the watch of the run, if it has one.
+/// Owns an MPI communicator that was duplicated or split from another one. Its errors return as
+/// codes, which become Faults, instead of ending the program. Operations are collective and block,
+/// unless they say otherwise; the run's StallWatch, if there is one, counts the time of blocking
+/// calls as waiting.
 class Communicator {
  public:
-  /// @param stalls may be null; must outlive this, and what is split from it. It counts ranks as
-  ///        `comm` does
+  /// @param stalls the watch of the run, or null; must outlive this communicator and all that are
+  ///        made from it. Ranks are reported to it by their numbers in `comm`.
+  /// @throws UsageError unless MPI is initialized and not finalized
   static Communicator duplicate(MPI_Comm comm, StallWatch* stalls = nullptr);
   Communicator duplicate() const;
   Communicator(Communicator&& other) noexcept;
@@ -41,75 +45,86 @@ class Communicator {
   int size() const { return size_; }
   MPI_Comm handle() const { return comm_; }
   StallWatch* stalls() const { return stalls_; }
-  /// These ranks, or the one that is `rank` here, as the watch counts them; nothing without one.
+  /// The numbers that the watch has for all ranks of this communicator, or for its rank `rank`;
+  /// empty without a watch. Not collective.
   std::span<const int> watched() const { return watched_; }
   std::span<const int> watched(int rank) const {
     return stalls_ ? std::span(watched_).subspan(static_cast<std::size_t>(rank), 1) : watched();
   }
 
-  /// Ranks of equal `color` (>= 0), ordered by `key`.
+  /// The communicator of the ranks that pass the same `color` (>= 0), numbered in order of `key`.
   Communicator split(int color, int key) const;
-  /// Ranks that share this rank's node.
+  /// The communicator of the ranks on this rank's node.
   Communicator split_node() const;
 
   void barrier() const;
-  /// For long waits: a rank sleeps between its looks, and leaves its core to others.
+  /// A barrier for long waits: the calling thread sleeps between its tests, up to 10 ms, and so
+  /// leaves its core to other work. A StallWatch does not count this wait.
   void barrier_asleep() const;
-  /// Any size: split into pieces that MPI's 32-bit counts allow.
+  /// Copies rank root's bytes to all ranks. Any length: MPI gets pieces that its 32-bit counts
+  /// allow.
   void broadcast(std::span<std::byte> bytes, int root) const;
-  /// T: any type that is copied as its bytes. Any length.
+  /// Copies rank root's values to all ranks. T is any type that can be copied as its bytes.
   template <class T>
   void broadcast(std::span<T> values, int root) const {
     broadcast(std::as_writable_bytes(values), root);
   }
+  /// Replaces each value, on every rank, by the sum, maximum or minimum of all ranks' values at its
+  /// place. All ranks pass the same length.
   void all_reduce(std::span<double> values, Reduction op) const;
   void all_reduce(std::span<std::int64_t> values, Reduction op) const;
   double all_reduce(double value, Reduction op) const;
   std::int64_t all_reduce(std::int64_t value, Reduction op) const;
-  /// Sums onto `root`; the values of the others are unchanged.
+  /// Replaces each value on `root` by the sum of all ranks' values at its place. The values on
+  /// other ranks stay as they are. All ranks pass the same length.
   void reduce_sum(std::span<double> values, int root) const;
-  /// Every rank's values, in rank order, on every rank. All ranks pass the same length.
+  /// Returns all ranks' values on every rank, in rank order. All ranks pass the same length.
   std::vector<double> all_gather(std::span<const double> values) const;
-  /// Rank r contributes counts[r] values; every rank gets them all, in rank order.
+  /// Every rank gets all ranks' values in `all`, in rank order; rank r passes counts[r] of them.
+  /// @throws Fault if the lengths do not agree with `counts`
   void all_gather(std::span<const double> mine, std::span<double> all,
                   std::span<const std::int64_t> counts) const;
-  /// Every rank's text, in rank order, on every rank. For host names and messages.
+  /// Returns all ranks' texts on every rank, in rank order. For short texts, such as host names and
+  /// messages: less than 2 GiB together.
   std::vector<std::string> all_gather(const std::string& text) const;
 
-  /// To one rank, which receives as many. Any length; one message at a time for each pair of ranks.
+  /// Sends to rank `to`, which calls receive() with the same length. Any length. Not collective.
   void send(std::span<const std::byte> bytes, int to) const;
+  /// Receives what rank `from` sends by send(). Messages of a pair of ranks arrive in their order.
+  /// Not collective.
   void receive(std::span<std::byte> bytes, int from) const;
-  /// Sends to rank `to` while it receives from rank `from`. Any lengths; these two may differ.
+  /// Sends `out` to rank `to` while it receives `in` from rank `from`, both of which call exchange
+  /// too. Any lengths; those of `out` and `in` may differ.
   void exchange(std::span<const std::byte> out, int to, std::span<std::byte> in, int from) const;
-  /// Sends out[r] to rank r; returns what each rank has sent, in rank order. T: any type that is
-  /// copied as its bytes. Any lengths.
+  /// Sends out[r] to rank r, and returns what each rank sent to this one, in rank order. T is any
+  /// type that can be copied as its bytes. Any lengths. @throws Fault unless out.size() == size()
   template <class T>
   std::vector<std::vector<T>> all_to_all(const std::vector<std::vector<T>>& out) const;
-  /// Every rank's values, in rank order, on rank 0; elsewhere nothing. T: any type that is copied
-  /// as its bytes. Any lengths.
+  /// Returns all ranks' values on rank 0, in rank order, and nothing on the other ranks. T is any
+  /// type that can be copied as its bytes. Any lengths.
   template <class T>
   std::vector<std::vector<T>> gather(const std::vector<T>& mine) const;
 
-  /// Ends all ranks of the job with `status`. Does not return.
+  /// Ends all ranks of the job with exit status `status`. Not collective. Does not return.
   [[noreturn]] void abort(int status) const;
 
  private:
   explicit Communicator(MPI_Comm comm);
-  /// The same ranks or some of them, in `part`.
+  /// Owns `part`, whose ranks are some or all of this communicator's, and gives it the same watch.
   Communicator with_watch(MPI_Comm part) const;
-  /// Of `call`, for rank `peer` or (-1) for all.
+  /// Records a wait in the MPI function `call`, for rank `peer` or, if peer is -1, for all ranks.
   StallWatch::Waiting waiting(const char* call, int peer = -1) const;
-  /// One value of each rank for each rank: [r] is what rank r has said.
+  /// Sends counts[r] to rank r, and returns the values that the ranks sent to this one.
   std::vector<std::int64_t> transpose(const std::vector<std::int64_t>& counts) const;
 
   MPI_Comm comm_ = MPI_COMM_NULL;
   int rank_ = 0;
   int size_ = 1;
   StallWatch* stalls_ = nullptr;
-  std::vector<int> watched_;  // by rank, as stalls_ counts
+  std::vector<int> watched_;  // for each rank, its number in stalls_
 };
 
-// One rank after the other, so that rank 0 holds nothing twice.
+// Rank 0 receives from one rank after the other, so that it needs no second copy of the values.
 template <class T>
 std::vector<std::vector<T>> Communicator::gather(const std::vector<T>& mine) const {
   std::int64_t count = std::ssize(mine);
@@ -127,7 +142,7 @@ std::vector<std::vector<T>> Communicator::gather(const std::vector<T>& mine) con
   return all;
 }
 
-// Pair by pair: in each turn every rank sends to one and receives from one.
+// In turn t, every rank sends to the t-th rank after it and receives from the t-th before it.
 template <class T>
 std::vector<std::vector<T>> Communicator::all_to_all(const std::vector<std::vector<T>>& out) const {
   std::vector<std::int64_t> counts(out.size());
@@ -145,16 +160,17 @@ std::vector<std::vector<T>> Communicator::all_to_all(const std::vector<std::vect
   return in;
 }
 
-/// This rank in a communicator of the caller's.
+/// This process's rank in `comm`.
 int rank_in(MPI_Comm comm);
-/// Host name of this rank's node.
+/// The host name of this rank's node.
 std::string host_name();
-/// Whether this MPI says that it takes addresses of GPU memory.
+/// Whether this MPI says that it accepts addresses of GPU memory. False for an MPI that cannot be
+/// asked.
 bool mpi_takes_device_memory();
-/// One line: "Open MPI v4.1.4, ..." .
+/// The first line of MPI's own description: "Open MPI v4.1.4, ...".
 std::string mpi_version();
 
-/// MPI_Init and MPI_Finalize, for main functions. MPI_THREAD_FUNNELED suffices.
+/// Initializes MPI (MPI_THREAD_FUNNELED), and finalizes it in its destructor. For main functions.
 class MpiSession {
  public:
   MpiSession(int& argc, char**& argv);

@@ -43,7 +43,7 @@ Messages::~Messages() {
     for (MPI_Request& send : sends_)
       if (send != MPI_REQUEST_NULL) MPI_Request_free(&send);
   }
-  // What fails here, the next call on this communicator will say.
+  // A destructor cannot throw: if a wait fails, so will the next call on this communicator.
   MPI_Waitall(static_cast<int>(receives_.size()), receives_.data(), MPI_STATUSES_IGNORE);
   MPI_Waitall(static_cast<int>(sends_.size()), sends_.data(), MPI_STATUSES_IGNORE);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// Messages between pairs of ranks while other work goes on.
+/// Non-blocking messages between pairs of ranks.
 #pragma once
 
 #include <mpi.h>
@@ -13,14 +13,14 @@
 
 namespace lupine {
 
-/// Some messages in flight. The memory must stay valid until done. A message is received in the
-/// order in which its pair of ranks sends them with one tag.
+/// A set of messages in flight, all with the same tag. The memory of a message must stay valid
+/// until the message is done. Messages from one rank to another arrive in the order of their sends.
 ///
-/// The destructor of some in flight waits for them; on the way out with an exception it cancels
-/// what is yet to be received and forgets what is yet to be sent.
+/// The destructor waits for messages that are still in flight. While an exception unwinds the
+/// stack, it cancels the receives instead, and gives up the sends without waiting.
 class Messages {
  public:
-  /// Above the tags that panel broadcasts use.
+  /// The first tag that panel broadcasts do not use.
   static constexpr int first_tag = 1 << 14;
 
   /// @param tag from first_tag to 32767
@@ -29,11 +29,13 @@ class Messages {
   Messages& operator=(Messages&&) = delete;
   ~Messages();
 
+  /// Starts sending to rank `to`. @throws Fault for 2 GiB or more
   void send(std::span<const std::byte> bytes, int to);
+  /// Starts receiving from rank `from`. @throws Fault for 2 GiB or more
   void receive(std::span<std::byte> bytes, int from);
-  /// Moves them on without waiting; true once all have arrived and are sent.
+  /// Moves the messages on without waiting. Returns whether all are sent and received.
   bool test();
-  /// Whether the last test() was true, and nothing has come since.
+  /// Whether no message is in flight, as far as the last test() found out.
   bool idle() const { return sends_.empty() && receives_.empty(); }
 
  private:

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// Whether MPI can be called, and MPI for a library whose program may know nothing of it.
+/// Whether MPI can be called, and the start of MPI for programs that do not call MPI themselves.
 #pragma once
 
 namespace lupine {
 
-/// Initializes MPI unless somebody has; what is initialized here is finalized at the program's end.
-/// @throws UsageError if MPI is finalized already
+/// Initializes MPI unless it is initialized already. If this function has initialized MPI, MPI is
+/// finalized at the program's exit. @throws UsageError if MPI is finalized already
 void start_mpi();
 
-/// @throws UsageError unless MPI is initialized and not finalized: any other call of it would end
-///         the program without a word of ours
+/// Checks that MPI can be called; otherwise most MPI functions would end the program.
+/// @throws UsageError unless MPI is initialized and not finalized
 void require_mpi();
 
-/// Whether MPI is finalized. For destructors, which then leave it alone.
+/// Whether MPI is finalized. Destructors ask this, and do not call MPI if it is.
 bool mpi_is_over();
 
 }  // namespace lupine

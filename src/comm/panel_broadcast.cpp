@@ -15,17 +15,18 @@ namespace lupine {
 
 namespace {
 
-// Short enough that a ring of ranks is soon busy, long enough that latency does not count.
+// Short enough that all ranks of a ring are soon busy, long enough that latency does not matter.
 constexpr std::int64_t kSegmentBytes = std::int64_t{1} << 20;
 constexpr std::int64_t kPage = 4096;
 constexpr std::int64_t kMaxSegments = 200;
-// Below MPI_TAG_UB's least value, 32767, together.
+// Their product is below 32767, the smallest MPI_TAG_UB that MPI allows.
 constexpr int kTagsPerPanel = 256;
 constexpr int kPanelsInFlight = 64;
 constexpr std::int64_t kCollectiveBytes = (std::int64_t{1} << 30) - kPage;
 
-/// Ranks first, first + 1, ..., first + count - 1, each passing on to the next. A segment enters at
-/// the first of them or, when rotating, each at the next one and goes round.
+/// Ranks first, first + 1, ..., first + count - 1; each passes segments on to the next. All
+/// segments enter at the first rank. If `rotating`, segment s enters at rank s mod count of the
+/// ring, and the last rank passes on to the first.
 struct Ring {
   int first;
   int count;
@@ -45,14 +46,15 @@ bool has_two(BroadcastMethod method) {
   return method == BroadcastMethod::two_ring || method == BroadcastMethod::two_ring_modified;
 }
 
-/// In the order in which the root serves them; together every rank but the root, once.
+/// The rings of a method, in the order in which the root sends to them. Every rank but the root is
+/// in one of them.
 std::vector<Ring> rings(BroadcastMethod method, int ranks) {
   std::vector<Ring> all;
   const auto add = [&](int first, int end) {
     if (first < end) all.push_back({first, end - first, rolls(method)});
   };
   const int first = is_modified(method) ? 2 : 1;
-  // Among two or three ranks, rank 1 alone may be the first half.
+  // The second ring of a modified method never includes rank 1, which may be all of the first half.
   const int second = has_two(method) ? std::max((ranks + 1) / 2, first) : ranks;
   if (first == 2) add(1, 2);
   add(first, second);
@@ -67,7 +69,8 @@ std::int64_t segment_bytes(BroadcastMethod method, std::int64_t bytes, int ranks
   return round_up(ceil_div(bytes, count), kPage);
 }
 
-/// Sets where `rank` gets the segment from and passes it on to; false if it is not on this ring.
+/// Sets from which rank `rank` gets the route's segment, and to which it passes it on. Returns
+/// false if `rank` is not in this ring.
 bool place(const Ring& ring, int rank, SegmentRoute& route) {
   const int entry = ring.rotating ? route.segment % ring.count : 0;
   if (rank == 0) {
@@ -111,8 +114,8 @@ std::vector<SegmentRoute> broadcast_schedule(BroadcastMethod method, std::int64_
   return routes;
 }
 
-/// Waits for segments and passes them on. receives_[i] belongs to routes_[i]; a null request is
-/// what has come, or was here from the beginning.
+/// Receives segments and passes them on. receives_[i] belongs to routes_[i]; it is MPI_REQUEST_NULL
+/// once the segment is here, on the root from the beginning.
 class PanelBroadcast::Engine {
  public:
   Engine(const Communicator& comm, int root, std::span<std::byte> bytes, std::int64_t sequence)
@@ -183,7 +186,8 @@ class PanelBroadcast::Engine {
                 "MPI_Ibcast");
   }
 
-  /// Passes on what has come: how many segments, or MPI_UNDEFINED when none is left to come.
+  /// Passes on the segments that `some` finds arrived. Returns their number, or MPI_UNDEFINED if
+  /// all had arrived before.
   int advance(decltype(&MPI_Testsome) some, const char* call) {
     int arrived = 0;
     check_mpi(
@@ -215,12 +219,12 @@ PanelBroadcast::Engine::~Engine() {
   }
   try {
     wait();
-  } catch (const Error&) {  // the next call on this communicator will say so
+  } catch (const Error&) {  // a destructor cannot throw; the next call on comm_ will fail too
   }
 }
 
-/// On the way out with an error: the others may never come, so nothing here waits for a rank that
-/// has not yet sent. A collective cannot be cancelled, but needs no more of this rank to end.
+/// Ends the broadcast while an exception unwinds the stack. Other ranks may never send, so receives
+/// are cancelled. MPI cannot cancel a collective: that one is waited for.
 void PanelBroadcast::Engine::abandon() {
   for (std::size_t i = 0; i < receives_.size(); ++i)
     if (routes_[i].from >= 0 && receives_[i] != MPI_REQUEST_NULL) MPI_Cancel(&receives_[i]);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// The P x Q grid with its communicators.
+/// The P x Q process grid with its communicators.
 #pragma once
 
 #include "comm/communicator.hpp"
@@ -9,20 +9,24 @@
 
 namespace lupine {
 
+/// The process grid as this rank sees it, with communicators of its own.
 class ProcessGrid {
  public:
-  /// Collective. @throws UsageError (every rank) unless shape.size() == all.size()
+  /// Collective. @throws UsageError on every rank unless P >= 1, Q >= 1 and P Q == all.size()
   ProcessGrid(const Communicator& all, GridShape shape);
 
+  /// All P Q ranks of the grid, numbered as in the constructor's `all`.
   const Communicator& all() const { return all_; }
   /// This rank's process row: Q ranks, rank = grid column.
   const Communicator& row() const { return row_; }
   /// This rank's process column: P ranks, rank = grid row.
   const Communicator& column() const { return column_; }
   GridShape shape() const { return shape_; }
+  /// This rank's position in the grid.
   GridPosition me() const { return me_; }
 
-  /// How rows (columns) of an n x n matrix in nb x nb blocks lie on the grid.
+  /// How n rows in blocks of nb lie on the process rows, and n columns on the process columns, seen
+  /// by this rank. Not collective.
   Distribution rows(std::int64_t n, std::int64_t nb) const;
   Distribution columns(std::int64_t n, std::int64_t nb) const;
 

@@ -19,13 +19,14 @@ namespace lupine {
 namespace {
 
 constexpr int fault = 3;
-constexpr std::chrono::seconds patience{5};  // with what may hang at the end
+constexpr std::chrono::seconds patience{5};  // the time that the hook gets before the end
 constexpr std::size_t most_named = 4;
-// All ranks notice at about the same time: most are ended before it is their turn to speak.
+// All ranks find the stall at about the same time. Rank r waits r turns, at most most_turns,
+// before it prints, so that most ranks are ended before they print the same again.
 constexpr std::chrono::milliseconds turn{20};
 constexpr int most_turns = 100;
 
-// Of proc(5)'s state of a process: those in which it cannot answer.
+// Words for the states of proc(5) in which a process cannot answer; null for all other states.
 const char* trouble(char state) {
   switch (state) {
     case 'T':
@@ -41,7 +42,7 @@ const char* trouble(char state) {
   }
 }
 
-// Behind the name in parentheses, in which anything may stand.
+// The state stands behind the program's name in parentheses, and that name may contain any letters.
 char state_of(std::int64_t process) {
   std::ifstream file(fmt::format("/proc/{}/stat", process));
   std::string text;
@@ -93,10 +94,10 @@ RunWatch::RunWatch(MPI_Comm comm, const Clock& clock, double limit)
   watch_->start();
 }
 
-// On the watch's thread, while the one that may call MPI waits, perhaps inside of MPI. MPI_Abort is
-// called from here all the same: it hands over to the launcher, nothing is to be left in order, and
-// where it does not come back this process ends by itself, which a launcher notices too. The line
-// is written here since no exception can carry it: the rank's own thread will never come back.
+// Runs on the watch's thread, while the thread that may call MPI waits, perhaps inside MPI. It
+// calls MPI_Abort all the same, which only tells the launcher to end all ranks. If that call hangs,
+// this process exits by itself, and the launcher ends the other ranks then. The line is written
+// here, since no exception can reach the rank's own thread.
 void RunWatch::end(const Stall& stall) const {
   std::this_thread::sleep_for(std::min(all_.rank(), most_turns) * turn);
   const std::string& here = places_[static_cast<std::size_t>(all_.rank())].host;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// Ends all ranks of a run in which one waits too long.
+/// Ends all ranks of a run when one of them has waited too long.
 #pragma once
 
 #include <mpi.h>
@@ -15,29 +15,32 @@
 
 namespace lupine {
 
-/// Where a rank runs.
+/// Where a rank runs: its host's name and its process number there.
 struct RankPlace {
   std::string host;
   std::int64_t process = 0;
 };
 
-/// One line: who waits how long for whom, at what; and which ranks of this node are stopped.
-/// @param states[r] of a process, as proc(5) has it ('T': stopped); 0: not known
+/// One line for a person: which rank has waited how long, for which ranks, in which activity, and
+/// which ranks are stopped or dead.
+/// @param states states[r] is the state of rank r's process, a letter of proc(5) ('T': stopped); 0
+///        if it is not known
 std::string stall_words(const Stall& stall, int rank, const std::vector<RankPlace>& places,
                         const std::vector<char>& states);
 
-/// The watch of one run. When a wait of a rank lasts longer than the limit, that rank writes one
-/// line to standard error and ends all with status 3.
+/// The watch of one run. A rank that has waited for longer than the limit writes one line to
+/// standard error, and ends all ranks with exit status 3.
 class RunWatch {
  public:
-  /// Collective over `comm`. @param limit seconds; 0: nothing is watched
+  /// Collective over `comm`. @param limit seconds that one wait may last; 0: there is no watch
   RunWatch(MPI_Comm comm, const Clock& clock, double limit);
   RunWatch(const RunWatch&) = delete;
   RunWatch& operator=(const RunWatch&) = delete;
 
-  /// For what notes its waits; null where nothing is watched.
+  /// The watch in which waits are recorded; null if the limit is 0.
   StallWatch* stalls() const { return watch_.get(); }
-  /// What is called before the end, on a thread of its own: it may hang.
+  /// Sets a function that is called before the ranks are ended. It runs on its own thread, for at
+  /// most 5 seconds, since it may hang.
   void before_end(std::function<void()> hook) { hook_ = std::move(hook); }
 
  private:

@@ -24,7 +24,8 @@ void receive(const Communicator& all, T& values, int from) {
 
 }  // namespace
 
-// Rank 0 asks one rank after the other; it alone sees how long an answer takes, and tells.
+// Rank 0 asks one rank after the other, since it alone can time a round trip. It then sends the
+// rank its offset and error.
 TimeLine::Reading TimeLine::read() const {
   std::array<double, 1> answer{};
   std::array<double, 2> found{};  // offset and error

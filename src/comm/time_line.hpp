@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// One time line of all ranks, whose clocks began at different moments and run at slightly
+/// One time line for all ranks. Their clocks began at different moments and run at slightly
 /// different rates.
 #pragma once
 
@@ -9,26 +9,27 @@
 
 namespace lupine {
 
-/// Brings times of this rank's clock to rank 0's. Before and after what is to be compared, each
-/// rank sends its time to rank 0 and back a few times: the shortest of these ways bounds the error
-/// by its half (on one node microseconds, or more where ranks share a core). What is within the
-/// error counts as none, so that ranks of one node, with one clock, agree exactly. Between the two
-/// readings clocks are taken to drift evenly.
+/// Converts times of this rank's clock to times of rank 0's clock. Two readings, before and after
+/// the work whose times are compared, find the offset of the clocks: rank 0 asks each rank for its
+/// time, several times. The error is at most half of the shortest round trip: microseconds on one
+/// node, or more where ranks share a core. An offset within the error counts as 0, so that ranks
+/// of one node, which have one clock, agree exactly. Between the readings the offset is assumed to
+/// change at a constant rate.
 class TimeLine {
  public:
-  /// Collective: the first reading.
+  /// Makes the first reading. Collective. `all` and `clock` must outlive this object.
   TimeLine(const Communicator& all, const Clock& clock);
-  /// Collective: the second. Without it there is no drift.
+  /// Makes the second reading. Collective. Without it, the offset is assumed to be constant.
   void end();
 
-  /// Time of rank 0's clock at `time` of this rank's.
+  /// The time on rank 0's clock, in seconds, when this rank's clock shows `time`.
   double on_rank_0(double time) const;
 
  private:
   struct Reading {
-    double time = 0;    ///< of this rank's clock
-    double offset = 0;  ///< this rank's clock less rank 0's
-    double error = 0;   ///< of offset at most
+    double time = 0;    ///< of this rank's clock, in seconds
+    double offset = 0;  ///< this rank's time minus rank 0's, in seconds
+    double error = 0;   ///< the largest error that `offset` can have, in seconds
   };
   Reading read() const;
 

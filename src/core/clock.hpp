@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// The one source of time, so that a simulated machine can bring its own.
+/// The only source of time. It is an interface, so that a simulated machine can have its own clock.
 #pragma once
 
 namespace lupine {
@@ -8,10 +8,11 @@ namespace lupine {
 class Clock {
  public:
   virtual ~Clock() = default;
-  /// Seconds since a fixed point, never decreasing.
+  /// Seconds since a fixed moment; never decreases.
   virtual double now() const = 0;
 };
 
+/// std::chrono::steady_clock.
 class SteadyClock final : public Clock {
  public:
   double now() const override;

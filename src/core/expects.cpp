@@ -6,7 +6,7 @@
 
 namespace lupine {
 
-// The program is wrong: it goes no further, and app/, which prints all else, is not asked.
+// The program is wrong and must not go on, so this prints by itself; app/ prints all other text.
 void broken_precondition(const char* condition, const char* file, int line) noexcept {
   std::fprintf(stderr, "%s:%d: broken precondition: %s\n", file, line, condition);
   std::abort();

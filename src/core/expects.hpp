@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// LUPINE_EXPECTS(condition): what a function's `@pre` says, checked where it begins.
+/// LUPINE_EXPECTS(condition): checks a function's `@pre` where the function begins.
 ///
-/// Builds with LUPINE_CHECKS (CMake; debug and asan have it) end the program where the condition
-/// does not hold. Others compile it and do not evaluate it. An expression: it may stand in a
-/// constructor's initializers and in a constexpr function. For hosts; element/element.hpp has the
-/// like of it for code that runs on GPUs too.
+/// Builds with LUPINE_CHECKS (a CMake option; the presets debug and asan have it) end the program
+/// where the condition does not hold. Other builds compile the condition and do not evaluate it.
+/// The macro is an expression, so it may stand in a constructor's initializers and in a constexpr
+/// function. It is for host code; element/element.hpp has one for code that runs on GPUs too.
 #pragma once
 
 namespace lupine {
 
-/// Whether this build checks. The definition comes with every layer (cmake/Layer.cmake).
+/// Whether this build checks preconditions. cmake/Layer.cmake defines the macro for every layer.
 inline constexpr bool checks_preconditions = LUPINE_CHECK_PRECONDITIONS != 0;
 
-/// Says on standard error which condition does not hold, and ends the program (SIGABRT).
+/// Prints the broken condition and its place on standard error, and ends the program (SIGABRT).
 [[noreturn]] void broken_precondition(const char* condition, const char* file, int line) noexcept;
 
 }  // namespace lupine

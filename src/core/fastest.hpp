@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// Timing of short work.
+/// Timing of work that takes a short time.
 #pragma once
 
 #include <algorithm>
@@ -9,8 +9,8 @@
 
 namespace lupine {
 
-/// Seconds of the fastest of several runs of `work`: as many as begin within `seconds`, at least
-/// `least`. Never 0.
+/// Seconds that the fastest of several runs of `work` took; at least 1e-9. Runs begin until
+/// `seconds` have passed, and at least `least` runs are made.
 template <class Work>
 double fastest(const Clock& clock, double seconds, Work work, int least = 1) {
   const double first = clock.now();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// Indices that cannot be mixed up: a global and a local index are different types.
+/// Global and local indices as different types, so that the compiler finds where they are mixed up.
 #pragma once
 
 #include <compare>
@@ -21,7 +21,7 @@ struct Index {
 
 /// A row or column of the whole matrix, 0-based.
 using GlobalIndex = Index<struct GlobalTag>;
-/// A row or column of the part that one rank holds, 0-based.
+/// A row or column of one rank's part of the matrix, 0-based.
 using LocalIndex = Index<struct LocalTag>;
 
 }  // namespace lupine

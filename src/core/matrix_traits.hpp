@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// What is known of each kind of matrix beside its formula, which stands in
-/// kernels/element/matrix_spec.hpp. A new kind is a row here, its formula there, and its parameters
-/// in generate/generator.cpp.
+/// Facts about each kind of benchmark matrix. A new kind needs a row here, its formula in
+/// kernels/element/matrix_spec.hpp, and its parameters in generate/generator.cpp.
 #pragma once
 
 #include <lupine/error.hpp>
@@ -17,9 +16,9 @@ namespace lupine {
 struct MatrixTraits {
   MatrixKind kind;
   std::string_view name;        ///< in options and reports
-  bool needs_pivoting = false;  ///< without it there are no factors worth having
-  bool tunable = false;         ///< kappa and rho determine it, and the seed b alone
-  /// Why a run of HPL-MxP with it is not admissible for a submission; empty: it may be.
+  bool needs_pivoting = false;  ///< LU without pivoting breaks down or is inaccurate
+  bool tunable = false;         ///< kappa and rho determine A; the seed determines b only
+  /// Why a run of HPL-MxP with this matrix is not admissible for a submission; empty if it is.
   std::string_view inadmissible{};
 };
 
@@ -35,14 +34,14 @@ inline constexpr std::array all_matrices{
                  .inadmissible = "HPL's matrix cannot be factored without pivoting"},
 };
 
-/// @throws Fault where the kind has no row
+/// The row of `kind` in all_matrices. @throws Fault if there is no such row
 constexpr const MatrixTraits& traits_of(MatrixKind kind) {
   for (const MatrixTraits& traits : all_matrices)
     if (traits.kind == kind) return traits;
   throw Fault("a kind of matrix without traits");
 }
 
-/// The names of all kinds of which `fact` is `value`, such as "fasi-higham, hpl".
+/// The names of all kinds whose `fact` is `value`, between commas: "fasi-higham, hpl".
 std::string matrices_where(bool MatrixTraits::*fact, bool value);
 
 }  // namespace lupine

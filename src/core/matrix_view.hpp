@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// A column-major matrix in somebody else's memory.
+/// A column-major matrix in memory that the view does not own.
 #pragma once
 
 #include <cstdint>
@@ -30,18 +30,18 @@ struct MatrixView {
   constexpr operator MatrixView<U>() const { return {data, rows, columns, ld}; }
 };
 
-/// A value at a place of a matrix.
+/// One entry of a matrix: its row, column and value.
 struct MatrixEntry {
   std::int64_t row = 0;
   std::int64_t column = 0;
   double value = 0;
 };
 
-/// Whether a matrix or its transpose is meant.
+/// Whether an operation uses a matrix (no) or its transpose (yes).
 enum class Transpose { no, yes };
 
-/// Elements from one column to the next: whole cache lines of `line` elements, and never a multiple
-/// of 512 elements, at which many columns would fall into the same few cache sets.
+/// The distance of two columns, in elements, for a matrix of `rows` rows: a multiple of the cache
+/// line's `line` elements, and not of 512, where many columns would share the same few cache sets.
 constexpr std::int64_t leading_dimension(std::int64_t rows, std::int64_t line) {
   constexpr std::int64_t page = 512;
   const std::int64_t whole = round_up(rows, line);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// Numbers and divisions that every layer needs. For hosts and, being constexpr, for kernels.
+/// Constants and roundings that every layer needs. They are constexpr, so GPU kernels use them too.
 #pragma once
 
 #include <cstdint>
@@ -10,15 +10,15 @@ namespace lupine {
 
 /// Unit roundoff of FP64, 2^-53: half of std::numeric_limits<double>::epsilon().
 inline constexpr double eps = 0x1p-53;
-/// What a number is that has not been measured, or that has no value.
+/// Stands for a number that was not measured or does not exist: NaN.
 inline constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 
-/// a / b, rounded up, for any a >= 0: nothing overflows. b > 0.
+/// a / b, rounded up, for a >= 0 and b > 0. Does not overflow.
 constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
   return a / b + (a % b > 0 ? 1 : 0);
 }
 
-/// The smallest multiple of `unit` that is not below `value`. value >= 0 and unit > 0.
+/// The smallest multiple of `unit` that is at least `value`, for value >= 0 and unit > 0.
 constexpr std::int64_t round_up(std::int64_t value, std::int64_t unit) {
   return ceil_div(value, unit) * unit;
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// Every option by its name. What is compared between ranks, written to JSON and reported is made
-/// of this list, so that no option is forgotten in one of them.
+/// The list of all options with their names. The comparison of options between ranks, the JSON
+/// output and the reports are made from this list, so that none of them forgets an option.
 ///
-/// Each function unpacks its struct whole: a field without a place here does not compile. To give a
-/// struct of options of another kind the same, declare a for_each_option of its own beside it.
+/// Each function unpacks its whole struct, so a new field does not compile until it is listed here.
+/// Another struct of options needs its own for_each_option, declared beside that struct.
 #pragma once
 
 #include <lupine/options.hpp>
@@ -14,12 +14,12 @@
 
 namespace lupine {
 
-/// Options, const or not.
+/// `Options` is `Struct`, const or not.
 template <class Options, class Struct>
 concept OptionsOf = std::same_as<std::remove_const_t<Options>, Struct>;
 
-/// Calls visit(name, value) for every option, in the order of reports. Names are those of JSON: the
-/// command's long options, with '_' for '-'.
+/// Calls visit(name, value) for every option, in the order of the reports. The names are those in
+/// JSON: the names of the command's options, with '_' in place of '-'.
 template <OptionsOf<RunOptions> Options, class Visit>
 void for_each_option(Options& options, const Visit& visit) {
   auto& [nb, order, nprow, npcol, lookahead, broadcast, chunk, device, comm, gpus, reserve, threads,
@@ -39,7 +39,7 @@ void for_each_option(Options& options, const Visit& visit) {
   visit("stall_timeout", stall_timeout);
 }
 
-/// Those of the run first.
+/// Visits the options of the run, then those of the benchmarks.
 template <OptionsOf<BenchmarkOptions> Options, class Visit>
 void for_each_option(Options& options, const Visit& visit) {
   auto& [run, benchmark, n, precision, pivoting, leaf, parts, matrix, kappa, rho, seed, refine,
@@ -62,7 +62,7 @@ void for_each_option(Options& options, const Visit& visit) {
   visit("time_target", time_target);
 }
 
-/// Those of the run first.
+/// Visits the options of the run, then those of solve.
 template <OptionsOf<SolveOptions> Options, class Visit>
 void for_each_option(Options& options, const Visit& visit) {
   auto& [run, precision, refine, tolerance, max_iterations, equilibrate, condition] = options;

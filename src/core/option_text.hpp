@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// Values of options as text.
+/// The values of options as text.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@
 
 namespace lupine {
 
-/// As a user types them: the shortest digits that give the same number, names of enumerations,
-/// "on" and "off", lists between commas.
+/// The value as a user types it: a number with the fewest digits that give the same number, an
+/// enumeration by its name, a bool as "on" or "off", a list with commas between its values.
 std::string option_text(std::int64_t value);
 std::string option_text(std::uint64_t value);
 std::string option_text(double value);
@@ -36,7 +36,7 @@ std::string option_text(const std::vector<T>& values) {
   return text;
 }
 
-/// An option and its value.
+/// An option's name and its value as text.
 struct OptionText {
   std::string name;
   std::string value;
@@ -44,7 +44,7 @@ struct OptionText {
   bool operator==(const OptionText&) const = default;
 };
 
-/// Every option, in the order of for_each_option.
+/// The texts of all options, in the order of for_each_option.
 template <class Options>
 std::vector<OptionText> option_texts(const Options& options) {
   std::vector<OptionText> all;

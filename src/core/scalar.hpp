@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// 16-bit floating point as storage, and matrices of any precision.
+/// 16-bit floating-point numbers as storage, and views of matrices of any precision.
 #pragma once
 
 #include <lupine/options.hpp>
@@ -14,17 +14,17 @@
 
 namespace lupine {
 
-/// IEEE 754 binary16: 1 sign, 5 exponent, 10 fraction bits.
+/// FP16, IEEE 754 binary16: 1 sign bit, 5 exponent bits, 10 fraction bits.
 struct Half {
   std::uint16_t bits = 0;
 };
 
-/// The upper half of a binary32: 1 sign, 8 exponent, 7 fraction bits.
+/// BF16, the upper half of an FP32 number: 1 sign bit, 8 exponent bits, 7 fraction bits.
 struct Bfloat16 {
   std::uint16_t bits = 0;
 };
 
-/// Bytes of one element.
+/// Bytes of one element; 2 for Precision::automatic.
 constexpr std::int64_t bytes_of(Precision precision) {
   switch (precision) {
     case Precision::fp64:
@@ -36,12 +36,13 @@ constexpr std::int64_t bytes_of(Precision precision) {
   }
 }
 
-/// What factors are stored in for an update that reads `update`: FP64 for FP64, else FP32.
+/// The storage precision of the factors where the update reads `update`: FP64 for FP64, else FP32.
 constexpr Precision storage_for(Precision update) {
   return update == Precision::fp64 ? Precision::fp64 : Precision::fp32;
 }
 
-/// The precision of an element type: precision_of<float> is Precision::fp32.
+/// The precision of an element type: precision_of<float> is Precision::fp32. Precision::automatic
+/// for types that are no element type.
 template <class T>
 inline constexpr Precision precision_of = Precision::automatic;
 template <>
@@ -53,8 +54,8 @@ inline constexpr Precision precision_of<float> = Precision::fp32;
 template <>
 inline constexpr Precision precision_of<double> = Precision::fp64;
 
-/// A column-major matrix whose precision is known when the program runs: `data` points to Half,
-/// Bfloat16, float or double.
+/// A view of a column-major matrix whose precision is chosen at run time: `data` points to elements
+/// of type Half, Bfloat16, float or double, as `precision` says.
 template <class Byte>
 struct AnyView {
   template <class T>
@@ -83,7 +84,7 @@ struct AnyView {
   AnyView block(std::int64_t i, std::int64_t j, std::int64_t m, std::int64_t n) const {
     return {precision, data + (i + j * ld) * bytes_of(precision), m, n, ld};
   }
-  /// @pre precision == precision_of<T>
+  /// This matrix with elements of type T. @pre precision == precision_of<T>
   template <class T>
   MatrixView<Element<T>> as() const {
     LUPINE_EXPECTS(precision == precision_of<T>);
@@ -93,7 +94,8 @@ struct AnyView {
 using AnyMatrix = AnyView<std::byte>;
 using ConstAnyMatrix = AnyView<const std::byte>;
 
-/// use(MatrixView of double or of float), by what `m` stores. @pre fp64 or fp32
+/// Calls `use` with `m` as a MatrixView of double or of float, whichever `m` stores, and returns
+/// its result. @pre m.precision is fp64 or fp32
 template <class Byte, class Use>
 decltype(auto) with_storage(const AnyView<Byte>& m, const Use& use) {
   LUPINE_EXPECTS(m.precision == Precision::fp64 || m.precision == Precision::fp32);

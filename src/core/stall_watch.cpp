@@ -9,10 +9,10 @@ namespace lupine {
 
 namespace {
 
-// Between two looks: part of the limit, and seconds.
+// The interval between two looks: this part of the limit, and at most this many seconds.
 constexpr double part = 0.1;
 constexpr double longest = 1;
-// What a look may find to have passed, in intervals.
+// One look adds at most this many intervals to a wait.
 constexpr double most_intervals = 2;
 
 }  // namespace

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// Notices when a rank waits and nothing comes.
+/// Finds a wait that has lasted too long.
 ///
-/// The thread that works notes what it waits for; a thread of the watch's own looks at that note
-/// and at the clock, and calls nobody else. Waiting alone counts, not computing; and of the time
-/// between two looks no more than is usual: a job that was suspended, or got no processor for a
-/// while, has not waited.
+/// The working thread records what it waits for. The watch's own thread looks at that record and at
+/// the clock once in an interval. Only waiting counts, not computing. Each look adds at most two
+/// intervals to the wait, so a job that was suspended, or got no processor for a while, is not
+/// taken for one that waited.
 #pragma once
 
 #include <condition_variable>
@@ -27,30 +27,33 @@ enum class Activity : std::uint8_t;
 
 /// A wait that has lasted too long.
 struct Stall {
-  double seconds = 0;                ///< that it has lasted
-  std::string what;                  ///< "MPI_Allreduce", "the GPU"
-  std::vector<int> ranks;            ///< that are waited for; empty: not known
-  std::optional<Activity> activity;  ///< what this rank was at
-  std::int64_t step = -1;            ///< of that; -1: none
+  double seconds = 0;                ///< duration of the wait so far
+  std::string what;                  ///< the call or thing waited for: "MPI_Allreduce", "the GPU"
+  std::vector<int> ranks;            ///< the ranks waited for; empty if not known
+  std::optional<Activity> activity;  ///< what this rank is doing
+  std::int64_t step = -1;            ///< step of that activity; -1: none
 };
 
+/// The watch of one rank. Each constructor of Doing, Waiting and Pause takes a pointer to the
+/// watch, and does nothing if that is null.
 class StallWatch {
  public:
   using Alarm = std::function<void(const Stall&)>;
 
-  /// @param limit seconds, > 0
-  /// @param alarm called once, by whoever looks; may end the program
+  /// @param limit seconds that one wait may last, > 0
+  /// @param alarm is called at most once, on the thread that calls look(); may end the program
   StallWatch(const Clock& clock, double limit, Alarm alarm);
   StallWatch(const StallWatch&) = delete;
   StallWatch& operator=(const StallWatch&) = delete;
   ~StallWatch();
 
-  /// From now on a thread looks, often enough.
+  /// Starts the thread that calls look(): ten times within the limit, and at least once a second.
   void start();
-  /// One look; raises the alarm if the present wait has lasted too long. Not from two threads.
+  /// Raises the alarm if the present wait has lasted too long. Only one thread may call this; after
+  /// start(), that is the watch's own thread.
   void look();
 
-  /// Says what the rank is at, until its end. A null watch: nothing.
+  /// Records what the rank is doing, from the constructor to the destructor.
   class Doing {
    public:
     Doing(StallWatch* watch, Activity activity, std::int64_t step);
@@ -60,15 +63,16 @@ class StallWatch {
 
    private:
     StallWatch* watch_;
-    std::optional<Activity> activity_;  // before
+    std::optional<Activity> activity_;  // the enclosing Doing's, put back by the destructor
     std::int64_t step_ = -1;
   };
 
-  /// A wait, until its end. One inside of another says more exactly what for.
+  /// Records a wait, from the constructor to the destructor. A wait inside another one makes `what`
+  /// and `ranks` more exact; time counts from the beginning of the outermost one.
   class Waiting {
    public:
-    /// @param what a literal
-    /// @param ranks must stay as they are meanwhile
+    /// @param what a string literal, since only the view is kept
+    /// @param ranks the ranks waited for; must stay valid and unchanged during the wait
     Waiting(StallWatch* watch, std::string_view what, std::span<const int> ranks = {});
     ~Waiting();
     Waiting(const Waiting&) = delete;
@@ -76,11 +80,12 @@ class StallWatch {
 
    private:
     StallWatch* watch_;
-    std::string_view what_;  // before
+    std::string_view what_;  // the enclosing Waiting's, put back by the destructor
     std::span<const int> ranks_;
   };
 
-  /// No wait counts until its end: others may take as long as they like.
+  /// From the constructor to the destructor, no wait counts: other ranks may take any time, such as
+  /// for reading a file.
   class Pause {
    public:
     explicit Pause(StallWatch* watch);
@@ -94,9 +99,9 @@ class StallWatch {
 
  private:
   struct Note {
-    int depth = 0;  // of waits
+    int depth = 0;  // number of Waiting objects that exist now
     int pauses = 0;
-    std::uint64_t wait = 0;  // running number of the outermost one
+    std::uint64_t wait = 0;  // running number of the outermost wait
     std::string_view what;
     std::span<const int> ranks;
     std::optional<Activity> activity;
@@ -111,9 +116,9 @@ class StallWatch {
   Alarm alarm_;
   std::mutex mutex_;
   Note note_;
-  std::uint64_t seen_ = 0;  // the wait at the look before; 0: none
-  double last_ = 0;         // look
-  double waited_ = 0;
+  std::uint64_t seen_ = 0;  // number of the wait at the previous look; 0: there was none
+  double last_ = 0;         // time of the previous look
+  double waited_ = 0;       // seconds that the present wait has lasted
   bool raised_ = false;
   bool stop_ = false;
   std::condition_variable wake_;

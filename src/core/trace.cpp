@@ -10,7 +10,7 @@ namespace lupine {
 
 namespace {
 
-// In the order of the enumerations.
+// The names, in the order of the enumerations.
 constexpr std::array<std::string_view, 28> activities{
     "warm-up",         "generation",       "factorization",  "refinement", "solution",
     "verification",    "diagonal",         "solve panel",    "panel",      "apply to panel",
@@ -43,7 +43,7 @@ std::string_view name(Phase phase) {
 }
 
 Trace::Trace(const Clock& clock, std::size_t most) : clock_(clock), most_(most) {
-  constexpr std::size_t usual = 8192;  // no growth while a usual run is timed
+  constexpr std::size_t usual = 8192;  // enough that a usual run allocates nothing while timed
   trace_.spans.reserve(std::min(usual, most));
 }
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// Where the time goes: what a rank and its queues do from when to when, and how much that is in
-/// all.
+/// Measures where the time goes: the spans of time in which a rank and its queues work on
+/// something, and the sums of these spans.
 ///
-/// Sums are always kept; a Trace, where there is one, keeps every span beside them. Without one
-/// (null) a span costs a branch.
+/// Sums are always kept. A Trace also keeps every span; where the pointer to it is null, a span
+/// costs one branch.
 #pragma once
 
 #include <cstddef>
@@ -18,18 +18,18 @@
 
 namespace lupine {
 
-/// What shows one span after the other: a queue of the device, or what the host does meanwhile.
-/// Spans of one track do not overlap.
+/// A row of the trace's picture: one queue of the device, or the host. Spans of one track do not
+/// overlap.
 enum class Track : std::uint8_t {
-  stages,   ///< of the run: generation, factorization, ...
-  host,     ///< waiting, and the parts of the refinement
-  panels,   ///< queue of the panels
-  rows,     ///< queue of exchanges of rows and block rows of U
-  updates,  ///< queue of the trailing matrix
-  solves,   ///< queue of the solves with the factors
+  stages,   ///< the stages of the run: generation, factorization, ...
+  host,     ///< the host's waits, and the parts of the refinement
+  panels,   ///< the queue of the panels
+  rows,     ///< the queue of the exchanges of rows and of the block rows of U
+  updates,  ///< the queue of the trailing matrix
+  solves,   ///< the queue of the solves with the factors
 };
 
-/// What the report counts a span as.
+/// The phase of the report in whose sum a span is counted.
 enum class Phase : std::uint8_t { none, panel, rows, broadcast, update, solves, residuals };
 
 enum class Activity : std::uint8_t {
@@ -41,44 +41,44 @@ enum class Activity : std::uint8_t {
   verification,
   diagonal,          ///< A_kk = L_kk U_kk
   solve_panel,       ///< L_ik = A_ik U_kk^-1, rounded
-  pivoted_panel,     ///< all of a panel with pivoting
+  pivoted_panel,     ///< factor a whole panel with pivoting
   apply_to_panel,    ///< A_ij -= L_iq U_qj in the columns of the next panel
-  exchange_rows,     ///< those that leave, and those that stay within the rank
-  place_rows,        ///< those that have come
+  exchange_rows,     ///< pack the rows for other ranks; move the rows that stay on this rank
+  place_rows,        ///< put the rows that came from other ranks in their places
   solve_row,         ///< U_qj = L_qq^-1 A_qj, rounded
-  update,            ///< A_ij -= L_iq U_qj behind the panel
-  wait_for_panel,    ///< L_ik
-  wait_for_row,      ///< U_qj
-  wait_for_rows,     ///< the exchange of rows
-  share_diagonal,    ///< the diagonal block, along the process column
-  share_rows,        ///< of a panel with pivoting: its first rows, or a pivot's
-  compare_pivots,    ///< the candidates of the process column
-  wait_for_pivots,   ///< from the device
-  wait_for_updates,  ///< from the device, which is a step behind
-  agree,             ///< whether the factors are usable
-  solve,             ///< with both factors
-  solve_lower,
-  solve_upper,
-  residual,  ///< b - A x
-  product,   ///< A v
+  update,            ///< A_ij -= L_iq U_qj in the columns behind the panel
+  wait_for_panel,    ///< wait for the message with L_ik
+  wait_for_row,      ///< wait for the message with U_qj
+  wait_for_rows,     ///< wait for the exchange of rows
+  share_diagonal,    ///< broadcast the diagonal block along the process column
+  share_rows,        ///< panel with pivoting: broadcast its first rows, or a pivot's row
+  compare_pivots,    ///< compare the process column's candidates for a pivot
+  wait_for_pivots,   ///< wait for the device to find pivots
+  wait_for_updates,  ///< wait for the device to finish earlier work, mostly updates
+  agree,             ///< agree with all ranks whether the factors are usable
+  solve,             ///< solve L U x = b
+  solve_lower,       ///< solve L y = b
+  solve_upper,       ///< solve U x = y
+  residual,          ///< b - A x
+  product,           ///< A v
 };
 
-/// "update", "wait for panel".
+/// The name in traces and in the message of a stall: "update", "wait for panel".
 std::string_view name(Activity activity);
-/// "host".
+/// The name in traces: "host".
 std::string_view name(Track track);
-/// As the JSON report has it: "broadcast_exposed". Empty for none.
+/// The name in the JSON report: "broadcast_exposed". Empty for Phase::none.
 std::string_view name(Phase phase);
 
 struct TraceLabel {
   Activity activity = Activity::update;
   Phase phase = Phase::none;
-  std::int64_t step = -1;     ///< the panel that it is about; -1: none
-  std::int64_t rows = -1;     ///< of what is worked on, on this rank; -1: not said
-  std::int64_t columns = -1;  ///< the same
+  std::int64_t step = -1;     ///< number of the panel worked on; -1: none
+  std::int64_t rows = -1;     ///< rows worked on, on this rank; -1: not recorded
+  std::int64_t columns = -1;  ///< columns worked on, on this rank; -1: not recorded
 };
 
-/// From `begin` to `end`, in seconds of a Clock. Copied between ranks as its bytes.
+/// A span of time, from `begin` to `end` in seconds of a Clock. Ranks send it as its bytes.
 struct TraceSpan {
   double begin = 0;
   double end = 0;
@@ -89,23 +89,23 @@ struct TraceSpan {
 /// All spans of one rank.
 struct RankTrace {
   std::vector<TraceSpan> spans;
-  std::int64_t left_out = 0;  ///< spans that there was no room for
+  std::int64_t left_out = 0;  ///< number of spans that were not kept, for lack of room
 };
 
-/// Records a rank's spans. For one thread.
+/// Records a rank's spans. Only one thread may use it.
 class Trace {
  public:
   static constexpr std::size_t most_spans = std::size_t{1} << 20;
 
-  /// @param most spans that are kept; what comes later is only counted
+  /// @param most number of spans that are kept; later ones are only counted
   explicit Trace(const Clock& clock, std::size_t most = most_spans);
 
   const Clock& clock() const { return clock_; }
-  /// Where memory is at its end, the span is counted as one that was left out.
+  /// Records a span. Without memory for it, the span counts as left out.
   void add(Track track, double begin, double end, const TraceLabel& label) noexcept;
   const std::vector<TraceSpan>& spans() const { return trace_.spans; }
   std::int64_t left_out() const { return trace_.left_out; }
-  /// Gives up what was recorded.
+  /// Returns all that was recorded, and begins anew.
   RankTrace take();
 
  private:
@@ -114,8 +114,8 @@ class Trace {
   RankTrace trace_;
 };
 
-/// Adds the time until its end to a sum, and to the track of the host. A watch is told what the
-/// host is at meanwhile.
+/// Measures the time from its constructor to its destructor: adds it to a sum and, as a span, to
+/// the host's track. Meanwhile the StallWatch, if there is one, has the activity.
 class Stopwatch {
  public:
   Stopwatch(const Clock& clock, double& sum, Trace* trace = nullptr, const TraceLabel& label = {},
@@ -143,7 +143,7 @@ class Stopwatch {
   double begin_;
 };
 
-/// Times one kind of work of the host.
+/// Makes the stopwatches of one phase of the host's work.
 struct HostTimer {
   const Clock& clock;
   double& sum;
@@ -156,7 +156,7 @@ struct HostTimer {
   }
 };
 
-/// A span of the host that no sum counts, until its end.
+/// A span from the constructor to the destructor that no sum counts.
 class TraceScope {
  public:
   TraceScope(Trace* trace, Track track, const TraceLabel& label)
@@ -174,7 +174,7 @@ class TraceScope {
   double begin_;
 };
 
-/// The result of `work`, a stage of the run.
+/// Runs `work` as a stage of the run, with its span on Track::stages, and returns its result.
 template <class Work>
 auto stage(Trace* trace, Activity activity, const Work& work) {
   const TraceScope scope(trace, Track::stages, {.activity = activity});

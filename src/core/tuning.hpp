@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// What changes the speed of a run and not its result.
+/// The options that decide the speed of a run. Its result depends on them by rounding alone.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@ namespace lupine {
 
 struct Tuning {
   std::int64_t nb = 1;     ///< block size
-  int lookahead = 1;       ///< panels factored ahead
-  std::int64_t chunk = 0;  ///< columns exchanged, solved for and updated at a time; 0: all
+  int lookahead = 1;       ///< look-ahead depth: panels factored ahead of the update
+  std::int64_t chunk = 0;  ///< columns of one exchange of rows, solve and update; 0: all
 
   bool operator==(const Tuning&) const = default;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// Memory of a device, and who gives it back.
+/// Memory of a device, released by its owner.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace lupine {
 
-/// Owned device memory.
+/// Owns a piece of device memory: its destructor calls `release`. Empty by default.
 class Buffer {
  public:
   using Release = std::function<void(void*)>;

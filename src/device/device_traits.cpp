@@ -7,17 +7,17 @@ namespace lupine {
 
 namespace {
 
-// Program, MPI's and BLAS's own buffers: what a run of n = 1 takes, measured, with some room.
+// The program and the buffers of MPI and BLAS: measured in a run with n = 1, with some room.
 constexpr double process_bytes = 100e6;
 
 constexpr DeviceTraits cpu{
     .native_low = Engine::cpu_bf16,
     .other_low = Engine::cpu_other,
     .fp64 = Engine::cpu_fp64,
-    .memory_fraction = 0.8,  // the system and other programs take of it too
+    .memory_fraction = 0.8,  // the system and other programs use the same memory
     .fixed_bytes = process_bytes,
     .host_bytes = process_bytes,
-    .emulated_columns = 1024,  // enough for a product's full rate, and little beside a panel
+    .emulated_columns = 1024,  // a product reaches its full rate, and the copy is small
     .solve_columns = 0,        // solved in place
 };
 
@@ -25,11 +25,11 @@ constexpr DeviceTraits cuda{
     .native_low = Engine::cuda_low,
     .other_low = Engine::cuda_low,
     .fp64 = Engine::cuda_fp64,
-    .memory_fraction = 0.95,  // a GPU's memory is nobody else's
-    .fixed_bytes = 700e6,     // workspaces of products, kernels that are loaded when first used
-    .host_bytes = process_bytes + 400e6,  // what the driver takes for each process
+    .memory_fraction = 0.95,  // no other program uses the GPU's memory
+    .fixed_bytes = 700e6,     // workspaces of products, and kernels, which are loaded at first use
+    .host_bytes = process_bytes + 400e6,  // 400 MB for the driver
     .emulated_columns = 0,                // tensor cores multiply FP16 and BF16
-    .solve_columns = 256,                 // what one solve cuts a panel into
+    .solve_columns = 256,                 // cuda::triangle_order
 };
 
 }  // namespace

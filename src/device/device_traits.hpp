@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// What is known of a kind of device before there is one: numbers that plan a run. A new kind of
-/// device is a row of device_traits.cpp and a folder beside device/cpu.
+/// Facts about each kind of device that a run is planned with, before there is a device. A new kind
+/// of device needs a row in device_traits.cpp and a folder beside device/cpu.
 #pragma once
 
 #include <lupine/options.hpp>
@@ -10,25 +10,27 @@
 
 namespace lupine {
 
-/// What updates, and how fast beside its memory: block sizes are chosen by it, in setup/defaults.
+/// The kind of processor and precision that the update runs with. setup/defaults.cpp chooses block
+/// sizes by it.
 enum class Engine { cpu_bf16, cpu_other, cpu_fp64, cuda_low, cuda_fp64 };
 
 struct DeviceTraits {
-  Engine native_low;  ///< that updates by 16-bit instructions
-  Engine other_low;   ///< that updates where there are none, or by FP32
-  Engine fp64;
+  Engine native_low;  ///< engine of an update with 16-bit instructions
+  Engine other_low;   ///< engine of an emulated 16-bit update, and of an FP32 update
+  Engine fp64;        ///< engine of an FP64 update
 
-  double memory_fraction;  ///< of the free memory, what a chosen n may take
-  double fixed_bytes;      ///< of its memory, that a process takes beside matrices and vectors
-  double host_bytes;       ///< of its host's memory; of meaning where the device has its own
-  /// Columns of U that an emulated update reads in FP32 at once, beside all of L in FP32; 0: it
-  /// needs no such copies.
+  double memory_fraction;  ///< part of the free memory that a run with a chosen n may use
+  double fixed_bytes;      ///< device memory that a process uses beside matrices and vectors
+  double host_bytes;       ///< host memory that it uses; counts if the device has its own memory
+  /// An emulated update copies all of L, and this many columns of U at a time, to FP32. 0: it makes
+  /// no such copies.
   std::int64_t emulated_columns;
-  /// Columns of a panel whose solve at once keeps two 16-bit parts of each value; 0: it keeps none.
+  /// A solve for a panel splits this many of its columns at a time into two 16-bit parts. 0: it
+  /// makes no such copies.
   std::int64_t solve_columns;
 };
 
-/// Pure: asks no device. @throws Fault for `automatic`, which is no device
+/// The facts about this kind of device. Pure. @throws Fault for DeviceKind::automatic
 const DeviceTraits& traits_of(DeviceKind kind);
 
 }  // namespace lupine

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// How devices say that there is no memory.
+/// The error of a device that has not enough memory.
 #pragma once
 
 #include <lupine/error.hpp>
@@ -10,7 +10,7 @@
 
 namespace lupine {
 
-/// "out of memory: 3 GiB " and what is the matter with them, such as "could not be had".
+/// The Fault "out of memory: 3 GiB <words>", such as "out of memory: 3 GiB could not be had".
 Fault out_of_memory(std::int64_t bytes, std::string_view words);
 
 }  // namespace lupine

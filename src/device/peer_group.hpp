@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// Devices that send to each other without their hosts.
+/// Messages between devices that do not pass through their hosts.
 #pragma once
 
 #include <cstddef>
@@ -11,25 +11,28 @@
 
 namespace lupine {
 
-/// What devices send to each other by.
+/// The library by which devices send to each other, or the reason why there is none.
 struct PeerSupport {
-  std::string library;   ///< "NCCL 2.28.9"; of the same version on all ranks of a group
-  std::string why_none;  ///< in words; empty: there is one
+  std::string library;   ///< "NCCL 2.28.9"; all ranks of a group need the same version
+  std::string why_none;  ///< the reason in words; empty if there is a library
 };
 
-/// What one rank of a PeerGroup sends to, or receives from, another.
+/// The bytes that one rank of a PeerGroup sends to another one, or receives from it.
 struct PeerMessage {
-  int peer = 0;
+  int peer = 0;                ///< the other rank, as the group counts
   std::span<std::byte> bytes;  ///< device memory
 };
 
-/// Devices of several ranks that send to each other without their hosts.
+/// A group of ranks whose devices send to each other without their hosts. Operations run on the
+/// queue that they are given.
 class PeerGroup {
  public:
   virtual ~PeerGroup() = default;
-  /// From rank `root` to all. Every rank calls in the same order. @throws Fault
+  /// Copies rank root's bytes to all ranks of the group. Every rank calls the group's operations in
+  /// the same order. @throws Fault if the library or a peer fails
   virtual void broadcast(Queue& queue, std::span<std::byte> bytes, int root) = 0;
-  /// Between pairs of ranks; each message has its counterpart of the same size there. @throws Fault
+  /// Sends and receives between pairs of ranks. For each send, the peer has a receive of the same
+  /// size in its own call. @throws Fault if the library or a peer fails
   virtual void exchange(Queue& queue, std::span<const PeerMessage> sends,
                         std::span<const PeerMessage> receives) = 0;
 };

@@ -1,37 +1,39 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// The order of a device's operations: a Queue runs what it is given one after the other, and an
-/// Event is a point in that order, which other queues and the host may wait for.
+/// The order of a device's operations. A Queue runs its operations one after the other. An Event is
+/// a point in that order; other queues and the host can wait for it.
 #pragma once
 
 #include <memory>
 
 namespace lupine {
 
-/// Which queue goes first where work of several could run: high before raised before normal.
+/// The order in which the device serves its queues: high before raised before normal.
 enum class Priority { normal, raised, high };
 
 /// A point in a queue's order.
 class Event {
  public:
   virtual ~Event() = default;
-  /// Whether everything before it is done. Does not wait. @throws Fault if any of it failed
+  /// Whether all operations before the event are done. Does not wait. @throws Fault if one failed
   virtual bool reached() const = 0;
-  /// Waits until it is reached. @throws Fault if anything before it failed
+  /// Makes the host wait until the event is reached. @throws Fault if an operation before it failed
   virtual void wait() const = 0;
-  /// Seconds from `earlier` to this one. @pre both are reached, of the same device
+  /// Seconds from `earlier`, an event of the same device, to this event.
+  /// @pre both events are reached
   virtual double seconds_since(const Event& earlier) const = 0;
 };
 using EventPtr = std::shared_ptr<const Event>;
 
-/// Operations in order. Different queues may run side by side.
+/// Runs operations in the order in which they are given. Different queues may run side by side.
 class Queue {
  public:
   virtual ~Queue() = default;
-  /// Waits until everything given so far is done; throws Fault if any of it failed.
+  /// Makes the host wait until all operations given so far are done. @throws Fault if one failed
   virtual void synchronize() = 0;
+  /// The event behind all operations given so far.
   virtual EventPtr record() = 0;
-  /// What is given from now on starts after the event.
+  /// Makes this queue wait: operations given from now on start after the event. The host goes on.
   virtual void wait(const Event& event) = 0;
 };
 

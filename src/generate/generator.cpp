@@ -27,9 +27,10 @@ double sum_of_distances(double count, double beta) {
 
 double fasi_higham_norm(std::int64_t n, double alpha, double beta) {
   LUPINE_EXPECTS(alpha <= beta);
-  // The sum of row i is alpha sum_{j<i} |1 - beta j| + (1 + alpha beta i) +
-  // beta (n-1-i) |1 - alpha i|: convex in i up to 1/beta and from there to 1/alpha, at both of
-  // which it is below that of row 0, and growing from then on. So either end has the largest.
+  // The sum of magnitudes in row i is alpha sum_{j<i} |1 - beta j| + (1 + alpha beta i) +
+  // beta (n-1-i) |1 - alpha i|. As a function of i it is convex up to 1/beta, and from there to
+  // 1/alpha; at both places it is below row 0's sum. After 1/alpha it grows. So the largest sum is
+  // that of the first or of the last row.
   const auto last = static_cast<double>(n - 1);
   return std::max(1 + beta * last, alpha * sum_of_distances(last, beta) + 1 + alpha * last * beta);
 }
@@ -38,8 +39,8 @@ double fasi_higham_inverse_norm(std::int64_t n, double alpha, double beta) {
   const auto steps = static_cast<double>(n - 1);
   const double last = std::exp(steps * std::log1p(alpha));
   if (beta == 0) return last;
-  // beta (1+alpha) / (r-1) with r - 1 = alpha + beta + alpha beta, divided by beta: it neither
-  // overflows nor cancels.
+  // The factor is beta (1+alpha) / (r-1) with r - 1 = alpha + beta + alpha beta. Both parts are
+  // divided by beta, so that nothing overflows or cancels.
   const double factor = (1 + alpha) / (alpha / beta + 1 + alpha);
   const double first = 1 + factor * std::expm1(steps * (std::log1p(alpha) + std::log1p(beta)));
   return std::max(first, last);
@@ -52,7 +53,7 @@ double fasi_higham_beta(std::int64_t n, double kappa, double rho) {
   if (!(rho > 0 && rho <= 1)) throw UsageError("fasi-higham: rho must be in (0, 1]");
   if (n == 1) return 0;
 
-  // Both norms are at least 1 + beta, so that sqrt(kappa) is too much.
+  // Both norms are at least 1 + beta, so beta is below sqrt(kappa).
   double low = std::numeric_limits<double>::min();
   double high = std::sqrt(kappa);
   for (;;) {
@@ -66,11 +67,11 @@ double fasi_higham_beta(std::int64_t n, double kappa, double rho) {
 
 namespace {
 
-/// Diagonal entries [begin, end) of `dominant`, as HPL-AI's reference has them: a row's magnitudes
-/// are summed in FP64 from left to right, u_ii among them, which is then taken away again.
+/// Diagonal entries [begin, end) of `dominant`, with the roundings of HPL-AI's reference: the
+/// magnitudes of a whole row are summed in FP64 from left to right, and |u_ii| is then subtracted.
 std::vector<double> dominant_diagonal(const MatrixSpec& spec, std::int64_t begin,
                                       std::int64_t end) {
-  constexpr std::int64_t strip = 64;  // rows of one call
+  constexpr std::int64_t strip = 64;  // rows that one call sums
   const std::vector<double> x(static_cast<std::size_t>(spec.n));
   std::vector<double> diagonal(static_cast<std::size_t>(end - begin));
 #pragma omp parallel for schedule(static)
@@ -84,7 +85,7 @@ std::vector<double> dominant_diagonal(const MatrixSpec& spec, std::int64_t begin
   return diagonal;
 }
 
-/// All n diagonal entries on every rank, each rank having computed its part.
+/// All n diagonal entries of `dominant`, on every rank. Each rank computes a part of them.
 std::vector<double> gathered_diagonal(const MatrixSpec& spec, const Communicator& all) {
   const auto first_row = [&](std::int64_t rank) {
     const std::int64_t share = ceil_div(spec.n, all.size());
@@ -111,7 +112,7 @@ Generator::Generator(const BenchmarkOptions& options, const Communicator& all) {
   spec_.seed = options.seed;
   switch (options.matrix) {
     case MatrixKind::scaled_diagonal:
-      spec_.stride = options.n | 1;  // odd: an even step would repeat the low bits
+      spec_.stride = options.n | 1;  // odd: even strides lose the state's low bits
       spec_.shift = std::sqrt(static_cast<double>(options.n));
       break;
     case MatrixKind::fasi_higham:

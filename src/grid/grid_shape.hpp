@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// The P x Q grid of ranks: numbering, pure.
+/// The shape of the P x Q process grid and the numbers of its ranks. Pure.
 #pragma once
 
 #include <lupine/options.hpp>
 
 namespace lupine {
 
+/// A process's row and column in the grid, 0-based.
 struct GridPosition {
   int row = 0;
   int column = 0;
@@ -27,7 +28,8 @@ struct GridShape {
   }
 };
 
-/// The squarest grid of `ranks` ranks: P the largest divisor not above the square root, Q >= P.
+/// The P x Q grid of `ranks` ranks that is closest to a square, with P <= Q: P is the largest
+/// divisor of `ranks` that does not exceed its square root.
 GridShape squarest(int ranks, GridOrder order);
 
 }  // namespace lupine

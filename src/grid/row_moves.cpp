@@ -10,7 +10,7 @@ namespace lupine {
 
 RowMoves plan_row_moves(std::span<const std::int64_t> pivots, GlobalIndex begin,
                         const Distribution& rows, Exchanges exchanges) {
-  std::map<std::int64_t, std::int64_t> content;  // by place: the row that ends up there
+  std::map<std::int64_t, std::int64_t> content;  // for each place, the row that goes there
   const auto at = [&](std::int64_t place) -> std::int64_t& {
     return content.try_emplace(place, place).first->second;
   };

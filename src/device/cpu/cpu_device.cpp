@@ -29,7 +29,7 @@ namespace lupine {
 
 namespace {
 
-// Work on the calling thread is done when the call returns: there is nothing to wait for.
+// Operations are done when their calls return, so there is nothing to wait for.
 class CpuEvent final : public Event {
  public:
   explicit CpuEvent(double time) : time_(time) {}
@@ -55,17 +55,17 @@ class CpuQueue final : public Queue {
   const Clock& clock_;
 };
 
-// A part of an update between two polls: small enough (some 50 ms) for messages not to wait, and
-// as tall as may be: every product of few rows would pack its part of U again.
+// The part of an update between two polls: short enough (some 50 ms) that messages do not wait for
+// long, and as tall as possible, since each product packs its part of U again.
 constexpr double part_operations_per_thread = 8e9;
 constexpr std::int64_t part_rows_per_thread = 16384;
 constexpr std::int64_t least_part_columns = 512;
 
-// Bytes from which large pages pay. What is smaller comes from the heap, whose pages are used
+// The size from which large pages pay. Smaller pieces come from the heap, which uses its pages
 // again.
 constexpr std::int64_t least_mapped = std::int64_t{4} << 20;
 
-// Whether a loop over so many elements gains by more than one thread.
+// Whether a loop over this many elements is faster with several threads.
 constexpr bool worth_threads(std::int64_t elements) {
   return elements >= 8192;
 }
@@ -75,7 +75,8 @@ struct Tile {
   Run columns;
 };
 
-// The rank's part as contiguous pieces, tall ones cut so that all threads have work.
+// The rank's part of the matrix in tiles: runs of rows and columns, with at most `strip` columns in
+// a tile, so that all threads have work.
 std::vector<Tile> tiles(const Distribution& rows, const Distribution& columns) {
   std::vector<Tile> all;
   for (const Run& c : columns.runs())
@@ -100,7 +101,7 @@ bool CpuDevice::native(Precision precision) const {
   return precision == Precision::fp32 || (precision == Precision::bf16 && native_bf16_);
 }
 
-// Emulated, both run at FP32's rate, and FP16 has three bits more.
+// Where both are emulated, both run at FP32's rate; FP16 has three bits more than BF16.
 Precision CpuDevice::fastest_16bit() const {
   return native_bf16_ ? Precision::bf16 : Precision::fp16;
 }
@@ -113,7 +114,7 @@ Buffer CpuDevice::allocate(std::int64_t bytes) {
     if (!small) throw out_of_memory(bytes, "could not be had");
     return {small, bytes, [](void* p) { ::operator delete(p, line); }};
   }
-  // Pages are taken when first touched, by the threads that use them; large ones where possible.
+  // The system provides pages when a thread first touches them, large ones where possible.
   void* data = mmap(nullptr, static_cast<std::size_t>(bytes), PROT_READ | PROT_WRITE,
                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (data == MAP_FAILED) throw out_of_memory(bytes, "could not be had");
@@ -224,7 +225,7 @@ void CpuDevice::cast(Queue&, ConstAnyMatrix from, double sign, AnyMatrix to, Pan
 #pragma omp parallel for reduction(max : most)
   for (std::int64_t j = 0; j < values.columns; ++j) {
     std::byte* column = to.data + j * to.ld * bytes_of(to.precision);
-    // While the column is in the cache.
+    // Here, since the column is in the cache then.
     if (!scaled) most = std::max(most, loop.fp32.largest(values.column(j), values.rows));
     if (scaled)
       loop.to_half(values.column(j), values.rows, scale, reinterpret_cast<Half*>(column));
@@ -236,7 +237,7 @@ void CpuDevice::cast(Queue&, ConstAnyMatrix from, double sign, AnyMatrix to, Pan
   if (!std::isfinite(most)) status->nonfinite = 1;
 }
 
-// 16-bit values as FP32, where their products are exact: 2 x 11 bits are fewer than 24.
+// 16-bit values as FP32, in which their products are exact: 2 x 11 bits are fewer than 24.
 MatrixView<const float> CpuDevice::expand(ConstAnyMatrix from, Buffer& scratch) const {
   if (from.precision == Precision::fp32)
     return {reinterpret_cast<const float*>(from.data), from.rows, from.columns, from.ld};
@@ -286,7 +287,7 @@ void CpuDevice::update(Queue&, ConstAnyMatrix l, const PanelControl* l_control, 
       if (fp64)
         multiply_add(1.0, l_part.as<double>(), right.as<double>(), part.as<double>());
       else if (onednn)
-        onednn_multiply_add(l_part, right, part.as<float>());  // unscaled: alpha = 1
+        onednn_multiply_add(l_part, right, part.as<float>());  // BF16 has no scale: alpha = 1
       else
         multiply_add(alpha, left.block(i, 0, m, left.columns), wide, part.as<float>());
       if (poll) poll();
@@ -312,12 +313,13 @@ void CpuDevice::take_pivot(Queue&, AnyMatrix rows, std::int64_t first, const Piv
   });
 }
 
-// Each thread has a part of the rows; of equal candidates that of the first part wins.
+// Each thread eliminates in a part of the rows. Where candidates are equal, the first part's is
+// the pivot.
 void CpuDevice::eliminate(Queue&, ConstAnyMatrix pivot_row, AnyMatrix rows, PivotCandidate* next) {
   const ThreadScope scope(threads_);
   with_storage(rows, [&](const auto& r) {
     using T = std::remove_reference_t<decltype(r(0, 0))>;
-    // Some ten microseconds of work each: a column's elimination is all that is between two waits.
+    // A part has some ten microseconds of work, since the threads wait for each other after it.
     constexpr std::int64_t least = 16384;
     const int parts =
         static_cast<int>(std::clamp<std::int64_t>(rows.rows * rows.columns / least, 1, threads_));

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// The device that is always there: OpenBLAS, oneDNN where the processor multiplies BF16 by itself,
-/// and our loops over OpenMP threads. Operations run at once, on the calling thread, and leave the
-/// program's numbers of threads as they were. Who calls many small ones opens a ThreadScope around
-/// them: changing OpenBLAS's number for each may take a microsecond.
+/// The device of every machine: its processor, by OpenBLAS, by oneDNN where the processor has BF16
+/// instructions, and by loops of our own with OpenMP threads. An operation is done when its call
+/// returns, and leaves the program's numbers of threads as they were. Callers of many small
+/// operations should open a ThreadScope around them: setting OpenBLAS's number of threads for each
+/// may take a microsecond.
 #pragma once
 
 #include "core/clock.hpp"
@@ -76,14 +77,14 @@ class CpuDevice final : public Device {
  private:
   template <class T>
   T largest(MatrixView<const T> a) const;
-  /// Whether products of this precision are oneDNN's.
+  /// Whether oneDNN computes products of this precision.
   bool by_onednn(Precision precision) const { return precision == Precision::bf16 && native_bf16_; }
   MatrixView<const float> expand(ConstAnyMatrix from, Buffer& scratch) const;
 
   SteadyClock clock_;
   int threads_;
   bool native_bf16_;
-  Buffer left_;  // scratch of emulated updates, kept between calls
+  Buffer left_;  // L and part of U in FP32, for emulated updates; kept between calls
   Buffer right_;
 };
 

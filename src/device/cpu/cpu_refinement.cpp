@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// FP64 vectors against the factors, a benchmark's matrix and a user's: bounded by memory.
+// Operations with FP64 vectors and the factors, a benchmark's matrix or a user's matrix. Memory
+// bandwidth bounds those with stored matrices.
 #include <cmath>
 #include <type_traits>
 #include <vector>
@@ -13,13 +14,14 @@ namespace lupine {
 
 namespace {
 
-// Order below which a triangle is solved by plain loops.
+// The largest order of a triangle that plain loops solve with.
 constexpr std::int64_t least_product = 32;
 
 enum class Triangle { unit_lower, upper };
 
-// Unknown after unknown, first to last or last to first; each is taken from those to come, or in
-// the transposed triangle takes those before.
+// Substitution, from the first unknown to the last or from the last to the first. A new unknown is
+// subtracted from the later ones; with the transposed triangle, the earlier ones are subtracted
+// from it.
 template <class T>
 void solve_small(Triangle triangle, Transpose transpose, MatrixView<const T> lu, double* x) {
   const bool lower = triangle == Triangle::unit_lower;
@@ -45,7 +47,7 @@ void take_product(Transpose transpose, MatrixView<const T> a, const double* x, d
   (transpose == Transpose::yes ? loops.subtract_transposed : loops.subtract_product)(a, x, y);
 }
 
-// By halves, so that most of the work is a product.
+// Splits the triangle into halves, so that most of the work is products.
 template <class T>
 void solve_by_halves(Triangle triangle, Transpose transpose, MatrixView<const T> lu, double* x) {
   const std::int64_t n = lu.columns;
@@ -70,7 +72,7 @@ void solve(Triangle triangle, Transpose transpose, ConstAnyMatrix lu, double* x)
   with_storage(lu, [&](const auto& block) { solve_by_halves(triangle, transpose, block, x); });
 }
 
-// Where p is an array of sums that are wanted.
+// p + i, or null if p is null: a sum that is not wanted.
 double* at(double* p, std::int64_t i) {
   return p ? p + i : p;
 }
@@ -128,7 +130,7 @@ void CpuDevice::multiply_generated(Queue&, const MatrixSpec& spec, const Distrib
                       {at(ax, i), at(abs_rows, i), at(abs_ax, i)});
       i += m;
     }
-    // The diagonal follows a rule of its own: put the difference right.
+    // The loops take a_ii for a regular entry: add the difference to the diagonal entry.
     for (std::int64_t i = begin; i < end; ++i) {
       const GlobalIndex g = rows.global({i});
       if (!columns.mine(g)) continue;

@@ -16,17 +16,17 @@ namespace lupine {
 
 namespace {
 
-// Below this, a plain loop beats a call.
+// Up to this order, a plain loop is faster than calls of BLAS.
 constexpr std::int64_t base = 32;
 
-// OpenBLAS counts in 32 bits; a local dimension beyond that is refused where it is chosen.
+// OpenBLAS has 32-bit sizes.
 int blas_int(std::int64_t value) {
   if (value > std::numeric_limits<int>::max())
     throw Fault("a local matrix dimension exceeds BLAS's 32-bit limit");
   return static_cast<int>(value);
 }
 
-// a_ij <- a_ij - l_ik u_kj, column by column.
+// l_ik <- a_ik / u_kk, then a_ij <- a_ij - l_ik u_kj, for each column k in turn.
 std::int64_t factor_base(MatrixView<float> a) {
   for (std::int64_t k = 0; k < a.columns; ++k) {
     const float pivot = a(k, k);

@@ -17,7 +17,7 @@ namespace {
 
 constexpr auto any = DNNL_RUNTIME_DIM_VAL;
 
-// oneDNN's matrices are row-major: a column-major view is its own transpose there.
+// oneDNN's matrices are row-major, so it sees a column-major matrix as its transpose.
 memory::desc transposed(memory::data_type type, std::int64_t rows, std::int64_t columns,
                         std::int64_t ld) {
   return {memory::dims{columns, rows}, type, memory::dims{ld, 1}};
@@ -28,9 +28,9 @@ const dnnl::engine& cpu() {
   return engine;
 }
 
-// One for all shapes: a product of given shape is compiled anew for every other one, half a
-// millisecond each, and panels shrink from step to step. A thread has its own: oneDNN keeps scratch
-// memory where a primitive was made.
+// One product for all shapes: oneDNN would compile one for a fixed shape in half a millisecond, and
+// shapes change from step to step. Each thread has its own, since oneDNN keeps scratch memory for
+// the thread that made a primitive.
 template <memory::data_type type>
 const dnnl::matmul& product() {
   thread_local const dnnl::matmul any_shape = [] {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// Products by oneDNN, for the processors that multiply BF16 by themselves.
+/// Products by oneDNN, for processors with BF16 instructions.
 #pragma once
 
 #include "core/matrix_view.hpp"
@@ -8,12 +8,12 @@
 
 namespace lupine {
 
-/// False in a build without oneDNN.
+/// Whether Lupine was built with oneDNN.
 bool onednn_built();
 
-/// C <- C + A B with FP32 accumulation; A and B both BF16, or both FP32. May be called from several
+/// C <- C + A B, summed in FP32. A and B are both BF16, or both FP32. May be called from several
 /// threads; inside a parallel region it runs on the calling thread.
-/// @throws Fault where oneDNN has no such product on this processor.
+/// @throws Fault without oneDNN, if oneDNN has no such product on this processor, or without memory
 void onednn_multiply_add(ConstAnyMatrix a, ConstAnyMatrix b, MatrixView<float> c);
 
 }  // namespace lupine

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// How loops over a matrix are cut for threads.
+/// How loops over a matrix are divided among threads.
 #pragma once
 
 #include <algorithm>
@@ -13,8 +13,8 @@ namespace lupine {
 /// Rows of a strip: a multiple of every vector length and cache line.
 constexpr std::int64_t strip = 256;
 
-/// work(begin, count) on every thread, for its part of `size` rows or columns. One long piece each:
-/// short ones would cut the columns below what prefetching needs.
+/// Divides `size` rows or columns into one part for each thread, and calls work(begin, count) for
+/// each part. Parts are as long as possible, since the prefetcher needs long pieces of columns.
 template <class Work>
 void in_parts(std::int64_t size, int threads, const Work& work) {
   constexpr std::int64_t unit = 16;

@@ -11,7 +11,7 @@
 namespace lupine {
 
 namespace {
-// Threads of the innermost scope of the calling thread; 0: there is none.
+// The number of threads of the calling thread's innermost scope; 0: there is no scope.
 int& present() {
   thread_local int threads = 0;
   return threads;
@@ -27,7 +27,7 @@ ThreadScope::ThreadScope(int threads) : around_(std::exchange(present(), threads
   openblas_set_num_threads(threads);
 }
 
-// An OpenBLAS over OpenMP sets OpenMP's number too, so that OpenMP's comes last.
+// An OpenBLAS that is built on OpenMP sets OpenMP's number too, so OpenMP's is put back last.
 ThreadScope::~ThreadScope() {
   present() = around_;
   if (openmp_ == 0) return;

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// How many threads loops and BLAS take, for a while.
+/// Sets the number of threads of loops and BLAS, for a time.
 #pragma once
 
 namespace lupine {
 
-/// As long as it lives, OpenMP's loops of the calling thread and OpenBLAS take `threads` threads;
-/// then as many as before. Scopes lie within each other, on one thread. A scope inside of one with
-/// the same number costs nothing.
+/// From its constructor to its destructor, OpenBLAS and the calling thread's OpenMP loops use
+/// `threads` threads; after that, as many as before. Scopes nest, each on one thread. A scope
+/// inside another one with the same number costs nothing.
 ///
-/// An OpenBLAS with threads of its own has one number for the whole process: threads of a program
-/// that call Lupine at the same time had better ask for the same.
+/// An OpenBLAS with its own threads has one number for the whole process. So threads of a program
+/// that call Lupine at the same time should ask for the same number.
 class ThreadScope {
  public:
   /// @pre threads >= 1
@@ -20,9 +20,9 @@ class ThreadScope {
   ThreadScope& operator=(const ThreadScope&) = delete;
 
  private:
-  int around_;        // threads of the scope around this one; 0: there is none
-  int openmp_ = 0;    // before; 0: this scope changes nothing
-  int openblas_ = 0;  // before
+  int around_;        // the number of the enclosing scope; 0: there is none
+  int openmp_ = 0;    // OpenMP's number before this scope; 0: this scope changes nothing
+  int openblas_ = 0;  // OpenBLAS's number before this scope
 };
 
 }  // namespace lupine

@@ -18,16 +18,16 @@ namespace lupine {
 
 namespace {
 
-// Elements of a strip in FP32: half of a second cache of 1 MiB, beside their copy in 16 bits.
+// Elements of a strip: in FP32 they fill half of an L2 cache of 1 MiB, beside their 16-bit copy.
 constexpr std::int64_t strip_elements = 131072;
-// Operations that keep more than one thread busy for longer than it takes to wake them.
+// The number of operations from which several threads pay.
 constexpr double worth_threads = 2e6;
-// Order from which a product of 16 bits saves more than the rounding and the call cost.
+// The order from which a 16-bit product saves more time than the rounding and the call cost.
 constexpr std::int64_t least_rounded = 64;
 
 enum class Side { left, right };
 
-/// A matrix, and its values in BF16 where products read those.
+/// A matrix, with a copy in BF16 if products read that.
 template <class T>
 struct Rounded {
   MatrixView<T> exact;
@@ -45,7 +45,7 @@ struct Rounded {
 template <Side side, class T>
 class Solver {
  public:
-  using Triangle = Rounded<const T>;  ///< -1 times its values in BF16
+  using Triangle = Rounded<const T>;  ///< its copy in BF16 is that of -1 times the triangle
   using Strip = Rounded<T>;
 
   Solver(MatrixView<const T> triangle, bool rounded)
@@ -73,9 +73,9 @@ class Solver {
         solve(triangle_, {strip, {low.data(), strip.rows, strip.columns, strip.rows}});
       }
     };
-    // Not a region of one thread: teams that products form inside one are made anew each time.
+    // No parallel region for one thread: products inside one would make new teams each time.
     if (threads == 1) return solve_strips();
-    std::exception_ptr failure;  // which must not leave the region by itself
+    std::exception_ptr failure;  // an exception must not leave the parallel region
 #pragma omp parallel num_threads(threads)
     try {
       solve_strips();

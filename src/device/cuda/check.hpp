@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// Every return code of CUDA's libraries goes through check(): it throws a Fault that names the
-/// call, what went wrong, where, and which GPU. Rank and host are added where the fault is caught.
+/// check() takes every return code of CUDA's libraries. For an error it throws a Fault that names
+/// the call, the error, the source line and the GPU. Rank and host are added where the Fault is
+/// caught.
 #pragma once
 
 #include <cublas_v2.h>
@@ -9,15 +10,17 @@
 
 namespace lupine {
 
-/// Chooses the GPU of this thread's calls, and remembers it for messages: a GPU that has failed
-/// does not say any more which it is.
+/// Selects the GPU of this thread's calls, and remembers its number for messages: CUDA cannot be
+/// asked for it after an error.
 void use_gpu(int gpu);
 
+/// @throws Fault unless `error` is cudaSuccess. @param call name of the function that returned it
 void check(cudaError_t error, const char* call, const char* file = __builtin_FILE(),
            int line = __builtin_LINE());
+/// @throws Fault unless `status` is CUBLAS_STATUS_SUCCESS
 void check(cublasStatus_t status, const char* call, const char* file = __builtin_FILE(),
            int line = __builtin_LINE());
-/// The same for other libraries: `error` in words, null if there was none.
+/// For other libraries. @throws Fault unless `error`, the error in words, is null
 void check(const char* error, const char* call, const char* file = __builtin_FILE(),
            int line = __builtin_LINE());
 

@@ -20,8 +20,8 @@ namespace {
 
 using cuda::Triangle;
 
-// Columns of C that one product updates: some ten milliseconds of a large matrix, after which the
-// GPU looks at what has come in on queues of higher priority.
+// The columns of C that one product updates: some ten milliseconds for a large matrix. After each
+// product the GPU can serve queues of higher priority.
 constexpr std::int64_t update_columns = 16384;
 constexpr std::int64_t fp64_update_columns = 4096;
 
@@ -61,7 +61,7 @@ class CudaEvent final : public Event {
   cudaEvent_t event_ = nullptr;
 };
 
-// Takes a lane and gives it back.
+// A queue on a lane of the pool; the destructor gives the lane back.
 class CudaQueue final : public Queue {
  public:
   CudaQueue(std::unique_ptr<Lane> lane, std::shared_ptr<LanePool> pool,
@@ -115,19 +115,19 @@ Reading reading_of(Precision precision) {
                                         : Reading::fp32;
 }
 
-// Where a matrix of order n > m is cut: the largest m 2^k below n, so that the left part consists
-// of whole blocks of every smaller size.
+// The order of the first part of a matrix of order n > m that is split in two: the largest m 2^k
+// below n, so that this part consists of whole blocks of each smaller size.
 std::int64_t cut(std::int64_t n, std::int64_t m) {
   while (2 * m < n) m *= 2;
   return m;
 }
 
-// Elements of Bfloat16 from one column to the next: whole cache lines.
+// The distance of columns of Bfloat16 in scratch memory, in elements: whole cache lines.
 std::int64_t scratch_ld(std::int64_t rows) {
   return round_up(rows, 64);
 }
 
-// Bfloat16 matrices, one behind the other in scratch memory.
+// Divides scratch memory into Bfloat16 matrices, one behind the other.
 class Carve {
  public:
   explicit Carve(std::byte* at) : at_(reinterpret_cast<Bfloat16*>(at)) {}
@@ -175,18 +175,17 @@ void CudaDevice::use() const {
 }
 
 Lane& CudaDevice::lane(Queue& queue) const {
-  use();  // a library's user may have chosen another since
+  use();  // the program that calls Lupine may have selected another GPU
   Lane& lane = static_cast<CudaQueue&>(queue).lane();
   lane.set_multiprocessors(multiprocessors_for(lane.priority()));
   return lane;
 }
 
-// A product may hold its multiprocessors to its end. So that a panel neither waits for the end of
-// an update, nor its products for each other's, each side has a part of the GPU; half is the
-// update's in any case. Products that are cut finer share by themselves, the panel's going first.
-// 0: all.
+// The number of multiprocessors for products on a queue of this priority; 0: all. A product may
+// keep its multiprocessors until it ends, and then a panel would wait for the end of an update. So
+// panels and updates have different multiprocessors, and updates have at least half of them.
 int CudaDevice::multiprocessors_for(Priority priority) const {
-  constexpr int unit = 4;  // so that algorithms need not be chosen anew at every step
+  constexpr int unit = 4;  // of panels' numbers: a new number needs new choices of algorithms
   const int all = properties_.multiProcessorCount;
   if (panel_part_ <= 0 || reserved_ == 0) return 0;
   const int share = (static_cast<int>(panel_part_ * all) / unit + 1) * unit;
@@ -238,7 +237,8 @@ Buffer CudaDevice::allocate_host(std::int64_t bytes) {
   return {data, bytes, [](void* p) { cudaFreeHost(p); }};
 }
 
-// The one with most scratch: it was a panel's before, and will be again.
+// Takes the free lane of this priority with the most scratch memory, so that a panel's queue gets
+// the lane of an earlier panel's queue.
 std::unique_ptr<Queue> CudaDevice::make_queue(Priority priority) {
   use();
   auto best = pool_->end();
@@ -331,7 +331,7 @@ void CudaDevice::factor(Lane& l, MatrixView<float> a, std::int64_t begin, Factor
   if (n <= cuda::triangle_order) combine_inverses(l, a, h);
 }
 
-// The tiles all at once, then larger and larger blocks. FP64 solves read L\U as it is.
+// Inverts all tiles at once, and then larger and larger blocks. FP64 solves read L\U itself.
 void CudaDevice::prepare_diagonal(Queue& queue, AnyMatrix lu) {
   if (lu.precision == Precision::fp64 || lu.empty()) return;
   Lane& l = lane(queue);
@@ -343,7 +343,7 @@ void CudaDevice::prepare_diagonal(Queue& queue, AnyMatrix lu) {
   }
 }
 
-// The triangles of a, whose tiles have been inverted.
+// Inverts the triangles of `a`, whose tiles have been inverted before.
 void CudaDevice::invert(Lane& l, MatrixView<float> a) {
   if (a.rows <= cuda::tile_order) return;
   const std::int64_t h = cut(a.rows, cuda::tile_order);
@@ -352,7 +352,7 @@ void CudaDevice::invert(Lane& l, MatrixView<float> a) {
   combine_inverses(l, a, h);
 }
 
-// Off the diagonal of L^-1: -L22^-1 L21 L11^-1; of U^-1: -U11^-1 U12 U22^-1.
+// The blocks off the diagonal: -L22^-1 L21 L11^-1 of L^-1, and -U11^-1 U12 U22^-1 of U^-1.
 void CudaDevice::combine_inverses(Lane& l, MatrixView<float> a, std::int64_t h) {
   const std::int64_t rest = a.rows - h;
   const MatrixView<float> first = a.block(0, 0, h, h);
@@ -413,7 +413,8 @@ void CudaDevice::left_lower(Lane& l, MatrixView<const float> lu, MatrixView<floa
   }
 }
 
-// B <- B U^-1 = (Bh + Bl) (Uh + Ul) but for Bl Ul: [Bh Bl] [Uh; Uh] + Bh Ul.
+// B <- B U^-1 with B = Bh + Bl and U^-1 = Uh + Ul, without the small product Bl Ul:
+// [Bh Bl] [Uh; Uh] + Bh Ul.
 void CudaDevice::times_inverse(Lane& l, MatrixView<float> b, MatrixView<const float> inverse) {
   const std::int64_t w = inverse.columns;
   Carve carve(l.scratch((2 * scratch_ld(b.rows) + scratch_ld(2 * w) + scratch_ld(w)) * w * 2));
@@ -429,7 +430,7 @@ void CudaDevice::times_inverse(Lane& l, MatrixView<float> b, MatrixView<const fl
   products_->multiply(l, Reading::bf16, 1, factor_of(b_high), factor_of(low), 1, b);
 }
 
-// B <- L^-1 B = [Lh Lh] [Bh; Bl] + Ll Bh.
+// B <- L^-1 B with L^-1 = Lh + Ll and B = Bh + Bl, without Ll Bl: [Lh Lh] [Bh; Bl] + Ll Bh.
 void CudaDevice::inverse_times(Lane& l, MatrixView<const float> inverse, MatrixView<float> b) {
   const std::int64_t w = inverse.rows;
   Carve carve(l.scratch((scratch_ld(2 * w) * b.columns + 3 * scratch_ld(w) * w) * 2));
@@ -460,7 +461,7 @@ void CudaDevice::cast(Queue& queue, ConstAnyMatrix from, double sign, AnyMatrix 
         "cast");
 }
 
-// 67 TFLOP/s is the most that an H200 does in FP64, on tensor cores.
+// The columns of C are cut into pieces: see update_columns.
 void CudaDevice::update(Queue& queue, ConstAnyMatrix l, const PanelControl* l_control,
                         ConstAnyMatrix u, const PanelControl* u_control, AnyMatrix c,
                         const Poll& poll) {

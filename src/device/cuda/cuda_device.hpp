@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// One NVIDIA GPU: products by cuBLASLt, in FP64 products and solves by cuBLAS, everything else by
-/// kernels of our own (kernels/cuda).
+/// One NVIDIA GPU. Its products run by cuBLASLt, its FP64 products and solves by cuBLAS, and all
+/// other operations by kernels of our own (kernels/cuda).
 ///
-/// A factored diagonal block in FP32 keeps the inverses of its triangles in blocks of
-/// `triangle_order` on its diagonal, so that solves are products: with block s of the unknowns,
+/// A factored diagonal block in FP32 has the inverses of its triangles in blocks of
+/// `triangle_order` on its diagonal, so that solves are products. For block s of the unknowns,
 ///   X_s <- (B_s - sum_{t<s} X_t U_ts) U_ss^-1.
-/// Where the result will be rounded to 16 bits, the sum reads TF32, and the product with the
-/// inverse reads both factors as two BF16 numbers each, which keeps 16 bits of them.
+/// If the result will be rounded to 16 bits, the products of the sum read TF32. The product with
+/// the inverse then reads each factor as the sum of two BF16 numbers, which keeps 16 bits of it.
 #pragma once
 
 #include <memory>
@@ -23,18 +23,18 @@
 
 namespace lupine {
 
-/// Of compute capability: what the kernels are compiled for.
+/// The oldest major compute capability for which the kernels are compiled.
 constexpr int least_capability = 8;
 
-/// What cuda_devices() says, from inside the library.
+/// The result of cuda_devices(), from inside the library.
 CudaDevices gpus_here();
 
-/// A distribution as kernels read it.
+/// A distribution in the form that kernels take.
 inline Cyclic cyclic(const Distribution& d) {
   return {d.block(), d.processes(), d.me()};
 }
 
-/// Lanes that no queue uses at the moment.
+/// The lanes that no queue uses at the moment.
 using LanePool = std::vector<std::unique_ptr<Lane>>;
 
 class CudaDevice final : public Device {

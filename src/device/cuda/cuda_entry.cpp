@@ -16,7 +16,7 @@ std::string cuda_version(int version) {
   return fmt::format("CUDA {}.{}", version / 1000, version % 1000 / 10);
 }
 
-// The oldest driver that runs programs of a major version of CUDA.
+// Names the oldest driver that runs programs of this major version of CUDA.
 std::string driver_needed() {
   constexpr int driver = CUDART_VERSION / 1000 == 12 ? 525 : CUDART_VERSION / 1000 == 13 ? 580 : 0;
   const std::string cuda = cuda_version(CUDART_VERSION);
@@ -24,7 +24,7 @@ std::string driver_needed() {
                      : fmt::format("{} needs driver {} or later", cuda, driver);
 }
 
-// "NVIDIA's driver 535.104.05 (for CUDA 12.2)", as far as it is known.
+// "NVIDIA's driver 535.104.05 (for CUDA 12.2)", or less of it if versions are unknown.
 std::string driver_here() {
   const std::string version = loaded_driver();
   std::string words = version.empty() ? "NVIDIA's driver" : "NVIDIA's driver " + version;
@@ -71,7 +71,8 @@ std::string why_no_gpu(cudaError_t error) {
   }
 }
 
-// A GPU that is too old for the kernels is no reason to refuse a run that asked for none.
+// Whether a GPU can run the kernels. If none can, the machine counts as one without GPUs, so that a
+// run for which the user did not choose the device runs on the CPU.
 bool some_gpu_is_new_enough(int count) {
   for (int gpu = 0; gpu < count; ++gpu) {
     int major = 0;

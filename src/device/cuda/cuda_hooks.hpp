@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// The door to the CUDA device, which stands in a library of its own: a program of Lupine's starts
-/// on a machine without CUDA, and finds out there what is missing.
+/// Access to the CUDA device, which is in a library of its own. So Lupine's programs start on a
+/// machine without CUDA too, and can say there what is missing.
 ///
-/// Behind it stands one of: cuda_stub.cpp (not built), cuda_loader.cpp (loads the library when it
-/// is first asked), cuda_linked.cpp (linked into the program).
+/// One of three sources implements cuda_devices() and make_cuda_device(): cuda_stub.cpp (CUDA was
+/// not built), cuda_loader.cpp (loads the library at the first call), or cuda_linked.cpp (the
+/// device is linked into the program).
 #pragma once
 
 #include <memory>
@@ -14,23 +15,26 @@
 
 namespace lupine {
 
+/// The GPUs that this process sees.
 struct CudaDevices {
   int count = 0;
-  std::string why_none;  ///< in words, if count is 0
+  std::string why_none;  ///< if count is 0, the reason in words
 };
 
-/// What this process sees. Never throws.
+/// The GPUs that this process sees. Where there is none, it returns the reason and does not throw.
 CudaDevices cuda_devices();
 
-/// @throws UsageError where CUDA was not built in, or no GPU has this ordinal; Fault
+/// Makes the device for GPU options.gpu. @throws UsageError if CUDA was not built in or cannot be
+///         loaded, or if no GPU has this ordinal; Fault if the GPU fails
 std::unique_ptr<Device> make_cuda_device(const DeviceOptions& options);
 
-/// What the library offers.
+/// The functions of the library with the CUDA device.
 struct CudaEntry {
-  const char* version;  ///< Lupine's; of no use to another
+  const char* version;  ///< version of Lupine, which must be the program's
   CudaDevices (*devices)();
   std::unique_ptr<Device> (*make)(const DeviceOptions&);
 };
+/// The only function that is looked up in the library by name.
 extern "C" __attribute__((visibility("default"))) const CudaEntry* lupine_cuda_entry();
 
 }  // namespace lupine

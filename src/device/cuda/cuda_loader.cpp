@@ -17,7 +17,8 @@ namespace fs = std::filesystem;
 
 constexpr const char* library_name = "liblupine_cuda.so";
 
-/// Where the library is: beside the file that this code is in, or as it was installed.
+/// The library's path: beside the program or library that has this code, or where it is installed
+/// relative to that. Its name alone if it is in none of these places.
 std::string library_path() {
   Dl_info here{};
   if (dladdr(reinterpret_cast<void*>(&cuda_devices), &here) != 0 && here.dli_fname != nullptr) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Panels with pivoting on a GPU: the search and the elimination by kernels of our own, what is left
-// of the work by cuBLAS.
+// Panels with pivoting on a GPU. Kernels of our own search for pivots, eliminate columns and move
+// rows; cuBLAS and cuBLASLt compute solves and products.
 #include <algorithm>
 
 #include "device/cuda/blas.hpp"
@@ -11,8 +11,8 @@ namespace lupine {
 
 namespace {
 
-// Bytes through which more rows go than one block of threads can hold of a column: they stay in the
-// GPU's cache.
+// Bytes of scratch memory for permutations of more rows than permute_rows can move. They fit into
+// the GPU's cache.
 constexpr std::int64_t permute_scratch = std::int64_t{8} << 20;
 
 cuda::Found found_at(PivotCandidate* found) {
@@ -64,7 +64,7 @@ void CudaDevice::permute_rows(Queue& queue, const std::int64_t* from, const std:
   check(cuda::permute_rows(l.stream(), from, to, count, a), "permute_rows");
 }
 
-// As many columns at a time as the scratch memory is for.
+// Moves as many columns at a time as fit into permute_scratch.
 void CudaDevice::permute_many(Lane& l, const std::int64_t* from, const std::int64_t* to,
                               std::int64_t count, AnyMatrix a) {
   const std::int64_t column = count * bytes_of(a.precision);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// FP64 vectors against the factors, a benchmark's matrix and a user's, by kernels of our own; FP64
-// triangles by cuBLAS.
+// Operations with FP64 vectors and the factors, a benchmark's matrix or a user's matrix, by kernels
+// of our own. cuBLAS solves with FP64 triangles.
 #include <algorithm>
 
 #include "core/numbers.hpp"
@@ -14,9 +14,9 @@ namespace {
 
 using cuda::Triangle;
 
-// Block s of the unknowns is a product with the inverse on the diagonal. What it owes others, or in
-// the transposed triangle others owe it, is behind it in L and before it in U:
-//   x_s <- T_ss^-1 x_s, x_r <- x_r - T_rs x_s;  or  x_s <- T_ss^-T (x_s - T_rs^T x_r).
+// Substitution by blocks. Block s of the unknowns is a product with the inverse on the diagonal,
+// and r are the blocks behind s in L, or before s in U:
+//   x_s <- T_ss^-1 x_s, x_r <- x_r - T_rs x_s;  transposed: x_s <- T_ss^-T (x_s - T_rs^T x_r).
 void solve_by_inverses(cudaStream_t stream, Triangle triangle, Transpose transpose,
                        ConstAnyMatrix lu, double* x) {
   const bool lower = triangle == Triangle::unit_lower;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// NVIDIA's driver, as this machine tells of it without CUDA.
+/// The version of NVIDIA's driver, found without CUDA.
 #pragma once
 
 #include <string>
@@ -8,10 +8,11 @@
 
 namespace lupine {
 
-/// The version in what /proc/driver/nvidia/version says, such as "580.65.06"; empty: none.
+/// The version, such as "580.65.06", in `proc`, the text of /proc/driver/nvidia/version. Empty if
+/// there is none.
 std::string driver_version(std::string_view proc);
 
-/// Of the driver that is loaded here; empty: none is.
+/// The version of the driver that is loaded on this machine. Empty if none is loaded.
 std::string loaded_driver();
 
 }  // namespace lupine

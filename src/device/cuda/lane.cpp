@@ -28,7 +28,7 @@ Lane::Lane(Priority priority, std::function<void()> before_free)
   int least = 0;
   int greatest = 0;
   check(cudaDeviceGetStreamPriorityRange(&least, &greatest), "cudaDeviceGetStreamPriorityRange");
-  // Numerically the greatest priority is the least number.
+  // In CUDA, the greatest priority has the lowest number.
   const int stream_priority = priority == Priority::high     ? greatest
                               : priority == Priority::raised ? std::min(greatest + 1, least)
                                                              : least;
@@ -65,7 +65,7 @@ cublasHandle_t Lane::blas() {
 
 std::byte* Lane::scratch(std::int64_t bytes) {
   if (scratch_.bytes() < bytes) {
-    scratch_ = {};  // first, so that both need not fit; freeing waits for the stream
+    scratch_ = {};  // freed first, so that both need not fit; freeing waits for the stream
     scratch_ = allocate_on_gpu(bytes, before_free_);
   }
   return scratch_.data();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// A stream with what its operations need: handles of libraries, workspace, scratch. Made once and
-/// used by one queue after the other, since making one takes longer than a small run.
+/// A stream with the handles, workspace and scratch memory that its operations need. Queues use a
+/// lane one after the other, since making a lane takes longer than a small run.
 #pragma once
 
 #include <cublas_v2.h>
@@ -17,14 +17,14 @@
 
 namespace lupine {
 
-/// Device memory, freed with the owner, which waits for all that may use it.
-/// @param before_free may be empty
-/// @throws Fault "out of memory: ..."
+/// Device memory. Its owner calls before_free, unless that is empty, and then cudaFree, which waits
+/// for the GPU. @throws Fault "out of memory: ..."
 Buffer allocate_on_gpu(std::int64_t bytes, std::function<void()> before_free = {});
 
+/// A stream and its resources, for one queue at a time.
 class Lane {
  public:
-  /// @param before_free is called before memory is freed; may be empty
+  /// @param before_free is called before scratch memory is freed; may be empty
   explicit Lane(Priority priority, std::function<void()> before_free = {});
   Lane(const Lane&) = delete;
   Lane& operator=(const Lane&) = delete;
@@ -32,25 +32,25 @@ class Lane {
 
   Priority priority() const { return priority_; }
   cudaStream_t stream() const { return stream_; }
-  /// Multiprocessors that a product here may hold to its end; 0: all.
+  /// The number of multiprocessors that a product on this lane may use; 0: all.
   int multiprocessors() const { return multiprocessors_; }
   void set_multiprocessors(int count) { multiprocessors_ = count; }
-  /// A cuBLAS handle on this stream with the workspace below, held to multiprocessors(). Scalars
-  /// lie in host memory.
+  /// A cuBLAS handle on this stream, with the workspace below and the limit multiprocessors().
+  /// Scalars are in host memory.
   cublasHandle_t blas();
-  /// Of fixed size, for one library call after the other.
+  /// workspace_bytes of device memory for library calls, which use it one after the other.
   void* workspace();
   static constexpr std::int64_t workspace_bytes = std::int64_t{64} << 20;
 
-  /// At least so many bytes; what was in it is lost when it grows.
+  /// Device memory of at least `bytes` bytes. Its contents are lost when it grows.
   std::byte* scratch(std::int64_t bytes);
   std::int64_t scratch_bytes() const { return scratch_.bytes(); }
-  /// n doubles on the device, copied from the host when the stream gets there.
+  /// A copy of n doubles of the host in device memory, made in the stream's order.
   const double* diagonal(const double* host, std::int64_t n);
 
-  /// For what one kernel hands to the next. Zero at first.
+  /// Values that one kernel passes to the next one, in device memory. Zero at first.
   struct Words {
-    alignas(16) float alpha;  // as cuBLASLt wants its scalars on the device
+    alignas(16) float alpha;  // cuBLASLt needs this alignment of scalars on the device
     std::uint32_t largest_bits;
     cuda::SearchSpace search;
   };
@@ -62,7 +62,7 @@ class Lane {
   int multiprocessors_ = 0;
   cudaStream_t stream_ = nullptr;
   cublasHandle_t blas_ = nullptr;
-  int blas_multiprocessors_ = 0;  ///< that blas_ was told
+  int blas_multiprocessors_ = 0;  ///< the limit that blas_ has now
   Buffer workspace_;
   Buffer scratch_;
   Buffer diagonal_;

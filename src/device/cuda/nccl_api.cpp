@@ -14,7 +14,8 @@
 #if __has_include(<nccl.h>)
 #include <nccl.h>
 namespace lupine::nccl {
-// An enumeration travels as an int, UniqueId as ncclUniqueId, since both are bytes in memory.
+// The calling convention passes an enumeration as an int, and UniqueId as ncclUniqueId, since both
+// are structs of 128 bytes.
 static_assert(sizeof(UniqueId) == sizeof(ncclUniqueId) && sizeof(Result) == sizeof(ncclResult_t));
 static_assert(sizeof(DataType) == sizeof(ncclDataType_t));
 static_assert(success == ncclSuccess && int8 == ncclInt8);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// What is called of NCCL, in our own words, so that it serves wherever the library is found, with
-/// or without its header when Lupine was built. Its C interface has been the same since 2.7, which
-/// brought messages between pairs; nccl_api.cpp compares with the header where there is one.
+/// Our own declarations of the NCCL functions that Lupine calls. So a build without NCCL's header
+/// can use the library too. The C interface of these functions has not changed since NCCL 2.7, the
+/// first version with messages between pairs; nccl_api.cpp checks that if it finds NCCL's header.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -13,20 +13,20 @@
 namespace lupine::nccl {
 
 using Comm = struct ncclComm*;
-/// Of ncclResult_t; others are failures too.
+/// NCCL's ncclResult_t. All other values are failures.
 using Result = int;
 inline constexpr Result success = 0;
-/// Of ncclDataType_t.
+/// NCCL's ncclDataType_t. Lupine sends only bytes.
 using DataType = int;
 inline constexpr DataType int8 = 0;
 struct UniqueId {
   char bytes[128];
 };
 
-/// The library's functions, which are looked up by name: it is not linked.
+/// The functions of the library, which is not linked: they are looked up by name.
 struct Api {
-  std::string why_none;  ///< in words, where any is missing, or the library, or it is too old
-  int version = 0;       ///< as ncclGetVersion has it; 0: unknown
+  std::string why_none;  ///< why NCCL cannot be used, in words; empty if it can
+  int version = 0;       ///< the number of ncclGetVersion; 0: unknown
   Result (*get_version)(int* version) = nullptr;
   Result (*get_unique_id)(UniqueId* id) = nullptr;
   Result (*comm_init_rank)(Comm* comm, int ranks, UniqueId id, int rank) = nullptr;
@@ -44,10 +44,11 @@ struct Api {
   const char* (*get_error_string)(Result result) = nullptr;
 };
 
-/// Loaded when first asked for, since a machine with one GPU need not have it.
+/// The functions. The first call loads the library, since a machine with one GPU does not need it.
 const Api& api();
 
-/// "2.28.9". NCCL counts 2.8.4 as 2804, and from 2.9 on 2.9.1 as 20901.
+/// The version as text, such as "2.28.9". NCCL's number is 2804 for 2.8.4; from 2.9 on it has the
+/// form 20901 for 2.9.1.
 std::string version_text(int version);
 
 }  // namespace lupine::nccl

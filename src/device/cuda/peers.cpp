@@ -19,7 +19,7 @@ namespace {
 
 using nccl::api;
 
-// What a GPU may take to come to its end, on the way out, before its peers are given up.
+// While an exception unwinds the stack, drain() waits this long before it gives the groups up.
 constexpr std::chrono::seconds patience{2};
 
 void check_nccl(nccl::Result result, const char* call, const char* file = __builtin_FILE(),
@@ -42,7 +42,8 @@ class NcclGroup final : public PeerGroup {
   }
   NcclGroup(const NcclGroup&) = delete;
   NcclGroup& operator=(const NcclGroup&) = delete;
-  // On the way out with an exception the others may not come, and destroying would wait for them.
+  // ncclCommDestroy waits for the peers. While an exception unwinds the stack, they may never call
+  // it, so that the communicator is aborted instead.
   ~NcclGroup() override {
     if (!peers_->remove(comm_)) return;
     const StallWatch::Waiting waiting(peers_->stalls_, "ncclCommDestroy");
@@ -59,7 +60,7 @@ class NcclGroup final : public PeerGroup {
         "ncclBroadcast");
   }
 
-  // A group that was begun is ended, whatever fails in it.
+  // ncclGroupEnd is called even if a send or receive has failed, or NCCL's group would stay open.
   void exchange(Queue& queue, std::span<const PeerMessage> sends,
                 std::span<const PeerMessage> receives) override {
     peers_->require(comm_);
@@ -75,7 +76,7 @@ class NcclGroup final : public PeerGroup {
   }
 
  private:
-  // The first failure, or success.
+  // Starts all messages. Returns the first failure, or success.
   template <class Transfer>
   nccl::Result each(std::span<const PeerMessage> messages, Transfer transfer,
                     cudaStream_t stream) const {
@@ -179,7 +180,8 @@ bool Peers::connected() const {
   return !comms_.empty() || ended_;
 }
 
-// What failed since, and nobody was told. The lock keeps what is asked from being given up.
+// The first error that NCCL reports for a group, in words, or "". The lock keeps end() from giving
+// up a group meanwhile.
 std::string Peers::failure() const {
   const std::lock_guard lock(mutex_);
   try {
@@ -194,7 +196,7 @@ std::string Peers::failure() const {
   return "";
 }
 
-// The groups are given up before, so that the streams come to their end.
+// Throws a peer's error, if there is one. The groups are given up first, so that the streams end.
 void Peers::check() {
   if (failure_.empty()) failure_ = failure();
   if (!failure_.empty()) {
@@ -211,7 +213,7 @@ void Peers::require(nccl::Comm comm) {
     throw Fault("the connection with other GPUs was given up after an earlier fault");
 }
 
-// Errors are not looked at: it is the last that is asked of them.
+// Errors do not matter, since the communicators are not used any more.
 void Peers::give_up() {
   std::vector<nccl::Comm> comms;
   {

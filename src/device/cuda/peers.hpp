@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// GPUs that send to each other, by NCCL, and how the host waits for a GPU that waits for others.
+/// Messages between GPUs by NCCL, and waits of the host for a GPU that may wait for its peers.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -19,39 +19,42 @@
 
 namespace lupine {
 
-/// What this process has of NCCL.
+/// The NCCL library that this process can load, or why there is none.
 PeerSupport peer_support_here();
+/// A new group's identity: an ncclUniqueId. @throws Fault if NCCL fails
 std::vector<std::byte> make_peer_id();
 
-/// The groups of one device. A GPU waits for a peer without end, and knows nothing of its failures:
-/// so the host, whenever it waits for the GPU, asks NCCL for them, and gives the groups up if there
-/// is one. Shared by all that waits.
+/// The peer groups of one device. A GPU waits for a peer without limit, even if the peer has
+/// failed. So the host asks NCCL for errors whenever it waits for the GPU, and gives all groups up
+/// after an error. Queues, events and groups of the device share this object.
 class Peers : public std::enable_shared_from_this<Peers> {
  public:
-  /// @param stream_of the stream of a queue
+  /// Makes the group of Device::join_peers. @param stream_of returns the stream of a queue
   std::unique_ptr<PeerGroup> join(std::span<const std::byte> id, int rank, int size,
                                   std::function<cudaStream_t(Queue&)> stream_of);
-  /// Waits until `query` says something else than cudaErrorNotReady, by `block` where this GPU
-  /// has no peers. @throws Fault for an error of a peer's
+  /// Waits for the GPU: until `query` returns another code than cudaErrorNotReady, or, if this GPU
+  /// has no peers, by the blocking call `block`. `call` names that call in errors.
+  /// @throws Fault for an error of the GPU or of a peer
   void wait(const char* call, const std::function<cudaError_t()>& query,
             const std::function<cudaError_t()>& block);
-  /// Before what waits inside of CUDA for all of the GPU, such as cudaFree: waits for the streams.
-  /// After an error of a peer's, which the next call here throws, the groups are given up; and
-  /// after a while on the way out with an exception, when the others may never come.
+  /// Waits for all streams that may wait for peers. Must be called before CUDA calls that wait for
+  /// the whole GPU, such as cudaFree. After a peer's error, it gives the groups up, and the next
+  /// call of wait() throws that error. While an exception unwinds the stack, peers may never send:
+  /// then it gives the groups up after 2 seconds.
   void drain() noexcept;
-  /// The streams that may wait for peers.
+  /// Adds or removes a stream that may wait for peers.
   void add(cudaStream_t stream);
   void remove(cudaStream_t stream);
 
   void set_stalls(StallWatch* stalls) { stalls_ = stalls; }
-  /// Gives all groups up before the program is ended. From any thread; what waits in wait() never
-  /// comes back.
+  /// Gives all groups up before the program is ended. May be called from any thread. After that, a
+  /// call of wait() that would have to wait never returns.
   void end();
 
  private:
   friend class NcclGroup;
   void add(nccl::Comm comm);
-  /// Whether it was still there: else it has been given up.
+  /// Forgets `comm`. Returns whether it was known; if not, it has been given up before.
   bool remove(nccl::Comm comm);
   bool connected() const;
   bool ended() const;
@@ -64,7 +67,7 @@ class Peers : public std::enable_shared_from_this<Peers> {
   mutable std::mutex mutex_;
   std::vector<nccl::Comm> comms_;
   std::vector<cudaStream_t> streams_;
-  std::string failure_;  // of a peer, that nobody was told yet
+  std::string failure_;  // a peer's error that has not been thrown yet
   bool ended_ = false;
   StallWatch* stalls_ = nullptr;
 };

@@ -12,7 +12,7 @@ namespace lupine {
 
 namespace {
 
-// Beyond this nothing runs faster.
+// Larger alignments make no product faster.
 constexpr std::uint32_t best_alignment = 256;
 
 cudaDataType_t type_of(Reading reading) {
@@ -24,7 +24,7 @@ std::int64_t bytes_of(Reading reading) {
   return reading == Reading::fp16 || reading == Reading::bf16 ? 2 : 4;
 }
 
-// Bytes to which every column of a matrix is aligned.
+// The alignment that all columns of a matrix have, in bytes; at most best_alignment.
 std::uint32_t alignment_of(const void* data, std::int64_t ld, std::int64_t element) {
   const auto bits = reinterpret_cast<std::uintptr_t>(data) |
                     static_cast<std::uintptr_t>(ld * element) | best_alignment;
@@ -97,7 +97,7 @@ class Preference {
 
 }  // namespace
 
-/// One product as cuBLASLt wants it described.
+/// One product, with the descriptions that cuBLASLt needs.
 struct Products::Call {
   Call(Reading r, const Factor& left, const Factor& right, MatrixView<float> to, int limit,
        bool scalars_on_device)
@@ -180,7 +180,8 @@ bool Products::suits(const Call& call, const cublasLtMatmulAlgo_t& algorithm) co
          result.workspaceSize <= static_cast<std::size_t>(Lane::workspace_bytes);
 }
 
-// What suits one shape may not run on another of its class: then the class gets one more.
+// An algorithm for one shape may not run for another shape of its class. Then the class gets one
+// more algorithm.
 Products::Algorithm Products::algorithm(const Call& call) {
   const auto [place, is_new] = algorithms_.try_emplace(call.shape());
   auto& known = place->second;
@@ -213,7 +214,8 @@ void Products::run(Lane& lane, const Call& call, const float* alpha, const float
         "cublasLtMatmul");
 }
 
-// cuBLAS takes what cuBLASLt may not: columns that are aligned to nothing but their elements.
+// For products that cuBLASLt may refuse, such as those of columns that are aligned only to their
+// elements: cuBLAS takes them.
 void Products::run_anyway(Lane& lane, const Call& call, const float* alpha, const float* beta) {
   const cublasHandle_t blas = lane.blas();
   const auto scalars_lie = [blas](cublasPointerMode_t where) {
@@ -241,7 +243,8 @@ void Products::add(Lane& lane, Reading reading, const float* alpha, const Factor
   run(lane, Call(reading, a, b, c, lane.multiprocessors(), true), alpha, one_.as<float>());
 }
 
-// cuBLAS chooses by itself, and loads its kernels when first used.
+// cuBLAS chooses its algorithms itself. The class decides only whether a rehearsal leaves the
+// product out: cuBLAS loads its kernels at their first use.
 void Products::add(Lane& lane, double alpha, MatrixView<const double> a, MatrixView<const double> b,
                    MatrixView<double> c) {
   const Shape shape{Reading::fp64,          bits(c.rows), bits(c.columns), a.columns, 0, 0, 0,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// Matrix products by cuBLASLt: C <- C + alpha A B and the like, FP32 sums, 64-bit sizes, an
-/// algorithm chosen once for each class of shapes.
+/// Matrix products by cuBLASLt, C <- alpha A B + beta C with FP32 sums and 64-bit sizes. Algorithms
+/// are chosen once for each class of shapes.
 #pragma once
 
 #include <cublasLt.h>
@@ -19,10 +19,10 @@
 
 namespace lupine {
 
-/// What the multipliers read of an operand.
+/// The precision in which a product reads its factors. tf32 and fp32 factors are stored in FP32.
 enum class Reading { fp16, bf16, tf32, fp32, fp64 };
 
-/// An operand: column-major, in device memory.
+/// A factor of a product: a column-major matrix in device memory.
 struct Factor {
   const void* data = nullptr;
   std::int64_t rows = 0;
@@ -34,6 +34,7 @@ inline Factor factor_of(ConstAnyMatrix a) {
   return {a.data, a.rows, a.columns, a.ld};
 }
 
+/// The products of one device, and the algorithms that were chosen for them.
 class Products {
  public:
   Products();
@@ -44,19 +45,20 @@ class Products {
   /// C <- alpha A B + beta C.
   void multiply(Lane& lane, Reading reading, float alpha, const Factor& a, const Factor& b,
                 float beta, MatrixView<float> c);
-  /// C <- C + alpha A B, alpha in device memory.
+  /// C <- C + alpha A B. alpha is in device memory.
   void add(Lane& lane, Reading reading, const float* alpha, const Factor& a, const Factor& b,
            MatrixView<float> c);
-  /// The same in FP64, alpha 1 or -1, by cuBLAS.
+  /// C <- C + alpha A B in FP64, by cuBLAS.
   void add(Lane& lane, double alpha, MatrixView<const double> a, MatrixView<const double> b,
            MatrixView<double> c);
 
-  /// While on, of each class of shapes the first product alone is computed: see Device::rehearse.
+  /// While on, only the first product of each class of shapes is computed: see Device::rehearse.
   void rehearse(bool on);
 
  private:
   struct Call;
-  /// Reading; bits of m and n; k; alignments of A, B and C; multiprocessors; where scalars lie.
+  /// A class of shapes: reading; numbers of bits of m and n; k; alignments of A, B and C;
+  /// multiprocessors; whether scalars are in device memory.
   using Shape = std::tuple<Reading, int, int, std::int64_t, int, int, int, int, bool>;
   void run(Lane& lane, const Call& call, const float* alpha, const float* beta);
   using Algorithm = std::optional<cublasLtMatmulAlgo_t>;
@@ -68,7 +70,7 @@ class Products {
 
   cublasLtHandle_t handle_ = nullptr;
   Buffer one_;
-  /// For most classes one; none: cuBLASLt has none.
+  /// The algorithms of a class: one for most classes, none if cuBLASLt cannot compute it.
   std::map<Shape, std::vector<cublasLtMatmulAlgo_t>> algorithms_;
   bool rehearsing_ = false;
   std::set<Shape> rehearsed_;
