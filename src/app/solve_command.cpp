@@ -22,7 +22,7 @@ namespace lupine {
 
 namespace {
 
-/// What solving came to, equal on every rank but for x.
+/// The outcome of a solution.
 struct Outcome {
   Solution solution;
   std::string failure;
