@@ -21,6 +21,7 @@ namespace lupine {
 
 namespace {
 
+// Limits by the rules of the benchmark's list: docs/numerics.md.
 constexpr double most_admissible_residual = 16;
 constexpr int most_admissible_iterations = 50;
 constexpr std::int64_t least_warming = 2048;  // order that takes a processor some 30 ms

@@ -43,8 +43,8 @@ std::span<const HplChoice> ignored_by(const BenchmarkOptions& options);
 std::vector<BenchmarkOptions> configurations(const HplDat& dat, const BenchmarkOptions& base,
                                              int ranks);
 
-/// HPL-MxP's options made those of an HPL run: with order `n` and block size `nb`, where 0 leaves
-/// the value open, to be chosen.
+/// The options of an HPL run beside a run of HPL-MxP: those of `mxp`, with order `n` and block size
+/// `nb`. A value of 0 is left open, to be chosen.
 BenchmarkOptions hpl_beside(BenchmarkOptions mxp, std::int64_t n, std::int64_t nb);
 
 /// Runs configurations, each on the first ranks of `world`, as many as its grid has; the other

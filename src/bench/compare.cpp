@@ -56,7 +56,7 @@ std::string failure(const BenchmarkResult& result) {
 }
 
 /// Bytes that one rank's memory pass covers. All ranks of a node together cover four times its
-/// caches; no rank takes more than a quarter of its free memory (but at least 1 MiB).
+/// caches, at least 64 MiB; a rank takes at most a quarter of its free memory, but at least 1 MiB.
 std::int64_t pass_bytes(int node_ranks) {
   constexpr std::int64_t least = std::int64_t{64} << 20;
   const std::int64_t wanted = std::max(least, 4 * cache_bytes()) / node_ranks;

@@ -32,7 +32,7 @@ class RunTracer {
 
  private:
   const Communicator& all_;
-  double begin_;  // this rank's time at construction
+  double begin_;  // this rank's time at construction, before any rank records a span
   TimeLine line_;
   Trace trace_;
 };

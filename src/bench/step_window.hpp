@@ -10,15 +10,16 @@
 
 namespace lupine {
 
-/// The steps between the ends of two steps. In the window as many panels are factored as are
-/// applied; before it, while the look-ahead fills, more are factored than applied.
+/// A window of steps, from the end of one step to the end of another. In the window as many panels
+/// are factored as are applied; before it, while the look-ahead fills, more are factored.
 struct StepWindow {
   std::int64_t first = 0;  ///< the window begins at the end of this step
   std::int64_t last = 0;   ///< the window ends at the end of this step
   double operations = 0;   ///< by how much 2/3 m^3 falls, m being the trailing matrix's order
-  /// The panels factored in the window lie ahead of those applied in it, and so have fewer rows, by
-  /// more the deeper the look-ahead. That makes the window shorter, but not the whole run. These
-  /// missing rows, divided by the rows of all panels factored in steps 0 to `last`.
+  /// The panels factored in the window lie ahead of those applied in it, and so have fewer rows;
+  /// the deeper the look-ahead, the fewer. So the window takes less time, but the whole run does
+  /// not. The value is the number of missing rows over the rows of all panels factored up to
+  /// `last`.
   double shorter = 0;
 };
 

@@ -184,8 +184,8 @@ class Search {
     return clock_.now() + 2 * runs_of_comparison * longest_ <= deadline_;
   }
 
-  // The order of the two runs changes from round to round: on a machine that becomes slower, the
-  // second run is always the slower one.
+  // The order of the two runs changes from round to round, so that a machine that becomes slower
+  // favours neither tuning.
   TuningTrial compare(const Tuning& tuning, const Tuning& other) {
     TuningTrial c{tuning, 0, 0, true};
     for (int round = 0; round < rounds && c.better; ++round) {

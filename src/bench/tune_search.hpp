@@ -31,7 +31,7 @@ struct TuneOutcome {
   Tuning best;
   double rate = 0;            ///< operations a second of `best`
   double default_rate = 0;    ///< operations a second of the tuning that the search began with
-  int trials = 0;             ///< comparisons made; 0: no time for one, or nothing to compare
+  int trials = 0;             ///< tunings tried after `start`; 0: no time, or none to try
   bool complete = false;      ///< false: the time was over before everything was tried
   double seconds_needed = 0;  ///< time that a first trial needs, estimated from the first run
 };

@@ -25,6 +25,7 @@ struct NumpyHeader {
 /// The first bytes of every .npy file.
 constexpr std::string_view numpy_magic{"\x93NUMPY"};
 
+/// Reads the header, and checks it against the size of the file.
 /// @throws UsageError unless the file has a header with an allowed type and shape, and after it as
 ///         many numbers as the shape says
 NumpyHeader read_numpy_header(const InputFile& file);

@@ -120,7 +120,8 @@ ordered_json choices_and_outcome(const Setup& setup, const BenchmarkRun& run) {
   return all;
 }
 
-/// Hosts of the configuration with the most ranks. Every other one runs on the first of its ranks.
+/// Hosts of the configuration with the most ranks. Any other configuration runs on the first of
+/// these ranks.
 const std::vector<std::string>& all_hosts(const std::vector<Measured>& all) {
   const auto fewer = [](const Measured& a, const Measured& b) {
     return a.setup.machine.hosts.size() < b.setup.machine.hosts.size();

@@ -241,7 +241,7 @@ std::string mxp_block(const Setup& setup, const BenchmarkResult& r) {
   if (o.threshold > 0) text += mxp_norms(r);
   text += fmt::format("    N = {}, NB = {}, NPROW = {}, NPCOL = {}, SLOPPY-TYPE = {}\n", o.n,
                       o.run.nb, o.run.nprow, o.run.npcol, upper(name(o.precision)));
-  // Scripts look for "per GPU"; on CPUs the number is that per rank.
+  // Scripts look for "per GPU"; on CPUs the number after it is the rate of a rank.
   const auto rate = [&](const char* label, double gflops, const char* meaning) {
     text += fmt::format("{:>13} = {:.4e}, per GPU = {:10.2f} ------ {}\n", label, gflops,
                         gflops / gpus, meaning);

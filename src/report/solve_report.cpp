@@ -32,7 +32,7 @@ std::string measured(double value) {
   return std::isnan(value) ? "-" : fmt::format("{:.2e}", value);
 }
 
-/// Whether the solution holds chosen options. After a failure it may hold nothing but its steps.
+/// Whether the solution holds chosen options. After a failure it may hold its steps alone.
 bool was_set_up(const Solution& s) {
   return s.chosen.nprow > 0;
 }

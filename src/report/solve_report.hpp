@@ -13,7 +13,7 @@
 
 namespace lupine {
 
-/// A call of `lupine solve`, and its outcome beside the Solution.
+/// A run of `lupine solve`: its input, and the part of its outcome that Solution does not hold.
 struct SolveRun {
   std::string a;  ///< file of A
   std::string b;  ///< file of b; empty: b is A times ones
