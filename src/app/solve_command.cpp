@@ -22,7 +22,7 @@ namespace lupine {
 
 namespace {
 
-/// The outcome of a solution.
+/// The outcome of a solution; equal on every rank but for x.
 struct Outcome {
   Solution solution;
   std::string failure;
