@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Starts the program of this archive that the link to it is named after, with the archive's own
-# libraries and MPI, and with CUDA's libraries where the machine has them. Asks for no more than
-# /bin/sh and coreutils.
+# Starts a program of this archive: the one that has the name of the link by which this script was
+# started. The program gets the archive's own libraries and MPI, and CUDA's libraries if the machine
+# has them. The script needs /bin/sh and coreutils alone.
 set -u
 IFS='
 '
@@ -10,7 +10,7 @@ IFS='
 self=$(readlink -f -- "$0")
 root=${self%/*/*}
 
-# The link in bin/ is the name: a link to that link may be called otherwise.
+# The program's name is that of the link in bin/. A user's link to that link may have another name.
 link=$0
 while [ -L "$link" ]; do
   case $link in */*) folder=${link%/*}/ ;; *) folder= ;; esac
@@ -30,7 +30,8 @@ case $root in
   *[:\;]*) fail "the loader cannot read folders with ':' or ';' in their names: $root" ;;
 esac
 
-# What CUDA 13 programs link to or load, and the driver's library. NCCL is opened by those that find it.
+# The driver's library, and the libraries to which CUDA 13 programs link or which they load. Programs
+# load NCCL only if it is found.
 wanted="libcuda.so.1
 libcudart.so.13
 libcublas.so.13
@@ -50,10 +51,11 @@ places="LD_LIBRARY_PATH, CUDA_HOME, CUDA_PATH, /usr/local/cuda*, the loader's ca
 Python's nvidia packages (of VIRTUAL_ENV, CONDA_PREFIX, the python3 in PATH, ~/.local, /usr, /opt) \
 and /usr/local/nvidia"
 
-# What was found: folders for the loader, and a line for each library.
+# The result of the search: folders for the loader, and a report with a line for each library.
 folders=
 report=
 
+# found LIBRARY PLACE: the library is no longer wanted; the report gets a line about it.
 found() {
   rest=
   for other in $wanted; do
@@ -63,7 +65,7 @@ found() {
   report=$report"$1: $2$IFS"
 }
 
-# Takes from each folder what is still wanted.
+# take_from FOLDER...: takes the libraries that are still wanted from these folders.
 take_from() {
   for candidate in "$@"; do
     [ -d "$candidate" ] || continue
@@ -84,7 +86,7 @@ take_from_toolkits() {
   done
 }
 
-# The nvidia packages below the folders in which Python keeps packages.
+# take_from_pythons FOLDER...: takes libraries from the nvidia packages of these Python installations.
 take_from_pythons() {
   for python in "$@"; do
     for packages in "$python"/lib*/python3*/site-packages "$python"/lib/python3*/dist-packages; do
@@ -93,7 +95,7 @@ take_from_pythons() {
   done
 }
 
-# The folders that the loader looks in by itself need no place in LD_LIBRARY_PATH.
+# Finds libraries that the loader finds by itself: their folders are not added to LD_LIBRARY_PATH.
 note_cache() {
   while read -r line; do
     library=${line%% *}
@@ -131,7 +133,7 @@ find_cuda() {
   take_from /usr/local/nvidia/lib64 /usr/local/nvidia/lib /usr/lib/wsl/lib
 }
 
-# Once for a run: a rank inherits what mpirun's launcher found.
+# Searches once for a run: ranks inherit the outcome from the launcher that started mpirun.
 case ${LUPINE_BUNDLE:-}$IFS${LD_LIBRARY_PATH:-} in
   "$root$IFS$root/lib"*) [ "$name" != lupine-environment ] || find_cuda ;;
   *)
@@ -144,20 +146,20 @@ case ${LUPINE_BUNDLE:-}$IFS${LD_LIBRARY_PATH:-} in
     ;;
 esac
 
-# MPI was configured for Debian's folders.
+# Open MPI was configured for Debian's folders; these variables name the archive's.
 export OPAL_PREFIX="$root" OPAL_BINDIR="$root/bin" OPAL_LIBDIR="$root/lib" \
   OPAL_PKGLIBDIR="$root/lib/openmpi3" OPAL_SYSCONFDIR="$root/etc/openmpi" \
   OPAL_DATADIR="$root/share" OPAL_PKGDATADIR="$root/share/openmpi" PMIX_PREFIX="$root" \
   HWLOC_PLUGINS_PATH="$root/lib/hwloc"
 case :$PATH: in *":$root/bin:"*) ;; *) export PATH="$root/bin:$PATH" ;; esac
 
-# Without ssh, Open MPI refuses to start even on this node alone, unless that way is closed.
+# Without ssh, Open MPI refuses to start even on this node alone, unless its rsh launcher is disabled.
 if [ -z "${OMPI_MCA_plm_rsh_agent:-}${OMPI_MCA_plm:-}" ] &&
   ! command -v ssh >/dev/null && ! command -v rsh >/dev/null; then
   export OMPI_MCA_plm='^rsh'
 fi
 
-# Where ranks may not read each other's memory, Open MPI's shared memory fails ("Read -1, expected ...").
+# Open MPI's shared memory fails ("Read -1, expected ...") where ranks may not read each other's memory.
 export OMPI_MCA_btl_vader_single_copy_mechanism="${OMPI_MCA_btl_vader_single_copy_mechanism:-none}"
 
 if [ "$name" = lupine-environment ]; then
@@ -169,7 +171,7 @@ if [ "$name" = lupine-environment ]; then
     OMPI_MCA_btl_vader_single_copy_mechanism; do
     eval "value=\${$variable-}"
     [ -n "$value" ] || continue
-    # A quote inside of quotes is written '\''.
+    # A quote inside quotes is written '\''.
     quoted=
     while :; do
       case $value in
@@ -187,7 +189,7 @@ fi
 
 [ -x "$program" ] || fail "this archive has no such program; see $root/BUNDLE.txt"
 
-# The loader would name what is missing, and not where it could come from.
+# The loader's own message would name a missing library, but not the places where it was looked for.
 trace=$(LD_TRACE_LOADED_OBJECTS=1 "$program" 2>&1)
 case $trace in
   *' => not found'*)
@@ -202,7 +204,7 @@ case $trace in
     ;;
 esac
 
-# On other nodes mpirun starts bin/orted, which comes by here too.
+# On other nodes mpirun starts bin/orted below this prefix, which is a link to this script too.
 case $name in
   mpirun | mpiexec | orterun)
     for argument in "$@"; do

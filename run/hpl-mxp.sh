@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Starts `lupine mxp` with the flags of NVIDIA's HPL-MxP launcher. Like that one, every rank runs it:
+# Starts `lupine mxp` with the flags of NVIDIA's HPL-MxP launcher. Every rank runs it, as it runs
+# NVIDIA's launcher:
 #   mpirun -n 8 run/hpl-mxp.sh --n 380000 --nb 4096 --nprow 4 --npcol 2 --nporder row \
 #     --gpu-affinity 0:1:2:3:4:5:6:7
-# It sources nothing, so that it also works beside `lupine` in the bin/ of an unpacked bundle.
+# It sources no other file, so that it also works beside `lupine` in the bin/ of an unpacked bundle.
 set -euo pipefail
 
-# name, kind of value, option of `lupine mxp` (- none: ignored; * see below), what it does here
+# Columns: flag, kind of value, option of `lupine mxp` (-: none, the flag is ignored; *: handled
+# below), effect.
 table="\
 --n                                count     --n         size of the matrix
 --nb                               count     --nb        width of a block
@@ -23,9 +25,9 @@ table="\
 --exec-name                        word      *           the lupine command, as LUPINE
 --use-mpi-panel-broadcast          percent   *           0: --comm nccl; 100: --comm mpi; else ignored
 --use-host-mpi                     switch    *           1: --comm staged
---mpi-use-mpi                      switch    -           ignored; compare -- --bcast ibcast
+--mpi-use-mpi                      switch    -           ignored; similar: -- --bcast ibcast
 --mpi-use-host-threads             switch    -           ignored
---tolerance                        real      -           ignored; the scaled residual ends below 1
+--tolerance                        real      -           ignored; refined to a scaled residual below 1
 --preset-gemm-kernel               whole     -           ignored
 --u-panel-chunk-nbs                whole     -           ignored
 --call-dgemv-with-multiple-threads whole     -           ignored
@@ -37,8 +39,8 @@ table="\
 --fill-device-buffer-size          whole     -           ignored; A is never stored in FP64
 --cuda-host-register-step          whole     -           ignored; A is never stored in FP64
 --fp4-scaling-factor-a             real      -           ignored
---skip-tests                       switch    -           ignored; there are none before the run
---gemm-iterations                  whole     -           ignored; there are none before the run
+--skip-tests                       switch    -           ignored; no tests run before the benchmark
+--gemm-iterations                  whole     -           ignored; no tests run before the benchmark
 --monitor-gpu                      switch    -           ignored
 --monitor-gpu-interval             real      -           ignored
 --monitor-gpu-clock-warning        whole     -           ignored
@@ -49,7 +51,8 @@ table="\
 --cuda-compat                      none      -           ignored
 --no-multinode                     none      -           ignored"
 
-# The first of the variables that is set; what mpirun sets stands before what it inherits from Slurm.
+# first_set NAME...: prints the value of the first variable that is set. mpirun's variables are named
+# before Slurm's, which mpirun may have inherited.
 first_set() {
   local name
   for name in "$@"; do
@@ -67,14 +70,15 @@ local_size=$(first_set OMPI_COMM_WORLD_LOCAL_SIZE PMIX_LOCAL_SIZE MPI_LOCALNRANK
 
 say() { [ "${rank:-0}" != 0 ] || echo "hpl-mxp.sh: $1" >&2; }
 
-# What every rank finds, rank 0 says. The others wait: a launcher ends all ranks when one has failed.
+# For an error that every rank finds: rank 0 prints it. The other ranks wait, since a launcher may
+# kill rank 0 as soon as one of them fails.
 fail() {
   say "$1"
   [ "${rank:-0}" = 0 ] || sleep 1
   exit 2
 }
 
-# What only this rank may have found.
+# For an error that only this rank may have found.
 fail_here() {
   echo "hpl-mxp.sh: rank ${rank:-0}: $1" >&2
   exit 2
@@ -164,7 +168,7 @@ else
   esac
 fi
 
-# Sets `mine` to this rank's entry of the list that is given for a flag.
+# pick FLAG: sets `mine` to this rank's entry of the flag's list.
 pick() {
   local list
   IFS=: read -ra list <<<"${values[$1]}"

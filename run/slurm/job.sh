@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=bash disable=SC2154
-# Shared by the batch scripts of this folder, which set the variables of their top block and source it.
+# Functions of the batch scripts in this folder, which set the variables of their top block, then source
+# this file.
 
 say() { echo "lupine job: $*" >&2; }
 
@@ -9,12 +10,13 @@ fail() {
   exit 2
 }
 
-# whole NAME MINIMUM: the variable of that name holds a whole number that is not below.
+# whole NAME MINIMUM: checks that the variable NAME holds a whole number of at least MINIMUM.
 whole() {
   [[ ${!1} =~ ^[0-9]{1,6}$ && $((10#${!1})) -ge $2 ]] || fail "$1='${!1}' is not a whole number from $2"
 }
 
-# Sets p and q: what was left empty becomes the squarest grid of the ranks, P <= Q.
+# Sets p and q. If both are empty, they become the squarest grid of the ranks, with P <= Q; if one is,
+# it becomes the number of ranks divided by the other.
 choose_grid() {
   [ -z "$p" ] || whole p 1
   [ -z "$q" ] || whole q 1
@@ -56,8 +58,8 @@ check_job() {
   [[ -d $results && -w $results ]] || fail "results='$results' cannot be written"
 }
 
-# Every rank sees all GPUs of its node, so that they can reach one another; Lupine takes one by the
-# rank's number on its node.
+# Adds the options for GPUs. Every rank sees all GPUs of its node, so that the GPUs can reach each
+# other; Lupine chooses one by the rank's number on its node.
 add_gpus() {
   [ -n "${gpus_per_node:-}" ] || return 0
   whole gpus_per_node 1
@@ -73,7 +75,7 @@ add_gpus() {
   run+=(--gpus "$gpus")
 }
 
-# sized OPTIONS: they say how large the problem is.
+# sized OPTIONS...: whether the options choose the size of the problem.
 sized() {
   local option
   for option in "$@"; do
@@ -84,14 +86,15 @@ sized() {
   return 1
 }
 
-# run_job [OPTIONS OF LUPINE MXP]: runs, keeps report and JSON by the job's number, says what to submit.
+# run_job [OPTIONS OF LUPINE MXP]: runs the benchmark, writes report and JSON to files named by the job's
+# number, and prints what to submit.
 run_job() {
   check_job
   find_command
   choose_grid
   local base=$results/lupine-$SLURM_JOB_ID status=0
-  # Slurm's own default deals the ranks of a node out over its sockets in turn; in blocks, neighbours
-  # in the grid and their GPUs share a socket.
+  # By default Slurm distributes the ranks of a node over its sockets in turn. With blocks, neighbours in
+  # the grid and their GPUs share a socket.
   launch=(srun --mpi="$mpi" --nodes="$nodes" --ntasks="$ranks" --ntasks-per-node="$ranks_per_node"
     --cpus-per-task="$cpus_per_rank" --cpu-bind="$cpu_bind" --mem-bind="$mem_bind"
     --distribution=block:block --kill-on-bad-exit=1)

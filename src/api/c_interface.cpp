@@ -52,13 +52,13 @@ static_assert(static_cast<int>(BroadcastMethod::ibcast) == LUPINE_IBCAST &&
               static_cast<int>(BroadcastMethod::spread_roll_modified) == LUPINE_LONG_MODIFIED);
 static_assert(static_cast<int>(GridOrder::row) == 0 && static_cast<int>(GridOrder::column) == 1);
 
-// Places in a descriptor.
+// Indices into a ScaLAPACK descriptor.
 enum { dtype, context, m_, n_, mb, nb_, rsrc, csrc, lld };
 
-/// What went wrong in this thread's last call.
+/// The error of this thread's last call.
 struct LastError {
   std::string words;
-  int rank = -1;  ///< the rank that alone met it; -1: all, or none
+  int rank = -1;  ///< the only rank with the error; -1: all ranks have it, or there is no error
 };
 
 LastError& last_error() {
@@ -76,7 +76,8 @@ int failed(int info, const char* words, int rank = -1) noexcept {
   return info;
 }
 
-/// No exception leaves the library.
+/// Runs `work` and returns its info, or that of the exception which it throws. No exception leaves
+/// the library.
 int guarded(const std::function<int()>& work) noexcept {
   try {
     last_error() = {};
@@ -99,7 +100,7 @@ int guarded(const std::function<int()>& work) noexcept {
   }
 }
 
-/// An argument of a call, in its place.
+/// An argument of a call, with its check.
 struct Argument {
   bool is_allowed;
   const char* name;
@@ -107,7 +108,7 @@ struct Argument {
 };
 using Arguments = std::initializer_list<Argument>;
 
-/// 0, or -i for the first argument i that is not allowed.
+/// 0 if all arguments are allowed; -i if argument i, counted from 1, is the first that is not.
 int first_wrong(Arguments arguments) {
   const auto* const wrong = std::find_if(arguments.begin(), arguments.end(),
                                          [](const Argument& one) { return !one.is_allowed; });
@@ -121,7 +122,8 @@ int refuse(int info, Arguments arguments) {
                           .c_str());
 }
 
-/// The least of any rank's, on every rank: what one refuses, all do.
+/// The smallest first_wrong() of any rank, on every rank: so all ranks refuse a call if one does.
+/// Collective.
 int first_wrong(const Communicator& all, Arguments arguments) {
   return static_cast<int>(all.all_reduce(std::int64_t{first_wrong(arguments)}, Reduction::min));
 }
@@ -134,7 +136,8 @@ constexpr const char* from_0 = "0 or more";
 constexpr const char* from_n = "max(1, n) or more";
 constexpr const char* not_null = "not null";
 
-/// With defaults for what the program, compiled with an older lupine.h, does not know.
+/// The given options, with defaults for the fields that a program compiled with an older lupine.h
+/// does not have.
 /// @pre 0 < given.size <= sizeof given
 lupine_options completed(const lupine_options& given) {
   lupine_options o;
@@ -206,14 +209,15 @@ SolveOptions options_from(const lupine_options* given) {
   return options;
 }
 
-/// As LAPACK's callers expect of a process alone: OpenMP's threads.
+/// Options of a call that one process makes alone. The default number of threads is OpenMP's, as
+/// callers of LAPACK expect.
 SolveOptions options_alone(const lupine_options* given) {
   SolveOptions options = options_from(given);
   if (options.run.threads == 0) options.run.threads = omp_get_max_threads();
   return options;
 }
 
-/// NaN where a column has none.
+/// The largest value of this error over all columns; NaN if no column has it.
 double largest(const Solution& s, double SolveColumn::*error) {
   double most = 0;
   for (const SolveColumn& column : s.columns)
@@ -244,7 +248,7 @@ void fill(const Solution& s, lupine_result* result) {
   std::memcpy(result, &r, size);
 }
 
-/// Solves, and says how in `result`, also where x is not accurate.
+/// Solves and fills `result`, also if x is not accurate enough and an AccuracyError is thrown.
 Solution solved(Factorization& factors, const RightHandSide& b, lupine_result* result) {
   try {
     Solution solution = factors.solve(b);
@@ -269,14 +273,14 @@ Descriptor descriptor_from(const std::int64_t* d) {
   return descriptor;
 }
 
-/// This rank's share of one dimension of a matrix whose first block `first` has.
+/// This rank's local rows (or columns) of a matrix whose first block lies on process `first`.
 std::int64_t local_size(std::int64_t size, std::int64_t block, int processes, int me,
                         std::int64_t first) {
   const int from_first = (me - static_cast<int>(first) + processes) % processes;
   return Distribution(size, block, processes, from_first).local_size();
 }
 
-/// What lies in b between the local rows and LLD_ stays as it is.
+/// Solves, and writes x over b. Elements of b between the local rows and LLD_ are unchanged.
 void solve_block_cyclic(const Communicator& all, Factorization& factors, double* b,
                         const Descriptor& d, lupine_result* result) {
   const Solution s = solved(factors, RightHandSide::block_cyclic(d, b), result);
@@ -343,7 +347,7 @@ int lupine_pdgesv(MPI_Comm comm, const double* a, const int64_t desca[9], double
     if (comm == MPI_COMM_NULL) return refuse(-1, {{false, "comm", "not MPI_COMM_NULL"}});
     start_mpi();
     const Communicator all = Communicator::duplicate(comm);
-    // Whether a rank has a part is for the descriptors to say.
+    // a and b are not checked here: by its descriptor, a rank may have no part of a matrix.
     const Arguments arguments{{true, "comm", ""},
                               {true, "a", ""},
                               {desca != nullptr, "desca", not_null},

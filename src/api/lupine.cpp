@@ -16,7 +16,8 @@ std::string_view revision() {
 
 namespace {
 
-// The layers are static libraries: this is what takes their public functions into the shared one.
+// The layers are static libraries. These references make the linker take their public functions
+// into the shared library.
 [[gnu::used]] const std::tuple public_functions(&mxp, &hpl, &solve, &parse<Precision>,
                                                 &Matrix::from_function, &Matrix::block_cyclic,
                                                 &Matrix::dense, &RightHandSide::from_function,

@@ -24,14 +24,15 @@ void add_options(CLI::App& app, const Options& options, Arguments& arguments) {
         ->type_name(option.placeholder);
   app.add_flag_function(
       "--progress,!--no-progress", [&](std::int64_t count) { arguments.progress = count > 0; },
-      "Lines on standard error while it runs (default: if that is a terminal)");
+      "Show progress on standard error (default: if that is a terminal)");
   const bool has_profile = app.get_option_no_throw("--profile") != nullptr;
   app.footer(
       fmt::format("Environment: OMP_NUM_THREADS, if set, stands for --threads{}.\n",
                   has_profile ? ", and LUPINE_PROFILE for --profile" : "") +
       "OPENBLAS_CORETYPE, if not set, is set where OpenBLAS would pick kernels slower than the\n"
       "processor allows.\n"
-      "Exit status: 0 passed or solved, 1 not, 2 not allowed, 3 a fault.");
+      "Exit status: 0 passed or solved; 1 not passed or not solved; 2 an option or input is not\n"
+      "allowed; 3 a failure, such as a lack of memory.");
 }
 
 void require_no_extras(const CLI::App& app, const std::string& command) {
@@ -40,7 +41,7 @@ void require_no_extras(const CLI::App& app, const std::string& command) {
                                  word.rfind('-', 0) == 0 ? "option" : "argument", word, command));
 }
 
-/// What HPL.dat gives, as options.
+/// The options for values that HPL.dat gives too.
 constexpr std::array dat_options{"-N,--n",    "--nb",        "-P,--nprow", "-Q,--npcol",
                                  "--nporder", "--lookahead", "--bcast",    "--nbmin",
                                  "--ndiv",    "--threshold"};
@@ -68,14 +69,16 @@ void require_files(const CLI::App& app, const SolveArguments& files) {
     throw UsageError(fmt::format("b, the file of right-hand sides, has no name; {}", allowed));
 }
 
-/// An HPL.dat is taken unasked where nothing says what it would say.
+/// Whether no option was given that chooses something an HPL.dat gives. Only then is an HPL.dat in
+/// the current folder read without -i.
 bool says_nothing_of_dat(const Normalizer& normalizer) {
   const auto given = [&](const char* names) { return normalizer.given(names); };
   return !given("-i,--dat") && !given("--time-target") && !given("--memory-fraction") &&
          std::none_of(dat_options.begin(), dat_options.end(), given);
 }
 
-/// P and Q belong together; what one of them leaves open is open for each of the other.
+/// Makes the lists of P and Q equally long. If one of them was not given, it is open (0) in each
+/// pair.
 void pair_grids(HplDat& dat, const Normalizer& normalizer) {
   const bool p = normalizer.given("-P,--nprow");
   const bool q = normalizer.given("-Q,--npcol");
@@ -88,7 +91,7 @@ void pair_grids(HplDat& dat, const Normalizer& normalizer) {
                     dat.p.size(), dat.q.size()));
 }
 
-/// A command that has options.
+/// A command with options.
 struct CommandWords {
   const char* name;
   Command command;
@@ -104,16 +107,16 @@ std::vector<CommandWords> commands_with_options(CLI::App& app, Arguments& argume
       {"mxp", Command::mxp, mxp_options(arguments), sub("mxp", "Run HPL-MxP on all ranks")},
       {"hpl", Command::hpl, hpl_options(arguments), sub("hpl", "Run HPL in FP64 on all ranks")},
       {"bench", Command::bench, bench_options(arguments),
-       sub("bench", "Run both, and compare them")},
+       sub("bench", "Run HPL-MxP and HPL, and compare them")},
       {"compare", Command::compare, compare_options(arguments),
-       sub("compare", "HPL-MxP, HPL and LAPACK on one matrix in turns, and what bounds them")},
+       sub("compare", "Time HPL-MxP, HPL and LAPACK on one matrix, and the rates that bound them")},
       {"tune", Command::tune, tune_options(arguments),
        sub("tune", "Find block size, look-ahead and chunks for this machine")},
       {"solve", Command::solve, solve_options(arguments),
        sub("solve", "Solve a system of your own, A x = b")}};
   CLI::App& solve = *all.back().app;
   solve.add_option("A", arguments.solve.a, "Matrix Market or NumPy file of the matrix");
-  solve.add_option("b", arguments.solve.b, "The same of right-hand sides (default: A times ones)");
+  solve.add_option("b", arguments.solve.b, "File of the right-hand sides (default: A times ones)");
   for (const CommandWords& one : all) add_options(*one.app, one.options, arguments);
   return all;
 }
@@ -145,7 +148,7 @@ HplDat open_choices() {
 
 namespace {
 
-/// HPL.dat's lines that the command has options for; the others are a file's.
+/// The values of HPL.dat that have options. A file alone gives the others.
 template <class Visit>
 void for_each_choice(const HplDat& dat, const Visit& visit) {
   visit("-N", dat.n);
@@ -160,7 +163,8 @@ void for_each_choice(const HplDat& dat, const Visit& visit) {
   visit("--lookahead", dat.depth);
 }
 
-/// Every argument: a field without a place here does not compile.
+/// Calls visit(name, value) for every argument that must be equal on all ranks. It names every
+/// field of Arguments, so that a new one does not compile until it has a place here.
 template <class Visit>
 void for_each_argument(const Arguments& arguments, const Visit& visit) {
   constexpr std::array commands{"", "mxp", "hpl", "bench", "compare", "tune", "solve", "info"};
@@ -218,7 +222,7 @@ Arguments parse_arguments(const std::vector<std::string>& words) {
   const Options none;
   Normalizer normalizer(has_options ? command->name : "", has_options ? command->options : none);
   std::vector<std::string> rest = has_options ? normalizer(words) : words;
-  std::reverse(rest.begin(), rest.end());  // as CLI11 wants them
+  std::reverse(rest.begin(), rest.end());  // CLI11 takes the last word first
   try {
     app.parse(rest);
   } catch (const CLI::CallForVersion& version) {

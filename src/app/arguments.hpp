@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// The command line.
+/// The arguments of the `lupine` command, and how they are read.
 #pragma once
 
 #include <lupine/options.hpp>
@@ -19,57 +19,59 @@ namespace lupine {
 
 enum class Command { print, mxp, hpl, bench, compare, tune, solve, info };
 
-/// What HPL.dat would say if it said nothing: choices left open (0), and defaults.
+/// The choices of HPL.dat where neither a file nor an option gives them: open (0), or a default.
 HplDat open_choices();
 
-/// The command ends a run that stalls, which a library leaves to its caller.
+/// Seconds after which the command ends a run that stalls. The library's default is no limit.
 constexpr double default_stall_timeout = 300;
 inline RunOptions default_run() {
   return {.stall_timeout = default_stall_timeout};
 }
 
-/// Of `lupine solve`.
+/// Arguments of `lupine solve`.
 struct SolveArguments {
   std::string a;       ///< file of the matrix
-  std::string b;       ///< file of the right-hand sides; empty: A times ones
-  std::string x;       ///< file of the solution; empty: it is not kept
-  std::string report;  ///< empty: the report is printed only
+  std::string b;       ///< file of the right-hand sides; empty: b is A times ones
+  std::string x;       ///< file of the solution; empty: x is not written
+  std::string report;  ///< file of the report; empty: the report is only printed
   SolveOptions options{.run = default_run()};
 };
 
+/// Arguments of all commands. A command ignores those that it has no options for.
 struct Arguments {
   Command command = Command::print;
   std::string text;                                ///< print: help or version
-  BenchmarkOptions options{.run = default_run()};  ///< mxp, hpl: but for what is in `choices`
-  HplDat choices = open_choices();     ///< of mxp and hpl: what HPL.dat may give in their place
-  std::string dat;                     ///< path of an HPL.dat; empty: none asked for
-  bool may_take_dat = false;           ///< whether an HPL.dat that lies here is taken unasked
-  std::int64_t hpl_n = 0, hpl_nb = 0;  ///< of bench and compare; 0: chosen
+  BenchmarkOptions options{.run = default_run()};  ///< mxp, hpl: without the values in `choices`
+  HplDat choices = open_choices();     ///< mxp, hpl: options that HPL.dat may give in their place
+  std::string dat;                     ///< path of an HPL.dat (-i); empty: none was given
+  bool may_take_dat = false;           ///< whether an HPL.dat in the current folder is read
+  std::int64_t hpl_n = 0, hpl_nb = 0;  ///< bench, compare: of HPL; 0: chosen
   CompareOptions compare;
-  std::vector<std::int64_t> orders{8192};        ///< of compare
-  int repeat = 1;                                ///< of compare: rounds
+  std::vector<std::int64_t> orders{8192};        ///< compare: every n
+  int repeat = 1;                                ///< runs; compare: rounds
   double budget = 60;                            ///< tune: seconds
-  std::vector<Benchmark> tuned{Benchmark::mxp};  ///< by tune
-  TuneList tried;                                ///< by tune, instead of a search
+  std::vector<Benchmark> tuned{Benchmark::mxp};  ///< tune: benchmarks to tune
+  TuneList tried;                                ///< tune: values to time in place of a search
   SolveArguments solve;
-  std::string json;     ///< empty: no JSON
-  std::string plot;     ///< of compare; empty: no picture
-  std::string trace;    ///< empty: no trace
-  std::string profile;  ///< a path, or "none"; empty: by the environment
-  std::optional<bool> progress;
+  std::string json;              ///< path; empty: no JSON
+  std::string plot;              ///< compare: path; empty: no picture
+  std::string trace;             ///< path; empty: no trace
+  std::string profile;           ///< path, or "none"; empty: as profile_place() says
+  std::optional<bool> progress;  ///< nothing: progress is shown if standard error is a terminal
 };
 
-/// What all ranks must have been given alike. Files that rank 0 alone writes are not among it.
+/// The arguments that must be equal on all ranks: all but the paths of report, JSON, picture and
+/// trace, which only rank 0 writes, and whether progress is shown.
 std::vector<OptionText> common_arguments(const Arguments& arguments);
 
-/// @param words what follows the program's name
+/// @param words the words of the command line after the program's name
 /// @throws UsageError that names the option and what is allowed
 Arguments parse_arguments(const std::vector<std::string>& words);
 
-/// Words as one line that a shell would read back.
+/// The words as one line, quoted such that a shell reads the same words.
 std::string quoted(const std::vector<std::string>& words);
 
-/// A whole number of at least 1 in an environment variable's value; nothing for anything else.
+/// The value of an environment variable if it is a whole number of at least 1, else nothing.
 std::optional<int> positive_number(const char* text);
 
 }  // namespace lupine

@@ -28,7 +28,8 @@ constexpr const char* default_dat = "HPL.dat";
 
 using Notes = std::vector<std::string>;
 
-/// HPL.dat if one is asked for, or lies here and is welcome. Rank 0 reads it for all.
+/// The HPL.dat of -i, or the one in the current folder if it may be read; nothing if there is none.
+/// Rank 0 reads it for all ranks.
 std::optional<HplDat> take_dat(const Communicator& world, const Arguments& arguments) {
   std::string path = arguments.dat;
   std::string text;
@@ -68,13 +69,13 @@ void announce(const std::vector<Setup>& setups, const Notes& notes, const Report
   output.print(report_head(setups, notes));
 }
 
-/// What a campaign came to.
+/// The outcome of a campaign.
 struct Outcome {
   std::vector<Measured> all;  ///< on rank 0
   RunCounts counts;           ///< on every rank
 };
 
-/// A report from its head to its end, and the runs that it is about.
+/// Runs the campaign and prints its report, from the head to the end.
 Outcome run_and_report(const Communicator& world, Campaign& campaign, const Arguments& arguments,
                        Notes notes, const ReportOutput& output, TraceReport* trace) {
   bool checked = true;
@@ -109,7 +110,7 @@ Outcome run_and_report(const Communicator& world, Campaign& campaign, const Argu
   return outcome;
 }
 
-/// `lupine mxp` and `lupine hpl`: every combination of the lists.
+/// `lupine mxp` and `lupine hpl`: runs every combination of the lists.
 int run_one(const Communicator& world, const Arguments& arguments, const Profile& profile,
             const std::string& command_line, const Notes& given, TraceReport* trace) {
   Notes notes = given;
@@ -128,7 +129,7 @@ int run_one(const Communicator& world, const Arguments& arguments, const Profile
   return outcome.counts.failed == 0 ? 0 : 1;
 }
 
-/// `lupine bench`. Both are checked before the first begins.
+/// `lupine bench`. Both benchmarks are planned before the first one runs.
 int run_both(const Communicator& world, const Arguments& arguments, const Profile& profile,
              const std::string& command_line, const Notes& notes, TraceReport* trace) {
   BenchmarkOptions options = arguments.options;

@@ -12,9 +12,10 @@
 
 namespace lupine {
 
-/// Runs, reports, and returns the exit status: 0 if all runs passed, else 1. Collective.
-/// @param notes what else the reader of the report should know
-/// @throws UsageError, AgreedFault: on every rank alike; other faults on one rank
+/// Runs the benchmarks, reports, and returns the exit status: 0 if all runs passed, else 1.
+/// Collective.
+/// @param notes further notes for the reader of the report
+/// @throws UsageError, AgreedFault: the same one on every rank; any other Fault on one rank
 int run_benchmarks(const Communicator& world, const Arguments& arguments, const ProfilePlace& place,
                    const std::string& command_line, const std::vector<std::string>& notes);
 

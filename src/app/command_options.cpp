@@ -11,7 +11,8 @@ namespace lupine {
 
 namespace {
 
-/// How the matrix lies on the ranks, and how its panels travel. HPL.dat gives the same, as lists.
+/// Options of the matrix's distribution and of panels' broadcasts. The targets are single values,
+/// or lists as in HPL.dat.
 template <class Nb, class Processes, class Depth, class Broadcast>
 Options layout_options(Nb& nb, Processes& p, Processes& q, GridOrder& order, Depth& depth,
                        Broadcast& broadcast) {
@@ -31,7 +32,7 @@ Options layout_options(RunOptions& run) {
   return layout_options(run.nb, run.nprow, run.npcol, run.order, run.lookahead, run.broadcast);
 }
 
-/// What HPL.dat gives too, of every benchmark.
+/// The options of both benchmarks for values that HPL.dat gives too.
 Options dat_options(HplDat& dat) {
   Options all = {numbers("-N,--n", "Order of the matrix (default: the largest that fits)", dat.n,
                          std::int64_t{1}, largest_int64)};
@@ -39,20 +40,21 @@ Options dat_options(HplDat& dat) {
   return all;
 }
 
-/// Of pivoted panels; HPL.dat gives lists of them.
+/// Options of pivoted panels. The targets are single values, or lists as in HPL.dat.
 template <class Numbers>
 Options panel_options(Numbers& leaf, Numbers& parts) {
   return {
       values("--nbmin", "With pivoting: columns at which a panel's recursion ends (default 16)",
              leaf, 1, largest_leaf),
-      values("--ndiv", "With pivoting: parts that it divides a panel into (default 2)", parts, 2,
-             largest_parts),
+      values("--ndiv", "With pivoting: parts into which recursion divides a panel (default 2)",
+             parts, 2, largest_parts),
   };
 }
 
 Option precision_option(BenchmarkOptions& o) {
-  return choice("--precision,--sloppy-type", "What the update reads (default auto; 2 is fp16)",
-                o.precision, "auto, fp16, bf16, fp32");
+  return choice("--precision,--sloppy-type",
+                "Precision of the LU's update (default auto; 2 means fp16)", o.precision,
+                "auto, fp16, bf16, fp32");
 }
 
 Options refinement_options(RefineMethod& refine, int& max_iterations) {
@@ -63,7 +65,7 @@ Options refinement_options(RefineMethod& refine, int& max_iterations) {
   };
 }
 
-/// Of HPL-MxP, but for the precision.
+/// Options of HPL-MxP alone, without the precision.
 Options low_precision_options(BenchmarkOptions& o) {
   Options all = {
       choice("--matrix", "Matrix to solve with (default scaled-diagonal)", o.matrix),
@@ -96,9 +98,10 @@ Options place_options(RunOptions& o) {
 }
 
 Option memory_option(BenchmarkOptions& o) {
-  return real(
-      "--memory-fraction", "Of the free memory, where -N is not given (default 0.8; GPUs 0.95)",
-      o.memory_fraction, "a number above 0, at most 1", [](double v) { return v > 0 && v <= 1; });
+  return real("--memory-fraction",
+              "Without -N: part of the free memory that a run may take (default 0.8; GPUs 0.95)",
+              o.memory_fraction, "a number above 0, at most 1",
+              [](double v) { return v > 0 && v <= 1; });
 }
 
 Option chunk_option(RunOptions& o) {
@@ -108,10 +111,10 @@ Option chunk_option(RunOptions& o) {
 
 Options machine_options(BenchmarkOptions& o) {
   Options all = {
-      number("--seed", "Of the random matrix (default 1)", o.seed, std::uint64_t{0},
+      number("--seed", "Seed of the random matrix (default 1)", o.seed, std::uint64_t{0},
              largest_uint64),
       chunk_option(o.run),
-      real("--time-target", "Seconds that a run (bench: both) may take, where -N is not given",
+      real("--time-target", "Without -N: seconds that a run (bench: both runs) may take",
            o.time_target, "seconds, a number above 0", [](double v) { return v > 0; }),
   };
   append(all, place_options(o.run));
@@ -120,7 +123,7 @@ Options machine_options(BenchmarkOptions& o) {
 }
 
 Option profile_option(Arguments& arguments) {
-  return file("--profile", "What 'lupine tune' found, or none (default: in the user's folder)",
+  return file("--profile", "Profile to read, or none (default: in the user's configuration folder)",
               arguments.profile);
 }
 
@@ -138,8 +141,8 @@ Options run_options(Arguments& arguments) {
 
 Options dat_option(Arguments& arguments) {
   return {file("-i,--dat",
-               "HPL.dat to read (default: that of the current folder, if there is one and no "
-               "option that it gives)",
+               "HPL.dat to read (default: one in the current folder, unless an option is given for "
+               "a value in it)",
                arguments.dat)};
 }
 
@@ -164,7 +167,7 @@ std::optional<Solver> read_solver(std::string_view word) {
   return std::nullopt;
 }
 
-/// What `lupine compare` has in its own way.
+/// Options of `lupine compare` that no other command has, or that differ from those of others.
 Options contest_options(Arguments& a) {
   const std::string several = "; or several, separated by commas";
   const std::string solvers = "mxp, solve, hpl, dgesv, dsgesv";
@@ -172,14 +175,14 @@ Options contest_options(Arguments& a) {
   return {
       numbers("-N,--n", "Orders of the matrix, one after the other (default 8192)", a.orders,
               std::int64_t{1}, largest_int64),
-      list("--contestants", "Who takes part (default all): " + solvers, solvers + several,
+      list("--contestants", "Solvers to compare (default all): " + solvers, solvers + several,
            a.compare.solvers, read_solver),
       list(
-          "--precision,--sloppy-type", "What updates of HPL-MxP read (default bf16,fp16,fp32)",
+          "--precision,--sloppy-type", "Precisions of HPL-MxP's update (default bf16,fp16,fp32)",
           precisions + several, a.compare.precisions,
           [precisions](const std::string& word) { return read_name<Precision>(word, precisions); }),
       hpl_nb_option(a),
-      number("--repeat", "Rounds, in each of which everybody runs once (default 3)", a.repeat, 1,
+      number("--repeat", "Rounds; every solver runs once in each (default 3)", a.repeat, 1,
              largest_int),
       json_option(a),
       file("--plot", "Draw the rates against N, with their ceilings, as SVG (by gnuplot)", a.plot),
@@ -191,10 +194,10 @@ Options contest_options(Arguments& a) {
 Options tune_options(Arguments& a) {
   BenchmarkOptions& o = a.options;
   Options all = {
-      real("--budget", "Seconds that it may take, both benchmarks together (default 60)", a.budget,
+      real("--budget", "Seconds for the search, of all benchmarks together (default 60)", a.budget,
            "seconds, a number above 0", [](double v) { return v > 0; }),
       benchmark_choice(a.tuned),
-      number("-N,--n", "Order of the matrix (default: what fits the budget)", o.n, std::int64_t{1},
+      number("-N,--n", "Order of the matrix (default: by the budget)", o.n, std::int64_t{1},
              largest_int64),
       number("-P,--nprow", "Rows of the process grid (default: squarest grid)", o.run.nprow, 1,
              largest_int),
@@ -204,11 +207,12 @@ Options tune_options(Arguments& a) {
               std::int64_t{1}, largest_int64),
       numbers("--try-chunk", "Chunks to time once each, instead of a search", a.tried.chunk,
               std::int64_t{1}, largest_int64),
-      choice("--precision,--sloppy-type", "What HPL-MxP's update reads (default auto)", o.precision,
-             "auto, fp16, bf16, fp32"),
+      choice("--precision,--sloppy-type", "Precision of HPL-MxP's update (default auto)",
+             o.precision, "auto, fp16, bf16, fp32"),
       choice("--pivot,--pivoting", "Exchange of rows in HPL-MxP (default none)", o.pivoting),
       json_option(a),
-      file("--profile", "Where to write it, or none (default: in the user's folder)", a.profile),
+      file("--profile", "Profile to write, or none (default: in the user's configuration folder)",
+           a.profile),
   };
   append(all, place_options(o.run));
   all.push_back(memory_option(o));
@@ -230,7 +234,8 @@ Options hpl_options(Arguments& a) {
   Options all = dat_option(a);
   append(all, dat_options(a.choices));
   append(all, panel_options(a.choices.nbmin, a.choices.ndiv));
-  all.push_back(real("--threshold", "Of the scaled residual; 0 or less: not checked (default 16)",
+  all.push_back(real("--threshold",
+                     "Limit of the scaled residual; 0 or less: no check (default 16)",
                      a.choices.threshold, "a number", [](double) { return true; }));
   append(all, machine_options(a.options));
   append(all, run_options(a));
@@ -267,8 +272,9 @@ Options solve_options(Arguments& a) {
   SolveArguments& own = a.solve;
   SolveOptions& o = own.options;
   Options all = {
-      file("-o,--output", "Write x there, as the kind of file that b is (without b: A)", own.x),
-      choice("--precision", "What the LU's update reads (default auto: as cheap as will do)",
+      file("-o,--output", "File to write x to, in the format of b's file (without b: of A's)",
+           own.x),
+      choice("--precision", "Precision of the LU's update (default auto: the cheapest that solves)",
              o.precision),
   };
   append(all, refinement_options(o.refine, o.max_iterations));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// The options that each command has.
+/// The options of each command. Their values are stored into `arguments`, which must outlive them.
 #pragma once
 
 #include "app/arguments.hpp"

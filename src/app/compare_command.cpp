@@ -22,14 +22,14 @@ namespace lupine {
 
 namespace {
 
-/// Above the picture: the device up to its first comma.
+/// The picture's title. Of the device's description it has the words before the first comma.
 std::string heading(const Setup& setup) {
   return fmt::format("HPL-MxP, HPL and LAPACK: {}, ranks x threads = {} x {}",
                      setup.machine.device.substr(0, setup.machine.device.find(',')),
                      setup.machine.hosts.size(), setup.options.run.threads);
 }
 
-/// All of them checked before the first runs: one for each n.
+/// One contest for each n. All are planned before the first one runs.
 std::deque<Contest> contests(const Communicator& world, const Arguments& arguments,
                              const Profile& profile) {
   std::deque<Contest> all;

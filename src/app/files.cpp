@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Devices and pipes may be named more than once.
+/// Whether both paths name the same file. False for devices and pipes, which may be given twice.
 bool same_file(const std::string& a, const std::string& b) {
   const auto is_device = [](const std::string& path) {
     return fs::exists(path) && !fs::is_regular_file(path);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// Files that a command is told to write.
+/// Checks of the files that a command is to write.
 #pragma once
 
 #include <string>
@@ -8,15 +8,15 @@
 
 namespace lupine {
 
-/// A file by the words that name it: "--json", "A".
+/// A file on the command line.
 struct NamedFile {
-  std::string option;
-  std::string path;  ///< empty: none
+  std::string option;  ///< option or argument that gives the path: "--json", "A"
+  std::string path;    ///< empty: not given
 };
 
-/// Before anything runs, on rank 0: whether each output can be written, to a file of its own.
-/// @param inputs what will be read, and must not be written to
-/// @throws UsageError
+/// Checks that each output can be written, and that no two outputs, and no output and input, are
+/// the same file. For rank 0, before anything runs.
+/// @throws UsageError if that is not so
 void check_outputs(const std::vector<NamedFile>& outputs,
                    const std::vector<NamedFile>& inputs = {});
 

@@ -34,7 +34,7 @@ std::string cores(const ProcessorInfo& processor) {
                      core_binding());
 }
 
-// One GPU that cannot be used hides neither the others nor the rest.
+// The line of a GPU. An error of one GPU stands in its line, so that all others are still shown.
 std::string gpu_text(int gpu) {
   try {
     const auto cuda = make_device({.kind = DeviceKind::cuda, .gpu = gpu});
@@ -59,7 +59,7 @@ std::string info_text(const std::string& uncorrected, int size) {
   line("Lupine", LUPINE_VERSION);
   line("revision", LUPINE_REVISION);
   line("MPI", mpi_version());
-  line("ranks", fmt::format("{}; what follows is of rank 0 on {}", size, host_name()));
+  line("ranks", fmt::format("{}; the lines below are about rank 0 on {}", size, host_name()));
   line("BLAS", blas_description());
   if (!uncorrected.empty()) line("", fmt::format("corrected; by itself it is {}", uncorrected));
   line("oneDNN", onednn_description());

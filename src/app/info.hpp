@@ -7,8 +7,9 @@
 
 namespace lupine {
 
-/// @param uncorrected what BLAS would be had its kernels not been corrected, or empty
-/// @param size ranks of the job
+/// The text of `lupine info`: versions, and the processor, memory and devices of this node.
+/// @param uncorrected description of BLAS before better kernels were chosen; empty if none were
+/// @param size number of ranks of the job
 std::string info_text(const std::string& uncorrected, int size);
 
 }  // namespace lupine

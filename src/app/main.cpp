@@ -25,25 +25,25 @@ namespace {
 constexpr int bad_usage = 2;
 constexpr int fault = 3;
 constexpr const char* blas_variable = "OPENBLAS_CORETYPE";
-/// Tells the corrected process what BLAS was.
+/// Tells the restarted process the description of BLAS before the restart.
 constexpr const char* uncorrected_variable = "LUPINE_UNCORRECTED_BLAS";
 
-/// OpenBLAS chooses its kernels when it is loaded, before main: only a fresh start can change that.
-/// Returns if there is nothing to correct; the second time the variable is set.
+/// OpenBLAS chooses its kernels when it is loaded, before main(): so the program restarts itself to
+/// have better ones. Returns if there is nothing to correct, or this is the restarted program.
 void correct_blas_kernels(char** argv) {
-  if (std::getenv(blas_variable) != nullptr) return;  // the user's choice, or ours the second time
+  if (std::getenv(blas_variable) != nullptr) return;  // set by the user, or before the restart
   const std::optional<std::string> kernels = better_blas_kernels();
   if (!kernels) return;
   ::setenv(uncorrected_variable, blas_description().c_str(), 1);
   ::setenv(blas_variable, kernels->c_str(), 1);
   ::execv("/proc/self/exe", argv);
-  // No new start: this process keeps the kernels that it has.
+  // The restart failed: this process keeps its kernels.
   ::unsetenv(uncorrected_variable);
   ::unsetenv(blas_variable);
 }
 
-/// CUDA lets streams beyond its connections to a GPU, eight by itself, wait for each other. There
-/// are more streams here; a value that the user set is left alone.
+/// CUDA has eight connections to a GPU by default, and streams that share a connection wait for
+/// each other. Lupine has more than eight streams. A value that the user set stays.
 void connect_every_stream() {
   ::setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
 }
@@ -102,7 +102,7 @@ int run_command(const Communicator& world, const std::vector<std::string>& words
 struct Ending {
   int status = 0;
   std::string complaint;
-  bool everywhere = true;  ///< every rank ends like this
+  bool everywhere = true;  ///< whether every rank ends with this status
 };
 
 Ending attempt(const Communicator& world, const std::vector<std::string>& words) {
@@ -126,7 +126,8 @@ int run(int& argc, char**& argv) {
     world.abort(ending.status);
   }
   if (!ending.complaint.empty() && world.rank() == 0) complain(ending.complaint);
-  // A launcher may end all ranks as soon as one ends with a status: not before rank 0 has spoken.
+  // A launcher may kill all ranks as soon as one exits with a status: so rank 0 writes its line
+  // before any rank exits.
   world.barrier();
   return ending.status;
 }

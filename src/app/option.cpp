@@ -52,8 +52,8 @@ Normalizer::Normalizer(std::string command, const Options& options) : command_(s
     for (const std::string& name : CLI::detail::split(option.names, ',')) known_[name] = &option;
 }
 
-// HPL's single dash for two letters, and values that touch their option: "-NB", "-N4096", "-P=2"
-// become "--nb", "--n=4096", "--nprow=2", where the command has these.
+// Rewrites HPL's option of two letters after one dash, and values that follow an option without a
+// blank: "-NB", "-N4096", "-P=2" become "--nb", "--n=4096", "--nprow=2", if the command has these.
 std::string Normalizer::long_form(const std::string& word) const {
   constexpr std::pair<std::string_view, std::string_view> forms[]{
       {"-NB", "--nb"},   {"-N", "--n"},   {"-P", "--nprow"},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// Options of the command line: how each is read, and what it allows.
+/// Options of the command line: how each is read, and which values it allows.
 #pragma once
 
 #include <fmt/format.h>
@@ -26,10 +26,11 @@ constexpr auto largest_int = std::numeric_limits<int>::max();
 constexpr auto largest_int64 = std::numeric_limits<std::int64_t>::max();
 constexpr auto largest_uint64 = std::numeric_limits<std::uint64_t>::max();
 
+/// @throws UsageError that names the option, the value and the allowed values
 [[noreturn]] void reject(const std::string& option, std::string_view value,
                          const std::string& allowed);
 
-/// Reads all of `text`, or nothing.
+/// The number that `text` spells; nothing if any part of it is not part of the number.
 template <class Number>
 std::optional<Number> read(std::string_view text) {
   Number value{};
@@ -41,12 +42,14 @@ std::optional<Number> read(std::string_view text) {
 /// One option that takes a value.
 struct Option {
   std::string names;        ///< as CLI11 takes them: "-N,--n"
-  std::string placeholder;  ///< "NUMBER"
+  std::string placeholder;  ///< of the value in the help: "NUMBER"
   std::string help;
-  std::string allowed;
+  std::string allowed;  ///< allowed values, for messages
+  /// Reads the value and stores it. @throws UsageError if it is not allowed
   std::function<void(const std::string& value)> set;
 };
 
+/// A whole number in a range.
 template <class Number>
 Option number(std::string names, std::string help, Number& target, Number from, Number to) {
   const std::string range = fmt::format("a whole number from {} to {}", from, to);
@@ -59,10 +62,11 @@ Option number(std::string names, std::string help, Number& target, Number from, 
   return option;
 }
 
+/// A finite number for which `allowed` is true; `range` says so in words.
 Option real(std::string names, std::string help, double& target, std::string range,
             const std::function<bool(double)>& allowed);
 
-/// A name of the enumeration, if it is among `allowed`.
+/// The enumeration's value with this name (or alias), if its name is in the list `allowed`.
 template <class Enum>
 std::optional<Enum> read_name(std::string_view text, const std::string& allowed) {
   const auto value = parse<Enum>(text);
@@ -74,6 +78,7 @@ std::optional<Enum> read_name(std::string_view text, const std::string& allowed)
   return known ? value : std::nullopt;
 }
 
+/// The name of a value of the enumeration.
 template <class Enum>
 Option choice(std::string names, std::string help, Enum& target,
               const std::string& allowed = allowed_names<Enum>()) {
@@ -86,7 +91,7 @@ Option choice(std::string names, std::string help, Enum& target,
   return option;
 }
 
-/// Several values between commas, each as `read_one` reads it.
+/// One or several values, separated by commas. `read_one` reads each of them.
 template <class T, class Read>
 Option list(std::string names, std::string help, std::string allowed, std::vector<T>& target,
             const Read& read_one) {
@@ -94,7 +99,7 @@ Option list(std::string names, std::string help, std::string allowed, std::vecto
   option.set = [&target, read_one, name = option.names,
                 range = option.allowed](const std::string& text) {
     target.clear();
-    // A comma behind the last one too, so that what follows a last comma is an (empty) word.
+    // With a comma added, split() also returns the (empty) word after a comma at the end.
     for (const std::string& word : CLI::detail::split(text + ",", ',')) {
       const std::optional<T> value = read_one(word);
       if (!value) reject(name, text, range);
@@ -104,6 +109,7 @@ Option list(std::string names, std::string help, std::string allowed, std::vecto
   return option;
 }
 
+/// One or several whole numbers in a range.
 template <class T>
 Option numbers(std::string names, std::string help, std::vector<T>& target, T from, T to) {
   const std::string allowed =
@@ -115,6 +121,7 @@ Option numbers(std::string names, std::string help, std::vector<T>& target, T fr
               });
 }
 
+/// The names of one or several values of the enumeration.
 template <class Enum>
 Option choices(std::string names, std::string help, std::vector<Enum>& target) {
   const std::string allowed = allowed_names<Enum>();
@@ -123,7 +130,7 @@ Option choices(std::string names, std::string help, std::vector<Enum>& target) {
               [](const std::string& word) { return parse<Enum>(word); });
 }
 
-/// One value, or a list of them, as the target is.
+/// One value if the target is one value, a list of values if it is a list.
 template <class T>
 Option values(std::string names, std::string help, T& target, T from, T to) {
   return number(std::move(names), std::move(help), target, from, to);
@@ -141,6 +148,7 @@ Option values(std::string names, std::string help, std::vector<Enum>& target) {
   return choices(std::move(names), std::move(help), target);
 }
 
+/// One or several whole numbers of at least 0.
 Option ordinals(std::string names, std::string help, std::vector<int>& target);
 
 Option on_off(std::string names, std::string help, bool& target);
@@ -151,14 +159,15 @@ using Options = std::vector<Option>;
 
 void append(Options& all, Options more);
 
-/// Brings every option to "--name=value" so that a value that begins with a dash, or is empty, or
-/// missing, is judged as a value, and checks that none is repeated.
+/// Rewrites options as "--name=value", so that a value which begins with a dash is read as a value,
+/// and an empty or missing value is refused. Refuses an option that is given twice.
 class Normalizer {
  public:
-  /// The options must live as long as this.
+  /// `options` must outlive the object.
   Normalizer(std::string command, const Options& options);
-  /// @throws UsageError
+  /// The words of a command line, rewritten. @throws UsageError
   std::vector<std::string> operator()(const std::vector<std::string>& words);
+  /// Whether an option was given. @param names as in Option::names
   bool given(const std::string& names) const { return seen_.count(names) > 0; }
 
  private:

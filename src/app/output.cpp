@@ -16,12 +16,13 @@ namespace lupine {
 
 namespace {
 
-/// 0 or errno. One write() where possible, so that lines of several ranks do not mix.
+/// Writes the text, with one write() if possible, so that lines of several ranks do not mix.
+/// Returns 0 or errno.
 int write_all(int descriptor, std::string_view text) {
   while (!text.empty()) {
     const ssize_t written = ::write(descriptor, text.data(), text.size());
     if (written < 0 && errno == EAGAIN) {
-      ::usleep(1000);  // somebody made the terminal or pipe non-blocking
+      ::usleep(1000);  // another program made the terminal or pipe non-blocking
       continue;
     }
     if (written < 0 && errno != EINTR) return errno;
@@ -44,7 +45,7 @@ bool is_closed(int descriptor) {
 void prepare_streams() {
   std::signal(SIGPIPE, SIG_IGN);
   const bool no_output = is_closed(STDOUT_FILENO);
-  // open() takes the lowest number that is free.
+  // open() returns the lowest free number, so this fills those of closed standard streams.
   while (is_closed(STDIN_FILENO) || is_closed(STDOUT_FILENO) || is_closed(STDERR_FILENO))
     if (::open("/dev/null", O_RDWR) < 0) break;
   if (no_output) throw Fault("standard output is closed");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// Standard output and error of the command, and the file that HPL.dat names. Nothing else writes
-/// there.
+/// Standard output and standard error of the command, and the output file that HPL.dat names.
+/// No other code writes to them.
 #pragma once
 
 #include <string>
@@ -9,29 +9,32 @@
 
 namespace lupine {
 
-/// To be called first: makes a write to a closed pipe an error instead of the end, and keeps files
-/// and sockets that are opened later out of the places of standard input, output and error.
+/// Call it first in main(). A write to a closed pipe then returns an error in place of ending the
+/// program, and files that are opened later do not get the numbers of closed standard streams.
 /// @throws Fault if standard output is closed
 void prepare_streams();
 
-/// @throws Fault if not all of it arrived: a full disk, a closed pipe
+/// Writes the text to standard output.
+/// @throws Fault if not all of it could be written: a full disk, a closed pipe
 void print(std::string_view text);
 
-/// Where a report goes: to standard output; or to standard error; or to standard output and a file.
+/// The destination of a report: standard output, or standard error, or standard output and a file.
 class ReportOutput {
  public:
   /// Standard output.
   ReportOutput() = default;
-  /// @param device HPL.dat's: 6 standard output, 7 standard error, else the file too
+  /// @param device HPL.dat's "device out": 6 standard output; 7 standard error; any other value
+  ///        standard output and the file
   ReportOutput(int device, std::string file);
   ReportOutput(const ReportOutput&) = delete;
   ReportOutput& operator=(const ReportOutput&) = delete;
   ~ReportOutput();
 
-  /// To be called before anything is printed, on the rank that prints.
-  /// @throws UsageError if the file cannot be written; what it held is gone otherwise
+  /// Opens the file, if there is one, and empties it. Call it before print(), on the rank that
+  /// prints.
+  /// @throws UsageError if the file cannot be written
   void open();
-  /// All of it is in its place when this returns. @throws Fault otherwise
+  /// Writes the text. @throws Fault if not all of it could be written
   void print(std::string_view text) const;
 
  private:
@@ -40,10 +43,10 @@ class ReportOutput {
   int descriptor_ = -1;
 };
 
-/// One line on standard error: "lupine: ...". Line breaks in it become spaces.
+/// Writes one line to standard error: "lupine: <text>". Line breaks in the text become spaces.
 void complain(std::string text);
 
-/// One line on standard error as it is, for progress.
+/// Writes a line of progress to standard error, without "lupine:".
 void print_progress(const std::string& line);
 bool error_is_terminal();
 

@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* option_name = "--profile";
 
-/// What is in the file, but for what no run could take.
+/// The profile in the text. @throws UsageError if it is damaged, or no run could use an entry
 Profile checked_profile(const std::string& text, const std::string& path) {
   Profile profile = parse_profile(text, path);
   for (const ProfileEntry& entry : profile.entries())
@@ -30,7 +30,9 @@ Profile checked_profile(const std::string& text, const std::string& path) {
   return profile;
 }
 
-/// Text that checked_profile takes, or nothing.
+/// The file's text if checked_profile() accepts it. Empty if the default place has no file, or,
+/// after a warning, if the file cannot be used.
+/// @throws UsageError if the file cannot be used and --profile names it
 std::string usable_text(const ProfilePlace& place) {
   const bool must_be = place.named_by == option_name;
   try {
@@ -57,7 +59,7 @@ ProfilePlace profile_place(const std::string& option, const ProfileEnvironment& 
   };
   if (!option.empty()) return named(option, option_name);
   if (!environment.profile.empty()) return named(environment.profile, "LUPINE_PROFILE");
-  // By the XDG base directory specification, a path that is not absolute counts as none.
+  // By the XDG base directory specification, a path that is not absolute is to be ignored.
   if (fs::path(environment.configuration).is_absolute())
     return {(fs::path(environment.configuration) / "lupine" / "profile.json").string(), ""};
   if (fs::path(environment.home).is_absolute())
@@ -85,7 +87,7 @@ void prepare_profile(const ProfilePlace& place) {
                     option_name));
   const std::string text = profile_text(place.path);
   if (!text.empty()) checked_profile(text, place.path);
-  std::error_code error;  // check_writable names it
+  std::error_code error;  // ignored: check_writable() then fails and names the reason
   if (place.named_by.empty()) fs::create_directories(fs::path(place.path).parent_path(), error);
   check_writable(place.path, place.named_by.empty() ? option_name : place.named_by);
 }

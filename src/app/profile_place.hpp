@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// Where the user's profile lies, and how it is read.
+/// The place of the user's profile, and reading it.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace lupine {
 
-/// Variables of the environment; empty where they are not set.
+/// Environment variables; empty if not set.
 struct ProfileEnvironment {
   std::string profile;        ///< LUPINE_PROFILE
   std::string configuration;  ///< XDG_CONFIG_HOME
@@ -19,24 +19,28 @@ struct ProfileEnvironment {
 };
 
 struct ProfilePlace {
-  std::string path;      ///< empty: none wanted, or no folder to have it in
-  std::string named_by;  ///< "--profile" or "LUPINE_PROFILE"; empty: nothing, it is the default
+  std::string path;      ///< empty: the user wants no profile, or there is no folder for one
+  std::string named_by;  ///< "--profile" or "LUPINE_PROFILE"; empty for the default place
+  /// False if the user asked for no profile ("none").
   bool is_wanted() const { return !(path.empty() && !named_by.empty()); }
 };
 
-/// @param option what --profile says: a path, "none", or nothing
+/// The place by --profile, else by LUPINE_PROFILE, else lupine/profile.json in XDG_CONFIG_HOME,
+/// else in .config of HOME.
+/// @param option value of --profile: a path, "none", or empty
 ProfilePlace profile_place(const std::string& option, const ProfileEnvironment& environment);
 
-/// Rank 0 reads the file for all. Where --profile names one, it has to be there and whole;
-/// otherwise one that cannot be used makes a warning, and is none. Collective.
-/// @param notes where what was read is noted
-/// @throws UsageError on every rank alike
+/// The profile, which rank 0 reads for all ranks. A file that cannot be used is an error if
+/// --profile names it; otherwise a warning is printed, and the profile is empty. Collective.
+/// @param notes on rank 0, gets a note that names the file if one was read
+/// @throws UsageError on every rank
 Profile load_profile(const Communicator& world, const ProfilePlace& place,
                      std::vector<std::string>& notes);
 
-/// Makes sure, before time is spent, that an entry can be added later: the folder is there, or made
-/// where it is the default, and can be written; what the file holds can be read. On rank 0.
-/// @throws UsageError that says which is not so
+/// Checks, before time is spent on tuning, that an entry can be added to the profile later: its
+/// folder exists and can be written, and an existing profile can be read. Makes the folder of the
+/// default place. For rank 0.
+/// @throws UsageError that says what is wrong
 void prepare_profile(const ProfilePlace& place);
 
 }  // namespace lupine

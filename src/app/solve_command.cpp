@@ -22,7 +22,7 @@ namespace lupine {
 
 namespace {
 
-/// What solving came to, equal on every rank but for x.
+/// The outcome of a solution; equal on every rank but for x.
 struct Outcome {
   Solution solution;
   std::string failure;

@@ -11,9 +11,10 @@
 
 namespace lupine {
 
-/// Solves, writes x, reports, and returns the exit status: 0 if it is solved, else 1. Collective.
-/// @param notes what else the reader of the report should know
-/// @throws UsageError, AgreedFault: on every rank alike; other faults on one rank
+/// Solves, writes x, reports, and returns the exit status: 0 if the system is solved, else 1.
+/// Collective.
+/// @param notes further notes for the reader of the report
+/// @throws UsageError, AgreedFault: the same one on every rank; any other Fault on one rank
 int run_solve(const Communicator& world, const Arguments& arguments,
               const std::string& command_line, const std::vector<std::string>& notes);
 

@@ -32,7 +32,7 @@ TunedBenchmark tune_one(const Communicator& world, const BenchmarkOptions& optio
 
 int run_tune(const Communicator& world, const Arguments& arguments, const ProfilePlace& users,
              const std::string& command_line, const std::vector<std::string>& notes) {
-  // What was timed once is no profile.
+  // Tunings of a list are timed only once each, so they are not written to a profile.
   const ProfilePlace place = arguments.tried.empty() ? users : ProfilePlace{"", "--try-nb"};
   require_equal_options(world, common_arguments(arguments));
   on_rank_0(world, [&] {

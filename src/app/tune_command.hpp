@@ -13,8 +13,9 @@
 namespace lupine {
 
 /// Tunes, reports, writes the profile, and returns the exit status 0. Collective.
-/// @param notes what else the reader of the report should know
-/// @throws UsageError, AgreedFault: on every rank alike; other faults on one rank
+/// @param users place of the user's profile
+/// @param notes further notes for the reader of the report
+/// @throws UsageError, AgreedFault: the same one on every rank; any other Fault on one rank
 int run_tune(const Communicator& world, const Arguments& arguments, const ProfilePlace& users,
              const std::string& command_line, const std::vector<std::string>& notes);
 

@@ -21,6 +21,7 @@ namespace lupine {
 
 namespace {
 
+// Limits by the rules of the benchmark's list: docs/numerics.md.
 constexpr double most_admissible_residual = 16;
 constexpr int most_admissible_iterations = 50;
 constexpr std::int64_t least_warming = 2048;  // order that takes a processor some 30 ms
@@ -32,7 +33,7 @@ struct Solved {
   double refine_seconds = 0;
 };
 
-/// HPL solves once; HPL-MxP refines.
+/// x from the factors: HPL solves once, HPL-MxP refines.
 RefineOutcome find_x(const Setup& setup, Transport& transport, const DistributedMatrix& lu,
                      const std::vector<std::int64_t>& pivots, const MatrixSpec& spec,
                      const Clock& clock, Trace* trace) {
@@ -54,7 +55,7 @@ RefineOutcome find_x(const Setup& setup, Transport& transport, const Distributed
   return outcome;
 }
 
-/// What the benchmark times.
+/// The timed part of a benchmark: factorization, and refinement or solve.
 Solved solve(const Setup& setup, Transport& transport, const MatrixSpec& spec, DistributedMatrix& a,
              const FactorOptions& options, const Clock& clock, const ColumnsDone& done) {
   Solved solved;
@@ -132,7 +133,8 @@ void judge(BenchmarkResult& result, bool converged) {
   if (!result.passed) reject("the run failed");
 }
 
-/// A matrix that can be factored without pivoting; with it, one whose rows are exchanged.
+/// The matrix of a warm-up: one that can be factored without pivoting, or with pivoting one whose
+/// rows are exchanged.
 MatrixSpec warming_matrix(std::int64_t n, Pivoting pivoting) {
   MatrixSpec spec;
   spec.kind = pivoting == Pivoting::none ? MatrixKind::scaled_diagonal : MatrixKind::hpl;
@@ -142,6 +144,7 @@ MatrixSpec warming_matrix(std::int64_t n, Pivoting pivoting) {
   return spec;
 }
 
+/// Keeps a device in rehearsal (Device::rehearse) while the object lives.
 class Rehearsal {
  public:
   explicit Rehearsal(Device& device) : device_(device) { device_.rehearse(true); }
@@ -184,9 +187,9 @@ DistributedMatrix BenchmarkRunner::generate(const MatrixSpec& spec) {
   });
 }
 
-// Kernels are loaded or compiled, threads started and algorithms found when first used: what the
-// benchmark times is the computation. All of a small problem; on a GPU, whose libraries choose
-// algorithms by size, before it all steps of this size, in which few products are computed.
+// Kernels are loaded or compiled, threads started and algorithms chosen when they are first used;
+// the benchmark should time the computation alone. So a small problem is solved first. A GPU's
+// libraries choose algorithms by size: there, all steps of the real size are rehearsed before.
 void BenchmarkRunner::warm_up(Trace* trace) {
   if (warm_) return;
   warm_ = true;

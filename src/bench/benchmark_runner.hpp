@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// Runs with one setup.
+/// Runs of one benchmark with one setup.
 #pragma once
 
 #include <lupine/benchmark.hpp>
@@ -18,44 +18,47 @@
 
 namespace lupine {
 
-/// A run, and when it was.
+/// The result of a run, and the calendar time of its timed part.
 struct BenchmarkRun {
   BenchmarkResult result;
-  std::time_t begin = 0;  ///< of what is timed
+  std::time_t begin = 0;  ///< before the factorization, not before A is generated
   std::time_t end = 0;
 };
 
-/// Why there are no factors, in one line. @pre not result.factored()
+/// Why a run has no factors, in one line. @pre not result.factored()
 std::string no_factors(const BenchmarkResult& result);
 
-/// Equal on every rank.
+/// Times of the first steps of a factorization, equal on every rank.
 struct FirstSteps {
   double generation = 0;     ///< seconds of generating the matrix
-  double factorization = 0;  ///< seconds of all steps
-  double rate = 0;           ///< operations a second in the steps that are timed
+  double factorization = 0;  ///< seconds of all first steps
+  double rate = 0;           ///< operations a second in the timed steps
 };
 
-/// Everything is chosen and checked at construction; every run() generates and solves anew. All
-/// members are collective.
+/// Runs a benchmark. The constructor chooses and checks everything; each run() generates the
+/// system and solves it. All members are collective.
 class BenchmarkRunner {
  public:
-  /// @throws UsageError, AgreedFault: on every rank alike
+  /// @throws UsageError, AgreedFault: the same one on every rank
   BenchmarkRunner(MPI_Comm comm, const BenchmarkOptions& options,
                   const Circumstances& circumstances = {});
-  /// With what was planned on the same ranks before, on another Machine.
+  /// Takes a setup that was planned on the same ranks before, on another Machine.
   BenchmarkRunner(MPI_Comm comm, Setup planned);
 
   const Setup& setup() const { return setup_; }
-  /// Loads, chooses and allocates what runs need, before they are timed. Once: run() does it too.
+  /// Computes untimed steps, so that kernels are loaded, algorithms chosen and scratch memory
+  /// allocated before a run is timed. Only the first call does so; run() makes that call.
   void warm_up(Trace* trace = nullptr);
-  /// @param traced where not null, on all ranks or none: becomes the run's trace on rank 0
+  /// One run: generates the system, solves it, and verifies the solution.
+  /// @param traced takes the run's trace on rank 0; null on every rank for a run without a trace
   BenchmarkRun run(const ProgressFunction& progress = {}, RunTrace* traced = nullptr);
 
-  /// Takes other values for what changes the speed alone. False, and nothing changed, where they
-  /// would not fit, or a matrix of this size has not `columns` for first_steps().
+  /// Replaces block size, look-ahead and chunk. Returns false, and changes nothing, where the new
+  /// values would not fit in memory, or the matrix is too small for first_steps(columns).
   bool retune(const Tuning& tuning, std::int64_t columns);
-  /// Generates, and factors the first columns: `columns` of them timed, once the look-ahead is
-  /// full. @pre retune() has accepted as many
+  /// Generates the matrix and factors its first columns. The first steps fill the look-ahead; the
+  /// timed ones after them eliminate at least `columns` columns.
+  /// @pre retune() has accepted this number of columns
   FirstSteps first_steps(std::int64_t columns);
 
  private:

@@ -22,7 +22,7 @@ bool pivoted(const BenchmarkOptions& options) {
   return options.benchmark == Benchmark::hpl || options.pivoting == Pivoting::partial;
 }
 
-/// @param place in a file, for messages
+/// @param place of the grid in a file, with which the message begins; or empty
 void check_grid(int p, int q, int ranks, const std::string& place) {
   const std::int64_t needed = std::int64_t{p} * q;
   if (needed > ranks)
@@ -56,8 +56,8 @@ BenchmarkOptions with(const HplRun& run, BenchmarkOptions options) {
   return options;
 }
 
-/// The options without those that no choice depends on: configurations alike in all others share a
-/// setup.
+/// A text of all options that plan()'s choices depend on. Configurations with the same text are
+/// planned once.
 std::string decisive(BenchmarkOptions o) {
   o.run.broadcast = {};
   o.leaf = {};
@@ -71,7 +71,7 @@ int ranks_of(const BenchmarkOptions& o, const Communicator& world) {
   return o.run.nprow != 0 && o.run.npcol != 0 ? o.run.nprow * o.run.npcol : world.size();
 }
 
-/// The setup of options that are alike but for what no choice depends on.
+/// The setup of `options`, from that of a configuration with the same decisive() text.
 Setup varied(Setup setup, const BenchmarkOptions& options) {
   setup.asked = options;
   setup.options.run.broadcast = options.run.broadcast;
@@ -80,7 +80,7 @@ Setup varied(Setup setup, const BenchmarkOptions& options) {
   return setup;
 }
 
-/// How work ended, for ranks that had no part in it.
+/// How work ended, to tell ranks that took no part in it.
 enum class Ending : std::int64_t { fine, usage, fault };
 
 }  // namespace
@@ -174,7 +174,8 @@ int Campaign::run(std::size_t i, int repeat, bool traced, const ProgressFunction
   return passed;
 }
 
-// Errors of the work are the same on all ranks that do it: rank 0, one of them, speaks for them.
+// All ranks that do the work throw the same error, and rank 0 is one of them: so its error is
+// broadcast.
 void Campaign::on_first(int ranks, const std::function<void(const Communicator&)>& work) const {
   if (ranks == world_.size()) return work(world_);
   const Communicator team = world_.split(world_.rank() < ranks ? 0 : 1, world_.rank());

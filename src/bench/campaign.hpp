@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// Several configurations of a benchmark, one after the other.
+/// Runs of several configurations of a benchmark, one after the other.
 #pragma once
 
 #include <lupine/options.hpp>
@@ -17,59 +17,63 @@
 
 namespace lupine {
 
-/// All runs of one configuration, in turn.
+/// All runs of one configuration, in their order.
 struct Measured {
   Setup setup;
   std::vector<BenchmarkRun> runs;
 };
 
-/// A run with its setup; refers to what it was taken from.
+/// A run with its setup: references into the list that it was chosen from.
 struct Representative {
   const Setup& setup;
   const BenchmarkRun& run;
 };
-/// The run that stands for all: the first that failed, or else the one with the highest rate.
-/// @pre the first has a run
+/// The run that stands for all: the first one that failed, or if none failed, the fastest.
+/// @pre the first configuration has a run
 Representative representative(const std::vector<Measured>& all);
 
-/// The lines of HPL.dat that mean nothing to a benchmark with these options.
+/// The choices of HPL.dat that have no effect on a benchmark with these options.
 std::span<const HplChoice> ignored_by(const BenchmarkOptions& options);
 
-/// `base` with every combination that `dat` asks for, in HPL's order. Values of 0 are left open.
-/// @param dat of a file, or of lists on the command line, which have no path
-/// @throws UsageError that names the lines, or the options, where a grid has more than `ranks`, or
-///         where a value of a file is more than Lupine takes
+/// `base` with each combination of values in `dat`, in HPL's order. A value of 0 stays open, to be
+/// chosen.
+/// @param dat from a file, or from lists on the command line (its path is then empty)
+/// @throws UsageError that names the lines, or the options, where a grid has more than `ranks`
+///         ranks, or a value is larger than Lupine's limit
 std::vector<BenchmarkOptions> configurations(const HplDat& dat, const BenchmarkOptions& base,
                                              int ranks);
 
-/// HPL's options beside HPL-MxP's: the same but for the benchmark, and an order and a block size of
-/// its own. 0: chosen
+/// The options of an HPL run beside a run of HPL-MxP: those of `mxp`, with order `n` and block size
+/// `nb`. A value of 0 is left open, to be chosen.
 BenchmarkOptions hpl_beside(BenchmarkOptions mxp, std::int64_t n, std::int64_t nb);
 
-/// Runs every configuration on as many of the first ranks as its grid has; the others wait. All
-/// members are collective over `world`, and throw UsageError and AgreedFault on every rank alike.
+/// Runs configurations, each on the first ranks of `world`, as many as its grid has; the other
+/// ranks wait. All members are collective over `world`. A UsageError or AgreedFault is thrown on
+/// every rank.
 class Campaign {
  public:
-  /// Chooses and checks everything, so that nothing is refused once the first run has begun.
-  /// @param most_n a chosen order is no larger; 0: no limit
-  /// @param profile as plan takes it
+  /// Plans every configuration, so that none is refused once the first run has begun.
+  /// @param most_n upper limit of a chosen order; 0: none
+  /// @param profile its entries take precedence over the table of defaults
   /// @throws UsageError where a grid has more ranks than `world`
   Campaign(const Communicator& world, const std::vector<BenchmarkOptions>& configurations,
            std::int64_t most_n = 0, const Profile& profile = {});
 
   std::size_t size() const { return setups_.size(); }
-  /// Of every configuration, on rank 0; elsewhere of those that the rank has a part in.
+  /// Setups of all configurations on rank 0; on another rank, of those that it takes part in.
   std::vector<Setup> setups() const;
 
-  /// What rank 0 does after each run. @param turn from 0; @param trace empty if it was not traced
+  /// Called on rank 0 after each run. `turn` counts the runs of a configuration from 0; `trace` is
+  /// empty if the run was not traced.
   using RunDone = std::function<void(const Setup&, const BenchmarkRun&, int turn, RunTrace trace)>;
-  /// Runs configuration i `repeat` times. Returns how many of the runs passed, on every rank.
-  /// @param traced the same on every rank
+  /// Runs configuration i `repeat` times. Returns the number of runs that passed, on every rank.
+  /// @param traced whether the runs are traced; equal on every rank
   int run(std::size_t i, int repeat, bool traced, const ProgressFunction& progress,
           const RunDone& done);
 
  private:
-  /// Work of the first ranks; how it ended all learn.
+  /// Runs `work` on the first ranks, with a communicator of these ranks. If it throws a UsageError
+  /// or AgreedFault, every rank of the world does.
   void on_first(int ranks, const std::function<void(const Communicator&)>& work) const;
 
   const Communicator& world_;

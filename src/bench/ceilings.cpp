@@ -12,7 +12,7 @@
 namespace lupine {
 
 namespace {
-constexpr int least_runs = 3;  // of a product that takes longer than there is time
+constexpr int least_runs = 3;  // of each product, even if they take longer than `seconds`
 }
 
 std::vector<UpdateShape> update_shapes(std::int64_t n, int nprow, int npcol, std::int64_t width,
@@ -22,7 +22,8 @@ std::vector<UpdateShape> update_shapes(std::int64_t n, int nprow, int npcol, std
   std::vector<UpdateShape> shapes;
   double sum = 0;
   for (int i = sizes; i > 0; --i) {
-    // A step's operations grow with the square of what is left to update: n, 3/4 n, n/2, n/4.
+    // The operations of a step are proportional to the square of the trailing matrix's order, which
+    // is n, 3/4 n, n/2 and n/4 here.
     const double weight = i * i;
     const std::int64_t left = n / sizes * i + n % sizes * i / sizes;
     const auto local = [&](std::int64_t processes) {
@@ -47,7 +48,7 @@ ProductRate product_rate(Device& device, Product product, Precision precision,
   for (const UpdateShape& shape : shapes) {
     ProductTrial trial(device, product, precision, shape.rows, shape.columns, shape.width);
     const auto run = [&] { trial.run({}); };
-    if (rates.empty()) run();  // the first call prepares kernels and scratch memory
+    if (rates.empty()) run();  // not timed: the first call prepares kernels and scratch memory
     const double share = seconds / static_cast<double>(shapes.size());
     const double rate = trial.flops() / fastest(clock, share, run, least_runs);
     rates.push_back({shape.weight, rate});

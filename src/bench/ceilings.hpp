@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// Rates that bound a run: products at the shapes of its updates.
+/// Upper bounds of a run's rate: products alone, at the shapes of the run's updates.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace lupine {
 
-/// The update of a part of a run's steps, and their share of its operations.
+/// The shape of the updates in some steps of a run, and these steps' part of its operations.
 struct UpdateShape {
   std::int64_t rows = 0;
   std::int64_t columns = 0;
@@ -21,21 +21,22 @@ struct UpdateShape {
   double weight = 0;
 };
 
-/// A rank's updates while the trailing matrix shrinks, of a few sizes that stand for all. The
-/// weights add up to 1.
-/// @param nprow,npcol of the process grid
+/// A few shapes that stand for all updates of a rank while the trailing matrix shrinks. The weights
+/// add up to 1.
+/// @param nprow,npcol shape of the process grid
 /// @param width columns of a step
-/// @param largest rows and columns beyond this are left off: a product's rate does not change there
-/// @pre all are at least 1
+/// @param largest limit of rows and columns: larger products have the same rate
+/// @pre all arguments are at least 1
 std::vector<UpdateShape> update_shapes(std::int64_t n, int nprow, int npcol, std::int64_t width,
                                        std::int64_t largest);
 
 struct ProductRate {
-  double run = 0;   ///< operations a second of all updates together
-  double best = 0;  ///< of the best shape
+  double run = 0;   ///< operations a second over all shapes, by their weights
+  double best = 0;  ///< operations a second of the fastest shape
   std::string best_shape{};
 };
-/// Takes about `seconds`, or longer where one product of each shape does.
+/// The rate of this rank's device in products of these shapes. Takes about `seconds`, or longer
+/// where a few products of each shape take longer.
 /// @throws Fault where memory is short
 ProductRate product_rate(Device& device, Product product, Precision precision,
                          std::span<const UpdateShape> shapes, double seconds, const Clock& clock);

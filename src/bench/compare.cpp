@@ -26,7 +26,7 @@ namespace {
 
 constexpr const char* gflops = "GFLOP/s";
 constexpr double seconds_a_ceiling = 0.02;
-/// Products of more rows and columns run at the same rate, on a CPU and on a GPU.
+/// Largest products that are timed, on a CPU and on a GPU: larger ones have the same rate.
 constexpr std::int64_t largest_on_host = 8192;
 constexpr std::int64_t largest_on_gpu = 16384;
 
@@ -42,7 +42,7 @@ std::string update_name(Precision precision) {
   return fmt::format("update {}", name(precision));
 }
 
-/// Bytes that this process may take.
+/// Bytes that this process may allocate.
 double free_bytes() {
   return static_cast<double>(std::min(node_memory().free, process_memory_left()));
 }
@@ -55,7 +55,8 @@ std::string failure(const BenchmarkResult& result) {
                           : residual;
 }
 
-/// Memory that a rank passes over: more than the caches, but not what others need.
+/// Bytes that one rank's memory pass covers. All ranks of a node together cover four times its
+/// caches, at least 64 MiB; a rank takes at most a quarter of its free memory, but at least 1 MiB.
 std::int64_t pass_bytes(int node_ranks) {
   constexpr std::int64_t least = std::int64_t{64} << 20;
   const std::int64_t wanted = std::max(least, 4 * cache_bytes()) / node_ranks;
@@ -65,10 +66,10 @@ std::int64_t pass_bytes(int node_ranks) {
 
 }  // namespace
 
-/// What ceilings are measured on.
+/// The devices on which ceilings are measured.
 struct Contest::Devices {
-  const Machine& machine;                ///< with the device of the updates
-  std::unique_ptr<Device> other_host{};  ///< where that is no CPU
+  const Machine& machine;                ///< its device computes the updates
+  std::unique_ptr<Device> other_host{};  ///< a CPU device, if the machine's device is a GPU
   Device& host() const { return other_host ? *other_host : machine.device(); }
 };
 
@@ -90,7 +91,7 @@ Contest::Contest(const Communicator& world, const CompareOptions& who, const Ben
     } else if (solver == Solver::hpl) {
       enter(machine, solver, hpl);
     } else if (solver == Solver::solve) {
-      // Its first step.
+      // lupine::solve is planned by its first step.
       options.precision = Precision::automatic;
       options.pivoting = Pivoting::partial;
       enter(machine, solver, options);
@@ -121,7 +122,7 @@ void Contest::enter(const Machine& machine, Solver solver, const BenchmarkOption
     const Kept kept = solver == Solver::solve ? Kept::copy : Kept::not_at_all;
     setup = plan(machine, options, {.profile = profile_, .kept = kept});
   } catch (const UsageError& error) {
-    // What HPL-MxP may do and HPL may not is a matter of memory.
+    // A contestant that needs more memory than the first plan may not fit.
     contestant.skipped = error.what();
   }
   contestant.precision = solver == Solver::hpl ? Precision::fp64 : setup.options.precision;
@@ -129,7 +130,7 @@ void Contest::enter(const Machine& machine, Solver solver, const BenchmarkOption
   contestant.ceiling = solver == Solver::hpl && frame_.machine.gpus.empty()
                            ? "dgemm"
                            : update_name(contestant.precision);
-  // One system for all.
+  // All contestants solve the same system.
   setup.options.matrix = frame_.options.matrix;
   comparison_.contestants.push_back(std::move(contestant));
   setups_.push_back(std::move(setup));
@@ -220,7 +221,7 @@ void Contest::add_memory() {
   memory("memory triad", MemoryPass::triad, "exchanges of rows, and roundings");
 }
 
-// What all ranks know, such as a lack of memory, is the end of a turn, not of everything measured.
+// An error that all ranks know of, such as a lack of memory, ends one turn: the comparison goes on.
 Turn Contest::turn(Solver solver, const Setup& setup) const {
   if (is_lapack(solver)) return lapack_turn(solver);
   try {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// HPL-MxP, lupine::solve, HPL and LAPACK on one matrix, in turns, and the rates that bound them.
+/// `lupine compare`: HPL-MxP, lupine::solve, HPL and LAPACK solve the same system in turns; beside
+/// them, the rates that bound them are measured.
 #pragma once
 
 #include <lupine/options.hpp>
@@ -16,37 +17,42 @@
 
 namespace lupine {
 
-/// Who takes part. HPL-MxP does with each precision, in this order.
+/// The solvers that are compared. HPL-MxP takes part once with each of `precisions`, in this order.
 struct CompareOptions {
   std::vector<Solver> solvers{Solver::mxp, Solver::solve, Solver::hpl, Solver::dgesv,
                               Solver::dsgesv};
   std::vector<Precision> precisions{Precision::bf16, Precision::fp16, Precision::fp32};
 };
 
-/// All for one n. HPL-MxP, solve and HPL run on all ranks, LAPACK on rank 0 with its threads while
-/// the others sleep; ceilings are measured by all ranks at once. All solve the system of HPL-MxP,
-/// HPL too. Members are collective, and throw UsageError and AgreedFault on every rank alike.
+/// The comparison for one n. HPL-MxP, lupine::solve and HPL run on all ranks; LAPACK runs on rank 0
+/// with that rank's threads, while the other ranks wait without using their cores. All ranks
+/// measure a ceiling at the same time. All contestants, HPL too, solve HPL-MxP's system. Members
+/// are collective, and throw a UsageError or AgreedFault on every rank.
 class Contest {
  public:
-  /// Chooses and checks everything. Where HPL or LAPACK is not there or does not fit, it is skipped
+  /// Plans every contestant's runs. A contestant that is not available, or does not fit, is skipped
   /// with the reason.
-  /// @param mxp,hpl options of both, with n given; what mxp says of the matrix is for all
-  /// @param profile as for `plan`
-  /// @throws UsageError where HPL-MxP may not run, or nobody can
+  /// @param mxp,hpl options of the two benchmarks, with n given; all contestants take the matrix of
+  ///        `mxp`
+  /// @param profile its entries take precedence over the table of defaults
+  /// @throws UsageError where plan() refuses HPL-MxP in its first precision, or no contestant can
+  ///         run
   Contest(const Communicator& world, const CompareOptions& who, const BenchmarkOptions& mxp,
           const BenchmarkOptions& hpl, const Profile& profile);
   Contest(const Contest&) = delete;
   Contest& operator=(const Contest&) = delete;
 
-  /// Of HPL-MxP in the first precision.
+  /// The setup of HPL-MxP in its first precision.
   const Setup& setup() const { return frame_; }
-  /// So far. Whole on rank 0.
+  /// The measurements so far. LAPACK's are on rank 0 alone.
   const Comparison& comparison() const { return comparison_; }
-  /// On every rank: nothing has failed.
+  /// Whether every contestant that takes part has solved the system in all its turns. Equal on
+  /// every rank.
   bool passed() const;
 
   using TurnDone = std::function<void(const Contestant&)>;
-  /// Everybody once, then each ceiling. @param done called on rank 0 after each turn
+  /// Runs every contestant once, then measures each ceiling once.
+  /// @param done called on rank 0 after each turn
   void round(const TurnDone& done);
 
  private:
@@ -68,14 +74,14 @@ class Contest {
 
   const Communicator& world_;
   Profile profile_;
-  Communicator alone_;  // each rank for itself
+  Communicator alone_;  // of this rank alone
   SteadyClock clock_;
   int node_ranks_;
   int threads_ = 1;  // of this rank
   Setup frame_;
   Comparison comparison_;
-  std::vector<Setup> setups_;      // of each contestant; LAPACK's are empty
-  std::vector<Measure> measures_;  // of each ceiling
+  std::vector<Setup> setups_;      // one of each contestant; LAPACK's are empty
+  std::vector<Measure> measures_;  // one of each ceiling
 };
 
 }  // namespace lupine

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// What `lupine compare` has measured for one n. Plain values, and what follows from them.
+/// The measurements of `lupine compare` for one n, as plain values, and ratios computed from them.
 #pragma once
 
 #include <lupine/options.hpp>
@@ -17,8 +17,8 @@
 
 namespace lupine {
 
-/// Who solves the system: HPL-MxP, lupine::solve with A in memory, HPL, and LAPACK in FP64 or
-/// refined from FP32.
+/// The solvers: HPL-MxP, lupine::solve with A in memory, HPL, and LAPACK's dgesv (FP64) and dsgesv
+/// (FP32 factors, refined to FP64).
 enum class Solver { mxp, solve, hpl, dgesv, dsgesv };
 constexpr std::array<std::pair<Solver, std::string_view>, 5> solver_names{
     {{Solver::mxp, "mxp"},
@@ -28,52 +28,53 @@ constexpr std::array<std::pair<Solver, std::string_view>, 5> solver_names{
      {Solver::dsgesv, "dsgesv"}}};
 std::string_view name(Solver solver);
 
-/// Best and median of what was measured in each round. 0 and 0 of nothing.
+/// Best and median of the values of all rounds; both are 0 if there are none.
 struct Statistics {
   double best = 0;    ///< the largest
   double median = 0;  ///< of an even number, the mean of the two in the middle
 };
 Statistics statistics(std::vector<double> values);
 
-/// One solution of the system; NaN is what is not known.
+/// One solution of the system. An unknown value is NaN.
 struct Turn {
-  double seconds = 0;               ///< 0: it was not begun
-  double refine_seconds = unknown;  ///< of those
+  double seconds = 0;               ///< factorization and refinement; 0: not begun
+  double refine_seconds = unknown;  ///< the part of `seconds` that the refinement took
   double scaled_residual = unknown;
-  std::string failure{};  ///< why it is no solution; empty: it is one
+  std::string failure{};  ///< why the turn gave no solution; empty if it did
 
   bool passed() const { return failure.empty(); }
 };
 
-/// A solver, and what it did.
+/// A solver with its setting, and its turns.
 struct Contestant {
   Solver solver = Solver::mxp;
-  Precision precision = Precision::fp64;  ///< what its updates read
-  std::int64_t nb = 0;                    ///< 0: LAPACK's own
+  Precision precision = Precision::fp64;  ///< precision that its updates read
+  std::int64_t nb = 0;                    ///< block size; 0: LAPACK chooses its own
   int ranks = 1;
   int threads = 1;      ///< of a rank
-  std::string ceiling;  ///< name of the one that bounds it
-  std::string skipped;  ///< why it has no turns; empty: it takes part
+  std::string ceiling;  ///< name of the ceiling that bounds its rate
+  std::string skipped;  ///< why it takes no part; empty if it does
   std::vector<Turn> turns;
 
-  /// All turns ended with a solution. False where there is none, true where it was skipped.
+  /// Whether every turn gave a solution: false where there are no turns, true for a contestant that
+  /// was skipped.
   bool passed() const;
 };
 
-/// "mxp bf16"; "dgesv".
+/// A contestant's name in reports: "mxp bf16", "dgesv".
 std::string title(const Contestant& contestant);
 
-/// A rate that bounds others.
+/// A measured rate that bounds those of contestants.
 struct Ceiling {
   std::string name;
-  std::string unit;  ///< "GFLOP/s" or "GB/s"
-  std::string bounds;
-  int ranks = 1;  ///< that measured at once; the rate is the sum of theirs
-  int threads = 1;
-  std::vector<double> rates{};  ///< of each round, in `unit`; empty: nothing here has it
-  double best_shape_rate = 0;   ///< of products: that of the best shape, of all rounds; else 0
-  std::string best_shape{};     ///< "4096 x 4096 x 1024"
-  std::string failure{};        ///< why a round has no rate; empty: none failed
+  std::string unit;             ///< "GFLOP/s" or "GB/s"
+  std::string bounds;           ///< what it bounds, in words: "hpl, dgesv"
+  int ranks = 1;                ///< ranks that measured at the same time; `rates` are their sums
+  int threads = 1;              ///< of a rank
+  std::vector<double> rates{};  ///< one of each round, in `unit`; empty: not possible here
+  double best_shape_rate = 0;   ///< for products: highest rate of one shape; else 0
+  std::string best_shape{};     ///< that shape: "4096 x 4096 x 1024"
+  std::string failure{};        ///< why a round has no rate; empty if none failed
 };
 
 struct Comparison {
@@ -81,28 +82,29 @@ struct Comparison {
   std::vector<Contestant> contestants;
   std::vector<Ceiling> ceilings;
 
-  /// Nothing failed.
+  /// Whether every contestant passed. Ceilings that failed do not count.
   bool passed() const;
 };
 
-/// GFLOP/s of each turn by HPL's count of operations; none of a contestant that failed once.
+/// GFLOP/s of each turn by benchmark_flops(n); empty for a contestant that failed in any turn.
 std::vector<double> rates(const Contestant& contestant, std::int64_t n);
 
-/// Rates over LAPACK's dgesv, best over best; 0 where there is no such number.
+/// The contestant's best rate divided by the best rate of LAPACK's dgesv; 0 if either is missing.
 double ratio_to_dgesv(const Contestant& contestant, const Comparison& all);
-/// Of its ceiling, best over best, scaled to the ranks of the contestant; 0 where it has none.
+/// The contestant's best rate a rank divided by the best rate a rank of its ceiling; 0 if either is
+/// missing.
 double share_of_ceiling(const Contestant& contestant, const Comparison& all);
-/// Time of the refinement over all time, of the fastest turn; NaN where it is not known.
+/// The refinement's part of the fastest turn's time; NaN where it is not known.
 double refinement_share(const Contestant& contestant);
-/// The fastest turn. @pre there is a turn
+/// The turn that took the least time. @pre there is a turn
 const Turn& fastest_turn(const Contestant& contestant);
 
-/// The rate of a product in some shape, and how much of a run's work has that shape.
+/// The rate of products of one shape, and the part of a run's operations that has this shape.
 struct ShapeRate {
   double weight = 0;
   double rate = 0;
 };
-/// The rate of all work together: each part takes weight / rate.
+/// The rate of all operations together, where those of one shape take time weight / rate.
 double rate_over_run(std::span<const ShapeRate> shapes);
 
 }  // namespace lupine

@@ -50,7 +50,7 @@ FirstSteps BenchmarkRunner::first_steps(std::int64_t columns) {
 
   FactorOptions options = factor_options(setup());
   options.steps = steps.last + 1;
-  std::vector<double> ends{generated};  // of the steps
+  std::vector<double> ends{generated};  // ends[k]: time at the end of step k, for k > 0
   const ColumnsDone note = [&](std::int64_t) { ends.push_back(clock().now()); };
   const FactorOutcome factors = factorize(machine_.transport(), a, options, clock(), note);
   if (!factors.usable())
@@ -61,10 +61,10 @@ FirstSteps BenchmarkRunner::first_steps(std::int64_t columns) {
   std::array times{generated - begin, clock().now() - generated, since(steps.first),
                    since(steps.last)};
   all().all_reduce(times, Reduction::max);
-  // Where panels run beside updates, the shorter ones save nothing.
+  // Where panels are factored beside the updates, shorter panels save no time.
   const double panels = all().all_reduce(factors.times.panel, Reduction::sum) / all().size();
   const double saved = device().overlaps() ? 0 : steps.shorter * panels;
-  constexpr double least = 1e-9;  // a clock's step
+  constexpr double least = 1e-9;  // seconds: the resolution of a clock, so as not to divide by 0
   return {times[0], times[1], steps.operations / std::max(times[3] - times[2] + saved, least)};
 }
 

@@ -13,7 +13,7 @@ namespace lupine {
 
 namespace {
 
-/// Steps of a pass, some milliseconds: many beside the threads' start and end.
+/// Steps of a pass, which takes some milliseconds: long beside the threads' start and end.
 constexpr std::int64_t steps_a_pass = 500'000;
 
 RegisterLoop loop_of(Precision precision) {
@@ -35,7 +35,7 @@ void read(std::span<std::uint64_t> part) {
   static_cast<void>(kept);
 }
 
-/// The three thirds of a thread's part.
+/// The triad on the three thirds of a thread's part.
 void triad(std::span<std::uint64_t> part) {
   const std::size_t third = part.size() / 3;
   auto* a = reinterpret_cast<double*>(part.data());
@@ -70,7 +70,8 @@ double memory_rate(MemoryPass pass, std::int64_t bytes, int threads, double seco
                    const Clock& clock) {
   const Buffer memory = CpuDevice(threads).allocate(bytes);
   const std::span words(memory.as<std::uint64_t>(), static_cast<std::size_t>(bytes / 8));
-  // Pages lie where they are first touched, and pages nobody has written to are all the same one.
+  // Each thread writes its part first: a page lies on the memory node of the thread that touches it
+  // first, and pages without a write are all the same page of zeros.
   on_parts(words, threads, [](std::span<std::uint64_t> part) {
     std::fill(part.begin(), part.end(), std::uint64_t{0});
   });

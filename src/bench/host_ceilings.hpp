@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// What this process's part of a CPU allows at best: rates of arithmetic in registers and of
+/// Upper bounds of what the cores of this process can do: rates of arithmetic in registers and of
 /// memory, of all threads together.
 #pragma once
 
@@ -13,24 +13,24 @@
 
 namespace lupine {
 
-/// Multiplications and additions a second, both counted, on numbers that stay in registers.
+/// Flop/s on numbers that stay in registers: multiplications and additions both count.
 /// @param precision fp64, fp32, or bf16 (products of pairs, summed in FP32)
-/// @param seconds that it takes at least; the fastest pass counts
+/// @param seconds least time of the measurement, of which the fastest pass counts
 /// @return 0 where the processor has no such instructions
 double register_rate(Precision precision, int threads, double seconds, const Clock& clock);
 
-/// Calls work(part) on each of the threads, with its own part of `words`. What does not divide is
-/// left out.
+/// Calls work(part) on each thread, with a part of `words` for each. All parts have the same size;
+/// the remainder of words.size() / threads is left out.
 void on_parts(std::span<std::uint64_t> words, int threads,
               const std::function<void(std::span<std::uint64_t>)>& work);
 
-/// What memory is passed over for: read alone, or STREAM's triad, a <- b + s c, of which, as there,
-/// two are counted as read and one as written.
+/// How a pass uses memory: it reads all bytes, or computes STREAM's triad a <- b + s c, which
+/// counts b and c as read once and a as written once.
 enum class MemoryPass { read, triad };
 
 /// Bytes a second of all threads.
-/// @param bytes of memory that it takes, and gives back; ought to exceed the caches by far
-/// @param seconds that it takes at least; the fastest pass counts
+/// @param bytes allocated for the measurement; should be much more than the caches hold
+/// @param seconds least time of the measurement, of which the fastest pass counts
 /// @throws Fault "out of memory: ..."
 double memory_rate(MemoryPass pass, std::int64_t bytes, int threads, double seconds,
                    const Clock& clock);

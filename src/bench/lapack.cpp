@@ -4,7 +4,7 @@
 #include <vector>
 
 #ifdef LUPINE_WITH_LAPACK
-// Fortran's names; the BLAS that this is linked with counts with 32 bits (see dense.cpp).
+// The Fortran interface; integers of this BLAS have 32 bits (see dense.cpp).
 extern "C" {
 void dgesv_(const int* n, const int* nrhs, double* a, const int* lda, int* pivots, double* b,
             const int* ldb, int* info);

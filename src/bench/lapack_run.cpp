@@ -58,7 +58,7 @@ Turn lapack_run(LapackDriver driver, const Communicator& alone, const BenchmarkO
   const Buffer memory = device->allocate(n * n * 8);
   const AnyMatrix a{Precision::fp64, memory.data(), n, n, n};
   device->generate(*queue, spec, whole, whole, a);
-  // The pages of its workspace are there, as those of A, when its time begins.
+  // Written before the clock starts, so that the workspace's pages are mapped, as those of A are.
   const std::int64_t floats = lapack_workspace(driver, n);
   const Buffer workspace = device->allocate(floats * 4);
   if (floats > 0)

@@ -12,19 +12,19 @@
 
 namespace lupine {
 
-/// Why lapack_run cannot be, where so many bytes are free on one node; empty if it can.
+/// Why lapack_run() cannot run where `free` bytes of memory are free; empty if it can.
 std::string lapack_obstacle(LapackDriver driver, std::int64_t n, double free);
 
-/// Generates A and b as the benchmark does, in FP64, solves on this rank alone and verifies as the
-/// benchmark does.
-/// @param alone a communicator of this rank
-/// @param options n, the matrix and its parameters, seed, threshold
+/// Generates A and b of the benchmark in FP64, solves with LAPACK on this rank alone, and computes
+/// the benchmark's scaled residual. The turn's time is that of the solver.
+/// @param alone a communicator of this rank alone
+/// @param options of which n, the matrix with its parameters, seed and threshold are used
 /// @throws Fault where memory is short
 Turn lapack_run(LapackDriver driver, const Communicator& alone, const BenchmarkOptions& options,
                 int threads, const Clock& clock);
 
-/// What a residual that is not below the threshold is called in a Turn's failure; empty if it is
-/// below, or if the threshold is not above 0 and so nothing is checked.
+/// The text of Turn::failure for a scaled residual that is not below the threshold; empty if it is
+/// below, or if the threshold is 0 or less, which means no check.
 std::string residual_failure(double scaled_residual, double threshold);
 
 }  // namespace lupine

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// A run traced on all its ranks.
+/// The trace of a run on all its ranks.
 #pragma once
 
 #include <vector>
@@ -11,28 +11,28 @@
 
 namespace lupine {
 
-/// Spans of every rank, in seconds of rank 0's clock.
+/// The spans of all ranks, in seconds of rank 0's clock.
 struct RunTrace {
-  /// Spans of all ranks and runs of a file: some 150 bytes each there.
+  /// Most spans in a file, of all ranks and runs together: each takes some 150 bytes there.
   static constexpr std::size_t most_spans = std::size_t{1} << 23;
 
   double begin = 0;
   std::vector<RankTrace> ranks;
 };
 
-/// Collective from its construction, which begins the run's trace.
+/// Traces one run. Construction and gather() are collective; the trace begins with construction.
 class RunTracer {
  public:
   RunTracer(const Communicator& all, const Clock& clock);
 
-  /// Where this rank records.
+  /// The trace in which this rank records its spans.
   Trace& trace() { return trace_; }
-  /// On rank 0 what all have recorded; elsewhere nothing. Collective.
+  /// Ends the trace. Returns the spans of all ranks on rank 0, no spans on other ranks. Collective.
   RunTrace gather();
 
  private:
   const Communicator& all_;
-  double begin_;  // before any rank goes on
+  double begin_;  // this rank's time at construction, before any rank records a span
   TimeLine line_;
   Trace trace_;
 };

@@ -18,6 +18,7 @@ namespace lupine {
 
 namespace {
 
+/// A matrix source that generates the benchmark's A.
 class GeneratedSource final : public MatrixSource {
  public:
   GeneratedSource(Device& host, const MatrixSpec& spec) : host_(host), spec_(spec) {}
@@ -38,7 +39,7 @@ class GeneratedSource final : public MatrixSource {
   }
 
  private:
-  // A column as the only one of a process.
+  // The distribution in which a process owns this column alone.
   Distribution alone(GlobalIndex column) const {
     return {spec_.n, 1, static_cast<int>(spec_.n), static_cast<int>(column.value)};
   }

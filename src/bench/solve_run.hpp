@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// The benchmark's system, solved as a user's own.
+/// The benchmark's system, solved by lupine::solve() as if it were a user's.
 #pragma once
 
 #include "bench/comparison.hpp"
@@ -9,12 +9,14 @@
 
 namespace lupine {
 
-/// What lupine::solve is called with in a setup, which is that of its first step.
+/// The options with which solve_run() calls lupine::solve().
+/// @param setup that of the solution's first step
 SolveOptions solve_options(const Setup& setup);
 
-/// Holds A of the setup's benchmark in FP64, as lupine::solve() does, solves, and verifies with A
-/// generated anew. The turn's time is of scales, factorization and refinement. Collective.
-/// @throws UsageError, AgreedFault: on every rank alike
+/// Solves the system of the setup's benchmark by lupine::solve(), which holds A in FP64, and
+/// verifies x with A generated again. The turn's time is that of scaling, factorization and
+/// refinement. Collective.
+/// @throws UsageError, AgreedFault: the same one on every rank
 Turn solve_run(const Communicator& all, const Setup& setup);
 
 }  // namespace lupine

@@ -13,7 +13,7 @@ std::optional<StepWindow> step_window(const Plan& plan, std::int64_t n, int look
   const auto begin = [&](std::int64_t step) {
     return step < plan.count() ? plan[step].begin.value : n;
   };
-  // At the end of step k the panels before this one are applied everywhere.
+  // At the end of step k, all panels before panel applied(k) are applied to the whole matrix.
   const auto applied = [&](std::int64_t k) { return k - lookahead + (overlaps ? 0 : 1); };
   const std::int64_t first = std::int64_t{lookahead} + 1;
   std::int64_t last = first + 1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// The part of a factorization's first steps that is timed to rank tunings.
+/// The steps of a factorization that are timed to compare tunings.
 #pragma once
 
 #include <cstdint>
@@ -10,20 +10,21 @@
 
 namespace lupine {
 
-/// Between the ends of two steps as many panels are factored as are applied: what comes before,
-/// while the look-ahead is filled, would flatter or harm it.
+/// A window of steps, from the end of one step to the end of another. In the window as many panels
+/// are factored as are applied; before it, while the look-ahead fills, more are factored.
 struct StepWindow {
-  std::int64_t first = 0;  ///< timed from the end of this step
-  std::int64_t last = 0;   ///< to the end of this one
-  double operations = 0;   ///< 2/3 m^3, by how the order m of what is left changes meanwhile
-  /// Panels factored meanwhile lie ahead of those applied, and so are shorter, the more the deeper
-  /// the look-ahead; nothing is gained by that. What is missing, as a part of all panels factored
-  /// from the first step on.
+  std::int64_t first = 0;  ///< the window begins at the end of this step
+  std::int64_t last = 0;   ///< the window ends at the end of this step
+  double operations = 0;   ///< by how much 2/3 m^3 falls, m being the trailing matrix's order
+  /// The panels factored in the window lie ahead of those applied in it, and so have fewer rows;
+  /// the deeper the look-ahead, the fewer. So the window takes less time, but the whole run does
+  /// not. The value is the number of missing rows over the rows of all panels factored up to
+  /// `last`.
   double shorter = 0;
 };
 
-/// The window that eliminates `columns` columns, and what is missing to whole steps.
-/// @param overlaps whether a step ends when the update that the step before gave is done
+/// The shortest window whose applied panels have at least `columns` columns together.
+/// @param overlaps whether step k's end waits only for the update of step k - 1 (Device::overlaps)
 /// @pre columns >= 1
 /// @return nothing if the matrix has too few steps
 std::optional<StepWindow> step_window(const Plan& plan, std::int64_t n, int lookahead,

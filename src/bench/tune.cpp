@@ -17,17 +17,17 @@ namespace lupine {
 
 namespace {
 
-/// Of the order, the columns that a run times: enough for some steps, and for their rate to be that
-/// of a large matrix.
+/// A run times n / part_of_columns columns: enough for some steps, while the trailing matrix is
+/// still nearly as large as A.
 constexpr std::int64_t part_of_columns = 8;
-/// Runs that a chosen order allows for. Each is about a third of a factorization: an eighth of the
-/// columns, those of the filling look-ahead, generation.
+/// An order is chosen such that there is time for this many runs. Each takes about a third of a
+/// whole factorization: an eighth of the columns, those that fill the look-ahead, and generation.
 constexpr double planned_runs = 40;
 constexpr double part_of_factorization = 0.35;
-/// Of a run, what generation may take; more columns are timed else.
+/// The largest part of a run that generation should take; if it takes more, more columns are timed.
 constexpr double most_generation = 1. / 3;
 
-/// Rank 0's time, on every rank: whatever is decided by it, all decide alike.
+/// Rank 0's time on every rank, so that all ranks decide the same by it. now() is collective.
 class CommonClock final : public Clock {
  public:
   explicit CommonClock(const Communicator& all) : all_(all) {}
@@ -56,7 +56,8 @@ class Tuner {
     const BenchmarkOptions& o = setup_.options;
     balance();
     if (progress_.begun) progress_.begun(setup_, columns_);
-    // Wider blocks than memory has panels for would only be cut into what was measured before.
+    // Blocks wider than the panels that fit in memory are left out: their steps would be cut into
+    // panels of a width that was measured before.
     const TuneSpace space{
         ceil_div(o.n, o.run.npcol), [this](const Tuning& tuning) {
           return runner_.retune(tuning, columns_) &&
@@ -85,7 +86,8 @@ class Tuner {
                     setup_.options.n, setup_.footprint.nb));
   }
 
-  // The first run prepares what is used for the first time, and tells what generation takes.
+  // A first run, not compared with any: it prepares kernels, and shows the time of generation, by
+  // which the number of timed columns is chosen.
   void balance() {
     const FirstSteps first = runner_.first_steps(columns_);
     const double allowed = first.factorization * most_generation / (1 - most_generation);
@@ -101,6 +103,7 @@ class Tuner {
   std::int64_t columns_ = 1;
 };
 
+/// The options with everything left open that tune() finds.
 BenchmarkOptions opened(BenchmarkOptions options, double seconds) {
   options.run.nb = 0;
   options.run.lookahead = -1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// What `lupine tune` does: finds the tuning of one benchmark on short factorizations.
+/// `lupine tune`: finds the fastest tuning of one benchmark by timing short factorizations.
 #pragma once
 
 #include <lupine/options.hpp>
@@ -16,28 +16,29 @@
 
 namespace lupine {
 
-/// Equal on every rank.
+/// The outcome of tune(), equal on every rank.
 struct TunedBenchmark {
-  Setup setup;               ///< with the table's values
-  std::int64_t columns = 0;  ///< that a run timed
+  Setup setup;               ///< with the tuning of the table of defaults
+  std::int64_t columns = 0;  ///< columns that each run timed
   std::vector<TuningTrial> trials;
   TuneOutcome outcome;
-  ProfileEntry entry;  ///< what a profile should know of it
+  ProfileEntry entry;  ///< the entry to add to a profile
 };
 
-/// Called on every rank: once before the first run, then as search_tuning says.
+/// Callbacks, on every rank: `begun` once before the first tuning is timed, then `compared` as in
+/// search_tuning().
 struct TuneProgress {
   std::function<void(const Setup& setup, std::int64_t columns)> begun;
   Compared compared;
 };
 
-/// Searches around the table's values for about `seconds`. Every run generates the matrix and times
-/// some of its first columns, the same number of them for every tuning. Collective.
-/// @param list where not empty: what is timed in place of the search
-/// @param options nb, lookahead and chunk as well as the time target are this function's; n = 0: as
-///        large as the time allows
-/// @throws UsageError on every rank, where nothing can be compared: the time is too short, or the
-///         matrix too small; and as `plan`
+/// Searches for about `seconds`, beginning with the table's tuning. Each run generates the matrix
+/// and times some of its first columns, the same number for every tuning. Collective.
+/// @param list if not empty, its values are timed in place of the search
+/// @param options its nb, lookahead, chunk and time_target are ignored; if n is 0, the order is
+///        chosen by `seconds`
+/// @throws UsageError on every rank if no two tunings can be compared, since the time is too short
+///         or the matrix too small; and what plan() throws
 TunedBenchmark tune(const Communicator& all, const BenchmarkOptions& options, const TuneList& list,
                     double seconds, const TuneProgress& progress);
 

@@ -11,12 +11,14 @@ namespace {
 
 constexpr int rounds = 2;
 constexpr int runs_of_comparison = 2 * rounds;
-// A rate may fall for once where blocks do not go well with n.
+// How many neighbours that are not better a climb goes past: a block size that suits n badly may be
+// slower than its smaller and its larger neighbour.
 constexpr int neighbours_passed = 1;
 
 enum class Direction { up, down };
 
-/// 32 and 96 times the powers of two: the next one above or below `nb`.
+/// The next block size above or below `nb` in the series 32, 64, 96, 128, 192, 256, ...: 32 and 96
+/// times powers of two.
 std::optional<std::int64_t> next_nb(std::int64_t nb, Direction direction) {
   constexpr std::int64_t least = 32;
   constexpr std::int64_t most = std::int64_t{1} << 40;
@@ -93,7 +95,7 @@ class Search {
     known_.push_back(start_);
     outcome_.best = start_;
     outcome_.rate = outcome_.default_rate = timed(start_);
-    // The first one, and that of what it finds with the start.
+    // Runs of two comparisons: of the first neighbour, and of the best with `start` at the end.
     outcome_.seconds_needed = 2 * runs_of_comparison * longest_;
     outcome_.complete = true;
     tell({start_, outcome_.rate, 0, false});
@@ -135,12 +137,13 @@ class Search {
         for (const Direction direction : {Direction::up, Direction::down})
           if (climb(move, direction)) {
             moved = true;
-            break;  // back is where it came from
+            break;  // the other direction leads back to tunings that are known
           }
     }
   }
 
-  /// As far as it gets faster, and past one neighbour that is not. Returns whether it did.
+  /// Tries the neighbours in one direction as long as they are better, going past
+  /// neighbours_passed that are not. Returns whether any was better.
   bool climb(Move move, Direction direction) {
     bool moved = false;
     Tuning at = outcome_.best;
@@ -156,7 +159,8 @@ class Search {
     return moved;
   }
 
-  /// Whether it takes the best one's place; nothing if there is no time left to know.
+  /// Compares a tuning with the best one, which it replaces if it is better. Returns whether it is,
+  /// or nothing if the time does not suffice to compare.
   std::optional<bool> try_out(const Tuning& tuning) {
     if (is_known(tuning)) return false;
     if (!time_for_comparison()) {
@@ -175,12 +179,13 @@ class Search {
     return std::find(known_.begin(), known_.end(), tuning) != known_.end();
   }
 
-  // And for one more, with the start, should it be better.
+  // There is time for a comparison, and for the last one with `start`.
   bool time_for_comparison() const {
     return clock_.now() + 2 * runs_of_comparison * longest_ <= deadline_;
   }
 
-  // The order changes from round to round, so that a machine that gets slower harms both alike.
+  // The order of the two runs changes from round to round, so that a machine that becomes slower
+  // favours neither tuning.
   TuningTrial compare(const Tuning& tuning, const Tuning& other) {
     TuningTrial c{tuning, 0, 0, true};
     for (int round = 0; round < rounds && c.better; ++round) {
@@ -197,7 +202,7 @@ class Search {
     return c;
   }
 
-  // Small gains may all have been chance, and their sum too.
+  // Compares the best with `start`: the small gains that led to it may all have been chance.
   void confirm() {
     if (outcome_.best == start_) return;
     const TuningTrial whole = compare(outcome_.best, start_);

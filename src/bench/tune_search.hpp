@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// The search for the fastest tuning by measurements that take time and are not exact. Pure: what
-/// measures, and what time it is, are the caller's.
+/// The search for the fastest tuning, by measurements that take time and are not exact. Pure: the
+/// caller gives the function that measures, and the clock.
 #pragma once
 
 #include <cstdint>
@@ -13,38 +13,38 @@
 
 namespace lupine {
 
-/// Where the search may go.
+/// The tunings among which the search chooses.
 struct TuneSpace {
-  std::int64_t columns = 1;                           ///< of a rank: chunks of as many are all
-  std::function<bool(const Tuning& tuning)> allowed;  ///< whether it can be measured
+  std::int64_t columns = 1;  ///< columns of a rank: a chunk of this size or more is the same as all
+  std::function<bool(const Tuning& tuning)> allowed;  ///< whether a tuning can be measured
 };
 
-/// A tuning beside the best one so far, both measured in turn.
+/// A comparison of a tuning with the best one so far.
 struct TuningTrial {
   Tuning tuning;
-  double rate = 0;     ///< operations a second, the best of its runs
-  double against = 0;  ///< the same of the best tuning so far; 0: the first, beside nothing
-  bool better = false;
+  double rate = 0;      ///< operations a second of its fastest run
+  double against = 0;   ///< operations a second of the best tuning so far; 0 for the first run
+  bool better = false;  ///< whether `tuning` becomes the best one so far
 };
 
 struct TuneOutcome {
   Tuning best;
-  double rate = 0;            ///< of `best`
-  double default_rate = 0;    ///< of the tuning that the search began with, beside it
-  int trials = 0;             ///< 0: the time did not suffice for one
-  bool complete = false;      ///< false: there was more to try when the time was over
-  double seconds_needed = 0;  ///< for the first trial, by the first run
+  double rate = 0;            ///< operations a second of `best`
+  double default_rate = 0;    ///< operations a second of the tuning that the search began with
+  int trials = 0;             ///< tunings tried after `start`; 0: no time, or none to try
+  bool complete = false;      ///< false: the time was over before everything was tried
+  double seconds_needed = 0;  ///< time that a first trial needs, estimated from the first run
 };
 
-/// Faster by no more than this part may be chance.
+/// A difference between two rates up to this part counts as chance.
 constexpr double tune_margin = 0.015;
 
-/// One run; operations a second.
+/// Measures one run with a tuning, in operations a second.
 using MeasureRate = std::function<double(const Tuning& tuning)>;
-/// Called after every trial, and after the first run.
+/// Called after the first run, and after every trial.
 using Compared = std::function<void(const TuningTrial& trial)>;
 
-/// Values to time instead of a search.
+/// Values to time in place of a search.
 struct TuneList {
   std::vector<std::int64_t> nb;
   std::vector<std::int64_t> chunk;
@@ -52,20 +52,22 @@ struct TuneList {
   bool empty() const { return nb.empty() && chunk.empty(); }
 };
 
-/// Times `start`, each nb of the list in its place, then each chunk beside the fastest nb, once
-/// each; what the space does not allow is left out. The best is the fastest by more than
-/// tune_margin. None begins that, by the longest run so far, would end behind `deadline`.
+/// Times `start`, then `start` with each nb of the list, then the fastest nb with each chunk of the
+/// list, once each. Tunings that the space does not allow are left out. A tuning becomes the best
+/// if it is faster than the best one so far by more than tune_margin. No run begins that would end
+/// after `deadline` if it took as long as the longest run so far.
 TuneOutcome time_tunings(const Tuning& start, const TuneList& list, const TuneSpace& space,
                          const MeasureRate& measure, const Clock& clock, double deadline,
                          const Compared& compared = {});
 
-/// Goes from `start` to neighbours of the best tuning so far, one value at a time: nb along
-/// 32, 64, 96, 128, 192, 256, ..., look-ahead from 0 to 3, chunks of 256, 512, ... columns and all.
-/// On its way it passes one that is not better.
-/// A neighbour takes the place of the best if it is faster in each of two rounds, in turn with it,
-/// and by more than tune_margin. What was found so is compared with `start` once more, and given up
-/// unless it is better than that too. No trial begins that, by the longest run so far, would
-/// end behind `deadline`; the first run takes place in any case.
+/// Climbs from `start` to ever faster neighbours of the best tuning so far, changing one value at a
+/// time: nb along 32, 64, 96, 128, 192, 256, ...; look-ahead from 0 to 3; chunk along 256, 512, ...
+/// and all columns. In each direction it goes past one neighbour that is not better.
+/// A neighbour becomes the best if it is faster than the best in each of two rounds, in which both
+/// are run, and its best rate is higher by more than tune_margin. At the end the best is compared
+/// with `start` in the same way, and `start` is the outcome unless the best wins. No trial begins
+/// that would end after `deadline` if its runs took as long as the longest run so far; the first
+/// run takes place in any case.
 TuneOutcome search_tuning(const Tuning& start, const TuneSpace& space, const MeasureRate& measure,
                           const Clock& clock, double deadline, const Compared& compared = {});
 

@@ -37,7 +37,7 @@ int read_file(const std::string& path, std::string& text) {
   return error;
 }
 
-// Not to wait for somebody to write into a pipe, which is refused anyway.
+// O_NONBLOCK: opening a pipe, which is refused below, must not wait for a writer.
 InputFile::InputFile(std::string path)
     : path_(std::move(path)),
       descriptor_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {

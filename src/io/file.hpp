@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// Files, read whole or in parts.
+/// Reading files, whole or in parts.
 #pragma once
 
 #include <lupine/error.hpp>
@@ -12,11 +12,11 @@
 
 namespace lupine {
 
-/// Appends all of the file to `text`. Returns 0, or errno of what failed: ENOENT where there is
-/// none.
+/// Appends the content of the file to `text`. Returns 0, or the errno of the call that failed, such
+/// as ENOENT if there is no such file.
 int read_file(const std::string& path, std::string& text);
 
-/// A regular file, open to be read in parts, by several threads too.
+/// A regular file that is open to be read in parts. Several threads may read at the same time.
 class InputFile {
  public:
   /// @throws UsageError that names the path and the reason
@@ -26,17 +26,18 @@ class InputFile {
   ~InputFile();
 
   const std::string& path() const { return path_; }
-  /// When it was opened.
+  /// Bytes in the file when it was opened.
   std::int64_t size() const { return size_; }
-  /// Fills `bytes` with those from `offset` on.
-  /// @throws UsageError where the file has become shorter meanwhile, Fault
+  /// Fills `bytes` with the file's bytes from `offset` on.
+  /// @throws UsageError if the file has become shorter since it was opened; Fault if it cannot be
+  ///         read
   void read(std::int64_t offset, std::span<std::byte> bytes) const;
-  /// The same as text; fewer where the file ends.
+  /// `length` bytes from `offset` on; fewer if the file ends before. @throws as read
   std::string text(std::int64_t offset, std::int64_t length) const;
 
-  /// One line: "'A.npy' <words>", and where.
+  /// An error about this file, in one line: "'A.npy' <words>".
   UsageError error(const std::string& words) const;
-  /// The same about the line (1-based) that holds the byte at `offset`.
+  /// An error about the line that holds the byte at `offset`: "'A.mtx' line 3: <words>".
   UsageError error_at(std::int64_t offset, const std::string& words) const;
 
  private:

@@ -23,7 +23,7 @@ std::string reason(int error) {
   return std::generic_category().message(error);
 }
 
-/// A file without a name, in memory: nothing waits for its other end, as with a pipe.
+/// A file without a name, in memory. Unlike a pipe, it never makes a writer wait for a reader.
 class MemoryFile {
  public:
   MemoryFile() : descriptor_(::memfd_create("gnuplot", MFD_CLOEXEC)) {
@@ -35,7 +35,7 @@ class MemoryFile {
 
   int descriptor() const { return descriptor_; }
 
-  /// For a reader that begins where the file does.
+  /// Writes the text, and goes back to the beginning of the file for its reader.
   void fill(std::string_view text) const {
     while (!text.empty()) {
       const ssize_t written = ::write(descriptor_, text.data(), text.size());
@@ -62,7 +62,8 @@ class MemoryFile {
   int descriptor_;
 };
 
-/// The line of gnuplot's complaint that says what is wrong: it shows the script's line first.
+/// The last line of gnuplot's message, which says what is wrong; the lines before it show the
+/// script.
 std::string last_line(std::string_view text) {
   const auto end = text.find_last_not_of(" \n");
   if (end == text.npos) return "";
@@ -71,7 +72,7 @@ std::string last_line(std::string_view text) {
   return std::string(begin == text.npos ? text : text.substr(begin + 1));
 }
 
-/// Status of the child, as waitpid gives it, or throws.
+/// Waits for the child, and returns its status as waitpid gives it. @throws Fault
 int wait_for(pid_t child) {
   int status = 0;
   while (::waitpid(child, &status, 0) < 0)
@@ -79,7 +80,7 @@ int wait_for(pid_t child) {
   return status;
 }
 
-/// What gnuplot writes to standard output.
+/// gnuplot's standard output for this script. @throws Fault
 std::string output_of(const std::string& script) {
   const MemoryFile input;
   const MemoryFile output;
@@ -90,7 +91,7 @@ std::string output_of(const std::string& script) {
   posix_spawn_file_actions_adddup2(&actions, input.descriptor(), STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&actions, output.descriptor(), STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&actions, complaints.descriptor(), STDERR_FILENO);
-  // -d: nobody's own settings.
+  // -d: without the settings of the user and of the machine.
   std::array<std::string, 2> words{"gnuplot", "-d"};
   std::array<char*, 3> arguments{words[0].data(), words[1].data(), nullptr};
   pid_t child = 0;

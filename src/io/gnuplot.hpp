@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// Pictures by gnuplot, run as a program of its own.
+/// Pictures drawn by gnuplot, which runs as a separate program.
 #pragma once
 
 #include <string>
 
 namespace lupine {
 
-/// Whether gnuplot is there and draws SVG.
-/// @param option what the caller calls the picture, for the message: "--plot"
+/// Checks that gnuplot can be started and draws SVG.
+/// @param option the option that asks for the picture, for the message: "--plot"
 /// @throws UsageError that says what is missing
 void check_gnuplot(const std::string& option);
 
-/// Gives the script to gnuplot, and writes what gnuplot writes to standard output to `path`: the
-/// file is whole or as it was.
-/// @throws Fault where gnuplot fails, in its words, or the file cannot be written
+/// Runs the script in gnuplot, and writes gnuplot's standard output to `path`. If that fails, a
+/// file that was at `path` is unchanged.
+/// @throws Fault if gnuplot fails, with its message, or the file cannot be written
 void draw(const std::string& script, const std::string& path);
 
 }  // namespace lupine

@@ -22,7 +22,7 @@ namespace {
 
 constexpr int last_line = 31;
 
-/// The whole numbers that a line may hold.
+/// A range of whole numbers that a line may hold.
 template <class T>
 struct Range {
   T least;
@@ -44,12 +44,12 @@ struct Range {
 constexpr int most_int = std::numeric_limits<int>::max();
 constexpr Range<std::int64_t> from_one{1, std::numeric_limits<std::int64_t>::max()};
 
-/// Walks through the lines, and knows where it is when something is wrong.
+/// Reads the text line by line. Its errors name the line.
 class Lines {
  public:
   Lines(std::string_view text, std::string path) : rest_(text), path_(std::move(path)) {}
 
-  /// Goes on to the next line. `allowed` is what it must hold.
+  /// Goes on to the next line. `allowed` describes its allowed content, for errors.
   void advance(std::string allowed) {
     allowed_ = std::move(allowed);
     ++at_;
@@ -97,7 +97,7 @@ T one(Lines& lines, const Range<T>& range, const char* meaning) {
   return list(lines, 1, range, meaning).front();
 }
 
-/// A line that says how many, and the line that says which.
+/// The values of a list: a line with their number, and a line with the values.
 template <class T>
 std::vector<T> counted(Lines& lines, const Range<T>& range, const char* how_many,
                        const char* meaning) {
@@ -105,7 +105,7 @@ std::vector<T> counted(Lines& lines, const Range<T>& range, const char* how_many
   return list(lines, count, range, meaning);
 }
 
-/// Digits of HPL that stand for the values of `choices`, 0 for the first.
+/// The choices for which HPL's digits stand: digit 0 is the first of `choices`.
 template <class T, std::size_t size>
 std::vector<T> chosen(const std::vector<int>& digits, const std::array<T, size>& choices) {
   std::vector<T> values;
@@ -156,7 +156,7 @@ void read_problem(Lines& lines, HplDat& dat) {
   dat.q = list(lines, grids, Range<int>{1, most_int}, "Qs");
 }
 
-// HPL takes any number; one of 0 or less passes every run without a check.
+// As in HPL any number is allowed; with 0 or less every run passes without a check.
 void read_threshold(Lines& lines, HplDat& dat) {
   lines.advance("1 finite number (threshold of the residual)");
   const std::string_view word = lines.word();
@@ -181,8 +181,8 @@ void read_algorithm(Lines& lines, HplDat& dat) {
   dat.depth = counted(lines, Range<int>{0, most_int}, "number of DEPTHs", "DEPTHs");
 }
 
-// HPL reads any number in the swapping threshold and the alignment, and puts its own for those of 0
-// or less. Neither means anything here.
+// HPL accepts any number as swapping threshold and alignment, and replaces those of 0 or less by
+// its own. Both have no effect here.
 void read_storage(Lines& lines, HplDat& dat) {
   constexpr Range<int> any{std::numeric_limits<int>::min(), most_int};
   constexpr Range<int> yes_or_no{0, 1};
@@ -250,7 +250,7 @@ void check_number_of_runs(const HplDat& dat) {
                                  dat.path.empty() ? "the lists" : dat.path + ": its lists", all));
 }
 
-/// Every run so far once with each value of the list, which varies fastest.
+/// Each run of `outer` combined with each value of the list. The values vary fastest.
 template <class T, class Set>
 std::vector<HplRun> times(const std::vector<HplRun>& outer, const std::vector<T>& values, Set set) {
   std::vector<HplRun> all;

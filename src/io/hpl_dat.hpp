@@ -19,25 +19,25 @@ enum class PanelFactor { left, crout, right };
 /// SWAP: how rows of the trailing matrix change places.
 enum class RowSwap { binary_exchange, spread_roll, mixed };
 
-/// What HPL.dat says, in the order of its lines. Lists have one value at least; p and q have the
-/// same number, and belong together in pairs.
+/// The content of an HPL.dat, in the order of its lines. Each list has at least one value; p and q
+/// are equally long, and (p[i], q[i]) is a grid.
 struct HplDat {
   std::string path;                        ///< of HPL.dat as the caller gave it, for messages
-  std::string output_file;                 ///< line 3; empty if that line is
+  std::string output_file;                 ///< line 3; may be empty
   int device_out = 6;                      ///< 6: standard output, 7: standard error, else the file
   std::vector<std::int64_t> n;             ///< >= 1
   std::vector<std::int64_t> nb;            ///< >= 1
   GridOrder order = GridOrder::row;        ///< PMAP
   std::vector<int> p, q;                   ///< >= 1
-  double threshold = 16;                   ///< of the scaled residual; <= 0: it is not checked
-  std::vector<PanelFactor> pfact;          ///< of columns no wider than nbmin
+  double threshold = 16;                   ///< of the scaled residual; <= 0: no check
+  std::vector<PanelFactor> pfact;          ///< for parts of a panel of at most nbmin columns
   std::vector<int> nbmin;                  ///< columns at which recursion ends, >= 1
-  std::vector<int> ndiv;                   ///< parts that recursion divides a panel into, >= 2
-  std::vector<PanelFactor> rfact;          ///< of the recursion
+  std::vector<int> ndiv;                   ///< parts into which recursion divides a panel, >= 2
+  std::vector<PanelFactor> rfact;          ///< for the recursion
   std::vector<BroadcastMethod> broadcast;  ///< BCAST; 6 is ibcast
   std::vector<int> depth;                  ///< of the look-ahead, >= 0
   RowSwap swap = RowSwap::mixed;
-  int swap_threshold = 64;    ///< columns at which `mixed` changes over
+  int swap_threshold = 64;    ///< columns at which `mixed` changes its method
   bool l1_transposed = true;  ///< 0 in the file
   bool u_transposed = true;   ///< 0 in the file
   bool equilibration = true;
@@ -46,25 +46,25 @@ struct HplDat {
 
 /// Reads the text of an HPL.dat; `path` is its name in messages.
 ///
-/// Lines 1 and 2 are anybody's. Every other one is read from its beginning: the word, or as many
-/// words as the count in the line before says. What follows is a comment, be it numbers, and so is
-/// all after line 31. Words are divided by blanks and tabs. CRLF, a byte order mark and a last line
-/// without an end are read too.
+/// Lines 1 and 2 may hold any text. Each other line is read from its beginning: one word, or as
+/// many words as the count in the line before it says. The text after these words is a comment,
+/// even if it is a number; so is everything after line 31. Blanks and tabs divide words. Lines that
+/// end with CRLF, a byte order mark, and a last line without an end are read too.
 ///
-/// What HPL 2.3 does otherwise: it has no more than 20 values in a list, and 253 characters in a
-/// line; allows n = 0; misreads values that stand more than one blank apart or after blanks; takes
-/// "1e5" for 1, a missing value for 0 or the one before, and the last line for those that are not
-/// there; and replaces in silence a choice that it does not know (BCAST 6 by 1ring-modified). Here
-/// each of these is either read as written or refused. BCAST 6, which is MPI_Ibcast here, means
-/// other things in HPL's offspring. A file for HPL 1.0, which has no line for PMAP, is refused.
+/// HPL 2.3 differs. It allows at most 20 values in a list, and 253 characters in a line; it allows
+/// n = 0; it misreads values that stand after blanks or more than one blank apart; it takes "1e5"
+/// for 1, a missing value for 0 or for the value before it, and the last line for lines that are
+/// missing; and it replaces an unknown choice without a message (BCAST 6 by 1ring-modified). Here
+/// each of these is read as written, or refused. BCAST 6 is MPI_Ibcast here; programs derived from
+/// HPL give it other meanings. A file for HPL 1.0, which has no line for PMAP, is refused.
 /// @throws UsageError that names the path, the line, the word and what is allowed, in one line
 HplDat parse_hpl_dat(std::string_view text, const std::string& path);
 
-/// All of the file.
+/// The text of the file.
 /// @throws UsageError if there is no such file or it cannot be read
 std::string hpl_dat_text(const std::string& path);
 
-/// The choices of HPL.dat that a program may have no use for.
+/// The choices of HPL.dat that may have no effect here.
 enum class HplChoice {
   pfact,
   nbmin,
@@ -78,15 +78,17 @@ enum class HplChoice {
   alignment
 };
 
-/// What Lupine ignores where panels are factored by recursion: all but nbmin and ndiv.
+/// The choices without effect on runs with pivoting, whose panels are factored by recursion: all
+/// but nbmin and ndiv.
 std::span<const HplChoice> hpl_ignores();
-/// What HPL-MxP ignores, which has no pivots and no recursion: all.
+/// The choices without effect on runs without pivoting, which have no recursion: all.
 std::span<const HplChoice> mxp_ignores();
 
-/// One sentence that names the lines of `ignored`, for a report; empty if there are none.
+/// A sentence for a report that names the lines of the choices in `ignored`; empty if there are
+/// none.
 std::string ignored_lines(const HplDat& dat, std::span<const HplChoice> ignored);
 
-/// One run of those that HPL.dat asks for.
+/// One of the runs that HPL.dat asks for.
 struct HplRun {
   std::int64_t n = 0;
   std::int64_t nb = 0;
@@ -103,9 +105,9 @@ struct HplRun {
   bool operator==(const HplRun&) const = default;
 };
 
-/// All combinations in HPL's order. From the outermost loop to the innermost: grid (p and q
-/// together), n, nb, depth, broadcast, rfact, pfact, nbmin, ndiv. Of a list that is `ignored`, the
-/// first value stands for all, so that no run comes twice only for it.
+/// All combinations of values, in HPL's order. From the outermost loop to the innermost: grid (p
+/// and q together), n, nb, depth, broadcast, rfact, pfact, nbmin, ndiv. Of a list in `ignored` only
+/// the first value is used, since the other values would repeat the same runs.
 /// @throws UsageError if there are more than a million
 std::vector<HplRun> runs(const HplDat& dat, std::span<const HplChoice> ignored = {});
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// JSON files that are either whole or not there.
+/// Writing JSON files.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -10,7 +10,8 @@
 
 namespace lupine {
 
-/// Writes the document whole, as write_whole does. Numbers that are not finite become null.
+/// Writes the document to the file, as write_whole() does. Numbers that are not finite become null.
+/// @throws Fault that names the path and the reason; a file that was there is then unchanged
 void write_json(const std::string& path, const nlohmann::ordered_json& document);
 
 }  // namespace lupine

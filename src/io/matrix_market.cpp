@@ -18,12 +18,12 @@ namespace lupine {
 
 namespace {
 
-/// So that the number of entries has 63 bits.
+/// Largest number of rows and columns: the number of entries then fits in 63 bits.
 constexpr std::int64_t largest = 3'000'000'000;
 
 struct Line {
   std::int64_t begin = 0;  // offset
-  std::int64_t next = 0;   // of the line behind it
+  std::int64_t next = 0;   // offset of the next line
   std::string text;
 };
 
@@ -47,7 +47,7 @@ Line line_at(const InputFile& file, std::int64_t offset) {
   }
 }
 
-/// The first line from `offset` on that is no comment and not blank.
+/// The first line from `offset` on that is neither a comment nor blank.
 Line content_line(const InputFile& file, std::int64_t offset) {
   while (offset < file.size()) {
     Line line = line_at(file, offset);
@@ -59,7 +59,7 @@ Line content_line(const InputFile& file, std::int64_t offset) {
   throw file.error_at(file.size(), "the file ends before its line of sizes");
 }
 
-/// One of several words, whatever the size of their letters.
+/// The value whose name is `word`, in upper or lower case.
 template <class Enum, std::size_t count>
 Enum choice(const InputFile& file, std::string_view word,
             const std::array<std::string_view, count>& names) {
@@ -90,7 +90,7 @@ void read_banner(const InputFile& file, std::string_view line, MarketHeader& hea
     throw file.error_at(0, "an array cannot be of pattern; allowed: real, integer");
 }
 
-/// Where column j begins among an array's values.
+/// The number of values before column j in an array file.
 std::int64_t column_begin(const MarketHeader& header, std::int64_t j) {
   if (header.symmetry == MarketSymmetry::general) return j * header.rows;
   const std::int64_t first = header.rows - (header.symmetry == MarketSymmetry::skew ? 1 : 0);
@@ -142,7 +142,7 @@ class Lines {
   }
 
  private:
-  /// Goes to the next line that holds something.
+  /// Goes to the next line that is neither a comment nor blank.
   bool next_line() {
     for (;;) {
       skip_blanks(rest_);
@@ -192,7 +192,7 @@ class Lines {
     return real;
   }
 
-  /// Takes a number if it is a whole word.
+  /// Reads the next word as a number. Returns false, and reads nothing, if it is not one.
   template <class T>
   bool take(T& value) {
     const char* begin = rest_.data();
@@ -204,7 +204,7 @@ class Lines {
     return true;
   }
 
-  /// What is too small for FP64, but not too large, is rounded.
+  /// Reads the next word as a number too small for FP64, and rounds it.
   bool take_tiny(double& value) {
     const std::string_view before = rest_;
     long double wide = 0;
@@ -239,7 +239,7 @@ class Lines {
   std::string_view rest_;
 };
 
-/// Where the first line begins that does so at `offset` or behind it.
+/// Offset of the first line that begins at `offset` or after it.
 std::int64_t line_begin(const InputFile& file, const MarketHeader& header, std::int64_t offset) {
   if (offset <= header.body || offset >= file.size())
     return std::clamp(offset, header.body, file.size());
@@ -267,7 +267,7 @@ MarketPart read_market_part(const InputFile& file, const MarketHeader& header, s
 
 void place_array_values(const MarketHeader& header, std::int64_t first,
                         const std::vector<double>& values, std::vector<MarketEntry>& entries) {
-  // The last column that begins at `first` or before it; of empty ones the last.
+  // j: the last column that begins at value `first` or before it.
   std::int64_t j = 0;
   for (std::int64_t step = header.columns; step > 0; step /= 2)
     while (j + step < header.columns && column_begin(header, j + step) <= first) j += step;

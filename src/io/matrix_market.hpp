@@ -22,25 +22,26 @@ struct MarketHeader {
   MarketSymmetry symmetry = MarketSymmetry::general;
   std::int64_t rows = 0;
   std::int64_t columns = 0;
-  std::int64_t entries = 0;  ///< how many follow; of a symmetric matrix only the lower triangle's
-  std::int64_t body = 0;     ///< offset of the line behind the line of sizes
+  std::int64_t entries = 0;  ///< entries in the file; a symmetric one holds the lower triangle only
+  std::int64_t body = 0;     ///< offset of the line after the line of sizes
 };
 
-/// What every file begins with, in letters of any size.
+/// The word with which every file begins, in upper or lower case.
 constexpr std::string_view market_magic = "%%MatrixMarket";
 
+/// Reads the banner, the comments and the line of sizes.
 /// @throws UsageError that names path, line and what is allowed
 MarketHeader read_market_header(const InputFile& file);
 
-/// a_ij, 0-based.
+/// An entry a_ij; row and column are counted from 0.
 struct MarketEntry {
   std::int64_t row = 0;
   std::int64_t column = 0;
   double value = 0;
 };
 
-/// The entries of some lines: those of a coordinate file, or an array's values, whose places follow
-/// from how many stand before them.
+/// The content of some lines: entries of a coordinate file; or values of an array file, whose rows
+/// and columns follow from the number of values before them.
 struct MarketPart {
   std::vector<MarketEntry> entries;
   std::vector<double> values;
@@ -48,16 +49,17 @@ struct MarketPart {
   std::int64_t count() const { return static_cast<std::int64_t>(entries.size() + values.size()); }
 };
 
-/// Longest line that is read.
+/// Longest line that is read, in bytes.
 constexpr std::int64_t longest_market_line = std::int64_t{1} << 20;
 
-/// The entries as they stand in the lines that begin in the bytes [begin, end) of the file.
-/// @throws UsageError with the line of what is wrong
+/// The content of the lines that begin in the bytes [begin, end) of the file, as it stands there:
+/// the mirrored entries of a symmetric matrix are not added.
+/// @throws UsageError that names the line with the error
 MarketPart read_market_part(const InputFile& file, const MarketHeader& header, std::int64_t begin,
                             std::int64_t end);
 
-/// Appends an array's values as entries; `first` values stand before them. Those beyond the array
-/// are left out.
+/// Appends values of an array file to `entries`. `first` values stand before them in the file.
+/// Values beyond the end of the array are left out.
 void place_array_values(const MarketHeader& header, std::int64_t first,
                         const std::vector<double>& values, std::vector<MarketEntry>& entries);
 

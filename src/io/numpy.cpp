@@ -13,21 +13,21 @@ namespace lupine {
 
 namespace {
 
-constexpr std::int64_t prefix = 8;  // magic and version
+constexpr std::int64_t prefix = 8;  // bytes of numpy_magic and the version
 constexpr const char* allowed_types = "'<f8' and '<f4', little-endian FP64 and FP32";
 
-/// What is wrong with a header, in words that follow the file's name.
+/// An error in a header. Its message begins after the file's name.
 class Damaged : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// Reads the Python dictionary that a header is.
+/// Reads a header's text, which is a Python dictionary.
 class Dictionary {
  public:
   explicit Dictionary(std::string_view text) : rest_(text) {}
 
-  /// Calls `take(key)`, which takes the value, for every entry.
+  /// Calls `take(key)` for every entry; `take` must read the entry's value.
   template <class Take>
   void read(Take take) {
     expect('{');
@@ -70,7 +70,7 @@ class Dictionary {
       if (!value) refuse();
       values.push_back(*value);
       rest_.remove_prefix(digits);
-      next_is('L');  // Python 2
+      next_is('L');  // Python 2 writes long integers so
       if (!next_is(',')) {
         expect(')');
         break;
@@ -142,7 +142,7 @@ std::string shape_text(const std::vector<std::int64_t>& shape) {
   return fmt::format("({}{})", fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
 }
 
-/// The dictionary, and where the data begin.
+/// The header as it stands in the file, with the offset of the numbers.
 NumpyHeader read(const InputFile& file) {
   const std::string start = file.text(0, prefix + 4);
   const auto byte = [&](std::int64_t at) -> std::int64_t {
@@ -153,7 +153,7 @@ NumpyHeader read(const InputFile& file) {
   if (version < 1 || version > 3 || byte(7) != 0)
     throw Damaged(fmt::format("is of version {}.{} of NumPy's format; allowed: 1.0, 2.0 and 3.0",
                               version, byte(7)));
-  const std::int64_t digits = version == 1 ? 2 : 4;  // of the length, base 256
+  const std::int64_t digits = version == 1 ? 2 : 4;  // bytes of the dictionary's length
   std::int64_t length = 0;
   for (std::int64_t i = digits; i-- > 0;) length = length * 256 + byte(prefix + i);
   const std::int64_t begin = prefix + digits;
@@ -189,7 +189,7 @@ NumpyHeader read_numpy_header(const InputFile& file) {
 }
 
 std::string numpy_header(const std::vector<std::int64_t>& shape, bool fortran) {
-  constexpr std::size_t line = 64;  // the numbers begin at a multiple of it
+  constexpr std::size_t line = 64;  // the numbers begin at a multiple of this offset
   std::string text = fmt::format("{{'descr': '<f8', 'fortran_order': {}, 'shape': {}, }}",
                                  fortran ? "True" : "False", shape_text(shape));
   const std::size_t before = prefix + 2 + text.size() + 1;

@@ -23,15 +23,15 @@ std::string reason(int error) {
   return std::generic_category().message(error);
 }
 
-/// A pipe or a device: must not be replaced by a file.
+/// Whether the path is a pipe or a device, which a file must not replace.
 bool is_special(const fs::path& path) {
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
   return fs::exists(status) && !fs::is_regular_file(status) && !fs::is_directory(status);
 }
 
-/// The file that `path` stands for, there or not: a link stays a link. What /dev/fd/63 links to is
-/// no path.
+/// The path of the file to which `path` leads through symbolic links, whether it exists or not. A
+/// special file is its own target: the text of a link such as /dev/fd/63 is not a path.
 fs::path target(const std::string& path) {
   if (is_special(path)) return path;
   constexpr int most_links = 40;
@@ -59,7 +59,7 @@ void check_writable(const std::string& path, const std::string& option) {
   } else if (is_special(file)) {
     error = ::access(file.c_str(), W_OK) == 0 ? 0 : errno;
   } else {
-    // Tried, not asked: root may do anything, says access(), even where nothing can be written.
+    // Tries to make a file: access() says that root may write, even where writing fails.
     const fs::path trial = temporary(file);
     const int descriptor = ::open(trial.c_str(), to_new, 0666);
     error = descriptor < 0 ? errno : 0;
@@ -80,7 +80,7 @@ OutputFile::OutputFile(const std::string& path)
                                 : ::open(half_.c_str(), to_new, 0666)) {
   if (descriptor_ >= 0) return;
   note_error();
-  half_.clear();  // not ours
+  half_.clear();  // a file of this name was not made here
 }
 
 OutputFile::~OutputFile() {
@@ -101,7 +101,7 @@ void OutputFile::write(std::string_view piece) {
 }
 
 std::string OutputFile::finish() {
-  // A pipe cannot be synchronized, and need not be.
+  // fsync of a pipe fails with EINVAL, which is no error here.
   if (error_ == 0 && ::fsync(descriptor_) != 0 && errno != EINVAL) note_error();
   if (descriptor_ >= 0 && ::close(descriptor_) != 0) note_error();
   descriptor_ = -1;

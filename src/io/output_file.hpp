@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// Files that are either whole or not there.
+/// Files that are written whole or not at all.
 #pragma once
 
 #include <string>
@@ -8,36 +8,38 @@
 
 namespace lupine {
 
-/// Whether `path` can be written, found out without touching a file that is there already.
-/// @param option what the caller calls the path, for the message: "--json"
+/// Checks that `path` can be written. A file that is there already is not touched.
+/// @param option the option that gives the path, for the message: "--json"
 /// @throws UsageError that names the option, the path and the reason
 void check_writable(const std::string& path, const std::string& option);
 
-/// A file written piece by piece beside the one that `path` names (a link stays a link), which it
-/// replaces at the end: readers see the old file or the new one. What is no regular file (a pipe, a
-/// terminal) is written directly. The first error is kept, and nothing is written after it.
+/// Writes a file piece by piece into a temporary file in the same folder, which replaces the file
+/// at `path` at the end: readers see the old content or all of the new one. If `path` is a symbolic
+/// link, the file to which it links is replaced. A path that is no regular file (a pipe, a
+/// terminal) is written directly. After the first error, which is kept, nothing more is written.
 class OutputFile {
  public:
   explicit OutputFile(const std::string& path);
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
-  /// Unless finished, nothing is left of it, and an old file is as it was.
+  /// Without a successful finish(), removes the temporary file; the file at `path` is unchanged.
   ~OutputFile();
 
   void write(std::string_view piece);
-  /// Brings it to the disk and to its name. Returns "", or the reason of the first error.
+  /// Brings the content to the disk, and renames the temporary file to the file at `path`. Returns
+  /// "", or the reason of the first error.
   std::string finish();
 
  private:
   void note_error();
 
   std::string path_;
-  std::string half_;  ///< the temporary file; empty for what is written directly
+  std::string half_;  ///< path of the temporary file; empty if `path_` is written directly
   int descriptor_;
   int error_ = 0;
 };
 
-/// Writes the text as an OutputFile.
+/// Writes the text to the file at `path` through an OutputFile.
 /// @throws Fault that names the path and the reason; a file that was there is then unchanged
 void write_whole(const std::string& path, std::string_view text);
 

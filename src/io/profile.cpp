@@ -25,7 +25,7 @@ constexpr const char* schema = "lupine-profile/1";
 constexpr auto any = std::numeric_limits<std::int64_t>::max();
 constexpr auto any_int = std::int64_t{std::numeric_limits<int>::max()};
 
-/// What is wrong with a document, in words that follow its name.
+/// An error in a document. Its message begins after the document's name.
 class Damaged : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -118,7 +118,7 @@ Profile profile_of(const std::string& content) {
   return profile;
 }
 
-// Of numbers, so that n / 4 and 2 n cannot overflow.
+// a / b in floating point, so that comparing orders needs no 2 n, which could overflow.
 double ratio(std::int64_t a, std::int64_t b) {
   return static_cast<double>(a) / static_cast<double>(b);
 }
@@ -174,7 +174,7 @@ Profile read_profile(const std::string& path) {
 }
 
 void add_to_profile(const std::string& path, const ProfileEntry& entry) {
-  Profile profile = read_profile(path);  // anew: somebody else may have added to it meanwhile
+  Profile profile = read_profile(path);  // read now: another process may have added an entry
   profile.put(entry);
   ordered_json document = {{"schema", schema}, {"entries", ordered_json::array()}};
   for (const ProfileEntry& one : profile.entries()) document["entries"].push_back(json_of(one));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// The profile: what `lupine tune` found on a user's machines, in one file for all of them.
+/// The profile: one file with the tunings that `lupine tune` found on all of a user's machines.
 #pragma once
 
 #include <lupine/options.hpp>
@@ -13,35 +13,35 @@
 
 namespace lupine {
 
-/// What a tuning is for, but for the order of the matrix.
+/// The conditions for which a tuning was found, without the order of the matrix.
 struct ProfileKey {
   std::string device;  ///< Device::description() of rank 0: model, threads, BLAS, instructions
   Benchmark benchmark = Benchmark::mxp;
   Precision precision = Precision::fp16;  ///< resolved
   Pivoting pivoting = Pivoting::none;
-  int nprow = 1;  ///< of the process grid
-  int npcol = 1;
+  int nprow = 1;  ///< rows of the process grid
+  int npcol = 1;  ///< columns of the process grid
 
   bool operator==(const ProfileKey&) const = default;
 };
 
 struct ProfileEntry {
   ProfileKey key;
-  std::int64_t n = 1;  ///< the order that it was measured at, >= 1
+  std::int64_t n = 1;  ///< order of the matrix with which it was measured, >= 1
   Tuning tuning;
-  double gflops = 0;          ///< of the first steps, with this tuning
-  double default_gflops = 0;  ///< of the same with the table's
+  double gflops = 0;          ///< rate of the first steps with this tuning
+  double default_gflops = 0;  ///< rate of the first steps with the tuning of the table of defaults
   std::string date;           ///< UTC, "2026-11-21T18:00:00Z"
   std::string revision;       ///< of Lupine
 };
 
 class Profile {
  public:
-  /// The entry for a matrix of order n: of those measured at an order from n / 4 to 2 n the nearest
-  /// by ratio. Null if there is none.
+  /// The entry for a matrix of order n. Of the entries with this key and an order from n / 4 to 2 n
+  /// it is the one whose order is nearest to n by ratio; null if there is none.
   const ProfileEntry* find(const ProfileKey& key, std::int64_t n) const;
-  /// Takes the place of the entries with its key and of its size: of an order that lies between
-  /// the same powers of two.
+  /// Adds an entry, in place of those with the same key and an order between the same powers of two
+  /// (same floor(log2 n)).
   void put(const ProfileEntry& entry);
   const std::vector<ProfileEntry>& entries() const { return entries_; }
 
@@ -53,14 +53,16 @@ class Profile {
 /// @throws UsageError, one line, if it is damaged or of a newer Lupine
 Profile parse_profile(const std::string& content, const std::string& path);
 
-/// All of the file. Empty if there is none. @throws UsageError if it cannot be read
+/// The text of the file; empty if there is no such file. @throws UsageError if it cannot be read
 std::string profile_text(const std::string& path);
 
-/// What the file holds; empty if there is none. @throws UsageError as the two above
+/// The profile in the file; empty if there is no such file.
+/// @throws UsageError if the file cannot be read, is damaged, or is of a newer Lupine
 Profile read_profile(const std::string& path);
 
-/// Puts an entry into the file, which is whole at any time; those that are there stay.
-/// @throws UsageError as read_profile, before anything is written; Fault if it cannot be written
+/// Adds an entry to the file as Profile::put() does. Readers see the old file or the new one.
+/// @throws UsageError as read_profile(), before anything is written; Fault if the file cannot be
+///         written
 void add_to_profile(const std::string& path, const ProfileEntry& entry);
 
 }  // namespace lupine

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// Words of a text, and numbers in them.
+/// Words of a text, and numbers as text.
 #pragma once
 
 #include <charconv>
@@ -12,29 +12,29 @@
 
 namespace lupine {
 
-/// What separates words within a line; the CR of a line's end too.
+/// Whether the character separates words within a line. The CR of a CRLF does too.
 constexpr bool is_blank(char c) {
   return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f';
 }
 
-/// Takes the blanks at the beginning from `rest`.
+/// Removes the blanks at the beginning of `rest`.
 inline void skip_blanks(std::string_view& rest) {
   while (!rest.empty() && is_blank(rest.front())) rest.remove_prefix(1);
 }
 
-/// The first word of `rest`, which it is taken from; empty if the line has none left.
+/// Removes the first word from `rest` and returns it; empty if the line has no more words.
 std::string_view take_word(std::string_view& rest);
 
-/// The same in small letters, of ASCII.
+/// The word with its ASCII letters in lower case.
 std::string lower(std::string_view word);
 
-/// A word as it may stand in a message of one line: no control characters, not too long.
+/// The word for a message of one line: without control characters, and shortened if it is long.
 std::string printable(std::string_view word);
 
-/// "2026-11-21T18:00:00Z".
+/// A time in UTC: "2026-11-21T18:00:00Z".
 std::string utc_text(std::time_t time);
 
-/// The number that all of `word` is.
+/// The number that `word` spells; nothing if any part of the word is not part of the number.
 template <class T>
 std::optional<T> number(std::string_view word) {
   T value{};

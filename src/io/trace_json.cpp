@@ -26,7 +26,7 @@ ordered_json metadata(std::string_view what, std::size_t rank, int track, ordere
       {"ph", "M"}, {"name", what}, {"pid", rank}, {"tid", track}, {"args", std::move(arguments)}};
 }
 
-// Written as text at once: a document of millions of spans would take ten times their memory.
+// Collects events as text: a JSON document of millions of spans would take ten times the memory.
 class Events {
  public:
   explicit Events(double zero) : zero_(zero) {}
@@ -60,7 +60,7 @@ class Events {
   std::string text_;
 };
 
-/// Names of ranks, and of the tracks that they have.
+/// Adds the names of the ranks and of their tracks.
 void add_names(Events& events, const std::vector<std::string>& processes,
                const std::vector<TracedRun>& runs) {
   for (std::size_t rank = 0; rank < processes.size(); ++rank) {

@@ -11,18 +11,19 @@
 
 namespace lupine {
 
-/// A run as all its ranks traced it, in seconds of one clock.
+/// The trace of a run on all its ranks, in seconds of one clock.
 struct TracedRun {
   std::string name;
   double begin = 0;
   std::vector<RankTrace> ranks;
 };
 
-/// {"traceEvents": [...], "displayTimeUnit": "ms", "otherData": other}. A process is a rank, a
-/// thread a track. Each run begins with an instant event of its name. Spans are complete events, in
-/// microseconds from the first run's begin; their category is the phase that the report counts them
-/// as, in "args" stand step, rows and columns where a span has them.
-/// @param processes names, by rank
+/// The document {"traceEvents": [...], "displayTimeUnit": "ms", "otherData": other}. Each rank is a
+/// process in it, and each track of a rank is a thread. A run begins with an instant event that has
+/// the run's name. Spans are complete events, in microseconds from the first run's begin. An
+/// event's category is the phase to which the report adds the span; "args" holds step, rows and
+/// columns where the span has them.
+/// @param processes names of the ranks
 /// @pre no run has more ranks than there are names
 std::string chrome_trace(const std::vector<std::string>& processes,
                          const std::vector<TracedRun>& runs, const nlohmann::ordered_json& other);

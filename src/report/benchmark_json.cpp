@@ -35,7 +35,7 @@ ordered_json phases(const Setup& setup, const BenchmarkResult& r) {
   return all;
 }
 
-/// What followed the factorization.
+/// The refinement (HPL: the solve) after the factorization.
 ordered_json solution(const BenchmarkResult& r) {
   if (r.chosen.benchmark == Benchmark::hpl) return {{"solve", {{"seconds", r.refine_seconds}}}};
   return {{"refinement",
@@ -69,7 +69,7 @@ ordered_json outcome(const Setup& setup, const BenchmarkRun& run) {
   return all;
 }
 
-/// Where the values that a run is tuned by come from.
+/// The sources of a run's tuning: given by the user, a profile, or the table of defaults.
 ordered_json sources(const Setup& setup) {
   const Reasons& why = setup.reasons;
   const auto source = [](const std::string& reason) { return reason.empty() ? "given" : reason; };
@@ -77,7 +77,7 @@ ordered_json sources(const Setup& setup) {
       {"nb", source(why.nb)}, {"lookahead", source(why.lookahead)}, {"chunk", source(why.chunk)}};
 }
 
-/// Every option, but for those that have no meaning in this run.
+/// All options that have an effect on this run.
 ordered_json applicable(const BenchmarkOptions& o) {
   ordered_json all = json_of_options(o);
   const auto drop = [&](std::initializer_list<const char*> names) {
@@ -120,7 +120,8 @@ ordered_json choices_and_outcome(const Setup& setup, const BenchmarkRun& run) {
   return all;
 }
 
-/// Hosts of the configuration of most ranks: the first ranks are in all.
+/// Hosts of the configuration with the most ranks. Any other configuration runs on the first of
+/// these ranks.
 const std::vector<std::string>& all_hosts(const std::vector<Measured>& all) {
   const auto fewer = [](const Measured& a, const Measured& b) {
     return a.setup.machine.hosts.size() < b.setup.machine.hosts.size();

@@ -18,7 +18,7 @@ namespace lupine {
 
 namespace {
 
-/// HPL's digit for a broadcast; MPI_Ibcast, which HPL has not, is the 6 that others gave it.
+/// HPL's digit for a broadcast method. MPI_Ibcast, which HPL does not have, is 6, as in HPL.dat.
 char digit(BroadcastMethod method) {
   switch (method) {
     case BroadcastMethod::ring:
@@ -52,7 +52,7 @@ std::string thread_text(const Setup& setup) {
              : fmt::format("{} to {} a rank", least, setup.machine.most_threads);
 }
 
-/// Which rank computes where: a line a rank, for as many as one reads.
+/// The GPUs of the first ranks, one line a rank.
 std::string gpu_lines(const Setup& setup) {
   constexpr std::size_t shown = 16;
   std::string text;
@@ -69,7 +69,7 @@ std::string gpu_lines(const Setup& setup) {
   return text;
 }
 
-/// P and Q belong together: a pair comes once.
+/// The lines P and Q. They list each pair (P, Q) once.
 std::string grid_lines(const std::vector<Setup>& setups) {
   std::vector<RunOptions> grids;
   const auto same = [](const RunOptions& a, const RunOptions& b) {
@@ -99,7 +99,7 @@ std::string method_lines(OptionLines& lines, const Setup& setup) {
   if (o.benchmark == Benchmark::mxp)
     text += lines.take_as(
         "refine", fmt::format("{}, at most {} corrections", name(o.refine), o.max_iterations));
-  // Told above or in the head, or of no meaning here.
+  // These options stand in other lines or have no effect on this run.
   lines.skip({"benchmark", "kappa", "rho", "seed", "nbmin", "ndiv", "refine", "max_iterations",
               "threshold", "memory_fraction", "time_target"});
   return text;
@@ -125,14 +125,14 @@ std::string machine_lines(OptionLines& lines, const Setup& setup, double needed)
   return text;
 }
 
-/// The setup of the most ranks.
+/// The setup with the most ranks.
 const Setup& widest(const std::vector<Setup>& setups) {
   return *std::max_element(setups.begin(), setups.end(), [](const Setup& a, const Setup& b) {
     return a.machine.hosts.size() < b.machine.hosts.size();
   });
 }
 
-/// The values of all configurations: each once, in the order of the runs.
+/// The chosen values of all configurations. A line lists each value once, in the order of the runs.
 std::string parameters(const std::vector<Setup>& setups) {
   const Setup& wide = widest(setups);
   const Reasons& why = setups.front().reasons;
@@ -160,7 +160,7 @@ std::string parameters(const std::vector<Setup>& setups) {
   return text + lines.rest();
 }
 
-/// As C's ctime writes it.
+/// A time in the layout of C's ctime.
 std::string time_text(std::time_t time) {
   std::tm local{};
   localtime_r(&time, &local);
@@ -173,7 +173,7 @@ const char* verdict(bool passed) {
   return passed ? "PASSED" : "FAILED";
 }
 
-/// As HPL shows them of a run that failed, infinity norms alone.
+/// The norms of a failed run in HPL's layout; HPL shows 1-norms too.
 std::string failed_norms(const SystemNorms& norms) {
   return fmt::format(
       "||Ax-b||_oo  . . . . . . . . . . . . . . . . . = {:18.6f}\n"
@@ -207,7 +207,7 @@ std::string hpl_lines(const BenchmarkRun& run) {
   return text.append(verdict_lines(r)).append(double_rule).append("\n");
 }
 
-/// GPUs that compute; a rank on CPU cores counts as one.
+/// Number of GPUs that compute; a rank on CPU cores counts as one.
 std::size_t units(const Setup& setup) {
   std::set<std::string> distinct;
   for (std::size_t r = 0; r < setup.machine.gpus.size(); ++r)
@@ -241,7 +241,7 @@ std::string mxp_block(const Setup& setup, const BenchmarkResult& r) {
   if (o.threshold > 0) text += mxp_norms(r);
   text += fmt::format("    N = {}, NB = {}, NPROW = {}, NPCOL = {}, SLOPPY-TYPE = {}\n", o.n,
                       o.run.nb, o.run.nprow, o.run.npcol, upper(name(o.precision)));
-  // Scripts look for "per GPU"; where there is none, a rank takes its place.
+  // Scripts look for "per GPU"; on CPUs the number after it is the rate of a rank.
   const auto rate = [&](const char* label, double gflops, const char* meaning) {
     text += fmt::format("{:>13} = {:.4e}, per GPU = {:10.2f} ------ {}\n", label, gflops,
                         gflops / gpus, meaning);
@@ -282,7 +282,7 @@ std::string convergence(const BenchmarkResult& r) {
   return text;
 }
 
-/// Those of all setups, each once, and the others.
+/// The notes of all setups, each once, and then `others`.
 std::vector<std::string> all_notes(const std::vector<Setup>& setups,
                                    const std::vector<std::string>& others) {
   std::vector<std::string> all;
@@ -315,16 +315,15 @@ std::string judgement(double threshold) {
 
 }  // namespace
 
-// HPL's variant names how a panel is factored in its last four places: RFACT, NDIV, PFACT, NBMIN.
-// Pivoted panels here are right-looking, in the recursion and at its end. Others are not divided:
-// "R1R1" keeps the form.
+// The last four places of HPL's variant name a panel's factorization: RFACT, NDIV, PFACT, NBMIN.
+// Pivoted panels here are right-looking (R), in the recursion and at its end. Panels without
+// pivoting are not divided; "R1R1" keeps the form.
 std::string variant(const BenchmarkOptions& o) {
   const bool pivoted = o.pivoting == Pivoting::partial;
   return fmt::format("W{}{}{}R{}R{}", o.run.order == GridOrder::row ? 'R' : 'C', o.run.lookahead,
                      digit(o.run.broadcast), pivoted ? o.parts : 1, pivoted ? o.leaf : 1);
 }
 
-// LAPACK's info counts from 1.
 std::string report_head(const std::vector<Setup>& setups, const std::vector<std::string>& notes) {
   const BenchmarkOptions& o = setups.front().options;
   const bool mxp = o.benchmark == Benchmark::mxp;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// `lupine compare` as JSON.
+/// The report of `lupine compare` as JSON.
 #pragma once
 
 #include <ctime>
@@ -13,10 +13,10 @@
 
 namespace lupine {
 
-/// "lupine/1" with benchmark "compare"; "orders" has contestants and ceilings for every n. What is
-/// not known is null.
-/// @param begin when the first round began
-/// @param notes what else a reader should know
+/// A document of schema "lupine/1" with benchmark "compare"; "orders" has the contestants and
+/// ceilings for every n. Unknown numbers are null.
+/// @param begin time at which the first round began
+/// @param notes further notes for the reader
 nlohmann::ordered_json json_of_comparisons(const Setup& setup, const std::vector<Comparison>& all,
                                            int rounds, std::time_t begin,
                                            const std::string& command_line,

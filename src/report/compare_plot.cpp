@@ -18,29 +18,29 @@ namespace lupine {
 namespace {
 
 constexpr std::size_t named_lines = 8;
-/// Of contestants in their order, of whom there are no more: mxp in four precisions, and four
-/// others. Who sees fewer colours can tell them apart, too.
+/// Colours of the contestants in their order, of whom there are at most eight. Readers who are
+/// colour-blind can tell them apart too.
 constexpr std::array<std::string_view, named_lines> colours{
     "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#8c510a"};
 constexpr std::string_view grey = "#a0a0a0";
 
-/// What a contestant reached.
+/// A contestant's curve: its best rates.
 struct Curve {
   std::string title;
-  std::string ceiling;                   ///< name of the one that bounds it
+  std::string ceiling;                   ///< name of the ceiling that bounds it
   std::map<std::int64_t, double> rates;  ///< by n
 };
 
-/// A ceiling's rate, over all n.
+/// A ceiling's line: its best rate over all n.
 struct Level {
   std::string name;
   double rate = 0;
   std::string_view colour = grey;
-  std::size_t bounds = 0;  ///< how many curves
-  std::size_t first = 0;   ///< of those
+  std::size_t bounds = 0;  ///< number of curves that it bounds
+  std::size_t first = 0;   ///< index of the first curve that it bounds
 };
 
-/// The one with this name, at the end if it is new.
+/// The line with this name, which is added at the end if there is none.
 template <class Line>
 Line& named(std::vector<Line>& all, std::string Line::*name, const std::string& value) {
   const auto found =
@@ -50,7 +50,7 @@ Line& named(std::vector<Line>& all, std::string Line::*name, const std::string& 
   return all.back();
 }
 
-/// In the order of their first appearance; of equal n, the best.
+/// All curves, in the order in which contestants first appear, with the best rate for each n.
 std::vector<Curve> curves(const std::vector<Comparison>& all) {
   std::vector<Curve> curves;
   for (const Comparison& comparison : all)
@@ -65,7 +65,8 @@ std::vector<Curve> curves(const std::vector<Comparison>& all) {
   return curves;
 }
 
-/// Those that bound most curves first; of equals, in the order of what they bound.
+/// All ceilings, those that bound most curves first. Ceilings that bound as many are in the order
+/// of the first curves that they bound.
 std::vector<Level> levels(const std::vector<Comparison>& all, const std::vector<Curve>& curves) {
   std::vector<Level> levels;
   for (const Comparison& comparison : all)
@@ -86,18 +87,18 @@ std::vector<Level> levels(const std::vector<Comparison>& all, const std::vector<
   return levels;
 }
 
-/// Within single quotes, where gnuplot knows no other escape.
+/// The text in single quotes for gnuplot, where a doubled quote is the only escape.
 std::string quoted(std::string_view text) {
   std::string result = "'";
   for (const char c : text) result += c == '\'' ? "''" : std::string(1, c);
   return result + "'";
 }
 
-/// The sizes as gnuplot's list of ticks. One that would touch the label of another has a short
-/// tick without a label; the smallest and the largest have theirs.
+/// gnuplot's list of ticks at the orders. An order whose label would touch another one has a short
+/// tick without a label; the smallest and the largest order always have labels.
 std::string ticks(const std::set<std::int64_t>& orders) {
-  constexpr double width = 530;  // of the axis, and of a digit: in the picture's units
-  constexpr double digit = 10;
+  constexpr double width = 530;  // of the axis, in the picture's units
+  constexpr double digit = 10;   // width of a digit
   const double span = 2 * std::log2(1.25) + std::log2(static_cast<double>(*orders.rbegin()) /
                                                       static_cast<double>(*orders.begin()));
   const auto apart = [&](std::int64_t a, std::int64_t b) {

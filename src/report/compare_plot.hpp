@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// `lupine compare` as a picture: rates against n, and ceilings.
+/// The picture of `lupine compare`: rates against n, and ceilings.
 #pragma once
 
 #include <string>
@@ -10,16 +10,17 @@
 
 namespace lupine {
 
-/// What gnuplot makes an SVG of, on standard output, data included: the best rate of each
-/// contestant against n, and the best of each ceiling in GFLOP/s as a dashed level line.
+/// A gnuplot script, with its data, that writes an SVG to standard output. The picture shows each
+/// contestant's best rate against n as a curve, and each ceiling's best rate in GFLOP/s as a dashed
+/// horizontal line.
 ///
-/// A ceiling has the colour of the contestant that it bounds, of several the first one's, and is
-/// grey where it bounds none of those drawn. The legend names eight lines at most: contestants,
-/// then the ceilings that bound most of them, of equals that of the first one. Further ceilings are
-/// drawn without a name if they bound a contestant, and left out if they are grey. Sizes stand
-/// upright; of those that would touch, some have a short tick without a label.
-/// @param heading above the picture
-/// @pre all has one at least
+/// A ceiling has the colour of the first contestant that it bounds, and is grey if it bounds none
+/// of those drawn. The legend has at most eight lines: the contestants, then the ceilings that
+/// bound most contestants (where two bound as many, the one whose first contestant comes first).
+/// Other ceilings are drawn without a name if they bound a contestant, and left out if they are
+/// grey. Labels of n are not rotated: an n whose label would touch another has a short tick alone.
+/// @param heading title of the picture
+/// @pre all is not empty
 std::string plot_script(const std::vector<Comparison>& all, const std::string& heading);
 
 }  // namespace lupine

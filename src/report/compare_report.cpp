@@ -20,7 +20,7 @@ constexpr std::string_view wide_rule =
     "--------------------------------------------------------------------------------"
     "-------------------------";
 
-/// A value, or a dash where there is none.
+/// A table's cell: the text, or a dash if the value is not known.
 std::string cell(bool known, const std::string& text) {
   return known ? text : "-";
 }
@@ -63,7 +63,7 @@ std::string row(const Contestant& one, const Comparison& all) {
       verdict(one));
 }
 
-/// Why a contestant has no rate, each reason once.
+/// Why a contestant was skipped, or a line for each round in which it failed.
 std::string reasons(const Contestant& one) {
   if (!one.skipped.empty()) return fmt::format("- {} is skipped: {}\n", title(one), one.skipped);
   std::string text;
@@ -112,7 +112,8 @@ std::string compare_head(const Setup& setup, const std::vector<std::int64_t>& or
                            setup.machine.hosts.front()));
   OptionLines lines;
   lines.add(o.run);
-  lines.skip({"nprow", "npcol", "nporder", "nb", "lookahead", "chunk"});  // by contestant
+  // These are shown elsewhere, or differ between contestants.
+  lines.skip({"nprow", "npcol", "nporder", "nb", "lookahead", "chunk"});
   text += lines.take_as("device", fmt::format("{}: {}", name(o.run.device), setup.machine.device));
   line("LAPACK", blas_description());
   if (setup.machine.gpus.empty()) lines.skip({"gpus", "reserve"});

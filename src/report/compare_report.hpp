@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// `lupine compare` as text.
+/// The report of `lupine compare` as text.
 #pragma once
 
 #include <string>
@@ -11,16 +11,17 @@
 
 namespace lupine {
 
-/// What is compared, on what, and what the columns of the tables mean: for before the runs.
+/// The part before the runs: what is compared, the machine, and the meaning of the tables' columns.
 /// @param orders every n
-/// @param notes what else a reader should know
+/// @param notes further notes for the reader
 std::string compare_head(const Setup& setup, const std::vector<std::int64_t>& orders, int rounds,
                          const std::vector<std::string>& notes);
 
-/// The tables of one n: contestants, then ceilings. What was skipped or failed says why below.
+/// The tables of one n: contestants, then ceilings. Below them stand the reasons of contestants
+/// that were skipped, and of failures.
 std::string compare_tables(const Comparison& comparison);
 
-/// A turn in one line, for progress.
+/// The contestant's last turn in one line, to show progress.
 std::string turn_line(const Contestant& contestant, std::int64_t n, int round, int rounds);
 
 }  // namespace lupine

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// Options as JSON, made of the one list of them.
+/// Options as JSON, made of the list in core/option_fields.hpp.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -12,7 +12,7 @@
 
 namespace lupine {
 
-/// An object with every option by its name; enumerations by theirs.
+/// An object with every option under its name. Values of enumerations are written by name.
 template <class Options>
 nlohmann::ordered_json json_of_options(const Options& options) {
   nlohmann::ordered_json all = nlohmann::ordered_json::object();

@@ -14,7 +14,8 @@ namespace lupine {
 
 namespace {
 
-/// What reports call an option, and what follows its value; others go by their names.
+/// An option's label in reports, and the unit after its value. An option without such words has its
+/// name as label.
 struct Words {
   std::string_view option;
   std::string_view label;

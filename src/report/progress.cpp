@@ -6,7 +6,7 @@
 namespace lupine {
 
 std::optional<std::string> ProgressLines::line(const Progress& p) {
-  if (p.seconds < last_seconds_) *this = {};  // another factorization
+  if (p.seconds < last_seconds_) *this = {};  // another factorization has begun
   const double elapsed = p.seconds - last_seconds_;
   if (elapsed < 1) return std::nullopt;
   const auto order = static_cast<double>(p.n);

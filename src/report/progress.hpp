@@ -10,9 +10,10 @@
 
 namespace lupine {
 
-/// Makes a line of a report of progress, or nothing if the last line is less than a second old.
+/// Turns reports of progress into lines of text, at most one a second.
 class ProgressLines {
  public:
+  /// The line for this report; nothing less than a second after the last line or the begin.
   std::optional<std::string> line(const Progress& progress);
 
  private:

@@ -20,24 +20,25 @@ namespace {
 
 using nlohmann::ordered_json;
 
-/// Right-hand sides that have a line each; of more, the worst has one.
+/// Up to so many right-hand sides have a line each; of more, only the worst has one.
 constexpr std::size_t most_lines = 16;
 
 double tolerance(const SolveRun& run) {
   return run.options.tolerance > 0 ? run.options.tolerance : default_tolerance(run.n);
 }
 
-/// A dash where there is none.
+/// A number, or a dash for NaN.
 std::string measured(double value) {
   return std::isnan(value) ? "-" : fmt::format("{:.2e}", value);
 }
 
-/// A failure may leave nothing but its steps.
+/// Whether the solution holds chosen options. After a failure it may hold its steps alone.
 bool was_set_up(const Solution& s) {
   return s.chosen.nprow > 0;
 }
 
-/// Where x should be ones; NaN where it is not known.
+/// Largest difference between x and ones, if b is A times ones; NaN if b was given or x is not
+/// known.
 double difference_from_ones(const SolveRun& run, const Solution& s) {
   if (!run.b.empty() || s.x.empty()) return unknown;
   double most = 0;
@@ -61,7 +62,8 @@ std::string given_lines(const SolveRun& run) {
   text += lines.take_as("tolerance",
                         fmt::format("{:.2e}, componentwise backward error{}", tolerance(run),
                                     o.tolerance > 0 ? "" : "; refined while that falls"));
-  // Told in SCALING and CONDITION; those of the run are told as they were chosen.
+  // REFINE, SCALING and CONDITION show these three. The options of the run are shown as chosen, in
+  // machine_lines().
   lines.skip({"max_iterations", "equilibrate", "condition"});
   for (const OptionText& option : option_texts(o.run)) lines.skip({option.name});
   return text + lines.rest();
@@ -108,7 +110,7 @@ std::string column_line(std::size_t index, const SolveColumn& c) {
       measured(c.hpl_residual), measured(c.forward_bound), c.converged ? "" : "  not met");
 }
 
-/// Of those that miss the tolerance, or else of all, the one with the largest error.
+/// Index of the right-hand side with the largest error, of those that miss the tolerance if any do.
 std::size_t worst(const std::vector<SolveColumn>& columns) {
   const auto rank = [](const SolveColumn& c) {
     const double error = c.componentwise_error;

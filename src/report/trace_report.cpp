@@ -45,7 +45,7 @@ void TraceReport::add(const Setup& setup, int turn, int repeat, RunTrace run) {
   setups_.push_back(setup);
 }
 
-// Each rank's last spans give way where a file of many runs grows too large.
+// Drops the last spans of each rank for which the file has no room.
 void TraceReport::shorten(RunTrace& run) {
   if (run.ranks.empty()) return;
   const std::size_t most = room_ / run.ranks.size();
@@ -59,7 +59,7 @@ void TraceReport::shorten(RunTrace& run) {
   }
 }
 
-// "rank 3 on host (1,0)"; without the place in the grid where runs differ in it.
+// Names a rank "rank 3 on host (1,0)", without its place in the grid if that changes between runs.
 void TraceReport::name_processes(const Setup& setup) {
   for (std::size_t rank = 0; rank < setup.machine.hosts.size(); ++rank) {
     const GridPosition place = setup.footprint.shape.position(static_cast<int>(rank));

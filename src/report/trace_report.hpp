@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// The trace of some runs, as a file.
+/// The file with the traces of a command's runs.
 #pragma once
 
 #include <cstdint>
@@ -13,18 +13,18 @@
 
 namespace lupine {
 
-/// Runs one after the other, on one time line. For rank 0.
+/// Collects traces of runs on one time line, and writes them. For rank 0.
 class TraceReport {
  public:
-  /// @param most spans that are kept
+  /// @param most largest number of spans that are kept
   explicit TraceReport(std::size_t most = RunTrace::most_spans) : room_(most) {}
 
-  /// @param turn,repeat which of how many runs with this setup, from 0
+  /// Adds a run. @param turn,repeat the run is number `turn`, from 0, of `repeat` with this setup
   void add(const Setup& setup, int turn, int repeat, RunTrace run);
-  /// Spans that there was no room for.
+  /// Number of spans for which there was no room.
   std::int64_t left_out() const { return left_out_; }
-  /// In the Chrome trace event format; whole, or not at all. In "otherData" stand version,
-  /// revision, command line and, under "runs", what was run. @throws Fault
+  /// Writes the file in the Chrome trace event format, whole or not at all. Its "otherData" holds
+  /// version, revision, command line and a description of the runs. @throws Fault
   void write(const std::string& path, const std::string& command_line) const;
 
  private:
@@ -32,9 +32,9 @@ class TraceReport {
   void name_processes(const Setup& setup);
 
   std::vector<TracedRun> runs_;
-  std::vector<Setup> setups_;           ///< of each run
-  std::vector<std::string> processes_;  ///< names, by rank
-  std::size_t room_;                    ///< for spans of runs to come
+  std::vector<Setup> setups_;           ///< setup of each run
+  std::vector<std::string> processes_;  ///< name of each rank
+  std::size_t room_;                    ///< number of spans that may still be added
   std::int64_t left_out_ = 0;
 };
 

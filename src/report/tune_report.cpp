@@ -76,7 +76,8 @@ std::string tune_head(const Setup& setup, std::int64_t columns) {
   const char* reason = setup.reasons.n.empty() ? "" : " (what time and memory allow)";
   OptionLines lines;
   lines.add(o.run);
-  lines.skip({"nprow", "npcol", "device", "nb", "lookahead", "chunk"});  // told here, or tuned
+  // The head shows these, or they are tuned.
+  lines.skip({"nprow", "npcol", "device", "nb", "lookahead", "chunk"});
   if (setup.machine.gpus.empty()) lines.skip({"gpus", "reserve"});
   std::string notes = lines.rest();
   for (const std::string& note : setup.notes) notes += fmt::format("- {}\n", note);

@@ -11,18 +11,20 @@
 
 namespace lupine {
 
-/// What comes before everything. @param budget seconds
+/// The beginning of the report. @param budget seconds
 std::string tune_banner(double budget, const std::vector<std::string>& notes);
-/// What is tuned, and the head of the lines that follow. @param columns that each run times
+/// The benchmark that is tuned, and the head of the trials' table. @param columns timed in each run
 std::string tune_head(const Setup& setup, std::int64_t columns);
-/// One tuning beside the best one so far.
+/// The line of a trial: a tuning beside the best one so far.
 std::string tune_line(const TuningTrial& trial);
+/// The tuning that was found for a benchmark.
 std::string tune_result(const TunedBenchmark& tuned);
-/// @param profile the path that was written; empty: none
+/// The end of the report. @param profile path of the profile that was written; empty: none was
 std::string tune_end(const std::string& profile);
 
-/// "lupine/1", with "tunings": what was found, and every trial, of each benchmark.
-/// @pre all has one at least
+/// A document of schema "lupine/1". "tunings" has the tuning that was found, and every trial, for
+/// each benchmark.
+/// @pre all is not empty
 nlohmann::ordered_json json_of_tuning(const std::vector<TunedBenchmark>& all, double budget,
                                       const std::string& profile, const std::string& command_line,
                                       const std::vector<std::string>& notes);

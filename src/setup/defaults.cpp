@@ -38,21 +38,21 @@ Engine engine_of(const TuningCase& c) {
 
 struct Row {
   Engine engine;
-  std::int64_t above;     // the local order, n over the longer side of the grid
-  std::int64_t nb_alone;  // at most, of one rank
-  std::int64_t nb;        // of several: shorter blocks, so that their work is more alike
+  std::int64_t above;     // the row is for local orders (n over the longer side) above this
+  std::int64_t nb_alone;  // largest block size of one rank
+  std::int64_t nb;        // largest block size of several ranks: smaller, for an even load
   int lookahead;
-  std::int64_t chunk_alone;  // of a rank alone in its process column: nobody waits for parts
-  std::int64_t chunk;        // of several: some ten milliseconds of an update
+  std::int64_t chunk_alone;  // chunk of a rank alone in its process column
+  std::int64_t chunk;        // chunk of several ranks: some ten milliseconds of an update
   int leaf;
 };
 
 constexpr std::int64_t all = 0;
 
-// Of an engine's rows the last that a problem is above holds. A faster update has to be fed with a
-// longer sum to stay ahead of reading and writing C: a GPU needs 700 columns for its memory to keep
-// up with its tensor cores, and more not to notice. HPL's panels are slower, so that its blocks are
-// smaller.
+// The last row of an engine whose `above` is less than the local order applies. A faster update
+// needs wider panels, so that reading and writing C does not limit it: with 700 columns a GPU's
+// memory only just keeps up with its tensor cores. HPL factors its panels more slowly, so its
+// blocks are smaller.
 // clang-format off
 constexpr Row table[] = {
     // engine          above  nb: alone, of several  look-ahead  chunk: alone, of several  leaf

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// Numbers that were found by measuring, in one place.
+/// The table of default block sizes, look-ahead depths and chunks, found by measurements.
 #pragma once
 
 #include <lupine/options.hpp>
@@ -13,30 +13,30 @@
 
 namespace lupine {
 
-/// What the table's rows are chosen by.
+/// The values that choose a row of the table.
 struct TuningCase {
   std::int64_t n = 1;                     ///< >= 1
   Precision precision = Precision::fp16;  ///< resolved
   DeviceKind device = DeviceKind::cpu;    ///< resolved
-  bool native = false;                    ///< the update has instructions of its own
+  bool native = false;                    ///< the device has instructions for this update
   GridShape shape;
 };
 
-/// Values where neither the user nor a profile gave any.
+/// Values that hold where neither the user nor a profile gave one.
 struct Defaults {
   Tuning tuning;
   int leaf = 1;      ///< columns at which the recursion of a pivoted panel ends
-  std::string row;   ///< of the table, in words: "cpu bf16 native", "cpu fp64, above 8192 a rank"
-  bool cut = false;  ///< nb is less than the row's, for there would be too few blocks
+  std::string row;   ///< name of the table's row: "cpu bf16 native, above 12288 a rank"
+  bool cut = false;  ///< nb is less than the row's nb, which would make too few blocks
 };
 
-/// The table's row for this case. Its block size is large enough for the update to run at its full
-/// rate; a small problem gets a smaller one, so that it still has blocks for every rank and steps
-/// to overlap: never more than n.
+/// The default values for this case. The row's block size is large enough for the update to run at
+/// its full rate. A small problem gets a smaller one, at most n, so that every rank has blocks and
+/// there are steps to overlap.
 Defaults defaults_for(const TuningCase& which);
 
-/// Of the update's rate, what a whole run reaches: bounds n for a time target. With pivoting, rows
-/// are exchanged too.
+/// The part of the update's rate that a whole run typically reaches; a time target bounds n by it.
+/// It is less with pivoting, which exchanges rows.
 constexpr double typical_efficiency(Pivoting pivoting) {
   return pivoting == Pivoting::partial ? 0.8 : 0.9;
 }

@@ -14,7 +14,7 @@
 
 namespace lupine {
 
-/// Makes the choices, one after the other, each the same on every rank.
+/// Makes a machine's choices one after the other, with the same outcome on every rank.
 class MachineChoice {
  public:
   MachineChoice(const Communicator& all, const RunOptions& options) : all_(all) {
@@ -104,7 +104,7 @@ void MachineChoice::note_binding(const ProcessorInfo& processor, int node_ranks,
                           which.size() - 1, words));
 }
 
-// Of the first rank that sees none.
+// The reason of the first rank that sees no GPU.
 std::string MachineChoice::why_not_gpus(int gpus) const {
   const std::vector<std::string> reasons = all_.all_gather(gpus > 0 ? "" : why_no_gpus());
   const auto first = std::find_if(reasons.begin(), reasons.end(),
@@ -114,7 +114,8 @@ std::string MachineChoice::why_not_gpus(int gpus) const {
   return fmt::format("rank {} on {} sees no GPU: {}", rank, facts_.hosts[rank], *first);
 }
 
-// GPUs where every rank sees one, unless the user says otherwise; one after the other on each node.
+// Chooses GPUs where every rank sees one, unless the user names a device. The ranks of a node take
+// its GPUs in turn.
 void MachineChoice::choose_device() {
   RunOptions& o = facts_.run;
   const int gpus = o.device == DeviceKind::cpu ? 0 : count_gpus();
@@ -139,7 +140,7 @@ void MachineChoice::choose_device() {
   facts_.device = all_.all_gather(device_->description()).front();
 }
 
-// Of every rank.
+// The peer support of every rank, by rank.
 std::vector<PeerSupport> MachineChoice::peer_support() const {
   const PeerSupport mine = agreed(all_, [this] { return device_->peer_support(); });
   const std::vector<std::string> libraries = all_.all_gather(mine.library);
@@ -149,8 +150,8 @@ std::vector<PeerSupport> MachineChoice::peer_support() const {
   return all;
 }
 
-// Whatever chooses how ranks meet is the same on all: one that went another way would be waited
-// for.
+// All ranks decide by the same values: a rank that chose another method would leave the other ranks
+// waiting.
 void MachineChoice::choose_connections() {
   Connections c;
   const auto everywhere = [this](bool mine) {

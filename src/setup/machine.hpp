@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// What there is to compute on, whatever the problem.
+/// The machine that a run computes on: process grid, threads, devices and the connections between
+/// devices. Nothing here depends on the problem.
 #pragma once
 
 #include <mpi.h>
@@ -21,33 +22,33 @@
 
 namespace lupine {
 
-/// Why the values of a machine are what they are; empty where the user gave them.
+/// Why each value of a machine was chosen; empty where the user gave the value.
 struct MachineReasons {
   std::string grid, device, comm, threads;
 };
 
-/// What every rank knows of the machine. Plain values, equal on every rank.
+/// Facts about the machine: plain values, equal on every rank.
 struct MachineFacts {
-  RunOptions run;  ///< as given, but for grid, device, comm and threads: resolved
+  RunOptions run;  ///< as given, with grid, device, comm and threads resolved
   MachineReasons reasons;
-  int most_threads = 1;            ///< of any rank; run.threads is the least of any
-  std::string device;              ///< description, of rank 0
-  std::vector<std::string> hosts;  ///< of every rank
-  std::vector<std::string> gpus;   ///< of every rank; empty where ranks compute on their host
+  int most_threads = 1;            ///< most threads of any rank; run.threads is the fewest
+  std::string device;              ///< description of rank 0's device
+  std::vector<std::string> hosts;  ///< host name of every rank
+  std::vector<std::string> gpus;   ///< GPU of every rank; empty where ranks compute on CPUs
   std::vector<std::string> notes;  ///< warnings
 
-  /// Brings what the machine has settled into the options of a run on it.
+  /// Copies grid, device, comm and threads, as the machine resolved them, into `options`.
   void settle(RunOptions& options) const;
   GridShape shape() const { return {run.nprow, run.npcol, run.order}; }
 };
 
-/// The ranks in their grid, this rank's threads and device, and how the devices of ranks meet. What
-/// waits on it is watched for stalls from the beginning.
+/// The process grid, this rank's threads and device, and the transport between the ranks' devices.
+/// A stall watch covers the waits of all of them from the constructor on.
 class Machine {
  public:
-  /// Chooses what the options leave open. Collective over `comm`.
-  /// @param clock what times are measured by
-  /// @throws UsageError, AgreedFault: on every rank alike
+  /// Chooses the values that the options leave open. Collective over `comm`.
+  /// @param clock measures all times on this machine
+  /// @throws UsageError, AgreedFault: the same one on every rank
   Machine(MPI_Comm comm, const RunOptions& options,
           std::unique_ptr<const Clock> clock = std::make_unique<SteadyClock>());
   Machine(const Machine&) = delete;
@@ -59,14 +60,15 @@ class Machine {
   const Communicator& all() const { return all_; }
   const ProcessGrid& grid() const { return grid_; }
   Device& device() const { return *chosen_.device; }
-  /// Threads of this rank; others may have more, or fewer.
+  /// Threads of this rank; other ranks may have more or fewer.
   int threads() const { return chosen_.threads; }
-  /// The way of panels between the devices; made when first asked for, which is collective.
+  /// The transport of panels between the ranks' devices. The first call makes it, and is
+  /// collective.
   Transport& transport();
 
-  /// Memory that is free now. Collective.
+  /// Memory that is free now, of the rank that has the least. Collective.
   MemoryBudget memory() const { return tightest_budget(all_, device()); }
-  /// Whether updates in that precision have instructions of their own on every rank. Collective.
+  /// Whether every rank's device has instructions for updates in this precision. Collective.
   bool native(Precision precision) const;
 
  private:

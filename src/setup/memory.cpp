@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::int64_t unlimited = std::numeric_limits<std::int64_t>::max();
-/// Version 1 writes "no limit" as the largest multiple of a page.
+/// Version 1 writes "no limit" as the largest multiple of the page size.
 constexpr std::int64_t as_good_as_unlimited = std::int64_t{1} << 60;
 
 std::string read(const fs::path& file) {
@@ -34,7 +34,7 @@ std::optional<std::int64_t> leading_number(std::string_view text) {
   return error == std::errc{} ? std::optional(value) : std::nullopt;
 }
 
-/// What follows `start` on the line that begins with it.
+/// The rest of the first line that begins with `start`.
 std::optional<std::string_view> line_after(std::string_view text, std::string_view start) {
   while (!text.empty()) {
     const std::string_view line = text.substr(0, text.find('\n'));
@@ -44,16 +44,16 @@ std::optional<std::string_view> line_after(std::string_view text, std::string_vi
   return std::nullopt;
 }
 
-/// The files of one version of control groups.
+/// File names of one version of control groups.
 struct Files {
   const char* limit;
   const char* used;
-  const char* droppable;  ///< key in memory.stat
+  const char* droppable;  ///< key in memory.stat: file pages that can be dropped
 };
 constexpr Files version_1{"memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"};
 constexpr Files version_2{"memory.max", "memory.current", "inactive_file"};
 
-/// What one group leaves; nothing if it has no limit.
+/// Bytes that one group still allows; nothing if it has no limit.
 std::optional<std::int64_t> left_in_group(const fs::path& group, const Files& files) {
   const auto limit = leading_number(read(group / files.limit));
   if (!limit || *limit >= as_good_as_unlimited) return std::nullopt;
@@ -62,8 +62,9 @@ std::optional<std::int64_t> left_in_group(const fs::path& group, const Files& fi
   return std::clamp(*limit - used + droppable, std::int64_t{0}, *limit);
 }
 
-/// Lowers `memory` to what the group at `path` below `mount`, and those above it, leave. In a
-/// container the path may be the one outside of it: then only its tail, or the mount, is there.
+/// Lowers `memory.free` to the bytes that the group at `path` below `mount`, and the groups above
+/// it, still allow. In a container, `path` may be that of the host: then the folder is not there,
+/// and only the group at `mount` counts.
 void respect_groups(NodeMemory& memory, const fs::path& mount, fs::path path, const Files& files) {
   for (path = path.relative_path();; path = path.parent_path()) {
     const fs::path group = path.empty() ? mount : mount / path;

@@ -45,7 +45,7 @@ void check_pivoting(const BenchmarkOptions& o) {
   require_range("--ndiv", o.parts, 2, largest_parts);
 }
 
-// HPL has one precision and one matrix, whatever the options say.
+// HPL's precision and matrix are fixed, so their options are not read.
 void check_matrix(const BenchmarkOptions& o) {
   if (o.benchmark == Benchmark::hpl) return;
   require(o.precision != Precision::fp64, "--precision fp64", "auto, fp16, bf16, fp32");

@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// Ranges of options. Pure.
+/// Checks of the ranges of options, by their values alone.
 #pragma once
 
 #include <lupine/options.hpp>
 
 namespace lupine {
 
-/// Panels that may be factored ahead: each takes two of the 60 messages in flight that panel
-/// broadcasts allow.
+/// Most panels that may be factored ahead: each has two messages in flight, and panel broadcasts
+/// allow 60.
 constexpr int largest_lookahead = 28;
 constexpr int largest_threads = 4096;
 constexpr int largest_reserve = 64;
-constexpr int largest_leaf = 4096;  // of a pivoted panel: NBMIN
-constexpr int largest_parts = 64;   // NDIV
+constexpr int largest_leaf = 4096;  // HPL: NBMIN
+constexpr int largest_parts = 64;   // HPL: NDIV
 
-/// @throws UsageError unless the options are in range and go with this number of ranks
+/// @throws UsageError unless every option is in range and the grid fits this number of ranks
 void check_run_options(const RunOptions& options, int ranks);
 
-/// @throws UsageError unless what the options say beside those of the run is in range
+/// Checks the options of a benchmark other than `options.run`.
+/// @throws UsageError unless every option is in range and the matrix goes with the pivoting
 void check_problem(const BenchmarkOptions& options);
 
 }  // namespace lupine

@@ -60,7 +60,7 @@ CommChoice choose_comm(CommMethod wanted, const Connections& c) {
       if (!c.own_devices) refuse("nccl", "ranks share a GPU", "auto, mpi, staged");
       if (!c.why_no_peers.empty()) refuse("nccl", c.why_no_peers, "auto, mpi, staged");
       break;
-    case CommMethod::mpi:  // an MPI may take GPU memory and not say so
+    case CommMethod::mpi:  // some MPIs take GPU memory without reporting it
     case CommMethod::staged:
       break;
   }

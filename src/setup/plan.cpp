@@ -63,7 +63,7 @@ class Planning {
   void note_what_is_odd();
 
   Defaults defaults(std::int64_t n) const;
-  /// Of each value: what was given, else the profile's, else the table's.
+  /// Block size, look-ahead and chunk: each is the user's, else the profile's, else the table's.
   Tuning tuning(std::int64_t n) const;
   void settle_tuning(std::int64_t n);
   Footprint footprint(std::int64_t n) const;
@@ -75,7 +75,7 @@ class Planning {
   const Machine& machine_;
   const Circumstances& circumstances_;
   ProfileKey key_;
-  bool native_ = false;  // on every rank
+  bool native_ = false;  // whether every rank's device has instructions for the update
   Setup setup_;
 };
 
@@ -88,7 +88,8 @@ void Planning::settle_benchmark() {
   o.matrix = MatrixKind::hpl;
 }
 
-// BF16 only where it is the fastest on every rank: the panels must be of one kind.
+// Chooses BF16 only if it is the fastest 16-bit precision on every rank, since all ranks' panels
+// have the same precision.
 void Planning::choose_precision() {
   BenchmarkOptions& o = setup_.options;
   if (o.precision == Precision::automatic) {
@@ -101,7 +102,7 @@ void Planning::choose_precision() {
   }
 }
 
-// What the table and the profile are asked for.
+// Sets the values by which the table and the profile are searched.
 void Planning::identify() {
   const BenchmarkOptions& o = setup_.options;
   native_ = machine_.native(o.precision);
@@ -123,7 +124,7 @@ Tuning Planning::tuning(std::int64_t n) const {
   return t;
 }
 
-// Before a chosen n is rounded to blocks, since that asks for their size.
+// Runs before a chosen n is rounded to a multiple of nb, since it chooses nb.
 void Planning::settle_tuning(std::int64_t n) {
   BenchmarkOptions& o = setup_.options;
   const Tuning t = tuning(n);
@@ -170,7 +171,8 @@ double Planning::kept_bytes() const {
   return copied ? sizeof(double) : 0;
 }
 
-// A lower bound, for an n so large that its index maths would overflow.
+// Bytes of a rank's factors and copy of A: a lower bound of the footprint, which holds even for an
+// n so large that the footprint's index arithmetic would overflow.
 double Planning::factor_bytes(std::int64_t n) const {
   const auto bytes = static_cast<double>(bytes_of(storage_for(setup_.options.precision)));
   return (bytes + kept_bytes()) * static_cast<double>(n) * static_cast<double>(n) /
@@ -192,7 +194,7 @@ void Planning::choose_size() {
     choose_n();
   else if (o.time_target > 0)
     setup_.notes.push_back("--time-target was not used, since N was given");
-  // All ranks decide by rank 0's numbers; they could differ where nodes do.
+  // All ranks take rank 0's n: ranks on unlike nodes could have computed different ones.
   machine_.all().broadcast(std::span(&o.n, 1), 0);
   settle_tuning(o.n);
   if (!given && o.n != circumstances_.most_n) o.n = round_to_blocks(o.n, o.run.nb);
@@ -252,7 +254,7 @@ void Planning::check_fit() {
                : fmt::format("no {} fits there", circumstances_.size)));
 }
 
-// A GPU's rank takes memory of its host too: vectors, and panels where they travel through it.
+// A rank on a GPU takes host memory too: for vectors, and for panels that travel through it.
 void Planning::check_host() {
   if (machine_.device().shares_host_memory()) return;
   const MemoryBudget host = tightest_host_budget(machine_.all());

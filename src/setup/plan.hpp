@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// What a problem of some size and precision needs on a machine: everything that is chosen before a
-/// run, and why.
+/// The plan of a run: precision, order, block size and all other values that are chosen for a
+/// problem on a machine before the run starts, with the reasons.
 #pragma once
 
 #include <lupine/options.hpp>
@@ -18,44 +18,45 @@
 
 namespace lupine {
 
-/// Why each value is what it is; empty where the user gave it.
+/// Why each value was chosen; empty where the user gave the value.
 struct Reasons {
   std::string n, nb, lookahead, chunk, leaf, precision;
 };
 
-/// Plain values, equal on every rank.
+/// Everything that is settled about a run before it starts: plain values, equal on every rank.
 struct Setup {
   BenchmarkOptions asked;    ///< as they were given
-  BenchmarkOptions options;  ///< every zero and `automatic` resolved
+  BenchmarkOptions options;  ///< with every zero and `automatic` resolved
   MachineFacts machine;
   Reasons reasons;
-  Footprint footprint;           ///< nb is at most n there
+  Footprint footprint;           ///< its nb is at most n
   std::int64_t panel_width = 0;  ///< columns of a step
   MemoryBudget budget;
-  std::vector<std::string> notes;  ///< warnings, the machine's included
+  std::vector<std::string> notes;  ///< warnings, with the machine's
 };
 
-/// By what the profile of `lupine tune` knows a setup.
+/// The key of a setup in the profile of `lupine tune`.
 ProfileKey profile_key(const Setup& setup);
 
-/// How a factorization runs in a setup.
+/// The options of the factorization in a setup.
 FactorOptions factor_options(const Setup& setup);
 
-/// Whether A is kept beside its factors, in FP64: where the user has it, or as a copy. A GPU's is a
-/// copy always.
+/// Whether A is kept in FP64 beside its factors: not at all, in the user's memory, or as a copy. On
+/// a GPU that computes in its own memory, `in_place` needs a copy too.
 enum class Kept { not_at_all, in_place, copy };
 
-/// What a setup depends on beside the options; the same on every rank.
+/// What plan() takes into account beside the options; equal on every rank.
 struct Circumstances {
-  std::int64_t most_n = 0;  ///< a chosen n is no larger; 0: no limit
-  Profile profile{};        ///< what is taken before the table of defaults
+  std::int64_t most_n = 0;  ///< upper limit of a chosen n; 0: none
+  Profile profile{};        ///< its entries take precedence over the table of defaults
   Kept kept = Kept::not_at_all;
-  const char* size = "-N";  ///< what messages call n
+  const char* size = "-N";  ///< name of n in messages
 };
 
-/// Chooses what the options leave open of a problem and refuses what cannot run on the machine.
-/// Grid, device and threads are the machine's, whatever the options say of them. Collective.
-/// @throws UsageError, AgreedFault: on every rank alike
+/// Chooses the values that the options leave open, and refuses a problem that cannot run on the
+/// machine. Grid, device, comm and threads are the machine's: those in `options` are ignored.
+/// Collective.
+/// @throws UsageError, AgreedFault: the same one on every rank
 Setup plan(const Machine& machine, const BenchmarkOptions& options,
            const Circumstances& circumstances = {});
 

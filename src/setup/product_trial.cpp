@@ -10,8 +10,8 @@
 namespace lupine {
 
 namespace {
-// As a run's matrix and panels are: columns that lie a power of two apart push each other out of
-// the caches.
+// C has the leading dimension of a run's matrix: columns a power of two apart would evict each
+// other from the caches.
 std::int64_t matrix_ld(std::int64_t rows) {
   return DistributedMatrix::leading_dimension(rows);
 }
@@ -33,7 +33,7 @@ ProductTrial::ProductTrial(Device& device, Product product, Precision precision,
       c_(as_c(rows, columns)),
       l_{precision, l_memory_.data(), rows, width, PanelRing::leading_dimension(rows)},
       u_{precision, u_memory_.data(), width, columns, PanelRing::leading_dimension(width)} {
-  // Not zeros: those take less power, and so run faster than any matrix will.
+  // L, U and C are not zero: products of zeros take less power, and so run faster than real ones.
   fill(rows, width);
   device_.cast(*queue_, as_c(rows, width), 1, l_, l_control(), status());
   fill(width, columns);
@@ -70,7 +70,8 @@ FactorStatus* ProductTrial::status() const {
   return reinterpret_cast<FactorStatus*>(control_.data() + 2 * control_room);
 }
 
-// A part of a matrix has no diagonal beyond its rows: a wide one is made of parts that are not.
+// Fills C's memory with blocks that are no wider than high. The generator gives the columns of a
+// wide block beyond its rows no diagonal.
 void ProductTrial::fill(std::int64_t rows, std::int64_t columns) {
   MatrixSpec spec;
   spec.n = std::max(rows, columns);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// A device's products, timed alone.
+/// Single matrix products on a device, for callers that time them.
 #pragma once
 
 #include <lupine/options.hpp>
@@ -13,26 +13,27 @@
 
 namespace lupine {
 
-/// What a trial times: the benchmark's own update, or C - L U of what C stores (sgemm, dgemm).
+/// The product of a trial: the benchmark's update, C <- C + L U; or a plain one, C <- C - L U, with
+/// L and U in the precision of C (sgemm, dgemm).
 enum class Product { update, gemm };
 
-/// C of rows x columns <- C + L U or C - L U on random numbers, L and U of `width` columns and
-/// rows.
+/// A product on random numbers: C is rows x columns, L rows x width, U width x columns.
 class ProductTrial {
  public:
-  /// @param precision what the product reads: for a gemm fp32 or fp64
+  /// @param precision of L and U; for Product::gemm fp32 or fp64
   /// @throws Fault where memory is short
   ProductTrial(Device& device, Product product, Precision precision, std::int64_t rows,
                std::int64_t columns, std::int64_t width);
 
+  /// Operations of one product: 2 rows columns width.
   double flops() const;
-  /// One product.
-  /// @param poll of an update, see Device
+  /// Computes one product, and waits for its end.
+  /// @param poll is called during a long update, see Device::update
   void run(const Poll& poll);
 
  private:
   static constexpr std::int64_t control_room = 64;
-  /// The memory of C as a matrix of this shape.
+  /// A view of C's memory as a matrix of this shape.
   AnyMatrix as_c(std::int64_t rows, std::int64_t columns) const;
   PanelControl* l_control() const;
   PanelControl* u_control() const;

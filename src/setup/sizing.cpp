@@ -14,7 +14,7 @@ namespace lupine {
 
 namespace {
 
-// The same on every rank: that of the rank which may take least.
+// The budget of the rank that may allocate the least; equal on every rank.
 MemoryBudget tightest(const Communicator& all, const MemoryBudget& mine) {
   const std::vector<double> frees =
       all.all_gather(std::array{mine.rank_free, mine.shared_free, 1. * mine.sharing});
@@ -42,7 +42,7 @@ MemoryBudget tightest_host_budget(const Communicator& all) {
 MemoryBudget tightest_budget(const Communicator& all, const Device& device) {
   const bool on_host = device.shares_host_memory();
   if (all.all_reduce(std::int64_t{on_host}, Reduction::max) != 0) return tightest_host_budget(all);
-  all.barrier();  // every rank has what its device takes for itself
+  all.barrier();  // by now every rank's device has allocated what it needs for itself
   const auto memory = agreed(all, [&] { return *device.memory(); });
   const std::string id = fmt::format("{} {}", host_name(), memory.identity);
   const std::vector<std::string> ids = all.all_gather(id);

@@ -12,12 +12,12 @@ double update_rate(Device& device, Precision precision, std::int64_t width, doub
                    const Clock& clock) {
   const double end = clock.now() + seconds;
   double best = 0;
-  // A slow device answers at the first size; a fast one needs a larger product to show its rate.
+  // A fast device needs a large product to show its rate; a slow one spends its time at the first.
   const std::int64_t largest = device.shares_host_memory() ? 4096 : 16384;
   for (std::int64_t size = 1024; size <= largest; size *= 2) {
     ProductTrial trial(device, Product::update, precision, size, size, width);
     const auto update = [&] { trial.run([] {}); };
-    update();  // the first call prepares kernels
+    update();  // not timed: the first call prepares kernels
     double shortest = fastest(clock, 0, update);
     while (clock.now() < end && (size == largest || shortest > seconds / 8))
       shortest = std::min(shortest, fastest(clock, 0, update));

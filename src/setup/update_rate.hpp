@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// How fast a device updates: a short measurement, to foresee a run's time.
+/// A short measurement of a device's update, by which the time of a run is estimated.
 #pragma once
 
 #include <lupine/options.hpp>
@@ -12,8 +12,8 @@
 
 namespace lupine {
 
-/// Flop/s of this rank's update from panels of `width` columns. Takes about `seconds`, and a few
-/// hundred megabytes while it does, on a GPU gigabytes.
+/// Flop/s of this rank's update from panels of `width` columns. The measurement takes about
+/// `seconds`, and allocates a few hundred megabytes on a CPU, gigabytes on a GPU.
 double update_rate(Device& device, Precision precision, std::int64_t width, double seconds,
                    const Clock& clock);
 
