@@ -5,6 +5,7 @@
 #include <boost/context/fiber.hpp>
 #include <boost/context/protected_fixedsize_stack.hpp>
 #include <numeric>
+#include <utility>
 
 #include "emulation.hpp"
 
@@ -32,26 +33,12 @@ namespace context = boost::context;
 constexpr std::size_t stack_bytes = 256 << 10;
 constexpr int warp = 32;
 
-/// A stack on which one thread after another runs, until one has to wait in the middle.
+/// A stack on which one thread of a block after another runs, until a thread has to wait in the
+/// middle of the kernel. The host's own stack is a Fiber too.
 struct Fiber {
-  context::fiber inside;
-  context::fiber outside;
-  context::stack_context stack;
-  const void* outer_bottom = nullptr;
-  std::size_t outer_size = 0;
-
-  void enter() {
-    [[maybe_unused]] void* save = nullptr;
-    __sanitizer_start_switch_fiber(&save, static_cast<char*>(stack.sp) - stack.size, stack.size);
-    inside = std::move(inside).resume();
-    __sanitizer_finish_switch_fiber(save, nullptr, nullptr);
-  }
-  void leave() {
-    [[maybe_unused]] void* save = nullptr;
-    __sanitizer_start_switch_fiber(&save, outer_bottom, outer_size);
-    outside = std::move(outside).resume();
-    __sanitizer_finish_switch_fiber(save, &outer_bottom, &outer_size);
-  }
+  context::fiber rest;  // where it goes on; empty while it runs
+  const void* bottom = nullptr;
+  std::size_t size = 0;
 };
 
 enum class Stage { ready, at_barrier, at_shuffle, left };
@@ -75,8 +62,11 @@ class Block {
  private:
   void work(Fiber& self);
   Fiber* make_fiber();
+  void switch_to(Fiber& next);
+  void arrive(context::fiber&& from);
+  Fiber& next_fiber();
   void set_current(int thread);
-  void make_ready(std::vector<int> threads);
+  void make_ready(const int* begin, const int* end);
   bool release_barrier();
   void release_shuffle(int waiting);
 
@@ -85,8 +75,12 @@ class Block {
   int current_ = 0;
   int shuffling_ = 0;  // threads that wait there
   std::vector<Thread> threads_;
+  std::vector<int> all_;    // every thread's number
   std::vector<int> ready_;  // the last one is next
   std::vector<Fiber*> idle_;
+  Fiber host_;
+  Fiber* running_ = &host_;
+  Fiber* left_ = nullptr;  // the fiber that the running one was entered from
 };
 
 // Not destroyed: after a failed kernel there are threads in the middle of their stacks.
@@ -98,16 +92,44 @@ Block& block() {
 Fiber* Block::make_fiber() {
   auto* const fiber = new Fiber;
   context::protected_fixedsize_stack stacks(stack_bytes);
-  fiber->stack = stacks.allocate();
-  const context::preallocated place(fiber->stack.sp, fiber->stack.size, fiber->stack);
-  fiber->inside =
-      context::fiber(std::allocator_arg, place, stacks, [this, fiber](context::fiber&& outside) {
-        fiber->outside = std::move(outside);
-        __sanitizer_finish_switch_fiber(nullptr, &fiber->outer_bottom, &fiber->outer_size);
+  const context::stack_context stack = stacks.allocate();
+  fiber->bottom = static_cast<char*>(stack.sp) - stack.size;
+  fiber->size = stack.size;
+  const context::preallocated place(stack.sp, stack.size, stack);
+  fiber->rest =
+      context::fiber(std::allocator_arg, place, stacks, [this, fiber](context::fiber&& from) {
+        arrive(std::move(from));
         work(*fiber);
-        return std::move(fiber->outside);
+        return context::fiber();
       });
   return fiber;
+}
+
+/// From one thread straight to the next: the way through the host's stack would be two switches.
+void Block::switch_to(Fiber& next) {
+  [[maybe_unused]] void* save = nullptr;
+  left_ = std::exchange(running_, &next);
+  __sanitizer_start_switch_fiber(&save, next.bottom, next.size);
+  context::fiber from = std::move(next.rest).resume();
+  __sanitizer_finish_switch_fiber(save, &left_->bottom, &left_->size);
+  left_->rest = std::move(from);
+}
+
+void Block::arrive(context::fiber&& from) {
+  __sanitizer_finish_switch_fiber(nullptr, &left_->bottom, &left_->size);
+  left_->rest = std::move(from);
+}
+
+/// The fiber of the next ready thread; the host's where none is ready.
+Fiber& Block::next_fiber() {
+  if (ready_.empty()) return host_;
+  set_current(ready_.back());
+  ready_.pop_back();
+  if (Fiber* const started = threads_[current_].fiber) return *started;
+  if (idle_.empty()) return *make_fiber();
+  Fiber* const idle = idle_.back();
+  idle_.pop_back();
+  return *idle;
 }
 
 void Block::work(Fiber& self) {
@@ -123,13 +145,9 @@ void Block::work(Fiber& self) {
          t < first + warp && t < static_cast<int>(threads_.size()); ++t) {
       if (threads_[t].stage == Stage::at_shuffle) release_shuffle(t);
     }
-    if (!ready_.empty() && threads_[ready_.back()].fiber == nullptr) {
-      set_current(ready_.back());
-      ready_.pop_back();
-    } else {
-      idle_.push_back(&self);
-      self.leave();
-    }
+    idle_.push_back(&self);
+    Fiber& next = next_fiber();
+    if (&next != &self) switch_to(next);
   }
 }
 
@@ -139,10 +157,11 @@ void Block::set_current(int thread) {
   threadIdx = {id % shape_.x, id / shape_.x % shape_.y, id / shape_.x / shape_.y};
 }
 
-void Block::make_ready(std::vector<int> threads) {
-  std::shuffle(threads.begin(), threads.end(), state().random);
-  for (const int thread : threads) threads_[thread].stage = Stage::ready;
-  ready_.insert(ready_.end(), threads.begin(), threads.end());
+void Block::make_ready(const int* begin, const int* end) {
+  const auto first = ready_.insert(ready_.end(), begin, end);
+  std::shuffle(first, ready_.end(), state().random);
+  for (auto thread = first; thread != ready_.end(); ++thread)
+    threads_[*thread].stage = Stage::ready;
 }
 
 void Block::run(const std::function<void()>& kernel, dim3 shape) {
@@ -150,22 +169,11 @@ void Block::run(const std::function<void()>& kernel, dim3 shape) {
   shape_ = shape;
   shuffling_ = 0;
   threads_.assign(shape.x * shape.y * shape.z, {});
-  std::vector<int> all(threads_.size());
-  std::iota(all.begin(), all.end(), 0);
-  make_ready(std::move(all));
-  do {
-    while (!ready_.empty()) {
-      set_current(ready_.back());
-      ready_.pop_back();
-      Fiber* fiber = threads_[current_].fiber;
-      if (fiber == nullptr && idle_.empty()) idle_.push_back(make_fiber());
-      if (fiber == nullptr) {
-        fiber = idle_.back();
-        idle_.pop_back();
-      }
-      fiber->enter();
-    }
-  } while (release_barrier());
+  all_.resize(threads_.size());
+  std::iota(all_.begin(), all_.end(), 0);
+  make_ready(all_.data(), all_.data() + all_.size());
+  do switch_to(next_fiber());
+  while (release_barrier());
 }
 
 bool Block::release_barrier() {
@@ -182,15 +190,13 @@ bool Block::release_barrier() {
                       " at a warp's operation, and " + std::to_string(gone) + " have returned");
     return false;
   }
-  std::vector<int> all(threads_.size());
-  std::iota(all.begin(), all.end(), 0);
-  make_ready(std::move(all));
+  make_ready(all_.data(), all_.data() + all_.size());
   return true;
 }
 
 void Block::barrier() {
   threads_[current_].stage = Stage::at_barrier;
-  threads_[current_].fiber->leave();
+  switch_to(next_fiber());
 }
 
 /// Lets all threads that shuffle with this one go on, if all have come that have not returned.
@@ -198,20 +204,23 @@ void Block::release_shuffle(int waiting) {
   const int first = waiting - waiting % warp;
   const int end = std::min(first + warp, static_cast<int>(threads_.size()));
   const unsigned mask = threads_[waiting].mask;
-  std::vector<int> here;
+  int here[warp];
+  int count = 0;
+  unsigned lanes = 0;
   for (int t = first; t < end; ++t) {
     const Thread& thread = threads_[t];
     if ((mask >> (t - first) & 1) == 0 || thread.stage == Stage::left) continue;
     if (thread.stage != Stage::at_shuffle || thread.mask != mask) return;
-    here.push_back(t);
+    here[count++] = t;
+    lanes |= 1u << (t - first);
   }
-  for (const int t : here) {
-    const int source = first + threads_[t].from;
-    const bool brought = std::find(here.begin(), here.end(), source) != here.end();
-    threads_[t].result = brought ? threads_[source].brought : ~std::uint64_t{0};
+  for (int k = 0; k < count; ++k) {
+    Thread& thread = threads_[here[k]];
+    const bool brought = thread.from >= 0 && thread.from < warp && (lanes >> thread.from & 1) != 0;
+    thread.result = brought ? threads_[first + thread.from].brought : ~std::uint64_t{0};
   }
-  shuffling_ -= static_cast<int>(here.size());
-  make_ready(std::move(here));
+  shuffling_ -= count;
+  make_ready(here, here + count);
 }
 
 std::uint64_t Block::shuffle(unsigned mask, std::uint64_t bits, int from) {
@@ -224,7 +233,8 @@ std::uint64_t Block::shuffle(unsigned mask, std::uint64_t bits, int from) {
   own = {Stage::at_shuffle, own.fiber, mask, from, bits, 0};
   ++shuffling_;
   release_shuffle(thread);
-  own.fiber->leave();
+  Fiber& next = next_fiber();
+  if (&next != running_) switch_to(next);
   return own.result;
 }
 
