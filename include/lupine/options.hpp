@@ -35,7 +35,7 @@ enum class Precision {
 /// How the pivot of a column is chosen.
 enum class Pivoting {
   none,    ///< the diagonal entry
-  partial  ///< the entry of largest magnitude; where several are largest, the one in the lowest row
+  partial  ///< the entry of largest magnitude, that of the smallest row index where several are
 };
 
 /// The matrix A of a benchmark. Row and column indices i, j begin at 0; u is a pseudo-random number
@@ -176,9 +176,11 @@ struct BenchmarkOptions {
   int leaf = 0;
   int parts = 2;  ///< with pivoting: parts into which a panel is divided (HPL: NDIV), 2 to 64
   MatrixKind matrix = MatrixKind::scaled_diagonal;  ///< of HPL-MxP; HPL always has hpl
-  double kappa = 1000;     ///< of fasi-higham: condition number in the infinity norm, above 1
-  double rho = 0.5;        ///< of fasi-higham: alpha / beta, above 0 and at most 1
-  std::uint64_t seed = 1;  ///< state in which the random stream of A and b begins
+  double kappa = 1000;  ///< of fasi-higham: condition number in the infinity norm, above 1
+  double rho = 0.5;     ///< of fasi-higham: alpha / beta, above 0 and at most 1
+  /// State in which the random stream of A begins. That of b begins at seed + 1; with hpl, b
+  /// continues the stream of A.
+  std::uint64_t seed = 1;
   RefineMethod refine = RefineMethod::automatic;  ///< of HPL-MxP
   int max_iterations = 50;     ///< corrections allowed; the benchmark's rules allow 50
   double threshold = 16;       ///< limit of the scaled residual; 0 or less: it is not checked

@@ -7,8 +7,9 @@
 /// and FP64 LU. Each step refines x as SolveOptions::refine says. It accepts x if the componentwise
 /// backward error (Oettli & Prager), measured in FP64 with A as it was given, is at most
 /// SolveOptions::tolerance. With FP64 LU and the default tolerance, a normwise backward error of
-/// the scaled system within the tolerance suffices, which is what LAPACK's dgesvx achieves. A step
-/// before the last is also left if A may be singular to working precision.
+/// the scaled system within the tolerance suffices, which is what LAPACK's dgesvx achieves. With
+/// SolveOptions::condition, a step before the last is also left where A may be singular to working
+/// precision.
 ///
 /// docs/numerics.md has the formulas and their sources. Norms are infinity norms, and eps = 2^-53.
 #pragma once
