@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /// @file
-/// Lupine from C, in the manner of LAPACK: column-major matrices of doubles, 64-bit sizes.
+/// Lupine from C, in the manner of LAPACK: matrices of doubles, column-major, with 64-bit sizes.
 ///
-/// Functions return `info`:
-///    0  solved
-///   -i  argument i, from 1, is not allowed
-///   >0  A is singular: this pivot, from 1, of its FP64 LU is exactly zero
-///   LUPINE_NOT_ACCURATE, LUPINE_NOT_ALLOWED, LUPINE_FAULT: see below
-/// and lupine_last_error() says in a line what went wrong. Unless info is 0, b is as it was.
+/// A function that returns `info` returns
+/// - 0 where it solved or factored;
+/// - -i where argument i, counted from 1, is not allowed;
+/// - i > 0 where A is singular: pivot i, counted from 1, of its FP64 LU is exactly zero;
+/// - #LUPINE_NOT_ACCURATE, #LUPINE_NOT_ALLOWED or #LUPINE_FAULT otherwise.
 ///
-/// One thread of a process at a time may call them. MPI is initialized where the program has not,
-/// and then finalized at its end.
+/// lupine_last_error() then says in one line what went wrong. b is changed only where info is 0.
+///
+/// One thread of a process at a time may call these functions, and makes all MPI calls. They
+/// initialize MPI (MPI_THREAD_FUNNELED) where the program has not, and finalize it at the program's
+/// end. Arguments and options must be equal on every rank of a collective call, but for local
+/// arrays and LLD_. lupine/solve.hpp describes the method, docs/numerics.md its formulas. Norms are
+/// infinity norms.
 #pragma once
 
 #include <mpi.h>
@@ -27,124 +31,190 @@ extern "C" {
 #include <stdint.h>
 #endif
 
+/// Values of `info` that LAPACK does not have.
 enum {
-  LUPINE_NOT_ACCURATE = -1001, /* no step that was allowed gave an x of the tolerance */
-  LUPINE_NOT_ALLOWED = -1002,  /* Inf or NaN in A or b, a grid of other ranks, no room, ... */
-  LUPINE_FAULT = -1003         /* memory, MPI or a device failed: see lupine_last_error_rank */
+  LUPINE_NOT_ACCURATE = -1001,  ///< no step that was allowed gave an x within the tolerance
+  LUPINE_NOT_ALLOWED = -1002,   ///< for example Inf or NaN in A or b, or too little memory
+  LUPINE_FAULT = -1003          ///< memory, MPI or a device failed; see lupine_last_error_rank()
 };
 
-/* What options may be set to. LUPINE_AUTO lets Lupine choose any of them. */
+/// Values of the members of lupine_options. LUPINE_AUTO is a value of precision, refine, device and
+/// comm.
 enum {
-  LUPINE_AUTO = 0,
-  LUPINE_FP16 = 1, /* precision: what the LU's update reads */
-  LUPINE_BF16 = 2,
-  LUPINE_FP32 = 3,
-  LUPINE_FP64 = 4,
-  LUPINE_IR = 1, /* refine: classical refinement, or GMRES preconditioned by the factors */
-  LUPINE_GMRES = 2,
-  LUPINE_CPU = 1, /* device */
-  LUPINE_CUDA = 2,
-  LUPINE_NCCL = 1, /* comm: how panels travel between GPUs */
-  LUPINE_MPI = 2,
-  LUPINE_STAGED = 3,
-  LUPINE_IBCAST = 0, /* broadcast of panels: MPI_Ibcast, or HPL's six */
-  LUPINE_RING = 1,
-  LUPINE_RING_MODIFIED = 2,
-  LUPINE_TWO_RING = 3,
-  LUPINE_TWO_RING_MODIFIED = 4,
-  LUPINE_LONG = 5,
-  LUPINE_LONG_MODIFIED = 6
+  LUPINE_AUTO = 0,               ///< Lupine chooses
+  LUPINE_FP16 = 1,               ///< precision: the LU's update reads FP16
+  LUPINE_BF16 = 2,               ///< precision: the LU's update reads BF16
+  LUPINE_FP32 = 3,               ///< precision: the LU's update reads FP32
+  LUPINE_FP64 = 4,               ///< precision: FP64 LU
+  LUPINE_IR = 1,                 ///< refine: iterative refinement
+  LUPINE_GMRES = 2,              ///< refine: GMRES, preconditioned by the factors
+  LUPINE_CPU = 1,                ///< device: the cores of the host
+  LUPINE_CUDA = 2,               ///< device: NVIDIA GPUs
+  LUPINE_NCCL = 1,               ///< comm: by NCCL
+  LUPINE_MPI = 2,                ///< comm: by MPI, which reads and writes GPU memory
+  LUPINE_STAGED = 3,             ///< comm: by MPI, through host memory
+  LUPINE_IBCAST = 0,             ///< broadcast: MPI_Ibcast
+  LUPINE_RING = 1,               ///< broadcast: HPL's 1ring
+  LUPINE_RING_MODIFIED = 2,      ///< broadcast: HPL's 1ringM
+  LUPINE_TWO_RING = 3,           ///< broadcast: HPL's 2ring
+  LUPINE_TWO_RING_MODIFIED = 4,  ///< broadcast: HPL's 2ringM
+  LUPINE_LONG = 5,               ///< broadcast: HPL's long
+  LUPINE_LONG_MODIFIED = 6       ///< broadcast: HPL's longM
 };
 
-/* To be filled in by lupine_options_init first. */
+/// Options of a solve. lupine_options_init() must fill it in first; a program then sets members.
 typedef struct lupine_options {
-  size_t size; /* of the struct that the program was compiled with */
-  int precision;
-  int refine;
-  double tolerance;   /* componentwise backward error that x must have; 0: max(4, sqrt(n)) 2^-53 */
-  int max_iterations; /* corrections of one right-hand side in one step */
-  int equilibrate;    /* 1: scale rows and columns by powers of two; 0: do not */
-  int condition;      /* 1: estimate the condition number and bound forward errors; 0: do not */
-  int64_t nb;         /* block size; 0: by device and size. A descriptor's own wins */
-  int nprow;          /* P, rows of the process grid; 0: the squarest grid */
-  int npcol;          /* Q */
-  int column_major;   /* numbering of ranks over the grid: 0 by rows, 1 by columns */
-  int lookahead;      /* panels factored ahead; -1: by device and size */
-  int device;
-  int threads;   /* a rank; 0: alone, as many as OpenMP would take; of several, their share of cores
-                  */
-  int broadcast; /* of panels; LUPINE_RING_MODIFIED unless set */
-  int64_t chunk; /* columns exchanged, solved for and updated at a time; 0: by device, size */
-  int comm;      /* how panels travel between GPUs */
-  const int* gpus;      /* ordinals by node-local rank, in turn; null: all that there are */
-  int gpu_count;        /* of gpus; 0: all that there are */
-  int reserve;          /* multiprocessors that a GPU's updates leave to panels; -1: by work */
-  double stall_timeout; /* seconds that a rank may wait for others or its GPU, before one line on
-                           standard error names them and all ranks are ended; 0: for ever */
+  size_t size;         ///< of the struct that the program was compiled with
+  int precision;       ///< LUPINE_AUTO: 16 bits, then FP32, then FP64; else that precision alone
+  int refine;          ///< LUPINE_AUTO: LUPINE_IR, then LUPINE_GMRES
+  double tolerance;    ///< componentwise backward error x may have; 0: max(4, sqrt(n)) 2^-53
+  int max_iterations;  ///< corrections of one right-hand side in one step
+  int equilibrate;     ///< 1: scale rows and columns by powers of two; 0: do not
+  int condition;       ///< 1: estimate the condition number and bound forward errors; 0: do not
+  int64_t nb;          ///< block size; 0: by device and size. A descriptor's NB_ replaces it
+  int nprow;           ///< P, rows of the process grid; P and Q 0: the squarest grid
+  int npcol;           ///< Q, columns of the process grid
+  int column_major;    ///< numbering of ranks over the grid: 0 by rows, 1 by columns
+  int lookahead;       ///< panels factored ahead of the update; -1: by device and size
+  int device;          ///< where dense operations run; LUPINE_AUTO: GPUs if every rank sees one
+  /// Threads of each rank. 0: on one process as many as OpenMP would use; in a collective call the
+  /// rank's share of the cores that it may run on.
+  int threads;
+  int broadcast;    ///< of panels; by default LUPINE_RING_MODIFIED
+  int64_t chunk;    ///< columns exchanged, solved for and updated at a time; 0: by device, size
+  int comm;         ///< how panels travel between GPUs; LUPINE_AUTO: the fastest that works
+  const int* gpus;  ///< ordinals of GPUs by node-local rank; null: all that a process sees
+  int gpu_count;    ///< size of gpus; 0: all that a process sees
+  int reserve;      ///< multiprocessors that a GPU's updates leave to panels; -1: by their work
+  /// Limit in seconds of one wait of a rank for other ranks or its GPU. Beyond it, one line on
+  /// standard error names these ranks, and all ranks are ended with exit status 3. 0: no limit.
+  double stall_timeout;
 } lupine_options;
 
-/* To be filled in by lupine_result_init first. Errors are the largest of any right-hand side. */
+/// Outcome of a solve. lupine_result_init() must fill it in first. Errors are the largest of any
+/// right-hand side.
 typedef struct lupine_result {
-  size_t size;                /* of the struct that the program was compiled with */
-  double* ferr;               /* given: null, or room for a forward bound of each right-hand side */
-  double* berr;               /* given: null, or room for a componentwise backward error of each */
-  int precision;              /* of the step that gave x */
-  int steps;                  /* that were tried */
-  int iterations;             /* corrections of all right-hand sides in all steps */
-  int equilibrated;           /* 1: scales other than 1 were used */
-  double condition;           /* ||A|| ||A^-1||, infinity norms, estimated; NaN: not asked for */
-  double forward_error;       /* bound of ||x - x*|| / ||x||; NaN: not asked for */
-  double componentwise_error; /* max_i |b - Ax|_i / (|A||x| + |b|)_i */
-  double backward_error;      /* ||b - Ax|| / (||A|| ||x|| + ||b||) */
-  double hpl_residual;        /* the same over n 2^-53 */
-  double seconds;             /* scaling, factorizations, refinements */
+  size_t size;                 ///< of the struct that the program was compiled with
+  double* ferr;                ///< input: null, or room for a forward bound of each right-hand side
+  double* berr;                ///< input: null, or room for a componentwise error of each
+  int precision;               ///< of the step that gave x: LUPINE_FP16 to LUPINE_FP64
+  int steps;                   ///< steps that were tried
+  int iterations;              ///< corrections of all right-hand sides in all steps
+  int equilibrated;            ///< 1: scales other than 1 were used
+  double condition;            ///< ||A|| ||A^-1||, estimated, of the scaled A; NaN: not asked for
+  double forward_error;        ///< bound of ||x - x*|| / ||x||; NaN: not asked for or not accepted
+  double componentwise_error;  ///< backward error max_i |b - Ax|_i / (|A||x| + |b|)_i
+  double backward_error;       ///< normwise: ||b - Ax|| / (||A|| ||x|| + ||b||)
+  double hpl_residual;         ///< backward_error / (n 2^-53)
+  double seconds;              ///< LU factorizations and refinements
 } lupine_result;
 
-/* A factored matrix. */
+/// A factored matrix.
 typedef struct lupine_factorization lupine_factorization;
 
-/* Default options: lupine_options_init(&options, sizeof options). */
+/// Fills in default options: lupine_options_init(&options, sizeof options).
+/// @param options the struct to fill in; null: nothing is done
+/// @param size its size in bytes, as the program was compiled
 LUPINE_API void lupine_options_init(lupine_options* options, size_t size);
+/// Fills in an empty result: lupine_result_init(&result, sizeof result).
+/// @param result the struct to fill in; null: nothing is done
+/// @param size its size in bytes, as the program was compiled
 LUPINE_API void lupine_result_init(lupine_result* result, size_t size);
 
-/* Solves A x = b on this process alone, and writes x over b. A is n x n and is not changed, b is
-   n x nrhs; lda and ldb are at least max(1, n). */
+/// Solves A x = b on this process alone, with default options.
+/// @param n order of A, 0 or more
+/// @param nrhs columns of b, 0 or more
+/// @param a A, n x n; it is not changed
+/// @param lda leading dimension of a, at least max(1, n)
+/// @param b b, n x nrhs; x is written over it where info is 0
+/// @param ldb leading dimension of b, at least max(1, n)
+/// @return info
 LUPINE_API int lupine_dgesv(int64_t n, int64_t nrhs, const double* a, int64_t lda, double* b,
                             int64_t ldb);
 
-/* The same with options, and with a result that is filled in where info is 0 or
-   LUPINE_NOT_ACCURATE. Either may be null. */
+/// Solves A x = b on this process alone, with options and a result.
+/// @param n order of A, 0 or more
+/// @param nrhs columns of b, 0 or more
+/// @param a A, n x n; it is not changed
+/// @param lda leading dimension of a, at least max(1, n)
+/// @param b b, n x nrhs; x is written over it where info is 0
+/// @param ldb leading dimension of b, at least max(1, n)
+/// @param options null: the default options
+/// @param result filled in where info is 0 or LUPINE_NOT_ACCURATE, unless n or nrhs is 0; null: not
+///               wanted
+/// @return info
 LUPINE_API int lupine_dgesvx(int64_t n, int64_t nrhs, const double* a, int64_t lda, double* b,
                              int64_t ldb, const lupine_options* options, lupine_result* result);
 
-/* The same with block-cyclic matrices, as ScaLAPACK has them. Collective. The descriptors are
-   DTYPE_ = 1, CTXT_ (not used), M_, N_, MB_, NB_, RSRC_, CSRC_, LLD_; of A, MB_ = NB_ and RSRC_ =
-   CSRC_ = 0. The process grid is that of the options. */
+/// Solves A x = b with block-cyclic matrices, as ScaLAPACK distributes them. Collective over
+/// `comm`. The process grid is that of the options. Descriptors are DTYPE_ = 1, CTXT_ (not used),
+/// M_, N_, MB_, NB_, RSRC_, CSRC_, LLD_.
+/// @param comm the ranks of the process grid
+/// @param a this rank's part of A; it is not changed
+/// @param desca descriptor of A, with MB_ = NB_ and RSRC_ = CSRC_ = 0
+/// @param b this rank's part of b; this rank's part of x is written over it where info is 0
+/// @param descb descriptor of b
+/// @param options null: the default options
+/// @param result filled in where info is 0 or LUPINE_NOT_ACCURATE; null: not wanted
+/// @return info, equal on every rank unless it is LUPINE_FAULT
 LUPINE_API int lupine_pdgesv(MPI_Comm comm, const double* a, const int64_t desca[9], double* b,
                              const int64_t descb[9], const lupine_options* options,
                              lupine_result* result);
 
-/* Factor once, solve many. A is read by every solve: it must stay as it is until lupine_free.
- *factors is null unless info is 0. */
+/// Factors A once, on this process alone, for several solves.
+/// @param n order of A, 1 or more
+/// @param a A, n x n; every solve reads it, so it must stay as it is until lupine_free()
+/// @param lda leading dimension of a, at least n
+/// @param options null: the default options
+/// @param factors the factored matrix; null where info is not 0
+/// @return info
 LUPINE_API int lupine_factor(int64_t n, const double* a, int64_t lda, const lupine_options* options,
                              lupine_factorization** factors);
+/// Solves A x = b with the factors of lupine_factor(). Where they are too weak for b, A is factored
+/// in a higher precision, and those factors are kept.
+/// @param factors the factored matrix
+/// @param nrhs columns of b, 0 or more
+/// @param b b, n x nrhs; x is written over it where info is 0
+/// @param ldb leading dimension of b, at least n
+/// @param result filled in where info is 0 or LUPINE_NOT_ACCURATE, unless nrhs is 0; null: not
+///               wanted
+/// @return info
 LUPINE_API int lupine_solve_factored(lupine_factorization* factors, int64_t nrhs, double* b,
                                      int64_t ldb, lupine_result* result);
 
-/* The same with block-cyclic matrices. Collective, lupine_free too. */
+/// Factors a block-cyclic matrix once, for several solves. Collective over `comm`.
+/// @param comm the ranks of the process grid
+/// @param a this rank's part of A; every solve reads it, so it must stay as it is until
+///          lupine_free()
+/// @param desca descriptor of A, as for lupine_pdgesv()
+/// @param options null: the default options
+/// @param factors the factored matrix; null where info is not 0
+/// @return info, equal on every rank unless it is LUPINE_FAULT
 LUPINE_API int lupine_pfactor(MPI_Comm comm, const double* a, const int64_t desca[9],
                               const lupine_options* options, lupine_factorization** factors);
+/// Solves A x = b with the factors of lupine_pfactor(). Where they are too weak for b, A is
+/// factored in a higher precision, and those factors are kept. Collective over the communicator of
+/// the factors.
+/// @param factors the factored matrix
+/// @param b this rank's part of b; this rank's part of x is written over it where info is 0
+/// @param descb descriptor of b, as for lupine_pdgesv()
+/// @param result filled in where info is 0 or LUPINE_NOT_ACCURATE; null: not wanted
+/// @return info, equal on every rank unless it is LUPINE_FAULT
 LUPINE_API int lupine_psolve_factored(lupine_factorization* factors, double* b,
                                       const int64_t descb[9], lupine_result* result);
+/// Releases a factored matrix. Collective over the communicator of the factors.
+/// @param factors a matrix that lupine_factor() or lupine_pfactor() made; null: nothing is done
 LUPINE_API void lupine_free(lupine_factorization* factors);
 
-/* What went wrong in this thread's last call, in a line; empty if nothing did. */
+/// The error of the last call in this thread that returned info.
+/// @return What went wrong, in one line, until the next such call; empty if nothing did.
 LUPINE_API const char* lupine_last_error(void);
-/* After LUPINE_FAULT: the rank, in the communicator of the call, that alone met it, so that the
-   others may wait for it for ever and the program should end them all (MPI_Abort); -1 where every
-   rank's call returned the same. -1 where nothing went wrong. */
+/// The rank that alone met the fault of the last call in this thread that returned info.
+/// @return After LUPINE_FAULT that one rank met: the rank, in the communicator of the call. Other
+///         ranks may wait for it for ever, so the program should end them all (MPI_Abort). -1 where
+///         every rank's call returned the same, or nothing went wrong.
 LUPINE_API int lupine_last_error_rank(void);
-/* "0.1.0". */
+/// @return The version of the library that the program runs with, such as "0.1.0".
 LUPINE_API const char* lupine_version(void);
 
 #ifdef __cplusplus

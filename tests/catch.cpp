@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Catch2 2 is a header whose implementation takes long to compile: here alone.
+// The implementation of Catch2 2 is in its header and takes long to compile: only this file has it.
 #define CATCH_CONFIG_RUNNER
 #include "catch.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// Catch2, 2.13 or 3: what the tests use is spelled the same with both, Approx and
-/// ContainsSubstring included.
+/// Catch2, version 2.13 or 3: the tests use the same names with both, Approx and ContainsSubstring
+/// included.
 #pragma once
 
 #include <functional>
@@ -22,9 +22,10 @@ inline auto ContainsSubstring(const std::string& text) {
 }
 #endif
 
-/// Runs what the command line asks for, in the order of the sources and with one seed, so that all
-/// ranks of a job run the same; stops at the first failure when told to. Having found no test is a
-/// failure. Runs it again after each of `rounds` has been called. Returns the last status that is
-/// not 0.
+/// Runs the tests that the command line selects, in the order of the sources and with a fixed seed,
+/// so that all ranks of a job run the same tests. Calls each function of `rounds` in turn and runs
+/// the tests after each of them. Selecting no test is a failure.
+/// @param stop_at_failure whether a round ends at its first failure
+/// @return the last status other than 0; 0 where all rounds passed
 int run_tests(int argc, char** argv, bool stop_at_failure,
               const std::vector<std::function<void()>>& rounds = {[] {}});

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// Clocks that tests move, so that nothing depends on how fast a machine is.
+/// Clocks that tests move, so that no test depends on the speed of the machine.
 #pragma once
 
 #include "core/clock.hpp"
 
 namespace lupine::test {
 
-/// Stands still until it is set.
+/// A clock that stands still until the test sets it.
 class SetClock final : public Clock {
  public:
   explicit SetClock(double start = 0) : time(start) {}
@@ -15,7 +15,8 @@ class SetClock final : public Clock {
   double time;
 };
 
-/// Moves on by `step` seconds with every look at it: whatever is timed between two looks takes one.
+/// A clock that advances by `step` seconds whenever it is read, so that work between two readings
+/// takes `step` seconds.
 class CountingClock final : public Clock {
  public:
   explicit CountingClock(double seconds = 1) : step(seconds) {}

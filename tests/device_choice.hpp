@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// The device that a test program was told to use, and how its panels travel.
+/// The device and the communication method that a test program uses, from its command line.
 #pragma once
 
 #include <lupine/error.hpp>
@@ -22,7 +22,7 @@ struct DeviceChoice {
   int gpu = 0;
 };
 
-/// Set by the main function, before any test.
+/// The choice of this program. The main function sets it before any test.
 inline DeviceChoice& device_choice() {
   static DeviceChoice choice;
   return choice;
@@ -33,7 +33,8 @@ inline std::unique_ptr<Device> make_chosen_device(int threads = 1) {
   return make_device({.kind = choice.device, .threads = threads, .gpu = choice.gpu});
 }
 
-/// Takes `--name value` or `--name=value` out of the arguments. @throws UsageError
+/// Removes `--name value` or `--name=value` from the arguments and returns the value.
+/// @throws UsageError where the value is missing or not allowed
 template <class Enum>
 std::optional<Enum> take_option(int& argc, char** argv, const std::string& name) {
   for (int i = 1; i < argc; ++i) {
@@ -57,7 +58,7 @@ std::optional<Enum> take_option(int& argc, char** argv, const std::string& name)
   return std::nullopt;
 }
 
-/// @throws UsageError for a GPU where there is none
+/// @throws UsageError if the device is a GPU and there is none
 inline void require_present(DeviceKind device) {
   if (device == DeviceKind::cuda && count_gpus() == 0)
     throw UsageError("--device cuda is not allowed: " + why_no_gpus() + "; allowed: cpu");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// A folder of a test's own.
+/// A temporary folder for one test.
 #pragma once
 
 #include <unistd.h>
@@ -13,7 +13,7 @@
 
 namespace lupine::test {
 
-/// Empty at first, gone at last.
+/// An empty folder. The destructor removes it with its files.
 class Folder {
  public:
   explicit Folder(const std::string& name)
@@ -35,7 +35,7 @@ class Folder {
   std::filesystem::path path_;
 };
 
-/// All bytes of a file; none where there is no such file.
+/// All bytes of a file; an empty string where there is no such file.
 inline std::string content(const std::string& path) {
   std::ifstream stream(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(stream), {}};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// A panel factored with pivoting on one device by the operations that the factorization uses.
+/// Factors a panel with partial pivoting on one device, by the operations of the factorization.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,14 @@
 
 namespace lupine::test {
 
-/// Where a panel's factorization puts what it finds, in device memory.
+/// Where the factorization of a panel writes its results, in device memory.
 struct PanelOutcome {
   PivotCandidate* candidate = nullptr;  ///< scratch
-  std::int64_t* pivots = nullptr;       ///< one a column
+  std::int64_t* pivots = nullptr;       ///< one for each column
   FactorStatus* status = nullptr;
 };
 
-/// Columns [begin, end) of the panel one after the other.
+/// Eliminates columns [begin, end) of the panel one after the other.
 inline void eliminate_columns(Device& device, Queue& queue, AnyMatrix panel, std::int64_t begin,
                               std::int64_t end, const PanelOutcome& to) {
   const auto from = [&](std::int64_t i, std::int64_t j, std::int64_t columns) {
@@ -30,7 +30,8 @@ inline void eliminate_columns(Device& device, Queue& queue, AnyMatrix panel, std
   }
 }
 
-/// The same by halves down to `leaf` columns, so that most of the work is products.
+/// Eliminates columns [begin, end) of the panel by recursive halving down to `leaf` columns, so
+/// that most of the work is products.
 inline void factor_panel(Device& device, Queue& queue, AnyMatrix panel, std::int64_t begin,
                          std::int64_t end, std::int64_t leaf, const PanelOutcome& to) {
   const std::int64_t w = end - begin;

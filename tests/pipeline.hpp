@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// The layers put together for tests, and the plain algorithms that they are compared with.
+/// A benchmark's layers put together for tests, and the plain algorithms that tests compare with.
 #pragma once
 
 #include <lupine/options.hpp>
@@ -22,8 +22,8 @@
 
 namespace lupine::test {
 
-/// All P x Q grids of so many ranks, in both orders; with GPUs, whose small kernels take their time
-/// and emulated ones' more, by row alone: how ranks are numbered is no device's business.
+/// All P x Q grids of so many ranks, in both orders. With GPUs only in row order, to save time: the
+/// order of the ranks does not concern a device.
 inline std::vector<GridShape> grids(int ranks) {
   std::vector<GridOrder> orders{GridOrder::row, GridOrder::column};
   if (device_choice().device == DeviceKind::cuda) orders.pop_back();
@@ -34,7 +34,7 @@ inline std::vector<GridShape> grids(int ranks) {
   return all;
 }
 
-/// The whole matrix that a spec describes.
+/// All entries of the matrix that a spec describes.
 inline Square whole(const MatrixSpec& spec) {
   Square a(spec.n);
   for (std::int64_t j = 0; j < spec.n; ++j)
@@ -48,7 +48,7 @@ inline std::vector<double> right_hand_side(const MatrixSpec& spec) {
   return b;
 }
 
-/// A rank's part of a matrix on its host.
+/// A copy of a rank's part of a matrix in host memory.
 template <class T>
 class HostCopyOf {
  public:
@@ -62,12 +62,12 @@ class HostCopyOf {
   MatrixView<T> view() {
     return {values_.data(), a_.local().rows, a_.local().columns, a_.local().ld};
   }
-  /// The entry, where it is on this rank.
+  /// The entry (i, j) of the whole matrix; null where another rank has it.
   T* find(GlobalIndex i, GlobalIndex j) {
     if (!a_.rows().mine(i) || !a_.columns().mine(j)) return nullptr;
     return &view()(a_.rows().local(i).value, a_.columns().local(j).value);
   }
-  /// Back to the device.
+  /// Copies the values back to the device.
   void store() { device_.upload(*queue_, values_, a_.local().as<T>().data); }
 
  private:
@@ -78,7 +78,7 @@ class HostCopyOf {
 };
 using HostCopy = HostCopyOf<float>;
 
-/// A distributed matrix on every rank.
+/// All entries of a distributed matrix, on every rank.
 template <class T>
 Square gather_of(const ProcessGrid& grid, Device& device, const DistributedMatrix& a) {
   HostCopyOf<T> copy(device, a);
@@ -96,7 +96,7 @@ inline Square gather(const ProcessGrid& grid, Device& device, const DistributedM
                                         : gather_of<float>(grid, device, a);
 }
 
-/// A vector along columns on every rank.
+/// All entries of a vector that is distributed along columns, on every rank.
 inline std::vector<double> gather(const ProcessGrid& grid, const Distribution& columns,
                                   const std::vector<double>& x) {
   std::vector<double> all(static_cast<std::size_t>(columns.size()), 0.0);
@@ -106,13 +106,13 @@ inline std::vector<double> gather(const ProcessGrid& grid, const Distribution& c
   return all;
 }
 
-/// How panels travel where the command line does not say.
+/// The communication method: `wanted`, or a method that always works where that is automatic.
 inline CommMethod comm_of(const Device& device, CommMethod wanted) {
   if (wanted != CommMethod::automatic) return wanted;
   return device.shares_host_memory() ? CommMethod::mpi : CommMethod::staged;
 }
 
-/// A problem on a grid, generated.
+/// A generated problem on a process grid.
 struct Problem {
   Problem(const Communicator& all, GridShape shape, const BenchmarkOptions& options,
           Precision storage = Precision::fp32)
@@ -151,7 +151,7 @@ struct Problem {
   SteadyClock clock;
 };
 
-/// For every column the end of the step that it belongs to.
+/// For every column, the end of the step that it belongs to.
 inline std::vector<std::int64_t> step_ends(const Problem& p, std::int64_t width) {
   const Plan plan(p.a.rows(), p.a.columns(), width);
   std::vector<std::int64_t> ends;
@@ -160,10 +160,10 @@ inline std::vector<std::int64_t> step_ends(const Problem& p, std::int64_t width)
   return ends;
 }
 
-/// The factors L\U, whatever the device keeps on the diagonal.
+/// The factors L\U, also where the device stores inverses in diagonal blocks.
 struct Factors {
   Square lu;
-  double condition = 1;  ///< of the triangles whose inverses the device keeps
+  double condition = 1;  ///< condition number of the triangles whose inverses the device stores
 };
 
 inline Factors gather_factors(const Problem& p, std::int64_t width) {
@@ -175,7 +175,7 @@ inline Factors gather_factors(const Problem& p, std::int64_t width) {
   return f;
 }
 
-/// `value` as an update of this precision reads it, with the panel's scale 2^e.
+/// `value` as an update of this precision reads it from a panel with the scale 2^e.
 inline double rounded(double value, Precision precision, int e) {
   const auto v = static_cast<float>(value);
   if (precision == Precision::fp16)
@@ -184,8 +184,8 @@ inline double rounded(double value, Precision precision, int e) {
   return static_cast<double>(v);
 }
 
-/// The specification of the factorization: plain elimination, one column after the other. Where
-/// both i and j lie behind the step that k belongs to, the product reads rounded values.
+/// The specification of the factorization: plain elimination, one column k after the other. The
+/// product reads rounded values where both i and j lie behind the step that column k belongs to.
 inline Square plain_lu(Square a, Precision precision, const std::vector<std::int64_t>& step_end) {
   const std::int64_t n = a.n;
   for (std::int64_t k = 0; k < n; ++k) {

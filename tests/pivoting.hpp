@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// Matrices that need every kind of exchange of rows, and pivoted factorizations of them.
+/// Matrices that need every kind of row exchange, and options to factor them with pivoting.
 #pragma once
 
 #include <cmath>
@@ -19,7 +19,8 @@ struct Entries {
   std::function<double(std::int64_t i, std::int64_t j)> at;
 };
 
-/// Matrices of order n; nb and ranks are those of the grid's rows.
+/// Matrices of order n that need many row exchanges. Their rows are distributed in blocks of nb
+/// over `ranks` process rows.
 inline std::vector<Entries> swap_heavy(std::int64_t n, std::int64_t nb, int ranks) {
   MatrixSpec random;
   random.kind = MatrixKind::hpl;
@@ -32,8 +33,8 @@ inline std::vector<Entries> swap_heavy(std::int64_t n, std::int64_t nb, int rank
   const auto owner = [nb, ranks](std::int64_t i) { return (i / nb) % ranks; };
   return {
       {"random", u},
-      // Every column a tie of all rows below: exact, since all numbers are powers of two. In the
-      // second, of rows that other ranks have.
+      // In every column all rows below the diagonal tie with it; powers of two keep this exact. In
+      // the second matrix the candidates lie on other ranks.
       {"ties", tie},
       {"ties below", [tie, nb](auto i, auto j) { return tie(i, j) / (i < nb ? 4 : 1); }},
       {"reverse identity", [n](auto i, auto j) { return i + j == n - 1 ? 1.0 : 0.0; }},
@@ -46,7 +47,7 @@ inline std::vector<Entries> swap_heavy(std::int64_t n, std::int64_t nb, int rank
   };
 }
 
-/// The same matrix on the grid and whole, rounded as the storage rounds.
+/// Stores the matrix on the grid, and returns all of it with the rounding of the storage.
 inline Square fill(Problem& p, const Entries& entries) {
   const std::int64_t n = p.a.rows().size();
   Square all(n);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// Plain FP64 computations that tests compare with.
+/// Plain FP64 computations whose results tests compare Lupine's with.
 #pragma once
 
 #include <lupine/options.hpp>
@@ -30,7 +30,7 @@ struct Plain {
   std::vector<double> data;
 };
 
-/// A square one.
+/// A square matrix in plain memory.
 struct Square : Plain {
   explicit Square(std::int64_t order) : Plain(order, order), n(order) {}
   std::int64_t n;
@@ -67,7 +67,7 @@ inline Square upper_of(const Square& lu) {
   return u;
 }
 
-/// L^-1\U^-1 of L\U, or the other way round.
+/// L^-1\U^-1 of L\U, or L\U of L^-1\U^-1.
 inline Square inverse_triangles(const Square& lu) {
   const std::int64_t n = lu.n;
   Square inverse(n);
@@ -111,9 +111,9 @@ inline Square diagonal_block(const Square& a, std::int64_t begin, std::int64_t o
   return block;
 }
 
-/// What a device with inverted_order() = m left in the block [begin, end) of the diagonal, turned
-/// back into L\U. Returns the condition of these triangles, the largest sum of a row or column of
-/// |T| |T^-1| or |T^-1| |T|; 1 where m is 0.
+/// Turns the diagonal block [begin, end), as a device with inverted_order() = m stores it, back
+/// into L\U. Returns the condition number of these triangles T, the largest sum of a row or column
+/// of |T| |T^-1| or |T^-1| |T|; 1 where m is 0.
 inline double undo_inverses(Square& a, std::int64_t begin, std::int64_t end, std::int64_t m) {
   double condition = 1;
   for (std::int64_t b = begin; m > 0 && b < end; b += m) {
@@ -145,7 +145,7 @@ inline double unit_roundoff(Precision precision) {
 struct PivotedLu {
   Square lu;
   std::vector<std::int64_t> pivots;
-  std::int64_t zero_pivot = -1;  ///< the first
+  std::int64_t zero_pivot = -1;  ///< index of the first pivot that is zero, or -1
 };
 
 inline PivotedLu plain_pivoted_lu(Square a) {
@@ -168,7 +168,7 @@ inline PivotedLu plain_pivoted_lu(Square a) {
   return result;
 }
 
-/// The rows of A as pivoting leaves them: P A.
+/// P A: A with its rows in the order after pivoting.
 inline Square permuted(Square a, const std::vector<std::int64_t>& pivots) {
   for (std::int64_t k = 0; k < a.n; ++k)
     for (std::int64_t j = 0; j < a.n; ++j)
@@ -176,8 +176,8 @@ inline Square permuted(Square a, const std::vector<std::int64_t>& pivots) {
   return a;
 }
 
-/// Factors whose columns of L were left alone once their step was done, as LAPACK leaves them:
-/// step_end[j] is the end of the step that column j belongs to.
+/// Turns factors without row exchanges in the finished columns of L (Lupine's) into those that
+/// LAPACK returns, which have them. step_end[j] is the end of the step that column j belongs to.
 inline Square lapack_order(Square lu, const std::vector<std::int64_t>& pivots,
                            const std::vector<std::int64_t>& step_end) {
   for (std::int64_t j = 0; j < lu.n; ++j)
@@ -204,9 +204,9 @@ inline double factor_error(const Square& lu, const Square& a) {
   return worst;
 }
 
-/// The largest |lu - plain|, as a share of what errors E of A explain, |E| <= unit |L| |U|:
-/// A + E = (L + dL) (U + dU), in the first order dL = L low(L^-1 E U^-1), dU = up(L^-1 E U^-1) U.
-/// Twice that.
+/// The largest |lu - plain| as a share of its bound: twice the largest change of the factors that
+/// an error E of A with |E| <= unit |L| |U| can cause. A + E = (L + dL) (U + dU) has, to first
+/// order, dL = L low(L^-1 E U^-1) and dU = up(L^-1 E U^-1) U.
 inline double share_of_perturbation(const Square& lu, const Square& plain, double unit) {
   const Plain l = magnitudes(lower_of(plain));
   const Plain u = magnitudes(upper_of(plain));

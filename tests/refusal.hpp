@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// What a call is refused with.
+/// The error message of a call that is refused.
 #pragma once
 
 #include <lupine/error.hpp>
@@ -9,7 +9,7 @@
 
 namespace lupine::test {
 
-/// The words of the UsageError that `call` throws; none where it throws none.
+/// The message of the UsageError that `call` throws; empty where it throws none.
 template <class Call>
 std::string refusal_of(const Call& call) {
   try {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// The numbers of threads that a program has set, and Lupine leaves alone.
+/// The numbers of threads that a program has set, which Lupine must not change.
 #pragma once
 
 #include <omp.h>
@@ -26,14 +26,14 @@ inline ThreadCounts thread_counts() {
   return {omp_get_max_threads(), openblas_get_num_threads()};
 }
 
-/// An OpenBLAS over OpenMP sets OpenMP's number too.
+/// OpenBLAS comes first: an OpenBLAS that uses OpenMP's threads sets OpenMP's number too.
 inline void set_thread_counts(const ThreadCounts& counts) {
   openblas_set_num_threads(counts.openblas);
   omp_set_num_threads(counts.openmp);
 }
 
-/// A program with numbers of its own, other than Lupine's and than each other's; as before at the
-/// end.
+/// Sets numbers of threads that differ from Lupine's and from each other. The destructor restores
+/// the numbers before.
 class OwnThreadCounts {
  public:
   OwnThreadCounts() { set_thread_counts(counts); }

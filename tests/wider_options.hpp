@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// Options of a run with one more, as if somebody had just added it.
+/// Options of a run and one option more, to test that a new option reaches every place that lists
+/// options.
 #pragma once
 
 #include <lupine/options.hpp>

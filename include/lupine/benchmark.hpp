@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// The benchmarks HPL-MxP and HPL as functions.
+/// The benchmarks HPL-MxP and HPL as functions. docs/numerics.md has the formulas and the rules.
 #pragma once
 
 #include <mpi.h>
@@ -14,14 +14,14 @@
 
 namespace lupine {
 
-/// Seconds of one phase over the ranks.
+/// Seconds that the ranks spent in one phase of a run.
 struct PhaseTime {
-  double average = 0;
-  double maximum = 0;
-  int slowest_rank = 0;
+  double average = 0;    ///< over all ranks
+  double maximum = 0;    ///< of the slowest rank
+  int slowest_rank = 0;  ///< the rank whose time is `maximum`
 };
 
-/// Norms of the solved system (infinity norms, FP64, A regenerated).
+/// Infinity norms of a solved system, in FP64, from A and b generated anew.
 struct SystemNorms {
   double a = 0;         ///< ||A||
   double x = 0;         ///< ||x||
@@ -29,42 +29,64 @@ struct SystemNorms {
   double residual = 0;  ///< ||A x - b||
 };
 
-/// Outcome of one run; equal on every rank. What was not computed, since there are no factors or
-/// the residual is not checked, is NaN (norms) or 0 (rates).
+/// Outcome of one run; equal on every rank. Without factors, rates are 0 and norms are NaN; norms
+/// are NaN too where the residual is not checked.
 struct BenchmarkResult {
-  BenchmarkOptions chosen;       ///< the options with every zero and `automatic` resolved
+  BenchmarkOptions chosen;       ///< the options, with Lupine's choice for each that was left open
   std::int64_t panel_width = 0;  ///< columns of a step: nb, or less where nb would not fit
-  double seconds = 0;            ///< factorization, scaling, refinement (HPL: one solve)
-  double lu_seconds = 0;
-  double refine_seconds = 0;               ///< HPL: of the solve
+  double seconds = 0;     ///< factorization and refinement (HPL: one solve), of the slowest rank
+  double lu_seconds = 0;  ///< factorization, of the slowest rank
+  double refine_seconds = 0;               ///< refinement (HPL: one solve), of the slowest rank
   double gflops = 0;                       ///< (2/3 n^3 + 3/2 n^2) / seconds / 1e9
-  double lu_gflops = 0;                    ///< the same operations over lu_seconds
-  int iterations = 0;                      ///< corrections, the first LU solve included; HPL: 0
-  RefineMethod method = RefineMethod::ir;  ///< the one that ended the refinement
-  std::vector<double> history;             ///< scaled residual after each correction
-  SystemNorms norms;
+  double lu_gflops = 0;                    ///< (2/3 n^3 + 3/2 n^2) / lu_seconds / 1e9
+  int iterations = 0;                      ///< solves with the factors, the first included; HPL: 0
+  RefineMethod method = RefineMethod::ir;  ///< ir or gmres: the method that ended the refinement
+  std::vector<double> history;     ///< scaled residual after each correction (GMRES: each restart)
+  SystemNorms norms;               ///< norms of which scaled_residual is made
   double scaled_residual = 0;      ///< ||Ax-b|| / (eps (||A|| ||x|| + ||b||) n), eps = 2^-53
   bool passed = false;             ///< factored, scaled_residual < threshold, within max_iterations
-  bool admissible = false;         ///< by the rules of the benchmark's list
-  std::vector<std::string> notes;  ///< why not admissible, warnings
+  bool admissible = false;         ///< passed, and within the rules for submitted results
+  std::vector<std::string> notes;  ///< warnings, and the reasons why it is not admissible
   std::int64_t bad_pivot = -1;     ///< 0-based index of the first zero or non-finite pivot, or -1
-  bool nonfinite = false;          ///< Inf or NaN met in the factorization
-  PhaseTime panel, rows, broadcast, update, solves, residuals;
+  bool nonfinite = false;          ///< whether Inf or NaN was met in the factorization
+  PhaseTime panel;                 ///< factorization of panels
+  PhaseTime rows;                  ///< exchange of rows, and solves for block rows of U
+  PhaseTime broadcast;             ///< waiting for panels that other work does not hide
+  PhaseTime update;                ///< products of the trailing update
+  PhaseTime solves;                ///< solves with the factors
+  PhaseTime residuals;             ///< residuals and products with A
 
-  /// Whether there were factors to solve with.
+  /// @return Whether A was factored, so that there were factors to solve with.
   bool factored() const { return bad_pivot < 0 && !nonfinite; }
 };
 
-/// HPL-MxP: generates A and b, factors, refines and verifies. Collective over `comm`.
-/// The calling thread makes all MPI calls.
+/// Runs HPL-MxP: generates A and b, factors A, refines x, and verifies x. A zero pivot, a residual
+/// that is too large and a refinement that does not converge are results, not exceptions.
+///
+/// Collective over `comm`. The calling thread makes all MPI calls, so MPI_THREAD_FUNNELED
+/// suffices. One thread of a process at a time may call it.
+/// @param comm the ranks of the process grid
+/// @param options equal on every rank
+/// @param progress called on rank 0 while A is factored; empty: not called
+/// @return the times, the rates and the judgement of the run
 /// @throws UsageError (every rank) where the options are not allowed, the problem does not fit, or
-///         MPI is not initialized; where memory, MPI or the device fails, AgreedFault (every rank)
-///         or a Fault that names the one rank that met it, which should then end all (MPI_Abort)
+///         MPI is not initialized
+/// @throws AgreedFault (every rank) where memory, MPI or the device fails and all ranks know it
+/// @throws Fault (one rank, which it names) where the other ranks may not know it: the program
+///         should then end all ranks (MPI_Abort)
 LUPINE_API BenchmarkResult mxp(MPI_Comm comm, const BenchmarkOptions& options,
                                const ProgressFunction& progress = {});
 
-/// HPL: the same in FP64 with partial pivoting, its matrix, and one solve in place of the
-/// refinement, whatever `options` say of these.
+/// Runs HPL: generates A and b, factors A in FP64 with partial pivoting, solves once, and verifies
+/// x. It ignores the precision, the pivoting, the matrix and the refinement of `options`. Otherwise
+/// it is called as mxp() is.
+/// @param comm the ranks of the process grid
+/// @param options equal on every rank
+/// @param progress called on rank 0 while A is factored; empty: not called
+/// @return the times, the rates and the judgement of the run
+/// @throws UsageError as mxp() does
+/// @throws AgreedFault as mxp() does
+/// @throws Fault as mxp() does
 LUPINE_API BenchmarkResult hpl(MPI_Comm comm, const BenchmarkOptions& options,
                                const ProgressFunction& progress = {});
 

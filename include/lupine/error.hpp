@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// Errors that Lupine throws. Each is one line that says what went wrong, and what is allowed.
+/// The exceptions that Lupine throws. The text of each is one line that says what went wrong and,
+/// for a UsageError, what is allowed.
 #pragma once
 
 #include <lupine/export.hpp>
@@ -11,14 +12,19 @@
 
 namespace lupine {
 
-/// Base of all of Lupine's exceptions: what went wrong, where, and on which rank.
+/// Base class of all of Lupine's exceptions: what went wrong, where, and on which rank.
 class LUPINE_API Error : public std::runtime_error {
  public:
+  /// @param what what went wrong, in one line
+  /// @param where the place of the error, as where() returns it
+  /// @param rank the rank that met the error, as rank() returns it
   explicit Error(const std::string& what, std::string where = {}, int rank = -1)
       : std::runtime_error(what), where_(std::move(where)), rank_(rank) {}
-  /// Place of what went wrong, such as a file's line or a host; empty where there is none.
+  /// @return The place of the error, such as a line of a file or the name of a host; empty where
+  ///         there is none.
   const std::string& where() const { return where_; }
-  /// The rank that met it, in the communicator of the call; -1: all of them alike.
+  /// @return The rank that met the error (the lowest, if several did), in the communicator of the
+  ///         call; -1 where no single rank did.
   int rank() const { return rank_; }
 
  private:
@@ -26,23 +32,26 @@ class LUPINE_API Error : public std::runtime_error {
   int rank_;
 };
 
-/// The caller asked for something that is not allowed: bad option, bad input, a problem that does
-/// not fit. Every rank throws it, before anything large is allocated. Exit status 2 of the command.
+/// The caller asked for something that is not allowed: a bad option, bad input (Inf or NaN in A or
+/// b, for example), or a problem that does not fit into the memory. Every rank throws it. The
+/// command ends with exit status 2.
 class LUPINE_API UsageError : public Error {
  public:
   using Error::Error;
 };
 
-/// Something outside the caller's request failed: memory, MPI, a device, a file system. Exit
-/// status 3 of the command. If it is not an AgreedFault, this rank alone may have met it: the
-/// others may wait for it for ever, so a program of several ranks should end them all (MPI_Abort).
-/// rank() is that rank.
+/// Something other than the caller's request failed: memory, MPI, a device, or a file system. The
+/// command ends with exit status 3.
+///
+/// Unless the exception is an AgreedFault, it may be that only this rank met the fault, which
+/// rank() names. The other ranks may then wait for this rank for ever, so a program of several
+/// ranks should end them all (MPI_Abort).
 class LUPINE_API Fault : public Error {
  public:
   using Error::Error;
 };
 
-/// A Fault that every rank throws with the same words, whichever rank met it: all may go on.
+/// A Fault that every rank throws with the same text, whichever rank met it: all ranks may go on.
 class LUPINE_API AgreedFault : public Fault {
  public:
   using Fault::Fault;

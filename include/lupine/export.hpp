@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// LUPINE_API: what the shared library shows; everything else in it is hidden, and inside a class
-/// that it shows what is LUPINE_HIDDEN.
+/// Which symbols the shared library exports. It is compiled with hidden visibility, so every symbol
+/// without a mark stays inside it.
 #pragma once
 
+/// Marks a function or class that the shared library exports.
 #define LUPINE_API __attribute__((visibility("default")))
+/// Marks a member class of an exported class that the shared library does not export.
 #define LUPINE_HIDDEN __attribute__((visibility("hidden")))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// All of Lupine's public headers.
+/// Includes all of Lupine's public C++ headers. lupine.h is the header for C.
 #pragma once
 
 #include <lupine/benchmark.hpp>  // IWYU pragma: export

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// What a caller may choose, with defaults. Names are those of HPL and HPL-MxP.
+/// Options of benchmarks and of solves, with their defaults. Names are those of HPL and HPL-MxP.
+///
+/// Every rank must give the same options: a call throws UsageError on all ranks where they differ,
+/// or where a value is not allowed.
 #pragma once
 
 #include <lupine/export.hpp>
@@ -13,114 +16,193 @@
 
 namespace lupine {
 
-/// What a run measures: HPL-MxP (16-bit LU, refined), or HPL (FP64 LU with partial pivoting).
-enum class Benchmark { mxp, hpl };
+/// What a run measures.
+enum class Benchmark {
+  mxp,  ///< HPL-MxP: LU in low precision, refined to FP64
+  hpl   ///< HPL: LU in FP64 with partial pivoting, and one solve
+};
 
-/// What the trailing update's product reads. Sums and factors are FP64 for fp64, else FP32.
-enum class Precision { automatic, fp16, bf16, fp32, fp64 };
+/// Update precision: what the matrix product of the trailing update reads. The factors are stored,
+/// and the product is summed, in FP64 for fp64 and in FP32 for all others.
+enum class Precision {
+  automatic,  ///< the fastest 16-bit precision of the machine; see also SolveOptions::precision
+  fp16,       ///< IEEE 754 binary16: 11 significant bits
+  bf16,       ///< bfloat16: 8 significant bits, and the range of FP32
+  fp32,       ///< IEEE 754 binary32
+  fp64        ///< IEEE 754 binary64; HPL and `solve` only
+};
 
-/// How rows are chosen: as they come, or by the largest magnitude of each column, of equal ones
-/// that with the lowest index.
-enum class Pivoting { none, partial };
+/// How the pivot of a column is chosen.
+enum class Pivoting {
+  none,    ///< the diagonal entry
+  partial  ///< the entry of largest magnitude, that of the smallest row index where several are
+};
 
-/// The matrix to solve with; formulas in kernels/element/matrix_spec.hpp.
-enum class MatrixKind { scaled_diagonal, fasi_higham, dominant, hpl };
+/// The matrix A of a benchmark. Row and column indices i, j begin at 0; u is a pseudo-random number
+/// in [-1/2, 1/2] from the linear congruential generator of HPL-AI. docs/numerics.md has the
+/// positions in its stream, and the sources.
+enum class MatrixKind {
+  scaled_diagonal,  ///< a_ij = u, and a_ii = u + sqrt(n)
+  /// Condition number `kappa`. With beta chosen so and alpha = rho beta: a_ij = alpha beta i - beta
+  /// above the diagonal, alpha beta j - alpha below it, alpha beta i + 1 on it. M. Fasi,
+  /// N. J. Higham, SIAM J. Matrix Anal. Appl. 42 (2021).
+  fasi_higham,
+  dominant,  ///< a_ij = u, and a_ii is the sum of the other magnitudes of row i; for testing only
+  hpl        ///< a_ij = u on the diagonal too: HPL's matrix, which needs pivoting
+};
 
-/// Rank numbering over the process grid, as HPL.dat's PMAP.
-enum class GridOrder { row, column };
+/// Numbering of the ranks over the process grid: PMAP of HPL.dat.
+enum class GridOrder {
+  row,    ///< consecutive ranks lie in a process row
+  column  ///< consecutive ranks lie in a process column
+};
 
-/// How the FP64 solution is recovered from the low-precision factors.
-enum class RefineMethod { automatic, ir, gmres };
+/// How an FP64 solution is computed with factors of low precision. docs/numerics.md has the
+/// formulas.
+enum class RefineMethod {
+  automatic,  ///< ir, then gmres once the error has twice in a row fallen by less than half
+  ir,         ///< iterative refinement: x <- x + (LU)^-1 (b - A x)
+  gmres       ///< GMRES in FP64 with the factors as left preconditioner, restarted every 30 steps
+};
 
-/// How a panel travels along a process row or column: MPI_Ibcast or one of HPL's six, whose "long"
-/// is spread_roll. In the modified ones the next rank gets the panel first and passes nothing on.
+/// How a panel travels along a process row or column: by MPI_Ibcast, or by one of HPL's six
+/// methods. In the modified ones, the owner of the next panel receives first and passes nothing on.
 enum class BroadcastMethod {
-  ibcast,
-  ring,
-  ring_modified,
-  two_ring,
-  two_ring_modified,
-  spread_roll,
-  spread_roll_modified
+  ibcast,             ///< MPI_Ibcast
+  ring,               ///< HPL's 1ring: each rank passes the panel on to the next one
+  ring_modified,      ///< HPL's 1ringM
+  two_ring,           ///< HPL's 2ring: two rings of half of the ranks each
+  two_ring_modified,  ///< HPL's 2ringM
+  spread_roll,        ///< HPL's long: the panel is scattered in pieces, which then go round a ring
+  spread_roll_modified  ///< HPL's longM
 };
 
 /// Where the dense operations run.
-enum class DeviceKind { automatic, cpu, cuda };
+enum class DeviceKind {
+  automatic,  ///< on GPUs if every rank sees one, else on CPUs
+  cpu,        ///< on the cores of the host
+  cuda        ///< on NVIDIA GPUs, one for each rank
+};
 
-/// How panels travel between the devices of ranks: by NCCL, by an MPI that is given the device's
-/// addresses, or by MPI through host memory.
-enum class CommMethod { automatic, nccl, mpi, staged };
+/// How panels travel between the devices of ranks.
+enum class CommMethod {
+  automatic,  ///< the fastest method that works on the machine
+  nccl,       ///< by NCCL; every rank needs a GPU of its own
+  mpi,        ///< by MPI, which reads and writes the memory of the device
+  staged      ///< by MPI, through host memory
+};
 
-/// Names as used on the command line and in reports, and back. `parse` knows aliases too (such as
-/// "FP16" or "2" for Precision::fp16) and returns nothing for an unknown name.
+/// The name of an option's value, on the command line and in reports.
+/// @return "hpl-mxp" or "hpl"
 LUPINE_API std::string_view name(Benchmark);
+/// The name of an option's value, on the command line and in reports.
+/// @return "auto", "fp16", "bf16", "fp32" or "fp64"
 LUPINE_API std::string_view name(Precision);
+/// The name of an option's value, on the command line and in reports.
+/// @return "none" or "partial"
 LUPINE_API std::string_view name(Pivoting);
+/// The name of an option's value, on the command line and in reports.
+/// @return "scaled-diagonal", "fasi-higham", "dominant" or "hpl"
 LUPINE_API std::string_view name(MatrixKind);
+/// The name of an option's value, on the command line and in reports.
+/// @return "row" or "column"
 LUPINE_API std::string_view name(GridOrder);
+/// The name of an option's value, on the command line and in reports.
+/// @return "auto", "ir" or "gmres"
 LUPINE_API std::string_view name(RefineMethod);
+/// The name of an option's value, on the command line and in reports.
+/// @return "ibcast", "1ring", "1ring-modified", "2ring", "2ring-modified", "long" or
+///         "long-modified"
 LUPINE_API std::string_view name(BroadcastMethod);
+/// The name of an option's value, on the command line and in reports.
+/// @return "auto", "cpu" or "cuda"
 LUPINE_API std::string_view name(DeviceKind);
+/// The name of an option's value, on the command line and in reports.
+/// @return "auto", "nccl", "mpi" or "staged"
 LUPINE_API std::string_view name(CommMethod);
+
+/// The inverse of name().
+/// @tparam Enum one of the enumerations of this header
+/// @param text a name that name() returns, or an alias of it, such as "half" or "2" for
+///             Precision::fp16; upper and lower case are the same
+/// @return the value; nothing where the name is unknown
 template <class Enum>
 LUPINE_API std::optional<Enum> parse(std::string_view text);
-/// The names that `parse<Enum>` accepts, for messages: "auto, fp16, bf16, fp32".
+/// The names of all values of an option, for messages.
+/// @tparam Enum one of the enumerations of this header
+/// @return the names, without aliases, such as "auto, cpu, cuda"
 template <class Enum>
 LUPINE_API std::string allowed_names();
 
-/// On what a run computes, and how its matrix is cut and travels, whatever its problem is. Zero,
-/// where it is not a meaning of its own, stands for "choose".
+/// Where a run computes, and how its matrix is distributed and communicated. These options do not
+/// depend on the problem. A default of 0 or -1 means that Lupine chooses, as the member says.
 struct RunOptions {
   std::int64_t nb = 0;  ///< block size of the distribution; 0: by device, precision and size
-  GridOrder order = GridOrder::row;
-  int nprow = 0;       ///< P, rows of the process grid; 0: the squarest grid
-  int npcol = 0;       ///< Q, columns of the process grid
-  int lookahead = -1;  ///< panels factored ahead of the trailing update; -1: as nb
-  BroadcastMethod broadcast = BroadcastMethod::ring_modified;
-  std::int64_t chunk = 0;  ///< columns exchanged, solved for and updated at a time; 0: as nb
-  DeviceKind device = DeviceKind::automatic;  ///< automatic: GPUs if every rank has one
-  CommMethod comm = CommMethod::automatic;    ///< automatic: the fastest that serves here
-  std::vector<int> gpus{};  ///< ordinals by node-local rank, in turn; none: all that there are
-  int reserve = -1;         ///< multiprocessors that updates leave to panels; -1: by work
-  int threads = 0;          ///< threads a rank; 0: this rank's share of the cores it may use
-  /// Seconds that a rank may wait for others or its GPU: then one line on standard error says for
-  /// whom, and all ranks of the job are ended with status 3. 0: for ever. What the caller takes to
-  /// hand over A and b does not count.
+  GridOrder order = GridOrder::row;  ///< numbering of the ranks over the process grid
+  /// P, rows of the process grid. P x Q is the number of ranks; where P or Q is 0 it follows from
+  /// the other, and where both are 0 the grid is the squarest.
+  int nprow = 0;
+  int npcol = 0;       ///< Q, columns of the process grid; 0: see nprow
+  int lookahead = -1;  ///< panels factored ahead of the update, 0 to 28; -1: by device and size
+  BroadcastMethod broadcast = BroadcastMethod::ring_modified;  ///< of panels
+  /// Columns of the trailing matrix that are exchanged, solved for and updated at a time; 0: by
+  /// device, precision and size.
+  std::int64_t chunk = 0;
+  DeviceKind device = DeviceKind::automatic;  ///< where the dense operations run
+  CommMethod comm = CommMethod::automatic;    ///< how panels travel between devices
+  /// Ordinals of GPUs: the rank of number r on its node takes entry r modulo the size. Empty: all
+  /// GPUs that the process sees, in order. Allowed only with GPUs.
+  std::vector<int> gpus{};
+  /// Multiprocessors of a GPU that updates leave to panels, 0 to 64; -1: by their work. 0 and more
+  /// is allowed only with GPUs.
+  int reserve = -1;
+  int threads = 0;  ///< threads of each rank; 0: the rank's share of the cores that it may run on
+  /// Limit in seconds of one wait of a rank for other ranks or for its GPU. Beyond it, that rank
+  /// writes one line to standard error, which names the ranks that it waits for, and ends all ranks
+  /// of the job with exit status 3. 0: no limit. The time in which the caller's functions and files
+  /// produce A and b does not count.
   double stall_timeout = 0;
 };
 
-/// Options of a benchmark's run. Zero, where it is not a meaning of its own, stands for "choose".
+/// Options of a benchmark's run.
 struct BenchmarkOptions {
-  RunOptions run;
-  Benchmark benchmark = Benchmark::mxp;
-  std::int64_t n = 0;  ///< order of A; 0: the largest that fits memory_fraction
-  Precision precision = Precision::automatic;
-  Pivoting pivoting = Pivoting::none;  ///< of HPL-MxP; HPL always has partial
-  int leaf = 0;   ///< columns at which a pivoted panel's recursion ends (HPL: NBMIN); 0: by device
-  int parts = 2;  ///< that it divides a panel into (HPL: NDIV), >= 2
+  RunOptions run;                        ///< machine, distribution and communication
+  Benchmark benchmark = Benchmark::mxp;  ///< set by mxp() and hpl()
+  std::int64_t n = 0;  ///< order of A; 0: the largest that fits `memory_fraction` and `time_target`
+  Precision precision = Precision::automatic;  ///< of HPL-MxP, not fp64; HPL always has fp64
+  Pivoting pivoting = Pivoting::none;          ///< of HPL-MxP; HPL always has partial
+  /// With pivoting: columns at which the recursion of a panel ends (HPL: NBMIN), at most 4096; 0:
+  /// by device.
+  int leaf = 0;
+  int parts = 2;  ///< with pivoting: parts into which a panel is divided (HPL: NDIV), 2 to 64
   MatrixKind matrix = MatrixKind::scaled_diagonal;  ///< of HPL-MxP; HPL always has hpl
-  double kappa = 1000;     ///< fasi-higham: infinity-norm condition number, > 1
-  double rho = 0.5;        ///< fasi-higham: alpha / beta, in (0, 1]
-  std::uint64_t seed = 1;  ///< of the random stream of A; b takes seed + 1
-  RefineMethod refine = RefineMethod::automatic;
+  double kappa = 1000;  ///< of fasi-higham: condition number in the infinity norm, above 1
+  double rho = 0.5;     ///< of fasi-higham: alpha / beta, above 0 and at most 1
+  /// State in which the random stream of A begins. That of b begins at seed + 1; with hpl, b
+  /// continues the stream of A.
+  std::uint64_t seed = 1;
+  RefineMethod refine = RefineMethod::automatic;  ///< of HPL-MxP
   int max_iterations = 50;     ///< corrections allowed; the benchmark's rules allow 50
-  double threshold = 16;       ///< of the scaled residual; <= 0: it is not checked
-  double memory_fraction = 0;  ///< of the free memory, when n is chosen; 0: by device
-  double time_target = 0;      ///< seconds; > 0 bounds a chosen n by a short timing of the update
+  double threshold = 16;       ///< limit of the scaled residual; 0 or less: it is not checked
+  double memory_fraction = 0;  ///< share of the free memory that a chosen n fills; 0: by device
+  /// Seconds that a run with a chosen n may take, estimated from a short measurement of the update;
+  /// 0: no limit.
+  double time_target = 0;
 };
 
-/// Options of a solution. Zero, where it is not a meaning of its own, stands for "choose".
+/// Options of a solve.
 struct SolveOptions {
-  RunOptions run;  ///< a descriptor's block size wins over run.nb
-  /// automatic: the fastest 16-bit precision, then FP32, then FP64. Any other: that step alone.
+  RunOptions run;  ///< machine and distribution; the block size of A's descriptor replaces run.nb
+  /// automatic: the fastest 16-bit precision, then FP32, then FP64, as far as is needed. Any other
+  /// value: that precision alone.
   Precision precision = Precision::automatic;
-  RefineMethod refine = RefineMethod::automatic;
-  /// Componentwise backward error that x must have, and at which the refinement ends. 0: it must
-  /// have max(4, sqrt(n)) 2^-53, and the refinement goes on while it gains.
+  RefineMethod refine = RefineMethod::automatic;  ///< how x is refined with the factors of a step
+  /// Largest componentwise backward error that x may have, below 1; the refinement ends there. 0: x
+  /// may have max(4, sqrt(n)) 2^-53, and the refinement goes on while the error falls by half.
   double tolerance = 0;
   int max_iterations = 50;  ///< corrections of one right-hand side in one step
-  bool equilibrate = true;  ///< scale rows and columns by powers of two
-  bool condition = true;    ///< estimate the condition number and bound the forward errors
+  bool equilibrate = true;  ///< whether rows and columns are scaled by powers of two
+  bool condition = true;    ///< whether condition number and forward errors are estimated
 };
 
 }  // namespace lupine

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// Solves a user's own system A x = b: 16-bit LU with partial pivoting, refined to FP64, and
-/// stronger factors where the measured errors ask for them.
+/// Solves a user's own system A x = b in FP64: LU with partial pivoting in low precision, refined
+/// to FP64, and factors of higher precision where the measured errors ask for them.
 ///
-/// The steps, each with the refinement that is asked for (automatic: classical, then GMRES):
-/// 16-bit update, FP32 update, FP64 LU. A step's x counts only if its componentwise backward error
-/// (Oettli & Prager), measured in FP64 with A as it was given, is at most `tolerance`; with FP64 LU
-/// and the default tolerance also if the normwise one of the scaled system is.
+/// SolveOptions::precision `automatic` tries up to three steps: a 16-bit update, an FP32 update,
+/// and FP64 LU. Each step refines x as SolveOptions::refine says. It accepts x if the componentwise
+/// backward error (Oettli & Prager), measured in FP64 with A as it was given, is at most
+/// SolveOptions::tolerance. With FP64 LU and the default tolerance, a normwise backward error of
+/// the scaled system within the tolerance suffices, which is what LAPACK's dgesvx achieves. With
+/// SolveOptions::condition, a step before the last is also left where A may be singular to working
+/// precision.
+///
+/// docs/numerics.md has the formulas and their sources. Norms are infinity norms, and eps = 2^-53.
 #pragma once
 
 #include <mpi.h>
@@ -25,151 +30,210 @@
 namespace lupine {
 
 /// ScaLAPACK's array descriptor of a dense matrix: DTYPE_ = 1, CTXT_ (not used), M_, N_, MB_, NB_,
-/// RSRC_, CSRC_, LLD_. MB_ = NB_ and RSRC_ = CSRC_ = 0 for A.
+/// RSRC_, CSRC_, LLD_. That of A has MB_ = NB_ and RSRC_ = CSRC_ = 0.
 using Descriptor = std::array<std::int64_t, 9>;
 
-/// Element (i, j) of a matrix, 0-based. Called from several threads at once.
+/// Returns element (i, j) of a matrix, both indices from 0. It is called from several threads at
+/// once. What it throws leaves the call of Lupine on its own rank; other ranks get an AgreedFault,
+/// or a UsageError if it threw a UsageError.
 using ElementFunction = std::function<double(std::int64_t i, std::int64_t j)>;
 
 class MatrixSource;
 class RightHandSideSource;
 
-/// The n x n matrix A, in FP64. A handle: what it refers to must live as long as it is used.
+/// The n x n matrix A, in FP64. A Matrix refers to the caller's function or array, which must live
+/// and stay as it is for as long as the Matrix, or a Factorization of it, is used.
 class LUPINE_API Matrix {
  public:
-  /// (a) by its elements. Every rank computes those of its part, once.
+  /// A by a function of its indices. Every rank computes the elements of its part, once.
+  /// @param n order of A, equal on every rank
+  /// @param element element (i, j) of A
+  /// @return the matrix
   static Matrix from_function(std::int64_t n, ElementFunction element);
-  /// (b) this rank's part of a block-cyclic matrix, column-major; read where it is, and never
-  /// changed. The process grid is that of the options (as BLACS's, row or column order).
+  /// A from the parts of all ranks in a block-cyclic distribution. It is never changed; a device
+  /// that can read host memory reads it where it lies. The process grid is that of
+  /// SolveOptions::run, numbered as BLACS does, by rows or by columns.
+  /// @param descriptor equal on every rank but for LLD_
+  /// @param local this rank's part, column-major with leading dimension LLD_; null is allowed where
+  ///              this rank has no part
+  /// @return the matrix
   static Matrix block_cyclic(const Descriptor& descriptor, const double* local);
-  /// (c) column-major on rank `root`; other ranks may pass null.
+  /// A from an array on one rank, which sends the other ranks their parts.
+  /// @param n order of A, equal on every rank
+  /// @param a n x n, column-major; read on `root` only, null is allowed elsewhere
+  /// @param lda leading dimension of a, at least n; read on `root` only
+  /// @param root the rank that has A, equal on every rank
+  /// @return the matrix
   static Matrix dense(std::int64_t n, const double* a, std::int64_t lda, int root = 0);
-  /// (d) any other source.
+  /// A from a source of the library itself, such as a file.
+  /// @param source not null
   explicit Matrix(std::shared_ptr<MatrixSource> source);
 
+  /// @return The source of A, for the library itself.
   MatrixSource& source() const { return *source_; }
 
  private:
   std::shared_ptr<MatrixSource> source_;
 };
 
-/// b, of one or several columns, in FP64; the solution has its form.
+/// The right-hand sides b, one or several columns, in FP64. It also determines in which form
+/// Solution::x is returned. It refers to the caller's function or array, as Matrix does.
 class LUPINE_API RightHandSide {
  public:
-  /// Element (i, k): of row i of right-hand side k. x: all of it on every rank.
+  /// b by a function of its indices. Every rank gets all of x: n x count, column-major.
+  /// @param count columns of b, at least 1, equal on every rank
+  /// @param element (i, k): element i of right-hand side k
+  /// @return the right-hand sides
   static RightHandSide from_function(std::int64_t count, ElementFunction element);
-  /// This rank's part of an n x count block-cyclic matrix; any MB_, NB_, RSRC_, CSRC_. x: this
-  /// rank's part, column-major, with the descriptor's LLD_.
+  /// b from the parts of all ranks in a block-cyclic distribution. Every rank gets its part of x in
+  /// the same distribution, column-major with leading dimension LLD_.
+  /// @param descriptor M_ is n; any N_, MB_, NB_, RSRC_ and CSRC_; equal on every rank but for LLD_
+  /// @param local this rank's part, column-major with leading dimension LLD_; null is allowed where
+  ///              this rank has no part
+  /// @return the right-hand sides
   static RightHandSide block_cyclic(const Descriptor& descriptor, const double* local);
-  /// Column-major on rank `root`. x: there, n x count without gaps; elsewhere empty.
+  /// b from an array on one rank. That rank gets all of x, n x count, column-major with leading
+  /// dimension n; on other ranks x is empty.
+  /// @param count columns of b, at least 1, equal on every rank
+  /// @param b n x count, column-major; read on `root` only, null is allowed elsewhere
+  /// @param ldb leading dimension of b, at least n; read on `root` only
+  /// @param root the rank that has b, equal on every rank
+  /// @return the right-hand sides
   static RightHandSide dense(std::int64_t count, const double* b, std::int64_t ldb, int root = 0);
-  /// b = A times ones, one column: x should be ones. x: all of it on every rank.
+  /// b = A times a vector of ones, so that the exact x is a vector of ones. Every rank gets all of
+  /// x.
+  /// @return the right-hand side
   static RightHandSide of_ones();
-  /// Any other source.
+  /// b from a source of the library itself, such as a file.
+  /// @param source not null
   explicit RightHandSide(std::shared_ptr<RightHandSideSource> source);
 
+  /// @return The source of b, for the library itself.
   RightHandSideSource& source() const { return *source_; }
 
  private:
   std::shared_ptr<RightHandSideSource> source_;
 };
 
-/// One step that was tried.
+/// One step of a solve: factors of one precision, and the refinement with them.
 struct SolveStep {
   Precision precision = Precision::automatic;  ///< fp16, bf16, fp32 or fp64: what the update read
-  bool solved = false;                         ///< all right-hand sides that were left
-  std::string why;                             ///< why not; empty if solved
-  double factor_seconds = 0;                   ///< scaling and rounding A, and the LU factorization
-  double refine_seconds = 0;                   ///< 0: the factors were of no use
-  int iterations = 0;                          ///< corrections of all right-hand sides
+  bool solved = false;        ///< whether it solved all right-hand sides that were left
+  std::string why;            ///< the reason why not; empty if solved
+  double factor_seconds = 0;  ///< scaling and rounding of A, and LU; 0 for factors kept from before
+  double refine_seconds = 0;  ///< refinement of all right-hand sides; 0 without usable factors
+  int iterations = 0;         ///< corrections of all right-hand sides
   std::int64_t bad_pivot = -1;  ///< 0-based index of a zero or non-finite pivot, or -1
 };
 
-/// How good one right-hand side's x is. Norms are infinity norms of the system as it was given.
+/// Errors of one right-hand side's x. Norms are those of the system as it was given; r = b - A x.
 struct SolveColumn {
   Precision precision = Precision::automatic;  ///< of the step that gave x
-  RefineMethod method = RefineMethod::ir;      ///< that ended its refinement
-  int iterations = 0;                          ///< in that step
-  bool converged = false;                      ///< x meets the tolerance
-  double hpl_residual = 0;         ///< ||r|| / (eps (||A|| ||x|| + ||b||) n), eps = 2^-53
-  double backward_error = 0;       ///< ||r|| / (||A|| ||x|| + ||b||)
-  double componentwise_error = 0;  ///< max_i |r|_i / (|A||x| + |b|)_i, 0/0 being 0
-  /// Bound of ||x - x*|| / ||x||, x* the exact solution, as LAPACK's dgerfs: || |A^-1| (|r| + (n+1)
-  /// eps (|A||x| + |b|)) || / ||x||. NaN where it was not asked for.
+  RefineMethod method = RefineMethod::ir;  ///< ir or gmres: the method that ended its refinement
+  int iterations = 0;                      ///< corrections in that step
+  bool converged = false;                  ///< whether x was accepted
+  double hpl_residual = 0;                 ///< ||r|| / (eps (||A|| ||x|| + ||b||) n)
+  double backward_error = 0;               ///< normwise: ||r|| / (||A|| ||x|| + ||b||)
+  double componentwise_error = 0;          ///< max_i |r|_i / (|A||x| + |b|)_i, 0/0 being 0
+  /// Estimated bound of ||x - x*|| / ||x||, x* being the exact solution, as in LAPACK's dgerfs:
+  /// || |A^-1| (|r| + (n+1) eps (|A||x| + |b|)) || / ||x||. NaN where it was not asked for or x was
+  /// not accepted.
   double forward_bound = 0;
 };
 
-/// Equal on every rank but for x.
+/// Outcome of a solve. All members but x and the times are equal on every rank.
+/// SolveStep::factor_seconds is the time of the slowest rank, other times are those of this rank.
 struct Solution {
-  std::vector<double> x;  ///< in the form of the right-hand side
-  std::int64_t n = 0;
-  std::vector<SolveStep> steps;      ///< in the order they were tried; the last one gave an answer
-  std::vector<SolveColumn> columns;  ///< by right-hand side
-  bool converged = false;            ///< all of them
+  std::vector<double> x;         ///< this rank's part, in the form that the right-hand side says
+  std::int64_t n = 0;            ///< order of A
+  std::vector<SolveStep> steps;  ///< in the order they were tried; the last one gave the answer
+  std::vector<SolveColumn> columns;  ///< errors of each right-hand side's x
+  bool converged = false;            ///< whether every x was accepted
   double norm_a = 0;                 ///< ||A||
-  /// ||A|| ||A^-1||, estimated (Higham & Tisseur 2000 with one column: LAPACK's dlacn2), of the
-  /// scaled matrix where it was equilibrated. NaN where it was not asked for, infinity where it is
-  /// too large to tell.
+  /// ||A|| ||A^-1|| of the scaled matrix, estimated with LAPACK's dlacn2 (N. J. Higham, ACM Trans.
+  /// Math. Softw. 14, 1988). NaN where it was not asked for, infinity where it is too large to
+  /// estimate.
   double condition = 0;
-  bool equilibrated = false;       ///< scales other than 1 were used
-  double load_seconds = 0;         ///< of getting A
-  double seconds = 0;              ///< scales, factorizations and refinements
-  double check_seconds = 0;        ///< errors of x, condition, bounds
+  bool equilibrated = false;       ///< whether a scale is other than 1
+  double load_seconds = 0;         ///< getting A: computing, reading or distributing it
+  double seconds = 0;              ///< sum of factor_seconds and refine_seconds of all steps
+  double check_seconds = 0;        ///< measuring the errors of x, condition number and bounds
   std::vector<std::string> notes;  ///< warnings
-  RunOptions chosen;               ///< for the first step: every zero and `automatic` resolved
-  std::string device;              ///< description
-  std::int64_t panel_width = 0;
+  RunOptions chosen;               ///< of the first step: the options with Lupine's choices
+  std::string device;              ///< description of rank 0's device
+  std::int64_t panel_width = 0;    ///< columns of a step of the factorization
 
-  /// The step that gave the last answer.
+  /// @return The precision of the last step, which gave the answer.
   Precision precision() const {
     return steps.empty() ? Precision::automatic : steps.back().precision;
   }
 };
 
-/// A cannot be solved with: a pivot of the FP64 LU is exactly zero.
+/// A is singular: a pivot of its FP64 LU is exactly zero.
 class LUPINE_API SingularError : public Error {
  public:
+  /// @param words what went wrong, in one line
+  /// @param pivot 0-based index of the pivot
   SingularError(const std::string& words, std::int64_t pivot) : Error(words), pivot_(pivot) {}
-  /// 0-based; LAPACK's info is one more.
+  /// @return The 0-based index of the pivot; LAPACK's info is this plus one.
   std::int64_t pivot() const { return pivot_; }
 
  private:
   std::int64_t pivot_;
 };
 
-/// No step that was allowed gave an x of the tolerance.
+/// No step that was allowed gave an x that is accurate enough.
 class LUPINE_API AccuracyError : public Error {
  public:
+  /// @param words what went wrong, in one line
+  /// @param best the best solution that was found, not null
   AccuracyError(const std::string& words, std::shared_ptr<const Solution> best)
       : Error(words), best_(std::move(best)) {}
-  /// The best that was found, with its errors.
+  /// @return The best solution that was found, with its errors. Without usable factors it has
+  /// steps,
+  ///         but no x.
   const Solution& best() const { return *best_; }
 
  private:
   std::shared_ptr<const Solution> best_;
 };
 
-/// A factored matrix: factor once, solve many. All members are collective over the communicator.
+/// A factored matrix: it is factored once and solves many times. The constructor, solve() and the
+/// destructor are collective over the communicator; one thread of a process at a time may call
+/// them. The calling thread makes all MPI calls, so MPI_THREAD_FUNNELED suffices.
 class LUPINE_API Factorization {
  public:
-  /// Distributes, scales and factors A in the first step that gives usable factors.
-  /// The calling thread makes all MPI calls.
-  /// @throws UsageError (every rank) where the input or the options are not allowed or do not fit,
-  ///         and where MPI is not initialized;
-  ///         SingularError (every rank); AccuracyError (every rank) where a fixed precision gives
-  ///         no usable factors; Fault, as mxp() does
+  /// Distributes, scales and factors A, in the first step that gives usable factors.
+  /// @param comm the ranks of the process grid
+  /// @param a must stay as it is while the Factorization lives
+  /// @param options equal on every rank
+  /// @param progress called on rank 0 while A is factored, in each step anew; empty: not called
+  /// @throws UsageError (every rank) where the input or the options are not allowed, the problem
+  ///         does not fit, or MPI is not initialized
+  /// @throws SingularError (every rank) where a pivot of the FP64 LU is exactly zero
+  /// @throws AccuracyError (every rank) where no step gives usable factors
+  /// @throws AgreedFault (every rank) where memory, MPI or the device fails and all ranks know it
+  /// @throws Fault (one rank, which it names) where the other ranks may not know it: the program
+  ///         should then end all ranks (MPI_Abort)
   Factorization(MPI_Comm comm, const Matrix& a, const SolveOptions& options = {},
                 const ProgressFunction& progress = {});
+  /// Moves the factors.
   Factorization(Factorization&&) noexcept;
+  /// Moves the factors. Collective, since it releases those of the target.
+  /// @return this object
   Factorization& operator=(Factorization&&) noexcept;
   ~Factorization();
 
-  /// Solves with the factors that there are; factors anew, in the next step, where these are too
-  /// weak for b, and keeps those. The first solution's steps and times include the constructor's;
-  /// a later one's begin with the factors that there were, at no cost.
-  /// @throws the same, and AccuracyError where x does not meet the tolerance
+  /// Solves A x = b with the present factors. Where these are too weak for b, it factors A in the
+  /// next step and keeps the new factors. The steps and times of the first solution include those
+  /// of the constructor; those of a later one begin with the present factors, at no cost.
+  /// @param b the right-hand sides, which also determine the form of x
+  /// @return x with its errors, each of them accepted
+  /// @throws AccuracyError (every rank) where no step that is left gives an x that is accepted
+  /// @throws UsageError, SingularError, AgreedFault, Fault as the constructor does
   Solution solve(const RightHandSide& b);
 
+  /// @return The order of A.
   std::int64_t n() const;
 
  private:
@@ -179,8 +243,15 @@ class LUPINE_API Factorization {
   std::unique_ptr<Implementation> implementation_;
 };
 
-/// Solves A x = b. The same as Factorization(comm, a, options, progress).solve(b), but that b is
-/// looked at before A is.
+/// Solves A x = b. It equals Factorization(comm, a, options, progress).solve(b), but it checks b
+/// before it loads A. Collective over `comm`.
+/// @param comm the ranks of the process grid
+/// @param a the matrix
+/// @param b the right-hand sides, which also determine the form of x
+/// @param options equal on every rank
+/// @param progress called on rank 0 while A is factored, in each step anew; empty: not called
+/// @return x with its errors, each of them accepted
+/// @throws UsageError, SingularError, AccuracyError, AgreedFault, Fault as Factorization does
 LUPINE_API Solution solve(MPI_Comm comm, const Matrix& a, const RightHandSide& b,
                           const SolveOptions& options = {}, const ProgressFunction& progress = {});
 

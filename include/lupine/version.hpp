@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// Which Lupine this is.
+/// The version of the Lupine library.
 #pragma once
 
 #include <lupine/export.hpp>
@@ -9,10 +9,10 @@
 
 namespace lupine {
 
-/// "0.1.0".
+/// @return The version of the library that the program runs with, such as "0.1.0".
 LUPINE_API std::string_view version();
-/// The git revision that the library was built from, as `git describe` says it: "1a2b3c4d5e6f",
-/// with "-dirty" where the tree had changes; "unknown" outside of git.
+/// @return The git revision that the library was built from, as `git describe` prints it:
+///         "1a2b3c4d5e6f", with "-dirty" where the tree had changes; "unknown" outside of git.
 LUPINE_API std::string_view revision();
 
 }  // namespace lupine

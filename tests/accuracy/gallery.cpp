@@ -41,7 +41,7 @@ Square symmetric(std::int64_t n, std::uint64_t seed) {
   return matrix_of(n, [&](auto i, auto j) { return u(std::max(i, j), std::min(i, j)); });
 }
 
-/// [H B; B^T 0] with H = diag(1, 2, ...) and m conditions.
+/// The saddle-point matrix [H B; B^T 0] with H = diag(1, 2, ...) and m constraints.
 Square saddle(std::int64_t n, std::int64_t m, std::uint64_t seed) {
   const Square u = symmetric(n, seed);
   const std::int64_t h = n - m;
@@ -51,12 +51,12 @@ Square saddle(std::int64_t n, std::int64_t m, std::uint64_t seed) {
   });
 }
 
-/// a_ij = value(i - j).
+/// The Toeplitz matrix a_ij = value(i - j).
 Square toeplitz(std::int64_t n, const std::function<double(std::int64_t)>& value) {
   return matrix_of(n, [&](auto i, auto j) { return value(i - j); });
 }
 
-/// Toeplitz and nearly singular: sin(2 pi w k) / (pi k).
+/// The prolate matrix, a Toeplitz matrix that is nearly singular: sin(2 pi w k) / (pi k).
 double prolate(std::int64_t k) {
   const double w = 0.25;
   return k == 0 ? 2 * w : std::sin(2 * pi * w * double(k)) / (pi * double(k));
@@ -171,7 +171,7 @@ void add_scaled(Examples& all) {
                         })));
 }
 
-/// The ends of FP16, FP32 and FP64.
+/// Adds matrices with entries near the largest and smallest numbers of FP16, FP32 and FP64.
 void add_edges(Examples& all) {
   const Square u = random_matrix(61, 21);
   const auto times = [&](double f) { return map(u, [f](double x) { return f * x; }); };
@@ -346,7 +346,8 @@ std::vector<SingularExample> singular_gallery() {
         {"zero column", matrix_of(n, [&](auto i, auto j) { return j == at ? 0 : u(i, j); }), at});
     all.push_back(
         {"zero row", matrix_of(n, [&](auto i, auto j) { return i == at ? 0 : u(i, j); }), n - 1});
-    // Nothing is eliminated above or below a column's one pivot, whatever the order of the rows.
+    // A triangle whose rows are in reverse order: each column has one nonzero pivot candidate at
+    // most, and nothing is left to eliminate.
     all.push_back({"triangle with a zero",
                    matrix_of(n,
                              [&](auto i, auto j) {
@@ -354,7 +355,8 @@ std::vector<SingularExample> singular_gallery() {
                              }),
                    at});
   }
-  // Of two equal rows that alone reach the last column, one is left.
+  // The last two rows are equal and the only ones with entries in the last two columns, so that the
+  // last pivot is zero.
   all.push_back({"two equal rows",
                  matrix_of(n,
                            [n](auto i, auto j) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// Matrices that solvers of linear systems are tried on. Sources: Higham, "Accuracy and Stability
-/// of Numerical Algorithms", chapters 9, 22 and 28, and LAPACK's testing guide (LAWN 41).
+/// Matrices for tests of solvers of linear systems. Sources: Higham, "Accuracy and Stability of
+/// Numerical Algorithms", chapters 9, 22 and 28, and LAPACK's testing guide (LAWN 41).
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace lupine::test {
 
-/// Uniform in (-1, 1).
+/// Random numbers, uniform in (-1, 1).
 class Random {
  public:
   explicit Random(std::uint64_t seed) : bits_(seed) {}
@@ -34,40 +34,42 @@ Square random_matrix(std::int64_t n, std::uint64_t seed);
 
 /// U diag(s) V^T with random orthogonal U and V.
 Square with_singular_values(const std::vector<double>& s, std::uint64_t seed);
-/// n values from 1 down to 1/kappa, each the same part of the one before.
+/// n values from 1 down to 1/kappa with a constant ratio.
 std::vector<double> geometric(std::int64_t n, double kappa);
 
 Square hilbert(std::int64_t n);
-/// x_j^i, x_j in [0, 1] at equal distances or Chebyshev's points of [-1, 1].
+/// a_ij = x_j^i with x_j in [0, 1] at equal distances, or at the Chebyshev points of [-1, 1].
 Square vandermonde(std::int64_t n, bool chebyshev);
 Square frank(std::int64_t n);
 /// Upper triangular: diag(1, s, s^2, ...) (I - cos(theta) above the diagonal), s = sin(theta).
 Square kahan(std::int64_t n, double theta);
-/// Partial pivoting multiplies its entries by 2^(n-1), exactly.
+/// A matrix whose entries grow by a factor of exactly 2^(n-1) in LU with partial pivoting.
 Square wilkinson_growth(std::int64_t n);
-/// Growth by 1.9^(n-1), and nothing exact: a random triangle with multipliers of 0.9 (Higham &
-/// Higham 1989).
+/// A matrix whose entries grow by a factor of 1.9^(n-1), with rounding errors in every operation: a
+/// random triangle with multipliers of 0.9 (Higham & Higham 1989).
 Square random_growth(std::int64_t n, std::uint64_t seed);
-/// Discrete cosine transform, orthogonal.
+/// The matrix of the discrete cosine transform, which is orthogonal.
 Square cosines(std::int64_t n);
-/// Rows and columns in random order.
+/// The matrix with its rows and columns in random order.
 Square shuffled(const Square& a, std::uint64_t seed);
-/// Row i times 10^u, u random between -rows and rows; columns too.
+/// The matrix with row i multiplied by 10^u, u random between -rows and rows, and its columns
+/// likewise.
 Square badly_scaled(Square a, double rows, double columns, std::uint64_t seed);
 
-/// b: with the columns of A scaled to a largest entry of 1, A times ones; and random numbers of the
-/// size of that A's rows. The solutions of badly scaled systems are then numbers in FP64.
+/// A system A x = b. In the gallery b has two columns: for the A whose columns are scaled to a
+/// largest entry of 1, A times ones, and random numbers of the magnitude of A's rows. So the
+/// solutions of badly scaled systems are in the range of FP64.
 struct Example {
   std::string name;
   Square a;
   Plain b;
 };
 
-/// All of them nonsingular.
+/// The examples. All their matrices are nonsingular.
 std::vector<Example> gallery();
 
-/// Exactly singular, and each pivot that elimination meets is exact, with whatever powers of two
-/// the rows and columns are scaled by: `pivot` is the first zero one, from 0.
+/// A singular matrix whose pivots are computed without rounding error, also if its rows and columns
+/// are scaled by powers of two. `pivot` is the 0-based index of the first zero pivot.
 struct SingularExample {
   std::string name;
   Square a;

@@ -9,7 +9,7 @@
 namespace lupine::test {
 namespace {
 
-// What measuring in FP64 adds to or takes from a componentwise error: Higham's gamma_(n+1).
+// The error of a componentwise error that is computed in FP64: Higham's gamma_(n+1).
 double measured(std::int64_t n) {
   return static_cast<double>(n + 1) * eps;
 }
@@ -84,7 +84,8 @@ void Reference::judge(const Solution& solution, const SolveOptions& options) con
   if (!solution.converged || !options.condition) return;
   const double kappa = condition(options);
   CAPTURE(kappa, solution.condition);
-  // An estimate from below, by products that are good to a digit where the factors have few bits.
+  // The estimate is a lower bound. Its products have only one correct digit where the factors have
+  // few bits.
   CHECK(solution.condition >= std::min(kappa, 1 / eps) / 10);
   const double slack = unit_roundoff(solution.precision()) < 1e-7 ? 1.01 : 1.1;
   if (kappa < 1e-2 / eps && growth() < 1 / eps) CHECK(solution.condition <= slack * kappa);
@@ -104,13 +105,13 @@ void Reference::judge_column(const Solution& solution, std::int64_t k, double to
         unit * (1 + found.componentwise));
   CHECK(std::fabs(said.backward_error - found.normwise) <= unit * (1 + found.normwise));
   CHECK(said.hpl_residual == Approx(said.backward_error / (eps * double(e_.a.n))).epsilon(1e-12));
-  // FP64 LU promises no more than a small error by norms.
+  // FP64 LU guarantees a small normwise error only.
   const bool by_norms = said.precision == Precision::fp64 && tolerance < 1e-14;
   CHECK(said.converged ==
         ((by_norms ? said.backward_error : said.componentwise_error) <= tolerance));
   if (!said.converged) return;
   CHECK(std::isnan(said.forward_bound) == std::isnan(solution.condition));
-  // The residual that the solver sees has rounding errors of the tolerance's size.
+  // The residual as the solver computes it has rounding errors of the size of the tolerance.
   CHECK(found.componentwise <= std::max(10 * dgesv.componentwise, 2 * tolerance));
   CHECK(found.normwise <= std::max(10 * dgesv.normwise, 2 * tolerance));
   if (std::isnan(said.forward_bound)) return;
@@ -126,20 +127,20 @@ void Reference::judge_bound(const SolveColumn& said, std::span<const double> x,
   const double error = forward_error(x, inverse_.times(b));
   const double bound = forward_bound(e_.a, inverse_, b, x);
   CAPTURE(said.forward_bound, error, bound);
-  // Beyond 1 a bound says that x has no digit: how many it lacks is nobody's matter.
+  // A bound above 1 says that x has no correct digit, and then its size does not matter.
   if (bound > 1) {
     CHECK(said.forward_bound > 0.1);
     return;
   }
-  // An estimate, from below and nearly always within a factor of three.
+  // The bound is estimated from below, nearly always within a factor of three.
   CHECK(error <= 10 * said.forward_bound);
   CHECK(bound <= 10 * said.forward_bound);
-  // Factors so weak that they cannot tell A^-1 are no reason to give a number.
+  // The bound is infinite only where the factors are too weak to estimate A^-1.
   if (std::isinf(said.forward_bound)) {
     CHECK(condition({}) * growth() * unit_roundoff(said.precision) > 1e6);
     return;
   }
-  // The residual that it sees may be half rounding errors.
+  // Up to half of the residual as the solver computes it may be rounding errors.
   if (growth() < 1 / eps) CHECK(said.forward_bound <= 2.2 * bound);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// Solutions of lupine::solve, judged.
+/// Checks the solutions of lupine::solve.
 #pragma once
 
 #include <lupine/solve.hpp>
@@ -16,8 +16,8 @@
 
 namespace lupine::test {
 
-/// The largest order that is tried: emulated GPUs take a second where a processor takes a
-/// millisecond.
+/// The largest order of the tests. Emulated GPUs get small ones: they take a second where a CPU
+/// takes a millisecond.
 inline std::int64_t largest_order() {
   return device_choice().device == DeviceKind::cuda ? 21 : 150;
 }
@@ -25,7 +25,7 @@ inline std::int64_t largest_order() {
 SolveOptions solve_options(GridShape shape, std::int64_t nb,
                            Precision precision = Precision::automatic);
 
-/// All on rank 0, as x is.
+/// A and b as arrays on rank 0, so that rank 0 gets x.
 inline Matrix given(const Square& a) {
   return Matrix::dense(a.n, a.data.data(), a.n);
 }
@@ -33,21 +33,22 @@ inline RightHandSide given(const Plain& b) {
   return RightHandSide::dense(b.columns, b.data.data(), b.rows);
 }
 
-/// What `work` returns, which must have converged, or the best of its AccuracyError.
+/// The solution that `work` returns, which must have converged, or the best one of the
+/// AccuracyError that it throws.
 Solution best_of(const std::function<Solution()>& work);
 
-/// What is known of A x = b without Lupine.
+/// Properties of A x = b that are computed without Lupine.
 class Reference {
  public:
   explicit Reference(const Example& e);
 
-  /// CHECKs that the solution is as good as it says, and, where it says that it converged, as good
-  /// as LAPACK's.
+  /// CHECKs that the errors which the solution reports are true and that, if it converged, it is as
+  /// accurate as LAPACK's solution.
   void judge(const Solution& solution, const SolveOptions& options) const;
 
-  /// Of A as the options have it scaled.
+  /// The condition number of A, scaled if the options ask for that.
   double condition(const SolveOptions& options) const;
-  /// How many times larger elimination makes A in FP64.
+  /// The growth of the entries of A in FP64 elimination.
   double growth() const { return 1 / dgesvx_.pivot_growth; }
 
  private:

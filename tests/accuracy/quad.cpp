@@ -15,7 +15,7 @@ Quad norm(const T& values) {
   return most;
 }
 
-/// A power of two, also beyond a double's range.
+/// 2^e, also beyond the range of a double.
 Quad power_of_two(int e) {
   Quad value = 1;
   for (; e > 0; --e) value *= 2;
@@ -28,7 +28,7 @@ double quotient(Quad a, Quad b) {
   return b == 0 ? std::numeric_limits<double>::infinity() : static_cast<double>(a / b);
 }
 
-/// By row.
+/// The residual and its scale, for each row.
 struct Residual {
   std::vector<Quad> r;      ///< |b - A x|
   std::vector<Quad> scale;  ///< |A||x| + |b|
@@ -53,7 +53,7 @@ Residual residual(const Square& a, std::span<const double> b, std::span<const do
   return result;
 }
 
-/// [A | I] in full, to be turned into [I | A^-1].
+/// The matrix [A | I], which Gauss-Jordan elimination turns into [I | A^-1].
 struct Elimination {
   explicit Elimination(const Square& matrix);
   void eliminate(std::size_t k);
@@ -61,7 +61,7 @@ struct Elimination {
   std::size_t n;
   std::vector<Quad> a;
   std::vector<Quad> inverse;
-  std::vector<Quad> largest;  ///< of each row, the columns being scaled
+  std::vector<Quad> largest;  ///< largest entry of each row, with scaled columns
 };
 
 Elimination::Elimination(const Square& matrix)
@@ -106,7 +106,7 @@ BackwardErrors backward_errors(const Square& a, std::span<const double> b,
   const Residual res = residual(a, b, x);
   BackwardErrors result;
   for (std::size_t i = 0; i < b.size(); ++i) {
-    // A NaN fails whatever it is compared with; max() would drop it.
+    // A NaN must make the result NaN; std::max() would drop it.
     if (res.r[i] != res.r[i] || std::isinf(static_cast<double>(norm(x)))) return {NAN, NAN, NAN};
     result.componentwise = std::max(result.componentwise, quotient(res.r[i], res.scale[i]));
   }

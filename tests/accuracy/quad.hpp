@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// What is true of a system A x = b: errors, solution, inverse, in 113 bits and plain loops. Its
-/// exponents have room for products of the largest and smallest doubles.
+/// Errors, solution and inverse of a system A x = b by plain loops in arithmetic of 113 bits. The
+/// exponents of its numbers have room for products of the largest and the smallest doubles.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ inline std::span<const double> column(const Plain& b, std::int64_t k) {
                                    static_cast<std::size_t>(b.rows));
 }
 
-/// Of an x as the answer to A x = b.
+/// Backward errors of x as a solution of A x = b.
 struct BackwardErrors {
   double normwise = 0;       ///< ||r|| / (||A|| ||x|| + ||b||)
   double componentwise = 0;  ///< max_i |r|_i / (|A||x| + |b|)_i, 0/0 being 0
@@ -32,10 +32,10 @@ struct BackwardErrors {
 BackwardErrors backward_errors(const Square& a, std::span<const double> b,
                                std::span<const double> x);
 
-/// ||x - exact|| / ||exact||, infinity norms; 0/0 being 0.
+/// ||x - exact|| / ||exact||, infinity norms, 0/0 being 0.
 double forward_error(std::span<const double> x, const std::vector<Quad>& exact);
 
-/// A^-1 by Gauss-Jordan elimination with pivots chosen in rows that are scaled.
+/// A^-1 by Gauss-Jordan elimination with pivoting on scaled rows.
 class Inverse {
  public:
   explicit Inverse(const Square& a);
@@ -52,13 +52,13 @@ class Inverse {
   std::vector<Quad> data_;
 };
 
-/// 2^row[i] and 2^column[j], by which entry (i, j) is multiplied.
+/// Scales of rows and columns: entry (i, j) is multiplied by 2^row[i] 2^column[j].
 struct Scales {
   explicit Scales(std::int64_t n) : row(static_cast<std::size_t>(n), 0), column(row) {}
   std::vector<int> row;
   std::vector<int> column;
 };
-/// So that the largest of each row, then of each column is in [1/2, 1).
+/// Scales that bring the largest entry of each row, then of each column, into [1/2, 1).
 Scales equilibrated(const Square& a);
 
 /// ||R A C|| ||(R A C)^-1||, infinity norms.

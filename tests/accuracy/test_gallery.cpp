@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the solver is judged by: the gallery, the references in 113 bits, LAPACK's own answers.
+// Tests of what other tests compare the solver with: the gallery, the references in 113 bits, and
+// LAPACK's results.
 #include <algorithm>
 #include <cmath>
 
@@ -18,12 +19,12 @@ double condition(const Square& a) {
   return lupine::test::condition(a, Inverse(a), Scales(a.n));
 }
 
-/// The references are the same on every rank: one has them judged.
+/// Whether another rank does the checks: the references are the same on every rank.
 bool elsewhere() {
   return Communicator::duplicate(MPI_COMM_WORLD).rank() != 0;
 }
 
-/// The largest |X A - I| of a column of A, as a part of |X| |A|.
+/// The largest |X A - I| / (|X| |A|) in column j.
 double inverse_error(const Inverse& inverse, const Square& a, std::int64_t j) {
   const auto product = inverse.times(column(a, j));
   double worst = 0;
@@ -38,7 +39,7 @@ double inverse_error(const Inverse& inverse, const Square& a, std::int64_t j) {
 
 }  // namespace
 
-TEST_CASE("known condition numbers and inverses", "[gallery]") {
+TEST_CASE("condition numbers and inverses agree with known ones", "[gallery]") {
   CHECK(condition(matrix_of(2, [](auto i, auto j) { return double(2 * i + j + 1); })) ==
         Approx(21).epsilon(1e-15));
   CHECK(condition(hilbert(4)) == Approx(28375).epsilon(1e-10));
@@ -72,13 +73,13 @@ TEST_CASE("singular values are those asked for", "[gallery]") {
   for (const double value : singular_values(cosines(97))) CHECK(value == Approx(1).epsilon(1e-14));
 }
 
-TEST_CASE("growth is what it is known for", "[gallery]") {
+TEST_CASE("the growth in elimination agrees with the known one", "[gallery]") {
   const Square a = wilkinson_growth(61);
   CHECK(dgesv(a, Plain(61, 1)).lu(60, 60) == 0x1p60);
   CHECK(largest(dgesv(random_growth(40, 6), Plain(40, 1)).lu.data) > 0.99 * std::pow(1.9, 39));
 }
 
-TEST_CASE("errors of x by their definition", "[gallery]") {
+TEST_CASE("errors of x agree with their definition", "[gallery]") {
   const Square a = matrix_of(2, [](auto i, auto j) { return double(2 * i + j + 1); });
   const std::vector<double> b{5, 12};
   const BackwardErrors errors = backward_errors(a, b, std::vector<double>{1, 2});
@@ -101,7 +102,7 @@ TEST_CASE("errors of x by their definition", "[gallery]") {
   CHECK(lupine::test::condition(a, Inverse(a), scales) == condition(scaled));
 }
 
-TEST_CASE("inverses and LAPACK's answers for all of the gallery", "[gallery]") {
+TEST_CASE("inverses and LAPACK's results are accurate for all of the gallery", "[gallery]") {
   if (elsewhere()) return;
   for (const Example& e : gallery()) {
     const Inverse inverse(e.a);
@@ -124,8 +125,8 @@ TEST_CASE("inverses and LAPACK's answers for all of the gallery", "[gallery]") {
       CHECK(errors.normwise <= unit / expert.pivot_growth);
       const double error = forward_error(x, inverse.times(b));
       CHECK(error <= forward_bound(e.a, inverse, b, x));
-      // Where it does not find A singular; it guards its berr against underflow, wrongly for tiny
-      // x.
+      // dgesvx gives errors only where it does not find A singular. Its guard against underflow
+      // makes berr wrong for a tiny x.
       if (expert.info != 0 || largest({x.begin(), x.end()}) < 1e-290) continue;
       CHECK(std::fabs(backward_errors(e.a, b, x).componentwise - expert.berr[at]) <= unit);
       CHECK(error <= expert.ferr[at]);

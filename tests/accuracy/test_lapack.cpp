@@ -42,7 +42,7 @@ void compare(const BenchmarkOptions& o, Precision precision) {
   for (std::size_t i = 0; i < x.size(); ++i) difference[i] -= reference.x[i];
   const auto n = static_cast<double>(o.n);
   CHECK(largest(difference) / largest(reference.x) <= 10 * reference.kappa * n * eps);
-  // dgesv may happen to hit the very solution; a rounding of x is no fault.
+  // dgesv may happen to find the exact solution, but one rounding of x must be allowed.
   CHECK(backward_error(a, b, x) <= 10 * std::max(reference.backward_error, eps));
 }
 

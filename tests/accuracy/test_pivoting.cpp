@@ -40,7 +40,7 @@ void compare(GridShape shape, std::int64_t n, std::int64_t nb, const Entries& en
 
 }  // namespace
 
-TEST_CASE("pivots, factors and solution are LAPACK's", "[pivoting]") {
+TEST_CASE("pivots, factors and solution agree with LAPACK's", "[pivoting]") {
   const auto all = Communicator::duplicate(MPI_COMM_WORLD);
   for (const GridShape shape : grids(all.size())) {
     for (const auto& [n, nb] : std::vector<std::pair<std::int64_t, std::int64_t>>{
@@ -50,7 +50,7 @@ TEST_CASE("pivots, factors and solution are LAPACK's", "[pivoting]") {
   }
 }
 
-TEST_CASE("a singular matrix has LAPACK's info", "[pivoting]") {
+TEST_CASE("a singular matrix is reported with LAPACK's info", "[pivoting]") {
   const auto all = Communicator::duplicate(MPI_COMM_WORLD);
   const std::int64_t n = 45;
   for (const GridShape shape : grids(all.size())) {

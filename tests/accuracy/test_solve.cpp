@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// lupine::solve on the gallery, judged by LAPACK and by arithmetic of 113 bits.
+// lupine::solve on the gallery, compared with LAPACK and with arithmetic of 113 bits.
 #include <lupine/solve.hpp>
 
 #include <map>
@@ -13,16 +13,16 @@ using namespace lupine::test;
 
 namespace {
 
-// Steps that theory allows to be the one that solves; `automatic` stands for the 16-bit step that
-// the escalation begins with, and for all examples that are not listed: refined classically while
-// kappa u < 1, else by GMRES while it needs few steps.
+// The first and the last step that may be the one that solves, by theory. `automatic` stands for
+// the 16-bit step with which the escalation begins. That step solves all examples that are not
+// listed, by classical refinement while kappa u < 1 and else by GMRES in few steps.
 struct Steps {
   Precision first;
   Precision last;
 };
 constexpr Precision first_step = Precision::automatic;
 const std::map<std::string, Steps> later_steps{
-    // Singular values spread evenly: GMRES needs kappa u of the factors below some thousands.
+    // With geometric singular values, GMRES needs kappa u of the factors below some thousands.
     {"kappa 1e6", {first_step, Precision::fp32}},
     {"kappa 1e8", {Precision::fp32, Precision::fp32}},
     {"kappa 1e10", {Precision::fp32, Precision::fp64}},
@@ -37,23 +37,26 @@ const std::map<std::string, Steps> later_steps{
     {"Kahan 90", {Precision::fp64, Precision::fp64}},
     {"Hessenberg", {Precision::fp64, Precision::fp64}},
     {"Toeplitz, prolate", {Precision::fp64, Precision::fp64}},
-    // In between; so few unknowns that GMRES may end by their number.
+    // Condition numbers between the two groups above, and so few unknowns that GMRES may end
+    // because
+    // it has made n steps.
     {"Hilbert 10", {first_step, Precision::fp64}},
     {"Frank 16", {first_step, Precision::fp64}},
     {"Vandermonde 17", {first_step, Precision::fp64}},
     {"Vandermonde 34, Chebyshev's points", {Precision::fp32, Precision::fp64}},
     {"Wilkinson's growth 97", {Precision::fp64, Precision::fp64}},
-    // Two equal rows, but for FP64's last bits.
+    // The rows are equal up to the last bits of FP64.
     {"n = 2, nearly singular", {Precision::fp64, Precision::fp64}},
 };
-// Elimination multiplies by 2^96 what FP64 holds to 53 bits, and loses b: dgesvx fails too.
+// Elimination multiplies entries by 2^96, beyond the 53 bits of FP64, and loses b. dgesvx fails
+// too.
 const std::string hopeless = "Wilkinson's growth 97";
 
-/// By the precision that was fixed.
+/// The solutions of runs with a fixed precision.
 using Runs = std::map<Precision, Solution>;
 
-/// Where the escalation from this precision ends, by what the fixed ones did. What cannot be told
-/// from a singular matrix is FP64's.
+/// The precision with which the escalation from `start` must end, by the runs with fixed
+/// precisions. It must be FP64 where A may be singular to working precision.
 Precision reached(const Runs& runs, Precision start) {
   for (const Precision p : {start, Precision::fp32})
     if (const Solution& s = runs.at(p); s.converged && s.condition * eps < 1) return p;
@@ -74,7 +77,8 @@ void judge_steps(const Example& e, const Runs& runs) {
   CHECK(runs.at(Precision::fp64).converged == (e.name != hopeless));
 }
 
-/// Classical refinement gains a factor of about kappa u with every correction.
+/// Checks method and number of corrections. Each correction of classical refinement reduces the
+/// error by a factor of about kappa u.
 void judge_refinement(const Example& e, const Reference& reference, const Solution& solution) {
   const double rate = reference.condition({}) * unit_roundoff(solution.precision());
   CAPTURE(rate, solution.condition);
@@ -94,7 +98,7 @@ void judge_refinement(const Example& e, const Reference& reference, const Soluti
 
 }  // namespace
 
-TEST_CASE("each example is solved in the step that theory expects", "[solve]") {
+TEST_CASE("each example is solved in a step that theory expects", "[solve]") {
   const auto all = Communicator::duplicate(MPI_COMM_WORLD);
   const auto shapes = grids(all.size());
   std::size_t index = 0;

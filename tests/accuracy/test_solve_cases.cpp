@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// lupine::solve and lupine::Factorization beyond one system solved once: singular matrices, several
-// right-hand sides, tolerances, and every form that a system may be given in.
+// lupine::solve and lupine::Factorization in special cases: singular matrices, several right-hand
+// sides, several solves, tolerances, and every form in which a system may be given.
 #include <lupine/solve.hpp>
 
 #include <algorithm>
@@ -32,14 +32,14 @@ Solution solved(const Example& e, const SolveOptions& options) {
   return solve(MPI_COMM_WORLD, given(e.a), given(e.b), options);
 }
 
-/// On the rank that has x.
+/// Checks the solution on the rank that has x.
 void judge(const Example& e, const Solution& solution, const SolveOptions& options) {
   if (world().rank() == 0) Reference(e).judge(solution, options);
 }
 
 }  // namespace
 
-TEST_CASE("a singular matrix: the pivot that dgesv names", "[solve]") {
+TEST_CASE("a singular matrix is reported with the pivot that dgesv names", "[solve]") {
   for (const GridShape shape : grids(world().size()))
     for (const SingularExample& e : singular_gallery())
       for (const bool equilibrate : {true, false})
@@ -58,7 +58,7 @@ TEST_CASE("a singular matrix: the pivot that dgesv names", "[solve]") {
         }
 }
 
-TEST_CASE("a singular matrix in a fixed 16-bit step is no success", "[solve]") {
+TEST_CASE("a singular matrix is an error in a step of fixed low precision", "[solve]") {
   const GridShape shape = grids(world().size()).front();
   for (const SingularExample& e : singular_gallery())
     for (const Precision precision : {Precision::fp16, Precision::bf16, Precision::fp32}) {
@@ -68,8 +68,8 @@ TEST_CASE("a singular matrix in a fixed 16-bit step is no success", "[solve]") {
     }
 }
 
-TEST_CASE("a matrix singular but for rounding", "[solve]") {
-  // Elimination may find the zero, or divide by what rounding left of it, as dgesv does.
+TEST_CASE("a matrix that is singular up to rounding is solved or reported as singular", "[solve]") {
+  // As in dgesv, the last pivot may be zero, or a rounding error by which elimination divides.
   const GridShape shape = grids(world().size()).back();
   Example e = random_example(61, 1, 31);
   for (std::int64_t j = 0; j < e.a.n; ++j) e.a(17, j) = e.a(7, j);
@@ -140,7 +140,7 @@ TEST_CASE("a tolerance ends the refinement", "[solve]") {
   }
 }
 
-TEST_CASE("a fixed refinement is the one that is used", "[solve]") {
+TEST_CASE("a refinement method that is asked for is used", "[solve]") {
   const GridShape shape = grids(world().size()).back();
   const Example e = random_example(61, 2, 35);
   for (const RefineMethod method : {RefineMethod::ir, RefineMethod::gmres}) {
@@ -152,7 +152,7 @@ TEST_CASE("a fixed refinement is the one that is used", "[solve]") {
   }
 }
 
-TEST_CASE("without equilibration what 16 bits or FP32 cannot hold goes to FP64", "[solve]") {
+TEST_CASE("without equilibration entries beyond FP32's range are solved in FP64", "[solve]") {
   const GridShape shape = grids(world().size()).back();
   for (const double scale : {1e300, 1e-290, 1e39, 1e-46}) {
     Example e = random_example(61, 2, 36);
@@ -189,17 +189,17 @@ TEST_CASE("factored once, solved many times", "[solve]") {
   }
 }
 
-TEST_CASE("stronger factors are kept for what comes after", "[solve]") {
+TEST_CASE("factors of a later step are kept for the next solve", "[solve]") {
   const GridShape shape = grids(world().size()).back();
   const std::int64_t n = std::min<std::int64_t>(61, largest_order());
   Example e{"ill conditioned", with_singular_values(geometric(n, 1e14), 39), Plain(n, 1)};
   Random random(40);
   for (double& value : e.b.data) value = random();
   SolveOptions options = solve_options(shape, 8);
-  options.condition = false;   // which would tell at once how weak the first factors are
-  options.max_iterations = 5;  // of some 60 in which GMRES may succeed with any factors
+  options.condition = false;   // the condition number would end the first step at once
+  options.max_iterations = 5;  // with some 60, GMRES may succeed with any factors
   Factorization factorization(MPI_COMM_WORLD, given(e.a), options);
-  // x = 0 is right with any factors.
+  // Any factors give x = 0.
   const Solution easy = factorization.solve(given(Plain(n, 1)));
   CHECK(easy.steps.size() == 1);
   const Solution hard = factorization.solve(given(e.b));
@@ -214,7 +214,8 @@ TEST_CASE("stronger factors are kept for what comes after", "[solve]") {
 
 namespace {
 
-/// The rank's part of a block-cyclic matrix, by its definition, with a gap below each column.
+/// The rank's part of a block-cyclic matrix, by the definition of the distribution, with a gap
+/// below each column.
 struct BlockCyclic {
   BlockCyclic(const Plain& a, const ProcessGrid& grid, std::int64_t mb, std::int64_t nb);
   std::int64_t ld;
@@ -241,7 +242,7 @@ BlockCyclic::BlockCyclic(const Plain& a, const ProcessGrid& grid, std::int64_t m
 
 }  // namespace
 
-TEST_CASE("a system in any form has the same solution", "[solve]") {
+TEST_CASE("a system has the same solution in whatever form it is given", "[solve]") {
   const Communicator all = world();
   const std::int64_t nb = 8;
   const Example e = random_example(61, 2, 41);

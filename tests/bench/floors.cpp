@@ -35,7 +35,7 @@ Floors measure_floors(MatrixView<float> memory, bool smoke) {
   using Part = std::span<std::uint64_t>;
   const Part words(reinterpret_cast<std::uint64_t*>(memory.data),
                    static_cast<std::size_t>(memory.ld * memory.columns / 2));
-  // Bytes a second of a pass over all of it.
+  // Bytes a second of a pass over all of the memory.
   const auto rate = [&](const std::function<void(Part)>& pass) {
     return static_cast<double>(words.size_bytes()) /
            best_seconds(smoke, [&] { on_parts(words, omp_get_max_threads(), pass); });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// What this machine allows at best, measured: the floors that the parts are held against.
+/// Measures the highest rates of this machine, with which the rates of parts are compared.
 #pragma once
 
 #include "core/matrix_view.hpp"
@@ -9,13 +9,15 @@ namespace lupine {
 
 /// Rates of all threads together.
 struct Floors {
-  double elements = 0;  ///< a second, of the random stream: made and summed up in registers
-  double read = 0;      ///< bytes a second, from memory
-  double write = 0;     ///< bytes a second, to memory
-  double copy = 0;      ///< bytes a second, read and written ones together
+  double elements =
+      0;             ///< elements of the random stream a second, generated and summed in registers
+  double read = 0;   ///< bytes a second that are read from memory
+  double write = 0;  ///< bytes a second that are written to memory
+  double copy = 0;   ///< bytes a second, the sum of those read and those written
 };
 
-/// @param memory overwritten; ought to exceed the last cache by far
+/// Measures all of them.
+/// @param memory is overwritten; it should be much larger than the last cache
 Floors measure_floors(MatrixView<float> memory, bool smoke);
 
 }  // namespace lupine

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// Times the parts, and prints each beside its floor.
+/// Times parts of the solver, and prints each with the rate that the machine allows.
 #pragma once
 
 #include <algorithm>
@@ -12,8 +12,8 @@
 
 namespace lupine {
 
-/// The shortest of several runs, in seconds; one run where only `smoke` is wanted. The first run
-/// warms up and is not counted.
+/// The shortest of several runs in seconds, or of one run with `smoke`. A first run warms up and is
+/// not counted.
 template <class Work>
 double best_seconds(bool smoke, Work work) {
   const SteadyClock clock;
@@ -35,7 +35,8 @@ constexpr Unit gigabytes{"GB/s", 1e9};
 constexpr Unit gigaelements{"Gelement/s", 1e9};
 constexpr Unit gigaflops{"GFLOP/s", 1e9};
 
-/// One line a part: name, time, rate, the rate that the machine allows, and the share reached.
+/// A table with one line for each part: name, time, rate, the rate that the machine allows
+/// ("floor"), and the share of it.
 class Table {
  public:
   static void header() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The speed of the CPU device's parts, each beside its floor. `--smoke` runs tiny sizes once, to
-// see that all of it runs; `--threads N` takes other than all cores.
+// Measures the rates of the CPU device's parts, each with the rate that the machine allows.
+// `--smoke` runs tiny sizes once, only to see that everything runs. `--threads N` sets the number
+// of threads, by default that of all cores.
 #include <cblas.h>
 #include <omp.h>
 #include <unistd.h>
@@ -30,10 +31,10 @@ namespace lupine {
 namespace {
 
 struct Sizes {
-  std::int64_t n;                    // of the matrix: generator, solves, residual
+  std::int64_t n;                    // order of the matrix of generator, solves and residual
   std::int64_t update;               // rows and columns of the updated part
-  std::int64_t block;                // of the solves' steps
-  std::int64_t user;                 // of a matrix in FP64
+  std::int64_t block;                // columns of a step of the solves
+  std::int64_t user;                 // order of a user's matrix in FP64
   std::vector<std::int64_t> depths;  // K of the update
 };
 const Sizes full{12288, 6144, 512, 8192, {512, 1024}};
@@ -99,8 +100,8 @@ class Bench {
   Floors floors_;
 };
 
-/// Random, or with entries of about 1/n beside a unit diagonal: those solves neither grow nor
-/// decay.
+/// A random matrix, or with fasi_higham one with entries of about 1/n and a unit diagonal, with
+/// which the results of repeated solves neither grow nor decay.
 MatrixSpec Bench::spec(MatrixKind kind) const {
   MatrixSpec spec;
   spec.kind = kind;
@@ -203,7 +204,7 @@ void Bench::update(std::int64_t depth) {
   }
 }
 
-/// Restored before each run, which counts: a copy is small beside the work.
+/// The panel is restored before each run. The time of that copy is included, since it is short.
 void Bench::panel(std::int64_t width) {
   fill(spec(MatrixKind::fasi_higham));
   const std::int64_t m = sizes_.update;
@@ -242,7 +243,7 @@ void Bench::panel(std::int64_t width) {
   }
 }
 
-/// The diagonal blocks' part of a substitution.
+/// The solves with the diagonal blocks in a substitution.
 void Bench::solve_blocks(double* x, bool forward) {
   const auto a = matrix_.local();
   for (std::int64_t begin = 0; begin < sizes_.n; begin += sizes_.block) {
@@ -256,7 +257,8 @@ void Bench::solve_blocks(double* x, bool forward) {
   queue_->synchronize();
 }
 
-/// x <- L^-1 x or U^-1 x, each block's part taken from all rows to come.
+/// x <- L^-1 x or U^-1 x. After each block is solved, its product is subtracted from all rows that
+/// are not solved yet.
 void Bench::substitute(double* x, bool forward) {
   const auto a = matrix_.local();
   const std::int64_t blocks = ceil_div(sizes_.n, sizes_.block);
@@ -351,7 +353,7 @@ void Bench::user_matrix() {
   measure("copy", 16, floors_.copy, [&] { device_->copy(*queue_, from, to_fp64.local()); });
 }
 
-/// OpenBLAS chooses its kernels when it is loaded: only a fresh start can better them.
+/// Restarts the program where OpenBLAS has chosen slow kernels, since it chooses when it is loaded.
 void correct_blas_kernels(char** argv) {
   if (std::getenv("OPENBLAS_CORETYPE") != nullptr) return;
   const auto kernels = better_blas_kernels();

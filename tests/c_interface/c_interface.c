@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* All of lupine.h, from C99, on any number of ranks. */
+/* Tests all of lupine.h from C99, on any number of ranks. */
 #include <lupine.h>
 #include <math.h>
 #include <stddef.h>
@@ -9,7 +9,7 @@
 #include <string.h>
 
 #ifdef SETS_THREADS
-/* Of OpenMP and OpenBLAS. */
+/* The numbers of threads of OpenMP and OpenBLAS. */
 int omp_get_max_threads(void);
 void omp_set_num_threads(int threads);
 int openblas_get_num_threads(void);
@@ -28,7 +28,7 @@ static void check(int ok, const char* what, int line) {
 enum { n = 7, nrhs = 3, lda = 9, ldb = 10 };
 static const double untouched = -777;
 
-/* Well conditioned, with pivots off the diagonal. */
+/* A well-conditioned matrix whose pivots lie off the diagonal. */
 static double entry(int64_t i, int64_t j) {
   return ((i + 3) % n == j ? 10 : 0) + sin((double)(1 + 5 * i + 3 * j));
 }
@@ -83,7 +83,7 @@ static void arguments(void) {
   options.precision = LUPINE_FP64 + 1;
   CHECK(lupine_dgesvx(n, 1, a, lda, b, ldb, &options, NULL) == -7);
   lupine_options_init(&options, sizeof options);
-  options.size = sizeof options + 8; /* of a later Lupine */
+  options.size = sizeof options + 8; /* the size in a later Lupine */
   CHECK(lupine_dgesvx(n, 1, a, lda, b, ldb, &options, NULL) == -7);
   lupine_options_init(&options, sizeof options);
   options.nb = -3;
@@ -119,7 +119,7 @@ static void alone(void) {
   for (int k = 0; k < nrhs; ++k)
     CHECK(ferr[k] > 0 && ferr[k] <= result.forward_error && berr[k] <= result.componentwise_error);
 
-  /* A program of an earlier Lupine has less room. */
+  /* A program that was compiled with an earlier Lupine has a smaller struct. */
   fill(a, b);
   lupine_result_init(&result, sizeof result);
   result.size = offsetof(lupine_result, condition);
@@ -140,7 +140,7 @@ static void refusals(void) {
   a[3] = NAN;
   CHECK(lupine_dgesv(n, nrhs, a, lda, b, ldb) == LUPINE_NOT_ALLOWED);
 
-  /* Hilbert's matrix, by a precision that is not enough for it. */
+  /* Hilbert's matrix, with a precision that is too low for it. */
   for (int i = 0; i < n; ++i)
     for (int j = 0; j < n; ++j) a[i + j * lda] = 1. / (1 + i + j);
   lupine_options options;
@@ -155,7 +155,8 @@ static void refusals(void) {
   CHECK(lupine_dgesv(n, nrhs, a, lda, b, ldb) == 0);
 }
 
-/* Every option of a run arrives: a value that is not allowed here is refused by its name. */
+/* Every option reaches the library: a value that is not allowed is refused, and the message names
+   the option. */
 static void run_options(void) {
   double a[lda * n], b[ldb * nrhs];
   lupine_options o;
@@ -185,7 +186,7 @@ static void run_options(void) {
   CHECK_REFUSED(gpu_count, -1, -7, "options");
   const int gpus[] = {0, 1};
   CHECK_REFUSED(gpu_count = 2; o.gpus, gpus, LUPINE_NOT_ALLOWED, "--gpus");
-  /* A program of before there were more than these. */
+  /* A program that was compiled before the later options were added. */
   fill(a, b);
   lupine_options_init(&o, offsetof(lupine_options, broadcast));
   CHECK(lupine_dgesvx(n, nrhs, a, lda, b, ldb, &o, NULL) == 0);
@@ -276,7 +277,7 @@ static void together(void) {
   lupine_free(factors);
 }
 
-/* Numbers of threads are the program's. */
+/* Calls leave the program's numbers of threads as they were. */
 static void threads(void) {
 #ifdef SETS_THREADS
   double a[lda * n], b[ldb * nrhs];

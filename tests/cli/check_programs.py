@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every program that README.md and docs/ show is one of examples/, to the letter, and each of those
-is shown."""
+"""Checks that every program in README.md and docs/ is equal to a file of examples/, and that each
+of these files is shown there."""
 
 import pathlib
 import re
@@ -10,7 +10,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
-# Without the line of the licence.
+# The texts of the examples without their first line, which is the licence.
 examples = {
     path.name: path.read_text().split("\n", 1)[1]
     for pattern in ("*.c", "*.cpp")

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The functions of NVIDIA's management library that gpu-check calls, of two GPUs that there are
-// not.
+// Imitates the functions of NVML, NVIDIA's management library, that gpu-check calls, for two GPUs
+// that do not exist.
 #include <cstring>
 
 namespace {
 
-/// What a handle points to: nothing of it is written.
+/// The objects to which handles of GPUs point. They are never written.
 constexpr int gpus[2] = {0, 1};
 
 bool is_first(const void* gpu) {

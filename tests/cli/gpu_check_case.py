@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A folder of programs of the tests' own, in place of those that run/gpu-check starts."""
+"""A test case with a folder of fake programs, which run/gpu-check starts instead of real ones."""
 
 import json
 import os
@@ -14,11 +14,12 @@ DRIVER = os.environ.get("LUPINE_GPU_CHECK", str(ROOT / "build/release/lupine_gpu
 PROGRAMS = ["lupine", "lupine_device_tests", "lupine_mpi_tests", "lupine_accuracy_tests",
             "lupine_gpu_ceilings", "lupine_cusolver_bench"]
 TOOLS = ["mpirun", "nvidia-smi", "compute-sanitizer"]
-PATIENCE = 900  # seconds, for what ends by itself
+PATIENCE = 900  # seconds; a program that must end by itself has hung if it takes longer
 UUID = "GPU-01234567-89ab-cdef-0123-456789abcdef"
 
-# All programs in one: its name says which. FAKE is "what:how", such as "lupine_mpi_tests:hang". The
-# check's clock stands, but for take9 and overdue9: those move it on by 9 s.
+# One script imitates all programs, by the name that it is called by. The variable FAKE has rules
+# "what:how", such as "lupine_mpi_tests:hang". The check's clock stands still, except that the rules
+# take9 and overdue9 advance it by 9 s.
 FAKE = """#!%s -SE
 import json, os, sys, time
 name = os.path.basename(sys.argv[0])
@@ -181,7 +182,7 @@ class Case(unittest.TestCase):
             self.install(name)
         self.output = self.folder / "out"
         self.pids = self.folder / "pids"
-        # It goes on when a program says so.
+        # This clock advances only when a program tells it to.
         self.clock = self.folder / "clock"
         self.clock.touch()
         self.environment = {"LUPINE_GPU_CHECK_CLOCK": str(self.clock), "PATH": f"{self.programs}:/usr/bin:/bin", "FAKE_PIDS": str(self.pids),
@@ -207,7 +208,7 @@ class Case(unittest.TestCase):
                                 cwd=self.folder, env=dict(self.environment, **environment))
 
     def documents(self):
-        """The check's own; traces are JSON too."""
+        """The JSON files of the check itself, without its traces."""
         return [path for path in self.output.glob("*.json") if not path.name.startswith("trace-")]
 
     def document(self):

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stands before OpenBLAS and says that it chose kernels which no processor with AVX2 should use, as
-// old versions do on new processors; what the user asked for is believed to have come.
+// A preloaded library, whose function hides OpenBLAS's. It says that OpenBLAS has chosen kernels
+// that are too slow for a processor with AVX2, as old versions do on new processors, or those that
+// OPENBLAS_CORETYPE names.
 #include <cstdlib>
 
 extern "C" const char* openblas_get_corename() {

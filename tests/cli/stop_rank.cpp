@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Preloaded: the rank LUPINE_STOP=RANK:CALL stops in that call of MPI_Isend or MPI_Irecv, as if by
-// kill -STOP in the middle of the work, however fast or slow that is.
+// A preloaded library: with LUPINE_STOP=RANK:CALL, that rank stops in its call of MPI_Isend or
+// MPI_Irecv with that number, as if by kill -STOP. So it stops in the middle of its work, however
+// fast or slow the machine is.
 #include <mpi.h>
 
 #include <csignal>

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""run/check-layers and run/check-files: each rule is broken once, in a copy of the tree."""
+"""Tests run/check-layers and run/check-files: each rule is broken once in a copy of the tree."""
 
 import pathlib
 import shutil
@@ -27,7 +27,7 @@ class Case(unittest.TestCase):
                               capture_output=True, text=True, timeout=120)
 
     def said(self, name="check-layers"):
-        """The lines of a check that finds something."""
+        """The lines that a check prints. It must find a problem."""
         done = self.run_check(name)
         self.assertEqual((done.returncode, done.stderr), (1, ""), done.stdout)
         return done.stdout.splitlines()
@@ -85,7 +85,7 @@ class Layers(Case):
         self.append("kernels/cpu/isa.cpp", 'auto* f() { return std::getenv("HOME"); }')
         self.append("src/app/main.cpp", 'void f() { std::printf("x"); }')
         self.append("src/solve/source.hpp", '// as std::getenv("HOME") and MPI_Barrier() do')
-        self.append("src/bench/tune.cpp", '#include "core/clock.hpp"')  # by way of others
+        self.append("src/bench/tune.cpp", '#include "core/clock.hpp"')  # known indirectly
         self.assertEqual(self.run_check("check-layers").returncode, 0)
 
     def test_a_folder_that_is_no_layer(self):
@@ -100,7 +100,7 @@ class Layers(Case):
 
 
 class Graph(Case):
-    """The graph itself: what it says is used, is linked, and can be read."""
+    """The graph must be readable, and its edges must be used and agree with the links."""
 
     def link(self, layer, old, new):
         self.replace(LINKS, f"lupine_layer({layer} DEPENDS {old}", f"lupine_layer({layer} DEPENDS {new}")
@@ -113,7 +113,7 @@ class Graph(Case):
     def test_an_edge_that_nobody_uses(self):
         self.replace(GRAPH, "\ncore <- io\n", "\ncore, comm <- io\n")
         self.link("io", "lupine_core", "lupine_comm lupine_core")
-        # With it, that to core is not needed either; but what is included counts more.
+        # With the new edge, the one to core is not needed either, but core is included and so kept.
         self.assertEqual(self.said(), [f"{GRAPH}: comm <- io is an edge that no #include needs"])
 
     def test_an_edge_without_its_last_include(self):
@@ -123,7 +123,7 @@ class Graph(Case):
                          [f"{GRAPH}: generate <- bench is an edge that no #include needs"])
 
     def test_an_edge_that_is_needed_for_what_lies_below_it(self):
-        # api includes comm and grid, and knows them by way of bench.
+        # api includes comm and grid, which it knows through bench.
         self.replace(GRAPH, "\nbench <- api\n", "\ncore <- api\n")
         said = self.said()
         self.assertTrue(any("api may not know comm" in line for line in said), said)

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The lupine command as users and their scripts meet it.
+"""Tests the lupine command as users and scripts use it.
 
 LUPINE_COMMAND: path of the command. LUPINE_MPIEXEC: launcher with its options (default: mpirun).
-LUPINE_BUILT_WITH_CUDA: ON or OFF. LUPINE_SLOW_KERNELS: a library to preload that makes OpenBLAS seem to have chosen slow kernels.
+LUPINE_BUILT_WITH_CUDA: ON or OFF. LUPINE_SLOW_KERNELS: a library to preload, with which OpenBLAS
+seems to have chosen slow kernels.
 """
 
 import concurrent.futures
@@ -22,7 +23,7 @@ MPIEXEC = shlex.split(os.environ.get("LUPINE_MPIEXEC", "mpirun --oversubscribe -
 ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
                    OMP_NUM_THREADS="1")
 SMALL = ("mxp", "-N", "96", "--nb", "32")
-# Seconds after which a command counts as hanging, however slow or busy the machine is.
+# Seconds after which a command has hung, even on a slow and busy machine.
 PATIENCE = 900
 
 
@@ -36,14 +37,14 @@ class Outcome:
 
 
 def command_line(ranks, *words):
-    """ranks = 0: without a launcher."""
+    """The command line for so many ranks; 0: without a launcher."""
     launcher = MPIEXEC + ["-n", str(ranks)] if ranks else []
     return launcher + [COMMAND, *words]
 
 
 def run(*words, ranks=0, stdout=subprocess.PIPE, environment=None, folder=None,
         patience=PATIENCE):
-    """A variable of `environment` that is None is not set."""
+    """Runs the command. A variable of `environment` that is None is unset."""
     variables = {**ENVIRONMENT, **(environment or {})}
     limited = ["timeout", "-k", "5", str(patience)] + command_line(ranks, *words)
     return Outcome(subprocess.run(limited, stdin=subprocess.DEVNULL, stdout=stdout,
@@ -53,7 +54,7 @@ def run(*words, ranks=0, stdout=subprocess.PIPE, environment=None, folder=None,
 
 
 def shell(script, environment=None):
-    """`$lupine` in the script is the command."""
+    """Runs a shell script, in which `$lupine` is the command."""
     return Outcome(subprocess.run(["timeout", "-k", "5", str(PATIENCE), "bash", "-c", script],
                                   stdin=subprocess.DEVNULL, capture_output=True, text=True,
                                   env=dict(ENVIRONMENT, lupine=COMMAND, **(environment or {}))))
@@ -72,7 +73,7 @@ class Case(unittest.TestCase):
             self.assertEqual(outcome.out, "")
 
 
-# What is typed, and what the one line must name.
+# Command lines, and words that the one line of the refusal must contain.
 BAD_INPUT = [
     ((), ["no command", "mxp, hpl, bench, compare, tune, solve, info"]),
     (("frobnicate",), ["unknown command", "frobnicate", "mxp, hpl"]),
@@ -165,7 +166,7 @@ BAD_INPUT = [
 
 class BadInput(Case):
     def check(self, launched, count, cases):
-        # Side by side: a launcher spends most of its time asleep.
+        # The commands run side by side, since a launcher sleeps most of its time.
         with concurrent.futures.ThreadPoolExecutor(4) as pool:
             outcomes = pool.map(lambda case: run(*case[0], ranks=launched), cases)
             for (words, needles), outcome in zip(cases, outcomes):
@@ -176,7 +177,8 @@ class BadInput(Case):
         self.check(0, 1, BAD_INPUT)
 
     def test_two_ranks(self):
-        # Words are judged alike on every rank: some of each kind, and all that is about ranks.
+        # Every rank checks the words in the same way, so some cases of each kind suffice, and all
+        # cases that concern ranks.
         self.check(2, 2, [case for at, case in enumerate(BAD_INPUT)
                           if at % 5 == 0 or "{ranks}" in "".join(case[1])])
 
@@ -238,14 +240,14 @@ class Help(Case):
         if os.environ["LUPINE_BUILT_WITH_CUDA"] == "ON":
             self.assertNotIn("not built with CUDA", outcome.out)
             self.assertNotIn("CUDA cannot be loaded", outcome.out)
-            for library in ("liblupine_cuda.so", "liblupine.so"):  # side by side
+            for library in ("liblupine_cuda.so", "liblupine.so"):  # in the same folder
                 path = os.path.join(os.path.dirname(COMMAND), library)
                 self.assertTrue(os.path.exists(path), path)
         else:
             self.assertRegex(outcome.out, "device cuda +none: not built with CUDA")
 
 
-# As scripts have them: Ramble (hpl, nvidia-hpl-mxp), ReFrame checks, hpcbench, and awk one-liners.
+# Patterns of scripts that read reports: Ramble (hpl, nvidia-hpl-mxp), ReFrame, hpcbench, awk.
 RAMBLE_ROW = (r".*\s+(?P<N>[0-9]+)\s+(?P<NB>[0-9]+)\s+(?P<P>[0-9]+)\s+(?P<Q>[0-9]+)"
               r"\s+(?P<time>[0-9]+\.[0-9]+)\s+(?P<gflops>[0-9].*)\n")
 RAMBLE_MXP = r"\s+GFLOPS = (?P<gflops>\S+), per GPU =\s+(?P<per_gflops>\S+)"
@@ -268,7 +270,8 @@ def find_in_lines(pattern, text):
 
 
 class SlowKernels(Case):
-    """What Debian's OpenBLAS does on processors newer than itself, played by a preloaded library."""
+    """Slow kernels, as Debian's OpenBLAS chooses them on processors that are newer than itself. A
+    preloaded library imitates that."""
 
     def setUp(self):
         self.library = os.environ.get("LUPINE_SLOW_KERNELS")
@@ -366,7 +369,7 @@ class Report(Case):
                          re.finditer(RAMBLE_LU, self.text)):
             total, lu = (float(match["gflops"]) for match in lines)
             self.assertGreater(total, 0)
-            self.assertGreaterEqual(lu, total)  # of the same operations, in a part of the time
+            self.assertGreaterEqual(lu, total)  # the same operations in a part of the time
             for match in lines:
                 self.assertAlmostEqual(float(match["per_gflops"]), float(match["gflops"]) / 2,
                                        delta=0.006 + 1e-4 * float(match["gflops"]))
@@ -459,7 +462,7 @@ class Runs(Case):
                            r"now [\d.]+ GFLOP/s, average [\d.]+ GFLOP/s$", outcome.err, re.M)
         self.assertEqual(len(lines), outcome.err.count("% done"))
         times = [int(line[2]) for line in lines]
-        self.assertEqual(times, sorted(set(times)))  # one a second at most
+        self.assertEqual(times, sorted(set(times)))  # at most one line a second
         if seconds > 3:
             self.assertGreater(len(lines), 0)
         self.assertEqual(lines, sorted(lines, key=lambda line: float(line[0])))
@@ -486,7 +489,7 @@ class Failures(Case):
                 self.assertTrue(result["notes"])
 
     def test_zero_pivot(self):
-        # The dominant matrix of order 1 is 0: there are no other magnitudes in its row.
+        # The dominant matrix of order 1 is 0, the sum of no other magnitudes.
         for ranks in 0, 2:
             with self.subTest(ranks=ranks), tempfile.TemporaryDirectory() as folder:
                 path = folder + "/a.json"
@@ -525,7 +528,8 @@ class Failures(Case):
         self.assert_status(outcome, 0)
 
     def after_harm(self, harm):
-        """The end of a run on three ranks that would last for ever, but for harm to one of them."""
+        """The outcome of a run on three ranks that would not end by itself, after `harm` has been
+        done to one rank."""
         process = subprocess.Popen(command_line(3, "mxp", "-N", "2400", "--nb", "64", "--repeat",
                                                 "1000000"),
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -551,7 +555,8 @@ class Failures(Case):
 
     def test_fault_of_one_rank_ends_all(self):
         def take_memory(rank):
-            # Less than its part of the matrix, so that MPI has enough to end the job with.
+            # The limit allows less than the rank's part of the matrix, but enough for MPI to end
+            # the job.
             with open(f"/proc/{rank}/status") as file:
                 peak = int(re.search(r"VmPeak:\s+(\d+) kB", file.read()).group(1)) * 1024
             resource.prlimit(rank, resource.RLIMIT_AS, (peak - 2**22, peak - 2**22))
@@ -560,7 +565,7 @@ class Failures(Case):
         self.assert_refused(outcome, "rank 1 on ", "memory", status=3)
 
 def own_processes(ancestor):
-    """Processes of the command that the ancestor started, directly or not."""
+    """The processes of the command among the descendants of a process."""
     parents = {}
     for entry in filter(str.isdigit, os.listdir("/proc")):
         try:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""`lupine compare` as users meet it.
+"""Tests `lupine compare` as users use it.
 
 LUPINE_COMMAND and LUPINE_MPIEXEC as in test_cli.py.
 """
@@ -22,7 +22,7 @@ ALL = [("mxp", "bf16"), ("mxp", "fp16"), ("mxp", "fp32"), ("solve", "16 bits"), 
 
 
 def rows(text):
-    """Of each contestant; solve begins with the 16-bit precision that is fastest here."""
+    """The rows of the table. The precision of solve, the fastest 16-bit one, reads "16 bits"."""
     return [(row[0], row[1].replace("bf16", "16 bits").replace("fp16", "16 bits"), *row[2:])
             if row[0] == "solve" else row for row in ROW.findall(text)]
 
@@ -49,14 +49,14 @@ class Compare(InFolder):
             for name in ("registers fp64", "registers fp32", "dgemm", "sgemm", "update bf16",
                          "memory read", "memory triad"):
                 self.assertIn(name, names)
-        # In turns: each round has everybody once.
+        # Each round has every contestant once.
         turns = re.findall(r"n = 100, round (\d) of 2: (\S+)", outcome.err)
         self.assertEqual(turns, [(str(i), one[0]) for i in (1, 2) for one in ALL])
         picture = self.read("a.svg")
         self.assertTrue(ElementTree.fromstring(picture).tag.endswith("svg"))
         for name in ("mxp bf16", "dsgesv"):
             self.assertIn(f"<text>{name}</text>", picture)
-        self.assertRegex(picture, r"<text>update (bf16|fp16) \d+</text>")  # which solve begins with
+        self.assertRegex(picture, r"<text>update (bf16|fp16) \d+</text>")  # the first step of solve
         self.assertEqual(sorted(os.listdir(self.folder)), ["a.json", "a.svg"])
 
     def test_two_ranks(self):
@@ -71,7 +71,7 @@ class Compare(InFolder):
                           ("dsgesv", "fp32", "-", "1 x 1", "PASSED")])
 
     def test_failures_are_no_successes(self):
-        # Too ill-conditioned for factors in FP32: dsgesv begins anew in FP64.
+        # The matrix is too ill-conditioned for FP32 factors, so dsgesv starts again in FP64.
         outcome = self.run_here("compare", "-N", "100", "--contestants", "dsgesv,dgesv", "--matrix",
                                 "fasi-higham", "--kappa", "1e13", "--repeat", "1", "--json", "a.json")
         self.assert_status(outcome, 1)
@@ -83,7 +83,7 @@ class Compare(InFolder):
         self.assertEqual(dgesv["over_dgesv"], 1)
 
     def test_all_have_the_same_matrix(self):
-        # Its first entry is 0 where nothing is added to the diagonal.
+        # With this seed the first entry is 0 unless the matrix adds to its diagonal.
         same = ("compare", "-N", "1", "--seed", ZERO_SEED, "--repeat", "1", "--precision", "fp32")
         self.assert_status(self.run_here(*same), 0)
         outcome = self.run_here(*same, "--matrix", "hpl", "--pivot", "partial")
@@ -97,7 +97,7 @@ class Compare(InFolder):
         os.mkdir(tools)
         for tool in ("sh", "timeout"):
             os.symlink(shutil.which(tool), os.path.join(tools, tool))
-        # Open MPI looks for ssh, although it stays on this node.
+        # Open MPI looks for ssh, although all ranks are on this node.
         only_tools = {"PATH": tools, "OMPI_MCA_plm_rsh_agent": "sh"}
         outcome = self.run_here(*small, "--plot", "a.svg", environment=only_tools)
         self.assert_refused(outcome, "--plot", "gnuplot cannot be started", "No such file",
@@ -105,7 +105,7 @@ class Compare(InFolder):
         for option in ("--plot", "--json"):
             outcome = self.run_here(*small, option, "no/folder/a")
             self.assert_refused(outcome, option, "no/folder/a", "No such file")
-        # One that draws while it is asked whether it can, and fails later: all else is there by then.
+        # This gnuplot passes the check at the start, and fails when all other files are written.
         words = "#!/bin/sh\nread first\nread more && echo 'out of ink' >&2 && exit 4\nexit 0\n"
         with open(os.path.join(tools, "gnuplot"), "w", encoding="utf-8") as file:
             file.write(words)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""How cmake/Cuda.cmake finds CUDA's compiler, and what it says where there is none."""
+"""Tests how cmake/Cuda.cmake finds CUDA's compiler, and what it says where there is none."""
 
 import os
 import subprocess
@@ -35,7 +35,7 @@ class FindCuda(unittest.TestCase):
         return os.path.join(self.folder, name)
 
     def configure(self, *options, **environment):
-        """In an environment that knows nothing of CUDA but what is given."""
+        """Configures with only the given options and variables that concern CUDA."""
         known = {name: value for name, value in os.environ.items() if not name.startswith("CUDA")}
         known["PATH"] = ":".join(p for p in os.environ["PATH"].split(":")
                                  if not os.path.exists(os.path.join(p, "nvcc")))
@@ -45,7 +45,7 @@ class FindCuda(unittest.TestCase):
 
     @unittest.skipUnless(os.path.exists(USUAL), "no " + USUAL)
     def test_the_usual_place_need_not_be_in_path(self):
-        status, said = self.configure("-DCMAKE_FIND_USE_CMAKE_SYSTEM_PATH=OFF")  # /usr/local/bin
+        status, said = self.configure("-DCMAKE_FIND_USE_CMAKE_SYSTEM_PATH=OFF")  # no /usr/local/bin
         self.assertEqual(status, 0, said)
         self.assertIn("outcome: ON " + USUAL, said)
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""run/gpu-check, with programs of the test's own in place of those that it starts.
+"""Tests run/gpu-check with fake programs in place of those that it starts.
 
-LUPINE_GPU_CHECK is the driver. LUPINE_FAKE_NVML, if set: a library in the place of NVML.
-LUPINE_EMULATED, if set: lupine and lupine_gpu_ceilings on emulated GPUs, with a colon between their
-paths, which are then run for real.
+LUPINE_GPU_CHECK: path of the driver. LUPINE_FAKE_NVML, if set: a library that imitates NVML.
+LUPINE_EMULATED, if set: paths of lupine and lupine_gpu_ceilings for emulated GPUs, with a colon
+between them; a test runs these programs.
 """
 
 import json
@@ -19,7 +19,7 @@ from gpu_check_case import DRIVER, PATIENCE, ROOT, Case
 NVML = os.environ.get("LUPINE_FAKE_NVML", "")
 EMULATED = os.environ.get("LUPINE_EMULATED", "")
 
-# What runs, in this order.
+# The names of all runs, in their order.
 NAMES = ["lupine info", "nvidia-smi", "nvidia-smi, all", "HPL-MxP, n = 20000", "device conformance",
          "HPL-MxP, n = 60000", "HPL-MxP, the largest n", "HPL-MxP, the largest n, reserve 0",
          "ceilings", "HPL, the largest n", "HPL, the largest n, nb 512", "first steps: nb, chunk",
@@ -65,7 +65,7 @@ class Passing(Case):
         log = self.log()
         for line in done.stdout.splitlines():
             self.assertIn(line, log)
-        # All that a program says, on either stream, below its command.
+        # The log has the output of a program on both streams below its command.
         self.assertRegex(log, r"=====.*memcheck: lupine\n\$ \S+compute-sanitizer .*\n"
                               r"========= ERROR SUMMARY: 0 errors\n===== status 0 after")
 
@@ -124,7 +124,7 @@ class Conclusions(Case):
         self.assertAlmostEqual(phases["rows"]["floor_seconds"], rows)
         own = sum(2 * t * min(nb, t) * w / 700e12 + 2 / 3 * w ** 3 / 350e12 for t, w in width)
         self.assertAlmostEqual(phases["panel"]["floor_seconds"], rows + own)
-        # LU takes 9 s, its update 6; the other phases are at most 1 s over their floors.
+        # LU takes 9 s and its update 6 s; other phases are at most 1 s over their floors.
         self.assertAlmostEqual(phases["LU outside the update"]["seconds"], 3)
         self.assertTrue(mxp["look_first"].startswith("LU outside the update, 3.00 s; there: panel, "),
                         mxp["look_first"])
@@ -182,7 +182,7 @@ class Clocks(Case):
         self.check(FAKE_PAUSE="0.5", LD_LIBRARY_PATH=str(self.folder))
         self.assertEqual(self.document()["clocks"]["source"], "NVML")
         clocks = self.step("HPL-MxP, the largest n")["clocks"]
-        self.assertEqual(clocks["sm_mhz"]["median"], 1234)  # of the GPU that lupine info names
+        self.assertEqual(clocks["sm_mhz"]["median"], 1234)  # the clock of the GPU in lupine info
         self.assertEqual(clocks["power_watts"]["median"], 650.5)
         self.assertEqual(clocks["reasons"], {"sw_power_cap": 1, "sw_thermal_slowdown": 1})
         calls = (self.programs / "calls").read_text()
@@ -230,7 +230,7 @@ class Failing(Case):
             self.assertEqual(done.returncode, 0, done.stdout)
             found = [step for step in self.document()["steps"] if step["step"] == "sanitizer"]
             self.assertEqual([step["verdict"] for step in found], ["not available"])
-        # A finding is one whatever else is said.
+        # An error that the tool has found is a failure, whatever else the tool prints.
         self.assertEqual(self.check(FAKE="compute-sanitizer:9").returncode, 1)
 
     def test_facts_that_cannot_be_had_fail_nothing(self):
@@ -285,7 +285,7 @@ class Limits(Case):
         self.assertEqual(done.returncode, 0, done.stdout)
         self.assertEqual([line["precision"] for line in ceilings["result"]], ["", "fp16", "fp16", "tf32"])
         self.assertAlmostEqual(self.document()["goals"][0]["value"], 651 / 700)
-        self.assertIsNone(self.document()["table"][-1]["share_of_product"])  # HPL's
+        self.assertIsNone(self.document()["table"][-1]["share_of_product"])  # the row of HPL
 
     def test_a_sanitizer_that_is_cut_off_fails_nothing(self):
         (self.programs / "lupine_device_tests").unlink()
@@ -392,7 +392,7 @@ class Refused(Case):
     def test_no_gpu(self):
         done = self.check(FAKE_GPU="none: no driver is loaded")
         self.assert_refused(done, 3, "no GPU", "no driver is loaded")
-        # Why there is none may be seen in what is kept.
+        # The files that are kept may show why there is no GPU.
         self.assertRegex(self.documents()[0].name, r"^no-gpu-\d{4}-\d\d-\d\d\.json$")
         self.assertIn("no driver is loaded", self.log())
         self.assertIn("NVIDIA H200, 580", self.log())

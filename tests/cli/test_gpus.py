@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The lupine command on GPUs, which are emulated (tests/cuda_emulation).
+"""Tests the lupine command on emulated GPUs (tests/cuda_emulation).
 
 LUPINE_COMMAND: the command with emulated GPUs. LUPINE_MPIEXEC: launcher with its options.
 """
@@ -67,7 +67,7 @@ class Choice(Case):
             self.assertIn(f"GPU {gpu} (Emulated GPU", outcome.out)
 
 
-# What finds GPUs fails with this error: what must be said of it.
+# Errors of the function that finds GPUs, and the words that must be said about each.
 UNUSABLE = {
     100: ["there is no GPU", "CUDA_VISIBLE_DEVICES"],
     34: ["libcuda.so.1 is a stub", "needs driver 580 or later"],
@@ -80,7 +80,8 @@ UNUSABLE = {
 
 class Driver(Case):
     def assert_said(self, environment, *words):
-        """By info, by a run that insists on a GPU, and by one that does not."""
+        """Checks that `info`, a run that insists on a GPU, and a run that does not all say these
+        words."""
         outcome = run("info", environment=environment)
         self.assert_status(outcome, 0)
         said = re.findall("^device cuda +none: (.*)$", outcome.out, re.M)
@@ -168,7 +169,7 @@ class Memory(Case):
         self.assert_refused(outcome, "does not fit", "no -N fits")
 
     def test_a_users_system_whose_pieces_the_host_cannot_hold(self):
-        """With more and more memory: the last that is too little is refused in one line."""
+        """The memory grows until the system is solved; the last refusal is one line."""
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "A.mtx")
             with open(path, "w", encoding="utf-8") as file:
@@ -184,7 +185,7 @@ class Memory(Case):
         self.assert_refused(refusal, "does not fit", "pieces of A on their way", "a rank in the memory")
 
     def test_memory_that_is_gone_when_asked_for(self):
-        failure = "cudaMalloc:12:2"  # out of memory
+        failure = "cudaMalloc:12:2"  # the twelfth call fails: out of memory
         outcome = run(*SMALL, ranks=2, environment=gpus(2, LUPINE_EMULATED_FAILURE=failure))
         self.assertEqual(outcome.status, 3, outcome.err)
         self.assertIn("out of memory", outcome.complaints[0])

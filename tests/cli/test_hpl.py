@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""`lupine hpl` and `lupine bench`, HPL.dat, lists of values and pivoting, as users meet them.
+"""Tests `lupine hpl` and `lupine bench`, HPL.dat, lists of values, and pivoting, as users use them.
 
 LUPINE_COMMAND and LUPINE_MPIEXEC as in test_cli.py.
 """
@@ -17,22 +17,22 @@ from test_cli import (COMMAND, ENVIRONMENT, HPCBENCH_HEADER, HPCBENCH_RESIDUAL, 
                       PATIENCE, PLAIN_ROW, RAMBLE_MXP, RAMBLE_ROW, REFRAME_ROW, Case, Outcome,
                       find_in_lines, run)
 
-# Two values or more in every list: 2 grids, 2 N, 2 NB, 3 PFACT, 2 NBMIN, 2 NDIV, 2 RFACT, 2 BCAST,
-# 2 DEPTH.
+# An HPL.dat with several values in every list: 2 grids, 2 N, 2 NB, 3 PFACT, 2 NBMIN, 2 NDIV,
+# 2 RFACT, 2 BCAST and 2 DEPTH.
 LINES = ["a title", "a place", "HPL.out  output file name", "6  device out", "2  Ns", "30 41",
          "2  NBs", "8 16", "0  PMAP", "2  grids", "1 2  Ps", "1 1  Qs", "16.0  threshold",
          "3  PFACTs", "0 1 2", "2  NBMINs", "2 4", "2  NDIVs", "2 3", "2  RFACTs", "0 2",
          "2  BCASTs", "0 6", "2  DEPTHs", "0 1", "2  SWAP", "64  threshold", "0  L1", "0  U",
          "1  equilibration", "8  alignment"]
-# As LINES, with one run of N = 30.
+# Changes to LINES that leave one run, of N = 30.
 ONE_RUN = {5: "1", 7: "1", 10: "1", 16: "1", 18: "1", 22: "1", 24: "1"}
 ROW = re.compile(r"^(W\S+) +(\d+) +(\d+) +(\d+) +(\d+) +[\d.]+ +\S+$", re.M)
-# A stream of which the first number is 1/2, and so the first entry of A is 0.
+# A seed with which the first entry of A is 0.
 ZERO_SEED = "13792291969850005339"
 
 
 def dat(changes=None):
-    """An HPL.dat with some lines changed, counted from 1."""
+    """An HPL.dat in which some lines, counted from 1, are changed."""
     lines = list(LINES)
     for number, line in (changes or {}).items():
         lines[number - 1] = line
@@ -147,7 +147,7 @@ class Dat(InFolder):
         def refused(at):
             words = cases[at][1]
             given = () if "none.dat" in words or "." in words else ("-i", f"{at}.dat")
-            # A launcher takes seconds to end.
+            # Only one case runs on several ranks, since a launcher takes seconds to end.
             return self.run_here("hpl", *given, *words, ranks=4 if at == 2 else 0)
 
         with concurrent.futures.ThreadPoolExecutor(4) as pool:
@@ -317,7 +317,7 @@ class Bench(InFolder):
         self.assertEqual([row[1] for row in rows(outcome.out)], [77, 77])
         outcome = self.run_here("bench", "--time-target", "0.02")
         self.assert_status(outcome, 0)
-        # HPL would take more where BF16 is slow: then it takes as much.
+        # Where BF16 is slow, HPL's own choice of n would be larger; it then takes the n of HPL-MxP.
         mxp, hpl = (row[1] for row in rows(outcome.out))
         reasons = re.findall(r"^N +: \d+ +chosen: (for about 0.01 s|no larger than the other)",
                              outcome.out, re.M)

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The scripts that start lupine elsewhere: run/hpl-mxp.sh, the batch scripts of run/slurm, and what an
-archive of run/bundle starts its programs with.
+"""Tests the scripts that start lupine in other places: run/hpl-mxp.sh, the batch scripts of
+run/slurm, and the launcher in an archive of run/bundle.
 
-A script of the test's own stands for lupine, numactl and srun, and tells how it was called.
-LUPINE_COMMAND and LUPINE_MPIEXEC as in test_cli.py, for the runs of the real command.
+A fake script takes the place of lupine, numactl and srun, and reports how it was called.
+LUPINE_COMMAND and LUPINE_MPIEXEC are as in test_cli.py, for runs of the real command.
 """
 
 import json
@@ -69,7 +69,7 @@ class Case(unittest.TestCase):
             (self.tools / tool).symlink_to(shutil.which(tool))
 
     def start(self, command, environment):
-        """Nothing but these variables is known, and in PATH are only a few tools."""
+        """Starts a command with only these variables, and with a PATH that has only a few tools."""
         done = subprocess.run([*map(str, command)], stdin=subprocess.DEVNULL, timeout=PATIENCE,
                               capture_output=True, text=True, cwd=self.folder,
                               env=dict({"PATH": str(self.tools)}, **environment))
@@ -87,7 +87,7 @@ class Case(unittest.TestCase):
 
 
 class Archive(Case):
-    """An archive whose only program tells its variables."""
+    """An archive whose only program prints its environment variables."""
 
     def setUp(self):
         super().setUp()
@@ -113,7 +113,7 @@ class Archive(Case):
     def test_nccl_of_a_python_environment_is_found(self):
         self.nccl.mkdir(parents=True)
         (self.nccl / "libnccl.so.2").touch()
-        # Another one of this machine's may come before it.
+        # An NCCL that is installed on this machine may be found first.
         report = self.launch("lupine-environment").stdout
         place = re.search(r"^# libnccl\.so\.2: (/\S+)", report, re.M).group(1)
         if place == str(self.nccl):
@@ -136,7 +136,7 @@ class Archive(Case):
         self.assertIn(f"export {name}='none'", self.launch("lupine-environment").stdout)
 
 
-# Flag, a value, and the options of `lupine mxp` that come of them.
+# A flag, its value, and the options of `lupine mxp` into which they are translated.
 TRANSLATED = [
     ("--n", "380000", ["--n", "380000"]),
     ("--nb", "4096", ["--nb", "4096"]),
@@ -152,7 +152,7 @@ TRANSLATED = [
     ("--use-host-mpi", "1", ["--comm", "staged"]),
     ("--use-host-mpi", "0", []),
 ]
-# Flag, a value, and the variables that come of them.
+# A flag, its value, and the environment variables into which they are translated.
 ENVIRONMENT = [
     ("--gpu-affinity", "3:1", {"CUDA_VISIBLE_DEVICES": "3"}),
     ("--gpu-affinity", "GPU-0a1b-2c:GPU-3d", {"CUDA_VISIBLE_DEVICES": "GPU-0a1b-2c"}),
@@ -175,7 +175,7 @@ IGNORED = [
 ]
 WITHOUT_VALUE = ["--cuda-compat", "--no-multinode", "--mpi-use-mpi", "--skip-tests"]
 
-# What is typed, and what the one line must name.
+# Command lines, and words that the one line of the refusal must contain.
 BAD_FLAGS = [
     (("--frobnicate", "1"), ["unknown flag '--frobnicate'", "--nprow", "--no-multinode", "after --"]),
     (("-N", "100"), ["unknown flag '-N'", "--n "]),
@@ -213,7 +213,7 @@ BAD_FLAGS = [
     (("--exec-name", "/nowhere/xhpl_mxp"), ["/nowhere/xhpl_mxp", "--exec-name"]),
 ]
 
-# Rank and node-local rank, as launchers tell them.
+# The variables in which launchers give the rank and the node-local rank.
 LAUNCHERS = [
     ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK"),
     ("PMIX_RANK", "PMIX_LOCAL_RANK"),
@@ -302,7 +302,7 @@ class HplMxp(Case):
                 with self.subTest(local_name=local_name, local=local):
                     done = self.launch(*lists, **{rank_name: str(local + 8), local_name: str(local)})
                     self.assert_started(done)
-                    self.assertEqual(done.stderr, "")  # rank 0 says what is ignored, no other
+                    self.assertEqual(done.stderr, "")  # only rank 0 names ignored flags
                     self.assertEqual(done.variables, {
                         "CUDA_VISIBLE_DEVICES": str(4 + local),
                         "UCX_NET_DEVICES": "abcd"[local] + ":1",
@@ -322,7 +322,7 @@ class HplMxp(Case):
             begin = time.monotonic()
             done = self.launch("--gpu-affinity", "0:1", **rank)
             self.assertEqual((done.returncode, done.stderr, done.stdout), (2, "", ""))
-            self.assertGreater(time.monotonic() - begin, 0.9)  # rank 0 gets to say why
+            self.assertGreater(time.monotonic() - begin, 0.9)  # it waits while rank 0 says why
         done = self.launch("--cpu-affinity", "0:1", SLURM_PROCID="6", SLURM_LOCALID="2")
         self.assert_refused(done, "rank 6", "--cpu-affinity is for 2 ranks", "number 2")
 
@@ -427,7 +427,8 @@ class Slurm(Case):
         executable(self.tools / "srun", SRUN)
 
     def submit(self, name, *words, edits=None, nodes=1, **environment):
-        """As sbatch does: runs a copy of the script that lies elsewhere. edits: of the top block."""
+        """Runs a copy of the script in another folder, as sbatch does. `edits` changes the settings
+        in its top block."""
         text = (SLURM / name).read_text()
         for variable, value in (edits or {}).items():
             text, count = re.subn(rf"^{variable}=.*$", f"{variable}={value}", text, flags=re.M)
@@ -581,7 +582,7 @@ class Text(unittest.TestCase):
         self.assertEqual(done.stdout + done.stderr, "")
 
     def test_sbatch_reads_the_head(self):
-        """#SBATCH lines count only before the first command."""
+        """sbatch reads #SBATCH lines only before the first command."""
         for name in SCRIPTS:
             lines = (SLURM / name).read_text().splitlines()
             command = next(i for i, line in enumerate(lines) if line and not line.startswith("#"))

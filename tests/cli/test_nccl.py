@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""NCCL that is not there, or not the same on all ranks, or fails, or hangs: all of it emulated.
+"""Tests an NCCL that is missing, differs between ranks, fails, or hangs. All of it is emulated.
 
 LUPINE_COMMAND: the command with emulated GPUs. LUPINE_MPIEXEC: launcher with its options.
 """
@@ -13,7 +13,7 @@ from test_gpus import SMALL, gpus
 
 
 def run_apart(*words, each, seconds=100):
-    """A rank for each of the environments: those that differ from node to node."""
+    """Runs a rank with each of these environments, as if the ranks were on different nodes."""
     line = ["timeout", "-k", "5", str(seconds), *MPIEXEC]
     for rank, more in enumerate(each):
         line += [":"] * (rank > 0) + ["-n", "1", "env"]
@@ -27,7 +27,7 @@ def nccl(what):
 
 
 class Nccl(Case):
-    """NCCL that is not the same on all ranks, or fails."""
+    """An NCCL that is missing, differs between ranks, fails, or hangs."""
     MISSING = "NCCL cannot be loaded: libnccl.so.2: "
 
     def assert_comm(self, outcome, method, reason):
@@ -59,7 +59,7 @@ class Nccl(Case):
                          "NCCL does not tell its version: unhandled")
 
     def test_a_failing_call_is_named(self):
-        # Alone of its kind: what is called to clean up does not fail.
+        # Only this call fails: the calls that clean up succeed.
         for command, call in (("mxp", "ncclGetUniqueId:1"), ("mxp", "ncclCommInitRank:1"),
                               ("mxp", "ncclBroadcast:3"), ("mxp", "ncclCommGetAsyncError:5"),
                               ("hpl", "ncclGroupStart:2"), ("hpl", "ncclSend:2"),

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""`lupine solve` as its users meet it: files in and out, refusals, failures, reports.
+"""Tests `lupine solve` as users use it: input and output files, refusals, failures, and reports.
 
 LUPINE_COMMAND and LUPINE_MPIEXEC as in test_cli.py.
 """
@@ -25,7 +25,7 @@ NO_SUCH = "/nowhere/at/all"
 
 
 def matrix(n, symmetric=False):
-    """Well conditioned; pivots are not on the diagonal unless it is symmetric."""
+    """A well-conditioned matrix. Its pivots lie off the diagonal unless it is symmetric."""
     shift = 0 if symmetric else 3
     wave = (lambda i, j: math.sin(1 + i * j + i + j)) if symmetric else (
         lambda i, j: math.sin(1 + 5 * i + 3 * j))
@@ -34,7 +34,7 @@ def matrix(n, symmetric=False):
 
 
 def solution(n, count):
-    """By rows; the second column, if there is one, is zero."""
+    """The solution by rows. Its second column, if there is one, is zero."""
     return [[0 if k == 1 else math.cos(i + 7 * k) for k in range(count)] for i in range(n)]
 
 
@@ -82,7 +82,7 @@ def read_market(path):
 
 
 def read_numpy(path):
-    """The rows, and the header."""
+    """The rows and the header of a .npy file."""
     with open(path, "rb") as file:
         data = file.read()
     assert data[:8] == b"\x93NUMPY\x01\x00"
@@ -128,7 +128,8 @@ class Folder(Case):
 
 class Files(Folder):
     def solve_all(self, cases, ranks):
-        """cases: name of A's file, of b's or None, and what reads x."""
+        """Solves all cases. A case is the name of A's file, of b's file or None, and the function
+        that reads x."""
         def one(case):
             a, b, _ = case
             words = [self.at(a)] + ([self.at(b)] if b else [])
@@ -319,7 +320,7 @@ class Report(Folder):
 SYSTEM = market_array(matrix(4))
 HEADER = "%%MatrixMarket matrix array real general\n"
 
-# A's file, b's file or None, and what the one line must name.
+# A's file, b's file or None, and words that the one line of the refusal must contain.
 BAD_FILES = [
     ("", None, ["A", "empty"]),
     ("nonsense\n", None, ["A", "Matrix Market"]),
@@ -348,7 +349,8 @@ BAD_FILES = [
     (SYSTEM, numpy_bytes([[1.0]] * 4, kind="<i8"), ["<i8"]),
 ]
 
-# What is typed, and what the one line must name; {A} is a good file, {folder} its folder.
+# Command lines, and words that the one line of the refusal must contain. {A} is a good file,
+# {folder} its folder.
 BAD_WORDS = [
     ((), ["A", "missing", "lupine solve A [b]"]),
     (("",), ["A", "missing"]),
@@ -363,7 +365,7 @@ BAD_WORDS = [
     (("{A}", "-o"), ["--output", "value is missing"]),
     (("{A}", "-o", ""), ["--output", "''"]),
     (("{A}", "-o", NO_SUCH), ["-o", NO_SUCH]),
-    ((NO_SUCH, "-o", NO_SUCH + "/x"), ["-o", NO_SUCH + "/x"]),  # before A is looked at
+    ((NO_SUCH, "-o", NO_SUCH + "/x"), ["-o", NO_SUCH + "/x"]),  # refused before A is opened
     (("{A}", "-o", "{folder}"), ["-o", "{folder}", "directory"]),
     (("{A}", "-o", "{A}"), ["A and -o", "a file for each"]),
     (("{A}", "{A}", "-o", "{folder}/./A.mtx"), ["A and -o"]),
@@ -413,7 +415,7 @@ class Refusals(Folder):
             self.assertEqual(file.read(), SYSTEM)
 
     def test_unreadable(self):
-        # root may read anything; a folder's file is unreadable for everybody
+        # root may read any file, but nobody can open a path below a file
         a = self.put("A.mtx", SYSTEM)
         self.assert_refused(run("solve", a, a + "/b.mtx"), a + "/b.mtx", "Not a directory")
 

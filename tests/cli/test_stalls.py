@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""A rank that stands still: the others say for whom they wait, and all end.
+"""Tests runs in which one rank stops: the others say for which rank they wait, and all are ended.
 
-LUPINE_COMMAND, LUPINE_MPIEXEC: as in test_cli.py. LUPINE_STOP_RANK: a library to preload that stops
-one rank in the middle of its work.
+LUPINE_COMMAND and LUPINE_MPIEXEC as in test_cli.py. LUPINE_STOP_RANK: a library to preload, which
+stops one rank in the middle of its work.
 """
 
 import os
@@ -15,12 +15,12 @@ from test_cli import Case, run
 from test_solve import matrix, numpy_bytes, write
 
 STOPPER = os.environ["LUPINE_STOP_RANK"]
-# Long enough that a rank on a busy machine is not taken for one that stands still.
+# Long enough that a slow rank on a busy machine is not taken for a stopped one.
 TIMEOUT = ("--stall-timeout", "5")
 
 
 def is_alive(process):
-    """Whether it runs, or is stopped; one that is only not waited for is gone."""
+    """Whether a process runs or is stopped. A zombie counts as ended."""
     try:
         with open(f"/proc/{process}/stat", encoding="utf-8") as file:
             return file.read().rpartition(")")[2].split()[0] != "Z"
@@ -35,11 +35,11 @@ class Stopped(Case):
         for line in lines:
             self.assertRegex(line, r"rank \d+ on \S+ has waited [\d.]+ s for rank \d+ on \S+")
             self.assertNotRegex(line, rf"lupine: rank {rank} ")
-        # When others speak after the first, the launcher may have ended the stopped rank already.
+        # The launcher may have ended the stopped rank before later ranks write their lines.
         named = [line for line in lines if f"; rank {rank} on " in line]
         self.assertTrue(named, outcome.err)
         self.assertRegex(named[0], rf"; rank {rank} on \S+ is stopped \(process \d+\)")
-        # A step or an activity: what the rank was at.
+        # The line names the step or the activity of the rank.
         self.assertRegex(named[0], r"\((wait for|share|compare|agree|solve|residual|MPI_).*\)")
         process = int(named[0].rpartition("process ")[2].split(")")[0])
         for _ in range(300):
@@ -86,10 +86,10 @@ class Stopped(Case):
 
 
 class Patience(Case):
-    """What may take long is no stall."""
+    """Waits that may take long and are no stall."""
 
     def test_ranks_that_are_in_no_grid_wait_as_long_as_it_takes(self):
-        # A rank alone in its grid waits for nobody; the others, longer than this for certain.
+        # The rank in the grid waits for no other rank; the other ranks wait longer than this limit.
         outcome = run("mxp", "-N", "1500", "-P", "1", "-Q", "1", "--stall-timeout", "0.001", ranks=3)
         self.assert_status(outcome, 0)
         self.assertIn("ranks that are not in a grid wait", outcome.out)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""run/check-symbols: of the libraries that were built, and of lists that differ from them.
+"""Tests run/check-symbols on the libraries of the build, with their lists and with other lists.
 
-LUPINE_LIBRARIES: their paths, with colons between them.
+LUPINE_LIBRARIES: the paths of the libraries, with colons between them.
 """
 
 import os
@@ -41,7 +41,8 @@ class Lists(unittest.TestCase):
         self.names = self.list.read_text().splitlines()
 
     def assert_found(self, names, *lines):
-        """The check finds these differences from a list of these names; an update takes them away."""
+        """Checks that run/check-symbols finds these differences from a list of these names, and
+        that --update removes them."""
         self.list.write_text("".join(name + "\n" for name in names))
         done = check(self.tree, LIBRARIES[0])
         self.assertEqual((done.returncode, done.stderr), (1, ""))

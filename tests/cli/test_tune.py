@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""`lupine tune` and the profile that later runs take, as users meet them.
+"""Tests `lupine tune`, and the profile that later runs read, as users use them.
 
 LUPINE_COMMAND and LUPINE_MPIEXEC as in test_cli.py.
 """
@@ -14,19 +14,19 @@ import unittest
 
 from test_cli import Case, run
 
-# So small that a comparison takes milliseconds; the search ends by itself.
+# The problem is so small that a comparison takes milliseconds and the search ends by itself.
 TUNE = ("tune", "-N", "300", "--budget", "3600", "--device", "cpu", "--precision", "fp32")
 MXP = ("mxp", "-N", "300", "--device", "cpu", "--precision", "fp32")
 
 
 def at_once(calls):
-    """What each of the calls returns. A run is mostly its start, which keeps no core busy."""
+    """The results of calls that run side by side, since the start of a run uses no core."""
     with concurrent.futures.ThreadPoolExecutor(6) as pool:
         return [future.result() for future in [pool.submit(call) for call in calls]]
 
 
 class Folder(Case):
-    """A user with a folder of their own, and nothing else in the environment."""
+    """A user with a home folder of their own, and no other profile in the environment."""
 
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()
@@ -38,7 +38,7 @@ class Folder(Case):
         return os.path.join(self.folder.name, name)
 
     def run(self, *words, **more):
-        if not words or not isinstance(words[0], str):  # unittest's own
+        if not words or not isinstance(words[0], str):  # a call from unittest
             return super().run(*words)
         environment = dict(self.environment, **more.pop("environment", {}))
         return run(*words, environment=environment, **more)
@@ -57,7 +57,7 @@ class Folder(Case):
     tuned = None
 
     def mark(self):
-        """A profile as after tuning, with values that nobody else would choose."""
+        """Writes a profile as tuning does, with values that no default has."""
         if not Folder.tuned:
             self.assert_status(self.run(*TUNE), 0)
             Folder.tuned = self.read()
@@ -67,7 +67,7 @@ class Folder(Case):
         return document
 
     def chosen(self, outcome):
-        """NB, look-ahead and chunk of a report, each with where it is from."""
+        """NB, look-ahead and chunk in a report, each with its source."""
         self.assert_status(outcome, 0)
         found = re.findall(r"^(?:NB|DEPTH|CHUNK) +: (\w+).*?(?: chosen: (\w+).*)?$",
                            outcome.out.partition("will be used:")[2], re.M)
@@ -238,7 +238,7 @@ class LaterRuns(Folder):
         for path, warned, refused in zip(paths, implied, named):
             with self.subTest(path=path):
                 self.assertEqual([source for _, source in self.chosen(warned)], ["table"] * 3)
-                # Where it may not use all cores, it warns of that too.
+                # Where lupine may not use all cores, there is a warning about that too.
                 warnings = re.findall(r"^lupine: warning: .*profile.*$", warned.err, re.M)
                 self.assertEqual(len(warnings), 1, warned.err)
                 self.assertIn(path, warnings[0])

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The files that runs of the command write: reports in JSON, and traces.
+"""Tests the files that the command writes: reports in JSON, and traces.
 
 LUPINE_COMMAND and LUPINE_MPIEXEC as in test_cli.py.
 """
@@ -79,14 +79,14 @@ class Json(Case):
                 self.assertTrue(json.load(file)["passed"])
 
     def test_pipe(self):
-        # Standard error is read until cat closes it too.
+        # Standard error is read until cat, which writes to it, has closed it too.
         outcome = shell('"$lupine" mxp -N 64 --json >(cat >&2) > /dev/null')
         self.assertIn('"schema": "lupine/1"', outcome.err)
 
 
 class TraceFile(Case):
     def traced(self, *words, ranks, status=0):
-        """The trace and the JSON report of one command."""
+        """Runs a command and returns its trace and its JSON report."""
         with tempfile.TemporaryDirectory() as folder:
             paths = [folder + "/a.trace", folder + "/a.json"]
             outcome = run(*words, "--trace", paths[0], "--json", paths[1], ranks=ranks)
@@ -103,7 +103,7 @@ class TraceFile(Case):
         return [event for event in trace["traceEvents"] if event["ph"] == kind]
 
     def seconds(self, spans, ranks):
-        """Seconds of every phase: average and maximum over the ranks."""
+        """The seconds of every phase: average and maximum over the ranks."""
         sums = {}
         for span in spans:
             of_rank = sums.setdefault(span.get("cat"), [0] * ranks)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A program of somebody else's: it solves, it catches what Lupine throws, it uses every function
-// that the headers promise.
+// A user's program: it solves, catches Lupine's exceptions, and uses every function of the public
+// headers.
 #include <lupine/lupine.hpp>
 
 #include <cmath>
@@ -26,7 +26,7 @@ bool refused(const lupine::BenchmarkOptions& options) {
   return false;
 }
 
-/// What examples/ does not use of lupine::solve.
+/// Uses those functions of lupine/solve.hpp that examples/ does not use.
 int solve_systems() {
   using namespace lupine;
   int failures = 0;

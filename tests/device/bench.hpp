@@ -23,10 +23,10 @@
 
 namespace lupine::test {
 
-/// Around the sizes at which kernels change their ways.
+/// Sizes around those at which kernels change their method.
 inline const std::vector<std::int64_t> orders{1,   2,   15,  16,  17,  31,  32,  33,  63,  64, 65,
                                               127, 128, 129, 255, 256, 257, 511, 512, 513, 700};
-/// Those of an update, with FP64; and those that read what FP32 stores.
+/// All precisions of an update, and those among them that are rounded from FP32 storage.
 inline const std::vector<Precision> all_precisions{Precision::fp16, Precision::bf16,
                                                    Precision::fp32, Precision::fp64};
 inline const std::vector<Precision> precisions{Precision::fp16, Precision::bf16, Precision::fp32};
@@ -35,7 +35,7 @@ inline const std::vector<Precision> precisions{Precision::fp16, Precision::bf16,
 template <class T>
 inline constexpr double unit_of = std::is_same_v<T, double> ? eps : 0x1p-24;
 
-/// use.operator()<T>() with the type that stores what `precision` is rounded from.
+/// Calls use.operator()<T>() with the type T of the storage from which `precision` is rounded.
 template <class Use>
 void with_storage_of(Precision precision, const Use& use) {
   precision == Precision::fp64 ? use.template operator()<double>()
@@ -55,14 +55,14 @@ struct Bench {
   }
 };
 
-/// What lies around a matrix.
+/// The position of a matrix in the larger matrix around it.
 enum class Frame {
-  random,   ///< any offset and stride: aligned to an element and no more, most of the time
+  random,   ///< any offset and stride, so that most columns are aligned to an element only
   aligned,  ///< columns begin at multiples of 64 elements
 };
 
-/// rows x columns elements inside of a larger matrix in device memory, with a copy on the host.
-/// What was not set is NaN; nobody may write around it.
+/// rows x columns elements inside of a larger matrix in device memory, its frame, with a copy on
+/// the host. Elements that were not set are NaN. No operation may write to the frame.
 template <class T>
 class DeviceMatrix {
  public:
@@ -85,7 +85,7 @@ class DeviceMatrix {
   std::int64_t columns() const { return columns_; }
   std::int64_t ld() const { return ld_; }
 
-  /// On the host, as put() and get() left it.
+  /// The element in the host's copy, as of the last put() or get().
   T& operator()(std::int64_t i, std::int64_t j = 0) {
     return host_[static_cast<std::size_t>(offset_ + i + j * ld_)];
   }
@@ -103,7 +103,7 @@ class DeviceMatrix {
     sent_ = host_;
   }
   void get() { bench_->device->download(*bench_->queue, memory_.template as<T>(), host_); }
-  /// get(), and whether nothing was written outside.
+  /// Calls get() and returns whether nothing was written to the frame.
   bool frame_intact() {
     get();
     std::vector<T> frame = host_;
@@ -114,13 +114,13 @@ class DeviceMatrix {
       }
     return std::memcmp(frame.data(), sent_.data(), frame.size() * sizeof(T)) == 0;
   }
-  /// get(), and whether all is as it was put, bit by bit.
+  /// Calls get() and returns whether all bits are as put() sent them.
   bool unchanged() {
     get();
     return std::memcmp(host_.data(), sent_.data(), host_.size() * sizeof(T)) == 0;
   }
 
-  /// In device memory.
+  /// The first element in device memory.
   T* data() const { return memory_.template as<T>() + offset_; }
   MatrixView<T> view() const { return {data(), rows_, columns_, ld_}; }
 
@@ -166,7 +166,7 @@ inline Doubles uniform_vector(Bench& b, std::int64_t n, double size = 1) {
   return uniform<double>(b, n, 1, size);
 }
 
-/// n entries in device memory, framed too.
+/// A vector in device memory, with a frame around it.
 template <class T>
 DeviceMatrix<T> vector_of(Bench& b, const std::vector<T>& values) {
   DeviceMatrix<T> x(b, std::ssize(values), 1);
@@ -174,7 +174,7 @@ DeviceMatrix<T> vector_of(Bench& b, const std::vector<T>& values) {
   return x;
 }
 
-/// A factorization's status in device memory.
+/// The FactorStatus of a factorization in device memory.
 class Status {
  public:
   explicit Status(Bench& b) : memory_(b, 1, 1) {
@@ -190,7 +190,7 @@ class Status {
   DeviceMatrix<FactorStatus> memory_;
 };
 
-/// A matrix of an update's precision with its control, NaN at first.
+/// A matrix in the precision of an update, with its PanelControl. Both are NaN until they are set.
 class Low {
  public:
   Low(Bench& b, Precision precision, std::int64_t rows, std::int64_t columns,
@@ -213,7 +213,7 @@ class Low {
   void set_scale(double scale) {
     control_.set([scale](std::int64_t, std::int64_t) { return PanelControl{scale}; });
   }
-  /// Rounds on the host what value(i, j) is, times the scale.
+  /// Sets the elements to scale * value(i, j), rounded on the host.
   template <class Value>
   void set(double scale, const Value& value) {
     set_scale(scale);
@@ -238,14 +238,14 @@ class Low {
     return control_.unchanged() && halves_.unchanged() && floats_.unchanged() &&
            doubles_.unchanged();
   }
-  /// As stored, on the host.
+  /// The element as it is stored, from the host's copy.
   double stored(std::int64_t i, std::int64_t j) const {
     if (precision_ == Precision::fp64) return doubles_(i, j);
     if (precision_ == Precision::fp32) return static_cast<double>(floats_(i, j));
     return static_cast<double>(precision_ == Precision::fp16 ? to_float(Half{halves_(i, j)})
                                                              : to_float(Bfloat16{halves_(i, j)}));
   }
-  /// As stands for, without the scale.
+  /// The values that the elements represent: divided by the scale.
   Plain plain() const {
     Plain all(rows_, halves_.columns());
     for (std::int64_t j = 0; j < all.columns; ++j)
@@ -288,16 +288,16 @@ double worst_share(std::int64_t rows, std::int64_t columns, const Error& error,
   return worst;
 }
 
-/// A block that the solves read, with the L\U that it stands for.
+/// A diagonal block as the solves read it, with the L\U that it represents.
 template <class T>
 struct FactoredIn {
   DeviceMatrix<T> block;
   Square lu;
-  double condition;  ///< of the triangles whose inverses are kept; 1 if none are
+  double condition;  ///< of the triangles whose inverses the block holds; 1 if it holds none
 };
 using Factored = FactoredIn<float>;
 
-/// Random, with a diagonal that is safe without pivoting.
+/// A random matrix with a diagonal that is large enough to factor without pivoting.
 inline Floats safe_matrix(Bench& b, std::int64_t n) {
   Floats a = uniform_matrix(b, n, n);
   const float shift = 2 * std::sqrt(static_cast<float>(n));
@@ -312,7 +312,7 @@ Square square(const DeviceMatrix<T>& a) {
   return all;
 }
 
-/// Random L\U as pivoting leaves it, |l_ij| <= 1, of a moderate condition.
+/// Random L\U of a moderate condition number with |l_ij| <= 1, as pivoting gives it.
 template <class T>
 DeviceMatrix<T> plain_factors(Bench& b, std::int64_t n) {
   DeviceMatrix<T> lu = uniform<T>(b, n, n);
@@ -323,7 +323,7 @@ DeviceMatrix<T> plain_factors(Bench& b, std::int64_t n) {
   return lu;
 }
 
-/// Has the device factor `a`.
+/// Factors `a` on the device.
 inline Factored factored(Bench& b, Floats a) {
   Status status(b);
   b.device->factor_diagonal(*b.queue, a.view(), 0, status.data());

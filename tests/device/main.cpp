@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// lupine_device_tests [--device cpu|cuda] [Catch2's arguments]: every operation of every device
-// that is there, or of the one that is named.
+// lupine_device_tests [--device cpu|cuda] [Catch2's arguments]: tests every operation of every
+// device of this machine, or of the device that is named.
 #include <iostream>
 #include <vector>
 

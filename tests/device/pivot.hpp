@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// What tests of pivoting have in common: candidates in device memory, and rows taken at random.
+/// Helpers of the tests of pivoting: candidates in device memory, and random choices of rows.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@ inline constexpr T infinity = std::numeric_limits<T>::infinity();
 using Shape = std::pair<std::int64_t, std::int64_t>;
 using Indices = std::vector<std::int64_t>;
 
-// One candidate in device memory.
+// One PivotCandidate in device memory.
 class Candidate {
  public:
   explicit Candidate(Bench& b) : memory_(b, 1, 1) {}
@@ -39,7 +39,7 @@ class Candidate {
   DeviceMatrix<PivotCandidate> memory_;
 };
 
-// Different rows of so many, in any order.
+// `count` different row indices below `rows`, in random order.
 inline Indices some_rows(Bench& b, std::int64_t rows, std::int64_t count) {
   Indices all(static_cast<std::size_t>(rows));
   std::iota(all.begin(), all.end(), 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Steps of a factorization on two queues, ordered by events alone, beside the same steps one after
-// the other.
+// Compares steps of a factorization on two queues that only events order with the same steps one
+// after the other.
 #include "device/bench.hpp"
 
 using namespace lupine;
@@ -12,7 +12,7 @@ constexpr std::int64_t order = 96;
 constexpr std::int64_t size = 300;
 constexpr std::size_t slots = 2;
 
-// What one step begins with.
+// The input of one step.
 struct Input {
   Floats diagonal;
   Floats left;
@@ -28,7 +28,7 @@ std::vector<Input> inputs(Bench& b, int steps) {
   return all;
 }
 
-// A panel in memory that is used again.
+// The memory of a panel, which later panels use again.
 struct Slot {
   Slot(Bench& b, Precision precision)
       : diagonal(b, order, order),
@@ -41,7 +41,7 @@ struct Slot {
   Floats right;
   Low low_left;
   Low low_right;
-  EventPtr read;  // the update from it
+  EventPtr read;  // after the update that reads the panel
 };
 
 struct Chain {
@@ -121,8 +121,8 @@ TEST_CASE("events alone keep panels and updates in order", "[chain]") {
       CHECK(c.data == expected.data);
       continue;
     }
-    // The sums' order may differ from queue to queue. A panel that is not the one meant differs by
-    // a share of the whole of some 1 / sqrt(30).
+    // The order of sums may differ between queues. A wrong panel would change the result by some
+    // 1 / sqrt(30) of the whole change.
     double moved = 0;
     double difference = 0;
     for (std::size_t i = 0; i < c.data.size(); ++i) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Diagonal blocks, and the solves with them in FP32 and FP64. A device may keep inverses of
-// triangles: bounds then have the triangles' condition in them.
+// Diagonal blocks, and the solves with them in FP32 and FP64. A device may store inverses of
+// triangles; the error bounds then contain the condition number of the triangles.
 #include <limits>
 
 #include "core/numbers.hpp"
@@ -20,14 +20,14 @@ double largest(const Plain& a) {
   return most;
 }
 
-// The roundoff of n operations.
+// A bound of the relative error of a sum of n products.
 template <class T>
 double unit_times(std::int64_t n) {
   return 2 * unit_of<T> * static_cast<double>(n + 10);
 }
 
-// |A - L U| <= n u |L| |U|, entry by entry. With inverses, whose errors the condition of the
-// triangles spreads over their blocks, in terms of the largest entry.
+// Checks |A - L U| <= n u |L| |U|, entry by entry. Where the device stores inverses, the bound is
+// the condition number of the triangles times the largest entry of |L| |U|.
 void check_factors(Bench& b, const Floats& original) {
   const std::int64_t n = original.rows();
   CAPTURE(n);
@@ -49,7 +49,7 @@ void check_factors(Bench& b, const Floats& original) {
             }) <= 1);
 }
 
-// A diagonal block in memory of its own, as it travels.
+// A copy of a diagonal block in memory of its own, as it is sent to other ranks.
 template <class T>
 DeviceMatrix<T> copied(Bench& b, const DeviceMatrix<T>& from) {
   DeviceMatrix<T> to(b, from.rows(), from.columns());
@@ -60,15 +60,16 @@ DeviceMatrix<T> copied(Bench& b, const DeviceMatrix<T>& from) {
   return to;
 }
 
-// The error of one solve, as a share of what its precision allows: `lines` are the rows (columns)
-// of the right-hand sides, `size` is |X| |U| (|L| |X|).
+// The error of one solve as a share of the error that its precision allows. `size` is |X| |U| for a
+// solve from the right and |L| |X| for one from the left; `by_rows` says whether the right-hand
+// sides are rows.
 template <class T>
 double solve_share(const Bench& b, const FactoredIn<T>& f, Precision purpose,
                    const Plain& product_back, const Plain& right_hand_side, const Plain& size,
                    bool by_rows) {
   const bool inverted = b.device->inverted_order(precision_of<T>) > 0;
-  // Both operands of a product may be cut off to 11 bits, 2^-10 each; on the CPU rounded to BF16,
-  // 2^-9 each, where it multiplies those by itself.
+  // On a GPU both operands of a product may be truncated to 11 bits, an error of 2^-10 each. A CPU
+  // with BF16 products rounds them to BF16, an error of 2^-9 each.
   const bool rough = bytes_of(purpose) == 2 && !b.on_cpu();
   const bool rounded = purpose == Precision::bf16 && b.on_cpu() && b.device->native(purpose) &&
                        std::is_same_v<T, float>;
@@ -125,7 +126,7 @@ void check_solves(Bench& b, const Factored& f, std::int64_t m, Precision purpose
   check_left(b, f, m, purpose);
 }
 
-// Has the device prepare L\U that it has not factored.
+// Lets the device prepare a block L\U that it has not factored.
 template <class T>
 FactoredIn<T> prepared(Bench& b, std::int64_t n) {
   DeviceMatrix<T> block = plain_factors<T>(b, n);
@@ -133,7 +134,7 @@ FactoredIn<T> prepared(Bench& b, std::int64_t n) {
   const std::int64_t m = b.device->inverted_order(precision_of<T>);
   b.device->prepare_diagonal(*b.queue, block.view());
   REQUIRE(block.frame_intact());
-  std::int64_t changed = 0;  // outside of what the device may invert
+  std::int64_t changed = 0;  // entries outside of the blocks that the device may invert
   for (std::int64_t j = 0; j < n; ++j)
     for (std::int64_t i = 0; i < n; ++i)
       if (m == 0 || i / m != j / m) changed += static_cast<double>(block(i, j)) != lu(i, j);
@@ -144,7 +145,8 @@ FactoredIn<T> prepared(Bench& b, std::int64_t n) {
   return {std::move(block), lu, condition};
 }
 
-// Row and column `at` vanish but for the pivot, so that elimination leaves it alone.
+// A matrix whose row and column `at` are zero except for the pivot, which elimination then leaves
+// as it is.
 Floats with_pivot(Bench& b, std::int64_t n, std::int64_t at, float pivot) {
   Floats a = safe_matrix(b, n);
   a.set([&](std::int64_t i, std::int64_t j) {
@@ -153,9 +155,9 @@ Floats with_pivot(Bench& b, std::int64_t n, std::int64_t at, float pivot) {
   return a;
 }
 
-// x <- T^-1 x or T^-T x for all triangles and transposes, t the triangle or its transpose; the
-// largest |t x - x0| as a share of `unit` (|t| |x|), or where inverses are kept of unit times
-// `of_inverse` times the largest of |t| |x|.
+// Checks x <- T^-1 x and T^-T x for both triangles T. With t = T or T^T, |t x - x0| may be
+// `unit` |t| |x|, or, where the device stores inverses, `unit` times `of_inverse` times the largest
+// entry of |t| |x|.
 template <class T>
 void check_vector_solves(Bench& b, const FactoredIn<T>& f, double unit, double of_inverse) {
   const bool inverted = b.device->inverted_order(precision_of<T>) > 0;
@@ -179,12 +181,13 @@ void check_vector_solves(Bench& b, const FactoredIn<T>& f, double unit, double o
     }
 }
 
-// With inverses as they are, times their condition, squared: the reference inverts too.
+// Where the device stores inverses, the bound contains the squared condition number of the
+// triangles, since computing L\U for the comparison inverts them again.
 void check_fp64_solves(Bench& b, const Factored& f) {
   check_vector_solves(b, f, unit_times<double>(f.lu.n), f.condition * f.condition);
 }
 
-// The inverses that an FP32 block may hold are rounded to FP32: an error that the FP64 sums keep.
+// Inverses in an FP32 block are rounded to FP32, and FP64 sums do not remove that error.
 template <class T>
 void check_prepared_vectors(Bench& b, const FactoredIn<T>& f) {
   const bool inverted = b.device->inverted_order(precision_of<T>) > 0;
@@ -192,8 +195,8 @@ void check_prepared_vectors(Bench& b, const FactoredIn<T>& f) {
                       2 * f.condition);
 }
 
-// y <- y - A x or y - A^T x, A m x n. Behind y lie numbers, since what is subtracted from a NaN
-// leaves it as it is.
+// Checks y <- y - A x and y - A^T x with an m x n matrix A. Numbers follow y in memory, since a
+// wrong subtraction from the NaN of a frame would not be noticed.
 template <class T>
 void check_product(Bench& b, Transpose transpose, std::int64_t m, std::int64_t n, double size) {
   CAPTURE(m, n, size, transpose == Transpose::yes);
@@ -238,7 +241,7 @@ TEST_CASE("factor_diagonal: matrices of the benchmark", "[factor]") {
     }
 }
 
-TEST_CASE("factor_diagonal: no block, no pivot", "[factor]") {
+TEST_CASE("factor_diagonal: an empty block has no bad pivot", "[factor]") {
   Bench b;
   Status status(b);
   b.device->factor_diagonal(*b.queue, {}, 0, status.data());
@@ -284,7 +287,7 @@ TEST_CASE("factor_diagonal: of several bad pivots the first, and a global index 
   }
 }
 
-TEST_CASE("factor_diagonal: a pivot that elimination makes zero", "[factor]") {
+TEST_CASE("factor_diagonal: a pivot that becomes zero by elimination", "[factor]") {
   Bench b;
   for (const std::int64_t n : {2, 40, 100}) {
     Floats a(b, n, n);
@@ -320,8 +323,8 @@ TEST_CASE("solves with blocks of the benchmark", "[solve]") {
   }
 }
 
-// What is rounded to 16 bits afterwards must not have been rounded like that before: a device may
-// read fewer bits off the diagonal, of which the identity has nothing.
+// Values that are rounded to 16 bits after a solve must not be rounded so before. Off the diagonal
+// a device may read fewer bits, and there the identity is zero.
 TEST_CASE("solves with the identity keep 16 bits of every entry", "[solve]") {
   Bench b;
   for (const std::int64_t n : {1, 64, 100, 300}) {
@@ -421,7 +424,7 @@ TEMPLATE_TEST_CASE("subtract_product in FP64", "[fp64]", float, double) {
   b.queue->synchronize();
 }
 
-TEST_CASE("add is one FP64 sum an entry", "[fp64]") {
+TEST_CASE("add is one FP64 addition for each entry", "[fp64]") {
   Bench b;
   for (const std::int64_t n : {0, 1, 2, 31, 256, 257, 10001}) {
     CAPTURE(n);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The matrix and its product, element by element.
+// Generated matrices and products with them, compared element by element with MatrixSpec.
 
 #include "core/numbers.hpp"
 #include "device/bench.hpp"
@@ -12,7 +12,7 @@ namespace {
 const std::vector<MatrixKind> kinds{MatrixKind::scaled_diagonal, MatrixKind::fasi_higham,
                                     MatrixKind::dominant, MatrixKind::hpl};
 
-// A matrix; `dominant` reads the diagonal, which is host memory.
+// A spec of order n; `dominant` reads the diagonal, which lies in host memory.
 MatrixSpec make_spec(MatrixKind kind, std::int64_t n, const std::vector<double>& diagonal) {
   return {kind, n, 5, n | 1, 9.5, 0.01, 0.02, diagonal.empty() ? nullptr : diagonal.data()};
 }
@@ -46,7 +46,7 @@ std::vector<Part> small_parts() {
   return all;
 }
 
-// A few blocks of a matrix that would fill many machines.
+// Parts of matrices that are too large for one machine; each part has a few blocks.
 std::vector<Part> parts_of_large() {
   std::vector<Part> all;
   for (const auto& [row, column] : std::vector<std::pair<int, int>>{{0, 0}, {299, 4}, {151, 151}})
@@ -54,7 +54,7 @@ std::vector<Part> parts_of_large() {
   for (const auto& [row, column] :
        std::vector<std::pair<int, int>>{{0, 0}, {99999, 99999}, {7, 149999}, {70000, 3}})
     all.push_back({10000000, 64, 100000, 150000, row, column});
-  // Row, column and their product with the stride are beyond 2^31.
+  // Row indices, column indices and their products with the stride are beyond 2^31.
   all.push_back({5000000000, 50, 99000000, 100000000, 98999999, 98999999});
   all.push_back({5000000000, 50, 100000000, 100000000, 99999999, 99999999});
   return all;
@@ -79,8 +79,8 @@ void check_generated(Bench& b, const Part& part, MatrixKind kind) {
   CHECK(wrong == 0);
 }
 
-// Sums of |a_ij x_j|, of |a_ij| and of a_ij x_j; on the diagonal the regular entry counts too: it
-// may have been added first.
+// Sums of a_ij x_j, |a_ij| and |a_ij x_j| over a row, and the errors that two of them may have. The
+// errors include the regular entry of the diagonal, since a device may add it first.
 struct Sums {
   std::vector<double> ax, abs_rows, abs_ax, tolerance_rows, tolerance_ax;
 };
@@ -149,7 +149,7 @@ void check_product(Bench& b, const Part& part, MatrixKind kind, double size) {
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("generate gives the element function, rounded once", "[generate]", float,
+TEMPLATE_TEST_CASE("generate gives MatrixSpec's elements, rounded once", "[generate]", float,
                    double) {
   Bench b;
   for (const Part& part : small_parts())
@@ -164,7 +164,7 @@ TEMPLATE_TEST_CASE("generate: a few blocks of a large matrix", "[generate]", flo
         check_generated<TestType>(b, part, kind);
 }
 
-TEST_CASE("multiply_generated sums the element function in FP64", "[generate]") {
+TEST_CASE("multiply_generated sums products with MatrixSpec's elements in FP64", "[generate]") {
   Bench b;
   for (const Part& part : small_parts())
     for (const MatrixKind kind : kinds) check_product(b, part, kind, 1);

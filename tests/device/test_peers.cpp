@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What devices send to each other without their hosts, in a group of one: a program on one GPU
-// meets the library that connects them.
+// Messages between devices without their hosts, in groups of one device: so a program on one GPU
+// tests the library that connects GPUs.
 #include <iostream>
 
 #include "device/bench.hpp"
@@ -31,7 +31,7 @@ std::vector<double> numbers(std::size_t count, double first) {
 
 }  // namespace
 
-TEST_CASE("a device that connects no peers says why", "[peers]") {
+TEST_CASE("a device that cannot connect to peers says why", "[peers]") {
   const Bench b;
   const PeerSupport support = b.device->peer_support();
   CHECK(support.library.empty() != support.why_none.empty());
@@ -39,7 +39,7 @@ TEST_CASE("a device that connects no peers says why", "[peers]") {
   CHECK(support.why_none.find('\n') == support.why_none.npos);
 }
 
-TEST_CASE("a broadcast in a group of one leaves what is there, in order", "[peers]") {
+TEST_CASE("a broadcast in a group of one runs in order and changes nothing", "[peers]") {
   Bench b;
   const auto group = alone(b);
   if (!group) return;
@@ -55,7 +55,7 @@ TEST_CASE("a broadcast in a group of one leaves what is there, in order", "[peer
   }
 }
 
-TEST_CASE("what a device sends to itself arrives, several at once", "[peers]") {
+TEST_CASE("several messages of a device to itself arrive", "[peers]") {
   Bench b;
   const auto group = alone(b);
   if (!group) return;
@@ -81,7 +81,7 @@ TEST_CASE("what a device sends to itself arrives, several at once", "[peers]") {
   }
 }
 
-TEST_CASE("groups come and go beside each other", "[peers]") {
+TEST_CASE("several groups exist at the same time", "[peers]") {
   Bench b;
   const auto first = alone(b);
   if (!first) return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Pivots: the search, the exchange and the elimination.
+// The search for a pivot, the exchange of rows, and the elimination of a column.
 #include "device/pivot.hpp"
 
 using namespace lupine;
@@ -7,7 +7,7 @@ using namespace lupine::test;
 
 namespace {
 
-// What a search should find, row by row.
+// The candidate that a search should find, by a plain loop over the rows.
 template <class T>
 PivotCandidate plain_pivot(const DeviceMatrix<T>& a, std::int64_t column) {
   PivotCandidate best;
@@ -34,14 +34,14 @@ void check_search(Bench& b, DeviceMatrix<T>& column) {
   CHECK(column.unchanged());
 }
 
-// Around the sizes of blocks, and more rows than all blocks together have threads.
+// Numbers of rows around the sizes of thread blocks, and one above the number of all threads.
 std::vector<std::int64_t> heights() {
   std::vector<std::int64_t> all = orders;
   all.insert(all.end(), {0, 1000, 5000, 300000});
   return all;
 }
 
-// Rows of `a` and a pivot's row of their own.
+// Rows to eliminate, and the pivot's row in memory of its own.
 template <class T>
 struct Rows {
   Rows(Bench& b, std::int64_t m, std::int64_t c)
@@ -67,7 +67,7 @@ void check_next(Bench& b, Rows<T>& r) {
   CHECK(same(next, searched.get()));
 }
 
-// Beside a plain loop: one rounding for l, two for what is taken away.
+// Compares with a plain loop: l has one rounding, the subtraction of a product has two.
 template <class T>
 void check_elimination(Bench& b, std::int64_t m, std::int64_t c) {
   CAPTURE(m, c);
@@ -131,7 +131,7 @@ TEMPLATE_TEST_CASE("find_pivot: the first of the largest", "[pivot]", float, dou
       column.put();
       check_search(b, column);
     }
-    // Few values, so that many are largest.
+    // The column has few different values, so that many entries are the largest.
     column.set(
         [&](std::int64_t, std::int64_t) { return static_cast<TestType>(b.below(3) - 1) / 2; });
     check_search(b, column);
@@ -184,7 +184,8 @@ TEST_CASE("find_pivot: magnitudes of FP64 beyond FP32", "[pivot]") {
   check_search(b, column);
 }
 
-TEMPLATE_TEST_CASE("take_pivot exchanges two rows and notes which", "[pivot]", float, double) {
+TEMPLATE_TEST_CASE("take_pivot exchanges two rows and records their indices", "[pivot]", float,
+                   double) {
   Bench b;
   for (const Shape& shape : std::vector<Shape>{
            {1, 1}, {1, 5}, {2, 1}, {2, 3}, {17, 33}, {64, 700}, {700, 64}, {300, 2048}, {5, 0}}) {
@@ -210,7 +211,8 @@ TEMPLATE_TEST_CASE("take_pivot: only the first bad pivot is named", "[pivot]", f
   }
 }
 
-TEMPLATE_TEST_CASE("eliminate: beside a plain loop, and the next pivot", "[pivot]", float, double) {
+TEMPLATE_TEST_CASE("eliminate: agrees with a plain loop and finds the next pivot", "[pivot]", float,
+                   double) {
   Bench b;
   for (const std::int64_t c : {1, 2, 3, 7, 8, 9, 16, 17, 64, 65, 100}) {
     for (const std::int64_t m : {0, 1, 2, 31, 255, 256, 257, 700})
@@ -227,7 +229,7 @@ TEMPLATE_TEST_CASE("eliminate: equal candidates, Inf and NaN", "[pivot]", float,
       CAPTURE(m, value);
       Rows<TestType> r(b, m, 5);
       r.pivot.set([](std::int64_t, std::int64_t j) { return static_cast<TestType>(j + 1); });
-      // l_i = 1, and what is left of column 1 is alike in all rows.
+      // All l_i are 1, so elimination makes column 1 equal in all rows.
       r.rows.set([](std::int64_t, std::int64_t j) { return static_cast<TestType>(1 + 3 * j); });
       const std::int64_t at = b.below(m);
       if (!(value == 1)) r.rows(at, 1) = value;
@@ -241,7 +243,7 @@ TEMPLATE_TEST_CASE("eliminate: equal candidates, Inf and NaN", "[pivot]", float,
     }
 }
 
-TEMPLATE_TEST_CASE("eliminate: a pivot that is zero leaves the rows, and finds the next", "[pivot]",
+TEMPLATE_TEST_CASE("eliminate: a zero pivot changes no row, and the next one is found", "[pivot]",
                    float, double) {
   Bench b;
   for (const std::int64_t c : {1, 2, 20})

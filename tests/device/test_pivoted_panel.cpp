@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Panels with partial pivoting: the triangle's solve, the product, and all operations together.
+// Panels with partial pivoting: the solve with a triangle, the product, and all operations
+// together.
 #include "device/pivot.hpp"
 #include "panel.hpp"
 
@@ -8,7 +9,7 @@ using namespace lupine::test;
 
 namespace {
 
-// |L X - B| <= n u |L| |X|, of a triangle around which nothing may be read.
+// Checks |L X - B| <= n u |L| |X|. The solve must read nothing outside of the triangle.
 template <class T>
 void check_triangle(Bench& b, std::int64_t n, std::int64_t m) {
   CAPTURE(n, m);
@@ -53,7 +54,7 @@ void check_difference(Bench& b, std::int64_t m, std::int64_t n, std::int64_t k) 
             }) <= 1);
 }
 
-// A panel and what its factorization gives, in device memory.
+// A panel and the results of its factorization in device memory.
 template <class T>
 struct Panel {
   Panel(Bench& bench, std::int64_t m, std::int64_t w)
@@ -71,7 +72,7 @@ struct Panel {
   Status status;
 };
 
-// L\U of plain partial pivoting; its pivots are appended.
+// L\U by plain partial pivoting; appends its pivots to `pivots`.
 Plain plain_lu(Plain a, Indices& pivots) {
   for (std::int64_t k = 0; k < a.columns; ++k) {
     std::int64_t p = k;
@@ -86,7 +87,7 @@ Plain plain_lu(Plain a, Indices& pivots) {
   return a;
 }
 
-// Rows in any order of L U, |l_ij| <= 0.8, so that no rounding can choose another pivot.
+// The rows of a product L U in random order. |l_ij| <= 0.8, so that rounding cannot change pivots.
 Plain with_clear_pivots(Bench& b, std::int64_t m, std::int64_t w) {
   std::uniform_real_distribution<double> entry(-1, 1);
   Plain l(m, w);
@@ -121,7 +122,8 @@ Plain upper_part(const Plain& lu) {
   return u;
 }
 
-// Pivots as without blocks; |P A - L U| <= w u |L| |U|; |l_ij| <= 1; factors near the plain ones.
+// Checks that pivots equal those of plain elimination, |P A - L U| <= w u |L| |U|, |l_ij| <= 1, and
+// that the factors are close to those of plain elimination.
 template <class T>
 void check_panel(Bench& b, std::int64_t m, std::int64_t w, std::int64_t leaf) {
   CAPTURE(m, w, leaf);
@@ -158,7 +160,7 @@ void check_panel(Bench& b, std::int64_t m, std::int64_t w, std::int64_t leaf) {
     apart = std::max(apart, std::fabs(lu.data[i] - expected.data[i]));
   }
   CHECK(most <= 1);
-  CHECK(apart <= 100 * unit);  // the triangles' condition is moderate
+  CHECK(apart <= 100 * unit);  // the condition number of the triangles is moderate
 }
 
 }  // namespace

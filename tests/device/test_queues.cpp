@@ -10,7 +10,7 @@
 using namespace lupine;
 using namespace lupine::test;
 
-TEST_CASE("a device says what it is", "[queues]") {
+TEST_CASE("a device describes itself", "[queues]") {
   const Bench b;
   CHECK(b.device->kind() == device_choice().device);
   CHECK_FALSE(b.device->description().empty());
@@ -33,16 +33,16 @@ TEST_CASE("a device says what it is", "[queues]") {
   }
 }
 
-TEST_CASE("what is allocated is taken from what is free", "[queues]") {
+TEST_CASE("an allocation reduces the free memory", "[queues]") {
   const Bench b;
   if (!b.device->memory()) return;
   constexpr std::int64_t bytes = std::int64_t{1} << 30;
   const std::int64_t before = b.device->memory()->free;
   const Buffer buffer = b.device->allocate(bytes);
-  CHECK(b.device->memory()->free <= before - bytes / 2);  // others may use the device too
+  CHECK(b.device->memory()->free <= before - bytes / 2);  // other programs may free memory too
 }
 
-TEST_CASE("memory: nothing, some, and more than there is", "[queues]") {
+TEST_CASE("memory: allocations of 0 bytes, of some, and of more than there is", "[queues]") {
   Bench b;
   for (const std::int64_t bytes : {0, 1, 7, 4096, 1000001}) {
     CHECK(b.device->allocate(bytes).bytes() == bytes);
@@ -55,12 +55,12 @@ TEST_CASE("memory: nothing, some, and more than there is", "[queues]") {
   CHECK_THROWS_WITH(b.device->allocate(std::int64_t{1} << 60), ContainsSubstring("out of memory"));
   CHECK_THROWS_WITH(b.device->allocate_host(std::int64_t{1} << 60),
                     ContainsSubstring("out of memory"));
-  CHECK(b.device->allocate(64).bytes() == 64);  // a failure leaves the device as it was
+  CHECK(b.device->allocate(64).bytes() == 64);  // a failure does not harm the device
   Floats a = uniform_matrix(b, 3, 3);
   CHECK(a.unchanged());
 }
 
-TEST_CASE("what was written is read, by waiting copies and by others", "[queues]") {
+TEST_CASE("downloads read what uploads wrote, with and without waiting", "[queues]") {
   Bench b;
   for (const std::int64_t n : {0, 1, 3, 257, 1 << 20}) {
     CAPTURE(n);
@@ -87,7 +87,7 @@ TEST_CASE("what was written is read, by waiting copies and by others", "[queues]
   }
 }
 
-TEST_CASE("upload and download see what the queue was given before", "[queues]") {
+TEST_CASE("upload and download run after earlier operations of the queue", "[queues]") {
   Bench b;
   Floats from = uniform_matrix(b, 700, 700);
   Floats to(b, 700, 700);
@@ -100,7 +100,7 @@ TEST_CASE("upload and download see what the queue was given before", "[queues]")
   }
 }
 
-TEST_CASE("copy keeps to its views", "[queues]") {
+TEST_CASE("copy reads and writes only inside of its views", "[queues]") {
   Bench b;
   for (const auto& [m, n] : std::vector<std::pair<std::int64_t, std::int64_t>>{
            {0, 0}, {0, 5}, {5, 0}, {1, 1}, {1, 300}, {300, 1}, {33, 65}, {257, 129}, {700, 513}}) {
@@ -116,7 +116,7 @@ TEST_CASE("copy keeps to its views", "[queues]") {
   b.queue->synchronize();
 }
 
-TEST_CASE("events are reached in order and know their time", "[queues]") {
+TEST_CASE("events are reached in order and have their times", "[queues]") {
   Bench b;
   const SteadyClock clock;
   for (const Priority priority : {Priority::normal, Priority::high}) {
@@ -140,7 +140,7 @@ TEST_CASE("events are reached in order and know their time", "[queues]") {
             events[i - 1]->seconds_since(*events[0]) - 1e-6);
     }
     CHECK(events.back()->seconds_since(*events.back()) == 0);
-    // No more than has passed here; the two clocks may differ by a thousandth.
+    // No more time than has passed on the host, whose clock may differ by a thousandth.
     const double passed = clock.now() - begin;
     CHECK(events.back()->seconds_since(*events.front()) <= 1.001 * passed + 1e-5);
   }
@@ -163,7 +163,8 @@ TEST_CASE("a queue waits for another one's event", "[queues]") {
   const auto first = b.device->make_queue(Priority::normal);
   const auto second = b.device->make_queue(Priority::high);
   const std::int64_t n = 700;
-  // Each round overwrites what the round before read: either order missed is seen.
+  // Each round overwrites what the round before read, so that a missing wait in either direction
+  // gives a wrong result.
   Floats source = uniform_matrix(b, n, n);
   Floats middle(b, n, n);
   std::vector<Floats> ends;
@@ -189,7 +190,7 @@ TEST_CASE("a queue waits for another one's event", "[queues]") {
   }
 }
 
-TEMPLATE_TEST_CASE("copy: every shape, bit by bit", "[queues]", float, double) {
+TEMPLATE_TEST_CASE("copy: equal bits for every shape", "[queues]", float, double) {
   Bench b;
   for (const auto& [m, n] : std::vector<std::pair<std::int64_t, std::int64_t>>{
            {0, 0}, {0, 3}, {3, 0}, {1, 1}, {1, 300}, {300, 1}, {33, 31}, {257, 64}}) {

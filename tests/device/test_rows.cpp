@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rows on their way: exchanged, gathered and scattered.
+// The operations that move rows: permute, gather and scatter.
 #include "device/pivot.hpp"
 
 using namespace lupine;
@@ -26,7 +26,7 @@ void check_moves(Bench& b, std::int64_t rows, std::int64_t columns, const Indice
   CHECK((a.plain().data == expected.data));
 }
 
-// The pivots of a panel one after the other: row i and a later one change places.
+// The moves (from, to) of a panel's row exchanges, each of row i with itself or a later row.
 void swaps(Bench& b, std::int64_t rows, std::int64_t count, Indices& from, Indices& to) {
   Indices at(static_cast<std::size_t>(rows));
   std::iota(at.begin(), at.end(), 0);
@@ -54,7 +54,7 @@ TEMPLATE_TEST_CASE("permute_rows: every kind of permutation", "[rows]", float, d
     Indices cycle = some;
     if (!cycle.empty()) std::rotate(cycle.begin(), cycle.begin() + 1, cycle.end());
     check_moves<TestType>(b, rows, columns, some, cycle);
-    check_moves<TestType>(b, rows, columns, others, some);  // not a permutation
+    check_moves<TestType>(b, rows, columns, others, some);  // moves that are not a permutation
     check_moves<TestType>(b, rows, columns, Indices(some.size(), 7), some);
   }
   const Indices all = some_rows(b, rows, rows);
@@ -107,8 +107,8 @@ TEMPLATE_TEST_CASE("gather_rows and scatter_rows undo each other", "[rows]", flo
     }
 }
 
-TEMPLATE_TEST_CASE("gather_rows may take a row twice; nothing is a matrix too", "[rows]", float,
-                   double) {
+TEMPLATE_TEST_CASE("gather_rows may take a row twice, and an empty matrix is allowed", "[rows]",
+                   float, double) {
   Bench b;
   DeviceMatrix<TestType> a = uniform<TestType>(b, 9, 4);
   DeviceMatrix<TestType> taken(b, 3, 4);

@@ -20,7 +20,7 @@ T largest(const DeviceMatrix<T>& a) {
   return most;
 }
 
-// One rounding of sign * scale * value.
+// sign * scale * value, rounded once to `precision`.
 double rounded(double value, double sign, double scale, Precision precision) {
   if (precision == Precision::fp64) return sign * value;
   const auto scaled = static_cast<float>(sign * scale * value);
@@ -74,7 +74,8 @@ Low cast(Bench& b, const DeviceMatrix<T>& a, Precision precision, double sign,
   return low;
 }
 
-// The sums of k products, exact where they have 16 bits; tensor cores cut off what they add.
+// A bound of the relative error of sums of k products. Products of 16-bit numbers are exact in
+// FP32, and tensor cores truncate what they add.
 double update_unit(const Bench& b, Precision precision, std::int64_t k) {
   if (precision == Precision::fp64) return static_cast<double>(k + 4) * 0x1p-52;
   return static_cast<double>(k + 4) *
@@ -106,7 +107,7 @@ void check_update(Bench& b, const Low& l, const Low& u, DeviceMatrix<T>& c, bool
             }) <= 1);
 }
 
-// Without rounding: bit by bit.
+// Compares updates of small integers, which need no rounding, bit by bit.
 template <class T>
 void check_integers(Bench& b, Precision precision, std::int64_t m, std::int64_t n, std::int64_t k) {
   CAPTURE(name(precision), m, n, k);
@@ -143,7 +144,7 @@ const std::vector<Sizes> shapes{
 
 }  // namespace
 
-TEST_CASE("cast: one rounding, a scale that is a power of two", "[cast]") {
+TEST_CASE("cast rounds once, with a scale that is a power of two", "[cast]") {
   Bench b;
   for (const auto precision : all_precisions)
     with_storage_of(precision, [&]<class T>() {
@@ -202,7 +203,7 @@ TEST_CASE("cast: ties, subnormals of 16 bits, and values close to the next power
   Bench b;
   for (const auto precision : precisions) {
     Floats a(b, 512, 8);
-    // 2^14 and less, in steps of half a unit of FP16 and of BF16, and one FP32 unit beside them.
+    // Values up to 2^14 in steps of half a unit of FP16 and of BF16, and their neighbours in FP32.
     a.set([](std::int64_t i, std::int64_t j) {
       const float value = std::ldexp(static_cast<float>(4096 + 2 * i), static_cast<int>(1 - 5 * j));
       return j % 2 ? value : std::nextafter(value, i % 2 ? 0.0f : 1e9f);
@@ -215,7 +216,7 @@ TEST_CASE("cast: ties, subnormals of 16 bits, and values close to the next power
   }
 }
 
-TEST_CASE("cast: Inf and NaN are noted and stay noted", "[cast]") {
+TEST_CASE("cast: Inf and NaN are counted in the status, which later casts do not clear", "[cast]") {
   Bench b;
   for (const float value : {infinity, -infinity, not_a_number, -not_a_number})
     for (const auto precision : all_precisions)
@@ -259,7 +260,7 @@ TEST_CASE("cast: zeros have the scale 1", "[cast]") {
     });
 }
 
-TEST_CASE("update: C + L U of the rounded values, summed in what C stores", "[update]") {
+TEST_CASE("update: C + L U of the rounded values, summed in the precision of C", "[update]") {
   Bench b;
   for (const auto precision : all_precisions)
     for (const auto& [m, n, k] : shapes)
@@ -275,7 +276,7 @@ TEST_CASE("update: C + L U of the rounded values, summed in what C stores", "[up
         });
 }
 
-TEST_CASE("update: integers come out exactly", "[update]") {
+TEST_CASE("update: results of small integers are exact", "[update]") {
   Bench b;
   for (const auto precision : all_precisions)
     for (const auto& [m, n, k] : shapes)
@@ -284,7 +285,7 @@ TEST_CASE("update: integers come out exactly", "[update]") {
       });
 }
 
-TEST_CASE("update: sizes apart, so that each panel has a scale of its own", "[update]") {
+TEST_CASE("update: L and U of different magnitudes have different scales", "[update]") {
   Bench b;
   for (const auto precision : precisions)
     for (const auto& [left, right] :
@@ -335,7 +336,7 @@ TEST_CASE("update: blocks of one panel, as the factorization takes them", "[upda
   }
 }
 
-TEST_CASE("update of nothing, or from nothing, changes nothing", "[update]") {
+TEST_CASE("update of an empty C, or with empty L and U, changes nothing", "[update]") {
   Bench b;
   for (const auto precision : all_precisions)
     for (const auto& [m, n, k] : std::vector<Sizes>{{0, 0, 0}, {0, 5, 3}, {5, 0, 3}, {6, 7, 0}}) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a user's FP64 matrix goes through: products with it, its largest entries, its scales.
+// The operations on a user's FP64 matrix: products, largest entries, and scaling.
 #include <limits>
 
 #include "core/numbers.hpp"
@@ -22,7 +22,7 @@ const std::vector<Shape> shapes{{0, 0},   {0, 5},     {5, 0},   {1, 1},    {3, 3
                                 {64, 64}, {65, 65},   {1, 700}, {700, 1},  {257, 129}, {129, 257},
                                 {8, 16},  {513, 515}, {33, 33}, {2, 3000}, {32771, 9}};
 
-// Of any sign, with magnitudes from 1e-200 to 1e200.
+// A number of random sign with a magnitude from 1e-200 to 1e200.
 double wide_entry(std::mt19937& random) {
   std::uniform_real_distribution<double> exponent(-200, 200);
   return (random() % 2 == 0 ? -1 : 1) * std::pow(10, exponent(random));
@@ -50,7 +50,8 @@ double at(const std::vector<double>& values, std::int64_t i) {
   return values[static_cast<std::size_t>(i)];
 }
 
-// Every sum that is wanted, and no other, with the error that its additions explain.
+// Checks that every sum that is asked for is computed within the error of its additions, and that
+// no other sum is written.
 void check_multiply(Bench& b, const Shape& shape, double size, bool with_rows, bool with_abs_ax) {
   const auto [m, n] = shape;
   CAPTURE(m, n, size, with_rows, with_abs_ax);
@@ -84,7 +85,7 @@ void check_multiply(Bench& b, const Shape& shape, double size, bool with_rows, b
   if (with_abs_ax) CHECK(share(abs_ax, sum_ax, sum_ax) <= 1);
 }
 
-// What lies along the rows' sums or the columns': largest_of_rows, largest_of_columns.
+// Whether the results lie along the rows (largest_of_rows) or the columns (largest_of_columns).
 enum class Along { rows, columns };
 
 std::vector<double> device_largest(Bench& b, Along along, const Doubles& a, const double* scale) {
@@ -96,7 +97,7 @@ std::vector<double> device_largest(Bench& b, Along along, const Doubles& a, cons
   return most.plain().data;
 }
 
-// A maximum is exact: the same bits in any order.
+// The expected maxima. They are exact, in any order of the comparisons.
 std::vector<double> plain_largest(Along along, const Plain& a, const std::vector<double>& scale) {
   const bool rows = along == Along::rows;
   std::vector<double> most(static_cast<std::size_t>(rows ? a.rows : a.columns), 0.0);
@@ -151,11 +152,11 @@ void check_scale(Bench& b, Doubles& from, const std::vector<double>& rows,
   CHECK(wrong == 0);
 }
 
-// All results of one device for the same values, one behind the other.
+// The results of all operations of one device for the same values, concatenated.
 std::vector<double> results(int threads, const Shape& shape, const Plain& values) {
   Bench b(threads);
   const auto [m, n] = shape;
-  b.random.seed(static_cast<unsigned>(threads));  // other frames: other alignments
+  b.random.seed(static_cast<unsigned>(threads));  // other frames, and so other alignments
   Doubles a(b, m, n);
   Floats low(b, m, n);
   a.set([&](std::int64_t i, std::int64_t j) { return values(i, j); });
@@ -186,7 +187,7 @@ std::vector<double> results(int threads, const Shape& shape, const Plain& values
 
 }  // namespace
 
-TEST_CASE("multiply: A x, and sums of magnitudes where they are wanted", "[user]") {
+TEST_CASE("multiply: A x, and sums of magnitudes where they are asked for", "[user]") {
   Bench b;
   for (const Shape& shape : shapes)
     for (const double size : {1.0, 1e150})
@@ -195,7 +196,7 @@ TEST_CASE("multiply: A x, and sums of magnitudes where they are wanted", "[user]
           check_multiply(b, shape, size, with_rows, with_abs_ax);
 }
 
-TEST_CASE("multiply: an Inf or NaN stays in its row", "[user]") {
+TEST_CASE("multiply: an Inf or NaN affects only its row", "[user]") {
   Bench b;
   for (const double bad : {infinity, -infinity, not_a_number})
     for (const std::int64_t row : {0, 40, 69}) {
@@ -229,7 +230,7 @@ TEST_CASE("largest_of_rows and largest_of_columns are exact", "[user]") {
     }
 }
 
-TEST_CASE("largest_of_rows and largest_of_columns: one entry decides, wherever it is", "[user]") {
+TEST_CASE("largest_of_rows and largest_of_columns find a single entry in any place", "[user]") {
   Bench b;
   for (const Shape& shape : std::vector<Shape>{{1, 1}, {9, 17}, {65, 35}, {300, 9}})
     for (int trial = 0; trial < 40; ++trial) {
@@ -242,8 +243,9 @@ TEST_CASE("largest_of_rows and largest_of_columns: one entry decides, wherever i
     }
 }
 
-TEST_CASE("largest_of_rows and largest_of_columns: Inf and NaN are infinite, and alone so",
-          "[user]") {
+TEST_CASE(
+    "largest_of_rows and largest_of_columns: Inf and NaN count as infinite, nothing else does",
+    "[user]") {
   Bench b;
   const double negative_nan = std::copysign(not_a_number, -1.0);
   for (const double bad : {infinity, -infinity, not_a_number, negative_nan})
@@ -278,7 +280,7 @@ TEMPLATE_TEST_CASE("scale: two products in FP64, one rounding", "[user]", float,
   }
 }
 
-// In another order the products would overflow, or vanish.
+// With columns first the products would overflow or underflow.
 TEMPLATE_TEST_CASE("scale: rows first", "[user]", float, double) {
   Bench b;
   for (const std::vector<double>& v :
@@ -320,7 +322,7 @@ TEST_CASE("scale: in place", "[user]") {
   }
 }
 
-// On a GPU: nor of the order in which its blocks come.
+// On a GPU the sums do not depend on the order of its thread blocks either.
 TEST_CASE("sums do not depend on threads, nor on where the matrix lies", "[user]") {
   for (const Shape& shape : std::vector<Shape>{{1, 1}, {37, 21}, {257, 129}, {130, 700}}) {
     CAPTURE(shape.rows, shape.columns);
@@ -349,7 +351,7 @@ TEST_CASE("a matrix in host memory is written into one on the device", "[user]")
   }
 }
 
-TEST_CASE("add_entries: those of one place in their order", "[user]") {
+TEST_CASE("add_entries adds several entries of one place in their order", "[user]") {
   Bench b;
   for (const Shape& shape : shapes) {
     if (shape.rows == 0 || shape.columns == 0) continue;

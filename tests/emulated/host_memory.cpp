@@ -15,7 +15,8 @@ std::atomic<std::ptrdiff_t> most = 0;
 
 }  // namespace
 
-// Emulated device memory and pinned memory come from the operator with an alignment.
+// The emulation allocates device memory and pinned memory with the operator new that takes an
+// alignment, so this operator does not count them.
 void* operator new(std::size_t bytes) {
   void* const at = std::malloc(bytes == 0 ? 1 : bytes);
   if (at == nullptr) throw std::bad_alloc();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// How much host memory a piece of work takes: that of operator new, and pinned memory of the
-/// emulation. GPUs' own memory, which is emulated, does not count.
+/// Measures how much host memory some work takes: memory from operator new and the emulation's
+/// pinned memory, but not the emulated memory of GPUs.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace lupine::test {
 
-/// Bytes that there were at once while work() ran, beyond those before, at most.
+/// The largest number of bytes that were allocated at once while work() ran, beyond those before.
 std::size_t host_memory_of(const std::function<void()>& work);
 
 }  // namespace lupine::test

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A user's matrix on its way to a GPU: no copy of it in host memory.
+// A user's matrix is moved to a GPU without a copy of it in host memory.
 #include <lupine/solve.hpp>
 
 #include <cmath>
@@ -80,8 +80,8 @@ void write_market(const std::string& path, std::int64_t n, bool coordinates) {
     }
 }
 
-/// Loads A into the device's memory, which must cost the host no more than `allowed` bytes, and
-/// looks whether it is there.
+/// Loads A into the device's memory, which may take `allowed` bytes of host memory, and checks that
+/// all elements are there.
 void check_load(const ProcessGrid& grid, const Matrix& a, std::int64_t nb, std::int64_t allowed) {
   const auto device = make_chosen_device();
   const auto queue = device->make_queue(Priority::normal);
@@ -102,13 +102,14 @@ void check_load(const ProcessGrid& grid, const Matrix& a, std::int64_t nb, std::
 
 }  // namespace
 
-TEST_CASE("a user's matrix comes to a GPU in pieces", "[memory]") {
+TEST_CASE("a user's matrix is moved to a GPU in pieces", "[memory]") {
   const Communicator all = Communicator::duplicate(MPI_COMM_WORLD);
   constexpr std::int64_t n = 1501;
   for (const std::int64_t nb : {std::int64_t{100}, n}) {
     const ProcessGrid grid(all, squarest(all.size(), GridOrder::row));
     const std::int64_t part = part_bytes(grid, n, nb);
-    // A piece is an eighth, and a column or a row at least; a source may hold another one.
+    // A piece is an eighth of the part, or a column or row if that is more. The source may hold
+    // another piece.
     const std::int64_t pieces = 2 * (part / 8 + 8 * n) + (1 << 18);
     CAPTURE(nb, part, pieces);
     SECTION("function, blocks of " + std::to_string(nb)) {
@@ -118,7 +119,7 @@ TEST_CASE("a user's matrix comes to a GPU in pieces", "[memory]") {
       std::vector<double> a;
       const Distribution whole(n, n, 1, 0);
       if (all.rank() == 0) a = numbers(whole, whole);
-      // Ranks send slices of 4 MB, which the emulation copies once more.
+      // Ranks send slices of 4 MB, and the emulation copies each of them once.
       check_load(grid, Matrix::dense(n, a.data(), n), nb,
                  all.size() == 1 ? pieces : pieces + (9 << 20));
     }
@@ -129,7 +130,7 @@ TEST_CASE("a user's matrix comes to a GPU in pieces", "[memory]") {
   }
 }
 
-TEST_CASE("a user's matrix comes from a file to a GPU in pieces", "[memory]") {
+TEST_CASE("a user's matrix is moved from a file to a GPU in pieces", "[memory]") {
   const Communicator all = Communicator::duplicate(MPI_COMM_WORLD);
   constexpr std::int64_t n = 1501;
   std::unique_ptr<Folder> folder;
@@ -144,7 +145,7 @@ TEST_CASE("a user's matrix comes from a file to a GPU in pieces", "[memory]") {
     all.barrier();
   };
   for (const bool fortran : {true, false}) load([&] { write_npy(path, n, fortran); }, pieces);
-  // Of a megabyte of text, each rank's: entries, as they are read, sent and sorted.
+  // A megabyte of text from each rank becomes entries, which are read, sent and sorted.
   for (const bool coordinates : {false, true})
     load([&] { write_market(path, n, coordinates); },
          pieces + all.size() * (std::int64_t{12} << 20));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which work waits for which, where queues run side by side: on emulated GPUs, whose streams keep
-// to an order that would show a panel waiting for the update that shall hide it, or the reverse.
+// Checks which work waits for which where queues run side by side. Emulated GPUs run their streams
+// in an order in which a panel that waits for the update beside it, or the reverse, is seen.
 #include <algorithm>
 #include <cstdlib>
 #include <limits>
@@ -22,7 +22,7 @@ std::string order() {
   return value == nullptr ? "" : value;
 }
 
-/// When some of a step's work began, and when all of it was done.
+/// The time from the first begin to the last end of some work of a step.
 struct Period {
   double begin = std::numeric_limits<double>::infinity();
   double end = -std::numeric_limits<double>::infinity();
@@ -51,8 +51,9 @@ struct Case {
   Pivoting pivoting;
 };
 
-/// Factors, and checks for each step that has both: panel k is done before any chunk of the rest
-/// beside it has begun (high-first), or the other way round (low-first). @return steps with both
+/// Factors, and checks each step that has a panel k and an update of the rest beside it: the panel
+/// ends before any chunk of the rest begins (high-first), or the reverse (low-first).
+/// @return the number of such steps
 int check_steps(const Case& c) {
   const auto all = Communicator::duplicate(MPI_COMM_WORLD);
   CAPTURE(c.shape.nprow, c.shape.npcol, c.lookahead, c.chunk, name(c.pivoting));
@@ -64,7 +65,7 @@ int check_steps(const Case& c) {
   FactorOptions f{Precision::fp16, o.run.nb, c.lookahead, BroadcastMethod::ring_modified};
   f.pivoting = c.pivoting;
   f.chunk = c.chunk;
-  REQUIRE(p.factor(f).usable());  // scratch memory grows in a first run, and that waits for all
+  REQUIRE(p.factor(f).usable());  // growing scratch memory in a first run waits for all queues
   p.generate();
   f.trace = &trace;
   REQUIRE(p.factor(f).usable());
@@ -84,7 +85,7 @@ int check_steps(const Case& c) {
 
 }  // namespace
 
-TEST_CASE("a panel does not wait for the update beside it, nor that for the panel", "[.order]") {
+TEST_CASE("a panel and the update beside it do not wait for each other", "[.order]") {
   REQUIRE((order() == "high-first" || order() == "low-first"));
   REQUIRE(make_chosen_device()->overlaps());
   const auto all = Communicator::duplicate(MPI_COMM_WORLD);
@@ -92,8 +93,8 @@ TEST_CASE("a panel does not wait for the update beside it, nor that for the pane
     for (const int lookahead : {1, 3})
       for (const std::int64_t chunk : {0, 17, 5})
         for (const Pivoting pivoting : {Pivoting::none, Pivoting::partial}) {
-          // A panel waits for the others of its process column; meanwhile more chunks are solved
-          // for than have a place, so the first of them are updated.
+          // A panel waits for other ranks of its process column. Meanwhile more chunks are solved
+          // for than the ring holds, so the first of them must be updated before the panel ends.
           if (shape.nprow > 1 && chunk > 0 && n / shape.npcol > PanelRing::most_chunks * chunk)
             continue;
           const int steps = check_steps({shape, lookahead, chunk, pivoting});

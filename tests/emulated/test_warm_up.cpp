@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a run needs is chosen and loaded before its clock starts.
+// The warm-up chooses all algorithms and loads all kernels of a run before its clock starts.
 #include <cuda_emulation.hpp>
 
 #include "bench/benchmark_runner.hpp"
@@ -11,7 +11,8 @@ using namespace lupine::test;
 
 namespace {
 
-/// Everything that a GPU does the first time alone, and that the emulation counts.
+/// Counts of what a GPU does only at the first use of a product or kernel, as the emulation counts
+/// it.
 struct FirstTimes {
   long choices = emulation::calls_of("cublasLtMatmulAlgoGetHeuristic");
   std::size_t kernels = emulation::kernels_started();
@@ -27,7 +28,7 @@ void check(Benchmark benchmark, Pivoting pivoting, std::int64_t n, std::int64_t 
   options.run.nb = nb;
   options.run.lookahead = lookahead;
   options.run.chunk = chunk;
-  options.threshold = 0;  // the residual's kernels are HPL's after its clock alone
+  options.threshold = 0;  // HPL computes a residual only after its clock has stopped
   options.run.device = device_choice().device;
   options.run.comm = device_choice().comm;
   CAPTURE(name(benchmark), name(pivoting), n, nb, lookahead, chunk);
@@ -43,11 +44,11 @@ void check(Benchmark benchmark, Pivoting pivoting, std::int64_t n, std::int64_t 
 
 }  // namespace
 
-TEST_CASE("nothing is chosen or loaded while a benchmark is timed", "[warm-up]") {
+TEST_CASE("no algorithm is chosen and no kernel loaded while a benchmark is timed", "[warm-up]") {
   struct Size {
     std::int64_t n, nb, chunk;
   };
-  // Orders above that of the small problem of every warm-up, 2048 or four blocks.
+  // Some orders are above that of the warm-up's small problem, which is 2048 or four blocks.
   int lookahead = 0;
   for (const Size& s : {Size{513, 64, 128}, Size{2600, 192, 500}, Size{2311, 100, 0}})
     check(Benchmark::mxp, Pivoting::none, s.n, s.nb, lookahead++, s.chunk);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What LUPINE_EXPECTS does where preconditions are checked: this program is compiled so in every
-// build, with the sources of grid/. Each broken precondition ends a process of its own.
+// LUPINE_EXPECTS with checks of preconditions. This program and the sources of grid/ in it are
+// compiled with these checks in every build. Each violated precondition ends a process of its own.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -24,10 +24,10 @@ using namespace lupine;
 
 namespace {
 
-/// How a process ended that did nothing but `work`.
+/// The end of a process that ran only `work`.
 struct End {
-  int status = -1;   // as waitpid says
-  std::string said;  // on standard error
+  int status = -1;   // as waitpid gives it
+  std::string said;  // its standard error
 
   bool aborted() const { return WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT; }
   bool finished() const { return WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SUCCESS; }
@@ -55,7 +55,7 @@ End end_of(const std::function<void()>& work) {
   return end;
 }
 
-/// The one line that is said: which file, and which condition.
+/// Checks that the process was ended with one line that names the file and the condition.
 void check_broken(const End& end, const std::string& file, const std::string& condition) {
   CAPTURE(end.said);
   CHECK(end.aborted());
@@ -75,7 +75,7 @@ struct Positive {
   int value;
 };
 
-volatile double sink = 0;  // so that no call is left out
+volatile double sink = 0;  // keeps the compiler from removing calls
 void use(double value) {
   sink = value;
 }
@@ -84,7 +84,7 @@ void use(double value) {
 
 static_assert(checks_preconditions, "this program is compiled with the checks");
 
-TEST_CASE("what holds lets the program go on", "[expects]") {
+TEST_CASE("the program goes on where a precondition holds", "[expects]") {
   const End end = end_of([] {
     LUPINE_EXPECTS(sink == 0);
     use(checked_half(4) + Positive(1).value);
@@ -95,7 +95,7 @@ TEST_CASE("what holds lets the program go on", "[expects]") {
   CHECK(end.said.empty());
 }
 
-TEST_CASE("what does not hold ends the program, which says what and where", "[expects]") {
+TEST_CASE("a violated precondition ends the program with its condition and place", "[expects]") {
   const int line = __LINE__ + 1;
   const End end = end_of([] { LUPINE_EXPECTS(sink > 1); });
   CHECK(end.aborted());
@@ -111,7 +111,7 @@ TEST_CASE("constant expressions and initializers are checked", "[expects]") {
 }
 
 TEST_CASE("preconditions of functions in sources are checked", "[expects]") {
-  const Distribution rows(10, 2, 2, 1);  // 2, 3, 6, 7
+  const Distribution rows(10, 2, 2, 1);  // it has the indices 2, 3, 6 and 7
   check_broken(end_of([&] { use(static_cast<double>(rows.local({4}).value)); }),
                "grid/distribution.cpp", "mine(g)");
   const std::string condition = "begin.value + j <= pivot && pivot < rows.size()";
@@ -135,7 +135,7 @@ TEST_CASE("preconditions of functions in headers are checked", "[expects]") {
                "m.precision == Precision::fp64 || m.precision == Precision::fp32");
 }
 
-TEST_CASE("preconditions of functions of elements are checked", "[expects]") {
+TEST_CASE("preconditions of functions in kernels/element are checked", "[expects]") {
   const Cyclic cyclic{2, 2, 1};
   check_broken(end_of([&] { use(static_cast<double>(cyclic.local(5))); }), "element/cyclic.hpp",
                "mine(global)");

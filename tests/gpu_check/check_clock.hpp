@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// The time that the check goes by.
+/// The clock of the check.
 #pragma once
 
 #include "core/clock.hpp"
 
 namespace lupine::gpu_check {
 
-/// The machine's clock. Where LUPINE_GPU_CHECK_CLOCK names a file, that one's size in bytes are the
-/// seconds: to try the check itself, however slow or busy a machine is.
+/// The machine's clock, or, where LUPINE_GPU_CHECK_CLOCK names a file, a clock whose seconds are
+/// the size of that file in bytes. So tests of the check do not depend on the speed of the machine.
 const Clock& check_clock();
 
 }  // namespace lupine::gpu_check

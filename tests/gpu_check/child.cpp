@@ -30,12 +30,12 @@ namespace {
 constexpr std::size_t most_kept = std::size_t{1} << 20;
 constexpr int milliseconds_of_a_look = 50;
 
-// What a signal handler may know: whether there is a child, which has to be ended first.
+// Set for the signal handler: whether there is a child, which must be ended first.
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
 volatile std::sig_atomic_t child_runs = 0;
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
 volatile std::sig_atomic_t asked_to_end = 0;
-// The Companion's process, which outlives the children.
+// The process of the Companion, which must not be ended with a child.
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
 std::atomic<pid_t> companion = -1;
 
@@ -44,7 +44,7 @@ extern "C" void note_end(int signal) {
   asked_to_end = signal;
 }
 
-/// Parent of each process of the machine.
+/// The parent of each process of the machine.
 std::map<pid_t, pid_t> parents() {
   std::map<pid_t, pid_t> result;
   DIR* folder = opendir("/proc");
@@ -55,7 +55,7 @@ std::map<pid_t, pid_t> parents() {
     std::ifstream file(fmt::format("/proc/{}/stat", pid));
     std::string line;
     std::getline(file, line);
-    // The name, in parentheses, may hold anything.
+    // The name, in parentheses, may contain any character.
     const std::size_t end = line.rfind(')');
     if (end == std::string::npos) continue;
     std::istringstream rest(line.substr(end + 1));
@@ -67,8 +67,9 @@ std::map<pid_t, pid_t> parents() {
   return result;
 }
 
-/// All processes that come from this one, but for the companion: nothing else is running when a
-/// child has ended, or is to. mpirun's ranks are in groups of their own.
+/// All descendants of this process except for the companion. It is called when a child has ended or
+/// must end, so all of them belong to that child. A process group does not suffice: mpirun's ranks
+/// have groups of their own.
 std::vector<pid_t> descendants() {
   const std::map<pid_t, pid_t> all = parents();
   std::vector<pid_t> found;
@@ -83,7 +84,7 @@ std::vector<pid_t> descendants() {
   return found;
 }
 
-/// Kills what is left, and what that leaves, and takes their statuses.
+/// Kills all descendants, repeatedly since they may start others, and collects their statuses.
 void end_descendants() {
   for (int round = 0; round < 40; ++round) {
     while (waitpid(-1, nullptr, WNOHANG) > 0) {
@@ -95,7 +96,7 @@ void end_descendants() {
   }
 }
 
-/// The words as execv wants them, ended by null.
+/// The words as execv takes them: pointers, followed by null.
 std::vector<char*> arguments(const std::vector<std::string>& command) {
   std::vector<char*> words;
   words.reserve(command.size() + 1);
@@ -104,8 +105,8 @@ std::vector<char*> arguments(const std::vector<std::string>& command) {
   return words;
 }
 
-/// Never returns: this is the new process. Takes no memory, whose lock another thread may have
-/// held.
+/// Runs in the new process and never returns. It allocates no memory, since another thread may have
+/// held the allocator's lock during the fork.
 [[noreturn]] void become(char* const* words, int out, int err) {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -149,7 +150,7 @@ struct Pipe {
   }
 };
 
-/// Waits for the child, reading what it says meanwhile.
+/// Waits for the child and reads its output meanwhile.
 void follow(pid_t child, double seconds, const Pipe& out, const Pipe& err, const Listener& listener,
             Outcome& outcome) {
   const Clock& clock = check_clock();
@@ -157,7 +158,7 @@ void follow(pid_t child, double seconds, const Pipe& out, const Pipe& err, const
   for (int status = 0;;) {
     std::array<pollfd, 2> ends{pollfd{out.ends[0], POLLIN, 0}, pollfd{err.ends[0], POLLIN, 0}};
     poll(ends.data(), ends.size(), milliseconds_of_a_look);
-    // Closed by the child, which still runs: poll() would return at once.
+    // The child has closed a pipe but still runs, so poll() would return at once.
     if (((ends[0].revents | ends[1].revents) & POLLHUP) != 0) usleep(1000);
     out.drain(outcome.out, listener);
     err.drain(outcome.err, listener);
@@ -197,7 +198,7 @@ Outcome run_child(const std::vector<std::string>& command, double seconds,
     outcome.err = fmt::format("no process: {}", std::strerror(errno));
     return outcome;
   }
-  setpgid(child, child);  // by both: whoever comes first
+  setpgid(child, child);  // parent and child both do it, since either may run first
   outcome.started = true;
   out.close_writing();
   err.close_writing();

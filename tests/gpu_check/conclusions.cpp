@@ -23,7 +23,7 @@ const ordered_json* result_of(const ordered_json& step, const std::string& name)
   return found == step.end() || !found->is_object() ? nullptr : &*found;
 }
 
-/// The run of IRSXgesv of the largest n; null if there is none.
+/// The run of cuSOLVER's IRSXgesv with the largest n; null if there is none.
 const ordered_json* largest_irs(const ordered_json& steps) {
   const ordered_json* best = nullptr;
   for (const ordered_json& step : steps) {
@@ -38,7 +38,7 @@ double tflops(const ordered_json& rate) {
   return rate.get<double>() * giga / tera;
 }
 
-/// LU beside the product of its precision, as it would be at the clock of the run.
+/// The rate of LU as a share of the product's rate, scaled to the clock of the run.
 ordered_json share_at_clock(double lu, const Rate& product, double run_mhz) {
   if (product.value <= 0 || product.sm_mhz <= 0 || run_mhz <= 0) return nullptr;
   return lu / (product.value * run_mhz / product.sm_mhz);
@@ -81,8 +81,7 @@ ordered_json goal(const std::string& words, const ordered_json& value, bool reac
           {"verdict", value.is_null() ? "not measured" : (reached ? "reached" : "not reached")}};
 }
 
-/// The largest value of a column among a benchmark's rows of at least so large n; null if there is
-/// none.
+/// The largest value of a column among a benchmark's rows with n >= least_n; null if there is none.
 ordered_json best_of(const ordered_json& rows, const char* benchmark, const std::string& column,
                      std::int64_t least_n = 0) {
   ordered_json best;
@@ -93,7 +92,7 @@ ordered_json best_of(const ordered_json& rows, const char* benchmark, const std:
   return best;
 }
 
-/// Of several runs of the largest n, the least share.
+/// The share of the refinement in the runs of the largest n; the least where there are several.
 ordered_json refinement_at_largest(const ordered_json& rows) {
   ordered_json share;
   ordered_json largest = 0;
@@ -106,7 +105,7 @@ ordered_json refinement_at_largest(const ordered_json& rows) {
   return share;
 }
 
-/// The fastest run of the largest n; null if there is none.
+/// The fastest run among those of the largest n; null if there is none.
 const ordered_json* fastest_of_largest(const ordered_json& steps, const char* benchmark) {
   const ordered_json* best = nullptr;
   for (const ordered_json& step : steps) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// From the records of the steps to a table of the runs, and to the goals.
+/// Makes a table of the runs and the verdicts on the goals from the records of the steps.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -8,12 +8,12 @@
 
 namespace lupine::gpu_check {
 
-/// "table", "phases" and "goals" of all that has been run so far.
+/// An object with "table", "phases" and "goals" of all runs so far.
 nlohmann::ordered_json conclusions(const nlohmann::ordered_json& steps);
 
-/// One row for each run of HPL-MxP and HPL that passed: n, nb, reserve, score, LU, shares.
+/// One row for each run of HPL-MxP and HPL that passed, with n, nb, reserve, score, LU and shares.
 nlohmann::ordered_json table(const nlohmann::ordered_json& steps);
-/// Each with "goal", "value" and "verdict": reached, not reached or not measured.
+/// The goals, each with "goal", "value" and "verdict" (reached, not reached or not measured).
 nlohmann::ordered_json goals(const nlohmann::ordered_json& steps);
 
 std::string table_text(const nlohmann::ordered_json& rows);

@@ -17,13 +17,13 @@ using nlohmann::ordered_json;
 constexpr double tera = 1e12;
 constexpr double giga = 1e9;
 
-/// What the ceilings allow, in operations, bytes and entries a second.
+/// The measured ceilings, in operations, bytes and entries a second.
 struct Machine {
-  double product;   ///< of the update
-  double solve;     ///< of the solves with a panel's triangle, and of the rest of a panel
+  double product;   ///< product of the update
+  double solve;     ///< solves with a panel's triangle, and other operations of a panel
   double copy;      ///< bytes read and written
   double read;      ///< bytes read
-  double generate;  ///< entries of A, made and multiplied
+  double generate;  ///< entries of A, generated and multiplied
 };
 
 Machine machine_of(const ordered_json& steps, bool hpl) {
@@ -41,10 +41,11 @@ struct Floors {
   double rows = 0;
 };
 
-/// Seconds of all steps, right-looking, one panel ahead: its own column counts as the panel's.
+/// Seconds of all steps of the right-looking order with look-ahead 1. The update of the next
+/// panel's own column counts as part of the panel.
 Floors factorization_floors(double n, double nb, const Machine& m, bool hpl) {
-  // Bytes of one entry: read for its magnitude, read and rounded; FP64 is copied. A panel's pivots
-  // exchange two rows of each column for each of its own, which are read and written.
+  // Bytes of one entry: an entry is read for the largest magnitude, then read and rounded; in FP64
+  // it is copied. Each pivot exchanges two rows, whose entries are read and written.
   const double cast = hpl ? 16 : 10;
   const double exchange = hpl ? 32 : 0;
   Floors floors;
@@ -95,7 +96,8 @@ std::string words_of(const ordered_json& phase) {
 
 constexpr const char* outside = "LU outside the update";
 
-/// Panels and rows run beside the update: they cost what they take outside of it.
+/// The phase with the largest excess over its floor. Panels and rows run beside the update, so they
+/// matter only by the time that they take outside of it.
 std::string look_first(const ordered_json& phases) {
   const ordered_json* most = largest_excess(phases, {"update", outside, "solves", "residuals"});
   if (most == nullptr) return "";
@@ -117,7 +119,7 @@ Rate fastest_rate(const ordered_json& steps, const std::string& part,
                   const std::string& precision) {
   Rate best;
   for (const ordered_json& step : steps) {
-    // What a run that was cut off had measured by then counts.
+    // A run that was cut off counts with the measurements that it had made.
     if (step["step"] != "ceilings" || !step.contains("result")) continue;
     for (const ordered_json& line : step["result"])
       if (line.value("part", "") == part &&
@@ -142,7 +144,7 @@ ordered_json phases_of(const ordered_json& run, bool hpl, const ordered_json& st
                         line("panel", seconds("panel"), floors.panel),
                         line("rows", seconds("rows"), floors.rows),
                         line("broadcast_exposed", seconds("broadcast_exposed"), 0)};
-  // Of what every run has to do outside of the update: the first panel, and the last ones.
+  // Every run has some time outside of the update: the first panel and the last ones.
   lines.push_back(
       line(outside, std::max(run["lu"]["seconds"].get<double>() - seconds("update"), 0.0), 0));
   lines.push_back(line("solves", seconds("solves"), solves * entries * (hpl ? 8 : 4) / m.read));

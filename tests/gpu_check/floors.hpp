@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// What the phases of a run take at least, by what this GPU was measured to do.
+/// Lower bounds (floors) of the times of a run's phases, from the measured ceilings of this GPU.
 #pragma once
 
 #include <cstdint>
@@ -9,21 +9,21 @@
 
 namespace lupine::gpu_check {
 
-/// The fastest measurement of a kind, and the clock that it was taken at.
+/// The fastest measurement of a kind, and the GPU's clock during it.
 struct Rate {
-  double value = 0;   ///< a second; 0: not measured
-  double sm_mhz = 0;  ///< 0: not known
+  double value = 0;   ///< operations, bytes or entries a second; 0: not measured
+  double sm_mhz = 0;  ///< clock of the multiprocessors; 0: not known
 };
 
-/// Of the lines of `lupine_gpu_ceilings`.
-/// @param precision of a product; empty: any
+/// The fastest rate of a part among the lines of `lupine_gpu_ceilings`.
+/// @param precision precision of a product; empty: any
 Rate fastest_rate(const nlohmann::ordered_json& steps, const std::string& part,
                   const std::string& precision = "");
-/// Median clock of a report or a line with "clocks"; 0 if it is not known.
+/// The median clock of a report or line with "clocks", in MHz; 0 if it is not known.
 double median_mhz(const nlohmann::ordered_json& measured);
 
-/// Of one run on one GPU: each phase with "seconds", "floor_seconds" and "ratio" (null where a
-/// ceiling is missing), and "look_first", in words.
+/// The phases of one run on one GPU, each with "seconds", "floor_seconds" and "ratio" (null where a
+/// ceiling is missing), and "look_first", which says in words what to look at first.
 nlohmann::ordered_json phases_of(const nlohmann::ordered_json& run, bool hpl,
                                  const nlohmann::ordered_json& steps);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Checks a machine with a GPU: is Lupine right there, and how fast? Starts the other programs, each
-// with a limit in time, and keeps what they say in one JSON file. run/gpu-check calls it.
+// Checks on a machine with a GPU whether Lupine is correct there, and how fast it is. It starts
+// other programs, each with a limit in time, and records their results in one JSON file.
+// run/gpu-check calls it.
 #include <fmt/format.h>
 #include <lupine/error.hpp>
 
@@ -86,7 +87,7 @@ Options parse(int argc, char** argv) {
   return options;
 }
 
-/// "NVIDIA H200" of 2026-12-01: nvidia-h200-2026-12-01.json.
+/// The name of the JSON file: for "NVIDIA H200" on 2026-12-01, nvidia-h200-2026-12-01.json.
 std::string file_name(const std::string& gpu) {
   std::string name;
   for (const char c : gpu) {
@@ -101,15 +102,15 @@ std::string file_name(const std::string& gpu) {
 }
 
 void prepare_environment() {
-  // Several ranks are to share one GPU: the first of those that may be seen.
+  // All ranks share one GPU, the first that this program may see.
   const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
   const std::string all = visible == nullptr ? "0" : visible;
   setenv("CUDA_VISIBLE_DEVICES", all.substr(0, all.find(',')).c_str(), 1);
   for (const char* name : {"OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"})
     setenv(name, "1", 0);
-  // Where ranks may not read each other's memory, Open MPI's shared memory fails.
+  // Open MPI's shared memory fails where ranks may not read each other's memory.
   setenv("OMPI_MCA_btl_vader_single_copy_mechanism", "none", 0);
-  // What is measured is what Lupine chooses by itself.
+  // The check measures Lupine's own choices, so it ignores the user's profile.
   setenv("LUPINE_PROFILE", "none", 0);
 }
 

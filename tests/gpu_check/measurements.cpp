@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-/// "2026-11-22T02:36:13Z" in seconds since 1970; 0 if it is no such text.
+/// A time such as "2026-11-22T02:36:13Z" in seconds since 1970; 0 for any other text.
 double seconds_of(const ordered_json& text) {
   std::tm parts{};
   if (!text.is_string() ||
@@ -37,7 +37,7 @@ std::string words_of_solver(const ordered_json& result) {
 
 ordered_json Measurements::with_clocks(ordered_json report) const {
   if (!report.is_object()) return report;
-  constexpr double resolution = 1;  // second, of the report's times
+  constexpr double resolution = 1;  // of the report's times, in seconds
   report["clocks"] =
       session_.clocks(seconds_of(report["start"]), seconds_of(report["end"]) + resolution);
   return report;
@@ -79,7 +79,7 @@ void Measurements::smoke() {
 void Measurements::sizes() {
   const std::int64_t middle = o_.trial ? 300 : 60000;
   const std::int64_t largest = o_.trial ? 500 : 0;
-  // Of this step, for each run of the largest n.
+  // The part of this step's time for each of the two runs of the largest n.
   const double each = 0.4 * session_.remaining();
   benchmark({.step = "mxp",
              .name = fmt::format("HPL-MxP, n = {}", middle),
@@ -110,7 +110,8 @@ void Measurements::ceilings() {
   Task task;
   task.step = "ceilings";
   task.name = "ceilings";
-  // Of its share, what some 25 products and parts of 3 s and one of 10 s take, and their memory.
+  // Its share of the time must suffice for some 25 products and parts of 3 s, one of 10 s, and 10 s
+  // to allocate and fill memory.
   constexpr double runs = 35;
   const double seconds = std::clamp((session_.remaining() - 10) / runs, 0.1, 3.0);
   task.command = {session_.program("lupine_gpu_ceilings"), "--json", "--seconds",
@@ -118,7 +119,7 @@ void Measurements::ceilings() {
   if (largest_ > 0) task.command.insert(task.command.end(), {"--n", std::to_string(largest_)});
   if (o_.trial) task.command.emplace_back("--smoke");
   task.limit = 150;
-  // What was measured until then counts.
+  // Measurements that it made before it was cut off count.
   task.may_be_cut = true;
   task.result = [this](const Outcome& outcome) {
     ordered_json lines = json_lines(outcome);
@@ -192,7 +193,8 @@ ordered_json Measurements::time_first_steps(const std::string& name,
   return record["verdict"] == "passed" ? record["result"] : ordered_json();
 }
 
-/// nb and chunk by one program; a program each for the multiprocessors that are reserved.
+/// One program tries values of nb and chunk, then one program for each number of reserved
+/// multiprocessors.
 void Measurements::first_steps() {
   if (largest_ == 0) {
     session_.note(suite("first_steps", "first steps", {}), "not run",
@@ -211,7 +213,7 @@ void Measurements::first_steps() {
       time_first_steps("first steps: nb, chunk",
                        {"--try-nb", list_of(blocks), "--try-chunk", list_of(chunks)}, seconds);
   const std::int64_t nb = found.is_object() ? found["nb"].get<std::int64_t>() : nb_;
-  // For a first run, the table's values and these.
+  // Each program times a first run, the table's values, and these values.
   constexpr double seconds_of_three = 12;
   for (const int reserve : {0, 8, 16})
     time_first_steps(fmt::format("first steps: nb {}, reserve {}", nb, reserve),
@@ -236,14 +238,14 @@ ordered_json Measurements::solve(const std::string& method, std::int64_t n, doub
   return record["verdict"] == "passed" ? record["result"] : ordered_json();
 }
 
-/// Each beside Lupine at the same n.
+/// Runs cuSOLVER's two methods, each followed by Lupine at the same n.
 void Measurements::cusolver() {
   const ordered_json irs = solve("irs", o_.trial ? 300 : 0, 90);
   if (irs.is_object())
     benchmark({.step = "mxp",
                .name = "HPL-MxP at IRSXgesv's largest n",
                .n = irs["n"].get<std::int64_t>()});
-  // FP64 throughout takes half a minute at its largest n, and Lupine as long beside it.
+  // Xgetrf takes half a minute at its largest n, and Lupine's HPL as long.
   constexpr double seconds_of_both = 100;
   const std::int64_t n = session_.remaining() > seconds_of_both ? 0 : 60000;
   const ordered_json getrf = solve("getrf", o_.trial ? 300 : n, 90);

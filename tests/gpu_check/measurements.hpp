@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// How fast is Lupine here, beside what the GPU allows and cuSOLVER reaches.
+/// Measures how fast Lupine is on this GPU, what the GPU can do at most, and how fast cuSOLVER is.
 #pragma once
 
 #include <cstdint>
@@ -24,31 +24,31 @@ class Measurements {
  private:
   /// One run of `lupine mxp` or `lupine hpl`.
   struct Run {
-    std::string step;  ///< also the benchmark: "mxp"
+    std::string step;  ///< also the name of the benchmark, such as "mxp"
     std::string name;
     std::int64_t n = 0;                   ///< 0: the largest that fits
-    std::vector<std::string> words = {};  ///< options besides
-    std::string trace = {};               ///< file of the folder; empty: none
+    std::vector<std::string> words = {};  ///< further options
+    std::string trace = {};  ///< name of the trace's file in the folder; empty: no trace
     double limit = 120;
     double reserve = 0;
     double least = 10;
   };
-  /// @return its report, with the clocks while it ran; null unless it passed
+  /// @return its report with the GPU's clocks during it; null unless it passed
   nlohmann::ordered_json benchmark(const Run& run);
-  /// The report beside the clocks while its timed part ran.
+  /// The report with the GPU's clocks during its timed part.
   nlohmann::ordered_json with_clocks(nlohmann::ordered_json report) const;
   /// Times the first steps of a run of order n. @return its report; null unless it passed
   nlohmann::ordered_json time_first_steps(const std::string& name,
                                           const std::vector<std::string>& words, double seconds);
   nlohmann::ordered_json solve(const std::string& method, std::int64_t n, double limit);
-  /// A little of it in a trial.
+  /// The least time that is worth starting a program: `seconds`, or 1 in a trial.
   double least(double seconds) const { return o_.trial ? 1 : seconds; }
 
   Session& session_;
   const Options& o_;
   std::int64_t largest_ = 0;  ///< n of the largest run of HPL-MxP; 0: none passed
-  std::int64_t nb_ = 0;       ///< its
-  std::int64_t chunk_ = 0;    ///< its
+  std::int64_t nb_ = 0;       ///< block size of that run
+  std::int64_t chunk_ = 0;    ///< chunk of that run
 };
 
 }  // namespace lupine::gpu_check

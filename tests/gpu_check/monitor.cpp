@@ -38,7 +38,7 @@ Monitor::~Monitor() {
 void Monitor::watch() {
   while (!stopped_)
     if (const std::optional<Sample> sample = source_->next()) keep(*sample);
-  source_.reset();  // by the thread that used it
+  source_.reset();  // the thread that used the source must destroy it
 }
 
 void Monitor::keep(const Sample& sample) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// Keeps the GPU's clocks of the whole check, in memory and in a file.
+/// Records the GPU's clocks during the whole check, in memory and in a file.
 #pragma once
 
 #include <atomic>
@@ -16,14 +16,15 @@ namespace lupine::gpu_check {
 
 class Monitor {
  public:
-  /// Reads from now on, until the end. A line for each sample goes into `file`, written at once.
+  /// Reads samples on a thread until the destructor, and writes a line for each to `file` at once.
   Monitor(std::unique_ptr<SampleSource> source, const std::string& file);
   Monitor(const Monitor&) = delete;
   Monitor& operator=(const Monitor&) = delete;
   ~Monitor();
 
   std::string source() const { return source_->name(); }
-  /// What was read from `begin` to `end`, seconds since 1970; null if nothing was.
+  /// The summary of the samples from `begin` to `end`, in seconds since 1970; null if there are
+  /// none.
   nlohmann::ordered_json between(double begin, double end) const;
   std::size_t samples() const;
 

@@ -22,7 +22,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-/// As nvml.h numbers them, by bit.
+/// The names of the reasons, by their bits in nvml.h.
 constexpr std::array<std::string_view, 9> reason_names{
     "gpu_idle",     "applications_clocks", "sw_power_cap",        "hw_slowdown",
     "sync_boost",   "sw_thermal_slowdown", "hw_thermal_slowdown", "hw_power_brake",
@@ -35,20 +35,20 @@ std::string without_dashes(std::string uuid) {
   return uuid;
 }
 
-/// Whether a GPU's UUID begins like this.
+/// Whether a GPU's UUID begins with `beginning`.
 bool is_of(const std::string& uuid, const std::string& beginning) {
   return !beginning.empty() && without_dashes(uuid).rfind(without_dashes(beginning), 0) == 0;
 }
 
-/// The management library of NVIDIA's driver. nvml.h is in few toolkits; these functions and
-/// numbers of it have been the same since they came.
+/// NVML, the management library of NVIDIA's driver. Its header is missing in most toolkits; the
+/// functions and constants used here have never changed.
 class Nvml {
  public:
   using Gpu = void*;
   using Unsigned = int (*)(Gpu, unsigned*);
   using Chosen = int (*)(Gpu, int, unsigned*);
 
-  /// False: not here, or of no use.
+  /// Opens the library for this GPU. Returns false if it is not there or cannot be used.
   bool open(const std::string& uuid) {
     void* library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) return false;
@@ -60,7 +60,7 @@ class Nvml {
                           find(library, clock_, "nvmlDeviceGetClockInfo") &&
                           find(library, power_, "nvmlDeviceGetPowerUsage") &&
                           find(library, temperature_, "nvmlDeviceGetTemperature");
-    // By its later name or its earlier one.
+    // Newer drivers have the first name, older ones the second.
     if (!find(library, reasons_, "nvmlDeviceGetCurrentClocksEventReasons"))
       find(library, reasons_, "nvmlDeviceGetCurrentClocksThrottleReasons");
     return complete && init() == 0 && find_gpu(uuid);
@@ -128,7 +128,7 @@ class NvmlSource final : public SampleSource {
   std::chrono::steady_clock::time_point due_;
 };
 
-/// nvidia-smi that repeats itself, a line at a time.
+/// Samples from nvidia-smi, which prints a line for each.
 class SmiSource final : public SampleSource {
  public:
   SmiSource(std::string program, std::string uuid)
@@ -148,7 +148,7 @@ class SmiSource final : public SampleSource {
   }
 
  private:
-  // Drivers call the reasons by one name or the other, and refuse what they do not know.
+  // Each driver knows one of these two names of the reasons, and refuses the other.
   static constexpr std::array<const char*, 2> names{"clocks_event_reasons.active",
                                                     "clocks_throttle_reasons.active"};
   static constexpr int most_starts = 20;
@@ -166,7 +166,7 @@ class SmiSource final : public SampleSource {
     child_ = std::make_unique<Companion>(command);
   }
 
-  /// A line of this GPU, with its clock.
+  /// The sample in a line; nothing if the line is of another GPU or has no clock.
   std::optional<Sample> parse(const std::string& line) {
     Sample sample;
     sample.time = wall_time();
@@ -188,7 +188,8 @@ class SmiSource final : public SampleSource {
     return sample;
   }
 
-  /// The wanted one; once all have been seen and none is it, the first.
+  /// Whether this is the GPU that was asked for, or, after a round of lines in which that was not
+  /// found, the first GPU.
   bool is_watched(const std::string& uuid) {
     if (watched_.empty() && is_of(uuid, wanted_)) watched_ = uuid;
     if (watched_.empty() && uuid == first_) watched_ = first_;

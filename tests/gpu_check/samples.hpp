@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// The clock that a GPU runs at, read again and again beside whatever else runs.
+/// Samples of a GPU's clock, power and temperature, read repeatedly while other programs run.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,14 @@
 
 namespace lupine::gpu_check {
 
-/// What was read at one moment; what the GPU does not tell is not there.
+/// The values at one moment. Those that the GPU does not report are empty.
 struct Sample {
   double time = 0;  ///< seconds since 1970
   std::optional<double> sm_mhz;
   std::optional<double> watts;
   std::optional<double> celsius;
-  std::optional<std::uint64_t> reasons;  ///< NVML's bits: why the clock is not higher
+  std::optional<std::uint64_t>
+      reasons;  ///< the reasons why the clock is not higher, as NVML's bits
 };
 
 constexpr double sample_seconds = 0.2;
@@ -29,21 +30,22 @@ class SampleSource {
   SampleSource(const SampleSource&) = delete;
   SampleSource& operator=(const SampleSource&) = delete;
   virtual ~SampleSource() = default;
-  /// "NVML".
+  /// The name of the source, such as "NVML".
   virtual std::string name() const = 0;
-  /// Waits for the next one, `sample_seconds` at most. Called by one thread, from the first to the
-  /// last.
+  /// Waits up to `sample_seconds` for the next sample. All calls must come from one thread.
   virtual std::optional<Sample> next() = 0;
 };
 
-/// By NVML, else by nvidia-smi; null where neither is there.
-/// @param uuid what the GPU's begins with, with or without dashes; the first GPU where none does
+/// Samples by NVML, or else by nvidia-smi; null where neither is there.
+/// @param uuid the beginning of the GPU's UUID, with or without dashes. Where no GPU matches, the
+/// first
+///             one is sampled
 std::unique_ptr<SampleSource> open_samples(const std::string& uuid);
 
-/// "sw_power_cap sw_thermal_slowdown".
+/// The names of the bits, such as "sw_power_cap sw_thermal_slowdown".
 std::string names_of_reasons(std::uint64_t reasons);
-/// Least, median and largest of each, and of each reason the part of the samples that gave it;
-/// null if there are none.
+/// The least, median and largest value of each quantity, and for each reason its share of the
+/// samples; null if there are no samples.
 nlohmann::ordered_json summary(const std::vector<Sample>& samples);
 
 /// Seconds since 1970.

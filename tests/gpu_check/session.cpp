@@ -27,7 +27,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::ordered_json;
 
-constexpr int bad_usage = 2;  // of all of Lupine's programs
+constexpr int bad_usage = 2;  // exit status of all of Lupine's programs
 constexpr std::size_t most_output = 4000;
 
 std::string tail(const std::string& text) {
@@ -42,7 +42,7 @@ std::string last_line(const std::string& text) {
   return text.substr(begin, std::min<std::size_t>(end + 1 - begin, 200));
 }
 
-/// The folder that was asked for, or a new one here that no other check has.
+/// The folder that was asked for, or else a new one in the current folder.
 std::string make_folder(const std::string& asked) {
   std::error_code error;
   const std::string name = asked.empty() ? "gpu-check-" + utc_now("%Y-%m-%d-%H%M%S") : asked;
@@ -81,33 +81,34 @@ std::string joined(const std::vector<std::string>& words) {
   return text;
 }
 
-/// @param limit what it had, which may be less than a task of its kind may take
+/// @param limit the time that the task had, which may be less than its own limit
 std::string verdict(const Task& task, const Outcome& outcome, double limit) {
   const auto says = [&](const std::string& words) {
     return outcome.err.find(words) != std::string::npos ||
            outcome.out.find(words) != std::string::npos;
   };
-  // Such a program may end as if all were well.
+  // A program that is not allowed may still end with status 0.
   if (std::any_of(task.not_available.begin(), task.not_available.end(), says))
     return "not available";
   if (outcome.passed()) return "passed";
   if (task.may_fail) return "not available";
   if (outcome.timed_out) return task.may_be_cut || limit < task.limit ? "cut off" : "failed";
   if (task.may_not_fit && outcome.status == bad_usage && says("does not fit")) return "not run";
-  // The launcher of an archive says the one, the system's loader the other.
+  // The first message comes from the launcher of an archive, the second from the system's loader.
   if (task.may_not_load &&
       (says(": not found: lib") || says("error while loading shared libraries")))
     return "absent";
   return "failed";
 }
 
-/// How it ended, and what it said: the whole result only once.
+/// Records how a task ended, with its result, or with the end of its output where there is no
+/// result.
 void record_outcome(ordered_json& record, const Task& task, const Outcome& outcome) {
   record["seconds"] = outcome.seconds;
   record["ending"] = outcome.ending();
   record["verdict"] = verdict(task, outcome, record["limit_seconds"].get<double>());
   if (task.result) record["result"] = task.result(outcome);
-  // An exit status of 0 proves no measurement.
+  // An exit status of 0 without a result is a failure.
   if (task.result && outcome.passed() && record["result"].empty()) record["verdict"] = "failed";
   if (record["verdict"] == "passed" && task.result) return;
   record["output"] = tail(outcome.out);
@@ -203,7 +204,7 @@ void Session::keep(const std::string& from, const std::string& name) {
   write(kept(name), text.str());
 }
 
-/// Where nothing can be written any more, what is running goes on.
+/// Where a file can no longer be written, the check goes on without it.
 void Session::write(const std::string& path, const std::string& text) {
   try {
     write_whole(path, text);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// One check of a machine: time left, what was run and how it ended, the files that keep it.
+/// One check of a machine: the time that is left, the programs that ran and how they ended, and the
+/// files that record them.
 #pragma once
 
 #include <functional>
@@ -21,37 +22,37 @@ struct Options {
   double budget = 560;            ///< seconds
   double limit = 1e6;             ///< seconds of one program, whatever the step allows
   std::string output;             ///< folder; empty: a new one in the current folder
-  std::string device = "cuda";    ///< cpu: to try the check itself
+  std::string device = "cuda";    ///< "cpu" only to test the check itself
   std::string programs;           ///< folder of Lupine's programs
   std::string mpirun = "mpirun";  ///< path or name
-  bool trial = false;             ///< tiny sizes, to see that everything runs
+  bool trial = false;             ///< use tiny sizes, only to see that everything runs
   std::string command_line;
 };
 
 /// One program to run.
 struct Task {
-  std::string step;                  ///< "mpi"
-  std::string name;                  ///< "MPI suite, 2 ranks"
-  std::vector<std::string> command;  ///< the first word: a path
-  std::string needs;                 ///< a program besides the first word that has to be there
+  std::string step;                  ///< such as "mpi"
+  std::string name;                  ///< such as "MPI suite, 2 ranks"
+  std::vector<std::string> command;  ///< the first word is a path
+  std::string needs;                 ///< another program that must be there
   double limit = 60;                 ///< seconds
-  double reserve = 0;                ///< seconds of the step's share that are left to what follows
-  double least = 3;                  ///< with less time left it is not worth its start, seconds
-  bool may_be_cut = false;           ///< to run into `limit` is no failure
-  bool may_fail = false;             ///< says how the machine is; that it cannot is no failure
-  bool may_not_load = false;         ///< its libraries are no part of Lupine's
-  bool may_not_fit = false;          ///< to be refused for want of memory is no failure
-  /// Words of a program that this machine does not allow, which is no failure of Lupine's.
+  double reserve = 0;                ///< seconds of the step's share that later tasks need
+  double least = 3;                  ///< seconds; with less time left the task is not started
+  bool may_be_cut = false;           ///< reaching `limit` is not a failure
+  bool may_fail = false;             ///< any other end is not a failure: it describes the machine
+  bool may_not_load = false;         ///< it needs libraries that do not come with Lupine
+  bool may_not_fit = false;          ///< a refusal for lack of memory is not a failure
+  /// Output that shows that this machine does not allow the program, which is not a failure.
   std::vector<std::string> not_available;
-  /// What the run said, for the record; null if nothing.
+  /// The result of the run for the record; null if there is none.
   std::function<nlohmann::ordered_json(const Outcome&)> result;
-  /// What a run that ended well says of itself in a few words.
+  /// The result of a run that passed in a few words.
   std::function<std::string(const nlohmann::ordered_json&)> words;
 };
 
 class Session {
  public:
-  /// Makes the folder. @throws UsageError if it cannot be written
+  /// Makes the folder. @throws UsageError if it cannot be written to
   explicit Session(Options options);
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
@@ -60,43 +61,44 @@ class Session {
   const Options& options() const { return options_; }
   const std::string& folder() const { return options_.output; }
   double elapsed() const { return clock_.now() - begin_; }
-  /// What comes from now on has to be done at this part of the budget.
+  /// Tasks from now on must end when this part of the budget is used.
   void until(double part) { part_ = part; }
-  /// Seconds until then.
+  /// Seconds that are left until then.
   double remaining() const { return end_of_share() - elapsed(); }
   std::string program(const std::string& name) const;
-  /// A file for a child to write to, which is gone in the end.
+  /// The path of a temporary file for a child to write to. The destructor removes it.
   std::string scratch(const std::string& name) const { return scratch_ + "/" + name; }
-  /// One of the folder.
+  /// The path of a file in the folder.
   std::string kept(const std::string& name) const { return folder() + "/" + name; }
-  /// Brings what a child has written to `from`, if it has, whole into the folder.
+  /// Copies the file `from`, if a child has written it, into the folder, whole or not at all.
   void keep(const std::string& from, const std::string& name);
 
-  /// Clocks of this GPU, beside everything from now on.
+  /// Records the clocks of this GPU from now on.
   void watch(const std::string& uuid);
   /// What was read in this time, seconds since 1970; null if nothing was.
   nlohmann::ordered_json clocks(double begin, double end) const;
 
-  /// The document; what is not a step is added by whoever knows it.
+  /// The document. Callers add what is not a step.
   nlohmann::ordered_json& document() { return document_; }
   const nlohmann::ordered_json& steps() const { return document_["steps"]; }
-  /// From now on the document is kept in this file of the folder.
+  /// Saves the document in this file of the folder from now on.
   void keep_in(const std::string& name);
-  /// Writes the document whole, or leaves the file as it was and says so once.
+  /// Writes the document whole, or else leaves the file as it was and reports that once.
   void save();
-  /// To standard output and to the log.
+  /// Writes a line to standard output and to the log.
   void say(const std::string& line);
 
-  /// Adds what follows from the steps to the document, after each of them.
+  /// Sets the function that computes the conclusions, which are added to the document after each
+  /// step.
   void conclude_by(std::function<nlohmann::ordered_json(const nlohmann::ordered_json& steps)> how) {
     conclude_ = std::move(how);
   }
 
-  /// Runs it within the time that is left, logs all that it says, records and prints the verdict.
+  /// Runs a task within the time that is left, logs all its output, records and prints the verdict.
   /// @return the step's record: "verdict" is passed, failed, cut off, absent, not available or not
   /// run
   nlohmann::ordered_json run(const Task& task);
-  /// Something that is known without a run.
+  /// Records a verdict that is known without a run.
   nlohmann::ordered_json note(const Task& task, const std::string& verdict,
                               const std::string& words);
   bool failed() const;
@@ -122,7 +124,7 @@ class Session {
   std::unique_ptr<Monitor> monitor_;
 };
 
-/// UTC, as strftime writes it.
+/// The present time in UTC, in strftime's format.
 std::string utc_now(const char* format);
 
 }  // namespace lupine::gpu_check

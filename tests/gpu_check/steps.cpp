@@ -18,14 +18,14 @@ namespace {
 
 using nlohmann::ordered_json;
 
-/// What follows the label of a line of `lupine info`.
+/// The value in a line of `lupine info` with this label.
 std::optional<std::string> value_of(const std::string& line, const std::string& label) {
   if (line.rfind(label + " ", 0) != 0) return std::nullopt;
   const std::size_t begin = line.find_first_not_of(' ', label.size());
   return begin == std::string::npos ? "" : line.substr(begin);
 }
 
-/// Of "GPU 0 (NVIDIA H200, GPU-01234567), 138.9 GiB free: ...".
+/// The GPU of a text such as "GPU 0 (NVIDIA H200, GPU-01234567), 138.9 GiB free: ...".
 Gpu read_gpu(const std::string& text) {
   Gpu gpu{"", text, "", ""};
   const std::size_t open = text.find('(');
@@ -39,7 +39,7 @@ Gpu read_gpu(const std::string& text) {
   return gpu;
 }
 
-/// What a program says is a fact; that it cannot say it is none of Lupine's failures.
+/// Records the output of a program as a fact about the machine. Its failure is not one of Lupine's.
 void note_words_of(Session& session, const std::string& name, std::vector<std::string> command,
                    std::size_t line_shown) {
   Task task = suite("facts", name, std::move(command));
@@ -91,7 +91,7 @@ void note_facts(Session& session) {
     note_words_of(session, "nvidia-smi", {smi, "--query-gpu=" + fields, "--format=csv"}, 1);
     note_words_of(session, "nvidia-smi, all", {smi, "-q"}, 0);
   }
-  // An archive's launcher tells which libraries of CUDA it found, and where.
+  // A program of the archive reports which CUDA libraries it found, and where.
   const std::string environment = session.program("lupine-environment");
   if (!find_program(environment).empty()) note_words_of(session, "libraries", {environment}, 0);
 }
@@ -100,7 +100,7 @@ void run_steps(Session& session) {
   Measurements measurements(session);
   Suites suites(session);
   struct Step {
-    double until;  ///< part of the budget; what a step leaves, the next ones have
+    double until;  ///< part of the budget at which it ends; later steps get the time that it leaves
     std::function<void()> run;
   };
   const Step all[] = {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// What a check runs, in order: most important first, each step within its share of the budget.
+/// The steps of a check in order, the most important first, each within its share of the budget.
 #pragma once
 
 #include <string>
@@ -9,7 +9,8 @@
 
 namespace lupine::gpu_check {
 
-/// What `lupine info` says of the first GPU; empty name: `why` says that there is none.
+/// The first GPU, as `lupine info` describes it. Without a GPU the name is empty, and `why` is the
+/// reason.
 struct Gpu {
   std::string name;
   std::string description;
@@ -19,9 +20,9 @@ struct Gpu {
 
 /// Runs `lupine info`. @throws Fault if that fails
 Gpu find_gpu(Session& session);
-/// What else is known of the machine.
+/// Records other facts about the machine.
 void note_facts(Session& session);
-/// All the others, and the conclusions after each.
+/// Runs all steps.
 void run_steps(Session& session);
 
 }  // namespace lupine::gpu_check

@@ -15,7 +15,7 @@ void Suites::device() {
   Task task = suite("device", "device conformance",
                     {session_.program("lupine_device_tests"), "--device", o_.device});
   task.limit = 90;
-  // How long it takes on a GPU nobody knows; that it was cut off is said in the end.
+  // Its time on a GPU is not known. The summary says if it was cut off.
   task.may_be_cut = true;
   session_.run(task);
 }
@@ -32,7 +32,7 @@ std::vector<std::string> Suites::ranks(int count, const std::string& program) {
   std::vector<std::string> command = mpirun_;
   command.insert(command.end(),
                  {"-n", std::to_string(count), session_.program(program), "--device", o_.device});
-  // Several ranks share the one GPU, which NCCL refuses.
+  // Several ranks share one GPU, which NCCL does not allow.
   if (count > 1) command.insert(command.end(), {"--comm", "staged"});
   return command;
 }
@@ -64,7 +64,8 @@ void Suites::systems() {
     on_ranks("systems", "users' systems", "lupine_mpi_tests", count, "[solve]");
 }
 
-/// The small tests of the device if there are any; else those of Lupine's own kernels.
+/// Catch2's filter of the small device tests, or, if none has that tag, of the tests of Lupine's
+/// own kernels.
 std::string Suites::filter_of_small_tests() {
   const std::string program = session_.program("lupine_device_tests");
   if (find_program(program).empty()) return "";
@@ -84,7 +85,8 @@ bool Suites::sanitize(const std::string& program, const std::string& tool,
   Task task;
   task.step = "sanitizer";
   task.name = fmt::format("{}: {}", tool, small[0].substr(small[0].rfind('/') + 1));
-  // Calls that are refused are part of the work (is it done? does it fit?): each is looked at.
+  // Lupine makes CUDA calls that may fail by design (queries) and checks each, so these errors of
+  // the API are not reported.
   task.command = {
       program, "--tool",           tool, "--target-processes", "all", "--report-api-errors",
       "no",    "--error-exitcode", "9"};
@@ -93,7 +95,7 @@ bool Suites::sanitize(const std::string& program, const std::string& tool,
   task.limit = 60;
   task.not_available = {"Device not supported", "device is not supported", "Initialization failed",
                         "InitializeInjection", "ERR_NVGPUCTRPERM"};
-  // Under it a program takes hundreds of times as long: the limit alone says nothing of the code.
+  // The tool makes a program hundreds of times slower, so reaching the limit is not a failure.
   task.may_be_cut = true;
   const ordered_json record = session_.run(task);
   if (record["verdict"] != "cut off") return record["verdict"] != "not available";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// Is Lupine right here: all of its tests, on this GPU.
+/// Runs all of Lupine's tests on this GPU.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@ class Suites {
   void device();
   void mpi();
   void accuracy();
-  /// Users' own systems.
+  /// Tests of users' own systems.
   void systems();
   void sanitizers();
 
@@ -24,14 +24,15 @@ class Suites {
   std::vector<std::string> ranks(int count, const std::string& program);
   void on_ranks(const std::string& step, const std::string& what, const std::string& program,
                 int count, const std::string& filter = "");
-  /// False: this machine does not allow it.
+  /// Runs a program under a tool of compute-sanitizer. Returns false if this machine does not allow
+  /// it.
   bool sanitize(const std::string& program, const std::string& tool,
                 const std::vector<std::string>& small);
   std::string filter_of_small_tests();
 
   Session& session_;
   const Options& o_;
-  std::vector<std::string> mpirun_;  ///< with its options; empty: not known yet
+  std::vector<std::string> mpirun_;  ///< command with its options; empty: not known yet
 };
 
 }  // namespace lupine::gpu_check

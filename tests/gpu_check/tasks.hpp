@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// What the tasks have in common: how their reports are read.
+/// Helpers of all tasks: they read the reports of programs.
 #pragma once
 
 #include <string>
@@ -10,19 +10,19 @@
 
 namespace lupine::gpu_check {
 
-/// Every line that is a JSON object; others are somebody else's words.
+/// Every line of standard output that is a JSON object; other lines come from libraries.
 nlohmann::ordered_json json_lines(const Outcome& outcome);
-/// The last of them; null if there is none.
+/// The last such line; null if there is none.
 nlohmann::ordered_json only_line(const Outcome& outcome);
-/// Null if it is not there or no JSON object.
+/// The JSON object in a file; null if there is none.
 nlohmann::ordered_json json_file(const std::string& path);
 
-/// "650.1 TFLOP/s".
+/// A rate as text, such as "650.1 TFLOP/s".
 std::string tflops(double gflops);
-/// ", 1755 MHz, 640 W", medians; empty if nothing was read.
+/// The medians as text, such as ", 1755 MHz, 640 W"; empty if there are no samples.
 std::string words_of_clocks(const nlohmann::ordered_json& clocks);
 
-/// Tests; what they say of themselves is their last line.
+/// The task of a test program, whose last line is its result.
 Task suite(const std::string& step, const std::string& name, std::vector<std::string> command);
 
 }  // namespace lupine::gpu_check

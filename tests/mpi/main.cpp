@@ -16,7 +16,7 @@ using namespace lupine;
 
 namespace {
 
-/// Takes what is written to std::cout until its end.
+/// Holds back what is written to std::cout until the destructor.
 class HeldOutput {
  public:
   HeldOutput() : before_(std::cout.rdbuf(text_.rdbuf())) {}
@@ -36,7 +36,7 @@ class HeldOutput {
   std::streambuf* before_;
 };
 
-/// The device of this rank: GPUs one after the other on each node.
+/// Sets the device of this rank. The ranks of a node take its GPUs in turn.
 void choose_device(const Communicator& all, int& argc, char** argv) {
   test::DeviceChoice& choice = test::device_choice();
   choice.device = test::take_option<DeviceKind>(argc, argv, "--device").value_or(choice.device);
@@ -57,8 +57,8 @@ int run_on_rank(const Communicator& all, int argc, char** argv) {
   return status;
 }
 
-/// The largest status of all ranks. The others may hang in the test where this rank has failed: it
-/// ends them after a while.
+/// The largest status of all ranks. Where this rank has failed, other ranks may hang in that test,
+/// so it ends them after 10 s.
 int agree(const Communicator& all, int status) {
   int worst = 0;
   MPI_Request request = MPI_REQUEST_NULL;

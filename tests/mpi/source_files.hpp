@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// Files of matrices and vectors, in a folder that all ranks see.
+/// Files with matrices and vectors, in a folder that all ranks can read.
 #pragma once
 
 #include <cstdio>
@@ -21,7 +21,7 @@ namespace lupine::test {
 
 namespace fs = std::filesystem;
 
-/// A folder that rank 0 makes for all, and takes away once all are done with it.
+/// A folder that rank 0 makes. It removes the folder after the destructor of every rank has begun.
 class SharedFolder {
  public:
   explicit SharedFolder(const Communicator& all) : all_(all) {
@@ -34,7 +34,7 @@ class SharedFolder {
   SharedFolder(const SharedFolder&) = delete;
   SharedFolder& operator=(const SharedFolder&) = delete;
 
-  /// Rank 0 writes a file, which all may then read.
+  /// Writes a file on rank 0. Every rank may read it after the call.
   std::string file(const std::string& name, const std::string& content) const {
     all_.barrier();
     if (all_.rank() == 0) std::ofstream(path_ + name, std::ios::binary) << content;
@@ -53,7 +53,7 @@ class SharedFolder {
   std::string path_;
 };
 
-/// A .npy file of rows x columns elements.
+/// The content of a .npy file with rows x columns elements.
 template <class T>
 std::string npy(std::int64_t rows, std::int64_t columns, bool fortran, const Element& element,
                 bool vector = false) {
@@ -84,7 +84,7 @@ inline const char* symmetry(Stored half) {
   return half == Stored::none ? "general" : half == Stored::skew ? "skew-symmetric" : "symmetric";
 }
 
-/// Whether an entry stands in the file.
+/// Whether entry (i, j) is written to the file.
 inline bool stands(Stored half, std::int64_t i, std::int64_t j) {
   return half == Stored::none || i > j || (i == j && half == Stored::symmetric);
 }
@@ -109,7 +109,8 @@ inline bool is_entry(std::int64_t i, std::int64_t j) {
   return (i * 7 + j * 3) % 5 < 2;
 }
 
-/// Some entries, the last ones first, each of them as two that are added.
+/// The content of a coordinate file with some entries, the last row first. Each entry is written as
+/// two that must be added.
 inline std::string coordinates(std::int64_t n, Stored half, const Element& element) {
   std::string lines;
   std::int64_t count = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// What a source of A or b must give, on every grid of all ranks.
+/// Checks of sources of A and b, on every grid of all ranks.
 #pragma once
 
 #include <lupine/error.hpp>
@@ -25,7 +25,7 @@ inline Communicator world() {
   return Communicator::duplicate(MPI_COMM_WORLD);
 }
 
-/// Every grid of all ranks, in both orders.
+/// Every process grid of all ranks, in both orders.
 inline std::vector<GridShape> shapes(const Communicator& all) {
   std::vector<GridShape> shapes;
   for (int rows = 1; rows <= all.size(); ++rows)
@@ -37,7 +37,7 @@ inline std::vector<GridShape> shapes(const Communicator& all) {
 
 constexpr double untouched = 12345.5;
 
-/// A rank's part, filled by a source, between memory that nobody may write to.
+/// A rank's part of a matrix, filled by a source. The memory around it must stay untouched.
 struct Part {
   Part(const MatrixSource& source, const ProcessGrid& grid, std::int64_t nb)
       : rows(grid.rows(source.n(), nb)),
@@ -71,7 +71,7 @@ struct Part {
   std::vector<double> memory;
 };
 
-/// Whether the source is this matrix on every grid, in blocks of several sizes.
+/// Requires that the source gives this matrix on every grid, in blocks of several sizes.
 inline void require_matrix(const Communicator& all, const Matrix& a, std::int64_t n,
                            const Element& element) {
   REQUIRE(a.source().n() == n);
@@ -100,7 +100,8 @@ inline void require_right_hand_side(const Communicator& all, const RightHandSide
   }
 }
 
-/// What the source makes of solutions with these elements, taken in any order.
+/// x in the form of the right-hand side, for solutions with these elements that arrive in reverse
+/// order.
 inline std::vector<double> solution(const RightHandSide& b, const ProcessGrid& grid, std::int64_t n,
                                     std::int64_t count, const Element& element) {
   std::vector<double> x{1, 2, 3};
@@ -113,7 +114,7 @@ inline std::vector<double> solution(const RightHandSide& b, const ProcessGrid& g
   return x;
 }
 
-/// n x count numbers, column-major, with ld - n others behind each column.
+/// n x count elements, column-major, with ld - n unused numbers behind each column.
 inline std::vector<double> dense(std::int64_t n, std::int64_t count, std::int64_t ld,
                                  const Element& element) {
   std::vector<double> all(static_cast<std::size_t>(ld * count), untouched);
@@ -122,8 +123,8 @@ inline std::vector<double> dense(std::int64_t n, std::int64_t count, std::int64_
   return all;
 }
 
-/// The words that `work` is refused with, which must be the same on every rank; of a file, the path
-/// without its folder.
+/// The message of the UsageError that `work` throws, without the folder of a path in it. Checks
+/// that it is the same on every rank, and one line.
 inline std::string refusal(const Communicator& all, const std::function<void()>& work) {
   std::string words;
   try {
@@ -139,7 +140,7 @@ inline std::string refusal(const Communicator& all, const std::function<void()>&
   return words;
 }
 
-/// Elements that FP32 and few decimals hold.
+/// Elements that are exact in FP32 and in few decimal digits.
 inline double simple(std::int64_t i, std::int64_t j) {
   return static_cast<double>(i * 37 % 101) - 0.25 * static_cast<double>(j * 53 % 211) + 1;
 }

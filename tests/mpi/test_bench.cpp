@@ -33,7 +33,7 @@ std::string words(const Communicator& all, const std::function<void()>& work) {
   return "";
 }
 
-/// The first rank's text where all ranks have the same.
+/// The text of the first rank. Checks that all ranks have the same text.
 std::string common(const Communicator& all, const std::string& text) {
   const std::vector<std::string> texts = all.all_gather(text);
   for (const std::string& other : texts)
@@ -54,7 +54,7 @@ BenchmarkOptions small_options() {
 
 }  // namespace
 
-TEST_CASE("what one rank throws, all throw", "[bench]") {
+TEST_CASE("an exception of one rank is thrown on all ranks", "[bench]") {
   const Communicator all = world();
   const int last = all.size() - 1;
   CHECK(words<Error>(all, [] {}).empty());
@@ -72,7 +72,7 @@ TEST_CASE("what one rank throws, all throw", "[bench]") {
   CHECK_THAT(both, ContainsSubstring("no memory"));
 }
 
-TEST_CASE("work with a result, and work of rank 0", "[bench]") {
+TEST_CASE("agreed() returns the result of the work, and on_rank_0() runs it on rank 0", "[bench]") {
   const Communicator all = world();
   CHECK(agreed(all, [&] { return all.rank(); }) == all.rank());
   int done = 0;
@@ -81,7 +81,7 @@ TEST_CASE("work with a result, and work of rank 0", "[bench]") {
   CHECK_THROWS_AS(on_rank_0(all, [] { throw UsageError("no"); }), UsageError);
 }
 
-TEST_CASE("a run of the benchmark passes and is known alike on every rank", "[bench]") {
+TEST_CASE("a run of the benchmark passes and has the same result on every rank", "[bench]") {
   const Communicator all = world();
   const BenchmarkResult result = mxp(MPI_COMM_WORLD, small_options());
   CHECK(result.passed);
@@ -124,7 +124,7 @@ TEST_CASE("a run of HPL passes, whatever the options say of its method", "[bench
   CHECK(std::isnan(unchecked.scaled_residual));
 }
 
-TEST_CASE("HPL-MxP with pivoting solves what has no factors without", "[bench]") {
+TEST_CASE("HPL-MxP with pivoting solves a matrix that needs pivoting", "[bench]") {
   BenchmarkOptions options = small_options();
   options.matrix = MatrixKind::hpl;
   options.precision = Precision::fp32;
@@ -136,11 +136,11 @@ TEST_CASE("HPL-MxP with pivoting solves what has no factors without", "[bench]")
   CHECK(result.chosen.leaf > 0);
 }
 
-TEST_CASE("a singular matrix is known on every rank", "[bench]") {
+TEST_CASE("every rank learns that the matrix is singular", "[bench]") {
   const Communicator all = world();
   BenchmarkOptions options = small_options();
   options.n = 1;
-  options.seed = 13792291969850005339u;  // the first number of the stream is 1/2, and a_00 = 0
+  options.seed = 13792291969850005339u;  // gives a_00 = 0
   const BenchmarkResult result = hpl(MPI_COMM_WORLD, options);
   CHECK_FALSE(result.passed);
   CHECK(common(all, std::to_string(result.bad_pivot)) == "0");
@@ -148,7 +148,7 @@ TEST_CASE("a singular matrix is known on every rank", "[bench]") {
   CHECK(result.gflops == 0);
 }
 
-TEST_CASE("a campaign runs on grids of several sizes, and all ranks learn the end", "[bench]") {
+TEST_CASE("a campaign runs on grids of several sizes, and all ranks learn the outcome", "[bench]") {
   const Communicator all = world();
   std::vector<BenchmarkOptions> configurations;
   for (int ranks = 1; ranks <= all.size(); ++ranks) {
@@ -178,7 +178,7 @@ TEST_CASE("a campaign runs on grids of several sizes, and all ranks learn the en
                     }) == 1);
 }
 
-TEST_CASE("runs of one setup repeat their numbers", "[bench]") {
+TEST_CASE("two runs of one setup give the same numbers", "[bench]") {
   BenchmarkRunner bench(MPI_COMM_WORLD, small_options());
   const BenchmarkResult first = bench.run().result;
   const BenchmarkResult second = bench.run().result;
@@ -187,7 +187,8 @@ TEST_CASE("runs of one setup repeat their numbers", "[bench]") {
   CHECK(first.history == second.history);
 }
 
-TEST_CASE("first steps are timed with any tuning that fits, alike on every rank", "[bench]") {
+TEST_CASE("first steps are timed with any tuning that fits, with one result on all ranks",
+          "[bench]") {
   const Communicator all = world();
   BenchmarkRunner bench(MPI_COMM_WORLD, small_options());
   for (const Tuning& tuning : {Tuning{16, 1, 0}, Tuning{8, 3, 20}, Tuning{24, 0, 1000}}) {
@@ -254,7 +255,7 @@ TEST_CASE("a dominant matrix is not admissible, and of order 1 has no factors", 
   CHECK(singular.gflops == 0);
 }
 
-TEST_CASE("iterations that do not suffice end in a failure", "[bench]") {
+TEST_CASE("too few iterations end in a failed run", "[bench]") {
   BenchmarkOptions options = small_options();
   options.matrix = MatrixKind::fasi_higham;
   options.kappa = 1e8;

@@ -38,7 +38,7 @@ Communicator world() {
   return Communicator::duplicate(MPI_COMM_WORLD);
 }
 
-/// Bytes that differ from place to place and from panel to panel.
+/// Bytes that differ between places and between panels.
 std::vector<std::byte> pattern(std::int64_t bytes, std::uint64_t seed) {
   std::vector<std::byte> all(bytes);
   std::uint64_t state = seed * 0x9e3779b97f4a7c15 + 1;
@@ -49,7 +49,7 @@ std::vector<std::byte> pattern(std::int64_t bytes, std::uint64_t seed) {
   return all;
 }
 
-/// A panel on its way, between two borders that nobody may write to.
+/// A panel that is broadcast, between two borders that must stay untouched.
 class Parcel {
  public:
   Parcel(BroadcastMethod method, const Communicator& comm, int root, std::int64_t bytes,
@@ -80,7 +80,7 @@ class Parcel {
   PanelBroadcast broadcast_;
 };
 
-/// Panels of several sizes, each from another root than the one before, all in flight at once.
+/// Starts the broadcasts of several panels at once, of different sizes and from different roots.
 std::vector<Parcel> send_several(BroadcastMethod method, const Communicator& comm, int count,
                                  std::int64_t sequence) {
   static constexpr std::int64_t sizes[] = {MiB - 1, 13, 3 * MiB + 5, 0, 70000, 2 * MiB, 1};
@@ -139,7 +139,7 @@ TEST_CASE("several panels in flight are tested in another order by each rank", "
   REQUIRE(all_arrived(parcels));
 }
 
-TEST_CASE("a rank starts the next panels while it still passes on the last", "[comm]") {
+TEST_CASE("a rank starts the next panels while it still passes on earlier ones", "[comm]") {
   const Communicator comm = world();
   const auto method = GENERATE(from_range(std::begin(methods), std::end(methods)));
   CAPTURE(name(method));
@@ -175,7 +175,7 @@ TEST_CASE("panels travel along rows and columns at once", "[comm]") {
   }
 }
 
-TEST_CASE("a broadcast can be moved, and its end waits for the messages", "[comm]") {
+TEST_CASE("a broadcast can be moved, and its destructor waits for its messages", "[comm]") {
   const Communicator comm = world();
   for (const BroadcastMethod method : methods) {
     CAPTURE(name(method));
@@ -196,7 +196,7 @@ TEST_CASE("a broadcast can be moved, and its end waits for the messages", "[comm
   none.wait();
 }
 
-TEST_CASE("a rank on its way out with an error does not wait for panels of the others", "[comm]") {
+TEST_CASE("during an exception the destructor of a broadcast does not wait", "[comm]") {
   const Communicator comm = world();
   for (const BroadcastMethod method : methods) {
     if (method == BroadcastMethod::ibcast) continue;
@@ -251,8 +251,7 @@ TEST_CASE("messages between all pairs arrive, in the order in which they were se
   }
 }
 
-TEST_CASE("a rank on its way out with an error does not wait for messages of the others",
-          "[comm]") {
+TEST_CASE("during an exception the destructor of messages does not wait", "[comm]") {
   const Communicator comm = Communicator::duplicate(MPI_COMM_WORLD);
   std::vector<std::byte> never(8);
   const auto leave = [&] {
@@ -320,7 +319,7 @@ TEST_CASE("collectives", "[comm]") {
   }
 }
 
-TEST_CASE("every rank sends every other what is its own, none included", "[comm]") {
+TEST_CASE("all_to_all delivers a part from every rank to every rank, empty parts too", "[comm]") {
   const Communicator comm = world();
   const auto part = [](int from, int to, std::int64_t size) {
     std::vector<std::int64_t> values(static_cast<std::size_t>((from + 2 * to) % 4 * size));
@@ -339,11 +338,11 @@ TEST_CASE("every rank sends every other what is its own, none included", "[comm]
   CHECK_THROWS_AS(comm.all_to_all(too_many), Fault);
 }
 
-TEST_CASE("ranks that wait asleep take no time of their cores", "[comm]") {
+TEST_CASE("barrier_asleep waits without using processor time", "[comm]") {
   const Communicator all = world();
-  const SteadyClock clock;  // one for all ranks of a node
+  const SteadyClock clock;  // the same clock for all ranks of a node
   all.barrier();
-  const std::clock_t used = std::clock();  // of the core, however long others take it
+  const std::clock_t used = std::clock();  // processor time of this process only
   if (all.rank() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(200));
   double came = clock.now();
   all.barrier_asleep();
@@ -377,7 +376,7 @@ TEST_CASE("a failing call becomes a fault that names it", "[comm]") {
   CHECK_NOTHROW(check_mpi(MPI_SUCCESS, "MPI_Bcast"));
 }
 
-TEST_CASE("what outlives MPI does no harm", "[comm]") {
+TEST_CASE("objects that are destroyed after MPI_Finalize do no harm", "[comm]") {
   static const Communicator late = world();
   static std::vector<std::byte> panel(100);
   static PanelBroadcast broadcast(BroadcastMethod::ring, late, 0, panel, 0);
@@ -425,7 +424,7 @@ TEST_CASE("a process grid that does not fit the ranks is refused", "[comm]") {
   CHECK_THROWS_AS(ProcessGrid(comm, {1 << 16, 1 << 16}), UsageError);
 }
 
-TEST_CASE("a watch counts the ranks of rows and columns as the whole does", "[comm]") {
+TEST_CASE("a watch names the ranks of rows and columns by their ranks in the grid", "[comm]") {
   const SteadyClock clock;
   const double never = 1e9;
   const RunWatch watch(MPI_COMM_WORLD, clock, never);

@@ -15,18 +15,18 @@ namespace {
 const std::vector<std::pair<std::int64_t, std::int64_t>> sizes{
     {1, 1}, {2, 1}, {7, 3}, {21, 7}, {50, 16}, {64, 100}, {97, 10}, {130, 32}, {100, 40}};
 
-// What the device's own solves add to |A - L U|, as a share of |L| |U|. Where it multiplies by
-// inverses, their errors come with the condition of the triangles. Panels that will be rounded to
-// 16 bits may be solved with operands of 11: both of a product cut off are 2 * 2^-10, for the
-// products with blocks of the triangle and for those with an inverse.
+// The error that the device's solves add to |A - L U|, as a share of |L| |U|. Errors of products
+// with inverses contain the condition number of the triangles. Solves of panels that are rounded to
+// 16 bits may truncate both operands to 11 bits, an error of 2 * 2^-10 in products with blocks of
+// the triangle and again in products with an inverse.
 double solve_error(const Device& device, Precision precision, std::int64_t n, double condition) {
   if (device.kind() == DeviceKind::cpu) return 0;
   const double rough = precision == Precision::fp32 ? 0 : 4 * 0x1p-10;
   return condition * (rough + static_cast<double>(n + 10) * 0x1p-24);
 }
 
-// The largest of |lu - plain|, as a share of what rounding explains: FP32 sums, and here and there
-// a 16-bit rounding that falls to the other side.
+// The largest |lu - plain| as a share of what rounding may cause: the error of FP32 sums, and that
+// of a few 16-bit roundings in the other direction.
 double worst_share(const Square& lu, const Square& plain, Precision precision) {
   double worst = 0;
   for (std::int64_t j = 0; j < lu.n; ++j) {
@@ -58,8 +58,7 @@ void check_factorization(GridShape shape, const BenchmarkOptions& o, const Facto
   const auto [lu, condition] = gather_factors(p, f.width);
   const Square plain = plain_lu(whole(p.spec()), f.precision, step_ends(p, f.width));
   const double error = solve_error(*p.device, f.precision, o.n, condition);
-  // Where the solves' own errors are the larger ones, every 16-bit rounding may fall to the other
-  // side.
+  // Where the solves have larger errors, every 16-bit rounding may go in the other direction.
   CHECK((error == 0
              ? worst_share(lu, plain, f.precision)
              : share_of_perturbation(lu, plain, error + 2 * unit_roundoff(f.precision))) < 1);
@@ -81,10 +80,10 @@ TEST_CASE("factors equal those of plain elimination with the same rounding", "[f
       }
 }
 
-TEST_CASE("look-ahead, broadcast, chunks and the width of a step change nothing but the order",
+TEST_CASE("look-ahead, broadcast, chunks and the width of a step change only the order of work",
           "[factor]") {
   const auto all = Communicator::duplicate(MPI_COMM_WORLD);
-  // The methods have tests of their own: here one of each kind.
+  // Broadcast methods have tests of their own, so one method of each kind suffices here.
   for (const GridShape shape : grids(all.size()))
     for (const int lookahead : {0, 1, 2, 5})
       for (const auto broadcast : {BroadcastMethod::ibcast, BroadcastMethod::ring_modified,
@@ -99,7 +98,7 @@ TEST_CASE("look-ahead, broadcast, chunks and the width of a step change nothing 
         }
 }
 
-TEST_CASE("every matrix factors", "[factor]") {
+TEST_CASE("every kind of matrix is factored", "[factor]") {
   const auto all = Communicator::duplicate(MPI_COMM_WORLD);
   for (const GridShape shape : grids(all.size()))
     for (const auto kind :
@@ -112,14 +111,14 @@ TEST_CASE("every matrix factors", "[factor]") {
     }
 }
 
-TEST_CASE("a zero or non-finite pivot is known to all ranks by its index", "[factor]") {
+TEST_CASE("all ranks learn the index of a zero or non-finite pivot", "[factor]") {
   const auto all = Communicator::duplicate(MPI_COMM_WORLD);
   const auto poisoned = [&](GridShape shape, std::int64_t at, float value) {
     BenchmarkOptions o;
     o.n = 40;
     o.run.nb = 8;
     Problem p(all, shape, o);
-    // Row and column `at` vanish but for the diagonal, so that elimination leaves the pivot alone.
+    // Row and column `at` are zero off the diagonal, so that elimination does not change the pivot.
     HostCopy a(*p.device, p.a);
     for (std::int64_t g = 0; g < o.n; ++g) {
       if (float* entry = a.find({g}, {at})) *entry = 0;
@@ -138,7 +137,7 @@ TEST_CASE("a zero or non-finite pivot is known to all ranks by its index", "[fac
     }
 }
 
-TEST_CASE("NaN or Inf off the diagonal is found and agreed on", "[factor]") {
+TEST_CASE("NaN or Inf off the diagonal is found, and all ranks learn of it", "[factor]") {
   const auto all = Communicator::duplicate(MPI_COMM_WORLD);
   for (const GridShape shape : grids(all.size()))
     for (const float value :

@@ -26,7 +26,7 @@ BenchmarkOptions options(MatrixKind kind, std::int64_t n, std::uint64_t seed = 1
   return chosen;
 }
 
-/// `dominant` by rows, in one pass along the stream.
+/// The matrix `dominant`, stored by rows, generated in one pass along the stream.
 std::vector<double> plain_dominant(std::int64_t n, std::uint64_t seed) {
   std::vector<double> a(n * n);
   std::vector<double> sums(n);

@@ -22,7 +22,7 @@ Communicator world() {
   return Communicator::duplicate(MPI_COMM_WORLD);
 }
 
-/// What the words of a UsageError say; empty where there was none.
+/// The message of the UsageError that `work` throws; empty where it throws none.
 std::string refusal(const std::function<void()>& work) {
   try {
     work();
@@ -32,7 +32,7 @@ std::string refusal(const std::function<void()>& work) {
   return "";
 }
 
-/// Another value of any type that options have.
+/// Changes the value of an option, whatever its type.
 template <class Value>
 void change(Value& value) {
   if constexpr (std::is_enum_v<Value>)
@@ -45,7 +45,7 @@ void change(Value& value) {
     value.push_back(7);
 }
 
-/// Every option in turn is another one on the last rank: all ranks are told which.
+/// Changes each option in turn on the last rank, and checks that all ranks are told which it is.
 template <class Options>
 void compare_each(const Communicator& all) {
   int count = 0;
@@ -72,7 +72,7 @@ void compare_each(const Communicator& all) {
 
 }  // namespace
 
-TEST_CASE("every option is compared between ranks, a new one too", "[options]") {
+TEST_CASE("every option is compared between ranks, also a new one", "[options]") {
   const Communicator all = world();
   compare_each<RunOptions>(all);
   compare_each<BenchmarkOptions>(all);
@@ -80,7 +80,7 @@ TEST_CASE("every option is compared between ranks, a new one too", "[options]") 
   compare_each<WiderOptions>(all);
 }
 
-TEST_CASE("only the options that differ are told", "[options]") {
+TEST_CASE("the message names only the options that differ", "[options]") {
   const Communicator all = world();
   if (all.size() == 1) return;
   RunOptions mine;
@@ -94,7 +94,7 @@ TEST_CASE("only the options that differ are told", "[options]") {
         "allowed: the same on all");
 }
 
-TEST_CASE("a fault that one rank alone met names it, one that all know does not ask for an end",
+TEST_CASE("a fault names the rank that alone met it; one that all ranks know is an AgreedFault",
           "[options]") {
   const Communicator all = world();
   const int last = all.size() - 1;
@@ -130,7 +130,7 @@ TEST_CASE("a fault that one rank alone met names it, one that all know does not 
 }
 
 TEST_CASE("a fault in the middle of a run leaves the library with its rank", "[options]") {
-  if (world().size() > 1) return;  // the others would wait for it
+  if (world().size() > 1) return;  // other ranks would wait for this one
   BenchmarkOptions options;
   options.n = 200;
   options.run.nb = 32;

@@ -20,7 +20,8 @@ BenchmarkOptions sizes(std::int64_t n, std::int64_t nb) {
   return o;
 }
 
-// FP64: the pivots of plain elimination, and its factors.
+// Checks that FP64 pivots equal those of plain elimination and that the factors are close to its
+// factors.
 void check_equals_plain(GridShape shape, std::int64_t n, std::int64_t nb, const Entries& entries,
                         const FactorOptions& f) {
   const auto all = Communicator::duplicate(MPI_COMM_WORLD);
@@ -39,7 +40,7 @@ void check_equals_plain(GridShape shape, std::int64_t n, std::int64_t nb, const 
   CHECK(share_of_perturbation(lu, plain.lu, static_cast<double>(n) * 0x1p-52) <= 1);
 }
 
-// Every small kernel of a GPU takes its time, and an emulated one's more: there a part of all.
+// GPUs, and emulated ones above all, need long for small kernels: they get a part of the cases.
 bool on_cpu() {
   return device_choice().device != DeviceKind::cuda;
 }
@@ -97,7 +98,7 @@ TEST_CASE("FP32 factors with pivoting are those of a permuted matrix, multiplier
     for (const auto& [n, nb] : orders())
       for (const auto precision : {Precision::fp16, Precision::bf16, Precision::fp32})
         for (const Entries& entries : some(swap_heavy(n, nb, shape.nprow), 2)) {
-          // Beyond what one scale of a panel can bring into FP16's range.
+          // One scale for a panel cannot bring all of these rows into FP16's range.
           if (precision == Precision::fp16 && entries.name == "rows growing downwards") continue;
           CAPTURE(shape.nprow, shape.npcol, n, nb, entries.name, name(precision));
           Problem p(all, shape, sizes(n, nb));
@@ -106,7 +107,7 @@ TEST_CASE("FP32 factors with pivoting are those of a permuted matrix, multiplier
           REQUIRE(outcome.usable());
           const auto [stored, condition] = gather_factors(p, nb);
           const Square lu = lapack_order(stored, outcome.pivots, step_ends(p, nb));
-          // Where a device solves with inverses, or with rounded operands, that is in it too.
+          // The error of solves with inverses or with rounded operands.
           const double solves =
               p.device->kind() == DeviceKind::cpu
                   ? 0
@@ -121,7 +122,7 @@ TEST_CASE("FP32 factors with pivoting are those of a permuted matrix, multiplier
         }
 }
 
-TEST_CASE("an exactly singular matrix is known to all ranks by its pivot", "[factor][pivoting]") {
+TEST_CASE("all ranks learn the zero pivot of an exactly singular matrix", "[factor][pivoting]") {
   const auto all = Communicator::duplicate(MPI_COMM_WORLD);
   const std::int64_t n = 37;
   for (const GridShape shape : grids(all.size())) {
@@ -131,7 +132,7 @@ TEST_CASE("an exactly singular matrix is known to all ranks by its pivot", "[fac
                                 [u, at](auto i, auto j) { return j == at ? 0.0 : u(i, j); }};
       check_equals_plain(shape, n, 5, zero_column, pivoted(Precision::fp64, 5));
     }
-    // Powers of two only: elimination is exact, and leaves nothing.
+    // With powers of two elimination is exact, and the trailing matrix becomes zero.
     const Entries rank_one{
         "rank one", [](auto i, auto j) { return std::exp2(double((i * i) % 7) + double(j % 4)); }};
     check_equals_plain(shape, n, 5, rank_one, pivoted(Precision::fp64, 5));

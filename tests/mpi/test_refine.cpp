@@ -27,7 +27,7 @@ BenchmarkOptions fasi_higham(std::int64_t n, std::int64_t nb, double kappa) {
   return o;
 }
 
-// Plain FP64 elimination with partial pivoting.
+// The solution of A x = b by plain FP64 elimination with partial pivoting.
 std::vector<double> plain_solve(Square a, std::vector<double> b) {
   const auto n = a.n;
   const auto at = [&](std::int64_t i) -> double& { return b[static_cast<std::size_t>(i)]; };
@@ -83,14 +83,14 @@ TEST_CASE("each method reaches FP64 accuracy from each precision", "[refine]") {
         }
 }
 
-TEST_CASE("odd sizes, every matrix, more ranks than blocks", "[refine]") {
+TEST_CASE("refinement works for odd sizes, every matrix, and more ranks than blocks", "[refine]") {
   const auto all = Communicator::duplicate(MPI_COMM_WORLD);
   for (const GridShape shape : grids(all.size()))
     for (const auto& [n, nb] : std::vector<std::pair<std::int64_t, std::int64_t>>{
              {1, 1}, {2, 5}, {3, 1}, {21, 7}, {97, 10}, {128, 64}})
       for (const auto kind :
            {MatrixKind::scaled_diagonal, MatrixKind::fasi_higham, MatrixKind::dominant}) {
-        // Its dominance is not strict: of order 1 or 2 it is singular.
+        // Its dominance is not strict, so at these small orders it may be singular.
         if (n <= 3 && kind == MatrixKind::dominant) continue;
         CAPTURE(shape.nprow, shape.npcol, n, nb, name(kind));
         BenchmarkOptions o;
@@ -109,7 +109,7 @@ TEST_CASE("odd sizes, every matrix, more ranks than blocks", "[refine]") {
       }
 }
 
-TEST_CASE("GMRES solves what 16-bit factors with classic refinement cannot", "[refine]") {
+TEST_CASE("GMRES solves with 16-bit factors where classical refinement fails", "[refine]") {
   const auto all = Communicator::duplicate(MPI_COMM_WORLD);
   for (const GridShape shape : grids(all.size())) {
     CAPTURE(shape.nprow, shape.npcol);
@@ -124,7 +124,7 @@ TEST_CASE("GMRES solves what 16-bit factors with classic refinement cannot", "[r
   }
 }
 
-TEST_CASE("corrupted factors never end in a wrong PASSED", "[refine]") {
+TEST_CASE("corrupted factors never end in a solution that is said to be accurate", "[refine]") {
   const auto all = Communicator::duplicate(MPI_COMM_WORLD);
   for (const GridShape shape : grids(all.size()))
     for (const auto method : {RefineMethod::ir, RefineMethod::automatic, RefineMethod::gmres}) {
@@ -147,7 +147,7 @@ TEST_CASE("corrupted factors never end in a wrong PASSED", "[refine]") {
     }
 }
 
-TEST_CASE("a solution beyond all bounds has no small residual", "[refine]") {
+TEST_CASE("norms that overflow or are infinite never give a small scaled residual", "[refine]") {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   CHECK(scaled_residual({4, 2, 1, eps}, 10) == Approx(1.0 / 90));
   CHECK_FALSE(scaled_residual({1e300, 1e300, 1, 1}, 10) < 16);

@@ -15,7 +15,8 @@ using namespace lupine;
 
 namespace {
 
-/// What a run of `seconds` would take where each product takes a quarter of a second.
+/// The setup of a run with this time target, on a clock by which each product takes a quarter of a
+/// second.
 Setup chosen(const Communicator& all, Benchmark benchmark, double seconds, std::int64_t most_n) {
   BenchmarkOptions options;
   options.benchmark = benchmark;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Solutions that are written to files.
+// Tests of solutions that are written to files.
 #include <sys/resource.h>
 
 #include <array>
@@ -18,7 +18,7 @@ using namespace lupine::test;
 
 namespace {
 
-/// While it lives, no file grows beyond so many bytes: an error, instead of a signal.
+/// Limits the size of files until the destructor: a write beyond it is an error, not a signal.
 class FileSizeLimit {
  public:
   explicit FileSizeLimit(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
@@ -76,7 +76,7 @@ TEST_CASE("a solution that is written is read back the same", "[sources]") {
     for (const std::int64_t count : {1, 3})
       for (const bool vector : {false, true})
         for (const bool fortran : {false, true}) {
-          const std::int64_t n = 50'001;  // more than a piece
+          const std::int64_t n = 50'001;  // more than one piece
           const std::string path = folder.path("x");
           const SolutionFormat format{kind, vector, fortran};
           std::vector<double> x;
@@ -107,7 +107,7 @@ TEST_CASE("a solution that cannot be written leaves the old file", "[sources]") 
         "written, on a disk with room for it");
   CHECK_THAT(write("/dev/full"), ContainsSubstring("No space left on device"));
   const std::string old = folder.file("old", "old");
-  // As on a full disk: no file of this process may grow beyond a megabyte.
+  // Imitates a full disk: no file of this process may grow beyond a megabyte.
   const FileSizeLimit limit(1 << 20);
   CHECK_THAT(write(old), ContainsSubstring("File too large"));
   CHECK(read(old) == "old");

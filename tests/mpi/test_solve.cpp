@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The solver's own parts, and the whole of it on small systems; against LAPACK see tests/accuracy.
+// Parts of the solver, and lupine::solve on small systems. tests/accuracy compares it with LAPACK.
 #include <lupine/solve.hpp>
 
 #include <cmath>
@@ -34,7 +34,7 @@ std::vector<GridShape> all_grids() {
   return grids(Communicator::duplicate(MPI_COMM_WORLD).size());
 }
 
-/// Dense and of no structure; shift makes it well conditioned.
+/// A dense matrix without structure. A large shift of its diagonal makes it well conditioned.
 ElementFunction waves(double shift) {
   return [shift](std::int64_t i, std::int64_t j) {
     return std::sin(static_cast<double>(1 + i * i * 31 + j * 17 + i * j)) + (i == j ? shift : 0);
@@ -52,7 +52,7 @@ Solution solve_with(const ElementFunction& a, std::int64_t n, const SolveOptions
   return solve(MPI_COMM_WORLD, Matrix::from_function(n, a), RightHandSide::of_ones(), o);
 }
 
-/// Everything that a solution of ones says of itself.
+/// Checks a solution whose exact x is ones, and the errors that it reports.
 void check_ones(const Solution& s, std::int64_t n) {
   REQUIRE(s.converged);
   REQUIRE(std::ssize(s.x) == n);
@@ -60,11 +60,11 @@ void check_ones(const Solution& s, std::int64_t n) {
   CHECK(column.converged);
   CHECK(column.componentwise_error <= std::max(4., std::sqrt(static_cast<double>(n))) * eps);
   CHECK(column.forward_bound <= 10 * static_cast<double>(n + 2) * eps * s.condition);
-  // b was rounded too: what the bound allows for.
+  // Rounding of b moves x off ones, within the bound.
   for (const double x : s.x) CHECK(std::fabs(x - 1) <= column.forward_bound + 2 * eps);
 }
 
-/// ||A^-1|| row by row: plain solves with unit vectors.
+/// ||A^-1|| in the infinity norm, of the inverse by plain elimination.
 double inverse_norm(const Square& a) {
   Square lu = a;
   std::vector<std::int64_t> order(static_cast<std::size_t>(a.n));
@@ -147,7 +147,7 @@ TEST_CASE("solves with the transposed factors", "[solve][many]") {
         for (std::int64_t i = 0; i < n; ++i) sum += a(i, j) * d[static_cast<std::size_t>(i)];
         CHECK(std::fabs(sum - r[static_cast<std::size_t>(j)]) <= allowed);
       }
-      // What was exchanged back is where it was: the plain solve still works.
+      // The transposed solve has undone its row exchanges, so that a plain solve still works.
       const Vector x = VectorSpace(p.grid, Layout::columns)
                            .gather(p.a.columns(), solver.solve(local_part(p.a.rows(), r)));
       for (std::int64_t i = 0; i < n; ++i) {
@@ -158,7 +158,7 @@ TEST_CASE("solves with the transposed factors", "[solve][many]") {
     }
 }
 
-TEST_CASE("condition numbers are those of the matrix, whatever the factors' precision", "[solve]") {
+TEST_CASE("the condition number does not depend on the precision of the factors", "[solve]") {
   for (const GridShape shape : all_grids())
     for (const double shift : {0., 0.3, 8.})
       for (const Precision precision : {Precision::fp16, Precision::fp32, Precision::fp64}) {
@@ -177,14 +177,15 @@ TEST_CASE("condition numbers are those of the matrix, whatever the factors' prec
         }
         CHECK(s.norm_a == Approx(norm));
         const double condition = norm * inverse_norm(a);
-        CHECK(s.condition <= 1.3 * condition);  // products are good to a digit
+        CHECK(s.condition <= 1.3 * condition);  // the products are correct to one digit
         CHECK(s.condition >= condition / 4);
       }
 }
 
 namespace {
 
-/// R W C of powers of ten, whose exponents are -2 to 2 times these.
+/// R W C, W well scaled, R and C diagonal. Their entries are powers of ten, with exponents -2 to 2
+/// times of_rows and of_columns.
 struct BadlyScaled {
   int of_rows = 0;
   int of_columns = 0;
@@ -253,7 +254,8 @@ TEST_CASE("scales bring every row and column near one", "[solve]") {
     }
 }
 
-TEST_CASE("a singular matrix is named with its pivot, however b may suit it", "[solve]") {
+TEST_CASE("a singular matrix is reported with its pivot, even where A x = b has a solution",
+          "[solve]") {
   constexpr std::int64_t n = 45;
   struct Case {
     const char* what;
@@ -282,7 +284,7 @@ TEST_CASE("a singular matrix is named with its pivot, however b may suit it", "[
     }
 }
 
-TEST_CASE("singular but for rounding, A is no error but said to be so", "[solve]") {
+TEST_CASE("a matrix that is singular up to rounding is solved with a warning", "[solve]") {
   constexpr std::int64_t n = 45;
   const auto equal_rows = [](auto i, auto j) { return waves(8)(i == 20 ? 3 : i, j); };
   for (const GridShape shape : all_grids()) {
@@ -294,14 +296,14 @@ TEST_CASE("singular but for rounding, A is no error but said to be so", "[solve]
       CHECK(s.condition * eps > 0.1);
       CHECK(s.columns[0].forward_bound > 1);
       CHECK(s.notes.back().find("singular to working precision") != std::string::npos);
-    } catch (const SingularError& error) {  // where the roundings happen to be alike
+    } catch (const SingularError& error) {  // where both equal rows happen to be rounded equally
       CHECK(error.pivot() == n - 1);
     }
   }
 }
 
-TEST_CASE("a step that is too weak says so, and gives no x of its own", "[solve]") {
-  // The condition number is some 1e13; of order 10, ten steps of GMRES find any solution.
+TEST_CASE("a step with too weak factors says why it failed, and its x is not accepted", "[solve]") {
+  // The condition number is about 1e13. At order 10, ten steps of GMRES would find any solution.
   const auto hilbert = [](auto i, auto j) { return 1 / static_cast<double>(i + j + 1); };
   for (const GridShape shape : all_grids()) {
     CAPTURE(shape.nprow, shape.npcol);
@@ -320,7 +322,7 @@ TEST_CASE("a step that is too weak says so, and gives no x of its own", "[solve]
       }
       CHECK(refused);
     }
-    // What cannot be told from weak factors is not guessed.
+    // A condition number that weak factors cannot estimate must not look small.
     const double condition = [&] {
       try {
         return solve_with(hilbert, 60, options(shape, 16, Precision::bf16)).condition;
@@ -353,7 +355,7 @@ TEST_CASE("factor once, solve many", "[solve][many]") {
     REQUIRE(second.steps.size() == 1);
     CHECK(second.steps[0].factor_seconds == 0);
     CHECK(second.condition == first.condition);
-    // Several at once, one of them zero, one huge and one tiny: each like alone.
+    // Several right-hand sides at once, one zero, one huge and one tiny, do not affect each other.
     const auto sizes = std::array{1., 0., 1.3e308, 1e-300};
     const Solution several = f.solve(RightHandSide::from_function(4, [&](auto i, auto k) {
       return sizes[static_cast<std::size_t>(k)] * (static_cast<double>(i % 3) - 0.75);
@@ -398,7 +400,7 @@ TEST_CASE("Inf and NaN are refused with their place", "[solve]") {
   }
 }
 
-TEST_CASE("a tolerance is what ends the refinement and what is asked for", "[solve]") {
+TEST_CASE("the tolerance ends the refinement, and x must meet it", "[solve]") {
   const GridShape shape = all_grids().front();
   SolveOptions loose = options(shape, 16, Precision::fp16);
   loose.tolerance = 1e-6;
@@ -407,7 +409,7 @@ TEST_CASE("a tolerance is what ends the refinement and what is asked for", "[sol
   CHECK(s.columns[0].componentwise_error > 1e-15);
   CHECK(s.columns[0].iterations <
         solve_with(waves(8), 90, options(shape, 16, Precision::fp16)).columns[0].iterations);
-  // Without one it goes on while it gains.
+  // Without a tolerance the refinement goes on while the error falls.
   SolveOptions by_default = options(shape, 16, Precision::fp16);
   const int gained = solve_with(waves(8), 90, by_default).columns[0].iterations;
   by_default.tolerance = default_tolerance(90);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Matrices and right-hand sides in files.
+// Tests of matrices and right-hand sides in files.
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -73,7 +73,8 @@ TEST_CASE("files of many pieces", "[sources]") {
     const Matrix a = open_matrix(all, path);
     REQUIRE(Part(a.source(), grid, 64).is(element));
   };
-  // 8 MB of text; then the tiles of 32 lines of 8192 numbers at most, with few rows of these.
+  // The array file has 8 MB of text. NumPy's files are read in tiles of at most 32 lines of 8192
+  // numbers.
   check(folder.file("array", array(600, 600, Stored::none, fraction)), fraction);
   check(folder.file("half", array(600, 600, Stored::skew, fraction)),
         [](std::int64_t i, std::int64_t j) { return mirrored(Stored::skew, fraction, i, j); });
@@ -92,12 +93,12 @@ TEST_CASE("files of many pieces", "[sources]") {
         20001, 2, fraction);
 }
 
-TEST_CASE("sums of equal places do not depend on the ranks", "[sources]") {
+TEST_CASE("the sum of entries of one place does not depend on the ranks", "[sources]") {
   const Communicator all = world();
   const SharedFolder folder(all);
   std::string lines;
   double sum = 0;
-  constexpr int count = 150'000;  // some pieces
+  constexpr int count = 150'000;  // several pieces
   for (int k = 0; k < count; ++k) {
     const double value = fraction(k, 0);
     lines += "1 1 " + number(value) + "\n";
@@ -133,7 +134,7 @@ TEST_CASE("right-hand sides in files", "[sources]") {
         (all.rank() == 0 ? dense(13, 3, 13, simple) : std::vector<double>{}));
 }
 
-TEST_CASE("files that are no square matrix are refused", "[sources]") {
+TEST_CASE("files without a square matrix are refused", "[sources]") {
   const Communicator all = world();
   const SharedFolder folder(all);
   const auto a = [&](const std::string& content) {
@@ -164,7 +165,7 @@ TEST_CASE("files that are no square matrix are refused", "[sources]") {
   }
 }
 
-TEST_CASE("ranks that see other files of the same name are refused alike", "[sources]") {
+TEST_CASE("ranks that see different files of the same name are refused on all ranks", "[sources]") {
   const Communicator all = world();
   if (all.size() == 1) return;
   const SharedFolder folder(all);
@@ -180,7 +181,7 @@ TEST_CASE("ranks that see other files of the same name are refused alike", "[sou
   fs::current_path(before);
 }
 
-TEST_CASE("what is wrong inside a file is found by all ranks", "[sources]") {
+TEST_CASE("all ranks report an error inside of a file", "[sources]") {
   const Communicator all = world();
   const SharedFolder folder(all);
   const ProcessGrid grid(all, squarest(all.size(), GridOrder::row));
@@ -192,7 +193,7 @@ TEST_CASE("what is wrong inside a file is found by all ranks", "[sources]") {
   CHECK(fill(text + "1\n") == "'A' holds 360001 entries; its header says 360000");
   CHECK(fill(text.substr(0, text.rfind('\n', text.size() - 2) + 1)) ==
         "'A' holds 359999 entries; its header says 360000");
-  // Two are wrong: the first is named, wherever the ranks find them.
+  // Of two wrong lines the first is named, whichever ranks read them.
   std::size_t place = 0;
   for (const int line : {250'000, 350'000}) {
     place = 0;
@@ -214,7 +215,7 @@ TEST_CASE("what is wrong inside a file is found by all ranks", "[sources]") {
         "'b' has 5 rows, A is of 6 x 6; allowed: 6 rows");
 }
 
-TEST_CASE("a file that shrinks is found by all ranks", "[sources]") {
+TEST_CASE("all ranks report a file that has become shorter", "[sources]") {
   const Communicator all = world();
   const SharedFolder folder(all);
   const ProcessGrid grid(all, squarest(all.size(), GridOrder::row));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Matrices and right-hand sides of functions, on one rank and in block-cyclic parts.
+// Tests of matrices and right-hand sides from functions, from one rank, and in block-cyclic parts.
 #include <lupine/error.hpp>
 #include <lupine/solve.hpp>
 
@@ -38,7 +38,8 @@ TEST_CASE("right-hand sides of a function", "[sources]") {
   CHECK_THROWS_AS(ones.source().get(grid, 0, b), Fault);
 }
 
-TEST_CASE("what a user's function throws leaves every rank", "[sources]") {
+TEST_CASE("an exception of a user's function leaves its rank, and others get an AgreedFault",
+          "[sources]") {
   const Communicator all = world();
   const ProcessGrid grid(all, squarest(all.size(), GridOrder::row));
   const int last = all.size() - 1;
@@ -93,7 +94,7 @@ TEST_CASE("a matrix that lies on one rank", "[sources]") {
 
 TEST_CASE("a matrix of many slices", "[sources]") {
   const Communicator all = world();
-  constexpr std::int64_t n = 1100;  // 476 columns a slice
+  constexpr std::int64_t n = 1100;  // a slice has 476 columns
   std::vector<double> a;
   if (all.rank() == 0) a = dense(n, n, n, fraction);
   const ProcessGrid grid(all, squarest(all.size(), GridOrder::row));
@@ -101,7 +102,7 @@ TEST_CASE("a matrix of many slices", "[sources]") {
     REQUIRE(Part(Matrix::dense(n, a.data(), n).source(), grid, nb).is(fraction));
 }
 
-TEST_CASE("one rank's own matrix is read in place", "[sources]") {
+TEST_CASE("the matrix of a single rank is read in place", "[sources]") {
   const Communicator all = world();
   const ProcessGrid grid(all, squarest(all.size(), GridOrder::row));
   const std::vector<double> a = dense(5, 5, 7, fraction);
@@ -161,7 +162,8 @@ Descriptor descriptor(std::int64_t m, std::int64_t n, std::int64_t mb, std::int6
   return {1, -1, m, n, mb, nb, row, column, ld};
 }
 
-/// Whether process `me` of `processes` has an index, by ScaLAPACK's definition; and where.
+/// The local index on process `me` of `processes`, by ScaLAPACK's definition; nothing where another
+/// process has the global index.
 std::optional<std::int64_t> place(std::int64_t index, std::int64_t block, int processes, int me,
                                   int first) {
   std::int64_t before = 0;
@@ -173,7 +175,7 @@ std::optional<std::int64_t> place(std::int64_t index, std::int64_t block, int pr
   return std::nullopt;
 }
 
-/// A rank's part of a block-cyclic matrix, made element by element.
+/// A rank's part of a block-cyclic matrix, filled element by element.
 struct LocalPart {
   LocalPart(const ProcessGrid& grid, std::int64_t m, std::int64_t n, std::int64_t mb,
             std::int64_t nb, int row, int column, const Element& element)
@@ -195,7 +197,7 @@ struct LocalPart {
 
 }  // namespace
 
-TEST_CASE("a block-cyclic matrix is read where it is", "[sources]") {
+TEST_CASE("a block-cyclic matrix is read in place", "[sources]") {
   const Communicator all = world();
   for (const GridShape& shape : shapes(all))
     for (const std::int64_t n : {1, 2, 13, 40})
@@ -224,7 +226,7 @@ TEST_CASE("a block-cyclic matrix is read where it is", "[sources]") {
       }
 }
 
-TEST_CASE("block-cyclic right-hand sides lie as they like, and so do their solutions",
+TEST_CASE("block-cyclic right-hand sides may have any distribution, which solutions then have",
           "[sources]") {
   const Communicator all = world();
   for (const GridShape& shape : shapes(all))
@@ -277,7 +279,7 @@ TEST_CASE("descriptors that cannot be used are refused", "[sources]") {
   CHECK(a(changed(7, 1), local) == "CSRC_ of A's descriptor is 1; allowed: 0");
   CHECK(a(changed(8, 9), local) ==
         "LLD_ of A's descriptor is 9; allowed: at least 10, the rows of process (0, 0)");
-  const int last = all.size() - 1;  // one rank alone: all must know
+  const int last = all.size() - 1;  // only this rank has an error, which all ranks must report
   const auto place = "process (0, " + std::to_string(last) + ")";
   if (last < 5) {
     CHECK(a(changed(8, all.rank() == last ? 9 : 10), local) ==

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A program's numbers of threads are its own, whatever Lupine takes in between.
+// Lupine restores a program's numbers of threads, whatever numbers it uses during a call.
 #include <lupine/benchmark.hpp>
 #include <lupine/error.hpp>
 #include <lupine/solve.hpp>
@@ -56,7 +56,7 @@ bool on_rank_0() {
   return Communicator::duplicate(MPI_COMM_WORLD).rank() == 0;
 }
 
-/// What Lupine takes while it runs, as its calls of a progress function tell: on rank 0 alone.
+/// The numbers of threads during Lupine's calls of a progress function, which only rank 0 gets.
 class Seen {
  public:
   ProgressFunction progress() {
@@ -72,8 +72,8 @@ class Seen {
   std::vector<ThreadCounts> counts_;
 };
 
-/// By how many threads `solution` asks for a right-hand side, each time: on rank 0, which has its
-/// first element.
+/// The sizes of the thread teams that ask for elements of a right-hand side during `solution`. Only
+/// rank 0 asks for the first element, and so has a result.
 template <class Solve>
 std::set<int> teams_of(const Solve& solution) {
   std::set<int> teams;
@@ -101,7 +101,7 @@ TEST_CASE("the benchmarks leave the numbers of threads as they were", "[threads]
   }
 }
 
-TEST_CASE("what a runner offers leaves the numbers of threads as they were", "[threads]") {
+TEST_CASE("the functions of a runner leave the numbers of threads as they were", "[threads]") {
   const OwnThreadCounts own;
   BenchmarkRunner runner(MPI_COMM_WORLD, benchmark_options());
   CHECK(thread_counts() == own.counts);
@@ -119,7 +119,7 @@ TEST_CASE("a benchmark that throws leaves the numbers of threads as they were", 
   refused.run.lookahead = 1000;
   CHECK_THROWS_AS(mxp(MPI_COMM_WORLD, refused), UsageError);
   CHECK(thread_counts() == own.counts);
-  // In the middle of it, where no rank waits for others.
+  // An exception in the middle of a run, on one rank, where no other rank waits.
   if (Communicator::duplicate(MPI_COMM_WORLD).size() > 1) return;
   const ProgressFunction thrower = [](const Progress&) { throw std::runtime_error("enough"); };
   CHECK_THROWS_WITH(mxp(MPI_COMM_WORLD, benchmark_options(), thrower), "enough");
@@ -142,7 +142,7 @@ TEST_CASE("solve leaves the numbers of threads as they were", "[threads]") {
   CHECK(thread_counts() == own.counts);
 }
 
-TEST_CASE("a living factorization leaves the numbers of threads to its program", "[threads]") {
+TEST_CASE("a Factorization leaves the numbers of threads as they were between calls", "[threads]") {
   const OwnThreadCounts own;
   auto options = options_for<SolveOptions>();
   Factorization lu(MPI_COMM_WORLD, regular(), options);

@@ -27,7 +27,7 @@ Communicator world() {
   return Communicator::duplicate(MPI_COMM_WORLD);
 }
 
-/// Moves on unevenly with every look at it, and keeps what it said.
+/// A clock that advances by uneven steps whenever it is read, and records its readings.
 class UnevenClock final : public Clock {
  public:
   double now() const override {
@@ -38,8 +38,8 @@ class UnevenClock final : public Clock {
   mutable std::vector<double> said;
 };
 
-/// Of rank 0, which looks at its clock before and after each of the same number of ways to every
-/// other rank: half of the shortest way to `rank`, on rank 0's clock.
+/// The middle of the shortest round trip from rank 0 to `rank`, on rank 0's clock. Rank 0 makes the
+/// same number of round trips to every other rank, and reads its clock before and after each.
 double middle_of_shortest_way(const std::vector<double>& said, int rank, int ranks) {
   const std::size_t looks = (said.size() - 1) / static_cast<std::size_t>(ranks - 1);
   std::size_t best = looks * static_cast<std::size_t>(rank - 1);
@@ -55,7 +55,7 @@ double sum_of(const std::vector<TraceSpan>& spans, Phase phase) {
   return sum;
 }
 
-/// Seconds that two spans of one track are both under way, at most.
+/// The longest time in seconds during which two spans of one track overlap.
 double overlap(std::vector<TraceSpan> spans) {
   std::map<Track, double> last;
   double most = 0;
@@ -93,7 +93,7 @@ BenchmarkOptions small_options(Benchmark benchmark) {
   return options;
 }
 
-/// The same as the report's: averages and maxima over ranks.
+/// Checks that average and maximum over ranks of the trace's sums are those of the report.
 void check_phase(const RunTrace& run, Phase phase, const PhaseTime& time) {
   CAPTURE(name(phase));
   double total = 0;
@@ -114,7 +114,7 @@ void check_rank(const RankTrace& rank, double begin, double end, bool overlaps) 
   if (!overlaps) CHECK(overlap(rank.spans) < 1e-9);
   const TraceSpan* factorization = find(rank.spans, Activity::factorization);
   REQUIRE(factorization != nullptr);
-  constexpr double rounding = 1e-4;  // of the queues' way to the host's clock
+  constexpr double rounding = 1e-4;  // of the conversion of queues' times to the host's clock
   int outside = 0;
   for (const TraceSpan& span : rank.spans) {
     if (!(begin <= span.begin && span.begin <= span.end && span.end <= end)) ++outside;
@@ -129,7 +129,7 @@ void check_rank(const RankTrace& rank, double begin, double end, bool overlaps) 
 
 }  // namespace
 
-TEST_CASE("values of every rank reach rank 0, however many", "[comm]") {
+TEST_CASE("gather brings any number of values of every rank to rank 0", "[comm]") {
   const Communicator all = world();
   const std::vector<std::int64_t> mine(static_cast<std::size_t>(3 * all.rank()), all.rank());
   const auto gathered = all.gather(mine);
@@ -139,7 +139,7 @@ TEST_CASE("values of every rank reach rank 0, however many", "[comm]") {
           std::vector<std::int64_t>(static_cast<std::size_t>(3 * rank), rank));
 }
 
-TEST_CASE("ranks of one clock agree exactly", "[comm]") {
+TEST_CASE("ranks with the same clock have exactly the same times", "[comm]") {
   const Communicator all = world();
   const SteadyClock clock;
   TimeLine line(all, clock);
@@ -149,7 +149,7 @@ TEST_CASE("ranks of one clock agree exactly", "[comm]") {
   CHECK(line.on_rank_0(time) == time);
 }
 
-TEST_CASE("the shortest way tells when a rank's clock began", "[comm]") {
+TEST_CASE("the shortest round trip gives the offset of a rank's clock", "[comm]") {
   const Communicator all = world();
   const UnevenClock of_rank_0;
   const test::SetClock of_others(1000);
@@ -165,7 +165,7 @@ TEST_CASE("the shortest way tells when a rank's clock began", "[comm]") {
   CHECK(line.on_rank_0(1000) == Approx(expected).epsilon(1e-12));
 }
 
-TEST_CASE("clocks that drift are brought to rank 0's", "[comm]") {
+TEST_CASE("times of clocks that drift are converted to rank 0's clock", "[comm]") {
   const Communicator all = world();
   const double offset = 1000.0 * all.rank();
   const double rate = 1 + 0.5 * all.rank();
@@ -181,7 +181,7 @@ TEST_CASE("clocks that drift are brought to rank 0's", "[comm]") {
   for (const double time : {0., 20., 100., 120.}) CHECK(error(time) < 1e-9);
 }
 
-TEST_CASE("spans of a factorization are what its times are the sums of", "[factor]") {
+TEST_CASE("the times of a factorization are the sums of its spans", "[factor]") {
   const Communicator all = world();
   for (const Pivoting pivoting : {Pivoting::none, Pivoting::partial}) {
     BenchmarkOptions options;
@@ -212,7 +212,7 @@ TEST_CASE("spans of a factorization are what its times are the sums of", "[facto
   }
 }
 
-TEST_CASE("a run's trace has every rank, and sums as the report has them", "[bench]") {
+TEST_CASE("a run's trace has every rank, and its sums are the phases of the report", "[bench]") {
   const Communicator all = world();
   const SteadyClock clock;
   for (const Benchmark benchmark : {Benchmark::mxp, Benchmark::hpl}) {

@@ -22,7 +22,7 @@ constexpr BroadcastMethod methods[] = {
     BroadcastMethod::two_ring,    BroadcastMethod::two_ring_modified,
     BroadcastMethod::spread_roll, BroadcastMethod::spread_roll_modified};
 
-/// The schedules of all ranks, by rank.
+/// The schedule of every rank, indexed by rank.
 using Schedules = std::vector<std::vector<SegmentRoute>>;
 
 Schedules schedules(BroadcastMethod method, std::int64_t bytes, int ranks) {
@@ -43,7 +43,8 @@ bool covers(std::vector<SegmentRoute> routes, std::int64_t bytes) {
   return end == bytes;
 }
 
-/// (segment, length) of the messages between two ranks, in the order of one of them.
+/// For each pair of ranks, (segment, length) of the messages between them, in the order in which
+/// one of the two sends or receives them.
 using Messages = std::map<std::pair<int, int>, std::vector<std::pair<int, std::int64_t>>>;
 
 Messages sent(const Schedules& all) {
@@ -72,7 +73,8 @@ bool same_segments(const Schedules& all) {
   return true;
 }
 
-/// Lets every rank pass on what it holds until nothing moves: (rank, segment) of all that came.
+/// Lets every rank pass on the segments that it has, until no segment moves. Returns (rank,
+/// segment) of every segment that arrived.
 std::set<std::pair<int, int>> simulate(const Schedules& all) {
   std::set<std::pair<int, int>> held;
   std::vector<std::pair<int, const SegmentRoute*>> pending;
@@ -124,7 +126,7 @@ TEST_CASE("every byte reaches every rank exactly once", "[comm]") {
   REQUIRE(*segments.rbegin() == static_cast<int>(segments.size()) - 1);
 }
 
-TEST_CASE("nothing is sent where there is nothing or nobody to send to", "[comm]") {
+TEST_CASE("a schedule is empty for an empty panel and for a single rank", "[comm]") {
   const auto method = GENERATE(from_range(std::begin(methods), std::end(methods)));
   for (int ranks = 1; ranks < 10; ++ranks)
     for (int rank = 0; rank < ranks; ++rank)
@@ -157,8 +159,8 @@ TEST_CASE("the root sends the panel once for each ring", "[comm]") {
   }
 }
 
-TEST_CASE("rings go the way that HPL's go", "[comm]") {
-  // From whom ranks 1, 2, ... get a panel of one segment.
+TEST_CASE("rings pass a panel on between the same ranks as HPL's", "[comm]") {
+  // The ranks from which ranks 1, 2, ... get a panel of one segment.
   const auto senders = [](BroadcastMethod method, int ranks) {
     std::vector<int> from;
     for (int rank = 1; rank < ranks; ++rank)
@@ -199,7 +201,7 @@ TEST_CASE("spread and roll gives every rank a part of the panel at once", "[comm
   }
 }
 
-TEST_CASE("modified, it does so after rank 1 has all of it", "[comm]") {
+TEST_CASE("modified spread and roll serves rank 1 with the whole panel first", "[comm]") {
   for (int ranks = 3; ranks < 10; ++ranks) {
     const auto root = broadcast_schedule(BroadcastMethod::spread_roll_modified, MiB, ranks, 0);
     const auto spread = std::find_if(root.begin(), root.end(),
@@ -213,7 +215,7 @@ TEST_CASE("modified, it does so after rank 1 has all of it", "[comm]") {
   }
 }
 
-TEST_CASE("every broadcast has one name, and is found by it", "[comm]") {
+TEST_CASE("every broadcast has one name, and parse() finds it by that name", "[comm]") {
   std::set<std::string_view> names{name(BroadcastMethod::ibcast)};
   for (const BroadcastMethod method : methods) {
     names.insert(name(method));
@@ -224,7 +226,7 @@ TEST_CASE("every broadcast has one name, and is found by it", "[comm]") {
   CHECK(parse<BroadcastMethod>("longM") == BroadcastMethod::spread_roll_modified);
 }
 
-TEST_CASE("a schedule asked for wrongly is refused", "[comm]") {
+TEST_CASE("a schedule for arguments that are not allowed is refused", "[comm]") {
   CHECK_THROWS_AS(broadcast_schedule(BroadcastMethod::ibcast, 1, 2, 0), UsageError);
   CHECK_THROWS_AS(broadcast_schedule(BroadcastMethod::ring, -1, 2, 0), UsageError);
   CHECK_THROWS_AS(broadcast_schedule(BroadcastMethod::ring, 1, 2, 2), UsageError);

@@ -12,7 +12,7 @@ using namespace lupine;
 
 namespace {
 
-/// Two values in every list, those of PFACT and RFACT too.
+/// An HPL.dat with two values in every list, including those of PFACT and RFACT.
 HplDat two_of_each(const std::string& path) {
   HplDat dat;
   dat.path = path;
@@ -77,7 +77,7 @@ TEST_CASE("without pivoting NBMIN and NDIV make no runs of their own") {
   CHECK(configurations(dat, base(Benchmark::mxp, Pivoting::partial), 2).size() == 128);
 }
 
-TEST_CASE("grids that are too large, and what Lupine does not take, are named") {
+TEST_CASE("grids of too many ranks and values beyond Lupine's limits are refused with their line") {
   CHECK(refusal("a.dat", [](HplDat&) {}).empty());
   CHECK(refusal("a.dat", [](HplDat& dat) {
           dat.q = {2, 2};
@@ -98,7 +98,7 @@ TEST_CASE("grids that are too large, and what Lupine does not take, are named") 
   CHECK(refusal("", [](HplDat& dat) { dat.n.assign(100000, 1); }).rfind("the lists make ", 0) == 0);
 }
 
-TEST_CASE("the first run that failed stands for all, or else the one of the highest rate") {
+TEST_CASE("the first run that failed represents all runs, or else the fastest one") {
   std::vector<Measured> all(2);
   const auto add = [](Measured& measured, double gflops, bool passed) {
     BenchmarkRun run;

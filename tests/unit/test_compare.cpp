@@ -26,7 +26,7 @@ using namespace lupine;
 
 namespace {
 
-/// Seconds in which n = 1000 is solved at so many GFLOP/s.
+/// Seconds of a solve of n = 1000 at this rate.
 double seconds_at(double gflops) {
   return benchmark_flops(1000) / gflops / 1e9;
 }
@@ -43,7 +43,8 @@ Contestant contestant(Solver solver, Precision precision, const std::string& cei
   return one;
 }
 
-/// HPL-MxP on two ranks at 100, dgesv on one at 40; dsgesv fails, HPL does not fit.
+/// A comparison in which HPL-MxP reaches 100 GFLOP/s on two ranks and dgesv 40 on one, dsgesv
+/// fails, and HPL does not fit.
 Comparison some_comparison() {
   Comparison all;
   all.n = 1000;
@@ -73,7 +74,7 @@ std::string line_with(const std::string& text, const std::string& start) {
   return at == text.npos ? "" : text.substr(at + 1, text.find('\n', at + 1) - at - 1);
 }
 
-/// Words between spaces.
+/// The text with each run of spaces made one space.
 std::string squeezed(std::string text) {
   const auto both = [](char a, char b) { return a == ' ' && b == ' '; };
   text.erase(std::unique(text.begin(), text.end(), both), text.end());
@@ -86,7 +87,7 @@ std::size_t count(const std::string& text, const std::string& part) {
   return found;
 }
 
-/// The line of a picture's plot command that has this part.
+/// The line of a picture's plot command that contains `part`.
 std::string plotted(const std::string& text, const std::string& part) {
   const auto at = text.find(part, text.find("\nplot "));
   if (at == text.npos) return "";
@@ -94,14 +95,14 @@ std::string plotted(const std::string& text, const std::string& part) {
   return text.substr(begin, text.find('\n', at) - begin);
 }
 
-/// "#0072b2", of that line.
+/// The colour of that line, such as "#0072b2".
 std::string colour(const std::string& text, const std::string& part) {
   const std::string line = plotted(text, part);
   const auto at = line.find('#');
   return at == line.npos ? "none" : line.substr(at, 7);
 }
 
-/// The names in a picture's legend, in their order.
+/// The names in a picture's legend, in order.
 std::vector<std::string> legend(const std::string& text) {
   const std::string start = " title '";
   std::vector<std::string> names;
@@ -115,7 +116,7 @@ std::vector<std::string> legend(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("best and median") {
+TEST_CASE("best and median of several rates") {
   CHECK(statistics({}).best == 0);
   CHECK(statistics({}).median == 0);
   CHECK(statistics({3}).median == 3);
@@ -133,13 +134,13 @@ TEST_CASE("rates, ratios and shares of contestants") {
   CHECK(statistics(rates(mxp, all.n)).median == Approx(90));
   CHECK(ratio_to_dgesv(mxp, all) == Approx(2.5));
   CHECK(ratio_to_dgesv(dgesv, all) == Approx(1));
-  // Two ranks have all of the ceiling of two; one has half of it.
+  // Two ranks are compared with the ceiling of two ranks, one rank with half of it.
   CHECK(share_of_ceiling(mxp, all) == Approx(0.5));
   CHECK(share_of_ceiling(dgesv, all) == Approx(0.8));
   CHECK(refinement_share(mxp) == Approx(0.1));
   CHECK(std::isnan(refinement_share(dgesv)));
 
-  // Never timed as a success: not even by its turns that were none.
+  // A contestant that failed once has no rates, whatever its other turns were.
   CHECK_FALSE(dsgesv.passed());
   CHECK(rates(dsgesv, all.n).empty());
   CHECK(ratio_to_dgesv(dsgesv, all) == 0);
@@ -175,7 +176,7 @@ TEST_CASE("the tables of a comparison") {
   CHECK(count(text, "FAILED") == 3);
 }
 
-TEST_CASE("a turn in one line") {
+TEST_CASE("progress shows a contestant's turn in one line") {
   const Comparison all = some_comparison();
   CHECK(turn_line(all.contestants[0], 1000, 2, 3) ==
         "n = 1000, round 2 of 3: mxp bf16 90.00 GFLOP/s, 0.007424 s");
@@ -222,7 +223,7 @@ TEST_CASE("the picture of one n, and of several") {
   CHECK_THAT(one, ContainsSubstring("title 'mxp bf16'"));
   CHECK_THAT(one, ContainsSubstring("set xtics norotate (1000)\n"));
   CHECK(count(one, "logscale") == 0);
-  // No rate: skipped, failed, not there, or of memory.
+  // These have no rate: skipped, failed or absent contestants, and ceilings of memory.
   for (const char* absent : {"'hpl", "'dsgesv", "registers", "memory"})
     CHECK(count(one, absent) == 0);
 
@@ -235,7 +236,7 @@ TEST_CASE("the picture of one n, and of several") {
   CHECK_THAT(plotted(two, "'dgemm 150'"), ContainsSubstring("150.000 with lines"));
 }
 
-TEST_CASE("a ceiling has the colour of the first that it bounds, or is grey") {
+TEST_CASE("a ceiling has the colour of the first contestant that it bounds, or is grey") {
   Comparison all = some_comparison();
   all.contestants[1] = contestant(Solver::hpl, Precision::fp64, "dgemm", {35});
   const std::string text = plot_script({all}, "");
@@ -253,7 +254,7 @@ TEST_CASE("a ceiling has the colour of the first that it bounds, or is grey") {
     CHECK_THAT(plotted(text, name), ContainsSubstring("with lines linewidth 1.5 dashtype 2 "));
 }
 
-TEST_CASE("the legend names contestants, then the ceilings that bound most, eight in all") {
+TEST_CASE("the legend names contestants, then ceilings by contestants bounded, eight in all") {
   const auto of = [](const std::vector<Contestant>& contestants) {
     Comparison all = some_comparison();
     all.contestants = contestants;
@@ -268,10 +269,10 @@ TEST_CASE("the legend names contestants, then the ceilings that bound most, eigh
   const std::string three = of(some);
   CHECK(legend(three) == Names{"mxp bf16", "hpl", "dgesv", "dgemm 100", "update bf16 200",
                                "sgemm 200", "registers fp64 300", "registers fp32 300"});
-  CHECK(count(three, "300.000 with lines") == 2);  // the third is left out
+  CHECK(count(three, "300.000 with lines") == 2);  // the third of these ceilings is left out
   CHECK(count(three, "notitle") == 0);
 
-  // Ceilings that bound one each: that of the contestant which comes first has a name.
+  // Where each ceiling bounds one contestant, the ceiling of the first contestant has a name.
   some = {contestant(Solver::mxp, Precision::bf16, "none", {50}),
           contestant(Solver::mxp, Precision::fp16, "none", {50}),
           contestant(Solver::mxp, Precision::fp32, "none", {50}),
@@ -286,7 +287,8 @@ TEST_CASE("the legend names contestants, then the ceilings that bound most, eigh
   CHECK(colour(seven, "100.000 with lines") == colour(seven, "'dgesv'"));
   CHECK(count(seven, "#a0a0a0") == 0);
 
-  // Everybody that there is: no ceiling has a name, and those that bound somebody are drawn.
+  // With all contestants no ceiling has a name, and only ceilings that bound a contestant are
+  // drawn.
   some.push_back(contestant(Solver::mxp, Precision::fp64, "dgemm", {50}));
   const std::string eight = of(some);
   CHECK(legend(eight) ==
@@ -297,7 +299,7 @@ TEST_CASE("the legend names contestants, then the ceilings that bound most, eigh
   CHECK(colours.size() == 8);
 }
 
-TEST_CASE("sizes stand upright, and do not touch") {
+TEST_CASE("labels of the sizes are not rotated and do not overlap") {
   const auto sizes = [](const std::vector<std::int64_t>& orders) {
     std::vector<Comparison> all;
     for (const std::int64_t n : orders) {
@@ -311,17 +313,17 @@ TEST_CASE("sizes stand upright, and do not touch") {
         "set xtics norotate (1024, 2048, 4096, 8192, 16384)");
   CHECK(sizes({1000, 1010, 2000, 7950, 8000}) ==
         "set xtics norotate (1000, '' 1010 1, 2000, '' 7950 1, 8000)");
-  // Longer ones need more room.
+  // Longer labels need more room.
   CHECK(sizes({10, 13, 160}) == "set xtics norotate (10, 13, 160)");
   CHECK(sizes({100000, 130000, 1600000}) == "set xtics norotate (100000, '' 130000 1, 1600000)");
-  // The first of a crowd has its label.
+  // Where sizes lie close together, the first of them has its label.
   CHECK(sizes({1000, 3000, 3010, 3020, 9000}) ==
         "set xtics norotate (1000, 3000, '' 3010 1, '' 3020 1, 9000)");
 }
 
-TEST_CASE("what updates a rate over a run stands for") {
+TEST_CASE("a rate over a run is averaged over the shapes of its updates") {
   CHECK(rate_over_run({}) == 0);
-  // Half of the work at 2, half at 6: 1/4 + 1/12 of the time of rate 1.
+  // Half of the work at rate 2 and half at rate 6 take 1/4 + 1/12 of the time at rate 1.
   CHECK(rate_over_run(std::vector<ShapeRate>{{1, 2}, {1, 6}}) == Approx(3));
 
   for (const std::int64_t n : {1, 2, 3, 7, 100, 1000}) {
@@ -339,7 +341,7 @@ TEST_CASE("what updates a rate over a run stands for") {
   CHECK((shapes[0].rows == 500 && shapes[0].columns == 600));
   CHECK((shapes[3].rows == 125 && shapes[3].columns == 250));
   CHECK(shapes[0].weight == Approx(16. / 30));
-  // What is cut to one size is measured once.
+  // Shapes that are cut to the same size are measured once.
   const auto capped = update_shapes(1000, 1, 1, 128, 100);
   REQUIRE(capped.size() == 1);
   CHECK(capped[0].weight == Approx(1));
@@ -356,7 +358,7 @@ TEST_CASE("LAPACK takes part where it fits") {
       lapack_obstacle(LapackDriver::dgesv, std::numeric_limits<std::int64_t>::max(), 1e18).empty());
 }
 
-TEST_CASE("residuals that are none") {
+TEST_CASE("a residual fails at the threshold or if it is NaN; a threshold of 0 does not apply") {
   CHECK(residual_failure(1, 16).empty());
   CHECK_FALSE(residual_failure(16, 16).empty());
   CHECK_FALSE(residual_failure(unknown, 16).empty());
@@ -365,19 +367,19 @@ TEST_CASE("residuals that are none") {
 
 TEST_CASE("loops in registers do all of their work") {
   const Peaks& all = peaks();
-  // Every sum goes to 1 from whatever it begins with: each step takes it closer by a quarter.
+  // Every sum converges to 1 from any start: each step reduces the distance by a quarter.
   CHECK(all.fp64.run(400) == Approx(static_cast<double>(all.fp64.operations_a_step) / 2));
   CHECK(all.fp32.run(400) == Approx(static_cast<double>(all.fp32.operations_a_step) / 2));
   CHECK(all.fp64.run(1) > all.fp64.run(2));
   const RegisterLoop bf16 = bf16_peak();
   if (bf16.operations_a_step > 0) {
-    // 1 * 1 + 1/2 * 1/2 a lane and step.
+    // Each lane adds 1 * 1 + 1/2 * 1/2 in a step.
     const double lanes = static_cast<double>(bf16.operations_a_step) / 4;
     CHECK(bf16.run(5) - bf16.run(1) == 4 * 1.25 * lanes);
   }
 }
 
-TEST_CASE("passes over memory") {
+TEST_CASE("passes over memory touch every number") {
   std::vector<double> memory(3 * 1001);
   std::iota(memory.begin(), memory.end(), 0);
   peaks().triad(memory.data() + 1001, memory.data() + 2002, 2, memory.data(), 1001);
@@ -393,10 +395,10 @@ TEST_CASE("passes over memory") {
 }
 
 TEST_CASE("ceilings are work over the time of its fastest pass") {
-  const test::CountingClock clock;  // so that every pass takes a second
+  const test::CountingClock clock;  // every pass takes a second
   const double fp64 = register_rate(Precision::fp64, 1, 0, clock);
   const double steps = fp64 / static_cast<double>(peaks().fp64.operations_a_step);
-  CHECK(steps >= 1e5);  // many beside the threads' start and end
+  CHECK(steps >= 1e5);  // enough for the start and end of threads not to matter
   CHECK(register_rate(Precision::fp64, 3, 0, clock) == 3 * fp64);
   CHECK(register_rate(Precision::fp32, 1, 0, clock) ==
         steps * static_cast<double>(peaks().fp32.operations_a_step));
@@ -417,7 +419,7 @@ TEST_CASE("rates of products are those of their shapes") {
   const auto shapes = update_shapes(64, 1, 1, 16, 1000);
   for (const Product product : {Product::update, Product::gemm}) {
     const ProductRate rate = product_rate(*device, product, Precision::fp32, shapes, 0, clock);
-    // The largest does most in a second.
+    // Every product takes a second, so the largest has the highest rate.
     CHECK(rate.best == 2. * 64 * 64 * 16);
     CHECK(rate.best_shape == "64 x 64 x 16");
     CHECK((rate.run > 0 && rate.run < rate.best));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is the CPU device's own; its operations are tested in tests/device.
+// Parts of the CPU device below its operations, which tests/device tests.
 #include <omp.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ using namespace lupine;
 
 namespace {
 
-// Small integers in any precision, inside of a larger matrix.
+// A matrix of small integers in any precision, inside of a larger one.
 struct Low {
   Low(Precision precision, std::int64_t rows, std::int64_t columns, int modulus)
       : memory(static_cast<std::size_t>((rows + 2) * columns * bytes_of(precision))),
@@ -50,7 +50,7 @@ struct Low {
 }  // namespace
 
 TEST_CASE("factor_lu names the pivot and leaves L\\U") {
-  std::vector<float> a{4, 2, 1, 8, 5, 3, 2, 4, 9};  // 3 x 3, columns
+  std::vector<float> a{4, 2, 1, 8, 5, 3, 2, 4, 9};  // 3 x 3, column-major
   CHECK(factor_lu({a.data(), 3, 3, 3}) == -1);
   CHECK(a == std::vector<float>{4, 0.5f, 0.25f, 8, 1, 1, 2, 3, 5.5f});
   std::vector<float> singular{4, 2, 8, 4};
@@ -71,7 +71,7 @@ TEST_CASE("oneDNN multiplies views in place") {
   if (!onednn_built()) return;
   const auto check = [&](Precision precision, std::int64_t m, std::int64_t n, std::int64_t k) {
     CAPTURE(name(precision), m, n, k);
-    // Small integers: every sum is exact.
+    // The sums of these small integers are exact.
     const Low l(precision, m, k, 3);
     const Low u(precision, k, n, 5);
     const std::int64_t ld = m + 3;
@@ -92,7 +92,7 @@ TEST_CASE("oneDNN multiplies views in place") {
   }
 }
 
-// B <- L^-1 B and B <- B U^-1 give B back when multiplied, to the rounding of their products.
+// L (L^-1 B) and (B U^-1) U must equal B up to the rounding of the solves.
 template <class T>
 void check_solves(std::int64_t order, std::int64_t count, bool rounded) {
   CAPTURE(order, count, rounded, sizeof(T));
@@ -111,7 +111,7 @@ void check_solves(std::int64_t order, std::int64_t count, bool rounded) {
   for (std::int64_t j = 0; j < count; ++j)
     for (std::int64_t i = 0; i < order; ++i) x(i, j) = y(j, i) = entry(i, j);
   solve_left_lower<T>(triangle, x, rounded);
-  // Every sum has less than `order` terms, |t| < 1 / order but for the diagonal.
+  // Every sum has fewer than `order` terms, and off the diagonal |t_ij| <= 1 / order.
   const double unit = std::is_same_v<T, double> ? eps : 0x1p-24;
   const double allowed = 4 * (static_cast<double>(order) * unit + (rounded ? 0x1p-8 : 0));
   double worst = 0;
@@ -166,7 +166,7 @@ TEST_CASE("the kernels that OpenBLAS should use") {
   CHECK_FALSE(better_kernels("Nehalem", {"sse4.2"}));
 }
 
-TEST_CASE("bindings") {
+TEST_CASE("bindings overlap where they share a core, and a process is bound to at least one core") {
   CHECK(bindings_overlap("0-3", "2"));
   CHECK_FALSE(bindings_overlap("0-3", "4-7"));
   CHECK_FALSE(bindings_overlap("", "0"));
@@ -176,7 +176,7 @@ TEST_CASE("bindings") {
   CHECK(bindings_overlap(core_binding(), core_binding()));
 }
 
-TEST_CASE("memory that cannot be had is a fault that says how much") {
+TEST_CASE("a failed allocation is a fault that says how much was asked for") {
   const auto device = make_device({});
   CHECK_THROWS_WITH(device->allocate(std::int64_t{1} << 60), ContainsSubstring("GiB"));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What kernels know of indices, against the grid's maths and the matrix's definition.
+// The index functions of kernels, compared with grid/ and with the definition of the matrix.
 #include <array>
 #include <vector>
 
@@ -57,7 +57,7 @@ TEST_CASE("a walk along a row meets every entry of the process's columns") {
     }
 }
 
-TEST_CASE("many entries of b at once are those one by one") {
+TEST_CASE("generating many entries of b at once gives the same as one by one") {
   MatrixSpec spec;
   spec.seed = 77;
   std::vector<double> b(20);

@@ -39,7 +39,7 @@ TEST_CASE("the numbers of every device are in range, and a device not chosen has
   CHECK_THROWS_AS(traits_of(DeviceKind::automatic), Fault);
 }
 
-TEST_CASE("every device has rows in the table of defaults for whatever may update") {
+TEST_CASE("every device has a row in the table of defaults for each kind of update") {
   for (const DeviceKind kind : kinds)
     for (const Precision p : {Precision::fp16, Precision::bf16, Precision::fp32, Precision::fp64})
       for (const bool native : {false, true}) {
@@ -51,8 +51,8 @@ TEST_CASE("every device has rows in the table of defaults for whatever may updat
       }
 }
 
-TEST_CASE("a process takes its device's fixed bytes beside the matrix") {
-  // No workspace depends on the device here.
+TEST_CASE("a footprint includes the fixed bytes of its device") {
+  // The workspaces of FP64 are the same on both devices, so only the fixed bytes differ.
   const double cpu = footprint_on(DeviceKind::cpu, Precision::fp64).rank_bytes();
   const double cuda = footprint_on(DeviceKind::cuda, Precision::fp64).rank_bytes();
   CHECK(cpu - traits_of(DeviceKind::cpu).fixed_bytes ==
@@ -61,14 +61,14 @@ TEST_CASE("a process takes its device's fixed bytes beside the matrix") {
 }
 
 TEST_CASE(
-    "workspaces of 16 bits are the device's: copies of what is emulated, or parts of solves") {
+    "workspaces of a 16-bit update: FP32 copies for emulation on CPUs, parts of solves on GPUs") {
   const auto extra = [](DeviceKind kind, bool native) {
     Footprint f = footprint_on(kind, Precision::fp16);
     f.native = native;
     return f.panel_bytes(f.nb) - f.ring_bytes(f.nb);
   };
   CHECK(extra(DeviceKind::cpu, true) == 0);
-  // L and at most as many columns of U as are emulated at once, both in FP32.
+  // L, and as many columns of U as are emulated at once, both in FP32.
   const auto columns = static_cast<double>(traits_of(DeviceKind::cpu).emulated_columns);
   CHECK(extra(DeviceKind::cpu, false) == Approx((1000 + std::min(1000., columns)) * 100 * 4));
   const auto solved = static_cast<double>(traits_of(DeviceKind::cuda).solve_columns);

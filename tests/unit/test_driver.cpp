@@ -4,7 +4,7 @@
 
 using lupine::driver_version;
 
-TEST_CASE("the version of NVIDIA's driver, as its kernel module tells it") {
+TEST_CASE("the version of NVIDIA's driver is read from the text of its kernel module") {
   CHECK(driver_version("NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.104.05  Sat Aug 19 "
                        "01:15:15 UTC 2023\nGCC version:  gcc version 11.4.0\n") == "535.104.05");
   CHECK(driver_version(

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tests/expects breaks preconditions, in a program that always checks them.
+// tests/expects tests violated preconditions in a program that always checks them.
 #include "catch.hpp"
 #include "core/expects.hpp"
 
 using namespace lupine;
 
-TEST_CASE("a build without checks does not evaluate what is expected", "[expects]") {
+TEST_CASE("a build without checks does not evaluate preconditions", "[expects]") {
   int evaluated = 0;
   const auto holds = [&] { return ++evaluated > 0; };
   LUPINE_EXPECTS(holds());

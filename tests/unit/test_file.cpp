@@ -57,7 +57,7 @@ TEST_CASE("a file that becomes shorter while it is read is an error") {
   CHECK_THROWS_WITH(file.text(0, 6), "'" + file.path() + "' has become shorter while it was read");
 }
 
-TEST_CASE("what cannot be read is refused with its reason") {
+TEST_CASE("a file that cannot be read is refused with its reason") {
   const Folder folder("file");
   REQUIRE(::mkfifo((folder / "pipe").c_str(), 0600) == 0);
   CHECK(refusal(folder / "none") == "cannot read '" + (folder / "none") +

@@ -45,7 +45,7 @@ double norm(const Matrix& a) {
   return largest;
 }
 
-/// By Gauss-Jordan elimination without pivoting.
+/// The inverse of a, by Gauss-Jordan elimination without pivoting.
 Matrix inverse(Matrix a) {
   const std::size_t n = a.size();
   Matrix b(n, std::vector<double>(n));
@@ -65,7 +65,8 @@ Matrix inverse(Matrix a) {
   return b;
 }
 
-/// Unit triangular factors by their definition: -alpha below the diagonal of L, -beta above U's.
+/// L U of the unit triangular factors that define fasi-higham: -alpha below the diagonal of L,
+/// -beta above that of U.
 Matrix product_of_factors(std::int64_t n, double alpha, double beta) {
   Matrix a(n, std::vector<double>(n));
   for (std::int64_t i = 0; i < n; ++i)
@@ -81,7 +82,7 @@ double condition(std::int64_t n, double alpha, double beta) {
 
 }  // namespace
 
-TEST_CASE("a jump is as many single steps") {
+TEST_CASE("a jump equals as many single steps") {
   std::uint64_t x = 12345;
   for (std::uint64_t k = 0; k <= 5000; ++k, x = 6364136223846793005u * x + 1)
     REQUIRE(jump(k)(12345) == x);
@@ -95,7 +96,7 @@ TEST_CASE("long jumps add up") {
     REQUIRE(jump(k + 77)(seed) == jump(77)(jump(k)(seed)));
     REQUIRE(jump(2 * k - 1)(seed) == jump(k - 1)(jump(k)(seed)));
   }
-  // a = 5 (mod 8) and c odd: the period is 2^64, so that 2^63 steps change the top bit alone.
+  // With a = 5 (mod 8) and odd c the period is 2^64, so 2^63 steps change only the top bit.
   REQUIRE(jump(std::uint64_t{1} << 63)(seed) == (seed ^ (std::uint64_t{1} << 63)));
   REQUIRE(jump(~std::uint64_t{0})(Affine{}(seed)) == seed);
 }
@@ -170,7 +171,7 @@ TEST_CASE("the right-hand side is the stream of the next seed") {
 
 TEST_CASE("fasi-higham is the product of its factors") {
   for (std::int64_t n : {1, 2, 5, 20}) {
-    const Matrix a = matrix(fasi_higham(n, 0.125, 0.25));  // all exact
+    const Matrix a = matrix(fasi_higham(n, 0.125, 0.25));  // no rounding occurs
     REQUIRE(a == product_of_factors(n, 0.125, 0.25));
   }
 }
@@ -199,7 +200,7 @@ TEST_CASE("fasi-higham: the closed norm of the inverse is that of an explicit in
 }
 
 TEST_CASE("fasi-higham: norms of tiny and of huge parameters") {
-  // To first order in n beta, row 0 sums to 1 + (n-1) beta, and that of the inverse to the same.
+  // To first order in n beta, row 0 of the matrix and of its inverse both sum to 1 + (n-1) beta.
   const double n = 1e7;
   for (double beta : {1e-20, 1e-17, 1e-15}) {
     CHECK(fasi_higham_norm(10000000, beta / 2, beta) - 1 ==
@@ -207,7 +208,7 @@ TEST_CASE("fasi-higham: norms of tiny and of huge parameters") {
     CHECK(fasi_higham_inverse_norm(10000000, beta / 2, beta) - 1 ==
           Approx((n - 1) * beta).margin(4e-16).epsilon(1e-6));
   }
-  // r^(n-1) -> exp((n-1)(alpha + beta)), beta / (r-1) -> 2/3 for alpha = beta / 2.
+  // r^(n-1) tends to exp((n-1)(alpha + beta)) and, for alpha = beta / 2, beta / (r-1) to 2/3.
   const double beta = 2e-6;
   CHECK(fasi_higham_inverse_norm(10000000, beta / 2, beta) ==
         Approx(1 + 2.0 / 3 * std::expm1((n - 1) * 1.5 * beta)).epsilon(1e-4));
@@ -220,7 +221,7 @@ TEST_CASE("fasi-higham: norms of tiny and of huge parameters") {
   }
 }
 
-TEST_CASE("fasi-higham: kappa is reached") {
+TEST_CASE("fasi-higham: beta gives the condition number that was asked for, by the closed norms") {
   for (double kappa : {1.5, 10.0, 100.0, 1000.0, 1e6})
     for (double rho : {0.1, 0.5, 1.0})
       for (std::int64_t n : {2, 3, 50, 1000, 100000, 10000000}) {
@@ -230,7 +231,7 @@ TEST_CASE("fasi-higham: kappa is reached") {
       }
 }
 
-TEST_CASE("fasi-higham: kappa is that of the matrix") {
+TEST_CASE("fasi-higham: kappa is the condition number by an explicit inverse") {
   for (double kappa : {1.5, 10.0, 100.0, 1000.0, 1e6})
     for (double rho : {0.1, 0.5, 1.0})
       for (std::int64_t n : {2, 3, 50}) {

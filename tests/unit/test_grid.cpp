@@ -19,11 +19,12 @@ using namespace lupine;
 
 namespace {
 
-/// The definition: blocks of nb dealt in turn, and each process's indices in ascending order.
+/// The block-cyclic distribution by its definition: blocks of nb are dealt to the processes in
+/// turn, and each process has its indices in ascending order.
 struct Dealt {
   std::vector<int> owner;                       // of each global index
   std::vector<std::int64_t> local;              // of each global index, on its owner
-  std::vector<std::vector<std::int64_t>> held;  // by each process: its global indices
+  std::vector<std::vector<std::int64_t>> held;  // of each process: its global indices
 
   Dealt(std::int64_t n, std::int64_t nb, int processes) : held(processes) {
     int turn = 0;
@@ -75,7 +76,7 @@ void check_conversions(const Distribution& d, const Dealt& dealt) {
   }
 }
 
-/// Runs follow one another without a gap, and no two neighbours could be one.
+/// Checks that runs follow one another without a gap, and that no two neighbours could be one run.
 void check_runs(const Distribution& d, const Dealt& dealt) {
   std::int64_t next = 0;
   std::int64_t end_before = -1;
@@ -94,7 +95,7 @@ void check_runs(const Distribution& d, const Dealt& dealt) {
 
 void check_step(const Step& step, const Distribution& rows, const Distribution& columns) {
   const std::int64_t block = step.begin.value / rows.block();
-  REQUIRE((step.end.value - 1) / rows.block() == block);  // crosses no border
+  REQUIRE((step.end.value - 1) / rows.block() == block);  // a step lies in one block
   REQUIRE(step.width() == step.end.value - step.begin.value);
   for (std::int64_t g = step.begin.value; g < step.end.value; ++g) {
     REQUIRE(rows.owner({g}) == step.owner_row);
@@ -113,7 +114,7 @@ void check_local_indices(const Step& step, const Distribution& rows, const Dealt
   REQUIRE(step.trailing_column.value == dealt_columns.held_below(columns.me(), step.end.value));
 }
 
-/// Steps tile [0, n) in order, each as wide as it may be.
+/// Checks that steps tile [0, n) in order, each as wide as is allowed.
 void check_plan(std::int64_t n, std::int64_t nb, std::int64_t width, GridShape shape, int rank) {
   const GridPosition me = shape.position(rank);
   const Distribution rows(n, nb, shape.nprow, me.row);
@@ -197,7 +198,7 @@ TEST_CASE("distribution: sizes beyond 32 bits") {
   CHECK(one.local_size() == n);
 }
 
-TEST_CASE("distribution: what is none is refused") {
+TEST_CASE("distribution: impossible sizes, blocks and processes are refused") {
   CHECK_THROWS_AS(Distribution(-1, 1, 1, 0), UsageError);
   CHECK_THROWS_AS(Distribution(1, 0, 1, 0), UsageError);
   CHECK_THROWS_AS(Distribution(1, 1, 0, 0), UsageError);

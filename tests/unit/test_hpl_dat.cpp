@@ -23,7 +23,8 @@ using Text = std::vector<std::string>;
 template <class T>
 using Values = std::vector<T>;
 
-/// Several values in every list and a comment on every line, as in the file that comes with HPL.
+/// A file with several values in every list and a comment on every line, as HPL's own file has
+/// them.
 const Text many_values{"a first line of whatever",
                        "and a second",
                        "results.txt  where the output goes",
@@ -56,12 +57,13 @@ const Text many_values{"a first line of whatever",
                        "1            yes",
                        "16           words"};
 
-/// One run on one GPU, as GPU ports of HPL bring along: output to a file, ranks by columns.
+/// A file for one run on one GPU, in the manner of GPU ports of HPL: output to a file, ranks
+/// numbered by columns.
 const Text one_run{"title", "place", "gpu.out", "0", "1",  "51200", "1", "512", "1", "1", "1",
                    "1",     "16.0",  "1",       "2", "1",  "16",    "1", "2",   "1", "2", "1",
                    "0",     "1",     "1",       "1", "32", "0",     "0", "0",   "8"};
 
-/// As the generators of cluster guides write it: one large run on a near-square grid.
+/// A file for one large run on a near-square grid, in the manner of generators in cluster guides.
 const Text cluster{"title",    "place",   "HPL.out\tname", "6\tdevice", "1\tNs",    "112896\tN",
                    "1\tNBs",   "224\tNB", "0\tPMAP",       "1\tgrids",  "6\tP",     "8\tQ",
                    "16.0\tt",  "1\tn",    "1\tPFACT",      "1\tn",      "4\tNBMIN", "1\tn",
@@ -75,7 +77,7 @@ std::string joined(const Text& lines, const std::string& end = "\n") {
   return text;
 }
 
-/// `one_run` with another line of that number, counted from 1.
+/// `one_run` with line `number`, counted from 1, replaced by `line`.
 std::string with_line(std::size_t number, const std::string& line) {
   Text lines = one_run;
   lines.at(number - 1) = line;
@@ -90,7 +92,7 @@ std::string refusal(const std::string& text, const std::string& path = "HPL.dat"
   return test::refusal_of([&] { parse_hpl_dat(text, path); });
 }
 
-/// A file that is gone after the test.
+/// A file that the destructor removes.
 struct File {
   std::filesystem::path path =
       std::filesystem::temp_directory_path() / ("lupine-hpl-dat-" + std::to_string(::getpid()));
@@ -172,7 +174,7 @@ TEST_CASE("HPL.dat may have any kind of line ends, blanks and lines behind it", 
   CHECK(runs(parsed(joined(many_values, "\r\n"))) == expected);
   CHECK(runs(parsed("\xef\xbb\xbf" + plain)) == expected);
   CHECK(runs(parsed(plain.substr(0, plain.size() - 1))) == expected);
-  // Lines for another benchmark, which shares the file.
+  // The lines behind HPL's belong to another benchmark that reads the same file.
   CHECK(runs(parsed(plain + "##### a separator\n0 more sizes\nabc")) == expected);
   CHECK(runs(parsed(joined(many_values, " \t\r\n") + "\n\n")) == expected);
 
@@ -182,13 +184,13 @@ TEST_CASE("HPL.dat may have any kind of line ends, blanks and lines behind it", 
   CHECK(parsed(joined(one_run, "\r\n")).output_file == "gpu.out");
 }
 
-TEST_CASE("more values than the count are a comment, and so are numbers in one", "[io]") {
+TEST_CASE("values beyond the count and numbers in a comment are ignored", "[io]") {
   const HplDat dat = parsed(with_line(6, "2000 3000 0 -5 (of 64 GB)"));
   CHECK(dat.n == Values<std::int64_t>{2000});
   CHECK(parsed(with_line(13, "-16.0 7")).threshold == -16);
 }
 
-TEST_CASE("a list of HPL.dat has no longest length", "[io]") {
+TEST_CASE("a list of HPL.dat may be of any length", "[io]") {
   Text lines = one_run;
   lines[4] = "500";
   lines[5].clear();
@@ -198,7 +200,7 @@ TEST_CASE("a list of HPL.dat has no longest length", "[io]") {
   CHECK(dat.n.back() == 500);
 }
 
-TEST_CASE("the ends of what HPL.dat may say", "[io]") {
+TEST_CASE("the smallest and largest values that HPL.dat may have", "[io]") {
   CHECK(parsed(with_line(6, "9223372036854775807")).n.front() == 9223372036854775807);
   CHECK(parsed(with_line(11, "2147483647")).p.front() == 2147483647);
   CHECK(parsed(with_line(13, "0")).threshold == 0);
@@ -295,7 +297,7 @@ TEST_CASE("a list of HPL.dat with fewer values than its count is refused", "[io]
   lines[5] = "40 41 50 Ns";
   CHECK(refusal(joined(lines)) ==
         "HPL.dat line 6: 'Ns' is not allowed; allowed: 4 whole numbers of at least 1 (Ns)");
-  // The rest of a list cannot be on the next line.
+  // A list cannot continue on the next line.
   lines = many_values;
   lines[11] = "2 4";
   lines.insert(lines.begin() + 12, "1");
@@ -317,7 +319,7 @@ TEST_CASE("an empty line or a missing one of HPL.dat is refused", "[io]") {
   }
 }
 
-TEST_CASE("the output's file must have a name if there is to be one", "[io]") {
+TEST_CASE("an output file must have a name where one is asked for", "[io]") {
   CHECK(refusal(with_line(3, "")) ==
         "HPL.dat line 3: it is empty, and line 4 sends the output to a file; allowed: a file name "
         "(output file)");
@@ -336,7 +338,7 @@ TEST_CASE("the file of HPL 1.0, without a line for PMAP, is refused", "[io]") {
   CHECK_THAT(refusal(joined(lines)), StartsWith("HPL.dat line 12: '16.0' is not allowed; "));
 }
 
-TEST_CASE("what is no text is refused in one printable line", "[io]") {
+TEST_CASE("bytes that are not text are refused in one printable line", "[io]") {
   const std::string odd{"\x01\x7f\0z", 4};
   CHECK_THAT(refusal(with_line(6, odd)), StartsWith("HPL.dat line 6: '???z' is not allowed"));
   const std::string message = refusal(with_line(6, std::string(1000, 'x')));
@@ -383,7 +385,7 @@ TEST_CASE("runs come in HPL's order", "[io]") {
   CHECK(runs(dat) == expected);
 }
 
-TEST_CASE("what is ignored makes no runs of its own", "[io]") {
+TEST_CASE("lists that are ignored make no runs of their own", "[io]") {
   const HplDat dat = parsed(joined(many_values));
   CHECK(runs(dat).size() == 3 * 4 * 3 * 3 * 3 * 2 * 2);
   CHECK(runs(dat, hpl_ignores()).size() == 3 * 4 * 3 * 2 * 2);

@@ -27,7 +27,7 @@ std::string refusal(const std::string& path) {
 
 }  // namespace
 
-TEST_CASE("a document is written whole, and alone") {
+TEST_CASE("a document is written whole, without other files, over an older one") {
   const Folder folder("json");
   const std::string path = folder / "a.json";
   write_json(path, {{"b", 1}, {"a", "text"}});
@@ -37,7 +37,7 @@ TEST_CASE("a document is written whole, and alone") {
   CHECK(folder.files() == 1);
 }
 
-TEST_CASE("what JSON cannot say becomes what it can") {
+TEST_CASE("NaN and Inf become null, and text becomes valid UTF-8") {
   const Folder folder("json");
   const std::string path = folder / "a.json";
   write_json(path, {{"nan", std::numeric_limits<double>::quiet_NaN()},
@@ -60,7 +60,7 @@ TEST_CASE("a new file has the permissions of any new file") {
   CHECK((status.st_mode & 0777) == 0644);
 }
 
-TEST_CASE("a link stays a link") {
+TEST_CASE("a symbolic link is written through and stays a link") {
   const Folder folder("json");
   fs::create_symlink(folder / "target.json", folder / "link.json");
   write_json(folder / "link.json", {{"a", 1}});
@@ -68,7 +68,7 @@ TEST_CASE("a link stays a link") {
   CHECK(content(folder / "target.json").find("\"a\": 1") != std::string::npos);
 }
 
-TEST_CASE("a path is checked without leaving a trace") {
+TEST_CASE("the check of a path leaves no file") {
   const Folder folder("json");
   CHECK(refusal(folder / "new.json").empty());
   CHECK(folder.files() == 0);
@@ -93,7 +93,7 @@ TEST_CASE("a path that cannot be written is refused with its reason") {
   }
 }
 
-TEST_CASE("a failure leaves the old file and no half one") {
+TEST_CASE("a failure leaves the old file whole and no partial file") {
   const Folder folder("json");
   CHECK_THROWS_AS(write_json(folder / "missing/a.json", {{"a", 1}}), Fault);
   CHECK_THROWS_AS(write_json("/dev/full", {{"a", 1}}), Fault);

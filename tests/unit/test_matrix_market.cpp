@@ -24,7 +24,7 @@ using Catch::Matchers::Equals;
 const std::string real_array = "%%MatrixMarket matrix array real general\n";
 const std::string real_coordinate = "%%MatrixMarket matrix coordinate real general\n";
 
-/// A file of this content while it lives.
+/// A file with this content. The destructor removes it.
 class File {
  public:
   explicit File(const std::string& content) : folder_("market"), path_(folder_ / "a.mtx") {
@@ -41,7 +41,7 @@ MarketHeader header_of(const std::string& content) {
   return read_market_header(File(content).open());
 }
 
-/// All entries of a file that is read in pieces of so many bytes.
+/// All entries of a file with this content, read in pieces of `piece` bytes.
 std::vector<MarketEntry> entries_of(const std::string& content, std::int64_t piece = 1 << 20) {
   const File file(content);
   const InputFile input = file.open();
@@ -72,7 +72,8 @@ bool same(const std::vector<MarketEntry>& a, const std::vector<MarketEntry>& b) 
   });
 }
 
-/// "line 3: ...", and `where` says the same line.
+/// The refusal of a file with this content, such as "line 3: ..."; checks that the error's where()
+/// names the same line.
 std::string refusal(const std::string& content) {
   try {
     entries_of(content);
@@ -107,7 +108,7 @@ TEST_CASE("banners and sizes of Matrix Market files") {
   CHECK(array("general", "3000000000 3000000000") == 9'000'000'000'000'000'000);
 }
 
-TEST_CASE("a banner that is not supported is refused with what is") {
+TEST_CASE("a banner that is not supported is refused with those that are") {
   const auto banner = [](const std::string& words) {
     return refusal("%%MatrixMarket " + words + "\n1 1\n1\n");
   };
@@ -144,7 +145,7 @@ TEST_CASE("a line of sizes that is wrong is refused") {
   CHECK(refusal(real_array.substr(0, 40)) == "line 1: the file ends before its line of sizes");
 }
 
-TEST_CASE("numbers of any spelling") {
+TEST_CASE("numbers are read in every notation") {
   CHECK(values_of("1\n-2.5\n+3\n.5\n4.\n1e3\n1E-3\n+1.5e+2\n 7 \n8\r\n\t9\n") ==
         std::vector<double>{1, -2.5, 3, 0.5, 4, 1000, 0.001, 150, 7, 8, 9});
   CHECK(values_of("1.7976931348623157e308\n5e-324\n1e-400\n-1e-310\n") ==
@@ -154,7 +155,7 @@ TEST_CASE("numbers of any spelling") {
   CHECK((std::isnan(special[2]) && std::isnan(special[3])));
 }
 
-TEST_CASE("what is no number is refused with its line") {
+TEST_CASE("a word that is not a number is refused with its line") {
   const auto of_word = [](const std::string& word) {
     return refusal(real_array + "% c\n\n2 1\n1\n \n2 " + word + "\n");
   };
@@ -170,7 +171,7 @@ TEST_CASE("what is no number is refused with its line") {
           "line 5: '" + word + "' is not allowed here; allowed: a whole number of 64 bits");
 }
 
-TEST_CASE("an array's values have their places, in pieces of any size") {
+TEST_CASE("an array's values have the right indices, in pieces of any size") {
   const auto check = [](const std::string& symmetry, const std::vector<std::vector<int>>& places) {
     std::string text = "%%MatrixMarket matrix array real " + symmetry + "\n4 4\n% c\n";
     std::vector<MarketEntry> expected;
@@ -205,7 +206,7 @@ TEST_CASE("an array's values have their places, in pieces of any size") {
   check("skew-symmetric", {{1, 0}, {2, 0}, {3, 0}, {2, 1}, {3, 1}, {3, 2}});
 }
 
-TEST_CASE("values beyond an array are counted, but have no place") {
+TEST_CASE("values beyond the end of an array are counted, but have no indices") {
   for (const std::string symmetry : {"general", "symmetric", "skew-symmetric"}) {
     const File file("%%MatrixMarket matrix array real " + symmetry + "\n3 3\n");
     const MarketHeader header = read_market_header(file.open());
@@ -253,7 +254,7 @@ TEST_CASE("an entry that is wrong is refused with its line") {
         "line 3: '2' is not allowed here; allowed: entries below the diagonal");
 }
 
-TEST_CASE("a line that is too long is refused, not read") {
+TEST_CASE("a line that is too long is refused before it is read") {
   const std::string longest(longest_market_line, ' ');
   CHECK_THAT(refusal(longest + "\n"), ContainsSubstring("line 1: "));
   CHECK_THAT(refusal(real_array + "1 1\n" + std::string(5000, ' ') + "1\n"), Equals(""));

@@ -22,7 +22,7 @@ TEST_CASE("each kind of matrix has one row of traits, and one name") {
   CHECK_THROWS_AS(traits_of(static_cast<MatrixKind>(1000)), Fault);
 }
 
-TEST_CASE("what has to be known of the matrices beside their formulas") {
+TEST_CASE("which matrices need pivoting, have parameters, or are inadmissible") {
   CHECK(matrices_where(&MatrixTraits::needs_pivoting, true) == "hpl");
   CHECK(matrices_where(&MatrixTraits::needs_pivoting, false) ==
         "scaled-diagonal, fasi-higham, dominant");
@@ -33,7 +33,7 @@ TEST_CASE("what has to be known of the matrices beside their formulas") {
   CHECK_FALSE(traits_of(MatrixKind::hpl).inadmissible.empty());
 }
 
-TEST_CASE("a matrix in words has what determines it") {
+TEST_CASE("the text of a matrix names the options that determine it") {
   BenchmarkOptions o;
   o.matrix = MatrixKind::dominant;
   o.seed = 7;

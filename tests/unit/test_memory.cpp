@@ -20,7 +20,7 @@ constexpr std::int64_t gib = std::int64_t{1} << 30;
 
 using Files = std::map<std::string, std::string>;
 
-/// A folder with files in it, for as long as it lives.
+/// A folder with files in it. The destructor removes it.
 class Folder {
  public:
   explicit Folder(const Files& files)
@@ -71,7 +71,7 @@ TEST_CASE("paths in /proc/self/cgroup") {
   CHECK_FALSE(group_path("nonsense\n", "memory"));
 }
 
-TEST_CASE("free memory without control groups is what is available") {
+TEST_CASE("without control groups, MemAvailable is the free memory") {
   const Folder folder(Files{{"proc/meminfo", meminfo}});
   const NodeMemory memory = node_memory(folder.path());
   CHECK(memory.total == 16 * gib);
@@ -79,7 +79,7 @@ TEST_CASE("free memory without control groups is what is available") {
   CHECK(memory.bound == "MemAvailable");
 }
 
-TEST_CASE("an old kernel without MemAvailable") {
+TEST_CASE("free memory on an old kernel without MemAvailable") {
   const Folder folder(Files{{"proc/meminfo", "MemTotal: 4194304 kB\nMemFree: 1048576 kB\n"}});
   CHECK(node_memory(folder.path()).free == gib);
 }
@@ -117,7 +117,7 @@ TEST_CASE("control groups of version 1 bound the free memory") {
   CHECK(node_memory(folder.path()).free == 4 * gib);
 }
 
-TEST_CASE("a group that is full leaves nothing, and never more than its limit") {
+TEST_CASE("the free memory of a control group lies between 0 and its limit") {
   for (const auto& [used, inactive, left] :
        {std::tuple{5 * gib, std::int64_t{0}, std::int64_t{0}}, std::tuple{gib, 4 * gib, 2 * gib}}) {
     const Folder folder(
@@ -130,18 +130,18 @@ TEST_CASE("a group that is full leaves nothing, and never more than its limit") 
   }
 }
 
-TEST_CASE("a limit above what is available does not matter") {
+TEST_CASE("a limit above the available memory has no effect") {
   const Folder folder(Files{{"proc/meminfo", meminfo},
                             {"proc/self/cgroup", "0::/\n"},
                             {"sys/fs/cgroup/memory.max", std::to_string(12 * gib)}});
   CHECK(node_memory(folder.path()).free == 8 * gib);
 }
 
-TEST_CASE("without /proc there is no answer") {
+TEST_CASE("without /proc the free memory is unknown") {
   CHECK_THROWS_AS(node_memory("/nowhere"), Fault);
 }
 
-TEST_CASE("this machine has memory") {
+TEST_CASE("this machine has free memory") {
   const NodeMemory memory = node_memory();
   CHECK(memory.free > 0);
   CHECK(memory.free <= memory.total);

@@ -47,7 +47,7 @@ Counted estimate(const Square& a) {
 
 }  // namespace
 
-TEST_CASE("an estimate of a norm is a lower bound, and near") {
+TEST_CASE("an estimate of a norm is a lower bound within a factor of three") {
   std::mt19937 random(7);
   std::normal_distribution<double> normal;
   double worst = 1;
@@ -66,7 +66,7 @@ TEST_CASE("an estimate of a norm is a lower bound, and near") {
   CHECK(worst >= 1. / 3);
 }
 
-TEST_CASE("of a diagonal matrix, or one column, the norm is found exactly") {
+TEST_CASE("the norm of a diagonal matrix or of a single column is found exactly") {
   Square diagonal(20);
   for (std::int64_t i = 0; i < 20; ++i) diagonal(i, i) = i == 13 ? -100 : 1;
   CHECK(estimate(diagonal).estimate == 100);
@@ -77,7 +77,7 @@ TEST_CASE("of a diagonal matrix, or one column, the norm is found exactly") {
 }
 
 TEST_CASE("what the search over unit vectors misses, the alternating vector finds") {
-  // B (1, ..., 1)^T and its gradients vanish: the rows of B sum up to nothing.
+  // Every row of B sums to 0, so B (1, ..., 1)^T and the gradient there are 0.
   Square a(4);
   for (std::int64_t j = 0; j < 4; ++j) a(0, j) = j % 2 == 0 ? 1 : -1;
   CHECK(estimate(a).estimate >= 0.9);

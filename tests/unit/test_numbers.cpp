@@ -8,7 +8,7 @@
 
 using namespace lupine;
 
-TEST_CASE("divisions that round up, by their definition and without overflow") {
+TEST_CASE("divisions that round up agree with their definition and do not overflow") {
   for (std::int64_t b = 1; b <= 9; ++b)
     for (std::int64_t a = 0; a <= 40; ++a) {
       std::int64_t expected = 0;
@@ -24,7 +24,7 @@ TEST_CASE("divisions that round up, by their definition and without overflow") {
   CHECK(ceil_div(most - 1, most) == 1);
 }
 
-TEST_CASE("the unit roundoff of FP64, and what is unknown") {
+TEST_CASE("the unit roundoff of FP64 is 2^-53, and an unknown number is NaN") {
   CHECK(1 + eps == 1.0);
   CHECK(1 + 2 * eps > 1.0);
   CHECK(std::isnan(unknown));

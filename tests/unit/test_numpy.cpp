@@ -17,7 +17,7 @@ namespace {
 
 using Shape = std::vector<std::int64_t>;
 
-/// A file of some version, with a header as it is given, and so many bytes behind it.
+/// The content of a .npy file with this header, followed by so many bytes.
 std::string npy(const std::string& dictionary, std::size_t bytes, char version = 1) {
   std::string text = "\x93NUMPY";
   text += {version, '\0'};
@@ -38,7 +38,7 @@ std::string refusal(const std::string& content) {
   } catch (const UsageError& error) {
     const std::string words = error.what();
     CHECK(words.find('\n') == std::string::npos);
-    CHECK(words.find(error.where()) == 1);  // '<path>' ...
+    CHECK(words.find(error.where()) == 1);  // the message begins with the path in quotes
     return words.substr(error.where().size() + 3);
   }
   return "";
@@ -74,7 +74,7 @@ TEST_CASE("a header is a Python dictionary, however it is spelled") {
   }
 }
 
-TEST_CASE("a header that is no dictionary is refused") {
+TEST_CASE("a header that is not a dictionary is refused") {
   for (const std::string text :
        {"", "{", "}", "{'descr", "{'descr' '<f8'}", "{'descr': <f8}", "{'fortran_order': true}",
         "{'shape': 3}", "{'shape': (3}", "{'shape': (3 4)}", "{'shape': (-3,)}", "{'shape': (,)}",
@@ -91,7 +91,7 @@ TEST_CASE("a header that is no dictionary is refused") {
         "has a header without 'shape'");
 }
 
-TEST_CASE("what a header must not say is named, and what it may") {
+TEST_CASE("a refusal of a header names the value and those that are allowed") {
   for (const std::string type : {">f8", "=f8", "|f8", "f8", "<f2", "<i8", "<c16", "|O", ""})
     CHECK(refusal(npy(dictionary(type, "False", "(1,)"), 8)) ==
           "holds numbers of type '" + type +
@@ -117,7 +117,7 @@ TEST_CASE("a file holds as many numbers as its header says") {
         "has 47 bytes of numbers; shape (3, 2) of 8 bytes each asks for more");
   for (const std::size_t size : {6, 7, 8, 9, 10, 20})
     CHECK(refusal(whole.substr(0, size)) == "ends within its header");
-  // 2^62 numbers of 8 bytes: no overflow may hide it.
+  // The size of 2^64 numbers of 8 bytes must not overflow into one that fits.
   CHECK_THAT(refusal(npy(dictionary("<f8", "False", "(4611686018427387904, 4)"), 0)),
              ContainsSubstring("asks for more"));
 }

@@ -53,7 +53,7 @@ TEST_CASE("values of options as text") {
   CHECK(option_text(std::vector<BroadcastMethod>{BroadcastMethod::ring}) == "1ring");
 }
 
-TEST_CASE("every option has a name of its own, and those of the run are in all") {
+TEST_CASE("every option has a name of its own, and all structs contain the options of a run") {
   const auto run = names<RunOptions>();
   const auto benchmark = names<BenchmarkOptions>();
   const auto solve = names<SolveOptions>();
@@ -63,7 +63,7 @@ TEST_CASE("every option has a name of its own, and those of the run are in all")
   for (const std::string& name : run) CHECK(benchmark.count(name) + solve.count(name) == 2);
 }
 
-TEST_CASE("an option that is new is in JSON and in reports without more ado") {
+TEST_CASE("a new option appears in JSON and in reports without further code") {
   WiderOptions options;
   const auto json = json_of_options(options);
   CHECK(json["newest"] == 0.25);
@@ -78,7 +78,7 @@ TEST_CASE("an option that is new is in JSON and in reports without more ado") {
   CHECK(lines.rest().empty());
 }
 
-TEST_CASE("lines of options: each once, values of several runs listed") {
+TEST_CASE("a report has one line for each option and lists the values of several runs in it") {
   RunOptions options;
   options.nb = 64;
   OptionLines one;
@@ -106,13 +106,13 @@ TEST_CASE("JSON of a run has every option that applies, as asked and as chosen")
   const auto document = json_report({{setup, {BenchmarkRun{}}}}, "lupine mxp", {});
   std::set<std::string> missing = names<BenchmarkOptions>();
   for (const std::string& key : keys(document)) missing.erase(key);
-  CHECK(missing == std::set<std::string>{"gpus"});  // none: ranks compute on their hosts
+  CHECK(missing == std::set<std::string>{"gpus"});  // ranks compute on CPUs and have no GPUs
   CHECK(document["nb"] == 96);
   CHECK(document["asked"]["nb"] == 0);
   CHECK(keys(document["asked"]) == names<BenchmarkOptions>());
 }
 
-TEST_CASE("the contestant 'solve' runs with the options that its fit was checked with") {
+TEST_CASE("the contestant 'solve' runs with the options for which its memory was checked") {
   Setup setup;
   RunOptions& run = setup.options.run;
   run.nb = 96;

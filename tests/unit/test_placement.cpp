@@ -20,7 +20,7 @@ bool names(const std::string& text, const std::string& part) {
 
 }  // namespace
 
-TEST_CASE("without a GPU there is a reason, and the CPU") {
+TEST_CASE("without a GPU the CPU is used, and a reason is given") {
   if (count_gpus() > 0) {
     CHECK(why_no_gpus().empty());
     return;
@@ -47,7 +47,7 @@ TEST_CASE("ranks of a node take its GPUs in turn") {
   CHECK(gpu_of(2, 8, {7, 3}) == 7);
 }
 
-TEST_CASE("a GPU that is not there is refused, with those that are") {
+TEST_CASE("a GPU that is not there is refused, and the message lists those that are") {
   CHECK_THROWS_AS(gpu_of(0, 0, {}), UsageError);
   for (const int gpu : {-1, 4, 100}) {
     try {
@@ -60,7 +60,7 @@ TEST_CASE("a GPU that is not there is refused, with those that are") {
   }
 }
 
-TEST_CASE("panels travel by the fastest way that serves") {
+TEST_CASE("panels travel by the fastest method that works") {
   const Connections cpu;
   const Connections own{false, true, true, ""};
   const Connections own_without_nccl{false, true, true, "NCCL is away"};
@@ -75,7 +75,7 @@ TEST_CASE("panels travel by the fastest way that serves") {
   CHECK(choose_comm(CommMethod::automatic, shared_with_mpi_alone).method == CommMethod::staged);
   for (const Connections& c : {cpu, own, shared, own_with_mpi_alone}) {
     CHECK_FALSE(choose_comm(CommMethod::automatic, c).reason.empty());
-    // An MPI may take GPU memory and not say so; staging always works.
+    // An MPI may accept GPU memory without saying so; staging always works.
     CHECK(choose_comm(CommMethod::mpi, c).method == CommMethod::mpi);
     CHECK(choose_comm(CommMethod::staged, c).method == CommMethod::staged);
     CHECK(choose_comm(CommMethod::staged, c).reason.empty());
@@ -86,13 +86,13 @@ TEST_CASE("panels travel by the fastest way that serves") {
   CHECK(choose_comm(CommMethod::automatic, shared_with_mpi_alone).reason == "ranks share a GPU");
 }
 
-TEST_CASE("NCCL is refused where it cannot serve, with the reason") {
+TEST_CASE("NCCL is refused where it cannot work, with the reason") {
   CHECK(names(complaint_of(CommMethod::nccl, {}), "for GPUs"));
   CHECK(names(complaint_of(CommMethod::nccl, {false, false, true, ""}), "share a GPU"));
   CHECK(names(complaint_of(CommMethod::nccl, {false, true, true, "NCCL is away"}), "NCCL is away"));
 }
 
-TEST_CASE("what one rank lacks of NCCL is said with the rank, what all lack without") {
+TEST_CASE("the reason against NCCL names a rank unless it holds for all ranks") {
   const std::vector<std::string> hosts{"a", "b", "b"};
   const PeerSupport here{"NCCL 2.28.9", ""};
   const PeerSupport away{"", "NCCL cannot be loaded"};
@@ -103,6 +103,6 @@ TEST_CASE("what one rank lacks of NCCL is said with the rank, what all lack with
   CHECK(why_no_peers({away, here, here}, hosts) == "rank 0 on a: NCCL cannot be loaded");
   CHECK(why_no_peers({here, older, here}, hosts) ==
         "rank 0 on a has NCCL 2.28.9, rank 1 on b has NCCL 2.7.8");
-  // What is missing is said first.
+  // A missing library is said rather than different versions.
   CHECK(why_no_peers({here, older, away}, hosts) == "rank 2 on b: NCCL cannot be loaded");
 }

@@ -41,12 +41,12 @@ void write(const std::string& path, const std::string& text) {
   std::ofstream(path) << text;
 }
 
-/// Of a file with this text.
+/// The refusal of a profile with this text.
 std::string refusal(const std::string& text) {
   return test::refusal_of([&] { parse_profile(text, "p.json"); });
 }
 
-/// What a profile of one entry looks like.
+/// The JSON of a profile with one entry.
 nlohmann::json document() {
   const Folder folder("profile-document");
   add_to_profile(folder / "p.json", some_entry());
@@ -56,7 +56,7 @@ nlohmann::json document() {
 
 }  // namespace
 
-TEST_CASE("what was added to a profile is found in it") {
+TEST_CASE("an entry that was added to a profile is found in it") {
   const Folder folder("profile");
   const std::string path = folder / "p.json";
   CHECK(read_profile(path).entries().empty());
@@ -74,7 +74,7 @@ TEST_CASE("what was added to a profile is found in it") {
   CHECK(folder.files() == 1);
 }
 
-TEST_CASE("an entry is for its key alone") {
+TEST_CASE("an entry applies only to its own key") {
   Profile profile;
   profile.put(some_entry());
   const auto found = [&](auto change) {
@@ -91,7 +91,7 @@ TEST_CASE("an entry is for its key alone") {
   CHECK_FALSE(found([](ProfileKey& k) { k.npcol = 2; }));
 }
 
-TEST_CASE("an entry is for orders near its own, and the nearest counts") {
+TEST_CASE("an entry applies to orders near its own, and the nearest entry is taken") {
   Profile profile;
   for (const std::int64_t n : {1000, 3000, 100000}) profile.put(at(n));
   const auto order = [&](std::int64_t n) {
@@ -109,7 +109,7 @@ TEST_CASE("an entry is for orders near its own, and the nearest counts") {
   CHECK(order(std::int64_t{1} << 62) == 0);
 }
 
-TEST_CASE("an entry takes the place of its like, and of no other") {
+TEST_CASE("a new entry replaces only an entry of the same key and a similar order") {
   const Folder folder("profile");
   const std::string path = folder / "p.json";
   for (const std::int64_t n : {1024, 2048, 2047}) add_to_profile(path, at(n));
@@ -138,7 +138,7 @@ TEST_CASE("a profile that is damaged is refused in one line that names it") {
   CHECK_THAT(refusal(no_list.dump()), ContainsSubstring("entries"));
 }
 
-TEST_CASE("an entry with a value that no run could take is refused by name") {
+TEST_CASE("an entry with a value that is not allowed is refused, and the message names the value") {
   const auto with = [](const char* name, const nlohmann::json& value) {
     nlohmann::json changed = document();
     changed["entries"][0][name] = value;
@@ -160,7 +160,7 @@ TEST_CASE("an entry with a value that no run could take is refused by name") {
   CHECK_THAT(with("gflops", -1), ContainsSubstring("'gflops'"));
 }
 
-TEST_CASE("a profile that cannot be read is not written over") {
+TEST_CASE("a profile that cannot be read is not overwritten") {
   const Folder folder("profile");
   const std::string path = folder / "p.json";
   write(path, "precious");

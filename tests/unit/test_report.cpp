@@ -62,7 +62,7 @@ bool contains(const std::string& text, const std::string& part) {
 
 }  // namespace
 
-TEST_CASE("variant") {
+TEST_CASE("HPL's code T/V of a run") {
   BenchmarkOptions o;
   o.run.lookahead = 1;
   CHECK(variant(o) == "WR11R1R1");
@@ -105,7 +105,7 @@ TEST_CASE("row and residual line have HPL's layout") {
   CHECK(contains(text, "    LU GFLOPS = 8.0000e+02, per GPU =     200.00 ------ "));
   CHECK(contains(text, "1.500       2.500   2 on second\n"));
   CHECK(contains(text, "- a note\n"));
-  CHECK_FALSE(contains(text, "- a warning\n"));  // in the head already
+  CHECK_FALSE(contains(text, "- a warning\n"));  // the head of the report has it
 }
 
 TEST_CASE("the rate per GPU counts each GPU once, however many ranks share it") {
@@ -166,7 +166,7 @@ TEST_CASE("without factors there is one line in place of residual and norms") {
   CHECK(contains(document["notes"].dump(), "Inf or NaN"));
 }
 
-TEST_CASE("HPL's report has no part that is HPL-MxP's") {
+TEST_CASE("HPL's report leaves out the parts of HPL-MxP") {
   Setup setup = some_setup();
   setup.options.benchmark = Benchmark::hpl;
   setup.options.pivoting = Pivoting::partial;
@@ -187,7 +187,7 @@ TEST_CASE("HPL's report has no part that is HPL-MxP's") {
   CHECK(document["phases"].count("residuals") == 0);
 }
 
-TEST_CASE("a threshold of 0 or less is not applied, and that is said") {
+TEST_CASE("a threshold of 0 or less is not applied, and the report says so") {
   BenchmarkRun run = some_run(true);
   run.result.chosen.threshold = 0;
   Setup setup = some_setup();
@@ -261,7 +261,7 @@ TEST_CASE("the head lists every choice, with Lupine's marked") {
   CHECK(contains(text, "- a warning\n- from outside\n"));
 }
 
-TEST_CASE("no line but the row looks like one") {
+TEST_CASE("only the result row has the form of a result row") {
   const std::regex row(R"(\s[0-9]+\s+[0-9]+\s+[0-9]+\s+[0-9]+\s+[0-9]+\.[0-9]+\s+[0-9])");
   CHECK_FALSE(std::regex_search(report_head({some_setup()}, {}), row));
   CHECK_FALSE(std::regex_search(report_tail({1, 2}, true), row));
@@ -270,7 +270,7 @@ TEST_CASE("no line but the row looks like one") {
                       std::sregex_iterator()) == 1);
 }
 
-TEST_CASE("counts") {
+TEST_CASE("the end of a report counts the tests that passed and failed") {
   const std::string text = report_tail({2, 1}, true);
   CHECK(contains(text,
                  "Finished      3 tests with the following results:\n"
@@ -301,7 +301,7 @@ TEST_CASE("JSON shows the fastest run, or the first that failed") {
   CHECK(document.dump().find("nan") == std::string::npos);
 }
 
-TEST_CASE("JSON of several configurations says of each run what it was") {
+TEST_CASE("JSON of several configurations has the choices of each run") {
   std::vector<Measured> all{{some_setup(), {some_run(true)}}, {some_setup(), {some_run(true)}}};
   all[1].setup.options.run.nb = 8;
   all[1].runs[0].result.gflops = 700;
@@ -314,7 +314,7 @@ TEST_CASE("JSON of several configurations says of each run what it was") {
   CHECK(json_report({all[0]}, "lupine mxp", {})["runs"][0].count("nb") == 0);
 }
 
-TEST_CASE("progress: a line a second at most") {
+TEST_CASE("progress prints at most one line a second") {
   ProgressLines lines;
   CHECK_FALSE(lines.line({10, 1000, 0.5}));
   const auto line = lines.line({500, 1000, 2});

@@ -14,9 +14,9 @@ namespace {
 
 constexpr float infinity = std::numeric_limits<float>::infinity();
 
-/// Nearest value with `fraction` bits behind the leading one and no exponent below `lowest`, ties
-/// to even, by an exact division, std::nearbyint and an exact product in FP64; `overflow` and
-/// beyond is infinity.
+/// `value` rounded to nearest, ties to even, in a format with `fraction` bits behind the leading
+/// one, a smallest exponent `lowest`, and infinity from `overflow` on. Computed by an exact
+/// division, std::nearbyint and an exact product in FP64.
 double nearest(double value, int fraction, int lowest, double overflow) {
   if (value == 0 || std::isinf(value)) return value;
   const int exponent = std::max(std::ilogb(value), lowest);
@@ -32,7 +32,7 @@ double nearest_bfloat16(float value) {
   return nearest(value, 7, -126, 0x1p128);
 }
 
-/// Value of a half by the definition of the format.
+/// The value of a half by the definition of the format.
 double half_value(std::uint16_t bits) {
   const int exponent = (bits >> 10) & 31;
   const int fraction = bits & 1023;
@@ -46,7 +46,8 @@ bool same(double a, double b) {
   return a == b && std::signbit(a) == std::signbit(b);
 }
 
-/// True where both roundings of `value` are right, the compiler's own (where it has one) agreeing.
+/// Whether `value` is rounded correctly to FP16 and BF16, and as the compiler's own FP16 type, if
+/// there is one, rounds it.
 bool rounds_right(float value) {
   const Half half = to_half(value);
   const Bfloat16 bfloat = to_bfloat16(value);
@@ -96,7 +97,7 @@ TEST_CASE("every bfloat16 converts to its value and back") {
 }
 
 TEST_CASE("a sample of all floats rounds to the nearest, every exponent and tie among them") {
-  // A prime stride visits all exponents and all patterns of the lower bits.
+  // With a prime stride the sample has all exponents and all patterns of the lower bits.
   std::uint64_t wrong = 0;
   for (std::uint64_t x = 0; x < 1ull << 32; x += 1021)
     wrong += !rounds_right(float_of(static_cast<std::uint32_t>(x)));
@@ -119,7 +120,7 @@ TEST_CASE("ties go to even, and their neighbours to the nearest") {
   }
 }
 
-TEST_CASE("the formats' edges") {
+TEST_CASE("the largest and smallest numbers of the formats, and the values next to them") {
   CHECK(to_half(65504.0f).bits == 0x7bff);
   CHECK(to_half(65519.99f).bits == 0x7bff);
   CHECK(to_half(65520.0f).bits == 0x7c00);
@@ -161,7 +162,7 @@ TEST_CASE("roundings are constant expressions") {
   STATIC_REQUIRE(fp16_scale_exponent(1.0f) == 14);
 }
 
-TEST_CASE("powers of two") {
+TEST_CASE("powers of two are exact") {
   for (int e = -1022; e <= 1023; ++e) REQUIRE(power_of_two(e) == std::ldexp(1.0, e));
 }
 

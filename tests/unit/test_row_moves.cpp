@@ -10,7 +10,7 @@ using namespace lupine;
 
 namespace {
 
-// Every process's part of a column whose entry i is i, after the moves.
+// A column whose entry i is i, after every process has moved its part.
 std::vector<std::int64_t> apply(const std::vector<std::int64_t>& pivots, std::int64_t begin,
                                 std::int64_t n, std::int64_t nb, int processes,
                                 Exchanges exchanges = Exchanges::forward) {
@@ -55,7 +55,7 @@ std::vector<std::int64_t> apply(const std::vector<std::int64_t>& pivots, std::in
 
 }  // namespace
 
-TEST_CASE("moves of rows are the exchanges of pivoting, one after the other") {
+TEST_CASE("moves of rows equal the exchanges of pivoting one after the other") {
   std::mt19937 random(3);
   for (const std::int64_t n : {1, 2, 9, 40})
     for (const std::int64_t nb : {1, 3, 8, 64})
@@ -84,7 +84,7 @@ TEST_CASE("rows that stay where they are do not move") {
   CHECK(none.empty());
 }
 
-TEST_CASE("undone, exchanges bring every row back") {
+TEST_CASE("undoing the exchanges brings every row back") {
   std::mt19937 random(5);
   for (const std::int64_t n : {1, 2, 9, 40})
     for (const std::int64_t nb : {1, 3, 64})
@@ -96,7 +96,7 @@ TEST_CASE("undone, exchanges bring every row back") {
         CAPTURE(n, nb, processes);
         const auto there = apply(pivots, begin, n, nb, processes);
         const auto back = apply(pivots, begin, n, nb, processes, Exchanges::undo);
-        // there[i] is the row that went to i; back says where row i came from.
+        // there[i] is the row that moved to place i; back[i] is the place from which row i comes.
         for (std::int64_t i = 0; i < n; ++i)
           CHECK(there[static_cast<std::size_t>(back[static_cast<std::size_t>(i)])] == i);
       }

@@ -50,7 +50,7 @@ TEST_CASE("largest n in a time") {
   CHECK(largest_n_in_time(1e-30, 1) == 1);
 }
 
-TEST_CASE("n is rounded to blocks, never to nothing") {
+TEST_CASE("n is rounded to whole blocks, and never to 0") {
   CHECK(round_to_blocks(1000, 64) == 960);
   CHECK(round_to_blocks(960, 64) == 960);
   CHECK(round_to_blocks(63, 64) == 63);
@@ -96,7 +96,7 @@ TEST_CASE("a small problem has blocks for every rank") {
   CHECK_FALSE(on_cpu(1000000, Precision::fp16, false).cut);
 }
 
-TEST_CASE("the table knows what updates") {
+TEST_CASE("the table of defaults has a row for each kind of update") {
   const std::int64_t large = 1000000;
   CHECK(on_cpu(large, Precision::bf16, true).row == "cpu bf16 native, above 12288 a rank");
   CHECK(on_cpu(8000, Precision::bf16, true).row == "cpu bf16 native");
@@ -168,7 +168,7 @@ TEST_CASE("options that are allowed") {
         }).empty());
 }
 
-TEST_CASE("options that are not allowed name themselves and the range") {
+TEST_CASE("the refusal of an option names the option and its range") {
   const auto named = [](const std::string& text, const std::string& option) {
     CAPTURE(text);
     CHECK(text.find(option) != text.npos);
@@ -221,6 +221,6 @@ TEST_CASE("the host of a GPU needs room for pieces of a user's matrix, and not f
     f.held = sizeof(double);
     const double pieces = f.host_bytes() - without;
     CHECK(pieces >= static_cast<double>(Footprint::piece_bytes));
-    CHECK(pieces < 3e8);  // of up to 720 GB
+    CHECK(pieces < 3e8);  // the matrix has up to 720 GB
   }
 }

@@ -24,7 +24,7 @@ class HandClock final : public Clock {
   std::atomic<double> now_ = 1000;
 };
 
-/// A watch of 100 s, which looks every second: what it has raised, and a time that goes by.
+/// A watch with a limit of 100 s, which looks every second, and the stalls that it has raised.
 struct Watched {
   HandClock clock;
   std::vector<Stall> raised{};
@@ -47,7 +47,7 @@ std::string words(const Stall& stall, const std::vector<char>& states = {}) {
 
 }  // namespace
 
-TEST_CASE("a wait that lasts raises the alarm, once, and says what for", "[stalls]") {
+TEST_CASE("a wait beyond the limit raises the alarm once and names the wait", "[stalls]") {
   Watched w;
   const std::vector<int> ranks{3, 5};
   const StallWatch::Doing doing(&w.watch, Activity::wait_for_panel, 7);
@@ -65,7 +65,7 @@ TEST_CASE("a wait that lasts raises the alarm, once, and says what for", "[stall
   CHECK(w.raised.size() == 1);
 }
 
-TEST_CASE("computing is no stall, nor are many short waits", "[stalls]") {
+TEST_CASE("neither computing nor many short waits are a stall", "[stalls]") {
   Watched w;
   w.pass(1000);
   {
@@ -79,7 +79,7 @@ TEST_CASE("computing is no stall, nor are many short waits", "[stalls]") {
   CHECK(w.raised.empty());
 }
 
-TEST_CASE("waits inside of a wait are one wait; the innermost says what for", "[stalls]") {
+TEST_CASE("waits inside of a wait are one wait, which the innermost names", "[stalls]") {
   Watched w;
   const std::vector<int> ranks{2};
   const StallWatch::Waiting outer(&w.watch, "outer", ranks);
@@ -103,7 +103,7 @@ TEST_CASE("waits inside of a wait are one wait; the innermost says what for", "[
   CHECK_FALSE(other.raised[0].activity.has_value());
 }
 
-TEST_CASE("a pause lets others take as long as they like", "[stalls]") {
+TEST_CASE("during a pause no wait raises the alarm", "[stalls]") {
   Watched w;
   const StallWatch::Waiting waiting(&w.watch, "MPI_Allreduce");
   {
@@ -121,7 +121,7 @@ TEST_CASE("a job that was suspended has not waited", "[stalls]") {
   Watched w;
   const StallWatch::Waiting waiting(&w.watch, "MPI_Allreduce");
   for (int i = 0; i < 10; ++i) {
-    w.clock.move(10000);  // of which the watch saw nothing
+    w.clock.move(10000);  // the watch does not look meanwhile
     w.pass(1);
   }
   CHECK(w.raised.empty());
@@ -129,13 +129,13 @@ TEST_CASE("a job that was suspended has not waited", "[stalls]") {
   CHECK(w.raised.size() == 1);
 }
 
-TEST_CASE("no watch is told nothing", "[stalls]") {
+TEST_CASE("without a watch nothing is noted", "[stalls]") {
   const StallWatch::Doing doing(nullptr, Activity::update, 1);
   const StallWatch::Waiting waiting(nullptr, "MPI_Allreduce");
   const StallWatch::Pause pause(nullptr);
 }
 
-TEST_CASE("the watch's own thread looks by itself, and ends with it", "[stalls]") {
+TEST_CASE("the watch's own thread looks by itself and ends with the watch", "[stalls]") {
   const SteadyClock clock;
   std::promise<Stall> raised;
   StallWatch watch(clock, 0.05, [&](const Stall& stall) { raised.set_value(stall); });
@@ -144,7 +144,7 @@ TEST_CASE("the watch's own thread looks by itself, and ends with it", "[stalls]"
   CHECK(raised.get_future().get().what == "MPI_Allreduce");
 }
 
-TEST_CASE("a stall's line names who waits, for whom, at what, and who is stopped", "[stalls]") {
+TEST_CASE("a stall's line names the rank, the ranks it waits for, and stopped ranks", "[stalls]") {
   Stall stall{300.2, "messages", {1}, Activity::wait_for_panel, 12};
   CHECK(words(stall) ==
         "rank 0 on a has waited 300 s for rank 1 on a (wait for panel, step 12; messages)");

@@ -18,7 +18,7 @@ double operations(double m) {
 
 }  // namespace
 
-TEST_CASE("as many columns are timed whatever the look-ahead") {
+TEST_CASE("the number of timed columns does not depend on the look-ahead") {
   for (const int lookahead : {0, 1, 3})
     for (const bool overlaps : {false, true}) {
       CAPTURE(lookahead, overlaps);
@@ -26,21 +26,22 @@ TEST_CASE("as many columns are timed whatever the look-ahead") {
       REQUIRE(steps);
       CHECK(steps->first == lookahead + 1);
       CHECK(steps->last == steps->first + 10);
-      // Panels applied everywhere by then: where queues run side by side, one fewer.
+      // Order of the part that no panel has updated completely when the window begins: where queues
+      // run side by side, one panel fewer has been applied.
       const double left = overlaps ? 990 : 980;
       CHECK(steps->operations == Approx(operations(left) - operations(left - 100)));
     }
 }
 
-TEST_CASE("panels lie ahead of those applied by the look-ahead") {
+TEST_CASE("with look-ahead, panels that are factored are shorter than those that are applied") {
   CHECK(window(1000, 10, 0, false, 100)->shorter == 0);
-  // Steps 3 to 12 factor panels from 970 to 880 rows, and apply those of 980 to 890.
+  // Steps 3 to 12 factor panels of 970 to 880 rows, and apply panels of 980 to 890.
   const double all = 13 * (1000 + 880) / 2.;
   CHECK(window(1000, 10, 1, false, 100)->shorter == Approx(10 * 10 / all));
   CHECK(window(1000, 10, 3, false, 100)->shorter > window(1000, 10, 2, false, 100)->shorter);
 }
 
-TEST_CASE("what is missing to whole steps is timed too") {
+TEST_CASE("the window consists of whole steps") {
   const auto steps = window(1000, 30, 1, false, 100);
   REQUIRE(steps);
   CHECK(steps->last == steps->first + 4);

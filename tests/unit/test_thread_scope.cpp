@@ -20,7 +20,7 @@
 using namespace lupine;
 using namespace lupine::test;
 
-TEST_CASE("a scope sets both numbers of threads, and brings the program's back") {
+TEST_CASE("a scope sets both numbers of threads, and restores the program's") {
   const OwnThreadCounts own;
   {
     const ThreadScope scope(3);
@@ -48,7 +48,7 @@ TEST_CASE("a scope sets both numbers of threads, and brings the program's back")
 
 namespace {
 
-/// Everything that the operations below work on.
+/// A device, a queue, and the matrices that the operations below work on.
 struct Workbench {
   explicit Workbench(int threads) : device(threads) {
     std::iota(rows.begin(), rows.end(), 0);
@@ -84,7 +84,7 @@ struct Operation {
   bool by_blas_alone = false;
 };
 
-// All that loop over a matrix or multiply.
+// All operations that loop over a matrix or multiply.
 const std::vector<Operation> operations{
     {"copy", [](Workbench& w) { w.device.copy(*w.queue, w.fp64(), w.fp64_too()); }},
     {"generate",
@@ -155,8 +155,8 @@ std::ptrdiff_t threads_of_process() {
   return std::distance(Threads("/proc/self/task"), Threads());
 }
 
-/// How many threads OpenMP starts for `work`, called on a thread that has none yet. GNU's end with
-/// it.
+/// The number of threads that OpenMP starts for `work` on a new thread. GNU's OpenMP ends them when
+/// that thread ends.
 std::ptrdiff_t threads_started(const std::function<void()>& work) {
   const std::ptrdiff_t before = threads_of_process();
   std::ptrdiff_t most = 0;
@@ -172,14 +172,14 @@ std::ptrdiff_t threads_started(const std::function<void()>& work) {
 
 }  // namespace
 
-TEST_CASE("each operation of the CPU device takes its own device's threads") {
+TEST_CASE("each operation of the CPU device uses as many threads as its device has") {
   const OwnThreadCounts own;
   const bool shared = blas_description().ends_with("OpenMP threads");
   std::optional<Workbench> four;
   std::optional<Workbench> two;
-  threads_started([&] { four.emplace(4), two.emplace(2); });  // none of them is left
+  threads_started([&] { four.emplace(4), two.emplace(2); });  // returns when their threads are gone
   for (const Operation& operation : operations) {
-    if (operation.by_blas_alone && !shared) continue;  // its threads have been there from the start
+    if (operation.by_blas_alone && !shared) continue;  // OpenBLAS keeps threads of its own
     CAPTURE(operation.name);
     CHECK(threads_started([&] { operation.run(*four); }) == 3);
     CHECK(threads_started([&] { operation.run(*two); }) == 1);
@@ -187,7 +187,7 @@ TEST_CASE("each operation of the CPU device takes its own device's threads") {
   }
 }
 
-TEST_CASE("devices of different numbers of threads work in turn, and one within the other") {
+TEST_CASE("devices with different numbers of threads work in turn, and one inside of the other") {
   const OwnThreadCounts own;
   Workbench three(3);
   Workbench two(2);

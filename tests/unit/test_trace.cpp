@@ -25,7 +25,7 @@ using test::SetClock;
 
 namespace {
 
-/// An event that tells times as GPUs do: milliseconds in 24 bits.
+/// An event whose times have the precision of a GPU's: milliseconds as 24-bit numbers.
 class CoarseEvent final : public Event {
  public:
   explicit CoarseEvent(double time) : time_(time) {}
@@ -51,7 +51,7 @@ class CoarseQueue final : public Queue {
   const Clock& clock_;
 };
 
-/// A queue after whose first events the host sleeps for a while.
+/// A queue whose host loses its core for a while after each of the first events.
 class LateQueue final : public Queue {
  public:
   LateQueue(SetClock& clock, std::vector<double> naps) : clock_(clock), naps_(std::move(naps)) {}
@@ -110,7 +110,7 @@ nlohmann::json written(const TraceReport& report) {
 
 }  // namespace
 
-TEST_CASE("without a trace a span looks at no clock") {
+TEST_CASE("without a trace a span does not read the clock") {
   { const TraceScope scope(nullptr, Track::host, {}); }
   CHECK(stage(nullptr, Activity::generation, [] { return 7; }) == 7);
   const CountingClock clock;
@@ -120,7 +120,7 @@ TEST_CASE("without a trace a span looks at no clock") {
   CHECK(clock.looks == 2);
 }
 
-TEST_CASE("a stopwatch adds to its sum what the trace shows") {
+TEST_CASE("a stopwatch adds the same time to its sum and to the trace") {
   const CountingClock clock;
   Trace trace(clock);
   double sum = 10;
@@ -141,7 +141,7 @@ TEST_CASE("a stopwatch adds to its sum what the trace shows") {
   CHECK(trace.spans()[2].track == Track::stages);
 }
 
-TEST_CASE("what a trace has no room for is counted") {
+TEST_CASE("spans for which a trace has no room are counted") {
   const CountingClock clock;
   Trace trace(clock, 2);
   for (int i = 0; i < 5; ++i) trace.add(Track::host, i, i + 1, {});
@@ -169,7 +169,7 @@ TEST_CASE("every activity, track and phase has a name of its own") {
   CHECK(name(Phase::broadcast) == "broadcast_exposed");
 }
 
-TEST_CASE("times of queues stay exact on the clock's time line, however long a run is") {
+TEST_CASE("times of queues stay exact on the clock's time line in long runs") {
   SetClock clock;
   CoarseQueue queue(clock);
   FactorTimes totals;
@@ -190,7 +190,7 @@ TEST_CASE("times of queues stay exact on the clock's time line, however long a r
                      std::fabs(one.begin - (100 + 0.1003 * static_cast<double>(one.label.step))));
     sum += one.end - one.begin;
   }
-  CHECK(worst < 2e-5);  // alone, 24 bits of 4000 s are 1.2e-4 s
+  CHECK(worst < 2e-5);  // a single time of 4000 s in 24 bits is off by up to 1.2e-4 s
   CHECK(totals.update == Approx(1200));
   CHECK(sum == Approx(totals.update).epsilon(1e-9));
   CHECK(totals.panel == 0);
@@ -210,7 +210,7 @@ TEST_CASE("times of queues are exact where the host loses its core now and then"
   CHECK(trace.spans()[0].end == Approx(12).margin(1e-5));
 }
 
-TEST_CASE("sums of queues need no trace") {
+TEST_CASE("sums of the times of queues need no trace") {
   SetClock clock;
   CoarseQueue queue(clock);
   FactorTimes totals;
@@ -269,12 +269,12 @@ TEST_CASE("a trace in Chrome's format has ranks, tracks, runs and spans") {
   CHECK(tracks == std::set<std::string>{"stages", "host", "updates"});
 }
 
-TEST_CASE("a trace of nothing is JSON too") {
+TEST_CASE("an empty trace is valid JSON") {
   const auto document = parsed(chrome_trace({}, {}, nlohmann::ordered_json::object()));
   CHECK(document["traceEvents"].empty());
 }
 
-TEST_CASE("a report's runs stand one after the other, with what was run") {
+TEST_CASE("the runs of a report follow one another in the trace, with their options") {
   TraceReport report;
   report.add(setup_of({1, 2}), 0, 2, {1, {{{}, 0}, {{}, 0}}});
   report.add(setup_of({1, 2}), 1, 2, {2, {{{}, 0}, {{}, 0}}});

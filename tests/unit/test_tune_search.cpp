@@ -13,7 +13,7 @@ using namespace lupine;
 
 namespace {
 
-/// A machine whose rate is a function of the tuning, and whose runs take a second each.
+/// A machine whose rate is a function of the tuning. Each of its runs takes a second.
 class Machine {
  public:
   explicit Machine(std::function<double(const Tuning&)> rate) : rate_(std::move(rate)) {}
@@ -52,7 +52,7 @@ class Machine {
   std::function<double(const Tuning&)> rate_;
 };
 
-/// Fastest at nb = 384, look-ahead 2, chunks of 2048.
+/// A rate that is highest at nb = 384, look-ahead 2 and chunks of 2048.
 double bowl(const Tuning& t) {
   const auto away = [](double value, double best) { return std::pow(std::log2(value / best), 2); };
   const double chunk = t.chunk == 0 ? 10000 : static_cast<double>(t.chunk);
@@ -64,7 +64,7 @@ constexpr Tuning bottom{384, 2, 2048};
 
 }  // namespace
 
-TEST_CASE("the search finds the best of a bowl from anywhere") {
+TEST_CASE("the search finds the best tuning of a smooth rate from any start") {
   for (const std::int64_t nb : {10, 32, 100, 384, 500, 1024, 4096})
     for (const int lookahead : {0, 1, 2, 3, 9})
       for (const std::int64_t chunk : {0, 256, 2048, 8192}) {
@@ -80,7 +80,7 @@ TEST_CASE("the search finds the best of a bowl from anywhere") {
       }
 }
 
-TEST_CASE("a list is timed once each, chunks beside the fastest block") {
+TEST_CASE("values of a list are timed once each, chunks with the fastest block size") {
   Machine machine(bowl);
   machine.space.allowed = [](const Tuning& t) { return t.nb != 768; };
   const Tuning start{128, 1, 0};
@@ -94,7 +94,7 @@ TEST_CASE("a list is timed once each, chunks beside the fastest block") {
   CHECK(machine.told[3].against == bowl({384, 1, 0}));
 }
 
-TEST_CASE("a list ends where its time does, and its first run takes place in any case") {
+TEST_CASE("a list ends when its time is over, but its first run takes place in any case") {
   for (const double seconds : {0., 1.5, 3.5}) {
     Machine machine(bowl);
     const TuneOutcome outcome = machine.time({{256, 384, 512, 640}, {}}, {128, 1, 0}, seconds);
@@ -103,7 +103,7 @@ TEST_CASE("a list ends where its time does, and its first run takes place in any
   }
 }
 
-TEST_CASE("no tuning is compared twice but the one that was found, with the start") {
+TEST_CASE("only the tuning that was found is compared again, with the start") {
   Machine machine(bowl);
   const TuneOutcome outcome = machine.search({1024, 1, 0});
   std::vector<Tuning> seen;
@@ -116,8 +116,9 @@ TEST_CASE("no tuning is compared twice but the one that was found, with the star
   CHECK(outcome.trials + 2 == static_cast<int>(machine.told.size()));
 }
 
-TEST_CASE("block sizes are multiples of 32, look-aheads 0 to 3, chunks end with all") {
-  Machine machine([](const Tuning& t) {  // ever faster the larger
+TEST_CASE(
+    "block sizes are multiples of 32, look-aheads 0 to 3, and the last chunk is all columns") {
+  Machine machine([](const Tuning& t) {  // larger values are always faster
     return static_cast<double>(t.nb + t.lookahead + (t.chunk == 0 ? 10000 : t.chunk)) * 1e6;
   });
   machine.space.allowed = [](const Tuning& t) { return t.nb <= 200; };
@@ -132,7 +133,7 @@ TEST_CASE("block sizes are multiples of 32, look-aheads 0 to 3, chunks end with 
   }
 }
 
-TEST_CASE("a dip is passed, two are not") {
+TEST_CASE("the search passes over one slower value, but not over two") {
   const auto rate = [](std::int64_t nb) { return nb == 128 || nb == 1024 ? 2e9 : 1e9; };
   for (const auto& [from, to] : {std::pair{256, 128}, std::pair{64, 128}, std::pair{384, 384}}) {
     Machine machine([&](const Tuning& t) { return rate(t.nb); });
@@ -141,22 +142,22 @@ TEST_CASE("a dip is passed, two are not") {
   }
 }
 
-TEST_CASE("what is within the margin is noise") {
+TEST_CASE("a gain within the margin is noise") {
   for (const double gain : {1 + tune_margin / 2, 1 + 2 * tune_margin}) {
     Machine machine([&](const Tuning& t) { return t.lookahead == 2 ? 1e9 * gain : 1e9; });
     CHECK(machine.search({512, 1, 0}).best.lookahead == (gain > 1 + tune_margin ? 2 : 1));
   }
 }
 
-TEST_CASE("a single lucky run takes no place") {
+TEST_CASE("a single lucky run does not win") {
   int lucky = 1;
   Machine machine([&](const Tuning& t) { return t.nb == 768 && lucky-- > 0 ? 2e9 : 1e9; });
   CHECK(machine.search({512, 1, 0}).best == Tuning{512, 1, 0});
 }
 
-TEST_CASE("gains that the start does not confirm are given up") {
+TEST_CASE("a gain is given up unless the last comparison with the start confirms it") {
   std::map<std::int64_t, int> runs;
-  // Faster while the search goes on, and no longer when it is compared with the start.
+  // nb = 768 is faster during the search, but not when it is compared with the start at the end.
   Machine machine([&](const Tuning& t) {
     if (t.nb != 768) return 1e9;
     return ++runs[t.nb] <= 2 ? 2e9 : 1e9;
@@ -171,13 +172,13 @@ TEST_CASE("gains that the start does not confirm are given up") {
   CHECK_FALSE(machine.told.back().better);
 }
 
-TEST_CASE("a machine that gets slower all the time harms both sides alike") {
+TEST_CASE("a machine that becomes slower all the time favours no candidate") {
   double speed = 1e9;
   Machine machine([&](const Tuning&) { return speed *= 0.99; });
   CHECK(machine.search({512, 1, 0}).best == Tuning{512, 1, 0});
 }
 
-TEST_CASE("the search obeys its budget") {
+TEST_CASE("the search ends within its budget") {
   for (double budget = 0; budget < 120; budget += 1.5) {
     Machine machine(bowl);
     const double end = machine.clock.time + budget;
@@ -192,7 +193,7 @@ TEST_CASE("the search obeys its budget") {
   }
 }
 
-TEST_CASE("a run that takes longer than those before delays no end by more than itself") {
+TEST_CASE("a run that takes longer than those before does not exceed the budget") {
   Machine machine([](const Tuning&) { return 1e9; });
   machine.space.allowed = [&](const Tuning& t) {
     machine.run_seconds = t.nb > 512 ? 5 : 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What programs see that call the library before MPI_Init: these tests never do.
+// Calls of the library before MPI_Init. This program never calls MPI_Init.
 #include <lupine/benchmark.hpp>
 #include <lupine/solve.hpp>
 
@@ -12,7 +12,7 @@
 using namespace lupine;
 using test::refusal_of;
 
-TEST_CASE("what needs MPI says that it is not initialized", "[mpi-start]") {
+TEST_CASE("functions that need MPI say that it is not initialized", "[mpi-start]") {
   const std::string words = "MPI is not initialized; allowed: a call after MPI_Init";
   const std::vector<double> a{2, 0, 0, 4};
   const Matrix matrix = Matrix::dense(2, a.data(), 2);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a GPU can do at most, in the shapes that HPL-MxP uses, and what Lupine's parts reach of it:
+// Measures the highest rates of a GPU in the shapes that HPL-MxP uses, and those of Lupine's parts:
 //   lupine_gpu_ceilings [--n N] [--seconds S] [--json] [--smoke]
 // N is the order of the run whose shapes are measured (default: the largest that fits). Each
-// product runs for S seconds (default 3), one of them more than three times as long, since a GPU is
-// slower once it is hot. With --json a JSON object a line, as soon as it is measured.
+// product runs for S seconds (default 3), one of them more than three times as long, since a GPU
+// becomes slower when it is hot. With --json it prints each measurement at once as a JSON object in
+// a line.
 #include <cublas_v2.h>
 #include <cuda_runtime.h>
 #include <fmt/format.h>
@@ -34,21 +35,21 @@ namespace {
 
 using nlohmann::ordered_json;
 
-/// The sum that most is measured with, and that a block of Lupine's has on a GPU.
+/// The depth K of most products that are measured: Lupine's block size on a GPU.
 constexpr std::int64_t usual_depth = 2048;
-constexpr double part_of_memory = 0.95;  // that a run's matrix takes
+constexpr double part_of_memory = 0.95;  // part of the free memory that a run's matrix fills
 
 struct Sizes {
   std::int64_t n;                    // order of the run
-  std::int64_t buffer;               // bytes read or copied
-  std::int64_t columns;              // of an update
-  std::vector<std::int64_t> depths;  // its K
+  std::int64_t buffer;               // bytes that are read or copied
+  std::int64_t columns;              // columns of an update
+  std::vector<std::int64_t> depths;  // depths K of an update
   std::int64_t block;                // columns of a panel
   std::int64_t wide;                 // rows and columns of the FP64, FP32 and TF32 products
   std::vector<std::int64_t> fp64_depths;
 };
 
-/// The shapes are those of large memories; a smaller GPU gets smaller ones.
+/// Sizes for a GPU with a large memory, reduced where the memory is smaller.
 Sizes sizes_for(Meter& meter) {
   if (meter.options().smoke) return {300, 1 << 16, 96, {32, 48}, 32, 64, {16, 32}};
   const auto free = static_cast<double>(meter.device().memory()->free);
@@ -64,7 +65,7 @@ Sizes sizes_for(Meter& meter) {
   return sizes;
 }
 
-/// CUDA's event with its time.
+/// A CUDA event that records its time.
 class Mark {
  public:
   Mark() { check(cudaEventCreateWithFlags(&event_, cudaEventDefault), "cudaEventCreateWithFlags"); }
@@ -124,7 +125,8 @@ class Ceilings {
   void product(const std::string& name, Reading reading, double& reached);
   void fp64(std::int64_t depth);
   void fp64_update(ConstAnyMatrix l, ConstAnyMatrix u, AnyMatrix c, double product);
-  /// What updates may leave to panels: nothing, and twice the least.
+  /// Numbers of multiprocessors that updates leave to panels: 0, the smallest number, and twice
+  /// that.
   std::array<int, 3> reserves() const {
     const int unit = multiprocessors_ >= 32 ? 8 : 1;
     return {0, unit, 2 * unit};
@@ -151,7 +153,7 @@ void Ceilings::bandwidth() {
   meter_.reached.copy = 2 * size / copied.mean;
   meter_.rate({{"part", "copy"}, {"name", "copy, bytes read and written"}}, copied, 2 * size, giga,
               "GB/s", 0);
-  const int blocks = meter_.options().smoke ? 1 : 2 * multiprocessors_;  // enough loads for each
+  const int blocks = meter_.options().smoke ? 1 : 2 * multiprocessors_;  // to have enough loads
   const Timing read = meter_.sustain(meter_.brief(), [&] {
     check(cuda::read_all(meter_.lane().stream(), from.data(), bytes, blocks, meter_.sink()),
           "read_all");
@@ -160,7 +162,7 @@ void Ceilings::bandwidth() {
   meter_.rate({{"part", "read"}, {"name", "read"}}, read, size, giga, "GB/s", 0);
 }
 
-/// As many rows, and the leading dimensions, that the first step of the run has.
+/// The operands with the number of rows and the leading dimensions of the run's first step.
 Ceilings::Update Ceilings::make_update(Precision precision) {
   const std::int64_t m = sizes_.n;
   const std::int64_t depth = sizes_.depths.back();
@@ -189,8 +191,9 @@ Ceilings::Update Ceilings::make_update(Precision precision) {
   return all;
 }
 
-/// C <- C + L U with the first `depth` of the sum and the first columns of C. Sums stay finite: a
-/// scale of 2^15 on either side is taken off.
+/// C <- C + L U with the first `depth` columns of L and rows of U, for the first `columns` columns
+/// of C. A factor of 2^-30 removes the scales of 2^15 of L and U, so that repeated sums stay
+/// finite.
 void Ceilings::multiply(Lane& lane, const Update& all, std::int64_t depth, std::int64_t columns) {
   constexpr float unscaled = 0x1p-30F;
   const Reading reading = all.l.precision == Precision::fp16 ? Reading::fp16 : Reading::bf16;
@@ -236,7 +239,7 @@ void Ceilings::fp16(const Update& all, std::int64_t depth, int reserved, double 
               timing, work_done, tera, "TFLOP/s", 0);
 }
 
-/// The solver's own path: C += L U through Device::update, no multiprocessor reserved.
+/// C <- C + L U as the solver computes it: by Device::update, with no multiprocessor reserved.
 void Ceilings::own_update(const Update& all) {
   const std::int64_t depth = sizes_.depths[1];
   AnyMatrix l = all.l;
@@ -255,8 +258,9 @@ void Ceilings::own_update(const Update& all) {
       timing, operations(all.c.rows, all.c.columns, depth), tera, "TFLOP/s", meter_.reached.fp16);
 }
 
-/// The update of the panel's own column on a queue of high priority, given once the rest of the
-/// update runs on another: how long until it is done, and what the rest loses.
+/// Starts the update of a panel's own column on a stream of high priority while the rest of the
+/// update runs on another stream. Measures the time until the column is done and the loss of the
+/// rest.
 void Ceilings::beside(const Update& all, int reserved) {
   constexpr int pieces = 4;
   const std::int64_t depth = sizes_.depths[1];
@@ -284,7 +288,7 @@ void Ceilings::beside(const Update& all, int reserved) {
     check(cudaStreamSynchronize(panels.stream()), "cudaStreamSynchronize");
     meter_.synchronize();
   };
-  together(1, true);  // chooses algorithms
+  together(1, true);  // the first call chooses algorithms
   double panel = 0, rest_beside = 0, panel_alone = 0, rest_alone = 0;
   std::int64_t runs = 0;
   const SteadyClock clock;
@@ -345,7 +349,8 @@ void Ceilings::fp64(std::int64_t depth) {
   fp64_update(left, right, result, work / timing.mean);
 }
 
-/// The solver's own path beside the plain product.
+/// Measures FP64 updates as the solver computes them, by Device::update, with the plain product's
+/// rate as the highest.
 void Ceilings::fp64_update(ConstAnyMatrix l, ConstAnyMatrix u, AnyMatrix c, double product) {
   for (const int at : {0, 1})
     device_.upload(meter_.queue(), std::vector<PanelControl>(1), meter_.control(at));

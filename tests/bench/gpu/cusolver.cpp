@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// cuSOLVER on the matrix of HPL-MxP's scaled-diagonal, in FP64:
+// Measures cuSOLVER on HPL-MxP's matrix scaled-diagonal, in FP64:
 //   lupine_cusolver_bench [--n N] [--method irs|getrf] [--json]
 // irs: IRSXgesv, FP16 factors refined to FP64 by GMRES. getrf: Xgetrf and Xgetrs, FP64 throughout.
-// Without --n, the largest that fits into the free memory. One line on standard output.
+// Without --n it takes the largest n that fits into the free memory. It prints one line.
 #include <cuda_runtime.h>
 #include <cusolverDn.h>
 #include <fmt/format.h>
@@ -34,8 +34,8 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr std::int64_t step = 512;        // of the sizes that are tried
-constexpr double usable_memory = 0.97;    // what the library takes by itself is not asked for
+constexpr std::int64_t step = 512;        // n is a multiple of this
+constexpr double usable_memory = 0.97;    // the library needs memory beside its workspace
 constexpr std::int64_t warm_up_n = 2048;  // the first call loads kernels
 
 enum class Method { irs, getrf };
@@ -58,10 +58,10 @@ struct Workspace {
 
 struct Solved {
   double seconds = 0;
-  std::optional<int> iterations;  ///< of the refinement; negative: why it was given up
+  std::optional<int> iterations;  ///< of the refinement; negative: the reason why it was given up
 };
 
-/// A library's object that is made by one function and destroyed by another.
+/// An object of a library, which one function creates and another one destroys.
 template <class T>
 class Handle {
  public:
@@ -79,7 +79,7 @@ class Handle {
   Destroy destroy_;
 };
 
-/// A, b and x of one order on the GPU.
+/// A, b and x of one order in the memory of the GPU.
 struct System {
   System(Device& device, std::int64_t order)
       : n(order),
@@ -140,7 +140,7 @@ Bench::Bench(const Options& options)
           "cusolverDnIRSParamsSetRefinementSolver");
   require(cusolverDnIRSParamsSetSolverPrecisions(irs_.get(), CUSOLVER_R_64F, CUSOLVER_R_16F),
           "cusolverDnIRSParamsSetSolverPrecisions");
-  // What is timed is mixed precision, not the FP64 solution in its place.
+  // Mixed precision is timed, so the library must not fall back to an FP64 solution.
   require(cusolverDnIRSParamsDisableFallback(irs_.get()), "cusolverDnIRSParamsDisableFallback");
 }
 
@@ -162,7 +162,7 @@ bool Bench::fits(std::int64_t n, double free) const {
   return matrix + static_cast<double>(workspace(n).device) <= usable_memory * free;
 }
 
-/// By bisection: the workspace grows with n in a way that only cuSOLVER knows.
+/// The largest n that fits, by bisection, since only cuSOLVER knows the size of its workspace.
 std::int64_t Bench::largest() const {
   const auto free = static_cast<double>(device_->memory()->free);
   std::int64_t low = 0;
@@ -212,7 +212,7 @@ Solved Bench::solve_irs(System& system, const Buffer& space) {
   return {seconds, iterations};
 }
 
-/// Xgetrs overwrites its right-hand side: x begins as b.
+/// Xgetrs overwrites its right-hand side, so x begins as a copy of b.
 Solved Bench::solve(System& system, const Buffer& device_space,
                     std::vector<std::byte>& host_space) {
   if (o_.method == Method::irs) return solve_irs(system, device_space);
@@ -243,7 +243,7 @@ Solved Bench::attempt(System& system) {
   return solve(system, device_space, host_space);
 }
 
-/// ||Ax-b|| / (eps (||A|| ||x|| + ||b||) n), A generated anew in FP64.
+/// ||Ax-b|| / (eps (||A|| ||x|| + ||b||) n), with A generated anew in FP64.
 ordered_json Bench::verify(System& system) {
   const std::int64_t n = system.n;
   const Buffer sums = device_->allocate(2 * n * 8);

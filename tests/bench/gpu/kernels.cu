@@ -9,7 +9,7 @@ namespace {
 
 constexpr int threads = 256;
 constexpr int blocks_a_multiprocessor = 8;
-constexpr int unroll = 4;  // loads in flight of a thread
+constexpr int unroll = 4;  // loads that a thread has in flight
 
 struct alignas(16) Quad {
   float part[4];
@@ -24,7 +24,7 @@ __global__ void __launch_bounds__(threads)
     const Quad quad = data[i];
     sum += (quad.part[0] + quad.part[1]) + (quad.part[2] + quad.part[3]);
   }
-  // So that the sum is needed, as far as the compiler can know.
+  // This keeps the compiler from removing the sum.
   if (sum == 1e38f) *sink = sum;
 }
 

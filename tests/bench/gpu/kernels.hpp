@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// Kernels that benches of a GPU need and the solver does not.
+/// Kernels that only the benches of a GPU use.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -12,11 +12,12 @@
 
 namespace lupine::cuda {
 
-/// Reads `bytes` bytes and writes none, for `multiprocessors` to share. @pre 16 divides bytes;
-/// sink: a float in device memory
+/// Reads `bytes` bytes on `multiprocessors` multiprocessors, and writes nothing.
+/// @param sink a float in device memory
+/// @pre 16 divides bytes
 cudaError_t read_all(cudaStream_t stream, const void* data, std::int64_t bytes, int multiprocessors,
                      float* sink);
-/// A <- the whole of a random matrix, in FP64. @pre spec.random(), spec.diagonal == nullptr
+/// A <- all of a random matrix, in FP64. @pre spec.random(), spec.diagonal == nullptr
 cudaError_t generate_fp64(cudaStream_t stream, const MatrixSpec& spec, MatrixView<double> a);
 
 }  // namespace lupine::cuda

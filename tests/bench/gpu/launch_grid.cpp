@@ -7,7 +7,7 @@ namespace lupine {
 
 namespace {
 
-/// A function of the driver, of the form that it has since `version`; null if it is not there.
+/// A function of the driver with the interface that it has since `version`; null if there is none.
 template <class F>
 F driver_function(const char* name, unsigned version) {
   void* function = nullptr;
@@ -19,7 +19,7 @@ F driver_function(const char* name, unsigned version) {
              : nullptr;
 }
 
-/// The driver's, since the runtime knows no kernels but those of this program.
+/// Functions of the driver. The runtime's functions know only the kernels of this program.
 struct Driver {
   using Params = CUresult (*)(CUgraphNode, CUDA_KERNEL_NODE_PARAMS*);
   using NameOfFunction = CUresult (*)(const char**, CUfunction);
@@ -45,10 +45,10 @@ class Graph {
     try {
       work();
     } catch (...) {
-      // The stream leaves its capture whatever happened; then there is no graph.
+      // The capture must be ended in any case; after an exception there is no graph.
     }
     if (cudaStreamEndCapture(stream, &graph_) != cudaSuccess) graph_ = nullptr;
-    cudaGetLastError();  // a capture that failed is no failure of what comes next
+    cudaGetLastError();  // clears the error of a failed capture
   }
   Graph(const Graph&) = delete;
   Graph& operator=(const Graph&) = delete;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// What a library launches: how many thread blocks its kernels have, which no library tells.
+/// Finds out which kernels a library launches and with how many thread blocks.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -13,13 +13,13 @@
 namespace lupine {
 
 struct LaunchedKernel {
-  std::string name;  ///< as the compiler wrote it; empty if the driver does not say
+  std::string name;  ///< as the compiler mangled it; empty if the driver does not give it
   std::array<unsigned, 3> grid{};
   std::array<unsigned, 3> block{};
 };
 
-/// What `work` gives to the stream, captured and not run. Empty where that cannot be known.
-/// @pre the same work has run on the stream before
+/// The kernels that `work` would launch on the stream. The work is captured and does not run. Empty
+/// where this is not possible. @pre the same work has run on the stream before
 std::vector<LaunchedKernel> launched_kernels(cudaStream_t stream,
                                              const std::function<void()>& work);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Emulated libraries launch nothing that could be captured.
+// For emulated GPUs, whose libraries launch no kernels that could be captured.
 #include "launch_grid.hpp"
 
 namespace lupine {

@@ -20,7 +20,7 @@ namespace {
 constexpr double batch_seconds = 0.25;
 constexpr std::int64_t control_bytes = 1024;
 
-/// Seconds since 1970, by which another program finds the GPU's clock of that time.
+/// Seconds since 1970, by which another program finds the GPU's clock at that time.
 double wall_time() {
   const std::chrono::duration<double> now = std::chrono::system_clock::now().time_since_epoch();
   return now.count();
@@ -59,7 +59,7 @@ void Meter::fill(AnyMatrix a, MatrixKind kind) {
   queue_->synchronize();
 }
 
-/// A quarter of a second is given at once, so that waiting for its end costs nothing.
+/// Work for a quarter of a second is queued at once, so that waiting for its end costs little.
 Timing Meter::sustain(double seconds, const std::function<void()>& work) {
   const SteadyClock clock;
   work();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// Runs work on a GPU again and again, and says how fast it was.
+/// Runs work on a GPU repeatedly, and reports its rate.
 #pragma once
 
 #include <cstdint>
@@ -19,21 +19,21 @@ constexpr double tera = 1e12;
 constexpr double giga = 1e9;
 
 struct MeterOptions {
-  double seconds = 3;  ///< of a product; one takes ten thirds as long, parts a third
+  double seconds = 3;  ///< for each product; one product takes 10/3 of that, parts a third
   std::int64_t n = 0;  ///< order of the run whose shapes are measured; 0: the largest that fits
   bool json = false;
-  bool smoke = false;  ///< tiny sizes, to see that everything runs
+  bool smoke = false;  ///< use tiny sizes, only to see that everything runs
 };
 
-/// Of one operation that ran again and again.
+/// Times of one operation that ran repeatedly, in seconds.
 struct Timing {
-  double mean = 0;   ///< over the whole interval, seconds
-  double best = 0;   ///< over the best quarter of a second
-  double total = 0;  ///< the interval
+  double mean = 0;   ///< of one run, over the whole interval
+  double best = 0;   ///< of one run, over the best quarter of a second
+  double total = 0;  ///< length of the interval
   std::int64_t runs = 0;
 };
 
-/// What has been measured so far, for what follows to be compared with; 0: not yet.
+/// The rates measured so far, with which later ones are compared; 0: not measured yet.
 struct Reached {
   double copy = 0;  ///< bytes a second
   double read = 0;
@@ -61,9 +61,9 @@ class Meter {
 
   const MeterOptions& options() const { return o_; }
   Device& device() { return *device_; }
-  /// What the Device's own operations run on.
+  /// The queue for operations of Device.
   Queue& queue() { return *queue_; }
-  /// For what Device does not offer.
+  /// The lane for operations that Device does not have.
   Lane& lane() { return lane_; }
   Products& products() { return products_; }
   PanelControl* control(int which) const {
@@ -74,18 +74,20 @@ class Meter {
   double seconds() const { return o_.seconds; }
   double brief() const { return o_.seconds / 3; }
 
-  /// Random numbers: zeros take less power, and so run faster than any matrix will.
+  /// Fills `a` with random numbers. With zeros a GPU would need less power and so be faster.
   void fill(AnyMatrix a, MatrixKind kind = MatrixKind::scaled_diagonal);
   void synchronize();
-  /// Repeats the work for so many seconds.
+  /// Repeats the work for `seconds` seconds.
   Timing sustain(double seconds, const std::function<void()>& work);
-  /// Of work on `target`, which is restored before each run, or a solve would let it fall to zero;
-  /// that time is taken off.
+  /// Times work on `target`, which is restored from `source` before each run, since repeated solves
+  /// would let it decay to zero. The time of these copies is subtracted.
   Timing without_copy(AnyMatrix source, AnyMatrix target, const std::function<void()>& work);
 
-  /// A line of the report.
+  /// Prints a line of the report.
   void emit(const nlohmann::ordered_json& line) const;
-  /// `work` of one run, in `unit`s a second beside what the GPU allows (0: unknown).
+  /// Prints the rate of runs with `work` each, in `unit`s a second, with the rate that the GPU
+  /// allows
+  /// (`floor`; 0: unknown).
   void rate(nlohmann::ordered_json line, const Timing& timing, double work, double unit,
             const std::string& unit_name, double floor);
 

@@ -17,16 +17,16 @@ using nlohmann::ordered_json;
 constexpr std::int64_t leaf = 16;  // columns of a panel that are eliminated one after the other
 
 struct Sizes {
-  std::int64_t order;    // of the matrix that is never stored
+  std::int64_t order;    // order of the matrix, which is never stored
   std::int64_t tall;     // rows of a panel
-  std::int64_t solved;   // rows or columns of what is solved for
+  std::int64_t solved;   // rows or columns of the right-hand sides of a solve
   std::int64_t block;    // columns of a panel
-  std::int64_t pivoted;  // columns of one with pivoting, in FP64
+  std::int64_t pivoted;  // columns of a panel with pivoting, in FP64
 };
 
 Sizes sizes_for(const Meter& meter, std::int64_t n) {
   if (meter.options().smoke) return {n, 400, 200, 64, 40};
-  // Of a smaller GPU's memory, panels of its own largest run.
+  // A GPU with a small memory gets the panels of its own largest run.
   return {n, n, std::min<std::int64_t>(n, 60000), 2048, 1024};
 }
 
@@ -113,7 +113,7 @@ void OwnParts::vectors() {
                  {Precision::fp16, low.data(), rows, sizes_.block, rows}, meter_.control(0),
                  meter_.status());
   });
-  // Read for the largest magnitude, and once more to be rounded.
+  // Each entry is read for the largest magnitude, and read again to be rounded.
   meter_.rate(
       {{"part", "cast"}, {"name", fmt::format("cast to fp16, {} x {}", rows, sizes_.block)}}, cast,
       10 * static_cast<double>(rows * sizes_.block), giga, "GB/s", meter_.reached.copy);
@@ -159,7 +159,7 @@ void OwnParts::solves(MatrixView<float> block, MatrixView<float> column) {
   });
 }
 
-/// By columns and by products, as a factorization on one GPU does it.
+/// A panel with pivoting, factored by columns and products as on a single GPU.
 void OwnParts::pivoted_panel() {
   const std::int64_t m = sizes_.solved;
   const std::int64_t w = sizes_.pivoted;
@@ -169,7 +169,7 @@ void OwnParts::pivoted_panel() {
   const Buffer candidate = device_.allocate(sizeof(PivotCandidate));
   const MatrixView<double> source = doubles(source_memory, m, w);
   const MatrixView<double> panel = doubles(memory, m, w);
-  meter_.fill(source, MatrixKind::hpl);  // whose pivots may be anywhere
+  meter_.fill(source, MatrixKind::hpl);  // its pivots may be in any row
   const Timing timing = meter_.without_copy(source, panel, [&] {
     test::factor_panel(
         device_, queue_, panel, 0, w, leaf,
@@ -182,7 +182,7 @@ void OwnParts::pivoted_panel() {
       timing, columns * columns * (rows - columns / 3), tera, "TFLOP/s", meter_.reached.fp64);
 }
 
-/// The rows that a panel's pivots exchange, in all other columns.
+/// The exchange of rows by a panel's pivots in all other columns.
 void OwnParts::permutation() {
   const std::int64_t m = sizes_.solved;
   const std::int64_t columns = sizes_.block;
@@ -190,7 +190,7 @@ void OwnParts::permutation() {
   const Buffer memory = device_.allocate(m * columns * 8);
   const MatrixView<double> a = doubles(memory, m, columns);
   meter_.fill(a);
-  // The first rows and as many others, which lie apart.
+  // The first rows are exchanged with as many other rows, which are far apart.
   std::vector<std::int64_t> from;
   std::vector<std::int64_t> to;
   for (std::int64_t i = 0; i < w; ++i) {
