@@ -17,8 +17,14 @@ target_compile_options(lupine_flags INTERFACE
 # What LUPINE_EXPECTS (core/expects.hpp) does.
 target_compile_definitions(lupine_flags INTERFACE
   LUPINE_CHECK_PRECONDITIONS=$<BOOL:${LUPINE_CHECKS}>)
+# MPI is called from C++ by its C interface. The C++ one, long withdrawn, costs every file that
+# includes mpi.h half a second.
+target_compile_definitions(lupine_flags INTERFACE OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
 target_include_directories(lupine_flags INTERFACE
   ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/kernels)
+
+# For code that runs once in a run, and for tests: compiling it takes longer than running it.
+set(lupine_quickly_compiled $<$<CONFIG:Release>:-O1>)
 
 function(lupine_layer name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;PRIVATE" ${ARGN})

@@ -42,9 +42,9 @@ void require_no_extras(const CLI::App& app, const std::string& command) {
 }
 
 /// The options for values that HPL.dat gives too.
-constexpr std::array dat_options{"-N,--n",    "--nb",        "-P,--nprow", "-Q,--npcol",
-                                 "--nporder", "--lookahead", "--bcast",    "--nbmin",
-                                 "--ndiv",    "--threshold"};
+constexpr std::array dat_option_names{"-N,--n",    "--nb",        "-P,--nprow", "-Q,--npcol",
+                                      "--nporder", "--lookahead", "--bcast",    "--nbmin",
+                                      "--ndiv",    "--threshold"};
 
 void require_use(const Arguments& arguments, const Normalizer& normalizer) {
   const BenchmarkOptions& o = arguments.options;
@@ -56,7 +56,7 @@ void require_use(const Arguments& arguments, const Normalizer& normalizer) {
     if (normalizer.given(names) && arguments.command == Command::mxp &&
         o.pivoting == Pivoting::none)
       throw UsageError(fmt::format("{}: allowed only with --pivot partial", names));
-  for (const char* names : dat_options)
+  for (const char* names : dat_option_names)
     if (normalizer.given("-i,--dat") && normalizer.given(names))
       throw UsageError(fmt::format("{} and -i,--dat both say it; allowed: one of them", names));
 }
@@ -74,7 +74,7 @@ void require_files(const CLI::App& app, const SolveArguments& files) {
 bool says_nothing_of_dat(const Normalizer& normalizer) {
   const auto given = [&](const char* names) { return normalizer.given(names); };
   return !given("-i,--dat") && !given("--time-target") && !given("--memory-fraction") &&
-         std::none_of(dat_options.begin(), dat_options.end(), given);
+         std::none_of(dat_option_names.begin(), dat_option_names.end(), given);
 }
 
 /// Makes the lists of P and Q equally long. If one of them was not given, it is open (0) in each

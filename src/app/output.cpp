@@ -9,8 +9,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
-#include <system_error>
 #include <utility>
+
+#include "io/file.hpp"
 
 namespace lupine {
 
@@ -33,7 +34,7 @@ int write_all(int descriptor, std::string_view text) {
 
 void write_or_throw(int descriptor, std::string_view text, const std::string& where) {
   if (const int error = write_all(descriptor, text); error != 0)
-    throw Fault(fmt::format("cannot write {}: {}", where, std::generic_category().message(error)));
+    throw Fault(fmt::format("cannot write {}: {}", where, error_text(error)));
 }
 
 bool is_closed(int descriptor) {
@@ -69,7 +70,7 @@ void ReportOutput::open() {
     throw UsageError(fmt::format(
         "cannot write '{}', the output file of HPL.dat's line 3 ({}); allowed is a file "
         "in a folder that is there and can be written",
-        file_, std::generic_category().message(errno)));
+        file_, error_text(errno)));
 }
 
 void ReportOutput::print(std::string_view text) const {

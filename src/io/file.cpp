@@ -23,6 +23,10 @@ UsageError unreadable(const std::string& path, const std::string& reason) {
 
 }  // namespace
 
+std::string error_text(int error) {
+  return std::generic_category().message(error);
+}
+
 int read_file(const std::string& path, std::string& text) {
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) return errno;
@@ -45,7 +49,7 @@ InputFile::InputFile(std::string path)
   if (descriptor_ < 0 || ::fstat(descriptor_, &status) != 0) {
     const int error = errno;
     if (descriptor_ >= 0) ::close(descriptor_);
-    throw unreadable(path_, std::generic_category().message(error));
+    throw unreadable(path_, error_text(error));
   }
   size_ = status.st_size;
   if (S_ISREG(status.st_mode)) return;
@@ -67,8 +71,7 @@ void InputFile::read(std::int64_t offset, std::span<std::byte> bytes) const {
     const ssize_t length = ::pread(descriptor_, bytes.data(), bytes.size(), offset);
     if (length == 0) throw error("has become shorter while it was read");
     if (length < 0 && errno != EINTR)
-      throw Fault(
-          fmt::format("cannot read '{}': {}", path_, std::generic_category().message(errno)));
+      throw Fault(fmt::format("cannot read '{}': {}", path_, error_text(errno)));
     if (length < 0) continue;
     bytes = bytes.subspan(static_cast<std::size_t>(length));
     offset += length;

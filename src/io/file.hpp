@@ -12,6 +12,9 @@
 
 namespace lupine {
 
+/// The system's words for the error number `error` (errno), such as "No space left on device".
+std::string error_text(int error);
+
 /// Appends the content of the file to `text`. Returns 0, or the errno of the call that failed, such
 /// as ENOENT if there is no such file.
 int read_file(const std::string& path, std::string& text);

@@ -11,23 +11,19 @@
 #include <array>
 #include <cerrno>
 #include <string_view>
-#include <system_error>
 
+#include "io/file.hpp"
 #include "io/json.hpp"
 
 namespace lupine {
 
 namespace {
 
-std::string reason(int error) {
-  return std::generic_category().message(error);
-}
-
 /// A file without a name, in memory. Unlike a pipe, it never makes a writer wait for a reader.
 class MemoryFile {
  public:
   MemoryFile() : descriptor_(::memfd_create("gnuplot", MFD_CLOEXEC)) {
-    if (descriptor_ < 0) throw Fault(fmt::format("no file in memory: {}", reason(errno)));
+    if (descriptor_ < 0) throw Fault(fmt::format("no file in memory: {}", error_text(errno)));
   }
   MemoryFile(const MemoryFile&) = delete;
   MemoryFile& operator=(const MemoryFile&) = delete;
@@ -40,7 +36,7 @@ class MemoryFile {
     while (!text.empty()) {
       const ssize_t written = ::write(descriptor_, text.data(), text.size());
       if (written < 0 && errno != EINTR)
-        throw Fault(fmt::format("cannot write in memory: {}", reason(errno)));
+        throw Fault(fmt::format("cannot write in memory: {}", error_text(errno)));
       if (written > 0) text.remove_prefix(static_cast<std::size_t>(written));
     }
     ::lseek(descriptor_, 0, SEEK_SET);
@@ -54,7 +50,7 @@ class MemoryFile {
       if (length > 0)
         all.append(part.data(), static_cast<std::size_t>(length));
       else if (errno != EINTR)
-        throw Fault(fmt::format("cannot read from memory: {}", reason(errno)));
+        throw Fault(fmt::format("cannot read from memory: {}", error_text(errno)));
     return all;
   }
 
@@ -76,7 +72,7 @@ std::string last_line(std::string_view text) {
 int wait_for(pid_t child) {
   int status = 0;
   while (::waitpid(child, &status, 0) < 0)
-    if (errno != EINTR) throw Fault(fmt::format("gnuplot is lost: {}", reason(errno)));
+    if (errno != EINTR) throw Fault(fmt::format("gnuplot is lost: {}", error_text(errno)));
   return status;
 }
 
@@ -98,7 +94,7 @@ std::string output_of(const std::string& script) {
   const int error =
       ::posix_spawnp(&child, words[0].c_str(), &actions, nullptr, arguments.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
-  if (error != 0) throw Fault(fmt::format("gnuplot cannot be started: {}", reason(error)));
+  if (error != 0) throw Fault(fmt::format("gnuplot cannot be started: {}", error_text(error)));
   const int status = wait_for(child);
   if (status == 0) return output.text();
   const std::string words_of_it = last_line(complaints.text());

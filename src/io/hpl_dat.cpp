@@ -10,7 +10,6 @@
 #include <cmath>
 #include <limits>
 #include <optional>
-#include <system_error>
 #include <utility>
 
 #include "io/file.hpp"
@@ -20,7 +19,7 @@ namespace lupine {
 
 namespace {
 
-constexpr int last_line = 31;
+constexpr int last_dat_line = 31;
 
 /// A range of whole numbers that a line may hold.
 template <class T>
@@ -45,9 +44,9 @@ constexpr int most_int = std::numeric_limits<int>::max();
 constexpr Range<std::int64_t> from_one{1, std::numeric_limits<std::int64_t>::max()};
 
 /// Reads the text line by line. Its errors name the line.
-class Lines {
+class DatLines {
  public:
-  Lines(std::string_view text, std::string path) : rest_(text), path_(std::move(path)) {}
+  DatLines(std::string_view text, std::string path) : rest_(text), path_(std::move(path)) {}
 
   /// Goes on to the next line. `allowed` describes its allowed content, for errors.
   void advance(std::string allowed) {
@@ -79,7 +78,8 @@ class Lines {
 };
 
 template <class T>
-std::vector<T> list(Lines& lines, std::int64_t count, const Range<T>& range, const char* meaning) {
+std::vector<T> list(DatLines& lines, std::int64_t count, const Range<T>& range,
+                    const char* meaning) {
   lines.advance(fmt::format("{} ({})", range.text(count), meaning));
   std::vector<T> values;
   for (std::int64_t i = 0; i < count; ++i) {
@@ -93,13 +93,13 @@ std::vector<T> list(Lines& lines, std::int64_t count, const Range<T>& range, con
 }
 
 template <class T>
-T one(Lines& lines, const Range<T>& range, const char* meaning) {
+T one(DatLines& lines, const Range<T>& range, const char* meaning) {
   return list(lines, 1, range, meaning).front();
 }
 
 /// The values of a list: a line with their number, and a line with the values.
 template <class T>
-std::vector<T> counted(Lines& lines, const Range<T>& range, const char* how_many,
+std::vector<T> counted(DatLines& lines, const Range<T>& range, const char* how_many,
                        const char* meaning) {
   const std::int64_t count = one(lines, from_one, how_many);
   return list(lines, count, range, meaning);
@@ -125,7 +125,7 @@ constexpr std::array broadcasts{BroadcastMethod::ring,        BroadcastMethod::r
                                 BroadcastMethod::spread_roll, BroadcastMethod::spread_roll_modified,
                                 BroadcastMethod::ibcast};
 
-int device_out(Lines& lines) {
+int device_out(DatLines& lines) {
   lines.advance("6 (stdout), 7 (stderr), or another whole number or the word file (device out)");
   const std::string_view word = lines.word();
   if (word.empty()) lines.fail("the line is empty");
@@ -135,18 +135,18 @@ int device_out(Lines& lines) {
   return *device;
 }
 
-void read_output(Lines& lines, HplDat& dat) {
+void read_output(DatLines& lines, HplDat& dat) {
   lines.advance("anything (title)");
   lines.advance("anything (title)");
   lines.advance("a file name (output file)");
-  const Lines named = lines;
+  const DatLines named = lines;
   dat.output_file = lines.word();
   dat.device_out = device_out(lines);
   if (dat.output_file.empty() && dat.device_out != 6 && dat.device_out != 7)
     named.fail("it is empty, and line 4 sends the output to a file");
 }
 
-void read_problem(Lines& lines, HplDat& dat) {
+void read_problem(DatLines& lines, HplDat& dat) {
   dat.n = counted(lines, from_one, "number of problem sizes N", "Ns");
   dat.nb = counted(lines, from_one, "number of block sizes NB", "NBs");
   const int order = one(lines, Range<int>{0, 1}, "PMAP: 0 row, 1 column");
@@ -157,7 +157,7 @@ void read_problem(Lines& lines, HplDat& dat) {
 }
 
 // As in HPL any number is allowed; with 0 or less every run passes without a check.
-void read_threshold(Lines& lines, HplDat& dat) {
+void read_threshold(DatLines& lines, HplDat& dat) {
   lines.advance("1 finite number (threshold of the residual)");
   const std::string_view word = lines.word();
   if (word.empty()) lines.fail("the line is empty");
@@ -166,7 +166,7 @@ void read_threshold(Lines& lines, HplDat& dat) {
   dat.threshold = *value;
 }
 
-void read_algorithm(Lines& lines, HplDat& dat) {
+void read_algorithm(DatLines& lines, HplDat& dat) {
   const Range<int> factor = one_of(panel_factors.size());
   dat.pfact = chosen(counted(lines, factor, "number of PFACTs", "PFACTs: 0 left, 1 Crout, 2 right"),
                      panel_factors);
@@ -183,7 +183,7 @@ void read_algorithm(Lines& lines, HplDat& dat) {
 
 // HPL accepts any number as swapping threshold and alignment, and replaces those of 0 or less by
 // its own. Both have no effect here.
-void read_storage(Lines& lines, HplDat& dat) {
+void read_storage(DatLines& lines, HplDat& dat) {
   constexpr Range<int> any{std::numeric_limits<int>::min(), most_int};
   constexpr Range<int> yes_or_no{0, 1};
   dat.swap = row_swaps.at(static_cast<std::size_t>(
@@ -274,7 +274,7 @@ std::vector<HplRun> grids(const HplDat& dat) {
 HplDat parse_hpl_dat(std::string_view text, const std::string& path) {
   HplDat dat;
   dat.path = path;
-  Lines lines(text, path);
+  DatLines lines(text, path);
   read_output(lines, dat);
   read_problem(lines, dat);
   read_threshold(lines, dat);
@@ -288,7 +288,7 @@ std::string hpl_dat_text(const std::string& path) {
   const int error = read_file(path, text);
   if (error != 0)
     throw UsageError(fmt::format("cannot read '{}' ({}); allowed: an HPL.dat of {} lines", path,
-                                 std::generic_category().message(error), last_line));
+                                 error_text(error), last_dat_line));
   return text;
 }
 

@@ -124,10 +124,10 @@ void read_sizes(const InputFile& file, const Line& line, MarketHeader& header) {
 }
 
 /// Reads the numbers of some whole lines.
-class Lines {
+class EntryLines {
  public:
-  Lines(const InputFile& file, const MarketHeader& header, std::int64_t begin,
-        std::string_view text)
+  EntryLines(const InputFile& file, const MarketHeader& header, std::int64_t begin,
+             std::string_view text)
       : file_(file), header_(header), begin_(begin), text_(text), rest_(text) {}
 
   void read(MarketPart& part) {
@@ -261,7 +261,7 @@ MarketPart read_market_part(const InputFile& file, const MarketHeader& header, s
   const std::int64_t first = line_begin(file, header, begin);
   const std::string text = file.text(first, line_begin(file, header, end) - first);
   MarketPart part;
-  Lines(file, header, first, text).read(part);
+  EntryLines(file, header, first, text).read(part);
   return part;
 }
 

@@ -17,7 +17,7 @@ constexpr std::int64_t prefix = 8;  // bytes of numpy_magic and the version
 constexpr const char* allowed_types = "'<f8' and '<f4', little-endian FP64 and FP32";
 
 /// An error in a header. Its message begins after the file's name.
-class Damaged : public std::runtime_error {
+class DamagedHeader : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
@@ -80,7 +80,7 @@ class Dictionary {
   }
 
   [[noreturn]] void refuse() const {
-    throw Damaged(
+    throw DamagedHeader(
         fmt::format("has a header that is no dictionary of 'descr', 'fortran_order' and "
                     "'shape': near \"{}\"",
                     printable(rest_)));
@@ -108,11 +108,11 @@ class Dictionary {
 int item_of(std::string_view type) {
   if (type == "<f8") return 8;
   if (type == "<f4") return 4;
-  throw Damaged(
+  throw DamagedHeader(
       fmt::format("holds numbers of type '{}'; allowed: {}", printable(type), allowed_types));
 }
 
-NumpyHeader parse(std::string_view text) {
+NumpyHeader parse_header(std::string_view text) {
   std::optional<int> item;
   std::optional<bool> fortran;
   std::optional<std::vector<std::int64_t>> shape;
@@ -125,14 +125,14 @@ NumpyHeader parse(std::string_view text) {
     } else if (key == "shape") {
       shape = dictionary.tuple();
     } else {
-      throw Damaged(
+      throw DamagedHeader(
           fmt::format("has a header with '{}'; allowed: 'descr', 'fortran_order' and "
                       "'shape'",
                       printable(key)));
     }
   });
   if (!item || !fortran || !shape)
-    throw Damaged(fmt::format("has a header without '{}'", !item      ? "descr"
+    throw DamagedHeader(fmt::format("has a header without '{}'", !item      ? "descr"
                                                            : !fortran ? "fortran_order"
                                                                       : "shape"));
   return {*item, *fortran, *shape, 0};
@@ -146,19 +146,19 @@ std::string shape_text(const std::vector<std::int64_t>& shape) {
 NumpyHeader read(const InputFile& file) {
   const std::string start = file.text(0, prefix + 4);
   const auto byte = [&](std::int64_t at) -> std::int64_t {
-    if (at >= std::ssize(start)) throw Damaged("ends within its header");
+    if (at >= std::ssize(start)) throw DamagedHeader("ends within its header");
     return static_cast<unsigned char>(start[static_cast<std::size_t>(at)]);
   };
   const std::int64_t version = byte(6);
   if (version < 1 || version > 3 || byte(7) != 0)
-    throw Damaged(fmt::format("is of version {}.{} of NumPy's format; allowed: 1.0, 2.0 and 3.0",
+    throw DamagedHeader(fmt::format("is of version {}.{} of NumPy's format; allowed: 1.0, 2.0 and 3.0",
                               version, byte(7)));
   const std::int64_t digits = version == 1 ? 2 : 4;  // bytes of the dictionary's length
   std::int64_t length = 0;
   for (std::int64_t i = digits; i-- > 0;) length = length * 256 + byte(prefix + i);
   const std::int64_t begin = prefix + digits;
-  if (length > file.size() - begin) throw Damaged("ends within its header");
-  NumpyHeader header = parse(file.text(begin, length));
+  if (length > file.size() - begin) throw DamagedHeader("ends within its header");
+  NumpyHeader header = parse_header(file.text(begin, length));
   header.data = begin + length;
   return header;
 }
@@ -166,13 +166,13 @@ NumpyHeader read(const InputFile& file) {
 void check(const NumpyHeader& header, std::int64_t bytes) {
   const std::string shape = shape_text(header.shape);
   if (header.shape.empty() || header.shape.size() > 2)
-    throw Damaged(fmt::format("has shape {}; allowed: one or two dimensions", shape));
+    throw DamagedHeader(fmt::format("has shape {}; allowed: one or two dimensions", shape));
   if (header.rows() == 0 || header.columns() == 0)
-    throw Damaged(fmt::format("has shape {}; allowed: dimensions of at least 1", shape));
+    throw DamagedHeader(fmt::format("has shape {}; allowed: dimensions of at least 1", shape));
   const std::int64_t numbers = bytes / header.item;
   const bool fits = header.rows() <= numbers / header.columns();
   if (!fits || header.rows() * header.columns() * header.item != bytes)
-    throw Damaged(fmt::format("has {} bytes of numbers; shape {} of {} bytes each asks for {}",
+    throw DamagedHeader(fmt::format("has {} bytes of numbers; shape {} of {} bytes each asks for {}",
                               bytes, shape, header.item, fits ? "fewer" : "more"));
 }
 
@@ -183,7 +183,7 @@ NumpyHeader read_numpy_header(const InputFile& file) {
     NumpyHeader header = read(file);
     check(header, file.size() - header.data);
     return header;
-  } catch (const Damaged& damage) {
+  } catch (const DamagedHeader& damage) {
     throw file.error(damage.what());
   }
 }

@@ -10,6 +10,8 @@
 #include <filesystem>
 #include <system_error>
 
+#include "io/file.hpp"
+
 namespace lupine {
 
 namespace {
@@ -18,10 +20,6 @@ namespace fs = std::filesystem;
 
 constexpr int to_existing = O_WRONLY | O_CLOEXEC;
 constexpr int to_new = to_existing | O_CREAT | O_EXCL;
-
-std::string reason(int error) {
-  return std::generic_category().message(error);
-}
 
 /// Whether the path is a pipe or a device, which a file must not replace.
 bool is_special(const fs::path& path) {
@@ -70,7 +68,7 @@ void check_writable(const std::string& path, const std::string& option) {
     throw UsageError(
         fmt::format("{}: cannot write '{}' ({}); allowed is a file in a folder that is "
                     "there and can be written",
-                    option, path, reason(error)));
+                    option, path, error_text(error)));
 }
 
 OutputFile::OutputFile(const std::string& path)
@@ -106,7 +104,7 @@ std::string OutputFile::finish() {
   if (descriptor_ >= 0 && ::close(descriptor_) != 0) note_error();
   descriptor_ = -1;
   if (error_ == 0 && !half_.empty() && ::rename(half_.c_str(), path_.c_str()) != 0) note_error();
-  if (error_ != 0) return reason(error_);
+  if (error_ != 0) return error_text(error_);
   half_.clear();
   return "";
 }

@@ -10,7 +10,6 @@
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <system_error>
 
 #include "io/file.hpp"
 #include "io/json.hpp"
@@ -164,7 +163,7 @@ std::string profile_text(const std::string& path) {
     throw UsageError(
         fmt::format("cannot read the profile '{}' ({}); allowed: a file that can be "
                     "read, or none",
-                    path, std::generic_category().message(error)));
+                    path, error_text(error)));
   return content;
 }
 

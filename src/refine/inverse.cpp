@@ -15,7 +15,7 @@ namespace lupine {
 namespace {
 
 constexpr int most_steps = 30;       // steps of a GMRES cycle
-constexpr int most_rounds = 6;       // GMRES cycles for one product
+constexpr int most_cycles = 6;       // GMRES cycles for one product
 constexpr double two_digits = 0.01;  // tolerance of a GMRES cycle
 constexpr double a_digit = 0.1;      // a correction below this part of the product is small
 
@@ -61,7 +61,7 @@ Vector Inverse::apply(Side& side, const Vector& v) {
 Vector Inverse::mended(const Side& side, const Vector& v, Vector z) {
   const auto preconditioned = [&](const Vector& w) { return side.solve(side.multiply(w)); };
   Vector sum(z.size(), 0.0);
-  for (int round = 0; round < most_rounds; ++round) {
+  for (int round = 0; round < most_cycles; ++round) {
     const Vector c =
         gmres_cycle(side.results, preconditioned, z, most_steps, two_digits).correction;
     for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += c[i];

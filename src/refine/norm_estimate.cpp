@@ -10,7 +10,7 @@ namespace lupine {
 
 namespace {
 
-constexpr int most_rounds = 5;
+constexpr int most_estimates = 5;
 
 // ||v||_1; infinity if v has a NaN.
 double sum_of_magnitudes(const Vector& v) {
@@ -58,7 +58,7 @@ double estimate_one_norm(std::int64_t order, const std::function<Vector(const Ve
   if (n == 1 || !std::isfinite(estimate)) return estimate;
   Vector sign = signs(v);
   std::optional<std::size_t> column;
-  for (int round = 0; round < most_rounds; ++round) {
+  for (int round = 0; round < most_estimates; ++round) {
     // B^T sign(v) is the gradient of ||B x||_1: its largest entry j says which e_j to try next.
     const Vector gradient = apply_transposed(sign);
     const std::size_t next = largest_index(gradient);

@@ -88,7 +88,7 @@ std::vector<Level> levels(const std::vector<Comparison>& all, const std::vector<
 }
 
 /// The text in single quotes for gnuplot, where a doubled quote is the only escape.
-std::string quoted(std::string_view text) {
+std::string gnuplot_string(std::string_view text) {
   std::string result = "'";
   for (const char c : text) result += c == '\'' ? "''" : std::string(1, c);
   return result + "'";
@@ -134,7 +134,7 @@ std::string plot_script(const std::vector<Comparison>& all, const std::string& h
   std::string text =
       "set terminal svg size 900,600 dynamic noenhanced background rgb 'white'\n"
       "set key outside right noenhanced\nset grid\n";
-  text += fmt::format("set title {}\n", quoted(heading)) + axes(all);
+  text += fmt::format("set title {}\n", gnuplot_string(heading)) + axes(all);
   std::vector<std::string> lines;
   const std::vector<Curve> reached = curves(all);
   for (const Curve& one : reached) {
@@ -143,12 +143,12 @@ std::string plot_script(const std::vector<Comparison>& all, const std::string& h
     for (const auto& [n, rate] : one.rates) text += fmt::format("{} {:.3f}\n", n, rate);
     text += "END\n";
     lines.push_back(fmt::format("$data{} with linespoints linewidth 2 linecolor rgb '{}' title {}",
-                                i, colours[i % colours.size()], quoted(one.title)));
+                                i, colours[i % colours.size()], gnuplot_string(one.title)));
   }
   for (const Level& one : levels(all, reached)) {
     const bool has_name = lines.size() < named_lines;
     if (one.bounds == 0 && !has_name) continue;
-    const std::string name = quoted(fmt::format("{} {:.0f}", one.name, one.rate));
+    const std::string name = gnuplot_string(fmt::format("{} {:.0f}", one.name, one.rate));
     lines.push_back(fmt::format("{:.3f} with lines linewidth 1.5 dashtype 2 linecolor rgb '{}' {}",
                                 one.rate, one.colour, has_name ? "title " + name : "notitle"));
   }

@@ -47,19 +47,19 @@ struct Row {
   int leaf;
 };
 
-constexpr std::int64_t all = 0;
+constexpr std::int64_t all_columns = 0;
 
 // The last row of an engine whose `above` is less than the local order applies. A faster update
 // needs wider panels, so that reading and writing C does not limit it: with 700 columns a GPU's
 // memory only just keeps up with its tensor cores. HPL factors its panels more slowly, so its
 // blocks are smaller.
 // clang-format off
-constexpr Row table[] = {
+constexpr Row default_rows[] = {
     // engine          above  nb: alone, of several  look-ahead  chunk: alone, of several  leaf
-    {Engine::cpu_bf16,     0,       512,        384,          1,          all,       2048,   16},
+    {Engine::cpu_bf16,     0,       512,        384,          1,          all_columns,   2048,   16},
     {Engine::cpu_bf16, 12288,      1024,        384,          1,         8192,       2048,   16},
-    {Engine::cpu_other,    0,       512,        512,          1,          all,       2048,   16},
-    {Engine::cpu_fp64,     0,       384,        384,          1,          all,       2048,   16},
+    {Engine::cpu_other,    0,       512,        512,          1,          all_columns,   2048,   16},
+    {Engine::cpu_fp64,     0,       384,        384,          1,          all_columns,   2048,   16},
     {Engine::cuda_low,     0,      2048,       2048,          1,        16384,      16384,   32},
     {Engine::cuda_fp64,    0,      1024,       1024,          1,        16384,      16384,   32},
 };
@@ -67,7 +67,7 @@ constexpr Row table[] = {
 
 const Row& row_of(Engine engine, std::int64_t local_order) {
   const Row* found = nullptr;
-  for (const Row& row : table)
+  for (const Row& row : default_rows)
     if (row.engine == engine && local_order > row.above) found = &row;
   return *found;
 }

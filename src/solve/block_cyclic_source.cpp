@@ -15,8 +15,8 @@ namespace {
 
 /// A ScaLAPACK descriptor (DTYPE_, CTXT_, M_, N_, MB_, NB_, RSRC_, CSRC_, LLD_) with named entries.
 /// The context is not used.
-struct Layout {
-  explicit Layout(const Descriptor& d)
+struct ArrayLayout {
+  explicit ArrayLayout(const Descriptor& d)
       : type(d[0]), m(d[2]), n(d[3]), mb(d[4]), nb(d[5]), row0(d[6]), column0(d[7]), ld(d[8]) {}
 
   std::int64_t type, m, n, mb, nb, row0, column0, ld;
@@ -37,7 +37,7 @@ struct Layout {
   }
 };
 
-std::string text(const char* name, const Layout& d) {
+std::string text(const char* name, const ArrayLayout& d) {
   return fmt::format(
       "a descriptor of {}: DTYPE_ {}, M_ {}, N_ {}, MB_ {}, NB_ {}, RSRC_ {}, CSRC_ "
       "{}",
@@ -52,7 +52,7 @@ void require(bool right, const char* name, const char* entry, std::int64_t value
 }
 
 /// Checks that the descriptors of A and b both must pass.
-void check_any(const Communicator& all, const char* name, const Layout& d) {
+void check_any(const Communicator& all, const char* name, const ArrayLayout& d) {
   require_equal_options(all, {{name, text(name, d)}});
   require(d.type == 1, name, "DTYPE_", d.type, "1, a dense matrix");
   require(d.m >= 1, name, "M_", d.m, "at least 1");
@@ -62,7 +62,8 @@ void check_any(const Communicator& all, const char* name, const Layout& d) {
 }
 
 /// Checks that depend on the rank's place in the grid.
-void check_place(const ProcessGrid& grid, const char* name, const Layout& d, const double* local) {
+void check_place(const ProcessGrid& grid, const char* name, const ArrayLayout& d,
+                 const double* local) {
   const auto inside = [&](const char* entry, std::int64_t value, int processes) {
     require(value >= 0 && value < processes, name, entry, value,
             fmt::format("0 to {}", processes - 1));
@@ -124,7 +125,7 @@ class BlockCyclicMatrix : public MatrixSource {
     return dimension.processes() == 1 || dimension.block() == std::min(layout_.nb, layout_.n);
   }
 
-  Layout layout_;
+  ArrayLayout layout_;
   const double* local_;
 };
 
@@ -165,7 +166,7 @@ class BlockCyclicRightHandSide : public RightHandSideSource {
   }
 
  private:
-  Layout layout_;
+  ArrayLayout layout_;
   const double* local_;
 };
 

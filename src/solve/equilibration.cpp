@@ -14,12 +14,13 @@ namespace lupine {
 
 namespace {
 
-constexpr int most = 1022;  // largest exponent of a scale: 2^most and 2^-most are normal numbers
+// A scale is 2^e with |e| <= max_exponent: a normal number, as its inverse is.
+constexpr int max_exponent = 1022;
 constexpr int lift = 1000;  // see column_exponents()
 
-// 2^e, with e limited to [-most, most].
+// 2^e, with e limited to [-max_exponent, max_exponent].
 double power(int e) {
-  return std::ldexp(1.0, std::clamp(e, -most, most));
+  return std::ldexp(1.0, std::clamp(e, -max_exponent, max_exponent));
 }
 
 class Equilibrator {
@@ -104,7 +105,7 @@ std::vector<int> column_exponents(Equilibrator& a, const std::vector<int>& row_e
   const auto underflows = [](double m) { return m < std::numeric_limits<double>::min(); };
   if (std::any_of(largest.begin(), largest.end(), underflows)) {
     for (std::size_t i = 0; i < weights.size(); ++i)
-      weights[i] = row_exponents[i] + lift <= most ? power(row_exponents[i] + lift) : 0;
+      weights[i] = row_exponents[i] + lift <= max_exponent ? power(row_exponents[i] + lift) : 0;
     lifted = a.largest_of_columns(weights);
   }
   std::vector<int> exponents(largest.size(), 0);
@@ -112,8 +113,8 @@ std::vector<int> column_exponents(Equilibrator& a, const std::vector<int>& row_e
     const std::optional<int> plain = exponent(largest[j]);
     const std::optional<int> high = exponent(lifted[j]);
     if (plain || high)
-      exponents[j] =
-          -std::max(plain.value_or(-2 * lift - most), high ? *high - lift : -2 * lift - most);
+      exponents[j] = -std::max(plain.value_or(-2 * lift - max_exponent),
+                               high ? *high - lift : -2 * lift - max_exponent);
   }
   return exponents;
 }
@@ -161,7 +162,7 @@ Equilibration equilibrate(const ProcessGrid& grid, Device& device, const UserMat
   Equilibration result{std::vector<int>(n, 0), std::vector<int>(n, 0)};
   if (!wanted) return result;
   for (std::size_t i = 0; i < n; ++i)
-    result.rows[i] = std::clamp(-exponent(largest[i]).value_or(0), -most, most);
+    result.rows[i] = std::clamp(-exponent(largest[i]).value_or(0), -max_exponent, max_exponent);
   result.columns = column_exponents(equilibrator, result.rows);
   share(result);
   return result;

@@ -14,9 +14,6 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr double tera = 1e12;
-constexpr double giga = 1e9;
-
 const ordered_json* result_of(const ordered_json& step, const std::string& name) {
   if (step["step"] != name || step["verdict"] != "passed") return nullptr;
   const auto found = step.find("result");

@@ -14,9 +14,6 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr double tera = 1e12;
-constexpr double giga = 1e9;
-
 /// The measured ceilings, in operations, bytes and entries a second.
 struct Machine {
   double product;   ///< product of the update

@@ -9,6 +9,9 @@
 
 namespace lupine::gpu_check {
 
+inline constexpr double giga = 1e9;
+inline constexpr double tera = 1e12;
+
 /// The fastest measurement of a kind, and the GPU's clock during it.
 struct Rate {
   double value = 0;   ///< operations, bytes or entries a second; 0: not measured

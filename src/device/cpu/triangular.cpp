@@ -21,7 +21,7 @@ namespace {
 // Elements of a strip: in FP32 they fill half of an L2 cache of 1 MiB, beside their 16-bit copy.
 constexpr std::int64_t strip_elements = 131072;
 // The number of operations from which several threads pay.
-constexpr double worth_threads = 2e6;
+constexpr double threads_pay_from = 2e6;
 // The order from which a 16-bit product saves more time than the rounding and the call cost.
 constexpr std::int64_t least_rounded = 64;
 
@@ -60,7 +60,7 @@ class Solver {
     const std::int64_t order = triangle_.exact.columns;
     const std::int64_t count = side == Side::left ? b.columns : b.rows;
     const double operations = static_cast<double>(order * order) * static_cast<double>(count);
-    const int threads = operations < worth_threads ? 1 : omp_get_max_threads();
+    const int threads = operations < threads_pay_from ? 1 : omp_get_max_threads();
     const std::int64_t share = round_up(ceil_div(count, threads), 16);
     const std::int64_t width = std::min(std::max<std::int64_t>(strip_elements / order, 64), share);
     std::atomic<std::int64_t> next{0};

@@ -16,7 +16,7 @@ using nlohmann::ordered_json;
 
 constexpr std::int64_t leaf = 16;  // columns of a panel that are eliminated one after the other
 
-struct Sizes {
+struct PartSizes {
   std::int64_t order;    // order of the matrix, which is never stored
   std::int64_t tall;     // rows of a panel
   std::int64_t solved;   // rows or columns of the right-hand sides of a solve
@@ -24,7 +24,7 @@ struct Sizes {
   std::int64_t pivoted;  // columns of a panel with pivoting, in FP64
 };
 
-Sizes sizes_for(const Meter& meter, std::int64_t n) {
+PartSizes sizes_for(const Meter& meter, std::int64_t n) {
   if (meter.options().smoke) return {n, 400, 200, 64, 40};
   // A GPU with a small memory gets the panels of its own largest run.
   return {n, n, std::min<std::int64_t>(n, 60000), 2048, 1024};
@@ -59,7 +59,7 @@ class OwnParts {
   Meter& meter_;
   Device& device_;
   Queue& queue_;
-  Sizes sizes_;
+  PartSizes sizes_;
 };
 
 void OwnParts::generation() {
