@@ -36,14 +36,8 @@ struct Square : Plain {
   std::int64_t n;
 };
 
-inline Plain product(const Plain& a, const Plain& b) {
-  Plain c(a.rows, b.columns);
-  for (std::int64_t j = 0; j < b.columns; ++j)
-    for (std::int64_t k = 0; k < a.columns; ++k)
-      if (const double factor = b(k, j); factor != 0)
-        for (std::int64_t i = 0; i < a.rows; ++i) c(i, j) += a(i, k) * factor;
-  return c;
-}
+/// A B, by the definition.
+Plain product(const Plain& a, const Plain& b);
 
 inline Plain magnitudes(const Plain& a) {
   Plain result(a.rows, a.columns);
