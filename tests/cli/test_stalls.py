@@ -6,6 +6,7 @@ LUPINE_COMMAND and LUPINE_MPIEXEC as in test_cli.py. LUPINE_STOP_RANK: a library
 stops one rank in the middle of its work.
 """
 
+import concurrent.futures
 import os
 import tempfile
 import time
@@ -48,34 +49,35 @@ class Stopped(Case):
             time.sleep(0.1)
         self.fail(f"process {process} is still there")
 
-    def stopped(self, *words, ranks, rank, call, **how):
-        environment = {"LD_PRELOAD": STOPPER, "LUPINE_STOP": f"{rank}:{call}"}
-        return run(*words, *TIMEOUT, ranks=ranks, environment=environment, **how)
+    def outcomes(self, *runs):
+        """The outcomes of runs, each on so many ranks, of which one stops. They run side by side,
+        since they only wait for most of their time."""
+        def stopped(ranks, rank, *words):
+            environment = {"LD_PRELOAD": STOPPER, "LUPINE_STOP": f"{rank}:12"}
+            outcome = run(*words, *TIMEOUT, ranks=ranks, environment=environment)
+            self.assert_ends(outcome, rank)
+            return outcome
+
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            return list(pool.map(lambda words: stopped(*words), runs))
 
     def test_mxp(self):
-        for ranks, rank in ((2, 1), (2, 0), (4, 3)):
-            outcome = self.stopped("mxp", "-N", "600", "--nb", "64", ranks=ranks, rank=rank, call=12)
-            self.assert_ends(outcome, rank)
+        words = ("mxp", "-N", "600", "--nb", "64")
+        for outcome in self.outcomes((2, 1, *words), (2, 0, *words), (4, 3, *words)):
             self.assertRegex(outcome.err, "step [0-9]+")
 
     def test_hpl(self):
-        for ranks, rank, grid in ((2, 1, "1"), (2, 1, "2"), (4, 2, "2")):
-            outcome = self.stopped("hpl", "-N", "500", "--nb", "64", "-P", grid, ranks=ranks,
-                                   rank=rank, call=12)
-            self.assert_ends(outcome, rank)
+        words = ("hpl", "-N", "500", "--nb", "64", "-P")
+        self.outcomes((2, 1, *words, "1"), (2, 1, *words, "2"), (4, 2, *words, "2"))
 
     def test_bench_and_tune(self):
-        outcome = self.stopped("bench", "-N", "400", "--nb", "64", ranks=2, rank=1, call=12)
-        self.assert_ends(outcome, 1)
-        outcome = self.stopped("tune", "-N", "2000", "--budget", "30", ranks=2, rank=1, call=12)
-        self.assert_ends(outcome, 1)
+        self.outcomes((2, 1, "bench", "-N", "400", "--nb", "64"),
+                      (2, 1, "tune", "-N", "2000", "--budget", "30"))
 
     def test_solve(self):
         with tempfile.TemporaryDirectory() as folder:
             a = write(os.path.join(folder, "A.npy"), numpy_bytes(matrix(400)))
-            for ranks in (2, 4):
-                outcome = self.stopped("solve", a, "--nb", "32", ranks=ranks, rank=1, call=12)
-                self.assert_ends(outcome, 1)
+            self.outcomes((2, 1, "solve", a, "--nb", "32"), (4, 1, "solve", a, "--nb", "32"))
 
     def test_without_a_limit_it_is_waited_for(self):
         environment = {"LD_PRELOAD": STOPPER, "LUPINE_STOP": "1:12"}

@@ -254,7 +254,8 @@ TEST_CASE("factor_diagonal: the first bad pivot is named, and only the first", "
     for (const std::int64_t n : {1, 20, 64, 70, 300})
       for (const std::int64_t at :
            std::vector<std::int64_t>{0, 5, 15, 16, 31, 32, 63, 64, 127, 128, 255, 256, n - 1}) {
-        if (at >= n) continue;
+        // Of the largest order, which takes longest, zeros and infinity do.
+        if (at >= n || (n == 300 && pivot != 0 && pivot != infinity)) continue;
         CAPTURE(n, at, pivot);
         Floats a = with_pivot(b, n, at, pivot);
         Status status(b);
