@@ -24,7 +24,7 @@ target_include_directories(lupine_flags INTERFACE
   ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/kernels)
 
 # For code that runs once in a run, and for tests: compiling it takes longer than running it.
-set(lupine_quickly_compiled $<$<CONFIG:Release>:-O1>$<$<CONFIG:RelWithDebInfo>:-Og>)
+set(lupine_quickly_compiled $<$<CONFIG:Release>:-O1>)
 
 function(lupine_layer name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;PRIVATE" ${ARGN})

@@ -133,8 +133,8 @@ NumpyHeader parse_header(std::string_view text) {
   });
   if (!item || !fortran || !shape)
     throw DamagedHeader(fmt::format("has a header without '{}'", !item      ? "descr"
-                                                           : !fortran ? "fortran_order"
-                                                                      : "shape"));
+                                                                 : !fortran ? "fortran_order"
+                                                                            : "shape"));
   return {*item, *fortran, *shape, 0};
 }
 
@@ -151,8 +151,8 @@ NumpyHeader read(const InputFile& file) {
   };
   const std::int64_t version = byte(6);
   if (version < 1 || version > 3 || byte(7) != 0)
-    throw DamagedHeader(fmt::format("is of version {}.{} of NumPy's format; allowed: 1.0, 2.0 and 3.0",
-                              version, byte(7)));
+    throw DamagedHeader(fmt::format(
+        "is of version {}.{} of NumPy's format; allowed: 1.0, 2.0 and 3.0", version, byte(7)));
   const std::int64_t digits = version == 1 ? 2 : 4;  // bytes of the dictionary's length
   std::int64_t length = 0;
   for (std::int64_t i = digits; i-- > 0;) length = length * 256 + byte(prefix + i);
@@ -172,8 +172,9 @@ void check(const NumpyHeader& header, std::int64_t bytes) {
   const std::int64_t numbers = bytes / header.item;
   const bool fits = header.rows() <= numbers / header.columns();
   if (!fits || header.rows() * header.columns() * header.item != bytes)
-    throw DamagedHeader(fmt::format("has {} bytes of numbers; shape {} of {} bytes each asks for {}",
-                              bytes, shape, header.item, fits ? "fewer" : "more"));
+    throw DamagedHeader(
+        fmt::format("has {} bytes of numbers; shape {} of {} bytes each asks for {}", bytes, shape,
+                    header.item, fits ? "fewer" : "more"));
 }
 
 }  // namespace

@@ -11,10 +11,10 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <mutex>
-#include <random>
 #include <set>
 #include <string>
 #include <vector>
@@ -85,10 +85,28 @@ struct Mood {
   std::uint64_t calls_left;
 };
 
+/// SplitMix64 (Steele, Lea and Flood 2014), which threads are shuffled with at every barrier.
+class Random {
+ public:
+  using result_type = std::uint64_t;
+  static constexpr result_type min() { return 0; }
+  static constexpr result_type max() { return std::numeric_limits<result_type>::max(); }
+  void seed(std::uint64_t seed) { state_ = seed; }
+  result_type operator()() {
+    std::uint64_t z = state_ += 0x9e3779b97f4a7c15;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
+    z = (z ^ z >> 27) * 0x94d049bb133111eb;
+    return z ^ z >> 31;
+  }
+
+ private:
+  std::uint64_t state_ = 0;
+};
+
 struct State {
   std::recursive_mutex mutex;
   Settings settings;
-  std::mt19937_64 random;
+  Random random;
   Mood mood{};
   std::map<std::string, long> calls;
   long queries = 0;  // of events, since a task was last queued
