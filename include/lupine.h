@@ -106,7 +106,7 @@ typedef struct lupine_result {
   double componentwise_error;  ///< backward error max_i |b - Ax|_i / (|A||x| + |b|)_i
   double backward_error;       ///< normwise: ||b - Ax|| / (||A|| ||x|| + ||b||)
   double hpl_residual;         ///< backward_error / (n 2^-53)
-  double seconds;              ///< LU factorizations and refinements
+  double seconds;              ///< finding the scales, LU factorizations and refinements
 } lupine_result;
 
 /// A factored matrix.

@@ -40,7 +40,7 @@ missing_packages() {
 # Installs those of the packages that are missing; apt is not called when none is.
 install_packages() {
   if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
-    say "not a Debian or Ubuntu system: nothing is installed, README.md lists what is needed"
+    say "not a Debian or Ubuntu system: nothing is installed, docs/installing.md lists what is needed"
     return
   fi
   local missing

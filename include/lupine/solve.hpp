@@ -154,10 +154,10 @@ struct Solution {
   /// Math. Softw. 14, 1988). NaN where it was not asked for, infinity where it is too large to
   /// estimate.
   double condition = 0;
-  bool equilibrated = false;       ///< whether a scale is other than 1
-  double load_seconds = 0;         ///< getting A: computing, reading or distributing it
-  double seconds = 0;              ///< sum of factor_seconds and refine_seconds of all steps
-  double check_seconds = 0;        ///< measuring the errors of x, condition number and bounds
+  bool equilibrated = false;  ///< whether a scale is other than 1
+  double load_seconds = 0;    ///< getting A: computing, reading or distributing it
+  double seconds = 0;         ///< finding the scales of A, and factors and refinement of all steps
+  double check_seconds = 0;   ///< measuring the errors of x, condition number and bounds
   std::vector<std::string> notes;  ///< warnings
   RunOptions chosen;               ///< of the first step: the options with Lupine's choices
   std::string device;              ///< description of rank 0's device

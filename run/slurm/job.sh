@@ -43,7 +43,7 @@ check_job() {
   local list
   list=$(srun --mpi=list 2>&1) || fail "'srun --mpi=list' failed: ${list##*$'\n'}"
   grep -qw -- "$mpi" <<<"$list" ||
-    fail "this Slurm's srun has no '$mpi': choose mpi from 'srun --mpi=list', or use mpirun (README.md)"
+    fail "this Slurm's srun has no '$mpi': choose mpi from 'srun --mpi=list', or use mpirun (docs/clusters.md)"
   nodes=${nodes:-${SLURM_JOB_NUM_NODES:-1}}
   whole nodes 1
   whole ranks_per_node 1

@@ -217,11 +217,13 @@ SolveOptions options_alone(const lupine_options* given) {
   return options;
 }
 
-/// The largest value of this error over all columns; NaN if no column has it.
+/// The largest value of this error over all columns; NaN if it is NaN for a column.
 double largest(const Solution& s, double SolveColumn::*error) {
   double most = 0;
-  for (const SolveColumn& column : s.columns)
-    if (!(column.*error <= most)) most = column.*error;
+  for (const SolveColumn& column : s.columns) {
+    if (std::isnan(column.*error)) return column.*error;
+    most = std::max(most, column.*error);
+  }
   return most;
 }
 

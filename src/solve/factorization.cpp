@@ -332,6 +332,7 @@ void Factorization::Implementation::finish(Solution& solution) {
     check_seconds_ += clock().now() - begin;
   }
   solution.load_seconds = load_seconds_;
+  solution.seconds = scale_seconds_;
   for (const SolveStep& step : steps_)
     solution.seconds += step.factor_seconds + step.refine_seconds;
   solution.check_seconds = check_seconds_;

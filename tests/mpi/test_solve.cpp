@@ -350,10 +350,14 @@ TEST_CASE("factor once, solve many", "[solve][many]") {
     const Solution first = f.solve(RightHandSide::of_ones());
     check_ones(first, n);
     CHECK(first.steps.at(0).factor_seconds > 0);
+    double in_steps = 0;
+    for (const SolveStep& step : first.steps) in_steps += step.factor_seconds + step.refine_seconds;
+    CHECK(first.seconds > in_steps);  // by the time of finding the scales
     const Solution second = f.solve(RightHandSide::of_ones());
     CHECK(second.x == first.x);
     REQUIRE(second.steps.size() == 1);
     CHECK(second.steps[0].factor_seconds == 0);
+    CHECK(second.seconds == second.steps[0].refine_seconds);
     CHECK(second.condition == first.condition);
     // Several right-hand sides at once, one zero, one huge and one tiny, do not affect each other.
     const auto sizes = std::array{1., 0., 1.3e308, 1e-300};
