@@ -77,7 +77,7 @@ class BlockLu {
       factor_panel(step);
       // A_ij <- A_ij - L_iq U_qj for q = k-d and j > k
       finish_rest(k - depth, step);
-      // The host is one step ahead of the device at most.
+      // The host stays at most one step ahead of the device.
       wait_for_device(*before, Activity::wait_for_updates, k);
       if (done && k > 0) done(step.begin.value);
       if (time_to_agree(k) && !agree(std::max<std::int64_t>(k - depth, 0), k).usable()) break;
@@ -161,8 +161,8 @@ class BlockLu {
   void factor_with_pivoting(Panel& next) {
     const Step& s = next.step;
     const std::int64_t rows = next.left.rows + (s.in_row ? s.width() : 0);
-    // Inside the panel the ranks of the process column wait for each other. So earlier work of the
-    // device is awaited here, where messages move on meanwhile.
+    // Inside the panel the ranks of the process column wait for each other. So the host waits here
+    // for earlier work of the device, and moves messages on meanwhile.
     if (grid_.column().size() > 1)
       wait_for_device(*panels_->record(), Activity::wait_for_updates, s.index);
     time(*panels_, {Activity::pivoted_panel, Phase::panel, s.index, rows, s.width()}, [&] {
@@ -228,7 +228,7 @@ class BlockLu {
     return sweep;
   }
 
-  // Gives the queues all work that does not need a message which has not arrived.
+  // Gives the queues all work whose messages have arrived.
   void move_on(Sweep& sweep) {
     for (;;)
       if (may_solve(sweep))
@@ -367,7 +367,7 @@ class BlockLu {
     if (!way.own) updated_[static_cast<std::size_t>(columns.begin.value / chunk_)] = from.used;
   }
 
-  // The part that panel and block row have in the work that runs side by side in step k. All counts
+  // The share of panel and block row in the work that runs side by side in step k. All counts
   // of operations leave out a factor w, the panel's columns: the update of m x n has 2 m n. A solve
   // takes as long as 3 w operations of the update for each row of the panel (column of the block
   // row). The update of the own column, 2 w m, counts where it runs beside the rest (d > 1).
@@ -381,7 +381,7 @@ class BlockLu {
     return update > 0 ? panel / (panel + update) : 0;
   }
 
-  // The carrier of left panel k, whose messages have arrived and are passed on.
+  // Waits, if k >= 0, until panel k has arrived and is passed on. Returns the carrier of panel k.
   const Carrier& receive(std::int64_t k) {
     Carrier& carrier = left(std::max<std::int64_t>(k, 0));
     if (k >= 0) wait_for(carrier, Activity::wait_for_panel, k);
@@ -421,7 +421,7 @@ class BlockLu {
   void finish() {
     device_.share(0);
     for (Carrier& carrier : lefts_) wait_for(carrier, Activity::wait_for_panel, steps_ - 1);
-    if (pivoting() && outcome_.usable())  // reads the pivots of the last panels to outcome_
+    if (pivoting() && outcome_.usable())  // reads the pivots of the last panels into outcome_
       for (auto k = std::max<std::int64_t>(steps_ - ring_.slots(), 0); k < steps_; ++k)
         moves_of(ring_[k]);
     for (Queue* queue : {panels_.get(), rows_.get(), updates_.get()}) queue->synchronize();
@@ -436,7 +436,7 @@ class BlockLu {
 
   // All ranks learn of a bad pivot or non-finite number on any rank, so that all stop together.
   const FactorOutcome& agree(std::int64_t oldest, std::int64_t k) {
-    // Before this rank blocks in the reduction: other ranks may need the panels that it passes on.
+    // Completed before this rank blocks in the reduction: other ranks may need these panels.
     for (auto q = oldest; q < k; ++q) receive(q);
     FactorStatus mine;
     device_.download(*panels_, status(), std::span(&mine, 1));
@@ -470,7 +470,7 @@ class BlockLu {
   std::vector<Carrier> lefts_;
   std::vector<Place> places_;      // one for each slot of right chunks in the ring
   std::int64_t in_rest_ = 0;       // running number of the next chunk of the rest
-  std::int64_t in_column_ = 0;     // of the next own-column chunk or diagonal block
+  std::int64_t in_column_ = 0;     // of the next chunk of an own column, or diagonal block
   std::optional<Sweep> rest_;      // the rest of the present step, while it is in progress
   std::vector<EventPtr> updated_;  // for each chunk of columns: its last update is done
   EventPtr last_;                  // the rest of the last step is updated

@@ -24,13 +24,13 @@ namespace lupine {
 
 struct FactorOptions {
   Precision precision = Precision::fp16;  ///< what the update reads; not automatic
-  std::int64_t width = 512;               ///< columns of a step at most
+  std::int64_t width = 512;               ///< most columns of a step
   int lookahead = 1;                      ///< panels factored ahead, >= 0
   BroadcastMethod broadcast = BroadcastMethod::ring_modified;
   std::int64_t steps = -1;  ///< number of steps after which to stop; < 0: factor all columns
   Pivoting pivoting = Pivoting::none;
   Recursion recursion{};   ///< how panels with pivoting are divided
-  std::int64_t chunk = 0;  ///< columns of the trailing matrix updated at once at most; 0: all
+  std::int64_t chunk = 0;  ///< most columns of the trailing matrix updated at once; 0: all
   Trace* trace = nullptr;  ///< records every span of work and waiting; null: no trace
 };
 
@@ -46,16 +46,18 @@ struct FactorOutcome {
   bool usable() const { return bad_pivot < 0 && !nonfinite; }
 };
 
-/// Reports progress. Called on every rank, in every step but the first and after the last one, with
-/// the number of columns in the steps before. With look-ahead, the update may be behind.
+/// Reports progress. Called on every rank at the end of every step but the first, with the number
+/// of columns in the steps before it, and after the last step with n. With look-ahead, the updates
+/// with the latest of these columns may still be missing.
 using ColumnsDone = std::function<void(std::int64_t columns)>;
 
 /// Overwrites A by its factors L and U, where A = L U, or P A = L U with pivoting; L has ones on
 /// its diagonal, which are not stored. Diagonal blocks are stored in the form in which
 /// Device::factor_diagonal (with pivoting: Device::prepare_diagonal) writes them.
 ///
-/// With pivoting, a step exchanges rows only in the columns behind its panel, so the columns of L
-/// keep the row order of their own step (as in LINPACK; LAPACK exchanges the rows of L too).
+/// With pivoting, a step exchanges rows only in its panel and in the columns behind it, so the
+/// columns of L keep the row order of their own step (as in LINPACK; LAPACK exchanges the rows of L
+/// too).
 ///
 /// Collective. If a pivot is zero or not finite, or a panel has an Inf or NaN, all ranks agree on
 /// that and return early: FactorOutcome::usable() is false and the contents of A are unspecified.

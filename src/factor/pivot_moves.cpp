@@ -9,8 +9,8 @@ PivotMoves::PivotMoves(Device& device, const Distribution& rows, std::int64_t wi
                        std::vector<std::int64_t>& pivots)
     : device_(device), rows_(rows), queue_(device.make_queue(Priority::high)), pivots_(pivots) {
   pivots_.resize(static_cast<std::size_t>(rows.size()));
-  // One slot more than panels: the queues may still read the moves of the panel `slots` steps
-  // before while the moves of a new panel are written.
+  // One slot more than there are panels: while the moves of panel q are written, the queues may
+  // still read the moves of panel q - slots.
   for (int i = 0; i <= slots; ++i) slots_.push_back({DeviceRowMoves(device, 2 * width)});
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// The pivots of panels, read to the host, and the moves of rows that they cause.
+/// The pivots of panels, copied to the host, and the moves of rows that they cause.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +15,10 @@
 
 namespace lupine {
 
-/// Computes the moves of rows of each panel once, and keeps those of the latest panels.
+/// Computes the moves of rows of each panel once, and keeps the moves of the latest panels.
 class PivotMoves {
  public:
-  /// @param width columns of a panel at most
+  /// @param width most columns of a panel
   /// @param slots how many panels are in flight at once
   /// @param pivots resized to the rows of the matrix; of() stores the pivots of each panel in it
   PivotMoves(Device& device, const Distribution& rows, std::int64_t width, int slots,

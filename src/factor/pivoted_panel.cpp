@@ -41,7 +41,7 @@ void PivotedPanel::factor(Queue& queue, const Step& s, std::int64_t* pivots, Fac
     rows_ = {a_.storage(), workspace_.data(), w + m, w, w + m};
     device_.copy(queue, below, rows_.block(w, 0, m, w));
   }
-  // All ranks of the process column begin with the same first rows: those before elimination.
+  // Broadcasts the first rows, so that all ranks of the process column begin with the same values.
   if (!alone()) share(queue, rows_.block(0, 0, w, w), s.owner_row);
   columns(queue, 0, w);
   if (!alone()) device_.upload(queue, chosen_, pivots);
@@ -62,7 +62,7 @@ void PivotedPanel::share(Queue& queue, AnyMatrix block, int owner) {
   if (!mine) device_.copy(queue, contiguous, block);
 }
 
-// Columns [begin, end), right-looking by parts. After the columns [i, next) are factored, with
+// Factors columns [begin, end), right-looking by parts. After columns [i, next) are factored, with
 // L11 the triangle in rows [i, next) and L21 the rows below, and A12, A22 the columns [next, end):
 //     U12 = L11^-1 A12,  A22 <- A22 - L21 U12.
 void PivotedPanel::columns(Queue& queue, std::int64_t begin, std::int64_t end) {

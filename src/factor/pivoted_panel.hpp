@@ -15,17 +15,17 @@ namespace lupine {
 
 /// How the columns of a panel are divided.
 struct Recursion {
-  int leaf = 16;  ///< columns of a leaf at most, eliminated one after the other (HPL: NBMIN)
-  int parts = 2;  ///< parts into which more columns than a leaf are divided, >= 2 (HPL: NDIV)
+  int leaf = 16;  ///< most columns of a leaf; they are eliminated one by one (HPL: NBMIN)
+  int parts = 2;  ///< parts into which more columns than `leaf` are divided, >= 2 (HPL: NDIV)
 };
 
-/// Right-looking and recursive, so that most of the work is matrix products. Every rank of the
+/// A right-looking, recursive LU, so that most of the work is matrix products. Every rank of the
 /// process column works on the first rows of the panel (those of the diagonal block) and on its own
 /// rows below them. The owner of a pivot's row sends that row to all, so at the end the first rows
 /// are final, and the same on every rank.
 class PivotedPanel {
  public:
-  /// @param width columns of a panel at most
+  /// @param width most columns of a panel
   PivotedPanel(Transport& transport, DistributedMatrix& a, std::int64_t width,
                const Recursion& recursion);
 
@@ -44,8 +44,8 @@ class PivotedPanel {
   /// The diagonal block L_kk\U_kk of the panel factored last, in device memory. Valid for work that
   /// the queue is given before the next factor().
   ConstAnyMatrix diagonal() const { return rows_.block(0, 0, rows_.columns, rows_.columns); }
-  /// This rank's rows L_ik below the diagonal block of the panel factored last; valid as
-  /// diagonal().
+  /// This rank's rows L_ik below the diagonal block of the panel factored last. Valid for as long
+  /// as diagonal().
   ConstAnyMatrix below() const {
     return rows_.block(rows_.columns, 0, rows_.rows - rows_.columns, rows_.columns);
   }

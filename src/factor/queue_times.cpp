@@ -63,7 +63,7 @@ void QueueTimes::trace(const Span& span, double seconds) {
   const double begin = known_time_ + span.begin->seconds_since(*known_);
   trace_->add(span.track, begin, begin + seconds, span.label);
   // GPUs report the time between two events in FP32 (24 bits): within a second it is exact to a
-  // microsecond. So the reference event moves on.
+  // microsecond. So after a second a later event becomes the reference.
   constexpr double near = 1;
   if (begin - known_time_ < near) return;
   known_ = span.begin;

@@ -16,7 +16,7 @@ namespace lupine {
 struct FactorTimes {
   double panel = 0;      ///< diagonal blocks, panels, their casts and the updates they wait for
   double rows = 0;       ///< exchanges of rows, block rows of U and their casts
-  double broadcast = 0;  ///< exposed: the host waited for a message
+  double broadcast = 0;  ///< time in which the host waited for messages
   double update = 0;     ///< updates of the trailing matrix
 
   /// The seconds of one phase. @throws Fault for a phase that is not of the factorization

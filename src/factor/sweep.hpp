@@ -33,8 +33,9 @@ inline std::vector<Columns> cut(Columns all, std::int64_t chunk) {
   return chunks;
 }
 
-/// The queues on which a panel is applied to some columns, and what the work counts as: the own
-/// column (the block column of the next panel to be factored), or the rest (the columns behind it).
+/// The queues on which a panel is applied to some columns, and the phases to which its time is
+/// added. The columns are the own column (the block column of the next panel to be factored) or the
+/// rest (the columns behind the own column).
 struct Way {
   Queue& rows;     ///< runs exchanges of rows, and U_qj = L_qq^-1 A_qj
   Queue& updates;  ///< runs A_ij <- A_ij - L_iq U_qj
@@ -51,7 +52,7 @@ struct Sweep {
   const DeviceRowMoves* moves;  ///< null without pivoting
   Way way;
   std::vector<Columns> chunks;
-  std::int64_t first;       ///< running number of the first chunk; own column and rest count apart
+  std::int64_t first;       ///< running number of the first chunk, in the own column or the rest
   std::size_t solved = 0;   ///< chunks whose U_qj has been given to the queue and the carrier
   std::size_t updated = 0;  ///< chunks whose update has been given to the queue
 
