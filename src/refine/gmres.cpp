@@ -73,7 +73,7 @@ GmresCycle gmres_cycle(const VectorSpace& space, const std::function<Vector(cons
     ++cycle.steps;
     Vector h = orthogonalize(space, basis, w);
     const double next = space.norm(w);
-    // The rotations of the steps before, then a new one that turns (h_k, next) to (length, 0), make
+    // The rotations of earlier steps, then a new one that turns (h_k, next) into (length, 0), make
     // column k of R; the new one is applied to g too.
     for (std::size_t i = 0; i < rotations.size(); ++i) rotations[i].apply(h[i], h[i + 1]);
     const double length = std::hypot(h.back(), next);
@@ -84,7 +84,7 @@ GmresCycle gmres_cycle(const VectorSpace& space, const std::function<Vector(cons
     r.push_back(std::move(h));
     g.push_back(0);
     rotation.apply(g[g.size() - 2], g[g.size() - 1]);
-    if (next == 0) break;  // d is a combination of the basis: exact
+    if (next == 0) break;  // the exact d is a combination of the basis
     divide(w, next);
     basis.push_back(std::move(w));
   }

@@ -72,7 +72,7 @@ Vector Inverse::mended(const Side& side, const Vector& v, Vector z) {
   return sum;
 }
 
-// Whether z = M v is B^-1 v to a digit: the correction M (v - B z) is at most a tenth of z.
+// Whether z = M v is B^-1 v to one digit: the correction M (v - B z) is at most a tenth of z.
 bool Inverse::agrees(const Side& side) const {
   if (side.largest.empty()) return false;
   const Vector v = local_part(side.from, side.largest);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// Norms of A^-1, estimated from products with A^-1 that are accurate to a digit.
+/// Norms of A^-1, estimated from products with A^-1 that are accurate to one digit.
 #pragma once
 
 #include <functional>
@@ -10,13 +10,13 @@
 
 namespace lupine {
 
-/// The inverse of a system's scaled matrix, by its factors. In this class A is that matrix, R A C.
+/// The inverse of a system's scaled matrix R A C, by its factors. In this class, A means R A C.
 ///
-/// (L U)^-1 of factors of few bits may be far from A^-1. So the first estimate is made with
+/// With low-precision factors, (L U)^-1 may be far from A^-1. So the first estimate is made with
 /// z = (L U)^-1 v as products, and the correction (L U)^-1 (v - A z) of the product that grew most
-/// is computed. If it is more than a tenth of z, GMRES corrects every product from then on, and the
-/// estimate is made again. Products with A^-T are treated in the same way. All members are
-/// collective; vectors are whole.
+/// is computed. If that correction is more than a tenth of z, GMRES corrects every product from
+/// then on, and the estimate is made again. Products with A^-T are treated in the same way. All
+/// members are collective; vectors are whole.
 class Inverse {
  public:
   /// @param exact whether the factors are FP64: then, as in LAPACK, no product is corrected
@@ -24,8 +24,8 @@ class Inverse {
   Inverse(const Inverse&) = delete;
   Inverse& operator=(const Inverse&) = delete;
 
-  /// An estimate of ||A^-1||_inf (see estimate_one_norm). Infinity where the factors are too weak
-  /// for GMRES to correct the products.
+  /// An estimate of ||A^-1||_inf (see estimate_one_norm). Infinity where the factors are too
+  /// inaccurate for GMRES to correct the products.
   double norm();
   /// An estimate of || diag(left) A^-1 diag(right) ||_inf; infinity as in norm().
   /// @pre no entry of left or right is below 0

@@ -114,8 +114,8 @@ void LuSolver::sweep_upper_transposed() {
   }
 }
 
-// L^T z = y, k descending: y_k <- L_kk^-T (y_k - sum_{i>k} L_ik^T y_i); then the row exchanges of
-// step k are undone. At the end y is P^T L^-T y.
+// L^T z = y in place, k descending: y_k <- L_kk^-T (y_k - sum_{i>k} L_ik^T y_i); then the row
+// exchanges of step k are undone. The result is P^T z.
 void LuSolver::sweep_lower_transposed() {
   for (std::int64_t k = plan_.count() - 1; k >= 0; --k) {
     const Step s = plan_[k];

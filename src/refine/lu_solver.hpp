@@ -34,7 +34,7 @@ namespace lupine {
 class LuSolver {
  public:
   /// @param lu the factors as factorize() stores them; must stay unchanged
-  /// @param width columns of a step at most, as in the factorization
+  /// @param width most columns of a step, as in the factorization
   /// @param pivots FactorOutcome::pivots; empty without pivoting
   /// @param trace records the solves; null: no trace
   LuSolver(Transport& transport, const DistributedMatrix& lu, std::int64_t width,
@@ -64,7 +64,8 @@ class LuSolver {
   std::unique_ptr<Queue> queue_;
   // Two vectors in device memory, one along rows and one along columns. In solve(), of_rows_ is the
   // remaining right-hand side (the sum of the parts of a process row's ranks), and of_columns_ is
-  // the solution so far (the same on all ranks of a process column). Transposed: the reverse.
+  // the solution so far (the same on all ranks of a process column). In solve_transposed() the two
+  // exchange their roles.
   Buffer of_rows_;
   Buffer of_columns_;
   Vector message_;                     // host memory for messages

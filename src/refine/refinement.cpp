@@ -12,10 +12,11 @@ namespace lupine {
 
 namespace {
 
-constexpr int restart = 30;  // steps of a GMRES cycle
-// The smallest default tolerance, over eps: the residual itself has rounding errors of some eps.
+constexpr int restart = 30;  // most steps of a GMRES cycle
+// The smallest default tolerance is 4 eps: the residual itself has rounding errors of some eps.
 constexpr double least_growth = 4;
-constexpr double slow_ratio = 0.5;  // a correction is slow if the error stays above this part
+// A correction is slow if the error stays above this part of the least error before it.
+constexpr double slow_ratio = 0.5;
 
 class Refinement {
  public:
@@ -86,7 +87,7 @@ class Refinement {
   }
 
   // GMRES on (L U)^-1 A d = (L U)^-1 r, preconditioned from the left; then x <- x + d and
-  // r <- b - A x. The error of x decides, not the residual of GMRES.
+  // r <- b - A x. The error of x decides when to stop, not the residual of GMRES.
   void gmres() {
     outcome_.method = RefineMethod::gmres;
     const auto preconditioned = [this](const Vector& v) { return solve(multiply(v)); };
@@ -117,7 +118,7 @@ class Refinement {
     return now_.error;
   }
 
-  // In the trace, the number of the correction takes the place of the step.
+  // The trace shows the number of solves so far in place of a step of the factorization.
   Stopwatch timer(double& sum, Phase phase, Activity activity) const {
     return {clock_,
             sum,

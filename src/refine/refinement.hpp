@@ -31,8 +31,8 @@ enum class StopRule {
 
 struct RefineOptions {
   RefineMethod method = RefineMethod::automatic;
-  /// Solves with the factors at most: one for each correction of `ir`; for each GMRES cycle one for
-  /// its right-hand side and one for each of its steps.
+  /// Largest number of solves with the factors. A correction of `ir` takes one solve; a GMRES cycle
+  /// takes one for its right-hand side and one for each of its steps.
   int max_iterations = 50;
   std::int64_t width = 512;  ///< columns of a step of the factorization, for the triangular solves
   StopRule stop = StopRule::benchmark;
@@ -74,7 +74,7 @@ RefineOutcome refine(System& system, LuSolver& solver, const RefineOptions& opti
                      const Clock& clock);
 
 /// Refines the solution of a benchmark's system: A and b are generated from `spec`, b in each call
-/// and A in each pass.
+/// and A in each pass over A.
 /// @param pivots FactorOutcome::pivots; empty without pivoting
 RefineOutcome refine(Transport& transport, const DistributedMatrix& lu,
                      std::span<const std::int64_t> pivots, const MatrixSpec& spec,

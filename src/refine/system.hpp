@@ -19,7 +19,7 @@
 
 namespace lupine {
 
-/// The rank's part of A: its local rows and columns. Pointers are device memory.
+/// The rank's part of A: its local rows and columns. Pointers point to device memory.
 class LocalMatrix {
  public:
   virtual ~LocalMatrix() = default;
@@ -73,7 +73,8 @@ class System {
   Vector multiply(const Vector& v);
   /// (R A C)^T v, along columns; v along rows.
   Vector multiply_transposed(const Vector& v);
-  /// The residual of a y, and the bound with which it is compared; both along rows.
+  /// The residual of an approximation y, and the bound with which the residual is compared; both
+  /// along rows.
   struct Errors {
     Vector residual;  ///< R b - R A C y
     Vector bound;     ///< |R A C| |y| + |R b|; empty where it was not asked for

@@ -34,7 +34,7 @@ double VectorSpace::norm(const Vector& v) const {
   return std::sqrt(dots(std::span(&v, 1), v)[0]);
 }
 
-// Exactly one of the ranks in others() has an entry, the rest add zeros: the sum does not round.
+// One rank of others() has the entry, and the other ranks add zeros. So the sum is exact.
 Vector VectorSpace::gather(const Distribution& mine, const Vector& v) const {
   Vector whole(static_cast<std::size_t>(mine.size()), 0.0);
   for (const Run& run : mine.runs())

@@ -11,7 +11,7 @@
 
 namespace lupine {
 
-/// The entries of a vector that one rank holds; a vector is "whole" where they are all n.
+/// The entries of a vector that one rank holds. A "whole" vector has all n entries.
 using Vector = std::vector<double>;
 
 /// How a vector is distributed.
