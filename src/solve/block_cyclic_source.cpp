@@ -120,7 +120,7 @@ class BlockCyclicMatrix : public MatrixSource {
 
  private:
   /// Whether a dimension is distributed as the descriptor says. One process holds everything,
-  /// whatever the block size; and one block of n is the same as a larger block.
+  /// whatever the block size; and a block size above n distributes A as the block size n does.
   bool same(const Distribution& dimension) const {
     return dimension.processes() == 1 || dimension.block() == std::min(layout_.nb, layout_.n);
   }

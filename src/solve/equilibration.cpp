@@ -14,7 +14,7 @@ namespace lupine {
 
 namespace {
 
-// A scale is 2^e with |e| <= max_exponent: a normal number, as its inverse is.
+// A scale is 2^e with |e| <= max_exponent, so the scale and its inverse are normal numbers.
 constexpr int max_exponent = 1022;
 constexpr int lift = 1000;  // see column_exponents()
 
@@ -95,8 +95,8 @@ void Equilibrator::refuse_non_finite() {
 
 /// Exponents of c_j = 1 / max_i r_i |a_ij|. If a maximum is not a normal number, products may have
 /// underflowed: the maxima are then computed again with r_i 2^1000, which reaches down to 2^-2074,
-/// and the larger result counts. Rows whose r_i 2^1000 would overflow are left out there: their r_i
-/// is above 1, and such a product does not underflow.
+/// and the larger result counts. The second computation leaves out rows whose r_i 2^1000 would
+/// overflow: their r_i is above 1, so r_i |a_ij| does not underflow.
 std::vector<int> column_exponents(Equilibrator& a, const std::vector<int>& row_exponents) {
   Vector weights(row_exponents.size());
   std::transform(row_exponents.begin(), row_exponents.end(), weights.begin(), power);

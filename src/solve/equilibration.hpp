@@ -36,9 +36,11 @@ struct Equilibration {
 /// rounded to powers of two (N. J. Higham, S. Pranesh, M. Zounon, "Squeezing a Matrix into Half
 /// Precision, with an Application to Solving Linear Systems", SIAM J. Sci. Comput. 41, 2019). A
 /// power of two is then moved from R to C so that both are FP64 numbers, and |a_ij| c_j does not
-/// overflow. r_i = 1 and c_j = 1 for rows and columns of zeros, before that. Collective.
+/// overflow. Before this move, r_i = 1 for rows of zeros and c_j = 1 for columns of zeros.
+/// Collective.
 /// @param wanted false: all exponents are zero; A is only searched for Inf and NaN
-/// @throws UsageError on every rank if A has an Inf or NaN; it names the first in column order
+/// @throws UsageError on every rank if A has an Inf or NaN; its message names the first in column
+///         order
 Equilibration equilibrate(const ProcessGrid& grid, Device& device, const UserMatrix& a,
                           bool wanted);
 

@@ -25,8 +25,8 @@ std::vector<Precision> precisions_of(const SolveOptions& options) {
   return {Precision::automatic, Precision::fp32, Precision::fp64};
 }
 
-/// The benchmark that needs the same memory and the same choices as a step of this precision: a
-/// step is planned as that benchmark with pivoting.
+/// The benchmark, with pivoting, that needs the same memory and the same choices as a step of this
+/// precision. plan() plans this benchmark for the step.
 BenchmarkOptions problem(const SolveOptions& o, std::int64_t n, Precision precision) {
   return {.run = o.run,
           .benchmark = precision == Precision::fp64 ? Benchmark::hpl : Benchmark::mxp,
@@ -177,7 +177,7 @@ bool Factorization::Implementation::advance() {
   return false;
 }
 
-// Begins again with the first step, where the last step has left no usable factors.
+// Begins again with the first step. Called where the last step has left no usable factors.
 bool Factorization::Implementation::restart() {
   at_ = -1;
   steps_.clear();
@@ -262,7 +262,8 @@ Answer Factorization::Implementation::answer(const RightHandSideSource& source, 
 }
 
 // LU in FP64 guarantees a small normwise error of the scaled system, but not a small componentwise
-// one; the same holds for LAPACK's dgesvx. So for FP64 factors the normwise error may decide.
+// one; the same holds for LAPACK's dgesvx. So with FP64 factors and the default
+// tolerance, a small normwise error is enough.
 bool Factorization::Implementation::accepted(const Answer& found) {
   if (found.column.componentwise_error <= tolerance()) return true;
   const bool as_lapack = found.column.precision == Precision::fp64 && options_.tolerance == 0;
@@ -300,9 +301,9 @@ bool Factorization::Implementation::solve_one(const RightHandSideSource& b, std:
   return found.column.converged;
 }
 
-// Why the step is not accepted; empty if it is. Factors of few bits may solve even with a singular
-// A if b happens to allow it. So where A may be singular to working precision, FP64's pivots
-// decide.
+// Why the step is not accepted; empty if it is. Low-precision factors may solve even with a
+// singular A if b happens to allow it. So where A may be singular to working precision, the step is
+// not accepted, and the pivots of the FP64 step decide.
 std::string Factorization::Implementation::why_not(const Solution& solution,
                                                    const std::vector<std::int64_t>& left) {
   if (!left.empty())

@@ -54,8 +54,8 @@ class Factors {
   /// infinity norms. Collective.
   double normwise_error(const Vector& y, const System::Errors& errors);
   /// An estimate of the condition number ||R A C|| ||(R A C)^-1||, in infinity norms; computed in
-  /// the first call. Infinity where the factors are too weak for an estimate (Inverse::norm()).
-  /// Collective. @pre outcome().usable()
+  /// the first call. Infinity where the factors are too inaccurate for an estimate
+  /// (Inverse::norm()). Collective. @pre outcome().usable()
   double condition();
   /// (R A C)^-1 by the factors. @pre outcome().usable()
   Inverse& inverse() {

@@ -14,8 +14,8 @@ namespace lupine {
 
 namespace {
 
-/// agree() for work that calls a user's function. The rank on which the function throws throws its
-/// exception unchanged; the other ranks throw the error of agree().
+/// agree() for work that calls a user's function. If the function throws on a rank, that rank
+/// throws the same exception again; the other ranks throw the error of agree().
 template <class Work>
 void agree_on_user(const Communicator& all, const Work& work) {
   std::exception_ptr thrown;

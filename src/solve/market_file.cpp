@@ -17,8 +17,8 @@ std::int64_t piece_bytes(int ranks) {
   return std::clamp<std::int64_t>(all_ranks / ranks, std::int64_t{1} << 16, std::int64_t{1} << 20);
 }
 
-/// Sorts entries into one list for each rank, the rank that owns them. With `mirrored`, a_ij also
-/// gives a_ji (symmetric), or -a_ij as a_ji with `negated` (skew-symmetric).
+/// Sorts entries into lists, one for each rank: the entries that the rank owns. With `mirrored`,
+/// a_ij also gives a_ji (symmetric), or -a_ij as a_ji with `negated` (skew-symmetric).
 class Owners {
  public:
   Owners(const Parts& parts, bool mirrored, bool negated)
@@ -49,8 +49,9 @@ class Owners {
   std::vector<std::vector<MarketEntry>> lists_;
 };
 
-/// The number of entries in the file before those of this rank in this turn. Adds the entries of
-/// all ranks in this turn to `total`. @param mine the number of this rank's entries in this turn
+/// The number of entries in the file before those of this rank in this turn. Adds to `total` how
+/// many entries all ranks have in this turn. @param mine the number of this rank's entries in this
+/// turn
 std::int64_t count_before(const Communicator& all, std::int64_t mine, std::int64_t& total) {
   std::vector<std::int64_t> counts(static_cast<std::size_t>(all.size()));
   counts[static_cast<std::size_t>(all.rank())] = mine;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// Files of matrices, right-hand sides and solutions: NumPy's .npy and Matrix Market. The content
-/// of a file decides its kind, not its name.
+/// of a file, not its name, decides its kind.
 #pragma once
 
 #include <cstdint>

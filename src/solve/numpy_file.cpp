@@ -12,8 +12,8 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "numbers are used as they are in a file");
 
 /// A line of a file is a column (Fortran order) or a row (C order). A tile is the same section of
-/// some neighbouring lines. It has enough lines for the copy of rows into columns to fill cache
-/// lines, and sections short enough for a small buffer of a thread.
+/// some neighbouring lines. It has so many lines that a copy of rows into columns fills cache
+/// lines, and so short sections that each thread needs only a small buffer.
 constexpr std::int64_t tile_lines = 32;
 constexpr std::int64_t tile_length = 8192;
 

@@ -12,7 +12,8 @@ namespace lupine {
 
 namespace {
 
-/// The largest exponent of the numbers v_i 2^exponents[i] that are not zero; nullopt if all are.
+/// The largest exponent of the numbers v_i 2^exponents[i] that are not zero; nullopt if all are
+/// zero.
 std::optional<int> largest_exponent(const Vector& v, const std::vector<int>& exponents) {
   std::optional<int> most;
   for (std::size_t i = 0; i < v.size(); ++i)
@@ -71,7 +72,7 @@ Answer measured(System& system, const Equilibration& scales, int shift, const Ve
   return answer;
 }
 
-// C is divided by 2^top, top being the exponent of ||C y||, so that neither norm overflows.
+// C is divided by 2^top, where top is the exponent of ||C y||, so that neither norm overflows.
 double forward_bound(Factors& factors, const Equilibration& scales, const Vector& y,
                      const System::Errors& errors) {
   const System& system = factors.system();

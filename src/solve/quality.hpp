@@ -32,8 +32,8 @@ struct Answer {
 Answer measured(System& system, const Equilibration& scales, int shift, const Vector& b,
                 const RefineOutcome& outcome);
 
-/// An estimated bound of the forward error ||x - x*|| / ||x||, x* being the exact solution and
-/// norms infinity norms, computed as in LAPACK's dgerfs:
+/// An estimated bound of the forward error ||x - x*|| / ||x||, where x* is the exact solution and
+/// norms are infinity norms. It is computed as in LAPACK's dgerfs:
 ///     || C |(R A C)^-1| f || / ||C y||,  f = |r| + (n + 1) eps (|R A C| |y| + |R b|).
 /// Collective. @param y,errors solution of the scaled system, and its errors
 double forward_bound(Factors& factors, const Equilibration& scales, const Vector& y,

@@ -26,18 +26,18 @@ class MatrixSource {
   /// Checks sizes, formats and pointers, before large memory is allocated.
   /// @throws UsageError
   virtual void check(const Communicator& all) const = 0;
-  /// The block size in which A is distributed already; 0: it is not, and any block size is
-  /// possible.
+  /// The block size in which A is already distributed; 0: A is not distributed, and any block size
+  /// is possible.
   virtual std::int64_t block() const { return 0; }
-  /// The rank's part of A in host memory, if A is distributed this way already; otherwise nullopt.
-  /// Whether there is a value is the same on every rank; a rank's part may be empty.
+  /// The rank's part of A in host memory, if A is already distributed as `rows` and `columns` say;
+  /// otherwise nullopt. All ranks return a value, or none does; a rank's part may be empty.
   virtual std::optional<MatrixView<const double>> in_place(const ProcessGrid& /*grid*/,
                                                            const Distribution& /*rows*/,
                                                            const Distribution& /*columns*/) const {
     return std::nullopt;
   }
-  /// a <- the rank's part of A, rows.local_size() x columns.local_size(). Needs little memory in
-  /// addition. Does not check for Inf and NaN: equilibrate() does.
+  /// a <- the rank's part of A, rows.local_size() x columns.local_size(). Needs little additional
+  /// memory. Does not check for Inf and NaN: equilibrate() does.
   /// @throws UsageError for an error in the source, Fault
   virtual void fill(const ProcessGrid& grid, const Distribution& rows, const Distribution& columns,
                     PartWriter& a) const = 0;
