@@ -12,7 +12,7 @@
 ///
 /// One thread of a process at a time may call these functions, and makes all MPI calls. They
 /// initialize MPI (MPI_THREAD_FUNNELED) where the program has not, and finalize it at the program's
-/// end. Arguments and options must be equal on every rank of a collective call, but for local
+/// end. Arguments and options must be equal on every rank of a collective call, except local
 /// arrays and LLD_. lupine/solve.hpp describes the method, docs/numerics.md its formulas. Norms are
 /// infinity norms.
 #pragma once
@@ -95,8 +95,8 @@ typedef struct lupine_options {
 /// right-hand side.
 typedef struct lupine_result {
   size_t size;                 ///< of the struct that the program was compiled with
-  double* ferr;                ///< input: null, or room for a forward bound of each right-hand side
-  double* berr;                ///< input: null, or room for a componentwise error of each
+  double* ferr;                ///< input: null, or room for each right-hand side's forward bound
+  double* berr;                ///< input: null, or room for each one's componentwise error
   int precision;               ///< of the step that gave x: LUPINE_FP16 to LUPINE_FP64
   int steps;                   ///< steps that were tried
   int iterations;              ///< corrections of all right-hand sides in all steps

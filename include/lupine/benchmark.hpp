@@ -42,7 +42,7 @@ struct BenchmarkResult {
   int iterations = 0;                      ///< solves with the factors, the first included; HPL: 0
   RefineMethod method = RefineMethod::ir;  ///< ir or gmres: the method that ended the refinement
   std::vector<double> history;     ///< scaled residual after each correction (GMRES: each restart)
-  SystemNorms norms;               ///< norms of which scaled_residual is made
+  SystemNorms norms;               ///< the norms in the formula of scaled_residual
   double scaled_residual = 0;      ///< ||Ax-b|| / (eps (||A|| ||x|| + ||b||) n), eps = 2^-53
   bool passed = false;             ///< factored, scaled_residual < threshold, within max_iterations
   bool admissible = false;         ///< passed, and within the rules for submitted results
@@ -51,7 +51,7 @@ struct BenchmarkResult {
   bool nonfinite = false;          ///< whether Inf or NaN was met in the factorization
   PhaseTime panel;                 ///< factorization of panels
   PhaseTime rows;                  ///< exchange of rows, and solves for block rows of U
-  PhaseTime broadcast;             ///< waiting for panels that other work does not hide
+  PhaseTime broadcast;             ///< waiting for panels, where no other work hides it
   PhaseTime update;                ///< products of the trailing update
   PhaseTime solves;                ///< solves with the factors
   PhaseTime residuals;             ///< residuals and products with A

@@ -43,9 +43,9 @@ class LUPINE_API UsageError : public Error {
 /// Something other than the caller's request failed: memory, MPI, a device, or a file system. The
 /// command ends with exit status 3.
 ///
-/// Unless the exception is an AgreedFault, it may be that only this rank met the fault, which
-/// rank() names. The other ranks may then wait for this rank for ever, so a program of several
-/// ranks should end them all (MPI_Abort).
+/// Unless the exception is an AgreedFault, perhaps only the rank that rank() names met the fault.
+/// The other ranks may then wait for that rank for ever, so a program of several ranks should end
+/// them all (MPI_Abort).
 class LUPINE_API Fault : public Error {
  public:
   using Error::Error;

@@ -35,7 +35,7 @@ enum class Precision {
 /// How the pivot of a column is chosen.
 enum class Pivoting {
   none,    ///< the diagonal entry
-  partial  ///< the entry of largest magnitude, that of the smallest row index where several are
+  partial  ///< the entry of largest magnitude; among equal ones, that of the smallest row index
 };
 
 /// The matrix A of a benchmark. Row and column indices i, j begin at 0; u is a pseudo-random number
@@ -43,7 +43,7 @@ enum class Pivoting {
 /// positions in its stream, and the sources.
 enum class MatrixKind {
   scaled_diagonal,  ///< a_ij = u, and a_ii = u + sqrt(n)
-  /// Condition number `kappa`. With beta chosen so and alpha = rho beta: a_ij = alpha beta i - beta
+  /// Condition number `kappa`, which determines beta; alpha = rho beta. a_ij = alpha beta i - beta
   /// above the diagonal, alpha beta j - alpha below it, alpha beta i + 1 on it. M. Fasi,
   /// N. J. Higham, SIAM J. Matrix Anal. Appl. 42 (2021).
   fasi_higham,
@@ -153,8 +153,8 @@ struct RunOptions {
   /// Ordinals of GPUs: the rank of number r on its node takes entry r modulo the size. Empty: all
   /// GPUs that the process sees, in order. Allowed only with GPUs.
   std::vector<int> gpus{};
-  /// Multiprocessors of a GPU that updates leave to panels, 0 to 64; -1: by their work. 0 and more
-  /// is allowed only with GPUs.
+  /// Multiprocessors of a GPU that updates leave to panels, 0 to 64; -1: by the panels' share of
+  /// the work. 0 or more is allowed only with GPUs.
   int reserve = -1;
   int threads = 0;  ///< threads of each rank; 0: the rank's share of the cores that it may run on
   /// Limit in seconds of one wait of a rank for other ranks or for its GPU. Beyond it, that rank

@@ -30,12 +30,12 @@
 namespace lupine {
 
 /// ScaLAPACK's array descriptor of a dense matrix: DTYPE_ = 1, CTXT_ (not used), M_, N_, MB_, NB_,
-/// RSRC_, CSRC_, LLD_. That of A has MB_ = NB_ and RSRC_ = CSRC_ = 0.
+/// RSRC_, CSRC_, LLD_. The descriptor of A has MB_ = NB_ and RSRC_ = CSRC_ = 0.
 using Descriptor = std::array<std::int64_t, 9>;
 
 /// Returns element (i, j) of a matrix, both indices from 0. It is called from several threads at
-/// once. What it throws leaves the call of Lupine on its own rank; other ranks get an AgreedFault,
-/// or a UsageError if it threw a UsageError.
+/// once. An exception that it throws leaves the call of Lupine on the same rank; the other ranks
+/// throw an AgreedFault, or a UsageError if the function threw a UsageError.
 using ElementFunction = std::function<double(std::int64_t i, std::int64_t j)>;
 
 class MatrixSource;
@@ -45,7 +45,7 @@ class RightHandSideSource;
 /// and stay as it is for as long as the Matrix, or a Factorization of it, is used.
 class LUPINE_API Matrix {
  public:
-  /// A by a function of its indices. Every rank computes the elements of its part, once.
+  /// A as a function of its indices. Every rank computes the elements of its part, once.
   /// @param n order of A, equal on every rank
   /// @param element element (i, j) of A
   /// @return the matrix
@@ -76,11 +76,11 @@ class LUPINE_API Matrix {
   std::shared_ptr<MatrixSource> source_;
 };
 
-/// The right-hand sides b, one or several columns, in FP64. It also determines in which form
-/// Solution::x is returned. It refers to the caller's function or array, as Matrix does.
+/// The right-hand sides b, one or several columns, in FP64. Their form determines that
+/// of Solution::x. A RightHandSide refers to the caller's function or array, as a Matrix does.
 class LUPINE_API RightHandSide {
  public:
-  /// b by a function of its indices. Every rank gets all of x: n x count, column-major.
+  /// b as a function of its indices. Every rank gets all of x: n x count, column-major.
   /// @param count columns of b, at least 1, equal on every rank
   /// @param element (i, k): element i of right-hand side k
   /// @return the right-hand sides
@@ -118,8 +118,8 @@ class LUPINE_API RightHandSide {
 /// One step of a solve: factors of one precision, and the refinement with them.
 struct SolveStep {
   Precision precision = Precision::automatic;  ///< fp16, bf16, fp32 or fp64: what the update read
-  bool solved = false;        ///< whether it solved all right-hand sides that were left
-  std::string why;            ///< the reason why not; empty if solved
+  bool solved = false;        ///< whether the step solved all right-hand sides that were left
+  std::string why;            ///< why it did not; empty if solved
   double factor_seconds = 0;  ///< scaling and rounding of A, and LU; 0 for factors kept from before
   double refine_seconds = 0;  ///< refinement of all right-hand sides; 0 without usable factors
   int iterations = 0;         ///< corrections of all right-hand sides
@@ -144,9 +144,9 @@ struct SolveColumn {
 /// Outcome of a solve. All members but x and the times are equal on every rank.
 /// SolveStep::factor_seconds is the time of the slowest rank, other times are those of this rank.
 struct Solution {
-  std::vector<double> x;         ///< this rank's part, in the form that the right-hand side says
-  std::int64_t n = 0;            ///< order of A
-  std::vector<SolveStep> steps;  ///< in the order they were tried; the last one gave the answer
+  std::vector<double> x;             ///< this rank's part, in the form of the right-hand side
+  std::int64_t n = 0;                ///< order of A
+  std::vector<SolveStep> steps;      ///< in the order they were tried; the last one gave the answer
   std::vector<SolveColumn> columns;  ///< errors of each right-hand side's x
   bool converged = false;            ///< whether every x was accepted
   double norm_a = 0;                 ///< ||A||
@@ -154,7 +154,7 @@ struct Solution {
   /// Math. Softw. 14, 1988). NaN where it was not asked for, infinity where it is too large to
   /// estimate.
   double condition = 0;
-  bool equilibrated = false;  ///< whether a scale is other than 1
+  bool equilibrated = false;  ///< whether any scale differs from 1
   double load_seconds = 0;    ///< getting A: computing, reading or distributing it
   double seconds = 0;         ///< finding the scales of A, and factors and refinement of all steps
   double check_seconds = 0;   ///< measuring the errors of x, condition number and bounds
@@ -190,8 +190,7 @@ class LUPINE_API AccuracyError : public Error {
   AccuracyError(const std::string& words, std::shared_ptr<const Solution> best)
       : Error(words), best_(std::move(best)) {}
   /// @return The best solution that was found, with its errors. Without usable factors it has
-  /// steps,
-  ///         but no x.
+  ///         steps, but no x.
   const Solution& best() const { return *best_; }
 
  private:
@@ -207,7 +206,7 @@ class LUPINE_API Factorization {
   /// @param comm the ranks of the process grid
   /// @param a must stay as it is while the Factorization lives
   /// @param options equal on every rank
-  /// @param progress called on rank 0 while A is factored, in each step anew; empty: not called
+  /// @param progress called on rank 0 while a step factors A; empty: not called
   /// @throws UsageError (every rank) where the input or the options are not allowed, the problem
   ///         does not fit, or MPI is not initialized
   /// @throws SingularError (every rank) where a pivot of the FP64 LU is exactly zero
@@ -249,7 +248,7 @@ class LUPINE_API Factorization {
 /// @param a the matrix
 /// @param b the right-hand sides, which also determine the form of x
 /// @param options equal on every rank
-/// @param progress called on rank 0 while A is factored, in each step anew; empty: not called
+/// @param progress called on rank 0 while a step factors A; empty: not called
 /// @return x with its errors, each of them accepted
 /// @throws UsageError, SingularError, AccuracyError, AgreedFault, Fault as Factorization does
 LUPINE_API Solution solve(MPI_Comm comm, const Matrix& a, const RightHandSide& b,

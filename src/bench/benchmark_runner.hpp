@@ -42,7 +42,7 @@ class BenchmarkRunner {
   /// @throws UsageError, AgreedFault: the same one on every rank
   BenchmarkRunner(MPI_Comm comm, const BenchmarkOptions& options,
                   const Circumstances& circumstances = {});
-  /// Takes a setup that was planned on the same ranks before, on another Machine.
+  /// Takes a setup that was planned before, on the same ranks and another Machine.
   BenchmarkRunner(MPI_Comm comm, Setup planned);
 
   const Setup& setup() const { return setup_; }

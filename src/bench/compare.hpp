@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// `lupine compare`: HPL-MxP, lupine::solve, HPL and LAPACK solve the same system in turns; beside
-/// them, the rates that bound them are measured.
+/// `lupine compare`: HPL-MxP, lupine::solve, HPL and LAPACK solve the same system in turns. After
+/// each round of turns, the rates that bound theirs are measured.
 #pragma once
 
 #include <lupine/options.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// Upper bounds of what the cores of this process can do: rates of arithmetic in registers and of
-/// memory, of all threads together.
+/// Upper bounds of the rates that the cores of this process reach: rates of arithmetic in registers
+/// and of memory, of all threads together.
 #pragma once
 
 #include <cstdint>

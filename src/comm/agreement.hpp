@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// All ranks agree on what one of them meets, so that none waits for a rank that has given up.
+/// All ranks agree on the errors that any rank meets, so that none waits for a rank that has
+/// given up.
 #pragma once
 
 #include <lupine/error.hpp>

@@ -90,8 +90,8 @@ class Communicator {
 
   /// Sends to rank `to`, which calls receive() with the same length. Any length. Not collective.
   void send(std::span<const std::byte> bytes, int to) const;
-  /// Receives what rank `from` sends by send(). Messages of a pair of ranks arrive in their order.
-  /// Not collective.
+  /// Receives what rank `from` sends by send(). Messages from one rank to another arrive in the
+  /// order of their sends. Not collective.
   void receive(std::span<std::byte> bytes, int from) const;
   /// Sends `out` to rank `to` while it receives `in` from rank `from`, both of which call exchange
   /// too. Any lengths; those of `out` and `in` may differ.

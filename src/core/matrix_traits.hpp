@@ -18,7 +18,7 @@ struct MatrixTraits {
   std::string_view name;        ///< in options and reports
   bool needs_pivoting = false;  ///< LU without pivoting breaks down or is inaccurate
   bool tunable = false;         ///< kappa and rho determine A; the seed determines b only
-  /// Why a run of HPL-MxP with this matrix is not admissible for a submission; empty if it is.
+  /// Why a run of HPL-MxP with this matrix is not admissible for a submission; empty if it may be.
   std::string_view inadmissible{};
 };
 

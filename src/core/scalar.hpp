@@ -42,7 +42,7 @@ constexpr Precision storage_for(Precision update) {
 }
 
 /// The precision of an element type: precision_of<float> is Precision::fp32. Precision::automatic
-/// for types that are no element type.
+/// for any other type.
 template <class T>
 inline constexpr Precision precision_of = Precision::automatic;
 template <>

@@ -3,7 +3,7 @@
 /// Finds a wait that has lasted too long.
 ///
 /// The working thread records what it waits for. The watch's own thread looks at that record and at
-/// the clock once in an interval. Only waiting counts, not computing. Each look adds at most two
+/// the clock once per interval. Only waiting counts, not computing. Each look adds at most two
 /// intervals to the wait, so a job that was suspended, or got no processor for a while, is not
 /// taken for one that waited.
 #pragma once

@@ -78,7 +78,7 @@ struct TraceLabel {
   std::int64_t columns = -1;  ///< columns worked on, on this rank; -1: not recorded
 };
 
-/// A span of time, from `begin` to `end` in seconds of a Clock. Ranks send it as its bytes.
+/// A span of time, from `begin` to `end` in seconds of a Clock. Ranks send spans as raw bytes.
 struct TraceSpan {
   double begin = 0;
   double end = 0;
@@ -115,7 +115,7 @@ class Trace {
 };
 
 /// Measures the time from its constructor to its destructor: adds it to a sum and, as a span, to
-/// the host's track. Meanwhile the StallWatch, if there is one, has the activity.
+/// the host's track. During this time the StallWatch, if there is one, reports the activity.
 class Stopwatch {
  public:
   Stopwatch(const Clock& clock, double& sum, Trace* trace = nullptr, const TraceLabel& label = {},
@@ -156,7 +156,7 @@ struct HostTimer {
   }
 };
 
-/// A span from the constructor to the destructor that no sum counts.
+/// Records a span from the constructor to the destructor, which is not added to any sum.
 class TraceScope {
  public:
   TraceScope(Trace* trace, Track track, const TraceLabel& label)

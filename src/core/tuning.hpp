@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// The options that decide the speed of a run. Its result depends on them by rounding alone.
+/// The options that decide the speed of a run. They change its result by rounding errors alone.
 #pragma once
 
 #include <cstdint>

@@ -79,9 +79,9 @@ class Device {
   /// Whether operations of different queues run side by side, and calls return before they are
   /// done. Then the factorization starts an update before the panel that runs beside it.
   virtual bool overlaps() const { return false; }
-  /// Says how work is divided until the next call: `part` (0 to 1) of it is panels and block rows
-  /// of U, on queues of raised and high priority, which run beside an update. A GPU divides its
-  /// multiprocessors by it. 0: nothing runs beside an update.
+  /// Sets, until the next call, the part (0 to 1) of the work that consists of panels and block
+  /// rows of U. They run beside an update, on queues of raised and high priority; a GPU divides
+  /// its multiprocessors accordingly. 0: nothing runs beside an update.
   virtual void share(double /*part*/) {}
   /// While on, only the first matrix product of each kind (type, class of sizes, part of the
   /// device) is computed, and others are left out. So a warm-up chooses, loads and allocates all
@@ -210,7 +210,7 @@ class Device {
   /// C <- C - A B.
   virtual void subtract(Queue& queue, ConstAnyMatrix a, ConstAnyMatrix b, AnyMatrix c) = 0;
   /// a(to[i], :) <- a(from[i], :) for all i < count: all rows are read before one is written. The
-  /// indices are in device memory, and those in `to` are different.
+  /// indices are in device memory; no index occurs twice in `to`.
   virtual void permute_rows(Queue& queue, const std::int64_t* from, const std::int64_t* to,
                             std::int64_t count, AnyMatrix a) = 0;
   /// to(i, :) <- from(rows[i], :). `rows` has to.rows indices in device memory.

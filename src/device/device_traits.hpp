@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// Facts about each kind of device that a run is planned with, before there is a device. A new kind
-/// of device needs a row in device_traits.cpp and a folder beside device/cpu.
+/// Facts about each kind of device, for planning a run before a device is made. A new kind of
+/// device needs a row in device_traits.cpp and a folder beside device/cpu.
 #pragma once
 
 #include <lupine/options.hpp>
@@ -21,7 +21,7 @@ struct DeviceTraits {
 
   double memory_fraction;  ///< part of the free memory that a run with a chosen n may use
   double fixed_bytes;      ///< device memory that a process uses beside matrices and vectors
-  double host_bytes;       ///< host memory that it uses; counts if the device has its own memory
+  double host_bytes;       ///< host memory of a process; counts if the device has its own memory
   /// An emulated update copies all of L, and this many columns of U at a time, to FP32. 0: it makes
   /// no such copies.
   std::int64_t emulated_columns;

@@ -19,7 +19,7 @@ constexpr int largest_parts = 64;   // HPL: NDIV
 void check_run_options(const RunOptions& options, int ranks);
 
 /// Checks the options of a benchmark other than `options.run`.
-/// @throws UsageError unless every option is in range and the matrix goes with the pivoting
+/// @throws UsageError unless every option is in range and the matrix allows the pivoting
 void check_problem(const BenchmarkOptions& options);
 
 }  // namespace lupine

@@ -32,7 +32,7 @@ struct Setup {
   Footprint footprint;           ///< its nb is at most n
   std::int64_t panel_width = 0;  ///< columns of a step
   MemoryBudget budget;
-  std::vector<std::string> notes;  ///< warnings, with the machine's
+  std::vector<std::string> notes;  ///< warnings, including those of the machine
 };
 
 /// The key of a setup in the profile of `lupine tune`.
