@@ -6,9 +6,9 @@
 #include <lupine/options.hpp>
 
 #include "bench/comparison.hpp"
-#include "bench/lapack.hpp"
 #include "comm/communicator.hpp"
 #include "core/clock.hpp"
+#include "device/cpu/lapack.hpp"
 
 namespace lupine {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "bench/lapack.hpp"
+#include "device/cpu/lapack.hpp"
 
 #include <vector>
 
