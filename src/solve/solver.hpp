@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file
+/// The interface behind a Factorization: one matrix, factored once, with many solutions.
+#pragma once
+
+#include <mpi.h>
+#include <lupine/solve.hpp>
+
+#include <cstdint>
+
+namespace lupine {
+
+/// All members but n() and comm() are collective over comm(), and throw what Factorization throws.
+class Solver {
+ public:
+  virtual ~Solver() = default;
+  virtual std::int64_t n() const = 0;
+  virtual MPI_Comm comm() const = 0;
+  /// Checks b, its values included, before A is loaded. @throws UsageError
+  virtual void check(const RightHandSideSource& b) = 0;
+  /// Loads A, and factors it in the first step whose factors are usable.
+  virtual void factor() = 0;
+  /// Solves with the present factors, or with those of a later step.
+  virtual Solution solve(const RightHandSideSource& b) = 0;
+};
+
+}  // namespace lupine
