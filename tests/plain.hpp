@@ -122,19 +122,6 @@ inline double undo_inverses(Square& a, std::int64_t begin, std::int64_t end, std
   return condition;
 }
 
-inline double unit_roundoff(Precision precision) {
-  switch (precision) {
-    case Precision::fp16:
-      return 0x1p-11;
-    case Precision::bf16:
-      return 0x1p-8;
-    case Precision::fp64:
-      return eps;
-    default:
-      return 0x1p-24;
-  }
-}
-
 /// P A = L U with partial pivoting, plain and in FP64. Row i was exchanged with row pivots[i].
 struct PivotedLu {
   Square lu;

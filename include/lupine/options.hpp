@@ -193,9 +193,12 @@ struct BenchmarkOptions {
 /// Options of a solve.
 struct SolveOptions {
   RunOptions run;  ///< machine and distribution; the block size of A's descriptor replaces run.nb
-  /// automatic: the fastest 16-bit precision, then FP32, then FP64, as far as is needed. Any other
-  /// value: that precision alone.
+  /// automatic: steps of increasing precision, as far as is needed, each only where it is predicted
+  /// to be worth its time. Any other value: that precision alone.
   Precision precision = Precision::automatic;
+  /// With an automatic precision: the precision of the first step, such as that which solved the
+  /// last similar system (Solution::precision()). automatic: by cost.
+  Precision first = Precision::automatic;
   RefineMethod refine = RefineMethod::automatic;  ///< how x is refined with the factors of a step
   /// Largest componentwise backward error that x may have, below 1; the refinement ends there. 0: x
   /// may have max(4, sqrt(n)) 2^-53, and the refinement goes on while the error falls by half.

@@ -160,6 +160,7 @@ struct Solution {
   double check_seconds = 0;   ///< measuring the errors of x, condition number and bounds
   std::vector<std::string> notes;  ///< warnings
   RunOptions chosen;               ///< of the first step: the options with Lupine's choices
+  std::string reason;              ///< why the first step's precision was chosen; empty if given
   std::string device;              ///< description of rank 0's device
   std::int64_t panel_width = 0;    ///< columns of a step of the factorization
 

@@ -25,8 +25,9 @@ std::string update_precisions(const Device& device) {
   std::vector<std::string> emulated;
   for (Precision p : {Precision::fp16, Precision::bf16, Precision::fp32})
     (device.native(p) ? native : emulated).emplace_back(name(p));
-  return fmt::format("native {}; emulated {}; auto is {}", native.empty() ? "none" : joined(native),
-                     emulated.empty() ? "none" : joined(emulated), name(device.fastest_16bit()));
+  return fmt::format("native {}; emulated {}; auto is the fastest, as measured",
+                     native.empty() ? "none" : joined(native),
+                     emulated.empty() ? "none" : joined(emulated));
 }
 
 std::string cores(const ProcessorInfo& processor) {

@@ -65,9 +65,11 @@ void for_each_option(Options& options, const Visit& visit) {
 /// Visits the options of the run, then those of solve.
 template <OptionsOf<SolveOptions> Options, class Visit>
 void for_each_option(Options& options, const Visit& visit) {
-  auto& [run, precision, refine, tolerance, max_iterations, equilibrate, condition] = options;
+  auto& [run, precision, first, refine, tolerance, max_iterations, equilibrate, condition] =
+      options;
   for_each_option(run, visit);
   visit("precision", precision);
+  visit("first", first);
   visit("refine", refine);
   visit("tolerance", tolerance);
   visit("max_iterations", max_iterations);

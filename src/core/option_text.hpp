@@ -32,7 +32,10 @@ requires std::is_enum_v<Enum> std::string option_text(Enum value) {
 template <class T>
 std::string option_text(const std::vector<T>& values) {
   std::string text;
-  for (const T& value : values) text += (text.empty() ? "" : ",") + option_text(value);
+  for (const T& value : values) {
+    if (!text.empty()) text += ',';
+    text += option_text(value);
+  }
   return text;
 }
 

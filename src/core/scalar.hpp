@@ -94,6 +94,22 @@ struct AnyView {
 using AnyMatrix = AnyView<std::byte>;
 using ConstAnyMatrix = AnyView<const std::byte>;
 
+/// Unit roundoff: half of the distance from 1 to the next larger number. `automatic` counts as fp64.
+constexpr double unit_roundoff(Precision precision) {
+  switch (precision) {
+    case Precision::fp16:
+      return 0x1p-11;
+    case Precision::bf16:
+      return 0x1p-8;
+    case Precision::fp32:
+      return 0x1p-24;
+    case Precision::fp64:
+    case Precision::automatic:
+      break;
+  }
+  return 0x1p-53;
+}
+
 /// Calls `use` with `m` as a MatrixView of double or of float, whichever `m` stores, and returns
 /// its result. @pre m.precision is fp64 or fp32
 template <class Byte, class Use>

@@ -73,8 +73,6 @@ class Device {
   /// Whether the processor has instructions for products of this precision, FP16, BF16 or FP32.
   /// Without them the update is emulated, with the same rounding.
   virtual bool native(Precision precision) const = 0;
-  /// The 16-bit precision whose update is fastest on this device.
-  virtual Precision fastest_16bit() const = 0;
 
   /// Whether operations of different queues run side by side, and calls return before they are
   /// done. Then the factorization starts an update before the panel that runs beside it.

@@ -11,25 +11,35 @@ namespace {
 constexpr double process_bytes = 100e6;
 
 constexpr DeviceTraits cpu{
-    .native_low = Engine::cpu_bf16,
+    .fast_low = Engine::cpu_fast,
     .other_low = Engine::cpu_other,
     .fp64 = Engine::cpu_fp64,
     .memory_fraction = 0.8,  // the system and other programs use the same memory
     .fixed_bytes = process_bytes,
     .host_bytes = process_bytes,
+    .trial_order = 2048,
+    .trial_width = 512,
+    .assumed_low = 1e9,  // small problems spend their time elsewhere
+    .assumed_fp32 = 1e9,
+    .assumed_fp64 = 0.5e9,
     .emulated_columns = 1024,  // a product reaches its full rate, and the copy is small
     .solve_columns = 0,        // solved in place
 };
 
 constexpr DeviceTraits cuda{
-    .native_low = Engine::cuda_low,
+    .fast_low = Engine::cuda_low,
     .other_low = Engine::cuda_low,
     .fp64 = Engine::cuda_fp64,
     .memory_fraction = 0.95,  // no other program uses the GPU's memory
     .fixed_bytes = 700e6,     // workspaces of products, and kernels, which are loaded at first use
     .host_bytes = process_bytes + 400e6,  // 400 MB for the driver
-    .emulated_columns = 0,                // tensor cores multiply FP16 and BF16
-    .solve_columns = 256,                 // cuda::triangle_order
+    .trial_order = 8192,
+    .trial_width = 2048,
+    .assumed_low = 16e9,  // tensor cores
+    .assumed_fp32 = 1e9,
+    .assumed_fp64 = 1e9,
+    .emulated_columns = 0,  // tensor cores multiply FP16 and BF16
+    .solve_columns = 256,   // cuda::triangle_order
 };
 
 }  // namespace

@@ -12,22 +12,35 @@ namespace lupine {
 
 /// The kind of processor and precision that the update runs with. setup/defaults.cpp chooses block
 /// sizes by it.
-enum class Engine { cpu_bf16, cpu_other, cpu_fp64, cuda_low, cuda_fp64 };
+enum class Engine { cpu_fast, cpu_other, cpu_fp64, cuda_low, cuda_fp64 };
 
 struct DeviceTraits {
-  Engine native_low;  ///< engine of an update with 16-bit instructions
-  Engine other_low;   ///< engine of an emulated 16-bit update, and of an FP32 update
-  Engine fp64;        ///< engine of an FP64 update
+  Engine fast_low;   ///< engine of a 16-bit update that is much faster than FP32's
+  Engine other_low;  ///< engine of other 16-bit updates, and of an FP32 update
+  Engine fp64;       ///< engine of an FP64 update
 
   double memory_fraction;  ///< part of the free memory that a run with a chosen n may use
   double fixed_bytes;      ///< device memory that a process uses beside matrices and vectors
   double host_bytes;       ///< host memory of a process; counts if the device has its own memory
+  /// Rows of the products by which the rates of one or two threads, or of one GPU, are measured.
+  std::int64_t trial_order;
+  std::int64_t trial_width;  ///< the inner dimension of these products
+  /// Flop/s of a rank's updates with 16-bit, FP32 and FP64 operands, where a problem is too small
+  /// for a measurement. Only their ratios count.
+  double assumed_low, assumed_fp32, assumed_fp64;
   /// An emulated update copies all of L, and this many columns of U at a time, to FP32. 0: it makes
   /// no such copies.
   std::int64_t emulated_columns;
   /// A solve for a panel splits this many of its columns at a time into two 16-bit parts. 0: it
   /// makes no such copies.
   std::int64_t solve_columns;
+
+  /// The assumed flop/s of updates in this precision, which is not `automatic`.
+  double assumed_rate(Precision precision) const {
+    return precision == Precision::fp64   ? assumed_fp64
+           : precision == Precision::fp32 ? assumed_fp32
+                                          : assumed_low;
+  }
 };
 
 /// The facts about this kind of device. Pure. @throws Fault for DeviceKind::automatic

@@ -105,15 +105,34 @@ ordered_json json_of(const ProfileEntry& entry) {
           {"revision", entry.revision}};
 }
 
+ProfileRate rate_of(const ordered_json& from) {
+  return {text(from, "device"),         choice<Precision>(from, "precision"),
+          whole(from, "order", 1, any), rate(from, "gflops"),
+          text(from, "date"),           text(from, "revision")};
+}
+
+ordered_json json_of(const ProfileRate& rate) {
+  return {{"device", rate.device}, {"precision", name(rate.precision)},
+          {"order", rate.order},   {"gflops", rate.gflops},
+          {"date", rate.date},     {"revision", rate.revision}};
+}
+
+/// A list of the document.
+const ordered_json& list(const ordered_json& document, const char* name) {
+  const ordered_json& found = field(document, name);
+  if (!found.is_array()) throw Damaged(fmt::format("'{}' is no list", name));
+  return found;
+}
+
 Profile profile_of(const std::string& content) {
   const ordered_json document = ordered_json::parse(content, nullptr, false);
   if (!document.is_object()) throw Damaged("it is no JSON object");
   if (const std::string found = text(document, "schema"); found != schema)
     throw Damaged(fmt::format("its schema is '{}', allowed is '{}'", found, schema));
-  const ordered_json& entries = field(document, "entries");
-  if (!entries.is_array()) throw Damaged("'entries' is no list");
   Profile profile;
-  for (const ordered_json& entry : entries) profile.put(entry_of(entry));
+  for (const ordered_json& entry : list(document, "entries")) profile.put(entry_of(entry));
+  if (document.contains("rates"))  // profiles of the first versions have none
+    for (const ordered_json& rate : list(document, "rates")) profile.put(rate_of(rate));
   return profile;
 }
 
@@ -145,6 +164,14 @@ void Profile::put(const ProfileEntry& entry) {
   entries_.push_back(entry);
 }
 
+void Profile::put(const ProfileRate& rate) {
+  std::erase_if(rates_, [&](const ProfileRate& other) {
+    return other.device == rate.device && other.precision == rate.precision &&
+           other.order == rate.order;
+  });
+  rates_.push_back(rate);
+}
+
 Profile parse_profile(const std::string& content, const std::string& path) {
   try {
     return profile_of(content);
@@ -172,12 +199,31 @@ Profile read_profile(const std::string& path) {
   return content.empty() ? Profile() : parse_profile(content, path);
 }
 
-void add_to_profile(const std::string& path, const ProfileEntry& entry) {
-  Profile profile = read_profile(path);  // read now: another process may have added an entry
-  profile.put(entry);
-  ordered_json document = {{"schema", schema}, {"entries", ordered_json::array()}};
+namespace {
+
+/// Reads the profile now, since another process may have added to it, and replaces it by what
+/// `change` makes of it.
+template <class Change>
+void change_profile(const std::string& path, const Change& change) {
+  Profile profile = read_profile(path);
+  change(profile);
+  ordered_json document = {
+      {"schema", schema}, {"entries", ordered_json::array()}, {"rates", ordered_json::array()}};
   for (const ProfileEntry& one : profile.entries()) document["entries"].push_back(json_of(one));
+  for (const ProfileRate& one : profile.rates()) document["rates"].push_back(json_of(one));
   write_json(path, document);
+}
+
+}  // namespace
+
+void add_to_profile(const std::string& path, const ProfileEntry& entry) {
+  change_profile(path, [&](Profile& profile) { profile.put(entry); });
+}
+
+void add_to_profile(const std::string& path, const std::vector<ProfileRate>& rates) {
+  change_profile(path, [&](Profile& profile) {
+    for (const ProfileRate& rate : rates) profile.put(rate);
+  });
 }
 
 }  // namespace lupine

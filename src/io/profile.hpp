@@ -35,6 +35,18 @@ struct ProfileEntry {
   std::string revision;       ///< of Lupine
 };
 
+/// The rate of a device's updates, measured alone.
+struct ProfileRate {
+  std::string device;  ///< Device::description()
+  Precision precision = Precision::fp16;
+  std::int64_t order = 0;  ///< rows of the products that were measured
+  double gflops = 0;       ///< of one rank
+  std::string date;        ///< UTC
+  std::string revision;    ///< of Lupine
+
+  bool operator==(const ProfileRate&) const = default;
+};
+
 class Profile {
  public:
   /// The entry for a matrix of order n. Of the entries with this key and an order from n / 4 to 2 n
@@ -44,9 +56,13 @@ class Profile {
   /// (same floor(log2 n)).
   void put(const ProfileEntry& entry);
   const std::vector<ProfileEntry>& entries() const { return entries_; }
+  /// Adds a rate, in place of that of the same device, precision and order.
+  void put(const ProfileRate& rate);
+  const std::vector<ProfileRate>& rates() const { return rates_; }
 
  private:
   std::vector<ProfileEntry> entries_;
+  std::vector<ProfileRate> rates_;
 };
 
 /// Reads the content of a profile; `path` is its name in messages.
@@ -60,9 +76,11 @@ std::string profile_text(const std::string& path);
 /// @throws UsageError if the file cannot be read, is damaged, or is of a newer Lupine
 Profile read_profile(const std::string& path);
 
-/// Adds an entry to the file as Profile::put() does. Readers see the old file or the new one.
+/// Adds an entry, or rates, to the file as Profile::put() does. Readers see the old file or the new
+/// one.
 /// @throws UsageError as read_profile(), before anything is written; Fault if the file cannot be
 ///         written
 void add_to_profile(const std::string& path, const ProfileEntry& entry);
+void add_to_profile(const std::string& path, const std::vector<ProfileRate>& rates);
 
 }  // namespace lupine

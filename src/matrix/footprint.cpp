@@ -13,15 +13,24 @@ namespace lupine {
 
 namespace {
 
-// Number of vectors as long as the local rows or columns: a GMRES basis of 31, and the vectors of
-// the refinement.
-constexpr double vectors = 48;
+// The refinement's vectors beside those of GMRES.
+constexpr double other_vectors = 18;
 // Panels may take 0.36 n^2 of the 0.4 n^2 bytes beside the FP32 factors, and 40 MB of the 150 MB.
 constexpr double panel_share = 0.36;
 constexpr double panel_floor = 40e6;
 constexpr double reader_bytes = 60e6;  // what a source may have read ahead of a user's matrix
 
 }  // namespace
+
+int gmres_restart(std::int64_t n, const GridShape& shape) {
+  const std::int64_t sides = std::max(shape.nprow, shape.npcol);
+  return static_cast<int>(std::clamp<std::int64_t>(n / (40 * sides), 30, 200));
+}
+
+// Number of vectors as long as the local rows or columns.
+double Footprint::vectors() const {
+  return gmres_restart(n, shape) + other_vectors;
+}
 
 double Footprint::local_rows() const {
   return static_cast<double>(Distribution(n, nb, shape.nprow, 0).local_size());
@@ -79,16 +88,23 @@ std::int64_t Footprint::panel_width() const {
   const auto elements = static_cast<double>(n) * static_cast<double>(n) / shape.size();
   const double share = panel_share * elements * element_bytes() / 4;
   std::int64_t width = std::min(nb, n);
-  while (width > 1 && panel_bytes(width) > share + panel_floor) width = (width + 1) / 2;
+  const auto fits = [&](std::int64_t w) {
+    return panel_bytes(w) <= share + panel_floor || rank_bytes(w) <= free;
+  };
+  while (width > 1 && !fits(width)) width = (width + 1) / 2;
   return width;
 }
 
 double Footprint::rank_bytes() const {
+  return rank_bytes(panel_width());
+}
+
+double Footprint::rank_bytes(std::int64_t width) const {
   const double m = local_rows();
   const double k = local_columns();
   const double factors = (element_bytes() + held) * (m + 31) * k;  // 31: padding of a column
-  const double vector_bytes = vectors * 8 * (m + k) + 8 * static_cast<double>(n);
-  return factors + panel_bytes(panel_width()) + vector_bytes + traits_of(device).fixed_bytes;
+  const double vector_bytes = vectors() * 8 * (m + k) + 8 * static_cast<double>(n);
+  return factors + panel_bytes(width) + vector_bytes + traits_of(device).fixed_bytes;
 }
 
 double Footprint::host_bytes() const {
@@ -101,7 +117,7 @@ double Footprint::host_bytes() const {
                             ? ring_bytes(width) + exchange_bytes(width) + w * w * element_bytes()
                             : 0;
   const double loading = held > 0 ? piece_bytes + reader_bytes + 8 * (m + k) : 0;
-  return traits_of(device).host_bytes + stages + loading + vectors * 8 * (m + k) +
+  return traits_of(device).host_bytes + stages + loading + vectors() * 8 * (m + k) +
          8 * static_cast<double>(n);
 }
 

@@ -11,6 +11,10 @@
 
 namespace lupine {
 
+/// Most steps of a GMRES cycle, from 30 to 200: in between, their vectors take a twentieth of the
+/// memory of FP32 factors.
+int gmres_restart(std::int64_t n, const GridShape& shape);
+
 /// The quantities on which the memory of a run depends, and that memory in bytes.
 struct Footprint {
   std::int64_t n = 0;
@@ -23,14 +27,16 @@ struct Footprint {
   DeviceKind device = DeviceKind::cpu;  ///< not automatic
   bool native = false;  ///< whether the update reads its precision without a copy in FP32
   bool staged = false;  ///< whether panels travel through host memory
+  double free = 0;      ///< bytes that a rank may use; the memory of panels may grow into them
   double held = 0;      ///< bytes for each element of an A that is kept beside its factors; 0: none
 
   /// Bytes of a user's matrix that are in host memory at most on the way to a device.
   static constexpr std::int64_t piece_bytes = std::int64_t{64} << 20;
 
-  /// Columns of a step, at least 1: nb, or fewer where panel_bytes(nb) would exceed the share of
-  /// panels in the memory of a run. That memory is at most 4.4 n^2 bytes (FP64: 8.8 n^2) over all
-  /// ranks, and 150 MB a rank.
+  /// Columns of a step, at least 1: nb, or fewer where memory is short. Memory is short where
+  /// panel_bytes(nb) would exceed the share of panels in 4.4 n^2 bytes (FP64: 8.8 n^2) over all
+  /// ranks and 150 MB a rank, by which an order is chosen, and rank_bytes() would also exceed
+  /// `free`.
   std::int64_t panel_width() const;
   /// Bytes of device memory that the most loaded rank allocates: factors, panels, workspace,
   /// vectors. Of type double, because n may be any number that a user types.
@@ -49,6 +55,8 @@ struct Footprint {
  private:
   /// Bytes of workspace: FP32 copies for an emulated update, and the solves' (DeviceTraits).
   double scratch_bytes(std::int64_t width) const;
+  double rank_bytes(std::int64_t width) const;
+  double vectors() const;
   double local_rows() const;
   double local_columns() const;
   double chunk_columns() const;

@@ -56,7 +56,8 @@ Vector back_substitute(const std::vector<Vector>& r, const Vector& g) {
 }  // namespace
 
 GmresCycle gmres_cycle(const VectorSpace& space, const std::function<Vector(const Vector&)>& apply,
-                       const Vector& z, int restart, double tolerance) {
+                       const Vector& z, int restart, double tolerance,
+                       const std::function<bool(std::span<const double>)>& goes_on) {
   const double beta = space.norm(z);
   GmresCycle cycle{Vector(z.size(), 0.0)};
   if (!(beta > 0) || !std::isfinite(beta)) return cycle;
@@ -66,6 +67,7 @@ GmresCycle gmres_cycle(const VectorSpace& space, const std::function<Vector(cons
   std::vector<Vector> r;
   std::vector<Rotation> rotations;
   Vector g{beta};
+  std::vector<double> residuals{1};
   // ||z - B d|| is |g.back()|, without computing d.
   while (cycle.steps < restart && std::fabs(g.back()) > tolerance * beta) {
     // Arnoldi: B v_k = V h + next v_(k+1).
@@ -84,9 +86,11 @@ GmresCycle gmres_cycle(const VectorSpace& space, const std::function<Vector(cons
     r.push_back(std::move(h));
     g.push_back(0);
     rotation.apply(g[g.size() - 2], g[g.size() - 1]);
+    residuals.push_back(std::fabs(g.back()) / beta);
     if (next == 0) break;  // the exact d is a combination of the basis
     divide(w, next);
     basis.push_back(std::move(w));
+    if (goes_on && !goes_on(residuals)) break;
   }
   cycle.residual = std::fabs(g.back()) / beta;
   // d = V y with R y = g.

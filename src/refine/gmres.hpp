@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <span>
 
 #include "refine/vectors.hpp"
 
@@ -21,7 +22,10 @@ struct GmresCycle {
 /// ||z|| (2-norms). Y. Saad and M. H. Schultz, "GMRES: A generalized minimal residual algorithm for
 /// solving nonsymmetric linear systems", SIAM J. Sci. Stat. Comput. 7 (1986). Collective.
 /// @param apply v -> B v
+/// @param goes_on is given ||z - B d|| / ||z|| after 0, 1, 2, ... steps, and ends the cycle by
+///        returning false, on every rank; empty: it never does
 GmresCycle gmres_cycle(const VectorSpace& space, const std::function<Vector(const Vector&)>& apply,
-                       const Vector& z, int restart, double tolerance);
+                       const Vector& z, int restart, double tolerance,
+                       const std::function<bool(std::span<const double>)>& goes_on = {});
 
 }  // namespace lupine

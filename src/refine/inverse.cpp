@@ -18,6 +18,7 @@ constexpr int most_steps = 30;       // steps of a GMRES cycle
 constexpr int most_cycles = 6;       // GMRES cycles for one product
 constexpr double two_digits = 0.01;  // tolerance of a GMRES cycle
 constexpr double a_digit = 0.1;      // a correction below this part of the product is small
+constexpr double trusted = 0.5;      // up to here, products are taken as they are
 
 Vector difference(Vector a, const Vector& b) {
   for (std::size_t i = 0; i < a.size(); ++i) a[i] -= b[i];
@@ -72,13 +73,14 @@ Vector Inverse::mended(const Side& side, const Vector& v, Vector z) {
   return sum;
 }
 
-// Whether z = M v is B^-1 v to one digit: the correction M (v - B z) is at most a tenth of z.
-bool Inverse::agrees(const Side& side) const {
-  if (side.largest.empty()) return false;
+// An estimate of ||z - B^-1 v|| / ||z|| for z = M v: the correction M (v - B z) takes the place of
+// the difference. Infinity where no product was finite.
+double Inverse::error(const Side& side) const {
+  if (side.largest.empty()) return std::numeric_limits<double>::infinity();
   const Vector v = local_part(side.from, side.largest);
   const Vector z = side.solve(v);
   const Vector correction = side.solve(difference(v, side.multiply(z)));
-  return side.results.norm(correction) <= a_digit * side.results.norm(z);
+  return side.results.norm(correction) / side.results.norm(z);
 }
 
 double Inverse::norm() {
@@ -97,13 +99,20 @@ double Inverse::weighted_norm(const Vector& left, const Vector& right) {
         [&](const Vector& v) { return times(right, apply(transposed_, times(left, v))); },
         [&](const Vector& v) { return times(left, apply(plain_, times(right, v))); });
   };
-  double found = estimate();
+  NormEstimate found = estimate();
   if (!known_) {
     known_ = true;
-    mends_ = !agrees(plain_) || !agrees(transposed_);
+    error_ = std::max(error(plain_), error(transposed_));
+    mends_ = !(error_ <= trusted);
     if (mends_) found = estimate();
   }
-  return failed_ ? std::numeric_limits<double>::infinity() : found;
+  // The estimate of little accuracy has found a good vector; one accurate product evaluates it.
+  if (!mends_ && error_ > a_digit) {
+    const Vector v = local_part(transposed_.from, times(left, found.x));
+    const Vector z = mended(transposed_, v, transposed_.solve(v));
+    found.norm = sum_of_magnitudes(times(right, transposed_.results.gather(transposed_.to, z)));
+  }
+  return failed_ ? std::numeric_limits<double>::infinity() : found.norm;
 }
 
 }  // namespace lupine

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// Norms of A^-1, estimated from products with A^-1 that are accurate to one digit.
+/// Norms of A^-1, estimated from products with A^-1.
 #pragma once
 
 #include <functional>
@@ -14,9 +14,11 @@ namespace lupine {
 ///
 /// With low-precision factors, (L U)^-1 may be far from A^-1. So the first estimate is made with
 /// z = (L U)^-1 v as products, and the correction (L U)^-1 (v - A z) of the product that grew most
-/// is computed. If that correction is more than a tenth of z, GMRES corrects every product from
-/// then on, and the estimate is made again. Products with A^-T are treated in the same way. All
-/// members are collective; vectors are whole.
+/// is computed. Let e be its norm over that of z, the larger one of products with A^-1 and A^-T.
+/// - e <= 1/10: estimates stay as they are.
+/// - e <= 1/2: GMRES corrects the product that determines an estimate.
+/// - e > 1/2: GMRES corrects every product from then on, and the first estimate is made again.
+/// All members are collective; vectors are whole.
 class Inverse {
  public:
   /// @param exact whether the factors are FP64: then, as in LAPACK, no product is corrected
@@ -45,11 +47,12 @@ class Inverse {
   };
   Vector apply(Side& side, const Vector& v);
   Vector mended(const Side& side, const Vector& v, Vector z);
-  bool agrees(const Side& side) const;
+  double error(const Side& side) const;
 
   Side plain_;
   Side transposed_;
   bool known_;           // whether it is known if products have to be corrected
+  double error_ = 0;     // relative error of products that are not corrected
   bool mends_ = false;   // whether GMRES corrects the products
   bool failed_ = false;  // whether GMRES has failed to correct a product
 };

@@ -10,6 +10,15 @@
 
 namespace lupine {
 
+/// ||v||_1; infinity if v has a NaN.
+double sum_of_magnitudes(const Vector& v);
+
+/// A lower bound of ||B||_1 and a vector that shows it.
+struct NormEstimate {
+  double norm = 0;  ///< ||B x||_1
+  Vector x;         ///< whole, ||x||_1 <= 1
+};
+
 /// A lower bound of ||B||_1, the largest column sum of |B|; it is nearly always within a factor of
 /// three. It needs at most seven products with B and five with B^T. Infinity if a product is not
 /// finite. N. J. Higham, "FORTRAN codes for estimating the one-norm of a real or complex matrix",
@@ -17,7 +26,8 @@ namespace lupine {
 /// @param order rows and columns of B
 /// @param apply v -> B v, for whole vectors
 /// @param apply_transposed v -> B^T v, for whole vectors
-double estimate_one_norm(std::int64_t order, const std::function<Vector(const Vector&)>& apply,
-                         const std::function<Vector(const Vector&)>& apply_transposed);
+NormEstimate estimate_one_norm(std::int64_t order,
+                               const std::function<Vector(const Vector&)>& apply,
+                               const std::function<Vector(const Vector&)>& apply_transposed);
 
 }  // namespace lupine

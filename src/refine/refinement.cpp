@@ -6,17 +6,22 @@
 #include <limits>
 
 #include "core/numbers.hpp"
+#include "matrix/footprint.hpp"
 #include "refine/gmres.hpp"
 
 namespace lupine {
 
 namespace {
 
-constexpr int restart = 30;  // most steps of a GMRES cycle
 // The smallest default tolerance is 4 eps: the residual itself has rounding errors of some eps.
 constexpr double least_growth = 4;
 // A correction is slow if the error stays above this part of the least error before it.
 constexpr double slow_ratio = 0.5;
+// The steps of GMRES by which its rate is judged, and the fewest and most steps before that.
+constexpr std::size_t judged_steps = 4;
+constexpr double most_unjudged = 12;
+// The alternative to a refinement that is given up takes some corrections too.
+constexpr double own_steps = 3;
 
 class Refinement {
  public:
@@ -73,7 +78,7 @@ class Refinement {
   };
 
   bool componentwise() const { return options_.stop == StopRule::componentwise; }
-  bool done() const { return outcome_.converged || left() <= 0; }
+  bool done() const { return outcome_.converged || left() <= 0 || outcome_.forecast > 0; }
   int left() const { return options_.max_iterations - outcome_.iterations; }
 
   // Classical refinement: L U d = r,  x <- x + d,  r <- b - A x.
@@ -82,24 +87,67 @@ class Refinement {
     const auto gains = [&] {
       return goes_on_ && slow.times == 0 && left() > 0 && now_.error > eps;
     };
-    while ((!done() || gains()) && slow.times < 2 && now_.finite())
+    while ((!done() || gains()) && slow.times < 2 && now_.finite()) {
+      const double before = now_.error;
       slow.add(correct(solve(now_.r)));
+      if (outcome_.iterations < 2 || outcome_.converged) continue;
+      const double steps = steps_needed(now_.error / before, now_.error);
+      if (steps <= worthwhile_steps()) continue;
+      if (options_.method == RefineMethod::ir) outcome_.forecast = steps;
+      break;
+    }
   }
 
   // GMRES on (L U)^-1 A d = (L U)^-1 r, preconditioned from the left; then x <- x + d and
   // r <- b - A x. The error of x decides when to stop, not the residual of GMRES.
   void gmres() {
     outcome_.method = RefineMethod::gmres;
+    const int restart = gmres_restart(system_.n(), system_.grid().shape());
+    const auto goes_on = [this](std::span<const double> residuals) {
+      return is_worth_more(residuals);
+    };
     const auto preconditioned = [this](const Vector& v) { return solve(multiply(v)); };
     Slowness slow;
     while (!done() && slow.times < 2 && now_.finite()) {
       const Vector z = solve(now_.r);
       const double tolerance = std::clamp(0.1 * tolerance_ / now_.error, 1e-14, 1e-3);
-      const GmresCycle cycle =
-          gmres_cycle(space_, preconditioned, z, std::min(restart, std::max(left(), 0)), tolerance);
+      const GmresCycle cycle = gmres_cycle(
+          space_, preconditioned, z, std::min(restart, std::max(left(), 0)), tolerance, goes_on);
+      outcome_.gmres_residual = cycle.residual;
       slow.add(correct(cycle.steps > 0 ? cycle.correction : z));
       if (slow.times > 0 && cycle.steps == restart) break;  // a full cycle gained too little
     }
+  }
+
+  // The steps that take the error to the tolerance if each multiplies it by `ratio`.
+  double steps_needed(double ratio, double error) const {
+    if (error <= tolerance_) return 0;
+    if (!(ratio < 1)) return std::numeric_limits<double>::infinity();
+    return ratio > 0 ? std::log(tolerance_ / error) / std::log(ratio) : 1;
+  }
+
+  // The solves that take as long as the alternative; equal on every rank.
+  double worthwhile_steps() const {
+    if (std::isinf(options_.worth)) return options_.worth;
+    const double mine = outcome_.times.solves + outcome_.times.residuals;
+    const double seconds = system_.grid().all().all_reduce(mine, Reduction::max);
+    return own_steps + options_.worth * outcome_.iterations / std::max(seconds, 1e-9);
+  }
+
+  // Decides after a step of GMRES, by the rate of the last steps: a plateau that has just ended
+  // counts as ended.
+  bool is_worth_more(std::span<const double> residuals) {
+    const std::size_t k = residuals.size() - 1;
+    const double most = worthwhile_steps();
+    if (std::isinf(most) ||
+        static_cast<double>(k) < std::clamp(most / 8, 1. * judged_steps, most_unjudged))
+      return true;
+    const double last = residuals[k] / residuals[k - 1];
+    const double average = std::pow(residuals[k] / residuals[k - judged_steps], 1. / judged_steps);
+    const double steps = steps_needed(std::min(last, average), residuals[k] * now_.error);
+    if (steps <= most) return true;
+    outcome_.forecast = steps;
+    return false;
   }
 
   // x <- x + d,  r <- b - A x, and the error of x; keeps the best x.

@@ -8,6 +8,7 @@
 #include <lupine/options.hpp>
 
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -40,6 +41,9 @@ struct RefineOptions {
   /// dsgesv judges norms; then `ir` also goes on below it while the error at least halves, as
   /// LAPACK's dgerfs does.
   double tolerance = 0;
+  /// Seconds that further corrections are worth: the time of what would be done instead. The
+  /// refinement gives up where it forecasts that they take longer.
+  double worth = std::numeric_limits<double>::infinity();
   Trace* trace = nullptr;  ///< records solves and residuals; null: no trace
 };
 
@@ -57,7 +61,11 @@ struct RefineOutcome {
   /// The error by the stop rule after each correction of `ir`, and after each GMRES cycle.
   std::vector<double> history;
   bool converged = false;  ///< whether the error of x is small enough
-  double error = 0;        ///< the error of x by the stop rule
+  /// Solves that were forecast to be still needed when the refinement gave up; 0: it did not.
+  double forecast = 0;
+  /// ||z - B d|| / ||z|| of the last GMRES cycle (see GmresCycle); 1 without one.
+  double gmres_residual = 1;
+  double error = 0;  ///< the error of x by the stop rule
   RefineTimes times;
 };
 
@@ -69,7 +77,8 @@ double default_tolerance(std::int64_t n);
 ///     (L U)^-1 A d = (L U)^-1 r by GMRES          (`gmres`).
 /// Stops when the error is small enough by the stop rule, at max_iterations, or when the error has
 /// twice in succession fallen by less than half. `auto` runs `ir`, and `gmres` after it if the
-/// error is not small enough. Collective.
+/// error is not small enough. A forecast extends the latest rate at which the error falls; see
+/// docs/numerics.md. Collective.
 RefineOutcome refine(System& system, LuSolver& solver, const RefineOptions& options,
                      const Clock& clock);
 

@@ -46,7 +46,7 @@ double difference_from_ones(const SolveRun& run, const Solution& s) {
   return most;
 }
 
-std::string given_lines(const SolveRun& run) {
+std::string given_lines(const SolveRun& run, const Solution& s) {
   const SolveOptions& o = run.options;
   std::string text = line("A", fmt::format("{}, {} x {}", run.a, run.n, run.n));
   text +=
@@ -56,7 +56,12 @@ std::string given_lines(const SolveRun& run) {
   text += line("x", run.x.empty() ? "not kept: no -o" : run.x);
   OptionLines lines;
   lines.add(o);
-  text += lines.take("precision");
+  const Precision first = s.reason.empty() ? Precision::automatic : s.steps.front().precision;
+  text +=
+      first == Precision::automatic
+          ? lines.take("precision")
+          : lines.take_as("precision", fmt::format("{}, {} first", name(o.precision), name(first)),
+                          s.reason);
   text += lines.take_as(
       "refine", fmt::format("{}, at most {} corrections a step", name(o.refine), o.max_iterations));
   text += lines.take_as("tolerance",
@@ -195,7 +200,7 @@ ordered_json chosen(const Solution& s) {
 
 std::string solve_report(const SolveRun& run, const Solution& s) {
   std::string text = banner("A x = b: low-precision LU with partial pivoting, FP64 solution");
-  text += given_lines(run);
+  text += given_lines(run, s);
   if (was_set_up(s)) text += machine_lines(run, s);
   text += list("Notes:", run.notes);
   if (!s.steps.empty()) text += step_lines(s) + error_lines(s);

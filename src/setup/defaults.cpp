@@ -16,10 +16,10 @@ namespace {
 
 constexpr std::string_view words(Engine engine) {
   switch (engine) {
-    case Engine::cpu_bf16:
-      return "cpu bf16 native";
+    case Engine::cpu_fast:
+      return "cpu fast 16 bits";
     case Engine::cpu_other:
-      return "cpu fp32 products";
+      return "cpu at the rate of fp32";
     case Engine::cpu_fp64:
       return "cpu fp64";
     case Engine::cuda_low:
@@ -33,7 +33,7 @@ constexpr std::string_view words(Engine engine) {
 Engine engine_of(const TuningCase& c) {
   const DeviceTraits& device = traits_of(c.device);
   if (c.precision == Precision::fp64) return device.fp64;
-  return c.native && bytes_of(c.precision) == 2 ? device.native_low : device.other_low;
+  return c.fast && bytes_of(c.precision) == 2 ? device.fast_low : device.other_low;
 }
 
 struct Row {
@@ -56,8 +56,8 @@ constexpr std::int64_t all_columns = 0;
 // clang-format off
 constexpr Row default_rows[] = {
     // engine          above  nb: alone, of several  look-ahead  chunk: alone, of several  leaf
-    {Engine::cpu_bf16,     0,       512,        384,          1,          all_columns,   2048,   16},
-    {Engine::cpu_bf16, 12288,      1024,        384,          1,         8192,       2048,   16},
+    {Engine::cpu_fast,     0,       512,        384,          1,          all_columns,   2048,   16},
+    {Engine::cpu_fast, 12288,      1024,        384,          1,         8192,       2048,   16},
     {Engine::cpu_other,    0,       512,        512,          1,          all_columns,   2048,   16},
     {Engine::cpu_fp64,     0,       384,        384,          1,          all_columns,   2048,   16},
     {Engine::cuda_low,     0,      2048,       2048,          1,        16384,      16384,   32},

@@ -18,7 +18,7 @@ struct TuningCase {
   std::int64_t n = 1;                     ///< >= 1
   Precision precision = Precision::fp16;  ///< resolved
   DeviceKind device = DeviceKind::cpu;    ///< resolved
-  bool native = false;                    ///< the device has instructions for this update
+  bool fast = false;                      ///< whether 16-bit updates are much faster than FP32's
   GridShape shape;
 };
 
@@ -26,7 +26,7 @@ struct TuningCase {
 struct Defaults {
   Tuning tuning;
   int leaf = 1;      ///< columns at which the recursion of a pivoted panel ends
-  std::string row;   ///< name of the table's row: "cpu bf16 native, above 12288 a rank"
+  std::string row;   ///< name of the table's row: "cpu fast 16 bits, above 12288 a rank"
   bool cut = false;  ///< nb is less than the row's nb, which would make too few blocks
 };
 

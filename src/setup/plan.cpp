@@ -5,6 +5,7 @@
 #include <lupine/error.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "comm/agreement.hpp"
@@ -12,6 +13,7 @@
 #include "device/device_traits.hpp"
 #include "setup/defaults.hpp"
 #include "setup/options_check.hpp"
+#include "setup/rates.hpp"
 #include "setup/update_rate.hpp"
 
 namespace lupine {
@@ -19,6 +21,8 @@ namespace lupine {
 namespace {
 
 constexpr double trial_seconds = 1;
+// From this ratio of a 16-bit update's rate to FP32's, panels and chunks are those of fast updates.
+constexpr double fast_ratio = 1.5;
 
 // "host", or "GPU 0 of host".
 std::string where(const MemoryBudget& budget) {
@@ -41,9 +45,9 @@ class Planning {
     agree(machine_.all(), [&] { check_problem(setup_.asked); });
     setup_.machine.settle(setup_.options.run);
     settle_benchmark();
+    setup_.budget = machine_.memory();
     choose_precision();
     identify();
-    setup_.budget = machine_.memory();
     choose_size();
     check_fit();
     setup_.panel_width = setup_.footprint.panel_width();
@@ -76,6 +80,7 @@ class Planning {
   const Circumstances& circumstances_;
   ProfileKey key_;
   bool native_ = false;  // whether every rank's device has instructions for the update
+  bool fast_ = false;    // whether a 16-bit update is much faster than FP32's
   Setup setup_;
 };
 
@@ -88,18 +93,25 @@ void Planning::settle_benchmark() {
   o.matrix = MatrixKind::hpl;
 }
 
-// Chooses BF16 only if it is the fastest 16-bit precision on every rank, since all ranks' panels
-// have the same precision.
 void Planning::choose_precision() {
   BenchmarkOptions& o = setup_.options;
+  std::vector<Precision> compared;
+  if (o.precision == Precision::automatic)
+    compared = {Precision::bf16, Precision::fp16, Precision::fp32};
+  else if (bytes_of(o.precision) == 2)
+    compared = {o.precision, Precision::fp32};
+  else
+    return;
+  // An n that is not chosen yet will be about as large as memory allows.
+  const double elements =
+      setup_.budget.rank_free * machine_.all().size() / bytes_of(Precision::fp32);
+  const auto largest = static_cast<std::int64_t>(std::sqrt(elements));
+  const Rates rates = update_rates(machine_, compared, o.n != 0 ? o.n : largest);
   if (o.precision == Precision::automatic) {
-    const bool fp16_somewhere =
-        machine_.all().all_reduce(
-            std::int64_t{machine_.device().fastest_16bit() != Precision::bf16}, Reduction::max) !=
-        0;
-    o.precision = fp16_somewhere ? Precision::fp16 : Precision::bf16;
-    setup_.reasons.precision = "the fastest 16-bit precision here";
+    o.precision = rates.fastest();
+    setup_.reasons.precision = rates.text(o.precision);
   }
+  fast_ = rates.of(o.precision) >= fast_ratio * rates.of(Precision::fp32);
 }
 
 // Sets the values by which the table and the profile are searched.
@@ -111,7 +123,7 @@ void Planning::identify() {
 
 Defaults Planning::defaults(std::int64_t n) const {
   const BenchmarkOptions& o = setup_.options;
-  return defaults_for({n, o.precision, o.run.device, native_, machine_.facts().shape()});
+  return defaults_for({n, o.precision, o.run.device, fast_, machine_.facts().shape()});
 }
 
 Tuning Planning::tuning(std::int64_t n) const {
@@ -239,6 +251,7 @@ void Planning::check_fit() {
   const MemoryBudget& budget = setup_.budget;
   if (fits(o.n, budget.rank_free)) {
     setup_.footprint = footprint(o.n);
+    setup_.footprint.free = o.memory_fraction * budget.rank_free;
     check_host();
     return;
   }

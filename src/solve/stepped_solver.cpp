@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -12,17 +13,16 @@
 #include "core/numbers.hpp"
 #include "device/cpu/thread_scope.hpp"
 #include "refine/refinement.hpp"
+#include "solve/sample.hpp"
 
 namespace lupine {
 
 namespace {
 
-/// The precisions of the steps, in order. `automatic` is the fastest 16-bit precision of the
-/// machine.
-std::vector<Precision> precisions_of(const SolveOptions& options) {
-  if (options.precision != Precision::automatic) return {options.precision};
-  return {Precision::automatic, Precision::fp32, Precision::fp64};
-}
+// The block size by which steps are predicted before one is chosen.
+constexpr std::int64_t usual_nb = 512;
+// GMRES that left less than this part of the residual has shown that better factors will do.
+constexpr double promising_residual = 0.5;
 
 /// The benchmark, with pivoting, that needs the same memory and the same choices as a step of this
 /// precision. plan() plans this benchmark for the step.
@@ -52,7 +52,7 @@ SteppedSolver::SteppedSolver(MPI_Comm comm, const Matrix& a, const SolveOptions&
       source_(a),
       options_(options),
       progress_(progress),
-      precisions_(precisions_of(options)),
+      plan_(plan_steps()),
       first_(first_setup()) {}
 
 void SteppedSolver::check(const RightHandSideSource& b) {
@@ -70,6 +70,7 @@ void SteppedSolver::factor() {
   load();
   const double loaded = clock().now();
   scales_ = equilibrate(grid(), machine_.device(), *a_, options_.equilibrate);
+  judge_by_sample();
   load_seconds_ = loaded - begin;
   scale_seconds_ = clock().now() - loaded;
   if (!advance()) fail({});
@@ -96,10 +97,34 @@ double SteppedSolver::tolerance() const {
   return options_.tolerance > 0 ? options_.tolerance : default_tolerance(n());
 }
 
-Setup SteppedSolver::first_setup() {
+std::vector<PlannedStep> SteppedSolver::plan_steps() {
   check_options(all(), options_);
+  source_.source().check(all());
+  if (options_.precision != Precision::automatic) return {{options_.precision, 0}};
+  constexpr std::array all_precisions{Precision::bf16, Precision::fp16, Precision::fp32,
+                                      Precision::fp64};
+  rates_ = update_rates(machine_, all_precisions, n());
+  const std::int64_t nb = options_.run.nb != 0 ? options_.run.nb : usual_nb;
+  return planned_steps(
+      {std::max<std::int64_t>(n(), 1), std::min(nb, std::max<std::int64_t>(n(), 1)),
+       machine_.facts().shape(), machine_.device().overlaps()},
+      rates_, options_.first);
+}
+
+// Drops the steps that a sample of A shows to be of no use; the last one stays.
+void SteppedSolver::judge_by_sample() {
+  if (options_.precision != Precision::automatic || options_.first != Precision::automatic) return;
+  if (plan_.size() > 1) sampled_ = sampled_condition(grid(), machine_.device(), *a_, scales_);
+  while (plan_.size() > 1 && is_hopeless(plan_.front().precision, sampled_))
+    plan_.erase(plan_.begin());
+  // Ranks may remember rates of different dates.
+  reason_ = text_of_rank_0(all(), rates_.text(plan_.front().precision));
+  if (!std::isnan(sampled_))
+    reason_ += fmt::format("; condition number of about {:.0e} by a sample of A", sampled_);
+}
+
+Setup SteppedSolver::first_setup() {
   const MatrixSource& source = source_.source();
-  source.check(all());
   const std::int64_t n = source.n();
   const Distribution whole(n, n, 1, 0);
   const bool alone = all().size() == 1;
@@ -107,7 +132,7 @@ Setup SteppedSolver::first_setup() {
       alone ? source.in_place(grid(), whole, whole).has_value() : source.block() > 0;
   SolveOptions options = options_;
   if (source.block() > 0 && !alone) options.run.nb = source.block();
-  return plan(machine_, problem(options, n, precisions_.front()),
+  return plan(machine_, problem(options, n, plan_.front().precision),
               {.kept = in_place ? Kept::in_place : Kept::copy, .size = "n ="});
 }
 
@@ -119,7 +144,7 @@ void SteppedSolver::load() {
 
 // A later step keeps the block size of the first, because A is distributed in these blocks already.
 Setup SteppedSolver::setup_of(Precision precision) {
-  if (at_ == 0) return first_;
+  if (precision == first_.options.precision) return first_;
   SolveOptions options = options_;
   options.run.nb = first_.options.run.nb;
   return plan(machine_, problem(options, n(), precision), {.size = "n ="});
@@ -129,7 +154,7 @@ Setup SteppedSolver::setup_of(Precision precision) {
 bool SteppedSolver::advance() {
   while (!last()) {
     factors_.reset();
-    if (factor_in(precisions_[static_cast<std::size_t>(++at_)])) return true;
+    if (factor_in(planned(++at_).precision)) return true;
   }
   return false;
 }
@@ -195,24 +220,26 @@ Vector SteppedSolver::get(const RightHandSideSource& source, std::int64_t k) {
 }
 
 // Solves for right-hand side k with the factors of the present step, and measures the errors.
-Answer SteppedSolver::answer(const RightHandSideSource& source, std::int64_t k) {
+Answer SteppedSolver::answer(const RightHandSideSource& source, std::int64_t k,
+                             std::size_t right_hand_sides) {
   SolveStep& step = steps_.back();
   const Vector b = get(source, k);
   System& system = factors_->system();
   const double begin = clock().now();
   const int shift = exponent_of(b, scales_.rows);
   system.set_b(local_part(a_->rows(), scaled(b, scales_.rows, -shift)));
-  const RefineOutcome outcome = factors_->refine({.method = options_.refine,
-                                                  .max_iterations = options_.max_iterations,
-                                                  .stop = StopRule::componentwise,
-                                                  .tolerance = options_.tolerance});
+  refined_ = factors_->refine({.method = options_.refine,
+                               .max_iterations = options_.max_iterations,
+                               .stop = StopRule::componentwise,
+                               .tolerance = options_.tolerance,
+                               .worth = worth(right_hand_sides)});
   const double refined = clock().now();
-  Answer found = measured(system, scales_, shift, b, outcome);
+  Answer found = measured(system, scales_, shift, b, refined_);
   found.column.precision = step.precision;
   found.column.converged = accepted(found);
   if (options_.condition && found.column.converged)
     found.column.forward_bound = forward_bound(*factors_, scales_, found.y, found.errors);
-  step.iterations += outcome.iterations;
+  step.iterations += refined_.iterations;
   step.refine_seconds += refined - begin;
   check_seconds_ += clock().now() - refined;
   return found;
@@ -236,7 +263,8 @@ bool SteppedSolver::attempt(const RightHandSideSource& b, std::vector<std::int64
   std::vector<std::int64_t> unsolved;
   for (const std::int64_t k : left) {
     const bool waits = !unsolved.empty() && !last();
-    if (waits || !solve_one(b, k, solution)) unsolved.push_back(k);
+    if (waits || !solve_one(b, k, left.size(), solution)) unsolved.push_back(k);
+    if (unsolved.size() == 1 && !waits) skip_unpromising();
   }
   SolveStep& step = steps_.back();
   step.why = why_not(solution, unsolved);
@@ -246,15 +274,34 @@ bool SteppedSolver::attempt(const RightHandSideSource& b, std::vector<std::int64
 }
 
 // Solves for right-hand side k, and keeps x if it is accepted or better than the one before.
-bool SteppedSolver::solve_one(const RightHandSideSource& b, std::int64_t k, Solution& solution) {
+bool SteppedSolver::solve_one(const RightHandSideSource& b, std::int64_t k,
+                              std::size_t right_hand_sides, Solution& solution) {
   SolveColumn& best = solution.columns[static_cast<std::size_t>(k)];
-  const Answer found = answer(b, k);
+  const Answer found = answer(b, k, right_hand_sides);
   const bool better = found.column.componentwise_error < best.componentwise_error;
   if (found.column.converged || better || best.precision == Precision::automatic) {
     b.put(grid(), k, found.x, solution.x);
     best = found.column;
   }
   return found.column.converged;
+}
+
+// Seconds that the corrections of one right-hand side are worth in the present step: its share of
+// the next step's LU, whose predicted time is corrected by that of the present one.
+double SteppedSolver::worth(std::size_t right_hand_sides) const {
+  if (last()) return std::numeric_limits<double>::infinity();
+  const double measured = steps_.back().factor_seconds;
+  const double corrected = measured > 0 ? measured / planned(at_).seconds : 1;
+  return planned(at_ + 1).seconds * corrected / static_cast<double>(right_hand_sides);
+}
+
+// After a refinement in vain, only one LU is left that cannot be in vain: FP64. A step before it is
+// tried only if the sample or GMRES has shown that it will do.
+void SteppedSolver::skip_unpromising() {
+  if (at_ + 2 >= std::ssize(plan_)) return;
+  const bool sampled = !std::isnan(sampled_);
+  if (sampled || refined_.gmres_residual < promising_residual) return;
+  plan_.erase(plan_.begin() + at_ + 1);
 }
 
 // Why the step is not accepted; empty if it is. Low-precision factors may solve even with a
@@ -264,8 +311,13 @@ std::string SteppedSolver::why_not(const Solution& solution,
                                    const std::vector<std::int64_t>& left) {
   if (!left.empty())
     return fmt::format(
-        "componentwise backward error {:.2g}, allowed {:.2g}{}",
+        "componentwise backward error {:.2g}, allowed {:.2g}{}{}",
         solution.columns[static_cast<std::size_t>(left.front())].componentwise_error, tolerance(),
+        refined_.forecast > 0 ? fmt::format(", {} more corrections forecast",
+                                            std::isfinite(refined_.forecast)
+                                                ? fmt::format("{:.0f}", refined_.forecast)
+                                                : "endlessly many")
+                              : "",
         left.size() > 1 ? fmt::format(" ({} right-hand sides left)", left.size()) : "");
   if (!options_.condition || last()) return "";
   const double begin = clock().now();
@@ -295,6 +347,7 @@ void SteppedSolver::finish(Solution& solution) {
   solution.check_seconds = check_seconds_;
   solution.notes = first_.notes;
   solution.chosen = first_.options.run;
+  solution.reason = reason_;
   solution.device = first_.machine.device;
   solution.panel_width = first_.panel_width;
   if (solution.condition * eps >= 1)

@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "core/numbers.hpp"
+#include "refine/refinement.hpp"
 #include "setup/machine.hpp"
 #include "setup/plan.hpp"
 #include "solve/equilibration.hpp"
@@ -18,6 +20,7 @@
 #include "solve/quality.hpp"
 #include "solve/solver.hpp"
 #include "solve/source.hpp"
+#include "solve/step_plan.hpp"
 #include "solve/user_matrix.hpp"
 
 namespace lupine {
@@ -35,22 +38,28 @@ class SteppedSolver final : public Solver {
   Solution solve(const RightHandSideSource& b) override;
 
  private:
+  std::vector<PlannedStep> plan_steps();
   Setup first_setup();
   void load();
+  void judge_by_sample();
   Setup setup_of(Precision precision);
   bool advance();
   bool restart();
   bool factor_in(Precision precision);
   Vector get(const RightHandSideSource& source, std::int64_t k);
   bool attempt(const RightHandSideSource& b, std::vector<std::int64_t>& left, Solution& solution);
-  bool solve_one(const RightHandSideSource& b, std::int64_t k, Solution& solution);
-  Answer answer(const RightHandSideSource& source, std::int64_t k);
+  bool solve_one(const RightHandSideSource& b, std::int64_t k, std::size_t right_hand_sides,
+                 Solution& solution);
+  Answer answer(const RightHandSideSource& source, std::int64_t k, std::size_t right_hand_sides);
   bool accepted(const Answer& found);
   std::string why_not(const Solution& solution, const std::vector<std::int64_t>& left);
+  double worth(std::size_t right_hand_sides) const;
+  void skip_unpromising();
   const Clock& clock() const { return machine_.clock(); }
   const Communicator& all() const { return machine_.all(); }
   const ProcessGrid& grid() const { return machine_.grid(); }
-  bool last() const { return at_ + 1 == std::ssize(precisions_); }
+  const PlannedStep& planned(std::ptrdiff_t i) const { return plan_[static_cast<std::size_t>(i)]; }
+  bool last() const { return at_ + 1 == std::ssize(plan_); }
   double tolerance() const;
   void finish(Solution& solution);
   [[noreturn]] void fail(Solution best);
@@ -59,15 +68,19 @@ class SteppedSolver final : public Solver {
   Matrix source_;
   SolveOptions options_;
   ProgressFunction progress_;
-  std::vector<Precision> precisions_;  // precision of each step
-  Setup first_;                        // setup of the first step
+  Rates rates_;                    // by which the steps are planned; empty with a given precision
+  std::vector<PlannedStep> plan_;  // the steps that may be tried; plan_steps() sets rates_ too
+  std::string reason_;             // why they begin with this precision
+  Setup first_;                    // setup of the first step planned
   std::optional<UserMatrix> a_;
   Equilibration scales_;
   double load_seconds_ = 0;
   double scale_seconds_ = 0;
-  std::ptrdiff_t at_ = -1;  // the present step, as an index of precisions_
+  double sampled_ = unknown;  // condition number by a sample of A
+  std::ptrdiff_t at_ = -1;    // the present step, as an index of plan_
   std::unique_ptr<Factors> factors_;
   std::vector<SolveStep> steps_;  // the steps since the last solve()
+  RefineOutcome refined_;         // the latest refinement
   double check_seconds_ = 0;
 };
 

@@ -124,6 +124,9 @@ TEST_CASE("each example is solved in a step that theory expects", "[solve]") {
     judge_steps(e, runs);
     const Solution automatic = run(Precision::automatic);
     CHECK(automatic.converged == (e.name != hopeless));
-    CHECK(automatic.precision() == reached(runs, automatic.steps.front().precision));
+    // A forecast may end a step that would solve slowly, in favour of FP64.
+    const Precision wanted = reached(runs, automatic.steps.front().precision);
+    if (automatic.precision() != wanted) CHECK(automatic.precision() == Precision::fp64);
+    CHECK(automatic.steps.size() <= 2);
   }
 }

@@ -228,7 +228,7 @@ void Bench::panel(std::int64_t width) {
     device_->factor_diagonal(*queue_, diagonal, 0, &status);
   });
   const double flops = static_cast<double>(m) * w * w;
-  for (const Precision purpose : {Precision::fp32, device_->fastest_16bit()}) {
+  for (const Precision purpose : {Precision::fp32, Precision::fp16, Precision::bf16}) {
     const std::string note = purpose == Precision::fp32 ? "" : " for " + std::string(name(purpose));
     measure("A U^-1" + note, flops, [&] {
       const MatrixView<float> column{long_panel.as<float>(), m, width, m};

@@ -15,10 +15,6 @@ TEST_CASE("a device describes itself", "[queues]") {
   CHECK(b.device->kind() == device_choice().device);
   CHECK_FALSE(b.device->description().empty());
   CHECK(b.device->native(Precision::fp32));
-  const Precision fastest = b.device->fastest_16bit();
-  CHECK((fastest == Precision::fp16 || fastest == Precision::bf16));
-  if (b.device->native(Precision::fp16) || b.device->native(Precision::bf16))
-    CHECK(b.device->native(fastest));
   for (const auto storage : {Precision::fp32, Precision::fp64})
     CHECK(b.device->inverted_order(storage) >= 0);
   CHECK(b.device->memory().has_value() == !b.device->shares_host_memory());

@@ -39,9 +39,13 @@ struct Counted {
 
 Counted estimate(const Square& a) {
   Counted c;
-  c.estimate = estimate_one_norm(
+  const NormEstimate found = estimate_one_norm(
       a.n, [&](const Vector& x) { return ++c.products, multiply(a, x, false); },
       [&](const Vector& x) { return ++c.transposed, multiply(a, x, true); });
+  c.estimate = found.norm;
+  if (!std::isfinite(c.estimate)) return c;
+  CHECK(sum_of_magnitudes(found.x) <= 1 + 1e-14);
+  CHECK(sum_of_magnitudes(multiply(a, found.x, false)) == c.estimate);
   return c;
 }
 

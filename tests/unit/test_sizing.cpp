@@ -98,10 +98,10 @@ TEST_CASE("a small problem has blocks for every rank") {
 
 TEST_CASE("the table of defaults has a row for each kind of update") {
   const std::int64_t large = 1000000;
-  CHECK(on_cpu(large, Precision::bf16, true).row == "cpu bf16 native, above 12288 a rank");
-  CHECK(on_cpu(8000, Precision::bf16, true).row == "cpu bf16 native");
-  CHECK(on_cpu(large, Precision::bf16, false).row == "cpu fp32 products");
-  CHECK(on_cpu(large, Precision::fp32, true).row == "cpu fp32 products");
+  CHECK(on_cpu(large, Precision::bf16, true).row == "cpu fast 16 bits, above 12288 a rank");
+  CHECK(on_cpu(8000, Precision::bf16, true).row == "cpu fast 16 bits");
+  CHECK(on_cpu(large, Precision::bf16, false).row == "cpu at the rate of fp32");
+  CHECK(on_cpu(large, Precision::fp32, true).row == "cpu at the rate of fp32");
   CHECK(on_cpu(large, Precision::fp64, true).row == "cpu fp64");
   CHECK(on_gpu(Precision::fp16).row == "cuda 16 bits");
   CHECK(on_gpu(Precision::fp64).row == "cuda fp64");

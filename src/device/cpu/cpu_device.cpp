@@ -101,11 +101,6 @@ bool CpuDevice::native(Precision precision) const {
   return precision == Precision::fp32 || (precision == Precision::bf16 && native_bf16_);
 }
 
-// Where both are emulated, both run at FP32's rate; FP16 has three bits more than BF16.
-Precision CpuDevice::fastest_16bit() const {
-  return native_bf16_ ? Precision::bf16 : Precision::fp16;
-}
-
 Buffer CpuDevice::allocate(std::int64_t bytes) {
   if (bytes == 0) return {};
   if (bytes < least_mapped) {

@@ -19,7 +19,6 @@ class CpuDevice final : public Device {
   DeviceKind kind() const override { return DeviceKind::cpu; }
   std::string description() const override;
   bool native(Precision precision) const override;
-  Precision fastest_16bit() const override;
 
   Buffer allocate(std::int64_t bytes) override;
   std::unique_ptr<Queue> make_queue(Priority priority) override;

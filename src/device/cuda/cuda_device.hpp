@@ -46,7 +46,6 @@ class CudaDevice final : public Device {
   DeviceKind kind() const override { return DeviceKind::cuda; }
   std::string description() const override;
   bool native(Precision) const override { return true; }
-  Precision fastest_16bit() const override { return Precision::fp16; }
   bool overlaps() const override { return true; }
   void share(double part) override { panel_part_ = part; }
   void rehearse(bool on) override { products_->rehearse(on); }

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "setup/rates.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <ctime>
+#include <deque>
+
+#include "comm/agreement.hpp"
+#include "core/expects.hpp"
+#include "core/fastest.hpp"
+#include "core/scalar.hpp"
+#include "device/device_traits.hpp"
+#include "io/text.hpp"
+#include "setup/product_trial.hpp"
+
+namespace lupine {
+
+namespace {
+
+constexpr double giga = 1e9;
+// Local orders below this one: a measurement would take a large part of the run's time.
+constexpr std::int64_t least_measured = 2048;
+constexpr std::int64_t least_trial = 512;
+constexpr int rounds = 3;
+
+// The rates that this process knows. One thread at a time calls Lupine.
+struct Known {
+  ProfileRate rate;
+  bool by_this_process = false;
+};
+std::vector<Known>& known() {
+  static std::vector<Known> all;
+  return all;
+}
+
+void put(const ProfileRate& rate, bool by_this_process) {
+  std::erase_if(known(), [&](const Known& other) {
+    return other.rate.device == rate.device && other.rate.precision == rate.precision &&
+           other.rate.order == rate.order;
+  });
+  known().push_back({rate, by_this_process});
+}
+
+// The rate known for this order, else that of the nearest larger order; null if there is none.
+const Known* find(const std::string& device, Precision precision, std::int64_t order) {
+  const Known* found = nullptr;
+  for (const Known& one : known()) {
+    if (one.rate.device != device || one.rate.precision != precision) continue;
+    if (one.rate.order == 0) return &one;
+    if (one.rate.order >= order && (!found || one.rate.order < found->rate.order)) found = &one;
+  }
+  return found;
+}
+
+// The rows of the products that are timed. The rates of larger products differ by some percent
+// only.
+std::int64_t trial_order(const Machine& machine, std::int64_t n) {
+  const DeviceTraits& traits = traits_of(machine.facts().run.device);
+  const double threads = std::max(1., machine.facts().most_threads / 2.);
+  const auto most = std::bit_floor(
+      static_cast<std::uint64_t>(static_cast<double>(traits.trial_order) * std::sqrt(threads)));
+  const GridShape shape = machine.facts().shape();
+  const auto quarter = static_cast<std::uint64_t>(n / std::max(shape.nprow, shape.npcol) / 4);
+  return static_cast<std::int64_t>(
+      std::clamp(std::bit_floor(quarter), std::uint64_t{least_trial}, most));
+}
+
+// Flop/s of this rank's updates, in turns, each the best of some.
+std::vector<double> measure(const Machine& machine, std::span<const Precision> precisions,
+                            std::int64_t order) {
+  const DeviceTraits& traits = traits_of(machine.facts().run.device);
+  const std::int64_t width = std::min(traits.trial_width, order / 2);
+  std::deque<ProductTrial> trials;
+  for (const Precision p : precisions) {
+    trials.emplace_back(machine.device(), Product::update, p, order, order / 2, width);
+    trials.back().run([] {});  // not timed: the first call prepares kernels
+  }
+  std::vector<double> rates(trials.size());
+  for (int round = 0; round < rounds; ++round)
+    for (std::size_t i = 0; i < trials.size(); ++i) {
+      const double seconds = fastest(machine.clock(), 0, [&] { trials[i].run([] {}); });
+      rates[i] = std::max(rates[i], trials[i].flops() / seconds);
+    }
+  return rates;
+}
+
+}  // namespace
+
+double Rates::of(Precision precision) const {
+  for (const Rate& rate : all_)
+    if (rate.precision == precision) return rate.flops;
+  return 0;
+}
+
+Precision Rates::fastest() const {
+  LUPINE_EXPECTS(!all_.empty());
+  const auto slower = [](const Rate& a, const Rate& b) { return a.flops < b.flops; };
+  const double most = std::max_element(all_.begin(), all_.end(), slower)->flops;
+  const Rate* best = nullptr;
+  for (const Rate& rate : all_)
+    if (rate.flops * nearly >= most &&
+        (!best || unit_roundoff(rate.precision) < unit_roundoff(best->precision)))
+      best = &rate;
+  return best->precision;
+}
+
+std::string Rates::text(Precision chosen) const {
+  if (all_.empty()) return "";
+  if (all_.front().origin == RateOrigin::assumed) return "N is too small to measure rates";
+  const auto number = [](double flops) {
+    return flops < 100 * giga ? fmt::format("{:.3g}", flops / giga)
+                              : fmt::format("{:.0f}", flops / giga);
+  };
+  std::string text = number(of(chosen)) + " GFLOP/s";
+  std::string date;
+  const char* between = "; ";
+  for (const Rate& rate : all_) {
+    date = std::max(date, rate.date.substr(0, std::string("2026-11-22").size()));
+    if (rate.precision == chosen) continue;
+    text += fmt::format("{}{} {}", between, name(rate.precision), number(rate.flops));
+    between = ", ";
+  }
+  return text + (date.empty() ? " (measured)" : fmt::format(" (measured {})", date));
+}
+
+Rates update_rates(const Machine& machine, std::span<const Precision> precisions, std::int64_t n) {
+  const Communicator& all = machine.all();
+  const std::string device = machine.device().description();
+  const GridShape shape = machine.facts().shape();
+  const std::int64_t local = n / std::max(shape.nprow, shape.npcol);
+  const bool small = local < least_measured;
+  const std::int64_t order = small ? 1 : trial_order(machine, n);
+  const auto missing_here = [&] {
+    return std::any_of(precisions.begin(), precisions.end(),
+                       [&](Precision p) { return !find(device, p, order); });
+  };
+  const bool missing = all.all_reduce(std::int64_t{missing_here()}, Reduction::max) != 0;
+  std::vector<Rate> rates;
+  if (missing && small) {
+    for (const Precision p : precisions)
+      rates.push_back({p, traits_of(machine.facts().run.device).assumed_rate(p) * all.size()});
+    return Rates(std::move(rates));
+  }
+  if (missing) {
+    all.barrier();  // ranks that share a memory measure at the same time
+    const std::vector<double> mine =
+        agreed(all, [&] { return measure(machine, precisions, order); });
+    const std::string date = utc_text(std::time(nullptr));
+    for (std::size_t i = 0; i < mine.size(); ++i)
+      put({device, precisions[i], order, mine[i] / giga, date, ""}, true);
+  }
+  for (const Precision p : precisions) {
+    const Known& one = *find(device, p, order);
+    const double slowest = all.all_reduce(one.rate.gflops, Reduction::min);
+    Rate rate{p, slowest * giga * all.size(), RateOrigin::measured};
+    if (!one.by_this_process) {
+      rate.origin = RateOrigin::remembered;
+      rate.date = one.rate.date;
+    }
+    rates.push_back(std::move(rate));
+  }
+  return Rates(std::move(rates));
+}
+
+void remember(const ProfileRate& rate) {
+  put(rate, false);
+}
+
+std::vector<ProfileRate> measured_rates() {
+  std::vector<ProfileRate> all;
+  for (const Known& one : known())
+    if (one.by_this_process) all.push_back(one.rate);
+  return all;
+}
+
+void forget_rates() {
+  known().clear();
+}
+
+}  // namespace lupine

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "solve/sample.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+#include <vector>
+
+#include "core/numbers.hpp"
+#include "device/cpu/lapack.hpp"
+#include "device/cpu/lapack_lu.hpp"
+#include "refine/norm_estimate.hpp"
+
+namespace lupine {
+
+namespace {
+
+constexpr std::int64_t least_order = 64;
+constexpr std::int64_t most_order = 1024;
+constexpr std::int64_t least_step = 8;
+
+// The local rows (or columns) of the sample.
+std::vector<std::int64_t> sampled(const Distribution& mine, std::int64_t step, std::int64_t order) {
+  std::vector<std::int64_t> all;
+  for (std::int64_t k = 0; k < order; ++k)
+    if (const GlobalIndex g{k * step}; mine.mine(g)) all.push_back(mine.local(g).value);
+  return all;
+}
+
+// The rank's entries of S; the others are zero. S is column-major.
+std::vector<double> my_sample(Device& device, const UserMatrix& a, const Equilibration& scales,
+                              std::int64_t step, std::int64_t order) {
+  const std::vector<std::int64_t> rows = sampled(a.rows(), step, order);
+  const std::vector<std::int64_t> columns = sampled(a.columns(), step, order);
+  std::vector<double> s(static_cast<std::size_t>(order * order), 0.0);
+  if (rows.empty() || columns.empty()) return s;
+  const auto queue = device.make_queue(Priority::normal);
+  const auto m = std::ssize(rows);
+  const auto k = std::ssize(columns);
+  const Buffer indices = device.allocate(m * std::int64_t{sizeof(std::int64_t)});
+  const Buffer entries = device.allocate(m * k * std::int64_t{sizeof(double)});
+  device.upload(*queue, rows, indices.as<std::int64_t>());
+  const AnyMatrix gathered{Precision::fp64, entries.data(), m, k, m};
+  for (std::int64_t j = 0; j < k; ++j)
+    device.gather_rows(*queue, indices.as<std::int64_t>(),
+                       a.local().block(0, columns[static_cast<std::size_t>(j)], a.local().rows, 1),
+                       gathered.block(0, j, m, 1));
+  std::vector<double> mine(static_cast<std::size_t>(m * k));
+  device.download(*queue, entries.as<double>(), mine);
+  for (std::int64_t j = 0; j < k; ++j)
+    for (std::int64_t i = 0; i < m; ++i) {
+      const std::int64_t row = a.rows().global(LocalIndex{rows[static_cast<std::size_t>(i)]}).value;
+      const std::int64_t column =
+          a.columns().global(LocalIndex{columns[static_cast<std::size_t>(j)]}).value;
+      s[static_cast<std::size_t>(row / step + column / step * order)] =
+          std::ldexp(mine[static_cast<std::size_t>(i + j * m)],
+                     scales.rows[static_cast<std::size_t>(row)] +
+                         scales.columns[static_cast<std::size_t>(column)]);
+    }
+  return s;
+}
+
+// ||S||_inf ||S^-1||_inf; NaN if a pivot is zero. ||S^-1||_inf = ||S^-T||_1.
+double condition_of(std::vector<double> s, std::int64_t order) {
+  std::vector<double> sums(static_cast<std::size_t>(order), 0.0);
+  for (std::size_t i = 0; i < s.size(); ++i) sums[i % sums.size()] += std::fabs(s[i]);
+  std::vector<int> pivots(sums.size());
+  const MatrixView<double> lu{s.data(), order, order, order};
+  if (factor_by_lapack(lu, pivots) >= 0) return unknown;
+  const auto solve = [&](Transpose transpose) {
+    return [&, transpose](Vector v) {
+      solve_by_lapack(transpose, lu, pivots, v);
+      return v;
+    };
+  };
+  return largest(sums) * estimate_one_norm(order, solve(Transpose::yes), solve(Transpose::no)).norm;
+}
+
+}  // namespace
+
+std::int64_t sample_order(std::int64_t n) {
+  const std::int64_t order = std::min(n / least_step, most_order);
+  return order < least_order ? 0 : order;
+}
+
+double sampled_condition(const ProcessGrid& grid, Device& device, const UserMatrix& a,
+                         const Equilibration& scales) {
+  const std::int64_t order = sample_order(a.rows().size());
+  if (order == 0 || !has_lapack()) return unknown;
+  const std::int64_t step = a.rows().size() / order;
+  std::vector<double> s = my_sample(device, a, scales, step, order);
+  grid.all().reduce_sum(s, 0);
+  double condition = unknown;
+  if (grid.all().rank() == 0)
+    condition = condition_of(std::move(s), order) * static_cast<double>(step);
+  grid.all().broadcast(std::span(&condition, 1), 0);
+  return std::isfinite(condition) ? condition : unknown;
+}
+
+}  // namespace lupine

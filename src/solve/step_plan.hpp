@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file
+/// The choice of the solver's steps by their cost. Pure: no MPI, no device.
+#pragma once
+
+#include <lupine/options.hpp>
+
+#include <cstdint>
+#include <vector>
+
+#include "grid/grid_shape.hpp"
+#include "setup/rates.hpp"
+
+namespace lupine {
+
+/// A step of the solver: LU in one precision, and the refinement with its factors.
+struct PlannedStep {
+  Precision precision = Precision::fp64;
+  double seconds = 0;  ///< of its LU, predicted
+
+  bool operator==(const PlannedStep&) const = default;
+};
+
+/// The problem whose LU is predicted.
+struct LuProblem {
+  std::int64_t n = 0;
+  std::int64_t nb = 0;
+  GridShape shape{};
+  bool overlaps = false;  ///< whether panels are factored beside the updates
+};
+
+/// Predicted seconds of an LU with partial pivoting:
+///     2/3 n^3 / (rate of the update) + n^2 nb / 2 / (rate of a panel),
+/// where a panel has a quarter of the update's rate in the storage precision, and the ranks of one
+/// process column factor it. The second term is 0 where panels are factored beside the updates.
+double lu_seconds(const LuProblem& problem, Precision precision, const Rates& rates);
+
+/// The steps that are worth trying, in order: FP64, and before it FP32 and the faster 16-bit
+/// precision, each only if its LU is predicted to take at most 0.6 of the time of the next one's.
+/// @param rates those of BF16, FP16, FP32 and FP64
+/// @param first not `automatic`: the steps begin with this precision, whatever it costs
+std::vector<PlannedStep> planned_steps(const LuProblem& problem, const Rates& rates,
+                                       Precision first);
+
+/// Whether factors of this precision are of no use for a matrix of this condition number, in the
+/// infinity norm: the refinement would need too many corrections. False where `condition` is NaN.
+bool is_hopeless(Precision precision, double condition);
+
+}  // namespace lupine

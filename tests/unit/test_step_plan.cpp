@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <limits>
+
+#include "catch.hpp"
+#include "core/numbers.hpp"
+#include "solve/sample.hpp"
+#include "solve/step_plan.hpp"
+
+using namespace lupine;
+
+namespace {
+
+/// The rates of a machine, as multiples of that of FP64.
+Rates rates(double bf16, double fp16, double fp32) {
+  constexpr double fp64 = 1e11;
+  const auto rate = [](Precision p, double flops) {
+    return Rate{p, flops, RateOrigin::measured, ""};
+  };
+  return Rates({rate(Precision::bf16, bf16 * fp64), rate(Precision::fp16, fp16 * fp64),
+                rate(Precision::fp32, fp32 * fp64), rate(Precision::fp64, fp64)});
+}
+
+std::vector<Precision> steps(const LuProblem& problem, const Rates& rates,
+                             Precision first = Precision::automatic) {
+  std::vector<Precision> all;
+  for (const PlannedStep& step : planned_steps(problem, rates, first)) {
+    CHECK(step.seconds == lu_seconds(problem, step.precision, rates));
+    all.push_back(step.precision);
+  }
+  return all;
+}
+
+constexpr Precision bf16 = Precision::bf16;
+constexpr Precision fp16 = Precision::fp16;
+constexpr Precision fp32 = Precision::fp32;
+constexpr Precision fp64 = Precision::fp64;
+const LuProblem large{20000, 512, {1, 1, GridOrder::row}, false};
+using List = std::vector<Precision>;
+
+}  // namespace
+
+TEST_CASE("a step is planned where its LU takes at most 0.6 of the next one's time") {
+  CHECK(steps(large, rates(8, 2, 2)) == List{bf16, fp32, fp64});
+  CHECK(steps(large, rates(2, 8, 2)) == List{fp16, fp32, fp64});
+  CHECK(steps(large, rates(2, 2, 2)) == List{fp32, fp64});          // 16 bits are not faster
+  CHECK(steps(large, rates(1, 1, 1)) == List{fp64});                // nothing is faster
+  CHECK(steps(large, rates(16, 16, 1)) == List{fp16, fp64});        // FP32 is no faster than FP64
+  CHECK(steps(large, rates(0.5, 1.9, 2)) == List{fp32, fp64});      // slow instructions
+  CHECK(steps(large, rates(8.1, 8, 2)) == List{fp16, fp32, fp64});  // nearly equal: more accurate
+}
+
+TEST_CASE("the panels count in the prediction unless they are factored beside the updates") {
+  LuProblem small{1000, 500, {1, 1, GridOrder::row}, false};
+  const double n = 1000;
+  CHECK(lu_seconds(small, fp64, rates(8, 2, 2)) ==
+        Approx((2. / 3 * n * n * n + 4 * n * n * 250) / 1e11));
+  // Panels of FP32 take most of the time, whatever the rate of the update is.
+  CHECK(steps(small, rates(8, 2, 2)) == List{fp32, fp64});
+  small.overlaps = true;
+  CHECK(lu_seconds(small, bf16, rates(8, 2, 2)) == Approx(2. / 3 * n * n * n / 8e11));
+  CHECK(steps(small, rates(8, 2, 2)) == List{bf16, fp32, fp64});
+  // The ranks of one process column factor a panel.
+  LuProblem wide{1000, 500, {1, 2, GridOrder::row}, false};
+  CHECK(lu_seconds(wide, fp64, rates(8, 2, 2)) ==
+        Approx((2. / 3 * n * n * n + 2 * 4 * n * n * 250) / 1e11));
+}
+
+TEST_CASE("a first step that the user names is planned whatever it costs") {
+  for (const Precision first : {bf16, fp16}) {
+    CHECK(steps(large, rates(1, 1, 2), first) == List{first, fp32, fp64});
+    CHECK(steps(large, rates(1, 1, 1), first) == List{first, fp64});
+  }
+  CHECK(steps(large, rates(8, 8, 2), fp32) == List{fp32, fp64});
+  CHECK(steps(large, rates(8, 8, 1), fp32) == List{fp32, fp64});
+  CHECK(steps(large, rates(8, 8, 2), fp64) == List{fp64});
+}
+
+TEST_CASE("a condition number tells which factors are hopeless") {
+  CHECK_FALSE(is_hopeless(bf16, 1e3));
+  CHECK(is_hopeless(bf16, 1e6));
+  CHECK_FALSE(is_hopeless(fp32, 1e6));
+  CHECK(is_hopeless(fp32, 1e12));
+  CHECK_FALSE(is_hopeless(fp64, 1e12));
+  for (const Precision p : {bf16, fp16, fp32}) CHECK_FALSE(is_hopeless(p, unknown));
+}
+
+TEST_CASE("a sample is small beside its matrix") {
+  CHECK(sample_order(1) == 0);
+  CHECK(sample_order(400) == 0);
+  CHECK(sample_order(4000) == 500);
+  CHECK(sample_order(std::numeric_limits<std::int64_t>::max()) == 1024);
+}
