@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cmath>
+#include <fstream>
 #include <limits>
 
 #include "catch.hpp"
@@ -56,6 +57,14 @@ std::string thrown(const std::function<void()>& work) {
     return std::string("fault: ") + error.what();
   }
   return "nothing";
+}
+
+/// The pages of memory that this process has now.
+std::int64_t resident_pages() {
+  std::int64_t all = 0;
+  std::int64_t resident = 0;
+  std::ifstream("/proc/self/statm") >> all >> resident;
+  return resident;
 }
 
 }  // namespace
@@ -341,3 +350,24 @@ TEST_CASE("a small system leaves the numbers of threads as they were", "[small][
     CHECK(thread_counts() == own.counts);
   }
 }
+
+// The address sanitizer keeps freed memory for a while.
+#ifndef __SANITIZE_ADDRESS__
+TEST_CASE("ten thousand small systems in a row do not let memory grow", "[small]") {
+  for (const std::int64_t n : {10, 50}) {
+    const std::vector<double> a = array_of(n, n, waves);
+    const Matrix matrix = Matrix::dense(n, a.data(), n);
+    const RightHandSide b = RightHandSide::dense(1, a.data(), n);
+    std::int64_t after_1000 = 0;
+    int solved = 0;
+    for (int call = 0; call < 10000; ++call) {
+      const Solution s = call % 2 == 0 ? solve(MPI_COMM_SELF, matrix, b, on_cpu())
+                                       : Factorization(MPI_COMM_SELF, matrix, on_cpu()).solve(b);
+      solved += s.converged;
+      if (call == 999) after_1000 = resident_pages();
+    }
+    CHECK(solved == 10000);
+    CHECK(resident_pages() - after_1000 < 64);
+  }
+}
+#endif
