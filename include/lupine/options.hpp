@@ -162,6 +162,9 @@ struct RunOptions {
   /// of the job with exit status 3. 0: no limit. The time in which the caller's functions and files
   /// produce A and b does not count.
   double stall_timeout = 0;
+
+  /// @return whether all options are equal
+  bool operator==(const RunOptions&) const = default;
 };
 
 /// Options of a benchmark's run.

@@ -10,14 +10,17 @@
 #include <cstring>
 #include <functional>
 #include <initializer_list>
+#include <memory>
 #include <string>
 #include <utility>
 
+#include "comm/agreement.hpp"
 #include "comm/communicator.hpp"
 #include "comm/mpi_start.hpp"
 #include "grid/distribution.hpp"
 #include "grid/grid_shape.hpp"
 #include "revision.hpp"
+#include "solve/small_solver.hpp"
 
 struct lupine_factorization {
   lupine::Communicator all;
@@ -250,10 +253,12 @@ void fill(const Solution& s, lupine_result* result) {
   std::memcpy(result, &r, size);
 }
 
-/// Solves and fills `result`, also if x is not accurate enough and an AccuracyError is thrown.
-Solution solved(Factorization& factors, const RightHandSide& b, lupine_result* result) {
+/// Calls solve() for a Solution and fills `result`, also if x is not accurate enough and an
+/// AccuracyError is thrown.
+template <class Solve>
+Solution solved(const Solve& solve, lupine_result* result) {
   try {
-    Solution solution = factors.solve(b);
+    Solution solution = solve();
     fill(solution, result);
     return solution;
   } catch (const AccuracyError& error) {
@@ -262,11 +267,13 @@ Solution solved(Factorization& factors, const RightHandSide& b, lupine_result* r
   }
 }
 
-void solve_dense(Factorization& factors, std::int64_t nrhs, double* b, std::int64_t ldb,
-                 lupine_result* result) {
-  const std::int64_t n = factors.n();
-  const Solution s = solved(factors, RightHandSide::dense(nrhs, b, ldb), result);
-  for (std::int64_t k = 0; k < nrhs; ++k) std::copy_n(s.x.data() + k * n, n, b + k * ldb);
+Solution solved(Factorization& factors, const RightHandSide& b, lupine_result* result) {
+  return solved([&] { return factors.solve(b); }, result);
+}
+
+/// b <- x.
+void store(const Solution& s, std::int64_t nrhs, double* b, std::int64_t ldb) {
+  for (std::int64_t k = 0; k < nrhs; ++k) std::copy_n(s.x.data() + k * s.n, s.n, b + k * ldb);
 }
 
 Descriptor descriptor_from(const std::int64_t* d) {
@@ -337,8 +344,16 @@ int lupine_dgesvx(int64_t n, int64_t nrhs, const double* a, int64_t lda, double*
     if (const int info = first_wrong(arguments); info != 0) return refuse(info, arguments);
     if (n == 0 || nrhs == 0) return 0;
     start_mpi();
-    Factorization factors(MPI_COMM_SELF, Matrix::dense(n, a, lda), options_alone(options));
-    solve_dense(factors, nrhs, b, ldb, result);
+    const auto solve = [&] {
+      return on_this_rank(MPI_COMM_SELF, [&] {
+        const Seen seen = result == nullptr ? Seen::x_alone : Seen::errors;
+        const std::unique_ptr<Solver> solver =
+            make_solver(MPI_COMM_SELF, Matrix::dense(n, a, lda), options_alone(options), {}, seen);
+        solver->factor();
+        return solver->solve(RightHandSide::dense(nrhs, b, ldb).source());
+      });
+    };
+    store(solved(solve, result), nrhs, b, ldb);
     return 0;
   });
 }
@@ -394,7 +409,8 @@ int lupine_solve_factored(lupine_factorization* factors, int64_t nrhs, double* b
                               {leads(ldb, n), "ldb", from_n},
                               result_argument(result)};
     if (const int info = first_wrong(arguments); info != 0) return refuse(info, arguments);
-    if (nrhs > 0) solve_dense(factors->factors, nrhs, b, ldb, result);
+    if (nrhs > 0)
+      store(solved(factors->factors, RightHandSide::dense(nrhs, b, ldb), result), nrhs, b, ldb);
     return 0;
   });
 }

@@ -306,6 +306,12 @@ int rank_in(MPI_Comm comm) {
   return rank;
 }
 
+int ranks_in(MPI_Comm comm) {
+  int ranks = 1;
+  check_mpi(MPI_Comm_size(comm, &ranks), "MPI_Comm_size");
+  return ranks;
+}
+
 std::string host_name() {
   char name[MPI_MAX_PROCESSOR_NAME] = "";
   int length = 0;

@@ -162,6 +162,8 @@ std::vector<std::vector<T>> Communicator::all_to_all(const std::vector<std::vect
 
 /// This process's rank in `comm`.
 int rank_in(MPI_Comm comm);
+/// The number of ranks in `comm`.
+int ranks_in(MPI_Comm comm);
 /// The host name of this rank's node.
 std::string host_name();
 /// Whether this MPI says that it accepts addresses of GPU memory. False for an MPI that cannot be

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "comm/agreement.hpp"
-#include "solve/stepped_solver.hpp"
+#include "solve/small_solver.hpp"
 
 namespace lupine {
 
@@ -12,7 +12,7 @@ class LUPINE_HIDDEN Factorization::Implementation {
  public:
   Implementation(MPI_Comm comm, const Matrix& a, const SolveOptions& options,
                  const ProgressFunction& progress)
-      : solver(std::make_unique<SteppedSolver>(comm, a, options, progress)) {}
+      : solver(make_solver(comm, a, options, progress)) {}
 
   std::unique_ptr<Solver> solver;
 };

@@ -73,9 +73,8 @@ Answer measured(System& system, const Equilibration& scales, int shift, const Ve
 }
 
 // C is divided by 2^top, where top is the exponent of ||C y||, so that neither norm overflows.
-double forward_bound(Factors& factors, const Equilibration& scales, const Vector& y,
-                     const System::Errors& errors) {
-  const System& system = factors.system();
+double forward_bound(const System& system, const WeightedInverseNorm& inverse_norm,
+                     const Equilibration& scales, const Vector& y, const System::Errors& errors) {
   Vector f = errors.bound;
   for (std::size_t i = 0; i < f.size(); ++i)
     f[i] = std::fabs(errors.residual[i]) + static_cast<double>(system.n() + 1) * eps * f[i];
@@ -86,8 +85,15 @@ double forward_bound(Factors& factors, const Equilibration& scales, const Vector
   if (!top) return std::numeric_limits<double>::infinity();
   const Vector ones(whole_y.size(), 1.0);
   const Vector left = scaled(ones, scales.columns, -*top);
-  return factors.inverse().weighted_norm(left, whole_f) /
-         largest(scaled(whole_y, scales.columns, -*top));
+  return inverse_norm(left, whole_f) / largest(scaled(whole_y, scales.columns, -*top));
+}
+
+double forward_bound(Factors& factors, const Equilibration& scales, const Vector& y,
+                     const System::Errors& errors) {
+  const auto inverse_norm = [&](const Vector& left, const Vector& right) {
+    return factors.inverse().weighted_norm(left, right);
+  };
+  return forward_bound(factors.system(), inverse_norm, scales, y, errors);
 }
 
 }  // namespace lupine

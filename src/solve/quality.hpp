@@ -5,6 +5,8 @@
 
 #include <lupine/solve.hpp>
 
+#include <functional>
+
 #include "solve/factors.hpp"
 
 namespace lupine {
@@ -32,10 +34,15 @@ struct Answer {
 Answer measured(System& system, const Equilibration& scales, int shift, const Vector& b,
                 const RefineOutcome& outcome);
 
+/// Estimates || diag(left) (R A C)^-1 diag(right) || in the infinity norm; no weight is below 0.
+using WeightedInverseNorm = std::function<double(const Vector& left, const Vector& right)>;
+
 /// An estimated bound of the forward error ||x - x*|| / ||x||, where x* is the exact solution and
 /// norms are infinity norms. It is computed as in LAPACK's dgerfs:
 ///     || C |(R A C)^-1| f || / ||C y||,  f = |r| + (n + 1) eps (|R A C| |y| + |R b|).
 /// Collective. @param y,errors solution of the scaled system, and its errors
+double forward_bound(const System& system, const WeightedInverseNorm& inverse_norm,
+                     const Equilibration& scales, const Vector& y, const System::Errors& errors);
 double forward_bound(Factors& factors, const Equilibration& scales, const Vector& y,
                      const System::Errors& errors);
 

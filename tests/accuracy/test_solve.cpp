@@ -130,3 +130,28 @@ TEST_CASE("each example is solved in a step that theory expects", "[solve]") {
     CHECK(automatic.steps.size() <= 2);
   }
 }
+
+TEST_CASE("each example is solved as a small system, most of them by LAPACK's LU",
+          "[solve][small]") {
+  if (rank_in(MPI_COMM_WORLD) != 0) return;
+  std::vector<std::string> stepped;
+  for (const Example& e : gallery())
+    for (const bool equilibrate : {true, false}) {
+      // Without scales its products underflow, with any solver.
+      if (!equilibrate && e.name == "rows 1e-200 to 1e200") continue;
+      CAPTURE(e.name, e.a.n, equilibrate);
+      SolveOptions options;
+      options.run.device = DeviceKind::cpu;
+      options.run.threads = 1;
+      options.equilibrate = equilibrate;
+      const Reference reference(e);
+      const Solution solution =
+          best_of([&] { return solve(MPI_COMM_SELF, given(e.a), given(e.b), options); });
+      CHECK(solution.converged == (e.name != hopeless));
+      reference.judge(solution, options);
+      judge_refinement(e, reference, solution);
+      if (solution.steps.front().precision != Precision::fp64) stepped.push_back(e.name);
+    }
+  CAPTURE(stepped);
+  CHECK(stepped.size() <= 30);
+}

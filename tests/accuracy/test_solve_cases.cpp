@@ -58,6 +58,24 @@ TEST_CASE("a singular matrix is reported with the pivot that dgesv names", "[sol
         }
 }
 
+TEST_CASE("a singular matrix is reported with that pivot as a small system too", "[solve][small]") {
+  if (world().rank() != 0) return;
+  for (const SingularExample& e : singular_gallery())
+    for (const bool equilibrate : {true, false}) {
+      CAPTURE(e.name, e.a.n, e.pivot, equilibrate);
+      SolveOptions options;
+      options.run.device = DeviceKind::cpu;
+      options.equilibrate = equilibrate;
+      std::int64_t pivot = -1;
+      try {
+        solve(MPI_COMM_SELF, given(e.a), given(Plain(e.a.n, 1)), options);
+      } catch (const SingularError& error) {
+        pivot = error.pivot();
+      }
+      CHECK(pivot == e.pivot);
+    }
+}
+
 TEST_CASE("a singular matrix is an error in a step of fixed low precision", "[solve]") {
   const GridShape shape = grids(world().size()).front();
   for (const SingularExample& e : singular_gallery())

@@ -277,6 +277,43 @@ static void together(void) {
   lupine_free(factors);
 }
 
+/* The pages of memory that this process has now; 0 where the system does not say. */
+static long resident_pages(void) {
+  long all = 0, resident = 0;
+  FILE* file = fopen("/proc/self/statm", "r");
+  if (file == NULL) return 0;
+  if (fscanf(file, "%ld %ld", &all, &resident) != 2) resident = 0;
+  fclose(file);
+  return resident;
+}
+
+/* Memory does not grow with the number of calls. 64 pages are 30 bytes a call. */
+static void many_calls(int64_t order) {
+  enum { most = 50 };
+  double a[most * most], b[most];
+  long after_1000 = 0;
+  int solved = 0;
+  for (int64_t j = 0; j < order; ++j)
+    for (int64_t i = 0; i < order; ++i)
+      a[i + j * order] = (i == j ? 10 : 0) + sin((double)(1 + 5 * i + 3 * j));
+  for (int call = 0; call < 10000; ++call) {
+    lupine_result result;
+    lupine_result_init(&result, sizeof result);
+    for (int64_t i = 0; i < order; ++i) b[i] = 1;
+    if (call % 3 == 2) {
+      lupine_factorization* factors = NULL;
+      solved += lupine_factor(order, a, order, NULL, &factors) == 0 &&
+                lupine_solve_factored(factors, 1, b, order, NULL) == 0;
+      lupine_free(factors);
+    } else {
+      solved += lupine_dgesvx(order, 1, a, order, b, order, NULL, call % 3 ? &result : NULL) == 0;
+    }
+    if (call == 999) after_1000 = resident_pages();
+  }
+  CHECK(solved == 10000);
+  CHECK(resident_pages() - after_1000 < 64);
+}
+
 /* Calls leave the program's numbers of threads as they were. */
 static void threads(void) {
 #ifdef SETS_THREADS
@@ -318,6 +355,8 @@ int main(int argc, char** argv) {
   factors_alone();
   together();
   threads();
+  many_calls(10);
+  many_calls(50);
   if (argc > 1) {
     MPI_Finalize();
     double one = 1, b = 1;

@@ -4,6 +4,7 @@
 #include <cblas.h>
 #include <fmt/format.h>
 #include <hwloc.h>
+#include <sched.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -31,6 +32,12 @@ Topology load_topology() {
   return topology;
 }
 
+/// The node's topology, which is loaded once: that takes milliseconds. Null if it is unknown.
+hwloc_topology_t the_topology() {
+  static const Topology topology = load_topology();
+  return topology.get();
+}
+
 CpuSet binding(hwloc_topology_t topology) {
   CpuSet set(hwloc_bitmap_alloc(), hwloc_bitmap_free);
   if (hwloc_get_cpubind(topology, set.get(), HWLOC_CPUBIND_PROCESS) != 0)
@@ -47,6 +54,36 @@ int cores_inside(hwloc_topology_t topology, hwloc_const_cpuset_t set) {
     if (hwloc_bitmap_intersects(core->cpuset, set)) ++cores;
   }
   return std::max(1, cores);
+}
+
+/// Where this process may run.
+struct Binding {
+  std::string processors;  ///< "0-3,7"; empty if unknown
+  int cores = 1;
+};
+
+Binding find_binding(hwloc_topology_t topology) {
+  const CpuSet set = binding(topology);
+  char* text = nullptr;
+  hwloc_bitmap_list_asprintf(&text, set.get());
+  const std::unique_ptr<char, decltype(&std::free)> owner(text, std::free);
+  return {text ? text : "", cores_inside(topology, set.get())};
+}
+
+/// find_binding(), which asks the system about every thread of the process. What it found is kept
+/// for the calling thread until that thread's affinity changes.
+const Binding& the_binding(hwloc_topology_t topology) {
+  thread_local cpu_set_t known_for;
+  thread_local bool known = false;
+  thread_local Binding found;
+  cpu_set_t now;
+  CPU_ZERO(&now);
+  const bool can_tell = sched_getaffinity(0, sizeof now, &now) == 0;
+  if (known && can_tell && CPU_EQUAL(&now, &known_for)) return found;
+  found = find_binding(topology);
+  known = can_tell;  // a node with more processors than fit into the set is asked every time
+  known_for = now;
+  return found;
 }
 
 std::string processor_model(hwloc_topology_t topology) {
@@ -85,35 +122,35 @@ ProcessorInfo processor_info() {
   ProcessorInfo info;
   info.instruction_sets = instruction_sets();
   info.model = "unknown processor";
-  const Topology topology = load_topology();
+  const hwloc_topology_t topology = the_topology();
   if (!topology) return info;
-  info.model = processor_model(topology.get());
-  info.cores = cores_inside(topology.get(), hwloc_topology_get_allowed_cpuset(topology.get()));
-  info.bound_cores = cores_inside(topology.get(), binding(topology.get()).get());
+  info.model = processor_model(topology);
+  info.cores = cores_inside(topology, hwloc_topology_get_allowed_cpuset(topology));
+  info.bound_cores = the_binding(topology).cores;
   return info;
 }
 
 std::int64_t cache_bytes() {
-  const Topology topology = load_topology();
+  const hwloc_topology_t topology = the_topology();
   if (!topology) return 0;
   for (const hwloc_obj_type_t level : {HWLOC_OBJ_L3CACHE, HWLOC_OBJ_L2CACHE}) {
     std::int64_t bytes = 0;
     for (hwloc_obj_t cache = nullptr;
-         (cache = hwloc_get_next_obj_by_type(topology.get(), level, cache)) != nullptr;)
+         (cache = hwloc_get_next_obj_by_type(topology, level, cache)) != nullptr;)
       bytes += static_cast<std::int64_t>(cache->attr->cache.size);
     if (bytes > 0) return bytes;
   }
   return 0;
 }
 
+int bound_cores() {
+  const hwloc_topology_t topology = the_topology();
+  return topology ? the_binding(topology).cores : 1;
+}
+
 std::string core_binding() {
-  const Topology topology = load_topology();
-  if (!topology) return "";
-  const CpuSet set = binding(topology.get());
-  char* text = nullptr;
-  hwloc_bitmap_list_asprintf(&text, set.get());
-  const std::unique_ptr<char, decltype(&std::free)> owner(text, std::free);
-  return text ? text : "";
+  const hwloc_topology_t topology = the_topology();
+  return topology ? the_binding(topology).processors : "";
 }
 
 bool bindings_overlap(const std::string& a, const std::string& b) {

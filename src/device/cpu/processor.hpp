@@ -19,6 +19,9 @@ struct ProcessorInfo {
   int bound_cores = 1;                        ///< cores among them that this process may run on
 };
 ProcessorInfo processor_info();
+/// ProcessorInfo::bound_cores alone. What the system says is kept until the calling thread's
+/// affinity changes, so this takes less than a microsecond.
+int bound_cores();
 
 /// Bytes of all L3 caches of the node together, or of all L2 caches if it has no L3; 0 if unknown.
 std::int64_t cache_bytes();

@@ -21,8 +21,11 @@ int& present() {
 ThreadScope::ThreadScope(int threads) : around_(std::exchange(present(), threads)) {
   LUPINE_EXPECTS(threads >= 1);
   if (threads == around_) return;
-  openmp_ = omp_get_max_threads();
-  openblas_ = openblas_get_num_threads();
+  const int openmp = omp_get_max_threads();
+  const int openblas = openblas_get_num_threads();
+  if (openmp == threads && openblas == threads) return;
+  openmp_ = openmp;
+  openblas_ = openblas;
   omp_set_num_threads(threads);
   openblas_set_num_threads(threads);
 }

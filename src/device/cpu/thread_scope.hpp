@@ -7,7 +7,8 @@ namespace lupine {
 
 /// From its constructor to its destructor, OpenBLAS and the calling thread's OpenMP loops use
 /// `threads` threads; after that, as many as before. Scopes nest, each on one thread. A scope
-/// inside another one with the same number costs nothing.
+/// inside another one with the same number costs nothing, and little where the numbers are right
+/// already.
 ///
 /// An OpenBLAS with its own threads has one number for the whole process. So threads of a program
 /// that call Lupine at the same time should ask for the same number.

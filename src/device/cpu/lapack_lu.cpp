@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "device/cpu/lapack_lu.hpp"
+
+#include <lupine/error.hpp>
+
+#include "core/expects.hpp"
+
+#ifdef LUPINE_WITH_LAPACK
+// The Fortran interface; integers of this BLAS have 32 bits (see dense.cpp). The last argument of
+// dgetrs is the length of `transpose`, which Fortran passes by value.
+extern "C" {
+void dgetrf_(const int* m, const int* n, double* a, const int* lda, int* pivots, int* info);
+void dgetrs_(const char* transpose, const int* n, const int* nrhs, const double* a, const int* lda,
+             const int* pivots, double* b, const int* ldb, int* info, std::size_t length);
+}
+#endif
+
+namespace lupine {
+
+#ifdef LUPINE_WITH_LAPACK
+
+std::int64_t factor_by_lapack(MatrixView<double> a, std::span<int> pivots) {
+  LUPINE_EXPECTS(a.rows == a.columns && a.rows == std::ssize(pivots) &&
+                 a.rows < std::int64_t{1} << 31);
+  const int n = static_cast<int>(a.rows);
+  const int ld = static_cast<int>(a.ld);
+  int info = 0;
+  dgetrf_(&n, &n, a.data, &ld, pivots.data(), &info);
+  return info - 1;
+}
+
+void solve_by_lapack(Transpose transpose, MatrixView<const double> lu, std::span<const int> pivots,
+                     std::span<double> x) {
+  LUPINE_EXPECTS(lu.rows == lu.columns && lu.rows == std::ssize(pivots) &&
+                 lu.rows == std::ssize(x));
+  const char form = transpose == Transpose::yes ? 'T' : 'N';
+  const int n = static_cast<int>(lu.rows);
+  const int ld = static_cast<int>(lu.ld);
+  const int one = 1;
+  int info = 0;
+  dgetrs_(&form, &n, &one, lu.data, &ld, pivots.data(), x.data(), &n, &info, 1);
+}
+
+#else
+
+std::int64_t factor_by_lapack(MatrixView<double>, std::span<int>) {
+  throw Fault("OpenBLAS was built without LAPACK");
+}
+void solve_by_lapack(Transpose, MatrixView<const double>, std::span<const int>, std::span<double>) {
+  throw Fault("OpenBLAS was built without LAPACK");
+}
+
+#endif
+
+}  // namespace lupine

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file
+/// LAPACK's LU factorization in FP64, as OpenBLAS has it: what dgesv calls. It uses the threads of
+/// the BLAS.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "core/matrix_view.hpp"
+
+namespace lupine {
+
+/// a <- L\U of P A = L U with partial pivoting (dgetrf).
+/// @param pivots the rows that were exchanged, as dgetrf numbers them
+/// @return the 0-based index of the first pivot that is exactly zero; -1 if there is none
+/// @pre a is square, with pivots.size() rows, fewer than 2^31 @throws Fault unless has_lapack()
+std::int64_t factor_by_lapack(MatrixView<double> a, std::span<int> pivots);
+
+/// x <- A^-1 x, or A^-T x, with the factors of factor_by_lapack() (dgetrs).
+/// @pre x.size() and pivots.size() are the rows of lu @throws Fault unless has_lapack()
+void solve_by_lapack(Transpose transpose, MatrixView<const double> lu, std::span<const int> pivots,
+                     std::span<double> x);
+
+}  // namespace lupine

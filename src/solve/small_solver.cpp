@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "solve/small_solver.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "core/numbers.hpp"
+#include "device/cpu/lapack.hpp"
+#include "device/cpu/lapack_lu.hpp"
+#include "device/cpu/processor.hpp"
+#include "device/cpu/thread_scope.hpp"
+#include "refine/norm_estimate.hpp"
+#include "refine/refinement.hpp"
+#include "setup/options_check.hpp"
+#include "solve/stepped_solver.hpp"
+
+namespace lupine {
+
+namespace {
+
+// The order up to which one thread is as fast as many: these would wait for each other.
+constexpr std::int64_t one_thread_limit = 256;
+
+/// The grid of the calling thread's process alone. It is made once for each thread, since making
+/// its communicators takes longer than solving a small system.
+std::shared_ptr<const ProcessGrid> grid_alone() {
+  thread_local std::shared_ptr<const ProcessGrid> grid;
+  if (!grid)
+    grid = std::make_shared<const ProcessGrid>(Communicator::duplicate(MPI_COMM_SELF),
+                                               GridShape{1, 1, GridOrder::row});
+  return grid;
+}
+
+std::size_t size_of(std::int64_t n) {
+  return static_cast<std::size_t>(n);
+}
+
+bool is_finite(const Vector& v) {
+  return std::all_of(v.begin(), v.end(), [](double value) { return std::isfinite(value); });
+}
+
+}  // namespace
+
+std::int64_t small_limit() {
+  return 1000;
+}
+
+bool is_small(MPI_Comm comm, std::int64_t n, const SolveOptions& o) {
+  RunOptions known;
+  known.threads = o.run.threads;
+  if (o.run.device == DeviceKind::cpu) known.device = DeviceKind::cpu;
+  const bool in_fp64 = o.precision == Precision::automatic || o.precision == Precision::fp64;
+  return n >= 1 && n <= small_limit() && o.run == known && in_fp64 &&
+         o.refine != RefineMethod::gmres && o.run.threads >= 0 &&
+         o.run.threads <= largest_threads && o.tolerance >= 0 && o.tolerance < 1 &&
+         o.max_iterations >= 1 && ranks_in(comm) == 1 && has_lapack();
+}
+
+struct SmallSolver::Factors {
+  Factors(Device& device, const Distribution& rows, const Distribution& columns)
+      : lu(device, rows, columns, Precision::fp64), pivots(size_of(rows.size())) {}
+
+  MatrixView<double> whole() const { return lu.local().as<double>(); }
+  /// Whether no pivot is zero, nor so small beside the largest that R A C may be singular to
+  /// working precision.
+  bool usable() const {
+    double least = std::numeric_limits<double>::infinity();
+    double most = 0;
+    for (std::int64_t i = 0; i < whole().rows; ++i) {
+      const double pivot = std::fabs(whole()(i, i));
+      if (!std::isfinite(pivot)) return false;
+      least = std::min(least, pivot);
+      most = std::max(most, pivot);
+    }
+    return least > static_cast<double>(whole().rows) * eps * most;
+  }
+
+  DistributedMatrix lu;
+  std::vector<int> pivots;
+};
+
+SmallSolver::SmallSolver(const Matrix& a, const SolveOptions& options,
+                         const ProgressFunction& progress, Seen seen)
+    : grid_(grid_alone()),
+      source_(a),
+      options_(options),
+      progress_(progress),
+      seen_(seen),
+      threads_(options.run.threads > 0 ? options.run.threads : bound_cores()),
+      working_threads_(n() <= one_thread_limit ? 1 : threads_),
+      device_(make_device({.kind = DeviceKind::cpu, .threads = working_threads_})) {
+  const MatrixSource& source = source_.source();
+  source.check(grid_->all());
+  const Distribution whole(n(), n(), 1, 0);
+  source.in_place(*grid_, whole, whole);  // checks an array's pointer
+  step_.precision = Precision::fp64;
+}
+
+SmallSolver::~SmallSolver() = default;
+
+void SmallSolver::check(const RightHandSideSource& b) {
+  b.check(grid_->all(), n());
+  Vector x;
+  b.prepare(*grid_, n(), x);
+  if (b.count() > 0 && !get(b)) stepped()->check(b);
+}
+
+void SmallSolver::factor() {
+  if (!load_and_factor()) take_over();
+}
+
+// False if the factors are not usable. @throws UsageError if A has an Inf or NaN
+bool SmallSolver::load_and_factor() {
+  const double begin = clock_.now();
+  {
+    const ThreadScope threads(threads_);
+    a_.emplace(*grid_, *device_, source_.source(), n());
+  }
+  const ThreadScope threads(working_threads_);
+  const double loaded = clock_.now();
+  scales_ = equilibrate(*grid_, *device_, *a_, options_.equilibrate);
+  const double scaled = clock_.now();
+  factors_ = std::make_unique<Factors>(*device_, a_->rows(), a_->columns());
+  Scales of_system = scales_.local(a_->rows(), a_->columns());
+  const auto pointer = [](const Vector& v) { return v.empty() ? nullptr : v.data(); };
+  device_->scale(*device_->make_queue(Priority::normal), a_->local(), pointer(of_system.rows),
+                 pointer(of_system.columns), factors_->lu.local());
+  const bool zero_pivot = factor_by_lapack(factors_->whole(), factors_->pivots) >= 0;
+  load_seconds_ = loaded - begin;
+  scale_seconds_ = scaled - loaded;
+  step_.factor_seconds = clock_.now() - scaled;
+  if (zero_pivot || !factors_->usable()) return false;
+  system_.emplace(*grid_, *device_, held_matrix(a_->local()), a_->rows(), a_->columns(),
+                  std::move(of_system));
+  if (progress_) progress_({n(), n(), step_.factor_seconds});
+  return true;
+}
+
+// The solver that takes over, with A as it was loaded: a function is not called again.
+std::unique_ptr<Solver> SmallSolver::stepped() const {
+  const auto matrix = [this] {
+    if (!a_) return source_;
+    const auto whole = a_->local().as<double>();
+    return Matrix::dense(n(), whole.data, whole.ld);
+  };
+  return std::make_unique<SteppedSolver>(MPI_COMM_SELF, matrix(), options_, progress_);
+}
+
+Solver& SmallSolver::take_over() {
+  factors_.reset();
+  general_ = stepped();
+  general_->factor();
+  return *general_;
+}
+
+Solution SmallSolver::solve(const RightHandSideSource& b) {
+  if (general_) return general_->solve(b);
+  b.check(grid_->all(), n());
+  Solution solution;
+  if (solve_all(b, solution)) return solution;
+  // Words what is wrong with b, before anything is factored again.
+  stepped()->check(b);
+  return take_over().solve(b);
+}
+
+// All right-hand sides, or A times ones where none is given; nothing if one has an Inf or NaN.
+std::optional<std::vector<Vector>> SmallSolver::get(const RightHandSideSource& source) {
+  const ThreadScope threads(threads_);
+  std::vector<Vector> all;
+  if (source.count() == 0) {
+    System plain(*grid_, *device_, held_matrix(a_->local()), a_->rows(), a_->columns());
+    all.push_back(plain.multiply(Vector(size_of(n()), 1.0)));
+  }
+  for (std::int64_t k = 0; k < source.count(); ++k) {
+    all.emplace_back(size_of(n()));
+    source.get(*grid_, k, all.back());
+  }
+  if (!std::all_of(all.begin(), all.end(), is_finite)) return std::nullopt;
+  return all;
+}
+
+// False if a right-hand side has an Inf or NaN, an x is not accepted, or A may be singular.
+bool SmallSolver::solve_all(const RightHandSideSource& b, Solution& solution) {
+  b.prepare(*grid_, n(), solution.x);
+  const std::optional<std::vector<Vector>> given = get(b);
+  if (!given) return false;
+  const ThreadScope threads(working_threads_);
+  for (const Vector& column : *given) {
+    const Answer found = answer(column);
+    if (!found.column.converged) return false;
+    b.put(*grid_, std::ssize(solution.columns), found.x, solution.x);
+    solution.columns.push_back(found.column);
+  }
+  finish(solution);
+  return !measures_condition() || solution.condition * eps < 1;
+}
+
+Answer SmallSolver::answer(const Vector& b) {
+  const double begin = clock_.now();
+  const int shift = exponent_of(b, scales_.rows);
+  system_->set_b(scaled(b, scales_.rows, -shift));
+  const RefineOutcome outcome = refined();
+  const double end = clock_.now();
+  Answer found = measured(*system_, scales_, shift, b, outcome);
+  found.column.precision = Precision::fp64;
+  found.column.converged = accepted(found);
+  if (measures_condition() && found.column.converged)
+    found.column.forward_bound = forward_bound(
+        *system_,
+        [this](const Vector& left, const Vector& right) { return inverse_norm(left, right); },
+        scales_, found.y, found.errors);
+  step_.iterations += outcome.iterations;
+  step_.refine_seconds += end - begin;
+  check_seconds_ += clock_.now() - end;
+  return found;
+}
+
+// Classical refinement: it goes on while the error halves or is too large, as refine() does.
+RefineOutcome SmallSolver::refined() {
+  RefineOutcome outcome;
+  outcome.error = std::numeric_limits<double>::infinity();
+  Vector x(size_of(n()), 0.0);
+  Vector residual = system_->b();
+  int slow = 0;
+  double error = outcome.error;
+  const auto goes_on = [&] {
+    if (outcome.iterations == 0) return true;
+    if (outcome.iterations >= options_.max_iterations || !std::isfinite(error)) return false;
+    if (!outcome.converged) return slow < 2;
+    return options_.tolerance == 0 && slow == 0 && outcome.error > eps;
+  };
+  while (goes_on()) {
+    const Vector d = apply(Transpose::no, std::move(residual));
+    for (std::size_t i = 0; i < d.size(); ++i) x[i] += d[i];
+    System::Errors errors = system_->errors(x, true);
+    error = system_->componentwise_error(errors);
+    residual = std::move(errors.residual);
+    ++outcome.iterations;
+    slow = error <= outcome.error / 2 ? 0 : slow + 1;
+    if (error < outcome.error || outcome.x.empty()) {
+      outcome.x = x;
+      outcome.error = error;
+    }
+    outcome.converged = outcome.error < tolerance();
+  }
+  return outcome;
+}
+
+// As SteppedSolver accepts the x of FP64 factors.
+bool SmallSolver::accepted(const Answer& found) {
+  if (found.column.componentwise_error <= tolerance()) return true;
+  if (options_.tolerance != 0 || !std::isfinite(found.column.componentwise_error)) return false;
+  const SystemNorms norms = system_->norms(found.y, found.errors.residual);
+  return norms.residual <= tolerance() * (norm() * norms.x + norms.b);
+}
+
+// (R A C)^-1 v, or (R A C)^-T v.
+Vector SmallSolver::apply(Transpose transpose, Vector v) const {
+  solve_by_lapack(transpose, factors_->whole(), factors_->pivots, v);
+  return v;
+}
+
+// An estimate of ||diag(left) (R A C)^-1 diag(right)||, which is the 1-norm of the transpose.
+double SmallSolver::inverse_norm(const Vector& left, const Vector& right) const {
+  const auto times = [](const Vector& weights, Vector v) {
+    for (std::size_t i = 0; i < v.size(); ++i) v[i] *= weights[i];
+    return v;
+  };
+  return estimate_one_norm(
+      n(), [&](const Vector& v) { return times(right, apply(Transpose::yes, times(left, v))); },
+      [&](const Vector& v) { return times(left, apply(Transpose::no, times(right, v))); });
+}
+
+double SmallSolver::norm() {
+  if (!norm_) norm_ = system_->scaled_norm();
+  return *norm_;
+}
+
+double SmallSolver::tolerance() const {
+  return options_.tolerance > 0 ? options_.tolerance : default_tolerance(n());
+}
+
+void SmallSolver::finish(Solution& solution) {
+  const double begin = clock_.now();
+  solution.n = n();
+  solution.converged = true;
+  solution.equilibrated = scales_.scales();
+  solution.norm_a = system_->norm_a();
+  solution.condition = unknown;
+  if (measures_condition()) {
+    const Vector ones(size_of(n()), 1.0);
+    if (!condition_) condition_ = norm() * inverse_norm(ones, ones);
+    solution.condition = *condition_;
+  }
+  step_.solved = true;
+  solution.load_seconds = load_seconds_;
+  solution.seconds = scale_seconds_ + step_.factor_seconds + step_.refine_seconds;
+  solution.check_seconds = check_seconds_ + clock_.now() - begin;
+  RunOptions& chosen = solution.chosen = options_.run;
+  chosen.nb = chosen.chunk = solution.panel_width = n();
+  chosen.nprow = chosen.npcol = 1;
+  chosen.lookahead = 0;
+  chosen.device = DeviceKind::cpu;
+  chosen.comm = CommMethod::mpi;
+  chosen.threads = working_threads_;
+  solution.device = device_->description();
+  solution.steps = {step_};
+  // The next solve() begins with the present factors.
+  step_ = {};
+  step_.precision = Precision::fp64;
+  load_seconds_ = scale_seconds_ = check_seconds_ = 0;
+}
+
+std::unique_ptr<Solver> make_solver(MPI_Comm comm, const Matrix& a, const SolveOptions& options,
+                                    const ProgressFunction& progress, Seen seen) {
+  if (is_small(comm, a.source().n(), options))
+    return std::make_unique<SmallSolver>(a, options, progress, seen);
+  return std::make_unique<SteppedSolver>(comm, a, options, progress);
+}
+
+}  // namespace lupine

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file
+/// The solver of small systems on one process: FP64 LU by LAPACK, at about the cost of its dgesv.
+#pragma once
+
+#include <lupine/solve.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "comm/process_grid.hpp"
+#include "core/clock.hpp"
+#include "device/device.hpp"
+#include "matrix/distributed_matrix.hpp"
+#include "refine/system.hpp"
+#include "solve/equilibration.hpp"
+#include "solve/quality.hpp"
+#include "solve/solver.hpp"
+#include "solve/user_matrix.hpp"
+
+namespace lupine {
+
+/// The largest order of a small system. Up to it, LAPACK's dgesv takes less time than the steps of
+/// a SteppedSolver, which have more passes over A and a set-up of a millisecond. A constant, so
+/// that the same call gives the same x whatever else the machine does; `lupine_small_bench`
+/// measures both sides.
+std::int64_t small_limit();
+
+/// Whether SmallSolver solves this system: a process alone, n up to small_limit(), and no option
+/// that only a SteppedSolver knows, such as a block size, a grid, a GPU or a precision below FP64.
+/// `device` automatic stands for the CPU here, even where there are GPUs.
+bool is_small(MPI_Comm comm, std::int64_t n, const SolveOptions& options);
+
+/// What a caller sees of a solution's errors: all that the options ask for, or x alone. For x alone
+/// a SmallSolver leaves out condition number and forward bounds, which do not change x.
+enum class Seen { errors, x_alone };
+
+/// Solves on the CPU, without a Machine or a plan. The checks of A and b, the scales, the errors
+/// and their limits are those of the FP64 step of a SteppedSolver, and so are the fields of the
+/// Solution. Where anything is not as usual (a pivot that is zero or tiny, an x that is not
+/// accepted, b with an Inf or NaN), a SteppedSolver takes over, and decides and says what comes of
+/// it; it gets A as it was loaded.
+class SmallSolver final : public Solver {
+ public:
+  /// For a system that is_small(). @throws UsageError
+  SmallSolver(const Matrix& a, const SolveOptions& options, const ProgressFunction& progress,
+              Seen seen);
+  ~SmallSolver() override;
+
+  std::int64_t n() const override { return source_.source().n(); }
+  MPI_Comm comm() const override { return grid_->all().handle(); }
+  void check(const RightHandSideSource& b) override;
+  void factor() override;
+  Solution solve(const RightHandSideSource& b) override;
+
+ private:
+  /// L, U and the row exchanges of R A C.
+  struct Factors;
+  bool load_and_factor();
+  std::unique_ptr<Solver> stepped() const;
+  Solver& take_over();
+  std::optional<std::vector<Vector>> get(const RightHandSideSource& source);
+  bool solve_all(const RightHandSideSource& b, Solution& solution);
+  Answer answer(const Vector& b);
+  RefineOutcome refined();
+  bool accepted(const Answer& found);
+  Vector apply(Transpose transpose, Vector v) const;
+  double inverse_norm(const Vector& left, const Vector& right) const;
+  double norm();
+  bool measures_condition() const { return options_.condition && seen_ == Seen::errors; }
+  double tolerance() const;
+  void finish(Solution& solution);
+
+  std::shared_ptr<const ProcessGrid> grid_;  // of this process alone
+  Matrix source_;
+  SolveOptions options_;
+  ProgressFunction progress_;
+  Seen seen_;
+  SteadyClock clock_;
+  int threads_;          // of the caller's functions
+  int working_threads_;  // of everything else
+  std::unique_ptr<Device> device_;
+  std::optional<UserMatrix> a_;
+  Equilibration scales_;
+  std::unique_ptr<Factors> factors_;
+  std::optional<System> system_;
+  std::optional<double> norm_;       // ||R A C||
+  std::optional<double> condition_;  // ||R A C|| ||(R A C)^-1||
+  double load_seconds_ = 0;
+  double scale_seconds_ = 0;
+  double check_seconds_ = 0;
+  SolveStep step_;
+  std::unique_ptr<Solver> general_;  // the solver that has taken over; null: none has
+};
+
+/// The solver for a system: a SmallSolver if is_small(), else a SteppedSolver. Collective.
+/// @throws UsageError, AgreedFault: the same one on every rank
+std::unique_ptr<Solver> make_solver(MPI_Comm comm, const Matrix& a, const SolveOptions& options,
+                                    const ProgressFunction& progress, Seen seen = Seen::errors);
+
+}  // namespace lupine
