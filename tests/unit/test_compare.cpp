@@ -178,11 +178,11 @@ TEST_CASE("the tables of a comparison") {
 
 TEST_CASE("progress shows a contestant's turn in one line") {
   const Comparison all = some_comparison();
-  CHECK(turn_line(all.contestants[0], 1000, 2, 3) ==
+  CHECK(turn_line(all.contestants[0], all, 2, 3) ==
         "n = 1000, round 2 of 3: mxp bf16 90.00 GFLOP/s, 0.007424 s");
   Contestant failed = all.contestants[3];
   failed.turns.pop_back();
-  CHECK_THAT(turn_line(failed, 1000, 2, 3), ContainsSubstring("dsgesv FAILED: it gave up"));
+  CHECK_THAT(turn_line(failed, all, 2, 3), ContainsSubstring("dsgesv FAILED: it gave up"));
 }
 
 TEST_CASE("comparisons as JSON") {
