@@ -49,8 +49,8 @@ GalleryContest::GalleryContest(const Communicator& world, const CompareOptions& 
                                const BenchmarkOptions& options)
     : world_(world),
       options_(options),
-      system_(who.gallery.value(), options.n, options.seed),
       host_(make_device({.kind = DeviceKind::cpu, .threads = 1})) {
+  LUPINE_EXPECTS(who.gallery.has_value());
   comparison_.n = options.n;
   comparison_.gallery = who.gallery;
   {
@@ -102,19 +102,20 @@ bool GalleryContest::passed() const {
   return good == 1;
 }
 
-// Not kept where it would leave too little memory to a contestant of LAPACK. (lupine::solve() reads
-// it where it lies.)
-void GalleryContest::keep_a() {
-  const std::int64_t n = system_.n();
+// Makes the system, and keeps A unless that would leave too little memory to a contestant of
+// LAPACK. (lupine::solve() reads A where it lies.)
+void GalleryContest::prepare() {
+  const std::int64_t n = comparison_.n;
   double most = 0;
   for (const Contestant& one : comparison_.contestants)
     if (const auto driver = lapack_driver(one.solver); driver && one.skipped.empty())
       most = std::max(most, lapack_bytes(*driver, n));
   on_rank_0(world_, [&] {
-    if (kept_.data() != nullptr || bytes_of_a(n) + most > free_bytes()) return;
-    const ThreadScope scope(threads_);
+    if (system_) return;
+    system_.emplace(*comparison_.gallery, n, options_.seed);
+    if (bytes_of_a(n) + most > free_bytes()) return;
     Buffer memory = host_->allocate(8 * n * n);
-    system_.fill({memory.as<double>(), n, n, n});
+    fill({memory.as<double>(), n, n, n});
     kept_ = std::move(memory);
   });
 }
@@ -122,31 +123,31 @@ void GalleryContest::keep_a() {
 // a <- A, on rank 0.
 void GalleryContest::fill(MatrixView<double> a) const {
   const ThreadScope scope(threads_);
-  if (kept_.data() == nullptr) return system_.fill(a);
-  const std::int64_t n = system_.n();
+  if (kept_.data() == nullptr) return system_->fill(a);
+  const std::int64_t n = comparison_.n;
 #pragma omp parallel for schedule(static)
   for (std::int64_t j = 0; j < n; ++j) std::copy_n(kept_.as<double>() + j * n, n, a.column(j));
 }
 
 double GalleryContest::residual(const std::vector<double>& x) const {
   const ThreadScope scope(threads_);
-  return scaled_residual(system_.norms(x), system_.n());
+  return scaled_residual(system_->norms(x), comparison_.n);
 }
 
 LapackSystem GalleryContest::lapack_system() const {
   LapackSystem system;
-  system.n = system_.n();
+  system.n = comparison_.n;
   system.threshold = options_.threshold;
   system.may_fall_back = true;
   system.fill = [this](MatrixView<double> a) { fill(a); };
-  system.right_hand_side = [this] { return system_.right_hand_side(); };
+  system.right_hand_side = [this] { return system_->right_hand_side(); };
   system.residual = [this](const std::vector<double>& x) { return residual(x); };
   return system;
 }
 
 // Also where A is not kept it is computed before the clock starts.
 Turn GalleryContest::solve_turn() const {
-  const std::int64_t n = system_.n();
+  const std::int64_t n = comparison_.n;
   Buffer memory;
   try {
     on_rank_0(world_, [&] {
@@ -164,8 +165,9 @@ Turn GalleryContest::solve_turn() const {
 }
 
 Turn GalleryContest::timed_solve(MatrixView<const double> a) const {
-  const std::int64_t n = system_.n();
-  const std::vector<double> b = system_.right_hand_side();
+  const std::int64_t n = comparison_.n;
+  std::vector<double> b;
+  if (world_.rank() == 0) b = system_->right_hand_side();
   const SolveOptions options{
       .run = options_.run, .refine = options_.refine, .max_iterations = options_.max_iterations};
   Turn turn;
@@ -196,7 +198,7 @@ Turn GalleryContest::timed_solve(MatrixView<const double> a) const {
 }
 
 void GalleryContest::round(const Contest::TurnDone& done) {
-  keep_a();
+  prepare();
   for (Contestant& contestant : comparison_.contestants) {
     if (!contestant.skipped.empty()) continue;
     Turn turn;

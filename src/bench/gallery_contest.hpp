@@ -7,6 +7,7 @@
 #include <lupine/options.hpp>
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "bench/compare.hpp"
@@ -55,7 +56,7 @@ class GalleryContest {
 
  private:
   void enter_solve(const Machine& machine);
-  void keep_a();
+  void prepare();
   void fill(MatrixView<double> a) const;
   Turn solve_turn() const;
   Turn timed_solve(MatrixView<const double> a) const;
@@ -65,12 +66,13 @@ class GalleryContest {
   const Communicator& world_;
   BenchmarkOptions options_;  // as they were given
   SteadyClock clock_;
-  GallerySystem system_;
   Setup setup_;
   int threads_ = 1;  // of this rank
   Comparison comparison_;
   std::unique_ptr<Device> host_;
-  Buffer kept_;  // A, on rank 0; or empty
+  // On rank 0, from the first round on: a system that is too large is never made.
+  std::optional<GallerySystem> system_;
+  Buffer kept_;  // A; or empty
 };
 
 }  // namespace lupine

@@ -83,8 +83,8 @@ std::string timed_row(const Contestant& one, const Comparison& all) {
       name(one.solver), name(one.precision), team(one.ranks, one.threads),
       cell(measured, measured ? fmt::format("{:.4g}", fastest_turn(one).seconds) : ""),
       cell(measured, fmt::format("{:.4g}", median_seconds(one))),
-      cell(ratio > 0, fmt::format("{:.2f}", ratio)), share(refinement_share(one)),
-      share(check_share(one)), verdict(one));
+      cell(ratio > 0, fmt::format("{:.{}f}", ratio, ratio < 0.095 ? 4 : 2)),
+      share(refinement_share(one)), share(check_share(one)), verdict(one));
 }
 
 /// Which step solved in the fastest turn, and which were tried in vain before; and the turn's note.
