@@ -19,7 +19,8 @@ namespace lupine {
 /// The driver of a solver that is LAPACK's.
 std::optional<LapackDriver> lapack_driver(Solver solver);
 
-/// Bytes that this process may allocate.
+/// Bytes that this process may allocate beside the buffers of OpenBLAS, which asks for them again
+/// and again, without end, where it cannot have them.
 double free_bytes();
 /// Bytes of order n^2 that a run of the driver needs: A, which it overwrites, and workspace.
 double lapack_bytes(LapackDriver driver, std::int64_t n);

@@ -95,8 +95,8 @@ Parts toeplitz_parts(std::int64_t n, std::uint64_t seed) {
                    [&](std::int64_t k) { return symmetric(seed, Stream::diagonals, k - n + 1); })};
 }
 
-/// u, v, d, and the vectors of A = D + f v^T - 2 u g^T: f = 4 s u - 2 D v with s = u^T D v, and
-/// g = D u.
+/// u, v, d, and the vectors of A = D + f v^T - u g^T: f = 4 s u - 2 D v with s = u^T D v, and
+/// g = 2 D u.
 Parts graded_parts(std::int64_t n, std::uint64_t seed) {
   const auto last = static_cast<double>(std::max<std::int64_t>(n - 1, 1));
   const auto at = [](const std::vector<double>& v, std::int64_t i) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// Systems A x = b as users have them, of any order, as functions of the indices. docs/numerics.md,
-/// section 1.1, has the definitions, their sources and the condition numbers.
+/// section 2.4, has the definitions, their sources and the condition numbers.
 #pragma once
 
 #include <lupine/benchmark.hpp>
