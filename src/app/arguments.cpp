@@ -61,6 +61,33 @@ void require_use(const Arguments& arguments, const Normalizer& normalizer) {
       throw UsageError(fmt::format("{} and -i,--dat both say it; allowed: one of them", names));
 }
 
+/// Options of `lupine compare` that are HPL-MxP's, HPL's or a profile's: lupine::solve and LAPACK
+/// have no use for them.
+constexpr std::array benchmark_option_names{"--precision,--sloppy-type",
+                                            "--hpl-nb",
+                                            "--pivot,--pivoting",
+                                            "--nbmin",
+                                            "--ndiv",
+                                            "--profile"};
+
+/// The contestants with a matrix of the gallery; refuses what belongs to the benchmarks.
+void settle_gallery(CompareOptions& compare, const Normalizer& normalizer) {
+  const std::string matrix = fmt::format("--matrix {}", name(compare.gallery.value()));
+  for (const char* names : benchmark_option_names)
+    if (normalizer.given(names))
+      throw UsageError(fmt::format("{}: not allowed with {}; allowed with a benchmark's matrix: {}",
+                                   names, matrix, allowed_names<MatrixKind>()));
+  if (!normalizer.given("--contestants")) {
+    compare.solvers = {Solver::solve, Solver::dgesv, Solver::dsgesv, Solver::dgesvx};
+    return;
+  }
+  for (const Solver solver : compare.solvers)
+    if (solver == Solver::mxp || solver == Solver::hpl)
+      throw UsageError(fmt::format(
+          "--contestants {}: not allowed with {}; allowed there: solve, dgesv, dsgesv, dgesvx",
+          name(solver), matrix));
+}
+
 void require_files(const CLI::App& app, const SolveArguments& files) {
   constexpr const char* allowed = "allowed: lupine solve A [b] [options]";
   if (files.a.empty())
@@ -131,6 +158,7 @@ void settle(const CommandWords& command, Arguments& arguments, const Normalizer&
   if (command.command == Command::solve) require_files(*command.app, arguments.solve);
   if (command.command != Command::compare) return;
   if (!normalizer.given("--repeat")) arguments.repeat = 3;
+  if (arguments.compare.gallery) settle_gallery(arguments.compare, normalizer);
 }
 
 }  // namespace
@@ -181,6 +209,7 @@ void for_each_argument(const Arguments& arguments, const Visit& visit) {
   visit("--dat", dat);
   visit("--hpl-n", hpl_n);
   visit("--hpl-nb", hpl_nb);
+  visit("--matrix", std::string(compare.gallery ? name(*compare.gallery) : ""));
   visit("--contestants", compare.solvers);
   visit("--precision", compare.precisions);
   visit("-N", orders);

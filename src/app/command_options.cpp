@@ -65,10 +65,29 @@ Options refinement_options(RefineMethod& refine, int& max_iterations) {
   };
 }
 
-/// Options of HPL-MxP alone, without the precision.
-Options low_precision_options(BenchmarkOptions& o) {
+Option benchmark_matrix(BenchmarkOptions& o) {
+  return choice("--matrix", "Matrix to solve with (default scaled-diagonal)", o.matrix);
+}
+
+/// A benchmark's matrix, or one of the gallery.
+Option any_matrix(Arguments& a) {
+  const std::string allowed = fmt::format("{}, {}", allowed_names<MatrixKind>(), gallery_list());
+  return {"--matrix", "NAME",
+          "Matrix to solve with, a benchmark's or, from gaussian on, a user's (default "
+          "scaled-diagonal): " +
+              allowed,
+          allowed, [&a, allowed](const std::string& text) {
+            const auto kind = parse<MatrixKind>(text);
+            a.compare.gallery = gallery_kind(text);
+            if (!kind && !a.compare.gallery) reject("--matrix", text, allowed);
+            if (kind) a.options.matrix = *kind;
+          }};
+}
+
+/// Options of HPL-MxP alone, without the precision. @param matrix the option of the matrix
+Options low_precision_options(BenchmarkOptions& o, Option matrix) {
   Options all = {
-      choice("--matrix", "Matrix to solve with (default scaled-diagonal)", o.matrix),
+      std::move(matrix),
       real("--kappa", "fasi-higham: condition number (default 1000)", o.kappa, "a number above 1",
            [](double v) { return v > 1; }),
       real("--rho", "fasi-higham: alpha / beta (default 0.5)", o.rho, "a number above 0, at most 1",
@@ -170,13 +189,16 @@ std::optional<Solver> read_solver(std::string_view word) {
 /// Options of `lupine compare` that no other command has, or that differ from those of others.
 Options contest_options(Arguments& a) {
   const std::string several = "; or several, separated by commas";
-  const std::string solvers = "mxp, solve, hpl, dgesv, dsgesv";
+  const std::string solvers = "mxp, solve, hpl, dgesv, dsgesv, dgesvx";
   const std::string precisions = "fp16, bf16, fp32";
   return {
       numbers("-N,--n", "Orders of the matrix, one after the other (default 8192)", a.orders,
               std::int64_t{1}, largest_int64),
-      list("--contestants", "Solvers to compare (default all): " + solvers, solvers + several,
-           a.compare.solvers, read_solver),
+      list("--contestants",
+           "Solvers to compare, with a user's matrix neither mxp nor hpl (default all that are "
+           "allowed, dgesvx with a user's matrix alone): " +
+               solvers,
+           solvers + several, a.compare.solvers, read_solver),
       list(
           "--precision,--sloppy-type", "Precisions of HPL-MxP's update (default bf16,fp16,fp32)",
           precisions + several, a.compare.precisions,
@@ -223,7 +245,7 @@ Options mxp_options(Arguments& a) {
   Options all = dat_option(a);
   append(all, dat_options(a.choices));
   all.push_back(precision_option(a.options));
-  append(all, low_precision_options(a.options));
+  append(all, low_precision_options(a.options, benchmark_matrix(a.options)));
   append(all, panel_options(a.choices.nbmin, a.choices.ndiv));
   append(all, machine_options(a.options));
   append(all, run_options(a));
@@ -251,7 +273,7 @@ Options bench_options(Arguments& a) {
                        a.hpl_n, std::int64_t{1}, largest_int64));
   all.push_back(hpl_nb_option(a));
   all.push_back(precision_option(a.options));
-  append(all, low_precision_options(a.options));
+  append(all, low_precision_options(a.options, benchmark_matrix(a.options)));
   append(all, panel_options(a.options.leaf, a.options.parts));
   append(all, machine_options(a.options));
   append(all, run_options(a));
@@ -261,7 +283,7 @@ Options bench_options(Arguments& a) {
 Options compare_options(Arguments& a) {
   Options all = contest_options(a);
   append(all, layout_options(a.options.run));
-  append(all, low_precision_options(a.options));
+  append(all, low_precision_options(a.options, any_matrix(a)));
   append(all, panel_options(a.options.leaf, a.options.parts));
   append(all, machine_options(a.options));
   all.push_back(profile_option(a));

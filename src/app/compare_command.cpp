@@ -6,11 +6,14 @@
 #include <ctime>
 #include <deque>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
 
 #include "app/files.hpp"
 #include "app/output.hpp"
 #include "bench/campaign.hpp"
 #include "bench/compare.hpp"
+#include "bench/gallery_contest.hpp"
 #include "comm/agreement.hpp"
 #include "io/gnuplot.hpp"
 #include "io/json.hpp"
@@ -23,13 +26,14 @@ namespace lupine {
 namespace {
 
 /// The picture's title. Of the device's description it has the words before the first comma.
-std::string heading(const Setup& setup) {
-  return fmt::format("HPL-MxP, HPL and LAPACK: {}, ranks x threads = {} x {}",
+std::string heading(const Setup& setup, const std::optional<GalleryKind>& gallery) {
+  return fmt::format("{}: {}, ranks x threads = {} x {}", compare_title(gallery),
                      setup.machine.device.substr(0, setup.machine.device.find(',')),
                      setup.machine.hosts.size(), setup.options.run.threads);
 }
 
-/// One contest for each n. All are planned before the first one runs.
+// One contest for each n. All are planned before the first one runs.
+
 std::deque<Contest> contests(const Communicator& world, const Arguments& arguments,
                              const Profile& profile) {
   std::deque<Contest> all;
@@ -41,6 +45,16 @@ std::deque<Contest> contests(const Communicator& world, const Arguments& argumen
   return all;
 }
 
+std::deque<GalleryContest> gallery_contests(const Communicator& world, const Arguments& arguments) {
+  std::deque<GalleryContest> all;
+  for (const std::int64_t n : arguments.orders) {
+    BenchmarkOptions options = arguments.options;
+    options.n = n;
+    all.emplace_back(world, arguments.compare, options);
+  }
+  return all;
+}
+
 void check_files(const Communicator& world, const Arguments& arguments) {
   on_rank_0(world, [&] {
     check_outputs({{"--json", arguments.json}, {"--plot", arguments.plot}});
@@ -48,14 +62,43 @@ void check_files(const Communicator& world, const Arguments& arguments) {
   });
 }
 
-void run_rounds(const Communicator& world, const Arguments& arguments, Contest& contest) {
+template <class AnyContest>
+void run_rounds(const Communicator& world, const Arguments& arguments, AnyContest& contest) {
   const bool progress = arguments.progress.value_or(error_is_terminal());
   for (int round = 1; round <= arguments.repeat; ++round)
     contest.round([&](const Contestant& contestant) {
       if (progress)
-        print_progress(turn_line(contestant, contest.comparison().n, round, arguments.repeat));
+        print_progress(turn_line(contestant, contest.comparison(), round, arguments.repeat));
     });
   on_rank_0(world, [&] { print(compare_tables(contest.comparison())); });
+}
+
+/// Runs and reports all contests, and returns the exit status.
+template <class AnyContest>
+int hold(const Communicator& world, const Arguments& arguments, std::deque<AnyContest> all,
+         const std::string& command_line, const std::vector<std::string>& notes) {
+  const std::optional<GalleryKind>& gallery = arguments.compare.gallery;
+  const Setup setup = all.front().setup();
+  const std::time_t begin = std::time(nullptr);
+  on_rank_0(world, [&] {
+    for (const std::string& note : setup.notes) complain("warning: " + note);
+    print(compare_head(setup, gallery, arguments.orders, arguments.repeat, notes));
+  });
+  bool passed = true;
+  std::vector<Comparison> comparisons;
+  for (; !all.empty(); all.pop_front()) {  // which releases its memory
+    run_rounds(world, arguments, all.front());
+    passed = all.front().passed() && passed;
+    comparisons.push_back(all.front().comparison());
+  }
+  on_rank_0(world, [&] {
+    if (!arguments.json.empty())
+      write_json(arguments.json, json_of_comparisons(setup, comparisons, arguments.repeat, begin,
+                                                     command_line, notes));
+    if (!arguments.plot.empty())
+      draw(plot_script(comparisons, heading(setup, gallery)), arguments.plot);
+  });
+  return passed ? 0 : 1;
 }
 
 }  // namespace
@@ -64,29 +107,12 @@ int run_compare(const Communicator& world, const Arguments& arguments, const Pro
                 const std::string& command_line, const std::vector<std::string>& notes) {
   require_equal_options(world, common_arguments(arguments));
   check_files(world, arguments);
+  // lupine::solve uses no profile.
+  if (arguments.compare.gallery)
+    return hold(world, arguments, gallery_contests(world, arguments), command_line, notes);
   std::vector<std::string> all_notes = notes;
   const Profile profile = load_profile(world, place, all_notes);
-  std::deque<Contest> all = contests(world, arguments, profile);
-  const Setup& setup = all.front().setup();
-  const std::time_t begin = std::time(nullptr);
-  on_rank_0(world, [&] {
-    for (const std::string& note : setup.notes) complain("warning: " + note);
-    print(compare_head(setup, arguments.orders, arguments.repeat, all_notes));
-  });
-  bool passed = true;
-  std::vector<Comparison> comparisons;
-  for (Contest& contest : all) {
-    run_rounds(world, arguments, contest);
-    passed = contest.passed() && passed;
-    comparisons.push_back(contest.comparison());
-  }
-  on_rank_0(world, [&] {
-    if (!arguments.json.empty())
-      write_json(arguments.json, json_of_comparisons(setup, comparisons, arguments.repeat, begin,
-                                                     command_line, all_notes));
-    if (!arguments.plot.empty()) draw(plot_script(comparisons, heading(setup)), arguments.plot);
-  });
-  return passed ? 0 : 1;
+  return hold(world, arguments, contests(world, arguments, profile), command_line, all_notes);
 }
 
 }  // namespace lupine

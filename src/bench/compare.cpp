@@ -30,21 +30,8 @@ constexpr double seconds_a_ceiling = 0.02;
 constexpr std::int64_t largest_on_host = 8192;
 constexpr std::int64_t largest_on_gpu = 16384;
 
-bool is_lapack(Solver solver) {
-  return solver == Solver::dgesv || solver == Solver::dsgesv;
-}
-
-LapackDriver driver(Solver solver) {
-  return solver == Solver::dgesv ? LapackDriver::dgesv : LapackDriver::dsgesv;
-}
-
 std::string update_name(Precision precision) {
   return fmt::format("update {}", name(precision));
-}
-
-/// Bytes that this process may allocate.
-double free_bytes() {
-  return static_cast<double>(std::min(node_memory().free, process_memory_left()));
 }
 
 std::string failure(const BenchmarkResult& result) {
@@ -86,7 +73,7 @@ Contest::Contest(const Communicator& world, const CompareOptions& who, const Ben
   frame_ = plan(machine, options, {.profile = profile});
   comparison_.n = frame_.options.n;
   for (const Solver solver : who.solvers) {
-    if (is_lapack(solver)) {
+    if (lapack_driver(solver)) {
       enter_lapack(solver);
     } else if (solver == Solver::hpl) {
       enter(machine, solver, hpl);
@@ -137,16 +124,7 @@ void Contest::enter(const Machine& machine, Solver solver, const BenchmarkOption
 }
 
 void Contest::enter_lapack(Solver solver) {
-  const bool mixed = solver == Solver::dsgesv;
-  Contestant contestant;
-  contestant.solver = solver;
-  contestant.precision = mixed ? Precision::fp32 : Precision::fp64;
-  contestant.threads = threads_;
-  contestant.ceiling = mixed ? "sgemm" : "dgemm";
-  const std::int64_t n = comparison_.n;
-  on_rank_0(world_, [&] { contestant.skipped = lapack_obstacle(driver(solver), n, free_bytes()); });
-  contestant.skipped = text_of_rank_0(world_, std::move(contestant.skipped));
-  comparison_.contestants.push_back(std::move(contestant));
+  comparison_.contestants.push_back(lapack_contestant(world_, solver, comparison_.n, threads_));
   setups_.emplace_back();
 }
 
@@ -192,12 +170,12 @@ void Contest::add_products() {
     const Contestant& one = comparison_.contestants[i];
     if (one.solver == Solver::hpl && one.skipped.empty()) hpl_width = setups_[i].panel_width;
   }
-  add_product("dgemm", gpu ? "dgesv" : "hpl, dgesv", Product::gemm, Precision::fp64, hpl_width,
-              true);
+  add_product("dgemm", gpu ? "dgesv, dgesvx" : "hpl, dgesv, dgesvx", Product::gemm, Precision::fp64,
+              hpl_width, true);
   add_product("sgemm", "dsgesv", Product::gemm, Precision::fp32, frame_.panel_width, true);
   for (std::size_t i = 0; i < setups_.size(); ++i) {
     const Contestant& one = comparison_.contestants[i];
-    if (is_lapack(one.solver) || one.ceiling == "dgemm" || !one.skipped.empty()) continue;
+    if (lapack_driver(one.solver) || one.ceiling == "dgemm" || !one.skipped.empty()) continue;
     auto& ceilings = comparison_.ceilings;
     const auto known = std::find_if(ceilings.begin(), ceilings.end(),
                                     [&](const Ceiling& c) { return c.name == one.ceiling; });
@@ -223,7 +201,9 @@ void Contest::add_memory() {
 
 // An error that all ranks know of, such as a lack of memory, ends one turn: the comparison goes on.
 Turn Contest::turn(Solver solver, const Setup& setup) const {
-  if (is_lapack(solver)) return lapack_turn(solver);
+  if (const auto driver = lapack_driver(solver))
+    return lapack_turn(
+        world_, [&] { return lapack_run(*driver, alone_, frame_.options, threads_, clock_); });
   try {
     return solver == Solver::solve ? solve_run(world_, setup) : benchmark_turn(setup);
   } catch (const AgreedFault& fault) {
@@ -236,19 +216,6 @@ Turn Contest::turn(Solver solver, const Setup& setup) const {
 Turn Contest::benchmark_turn(const Setup& setup) const {
   const BenchmarkResult result = BenchmarkRunner(world_.handle(), setup).run().result;
   return {result.seconds, result.refine_seconds, result.scaled_residual, failure(result)};
-}
-
-Turn Contest::lapack_turn(Solver solver) const {
-  Turn turn;
-  if (world_.rank() == 0) {
-    try {
-      turn = lapack_run(driver(solver), alone_, frame_.options, threads_, clock_);
-    } catch (const std::exception& problem) {
-      turn.failure = problem.what();
-    }
-  }
-  world_.barrier_asleep();
-  return turn;
 }
 
 void Contest::measure(Ceiling& ceiling, const Measure& measure, Devices& devices) const {

@@ -7,6 +7,7 @@
 #include <lupine/options.hpp>
 
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "bench/ceilings.hpp"
@@ -17,8 +18,9 @@
 
 namespace lupine {
 
-/// The solvers that are compared. HPL-MxP takes part once with each of `precisions`, in this order.
+/// What is compared. HPL-MxP takes part once with each of `precisions`, in this order.
 struct CompareOptions {
+  std::optional<GalleryKind> gallery{};  ///< nothing: the benchmark's matrix, by BenchmarkOptions
   std::vector<Solver> solvers{Solver::mxp, Solver::solve, Solver::hpl, Solver::dgesv,
                               Solver::dsgesv};
   std::vector<Precision> precisions{Precision::bf16, Precision::fp16, Precision::fp32};
@@ -69,7 +71,6 @@ class Contest {
   void add_ceiling(Ceiling ceiling, Measure measure);
   Turn turn(Solver solver, const Setup& setup) const;
   Turn benchmark_turn(const Setup& setup) const;
-  Turn lapack_turn(Solver solver) const;
   void measure(Ceiling& ceiling, const Measure& measure, Devices& devices) const;
 
   const Communicator& world_;

@@ -49,6 +49,13 @@ std::vector<double> rates(const Contestant& contestant, std::int64_t n) {
   return all;
 }
 
+double median_seconds(const Contestant& contestant) {
+  std::vector<double> all;
+  if (!contestant.passed()) return 0;
+  for (const Turn& turn : contestant.turns) all.push_back(turn.seconds);
+  return statistics(std::move(all)).median;
+}
+
 double ratio_to_dgesv(const Contestant& contestant, const Comparison& all) {
   const double rate = statistics(rates(contestant, all.n)).best;
   double dgesv = 0;
@@ -78,6 +85,12 @@ double refinement_share(const Contestant& contestant) {
   if (contestant.turns.empty()) return unknown;
   const Turn& turn = fastest_turn(contestant);
   return turn.refine_seconds / turn.seconds;
+}
+
+double check_share(const Contestant& contestant) {
+  if (contestant.turns.empty()) return unknown;
+  const Turn& turn = fastest_turn(contestant);
+  return turn.check_seconds / turn.seconds;
 }
 
 double rate_over_run(std::span<const ShapeRate> shapes) {

@@ -4,9 +4,11 @@
 #pragma once
 
 #include <lupine/options.hpp>
+#include <lupine/solve.hpp>
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,18 +16,20 @@
 #include <vector>
 
 #include "core/numbers.hpp"
+#include "generate/gallery.hpp"
 
 namespace lupine {
 
-/// The solvers: HPL-MxP, lupine::solve with A in memory, HPL, and LAPACK's dgesv (FP64) and dsgesv
-/// (FP32 factors, refined to FP64).
-enum class Solver { mxp, solve, hpl, dgesv, dsgesv };
-constexpr std::array<std::pair<Solver, std::string_view>, 5> solver_names{
+/// The solvers: HPL-MxP, lupine::solve with A in memory, HPL, and LAPACK's dgesv (FP64), dsgesv
+/// (FP32 factors, refined to FP64) and dgesvx (FP64, with condition number and bounds of errors).
+enum class Solver { mxp, solve, hpl, dgesv, dsgesv, dgesvx };
+constexpr std::array<std::pair<Solver, std::string_view>, 6> solver_names{
     {{Solver::mxp, "mxp"},
      {Solver::solve, "solve"},
      {Solver::hpl, "hpl"},
      {Solver::dgesv, "dgesv"},
-     {Solver::dsgesv, "dsgesv"}}};
+     {Solver::dsgesv, "dsgesv"},
+     {Solver::dgesvx, "dgesvx"}}};
 std::string_view name(Solver solver);
 
 /// Best and median of the values of all rounds; both are 0 if there are none.
@@ -35,12 +39,17 @@ struct Statistics {
 };
 Statistics statistics(std::vector<double> values);
 
-/// One solution of the system. An unknown value is NaN.
+/// One solution of the system. An unknown value is NaN. With a benchmark's matrix `seconds` are
+/// those of factorization and refinement; with one of the gallery, those of the whole call that a
+/// user makes. 0: not begun.
 struct Turn {
-  double seconds = 0;               ///< factorization and refinement; 0: not begun
+  double seconds = 0;
   double refine_seconds = unknown;  ///< the part of `seconds` that the refinement took
   double scaled_residual = unknown;
-  std::string failure{};  ///< why the turn gave no solution; empty if it did
+  std::string failure{};           ///< why the turn gave no solution; empty if it did
+  double check_seconds = unknown;  ///< the part of `seconds` for errors of x and condition number
+  std::vector<SolveStep> steps{};  ///< lupine::solve: its steps; if it solved, the last one did
+  std::string note{};              ///< what a reader should know of a turn that passed
 
   bool passed() const { return failure.empty(); }
 };
@@ -80,7 +89,8 @@ struct Ceiling {
 struct Comparison {
   std::int64_t n = 0;
   std::vector<Contestant> contestants;
-  std::vector<Ceiling> ceilings;
+  std::vector<Ceiling> ceilings;         ///< with a benchmark's matrix
+  std::optional<GalleryKind> gallery{};  ///< nothing: a benchmark's matrix
 
   /// Whether every contestant passed. Ceilings that failed do not count.
   bool passed() const;
@@ -89,6 +99,9 @@ struct Comparison {
 /// GFLOP/s of each turn by benchmark_flops(n); empty for a contestant that failed in any turn.
 std::vector<double> rates(const Contestant& contestant, std::int64_t n);
 
+/// Median of the turns' seconds; 0 for a contestant that failed in any turn, or has no turns.
+double median_seconds(const Contestant& contestant);
+
 /// The contestant's best rate divided by the best rate of LAPACK's dgesv; 0 if either is missing.
 double ratio_to_dgesv(const Contestant& contestant, const Comparison& all);
 /// The contestant's best rate a rank divided by the best rate a rank of its ceiling; 0 if either is
@@ -96,6 +109,8 @@ double ratio_to_dgesv(const Contestant& contestant, const Comparison& all);
 double share_of_ceiling(const Contestant& contestant, const Comparison& all);
 /// The refinement's part of the fastest turn's time; NaN where it is not known.
 double refinement_share(const Contestant& contestant);
+/// The checks' part of the fastest turn's time; NaN where it is not known.
+double check_share(const Contestant& contestant);
 /// The turn that took the least time. @pre there is a turn
 const Turn& fastest_turn(const Contestant& contestant);
 

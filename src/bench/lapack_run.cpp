@@ -3,42 +3,112 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <exception>
 #include <memory>
-#include <vector>
 
+#include "comm/agreement.hpp"
 #include "comm/process_grid.hpp"
+#include "core/expects.hpp"
 #include "device/cpu/thread_scope.hpp"
 #include "device/device.hpp"
 #include "generate/generator.hpp"
 #include "refine/refinement.hpp"
 #include "refine/system.hpp"
+#include "setup/memory.hpp"
 #include "setup/sizing.hpp"
 
 namespace lupine {
 
 namespace {
 
-std::string lapack_failure(const LapackOutcome& outcome) {
-  if (outcome.info > 0)
-    return fmt::format("pivot {} (from 0) is zero, A is singular (info = {})", outcome.info - 1,
-                       outcome.info);
-  if (outcome.info < 0) return fmt::format("argument {} is refused", -outcome.info);
-  if (outcome.iterations < 0)
-    return fmt::format("gave up its refinement, and factored again in FP64 (iter = {})",
-                       outcome.iterations);
-  return "";
+/// Stores LAPACK's outcome in the turn. Returns whether there is an x.
+bool judge(const LapackOutcome& outcome, const LapackSystem& system, Turn& turn) {
+  if (outcome.info < 0) {
+    turn.failure = fmt::format("argument {} is refused", -outcome.info);
+  } else if (outcome.info > system.n) {
+    turn.note = fmt::format("A is singular to working precision (rcond = {:.2g})", outcome.rcond);
+  } else if (outcome.info > 0) {
+    turn.failure = fmt::format("pivot {} (from 0) is zero, A is singular (info = {})",
+                               outcome.info - 1, outcome.info);
+  } else if (outcome.iterations < 0) {
+    (system.may_fall_back ? turn.note : turn.failure) = fmt::format(
+        "gave up its refinement, and factored again in FP64 (iter = {})", outcome.iterations);
+  }
+  return outcome.info == 0 || outcome.info > system.n;
 }
 
 }  // namespace
 
+std::optional<LapackDriver> lapack_driver(Solver solver) {
+  switch (solver) {
+    case Solver::dgesv:
+      return LapackDriver::dgesv;
+    case Solver::dsgesv:
+      return LapackDriver::dsgesv;
+    case Solver::dgesvx:
+      return LapackDriver::dgesvx;
+    case Solver::mxp:
+    case Solver::solve:
+    case Solver::hpl:
+      return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+double free_bytes() {
+  constexpr std::int64_t blas_buffers = std::int64_t{256} << 20;
+  const std::int64_t free = std::min(node_memory().free, process_memory_left());
+  return static_cast<double>(std::max<std::int64_t>(free - blas_buffers, 0));
+}
+
+double lapack_bytes(LapackDriver driver, std::int64_t n) {
+  const auto order = static_cast<double>(n);
+  switch (driver) {
+    case LapackDriver::dgesv:
+      return 8 * order * order;
+    case LapackDriver::dsgesv:
+      return 8 * order * order + 4 * order * (order + 1);
+    case LapackDriver::dgesvx:
+      return 16 * order * order;
+  }
+  return 0;
+}
+
 std::string lapack_obstacle(LapackDriver driver, std::int64_t n, double free) {
   if (!has_lapack()) return "OpenBLAS was built without LAPACK";
-  const auto order = static_cast<double>(n);
-  const double a = 8 * order * order;
-  const double workspace = driver == LapackDriver::dsgesv ? 4 * order * (order + 1) : 0;
-  if (a + workspace <= free) return "";
-  return fmt::format("it needs {} on one node, and {} are free", gibibytes(a + workspace),
+  const double needed = lapack_bytes(driver, n);
+  if (needed <= free) return "";
+  return fmt::format("it needs {} on one node, and {} are free", gibibytes(needed),
                      gibibytes(free));
+}
+
+Contestant lapack_contestant(const Communicator& world, Solver solver, std::int64_t n,
+                             int threads) {
+  LUPINE_EXPECTS(lapack_driver(solver).has_value());
+  const LapackDriver driver = *lapack_driver(solver);
+  const bool mixed = driver == LapackDriver::dsgesv;
+  Contestant contestant;
+  contestant.solver = solver;
+  contestant.precision = mixed ? Precision::fp32 : Precision::fp64;
+  contestant.threads = threads;
+  contestant.ceiling = mixed ? "sgemm" : "dgemm";
+  on_rank_0(world, [&] { contestant.skipped = lapack_obstacle(driver, n, free_bytes()); });
+  contestant.skipped = text_of_rank_0(world, std::move(contestant.skipped));
+  return contestant;
+}
+
+Turn lapack_turn(const Communicator& world, const std::function<Turn()>& run) {
+  Turn turn;
+  if (world.rank() == 0) {
+    try {
+      turn = run();
+    } catch (const std::exception& problem) {
+      turn.failure = problem.what();
+    }
+  }
+  world.barrier_asleep();
+  return turn;
 }
 
 std::string residual_failure(double scaled_residual, double threshold) {
@@ -46,37 +116,52 @@ std::string residual_failure(double scaled_residual, double threshold) {
   return fmt::format("residual {:.3g}, allowed is less than {:g}", scaled_residual, threshold);
 }
 
+Turn lapack_run(LapackDriver driver, const LapackSystem& system, int threads, const Clock& clock) {
+  const std::int64_t n = system.n;
+  const ThreadScope scope(threads);
+  const auto device = make_device({.kind = DeviceKind::cpu, .threads = threads});
+  const Buffer memory = device->allocate(n * n * 8);
+  const MatrixView<double> a{memory.as<double>(), n, n, n};
+  system.fill(a);
+  // Written before the clock starts, so that the workspace's pages are mapped, as those of A are.
+  const std::int64_t bytes = lapack_workspace(driver, n);
+  const Buffer workspace = device->allocate(bytes);
+  std::fill_n(workspace.data(), bytes, std::byte{0});
+  std::vector<double> x = system.right_hand_side();
+
+  const double begin = clock.now();
+  const LapackOutcome outcome =
+      solve_by_lapack(driver, a, x, {workspace.data(), static_cast<std::size_t>(bytes)});
+  Turn turn;
+  turn.seconds = clock.now() - begin;
+  if (!judge(outcome, system, turn)) return turn;
+  turn.scaled_residual = system.residual(x);
+  if (turn.passed()) turn.failure = residual_failure(turn.scaled_residual, system.threshold);
+  return turn;
+}
+
 Turn lapack_run(LapackDriver driver, const Communicator& alone, const BenchmarkOptions& options,
                 int threads, const Clock& clock) {
   const std::int64_t n = options.n;
   const ThreadScope scope(threads);
   const auto device = make_device({.kind = DeviceKind::cpu, .threads = threads});
-  const auto queue = device->make_queue(Priority::normal);
   const Generator generator(options, alone);
   const MatrixSpec& spec = generator.spec();
   const Distribution whole(n, n, 1, 0);
-  const Buffer memory = device->allocate(n * n * 8);
-  const AnyMatrix a{Precision::fp64, memory.data(), n, n, n};
-  device->generate(*queue, spec, whole, whole, a);
-  // Written before the clock starts, so that the workspace's pages are mapped, as those of A are.
-  const std::int64_t floats = lapack_workspace(driver, n);
-  const Buffer workspace = device->allocate(floats * 4);
-  if (floats > 0)
-    device->generate(*queue, spec, whole, whole, {Precision::fp32, workspace.data(), n, n, n});
-  queue->synchronize();
-  std::vector<double> x = right_hand_side(spec, whole);
-
-  const double begin = clock.now();
-  const LapackOutcome outcome = solve_by_lapack(
-      driver, a.as<double>(), x, {workspace.as<float>(), static_cast<std::size_t>(floats)});
-  Turn turn;
-  turn.seconds = clock.now() - begin;
-  turn.failure = lapack_failure(outcome);
-  if (outcome.info != 0) return turn;
-  const ProcessGrid grid(alone, {1, 1, GridOrder::row});
-  turn.scaled_residual = scaled_residual(system_norms(grid, *device, whole, whole, spec, x), n);
-  if (turn.passed()) turn.failure = residual_failure(turn.scaled_residual, options.threshold);
-  return turn;
+  LapackSystem system;
+  system.n = n;
+  system.threshold = options.threshold;
+  system.fill = [&](MatrixView<double> a) {
+    const auto queue = device->make_queue(Priority::normal);
+    device->generate(*queue, spec, whole, whole, a);
+    queue->synchronize();
+  };
+  system.right_hand_side = [&] { return right_hand_side(spec, whole); };
+  system.residual = [&](const std::vector<double>& x) {
+    const ProcessGrid grid(alone, {1, 1, GridOrder::row});
+    return scaled_residual(system_norms(grid, *device, whole, whole, spec, x), n);
+  };
+  return lapack_run(driver, system, threads, clock);
 }
 
 }  // namespace lupine

@@ -74,6 +74,7 @@ Turn solve_run(const Communicator& all, const Setup& setup) {
     turn.failure = error.what();
   }
   turn.seconds = s.seconds;
+  turn.steps = s.steps;
   turn.refine_seconds = 0;
   for (const SolveStep& step : s.steps) turn.refine_seconds += step.refine_seconds;
   if (!turn.passed()) return turn;

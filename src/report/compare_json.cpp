@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
 
+#include "core/expects.hpp"
 #include "core/matrix_traits.hpp"
 #include "device/cpu/processor.hpp"
 #include "report/option_json.hpp"
@@ -22,12 +25,23 @@ ordered_json best_and_median(const std::vector<double>& values) {
           {"median", number_or_null(both.median, !values.empty())}};
 }
 
+ordered_json step_of(const SolveStep& step) {
+  return {{"precision", name(step.precision)},     {"solved", step.solved},
+          {"why", text_or_null(step.why)},         {"factor_seconds", step.factor_seconds},
+          {"refine_seconds", step.refine_seconds}, {"iterations", step.iterations}};
+}
+
 ordered_json turn_of(const Turn& turn) {
+  ordered_json steps = ordered_json::array();
+  for (const SolveStep& step : turn.steps) steps.push_back(step_of(step));
   return {{"seconds", number_or_null(turn.seconds, turn.seconds > 0)},
           {"refine_seconds", number_or_null(turn.refine_seconds)},
+          {"check_seconds", number_or_null(turn.check_seconds)},
+          {"steps", std::move(steps)},
           {"scaled_residual", number_or_null(turn.scaled_residual)},
           {"passed", turn.passed()},
-          {"failure", text_or_null(turn.failure)}};
+          {"failure", text_or_null(turn.failure)},
+          {"note", text_or_null(turn.note)}};
 }
 
 ordered_json contestant_of(const Contestant& one, const Comparison& all) {
@@ -42,10 +56,12 @@ ordered_json contestant_of(const Contestant& one, const Comparison& all) {
       {"threads", one.threads},
       {"gflops", best_and_median(rates(one, all.n))},
       {"seconds", measured ? number_or_null(fastest_turn(one).seconds) : nullptr},
+      {"median_seconds", number_or_null(median_seconds(one), measured)},
       {"over_dgesv", number_or_null(ratio, ratio > 0)},
-      {"ceiling", one.ceiling},
+      {"ceiling", all.gallery ? nullptr : ordered_json(one.ceiling)},
       {"share_of_ceiling", number_or_null(share, share > 0)},
       {"refinement_share", number_or_null(refinement_share(one), measured)},
+      {"check_share", number_or_null(check_share(one), measured)},
       {"scaled_residual", measured ? number_or_null(fastest_turn(one).scaled_residual) : nullptr},
       {"passed", one.skipped.empty() ? ordered_json(one.passed()) : ordered_json(nullptr)},
       {"skipped", text_or_null(one.skipped)},
@@ -82,10 +98,12 @@ ordered_json order_of(const Comparison& comparison) {
 ordered_json json_of_comparisons(const Setup& setup, const std::vector<Comparison>& all, int rounds,
                                  std::time_t begin, const std::string& command_line,
                                  const std::vector<std::string>& notes) {
+  LUPINE_EXPECTS(!all.empty());
   const BenchmarkOptions& o = setup.options;
+  const std::optional<GalleryKind> gallery = all.front().gallery;
   ordered_json document = json_origin("compare", begin, setup.machine.hosts, command_line);
   document.update({{"rounds", rounds},
-                   {"matrix", name(o.matrix)},
+                   {"matrix", gallery ? name(*gallery) : name(o.matrix)},
                    {"seed", o.seed},
                    {"ranks", setup.machine.hosts.size()}});
   document.update(json_of_options(o.run));
@@ -93,7 +111,8 @@ ordered_json json_of_comparisons(const Setup& setup, const std::vector<Compariso
   document.update({{"device_description", setup.machine.device},
                    {"processor", processor_info().model},
                    {"blas", blas_description()}});
-  if (traits_of(o.matrix).tunable) document.update({{"kappa", o.kappa}, {"rho", o.rho}});
+  if (!gallery && traits_of(o.matrix).tunable)
+    document.update({{"kappa", o.kappa}, {"rho", o.rho}});
   document["notes"] = setup.notes;
   for (const std::string& note : notes) document["notes"].push_back(note);
   document["passed"] =

@@ -14,7 +14,9 @@
 namespace lupine {
 
 /// A document of schema "lupine/1" with benchmark "compare"; "orders" has the contestants and
-/// ceilings for every n. Unknown numbers are null.
+/// ceilings for every n. Unknown numbers are null. With a matrix of the gallery there are no
+/// ceilings.
+/// @pre all is not empty
 /// @param begin time at which the first round began
 /// @param notes further notes for the reader
 nlohmann::ordered_json json_of_comparisons(const Setup& setup, const std::vector<Comparison>& all,

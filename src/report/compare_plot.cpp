@@ -120,7 +120,8 @@ std::string ticks(const std::set<std::int64_t>& orders) {
 std::string axes(const std::vector<Comparison>& all) {
   std::set<std::int64_t> orders;
   for (const Comparison& comparison : all) orders.insert(comparison.n);
-  std::string text = "set xlabel 'N'\nset ylabel 'GFLOP/s (dashed: ceilings)'\nset yrange [0:*]\n";
+  const char* unit = all.front().gallery ? "GFLOP/s" : "GFLOP/s (dashed: ceilings)";
+  std::string text = fmt::format("set xlabel 'N'\nset ylabel '{}'\nset yrange [0:*]\n", unit);
   if (orders.size() > 1) text += "set logscale x 2\n";
   text += fmt::format("set xtics norotate ({})\n", ticks(orders));
   return text + fmt::format("set xrange [{}:{}]\n", 0.8 * static_cast<double>(*orders.begin()),

@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <cmath>
+#include <vector>
 
 #include "device/cpu/processor.hpp"
 #include "report/option_lines.hpp"
@@ -63,6 +64,46 @@ std::string row(const Contestant& one, const Comparison& all) {
       verdict(one));
 }
 
+std::string gallery_row(std::string_view name, std::string_view precision, const std::string& who,
+                        const std::string& best, const std::string& median,
+                        const std::string& ratio, const std::string& refinement,
+                        const std::string& checks, const std::string& residual) {
+  return fmt::format("{:<7} {:<5} {:>8} {:>10} {:>10} {:>7} {:>7} {:>7}  {}\n", name, precision,
+                     who, best, median, ratio, refinement, checks, residual);
+}
+
+/// A row of a comparison with a matrix of the gallery, where times count.
+std::string timed_row(const Contestant& one, const Comparison& all) {
+  const bool measured = one.passed() && one.skipped.empty();
+  const double ratio = ratio_to_dgesv(one, all);
+  const auto share = [&](double value) {
+    return cell(measured && std::isfinite(value), fmt::format("{:.1f} %", 100 * value));
+  };
+  return gallery_row(
+      name(one.solver), name(one.precision), team(one.ranks, one.threads),
+      cell(measured, measured ? fmt::format("{:.4g}", fastest_turn(one).seconds) : ""),
+      cell(measured, fmt::format("{:.4g}", median_seconds(one))),
+      cell(ratio > 0, fmt::format("{:.{}f}", ratio, ratio < 0.095 ? 4 : 2)),
+      share(refinement_share(one)), share(check_share(one)), verdict(one));
+}
+
+/// Which step solved in the fastest turn, and which were tried in vain before; and the turn's note.
+std::string explanation(const Contestant& one) {
+  if (!one.skipped.empty() || one.turns.empty()) return "";
+  const Turn& turn = fastest_turn(one);
+  std::string text;
+  if (!turn.steps.empty()) {
+    std::vector<std::string> steps;
+    for (const SolveStep& step : turn.steps)
+      steps.push_back(fmt::format("{}{}, {:.4g} s{}", step.solved ? "solved in " : "in vain ",
+                                  name(step.precision), step.factor_seconds + step.refine_seconds,
+                                  step.solved ? "" : " (" + step.why + ")"));
+    text += fmt::format("- {}: {}\n", title(one), fmt::join(steps, "; "));
+  }
+  if (!turn.note.empty()) text += fmt::format("- {}: {}\n", title(one), turn.note);
+  return text;
+}
+
 /// Why a contestant was skipped, or a line for each round in which it failed.
 std::string reasons(const Contestant& one) {
   if (!one.skipped.empty()) return fmt::format("- {} is skipped: {}\n", title(one), one.skipped);
@@ -95,19 +136,44 @@ std::string row(const Ceiling& one) {
                      one.bounds);
 }
 
+constexpr std::string_view residual_legend =
+    "- residual: ||Ax-b||_oo / (eps (||A||_oo ||x||_oo + ||b||_oo) N), computed alike for all\n"
+    "  in FP64 from A and b generated anew, eps = 2^-53\n";
+
+constexpr std::string_view legend =
+    "- best, median: GFLOP/s over the rounds, (2/3 N^3 + 3/2 N^2) / time / 10^9 for all;\n"
+    "  seconds: of the best; ranks x threads: LAPACK has those of rank 0, which works alone\n"
+    "- ceiling: at the shapes of all updates of a run, weighted by their operations, K = NB;\n"
+    "  share: of what the ceiling is for as many ranks\n";
+
+constexpr std::string_view gallery_legend =
+    "- best, median: seconds over the rounds, with A in the memory of rank 0; of solve, the whole\n"
+    "  call with all its checks; LAPACK's copy of A is made before; /dgesv: dgesv's best time "
+    "over\n"
+    "  the contestant's; type: of solve, the step that solved\n"
+    "- refine, checks: parts of the best time; checks: errors of x, condition number, bounds\n"
+    "- ranks x threads: LAPACK has those of rank 0, which works alone\n";
+
 }  // namespace
 
-std::string compare_head(const Setup& setup, const std::vector<std::int64_t>& orders, int rounds,
+std::string compare_title(const std::optional<GalleryKind>& gallery) {
+  return gallery ? fmt::format("lupine::solve and LAPACK, {}", name(*gallery))
+                 : "HPL-MxP, HPL and LAPACK";
+}
+
+std::string compare_head(const Setup& setup, const std::optional<GalleryKind>& gallery,
+                         const std::vector<std::int64_t>& orders, int rounds,
                          const std::vector<std::string>& notes) {
   const BenchmarkOptions& o = setup.options;
-  std::string text = fmt::format("Lupine {} ({})  --  HPL-MxP, HPL and LAPACK in turns\n\n",
-                                 LUPINE_VERSION, LUPINE_REVISION);
+  std::string text = fmt::format("Lupine {} ({})  --  {} in turns\n\n", LUPINE_VERSION,
+                                 LUPINE_REVISION, compare_title(gallery));
   const auto line = [&](const char* label, const std::string& value) {
     text += fmt::format("{:<10} : {}\n", label, value);
   };
   line("N", fmt::format("{}", fmt::join(orders, ", ")));
   line("ROUNDS", fmt::to_string(rounds));
-  line("MATRIX", matrix_text(o) + ", for all of them");
+  line("MATRIX", (gallery ? fmt::format("{}, seed {}", name(*gallery), o.seed) : matrix_text(o)) +
+                     ", for all of them");
   line("GRID", fmt::format("{} x {}, the first rank on {}", o.run.nprow, o.run.npcol,
                            setup.machine.hosts.front()));
   OptionLines lines;
@@ -121,37 +187,40 @@ std::string compare_head(const Setup& setup, const std::vector<std::int64_t>& or
   text += "\n";
   for (const auto* list : {&setup.notes, &notes})
     for (const std::string& note : *list) text += fmt::format("- {}\n", note);
-  return text +
-         "- best, median: GFLOP/s over the rounds, (2/3 N^3 + 3/2 N^2) / time / 10^9 for all;\n"
-         "  seconds: of the best; ranks x threads: LAPACK has those of rank 0, which works alone\n"
-         "- ceiling: at the shapes of all updates of a run, weighted by their operations, K = NB;\n"
-         "  share: of what the ceiling is for as many ranks\n"
-         "- residual: ||Ax-b||_oo / (eps (||A||_oo ||x||_oo + ||b||_oo) N), computed alike for "
-         "all\n"
-         "  in FP64 from A and b generated anew, eps = 2^-53\n";
+  return text.append(gallery ? gallery_legend : legend).append(residual_legend);
 }
 
 std::string compare_tables(const Comparison& comparison) {
   std::string text = fmt::format("\n{}\nN = {}\n{}\n", wide_rule, comparison.n, wide_rule);
-  text += contestant_row("solver", "type", "nb", "r x thr", "best", "median", "seconds", "/dgesv",
-                         "share", "of ceiling", "refine", "residual");
-  for (const Contestant& one : comparison.contestants) text += row(one, comparison);
-  text += "\n";
-  text += ceiling_row("ceiling", "r x thr", "best", "median", "unit", "best shape", "bounds");
-  for (const Ceiling& one : comparison.ceilings) text += row(one);
   std::string why;
+  if (comparison.gallery) {
+    text += gallery_row("solver", "type", "r x thr", "best, s", "median, s", "/dgesv", "refine",
+                        "checks", "residual");
+    for (const Contestant& one : comparison.contestants) {
+      text += timed_row(one, comparison);
+      why += explanation(one);
+    }
+  } else {
+    text += contestant_row("solver", "type", "nb", "r x thr", "best", "median", "seconds", "/dgesv",
+                           "share", "of ceiling", "refine", "residual");
+    for (const Contestant& one : comparison.contestants) text += row(one, comparison);
+    text += "\n";
+    text += ceiling_row("ceiling", "r x thr", "best", "median", "unit", "best shape", "bounds");
+    for (const Ceiling& one : comparison.ceilings) text += row(one);
+  }
   for (const Contestant& one : comparison.contestants) why += reasons(one);
   for (const Ceiling& one : comparison.ceilings) why += reasons(one);
   return why.empty() ? text : text + "\n" + why;
 }
 
-std::string turn_line(const Contestant& contestant, std::int64_t n, int round, int rounds) {
+std::string turn_line(const Contestant& contestant, const Comparison& all, int round, int rounds) {
   const Turn& turn = contestant.turns.back();
-  return fmt::format("n = {}, round {} of {}: {} {}", n, round, rounds, title(contestant),
-                     turn.passed()
-                         ? fmt::format("{:.2f} GFLOP/s, {:.4g} s",
-                                       benchmark_flops(n) / turn.seconds / 1e9, turn.seconds)
-                         : "FAILED: " + turn.failure);
+  const std::string rate =
+      all.gallery ? std::string(name(contestant.precision))
+                  : fmt::format("{:.2f} GFLOP/s", benchmark_flops(all.n) / turn.seconds / 1e9);
+  return fmt::format(
+      "n = {}, round {} of {}: {} {}", all.n, round, rounds, title(contestant),
+      turn.passed() ? fmt::format("{}, {:.4g} s", rate, turn.seconds) : "FAILED: " + turn.failure);
 }
 
 }  // namespace lupine

@@ -3,6 +3,7 @@
 /// The report of `lupine compare` as text.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,17 +12,23 @@
 
 namespace lupine {
 
+/// What is compared: "HPL-MxP, HPL and LAPACK", or "lupine::solve and LAPACK, gaussian".
+std::string compare_title(const std::optional<GalleryKind>& gallery);
+
 /// The part before the runs: what is compared, the machine, and the meaning of the tables' columns.
+/// @param gallery the matrix; nothing: the benchmark's matrix of the setup
 /// @param orders every n
 /// @param notes further notes for the reader
-std::string compare_head(const Setup& setup, const std::vector<std::int64_t>& orders, int rounds,
+std::string compare_head(const Setup& setup, const std::optional<GalleryKind>& gallery,
+                         const std::vector<std::int64_t>& orders, int rounds,
                          const std::vector<std::string>& notes);
 
 /// The tables of one n: contestants, then ceilings. Below them stand the reasons of contestants
-/// that were skipped, and of failures.
+/// that were skipped, and of failures; with a matrix of the gallery, also the steps of `solve`.
 std::string compare_tables(const Comparison& comparison);
 
 /// The contestant's last turn in one line, to show progress.
-std::string turn_line(const Contestant& contestant, std::int64_t n, int round, int rounds);
+/// @param all the comparison that it belongs to
+std::string turn_line(const Contestant& contestant, const Comparison& all, int round, int rounds);
 
 }  // namespace lupine

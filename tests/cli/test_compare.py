@@ -15,10 +15,15 @@ from xml.etree import ElementTree
 
 from test_hpl import InFolder, ZERO_SEED
 
-ROW = re.compile(r"^(mxp|solve|hpl|dgesv|dsgesv) +(\w+) +(\d+|-) +(\d+ x \d+) .*?(PASSED|FAILED|skipped)$",
+ROW = re.compile(r"^(mxp|solve|hpl|dgesvx|dgesv|dsgesv) +(\w+) +(\d+|-) +(\d+ x \d+) .*?(PASSED|FAILED|skipped)$",
                  re.M)
 ALL = [("mxp", "bf16"), ("mxp", "fp16"), ("mxp", "fp32"), ("solve", "16 bits"), ("hpl", "fp64"),
        ("dgesv", "fp64"), ("dsgesv", "fp32")]
+
+
+GALLERY = ["gaussian", "uniform", "kernel", "boundary", "toeplitz", "graded", "shifted"]
+USERS_ROW = re.compile(r"^(solve|dgesvx|dgesv|dsgesv) +(\w+) +(\d+ x \d+) +(\S+) +(\S+) .*?"
+                       r"(PASSED|FAILED|skipped)$", re.M)
 
 
 def rows(text):
@@ -91,6 +96,67 @@ class Compare(InFolder):
         self.assertEqual([row[4] for row in rows(outcome.out)], ["FAILED"] * 5)
         self.assertEqual(outcome.out.count("info = 1)"), 4)
 
+    def test_users_systems(self):
+        for matrix in GALLERY:
+            for ranks in (1, 2):
+                with self.subTest(matrix=matrix, ranks=ranks):
+                    outcome = self.run_here("compare", "--matrix", matrix, "-N", "61,1", "--repeat",
+                                            "2", "--json", "a.json", ranks=ranks)
+                    self.assert_status(outcome, 0)
+                    found = USERS_ROW.findall(outcome.out)
+                    self.assertEqual([(row[0], row[2], row[5]) for row in found],
+                                     [("solve", f"{ranks} x 1", "PASSED"), ("dgesv", "1 x 1", "PASSED"),
+                                      ("dsgesv", "1 x 1", "PASSED"),
+                                      ("dgesvx", "1 x 1", "PASSED")] * 2)
+                    self.check_users_system(self.result(), matrix, ranks)
+                    self.assertRegex(outcome.out, r"(?m)^- solve: .*solved in (bf16|fp16|fp32|fp64), ")
+
+    def check_users_system(self, document, matrix, ranks):
+        self.assertEqual((document["matrix"], document["ranks"]), (matrix, ranks))
+        self.assertEqual([order["n"] for order in document["orders"]], [61, 1])
+        for order in document["orders"]:
+            self.assertEqual(order["ceilings"], [])
+            dgesv = order["contestants"][1]["seconds"]
+            for one in order["contestants"]:
+                self.assertEqual(len(one["turns"]), 2)
+                self.assertLess(one["scaled_residual"], 16)
+                self.assertAlmostEqual(one["over_dgesv"], dgesv / one["seconds"])
+                self.assertGreaterEqual(one["median_seconds"], one["seconds"])
+            solve = order["contestants"][0]
+            for turn in solve["turns"]:
+                self.assertEqual([step["solved"] for step in turn["steps"]],
+                                 [False] * (len(turn["steps"]) - 1) + [True])
+                parts = sum(step["factor_seconds"] + step["refine_seconds"] for step in turn["steps"])
+                self.assertGreater(turn["check_seconds"], 0)
+                self.assertGreater(turn["seconds"], parts + turn["check_seconds"])
+            self.assertEqual(solve["precision"], turn["steps"][-1]["precision"])
+        if matrix == "graded":  # no FP32 factors refine it to FP64
+            solve, _, dsgesv, _ = document["orders"][0]["contestants"]
+            self.assertEqual(solve["precision"], "fp64")
+            self.assertIn("iter = -", dsgesv["turns"][0]["note"])
+
+    def test_options_of_users_systems(self):
+        words = ("compare", "--matrix", "uniform", "-N", "50", "--repeat", "1", "--seed", "3",
+                 "--contestants", "dgesvx,solve", "--progress", "--plot", "a.svg")
+        outcome = self.run_here(*words)
+        self.assert_status(outcome, 0)
+        self.assertEqual([row[0] for row in USERS_ROW.findall(outcome.out)], ["dgesvx", "solve"])
+        self.assertIn("MATRIX     : uniform, seed 3, for all of them\n", outcome.out)
+        self.assertEqual(re.findall(r"n = 50, round 1 of 1: (\w+ \w+), ", outcome.err),
+                         ["dgesvx fp64", "solve " + USERS_ROW.findall(outcome.out)[1][1]])
+        picture = self.read("a.svg")
+        self.assertIn("<text>dgesvx</text>", picture)
+        self.assertIn("lupine::solve and LAPACK, uniform: ", picture)
+        # Options of the solver are those of lupine solve: one correction is not enough for FP32 factors.
+        outcome = self.run_here("compare", "--matrix", "gaussian", "-N", "200", "--repeat", "1",
+                                "--contestants", "solve", "--refine", "ir", "--max-iterations", "1")
+        self.assertRegex(outcome.out, r"in vain fp32")
+
+    def test_dgesvx_with_a_benchmarks_matrix(self):
+        outcome = self.run_here("compare", "-N", "50", "--contestants", "dgesvx", "--repeat", "1")
+        self.assert_status(outcome, 0)
+        self.assertEqual(rows(outcome.out), [("dgesvx", "fp64", "-", "1 x 1", "PASSED")])
+
     def test_gnuplot_and_files(self):
         small = ("compare", "-N", "20", "--repeat", "1", "--contestants", "dgesv")
         tools = os.path.join(self.folder, "tools")
@@ -121,7 +187,7 @@ class Compare(InFolder):
         self.assertEqual(sorted(os.listdir(self.folder)), ["a.json", "a.svg", "tools"])
 
     def test_refusals(self):
-        cases = [(("--contestants", "mxp,cramer"), ["--contestants", "cramer", "solve, hpl, dgesv, dsgesv"]),
+        cases = [(("--contestants", "mxp,cramer"), ["--contestants", "cramer", "solve, hpl, dgesv, dsgesv, dgesvx"]),
                  (("--contestants", ""), ["--contestants", "''"]),
                  (("--precision", "auto"), ["--precision", "auto", "fp16, bf16, fp32"]),
                  (("--precision", "fp64"), ["--precision", "fp64"]),
@@ -133,6 +199,19 @@ class Compare(InFolder):
                  (("--hpl-nb", "0"), ["--hpl-nb", "'0'"]),
                  (("--plot", ""), ["--plot", "''"]),
                  (("--matrix", "hpl"), ["--matrix hpl", "--pivot partial"]),
+                 (("--matrix", "hilbert"), ["--matrix", "hilbert", "scaled-diagonal", ", ".join(GALLERY)]),
+                 (("--matrix", ""), ["--matrix", "''"]),
+                 (("--matrix", "gaussian", "--contestants", "solve,mxp"),
+                  ["--contestants mxp", "--matrix gaussian", "solve, dgesv, dsgesv, dgesvx"]),
+                 (("--contestants", "hpl", "--matrix", "graded"), ["--contestants hpl", "--matrix graded"]),
+                 (("--matrix", "kernel", "--precision", "fp32"), ["--precision", "--matrix kernel"]),
+                 (("--matrix", "kernel", "--pivot", "partial"), ["--pivot", "--matrix kernel"]),
+                 (("--matrix", "kernel", "--hpl-nb", "8"), ["--hpl-nb", "--matrix kernel"]),
+                 (("--matrix", "kernel", "--profile", "none"), ["--profile", "--matrix kernel"]),
+                 (("--matrix", "kernel", "--kappa", "8"), ["--kappa", "--matrix fasi-higham"]),
+                 (("--matrix", "kernel", "-N", "100000000"), ["-N 100000000", "does not fit"]),
+                 (("--matrix", "toeplitz", "-N", "9000000000000000000"), ["-N 9000000000000000000"]),
+                 (("--matrix", "kernel", "-P", "2"), ["-P 2", "1 ranks"]),
                  (("-P", "2", "-Q", "1"), ["-P 2", "1 run"]),
                  (("--hpl-n", "3"), ["unknown option", "--hpl-n"]),
                  (("--device", "abacus"), ["--device", "abacus"])]

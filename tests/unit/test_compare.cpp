@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -66,6 +67,30 @@ Comparison some_comparison() {
       {"registers bf16", "GFLOP/s", "nothing here", 2, 2, {}, 0, "", "out of memory"},
       {"memory read", "GB/s", "solves", 2, 2, {5000, 6000}, 0, ""},
   };
+  return all;
+}
+
+/// A comparison on a user's system: solve has tried bf16 in vain, and dsgesv has fallen back.
+Comparison gallery_comparison() {
+  Comparison all;
+  all.n = 1000;
+  all.gallery = GalleryKind::graded;
+  all.contestants = {contestant(Solver::solve, Precision::fp32, "", {20, 40}),
+                     contestant(Solver::dgesv, Precision::fp64, "dgemm", {50, 80}),
+                     contestant(Solver::dsgesv, Precision::fp32, "sgemm", {20}),
+                     contestant(Solver::dgesvx, Precision::fp64, "dgemm", {})};
+  Turn& best = all.contestants[0].turns[1];
+  best.seconds = 0.5;
+  best.refine_seconds = 0.05;
+  best.check_seconds = 0.1;
+  best.steps = {{Precision::bf16, false, "it was not accurate", 0.25, 0.125, 7, -1},
+                {Precision::fp32, true, "", 0.0625, 0.03125, 2, -1}};
+  all.contestants[0].turns[0].seconds = 0.75;
+  all.contestants[1].turns[0].seconds = 0.125;
+  all.contestants[1].turns[1].seconds = 0.25;
+  for (Turn& turn : all.contestants[1].turns) turn.refine_seconds = unknown;
+  all.contestants[2].turns[0].note = "fell back";
+  all.contestants[3].skipped = "too large";
   return all;
 }
 
@@ -176,13 +201,75 @@ TEST_CASE("the tables of a comparison") {
   CHECK(count(text, "FAILED") == 3);
 }
 
+TEST_CASE("the table of a user's system") {
+  const Comparison all = gallery_comparison();
+  CHECK(all.passed());
+  CHECK(median_seconds(all.contestants[0]) == 0.625);
+  CHECK(median_seconds(all.contestants[3]) == 0);
+  CHECK(check_share(all.contestants[0]) == Approx(0.2));
+  CHECK(std::isnan(check_share(all.contestants[1])));
+  CHECK(std::isnan(check_share(all.contestants[3])));
+  const std::string text = compare_tables(all);
+  CHECK(squeezed(line_with(text, "solve ")) ==
+        "solve fp32 1 x 2 0.5 0.625 0.25 10.0 % 20.0 % 5.00e-01 PASSED");
+  CHECK(squeezed(line_with(text, "dgesv ")) ==
+        "dgesv fp64 1 x 2 0.125 0.1875 1.00 - - 5.00e-01 PASSED");
+  CHECK(squeezed(line_with(text, "dgesvx ")) == "dgesvx fp64 1 x 2 - - - - - skipped");
+  CHECK(line_with(text, "- solve") ==
+        "- solve: in vain bf16, 0.375 s (it was not accurate); solved in fp32, 0.09375 s");
+  CHECK(line_with(text, "- dsgesv") == "- dsgesv: fell back");
+  CHECK(line_with(text, "- dgesvx") == "- dgesvx is skipped: too large");
+  CHECK(line_with(text, "ceiling").empty());
+  CHECK(turn_line(all.contestants[0], all, 2, 3) == "n = 1000, round 2 of 3: solve fp32, 0.5 s");
+  Comparison failed = all;
+  failed.contestants[0].turns[0].failure = "no x";
+  const std::string why = compare_tables(failed);
+  CHECK(squeezed(line_with(why, "solve ")) == "solve fp32 1 x 2 - - - - - FAILED");
+  CHECK(line_with(why, "- solve FAILED") == "- solve FAILED in round 1: no x");
+}
+
+TEST_CASE("a user's system as JSON and as a picture") {
+  Setup setup;
+  setup.machine.hosts = {"host"};
+  const Comparison all = gallery_comparison();
+  const auto document = json_of_comparisons(setup, {all}, 2, 0, "lupine compare", {});
+  CHECK(document["matrix"] == "graded");
+  CHECK(document["passed"] == true);
+  const auto& order = document["orders"][0];
+  CHECK(order["ceilings"].empty());
+  const auto& solve = order["contestants"][0];
+  CHECK(solve["ceiling"].is_null());
+  CHECK(solve["share_of_ceiling"].is_null());
+  CHECK(solve["seconds"] == 0.5);
+  CHECK(solve["median_seconds"] == 0.625);
+  CHECK(solve["over_dgesv"] == 0.25);
+  CHECK(solve["check_share"].get<double>() == Approx(0.2));
+  CHECK(solve["turns"][0]["steps"].empty());
+  CHECK(solve["turns"][0]["check_seconds"].is_null());
+  const auto& turn = solve["turns"][1];
+  CHECK(turn["check_seconds"] == 0.1);
+  REQUIRE(turn["steps"].size() == 2);
+  CHECK(turn["steps"][0].dump() ==
+        R"({"precision":"bf16","solved":false,"why":"it was not accurate",)"
+        R"("factor_seconds":0.25,"refine_seconds":0.125,"iterations":7})");
+  CHECK(turn["steps"][1]["why"].is_null());
+  CHECK(order["contestants"][2]["turns"][0]["note"] == "fell back");
+  CHECK(order["contestants"][3]["median_seconds"].is_null());
+  const std::string picture = plot_script({all}, "a heading");
+  CHECK(picture.find("set ylabel 'GFLOP/s'\n") != picture.npos);
+  CHECK(legend(picture) == std::vector<std::string>{"solve", "dgesv", "dsgesv"});
+  CHECK(compare_title(all.gallery) == "lupine::solve and LAPACK, graded");
+  CHECK_THAT(compare_head(setup, all.gallery, {1000}, 2, {}),
+             ContainsSubstring("MATRIX     : graded, seed 1"));
+}
+
 TEST_CASE("progress shows a contestant's turn in one line") {
   const Comparison all = some_comparison();
-  CHECK(turn_line(all.contestants[0], 1000, 2, 3) ==
+  CHECK(turn_line(all.contestants[0], all, 2, 3) ==
         "n = 1000, round 2 of 3: mxp bf16 90.00 GFLOP/s, 0.007424 s");
   Contestant failed = all.contestants[3];
   failed.turns.pop_back();
-  CHECK_THAT(turn_line(failed, 1000, 2, 3), ContainsSubstring("dsgesv FAILED: it gave up"));
+  CHECK_THAT(turn_line(failed, all, 2, 3), ContainsSubstring("dsgesv FAILED: it gave up"));
 }
 
 TEST_CASE("comparisons as JSON") {
@@ -354,8 +441,62 @@ TEST_CASE("LAPACK takes part where it fits") {
   CHECK_THAT(lapack_obstacle(LapackDriver::dgesv, 1000, 7.9e6), ContainsSubstring("GiB"));
   CHECK(lapack_obstacle(LapackDriver::dsgesv, 1000, 12.1e6).empty());
   CHECK_FALSE(lapack_obstacle(LapackDriver::dsgesv, 1000, 11.9e6).empty());
+  CHECK(lapack_obstacle(LapackDriver::dgesvx, 1000, 16e6).empty());
+  CHECK_FALSE(lapack_obstacle(LapackDriver::dgesvx, 1000, 15.9e6).empty());
+  for (const LapackDriver driver :
+       {LapackDriver::dgesv, LapackDriver::dsgesv, LapackDriver::dgesvx})
+    CHECK(lapack_bytes(driver, 100) == static_cast<double>(80000 + lapack_workspace(driver, 100)));
   CHECK_FALSE(
       lapack_obstacle(LapackDriver::dgesv, std::numeric_limits<std::int64_t>::max(), 1e18).empty());
+}
+
+TEST_CASE("LAPACK's drivers solve, and say where they do not") {
+  REQUIRE(has_lapack());
+  for (const LapackDriver driver :
+       {LapackDriver::dgesv, LapackDriver::dsgesv, LapackDriver::dgesvx}) {
+    const auto solved = [&](std::vector<double> a, std::vector<double> b) {
+      std::vector<double> memory(4);  // more than any driver needs
+      const auto n = std::ssize(b);
+      const LapackOutcome outcome = solve_by_lapack(driver, {a.data(), n, n, n}, b,
+                                                    std::as_writable_bytes(std::span(memory)));
+      return std::pair(outcome, b);
+    };
+    const auto [fine, x] = solved({1, 3, 2, 4}, {5, 11});
+    CHECK(fine.info == 0);
+    CHECK(x[0] == Approx(1).epsilon(1e-14));
+    CHECK(x[1] == Approx(2).epsilon(1e-14));
+    CHECK(solved({1, 2, 2, 4}, {1, 1}).first.info == 2);
+    const LapackOutcome nearly = solved({1, 1, 1, 1 + 0x1p-52}, {1, 1}).first;
+    // dgesvx estimates the condition number; dsgesv gives up its FP32 factors, which are singular.
+    CHECK(nearly.info == (driver == LapackDriver::dgesvx ? 3 : 0));
+    CHECK((nearly.rcond < eps) == (driver == LapackDriver::dgesvx));
+    CHECK((nearly.iterations < 0) == (driver == LapackDriver::dsgesv));
+  }
+}
+
+TEST_CASE("what LAPACK says decides whether it has solved") {
+  LapackSystem system;
+  system.n = 2;
+  system.fill = [](MatrixView<double> a) { std::fill_n(a.data, 4, 1); };
+  system.right_hand_side = [] { return std::vector<double>{1, 1}; };
+  system.residual = [](const std::vector<double>&) { return 0.25; };
+  const SteadyClock clock;
+  const auto run = [&](LapackDriver driver) { return lapack_run(driver, system, 1, clock); };
+  CHECK_THAT(run(LapackDriver::dgesv).failure, ContainsSubstring("pivot 1 (from 0) is zero"));
+  CHECK(std::isnan(run(LapackDriver::dgesv).scaled_residual));
+  system.fill = [](MatrixView<double> a) {
+    std::fill_n(a.data, 4, 1);
+    a(1, 1) += 0x1p-52;
+  };
+  const Turn expert = run(LapackDriver::dgesvx);
+  CHECK((expert.passed() && expert.scaled_residual == 0.25 && expert.seconds > 0));
+  CHECK_THAT(expert.note, ContainsSubstring("singular to working precision"));
+  CHECK_THAT(run(LapackDriver::dsgesv).failure, ContainsSubstring("iter = -"));
+  system.may_fall_back = true;
+  CHECK(run(LapackDriver::dsgesv).passed());
+  CHECK_THAT(run(LapackDriver::dsgesv).note, ContainsSubstring("iter = -"));
+  system.residual = [](const std::vector<double>&) { return 17; };
+  CHECK_THAT(run(LapackDriver::dsgesv).failure, ContainsSubstring("residual 17"));
 }
 
 TEST_CASE("a residual fails at the threshold or if it is NaN; a threshold of 0 does not apply") {

@@ -11,6 +11,12 @@ void dgesv_(const int* n, const int* nrhs, double* a, const int* lda, int* pivot
 void dsgesv_(const int* n, const int* nrhs, double* a, const int* lda, int* pivots, const double* b,
              const int* ldb, double* x, const int* ldx, double* work, float* swork, int* iterations,
              int* info);
+// The last three arguments are the lengths of the texts.
+void dgesvx_(const char* fact, const char* trans, const int* n, const int* nrhs, double* a,
+             const int* lda, double* af, const int* ldaf, int* pivots, char* equed, double* r,
+             double* c, double* b, const int* ldb, double* x, const int* ldx, double* rcond,
+             double* ferr, double* berr, double* work, int* iwork, int* info,
+             std::size_t fact_length, std::size_t trans_length, std::size_t equed_length);
 }
 #endif
 
@@ -26,24 +32,67 @@ bool has_lapack() {
   return true;
 }
 
+namespace {
+
+/// A system in the arguments of LAPACK, which are those of Fortran.
+struct LapackArguments {
+  MatrixView<double> a;
+  std::span<double> x;  // b before, x after
+  std::byte* workspace;
+  int n = static_cast<int>(a.rows);
+  int ld = static_cast<int>(a.ld);
+  int one = 1;
+  std::vector<int> pivots = std::vector<int>(x.size());
+};
+
+LapackOutcome run_dgesv(LapackArguments& s) {
+  LapackOutcome outcome;
+  dgesv_(&s.n, &s.one, s.a.data, &s.ld, s.pivots.data(), s.x.data(), &s.n, &outcome.info);
+  return outcome;
+}
+
+LapackOutcome run_dsgesv(LapackArguments& s) {
+  LapackOutcome outcome;
+  const std::vector<double> b(s.x.begin(), s.x.end());
+  std::vector<double> residual(s.x.size());
+  dsgesv_(&s.n, &s.one, s.a.data, &s.ld, s.pivots.data(), b.data(), &s.n, s.x.data(), &s.n,
+          residual.data(), reinterpret_cast<float*>(s.workspace), &outcome.iterations,
+          &outcome.info);
+  return outcome;
+}
+
+LapackOutcome run_dgesvx(LapackArguments& s) {
+  LapackOutcome outcome;
+  std::vector<double> b(s.x.begin(), s.x.end());
+  std::vector<double> scales(2 * s.x.size());
+  std::vector<double> work(4 * s.x.size());
+  std::vector<int> iwork(s.x.size());
+  char equed = 'N';
+  double forward = 0;
+  double backward = 0;
+  dgesvx_("E", "N", &s.n, &s.one, s.a.data, &s.ld, reinterpret_cast<double*>(s.workspace), &s.n,
+          s.pivots.data(), &equed, scales.data(), scales.data() + s.x.size(), b.data(), &s.n,
+          s.x.data(), &s.n, &outcome.rcond, &forward, &backward, work.data(), iwork.data(),
+          &outcome.info, 1, 1, 1);
+  return outcome;
+}
+
+}  // namespace
+
 LapackOutcome solve_by_lapack(LapackDriver driver, MatrixView<double> a, std::span<double> x,
-                              std::span<float> workspace) {
+                              std::span<std::byte> workspace) {
   LUPINE_EXPECTS(a.rows == a.columns && a.rows == std::ssize(x) && a.rows < std::int64_t{1} << 31);
   LUPINE_EXPECTS(std::ssize(workspace) >= lapack_workspace(driver, a.rows));
-  const int n = static_cast<int>(a.rows);
-  const int ld = static_cast<int>(a.ld);
-  const int one = 1;
-  std::vector<int> pivots(x.size());
-  LapackOutcome outcome;
-  if (driver == LapackDriver::dgesv) {
-    dgesv_(&n, &one, a.data, &ld, pivots.data(), x.data(), &n, &outcome.info);
-    return outcome;
+  LapackArguments system{.a = a, .x = x, .workspace = workspace.data()};
+  switch (driver) {
+    case LapackDriver::dgesv:
+      return run_dgesv(system);
+    case LapackDriver::dsgesv:
+      return run_dsgesv(system);
+    case LapackDriver::dgesvx:
+      return run_dgesvx(system);
   }
-  const std::vector<double> b(x.begin(), x.end());
-  std::vector<double> residual(x.size());
-  dsgesv_(&n, &one, a.data, &ld, pivots.data(), b.data(), &n, x.data(), &n, residual.data(),
-          workspace.data(), &outcome.iterations, &outcome.info);
-  return outcome;
+  return {};
 }
 
 #else
@@ -52,7 +101,7 @@ bool has_lapack() {
   return false;
 }
 LapackOutcome solve_by_lapack(LapackDriver, MatrixView<double>, std::span<double>,
-                              std::span<float>) {
+                              std::span<std::byte>) {
   throw Fault("OpenBLAS was built without LAPACK");
 }
 

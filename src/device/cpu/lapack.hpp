@@ -3,6 +3,7 @@
 /// LAPACK's solvers as OpenBLAS has them, to compare with.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -10,28 +11,40 @@
 
 namespace lupine {
 
-/// dgesv: FP64 throughout. dsgesv: FP32 factors, refined to FP64.
-enum class LapackDriver { dgesv, dsgesv };
+/// dgesv: FP64 throughout. dsgesv: FP32 factors, refined to FP64. dgesvx: FP64 with scales
+/// (FACT = 'E'), refinement, an estimate of the condition number, and bounds of the errors.
+enum class LapackDriver { dgesv, dsgesv, dgesvx };
 
 /// False where OpenBLAS was built without LAPACK.
 bool has_lapack();
 
-/// LAPACK's output arguments INFO and ITER.
+/// LAPACK's output arguments INFO, ITER and RCOND.
 struct LapackOutcome {
-  int info = 0;        ///< 0: solved; i > 0: pivot i (counted from 1) is zero
-  int iterations = 0;  ///< dsgesv: corrections; negative: it gave up and factored again in FP64
+  /// 0: solved; i from 1 to n: pivot i (counted from 1) is zero; n + 1: dgesvx solved, but A is
+  /// singular to working precision.
+  int info = 0;
+  int iterations = 0;      ///< dsgesv: corrections; negative: it gave up and factored again in FP64
+  double rcond = unknown;  ///< dgesvx: estimate of 1 / (||A||_1 ||A^-1||_1) of the scaled matrix
 };
 
-/// Number of floats of workspace that the driver needs beside A.
+/// Bytes of workspace of order n^2 that the driver needs beside A.
 constexpr std::int64_t lapack_workspace(LapackDriver driver, std::int64_t n) {
-  return driver == LapackDriver::dsgesv ? n * (n + 1) : 0;
+  switch (driver) {
+    case LapackDriver::dgesv:
+      return 0;
+    case LapackDriver::dsgesv:
+      return 4 * n * (n + 1);
+    case LapackDriver::dgesvx:
+      return 8 * n * n;
+  }
+  return 0;
 }
 
 /// x <- A^-1 x by LU with partial pivoting, on the threads of the BLAS. A is overwritten.
-/// @param workspace of lapack_workspace(driver, n) floats
+/// @param workspace of lapack_workspace(driver, n) bytes, aligned as a double is
 /// @pre A is square, with x.size() rows, fewer than 2^31; workspace is large enough
 /// @throws Fault unless has_lapack()
 LapackOutcome solve_by_lapack(LapackDriver driver, MatrixView<double> a, std::span<double> x,
-                              std::span<float> workspace);
+                              std::span<std::byte> workspace);
 
 }  // namespace lupine

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file
+/// Systems A x = b as users have them, of any order, as functions of the indices. docs/numerics.md,
+/// section 2.4, has the definitions, their sources and the condition numbers.
+#pragma once
+
+#include <lupine/benchmark.hpp>
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/matrix_view.hpp"
+
+namespace lupine {
+
+enum class GalleryKind {
+  gaussian,  ///< a_ij normal, with mean 0 and variance 1
+  uniform,   ///< a_ij uniform in (-1, 1)
+  kernel,    ///< a_ij = exp(-|p_i - p_j|), p_i random points of the unit cube
+  boundary,  ///< Symm's integral equation on an ellipse, by the midpoint rule
+  toeplitz,  ///< a_ij = t(i - j), t uniform in (-1, 1)
+  graded,    ///< singular values from 1 to 1e-13 with a constant ratio
+  shifted    ///< `gaussian` + 2 sqrt(n) I
+};
+constexpr std::array<std::pair<GalleryKind, std::string_view>, 7> gallery_names{
+    {{GalleryKind::gaussian, "gaussian"},
+     {GalleryKind::uniform, "uniform"},
+     {GalleryKind::kernel, "kernel"},
+     {GalleryKind::boundary, "boundary"},
+     {GalleryKind::toeplitz, "toeplitz"},
+     {GalleryKind::graded, "graded"},
+     {GalleryKind::shifted, "shifted"}}};
+std::string_view name(GalleryKind kind);
+std::optional<GalleryKind> gallery_kind(std::string_view name);
+/// "gaussian, uniform, ...".
+std::string gallery_list();
+
+/// A system of the gallery: n x n in FP64, with b uniform in (-1, 1). The random numbers are a hash
+/// of seed and indices, so they are the same bits on every machine; entries differ by what its log,
+/// exp, cos and sqrt round. An entry takes O(1) operations; the object holds O(n) numbers.
+class GallerySystem {
+ public:
+  /// @pre n >= 1
+  GallerySystem(GalleryKind kind, std::int64_t n, std::uint64_t seed);
+
+  std::int64_t n() const { return n_; }
+  /// a_ij, indices from 0.
+  double operator()(std::int64_t i, std::int64_t j) const;
+  std::vector<double> right_hand_side() const;
+  /// a <- A, by the threads of OpenMP. @pre a is n x n
+  void fill(MatrixView<double> a) const;
+  /// The infinity norms of A, x, b and b - A x, in FP64, with A computed again, by the threads of
+  /// OpenMP. A NaN in x makes the last of them NaN. @pre x has n entries
+  SystemNorms norms(std::span<const double> x) const;
+
+ private:
+  GalleryKind kind_;
+  std::int64_t n_;
+  std::uint64_t seed_;
+  double shift_ = 0;                          // added to the diagonal
+  std::array<std::vector<double>, 5> parts_;  // of O(n): see the constructor's functions
+};
+
+}  // namespace lupine

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "catch.hpp"
+#include "core/matrix_view.hpp"
+#include "device/cpu/thread_scope.hpp"
+#include "generate/gallery.hpp"
+
+using namespace lupine;
+
+namespace {
+
+/// A in memory, column by column.
+struct Filled {
+  explicit Filled(const GallerySystem& system, int threads = 1)
+      : n(system.n()), data(static_cast<std::size_t>(n * n)) {
+    const ThreadScope scope(threads);
+    system.fill({data.data(), n, n, n});
+  }
+  double operator()(std::int64_t i, std::int64_t j) const {
+    return data[static_cast<std::size_t>(i + j * n)];
+  }
+  std::int64_t n;
+  std::vector<double> data;
+};
+
+GallerySystem some(GalleryKind kind, std::int64_t n = 61, std::uint64_t seed = 1) {
+  return {kind, n, seed};
+}
+
+bool symmetric(const Filled& a) {
+  for (std::int64_t j = 0; j < a.n; ++j)
+    for (std::int64_t i = 0; i < j; ++i)
+      if (a(i, j) != a(j, i)) return false;
+  return true;
+}
+
+}  // namespace
+
+TEST_CASE("users' systems have names") {
+  for (const auto& [kind, words] : gallery_names) {
+    CHECK(name(kind) == words);
+    CHECK(gallery_kind(words) == kind);
+  }
+  CHECK_FALSE(gallery_kind("scaled-diagonal"));
+  CHECK_FALSE(gallery_kind(""));
+  CHECK(gallery_list() == "gaussian, uniform, kernel, boundary, toeplitz, graded, shifted");
+}
+
+// The numbers are from a second implementation of SplitMix64.
+TEST_CASE("random numbers of users' systems are the same bits everywhere") {
+  const auto kind = GalleryKind::uniform;
+  CHECK(some(kind)(0, 0) == 0x1.8c5017a36c6c0p-2);
+  CHECK(some(kind)(0, 1) == 0x1.e316d8b20fdc0p-1);
+  CHECK(some(kind)(1, 0) == 0x1.edbe9bd18ad80p-3);
+  CHECK(some(kind, 7, std::numeric_limits<std::uint64_t>::max())(6, 4) == 0x1.c7c357140529cp-1);
+  CHECK(some(kind).right_hand_side()[3] == 0x1.f8e4d3ed49260p-2);
+}
+
+TEST_CASE("users' systems are the same for any number of threads, and differ by seed") {
+  for (const auto& [kind, words] : gallery_names)
+    for (const std::int64_t n : {1, 2, 61}) {
+      INFO(words << " of order " << n);
+      const GallerySystem system = some(kind, n);
+      const Filled a(system);
+      CHECK(a.data == Filled(system, 3).data);
+      CHECK(a(n - 1, 0) == system(n - 1, 0));
+      CHECK(system.right_hand_side() == some(GalleryKind::uniform, n).right_hand_side());
+      CHECK(system.right_hand_side() != some(kind, n, 2).right_hand_side());
+      CHECK(std::all_of(a.data.begin(), a.data.end(), [](double v) { return std::isfinite(v); }));
+      if (n == 1) CHECK(a(0, 0) != 0);
+      // The ellipse has no random points; of order 1, neither a distance nor D depends on any.
+      if (n > 1 && kind != GalleryKind::boundary) CHECK(a.data != Filled(some(kind, n, 2)).data);
+    }
+}
+
+TEST_CASE("norms of users' systems are those of A in memory") {
+  for (const auto& [kind, words] : gallery_names) {
+    INFO(words);
+    const std::int64_t n = 61;
+    const GallerySystem system = some(kind, n);
+    const Filled a(system);
+    const std::vector<double> b = system.right_hand_side();
+    std::vector<double> x(b.rbegin(), b.rend());
+    x[7] = -5;
+    double norm = 0;
+    double residual = 0;
+    for (std::int64_t i = 0; i < n; ++i) {
+      double sum = 0;
+      double r = b[static_cast<std::size_t>(i)];
+      for (std::int64_t j = 0; j < n; ++j) {
+        sum += std::abs(a(i, j));
+        r -= a(i, j) * x[static_cast<std::size_t>(j)];
+      }
+      norm = std::max(norm, sum);
+      residual = std::max(residual, std::abs(r));
+    }
+    const SystemNorms norms = system.norms(x);
+    CHECK(norms.a == Approx(norm).epsilon(1e-14));
+    CHECK(norms.x == 5);
+    CHECK((norms.b > 0.9 && norms.b < 1));
+    CHECK(norms.residual == Approx(residual).epsilon(1e-13));
+    x[3] = std::numeric_limits<double>::quiet_NaN();
+    CHECK(std::isnan(system.norms(x).residual));
+    CHECK(std::isnan(system.norms(x).x));
+  }
+}
+
+// Tolerances are four standard deviations of the mean of 40000 samples.
+TEST_CASE("moments of gaussian and uniform") {
+  const auto moment = [](const Filled& a, int power) {
+    double sum = 0;
+    for (const double v : a.data) sum += std::pow(v, power);
+    return sum / static_cast<double>(a.data.size());
+  };
+  const Filled normal(some(GalleryKind::gaussian, 200));
+  CHECK(std::abs(moment(normal, 1)) < 4 * 1 / 200.);
+  CHECK(std::abs(moment(normal, 2) - 1) < 4 * std::sqrt(2) / 200);
+  CHECK(std::abs(moment(normal, 3)) < 4 * std::sqrt(15) / 200);
+  CHECK(std::abs(moment(normal, 4) - 3) < 4 * std::sqrt(96) / 200);
+  const Filled uniform(some(GalleryKind::uniform, 200));
+  CHECK(std::abs(moment(uniform, 1)) < 4 * std::sqrt(1 / 3.) / 200);
+  CHECK(std::abs(moment(uniform, 2) - 1 / 3.) < 4 * std::sqrt(1 / 5. - 1 / 9.) / 200);
+  for (const double v : uniform.data) CHECK((v > -1 && v < 1 && v != 0));
+}
+
+TEST_CASE("shifted is gaussian with 2 sqrt(n) more on the diagonal") {
+  const GallerySystem plain = some(GalleryKind::gaussian);
+  const GallerySystem shifted = some(GalleryKind::shifted);
+  CHECK(shifted(5, 6) == plain(5, 6));
+  CHECK(shifted(6, 6) == plain(6, 6) + 2 * std::sqrt(61.));
+}
+
+TEST_CASE("kernel is one of distances in the unit cube") {
+  const Filled a(some(GalleryKind::kernel));
+  CHECK(symmetric(a));
+  for (std::int64_t j = 0; j < a.n; ++j)
+    for (std::int64_t i = 0; i < a.n; ++i) {
+      CHECK((i == j) == (a(i, j) == 1));
+      CHECK(a(i, j) >= std::exp(-std::sqrt(3.)));
+      const double detour = -std::log(a(i, 7)) - std::log(a(7, j));
+      CHECK(-std::log(a(i, j)) <= detour + 1e-14);
+    }
+}
+
+// On an ellipse, charges that are equal in the angle have the potential -log((a + b) / 2)
+// everywhere. The rule with the right diagonal has that to (1/3)^n.
+TEST_CASE("boundary has the potential of an ellipse's equilibrium") {
+  for (const std::int64_t n : {33, 61, 200}) {
+    const Filled a(some(GalleryKind::boundary, n));
+    CHECK(symmetric(a));
+    for (std::int64_t i = 0; i < n; ++i) {
+      double potential = 0;
+      for (std::int64_t j = 0; j < n; ++j) potential += a(i, j);
+      CHECK(potential == Approx(-std::log(0.75)).epsilon(1e-13));
+    }
+  }
+}
+
+TEST_CASE("toeplitz has constant diagonals") {
+  const Filled a(some(GalleryKind::toeplitz));
+  for (std::int64_t j = 1; j < a.n; ++j)
+    for (std::int64_t i = 1; i < a.n; ++i) CHECK(a(i, j) == a(i - 1, j - 1));
+  std::vector<double> t;
+  for (std::int64_t k = 0; k < a.n; ++k) t.push_back(a(k, 0));
+  for (std::int64_t k = 1; k < a.n; ++k) t.push_back(a(0, k));
+  std::sort(t.begin(), t.end());
+  CHECK(std::adjacent_find(t.begin(), t.end()) == t.end());
+  CHECK((t.front() > -1 && t.back() < 1));
+}
+
+TEST_CASE("graded has the Frobenius norm of its singular values") {
+  for (const std::int64_t n : {1, 2, 61}) {
+    double of_a = 0;
+    for (const double v : Filled(some(GalleryKind::graded, n)).data) of_a += v * v;
+    double of_d = 0;
+    for (std::int64_t i = 0; i < n; ++i)
+      of_d += n == 1 ? 1 : std::pow(10, -26 * static_cast<double>(i) / static_cast<double>(n - 1));
+    CHECK(of_a == Approx(of_d).epsilon(1e-13));
+  }
+}
