@@ -51,9 +51,11 @@ bool is_small(MPI_Comm comm, std::int64_t n, const SolveOptions& o) {
   RunOptions known;
   known.threads = o.run.threads;
   if (o.run.device == DeviceKind::cpu) known.device = DeviceKind::cpu;
-  const bool in_fp64 = o.precision == Precision::automatic || o.precision == Precision::fp64;
-  return n >= 1 && n <= small_limit() && o.run == known && in_fp64 &&
-         o.refine != RefineMethod::gmres && o.run.threads >= 0 &&
+  const auto in_fp64 = [](Precision p) {
+    return p == Precision::automatic || p == Precision::fp64;
+  };
+  return n >= 1 && n <= small_limit() && o.run == known && in_fp64(o.precision) &&
+         in_fp64(o.first) && o.refine != RefineMethod::gmres && o.run.threads >= 0 &&
          o.run.threads <= largest_threads && o.tolerance >= 0 && o.tolerance < 1 &&
          o.max_iterations >= 1 && ranks_in(comm) == 1 && has_lapack();
 }
@@ -269,8 +271,10 @@ double SmallSolver::inverse_norm(const Vector& left, const Vector& right) const 
     return v;
   };
   return estimate_one_norm(
-      n(), [&](const Vector& v) { return times(right, apply(Transpose::yes, times(left, v))); },
-      [&](const Vector& v) { return times(left, apply(Transpose::no, times(right, v))); });
+             n(),
+             [&](const Vector& v) { return times(right, apply(Transpose::yes, times(left, v))); },
+             [&](const Vector& v) { return times(left, apply(Transpose::no, times(right, v))); })
+      .norm;
 }
 
 double SmallSolver::norm() {

@@ -21,8 +21,6 @@ namespace {
 
 // The block size by which steps are predicted before one is chosen.
 constexpr std::int64_t usual_nb = 512;
-// GMRES that left less than this part of the residual has shown that better factors will do.
-constexpr double promising_residual = 0.5;
 
 /// The benchmark, with pivoting, that needs the same memory and the same choices as a step of this
 /// precision. plan() plans this benchmark for the step.
@@ -154,7 +152,8 @@ Setup SteppedSolver::setup_of(Precision precision) {
 bool SteppedSolver::advance() {
   while (!last()) {
     factors_.reset();
-    if (factor_in(planned(++at_).precision)) return true;
+    at_ = next();
+    if (factor_in(planned(at_).precision)) return true;
   }
   return false;
 }
@@ -264,7 +263,6 @@ bool SteppedSolver::attempt(const RightHandSideSource& b, std::vector<std::int64
   for (const std::int64_t k : left) {
     const bool waits = !unsolved.empty() && !last();
     if (waits || !solve_one(b, k, left.size(), solution)) unsolved.push_back(k);
-    if (unsolved.size() == 1 && !waits) skip_unpromising();
   }
   SolveStep& step = steps_.back();
   step.why = why_not(solution, unsolved);
@@ -292,16 +290,16 @@ double SteppedSolver::worth(std::size_t right_hand_sides) const {
   if (last()) return std::numeric_limits<double>::infinity();
   const double measured = steps_.back().factor_seconds;
   const double corrected = measured > 0 ? measured / planned(at_).seconds : 1;
-  return planned(at_ + 1).seconds * corrected / static_cast<double>(right_hand_sides);
+  return planned(next()).seconds * corrected / static_cast<double>(right_hand_sides);
 }
 
-// After a refinement in vain, only one LU is left that cannot be in vain: FP64. A step before it is
-// tried only if the sample or GMRES has shown that it will do.
-void SteppedSolver::skip_unpromising() {
-  if (at_ + 2 >= std::ssize(plan_)) return;
-  const bool sampled = !std::isnan(sampled_);
-  if (sampled || refined_.gmres_residual < promising_residual) return;
-  plan_.erase(plan_.begin() + at_ + 1);
+// The step after the present one. After a step in vain only one is left that cannot be in vain:
+// the last. A step between is tried where the sample had already shown the present one's precision
+// to be too low, which is_hopeless() allows to be tried.
+std::ptrdiff_t SteppedSolver::next() const {
+  if (at_ < 0) return 0;
+  const bool expected = sampled_ * unit_roundoff(planned(at_).precision) > 1;
+  return expected ? at_ + 1 : std::ssize(plan_) - 1;
 }
 
 // Why the step is not accepted; empty if it is. Low-precision factors may solve even with a

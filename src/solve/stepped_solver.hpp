@@ -54,7 +54,7 @@ class SteppedSolver final : public Solver {
   bool accepted(const Answer& found);
   std::string why_not(const Solution& solution, const std::vector<std::int64_t>& left);
   double worth(std::size_t right_hand_sides) const;
-  void skip_unpromising();
+  std::ptrdiff_t next() const;
   const Clock& clock() const { return machine_.clock(); }
   const Communicator& all() const { return machine_.all(); }
   const ProcessGrid& grid() const { return machine_.grid(); }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Rates that are measured, remembered and agreed on, and the choices that follow from them.
+#include <fmt/format.h>
 #include <lupine/solve.hpp>
 
 #include <array>
@@ -107,8 +108,8 @@ TEST_CASE("the slowest rank's rate counts, and a rate that one rank does not kno
   if (all.size() == 1) return;
   forget_rates();
   if (all.rank() == 0) plant(machine, {1, 1, 1, 1});
-  for (const Rate& rate : update_rates(machine, all_precisions, 100).all())
-    CHECK(rate.origin == RateOrigin::assumed);
+  const Rates small = update_rates(machine, all_precisions, 100);
+  for (const Rate& rate : small.all()) CHECK(rate.origin == RateOrigin::assumed);
 }
 
 TEST_CASE("HPL-MxP takes the fastest precision, also where ranks' rates differ", "[rates]") {
@@ -147,7 +148,7 @@ TEST_CASE("the steps of a solve follow from the rates", "[rates][solve]") {
   };
   const auto fast16 = steps({900, 100, 90, 10});
   CHECK(precisions(fast16) == List{Precision::bf16});
-  CHECK_THAT(fast16.reason, ContainsSubstring("fp32 90"));
+  CHECK_THAT(fast16.reason, ContainsSubstring(fmt::format("fp32 {}", 90 * all.size())));
   CHECK(precisions(steps({100, 900, 90, 10})) == List{Precision::fp16});
   CHECK(precisions(steps({90, 90, 90, 10})) == List{Precision::fp32});
   CHECK(precisions(steps({10, 10, 10, 10})) == List{Precision::fp64});
@@ -166,8 +167,10 @@ TEST_CASE("at most one factorization is in vain", "[rates][solve]") {
   const auto hilbert = [](std::int64_t i, std::int64_t j) {
     return 1 / static_cast<double>(i + j + 1);
   };
-  const Solution s = solve(MPI_COMM_WORLD, Matrix::from_function(60, hilbert),
-                           RightHandSide::of_ones(), solve_options());
+  SolveOptions o = solve_options();
+  o.run.nb = 4;  // narrow panels, so that BF16 is predicted to be much faster
+  const Solution s =
+      solve(MPI_COMM_WORLD, Matrix::from_function(60, hilbert), RightHandSide::of_ones(), o);
   CHECK(precisions(s) == List{Precision::bf16, Precision::fp64});
   CHECK_FALSE(s.steps.front().why.empty());
   CHECK(s.steps.front().factor_seconds > 0);
