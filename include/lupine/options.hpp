@@ -196,8 +196,8 @@ struct BenchmarkOptions {
 /// Options of a solve.
 struct SolveOptions {
   RunOptions run;  ///< machine and distribution; the block size of A's descriptor replaces run.nb
-  /// automatic: the fastest 16-bit precision, then FP32, then FP64, as far as is needed. Any other
-  /// value: that precision alone.
+  /// automatic: the fastest 16-bit precision, then FP32, then FP64, as far as is needed; a small
+  /// system takes FP64 at once (lupine/solve.hpp). Any other value: that precision alone.
   Precision precision = Precision::automatic;
   RefineMethod refine = RefineMethod::automatic;  ///< how x is refined with the factors of a step
   /// Largest componentwise backward error that x may have, below 1; the refinement ends there. 0: x
