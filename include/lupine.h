@@ -121,7 +121,8 @@ LUPINE_API void lupine_options_init(lupine_options* options, size_t size);
 /// @param size its size in bytes, as the program was compiled
 LUPINE_API void lupine_result_init(lupine_result* result, size_t size);
 
-/// Solves A x = b on this process alone, with default options.
+/// Solves A x = b on this process alone, with default options. A small system costs about what
+/// LAPACK's dgesv does (lupine/solve.hpp).
 /// @param n order of A, 0 or more
 /// @param nrhs columns of b, 0 or more
 /// @param a A, n x n; it is not changed
@@ -132,7 +133,8 @@ LUPINE_API void lupine_result_init(lupine_result* result, size_t size);
 LUPINE_API int lupine_dgesv(int64_t n, int64_t nrhs, const double* a, int64_t lda, double* b,
                             int64_t ldb);
 
-/// Solves A x = b on this process alone, with options and a result.
+/// Solves A x = b on this process alone, with options and a result. Condition number and bounds of
+/// a small system are computed only where `result` is not null.
 /// @param n order of A, 0 or more
 /// @param nrhs columns of b, 0 or more
 /// @param a A, n x n; it is not changed

@@ -197,7 +197,8 @@ struct BenchmarkOptions {
 struct SolveOptions {
   RunOptions run;  ///< machine and distribution; the block size of A's descriptor replaces run.nb
   /// automatic: steps of increasing precision, as far as is needed, each only where it is predicted
-  /// to be worth its time. Any other value: that precision alone.
+  /// to be worth its time; a small system takes FP64 at once (lupine/solve.hpp). Any other value:
+  /// that precision alone.
   Precision precision = Precision::automatic;
   /// With an automatic precision: the precision of the first step, such as that which solved the
   /// last similar system (Solution::precision()). automatic: by cost.

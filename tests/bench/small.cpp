@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Times small systems, each solved alone in one call: LAPACK's dgesv, lupine_dgesv, lupine_dgesvx
-// with a result, lupine::solve, and lupine::solve with a block size, which takes the solver that
-// large systems have. Orders are arguments; `--smoke` runs two tiny ones once, only to see that all
-// runs. Set OMP_NUM_THREADS for another number of threads than that of all cores.
+// Times small systems, each solved alone in one call: LAPACK's dgesv and dgesvx, lupine_dgesv,
+// lupine_dgesvx with a result, lupine::solve, a solve with a Factorization, and lupine::solve with
+// a block size, which takes the solver that large systems have. Orders are arguments; `--smoke`
+// runs two tiny ones once, only to see that all runs. Set OMP_NUM_THREADS for another number of
+// threads than that of all cores.
 #include <lupine.h>
 #include <lupine/lupine.hpp>
 
@@ -17,8 +18,15 @@
 
 #include "core/clock.hpp"
 
-extern "C" void dgesv_(const int* n, const int* nrhs, double* a, const int* lda, int* pivots,
-                       double* b, const int* ldb, int* info);
+extern "C" {
+void dgesv_(const int* n, const int* nrhs, double* a, const int* lda, int* pivots, double* b,
+            const int* ldb, int* info);
+void dgesvx_(const char* factored, const char* transposed, const int* n, const int* nrhs, double* a,
+             const int* lda, double* lu, const int* ldlu, int* pivots, char* scaled, double* rows,
+             double* columns, double* b, const int* ldb, double* x, const int* ldx, double* rcond,
+             double* ferr, double* berr, double* work, int* iwork, int* info, std::size_t,
+             std::size_t, std::size_t);
+}
 
 namespace {
 
@@ -52,51 +60,86 @@ void require(bool solved) {
   if (!solved) throw lupine::Fault("a system was not solved");
 }
 
+/// LAPACK's solvers, which overwrite A and b.
+class Lapack {
+ public:
+  Lapack(const Numbers& a, const Numbers& b)
+      : a_(a),
+        b_(b),
+        n_(static_cast<int>(b.size())),
+        lu_(a.size()),
+        x_(b.size()),
+        scales_(2 * b.size()),
+        work_(4 * b.size()),
+        pivots_(2 * b.size()) {}
+
+  void prepare() {
+    now_a_ = a_;
+    now_b_ = b_;
+  }
+  void dgesv() {
+    int info = 0;
+    dgesv_(&n_, &one_, now_a_.data(), &n_, pivots_.data(), now_b_.data(), &n_, &info);
+    require(info == 0);
+  }
+  void dgesvx() {
+    int info = 0;
+    char scaled = 'N';
+    double rcond = 0;
+    double ferr = 0;
+    double berr = 0;
+    dgesvx_("E", "N", &n_, &one_, now_a_.data(), &n_, lu_.data(), &n_, pivots_.data(), &scaled,
+            scales_.data(), scales_.data() + n_, now_b_.data(), &n_, x_.data(), &n_, &rcond, &ferr,
+            &berr, work_.data(), pivots_.data() + n_, &info, 1, 1, 1);
+    require(info == 0);
+  }
+
+ private:
+  const Numbers& a_;
+  const Numbers& b_;
+  int n_;
+  int one_ = 1;
+  Numbers now_a_, now_b_, lu_, x_, scales_, work_;
+  std::vector<int> pivots_;
+};
+
 void time_order(std::int64_t n, bool smoke) {
+  using lupine::Matrix, lupine::RightHandSide, lupine::SolveOptions;
   const Numbers a = random_numbers(n * n);
   const Numbers b = random_numbers(n);
-  Numbers overwritten_a = a;
   Numbers x = b;
-  const auto fresh = [&] { x = b; };
-  std::vector<int> pivots(static_cast<std::size_t>(n));
-  const double lapack = median_seconds(
-      smoke, [&] { overwritten_a = a, x = b; },
-      [&] {
-        const int order = static_cast<int>(n);
-        const int one = 1;
-        int info = 0;
-        dgesv_(&order, &one, overwritten_a.data(), &order, pivots.data(), x.data(), &order, &info);
-        require(info == 0);
-      });
-  const double dgesv = median_seconds(
-      smoke, fresh, [&] { require(lupine_dgesv(n, 1, a.data(), n, x.data(), n) == 0); });
+  Lapack lapack(a, b);
   lupine_result result;
-  const double dgesvx = median_seconds(
-      smoke,
-      [&] {
-        fresh();
-        lupine_result_init(&result, sizeof result);
-      },
-      [&] { require(lupine_dgesvx(n, 1, a.data(), n, x.data(), n, nullptr, &result) == 0); });
-  const auto solve_with = [&](const lupine::SolveOptions& options) {
-    return median_seconds(smoke, fresh, [&] {
-      require(lupine::solve(MPI_COMM_SELF, lupine::Matrix::dense(n, a.data(), n),
-                            lupine::RightHandSide::dense(1, b.data(), n), options)
+  const auto prepare = [&] {
+    x = b;
+    lupine_result_init(&result, sizeof result);
+    lapack.prepare();
+  };
+  const auto milliseconds = [&](const auto& work) {
+    std::printf(" %13.4f", 1e3 * median_seconds(smoke, prepare, work));
+    std::fflush(stdout);
+  };
+  const auto time_solve = [&](const SolveOptions& options) {
+    milliseconds([&] {
+      require(lupine::solve(MPI_COMM_SELF, Matrix::dense(n, a.data(), n),
+                            RightHandSide::dense(1, b.data(), n), options)
                   .converged);
     });
   };
-  const double solve = solve_with({});
-  lupine::SolveOptions in_blocks;
+  std::printf("%6lld", static_cast<long long>(n));
+  milliseconds([&] { lapack.dgesv(); });
+  milliseconds([&] { lapack.dgesvx(); });
+  milliseconds([&] { require(lupine_dgesv(n, 1, a.data(), n, x.data(), n) == 0); });
+  milliseconds(
+      [&] { require(lupine_dgesvx(n, 1, a.data(), n, x.data(), n, nullptr, &result) == 0); });
+  time_solve({});
+  lupine::Factorization factors(MPI_COMM_SELF, Matrix::dense(n, a.data(), n));
+  milliseconds([&] { require(factors.solve(RightHandSide::dense(1, b.data(), n)).converged); });
+  SolveOptions in_blocks;
   in_blocks.run.nb = std::min<std::int64_t>(n, 128);
   in_blocks.run.device = lupine::DeviceKind::cpu;
-  const double blocks = solve_with(in_blocks);
-  lupine::Factorization factors(MPI_COMM_SELF, lupine::Matrix::dense(n, a.data(), n));
-  const double again = median_seconds(smoke, fresh, [&] {
-    require(factors.solve(lupine::RightHandSide::dense(1, b.data(), n)).converged);
-  });
-  std::printf("%6lld %12.4f %14.4f %14.4f %12.4f %16.4f %12.4f\n", static_cast<long long>(n),
-              lapack * 1e3, dgesv * 1e3, dgesvx * 1e3, solve * 1e3, again * 1e3, blocks * 1e3);
-  std::fflush(stdout);
+  time_solve(in_blocks);
+  std::printf("\n");
 }
 
 }  // namespace
@@ -116,9 +159,11 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   int status = EXIT_SUCCESS;
   try {
-    std::printf("%6s %12s %14s %14s %12s %16s %12s\n", "n", "dgesv", "lupine_dgesv",
-                "lupine_dgesvx", "solve()", "factored solve()", "solve(), nb");
-    std::printf("%6s %12s\n", "", "ms");
+    std::printf("milliseconds\n%6s", "n");
+    for (const char* what :
+         {"dgesv", "dgesvx", "lupine_dgesv", "lupine_dgesvx", "solve()", "factored", "solve(), nb"})
+      std::printf(" %13s", what);
+    std::printf("\n");
     for (const std::int64_t n : orders) time_order(n, smoke);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "lupine_small_bench: %s\n", error.what());

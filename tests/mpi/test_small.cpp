@@ -270,6 +270,14 @@ TEST_CASE("where a small system needs more, the solver of large ones takes over"
     return words + notes;
   };
   CHECK(outcome(on_cpu()).substr(0, 40) == outcome(in_blocks(on_cpu())).substr(0, 40));
+  // The pivots tell it too, where nobody asks for the condition number.
+  const std::string words = thrown([&] {
+    const auto solver = make_solver(MPI_COMM_SELF, Matrix::from_function(n, equal_rows), on_cpu(),
+                                    {}, Seen::x_alone);
+    solver->factor();
+    CHECK(solver->solve(RightHandSide::of_ones().source()).steps.size() > 1);
+  });
+  CHECK((words == "nothing" || words.starts_with("singular")));
   // A function that counts its calls: A is loaded once, also where the solver changes.
   std::atomic<int> calls = 0;
   const Matrix counted = Matrix::from_function(n, [&](auto i, auto j) {
