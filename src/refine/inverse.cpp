@@ -99,6 +99,7 @@ double Inverse::weighted_norm(const Vector& left, const Vector& right) {
         [&](const Vector& v) { return times(right, apply(transposed_, times(left, v))); },
         [&](const Vector& v) { return times(left, apply(plain_, times(right, v))); });
   };
+  if (known_) mends_ = !(error_ <= trusted);
   NormEstimate found = estimate();
   if (!known_) {
     known_ = true;

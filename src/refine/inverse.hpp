@@ -14,7 +14,8 @@ namespace lupine {
 ///
 /// With low-precision factors, (L U)^-1 may be far from A^-1. So the first estimate is made with
 /// z = (L U)^-1 v as products, and the correction (L U)^-1 (v - A z) of the product that grew most
-/// is computed. Let e be its norm over that of z, the larger one of products with A^-1 and A^-T.
+/// is computed. Let e be its norm over that of z, the larger one of products with A^-1 and A^-T;
+/// or the rate of a classical refinement with the same factors, if trust() was given that.
 /// - e <= 1/10: estimates stay as they are.
 /// - e <= 1/2: GMRES corrects the product that determines an estimate.
 /// - e > 1/2: GMRES corrects every product from then on, and the first estimate is made again.
@@ -26,6 +27,12 @@ class Inverse {
   Inverse(const Inverse&) = delete;
   Inverse& operator=(const Inverse&) = delete;
 
+  /// Sets the relative error e of the products, unless it is known already.
+  /// @param error below 1
+  void trust(double error) {
+    if (!known_) error_ = error;
+    known_ = true;
+  }
   /// An estimate of ||A^-1||_inf (see estimate_one_norm). Infinity where the factors are too
   /// inaccurate for GMRES to correct the products.
   double norm();
@@ -51,7 +58,7 @@ class Inverse {
 
   Side plain_;
   Side transposed_;
-  bool known_;           // whether it is known if products have to be corrected
+  bool known_;           // whether the error of products is known
   double error_ = 0;     // relative error of products that are not corrected
   bool mends_ = false;   // whether GMRES corrects the products
   bool failed_ = false;  // whether GMRES has failed to correct a product

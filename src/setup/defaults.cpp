@@ -30,10 +30,14 @@ constexpr std::string_view words(Engine engine) {
   return "";
 }
 
+bool is_fast(const TuningCase& c) {
+  return c.fast && bytes_of(c.precision) == 2;
+}
+
 Engine engine_of(const TuningCase& c) {
   const DeviceTraits& device = traits_of(c.device);
   if (c.precision == Precision::fp64) return device.fp64;
-  return c.fast && bytes_of(c.precision) == 2 ? device.fast_low : device.other_low;
+  return is_fast(c) ? device.fast_low : device.other_low;
 }
 
 struct Row {
@@ -56,7 +60,7 @@ constexpr std::int64_t all_columns = 0;
 // clang-format off
 constexpr Row default_rows[] = {
     // engine          above  nb: alone, of several  look-ahead  chunk: alone, of several  leaf
-    {Engine::cpu_fast,     0,       512,        384,          1,          all_columns,   2048,   16},
+    {Engine::cpu_fast,     0,      1024,        384,          1,          all_columns,   2048,   16},
     {Engine::cpu_fast, 12288,      1024,        384,          1,         8192,       2048,   16},
     {Engine::cpu_other,    0,       512,        512,          1,          all_columns,   2048,   16},
     {Engine::cpu_fp64,     0,       384,        384,          1,          all_columns,   2048,   16},
@@ -72,10 +76,15 @@ const Row& row_of(Engine engine, std::int64_t local_order) {
   return *found;
 }
 
-std::int64_t largest_nb_for(std::int64_t local_order) {
+// Leaves eight blocks to a rank. On a CPU it leaves sixteen, as far as blocks stay so wide that a
+// product loses little: the work on panels grows with their width, and runs at a lower rate.
+std::int64_t largest_nb_for(const TuningCase& c) {
   constexpr std::int64_t unit = 32;
-  constexpr std::int64_t blocks_a_rank = 8;
-  const std::int64_t share = local_order / blocks_a_rank;
+  const std::int64_t local_order = c.n / std::max(c.shape.nprow, c.shape.npcol);
+  const std::int64_t eighth = local_order / 8;
+  const std::int64_t narrow = std::min<std::int64_t>(eighth, is_fast(c) ? 256 : 128);
+  const std::int64_t share =
+      c.device == DeviceKind::cpu ? std::max(local_order / 16, narrow) : eighth;
   return std::max(unit, round_up(share, unit));
 }
 
@@ -85,7 +94,7 @@ Defaults defaults_for(const TuningCase& which) {
   const std::int64_t sides = std::max(which.shape.nprow, which.shape.npcol);
   const Row& row = row_of(engine_of(which), ceil_div(which.n, sides));
   const std::int64_t most = which.shape.size() == 1 ? row.nb_alone : row.nb;
-  const std::int64_t nb = std::min({most, largest_nb_for(which.n / sides), which.n});
+  const std::int64_t nb = std::min({most, largest_nb_for(which), which.n});
   const std::int64_t chunk = which.shape.nprow == 1 ? row.chunk_alone : row.chunk;
   std::string name(words(row.engine));
   if (row.above > 0) name += fmt::format(", above {} a rank", row.above);

@@ -44,7 +44,7 @@ bool is_finite(const Vector& v) {
 }  // namespace
 
 std::int64_t small_limit() {
-  return 1000;
+  return 640;
 }
 
 bool is_small(MPI_Comm comm, std::int64_t n, const SolveOptions& o) {

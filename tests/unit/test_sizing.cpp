@@ -62,8 +62,8 @@ namespace {
 constexpr GridShape one{1, 1, GridOrder::row};
 constexpr GridShape many{8, 16, GridOrder::row};
 
-Defaults on_cpu(std::int64_t n, Precision precision, bool native, const GridShape& shape = one) {
-  return defaults_for({n, precision, DeviceKind::cpu, native, shape});
+Defaults on_cpu(std::int64_t n, Precision precision, bool fast, const GridShape& shape = one) {
+  return defaults_for({n, precision, DeviceKind::cpu, fast, shape});
 }
 
 Defaults on_gpu(Precision precision, const GridShape& shape = one) {
@@ -75,22 +75,25 @@ Defaults on_gpu(Precision precision, const GridShape& shape = one) {
 TEST_CASE("defaults of the table") {
   for (std::int64_t n : {1, 2, 31, 32, 33, 100, 1000, 10000, 1000000})
     for (Precision p : {Precision::fp16, Precision::bf16, Precision::fp32, Precision::fp64})
-      for (bool native : {false, true}) {
+      for (bool fast : {false, true}) {
         for (const GridShape& shape : {one, many}) {
-          const Defaults d = on_cpu(n, p, native, shape);
+          const Defaults d = on_cpu(n, p, fast, shape);
           CAPTURE(n, d.row);
           CHECK(d.tuning.nb >= 1);
           CHECK(d.tuning.nb <= std::min<std::int64_t>(n, 1024));
           CHECK((d.tuning.lookahead >= 0 && d.tuning.lookahead <= largest_lookahead));
           CHECK((d.leaf >= 1 && d.leaf <= largest_leaf));
         }
-        CHECK(on_cpu(n, p, native, many).tuning.nb <= on_cpu(n, p, native, one).tuning.nb);
+        CHECK(on_cpu(n, p, fast, many).tuning.nb <= on_cpu(n, p, fast, one).tuning.nb);
       }
 }
 
 TEST_CASE("a small problem has blocks for every rank") {
   CHECK(on_cpu(1000, Precision::fp16, false).tuning.nb == 128);
   CHECK(on_cpu(8000, Precision::fp16, false, many).tuning.nb == 64);
+  CHECK(on_cpu(4000, Precision::fp32, false).tuning.nb == 256);
+  CHECK(on_cpu(2000, Precision::fp32, false).tuning.nb == 128);
+  CHECK(on_cpu(2000, Precision::bf16, true).tuning.nb == 256);
   CHECK(on_cpu(10, Precision::fp16, false).tuning.nb == 10);
   CHECK(on_cpu(1000, Precision::fp16, false).cut);
   CHECK_FALSE(on_cpu(1000000, Precision::fp16, false).cut);
@@ -112,6 +115,29 @@ TEST_CASE("a rank alone in its process column takes all columns at once on the C
   CHECK(on_cpu(1000000, Precision::fp16, false).tuning.chunk == 0);
   CHECK(on_cpu(1000000, Precision::fp16, false, many).tuning.chunk > 0);
   CHECK(on_gpu(Precision::fp16).tuning.chunk > 0);
+}
+
+TEST_CASE("panels are narrowed only where memory is short") {
+  Footprint f;
+  f.n = 12288;
+  f.nb = 1024;
+  f.precision = Precision::fp16;
+  const double all = f.rank_bytes();
+  CHECK(f.panel_width() < 1024);  // 4.4 n^2 bytes have no room for them
+  f.free = 23e9;
+  CHECK(f.panel_width() == 1024);
+  CHECK(f.rank_bytes() > all);
+  f.free = all;
+  CHECK(f.panel_width() < 1024);
+  CHECK(f.rank_bytes() == all);
+}
+
+TEST_CASE("GMRES restarts later where its vectors are small beside the factors") {
+  const GridShape one_rank{1, 1, GridOrder::row};
+  CHECK(gmres_restart(100, one_rank) == 30);
+  CHECK(gmres_restart(4000, one_rank) == 100);
+  CHECK(gmres_restart(1000000, one_rank) == 200);
+  CHECK(gmres_restart(4000, {1, 2, GridOrder::row}) == 50);
 }
 
 TEST_CASE("a native update needs no copy in FP32, and so allows wider panels") {
