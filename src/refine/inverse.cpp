@@ -50,9 +50,11 @@ Vector Inverse::apply(Side& side, const Vector& v) {
   Vector z = side.solve(part);
   if (mends_) z = mended(side, part, std::move(z));
   Vector whole = side.results.gather(side.to, z);
-  if (const double growth = largest(whole) / largest(v); growth > side.growth) {
+  const double growth = largest(whole) / largest(v);
+  if (!known_ && growth > side.growth) {
     side.growth = growth;
-    side.largest = v;
+    side.largest = part;
+    side.product = std::move(z);
   }
   return whole;
 }
@@ -77,10 +79,8 @@ Vector Inverse::mended(const Side& side, const Vector& v, Vector z) {
 // the difference. Infinity where no product was finite.
 double Inverse::error(const Side& side) const {
   if (side.largest.empty()) return std::numeric_limits<double>::infinity();
-  const Vector v = local_part(side.from, side.largest);
-  const Vector z = side.solve(v);
-  const Vector correction = side.solve(difference(v, side.multiply(z)));
-  return side.results.norm(correction) / side.results.norm(z);
+  const Vector correction = side.solve(difference(side.largest, side.multiply(side.product)));
+  return side.results.norm(correction) / side.results.norm(side.product);
 }
 
 double Inverse::norm() {
@@ -99,7 +99,6 @@ double Inverse::weighted_norm(const Vector& left, const Vector& right) {
         [&](const Vector& v) { return times(right, apply(transposed_, times(left, v))); },
         [&](const Vector& v) { return times(left, apply(plain_, times(right, v))); });
   };
-  if (known_) mends_ = !(error_ <= trusted);
   NormEstimate found = estimate();
   if (!known_) {
     known_ = true;

@@ -14,8 +14,7 @@ namespace lupine {
 ///
 /// With low-precision factors, (L U)^-1 may be far from A^-1. So the first estimate is made with
 /// z = (L U)^-1 v as products, and the correction (L U)^-1 (v - A z) of the product that grew most
-/// is computed. Let e be its norm over that of z, the larger one of products with A^-1 and A^-T;
-/// or the rate of a classical refinement with the same factors, if trust() was given that.
+/// is computed. Let e be its norm over that of z, the larger one of products with A^-1 and A^-T.
 /// - e <= 1/10: estimates stay as they are.
 /// - e <= 1/2: GMRES corrects the product that determines an estimate.
 /// - e > 1/2: GMRES corrects every product from then on, and the first estimate is made again.
@@ -27,12 +26,6 @@ class Inverse {
   Inverse(const Inverse&) = delete;
   Inverse& operator=(const Inverse&) = delete;
 
-  /// Sets the relative error e of the products, unless it is known already.
-  /// @param error below 1
-  void trust(double error) {
-    if (!known_) error_ = error;
-    known_ = true;
-  }
   /// An estimate of ||A^-1||_inf (see estimate_one_norm). Infinity where the factors are too
   /// inaccurate for GMRES to correct the products.
   double norm();
@@ -49,7 +42,8 @@ class Inverse {
     const Distribution& to;    ///< the distribution of B^-1 v
     Linear solve;              ///< M v, where M is (L U)^-1 or its transpose
     Linear multiply;           ///< B v
-    Vector largest{};          ///< the whole v with the largest ||M v|| / ||v|| so far
+    Vector largest{};          ///< the rank's entries of the v with the largest ||M v|| / ||v||
+    Vector product{};          ///< M v for that v
     double growth = 0;         ///< that ratio, in infinity norms
   };
   Vector apply(Side& side, const Vector& v);

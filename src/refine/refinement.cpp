@@ -20,8 +20,6 @@ constexpr double slow_ratio = 0.5;
 // The steps of GMRES by which its rate is judged, and the fewest and most steps before that.
 constexpr std::size_t judged_steps = 4;
 constexpr double most_unjudged = 12;
-// Errors below this multiple of the tolerance may consist of rounding errors.
-constexpr double near_tolerance = 10;
 // The alternative to a refinement that is given up takes some corrections too.
 constexpr double own_steps = 3;
 
@@ -55,7 +53,6 @@ class Refinement {
         gmres();
         break;
     }
-    outcome_.rate = rate();
     outcome_.x = std::move(best_.x);
     outcome_.error = best_.error;
     return std::move(outcome_);
@@ -120,16 +117,6 @@ class Refinement {
       slow.add(correct(cycle.steps > 0 ? cycle.correction : z));
       if (slow.times > 0 && cycle.steps == restart) break;  // a full cycle gained too little
     }
-  }
-
-  // The first error says nothing of the rate: it is the backward error of one solve.
-  double rate() const {
-    double most = -1;
-    if (outcome_.converged && outcome_.method == RefineMethod::ir)
-      for (std::size_t k = 1; k < outcome_.history.size(); ++k)
-        if (outcome_.history[k] > near_tolerance * tolerance_)
-          most = std::max(most, outcome_.history[k] / outcome_.history[k - 1]);
-    return most < 0 ? std::numeric_limits<double>::infinity() : most;
   }
 
   // The steps that take the error to the tolerance if each multiplies it by `ratio`.

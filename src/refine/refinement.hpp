@@ -61,10 +61,6 @@ struct RefineOutcome {
   /// The error by the stop rule after each correction of `ir`, and after each GMRES cycle.
   std::vector<double> history;
   bool converged = false;  ///< whether the error of x is small enough
-  /// The largest ratio of successive errors in a classical refinement that converged, without the
-  /// first error, and without errors near the tolerance: an estimate of the norm of I - A (L U)^-1.
-  /// Infinity where there is no such ratio.
-  double rate = std::numeric_limits<double>::infinity();
   /// Solves that were forecast to be still needed when the refinement gave up; 0: it did not.
   double forecast = 0;
   /// ||z - B d|| / ||z|| of the last GMRES cycle (see GmresCycle); 1 without one.

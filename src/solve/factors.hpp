@@ -48,9 +48,7 @@ class Factors {
   /// @pre outcome().usable()
   RefineOutcome refine(const RefineOptions& options) {
     LUPINE_EXPECTS(outcome_.usable());
-    RefineOutcome refined = lupine::refine(system_, *solver_, options, clock_);
-    if (refined.rate < 1) inverse_->trust(refined.rate);
-    return refined;
+    return lupine::refine(system_, *solver_, options, clock_);
   }
   /// The normwise backward error ||r|| / (||R A C|| ||y|| + ||R b||), r = R b - R A C y, in
   /// infinity norms. Collective.

@@ -301,7 +301,7 @@ class OlderProcessor(Case):
         out = run("info", environment={"LUPINE_MAX_CPU_ISA": "portable"}).out
         self.assertRegex(out, r"\ninstruction sets  *(sse4.2)?\n")
         self.assertRegex(out, r"\ndevice cpu .*, loops portable\n")
-        self.assertRegex(out, r"\nupdate precisions  native fp32;.* auto is fp16\n")
+        self.assertRegex(out, r"\nupdate precisions  native fp32;.* auto is the fastest, as measured\n")
 
     def test_a_name_that_is_none(self):
         self.assert_refused(run("info", environment={"LUPINE_MAX_CPU_ISA": "sse9"}),

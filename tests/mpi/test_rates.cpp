@@ -9,6 +9,9 @@
 #include "catch.hpp"
 #include "comm/communicator.hpp"
 #include "device_choice.hpp"
+#include "generate/gallery.hpp"
+#include "pipeline.hpp"
+#include "refine/refinement.hpp"
 #include "setup/plan.hpp"
 #include "setup/rates.hpp"
 
@@ -202,4 +205,34 @@ TEST_CASE("a sample of an ill-conditioned matrix spares the steps that would be 
   CHECK(precisions(s) == List{Precision::fp64});
   CHECK_THAT(s.reason, ContainsSubstring("by a sample"));
   CHECK(precisions(solve_shifted(n, 60, o)) == List{Precision::bf16});
+}
+
+TEST_CASE("users' systems are solved in one step, or in two, on every grid", "[rates][solve]") {
+  const NoRates none;
+  const auto all = Communicator::duplicate(MPI_COMM_WORLD);
+  const Machine machine(MPI_COMM_WORLD, run_options());
+  constexpr std::int64_t n = 150;
+  for (const GridShape shape : test::grids(all.size()))
+    for (const auto& [kind, kind_name] : gallery_names)
+      for (const double fp32 : {90., 10.}) {  // FP32 much faster than FP64, or no faster
+        CAPTURE(shape.nprow, shape.npcol, kind_name, fp32);
+        forget_rates();
+        plant(machine, {900, 100, fp32, 10});
+        const GallerySystem system(kind, n, 7);
+        const std::vector<double> b = system.right_hand_side();
+        SolveOptions o = solve_options();
+        o.run.nprow = shape.nprow;
+        o.run.npcol = shape.npcol;
+        o.run.order = shape.order;
+        o.run.nb = 8;
+        const Solution s = solve(
+            MPI_COMM_WORLD, Matrix::from_function(n, [&](auto i, auto j) { return system(i, j); }),
+            RightHandSide::from_function(
+                1, [&](auto i, auto) { return b[static_cast<std::size_t>(i)]; }),
+            o);
+        CHECK(s.converged);
+        CHECK(s.steps.front().precision == Precision::bf16);
+        CHECK(s.steps.size() <= 2);
+        CHECK(scaled_residual(system.norms(s.x), n) < 16);
+      }
 }

@@ -265,6 +265,7 @@ TEST_CASE("where a small system needs more, the solver of large ones takes over"
       const Solution s = solve(MPI_COMM_SELF, Matrix::from_function(n, equal_rows),
                                RightHandSide::of_ones(), options);
       CHECK(s.steps.size() > 1);
+      REQUIRE(!s.notes.empty());
       notes = s.notes.back();
     });
     return words + notes;
