@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// The profile: one file with the tunings that `lupine tune` found on all of a user's machines.
+/// The profile: one file with the tunings that `lupine tune` found on all of a user's machines, and
+/// the rates that runs measured there.
 #pragma once
 
 #include <lupine/options.hpp>
