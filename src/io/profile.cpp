@@ -172,7 +172,7 @@ void Profile::put(const ProfileEntry& entry) {
 void Profile::put(const ProfileRate& rate) {
   std::erase_if(rates_, [&](const ProfileRate& other) {
     return other.device == rate.device && other.precision == rate.precision &&
-           other.order == rate.order;
+           other.order <= rate.order;
   });
   rates_.push_back(rate);
 }

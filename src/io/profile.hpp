@@ -57,7 +57,8 @@ class Profile {
   /// (same floor(log2 n)).
   void put(const ProfileEntry& entry);
   const std::vector<ProfileEntry>& entries() const { return entries_; }
-  /// Adds a rate, in place of that of the same device, precision and order.
+  /// Adds a rate, in place of those of the same device and precision up to its order: it serves for
+  /// smaller problems too, and is the newer one.
   void put(const ProfileRate& rate);
   const std::vector<ProfileRate>& rates() const { return rates_; }
 

@@ -277,7 +277,7 @@ class Report(Folder):
             self.assertEqual(file.read(), outcome.out)
         self.assertEqual(sorted(os.listdir(self.folder)), ["A.npy", "a.json", "b.mtx", "r.txt", "x"])
         for line in (rf"A +: {re.escape(a)}, {N} x {N}$", rf"b +: {re.escape(b)}, 2 right-hand sides$",
-                     r"RANKS +: 2 on 1 node", r"^1 +\S+16 .* solved$", r"^2 +\S+16 +ir ",
+                     r"RANKS +: 2 on 1 node", r"^1 +fp32 .* solved$", r"^2 +fp32 +ir ",
                      r"CONDITION +: \d\.\d\de\+\d\d, estimated", r"TIME +: "):
             self.assertRegex(outcome.out, re.compile(line, re.M))
         self.assertEqual(outcome.out.splitlines()[-1], f"solved; x is in '{self.at('x')}'")
@@ -303,7 +303,7 @@ class Report(Folder):
         errors = [column["componentwise_error"] for column in self.load("a.json")["columns"]]
         self.assertEqual(len(errors), 17)
         worst = errors.index(max(errors)) + 1
-        self.assertRegex(outcome.out, re.compile(rf"^{worst} +\S+16 +ir .* {max(errors):.2e} ", re.M))
+        self.assertRegex(outcome.out, re.compile(rf"^{worst} +fp32 +ir .* {max(errors):.2e} ", re.M))
         self.assertEqual(outcome.out.splitlines()[-1], "solved; x is not kept: no -o")
 
     def test_without_b(self):
