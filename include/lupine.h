@@ -38,8 +38,8 @@ enum {
   LUPINE_FAULT = -1003          ///< memory, MPI or a device failed; see lupine_last_error_rank()
 };
 
-/// Values of the members of lupine_options. LUPINE_AUTO is a value of precision, refine, device and
-/// comm.
+/// Values of the members of lupine_options. LUPINE_AUTO is a value of precision, first, refine,
+/// device and comm; LUPINE_FP16 to LUPINE_FP64 are values of precision and first.
 enum {
   LUPINE_AUTO = 0,               ///< Lupine chooses
   LUPINE_FP16 = 1,               ///< precision: the LU's update reads FP16
@@ -65,7 +65,7 @@ enum {
 /// Options of a solve. lupine_options_init() must fill it in first; a program then sets members.
 typedef struct lupine_options {
   size_t size;         ///< of the struct that the program was compiled with
-  int precision;       ///< LUPINE_AUTO: 16 bits, then FP32, then FP64; else that precision alone
+  int precision;       ///< LUPINE_AUTO: steps up to FP64, as far as needed; else that one alone
   int refine;          ///< LUPINE_AUTO: LUPINE_IR, then LUPINE_GMRES
   double tolerance;    ///< componentwise backward error x may have; 0: max(4, sqrt(n)) 2^-53
   int max_iterations;  ///< corrections of one right-hand side in one step
@@ -89,6 +89,7 @@ typedef struct lupine_options {
   /// Limit in seconds of one wait of a rank for other ranks or its GPU. Beyond it, one line on
   /// standard error names these ranks, and all ranks are ended with exit status 3. 0: no limit.
   double stall_timeout;
+  int first;  ///< with LUPINE_AUTO as precision, the first step's; LUPINE_AUTO: by cost
 } lupine_options;
 
 /// Outcome of a solve. lupine_result_init() must fill it in first. Errors are the largest of any

@@ -151,9 +151,10 @@ lupine_options completed(const lupine_options& given) {
 
 bool is_known(const lupine_options& o) {
   const auto in = [](int value, int last) { return value >= 0 && value <= last; };
-  return in(o.precision, LUPINE_FP64) && in(o.refine, LUPINE_GMRES) && in(o.device, LUPINE_CUDA) &&
-         in(o.comm, LUPINE_STAGED) && in(o.broadcast, LUPINE_LONG_MODIFIED) &&
-         in(o.column_major, 1) && in(o.equilibrate, 1) && in(o.condition, 1) && o.gpu_count >= 0;
+  return in(o.precision, LUPINE_FP64) && in(o.first, LUPINE_FP64) && in(o.refine, LUPINE_GMRES) &&
+         in(o.device, LUPINE_CUDA) && in(o.comm, LUPINE_STAGED) &&
+         in(o.broadcast, LUPINE_LONG_MODIFIED) && in(o.column_major, 1) && in(o.equilibrate, 1) &&
+         in(o.condition, 1) && o.gpu_count >= 0;
 }
 
 Argument options_argument(const lupine_options* o) {
@@ -204,6 +205,7 @@ SolveOptions options_from(const lupine_options* given) {
   SolveOptions options;
   options.run = run_from(o);
   options.precision = static_cast<Precision>(o.precision);
+  options.first = static_cast<Precision>(o.first);
   options.refine = static_cast<RefineMethod>(o.refine);
   options.tolerance = o.tolerance;
   options.max_iterations = o.max_iterations;

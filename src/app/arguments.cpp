@@ -61,14 +61,10 @@ void require_use(const Arguments& arguments, const Normalizer& normalizer) {
       throw UsageError(fmt::format("{} and -i,--dat both say it; allowed: one of them", names));
 }
 
-/// Options of `lupine compare` that are HPL-MxP's, HPL's or a profile's: lupine::solve and LAPACK
-/// have no use for them.
-constexpr std::array benchmark_option_names{"--precision,--sloppy-type",
-                                            "--hpl-nb",
-                                            "--pivot,--pivoting",
-                                            "--nbmin",
-                                            "--ndiv",
-                                            "--profile"};
+/// Options of `lupine compare` that are HPL-MxP's or HPL's: lupine::solve and LAPACK have no use
+/// for them.
+constexpr std::array benchmark_option_names{"--precision,--sloppy-type", "--hpl-nb",
+                                            "--pivot,--pivoting", "--nbmin", "--ndiv"};
 
 /// The contestants with a matrix of the gallery; refuses what belongs to the benchmarks.
 void settle_gallery(CompareOptions& compare, const Normalizer& normalizer) {
@@ -94,6 +90,14 @@ void require_files(const CLI::App& app, const SolveArguments& files) {
     throw UsageError(fmt::format("A, the file of the matrix, is missing; {}", allowed));
   if (files.b.empty() && app.count("b") > 0)
     throw UsageError(fmt::format("b, the file of right-hand sides, has no name; {}", allowed));
+}
+
+void require_one_precision(const SolveOptions& o) {
+  if (o.precision != Precision::automatic && o.first != Precision::automatic)
+    throw UsageError(
+        fmt::format("--first {} and --precision {} both choose a precision; allowed: --first with "
+                    "--precision auto, or --precision alone",
+                    name(o.first), name(o.precision)));
 }
 
 /// Whether no option was given that chooses something an HPL.dat gives. Only then is an HPL.dat in
@@ -155,7 +159,10 @@ void settle(const CommandWords& command, Arguments& arguments, const Normalizer&
   pair_grids(arguments.choices, normalizer);
   const bool has_dat = command.command == Command::mxp || command.command == Command::hpl;
   arguments.may_take_dat = has_dat && says_nothing_of_dat(normalizer);
-  if (command.command == Command::solve) require_files(*command.app, arguments.solve);
+  if (command.command == Command::solve) {
+    require_files(*command.app, arguments.solve);
+    require_one_precision(arguments.solve.options);
+  }
   if (command.command != Command::compare) return;
   if (!normalizer.given("--repeat")) arguments.repeat = 3;
   if (arguments.compare.gallery) settle_gallery(arguments.compare, normalizer);

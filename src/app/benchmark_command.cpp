@@ -165,7 +165,8 @@ int run_benchmarks(const Communicator& world, const Arguments& arguments, const 
                    const std::string& command_line, const Notes& notes) {
   require_equal_options(world, common_arguments(arguments));
   on_rank_0(world, [&] {
-    check_outputs({{"--json", arguments.json}, {"--trace", arguments.trace}});
+    check_outputs({{"--json", arguments.json}, {"--trace", arguments.trace}},
+                  {{"--profile", place.path}});
   });
   Notes all_notes = notes;
   const Profile profile = load_profile(world, place, all_notes);
@@ -175,6 +176,7 @@ int run_benchmarks(const Communicator& world, const Arguments& arguments, const 
   const int status =
       run(world, arguments, profile, command_line, all_notes, trace ? &*trace : nullptr);
   if (trace) on_rank_0(world, [&] { write_trace(*trace, arguments.trace, command_line); });
+  keep_rates(world, place);
   return status;
 }
 

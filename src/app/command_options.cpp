@@ -142,7 +142,8 @@ Options machine_options(BenchmarkOptions& o) {
 }
 
 Option profile_option(Arguments& arguments) {
-  return file("--profile", "Profile to read, or none (default: in the user's configuration folder)",
+  return file("--profile",
+              "Profile of tunings and rates, or none (default: in the user's configuration folder)",
               arguments.profile);
 }
 
@@ -298,6 +299,8 @@ Options solve_options(Arguments& a) {
            own.x),
       choice("--precision", "Precision of the LU's update (default auto: the cheapest that solves)",
              o.precision),
+      choice("--first",
+             "Precision of the first step, with --precision auto (default auto: by cost)", o.first),
   };
   append(all, refinement_options(o.refine, o.max_iterations));
   all.push_back(
@@ -313,6 +316,7 @@ Options solve_options(Arguments& a) {
   append(all, place_options(o.run));
   all.push_back(json_option(a));
   all.push_back(file("--report", "Write the report as text to a file too", own.report));
+  all.push_back(profile_option(a));
   return all;
 }
 

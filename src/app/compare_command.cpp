@@ -55,9 +55,10 @@ std::deque<GalleryContest> gallery_contests(const Communicator& world, const Arg
   return all;
 }
 
-void check_files(const Communicator& world, const Arguments& arguments) {
+void check_files(const Communicator& world, const Arguments& arguments, const ProfilePlace& place) {
   on_rank_0(world, [&] {
-    check_outputs({{"--json", arguments.json}, {"--plot", arguments.plot}});
+    check_outputs({{"--json", arguments.json}, {"--plot", arguments.plot}},
+                  {{"--profile", place.path}});
     if (!arguments.plot.empty()) check_gnuplot("--plot");
   });
 }
@@ -106,13 +107,16 @@ int hold(const Communicator& world, const Arguments& arguments, std::deque<AnyCo
 int run_compare(const Communicator& world, const Arguments& arguments, const ProfilePlace& place,
                 const std::string& command_line, const std::vector<std::string>& notes) {
   require_equal_options(world, common_arguments(arguments));
-  check_files(world, arguments);
-  // lupine::solve uses no profile.
-  if (arguments.compare.gallery)
-    return hold(world, arguments, gallery_contests(world, arguments), command_line, notes);
+  check_files(world, arguments, place);
   std::vector<std::string> all_notes = notes;
   const Profile profile = load_profile(world, place, all_notes);
-  return hold(world, arguments, contests(world, arguments, profile), command_line, all_notes);
+  // Of a profile, lupine::solve uses the rates alone.
+  const int status =
+      arguments.compare.gallery
+          ? hold(world, arguments, gallery_contests(world, arguments), command_line, all_notes)
+          : hold(world, arguments, contests(world, arguments, profile), command_line, all_notes);
+  keep_rates(world, place);
+  return status;
 }
 
 }  // namespace lupine

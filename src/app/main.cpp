@@ -83,7 +83,7 @@ int run_command(const Communicator& world, const std::vector<std::string>& words
         notes.push_back(fmt::format("threads are those of OMP_NUM_THREADS={}", *threads));
       }
       if (arguments.command == Command::solve)
-        return run_solve(world, arguments, quoted(words), notes);
+        return run_solve(world, arguments, place_of_profile(arguments), quoted(words), notes);
       if (arguments.command == Command::compare)
         return run_compare(world, arguments, place_of_profile(arguments), quoted(words), notes);
       if (arguments.command == Command::tune)

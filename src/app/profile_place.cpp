@@ -10,7 +10,9 @@
 #include "app/output.hpp"
 #include "comm/agreement.hpp"
 #include "io/json.hpp"
+#include "revision.hpp"
 #include "setup/options_check.hpp"
+#include "setup/rates.hpp"
 
 namespace lupine {
 
@@ -30,23 +32,36 @@ Profile checked_profile(const std::string& text, const std::string& path) {
   return profile;
 }
 
-/// The file's text if checked_profile() accepts it. Empty if the default place has no file, or,
-/// after a warning, if the file cannot be used.
+/// The folder of a profile.
+fs::path folder_of(const std::string& path) {
+  const fs::path folder = fs::path(path).parent_path();
+  return folder.empty() ? "." : folder;
+}
+
+/// The file's text if checked_profile() accepts it. Empty if there is no file, or, after a warning,
+/// if it cannot be used.
 /// @throws UsageError if the file cannot be used and --profile names it
-std::string usable_text(const ProfilePlace& place) {
+std::string usable_text(const ProfilePlace& place, std::vector<std::string>& notes) {
   const bool must_be = place.named_by == option_name;
   try {
     std::string text = profile_text(place.path);
-    if (text.empty() && !place.named_by.empty() && !fs::exists(place.path))
-      throw UsageError(
-          fmt::format("{}: there is no '{}'; allowed: a file that 'lupine tune' wrote, "
-                      "or none",
-                      place.named_by, place.path));
-    if (!text.empty() || fs::exists(place.path)) checked_profile(text, place.path);
+    std::error_code error;  // ignored: a file that cannot be looked at is no profile
+    if (!text.empty() || fs::exists(place.path, error)) {
+      checked_profile(text, place.path);
+      notes.push_back(fmt::format("the profile is '{}'", place.path));
+    } else if (!place.named_by.empty()) {
+      if (!fs::is_directory(folder_of(place.path), error))
+        throw UsageError(
+            fmt::format("{}: there is no folder for '{}'; allowed: a file in a folder that is "
+                        "there, or none",
+                        place.named_by, place.path));
+      notes.push_back(fmt::format("{}: there is no '{}' yet; rates that are measured begin it",
+                                  place.named_by, place.path));
+    }
     return text;
   } catch (const UsageError& error) {
     if (must_be) throw;
-    complain(fmt::format("warning: {}; the table of defaults is taken", error.what()));
+    complain(fmt::format("warning: {}; the run goes on without a profile", error.what()));
     return "";
   }
 }
@@ -71,11 +86,24 @@ Profile load_profile(const Communicator& world, const ProfilePlace& place,
                      std::vector<std::string>& notes) {
   std::string text;
   on_rank_0(world, [&] {
-    if (!place.path.empty()) text = usable_text(place);
-    if (!text.empty()) notes.push_back(fmt::format("the profile is '{}'", place.path));
+    if (!place.path.empty()) text = usable_text(place, notes);
   });
   text = text_of_rank_0(world, std::move(text));
-  return text.empty() ? Profile() : parse_profile(text, place.path);
+  Profile profile = text.empty() ? Profile() : parse_profile(text, place.path);
+  for (const ProfileRate& rate : profile.rates()) remember(rate);
+  return profile;
+}
+
+void keep_rates(const Communicator& world, const ProfilePlace& place) {
+  if (world.rank() != 0 || place.path.empty()) return;
+  std::vector<ProfileRate> rates = measured_rates();
+  if (rates.empty()) return;
+  for (ProfileRate& rate : rates) rate.revision = LUPINE_REVISION;
+  try {
+    if (place.named_by.empty()) fs::create_directories(folder_of(place.path));
+    add_to_profile(place.path, rates);
+  } catch (const std::exception&) {  // nothing is lost: a later run measures again
+  }
 }
 
 void prepare_profile(const ProfilePlace& place) {
@@ -88,7 +116,7 @@ void prepare_profile(const ProfilePlace& place) {
   const std::string text = profile_text(place.path);
   if (!text.empty()) checked_profile(text, place.path);
   std::error_code error;  // ignored: check_writable() then fails and names the reason
-  if (place.named_by.empty()) fs::create_directories(fs::path(place.path).parent_path(), error);
+  if (place.named_by.empty()) fs::create_directories(folder_of(place.path), error);
   check_writable(place.path, place.named_by.empty() ? option_name : place.named_by);
 }
 

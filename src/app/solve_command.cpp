@@ -60,13 +60,13 @@ void report(const Arguments& arguments, const SolveRun& run, const Solution& sol
 
 }  // namespace
 
-int run_solve(const Communicator& world, const Arguments& arguments,
+int run_solve(const Communicator& world, const Arguments& arguments, const ProfilePlace& place,
               const std::string& command_line, const std::vector<std::string>& notes) {
   const SolveArguments& own = arguments.solve;
   require_equal_options(world, common_arguments(arguments));
   on_rank_0(world, [&] {
     check_outputs({{"-o", own.x}, {"--json", arguments.json}, {"--report", own.report}},
-                  {{"A", own.a}, {"b", own.b}});
+                  {{"A", own.a}, {"b", own.b}, {"--profile", place.path}});
   });
   SolveRun run;
   run.a = own.a;
@@ -74,6 +74,7 @@ int run_solve(const Communicator& world, const Arguments& arguments,
   run.x = own.x;
   run.options = arguments.solve.options;
   run.notes = notes;
+  load_profile(world, place, run.notes);
   run.command_line = command_line;
   run.begin = std::time(nullptr);
   run.hosts = world.all_gather(host_name());
@@ -90,6 +91,7 @@ int run_solve(const Communicator& world, const Arguments& arguments,
     write_solution(world, own.x, format, run.n, run.right_hand_sides, outcome.solution.x);
   run.end = std::time(nullptr);
   on_rank_0(world, [&] { report(arguments, run, outcome.solution); });
+  keep_rates(world, place);
   return run.failure.empty() ? 0 : 1;
 }
 

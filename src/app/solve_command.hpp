@@ -7,15 +7,17 @@
 #include <vector>
 
 #include "app/arguments.hpp"
+#include "app/profile_place.hpp"
 #include "comm/communicator.hpp"
 
 namespace lupine {
 
 /// Solves, writes x, reports, and returns the exit status: 0 if the system is solved, else 1.
 /// Collective.
+/// @param place the profile, whose rates plan the steps
 /// @param notes further notes for the reader of the report
 /// @throws UsageError, AgreedFault: the same one on every rank; any other Fault on one rank
-int run_solve(const Communicator& world, const Arguments& arguments,
+int run_solve(const Communicator& world, const Arguments& arguments, const ProfilePlace& place,
               const std::string& command_line, const std::vector<std::string>& notes);
 
 }  // namespace lupine

@@ -8,6 +8,7 @@
 #include "comm/agreement.hpp"
 #include "io/json.hpp"
 #include "report/tune_report.hpp"
+#include "setup/rates.hpp"
 
 namespace lupine {
 
@@ -40,6 +41,7 @@ int run_tune(const Communicator& world, const Arguments& arguments, const Profil
     prepare_profile(place);
   });
   on_rank_0(world, [&] { print(tune_banner(arguments.budget, notes)); });
+  forget_rates();  // they are measured anew, and replace those of the profile
   const double seconds = arguments.budget / static_cast<double>(arguments.tuned.size());
   std::vector<TunedBenchmark> all;
   for (const Benchmark benchmark : arguments.tuned) {
@@ -50,6 +52,7 @@ int run_tune(const Communicator& world, const Arguments& arguments, const Profil
       if (!place.path.empty()) add_to_profile(place.path, all.back().entry);
     });
   }
+  keep_rates(world, place);
   on_rank_0(world, [&] {
     print(tune_end(place.path));
     if (!arguments.json.empty())

@@ -22,6 +22,7 @@ using nlohmann::ordered_json;
 
 constexpr const char* schema = "lupine-profile/1";
 constexpr auto any = std::numeric_limits<std::int64_t>::max();
+constexpr double most_gflops = 1e9;  // of one rank
 constexpr auto any_int = std::int64_t{std::numeric_limits<int>::max()};
 
 /// An error in a document. Its message begins after the document's name.
@@ -106,8 +107,12 @@ ordered_json json_of(const ProfileEntry& entry) {
 }
 
 ProfileRate rate_of(const ordered_json& from) {
+  const double gflops = rate(from, "gflops");
+  if (!(gflops > 0 && gflops <= most_gflops))
+    throw Damaged(fmt::format("'gflops' of a rate is {}, allowed is a number above 0, at most {:g}",
+                              gflops, most_gflops));
   return {text(from, "device"),         choice<Precision>(from, "precision"),
-          whole(from, "order", 1, any), rate(from, "gflops"),
+          whole(from, "order", 1, any), gflops,
           text(from, "date"),           text(from, "revision")};
 }
 
@@ -167,7 +172,7 @@ void Profile::put(const ProfileEntry& entry) {
 void Profile::put(const ProfileRate& rate) {
   std::erase_if(rates_, [&](const ProfileRate& other) {
     return other.device == rate.device && other.precision == rate.precision &&
-           other.order == rate.order;
+           other.order <= rate.order;
   });
   rates_.push_back(rate);
 }
@@ -177,8 +182,8 @@ Profile parse_profile(const std::string& content, const std::string& path) {
     return profile_of(content);
   } catch (const Damaged& damage) {
     throw UsageError(
-        fmt::format("cannot use the profile '{}': {}; allowed: a file that 'lupine tune' of this "
-                    "version wrote, or none",
+        fmt::format("cannot use the profile '{}': {}; allowed: a profile that this version of "
+                    "Lupine wrote, or none",
                     path, damage.what()));
   }
 }
@@ -186,7 +191,7 @@ Profile parse_profile(const std::string& content, const std::string& path) {
 std::string profile_text(const std::string& path) {
   std::string content;
   const int error = read_file(path, content);
-  if (error != 0 && error != ENOENT)
+  if (error != 0 && error != ENOENT && error != ENOTDIR)
     throw UsageError(
         fmt::format("cannot read the profile '{}' ({}); allowed: a file that can be "
                     "read, or none",

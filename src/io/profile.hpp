@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// The profile: one file with the tunings that `lupine tune` found on all of a user's machines.
+/// The profile: one file with the tunings that `lupine tune` found on all of a user's machines, and
+/// the rates that runs measured there.
 #pragma once
 
 #include <lupine/options.hpp>
@@ -56,7 +57,8 @@ class Profile {
   /// (same floor(log2 n)).
   void put(const ProfileEntry& entry);
   const std::vector<ProfileEntry>& entries() const { return entries_; }
-  /// Adds a rate, in place of that of the same device, precision and order.
+  /// Adds a rate, in place of those of the same device and precision up to its order: it serves for
+  /// smaller problems too, and is the newer one.
   void put(const ProfileRate& rate);
   const std::vector<ProfileRate>& rates() const { return rates_; }
 

@@ -69,12 +69,15 @@ ordered_json outcome(const Setup& setup, const BenchmarkRun& run) {
   return all;
 }
 
-/// The sources of a run's tuning: given by the user, a profile, or the table of defaults.
+/// The sources of a run's precision and tuning: given by the user, rates, a profile, or the table
+/// of defaults.
 ordered_json sources(const Setup& setup) {
   const Reasons& why = setup.reasons;
   const auto source = [](const std::string& reason) { return reason.empty() ? "given" : reason; };
-  return {
-      {"nb", source(why.nb)}, {"lookahead", source(why.lookahead)}, {"chunk", source(why.chunk)}};
+  return {{"precision", source(why.precision)},
+          {"nb", source(why.nb)},
+          {"lookahead", source(why.lookahead)},
+          {"chunk", source(why.chunk)}};
 }
 
 /// All options that have an effect on this run.

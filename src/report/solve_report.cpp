@@ -62,6 +62,11 @@ std::string given_lines(const SolveRun& run, const Solution& s) {
           ? lines.take("precision")
           : lines.take_as("precision", fmt::format("{}, {} first", name(o.precision), name(first)),
                           s.reason);
+  // An automatic first step is shown by PRECISION.
+  if (o.first == Precision::automatic)
+    lines.skip({"first"});
+  else
+    text += lines.take("first");
   text += lines.take_as(
       "refine", fmt::format("{}, at most {} corrections a step", name(o.refine), o.max_iterations));
   text += lines.take_as("tolerance",
@@ -226,6 +231,7 @@ ordered_json json_of_solution(const SolveRun& run, const Solution& s) {
        {"failure", text_or_null(run.failure)},
        {"bad_pivot", index_or_null(run.bad_pivot)},
        {"precision", s.steps.empty() ? ordered_json(nullptr) : ordered_json(name(s.precision()))},
+       {"reason", text_or_null(s.reason)},
        {"equilibrated", s.equilibrated},
        {"difference_from_ones", number_or_null(difference_from_ones(run, s))},
        {"A_inf", number_or_null(s.norm_a)},

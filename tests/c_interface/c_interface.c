@@ -164,6 +164,7 @@ static void run_options(void) {
   CHECK(o.lookahead == -1 && o.reserve == -1 && o.broadcast == LUPINE_RING_MODIFIED);
   CHECK(o.nb == 0 && o.nprow == 0 && o.npcol == 0 && o.chunk == 0 && o.threads == 0);
   CHECK(o.gpus == NULL && o.gpu_count == 0 && o.stall_timeout == 0 && o.comm == LUPINE_AUTO);
+  CHECK(o.precision == LUPINE_AUTO && o.first == LUPINE_AUTO);
 #define CHECK_REFUSED(field, value, info, words)                     \
   fill(a, b);                                                        \
   lupine_options_init(&o, sizeof o);                                 \
@@ -183,13 +184,23 @@ static void run_options(void) {
   CHECK_REFUSED(comm, LUPINE_STAGED + 1, -7, "options");
   CHECK_REFUSED(broadcast, LUPINE_LONG_MODIFIED + 1, -7, "options");
   CHECK_REFUSED(column_major, 2, -7, "options");
+  CHECK_REFUSED(first, LUPINE_FP64 + 1, -7, "options");
+  CHECK_REFUSED(first, -1, -7, "options");
   CHECK_REFUSED(gpu_count, -1, -7, "options");
   const int gpus[] = {0, 1};
   CHECK_REFUSED(gpu_count = 2; o.gpus, gpus, LUPINE_NOT_ALLOWED, "--gpus");
-  /* A program that was compiled before the later options were added. */
-  fill(a, b);
-  lupine_options_init(&o, offsetof(lupine_options, broadcast));
-  CHECK(lupine_dgesvx(n, nrhs, a, lda, b, ldb, &o, NULL) == 0);
+  /* A program that was compiled before the later options were added: they have their defaults. */
+  lupine_result r;
+  const size_t sizes[] = {offsetof(lupine_options, broadcast), offsetof(lupine_options, first),
+                          sizeof o};
+  for (int i = 0; i < 3; ++i) {
+    fill(a, b);
+    lupine_options_init(&o, sizes[i]);
+    o.first = LUPINE_FP32; /* read only where the program knows it */
+    lupine_result_init(&r, sizeof r);
+    CHECK(lupine_dgesvx(n, nrhs, a, lda, b, ldb, &o, &r) == 0);
+    CHECK(r.precision == (i == 2 ? LUPINE_FP32 : LUPINE_FP64));
+  }
 }
 
 static void factors_alone(void) {

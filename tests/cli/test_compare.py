@@ -206,7 +206,7 @@ class Compare(InFolder):
                  (("-N", "9", "--matrix", "kernel", "--precision", "fp32"), ["--precision", "--matrix kernel"]),
                  (("-N", "9", "--matrix", "kernel", "--pivot", "partial"), ["--pivot", "--matrix kernel"]),
                  (("-N", "9", "--matrix", "kernel", "--hpl-nb", "8"), ["--hpl-nb", "--matrix kernel"]),
-                 (("-N", "9", "--matrix", "kernel", "--profile", "none"), ["--profile", "--matrix kernel"]),
+                 (("-N", "9", "--matrix", "kernel", "--profile", "/nowhere/p"), ["--profile", "/nowhere/p"]),
                  (("--matrix", "kernel", "--kappa", "8"), ["--kappa", "--matrix fasi-higham"]),
                  (("--matrix", "kernel", "-N", "100000000"), ["-N 100000000", "does not fit"]),
                  (("--matrix", "toeplitz", "-N", "9000000000000000000"), ["-N 9000000000000000000"]),

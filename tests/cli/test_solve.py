@@ -215,7 +215,8 @@ class Options(Folder):
         self.assertEqual(document["asked"], {
             "nb": 8, "nporder": "column", "nprow": 2, "npcol": 2, "lookahead": 0, "bcast": "long",
             "chunk": 16, "device": "cpu", "comm": "auto", "gpus": [], "reserve": -1, "threads": 1,
-            "stall_timeout": 300, "precision": "fp32", "refine": "gmres", "tolerance": 1e-12,
+            "stall_timeout": 300, "precision": "fp32", "first": "auto", "refine": "gmres",
+            "tolerance": 1e-12,
             "max_iterations": 30, "equilibrate": False, "condition": True})
         self.assertEqual([column["method"] for column in document["columns"]], ["gmres"])
         self.assertLessEqual(document["columns"][0]["componentwise_error"], 1e-12)
@@ -226,6 +227,17 @@ class Options(Folder):
             self.assertEqual([step["precision"] for step in document["steps"]], [precision])
             self.assertTrue(document["steps"][0]["solved"])
             self.assertEqual(document["precision"], precision)
+
+    def test_first(self):
+        for first in "fp16", "bf16", "fp32", "fp64":
+            outcome, document = self.solve("--first", first)
+            self.assertEqual([step["precision"] for step in document["steps"]], [first])
+            self.assertEqual((document["asked"]["precision"], document["asked"]["first"]),
+                             ("auto", first))
+            self.assertRegex(outcome.out, rf"(?m)^PRECISION +: auto$\nFIRST +: {first}$")
+        outcome, document = self.solve("--first", "auto")
+        self.assertEqual(document["asked"]["first"], "auto")
+        self.assertNotRegex(outcome.out, "(?m)^FIRST ")
 
     def test_without_condition(self):
         outcome, document = self.solve("--condition", "off")
@@ -247,11 +259,11 @@ class Options(Folder):
         self.assert_status(outcome, 0)
         self.assertEqual(outcome.out.count("Usage:"), 1)
         for option in ("-o --output --precision --refine --tolerance --max-iterations --equilibrate "
-                       "--condition --nb -P --nprow -Q --npcol --nporder --lookahead --bcast "
-                       "--chunk --device --comm --gpus --reserve --threads --json --report "
+                       "--first --condition --nb -P --nprow -Q --npcol --nporder --lookahead --bcast "
+                       "--chunk --device --comm --gpus --reserve --threads --json --report --profile "
                        "--progress --no-progress A b").split():
             self.assertRegex(outcome.out, rf"(^|[\s,]){option}\b")
-        self.assertNotIn("LUPINE_PROFILE", outcome.out)
+        self.assertIn("LUPINE_PROFILE", outcome.out)
 
 
 class Report(Folder):
@@ -265,7 +277,7 @@ class Report(Folder):
             self.assertEqual(file.read(), outcome.out)
         self.assertEqual(sorted(os.listdir(self.folder)), ["A.npy", "a.json", "b.mtx", "r.txt", "x"])
         for line in (rf"A +: {re.escape(a)}, {N} x {N}$", rf"b +: {re.escape(b)}, 2 right-hand sides$",
-                     r"RANKS +: 2 on 1 node", r"^1 +\S+16 .* solved$", r"^2 +\S+16 +ir ",
+                     r"RANKS +: 2 on 1 node", r"^1 +fp32 .* solved$", r"^2 +fp32 +ir ",
                      r"CONDITION +: \d\.\d\de\+\d\d, estimated", r"TIME +: "):
             self.assertRegex(outcome.out, re.compile(line, re.M))
         self.assertEqual(outcome.out.splitlines()[-1], f"solved; x is in '{self.at('x')}'")
@@ -291,7 +303,7 @@ class Report(Folder):
         errors = [column["componentwise_error"] for column in self.load("a.json")["columns"]]
         self.assertEqual(len(errors), 17)
         worst = errors.index(max(errors)) + 1
-        self.assertRegex(outcome.out, re.compile(rf"^{worst} +\S+16 +ir .* {max(errors):.2e} ", re.M))
+        self.assertRegex(outcome.out, re.compile(rf"^{worst} +fp32 +ir .* {max(errors):.2e} ", re.M))
         self.assertEqual(outcome.out.splitlines()[-1], "solved; x is not kept: no -o")
 
     def test_without_b(self):
@@ -358,7 +370,9 @@ BAD_WORDS = [
     (("{A}", "{A}", "more"), ["unknown argument", "more"]),
     (("{A}", "--frobnicate"), ["unknown option", "--frobnicate"]),
     (("{A}", "-N", "5"), ["unknown option", "-N"]),
-    (("{A}", "--profile", "none"), ["unknown option", "--profile"]),
+    (("{A}", "--profile", "{folder}/no/p.json"), ["--profile", "{folder}/no/p.json", "folder"]),
+    (("{A}", "--first", "fp8"), ["--first", "fp8", "auto, fp16, bf16, fp32, fp64"]),
+    (("{A}", "--first", "fp32", "--precision", "fp64"), ["--first fp32", "--precision fp64"]),
     (("{folder}/none.mtx",), ["{folder}/none.mtx", "No such file"]),
     (("{folder}",), ["{folder}", "folder"]),
     (("{A}", "{folder}/none.mtx"), ["{folder}/none.mtx"]),

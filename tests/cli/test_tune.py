@@ -5,10 +5,13 @@
 LUPINE_COMMAND and LUPINE_MPIEXEC as in test_cli.py.
 """
 
+import array
 import concurrent.futures
 import json
+import math
 import os
 import re
+import struct
 import tempfile
 import unittest
 
@@ -246,11 +249,144 @@ class LaterRuns(Folder):
 
     def test_a_profile_that_is_not_there(self):
         missing = self.at("missing.json")
-        self.assert_refused(self.run(*MXP, "--profile", missing), "--profile", missing)
-        outcome = self.run(*MXP, environment={"LUPINE_PROFILE": missing})
+        for by, outcome in (("--profile", self.run(*MXP, "--profile", missing)),
+                            ("LUPINE_PROFILE", self.run(*MXP, environment={"LUPINE_PROFILE": missing}))):
+            self.assertEqual(self.chosen(outcome)[0][1], "table")
+            self.assertIn(f"- {by}: there is no '{missing}' yet", outcome.out)
+            self.assertNotIn("profile", outcome.err)
+        nowhere = self.at("no/where.json")
+        self.assert_refused(self.run(*MXP, "--profile", nowhere), "--profile: ", nowhere, "folder")
+        outcome = self.run(*MXP, environment={"LUPINE_PROFILE": nowhere})
         self.assertEqual(self.chosen(outcome)[0][1], "table")
-        self.assertIn("LUPINE_PROFILE", outcome.err)
-        self.assertEqual(self.run(*MXP).err.count("warning: cannot"), 0)
+        self.assertIn("lupine: warning: LUPINE_PROFILE: there is no folder", outcome.err)
+        outcome = self.run(*MXP)
+        self.assert_status(outcome, 0)
+        self.assertNotIn("profile", outcome.out + outcome.err)
+
+
+class RatesOfUpdates(Folder):
+    """Rates are measured where N is large enough, and a profile remembers them for any N."""
+
+    LARGE = ("mxp", "-N", "2500", "--device", "cpu", "--threads", "1")
+    SMALL = ("mxp", "-N", "300", "--device", "cpu", "--threads", "1")
+    measured = None
+
+    def choice(self, *words, **more):
+        """Precision of a run, and how it was chosen."""
+        path = self.at("run.json")
+        self.assert_status(self.run(*words, "--json", path, **more), 0)
+        report = self.read(path)
+        return report["precision"], report["sources"]["precision"]
+
+    def remembered(self):
+        """The profile of a first run, which has measured rates."""
+        if not RatesOfUpdates.measured:
+            path = self.at("first.json")
+            chosen, why = self.choice(*self.LARGE, "--profile", path)
+            self.assertRegex(why, r"^[\d.]+ GFLOP/s; \w+ [\d.]+, \w+ [\d.]+ \(measured\)$")
+            RatesOfUpdates.measured = chosen, self.read(path)
+        return json.loads(json.dumps(RatesOfUpdates.measured))
+
+    def plant(self, **gflops):
+        """Writes a profile with these rates."""
+        _, document = self.remembered()
+        like = document["rates"][0]
+        document["rates"] = [dict(like, precision=precision, gflops=rate, date="2026-01-02T03:04:05Z")
+                             for precision, rate in gflops.items()]
+        return self.write(json.dumps(document))
+
+    def test_a_later_run_chooses_by_the_same_rates(self):
+        chosen, document = self.remembered()
+        self.assertEqual([rate["precision"] for rate in document["rates"]], ["bf16", "fp16", "fp32"])
+        for rate in document["rates"]:
+            self.assertGreater(rate["gflops"], 0)
+            self.assertRegex(rate["date"], r"^20\d\d-\d\d-\d\dT")
+            self.assertTrue(rate["revision"])
+        path = self.write(json.dumps(document))
+        for words in self.LARGE, self.SMALL:
+            again, why = self.choice(*words)
+            self.assertEqual(again, chosen)
+            self.assertRegex(why, r"\(measured 20\d\d-\d\d-\d\d\)$")
+        with open(path, encoding="utf-8") as file:
+            self.assertEqual(file.read(), json.dumps(document))  # nothing new: not written
+        self.assertEqual(self.choice(*self.SMALL, "--profile", "none")[1],
+                         "N is too small to measure rates")
+
+    def test_what_is_written_and_where(self):
+        self.choice(*self.LARGE, environment={"LUPINE_PROFILE": "none"})
+        self.choice(*self.SMALL)
+        self.assertEqual(os.listdir(self.folder.name), ["run.json"])
+        tunings = dict(self.plant(fp64=1) and self.read(), entries=self.mark()["entries"])
+        self.write(json.dumps(tunings))
+        self.choice(*self.LARGE)  # the default place; entries and the rates of others stay
+        self.assertEqual(self.read()["entries"], tunings["entries"])
+        self.assertEqual([rate["precision"] for rate in self.read()["rates"]],
+                         ["fp64", "bf16", "fp16", "fp32"])
+        os.remove(self.path)
+        os.rmdir(os.path.dirname(self.path))
+        self.choice(*self.LARGE)
+        self.assertEqual(len(self.read()["rates"]), 3)
+
+    def test_a_place_that_cannot_be_written_does_no_harm(self):
+        for words, environment in ((("--profile", "/proc/x"), {}), ((), {"LUPINE_PROFILE": "/proc/x"}),
+                                   ((), {"HOME": "/proc"}), ((), {"HOME": "/dev/null"}), ((), {"HOME": ""})):
+            with self.subTest(words=words, environment=environment):
+                outcome = self.run(*self.LARGE, *words, environment=environment)
+                self.assert_status(outcome, 0)
+                self.assertRegex(outcome.out, r"PRECISION +: \w+ +chosen: .* \(measured\)\n")
+                self.assertNotIn("profile", outcome.err)
+        self.write("precious")
+        outcome = self.run(*self.LARGE)
+        self.assert_status(outcome, 0)
+        self.assertEqual(outcome.err.count("cannot use the profile"), 1)
+        with open(self.path, encoding="utf-8") as file:
+            self.assertEqual(file.read(), "precious")
+
+    def test_rates_decide(self):
+        for fastest in "bf16", "fp16", "fp32":
+            self.plant(**{"bf16": 10, "fp16": 10, "fp32": 10, fastest: 1e6})
+            for ranks in 0, 2:
+                chosen, why = self.choice(*self.SMALL, ranks=ranks)
+                self.assertEqual(chosen, fastest)
+                self.assertRegex(why, rf"^{ranks or 1}000000 GFLOP/s; .* \(measured 2026-01-02\)$")
+
+    def test_tuning_renews_them(self):
+        self.plant(bf16=1e6, fp16=1e6, fp32=1)
+        self.assert_status(self.run("tune", "-N", "2500", "--budget", "1", "--device", "cpu"), 0)
+        for rate in self.read()["rates"]:
+            self.assertNotIn(rate["gflops"], (1e6, 1))
+        self.assertEqual(len(self.read()["rates"]), 3)
+
+    def test_rates_plan_the_steps_of_solve(self):
+        n = 1500
+        row = array.array("d", [math.sin(k * k) for k in range(n)] * 2)
+        row[0] = row[n] = n
+        text = str({"descr": "<f8", "fortran_order": False, "shape": (n, n)}).ljust(117) + "\n"
+        with open(self.at("A.npy"), "wb") as file:
+            file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text.encode())
+            for i in range(n):
+                file.write(row[n - i:2 * n - i].tobytes())
+
+        def steps(*words):
+            path = self.at("solve.json")
+            outcome = self.run("solve", self.at("A.npy"), "--threads", "1", "--json", path, *words)
+            self.assert_status(outcome, 0)
+            report = self.read(path)
+            return [step["precision"] for step in report["steps"]], report["reason"], outcome
+
+        for first, rates in (("bf16", (1e6, 100, 50, 10)), ("fp16", (100, 1e6, 50, 10)),
+                             ("fp32", (60, 60, 50, 10)), ("fp64", (12, 12, 11, 10))):
+            self.plant(**dict(zip(("bf16", "fp16", "fp32", "fp64"), rates)))
+            tried, reason, outcome = steps()
+            self.assertEqual(tried[0], first)
+            self.assertIn("(measured 2026-01-02)", reason)
+            self.assertRegex(outcome.out, rf"PRECISION +: auto, {first} first +chosen: [\d]+ GFLOP/s; ")
+            self.assertNotRegex(outcome.out, r"(?m)^FIRST ")
+        tried, reason, outcome = steps("--first", "fp32")
+        self.assertEqual((tried[0], reason), ("fp32", None))
+        self.assertRegex(outcome.out, r"(?m)^FIRST +: fp32$")
+        # Without a profile solve measures its own rates.
+        self.assertRegex(steps("--profile", "none")[1], r"N is too small")
 
 
 if __name__ == "__main__":

@@ -31,6 +31,10 @@ ProfileEntry some_entry() {
   return entry;
 }
 
+ProfileRate some_rate() {
+  return {"a processor, 2 threads", Precision::bf16, 2048, 440.5, "2026-01-02T03:04:05Z", "abc"};
+}
+
 ProfileEntry at(std::int64_t n) {
   ProfileEntry entry = some_entry();
   entry.n = n;
@@ -46,10 +50,11 @@ std::string refusal(const std::string& text) {
   return test::refusal_of([&] { parse_profile(text, "p.json"); });
 }
 
-/// The JSON of a profile with one entry.
+/// The JSON of a profile with one entry and one rate.
 nlohmann::json document() {
   const Folder folder("profile-document");
   add_to_profile(folder / "p.json", some_entry());
+  add_to_profile(folder / "p.json", std::vector{some_rate()});
   std::ifstream stream(folder / "p.json");
   return nlohmann::json::parse(stream);
 }
@@ -160,12 +165,67 @@ TEST_CASE("an entry with a value that is not allowed is refused, and the message
   CHECK_THAT(with("gflops", -1), ContainsSubstring("'gflops'"));
 }
 
+TEST_CASE("rates that were added to a profile are found in it, beside its entries") {
+  const Folder folder("profile");
+  const std::string path = folder / "p.json";
+  add_to_profile(path, some_entry());
+  ProfileRate larger = some_rate();
+  larger.order = 4096;
+  ProfileRate other = some_rate();
+  other.device = "another";
+  add_to_profile(path, std::vector{larger, some_rate(), other});
+  CHECK(read_profile(path).rates() == std::vector{larger, some_rate(), other});
+  CHECK(read_profile(path).entries().size() == 1);
+  ProfileRate newer = some_rate();
+  newer.gflops = 500;
+  newer.date = "2026-02-03T04:05:06Z";
+  add_to_profile(path, std::vector{newer});
+  CHECK(read_profile(path).rates() == std::vector{larger, other, newer});
+  larger.gflops = 600;
+  add_to_profile(path, std::vector{larger});
+  CHECK(read_profile(path).rates() == std::vector{other, larger});  // for the smaller order too
+  add_to_profile(path, at(100));
+  CHECK(read_profile(path).rates().size() == 2);
+}
+
+TEST_CASE("a profile without rates still reads, and one with a damaged rate is refused") {
+  nlohmann::json old = document();
+  REQUIRE(old["rates"].size() == 1);
+  old.erase("rates");
+  CHECK(parse_profile(old.dump(), "p.json").entries().size() == 1);
+  CHECK(parse_profile(old.dump(), "p.json").rates().empty());
+  old["rates"] = "fast";
+  CHECK_THAT(refusal(old.dump()), ContainsSubstring("'rates' is no list"));
+  const auto with = [](const std::string& name, const nlohmann::json& value) {
+    nlohmann::json changed = document();
+    changed["rates"][0][name] = value;
+    const std::string words = refusal(changed.dump());
+    CHECK(words.find('\n') == std::string::npos);
+    return words;
+  };
+  const nlohmann::json rate = document()["rates"][0];
+  for (const auto& [name, unused] : rate.items()) {
+    CAPTURE(name);
+    CHECK_THAT(with(name, nullptr), ContainsSubstring("'" + name + "'"));
+    nlohmann::json without = document();
+    without["rates"][0].erase(name);
+    CHECK_THAT(refusal(without.dump()), ContainsSubstring("'" + name + "' is missing"));
+  }
+  CHECK_THAT(with("order", 0), ContainsSubstring("'order'"));
+  CHECK_THAT(with("precision", "fp8"), ContainsSubstring("'precision'"));
+  for (const double bad : {0., -1., 1e10})
+    CHECK_THAT(with("gflops", bad), ContainsSubstring("'gflops'"));
+  CHECK(with("gflops", 1e9).empty());
+}
+
 TEST_CASE("a profile that cannot be read is not overwritten") {
   const Folder folder("profile");
   const std::string path = folder / "p.json";
   write(path, "precious");
   CHECK_THROWS_AS(add_to_profile(path, some_entry()), UsageError);
+  CHECK_THROWS_AS(add_to_profile(path, std::vector{some_rate()}), UsageError);
   CHECK(profile_text(path) == "precious");
+  CHECK(profile_text(path + "/below-a-file.json").empty());
   CHECK_THROWS_AS(profile_text(folder / "."), UsageError);
   CHECK_THROWS_AS(add_to_profile(folder / "no/where.json", some_entry()), Fault);
 }
