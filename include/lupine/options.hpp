@@ -25,7 +25,7 @@ enum class Benchmark {
 /// Update precision: what the matrix product of the trailing update reads. The factors are stored,
 /// and the product is summed, in FP64 for fp64 and in FP32 for all others.
 enum class Precision {
-  automatic,  ///< the fastest 16-bit precision of the machine; see also SolveOptions::precision
+  automatic,  ///< the fastest, as measured; see also SolveOptions::precision
   fp16,       ///< IEEE 754 binary16: 11 significant bits
   bf16,       ///< bfloat16: 8 significant bits, and the range of FP32
   fp32,       ///< IEEE 754 binary32
