@@ -25,24 +25,28 @@ constexpr double giga = 1e9;
 // Local orders below this one: a measurement would take a large part of the run's time.
 constexpr std::int64_t least_measured = 2048;
 constexpr std::int64_t least_trial = 512;
-constexpr int rounds = 3;
+// A rate is steady if two rounds agree on it. Other programs on the cores disturb it otherwise.
+constexpr int least_rounds = 3;
+constexpr int most_rounds = 10;
+constexpr double steady_ratio = 0.9;
 
 // The rates that this process knows. One thread at a time calls Lupine.
 struct Known {
   ProfileRate rate;
   bool by_this_process = false;
+  bool steady = true;
 };
 std::vector<Known>& known() {
   static std::vector<Known> all;
   return all;
 }
 
-void put(const ProfileRate& rate, bool by_this_process) {
+void put(const Known& one) {
   std::erase_if(known(), [&](const Known& other) {
-    return other.rate.device == rate.device && other.rate.precision == rate.precision &&
-           other.rate.order == rate.order;
+    return other.rate.device == one.rate.device && other.rate.precision == one.rate.precision &&
+           other.rate.order == one.rate.order;
   });
-  known().push_back({rate, by_this_process});
+  known().push_back(one);
 }
 
 // The rate known for this order, else that of the nearest larger order; null if there is none.
@@ -69,8 +73,19 @@ std::int64_t trial_order(const Machine& machine, std::int64_t n) {
       std::clamp(std::bit_floor(quarter), std::uint64_t{least_trial}, most));
 }
 
-// Flop/s of this rank's updates, in turns, each the best of some.
-std::vector<double> measure(const Machine& machine, std::span<const Precision> precisions,
+/// The two highest rates of several rounds.
+struct Rounds {
+  double best = 0;
+  double second = 0;
+  void add(double rate) {
+    second = std::max(second, std::min(rate, best));
+    best = std::max(best, rate);
+  }
+  bool steady() const { return second >= steady_ratio * best; }
+};
+
+// Flop/s of this rank's updates, in turns over the precisions.
+std::vector<Rounds> measure(const Machine& machine, std::span<const Precision> precisions,
                             std::int64_t order) {
   const DeviceTraits& traits = traits_of(machine.facts().run.device);
   const std::int64_t width = std::min(traits.trial_width, order / 2);
@@ -79,11 +94,14 @@ std::vector<double> measure(const Machine& machine, std::span<const Precision> p
     trials.emplace_back(machine.device(), Product::update, p, order, order / 2, width);
     trials.back().run([] {});  // not timed: the first call prepares kernels
   }
-  std::vector<double> rates(trials.size());
-  for (int round = 0; round < rounds; ++round)
+  std::vector<Rounds> rates(trials.size());
+  const auto steady = [&] {
+    return std::all_of(rates.begin(), rates.end(), [](const Rounds& r) { return r.steady(); });
+  };
+  for (int round = 0; round < least_rounds || (round < most_rounds && !steady()); ++round)
     for (std::size_t i = 0; i < trials.size(); ++i) {
       const double seconds = fastest(machine.clock(), 0, [&] { trials[i].run([] {}); });
-      rates[i] = std::max(rates[i], trials[i].flops() / seconds);
+      rates[i].add(trials[i].flops() / seconds);
     }
   return rates;
 }
@@ -147,11 +165,11 @@ Rates update_rates(const Machine& machine, std::span<const Precision> precisions
   }
   if (missing) {
     all.barrier();  // ranks that share a memory measure at the same time
-    const std::vector<double> mine =
+    const std::vector<Rounds> mine =
         agreed(all, [&] { return measure(machine, precisions, order); });
     const std::string date = utc_text(std::time(nullptr));
     for (std::size_t i = 0; i < mine.size(); ++i)
-      put({device, precisions[i], order, mine[i] / giga, date, ""}, true);
+      put({{device, precisions[i], order, mine[i].best / giga, date, ""}, true, mine[i].steady()});
   }
   for (const Precision p : precisions) {
     const Known& one = *find(device, p, order);
@@ -167,13 +185,13 @@ Rates update_rates(const Machine& machine, std::span<const Precision> precisions
 }
 
 void remember(const ProfileRate& rate) {
-  put(rate, false);
+  put({rate});
 }
 
 std::vector<ProfileRate> measured_rates() {
   std::vector<ProfileRate> all;
   for (const Known& one : known())
-    if (one.by_this_process) all.push_back(one.rate);
+    if (one.by_this_process && one.steady) all.push_back(one.rate);
   return all;
 }
 

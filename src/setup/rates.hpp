@@ -63,7 +63,8 @@ Rates update_rates(const Machine& machine, std::span<const Precision> precisions
 /// Makes a rate known to this process, in place of one for the same device, precision and order. A
 /// rate of order 0 stands for all orders. Used for the profile's rates, and by tests.
 void remember(const ProfileRate& rate);
-/// The rates that this process has measured itself.
+/// The rates that this process has measured itself, without those on which no two rounds agreed:
+/// other programs may have disturbed them.
 std::vector<ProfileRate> measured_rates();
 /// Forgets all rates.
 void forget_rates();
