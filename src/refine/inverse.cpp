@@ -78,7 +78,7 @@ Vector Inverse::mended(const Side& side, const Vector& v, Vector z) {
 // An estimate of ||z - B^-1 v|| / ||z|| for z = M v: the correction M (v - B z) takes the place of
 // the difference. Infinity where no product was finite.
 double Inverse::error(const Side& side) const {
-  if (side.largest.empty()) return std::numeric_limits<double>::infinity();
+  if (side.growth == 0) return std::numeric_limits<double>::infinity();
   const Vector correction = side.solve(difference(side.largest, side.multiply(side.product)));
   return side.results.norm(correction) / side.results.norm(side.product);
 }

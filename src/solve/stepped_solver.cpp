@@ -109,10 +109,12 @@ std::vector<PlannedStep> SteppedSolver::plan_steps() {
       rates_, options_.first);
 }
 
-// Drops the steps that a sample of A shows to be of no use; the last one stays.
+// Drops the steps that a sample of A shows to be of no use; the last one stays, and so does a first
+// one that the user named.
 void SteppedSolver::judge_by_sample() {
-  if (options_.precision != Precision::automatic || options_.first != Precision::automatic) return;
+  if (options_.precision != Precision::automatic) return;
   if (plan_.size() > 1) sampled_ = sampled_condition(grid(), machine_.device(), *a_, scales_);
+  if (options_.first != Precision::automatic) return;
   while (plan_.size() > 1 && is_hopeless(plan_.front().precision, sampled_))
     plan_.erase(plan_.begin());
   // Ranks may remember rates of different dates.

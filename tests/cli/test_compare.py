@@ -60,7 +60,7 @@ class Compare(InFolder):
         self.assertTrue(ElementTree.fromstring(picture).tag.endswith("svg"))
         for name in ("mxp bf16", "dsgesv"):
             self.assertIn(f"<text>{name}</text>", picture)
-        self.assertRegex(picture, r"<text>update (bf16|fp16) \d+</text>")  # the first step of solve
+        self.assertRegex(picture, r"<text>update (bf16|fp16|fp32) \d+</text>")  # the first step of solve
         self.assertEqual(sorted(os.listdir(self.folder)), ["a.json", "a.svg"])
 
     def test_two_ranks(self):

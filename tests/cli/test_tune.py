@@ -282,10 +282,19 @@ class RatesOfUpdates(Folder):
         """The profile of a first run, which has measured rates."""
         if not RatesOfUpdates.measured:
             path = self.at("first.json")
-            chosen, why = self.choice(*self.LARGE, "--profile", path)
-            self.assertRegex(why, r"^[\d.]+ GFLOP/s; \w+ [\d.]+, \w+ [\d.]+ \(measured\)$")
+            chosen, why = self.measured_choice(path, 3, "--profile", path)
+            self.assertRegex(why, r"^[\d.]+ GFLOP/s; \w+ [\d.]+, \w+ [\d.]+ \(measured( [\d-]+)?\)$")
             RatesOfUpdates.measured = chosen, self.read(path)
         return json.loads(json.dumps(RatesOfUpdates.measured))
+
+    def measured_choice(self, path, count, *words):
+        """The choice of the run after which the profile has so many rates. Where other programs
+        disturb a rate, it is not kept, and the next run measures it again."""
+        for _ in range(20):
+            choice = self.choice(*self.LARGE, *words)
+            if os.path.exists(path) and len(self.read(path)["rates"]) == count:
+                return choice
+        self.fail("no steady rates in 20 runs")
 
     def plant(self, **gflops):
         """Writes a profile with these rates."""
@@ -297,7 +306,8 @@ class RatesOfUpdates(Folder):
 
     def test_a_later_run_chooses_by_the_same_rates(self):
         chosen, document = self.remembered()
-        self.assertEqual([rate["precision"] for rate in document["rates"]], ["bf16", "fp16", "fp32"])
+        self.assertEqual(sorted(rate["precision"] for rate in document["rates"]),
+                         ["bf16", "fp16", "fp32"])
         for rate in document["rates"]:
             self.assertGreater(rate["gflops"], 0)
             self.assertRegex(rate["date"], r"^20\d\d-\d\d-\d\dT")
@@ -318,13 +328,13 @@ class RatesOfUpdates(Folder):
         self.assertEqual(os.listdir(self.folder.name), ["run.json"])
         tunings = dict(self.plant(fp64=1) and self.read(), entries=self.mark()["entries"])
         self.write(json.dumps(tunings))
-        self.choice(*self.LARGE)  # the default place; entries and the rates of others stay
+        self.measured_choice(self.path, 4)  # the default place; entries and the rates of others stay
         self.assertEqual(self.read()["entries"], tunings["entries"])
-        self.assertEqual([rate["precision"] for rate in self.read()["rates"]],
-                         ["fp64", "bf16", "fp16", "fp32"])
+        self.assertEqual(sorted(rate["precision"] for rate in self.read()["rates"]),
+                         ["bf16", "fp16", "fp32", "fp64"])
         os.remove(self.path)
         os.rmdir(os.path.dirname(self.path))
-        self.choice(*self.LARGE)
+        self.measured_choice(self.path, 3)
         self.assertEqual(len(self.read()["rates"]), 3)
 
     def test_a_place_that_cannot_be_written_does_no_harm(self):
@@ -352,10 +362,11 @@ class RatesOfUpdates(Folder):
 
     def test_tuning_renews_them(self):
         self.plant(bf16=1e6, fp16=1e6, fp32=1)
-        self.assert_status(self.run("tune", "-N", "2500", "--budget", "1", "--device", "cpu"), 0)
-        for rate in self.read()["rates"]:
-            self.assertNotIn(rate["gflops"], (1e6, 1))
-        self.assertEqual(len(self.read()["rates"]), 3)
+        self.assert_status(self.run("tune", "-N", "2500", "--budget", "8", "--device", "cpu"), 0)
+        rates = [rate["gflops"] for rate in self.read()["rates"]]
+        self.assertEqual(len(rates), 3)
+        # One on which no two rounds agreed is not kept.
+        self.assertLess(len([rate for rate in rates if rate in (1e6, 1)]), 3)
 
     def test_rates_plan_the_steps_of_solve(self):
         n = 1500
