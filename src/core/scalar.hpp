@@ -94,7 +94,8 @@ struct AnyView {
 using AnyMatrix = AnyView<std::byte>;
 using ConstAnyMatrix = AnyView<const std::byte>;
 
-/// Unit roundoff: half of the distance from 1 to the next larger number. `automatic` counts as fp64.
+/// Unit roundoff: half of the distance from 1 to the next larger number. `automatic` counts as
+/// fp64.
 constexpr double unit_roundoff(Precision precision) {
   switch (precision) {
     case Precision::fp16:
