@@ -222,4 +222,5 @@ TEST_CASE("classical refinement is given up where its rate is too slow", "[refin
   const RefineOutcome impatient = refined(shape, 3e4, RefineMethod::ir, 0);
   CHECK_FALSE(impatient.converged);
   CHECK(impatient.iterations <= 3);
+  CHECK(impatient.forecast > 3);
 }
