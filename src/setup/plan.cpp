@@ -98,7 +98,8 @@ void Planning::choose_precision() {
   std::vector<Precision> compared;
   if (o.precision == Precision::automatic)
     compared = {Precision::bf16, Precision::fp16, Precision::fp32};
-  else if (bytes_of(o.precision) == 2)
+  else if (const DeviceTraits& device = traits_of(o.run.device);
+           bytes_of(o.precision) == 2 && device.fast_low != device.other_low)
     compared = {o.precision, Precision::fp32};
   else
     return;
@@ -106,7 +107,9 @@ void Planning::choose_precision() {
   const double elements =
       setup_.budget.rank_free * machine_.all().size() / bytes_of(Precision::fp32);
   const auto largest = static_cast<std::int64_t>(std::sqrt(elements));
-  const Rates rates = update_rates(machine_, compared, o.n != 0 ? o.n : largest);
+  const bool too_large = o.n > largest;  // refused below: nothing is measured for it
+  const std::int64_t order = o.n == 0 ? largest : too_large ? 1 : o.n;
+  const Rates rates = update_rates(machine_, compared, order);
   if (o.precision == Precision::automatic) {
     o.precision = rates.fastest();
     setup_.reasons.precision = rates.text(o.precision);
