@@ -131,8 +131,10 @@ cudaError_t multiply_generated(cudaStream_t stream, const MatrixSpec& spec, cons
                                std::int64_t parts, double* workspace) {
   if (row_count == 0) return cudaSuccess;
   const std::int64_t each = parts * row_count;
-  const PassSums parted{workspace, sums.abs_rows ? workspace + each : nullptr,
-                        sums.abs_ax ? workspace + 2 * each : nullptr};
+  PassSums parted{};
+  parted.ax = workspace;
+  if (sums.abs_rows) parted.abs_rows = workspace + each;
+  if (sums.abs_ax) parted.abs_ax = workspace + 2 * each;
   const auto kernel = spec.random() ? pass_kernel_for<true>(sums) : pass_kernel_for<false>(sums);
   const dim3 grid(blocks(row_count, pass_threads), static_cast<unsigned>(parts));
   const cudaError_t error =

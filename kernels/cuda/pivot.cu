@@ -31,8 +31,9 @@ struct Candidate {
 
 template <class T>
 __device__ Candidate candidate(T value, std::int64_t row) {
-  const double magnitude = fabs(static_cast<double>(value));
-  return {magnitude <= largest_finite ? magnitude : infinity, row};
+  Candidate found{fabs(static_cast<double>(value)), row};
+  if (!(found.magnitude <= largest_finite)) found.magnitude = infinity;
+  return found;
 }
 
 // The candidate of the larger magnitude, or the first row where magnitudes are equal. So the best

@@ -199,7 +199,7 @@ TEST_CASE("a profile without rates still reads, and one with a damaged rate is r
   const auto with = [](const std::string& name, const nlohmann::json& value) {
     nlohmann::json changed = document();
     changed["rates"][0][name] = value;
-    const std::string words = refusal(changed.dump());
+    std::string words = refusal(changed.dump());
     CHECK(words.find('\n') == std::string::npos);
     return words;
   };
