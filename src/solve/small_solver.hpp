@@ -22,10 +22,9 @@
 
 namespace lupine {
 
-/// The largest order of a small system. Up to it, LAPACK's dgesv takes less time than the steps of
-/// a SteppedSolver, which have more passes over A and a set-up of a millisecond. A constant, so
-/// that the same call gives the same x whatever else the machine does; `lupine_small_bench`
-/// measures both sides.
+/// The largest order of a small system. Up to it LAPACK's dgesv takes less time than the steps of a
+/// SteppedSolver. It is a constant, and not measured in each process, so that the same call gives
+/// the same x whatever else the machine does. `lupine_small_bench` measures both sides.
 std::int64_t small_limit();
 
 /// Whether SmallSolver solves this system: a process alone, n up to small_limit(), and no option

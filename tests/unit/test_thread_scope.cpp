@@ -207,3 +207,15 @@ TEST_CASE("devices with different numbers of threads work in turn, and one insid
   CHECK(seen > 0);
   CHECK(thread_counts() == own.counts);
 }
+
+TEST_CASE("a scope sets both numbers where one of them is right already") {
+  const OwnThreadCounts own;
+  for (const ThreadCounts& around : {ThreadCounts{3, 3}, ThreadCounts{3, 2}, ThreadCounts{2, 3}}) {
+    set_thread_counts(around);
+    {
+      const ThreadScope scope(3);
+      CHECK(thread_counts() == ThreadCounts{3, 3});
+    }
+    CHECK(thread_counts() == around);
+  }
+}
