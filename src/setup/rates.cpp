@@ -126,6 +126,14 @@ Precision Rates::fastest() const {
   return best->precision;
 }
 
+Rates Rates::among(std::span<const Precision> precisions) const {
+  std::vector<Rate> some = all_;
+  std::erase_if(some, [&](const Rate& rate) {
+    return std::find(precisions.begin(), precisions.end(), rate.precision) == precisions.end();
+  });
+  return Rates(std::move(some));
+}
+
 std::string Rates::text(Precision chosen) const {
   if (all_.empty()) return "";
   if (all_.front().origin == RateOrigin::assumed) return "N is too small to measure rates";

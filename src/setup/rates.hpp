@@ -42,9 +42,11 @@ class Rates {
   const std::vector<Rate>& all() const { return all_; }
   /// Flop/s; 0 where it is not known.
   double of(Precision precision) const;
-  /// The precision with the highest rate; within a factor of `nearly`, the most accurate one.
+  /// The precision with the highest rate; within a factor of `nearly` of it, the most accurate one.
   /// @pre there is a rate
   Precision fastest() const;
+  /// The rates of these precisions alone.
+  Rates among(std::span<const Precision> precisions) const;
   /// The rates in words, those of `chosen` first: "304 GFLOP/s; bf16 162, fp32 307 (measured)".
   std::string text(Precision chosen) const;
 

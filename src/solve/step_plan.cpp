@@ -2,6 +2,7 @@
 #include "solve/step_plan.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "core/scalar.hpp"
 
@@ -26,9 +27,8 @@ double lu_seconds(const LuProblem& problem, Precision precision, const Rates& ra
 std::vector<PlannedStep> planned_steps(const LuProblem& problem, const Rates& rates,
                                        Precision first) {
   const auto step = [&](Precision p) { return PlannedStep{p, lu_seconds(problem, p, rates)}; };
-  const Precision low = rates.of(Precision::bf16) > rates.of(Precision::fp16) * Rates::nearly
-                            ? Precision::bf16
-                            : Precision::fp16;
+  constexpr std::array of_16_bits{Precision::bf16, Precision::fp16};
+  const Precision low = rates.among(of_16_bits).fastest();
   std::vector<PlannedStep> steps{step(Precision::fp64)};
   for (const Precision p : {Precision::fp32, low})
     if (const PlannedStep cheaper = step(p);

@@ -104,9 +104,8 @@ std::vector<PlannedStep> SteppedSolver::plan_steps() {
   rates_ = update_rates(machine_, all_precisions, n());
   const std::int64_t nb = options_.run.nb != 0 ? options_.run.nb : usual_nb;
   return planned_steps(
-      {std::max<std::int64_t>(n(), 1), std::min(nb, std::max<std::int64_t>(n(), 1)),
-       machine_.facts().shape(), machine_.device().overlaps()},
-      rates_, options_.first);
+      {n(), std::min(nb, n()), machine_.facts().shape(), machine_.device().overlaps()}, rates_,
+      options_.first);
 }
 
 // Drops the steps that a sample of A shows to be of no use; the last one stays, and so does a first
