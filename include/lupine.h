@@ -70,7 +70,8 @@ typedef struct lupine_options {
   double tolerance;    ///< componentwise backward error x may have; 0: max(4, sqrt(n)) 2^-53
   int max_iterations;  ///< corrections of one right-hand side in one step
   int equilibrate;     ///< 1: scale rows and columns by powers of two; 0: do not
-  int condition;       ///< 1: estimate the condition number and bound forward errors; 0: do not
+  int condition;       ///< 1: estimate the condition number and bound forward errors; 0: do not; 2:
+                       ///< as 1, with all errors of each of many right-hand sides
   int64_t nb;          ///< block size; 0: by device and size. A descriptor's NB_ replaces it
   int nprow;           ///< P, rows of the process grid; P and Q 0: the squarest grid
   int npcol;           ///< Q, columns of the process grid

@@ -65,6 +65,15 @@ enum class RefineMethod {
   gmres       ///< GMRES in FP64 with the factors as left preconditioner, restarted every 30 steps
 };
 
+/// What is estimated about the errors of a solution, beside its residuals. None of it takes more
+/// than a small part of a solve's time, except `full` with many right-hand sides.
+enum class ConditionCheck {
+  off,  ///< nothing
+  on,   ///< the condition number, and a bound of each forward error: for up to 8 right-hand sides as
+        ///< in LAPACK's dgerfs, for more of them the condition number times the backward error
+  full  ///< as `on`, but for any number of right-hand sides as in dgerfs, with every residual
+};
+
 /// How a panel travels along a process row or column: by MPI_Ibcast, or by one of HPL's six
 /// methods. In the modified ones, the owner of the next panel receives first and passes nothing on.
 enum class BroadcastMethod {
@@ -110,6 +119,7 @@ LUPINE_API std::string_view name(GridOrder);
 /// The name of an option's value, on the command line and in reports.
 /// @return "auto", "ir" or "gmres"
 LUPINE_API std::string_view name(RefineMethod);
+LUPINE_API std::string_view name(ConditionCheck);
 /// The name of an option's value, on the command line and in reports.
 /// @return "ibcast", "1ring", "1ring-modified", "2ring", "2ring-modified", "long" or
 ///         "long-modified"
@@ -209,7 +219,7 @@ struct SolveOptions {
   double tolerance = 0;
   int max_iterations = 50;  ///< corrections of one right-hand side in one step
   bool equilibrate = true;  ///< whether rows and columns are scaled by powers of two
-  bool condition = true;    ///< whether condition number and forward errors are estimated
+  ConditionCheck condition = ConditionCheck::on;  ///< condition number and forward errors
 };
 
 }  // namespace lupine

@@ -148,11 +148,19 @@ struct SolveColumn {
   bool converged = false;                  ///< whether x was accepted
   double hpl_residual = 0;                 ///< ||r|| / (eps (||A|| ||x|| + ||b||) n)
   double backward_error = 0;               ///< normwise: ||r|| / (||A|| ||x|| + ||b||)
-  double componentwise_error = 0;          ///< max_i |r|_i / (|A||x| + |b|)_i, 0/0 being 0
-  /// Estimated bound of ||x - x*|| / ||x||, x* being the exact solution, as in LAPACK's dgerfs:
-  /// || |A^-1| (|r| + (n+1) eps (|A||x| + |b|)) || / ||x||. NaN where it was not asked for or x was
-  /// not accepted.
+  /// max_i |r|_i / (|A||x| + |b|)_i, 0/0 being 0. NaN where it was not measured: with FP64 factors and
+  /// more than 8 right-hand sides, the normwise error of the scaled system is estimated from 16
+  /// random combinations of the entries of r, and an x whose estimate is well within the tolerance is
+  /// accepted. Then backward_error is four times that estimate, in 2-norms and Frobenius norms, which
+  /// it exceeds with a probability of about 1e-7. Not with ConditionCheck::full.
+  double componentwise_error = 0;
+  /// Estimated bound of ||x - x*|| / ||x||, x* being the exact solution. For up to 8 right-hand
+  /// sides, or with ConditionCheck::full, as in LAPACK's dgerfs:
+  /// || |A^-1| (|r| + (n+1) eps (|A||x| + |b|)) || / ||x||. For more, and where
+  /// Solution::condition_at_least, ||A^-1|| times the norm of the vector in parentheses. NaN where it
+  /// was not asked for or x was not accepted.
   double forward_bound = 0;
+  std::string why{};  ///< why x was not accepted, where b is the reason: its Inf or NaN
 };
 
 /// Outcome of a solve. All members but x and the times are equal on every rank.
@@ -168,6 +176,9 @@ struct Solution {
   /// Math. Softw. 14, 1988). NaN where it was not asked for, infinity where it is too large to
   /// estimate.
   double condition = 0;
+  /// Whether `condition` is a lower bound only, because the factors are too inaccurate for an
+  /// estimate.
+  bool condition_at_least = false;
   bool equilibrated = false;  ///< whether any scale differs from 1
   double load_seconds = 0;    ///< getting A: computing, reading or distributing it
   double seconds = 0;         ///< finding the scales of A, and factors and refinement of all steps

@@ -72,6 +72,14 @@ __global__ void __launch_bounds__(matrix_threads)
     to(i, j) = static_cast<T>((r * from(i, j)) * (column_scale ? column_scale[j] : 1));
 }
 
+template <class T>
+__global__ void __launch_bounds__(matrix_threads) magnitudes_kernel(MatrixView<T> a) {
+  const std::int64_t i = std::int64_t{blockIdx.x} * matrix_threads + threadIdx.x;
+  if (i >= a.rows) return;
+  for (std::int64_t j = blockIdx.y; j < a.columns; j += gridDim.y)
+    a(i, j) = a(i, j) < 0 ? -a(i, j) : a(i, j);
+}
+
 __device__ bool same_place(const MatrixEntry& a, const MatrixEntry& b) {
   return a.row == b.row && a.column == b.column;
 }
@@ -121,6 +129,14 @@ cudaError_t scale(cudaStream_t stream, MatrixView<const double> from, const doub
   return with_storage(to, [&]<class T>(MatrixView<T> target) {
     return launch(stream, matrix_grid(from.rows, from.columns), matrix_threads, scale_kernel<T>,
                   from, row_scale, column_scale, target);
+  });
+}
+
+cudaError_t take_magnitudes(cudaStream_t stream, AnyMatrix a) {
+  if (a.empty()) return cudaSuccess;
+  return with_storage(a, [&]<class T>(MatrixView<T> values) {
+    return launch(stream, matrix_grid(values.rows, values.columns), matrix_threads,
+                  magnitudes_kernel<T>, values);
   });
 }
 

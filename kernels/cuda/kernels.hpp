@@ -132,8 +132,8 @@ cudaError_t subtract_product(cudaStream_t stream, Transpose transpose, ConstAnyM
 /// @return cudaErrorInvalidValue if `a` is not square, or larger than triangle_order
 cudaError_t multiply_triangle(cudaStream_t stream, Transpose transpose, MatrixView<const float> a,
                               Triangle triangle, double* x);
-/// y <- y + x; both have n entries.
-cudaError_t add(cudaStream_t stream, std::int64_t n, const double* x, double* y);
+/// Y <- Y + X, of one shape and precision, FP32 or FP64.
+cudaError_t add(cudaStream_t stream, ConstAnyMatrix x, AnyMatrix y);
 
 // A user's matrix: as in Device ----------------------------------------------------------------
 
@@ -153,5 +153,7 @@ cudaError_t largest_of_columns(cudaStream_t stream, MatrixView<const double> a, 
 /// Device::scale.
 cudaError_t scale(cudaStream_t stream, MatrixView<const double> from, const double* row_scale,
                   const double* column_scale, AnyMatrix to);
+/// Device::take_magnitudes.
+cudaError_t take_magnitudes(cudaStream_t stream, AnyMatrix a);
 
 }  // namespace lupine::cuda

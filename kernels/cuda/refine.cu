@@ -158,12 +158,12 @@ __global__ void __launch_bounds__(triangle_rows* triangle_groups)
   }
 }
 
-constexpr int add_threads = 256;
-
-__global__ void __launch_bounds__(add_threads)
-    add_kernel(std::int64_t n, const double* x, double* y) {
-  const std::int64_t i = std::int64_t{blockIdx.x} * add_threads + threadIdx.x;
-  if (i < n) y[i] += x[i];
+template <class T>
+__global__ void __launch_bounds__(matrix_threads)
+    add_kernel(MatrixView<const T> x, MatrixView<T> y) {
+  const std::int64_t i = std::int64_t{blockIdx.x} * matrix_threads + threadIdx.x;
+  if (i >= y.rows) return;
+  for (std::int64_t j = blockIdx.y; j < y.columns; j += gridDim.y) y(i, j) += x(i, j);
 }
 
 }  // namespace
@@ -200,9 +200,12 @@ cudaError_t multiply(cudaStream_t stream, MatrixView<const double> a, const doub
   return launch_rows<false, false, false>(stream, a, x, sums);
 }
 
-cudaError_t add(cudaStream_t stream, std::int64_t n, const double* x, double* y) {
-  if (n == 0) return cudaSuccess;
-  return launch(stream, blocks(n, add_threads), add_threads, add_kernel, n, x, y);
+cudaError_t add(cudaStream_t stream, ConstAnyMatrix x, AnyMatrix y) {
+  if (y.empty()) return cudaSuccess;
+  return with_storage(y, [&]<class T>(MatrixView<T> to) {
+    return launch(stream, matrix_grid(to.rows, to.columns), matrix_threads, add_kernel<T>,
+                  x.as<T>(), to);
+  });
 }
 
 }  // namespace lupine::cuda

@@ -154,7 +154,7 @@ bool is_known(const lupine_options& o) {
   return in(o.precision, LUPINE_FP64) && in(o.first, LUPINE_FP64) && in(o.refine, LUPINE_GMRES) &&
          in(o.device, LUPINE_CUDA) && in(o.comm, LUPINE_STAGED) &&
          in(o.broadcast, LUPINE_LONG_MODIFIED) && in(o.column_major, 1) && in(o.equilibrate, 1) &&
-         in(o.condition, 1) && o.gpu_count >= 0;
+         in(o.condition, 2) && o.gpu_count >= 0;
 }
 
 Argument options_argument(const lupine_options* o) {
@@ -210,7 +210,7 @@ SolveOptions options_from(const lupine_options* given) {
   options.tolerance = o.tolerance;
   options.max_iterations = o.max_iterations;
   options.equilibrate = o.equilibrate != 0;
-  options.condition = o.condition != 0;
+  options.condition = static_cast<ConditionCheck>(o.condition);
   return options;
 }
 
@@ -317,7 +317,7 @@ void lupine_options_init(lupine_options* options, size_t size) {
   o.tolerance = defaults.tolerance;
   o.max_iterations = defaults.max_iterations;
   o.equilibrate = defaults.equilibrate ? 1 : 0;
-  o.condition = defaults.condition ? 1 : 0;
+  o.condition = static_cast<int>(defaults.condition);
   for_each_pair(defaults.run, o, [](const auto& option, auto& field) { assign(field, option); });
   std::memcpy(options, &o, std::min(size, sizeof o));
 }

@@ -55,6 +55,12 @@ const std::vector<Entry<RefineMethod>>& entries(RefineMethod) {
       {RefineMethod::automatic, "auto"}, {RefineMethod::ir, "ir"}, {RefineMethod::gmres, "gmres"}};
   return all;
 }
+const std::vector<Entry<ConditionCheck>>& entries(ConditionCheck) {
+  static const std::vector<Entry<ConditionCheck>> all{{ConditionCheck::off, "off", {"no", "0"}},
+                                                      {ConditionCheck::on, "on", {"yes", "1"}},
+                                                      {ConditionCheck::full, "full"}};
+  return all;
+}
 const std::vector<Entry<BroadcastMethod>>& entries(BroadcastMethod) {
   static const std::vector<Entry<BroadcastMethod>> all{
       {BroadcastMethod::ibcast, "ibcast", {"mpi_ibcast"}},
@@ -107,6 +113,9 @@ std::string_view name(GridOrder v) {
 std::string_view name(RefineMethod v) {
   return find_name(v);
 }
+std::string_view name(ConditionCheck v) {
+  return find_name(v);
+}
 std::string_view name(BroadcastMethod v) {
   return find_name(v);
 }
@@ -144,6 +153,7 @@ LUPINE_NAMED(Precision)
 LUPINE_NAMED(MatrixKind)
 LUPINE_NAMED(GridOrder)
 LUPINE_NAMED(RefineMethod)
+LUPINE_NAMED(ConditionCheck)
 LUPINE_NAMED(BroadcastMethod)
 LUPINE_NAMED(DeviceKind)
 LUPINE_NAMED(CommMethod)

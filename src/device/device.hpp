@@ -218,20 +218,25 @@ class Device {
   virtual void scatter_rows(Queue& queue, const std::int64_t* rows, ConstAnyMatrix from,
                             AnyMatrix to) = 0;
 
-  // Refinement, FP64 ------------------------------------------------------------------------
+  // Refinement. The vectors are the columns of X and Y: few_vectors at most, or many -------------
 
-  /// y <- y - A x, or y <- y - A^T x where x has a.rows and y a.columns entries. A is FP32 or FP64;
-  /// x, y, products and sums are FP64.
+  /// The most vectors for which an operation is bound by the time to read the matrix, so that FP64
+  /// arithmetic costs nothing. More vectors are computed as products of matrices.
+  static constexpr std::int64_t few_vectors = 8;
+
+  /// Y <- Y - A X, or Y <- Y - A^T X where X has a.rows and Y a.columns rows. A is FP32 or FP64.
+  /// X and Y, products and sums are FP64; without the transpose they may all be FP32.
   virtual void subtract_product(Queue& queue, Transpose transpose, ConstAnyMatrix a,
-                                const double* x, double* y) = 0;
-  /// x <- L^-1 x, or x <- L^-T x, L the unit lower triangle of a diagonal block in the form of
-  /// inverted_order(). Sums are FP64.
-  virtual void solve_lower(Queue& queue, Transpose transpose, ConstAnyMatrix lu, double* x) = 0;
-  /// x <- U^-1 x, or x <- U^-T x, U the upper triangle of a diagonal block in the form of
-  /// inverted_order(). Sums are FP64.
-  virtual void solve_upper(Queue& queue, Transpose transpose, ConstAnyMatrix lu, double* x) = 0;
-  /// y <- y + x; both have n entries.
-  virtual void add(Queue& queue, std::int64_t n, const double* x, double* y) = 0;
+                                ConstAnyMatrix x, AnyMatrix y) = 0;
+  /// X <- L^-1 X, or X <- L^-T X, L the unit lower triangle of a diagonal block in the form of
+  /// inverted_order(). X and sums are FP64; with an FP32 block and without the transpose they may
+  /// be FP32.
+  virtual void solve_lower(Queue& queue, Transpose transpose, ConstAnyMatrix lu, AnyMatrix x) = 0;
+  /// X <- U^-1 X, or X <- U^-T X, U the upper triangle of a diagonal block in the form of
+  /// inverted_order(). Precisions as in solve_lower().
+  virtual void solve_upper(Queue& queue, Transpose transpose, ConstAnyMatrix lu, AnyMatrix x) = 0;
+  /// Y <- Y + X, of one shape and one precision, FP32 or FP64.
+  virtual void add(Queue& queue, ConstAnyMatrix x, AnyMatrix y) = 0;
   /// One pass over the rank's part of A, which is generated again in FP64: ax <- A x and, where the
   /// pointer is not null, (abs_rows)_i <- sum_j |a_ij| and abs_ax <- |A| |x|. x has
   /// columns.local_size() entries, the results have rows.local_size().
@@ -245,10 +250,10 @@ class Device {
   /// next to each other.
   virtual void add_entries(Queue& queue, const MatrixEntry* entries, std::int64_t count,
                            AnyMatrix a) = 0;
-  /// One pass over A: ax <- A x and, where the pointer is not null, (abs_rows)_i <- sum_j |a_ij|
-  /// and abs_ax <- |A| |x|.
-  virtual void multiply(Queue& queue, ConstAnyMatrix a, const double* x, double* ax,
-                        double* abs_rows, double* abs_ax) = 0;
+  /// One pass over A for few_vectors at most: AX <- A X and, where the pointer is not null,
+  /// (abs_rows)_i <- sum_j |a_ij| and abs_ax <- |A| |X|.
+  virtual void multiply(Queue& queue, ConstAnyMatrix a, MatrixView<const double> x,
+                        MatrixView<double> ax, double* abs_rows, MatrixView<double> abs_ax) = 0;
   /// most_i <- max_j |a_ij| scale_j: infinity if one of these is Inf or NaN, 0 if A has no columns.
   /// Scales are not negative; null stands for ones.
   virtual void largest_of_rows(Queue& queue, ConstAnyMatrix a, const double* scale,
@@ -262,6 +267,8 @@ class Device {
   /// to the precision of `to`, FP32 or FP64. Null stands for ones. `to` may be `from`.
   virtual void scale(Queue& queue, ConstAnyMatrix from, const double* row_scale,
                      const double* column_scale, AnyMatrix to) = 0;
+  /// a_ij <- |a_ij|, FP32 or FP64.
+  virtual void take_magnitudes(Queue& queue, AnyMatrix a) = 0;
 };
 
 /// The device that make_device() makes.

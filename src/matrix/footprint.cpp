@@ -27,6 +27,11 @@ int gmres_restart(std::int64_t n, const GridShape& shape) {
   return static_cast<int>(std::clamp<std::int64_t>(n / (40 * sides), 30, 200));
 }
 
+std::int64_t gmres_vectors(std::int64_t n, const GridShape& shape) {
+  const std::int64_t sides = std::max(shape.nprow, shape.npcol);
+  return std::clamp<std::int64_t>(n / (10 * sides * gmres_restart(n, shape)), 1, 16);
+}
+
 // Number of vectors as long as the local rows or columns.
 double Footprint::vectors() const {
   return gmres_restart(n, shape) + other_vectors;

@@ -15,6 +15,10 @@ namespace lupine {
 /// memory of FP32 factors.
 int gmres_restart(std::int64_t n, const GridShape& shape);
 
+/// The most right-hand sides that GMRES takes together, at least one: their vectors take a fifth of
+/// the memory of FP32 factors at most.
+std::int64_t gmres_vectors(std::int64_t n, const GridShape& shape);
+
 /// The quantities on which the memory of a run depends, and that memory in bytes.
 struct Footprint {
   std::int64_t n = 0;

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "core/expects.hpp"
+
 namespace lupine {
 
 namespace {
@@ -31,17 +33,6 @@ Vector orthogonalize(const VectorSpace& space, const std::vector<Vector>& basis,
   return h;
 }
 
-// (x, y) <- (c x + s y, c y - s x): a Givens rotation.
-struct Rotation {
-  double c = 1;
-  double s = 0;
-  void apply(double& x, double& y) const {
-    const double t = c * x + s * y;
-    y = c * y - s * x;
-    x = t;
-  }
-};
-
 // y = R^-1 g by back substitution. R is upper triangular; r[j] holds its column j, rows 0 to j.
 Vector back_substitute(const std::vector<Vector>& r, const Vector& g) {
   Vector y(r.size(), 0.0);
@@ -55,48 +46,48 @@ Vector back_substitute(const std::vector<Vector>& r, const Vector& g) {
 
 }  // namespace
 
-GmresCycle gmres_cycle(const VectorSpace& space, const std::function<Vector(const Vector&)>& apply,
-                       const Vector& z, int restart, double tolerance,
-                       const std::function<bool(std::span<const double>)>& goes_on) {
-  const double beta = space.norm(z);
-  GmresCycle cycle{Vector(z.size(), 0.0)};
-  if (!(beta > 0) || !std::isfinite(beta)) return cycle;
+GmresCycle::GmresCycle(const VectorSpace& space, Vector z, int restart, double tolerance)
+    : space_(space), z_(std::move(z)), restart_(restart), tolerance_(tolerance) {
+  beta_ = space_.norm(z_);
+  if (!(beta_ > 0) || !std::isfinite(beta_)) return;
+  basis_.push_back(z_);
+  divide(basis_[0], beta_);
+  g_.push_back(beta_);
+  runs_ = restart_ > 0 && tolerance_ < 1;
+}
 
-  std::vector<Vector> basis{z};
-  divide(basis[0], beta);
-  std::vector<Vector> r;
-  std::vector<Rotation> rotations;
-  Vector g{beta};
-  std::vector<double> residuals{1};
-  // ||z - B d|| is |g.back()|, without computing d.
-  while (cycle.steps < restart && std::fabs(g.back()) > tolerance * beta) {
-    // Arnoldi: B v_k = V h + next v_(k+1).
-    Vector w = apply(basis.back());
-    ++cycle.steps;
-    Vector h = orthogonalize(space, basis, w);
-    const double next = space.norm(w);
-    // The rotations of earlier steps, then a new one that turns (h_k, next) into (length, 0), make
-    // column k of R; the new one is applied to g too.
-    for (std::size_t i = 0; i < rotations.size(); ++i) rotations[i].apply(h[i], h[i + 1]);
-    const double length = std::hypot(h.back(), next);
-    if (!(length > 0) || !std::isfinite(length)) break;
-    const Rotation rotation{h.back() / length, next / length};
-    rotations.push_back(rotation);
-    h.back() = length;
-    r.push_back(std::move(h));
-    g.push_back(0);
-    rotation.apply(g[g.size() - 2], g[g.size() - 1]);
-    residuals.push_back(std::fabs(g.back()) / beta);
-    if (next == 0) break;  // the exact d is a combination of the basis
-    divide(w, next);
-    basis.push_back(std::move(w));
-    if (goes_on && !goes_on(residuals)) break;
-  }
-  cycle.residual = std::fabs(g.back()) / beta;
-  // d = V y with R y = g.
-  const Vector y = back_substitute(r, g);
-  for (std::size_t i = 0; i < y.size(); ++i) axpy(y[i], basis[i], cycle.correction);
-  return cycle;
+// Arnoldi: B v_k = V h + next v_(k+1). The rotations of earlier steps, then a new one that turns
+// (h_k, next) into (length, 0), make column k of R; the new one is applied to g too. ||z - B d|| is
+// |g_last|, without computing d.
+void GmresCycle::take(Vector w) {
+  LUPINE_EXPECTS(runs_);
+  ++steps_;
+  Vector h = orthogonalize(space_, basis_, w);
+  const double next = space_.norm(w);
+  for (std::size_t i = 0; i < rotations_.size(); ++i) rotations_[i].apply(h[i], h[i + 1]);
+  const double length = std::hypot(h.back(), next);
+  runs_ = false;
+  if (!(length > 0) || !std::isfinite(length)) return;
+  const Rotation rotation{h.back() / length, next / length};
+  rotations_.push_back(rotation);
+  h.back() = length;
+  r_.push_back(std::move(h));
+  g_.push_back(0);
+  rotation.apply(g_[g_.size() - 2], g_[g_.size() - 1]);
+  residuals_.push_back(std::fabs(g_.back()) / beta_);
+  if (next == 0) return;  // the exact d is a combination of the basis
+  divide(w, next);
+  basis_.push_back(std::move(w));
+  runs_ = steps_ < restart_ && residuals_.back() > tolerance_;
+}
+
+// d = V y with R y = g.
+Vector GmresCycle::correction() const {
+  if (steps_ == 0) return z_;
+  Vector d(z_.size(), 0.0);
+  const Vector y = back_substitute(r_, g_);
+  for (std::size_t i = 0; i < y.size(); ++i) axpy(y[i], basis_[i], d);
+  return d;
 }
 
 }  // namespace lupine

@@ -7,22 +7,19 @@
 #include <utility>
 
 #include "core/expects.hpp"
-#include "refine/gmres.hpp"
-#include "refine/norm_estimate.hpp"
 
 namespace lupine {
 
 namespace {
 
-constexpr int most_steps = 30;       // steps of a GMRES cycle
-constexpr int most_cycles = 6;       // GMRES cycles for one product
-constexpr double two_digits = 0.01;  // tolerance of a GMRES cycle
+constexpr int most_turns = 6;        // of the vector of a lower bound
+constexpr double least_gain = 1.1;   // of such a turn
+constexpr int most_corrections = 4;  // of a product
 constexpr double a_digit = 0.1;      // a correction below this part of the product is small
-constexpr double trusted = 0.5;      // up to here, products are taken as they are
+constexpr double trusted = 0.5;      // up to here, products can be refined
 
-Vector difference(Vector a, const Vector& b) {
-  for (std::size_t i = 0; i < a.size(); ++i) a[i] -= b[i];
-  return a;
+void subtract(const MultiVector& from, MultiVector& v) {
+  for (std::size_t i = 0; i < v.all().size(); ++i) v.all()[i] = from.all()[i] - v.all()[i];
 }
 
 Vector times(const Vector& weights, Vector v) {
@@ -36,83 +33,120 @@ bool is_negative(double value) {
 
 }  // namespace
 
-Inverse::Inverse(System& system, LuSolver& solver, bool exact)
+Inverse::Inverse(System& system, FactorSolver& solver, bool exact)
     : plain_{VectorSpace(system.grid(), Layout::columns), system.rows(), system.columns(),
-             [&](const Vector& v) { return solver.solve(v); },
-             [&](const Vector& v) { return system.multiply(v); }},
+             [&](const MultiVector& v) { return solver.solve(v); },
+             [&](const MultiVector& v) { return system.multiply(v); }},
       transposed_{VectorSpace(system.grid(), Layout::rows), system.columns(), system.rows(),
-                  [&](const Vector& v) { return solver.solve_transposed(v); },
-                  [&](const Vector& v) { return system.multiply_transposed(v); }},
+                  [&](const MultiVector& v) { return solver.solve_transposed(v); },
+                  [&](const MultiVector& v) { return system.multiply_transposed(v); }},
       known_(exact) {}
 
-Vector Inverse::apply(Side& side, const Vector& v) {
-  const Vector part = local_part(side.from, v);
-  Vector z = side.solve(part);
-  if (mends_) z = mended(side, part, std::move(z));
-  Vector whole = side.results.gather(side.to, z);
-  const double growth = largest(whole) / largest(v);
-  if (!known_ && growth > side.growth) {
+// B^-1 v for whole vectors v.
+std::vector<Vector> Inverse::apply(Side& side, const std::vector<Vector>& vectors) {
+  std::vector<Vector> parts;
+  for (const Vector& v : vectors) parts.push_back(local_part(side.from, v));
+  const MultiVector products = side.solve(together(side.from.local_size(), parts));
+  std::vector<Vector> whole;
+  for (std::size_t i = 0; i < vectors.size(); ++i) {
+    const auto k = static_cast<std::int64_t>(i);
+    whole.push_back(side.results.gather(side.to, products[k]));
+    const double growth = largest(whole.back()) / largest(vectors[i]);
+    if (known_ || !(growth > side.growth)) continue;
     side.growth = growth;
-    side.largest = part;
-    side.product = std::move(z);
+    side.largest = std::move(parts[i]);
+    side.product = products.vector(k);
   }
   return whole;
-}
-
-// Returns s = B^-1 v by cycles of GMRES on M B c = M (v - B s), s <- s + c, from s = 0; z is M v.
-// Where M B is ill-conditioned, a small residual does not show that s is accurate; a small c does.
-Vector Inverse::mended(const Side& side, const Vector& v, Vector z) {
-  const auto preconditioned = [&](const Vector& w) { return side.solve(side.multiply(w)); };
-  Vector sum(z.size(), 0.0);
-  for (int round = 0; round < most_cycles; ++round) {
-    const Vector c =
-        gmres_cycle(side.results, preconditioned, z, most_steps, two_digits).correction;
-    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += c[i];
-    if (side.results.norm(c) <= a_digit * side.results.norm(sum)) return sum;
-    z = side.solve(difference(v, side.multiply(sum)));
-  }
-  failed_ = true;
-  return sum;
 }
 
 // An estimate of ||z - B^-1 v|| / ||z|| for z = M v: the correction M (v - B z) takes the place of
 // the difference. Infinity where no product was finite.
 double Inverse::error(const Side& side) const {
   if (side.growth == 0) return std::numeric_limits<double>::infinity();
-  const Vector correction = side.solve(difference(side.largest, side.multiply(side.product)));
+  MultiVector residual = side.multiply(MultiVector(side.product));
+  subtract(MultiVector(side.largest), residual);
+  const Vector correction = side.solve(residual).take();
   return side.results.norm(correction) / side.results.norm(side.product);
-}
-
-double Inverse::norm() {
-  const Vector ones(static_cast<std::size_t>(plain_.to.size()), 1.0);
-  return weighted_norm(ones, ones);
 }
 
 // ||B||_inf = ||B^T||_1, so the 1-norm estimate gets B^T as its matrix, for
 // B = diag(left) A^-1 diag(right).
-double Inverse::weighted_norm(const Vector& left, const Vector& right) {
-  LUPINE_EXPECTS(std::none_of(left.begin(), left.end(), is_negative));
-  LUPINE_EXPECTS(std::none_of(right.begin(), right.end(), is_negative));
-  const auto estimate = [&] {
-    return estimate_one_norm(
-        plain_.to.size(),
-        [&](const Vector& v) { return times(right, apply(transposed_, times(left, v))); },
-        [&](const Vector& v) { return times(left, apply(plain_, times(right, v))); });
+std::vector<NormEstimate> Inverse::estimate(const std::vector<Weights>& weights) {
+  const auto products = [&](Side& side, Vector Weights::*first, Vector Weights::*second) {
+    return [&, first, second](const std::vector<Probe>& probes) {
+      std::vector<Vector> vectors;
+      for (const Probe& p : probes) vectors.push_back(times(weights[p.matrix].*first, p.v));
+      vectors = apply(side, vectors);
+      for (std::size_t i = 0; i < probes.size(); ++i)
+        vectors[i] = times(weights[probes[i].matrix].*second, std::move(vectors[i]));
+      return vectors;
+    };
   };
-  NormEstimate found = estimate();
+  return estimate_one_norms(plain_.to.size(), weights.size(),
+                            products(transposed_, &Weights::left, &Weights::right),
+                            products(plain_, &Weights::right, &Weights::left));
+}
+
+// The estimates of little accuracy have found good vectors; accurate products evaluate them:
+// z <- z + M (v - B z), until the corrections are small.
+void Inverse::refine(const std::vector<Weights>& weights, std::vector<NormEstimate>& found) {
+  Side& side = transposed_;
+  std::vector<Vector> parts;
+  for (std::size_t i = 0; i < found.size(); ++i)
+    parts.push_back(local_part(side.from, times(weights[i].left, found[i].x)));
+  const MultiVector v = together(side.from.local_size(), parts);
+  MultiVector z = side.solve(v);
+  for (int round = 0; round < most_corrections; ++round) {
+    MultiVector residual = side.multiply(z);
+    subtract(v, residual);
+    const MultiVector c = side.solve(residual);
+    bool small = true;
+    for (std::size_t i = 0; i < z.all().size(); ++i) z.all()[i] += c.all()[i];
+    for (std::int64_t k = 0; k < z.count(); ++k)
+      small &= side.results.norm(c.vector(k)) <= a_digit * side.results.norm(z.vector(k));
+    if (small) break;
+  }
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    const Vector whole = side.results.gather(side.to, z[static_cast<std::int64_t>(i)]);
+    found[i].norm = sum_of_magnitudes(times(weights[i].right, whole));
+  }
+}
+
+std::optional<std::vector<double>> Inverse::norms(const std::vector<Weights>& weights) {
+  for (const Weights& w : weights) {
+    LUPINE_EXPECTS(std::none_of(w.left.begin(), w.left.end(), is_negative));
+    LUPINE_EXPECTS(std::none_of(w.right.begin(), w.right.end(), is_negative));
+  }
+  if (error_ > trusted) return std::nullopt;
+  std::vector<NormEstimate> found = estimate(weights);
   if (!known_) {
     known_ = true;
-    error_ = std::max(error(plain_), error(transposed_));
-    mends_ = !(error_ <= trusted);
-    if (mends_) found = estimate();
+    const double of_both = std::max(error(plain_), error(transposed_));
+    error_ = std::isnan(of_both) ? std::numeric_limits<double>::infinity() : of_both;
+    if (error_ > trusted) return std::nullopt;
   }
-  // The estimate of little accuracy has found a good vector; one accurate product evaluates it.
-  if (!mends_ && error_ > a_digit) {
-    const Vector v = local_part(transposed_.from, times(left, found.x));
-    const Vector z = mended(transposed_, v, transposed_.solve(v));
-    found.norm = sum_of_magnitudes(times(right, transposed_.results.gather(transposed_.to, z)));
+  if (error_ > a_digit) refine(weights, found);
+  std::vector<double> norms;
+  for (const NormEstimate& estimate : found) norms.push_back(estimate.norm);
+  return norms;
+}
+
+double Inverse::norm_at_least() {
+  LUPINE_EXPECTS(known_);
+  if (plain_.growth == 0) return std::numeric_limits<double>::infinity();
+  MultiVector y(plain_.product);
+  double best = 0;
+  for (int turn = 0; turn <= most_turns; ++turn) {
+    const MultiVector ay = plain_.multiply(y);
+    const double ratio = plain_.results.largest(y)[0] / transposed_.results.largest(ay)[0];
+    if (!(ratio > least_gain * best)) return std::max(best, ratio);
+    best = ratio;
+    MultiVector turned = plain_.solve(ay);
+    subtract(y, turned);
+    y = std::move(turned);
   }
-  return failed_ ? std::numeric_limits<double>::infinity() : found.norm;
+  return best;
 }
 
 }  // namespace lupine

@@ -3,23 +3,29 @@
 
 #include <algorithm>
 
+#include "core/expects.hpp"
+
 namespace lupine {
+
+namespace {
+
+constexpr int exchange_tag = 2;  // not one of the factorization's tags
+
+}  // namespace
 
 LuSolver::LuSolver(Transport& transport, const DistributedMatrix& lu, std::int64_t width,
                    std::span<const std::int64_t> pivots, Trace* trace)
-    : grid_(transport.grid()),
+    : transport_(transport),
+      grid_(transport.grid()),
       device_(transport.device()),
       lu_(lu),
+      width_(width),
       plan_(lu.rows(), lu.columns(), width),
       pivots_(pivots.begin(), pivots.end()),
       trace_(trace),
-      queue_(device_.make_queue(Priority::high)),
-      of_rows_(device_.allocate(lu.rows().local_size() * std::int64_t{sizeof(double)})),
-      of_columns_(device_.allocate(lu.columns().local_size() * std::int64_t{sizeof(double)})) {
-  if (pivots.empty()) return;
-  constexpr int tag = 2;  // not one of the factorization's tags
-  exchange_.emplace(transport, Traffic::panels, width, 1, std::int64_t{sizeof(double)}, tag);
-  plan_moves(moves_, Exchanges::forward);
+      queue_(device_.make_queue(Priority::high)) {
+  prepare(Precision::fp64, 1);
+  if (!pivots_.empty()) plan_moves(moves_, Exchanges::forward);
 }
 
 void LuSolver::plan_moves(std::vector<DeviceRowMoves>& moves, Exchanges exchanges) {
@@ -32,41 +38,101 @@ void LuSolver::plan_moves(std::vector<DeviceRowMoves>& moves, Exchanges exchange
   }
 }
 
-Vector LuSolver::solve(const Vector& r) {
-  Vector d(static_cast<std::size_t>(lu_.columns().local_size()), 0.0);
-  const Vector zero(r.size(), 0.0);
-  device_.upload(*queue_, d, of_columns_.as<double>());
-  device_.upload(*queue_, grid_.me().column == 0 ? r : zero, of_rows_.as<double>());
+// Makes room for vectors of this precision. Memory is kept from solve to solve.
+void LuSolver::prepare(Precision precision, std::int64_t count) {
+  const auto make = [&](Buffer& memory, std::int64_t entries) {
+    const std::int64_t bytes = entries * count * bytes_of(precision);
+    if (memory.bytes() < bytes) {
+      memory = {};
+      memory = device_.allocate(bytes);
+    }
+    return AnyMatrix{precision, memory.data(), entries, count, std::max<std::int64_t>(entries, 1)};
+  };
+  of_rows_ = make(row_memory_, lu_.rows().local_size());
+  of_columns_ = make(column_memory_, lu_.columns().local_size());
+  if (pivots_.empty()) return;
+  const std::int64_t row_bytes = count * bytes_of(precision);
+  if (row_bytes <= exchanged_bytes_) return;
+  exchange_.emplace(transport_, Traffic::panels, width_, row_bytes, 1, exchange_tag);
+  exchanged_bytes_ = row_bytes;
+}
+
+MultiVector LuSolver::solve(const MultiVector& r) {
+  const bool many = r.count() > Device::few_vectors;
+  return many && lu_.storage() == Precision::fp32 ? solve_in<float>(r) : solve_in<double>(r);
+}
+
+template <class T>
+MultiVector LuSolver::solve_in(const MultiVector& r) {
+  prepare(precision_of<T>, r.count());
+  Vector scales(static_cast<std::size_t>(r.count()), 1.0);
+  if (precision_of<T> == Precision::fp32)
+    std::ranges::transform(VectorSpace(grid_, Layout::rows).largest(r), scales.begin(),
+                           power_above);
+  clear(of_columns_);
+  grid_.me().column == 0 ? put<T>(r, scales, of_rows_) : clear(of_rows_);
   const auto scope = [&](Activity activity) {
     return TraceScope(trace_, Track::solves, {.activity = activity});
   };
-  // upload() and download() wait for the queue, so each scope ends when its work is done.
+  // clear() and get() wait for the queue, so each scope ends when its work is done.
   {
     const TraceScope lower = scope(Activity::solve_lower);
-    sweep(Triangle::lower);  // y = L^-1 r
-    device_.upload(*queue_, zero, of_rows_.as<double>());
+    sweep(Triangle::lower);  // Y = L^-1 R
+    clear(of_rows_);
   }
-  {
-    const TraceScope upper = scope(Activity::solve_upper);
-    sweep(Triangle::upper);  // d = U^-1 y
-    device_.download(*queue_, of_columns_.as<double>(), d);
-  }
-  return d;
+  const TraceScope upper = scope(Activity::solve_upper);
+  sweep(Triangle::upper);  // D = U^-1 Y
+  return get<T>(of_columns_, scales);
 }
 
-// T y = z for T = L (k ascending) or T = U (k descending), block by block; z is d + owed:
-//     d_k <- T_kk^-1 (d_k + owed_k),  owed_i <- owed_i - T_ik d_k for the blocks i still to come.
-// With L, d begins as 0 and owed as r; with U, d begins as L^-1 P r and owed as 0.
+// `to` <- the vectors, each divided by its divisor.
+template <class T>
+void LuSolver::put(const MultiVector& v, const Vector& divisors, AnyMatrix to) {
+  staged_.resize(v.all().size() * sizeof(T));
+  const MatrixView<T> host{reinterpret_cast<T*>(staged_.data()), v.size(), v.count(), to.ld};
+  for (std::int64_t k = 0; k < v.count(); ++k) {
+    const double factor = 1 / divisors[static_cast<std::size_t>(k)];
+    std::ranges::transform(v[k], host.column(k),
+                           [=](double value) { return static_cast<T>(value * factor); });
+  }
+  device_.upload(*queue_, std::span<const T>(host.data, v.all().size()),
+                 reinterpret_cast<T*>(to.data));
+}
+
+// The vectors of `from`, each multiplied by its factor.
+template <class T>
+MultiVector LuSolver::get(AnyMatrix from, const Vector& factors) {
+  MultiVector v(from.rows, from.columns);
+  staged_.resize(v.all().size() * sizeof(T));
+  const std::span<T> host{reinterpret_cast<T*>(staged_.data()), v.all().size()};
+  device_.download(*queue_, reinterpret_cast<const T*>(from.data), host);
+  for (std::int64_t k = 0; k < v.count(); ++k)
+    std::transform(host.begin() + k * v.size(), host.begin() + (k + 1) * v.size(), v[k].begin(),
+                   [factor = factors[static_cast<std::size_t>(k)]](T value) {
+                     return static_cast<double>(value) * factor;
+                   });
+  return v;
+}
+
+void LuSolver::clear(AnyMatrix to) {
+  staged_.assign(static_cast<std::size_t>(to.rows * to.columns * bytes_of(to.precision)),
+                 std::byte{0});
+  device_.upload(*queue_, staged_, to.data);
+}
+
+// T Y = Z for T = L (k ascending) or T = U (k descending), block by block; Z is D + owed:
+//     D_k <- T_kk^-1 (D_k + owed_k),  owed_i <- owed_i - T_ik D_k for the blocks i still to come.
+// With L, D begins as 0 and owed as R; with U, D begins as L^-1 P R and owed as 0.
 void LuSolver::sweep(Triangle triangle) {
   const bool lower = triangle == Triangle::lower;
   for (std::int64_t i = 0; i < plan_.count(); ++i) {
     const Step s = plan_[lower ? i : plan_.count() - 1 - i];
-    if (lower && exchange_) exchange_rows(moves_[static_cast<std::size_t>(s.index)]);
-    double* owed = of_rows_.as<double>() + s.row.value;
-    double* part = of_columns_.as<double>() + s.column.value;
+    if (lower && !moves_.empty()) exchange_rows(moves_[static_cast<std::size_t>(s.index)]);
+    const AnyMatrix owed = of_rows(s.row.value, s.in_row ? s.width() : 0);
+    const AnyMatrix part = of_columns(s.column.value, s.in_column ? s.width() : 0);
     if (s.in_row) sum_up(grid_.row(), s.owner_column, s, owed);
     if (s.owns_diagonal()) {
-      device_.add(*queue_, s.width(), owed, part);
+      device_.add(*queue_, owed, part);
       lower ? device_.solve_lower(*queue_, Transpose::no, lu_.diagonal(s), part)
             : device_.solve_upper(*queue_, Transpose::no, lu_.diagonal(s), part);
     }
@@ -76,73 +142,72 @@ void LuSolver::sweep(Triangle triangle) {
     const std::int64_t rows = lower ? lu_.rows().local_size() - first.value : s.row.value;
     device_.subtract_product(*queue_, Transpose::no,
                              lu_.from(first, s.column).block(0, 0, rows, s.width()), part,
-                             of_rows_.as<double>() + first.value);
+                             of_rows(first.value, rows));
   }
 }
 
-Vector LuSolver::solve_transposed(const Vector& r) {
-  if (exchange_ && undo_.empty()) plan_moves(undo_, Exchanges::undo);
-  Vector d(static_cast<std::size_t>(lu_.rows().local_size()), 0.0);
-  const Vector zero(r.size(), 0.0);
-  device_.upload(*queue_, d, of_rows_.as<double>());
-  device_.upload(*queue_, grid_.me().row == 0 ? r : zero, of_columns_.as<double>());
+MultiVector LuSolver::solve_transposed(const MultiVector& r) {
+  if (!pivots_.empty() && undo_.empty()) plan_moves(undo_, Exchanges::undo);
+  prepare(Precision::fp64, r.count());
+  const Vector ones(static_cast<std::size_t>(r.count()), 1.0);
+  clear(of_rows_);
+  grid_.me().row == 0 ? put<double>(r, ones, of_columns_) : clear(of_columns_);
   sweep_upper_transposed();
-  device_.upload(*queue_, zero, of_columns_.as<double>());
+  clear(of_columns_);
   sweep_lower_transposed();
-  device_.download(*queue_, of_rows_.as<double>(), d);
-  return d;
+  return get<double>(of_rows_, ones);
 }
 
-// U^T y = r, k ascending: y_k <- U_kk^-T owed_k,  owed_j <- owed_j - U_kj^T y_k for j > k, where
-// owed begins as r.
+// U^T Y = R, k ascending: Y_k <- U_kk^-T owed_k,  owed_j <- owed_j - U_kj^T Y_k for j > k, where
+// owed begins as R.
 void LuSolver::sweep_upper_transposed() {
   for (std::int64_t k = 0; k < plan_.count(); ++k) {
     const Step s = plan_[k];
-    double* owed = of_columns_.as<double>() + s.column.value;
-    double* part = of_rows_.as<double>() + s.row.value;
+    const AnyMatrix owed = of_columns(s.column.value, s.in_column ? s.width() : 0);
+    const AnyMatrix part = of_rows(s.row.value, s.in_row ? s.width() : 0);
     if (s.in_column) sum_up(grid_.column(), s.owner_row, s, owed);
     if (s.owns_diagonal()) {
-      device_.add(*queue_, s.width(), owed, part);
+      device_.add(*queue_, owed, part);
       device_.solve_upper(*queue_, Transpose::yes, lu_.diagonal(s), part);
     }
     if (!s.in_row) continue;
     share(grid_.row(), s.owner_column, s, part);
-    const std::int64_t columns = lu_.columns().local_size() - s.trailing_column.value;
+    const std::int64_t first = s.trailing_column.value;
+    const std::int64_t columns = lu_.columns().local_size() - first;
     device_.subtract_product(*queue_, Transpose::yes,
                              lu_.from(s.row, s.trailing_column).block(0, 0, s.width(), columns),
-                             part, of_columns_.as<double>() + s.trailing_column.value);
+                             part, of_columns(first, columns));
   }
 }
 
-// L^T z = y in place, k descending: y_k <- L_kk^-T (y_k - sum_{i>k} L_ik^T y_i); then the row
-// exchanges of step k are undone. The result is P^T z.
+// L^T Z = Y in place, k descending: Y_k <- L_kk^-T (Y_k - sum_{i>k} L_ik^T Y_i); then the row
+// exchanges of step k are undone. The result is P^T Z.
 void LuSolver::sweep_lower_transposed() {
   for (std::int64_t k = plan_.count() - 1; k >= 0; --k) {
     const Step s = plan_[k];
-    double* owed = of_columns_.as<double>() + s.column.value;
-    double* part = of_rows_.as<double>() + s.row.value;
+    const AnyMatrix owed = of_columns(s.column.value, s.in_column ? s.width() : 0);
+    const AnyMatrix part = of_rows(s.row.value, s.in_row ? s.width() : 0);
     if (s.in_column) {
-      const std::int64_t rows = lu_.rows().local_size() - s.trailing_row.value;
+      const std::int64_t first = s.trailing_row.value;
+      const std::int64_t rows = lu_.rows().local_size() - first;
       device_.subtract_product(*queue_, Transpose::yes,
                                lu_.from(s.trailing_row, s.column).block(0, 0, rows, s.width()),
-                               of_rows_.as<double>() + s.trailing_row.value, owed);
+                               of_rows(first, rows), owed);
       sum_up(grid_.column(), s.owner_row, s, owed);
     }
     if (s.owns_diagonal()) {
-      device_.add(*queue_, s.width(), owed, part);
+      device_.add(*queue_, owed, part);
       device_.solve_lower(*queue_, Transpose::yes, lu_.diagonal(s), part);
     }
     if (s.in_row) share(grid_.row(), s.owner_column, s, part);
-    if (exchange_) exchange_rows(undo_[static_cast<std::size_t>(k)]);
+    if (!undo_.empty()) exchange_rows(undo_[static_cast<std::size_t>(k)]);
   }
 }
 
-// Every process column exchanges the rows of its own part (or copy) of the vector. The sum of the
+// Every process column exchanges the rows of its own part (or copy) of the vectors. The sum of the
 // parts is then exchanged too.
 void LuSolver::exchange_rows(const DeviceRowMoves& moves) {
-  const std::int64_t m = lu_.rows().local_size();
-  exchange_->start(*queue_, moves,
-                   MatrixView<double>{of_rows_.as<double>(), m, 1, std::max<std::int64_t>(m, 1)});
+  exchange_->start(*queue_, moves, of_rows_);
   {
     const StallWatch::Waiting waiting(grid_.all().stalls(), "messages", grid_.column().watched());
     while (!exchange_->test()) continue;
@@ -150,22 +215,52 @@ void LuSolver::exchange_rows(const DeviceRowMoves& moves) {
   exchange_->finish(*queue_);
 }
 
-// Adds up the parts of a block's vector from all `ranks`, on the owner of the diagonal block.
-void LuSolver::sum_up(const Communicator& ranks, int owner, const Step& s, double* part) {
-  if (ranks.size() == 1) return;
-  message_.resize(static_cast<std::size_t>(s.width()));
-  device_.download(*queue_, part, message_);
-  ranks.reduce_sum(message_, owner);
-  if (s.owns_diagonal()) device_.upload(*queue_, message_, part);
+// A contiguous copy of a block's vectors in device memory, for messages.
+AnyMatrix LuSolver::piece(AnyMatrix part) {
+  const std::int64_t bytes = part.rows * part.columns * bytes_of(part.precision);
+  if (piece_.bytes() < bytes) piece_ = device_.allocate(bytes);
+  return {part.precision, piece_.data(), part.rows, part.columns, part.rows};
 }
 
-// Broadcasts a block's vector from the owner of the diagonal block to all `ranks`.
-void LuSolver::share(const Communicator& ranks, int owner, const Step& s, double* part) {
+Vector LuSolver::read(AnyMatrix part) {
+  const AnyMatrix copy = piece(part);
+  device_.copy(*queue_, part, copy);
+  Vector entries(static_cast<std::size_t>(part.rows * part.columns));
+  with_storage(copy, [&](const auto& values) {
+    std::vector<std::remove_cvref_t<decltype(values(0, 0))>> host(entries.size());
+    device_.download(*queue_, values.data, host);
+    std::ranges::copy(host, entries.begin());
+  });
+  return entries;
+}
+
+void LuSolver::write(const Vector& entries, AnyMatrix part) {
+  const AnyMatrix copy = piece(part);
+  with_storage(copy, [&](const auto& values) {
+    using T = std::remove_cvref_t<decltype(values(0, 0))>;
+    std::vector<T> host(entries.size());
+    std::ranges::transform(entries, host.begin(),
+                           [](double value) { return static_cast<T>(value); });
+    device_.upload(*queue_, host, values.data);
+  });
+  device_.copy(*queue_, copy, part);
+}
+
+// Adds up the parts of a block's vectors from all `ranks`, on the owner of the diagonal block.
+void LuSolver::sum_up(const Communicator& ranks, int owner, const Step& s, AnyMatrix part) {
   if (ranks.size() == 1) return;
-  message_.resize(static_cast<std::size_t>(s.width()));
-  if (s.owns_diagonal()) device_.download(*queue_, part, message_);
-  ranks.broadcast(std::span<double>(message_), owner);
-  if (!s.owns_diagonal()) device_.upload(*queue_, message_, part);
+  Vector sums = read(part);
+  ranks.reduce_sum(sums, owner);
+  if (s.owns_diagonal()) write(sums, part);
+}
+
+// Broadcasts a block's vectors from the owner of the diagonal block to all `ranks`.
+void LuSolver::share(const Communicator& ranks, int owner, const Step& s, AnyMatrix part) {
+  if (ranks.size() == 1) return;
+  Vector entries(static_cast<std::size_t>(part.rows * part.columns));
+  if (s.owns_diagonal()) entries = read(part);
+  ranks.broadcast(std::span<double>(entries), owner);
+  if (!s.owns_diagonal()) write(entries, part);
 }
 
 }  // namespace lupine

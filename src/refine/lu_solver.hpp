@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// Solves with the factors L and U, and with their transposes. The factors are FP32 or FP64;
-/// vectors and sums are FP64.
+/// Solves with the factors L and U, and with their transposes. The factors are FP32 or FP64.
 #pragma once
 
 #include <cstdint>
@@ -14,24 +13,30 @@
 #include "device/device.hpp"
 #include "grid/step.hpp"
 #include "matrix/distributed_matrix.hpp"
+#include "refine/factor_solver.hpp"
 #include "refine/vectors.hpp"
 #include "transport/row_exchange.hpp"
 
 namespace lupine {
 
 /// Solves block by block, with the blocks of the factorization's steps. For L and U:
-/// 1. The process row of block k sums up the block's remaining right-hand side: each of its ranks
+/// 1. The process row of block k sums up the block's remaining right-hand sides: each of its ranks
 ///    holds a part of the sum.
-/// 2. The owner of the diagonal block solves for d_k, and sends d_k along its process column.
-/// 3. The process column subtracts T_ik d_k from the right-hand side of the rows i still to be
+/// 2. The owner of the diagonal block solves for D_k, and sends D_k along its process column.
+/// 3. The process column subtracts T_ik D_k from the right-hand sides of the rows i still to be
 ///    solved for (T is L or U).
 /// For the transposes, process rows and process columns exchange their roles. A solve reads each
 /// factor once: 4 n^2 bytes in FP32 (8 n^2 in FP64) over all ranks.
 ///
+/// Arithmetic is FP64, except that solve() takes FP32 for more than Device::few_vectors vectors with
+/// FP32 factors: such a solve is bound by arithmetic, and no less accurate than its factors. Each
+/// vector is scaled by a power of two before, so that its largest entry is near 1, as in LAPACK's
+/// dsgesv.
+///
 /// The rows of r are exchanged in the same order as those of A in the factorization: the exchanges
 /// of a step come before its block of L is used. A transposed solve undoes the exchanges of a step
 /// after its block of L^T was used.
-class LuSolver {
+class LuSolver final : public FactorSolver {
  public:
   /// @param lu the factors as factorize() stores them; must stay unchanged
   /// @param width most columns of a step, as in the factorization
@@ -40,38 +45,63 @@ class LuSolver {
   LuSolver(Transport& transport, const DistributedMatrix& lu, std::int64_t width,
            std::span<const std::int64_t> pivots, Trace* trace = nullptr);
 
-  /// d = U^-1 L^-1 P r. @param r along rows; @return d along columns. Collective.
-  Vector solve(const Vector& r);
-  /// d = P^T L^-T U^-T r. @param r along columns; @return d along rows. Collective.
-  Vector solve_transposed(const Vector& r);
+  using FactorSolver::solve;
+  using FactorSolver::solve_transposed;
+  /// D = U^-1 L^-1 P R.
+  MultiVector solve(const MultiVector& r) override;
+  /// D = P^T L^-T U^-T R.
+  MultiVector solve_transposed(const MultiVector& r) override;
 
  private:
   enum class Triangle { lower, upper };
+  template <class T>
+  MultiVector solve_in(const MultiVector& r);
+  void prepare(Precision precision, std::int64_t count);
+  template <class T>
+  void put(const MultiVector& v, const Vector& divisors, AnyMatrix to);
+  template <class T>
+  MultiVector get(AnyMatrix from, const Vector& factors);
+  void clear(AnyMatrix to);
   void sweep(Triangle triangle);
   void sweep_upper_transposed();
   void sweep_lower_transposed();
   void plan_moves(std::vector<DeviceRowMoves>& moves, Exchanges exchanges);
   void exchange_rows(const DeviceRowMoves& moves);
-  void sum_up(const Communicator& ranks, int owner, const Step& s, double* part);
-  void share(const Communicator& ranks, int owner, const Step& s, double* part);
+  void sum_up(const Communicator& ranks, int owner, const Step& s, AnyMatrix part);
+  void share(const Communicator& ranks, int owner, const Step& s, AnyMatrix part);
+  AnyMatrix piece(AnyMatrix part);
+  Vector read(AnyMatrix part);
+  void write(const Vector& entries, AnyMatrix part);
+  AnyMatrix of_rows(std::int64_t first, std::int64_t rows) const {
+    return of_rows_.block(first, 0, rows, of_rows_.columns);
+  }
+  AnyMatrix of_columns(std::int64_t first, std::int64_t rows) const {
+    return of_columns_.block(first, 0, rows, of_columns_.columns);
+  }
 
+  Transport& transport_;
   const ProcessGrid& grid_;
   Device& device_;
   const DistributedMatrix& lu_;
+  std::int64_t width_;
   Plan plan_;
   std::vector<std::int64_t> pivots_;
   Trace* trace_;
   std::unique_ptr<Queue> queue_;
-  // Two vectors in device memory, one along rows and one along columns. In solve(), of_rows_ is the
-  // remaining right-hand side (the sum of the parts of a process row's ranks), and of_columns_ is
-  // the solution so far (the same on all ranks of a process column). In solve_transposed() the two
-  // exchange their roles.
-  Buffer of_rows_;
-  Buffer of_columns_;
-  Vector message_;                     // host memory for messages
+  // Vectors in device memory, some along rows and as many along columns. In solve(), of_rows_ are
+  // the remaining right-hand sides (the sums of the parts of a process row's ranks), and
+  // of_columns_ are the solutions so far (the same on all ranks of a process column). In
+  // solve_transposed() the two exchange their roles.
+  Buffer row_memory_;
+  Buffer column_memory_;
+  AnyMatrix of_rows_;
+  AnyMatrix of_columns_;
+  Buffer piece_;                       // device memory: one block's vectors
+  std::vector<std::byte> staged_;      // host memory: vectors on their way to or from the device
   std::vector<DeviceRowMoves> moves_;  // the row exchanges of each step
   std::vector<DeviceRowMoves> undo_;   // their inverses, computed when first needed
   std::optional<RowExchange> exchange_;
+  std::int64_t exchanged_bytes_ = 0;  // of a row, that exchange_ has room for
 };
 
 }  // namespace lupine

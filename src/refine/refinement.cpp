@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
+#include "core/expects.hpp"
 #include "core/numbers.hpp"
 #include "matrix/footprint.hpp"
 #include "refine/gmres.hpp"
@@ -22,101 +24,248 @@ constexpr std::size_t judged_steps = 4;
 constexpr double most_unjudged = 12;
 // The alternative to a refinement that is given up takes some corrections too.
 constexpr double own_steps = 3;
+// The part of a bound by which an earlier x's may differ.
+constexpr double two_digits = 0.01;
+
+// Counts the successive errors that were more than half of the least error before them.
+struct Slowness {
+  int times = 0;  ///< in succession
+  double before = std::numeric_limits<double>::infinity();
+
+  void add(double error) {
+    times = error <= slow_ratio * before ? 0 : times + 1;
+    before = std::min(before, error);
+  }
+};
+
+// The present approximations of some right-hand sides, which are corrected together.
+struct Block {
+  std::vector<std::int64_t> numbers;  ///< of the right-hand sides
+  MultiVector b;
+  MultiVector x;
+  MultiVector r;      ///< b - A x
+  MultiVector bound;  ///< |A| |x| + |b|, for the x of some corrections ago
+  Vector moved;       ///< the norms of the corrections since then, added up
+
+  std::int64_t count() const { return std::ssize(numbers); }
+  /// Keeps the right-hand sides in these places, which ascend.
+  void keep(const std::vector<std::int64_t>& places) {
+    if (std::ssize(places) == count()) return;
+    for (MultiVector* v : {&b, &x, &r, &bound})
+      if (v->count() > 0) v->keep(places);
+    for (std::size_t to = 0; to < places.size(); ++to) {
+      numbers[to] = numbers[static_cast<std::size_t>(places[to])];
+      moved[to] = moved[static_cast<std::size_t>(places[to])];
+    }
+    numbers.resize(places.size());
+    moved.resize(places.size());
+  }
+};
 
 class Refinement {
  public:
-  Refinement(System& system, LuSolver& solver, const RefineOptions& options, const Clock& clock)
+  Refinement(System& system, FactorSolver& solver, const MultiVector& b,
+             const RefineOptions& options, const Clock& clock)
       : options_(options),
         tolerance_(options.stop == StopRule::benchmark ? 1
                    : options.tolerance > 0             ? options.tolerance
                                                        : default_tolerance(system.n())),
-        goes_on_(options.stop == StopRule::componentwise && options.tolerance == 0),
+        goes_on_(options.stop == StopRule::componentwise && options.tolerance == 0 &&
+                 b.count() <= Device::few_vectors),
         clock_(clock),
         system_(system),
         solver_(solver),
         space_(system.grid(), Layout::columns),
-        now_{Vector(static_cast<std::size_t>(system.columns().local_size()), 0.0), system.b(),
-             componentwise() ? 1 : 1 / (eps * static_cast<double>(system.n()))},
-        best_(now_) {}
+        b_(b),
+        columns_(static_cast<std::size_t>(b.count())) {}
 
-  RefineOutcome run() {
-    switch (options_.method) {
-      case RefineMethod::automatic:
-        classic();
-        now_ = best_;  // classical refinement may have diverged
-        if (!done()) gmres();
-        break;
-      case RefineMethod::ir:
-        classic();
-        break;
-      case RefineMethod::gmres:
-        gmres();
-        break;
+  std::vector<RefineOutcome> run() {
+    begin();
+    if (options_.method != RefineMethod::gmres) classic();
+    if (options_.method != RefineMethod::ir) gmres();
+    measure();
+    std::vector<RefineOutcome> outcomes;
+    for (Column& column : columns_) {
+      column.outcome.times = times_;
+      outcomes.push_back(std::move(column.outcome));
     }
-    outcome_.x = std::move(best_.x);
-    outcome_.error = best_.error;
-    return std::move(outcome_);
+    return outcomes;
   }
 
  private:
-  struct Iterate {
-    Vector x;
-    Vector r;      ///< b - A x
-    double error;  ///< by the stop rule
+  struct Column {
+    double error = 0;  ///< of the present x, by the stop rule
+    Slowness slow{};
+    RefineOutcome outcome{};  ///< whose x and error are those of the best x
+    bool measured = false;    ///< whether outcome.residual and bound are those of its x
 
     bool finite() const { return std::isfinite(error); }
   };
-  /// Counts the successive errors that were more than half of the least error before them.
-  struct Slowness {
-    int times = 0;  ///< in succession
-    double before = std::numeric_limits<double>::infinity();
-
-    void add(double error) {
-      times = error <= slow_ratio * before ? 0 : times + 1;
-      before = std::min(before, error);
-    }
-  };
 
   bool componentwise() const { return options_.stop == StopRule::componentwise; }
-  bool done() const { return outcome_.converged || left() <= 0 || outcome_.forecast > 0; }
-  int left() const { return options_.max_iterations - outcome_.iterations; }
+  Column& column(std::int64_t k) { return columns_[static_cast<std::size_t>(k)]; }
+  bool done(const Column& c) const {
+    return c.outcome.converged || left(c) <= 0 || c.outcome.forecast > 0;
+  }
+  int left(const Column& c) const { return options_.max_iterations - c.outcome.iterations; }
+
+  // x = 0 for every right-hand side. One with an Inf or NaN is done: its error is infinite.
+  void begin() {
+    const Vector sizes = VectorSpace(system_.grid(), Layout::rows).largest(b_);
+    for (std::int64_t k = 0; k < b_.count(); ++k) {
+      Column& c = column(k);
+      const double first = componentwise() ? 1 : 1 / (eps * static_cast<double>(system_.n()));
+      c.error = c.outcome.error = std::isfinite(sizes[static_cast<std::size_t>(k)])
+                                      ? first
+                                      : std::numeric_limits<double>::infinity();
+      c.outcome.x.assign(static_cast<std::size_t>(system_.columns().local_size()), 0.0);
+    }
+  }
+
+  // These right-hand sides with x = 0.
+  Block block_of(std::vector<std::int64_t> numbers) const {
+    Block block;
+    block.b = MultiVector(b_.size(), std::ssize(numbers));
+    block.x = MultiVector(system_.columns().local_size(), std::ssize(numbers));
+    for (std::int64_t i = 0; i < std::ssize(numbers); ++i)
+      std::ranges::copy(b_[numbers[static_cast<std::size_t>(i)]], block.b[i].begin());
+    block.r = block.b;
+    block.moved.assign(numbers.size(), 0.0);
+    block.numbers = std::move(numbers);
+    return block;
+  }
+
+  // Calls stays(column) for each right-hand side of the block, and keeps those that stay.
+  template <class Stays>
+  void keep_if(Block& block, const Stays& stays) {
+    std::vector<std::int64_t> places;
+    for (std::int64_t i = 0; i < block.count(); ++i) {
+      Column& c = column(block.numbers[static_cast<std::size_t>(i)]);
+      if (stays(c))
+        places.push_back(i);
+      else
+        leave(block, i, c);
+    }
+    block.keep(places);
+  }
+
+  // If the present x is the best one, its residual and bound are the outcome's.
+  void leave(const Block& block, std::int64_t place, Column& c) {
+    if (c.outcome.history.empty() || c.error != c.outcome.error) return;
+    c.outcome.x = block.x.vector(place);
+    c.outcome.residual = block.r.vector(place);
+    c.outcome.bound = block.bound.count() > 0 ? block.bound.vector(place) : Vector{};
+    c.measured = true;
+  }
 
   // Classical refinement: L U d = r,  x <- x + d,  r <- b - A x.
   void classic() {
-    Slowness slow;
-    const auto gains = [&] {
-      return goes_on_ && slow.times == 0 && left() > 0 && now_.error > eps;
+    std::vector<std::int64_t> all;
+    for (std::int64_t k = 0; k < b_.count(); ++k)
+      if (column(k).finite()) all.push_back(k);
+    Block block = block_of(std::move(all));
+    const auto stays = [&](Column& c) {
+      const bool gains =
+          goes_on_ && c.slow.times == 0 && left(c) > 0 && c.error > eps;
+      return (!done(c) || gains) && c.slow.times < 2 && c.finite();
     };
-    while ((!done() || gains()) && slow.times < 2 && now_.finite()) {
-      const double before = now_.error;
-      slow.add(correct(solve(now_.r)));
-      if (outcome_.iterations < 2 || outcome_.converged) continue;
-      const double steps = steps_needed(now_.error / before, now_.error);
-      if (steps <= worthwhile_steps()) continue;
-      if (options_.method == RefineMethod::ir) outcome_.forecast = steps;
-      break;
+    keep_if(block, stays);
+    while (block.count() > 0) {
+      Vector before;
+      for (const std::int64_t k : block.numbers) before.push_back(column(k).error);
+      correct(block, solve(block, block.r));
+      const double worthwhile = worthwhile_steps();
+      std::size_t place = 0;
+      keep_if(block, [&](Column& c) {
+        const double ratio = c.error / before[place++];
+        if (c.outcome.iterations >= 2 && !c.outcome.converged) {
+          const double steps = steps_needed(ratio, c.error);
+          if (steps > worthwhile) {
+            if (options_.method == RefineMethod::ir) c.outcome.forecast = steps;
+            return false;
+          }
+        }
+        return stays(c);
+      });
     }
   }
 
   // GMRES on (L U)^-1 A d = (L U)^-1 r, preconditioned from the left; then x <- x + d and
-  // r <- b - A x. The error of x decides when to stop, not the residual of GMRES.
+  // r <- b - A x. The error of x decides when to stop, not the residual of GMRES. Each right-hand
+  // side has a basis of its own; products and solves are those of all right-hand sides together.
   void gmres() {
-    outcome_.method = RefineMethod::gmres;
+    std::vector<std::int64_t> rest;
+    for (std::int64_t k = 0; k < b_.count(); ++k)
+      if (!done(column(k)) && std::isfinite(column(k).outcome.error)) rest.push_back(k);
     const int restart = gmres_restart(system_.n(), system_.grid().shape());
-    const auto goes_on = [this](std::span<const double> residuals) {
-      return is_worth_more(residuals);
-    };
-    const auto preconditioned = [this](const Vector& v) { return solve(multiply(v)); };
-    Slowness slow;
-    while (!done() && slow.times < 2 && now_.finite()) {
-      const Vector z = solve(now_.r);
-      const double tolerance = std::clamp(0.1 * tolerance_ / now_.error, 1e-14, 1e-3);
-      const GmresCycle cycle = gmres_cycle(
-          space_, preconditioned, z, std::min(restart, std::max(left(), 0)), tolerance, goes_on);
-      outcome_.gmres_residual = cycle.residual;
-      slow.add(correct(cycle.steps > 0 ? cycle.correction : z));
-      if (slow.times > 0 && cycle.steps == restart) break;  // a full cycle gained too little
+    const std::int64_t most = gmres_vectors(system_.n(), system_.grid().shape());
+    for (std::size_t i = 0; i < rest.size(); i += static_cast<std::size_t>(most)) {
+      const auto begin = rest.begin() + static_cast<std::ptrdiff_t>(i);
+      const auto count = std::min(most, std::ssize(rest) - static_cast<std::ptrdiff_t>(i));
+      gmres_together({begin, begin + count}, restart);
     }
+  }
+
+  void gmres_together(std::vector<std::int64_t> numbers, int restart) {
+    Block block = block_of(std::move(numbers));
+    for (std::int64_t i = 0; i < block.count(); ++i) {
+      Column& c = column(block.numbers[static_cast<std::size_t>(i)]);
+      std::ranges::copy(c.outcome.x, block.x[i].begin());
+      c.outcome.method = RefineMethod::gmres;
+      c.slow = {};
+    }
+    // Classical refinement may have diverged: begin with the best x.
+    if (!column(block.numbers.front()).outcome.history.empty()) residuals(block);
+    while (block.count() > 0) {
+      const std::vector<GmresCycle> cycles = run_cycles(block, restart);
+      MultiVector d(block.x.size(), block.count());
+      for (std::int64_t i = 0; i < block.count(); ++i)
+        std::ranges::copy(cycles[static_cast<std::size_t>(i)].correction(), d[i].begin());
+      correct(block, d);
+      std::size_t place = 0;
+      keep_if(block, [&](Column& c) {
+        const GmresCycle& cycle = cycles[place++];
+        c.outcome.gmres_residual = cycle.residuals().back();
+        // A full cycle that has gained too little ends the attempt.
+        const bool in_vain = c.slow.times > 0 && cycle.steps() == restart;
+        return !in_vain && !done(c) && c.slow.times < 2 && c.finite();
+      });
+    }
+  }
+
+  // One cycle for each right-hand side of the block.
+  std::vector<GmresCycle> run_cycles(Block& block, int restart) {
+    const MultiVector z = solve(block, block.r);
+    std::vector<GmresCycle> cycles;
+    for (std::int64_t i = 0; i < block.count(); ++i) {
+      const Column& c = column(block.numbers[static_cast<std::size_t>(i)]);
+      const double tolerance = std::clamp(0.1 * tolerance_ / c.error, 1e-14, 1e-3);
+      cycles.emplace_back(space_, z.vector(i), std::min(restart, std::max(left(c), 0)), tolerance);
+    }
+    const auto running = [&] {
+      std::vector<std::int64_t> places;
+      for (std::int64_t i = 0; i < block.count(); ++i)
+        if (cycles[static_cast<std::size_t>(i)].runs()) places.push_back(i);
+      return places;
+    };
+    for (auto places = running(); !places.empty(); places = running()) {
+      MultiVector v(block.x.size(), std::ssize(places));
+      Block part;  // names the right-hand sides whose solves are counted
+      for (std::int64_t i = 0; i < v.count(); ++i) {
+        const std::int64_t place = places[static_cast<std::size_t>(i)];
+        std::ranges::copy(cycles[static_cast<std::size_t>(place)].next(), v[i].begin());
+        part.numbers.push_back(block.numbers[static_cast<std::size_t>(place)]);
+      }
+      const MultiVector w = solve(part, multiply(v));
+      const double worthwhile = worthwhile_steps();
+      for (std::int64_t i = 0; i < v.count(); ++i) {
+        GmresCycle& cycle = cycles[static_cast<std::size_t>(places[static_cast<std::size_t>(i)])];
+        cycle.take(w.vector(i));
+        Column& c = column(part.numbers[static_cast<std::size_t>(i)]);
+        if (!is_worth_more(cycle.residuals(), worthwhile, c)) cycle.stop();
+      }
+    }
+    return cycles;
   }
 
   // The steps that take the error to the tolerance if each multiplies it by `ratio`.
@@ -129,41 +278,100 @@ class Refinement {
   // The solves that take as long as the alternative; equal on every rank.
   double worthwhile_steps() const {
     if (std::isinf(options_.worth)) return options_.worth;
-    const double mine = outcome_.times.solves + outcome_.times.residuals;
+    const double mine = times_.solves + times_.residuals;
     const double seconds = system_.grid().all().all_reduce(mine, Reduction::max);
-    return own_steps + options_.worth * outcome_.iterations / std::max(seconds, 1e-9);
+    return own_steps + options_.worth * solves_ / std::max(seconds, 1e-9);
   }
 
   // Decides after a step of GMRES, by the rate of the last steps: a plateau that has just ended
   // counts as ended.
-  bool is_worth_more(std::span<const double> residuals) {
+  bool is_worth_more(std::span<const double> residuals, double most, Column& c) const {
     const std::size_t k = residuals.size() - 1;
-    const double most = worthwhile_steps();
     if (std::isinf(most) ||
         static_cast<double>(k) < std::clamp(most / 8, 1. * judged_steps, most_unjudged))
       return true;
     const double last = residuals[k] / residuals[k - 1];
     const double average = std::pow(residuals[k] / residuals[k - judged_steps], 1. / judged_steps);
-    const double steps = steps_needed(std::min(last, average), residuals[k] * now_.error);
+    const double steps = steps_needed(std::min(last, average), residuals[k] * c.error);
     if (steps <= most) return true;
-    outcome_.forecast = steps;
+    c.outcome.forecast = steps;
     return false;
   }
 
-  // x <- x + d,  r <- b - A x, and the error of x; keeps the best x.
-  double correct(const Vector& d) {
-    for (std::size_t i = 0; i < d.size(); ++i) now_.x[i] += d[i];
-    const System::Errors errors = [&] {
-      const Stopwatch watch = timer(outcome_.times.residuals, Phase::residuals, Activity::residual);
-      return system_.errors(now_.x, componentwise());
-    }();
-    now_.r = errors.residual;
-    now_.error = componentwise() ? system_.componentwise_error(errors)
-                                 : scaled_residual(system_.norms(now_.x, now_.r), system_.n());
-    outcome_.history.push_back(now_.error);
-    if (now_.error < best_.error) best_ = now_;
-    outcome_.converged = best_.error < tolerance_;
-    return now_.error;
+  // x <- x + d,  r <- b - A x, and the errors of x; keeps the best x.
+  void correct(Block& block, const MultiVector& d) {
+    const Vector sizes = space_.largest(d);
+    for (std::size_t i = 0; i < sizes.size(); ++i) block.moved[i] += sizes[i];
+    for (std::size_t i = 0; i < d.all().size(); ++i) block.x.all()[i] += d.all()[i];
+    residuals(block);
+    for (std::int64_t i = 0; i < block.count(); ++i) {
+      Column& c = column(block.numbers[static_cast<std::size_t>(i)]);
+      c.outcome.history.push_back(c.error);
+      c.slow.add(c.error);
+      if (c.error < c.outcome.error) {
+        c.outcome.error = c.error;
+        std::ranges::copy(block.x[i], c.outcome.x.begin());
+      }
+      c.outcome.converged = c.outcome.error < tolerance_;
+    }
+  }
+
+  // r <- b - A x, and the errors of x. The bounds are computed again where x has moved too far.
+  void residuals(Block& block) {
+    const bool with_bound = componentwise() && !bounds_hold(block);
+    {
+      const Stopwatch watch = timer(times_.residuals, Phase::residuals, Activity::residual);
+      System::Errors errors = system_.errors(block.x, block.b, with_bound);
+      block.r = std::move(errors.residual);
+      if (with_bound) block.bound = std::move(errors.bound);
+    }
+    if (with_bound) std::ranges::fill(block.moved, 0.0);
+    const Vector errors = componentwise() ? system_.componentwise_errors(block.r, block.bound)
+                                          : scaled_residuals(block);
+    for (std::int64_t i = 0; i < block.count(); ++i)
+      column(block.numbers[static_cast<std::size_t>(i)]).error =
+          errors[static_cast<std::size_t>(i)];
+  }
+
+  Vector scaled_residuals(const Block& block) const {
+    Vector errors;
+    for (std::int64_t i = 0; i < block.count(); ++i)
+      errors.push_back(
+          scaled_residual(system_.norms(block.x[i], block.b[i], block.r[i]), system_.n()));
+    return errors;
+  }
+
+  // Whether the bounds of an earlier x are those of the present one to two digits:
+  //     | |A| |x| - |A| |x'| |_i <= (sum_j |a_ij|) ||x - x'||.
+  // A bound costs a product of matrices only for many vectors.
+  bool bounds_hold(const Block& block) {
+    if (block.count() <= Device::few_vectors || block.bound.count() == 0) return false;
+    const Vector& row_sums = system_.row_sums();
+    std::int64_t moved = 0;
+    for (std::int64_t k = 0; k < block.count(); ++k) {
+      const double far = block.moved[static_cast<std::size_t>(k)] / two_digits;
+      for (std::size_t i = 0; i < row_sums.size(); ++i)
+        moved |= static_cast<std::int64_t>(!(row_sums[i] * far <= block.bound[k][i]));
+    }
+    return system_.grid().all().all_reduce(moved, Reduction::max) == 0;
+  }
+
+  // Residual and bound of each best x that was not the last one.
+  void measure() {
+    std::vector<std::int64_t> rest;
+    for (std::int64_t k = 0; k < b_.count(); ++k)
+      if (!column(k).measured && std::isfinite(column(k).outcome.error)) rest.push_back(k);
+    if (rest.empty() || !componentwise()) return;
+    Block block = block_of(std::move(rest));
+    for (std::int64_t i = 0; i < block.count(); ++i)
+      std::ranges::copy(column(block.numbers[static_cast<std::size_t>(i)]).outcome.x,
+                        block.x[i].begin());
+    residuals(block);
+    for (std::int64_t i = 0; i < block.count(); ++i) {
+      RefineOutcome& outcome = column(block.numbers[static_cast<std::size_t>(i)]).outcome;
+      outcome.residual = block.r.vector(i);
+      outcome.bound = block.bound.vector(i);
+    }
   }
 
   // The trace shows the number of solves so far in place of a step of the factorization.
@@ -171,18 +379,20 @@ class Refinement {
     return {clock_,
             sum,
             options_.trace,
-            {.activity = activity, .phase = phase, .step = outcome_.iterations},
+            {.activity = activity, .phase = phase, .step = solves_},
             system_.grid().all().stalls()};
   }
 
-  Vector solve(const Vector& r) {
-    const Stopwatch watch = timer(outcome_.times.solves, Phase::solves, Activity::solve);
-    ++outcome_.iterations;
+  // (L U)^-1 R, as a solve of each right-hand side of the block.
+  MultiVector solve(const Block& block, const MultiVector& r) {
+    const Stopwatch watch = timer(times_.solves, Phase::solves, Activity::solve);
+    ++solves_;
+    for (const std::int64_t k : block.numbers) ++column(k).outcome.iterations;
     return solver_.solve(r);
   }
 
-  Vector multiply(const Vector& v) {
-    const Stopwatch watch = timer(outcome_.times.residuals, Phase::residuals, Activity::product);
+  MultiVector multiply(const MultiVector& v) {
+    const Stopwatch watch = timer(times_.residuals, Phase::residuals, Activity::product);
     return system_.multiply(v);
   }
 
@@ -191,11 +401,12 @@ class Refinement {
   bool goes_on_;  // whether `ir` goes on below the tolerance while the error halves
   const Clock& clock_;
   System& system_;
-  LuSolver& solver_;
+  FactorSolver& solver_;
   VectorSpace space_;
-  Iterate now_;  // begins with x = 0, r = b
-  Iterate best_;
-  RefineOutcome outcome_;
+  const MultiVector& b_;
+  std::vector<Column> columns_;
+  int solves_ = 0;  // each of all right-hand sides that were left
+  RefineTimes times_;
 };
 
 }  // namespace
@@ -204,9 +415,10 @@ double default_tolerance(std::int64_t n) {
   return std::max(std::sqrt(static_cast<double>(n)), least_growth) * eps;
 }
 
-RefineOutcome refine(System& system, LuSolver& solver, const RefineOptions& options,
-                     const Clock& clock) {
-  return Refinement(system, solver, options, clock).run();
+std::vector<RefineOutcome> refine(System& system, FactorSolver& solver, const MultiVector& b,
+                                  const RefineOptions& options, const Clock& clock) {
+  LUPINE_EXPECTS(options.stop == StopRule::componentwise || b.count() == 1);
+  return Refinement(system, solver, b, options, clock).run();
 }
 
 RefineOutcome refine(Transport& transport, const DistributedMatrix& lu,
@@ -214,9 +426,9 @@ RefineOutcome refine(Transport& transport, const DistributedMatrix& lu,
                      const RefineOptions& options, const Clock& clock) {
   System system(transport.grid(), transport.device(),
                 generated_matrix(spec, lu.rows(), lu.columns()), lu.rows(), lu.columns());
-  system.set_b(right_hand_side(spec, lu.rows()));
   LuSolver solver(transport, lu, options.width, pivots, options.trace);
-  return refine(system, solver, options, clock);
+  const MultiVector b(right_hand_side(spec, lu.rows()));
+  return std::move(refine(system, solver, b, options, clock).front());
 }
 
 Vector solve(Transport& transport, const DistributedMatrix& lu,

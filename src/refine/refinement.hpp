@@ -18,6 +18,7 @@
 #include "device/device.hpp"
 #include "element/matrix_spec.hpp"
 #include "matrix/distributed_matrix.hpp"
+#include "refine/factor_solver.hpp"
 #include "refine/lu_solver.hpp"
 #include "refine/system.hpp"
 #include "transport/transport.hpp"
@@ -38,11 +39,11 @@ struct RefineOptions {
   std::int64_t width = 512;  ///< columns of a step of the factorization, for the triangular solves
   StopRule stop = StopRule::benchmark;
   /// Tolerance of StopRule::componentwise. 0: default_tolerance(n), the factor by which LAPACK's
-  /// dsgesv judges norms; then `ir` also goes on below it while the error at least halves, as
-  /// LAPACK's dgerfs does.
+  /// dsgesv judges norms; then, for Device::few_vectors at most, `ir` also goes on below it while
+  /// the error at least halves, as LAPACK's dgerfs does.
   double tolerance = 0;
-  /// Seconds that further corrections are worth: the time of what would be done instead. The
-  /// refinement gives up where it forecasts that they take longer.
+  /// Seconds that further corrections of all right-hand sides are worth: the time of what would be
+  /// done instead. The refinement gives up where it forecasts that they take longer.
   double worth = std::numeric_limits<double>::infinity();
   Trace* trace = nullptr;  ///< records solves and residuals; null: no trace
 };
@@ -53,9 +54,12 @@ struct RefineTimes {
   double residuals = 0;  ///< residuals, and GMRES's products with A
 };
 
-/// The result of a refinement. All members but x and the times are equal on every rank.
+/// The result of a refinement, for one right-hand side. All members but the vectors and the times
+/// are equal on every rank.
 struct RefineOutcome {
   Vector x;                                ///< the best x found, along columns
+  Vector residual;                         ///< b - A x, along rows
+  Vector bound;                            ///< |A| |x| + |b|, along rows; see System::errors()
   int iterations = 0;                      ///< solves with the factors
   RefineMethod method = RefineMethod::ir;  ///< the method that ran last
   /// The error by the stop rule after each correction of `ir`, and after each GMRES cycle.
@@ -66,21 +70,24 @@ struct RefineOutcome {
   /// ||z - B d|| / ||z|| of the last GMRES cycle (see GmresCycle); 1 without one.
   double gmres_residual = 1;
   double error = 0;  ///< the error of x by the stop rule
-  RefineTimes times;
+  RefineTimes times;  ///< for all right-hand sides that were refined together
 };
 
 /// max(sqrt(n), 4) eps, eps = 2^-53.
 double default_tolerance(std::int64_t n);
 
-/// Solves A x = b, starting from x = 0. Repeats
+/// Solves A x = b for each vector b, starting from x = 0. Repeats
 ///     r = b - A x,  L U d = r,  x <- x + d        (`ir`), or the same with
 ///     (L U)^-1 A d = (L U)^-1 r by GMRES          (`gmres`).
 /// Stops when the error is small enough by the stop rule, at max_iterations, or when the error has
 /// twice in succession fallen by less than half. `auto` runs `ir`, and `gmres` after it if the
 /// error is not small enough. A forecast extends the latest rate at which the error falls; see
-/// docs/numerics.md. Collective.
-RefineOutcome refine(System& system, LuSolver& solver, const RefineOptions& options,
-                     const Clock& clock);
+/// docs/numerics.md. All vectors are refined together, with one solve and one product for all of
+/// them; a vector that stops leaves the others. A b with an Inf or NaN stops at once. Collective.
+/// @param b along rows; with StopRule::benchmark one vector
+/// @return one outcome for each vector
+std::vector<RefineOutcome> refine(System& system, FactorSolver& solver, const MultiVector& b,
+                                  const RefineOptions& options, const Clock& clock);
 
 /// Refines the solution of a benchmark's system: A and b are generated from `spec`, b in each call
 /// and A in each pass over A.

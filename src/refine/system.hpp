@@ -7,6 +7,7 @@
 #include <lupine/benchmark.hpp>
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -23,17 +24,17 @@ namespace lupine {
 class LocalMatrix {
  public:
   virtual ~LocalMatrix() = default;
-  /// ax <- A x in one pass over A. Also abs_rows_i <- sum_j |a_ij| and abs_ax <- |A| |x|, each
-  /// where its pointer is not null.
-  virtual void multiply(Device& device, Queue& queue, const double* x, double* ax, double* abs_rows,
-                        double* abs_ax) const = 0;
-  /// z <- z - A^T y.
-  virtual void subtract_transposed(Device& device, Queue& queue, const double* y,
-                                   double* z) const = 0;
+  /// AX <- A X in one pass over A, for Device::few_vectors at most. Also abs_rows_i <- sum_j |a_ij|
+  /// and abs_ax <- |A| |X|, each where its pointer is not null.
+  virtual void multiply(Device& device, Queue& queue, MatrixView<const double> x,
+                        MatrixView<double> ax, double* abs_rows,
+                        MatrixView<double> abs_ax) const = 0;
+  /// A in device memory, in FP64; nothing if it is not held there.
+  virtual std::optional<ConstAnyMatrix> held() const { return std::nullopt; }
 };
 
-/// A benchmark's matrix, which the device generates again in every pass.
-/// subtract_transposed() throws a Fault: no caller needs it for generated matrices.
+/// A benchmark's matrix, which the device generates again in every pass, for one vector after the
+/// other.
 std::unique_ptr<LocalMatrix> generated_matrix(const MatrixSpec& spec, const Distribution& rows,
                                               const Distribution& columns);
 /// A matrix in FP64 in device memory, which must stay unchanged.
@@ -48,8 +49,8 @@ struct Scales {
   Vector columns;  ///< C, along columns
 };
 
-/// The scaled system (R A C) y = R b. All members are collective, except the accessors and set_b().
-/// "Along rows" and "along columns": see Layout. Norms are infinity norms.
+/// The scaled system (R A C) Y = R B of any number of right-hand sides. All members are collective,
+/// except the accessors. "Along rows" and "along columns": see Layout. Norms are infinity norms.
 class System {
  public:
   /// @param rows,columns the distribution of A
@@ -60,39 +61,44 @@ class System {
   const Distribution& rows() const { return rows_; }
   const Distribution& columns() const { return columns_; }
   const ProcessGrid& grid() const { return grid_; }
-  const Vector& b() const { return b_; }
-  /// ||A|| of the given, unscaled A. @pre multiply(), errors() or scaled_norm() was called before
-  double norm_a() const {
-    LUPINE_EXPECTS(norm_a_ >= 0);
-    return norm_a_;
-  }
-  /// Sets the right-hand side of the scaled system. @param b R b, along rows
-  void set_b(Vector b) { b_ = std::move(b); }
+  /// ||A|| of the given, unscaled A. The first pass over A computes it; the call makes that pass if
+  /// there was none.
+  double norm_a();
 
-  /// R A C v, along rows; v along columns. The first pass over A also computes norm_a().
-  Vector multiply(const Vector& v);
-  /// (R A C)^T v, along columns; v along rows.
-  Vector multiply_transposed(const Vector& v);
-  /// The residual of an approximation y, and the bound with which the residual is compared; both
-  /// along rows.
+  /// R A C V, along rows; V along columns. One pass over A for Device::few_vectors, a product of matrices for more.
+  MultiVector multiply(const MultiVector& v);
+  Vector multiply(const Vector& v) { return multiply(MultiVector(v)).take(); }
+  /// (R A C)^T V, along columns; V along rows. @pre A is held in memory
+  MultiVector multiply_transposed(const MultiVector& v);
+  Vector multiply_transposed(const Vector& v) { return multiply_transposed(MultiVector(v)).take(); }
+  /// The residuals of approximations Y, and the bounds with which they are compared; both along
+  /// rows.
   struct Errors {
-    Vector residual;  ///< R b - R A C y
-    Vector bound;     ///< |R A C| |y| + |R b|; empty where it was not asked for
+    MultiVector residual;  ///< R B - R A C Y
+    MultiVector bound;     ///< |R A C| |Y| + |R B|; empty where it was not asked for
   };
-  /// The residual, and the bound if with_bound, in one pass over A. @param y along columns
-  Errors errors(const Vector& y, bool with_bound);
-  /// The componentwise backward error max_i |residual_i| / bound_i (W. Oettli and W. Prager, Numer.
-  /// Math. 6, 1964), where 0/0 counts as 0 and NaN as infinity.
-  double componentwise_error(const Errors& errors) const;
-  /// ||A|| of the given, unscaled A, ||v||, ||R b|| and ||r||. @pre as norm_a()
-  /// @param v along columns @param r along rows
-  SystemNorms norms(const Vector& v, const Vector& r) const;
-  /// ||R A C||, in one pass over A.
-  double scaled_norm();
+  /// The residuals in FP64, and the bounds if with_bound. For more than Device::few_vectors vectors
+  /// the bounds are computed in FP32 where that holds their numbers: their relative error is below
+  /// 2^-24 (n + 4). @param y along columns @param b R B, along rows
+  Errors errors(const MultiVector& y, const MultiVector& b, bool with_bound);
+  /// max_i |residual_i| / bound_i of each vector: its componentwise backward error (W. Oettli and W.
+  /// Prager, Numer. Math. 6, 1964), where 0/0 counts as 0 and NaN as infinity.
+  Vector componentwise_errors(const MultiVector& residual, const MultiVector& bound) const;
+  /// norm_a(), ||v||, ||b|| and ||r||. @param v along columns @param b,r along rows
+  SystemNorms norms(std::span<const double> v, std::span<const double> b,
+                    std::span<const double> r);
+  /// sum_j |R A C|_ij for the rank's rows; one pass over A at most, in the first call.
+  const Vector& row_sums();
+  /// ||R A C||.
+  double scaled_norm() { return largest_of_all(row_sums()); }
 
  private:
   double largest_of_all(std::span<const double> v) const;
-  Vector pass(const Vector& v, Vector* abs_ax);
+  MultiVector pass(const MultiVector& v, MultiVector* abs_ax);
+  MultiVector product(const MultiVector& v);
+  MultiVector magnitude_product(const MultiVector& v);
+  void reserve(std::int64_t vectors);
+  MultiVector sums(const double* parts, std::int64_t vectors) const;
 
   const ProcessGrid& grid_;
   Device& device_;
@@ -101,12 +107,13 @@ class System {
   Distribution columns_;
   Scales scales_;
   std::unique_ptr<Queue> queue_;
+  // Device memory, for some vectors each.
   Buffer of_columns_;
   Buffer of_rows_;
-  Buffer abs_rows_;
   Buffer abs_ax_;
-  Vector b_;
+  Buffer abs_rows_;  // one vector
   double norm_a_ = -1;
+  std::optional<Vector> row_sums_;  // of R A C
 };
 
 }  // namespace lupine

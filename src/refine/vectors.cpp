@@ -5,7 +5,29 @@
 #include <cmath>
 #include <limits>
 
+#include "core/expects.hpp"
+
 namespace lupine {
+
+Vector MultiVector::take() && {
+  LUPINE_EXPECTS(count_ == 1);
+  return std::move(entries_);
+}
+
+void MultiVector::keep(std::span<const std::int64_t> kept) {
+  for (std::size_t to = 0; to < kept.size(); ++to)
+    if (const auto k = static_cast<std::int64_t>(to); kept[to] != k)
+      std::copy_n((*this)[kept[to]].begin(), size_, (*this)[k].begin());
+  count_ = std::ssize(kept);
+  entries_.resize(static_cast<std::size_t>(size_ * count_));
+}
+
+MultiVector together(std::int64_t size, std::span<const Vector> vectors) {
+  MultiVector all(size, std::ssize(vectors));
+  for (std::int64_t k = 0; k < all.count(); ++k)
+    std::copy_n(vectors[static_cast<std::size_t>(k)].begin(), size, all[k].begin());
+  return all;
+}
 
 const Communicator& VectorSpace::others() const {
   return layout_ == Layout::columns ? grid_->row() : grid_->column();
@@ -34,8 +56,16 @@ double VectorSpace::norm(const Vector& v) const {
   return std::sqrt(dots(std::span(&v, 1), v)[0]);
 }
 
+// A maximum does not depend on the order of its operands, so all ranks get the same one.
+Vector VectorSpace::largest(const MultiVector& v) const {
+  Vector most;
+  for (std::int64_t k = 0; k < v.count(); ++k) most.push_back(lupine::largest(v[k]));
+  grid_->all().all_reduce(most, Reduction::max);
+  return most;
+}
+
 // One rank of others() has the entry, and the other ranks add zeros. So the sum is exact.
-Vector VectorSpace::gather(const Distribution& mine, const Vector& v) const {
+Vector VectorSpace::gather(const Distribution& mine, std::span<const double> v) const {
   Vector whole(static_cast<std::size_t>(mine.size()), 0.0);
   for (const Run& run : mine.runs())
     std::copy_n(v.begin() + run.local.value, run.length, whole.begin() + run.global.value);
@@ -52,6 +82,13 @@ double largest(std::span<const double> v) {
     most = std::isnan(value) ? std::numeric_limits<double>::infinity()
                              : std::fmax(most, std::fabs(value));
   return most;
+}
+
+double power_above(double value) {
+  if (!(value > 0) || !std::isfinite(value)) return 1;
+  int exponent = 0;
+  std::frexp(value, &exponent);
+  return std::ldexp(1.0, std::clamp(exponent, -1000, 1000));
 }
 
 Vector local_part(const Distribution& mine, std::span<const double> whole) {

@@ -3,7 +3,10 @@
 /// Vectors of n FP64 entries, distributed over the process grid.
 #pragma once
 
+#include <cstdint>
+#include <iterator>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "comm/process_grid.hpp"
@@ -13,6 +16,43 @@ namespace lupine {
 
 /// The entries of a vector that one rank holds. A "whole" vector has all n entries.
 using Vector = std::vector<double>;
+
+/// Several vectors of one distribution: the columns of a matrix, column-major and contiguous. A rank
+/// holds the same entries of each.
+class MultiVector {
+ public:
+  MultiVector() = default;
+  /// `count` vectors of zeros, with `size` entries each on this rank.
+  MultiVector(std::int64_t size, std::int64_t count)
+      : size_(size), count_(count), entries_(static_cast<std::size_t>(size * count), 0.0) {}
+  /// One vector.
+  explicit MultiVector(Vector v) : size_(std::ssize(v)), count_(1), entries_(std::move(v)) {}
+
+  std::int64_t size() const { return size_; }
+  std::int64_t count() const { return count_; }
+  std::span<double> operator[](std::int64_t k) { return {entries_.data() + k * size_, length()}; }
+  std::span<const double> operator[](std::int64_t k) const {
+    return {entries_.data() + k * size_, length()};
+  }
+  Vector vector(std::int64_t k) const { return {(*this)[k].begin(), (*this)[k].end()}; }
+  /// All entries, vector after vector.
+  std::span<double> all() { return entries_; }
+  std::span<const double> all() const { return entries_; }
+  /// The entries of the only vector. @pre count() is 1
+  Vector take() &&;
+  /// Keeps the vectors of these numbers, which ascend.
+  void keep(std::span<const std::int64_t> kept);
+
+ private:
+  std::size_t length() const { return static_cast<std::size_t>(size_); }
+
+  std::int64_t size_ = 0;
+  std::int64_t count_ = 0;
+  Vector entries_;
+};
+
+/// The vectors v as one MultiVector. @param size entries of each
+MultiVector together(std::int64_t size, std::span<const Vector> vectors);
 
 /// How a vector is distributed.
 /// - rows ("along rows"; b, r): a rank holds the entries of its local rows of A, so all ranks of a
@@ -31,9 +71,11 @@ class VectorSpace {
   Vector dots(std::span<const Vector> basis, const Vector& v) const;
   /// ||v||_2.
   double norm(const Vector& v) const;
+  /// max_i |v_i| over all entries of each vector; infinity where one has a NaN.
+  Vector largest(const MultiVector& v) const;
   /// The whole vector, on every rank. @param mine the distribution of v: that of the rows of A with
   /// Layout::rows, that of its columns with Layout::columns
-  Vector gather(const Distribution& mine, const Vector& v) const;
+  Vector gather(const Distribution& mine, std::span<const double> v) const;
 
  private:
   /// The ranks that together hold all entries, each entry once.
@@ -47,6 +89,10 @@ class VectorSpace {
 
 /// max_i |v_i|. Infinity if v has a NaN; 0 if v is empty.
 double largest(std::span<const double> v);
+
+/// 2^e where e is the exponent of a positive finite value, 2^(e-1) <= value < 2^e; 1 for other
+/// values.
+double power_above(double value);
 
 /// This rank's entries of a whole vector.
 Vector local_part(const Distribution& mine, std::span<const double> whole);

@@ -4,7 +4,7 @@
 #include <type_traits>
 
 #include "comm/agreement.hpp"
-#include "core/expects.hpp"
+#include "refine/lu_solver.hpp"
 
 namespace lupine {
 
@@ -22,14 +22,11 @@ Buffer on_device(Device& device, Queue& queue, const Vector& v) {
 Factors::Factors(Transport& transport, const UserMatrix& a, const Equilibration& scales,
                  const Setup& setup, const Clock& clock, const ColumnsDone& done)
     : transport_(transport),
-      clock_(clock),
       lu_(agreed(transport.grid().all(),
                  [&] {
                    return DistributedMatrix(transport.device(), a.rows(), a.columns(),
                                             storage_for(setup.options.precision));
-                 })),
-      system_(transport.grid(), transport.device(), held_matrix(a.local()), a.rows(), a.columns(),
-              scales.local(a.rows(), a.columns())) {
+                 })) {
   Device& device = transport.device();
   const double begin = clock.now();
   {
@@ -43,8 +40,12 @@ Factors::Factors(Transport& transport, const UserMatrix& a, const Equilibration&
   outcome_ = factorize(transport, lu_, factor_options(setup), clock, done);
   seconds_ = clock.now() - begin;
   if (!outcome_.usable()) return;
-  solver_.emplace(transport, lu_, setup.panel_width, outcome_.pivots);
-  inverse_.emplace(system_, *solver_, lu_.storage() == Precision::fp64);
+  factored_ = std::make_unique<FactoredSystem>(
+      device,
+      System(transport.grid(), device, held_matrix(a.local()), a.rows(), a.columns(),
+             scales.local(a.rows(), a.columns())),
+      std::make_unique<LuSolver>(transport, lu_, setup.panel_width, outcome_.pivots),
+      lu_.storage() == Precision::fp64);
 }
 
 bool Factors::zero_pivot() {
@@ -63,22 +64,6 @@ bool Factors::zero_pivot() {
     });
   }
   return transport_.grid().all().all_reduce(zero, Reduction::max) != 0;
-}
-
-double Factors::norm() {
-  if (!norm_) norm_ = system_.scaled_norm();
-  return *norm_;
-}
-
-double Factors::normwise_error(const Vector& y, const System::Errors& errors) {
-  const SystemNorms norms = system_.norms(y, errors.residual);
-  return norms.residual == 0 ? 0 : norms.residual / (norm() * norms.x + norms.b);
-}
-
-double Factors::condition() {
-  LUPINE_EXPECTS(outcome_.usable());
-  if (!condition_) condition_ = norm() * inverse_->norm();
-  return *condition_;
 }
 
 }  // namespace lupine

@@ -4,18 +4,14 @@
 #pragma once
 
 #include <memory>
-#include <optional>
-#include <string>
-#include <vector>
 
 #include "core/expects.hpp"
+#include "core/clock.hpp"
 #include "factor/lu.hpp"
-#include "refine/inverse.hpp"
-#include "refine/lu_solver.hpp"
-#include "refine/refinement.hpp"
-#include "refine/system.hpp"
+#include "matrix/distributed_matrix.hpp"
 #include "setup/plan.hpp"
 #include "solve/equilibration.hpp"
+#include "solve/factored_system.hpp"
 #include "solve/user_matrix.hpp"
 #include "transport/transport.hpp"
 
@@ -39,43 +35,18 @@ class Factors {
   /// Whether there is a bad pivot and it is exactly zero, not an Inf or NaN. Collective.
   bool zero_pivot();
 
-  /// The scaled system R A C y = R b. @pre outcome().usable()
-  System& system() {
+  /// The scaled system R A C y = R b with these factors. @pre outcome().usable()
+  FactoredSystem& factored() {
     LUPINE_EXPECTS(outcome_.usable());
-    return system_;
-  }
-  /// Refines y for the right-hand side that was given to system().set_b(). Collective.
-  /// @pre outcome().usable()
-  RefineOutcome refine(const RefineOptions& options) {
-    LUPINE_EXPECTS(outcome_.usable());
-    return lupine::refine(system_, *solver_, options, clock_);
-  }
-  /// The normwise backward error ||r|| / (||R A C|| ||y|| + ||R b||), r = R b - R A C y, in
-  /// infinity norms. Collective.
-  double normwise_error(const Vector& y, const System::Errors& errors);
-  /// An estimate of the condition number ||R A C|| ||(R A C)^-1||, in infinity norms; computed in
-  /// the first call. Infinity where the factors are too inaccurate for an estimate
-  /// (Inverse::norm()). Collective. @pre outcome().usable()
-  double condition();
-  /// (R A C)^-1 by the factors. @pre outcome().usable()
-  Inverse& inverse() {
-    LUPINE_EXPECTS(outcome_.usable());
-    return *inverse_;
+    return *factored_;
   }
 
  private:
-  double norm();
-
   Transport& transport_;
-  const Clock& clock_;
   DistributedMatrix lu_;
-  System system_;
   FactorOutcome outcome_;
   double seconds_ = 0;
-  std::optional<LuSolver> solver_;
-  std::optional<Inverse> inverse_;
-  std::optional<double> norm_;  // ||R A C||
-  std::optional<double> condition_;
+  std::unique_ptr<FactoredSystem> factored_;  // null: the factors are not usable
 };
 
 }  // namespace lupine

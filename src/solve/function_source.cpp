@@ -89,6 +89,7 @@ class FunctionRightHandSide : public SolvedEverywhere {
       require_callable(element_, "b");
     });
   }
+  bool at_hand() const override { return false; }
   // Each element is computed once, on one rank, so that all ranks have the same b even if the
   // function does not always return the same value.
   void get(const ProcessGrid& grid, std::int64_t k, std::vector<double>& b) const override {

@@ -2,7 +2,9 @@
 #include "solve/quality.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <optional>
 
@@ -12,8 +14,24 @@ namespace lupine {
 
 namespace {
 
-/// The largest exponent of the numbers v_i 2^exponents[i] that are not zero; nullopt if all are
-/// zero.
+// Bounds that are computed in FP32, or for an x of some corrections ago, are right to two digits.
+constexpr double bound_margin = 1.02;
+
+// v 2^e; exact unless the result is outside of FP64's normal numbers.
+double times_power(double v, int e) {
+  if (e < -1022 || e > 1023) return std::ldexp(v, e);
+  return v * std::bit_cast<double>(static_cast<std::uint64_t>(e + 1023) << 52);
+}
+
+// v_i 2^(exponents_i + shift) for all i.
+Vector scaled(const Vector& v, const std::vector<int>& exponents, int shift) {
+  Vector result(v.size());
+  for (std::size_t i = 0; i < v.size(); ++i) result[i] = times_power(v[i], exponents[i] + shift);
+  return result;
+}
+
+// The largest exponent of the numbers v_i 2^exponents[i] that are not zero; nullopt if all are
+// zero.
 std::optional<int> largest_exponent(const Vector& v, const std::vector<int>& exponents) {
   std::optional<int> most;
   for (std::size_t i = 0; i < v.size(); ++i)
@@ -22,78 +40,205 @@ std::optional<int> largest_exponent(const Vector& v, const std::vector<int>& exp
   return most;
 }
 
-/// max_i |v_i| 2^(shift - exponents[i]). long double, because the result may be outside of FP64's
-/// range. Infinity if v has an Inf or NaN.
+// max_i |v_i| 2^(shift - exponents[i]). long double, because the result may be outside of FP64's
+// range. Infinity if v has an Inf or NaN.
 long double largest_scaled(const Vector& v, const std::vector<int>& exponents, int shift) {
   if (!std::isfinite(largest(v))) return std::numeric_limits<long double>::infinity();
   long double most = 0;
-  for (std::size_t i = 0; i < v.size(); ++i)
+  int top = std::numeric_limits<int>::min();
+  for (std::size_t i = 0; i < v.size(); ++i) {
+    const std::optional<int> e = exponent(v[i]);
+    if (!e || *e + shift - exponents[i] < top) continue;
+    top = *e + shift - exponents[i];
     most =
         std::max(most, std::fabs(std::ldexp(static_cast<long double>(v[i]), shift - exponents[i])));
+  }
   return most;
 }
 
+// Solves for some right-hand sides of one factored system.
+class Answering {
+ public:
+  Answering(FactoredSystem& factored, const Equilibration& scales, const std::vector<Vector>& b,
+            const AnswerOptions& options, const Clock& clock, AnswerTimes& times)
+      : factored_(factored),
+        system_(factored.system()),
+        scales_(scales),
+        b_(b),
+        options_(options),
+        tolerance_(options.refine.tolerance > 0 ? options.refine.tolerance
+                                                : default_tolerance(system_.n())),
+        clock_(clock),
+        times_(times),
+        of_columns_(system_.grid(), Layout::columns),
+        right_(system_.rows().local_size(), std::ssize(b)),
+        answers_(b.size()) {
+    for (std::size_t k = 0; k < b.size(); ++k) {
+      shifts_.push_back(largest_exponent(b[k], scales.rows).value_or(0));
+      std::ranges::copy(local_part(system_.rows(), scaled(b[k], scales.rows, -shifts_[k])),
+                        right_[static_cast<std::int64_t>(k)].begin());
+      answers_[k].column.precision = options.precision;
+    }
+  }
+
+  std::vector<Answer> run() {
+    const bool sketched = factored_.exact() && options_.many && options_.refine.tolerance == 0 &&
+                          options_.condition != ConditionCheck::full &&
+                          options_.refine.method != RefineMethod::gmres;
+    std::vector<std::int64_t> rest;
+    if (sketched)
+      rest = solve_once();
+    else
+      for (std::int64_t k = 0; k < right_.count(); ++k) rest.push_back(k);
+    if (!rest.empty()) refine(rest);
+    return std::move(answers_);
+  }
+
+ private:
+  bool as_lapack() const { return factored_.exact() && options_.refine.tolerance == 0; }
+
+  // One solve for all; returns those whose estimated errors do not suffice.
+  std::vector<std::int64_t> solve_once() {
+    double begin = clock_.now();
+    const MultiVector y = factored_.solver().solve(right_);
+    times_.refine += clock_.now() - begin;
+    begin = clock_.now();
+    const ResidualSketch::Estimates estimates = factored_.sketch().estimate(y, right_);
+    const Vector y_sizes = of_columns_.largest(y);
+    const Vector b_sizes = VectorSpace(system_.grid(), Layout::rows).largest(right_);
+    std::vector<std::int64_t> rest;
+    for (std::int64_t k = 0; k < y.count(); ++k) {
+      const auto i = static_cast<std::size_t>(k);
+      const double error = ResidualSketch::certainty * estimates.errors[i];
+      Answer& answer = answers_[i];
+      answer.y = y.vector(k);
+      set_x(answer, k);
+      if (!(error <= tolerance_) || !std::isfinite(largest(answer.x))) {
+        rest.push_back(k);
+        continue;
+      }
+      SolveColumn& column = answer.column;
+      column.method = RefineMethod::ir;
+      column.iterations = 1;
+      column.converged = true;
+      column.componentwise_error = unknown;
+      column.backward_error = error;
+      column.hpl_residual = unknown;
+      column.forward_bound = unknown;
+      const double n = static_cast<double>(system_.n());
+      const double size = system_.scaled_norm() * y_sizes[i] + b_sizes[i];
+      answer.largest_f =
+          ResidualSketch::certainty * estimates.residuals[i] + (n + 1) * eps * size;
+    }
+    times_.checks += clock_.now() - begin;
+    return rest;
+  }
+
+  void refine(const std::vector<std::int64_t>& numbers) {
+    double begin = clock_.now();
+    MultiVector b = right_;
+    b.keep(numbers);
+    std::vector<RefineOutcome> outcomes =
+        lupine::refine(system_, factored_.solver(), b, options_.refine, clock_);
+    times_.refine += clock_.now() - begin;
+    begin = clock_.now();
+    for (std::size_t i = 0; i < numbers.size(); ++i)
+      measure(numbers[i], std::move(outcomes[i]));
+    times_.checks += clock_.now() - begin;
+  }
+
+  void set_x(Answer& answer, std::int64_t k) {
+    answer.x = scaled(of_columns_.gather(system_.columns(), answer.y), scales_.columns,
+                      shifts_[static_cast<std::size_t>(k)]);
+  }
+
+  void measure(std::int64_t k, RefineOutcome outcome) {
+    Answer& answer = answers_[static_cast<std::size_t>(k)];
+    const int shift = shifts_[static_cast<std::size_t>(k)];
+    answer.y = std::move(outcome.x);
+    answer.forecast = outcome.forecast;
+    set_x(answer, k);
+    SolveColumn& column = answer.column;
+    column.method = outcome.method;
+    column.iterations = outcome.iterations;
+    column.componentwise_error = outcome.error;
+    column.forward_bound = unknown;
+    const VectorSpace of_rows(system_.grid(), Layout::rows);
+    const Vector residual = of_rows.gather(system_.rows(), outcome.residual);
+    const long double most = largest_scaled(residual, scales_.rows, shift);
+    const long double size = static_cast<long double>(system_.norm_a()) * largest(answer.x) +
+                             largest(b_[static_cast<std::size_t>(k)]);
+    const double ratio = most == 0 ? 0 : static_cast<double>(most / size);
+    // With an x beyond FP64's range the ratio would be 0, whatever the residual.
+    const bool finite = std::isfinite(largest(answer.x)) && std::isfinite(outcome.error);
+    column.backward_error = finite ? ratio : std::numeric_limits<double>::infinity();
+    column.hpl_residual = column.backward_error / (eps * static_cast<double>(system_.n()));
+    if (!finite) column.componentwise_error = std::numeric_limits<double>::infinity();
+    column.converged =
+        column.componentwise_error <= tolerance_ ||
+        (as_lapack() && finite &&
+         factored_.normwise_error(answer.y, right_[k], outcome.residual) <= tolerance_);
+    answer.weight = std::move(outcome.bound);
+    for (std::size_t i = 0; i < answer.weight.size(); ++i)
+      answer.weight[i] = std::fabs(outcome.residual[i]) + static_cast<double>(system_.n() + 1) *
+                                                              eps * bound_margin *
+                                                              answer.weight[i];
+    answer.largest_f = of_rows.largest(MultiVector(answer.weight))[0];
+    if (options_.many && options_.condition != ConditionCheck::full)
+      answer.weight = {};
+    else
+      answer.weight = of_rows.gather(system_.rows(), answer.weight);
+  }
+
+  FactoredSystem& factored_;
+  System& system_;
+  const Equilibration& scales_;
+  const std::vector<Vector>& b_;
+  const AnswerOptions& options_;
+  double tolerance_;
+  const Clock& clock_;
+  AnswerTimes& times_;
+  VectorSpace of_columns_;
+  MultiVector right_;        // R b 2^-shift, along rows
+  std::vector<int> shifts_;  // the largest |r_i b_i| 2^-shift is in [1/2, 1)
+  std::vector<Answer> answers_;
+};
+
 }  // namespace
 
-int exponent_of(const Vector& b, const std::vector<int>& rows) {
-  return largest_exponent(b, rows).value_or(0);
-}
-
-Vector scaled(const Vector& v, const std::vector<int>& exponents, int shift) {
-  Vector result(v.size());
-  for (std::size_t i = 0; i < v.size(); ++i) result[i] = std::ldexp(v[i], exponents[i] + shift);
-  return result;
-}
-
-Answer measured(System& system, const Equilibration& scales, int shift, const Vector& b,
-                const RefineOutcome& outcome) {
-  const VectorSpace of_rows(system.grid(), Layout::rows);
-  const VectorSpace of_columns(system.grid(), Layout::columns);
-  Answer answer;
-  answer.y = outcome.x;
-  answer.errors = system.errors(outcome.x, true);
-  const System::Errors& errors = answer.errors;
-  answer.x = scaled(of_columns.gather(system.columns(), outcome.x), scales.columns, shift);
-  SolveColumn& column = answer.column;
-  column.method = outcome.method;
-  column.iterations = outcome.iterations;
-  column.componentwise_error = system.componentwise_error(errors);
-  column.forward_bound = unknown;
-  const long double residual =
-      largest_scaled(of_rows.gather(system.rows(), errors.residual), scales.rows, shift);
-  const long double size =
-      static_cast<long double>(system.norm_a()) * largest(answer.x) + largest(b);
-  const double ratio = residual == 0 ? 0 : static_cast<double>(residual / size);
-  // With an x beyond FP64's range the ratio would be 0, whatever the residual.
-  const bool finite = std::isfinite(largest(answer.x));
-  column.backward_error = finite ? ratio : std::numeric_limits<double>::infinity();
-  column.hpl_residual = column.backward_error / (eps * static_cast<double>(system.n()));
-  if (!finite) column.componentwise_error = std::numeric_limits<double>::infinity();
-  return answer;
+std::vector<Answer> answers(FactoredSystem& factored, const Equilibration& scales,
+                            const std::vector<Vector>& b, const AnswerOptions& options,
+                            const Clock& clock, AnswerTimes& times) {
+  return Answering(factored, scales, b, options, clock, times).run();
 }
 
 // C is divided by 2^top, where top is the exponent of ||C y||, so that neither norm overflows.
-double forward_bound(const System& system, const WeightedInverseNorm& inverse_norm,
-                     const Equilibration& scales, const Vector& y, const System::Errors& errors) {
-  Vector f = errors.bound;
-  for (std::size_t i = 0; i < f.size(); ++i)
-    f[i] = std::fabs(errors.residual[i]) + static_cast<double>(system.n() + 1) * eps * f[i];
-  const Vector whole_f = VectorSpace(system.grid(), Layout::rows).gather(system.rows(), f);
-  const Vector whole_y = VectorSpace(system.grid(), Layout::columns).gather(system.columns(), y);
-  if (largest(whole_f) == 0) return 0;
-  const std::optional<int> top = largest_exponent(whole_y, scales.columns);
-  if (!top) return std::numeric_limits<double>::infinity();
-  const Vector ones(whole_y.size(), 1.0);
-  const Vector left = scaled(ones, scales.columns, -*top);
-  return inverse_norm(left, whole_f) / largest(scaled(whole_y, scales.columns, -*top));
-}
-
-double forward_bound(Factors& factors, const Equilibration& scales, const Vector& y,
-                     const System::Errors& errors) {
-  const auto inverse_norm = [&](const Vector& left, const Vector& right) {
-    return factors.inverse().weighted_norm(left, right);
-  };
-  return forward_bound(factors.system(), inverse_norm, scales, y, errors);
+void forward_bounds(FactoredSystem& factored, const Equilibration& scales,
+                    std::vector<Answer>& answers, bool full) {
+  System& system = factored.system();
+  const VectorSpace of_columns(system.grid(), Layout::columns);
+  const Vector ones(static_cast<std::size_t>(system.n()), 1.0);
+  std::vector<Answer*> open;
+  std::vector<Weights> weights;
+  Vector sizes;  // ||C y|| 2^-top
+  for (Answer& answer : answers) {
+    if (!answer.column.converged) continue;
+    double& bound = answer.column.forward_bound;
+    const Vector y = of_columns.gather(system.columns(), answer.y);
+    const std::optional<int> top = largest_exponent(y, scales.columns);
+    bound = answer.largest_f == 0 ? 0 : std::numeric_limits<double>::infinity();
+    if (answer.largest_f == 0 || !top) continue;
+    open.push_back(&answer);
+    sizes.push_back(largest(scaled(y, scales.columns, -*top)));
+    weights.push_back({scaled(ones, scales.columns, -*top), answer.weight});
+    full = full && !answer.weight.empty();
+  }
+  std::optional<std::vector<double>> norms;
+  if (full) norms = factored.weighted_norms(weights);
+  const double inverse = norms ? 0 : factored.condition().value / system.scaled_norm();
+  for (std::size_t i = 0; i < open.size(); ++i)
+    open[i]->column.forward_bound =
+        (norms ? (*norms)[i] : largest(weights[i].left) * inverse * open[i]->largest_f) / sizes[i];
 }
 
 }  // namespace lupine

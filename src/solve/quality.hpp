@@ -1,49 +1,65 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// The errors of a solution. Formulas and sources: docs/numerics.md.
+/// Solutions of several right-hand sides with given factors, and their errors. Formulas and sources:
+/// docs/numerics.md.
 #pragma once
 
 #include <lupine/solve.hpp>
 
-#include <functional>
+#include <vector>
 
-#include "solve/factors.hpp"
+#include "core/clock.hpp"
+#include "refine/refinement.hpp"
+#include "solve/equilibration.hpp"
+#include "solve/factored_system.hpp"
 
 namespace lupine {
-
-/// The exponent e for which the largest |r_i b_i| 2^-e is in [1/2, 1), with r_i = 2^rows[i]; 0 if
-/// b = 0. @param b whole
-int exponent_of(const Vector& b, const std::vector<int>& rows);
-
-/// v_i 2^(exponents_i + shift) for all i. The result is exact unless it is outside of FP64's normal
-/// numbers.
-Vector scaled(const Vector& v, const std::vector<int>& exponents, int shift);
 
 /// The solution of one right-hand side, with its errors.
 struct Answer {
   Vector x;  ///< solution of the given system, whole
   SolveColumn column;
-  Vector y;               ///< solution of the scaled system, along columns
-  System::Errors errors;  ///< residual and bound of y
+  double forecast = 0;  ///< RefineOutcome::forecast
+  // Of the scaled system, for the bound of the forward error.
+  Vector y{};            ///< its solution, along columns
+  Vector weight{};       ///< f of forward_bounds(), whole; empty with many unless all is asked for
+  double largest_f = 0;  ///< ||f||
 };
 
-/// x = C y 2^shift and its errors, where y solves (R A C) y = R b 2^-shift. column.forward_bound is
-/// NaN. Collective.
-/// @param b whole, as the user gave it
-/// @param outcome the refinement that found y
-Answer measured(System& system, const Equilibration& scales, int shift, const Vector& b,
-                const RefineOutcome& outcome);
+/// What is asked for by the options of a solve.
+struct AnswerOptions {
+  RefineOptions refine;  ///< whose stop rule is componentwise
+  Precision precision = Precision::fp64;               ///< of the factors
+  ConditionCheck condition = ConditionCheck::on;
+  /// Whether there are more than Device::few_vectors right-hand sides in all.
+  bool many = false;
+};
 
-/// Estimates || diag(left) (R A C)^-1 diag(right) || in the infinity norm; no weight is below 0.
-using WeightedInverseNorm = std::function<double(const Vector& left, const Vector& right)>;
+/// Seconds of this rank.
+struct AnswerTimes {
+  double refine = 0;  ///< solves and refinement
+  double checks = 0;  ///< everything else
+};
 
-/// An estimated bound of the forward error ||x - x*|| / ||x||, where x* is the exact solution and
-/// norms are infinity norms. It is computed as in LAPACK's dgerfs:
-///     || C |(R A C)^-1| f || / ||C y||,  f = |r| + (n + 1) eps (|R A C| |y| + |R b|).
-/// Collective. @param y,errors solution of the scaled system, and its errors
-double forward_bound(const System& system, const WeightedInverseNorm& inverse_norm,
-                     const Equilibration& scales, const Vector& y, const System::Errors& errors);
-double forward_bound(Factors& factors, const Equilibration& scales, const Vector& y,
-                     const System::Errors& errors);
+/// Solves for each b and measures the errors of x. x = C y 2^shift, where y solves
+/// (R A C) y = R b 2^-shift, with a shift for each b. An x is accepted (column.converged) if its
+/// componentwise backward error is at most the tolerance; with FP64 factors and the default
+/// tolerance it suffices that the normwise backward error of the scaled system is, since LU in FP64
+/// guarantees no more, as in LAPACK's dgesvx. With FP64 factors, the default tolerance and many
+/// right-hand sides, the normwise errors are estimated by a ResidualSketch, and only those x are
+/// refined that this does not accept. Forward bounds are NaN. Collective.
+/// @param b whole, as the user gave them, finite
+std::vector<Answer> answers(FactoredSystem& factored, const Equilibration& scales,
+                            const std::vector<Vector>& b, const AnswerOptions& options,
+                            const Clock& clock, AnswerTimes& times);
+
+/// Sets the forward bounds of the accepted answers: estimated bounds of ||x - x*|| / ||x||, where x*
+/// is the exact solution and norms are infinity norms. As in LAPACK's dgerfs,
+///     || C |(R A C)^-1| f || / ||C y||,  f = |r| + (n + 1) eps (|R A C| |y| + |R b|);
+/// where `full` is false, or only a lower bound of the condition number is possible,
+///     ||C|| ||(R A C)^-1|| ||f|| / ||C y||.
+/// Estimates the condition number too where it is not known. Collective.
+void forward_bounds(FactoredSystem& factored, const Equilibration& scales,
+                    std::vector<Answer>& answers, bool full);
 
 }  // namespace lupine

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <utility>
 
@@ -11,14 +12,18 @@
 #include "device/cpu/lapack_lu.hpp"
 #include "device/cpu/processor.hpp"
 #include "device/cpu/thread_scope.hpp"
-#include "refine/norm_estimate.hpp"
+#include "matrix/distributed_matrix.hpp"
 #include "refine/refinement.hpp"
 #include "setup/options_check.hpp"
+#include "solve/quality.hpp"
 #include "solve/stepped_solver.hpp"
 
 namespace lupine {
 
 namespace {
+
+// The right-hand sides that are solved together.
+constexpr std::ptrdiff_t most_together = 512;
 
 // The order up to which one thread is as fast as many: these would wait for each other.
 constexpr std::int64_t one_thread_limit = 256;
@@ -60,14 +65,16 @@ bool is_small(MPI_Comm comm, std::int64_t n, const SolveOptions& o) {
          o.max_iterations >= 1 && ranks_in(comm) == 1 && has_lapack();
 }
 
-struct SmallSolver::Factors {
+class SmallSolver::Factors final : public FactorSolver {
+ public:
   Factors(Device& device, const Distribution& rows, const Distribution& columns)
-      : lu(device, rows, columns, Precision::fp64), pivots(size_of(rows.size())) {}
+      : lu_(device, rows, columns, Precision::fp64), pivots_(size_of(rows.size())) {}
 
-  MatrixView<double> whole() const { return lu.local().as<double>(); }
-  /// Whether no pivot is zero, nor so small beside the largest that R A C may be singular to
-  /// working precision.
-  bool usable() const {
+  AnyMatrix local() const { return lu_.local(); }
+  /// Factors R A C, which is in local(). Returns whether no pivot is zero, nor so small beside the
+  /// largest that R A C may be singular to working precision.
+  bool factor() {
+    if (factor_by_lapack(whole(), pivots_) >= 0) return false;
     double least = std::numeric_limits<double>::infinity();
     double most = 0;
     for (std::int64_t i = 0; i < whole().rows; ++i) {
@@ -78,9 +85,18 @@ struct SmallSolver::Factors {
     }
     return least > static_cast<double>(whole().rows) * eps * most;
   }
+  MultiVector solve(const MultiVector& r) override { return solved(Transpose::no, r); }
+  MultiVector solve_transposed(const MultiVector& r) override { return solved(Transpose::yes, r); }
 
-  DistributedMatrix lu;
-  std::vector<int> pivots;
+ private:
+  MatrixView<double> whole() const { return lu_.local().as<double>(); }
+  MultiVector solved(Transpose transpose, MultiVector v) const {
+    solve_by_lapack(transpose, whole(), pivots_, v.all());
+    return v;
+  }
+
+  DistributedMatrix lu_;
+  std::vector<int> pivots_;
 };
 
 SmallSolver::SmallSolver(const Matrix& a, const SolveOptions& options,
@@ -124,18 +140,21 @@ bool SmallSolver::load_and_factor() {
   const double loaded = clock_.now();
   scales_ = equilibrate(*grid_, *device_, *a_, options_.equilibrate);
   const double scaled = clock_.now();
-  factors_ = std::make_unique<Factors>(*device_, a_->rows(), a_->columns());
+  auto factors = std::make_unique<Factors>(*device_, a_->rows(), a_->columns());
   Scales of_system = scales_.local(a_->rows(), a_->columns());
   const auto pointer = [](const Vector& v) { return v.empty() ? nullptr : v.data(); };
   device_->scale(*device_->make_queue(Priority::normal), a_->local(), pointer(of_system.rows),
-                 pointer(of_system.columns), factors_->lu.local());
-  const bool zero_pivot = factor_by_lapack(factors_->whole(), factors_->pivots) >= 0;
+                 pointer(of_system.columns), factors->local());
+  const bool usable = factors->factor();
   load_seconds_ = loaded - begin;
   scale_seconds_ = scaled - loaded;
   step_.factor_seconds = clock_.now() - scaled;
-  if (zero_pivot || !factors_->usable()) return false;
-  system_.emplace(*grid_, *device_, held_matrix(a_->local()), a_->rows(), a_->columns(),
-                  std::move(of_system));
+  if (!usable) return false;
+  factored_ = std::make_unique<FactoredSystem>(
+      *device_,
+      System(*grid_, *device_, held_matrix(a_->local()), a_->rows(), a_->columns(),
+             std::move(of_system)),
+      std::move(factors), true);
   if (progress_) progress_({n(), n(), step_.factor_seconds});
   return true;
 }
@@ -151,7 +170,7 @@ std::unique_ptr<Solver> SmallSolver::stepped() const {
 }
 
 Solver& SmallSolver::take_over() {
-  factors_.reset();
+  factored_.reset();
   general_ = stepped();
   general_->factor();
   return *general_;
@@ -186,104 +205,44 @@ std::optional<std::vector<Vector>> SmallSolver::get(const RightHandSideSource& s
 // False if a right-hand side has an Inf or NaN, an x is not accepted, or A may be singular.
 bool SmallSolver::solve_all(const RightHandSideSource& b, Solution& solution) {
   b.prepare(*grid_, n(), solution.x);
-  const std::optional<std::vector<Vector>> given = get(b);
+  std::optional<std::vector<Vector>> given = get(b);
   if (!given) return false;
   const ThreadScope threads(working_threads_);
-  for (const Vector& column : *given) {
-    const Answer found = answer(column);
-    if (!found.column.converged) return false;
-    b.put(*grid_, std::ssize(solution.columns), found.x, solution.x);
-    solution.columns.push_back(found.column);
+  const bool many = std::ssize(*given) > Device::few_vectors;
+  for (auto first = given->begin(); first != given->end();) {
+    const auto last = first + std::min<std::ptrdiff_t>(most_together, given->end() - first);
+    const std::vector<Vector> block{std::move_iterator(first), std::move_iterator(last)};
+    if (!solve_block(b, block, many, solution)) return false;
+    first = last;
   }
   finish(solution);
-  return !measures_condition() || solution.condition * eps < 1;
+  return condition_check() == ConditionCheck::off || solution.condition * eps < 1;
 }
 
-Answer SmallSolver::answer(const Vector& b) {
+bool SmallSolver::solve_block(const RightHandSideSource& b, const std::vector<Vector>& given,
+                              bool many, Solution& solution) {
+  AnswerOptions options;
+  options.refine = {.method = RefineMethod::ir,
+                    .max_iterations = options_.max_iterations,
+                    .stop = StopRule::componentwise,
+                    .tolerance = options_.tolerance};
+  options.condition = condition_check();
+  options.many = many;
+  AnswerTimes times;
+  std::vector<Answer> found = answers(*factored_, scales_, given, options, clock_, times);
   const double begin = clock_.now();
-  const int shift = exponent_of(b, scales_.rows);
-  system_->set_b(scaled(b, scales_.rows, -shift));
-  const RefineOutcome outcome = refined();
-  const double end = clock_.now();
-  Answer found = measured(*system_, scales_, shift, b, outcome);
-  found.column.precision = Precision::fp64;
-  found.column.converged = accepted(found);
-  if (measures_condition() && found.column.converged)
-    found.column.forward_bound = forward_bound(
-        *system_,
-        [this](const Vector& left, const Vector& right) { return inverse_norm(left, right); },
-        scales_, found.y, found.errors);
-  step_.iterations += outcome.iterations;
-  step_.refine_seconds += end - begin;
-  check_seconds_ += clock_.now() - end;
-  return found;
-}
-
-// Classical refinement: it goes on while the error halves or is too large, as refine() does.
-RefineOutcome SmallSolver::refined() {
-  RefineOutcome outcome;
-  outcome.error = std::numeric_limits<double>::infinity();
-  Vector x(size_of(n()), 0.0);
-  Vector residual = system_->b();
-  int slow = 0;
-  double error = outcome.error;
-  const auto goes_on = [&] {
-    if (outcome.iterations == 0) return true;
-    if (outcome.iterations >= options_.max_iterations || !std::isfinite(error)) return false;
-    if (!outcome.converged) return slow < 2;
-    return options_.tolerance == 0 && slow == 0 && outcome.error > eps;
-  };
-  while (goes_on()) {
-    const Vector d = apply(Transpose::no, std::move(residual));
-    for (std::size_t i = 0; i < d.size(); ++i) x[i] += d[i];
-    System::Errors errors = system_->errors(x, true);
-    error = system_->componentwise_error(errors);
-    residual = std::move(errors.residual);
-    ++outcome.iterations;
-    slow = error <= outcome.error / 2 ? 0 : slow + 1;
-    if (error < outcome.error || outcome.x.empty()) {
-      outcome.x = x;
-      outcome.error = error;
-    }
-    outcome.converged = outcome.error < tolerance();
+  if (condition_check() != ConditionCheck::off)
+    forward_bounds(*factored_, scales_, found,
+                   !many || condition_check() == ConditionCheck::full);
+  step_.refine_seconds += times.refine;
+  check_seconds_ += times.checks + clock_.now() - begin;
+  for (const Answer& answer : found) {
+    if (!answer.column.converged) return false;
+    step_.iterations += answer.column.iterations;
+    b.put(*grid_, std::ssize(solution.columns), answer.x, solution.x);
+    solution.columns.push_back(answer.column);
   }
-  return outcome;
-}
-
-// As SteppedSolver accepts the x of FP64 factors.
-bool SmallSolver::accepted(const Answer& found) {
-  if (found.column.componentwise_error <= tolerance()) return true;
-  if (options_.tolerance != 0 || !std::isfinite(found.column.componentwise_error)) return false;
-  const SystemNorms norms = system_->norms(found.y, found.errors.residual);
-  return norms.residual <= tolerance() * (norm() * norms.x + norms.b);
-}
-
-// (R A C)^-1 v, or (R A C)^-T v.
-Vector SmallSolver::apply(Transpose transpose, Vector v) const {
-  solve_by_lapack(transpose, factors_->whole(), factors_->pivots, v);
-  return v;
-}
-
-// An estimate of ||diag(left) (R A C)^-1 diag(right)||, which is the 1-norm of the transpose.
-double SmallSolver::inverse_norm(const Vector& left, const Vector& right) const {
-  const auto times = [](const Vector& weights, Vector v) {
-    for (std::size_t i = 0; i < v.size(); ++i) v[i] *= weights[i];
-    return v;
-  };
-  return estimate_one_norm(
-             n(),
-             [&](const Vector& v) { return times(right, apply(Transpose::yes, times(left, v))); },
-             [&](const Vector& v) { return times(left, apply(Transpose::no, times(right, v))); })
-      .norm;
-}
-
-double SmallSolver::norm() {
-  if (!norm_) norm_ = system_->scaled_norm();
-  return *norm_;
-}
-
-double SmallSolver::tolerance() const {
-  return options_.tolerance > 0 ? options_.tolerance : default_tolerance(n());
+  return true;
 }
 
 void SmallSolver::finish(Solution& solution) {
@@ -291,13 +250,10 @@ void SmallSolver::finish(Solution& solution) {
   solution.n = n();
   solution.converged = true;
   solution.equilibrated = scales_.scales();
-  solution.norm_a = system_->norm_a();
+  solution.norm_a = factored_->system().norm_a();
   solution.condition = unknown;
-  if (measures_condition()) {
-    const Vector ones(size_of(n()), 1.0);
-    if (!condition_) condition_ = norm() * inverse_norm(ones, ones);
-    solution.condition = *condition_;
-  }
+  if (condition_check() != ConditionCheck::off)
+    solution.condition = factored_->condition().value;
   step_.solved = true;
   solution.load_seconds = load_seconds_;
   solution.seconds = scale_seconds_ + step_.factor_seconds + step_.refine_seconds;

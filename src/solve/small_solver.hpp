@@ -13,10 +13,9 @@
 #include "comm/process_grid.hpp"
 #include "core/clock.hpp"
 #include "device/device.hpp"
-#include "matrix/distributed_matrix.hpp"
-#include "refine/system.hpp"
+#include "refine/vectors.hpp"
 #include "solve/equilibration.hpp"
-#include "solve/quality.hpp"
+#include "solve/factored_system.hpp"
 #include "solve/solver.hpp"
 #include "solve/user_matrix.hpp"
 
@@ -55,21 +54,18 @@ class SmallSolver final : public Solver {
   Solution solve(const RightHandSideSource& b) override;
 
  private:
-  /// L, U and the row exchanges of R A C.
-  struct Factors;
+  /// Solves with L, U and the row exchanges of R A C, as LAPACK has them.
+  class Factors;
   bool load_and_factor();
   std::unique_ptr<Solver> stepped() const;
   Solver& take_over();
   std::optional<std::vector<Vector>> get(const RightHandSideSource& source);
   bool solve_all(const RightHandSideSource& b, Solution& solution);
-  Answer answer(const Vector& b);
-  RefineOutcome refined();
-  bool accepted(const Answer& found);
-  Vector apply(Transpose transpose, Vector v) const;
-  double inverse_norm(const Vector& left, const Vector& right) const;
-  double norm();
-  bool measures_condition() const { return options_.condition && seen_ == Seen::errors; }
-  double tolerance() const;
+  bool solve_block(const RightHandSideSource& b, const std::vector<Vector>& given, bool many,
+                   Solution& solution);
+  ConditionCheck condition_check() const {
+    return seen_ == Seen::errors ? options_.condition : ConditionCheck::off;
+  }
   void finish(Solution& solution);
 
   std::shared_ptr<const ProcessGrid> grid_;  // of this process alone
@@ -83,10 +79,7 @@ class SmallSolver final : public Solver {
   std::unique_ptr<Device> device_;
   std::optional<UserMatrix> a_;
   Equilibration scales_;
-  std::unique_ptr<Factors> factors_;
-  std::optional<System> system_;
-  std::optional<double> norm_;       // ||R A C||
-  std::optional<double> condition_;  // ||R A C|| ||(R A C)^-1||
+  std::unique_ptr<FactoredSystem> factored_;
   double load_seconds_ = 0;
   double scale_seconds_ = 0;
   double check_seconds_ = 0;

@@ -52,6 +52,9 @@ class RightHandSideSource {
   virtual std::int64_t count() const = 0;
   /// Checks sizes, formats and pointers. @param n rows of A @throws UsageError
   virtual void check(const Communicator& all, std::int64_t n) const = 0;
+  /// Whether get() reads memory or a file, and so costs little and always gives the same b. If not,
+  /// each right-hand side is got once, after A.
+  virtual bool at_hand() const { return true; }
   /// b <- right-hand side k, whole, on every rank. @pre b has n entries
   virtual void get(const ProcessGrid& grid, std::int64_t k, std::vector<double>& b) const = 0;
   /// Resizes `x` for the part of all solutions that this rank will hold. Called before put().

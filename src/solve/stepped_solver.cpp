@@ -59,7 +59,16 @@ void SteppedSolver::check(const RightHandSideSource& b) {
   b.check(all(), n());
   Vector x;
   b.prepare(grid(), n(), x);
-  for (std::int64_t k = 0; k < b.count(); ++k) get(b, k);
+  expected_ = std::max<std::int64_t>(b.count(), 1);
+  if (!b.at_hand() || b.count() == 0) return;
+  Vector values;
+  std::string first_why;
+  for (std::int64_t k = 0; k < b.count(); ++k) {
+    const std::string why = get(b, k, values);
+    if (why.empty()) return;
+    if (first_why.empty()) first_why = why;
+  }
+  throw UsageError(first_why);
 }
 
 void SteppedSolver::factor() {
@@ -201,70 +210,60 @@ bool SteppedSolver::factor_in(Precision precision) {
   return false;
 }
 
-// Right-hand side k, whole; A times ones where none is given. @throws UsageError for Inf and NaN
-Vector SteppedSolver::get(const RightHandSideSource& source, std::int64_t k) {
-  Vector b(static_cast<std::size_t>(n()));
-  if (source.count() > 0) {
-    const StallWatch::Pause pause(machine_.stalls());
-    source.get(grid(), k, b);
-  } else {
+// b <- right-hand side k, whole; A times ones where none is given. Returns what is wrong with its
+// values; empty if they are finite.
+std::string SteppedSolver::get(const RightHandSideSource& source, std::int64_t k, Vector& b) {
+  const VectorSpace of_rows(grid(), Layout::rows);
+  b.resize(static_cast<std::size_t>(n()));
+  if (source.count() == 0) {
     System plain(grid(), machine_.device(), held_matrix(a_->local()), a_->rows(), a_->columns());
     const Vector ones(static_cast<std::size_t>(a_->columns().local_size()), 1.0);
-    b = VectorSpace(grid(), Layout::rows).gather(a_->rows(), plain.multiply(ones));
+    b = of_rows.gather(a_->rows(), plain.multiply(ones));
+  } else if (const auto kept = kept_.find(k); kept != kept_.end()) {
+    b = of_rows.gather(a_->rows(), kept->second);
+  } else {
+    const StallWatch::Pause pause(machine_.stalls());
+    source.get(grid(), k, b);
+    if (!source.at_hand() && !last()) kept_.emplace(k, local_part(a_->rows(), b));
   }
   const auto bad = std::find_if(b.begin(), b.end(), [](double v) { return !std::isfinite(v); });
-  if (bad != b.end())
-    throw UsageError(fmt::format("b({}, {}) is {} (counted from 1); allowed are finite numbers",
-                                 bad - b.begin() + 1, k + 1, *bad));
-  return b;
+  if (bad == b.end()) return "";
+  return fmt::format("b({}, {}) is {} (counted from 1); allowed are finite numbers",
+                     bad - b.begin() + 1, k + 1, *bad);
 }
 
-// Solves for right-hand side k with the factors of the present step, and measures the errors.
-Answer SteppedSolver::answer(const RightHandSideSource& source, std::int64_t k,
-                             std::size_t right_hand_sides) {
-  SolveStep& step = steps_.back();
-  const Vector b = get(source, k);
-  System& system = factors_->system();
-  const double begin = clock().now();
-  const int shift = exponent_of(b, scales_.rows);
-  system.set_b(local_part(a_->rows(), scaled(b, scales_.rows, -shift)));
-  refined_ = factors_->refine({.method = options_.refine,
-                               .max_iterations = options_.max_iterations,
-                               .stop = StopRule::componentwise,
-                               .tolerance = options_.tolerance,
-                               .worth = worth(right_hand_sides)});
-  const double refined = clock().now();
-  Answer found = measured(system, scales_, shift, b, refined_);
-  found.column.precision = step.precision;
-  found.column.converged = accepted(found);
-  if (options_.condition && found.column.converged)
-    found.column.forward_bound = forward_bound(*factors_, scales_, found.y, found.errors);
-  step.iterations += refined_.iterations;
-  step.refine_seconds += refined - begin;
-  check_seconds_ += clock().now() - refined;
-  return found;
-}
-
-// LU in FP64 guarantees a small normwise error of the scaled system, but not a small componentwise
-// one; the same holds for LAPACK's dgesvx. So with FP64 factors and the default
-// tolerance, a small normwise error is enough.
-bool SteppedSolver::accepted(const Answer& found) {
-  if (found.column.componentwise_error <= tolerance()) return true;
-  const bool as_lapack = found.column.precision == Precision::fp64 && options_.tolerance == 0;
-  return as_lapack && std::isfinite(found.column.componentwise_error) &&
-         factors_->normwise_error(found.y, found.errors) <= tolerance();
+// The right-hand sides that are refined together: as many as pay, and as their vectors have room for
+// in half of A's memory and 64 MB.
+std::int64_t SteppedSolver::block_count() const {
+  constexpr double vectors = 12;  // along rows and along columns, for each
+  constexpr double room = 64e6;
+  const auto m = static_cast<double>(a_->rows().local_size());
+  const auto k = static_cast<double>(a_->columns().local_size());
+  const double bytes = vectors * sizeof(double) * std::max(m + k, 1.0);
+  const double fit = (m * k * sizeof(double) / 2 + room) / bytes;
+  const auto mine = static_cast<std::int64_t>(std::clamp(fit, 1.0, 512.0));
+  return all().all_reduce(mine, Reduction::min);
 }
 
 // Solves for the right-hand sides in `left` in the present step, and keeps each x that is better
-// than the one before. After the first that fails, the others wait for the next step's factors, if
-// there is a next step. Returns whether the step is accepted.
+// than the one before. After the first block with one that fails, the others wait for the next
+// step's factors, if there is a next step. Returns whether the step is accepted.
 bool SteppedSolver::attempt(const RightHandSideSource& b, std::vector<std::int64_t>& left,
                             Solution& solution) {
+  forecast_ = 0;
   std::vector<std::int64_t> unsolved;
-  for (const std::int64_t k : left) {
-    const bool waits = !unsolved.empty() && !last();
-    if (waits || !solve_one(b, k, left.size(), solution)) unsolved.push_back(k);
+  const std::int64_t blocks = ceil_div(std::ssize(left), block_count());
+  const auto width = static_cast<std::size_t>(ceil_div(std::ssize(left), blocks));
+  for (std::size_t i = 0; i < left.size(); i += width) {
+    const auto numbers = std::span(left).subspan(i, std::min(width, left.size() - i));
+    if (!unsolved.empty() && !last())
+      unsolved.insert(unsolved.end(), numbers.begin(), numbers.end());
+    else
+      solve_block(b, numbers, left.size(), unsolved, solution);
   }
+  const auto is_bad = [](const SolveColumn& column) { return !column.why.empty(); };
+  if (std::ranges::all_of(solution.columns, is_bad))
+    throw UsageError(solution.columns.front().why);
   SolveStep& step = steps_.back();
   step.why = why_not(solution, unsolved);
   step.solved = step.why.empty();
@@ -272,26 +271,73 @@ bool SteppedSolver::attempt(const RightHandSideSource& b, std::vector<std::int64
   return step.solved;
 }
 
-// Solves for right-hand side k, and keeps x if it is accepted or better than the one before.
-bool SteppedSolver::solve_one(const RightHandSideSource& b, std::int64_t k,
-                              std::size_t right_hand_sides, Solution& solution) {
-  SolveColumn& best = solution.columns[static_cast<std::size_t>(k)];
-  const Answer found = answer(b, k, right_hand_sides);
-  const bool better = found.column.componentwise_error < best.componentwise_error;
-  if (found.column.converged || better || best.precision == Precision::automatic) {
-    b.put(grid(), k, found.x, solution.x);
-    best = found.column;
+// Solves for these right-hand sides with the factors of the present step, measures the errors, and
+// keeps each x that is accepted or better than the one before. Adds the others to `unsolved`; not
+// those with an Inf or NaN, for which there is no solution.
+void SteppedSolver::solve_block(const RightHandSideSource& source,
+                                std::span<const std::int64_t> numbers, std::size_t left,
+                                std::vector<std::int64_t>& unsolved, Solution& solution) {
+  SolveStep& step = steps_.back();
+  const auto column = [&](std::int64_t k) -> SolveColumn& {
+    return solution.columns[static_cast<std::size_t>(k)];
+  };
+  std::vector<Vector> b;
+  std::vector<std::int64_t> given;
+  for (const std::int64_t k : numbers) {
+    Vector values;
+    column(k).why = get(source, k, values);
+    if (column(k).why.empty()) {
+      b.push_back(std::move(values));
+      given.push_back(k);
+    } else {
+      column(k).backward_error = column(k).hpl_residual = column(k).componentwise_error;
+      column(k).forward_bound = unknown;
+      column(k).precision = step.precision;
+      source.put(grid(), k, Vector(values.size(), unknown), solution.x);
+    }
   }
-  return found.column.converged;
+  if (given.empty()) return;
+  AnswerOptions options;
+  options.refine = {.method = options_.refine,
+                    .max_iterations = options_.max_iterations,
+                    .stop = StopRule::componentwise,
+                    .tolerance = options_.tolerance,
+                    .worth = worth(std::ssize(given), left)};
+  options.precision = step.precision;
+  options.condition = options_.condition;
+  options.many = std::ssize(solution.columns) > Device::few_vectors;
+  AnswerTimes times;
+  FactoredSystem& factored = factors_->factored();
+  std::vector<Answer> found = answers(factored, scales_, b, options, clock(), times);
+  const double begin = clock().now();
+  if (options_.condition != ConditionCheck::off)
+    forward_bounds(factored, scales_, found,
+                   !options.many || options_.condition == ConditionCheck::full);
+  step.refine_seconds += times.refine;
+  check_seconds_ += times.checks + clock().now() - begin;
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    const Answer& answer = found[i];
+    SolveColumn& best = column(given[i]);
+    step.iterations += answer.column.iterations;
+    const bool better = answer.column.componentwise_error < best.componentwise_error;
+    if (answer.column.converged || better || best.precision == Precision::automatic) {
+      source.put(grid(), given[i], answer.x, solution.x);
+      best = answer.column;
+    }
+    if (answer.column.converged) continue;
+    unsolved.push_back(given[i]);
+    forecast_ = std::max(forecast_, answer.forecast);
+  }
 }
 
-// Seconds that the corrections of one right-hand side are worth in the present step: its share of
-// the next step's LU, whose predicted time is corrected by that of the present one.
-double SteppedSolver::worth(std::size_t right_hand_sides) const {
+// Seconds that the corrections of some of the right-hand sides left are worth in the present step:
+// their share of the next step's LU, whose predicted time is corrected by that of the present one.
+double SteppedSolver::worth(std::int64_t right_hand_sides, std::size_t left) const {
   if (last()) return std::numeric_limits<double>::infinity();
   const double measured = steps_.back().factor_seconds;
   const double corrected = measured > 0 ? measured / planned(at_).seconds : 1;
-  return planned(next()).seconds * corrected / static_cast<double>(right_hand_sides);
+  return planned(next()).seconds * corrected * static_cast<double>(right_hand_sides) /
+         static_cast<double>(left);
 }
 
 // The step after the present one. After a step in vain only one is left that cannot be in vain:
@@ -307,23 +353,26 @@ std::ptrdiff_t SteppedSolver::next() const {
 // singular A if b happens to allow it. So where A may be singular to working precision, the step is
 // not accepted, and the pivots of the FP64 step decide.
 std::string SteppedSolver::why_not(const Solution& solution,
-                                   const std::vector<std::int64_t>& left) {
-  if (!left.empty())
+                                   const std::vector<std::int64_t>& unsolved) {
+  if (!unsolved.empty()) {
+    const auto error = [&](std::int64_t k) {
+      return solution.columns[static_cast<std::size_t>(k)].componentwise_error;
+    };
+    const std::string forecast =
+        forecast_ == 0 ? ""
+                       : fmt::format(", {} more corrections forecast",
+                                     std::isfinite(forecast_) ? fmt::format("{:.0f}", forecast_)
+                                                              : "endlessly many");
     return fmt::format(
-        "componentwise backward error {:.2g}, allowed {:.2g}{}{}",
-        solution.columns[static_cast<std::size_t>(left.front())].componentwise_error, tolerance(),
-        refined_.forecast > 0 ? fmt::format(", {} more corrections forecast",
-                                            std::isfinite(refined_.forecast)
-                                                ? fmt::format("{:.0f}", refined_.forecast)
-                                                : "endlessly many")
-                              : "",
-        left.size() > 1 ? fmt::format(" ({} right-hand sides left)", left.size()) : "");
-  if (!options_.condition || last()) return "";
+        "componentwise backward error {:.2g}, allowed {:.2g}{}{}", error(unsolved.front()),
+        tolerance(), forecast,
+        unsolved.size() > 1 ? fmt::format(" ({} right-hand sides left)", unsolved.size()) : "");
+  }
+  if (options_.condition == ConditionCheck::off || last()) return "";
   const double begin = clock().now();
-  const double condition = factors_->condition();
+  const Condition& condition = factors_->factored().condition();
   check_seconds_ += clock().now() - begin;
-  if (condition * eps < 1) return "";
-  return "A may be singular";
+  return condition.value * eps < 1 ? "" : "A may be singular";
 }
 
 void SteppedSolver::finish(Solution& solution) {
@@ -335,8 +384,12 @@ void SteppedSolver::finish(Solution& solution) {
   solution.condition = unknown;
   if (factors_) {
     const double begin = clock().now();
-    solution.norm_a = factors_->system().norm_a();
-    if (options_.condition) solution.condition = factors_->condition();
+    FactoredSystem& factored = factors_->factored();
+    solution.norm_a = factored.system().norm_a();
+    if (options_.condition != ConditionCheck::off) {
+      solution.condition = factored.condition().value;
+      solution.condition_at_least = factored.condition().at_least;
+    }
     check_seconds_ += clock().now() - begin;
   }
   solution.load_seconds = load_seconds_;
@@ -362,6 +415,7 @@ void SteppedSolver::finish(Solution& solution) {
     steps_ = {present};
   }
   load_seconds_ = scale_seconds_ = check_seconds_ = 0;
+  kept_.clear();
 }
 
 void SteppedSolver::fail(Solution best) {
@@ -370,6 +424,8 @@ void SteppedSolver::fail(Solution best) {
   for (const SolveStep& step : best.steps)
     if (!step.solved)
       words += fmt::format("{}{}: {}", words.empty() ? "" : "; ", name(step.precision), step.why);
+  for (const SolveColumn& column : best.columns)
+    if (!column.why.empty()) words += (words.empty() ? "" : "; ") + column.why;
   throw AccuracyError("no x of the accuracy that was asked for: " + words,
                       std::make_shared<const Solution>(std::move(best)));
 }

@@ -6,8 +6,11 @@
 #include <lupine/solve.hpp>
 
 #include <cstddef>
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -46,17 +49,16 @@ class SteppedSolver final : public Solver {
   bool advance();
   bool restart();
   bool factor_in(Precision precision);
-  Vector get(const RightHandSideSource& source, std::int64_t k);
+  std::string get(const RightHandSideSource& source, std::int64_t k, Vector& b);
+  std::int64_t block_count() const;
   bool attempt(const RightHandSideSource& b, std::vector<std::int64_t>& left, Solution& solution);
-  bool solve_one(const RightHandSideSource& b, std::int64_t k, std::size_t right_hand_sides,
-                 Solution& solution);
-  Answer answer(const RightHandSideSource& source, std::int64_t k, std::size_t right_hand_sides);
-  bool accepted(const Answer& found);
-  std::string why_not(const Solution& solution, const std::vector<std::int64_t>& left);
-  double worth(std::size_t right_hand_sides) const;
+  void solve_block(const RightHandSideSource& b, std::span<const std::int64_t> numbers,
+                   std::size_t left, std::vector<std::int64_t>& unsolved, Solution& solution);
+  double worth(std::int64_t right_hand_sides, std::size_t left) const;
   std::ptrdiff_t next() const;
-  const Clock& clock() const { return machine_.clock(); }
+  std::string why_not(const Solution& solution, const std::vector<std::int64_t>& unsolved);
   const Communicator& all() const { return machine_.all(); }
+  const Clock& clock() const { return machine_.clock(); }
   const ProcessGrid& grid() const { return machine_.grid(); }
   const PlannedStep& planned(std::ptrdiff_t i) const { return plan_[static_cast<std::size_t>(i)]; }
   bool last() const { return at_ + 1 == std::ssize(plan_); }
@@ -80,7 +82,10 @@ class SteppedSolver final : public Solver {
   std::ptrdiff_t at_ = -1;    // the present step, as an index of plan_
   std::unique_ptr<Factors> factors_;
   std::vector<SolveStep> steps_;  // the steps since the last solve()
-  RefineOutcome refined_;         // the latest refinement
+  double forecast_ = 0;           // the most of RefineOutcome::forecast since the last step began
+  std::int64_t expected_ = 1;     // right-hand sides, as far as check() has seen them
+  /// The rank's rows of right-hand sides that are not at hand and that a later step may need.
+  std::map<std::int64_t, Vector> kept_;
   double check_seconds_ = 0;
 };
 

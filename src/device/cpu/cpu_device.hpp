@@ -54,24 +54,25 @@ class CpuDevice final : public Device {
   void scatter_rows(Queue& queue, const std::int64_t* rows, ConstAnyMatrix from,
                     AnyMatrix to) override;
 
-  void subtract_product(Queue& queue, Transpose transpose, ConstAnyMatrix a, const double* x,
-                        double* y) override;
-  void solve_lower(Queue& queue, Transpose transpose, ConstAnyMatrix lu, double* x) override;
-  void solve_upper(Queue& queue, Transpose transpose, ConstAnyMatrix lu, double* x) override;
-  void add(Queue& queue, std::int64_t n, const double* x, double* y) override;
+  void subtract_product(Queue& queue, Transpose transpose, ConstAnyMatrix a, ConstAnyMatrix x,
+                        AnyMatrix y) override;
+  void solve_lower(Queue& queue, Transpose transpose, ConstAnyMatrix lu, AnyMatrix x) override;
+  void solve_upper(Queue& queue, Transpose transpose, ConstAnyMatrix lu, AnyMatrix x) override;
+  void add(Queue& queue, ConstAnyMatrix x, AnyMatrix y) override;
   void multiply_generated(Queue& queue, const MatrixSpec& spec, const Distribution& rows,
                           const Distribution& columns, const double* x, double* ax,
                           double* abs_rows, double* abs_ax) override;
 
   void add_entries(Queue& queue, const MatrixEntry* entries, std::int64_t count,
                    AnyMatrix a) override;
-  void multiply(Queue& queue, ConstAnyMatrix a, const double* x, double* ax, double* abs_rows,
-                double* abs_ax) override;
+  void multiply(Queue& queue, ConstAnyMatrix a, MatrixView<const double> x, MatrixView<double> ax,
+                double* abs_rows, MatrixView<double> abs_ax) override;
   void largest_of_rows(Queue& queue, ConstAnyMatrix a, const double* scale, double* most) override;
   void largest_of_columns(Queue& queue, ConstAnyMatrix a, const double* scale,
                           double* most) override;
   void scale(Queue& queue, ConstAnyMatrix from, const double* row_scale, const double* column_scale,
              AnyMatrix to) override;
+  void take_magnitudes(Queue& queue, AnyMatrix a) override;
 
  private:
   template <class T>

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Operations with FP64 vectors and the factors, a benchmark's matrix or a user's matrix. Memory
 // bandwidth bounds those with stored matrices.
+#include <algorithm>
 #include <cmath>
 #include <type_traits>
 #include <vector>
 
 #include "cpu/vector_loops.hpp"
 #include "device/cpu/cpu_device.hpp"
+#include "device/cpu/dense.hpp"
 #include "device/cpu/parts.hpp"
 #include "device/cpu/thread_scope.hpp"
 
@@ -17,7 +19,29 @@ namespace {
 // The largest order of a triangle that plain loops solve with.
 constexpr std::int64_t least_product = 32;
 
-enum class Triangle { unit_lower, upper };
+// A tile of a matrix that several vectors use in turn: it stays in a core's second-level cache, so
+// that it is read from memory once. Its columns are a multiple of those that a loop takes at once,
+// so that the order of a row's sum is that without tiles.
+constexpr std::int64_t tile_rows = 2048;
+constexpr std::int64_t tile_columns = 32;
+
+// Calls use(i, j, tile) for the tiles of `a`, of which (i, j) is the first element. For one vector
+// all of `a` is a tile, since the prefetcher needs long pieces of columns.
+template <class T, class Use>
+void for_each_tile(MatrixView<const T> a, std::int64_t vectors, const Use& use) {
+  const std::int64_t height = vectors > 1 ? tile_rows : std::max<std::int64_t>(a.rows, 1);
+  const std::int64_t width = vectors > 1 ? tile_columns : std::max<std::int64_t>(a.columns, 1);
+  for (std::int64_t i = 0; i < a.rows; i += height)
+    for (std::int64_t j = 0; j < a.columns; j += width)
+      use(i, j, a.block(i, j, std::min(height, a.rows - i), std::min(width, a.columns - j)));
+}
+
+// Whether BLAS computes the operation: it needs one precision, and pays for many vectors. FP32
+// vectors always go to BLAS.
+bool as_product(ConstAnyMatrix a, ConstAnyMatrix x) {
+  return x.precision == a.precision &&
+         (x.precision == Precision::fp32 || x.columns > Device::few_vectors);
+}
 
 // Substitution, from the first unknown to the last or from the last to the first. A new unknown is
 // subtracted from the later ones; with the transposed triangle, the earlier ones are subtracted
@@ -68,8 +92,17 @@ void solve_by_halves(Triangle triangle, Transpose transpose, MatrixView<const T>
   }
 }
 
-void solve(Triangle triangle, Transpose transpose, ConstAnyMatrix lu, double* x) {
-  with_storage(lu, [&](const auto& block) { solve_by_halves(triangle, transpose, block, x); });
+// The vectors one after the other, with FP64 sums, or all of them as a product of matrices.
+void solve(Triangle triangle, Transpose transpose, ConstAnyMatrix any, AnyMatrix x, int threads) {
+  const ThreadScope scope(threads);
+  with_storage(any, [&](const auto& lu) {
+    using T = std::remove_cvref_t<decltype(lu(0, 0))>;
+    if (as_product(any, x)) return solve_triangle(triangle, transpose, lu, x.as<T>());
+    const MatrixView<double> vectors = x.as<double>();
+#pragma omp parallel for schedule(static, 1) if (vectors.columns > 1)
+    for (std::int64_t k = 0; k < vectors.columns; ++k)
+      solve_by_halves(triangle, transpose, lu, vectors.column(k));
+  });
 }
 
 // p + i, or null if p is null: a sum that is not wanted.
@@ -79,31 +112,43 @@ double* at(double* p, std::int64_t i) {
 
 }  // namespace
 
-void CpuDevice::subtract_product(Queue&, Transpose transpose, ConstAnyMatrix any, const double* x,
-                                 double* y) {
+void CpuDevice::subtract_product(Queue&, Transpose transpose, ConstAnyMatrix any, ConstAnyMatrix x,
+                                 AnyMatrix y) {
   const ThreadScope scope(threads_);
   const bool transposed = transpose == Transpose::yes;
   with_storage(any, [&](const auto& a) {
-    in_parts(
-        transposed ? a.columns : a.rows, threads_, [&](std::int64_t begin, std::int64_t count) {
-          take_product(
-              transpose,
-              transposed ? a.block(0, begin, a.rows, count) : a.block(begin, 0, count, a.columns),
-              x, y + begin);
-        });
+    using T = std::remove_cvref_t<decltype(a(0, 0))>;
+    if (as_product(any, x)) return multiply_add(T{-1}, a, x.as<T>(), y.as<T>(), transpose);
+    const MatrixView<const double> from = x.as<double>();
+    const MatrixView<double> to = y.as<double>();
+    in_parts(transposed ? a.columns : a.rows, threads_,
+             [&](std::int64_t begin, std::int64_t count) {
+               const auto part = transposed ? a.block(0, begin, a.rows, count)
+                                            : a.block(begin, 0, count, a.columns);
+               const auto subtract = [&](std::int64_t i, std::int64_t j, MatrixView<const T> tile) {
+                 for (std::int64_t k = 0; k < from.columns; ++k)
+                   take_product(transpose, tile, from.column(k) + (transposed ? i : j),
+                                to.column(k) + begin + (transposed ? j : i));
+               };
+               for_each_tile<T>(part, from.columns, subtract);
+             });
   });
 }
 
-void CpuDevice::solve_lower(Queue&, Transpose transpose, ConstAnyMatrix lu, double* x) {
-  solve(Triangle::unit_lower, transpose, lu, x);
+void CpuDevice::solve_lower(Queue&, Transpose transpose, ConstAnyMatrix lu, AnyMatrix x) {
+  solve(Triangle::unit_lower, transpose, lu, x, threads_);
 }
 
-void CpuDevice::solve_upper(Queue&, Transpose transpose, ConstAnyMatrix lu, double* x) {
-  solve(Triangle::upper, transpose, lu, x);
+void CpuDevice::solve_upper(Queue&, Transpose transpose, ConstAnyMatrix lu, AnyMatrix x) {
+  solve(Triangle::upper, transpose, lu, x, threads_);
 }
 
-void CpuDevice::add(Queue&, std::int64_t n, const double* x, double* y) {
-  for (std::int64_t i = 0; i < n; ++i) y[i] += x[i];
+void CpuDevice::add(Queue&, ConstAnyMatrix x, AnyMatrix y) {
+  with_storage(y, [&](const auto& to) {
+    const auto from = x.as<std::remove_cvref_t<decltype(to(0, 0))>>();
+    for (std::int64_t j = 0; j < to.columns; ++j)
+      for (std::int64_t i = 0; i < to.rows; ++i) to(i, j) += from(i, j);
+  });
 }
 
 void CpuDevice::multiply_generated(Queue&, const MatrixSpec& spec, const Distribution& rows,
@@ -144,15 +189,25 @@ void CpuDevice::multiply_generated(Queue&, const MatrixSpec& spec, const Distrib
   }
 }
 
-void CpuDevice::multiply(Queue&, ConstAnyMatrix any, const double* x, double* ax, double* abs_rows,
-                         double* abs_ax) {
+void CpuDevice::multiply(Queue&, ConstAnyMatrix any, MatrixView<const double> x,
+                         MatrixView<double> ax, double* abs_rows, MatrixView<double> abs_ax) {
   const ThreadScope scope(threads_);
   const MatrixView<const double> a = any.as<double>();
   in_parts(a.rows, threads_, [&](std::int64_t begin, std::int64_t count) {
-    const RowSums sums{at(ax, begin), at(abs_rows, begin), at(abs_ax, begin)};
-    for (double* p : {sums.ax, sums.abs_rows, sums.abs_ax})
-      if (p) std::fill_n(p, count, 0.0);
-    vector_loops().multiply(a.block(begin, 0, count, a.columns), x, sums);
+    const auto sums = [&](std::int64_t i, std::int64_t k) -> RowSums {
+      return {ax.column(k) + i, k == 0 ? at(abs_rows, i) : nullptr,
+              abs_ax.data ? abs_ax.column(k) + i : nullptr};
+    };
+    for (std::int64_t k = 0; k < x.columns; ++k) {
+      const RowSums of_vector = sums(begin, k);
+      for (double* p : {of_vector.ax, of_vector.abs_rows, of_vector.abs_ax})
+        if (p) std::fill_n(p, count, 0.0);
+    }
+    const auto add = [&](std::int64_t i, std::int64_t j, MatrixView<const double> tile) {
+      for (std::int64_t k = 0; k < x.columns; ++k)
+        vector_loops().multiply(tile, x.column(k) + j, sums(begin + i, k));
+    };
+    for_each_tile<double>(a.block(begin, 0, count, a.columns), x.columns, add);
   });
 }
 
@@ -188,6 +243,16 @@ void CpuDevice::scale(Queue&, ConstAnyMatrix from, const double* row_scale,
       vector_loops().of<T>().scale(source.block(0, begin, source.rows, count), row_scale,
                                    column_scale ? column_scale + begin : nullptr,
                                    target.block(0, begin, source.rows, count));
+    });
+  });
+}
+
+void CpuDevice::take_magnitudes(Queue&, AnyMatrix any) {
+  const ThreadScope scope(threads_);
+  with_storage(any, [&](const auto& a) {
+    in_parts(a.columns, threads_, [&](std::int64_t begin, std::int64_t count) {
+      for (std::int64_t j = begin; j < begin + count; ++j)
+        for (std::int64_t i = 0; i < a.rows; ++i) a(i, j) = std::fabs(a(i, j));
     });
   });
 }

@@ -26,6 +26,16 @@ int blas_int(std::int64_t value) {
   return static_cast<int>(value);
 }
 
+CBLAS_TRANSPOSE blas_transpose(Transpose transpose) {
+  return transpose == Transpose::yes ? CblasTrans : CblasNoTrans;
+}
+CBLAS_UPLO blas_triangle(Triangle triangle) {
+  return triangle == Triangle::unit_lower ? CblasLower : CblasUpper;
+}
+CBLAS_DIAG blas_diagonal(Triangle triangle) {
+  return triangle == Triangle::unit_lower ? CblasUnit : CblasNonUnit;
+}
+
 // l_ik <- a_ik / u_kk, then a_ij <- a_ij - l_ik u_kj, for each column k in turn.
 std::int64_t factor_base(MatrixView<float> a) {
   for (std::int64_t k = 0; k < a.columns; ++k) {
@@ -41,19 +51,35 @@ std::int64_t factor_base(MatrixView<float> a) {
 }  // namespace
 
 void multiply_add(float alpha, MatrixView<const float> a, MatrixView<const float> b,
-                  MatrixView<float> c) {
-  if (c.empty() || a.columns == 0) return;
-  cblas_sgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, blas_int(c.rows), blas_int(c.columns),
-              blas_int(a.columns), alpha, a.data, blas_int(a.ld), b.data, blas_int(b.ld), 1.0f,
-              c.data, blas_int(c.ld));
+                  MatrixView<float> c, Transpose transpose) {
+  if (c.empty() || b.rows == 0) return;
+  cblas_sgemm(CblasColMajor, blas_transpose(transpose), CblasNoTrans, blas_int(c.rows),
+              blas_int(c.columns), blas_int(b.rows), alpha, a.data, blas_int(a.ld), b.data,
+              blas_int(b.ld), 1.0f, c.data, blas_int(c.ld));
 }
 
 void multiply_add(double alpha, MatrixView<const double> a, MatrixView<const double> b,
-                  MatrixView<double> c) {
-  if (c.empty() || a.columns == 0) return;
-  cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, blas_int(c.rows), blas_int(c.columns),
-              blas_int(a.columns), alpha, a.data, blas_int(a.ld), b.data, blas_int(b.ld), 1.0,
-              c.data, blas_int(c.ld));
+                  MatrixView<double> c, Transpose transpose) {
+  if (c.empty() || b.rows == 0) return;
+  cblas_dgemm(CblasColMajor, blas_transpose(transpose), CblasNoTrans, blas_int(c.rows),
+              blas_int(c.columns), blas_int(b.rows), alpha, a.data, blas_int(a.ld), b.data,
+              blas_int(b.ld), 1.0, c.data, blas_int(c.ld));
+}
+
+void solve_triangle(Triangle triangle, Transpose transpose, MatrixView<const float> lu,
+                    MatrixView<float> x) {
+  if (x.empty()) return;
+  cblas_strsm(CblasColMajor, CblasLeft, blas_triangle(triangle), blas_transpose(transpose),
+              blas_diagonal(triangle), blas_int(x.rows), blas_int(x.columns), 1.0f, lu.data,
+              blas_int(lu.ld), x.data, blas_int(x.ld));
+}
+
+void solve_triangle(Triangle triangle, Transpose transpose, MatrixView<const double> lu,
+                    MatrixView<double> x) {
+  if (x.empty()) return;
+  cblas_dtrsm(CblasColMajor, CblasLeft, blas_triangle(triangle), blas_transpose(transpose),
+              blas_diagonal(triangle), blas_int(x.rows), blas_int(x.columns), 1.0, lu.data,
+              blas_int(lu.ld), x.data, blas_int(x.ld));
 }
 
 std::int64_t factor_lu(MatrixView<float> a) {

@@ -9,11 +9,18 @@
 
 namespace lupine {
 
-/// C <- C + alpha A B. @throws Fault if a size does not fit into the 32 bits of BLAS
+/// C <- C + alpha A B, or C <- C + alpha A^T B. @throws Fault if a size does not fit into the 32
+/// bits of BLAS
 void multiply_add(float alpha, MatrixView<const float> a, MatrixView<const float> b,
-                  MatrixView<float> c);
+                  MatrixView<float> c, Transpose transpose = Transpose::no);
 void multiply_add(double alpha, MatrixView<const double> a, MatrixView<const double> b,
-                  MatrixView<double> c);
+                  MatrixView<double> c, Transpose transpose = Transpose::no);
+enum class Triangle { unit_lower, upper };
+/// X <- T^-1 X, or X <- T^-T X, T the given triangle of `lu`. @throws Fault as multiply_add()
+void solve_triangle(Triangle triangle, Transpose transpose, MatrixView<const float> lu,
+                    MatrixView<float> x);
+void solve_triangle(Triangle triangle, Transpose transpose, MatrixView<const double> lu,
+                    MatrixView<double> x);
 /// A <- L\U with A = L U, without pivoting, L unit lower. A is square. Recursive, so that most of
 /// the work is products.
 /// @return the first i whose pivot is zero or not finite, or -1; L and U from i on are unspecified

@@ -32,13 +32,14 @@ std::int64_t factor_by_lapack(MatrixView<double> a, std::span<int> pivots) {
 void solve_by_lapack(Transpose transpose, MatrixView<const double> lu, std::span<const int> pivots,
                      std::span<double> x) {
   LUPINE_EXPECTS(lu.rows == lu.columns && lu.rows == std::ssize(pivots) &&
-                 lu.rows == std::ssize(x));
+                 (lu.rows == 0 ? x.empty() : std::ssize(x) % lu.rows == 0));
+  if (x.empty()) return;
   const char form = transpose == Transpose::yes ? 'T' : 'N';
   const int n = static_cast<int>(lu.rows);
   const int ld = static_cast<int>(lu.ld);
-  const int one = 1;
+  const int count = static_cast<int>(std::ssize(x) / lu.rows);
   int info = 0;
-  dgetrs_(&form, &n, &one, lu.data, &ld, pivots.data(), x.data(), &n, &info, 1);
+  dgetrs_(&form, &n, &count, lu.data, &ld, pivots.data(), x.data(), &n, &info, 1);
 }
 
 #else

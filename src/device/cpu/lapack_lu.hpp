@@ -17,8 +17,10 @@ namespace lupine {
 /// @pre a is square, with pivots.size() rows, fewer than 2^31 @throws Fault unless has_lapack()
 std::int64_t factor_by_lapack(MatrixView<double> a, std::span<int> pivots);
 
-/// x <- A^-1 x, or A^-T x, with the factors of factor_by_lapack() (dgetrs).
-/// @pre x.size() and pivots.size() are the rows of lu @throws Fault unless has_lapack()
+/// x <- A^-1 x, or A^-T x, for each of some contiguous vectors x, with the factors of
+/// factor_by_lapack() (dgetrs).
+/// @pre x.size() is a multiple of pivots.size(), which is the rows of lu
+/// @throws Fault unless has_lapack()
 void solve_by_lapack(Transpose transpose, MatrixView<const double> lu, std::span<const int> pivots,
                      std::span<double> x);
 

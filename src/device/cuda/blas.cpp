@@ -16,14 +16,18 @@ cublasDiagType_t diagonal(Triangle triangle) {
   return triangle == Triangle::unit_lower ? CUBLAS_DIAG_UNIT : CUBLAS_DIAG_NON_UNIT;
 }
 
+cublasOperation_t operation(Transpose transpose) {
+  return transpose == Transpose::yes ? CUBLAS_OP_T : CUBLAS_OP_N;
+}
+
 }  // namespace
 
 void add_product(Lane& lane, double alpha, MatrixView<const double> a, MatrixView<const double> b,
-                 MatrixView<double> c) {
-  if (c.empty() || a.columns == 0) return;
+                 MatrixView<double> c, Transpose transpose) {
+  if (c.empty() || b.rows == 0) return;
   constexpr double one = 1;
-  check(cublasDgemm_64(lane.blas(), CUBLAS_OP_N, CUBLAS_OP_N, c.rows, c.columns, a.columns, &alpha,
-                       a.data, a.ld, b.data, b.ld, &one, c.data, c.ld),
+  check(cublasDgemm_64(lane.blas(), operation(transpose), CUBLAS_OP_N, c.rows, c.columns, b.rows,
+                       &alpha, a.data, a.ld, b.data, b.ld, &one, c.data, c.ld),
         "cublasDgemm_64");
 }
 
@@ -51,13 +55,17 @@ void solve_unit_lower_left(Lane& lane, MatrixView<const double> t, MatrixView<do
         "cublasDtrsm_64");
 }
 
-void solve_vector(Lane& lane, Triangle triangle, Transpose transpose, MatrixView<const double> t,
-                  double* x) {
-  if (t.empty()) return;
-  const cublasOperation_t operation = transpose == Transpose::yes ? CUBLAS_OP_T : CUBLAS_OP_N;
-  check(cublasDtrsv_64(lane.blas(), fill(triangle), operation, diagonal(triangle), t.rows, t.data,
-                       t.ld, x, 1),
-        "cublasDtrsv_64");
+void solve_triangle(Lane& lane, Triangle triangle, Transpose transpose, MatrixView<const double> t,
+                    MatrixView<double> x) {
+  if (x.empty()) return;
+  constexpr double one = 1;
+  if (x.columns == 1)
+    return check(cublasDtrsv_64(lane.blas(), fill(triangle), operation(transpose),
+                                diagonal(triangle), t.rows, t.data, t.ld, x.data, 1),
+                 "cublasDtrsv_64");
+  check(cublasDtrsm_64(lane.blas(), CUBLAS_SIDE_LEFT, fill(triangle), operation(transpose),
+                       diagonal(triangle), x.rows, x.columns, &one, t.data, t.ld, x.data, x.ld),
+        "cublasDtrsm_64");
 }
 
 }  // namespace lupine

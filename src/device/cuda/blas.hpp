@@ -12,17 +12,18 @@
 
 namespace lupine {
 
-/// C <- C + alpha A B in FP64. The peak of an H200's tensor cores is 67 TFLOP/s.
+/// C <- C + alpha A B or C <- C + alpha A^T B in FP64. The peak of an H200's tensor cores is
+/// 67 TFLOP/s.
 void add_product(Lane& lane, double alpha, MatrixView<const double> a, MatrixView<const double> b,
-                 MatrixView<double> c);
+                 MatrixView<double> c, Transpose transpose = Transpose::no);
 /// B <- alpha T B (left) or B <- alpha B T (right), T a triangle of t.
 void triangle_product(Lane& lane, cublasSideMode_t side, cuda::Triangle triangle, float alpha,
                       MatrixView<const float> t, MatrixView<float> b);
 /// B <- T^-1 B, T the unit lower triangle of t.
 void solve_unit_lower_left(Lane& lane, MatrixView<const float> t, MatrixView<float> b);
 void solve_unit_lower_left(Lane& lane, MatrixView<const double> t, MatrixView<double> b);
-/// x <- T^-1 x or x <- T^-T x, T a triangle of t. Only that half of t is read: 4 n^2 bytes.
-void solve_vector(Lane& lane, cuda::Triangle triangle, Transpose transpose,
-                  MatrixView<const double> t, double* x);
+/// X <- T^-1 X or X <- T^-T X, T a triangle of t. Only that half of t is read: 4 n^2 bytes.
+void solve_triangle(Lane& lane, cuda::Triangle triangle, Transpose transpose,
+                    MatrixView<const double> t, MatrixView<double> x);
 
 }  // namespace lupine

@@ -95,24 +95,25 @@ class CudaDevice final : public Device {
   void scatter_rows(Queue& queue, const std::int64_t* rows, ConstAnyMatrix from,
                     AnyMatrix to) override;
 
-  void subtract_product(Queue& queue, Transpose transpose, ConstAnyMatrix a, const double* x,
-                        double* y) override;
-  void solve_lower(Queue& queue, Transpose transpose, ConstAnyMatrix lu, double* x) override;
-  void solve_upper(Queue& queue, Transpose transpose, ConstAnyMatrix lu, double* x) override;
-  void add(Queue& queue, std::int64_t n, const double* x, double* y) override;
+  void subtract_product(Queue& queue, Transpose transpose, ConstAnyMatrix a, ConstAnyMatrix x,
+                        AnyMatrix y) override;
+  void solve_lower(Queue& queue, Transpose transpose, ConstAnyMatrix lu, AnyMatrix x) override;
+  void solve_upper(Queue& queue, Transpose transpose, ConstAnyMatrix lu, AnyMatrix x) override;
+  void add(Queue& queue, ConstAnyMatrix x, AnyMatrix y) override;
   void multiply_generated(Queue& queue, const MatrixSpec& spec, const Distribution& rows,
                           const Distribution& columns, const double* x, double* ax,
                           double* abs_rows, double* abs_ax) override;
 
   void add_entries(Queue& queue, const MatrixEntry* entries, std::int64_t count,
                    AnyMatrix a) override;
-  void multiply(Queue& queue, ConstAnyMatrix a, const double* x, double* ax, double* abs_rows,
-                double* abs_ax) override;
+  void multiply(Queue& queue, ConstAnyMatrix a, MatrixView<const double> x, MatrixView<double> ax,
+                double* abs_rows, MatrixView<double> abs_ax) override;
   void largest_of_rows(Queue& queue, ConstAnyMatrix a, const double* scale, double* most) override;
   void largest_of_columns(Queue& queue, ConstAnyMatrix a, const double* scale,
                           double* most) override;
   void scale(Queue& queue, ConstAnyMatrix from, const double* row_scale, const double* column_scale,
              AnyMatrix to) override;
+  void take_magnitudes(Queue& queue, AnyMatrix a) override;
 
  private:
   void use() const;
@@ -123,6 +124,9 @@ class CudaDevice final : public Device {
   void combine_inverses(Lane& lane, MatrixView<float> a, std::int64_t half);
   void right_upper(Lane& lane, MatrixView<const float> lu, MatrixView<float> b, bool rounded);
   void left_lower(Lane& lane, MatrixView<const float> lu, MatrixView<float> b, bool rounded);
+  void left_upper(Lane& lane, MatrixView<const float> lu, MatrixView<float> b);
+  void solve(Queue& queue, cuda::Triangle triangle, Transpose transpose, ConstAnyMatrix lu,
+             AnyMatrix x);
   void times_inverse(Lane& lane, MatrixView<float> b, MatrixView<const float> inverse);
   void inverse_times(Lane& lane, MatrixView<const float> inverse, MatrixView<float> b);
   void permute_many(Lane& lane, const std::int64_t* from, const std::int64_t* to,

@@ -3,6 +3,7 @@
 // of our own. cuBLAS solves with FP64 triangles.
 #include <algorithm>
 
+#include "core/expects.hpp"
 #include "core/numbers.hpp"
 #include "device/cuda/blas.hpp"
 #include "device/cuda/check.hpp"
@@ -38,30 +39,69 @@ void solve_by_inverses(cudaStream_t stream, Triangle triangle, Transpose transpo
   }
 }
 
-void solve(Lane& lane, Triangle triangle, Transpose transpose, ConstAnyMatrix lu, double* x) {
-  if (lu.precision == Precision::fp64)
-    solve_vector(lane, triangle, transpose, lu.as<double>(), x);
-  else
-    solve_by_inverses(lane.stream(), triangle, transpose, lu, x);
+// Whether BLAS computes the operation: it needs one precision, and pays for many vectors. FP32
+// vectors always go to BLAS.
+bool as_product(ConstAnyMatrix a, ConstAnyMatrix x) {
+  return x.precision == a.precision &&
+         (x.precision == Precision::fp32 || x.columns > Device::few_vectors);
 }
 
 }  // namespace
 
 void CudaDevice::subtract_product(Queue& queue, Transpose transpose, ConstAnyMatrix a,
-                                  const double* x, double* y) {
-  check(cuda::subtract_product(lane(queue).stream(), transpose, a, x, y), "subtract_product");
+                                  ConstAnyMatrix x, AnyMatrix y) {
+  Lane& l = lane(queue);
+  if (as_product(a, x)) {
+    if (a.precision == Precision::fp64)
+      return add_product(l, -1, a.as<double>(), x.as<double>(), y.as<double>(), transpose);
+    LUPINE_EXPECTS(transpose == Transpose::no);
+    return products_->multiply(l, Reading::fp32, -1, factor_of(a), factor_of(x), 1, y.as<float>());
+  }
+  for (std::int64_t k = 0; k < x.columns; ++k)
+    check(cuda::subtract_product(l.stream(), transpose, a, x.as<double>().column(k),
+                                 y.as<double>().column(k)),
+          "subtract_product");
 }
 
-void CudaDevice::solve_lower(Queue& queue, Transpose transpose, ConstAnyMatrix lu, double* x) {
-  solve(lane(queue), Triangle::unit_lower, transpose, lu, x);
+void CudaDevice::solve(Queue& queue, Triangle triangle, Transpose transpose, ConstAnyMatrix lu,
+                       AnyMatrix x) {
+  Lane& l = lane(queue);
+  if (lu.precision == Precision::fp64)
+    return solve_triangle(l, triangle, transpose, lu.as<double>(), x.as<double>());
+  if (x.precision == Precision::fp32) {
+    LUPINE_EXPECTS(transpose == Transpose::no);
+    return triangle == Triangle::unit_lower ? left_lower(l, lu.as<float>(), x.as<float>(), false)
+                                            : left_upper(l, lu.as<float>(), x.as<float>());
+  }
+  for (std::int64_t k = 0; k < x.columns; ++k)
+    solve_by_inverses(l.stream(), triangle, transpose, lu, x.as<double>().column(k));
 }
 
-void CudaDevice::solve_upper(Queue& queue, Transpose transpose, ConstAnyMatrix lu, double* x) {
-  solve(lane(queue), Triangle::upper, transpose, lu, x);
+void CudaDevice::solve_lower(Queue& queue, Transpose transpose, ConstAnyMatrix lu, AnyMatrix x) {
+  solve(queue, Triangle::unit_lower, transpose, lu, x);
 }
 
-void CudaDevice::add(Queue& queue, std::int64_t n, const double* x, double* y) {
-  check(cuda::add(lane(queue).stream(), n, x, y), "add");
+void CudaDevice::solve_upper(Queue& queue, Transpose transpose, ConstAnyMatrix lu, AnyMatrix x) {
+  solve(queue, Triangle::upper, transpose, lu, x);
+}
+
+// X_s = U_ss^-1 (B_s - sum_{t>s} U_st X_t), from the last block to the first.
+void CudaDevice::left_upper(Lane& l, MatrixView<const float> lu, MatrixView<float> b) {
+  if (b.empty()) return;
+  const std::int64_t n = lu.columns;
+  for (std::int64_t k = ceil_div(n, cuda::triangle_order); k-- > 0;) {
+    const std::int64_t s = k * cuda::triangle_order;
+    const std::int64_t w = std::min(cuda::triangle_order, n - s);
+    const std::int64_t after = s + w;
+    const MatrixView<float> part = b.block(s, 0, w, b.columns);
+    products_->multiply(l, Reading::fp32, -1, factor_of(lu.block(s, after, w, n - after)),
+                        factor_of(b.block(after, 0, n - after, b.columns)), 1, part);
+    triangle_product(l, CUBLAS_SIDE_LEFT, Triangle::upper, 1, lu.block(s, s, w, w), part);
+  }
+}
+
+void CudaDevice::add(Queue& queue, ConstAnyMatrix x, AnyMatrix y) {
+  check(cuda::add(lane(queue).stream(), x, y), "add");
 }
 
 void CudaDevice::multiply_generated(Queue& queue, const MatrixSpec& spec, const Distribution& rows,
@@ -86,10 +126,13 @@ void CudaDevice::add_entries(Queue& queue, const MatrixEntry* entries, std::int6
   check(cuda::add_entries(lane(queue).stream(), entries, count, a.as<double>()), "add_entries");
 }
 
-void CudaDevice::multiply(Queue& queue, ConstAnyMatrix a, const double* x, double* ax,
-                          double* abs_rows, double* abs_ax) {
-  check(cuda::multiply(lane(queue).stream(), a.as<double>(), x, {ax, abs_rows, abs_ax}),
-        "multiply");
+void CudaDevice::multiply(Queue& queue, ConstAnyMatrix a, MatrixView<const double> x,
+                          MatrixView<double> ax, double* abs_rows, MatrixView<double> abs_ax) {
+  for (std::int64_t k = 0; k < x.columns; ++k)
+    check(cuda::multiply(lane(queue).stream(), a.as<double>(), x.column(k),
+                         {ax.column(k), k == 0 ? abs_rows : nullptr,
+                          abs_ax.data ? abs_ax.column(k) : nullptr}),
+          "multiply");
 }
 
 void CudaDevice::largest_of_rows(Queue& queue, ConstAnyMatrix a, const double* scale,
@@ -107,6 +150,10 @@ void CudaDevice::largest_of_columns(Queue& queue, ConstAnyMatrix a, const double
 void CudaDevice::scale(Queue& queue, ConstAnyMatrix from, const double* row_scale,
                        const double* column_scale, AnyMatrix to) {
   check(cuda::scale(lane(queue).stream(), from.as<double>(), row_scale, column_scale, to), "scale");
+}
+
+void CudaDevice::take_magnitudes(Queue& queue, AnyMatrix a) {
+  check(cuda::take_magnitudes(lane(queue).stream(), a), "take_magnitudes");
 }
 
 }  // namespace lupine

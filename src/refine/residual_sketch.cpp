@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "refine/residual_sketch.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "element/cyclic.hpp"
+
+namespace lupine {
+
+namespace {
+
+// A hash of 64 bits, of which each is a random sign (S. Vigna's splitmix64, which is in the public
+// domain, mixes a counter in the same three steps).
+std::uint64_t bits_of_row(std::uint64_t row) {
+  std::uint64_t z = (row + 1) * 0x9e3779b97f4a7c15u;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  return z ^ (z >> 31);
+}
+
+double square(std::span<const double> v) {
+  double sum = 0;
+  for (const double value : v) sum += value * value;
+  return sum;
+}
+
+Buffer on_device_memory(Device& device, Queue& queue, const MultiVector& v) {
+  Buffer buffer = device.allocate(std::ssize(v.all()) * std::int64_t{sizeof(double)});
+  device.upload(queue, v.all(), buffer.as<double>());
+  return buffer;
+}
+
+}  // namespace
+
+ResidualSketch::ResidualSketch(System& system, Device& device)
+    : system_(system), device_(device), queue_(device.make_queue(Priority::normal)) {
+  MultiVector w(system.rows().local_size(), signs);
+  for (std::int64_t i = 0; i < w.size(); ++i) {
+    const auto row = static_cast<std::uint64_t>(system.rows().global(LocalIndex{i}).value);
+    const std::uint64_t bits = bits_of_row(row);
+    for (std::int64_t s = 0; s < signs; ++s)
+      w[s][static_cast<std::size_t>(i)] = (bits >> s & 1) != 0 ? 1 : -1;
+  }
+  const MultiVector projected = system.multiply_transposed(w);
+  const double sum = system.grid().row().all_reduce(square(projected.all()), Reduction::sum);
+  norm_ = std::sqrt(sum / static_cast<double>(signs));
+  of_rows_ = on_device_memory(device, *queue_, w);
+  of_columns_ = on_device_memory(device, *queue_, projected);
+}
+
+// -(onto)^T v, summed up over `ranks`.
+MultiVector ResidualSketch::project(const Buffer& onto, const MultiVector& v,
+                                    const Communicator& ranks) {
+  const std::int64_t ld = std::max<std::int64_t>(v.size(), 1);
+  const Buffer vectors = on_device_memory(device_, *queue_, v);
+  MultiVector result(signs, v.count());
+  const Buffer results = on_device_memory(device_, *queue_, result);
+  device_.subtract_product(
+      *queue_, Transpose::yes, MatrixView<const double>{onto.as<double>(), v.size(), signs, ld},
+      MatrixView<const double>{vectors.as<double>(), v.size(), v.count(), ld},
+      MatrixView<double>{results.as<double>(), signs, v.count(), signs});
+  device_.download(*queue_, results.as<double>(), result.all());
+  ranks.all_reduce(result.all(), Reduction::sum);
+  return result;
+}
+
+ResidualSketch::Estimates ResidualSketch::estimate(const MultiVector& y, const MultiVector& b) {
+  const ProcessGrid& grid = system_.grid();
+  const MultiVector of_y = project(of_columns_, y, grid.row());
+  const MultiVector of_b = project(of_rows_, b, grid.column());
+  const auto squares = [](const MultiVector& v, const Communicator& ranks) {
+    Vector sums;
+    for (std::int64_t k = 0; k < v.count(); ++k) sums.push_back(square(v[k]));
+    ranks.all_reduce(sums, Reduction::sum);
+    return sums;
+  };
+  const Vector y_squares = squares(y, grid.row());
+  const Vector b_squares = squares(b, grid.column());
+  Estimates found;
+  const auto finite = [](double value) {
+    return std::isfinite(value) ? value : std::numeric_limits<double>::infinity();
+  };
+  for (std::int64_t k = 0; k < y.count(); ++k) {
+    const auto i = static_cast<std::size_t>(k);
+    double sum = 0;
+    for (std::size_t s = 0; s < signs; ++s) sum += std::pow(of_y[k][s] - of_b[k][s], 2);
+    const double residual = std::sqrt(sum / static_cast<double>(signs));
+    const double size = norm_ * std::sqrt(y_squares[i]) + std::sqrt(b_squares[i]);
+    found.residuals.push_back(finite(residual));
+    found.errors.push_back(finite(residual == 0 ? 0 : residual / size));
+  }
+  // Roundings differ between ranks; all of them decide by the same numbers.
+  grid.all().all_reduce(found.residuals, Reduction::max);
+  grid.all().all_reduce(found.errors, Reduction::max);
+  return found;
+}
+
+}  // namespace lupine

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file
+/// A scaled system with factors of its matrix: the estimates that need both.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "refine/factor_solver.hpp"
+#include "refine/inverse.hpp"
+#include "refine/residual_sketch.hpp"
+#include "refine/system.hpp"
+
+namespace lupine {
+
+/// A condition number ||R A C|| ||(R A C)^-1|| in infinity norms.
+struct Condition {
+  double value = 0;
+  bool at_least = false;  ///< whether it is a lower bound only: see Inverse
+};
+
+/// The scaled system (R A C) y = R b, with factors of R A C. Members are collective and refer to
+/// each other, so an object is neither copied nor moved.
+class FactoredSystem {
+ public:
+  /// @param exact whether the factors are FP64
+  FactoredSystem(Device& device, System system, std::unique_ptr<FactorSolver> solver, bool exact)
+      : device_(device),
+        system_(std::move(system)),
+        solver_(std::move(solver)),
+        inverse_(system_, *solver_, exact),
+        exact_(exact) {}
+  FactoredSystem(const FactoredSystem&) = delete;
+  FactoredSystem& operator=(const FactoredSystem&) = delete;
+
+  System& system() { return system_; }
+  FactorSolver& solver() { return *solver_; }
+  bool exact() const { return exact_; }
+  /// Estimates of normwise backward errors of many vectors; made in the first call.
+  ResidualSketch& sketch();
+  /// The normwise backward error ||r|| / (||R A C|| ||y|| + ||R b||) in infinity norms.
+  /// @param y along columns @param b,r along rows
+  double normwise_error(std::span<const double> y, std::span<const double> b,
+                        std::span<const double> r);
+  /// An estimate of the condition number, made in the first call.
+  const Condition& condition();
+  /// Estimates of || diag(left) (R A C)^-1 diag(right) ||_inf, together with condition() where that
+  /// is not known; nothing where only a lower bound is possible.
+  std::optional<std::vector<double>> weighted_norms(std::vector<Weights> weights);
+
+ private:
+  Device& device_;
+  System system_;
+  std::unique_ptr<FactorSolver> solver_;
+  Inverse inverse_;
+  bool exact_;
+  std::unique_ptr<ResidualSketch> sketch_;
+  std::optional<Condition> condition_;
+};
+
+}  // namespace lupine
