@@ -146,8 +146,8 @@ TEST_CASE("rates, ratios and shares of contestants") {
   const Comparison all = some_comparison();
   const auto& [mxp, hpl, dgesv, dsgesv] =
       std::tie(all.contestants[0], all.contestants[1], all.contestants[2], all.contestants[3]);
-  CHECK(statistics(rates(mxp, all.n)).best == Approx(100));
-  CHECK(statistics(rates(mxp, all.n)).median == Approx(90));
+  CHECK(statistics(rates(mxp, all)).best == Approx(100));
+  CHECK(statistics(rates(mxp, all)).median == Approx(90));
   CHECK(ratio_to_dgesv(mxp, all) == Approx(2.5));
   CHECK(ratio_to_dgesv(dgesv, all) == Approx(1));
   // Two ranks are compared with the ceiling of two ranks, one rank with half of it.
@@ -158,13 +158,13 @@ TEST_CASE("rates, ratios and shares of contestants") {
 
   // A contestant that failed once has no rates, whatever its other turns were.
   CHECK_FALSE(dsgesv.passed());
-  CHECK(rates(dsgesv, all.n).empty());
+  CHECK(rates(dsgesv, all).empty());
   CHECK(ratio_to_dgesv(dsgesv, all) == 0);
   CHECK(share_of_ceiling(dsgesv, all) == 0);
   CHECK_FALSE(all.passed());
 
   CHECK(hpl.passed());
-  CHECK(rates(hpl, all.n).empty());
+  CHECK(rates(hpl, all).empty());
   CHECK(share_of_ceiling(hpl, all) == 0);
   CHECK(std::isnan(refinement_share(hpl)));
 
@@ -249,8 +249,9 @@ TEST_CASE("a user's system as JSON and as a picture") {
   const std::string picture = plot_script({all}, "a heading");
   CHECK(picture.find("set ylabel 'GFLOP/s'\n") != picture.npos);
   CHECK(legend(picture) == std::vector<std::string>{"solve", "dgesv", "dsgesv"});
-  CHECK(compare_title(all.gallery) == "lupine::solve and LAPACK, graded");
-  CHECK_THAT(compare_head(setup, all.gallery, {1000}, 2, {}),
+  CompareOptions who{.gallery = all.gallery};
+  CHECK(compare_title(who) == "lupine::solve and LAPACK, graded");
+  CHECK_THAT(compare_head(setup, who, {1000}, 2, {}),
              ContainsSubstring("MATRIX     : graded, seed 1"));
 }
 
