@@ -168,6 +168,13 @@ TEST_CASE("rates, ratios and shares of contestants") {
   CHECK(share_of_ceiling(hpl, all) == 0);
   CHECK(std::isnan(refinement_share(hpl)));
 
+  Comparison several = all;
+  several.rhs = 300;
+  const double more = benchmark_flops(1000, 300) / benchmark_flops(1000);
+  CHECK(more > 1.8);
+  CHECK(statistics(rates(mxp, several)).best == Approx(100 * more));
+  CHECK(ratio_to_dgesv(several.contestants[0], several) == Approx(2.5));
+
   Comparison alone = all;
   alone.contestants.resize(2);
   alone.ceilings.clear();
@@ -253,6 +260,28 @@ TEST_CASE("a user's system as JSON and as a picture") {
   CHECK(compare_title(who) == "lupine::solve and LAPACK, graded");
   CHECK_THAT(compare_head(setup, who, {1000}, 2, {}),
              ContainsSubstring("MATRIX     : graded, seed 1"));
+}
+
+TEST_CASE("a user's system with several right-hand sides") {
+  Comparison all = gallery_comparison();
+  const double one_alone = statistics(rates(all.contestants[1], all)).best;
+  CHECK(count(compare_tables(all), "right-hand sides") == 0);
+  all.rhs = 300;
+  CHECK_THAT(compare_tables(all), ContainsSubstring("\nN = 1000, 300 right-hand sides\n"));
+  Setup setup;
+  setup.machine.hosts = {"host"};
+  const auto order = json_of_comparisons(setup, {all}, 2, 0, "lupine compare", {})["orders"][0];
+  CHECK(order["right_hand_sides"] == 300);
+  CHECK(order["contestants"][1]["gflops"]["best"].get<double>() ==
+        Approx(one_alone * benchmark_flops(1000, 300) / benchmark_flops(1000)));
+  CompareOptions who{.gallery = all.gallery, .rhs = 300};
+  CHECK(compare_title(who) == "lupine::solve and LAPACK, graded, 300 right-hand sides");
+  CHECK_THAT(compare_head(setup, who, {1000}, 2, {}), ContainsSubstring("\nRHS        : 300\n"));
+  who.rhs = 0;
+  CHECK(compare_title(who) == "lupine::solve and LAPACK, graded, N right-hand sides");
+  CHECK_THAT(compare_head(setup, who, {1000}, 2, {}), ContainsSubstring("\nRHS        : N\n"));
+  // The benchmarks' system has one, of which nothing is said.
+  CHECK(compare_head(setup, {}, {1000}, 2, {}).find("RHS ") == std::string::npos);
 }
 
 TEST_CASE("progress shows a contestant's turn in one line") {
