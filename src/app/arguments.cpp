@@ -165,7 +165,13 @@ void settle(const CommandWords& command, Arguments& arguments, const Normalizer&
   }
   if (command.command != Command::compare) return;
   if (!normalizer.given("--repeat")) arguments.repeat = 3;
-  if (arguments.compare.gallery) settle_gallery(arguments.compare, normalizer);
+  if (arguments.compare.gallery)
+    settle_gallery(arguments.compare, normalizer);
+  else if (arguments.compare.rhs != 1)
+    throw UsageError(fmt::format(
+        "--rhs: the system of the benchmarks has 1 right-hand side; several are allowed "
+        "with a user's matrix: --matrix {}",
+        gallery_list()));
 }
 
 }  // namespace
@@ -217,6 +223,7 @@ void for_each_argument(const Arguments& arguments, const Visit& visit) {
   visit("--hpl-n", hpl_n);
   visit("--hpl-nb", hpl_nb);
   visit("--matrix", std::string(compare.gallery ? name(*compare.gallery) : ""));
+  visit("--rhs", compare.rhs);
   visit("--contestants", compare.solvers);
   visit("--precision", compare.precisions);
   visit("-N", orders);

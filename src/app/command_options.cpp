@@ -181,6 +181,19 @@ Option hpl_nb_option(Arguments& a) {
                 largest_int64);
 }
 
+/// A number of right-hand sides; 0 stands for n, the order of the matrix.
+Option rhs_option(std::int64_t& target) {
+  const std::string allowed =
+      fmt::format("a whole number from 1 to {}, or n: as many as the order", largest_int);
+  return {"--rhs", "NUMBER",
+          "With a user's matrix: right-hand sides, or n: as many as the order (default 1)", allowed,
+          [&target, allowed](const std::string& text) {
+            const auto value = text == "n" ? std::optional(0) : read<int>(text);
+            if (!value || (*value < 1 && text != "n")) reject("--rhs", text, allowed);
+            target = *value;
+          }};
+}
+
 std::optional<Solver> read_solver(std::string_view word) {
   for (const auto& [solver, name] : solver_names)
     if (name == word) return solver;
@@ -195,6 +208,7 @@ Options contest_options(Arguments& a) {
   return {
       numbers("-N,--n", "Orders of the matrix, one after the other (default 8192)", a.orders,
               std::int64_t{1}, largest_int64),
+      rhs_option(a.compare.rhs),
       list("--contestants",
            "Solvers to compare, with a user's matrix neither mxp nor hpl (default all that are "
            "allowed, dgesvx with a user's matrix alone): " +

@@ -6,7 +6,6 @@
 #include <ctime>
 #include <deque>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <utility>
 
 #include "app/files.hpp"
@@ -26,8 +25,8 @@ namespace lupine {
 namespace {
 
 /// The picture's title. Of the device's description it has the words before the first comma.
-std::string heading(const Setup& setup, const std::optional<GalleryKind>& gallery) {
-  return fmt::format("{}: {}, ranks x threads = {} x {}", compare_title(gallery),
+std::string heading(const Setup& setup, const CompareOptions& who) {
+  return fmt::format("{}: {}, ranks x threads = {} x {}", compare_title(who),
                      setup.machine.device.substr(0, setup.machine.device.find(',')),
                      setup.machine.hosts.size(), setup.options.run.threads);
 }
@@ -78,12 +77,11 @@ void run_rounds(const Communicator& world, const Arguments& arguments, AnyContes
 template <class AnyContest>
 int hold(const Communicator& world, const Arguments& arguments, std::deque<AnyContest> all,
          const std::string& command_line, const std::vector<std::string>& notes) {
-  const std::optional<GalleryKind>& gallery = arguments.compare.gallery;
   const Setup setup = all.front().setup();
   const std::time_t begin = std::time(nullptr);
   on_rank_0(world, [&] {
     for (const std::string& note : setup.notes) complain("warning: " + note);
-    print(compare_head(setup, gallery, arguments.orders, arguments.repeat, notes));
+    print(compare_head(setup, arguments.compare, arguments.orders, arguments.repeat, notes));
   });
   bool passed = true;
   std::vector<Comparison> comparisons;
@@ -97,7 +95,7 @@ int hold(const Communicator& world, const Arguments& arguments, std::deque<AnyCo
       write_json(arguments.json, json_of_comparisons(setup, comparisons, arguments.repeat, begin,
                                                      command_line, notes));
     if (!arguments.plot.empty())
-      draw(plot_script(comparisons, heading(setup, gallery)), arguments.plot);
+      draw(plot_script(comparisons, heading(setup, arguments.compare)), arguments.plot);
   });
   return passed ? 0 : 1;
 }

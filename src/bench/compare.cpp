@@ -124,7 +124,7 @@ void Contest::enter(const Machine& machine, Solver solver, const BenchmarkOption
 }
 
 void Contest::enter_lapack(Solver solver) {
-  comparison_.contestants.push_back(lapack_contestant(world_, solver, comparison_.n, threads_));
+  comparison_.contestants.push_back(lapack_contestant(world_, solver, comparison_.n, 1, threads_));
   setups_.emplace_back();
 }
 

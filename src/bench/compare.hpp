@@ -6,6 +6,7 @@
 
 #include <lupine/options.hpp>
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <vector>
@@ -21,6 +22,8 @@ namespace lupine {
 /// What is compared. HPL-MxP takes part once with each of `precisions`, in this order.
 struct CompareOptions {
   std::optional<GalleryKind> gallery{};  ///< nothing: the benchmark's matrix, by BenchmarkOptions
+  /// Right-hand sides, with a matrix of the gallery; 0: as many as n.
+  std::int64_t rhs = 1;
   std::vector<Solver> solvers{Solver::mxp, Solver::solve, Solver::hpl, Solver::dgesv,
                               Solver::dsgesv};
   std::vector<Precision> precisions{Precision::bf16, Precision::fp16, Precision::fp32};

@@ -42,11 +42,12 @@ bool Comparison::passed() const {
                      [](const Contestant& contestant) { return contestant.passed(); });
 }
 
-std::vector<double> rates(const Contestant& contestant, std::int64_t n) {
-  std::vector<double> all;
-  if (!contestant.passed()) return all;
-  for (const Turn& turn : contestant.turns) all.push_back(benchmark_flops(n) / turn.seconds / 1e9);
-  return all;
+std::vector<double> rates(const Contestant& contestant, const Comparison& all) {
+  std::vector<double> values;
+  if (!contestant.passed()) return values;
+  const double flops = benchmark_flops(all.n, all.rhs);
+  for (const Turn& turn : contestant.turns) values.push_back(flops / turn.seconds / 1e9);
+  return values;
 }
 
 double median_seconds(const Contestant& contestant) {
@@ -57,11 +58,10 @@ double median_seconds(const Contestant& contestant) {
 }
 
 double ratio_to_dgesv(const Contestant& contestant, const Comparison& all) {
-  const double rate = statistics(rates(contestant, all.n)).best;
+  const double rate = statistics(rates(contestant, all)).best;
   double dgesv = 0;
   for (const Contestant& other : all.contestants)
-    if (other.solver == Solver::dgesv)
-      dgesv = std::max(dgesv, statistics(rates(other, all.n)).best);
+    if (other.solver == Solver::dgesv) dgesv = std::max(dgesv, statistics(rates(other, all)).best);
   return dgesv > 0 ? rate / dgesv : 0;
 }
 
@@ -71,7 +71,7 @@ double share_of_ceiling(const Contestant& contestant, const Comparison& all) {
                    [&](const Ceiling& one) { return one.name == contestant.ceiling; });
   if (ceiling == all.ceilings.end()) return 0;
   const double a_rank = statistics(ceiling->rates).best / ceiling->ranks;
-  const double rate = statistics(rates(contestant, all.n)).best;
+  const double rate = statistics(rates(contestant, all)).best;
   return a_rank > 0 ? rate / (a_rank * contestant.ranks) : 0;
 }
 

@@ -44,12 +44,12 @@ Statistics statistics(std::vector<double> values);
 /// user makes. 0: not begun.
 struct Turn {
   double seconds = 0;
-  double refine_seconds = unknown;  ///< the part of `seconds` that the refinement took
-  double scaled_residual = unknown;
-  std::string failure{};           ///< why the turn gave no solution; empty if it did
-  double check_seconds = unknown;  ///< the part of `seconds` for errors of x and condition number
-  std::vector<SolveStep> steps{};  ///< lupine::solve: its steps; if it solved, the last one did
-  std::string note{};              ///< what a reader should know of a turn that passed
+  double refine_seconds = unknown;   ///< the part of `seconds` that the refinement took
+  double scaled_residual = unknown;  ///< of several right-hand sides, the largest
+  std::string failure{};             ///< why the turn gave no solution; empty if it did
+  double check_seconds = unknown;    ///< the part of `seconds` for errors of x and condition number
+  std::vector<SolveStep> steps{};    ///< lupine::solve: its steps; if it solved, the last one did
+  std::string note{};                ///< what a reader should know of a turn that passed
 
   bool passed() const { return failure.empty(); }
 };
@@ -88,6 +88,7 @@ struct Ceiling {
 
 struct Comparison {
   std::int64_t n = 0;
+  std::int64_t rhs = 1;  ///< right-hand sides
   std::vector<Contestant> contestants;
   std::vector<Ceiling> ceilings;         ///< with a benchmark's matrix
   std::optional<GalleryKind> gallery{};  ///< nothing: a benchmark's matrix
@@ -96,8 +97,9 @@ struct Comparison {
   bool passed() const;
 };
 
-/// GFLOP/s of each turn by benchmark_flops(n); empty for a contestant that failed in any turn.
-std::vector<double> rates(const Contestant& contestant, std::int64_t n);
+/// GFLOP/s of each turn by benchmark_flops(n, rhs); empty for a contestant that failed in any turn.
+/// @param all the comparison that it belongs to
+std::vector<double> rates(const Contestant& contestant, const Comparison& all);
 
 /// Median of the turns' seconds; 0 for a contestant that failed in any turn, or has no turns.
 double median_seconds(const Contestant& contestant);

@@ -8,11 +8,11 @@
 #include <span>
 #include <utility>
 
+#include "bench/gallery_residual.hpp"
 #include "bench/lapack_run.hpp"
 #include "comm/agreement.hpp"
 #include "core/expects.hpp"
 #include "device/cpu/thread_scope.hpp"
-#include "refine/refinement.hpp"
 #include "setup/machine.hpp"
 
 namespace lupine {
@@ -23,15 +23,18 @@ double bytes_of_a(std::int64_t n) {
   return 8 * static_cast<double>(n) * static_cast<double>(n);
 }
 
-/// Why lupine::solve() does not fit beside A on rank 0's node; empty if it does.
+/// Why lupine::solve() does not fit beside A, b and x on rank 0's node; empty if it does.
 /// @param ranks those on the node
-std::string solve_obstacle(const Setup& setup, int ranks) {
+std::string solve_obstacle(const Setup& setup, std::int64_t rhs, int ranks) {
   const Footprint& part = setup.footprint;
-  const double a_rank = setup.machine.gpus.empty() ? part.rank_bytes() : part.host_bytes();
-  const double needed = bytes_of_a(part.n) + ranks * a_rank;
+  const auto columns = static_cast<double>(rhs);
+  const double a_rank = (setup.machine.gpus.empty() ? part.rank_bytes() : part.host_bytes()) +
+                        columns * sizeof(SolveColumn);
+  const double b_and_x = 16 * static_cast<double>(part.n) * columns;
+  const double needed = bytes_of_a(part.n) + b_and_x + ranks * a_rank;
   if (needed <= free_bytes()) return "";
-  return fmt::format("with A it needs {} on rank 0's node, and {} are free", gibibytes(needed),
-                     gibibytes(free_bytes()));
+  return fmt::format("with A, b and x it needs {} on rank 0's node, and {} are free",
+                     gibibytes(needed), gibibytes(free_bytes()));
 }
 
 /// What the solution warns of, beside the warnings of the setup.
@@ -52,6 +55,7 @@ GalleryContest::GalleryContest(const Communicator& world, const CompareOptions& 
       host_(make_device({.kind = DeviceKind::cpu, .threads = 1})) {
   LUPINE_EXPECTS(who.gallery.has_value());
   comparison_.n = options.n;
+  comparison_.rhs = who.rhs > 0 ? who.rhs : options.n;
   comparison_.gallery = who.gallery;
   {
     const Machine machine(world.handle(), options.run);
@@ -65,7 +69,7 @@ GalleryContest::GalleryContest(const Communicator& world, const CompareOptions& 
         enter_solve(machine);
       else
         comparison_.contestants.push_back(
-            lapack_contestant(world, solver, options.n, machine.threads()));
+            lapack_contestant(world, solver, options.n, comparison_.rhs, machine.threads()));
   }
   const auto& all = comparison_.contestants;
   if (std::none_of(all.begin(), all.end(), [](const auto& one) { return one.skipped.empty(); }))
@@ -88,7 +92,8 @@ void GalleryContest::enter_solve(const Machine& machine) {
     setup_ = plan(machine, first, {.kept = kept});
     contestant.nb = setup_.options.run.nb;
     contestant.precision = setup_.options.precision;
-    on_rank_0(world_, [&] { contestant.skipped = solve_obstacle(setup_, node_ranks); });
+    on_rank_0(world_,
+              [&] { contestant.skipped = solve_obstacle(setup_, comparison_.rhs, node_ranks); });
     contestant.skipped = text_of_rank_0(world_, std::move(contestant.skipped));
   } catch (const UsageError& error) {
     contestant.skipped = error.what();
@@ -109,7 +114,7 @@ void GalleryContest::prepare() {
   double most = 0;
   for (const Contestant& one : comparison_.contestants)
     if (const auto driver = lapack_driver(one.solver); driver && one.skipped.empty())
-      most = std::max(most, lapack_bytes(*driver, n));
+      most = std::max(most, lapack_bytes(*driver, n, comparison_.rhs));
   on_rank_0(world_, [&] {
     if (system_) return;
     system_.emplace(*comparison_.gallery, n, options_.seed);
@@ -131,16 +136,18 @@ void GalleryContest::fill(MatrixView<double> a) const {
 
 double GalleryContest::residual(const std::vector<double>& x) const {
   const ThreadScope scope(threads_);
-  return scaled_residual(system_->norms(x), comparison_.n);
+  const std::int64_t n = comparison_.n;
+  return gallery_residual(*system_, {x.data(), n, comparison_.rhs, n});
 }
 
 LapackSystem GalleryContest::lapack_system() const {
   LapackSystem system;
   system.n = comparison_.n;
+  system.rhs = comparison_.rhs;
   system.threshold = options_.threshold;
   system.may_fall_back = true;
   system.fill = [this](MatrixView<double> a) { fill(a); };
-  system.right_hand_side = [this] { return system_->right_hand_side(); };
+  system.right_hand_sides = [this] { return system_->right_hand_sides(comparison_.rhs); };
   system.residual = [this](const std::vector<double>& x) { return residual(x); };
   return system;
 }
@@ -166,8 +173,12 @@ Turn GalleryContest::solve_turn() const {
 
 Turn GalleryContest::timed_solve(MatrixView<const double> a) const {
   const std::int64_t n = comparison_.n;
+  const std::int64_t rhs = comparison_.rhs;
   std::vector<double> b;
-  if (world_.rank() == 0) b = system_->right_hand_side();
+  on_rank_0(world_, [&] {
+    const ThreadScope scope(threads_);
+    b = system_->right_hand_sides(rhs);
+  });
   const SolveOptions options{
       .run = options_.run, .refine = options_.refine, .max_iterations = options_.max_iterations};
   Turn turn;
@@ -175,8 +186,8 @@ Turn GalleryContest::timed_solve(MatrixView<const double> a) const {
   world_.barrier();
   const double begin = clock_.now();
   try {
-    s = solve(world_.handle(), Matrix::dense(n, a.data, a.ld), RightHandSide::dense(1, b.data(), n),
-              options);
+    s = solve(world_.handle(), Matrix::dense(n, a.data, a.ld),
+              RightHandSide::dense(rhs, b.data(), n), options);
   } catch (const AccuracyError& error) {
     turn.failure = error.what();
     s = error.best();

@@ -22,18 +22,19 @@
 
 namespace lupine {
 
-/// The comparison for one n. A lies in rank 0's memory in FP64.
+/// The comparison for one n. A and all right-hand sides lie in rank 0's memory in FP64.
 ///
 /// A turn of `solve` is the whole call of lupine::solve() with Matrix::dense and default options:
 /// on several ranks, sending the other ranks their parts of A is a part of it. A turn of LAPACK, on
-/// rank 0 alone, is the call of the driver; the copy of A that it overwrites is made before. Every
-/// x is verified with A computed again.
+/// rank 0 alone, is the call of the driver; the copies of A and b that it overwrites are made
+/// before. Every column of x is verified with A and b computed again.
 ///
 /// Members are collective, and throw a UsageError or AgreedFault on every rank.
 class GalleryContest {
  public:
   /// Looks which contestants are available and fit; others are skipped, with the reason.
-  /// @param who whose `gallery` has a value, and whose solvers are `solve` and LAPACK's
+  /// @param who whose `gallery` has a value, and whose solvers are `solve` and LAPACK's; its
+  ///        precisions are not used
   /// @param options of which n, seed, threshold, refine, max_iterations and run are used
   /// @throws UsageError where no contestant can run
   GalleryContest(const Communicator& world, const CompareOptions& who,

@@ -62,29 +62,22 @@ double free_bytes() {
   return static_cast<double>(std::max<std::int64_t>(free - blas_buffers, 0));
 }
 
-double lapack_bytes(LapackDriver driver, std::int64_t n) {
-  const auto order = static_cast<double>(n);
-  switch (driver) {
-    case LapackDriver::dgesv:
-      return 8 * order * order;
-    case LapackDriver::dsgesv:
-      return 8 * order * order + 4 * order * (order + 1);
-    case LapackDriver::dgesvx:
-      return 16 * order * order;
-  }
-  return 0;
+double lapack_bytes(LapackDriver driver, std::int64_t n, std::int64_t rhs) {
+  const auto rows = static_cast<double>(n);
+  const auto columns = static_cast<double>(rhs);
+  return 8 * rows * (rows + columns) + lapack_workspace(driver, rows, columns);
 }
 
-std::string lapack_obstacle(LapackDriver driver, std::int64_t n, double free) {
+std::string lapack_obstacle(LapackDriver driver, std::int64_t n, std::int64_t rhs, double free) {
   if (!has_lapack()) return "OpenBLAS was built without LAPACK";
-  const double needed = lapack_bytes(driver, n);
+  const double needed = lapack_bytes(driver, n, rhs);
   if (needed <= free) return "";
   return fmt::format("it needs {} on one node, and {} are free", gibibytes(needed),
                      gibibytes(free));
 }
 
 Contestant lapack_contestant(const Communicator& world, Solver solver, std::int64_t n,
-                             int threads) {
+                             std::int64_t rhs, int threads) {
   LUPINE_EXPECTS(lapack_driver(solver).has_value());
   const LapackDriver driver = *lapack_driver(solver);
   const bool mixed = driver == LapackDriver::dsgesv;
@@ -93,7 +86,7 @@ Contestant lapack_contestant(const Communicator& world, Solver solver, std::int6
   contestant.precision = mixed ? Precision::fp32 : Precision::fp64;
   contestant.threads = threads;
   contestant.ceiling = mixed ? "sgemm" : "dgemm";
-  on_rank_0(world, [&] { contestant.skipped = lapack_obstacle(driver, n, free_bytes()); });
+  on_rank_0(world, [&] { contestant.skipped = lapack_obstacle(driver, n, rhs, free_bytes()); });
   contestant.skipped = text_of_rank_0(world, std::move(contestant.skipped));
   return contestant;
 }
@@ -124,14 +117,14 @@ Turn lapack_run(LapackDriver driver, const LapackSystem& system, int threads, co
   const MatrixView<double> a{memory.as<double>(), n, n, n};
   system.fill(a);
   // Written before the clock starts, so that the workspace's pages are mapped, as those of A are.
-  const std::int64_t bytes = lapack_workspace(driver, n);
+  const std::int64_t bytes = lapack_workspace(driver, n, system.rhs);
   const Buffer workspace = device->allocate(bytes);
   std::fill_n(workspace.data(), bytes, std::byte{0});
-  std::vector<double> x = system.right_hand_side();
+  std::vector<double> x = system.right_hand_sides();
 
   const double begin = clock.now();
-  const LapackOutcome outcome =
-      solve_by_lapack(driver, a, x, {workspace.data(), static_cast<std::size_t>(bytes)});
+  const LapackOutcome outcome = solve_by_lapack(
+      driver, a, {x.data(), n, system.rhs, n}, {workspace.data(), static_cast<std::size_t>(bytes)});
   Turn turn;
   turn.seconds = clock.now() - begin;
   if (!judge(outcome, system, turn)) return turn;
@@ -156,7 +149,7 @@ Turn lapack_run(LapackDriver driver, const Communicator& alone, const BenchmarkO
     device->generate(*queue, spec, whole, whole, a);
     queue->synchronize();
   };
-  system.right_hand_side = [&] { return right_hand_side(spec, whole); };
+  system.right_hand_sides = [&] { return right_hand_side(spec, whole); };
   system.residual = [&](const std::vector<double>& x) {
     const ProcessGrid grid(alone, {1, 1, GridOrder::row});
     return scaled_residual(system_norms(grid, *device, whole, whole, spec, x), n);

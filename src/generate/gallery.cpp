@@ -195,39 +195,24 @@ double GallerySystem::operator()(std::int64_t i, std::int64_t j) const {
   return unknown;
 }
 
-std::vector<double> GallerySystem::right_hand_side() const {
-  return sequence(n_, [&](std::int64_t i) { return symmetric(seed_, Stream::b, i); });
+double GallerySystem::right_hand_side(std::int64_t i, std::int64_t k) const {
+  return symmetric(seed_, Stream::b, i, k);
 }
 
-void GallerySystem::fill(MatrixView<double> a) const {
-  LUPINE_EXPECTS(a.rows == n_ && a.columns == n_);
+std::vector<double> GallerySystem::right_hand_sides(std::int64_t count) const {
+  std::vector<double> b(static_cast<std::size_t>(n_ * count));
+#pragma omp parallel for schedule(static)
+  for (std::int64_t k = 0; k < count; ++k)
+    for (std::int64_t i = 0; i < n_; ++i)
+      b[static_cast<std::size_t>(i + k * n_)] = right_hand_side(i, k);
+  return b;
+}
+
+void GallerySystem::fill(MatrixView<double> a, std::int64_t first) const {
+  LUPINE_EXPECTS(a.columns == n_ && first >= 0 && first + a.rows <= n_);
 #pragma omp parallel for schedule(static)
   for (std::int64_t j = 0; j < n_; ++j)
-    for (std::int64_t i = 0; i < n_; ++i) a(i, j) = (*this)(i, j);
-}
-
-SystemNorms GallerySystem::norms(std::span<const double> x) const {
-  LUPINE_EXPECTS(std::ssize(x) == n_);
-  const std::vector<double> b = right_hand_side();
-  std::vector<double> sums(b.size());
-  std::vector<double> residual(b);
-#pragma omp parallel for schedule(static)
-  for (std::int64_t i = 0; i < n_; ++i) {
-    const auto r = static_cast<std::size_t>(i);
-    for (std::int64_t j = 0; j < n_; ++j) {
-      const double entry = (*this)(i, j);
-      sums[r] += std::abs(entry);
-      residual[r] -= entry * x[static_cast<std::size_t>(j)];
-    }
-  }
-  // A NaN stays: it is larger than whatever it is compared with.
-  const auto largest = [](std::span<const double> v) {
-    double most = 0;
-    for (const double value : v)
-      if (!(std::abs(value) <= most)) most = std::isnan(most) ? most : std::abs(value);
-    return most;
-  };
-  return {largest(sums), largest(x), largest(b), largest(residual)};
+    for (std::int64_t i = 0; i < a.rows; ++i) a(i, j) = (*this)(first + i, j);
 }
 
 }  // namespace lupine

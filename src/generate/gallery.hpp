@@ -4,12 +4,9 @@
 /// section 2.4, has the definitions, their sources and the condition numbers.
 #pragma once
 
-#include <lupine/benchmark.hpp>
-
 #include <array>
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -41,9 +38,10 @@ std::optional<GalleryKind> gallery_kind(std::string_view name);
 /// "gaussian, uniform, ...".
 std::string gallery_list();
 
-/// A system of the gallery: n x n in FP64, with b uniform in (-1, 1). The random numbers are a hash
-/// of seed and indices, so they are the same bits on every machine; entries differ by what its log,
-/// exp, cos and sqrt round. An entry takes O(1) operations; the object holds O(n) numbers.
+/// A system of the gallery: n x n in FP64, with any number of right-hand sides b, uniform in (-1,
+/// 1) and independent of each other. The random numbers are a hash of seed and indices, so they are
+/// the same bits on every machine; entries differ by what its log, exp, cos and sqrt round. An
+/// entry takes O(1) operations; the object holds O(n) numbers.
 class GallerySystem {
  public:
   /// @pre n >= 1
@@ -52,12 +50,12 @@ class GallerySystem {
   std::int64_t n() const { return n_; }
   /// a_ij, indices from 0.
   double operator()(std::int64_t i, std::int64_t j) const;
-  std::vector<double> right_hand_side() const;
-  /// a <- A, by the threads of OpenMP. @pre a is n x n
-  void fill(MatrixView<double> a) const;
-  /// The infinity norms of A, x, b and b - A x, in FP64, with A computed again, by the threads of
-  /// OpenMP. A NaN in x makes the last of them NaN. @pre x has n entries
-  SystemNorms norms(std::span<const double> x) const;
+  /// b_ik, element i of right-hand side k, indices from 0.
+  double right_hand_side(std::int64_t i, std::int64_t k) const;
+  /// The first `count` right-hand sides, n x count, column-major, by the threads of OpenMP.
+  std::vector<double> right_hand_sides(std::int64_t count) const;
+  /// a <- the rows of A from `first` on, by the threads of OpenMP. @pre a has n columns
+  void fill(MatrixView<double> a, std::int64_t first = 0) const;
 
  private:
   GalleryKind kind_;

@@ -54,7 +54,7 @@ ordered_json contestant_of(const Contestant& one, const Comparison& all) {
       {"nb", one.nb > 0 ? ordered_json(one.nb) : ordered_json(nullptr)},
       {"ranks", one.ranks},
       {"threads", one.threads},
-      {"gflops", best_and_median(rates(one, all.n))},
+      {"gflops", best_and_median(rates(one, all))},
       {"seconds", measured ? number_or_null(fastest_turn(one).seconds) : nullptr},
       {"median_seconds", number_or_null(median_seconds(one), measured)},
       {"over_dgesv", number_or_null(ratio, ratio > 0)},
@@ -84,6 +84,7 @@ ordered_json ceiling_of(const Ceiling& one) {
 
 ordered_json order_of(const Comparison& comparison) {
   ordered_json result = {{"n", comparison.n},
+                         {"right_hand_sides", comparison.rhs},
                          {"passed", comparison.passed()},
                          {"contestants", ordered_json::array()},
                          {"ceilings", ordered_json::array()}};

@@ -55,7 +55,7 @@ std::vector<Curve> curves(const std::vector<Comparison>& all) {
   std::vector<Curve> curves;
   for (const Comparison& comparison : all)
     for (const Contestant& one : comparison.contestants) {
-      const double rate = statistics(rates(one, comparison.n)).best;
+      const double rate = statistics(rates(one, comparison)).best;
       if (!(rate > 0)) continue;
       Curve& curve = named(curves, &Curve::title, title(one));
       curve.ceiling = one.ceiling;

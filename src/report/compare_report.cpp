@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <cmath>
+#include <optional>
 #include <vector>
 
 #include "device/cpu/processor.hpp"
@@ -48,7 +49,7 @@ std::string verdict(const Contestant& contestant) {
 }
 
 std::string row(const Contestant& one, const Comparison& all) {
-  const Statistics rate = statistics(rates(one, all.n));
+  const Statistics rate = statistics(rates(one, all));
   const bool measured = rate.best > 0;
   const double ratio = ratio_to_dgesv(one, all);
   const double share = share_of_ceiling(one, all);
@@ -136,6 +137,11 @@ std::string row(const Ceiling& one) {
                      one.bounds);
 }
 
+/// How many right-hand sides there are; N: as many as the order.
+std::string rhs_text(std::int64_t rhs) {
+  return rhs > 0 ? fmt::to_string(rhs) : "N";
+}
+
 constexpr std::string_view residual_legend =
     "- residual: ||Ax-b||_oo / (eps (||A||_oo ||x||_oo + ||b||_oo) N), computed alike for all\n"
     "  in FP64 from A and b generated anew, eps = 2^-53\n";
@@ -147,26 +153,29 @@ constexpr std::string_view legend =
     "  share: of what the ceiling is for as many ranks\n";
 
 constexpr std::string_view gallery_legend =
-    "- best, median: seconds over the rounds, with A in the memory of rank 0; of solve, the whole\n"
-    "  call with all its checks; LAPACK's copy of A is made before; /dgesv: dgesv's best time "
-    "over\n"
-    "  the contestant's; type: of solve, the step that solved\n"
+    "- best, median: seconds over the rounds, with A and b in the memory of rank 0; of solve, the\n"
+    "  whole call with all its checks; LAPACK's copies of A and b are made before; /dgesv: "
+    "dgesv's\n"
+    "  best time over the contestant's; type: of solve, the step that solved\n"
     "- refine, checks: parts of the best time; checks: errors of x, condition number, bounds\n"
+    "- several right-hand sides are solved for in one call; the residual is that of the worst\n"
     "- ranks x threads: LAPACK has those of rank 0, which works alone\n";
 
 }  // namespace
 
-std::string compare_title(const std::optional<GalleryKind>& gallery) {
-  return gallery ? fmt::format("lupine::solve and LAPACK, {}", name(*gallery))
-                 : "HPL-MxP, HPL and LAPACK";
+std::string compare_title(const CompareOptions& who) {
+  if (!who.gallery) return "HPL-MxP, HPL and LAPACK";
+  return fmt::format("lupine::solve and LAPACK, {}{}", name(*who.gallery),
+                     who.rhs == 1 ? "" : fmt::format(", {} right-hand sides", rhs_text(who.rhs)));
 }
 
-std::string compare_head(const Setup& setup, const std::optional<GalleryKind>& gallery,
+std::string compare_head(const Setup& setup, const CompareOptions& who,
                          const std::vector<std::int64_t>& orders, int rounds,
                          const std::vector<std::string>& notes) {
   const BenchmarkOptions& o = setup.options;
+  const std::optional<GalleryKind>& gallery = who.gallery;
   std::string text = fmt::format("Lupine {} ({})  --  {} in turns\n\n", LUPINE_VERSION,
-                                 LUPINE_REVISION, compare_title(gallery));
+                                 LUPINE_REVISION, compare_title(who));
   const auto line = [&](const char* label, const std::string& value) {
     text += fmt::format("{:<10} : {}\n", label, value);
   };
@@ -174,6 +183,7 @@ std::string compare_head(const Setup& setup, const std::optional<GalleryKind>& g
   line("ROUNDS", fmt::to_string(rounds));
   line("MATRIX", (gallery ? fmt::format("{}, seed {}", name(*gallery), o.seed) : matrix_text(o)) +
                      ", for all of them");
+  if (gallery) line("RHS", rhs_text(who.rhs));
   line("GRID", fmt::format("{} x {}, the first rank on {}", o.run.nprow, o.run.npcol,
                            setup.machine.hosts.front()));
   OptionLines lines;
@@ -191,7 +201,9 @@ std::string compare_head(const Setup& setup, const std::optional<GalleryKind>& g
 }
 
 std::string compare_tables(const Comparison& comparison) {
-  std::string text = fmt::format("\n{}\nN = {}\n{}\n", wide_rule, comparison.n, wide_rule);
+  const std::string rhs =
+      comparison.rhs == 1 ? "" : fmt::format(", {} right-hand sides", comparison.rhs);
+  std::string text = fmt::format("\n{}\nN = {}{}\n{}\n", wide_rule, comparison.n, rhs, wide_rule);
   std::string why;
   if (comparison.gallery) {
     text += gallery_row("solver", "type", "r x thr", "best, s", "median, s", "/dgesv", "refine",

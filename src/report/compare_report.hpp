@@ -3,23 +3,24 @@
 /// The report of `lupine compare` as text.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
+#include "bench/compare.hpp"
 #include "bench/comparison.hpp"
 #include "setup/plan.hpp"
 
 namespace lupine {
 
-/// What is compared: "HPL-MxP, HPL and LAPACK", or "lupine::solve and LAPACK, gaussian".
-std::string compare_title(const std::optional<GalleryKind>& gallery);
+/// What is compared: "HPL-MxP, HPL and LAPACK", or "lupine::solve and LAPACK, gaussian, 300
+/// right-hand sides".
+std::string compare_title(const CompareOptions& who);
 
 /// The part before the runs: what is compared, the machine, and the meaning of the tables' columns.
-/// @param gallery the matrix; nothing: the benchmark's matrix of the setup
+/// @param who its solvers and precisions are not shown
 /// @param orders every n
 /// @param notes further notes for the reader
-std::string compare_head(const Setup& setup, const std::optional<GalleryKind>& gallery,
+std::string compare_head(const Setup& setup, const CompareOptions& who,
                          const std::vector<std::int64_t>& orders, int rounds,
                          const std::vector<std::string>& notes);
 

@@ -76,9 +76,9 @@ std::int64_t round_to_blocks(std::int64_t n, std::int64_t nb) {
   return n < nb ? n : n - n % nb;
 }
 
-double benchmark_flops(std::int64_t n) {
+double benchmark_flops(std::int64_t n, std::int64_t rhs) {
   const auto order = static_cast<double>(n);
-  return order * order * (2. / 3. * order + 1.5);
+  return order * order * (2. / 3. * order + 2 * static_cast<double>(rhs) - 0.5);
 }
 
 std::string gibibytes(double bytes) {

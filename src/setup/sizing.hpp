@@ -39,9 +39,9 @@ std::int64_t largest_n_in_time(double seconds, double rate);
 /// n rounded down to a multiple of nb; n itself if it is less than nb.
 std::int64_t round_to_blocks(std::int64_t n, std::int64_t nb);
 
-/// 2/3 n^3 + 3/2 n^2: the number of operations by which HPL and HPL-MxP compute their score
-/// (docs/numerics.md).
-double benchmark_flops(std::int64_t n);
+/// 2/3 n^3 + (2 rhs - 1/2) n^2: the operations of LU and of solves with `rhs` right-hand sides.
+/// With one it is the number by which HPL and HPL-MxP compute their score (docs/numerics.md).
+double benchmark_flops(std::int64_t n, std::int64_t rhs = 1);
 
 /// A size in words: "12.34 GiB", or with three significant digits below 0.1 and from 1e6 GiB on.
 std::string gibibytes(double bytes);

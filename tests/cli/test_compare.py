@@ -151,6 +151,32 @@ class Compare(InFolder):
                                 "--contestants", "solve", "--refine", "ir", "--max-iterations", "1")
         self.assertRegex(outcome.out, r"in vain fp32")
 
+    def test_several_right_hand_sides(self):
+        cases = [("gaussian", "3", {61: 3, 1: 3}, 1), ("kernel", "n", {61: 61, 1: 1}, 2),
+                 ("toeplitz", "300", {61: 300, 1: 300}, 2), ("graded", "300", {61: 300, 1: 300}, 1)]
+        for matrix, asked, counts, ranks in cases:
+            with self.subTest(matrix=matrix, asked=asked, ranks=ranks):
+                outcome = self.run_here("compare", "--matrix", matrix, "-N", "61,1", "--repeat", "1",
+                                        "--rhs", asked, "--json", "a.json", ranks=ranks)
+                self.assert_status(outcome, 0)
+                self.assertEqual([row[5] for row in USERS_ROW.findall(outcome.out)], ["PASSED"] * 8)
+                self.assertIn(f"RHS        : {asked.upper()}\n", outcome.out)
+                self.assertIn(f"N = 61, {counts[61]} right-hand sides\n", outcome.out)
+                orders = self.result()["orders"]
+                self.assertEqual({order["n"]: order["right_hand_sides"] for order in orders}, counts)
+                for order in orders:
+                    self.check_rates(order)
+
+    def check_rates(self, order):
+        n, rhs = order["n"], order["right_hand_sides"]
+        for one in order["contestants"]:
+            self.assertLess(one["scaled_residual"], 16)
+            self.assertAlmostEqual(one["gflops"]["best"] * one["seconds"] * 1e9,
+                                   2 / 3 * n**3 + (2 * rhs - 0.5) * n**2, delta=1e-6 * n**3 * rhs)
+        solve = order["contestants"][0]
+        self.assertAlmostEqual(solve["check_share"],
+                               solve["turns"][0]["check_seconds"] / solve["seconds"])
+
     def test_dgesvx_with_a_benchmarks_matrix(self):
         outcome = self.run_here("compare", "-N", "50", "--contestants", "dgesvx", "--repeat", "1")
         self.assert_status(outcome, 0)
@@ -196,6 +222,16 @@ class Compare(InFolder):
                  (("--nb", "8,16"), ["--nb", "8,16"]),
                  (("--repeat", "0"), ["--repeat", "'0'"]),
                  (("--hpl-nb", "0"), ["--hpl-nb", "'0'"]),
+                 (("--matrix", "kernel", "--rhs", "0"), ["--rhs", "'0'", "from 1 to", "or n"]),
+                 (("--matrix", "kernel", "--rhs", "-1"), ["--rhs", "'-1'"]),
+                 (("--matrix", "kernel", "--rhs", "all"), ["--rhs", "'all'"]),
+                 (("--matrix", "kernel", "--rhs", "2,3"), ["--rhs", "'2,3'"]),
+                 (("--matrix", "kernel", "--rhs", "1.5"), ["--rhs", "'1.5'"]),
+                 (("--matrix", "kernel", "--rhs", ""), ["--rhs", "''"]),
+                 (("--matrix", "kernel", "--rhs", "2147483648"), ["--rhs", "to 2147483647"]),
+                 (("--matrix", "kernel", "-N", "5000", "--rhs", "2147483647"), ["-N 5000", "b and x", "GiB"]),
+                 (("--rhs", "2", "-N", "9"), ["--rhs", "--matrix " + ", ".join(GALLERY)]),
+                 (("--rhs", "n", "--matrix", "dominant"), ["--rhs", "--matrix gaussian"]),
                  (("--plot", ""), ["--plot", "''"]),
                  (("--matrix", "hpl"), ["--matrix hpl", "--pivot partial"]),
                  (("--matrix", "hilbert"), ["--matrix", "hilbert", "scaled-diagonal", ", ".join(GALLERY)]),

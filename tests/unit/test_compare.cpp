@@ -146,8 +146,8 @@ TEST_CASE("rates, ratios and shares of contestants") {
   const Comparison all = some_comparison();
   const auto& [mxp, hpl, dgesv, dsgesv] =
       std::tie(all.contestants[0], all.contestants[1], all.contestants[2], all.contestants[3]);
-  CHECK(statistics(rates(mxp, all.n)).best == Approx(100));
-  CHECK(statistics(rates(mxp, all.n)).median == Approx(90));
+  CHECK(statistics(rates(mxp, all)).best == Approx(100));
+  CHECK(statistics(rates(mxp, all)).median == Approx(90));
   CHECK(ratio_to_dgesv(mxp, all) == Approx(2.5));
   CHECK(ratio_to_dgesv(dgesv, all) == Approx(1));
   // Two ranks are compared with the ceiling of two ranks, one rank with half of it.
@@ -158,15 +158,22 @@ TEST_CASE("rates, ratios and shares of contestants") {
 
   // A contestant that failed once has no rates, whatever its other turns were.
   CHECK_FALSE(dsgesv.passed());
-  CHECK(rates(dsgesv, all.n).empty());
+  CHECK(rates(dsgesv, all).empty());
   CHECK(ratio_to_dgesv(dsgesv, all) == 0);
   CHECK(share_of_ceiling(dsgesv, all) == 0);
   CHECK_FALSE(all.passed());
 
   CHECK(hpl.passed());
-  CHECK(rates(hpl, all.n).empty());
+  CHECK(rates(hpl, all).empty());
   CHECK(share_of_ceiling(hpl, all) == 0);
   CHECK(std::isnan(refinement_share(hpl)));
+
+  Comparison several = all;
+  several.rhs = 300;
+  const double more = benchmark_flops(1000, 300) / benchmark_flops(1000);
+  CHECK(more > 1.8);
+  CHECK(statistics(rates(mxp, several)).best == Approx(100 * more));
+  CHECK(ratio_to_dgesv(several.contestants[0], several) == Approx(2.5));
 
   Comparison alone = all;
   alone.contestants.resize(2);
@@ -249,9 +256,32 @@ TEST_CASE("a user's system as JSON and as a picture") {
   const std::string picture = plot_script({all}, "a heading");
   CHECK(picture.find("set ylabel 'GFLOP/s'\n") != picture.npos);
   CHECK(legend(picture) == std::vector<std::string>{"solve", "dgesv", "dsgesv"});
-  CHECK(compare_title(all.gallery) == "lupine::solve and LAPACK, graded");
-  CHECK_THAT(compare_head(setup, all.gallery, {1000}, 2, {}),
+  CompareOptions who{.gallery = all.gallery};
+  CHECK(compare_title(who) == "lupine::solve and LAPACK, graded");
+  CHECK_THAT(compare_head(setup, who, {1000}, 2, {}),
              ContainsSubstring("MATRIX     : graded, seed 1"));
+}
+
+TEST_CASE("a user's system with several right-hand sides") {
+  Comparison all = gallery_comparison();
+  const double one_alone = statistics(rates(all.contestants[1], all)).best;
+  CHECK(count(compare_tables(all), "right-hand sides") == 0);
+  all.rhs = 300;
+  CHECK_THAT(compare_tables(all), ContainsSubstring("\nN = 1000, 300 right-hand sides\n"));
+  Setup setup;
+  setup.machine.hosts = {"host"};
+  const auto order = json_of_comparisons(setup, {all}, 2, 0, "lupine compare", {})["orders"][0];
+  CHECK(order["right_hand_sides"] == 300);
+  CHECK(order["contestants"][1]["gflops"]["best"].get<double>() ==
+        Approx(one_alone * benchmark_flops(1000, 300) / benchmark_flops(1000)));
+  CompareOptions who{.gallery = all.gallery, .rhs = 300};
+  CHECK(compare_title(who) == "lupine::solve and LAPACK, graded, 300 right-hand sides");
+  CHECK_THAT(compare_head(setup, who, {1000}, 2, {}), ContainsSubstring("\nRHS        : 300\n"));
+  who.rhs = 0;
+  CHECK(compare_title(who) == "lupine::solve and LAPACK, graded, N right-hand sides");
+  CHECK_THAT(compare_head(setup, who, {1000}, 2, {}), ContainsSubstring("\nRHS        : N\n"));
+  // The benchmarks' system has one, of which nothing is said.
+  CHECK(compare_head(setup, {}, {1000}, 2, {}).find("RHS ") == std::string::npos);
 }
 
 TEST_CASE("progress shows a contestant's turn in one line") {

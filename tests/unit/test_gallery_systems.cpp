@@ -3,12 +3,14 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "bench/gallery_residual.hpp"
 #include "catch.hpp"
 #include "core/matrix_view.hpp"
+#include "core/numbers.hpp"
 #include "device/cpu/thread_scope.hpp"
 #include "generate/gallery.hpp"
 
@@ -60,7 +62,7 @@ TEST_CASE("random numbers of users' systems are the same bits everywhere") {
   CHECK(some(kind)(0, 1) == 0x1.e316d8b20fdc0p-1);
   CHECK(some(kind)(1, 0) == 0x1.edbe9bd18ad80p-3);
   CHECK(some(kind, 7, std::numeric_limits<std::uint64_t>::max())(6, 4) == 0x1.c7c357140529cp-1);
-  CHECK(some(kind).right_hand_side()[3] == 0x1.f8e4d3ed49260p-2);
+  CHECK(some(kind).right_hand_side(3, 0) == 0x1.f8e4d3ed49260p-2);
 }
 
 TEST_CASE("users' systems are the same for any number of threads, and differ by seed") {
@@ -71,8 +73,8 @@ TEST_CASE("users' systems are the same for any number of threads, and differ by 
       const Filled a(system);
       CHECK(a.data == Filled(system, 3).data);
       CHECK(a(n - 1, 0) == system(n - 1, 0));
-      CHECK(system.right_hand_side() == some(GalleryKind::uniform, n).right_hand_side());
-      CHECK(system.right_hand_side() != some(kind, n, 2).right_hand_side());
+      CHECK(system.right_hand_sides(1) == some(GalleryKind::uniform, n).right_hand_sides(1));
+      CHECK(system.right_hand_sides(1) != some(kind, n, 2).right_hand_sides(1));
       CHECK(std::all_of(a.data.begin(), a.data.end(), [](double v) { return std::isfinite(v); }));
       if (n == 1) CHECK(a(0, 0) != 0);
       // The ellipse has no random points; of order 1, neither a distance nor D depends on any.
@@ -80,35 +82,74 @@ TEST_CASE("users' systems are the same for any number of threads, and differ by 
     }
 }
 
-TEST_CASE("norms of users' systems are those of A in memory") {
+TEST_CASE("users' systems have independent right-hand sides") {
+  const GallerySystem system = some(GalleryKind::kernel);
+  const std::int64_t n = system.n();
+  const std::int64_t count = 90;  // more than n
+  const std::vector<double> b = system.right_hand_sides(count);
+  REQUIRE(std::ssize(b) == n * count);
+  for (std::int64_t k = 0; k < count; ++k)
+    for (std::int64_t i = 0; i < n; ++i)
+      REQUIRE(b[static_cast<std::size_t>(i + k * n)] == system.right_hand_side(i, k));
+  CHECK(std::vector(b.begin(), b.begin() + n) == system.right_hand_sides(1));
+  std::vector<double> sorted = b;
+  std::sort(sorted.begin(), sorted.end());
+  CHECK(std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end());
+  CHECK((sorted.front() > -1 && sorted.back() < 1));
+}
+
+TEST_CASE("rows of users' systems are those of the whole matrix") {
   for (const auto& [kind, words] : gallery_names) {
     INFO(words);
-    const std::int64_t n = 61;
-    const GallerySystem system = some(kind, n);
+    const GallerySystem system = some(kind);
     const Filled a(system);
-    const std::vector<double> b = system.right_hand_side();
-    std::vector<double> x(b.rbegin(), b.rend());
-    x[7] = -5;
-    double norm = 0;
-    double residual = 0;
-    for (std::int64_t i = 0; i < n; ++i) {
-      double sum = 0;
-      double r = b[static_cast<std::size_t>(i)];
-      for (std::int64_t j = 0; j < n; ++j) {
-        sum += std::abs(a(i, j));
-        r -= a(i, j) * x[static_cast<std::size_t>(j)];
+    std::vector<double> rows(static_cast<std::size_t>(5 * a.n));
+    system.fill({rows.data(), 3, a.n, 5}, 17);
+    for (std::int64_t j = 0; j < a.n; ++j)
+      for (std::int64_t i = 0; i < 5; ++i)
+        CHECK(rows[static_cast<std::size_t>(i + 5 * j)] == (i < 3 ? a(17 + i, j) : 0));
+  }
+}
+
+// The orders and counts are less than a strip of gallery_residual(), equal to it, and more.
+TEST_CASE("the residual of users' systems is that of the worst column") {
+  using Size = std::pair<std::int64_t, std::int64_t>;
+  for (const auto& [n, count] :
+       {Size(61, 1), Size(61, 90), Size(256, 2), Size(300, 3), Size(5, 1024), Size(5, 1100)}) {
+    CAPTURE(n, count);
+    const GallerySystem system = some(GalleryKind::uniform, n);
+    const Filled a(system);
+    std::vector<double> x = system.right_hand_sides(count);
+    std::reverse(x.begin(), x.end());
+    const MatrixView<const double> view{x.data(), n, count, n};
+    double worst = 0;
+    for (std::int64_t k = 0; k < count; ++k) {
+      double norm_a = 0, norm_x = 0, norm_b = 0, norm_r = 0;
+      for (std::int64_t i = 0; i < n; ++i) {
+        double sum = 0;
+        double r = system.right_hand_side(i, k);
+        norm_b = std::max(norm_b, std::abs(r));
+        norm_x = std::max(norm_x, std::abs(view(i, k)));
+        for (std::int64_t j = 0; j < n; ++j) {
+          sum += std::abs(a(i, j));
+          r -= a(i, j) * view(j, k);
+        }
+        norm_a = std::max(norm_a, sum);
+        norm_r = std::max(norm_r, std::abs(r));
       }
-      norm = std::max(norm, sum);
-      residual = std::max(residual, std::abs(r));
+      worst = std::max(worst, norm_r / (eps * (norm_a * norm_x + norm_b) * static_cast<double>(n)));
     }
-    const SystemNorms norms = system.norms(x);
-    CHECK(norms.a == Approx(norm).epsilon(1e-14));
-    CHECK(norms.x == 5);
-    CHECK((norms.b > 0.9 && norms.b < 1));
-    CHECK(norms.residual == Approx(residual).epsilon(1e-13));
-    x[3] = std::numeric_limits<double>::quiet_NaN();
-    CHECK(std::isnan(system.norms(x).residual));
-    CHECK(std::isnan(system.norms(x).x));
+    CHECK(gallery_residual(system, view) == Approx(worst).epsilon(1e-11));
+    // No column has a larger scaled residual than 1 / (eps n), that of x = 0.
+    CHECK(worst < 0.99 / (eps * static_cast<double>(n)));
+    for (const std::int64_t k : {std::int64_t{0}, count - 1}) {
+      std::vector<double> other = x;
+      std::fill_n(other.begin() + k * n, n, 0);
+      CHECK(gallery_residual(system, {other.data(), n, count, n}) ==
+            Approx(1 / (eps * static_cast<double>(n))));
+      other[static_cast<std::size_t>(k * n)] = std::numeric_limits<double>::quiet_NaN();
+      CHECK(std::isnan(gallery_residual(system, {other.data(), n, count, n})));
+    }
   }
 }
 

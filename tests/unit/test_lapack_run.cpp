@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
-#include <span>
 #include <utility>
 #include <vector>
 
@@ -15,17 +16,22 @@ using namespace lupine;
 
 TEST_CASE("LAPACK takes part where it fits") {
   REQUIRE(has_lapack());
-  CHECK(lapack_obstacle(LapackDriver::dgesv, 1000, 8e6).empty());
-  CHECK_THAT(lapack_obstacle(LapackDriver::dgesv, 1000, 7.9e6), ContainsSubstring("GiB"));
-  CHECK(lapack_obstacle(LapackDriver::dsgesv, 1000, 12.1e6).empty());
-  CHECK_FALSE(lapack_obstacle(LapackDriver::dsgesv, 1000, 11.9e6).empty());
-  CHECK(lapack_obstacle(LapackDriver::dgesvx, 1000, 16e6).empty());
-  CHECK_FALSE(lapack_obstacle(LapackDriver::dgesvx, 1000, 15.9e6).empty());
-  for (const LapackDriver driver :
-       {LapackDriver::dgesv, LapackDriver::dsgesv, LapackDriver::dgesvx})
-    CHECK(lapack_bytes(driver, 100) == static_cast<double>(80000 + lapack_workspace(driver, 100)));
-  CHECK_FALSE(
-      lapack_obstacle(LapackDriver::dgesv, std::numeric_limits<std::int64_t>::max(), 1e18).empty());
+  // A, the copies of A and x that each driver makes, and its b, x and residuals.
+  const std::int64_t n = 1000;
+  for (const std::int64_t rhs : {1, 300, 5000})
+    for (const auto& [driver, bytes] :
+         {std::pair(LapackDriver::dgesv, 8 * n * n + 8 * n * rhs),
+          std::pair(LapackDriver::dsgesv, 12 * n * n + (8 + 8 + 8 + 4) * n * rhs),
+          std::pair(LapackDriver::dgesvx, 16 * n * n + 16 * n * rhs)}) {
+      const auto needed = static_cast<double>(bytes);
+      CHECK(lapack_bytes(driver, n, rhs) == needed);
+      CHECK(lapack_workspace(driver, n, rhs) == bytes - 8 * n * (n + rhs));
+      CHECK(lapack_obstacle(driver, n, rhs, needed).empty());
+      CHECK_THAT(lapack_obstacle(driver, n, rhs, needed - 1), ContainsSubstring("GiB"));
+    }
+  constexpr auto huge = std::numeric_limits<std::int64_t>::max();
+  CHECK_FALSE(lapack_obstacle(LapackDriver::dgesv, huge, 1, 1e18).empty());
+  CHECK_FALSE(lapack_obstacle(LapackDriver::dsgesv, 1, huge, 1e18).empty());
 }
 
 TEST_CASE("LAPACK's drivers solve, and say where they do not") {
@@ -33,16 +39,20 @@ TEST_CASE("LAPACK's drivers solve, and say where they do not") {
   for (const LapackDriver driver :
        {LapackDriver::dgesv, LapackDriver::dsgesv, LapackDriver::dgesvx}) {
     const auto solved = [&](std::vector<double> a, std::vector<double> b) {
-      std::vector<double> memory(4);  // more than any driver needs
-      const auto n = std::ssize(b);
-      const LapackOutcome outcome = solve_by_lapack(driver, {a.data(), n, n, n}, b,
-                                                    std::as_writable_bytes(std::span(memory)));
+      const std::int64_t n = 2;
+      const std::int64_t rhs = std::ssize(b) / n;
+      std::vector<std::byte> memory(static_cast<std::size_t>(lapack_workspace(driver, n, rhs)));
+      const LapackOutcome outcome =
+          solve_by_lapack(driver, {a.data(), n, n, n}, {b.data(), n, rhs, n}, memory);
       return std::pair(outcome, b);
     };
     const auto [fine, x] = solved({1, 3, 2, 4}, {5, 11});
     CHECK(fine.info == 0);
     CHECK(x[0] == Approx(1).epsilon(1e-14));
     CHECK(x[1] == Approx(2).epsilon(1e-14));
+    const auto several = solved({1, 3, 2, 4}, {5, 11, 1, 3, 0, 2}).second;
+    const std::vector<double> exact{1, 2, 1, 0, 2, -1};
+    for (std::size_t i = 0; i < exact.size(); ++i) CHECK(std::abs(several[i] - exact[i]) < 1e-14);
     CHECK(solved({1, 2, 2, 4}, {1, 1}).first.info == 2);
     const LapackOutcome nearly = solved({1, 1, 1, 1 + 0x1p-52}, {1, 1}).first;
     // dgesvx estimates the condition number; dsgesv gives up its FP32 factors, which are singular.
@@ -56,7 +66,7 @@ TEST_CASE("what LAPACK says decides whether it has solved") {
   LapackSystem system;
   system.n = 2;
   system.fill = [](MatrixView<double> a) { std::fill_n(a.data, 4, 1); };
-  system.right_hand_side = [] { return std::vector<double>{1, 1}; };
+  system.right_hand_sides = [] { return std::vector<double>{1, 1}; };
   system.residual = [](const std::vector<double>&) { return 0.25; };
   const SteadyClock clock;
   const auto run = [&](LapackDriver driver) { return lapack_run(driver, system, 1, clock); };

@@ -40,6 +40,7 @@ TEST_CASE("largest n fits and n + 1 does not") {
 TEST_CASE("operations of the benchmark") {
   CHECK(benchmark_flops(1) == Approx(2. / 3 + 1.5));
   CHECK(benchmark_flops(3) == Approx(18 + 13.5));
+  CHECK(benchmark_flops(3, 4) == Approx(18 - 4.5 + 2 * 9 * 4));
   CHECK(benchmark_flops(1000000) == Approx(2e18 / 3).epsilon(1e-5));
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "device/cpu/lapack.hpp"
 
+#include <algorithm>
 #include <vector>
 
 #ifdef LUPINE_WITH_LAPACK
@@ -37,52 +38,58 @@ namespace {
 /// A system in the arguments of LAPACK, which are those of Fortran.
 struct LapackArguments {
   MatrixView<double> a;
-  std::span<double> x;  // b before, x after
+  MatrixView<double> x;  // b before, x after
   std::byte* workspace;
   int n = static_cast<int>(a.rows);
+  int rhs = static_cast<int>(x.columns);
   int ld = static_cast<int>(a.ld);
-  int one = 1;
-  std::vector<int> pivots = std::vector<int>(x.size());
+  std::vector<int> pivots = std::vector<int>(static_cast<std::size_t>(a.rows));
+
+  std::size_t size() const { return static_cast<std::size_t>(x.rows * x.columns); }
 };
 
 LapackOutcome run_dgesv(LapackArguments& s) {
   LapackOutcome outcome;
-  dgesv_(&s.n, &s.one, s.a.data, &s.ld, s.pivots.data(), s.x.data(), &s.n, &outcome.info);
+  dgesv_(&s.n, &s.rhs, s.a.data, &s.ld, s.pivots.data(), s.x.data, &s.n, &outcome.info);
   return outcome;
 }
 
 LapackOutcome run_dsgesv(LapackArguments& s) {
   LapackOutcome outcome;
-  const std::vector<double> b(s.x.begin(), s.x.end());
-  std::vector<double> residual(s.x.size());
-  dsgesv_(&s.n, &s.one, s.a.data, &s.ld, s.pivots.data(), b.data(), &s.n, s.x.data(), &s.n,
-          residual.data(), reinterpret_cast<float*>(s.workspace), &outcome.iterations,
-          &outcome.info);
+  auto* const b = reinterpret_cast<double*>(s.workspace);
+  double* const residuals = b + s.size();
+  auto* const copies = reinterpret_cast<float*>(residuals + s.size());
+  std::copy_n(s.x.data, s.size(), b);
+  dsgesv_(&s.n, &s.rhs, s.a.data, &s.ld, s.pivots.data(), b, &s.n, s.x.data, &s.n, residuals,
+          copies, &outcome.iterations, &outcome.info);
   return outcome;
 }
 
 LapackOutcome run_dgesvx(LapackArguments& s) {
   LapackOutcome outcome;
-  std::vector<double> b(s.x.begin(), s.x.end());
-  std::vector<double> scales(2 * s.x.size());
-  std::vector<double> work(4 * s.x.size());
-  std::vector<int> iwork(s.x.size());
+  auto* const b = reinterpret_cast<double*>(s.workspace);
+  double* const factors = b + s.size();
+  std::copy_n(s.x.data, s.size(), b);
+  const std::size_t n = s.pivots.size();
+  const auto rhs = static_cast<std::size_t>(s.rhs);
+  std::vector<double> scales(2 * n);
+  std::vector<double> work(4 * n);
+  std::vector<int> iwork(n);
+  std::vector<double> bounds(2 * rhs);
   char equed = 'N';
-  double forward = 0;
-  double backward = 0;
-  dgesvx_("E", "N", &s.n, &s.one, s.a.data, &s.ld, reinterpret_cast<double*>(s.workspace), &s.n,
-          s.pivots.data(), &equed, scales.data(), scales.data() + s.x.size(), b.data(), &s.n,
-          s.x.data(), &s.n, &outcome.rcond, &forward, &backward, work.data(), iwork.data(),
-          &outcome.info, 1, 1, 1);
+  dgesvx_("E", "N", &s.n, &s.rhs, s.a.data, &s.ld, factors, &s.n, s.pivots.data(), &equed,
+          scales.data(), scales.data() + n, b, &s.n, s.x.data, &s.n, &outcome.rcond, bounds.data(),
+          bounds.data() + rhs, work.data(), iwork.data(), &outcome.info, 1, 1, 1);
   return outcome;
 }
 
 }  // namespace
 
-LapackOutcome solve_by_lapack(LapackDriver driver, MatrixView<double> a, std::span<double> x,
+LapackOutcome solve_by_lapack(LapackDriver driver, MatrixView<double> a, MatrixView<double> x,
                               std::span<std::byte> workspace) {
-  LUPINE_EXPECTS(a.rows == a.columns && a.rows == std::ssize(x) && a.rows < std::int64_t{1} << 31);
-  LUPINE_EXPECTS(std::ssize(workspace) >= lapack_workspace(driver, a.rows));
+  LUPINE_EXPECTS(a.rows == a.columns && a.rows == x.rows && x.ld == x.rows);
+  LUPINE_EXPECTS(std::max(x.rows, x.columns) < std::int64_t{1} << 31);
+  LUPINE_EXPECTS(std::ssize(workspace) >= lapack_workspace(driver, x.rows, x.columns));
   LapackArguments system{.a = a, .x = x, .workspace = workspace.data()};
   switch (driver) {
     case LapackDriver::dgesv:
@@ -100,7 +107,7 @@ LapackOutcome solve_by_lapack(LapackDriver driver, MatrixView<double> a, std::sp
 bool has_lapack() {
   return false;
 }
-LapackOutcome solve_by_lapack(LapackDriver, MatrixView<double>, std::span<double>,
+LapackOutcome solve_by_lapack(LapackDriver, MatrixView<double>, MatrixView<double>,
                               std::span<std::byte>) {
   throw Fault("OpenBLAS was built without LAPACK");
 }

@@ -27,24 +27,29 @@ struct LapackOutcome {
   double rcond = unknown;  ///< dgesvx: estimate of 1 / (||A||_1 ||A^-1||_1) of the scaled matrix
 };
 
-/// Bytes of workspace of order n^2 that the driver needs beside A.
-constexpr std::int64_t lapack_workspace(LapackDriver driver, std::int64_t n) {
+/// Bytes of workspace that the driver needs beside A and x: FP32 copies of A and x (dsgesv) or the
+/// factors (dgesvx); and b, which both keep, and the residuals of dsgesv.
+/// @param n,rhs the rows of x, and its columns; as double where their products may overflow
+template <class Number>
+constexpr Number lapack_workspace(LapackDriver driver, Number n, Number rhs) {
   switch (driver) {
     case LapackDriver::dgesv:
       return 0;
     case LapackDriver::dsgesv:
-      return 4 * n * (n + 1);
+      return 4 * n * (n + rhs) + 16 * n * rhs;
     case LapackDriver::dgesvx:
-      return 8 * n * n;
+      return 8 * n * (n + rhs);
   }
   return 0;
 }
 
 /// x <- A^-1 x by LU with partial pivoting, on the threads of the BLAS. A is overwritten.
-/// @param workspace of lapack_workspace(driver, n) bytes, aligned as a double is
-/// @pre A is square, with x.size() rows, fewer than 2^31; workspace is large enough
+/// @param x one or several columns, without gaps between them
+/// @param workspace of lapack_workspace(driver, n, x.columns) bytes, aligned as a double is
+/// @pre A is square; x has as many rows, which are its leading dimension; fewer than 2^31 rows and
+///      columns; workspace is large enough
 /// @throws Fault unless has_lapack()
-LapackOutcome solve_by_lapack(LapackDriver driver, MatrixView<double> a, std::span<double> x,
+LapackOutcome solve_by_lapack(LapackDriver driver, MatrixView<double> a, MatrixView<double> x,
                               std::span<std::byte> workspace);
 
 }  // namespace lupine

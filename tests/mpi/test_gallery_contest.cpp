@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// lupine::solve and LAPACK in turns, on users' systems with one or several right-hand sides.
+#include <lupine/error.hpp>
+
+#include <cstdint>
+#include <vector>
+
+#include "bench/gallery_contest.hpp"
+#include "catch.hpp"
+#include "comm/communicator.hpp"
+#include "device_choice.hpp"
+
+using namespace lupine;
+
+namespace {
+
+CompareOptions everybody(std::int64_t rhs) {
+  return {.gallery = GalleryKind::gaussian,
+          .rhs = rhs,
+          .solvers = {Solver::solve, Solver::dgesv, Solver::dsgesv, Solver::dgesvx}};
+}
+
+BenchmarkOptions system_of(std::int64_t n) {
+  BenchmarkOptions options;
+  options.n = n;
+  options.run.threads = 1;
+  options.run.device = test::device_choice().device;
+  options.run.comm = test::device_choice().comm;
+  return options;
+}
+
+}  // namespace
+
+TEST_CASE("all contestants solve for every right-hand side", "[compare]") {
+  const auto all = Communicator::duplicate(MPI_COMM_WORLD);
+  for (const std::int64_t n : {1, 41})
+    for (const std::int64_t rhs : {1, 3, 300, 0}) {
+      CAPTURE(n, rhs);
+      GalleryContest contest(all, everybody(rhs), system_of(n));
+      std::vector<Solver> turns;
+      contest.round([&](const Contestant& one) { turns.push_back(one.solver); });
+      CHECK(contest.passed());
+      const Comparison& result = contest.comparison();
+      CHECK(result.rhs == (rhs == 0 ? n : rhs));
+      if (all.rank() != 0) continue;
+      CHECK(turns == everybody(rhs).solvers);
+      for (const Contestant& one : result.contestants) {
+        CHECK(one.turns.front().scaled_residual < 16);
+        CHECK((n == 1 || one.turns.front().scaled_residual > 0));
+      }
+    }
+}
+
+TEST_CASE("a contest fails on every rank where the worst residual is too large", "[compare]") {
+  const auto all = Communicator::duplicate(MPI_COMM_WORLD);
+  BenchmarkOptions options = system_of(41);
+  options.threshold = 1e-12;
+  GalleryContest contest(all, everybody(3), options);
+  contest.round([](const Contestant&) {});
+  CHECK_FALSE(contest.passed());
+}
+
+TEST_CASE("right-hand sides that do not fit are refused on every rank", "[compare]") {
+  const auto all = Communicator::duplicate(MPI_COMM_WORLD);
+  for (const Solver solver : everybody(1).solvers) {
+    CompareOptions who = everybody(std::int64_t{1} << 40);
+    who.solvers = {solver};
+    CHECK_THROWS_AS(GalleryContest(all, who, system_of(41)), UsageError);
+  }
+}
