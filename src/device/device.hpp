@@ -143,6 +143,8 @@ class Device {
   /// Gives up all peer groups, since the program is about to end. May be called from any thread.
   virtual void end_peers() {}
 
+  /// Sets a range of device memory to zero.
+  virtual void clear(Queue& queue, std::span<std::byte> device) = 0;
   /// to <- from. Both have the same shape and precision, FP32 or FP64.
   virtual void copy(Queue& queue, ConstAnyMatrix from, AnyMatrix to) = 0;
 

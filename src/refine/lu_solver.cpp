@@ -65,29 +65,33 @@ MultiVector LuSolver::solve(const MultiVector& r) {
 template <class T>
 MultiVector LuSolver::solve_in(const MultiVector& r) {
   prepare(precision_of<T>, r.count());
-  Vector scales(static_cast<std::size_t>(r.count()), 1.0);
-  if (precision_of<T> == Precision::fp32)
-    std::ranges::transform(VectorSpace(grid_, Layout::rows).largest(r), scales.begin(),
-                           power_above);
+  Vector scales;
+  if (precision_of<T> == Precision::fp32) {
+    scales = VectorSpace(grid_, Layout::rows).largest(r);
+    std::ranges::transform(scales, scales.begin(), power_above);
+  }
   clear(of_columns_);
   grid_.me().column == 0 ? put<T>(r, scales, of_rows_) : clear(of_rows_);
   const auto scope = [&](Activity activity) {
     return TraceScope(trace_, Track::solves, {.activity = activity});
   };
-  // clear() and get() wait for the queue, so each scope ends when its work is done.
+  // Each scope ends when its work is done.
   {
     const TraceScope lower = scope(Activity::solve_lower);
     sweep(Triangle::lower);  // Y = L^-1 R
     clear(of_rows_);
+    queue_->synchronize();
   }
   const TraceScope upper = scope(Activity::solve_upper);
   sweep(Triangle::upper);  // D = U^-1 Y
   return get<T>(of_columns_, scales);
 }
 
-// `to` <- the vectors, each divided by its divisor.
+// `to` <- the vectors; in FP32 each is divided by its divisor.
 template <class T>
 void LuSolver::put(const MultiVector& v, const Vector& divisors, AnyMatrix to) {
+  if constexpr (precision_of<T> == Precision::fp64)
+    return device_.upload(*queue_, v.all(), to.as<double>().data);
   staged_.resize(v.all().size() * sizeof(T));
   const MatrixView<T> host{reinterpret_cast<T*>(staged_.data()), v.size(), v.count(), to.ld};
   for (std::int64_t k = 0; k < v.count(); ++k) {
@@ -99,10 +103,14 @@ void LuSolver::put(const MultiVector& v, const Vector& divisors, AnyMatrix to) {
                  reinterpret_cast<T*>(to.data));
 }
 
-// The vectors of `from`, each multiplied by its factor.
+// The vectors of `from`; in FP32 each is multiplied by its factor.
 template <class T>
 MultiVector LuSolver::get(AnyMatrix from, const Vector& factors) {
   MultiVector v(from.rows, from.columns);
+  if constexpr (precision_of<T> == Precision::fp64) {
+    device_.download(*queue_, from.as<double>().data, v.all());
+    return v;
+  }
   staged_.resize(v.all().size() * sizeof(T));
   const std::span<T> host{reinterpret_cast<T*>(staged_.data()), v.all().size()};
   device_.download(*queue_, reinterpret_cast<const T*>(from.data), host);
@@ -115,9 +123,8 @@ MultiVector LuSolver::get(AnyMatrix from, const Vector& factors) {
 }
 
 void LuSolver::clear(AnyMatrix to) {
-  staged_.assign(static_cast<std::size_t>(to.rows * to.columns * bytes_of(to.precision)),
-                 std::byte{0});
-  device_.upload(*queue_, staged_, to.data);
+  const std::int64_t bytes = to.rows * to.columns * bytes_of(to.precision);
+  device_.clear(*queue_, {to.data, static_cast<std::size_t>(bytes)});
 }
 
 // T Y = Z for T = L (k ascending) or T = U (k descending), block by block; Z is D + owed:
@@ -149,13 +156,12 @@ void LuSolver::sweep(Triangle triangle) {
 MultiVector LuSolver::solve_transposed(const MultiVector& r) {
   if (!pivots_.empty() && undo_.empty()) plan_moves(undo_, Exchanges::undo);
   prepare(Precision::fp64, r.count());
-  const Vector ones(static_cast<std::size_t>(r.count()), 1.0);
   clear(of_rows_);
-  grid_.me().row == 0 ? put<double>(r, ones, of_columns_) : clear(of_columns_);
+  grid_.me().row == 0 ? put<double>(r, {}, of_columns_) : clear(of_columns_);
   sweep_upper_transposed();
   clear(of_columns_);
   sweep_lower_transposed();
-  return get<double>(of_rows_, ones);
+  return get<double>(of_rows_, {});
 }
 
 // U^T Y = R, k ascending: Y_k <- U_kk^-T owed_k,  owed_j <- owed_j - U_kj^T Y_k for j > k, where

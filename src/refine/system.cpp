@@ -152,7 +152,7 @@ MultiVector System::product(const MultiVector& v) {
   MultiVector minus_v = scaled(scales_.columns, v);
   for (double& value : minus_v.all()) value = -value;
   device_.upload(*queue_, minus_v.all(), of_columns_.as<double>());
-  device_.upload(*queue_, MultiVector(rows_.local_size(), count).all(), of_rows_.as<double>());
+  device_.clear(*queue_, {of_rows_.data(), static_cast<std::size_t>(bytes_of_doubles(rows_.local_size() * count))});
   device_.subtract_product(*queue_, Transpose::no, *a_->held(),
                            vectors_in(of_columns_, columns_.local_size(), count),
                            vectors_in(of_rows_, rows_.local_size(), count));

@@ -78,10 +78,13 @@ Vector VectorSpace::gather(const Distribution& mine, std::span<const double> v) 
 
 double largest(std::span<const double> v) {
   double most = 0;
-  for (const double value : v)
-    most = std::isnan(value) ? std::numeric_limits<double>::infinity()
-                             : std::fmax(most, std::fabs(value));
-  return most;
+  bool ordered = true;
+  for (const double value : v) {
+    const double magnitude = std::fabs(value);
+    most = magnitude > most ? magnitude : most;
+    ordered = ordered && magnitude == magnitude;
+  }
+  return ordered ? most : std::numeric_limits<double>::infinity();
 }
 
 double power_above(double value) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "core/scalar.hpp"
 
@@ -13,6 +14,8 @@ namespace {
 constexpr double most_of_next = 0.6;   // a step may take this part of the next one's time
 constexpr double panel_share = 0.25;   // a panel's rate, as a part of the product's
 constexpr double most_condition = 50;  // times the unit roundoff
+constexpr double least_growth = 16;    // of the roundings of an LU
+constexpr double fp64_bits = 53;
 
 }  // namespace
 
@@ -39,6 +42,28 @@ std::vector<PlannedStep> planned_steps(const LuProblem& problem, const Rates& ra
     return unit_roundoff(s.precision) >= unit_roundoff(first);
   });
   steps.insert(steps.begin(), step(first));
+  return steps;
+}
+
+double refine_seconds(const LuProblem& problem, Precision precision, const Rates& rates,
+                      std::int64_t count, double condition) {
+  const auto n = static_cast<double>(problem.n);
+  const double each = 2 * n * n * static_cast<double>(count);
+  if (precision == Precision::fp64) return each / rates.of(Precision::fp64);
+  const double growth = std::max(least_growth, std::isnan(condition) ? 0 : condition / least_growth);
+  const double bits = -std::log2(unit_roundoff(precision) * growth);
+  const double corrections = bits > 1 ? std::ceil(fp64_bits / bits) : fp64_bits;
+  return corrections * each *
+         (1 / rates.of(Precision::fp32) + 1 / rates.of(Precision::fp64));
+}
+
+std::vector<PlannedStep> steps_worth_taking(std::vector<PlannedStep> steps,
+                                            const LuProblem& problem, const Rates& rates,
+                                            std::int64_t count, double condition) {
+  const auto seconds = [&](const PlannedStep& step) {
+    return step.seconds + refine_seconds(problem, step.precision, rates, count, condition);
+  };
+  while (steps.size() > 1 && seconds(steps[0]) > seconds(steps[1])) steps.erase(steps.begin());
   return steps;
 }
 

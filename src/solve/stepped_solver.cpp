@@ -8,6 +8,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 #include "comm/agreement.hpp"
 #include "core/numbers.hpp"
@@ -111,13 +112,16 @@ std::vector<PlannedStep> SteppedSolver::plan_steps() {
   constexpr std::array all_precisions{Precision::bf16, Precision::fp16, Precision::fp32,
                                       Precision::fp64};
   rates_ = update_rates(machine_, all_precisions, n());
-  const std::int64_t nb = options_.run.nb != 0 ? options_.run.nb : usual_nb;
-  return planned_steps(
-      {n(), std::min(nb, n()), machine_.facts().shape(), machine_.device().overlaps()}, rates_,
-      options_.first);
+  return planned_steps(lu_problem(), rates_, options_.first);
 }
 
-// Drops the steps that a sample of A shows to be of no use; the last one stays, and so does a first
+LuProblem SteppedSolver::lu_problem() const {
+  const std::int64_t nb = options_.run.nb != 0 ? options_.run.nb : usual_nb;
+  return {n(), std::min(nb, n()), machine_.facts().shape(), machine_.device().overlaps()};
+}
+
+// Drops the steps that a sample of A shows to be of no use, or that so many right-hand sides make
+// dearer than the next; the last one stays, and so does a first
 // one that the user named.
 void SteppedSolver::judge_by_sample() {
   if (options_.precision != Precision::automatic) return;
@@ -125,6 +129,7 @@ void SteppedSolver::judge_by_sample() {
   if (options_.first != Precision::automatic) return;
   while (plan_.size() > 1 && is_hopeless(plan_.front().precision, sampled_))
     plan_.erase(plan_.begin());
+  plan_ = steps_worth_taking(std::move(plan_), lu_problem(), rates_, expected_, sampled_);
   // Ranks may remember rates of different dates.
   reason_ = text_of_rank_0(all(), rates_.text(plan_.front().precision));
   if (!std::isnan(sampled_))
@@ -233,14 +238,14 @@ std::string SteppedSolver::get(const RightHandSideSource& source, std::int64_t k
 }
 
 // The right-hand sides that are refined together: as many as pay, and as their vectors have room for
-// in half of A's memory and 64 MB.
+// in as much memory as A and 64 MB.
 std::int64_t SteppedSolver::block_count() const {
-  constexpr double vectors = 12;  // along rows and along columns, for each
+  constexpr double vectors = 10;  // along rows and along columns, for each
   constexpr double room = 64e6;
   const auto m = static_cast<double>(a_->rows().local_size());
   const auto k = static_cast<double>(a_->columns().local_size());
   const double bytes = vectors * sizeof(double) * std::max(m + k, 1.0);
-  const double fit = (m * k * sizeof(double) / 2 + room) / bytes;
+  const double fit = (m * k * sizeof(double) + room) / bytes;
   const auto mine = static_cast<std::int64_t>(std::clamp(fit, 1.0, 512.0));
   return all().all_reduce(mine, Reduction::min);
 }

@@ -42,6 +42,7 @@ class SteppedSolver final : public Solver {
 
  private:
   std::vector<PlannedStep> plan_steps();
+  LuProblem lu_problem() const;
   Setup first_setup();
   void load();
   void judge_by_sample();

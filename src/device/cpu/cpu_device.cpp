@@ -133,6 +133,10 @@ void CpuDevice::write(Queue& queue, ConstAnyMatrix host, AnyMatrix device) {
   copy(queue, host, device);
 }
 
+void CpuDevice::clear(Queue&, std::span<std::byte> device) {
+  std::ranges::fill(device, std::byte{0});
+}
+
 void CpuDevice::copy(Queue&, ConstAnyMatrix from, AnyMatrix to) {
   const ThreadScope scope(threads_);
   with_storage(to, [&](const auto& target) {

@@ -25,6 +25,7 @@ class CpuDevice final : public Device {
   void write(Queue& queue, std::span<const std::byte> host, std::byte* device) override;
   void read(Queue& queue, const std::byte* device, std::span<std::byte> host) override;
   void write(Queue& queue, ConstAnyMatrix host, AnyMatrix device) override;
+  void clear(Queue& queue, std::span<std::byte> device) override;
   void copy(Queue& queue, ConstAnyMatrix from, AnyMatrix to) override;
 
   void generate(Queue& queue, const MatrixSpec& spec, const Distribution& rows,

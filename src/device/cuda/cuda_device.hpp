@@ -63,6 +63,7 @@ class CudaDevice final : public Device {
   std::unique_ptr<PeerGroup> join_peers(std::span<const std::byte> id, int rank, int size) override;
   void set_stalls(StallWatch* stalls) override;
   void end_peers() override;
+  void clear(Queue& queue, std::span<std::byte> device) override;
   void copy(Queue& queue, ConstAnyMatrix from, AnyMatrix to) override;
 
   void generate(Queue& queue, const MatrixSpec& spec, const Distribution& rows,
