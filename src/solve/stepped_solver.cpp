@@ -122,17 +122,23 @@ void SteppedSolver::judge_by_sample() {
     reason_ += fmt::format("; condition number of about {:.0e} by a sample of A", sampled_);
 }
 
+// An A that is distributed already is used in place, or redistributed into the blocks chosen.
 Setup SteppedSolver::first_setup() {
   const MatrixSource& source = source_.source();
-  const std::int64_t n = source.n();
-  const Distribution whole(n, n, 1, 0);
-  const bool alone = all().size() == 1;
-  const bool in_place =
-      alone ? source.in_place(grid(), whole, whole).has_value() : source.block() > 0;
-  SolveOptions options = options_;
-  if (source.block() > 0 && !alone) options.run.nb = source.block();
-  return plan(machine_, problem(options, n, plan_.front().precision),
-              {.kept = in_place ? Kept::in_place : Kept::copy, .size = "n ="});
+  const std::int64_t own = source.block();
+  const auto in_place = [&](std::int64_t nb) {
+    return source.in_place(grid(), grid().rows(n(), nb), grid().columns(n(), nb)).has_value();
+  };
+  const bool there = in_place(own > 0 ? own : n());
+  Setup setup = plan(machine_, problem(options_, n(), plan_.front().precision),
+                     {.kept = there ? Kept::in_place : Kept::copy,
+                      .nb_in_place = there && all().size() > 1 ? own : 0,
+                      .last = plan_.back().precision,
+                      .size = "n ="});
+  if (own > 0 && !in_place(setup.options.run.nb))
+    setup.notes.push_back(fmt::format("A redistributed from {} to blocks of {}",
+                                      source.distribution(), std::min(setup.options.run.nb, n())));
+  return setup;
 }
 
 // The watch is paused: a user's function or a slow file system may take any time.
