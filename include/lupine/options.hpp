@@ -195,7 +195,7 @@ struct BenchmarkOptions {
 
 /// Options of a solve.
 struct SolveOptions {
-  RunOptions run;  ///< machine and distribution; the block size of A's descriptor replaces run.nb
+  RunOptions run;  ///< machine and distribution; run.nb 0: by device and size, or A's descriptor
   /// automatic: steps of increasing precision, as far as is needed, each only where it is predicted
   /// to be worth its time; a small system takes FP64 at once (lupine/solve.hpp). Any other value:
   /// that precision alone.

@@ -18,7 +18,7 @@ struct CyclicMatrix {
 
 /// a <- this rank's part of the matrix in the distribution `to`. Every rank sends the others what
 /// they hold of its own part, which is distributed as `from` says. Three buffers, each of at most
-/// 4 MiB or one local column of `to`, are all the memory that it needs. Collective.
+/// 4 MiB or one local column of `to`, are nearly all the memory that it needs. Collective.
 /// @param part this rank's part in `from`
 /// @pre `from` and `to` are of the same size and on the grid's processes
 /// @throws UsageError, AgreedFault: the same error on every rank
