@@ -48,10 +48,9 @@ class Redistribution {
                                       std::max<std::int64_t>(most_columns, 1));
     agree(grid_.all(), [&] {
       find_rows();
-      const auto size = static_cast<std::size_t>(a.rows() * width_);
-      slab_.resize(size);
-      in_.resize(size);
-      out_.resize(static_cast<std::size_t>(most_rows * width_));
+      slab_.resize(static_cast<std::size_t>(a.rows() * width_));
+      in_.resize(static_cast<std::size_t>(most_rows * width_));
+      out_.resize(in_.size());
     });
     for (LocalIndex first{0}; first.value < most_columns; first = first + width_) {
       const std::int64_t columns = std::clamp<std::int64_t>(a.columns() - first.value, 0, width_);
@@ -98,8 +97,11 @@ class Redistribution {
       const Selection sent = selection(all.rank(), receiver, first);
       const Selection received = selection(sender, all.rank(), first);
       pack(sent);
-      all.exchange(std::as_bytes(std::span(out_).first(sent.size())), receiver,
-                   std::as_writable_bytes(std::span(in_).first(received.size())), sender);
+      if (turn == 0)  // to itself
+        in_.swap(out_);
+      else
+        all.exchange(std::as_bytes(std::span(out_).first(sent.size())), receiver,
+                     std::as_writable_bytes(std::span(in_).first(received.size())), sender);
       unpack(received, first, slab);
     }
   }
