@@ -72,7 +72,7 @@ typedef struct lupine_options {
   int equilibrate;     ///< 1: scale rows and columns by powers of two; 0: do not
   int condition;       ///< 1: estimate the condition number and bound forward errors; 0: do not; 2:
                        ///< as 1, with all errors of each of many right-hand sides
-  int64_t nb;          ///< block size; 0: by device and size. A descriptor's NB_ replaces it
+  int64_t nb;          ///< block size; 0: by device and size, or a descriptor's NB_
   int nprow;           ///< P, rows of the process grid; P and Q 0: the squarest grid
   int npcol;           ///< Q, columns of the process grid
   int column_major;    ///< numbering of ranks over the grid: 0 by rows, 1 by columns
@@ -155,7 +155,9 @@ LUPINE_API int lupine_dgesvx(int64_t n, int64_t nrhs, const double* a, int64_t l
 /// M_, N_, MB_, NB_, RSRC_, CSRC_, LLD_.
 /// @param comm the ranks of the process grid
 /// @param a this rank's part of A; it is not changed
-/// @param desca descriptor of A, with MB_ = NB_ and RSRC_ = CSRC_ = 0
+/// @param desca descriptor of A. A is used in place if MB_ = NB_, RSRC_ = CSRC_ = 0, and NB_ is nb
+///              of the options or, where that is 0, at least half of the block size that Lupine
+///              would choose. Otherwise it is redistributed into a copy, if memory allows
 /// @param b this rank's part of b; this rank's part of x is written over it where info is 0
 /// @param descb descriptor of b
 /// @param options null: the default options

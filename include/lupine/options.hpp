@@ -69,8 +69,8 @@ enum class RefineMethod {
 /// than a small part of a solve's time, except `full` with many right-hand sides.
 enum class ConditionCheck {
   off,  ///< nothing
-  on,   ///< the condition number, and a bound of each forward error: for up to 8 right-hand sides as
-        ///< in LAPACK's dgerfs, for more of them the condition number times the backward error
+  on,  ///< the condition number, and a bound of each forward error: for up to 8 right-hand sides as
+       ///< in LAPACK's dgerfs, for more of them the condition number times the backward error
   full  ///< as `on`, but for any number of right-hand sides as in dgerfs, with every residual
 };
 
@@ -205,7 +205,7 @@ struct BenchmarkOptions {
 
 /// Options of a solve.
 struct SolveOptions {
-  RunOptions run;  ///< machine and distribution; the block size of A's descriptor replaces run.nb
+  RunOptions run;  ///< machine and distribution; run.nb 0: by device and size, or A's descriptor
   /// automatic: steps of increasing precision, as far as is needed, each only where it is predicted
   /// to be worth its time; a small system takes FP64 at once (lupine/solve.hpp). Any other value:
   /// that precision alone.

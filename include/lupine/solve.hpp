@@ -44,7 +44,7 @@
 namespace lupine {
 
 /// ScaLAPACK's array descriptor of a dense matrix: DTYPE_ = 1, CTXT_ (not used), M_, N_, MB_, NB_,
-/// RSRC_, CSRC_, LLD_. The descriptor of A has MB_ = NB_ and RSRC_ = CSRC_ = 0.
+/// RSRC_, CSRC_, LLD_.
 using Descriptor = std::array<std::int64_t, 9>;
 
 /// Returns element (i, j) of a matrix, both indices from 0. It is called from several threads at
@@ -64,10 +64,18 @@ class LUPINE_API Matrix {
   /// @param element element (i, j) of A
   /// @return the matrix
   static Matrix from_function(std::int64_t n, ElementFunction element);
-  /// A from the parts of all ranks in a block-cyclic distribution. It is never changed; a device
-  /// that can read host memory reads it where it lies. The process grid is that of
-  /// SolveOptions::run, numbered as BLACS does, by rows or by columns.
-  /// @param descriptor equal on every rank but for LLD_
+  /// A from the parts of all ranks in a block-cyclic distribution. It is never changed. The process
+  /// grid is that of SolveOptions::run, numbered as BLACS does, by rows or by columns.
+  ///
+  /// A device that can read host memory reads A where it lies if, on several ranks, MB_ = NB_,
+  /// RSRC_ = CSRC_ = 0, and NB_ is RunOptions::nb or, where that is 0, at least half of the block
+  /// size that Lupine would choose. Otherwise the ranks redistribute A once into a copy in the
+  /// blocks chosen, which takes 8 n^2 bytes over all ranks. If there is no room for the copy, A
+  /// stays in place. Solution::chosen and Solution::notes tell the outcome.
+  /// @throws UsageError later, from solve() and Factorization, if there is no room for the copy
+  /// that
+  ///         RunOptions::nb, MB_ != NB_, RSRC_ or CSRC_ make necessary
+  /// @param descriptor M_ = N_ = n; any MB_, NB_, RSRC_ and CSRC_; equal on every rank but for LLD_
   /// @param local this rank's part, column-major with leading dimension LLD_; null is allowed where
   ///              this rank has no part
   /// @return the matrix
@@ -148,17 +156,17 @@ struct SolveColumn {
   bool converged = false;                  ///< whether x was accepted
   double hpl_residual = 0;                 ///< ||r|| / (eps (||A|| ||x|| + ||b||) n)
   double backward_error = 0;               ///< normwise: ||r|| / (||A|| ||x|| + ||b||)
-  /// max_i |r|_i / (|A||x| + |b|)_i, 0/0 being 0. NaN where it was not measured: with FP64 factors and
-  /// more than 8 right-hand sides, the normwise error of the scaled system is estimated from 16
-  /// random combinations of the entries of r, and an x whose estimate is well within the tolerance is
-  /// accepted. Then backward_error is four times that estimate, in 2-norms and Frobenius norms, which
-  /// it exceeds with a probability of about 1e-7. Not with ConditionCheck::full.
+  /// max_i |r|_i / (|A||x| + |b|)_i, 0/0 being 0. NaN where it was not measured: with FP64 factors
+  /// and more than 8 right-hand sides, the normwise error of the scaled system is estimated from 16
+  /// random combinations of the entries of r, and an x whose estimate is well within the tolerance
+  /// is accepted. Then backward_error is four times that estimate, in 2-norms and Frobenius norms,
+  /// which it exceeds with a probability of about 1e-7. Not with ConditionCheck::full.
   double componentwise_error = 0;
   /// Estimated bound of ||x - x*|| / ||x||, x* being the exact solution. For up to 8 right-hand
   /// sides, or with ConditionCheck::full, as in LAPACK's dgerfs:
   /// || |A^-1| (|r| + (n+1) eps (|A||x| + |b|)) || / ||x||. For more, and where
-  /// Solution::condition_at_least, ||A^-1|| times the norm of the vector in parentheses. NaN where it
-  /// was not asked for or x was not accepted.
+  /// Solution::condition_at_least, ||A^-1|| times the norm of the vector in parentheses. NaN where
+  /// it was not asked for or x was not accepted.
   double forward_bound = 0;
   std::string why{};  ///< why x was not accepted, where b is the reason: its Inf or NaN
 };

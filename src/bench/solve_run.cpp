@@ -52,7 +52,10 @@ class GeneratedSource final : public MatrixSource {
 
 SolveOptions solve_options(const Setup& setup) {
   const BenchmarkOptions& o = setup.options;
-  return {.run = o.run, .refine = o.refine, .max_iterations = o.max_iterations, .condition = ConditionCheck::off};
+  return {.run = o.run,
+          .refine = o.refine,
+          .max_iterations = o.max_iterations,
+          .condition = ConditionCheck::off};
 }
 
 Turn solve_run(const Communicator& all, const Setup& setup) {

@@ -18,8 +18,8 @@ class FactorSolver {
   virtual MultiVector solve_transposed(const MultiVector& r) = 0;
 
   /// The same for one vector.
-  Vector solve(const Vector& r) { return solve(MultiVector(r)).take(); }
-  Vector solve_transposed(const Vector& r) { return solve_transposed(MultiVector(r)).take(); }
+  Vector solve(const Vector& r) { return solve(MultiVector(r)).only(); }
+  Vector solve_transposed(const Vector& r) { return solve_transposed(MultiVector(r)).only(); }
 };
 
 }  // namespace lupine

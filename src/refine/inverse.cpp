@@ -66,7 +66,7 @@ double Inverse::error(const Side& side) const {
   if (side.growth == 0) return std::numeric_limits<double>::infinity();
   MultiVector residual = side.multiply(MultiVector(side.product));
   subtract(MultiVector(side.largest), residual);
-  const Vector correction = side.solve(residual).take();
+  const Vector correction = side.solve(residual).only();
   return side.results.norm(correction) / side.results.norm(side.product);
 }
 

@@ -37,9 +37,9 @@ class Inverse {
   Inverse(const Inverse&) = delete;
   Inverse& operator=(const Inverse&) = delete;
 
-  /// Estimates of || diag(left) A^-1 diag(right) ||_inf, one for each pair of weights, made together
-  /// (see estimate_one_norms). Infinity where a product overflows; nothing where products are not
-  /// accurate.
+  /// Estimates of || diag(left) A^-1 diag(right) ||_inf, one for each pair of weights, made
+  /// together (see estimate_one_norms). Infinity where a product overflows; nothing where products
+  /// are not accurate.
   std::optional<std::vector<double>> norms(const std::vector<Weights>& weights);
   /// A lower bound of ||A^-1||_inf, for the case that norms() returns nothing. At most seven
   /// products and solves. @pre norms() was called before

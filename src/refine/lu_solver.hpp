@@ -28,10 +28,10 @@ namespace lupine {
 /// For the transposes, process rows and process columns exchange their roles. A solve reads each
 /// factor once: 4 n^2 bytes in FP32 (8 n^2 in FP64) over all ranks.
 ///
-/// Arithmetic is FP64, except that solve() takes FP32 for more than Device::few_vectors vectors with
-/// FP32 factors: such a solve is bound by arithmetic, and no less accurate than its factors. Each
-/// vector is scaled by a power of two before, so that its largest entry is near 1, as in LAPACK's
-/// dsgesv.
+/// Arithmetic is FP64, except that solve() takes FP32 for more than Device::few_vectors vectors
+/// with FP32 factors: such a solve is bound by arithmetic, and no less accurate than its factors.
+/// Each vector is scaled by a power of two before, so that its largest entry is near 1, as in
+/// LAPACK's dsgesv.
 ///
 /// The rows of r are exchanged in the same order as those of A in the factorization: the exchanges
 /// of a step come before its block of L is used. A transposed solve undoes the exchanges of a step

@@ -165,8 +165,7 @@ class Refinement {
       if (column(k).finite()) all.push_back(k);
     Block block = block_of(std::move(all));
     const auto stays = [&](Column& c) {
-      const bool gains =
-          goes_on_ && c.slow.times == 0 && left(c) > 0 && c.error > eps;
+      const bool gains = goes_on_ && c.slow.times == 0 && left(c) > 0 && c.error > eps;
       return (!done(c) || gains) && c.slow.times < 2 && c.finite();
     };
     keep_if(block, stays);

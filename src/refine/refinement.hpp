@@ -69,7 +69,7 @@ struct RefineOutcome {
   double forecast = 0;
   /// ||z - B d|| / ||z|| of the last GMRES cycle (see GmresCycle); 1 without one.
   double gmres_residual = 1;
-  double error = 0;  ///< the error of x by the stop rule
+  double error = 0;   ///< the error of x by the stop rule
   RefineTimes times;  ///< for all right-hand sides that were refined together
 };
 

@@ -26,12 +26,6 @@ double square(std::span<const double> v) {
   return sum;
 }
 
-Buffer on_device_memory(Device& device, Queue& queue, const MultiVector& v) {
-  Buffer buffer = device.allocate(std::ssize(v.all()) * std::int64_t{sizeof(double)});
-  device.upload(queue, v.all(), buffer.as<double>());
-  return buffer;
-}
-
 }  // namespace
 
 ResidualSketch::ResidualSketch(System& system, Device& device)
@@ -46,22 +40,31 @@ ResidualSketch::ResidualSketch(System& system, Device& device)
   const MultiVector projected = system.multiply_transposed(w);
   const double sum = system.grid().row().all_reduce(square(projected.all()), Reduction::sum);
   norm_ = std::sqrt(sum / static_cast<double>(signs));
-  of_rows_ = on_device_memory(device, *queue_, w);
-  of_columns_ = on_device_memory(device, *queue_, projected);
+  put(w, of_rows_);
+  put(projected, of_columns_);
+}
+
+void ResidualSketch::put(const MultiVector& v, Buffer& memory) {
+  const std::int64_t bytes = std::ssize(v.all()) * std::int64_t{sizeof(double)};
+  if (memory.bytes() < bytes) {
+    memory = {};
+    memory = device_.allocate(bytes);
+  }
+  device_.upload(*queue_, v.all(), memory.as<double>());
 }
 
 // -(onto)^T v, summed up over `ranks`.
 MultiVector ResidualSketch::project(const Buffer& onto, const MultiVector& v,
                                     const Communicator& ranks) {
   const std::int64_t ld = std::max<std::int64_t>(v.size(), 1);
-  const Buffer vectors = on_device_memory(device_, *queue_, v);
   MultiVector result(signs, v.count());
-  const Buffer results = on_device_memory(device_, *queue_, result);
-  device_.subtract_product(
-      *queue_, Transpose::yes, MatrixView<const double>{onto.as<double>(), v.size(), signs, ld},
-      MatrixView<const double>{vectors.as<double>(), v.size(), v.count(), ld},
-      MatrixView<double>{results.as<double>(), signs, v.count(), signs});
-  device_.download(*queue_, results.as<double>(), result.all());
+  put(v, vectors_);
+  put(result, results_);
+  device_.subtract_product(*queue_, Transpose::yes,
+                           MatrixView<const double>{onto.as<double>(), v.size(), signs, ld},
+                           MatrixView<const double>{vectors_.as<double>(), v.size(), v.count(), ld},
+                           MatrixView<double>{results_.as<double>(), signs, v.count(), signs});
+  device_.download(*queue_, results_.as<double>(), result.all());
   ranks.all_reduce(result.all(), Reduction::sum);
   return result;
 }

@@ -13,10 +13,10 @@ namespace lupine {
 
 /// Estimates ||R b - R A C y||_2 of many y at the cost of O(n) each: W^T (R b - R A C y) =
 /// W^T R b - (W^T R A C) y, where the columns of W are `signs` vectors of random signs. The mean
-/// square of these numbers is that of ||r||_2^2, whatever r is (D. Achlioptas, J. Comput. Syst. Sci.
-/// 66, 2003). An estimate is below a quarter of the norm with a probability of about 1e-7 (see
-/// docs/numerics.md), and its own roundings add at most some n eps (||R A C||_F ||y||_2 + ||R b||_2).
-/// Members are collective.
+/// square of these numbers is that of ||r||_2^2, whatever r is (D. Achlioptas, J. Comput. Syst.
+/// Sci. 66, 2003). An estimate is below a quarter of the norm with a probability of about 1e-7 (see
+/// docs/numerics.md), and its own roundings add at most some n eps (||R A C||_F ||y||_2 + ||R
+/// b||_2). Members are collective.
 class ResidualSketch {
  public:
   static constexpr std::int64_t signs = 16;
@@ -35,13 +35,16 @@ class ResidualSketch {
 
  private:
   MultiVector project(const Buffer& onto, const MultiVector& v, const Communicator& ranks);
+  void put(const MultiVector& v, Buffer& memory);
 
   System& system_;
   Device& device_;
   std::unique_ptr<Queue> queue_;
   Buffer of_rows_;     // W
   Buffer of_columns_;  // (R A C)^T W
-  double norm_ = 0;    // ||R A C||_F, estimated
+  Buffer vectors_;     // those that are projected
+  Buffer results_;
+  double norm_ = 0;  // ||R A C||_F, estimated
 };
 
 }  // namespace lupine

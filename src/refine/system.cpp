@@ -152,7 +152,8 @@ MultiVector System::product(const MultiVector& v) {
   MultiVector minus_v = scaled(scales_.columns, v);
   for (double& value : minus_v.all()) value = -value;
   device_.upload(*queue_, minus_v.all(), of_columns_.as<double>());
-  device_.clear(*queue_, {of_rows_.data(), static_cast<std::size_t>(bytes_of_doubles(rows_.local_size() * count))});
+  device_.clear(*queue_, {of_rows_.data(),
+                          static_cast<std::size_t>(bytes_of_doubles(rows_.local_size() * count))});
   device_.subtract_product(*queue_, Transpose::no, *a_->held(),
                            vectors_in(of_columns_, columns_.local_size(), count),
                            vectors_in(of_rows_, rows_.local_size(), count));
@@ -172,8 +173,9 @@ MultiVector System::magnitude_product(const MultiVector& v) {
     std::ranges::transform(powers, powers.begin(), power_above);
     std::vector<T> minus_v(v.all().size());
     for (std::size_t i = 0; i < minus_v.size(); ++i)
-      minus_v[i] = static_cast<T>(-std::fabs(v.all()[i]) /
-                                  powers[i / static_cast<std::size_t>(std::max<std::int64_t>(k, 1))]);
+      minus_v[i] =
+          static_cast<T>(-std::fabs(v.all()[i]) /
+                         powers[i / static_cast<std::size_t>(std::max<std::int64_t>(k, 1))]);
     const Buffer vectors = device_.allocate(k * v.count() * bytes);
     const Buffer product = device_.allocate(m * v.count() * bytes);
     const Buffer magnitudes = device_.allocate(m * std::min(strip_columns, k) * bytes);

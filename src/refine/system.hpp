@@ -65,12 +65,13 @@ class System {
   /// there was none.
   double norm_a();
 
-  /// R A C V, along rows; V along columns. One pass over A for Device::few_vectors, a product of matrices for more.
+  /// R A C V, along rows; V along columns. One pass over A for Device::few_vectors, a product of
+  /// matrices for more.
   MultiVector multiply(const MultiVector& v);
-  Vector multiply(const Vector& v) { return multiply(MultiVector(v)).take(); }
+  Vector multiply(const Vector& v) { return multiply(MultiVector(v)).only(); }
   /// (R A C)^T V, along columns; V along rows. @pre A is held in memory
   MultiVector multiply_transposed(const MultiVector& v);
-  Vector multiply_transposed(const Vector& v) { return multiply_transposed(MultiVector(v)).take(); }
+  Vector multiply_transposed(const Vector& v) { return multiply_transposed(MultiVector(v)).only(); }
   /// The residuals of approximations Y, and the bounds with which they are compared; both along
   /// rows.
   struct Errors {
@@ -81,8 +82,8 @@ class System {
   /// the bounds are computed in FP32 where that holds their numbers: their relative error is below
   /// 2^-24 (n + 4). @param y along columns @param b R B, along rows
   Errors errors(const MultiVector& y, const MultiVector& b, bool with_bound);
-  /// max_i |residual_i| / bound_i of each vector: its componentwise backward error (W. Oettli and W.
-  /// Prager, Numer. Math. 6, 1964), where 0/0 counts as 0 and NaN as infinity.
+  /// max_i |residual_i| / bound_i of each vector: its componentwise backward error (W. Oettli and
+  /// W. Prager, Numer. Math. 6, 1964), where 0/0 counts as 0 and NaN as infinity.
   Vector componentwise_errors(const MultiVector& residual, const MultiVector& bound) const;
   /// norm_a(), ||v||, ||b|| and ||r||. @param v along columns @param b,r along rows
   SystemNorms norms(std::span<const double> v, std::span<const double> b,

@@ -4,21 +4,70 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <new>
+#include <utility>
 
 #include "core/expects.hpp"
 
 namespace lupine {
 
-Vector MultiVector::take() && {
+namespace {
+
+// Blocks of entries that may be used again, and the ReuseVectors that live.
+struct Spare {
+  int users = 0;
+  std::vector<std::pair<std::size_t, double*>> blocks;
+};
+thread_local Spare spare;
+
+}  // namespace
+
+ReuseVectors::ReuseVectors() {
+  ++spare.users;
+}
+
+ReuseVectors::~ReuseVectors() {
+  if (--spare.users > 0) return;
+  for (const auto& [size, block] : spare.blocks) ::operator delete(block);
+  spare.blocks.clear();
+}
+
+template <>
+double* ReusingAllocator<double>::allocate(std::size_t n) {
+  const auto fits = [n](const auto& block) { return block.first == n; };
+  if (const auto found = std::ranges::find_if(spare.blocks, fits); found != spare.blocks.end()) {
+    double* block = found->second;
+    spare.blocks.erase(found);
+    return block;
+  }
+  return static_cast<double*>(::operator new(n * sizeof(double)));
+}
+
+template <>
+void ReusingAllocator<double>::deallocate(double* p, std::size_t n) noexcept {
+  try {
+    if (spare.users > 0) return spare.blocks.emplace_back(n, p), void();
+  } catch (const std::bad_alloc&) {
+    // then it is not kept
+  }
+  ::operator delete(p);
+}
+
+Vector MultiVector::only() const {
   LUPINE_EXPECTS(count_ == 1);
-  return std::move(entries_);
+  return vector(0);
 }
 
 void MultiVector::keep(std::span<const std::int64_t> kept) {
   for (std::size_t to = 0; to < kept.size(); ++to)
     if (const auto k = static_cast<std::int64_t>(to); kept[to] != k)
       std::copy_n((*this)[kept[to]].begin(), size_, (*this)[k].begin());
-  count_ = std::ssize(kept);
+  truncate(std::ssize(kept));
+}
+
+void MultiVector::truncate(std::int64_t count) {
+  LUPINE_EXPECTS(count <= count_);
+  count_ = count;
   entries_.resize(static_cast<std::size_t>(size_ * count_));
 }
 

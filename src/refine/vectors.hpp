@@ -3,10 +3,10 @@
 /// Vectors of n FP64 entries, distributed over the process grid.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "comm/process_grid.hpp"
@@ -17,8 +17,30 @@ namespace lupine {
 /// The entries of a vector that one rank holds. A "whole" vector has all n entries.
 using Vector = std::vector<double>;
 
-/// Several vectors of one distribution: the columns of a matrix, column-major and contiguous. A rank
-/// holds the same entries of each.
+/// While an object of this class lives, the memory of the thread's MultiVectors is kept when they
+/// end, for new ones of the same size: memory that is touched for the first time is slow.
+class ReuseVectors {
+ public:
+  ReuseVectors();
+  ~ReuseVectors();
+  ReuseVectors(const ReuseVectors&) = delete;
+  ReuseVectors& operator=(const ReuseVectors&) = delete;
+};
+
+/// The allocator of a MultiVector's entries; see ReuseVectors.
+template <class T>
+struct ReusingAllocator {
+  using value_type = T;
+  ReusingAllocator() = default;
+  template <class U>
+  explicit ReusingAllocator(const ReusingAllocator<U>&) {}
+  T* allocate(std::size_t n);
+  void deallocate(T* p, std::size_t n) noexcept;
+  bool operator==(const ReusingAllocator&) const { return true; }
+};
+
+/// Several vectors of one distribution: the columns of a matrix, column-major and contiguous. A
+/// rank holds the same entries of each.
 class MultiVector {
  public:
   MultiVector() = default;
@@ -26,7 +48,8 @@ class MultiVector {
   MultiVector(std::int64_t size, std::int64_t count)
       : size_(size), count_(count), entries_(static_cast<std::size_t>(size * count), 0.0) {}
   /// One vector.
-  explicit MultiVector(Vector v) : size_(std::ssize(v)), count_(1), entries_(std::move(v)) {}
+  explicit MultiVector(const Vector& v)
+      : size_(std::ssize(v)), count_(1), entries_(v.begin(), v.end()) {}
 
   std::int64_t size() const { return size_; }
   std::int64_t count() const { return count_; }
@@ -38,8 +61,10 @@ class MultiVector {
   /// All entries, vector after vector.
   std::span<double> all() { return entries_; }
   std::span<const double> all() const { return entries_; }
-  /// The entries of the only vector. @pre count() is 1
-  Vector take() &&;
+  /// The only vector. @pre count() is 1
+  Vector only() const;
+  /// Keeps the first vectors. @pre count <= count()
+  void truncate(std::int64_t count);
   /// Keeps the vectors of these numbers, which ascend.
   void keep(std::span<const std::int64_t> kept);
 
@@ -48,7 +73,7 @@ class MultiVector {
 
   std::int64_t size_ = 0;
   std::int64_t count_ = 0;
-  Vector entries_;
+  std::vector<double, ReusingAllocator<double>> entries_;
 };
 
 /// The vectors v as one MultiVector. @param size entries of each

@@ -33,7 +33,7 @@ class Planning {
  public:
   Planning(const Machine& machine, const BenchmarkOptions& options,
            const Circumstances& circumstances)
-      : machine_(machine), circumstances_(circumstances) {
+      : machine_(machine), circumstances_(circumstances), kept_(circumstances.kept) {
     setup_.asked = options;
     setup_.options = options;
     setup_.machine = machine.facts();
@@ -48,6 +48,7 @@ class Planning {
     setup_.budget = machine_.memory();
     choose_precision();
     identify();
+    choose_place();
     choose_size();
     check_fit();
     setup_.panel_width = setup_.footprint.panel_width();
@@ -59,6 +60,8 @@ class Planning {
   void settle_benchmark();
   void choose_precision();
   void identify();
+  void choose_place();
+  double copy_bytes(Precision precision) const;
   void choose_size();
   void choose_n();
   std::int64_t bound_by_time(std::int64_t n);
@@ -78,6 +81,7 @@ class Planning {
 
   const Machine& machine_;
   const Circumstances& circumstances_;
+  Kept kept_;
   ProfileKey key_;
   bool native_ = false;  // whether every rank's device has instructions for the update
   bool fast_ = false;    // whether a 16-bit update is much faster than FP32's
@@ -181,8 +185,7 @@ Footprint Planning::footprint(std::int64_t n) const {
 
 double Planning::kept_bytes() const {
   const bool copied =
-      circumstances_.kept == Kept::copy ||
-      (circumstances_.kept == Kept::in_place && !machine_.device().shares_host_memory());
+      kept_ == Kept::copy || (kept_ == Kept::in_place && !machine_.device().shares_host_memory());
   return copied ? sizeof(double) : 0;
 }
 
@@ -200,6 +203,45 @@ bool Planning::fits(std::int64_t n, double bytes) const {
 
 std::int64_t Planning::largest_that_fits(double bytes) const {
   return largest_n([&](std::int64_t n) { return fits(n, bytes); });
+}
+
+// Bytes of a rank with a copy of A and factors in this precision.
+double Planning::copy_bytes(Precision precision) const {
+  Footprint f = footprint(setup_.options.n);
+  f.precision = precision;
+  f.held = sizeof(double);
+  return f.rank_bytes();
+}
+
+// Chooses between an A in place, in its own blocks, and a copy of it in the blocks that the user or
+// the table wants. A block size near the table's is as good.
+void Planning::choose_place() {
+  BenchmarkOptions& o = setup_.options;
+  const double free = setup_.budget.rank_free;
+  if (circumstances_.nb_in_place == 0 || factor_bytes(o.n) > free) return;
+  const std::int64_t own = std::min(circumstances_.nb_in_place, o.n);
+  const std::int64_t wanted = std::min(tuning(o.n).nb, o.n);
+  if (own == wanted) return;
+  const bool given = o.run.nb != 0;
+  if (given || 2 * own < wanted) {
+    const Precision last = circumstances_.last;
+    const double needed = copy_bytes(given || last == Precision::automatic ? o.precision : last);
+    if (needed <= free) {
+      kept_ = Kept::copy;
+      return;
+    }
+    const std::string why =
+        fmt::format("with a copy of A in blocks of {}, a rank on {} needs {}, free are {}", wanted,
+                    where(setup_.budget), gibibytes(needed), gibibytes(free));
+    if (given)
+      throw UsageError(
+          fmt::format("NB = {} is not possible: {}; allowed is NB = {}, the blocks in "
+                      "which A is distributed",
+                      o.run.nb, why, own));
+    setup_.notes.push_back(fmt::format("A stays in blocks of {}, which are slow: {}", own, why));
+  }
+  o.run.nb = own;
+  setup_.reasons.nb = "the blocks of A";
 }
 
 void Planning::choose_size() {

@@ -50,6 +50,13 @@ struct Circumstances {
   std::int64_t most_n = 0;  ///< upper limit of a chosen n; 0: none
   Profile profile{};        ///< its entries take precedence over the table of defaults
   Kept kept = Kept::not_at_all;
+  /// Block size of an A that lies in place in these blocks, at least 1; it becomes a copy if the
+  /// options name another block size, or if the blocks are less than half as wide as those that
+  /// plan() would choose, and memory allows the copy. 0: any block size is possible in place.
+  std::int64_t nb_in_place = 0;
+  /// The precision of the largest factors for which a copy that plan() chooses must leave room;
+  /// automatic: that of the options.
+  Precision last = Precision::automatic;
   const char* size = "-N";  ///< name of n in messages
 };
 

@@ -7,6 +7,7 @@
 
 #include "comm/agreement.hpp"
 #include "core/expects.hpp"
+#include "solve/redistribution.hpp"
 #include "solve/source_parts.hpp"
 
 namespace lupine {
@@ -21,19 +22,18 @@ struct ArrayLayout {
 
   std::int64_t type, m, n, mb, nb, row0, column0, ld;
 
-  /// This rank's rows and columns. RSRC_ and CSRC_, the process row and column of the first block,
-  /// renumber the processes.
+  /// How the rows and columns lie on the grid. RSRC_ and CSRC_ are the process row and column of
+  /// the first block.
+  CyclicMatrix on(const GridShape& shape) const {
+    return {{m, mb, shape.nprow, static_cast<int>(row0)},
+            {n, nb, shape.npcol, static_cast<int>(column0)}};
+  }
+  /// This rank's rows and columns.
   Distribution rows(const ProcessGrid& grid) const {
-    return part(m, mb, grid.shape().nprow, grid.me().row, row0);
+    return on(grid.shape()).rows.of(grid.me().row);
   }
   Distribution columns(const ProcessGrid& grid) const {
-    return part(n, nb, grid.shape().npcol, grid.me().column, column0);
-  }
-
- private:
-  static Distribution part(std::int64_t size, std::int64_t block, int processes, int me,
-                           std::int64_t first) {
-    return {size, block, processes, static_cast<int>((me - first + processes) % processes)};
+    return on(grid.shape()).columns.of(grid.me().column);
   }
 };
 
@@ -91,38 +91,47 @@ class BlockCyclicMatrix : public MatrixSource {
 
   std::int64_t n() const override { return layout_.n; }
   std::int64_t block() const override { return layout_.nb; }
+  std::string distribution() const override {
+    const ArrayLayout& d = layout_;
+    return (d.mb == d.nb ? fmt::format("blocks of {}", d.nb)
+                         : fmt::format("blocks of {} x {}", d.mb, d.nb)) +
+           (d.row0 == 0 && d.column0 == 0
+                ? ""
+                : fmt::format(", the first on process ({}, {}),", d.row0, d.column0));
+  }
   void check(const Communicator& all) const override {
     check_any(all, "A", layout_);
     require(layout_.m == layout_.n, "A", "M_", layout_.m,
             fmt::format("N_, which is {}: a square matrix", layout_.n));
-    require(layout_.mb == layout_.nb, "A", "MB_", layout_.mb,
-            fmt::format("NB_, which is {}", layout_.nb));
-    require(layout_.row0 == 0, "A", "RSRC_", layout_.row0, "0");
-    require(layout_.column0 == 0, "A", "CSRC_", layout_.column0, "0");
   }
   std::optional<MatrixView<const double>> in_place(const ProcessGrid& grid,
                                                    const Distribution& rows,
                                                    const Distribution& columns) const override {
     check_place(grid, "A", layout_, local_);
-    if (!same(rows) || !same(columns)) return std::nullopt;
-    return MatrixView<const double>{local_, rows.local_size(), columns.local_size(), layout_.ld};
+    const CyclicMatrix there = layout_.on(grid.shape());
+    if (!same(there.rows, rows) || !same(there.columns, columns)) return std::nullopt;
+    return part(grid);
   }
   void fill(const ProcessGrid& grid, const Distribution& rows, const Distribution& columns,
             PartWriter& a) const override {
-    const auto from = in_place(grid, rows, columns);
-    if (!from)
-      throw UsageError(
-          fmt::format("the block size is {}, NB_ of A's descriptor {}; allowed: the "
-                      "same",
-                      rows.block(), layout_.nb));
-    agree(grid.all(), [&] { a.copy(*from); });
+    if (const auto there = in_place(grid, rows, columns))
+      return agree(grid.all(), [&] { a.copy(*there); });
+    redistribute(grid, layout_.on(grid.shape()), part(grid), {wanted(rows), wanted(columns)}, a);
   }
 
  private:
-  /// Whether a dimension is distributed as the descriptor says. One process holds everything,
-  /// whatever the block size; and a block size above n distributes A as the block size n does.
-  bool same(const Distribution& dimension) const {
-    return dimension.processes() == 1 || dimension.block() == std::min(layout_.nb, layout_.n);
+  static CyclicDimension wanted(const Distribution& d) {
+    return {d.size(), d.block(), d.processes(), 0};
+  }
+  /// Whether a dimension already lies as it is wanted. One process holds everything, whatever the
+  /// block size; and a block size above n distributes A as the block size n does.
+  static bool same(const CyclicDimension& there, const Distribution& dimension) {
+    return dimension.processes() == 1 ||
+           (there.first == 0 && dimension.block() == std::min(there.block, there.size));
+  }
+  MatrixView<const double> part(const ProcessGrid& grid) const {
+    return {local_, layout_.rows(grid).local_size(), layout_.columns(grid).local_size(),
+            layout_.ld};
   }
 
   ArrayLayout layout_;
@@ -156,7 +165,7 @@ class BlockCyclicRightHandSide : public RightHandSideSource {
     const std::int64_t columns = layout_.columns(grid).local_size();
     agree(grid.all(), [&] { x.assign(static_cast<std::size_t>(layout_.ld * columns), 0.0); });
   }
-  void put(const ProcessGrid& grid, std::int64_t k, const std::vector<double>& solution,
+  void put(const ProcessGrid& grid, std::int64_t k, std::span<const double> solution,
            std::vector<double>& x) const override {
     const Distribution columns = layout_.columns(grid);
     if (!columns.mine({k})) return;

@@ -13,8 +13,7 @@ ResidualSketch& FactoredSystem::sketch() {
 double FactoredSystem::normwise_error(std::span<const double> y, std::span<const double> b,
                                       std::span<const double> r) {
   const SystemNorms norms = system_.norms(y, b, r);
-  return norms.residual == 0 ? 0
-                             : norms.residual / (system_.scaled_norm() * norms.x + norms.b);
+  return norms.residual == 0 ? 0 : norms.residual / (system_.scaled_norm() * norms.x + norms.b);
 }
 
 const Condition& FactoredSystem::condition() {

@@ -21,12 +21,10 @@ Buffer on_device(Device& device, Queue& queue, const Vector& v) {
 
 Factors::Factors(Transport& transport, const UserMatrix& a, const Equilibration& scales,
                  const Setup& setup, const Clock& clock, const ColumnsDone& done)
-    : transport_(transport),
-      lu_(agreed(transport.grid().all(),
-                 [&] {
-                   return DistributedMatrix(transport.device(), a.rows(), a.columns(),
-                                            storage_for(setup.options.precision));
-                 })) {
+    : transport_(transport), lu_(agreed(transport.grid().all(), [&] {
+        return DistributedMatrix(transport.device(), a.rows(), a.columns(),
+                                 storage_for(setup.options.precision));
+      })) {
   Device& device = transport.device();
   const double begin = clock.now();
   {

@@ -5,8 +5,8 @@
 
 #include <memory>
 
-#include "core/expects.hpp"
 #include "core/clock.hpp"
+#include "core/expects.hpp"
 #include "factor/lu.hpp"
 #include "matrix/distributed_matrix.hpp"
 #include "setup/plan.hpp"

@@ -24,7 +24,7 @@ double times_power(double v, int e) {
 }
 
 // v_i 2^(exponents_i + shift) for all i.
-Vector scaled(const Vector& v, const std::vector<int>& exponents, int shift) {
+Vector scaled(std::span<const double> v, const std::vector<int>& exponents, int shift) {
   Vector result(v.size());
   for (std::size_t i = 0; i < v.size(); ++i) result[i] = times_power(v[i], exponents[i] + shift);
   return result;
@@ -32,7 +32,7 @@ Vector scaled(const Vector& v, const std::vector<int>& exponents, int shift) {
 
 // The largest exponent of the numbers v_i 2^exponents[i] that are not zero; nullopt if all are
 // zero.
-std::optional<int> largest_exponent(const Vector& v, const std::vector<int>& exponents) {
+std::optional<int> largest_exponent(std::span<const double> v, const std::vector<int>& exponents) {
   std::optional<int> most;
   for (std::size_t i = 0; i < v.size(); ++i)
     if (const std::optional<int> e = exponent(v[i]))
@@ -59,7 +59,7 @@ long double largest_scaled(const Vector& v, const std::vector<int>& exponents, i
 // Solves for some right-hand sides of one factored system.
 class Answering {
  public:
-  Answering(FactoredSystem& factored, const Equilibration& scales, const std::vector<Vector>& b,
+  Answering(FactoredSystem& factored, const Equilibration& scales, const MultiVector& b,
             const AnswerOptions& options, const Clock& clock, AnswerTimes& times)
       : factored_(factored),
         system_(factored.system()),
@@ -71,17 +71,20 @@ class Answering {
         clock_(clock),
         times_(times),
         of_columns_(system_.grid(), Layout::columns),
-        right_(system_.rows().local_size(), std::ssize(b)),
-        answers_(b.size()) {
-    for (std::size_t k = 0; k < b.size(); ++k) {
-      shifts_.push_back(largest_exponent(b[k], scales.rows).value_or(0));
-      std::ranges::copy(local_part(system_.rows(), scaled(b[k], scales.rows, -shifts_[k])),
-                        right_[static_cast<std::int64_t>(k)].begin());
-      answers_[k].column.precision = options.precision;
+        right_(system_.rows().local_size(), b.count()) {
+    answers_.x = MultiVector(system_.n(), b.count());
+    answers_.y = MultiVector(system_.columns().local_size(), b.count());
+    answers_.all.resize(static_cast<std::size_t>(b.count()));
+    for (std::int64_t k = 0; k < b.count(); ++k) {
+      const int shift = largest_exponent(b[k], scales.rows).value_or(0);
+      shifts_.push_back(shift);
+      std::ranges::copy(local_part(system_.rows(), scaled(b[k], scales.rows, -shift)),
+                        right_[k].begin());
+      of(k).column.precision = options.precision;
     }
   }
 
-  std::vector<Answer> run() {
+  Answers run() {
     const bool sketched = factored_.exact() && options_.many && options_.refine.tolerance == 0 &&
                           options_.condition != ConditionCheck::full &&
                           options_.refine.method != RefineMethod::gmres;
@@ -95,12 +98,14 @@ class Answering {
   }
 
  private:
+  Answer& of(std::int64_t k) { return answers_.all[static_cast<std::size_t>(k)]; }
   bool as_lapack() const { return factored_.exact() && options_.refine.tolerance == 0; }
 
   // One solve for all; returns those whose estimated errors do not suffice.
   std::vector<std::int64_t> solve_once() {
     double begin = clock_.now();
-    const MultiVector y = factored_.solver().solve(right_);
+    answers_.y = factored_.solver().solve(right_);
+    const MultiVector& y = answers_.y;
     times_.refine += clock_.now() - begin;
     begin = clock_.now();
     const ResidualSketch::Estimates estimates = factored_.sketch().estimate(y, right_);
@@ -110,10 +115,9 @@ class Answering {
     for (std::int64_t k = 0; k < y.count(); ++k) {
       const auto i = static_cast<std::size_t>(k);
       const double error = ResidualSketch::certainty * estimates.errors[i];
-      Answer& answer = answers_[i];
-      answer.y = y.vector(k);
-      set_x(answer, k);
-      if (!(error <= tolerance_) || !std::isfinite(largest(answer.x))) {
+      Answer& answer = of(k);
+      set_x(k);
+      if (!(error <= tolerance_) || !std::isfinite(largest(answers_.x[k]))) {
         rest.push_back(k);
         continue;
       }
@@ -127,8 +131,7 @@ class Answering {
       column.forward_bound = unknown;
       const double n = static_cast<double>(system_.n());
       const double size = system_.scaled_norm() * y_sizes[i] + b_sizes[i];
-      answer.largest_f =
-          ResidualSketch::certainty * estimates.residuals[i] + (n + 1) * eps * size;
+      answer.largest_f = ResidualSketch::certainty * estimates.residuals[i] + (n + 1) * eps * size;
     }
     times_.checks += clock_.now() - begin;
     return rest;
@@ -142,22 +145,22 @@ class Answering {
         lupine::refine(system_, factored_.solver(), b, options_.refine, clock_);
     times_.refine += clock_.now() - begin;
     begin = clock_.now();
-    for (std::size_t i = 0; i < numbers.size(); ++i)
-      measure(numbers[i], std::move(outcomes[i]));
+    for (std::size_t i = 0; i < numbers.size(); ++i) measure(numbers[i], std::move(outcomes[i]));
     times_.checks += clock_.now() - begin;
   }
 
-  void set_x(Answer& answer, std::int64_t k) {
-    answer.x = scaled(of_columns_.gather(system_.columns(), answer.y), scales_.columns,
-                      shifts_[static_cast<std::size_t>(k)]);
+  void set_x(std::int64_t k) {
+    std::ranges::copy(scaled(of_columns_.gather(system_.columns(), answers_.y[k]), scales_.columns,
+                             shifts_[static_cast<std::size_t>(k)]),
+                      answers_.x[k].begin());
   }
 
   void measure(std::int64_t k, RefineOutcome outcome) {
-    Answer& answer = answers_[static_cast<std::size_t>(k)];
+    Answer& answer = of(k);
     const int shift = shifts_[static_cast<std::size_t>(k)];
-    answer.y = std::move(outcome.x);
+    std::ranges::copy(outcome.x, answers_.y[k].begin());
     answer.forecast = outcome.forecast;
-    set_x(answer, k);
+    set_x(k);
     SolveColumn& column = answer.column;
     column.method = outcome.method;
     column.iterations = outcome.iterations;
@@ -166,23 +169,22 @@ class Answering {
     const VectorSpace of_rows(system_.grid(), Layout::rows);
     const Vector residual = of_rows.gather(system_.rows(), outcome.residual);
     const long double most = largest_scaled(residual, scales_.rows, shift);
-    const long double size = static_cast<long double>(system_.norm_a()) * largest(answer.x) +
-                             largest(b_[static_cast<std::size_t>(k)]);
+    const long double size =
+        static_cast<long double>(system_.norm_a()) * largest(answers_.x[k]) + largest(b_[k]);
     const double ratio = most == 0 ? 0 : static_cast<double>(most / size);
     // With an x beyond FP64's range the ratio would be 0, whatever the residual.
-    const bool finite = std::isfinite(largest(answer.x)) && std::isfinite(outcome.error);
+    const bool finite = std::isfinite(largest(answers_.x[k])) && std::isfinite(outcome.error);
     column.backward_error = finite ? ratio : std::numeric_limits<double>::infinity();
     column.hpl_residual = column.backward_error / (eps * static_cast<double>(system_.n()));
     if (!finite) column.componentwise_error = std::numeric_limits<double>::infinity();
     column.converged =
         column.componentwise_error <= tolerance_ ||
         (as_lapack() && finite &&
-         factored_.normwise_error(answer.y, right_[k], outcome.residual) <= tolerance_);
+         factored_.normwise_error(answers_.y[k], right_[k], outcome.residual) <= tolerance_);
     answer.weight = std::move(outcome.bound);
     for (std::size_t i = 0; i < answer.weight.size(); ++i)
       answer.weight[i] = std::fabs(outcome.residual[i]) + static_cast<double>(system_.n() + 1) *
-                                                              eps * bound_margin *
-                                                              answer.weight[i];
+                                                              eps * bound_margin * answer.weight[i];
     answer.largest_f = of_rows.largest(MultiVector(answer.weight))[0];
     if (options_.many && options_.condition != ConditionCheck::full)
       answer.weight = {};
@@ -193,7 +195,7 @@ class Answering {
   FactoredSystem& factored_;
   System& system_;
   const Equilibration& scales_;
-  const std::vector<Vector>& b_;
+  const MultiVector& b_;
   const AnswerOptions& options_;
   double tolerance_;
   const Clock& clock_;
@@ -201,44 +203,52 @@ class Answering {
   VectorSpace of_columns_;
   MultiVector right_;        // R b 2^-shift, along rows
   std::vector<int> shifts_;  // the largest |r_i b_i| 2^-shift is in [1/2, 1)
-  std::vector<Answer> answers_;
+  Answers answers_;
 };
 
 }  // namespace
 
-std::vector<Answer> answers(FactoredSystem& factored, const Equilibration& scales,
-                            const std::vector<Vector>& b, const AnswerOptions& options,
-                            const Clock& clock, AnswerTimes& times) {
+Answers answers(FactoredSystem& factored, const Equilibration& scales, const MultiVector& b,
+                const AnswerOptions& options, const Clock& clock, AnswerTimes& times) {
   return Answering(factored, scales, b, options, clock, times).run();
 }
 
 // C is divided by 2^top, where top is the exponent of ||C y||, so that neither norm overflows.
-void forward_bounds(FactoredSystem& factored, const Equilibration& scales,
-                    std::vector<Answer>& answers, bool full) {
+void forward_bounds(FactoredSystem& factored, const Equilibration& scales, Answers& answers,
+                    bool full) {
   System& system = factored.system();
   const VectorSpace of_columns(system.grid(), Layout::columns);
+  const auto sketched = [](const Answer& answer) { return answer.weight.empty(); };
+  full = full && std::ranges::none_of(answers.all, sketched);
   const Vector ones(static_cast<std::size_t>(system.n()), 1.0);
   std::vector<Answer*> open;
   std::vector<Weights> weights;
   Vector sizes;  // ||C y|| 2^-top
-  for (Answer& answer : answers) {
+  std::vector<int> tops;
+  for (std::int64_t k = 0; k < answers.y.count(); ++k) {
+    Answer& answer = answers.all[static_cast<std::size_t>(k)];
     if (!answer.column.converged) continue;
     double& bound = answer.column.forward_bound;
-    const Vector y = of_columns.gather(system.columns(), answer.y);
+    const Vector y = of_columns.gather(system.columns(), answers.y[k]);
     const std::optional<int> top = largest_exponent(y, scales.columns);
     bound = answer.largest_f == 0 ? 0 : std::numeric_limits<double>::infinity();
     if (answer.largest_f == 0 || !top) continue;
     open.push_back(&answer);
     sizes.push_back(largest(scaled(y, scales.columns, -*top)));
-    weights.push_back({scaled(ones, scales.columns, -*top), answer.weight});
-    full = full && !answer.weight.empty();
+    tops.push_back(*top);
+    if (full) weights.push_back({scaled(ones, scales.columns, -*top), answer.weight});
   }
   std::optional<std::vector<double>> norms;
-  if (full) norms = factored.weighted_norms(weights);
-  const double inverse = norms ? 0 : factored.condition().value / system.scaled_norm();
+  if (full) norms = factored.weighted_norms(std::move(weights));
+  if (!norms) {
+    const double inverse = factored.condition().value / system.scaled_norm();
+    const int largest_c = *std::ranges::max_element(scales.columns);
+    norms.emplace();
+    for (std::size_t i = 0; i < open.size(); ++i)
+      norms->push_back(std::ldexp(inverse, largest_c - tops[i]) * open[i]->largest_f);
+  }
   for (std::size_t i = 0; i < open.size(); ++i)
-    open[i]->column.forward_bound =
-        (norms ? (*norms)[i] : largest(weights[i].left) * inverse * open[i]->largest_f) / sizes[i];
+    open[i]->column.forward_bound = (*norms)[i] / sizes[i];
 }
 
 }  // namespace lupine

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// Solutions of several right-hand sides with given factors, and their errors. Formulas and sources:
-/// docs/numerics.md.
+/// Solutions of several right-hand sides with given factors, and their errors. Formulas and
+/// sources: docs/numerics.md.
 #pragma once
 
 #include <lupine/solve.hpp>
@@ -17,19 +17,24 @@ namespace lupine {
 
 /// The solution of one right-hand side, with its errors.
 struct Answer {
-  Vector x;  ///< solution of the given system, whole
   SolveColumn column;
   double forecast = 0;  ///< RefineOutcome::forecast
   // Of the scaled system, for the bound of the forward error.
-  Vector y{};            ///< its solution, along columns
   Vector weight{};       ///< f of forward_bounds(), whole; empty with many unless all is asked for
   double largest_f = 0;  ///< ||f||
 };
 
+/// The solutions of some right-hand sides.
+struct Answers {
+  MultiVector x;  ///< of the given system, whole
+  MultiVector y;  ///< of the scaled system, along columns
+  std::vector<Answer> all;
+};
+
 /// What is asked for by the options of a solve.
 struct AnswerOptions {
-  RefineOptions refine;  ///< whose stop rule is componentwise
-  Precision precision = Precision::fp64;               ///< of the factors
+  RefineOptions refine;                   ///< whose stop rule is componentwise
+  Precision precision = Precision::fp64;  ///< of the factors
   ConditionCheck condition = ConditionCheck::on;
   /// Whether there are more than Device::few_vectors right-hand sides in all.
   bool many = false;
@@ -49,17 +54,16 @@ struct AnswerTimes {
 /// right-hand sides, the normwise errors are estimated by a ResidualSketch, and only those x are
 /// refined that this does not accept. Forward bounds are NaN. Collective.
 /// @param b whole, as the user gave them, finite
-std::vector<Answer> answers(FactoredSystem& factored, const Equilibration& scales,
-                            const std::vector<Vector>& b, const AnswerOptions& options,
-                            const Clock& clock, AnswerTimes& times);
+Answers answers(FactoredSystem& factored, const Equilibration& scales, const MultiVector& b,
+                const AnswerOptions& options, const Clock& clock, AnswerTimes& times);
 
-/// Sets the forward bounds of the accepted answers: estimated bounds of ||x - x*|| / ||x||, where x*
-/// is the exact solution and norms are infinity norms. As in LAPACK's dgerfs,
+/// Sets the forward bounds of the accepted answers: estimated bounds of ||x - x*|| / ||x||, where
+/// x* is the exact solution and norms are infinity norms. As in LAPACK's dgerfs,
 ///     || C |(R A C)^-1| f || / ||C y||,  f = |r| + (n + 1) eps (|R A C| |y| + |R b|);
 /// where `full` is false, or only a lower bound of the condition number is possible,
 ///     ||C|| ||(R A C)^-1|| ||f|| / ||C y||.
 /// Estimates the condition number too where it is not known. Collective.
-void forward_bounds(FactoredSystem& factored, const Equilibration& scales,
-                    std::vector<Answer>& answers, bool full);
+void forward_bounds(FactoredSystem& factored, const Equilibration& scales, Answers& answers,
+                    bool full);
 
 }  // namespace lupine

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <limits>
 #include <utility>
 
@@ -150,11 +149,11 @@ bool SmallSolver::load_and_factor() {
   scale_seconds_ = scaled - loaded;
   step_.factor_seconds = clock_.now() - scaled;
   if (!usable) return false;
-  factored_ = std::make_unique<FactoredSystem>(
-      *device_,
-      System(*grid_, *device_, held_matrix(a_->local()), a_->rows(), a_->columns(),
-             std::move(of_system)),
-      std::move(factors), true);
+  factored_ =
+      std::make_unique<FactoredSystem>(*device_,
+                                       System(*grid_, *device_, held_matrix(a_->local()),
+                                              a_->rows(), a_->columns(), std::move(of_system)),
+                                       std::move(factors), true);
   if (progress_) progress_({n(), n(), step_.factor_seconds});
   return true;
 }
@@ -211,16 +210,15 @@ bool SmallSolver::solve_all(const RightHandSideSource& b, Solution& solution) {
   const bool many = std::ssize(*given) > Device::few_vectors;
   for (auto first = given->begin(); first != given->end();) {
     const auto last = first + std::min<std::ptrdiff_t>(most_together, given->end() - first);
-    const std::vector<Vector> block{std::move_iterator(first), std::move_iterator(last)};
-    if (!solve_block(b, block, many, solution)) return false;
+    if (!solve_block(b, together(n(), {first, last}), many, solution)) return false;
     first = last;
   }
   finish(solution);
   return condition_check() == ConditionCheck::off || solution.condition * eps < 1;
 }
 
-bool SmallSolver::solve_block(const RightHandSideSource& b, const std::vector<Vector>& given,
-                              bool many, Solution& solution) {
+bool SmallSolver::solve_block(const RightHandSideSource& b, const MultiVector& given, bool many,
+                              Solution& solution) {
   AnswerOptions options;
   options.refine = {.method = RefineMethod::ir,
                     .max_iterations = options_.max_iterations,
@@ -229,18 +227,18 @@ bool SmallSolver::solve_block(const RightHandSideSource& b, const std::vector<Ve
   options.condition = condition_check();
   options.many = many;
   AnswerTimes times;
-  std::vector<Answer> found = answers(*factored_, scales_, given, options, clock_, times);
+  Answers found = answers(*factored_, scales_, given, options, clock_, times);
   const double begin = clock_.now();
   if (condition_check() != ConditionCheck::off)
-    forward_bounds(*factored_, scales_, found,
-                   !many || condition_check() == ConditionCheck::full);
+    forward_bounds(*factored_, scales_, found, !many || condition_check() == ConditionCheck::full);
   step_.refine_seconds += times.refine;
   check_seconds_ += times.checks + clock_.now() - begin;
-  for (const Answer& answer : found) {
-    if (!answer.column.converged) return false;
-    step_.iterations += answer.column.iterations;
-    b.put(*grid_, std::ssize(solution.columns), answer.x, solution.x);
-    solution.columns.push_back(answer.column);
+  for (std::int64_t k = 0; k < found.x.count(); ++k) {
+    const SolveColumn& column = found.all[static_cast<std::size_t>(k)].column;
+    if (!column.converged) return false;
+    step_.iterations += column.iterations;
+    b.put(*grid_, std::ssize(solution.columns), found.x[k], solution.x);
+    solution.columns.push_back(column);
   }
   return true;
 }
@@ -252,8 +250,7 @@ void SmallSolver::finish(Solution& solution) {
   solution.equilibrated = scales_.scales();
   solution.norm_a = factored_->system().norm_a();
   solution.condition = unknown;
-  if (condition_check() != ConditionCheck::off)
-    solution.condition = factored_->condition().value;
+  if (condition_check() != ConditionCheck::off) solution.condition = factored_->condition().value;
   step_.solved = true;
   solution.load_seconds = load_seconds_;
   solution.seconds = scale_seconds_ + step_.factor_seconds + step_.refine_seconds;

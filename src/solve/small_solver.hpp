@@ -61,7 +61,7 @@ class SmallSolver final : public Solver {
   Solver& take_over();
   std::optional<std::vector<Vector>> get(const RightHandSideSource& source);
   bool solve_all(const RightHandSideSource& b, Solution& solution);
-  bool solve_block(const RightHandSideSource& b, const std::vector<Vector>& given, bool many,
+  bool solve_block(const RightHandSideSource& b, const MultiVector& given, bool many,
                    Solution& solution);
   ConditionCheck condition_check() const {
     return seen_ == Seen::errors ? options_.condition : ConditionCheck::off;

@@ -21,7 +21,7 @@ void make_room(const Communicator& all, bool here, std::int64_t n, std::int64_t 
   agree(all, [&] { x.assign(static_cast<std::size_t>(size), 0.0); });
 }
 
-void put_column(std::int64_t k, const std::vector<double>& solution, std::vector<double>& x) {
+void put_column(std::int64_t k, std::span<const double> solution, std::vector<double>& x) {
   std::copy(solution.begin(), solution.end(), x.begin() + k * std::ssize(solution));
 }
 
@@ -52,7 +52,7 @@ void SolvedEverywhere::prepare(const ProcessGrid& grid, std::int64_t n,
 }
 
 void SolvedEverywhere::put(const ProcessGrid& /*grid*/, std::int64_t k,
-                           const std::vector<double>& solution, std::vector<double>& x) const {
+                           std::span<const double> solution, std::vector<double>& x) const {
   put_column(k, solution, x);
 }
 
@@ -60,7 +60,7 @@ void SolvedOnRank::prepare(const ProcessGrid& grid, std::int64_t n, std::vector<
   make_room(grid.all(), grid.all().rank() == root_, n, count(), x);
 }
 
-void SolvedOnRank::put(const ProcessGrid& grid, std::int64_t k, const std::vector<double>& solution,
+void SolvedOnRank::put(const ProcessGrid& grid, std::int64_t k, std::span<const double> solution,
                        std::vector<double>& x) const {
   if (grid.all().rank() == root_) put_column(k, solution, x);
 }

@@ -7,6 +7,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "comm/process_grid.hpp"
@@ -16,8 +18,8 @@
 
 namespace lupine {
 
-/// A user's matrix A, n x n in FP64. All members but n() and block() are collective. An error that
-/// one rank finds is thrown on all ranks (agree(), comm/agreement.hpp).
+/// A user's matrix A, n x n in FP64. All members but n(), block() and distribution() are
+/// collective. An error that one rank finds is thrown on all ranks (agree(), comm/agreement.hpp).
 class MatrixSource {
  public:
   virtual ~MatrixSource() = default;
@@ -26,9 +28,10 @@ class MatrixSource {
   /// Checks sizes, formats and pointers, before large memory is allocated.
   /// @throws UsageError
   virtual void check(const Communicator& all) const = 0;
-  /// The block size in which A is already distributed; 0: A is not distributed, and any block size
-  /// is possible.
+  /// The block size (of columns) in which A is already distributed; 0: A is not distributed.
   virtual std::int64_t block() const { return 0; }
+  /// Words for the distribution of an A that has a block(): "blocks of 64".
+  virtual std::string distribution() const { return ""; }
   /// The rank's part of A in host memory, if A is already distributed as `rows` and `columns` say;
   /// otherwise nullopt. All ranks return a value, or none does; a rank's part may be empty.
   virtual std::optional<MatrixView<const double>> in_place(const ProcessGrid& /*grid*/,
@@ -36,8 +39,8 @@ class MatrixSource {
                                                            const Distribution& /*columns*/) const {
     return std::nullopt;
   }
-  /// a <- the rank's part of A, rows.local_size() x columns.local_size(). Needs little additional
-  /// memory. Does not check for Inf and NaN: equilibrate() does.
+  /// a <- the rank's part of A, rows.local_size() x columns.local_size(), in blocks of any size.
+  /// Needs little additional memory. Does not check for Inf and NaN: equilibrate() does.
   /// @throws UsageError for an error in the source, Fault
   virtual void fill(const ProcessGrid& grid, const Distribution& rows, const Distribution& columns,
                     PartWriter& a) const = 0;
@@ -61,7 +64,7 @@ class RightHandSideSource {
   virtual void prepare(const ProcessGrid& grid, std::int64_t n, std::vector<double>& x) const = 0;
   /// Stores this rank's part of the solution of right-hand side k in `x`.
   /// @param solution whole, on every rank
-  virtual void put(const ProcessGrid& grid, std::int64_t k, const std::vector<double>& solution,
+  virtual void put(const ProcessGrid& grid, std::int64_t k, std::span<const double> solution,
                    std::vector<double>& x) const = 0;
 };
 

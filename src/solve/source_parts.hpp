@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -29,7 +30,7 @@ struct RowShares {
 class SolvedEverywhere : public RightHandSideSource {
  public:
   void prepare(const ProcessGrid& grid, std::int64_t n, std::vector<double>& x) const override;
-  void put(const ProcessGrid& grid, std::int64_t k, const std::vector<double>& solution,
+  void put(const ProcessGrid& grid, std::int64_t k, std::span<const double> solution,
            std::vector<double>& x) const override;
 };
 
@@ -39,7 +40,7 @@ class SolvedOnRank : public RightHandSideSource {
  public:
   explicit SolvedOnRank(int root) : root_(root) {}
   void prepare(const ProcessGrid& grid, std::int64_t n, std::vector<double>& x) const override;
-  void put(const ProcessGrid& grid, std::int64_t k, const std::vector<double>& solution,
+  void put(const ProcessGrid& grid, std::int64_t k, std::span<const double> solution,
            std::vector<double>& x) const override;
 
  private:

@@ -50,11 +50,11 @@ double refine_seconds(const LuProblem& problem, Precision precision, const Rates
   const auto n = static_cast<double>(problem.n);
   const double each = 2 * n * n * static_cast<double>(count);
   if (precision == Precision::fp64) return each / rates.of(Precision::fp64);
-  const double growth = std::max(least_growth, std::isnan(condition) ? 0 : condition / least_growth);
+  const double growth =
+      std::max(least_growth, std::isnan(condition) ? 0 : condition / least_growth);
   const double bits = -std::log2(unit_roundoff(precision) * growth);
   const double corrections = bits > 1 ? std::ceil(fp64_bits / bits) : fp64_bits;
-  return corrections * each *
-         (1 / rates.of(Precision::fp32) + 1 / rates.of(Precision::fp64));
+  return corrections * each * (1 / rates.of(Precision::fp32) + 1 / rates.of(Precision::fp64));
 }
 
 std::vector<PlannedStep> steps_worth_taking(std::vector<PlannedStep> steps,

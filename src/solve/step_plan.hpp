@@ -44,16 +44,17 @@ std::vector<PlannedStep> planned_steps(const LuProblem& problem, const Rates& ra
 
 /// Predicted seconds of the refinement of `count` right-hand sides, as products of matrices: in
 /// FP64 one solve each; in a lower precision of unit roundoff u
-///     c (2 n^2 / (rate of FP32) + 2 n^2 / (rate of FP64)),  c = 53 / log2(1 / (u max(16, kappa / 16))),
+///     c (2 n^2 / (rate of FP32) + 2 n^2 / (rate of FP64)),  c = 53 / log2(1 / (u max(16, kappa /
+///     16))),
 /// where c corrections with an FP32 solve and an FP64 residual bring 53 bits, each as many as the
-/// factors have for a matrix of condition number kappa. A few right-hand sides, whose operations are
-/// bound by memory, take longer than this, but little beside the LU.
+/// factors have for a matrix of condition number kappa. A few right-hand sides, whose operations
+/// are bound by memory, take longer than this, but little beside the LU.
 /// @param condition NaN: not known
 double refine_seconds(const LuProblem& problem, Precision precision, const Rates& rates,
                       std::int64_t count, double condition);
 
-/// The steps without those that do not pay for so many right-hand sides: each first step is left out
-/// whose LU and refinement are predicted to take longer than those of the next one.
+/// The steps without those that do not pay for so many right-hand sides: each first step is left
+/// out whose LU and refinement are predicted to take longer than those of the next one.
 std::vector<PlannedStep> steps_worth_taking(std::vector<PlannedStep> steps,
                                             const LuProblem& problem, const Rates& rates,
                                             std::int64_t count, double condition);

@@ -58,8 +58,7 @@ void SteppedSolver::check(const RightHandSideSource& b) {
   const ThreadScope threads(machine_.threads());
   const StallWatch::Pause pause(machine_.stalls());
   b.check(all(), n());
-  Vector x;
-  b.prepare(grid(), n(), x);
+  b.prepare(grid(), n(), x_);
   expected_ = std::max<std::int64_t>(b.count(), 1);
   if (!b.at_hand() || b.count() == 0) return;
   Vector values;
@@ -88,7 +87,9 @@ Solution SteppedSolver::solve(const RightHandSideSource& b) {
   const ThreadScope threads(machine_.threads());
   b.check(all(), n());
   if (!factors_ && !restart()) fail({});
+  const ReuseVectors reuse;
   Solution solution;
+  solution.x = std::move(x_);
   b.prepare(grid(), n(), solution.x);
   solution.columns.resize(static_cast<std::size_t>(std::max<std::int64_t>(b.count(), 1)));
   for (SolveColumn& column : solution.columns)
@@ -136,17 +137,23 @@ void SteppedSolver::judge_by_sample() {
     reason_ += fmt::format("; condition number of about {:.0e} by a sample of A", sampled_);
 }
 
+// An A that is distributed already is used in place, or redistributed into the blocks chosen.
 Setup SteppedSolver::first_setup() {
   const MatrixSource& source = source_.source();
-  const std::int64_t n = source.n();
-  const Distribution whole(n, n, 1, 0);
-  const bool alone = all().size() == 1;
-  const bool in_place =
-      alone ? source.in_place(grid(), whole, whole).has_value() : source.block() > 0;
-  SolveOptions options = options_;
-  if (source.block() > 0 && !alone) options.run.nb = source.block();
-  return plan(machine_, problem(options, n, plan_.front().precision),
-              {.kept = in_place ? Kept::in_place : Kept::copy, .size = "n ="});
+  const std::int64_t own = source.block();
+  const auto in_place = [&](std::int64_t nb) {
+    return source.in_place(grid(), grid().rows(n(), nb), grid().columns(n(), nb)).has_value();
+  };
+  const bool there = in_place(own > 0 ? own : n());
+  Setup setup = plan(machine_, problem(options_, n(), plan_.front().precision),
+                     {.kept = there ? Kept::in_place : Kept::copy,
+                      .nb_in_place = there && all().size() > 1 ? own : 0,
+                      .last = plan_.back().precision,
+                      .size = "n ="});
+  if (own > 0 && !in_place(setup.options.run.nb))
+    setup.notes.push_back(fmt::format("A redistributed from {} to blocks of {}",
+                                      source.distribution(), std::min(setup.options.run.nb, n())));
+  return setup;
 }
 
 // The watch is paused: a user's function or a slow file system may take any time.
@@ -237,8 +244,8 @@ std::string SteppedSolver::get(const RightHandSideSource& source, std::int64_t k
                      bad - b.begin() + 1, k + 1, *bad);
 }
 
-// The right-hand sides that are refined together: as many as pay, and as their vectors have room for
-// in as much memory as A and 64 MB.
+// The right-hand sides that are refined together: as many as pay, and as their vectors have room
+// for in as much memory as A and 64 MB.
 std::int64_t SteppedSolver::block_count() const {
   constexpr double vectors = 10;  // along rows and along columns, for each
   constexpr double room = 64e6;
@@ -267,8 +274,7 @@ bool SteppedSolver::attempt(const RightHandSideSource& b, std::vector<std::int64
       solve_block(b, numbers, left.size(), unsolved, solution);
   }
   const auto is_bad = [](const SolveColumn& column) { return !column.why.empty(); };
-  if (std::ranges::all_of(solution.columns, is_bad))
-    throw UsageError(solution.columns.front().why);
+  if (std::ranges::all_of(solution.columns, is_bad)) throw UsageError(solution.columns.front().why);
   SolveStep& step = steps_.back();
   step.why = why_not(solution, unsolved);
   step.solved = step.why.empty();
@@ -286,13 +292,13 @@ void SteppedSolver::solve_block(const RightHandSideSource& source,
   const auto column = [&](std::int64_t k) -> SolveColumn& {
     return solution.columns[static_cast<std::size_t>(k)];
   };
-  std::vector<Vector> b;
+  MultiVector b(n(), std::ssize(numbers));
   std::vector<std::int64_t> given;
+  Vector values;
   for (const std::int64_t k : numbers) {
-    Vector values;
     column(k).why = get(source, k, values);
     if (column(k).why.empty()) {
-      b.push_back(std::move(values));
+      std::ranges::copy(values, b[std::ssize(given)].begin());
       given.push_back(k);
     } else {
       column(k).backward_error = column(k).hpl_residual = column(k).componentwise_error;
@@ -302,6 +308,7 @@ void SteppedSolver::solve_block(const RightHandSideSource& source,
     }
   }
   if (given.empty()) return;
+  b.truncate(std::ssize(given));
   AnswerOptions options;
   options.refine = {.method = options_.refine,
                     .max_iterations = options_.max_iterations,
@@ -313,7 +320,7 @@ void SteppedSolver::solve_block(const RightHandSideSource& source,
   options.many = std::ssize(solution.columns) > Device::few_vectors;
   AnswerTimes times;
   FactoredSystem& factored = factors_->factored();
-  std::vector<Answer> found = answers(factored, scales_, b, options, clock(), times);
+  Answers found = answers(factored, scales_, b, options, clock(), times);
   const double begin = clock().now();
   if (options_.condition != ConditionCheck::off)
     forward_bounds(factored, scales_, found,
@@ -321,12 +328,12 @@ void SteppedSolver::solve_block(const RightHandSideSource& source,
   step.refine_seconds += times.refine;
   check_seconds_ += times.checks + clock().now() - begin;
   for (std::size_t i = 0; i < given.size(); ++i) {
-    const Answer& answer = found[i];
+    const Answer& answer = found.all[i];
     SolveColumn& best = column(given[i]);
     step.iterations += answer.column.iterations;
     const bool better = answer.column.componentwise_error < best.componentwise_error;
     if (answer.column.converged || better || best.precision == Precision::automatic) {
-      source.put(grid(), given[i], answer.x, solution.x);
+      source.put(grid(), given[i], found.x[static_cast<std::int64_t>(i)], solution.x);
       best = answer.column;
     }
     if (answer.column.converged) continue;

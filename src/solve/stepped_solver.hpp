@@ -85,6 +85,7 @@ class SteppedSolver final : public Solver {
   std::vector<SolveStep> steps_;  // the steps since the last solve()
   double forecast_ = 0;           // the most of RefineOutcome::forecast since the last step began
   std::int64_t expected_ = 1;     // right-hand sides, as far as check() has seen them
+  std::vector<double> x_;  // memory for Solution::x, of which check() has found that it is there
   /// The rank's rows of right-hand sides that are not at hand and that a later step may need.
   std::map<std::int64_t, Vector> kept_;
   double check_seconds_ = 0;

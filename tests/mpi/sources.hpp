@@ -8,6 +8,7 @@
 
 #include <cmath>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -148,5 +149,43 @@ inline double simple(std::int64_t i, std::int64_t j) {
 inline double fraction(std::int64_t i, std::int64_t j) {
   return std::sin(static_cast<double>(i * 131 + j * 7 + 1));
 }
+
+inline Descriptor descriptor(std::int64_t m, std::int64_t n, std::int64_t mb, std::int64_t nb,
+                             int row, int column, std::int64_t ld) {
+  return {1, -1, m, n, mb, nb, row, column, ld};
+}
+
+/// The local index on process `me` of `processes`, by ScaLAPACK's definition; nothing where another
+/// process has the global index.
+inline std::optional<std::int64_t> place(std::int64_t index, std::int64_t block, int processes,
+                                         int me, int first) {
+  std::int64_t before = 0;
+  for (std::int64_t i = 0; i <= index; ++i) {
+    const bool mine = (i / block + first) % processes == me;
+    if (i == index) return mine ? std::optional(before) : std::nullopt;
+    before += mine ? 1 : 0;
+  }
+  return std::nullopt;
+}
+
+/// A rank's part of a block-cyclic matrix, filled element by element.
+struct LocalPart {
+  LocalPart(const ProcessGrid& grid, std::int64_t m, std::int64_t n, std::int64_t mb,
+            std::int64_t nb, int row, int column, const Element& element)
+      : ld(m + 2), memory(static_cast<std::size_t>(ld * n), 0.0) {
+    std::int64_t columns = 0;
+    for (std::int64_t j = 0; j < n; ++j) {
+      const auto local_j = place(j, nb, grid.shape().npcol, grid.me().column, column);
+      columns += local_j ? 1 : 0;
+      for (std::int64_t i = 0; local_j && i < m; ++i)
+        if (const auto local_i = place(i, mb, grid.shape().nprow, grid.me().row, row))
+          memory[static_cast<std::size_t>(*local_i + *local_j * ld)] = element(i, j);
+    }
+    memory.resize(static_cast<std::size_t>(ld * columns));
+  }
+
+  std::int64_t ld;
+  std::vector<double> memory;
+};
 
 }  // namespace lupine::test

@@ -13,6 +13,7 @@
 #include "catch.hpp"
 #include "grid/distribution.hpp"
 #include "grid/grid_shape.hpp"
+#include "grid/overlap.hpp"
 #include "grid/step.hpp"
 
 using namespace lupine;
@@ -248,4 +249,77 @@ TEST_CASE("grid: the squarest grid has the largest divisor up to the root as its
     CHECK(shape.order == GridOrder::column);
   }
   CHECK(squarest(std::numeric_limits<int>::max(), GridOrder::row).nprow == 1);  // a prime
+}
+
+namespace {
+
+/// The process that holds index g, by the definition.
+int holder(const CyclicDimension& d, std::int64_t g) {
+  return static_cast<int>((g / d.block + d.first) % d.processes);
+}
+
+/// Checks that the overlaps of all pairs of processes, in pieces of `count` indices, name every
+/// index once, on the right processes and at the right places.
+void check_overlaps(const CyclicDimension& from, const CyclicDimension& to, std::int64_t count) {
+  std::vector<int> seen(static_cast<std::size_t>(from.size), 0);
+  for (int sender = 0; sender < from.processes; ++sender)
+    for (int receiver = 0; receiver < to.processes; ++receiver) {
+      const Distribution a = from.of(sender);
+      const Distribution b = to.of(receiver);
+      for (LocalIndex begin{0}; begin.value < b.local_size(); begin = begin + count) {
+        const std::vector<Overlap> ranges = overlaps(a, b, begin, count);
+        std::int64_t total = 0;
+        LocalIndex next = begin;
+        for (std::size_t r = 0; r < ranges.size(); ++r) {
+          const Overlap& range = ranges[r];
+          REQUIRE(range.length >= 1);
+          REQUIRE(range.to >= next);
+          next = range.to + range.length;
+          REQUIRE(next <= begin + count);
+          if (r > 0)  // maximal: otherwise one range
+            REQUIRE((ranges[r - 1].from + ranges[r - 1].length != range.from ||
+                     ranges[r - 1].to + ranges[r - 1].length != range.to));
+          for (std::int64_t i = 0; i < range.length; ++i) {
+            const std::int64_t g = b.global(range.to + i).value;
+            REQUIRE(a.global(range.from + i).value == g);
+            REQUIRE((holder(from, g) == sender && holder(to, g) == receiver));
+            ++seen[static_cast<std::size_t>(g)];
+          }
+          total += range.length;
+        }
+        REQUIRE(total_length(ranges) == total);
+      }
+    }
+  REQUIRE(std::count(seen.begin(), seen.end(), 1) == from.size);
+}
+
+}  // namespace
+
+TEST_CASE("two distributions overlap in every index once") {
+  for (const std::int64_t n : {0, 1, 2, 7, 24, 41})
+    for (const std::int64_t small : {1, 2, 3, 5, 64})
+      for (const std::int64_t large : {1, 4, 6, 16, 41})
+        for (const int processes : {1, 2, 3, 5})
+          for (const int first : {0, processes / 2, processes - 1})
+            for (const std::int64_t count : {1, 3, 100}) {
+              CAPTURE(n, small, large, processes, first, count);
+              const CyclicDimension from{n, small, processes, first};
+              const CyclicDimension to{n, large, processes, 0};
+              check_overlaps(from, to, count);
+              check_overlaps(to, from, count);
+            }
+}
+
+TEST_CASE("overlaps of dimensions beyond 32 bits") {
+  constexpr std::int64_t n = (std::int64_t{1} << 40) + 7;
+  const Distribution from = CyclicDimension{n, 64, 2, 0}.of(1);
+  const Distribution to = CyclicDimension{n, 256, 2, 0}.of(1);
+  const LocalIndex near_end{to.local_size() / 256 * 256 - 256};
+  const std::vector<Overlap> ranges = overlaps(from, to, near_end, 256);
+  REQUIRE(ranges.size() == 2);
+  for (const Overlap& range : ranges) {
+    CHECK(range.length == 64);
+    CHECK(from.global(range.from) == to.global(range.to));
+  }
+  CHECK((ranges[0].to - near_end == 64 && ranges[1].to - near_end == 192));
 }

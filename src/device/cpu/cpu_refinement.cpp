@@ -121,17 +121,17 @@ void CpuDevice::subtract_product(Queue&, Transpose transpose, ConstAnyMatrix any
     if (as_product(any, x)) return multiply_add(T{-1}, a, x.as<T>(), y.as<T>(), transpose);
     const MatrixView<const double> from = x.as<double>();
     const MatrixView<double> to = y.as<double>();
-    in_parts(transposed ? a.columns : a.rows, threads_,
-             [&](std::int64_t begin, std::int64_t count) {
-               const auto part = transposed ? a.block(0, begin, a.rows, count)
-                                            : a.block(begin, 0, count, a.columns);
-               const auto subtract = [&](std::int64_t i, std::int64_t j, MatrixView<const T> tile) {
-                 for (std::int64_t k = 0; k < from.columns; ++k)
-                   take_product(transpose, tile, from.column(k) + (transposed ? i : j),
-                                to.column(k) + begin + (transposed ? j : i));
-               };
-               for_each_tile<T>(part, from.columns, subtract);
-             });
+    in_parts(
+        transposed ? a.columns : a.rows, threads_, [&](std::int64_t begin, std::int64_t count) {
+          const auto part =
+              transposed ? a.block(0, begin, a.rows, count) : a.block(begin, 0, count, a.columns);
+          const auto subtract = [&](std::int64_t i, std::int64_t j, MatrixView<const T> tile) {
+            for (std::int64_t k = 0; k < from.columns; ++k)
+              take_product(transpose, tile, from.column(k) + (transposed ? i : j),
+                           to.column(k) + begin + (transposed ? j : i));
+          };
+          for_each_tile<T>(part, from.columns, subtract);
+        });
   });
 }
 
