@@ -24,6 +24,11 @@ LocalIndex Distribution::local(GlobalIndex g) const {
   return {g.value / nb_ / processes_ * nb_ + g.value % nb_};
 }
 
+Place Distribution::place(GlobalIndex g) const {
+  const std::int64_t block = g.value / nb_;
+  return {static_cast<int>(block % processes_), {block / processes_ * nb_ + g.value % nb_}};
+}
+
 GlobalIndex Distribution::global(LocalIndex l) const {
   return {(l.value / nb_ * processes_ + me_) * nb_ + l.value % nb_};
 }
