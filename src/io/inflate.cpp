@@ -13,8 +13,8 @@
 
 namespace lupine {
 
-bool has_zlib() {
-  return true;
+std::string version_of_zlib() {
+  return ::zlibVersion();
 }
 
 std::uint32_t crc32_of(std::uint32_t before, std::span<const std::byte> bytes) {

@@ -7,14 +7,18 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 
 #include "io/file.hpp"
 #include "io/npz.hpp"
 
 namespace lupine {
 
-/// Whether this build has zlib, without which the following throws UsageError.
-bool has_zlib();
+/// The version of zlib; empty where this build has none, and what follows throws UsageError.
+std::string version_of_zlib();
+inline bool has_zlib() {
+  return !version_of_zlib().empty();
+}
 
 /// The CRC-32 of some bytes and `bytes` behind them. @param before the CRC-32 of the bytes before;
 /// 0 if there are none

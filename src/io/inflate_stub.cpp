@@ -2,10 +2,12 @@
 // What a build without zlib has in place of inflate.cpp.
 #include "io/inflate.hpp"
 
+#include "core/expects.hpp"
+
 namespace lupine {
 
-bool has_zlib() {
-  return false;
+std::string version_of_zlib() {
+  return "";
 }
 
 std::uint32_t crc32_of(std::uint32_t /*before*/, std::span<const std::byte> /*bytes*/) {
@@ -22,7 +24,11 @@ Inflater::Inflater(const InputFile& file, const NpzArray& array) {
 }
 
 Inflater::~Inflater() = default;
-void Inflater::read(std::int64_t /*offset*/, std::span<std::byte> /*bytes*/) {}
+
+void Inflater::read(std::int64_t /*offset*/, std::span<std::byte> /*bytes*/) {
+  LUPINE_EXPECTS(stream_ != nullptr);  // there is no Inflater that could be read
+}
+
 void Inflater::finish() {}
 
 }  // namespace lupine

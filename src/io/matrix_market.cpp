@@ -80,8 +80,8 @@ void read_banner(const InputFile& file, std::string_view line, MarketHeader& hea
     throw file.error_at(
         0, fmt::format("is no banner; allowed: {} matrix FORMAT FIELD SYMMETRY", market_magic));
   choice<int>(file, object, std::array<std::string_view, 1>{"matrix"});
-  if (lower(field) == "complex" || lower(symmetry) == "hermitian")
-    throw file.error_at(0, "complex numbers; allowed are real ones: real, integer, pattern");
+  if (lower(field) == "complex")
+    throw file.error_at(0, "complex numbers; allowed: real ones (real, integer, pattern)");
   header.format =
       choice<MarketFormat>(file, format, std::array<std::string_view, 2>{"array", "coordinate"});
   header.field = choice<MarketField>(file, field,
@@ -207,9 +207,13 @@ class EntryLines {
   bool take_other(double& value) {
     std::string_view rest = rest_;
     word_ = take_word(rest);
-    const std::size_t letter = word_.find_first_of("dD");
-    if (letter != word_.npos) word_[letter] = 'e';
-    if (letter == word_.npos || length_of(word_, value) == 0) {
+    bool replaced = false;
+    for (char& c : word_) {
+      if (c != 'd' && c != 'D') continue;
+      c = 'e';
+      replaced = true;
+    }
+    if (!replaced || length_of(word_, value) == 0) {
       long double wide = 0;
       if (length_of(word_, wide) == 0 || std::abs(wide) >= 1) return false;
       value = static_cast<double>(wide);
@@ -250,7 +254,7 @@ class EntryLines {
   std::int64_t begin_;
   std::string_view text_;
   std::string_view rest_;
-  std::string word_;  // a word of `rest_` whose letter D is replaced
+  std::string word_;  // a word of `rest_` whose letters D are replaced by E
 };
 
 /// Offset of the first line that begins at `offset` or after it.

@@ -42,8 +42,9 @@ const ZipMember& choose(const InputFile& file, const std::vector<ZipMember>& arr
   if (arrays.empty()) throw file.error("is a zip archive without arrays; allowed: NumPy's .npz");
   if (!name) {
     if (arrays.size() == 1) return arrays.front();
-    throw file.error(fmt::format("holds {} arrays; allowed: one of them by its name, '{}:NAME': {}",
-                                 arrays.size(), file.path(), names_of(arrays)));
+    throw file.error(
+        fmt::format("holds {} arrays; allowed: ':NAME' behind the path, with one of the names {}",
+                    arrays.size(), names_of(arrays)));
   }
   // Of members with equal names the last one counts, which has replaced the others.
   for (const std::string& wanted : {*name, *name + std::string(npy_ending)}) {

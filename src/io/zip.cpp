@@ -66,9 +66,13 @@ std::int64_t end_record(const InputFile& file) {
   constexpr std::int64_t longest_comment = 65535;
   const std::int64_t begin = std::max<std::int64_t>(file.size() - record - longest_comment, 0);
   const std::string tail = file.text(begin, file.size() - begin);
-  for (std::size_t at = tail.rfind(empty_zip_magic); at != tail.npos && at + record <= tail.size();
-       at = at == 0 ? tail.npos : tail.rfind(empty_zip_magic, at - 1))
-    return begin + static_cast<std::int64_t>(at);
+  for (std::int64_t at = std::ssize(tail) - record; at >= 0; --at) {
+    const std::string_view rest = std::string_view(tail).substr(static_cast<std::size_t>(at));
+    if (!rest.starts_with(empty_zip_magic)) continue;
+    const auto low = static_cast<unsigned char>(rest[20]);
+    const auto high = static_cast<unsigned char>(rest[21]);
+    if (std::ssize(rest) == record + low + 256 * high) return begin + at;
+  }
   throw damaged_zip(file, "it has no directory at its end");
 }
 
