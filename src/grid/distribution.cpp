@@ -21,7 +21,7 @@ int Distribution::owner(GlobalIndex g) const {
 
 LocalIndex Distribution::local(GlobalIndex g) const {
   LUPINE_EXPECTS(mine(g));
-  return {g.value / nb_ / processes_ * nb_ + g.value % nb_};
+  return place(g).local;
 }
 
 Place Distribution::place(GlobalIndex g) const {
