@@ -135,8 +135,8 @@ TEST_CASE("a header that is too long is refused before it is read") {
 
 TEST_CASE("numbers of every type become FP64") {
   const auto decoded = [](const std::string& type, std::vector<unsigned char> bytes) {
-    const NumpyHeader header = header_of(
-        npy(dictionary(type, "False", "(1,)"), 0) + std::string(bytes.begin(), bytes.end()));
+    const NumpyHeader header = header_of(npy(dictionary(type, "False", "(1,)"), 0) +
+                                         std::string(bytes.begin(), bytes.end()));
     double value = -99;
     decode_numbers(header.type, std::as_bytes(std::span(bytes)), {&value, 1});
     return value;
