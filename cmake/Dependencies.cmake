@@ -8,6 +8,15 @@ find_package(CLI11 REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(HWLOC REQUIRED IMPORTED_TARGET hwloc)
 
+set(LUPINE_HAVE_ZLIB OFF)
+if(NOT LUPINE_ZLIB STREQUAL "OFF")
+  find_package(ZLIB)
+  set(LUPINE_HAVE_ZLIB ${ZLIB_FOUND})
+  if(LUPINE_ZLIB STREQUAL "ON" AND NOT ZLIB_FOUND)
+    message(FATAL_ERROR "LUPINE_ZLIB=ON, but zlib was not found (Debian: zlib1g-dev)")
+  endif()
+endif()
+
 # The OpenMP build of OpenBLAS shares its threads with oneDNN's and our loops; any other serves too.
 find_library(LUPINE_OPENBLAS openblas
              PATH_SUFFIXES openblas-openmp openblas-pthread openblas REQUIRED)
@@ -38,4 +47,4 @@ if(NOT LUPINE_ONEDNN STREQUAL "OFF")
     message(FATAL_ERROR "LUPINE_ONEDNN=ON, but oneDNN was not found (Debian: libdnnl-dev)")
   endif()
 endif()
-message(STATUS "OpenBLAS: ${LUPINE_OPENBLAS}; oneDNN: ${LUPINE_HAVE_ONEDNN}")
+message(STATUS "OpenBLAS: ${LUPINE_OPENBLAS}; oneDNN: ${LUPINE_HAVE_ONEDNN}; zlib: ${LUPINE_HAVE_ZLIB}")

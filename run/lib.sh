@@ -11,7 +11,7 @@ install_allowed=yes
 export CCACHE_SLOPPINESS=${CCACHE_SLOPPINESS:-pch_defines,time_macros}
 
 build_packages=(g++ cmake ninja-build pkg-config git python3 libopenblas-openmp-dev libopenmpi-dev
-  openmpi-bin libdnnl-dev libfmt-dev nlohmann-json3-dev libcli11-dev libhwloc-dev gnuplot-nox)
+  openmpi-bin libdnnl-dev libfmt-dev nlohmann-json3-dev libcli11-dev libhwloc-dev zlib1g-dev gnuplot-nox)
 test_packages=(catch2 liblapacke-dev libboost-context-dev doxygen)
 bundle_packages=(binutils xz-utils)
 

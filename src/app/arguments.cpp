@@ -146,7 +146,9 @@ std::vector<CommandWords> commands_with_options(CLI::App& app, Arguments& argume
       {"solve", Command::solve, solve_options(arguments),
        sub("solve", "Solve a system of your own, A x = b")}};
   CLI::App& solve = *all.back().app;
-  solve.add_option("A", arguments.solve.a, "Matrix Market or NumPy file of the matrix");
+  solve.add_option(
+      "A", arguments.solve.a,
+      "Matrix Market or NumPy file of the matrix; FILE.npz:NAME for one of several arrays");
   solve.add_option("b", arguments.solve.b, "File of the right-hand sides (default: A times ones)");
   for (const CommandWords& one : all) add_options(*one.app, one.options, arguments);
   return all;

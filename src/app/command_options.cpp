@@ -309,7 +309,9 @@ Options solve_options(Arguments& a) {
   SolveArguments& own = a.solve;
   SolveOptions& o = own.options;
   Options all = {
-      file("-o,--output", "File to write x to, in the format of b's file (without b: of A's)",
+      file("-o,--output",
+           "File to write x to: .npy, .npz or .mtx; by any other name in the format of b's file "
+           "(without b: of A's)",
            own.x),
       choice("--precision", "Precision of the LU's update (default auto: the cheapest that solves)",
              o.precision),

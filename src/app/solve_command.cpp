@@ -13,6 +13,7 @@
 #include "comm/agreement.hpp"
 #include "core/numbers.hpp"
 #include "io/json.hpp"
+#include "io/npz.hpp"
 #include "report/progress.hpp"
 #include "report/solve_report.hpp"
 #include "solve/matrix_file.hpp"
@@ -65,8 +66,11 @@ int run_solve(const Communicator& world, const Arguments& arguments, const Profi
   const SolveArguments& own = arguments.solve;
   require_equal_options(world, common_arguments(arguments));
   on_rank_0(world, [&] {
+    require_kind(own.x);
     check_outputs({{"-o", own.x}, {"--json", arguments.json}, {"--report", own.report}},
-                  {{"A", own.a}, {"b", own.b}, {"--profile", place.path}});
+                  {{"A", split_array_path(own.a).path},
+                   {"b", split_array_path(own.b).path},
+                   {"--profile", place.path}});
   });
   SolveRun run;
   run.a = own.a;
@@ -81,7 +85,7 @@ int run_solve(const Communicator& world, const Arguments& arguments, const Profi
   const Matrix a = open_matrix(world, own.a);
   const RightHandSide b =
       own.b.empty() ? RightHandSide::of_ones() : open_right_hand_side(world, own.b);
-  const SolutionFormat format = solution_format(world, own.a, own.b);
+  const SolutionFormat format = solution_format(world, own.a, own.b, own.x);
   run.n = a.source().n();
   run.right_hand_sides = std::max(b.source().count(), std::int64_t{1});
   const Outcome outcome = attempt(world, a, b, arguments);

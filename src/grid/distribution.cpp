@@ -21,7 +21,12 @@ int Distribution::owner(GlobalIndex g) const {
 
 LocalIndex Distribution::local(GlobalIndex g) const {
   LUPINE_EXPECTS(mine(g));
-  return {g.value / nb_ / processes_ * nb_ + g.value % nb_};
+  return place(g).local;
+}
+
+Place Distribution::place(GlobalIndex g) const {
+  const std::int64_t block = g.value / nb_;
+  return {static_cast<int>(block % processes_), {block / processes_ * nb_ + g.value % nb_}};
 }
 
 GlobalIndex Distribution::global(LocalIndex l) const {

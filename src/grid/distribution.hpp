@@ -26,6 +26,12 @@ struct Run {
   std::int64_t length = 0;
 };
 
+/// Where an index lies: on which process of a grid dimension, and under which local index there.
+struct Place {
+  int process = 0;
+  LocalIndex local;
+};
+
 /// How n indices (the rows or the columns of a matrix) lie on the processes of one grid dimension,
 /// seen by process me.
 class Distribution {
@@ -46,6 +52,8 @@ class Distribution {
   bool mine(GlobalIndex g) const { return owner(g) == me_; }
   /// The local index of g on this process. @pre mine(g)
   LocalIndex local(GlobalIndex g) const;
+  /// The process that holds g, and its local index of g.
+  Place place(GlobalIndex g) const;
   /// The global index of this process's local index l.
   GlobalIndex global(LocalIndex l) const;
   /// The first local index whose global index is >= g; local_size() if there is none.

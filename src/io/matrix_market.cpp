@@ -80,6 +80,8 @@ void read_banner(const InputFile& file, std::string_view line, MarketHeader& hea
     throw file.error_at(
         0, fmt::format("is no banner; allowed: {} matrix FORMAT FIELD SYMMETRY", market_magic));
   choice<int>(file, object, std::array<std::string_view, 1>{"matrix"});
+  if (lower(field) == "complex")
+    throw file.error_at(0, "complex numbers; allowed: real ones (real, integer, pattern)");
   header.format =
       choice<MarketFormat>(file, format, std::array<std::string_view, 2>{"array", "coordinate"});
   header.field = choice<MarketField>(file, field,
@@ -188,32 +190,47 @@ class EntryLines {
       return static_cast<double>(whole);
     }
     double real = 0;
-    if (!take(real) && !take_tiny(real)) refuse("a number of FP64");
+    if (!take(real) && !take_other(real)) refuse("a number of FP64");
     return real;
   }
 
   /// Reads the next word as a number. Returns false, and reads nothing, if it is not one.
   template <class T>
   bool take(T& value) {
-    const char* begin = rest_.data();
-    const char* end = begin + rest_.size();
-    if (*begin == '+' && end - begin > 1 && begin[1] != '-') ++begin;
-    const auto [stop, error] = std::from_chars(begin, end, value);
-    if (error != std::errc{} || (stop != end && !is_blank(*stop) && *stop != '\n')) return false;
-    rest_.remove_prefix(static_cast<std::size_t>(stop - rest_.data()));
+    const std::ptrdiff_t length = length_of(rest_, value);
+    rest_.remove_prefix(static_cast<std::size_t>(length));
+    return length > 0;
+  }
+
+  /// Reads the next word as a number with an exponent of Fortran's double precision (1.5D+03), or
+  /// as one that is too small for FP64, and rounds it.
+  bool take_other(double& value) {
+    std::string_view rest = rest_;
+    word_ = take_word(rest);
+    bool replaced = false;
+    for (char& c : word_) {
+      if (c != 'd' && c != 'D') continue;
+      c = 'e';
+      replaced = true;
+    }
+    if (!replaced || length_of(word_, value) == 0) {
+      long double wide = 0;
+      if (length_of(word_, wide) == 0 || std::abs(wide) >= 1) return false;
+      value = static_cast<double>(wide);
+    }
+    rest_ = rest;
     return true;
   }
 
-  /// Reads the next word as a number too small for FP64, and rounds it.
-  bool take_tiny(double& value) {
-    const std::string_view before = rest_;
-    long double wide = 0;
-    if (take(wide) && std::abs(wide) < 1) {
-      value = static_cast<double>(wide);
-      return true;
-    }
-    rest_ = before;
-    return false;
+  /// Characters of the first word of `text`, whose value is the number; 0 if it is not one.
+  template <class T>
+  static std::ptrdiff_t length_of(std::string_view text, T& value) {
+    const char* begin = text.data();
+    const char* end = begin + text.size();
+    if (*begin == '+' && end - begin > 1 && begin[1] != '-') ++begin;
+    const auto [stop, error] = std::from_chars(begin, end, value);
+    if (error != std::errc{} || (stop != end && !is_blank(*stop) && *stop != '\n')) return 0;
+    return stop - text.data();
   }
 
   void require_lower(const MarketEntry& e, std::string_view line) {
@@ -237,6 +254,7 @@ class EntryLines {
   std::int64_t begin_;
   std::string_view text_;
   std::string_view rest_;
+  std::string word_;  // a word of `rest_` whose letters D are replaced by E
 };
 
 /// Offset of the first line that begins at `offset` or after it.

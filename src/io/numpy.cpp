@@ -4,9 +4,15 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <optional>
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
 #include <stdexcept>
+#include <type_traits>
 
+#include "core/expects.hpp"
+#include "io/inflate.hpp"
 #include "io/text.hpp"
 
 namespace lupine {
@@ -14,7 +20,11 @@ namespace lupine {
 namespace {
 
 constexpr std::int64_t prefix = 8;  // bytes of numpy_magic and the version
-constexpr const char* allowed_types = "'<f8' and '<f4', little-endian FP64 and FP32";
+constexpr std::int64_t longest_start = prefix + 4 + longest_numpy_header;
+constexpr const char* allowed_types =
+    "real numbers: FP64, FP32, FP16, integers of 8 to 64 bits, bool ('<f8', '<f4', '<f2', '<i8', "
+    "'<u8', ..., '|b1'; or big-endian)";
+static_assert(std::endian::native == std::endian::little);
 
 /// An error in a header. Its message begins after the file's name.
 class DamagedHeader : public std::runtime_error {
@@ -58,6 +68,12 @@ class Dictionary {
     if (next_is("True")) return true;
     if (!next_is("False")) refuse();
     return false;
+  }
+
+  /// Whether the next value is a list.
+  bool is_list() {
+    skip();
+    return rest_.starts_with('[');
   }
 
   std::vector<std::int64_t> tuple() {
@@ -105,21 +121,54 @@ class Dictionary {
   std::string_view rest_;
 };
 
-int item_of(std::string_view type) {
-  if (type == "<f8") return 8;
-  if (type == "<f4") return 4;
-  throw DamagedHeader(
-      fmt::format("holds numbers of type '{}'; allowed: {}", printable(type), allowed_types));
+/// What numbers of this kind are, for a refusal. Source: the array interface of NumPy.
+std::string_view words_of(char kind) {
+  switch (kind) {
+    case 'c':
+      return "complex numbers";
+    case 'S':
+    case 'a':
+    case 'U':
+      return "strings";
+    case 'O':
+      return "Python objects";
+    case 'V':
+      return "records";
+    case 'M':
+      return "dates";
+    case 'm':
+      return "spans of time";
+    default:
+      return "numbers";
+  }
+}
+
+NumpyType type_of(std::string_view text) {
+  const char order = text.empty() ? '\0' : text[0];
+  const char kind = text.size() < 2 ? '\0' : text[1];
+  const int bytes = number<int>(text.substr(std::min<std::size_t>(text.size(), 2))).value_or(0);
+  const bool ordered = order == '<' || order == '>' || (order == '|' && bytes == 1);
+  const bool whole = bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8;
+  const bool known = kind == 'f'                  ? whole && bytes > 1
+                     : kind == 'i' || kind == 'u' ? whole
+                                                  : kind == 'b' && bytes == 1;
+  if (!ordered || !known)
+    throw DamagedHeader(fmt::format("holds {} of type '{}'; allowed: {}", words_of(kind),
+                                    printable(text), allowed_types));
+  return {kind, bytes, order == '>'};
 }
 
 NumpyHeader parse_header(std::string_view text) {
-  std::optional<int> item;
+  std::optional<NumpyType> type;
   std::optional<bool> fortran;
   std::optional<std::vector<std::int64_t>> shape;
   Dictionary dictionary(text);
   dictionary.read([&](std::string_view key) {
     if (key == "descr") {
-      item = item_of(dictionary.quoted());
+      if (dictionary.is_list())
+        throw DamagedHeader(fmt::format(
+            "holds records, which have a type for each field; allowed: {}", allowed_types));
+      type = type_of(dictionary.quoted());
     } else if (key == "fortran_order") {
       fortran = dictionary.truth();
     } else if (key == "shape") {
@@ -131,24 +180,26 @@ NumpyHeader parse_header(std::string_view text) {
                       printable(key)));
     }
   });
-  if (!item || !fortran || !shape)
-    throw DamagedHeader(fmt::format("has a header without '{}'", !item      ? "descr"
+  if (!type || !fortran || !shape)
+    throw DamagedHeader(fmt::format("has a header without '{}'", !type      ? "descr"
                                                                  : !fortran ? "fortran_order"
                                                                             : "shape"));
-  return {*item, *fortran, *shape, 0};
+  return {*type, *fortran, *shape, 0, std::nullopt};
 }
 
 std::string shape_text(const std::vector<std::int64_t>& shape) {
   return fmt::format("({}{})", fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
 }
 
-/// The header as it stands in the file, with the offset of the numbers.
-NumpyHeader read(const InputFile& file) {
-  const std::string start = file.text(0, prefix + 4);
+/// The header at the beginning of `start`, which has all of the longest header or all bytes of the
+/// .npy file. @param size bytes of the .npy file
+NumpyHeader read(std::string_view start, std::int64_t size) {
   const auto byte = [&](std::int64_t at) -> std::int64_t {
     if (at >= std::ssize(start)) throw DamagedHeader("ends within its header");
     return static_cast<unsigned char>(start[static_cast<std::size_t>(at)]);
   };
+  if (!start.starts_with(numpy_magic))
+    throw DamagedHeader("is no .npy file; allowed: NumPy's .npy");
   const std::int64_t version = byte(6);
   if (version < 1 || version > 3 || byte(7) != 0)
     throw DamagedHeader(fmt::format(
@@ -157,8 +208,12 @@ NumpyHeader read(const InputFile& file) {
   std::int64_t length = 0;
   for (std::int64_t i = digits; i-- > 0;) length = length * 256 + byte(prefix + i);
   const std::int64_t begin = prefix + digits;
-  if (length > file.size() - begin) throw DamagedHeader("ends within its header");
-  NumpyHeader header = parse_header(file.text(begin, length));
+  if (length > size - begin) throw DamagedHeader("ends within its header");
+  if (length > longest_numpy_header)
+    throw DamagedHeader(
+        fmt::format("has a header of {} bytes; allowed: at most {}", length, longest_numpy_header));
+  NumpyHeader header =
+      parse_header(start.substr(static_cast<std::size_t>(begin), static_cast<std::size_t>(length)));
   header.data = begin + length;
   return header;
 }
@@ -169,23 +224,93 @@ void check(const NumpyHeader& header, std::int64_t bytes) {
     throw DamagedHeader(fmt::format("has shape {}; allowed: one or two dimensions", shape));
   if (header.rows() == 0 || header.columns() == 0)
     throw DamagedHeader(fmt::format("has shape {}; allowed: dimensions of at least 1", shape));
-  const std::int64_t numbers = bytes / header.item;
+  const std::int64_t numbers = bytes / header.type.bytes;
   const bool fits = header.rows() <= numbers / header.columns();
-  if (!fits || header.rows() * header.columns() * header.item != bytes)
+  if (!fits || header.rows() * header.columns() * header.type.bytes != bytes)
     throw DamagedHeader(
         fmt::format("has {} bytes of numbers; shape {} of {} bytes each asks for {}", bytes, shape,
-                    header.item, fits ? "fewer" : "more"));
+                    header.type.bytes, fits ? "fewer" : "more"));
+}
+
+/// A number of FP16, IEEE 754 binary16: 1 sign bit, 5 exponent bits, 10 fraction bits.
+struct Binary16 {
+  std::uint16_t bits;
+
+  explicit operator double() const {
+    constexpr double least = 0x1p-24;  // the smallest positive number
+    const int exponent = bits >> 10 & 0x1f;
+    const std::uint64_t fraction = bits & 0x3ff;
+    const double sign = bits >> 15 != 0 ? -1 : 1;
+    if (exponent == 0) return sign * least * static_cast<double>(fraction);
+    const std::uint64_t wide = exponent == 0x1f ? 0x7ff : exponent - 15 + 1023;
+    return sign * std::bit_cast<double>(wide << 52 | fraction << 42);
+  }
+};
+
+/// to <- the numbers of type T in `from`.
+template <class T>
+void decode(const NumpyType& type, std::span<const std::byte> from, std::span<double> to) {
+  std::array<std::byte, sizeof(T)> bytes;
+  for (std::size_t i = 0; i < to.size(); ++i) {
+    std::memcpy(bytes.data(), from.data() + i * sizeof(T), sizeof(T));
+    if (type.big_endian) std::reverse(bytes.begin(), bytes.end());
+    if constexpr (std::is_same_v<T, bool>)
+      to[i] = bytes[0] != std::byte{0} ? 1 : 0;
+    else
+      to[i] = static_cast<double>(std::bit_cast<T>(bytes));
+  }
 }
 
 }  // namespace
 
+void decode_numbers(const NumpyType& type, std::span<const std::byte> from, std::span<double> to) {
+  LUPINE_EXPECTS(from.size() == to.size() * static_cast<std::size_t>(type.bytes));
+  const bool real = type.kind == 'f';
+  const bool natural = type.kind == 'u';
+  switch (type.bytes) {
+    case 1:
+      if (type.kind == 'b') return decode<bool>(type, from, to);
+      return natural ? decode<std::uint8_t>(type, from, to) : decode<std::int8_t>(type, from, to);
+    case 2:
+      if (real) return decode<Binary16>(type, from, to);
+      return natural ? decode<std::uint16_t>(type, from, to) : decode<std::int16_t>(type, from, to);
+    case 4:
+      if (real) return decode<float>(type, from, to);
+      return natural ? decode<std::uint32_t>(type, from, to) : decode<std::int32_t>(type, from, to);
+    default:
+      if (real) return decode<double>(type, from, to);
+      return natural ? decode<std::uint64_t>(type, from, to) : decode<std::int64_t>(type, from, to);
+  }
+}
+
 NumpyHeader read_numpy_header(const InputFile& file) {
   try {
-    NumpyHeader header = read(file);
+    NumpyHeader header = read(file.text(0, longest_start), file.size());
     check(header, file.size() - header.data);
     return header;
   } catch (const DamagedHeader& damage) {
     throw file.error(damage.what());
+  }
+}
+
+NumpyHeader read_numpy_header(const InputFile& file, const NpzArray& array) {
+  const std::int64_t size = array.member.size;
+  std::string start(static_cast<std::size_t>(std::min(size, longest_start)), '\0');
+  const auto bytes = std::as_writable_bytes(std::span(start));
+  if (array.compressed())
+    Inflater(file, array).read(0, bytes);
+  else
+    file.read(array.begin, bytes);
+  try {
+    NumpyHeader header = read(start, size);
+    check(header, size - header.data);
+    if (array.compressed())
+      header.compressed = array;
+    else
+      header.data += array.begin;
+    return header;
+  } catch (const DamagedHeader& damage) {
+    throw array.error(file, damage.what());
   }
 }
 

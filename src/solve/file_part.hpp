@@ -20,8 +20,9 @@ struct Parts {
   Distribution columns;  ///< this rank's columns
 };
 
-/// a <- this rank's part of a .npy file. A read covers as many contiguous numbers as the
-/// distribution allows, and little memory is needed. Does not communicate.
+/// a <- this rank's part of an array in a .npy or .npz file. A read covers as many contiguous
+/// numbers as the distribution allows, and little memory is needed. A compressed array cannot be
+/// read in parts: this rank inflates all of it, and keeps its part. Does not communicate.
 /// @throws UsageError, Fault
 void read_numpy_part(const InputFile& file, const NumpyHeader& header, const Parts& parts,
                      PartWriter& a);

@@ -2,51 +2,62 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 #include "comm/agreement.hpp"
 #include "solve/file_part.hpp"
+#include "solve/threads.hpp"
 
 namespace lupine {
 
 namespace {
 
-/// Bytes of the file that a rank reads in one turn. All ranks together read at most 64 MiB (with up
-/// to 1024 ranks), since all entries of a turn may belong to one rank.
-std::int64_t piece_bytes(int ranks) {
+/// Bytes of the file that one thread reads at a time.
+constexpr std::int64_t piece_bytes = std::int64_t{1} << 16;
+
+/// Pieces that a rank reads in one turn: equal on all ranks, whatever threads they have. All ranks
+/// together read at most 64 MiB (with up to 1024 ranks), since all entries of a turn may belong to
+/// one rank.
+std::int64_t pieces_in_turn(int ranks) {
   constexpr std::int64_t all_ranks = std::int64_t{64} << 20;
-  return std::clamp<std::int64_t>(all_ranks / ranks, std::int64_t{1} << 16, std::int64_t{1} << 20);
+  return std::clamp<std::int64_t>(all_ranks / piece_bytes / ranks, 1, 64);
 }
 
-/// Sorts entries into lists, one for each rank: the entries that the rank owns. With `mirrored`,
-/// a_ij also gives a_ji (symmetric), or -a_ij as a_ji with `negated` (skew-symmetric).
+/// Entries in lists, one for each rank: those that the rank owns, with its local indices.
+using Lists = std::vector<std::vector<MatrixEntry>>;
+
+/// Sorts entries into lists by the rank that owns them. With a_ij, a symmetric matrix has a_ij as
+/// a_ji too, a skew-symmetric one -a_ij.
 class Owners {
  public:
-  Owners(const Parts& parts, bool mirrored, bool negated)
+  Owners(const Parts& parts, MarketSymmetry symmetry)
       : parts_(parts),
-        mirrored_(mirrored),
-        sign_(negated ? -1 : 1),
-        lists_(static_cast<std::size_t>(parts.shape.size())) {}
+        mirrored_(symmetry != MarketSymmetry::general),
+        sign_(symmetry == MarketSymmetry::skew ? -1 : 1) {}
 
-  void deal(const std::vector<MarketEntry>& entries) {
-    for (auto& list : lists_) list.clear();
+  Lists deal(const std::vector<MarketEntry>& entries) const {
+    Lists lists(static_cast<std::size_t>(parts_.shape.size()));
+    const std::size_t share = entries.size() / lists.size();
+    for (auto& list : lists) list.reserve((mirrored_ ? 2 : 1) * (share + share / 4));
     for (const MarketEntry& e : entries) {
-      add(e);
-      if (mirrored_ && e.row != e.column) add({e.column, e.row, sign_ * e.value});
+      add(e, lists);
+      if (mirrored_ && e.row != e.column) add({e.column, e.row, sign_ * e.value}, lists);
     }
+    return lists;
   }
-  const std::vector<std::vector<MarketEntry>>& lists() const { return lists_; }
 
  private:
-  void add(const MarketEntry& e) {
-    const int owner =
-        parts_.shape.rank({parts_.rows.owner({e.row}), parts_.columns.owner({e.column})});
-    lists_[static_cast<std::size_t>(owner)].push_back(e);
+  void add(const MarketEntry& e, Lists& lists) const {
+    const auto [process_row, row] = parts_.rows.place({e.row});
+    const auto [process_column, column] = parts_.columns.place({e.column});
+    const int owner = parts_.shape.rank({process_row, process_column});
+    lists[static_cast<std::size_t>(owner)].push_back({row.value, column.value, e.value});
   }
 
   const Parts& parts_;
   bool mirrored_;
   double sign_;
-  std::vector<std::vector<MarketEntry>> lists_;
 };
 
 /// The number of entries in the file before those of this rank in this turn. Adds to `total` how
@@ -64,14 +75,27 @@ std::int64_t count_before(const Communicator& all, std::int64_t mine, std::int64
   return before;
 }
 
-std::vector<MatrixEntry> local_entries(const std::vector<std::vector<MarketEntry>>& lists,
-                                       const Parts& parts) {
-  std::vector<MatrixEntry> entries;
-  for (const std::vector<MarketEntry>& list : lists)
-    for (const MarketEntry& e : list)
-      entries.push_back(
-          {parts.rows.local({e.row}).value, parts.columns.local({e.column}).value, e.value});
-  return entries;
+/// The lists of all pieces for other ranks, those for one rank one behind the other. The list for
+/// rank `me` stays empty.
+Lists for_others(const std::vector<Lists>& pieces, int ranks, int me) {
+  Lists joined(static_cast<std::size_t>(ranks));
+  for (std::size_t rank = 0; rank < joined.size(); ++rank)
+    if (std::cmp_not_equal(rank, me))
+      for (const Lists& lists : pieces)
+        joined[rank].insert(joined[rank].end(), lists[rank].begin(), lists[rank].end());
+  return joined;
+}
+
+/// All entries of rank `me`, in the order of the file: those that it received, and those that it
+/// has read itself.
+Lists in_order(Lists received, std::vector<Lists>& pieces, std::size_t me) {
+  Lists mine;
+  for (std::size_t rank = 0; rank < received.size(); ++rank) {
+    if (rank != me) mine.push_back(std::move(received[rank]));
+    if (rank == me)
+      for (Lists& lists : pieces) mine.push_back(std::move(lists[me]));
+  }
+  return mine;
 }
 
 }  // namespace
@@ -79,22 +103,35 @@ std::vector<MatrixEntry> local_entries(const std::vector<std::vector<MarketEntry
 void read_market_part(const Communicator& all, const InputFile& file, const MarketHeader& header,
                       const Parts& parts, PartWriter& a) {
   agree(all, [&] { a.clear(); });
-  Owners owners(parts, header.symmetry != MarketSymmetry::general,
-                header.symmetry == MarketSymmetry::skew);
-  const std::int64_t piece = piece_bytes(all.size());
+  const Owners owners(parts, header.symmetry);
+  const std::int64_t count = pieces_in_turn(all.size());
+  std::vector<MarketPart> read(static_cast<std::size_t>(count));
+  std::vector<Lists> dealt(read.size());
   std::int64_t total = 0;
-  for (std::int64_t turn = header.body; turn < file.size(); turn += piece * all.size()) {
-    MarketPart part;
-    const std::int64_t begin = turn + piece * all.rank();
-    agree(all, [&] { part = read_market_part(file, header, begin, begin + piece); });
-    const std::int64_t before = count_before(all, part.count(), total);
+  const std::int64_t step = count * piece_bytes;
+  for (std::int64_t turn = header.body; turn < file.size(); turn += step * all.size()) {
+    const std::int64_t begin = turn + step * all.rank();
     agree(all, [&] {
-      place_array_values(header, before, part.values, part.entries);
-      owners.deal(part.entries);
+      for_each_in_threads(count, [&](std::int64_t i) {
+        const std::int64_t at = begin + i * piece_bytes;
+        read[static_cast<std::size_t>(i)] = read_market_part(file, header, at, at + piece_bytes);
+      });
     });
-    const std::vector<std::vector<MarketEntry>> received = all.all_to_all(owners.lists());
+    std::vector<std::int64_t> before{0};  // entries of this rank before each piece
+    for (const MarketPart& part : read) before.push_back(before.back() + part.count());
+    const std::int64_t first = count_before(all, before.back(), total);
+    Lists out;
     agree(all, [&] {
-      std::vector<MatrixEntry> mine = local_entries(received, parts);
+      for_each_in_threads(count, [&](std::int64_t i) {
+        const auto k = static_cast<std::size_t>(i);
+        place_array_values(header, first + before[k], read[k].values, read[k].entries);
+        dealt[k] = owners.deal(read[k].entries);
+      });
+      out = for_others(dealt, all.size(), all.rank());
+    });
+    Lists in = all.all_to_all(out);
+    agree(all, [&] {
+      Lists mine = in_order(std::move(in), dealt, static_cast<std::size_t>(all.rank()));
       a.add(mine);
     });
   }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <optional>
 #include <utility>
 #include <variant>
 
@@ -17,12 +18,15 @@ namespace lupine {
 
 namespace {
 
-/// A matrix in a .npy or a Matrix Market file.
+/// A matrix in a .npy, a .npz or a Matrix Market file.
 class MatrixFile {
  public:
-  explicit MatrixFile(const std::string& path) : file_(path), header_(read_header(file_)) {}
+  /// @param name path of the file, with ":NAME" behind it for an array of a .npz file
+  explicit MatrixFile(const std::string& name)
+      : name_(name),
+        file_(split_array_path(name).path),
+        header_(read_header(file_, split_array_path(name).array)) {}
 
-  const std::string& path() const { return file_.path(); }
   std::int64_t size() const { return file_.size(); }
   std::int64_t rows() const {
     return std::visit([](const auto& header) { return rows_of(header); }, header_);
@@ -31,7 +35,9 @@ class MatrixFile {
     return std::visit([](const auto& header) { return columns_of(header); }, header_);
   }
   const NumpyHeader* numpy() const { return std::get_if<NumpyHeader>(&header_); }
-  UsageError error(const std::string& words) const { return file_.error(words); }
+  UsageError error(const std::string& words) const {
+    return UsageError(fmt::format("'{}' {}", name_, words), file_.path());
+  }
 
   /// a <- this rank's part. Collective.
   void read(const Communicator& all, const Parts& parts, PartWriter& a) const {
@@ -48,16 +54,21 @@ class MatrixFile {
   static std::int64_t rows_of(const MarketHeader& header) { return header.rows; }
   static std::int64_t columns_of(const NumpyHeader& header) { return header.columns(); }
   static std::int64_t columns_of(const MarketHeader& header) { return header.columns; }
-  static Header read_header(const InputFile& file) {
+  static Header read_header(const InputFile& file, const std::optional<std::string>& array) {
     const std::string start = file.text(0, std::ssize(market_magic));
+    if (is_zip(start)) return read_numpy_header(file, find_array(file, array));
+    if (array)
+      throw file.error(
+          fmt::format("is no .npz file and has no array '{}'; allowed: the file's name alone",
+                      printable(*array)));
     if (start.starts_with(numpy_magic)) return read_numpy_header(file);
     if (lower(start) == lower(market_magic)) return read_market_header(file);
     throw file.error(
-        fmt::format("{}; allowed: NumPy's .npy, and Matrix Market ({} in its first "
-                    "line)",
+        fmt::format("{}; allowed: NumPy's .npy and .npz, and Matrix Market ({} in its first line)",
                     start.empty() ? "is empty" : "is of an unknown kind", market_magic));
   }
 
+  std::string name_;
   InputFile file_;
   Header header_;
 };
@@ -142,13 +153,23 @@ RightHandSide open_right_hand_side(const Communicator& all, const std::string& p
   return RightHandSide(std::make_shared<FileRightHandSide>(all, open(all, path)));
 }
 
+std::optional<FileKind> kind_by_name(const std::string& path) {
+  const std::string name = lower(path);
+  if (name.ends_with(".npy")) return FileKind::numpy;
+  if (name.ends_with(".npz")) return FileKind::npz;
+  if (name.ends_with(".mtx")) return FileKind::matrix_market;
+  return std::nullopt;
+}
+
 SolutionFormat solution_format(const Communicator& all, const std::string& matrix,
-                               const std::string& right_hand_side) {
+                               const std::string& right_hand_side, const std::string& x) {
   const bool given = !right_hand_side.empty();
   const SharedFile file = open(all, given ? right_hand_side : matrix);
-  const NumpyHeader* numpy = file->numpy();
-  if (numpy == nullptr) return {};
-  return {FileKind::numpy, !given || numpy->shape.size() == 1, numpy->fortran};
+  SolutionFormat format;
+  if (const NumpyHeader* numpy = file->numpy())
+    format = {FileKind::numpy, !given || numpy->shape.size() == 1, numpy->fortran};
+  format.kind = kind_by_name(x).value_or(format.kind);
+  return format;
 }
 
 }  // namespace lupine

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// Files of matrices, right-hand sides and solutions: NumPy's .npy and Matrix Market. The content
-/// of a file, not its name, decides its kind.
+/// Files of matrices, right-hand sides and solutions: NumPy's .npy and .npz, and Matrix Market. The
+/// content of a file that is read, not its name, decides its kind; the name of a file that is
+/// written does. The name of a .npz file may end in ":NAME", the name of the array in it.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,7 +16,8 @@
 namespace lupine {
 
 /// Opens a file as A and reads its header. The numbers are read in MatrixSource::fill(): each rank
-/// reads its part of a .npy file; all ranks read a Matrix Market file together. Collective.
+/// reads its part of a .npy or .npz file; all ranks read a Matrix Market file together.
+/// Collective.
 /// @throws UsageError (every rank) that names the path, the line (of a text file), the error, and
 ///         what is allowed
 Matrix open_matrix(const Communicator& all, const std::string& path);
@@ -24,21 +27,30 @@ Matrix open_matrix(const Communicator& all, const std::string& path);
 /// @throws UsageError (every rank), as open_matrix()
 RightHandSide open_right_hand_side(const Communicator& all, const std::string& path);
 
-enum class FileKind { numpy, matrix_market };
+enum class FileKind { numpy, npz, matrix_market };
+
+/// The kind of file that the end of the path names: ".npy", ".npz" or ".mtx", in upper or lower
+/// case. Nothing for any other end.
+std::optional<FileKind> kind_by_name(const std::string& path);
+
+/// @throws UsageError if the path names a kind of file that this build cannot write
+void require_kind(const std::string& path);
 
 struct SolutionFormat {
   FileKind kind = FileKind::matrix_market;
-  bool vector = true;    ///< .npy: one dimension, if there is one right-hand side
-  bool fortran = false;  ///< .npy of two dimensions: column-major ("Fortran order")
+  bool vector = true;    ///< .npy, .npz: one dimension, if there is one right-hand side
+  bool fortran = false;  ///< .npy, .npz of two dimensions: column-major ("Fortran order")
 };
 
 /// The format of x: that of the file of b, or without b (empty path) a vector in the kind of file
-/// that A has. Collective. @throws UsageError (every rank)
+/// that A has, .npy for .npz. The kind that the path `x` names comes before that of b or A.
+/// Collective. @throws UsageError (every rank)
 SolutionFormat solution_format(const Communicator& all, const std::string& matrix,
-                               const std::string& right_hand_side);
+                               const std::string& right_hand_side, const std::string& x);
 
 /// Writes the whole of x, or no file. Matrix Market gets the shortest decimal form of each number
-/// that reads back as the same number; .npy gets the bytes of each number. Collective.
+/// that reads back as the same number; .npy gets the bytes of each number; .npz gets a .npy named
+/// "x". Collective.
 /// @param x column-major n x count, on rank 0
 /// @throws UsageError (every rank) that names the path and the reason; an existing file with this
 ///         path is then unchanged

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
 #include <bit>
+#include <optional>
 
+#include "io/inflate.hpp"
 #include "solve/file_part.hpp"
 #include "solve/threads.hpp"
 
@@ -16,6 +18,10 @@ static_assert(std::endian::native == std::endian::little, "numbers are used as t
 /// lines, and so short sections that each thread needs only a small buffer.
 constexpr std::int64_t tile_lines = 32;
 constexpr std::int64_t tile_length = 8192;
+
+std::int64_t length_of_line(const NumpyHeader& header) {
+  return header.fortran ? header.rows() : header.columns();
+}
 
 struct Tile {
   Run lines;
@@ -36,42 +42,53 @@ std::vector<Run> pieces(const Distribution& dimension, std::int64_t begin, std::
   return cut;
 }
 
-template <class T>
+/// Copies a tile of a file into a rank's part of a matrix. @param numbers line after line
+void copy_tile(const NumpyHeader& header, const Tile& tile, const std::vector<double>& numbers,
+               MatrixView<double> a) {
+  const MatrixView<const double> read{numbers.data(), tile.places.length, tile.lines.length,
+                                      tile.places.length};
+  const std::int64_t line = tile.lines.local.value;
+  const std::int64_t place = tile.places.local.value;
+  if (header.fortran) {
+    for (std::int64_t j = 0; j < read.columns; ++j)
+      std::copy_n(read.column(j), read.rows, a.column(line + j) + place);
+  } else {
+    for (std::int64_t j = 0; j < read.rows; ++j)
+      for (std::int64_t i = 0; i < read.columns; ++i) a(line + i, place + j) = read(j, i);
+  }
+}
+
+/// Reads tiles of an array that stands in the file as it is. Several threads may read.
 class TileReader {
  public:
   TileReader(const InputFile& file, const NumpyHeader& header, MatrixView<double> a)
-      : file_(file),
-        header_(header),
-        line_(header.fortran ? header.rows() : header.columns()),
-        a_(a) {}
+      : file_(file), header_(header), line_(length_of_line(header)), a_(a) {}
 
   void read(const Tile& tile) const {
     const std::int64_t lines = tile.lines.length;
     const std::int64_t length = tile.places.length;
-    std::vector<T> numbers(static_cast<std::size_t>(lines * length));
-    const bool whole = length == line_;  // whole lines are contiguous in the file: one read
-    const std::int64_t piece = whole ? lines * length : length;
-    for (std::int64_t at = 0; at < lines * length; at += piece) {
-      const std::int64_t line = tile.lines.global.value + at / length;
-      const std::span<T> part(numbers.data() + at, static_cast<std::size_t>(piece));
-      file_.read(header_.data + (line * line_ + tile.places.global.value) * header_.item,
-                 std::as_writable_bytes(part));
+    std::vector<double> numbers(static_cast<std::size_t>(lines * length));
+    if (header_.type == NumpyType{}) {
+      read_bytes(tile, std::as_writable_bytes(std::span(numbers)));
+    } else {
+      std::vector<std::byte> raw(numbers.size() * static_cast<std::size_t>(header_.type.bytes));
+      read_bytes(tile, raw);
+      decode_numbers(header_.type, raw, numbers);
     }
-    copy(tile, numbers);
+    copy_tile(header_, tile, numbers, a_);
   }
 
  private:
-  void copy(const Tile& tile, const std::vector<T>& numbers) const {
-    const MatrixView<const T> read{numbers.data(), tile.places.length, tile.lines.length,
-                                   tile.places.length};
-    const std::int64_t line = tile.lines.local.value;
-    const std::int64_t place = tile.places.local.value;
-    if (header_.fortran) {
-      for (std::int64_t j = 0; j < read.columns; ++j)
-        std::copy_n(read.column(j), read.rows, a_.column(line + j) + place);
-    } else {
-      for (std::int64_t j = 0; j < read.rows; ++j)
-        for (std::int64_t i = 0; i < read.columns; ++i) a_(line + i, place + j) = read(j, i);
+  void read_bytes(const Tile& tile, std::span<std::byte> raw) const {
+    const std::int64_t length = tile.places.length;
+    const bool whole = length == line_;  // whole lines are contiguous in the file: one read
+    const std::int64_t piece = whole ? tile.lines.length * length : length;
+    for (std::int64_t at = 0; at < tile.lines.length * length; at += piece) {
+      const std::int64_t line = tile.lines.global.value + at / length;
+      const std::int64_t item = header_.type.bytes;
+      file_.read(
+          header_.data + (line * line_ + tile.places.global.value) * item,
+          raw.subspan(static_cast<std::size_t>(at * item), static_cast<std::size_t>(piece * item)));
     }
   }
 
@@ -81,16 +98,24 @@ class TileReader {
   MatrixView<double> a_;
 };
 
+/// Which numbers of the file belong to a rank.
+struct Lines {
+  const Distribution& across;  ///< of the lines
+  const Distribution& along;   ///< of the numbers of a line
+
+  Lines(const NumpyHeader& header, const Parts& parts)
+      : across(header.fortran ? parts.columns : parts.rows),
+        along(header.fortran ? parts.rows : parts.columns) {}
+};
+
 /// a <- the local lines from `first` on, as many as `a` has.
-template <class T>
 void read_lines(const InputFile& file, const NumpyHeader& header, const Parts& parts,
                 std::int64_t first, MatrixView<double> a) {
-  const Distribution& across = header.fortran ? parts.columns : parts.rows;
-  const Distribution& along = header.fortran ? parts.rows : parts.columns;
+  const Lines mine(header, parts);
   const std::int64_t count = header.fortran ? a.columns : a.rows;
-  const std::vector<Run> lines = pieces(across, first, count, tile_lines);
-  const std::vector<Run> places = pieces(along, 0, along.local_size(), tile_length);
-  const TileReader<T> reader(file, header, a);
+  const std::vector<Run> lines = pieces(mine.across, first, count, tile_lines);
+  const std::vector<Run> places = pieces(mine.along, 0, mine.along.local_size(), tile_length);
+  const TileReader reader(file, header, a);
   const std::int64_t each = std::ssize(places);
   for_each_in_threads(std::ssize(lines) * each, [&](std::int64_t i) {
     reader.read(
@@ -98,20 +123,50 @@ void read_lines(const InputFile& file, const NumpyHeader& header, const Parts& p
   });
 }
 
+/// a <- the local lines from `first` on, as many as `a` has, of an array that is inflated. They lie
+/// behind those of earlier calls, since local lines have the order of the file.
+void inflate_lines(Inflater& inflater, const NumpyHeader& header, const Parts& parts,
+                   std::int64_t first, MatrixView<double> a) {
+  const Lines mine(header, parts);
+  const std::int64_t count = header.fortran ? a.columns : a.rows;
+  const std::int64_t length = mine.along.local_size();
+  const std::int64_t item = header.type.bytes;
+  const std::vector<Run> runs = mine.along.runs();
+  std::vector<std::byte> raw;
+  std::vector<double> numbers;
+  for (const Run& lines : pieces(mine.across, first, count, tile_lines)) {
+    raw.resize(static_cast<std::size_t>(lines.length * length * item));
+    numbers.resize(static_cast<std::size_t>(lines.length * length));
+    for (std::int64_t i = 0; i < lines.length; ++i) {
+      const std::int64_t begin = (lines.global.value + i) * length_of_line(header);
+      for (const Run& run : runs)
+        inflater.read(
+            header.data + (begin + run.global.value) * item,
+            std::span(raw).subspan(static_cast<std::size_t>((i * length + run.local.value) * item),
+                                   static_cast<std::size_t>(run.length * item)));
+    }
+    decode_numbers(header.type, raw, numbers);
+    copy_tile(header, {lines, {GlobalIndex{0}, LocalIndex{0}, length}}, numbers, a);
+  }
+}
+
 }  // namespace
 
 void read_numpy_part(const InputFile& file, const NumpyHeader& header, const Parts& parts,
                      PartWriter& a) {
+  std::optional<Inflater> inflater;
+  if (header.compressed) inflater.emplace(file, *header.compressed);
   const auto read = [&](std::int64_t first, MatrixView<double> to) {
-    if (header.item == sizeof(float))
-      read_lines<float>(file, header, parts, first, to);
+    if (inflater)
+      inflate_lines(*inflater, header, parts, first, to);
     else
-      read_lines<double>(file, header, parts, first, to);
+      read_lines(file, header, parts, first, to);
   };
   if (header.fortran)
     a.by_columns(read);
   else
     a.by_rows(read);
+  if (inflater) inflater->finish();
 }
 
 }  // namespace lupine

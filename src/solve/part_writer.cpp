@@ -2,6 +2,7 @@
 #include "solve/part_writer.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <span>
 #include <tuple>
 
@@ -83,11 +84,27 @@ void PartWriter::clear() {
   });
 }
 
-void PartWriter::add(std::vector<MatrixEntry>& entries) {
-  if (!device_) {
-    for (const MatrixEntry& e : entries) a_(e.row, e.column) += e.value;
-    return;
-  }
+void PartWriter::add(std::vector<std::vector<MatrixEntry>>& lists) {
+  if (!device_) return add_on_host(lists);
+  for (std::vector<MatrixEntry>& entries : lists) add_on_device(entries);
+}
+
+// Each thread goes through all entries and adds those of its elements: eight rows of a column,
+// which are about a cache line, belong to one thread. So the order of the entries of one element
+// stays.
+void PartWriter::add_on_host(const std::vector<std::vector<MatrixEntry>>& lists) {
+  const auto slices = static_cast<std::uint64_t>(std::bit_floor(threads_in_loops()));
+  for_each_in_threads(static_cast<std::int64_t>(slices), [&](std::int64_t slice) {
+    for (const std::vector<MatrixEntry>& entries : lists)
+      for (const MatrixEntry& e : entries) {
+        const auto line = static_cast<std::uint64_t>(e.row / 8 + e.column);
+        if ((line & (slices - 1)) == static_cast<std::uint64_t>(slice))
+          a_(e.row, e.column) += e.value;
+      }
+  });
+}
+
+void PartWriter::add_on_device(std::vector<MatrixEntry>& entries) {
   if (entries.empty()) return;
   const auto place = [](const MatrixEntry& e) { return std::tuple(e.column, e.row); };
   std::stable_sort(entries.begin(), entries.end(),

@@ -40,11 +40,13 @@ class PartWriter {
   void copy(MatrixView<const double> from);
   /// A <- 0.
   void clear();
-  /// a_ij <- a_ij + value for each entry; values of one element are added in the order of
-  /// `entries`. Indices are local. May sort `entries`.
-  void add(std::vector<MatrixEntry>& entries);
+  /// a_ij <- a_ij + value for each entry, by several threads; values of one element are added in
+  /// the order of `lists`. Indices are local. May sort each list.
+  void add(std::vector<std::vector<MatrixEntry>>& lists);
 
  private:
+  void add_on_host(const std::vector<std::vector<MatrixEntry>>& lists);
+  void add_on_device(std::vector<MatrixEntry>& entries);
   void put(std::int64_t i, std::int64_t j, MatrixView<const double> piece);
 
   MatrixView<double> a_;

@@ -4,36 +4,44 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <functional>
+#include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "comm/agreement.hpp"
+#include "io/inflate.hpp"
 #include "io/matrix_market.hpp"
 #include "io/numpy.hpp"
 #include "io/output_file.hpp"
+#include "io/zip.hpp"
 #include "solve/matrix_file.hpp"
 
 namespace lupine {
 
 namespace {
 
-/// Collects text and writes it to a file in pieces of about 1 MiB.
+/// Collects text and passes it on in pieces of about 1 MiB.
 class Pieces {
  public:
-  explicit Pieces(OutputFile& file) : file_(file) {}
+  using Write = std::function<void(std::string_view)>;
+
+  explicit Pieces(Write write) : write_(std::move(write)) {}
 
   void add(std::string_view text) {
     text_ += text;
     if (text_.size() >= piece) flush();
   }
   void flush() {
-    file_.write(text_);
+    write_(text_);
     text_.clear();
   }
 
  private:
   static constexpr std::size_t piece = std::size_t{1} << 20;
 
-  OutputFile& file_;
+  Write write_;
   std::string text_;
 };
 
@@ -67,16 +75,42 @@ void write_numpy(Pieces& out, const SolutionFormat& format, MatrixView<const dou
     for (std::int64_t at = 0; at < length; ++at) by_columns ? add(at, line) : add(line, at);
 }
 
+/// Writes an archive with x.npy alone. The check sum stands before the numbers, so they are gone
+/// through twice.
+void write_npz(Pieces& out, const SolutionFormat& format, MatrixView<const double> x) {
+  ZipMember member{.name = "x.npy"};
+  Pieces sum([&](std::string_view piece) {
+    member.crc = crc32_of(member.crc, std::as_bytes(std::span(piece)));
+    member.size += std::ssize(piece);
+  });
+  write_numpy(sum, format, x);
+  sum.flush();
+  const ZipFrame frame = zip_frame(member);
+  out.add(frame.before);
+  write_numpy(out, format, x);
+  out.add(frame.after);
+}
+
 }  // namespace
+
+void require_kind(const std::string& path) {
+  if (kind_by_name(path) == FileKind::npz && !has_zlib())
+    throw UsageError(
+        fmt::format("-o '{}': this Lupine was built without zlib, which .npz files need; allowed: "
+                    ".npy, .mtx",
+                    path));
+}
 
 void write_solution(const Communicator& all, const std::string& path, const SolutionFormat& format,
                     std::int64_t n, std::int64_t count, const std::vector<double>& x) {
   on_rank_0(all, [&] {
     OutputFile file(path);
-    Pieces pieces(file);
+    Pieces pieces([&](std::string_view piece) { file.write(piece); });
     const MatrixView<const double> view{x.data(), n, count, n};
     if (format.kind == FileKind::numpy)
       write_numpy(pieces, format, view);
+    else if (format.kind == FileKind::npz)
+      write_npz(pieces, format, view);
     else
       write_market(pieces, view);
     pieces.flush();

@@ -3,27 +3,38 @@
 /// A parallel loop whose body may throw.
 #pragma once
 
+#include <omp.h>
+
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <exception>
 
 namespace lupine {
 
-/// Calls work(i) for all i in [0, count), from several threads. If a call throws, no further calls
-/// begin, and the exception is thrown again when all threads have stopped.
+/// The number of threads that a parallel loop may have, at least 1.
+inline unsigned threads_in_loops() {
+  return static_cast<unsigned>(std::max(omp_get_max_threads(), 1));
+}
+
+/// Calls work(i) for all i in [0, count), from several threads. If calls throw, the exception of
+/// the smallest i is thrown again when all threads have stopped; calls of a greater i may be left
+/// out.
 template <class Work>
 void for_each_in_threads(std::int64_t count, const Work& work) {
   std::exception_ptr thrown;
-  std::atomic<bool> stopped = false;
+  std::atomic<std::int64_t> failed = count;  // the smallest i whose call has thrown
 #pragma omp parallel for schedule(dynamic)
   for (std::int64_t i = 0; i < count; ++i) {
-    if (stopped.load(std::memory_order_relaxed)) continue;
+    if (i > failed.load(std::memory_order_relaxed)) continue;
     try {
       work(i);
     } catch (...) {
 #pragma omp critical(lupine_threads)
-      if (!thrown) thrown = std::current_exception();
-      stopped.store(true, std::memory_order_relaxed);
+      if (i < failed.load(std::memory_order_relaxed)) {
+        thrown = std::current_exception();
+        failed.store(i, std::memory_order_relaxed);
+      }
     }
   }
   if (thrown) std::rethrow_exception(thrown);

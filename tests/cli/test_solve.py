@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tests `lupine solve` as users use it: input and output files, refusals, failures, and reports.
+"""Tests `lupine solve` as users use it: options, refusals, failures, and reports. test_solve_files.py
+has input and output files.
 
 LUPINE_COMMAND and LUPINE_MPIEXEC as in test_cli.py.
 """
@@ -8,15 +9,16 @@ LUPINE_COMMAND and LUPINE_MPIEXEC as in test_cli.py.
 import array
 import ast
 import concurrent.futures
+import io
 import json
 import math
 import os
 import re
-import shutil
 import struct
 import subprocess
 import tempfile
 import unittest
+import zipfile
 
 from test_cli import COMMAND, ENVIRONMENT, MPIEXEC, PATIENCE, Case, Outcome, run, shell
 
@@ -67,9 +69,22 @@ def numpy_bytes(rows, fortran=False, kind="<f8", vector=False):
     shape = (len(rows),) if vector else (len(rows), len(rows[0]))
     text = str({"descr": kind, "fortran_order": fortran, "shape": shape})
     text += " " * (-(len(text) + 11) % 64) + "\n"
-    letter = {"<f8": "d", "<f4": "f"}.get(kind, "d")
+    letter = {"f8": "d", "f4": "f", "f2": "e", "i8": "q", "i4": "i", "i2": "h", "i1": "b", "u8": "Q",
+              "u4": "I", "u2": "H", "u1": "B", "b1": "?"}.get(kind[1:], "d")
+    order = ">" if kind[0] == ">" else "<"
     return (b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text.encode()
-            + struct.pack(f"<{len(values)}{letter}", *values))
+            + struct.pack(f"{order}{len(values)}{letter}", *values))
+
+
+def npz_bytes(arrays, method=zipfile.ZIP_STORED):
+    """A .npz file as numpy.savez writes it; ZIP_DEFLATED as numpy.savez_compressed. The arrays are
+    bytes of .npy files."""
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w", method) as archive:
+        for name, content in arrays.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                member.write(content)
+    return data.getvalue()
 
 
 def read_market(path):
@@ -124,72 +139,6 @@ class Folder(Case):
         for i, row in enumerate(expected):
             for k, value in enumerate(row):
                 self.assertLess(abs(x[i][k] - value), tolerance, (i, k))
-
-
-class Files(Folder):
-    def solve_all(self, cases, ranks):
-        """Solves all cases. A case is the name of A's file, of b's file or None, and the function
-        that reads x."""
-        def one(case):
-            a, b, _ = case
-            words = [self.at(a)] + ([self.at(b)] if b else [])
-            return run("solve", *words, "-o", self.at(f"x-{a}-{b}"), "--nb", "8", ranks=ranks)
-        return zip(cases, at_once([lambda case=case: one(case) for case in cases], 2))
-
-    def test_every_kind(self):
-        general, symmetric = matrix(N), matrix(N, symmetric=True)
-        single = [[struct.unpack("f", struct.pack("f", v))[0] for v in row] for row in general]
-        x = solution(N, 3)
-        systems = {"general": general, "symmetric": symmetric, "single": single}
-        for name, a in systems.items():
-            b = product(a, x)
-            self.put(f"{name}-b.mtx", market_array(b))
-            self.put(f"{name}-b-c.npy", numpy_bytes(b))
-            self.put(f"{name}-b-f.npy", numpy_bytes(b, fortran=True))
-            self.put(f"{name}-b-1.npy", numpy_bytes([row[:1] for row in b], vector=True))
-        self.put("array.mtx", market_array(general))
-        self.put("coordinate.mtx", market_coordinate(general))
-        self.put("symmetric.mtx", market_coordinate(symmetric, symmetric=True))
-        self.put("c.npy", numpy_bytes(general))
-        self.put("f.npy", numpy_bytes(general, fortran=True))
-        self.put("f4.npy", numpy_bytes(single, kind="<f4"))
-        cases = [("array.mtx", "general-b.mtx", x), ("coordinate.mtx", "general-b-f.npy", x),
-                 ("symmetric.mtx", "symmetric-b.mtx", x), ("c.npy", "general-b-1.npy", x),
-                 ("f.npy", "general-b-c.npy", x), ("f4.npy", "single-b.mtx", x),
-                 ("c.npy", None, None), ("array.mtx", None, None)]
-        for ranks in 0, 4:
-            for (a, b, expected), outcome in self.solve_all(cases, ranks):
-                with self.subTest(ranks=ranks, a=a, b=b):
-                    self.assert_status(outcome, 0)
-                    self.check(self.at(f"x-{a}-{b}"), a, b, expected)
-
-    def check(self, path, a, b, expected):
-        expected = expected or [[1]] * N
-        kind = b or a
-        if kind.endswith(".mtx"):
-            self.assert_near(read_market(path), expected)
-            return
-        found, header = read_numpy(path)
-        vector = b is None or b.endswith("-1.npy")
-        self.assertEqual(len(header["shape"]), 1 if vector else 2)
-        self.assertEqual(header["fortran_order"], kind.endswith("f.npy"))
-        self.assert_near(found, [row[:1] for row in expected] if vector else expected)
-
-    def test_order_1_and_more_ranks_than_blocks(self):
-        self.put("A.mtx", market_array([[-4.0]]))
-        self.put("b.mtx", market_array([[6.0, 0.0]]))
-        for ranks in 0, 3:
-            outcome = run("solve", self.at("A.mtx"), self.at("b.mtx"), "-o", self.at("x.mtx"),
-                          ranks=ranks)
-            self.assert_status(outcome, 0)
-            self.assertEqual(read_market(self.at("x.mtx")), [[-1.5, 0.0]])
-
-    def test_an_old_x_is_replaced_and_a_command_is_no_file_name(self):
-        shutil.copy(self.put("info", market_array(matrix(4))), self.at("x"))
-        outcome = run("solve", "info", "-o", "x", folder=self.folder)
-        self.assert_status(outcome, 0)
-        self.assert_near(read_market(self.at("x")), [[1]] * 4)
-        self.assertEqual(sorted(os.listdir(self.folder)), ["info", "x"])
 
 
 class Options(Folder):
@@ -346,11 +295,20 @@ BAD_FILES = [
     (HEADER + "2 2\n1\n2 2\n3\n4\n", None, ["5 entries", "4"]),
     (HEADER + "2 2\n1\nnan\n3\n4\n", None, ["A(2, 1)", "nan"]),
     (HEADER + "2 2\n1\n2\ninf\n4\n", None, ["A(1, 2)", "inf"]),
-    (HEADER.replace("real", "complex") + "1 1\n1 0\n", None, ["complex", "allowed"]),
+    (HEADER.replace("real", "complex") + "1 1\n1 0\n", None, ["complex numbers", "allowed: real ones"]),
     (HEADER.replace("general", "hermitian") + "1 1\n1\n", None, ["hermitian", "allowed"]),
     ("%%MatrixMarket matrix coordinate real general\n2 2 1\n3 1 1\n", None, ["line 3", "3"]),
-    (numpy_bytes(matrix(4), kind="<c8"), None, ["<c8", "<f8"]),
-    (numpy_bytes(matrix(4), kind=">f8"), None, [">f8", "<f8"]),
+    (numpy_bytes(matrix(4), kind="<c8"), None, ["complex numbers", "<c8", "allowed: real numbers"]),
+    (numpy_bytes(matrix(4), kind="<c16"), None, ["complex numbers", "<c16", "<f8"]),
+    (numpy_bytes(matrix(4), kind="<U2"), None, ["strings", "<U2", "<f8"]),
+    (numpy_bytes(matrix(4), kind=">f16"), None, [">f16", "<f8"]),
+    (b"\x93NUMPY\x02\x00\xff\xff\xff\x7f" + b" " * 100, None, ["header"]),
+    (npz_bytes({}), None, ["without arrays"]),
+    (npz_bytes({"p": b"", "q": b""}), None, ["holds 2 arrays", "names p, q"]),
+    (npz_bytes({"p": numpy_bytes(matrix(4))})[:-9], None, ["A", "damaged zip archive"]),
+    (npz_bytes({"p": numpy_bytes(matrix(4))}, zipfile.ZIP_LZMA), None, [":p", "method 14 (LZMA)"]),
+    (npz_bytes({"p": numpy_bytes(matrix(4), kind="<c16")}), None, [":p", "complex numbers"]),
+    (npz_bytes({"p": numpy_bytes(matrix(4))[:-8]}), None, [":p", "120 bytes", "more"]),
     (numpy_bytes(matrix(4))[:-1], None, ["bytes"]),
     (numpy_bytes(matrix(4)) + b"\0", None, ["bytes"]),
     (numpy_bytes(matrix(4))[:40], None, ["header"]),
@@ -358,7 +316,8 @@ BAD_FILES = [
     (SYSTEM, "", ["b", "empty"]),
     (SYSTEM, market_array([[1.0]] * 5), ["5 rows", "4"]),
     (SYSTEM, HEADER + "4 1\n1\n2\ninf\n4\n", ["b(3, 1)", "inf"]),
-    (SYSTEM, numpy_bytes([[1.0]] * 4, kind="<i8"), ["<i8"]),
+    (SYSTEM, numpy_bytes([[1.0]] * 4, kind="<i7"), ["<i7"]),
+    (SYSTEM, npz_bytes({"p": numpy_bytes([[1.0]] * 5)}), ["5 rows", "4"]),
 ]
 
 # Command lines, and words that the one line of the refusal must contain. {A} is a good file,
@@ -382,6 +341,9 @@ BAD_WORDS = [
     ((NO_SUCH, "-o", NO_SUCH + "/x"), ["-o", NO_SUCH + "/x"]),  # refused before A is opened
     (("{A}", "-o", "{folder}"), ["-o", "{folder}", "directory"]),
     (("{A}", "-o", "{A}"), ["A and -o", "a file for each"]),
+    (("{A}:x",), ["{A}", "no .npz file", "'x'"]),
+    (("{A}:x", "-o", "{A}"), ["A and -o", "a file for each"]),
+    (("{folder}/none.npz:x",), ["{folder}/none.npz:x", "No such file"]),
     (("{A}", "{A}", "-o", "{folder}/./A.mtx"), ["A and -o"]),
     (("{A}", "--report", "{folder}/r", "--json", "{folder}/./r"), ["--json and --report"]),
     (("{A}", "-o", "{folder}/r", "--report", "{folder}/r"), ["-o and --report"]),

@@ -3,6 +3,7 @@
 /// Files with matrices and vectors, in a folder that all ranks can read.
 #pragma once
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -10,8 +11,10 @@
 #include <iterator>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <vector>
 
+#include "archive.hpp"
 #include "folder.hpp"
 #include "io/numpy.hpp"
 #include "mpi/sources.hpp"
@@ -53,20 +56,31 @@ class SharedFolder {
   std::string path_;
 };
 
+/// NumPy's name of a type, such as "<f8".
+template <class T>
+std::string numpy_type(bool big_endian = false) {
+  const std::string kind = std::is_same_v<T, bool>       ? "b"
+                           : std::is_floating_point_v<T> ? "f"
+                           : std::is_signed_v<T>         ? "i"
+                                                         : "u";
+  return (sizeof(T) == 1 ? "|" : big_endian ? ">" : "<") + kind + std::to_string(sizeof(T));
+}
+
 /// The content of a .npy file with rows x columns elements.
 template <class T>
 std::string npy(std::int64_t rows, std::int64_t columns, bool fortran, const Element& element,
-                bool vector = false) {
+                bool vector = false, bool big_endian = false) {
   std::vector<std::int64_t> shape{rows};
   if (!vector) shape.push_back(columns);
   std::string text = numpy_header(shape, fortran);
-  if (sizeof(T) == 4) text.replace(text.find("<f8"), 3, "<f4");
+  text.replace(text.find("<f8"), 3, numpy_type<T>(big_endian));
   for (std::int64_t at = 0; at < rows * columns; ++at) {
     const std::int64_t i = fortran ? at % rows : at / columns;
     const std::int64_t j = fortran ? at / rows : at % columns;
     const T value = static_cast<T>(element(i, j));
     char bytes[sizeof(T)];
     std::memcpy(bytes, &value, sizeof(T));
+    if (big_endian) std::reverse(bytes, bytes + sizeof(T));
     text.append(bytes, sizeof(T));
   }
   return text;

@@ -52,10 +52,12 @@ TEST_CASE("a solution has the form of its right-hand side", "[sources]") {
   const std::string c_order = folder.file("c", npy<double>(3, 3, false, simple));
   const std::string f_order = folder.file("f", npy<float>(3, 3, true, simple));
   const std::string vector = folder.file("v", npy<double>(3, 1, false, simple, true));
-  const auto format = [&](const std::string& a, const std::string& b) {
-    const SolutionFormat found = solution_format(all, a, b);
+  const auto format = [&](const std::string& a, const std::string& b, const std::string& x = "x") {
+    const SolutionFormat found = solution_format(all, a, b, x);
     if (found.kind == FileKind::matrix_market) return std::string("mtx");
-    return std::string(found.vector ? "vector" : found.fortran ? "F" : "C");
+    return std::string(found.kind == FileKind::npz ? "npz " : "") + (found.vector    ? "vector"
+                                                                     : found.fortran ? "F"
+                                                                                     : "C");
   };
   CHECK(format(market, "") == "mtx");
   CHECK(format(c_order, "") == "vector");
@@ -63,6 +65,18 @@ TEST_CASE("a solution has the form of its right-hand side", "[sources]") {
   CHECK(format(market, vector) == "vector");
   CHECK(format(market, c_order) == "C");
   CHECK(format(market, f_order) == "F");
+  const std::string packed = folder.file("p", archive({{"c.npy", npy<double>(3, 3, false, simple)},
+                                                       {"f.npy", npy<bool>(3, 1, true, simple)}}));
+  CHECK(format(packed + ":c", "") == "vector");
+  CHECK(format(market, packed + ":c") == "C");
+  CHECK(format(market, packed + ":f") == "F");
+  // The name of x has the last word on the kind of file.
+  CHECK(format(market, "", "x.npy") == "vector");
+  CHECK(format(market, market, "X.NPY") == "vector");
+  CHECK(format(market, f_order, "x.npz") == "npz F");
+  CHECK(format(c_order, "", "a.mtx/x.npz") == "npz vector");
+  CHECK(format(c_order, f_order, "x.mtx") == "mtx");
+  CHECK(format(c_order, f_order, "x.npy.txt") == "F");
 }
 
 TEST_CASE("a solution that is written is read back the same", "[sources]") {
@@ -72,12 +86,13 @@ TEST_CASE("a solution that is written is read back the same", "[sources]") {
     constexpr std::array special{0.1, -5e-324, std::numeric_limits<double>::max(), 1.0 / 3, 0.0};
     return i < 5 ? special[static_cast<std::size_t>(i)] : fraction(i, j) * std::pow(10.0, i % 90);
   };
-  for (const FileKind kind : {FileKind::numpy, FileKind::matrix_market})
+  for (const FileKind kind : {FileKind::numpy, FileKind::npz, FileKind::matrix_market})
     for (const std::int64_t count : {1, 3})
       for (const bool vector : {false, true})
         for (const bool fortran : {false, true}) {
           // Matrix Market has one form, and reading its text takes longest.
           if (kind == FileKind::matrix_market && (vector || fortran)) continue;
+          if (kind == FileKind::npz && !has_zlib()) continue;
           const std::int64_t n = 50'001;  // more than one piece
           const std::string path = folder.path("x");
           const SolutionFormat format{kind, vector, fortran};
@@ -85,8 +100,8 @@ TEST_CASE("a solution that is written is read back the same", "[sources]") {
           if (all.rank() == 0) x = dense(n, count, n, element);
           write_solution(all, path, format, n, count, x);
           require_right_hand_side(all, open_right_hand_side(all, path), n, count, element);
-          if (kind == FileKind::numpy) {
-            const SolutionFormat found = solution_format(all, path, path);
+          if (kind != FileKind::matrix_market) {
+            const SolutionFormat found = solution_format(all, path, path, "x");
             CHECK(found.vector == (vector && count == 1));
             CHECK((found.vector || found.fortran == fortran));
           }

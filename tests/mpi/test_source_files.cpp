@@ -22,6 +22,96 @@ TEST_CASE("a matrix in a .npy file, of every type and order", "[sources]") {
     }
 }
 
+namespace {
+
+/// Whole numbers that every type of integers holds; with `low` 0 none is negative.
+Element whole(std::int64_t low) {
+  return [=](std::int64_t i, std::int64_t j) {
+    return static_cast<double>(low + (7 * i + 11 * j) % (100 - low));
+  };
+}
+
+/// Checks a matrix in .npy files of type T.
+template <class T>
+void require_type(const Communicator& all, const SharedFolder& folder, const Element& element) {
+  CAPTURE(numpy_type<T>());
+  for (const std::int64_t n : {1, 13})
+    for (const bool fortran : {false, true})
+      for (const bool big_endian : {false, true}) {
+        const std::string path =
+            folder.file("a", npy<T>(n, n, fortran, element, false, big_endian));
+        require_matrix(all, open_matrix(all, path), n, element);
+      }
+}
+
+}  // namespace
+
+TEST_CASE("a matrix in a .npy file of each type and order of bytes", "[sources]") {
+  const Communicator all = world();
+  const SharedFolder folder(all);
+  require_type<std::int8_t>(all, folder, whole(-100));
+  require_type<std::int16_t>(all, folder, whole(-100));
+  require_type<std::int32_t>(all, folder, whole(-100));
+  require_type<std::int64_t>(all, folder, whole(-100));
+  require_type<std::uint8_t>(all, folder, whole(0));
+  require_type<std::uint16_t>(all, folder, whole(0));
+  require_type<std::uint32_t>(all, folder, whole(0));
+  require_type<std::uint64_t>(all, folder, whole(0));
+  require_type<float>(all, folder, simple);
+  require_type<double>(all, folder, fraction);
+  require_type<bool>(all, folder, [](std::int64_t i, std::int64_t j) { return (i + j) % 2; });
+}
+
+TEST_CASE("arrays in .npz files, stored and compressed", "[sources]") {
+  const Communicator all = world();
+  const SharedFolder folder(all);
+  for (const int method : {0, 8}) {
+    if (method == 8 && !has_zlib()) continue;
+    for (const std::int64_t n : {1, 2, 13, 40})
+      for (const bool fortran : {false, true}) {
+        CAPTURE(method, n, fortran);
+        const std::string path = folder.file(
+            "a", archive({{"A.npy", npy<double>(n, n, fortran, fraction), method},
+                          {"i.npy", npy<std::int16_t>(n, n, fortran, whole(-9)), method},
+                          {"b.npy", npy<float>(n, 3, fortran, simple), method}}));
+        require_matrix(all, open_matrix(all, path + ":A"), n, fraction);
+        require_matrix(all, open_matrix(all, path + ":i.npy"), n, whole(-9));
+        require_right_hand_side(all, open_right_hand_side(all, path + ":b"), n, 3, simple);
+      }
+    // More than one tile of lines, and more than one read of the archive.
+    const std::string path =
+        folder.file("A", archive({{"A.npy", npy<double>(300, 300, true, fraction), method}}));
+    const ProcessGrid grid(all, squarest(all.size(), GridOrder::row));
+    REQUIRE(Part(open_matrix(all, path).source(), grid, 64).is(fraction));
+  }
+}
+
+TEST_CASE("all ranks report a .npz file that is refused", "[sources]") {
+  const Communicator all = world();
+  const SharedFolder folder(all);
+  const auto a = [&](const std::string& content, const std::string& name = "") {
+    const std::string path = folder.file("A", content) + name;
+    return refusal(all, [&] { open_matrix(all, path); });
+  };
+  const std::string four = npy<double>(4, 4, false, simple);
+  CHECK(a(archive({{"x.npy", four}, {"y.npy", four}})) ==
+        "'A' holds 2 arrays; allowed: ':NAME' behind the path, with one of the names x, y");
+  CHECK(a(archive({{"x.npy", npy<double>(4, 5, false, simple)}}), ":x") ==
+        "'A:x' is of 4 x 5; allowed: a square matrix");
+  CHECK(a(four, ":x") ==
+        "'A' is no .npz file and has no array 'x'; allowed: the file's name alone");
+  if (!has_zlib()) return;
+  // What only the last bytes of a compressed array show is found by all ranks together.
+  const std::string path =
+      folder.file("A", archive({{"x.npy", four, 8, 0, 1}, {"b.npy", four, 8, 0, 1}}));
+  const ProcessGrid grid(all, squarest(all.size(), GridOrder::row));
+  const std::string damaged =
+      " is damaged: its check sum (CRC-32) differs; allowed: a whole compressed array";
+  CHECK(refusal(all, [&] { Part(open_matrix(all, path + ":x").source(), grid, 3); }) ==
+        "'A:x'" + damaged);
+  CHECK(refusal(all, [&] { open_right_hand_side(all, path + ":b"); }) == "'A:b'" + damaged);
+}
+
 TEST_CASE("a matrix in an array file, general or half of it", "[sources]") {
   const Communicator all = world();
   const SharedFolder folder(all);
@@ -143,11 +233,11 @@ TEST_CASE("files without a square matrix are refused", "[sources]") {
     return refusal(all, [&] { open_matrix(all, path); });
   };
   CHECK(a("") ==
-        "'A' is empty; allowed: NumPy's .npy, and Matrix Market (%%MatrixMarket in its "
+        "'A' is empty; allowed: NumPy's .npy and .npz, and Matrix Market (%%MatrixMarket in its "
         "first line)");
   for (const std::string text : {"1 2\n3 4\n", "\x93NUMP", "%%MatrixMarke", "\n%%MatrixMarket"})
-    CHECK_THAT(a(text),
-               ContainsSubstring("'A' is of an unknown kind; allowed: NumPy's .npy, and "));
+    CHECK_THAT(a(text), ContainsSubstring(
+                            "'A' is of an unknown kind; allowed: NumPy's .npy and .npz, and "));
   CHECK(a(npy<double>(5, 1, false, simple, true)) ==
         "'A' is a vector of 5 numbers; allowed: a square matrix");
   CHECK(a(npy<double>(5, 6, false, simple)) == "'A' is of 5 x 6; allowed: a square matrix");

@@ -156,6 +156,21 @@ TEST_CASE("distribution: conversions are those of blocks dealt in turn") {
   });
 }
 
+TEST_CASE("distribution: every process knows the place of an index") {
+  for_every_distribution([](std::int64_t n, std::int64_t nb, int processes) {
+    const Dealt dealt(n, nb, processes);
+    for (int me = 0; me < processes; ++me) {
+      const Distribution d(n, nb, processes, me);
+      CAPTURE(words(d, nb));
+      for (std::int64_t g = 0; g < n; ++g) {
+        const auto i = static_cast<std::size_t>(g);
+        const Place place = d.place({g});
+        REQUIRE((place.process == dealt.owner[i] && place.local.value == dealt.local[i]));
+      }
+    }
+  });
+}
+
 TEST_CASE("distribution: local_begin counts the indices below") {
   for_every_distribution([](std::int64_t n, std::int64_t nb, int processes) {
     const Dealt dealt(n, nb, processes);

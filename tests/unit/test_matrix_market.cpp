@@ -117,7 +117,11 @@ TEST_CASE("a banner that is not supported is refused with those that are") {
   CHECK(banner("matrix sparse real general") ==
         "line 1: 'sparse' is not supported; allowed: array, coordinate");
   CHECK(banner("matrix array complex general") ==
-        "line 1: 'complex' is not supported; allowed: real, integer, pattern");
+        "line 1: complex numbers; allowed: real ones (real, integer, pattern)");
+  CHECK(banner("matrix coordinate Complex hermitian") ==
+        "line 1: complex numbers; allowed: real ones (real, integer, pattern)");
+  CHECK(banner("matrix array double general") ==
+        "line 1: 'double' is not supported; allowed: real, integer, pattern");
   CHECK(banner("matrix array real hermitian") ==
         "line 1: 'hermitian' is not supported; allowed: general, symmetric, skew-symmetric");
   CHECK(banner("matrix array pattern general") ==
@@ -150,6 +154,12 @@ TEST_CASE("numbers are read in every notation") {
         std::vector<double>{1, -2.5, 3, 0.5, 4, 1000, 0.001, 150, 7, 8, 9});
   CHECK(values_of("1.7976931348623157e308\n5e-324\n1e-400\n-1e-310\n") ==
         std::vector<double>{std::numeric_limits<double>::max(), 5e-324, 0, -1e-310});
+  // Exponents as Fortran writes those of double precision.
+  CHECK(values_of(
+            "1.5D+03\n-2.5d-1\n+.5D0\n1.D2\n1d3\n0.17976931348623157D+309\n4.9D-324\n-1D-400\n") ==
+        std::vector<double>{1500, -0.25, 0.5, 100, 1000, std::numeric_limits<double>::max(), 5e-324,
+                            -0.0});
+  CHECK(entries_of(real_coordinate + "2 2 2\n1 1 1D1\n2 2 2d-1\n")[1].value == 0.2);
   const std::vector<double> special = values_of("inf\n-Inf\nnan\nNaN\n");
   CHECK((std::isinf(special[0]) && special[1] == -special[0]));
   CHECK((std::isnan(special[2]) && std::isnan(special[3])));
@@ -159,8 +169,9 @@ TEST_CASE("a word that is not a number is refused with its line") {
   const auto of_word = [](const std::string& word) {
     return refusal(real_array + "% c\n\n2 1\n1\n \n2 " + word + "\n");
   };
-  for (const std::string word : {"x", "1x", "1,5", "0x10", "1d3", "--1", "+-1", "++1", "-", "+",
-                                 "1.8e308", "1e400", "-1e999", "1e99999", "1e", "%"})
+  for (const std::string word : {"x",  "1x",      "1,5",   "0x10",   "--1",     "+-1",  "++1", "-",
+                                 "+",  "1.8e308", "1e400", "-1e999", "1e99999", "1e",   "%",   "1d",
+                                 "d3", "1d3d",    "1e3d3", "1d2e3",  "1.8D308", "nand", "1dd3"})
     CHECK(of_word(word) == "line 7: '" + word + "' is not allowed here; allowed: a number of FP64");
   const std::string control(1, '\0');
   CHECK_THAT(refusal(real_array + "1 1\n" + control + "\n"), ContainsSubstring("'?'"));

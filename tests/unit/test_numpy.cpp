@@ -3,7 +3,11 @@
 
 #include <lupine/error.hpp>
 
+#include <algorithm>
+#include <cmath>
 #include <fstream>
+#include <limits>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -54,11 +58,11 @@ std::string dictionary(const std::string& type, const std::string& order,
 TEST_CASE("headers of every version, order, type and shape") {
   for (const char version : {'\1', '\2', '\3'}) {
     const NumpyHeader a = header_of(npy(dictionary("<f8", "False", "(3, 4)"), 96, version));
-    CHECK((a.item == 8 && !a.fortran && a.shape == Shape{3, 4}));
+    CHECK((a.type == NumpyType{} && !a.fortran && a.shape == Shape{3, 4}));
     CHECK((a.rows() == 3 && a.columns() == 4));
     CHECK(a.data == (version == 1 ? 10 : 12) + 59);
     const NumpyHeader b = header_of(npy(dictionary("<f4", "True", "(5,)"), 20, version));
-    CHECK((b.item == 4 && b.fortran && b.shape == Shape{5}));
+    CHECK((b.type == NumpyType{'f', 4, false} && b.fortran && b.shape == Shape{5}));
     CHECK((b.rows() == 5 && b.columns() == 1));
   }
 }
@@ -70,7 +74,7 @@ TEST_CASE("a header is a Python dictionary, however it is spelled") {
         "{'descr': '<f8', 'shape': (1L, 2L), 'fortran_order': True, }                     \n"}) {
     CAPTURE(text);
     const NumpyHeader header = header_of(npy(text, 16));
-    CHECK((header.item == 8 && header.fortran && header.shape == Shape{1, 2}));
+    CHECK((header.type == NumpyType{} && header.fortran && header.shape == Shape{1, 2}));
   }
 }
 
@@ -78,7 +82,7 @@ TEST_CASE("a header that is not a dictionary is refused") {
   for (const std::string text :
        {"", "{", "}", "{'descr", "{'descr' '<f8'}", "{'descr': <f8}", "{'fortran_order': true}",
         "{'shape': 3}", "{'shape': (3}", "{'shape': (3 4)}", "{'shape': (-3,)}", "{'shape': (,)}",
-        "{'shape': (99999999999999999999,)}", "{} x", "{'descr': [('a', '<f8')]}"}) {
+        "{'shape': (99999999999999999999,)}", "{} x"}) {
     CAPTURE(text);
     CHECK_THAT(refusal(npy(text, 8)),
                ContainsSubstring("has a header that is no dictionary of 'descr', 'fortran_order'"));
@@ -92,10 +96,24 @@ TEST_CASE("a header that is not a dictionary is refused") {
 }
 
 TEST_CASE("a refusal of a header names the value and those that are allowed") {
-  for (const std::string type : {">f8", "=f8", "|f8", "f8", "<f2", "<i8", "<c16", "|O", ""})
+  const std::string allowed =
+      "; allowed: real numbers: FP64, FP32, FP16, integers of 8 to 64 bits, bool ('<f8', '<f4', "
+      "'<f2', '<i8', '<u8', ..., '|b1'; or big-endian)";
+  const auto check = [&](const std::string& type, const std::string& words) {
     CHECK(refusal(npy(dictionary(type, "False", "(1,)"), 8)) ==
-          "holds numbers of type '" + type +
-              "'; allowed: '<f8' and '<f4', little-endian FP64 and FP32");
+          "holds " + words + " of type '" + type + "'" + allowed);
+  };
+  for (const std::string type : {"=f8", "|f8", "f8", "<f1", "<f16", "<i3", "<u16", "|i2", "<b2",
+                                 "<i", "<i-8", "<", "<x8", "<f8 ", ""})
+    check(type, "numbers");
+  for (const std::string type : {"<c8", ">c16"}) check(type, "complex numbers");
+  for (const std::string type : {"|S5", "<U7", "|S0"}) check(type, "strings");
+  check("|O", "Python objects");
+  check("|V16", "records");
+  check("<M8[ns]", "dates");
+  check("<m8[s]", "spans of time");
+  CHECK(refusal(npy("{'descr': [('a', '<f8'), ('b', '<f8')], 'fortran_order': False}", 8)) ==
+        "holds records, which have a type for each field" + allowed);
   CHECK(refusal(npy(dictionary("<f8", "False", "()"), 8)) ==
         "has shape (); allowed: one or two dimensions");
   CHECK(refusal(npy(dictionary("<f8", "False", "(1, 1, 1)"), 8)) ==
@@ -106,6 +124,57 @@ TEST_CASE("a refusal of a header names the value and those that are allowed") {
   CHECK(refusal(npy("{}", 0, '\4')) ==
         "is of version 4.0 of NumPy's format; allowed: 1.0, 2.0 and 3.0");
   CHECK_THAT(refusal(npy("{}", 0, '\0')), ContainsSubstring("is of version 0.0"));
+}
+
+TEST_CASE("a header that is too long is refused before it is read") {
+  CHECK(refusal(npy(std::string(65536, ' '), 0, 2)) ==
+        "has a header of 65536 bytes; allowed: at most 65535");
+  const std::string longest = dictionary("<f8", "False", "(1,)");
+  CHECK(header_of(npy(longest + std::string(65535 - longest.size(), ' '), 8, 2)).data == 65547);
+}
+
+TEST_CASE("numbers of every type become FP64") {
+  const auto decoded = [](const std::string& type, std::vector<unsigned char> bytes) {
+    const NumpyHeader header = header_of(npy(dictionary(type, "False", "(1,)"), 0) +
+                                         std::string(bytes.begin(), bytes.end()));
+    double value = -99;
+    decode_numbers(header.type, std::as_bytes(std::span(bytes)), {&value, 1});
+    return value;
+  };
+  CHECK(decoded("|b1", {0}) == 0);
+  CHECK(decoded("|b1", {1}) == 1);
+  CHECK(decoded("|b1", {255}) == 1);
+  CHECK(decoded("|i1", {0x80}) == -128);
+  CHECK(decoded("|u1", {0x80}) == 128);
+  CHECK(decoded("<i1", {0xff}) == -1);
+  // Each as little-endian and, in reverse, as big-endian.
+  const auto check = [&](const std::string& type, std::vector<unsigned char> bytes, double value) {
+    CAPTURE(type, value);
+    CHECK(decoded("<" + type, bytes) == value);
+    std::reverse(bytes.begin(), bytes.end());
+    CHECK(decoded(">" + type, bytes) == value);
+  };
+  check("i2", {0xfe, 0xff}, -2);
+  check("u2", {0xfe, 0xff}, 65534);
+  check("i4", {0x00, 0x00, 0x00, 0x80}, -2147483648.0);
+  check("u4", {0x01, 0x00, 0x00, 0x80}, 2147483649.0);
+  check("i8", {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f}, 0x1p63);
+  check("u8", {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}, 0x1p64);
+  // 2^53 + 1 lies between two numbers of FP64, and is rounded to the even one.
+  check("i8", {0x01, 0, 0, 0, 0, 0, 0x20, 0}, 0x1p53);
+  check("i8", {0x03, 0, 0, 0, 0, 0, 0x20, 0}, 0x1p53 + 4);
+  check("i8", {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}, -1);
+  check("f4", {0x00, 0x00, 0x20, 0xc0}, -2.5);
+  check("f8", {0x18, 0x2d, 0x44, 0x54, 0xfb, 0x21, 0x09, 0x40}, 3.141592653589793);
+  check("f2", {0x00, 0x3c}, 1);
+  check("f2", {0x01, 0xc0}, -0x1.004p1);
+  check("f2", {0xff, 0x7b}, 65504);
+  check("f2", {0x00, 0x04}, 0x1p-14);
+  check("f2", {0xff, 0x03}, 0x1.ff8p-15);
+  check("f2", {0x01, 0x80}, -0x1p-24);
+  check("f2", {0x00, 0xfc}, -std::numeric_limits<double>::infinity());
+  CHECK(std::isnan(decoded("<f2", {0x00, 0x7e})));
+  CHECK(std::signbit(decoded("<f2", {0x00, 0x80})));
 }
 
 TEST_CASE("a file holds as many numbers as its header says") {
@@ -131,7 +200,7 @@ TEST_CASE("a header that is written is read, and ends at a multiple of 64 bytes"
       if (shape[0] > 7) continue;
       const std::size_t numbers = shape.size() == 1 ? 1 : 21;
       const NumpyHeader header = header_of(text + std::string(8 * numbers, 'x'));
-      CHECK((header.item == 8 && header.fortran == fortran && header.shape == shape));
+      CHECK((header.type == NumpyType{} && header.fortran == fortran && header.shape == shape));
       CHECK(header.data == std::ssize(text));
     }
 }

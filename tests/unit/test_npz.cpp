@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Tests of arrays in .npz files, and of the zip archives that these are.
+#include "io/npz.hpp"
+
+#include <lupine/error.hpp>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "archive.hpp"
+#include "catch.hpp"
+#include "folder.hpp"
+#include "io/inflate.hpp"
+#include "io/numpy.hpp"
+
+using namespace lupine;
+using namespace lupine::test;
+
+namespace {
+
+using Name = std::optional<std::string>;
+
+/// A file with this content. The destructor removes it.
+class File {
+ public:
+  explicit File(const std::string& content, std::int64_t base = 0)
+      : folder_("npz"), path_(folder_ / "A.npz") {
+    std::ofstream stream(path_, std::ios::binary);
+    stream.seekp(base);
+    stream << content;
+  }
+  InputFile open() const { return InputFile(path_); }
+  const std::string& path() const { return path_; }
+
+ private:
+  Folder folder_;
+  std::string path_;
+};
+
+/// A .npy file with the numbers first, first + 1, ...
+std::string numbers(std::int64_t count, double first = 0) {
+  std::string text = numpy_header({count}, false);
+  for (std::int64_t i = 0; i < count; ++i) {
+    const double value = first + static_cast<double>(i);
+    text.append(reinterpret_cast<const char*>(&value), sizeof value);
+  }
+  return text;
+}
+
+/// The numbers of an array, read from its file.
+std::vector<double> read(const File& file, const Name& name = {}) {
+  const InputFile input = file.open();
+  const NumpyHeader header = read_numpy_header(input, find_array(input, name));
+  std::vector<double> values(static_cast<std::size_t>(header.rows()));
+  const auto bytes = std::as_writable_bytes(std::span(values));
+  if (!header.compressed) {
+    input.read(header.data, bytes);
+    return values;
+  }
+  Inflater inflater(input, *header.compressed);
+  inflater.read(header.data, bytes.first(8));  // in parts
+  inflater.read(header.data + 8, bytes.subspan(8));
+  inflater.finish();
+  return values;
+}
+
+std::vector<double> from(double first, std::int64_t count) {
+  std::vector<double> values;
+  for (std::int64_t i = 0; i < count; ++i) values.push_back(first + static_cast<double>(i));
+  return values;
+}
+
+/// The refusal of an array in a file with this content, from the name of the file on: "A.npz' ...".
+std::string refusal(const std::string& content, const Name& name = {}) {
+  const File file(content);
+  try {
+    read(file, name);
+  } catch (const UsageError& error) {
+    std::string words = error.what();
+    CHECK(words.find('\n') == std::string::npos);
+    CHECK(error.where() == file.path());
+    const std::string folder = file.path().substr(0, file.path().size() - 5);
+    for (std::size_t at = 0; (at = words.find(folder)) != words.npos;)
+      words.erase(at, folder.size());
+    return words;
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("an array of an archive, stored or compressed, is found by its name") {
+  for (const bool zip64 : {false, true})
+    for (const int method : {0, 8}) {
+      if (method == 8 && !has_zlib()) continue;
+      CAPTURE(zip64, method);
+      const std::string a = numbers(3, 7);
+      CHECK(read(File(archive({{"a.npy", a, method}}, zip64))) == from(7, 3));
+      const File several(archive({{"a.npy", a, method},
+                                  {"read me", "x", method},
+                                  {"b.npy", numbers(9000), method},
+                                  {"c.npy.npy", numbers(1, 5), method}},
+                                 zip64));
+      CHECK(read(several, "a") == from(7, 3));
+      CHECK(read(several, "a.npy") == from(7, 3));
+      CHECK(read(several, "b") == from(0, 9000));
+      CHECK(read(several, "c.npy") == from(5, 1));
+      // A member that was replaced is still in the archive.
+      const File twice(archive({{"a.npy", numbers(2), method}, {"a.npy", a, method}}, zip64));
+      CHECK(read(twice, "a") == from(7, 3));
+    }
+  // A comment follows the archive; it looks like an end of the archive itself.
+  std::string commented = archive({{"a.npy", numbers(3)}});
+  const std::string comment = "PK\x05\x06 is how archives end";
+  commented.replace(commented.size() - 2, 2, little(std::ssize(comment), 2));
+  CHECK(read(File(commented + comment)) == from(0, 3));
+}
+
+TEST_CASE("arrays behind 4 GiB of an archive") {
+  constexpr std::int64_t base = std::int64_t{5} << 30;  // a hole in the file
+  CHECK(read(File(archive({{"a.npy", numbers(3, 4)}}, true, base), base)) == from(4, 3));
+  if (has_zlib())
+    CHECK(read(File(archive({{"a.npy", numbers(3, 4), 8}}, true, base), base)) == from(4, 3));
+}
+
+TEST_CASE("a name that does not choose an array is refused, with the names there are") {
+  const std::string two = archive({{"a.npy", numbers(1)}, {"b.npy", numbers(1)}, {"c", "c"}});
+  CHECK(refusal(two) ==
+        "'A.npz' holds 2 arrays; allowed: ':NAME' behind the path, with one of the names a, b");
+  for (const std::string name : {"d", "", "c", "A", "a.npy.npy"})
+    CHECK(refusal(two, name) == "'A.npz' holds no array '" + name + "'; allowed: a, b");
+  std::vector<Packed> many;
+  for (int i = 0; i < 23; ++i) many.push_back({"arr_" + std::to_string(i) + ".npy", numbers(1)});
+  CHECK_THAT(refusal(archive(many), "x"), ContainsSubstring("arr_18, arr_19, and 3 more"));
+  CHECK_THAT(refusal(archive({{"a\n.npy", numbers(1)}}), "x"), ContainsSubstring("allowed: a?"));
+  for (const std::string& none : {archive({}), archive({{"c", "c"}})})
+    CHECK(refusal(none) == "'A.npz' is a zip archive without arrays; allowed: NumPy's .npz");
+}
+
+TEST_CASE("an array that cannot be read is refused, and the words say why") {
+  const std::string a = numbers(3);
+  CHECK(refusal(archive({{"a.npy", a, 0, 1}})) ==
+        "'A.npz:a' is encrypted; allowed: arrays that are not");
+  CHECK(refusal(archive({{"a.npy", a, 12}})) ==
+        "'A.npz:a' is compressed by method 12 (bzip2); allowed: 0 (none), 8 (deflate)");
+  CHECK(refusal(archive({{"a.npy", a, 77}})) ==
+        "'A.npz:a' is compressed by method 77; allowed: 0 (none), 8 (deflate)");
+  CHECK(refusal(archive({{"a.npy", "no array"}})) ==
+        "'A.npz:a' is no .npy file; allowed: NumPy's .npy");
+  CHECK(refusal(archive({{"a.npy", ""}})) == "'A.npz:a' is no .npy file; allowed: NumPy's .npy");
+  CHECK(refusal(archive({{"a.npy", a + "x"}})) ==
+        "'A.npz:a' has 25 bytes of numbers; shape (3,) of 8 bytes each asks for fewer");
+  CHECK(refusal(archive({{"a.npy", a, 0, 0, 0, 0, 1}})).find("allowed: equal sizes") !=
+        std::string::npos);
+}
+
+TEST_CASE("a damaged archive is refused, wherever it ends") {
+  const std::string whole = archive({{"a.npy", numbers(3)}});
+  for (std::size_t size = 4; size < whole.size(); ++size) {
+    CAPTURE(size);
+    CHECK_THAT(refusal(whole.substr(0, size)),
+               ContainsSubstring("'A.npz' is a damaged zip archive"));
+  }
+  const std::string wide = archive({{"a.npy", numbers(3)}}, true);
+  for (std::size_t at = 0; at < wide.size(); ++at) {
+    // Any byte may be wrong: whatever is read then, nothing beyond the file is.
+    std::string wrong = wide;
+    wrong[at] = static_cast<char>(wrong[at] ^ 0xff);
+    CAPTURE(at);
+    CHECK_NOTHROW(refusal(wrong));
+  }
+  const std::string empty = "PK\x05\x06" + std::string(18, '\0');
+  CHECK_THAT(refusal(empty.substr(0, 10)), ContainsSubstring("no directory at its end"));
+}
+
+TEST_CASE("a damaged compressed array is refused") {
+  if (!has_zlib()) return;
+  const std::string a = numbers(3000);
+  const Packed good{"a.npy", a, 8};
+  const auto words = [&](auto change) {
+    Packed bad = good;
+    change(bad);
+    return refusal(archive({bad}));
+  };
+  CHECK(words([](Packed&) {}).empty());
+  CHECK_THAT(words([](Packed& p) { p.crc_error = 1; }), ContainsSubstring("(CRC-32) differs"));
+  CHECK_THAT(words([](Packed& p) { p.packed_error = -100; }),
+             ContainsSubstring("its compressed bytes end too early"));
+  // The header and the directory agree on a size that the content does not have.
+  CHECK_THAT(words([](Packed& p) {
+               p.content.resize(p.content.size() - 8);
+               p.size_error = 8;
+             }),
+             ContainsSubstring("'A.npz:a' is damaged: it inflates to 24120 bytes and should to"));
+  CHECK_THAT(words([](Packed& p) {
+               p.content += "more";
+               p.size_error = -4;
+             }),
+             ContainsSubstring("it inflates to more than 24128 bytes"));
+  std::string noise = archive({good});
+  noise[noise.find("PK\x03\x04") + 30 + 5 + 7] = '\x07';  // the first byte of the first block
+  CHECK_THAT(refusal(noise), ContainsSubstring("are not those of the method deflate"));
+}
+
+TEST_CASE("the archive around a solution") {
+  for (const std::int64_t size : {std::int64_t{10}, std::int64_t{5} << 30}) {
+    const ZipMember member{.name = "x.npy", .crc = 123, .size = size};
+    const ZipFrame frame = zip_frame(member);
+    const Folder folder("npz");
+    std::ofstream stream(folder / "x.npz", std::ios::binary);
+    stream << frame.before;
+    stream.seekp(std::ssize(frame.before) + size);
+    stream << frame.after;
+    stream.close();
+    const InputFile file(folder / "x.npz");
+    const std::vector<ZipMember> found = read_zip_directory(file);
+    REQUIRE(found.size() == 1);
+    CHECK((found[0].name == "x.npy" && found[0].crc == 123 && found[0].size == size));
+    CHECK((found[0].packed == size && found[0].method == 0 && !found[0].encrypted));
+    CHECK(content_offset(file, found[0]) == std::ssize(frame.before));
+    CHECK(find_array(file, "x").begin == std::ssize(frame.before));
+  }
+}
+
+TEST_CASE("a path with the name of an array") {
+  const Folder folder("npz");
+  const auto split = [&](const std::string& name) {
+    const ArrayPath found = split_array_path(folder / name);
+    return std::pair(found.path.substr((folder / "").size()), found.array);
+  };
+  using Found = std::pair<std::string, Name>;
+  for (const std::string name : {"a.npz", "b:c.npz", "both", "both:x"})
+    std::ofstream(folder / name) << "x";
+  std::filesystem::create_directory(folder / "d");
+  CHECK(split("a.npz") == Found("a.npz", std::nullopt));
+  CHECK(split("a.npz:") == Found("a.npz", ""));
+  CHECK(split("a.npz:x") == Found("a.npz", "x"));
+  CHECK(split("a.npz:x:y/z") == Found("a.npz", "x:y/z"));
+  CHECK(split("b:c.npz") == Found("b:c.npz", std::nullopt));
+  CHECK(split("b:c.npz:x") == Found("b:c.npz", "x"));
+  CHECK(split("both:x") == Found("both:x", std::nullopt));  // the file with just this path
+  CHECK(split("both:x:y") == Found("both:x", "y"));
+  CHECK(split("none:x") == Found("none:x", std::nullopt));
+  CHECK(split("d:x") == Found("d:x", std::nullopt));
+  CHECK(split_array_path(":").path == ":");
+}
