@@ -80,8 +80,8 @@ void Reference::judge(const Solution& solution, const SolveOptions& options) con
                                ? options.tolerance
                                : std::max(4.0, std::sqrt(static_cast<double>(e_.a.n))) * eps;
   for (std::int64_t k = 0; k < e_.b.columns; ++k) judge_column(solution, k, tolerance);
-  CHECK(std::isnan(solution.condition) == !options.condition);
-  if (!solution.converged || !options.condition) return;
+  CHECK(std::isnan(solution.condition) == (options.condition == ConditionCheck::off));
+  if (!solution.converged || options.condition == ConditionCheck::off) return;
   const double kappa = condition(options);
   CAPTURE(kappa, solution.condition);
   // The estimate is a lower bound. Its products have only one correct digit where the factors have

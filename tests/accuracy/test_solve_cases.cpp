@@ -214,8 +214,8 @@ TEST_CASE("factors of a later step are kept for the next solve", "[solve]") {
   Random random(40);
   for (double& value : e.b.data) value = random();
   SolveOptions options = solve_options(shape, 8);
-  options.condition = false;   // the condition number would end the first step at once
-  options.max_iterations = 5;  // with some 60, GMRES may succeed with any factors
+  options.condition = ConditionCheck::off;  // the condition number would end the first step at once
+  options.max_iterations = 5;               // with some 60, GMRES may succeed with any factors
   Factorization factorization(MPI_COMM_WORLD, given(e.a), options);
   // Any factors give x = 0.
   const Solution easy = factorization.solve(given(Plain(n, 1)));

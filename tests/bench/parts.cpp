@@ -87,8 +87,8 @@ class Bench {
   void update(std::int64_t depth);
   void panel(std::int64_t width);
   void solves();
-  void solve_blocks(double* x, bool forward);
-  void substitute(double* x, bool forward);
+  void solve_blocks(MatrixView<double> x, bool forward);
+  void substitute(MatrixView<double> x, bool forward);
   void user_matrix();
 
   bool smoke_;
@@ -244,22 +244,22 @@ void Bench::panel(std::int64_t width) {
 }
 
 /// The solves with the diagonal blocks in a substitution.
-void Bench::solve_blocks(double* x, bool forward) {
+void Bench::solve_blocks(MatrixView<double> x, bool forward) {
   const auto a = matrix_.local();
   for (std::int64_t begin = 0; begin < sizes_.n; begin += sizes_.block) {
     const std::int64_t width = std::min(sizes_.block, sizes_.n - begin);
     const auto block = a.block(begin, begin, width, width);
     if (forward)
-      device_->solve_lower(*queue_, Transpose::no, block, x + begin);
+      device_->solve_lower(*queue_, Transpose::no, block, x.block(begin, 0, block.rows, x.columns));
     else
-      device_->solve_upper(*queue_, Transpose::no, block, x + begin);
+      device_->solve_upper(*queue_, Transpose::no, block, x.block(begin, 0, block.rows, x.columns));
   }
   queue_->synchronize();
 }
 
 /// x <- L^-1 x or U^-1 x. After each block is solved, its product is subtracted from all rows that
 /// are not solved yet.
-void Bench::substitute(double* x, bool forward) {
+void Bench::substitute(MatrixView<double> x, bool forward) {
   const auto a = matrix_.local();
   const std::int64_t blocks = ceil_div(sizes_.n, sizes_.block);
   for (std::int64_t k = 0; k < blocks; ++k) {
@@ -267,14 +267,15 @@ void Bench::substitute(double* x, bool forward) {
     const std::int64_t end = std::min(begin + sizes_.block, sizes_.n);
     const auto block = a.block(begin, begin, end - begin, end - begin);
     if (forward) {
-      device_->solve_lower(*queue_, Transpose::no, block, x + begin);
-      device_->subtract_product(*queue_, Transpose::no,
-                                a.block(end, begin, sizes_.n - end, end - begin), x + begin,
-                                x + end);
+      device_->solve_lower(*queue_, Transpose::no, block, x.block(begin, 0, block.rows, x.columns));
+      device_->subtract_product(
+          *queue_, Transpose::no, a.block(end, begin, sizes_.n - end, end - begin),
+          x.block(begin, 0, end - begin, x.columns), x.block(end, 0, sizes_.n - end, x.columns));
     } else {
-      device_->solve_upper(*queue_, Transpose::no, block, x + begin);
+      device_->solve_upper(*queue_, Transpose::no, block, x.block(begin, 0, block.rows, x.columns));
       device_->subtract_product(*queue_, Transpose::no, a.block(0, begin, begin, end - begin),
-                                x + begin, x);
+                                x.block(begin, 0, end - begin, x.columns),
+                                x.block(0, 0, begin, x.columns));
     }
   }
   queue_->synchronize();
@@ -287,6 +288,9 @@ void Bench::solves() {
   const std::vector<double> ones(static_cast<std::size_t>(n), 1.0);
   const Buffer x = doubles(n);
   const Buffer y = doubles(n);
+  const auto view = [n](const Buffer& memory) {
+    return MatrixView<double>{memory.as<double>(), n, 1, n};
+  };
   const auto measure = [&](const char* part, double elements, auto work) {
     const double seconds = time([&] {
       device_->upload(*queue_, ones, x.as<double>());
@@ -295,20 +299,18 @@ void Bench::solves() {
     Table::row(part, seconds, 4 * elements, gigabytes, floors_.read);
   };
   const double blocks = order * static_cast<double>(sizes_.block) / 2;
-  measure("solve, diagonal blocks of L", blocks, [&] { solve_blocks(x.as<double>(), true); });
-  measure("solve, diagonal blocks of U", blocks, [&] { solve_blocks(x.as<double>(), false); });
+  measure("solve, diagonal blocks of L", blocks, [&] { solve_blocks(view(x), true); });
+  measure("solve, diagonal blocks of U", blocks, [&] { solve_blocks(view(x), false); });
   measure("y - A x, A stored", order * order, [&] {
-    device_->subtract_product(*queue_, Transpose::no, matrix_.local(), x.as<double>(),
-                              y.as<double>());
+    device_->subtract_product(*queue_, Transpose::no, matrix_.local(), view(x), view(y));
     queue_->synchronize();
   });
   measure("y - A^T x, A stored", order * order, [&] {
-    device_->subtract_product(*queue_, Transpose::yes, matrix_.local(), x.as<double>(),
-                              y.as<double>());
+    device_->subtract_product(*queue_, Transpose::yes, matrix_.local(), view(x), view(y));
     queue_->synchronize();
   });
-  measure("L^-1 x", order * order / 2, [&] { substitute(x.as<double>(), true); });
-  measure("U^-1 x", order * order / 2, [&] { substitute(x.as<double>(), false); });
+  measure("L^-1 x", order * order / 2, [&] { substitute(view(x), true); });
+  measure("U^-1 x", order * order / 2, [&] { substitute(view(x), false); });
 }
 
 void Bench::user_matrix() {
@@ -334,7 +336,8 @@ void Bench::user_matrix() {
   };
   const ConstAnyMatrix from = a.local();
   const auto multiply = [&](double* abs_rows, double* abs_ax) {
-    device_->multiply(*queue_, from, x, sums, abs_rows, abs_ax);
+    const auto vector = [n](double* v) { return MatrixView<double>{v, v ? n : 0, 1, n}; };
+    device_->multiply(*queue_, from, vector(x), vector(sums), abs_rows, vector(abs_ax));
   };
   measure("FP64: A x", 8, floors_.read, [&] { multiply(nullptr, nullptr); });
   measure("FP64: A x, ||A||", 8, floors_.read, [&] { multiply(sums + n, nullptr); });

@@ -155,29 +155,42 @@ Floats with_pivot(Bench& b, std::int64_t n, std::int64_t at, float pivot) {
   return a;
 }
 
-// Checks x <- T^-1 x and T^-T x for both triangles T. With t = T or T^T, |t x - x0| may be
-// `unit` |t| |x|, or, where the device stores inverses, `unit` times `of_inverse` times the largest
-// entry of |t| |x|.
+// A few vectors, and many.
+const std::vector<std::int64_t> vector_counts{1, 3, Device::few_vectors, Device::few_vectors + 1};
+
+// Checks X <- T^-1 X or T^-T X. With t = T or T^T, |t X - X0| may be `unit` |t| |X|, or, where the
+// device stores inverses, `unit` times `of_inverse` times the largest entry of |t| |X|.
+template <class V, class T>
+void check_vector_solve(Bench& b, const FactoredIn<T>& f, bool lower, Transpose transpose,
+                        std::int64_t count, double unit, double of_inverse) {
+  CAPTURE(lower, transpose == Transpose::yes, count, name(precision_of<V>));
+  const bool inverted = b.device->inverted_order(precision_of<T>) > 0;
+  const Plain t = apply(transpose, lower ? lower_of(f.lu) : upper_of(f.lu));
+  DeviceMatrix<V> x = uniform<V>(b, f.lu.n, count);
+  const Plain before = x.plain();
+  lower ? b.device->solve_lower(*b.queue, transpose, f.block.view(), x.view())
+        : b.device->solve_upper(*b.queue, transpose, f.block.view(), x.view());
+  CHECK(x.frame_intact());
+  const Plain tx = product(t, x.plain());
+  const Plain size = product(magnitudes(t), magnitudes(x.plain()));
+  const double most = largest(size);
+  CHECK(worst_share(
+            f.lu.n, count, [&](std::int64_t i, std::int64_t k) { return tx(i, k) - before(i, k); },
+            [&](std::int64_t i, std::int64_t k) {
+              return unit * (inverted ? of_inverse * most : size(i, k));
+            }) <= 1);
+}
+
+// Both triangles, with vectors in FP64, and in FP32 where the block is.
 template <class T>
 void check_vector_solves(Bench& b, const FactoredIn<T>& f, double unit, double of_inverse) {
-  const bool inverted = b.device->inverted_order(precision_of<T>) > 0;
   for (const bool lower : {true, false})
-    for (const Transpose transpose : transposes) {
-      CAPTURE(lower, transpose == Transpose::yes);
-      const Plain t = apply(transpose, lower ? lower_of(f.lu) : upper_of(f.lu));
-      Doubles x = uniform_vector(b, f.lu.n);
-      const Plain before = x.plain();
-      lower ? b.device->solve_lower(*b.queue, transpose, f.block.view(), x.data())
-            : b.device->solve_upper(*b.queue, transpose, f.block.view(), x.data());
-      CHECK(x.frame_intact());
-      const Plain tx = product(t, x.plain());
-      const Plain size = product(magnitudes(t), magnitudes(x.plain()));
-      const double most = largest(size);
-      CHECK(worst_share(
-                f.lu.n, 1, [&](std::int64_t i, std::int64_t) { return tx(i, 0) - before(i, 0); },
-                [&](std::int64_t i, std::int64_t) {
-                  return unit * (inverted ? of_inverse * most : size(i, 0));
-                }) <= 1);
+    for (const std::int64_t count : vector_counts) {
+      for (const Transpose transpose : transposes)
+        check_vector_solve<double>(b, f, lower, transpose, count, unit, of_inverse);
+      if constexpr (std::is_same_v<T, float>)
+        check_vector_solve<float>(b, f, lower, Transpose::no, count, unit_times<float>(f.lu.n),
+                                  of_inverse);
     }
 }
 
@@ -195,30 +208,36 @@ void check_prepared_vectors(Bench& b, const FactoredIn<T>& f) {
                       2 * f.condition);
 }
 
-// Checks y <- y - A x and y - A^T x with an m x n matrix A. Numbers follow y in memory, since a
-// wrong subtraction from the NaN of a frame would not be noticed.
-template <class T>
-void check_product(Bench& b, Transpose transpose, std::int64_t m, std::int64_t n, double size) {
-  CAPTURE(m, n, size, transpose == Transpose::yes);
+// Checks Y <- Y - A X and Y - A^T X with an m x n matrix A and `count` vectors. Numbers follow Y in
+// memory, since a wrong subtraction from the NaN of a frame would not be noticed.
+template <class V, class T>
+void check_product(Bench& b, Transpose transpose, std::int64_t m, std::int64_t n, double size,
+                   std::int64_t count = 1) {
+  CAPTURE(m, n, size, transpose == Transpose::yes, count, name(precision_of<V>));
   DeviceMatrix<T> a = uniform<T>(b, m, n);
   const Plain op = apply(transpose, a.plain());
-  Doubles x = uniform_vector(b, op.columns, size);
+  DeviceMatrix<V> x = uniform<V>(b, op.columns, count, static_cast<V>(size));
   constexpr std::int64_t behind = 4;
-  Doubles y = uniform_vector(b, op.rows + behind);
+  DeviceMatrix<V> y = uniform<V>(b, op.rows + behind, count);
   const Plain before = y.plain();
-  b.device->subtract_product(*b.queue, transpose, a.view(), x.data(), y.data());
+  b.device->subtract_product(*b.queue, transpose, a.view(), x.view(),
+                             y.view().block(0, 0, op.rows, count));
   CHECK(y.frame_intact());
-  for (std::int64_t i = op.rows; i < y.rows(); ++i) CHECK(y(i) == before(i, 0));
+  for (std::int64_t k = 0; k < count; ++k)
+    for (std::int64_t i = op.rows; i < y.rows(); ++i)
+      CHECK(static_cast<double>(y(i, k)) == before(i, k));
   CHECK(a.unchanged());
   CHECK(x.unchanged());
   const Plain ax = product(op, x.plain());
   const Plain sum = product(magnitudes(op), magnitudes(x.plain()));
-  const double unit = 2 * eps * static_cast<double>(op.columns + 2);
+  const double unit = 2 * unit_of<V> * static_cast<double>(op.columns + 2);
   CHECK(worst_share(
-            op.rows, 1,
-            [&](std::int64_t i, std::int64_t) { return y(i) - (before(i, 0) - ax(i, 0)); },
-            [&](std::int64_t i, std::int64_t) {
-              return unit * (std::fabs(before(i, 0)) + sum(i, 0));
+            op.rows, count,
+            [&](std::int64_t i, std::int64_t k) {
+              return static_cast<double>(y(i, k)) - (before(i, k) - ax(i, k));
+            },
+            [&](std::int64_t i, std::int64_t k) {
+              return unit * (std::fabs(before(i, k)) + sum(i, k));
             }) <= 1);
 }
 
@@ -419,24 +438,61 @@ TEMPLATE_TEST_CASE("subtract_product in FP64", "[fp64]", float, double) {
                                                                                {33, 2000},
                                                                                {5000, 65}})
     for (const Transpose transpose : transposes)
-      for (const double size : {1.0, 1e150}) check_product<TestType>(b, transpose, m, n, size);
+      for (const double size : {1.0, 1e150})
+        check_product<double, TestType>(b, transpose, m, n, size);
+  const MatrixView<double> nothing{};
   for (const Transpose transpose : transposes)
-    b.device->subtract_product(*b.queue, transpose, {}, nullptr, nullptr);
+    b.device->subtract_product(*b.queue, transpose, MatrixView<TestType>{}, nothing, nothing);
   b.queue->synchronize();
 }
 
-TEST_CASE("add is one FP64 addition for each entry", "[fp64]") {
+TEMPLATE_TEST_CASE("subtract_product of several vectors", "[fp64]", float, double) {
   Bench b;
-  for (const std::int64_t n : {0, 1, 2, 31, 256, 257, 10001}) {
-    CAPTURE(n);
-    Doubles x = uniform_vector(b, n);
-    Doubles y = uniform_vector(b, n, 1e5);
-    const Plain before = y.plain();
-    b.device->add(*b.queue, n, x.data(), y.data());
-    CHECK(y.frame_intact());
-    CHECK(x.unchanged());
-    std::int64_t wrong = 0;
-    for (std::int64_t i = 0; i < n; ++i) wrong += !(y(i) == before(i, 0) + x(i));
-    CHECK(wrong == 0);
+  for (const auto& [m, n] : std::vector<std::pair<std::int64_t, std::int64_t>>{
+           {0, 4}, {4, 0}, {1, 1}, {15, 33}, {129, 257}, {700, 70}, {33, 2000}, {5000, 65}})
+    for (const std::int64_t count : vector_counts) {
+      for (const Transpose transpose : transposes)
+        check_product<double, TestType>(b, transpose, m, n, 1, count);
+      if constexpr (std::is_same_v<TestType, float>)
+        check_product<float, float>(b, Transpose::no, m, n, 1, count);
+    }
+}
+
+TEMPLATE_TEST_CASE("add is one addition for each entry", "[fp64]", float, double) {
+  Bench b;
+  for (const std::int64_t n : {0, 1, 2, 31, 256, 257, 10001})
+    for (const std::int64_t count : {1, 5}) {
+      CAPTURE(n, count);
+      auto x = uniform<TestType>(b, n, count);
+      auto y = uniform<TestType>(b, n, count, TestType{1e5});
+      const Plain before = y.plain();
+      b.device->add(*b.queue, x.view(), y.view());
+      CHECK(y.frame_intact());
+      CHECK(x.unchanged());
+      std::int64_t wrong = 0;
+      for (std::int64_t k = 0; k < count; ++k)
+        for (std::int64_t i = 0; i < n; ++i)
+          wrong += !(y(i, k) == static_cast<TestType>(before(i, k)) + x(i, k));
+      CHECK(wrong == 0);
+    }
+}
+
+TEMPLATE_TEST_CASE("take_magnitudes clears the signs", "[user]", float, double) {
+  Bench b;
+  for (const std::int64_t n : {0, 1, 257}) {
+    auto a = uniform<TestType>(b, n, 3);
+    const Plain before = a.plain();
+    b.device->take_magnitudes(*b.queue, a.view());
+    CHECK(a.frame_intact());
+    CHECK(a.plain().data == magnitudes(before).data);
   }
+}
+
+TEST_CASE("clear sets a range to zero, and nothing beside it", "[user]") {
+  Bench b;
+  Doubles a = uniform_vector(b, 300);
+  b.device->clear(*b.queue, {reinterpret_cast<std::byte*>(a.data() + 1), 298 * sizeof(double)});
+  a.get();
+  CHECK((a(0) != 0 && a(299) != 0));
+  CHECK(std::count(a.plain().data.begin(), a.plain().data.end(), 0.0) == 298);
 }

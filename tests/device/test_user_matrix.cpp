@@ -52,17 +52,18 @@ double at(const std::vector<double>& values, std::int64_t i) {
 
 // Checks that every sum that is asked for is computed within the error of its additions, and that
 // no other sum is written.
-void check_multiply(Bench& b, const Shape& shape, double size, bool with_rows, bool with_abs_ax) {
+void check_multiply(Bench& b, const Shape& shape, double size, bool with_rows, bool with_abs_ax,
+                    std::int64_t count = 1) {
   const auto [m, n] = shape;
-  CAPTURE(m, n, size, with_rows, with_abs_ax);
+  CAPTURE(m, n, size, with_rows, with_abs_ax, count);
   Doubles a = uniform<double>(b, m, n);
-  Doubles x = uniform_vector(b, n, size);
-  x.set([&](std::int64_t j, std::int64_t) { return j % 7 == 3 ? 0 : x(j); });
-  Doubles ax(b, m, 1);
+  Doubles x = uniform<double>(b, n, count, size);
+  x.set([&](std::int64_t j, std::int64_t k) { return j % 7 == 3 ? 0 : x(j, k); });
+  Doubles ax(b, m, count);
   Doubles abs_rows(b, m, 1);
-  Doubles abs_ax(b, m, 1);
-  b.device->multiply(*b.queue, a.view(), x.data(), ax.data(), with_rows ? abs_rows.data() : nullptr,
-                     with_abs_ax ? abs_ax.data() : nullptr);
+  Doubles abs_ax(b, m, count);
+  b.device->multiply(*b.queue, a.view(), x.view(), ax.view(), with_rows ? abs_rows.data() : nullptr,
+                     with_abs_ax ? abs_ax.view() : MatrixView<double>{});
   b.queue->synchronize();
   CHECK(a.unchanged());
   CHECK(x.unchanged());
@@ -77,8 +78,8 @@ void check_multiply(Bench& b, const Shape& shape, double size, bool with_rows, b
   const double unit = 2 * eps * static_cast<double>(n + 2);
   const auto share = [&, rows = m](const Doubles& y, const Plain& wanted, const Plain& sum) {
     return worst_share(
-        rows, 1, [&](std::int64_t i, std::int64_t) { return y(i) - wanted(i, 0); },
-        [&](std::int64_t i, std::int64_t) { return unit * sum(i, 0); });
+        rows, y.columns(), [&](std::int64_t i, std::int64_t k) { return y(i, k) - wanted(i, k); },
+        [&](std::int64_t i, std::int64_t k) { return unit * sum(i, k); });
   };
   CHECK(share(ax, expected, sum_ax) <= 1);
   if (with_rows) CHECK(share(abs_rows, sum_rows, sum_rows) <= 1);
@@ -174,12 +175,12 @@ std::vector<double> results(int threads, const Shape& shape, const Plain& values
   Doubles ax(b, m, 1);
   Doubles abs_rows(b, m, 1);
   Doubles abs_ax(b, m, 1);
-  b.device->multiply(*b.queue, a.view(), x.data(), ax.data(), abs_rows.data(), abs_ax.data());
+  b.device->multiply(*b.queue, a.view(), x.view(), ax.view(), abs_rows.data(), abs_ax.view());
   for (Doubles* y : {&ax, &abs_rows, &abs_ax}) collect(*y);
   for (const ConstAnyMatrix& factor : {ConstAnyMatrix(a.view()), ConstAnyMatrix(low.view())}) {
-    b.device->subtract_product(*b.queue, Transpose::no, factor, x.data(), z.data());
+    b.device->subtract_product(*b.queue, Transpose::no, factor, x.view(), z.view());
     collect(z);
-    b.device->subtract_product(*b.queue, Transpose::yes, factor, z.data(), x.data());
+    b.device->subtract_product(*b.queue, Transpose::yes, factor, z.view(), x.view());
     collect(x);
   }
   return all;
@@ -196,6 +197,14 @@ TEST_CASE("multiply: A x, and sums of magnitudes where they are asked for", "[us
           check_multiply(b, shape, size, with_rows, with_abs_ax);
 }
 
+TEST_CASE("multiply: several vectors in one pass", "[user]") {
+  Bench b;
+  for (const Shape& shape : shapes)
+    for (const std::int64_t count : {2, 7})
+      for (const bool with_sums : {false, true})
+        check_multiply(b, shape, 1, with_sums, with_sums, count);
+}
+
 TEST_CASE("multiply: an Inf or NaN affects only its row", "[user]") {
   Bench b;
   for (const double bad : {infinity, -infinity, not_a_number})
@@ -207,7 +216,7 @@ TEST_CASE("multiply: an Inf or NaN affects only its row", "[user]") {
       Doubles ax(b, 70, 1);
       Doubles abs_rows(b, 70, 1);
       Doubles abs_ax(b, 70, 1);
-      b.device->multiply(*b.queue, a.view(), x.data(), ax.data(), abs_rows.data(), abs_ax.data());
+      b.device->multiply(*b.queue, a.view(), x.view(), ax.view(), abs_rows.data(), abs_ax.view());
       for (Doubles* sums : {&ax, &abs_rows, &abs_ax}) {
         sums->get();
         for (std::int64_t i = 0; i < 70; ++i) CHECK(std::isfinite((*sums)(i)) == (i != row));

@@ -61,6 +61,7 @@ struct Workbench {
   MatrixView<float> fp32() { return {b.as<float>(), n, n, n}; }
   AnyMatrix fp16() { return {Precision::fp16, c.data(), n, n, n}; }
   double* vector(int k) { return v.as<double>() + k * n; }
+  MatrixView<double> one(int k) { return {vector(k), n, 1, n}; }
 
   static constexpr std::int64_t n = 256;
   CpuDevice device;
@@ -131,7 +132,7 @@ const std::vector<Operation> operations{
      [](Workbench& w) { w.device.scatter_rows(*w.queue, w.rows.data(), w.fp64(), w.fp64_too()); }},
     {"subtract_product",
      [](Workbench& w) {
-       w.device.subtract_product(*w.queue, Transpose::no, w.fp64(), w.vector(0), w.vector(1));
+       w.device.subtract_product(*w.queue, Transpose::no, w.fp64(), w.one(0), w.one(1));
      }},
     {"multiply_generated",
      [](Workbench& w) {
@@ -139,9 +140,7 @@ const std::vector<Operation> operations{
                                    nullptr, nullptr);
      }},
     {"multiply",
-     [](Workbench& w) {
-       w.device.multiply(*w.queue, w.fp64(), w.vector(0), w.vector(1), nullptr, nullptr);
-     }},
+     [](Workbench& w) { w.device.multiply(*w.queue, w.fp64(), w.one(0), w.one(1), nullptr, {}); }},
     {"largest_of_rows",
      [](Workbench& w) { w.device.largest_of_rows(*w.queue, w.fp64(), nullptr, w.vector(2)); }},
     {"largest_of_columns",

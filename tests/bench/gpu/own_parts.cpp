@@ -101,8 +101,9 @@ void OwnParts::vectors() {
   const std::vector<double> ones(static_cast<std::size_t>(rows + columns), 1.0);
   device_.upload(queue_, ones, xy.as<double>());
   const Timing timing = meter_.sustain(meter_.brief(), [&] {
-    device_.subtract_product(queue_, Transpose::no, floats(memory, rows, columns), xy.as<double>(),
-                             xy.as<double>() + columns);
+    device_.subtract_product(queue_, Transpose::no, floats(memory, rows, columns),
+                             MatrixView<double>{xy.as<double>(), columns, 1, columns},
+                             MatrixView<double>{xy.as<double>() + columns, rows, 1, rows});
   });
   meter_.rate({{"part", "subtract_product"},
                {"name", fmt::format("subtract_product {} x {}", rows, columns)}},
