@@ -131,7 +131,7 @@ class LUPINE_API RightHandSide {
 
 /// One step of a solve: factors of one precision, and the refinement with them.
 struct SolveStep {
-  Precision precision = Precision::automatic;  ///< fp16, bf16, fp32 or fp64: what the update read
+  Precision precision = Precision::automatic;  ///< what the update read
   bool solved = false;        ///< whether the step solved all right-hand sides that were left
   std::string why;            ///< why it did not; empty if solved
   double factor_seconds = 0;  ///< scaling and rounding of A, and LU; 0 for factors kept from before

@@ -13,6 +13,7 @@ namespace {
 constexpr double most_of_next = 0.6;   // a step may take this part of the next one's time
 constexpr double panel_share = 0.25;   // a panel's rate, as a part of the product's
 constexpr double most_condition = 50;  // times the unit roundoff
+constexpr double more_accurate = 4;    // ratio of unit roundoffs that makes a step worth trying
 
 }  // namespace
 
@@ -28,15 +29,17 @@ std::vector<PlannedStep> planned_steps(const LuProblem& problem, const Rates& ra
                                        Precision first) {
   const auto step = [&](Precision p) { return PlannedStep{p, lu_seconds(problem, p, rates)}; };
   constexpr std::array of_16_bits{Precision::bf16, Precision::fp16};
+  constexpr std::array between{Precision::fp16x3, Precision::fp32};
   const Precision low = rates.among(of_16_bits).fastest();
+  const Precision middle = rates.among(between).fastest();
   std::vector<PlannedStep> steps{step(Precision::fp64)};
-  for (const Precision p : {Precision::fp32, low})
+  for (const Precision p : {middle, low})
     if (const PlannedStep cheaper = step(p);
         cheaper.seconds <= most_of_next * steps.front().seconds)
       steps.insert(steps.begin(), cheaper);
   if (first == Precision::automatic) return steps;
   std::erase_if(steps, [&](const PlannedStep& s) {
-    return unit_roundoff(s.precision) >= unit_roundoff(first);
+    return more_accurate * unit_roundoff(s.precision) >= unit_roundoff(first);
   });
   steps.insert(steps.begin(), step(first));
   return steps;

@@ -75,6 +75,8 @@ void judge_steps(const Example& e, const Runs& runs) {
     CHECK(step >= unit(allowed.last));
   }
   CHECK(runs.at(Precision::fp64).converged == (e.name != hopeless));
+  // FP16x3 solves what FP32 solves.
+  CHECK((runs.at(Precision::fp16x3).converged || !runs.at(Precision::fp32).converged));
 }
 
 /// Checks method and number of corrections. Each correction of classical refinement reduces the
@@ -119,7 +121,8 @@ TEST_CASE("each example is solved in a step that theory expects", "[solve]") {
       return solution;
     };
     Runs runs;
-    for (const auto p : {Precision::fp16, Precision::bf16, Precision::fp32, Precision::fp64})
+    for (const auto p :
+         {Precision::fp16, Precision::bf16, Precision::fp16x3, Precision::fp32, Precision::fp64})
       runs.emplace(p, run(p));
     judge_steps(e, runs);
     const Solution automatic = run(Precision::automatic);
