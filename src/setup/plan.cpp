@@ -289,9 +289,6 @@ void Planning::note_what_is_odd() {
   const BenchmarkOptions& o = setup_.options;
   if (o.run.nb > o.n)
     setup_.notes.push_back(fmt::format("NB = {} is more than N = {}: one block", o.run.nb, o.n));
-  if (o.precision == Precision::fp16x3)
-    setup_.notes.push_back(
-        "fp16x3 computes three FP16 products for each product; rates and scores count one");
   if (setup_.panel_width < setup_.footprint.nb)
     setup_.notes.push_back(fmt::format("panels of {} columns: {} would take too much memory",
                                        setup_.panel_width, setup_.footprint.nb));
