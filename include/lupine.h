@@ -39,13 +39,14 @@ enum {
 };
 
 /// Values of the members of lupine_options. LUPINE_AUTO is a value of precision, first, refine,
-/// device and comm; LUPINE_FP16 to LUPINE_FP64 are values of precision and first.
+/// device and comm; LUPINE_FP16 to LUPINE_FP16X3 are values of precision and first.
 enum {
   LUPINE_AUTO = 0,               ///< Lupine chooses
   LUPINE_FP16 = 1,               ///< precision: the LU's update reads FP16
   LUPINE_BF16 = 2,               ///< precision: the LU's update reads BF16
   LUPINE_FP32 = 3,               ///< precision: the LU's update reads FP32
   LUPINE_FP64 = 4,               ///< precision: FP64 LU
+  LUPINE_FP16X3 = 5,             ///< precision: the LU's update is three FP16 products, about FP32
   LUPINE_IR = 1,                 ///< refine: iterative refinement
   LUPINE_GMRES = 2,              ///< refine: GMRES, preconditioned by the factors
   LUPINE_CPU = 1,                ///< device: the cores of the host
@@ -99,7 +100,7 @@ typedef struct lupine_result {
   size_t size;                 ///< of the struct that the program was compiled with
   double* ferr;                ///< input: null, or room for each right-hand side's forward bound
   double* berr;                ///< input: null, or room for each one's componentwise error
-  int precision;               ///< of the step that gave x: LUPINE_FP16 to LUPINE_FP64
+  int precision;               ///< of the step that gave x: LUPINE_FP16 to LUPINE_FP16X3
   int steps;                   ///< steps that were tried
   int iterations;              ///< corrections of all right-hand sides in all steps
   int equilibrated;            ///< 1: scales other than 1 were used

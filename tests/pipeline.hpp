@@ -180,6 +180,12 @@ inline double rounded(double value, Precision precision, int e) {
   const auto v = static_cast<float>(value);
   if (precision == Precision::fp16)
     return static_cast<double>(to_float(to_half(std::ldexp(v, e)))) * std::ldexp(1.0, -e);
+  if (precision == Precision::fp16x3) {
+    const HalfPair pair = to_half_pair(std::ldexp(v, e));
+    return (static_cast<double>(to_float(pair.high)) +
+            0x1p-11 * static_cast<double>(to_float(pair.low))) *
+           std::ldexp(1.0, -e);
+  }
   if (precision == Precision::bf16) return static_cast<double>(to_float(to_bfloat16(v)));
   return static_cast<double>(v);
 }

@@ -29,7 +29,10 @@ enum class Precision {
   fp16,       ///< IEEE 754 binary16: 11 significant bits
   bf16,       ///< bfloat16: 8 significant bits, and the range of FP32
   fp32,       ///< IEEE 754 binary32
-  fp64        ///< IEEE 754 binary64; HPL and `solve` only
+  fp64,       ///< IEEE 754 binary64; HPL and `solve` only
+  /// FP32 from three FP16 products: each operand is the sum of two FP16 numbers, 22 significant
+  /// bits together
+  fp16x3
 };
 
 /// How the pivot of a column is chosen.
@@ -105,7 +108,7 @@ enum class CommMethod {
 /// @return "hpl-mxp" or "hpl"
 LUPINE_API std::string_view name(Benchmark);
 /// The name of an option's value, on the command line and in reports.
-/// @return "auto", "fp16", "bf16", "fp32" or "fp64"
+/// @return "auto", "fp16", "bf16", "fp16x3", "fp32" or "fp64"
 LUPINE_API std::string_view name(Precision);
 /// The name of an option's value, on the command line and in reports.
 /// @return "none" or "partial"

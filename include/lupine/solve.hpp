@@ -4,12 +4,13 @@
 /// to FP64, and factors of higher precision where the measured errors ask for them.
 ///
 /// SolveOptions::precision `automatic` plans its steps by their cost: a 16-bit update, an FP32
-/// update, and FP64 LU, the first two only where their LU is predicted, by measured rates, to take
-/// at most 0.6 of the time of the next step's. Rates are measured once in a process, for n / max(P,
-/// Q) from 2048 on. A sample of A drops steps whose factors would be of no use, unless
-/// SolveOptions::first names the first step. After a step that has not solved, FP64 is next, or
-/// FP32 where the sample had foretold that the 16-bit step might fail. A refinement is given up
-/// where it is forecast to take longer than the next step's LU.
+/// update (on GPUs Precision::fp16x3 where that is the faster one), and FP64 LU, the first two only
+/// where their LU is predicted, by measured rates, to take at most 0.6 of the time of the next
+/// step's. Rates are measured once in a process, for n / max(P, Q) from 2048 on. A sample of A
+/// drops steps whose factors would be of no use, unless SolveOptions::first names the first step.
+/// After a step that has not solved, FP64 is next, or FP32 where the sample had foretold that the
+/// 16-bit step might fail. A refinement is given up where it is forecast to take longer than the
+/// next step's LU.
 ///
 /// Each step refines x as SolveOptions::refine says. It accepts x if the componentwise
 /// backward error (Oettli & Prager), measured in FP64 with A as it was given, is at most
@@ -139,7 +140,7 @@ class LUPINE_API RightHandSide {
 
 /// One step of a solve: factors of one precision, and the refinement with them.
 struct SolveStep {
-  Precision precision = Precision::automatic;  ///< fp16, bf16, fp32 or fp64: what the update read
+  Precision precision = Precision::automatic;  ///< what the update read
   bool solved = false;        ///< whether the step solved all right-hand sides that were left
   std::string why;            ///< why it did not; empty if solved
   double factor_seconds = 0;  ///< scaling and rounding of A, and LU; 0 for factors kept from before

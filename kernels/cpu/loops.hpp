@@ -65,6 +65,8 @@ struct Loops {
   /// to <- round(scale * from): to nearest, ties to even, as in element/rounding.hpp.
   void (*to_half)(const float* from, std::int64_t count, float scale, Half* to);
   void (*to_bfloat16)(const float* from, std::int64_t count, float scale, Bfloat16* to);
+  /// high + 2^-11 low <- scale * from, as to_half_pair of element/rounding.hpp.
+  void (*to_half_pair)(const float* from, std::int64_t count, float scale, Half* high, Half* low);
   /// to <- from, exactly.
   void (*from_half)(const Half* from, std::int64_t count, float* to);
   void (*from_bfloat16)(const Bfloat16* from, std::int64_t count, float* to);

@@ -424,6 +424,26 @@ void to_bfloat16(const float* from, std::int64_t count, float scale, Bfloat16* t
   for (std::int64_t i = 0; i < count; ++i) to[i] = lupine::to_bfloat16(from[i] * scale);
 }
 
+void to_half_pair(const float* from, std::int64_t count, float scale, Half* high, Half* low) {
+  std::int64_t i = 0;
+#ifdef __F16C__
+  for (; i + 8 <= count; i += 8) {
+    const __m256 scaled = _mm256_mul_ps(_mm256_loadu_ps(from + i), _mm256_set1_ps(scale));
+    const __m128i first = _mm256_cvtps_ph(scaled, _MM_FROUND_TO_NEAREST_INT);
+    const __m256 rest = _mm256_sub_ps(scaled, _mm256_cvtph_ps(first));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(high + i), first);
+    _mm_storeu_si128(
+        reinterpret_cast<__m128i*>(low + i),
+        _mm256_cvtps_ph(_mm256_mul_ps(rest, _mm256_set1_ps(0x1p11f)), _MM_FROUND_TO_NEAREST_INT));
+  }
+#endif
+  for (; i < count; ++i) {
+    const HalfPair pair = lupine::to_half_pair(from[i] * scale);
+    high[i] = pair.high;
+    low[i] = pair.low;
+  }
+}
+
 void from_half(const Half* from, std::int64_t count, float* to) {
   std::int64_t i = 0;
 #ifdef __F16C__
@@ -453,6 +473,7 @@ const Loops table{LUPINE_STRING(LUPINE_ISA),
                   multiply,
                   to_half,
                   to_bfloat16,
+                  to_half_pair,
                   from_half,
                   from_bfloat16,
                   storage_loops<float>,

@@ -53,15 +53,16 @@ cudaError_t multiply_generated(cudaStream_t stream, const MatrixSpec& spec, cons
 /// NaN.
 cudaError_t largest_magnitude(cudaStream_t stream, MatrixView<const float> a, std::uint32_t* bits);
 /// to <- round(sign * s * from) and *scale <- s, with the s of Device::cast for the largest
-/// magnitude that largest_magnitude found. *nonfinite <- 1 if there is an Inf or NaN.
+/// magnitude that largest_magnitude found; FP16x3 gets both parts. *nonfinite <- 1 if there is an
+/// Inf or NaN.
 cudaError_t cast(cudaStream_t stream, MatrixView<const float> from, float sign, AnyMatrix to,
                  const std::uint32_t* largest_bits, double* scale, std::int64_t* nonfinite);
 /// to <- sign * from and *scale <- 1, in one pass. *nonfinite <- 1 if there is an Inf or NaN.
 cudaError_t copy_signed(cudaStream_t stream, MatrixView<const double> from, double sign,
                         MatrixView<double> to, double* scale, std::int64_t* nonfinite);
-/// *alpha <- 1 / (*l_scale * *u_scale)
+/// *alpha <- 1 / (*l_scale * *u_scale), *low_alpha <- 2^-11 *alpha
 cudaError_t inverse_scale(cudaStream_t stream, const double* l_scale, const double* u_scale,
-                          float* alpha);
+                          float* alpha, float* low_alpha);
 
 /// high <- round(a), low <- round(a - high), both in BF16. Their sum differs from a by at most a
 /// relative 2^-16.

@@ -35,19 +35,31 @@ __global__ void __launch_bounds__(matrix_threads)
   if (threadIdx.x == 0) atomicMax(bits, most[0]);
 }
 
-__device__ Half rounded(float value, Half) {
-  return to_half(value);
+/// An FP16x3 matrix.
+struct HalfPlanes {
+  MatrixView<Half> high;
+  MatrixView<Half> low;
+};
+
+// to(i, j) <- round(value)
+__device__ void store(float value, const MatrixView<Half>& to, std::int64_t i, std::int64_t j) {
+  to(i, j) = to_half(value);
 }
-__device__ Bfloat16 rounded(float value, Bfloat16) {
-  return to_bfloat16(value);
+__device__ void store(float value, const MatrixView<Bfloat16>& to, std::int64_t i, std::int64_t j) {
+  to(i, j) = to_bfloat16(value);
 }
-__device__ float rounded(float value, float) {
-  return value;
+__device__ void store(float value, const MatrixView<float>& to, std::int64_t i, std::int64_t j) {
+  to(i, j) = value;
+}
+__device__ void store(float value, const HalfPlanes& to, std::int64_t i, std::int64_t j) {
+  const HalfPair pair = to_half_pair(value);
+  to.high(i, j) = pair.high;
+  to.low(i, j) = pair.low;
 }
 
 template <class To>
 __global__ void __launch_bounds__(matrix_threads)
-    cast_kernel(MatrixView<const float> from, float sign, To* to, std::int64_t ld, bool scaled,
+    cast_kernel(MatrixView<const float> from, float sign, To to, bool scaled,
                 const std::uint32_t* largest_bits, double* scale, std::int64_t* nonfinite) {
   const std::uint32_t bits = *largest_bits;
   const double s = scaled ? power_of_two(fp16_scale_exponent(float_of(bits))) : 1.0;
@@ -60,7 +72,7 @@ __global__ void __launch_bounds__(matrix_threads)
   const auto factor = static_cast<float>(static_cast<double>(sign) * s);
 #pragma unroll 4
   for (std::int64_t j = blockIdx.y; j < from.columns; j += gridDim.y)
-    to[i + j * ld] = rounded(from(i, j) * factor, To{});
+    store(from(i, j) * factor, to, i, j);
 }
 
 // FP64 values are not rounded, so that no scale has to be found before.
@@ -80,8 +92,11 @@ __global__ void __launch_bounds__(matrix_threads)
   if (!finite) *nonfinite = 1;
 }
 
-__global__ void inverse_scale_kernel(const double* l_scale, const double* u_scale, float* alpha) {
-  *alpha = static_cast<float>(1 / (*l_scale * *u_scale));
+__global__ void inverse_scale_kernel(const double* l_scale, const double* u_scale, float* alpha,
+                                     float* low_alpha) {
+  const double inverse = 1 / (*l_scale * *u_scale);
+  *alpha = static_cast<float>(inverse);
+  *low_alpha = static_cast<float>(inverse * 0x1p-11);
 }
 
 struct Parts {
@@ -195,14 +210,6 @@ __global__ void __launch_bounds__(tile_threads)
     if (i < n) view(i, j) = x[i][j];
 }
 
-template <class To>
-cudaError_t cast_to(cudaStream_t stream, MatrixView<const float> from, float sign, AnyMatrix to,
-                    const std::uint32_t* largest_bits, double* scale, std::int64_t* nonfinite) {
-  return launch(stream, matrix_grid(from.rows, from.columns), matrix_threads, cast_kernel<To>, from,
-                sign, reinterpret_cast<To*>(to.data), to.ld, to.precision == Precision::fp16,
-                largest_bits, scale, nonfinite);
-}
-
 }  // namespace
 
 cudaError_t largest_magnitude(cudaStream_t stream, MatrixView<const float> a, std::uint32_t* bits) {
@@ -212,10 +219,20 @@ cudaError_t largest_magnitude(cudaStream_t stream, MatrixView<const float> a, st
 
 cudaError_t cast(cudaStream_t stream, MatrixView<const float> from, float sign, AnyMatrix to,
                  const std::uint32_t* largest_bits, double* scale, std::int64_t* nonfinite) {
-  const auto kernel = to.precision == Precision::fp16   ? cast_to<Half>
-                      : to.precision == Precision::bf16 ? cast_to<Bfloat16>
-                                                        : cast_to<float>;
-  return kernel(stream, from, sign, to, largest_bits, scale, nonfinite);
+  const auto cast_to = [&]<class To>(const To& target) {
+    return launch(stream, matrix_grid(from.rows, from.columns), matrix_threads, cast_kernel<To>,
+                  from, sign, target, needs_scale(to.precision), largest_bits, scale, nonfinite);
+  };
+  switch (to.precision) {
+    case Precision::fp16x3:
+      return cast_to(HalfPlanes{to.high(), to.low()});
+    case Precision::fp16:
+      return cast_to(to.as<Half>());
+    case Precision::bf16:
+      return cast_to(to.as<Bfloat16>());
+    default:
+      return cast_to(to.as<float>());
+  }
 }
 
 cudaError_t copy_signed(cudaStream_t stream, MatrixView<const double> from, double sign,
@@ -225,8 +242,8 @@ cudaError_t copy_signed(cudaStream_t stream, MatrixView<const double> from, doub
 }
 
 cudaError_t inverse_scale(cudaStream_t stream, const double* l_scale, const double* u_scale,
-                          float* alpha) {
-  return launch(stream, 1, 1, inverse_scale_kernel, l_scale, u_scale, alpha);
+                          float* alpha, float* low_alpha) {
+  return launch(stream, 1, 1, inverse_scale_kernel, l_scale, u_scale, alpha, low_alpha);
 }
 
 cudaError_t split(cudaStream_t stream, MatrixView<const float> a, MatrixView<Bfloat16> high,

@@ -58,6 +58,20 @@ LUPINE_ELEMENT constexpr float to_float(Half value) {
   return float_of(x | (static_cast<std::uint32_t>(value.bits & 0x8000u) << 16));
 }
 
+/// The parts of an FP16x3 number: high + 2^-11 low.
+struct HalfPair {
+  Half high;
+  Half low;
+};
+
+/// high = round(value), low = round(2^11 (value - high)). The difference and its multiple are exact
+/// in FP32, and |low| <= max(|value|, 2^-14). For magnitudes below 2^15, high + 2^-11 low differs
+/// from value by at most max(2^-23 |value|, 2^-36); docs/numerics.md, 3.3.
+LUPINE_ELEMENT constexpr HalfPair to_half_pair(float value) {
+  const Half high = to_half(value);
+  return {high, to_half((value - to_float(high)) * 0x1p11f)};
+}
+
 /// The nearest BF16 number.
 LUPINE_ELEMENT constexpr Bfloat16 to_bfloat16(float value) {
   const std::uint32_t x = bits_of(value);

@@ -35,7 +35,8 @@ static_assert(static_cast<int>(Precision::automatic) == LUPINE_AUTO &&
               static_cast<int>(Precision::fp16) == LUPINE_FP16 &&
               static_cast<int>(Precision::bf16) == LUPINE_BF16 &&
               static_cast<int>(Precision::fp32) == LUPINE_FP32 &&
-              static_cast<int>(Precision::fp64) == LUPINE_FP64);
+              static_cast<int>(Precision::fp64) == LUPINE_FP64 &&
+              static_cast<int>(Precision::fp16x3) == LUPINE_FP16X3);
 static_assert(static_cast<int>(RefineMethod::automatic) == LUPINE_AUTO &&
               static_cast<int>(RefineMethod::ir) == LUPINE_IR &&
               static_cast<int>(RefineMethod::gmres) == LUPINE_GMRES);
@@ -151,8 +152,8 @@ lupine_options completed(const lupine_options& given) {
 
 bool is_known(const lupine_options& o) {
   const auto in = [](int value, int last) { return value >= 0 && value <= last; };
-  return in(o.precision, LUPINE_FP64) && in(o.first, LUPINE_FP64) && in(o.refine, LUPINE_GMRES) &&
-         in(o.device, LUPINE_CUDA) && in(o.comm, LUPINE_STAGED) &&
+  return in(o.precision, LUPINE_FP16X3) && in(o.first, LUPINE_FP16X3) &&
+         in(o.refine, LUPINE_GMRES) && in(o.device, LUPINE_CUDA) && in(o.comm, LUPINE_STAGED) &&
          in(o.broadcast, LUPINE_LONG_MODIFIED) && in(o.column_major, 1) && in(o.equilibrate, 1) &&
          in(o.condition, 2) && o.gpu_count >= 0;
 }

@@ -54,7 +54,7 @@ Options panel_options(Numbers& leaf, Numbers& parts) {
 Option precision_option(BenchmarkOptions& o) {
   return choice("--precision,--sloppy-type",
                 "Precision of the LU's update (default auto; 2 means fp16)", o.precision,
-                "auto, fp16, bf16, fp32");
+                "auto, fp16, bf16, fp16x3, fp32");
 }
 
 Options refinement_options(RefineMethod& refine, int& max_iterations) {
@@ -204,7 +204,7 @@ std::optional<Solver> read_solver(std::string_view word) {
 Options contest_options(Arguments& a) {
   const std::string several = "; or several, separated by commas";
   const std::string solvers = "mxp, solve, hpl, dgesv, dsgesv, dgesvx";
-  const std::string precisions = "fp16, bf16, fp32";
+  const std::string precisions = "fp16, bf16, fp16x3, fp32";
   return {
       numbers("-N,--n", "Orders of the matrix, one after the other (default 8192)", a.orders,
               std::int64_t{1}, largest_int64),
@@ -245,7 +245,7 @@ Options tune_options(Arguments& a) {
       numbers("--try-chunk", "Chunks to time once each, instead of a search", a.tried.chunk,
               std::int64_t{1}, largest_int64),
       choice("--precision,--sloppy-type", "Precision of HPL-MxP's update (default auto)",
-             o.precision, "auto, fp16, bf16, fp32"),
+             o.precision, "auto, fp16, bf16, fp16x3, fp32"),
       choice("--pivot,--pivoting", "Exchange of rows in HPL-MxP (default none)", o.pivoting),
       json_option(a),
       file("--profile", "Profile to write, or none (default: in the user's configuration folder)",

@@ -24,7 +24,7 @@ std::string joined(const std::vector<std::string>& words) {
 std::string update_precisions(const Device& device) {
   std::vector<std::string> native;
   std::vector<std::string> emulated;
-  for (Precision p : {Precision::fp16, Precision::bf16, Precision::fp32})
+  for (Precision p : {Precision::fp16, Precision::bf16, Precision::fp16x3, Precision::fp32})
     (device.native(p) ? native : emulated).emplace_back(name(p));
   return fmt::format("native {}; emulated {}; auto is the fastest, as measured",
                      native.empty() ? "none" : joined(native),

@@ -29,11 +29,10 @@ const std::vector<Entry<Pivoting>>& entries(Pivoting) {
   return all;
 }
 const std::vector<Entry<Precision>>& entries(Precision) {
-  static const std::vector<Entry<Precision>> all{{Precision::automatic, "auto"},
-                                                 {Precision::fp16, "fp16", {"2", "half"}},
-                                                 {Precision::bf16, "bf16", {"bfloat16"}},
-                                                 {Precision::fp32, "fp32", {"single"}},
-                                                 {Precision::fp64, "fp64", {"double"}}};
+  static const std::vector<Entry<Precision>> all{
+      {Precision::automatic, "auto"},          {Precision::fp16, "fp16", {"2", "half"}},
+      {Precision::bf16, "bf16", {"bfloat16"}}, {Precision::fp16x3, "fp16x3"},
+      {Precision::fp32, "fp32", {"single"}},   {Precision::fp64, "fp64", {"double"}}};
   return all;
 }
 const std::vector<Entry<MatrixKind>>& entries(MatrixKind) {

@@ -24,17 +24,32 @@ struct Bfloat16 {
   std::uint16_t bits = 0;
 };
 
-/// Bytes of one element; 2 for Precision::automatic.
+/// Bytes of one element, all its parts together; 2 for Precision::automatic.
 constexpr std::int64_t bytes_of(Precision precision) {
   switch (precision) {
     case Precision::fp64:
       return 8;
     case Precision::fp32:
+    case Precision::fp16x3:
       return 4;
     default:
       return 2;
   }
 }
+
+/// The numbers of which one element is the sum: 2 for FP16x3, whose parts lie in different planes
+/// (see AnyView), else 1.
+constexpr std::int64_t planes_of(Precision precision) {
+  return precision == Precision::fp16x3 ? 2 : 1;
+}
+
+/// Whether elements are FP16 numbers, whose small range asks for a scale.
+constexpr bool needs_scale(Precision precision) {
+  return precision == Precision::fp16 || precision == Precision::fp16x3;
+}
+
+/// 2^-11, the weight of an FP16x3 element's low part: the element is high + 2^-11 low.
+inline constexpr float low_weight = 0x1p-11f;
 
 /// The storage precision of the factors where the update reads `update`: FP64 for FP64, else FP32.
 constexpr Precision storage_for(Precision update) {
@@ -56,6 +71,11 @@ inline constexpr Precision precision_of<double> = Precision::fp64;
 
 /// A view of a column-major matrix whose precision is chosen at run time: `data` points to elements
 /// of type Half, Bfloat16, float or double, as `precision` says.
+///
+/// An FP16x3 element is a sum of two Half, high + 2^-11 low. Its column of 4 ld bytes holds the
+/// high parts of all rows, and from 2 ld bytes on the low parts. So each plane of parts is a matrix
+/// of Half that products can read, and columns remain whole: memory and messages of ld * columns *
+/// bytes_of(precision) bytes hold the matrix in this precision too.
 template <class Byte>
 struct AnyView {
   template <class T>
@@ -82,26 +102,40 @@ struct AnyView {
   bool empty() const { return rows == 0 || columns == 0; }
   /// Rows [i, i + m) and columns [j, j + n).
   AnyView block(std::int64_t i, std::int64_t j, std::int64_t m, std::int64_t n) const {
-    return {precision, data + (i + j * ld) * bytes_of(precision), m, n, ld};
+    const std::int64_t bytes = bytes_of(precision);
+    return {precision, data + i * (bytes / planes_of(precision)) + j * ld * bytes, m, n, ld};
   }
+  /// The planes of the high and of the low parts of an FP16x3 matrix.
+  MatrixView<Element<Half>> high() const { return plane(0); }
+  MatrixView<Element<Half>> low() const { return plane(1); }
   /// This matrix with elements of type T. @pre precision == precision_of<T>
   template <class T>
   MatrixView<Element<T>> as() const {
     LUPINE_EXPECTS(precision == precision_of<T>);
     return {reinterpret_cast<Element<T>*>(data), rows, columns, ld};
   }
+
+ private:
+  /// @pre precision == Precision::fp16x3
+  MatrixView<Element<Half>> plane(std::int64_t index) const {
+    LUPINE_EXPECTS(precision == Precision::fp16x3);
+    return {reinterpret_cast<Element<Half>*>(data) + index * ld, rows, columns, 2 * ld};
+  }
 };
 using AnyMatrix = AnyView<std::byte>;
 using ConstAnyMatrix = AnyView<const std::byte>;
 
-/// Unit roundoff: half of the distance from 1 to the next larger number. `automatic` counts as
-/// fp64.
+/// Unit roundoff u: half of the distance from 1 to the next larger number. A product of two rounded
+/// numbers differs from that of the exact ones by 2 u, relatively; FP16x3's u is defined by that,
+/// since it leaves out the product of the low parts. `automatic` counts as fp64.
 constexpr double unit_roundoff(Precision precision) {
   switch (precision) {
     case Precision::fp16:
       return 0x1p-11;
     case Precision::bf16:
       return 0x1p-8;
+    case Precision::fp16x3:
+      return 0x1p-22;
     case Precision::fp32:
       return 0x1p-24;
     case Precision::fp64:

@@ -70,7 +70,8 @@ class Device {
   /// One line for reports: "AMD EPYC, 2 threads, OpenBLAS 0.3.21, Zen kernels, OpenMP threads,
   /// loops avx2".
   virtual std::string description() const = 0;
-  /// Whether the processor has instructions for products of this precision, FP16, BF16 or FP32.
+  /// Whether the processor has instructions for products of this precision, FP16, FP16x3 (those of
+  /// FP16), BF16 or FP32.
   /// Without them the update is emulated, with the same rounding.
   virtual bool native(Precision precision) const = 0;
 
@@ -176,13 +177,15 @@ class Device {
                                 Precision purpose) = 0;
   /// to <- round(sign * s * from) with s = 2^e, sign = 1 or -1, and control->scale <- s. For FP16,
   /// e is the largest exponent, at most 120, that keeps s |from| < 2^15, so that nothing overflows
-  /// and as little as possible becomes subnormal; for other precisions e = 0. Inf and NaN set
-  /// status->nonfinite. Casts go from FP64 to FP64, and from FP32 to FP32, BF16 or FP16.
+  /// and as little as possible becomes subnormal; FP16x3 has the same e and rounds to pairs
+  /// (to_half_pair); for other precisions e = 0. Inf and NaN set status->nonfinite. Casts go from
+  /// FP64 to FP64, and from FP32 to FP32, BF16, FP16 or FP16x3.
   virtual void cast(Queue& queue, ConstAnyMatrix from, double sign, AnyMatrix to,
                     PanelControl* control, FactorStatus* status) = 0;
   /// C <- C + L U / (scale of L * scale of U). L and U hold rounded values; their products are
-  /// summed in C's precision, FP32 or FP64. The minus sign of the factorization's update is in U,
-  /// which was cast with sign -1. The scales are those of cast(): 1 except for FP16. `poll` is
+  /// summed in C's precision, FP32 or FP64. With FP16x3 the product of the low parts is left out:
+  /// hi hi + 2^-11 (hi lo + lo hi). The minus sign of the factorization's update is in U,
+  /// which was cast with sign -1. The scales are those of cast(). `poll` is
   /// called now and then during the update. A device whose call returns early need not call it.
   virtual void update(Queue& queue, ConstAnyMatrix l, const PanelControl* l_control,
                       ConstAnyMatrix u, const PanelControl* u_control, AnyMatrix c,

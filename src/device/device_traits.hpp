@@ -36,10 +36,11 @@ struct DeviceTraits {
   std::int64_t solve_columns;
 
   /// The assumed flop/s of updates in this precision, which is not `automatic`.
+  /// FP16x3 counts as FP32: a small problem does not spend its time in products.
   double assumed_rate(Precision precision) const {
-    return precision == Precision::fp64   ? assumed_fp64
-           : precision == Precision::fp32 ? assumed_fp32
-                                          : assumed_low;
+    return precision == Precision::fp64                                     ? assumed_fp64
+           : precision == Precision::fp32 || precision == Precision::fp16x3 ? assumed_fp32
+                                                                            : assumed_low;
   }
 };
 

@@ -75,14 +75,15 @@ double Footprint::exchange_bytes(std::int64_t width) const {
 }
 
 double Footprint::scratch_bytes(std::int64_t width) const {
-  if (bytes_of(precision) > 2) return 0;
+  if (precision == storage_for(precision)) return 0;  // the update and the solves make no copies
   const double m = local_rows();
   const double k = local_columns();
   const DeviceTraits& traits = traits_of(device);
-  const double solves = std::max(m, k) * static_cast<double>(traits.solve_columns) * 4;
+  const bool splits = bytes_of(precision) == 2;  // solves for FP16x3 are those for FP32
+  const double solves = splits ? std::max(m, k) * static_cast<double>(traits.solve_columns) * 4 : 0;
   if (native || traits.emulated_columns == 0) return solves;
   const double emulated = m + std::min(k, static_cast<double>(traits.emulated_columns));
-  return solves + emulated * static_cast<double>(std::min(width, n)) * 4;
+  return solves + emulated * static_cast<double>(std::min(width, n) * planes_of(precision)) * 4;
 }
 
 double Footprint::panel_bytes(std::int64_t width) const {

@@ -337,9 +337,10 @@ std::string report_head(const std::vector<Setup>& setups, const std::vector<std:
       "NB     : columns of a block\n"
       "P, Q   : rows and columns of the process grid\n"
       "Time   : seconds of factorization and {}\n"
-      "Gflops : (2/3 N^3 + 3/2 N^2) / Time / 10^9\n\n"
+      "Gflops : (2/3 N^3 + 3/2 N^2) / Time / 10^9{}\n\n"
       "The following parameter values will be used:\n\n",
-      o.pivoting == Pivoting::partial ? "R, NDIV, R, NBMIN" : "R1R1", mxp ? "refinement" : "solve");
+      o.pivoting == Pivoting::partial ? "R, NDIV, R, NBMIN" : "R1R1", mxp ? "refinement" : "solve",
+      o.precision == Precision::fp16x3 ? "; the three products of fp16x3 count as one" : "");
   text += parameters(setups);
   text += list("Notes:", all_notes(setups, notes));
   return text + judgement(o.threshold);

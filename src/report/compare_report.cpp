@@ -37,7 +37,7 @@ std::string contestant_row(std::string_view name, std::string_view precision, co
                            const std::string& ratio, const std::string& share,
                            const std::string& ceiling, const std::string& refinement,
                            const std::string& residual) {
-  return fmt::format("{:<7} {:<5} {:>5} {:>8} {:>9} {:>9} {:>9} {:>7} {:>7} {:<12} {:>7}  {}\n",
+  return fmt::format("{:<7} {:<6} {:>5} {:>8} {:>9} {:>9} {:>9} {:>7} {:>7} {:<12} {:>7}  {}\n",
                      name, precision, nb, who, best, median, seconds, ratio, share, ceiling,
                      refinement, residual);
 }
@@ -69,7 +69,7 @@ std::string gallery_row(std::string_view name, std::string_view precision, const
                         const std::string& best, const std::string& median,
                         const std::string& ratio, const std::string& refinement,
                         const std::string& checks, const std::string& residual) {
-  return fmt::format("{:<7} {:<5} {:>8} {:>10} {:>10} {:>7} {:>7} {:>7}  {}\n", name, precision,
+  return fmt::format("{:<7} {:<6} {:>8} {:>10} {:>10} {:>7} {:>7} {:>7}  {}\n", name, precision,
                      who, best, median, ratio, refinement, checks, residual);
 }
 

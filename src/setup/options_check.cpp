@@ -48,7 +48,7 @@ void check_pivoting(const BenchmarkOptions& o) {
 // HPL's precision and matrix are fixed, so their options are not read.
 void check_matrix(const BenchmarkOptions& o) {
   if (o.benchmark == Benchmark::hpl) return;
-  require(o.precision != Precision::fp64, "--precision fp64", "auto, fp16, bf16, fp32");
+  require(o.precision != Precision::fp64, "--precision fp64", "auto, fp16, bf16, fp16x3, fp32");
   const MatrixTraits& matrix = traits_of(o.matrix);
   require(!matrix.needs_pivoting || o.pivoting == Pivoting::partial,
           fmt::format("--matrix {} without --pivot partial", matrix.name),

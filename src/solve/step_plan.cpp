@@ -16,6 +16,7 @@ constexpr double panel_share = 0.25;   // a panel's rate, as a part of the produ
 constexpr double most_condition = 50;  // times the unit roundoff
 constexpr double least_growth = 16;    // of the roundings of an LU
 constexpr double fp64_bits = 53;
+constexpr double more_accurate = 4;    // ratio of unit roundoffs that makes a step worth trying
 
 }  // namespace
 
@@ -31,15 +32,17 @@ std::vector<PlannedStep> planned_steps(const LuProblem& problem, const Rates& ra
                                        Precision first) {
   const auto step = [&](Precision p) { return PlannedStep{p, lu_seconds(problem, p, rates)}; };
   constexpr std::array of_16_bits{Precision::bf16, Precision::fp16};
+  constexpr std::array between{Precision::fp16x3, Precision::fp32};
   const Precision low = rates.among(of_16_bits).fastest();
+  const Precision middle = rates.among(between).fastest();
   std::vector<PlannedStep> steps{step(Precision::fp64)};
-  for (const Precision p : {Precision::fp32, low})
+  for (const Precision p : {middle, low})
     if (const PlannedStep cheaper = step(p);
         cheaper.seconds <= most_of_next * steps.front().seconds)
       steps.insert(steps.begin(), cheaper);
   if (first == Precision::automatic) return steps;
   std::erase_if(steps, [&](const PlannedStep& s) {
-    return unit_roundoff(s.precision) >= unit_roundoff(first);
+    return more_accurate * unit_roundoff(s.precision) >= unit_roundoff(first);
   });
   steps.insert(steps.begin(), step(first));
   return steps;

@@ -35,10 +35,12 @@ struct LuProblem {
 /// process column factor it. The second term is 0 where panels are factored beside the updates.
 double lu_seconds(const LuProblem& problem, Precision precision, const Rates& rates);
 
-/// The steps that are worth trying, in order: FP64, and before it FP32 and the faster 16-bit
-/// precision, each only if its LU is predicted to take at most 0.6 of the time of the next one's.
-/// @param rates those of BF16, FP16, FP32 and FP64
-/// @param first not `automatic`: the steps begin with this precision, whatever it costs
+/// The steps that are worth trying, in order: FP64, and before it the faster one of FP32 and FP16x3
+/// and the faster 16-bit precision, each only if its LU is predicted to take at most 0.6 of the
+/// time of the next one's.
+/// @param rates those of BF16, FP16, FP32 and FP64, and of FP16x3 where it may be a step
+/// @param first not `automatic`: the steps begin with this precision, whatever it costs; later
+///        steps are more accurate by more than two bits, so that FP32 does not follow FP16x3
 std::vector<PlannedStep> planned_steps(const LuProblem& problem, const Rates& rates,
                                        Precision first);
 

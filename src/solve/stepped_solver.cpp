@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -110,9 +109,12 @@ std::vector<PlannedStep> SteppedSolver::plan_steps() {
   check_options(all(), options_);
   source_.source().check(all());
   if (options_.precision != Precision::automatic) return {{options_.precision, 0}};
-  constexpr std::array all_precisions{Precision::bf16, Precision::fp16, Precision::fp32,
-                                      Precision::fp64};
-  rates_ = update_rates(machine_, all_precisions, n());
+  std::vector<Precision> compared{Precision::bf16, Precision::fp16, Precision::fp32,
+                                  Precision::fp64};
+  // Emulated, FP16x3 is three products of FP32, and cannot be the faster one.
+  if (options_.first == Precision::fp16x3 || machine_.native(Precision::fp16x3))
+    compared.push_back(Precision::fp16x3);
+  rates_ = update_rates(machine_, compared, n());
   return planned_steps(lu_problem(), rates_, options_.first);
 }
 

@@ -87,7 +87,7 @@ void Reference::judge(const Solution& solution, const SolveOptions& options) con
   // The estimate is a lower bound. Its products have only one correct digit where the factors have
   // few bits.
   CHECK(solution.condition >= std::min(kappa, 1 / eps) / 10);
-  const double slack = unit_roundoff(solution.precision()) < 1e-7 ? 1.01 : 1.1;
+  const double slack = unit_roundoff(solution.precision()) < 1e-6 ? 1.01 : 1.1;
   if (kappa < 1e-2 / eps && growth() < 1 / eps) CHECK(solution.condition <= slack * kappa);
 }
 

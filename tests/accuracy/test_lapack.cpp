@@ -49,7 +49,8 @@ void compare(const BenchmarkOptions& o, Precision precision) {
 }  // namespace
 
 TEST_CASE("solutions are as good as LAPACK's") {
-  for (const auto precision : {Precision::fp16, Precision::bf16, Precision::fp32})
+  for (const auto precision :
+       {Precision::fp16, Precision::bf16, Precision::fp16x3, Precision::fp32})
     for (const std::int64_t n : {10, 100, 501})
       for (const auto kind :
            {MatrixKind::scaled_diagonal, MatrixKind::fasi_higham, MatrixKind::dominant}) {

@@ -79,7 +79,8 @@ TEST_CASE("a singular matrix is reported with that pivot as a small system too",
 TEST_CASE("a singular matrix is an error in a step of fixed low precision", "[solve]") {
   const GridShape shape = grids(world().size()).front();
   for (const SingularExample& e : singular_gallery())
-    for (const Precision precision : {Precision::fp16, Precision::bf16, Precision::fp32}) {
+    for (const Precision precision :
+         {Precision::fp16, Precision::bf16, Precision::fp16x3, Precision::fp32}) {
       CAPTURE(e.name, e.a.n, name(precision));
       const SolveOptions options = solve_options(shape, 8, precision);
       CHECK_THROWS_AS(solve(MPI_COMM_WORLD, given(e.a), given(Plain(e.a.n, 1)), options), Error);

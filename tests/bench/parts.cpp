@@ -152,7 +152,8 @@ void Bench::cast() {
   const Buffer to = floats(sizes_.n * width);
   PanelControl control;
   FactorStatus status;
-  for (Precision precision : {Precision::fp16, Precision::bf16, Precision::fp32}) {
+  for (Precision precision :
+       {Precision::fp16, Precision::bf16, Precision::fp16x3, Precision::fp32}) {
     const double seconds = time([&] {
       device_->cast(*queue_, from, -1, low(precision, to, sizes_.n, width), &control, &status);
       queue_->synchronize();
@@ -185,7 +186,8 @@ void Bench::update(std::int64_t depth) {
   const double flops = 2.0 * static_cast<double>(m) * static_cast<double>(m * depth);
   const double floor = sgemm_rate(m, m, depth);
   const auto k = ", K = " + std::to_string(depth);
-  for (Precision precision : {Precision::fp16, Precision::bf16, Precision::fp32}) {
+  for (Precision precision :
+       {Precision::fp16, Precision::bf16, Precision::fp16x3, Precision::fp32}) {
     PanelControl l_control;
     PanelControl u_control;
     FactorStatus status;

@@ -80,7 +80,7 @@ static void arguments(void) {
   memset(&options, 0, sizeof options);
   CHECK(lupine_dgesvx(n, 1, a, lda, b, ldb, &options, NULL) == -7);
   lupine_options_init(&options, sizeof options);
-  options.precision = LUPINE_FP64 + 1;
+  options.precision = LUPINE_FP16X3 + 1;
   CHECK(lupine_dgesvx(n, 1, a, lda, b, ldb, &options, NULL) == -7);
   lupine_options_init(&options, sizeof options);
   options.size = sizeof options + 8; /* the size in a later Lupine */
@@ -127,6 +127,11 @@ static void alone(void) {
   options.condition = 0;
   CHECK(lupine_dgesvx(n, nrhs, a, lda, b, ldb, &options, &result) == 0);
   CHECK(result.condition == untouched && result.precision == LUPINE_FP64);
+
+  fill(a, b);
+  options.precision = LUPINE_FP16X3;
+  CHECK(lupine_dgesvx(n, nrhs, a, lda, b, ldb, &options, &result) == 0);
+  CHECK(is_solved(b) && result.precision == LUPINE_FP16X3);
 }
 
 static void refusals(void) {
@@ -184,7 +189,7 @@ static void run_options(void) {
   CHECK_REFUSED(comm, LUPINE_STAGED + 1, -7, "options");
   CHECK_REFUSED(broadcast, LUPINE_LONG_MODIFIED + 1, -7, "options");
   CHECK_REFUSED(column_major, 2, -7, "options");
-  CHECK_REFUSED(first, LUPINE_FP64 + 1, -7, "options");
+  CHECK_REFUSED(first, LUPINE_FP16X3 + 1, -7, "options");
   CHECK_REFUSED(first, -1, -7, "options");
   CHECK_REFUSED(gpu_count, -1, -7, "options");
   const int gpus[] = {0, 1};

@@ -123,7 +123,7 @@ BAD_INPUT = [
     (("mxp", "-P", "3"), ["-P 3", "divide the {ranks} ranks"]),
     (("mxp", "-Q", "3"), ["-Q 3", "divide the {ranks} ranks"]),
     (("mxp", "--nporder", "diagonal"), ["--nporder", "diagonal", "row, column"]),
-    (("mxp", "--precision", "fp8"), ["--precision", "fp8", "auto, fp16, bf16, fp32"]),
+    (("mxp", "--precision", "fp8"), ["--precision", "fp8", "auto, fp16, bf16, fp16x3, fp32"]),
     (("mxp", "--matrix", "hilbert"), ["--matrix", "hilbert", "fasi-higham", "dominant"]),
     (("mxp", "--matrix", "fasi-higham", "--kappa", "1"), ["--kappa", "'1'", "above 1"]),
     (("mxp", "--matrix", "fasi-higham", "--kappa", "nan"), ["--kappa", "nan"]),
@@ -406,7 +406,7 @@ class Runs(Case):
 
     def test_names(self):
         for words in (("--precision", "FP16"), ("--sloppy-type", "2"), ("--precision=bf16",),
-                      ("--precision", "fp32"), ("--matrix", "dominant"),
+                      ("--precision", "fp32"), ("--precision", "fp16x3"), ("--matrix", "dominant"),
                       ("--matrix", "fasi-higham", "--kappa", "100", "--rho", "0.25"),
                       ("--refine", "gmres"), ("--refine", "ir"), ("--bcast", "ibcast"),
                       ("--bcast", "1ring"), ("--bcast", "long"), ("--lookahead", "0"),

@@ -214,7 +214,7 @@ class Compare(InFolder):
     def test_refusals(self):
         cases = [(("--contestants", "mxp,cramer"), ["--contestants", "cramer", "solve, hpl, dgesv, dsgesv, dgesvx"]),
                  (("--contestants", ""), ["--contestants", "''"]),
-                 (("--precision", "auto"), ["--precision", "auto", "fp16, bf16, fp32"]),
+                 (("--precision", "auto"), ["--precision", "auto", "fp16, bf16, fp16x3, fp32"]),
                  (("--precision", "fp64"), ["--precision", "fp64"]),
                  (("-N", "0"), ["--n", "'0'"]),
                  (("-N", "8,x"), ["--n", "8,x"]),

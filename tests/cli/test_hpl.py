@@ -205,7 +205,7 @@ class Lists(Case):
                  (("mxp", "--ndiv", "4", "--pivot", "none"), ["--ndiv", "--pivot partial"]),
                  (("mxp", "--pivot", "full"), ["--pivot", "full", "none, partial"]),
                  (("mxp", "--matrix", "hpl"), ["--matrix hpl", "--pivot partial"]),
-                 (("mxp", "--precision", "fp64"), ["fp64", "auto, fp16, bf16, fp32"]),
+                 (("mxp", "--precision", "fp64"), ["fp64", "auto, fp16, bf16, fp16x3, fp32"]),
                  (("mxp", "--threshold", "1"), ["unknown option", "--threshold"]),
                  (("bench", "-N", "30,40"), ["--n", "'30,40'", "a whole number"]),
                  (("bench", "--bcast", "1ring,long"), ["--bcast", "1ring,long"]),

@@ -171,14 +171,14 @@ class Options(Folder):
         self.assertLessEqual(document["columns"][0]["componentwise_error"], 1e-12)
 
     def test_each_precision_alone(self):
-        for precision in "fp16", "bf16", "fp32", "fp64":
+        for precision in "fp16", "bf16", "fp16x3", "fp32", "fp64":
             _, document = self.solve("--precision", precision)
             self.assertEqual([step["precision"] for step in document["steps"]], [precision])
             self.assertTrue(document["steps"][0]["solved"])
             self.assertEqual(document["precision"], precision)
 
     def test_first(self):
-        for first in "fp16", "bf16", "fp32", "fp64":
+        for first in "fp16", "bf16", "fp16x3", "fp32", "fp64":
             outcome, document = self.solve("--first", first)
             self.assertEqual([step["precision"] for step in document["steps"]], [first])
             self.assertEqual((document["asked"]["precision"], document["asked"]["first"]),
@@ -330,7 +330,7 @@ BAD_WORDS = [
     (("{A}", "--frobnicate"), ["unknown option", "--frobnicate"]),
     (("{A}", "-N", "5"), ["unknown option", "-N"]),
     (("{A}", "--profile", "{folder}/no/p.json"), ["--profile", "{folder}/no/p.json", "folder"]),
-    (("{A}", "--first", "fp8"), ["--first", "fp8", "auto, fp16, bf16, fp32, fp64"]),
+    (("{A}", "--first", "fp8"), ["--first", "fp8", "auto, fp16, bf16, fp16x3, fp32, fp64"]),
     (("{A}", "--first", "fp32", "--precision", "fp64"), ["--first fp32", "--precision fp64"]),
     (("{folder}/none.mtx",), ["{folder}/none.mtx", "No such file"]),
     (("{folder}",), ["{folder}", "folder"]),
@@ -349,7 +349,7 @@ BAD_WORDS = [
     (("{A}", "-o", "{folder}/r", "--report", "{folder}/r"), ["-o and --report"]),
     (("{A}", "--report", NO_SUCH), ["--report", NO_SUCH]),
     (("{A}", "--json", "{folder}"), ["--json", "directory"]),
-    (("{A}", "--precision", "fp8"), ["--precision", "fp8", "auto, fp16, bf16, fp32, fp64"]),
+    (("{A}", "--precision", "fp8"), ["--precision", "fp8", "auto, fp16, bf16, fp16x3, fp32, fp64"]),
     (("{A}", "--refine", "jacobi"), ["--refine", "jacobi"]),
     (("{A}", "--tolerance", "0"), ["--tolerance", "'0'", "above 0"]),
     (("{A}", "--tolerance", "nan"), ["--tolerance", "nan"]),

@@ -27,9 +27,10 @@ namespace lupine::test {
 inline const std::vector<std::int64_t> orders{1,   2,   15,  16,  17,  31,  32,  33,  63,  64, 65,
                                               127, 128, 129, 255, 256, 257, 511, 512, 513, 700};
 /// All precisions of an update, and those among them that are rounded from FP32 storage.
-inline const std::vector<Precision> all_precisions{Precision::fp16, Precision::bf16,
-                                                   Precision::fp32, Precision::fp64};
-inline const std::vector<Precision> precisions{Precision::fp16, Precision::bf16, Precision::fp32};
+inline const std::vector<Precision> all_precisions{
+    Precision::fp16, Precision::bf16, Precision::fp16x3, Precision::fp32, Precision::fp64};
+inline const std::vector<Precision> precisions{Precision::fp16, Precision::bf16, Precision::fp16x3,
+                                               Precision::fp32};
 
 /// The unit roundoff of float or double.
 template <class T>
@@ -197,15 +198,17 @@ class Low {
       Frame frame = Frame::random)
       : precision_(precision),
         rows_(rows),
+        columns_(columns),
         control_(b, 1, 1),
-        halves_(b, bytes_of(precision) == 2 ? rows : 0, columns, frame),
+        halves_(b, bytes_of(precision) / planes_of(precision) == 2 ? rows : 0,
+                columns * planes_of(precision), frame),
         floats_(b, precision == Precision::fp32 ? rows : 0, columns, frame),
         doubles_(b, precision == Precision::fp64 ? rows : 0, columns, frame) {}
 
   AnyMatrix view() const {
     if (precision_ == Precision::fp64) return doubles_.view();
     if (precision_ == Precision::fp32) return floats_.view();
-    return {precision_, reinterpret_cast<std::byte*>(halves_.data()), rows_, halves_.columns(),
+    return {precision_, reinterpret_cast<std::byte*>(halves_.data()), rows_, columns_,
             halves_.ld()};
   }
   PanelControl* control() const { return control_.data(); }
@@ -225,10 +228,7 @@ class Low {
     };
     doubles_.set(exact);
     floats_.set(scaled);
-    halves_.set([&](std::int64_t i, std::int64_t j) {
-      return precision_ == Precision::fp16 ? to_half(scaled(i, j)).bits
-                                           : to_bfloat16(scaled(i, j)).bits;
-    });
+    halves_.set([&](std::int64_t i, std::int64_t j) { return bits_from(scaled, i, j); });
   }
   bool frame_intact() {
     control_.get();
@@ -242,20 +242,42 @@ class Low {
   double stored(std::int64_t i, std::int64_t j) const {
     if (precision_ == Precision::fp64) return doubles_(i, j);
     if (precision_ == Precision::fp32) return static_cast<double>(floats_(i, j));
+    if (precision_ == Precision::fp16x3)
+      return static_cast<double>(to_float(Half{halves_(i, 2 * j)})) +
+             0x1p-11 * static_cast<double>(to_float(Half{halves_(i, 2 * j + 1)}));
     return static_cast<double>(precision_ == Precision::fp16 ? to_float(Half{halves_(i, j)})
                                                              : to_float(Bfloat16{halves_(i, j)}));
   }
+  /// The number of 16-bit parts that are not those of value(i, j), an FP32 number.
+  template <class Value>
+  std::int64_t wrong_parts(const Value& value) const {
+    std::int64_t wrong = 0;
+    for (std::int64_t j = 0; j < halves_.columns(); ++j)
+      for (std::int64_t i = 0; i < halves_.rows(); ++i)
+        wrong += halves_(i, j) != bits_from(value, i, j);
+    return wrong;
+  }
   /// The values that the elements represent: divided by the scale.
   Plain plain() const {
-    Plain all(rows_, halves_.columns());
+    Plain all(rows_, columns_);
     for (std::int64_t j = 0; j < all.columns; ++j)
       for (std::int64_t i = 0; i < rows_; ++i) all(i, j) = stored(i, j) / scale();
     return all;
   }
 
  private:
+  // Element (i, j) of halves_, in which each column of an FP16x3 matrix is two: high and low parts.
+  template <class Value>
+  std::uint16_t bits_from(const Value& value, std::int64_t i, std::int64_t j) const {
+    if (precision_ == Precision::bf16) return to_bfloat16(value(i, j)).bits;
+    if (precision_ == Precision::fp16) return to_half(value(i, j)).bits;
+    const HalfPair pair = to_half_pair(value(i, j / 2));
+    return j % 2 == 0 ? pair.high.bits : pair.low.bits;
+  }
+
   Precision precision_;
   std::int64_t rows_;
+  std::int64_t columns_;
   DeviceMatrix<PanelControl> control_;
   DeviceMatrix<std::uint16_t> halves_;
   Floats floats_;

@@ -24,6 +24,11 @@ T largest(const DeviceMatrix<T>& a) {
 double rounded(double value, double sign, double scale, Precision precision) {
   if (precision == Precision::fp64) return sign * value;
   const auto scaled = static_cast<float>(sign * scale * value);
+  if (precision == Precision::fp16x3) {
+    const HalfPair pair = to_half_pair(scaled);
+    return static_cast<double>(to_float(pair.high)) +
+           0x1p-11 * static_cast<double>(to_float(pair.low));
+  }
   return static_cast<double>(precision == Precision::fp16   ? to_float(to_half(scaled))
                              : precision == Precision::bf16 ? to_float(to_bfloat16(scaled))
                                                             : scaled);
@@ -35,7 +40,7 @@ std::uint64_t pattern(double value) {
 
 template <class T>
 double scale_for(const DeviceMatrix<T>& from, Precision precision) {
-  if (precision != Precision::fp16) return 1;
+  if (!needs_scale(precision)) return 1;
   return power_of_two(fp16_scale_exponent(static_cast<float>(largest(from))));
 }
 
@@ -58,6 +63,9 @@ void check_cast(Bench& b, DeviceMatrix<T>& from, Precision precision, double sig
       wrong += pattern(to.stored(i, j)) !=
                pattern(rounded(static_cast<double>(from(i, j)), sign, scale, precision));
   CHECK(wrong == 0);
+  CHECK(to.wrong_parts([&](std::int64_t i, std::int64_t j) {
+    return static_cast<float>(sign * scale * static_cast<double>(from(i, j)));
+  }) == 0);
 }
 
 using Shape = std::pair<std::int64_t, std::int64_t>;
@@ -75,11 +83,13 @@ Low cast(Bench& b, const DeviceMatrix<T>& a, Precision precision, double sign,
 }
 
 // A bound of the relative error of sums of k products. Products of 16-bit numbers are exact in
-// FP32, and tensor cores truncate what they add.
+// FP32, and tensor cores truncate what they add. FP16x3 leaves out the product of the low parts, of
+// at most 2^-11 of their numbers each, and adds three sums to C.
 double update_unit(const Bench& b, Precision precision, std::int64_t k) {
   if (precision == Precision::fp64) return static_cast<double>(k + 4) * 0x1p-52;
   return static_cast<double>(k + 4) *
-         (b.on_cpu() && precision != Precision::fp32 ? 0x1p-24 : 0x1p-23);
+             (b.on_cpu() && precision != Precision::fp32 ? 0x1p-24 : 0x1p-23) +
+         (precision == Precision::fp16x3 ? 0x1p-22 + 0x1p-23 : 0);
 }
 
 template <class T>
@@ -113,8 +123,12 @@ void check_integers(Bench& b, Precision precision, std::int64_t m, std::int64_t 
   CAPTURE(name(precision), m, n, k);
   Low l(b, precision, m, k);
   Low u(b, precision, k, n);
-  const bool scaled = precision == Precision::fp16;
-  l.set(scaled ? 32 : 1, [&](std::int64_t, std::int64_t) { return b.below(7) - 3; });
+  const bool scaled = needs_scale(precision);
+  // With FP16x3 some of L have a low part: 4097 = 4096 + 2^-11 2^11.
+  const std::int64_t wide = precision == Precision::fp16x3 ? 4096 : 0;
+  l.set(scaled ? 4 : 1, [&](std::int64_t i, std::int64_t j) {
+    return b.below(7) - 3 + ((i + j) % 3 == 0 ? wide : 0);
+  });
   u.set(scaled ? 0x1p-7 : 1, [&](std::int64_t, std::int64_t) { return b.below(9) - 4; });
   DeviceMatrix<T> c(b, m, n);
   c.set([&](std::int64_t, std::int64_t) { return static_cast<T>(b.below(2001) - 1000); });
@@ -274,6 +288,37 @@ TEST_CASE("update: C + L U of the rounded values, summed in the precision of C",
           });
           check_update(b, l, u, c, frame == Frame::random);
         });
+}
+
+// An FP16x3 element differs from its FP32 number v by 2^-23 |v| at most, so that a product differs
+// by 2^-22, and the product of the low parts, which is left out, is 2^-22 at most: 2^-21 together,
+// where FP16 alone would differ by 2^-10. Small k, so that the error of the sums does not hide it.
+TEST_CASE("update: FP16x3 comes within 2^-21 of the product of the FP32 numbers", "[update]") {
+  Bench b;
+  for (const std::int64_t k : {1, 2, 3, 8, 17, 64})
+    for (const auto& [left, right] :
+         std::vector<std::pair<float, float>>{{1, 1}, {1, 1e-6f}, {1e12f, 2e-20f}})
+      for (const Frame frame : {Frame::random, Frame::aligned}) {
+        CAPTURE(k, left, right);
+        const Floats exact_l = uniform_matrix(b, 129, k, left);
+        const Floats exact_u = uniform_matrix(b, k, 140, right);
+        const Low l = cast(b, exact_l, Precision::fp16x3, 1, frame);
+        const Low u = cast(b, exact_u, Precision::fp16x3, -1, frame);
+        Floats c(b, 129, 140, frame);
+        c.set([](std::int64_t, std::int64_t) { return 0.0f; });
+        b.device->update(*b.queue, l.view(), l.control(), u.view(), u.control(), c.view(), {});
+        CHECK(c.frame_intact());
+        const Plain sum = product(exact_l.plain(), exact_u.plain());
+        const Plain size = product(magnitudes(exact_l.plain()), magnitudes(exact_u.plain()));
+        const double unit =
+            0x1.01p-21 + static_cast<double>(k + 2) * (b.on_cpu() ? 0x1p-24 : 0x1p-23);
+        CHECK(worst_share(
+                  129, 140,
+                  [&](std::int64_t i, std::int64_t j) {
+                    return static_cast<double>(c(i, j)) + sum(i, j);
+                  },
+                  [&](std::int64_t i, std::int64_t j) { return unit * size(i, j); }) <= 1);
+      }
 }
 
 TEST_CASE("update: results of small integers are exact", "[update]") {

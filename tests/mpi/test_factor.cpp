@@ -21,7 +21,7 @@ const std::vector<std::pair<std::int64_t, std::int64_t>> sizes{
 // the triangle and again in products with an inverse.
 double solve_error(const Device& device, Precision precision, std::int64_t n, double condition) {
   if (device.kind() == DeviceKind::cpu) return 0;
-  const double rough = precision == Precision::fp32 ? 0 : 4 * 0x1p-10;
+  const double rough = bytes_of(precision) == 2 ? 4 * 0x1p-10 : 0;
   return condition * (rough + static_cast<double>(n + 10) * 0x1p-24);
 }
 
@@ -72,7 +72,8 @@ TEST_CASE("factors equal those of plain elimination with the same rounding", "[f
   const auto all = Communicator::duplicate(MPI_COMM_WORLD);
   for (const GridShape shape : grids(all.size()))
     for (const auto& [n, nb] : sizes)
-      for (const auto precision : {Precision::fp16, Precision::bf16, Precision::fp32}) {
+      for (const auto precision :
+           {Precision::fp16, Precision::bf16, Precision::fp16x3, Precision::fp32}) {
         BenchmarkOptions o;
         o.n = n;
         o.run.nb = nb;
@@ -88,11 +89,13 @@ TEST_CASE("look-ahead, broadcast, chunks and the width of a step change only the
     for (const int lookahead : {0, 1, 2, 5})
       for (const auto broadcast : {BroadcastMethod::ibcast, BroadcastMethod::ring_modified,
                                    BroadcastMethod::spread_roll_modified})
-        for (const auto& [width, chunk] : {std::pair{16, 0}, std::pair{5, 7}}) {
+        for (const auto& [precision, width, chunk] :
+             {std::tuple{Precision::fp16, 16, 0}, std::tuple{Precision::fp16, 5, 7},
+              std::tuple{Precision::fp16x3, 6, 9}}) {
           BenchmarkOptions o;
           o.n = 75;
           o.run.nb = 16;
-          FactorOptions f{Precision::fp16, width, lookahead, broadcast};
+          FactorOptions f{precision, width, lookahead, broadcast};
           f.chunk = chunk;
           check_factorization(shape, o, f);
         }

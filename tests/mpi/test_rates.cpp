@@ -20,7 +20,7 @@ using namespace lupine;
 namespace {
 
 constexpr std::array all_precisions{Precision::bf16, Precision::fp16, Precision::fp32,
-                                    Precision::fp64};
+                                    Precision::fp64, Precision::fp16x3};
 
 RunOptions run_options() {
   RunOptions run;
@@ -36,8 +36,9 @@ struct NoRates {
   ~NoRates() { forget_rates(); }
 };
 
-/// Makes rates known to this process, in GFLOP/s, in the order of all_precisions.
-void plant(const Machine& machine, const std::array<double, 4>& gflops) {
+/// Makes rates known to this process, in GFLOP/s, in the order of all_precisions. Where
+/// the last one, FP16x3's, is left out, it is 0, and FP16x3 is no step.
+void plant(const Machine& machine, const std::array<double, 5>& gflops) {
   for (std::size_t i = 0; i < gflops.size(); ++i)
     remember({machine.device().description(), all_precisions[i], 0, gflops[i],
               "2026-11-22T10:00:00Z", ""});
@@ -75,7 +76,7 @@ TEST_CASE("rates are measured once, and all ranks have the same", "[rates]") {
   if (!machine.device().shares_host_memory()) return;  // an emulated GPU would take minutes
   const std::int64_t n = 2048 * std::max(machine.facts().run.nprow, machine.facts().run.npcol);
   const Rates first = update_rates(machine, all_precisions, n);
-  REQUIRE(first.all().size() == 4);
+  REQUIRE(first.all().size() == all_precisions.size());
   for (const Rate& rate : first.all()) {
     CAPTURE(name(rate.precision));
     CHECK(rate.flops > 1e6);
@@ -83,7 +84,7 @@ TEST_CASE("rates are measured once, and all ranks have the same", "[rates]") {
     const double mine = rate.flops;
     CHECK(all.all_reduce(mine, Reduction::min) == all.all_reduce(mine, Reduction::max));
   }
-  CHECK(measured_rates().size() == 4);
+  CHECK(measured_rates().size() == all_precisions.size());
   const Rates again = update_rates(machine, all_precisions, n);
   for (const Precision p : all_precisions) CHECK(again.of(p) == first.of(p));
 }
@@ -102,7 +103,7 @@ TEST_CASE("the slowest rank's rate counts, and a rate that one rank does not kno
   const auto all = Communicator::duplicate(MPI_COMM_WORLD);
   const Machine machine(MPI_COMM_WORLD, run_options());
   const double mine = 100 - all.rank();
-  plant(machine, {mine, mine, mine, mine});
+  plant(machine, {mine, mine, mine, mine, mine});
   const Rates rates = update_rates(machine, all_precisions, 100000);
   for (const Rate& rate : rates.all()) {
     CHECK(rate.flops == Approx((100. - (all.size() - 1)) * 1e9 * all.size()));
@@ -110,7 +111,7 @@ TEST_CASE("the slowest rank's rate counts, and a rate that one rank does not kno
   }
   if (all.size() == 1) return;
   forget_rates();
-  if (all.rank() == 0) plant(machine, {1, 1, 1, 1});
+  if (all.rank() == 0) plant(machine, {1, 1, 1, 1, 1});
   const Rates small = update_rates(machine, all_precisions, 100);
   for (const Rate& rate : small.all()) CHECK(rate.origin == RateOrigin::assumed);
 }
@@ -119,7 +120,7 @@ TEST_CASE("HPL-MxP takes the fastest precision, also where ranks' rates differ",
   const NoRates none;
   const auto all = Communicator::duplicate(MPI_COMM_WORLD);
   const Machine machine(MPI_COMM_WORLD, run_options());
-  const auto chosen = [&](const std::array<double, 4>& gflops) {
+  const auto chosen = [&](const std::array<double, 5>& gflops) {
     forget_rates();
     plant(machine, gflops);
     BenchmarkOptions o;
@@ -141,7 +142,7 @@ TEST_CASE("the steps of a solve follow from the rates", "[rates][solve]") {
   const NoRates none;
   const auto all = Communicator::duplicate(MPI_COMM_WORLD);
   const Machine machine(MPI_COMM_WORLD, run_options());
-  const auto steps = [&](const std::array<double, 4>& gflops,
+  const auto steps = [&](const std::array<double, 5>& gflops,
                          Precision first = Precision::automatic) {
     forget_rates();
     plant(machine, gflops);
@@ -157,6 +158,11 @@ TEST_CASE("the steps of a solve follow from the rates", "[rates][solve]") {
   CHECK(precisions(steps({10, 10, 10, 10})) == List{Precision::fp64});
   CHECK(precisions(steps({10, 10, 10, 10}, Precision::fp16)) == List{Precision::fp16});
   CHECK(precisions(steps({900, 100, 90, 10}, Precision::fp32)) == List{Precision::fp32});
+  // FP16x3 is a step where the device has FP16 products, or where the user names it.
+  const bool native = machine.native(Precision::fp16x3);
+  CHECK(precisions(steps({10, 10, 10, 10, 90})) ==
+        List{native ? Precision::fp16x3 : Precision::fp64});
+  CHECK(precisions(steps({10, 10, 10, 10, 5}, Precision::fp16x3)) == List{Precision::fp16x3});
   // Ranks whose measurements differ agree.
   const double mine = all.rank() % 2 == 0 ? 900 : 90;
   const Solution agreed = steps({mine, 90, 90, 10});

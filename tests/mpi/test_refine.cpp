@@ -67,7 +67,8 @@ TEST_CASE("each method reaches FP64 accuracy from each precision", "[refine]") {
   const auto all = Communicator::duplicate(MPI_COMM_WORLD);
   for (const GridShape shape : grids(all.size()))
     for (const double kappa : {1e2, 1e3})
-      for (const auto precision : {Precision::fp16, Precision::bf16, Precision::fp32})
+      for (const auto precision :
+           {Precision::fp16, Precision::bf16, Precision::fp16x3, Precision::fp32})
         for (const auto method : {RefineMethod::automatic, RefineMethod::ir, RefineMethod::gmres}) {
           CAPTURE(shape.nprow, shape.npcol, kappa, name(precision), name(method));
           Problem p(all, shape, fasi_higham(150, 16, kappa));

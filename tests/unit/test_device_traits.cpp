@@ -41,7 +41,8 @@ TEST_CASE("the numbers of every device are in range, and a device not chosen has
 
 TEST_CASE("every device has a row in the table of defaults for each kind of update") {
   for (const DeviceKind kind : kinds)
-    for (const Precision p : {Precision::fp16, Precision::bf16, Precision::fp32, Precision::fp64})
+    for (const Precision p :
+         {Precision::fp16, Precision::bf16, Precision::fp16x3, Precision::fp32, Precision::fp64})
       for (const bool native : {false, true}) {
         const Defaults d = defaults_for({1000000, p, kind, native, {1, 1, GridOrder::row}});
         CAPTURE(name(kind), name(p), native);

@@ -88,6 +88,16 @@ TEST_CASE("HPL's code T/V of a run") {
   CHECK(variant(o) == "WC05R3R16");
 }
 
+TEST_CASE("the head says what the rate of FP16x3 counts") {
+  Setup setup = some_setup();
+  const std::string formula = "Gflops : (2/3 N^3 + 3/2 N^2) / Time / 10^9";
+  CHECK(contains(report_head({setup}, {}), formula + "\n"));
+  setup.options.precision = Precision::fp16x3;
+  const std::string head = report_head({setup}, {});
+  CHECK(contains(head, formula + "; the three products of fp16x3 count as one\n"));
+  CHECK(contains(head, "PRECISION  : fp16x3\n"));
+}
+
 TEST_CASE("row and residual line have HPL's layout") {
   const std::string text = report_run(some_setup(), some_run(true));
   CHECK(

@@ -153,7 +153,36 @@ TEST_CASE("NaN stays a quiet NaN with its sign and the top of its payload") {
   }
 }
 
+TEST_CASE("an FP16x3 number has 23 bits of an FP32 number") {
+  const auto sum = [](HalfPair pair) {
+    return static_cast<double>(to_float(pair.high)) +
+           0x1p-11 * static_cast<double>(to_float(pair.low));
+  };
+  double most = 0;
+  std::int64_t unlike = 0;  // numbers whose high part is not their nearest FP16 number
+  for (std::uint32_t bits = bits_of(0x1p14f); bits < bits_of(0x1p15f); ++bits) {
+    const float value = float_of(bits);
+    const HalfPair pair = to_half_pair(value);
+    unlike += pair.high.bits != to_half(value).bits;
+    most = std::max(most, std::fabs(sum(pair) - static_cast<double>(value)) / 0x1p14);
+  }
+  CHECK(unlike == 0);
+  CHECK(most == 0x1p-23);
+  // Down to the smallest numbers, the error is no larger than 2^-36 where it exceeds 2^-23.
+  for (int e = -60; e < 15; ++e)
+    for (std::uint32_t fraction = 0; fraction < (1u << 23); fraction += 4099) {
+      const float value = -float_of((static_cast<std::uint32_t>(e + 127) << 23) | fraction);
+      const double error = std::fabs(sum(to_half_pair(value)) - static_cast<double>(value));
+      const double size = std::fabs(static_cast<double>(value));
+      REQUIRE(error <= std::max(0x1p-23 * size, 0x1p-36));
+    }
+  CHECK(sum(to_half_pair(0.0f)) == 0);
+  CHECK(to_half_pair(-0.0f).high.bits == 0x8000);
+}
+
 TEST_CASE("roundings are constant expressions") {
+  STATIC_REQUIRE(to_half_pair(4097.0f).high.bits == to_half(4096.0f).bits);
+  STATIC_REQUIRE(to_half_pair(4097.0f).low.bits == to_half(2048.0f).bits);
   STATIC_REQUIRE(to_half(1.0f).bits == 0x3c00);
   STATIC_REQUIRE(to_float(Half{0x3c01}) == 1.0009765625f);
   STATIC_REQUIRE(to_bfloat16(1.0f).bits == 0x3f80);

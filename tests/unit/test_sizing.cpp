@@ -75,7 +75,8 @@ Defaults on_gpu(Precision precision, const GridShape& shape = one) {
 
 TEST_CASE("defaults of the table") {
   for (std::int64_t n : {1, 2, 31, 32, 33, 100, 1000, 10000, 1000000})
-    for (Precision p : {Precision::fp16, Precision::bf16, Precision::fp32, Precision::fp64})
+    for (Precision p :
+         {Precision::fp16, Precision::bf16, Precision::fp16x3, Precision::fp32, Precision::fp64})
       for (bool fast : {false, true}) {
         for (const GridShape& shape : {one, many}) {
           const Defaults d = on_cpu(n, p, fast, shape);
@@ -106,6 +107,7 @@ TEST_CASE("the table of defaults has a row for each kind of update") {
   CHECK(on_cpu(8000, Precision::bf16, true).row == "cpu fast 16 bits");
   CHECK(on_cpu(large, Precision::bf16, false).row == "cpu at the rate of fp32");
   CHECK(on_cpu(large, Precision::fp32, true).row == "cpu at the rate of fp32");
+  CHECK(on_cpu(large, Precision::fp16x3, true).row == "cpu at the rate of fp32");
   CHECK(on_cpu(large, Precision::fp64, true).row == "cpu fp64");
   CHECK(on_gpu(Precision::fp16).row == "cuda 16 bits");
   CHECK(on_gpu(Precision::fp64).row == "cuda fp64");
@@ -155,6 +157,22 @@ TEST_CASE("a native update needs no copy in FP32, and so allows wider panels") {
   const double all = Footprint(f).panel_bytes(1024);
   f.chunk = 0;
   CHECK(all < f.panel_bytes(1024));
+}
+
+TEST_CASE("FP16x3 has panels as wide as FP32's in memory, and two copies where it is emulated") {
+  Footprint f;
+  f.n = 20480;
+  f.nb = 1024;
+  f.precision = Precision::fp16;
+  const double fp16_copies = f.panel_bytes(1024) - f.ring_bytes(1024);
+  f.precision = Precision::fp32;
+  const double fp32 = f.panel_bytes(1024);
+  f.precision = Precision::fp16x3;
+  CHECK(f.panel_bytes(1024) == fp32 + 2 * fp16_copies);
+  f.native = true;
+  CHECK(f.panel_bytes(1024) == fp32);
+  f.device = DeviceKind::cuda;  // its solves are FP32's, which split nothing
+  CHECK(f.panel_bytes(1024) == fp32);
 }
 
 TEST_CASE("sizes in GiB") {
@@ -219,7 +237,7 @@ TEST_CASE("the refusal of an option names the option and its range") {
   named(complaint(1, [](BenchmarkOptions& o) { o.parts = 1; }), "--ndiv 1");
   named(complaint(1, [](BenchmarkOptions& o) { o.parts = 65; }), "--ndiv 65");
   named(complaint(1, [](BenchmarkOptions& o) { o.precision = Precision::fp64; }),
-        "allowed: auto, fp16, bf16, fp32");
+        "allowed: auto, fp16, bf16, fp16x3, fp32");
   named(complaint(1, [](BenchmarkOptions& o) { o.matrix = MatrixKind::hpl; }), "--pivot partial");
   named(complaint(1, [](BenchmarkOptions& o) { o.run.lookahead = 29; }), "--lookahead 29");
   named(complaint(1, [](BenchmarkOptions& o) { o.run.threads = -1; }), "--threads -1");

@@ -10,14 +10,16 @@ using namespace lupine;
 
 namespace {
 
-/// The rates of a machine, as multiples of that of FP64.
-Rates rates(double bf16, double fp16, double fp32) {
+/// The rates of a machine, as multiples of that of FP64. fp16x3 = 0: not measured.
+Rates rates(double bf16, double fp16, double fp32, double fp16x3 = 0) {
   constexpr double fp64 = 1e11;
   const auto rate = [](Precision p, double flops) {
     return Rate{p, flops, RateOrigin::measured, ""};
   };
-  return Rates({rate(Precision::bf16, bf16 * fp64), rate(Precision::fp16, fp16 * fp64),
-                rate(Precision::fp32, fp32 * fp64), rate(Precision::fp64, fp64)});
+  std::vector<Rate> all{rate(Precision::bf16, bf16 * fp64), rate(Precision::fp16, fp16 * fp64),
+                        rate(Precision::fp32, fp32 * fp64), rate(Precision::fp64, fp64)};
+  if (fp16x3 > 0) all.push_back(rate(Precision::fp16x3, fp16x3 * fp64));
+  return Rates(std::move(all));
 }
 
 std::vector<Precision> steps(const LuProblem& problem, const Rates& rates,
@@ -32,6 +34,7 @@ std::vector<Precision> steps(const LuProblem& problem, const Rates& rates,
 
 constexpr Precision bf16 = Precision::bf16;
 constexpr Precision fp16 = Precision::fp16;
+constexpr Precision fp16x3 = Precision::fp16x3;
 constexpr Precision fp32 = Precision::fp32;
 constexpr Precision fp64 = Precision::fp64;
 const LuProblem large{20000, 512, {1, 1, GridOrder::row}, false};
@@ -47,6 +50,17 @@ TEST_CASE("a step is planned where its LU takes at most 0.6 of the next one's ti
   CHECK(steps(large, rates(16, 16, 1)) == List{fp16, fp64});        // FP32 is no faster than FP64
   CHECK(steps(large, rates(0.5, 1.9, 2)) == List{fp32, fp64});      // slow instructions
   CHECK(steps(large, rates(8.1, 8, 2)) == List{fp16, fp32, fp64});  // nearly equal: more accurate
+}
+
+TEST_CASE("the step between 16 bits and FP64 is the faster one of FP32 and FP16x3") {
+  CHECK(steps(large, rates(14, 14, 1, 4.6)) == List{fp16, fp16x3, fp64});  // as on an H200
+  CHECK(steps(large, rates(14, 14, 2, 4.6)) == List{fp16, fp16x3, fp64});
+  CHECK(steps(large, rates(14, 14, 4.6, 4.6)) == List{fp16, fp32, fp64});  // more accurate
+  CHECK(steps(large, rates(14, 14, 4.5, 4.6)) == List{fp16, fp32, fp64});  // nearly equal
+  CHECK(steps(large, rates(8, 2, 2, 0.6)) == List{bf16, fp32, fp64});
+  CHECK(steps(large, rates(3, 3, 1, 1)) == List{fp16, fp64});      // no faster than FP64
+  CHECK(steps(large, rates(4, 4, 1, 3.9)) == List{fp16x3, fp64});  // 16 bits are hardly faster
+  CHECK(steps(large, rates(14, 14, 1, 1.6)) == List{fp16, fp64});  // 0.6 of FP64's time
 }
 
 TEST_CASE("the panels count in the prediction unless they are factored beside the updates") {
@@ -73,6 +87,11 @@ TEST_CASE("a first step that the user names is planned whatever it costs") {
   CHECK(steps(large, rates(8, 8, 2), fp32) == List{fp32, fp64});
   CHECK(steps(large, rates(8, 8, 1), fp32) == List{fp32, fp64});
   CHECK(steps(large, rates(8, 8, 2), fp64) == List{fp64});
+  // FP32 and FP16x3 are nearly as accurate: one does not follow the other.
+  CHECK(steps(large, rates(8, 8, 2, 0.6), fp16x3) == List{fp16x3, fp64});
+  CHECK(steps(large, rates(8, 8, 1, 4), fp16x3) == List{fp16x3, fp64});
+  CHECK(steps(large, rates(8, 8, 1, 4), fp32) == List{fp32, fp64});
+  CHECK(steps(large, rates(9, 8, 1, 4), bf16) == List{bf16, fp16x3, fp64});
 }
 
 TEST_CASE("a condition number tells which factors are hopeless") {
@@ -80,6 +99,9 @@ TEST_CASE("a condition number tells which factors are hopeless") {
   CHECK(is_hopeless(bf16, 1e6));
   CHECK_FALSE(is_hopeless(fp32, 1e6));
   CHECK(is_hopeless(fp32, 1e12));
+  CHECK_FALSE(is_hopeless(fp16x3, 2e8));  // 50 times 2^22
+  CHECK(is_hopeless(fp16x3, 2.2e8));
+  CHECK_FALSE(is_hopeless(fp32, 2.2e8));
   CHECK_FALSE(is_hopeless(fp64, 1e12));
   for (const Precision p : {bf16, fp16, fp32}) CHECK_FALSE(is_hopeless(p, unknown));
 }

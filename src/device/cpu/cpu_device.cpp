@@ -86,6 +86,47 @@ std::vector<Tile> tiles(const Distribution& rows, const Distribution& columns) {
   return all;
 }
 
+/// A factor of an update in FP32. `low` is empty except for FP16x3.
+struct Expanded {
+  MatrixView<const float> high;
+  MatrixView<const float> low;
+
+  Expanded rows(std::int64_t i, std::int64_t m) const {
+    return {high.block(i, 0, m, high.columns), low.block(i, 0, low.empty() ? 0 : m, low.columns)};
+  }
+};
+
+// 16-bit values as FP32, in which their products are exact: 2 x 11 bits are fewer than 24. FP32
+// itself stays where it is.
+MatrixView<const float> expand_plane(ConstAnyMatrix from, float* scratch) {
+  if (from.precision == Precision::fp32) return from.as<float>();
+  const MatrixView<float> to{scratch, from.rows, from.columns, from.rows};
+  const Loops& loop = loops();
+#pragma omp parallel for
+  for (std::int64_t j = 0; j < from.columns; ++j)
+    if (from.precision == Precision::fp16)
+      loop.from_half(from.as<Half>().column(j), from.rows, to.column(j));
+    else
+      loop.from_bfloat16(from.as<Bfloat16>().column(j), from.rows, to.column(j));
+  return to;
+}
+
+Expanded expand(ConstAnyMatrix from, float* scratch) {
+  if (from.precision != Precision::fp16x3) return {expand_plane(from, scratch), {}};
+  return {expand_plane(from.high(), scratch),
+          expand_plane(from.low(), scratch + from.rows * from.columns)};
+}
+
+// C <- C + alpha L U. With FP16x3, the small products come first, and that of the low parts is left
+// out.
+void add_products(float alpha, const Expanded& l, const Expanded& u, MatrixView<float> c) {
+  if (!l.low.empty()) {
+    multiply_add(low_weight * alpha, l.high, u.low, c);
+    multiply_add(low_weight * alpha, l.low, u.high, c);
+  }
+  multiply_add(alpha, l.high, u.high, c);
+}
+
 }  // namespace
 
 CpuDevice::CpuDevice(int threads)
@@ -217,7 +258,7 @@ void CpuDevice::cast(Queue&, ConstAnyMatrix from, double sign, AnyMatrix to, Pan
   }
   const auto values = from.as<float>();
   const Loops& loop = loops();
-  const bool scaled = to.precision == Precision::fp16;
+  const bool scaled = needs_scale(to.precision);
   float most = scaled ? largest(values) : 0;
   control->scale = scaled ? power_of_two(fp16_scale_exponent(most)) : 1.0;
   const float scale = static_cast<float>(sign * control->scale);
@@ -226,7 +267,10 @@ void CpuDevice::cast(Queue&, ConstAnyMatrix from, double sign, AnyMatrix to, Pan
     std::byte* column = to.data + j * to.ld * bytes_of(to.precision);
     // Here, since the column is in the cache then.
     if (!scaled) most = std::max(most, loop.fp32.largest(values.column(j), values.rows));
-    if (scaled)
+    if (to.precision == Precision::fp16x3)
+      loop.to_half_pair(values.column(j), values.rows, scale, to.high().column(j),
+                        to.low().column(j));
+    else if (scaled)
       loop.to_half(values.column(j), values.rows, scale, reinterpret_cast<Half*>(column));
     else if (to.precision == Precision::bf16)
       loop.to_bfloat16(values.column(j), values.rows, scale, reinterpret_cast<Bfloat16*>(column));
@@ -236,30 +280,13 @@ void CpuDevice::cast(Queue&, ConstAnyMatrix from, double sign, AnyMatrix to, Pan
   if (!std::isfinite(most)) status->nonfinite = 1;
 }
 
-// 16-bit values as FP32, in which their products are exact: 2 x 11 bits are fewer than 24.
-MatrixView<const float> CpuDevice::expand(ConstAnyMatrix from, Buffer& scratch) const {
-  if (from.precision == Precision::fp32)
-    return {reinterpret_cast<const float*>(from.data), from.rows, from.columns, from.ld};
-  const MatrixView<float> to{scratch.as<float>(), from.rows, from.columns, from.rows};
-  const Loops& loop = loops();
-#pragma omp parallel for
-  for (std::int64_t j = 0; j < from.columns; ++j) {
-    const std::byte* column = from.data + j * from.ld * 2;
-    if (from.precision == Precision::fp16)
-      loop.from_half(reinterpret_cast<const Half*>(column), from.rows, to.column(j));
-    else
-      loop.from_bfloat16(reinterpret_cast<const Bfloat16*>(column), from.rows, to.column(j));
-  }
-  return to;
-}
-
 void CpuDevice::update(Queue&, ConstAnyMatrix l, const PanelControl* l_control, ConstAnyMatrix u,
                        const PanelControl* u_control, AnyMatrix c, const Poll& poll) {
   const ThreadScope scope(threads_);
   if (c.empty()) return;
   const bool fp64 = l.precision == Precision::fp64;
   const bool onednn = by_onednn(l.precision);
-  const bool emulated = bytes_of(l.precision) == 2 && !onednn;
+  const bool emulated = !fp64 && !native(l.precision);
   const auto reserve = [this](Buffer& scratch, std::int64_t bytes) {
     if (scratch.bytes() < bytes) scratch = allocate(bytes);
   };
@@ -270,15 +297,16 @@ void CpuDevice::update(Queue&, ConstAnyMatrix l, const PanelControl* l_control, 
   std::int64_t columns = poll ? std::max(wanted, least_part_columns) : c.columns;
   if (emulated) {
     columns = std::min({columns, c.columns, traits_of(kind()).emulated_columns});
-    reserve(left_, l.rows * l.columns * 4);
-    reserve(right_, u.rows * columns * 4);
+    const std::int64_t bytes = planes_of(l.precision) * std::int64_t{sizeof(float)};
+    reserve(left_, l.rows * l.columns * bytes);
+    reserve(right_, u.rows * columns * bytes);
   }
   const auto alpha = static_cast<float>(1 / (l_control->scale * u_control->scale));
-  const auto left = onednn || fp64 ? MatrixView<const float>{} : expand(l, left_);
+  const Expanded left = onednn || fp64 ? Expanded{} : expand(l, left_.as<float>());
   for (std::int64_t j = 0; j < c.columns; j += columns) {
     const std::int64_t n = std::min(columns, c.columns - j);
     const ConstAnyMatrix right = u.block(0, j, u.rows, n);
-    const auto wide = onednn || fp64 ? MatrixView<const float>{} : expand(right, right_);
+    const Expanded wide = onednn || fp64 ? Expanded{} : expand(right, right_.as<float>());
     for (std::int64_t i = 0; i < c.rows; i += rows) {
       const std::int64_t m = std::min(rows, c.rows - i);
       const ConstAnyMatrix l_part = l.block(i, 0, m, l.columns);
@@ -288,7 +316,7 @@ void CpuDevice::update(Queue&, ConstAnyMatrix l, const PanelControl* l_control, 
       else if (onednn)
         onednn_multiply_add(l_part, right, part.as<float>());  // BF16 has no scale: alpha = 1
       else
-        multiply_add(alpha, left.block(i, 0, m, left.columns), wide, part.as<float>());
+        add_products(alpha, left.rows(i, m), wide, part.as<float>());
       if (poll) poll();
     }
   }

@@ -80,7 +80,6 @@ class CpuDevice final : public Device {
   T largest(MatrixView<const T> a) const;
   /// Whether oneDNN computes products of this precision.
   bool by_onednn(Precision precision) const { return precision == Precision::bf16 && native_bf16_; }
-  MatrixView<const float> expand(ConstAnyMatrix from, Buffer& scratch) const;
 
   SteadyClock clock_;
   int threads_;

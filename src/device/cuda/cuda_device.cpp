@@ -372,12 +372,12 @@ void CudaDevice::combine_inverses(Lane& l, MatrixView<float> a, std::int64_t h) 
 
 void CudaDevice::solve_right_upper(Queue& queue, MatrixView<const float> lu, MatrixView<float> b,
                                    Precision purpose) {
-  right_upper(lane(queue), lu, b, purpose != Precision::fp32);
+  right_upper(lane(queue), lu, b, bytes_of(purpose) == 2);
 }
 
 void CudaDevice::solve_left_lower(Queue& queue, ConstAnyMatrix lu, AnyMatrix b, Precision purpose) {
   if (lu.precision == Precision::fp64) return solve_unit_lower(queue, lu, b);
-  left_lower(lane(queue), lu.as<float>(), b.as<float>(), purpose != Precision::fp32);
+  left_lower(lane(queue), lu.as<float>(), b.as<float>(), bytes_of(purpose) == 2);
 }
 
 // X_s = (B_s - sum_{t<s} X_t U_ts) U_ss^-1
@@ -475,18 +475,27 @@ void CudaDevice::update(Queue& queue, ConstAnyMatrix l, const PanelControl* l_co
   const bool wide = c.precision == Precision::fp64;
   const std::int64_t piece = wide ? fp64_update_columns : update_columns;
   float* alpha = &on.words()->alpha;
+  float* low_alpha = &on.words()->low_alpha;
   if (!wide)
-    check(cuda::inverse_scale(on.stream(), &l_control->scale, &u_control->scale, alpha),
+    check(cuda::inverse_scale(on.stream(), &l_control->scale, &u_control->scale, alpha, low_alpha),
           "inverse_scale");
+  const auto add = [&](Reading reading, const float* factor, ConstAnyMatrix a, ConstAnyMatrix b,
+                       AnyMatrix to) {
+    products_->add(on, reading, factor, factor_of(a), factor_of(b), to.as<float>());
+  };
   for (std::int64_t j = 0; j < c.columns; j += piece) {
     const std::int64_t n = std::min(piece, c.columns - j);
     const ConstAnyMatrix right = u.block(0, j, u.rows, n);
     const AnyMatrix part = c.block(0, j, c.rows, n);
-    if (wide)
+    if (wide) {
       products_->add(on, 1, l.as<double>(), right.as<double>(), part.as<double>());
-    else
-      products_->add(on, reading_of(l.precision), alpha, factor_of(l), factor_of(right),
-                     part.as<float>());
+    } else if (l.precision == Precision::fp16x3) {  // small products first
+      add(Reading::fp16, low_alpha, l.high(), right.low(), part);
+      add(Reading::fp16, low_alpha, l.low(), right.high(), part);
+      add(Reading::fp16, alpha, l.high(), right.high(), part);
+    } else {
+      add(reading_of(l.precision), alpha, l, right, part);
+    }
   }
   if (poll) poll();
 }

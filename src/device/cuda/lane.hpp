@@ -51,6 +51,7 @@ class Lane {
   /// Values that one kernel passes to the next one, in device memory. Zero at first.
   struct Words {
     alignas(16) float alpha;  // cuBLASLt needs this alignment of scalars on the device
+    alignas(16) float low_alpha;
     std::uint32_t largest_bits;
     cuda::SearchSpace search;
   };
