@@ -2,6 +2,8 @@
 #include "refine/vectors.hpp"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <new>
@@ -125,15 +127,20 @@ Vector VectorSpace::gather(const Distribution& mine, std::span<const double> v) 
   return whole;
 }
 
+// Magnitudes compare as their bits do, as integers; Inf and NaN are above every finite number. Four
+// of them are compared side by side, since one comparison would have to wait for the one before.
 double largest(std::span<const double> v) {
-  double most = 0;
-  bool ordered = true;
-  for (const double value : v) {
-    const double magnitude = std::fabs(value);
-    most = magnitude > most ? magnitude : most;
-    ordered = ordered && magnitude == magnitude;
-  }
-  return ordered ? most : std::numeric_limits<double>::infinity();
+  constexpr std::uint64_t infinity = 0x7ff0000000000000;
+  std::array<std::uint64_t, 4> most{};
+  const auto add = [&](std::size_t i, std::size_t lane) {
+    const std::uint64_t bits = std::bit_cast<std::uint64_t>(v[i]) & ~(std::uint64_t{1} << 63);
+    most[lane] = std::max(most[lane], bits);
+  };
+  std::size_t i = 0;
+  for (; i + 4 <= v.size(); i += 4)
+    for (std::size_t lane = 0; lane < 4; ++lane) add(i + lane, lane);
+  for (; i < v.size(); ++i) add(i, 0);
+  return std::bit_cast<double>(std::min(*std::ranges::max_element(most), infinity));
 }
 
 double power_above(double value) {

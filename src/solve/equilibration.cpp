@@ -6,9 +6,7 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cmath>
-#include <cstdint>
 #include <limits>
 #include <optional>
 
@@ -130,16 +128,6 @@ void share(Equilibration& e) {
 }
 
 }  // namespace
-
-std::optional<int> exponent(double value) {
-  // frexp() takes several times as long, and every number of many right-hand sides comes here.
-  const auto biased = static_cast<int>(std::bit_cast<std::uint64_t>(value) >> 52 & 0x7ff);
-  if (biased != 0) return biased - 1022;
-  if (value == 0) return std::nullopt;
-  int e = 0;
-  std::frexp(value, &e);
-  return e;
-}
 
 bool Equilibration::scales() const {
   const auto one = [](int e) { return e == 0; };

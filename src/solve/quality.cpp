@@ -33,11 +33,11 @@ Vector scaled(std::span<const double> v, const std::vector<int>& exponents, int 
 // The largest exponent of the numbers v_i 2^exponents[i] that are not zero; nullopt if all are
 // zero.
 std::optional<int> largest_exponent(std::span<const double> v, const std::vector<int>& exponents) {
-  std::optional<int> most;
+  constexpr int none = std::numeric_limits<int>::min();
+  int most = none;
   for (std::size_t i = 0; i < v.size(); ++i)
-    if (const std::optional<int> e = exponent(v[i]))
-      most = std::max(most.value_or(std::numeric_limits<int>::min()), *e + exponents[i]);
-  return most;
+    if (const std::optional<int> e = exponent(v[i])) most = std::max(most, *e + exponents[i]);
+  return most == none ? std::nullopt : std::optional(most);
 }
 
 // max_i |v_i| 2^(shift - exponents[i]). long double, because the result may be outside of FP64's
@@ -78,8 +78,12 @@ class Answering {
     for (std::int64_t k = 0; k < b.count(); ++k) {
       const int shift = largest_exponent(b[k], scales.rows).value_or(0);
       shifts_.push_back(shift);
-      std::ranges::copy(local_part(system_.rows(), scaled(b[k], scales.rows, -shift)),
-                        right_[k].begin());
+      for (const Run& run : system_.rows().runs())
+        for (std::int64_t i = 0; i < run.length; ++i) {
+          const auto from = static_cast<std::size_t>(run.global.value + i);
+          right_[k][static_cast<std::size_t>(run.local.value + i)] =
+              times_power(b[k][from], scales.rows[from] - shift);
+        }
       of(k).column.precision = options.precision;
     }
   }
@@ -117,7 +121,7 @@ class Answering {
       const double error = ResidualSketch::certainty * estimates.errors[i];
       Answer& answer = of(k);
       set_x(k);
-      if (!(error <= tolerance_) || !std::isfinite(largest(answers_.x[k]))) {
+      if (!(error <= tolerance_) || !std::isfinite(of(k).x_norm)) {
         rest.push_back(k);
         continue;
       }
@@ -150,9 +154,20 @@ class Answering {
   }
 
   void set_x(std::int64_t k) {
-    std::ranges::copy(scaled(of_columns_.gather(system_.columns(), answers_.y[k]), scales_.columns,
-                             shifts_[static_cast<std::size_t>(k)]),
-                      answers_.x[k].begin());
+    const Vector y = of_columns_.gather(system_.columns(), answers_.y[k]);
+    const int shift = shifts_[static_cast<std::size_t>(k)];
+    const std::span<double> x = answers_.x[k];
+    for (std::size_t i = 0; i < y.size(); ++i)
+      x[i] = times_power(y[i], scales_.columns[i] + shift);
+    Answer& answer = of(k);
+    answer.x_norm = largest(x);
+    // ||C y|| is that of x, unless x is so small that it has lost digits.
+    if (answer.x_norm >= std::numeric_limits<double>::min() && std::isfinite(answer.x_norm)) {
+      answer.top = *exponent(answer.x_norm) - shift;
+      answer.size = times_power(answer.x_norm, -*exponent(answer.x_norm));
+    } else if ((answer.top = largest_exponent(y, scales_.columns))) {
+      answer.size = largest(scaled(y, scales_.columns, -*answer.top));
+    }
   }
 
   void measure(std::int64_t k, RefineOutcome outcome) {
@@ -170,10 +185,10 @@ class Answering {
     const Vector residual = of_rows.gather(system_.rows(), outcome.residual);
     const long double most = largest_scaled(residual, scales_.rows, shift);
     const long double size =
-        static_cast<long double>(system_.norm_a()) * largest(answers_.x[k]) + largest(b_[k]);
+        static_cast<long double>(system_.norm_a()) * of(k).x_norm + largest(b_[k]);
     const double ratio = most == 0 ? 0 : static_cast<double>(most / size);
     // With an x beyond FP64's range the ratio would be 0, whatever the residual.
-    const bool finite = std::isfinite(largest(answers_.x[k])) && std::isfinite(outcome.error);
+    const bool finite = std::isfinite(of(k).x_norm) && std::isfinite(outcome.error);
     column.backward_error = finite ? ratio : std::numeric_limits<double>::infinity();
     column.hpl_residual = column.backward_error / (eps * static_cast<double>(system_.n()));
     if (!finite) column.componentwise_error = std::numeric_limits<double>::infinity();
@@ -217,26 +232,18 @@ Answers answers(FactoredSystem& factored, const Equilibration& scales, const Mul
 void forward_bounds(FactoredSystem& factored, const Equilibration& scales, Answers& answers,
                     bool full) {
   System& system = factored.system();
-  const VectorSpace of_columns(system.grid(), Layout::columns);
   const auto sketched = [](const Answer& answer) { return answer.weight.empty(); };
   full = full && std::ranges::none_of(answers.all, sketched);
   const Vector ones(static_cast<std::size_t>(system.n()), 1.0);
   std::vector<Answer*> open;
   std::vector<Weights> weights;
-  Vector sizes;  // ||C y|| 2^-top
-  std::vector<int> tops;
-  for (std::int64_t k = 0; k < answers.y.count(); ++k) {
-    Answer& answer = answers.all[static_cast<std::size_t>(k)];
+  for (Answer& answer : answers.all) {
     if (!answer.column.converged) continue;
-    double& bound = answer.column.forward_bound;
-    const Vector y = of_columns.gather(system.columns(), answers.y[k]);
-    const std::optional<int> top = largest_exponent(y, scales.columns);
-    bound = answer.largest_f == 0 ? 0 : std::numeric_limits<double>::infinity();
-    if (answer.largest_f == 0 || !top) continue;
+    answer.column.forward_bound =
+        answer.largest_f == 0 ? 0 : std::numeric_limits<double>::infinity();
+    if (answer.largest_f == 0 || !answer.top) continue;
     open.push_back(&answer);
-    sizes.push_back(largest(scaled(y, scales.columns, -*top)));
-    tops.push_back(*top);
-    if (full) weights.push_back({scaled(ones, scales.columns, -*top), answer.weight});
+    if (full) weights.push_back({scaled(ones, scales.columns, -*answer.top), answer.weight});
   }
   std::optional<std::vector<double>> norms;
   if (full) norms = factored.weighted_norms(std::move(weights));
@@ -244,11 +251,11 @@ void forward_bounds(FactoredSystem& factored, const Equilibration& scales, Answe
     const double inverse = factored.condition().value / system.scaled_norm();
     const int largest_c = *std::ranges::max_element(scales.columns);
     norms.emplace();
-    for (std::size_t i = 0; i < open.size(); ++i)
-      norms->push_back(std::ldexp(inverse, largest_c - tops[i]) * open[i]->largest_f);
+    for (const Answer* answer : open)
+      norms->push_back(std::ldexp(inverse, largest_c - *answer->top) * answer->largest_f);
   }
   for (std::size_t i = 0; i < open.size(); ++i)
-    open[i]->column.forward_bound = (*norms)[i] / sizes[i];
+    open[i]->column.forward_bound = (*norms)[i] / open[i]->size;
 }
 
 }  // namespace lupine

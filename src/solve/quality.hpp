@@ -6,6 +6,7 @@
 
 #include <lupine/solve.hpp>
 
+#include <optional>
 #include <vector>
 
 #include "core/clock.hpp"
@@ -22,6 +23,9 @@ struct Answer {
   // Of the scaled system, for the bound of the forward error.
   Vector weight{};       ///< f of forward_bounds(), whole; empty with many unless all is asked for
   double largest_f = 0;  ///< ||f||
+  std::optional<int> top{};  ///< of the exponent of ||C y||; nothing if y = 0
+  double size = 0;           ///< ||C y|| 2^-top
+  double x_norm = 0;         ///< ||x||
 };
 
 /// The solutions of some right-hand sides.

@@ -132,7 +132,8 @@ void SteppedSolver::judge_by_sample() {
   if (options_.first != Precision::automatic) return;
   while (plan_.size() > 1 && is_hopeless(plan_.front().precision, sampled_))
     plan_.erase(plan_.begin());
-  plan_ = steps_worth_taking(std::move(plan_), lu_problem(), rates_, expected_, sampled_);
+  if (expected_ > Device::few_vectors)
+    plan_ = steps_worth_taking(std::move(plan_), lu_problem(), rates_, expected_, sampled_);
   // Ranks may remember rates of different dates.
   reason_ = text_of_rank_0(all(), rates_.text(plan_.front().precision));
   if (!std::isnan(sampled_))
