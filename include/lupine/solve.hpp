@@ -165,9 +165,9 @@ struct SolveColumn {
   double componentwise_error = 0;
   /// Estimated bound of ||x - x*|| / ||x||, x* being the exact solution. For up to 8 right-hand
   /// sides, or with ConditionCheck::full, as in LAPACK's dgerfs:
-  /// || |A^-1| (|r| + (n+1) eps (|A||x| + |b|)) || / ||x||. For more, and where
-  /// Solution::condition_at_least, ||A^-1|| times the norm of the vector in parentheses. NaN where
-  /// it was not asked for or x was not accepted.
+  /// || |A^-1| (|r| + (n+1) eps (|A||x| + |b|)) || / ||x||. For more, ||A^-1|| times the norm of
+  /// the vector in parentheses. Infinity where Solution::condition_at_least. NaN where it was not
+  /// asked for or x was not accepted.
   double forward_bound = 0;
   std::string why{};  ///< why x was not accepted, where b is the reason: its Inf or NaN
 };

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <functional>
 #include <initializer_list>
+#include <limits>
 #include <memory>
 #include <string>
 #include <utility>
@@ -247,7 +248,7 @@ void fill(const Solution& s, lupine_result* result) {
   r.iterations = 0;
   for (const SolveStep& step : s.steps) r.iterations += step.iterations;
   r.equilibrated = s.equilibrated ? 1 : 0;
-  r.condition = s.condition;
+  r.condition = s.condition_at_least ? std::numeric_limits<double>::infinity() : s.condition;
   r.forward_error = largest(s, &SolveColumn::forward_bound);
   r.componentwise_error = largest(s, &SolveColumn::componentwise_error);
   r.backward_error = largest(s, &SolveColumn::backward_error);

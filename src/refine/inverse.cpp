@@ -61,9 +61,9 @@ std::vector<Vector> Inverse::apply(Side& side, const std::vector<Vector>& vector
 }
 
 // An estimate of ||z - B^-1 v|| / ||z|| for z = M v: the correction M (v - B z) takes the place of
-// the difference. Infinity where no product was finite.
+// the difference. 0 for a side without products, which n = 1 has.
 double Inverse::error(const Side& side) const {
-  if (side.growth == 0) return std::numeric_limits<double>::infinity();
+  if (side.growth == 0) return 0;
   MultiVector residual = side.multiply(MultiVector(side.product));
   subtract(MultiVector(side.largest), residual);
   const Vector correction = side.solve(residual).only();
@@ -123,7 +123,8 @@ std::optional<std::vector<double>> Inverse::norms(const std::vector<Weights>& we
   if (!known_) {
     known_ = true;
     const double of_both = std::max(error(plain_), error(transposed_));
-    error_ = std::isnan(of_both) ? std::numeric_limits<double>::infinity() : of_both;
+    const bool any = transposed_.growth > 0;  // whether a product was finite
+    error_ = any && std::isfinite(of_both) ? of_both : std::numeric_limits<double>::infinity();
     if (error_ > trusted) return std::nullopt;
   }
   if (error_ > a_digit) refine(weights, found);

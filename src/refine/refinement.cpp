@@ -309,6 +309,7 @@ class Refinement {
       c.slow.add(c.error);
       if (c.error < c.outcome.error) {
         c.outcome.error = c.error;
+        c.measured = false;
         std::ranges::copy(block.x[i], c.outcome.x.begin());
       }
       c.outcome.converged = c.outcome.error < tolerance_;

@@ -156,8 +156,9 @@ std::string total_lines(const SolveRun& run, const Solution& s) {
   if (const double most = difference_from_ones(run, s); !std::isnan(most))
     text += line("ONES", fmt::format("x differs from them by at most {:.2e}", most));
   if (!std::isnan(s.condition))
-    text += line("CONDITION", fmt::format("{:.2e}, estimated{}", s.condition,
-                                          s.equilibrated ? ", of the scaled matrix" : ""));
+    text += line("CONDITION",
+                 fmt::format("{}{:.2e}, estimated{}", s.condition_at_least ? "at least " : "",
+                             s.condition, s.equilibrated ? ", of the scaled matrix" : ""));
   return text + line("TIME", fmt::format("{:.3f} s to get A, {:.3f} s to solve, {:.3f} s to check",
                                          s.load_seconds, s.seconds, s.check_seconds));
 }
@@ -186,7 +187,8 @@ ordered_json json_of(const SolveColumn& column) {
           {"componentwise_error", number_or_null(column.componentwise_error)},
           {"backward_error", number_or_null(column.backward_error)},
           {"hpl_residual", number_or_null(column.hpl_residual)},
-          {"forward_bound", number_or_null(column.forward_bound)}};
+          {"forward_bound", number_or_null(column.forward_bound)},
+          {"why", column.why.empty() ? ordered_json(nullptr) : ordered_json(column.why)}};
 }
 
 ordered_json asked(const SolveRun& run) {
@@ -236,6 +238,7 @@ ordered_json json_of_solution(const SolveRun& run, const Solution& s) {
        {"difference_from_ones", number_or_null(difference_from_ones(run, s))},
        {"A_inf", number_or_null(s.norm_a)},
        {"condition", number_or_null(s.condition)},
+       {"condition_at_least", s.condition_at_least},
        {"load_seconds", s.load_seconds},
        {"seconds", s.seconds},
        {"check_seconds", s.check_seconds},

@@ -157,8 +157,7 @@ class Answering {
     const Vector y = of_columns_.gather(system_.columns(), answers_.y[k]);
     const int shift = shifts_[static_cast<std::size_t>(k)];
     const std::span<double> x = answers_.x[k];
-    for (std::size_t i = 0; i < y.size(); ++i)
-      x[i] = times_power(y[i], scales_.columns[i] + shift);
+    for (std::size_t i = 0; i < y.size(); ++i) x[i] = times_power(y[i], scales_.columns[i] + shift);
     Answer& answer = of(k);
     answer.x_norm = largest(x);
     // ||C y|| is that of x, unless x is so small that it has lost digits.
@@ -248,7 +247,10 @@ void forward_bounds(FactoredSystem& factored, const Equilibration& scales, Answe
   std::optional<std::vector<double>> norms;
   if (full) norms = factored.weighted_norms(std::move(weights));
   if (!norms) {
-    const double inverse = factored.condition().value / system.scaled_norm();
+    const Condition& condition = factored.condition();
+    // A lower bound of ||(R A C)^-1|| bounds no error.
+    const double inverse = condition.at_least ? std::numeric_limits<double>::infinity()
+                                              : condition.value / system.scaled_norm();
     const int largest_c = *std::ranges::max_element(scales.columns);
     norms.emplace();
     for (const Answer* answer : open)

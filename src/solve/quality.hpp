@@ -64,8 +64,9 @@ Answers answers(FactoredSystem& factored, const Equilibration& scales, const Mul
 /// Sets the forward bounds of the accepted answers: estimated bounds of ||x - x*|| / ||x||, where
 /// x* is the exact solution and norms are infinity norms. As in LAPACK's dgerfs,
 ///     || C |(R A C)^-1| f || / ||C y||,  f = |r| + (n + 1) eps (|R A C| |y| + |R b|);
-/// where `full` is false, or only a lower bound of the condition number is possible,
+/// where `full` is false,
 ///     ||C|| ||(R A C)^-1|| ||f|| / ||C y||.
+/// Infinity where only a lower bound of the condition number is possible.
 /// Estimates the condition number too where it is not known. Collective.
 void forward_bounds(FactoredSystem& factored, const Equilibration& scales, Answers& answers,
                     bool full);

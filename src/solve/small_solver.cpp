@@ -41,8 +41,13 @@ std::size_t size_of(std::int64_t n) {
   return static_cast<std::size_t>(n);
 }
 
-bool is_finite(const Vector& v) {
-  return std::all_of(v.begin(), v.end(), [](double value) { return std::isfinite(value); });
+bool is_finite(const Vector& b) {
+  return wrong_value(b, 0).empty();
+}
+
+// @throws UsageError if every right-hand side has an Inf or NaN
+void require_one(const std::vector<Vector>& given) {
+  if (std::ranges::none_of(given, is_finite)) throw UsageError(wrong_value(given.front(), 0));
 }
 
 }  // namespace
@@ -121,7 +126,7 @@ void SmallSolver::check(const RightHandSideSource& b) {
   b.check(grid_->all(), n());
   Vector x;
   b.prepare(*grid_, n(), x);
-  if (b.count() > 0 && !get(b)) stepped()->check(b);
+  if (b.count() > 0 && b.at_hand()) require_one(get(b));
 }
 
 void SmallSolver::factor() {
@@ -178,15 +183,25 @@ Solver& SmallSolver::take_over() {
 Solution SmallSolver::solve(const RightHandSideSource& b) {
   if (general_) return general_->solve(b);
   b.check(grid_->all(), n());
+  const std::vector<Vector> given = get(b);
+  require_one(given);
+  // What a function has returned is kept, since it may not be called again.
+  const MultiVector kept = b.at_hand() ? MultiVector{} : together(n(), given);
+  const RightHandSide array =
+      RightHandSide::dense(std::max<std::int64_t>(kept.count(), 1), kept.all().data(), n());
+  const RightHandSideSource& same = b.at_hand() ? b : array.source();
+  if (!std::ranges::all_of(given, is_finite)) {
+    const std::unique_ptr<Solver> other = stepped();
+    other->factor();
+    return other->solve(same);
+  }
   Solution solution;
-  if (solve_all(b, solution)) return solution;
-  // Words what is wrong with b, before anything is factored again.
-  stepped()->check(b);
-  return take_over().solve(b);
+  if (solve_all(b, given, solution)) return solution;
+  return take_over().solve(same);
 }
 
-// All right-hand sides, or A times ones where none is given; nothing if one has an Inf or NaN.
-std::optional<std::vector<Vector>> SmallSolver::get(const RightHandSideSource& source) {
+// All right-hand sides, or A times ones where none is given.
+std::vector<Vector> SmallSolver::get(const RightHandSideSource& source) {
   const ThreadScope threads(threads_);
   std::vector<Vector> all;
   if (source.count() == 0) {
@@ -197,19 +212,17 @@ std::optional<std::vector<Vector>> SmallSolver::get(const RightHandSideSource& s
     all.emplace_back(size_of(n()));
     source.get(*grid_, k, all.back());
   }
-  if (!std::all_of(all.begin(), all.end(), is_finite)) return std::nullopt;
   return all;
 }
 
-// False if a right-hand side has an Inf or NaN, an x is not accepted, or A may be singular.
-bool SmallSolver::solve_all(const RightHandSideSource& b, Solution& solution) {
+// False if an x is not accepted, or A may be singular.
+bool SmallSolver::solve_all(const RightHandSideSource& b, const std::vector<Vector>& given,
+                            Solution& solution) {
   b.prepare(*grid_, n(), solution.x);
-  std::optional<std::vector<Vector>> given = get(b);
-  if (!given) return false;
   const ThreadScope threads(working_threads_);
-  const bool many = std::ssize(*given) > Device::few_vectors;
-  for (auto first = given->begin(); first != given->end();) {
-    const auto last = first + std::min<std::ptrdiff_t>(most_together, given->end() - first);
+  const bool many = std::ssize(given) > Device::few_vectors;
+  for (auto first = given.begin(); first != given.end();) {
+    const auto last = first + std::min<std::ptrdiff_t>(most_together, given.end() - first);
     if (!solve_block(b, together(n(), {first, last}), many, solution)) return false;
     first = last;
   }

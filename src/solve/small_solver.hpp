@@ -59,8 +59,9 @@ class SmallSolver final : public Solver {
   bool load_and_factor();
   std::unique_ptr<Solver> stepped() const;
   Solver& take_over();
-  std::optional<std::vector<Vector>> get(const RightHandSideSource& source);
-  bool solve_all(const RightHandSideSource& b, Solution& solution);
+  std::vector<Vector> get(const RightHandSideSource& source);
+  bool solve_all(const RightHandSideSource& b, const std::vector<Vector>& given,
+                 Solution& solution);
   bool solve_block(const RightHandSideSource& b, const MultiVector& given, bool many,
                    Solution& solution);
   ConditionCheck condition_check() const {

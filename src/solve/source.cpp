@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "comm/agreement.hpp"
@@ -31,6 +32,13 @@ Matrix::Matrix(std::shared_ptr<MatrixSource> source) : source_(std::move(source)
 
 RightHandSide::RightHandSide(std::shared_ptr<RightHandSideSource> source)
     : source_(std::move(source)) {}
+
+std::string wrong_value(const std::vector<double>& b, std::int64_t k) {
+  const auto bad = std::ranges::find_if(b, [](double v) { return !std::isfinite(v); });
+  if (bad == b.end()) return "";
+  return fmt::format("b({}, {}) is {} (counted from 1); allowed are finite numbers",
+                     bad - b.begin() + 1, k + 1, *bad);
+}
 
 void require_order(std::int64_t n) {
   if (n < 1) throw UsageError(fmt::format("A is of order {}; allowed: at least 1", n));

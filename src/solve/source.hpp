@@ -68,4 +68,7 @@ class RightHandSideSource {
                    std::vector<double>& x) const = 0;
 };
 
+/// What is wrong with right-hand side k, which is whole; empty if its numbers are finite.
+std::string wrong_value(const std::vector<double>& b, std::int64_t k);
+
 }  // namespace lupine

@@ -16,7 +16,7 @@ constexpr double panel_share = 0.25;   // a panel's rate, as a part of the produ
 constexpr double most_condition = 50;  // times the unit roundoff
 constexpr double least_growth = 16;    // of the roundings of an LU
 constexpr double fp64_bits = 53;
-constexpr double more_accurate = 4;    // ratio of unit roundoffs that makes a step worth trying
+constexpr double more_accurate = 4;  // ratio of unit roundoffs that makes a step worth trying
 
 }  // namespace
 

@@ -323,14 +323,14 @@ TEST_CASE("a step with too weak factors says why it failed, and its x is not acc
       CHECK(refused);
     }
     // A condition number that weak factors cannot estimate must not look small.
-    const double condition = [&] {
+    const Solution weak = [&] {
       try {
-        return solve_with(hilbert, 60, options(shape, 16, Precision::bf16)).condition;
+        return solve_with(hilbert, 60, options(shape, 16, Precision::bf16));
       } catch (const AccuracyError& error) {
-        return error.best().condition;
+        return error.best();
       }
     }();
-    CHECK_FALSE(condition * eps < 0.1);
+    CHECK_FALSE((weak.condition * eps < 0.1 && !weak.condition_at_least));
     SolveOptions o = options(shape, 3);
     o.max_iterations = 5;
     const Solution s = solve_with(hilbert, 10, o);
@@ -394,13 +394,12 @@ TEST_CASE("Inf and NaN are refused with their place", "[solve]") {
     words.clear();
     try {
       solve(MPI_COMM_WORLD, Matrix::from_function(40, waves(8)),
-            RightHandSide::from_function(
-                2, [&](auto i, auto k) { return i == 5 && k == 1 ? bad : 1; }),
+            RightHandSide::from_function(2, [&](auto i, auto k) { return i == 5 + k ? bad : 1; }),
             options(shape, 7));
     } catch (const UsageError& error) {
       words = error.what();
     }
-    CHECK(words.rfind("b(6, 2) is ", 0) == 0);
+    CHECK(words.rfind("b(6, 1) is ", 0) == 0);
   }
 }
 
