@@ -386,8 +386,10 @@ std::string SteppedSolver::why_not(const Solution& solution,
   const Condition& condition = factors_->factored().condition();
   check_seconds_ += clock().now() - begin;
   // A lower bound that is small proves nothing; the sample of A stands in for the upper side.
-  const bool sound = !condition.at_least || sampled_ * eps < 1;
-  return sound && condition.value * eps < 1 ? "" : "A may be singular";
+  const bool sound = condition.at_least
+                         ? std::max(sampled_, 100 * condition.value) * eps < 1 && sampled_ > 0
+                         : condition.value * eps < 1;
+  return sound ? "" : "A may be singular";
 }
 
 void SteppedSolver::finish(Solution& solution) {

@@ -59,7 +59,9 @@ using Runs = std::map<Precision, Solution>;
 /// fixed precisions. It must be FP64 where A may be singular to working precision.
 Precision reached(const Runs& runs, Precision start, Precision between = Precision::fp32) {
   for (const Precision p : {start, between})
-    if (const Solution& s = runs.at(p); s.converged && s.condition * eps < 1) return p;
+    if (const Solution& s = runs.at(p);
+        s.converged && !s.condition_at_least && s.condition * eps < 1)
+      return p;
   return Precision::fp64;
 }
 
@@ -75,11 +77,16 @@ void judge_steps(const Example& e, const Runs& runs) {
         return unit_roundoff(p == first_step ? start : p == Precision::fp32 ? between : p);
       };
       CHECK(unit_roundoff(ends) <= unit(allowed.first));
-      CHECK(unit_roundoff(ends) >= unit(allowed.last));
+      // A step that solves is left too where its factors give no more than a lower bound of the
+      // condition number, and no sample of so small an A says more.
+      if (!runs.at(start).condition_at_least) CHECK(unit_roundoff(ends) >= unit(allowed.last));
     }
   // FP16x3 solves what FP32 solves, luck beyond theory aside.
-  for (const Precision p : {Precision::fp32, Precision::fp16x3})
-    CHECK((runs.at(p).converged || allowed.last == Precision::fp64));
+  for (const Precision p : {Precision::fp32, Precision::fp16x3}) {
+    CAPTURE(name(p));
+    const double rate = runs.at(Precision::fp64).condition * unit_roundoff(p);
+    CHECK((runs.at(p).converged || allowed.last == Precision::fp64 || rate > 10));
+  }
   CHECK(runs.at(Precision::fp64).converged == (e.name != hopeless));
 }
 
