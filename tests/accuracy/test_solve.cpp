@@ -72,14 +72,15 @@ void judge_steps(const Example& e, const Runs& runs) {
   for (const Precision start : {Precision::fp16, Precision::bf16})
     for (const Precision between : {Precision::fp32, Precision::fp16x3}) {
       const Precision ends = reached(runs, start, between);
-      CAPTURE(name(start), name(between), name(ends));
+      const Solution& first = runs.at(start);
+      CAPTURE(name(start), name(between), name(ends), first.converged, first.condition);
       const auto unit = [&](Precision p) {
         return unit_roundoff(p == first_step ? start : p == Precision::fp32 ? between : p);
       };
       CHECK(unit_roundoff(ends) <= unit(allowed.first));
       // A step that solves is left too where its factors give no more than a lower bound of the
       // condition number, and no sample of so small an A says more.
-      if (!runs.at(start).condition_at_least) CHECK(unit_roundoff(ends) >= unit(allowed.last));
+      if (!first.condition_at_least) CHECK(unit_roundoff(ends) >= unit(allowed.last));
     }
   // FP16x3 solves what FP32 solves, luck beyond theory aside.
   for (const Precision p : {Precision::fp32, Precision::fp16x3}) {
