@@ -49,8 +49,9 @@ class HeldMatrix final : public LocalMatrix {
   ConstAnyMatrix a_;
 };
 
-// Columns of A of which |R A C| is made at a time.
-constexpr std::int64_t strip_columns = 512;
+// Elements of a strip of columns of |R A C|, so that it stays in the cache, and the fewest columns.
+constexpr std::int64_t strip_elements = std::int64_t{1} << 19;
+constexpr std::int64_t least_strip = 64;
 // FP32 holds sums of magnitudes in this range, and loses nothing that counts beside them.
 constexpr double fp32_most = 0x1p100;
 constexpr double fp32_least = 0x1p-60;
@@ -169,6 +170,8 @@ MultiVector System::magnitude_product(const MultiVector& v) {
     const std::int64_t m = rows_.local_size();
     const std::int64_t k = columns_.local_size();
     const std::int64_t bytes = std::int64_t{sizeof(T)};
+    const std::int64_t strip_columns =
+        std::max(strip_elements / std::max<std::int64_t>(m, 1), least_strip);
     Vector powers = VectorSpace(grid_, Layout::columns).largest(v);
     std::ranges::transform(powers, powers.begin(), power_above);
     std::vector<T> minus_v(v.all().size());

@@ -245,16 +245,20 @@ std::string SteppedSolver::get(const RightHandSideSource& source, std::int64_t k
   return wrong_value(b, k);
 }
 
-// The right-hand sides that are refined together: as many as pay, and as their vectors have room
-// for in as much memory as A and 64 MB.
+// The right-hand sides that are refined together: as many as pay, as their vectors have room for in
+// half of A's memory and 64 MB, and in half of what a device's own memory has left.
 std::int64_t SteppedSolver::block_count() const {
   constexpr double vectors = 10;  // along rows and along columns, for each
+  constexpr double on_device = 4;
   constexpr double room = 64e6;
+  constexpr double most = 512;
   const auto m = static_cast<double>(a_->rows().local_size());
   const auto k = static_cast<double>(a_->columns().local_size());
-  const double bytes = vectors * sizeof(double) * std::max(m + k, 1.0);
-  const double fit = (m * k * sizeof(double) + room) / bytes;
-  const auto mine = static_cast<std::int64_t>(std::clamp(fit, 1.0, 512.0));
+  const double bytes = sizeof(double) * std::max(m + k, 1.0);
+  double fit = (m * k * sizeof(double) / 2 + room) / (vectors * bytes);
+  if (const auto memory = machine_.device().memory())
+    fit = std::min(fit, static_cast<double>(memory->free) / 2 / (on_device * bytes));
+  const auto mine = static_cast<std::int64_t>(std::clamp(fit, 1.0, most));
   return all().all_reduce(mine, Reduction::min);
 }
 
