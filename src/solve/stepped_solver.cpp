@@ -248,7 +248,8 @@ std::string SteppedSolver::get(const RightHandSideSource& source, std::int64_t k
 // The right-hand sides that are refined together: as many as pay, as their vectors have room for in
 // half of A's memory and 64 MB, and in half of what a device's own memory has left.
 std::int64_t SteppedSolver::block_count() const {
-  constexpr double vectors = 10;  // along rows and along columns, for each
+  // Along rows and along columns, for each. FP64 factors need no residuals.
+  const double vectors = steps_.back().precision == Precision::fp64 ? 6 : 10;
   constexpr double on_device = 4;
   constexpr double room = 64e6;
   constexpr double most = 512;
