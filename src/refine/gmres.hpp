@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "core/expects.hpp"
 #include "refine/vectors.hpp"
 
 namespace lupine {
@@ -37,7 +38,10 @@ class GmresCycle {
   /// Whether the cycle needs another product.
   bool runs() const { return runs_; }
   /// The vector v that take() needs B v of. @pre runs()
-  const Vector& next() const { return basis_.back(); }
+  const Vector& next() const {
+    LUPINE_EXPECTS(runs_);
+    return basis_.back();
+  }
   /// Makes a step. @param w B next() @pre runs()
   void take(Vector w);
   /// Ends the cycle.

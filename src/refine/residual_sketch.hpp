@@ -23,7 +23,7 @@ class ResidualSketch {
   /// An estimate is taken for the norm after multiplication by this.
   static constexpr double certainty = 4;
 
-  /// Computes W^T R A C. @pre the system's A is held in memory
+  /// Computes W^T R A C, for a system whose A is held in memory.
   ResidualSketch(System& system, Device& device);
 
   struct Estimates {

@@ -69,7 +69,7 @@ class System {
   /// matrices for more.
   MultiVector multiply(const MultiVector& v);
   Vector multiply(const Vector& v) { return multiply(MultiVector(v)).only(); }
-  /// (R A C)^T V, along columns; V along rows. @pre A is held in memory
+  /// (R A C)^T V, along columns; V along rows; for an A that is held in memory.
   MultiVector multiply_transposed(const MultiVector& v);
   Vector multiply_transposed(const Vector& v) { return multiply_transposed(MultiVector(v)).only(); }
   /// The residuals of approximations Y, and the bounds with which they are compared; both along

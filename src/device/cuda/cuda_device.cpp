@@ -295,11 +295,6 @@ void CudaDevice::end_peers() {
   peers_->end();
 }
 
-void CudaDevice::clear(Queue& queue, std::span<std::byte> device) {
-  if (device.empty()) return;
-  check(cudaMemsetAsync(device.data(), 0, device.size(), lane(queue).stream()), "cudaMemsetAsync");
-}
-
 void CudaDevice::copy(Queue& queue, ConstAnyMatrix from, AnyMatrix to) {
   copy_matrix(lane(queue), from, to, cudaMemcpyDeviceToDevice);
 }

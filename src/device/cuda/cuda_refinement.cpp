@@ -100,6 +100,11 @@ void CudaDevice::left_upper(Lane& l, MatrixView<const float> lu, MatrixView<floa
   }
 }
 
+void CudaDevice::clear(Queue& queue, std::span<std::byte> device) {
+  if (device.empty()) return;
+  check(cudaMemsetAsync(device.data(), 0, device.size(), lane(queue).stream()), "cudaMemsetAsync");
+}
+
 void CudaDevice::add(Queue& queue, ConstAnyMatrix x, AnyMatrix y) {
   check(cuda::add(lane(queue).stream(), x, y), "add");
 }
