@@ -33,9 +33,11 @@ extern "C" {
 
 /// Values of `info` that LAPACK does not have.
 enum {
-  LUPINE_NOT_ACCURATE = -1001,  ///< no step that was allowed gave an x within the tolerance
-  LUPINE_NOT_ALLOWED = -1002,   ///< for example Inf or NaN in A or b, or too little memory
-  LUPINE_FAULT = -1003          ///< memory, MPI or a device failed; see lupine_last_error_rank()
+  /// No step that was allowed gave an x within the tolerance for every right-hand side, or some of
+  /// several right-hand sides have an Inf or NaN.
+  LUPINE_NOT_ACCURATE = -1001,
+  LUPINE_NOT_ALLOWED = -1002,  ///< for example Inf or NaN in A or all of b, or too little memory
+  LUPINE_FAULT = -1003         ///< memory, MPI or a device failed; see lupine_last_error_rank()
 };
 
 /// Values of the members of lupine_options. LUPINE_AUTO is a value of precision, first, refine,
@@ -72,7 +74,7 @@ typedef struct lupine_options {
   int max_iterations;  ///< corrections of one right-hand side in one step
   int equilibrate;     ///< 1: scale rows and columns by powers of two; 0: do not
   int condition;       ///< 1: estimate the condition number and bound forward errors; 0: do not; 2:
-                       ///< as 1, with all errors of each of many right-hand sides
+                       ///< as 1, with all errors of each of more than 8 right-hand sides
   int64_t nb;          ///< block size; 0: by device and size, or a descriptor's NB_
   int nprow;           ///< P, rows of the process grid; P and Q 0: the squarest grid
   int npcol;           ///< Q, columns of the process grid
@@ -95,7 +97,9 @@ typedef struct lupine_options {
 } lupine_options;
 
 /// Outcome of a solve. lupine_result_init() must fill it in first. Errors are the largest of any
-/// right-hand side.
+/// right-hand side. componentwise_error, berr and hpl_residual are NaN where an error was not
+/// measured: with FP64 factors, more than 8 right-hand sides and `condition` not 2, backward_error
+/// is four times an estimate (SolveColumn in lupine/solve.hpp).
 typedef struct lupine_result {
   size_t size;                 ///< of the struct that the program was compiled with
   double* ferr;                ///< input: null, or room for each right-hand side's forward bound
@@ -104,8 +108,10 @@ typedef struct lupine_result {
   int steps;                   ///< steps that were tried
   int iterations;              ///< corrections of all right-hand sides in all steps
   int equilibrated;            ///< 1: scales other than 1 were used
-  double condition;            ///< ||A|| ||A^-1||, estimated, of the scaled A; NaN: not asked for
-  double forward_error;        ///< bound of ||x - x*|| / ||x||; NaN: not asked for or not accepted
+  double condition;            ///< ||A|| ||A^-1||, estimated, of the scaled A; NaN: not asked for;
+                               ///< infinity: factors too inaccurate for more than a lower bound
+  double forward_error;        ///< bound of ||x - x*|| / ||x||; NaN: not asked for or not accepted;
+                               ///< infinity where `condition` is
   double componentwise_error;  ///< backward error max_i |b - Ax|_i / (|A||x| + |b|)_i
   double backward_error;       ///< normwise: ||b - Ax|| / (||A|| ||x|| + ||b||)
   double hpl_residual;         ///< backward_error / (n 2^-53)

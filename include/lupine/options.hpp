@@ -65,7 +65,7 @@ enum class GridOrder {
 enum class RefineMethod {
   automatic,  ///< ir, then gmres once the error has twice in a row fallen by less than half
   ir,         ///< iterative refinement: x <- x + (LU)^-1 (b - A x)
-  gmres       ///< GMRES in FP64 with the factors as left preconditioner, restarted every 30 steps
+  gmres  ///< GMRES in FP64 with the factors as left preconditioner, restarted (30 to 200 steps)
 };
 
 /// What is estimated about the errors of a solution, beside its residuals. None of it takes more
@@ -73,7 +73,7 @@ enum class RefineMethod {
 enum class ConditionCheck {
   off,  ///< nothing
   on,  ///< the condition number, and a bound of each forward error: for up to 8 right-hand sides as
-       ///< in LAPACK's dgerfs, for more of them the condition number times the backward error
+       ///< in LAPACK's dgerfs, for more of them ||A^-1|| times a norm (SolveColumn::forward_bound)
   full  ///< as `on`, but for any number of right-hand sides as in dgerfs, with every residual
 };
 
@@ -218,7 +218,8 @@ struct SolveOptions {
   Precision first = Precision::automatic;
   RefineMethod refine = RefineMethod::automatic;  ///< how x is refined with the factors of a step
   /// Largest componentwise backward error that x may have, below 1; the refinement ends there. 0: x
-  /// may have max(4, sqrt(n)) 2^-53, and the refinement goes on while the error falls by half.
+  /// may have max(4, sqrt(n)) 2^-53, and with up to 8 right-hand sides the refinement goes on while
+  /// the error falls by half.
   double tolerance = 0;
   int max_iterations = 50;  ///< corrections of one right-hand side in one step
   bool equilibrate = true;  ///< whether rows and columns are scaled by powers of two

@@ -7,7 +7,8 @@
 /// update (on GPUs Precision::fp16x3 where that is the faster one), and FP64 LU, the first two only
 /// where their LU is predicted, by measured rates, to take at most 0.6 of the time of the next
 /// step's. Rates are measured once in a process, for n / max(P, Q) from 2048 on. A sample of A
-/// drops steps whose factors would be of no use, unless SolveOptions::first names the first step.
+/// drops steps whose factors would be of no use, and more than 8 right-hand sides drop those whose
+/// refinement would cost more than they save, unless SolveOptions::first names the first step.
 /// After a step that has not solved, FP64 is next, or FP32 where the sample had foretold that the
 /// 16-bit step might fail. A refinement is given up where it is forecast to take longer than the
 /// next step's LU.
@@ -155,19 +156,20 @@ struct SolveColumn {
   RefineMethod method = RefineMethod::ir;  ///< ir or gmres: the method that ended its refinement
   int iterations = 0;                      ///< corrections in that step
   bool converged = false;                  ///< whether x was accepted
-  double hpl_residual = 0;                 ///< ||r|| / (eps (||A|| ||x|| + ||b||) n)
-  double backward_error = 0;               ///< normwise: ||r|| / (||A|| ||x|| + ||b||)
-  /// max_i |r|_i / (|A||x| + |b|)_i, 0/0 being 0. NaN where it was not measured: with FP64 factors
-  /// and more than 8 right-hand sides, the normwise error of the scaled system is estimated from 16
-  /// random combinations of the entries of r, and an x whose estimate is well within the tolerance
-  /// is accepted. Then backward_error is four times that estimate, in 2-norms and Frobenius norms,
-  /// which it exceeds with a probability of about 1e-7. Not with ConditionCheck::full.
+  double hpl_residual = 0;    ///< ||r|| / (eps (||A|| ||x|| + ||b||) n); NaN where not measured
+  double backward_error = 0;  ///< normwise: ||r|| / (||A|| ||x|| + ||b||)
+  /// max_i |r|_i / (|A||x| + |b|)_i, 0/0 being 0. NaN where it was not measured: with FP64 factors,
+  /// more than 8 right-hand sides and the default tolerance, the normwise error of the scaled
+  /// system is estimated from 16 random combinations of the entries of r. An x is accepted where
+  /// four times the estimate is within the tolerance, and backward_error is that number, in 2-norms
+  /// and Frobenius norms. The error exceeds it with a probability of about 1e-7 if rounding errors
+  /// in many entries make up r. Not with ConditionCheck::full.
   double componentwise_error = 0;
   /// Estimated bound of ||x - x*|| / ||x||, x* being the exact solution. For up to 8 right-hand
   /// sides, or with ConditionCheck::full, as in LAPACK's dgerfs:
-  /// || |A^-1| (|r| + (n+1) eps (|A||x| + |b|)) || / ||x||. For more, ||A^-1|| times the norm of
-  /// the vector in parentheses. Infinity where Solution::condition_at_least. NaN where it was not
-  /// asked for or x was not accepted.
+  /// || |A^-1| (|r| + (n+1) eps (|A||x| + |b|)) || / ||x||. For more, ||A^-1|| times a bound of the
+  /// norm of the vector in parentheses. Infinity where Solution::condition_at_least. NaN where it
+  /// was not asked for or x was not accepted.
   double forward_bound = 0;
   std::string why{};  ///< why x was not accepted, where b is the reason: its Inf or NaN
 };
@@ -217,7 +219,8 @@ class LUPINE_API SingularError : public Error {
   std::int64_t pivot_;
 };
 
-/// No step that was allowed gave an x that is accurate enough.
+/// No step that was allowed gave an x that is accurate enough for every right-hand side, or some of
+/// several right-hand sides have an Inf or NaN (SolveColumn::why).
 class LUPINE_API AccuracyError : public Error {
  public:
   /// @param words what went wrong, in one line
@@ -277,8 +280,9 @@ class LUPINE_API Factorization {
   std::unique_ptr<Implementation> implementation_;
 };
 
-/// Solves A x = b. It equals Factorization(comm, a, options, progress).solve(b), but it checks b
-/// before it loads A. Collective over `comm`.
+/// Solves A x = b. It equals Factorization(comm, a, options, progress).solve(b), but it chooses its
+/// steps for the number of right-hand sides, and checks b before it loads A: its sizes, and its
+/// numbers unless a function computes them. Collective over `comm`.
 /// @param comm the ranks of the process grid
 /// @param a the matrix
 /// @param b the right-hand sides, which also determine the form of x
