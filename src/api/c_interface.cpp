@@ -293,10 +293,12 @@ std::int64_t local_size(std::int64_t size, std::int64_t block, int processes, in
   return Distribution(size, block, processes, from_first).local_size();
 }
 
-/// Solves, and writes x over b. Elements of b between the local rows and LLD_ are unchanged.
-void solve_block_cyclic(const Communicator& all, Factorization& factors, double* b,
-                        const Descriptor& d, lupine_result* result) {
-  const Solution s = solved(factors, RightHandSide::block_cyclic(d, b), result);
+/// Calls solve(right-hand side) for a Solution, and writes x over b. Elements of b between the
+/// local rows and LLD_ are unchanged.
+template <class Solve>
+void solve_block_cyclic(const Communicator& all, const Solve& solve, double* b, const Descriptor& d,
+                        lupine_result* result) {
+  const Solution s = solved([&] { return solve(RightHandSide::block_cyclic(d, b)); }, result);
   const GridShape shape{s.chosen.nprow, s.chosen.npcol, s.chosen.order};
   const GridPosition me = shape.position(all.rank());
   const std::int64_t rows = local_size(d[m_], d[mb], shape.nprow, me.row, d[rsrc]);
@@ -353,8 +355,10 @@ int lupine_dgesvx(int64_t n, int64_t nrhs, const double* a, int64_t lda, double*
         const Seen seen = result == nullptr ? Seen::x_alone : Seen::errors;
         const std::unique_ptr<Solver> solver =
             make_solver(MPI_COMM_SELF, Matrix::dense(n, a, lda), options_alone(options), {}, seen);
+        const RightHandSide right = RightHandSide::dense(nrhs, b, ldb);
+        solver->check(right.source());
         solver->factor();
-        return solver->solve(RightHandSide::dense(nrhs, b, ldb).source());
+        return solver->solve(right.source());
       });
     };
     store(solved(solve, result), nrhs, b, ldb);
@@ -377,9 +381,11 @@ int lupine_pdgesv(MPI_Comm comm, const double* a, const int64_t desca[9], double
                               options_argument(options),
                               result_argument(result)};
     if (const int info = first_wrong(all, arguments); info != 0) return refuse(info, arguments);
-    Factorization factors(comm, Matrix::block_cyclic(descriptor_from(desca), a),
-                          options_from(options));
-    solve_block_cyclic(all, factors, b, descriptor_from(descb), result);
+    const auto solve_for = [&](const RightHandSide& right) {
+      return solve(comm, Matrix::block_cyclic(descriptor_from(desca), a), right,
+                   options_from(options));
+    };
+    solve_block_cyclic(all, solve_for, b, descriptor_from(descb), result);
     return 0;
   });
 }
@@ -449,7 +455,10 @@ int lupine_psolve_factored(lupine_factorization* factors, double* b, const int64
                               result_argument(result)};
     const int info = first_wrong(factors->all, arguments);
     if (info != 0) return refuse(info, arguments);
-    solve_block_cyclic(factors->all, factors->factors, b, descriptor_from(descb), result);
+    const auto solve_for = [&](const RightHandSide& right) {
+      return factors->factors.solve(right);
+    };
+    solve_block_cyclic(factors->all, solve_for, b, descriptor_from(descb), result);
     return 0;
   });
 }

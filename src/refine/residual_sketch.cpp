@@ -12,13 +12,15 @@ namespace lupine {
 
 namespace {
 
-// A hash of 64 bits, of which each is a random sign (S. Vigna's splitmix64, which is in the public
-// domain, mixes a counter in the same three steps).
-std::uint64_t bits_of_row(std::uint64_t row) {
-  std::uint64_t z = (row + 1) * 0x9e3779b97f4a7c15u;
+// A random number, uniform in (-sqrt(3), sqrt(3)): a hash of its place (S. Vigna's splitmix64,
+// which is in the public domain, mixes a counter in the same three steps). Equal on every grid.
+double random_number(std::int64_t row, std::int64_t combination) {
+  auto z = static_cast<std::uint64_t>(row * ResidualSketch::combinations + combination + 1) *
+           0x9e3779b97f4a7c15u;
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
   z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-  return z ^ (z >> 31);
+  z ^= z >> 31;
+  return std::sqrt(3.) * (static_cast<double>(z >> 11) * 0x1p-52 - 1);
 }
 
 double square(std::span<const double> v) {
@@ -32,16 +34,15 @@ double square(std::span<const double> v) {
 
 ResidualSketch::ResidualSketch(System& system, Device& device)
     : system_(system), device_(device), queue_(device.make_queue(Priority::normal)) {
-  MultiVector w(system.rows().local_size(), signs);
+  MultiVector w(system.rows().local_size(), combinations);
   for (std::int64_t i = 0; i < w.size(); ++i) {
-    const auto row = static_cast<std::uint64_t>(system.rows().global(LocalIndex{i}).value);
-    const std::uint64_t bits = bits_of_row(row);
-    for (std::int64_t s = 0; s < signs; ++s)
-      w[s][static_cast<std::size_t>(i)] = (bits >> s & 1) != 0 ? 1 : -1;
+    const std::int64_t row = system.rows().global(LocalIndex{i}).value;
+    for (std::int64_t c = 0; c < combinations; ++c)
+      w[c][static_cast<std::size_t>(i)] = random_number(row, c);
   }
   const MultiVector projected = system.multiply_transposed(w);
   const double sum = system.grid().row().all_reduce(square(projected.all()), Reduction::sum);
-  norm_ = std::sqrt(sum / static_cast<double>(signs));
+  norm_ = std::sqrt(sum / static_cast<double>(combinations));
   put(w, of_rows_);
   put(projected, of_columns_);
 }
@@ -59,13 +60,14 @@ void ResidualSketch::put(const MultiVector& v, Buffer& memory) {
 MultiVector ResidualSketch::project(const Buffer& onto, const MultiVector& v,
                                     const Communicator& ranks) {
   const std::int64_t ld = std::max<std::int64_t>(v.size(), 1);
-  MultiVector result(signs, v.count());
+  MultiVector result(combinations, v.count());
   put(v, vectors_);
   put(result, results_);
-  device_.subtract_product(*queue_, Transpose::yes,
-                           MatrixView<const double>{onto.as<double>(), v.size(), signs, ld},
-                           MatrixView<const double>{vectors_.as<double>(), v.size(), v.count(), ld},
-                           MatrixView<double>{results_.as<double>(), signs, v.count(), signs});
+  device_.subtract_product(
+      *queue_, Transpose::yes,
+      MatrixView<const double>{onto.as<double>(), v.size(), combinations, ld},
+      MatrixView<const double>{vectors_.as<double>(), v.size(), v.count(), ld},
+      MatrixView<double>{results_.as<double>(), combinations, v.count(), combinations});
   device_.download(*queue_, results_.as<double>(), result.all());
   ranks.all_reduce(result.all(), Reduction::sum);
   return result;
@@ -90,8 +92,8 @@ ResidualSketch::Estimates ResidualSketch::estimate(const MultiVector& y, const M
   for (std::int64_t k = 0; k < y.count(); ++k) {
     const auto i = static_cast<std::size_t>(k);
     double sum = 0;
-    for (std::size_t s = 0; s < signs; ++s) sum += std::pow(of_y[k][s] - of_b[k][s], 2);
-    const double residual = std::sqrt(sum / static_cast<double>(signs));
+    for (std::size_t s = 0; s < combinations; ++s) sum += std::pow(of_y[k][s] - of_b[k][s], 2);
+    const double residual = std::sqrt(sum / static_cast<double>(combinations));
     const double size = norm_ * std::sqrt(y_squares[i]) + std::sqrt(b_squares[i]);
     found.residuals.push_back(finite(residual));
     found.errors.push_back(finite(residual == 0 ? 0 : residual / size));

@@ -12,14 +12,15 @@
 namespace lupine {
 
 /// Estimates ||R b - R A C y||_2 of many y at the cost of O(n) each: W^T (R b - R A C y) =
-/// W^T R b - (W^T R A C) y, where the columns of W are `signs` vectors of random signs. The mean
-/// square of these numbers is that of ||r||_2^2, whatever r is (D. Achlioptas, J. Comput. Syst.
-/// Sci. 66, 2003). An estimate is below a quarter of the norm with a probability of about 1e-7 (see
+/// W^T R b - (W^T R A C) y, where W has `combinations` columns of independent random numbers,
+/// uniform in (-sqrt(3), sqrt(3)), so that their variance is 1. The mean square of these numbers
+/// has the expectation ||r||_2^2, whatever r is (D. Achlioptas, J. Comput. Syst. Sci. 66, 2003). An
+/// estimate is below a quarter of the norm with a probability of at most 1.4e-7 (see
 /// docs/numerics.md), and its own roundings add at most some n eps (||R A C||_F ||y||_2 + ||R
 /// b||_2). Members are collective.
 class ResidualSketch {
  public:
-  static constexpr std::int64_t signs = 16;
+  static constexpr std::int64_t combinations = 16;
   /// An estimate is taken for the norm after multiplication by this.
   static constexpr double certainty = 4;
 

@@ -125,8 +125,7 @@ LuProblem SteppedSolver::lu_problem() const {
 }
 
 // Drops the steps that a sample of A shows to be of no use, or that so many right-hand sides make
-// dearer than the next; the last one stays, and so does a first
-// one that the user named.
+// dearer than the next; the last one stays, and so does a first one that the user named.
 void SteppedSolver::judge_by_sample() {
   if (options_.precision != Precision::automatic) return;
   if (plan_.size() > 1) sampled_ = sampled_condition(grid(), machine_.device(), *a_, scales_);
