@@ -122,6 +122,8 @@ LUPINE_API std::string_view name(GridOrder);
 /// The name of an option's value, on the command line and in reports.
 /// @return "auto", "ir" or "gmres"
 LUPINE_API std::string_view name(RefineMethod);
+/// The name of an option's value, on the command line and in reports.
+/// @return "off", "on" or "full"
 LUPINE_API std::string_view name(ConditionCheck);
 /// The name of an option's value, on the command line and in reports.
 /// @return "ibcast", "1ring", "1ring-modified", "2ring", "2ring-modified", "long" or
