@@ -69,8 +69,8 @@ std::int64_t end_record(const InputFile& file) {
   for (std::int64_t at = std::ssize(tail) - record; at >= 0; --at) {
     const std::string_view rest = std::string_view(tail).substr(static_cast<std::size_t>(at));
     if (!rest.starts_with(empty_zip_magic)) continue;
-    const auto low = static_cast<unsigned char>(rest[20]);
-    const auto high = static_cast<unsigned char>(rest[21]);
+    const std::int64_t low = static_cast<unsigned char>(rest[20]);
+    const std::int64_t high = static_cast<unsigned char>(rest[21]);
     if (std::ssize(rest) == record + low + 256 * high) return begin + at;
   }
   throw damaged_zip(file, "it has no directory at its end");

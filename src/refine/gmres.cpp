@@ -47,8 +47,11 @@ Vector back_substitute(const std::vector<Vector>& r, const Vector& g) {
 }  // namespace
 
 GmresCycle::GmresCycle(const VectorSpace& space, Vector z, int restart, double tolerance)
-    : space_(space), z_(std::move(z)), restart_(restart), tolerance_(tolerance) {
-  beta_ = space_.norm(z_);
+    : space_(space),
+      z_(std::move(z)),
+      restart_(restart),
+      tolerance_(tolerance),
+      beta_(space_.norm(z_)) {
   if (!(beta_ > 0) || !std::isfinite(beta_)) return;
   basis_.push_back(z_);
   divide(basis_[0], beta_);

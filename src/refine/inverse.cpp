@@ -45,6 +45,7 @@ Inverse::Inverse(System& system, FactorSolver& solver, bool exact)
 // B^-1 v for whole vectors v.
 std::vector<Vector> Inverse::apply(Side& side, const std::vector<Vector>& vectors) {
   std::vector<Vector> parts;
+  parts.reserve(vectors.size());
   for (const Vector& v : vectors) parts.push_back(local_part(side.from, v));
   const MultiVector products = side.solve(together(side.from.local_size(), parts));
   std::vector<Vector> whole;
@@ -76,6 +77,7 @@ std::vector<NormEstimate> Inverse::estimate(const std::vector<Weights>& weights)
   const auto products = [&](Side& side, Vector Weights::*first, Vector Weights::*second) {
     return [&, first, second](const std::vector<Probe>& probes) {
       std::vector<Vector> vectors;
+      vectors.reserve(probes.size());
       for (const Probe& p : probes) vectors.push_back(times(weights[p.matrix].*first, p.v));
       vectors = apply(side, vectors);
       for (std::size_t i = 0; i < probes.size(); ++i)
@@ -129,6 +131,7 @@ std::optional<std::vector<double>> Inverse::norms(const std::vector<Weights>& we
   }
   if (error_ > a_digit) refine(weights, found);
   std::vector<double> norms;
+  norms.reserve(found.size());
   for (const NormEstimate& estimate : found) norms.push_back(estimate.norm);
   return norms;
 }

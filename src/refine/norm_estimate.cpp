@@ -102,7 +102,7 @@ std::vector<NormEstimate> estimate_one_norms(std::int64_t order, std::size_t mat
   for (int round = 0; round < most_estimates; ++round) {
     with_all(
         apply_transposed, [](const Search& s) { return s.sign; },
-        [](Search& s, Vector, const Vector& gradient) { s.turn(gradient); });
+        [](Search& s, const Vector&, const Vector& gradient) { s.turn(gradient); });
     const bool any = with_all(
         apply, [&](const Search& s) { return unit(n, *s.column); },
         [](Search& s, Vector e, const Vector& product) { s.take(std::move(e), product); });
@@ -123,6 +123,7 @@ NormEstimate estimate_one_norm(std::int64_t order,
   const auto one_by_one = [](const std::function<Vector(const Vector&)>& product) {
     return [&product](const std::vector<Probe>& probes) {
       std::vector<Vector> results;
+      results.reserve(probes.size());
       for (const Probe& probe : probes) results.push_back(product(probe.v));
       return results;
     };

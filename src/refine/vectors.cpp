@@ -15,44 +15,46 @@ namespace lupine {
 
 namespace {
 
-// Blocks of entries that may be used again, and the ReuseVectors that live.
+// Blocks of memory that may be used again, by their bytes, and the ReuseVectors that live.
 struct Spare {
   int users = 0;
-  std::vector<std::pair<std::size_t, double*>> blocks;
+  std::vector<std::pair<std::size_t, void*>> blocks;
 };
-thread_local Spare spare;
+
+Spare& spare() {
+  thread_local Spare of_thread;
+  return of_thread;
+}
 
 }  // namespace
 
 ReuseVectors::ReuseVectors() {
-  ++spare.users;
+  ++spare().users;
 }
 
 ReuseVectors::~ReuseVectors() {
-  if (--spare.users > 0) return;
-  for (const auto& [size, block] : spare.blocks) ::operator delete(block);
-  spare.blocks.clear();
+  if (--spare().users > 0) return;
+  for (const auto& [bytes, block] : spare().blocks) ::operator delete(block);
+  spare().blocks.clear();
 }
 
-template <>
-double* ReusingAllocator<double>::allocate(std::size_t n) {
-  const auto fits = [n](const auto& block) { return block.first == n; };
-  if (const auto found = std::ranges::find_if(spare.blocks, fits); found != spare.blocks.end()) {
-    double* block = found->second;
-    spare.blocks.erase(found);
-    return block;
-  }
-  return static_cast<double*>(::operator new(n * sizeof(double)));
+void* ReuseVectors::take(std::size_t bytes) {
+  auto& blocks = spare().blocks;
+  const auto fits = [bytes](const auto& block) { return block.first == bytes; };
+  const auto found = std::ranges::find_if(blocks, fits);
+  if (found == blocks.end()) return ::operator new(bytes);
+  void* block = found->second;
+  blocks.erase(found);
+  return block;
 }
 
-template <>
-void ReusingAllocator<double>::deallocate(double* p, std::size_t n) noexcept {
+void ReuseVectors::give_back(void* block, std::size_t bytes) noexcept {
   try {
-    if (spare.users > 0) return spare.blocks.emplace_back(n, p), void();
+    if (spare().users > 0) return spare().blocks.emplace_back(bytes, block), void();
   } catch (const std::bad_alloc&) {
     // then it is not kept
   }
-  ::operator delete(p);
+  ::operator delete(block);
 }
 
 Vector MultiVector::only() const {

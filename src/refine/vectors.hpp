@@ -17,6 +17,9 @@ namespace lupine {
 /// The entries of a vector that one rank holds. A "whole" vector has all n entries.
 using Vector = std::vector<double>;
 
+template <class T>
+struct ReusingAllocator;
+
 /// While an object of this class lives, the memory of the thread's MultiVectors is kept when they
 /// end, for new ones of the same size: memory that is touched for the first time is slow.
 class ReuseVectors {
@@ -25,6 +28,12 @@ class ReuseVectors {
   ~ReuseVectors();
   ReuseVectors(const ReuseVectors&) = delete;
   ReuseVectors& operator=(const ReuseVectors&) = delete;
+
+ private:
+  template <class T>
+  friend struct ReusingAllocator;
+  static void* take(std::size_t bytes);
+  static void give_back(void* block, std::size_t bytes) noexcept;
 };
 
 /// The allocator of a MultiVector's entries; see ReuseVectors.
@@ -34,8 +43,8 @@ struct ReusingAllocator {
   ReusingAllocator() = default;
   template <class U>
   explicit ReusingAllocator(const ReusingAllocator<U>&) {}
-  T* allocate(std::size_t n);
-  void deallocate(T* p, std::size_t n) noexcept;
+  T* allocate(std::size_t n) { return static_cast<T*>(ReuseVectors::take(n * sizeof(T))); }
+  void deallocate(T* p, std::size_t n) noexcept { ReuseVectors::give_back(p, n * sizeof(T)); }
   bool operator==(const ReusingAllocator&) const { return true; }
 };
 

@@ -53,7 +53,7 @@ class SteppedSolver final : public Solver {
   std::string get(const RightHandSideSource& source, std::int64_t k, Vector& b);
   std::int64_t block_count() const;
   bool attempt(const RightHandSideSource& b, std::vector<std::int64_t>& left, Solution& solution);
-  void solve_block(const RightHandSideSource& b, std::span<const std::int64_t> numbers,
+  void solve_block(const RightHandSideSource& source, std::span<const std::int64_t> numbers,
                    std::size_t left, std::vector<std::int64_t>& unsolved, Solution& solution);
   double worth(std::int64_t right_hand_sides, std::size_t left) const;
   std::ptrdiff_t next() const;

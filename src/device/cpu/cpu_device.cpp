@@ -98,9 +98,8 @@ struct Expanded {
 
 // 16-bit values as FP32, in which their products are exact: 2 x 11 bits are fewer than 24. FP32
 // itself stays where it is.
-MatrixView<const float> expand_plane(ConstAnyMatrix from, float* scratch) {
+MatrixView<const float> expand_plane(ConstAnyMatrix from, const MatrixView<float>& to) {
   if (from.precision == Precision::fp32) return from.as<float>();
-  const MatrixView<float> to{scratch, from.rows, from.columns, from.rows};
   const Loops& loop = loops();
 #pragma omp parallel for
   for (std::int64_t j = 0; j < from.columns; ++j)
@@ -112,9 +111,12 @@ MatrixView<const float> expand_plane(ConstAnyMatrix from, float* scratch) {
 }
 
 Expanded expand(ConstAnyMatrix from, float* scratch) {
-  if (from.precision != Precision::fp16x3) return {expand_plane(from, scratch), {}};
-  return {expand_plane(from.high(), scratch),
-          expand_plane(from.low(), scratch + from.rows * from.columns)};
+  const auto plane = [&](std::int64_t k) {
+    return MatrixView<float>{scratch + k * from.rows * from.columns, from.rows, from.columns,
+                             from.rows};
+  };
+  if (from.precision != Precision::fp16x3) return {expand_plane(from, plane(0)), {}};
+  return {expand_plane(from.high(), plane(0)), expand_plane(from.low(), plane(1))};
 }
 
 // C <- C + alpha L U. With FP16x3, the small products come first, and that of the low parts is left
