@@ -217,15 +217,17 @@ class LUPINE_API SingularError : public Error {
   std::int64_t pivot_;
 };
 
-/// No step that was allowed gave an x that is accurate enough.
+/// No step that was allowed gave an x that is accurate enough, for one right-hand side at least; or
+/// one of several has an Inf or NaN.
 class LUPINE_API AccuracyError : public Error {
  public:
   /// @param words what went wrong, in one line
   /// @param best the best solution that was found, not null
   AccuracyError(const std::string& words, std::shared_ptr<const Solution> best)
       : Error(words), best_(std::move(best)) {}
-  /// @return The best solution that was found, with its errors. Without usable factors it has
-  ///         steps, but no x.
+  /// @return The best solution that was found, with its errors. SolveColumn::converged says which
+  ///         right-hand sides are solved. x of one with an Inf or NaN is NaN; of another that is
+  ///         not solved, the best that was found. Without usable factors there are steps, but no x.
   const Solution& best() const { return *best_; }
 
  private:

@@ -245,17 +245,10 @@ std::string SteppedSolver::get(const RightHandSideSource& source, std::int64_t k
   return wrong_value(b, k);
 }
 
-// The right-hand sides that are refined together: as many as pay, and as their vectors have room
-// for in as much memory as A and 64 MB.
+// The right-hand sides that all ranks refine together at most.
 std::int64_t SteppedSolver::block_count() const {
-  constexpr double vectors = 10;  // along rows and along columns, for each
-  constexpr double room = 64e6;
-  const auto m = static_cast<double>(a_->rows().local_size());
-  const auto k = static_cast<double>(a_->columns().local_size());
-  const double bytes = vectors * sizeof(double) * std::max(m + k, 1.0);
-  const double fit = (m * k * sizeof(double) + room) / bytes;
-  const auto mine = static_cast<std::int64_t>(std::clamp(fit, 1.0, 512.0));
-  return all().all_reduce(mine, Reduction::min);
+  return all().all_reduce(most_refined(a_->rows().local_size(), a_->columns().local_size()),
+                          Reduction::min);
 }
 
 // Solves for the right-hand sides in `left` in the present step, and keeps each x that is better
@@ -441,8 +434,12 @@ void SteppedSolver::fail(Solution best) {
   for (const SolveStep& step : best.steps)
     if (!step.solved)
       words += fmt::format("{}{}: {}", words.empty() ? "" : "; ", name(step.precision), step.why);
+  std::int64_t bad = 0;
   for (const SolveColumn& column : best.columns)
-    if (!column.why.empty()) words += (words.empty() ? "" : "; ") + column.why;
+    if (!column.why.empty() && ++bad == 1) words += (words.empty() ? "" : "; ") + column.why;
+  if (bad > 1)
+    words +=
+        fmt::format("; {} more right-hand side{} with an Inf or NaN", bad - 1, bad == 2 ? "" : "s");
   throw AccuracyError("no x of the accuracy that was asked for: " + words,
                       std::make_shared<const Solution>(std::move(best)));
 }
