@@ -213,7 +213,7 @@ class Options(Folder):
                        "--progress --no-progress A b").split():
             self.assertRegex(outcome.out, rf"(^|[\s,]){option}\b")
         self.assertIn("LUPINE_PROFILE", outcome.out)
-        self.assertIn("full: with every error of each", " ".join(outcome.out.split()))
+        self.assertIn("full: with all errors of each of many right-hand sides", " ".join(outcome.out.split()))
 
 
 class Report(Folder):
@@ -316,6 +316,16 @@ class SeveralRightHandSides(Folder):
                 self.assertEqual([c["why"] is None for c in columns], [True, False, True])
                 self.assertIn("b(2, 2) is nan", columns[1]["why"])
                 self.assertIsNone(columns[1]["componentwise_error"])
+
+    def test_a_nan_in_several_steps(self):
+        hilbert = [[1 / (1 + i + j) for j in range(9)] for i in range(9)]
+        for ranks in 0, 2:
+            _, document, x, _ = self.solve(9, 3, [0], "--first", "bf16", ranks=ranks, a=hilbert)
+            self.assertGreater(len(document["steps"]), 1)
+            self.assertEqual([c["converged"] for c in document["columns"]], [False, True, True])
+            self.assertIn("b(2, 1) is nan", document["columns"][0]["why"])
+            for row in x:
+                self.assertEqual([math.isnan(v) for v in row], [True, False, False])
 
     def test_some_that_do_not_converge(self):
         hilbert = [[1 / (1 + i + j) for j in range(20)] for i in range(20)]
