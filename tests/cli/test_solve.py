@@ -318,9 +318,9 @@ class SeveralRightHandSides(Folder):
                 self.assertIsNone(columns[1]["componentwise_error"])
 
     def test_a_nan_in_several_steps(self):
-        hilbert = [[1 / (1 + i + j) for j in range(9)] for i in range(9)]
+        hilbert = [[1 / (1 + i + j) for j in range(14)] for i in range(14)]
         for ranks in 0, 2:
-            _, document, x, _ = self.solve(9, 3, [0], "--first", "bf16", ranks=ranks, a=hilbert)
+            _, document, x, _ = self.solve(14, 3, [0], "--first", "bf16", ranks=ranks, a=hilbert)
             self.assertGreater(len(document["steps"]), 1)
             self.assertEqual([c["converged"] for c in document["columns"]], [False, True, True])
             self.assertIn("b(2, 1) is nan", document["columns"][0]["why"])
