@@ -8,7 +8,10 @@
 /// - i > 0 where A is singular: pivot i, counted from 1, of its FP64 LU is exactly zero;
 /// - #LUPINE_NOT_ACCURATE, #LUPINE_NOT_ALLOWED or #LUPINE_FAULT otherwise.
 ///
-/// lupine_last_error() then says in one line what went wrong. b is changed only where info is 0.
+/// lupine_last_error() then says in one line what went wrong. b is changed only where info is 0:
+/// where some right-hand sides are solved and others are not, info is #LUPINE_NOT_ACCURATE and b
+/// stays as it is. With `condition` of the options, lupine_result::ferr is then NaN for those that
+/// are not solved.
 ///
 /// One thread of a process at a time may call these functions, and makes all MPI calls. They
 /// initialize MPI (MPI_THREAD_FUNNELED) where the program has not, and finalize it at the program's
@@ -97,12 +100,16 @@ typedef struct lupine_options {
 } lupine_options;
 
 /// Outcome of a solve. lupine_result_init() must fill it in first. Errors are the largest of any
-/// right-hand side. componentwise_error, berr and hpl_residual are NaN where an error was not
-/// measured: with FP64 factors, more than 8 right-hand sides and `condition` not 2, backward_error
-/// is four times an estimate (SolveColumn in lupine/solve.hpp).
+/// right-hand side, and NaN if one of them is NaN.
+///
+/// A componentwise error is NaN where it was not measured: with more than 8 right-hand sides, FP64
+/// factors, the default tolerance, and `condition` of the options below 2. Such an x is accepted by
+/// its normwise error, of which backward_error is an upper estimate. The componentwise error of an
+/// x whose b has an Inf or NaN is infinite.
 typedef struct lupine_result {
   size_t size;                 ///< of the struct that the program was compiled with
-  double* ferr;                ///< input: null, or room for each right-hand side's forward bound
+  double* ferr;                ///< input: null, or room for each right-hand side's forward bound:
+                               ///< NaN where not asked for or not solved, infinite where unknown
   double* berr;                ///< input: null, or room for each one's componentwise error
   int precision;               ///< of the step that gave x: LUPINE_FP16 to LUPINE_FP16X3
   int steps;                   ///< steps that were tried

@@ -227,8 +227,9 @@ class LUPINE_API AccuracyError : public Error {
   /// @param best the best solution that was found, not null
   AccuracyError(const std::string& words, std::shared_ptr<const Solution> best)
       : Error(words), best_(std::move(best)) {}
-  /// @return The best solution that was found, with its errors. Without usable factors it has
-  ///         steps, but no x.
+  /// @return The best solution that was found, with its errors. SolveColumn::converged says which
+  ///         right-hand sides are solved. x of one with an Inf or NaN is NaN; of another that is
+  ///         not solved, the best that was found. Without usable factors there are steps, but no x.
   const Solution& best() const { return *best_; }
 
  private:

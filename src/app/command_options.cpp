@@ -326,7 +326,10 @@ Options solve_options(Arguments& a) {
   all.push_back(
       on_off("--equilibrate", "Scale rows and columns first (default on)", o.equilibrate));
   all.push_back(
-      choice("--condition", "Estimate condition and forward errors (default on)", o.condition));
+      choice("--condition",
+             "Estimate condition and forward errors (default on; full: with all errors of each of "
+             "many right-hand sides)",
+             o.condition));
   append(all, layout_options(o.run));
   all.push_back(chunk_option(o.run));
   append(all, place_options(o.run));

@@ -50,13 +50,21 @@ Outcome attempt(const Communicator& world, const Matrix& a, const RightHandSide&
   }
 }
 
+/// x <- NaN for the right-hand sides that are not solved. x may be empty: another rank has it.
+void blank_unsolved(Solution& s) {
+  auto column = s.x.begin();
+  for (std::size_t k = 0; k < s.columns.size() && !s.x.empty(); ++k, column += s.n)
+    if (!s.columns[k].converged) std::fill_n(column, s.n, unknown);
+}
+
 void report(const Arguments& arguments, const SolveRun& run, const Solution& solution) {
   const std::string text = solve_report(run, solution);
   if (run.bad_pivot < 0) print(text);
   if (!arguments.solve.report.empty()) write_whole(arguments.solve.report, text);
   if (!arguments.json.empty()) write_json(arguments.json, json_of_solution(run, solution));
   for (const std::string& note : solution.notes) complain("warning: " + note);
-  if (!run.failure.empty()) complain(run.failure);
+  if (run.failure.empty()) return;
+  complain(is_solved_in_part(solution) ? verdict(run, solution) + ": " + run.failure : run.failure);
 }
 
 }  // namespace
@@ -88,10 +96,12 @@ int run_solve(const Communicator& world, const Arguments& arguments, const Profi
   const SolutionFormat format = solution_format(world, own.a, own.b, own.x);
   run.n = a.source().n();
   run.right_hand_sides = std::max(b.source().count(), std::int64_t{1});
-  const Outcome outcome = attempt(world, a, b, arguments);
+  Outcome outcome = attempt(world, a, b, arguments);
   run.failure = outcome.failure;
   run.bad_pivot = outcome.bad_pivot;
-  if (!own.x.empty() && run.failure.empty())
+  const bool in_part = is_solved_in_part(outcome.solution);
+  if (in_part) blank_unsolved(outcome.solution);
+  if (!own.x.empty() && (run.failure.empty() || in_part))
     write_solution(world, own.x, format, run.n, run.right_hand_sides, outcome.solution.x);
   run.end = std::time(nullptr);
   on_rank_0(world, [&] { report(arguments, run, outcome.solution); });

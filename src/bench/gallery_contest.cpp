@@ -13,7 +13,9 @@
 #include "comm/agreement.hpp"
 #include "core/expects.hpp"
 #include "device/cpu/thread_scope.hpp"
+#include "grid/distribution.hpp"
 #include "setup/machine.hpp"
+#include "solve/step_plan.hpp"
 
 namespace lupine {
 
@@ -23,13 +25,21 @@ double bytes_of_a(std::int64_t n) {
   return 8 * static_cast<double>(n) * static_cast<double>(n);
 }
 
+/// Bytes of the vectors of right-hand sides that a rank refines together.
+double vector_bytes(const Footprint& part, std::int64_t rhs) {
+  const std::int64_t rows = Distribution(part.n, part.nb, part.shape.nprow, 0).local_size();
+  const std::int64_t columns = Distribution(part.n, part.nb, part.shape.npcol, 0).local_size();
+  return static_cast<double>(std::min(rhs, most_refined(rows, columns))) *
+         refining_bytes(rows, columns);
+}
+
 /// Why lupine::solve() does not fit beside A, b and x on rank 0's node; empty if it does.
 /// @param ranks those on the node
 std::string solve_obstacle(const Setup& setup, std::int64_t rhs, int ranks) {
   const Footprint& part = setup.footprint;
   const auto columns = static_cast<double>(rhs);
   const double a_rank = (setup.machine.gpus.empty() ? part.rank_bytes() : part.host_bytes()) +
-                        columns * sizeof(SolveColumn);
+                        columns * sizeof(SolveColumn) + vector_bytes(part, rhs);
   const double b_and_x = 16 * static_cast<double>(part.n) * columns;
   const double needed = bytes_of_a(part.n) + b_and_x + ranks * a_rank;
   if (needed <= free_bytes()) return "";

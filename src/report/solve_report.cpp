@@ -7,8 +7,10 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "core/numbers.hpp"
+#include "device/device.hpp"
 #include "refine/refinement.hpp"
 #include "report/option_json.hpp"
 #include "report/option_lines.hpp"
@@ -20,8 +22,11 @@ namespace {
 
 using nlohmann::ordered_json;
 
-/// Up to so many right-hand sides have a line each; of more, only the worst has one.
+/// Up to so many right-hand sides have a line each; of more, those that are not solved, or else the
+/// worst.
 constexpr std::size_t most_lines = 16;
+/// At most so many of those that are not solved are named.
+constexpr std::size_t most_named = 10;
 
 double tolerance(const SolveRun& run) {
   return run.options.tolerance > 0 ? run.options.tolerance : default_tolerance(run.n);
@@ -30,6 +35,24 @@ double tolerance(const SolveRun& run) {
 /// A number, or a dash for NaN.
 std::string measured(double value) {
   return std::isnan(value) ? "-" : fmt::format("{:.2e}", value);
+}
+
+/// Whether each error falls below the tolerance while corrections help (see RefineOptions).
+bool goes_on(const SolveRun& run) {
+  return run.options.tolerance == 0 && run.right_hand_sides <= Device::few_vectors;
+}
+
+/// Indices of the right-hand sides that are not solved, in order.
+std::vector<std::size_t> not_solved(const Solution& s) {
+  std::vector<std::size_t> all;
+  for (std::size_t k = 0; k < s.columns.size(); ++k)
+    if (!s.columns[k].converged) all.push_back(k);
+  return all;
+}
+
+/// Whether the file of x is written, whole or in part.
+bool is_written(const SolveRun& run, const Solution& s) {
+  return !run.x.empty() && (run.failure.empty() || is_solved_in_part(s));
 }
 
 /// Whether the solution holds chosen options. After a failure it may hold its steps alone.
@@ -71,7 +94,7 @@ std::string given_lines(const SolveRun& run, const Solution& s) {
       "refine", fmt::format("{}, at most {} corrections a step", name(o.refine), o.max_iterations));
   text += lines.take_as("tolerance",
                         fmt::format("{:.2e}, componentwise backward error{}", tolerance(run),
-                                    o.tolerance > 0 ? "" : "; refined while that falls"));
+                                    goes_on(run) ? "; refined while that falls" : ""));
   // REFINE, SCALING and CONDITION show these three. The options of the run are shown as chosen, in
   // machine_lines().
   lines.skip({"max_iterations", "equilibrate", "condition"});
@@ -114,22 +137,47 @@ std::string step_lines(const Solution& s) {
 }
 
 std::string column_line(std::size_t index, const SolveColumn& c) {
-  return fmt::format(
-      "{:<15} {:<9} {:<6} {:>11} {:>13} {:>9} {:>9} {:>10}{}\n", index + 1, name(c.precision),
-      name(c.method), c.iterations, measured(c.componentwise_error), measured(c.backward_error),
-      measured(c.hpl_residual), measured(c.forward_bound), c.converged ? "" : "  not met");
+  return fmt::format("{:<15} {:<9} {:<6} {:>11} {:>13} {:>9} {:>9} {:>10}{}\n", index + 1,
+                     name(c.precision), name(c.method), c.iterations,
+                     measured(c.componentwise_error), measured(c.backward_error),
+                     measured(c.hpl_residual), measured(c.forward_bound),
+                     c.converged     ? ""
+                     : c.why.empty() ? "  not met"
+                                     : "  not met: " + c.why);
 }
 
-/// Index of the right-hand side with the largest error, of those that miss the tolerance if any do.
+/// Index of the right-hand side with the largest error: componentwise, or normwise where that is
+/// not measured.
 std::size_t worst(const std::vector<SolveColumn>& columns) {
   const auto rank = [](const SolveColumn& c) {
-    const double error = c.componentwise_error;
-    return std::pair(!c.converged, std::isfinite(error) ? error : HUGE_VAL);
+    const double error =
+        std::isnan(c.componentwise_error) ? c.backward_error : c.componentwise_error;
+    return std::isfinite(error) ? error : HUGE_VAL;
   };
   return static_cast<std::size_t>(
       std::max_element(columns.begin(), columns.end(),
                        [&](const auto& a, const auto& b) { return rank(a) < rank(b); }) -
       columns.begin());
+}
+
+/// Indices of the right-hand sides that have a line each.
+std::vector<std::size_t> shown(const Solution& s) {
+  std::vector<std::size_t> some(s.columns.size());
+  std::iota(some.begin(), some.end(), std::size_t{0});
+  if (some.size() <= most_lines) return some;
+  some = not_solved(s);
+  if (some.empty()) return {worst(s.columns)};
+  some.resize(std::min(some.size(), most_named));
+  return some;
+}
+
+/// What the lines of a few of many right-hand sides are.
+std::string choice_line(const Solution& s) {
+  const std::size_t all = s.columns.size();
+  const std::size_t missed = not_solved(s).size();
+  if (missed == 0) return fmt::format("the worst of {}; {} meet the tolerance\n", all, all);
+  return fmt::format("{} of {} do not meet the tolerance{}\n", missed, all,
+                     missed > most_named ? fmt::format("; the first {} of them", most_named) : "");
 }
 
 std::string error_lines(const Solution& s) {
@@ -140,14 +188,14 @@ std::string error_lines(const Solution& s) {
       "{:>9} {:>9} {:>10}\n",
       "Right-hand side", "precision", "method", "corrections", "componentwise", "normwise", "HPL",
       "forward <=");
-  if (all.size() > most_lines) {
-    const auto met =
-        std::count_if(all.begin(), all.end(), [](const auto& c) { return c.converged; });
-    const std::size_t one = worst(all);
-    return text + column_line(one, all[one]) +
-           fmt::format("the worst of {}; {} meet the tolerance\n", all.size(), met);
-  }
-  for (std::size_t k = 0; k < all.size(); ++k) text += column_line(k, all[k]);
+  const std::vector<std::size_t> some = shown(s);
+  for (const std::size_t k : some) text += column_line(k, all[k]);
+  if (all.size() > most_lines) text += choice_line(s);
+  if (std::any_of(some.begin(), some.end(),
+                  [&](std::size_t k) { return std::isnan(all[k].componentwise_error); }))
+    text +=
+        "componentwise -: not measured; normwise is then an upper estimate (--condition full "
+        "measures both)\n";
   return text;
 }
 
@@ -161,12 +209,6 @@ std::string total_lines(const SolveRun& run, const Solution& s) {
                              s.condition, s.equilibrated ? ", of the scaled matrix" : ""));
   return text + line("TIME", fmt::format("{:.3f} s to get A, {:.3f} s to solve, {:.3f} s to check",
                                          s.load_seconds, s.seconds, s.check_seconds));
-}
-
-std::string verdict(const SolveRun& run) {
-  if (!run.failure.empty()) return fmt::format("NOT solved, x is not written: {}\n", run.failure);
-  return run.x.empty() ? "solved; x is not kept: no -o\n"
-                       : fmt::format("solved; x is in '{}'\n", run.x);
 }
 
 ordered_json json_of(const SolveStep& step) {
@@ -205,6 +247,28 @@ ordered_json chosen(const Solution& s) {
 
 }  // namespace
 
+bool is_solved_in_part(const Solution& s) {
+  const std::size_t missed = not_solved(s).size();
+  return missed > 0 && missed < s.columns.size();
+}
+
+std::string verdict(const SolveRun& run, const Solution& s) {
+  const std::string unkept = "x is not kept: no -o";
+  if (run.failure.empty())
+    return "solved; " + (run.x.empty() ? unkept : fmt::format("x is in '{}'", run.x));
+  if (!is_solved_in_part(s)) return "NOT solved, x is not written: " + run.failure;
+  const std::vector<std::size_t> missed = not_solved(s);
+  std::string names;
+  for (std::size_t i = 0; i < std::min(missed.size(), most_named); ++i)
+    names += fmt::format("{}{}", i == 0 ? "" : ", ", missed[i] + 1);
+  if (missed.size() > most_named) names += fmt::format(" and {} more", missed.size() - most_named);
+  return fmt::format("{} of {} right-hand sides NOT solved ({}); {}", missed.size(),
+                     s.columns.size(), names,
+                     run.x.empty()        ? unkept
+                     : missed.size() == 1 ? fmt::format("its column in '{}' is NaN", run.x)
+                                          : fmt::format("their columns in '{}' are NaN", run.x));
+}
+
 std::string solve_report(const SolveRun& run, const Solution& s) {
   std::string text = banner("A x = b: low-precision LU with partial pivoting, FP64 solution");
   text += given_lines(run, s);
@@ -213,7 +277,7 @@ std::string solve_report(const SolveRun& run, const Solution& s) {
   if (!s.steps.empty()) text += step_lines(s) + error_lines(s);
   if (was_set_up(s)) text += total_lines(run, s);
   for (const std::string& note : s.notes) text += "WARNING: " + note + "\n";
-  return text.append(rule).append("\n").append(verdict(run));
+  return text.append(rule).append("\n").append(verdict(run, s)).append("\n");
 }
 
 ordered_json json_of_solution(const SolveRun& run, const Solution& s) {
@@ -222,7 +286,7 @@ ordered_json json_of_solution(const SolveRun& run, const Solution& s) {
                    {"end", utc_text(run.end)},
                    {"A", run.a},
                    {"b", text_or_null(run.b)},
-                   {"x", text_or_null(run.failure.empty() ? run.x : "")},
+                   {"x", text_or_null(is_written(run, s) ? run.x : "")},
                    {"n", run.n},
                    {"right_hand_sides", run.right_hand_sides},
                    {"ranks", run.hosts.size()},

@@ -25,11 +25,19 @@ struct SolveRun {
   std::vector<std::string> notes;  ///< further notes for the reader
   std::string command_line;
   std::time_t begin = 0, end = 0;
-  std::string failure;          ///< why no x meets the tolerance; empty if one does
+  std::string failure;          ///< why not every x meets the tolerance; empty if each does
   std::int64_t bad_pivot = -1;  ///< 0-based index of the zero pivot of a singular A, or -1
 };
 
-/// The report as text. Its last line says whether the system is solved.
+/// Whether some right-hand sides are solved and others are not. x is then written, with NaN in the
+/// columns of those that are not. Otherwise a failure leaves no file of x.
+bool is_solved_in_part(const Solution& solution);
+
+/// One line that says whether the system is solved, and where x is: "solved; x is in 'x.npy'". It
+/// names up to ten right-hand sides that are not solved, counted from 1.
+std::string verdict(const SolveRun& run, const Solution& solution);
+
+/// The report as text. Its last line is the verdict.
 std::string solve_report(const SolveRun& run, const Solution& solution);
 
 /// A document of schema "lupine/1" with benchmark "solve". Numbers that are not finite are null;

@@ -49,8 +49,8 @@ SolutionFormat solution_format(const Communicator& all, const std::string& matri
                                const std::string& right_hand_side, const std::string& x);
 
 /// Writes the whole of x, or no file. Matrix Market gets the shortest decimal form of each number
-/// that reads back as the same number; .npy gets the bytes of each number; .npz gets a .npy named
-/// "x". Collective.
+/// that reads back as the same number, and "nan" for a NaN; .npy gets the bytes of each number;
+/// .npz gets a .npy named "x". Collective.
 /// @param x column-major n x count, on rank 0
 /// @throws UsageError (every rank) that names the path and the reason; an existing file with this
 ///         path is then unchanged

@@ -74,4 +74,17 @@ bool is_hopeless(Precision precision, double condition) {
   return condition * unit_roundoff(precision) > most_condition;
 }
 
+double refining_bytes(std::int64_t rows, std::int64_t columns) {
+  constexpr double vectors = 10;  // along rows and along columns
+  return vectors * sizeof(double) * static_cast<double>(rows + columns);
+}
+
+std::int64_t most_refined(std::int64_t rows, std::int64_t columns) {
+  constexpr double room = 64e6;
+  constexpr double pay = 512;
+  const double part = static_cast<double>(rows) * static_cast<double>(columns) * sizeof(double);
+  const double fit = (part + room) / std::max(refining_bytes(rows, columns), 1.0);
+  return static_cast<std::int64_t>(std::clamp(fit, 1.0, pay));
+}
+
 }  // namespace lupine

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// The choice of the solver's steps by their cost. Pure: no MPI, no device.
+/// The choice of the solver's steps by their cost, and of the right-hand sides that a step refines
+/// together. Pure: no MPI, no device.
 #pragma once
 
 #include <lupine/options.hpp>
@@ -64,5 +65,12 @@ std::vector<PlannedStep> steps_worth_taking(std::vector<PlannedStep> steps,
 /// Whether factors of this precision are of no use for a matrix of this condition number, in the
 /// infinity norm: the refinement would need too many corrections. False where `condition` is NaN.
 bool is_hopeless(Precision precision, double condition);
+
+/// Bytes of the vectors of one right-hand side while it is refined, on a rank whose part of A is
+/// rows x columns.
+double refining_bytes(std::int64_t rows, std::int64_t columns);
+/// The right-hand sides that such a rank refines together at most: as many as pay, and as their
+/// vectors have room for in as much memory as its part of A and 64 MB.
+std::int64_t most_refined(std::int64_t rows, std::int64_t columns);
 
 }  // namespace lupine

@@ -244,22 +244,19 @@ std::string SteppedSolver::get(const RightHandSideSource& source, std::int64_t k
   return wrong_value(b, k);
 }
 
-// The right-hand sides that are refined together: as many as pay, as their vectors have room for in
-// half of A's memory and 64 MB, and in half of what a device's own memory has left.
+// The right-hand sides that all ranks refine together at most. A device's own memory has room for
+// their vectors in half of what is left of it.
 std::int64_t SteppedSolver::block_count() const {
-  // Along rows and along columns, for each. FP64 factors need no residuals.
-  const double vectors = steps_.back().precision == Precision::fp64 ? 6 : 10;
-  constexpr double on_device = 4;
-  constexpr double room = 64e6;
-  constexpr double most = 512;
-  const auto m = static_cast<double>(a_->rows().local_size());
-  const auto k = static_cast<double>(a_->columns().local_size());
-  const double bytes = sizeof(double) * std::max(m + k, 1.0);
-  double fit = (m * k * sizeof(double) / 2 + room) / (vectors * bytes);
-  if (const auto memory = machine_.device().memory())
-    fit = std::min(fit, static_cast<double>(memory->free) / 2 / (on_device * bytes));
-  const auto mine = static_cast<std::int64_t>(std::clamp(fit, 1.0, most));
-  return all().all_reduce(mine, Reduction::min);
+  constexpr double on_device = 4;  // vectors along rows and along columns, for each
+  const std::int64_t m = a_->rows().local_size();
+  const std::int64_t k = a_->columns().local_size();
+  std::int64_t most = most_refined(m, k);
+  if (const auto memory = machine_.device().memory()) {
+    const double bytes = on_device * sizeof(double) * static_cast<double>(m + k);
+    const double fit = static_cast<double>(memory->free) / 2 / std::max(bytes, 1.0);
+    most = static_cast<std::int64_t>(std::clamp(fit, 1.0, static_cast<double>(most)));
+  }
+  return all().all_reduce(most, Reduction::min);
 }
 
 // Solves for the right-hand sides in `left` in the present step, and keeps each x that is better
@@ -445,8 +442,12 @@ void SteppedSolver::fail(Solution best) {
   for (const SolveStep& step : best.steps)
     if (!step.solved)
       words += fmt::format("{}{}: {}", words.empty() ? "" : "; ", name(step.precision), step.why);
+  std::int64_t bad = 0;
   for (const SolveColumn& column : best.columns)
-    if (!column.why.empty()) words += (words.empty() ? "" : "; ") + column.why;
+    if (!column.why.empty() && ++bad == 1) words += (words.empty() ? "" : "; ") + column.why;
+  if (bad > 1)
+    words +=
+        fmt::format("; {} more right-hand side{} with an Inf or NaN", bad - 1, bad == 2 ? "" : "s");
   throw AccuracyError("no x of the accuracy that was asked for: " + words,
                       std::make_shared<const Solution>(std::move(best)));
 }

@@ -41,6 +41,10 @@ static double right_hand_side(int64_t i, int64_t k) {
   return sum;
 }
 
+static double with_a_nan(int64_t i, int64_t k) {
+  return i == 2 && k == 1 ? NAN : right_hand_side(i, k);
+}
+
 static void fill(double* a, double* b) {
   for (int i = 0; i < lda * n; ++i) a[i] = untouched;
   for (int i = 0; i < ldb * nrhs; ++i) b[i] = untouched;
@@ -158,6 +162,51 @@ static void refusals(void) {
   CHECK(result.precision == LUPINE_FP16 && result.steps == 1);
   CHECK(memcmp(before, b, sizeof b) == 0);
   CHECK(lupine_dgesv(n, nrhs, a, lda, b, ldb) == 0);
+}
+
+/* With one right-hand side that has a NaN, the others are solved, and b stays as it is. */
+static void a_nan_among_several(void) {
+  double a[lda * n], b[ldb * nrhs], before[ldb * nrhs], ferr[nrhs], berr[nrhs];
+  fill(a, b);
+  b[2 + ldb] = NAN;
+  memcpy(before, b, sizeof b);
+  lupine_result result;
+  lupine_result_init(&result, sizeof result);
+  result.ferr = ferr;
+  result.berr = berr;
+  CHECK(lupine_dgesvx(n, nrhs, a, lda, b, ldb, NULL, &result) == LUPINE_NOT_ACCURATE);
+  CHECK(strstr(lupine_last_error(), "b(3, 2) is nan") != NULL);
+  CHECK(memcmp(before, b, sizeof b) == 0);
+  for (int k = 0; k < nrhs; ++k) CHECK(k == 1 ? isnan(ferr[k]) && isinf(berr[k]) : ferr[k] < 1e-10);
+  CHECK(isinf(result.componentwise_error) && isnan(result.forward_error));
+  for (int k = 0; k < nrhs; ++k) b[k * ldb] = NAN;
+  CHECK(lupine_dgesv(n, nrhs, a, lda, b, ldb) == LUPINE_NOT_ALLOWED);
+}
+
+/* Of many right-hand sides, FP64 factors leave componentwise errors unmeasured unless all errors
+   are asked for. */
+static void errors_of_many(void) {
+  enum { many = 20 };
+  double a[lda * n], few[ldb * nrhs], b[n * many], berr[many];
+  lupine_options options;
+  lupine_options_init(&options, sizeof options);
+  options.precision = LUPINE_FP64;
+  for (options.condition = 1; options.condition <= 2; ++options.condition) {
+    const int full = options.condition == 2;
+    fill(a, few);
+    for (int k = 0; k < many; ++k)
+      for (int i = 0; i < n; ++i) b[i + k * n] = right_hand_side(i, k);
+    lupine_result result;
+    lupine_result_init(&result, sizeof result);
+    result.berr = berr;
+    CHECK(lupine_dgesvx(n, many, a, lda, b, n, &options, &result) == 0);
+    for (int k = 0; k < many; ++k) {
+      CHECK(full ? berr[k] < 1e-14 : isnan(berr[k]));
+      CHECK(fabs(b[k * n] - solution(0, k)) < 1e-11);
+    }
+    CHECK(full ? result.componentwise_error < 1e-14 : isnan(result.componentwise_error));
+    CHECK(result.backward_error < 1e-14);
+  }
 }
 
 /* Every option reaches the library: a value that is not allowed is refused, and the message names
@@ -289,6 +338,10 @@ static void together(void) {
     CHECK(result.steps >= 1 && result.componentwise_error <= 1e-14);
     for (int i = 0; i < ldb * nrhs; ++i) CHECK(fabs(b[i] - x[i]) < 1e-12);
   }
+  part(b, ldb, nrhs, grid, first, rank, with_a_nan);
+  part(x, ldb, nrhs, grid, first, rank, with_a_nan);
+  CHECK(lupine_psolve_factored(factors, b, descb, NULL) == LUPINE_NOT_ACCURATE);
+  CHECK(memcmp(b, x, sizeof b) == 0);
   CHECK(ranks == 1 || lupine_solve_factored(factors, 1, b, ldb, NULL) == -1);
   lupine_free(factors);
 }
@@ -367,6 +420,8 @@ int main(int argc, char** argv) {
   arguments();
   alone();
   refusals();
+  a_nan_among_several();
+  errors_of_many();
   run_options();
   factors_alone();
   together();

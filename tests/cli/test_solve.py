@@ -166,7 +166,7 @@ class Options(Folder):
             "chunk": 16, "device": "cpu", "comm": "auto", "gpus": [], "reserve": -1, "threads": 1,
             "stall_timeout": 300, "precision": "fp32", "first": "auto", "refine": "gmres",
             "tolerance": 1e-12,
-            "max_iterations": 30, "equilibrate": False, "condition": True})
+            "max_iterations": 30, "equilibrate": False, "condition": "on"})
         self.assertEqual([column["method"] for column in document["columns"]], ["gmres"])
         self.assertLessEqual(document["columns"][0]["componentwise_error"], 1e-12)
 
@@ -213,6 +213,7 @@ class Options(Folder):
                        "--progress --no-progress A b").split():
             self.assertRegex(outcome.out, rf"(^|[\s,]){option}\b")
         self.assertIn("LUPINE_PROFILE", outcome.out)
+        self.assertIn("full: with all errors of each of many right-hand sides", " ".join(outcome.out.split()))
 
 
 class Report(Folder):
@@ -246,7 +247,7 @@ class Report(Folder):
     def test_many_right_hand_sides_are_summed_up(self):
         a = self.put("A.mtx", market_array(matrix(N)))
         b = self.put("b.mtx", market_array(product(matrix(N), solution(N, 17))))
-        outcome = run("solve", a, b, "--json", self.at("a.json"))
+        outcome = run("solve", a, b, "--precision", "fp32", "--json", self.at("a.json"))
         self.assert_status(outcome, 0)
         self.assertIn("the worst of 17; 17 meet the tolerance", outcome.out)
         errors = [column["componentwise_error"] for column in self.load("a.json")["columns"]]
@@ -276,6 +277,124 @@ class Report(Folder):
         self.assertFalse(document["steps"][0]["solved"])
         self.assertTrue(document["steps"][0]["why"])
         self.assertRegex(outcome.out, re.compile(r"^1 .* left: ", re.M))
+
+
+class SeveralRightHandSides(Folder):
+    """Some are solved, others are not."""
+
+    def solve(self, n, count, bad, *words, ranks=0, status=1, a=None):
+        """Solves for so many right-hand sides, of which those of `bad`, from 0, have a NaN. Returns
+        the outcome, the JSON, the solution by rows, and what it should be."""
+        a = a or matrix(n)
+        expected = solution(n, count)
+        b = product(a, expected)
+        for k in bad:
+            b[1][k] = math.nan
+        name, self.x = self.put("A.npy", numpy_bytes(a)), self.at("x.npy")
+        outcome = run("solve", name, self.put("b.npy", numpy_bytes(b)), "-o", self.x, "--json",
+                      self.at("a.json"), *words, ranks=ranks)
+        self.assert_status(outcome, status)
+        x = read_numpy(self.x)[0] if os.path.exists(self.x) else None
+        return outcome, self.load("a.json"), x, expected
+
+    def test_one_with_a_nan(self):
+        for n, ranks, words in ((20, 0, ()), (20, 2, ()), (20, 1, ("--nb", "8")),
+                                (20, 5, ("--nb", "8")), (20, 2, ("--precision", "fp64")),
+                                (700, 1, ()), (700, 2, ())):
+            with self.subTest(n=n, ranks=ranks, words=words):
+                outcome, document, x, expected = self.solve(n, 3, [1], *words, ranks=ranks)
+                verdict = f"1 of 3 right-hand sides NOT solved (2); its column in '{self.x}' is NaN"
+                self.assert_refused(outcome, verdict, "b(2, 2) is nan", status=1)
+                self.assertEqual(outcome.out.splitlines()[-1], verdict)
+                self.assertRegex(outcome.out, re.compile(r"^2 .*  not met: b\(2, 2\) is nan", re.M))
+                self.assertTrue(all(math.isnan(row[1]) for row in x))
+                self.assert_near([row[::2] for row in x], [row[::2] for row in expected], 1e-12)
+                self.assertEqual((document["solved"], document["x"]), (False, self.x))
+                self.assertIn("b(2, 2) is nan", document["failure"])
+                columns = document["columns"]
+                self.assertEqual([c["converged"] for c in columns], [True, False, True])
+                self.assertEqual([c["why"] is None for c in columns], [True, False, True])
+                self.assertIn("b(2, 2) is nan", columns[1]["why"])
+                self.assertIsNone(columns[1]["componentwise_error"])
+
+    def test_a_nan_in_several_steps(self):
+        hilbert = [[1 / (1 + i + j) for j in range(14)] for i in range(14)]
+        for ranks in 0, 2:
+            _, document, x, _ = self.solve(14, 3, [0], "--first", "bf16", ranks=ranks, a=hilbert)
+            self.assertGreater(len(document["steps"]), 1)
+            self.assertEqual([c["converged"] for c in document["columns"]], [False, True, True])
+            self.assertIn("b(2, 1) is nan", document["columns"][0]["why"])
+            for row in x:
+                self.assertEqual([math.isnan(v) for v in row], [True, False, False])
+
+    def test_some_that_do_not_converge(self):
+        hilbert = [[1 / (1 + i + j) for j in range(20)] for i in range(20)]
+        for ranks in 0, 2:  # the second right-hand side is zero
+            outcome, document, x, _ = self.solve(20, 3, [], "--precision", "fp16", "--refine", "ir",
+                                                 ranks=ranks, a=hilbert)
+            verdict = f"2 of 3 right-hand sides NOT solved (1, 3); their columns in '{self.x}' are NaN"
+            self.assert_refused(outcome, verdict, "fp16: componentwise", status=1)
+            self.assertEqual(outcome.out.splitlines()[-1], verdict)
+            self.assertEqual(re.findall(r"(?m)^(\d) .*  not met$", outcome.out), ["1", "3"])
+            self.assertEqual([c["converged"] for c in document["columns"]], [False, True, False])
+            for row in x:
+                self.assertEqual([math.isnan(v) for v in row], [True, False, True])
+                self.assertEqual(row[1], 0)
+
+    def test_matrix_market_and_no_file(self):
+        a = self.put("A.mtx", market_array(matrix(N)))
+        b = product(matrix(N), solution(N, 2))
+        b[3][0] = math.inf
+        b = self.put("b.mtx", market_array(b))
+        self.assert_status(run("solve", a, b, "-o", self.at("x.mtx")), 1)
+        x = read_market(self.at("x.mtx"))
+        self.assertTrue(all(math.isnan(row[0]) and row[1] == 0 for row in x))
+        outcome = run("solve", a, b, "--json", self.at("a.json"))
+        self.assertEqual(outcome.out.splitlines()[-1],
+                         "1 of 2 right-hand sides NOT solved (1); x is not kept: no -o")
+        self.assertIsNone(self.load("a.json")["x"])
+
+    def test_all_with_a_nan(self):
+        a = self.put("A.npy", numpy_bytes(matrix(N)))
+        b = self.put("b.npy", numpy_bytes([[math.nan] * 3] * N))
+        for ranks, words in (0, ()), (2, ()), (1, ("--nb", "8")):
+            outcome = run("solve", a, b, "-o", self.at("x"), *words, ranks=ranks)
+            self.assert_refused(outcome, "b(1, 1) is nan", "allowed are finite numbers")
+            self.assertFalse(os.path.exists(self.at("x")))
+
+    def test_at_most_ten_are_named(self):
+        bad = list(range(12))
+        outcome, document, x, expected = self.solve(N, 20, bad, ranks=2)
+        verdict = (f"12 of 20 right-hand sides NOT solved ({', '.join(str(k + 1) for k in bad[:10])} "
+                   f"and 2 more); their columns in '{self.x}' are NaN")
+        self.assert_refused(outcome, verdict, "b(2, 1) is nan", "; 11 more right-hand sides", status=1)
+        self.assertEqual(outcome.out.splitlines()[-1], verdict)
+        self.assertIn("12 of 20 do not meet the tolerance; the first 10 of them", outcome.out)
+        self.assertEqual(len(re.findall(r"(?m)^\d+ .* not met: b\(2, ", outcome.out)), 10)
+        self.assertEqual([c["converged"] for c in document["columns"]], [False] * 12 + [True] * 8)
+        self.assert_near([row[12:] for row in x], [row[12:] for row in expected])
+
+    def test_errors_that_are_not_measured(self):
+        note = "componentwise -: not measured"
+        for ranks, words in (0, ()), (1, ("--nb", "8")), (2, ()):
+            with self.subTest(ranks=ranks, words=words):
+                outcome, document, *_ = self.solve(N, 20, [], "--precision", "fp64", *words,
+                                                   ranks=ranks, status=0)
+                columns = document["columns"]
+                self.assertEqual([c["componentwise_error"] for c in columns], [None] * 20)
+                errors = [c["backward_error"] for c in columns]
+                self.assertLessEqual(max(errors), document["asked"]["tolerance"])
+                worst = errors.index(max(errors)) + 1
+                self.assertRegex(outcome.out,
+                                 re.compile(rf"^{worst} +fp64 .* - +{max(errors):.2e} ", re.M))
+                self.assertIn("the worst of 20; 20 meet the tolerance", outcome.out)
+                self.assertIn(note, outcome.out)
+                self.assertRegex(outcome.out, "(?m)^TOLERANCE .*componentwise backward error$")
+                self.assertNotRegex(outcome.out, r"\bnan\b")
+        outcome, document, *_ = self.solve(N, 20, [], "--precision", "fp64", "--condition", "full",
+                                           status=0)
+        self.assertNotIn(None, [c["componentwise_error"] for c in document["columns"]])
+        self.assertNotIn(note, outcome.out)
 
 
 SYSTEM = market_array(matrix(4))
@@ -355,7 +474,8 @@ BAD_WORDS = [
     (("{A}", "--tolerance", "nan"), ["--tolerance", "nan"]),
     (("{A}", "--tolerance", "1"), ["--tolerance", "'1'", "below 1"]),
     (("{A}", "--equilibrate", "perhaps"), ["--equilibrate", "perhaps", "on, off"]),
-    (("{A}", "--condition="), ["--condition", "on, off"]),
+    (("{A}", "--condition="), ["--condition", "allowed: off, on, full"]),
+    (("{A}", "--condition", "half"), ["--condition", "half", "allowed: off, on, full"]),
     (("{A}", "-P", "3", "-Q", "5"), ["-P 3", "-Q 5", "15 ranks"]),
     (("{A}", "--nb", "1,2"), ["--nb", "1,2"]),
 ]

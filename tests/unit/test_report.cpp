@@ -11,6 +11,7 @@
 #include "report/benchmark_json.hpp"
 #include "report/benchmark_report.hpp"
 #include "report/progress.hpp"
+#include "report/solve_report.hpp"
 
 using namespace lupine;
 
@@ -54,6 +55,20 @@ BenchmarkRun some_run(bool passed) {
   r.notes = {"a warning", "a note"};
   r.update = {1.5, 2.5, 2};
   return run;
+}
+
+/// A solution of 30 right-hand sides whose componentwise errors are not measured.
+Solution many_solved() {
+  Solution s;
+  s.n = 2;
+  s.steps.resize(1);
+  s.columns.resize(30);
+  for (SolveColumn& column : s.columns) {
+    column.converged = true;
+    column.componentwise_error = column.forward_bound = std::numeric_limits<double>::quiet_NaN();
+    column.backward_error = 1e-17;
+  }
+  return s;
 }
 
 bool contains(const std::string& text, const std::string& part) {
@@ -339,4 +354,63 @@ TEST_CASE("progress prints at most one line a second") {
   const auto next = lines.line({500, 1000, 2});
   REQUIRE(next);
   CHECK(*next == *line);
+}
+
+TEST_CASE("the report of a solve names the worst of many, by what was measured") {
+  SolveRun run;
+  run.right_hand_sides = 30;
+  Solution s = many_solved();
+  s.columns[6].backward_error = 3e-17;
+  const std::string note = "componentwise -: not measured";
+  std::string text = solve_report(run, s);
+  CHECK(std::regex_search(text, std::regex("\n7 .* - +3.00e-17 ")));
+  CHECK(contains(text, "the worst of 30; 30 meet the tolerance\n" + note));
+  s.columns[4].componentwise_error = 4e-16;
+  text = solve_report(run, s);
+  CHECK(std::regex_search(text, std::regex("\n5 .* 4.00e-16 +1.00e-17 ")));
+  CHECK_FALSE(contains(text, note));
+  CHECK(verdict(run, s) == "solved; x is not kept: no -o");
+  const auto document = json_of_solution(run, s);
+  CHECK(document["columns"][6]["componentwise_error"].is_null());
+  CHECK(document["columns"][4]["componentwise_error"] == 4e-16);
+}
+
+TEST_CASE("the refinement goes on below the tolerance only for a few right-hand sides") {
+  SolveRun run;
+  const auto goes_on = [&] {
+    return contains(solve_report(run, many_solved()), "; refined while that falls\n");
+  };
+  run.right_hand_sides = 8;
+  CHECK(goes_on());
+  run.right_hand_sides = 9;
+  CHECK_FALSE(goes_on());
+  run.right_hand_sides = 1;
+  run.options.tolerance = 1e-10;
+  CHECK_FALSE(goes_on());
+}
+
+TEST_CASE("the verdict of a solve names the right-hand sides that are not solved") {
+  SolveRun run;
+  run.x = "x.npy";
+  Solution s = many_solved();
+  CHECK_FALSE(is_solved_in_part(s));
+  CHECK(verdict(run, s) == "solved; x is in 'x.npy'");
+  run.failure = "why";
+  for (const std::size_t k : {2, 16}) s.columns[k].converged = false;
+  CHECK(is_solved_in_part(s));
+  CHECK(verdict(run, s) ==
+        "2 of 30 right-hand sides NOT solved (3, 17); their columns in 'x.npy' are NaN");
+  CHECK(json_of_solution(run, s)["x"] == "x.npy");
+  s.columns[16].why = "b(1, 17) is nan";
+  const std::string text = solve_report(run, s);
+  CHECK(std::regex_search(text, std::regex("\n3 .*  not met\n17 .*  not met: b\\(1, 17\\) is nan\n"
+                                           "2 of 30 do not meet the tolerance\n")));
+  for (int k = 0; k < 10; ++k) s.columns[17 + k].converged = false;
+  CHECK(verdict(run, s) ==
+        "12 of 30 right-hand sides NOT solved (3, 17, 18, 19, 20, 21, 22, 23, 24, 25 and 2 more); "
+        "their columns in 'x.npy' are NaN");
+  for (SolveColumn& column : s.columns) column.converged = false;
+  CHECK_FALSE(is_solved_in_part(s));
+  CHECK(verdict(run, s) == "NOT solved, x is not written: why");
+  CHECK(json_of_solution(run, s)["x"].is_null());
 }

@@ -112,3 +112,12 @@ TEST_CASE("a sample is small beside its matrix") {
   CHECK(sample_order(4000) == 500);
   CHECK(sample_order(std::numeric_limits<std::int64_t>::max()) == 1024);
 }
+
+TEST_CASE("right-hand sides refined together have room in as much memory as A and 64 MB") {
+  CHECK(refining_bytes(3000, 1000) == 320e3);
+  CHECK(most_refined(4000, 4000) == 300);  // (128 MB + 64 MB) / 640 kB
+  CHECK(most_refined(20000, 20000) == 512);
+  CHECK(most_refined(45, 45) == 512);
+  CHECK(most_refined(0, 0) == 512);  // a rank without a part of A
+  CHECK(most_refined(1000000000, 0) == 1);
+}
