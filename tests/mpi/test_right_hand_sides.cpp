@@ -555,9 +555,8 @@ TEST_CASE("solves with the same factors leave nothing behind", "[solve][many][ri
       CHECK(found.converged == expected.converged);
       REQUIRE(found.steps.size() == 1);
       CHECK(found.steps[0].iterations == expected.steps[0].iterations);
-      // For a bad b the solver of large systems factors a small A anew.
-      if (found.converged || comm == MPI_COMM_WORLD)
-        CHECK((found.steps[0].factor_seconds > 0) == first);
+      // For a bad b the solver of large systems factors a small A anew, beside its own factors.
+      if (comm == MPI_COMM_WORLD) CHECK((found.steps[0].factor_seconds > 0) == first);
       CHECK(found.condition == Approx(expected.condition));
       first = false;
     };
