@@ -155,8 +155,9 @@ struct SolveColumn {
   RefineMethod method = RefineMethod::ir;  ///< ir or gmres: the method that ended its refinement
   int iterations = 0;                      ///< corrections in that step
   bool converged = false;                  ///< whether x was accepted
-  double hpl_residual = 0;                 ///< ||r|| / (eps (||A|| ||x|| + ||b||) n)
-  double backward_error = 0;               ///< normwise: ||r|| / (||A|| ||x|| + ||b||)
+  double hpl_residual =
+      0;  ///< ||r|| / (eps (||A|| ||x|| + ||b||) n); NaN as componentwise_error is
+  double backward_error = 0;  ///< normwise: ||r|| / (||A|| ||x|| + ||b||)
   /// max_i |r|_i / (|A||x| + |b|)_i, 0/0 being 0. NaN where it was not measured: with FP64 factors
   /// and more than 8 right-hand sides, the normwise error of the scaled system is estimated from 16
   /// random combinations of the entries of r, and an x whose estimate is well within the tolerance

@@ -31,7 +31,7 @@ using ProbeProducts = std::function<std::vector<Vector>(const std::vector<Probe>
 
 /// A lower bound of ||B||_1, the largest column sum of |B|, for each of several matrices B of one
 /// order; it is nearly always within a factor of three. A matrix needs at most seven products with
-/// B and five with B^T, in five and five calls at most: each call takes the probes of all matrices.
+/// B and five with B^T, in six and five calls at most: each call takes the probes of all matrices.
 /// Infinity if a product is not finite. N. J. Higham, "FORTRAN codes for estimating the one-norm of
 /// a real or complex matrix", ACM Trans. Math. Softw. 14 (1988): the algorithm of LAPACK's dlacn2.
 /// See docs/numerics.md.

@@ -577,7 +577,7 @@ TEST_CASE("solves with the same factors leave nothing behind", "[solve][many][ri
     solve_again(s, 9);
     solve_again(all_zero, 1);
   };
-  for (const GridShape shape : grids(world().size()))
+  for (const GridShape shape : {grids(world().size()).front(), grids(world().size()).back()})
     for (const Precision precision : {Precision::bf16, Precision::fp32, Precision::fp64}) {
       CAPTURE(shape.nprow, shape.npcol, name(precision));
       check(MPI_COMM_WORLD, options(shape, 4, precision));
