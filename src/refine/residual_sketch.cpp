@@ -96,7 +96,9 @@ ResidualSketch::Estimates ResidualSketch::estimate(const MultiVector& y, const M
     const double residual = std::sqrt(sum / static_cast<double>(combinations));
     const double size = norm_ * std::sqrt(y_squares[i]) + std::sqrt(b_squares[i]);
     found.residuals.push_back(finite(residual));
-    found.errors.push_back(finite(residual == 0 ? 0 : residual / size));
+    // Beside a size that has overflowed any residual would be small.
+    found.errors.push_back(residual == 0 ? 0
+                                         : finite(std::isfinite(size) ? residual / size : size));
   }
   // Roundings differ between ranks; all of them decide by the same numbers.
   grid.all().all_reduce(found.residuals, Reduction::max);

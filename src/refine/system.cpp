@@ -55,6 +55,8 @@ constexpr std::int64_t least_strip = 64;
 // FP32 holds sums of magnitudes in this range, and loses nothing that counts beside them.
 constexpr double fp32_most = 0x1p100;
 constexpr double fp32_least = 0x1p-60;
+// What underflows beside a sum of FP32 that is larger than this has no effect on it.
+constexpr double fp32_underflow = 0x1p-100;
 
 // V <- diag(scales) V.
 void scale(const Vector& scales, MultiVector& v) {
@@ -161,19 +163,19 @@ MultiVector System::product(const MultiVector& v) {
   return scaled(scales_.rows, sums(of_rows_.as<double>(), count));
 }
 
-// |R A C| |V| as a product of matrices, in FP32 where that holds the numbers; V is divided by a
-// power of two near its largest entry.
+// |R A C| |V| as a product of matrices, in FP32 where that holds the numbers and each sum is large
+// enough beside what underflows; V is divided by a power of two near its largest entry.
 MultiVector System::magnitude_product(const MultiVector& v) {
   const double norm = scaled_norm();
-  const bool fits = norm <= fp32_most && norm >= fp32_least;
+  const Vector sizes = VectorSpace(grid_, Layout::columns).largest(v);
+  Vector powers = sizes;
+  std::ranges::transform(powers, powers.begin(), power_above);
   const auto run = [&]<class T>(T) {
     const std::int64_t m = rows_.local_size();
     const std::int64_t k = columns_.local_size();
     const std::int64_t bytes = std::int64_t{sizeof(T)};
     const std::int64_t strip_columns =
         std::max(strip_elements / std::max<std::int64_t>(m, 1), least_strip);
-    Vector powers = VectorSpace(grid_, Layout::columns).largest(v);
-    std::ranges::transform(powers, powers.begin(), power_above);
     std::vector<T> minus_v(v.all().size());
     for (std::size_t i = 0; i < minus_v.size(); ++i)
       minus_v[i] =
@@ -211,7 +213,16 @@ MultiVector System::magnitude_product(const MultiVector& v) {
     grid_.row().all_reduce(sums.all(), Reduction::sum);
     return sums;
   };
-  return fits ? run(float{}) : run(double{});
+  if (norm > fp32_most || norm < fp32_least) return run(double{});
+  const MultiVector sums = run(float{});
+  const double least = fp32_underflow * (norm + 2 * static_cast<double>(n()));
+  std::int64_t lost = 0;
+  for (std::int64_t k = 0; k < v.count(); ++k) {
+    const auto at = static_cast<std::size_t>(k);
+    const auto is_lost = [&](double sum) { return sum < least * powers[at]; };
+    if (sizes[at] != 0) lost |= static_cast<std::int64_t>(std::ranges::any_of(sums[k], is_lost));
+  }
+  return grid_.all().all_reduce(lost, Reduction::max) == 0 ? sums : run(double{});
 }
 
 MultiVector System::multiply(const MultiVector& v) {

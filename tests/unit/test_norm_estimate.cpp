@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <array>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -93,5 +94,53 @@ TEST_CASE("a product that is not finite makes the norm infinite") {
     Square a(5);
     a(2, 3) = bad;
     CHECK(estimate(a).estimate == std::numeric_limits<double>::infinity());
+  }
+}
+
+TEST_CASE("several matrices together have the estimates of each alone") {
+  std::mt19937 random(3);
+  std::normal_distribution<double> normal;
+  for (const std::int64_t n : {1, 2, 7, 40}) {
+    CAPTURE(n);
+    std::vector<Square> all;
+    for (int times = 0; times < 9; ++times) {
+      Square a(n);
+      for (double& value : a.data) value = normal(random);
+      all.push_back(a);
+    }
+    all.push_back(Square(n));  // zero
+    Square diagonal(n);        // needs fewest rounds
+    for (std::int64_t i = 0; i < n; ++i) diagonal(i, i) = 1;
+    all.push_back(diagonal);
+    Square infinite = all.front();
+    infinite(n - 1, 0) = std::numeric_limits<double>::infinity();
+    all.push_back(infinite);
+    std::array calls{0, 0};
+    std::vector<int> products(all.size());
+    const auto multiplies = [&](bool transposed) {
+      return [&, transposed](const std::vector<Probe>& probes) {
+        ++calls.at(transposed ? 1 : 0);
+        std::vector<Vector> results;
+        for (const Probe& probe : probes) {
+          ++products.at(probe.matrix);
+          results.push_back(multiply(all[probe.matrix], probe.v, transposed));
+        }
+        return results;
+      };
+    };
+    const std::vector<NormEstimate> found =
+        estimate_one_norms(n, all.size(), multiplies(false), multiplies(true));
+    REQUIRE(found.size() == all.size());
+    CHECK(calls[0] <= 6);
+    CHECK(calls[1] <= 5);
+    for (std::size_t m = 0; m < all.size(); ++m) {
+      CAPTURE(m);
+      const Counted alone = estimate(all[m]);
+      CHECK(found[m].norm == alone.estimate);
+      CHECK(products[m] == alone.products + alone.transposed);
+      if (std::isfinite(found[m].norm))
+        CHECK(sum_of_magnitudes(multiply(all[m], found[m].x, false)) == found[m].norm);
+    }
+    CHECK(found.back().norm == std::numeric_limits<double>::infinity());
   }
 }

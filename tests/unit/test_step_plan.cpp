@@ -121,3 +121,81 @@ TEST_CASE("right-hand sides refined together have room in as much memory as A an
   CHECK(most_refined(0, 0) == 512);  // a rank without a part of A
   CHECK(most_refined(1000000000, 0) == 1);
 }
+
+namespace {
+
+const LuProblem medium{4000, 512, {1, 1, GridOrder::row}, false};
+
+/// The precisions of the steps that pay for so many right-hand sides.
+List paying(const Rates& rates, std::int64_t count, double condition = unknown,
+            Precision first = Precision::automatic) {
+  List all;
+  for (const PlannedStep& step :
+       steps_worth_taking(planned_steps(medium, rates, first), medium, rates, count, condition))
+    all.push_back(step.precision);
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("a refinement takes as many corrections as its factors lack bits") {
+  const Rates some = rates(8, 8, 2.4);
+  const double one = 2. * 4000 * 4000 / 1e11;  // a solve, or a residual, in FP64
+  const auto seconds = [&](Precision p, std::int64_t count, double condition) {
+    return refine_seconds(medium, p, some, count, condition);
+  };
+  CHECK(seconds(fp64, 1, unknown) == Approx(one));
+  CHECK(seconds(fp64, 70, 1e12) == Approx(70 * one));
+  const double correction = one * (1 + 1 / 2.4);
+  // FP32 has 24 bits, of which an LU loses 4, and more from a condition number of 256 on.
+  CHECK(seconds(fp32, 1, unknown) == Approx(3 * correction));
+  CHECK(seconds(fp32, 20, 256) == Approx(20 * 3 * correction));
+  CHECK(seconds(fp32, 1, 0x1p16) == Approx(5 * correction));    // 12 bits each
+  CHECK(seconds(fp32, 1, 0x1p30) == Approx(53 * correction));   // a bit each at most
+  CHECK(seconds(fp16, 1, unknown) == Approx(8 * correction));   // 7 of 11 bits each
+  CHECK(seconds(bf16, 1, unknown) == Approx(14 * correction));  // 4 of 8 bits each
+  for (const double low : {1., 100., 255.}) CHECK(seconds(fp32, 1, low) == Approx(3 * correction));
+  for (double condition = 1e3; condition < 1e9; condition *= 4)
+    CHECK(seconds(fp32, 1, 4 * condition) >= seconds(fp32, 1, condition));
+}
+
+TEST_CASE("steps of low precision pay for a few right-hand sides and not for many") {
+  const Rates cpu = rates(1, 1, 2.4);
+  for (std::int64_t count = 1; count <= 50; ++count) CHECK(paying(cpu, count) == List{fp32, fp64});
+  CHECK(paying(cpu, 4000) == List{fp64});
+  // A step pays for fewer right-hand sides the higher the condition number is.
+  const auto most = [&](double condition) {
+    std::int64_t count = 1;
+    while (paying(cpu, count + 1, condition) != List{fp64}) ++count;
+    return count;
+  };
+  CHECK(most(1e6) < most(1e4));
+  CHECK(most(1e4) < most(unknown));
+  // Where LU and refinement take as long as those of the next step, within one right-hand side.
+  const std::int64_t last = most(unknown);
+  const auto seconds = [&](Precision p, std::int64_t count) {
+    return lu_seconds(medium, p, cpu) + refine_seconds(medium, p, cpu, count, unknown);
+  };
+  CHECK(seconds(fp32, last) <= seconds(fp64, last));
+  CHECK(seconds(fp32, last + 1) > seconds(fp64, last + 1));
+  // A 16-bit step that does not pay is left out before FP32.
+  const Rates gpu = rates(8, 2, 2);
+  const LuProblem overlapped{4000, 512, {1, 1, GridOrder::row}, true};
+  const auto first_of = [&](std::int64_t count) {
+    return steps_worth_taking(planned_steps(overlapped, gpu, Precision::automatic), overlapped, gpu,
+                              count, unknown)
+        .front()
+        .precision;
+  };
+  CHECK(first_of(1) == bf16);
+  CHECK(first_of(120) == fp32);
+  CHECK(first_of(1000) == fp64);
+}
+
+TEST_CASE("one step always stays") {
+  CHECK(paying(rates(1, 1, 1), 1 << 30) == List{fp64});
+  for (const Precision p : {bf16, fp16, fp32, fp64}) {
+    const std::vector<PlannedStep> one{{p, 0}};
+    CHECK(steps_worth_taking(one, medium, rates(8, 8, 2), 1 << 30, 1e15) == one);
+  }
+}
