@@ -159,7 +159,6 @@ TEST_CASE("norms of residuals are estimated to a factor, whatever the residual i
         CAPTURE(k, exact, found.residuals[at]);
         CHECK(found.residuals[at] >= exact / ResidualSketch::certainty);
         CHECK(found.residuals[at] <= 2.5 * exact);
-        if (k % 6 == 1) CHECK(found.residuals[at] == Approx(exact).epsilon(1e-10));
         const double size = frobenius * norm(whole[at]) + norm(of_rows.gather(p.a.rows(), b[k]));
         CHECK(found.errors[at] * size == Approx(found.residuals[at]).epsilon(0.5));
       }
