@@ -67,7 +67,7 @@ void check_bounds(const Square& a, const Plain& b, const test::Inverse& inverse,
 
 TEST_CASE("forward bounds of many right-hand sides hold for every condition number", "[solve]") {
   const std::int64_t n = order();
-  for (const int digits : {2, 4, 6, 8, 10}) {
+  for (const int digits : {2, 5, 10}) {
     const double kappa = std::pow(10, digits);
     std::vector<double> one_small(static_cast<std::size_t>(n), 1.);
     one_small.back() = 1 / kappa;

@@ -32,7 +32,7 @@ BenchmarkOptions matrix_of(MatrixKind kind, std::int64_t n, std::int64_t nb, dou
 }
 
 std::int64_t order() {
-  return device_choice().device == DeviceKind::cuda ? 35 : 75;
+  return device_choice().device == DeviceKind::cuda ? 29 : 75;
 }
 
 /// A generated matrix whose entries stay in memory, beside those that are factored.

@@ -203,9 +203,8 @@ TEST_CASE("any number of right-hand sides on every grid, in every precision",
           "[solve][many][right-hand-sides]") {
   const std::int64_t n = emulated() ? 13 : 37;
   const Exact s{n};
-  const std::vector<std::int64_t> counts = emulated()
-                                               ? std::vector<std::int64_t>{3, 9, 20}
-                                               : std::vector<std::int64_t>{1, 3, 8, 9, 20, 300};
+  const std::vector<std::int64_t> counts =
+      emulated() ? std::vector<std::int64_t>{3, 9} : std::vector<std::int64_t>{1, 3, 8, 9, 20, 300};
   for (const GridShape shape : grids(world().size()))
     for (const std::int64_t count : counts)
       for (const Precision precision : {Precision::automatic, Precision::fp16, Precision::bf16,
@@ -213,6 +212,7 @@ TEST_CASE("any number of right-hand sides on every grid, in every precision",
         for (const ConditionCheck check : {ConditionCheck::on, ConditionCheck::full}) {
           if (count == 300 && precision != Precision::fp16 && precision != Precision::fp64)
             continue;
+          if (emulated() && check == ConditionCheck::full && precision != Precision::fp64) continue;
           CAPTURE(shape.nprow, shape.npcol, count, name(precision), name(check));
           SolveOptions o = options(shape, 5, precision);
           o.condition = check;
