@@ -255,6 +255,7 @@ void check_but_bad(const Exact& s, const Solution& found, std::int64_t count,
   REQUIRE(std::ssize(found.columns) == count);
   REQUIRE(std::ssize(found.x) == s.n * count);
   REQUIRE(!found.steps.empty());
+  int named = 0;
   for (std::int64_t k = 0; k < count; ++k) {
     CAPTURE(k);
     const SolveColumn& column = found.columns[static_cast<std::size_t>(k)];
@@ -267,7 +268,11 @@ void check_but_bad(const Exact& s, const Solution& found, std::int64_t count,
         k == s.nan_column ? "b(6, " + std::to_string(k + 1) + ") is nan"
                           : "b(" + std::to_string(s.n) + ", " + std::to_string(k + 1) + ") is -inf";
     CHECK(column.why.starts_with(why));
-    CHECK(words.find(column.why) != std::string::npos);
+    // The message has the first one whole, and counts the others.
+    if (named++ == 0)
+      CHECK(words.find(column.why) != std::string::npos);
+    else
+      CHECK(words.find("more right-hand side") != std::string::npos);
     CHECK_FALSE(column.converged);
     CHECK(std::isnan(column.forward_bound));
     CHECK_FALSE(column.componentwise_error <= 1);
