@@ -70,9 +70,13 @@ inline std::string archive(const std::vector<Packed>& members, bool zip64 = fals
     const std::string wide = zip64 ? little(1, 2) + little(24, 2) + little(size, 8) +
                                          little(packed, 8) + little(offset, 8)
                                    : "";
-    text += "PK\x03\x04" + common(other) + member.name + other + bytes;
-    directory += "PK\x01\x02" + little(20, 2) + common(other + wide) + little(0, 2) + little(0, 8) +
-                 little(zip64 ? full : offset, 4) + member.name + other + wide;
+    for (const std::string& part :
+         {std::string("PK\x03\x04"), common(other), member.name, other, bytes})
+      text.append(part);
+    for (const std::string& part :
+         {std::string("PK\x01\x02"), little(20, 2), common(other + wide), little(0, 2),
+          little(0, 8), little(zip64 ? full : offset, 4), member.name, other, wide})
+      directory.append(part);
   }
   const std::int64_t place = base + std::ssize(text);
   const std::int64_t length = std::ssize(directory);

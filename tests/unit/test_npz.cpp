@@ -132,6 +132,7 @@ TEST_CASE("a name that does not choose an array is refused, with the names there
   for (const std::string name : {"d", "", "c", "A", "a.npy.npy"})
     CHECK(refusal(two, name) == "'A.npz' holds no array '" + name + "'; allowed: a, b");
   std::vector<Packed> many;
+  many.reserve(23);
   for (int i = 0; i < 23; ++i) many.push_back({"arr_" + std::to_string(i) + ".npy", numbers(1)});
   CHECK_THAT(refusal(archive(many), "x"), ContainsSubstring("arr_18, arr_19, and 3 more"));
   CHECK_THAT(refusal(archive({{"a\n.npy", numbers(1)}}), "x"), ContainsSubstring("allowed: a?"));
