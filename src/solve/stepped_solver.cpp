@@ -280,7 +280,11 @@ bool SteppedSolver::attempt(const RightHandSideSource& b, std::vector<std::int64
   SolveStep& step = steps_.back();
   step.why = why_not(solution, unsolved);
   step.solved = step.why.empty();
-  if (!unsolved.empty()) left = std::move(unsolved);
+  // An x from factors that give no bound of its error waits for better ones too.
+  const bool some = !unsolved.empty() && unsolved.size() < left.size();
+  const bool bounded = !some || last() || options_.condition == ConditionCheck::off ||
+                       !factors_->factored().condition().at_least;
+  if (!unsolved.empty() && bounded) left = std::move(unsolved);
   return step.solved;
 }
 

@@ -49,6 +49,7 @@ void check_bounds(const Square& a, const Plain& b, const test::Inverse& inverse,
     const double error = forward_error(x, inverse.times(column(b, k)));
     const double backward = backward_errors(a, column(b, k), x).normwise;
     CAPTURE(k, error, said.forward_bound, backward, said.backward_error);
+    CAPTURE(found.steps.size(), name(found.precision()), found.condition_at_least);
     CHECK(said.converged);
     CHECK(error <= said.forward_bound);
     CHECK(said.forward_bound >= 0);
