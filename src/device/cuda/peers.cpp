@@ -21,6 +21,9 @@ using nccl::api;
 
 // While an exception unwinds the stack, drain() waits this long before it gives the groups up.
 constexpr std::chrono::seconds patience{2};
+// See Peers::wait().
+constexpr int short_wait = 1000;
+constexpr std::chrono::microseconds pause{20};
 
 void check_nccl(nccl::Result result, const char* call, const char* file = __builtin_FILE(),
                 int line = __builtin_LINE()) {
@@ -111,14 +114,19 @@ std::unique_ptr<PeerGroup> Peers::join(std::span<const std::byte> id, int rank, 
   return std::make_unique<NcclGroup>(shared_from_this(), id, rank, size, std::move(stream_of));
 }
 
+// A wait that is not over after so many queries pauses between two of them: where there are more
+// ranks than cores, the threads that drive the GPU would wait for one that only asks.
 void Peers::wait(const char* call, const std::function<cudaError_t()>& query,
                  const std::function<cudaError_t()>& block) {
   const StallWatch::Waiting waiting(stalls_, "the GPU");
   if (!connected()) return lupine::check(block(), call);
   cudaError_t state = query();
-  for (; state == cudaErrorNotReady; state = query()) {
+  for (int turn = 0; state == cudaErrorNotReady; state = query(), ++turn) {
     check();
-    std::this_thread::yield();
+    if (turn < short_wait)
+      std::this_thread::yield();
+    else
+      std::this_thread::sleep_for(pause);
   }
   lupine::check(state, call);
 }
