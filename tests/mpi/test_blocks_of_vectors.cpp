@@ -68,6 +68,7 @@ std::vector<Vector> random_vectors(std::int64_t n, std::int64_t count, unsigned 
 
 MultiVector local(const Distribution& mine, const std::vector<Vector>& whole) {
   std::vector<Vector> parts;
+  parts.reserve(whole.size());
   for (const Vector& v : whole) parts.push_back(local_part(mine, v));
   return together(mine.local_size(), parts);
 }
