@@ -298,12 +298,14 @@ TEST_CASE("a bad column of b leaves the others on every grid, in every form",
   const auto all = world();
   for (const GridShape shape : grids(all.size())) {
     const ProcessGrid grid(all, shape);
-    for (const auto& [s, count] : mixed(n))
+    for (const Mixed& each : mixed(n))
       for (const Precision precision : {Precision::fp16, Precision::fp32, Precision::fp64}) {
+        const Exact& s = each.s;
+        const std::int64_t count = each.count;
         CAPTURE(shape.nprow, shape.npcol, count, name(precision));
         const SolveOptions o = options(shape, 4, precision);
         const bool estimated = precision == Precision::fp64 && count > 8;
-        const auto b = [&s = s](std::int64_t i, std::int64_t k) { return s.b(i, k); };
+        const auto b = [&s](std::int64_t i, std::int64_t k) { return s.b(i, k); };
         std::string words;
         const auto solved = [&](const RightHandSide& side) {
           words.clear();
@@ -340,8 +342,10 @@ TEST_CASE("a bad column of b leaves the others on every grid, in every form",
 
 TEST_CASE("a bad column of b leaves the others of a small system", "[solve][right-hand-sides]") {
   constexpr std::int64_t n = 31;
-  for (const auto& [s, count] : mixed(n)) {
-    const auto b = [&s = s](std::int64_t i, std::int64_t k) { return s.b(i, k); };
+  for (const Mixed& each : mixed(n)) {
+    const Exact& s = each.s;
+    const std::int64_t count = each.count;
+    const auto b = [&s](std::int64_t i, std::int64_t k) { return s.b(i, k); };
     const std::vector<double> array = dense(n, count, n, b);
     for (const RightHandSide& side :
          {s.function(count), RightHandSide::dense(count, array.data(), n),
