@@ -93,6 +93,13 @@ class Device {
 
   /// Device memory, not initialized. @throws Fault "out of memory: ..." with the size
   virtual Buffer allocate(std::int64_t bytes) = 0;
+  /// Makes `memory` at least as large. What it held is lost if it was smaller, and its room is
+  /// given back first. @throws Fault as allocate()
+  void reserve(Buffer& memory, std::int64_t bytes) {
+    if (memory.bytes() >= bytes) return;
+    memory = {};
+    memory = allocate(bytes);
+  }
   /// Host memory that the device copies from and to at full speed, while the host goes on.
   /// @throws Fault "out of memory: ..." with the size
   virtual Buffer allocate_host(std::int64_t bytes) { return allocate(bytes); }
@@ -229,6 +236,12 @@ class Device {
   /// arithmetic costs nothing. More vectors are computed as products of matrices.
   static constexpr std::int64_t few_vectors = 8;
 
+  /// Whether an operation with these vectors is a product of matrices: it needs one precision, and
+  /// pays for many vectors. FP32 vectors are always taken together.
+  static bool as_product(ConstAnyMatrix a, ConstAnyMatrix x) {
+    return x.precision == a.precision &&
+           (x.precision == Precision::fp32 || x.columns > few_vectors);
+  }
   /// Y <- Y - A X, or Y <- Y - A^T X where X has a.rows and Y a.columns rows. A is FP32 or FP64.
   /// X and Y, products and sums are FP64; without the transpose they may all be FP32.
   virtual void subtract_product(Queue& queue, Transpose transpose, ConstAnyMatrix a,

@@ -42,10 +42,7 @@ void LuSolver::plan_moves(std::vector<DeviceRowMoves>& moves, Exchanges exchange
 void LuSolver::prepare(Precision precision, std::int64_t count) {
   const auto make = [&](Buffer& memory, std::int64_t entries) {
     const std::int64_t bytes = entries * count * bytes_of(precision);
-    if (memory.bytes() < bytes) {
-      memory = {};
-      memory = device_.allocate(bytes);
-    }
+    device_.reserve(memory, bytes);
     return AnyMatrix{precision, memory.data(), entries, count, std::max<std::int64_t>(entries, 1)};
   };
   of_rows_ = make(row_memory_, lu_.rows().local_size());
@@ -224,7 +221,7 @@ void LuSolver::exchange_rows(const DeviceRowMoves& moves) {
 // A contiguous copy of a block's vectors in device memory, for messages.
 AnyMatrix LuSolver::piece(AnyMatrix part) {
   const std::int64_t bytes = part.rows * part.columns * bytes_of(part.precision);
-  if (piece_.bytes() < bytes) piece_ = device_.allocate(bytes);
+  device_.reserve(piece_, bytes);
   return {part.precision, piece_.data(), part.rows, part.columns, part.rows};
 }
 

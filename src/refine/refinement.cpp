@@ -67,9 +67,9 @@ class Refinement {
   Refinement(System& system, FactorSolver& solver, const MultiVector& b,
              const RefineOptions& options, const Clock& clock)
       : options_(options),
-        tolerance_(options.stop == StopRule::benchmark ? 1
-                   : options.tolerance > 0             ? options.tolerance
-                                                       : default_tolerance(system.n())),
+        tolerance_(options.stop == StopRule::benchmark
+                       ? 1
+                       : componentwise_tolerance(options.tolerance, system.n())),
         goes_on_(options.stop == StopRule::componentwise && options.tolerance == 0 &&
                  b.count() <= Device::few_vectors),
         clock_(clock),

@@ -75,6 +75,10 @@ struct RefineOutcome {
 
 /// max(sqrt(n), 4) eps, eps = 2^-53.
 double default_tolerance(std::int64_t n);
+/// The componentwise tolerance that was asked for; default_tolerance(n) if that is 0.
+inline double componentwise_tolerance(double asked, std::int64_t n) {
+  return asked > 0 ? asked : default_tolerance(n);
+}
 
 /// Solves A x = b for each vector b, starting from x = 0. Repeats
 ///     r = b - A x,  L U d = r,  x <- x + d        (`ir`), or the same with

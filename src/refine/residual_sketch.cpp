@@ -49,10 +49,7 @@ ResidualSketch::ResidualSketch(System& system, Device& device)
 
 void ResidualSketch::put(const MultiVector& v, Buffer& memory) {
   const std::int64_t bytes = std::ssize(v.all()) * std::int64_t{sizeof(double)};
-  if (memory.bytes() < bytes) {
-    memory = {};
-    memory = device_.allocate(bytes);
-  }
+  device_.reserve(memory, bytes);
   device_.upload(*queue_, v.all(), memory.as<double>());
 }
 

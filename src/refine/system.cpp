@@ -106,15 +106,9 @@ System::System(const ProcessGrid& grid, Device& device, std::unique_ptr<LocalMat
 }
 
 void System::reserve(std::int64_t vectors) {
-  const auto reserve = [&](Buffer& memory, std::int64_t entries) {
-    const std::int64_t bytes = bytes_of_doubles(entries * vectors);
-    if (memory.bytes() >= bytes) return;
-    memory = {};
-    memory = device_.allocate(bytes);
-  };
-  reserve(of_columns_, columns_.local_size());
-  reserve(of_rows_, rows_.local_size());
-  reserve(abs_ax_, rows_.local_size());
+  device_.reserve(of_columns_, bytes_of_doubles(columns_.local_size() * vectors));
+  device_.reserve(of_rows_, bytes_of_doubles(rows_.local_size() * vectors));
+  device_.reserve(abs_ax_, bytes_of_doubles(rows_.local_size() * vectors));
 }
 
 // The sums of the parts that the ranks of a process row have in device memory.

@@ -29,7 +29,7 @@ constexpr std::size_t most_lines = 16;
 constexpr std::size_t most_named = 10;
 
 double tolerance(const SolveRun& run) {
-  return run.options.tolerance > 0 ? run.options.tolerance : default_tolerance(run.n);
+  return componentwise_tolerance(run.options.tolerance, run.n);
 }
 
 /// A number, or a dash for NaN.

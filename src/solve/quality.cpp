@@ -56,6 +56,40 @@ long double largest_scaled(const Vector& v, const std::vector<int>& exponents, i
   return most;
 }
 
+// Sets the forward bounds of the accepted answers: see answers(). `full`: as in dgerfs.
+// C is divided by 2^top, where top is the exponent of ||C y||, so that neither norm overflows.
+void forward_bounds(FactoredSystem& factored, const Equilibration& scales, Answers& answers,
+                    bool full) {
+  System& system = factored.system();
+  const auto sketched = [](const Answer& answer) { return answer.weight.empty(); };
+  full = full && std::ranges::none_of(answers.all, sketched);
+  const Vector ones(static_cast<std::size_t>(system.n()), 1.0);
+  std::vector<Answer*> open;
+  std::vector<Weights> weights;
+  for (Answer& answer : answers.all) {
+    if (!answer.column.converged) continue;
+    answer.column.forward_bound =
+        answer.largest_f == 0 ? 0 : std::numeric_limits<double>::infinity();
+    if (answer.largest_f == 0 || !answer.top) continue;
+    open.push_back(&answer);
+    if (full) weights.push_back({scaled(ones, scales.columns, -*answer.top), answer.weight});
+  }
+  std::optional<std::vector<double>> norms;
+  if (full) norms = factored.weighted_norms(std::move(weights));
+  if (!norms) {
+    const Condition& condition = factored.condition();
+    // A lower bound of ||(R A C)^-1|| bounds no error.
+    const double inverse = condition.at_least ? std::numeric_limits<double>::infinity()
+                                              : condition.value / system.scaled_norm();
+    const int largest_c = *std::ranges::max_element(scales.columns);
+    norms.emplace();
+    for (const Answer* answer : open)
+      norms->push_back(std::ldexp(inverse, largest_c - *answer->top) * answer->largest_f);
+  }
+  for (std::size_t i = 0; i < open.size(); ++i)
+    open[i]->column.forward_bound = (*norms)[i] / open[i]->size;
+}
+
 // Solves for some right-hand sides of one factored system.
 class Answering {
  public:
@@ -66,8 +100,7 @@ class Answering {
         scales_(scales),
         b_(b),
         options_(options),
-        tolerance_(options.refine.tolerance > 0 ? options.refine.tolerance
-                                                : default_tolerance(system_.n())),
+        tolerance_(componentwise_tolerance(options.refine.tolerance, system_.n())),
         clock_(clock),
         times_(times),
         of_columns_(system_.grid(), Layout::columns),
@@ -98,6 +131,11 @@ class Answering {
     else
       for (std::int64_t k = 0; k < right_.count(); ++k) rest.push_back(k);
     if (!rest.empty()) refine(rest);
+    const double begin = clock_.now();
+    if (options_.condition != ConditionCheck::off)
+      forward_bounds(factored_, scales_, answers_,
+                     !options_.many || options_.condition == ConditionCheck::full);
+    times_.checks += clock_.now() - begin;
     return std::move(answers_);
   }
 
@@ -225,39 +263,6 @@ class Answering {
 Answers answers(FactoredSystem& factored, const Equilibration& scales, const MultiVector& b,
                 const AnswerOptions& options, const Clock& clock, AnswerTimes& times) {
   return Answering(factored, scales, b, options, clock, times).run();
-}
-
-// C is divided by 2^top, where top is the exponent of ||C y||, so that neither norm overflows.
-void forward_bounds(FactoredSystem& factored, const Equilibration& scales, Answers& answers,
-                    bool full) {
-  System& system = factored.system();
-  const auto sketched = [](const Answer& answer) { return answer.weight.empty(); };
-  full = full && std::ranges::none_of(answers.all, sketched);
-  const Vector ones(static_cast<std::size_t>(system.n()), 1.0);
-  std::vector<Answer*> open;
-  std::vector<Weights> weights;
-  for (Answer& answer : answers.all) {
-    if (!answer.column.converged) continue;
-    answer.column.forward_bound =
-        answer.largest_f == 0 ? 0 : std::numeric_limits<double>::infinity();
-    if (answer.largest_f == 0 || !answer.top) continue;
-    open.push_back(&answer);
-    if (full) weights.push_back({scaled(ones, scales.columns, -*answer.top), answer.weight});
-  }
-  std::optional<std::vector<double>> norms;
-  if (full) norms = factored.weighted_norms(std::move(weights));
-  if (!norms) {
-    const Condition& condition = factored.condition();
-    // A lower bound of ||(R A C)^-1|| bounds no error.
-    const double inverse = condition.at_least ? std::numeric_limits<double>::infinity()
-                                              : condition.value / system.scaled_norm();
-    const int largest_c = *std::ranges::max_element(scales.columns);
-    norms.emplace();
-    for (const Answer* answer : open)
-      norms->push_back(std::ldexp(inverse, largest_c - *answer->top) * answer->largest_f);
-  }
-  for (std::size_t i = 0; i < open.size(); ++i)
-    open[i]->column.forward_bound = (*norms)[i] / open[i]->size;
 }
 
 }  // namespace lupine

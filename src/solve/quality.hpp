@@ -21,8 +21,8 @@ struct Answer {
   SolveColumn column;
   double forecast = 0;  ///< RefineOutcome::forecast
   // Of the scaled system, for the bound of the forward error.
-  Vector weight{};       ///< f of forward_bounds(), whole; empty with many unless all is asked for
-  double largest_f = 0;  ///< ||f||
+  Vector weight{};           ///< f of answers(), whole; empty with many unless all is asked for
+  double largest_f = 0;      ///< ||f||
   std::optional<int> top{};  ///< of the exponent of ||C y||; nothing if y = 0
   double size = 0;           ///< ||C y|| 2^-top
   double x_norm = 0;         ///< ||x||
@@ -56,19 +56,18 @@ struct AnswerTimes {
 /// tolerance it suffices that the normwise backward error of the scaled system is, since LU in FP64
 /// guarantees no more, as in LAPACK's dgesvx. With FP64 factors, the default tolerance and many
 /// right-hand sides, the normwise errors are estimated by a ResidualSketch, and only those x are
-/// refined that this does not accept. Forward bounds are NaN. Collective.
+/// refined that this does not accept.
+///
+/// Unless options.condition is off, accepted x get estimated bounds of the forward error
+/// ||x - x*|| / ||x||, where x* is the exact solution and norms are infinity norms; others have
+/// NaN. As in LAPACK's dgerfs,
+///     || C |(R A C)^-1| f || / ||C y||,  f = |r| + (n + 1) eps (|R A C| |y| + |R b|);
+/// with many right-hand sides, unless options.condition is full,
+///     ||C|| ||(R A C)^-1|| ||f|| / ||C y||.
+/// Infinity where only a lower bound of the condition number is possible, which is estimated too
+/// where it is not known. Collective.
 /// @param b whole, as the user gave them, finite
 Answers answers(FactoredSystem& factored, const Equilibration& scales, const MultiVector& b,
                 const AnswerOptions& options, const Clock& clock, AnswerTimes& times);
-
-/// Sets the forward bounds of the accepted answers: estimated bounds of ||x - x*|| / ||x||, where
-/// x* is the exact solution and norms are infinity norms. As in LAPACK's dgerfs,
-///     || C |(R A C)^-1| f || / ||C y||,  f = |r| + (n + 1) eps (|R A C| |y| + |R b|);
-/// where `full` is false,
-///     ||C|| ||(R A C)^-1|| ||f|| / ||C y||.
-/// Infinity where only a lower bound of the condition number is possible.
-/// Estimates the condition number too where it is not known. Collective.
-void forward_bounds(FactoredSystem& factored, const Equilibration& scales, Answers& answers,
-                    bool full);
 
 }  // namespace lupine

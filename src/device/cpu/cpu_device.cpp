@@ -289,9 +289,6 @@ void CpuDevice::update(Queue&, ConstAnyMatrix l, const PanelControl* l_control, 
   const bool fp64 = l.precision == Precision::fp64;
   const bool onednn = by_onednn(l.precision);
   const bool emulated = !fp64 && !native(l.precision);
-  const auto reserve = [this](Buffer& scratch, std::int64_t bytes) {
-    if (scratch.bytes() < bytes) scratch = allocate(bytes);
-  };
   const std::int64_t rows = poll ? part_rows_per_thread * threads_ : c.rows;
   const auto wanted = static_cast<std::int64_t>(
       part_operations_per_thread * threads_ /

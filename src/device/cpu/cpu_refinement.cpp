@@ -36,13 +36,6 @@ void for_each_tile(MatrixView<const T> a, std::int64_t vectors, const Use& use) 
       use(i, j, a.block(i, j, std::min(height, a.rows - i), std::min(width, a.columns - j)));
 }
 
-// Whether BLAS computes the operation: it needs one precision, and pays for many vectors. FP32
-// vectors always go to BLAS.
-bool as_product(ConstAnyMatrix a, ConstAnyMatrix x) {
-  return x.precision == a.precision &&
-         (x.precision == Precision::fp32 || x.columns > Device::few_vectors);
-}
-
 // Substitution, from the first unknown to the last or from the last to the first. A new unknown is
 // subtracted from the later ones; with the transposed triangle, the earlier ones are subtracted
 // from it.
@@ -97,7 +90,7 @@ void solve(Triangle triangle, Transpose transpose, ConstAnyMatrix any, AnyMatrix
   const ThreadScope scope(threads);
   with_storage(any, [&](const auto& lu) {
     using T = std::remove_cvref_t<decltype(lu(0, 0))>;
-    if (as_product(any, x)) return solve_triangle(triangle, transpose, lu, x.as<T>());
+    if (Device::as_product(any, x)) return solve_triangle(triangle, transpose, lu, x.as<T>());
     const MatrixView<double> vectors = x.as<double>();
 #pragma omp parallel for schedule(static, 1) if (vectors.columns > 1)
     for (std::int64_t k = 0; k < vectors.columns; ++k)

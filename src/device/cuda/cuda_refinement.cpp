@@ -39,23 +39,15 @@ void solve_by_inverses(cudaStream_t stream, Triangle triangle, Transpose transpo
   }
 }
 
-// Whether BLAS computes the operation: it needs one precision, and pays for many vectors. FP32
-// vectors always go to BLAS.
-bool as_product(ConstAnyMatrix a, ConstAnyMatrix x) {
-  return x.precision == a.precision &&
-         (x.precision == Precision::fp32 || x.columns > Device::few_vectors);
-}
-
 }  // namespace
 
 void CudaDevice::subtract_product(Queue& queue, Transpose transpose, ConstAnyMatrix a,
                                   ConstAnyMatrix x, AnyMatrix y) {
   Lane& l = lane(queue);
   if (as_product(a, x)) {
-    if (a.precision == Precision::fp64)
-      return add_product(l, -1, a.as<double>(), x.as<double>(), y.as<double>(), transpose);
-    LUPINE_EXPECTS(transpose == Transpose::no);
-    return products_->multiply(l, Reading::fp32, -1, factor_of(a), factor_of(x), 1, y.as<float>());
+    if (transpose == Transpose::no) return subtract(queue, a, x, y);
+    LUPINE_EXPECTS(a.precision == Precision::fp64);
+    return add_product(l, -1, a.as<double>(), x.as<double>(), y.as<double>(), transpose);
   }
   for (std::int64_t k = 0; k < x.columns; ++k)
     check(cuda::subtract_product(l.stream(), transpose, a, x.as<double>().column(k),
