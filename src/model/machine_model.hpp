@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file
+/// A machine on paper: the numbers by which `lupine predict` gives the operations and messages of a
+/// run their times. Units are SI: seconds, bytes, bytes a second, units of work a second.
+/// docs/prediction.md describes the file format and the formulas.
+#pragma once
+
+#include <lupine/options.hpp>
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace lupine {
+
+/// Where a number is from.
+enum class Origin { measured, datasheet, assumed };
+
+/// A number with its source.
+struct Figure {
+  double value = 0;
+  Origin origin = Origin::assumed;
+  std::string source;  ///< in words, never empty in a file
+};
+
+/// The operations whose rates a machine file gives. The unit of work stands behind each; m, n, k
+/// are the rows, columns and width of OperationModel::seconds().
+enum class OperationKind {
+  product,        ///< C <- C + A B: 2 m n k operations
+  solve_right,    ///< B <- B U^-1, B m x k: m k^2 operations; n = 1
+  solve_left,     ///< B <- L^-1 B, B k x n: n k^2 operations; m = 1
+  factor,         ///< LU of a k x k block without pivoting: 2/3 k^3 operations; m = n = 1
+  eliminate,      ///< one column of a panel with pivoting, m x n: 2 m n operations; k = 1
+  exchange,       ///< find, take or move rows of m x n elements: m n elements; k = 1
+  convert,        ///< copies, casts and scales: m n elements; k = 1
+  generate,       ///< entries of the matrix, made anew: m n entries; k = 1
+  pass,           ///< entries made anew in FP64 and multiplied by a vector: m n entries; k = 1
+  vector_product  ///< y <- y - A x for one FP64 vector: m n elements of A; k = 1
+};
+
+/// The rate of an operation in one precision. The rate at a shape is
+///     rate m / (m + half_rows) n / (n + half_columns) k / (k + half_width),
+/// Hockney's r_infinity and n_1/2 for each dimension (docs/prediction.md, 2).
+struct OperationModel {
+  double rate = 0;  ///< units of work a second for large shapes, > 0
+  double half_rows = 0;
+  double half_columns = 0;
+  double half_width = 0;
+  Origin origin = Origin::assumed;
+  std::string source;
+
+  /// The seconds that `work` units take at this shape. @pre m, n, k > 0
+  double seconds(double work, double m, double n, double k) const {
+    return work / rate * (1 + half_rows / m) * (1 + half_columns / n) * (1 + half_width / k);
+  }
+};
+
+/// A GPU, or the cores of one rank.
+struct DeviceModel {
+  std::string name;   ///< for reports: "NVIDIA H200"
+  int threads = 0;    ///< cores of one rank; 0 for a GPU
+  double memory = 0;  ///< bytes; of a GPU
+  int multiprocessors = 0;
+  double bandwidth = 0;  ///< of the device's memory, both directions together
+  /// The part of the multiprocessors that saturates the bandwidth, in (0, 1].
+  double bandwidth_part = 1;
+  double start = 0;        ///< least time of an operation: a kernel's start and end, threads' fork
+  double launch = 0;       ///< the host's time for giving a GPU an operation
+  double synchronize = 0;  ///< from the end of an operation until the waiting host goes on
+  double host_bandwidth = 0;  ///< of copies between a GPU and its host
+  double tile = 0;            ///< seconds of factoring or inverting 64 x 64 tiles, on a GPU
+  /// Whether a product keeps its multiprocessors to its end. If not, queues of higher priority take
+  /// them at once.
+  bool holds = true;
+  std::map<std::pair<OperationKind, Precision>, OperationModel> operations;
+
+  /// @throws UsageError if the file does not have this operation
+  const OperationModel& of(OperationKind kind, Precision precision) const;
+};
+
+enum class Topology { single, star, fat_tree, dragonfly };
+
+struct LinkModel {
+  double bandwidth = 0;  ///< of one device, in each direction
+  double latency = 0;
+};
+
+struct MachineModel {
+  std::string name;         ///< "h200-x8"
+  std::string description;  ///< one line
+  DeviceKind kind = DeviceKind::cuda;
+  /// Where predictions for this machine were compared with runs; empty: nowhere.
+  std::string validation;
+  int nodes = 1;
+  int devices = 1;         ///< GPUs of a node, or ranks of a node of CPUs at most
+  int cores = 1;           ///< of a node
+  double node_memory = 0;  ///< bytes
+  LinkModel link;          ///< between the devices of a node
+  LinkModel port;          ///< a device's port to the network between nodes
+  Topology topology = Topology::single;
+  std::string shape;      ///< SimGrid's parameters of a fat tree or dragonfly: "2;32,32;1,32;1,1"
+  double collective = 0;  ///< seconds that a step of a GPU collective takes besides its bytes
+  double message = 0;     ///< the host's time for a call of MPI
+  double test = 0;        ///< the host's time for an MPI_Test
+  /// For a GPU one device; for CPUs one for each number of threads that was measured.
+  std::vector<DeviceModel> devices_of_rank;
+  /// Every number of the file by its name, such as "device.bandwidth", for reports.
+  std::map<std::string, Figure> figures;
+
+  int ranks() const { return nodes * devices; }
+  /// The device of a rank with so many threads (a GPU: any). @throws UsageError with the numbers of
+  /// threads that the file knows
+  const DeviceModel& device(int threads) const;
+};
+
+/// Reads a machine from JSON text. @param where for messages: the file's name
+/// @throws UsageError, in one line: the key, what is wrong and what is allowed
+MachineModel parse_machine(std::string_view json, const std::string& where);
+
+/// The machine of a file, or the shipped machine of this name.
+/// @param folders where shipped machines are looked for: NAME.json
+/// @throws UsageError if there is neither (with the names of the shipped ones), or as parse_machine
+MachineModel load_machine(const std::string& name_or_file,
+                          const std::vector<std::filesystem::path>& folders);
+
+/// The JSON text of a machine, which parse_machine reads.
+std::string machine_text(const MachineModel& machine);
+
+}  // namespace lupine
