@@ -57,6 +57,14 @@ struct DeviceMemory {
   std::string name;        ///< for messages: "GPU 3"
 };
 
+/// What a device says of itself that takes time and computes nothing: that of a machine on paper
+/// (docs/prediction.md).
+struct Paper {
+  std::string machine;     ///< name of the machine
+  std::string validation;  ///< where predictions for it were compared with runs; empty: nowhere
+  int corrections = 3;     ///< of the refinement, which has no errors to decide by
+};
+
 /// Moves messages on. A long operation calls it now and then while it runs on the calling thread.
 using Poll = std::function<void()>;
 
@@ -70,6 +78,8 @@ class Device {
   /// One line for reports: "AMD EPYC, 2 threads, OpenBLAS 0.3.21, Zen kernels, OpenMP threads,
   /// loops avx2".
   virtual std::string description() const = 0;
+  /// Nothing, if the device computes: then it is a real one.
+  virtual std::optional<Paper> on_paper() const { return std::nullopt; }
   /// Whether the processor has instructions for products of this precision, FP16, FP16x3 (those of
   /// FP16), BF16 or FP32.
   /// Without them the update is emulated, with the same rounding.

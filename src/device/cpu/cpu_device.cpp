@@ -55,12 +55,6 @@ class CpuQueue final : public Queue {
   const Clock& clock_;
 };
 
-// The part of an update between two polls: short enough (some 50 ms) that messages do not wait for
-// long, and as tall as possible, since each product packs its part of U again.
-constexpr double part_operations_per_thread = 8e9;
-constexpr std::int64_t part_rows_per_thread = 16384;
-constexpr std::int64_t least_part_columns = 512;
-
 // The size from which large pages pay. Smaller pieces come from the heap, which uses its pages
 // again.
 constexpr std::int64_t least_mapped = std::int64_t{4} << 20;
@@ -289,11 +283,7 @@ void CpuDevice::update(Queue&, ConstAnyMatrix l, const PanelControl* l_control, 
   const bool fp64 = l.precision == Precision::fp64;
   const bool onednn = by_onednn(l.precision);
   const bool emulated = !fp64 && !native(l.precision);
-  const std::int64_t rows = poll ? part_rows_per_thread * threads_ : c.rows;
-  const auto wanted = static_cast<std::int64_t>(
-      part_operations_per_thread * threads_ /
-      (2. * static_cast<double>(std::min(rows, c.rows)) * static_cast<double>(l.columns)));
-  std::int64_t columns = poll ? std::max(wanted, least_part_columns) : c.columns;
+  auto [rows, columns] = update_parts(c.rows, c.columns, l.columns, threads_, poll != nullptr);
   if (emulated) {
     columns = std::min({columns, c.columns, traits_of(kind()).emulated_columns});
     const std::int64_t bytes = planes_of(l.precision) * std::int64_t{sizeof(float)};

@@ -37,7 +37,7 @@ inline Cyclic cyclic(const Distribution& d) {
 /// The lanes that no queue uses at the moment.
 using LanePool = std::vector<std::unique_ptr<Lane>>;
 
-class CudaDevice final : public Device {
+class CudaDevice : public Device {
  public:
   /// @throws UsageError if there is no GPU of that ordinal
   explicit CudaDevice(const DeviceOptions& options);

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// The kernels of kernels/cuda on paper: each takes its time, and computes nothing but pivots.
+#include "cuda/kernels.hpp"
+
+#include <algorithm>
+
+#include "core/numbers.hpp"
+#include "paper/cuda/gpu.hpp"
+
+namespace lupine::cuda {
+
+namespace {
+
+using paper::arithmetic;
+using paper::launch;
+using paper::Load;
+using paper::Memory;
+using paper::traffic;
+
+const DeviceModel& device_of(cudaStream_t stream) {
+  return stream->rank->device();
+}
+
+template <class Matrix>
+cudaError_t move(cudaStream_t stream, OperationKind kind, Precision precision, const Matrix& m) {
+  if (m.rows == 0 || m.columns == 0) return cudaSuccess;
+  launch(stream, traffic(device_of(stream), kind, precision, static_cast<double>(m.rows),
+                         static_cast<double>(m.columns)));
+  return cudaSuccess;
+}
+
+// Entries made anew.
+cudaError_t make(cudaStream_t stream, OperationKind kind, Precision precision, std::int64_t rows,
+                 std::int64_t columns) {
+  if (rows == 0 || columns == 0) return cudaSuccess;
+  const auto m = static_cast<double>(rows);
+  const auto n = static_cast<double>(columns);
+  const DeviceModel& device = device_of(stream);
+  launch(stream, arithmetic(device, device.of(kind, precision), m * n, m, n, 1));
+  return cudaSuccess;
+}
+
+// Tiles side by side, each on a multiprocessor.
+cudaError_t tiles(cudaStream_t stream, std::int64_t count) {
+  const DeviceModel& device = device_of(stream);
+  const double all = device.multiprocessors;
+  const double part = std::min(1., static_cast<double>(count) / all);
+  const double rounds = static_cast<double>(ceil_div(count, device.multiprocessors));
+  launch(stream, {.compute = rounds * device.tile * part, .part = part});
+  return cudaSuccess;
+}
+
+// A pivot drawn at random. The search reads the column.
+void draw_pivot(cudaStream_t stream, Found found, std::int64_t rows) {
+  if (found.magnitude == nullptr || !Memory::real(found.magnitude)) return;
+  paper::Rank& rank = *stream->rank;
+  *found.magnitude = rows > 0 ? 0.5 + rank.draw() : -1;
+  *found.row = rows > 0 ? static_cast<std::int64_t>(rank.draw() * static_cast<double>(rows)) : -1;
+}
+
+}  // namespace
+
+std::int64_t pass_parts(std::int64_t, std::int64_t, int) {
+  return 1;
+}
+
+cudaError_t generate(cudaStream_t stream, const MatrixSpec&, const Cyclic&, const Cyclic&,
+                     AnyMatrix a) {
+  return make(stream, OperationKind::generate, a.precision, a.rows, a.columns);
+}
+cudaError_t multiply_generated(cudaStream_t stream, const MatrixSpec&, const Cyclic&,
+                               std::int64_t row_count, const Cyclic&, std::int64_t column_count,
+                               const double*, const PassSums&, std::int64_t, double*) {
+  return make(stream, OperationKind::pass, Precision::fp64, row_count, column_count);
+}
+cudaError_t largest_magnitude(cudaStream_t stream, MatrixView<const float> a, std::uint32_t*) {
+  Load load = traffic(device_of(stream), OperationKind::convert, Precision::fp32,
+                      static_cast<double>(a.rows), static_cast<double>(a.columns));
+  load.bytes /= 2;  // it reads, and writes nothing
+  if (!a.empty()) launch(stream, load);
+  return cudaSuccess;
+}
+cudaError_t cast(cudaStream_t stream, MatrixView<const float> from, float, AnyMatrix to,
+                 const std::uint32_t*, double* scale, std::int64_t*) {
+  if (Memory::real(scale)) *scale = 1;
+  return move(stream, OperationKind::convert, to.precision, from);
+}
+cudaError_t copy_signed(cudaStream_t stream, MatrixView<const double> from, double,
+                        MatrixView<double>, double* scale, std::int64_t*) {
+  if (Memory::real(scale)) *scale = 1;
+  return move(stream, OperationKind::convert, Precision::fp64, from);
+}
+cudaError_t inverse_scale(cudaStream_t stream, const double*, const double*, float*, float*) {
+  launch(stream, {});
+  return cudaSuccess;
+}
+cudaError_t split(cudaStream_t stream, MatrixView<const float> a, MatrixView<Bfloat16>,
+                  MatrixView<Bfloat16>) {
+  return move(stream, OperationKind::convert, Precision::fp32, a);
+}
+cudaError_t split_triangle(cudaStream_t stream, MatrixView<const float> a, Triangle,
+                           MatrixView<Bfloat16>, MatrixView<Bfloat16>, MatrixView<Bfloat16>) {
+  return move(stream, OperationKind::convert, Precision::fp32, a);
+}
+cudaError_t factor_tile(cudaStream_t stream, MatrixView<float>, std::int64_t, std::int64_t*) {
+  return tiles(stream, 1);
+}
+cudaError_t invert_tiles(cudaStream_t stream, MatrixView<float> a) {
+  return tiles(stream, ceil_div(a.rows, tile_order));
+}
+
+cudaError_t find_pivot(cudaStream_t stream, ConstAnyMatrix column, SearchSpace*, Found found) {
+  draw_pivot(stream, found, column.rows);
+  launch(stream, {.bytes = static_cast<double>(column.rows * bytes_of(column.precision))});
+  return cudaSuccess;
+}
+cudaError_t take_pivot(cudaStream_t stream, AnyMatrix rows, std::int64_t first, const double*,
+                       const std::int64_t* row_found, std::int64_t* pivot, std::int64_t*) {
+  if (Memory::real(pivot) && Memory::real(row_found)) *pivot = first + *row_found;
+  launch(stream, {.bytes = 4. * static_cast<double>(rows.columns * bytes_of(rows.precision))});
+  return cudaSuccess;
+}
+cudaError_t eliminate(cudaStream_t stream, ConstAnyMatrix, AnyMatrix rows, SearchSpace*,
+                      Found next) {
+  if (rows.columns > 1) draw_pivot(stream, next, rows.rows);
+  return move(stream, OperationKind::eliminate, rows.precision, rows);
+}
+cudaError_t permute_rows(cudaStream_t stream, const std::int64_t*, const std::int64_t*,
+                         std::int64_t count, AnyMatrix a) {
+  return move(stream, OperationKind::exchange, a.precision, a.block(0, 0, count, a.columns));
+}
+cudaError_t gather_rows(cudaStream_t stream, const std::int64_t*, ConstAnyMatrix, AnyMatrix to) {
+  return move(stream, OperationKind::exchange, to.precision, to);
+}
+cudaError_t scatter_rows(cudaStream_t stream, const std::int64_t*, ConstAnyMatrix from,
+                         AnyMatrix) {
+  return move(stream, OperationKind::exchange, from.precision, from);
+}
+
+cudaError_t subtract_product(cudaStream_t stream, Transpose, ConstAnyMatrix a, const double*,
+                             double*) {
+  return move(stream, OperationKind::vector_product, a.precision, a);
+}
+cudaError_t multiply_triangle(cudaStream_t stream, Transpose, MatrixView<const float> a, Triangle,
+                              double*) {
+  return move(stream, OperationKind::vector_product, Precision::fp32, a);
+}
+cudaError_t add(cudaStream_t stream, ConstAnyMatrix x, AnyMatrix) {
+  return move(stream, OperationKind::convert, x.precision, x);
+}
+
+// A user's matrix is not predicted.
+cudaError_t add_entries(cudaStream_t, const MatrixEntry*, std::int64_t, MatrixView<double>) {
+  return cudaErrorNotSupported;
+}
+cudaError_t multiply(cudaStream_t, MatrixView<const double>, const double*, const PassSums&) {
+  return cudaErrorNotSupported;
+}
+cudaError_t largest_of_rows(cudaStream_t, MatrixView<const double>, const double*, double*) {
+  return cudaErrorNotSupported;
+}
+cudaError_t largest_of_columns(cudaStream_t, MatrixView<const double>, const double*, double*) {
+  return cudaErrorNotSupported;
+}
+cudaError_t scale(cudaStream_t, MatrixView<const double>, const double*, const double*,
+                  AnyMatrix) {
+  return cudaErrorNotSupported;
+}
+cudaError_t take_magnitudes(cudaStream_t, AnyMatrix) {
+  return cudaErrorNotSupported;
+}
+
+}  // namespace lupine::cuda

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// cuBLAS and cuBLASLt on paper.
+#include <cublasLt.h>
+#include <cublas_v2.h>
+
+#include <cstring>
+
+#include "paper/cuda/gpu.hpp"
+
+using lupine::OperationKind;
+using lupine::OperationModel;
+using lupine::Precision;
+using lupine::paper::arithmetic;
+using lupine::paper::launch;
+using lupine::paper::launch_product;
+
+struct cublasContext {
+  cudaStream_t stream = nullptr;
+  int multiprocessors = 0;
+};
+struct cublasLtContext {};
+struct cublasLtMatmulDescOpaque_t {
+  cublasComputeType_t compute;
+  int multiprocessors = 0;
+};
+struct cublasLtMatrixLayoutOpaque_t {
+  cudaDataType type;
+  std::int64_t rows;
+  std::int64_t columns;
+};
+struct cublasLtMatmulPreferenceOpaque_t {};
+
+namespace {
+
+double bytes_of_type(cudaDataType type) {
+  return type == CUDA_R_64F ? 8 : type == CUDA_R_32F ? 4 : 2;
+}
+
+const OperationModel& product_of(const lupine::DeviceModel& device, cudaDataType type,
+                                 cublasComputeType_t compute) {
+  if (compute == CUBLAS_COMPUTE_32F_FAST_TF32) return device.tf32;
+  const Precision precision = type == CUDA_R_64F    ? Precision::fp64
+                              : type == CUDA_R_32F  ? Precision::fp32
+                              : type == CUDA_R_16BF ? Precision::bf16
+                                                    : Precision::fp16;
+  return device.of(OperationKind::product, precision);
+}
+
+// A triangle of order t, times or solved for a matrix with `others` columns (rows, on the right).
+void launch_triangle(cublasHandle_t handle, cublasSideMode_t side, Precision precision,
+                     std::int64_t m, std::int64_t n) {
+  const lupine::DeviceModel& device = handle->stream->rank->device();
+  const auto order = static_cast<double>(side == CUBLAS_SIDE_LEFT ? m : n);
+  const auto others = static_cast<double>(side == CUBLAS_SIDE_LEFT ? n : m);
+  const auto element = static_cast<double>(lupine::bytes_of(precision));
+  const double part = handle->multiprocessors > 0
+                          ? static_cast<double>(handle->multiprocessors) / device.multiprocessors
+                          : 1;
+  launch(handle->stream,
+         arithmetic(device, device.of(OperationKind::solve_left, precision),
+                    others * order * order, 1, others, order,
+                    element * (order * order / 2 + 2 * order * others), part));
+}
+
+}  // namespace
+
+const char* cublasGetStatusName(cublasStatus_t) {
+  return "cublasStatus";
+}
+const char* cublasGetStatusString(cublasStatus_t) {
+  return "a status of cuBLAS on paper";
+}
+cublasStatus_t cublasCreate(cublasHandle_t* handle) {
+  *handle = new cublasContext;
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasDestroy(cublasHandle_t handle) {
+  delete handle;
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasGetVersion(cublasHandle_t, int* version) {
+  *version = 0;
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasSetStream(cublasHandle_t handle, cudaStream_t stream) {
+  handle->stream = stream;
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasSetWorkspace(cublasHandle_t, void*, std::size_t) {
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasSetPointerMode(cublasHandle_t, cublasPointerMode_t) {
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasSetSmCountTarget(cublasHandle_t handle, int multiprocessors) {
+  handle->multiprocessors = multiprocessors;
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasStrmm_64(cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t,
+                              cublasOperation_t, cublasDiagType_t, std::int64_t m, std::int64_t n,
+                              const float*, const float*, std::int64_t, const float*, std::int64_t,
+                              float*, std::int64_t) {
+  launch_triangle(handle, side, Precision::fp32, m, n);
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasDtrmm_64(cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t,
+                              cublasOperation_t, cublasDiagType_t, std::int64_t m, std::int64_t n,
+                              const double*, const double*, std::int64_t, const double*,
+                              std::int64_t, double*, std::int64_t) {
+  launch_triangle(handle, side, Precision::fp64, m, n);
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasStrsm_64(cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t,
+                              cublasOperation_t, cublasDiagType_t, std::int64_t m, std::int64_t n,
+                              const float*, const float*, std::int64_t, float*, std::int64_t) {
+  launch_triangle(handle, side, Precision::fp32, m, n);
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasDtrsm_64(cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t,
+                              cublasOperation_t, cublasDiagType_t, std::int64_t m, std::int64_t n,
+                              const double*, const double*, std::int64_t, double*, std::int64_t) {
+  launch_triangle(handle, side, Precision::fp64, m, n);
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasDtrsv_64(cublasHandle_t handle, cublasFillMode_t, cublasOperation_t,
+                              cublasDiagType_t, std::int64_t n, const double*, std::int64_t,
+                              double*, std::int64_t) {
+  launch_triangle(handle, CUBLAS_SIDE_LEFT, Precision::fp64, n, 1);
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasSgemm_64(cublasHandle_t handle, cublasOperation_t, cublasOperation_t,
+                              std::int64_t m, std::int64_t n, std::int64_t k, const float*,
+                              const float*, std::int64_t, const float*, std::int64_t, const float*,
+                              float*, std::int64_t) {
+  launch_product(handle->stream,
+                 product_of(handle->stream->rank->device(), CUDA_R_32F, CUBLAS_COMPUTE_32F), 4, 4,
+                 m, n, k, handle->multiprocessors);
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasDgemm_64(cublasHandle_t handle, cublasOperation_t, cublasOperation_t,
+                              std::int64_t m, std::int64_t n, std::int64_t k, const double*,
+                              const double*, std::int64_t, const double*, std::int64_t,
+                              const double*, double*, std::int64_t) {
+  launch_product(handle->stream,
+                 product_of(handle->stream->rank->device(), CUDA_R_64F, CUBLAS_COMPUTE_64F), 8, 8,
+                 m, n, k, handle->multiprocessors);
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasGemmEx_64(cublasHandle_t handle, cublasOperation_t, cublasOperation_t,
+                               std::int64_t m, std::int64_t n, std::int64_t k, const void*,
+                               const void*, cudaDataType type, std::int64_t, const void*,
+                               cudaDataType, std::int64_t, const void*, void*, cudaDataType c_type,
+                               std::int64_t, cublasComputeType_t compute, cublasGemmAlgo_t) {
+  launch_product(handle->stream, product_of(handle->stream->rank->device(), type, compute),
+                 bytes_of_type(type), bytes_of_type(c_type), m, n, k, handle->multiprocessors);
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasLtCreate(cublasLtHandle_t* handle) {
+  *handle = new cublasLtContext;
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtDestroy(cublasLtHandle_t handle) {
+  delete handle;
+  return CUBLAS_STATUS_SUCCESS;
+}
+std::size_t cublasLtGetVersion() {
+  return 0;
+}
+cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t* operation,
+                                        cublasComputeType_t compute_type, cudaDataType) {
+  *operation = new cublasLtMatmulDescOpaque_t{compute_type};
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatmulDescDestroy(cublasLtMatmulDesc_t operation) {
+  delete operation;
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t operation,
+                                              cublasLtMatmulDescAttributes_t attribute,
+                                              const void* value, std::size_t) {
+  if (attribute == CUBLASLT_MATMUL_DESC_SM_COUNT_TARGET)
+    std::memcpy(&operation->multiprocessors, value, sizeof(operation->multiprocessors));
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t* layout, cudaDataType type,
+                                          std::uint64_t rows, std::uint64_t columns, std::int64_t) {
+  *layout = new cublasLtMatrixLayoutOpaque_t{type, static_cast<std::int64_t>(rows),
+                                             static_cast<std::int64_t>(columns)};
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatrixLayoutDestroy(cublasLtMatrixLayout_t layout) {
+  delete layout;
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatrixLayoutSetAttribute(cublasLtMatrixLayout_t,
+                                                cublasLtMatrixLayoutAttribute_t, const void*,
+                                                std::size_t) {
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t* preference) {
+  *preference = nullptr;
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatmulPreferenceDestroy(cublasLtMatmulPreference_t) {
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t,
+                                                    cublasLtMatmulPreferenceAttributes_t,
+                                                    const void*, std::size_t) {
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDesc_t,
+                                              cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
+                                              cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
+                                              cublasLtMatmulPreference_t, int,
+                                              cublasLtMatmulHeuristicResult_t results[],
+                                              int* returned) {
+  results[0] = {};
+  *returned = 1;
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatmulAlgoCheck(cublasLtHandle_t, cublasLtMatmulDesc_t,
+                                       cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
+                                       cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
+                                       const cublasLtMatmulAlgo_t*,
+                                       cublasLtMatmulHeuristicResult_t* result) {
+  *result = {};
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t operation, const void*,
+                              const void*, cublasLtMatrixLayout_t a_layout, const void*,
+                              cublasLtMatrixLayout_t, const void*, const void*,
+                              cublasLtMatrixLayout_t c_layout, void*, cublasLtMatrixLayout_t,
+                              const cublasLtMatmulAlgo_t*, void*, std::size_t,
+                              cudaStream_t stream) {
+  launch_product(stream, product_of(stream->rank->device(), a_layout->type, operation->compute),
+                 bytes_of_type(a_layout->type), bytes_of_type(c_layout->type), c_layout->rows,
+                 c_layout->columns, a_layout->columns, operation->multiprocessors);
+  return CUBLAS_STATUS_SUCCESS;
+}

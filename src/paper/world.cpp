@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "paper/world.hpp"
+
+#include <smpi/smpi.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cmath>
+#include <simgrid/s4u.hpp>
+#include <utility>
+
+#include <lupine/error.hpp>
+
+#include "core/numbers.hpp"
+#include "paper/platform.hpp"
+
+namespace lupine::paper {
+
+namespace {
+
+namespace s4u = simgrid::s4u;
+
+// Addresses of all devices: SimGrid does not copy messages from or to shared memory.
+constexpr std::int64_t address_bytes = std::int64_t{1} << 40;
+constexpr std::int64_t alignment = 256;
+
+char* addresses() {
+  static char* const range = static_cast<char*>(
+      SMPI_SHARED_MALLOC(static_cast<std::size_t>(address_bytes)));
+  return range;
+}
+
+}  // namespace
+
+Paper paper_of(const Scenario& scenario) {
+  return {scenario.machine.name, scenario.machine.validation, scenario.corrections};
+}
+
+void* Memory::allocate(std::int64_t bytes, double capacity) {
+  if (used_ + static_cast<double>(bytes) > capacity) return nullptr;
+  if (bytes <= largest_real) {
+    void* data = std::calloc(1, static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1)));
+    if (data != nullptr) real_.emplace(data, bytes);
+    used_ += data != nullptr ? static_cast<double>(bytes) : 0;
+    return data;
+  }
+  // The first gap that is large enough.
+  std::int64_t begin = 0;
+  for (const auto& [at, piece] : pieces_) {
+    if (at - begin >= bytes) break;
+    begin = at + round_up(piece.bytes, alignment);
+  }
+  if (begin + bytes > address_bytes) return nullptr;
+  pieces_.emplace(begin, Piece{begin, bytes});
+  used_ += static_cast<double>(bytes);
+  return addresses() + begin;
+}
+
+void Memory::release(void* data) {
+  if (const auto found = real_.find(data); found != real_.end()) {
+    used_ -= static_cast<double>(found->second);
+    real_.erase(found);
+    std::free(data);
+    return;
+  }
+  const auto found = pieces_.find(static_cast<char*>(data) - addresses());
+  if (found == pieces_.end()) return;
+  used_ -= static_cast<double>(found->second.bytes);
+  pieces_.erase(found);
+}
+
+bool Memory::real(const void* data) {
+  const auto* at = static_cast<const char*>(data);
+  return at < addresses() || at >= addresses() + address_bytes;
+}
+
+void Signal::raise() {
+  raised_ = true;
+  for (s4u::Actor* actor : std::exchange(waiting_, {})) actor->resume();
+}
+
+// No other actor runs between the test and the suspension, so no raise() is missed.
+void Signal::wait() {
+  while (!raised_) {
+    waiting_.push_back(s4u::Actor::self());
+    s4u::this_actor::suspend();
+  }
+}
+
+double simulated_time() {
+  return s4u::Engine::get_clock();
+}
+
+void sleep_until(double time) {
+  if (time > simulated_time()) s4u::this_actor::sleep_until(time);
+}
+
+void sleep_for(double seconds) {
+  if (seconds > 0) s4u::this_actor::sleep_for(seconds);
+}
+
+double Rank::now() const {
+  return simulated_time() + owed;
+}
+
+void Rank::pay() {
+  sleep_for(std::exchange(owed, 0));
+  if (timeline) timeline->forget(simulated_time());
+}
+
+void Rank::wait(const MomentPtr& moment) {
+  pay();
+  if (!moment->known) {
+    Signal known;
+    moment->on_known = [&known] { known.raise(); };
+    known.wait();
+  }
+  sleep_until(moment->time);
+  owe(device().synchronize);
+}
+
+// SplitMix64 of the seed, the rank and a counter.
+double Rank::draw() {
+  std::uint64_t z = scenario->seed * 0x9e3779b97f4a7c15 +
+                    (static_cast<std::uint64_t>(number) << 32) + ++drawn * 0xbf58476d1ce4e5b9;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+  return static_cast<double>((z ^ (z >> 31)) >> 11) * 0x1p-53;
+}
+
+Rank& self() {
+  return *s4u::Actor::self()->get_data<Rank>();
+}
+
+namespace {
+s4u::Host* end_of(const Rank& from, const Rank& to) {
+  return from.node() == to.node() ? from.link : from.host;
+}
+}  // namespace
+
+void transfer(const Rank& from, const Rank& to, double bytes) {
+  s4u::Comm::sendto(end_of(from, to), end_of(to, from), static_cast<std::uint64_t>(bytes));
+}
+
+LinkModel link_between(const Rank& from, const Rank& to) {
+  const MachineModel& machine = from.scenario->machine;
+  return from.node() == to.node() ? machine.link : machine.port;
+}
+
+void start_worker(Rank& rank, const std::function<void()>& work) {
+  auto worker = s4u::Actor::init("worker", rank.link);
+  worker->daemonize();
+  worker->set_data(&rank);
+  worker->start(work);
+}
+
+void simulate(const Scenario& scenario, const std::function<void()>& work) {
+  std::string name = "lupine";
+  std::vector<char*> words{name.data()};
+  int count = 1;
+  char** first = words.data();
+  s4u::Engine engine(&count, first);
+  configure(engine, scenario);
+  const Places places = make_platform(engine, scenario);
+  SMPI_init();
+  SMPI_app_instance_register(name.c_str(), nullptr, scenario.ranks);
+  std::vector<Rank> ranks(static_cast<std::size_t>(scenario.ranks));
+  for (int r = 0; r < scenario.ranks; ++r) {
+    Rank& rank = ranks[static_cast<std::size_t>(r)];
+    rank.scenario = &scenario;
+    rank.number = r;
+    rank.host = places.hosts[static_cast<std::size_t>(r)];
+    rank.link = places.links[static_cast<std::size_t>(r)];
+    const DeviceModel& device = scenario.device;
+    rank.timeline = std::make_unique<Timeline>(
+        Timeline::Shape{device.bandwidth, device.bandwidth_part, device.holds});
+    auto actor = s4u::Actor::init(std::to_string(r), rank.host);
+    actor->set_property("instance_id", name);
+    actor->set_property("rank", std::to_string(r));
+    actor->set_data(&rank);
+    actor->start(work);
+  }
+  engine.run();
+  SMPI_finalize();
+}
+
+}  // namespace lupine::paper
