@@ -19,14 +19,14 @@ endif()
 
 set(src ${PROJECT_SOURCE_DIR}/src)
 file(GLOB paper_sources CONFIGURE_DEPENDS ${src}/paper/*.cpp ${src}/paper/cuda/*.cpp
-     ${src}/comm/*.cpp ${src}/matrix/*.cpp ${src}/transport/*.cpp ${src}/generate/generator.cpp
+     ${src}/comm/*.cpp ${src}/matrix/*.cpp ${src}/transport/*.cpp ${src}/generate/*.cpp
      ${src}/factor/*.cpp ${src}/refine/*.cpp ${src}/setup/*.cpp)
 list(FILTER paper_sources EXCLUDE REGEX "/setup/memory[.]cpp$")
-foreach(source buffer device device_traits cuda/blas cuda/check cuda/cuda_device cuda/cuda_entry
+foreach(source buffer device device_traits cuda/blas cuda/check cuda/cuda_device
         cuda/cuda_pivoting cuda/cuda_refinement cuda/lane cuda/nccl_api cuda/peers cuda/products)
   list(APPEND paper_sources ${src}/device/${source}.cpp)
 endforeach()
-foreach(source benchmark campaign first_steps run_tracer step_window)
+foreach(source benchmark campaign comparison first_steps run_tracer step_window)
   list(APPEND paper_sources ${src}/bench/${source}.cpp)
 endforeach()
 foreach(source benchmark_json benchmark_report option_lines progress report_parts trace_report)

@@ -93,16 +93,13 @@ class PaperCpu final : public Device {
                          Precision purpose) override {
     const auto m = static_cast<double>(b.rows);
     const auto k = static_cast<double>(lu.rows);
-    operate(OperationKind::solve_right, solving(OperationKind::solve_right, purpose),
-            m * k * k, m, 1, k);
+    operate(OperationKind::solve_right, purpose, m * k * k, m, 1, k);
   }
   void solve_left_lower(Queue&, ConstAnyMatrix lu, AnyMatrix b, Precision purpose) override {
     const auto n = static_cast<double>(b.columns);
     const auto k = static_cast<double>(lu.rows);
-    const Precision precision = b.precision == Precision::fp64
-                                    ? Precision::fp64
-                                    : solving(OperationKind::solve_left, purpose);
-    operate(OperationKind::solve_left, precision, n * k * k, 1, n, k);
+    operate(OperationKind::solve_left, b.precision == Precision::fp64 ? b.precision : purpose,
+            n * k * k, 1, n, k);
   }
   void cast(Queue&, ConstAnyMatrix from, double, AnyMatrix to, PanelControl* control,
             FactorStatus*) override {
@@ -113,8 +110,8 @@ class PaperCpu final : public Device {
   void update(Queue&, ConstAnyMatrix l, const PanelControl*, ConstAnyMatrix, const PanelControl*,
               AnyMatrix c, const Poll& poll) override {
     if (c.empty()) return;
-    const UpdateParts parts = update_parts(c.rows, c.columns, l.columns, self().device().threads,
-                                           poll != nullptr);
+    const UpdateParts parts =
+        update_parts(c.rows, c.columns, l.columns, self().device().threads, poll != nullptr);
     for (std::int64_t j = 0; j < c.columns; j += parts.columns)
       for (std::int64_t i = 0; i < c.rows; i += parts.rows) {
         multiply(l.precision, std::min(parts.rows, c.rows - i),
@@ -155,9 +152,9 @@ class PaperCpu final : public Device {
     elements(OperationKind::exchange, from.precision, from.rows, from.columns);
   }
 
-  void subtract_product(Queue&, Transpose, ConstAnyMatrix a, ConstAnyMatrix x,
-                        AnyMatrix) override {
-    if (as_product(a, x)) return a.empty() ? void() : multiply(a.precision, a.rows, x.columns, a.columns);
+  void subtract_product(Queue&, Transpose, ConstAnyMatrix a, ConstAnyMatrix x, AnyMatrix) override {
+    if (as_product(a, x))
+      return a.empty() ? void() : multiply(a.precision, a.rows, x.columns, a.columns);
     for (std::int64_t k = 0; k < x.columns; ++k)
       elements(OperationKind::vector_product, a.precision, a.rows, a.columns);
   }
@@ -179,9 +176,7 @@ class PaperCpu final : public Device {
   }
   void largest_of_rows(Queue&, ConstAnyMatrix, const double*, double*) override { refuse(); }
   void largest_of_columns(Queue&, ConstAnyMatrix, const double*, double*) override { refuse(); }
-  void scale(Queue&, ConstAnyMatrix, const double*, const double*, AnyMatrix) override {
-    refuse();
-  }
+  void scale(Queue&, ConstAnyMatrix, const double*, const double*, AnyMatrix) override { refuse(); }
   void take_magnitudes(Queue&, AnyMatrix) override { refuse(); }
 
  private:
@@ -194,7 +189,8 @@ class PaperCpu final : public Device {
   }
   static void operate(OperationKind kind, Precision precision, double work, double m, double n,
                       double k) {
-    if (work > 0) pass(self().device().of(kind, precision).seconds(work, m, n, k));
+    const DeviceModel& device = self().device();
+    if (work > 0) pass(device.of(kind, row_of(device, kind, precision)).seconds(work, m, n, k));
   }
   static void elements(OperationKind kind, Precision precision, std::int64_t rows,
                        std::int64_t columns) {
@@ -212,10 +208,6 @@ class PaperCpu final : public Device {
   static void sweep(ConstAnyMatrix lu, ConstAnyMatrix x) {
     for (std::int64_t k = 0; k < x.columns; ++k)
       elements(OperationKind::vector_product, lu.precision, ceil_div(lu.rows, 2), lu.columns);
-  }
-  // Solves for an update of 16 bits have a row of their own where they take another time.
-  static Precision solving(OperationKind kind, Precision purpose) {
-    return self().device().operations.contains({kind, purpose}) ? purpose : Precision::fp32;
   }
   static void draw(PivotCandidate* found, std::int64_t rows) {
     if (!Memory::real(found)) return;

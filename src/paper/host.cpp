@@ -5,6 +5,7 @@
 #include "device/cpu/processor.hpp"
 #include "device/cpu/thread_scope.hpp"
 #include "device/cuda/cuda_device.hpp"
+#include "device/cuda/cuda_hooks.hpp"
 #include "device/device.hpp"
 #include "paper/cpu_device.hpp"
 #include "paper/world.hpp"
@@ -41,6 +42,9 @@ std::unique_ptr<Device> make_device(const DeviceOptions& options) {
 }
 int count_gpus() {
   return has_gpus() ? 1 : 0;
+}
+CudaDevices gpus_here() {
+  return {count_gpus(), why_no_gpus()};
 }
 std::string why_no_gpus() {
   return has_gpus() ? "" : "the machine on paper has none";

@@ -57,13 +57,13 @@ std::vector<s4u::Host*> make_star(s4u::NetZone* zone, const std::string& name, i
 // The hosts of a fat tree or dragonfly, in the order of their numbers.
 std::vector<s4u::Host*> make_network(s4u::NetZone* root, const MachineModel& machine) {
   std::vector<s4u::Host*> hosts;
-  const s4u::ClusterCallbacks callbacks(
-      [&hosts](s4u::NetZone* zone, const std::vector<unsigned long>&,
-               unsigned long) -> std::pair<NetPoint*, NetPoint*> {
-        s4u::Host* host = zone->create_host(fmt::format("n{}", hosts.size()), speed)->seal();
-        hosts.push_back(host);
-        return {host->get_netpoint(), nullptr};
-      });
+  const s4u::ClusterCallbacks callbacks([&hosts](s4u::NetZone* zone,
+                                                 const std::vector<unsigned long>&,
+                                                 unsigned long) -> std::pair<NetPoint*, NetPoint*> {
+    s4u::Host* host = zone->create_host(fmt::format("n{}", hosts.size()), speed)->seal();
+    hosts.push_back(host);
+    return {host->get_netpoint(), nullptr};
+  });
   const auto shape = parts(machine.shape);
   const auto policy = s4u::Link::SharingPolicy::SPLITDUPLEX;
   s4u::NetZone* zone = nullptr;
@@ -71,24 +71,24 @@ std::vector<s4u::Host*> make_network(s4u::NetZone* root, const MachineModel& mac
     if (shape.size() != 4)
       throw UsageError(fmt::format(
           "shape '{}' is no fat tree's; allowed: LEVELS;DOWN,...;UP,...;LINKS,...", machine.shape));
-    zone = s4u::create_fatTree_zone(
-        "network", root,
-        {static_cast<unsigned>(std::stoul(shape[0])), numbers(shape[1]), numbers(shape[2]),
-         numbers(shape[3])},
-        callbacks, machine.port.bandwidth, machine.port.latency / 4, policy);
+    zone = s4u::create_fatTree_zone("network", root,
+                                    {static_cast<unsigned>(std::stoul(shape[0])), numbers(shape[1]),
+                                     numbers(shape[2]), numbers(shape[3])},
+                                    callbacks, machine.port.bandwidth, machine.port.latency / 4,
+                                    policy);
   } else {
     if (shape.size() != 4)
-      throw UsageError(fmt::format("shape '{}' is no dragonfly's; allowed: "
-                                   "GROUPS,LINKS;CHASSIS,LINKS;ROUTERS,LINKS;NODES",
-                                   machine.shape));
+      throw UsageError(
+          fmt::format("shape '{}' is no dragonfly's; allowed: "
+                      "GROUPS,LINKS;CHASSIS,LINKS;ROUTERS,LINKS;NODES",
+                      machine.shape));
     const auto pair = [&](std::size_t i) {
       const auto both = numbers(shape[i]);
       return std::pair{both.at(0), both.at(1)};
     };
-    zone = s4u::create_dragonfly_zone("network", root,
-                                      {pair(0), pair(1), pair(2), numbers(shape[3]).at(0)},
-                                      callbacks, machine.port.bandwidth, machine.port.latency / 4,
-                                      policy);
+    zone = s4u::create_dragonfly_zone(
+        "network", root, {pair(0), pair(1), pair(2), numbers(shape[3]).at(0)}, callbacks,
+        machine.port.bandwidth, machine.port.latency / 4, policy);
   }
   zone->seal();
   return hosts;

@@ -82,7 +82,7 @@ class Timeline {
   };
   struct Stream {
     int priority = 0;
-    double end = 0;       // of all that is scheduled
+    double end = 0;  // of all that is scheduled
     double busy = 0;
     bool paused = false;  // by an operation that has begun
     std::deque<Item> items{};

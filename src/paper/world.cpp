@@ -4,6 +4,7 @@
 #include <smpi/smpi.h>
 #include <sys/mman.h>
 
+#include <xbt/log.h>
 #include <algorithm>
 #include <cmath>
 #include <simgrid/s4u.hpp>
@@ -25,12 +26,16 @@ constexpr std::int64_t address_bytes = std::int64_t{1} << 40;
 constexpr std::int64_t alignment = 256;
 
 char* addresses() {
-  static char* const range = static_cast<char*>(
-      SMPI_SHARED_MALLOC(static_cast<std::size_t>(address_bytes)));
+  static char* const range =
+      static_cast<char*>(SMPI_SHARED_MALLOC(static_cast<std::size_t>(address_bytes)));
   return range;
 }
 
 }  // namespace
+
+Precision row_of(const DeviceModel& device, OperationKind kind, Precision precision) {
+  return device.operations.contains({kind, precision}) ? precision : Precision::fp32;
+}
 
 Paper paper_of(const Scenario& scenario) {
   return {scenario.machine.name, scenario.machine.validation, scenario.corrections};
@@ -159,7 +164,9 @@ void simulate(const Scenario& scenario, const std::function<void()>& work) {
   std::vector<char*> words{name.data()};
   int count = 1;
   char** first = words.data();
+  xbt_log_control_set("root.thresh:error");
   s4u::Engine engine(&count, first);
+  smpi_init_options();
   configure(engine, scenario);
   const Places places = make_platform(engine, scenario);
   SMPI_init();

@@ -26,11 +26,15 @@ namespace lupine::paper {
 /// What all ranks of the run have in common.
 struct Scenario {
   MachineModel machine;
-  DeviceModel device;    ///< of every rank
+  DeviceModel device;  ///< of every rank
   int ranks = 1;
-  int corrections = 3;   ///< of the refinement, which cannot see when it has converged
+  int corrections = 3;     ///< of the refinement, which cannot see when it has converged
   std::uint64_t seed = 1;  ///< of the pivots, which are drawn at random
 };
+
+/// The precision by which the device's file has this operation: FP32, unless it has a row for the
+/// precision itself.
+Precision row_of(const DeviceModel& device, OperationKind kind, Precision precision);
 
 /// What the devices of the scenario say of themselves.
 Paper paper_of(const Scenario& scenario);
@@ -52,8 +56,8 @@ class Memory {
     std::int64_t begin = 0;
     std::int64_t bytes = 0;
   };
-  std::map<std::int64_t, Piece> pieces_;      // of the range of addresses, by their begin
-  std::map<void*, std::int64_t> real_;        // bytes of real pieces
+  std::map<std::int64_t, Piece> pieces_;  // of the range of addresses, by their begin
+  std::map<void*, std::int64_t> real_;    // bytes of real pieces
   double used_ = 0;
 };
 
@@ -79,7 +83,11 @@ struct Rank {
   std::unique_ptr<Timeline> timeline;  ///< of its GPU
   Memory memory;
   std::uint64_t drawn = 0;  ///< random numbers so far
-  bool connected = false;   ///< its GPU has peers, so a host that asks for an event only waits
+  bool connected =
+      false;  ///< its GPU has peers, so a host that waits for an event does nothing else
+  const Moment* asked =
+      nullptr;  ///< the moment that the host has asked for last, and nothing since
+  double asked_since = 0;
 
   const DeviceModel& device() const { return scenario->device; }
   int node() const { return number / scenario->machine.devices; }

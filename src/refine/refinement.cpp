@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 #include "core/expects.hpp"
@@ -81,9 +82,13 @@ class Refinement {
 
   std::vector<RefineOutcome> run() {
     begin();
-    if (options_.method != RefineMethod::gmres) classic();
-    if (options_.method != RefineMethod::ir) gmres();
-    measure();
+    if (options_.corrections > 0) {
+      classic_as_asked();
+    } else {
+      if (options_.method != RefineMethod::gmres) classic();
+      if (options_.method != RefineMethod::ir) gmres();
+      measure();
+    }
     std::vector<RefineOutcome> outcomes;
     for (Column& column : columns_) {
       column.outcome.times = times_;
@@ -187,6 +192,15 @@ class Refinement {
         return stays(c);
       });
     }
+  }
+
+  // As many corrections as the caller wants.
+  void classic_as_asked() {
+    std::vector<std::int64_t> all(columns_.size());
+    std::iota(all.begin(), all.end(), 0);
+    Block block = block_of(std::move(all));
+    for (int i = 0; i < options_.corrections; ++i) correct(block, solve(block, block.r));
+    for (Column& c : columns_) c.outcome.converged = true;
   }
 
   // GMRES on (L U)^-1 A d = (L U)^-1 r, preconditioned from the left; then x <- x + d and

@@ -45,6 +45,9 @@ struct RefineOptions {
   /// Seconds that further corrections of all right-hand sides are worth: the time of what would be
   /// done instead. The refinement gives up where it forecasts that they take longer.
   double worth = std::numeric_limits<double>::infinity();
+  /// Takes so many corrections of `ir`, whatever the errors are; 0: decides by the errors. For
+  /// devices that compute nothing (Device::on_paper).
+  int corrections = 0;
   Trace* trace = nullptr;  ///< records solves and residuals; null: no trace
 };
 

@@ -138,6 +138,7 @@ void MachineChoice::choose_device() {
                         .reserved = o.reserve});
   });
   facts_.device = all_.all_gather(device_->description()).front();
+  facts_.paper = device_->on_paper();
 }
 
 // The peer support of every rank, by rank.

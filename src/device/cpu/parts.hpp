@@ -31,9 +31,10 @@ struct UpdateParts {
   std::int64_t columns = 0;
 };
 
-/// The parts of an update of m x n elements from panels of k columns. Where messages have to move on
-/// meanwhile (`polled`), a part is short enough (some 50 ms) that they do not wait for long, and as
-/// tall as possible, since each product packs its part of U again; otherwise it is the whole of C.
+/// The parts of an update of m x n elements from panels of k columns. Where messages have to move
+/// on meanwhile (`polled`), a part is short enough (some 50 ms) that they do not wait for long, and
+/// as tall as possible, since each product packs its part of U again; otherwise it is the whole of
+/// C.
 inline UpdateParts update_parts(std::int64_t m, std::int64_t n, std::int64_t k, int threads,
                                 bool polled) {
   constexpr double operations_per_thread = 8e9;
@@ -41,9 +42,9 @@ inline UpdateParts update_parts(std::int64_t m, std::int64_t n, std::int64_t k, 
   constexpr std::int64_t least_columns = 512;
   if (!polled) return {m, n};
   const std::int64_t rows = rows_per_thread * threads;
-  const auto columns =
-      static_cast<std::int64_t>(operations_per_thread * threads /
-                                (2. * static_cast<double>(std::min(rows, m)) * static_cast<double>(k)));
+  const auto columns = static_cast<std::int64_t>(
+      operations_per_thread * threads /
+      (2. * static_cast<double>(std::min(rows, m)) * static_cast<double>(k)));
   return {rows, std::max(columns, least_columns)};
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// The GPU of a simulated rank, behind CUDA's functions: every call takes the host's time, and gives
-/// the stream an operation that takes the GPU's.
+/// The GPU of a simulated rank, behind CUDA's functions: every call takes the host's time, and
+/// gives the stream an operation that takes the GPU's.
 #pragma once
 
 #include <cublas_api.h>
@@ -15,7 +15,7 @@
 
 struct CUstream_st {
   lupine::paper::Rank* rank;
-  int number;  // in the rank's timeline
+  int number;                     // in the rank's timeline
   lupine::paper::MomentPtr last;  // behind all operations, where it was asked for
 };
 

@@ -24,8 +24,9 @@ const DeviceModel& device_of(cudaStream_t stream) {
 template <class Matrix>
 cudaError_t move(cudaStream_t stream, OperationKind kind, Precision precision, const Matrix& m) {
   if (m.rows == 0 || m.columns == 0) return cudaSuccess;
-  launch(stream, traffic(device_of(stream), kind, precision, static_cast<double>(m.rows),
-                         static_cast<double>(m.columns)));
+  const DeviceModel& device = device_of(stream);
+  launch(stream, traffic(device, kind, paper::row_of(device, kind, precision),
+                         static_cast<double>(m.rows), static_cast<double>(m.columns)));
   return cudaSuccess;
 }
 
@@ -132,8 +133,7 @@ cudaError_t permute_rows(cudaStream_t stream, const std::int64_t*, const std::in
 cudaError_t gather_rows(cudaStream_t stream, const std::int64_t*, ConstAnyMatrix, AnyMatrix to) {
   return move(stream, OperationKind::exchange, to.precision, to);
 }
-cudaError_t scatter_rows(cudaStream_t stream, const std::int64_t*, ConstAnyMatrix from,
-                         AnyMatrix) {
+cudaError_t scatter_rows(cudaStream_t stream, const std::int64_t*, ConstAnyMatrix from, AnyMatrix) {
   return move(stream, OperationKind::exchange, from.precision, from);
 }
 
@@ -162,8 +162,7 @@ cudaError_t largest_of_rows(cudaStream_t, MatrixView<const double>, const double
 cudaError_t largest_of_columns(cudaStream_t, MatrixView<const double>, const double*, double*) {
   return cudaErrorNotSupported;
 }
-cudaError_t scale(cudaStream_t, MatrixView<const double>, const double*, const double*,
-                  AnyMatrix) {
+cudaError_t scale(cudaStream_t, MatrixView<const double>, const double*, const double*, AnyMatrix) {
   return cudaErrorNotSupported;
 }
 cudaError_t take_magnitudes(cudaStream_t, AnyMatrix) {

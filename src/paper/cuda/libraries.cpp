@@ -57,9 +57,8 @@ void launch_triangle(cublasHandle_t handle, cublasSideMode_t side, Precision pre
                           ? static_cast<double>(handle->multiprocessors) / device.multiprocessors
                           : 1;
   launch(handle->stream,
-         arithmetic(device, device.of(OperationKind::solve_left, precision),
-                    others * order * order, 1, others, order,
-                    element * (order * order / 2 + 2 * order * others), part));
+         arithmetic(device, device.of(OperationKind::solve_left, precision), others * order * order,
+                    1, others, order, element * (order * order / 2 + 2 * order * others), part));
 }
 
 }  // namespace

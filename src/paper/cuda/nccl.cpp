@@ -58,14 +58,13 @@ struct Message {
 
 // The messages from one rank to another, by their numbers.
 struct Lane {
-  std::map<std::int64_t, std::shared_ptr<Message>> open;
+  std::map<std::int64_t, std::shared_ptr<Message>> open;  // that one of the two has named so far
   std::int64_t sends = 0;
   std::int64_t receives = 0;
 
-  std::shared_ptr<Message> at(std::int64_t number) {
-    std::shared_ptr<Message>& message = open[number];
-    if (!message) message = std::make_shared<Message>();
-    return message;
+  std::shared_ptr<Message> take(std::int64_t number) {
+    if (auto known = open.extract(number)) return known.mapped();
+    return open.emplace(number, std::make_shared<Message>()).first->second;
   }
 };
 
@@ -258,7 +257,7 @@ ncclResult_t ncclBroadcast(const void*, void* to, std::size_t count, ncclDataTyp
 ncclResult_t ncclSend(const void* from, std::size_t count, ncclDataType_t, int peer,
                       ncclComm_t comm, cudaStream_t stream) {
   auto& lane = comm->group->lanes[{comm->rank, peer}];
-  const auto message = lane.at(lane.sends++);
+  const auto message = lane.take(lane.sends++);
   message->from = from;
   message->bytes = static_cast<double>(count);
   message->sender = stream->rank;
@@ -270,8 +269,7 @@ ncclResult_t ncclSend(const void* from, std::size_t count, ncclDataType_t, int p
 ncclResult_t ncclRecv(void* to, std::size_t, ncclDataType_t, int peer, ncclComm_t comm,
                       cudaStream_t stream) {
   auto& lane = comm->group->lanes[{peer, comm->rank}];
-  const auto message = lane.at(lane.receives++);
-  lane.open.erase(lane.receives - 2);  // done, since the messages of a stream are in order
+  const auto message = lane.take(lane.receives++);
   message->to = to;
   message->receiver = stream->rank;
   comm->open.emplace_back(message, false);

@@ -5,16 +5,16 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "paper/cuda/gpu.hpp"
-
-
 
 namespace lupine::paper {
 
 void launch(cudaStream_t stream, Load load) {
   Rank& rank = *stream->rank;
   rank.owe(rank.device().launch);
+  rank.asked = nullptr;
   load.start += rank.device().start;
   rank.timeline->run(stream->number, rank.now(), load);
   stream->last = nullptr;
@@ -39,20 +39,20 @@ void launch_product(cudaStream_t stream, const OperationModel& model, double ele
   const auto rows = static_cast<double>(m);
   const auto columns = static_cast<double>(n);
   const auto width = static_cast<double>(k);
-  const double bytes =
-      element * (rows * width + width * columns) + 2 * c_element * rows * columns;
+  const double bytes = element * (rows * width + width * columns) + 2 * c_element * rows * columns;
   const double part =
       multiprocessors > 0
           ? std::min(1., static_cast<double>(multiprocessors) / device.multiprocessors)
           : 1;
-  launch(stream, arithmetic(device, model, 2 * rows * columns * width, rows, columns, width, bytes,
-                            part));
+  launch(stream,
+         arithmetic(device, model, 2 * rows * columns * width, rows, columns, width, bytes, part));
 }
 
 namespace {
 
 void owe_event() {
   Rank& rank = self();
+  rank.asked = nullptr;
   rank.owe(event_part * rank.device().launch);
 }
 
@@ -66,28 +66,26 @@ MomentPtr last_of(cudaStream_t stream) {
   return stream->last;
 }
 
-// A host that asks again and again lets time pass between its questions: a part of what it has
-// waited so far, so that the time at which it learns of the event is exact to that part.
+// A host that asks again and again waits. With peers it does nothing else meanwhile; otherwise it
+// lets time pass between its questions, a part of what it has waited so far: so the time at which
+// it learns of the moment is exact to that part.
 cudaError_t ask(Rank& rank, const MomentPtr& moment) {
   constexpr double first_pause = 1e-6;
   constexpr double pause_part = 0.02;
-  static thread_local std::map<const Rank*, std::pair<Moment*, double>> asked;
-  if (moment->known && moment->time <= rank.now()) {
-    asked.erase(&rank);
-    return cudaSuccess;
+  const auto reached = [&] { return moment->known && moment->time <= rank.now(); };
+  if (reached()) return cudaSuccess;
+  if (std::exchange(rank.asked, moment.get()) != moment.get()) {
+    rank.asked_since = rank.now();
+    return cudaErrorNotReady;
   }
-  if (rank.connected) {  // nothing else needs this host
+  if (rank.connected) {
     rank.wait(moment);
     return cudaSuccess;
   }
-  const auto [place, first] = asked.try_emplace(&rank, moment.get(), simulated_time());
-  if (place->second.first != moment.get()) place->second = {moment.get(), simulated_time()};
-  else if (!first) {
-    rank.pay();
-    const double pause = std::max(first_pause, pause_part * (simulated_time() - place->second.second));
-    sleep_for(moment->known ? std::min(pause, moment->time - simulated_time()) : pause);
-  }
-  return cudaErrorNotReady;
+  rank.pay();
+  const double pause = std::max(first_pause, pause_part * (simulated_time() - rank.asked_since));
+  sleep_for(moment->known ? std::min(pause, moment->time - simulated_time()) : pause);
+  return reached() ? cudaSuccess : cudaErrorNotReady;
 }
 
 }  // namespace
@@ -134,9 +132,9 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
   return cudaSuccess;
 }
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
-  *value = attribute == cudaDevAttrMultiProcessorCount        ? self().device().multiprocessors
+  *value = attribute == cudaDevAttrMultiProcessorCount      ? self().device().multiprocessors
            : attribute == cudaDevAttrComputeCapabilityMajor ? 9
-                                                              : 0;
+                                                            : 0;
   return cudaSuccess;
 }
 cudaError_t cudaDeviceGetPCIBusId(char* id, int length, int) {
@@ -189,9 +187,8 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaM
   if (real(to, from)) std::memcpy(to, from, bytes);
   const DeviceModel& device = stream->rank->device();
   const auto moved = static_cast<double>(bytes);
-  launch(stream, kind == cudaMemcpyDeviceToDevice
-                     ? Load{.bytes = 2 * moved}
-                     : Load{.start = moved / device.host_bandwidth});
+  launch(stream, kind == cudaMemcpyDeviceToDevice ? Load{.bytes = 2 * moved}
+                                                  : Load{.start = moved / device.host_bandwidth});
   return cudaSuccess;
 }
 cudaError_t cudaMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from,
