@@ -124,27 +124,31 @@ void pair_grids(HplDat& dat, const Normalizer& normalizer) {
 
 /// A command with options.
 struct CommandWords {
-  const char* name;
+  std::string_view name;
   Command command;
   Options options;
   CLI::App* app;
 };
 
+CLI::App* add_command(CLI::App& app, const char* name, const char* help) {
+  return app.add_subcommand(name, help)->allow_extras();
+}
+
 std::vector<CommandWords> commands_with_options(CLI::App& app, Arguments& arguments) {
-  const auto sub = [&](const char* name, const char* help) {
-    return app.add_subcommand(name, help)->allow_extras();
-  };
   std::vector<CommandWords> all{
-      {"mxp", Command::mxp, mxp_options(arguments), sub("mxp", "Run HPL-MxP on all ranks")},
-      {"hpl", Command::hpl, hpl_options(arguments), sub("hpl", "Run HPL in FP64 on all ranks")},
+      {"mxp", Command::mxp, mxp_options(arguments),
+       add_command(app, "mxp", "Run HPL-MxP on all ranks")},
+      {"hpl", Command::hpl, hpl_options(arguments),
+       add_command(app, "hpl", "Run HPL in FP64 on all ranks")},
       {"bench", Command::bench, bench_options(arguments),
-       sub("bench", "Run HPL-MxP and HPL, and compare them")},
+       add_command(app, "bench", "Run HPL-MxP and HPL, and compare them")},
       {"compare", Command::compare, compare_options(arguments),
-       sub("compare", "Time HPL-MxP, HPL and LAPACK on one matrix, and the rates that bound them")},
+       add_command(app, "compare",
+                   "Time HPL-MxP, HPL and LAPACK on one matrix, and the rates that bound them")},
       {"tune", Command::tune, tune_options(arguments),
-       sub("tune", "Find block size, look-ahead and chunks for this machine")},
+       add_command(app, "tune", "Find block size, look-ahead and chunks for this machine")},
       {"solve", Command::solve, solve_options(arguments),
-       sub("solve", "Solve a system of your own, A x = b")}};
+       add_command(app, "solve", "Solve a system of your own, A x = b")}};
   CLI::App& solve = *all.back().app;
   solve.add_option(
       "A", arguments.solve.a,
@@ -154,9 +158,56 @@ std::vector<CommandWords> commands_with_options(CLI::App& app, Arguments& argume
   return all;
 }
 
+/// The commands behind `predict`, and `predict` itself, which has options of its own.
+std::vector<CommandWords> predicted_commands(CLI::App& predict, Arguments& arguments) {
+  std::vector<CommandWords> all{
+      {"mxp", Command::mxp, mxp_options(arguments),
+       add_command(predict, "mxp", "Predict a run of HPL-MxP")},
+      {"hpl", Command::hpl, hpl_options(arguments),
+       add_command(predict, "hpl", "Predict a run of HPL")},
+      {"bench", Command::bench, bench_options(arguments),
+       add_command(predict, "bench", "Predict both, and compare them")}};
+  for (CommandWords& one : all) {
+    append(one.options, predict_options(arguments));
+    add_options(*one.app, one.options, arguments);
+    if (one.command == Command::bench) continue;
+    one.app->add_flag("--search", arguments.predict.search,
+                      "Look for the best n, grid, block size, look-ahead, broadcast and chunk");
+  }
+  all.push_back({"", Command::calibrate, calibrate_options(arguments), &predict});
+  for (const Option& option : all.back().options)
+    predict.add_option_function<std::string>(option.names, option.set, option.help)
+        ->type_name(option.placeholder);
+  return all;
+}
+
+void require_use_of_prediction(const Arguments& arguments, const Normalizer& normalizer) {
+  const PredictArguments& p = arguments.predict;
+  if (p.machine.empty())
+    throw UsageError("--machine is missing; allowed: a machine file, or the name of a machine");
+  if (p.search && !p.scale.empty())
+    throw UsageError("--search and --scale are two tasks; allowed: one of them");
+  if (!p.scale.empty() && p.ranks != 0)
+    throw UsageError("--scale and --ranks both say how many ranks; allowed: one of them");
+  if (normalizer.given("--plot") && p.scale.empty())
+    throw UsageError("--plot: allowed only with --scale");
+  if (normalizer.given("--budget") && !p.search)
+    throw UsageError("--budget: allowed only with --search");
+  if (arguments.options.matrix == MatrixKind::dominant)
+    throw UsageError(
+        "--matrix dominant: its diagonal is not predicted; allowed: scaled-diagonal, fasi-higham");
+}
+
 void settle(const CommandWords& command, Arguments& arguments, const Normalizer& normalizer) {
   arguments.command = command.command;
   if (command.command == Command::hpl) arguments.options.benchmark = Benchmark::hpl;
+  if (command.command == Command::calibrate) {
+    if (arguments.predict.calibrate.empty())
+      throw UsageError("predict what? allowed: lupine predict mxp|hpl|bench --machine NAME|FILE, or "
+                       "lupine predict --calibrate FILE");
+    return;
+  }
+  if (arguments.predict.on) require_use_of_prediction(arguments, normalizer);
   require_use(arguments, normalizer);
   pair_grids(arguments.choices, normalizer);
   const bool has_dat = command.command == Command::mxp || command.command == Command::hpl;
@@ -210,9 +261,10 @@ void for_each_choice(const HplDat& dat, const Visit& visit) {
 /// field of Arguments, so that a new one does not compile until it has a place here.
 template <class Visit>
 void for_each_argument(const Arguments& arguments, const Visit& visit) {
-  constexpr std::array commands{"", "mxp", "hpl", "bench", "compare", "tune", "solve", "info"};
+  constexpr std::array commands{"",     "mxp",   "hpl",  "bench",    "compare",
+                                "tune", "solve", "info", "calibrate"};
   const auto& [command, text, options, choices, dat, may_take_dat, hpl_n, hpl_nb, compare, orders,
-               repeat, budget, tuned, tried, solve, json, plot, trace, profile, progress] =
+               repeat, budget, tuned, tried, solve, predict, json, plot, trace, profile, progress] =
       arguments;
   const auto visit_option = [&](std::string name, const auto& value) {
     std::replace(name.begin(), name.end(), '_', '-');
@@ -238,6 +290,7 @@ void for_each_argument(const Arguments& arguments, const Visit& visit) {
   visit("b", solve.b);
   visit("-o", solve.x);
   for_each_option(solve.options, visit_option);
+  visit("--calibrate", predict.calibrate);
   visit("--trace", !trace.empty());
   visit("--profile", profile);
 }
@@ -257,15 +310,22 @@ Arguments parse_arguments(const std::vector<std::string>& words) {
   CLI::App app("Half-precision speed, double-precision answers for dense linear systems", "lupine");
   app.set_version_flag("--version", fmt::format("lupine {} ({})", LUPINE_VERSION, LUPINE_REVISION));
   app.allow_extras()->require_subcommand(0, 1);
-  const std::vector<CommandWords> commands = commands_with_options(app, arguments);
+  arguments.predict.on = !words.empty() && words[0] == "predict";
+  CLI::App& predict = *add_command(app, "predict", "Predict a run on a machine that is not here");
+  predict.require_subcommand(0, 1);
   CLI::App& info = *app.add_subcommand("info", "What Lupine finds on this node")->allow_extras();
+  std::vector<CommandWords> commands;
+  if (!arguments.predict.on) commands = commands_with_options(app, arguments);
+  const std::vector<CommandWords> predicted = predicted_commands(predict, arguments);
+  if (arguments.predict.on) commands = predicted;
 
-  const auto command = std::find_if(commands.begin(), commands.end(), [&](const CommandWords& one) {
-    return !words.empty() && words[0] == one.name;
-  });
+  const std::size_t first = arguments.predict.on ? 1 : 0;
+  const std::string named = words.size() > first ? words[first] : "";
+  auto command = std::ranges::find(commands, named, &CommandWords::name);
+  if (command == commands.end() && arguments.predict.on) command = commands.end() - 1;
   const bool has_options = command != commands.end();
   const Options none;
-  Normalizer normalizer(has_options ? command->name : "", has_options ? command->options : none);
+  Normalizer normalizer(has_options ? std::string(command->name) : "", has_options ? command->options : none);
   std::vector<std::string> rest = has_options ? normalizer(words) : words;
   std::reverse(rest.begin(), rest.end());  // CLI11 takes the last word first
   try {
@@ -280,11 +340,13 @@ Arguments parse_arguments(const std::vector<std::string>& words) {
     throw UsageError(error.what());
   }
   for (const CommandWords& one : commands)
-    require_no_extras(*one.app, fmt::format("lupine {}", one.name));
+    require_no_extras(*one.app, fmt::format("lupine {}{}{}", arguments.predict.on ? "predict" : "",
+                                            arguments.predict.on && !one.name.empty() ? " " : "", one.name));
   require_no_extras(info, "lupine info");
   if (app.get_subcommands().empty())
     throw UsageError(
-        fmt::format("{}; allowed: mxp, hpl, bench, compare, tune, solve, info, --help, --version",
+        fmt::format("{}; allowed: mxp, hpl, bench, compare, tune, solve, predict, info, --help, "
+                    "--version",
                     words.empty() ? "no command" : fmt::format("unknown command '{}'", words[0])));
   require_no_extras(app, "lupine");
   arguments.command = Command::info;

@@ -17,7 +17,7 @@
 
 namespace lupine {
 
-enum class Command { print, mxp, hpl, bench, compare, tune, solve, info };
+enum class Command { print, mxp, hpl, bench, compare, tune, solve, info, calibrate };
 
 /// The choices of HPL.dat where neither a file nor an option gives them: open (0), or a default.
 HplDat open_choices();
@@ -37,6 +37,19 @@ struct SolveArguments {
   SolveOptions options{.run = default_run()};
 };
 
+/// Arguments of `lupine predict`.
+struct PredictArguments {
+  bool on = false;          ///< the command is to be predicted, not run
+  std::string machine;      ///< name of a shipped machine, or a machine file
+  int ranks = 0;            ///< 0: P x Q, or as many as the machine has
+  int corrections = 3;      ///< of the refinement
+  bool search = false;      ///< whether the best configuration is looked for
+  double budget = 300;      ///< seconds for the search
+  std::vector<int> scale{};  ///< numbers of ranks, for a table of weak scaling
+  std::string calibrate;    ///< file for the numbers of this machine
+  double seconds = 60;      ///< of the calibration, about
+};
+
 /// Arguments of all commands. A command ignores those that it has no options for.
 struct Arguments {
   Command command = Command::print;
@@ -53,8 +66,9 @@ struct Arguments {
   std::vector<Benchmark> tuned{Benchmark::mxp};  ///< tune: benchmarks to tune
   TuneList tried;                                ///< tune: values to time in place of a search
   SolveArguments solve;
+  PredictArguments predict;
   std::string json;              ///< path; empty: no JSON
-  std::string plot;              ///< compare: path; empty: no picture
+  std::string plot;              ///< compare, predict: path; empty: no picture
   std::string trace;             ///< path; empty: no trace
   std::string profile;           ///< path, or "none"; empty: as profile_place() says
   std::optional<bool> progress;  ///< nothing: progress is shown if standard error is a terminal

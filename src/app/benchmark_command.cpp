@@ -79,11 +79,13 @@ struct Outcome {
 Outcome run_and_report(const Communicator& world, Campaign& campaign, const Arguments& arguments,
                        Notes notes, const ReportOutput& output, TraceReport* trace) {
   bool checked = true;
+  std::optional<Paper> paper;
   on_rank_0(world, [&] {
     const std::vector<Setup> setups = campaign.setups();
     note_waiting(world, setups, notes);
     announce(setups, notes, output);
     checked = setups.front().options.threshold > 0;
+    paper = setups.front().machine.paper;
   });
   const bool progress_is_shown = arguments.progress.value_or(error_is_terminal());
   Outcome outcome;
@@ -106,7 +108,7 @@ Outcome run_and_report(const Communicator& world, Campaign& campaign, const Argu
   }
   outcome.counts.failed =
       static_cast<int>(campaign.size()) * arguments.repeat - outcome.counts.passed;
-  on_rank_0(world, [&] { output.print(report_tail(outcome.counts, checked)); });
+  on_rank_0(world, [&] { output.print(report_tail(outcome.counts, checked, paper)); });
   return outcome;
 }
 

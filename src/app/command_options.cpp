@@ -339,4 +339,30 @@ Options solve_options(Arguments& a) {
   return all;
 }
 
+Options predict_options(Arguments& a) {
+  PredictArguments& p = a.predict;
+  return {
+      {"--machine", "NAME|FILE", "Machine on paper: a machine file, or a shipped machine",
+       "a machine file, or the name of a machine",
+       [&p](const std::string& text) { p.machine = text; }},
+      number("--ranks", "Ranks (default: P x Q, or as many as the machine has)", p.ranks, 1,
+             largest_int),
+      number("--corrections", "Corrections of the refinement (default 3)", p.corrections, 1, 1000),
+      numbers("--scale", "Numbers of ranks for a table of weak scaling, such as 1,8,64", p.scale, 1,
+              largest_int),
+      real("--budget", "With --search: seconds that it may take (default 300)", p.budget,
+           "seconds, a number above 0", [](double v) { return v > 0; }),
+      file("--plot", "With --scale: write the table as a picture (SVG) too", a.plot),
+  };
+}
+
+Options calibrate_options(Arguments& a) {
+  return {file("--calibrate", "Measure this machine, and write its machine file",
+               a.predict.calibrate),
+          real("--seconds", "With --calibrate: about how long it measures (default 60)",
+               a.predict.seconds, "seconds, a number above 0", [](double v) { return v > 0; }),
+          number("--threads", "With --calibrate: threads a rank (default: its share of the cores)",
+                 a.options.run.threads, 1, largest_threads)};
+}
+
 }  // namespace lupine

@@ -14,5 +14,9 @@ Options bench_options(Arguments& arguments);
 Options compare_options(Arguments& arguments);
 Options tune_options(Arguments& arguments);
 Options solve_options(Arguments& arguments);
+/// The options of `lupine predict mxp`, `hpl` and `bench` beside those of the run.
+Options predict_options(Arguments& arguments);
+/// The options of `lupine predict --calibrate`.
+Options calibrate_options(Arguments& arguments);
 
 }  // namespace lupine

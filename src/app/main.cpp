@@ -4,11 +4,16 @@
 #include <unistd.h>
 #include <lupine/error.hpp>
 
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
+#include <filesystem>
 #include <optional>
+#include <string_view>
 
 #include "app/arguments.hpp"
 #include "app/benchmark_command.hpp"
+#include "app/calibrate_command.hpp"
 #include "app/compare_command.hpp"
 #include "app/info.hpp"
 #include "app/output.hpp"
@@ -53,6 +58,34 @@ std::string environment(const char* name) {
   return value ? value : "";
 }
 
+/// Whether a launcher has started several ranks.
+bool launched_as_several() {
+  for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS"})
+    if (const auto ranks = positive_number(std::getenv(name)); ranks && *ranks > 1) return true;
+  return false;
+}
+
+/// `lupine predict` simulates all ranks in one process, on SimGrid's MPI: a program of its own takes
+/// the place of this one. Returns the exit status where there is nothing to predict, and nothing
+/// where the command is one for this program.
+std::optional<int> predict(int argc, char** argv) {
+  if (argc < 2 || std::string_view(argv[1]) != "predict") return std::nullopt;
+  const Arguments arguments = parse_arguments({argv + 1, argv + argc});
+  if (arguments.command == Command::calibrate) return std::nullopt;
+  if (arguments.command == Command::print) {
+    print(arguments.text);
+    return 0;
+  }
+  if (launched_as_several())
+    throw UsageError("predict simulates all ranks in one process; allowed: without mpirun");
+  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe")
+                                            .replace_filename("lupine-predict");
+  ::execv(program.c_str(), argv);
+  throw UsageError(fmt::format(
+      "{} cannot be started: {}; it is built where SimGrid is installed (Debian: libsimgrid-dev)",
+      program.string(), std::strerror(errno)));
+}
+
 ProfilePlace place_of_profile(const Arguments& arguments) {
   return profile_place(arguments.profile, {.profile = environment("LUPINE_PROFILE"),
                                            .configuration = environment("XDG_CONFIG_HOME"),
@@ -89,6 +122,8 @@ int run_command(const Communicator& world, const std::vector<std::string>& words
       if (arguments.command == Command::tune)
         return run_tune(world, arguments, place_of_profile(arguments), quoted(words), notes);
       return run_benchmarks(world, arguments, place_of_profile(arguments), quoted(words), notes);
+    case Command::calibrate:
+      return run_calibration(world, arguments);
     case Command::info:
       on_rank_0(world, [&] { print(info_text(uncorrected, world.size())); });
       return 0;
@@ -138,6 +173,7 @@ int run(int& argc, char**& argv) {
 int main(int argc, char** argv) {
   try {
     lupine::prepare_streams();
+    if (const auto status = lupine::predict(argc, argv)) return *status;
     lupine::connect_every_stream();
     lupine::correct_blas_kernels(argv);
     return lupine::run(argc, argv);

@@ -231,6 +231,7 @@ BenchmarkRun BenchmarkRunner::run(const ProgressFunction& progress, RunTrace* tr
   if (traced) tracer.emplace(all(), clock());
   Trace* const trace = tracer ? &tracer->trace() : nullptr;
   BenchmarkRun run;
+  run.paper = setup().machine.paper;
   BenchmarkResult& result = run.result;
   result.chosen = setup().options;
   result.panel_width = setup().panel_width;
@@ -253,16 +254,16 @@ BenchmarkRun BenchmarkRunner::run(const ProgressFunction& progress, RunTrace* tr
   result.nonfinite = solved.factors.nonfinite;
   result.iterations = solved.refinement.iterations;
   result.method = solved.refinement.method;
-  result.history = solved.refinement.history;
+  if (!run.paper) result.history = solved.refinement.history;
   result.norms = {unknown, unknown, unknown, unknown};
   result.scaled_residual = unknown;
-  if (result.factored() && result.chosen.threshold > 0 && !setup().machine.paper) {
+  if (result.factored() && result.chosen.threshold > 0 && !run.paper) {
     result.norms = stage(trace, Activity::verification, [&] {
       return system_norms(grid(), device(), a.rows(), a.columns(), spec, solved.refinement.x);
     });
     result.scaled_residual = scaled_residual(result.norms, spec.n);
   }
-  judge(result, setup().machine.paper, solved.refinement.converged);
+  judge(result, run.paper, solved.refinement.converged);
   if (traced) *traced = tracer->gather();
   return run;
 }

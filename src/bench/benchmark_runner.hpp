@@ -23,6 +23,7 @@ struct BenchmarkRun {
   BenchmarkResult result;
   std::time_t begin = 0;  ///< before the factorization, not before A is generated
   std::time_t end = 0;
+  std::optional<Paper> paper{};  ///< the run was predicted for this machine on paper
 };
 
 /// Why a run has no factors, in one line. @pre not result.factored()

@@ -49,11 +49,16 @@ ordered_json outcome(const Setup& setup, const BenchmarkRun& run) {
   const BenchmarkResult& r = run.result;
   std::vector<std::string> notes = r.notes;
   if (!r.factored()) notes.push_back(no_factors(r));
-  ordered_json all = {{"start", utc_text(run.begin)},
+  ordered_json all;
+  if (run.paper)
+    all["predicted"] = {{"machine", run.paper->machine},
+                        {"validation", text_or_null(run.paper->validation)},
+                        {"corrections", run.paper->corrections}};
+  all.update({{"start", utc_text(run.begin)},
                       {"end", utc_text(run.end)},
                       {"time_seconds", r.seconds},
                       {"gflops", r.gflops},
-                      {"lu", {{"seconds", r.lu_seconds}, {"gflops", r.lu_gflops}}}};
+                      {"lu", {{"seconds", r.lu_seconds}, {"gflops", r.lu_gflops}}}});
   all.update(solution(r));
   all.update({{"phases", phases(setup, r)},
               {"norms",

@@ -183,7 +183,9 @@ std::string failed_norms(const SystemNorms& norms) {
       norms.residual, norms.a, norms.x, norms.b);
 }
 
-std::string verdict_lines(const BenchmarkResult& r) {
+std::string verdict_lines(const BenchmarkRun& run) {
+  const BenchmarkResult& r = run.result;
+  if (run.paper) return paper_line(run.paper);
   if (!r.factored()) return fmt::format("{}\n{} ...... FAILED\n", rule, no_factors(r));
   if (r.chosen.threshold <= 0) return "";
   const std::string line =
@@ -200,11 +202,11 @@ std::string hpl_lines(const BenchmarkRun& run) {
       "T/V                N    NB     P     Q               Time                 Gflops\n"
       "{}\n",
       double_rule, rule);
-  text += fmt::format("{}{:12} {:5} {:5} {:5} {:18.2f}     {:18.3e}\n", variant(o), o.n, o.run.nb,
-                      o.run.nprow, o.run.npcol, r.seconds, r.gflops);
+  text += fmt::format("{}{:12} {:5} {:5} {:5} {:18.2f}     {:18.3e}{}\n", variant(o), o.n, o.run.nb,
+                      o.run.nprow, o.run.npcol, r.seconds, r.gflops, run.paper ? "  PREDICTED" : "");
   text += fmt::format("HPL_pdgesv() start time {}\n\nHPL_pdgesv() end time   {}\n\n",
                       time_text(run.begin), time_text(run.end));
-  return text.append(verdict_lines(r)).append(double_rule).append("\n");
+  return text.append(verdict_lines(run)).append(double_rule).append("\n");
 }
 
 /// Number of GPUs that compute; a rank on CPU cores counts as one.
@@ -233,12 +235,13 @@ std::string mxp_norms(const BenchmarkResult& r) {
   return text;
 }
 
-std::string mxp_block(const Setup& setup, const BenchmarkResult& r) {
+std::string mxp_block(const Setup& setup, const BenchmarkRun& run) {
+  const BenchmarkResult& r = run.result;
   const BenchmarkOptions& o = r.chosen;
   if (o.benchmark != Benchmark::mxp || !r.factored()) return "";
   const auto gpus = static_cast<double>(units(setup));
-  std::string text = "\n****** HPL-MxP result ******\n\n";
-  if (o.threshold > 0) text += mxp_norms(r);
+  std::string text = "\n****** HPL-MxP result ******\n\n" + paper_line(run.paper);
+  if (o.threshold > 0 && !run.paper) text += mxp_norms(r);
   text += fmt::format("    N = {}, NB = {}, NPROW = {}, NPCOL = {}, SLOPPY-TYPE = {}\n", o.n,
                       o.run.nb, o.run.nprow, o.run.npcol, upper(name(o.precision)));
   // Scripts look for "per GPU"; on CPUs the number after it is the rate of a rank.
@@ -247,13 +250,16 @@ std::string mxp_block(const Setup& setup, const BenchmarkResult& r) {
                         gflops / gpus, meaning);
   };
   rate("GFLOPS", r.gflops,
-       setup.machine.gpus.empty() ? "the score; a rank on CPU cores counts as a GPU" : "the score");
+       run.paper                    ? "PREDICTED"
+       : setup.machine.gpus.empty() ? "the score; a rank on CPU cores counts as a GPU"
+                                    : "the score");
   rate("LU GFLOPS", r.lu_gflops, "the same operations without the time of the refinement");
   return text;
 }
 
-std::string phase_table(const Setup& setup, const BenchmarkResult& r) {
-  std::string text = fmt::format("\n{:<20} {:>11} {:>11}   {}\n", "Phase, seconds", "average",
+std::string phase_table(const Setup& setup, const BenchmarkRun& run) {
+  const BenchmarkResult& r = run.result;
+  std::string text = fmt::format("\n{}{:<20} {:>11} {:>11}   {}\n", paper_line(run.paper), "Phase, seconds", "average",
                                  "maximum", "slowest rank");
   const auto phase = [&](const char* label, const PhaseTime& time) {
     text += fmt::format("{:<20} {:11.3f} {:11.3f}   {} on {}\n", label, time.average, time.maximum,
@@ -341,9 +347,11 @@ std::string report_head(const std::vector<Setup>& setups, const std::vector<std:
       "The following parameter values will be used:\n\n",
       o.pivoting == Pivoting::partial ? "R, NDIV, R, NBMIN" : "R1R1", mxp ? "refinement" : "solve",
       o.precision == Precision::fp16x3 ? "; the three products of fp16x3 count as one" : "");
+  const std::optional<Paper>& paper = setups.front().machine.paper;
+  text += paper_line(paper);
   text += parameters(setups);
   text += list("Notes:", all_notes(setups, notes));
-  return text + judgement(o.threshold);
+  return text + (paper ? fmt::format("\n{}\n\n- {}", rule, paper_line(paper)) : judgement(o.threshold));
 }
 
 std::string report_run(const Setup& setup, const BenchmarkRun& run) {
@@ -353,14 +361,15 @@ std::string report_run(const Setup& setup, const BenchmarkRun& run) {
     return std::find(setup.notes.begin(), setup.notes.end(), note) != setup.notes.end();
   };
   notes.erase(std::remove_if(notes.begin(), notes.end(), known), notes.end());
-  return hpl_lines(run) + mxp_block(setup, r) + phase_table(setup, r) + convergence(r) +
+  return hpl_lines(run) + mxp_block(setup, run) + phase_table(setup, run) + convergence(r) +
          list("Notes on this run:", notes) + "\n";
 }
 
-std::string report_tail(const RunCounts& counts, bool checked) {
+std::string report_tail(const RunCounts& counts, bool checked, const std::optional<Paper>& paper) {
   const auto count = [](int runs, const char* how) {
     return fmt::format("         {:6} tests {}\n", runs, how);
   };
+  if (paper) return fmt::format("{0}\n{1}{0}\n", double_rule, paper_line(paper));
   std::string text = fmt::format("{}\n\nFinished {:6} tests with the following results:\n",
                                  double_rule, counts.passed + counts.failed);
   text += count(counts.passed,
@@ -376,7 +385,7 @@ double speedup(const BenchmarkRun& mxp, const BenchmarkRun& hpl) {
 }
 
 std::string report_summary(const BenchmarkRun& mxp, const BenchmarkRun& hpl) {
-  std::string text = "\n****** HPL-MxP and HPL ******\n\n";
+  std::string text = "\n****** HPL-MxP and HPL ******\n\n" + paper_line(mxp.paper);
   const auto each = [&](auto line) {
     text += line("HPL-MxP", mxp.result);
     text += line("HPL", hpl.result);
@@ -390,7 +399,8 @@ std::string report_summary(const BenchmarkRun& mxp, const BenchmarkRun& hpl) {
   const double faster = speedup(mxp, hpl);
   text += fmt::format("  {:<16} = {:>12}\n", "Speedup",
                       faster > 0 ? fmt::format("{:.2f}", faster) : std::string("none"));
-  each([](const char* what, const BenchmarkResult& r) {
+  if (!mxp.paper)
+    each([](const char* what, const BenchmarkResult& r) {
     const std::string residual = std::isfinite(r.scaled_residual)
                                      ? fmt::format("{:.4e}", r.scaled_residual)
                                      : std::string("none");

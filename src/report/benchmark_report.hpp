@@ -5,6 +5,7 @@
 /// The HPL-MxP block has the layout that scripts for HPL-MxP read.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,7 +29,8 @@ struct RunCounts {
 
 /// The part after the runs: how many passed and failed. @param checked whether residuals were
 /// checked
-std::string report_tail(const RunCounts& counts, bool checked);
+std::string report_tail(const RunCounts& counts, bool checked,
+                        const std::optional<Paper>& paper = std::nullopt);
 /// Scores, speedup and residuals of both benchmarks, in lines of a fixed form.
 std::string report_summary(const BenchmarkRun& mxp, const BenchmarkRun& hpl);
 

@@ -9,8 +9,11 @@
 #include <ctime>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <optional>
 #include <string_view>
 #include <vector>
+
+#include "device/device.hpp"
 
 namespace lupine {
 
@@ -21,6 +24,9 @@ constexpr std::string_view rule =
 
 /// Lupine's version and the title, between double rules.
 std::string banner(std::string_view title);
+/// "PREDICTED for h200 (not validated on a GPU): nothing was run", on a line of its own; empty for a
+/// real machine.
+std::string paper_line(const std::optional<Paper>& paper);
 /// "LABEL      : value", followed by the reason if there is one.
 std::string line(std::string_view label, const std::string& value, const std::string& reason = "");
 /// Title and notes; empty if there are no notes.

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "app/calibrate_command.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <optional>
+
+#include "app/files.hpp"
+#include "app/output.hpp"
+#include "bench/calibrate.hpp"
+#include "comm/agreement.hpp"
+#include "core/names.hpp"
+#include "io/output_file.hpp"
+#include "model/machine_model.hpp"
+#include "setup/machine.hpp"
+
+namespace lupine {
+
+namespace {
+
+std::string summary(const Calibration& done, const std::string& path) {
+  std::string text = fmt::format("{} now has the numbers of {}.\n", path, done.machine.description);
+  text += fmt::format("{:<16} {:<9} {:>7} {:>14} {:>14}\n", "Operation", "precision", "shapes",
+                      "mean error", "largest error");
+  for (const CalibratedOperation& one : done.operations)
+    text += fmt::format("{:<16} {:<9} {:>7} {:>12.1f} % {:>12.1f} %\n", name(one.kind),
+                        name(one.precision), one.shapes, 100 * one.mean_error,
+                        100 * one.largest_error);
+  return text;
+}
+
+}  // namespace
+
+int run_calibration(const Communicator& world, const Arguments& arguments) {
+  const std::string& path = arguments.predict.calibrate;
+  std::string earlier;
+  on_rank_0(world, [&] {
+    check_outputs({{"--calibrate", path}}, {});
+    if (std::filesystem::exists(path)) earlier = machine_text(load_machine(path, {}));
+  });
+  earlier = text_of_rank_0(world, std::move(earlier));
+  const Machine machine(world.handle(), arguments.options.run);
+  const Calibration done =
+      calibrate(machine, earlier.empty() ? std::nullopt : std::optional(parse_machine(earlier, path)),
+                arguments.predict.seconds);
+  on_rank_0(world, [&] {
+    write_text(path, machine_text(done.machine));
+    print(summary(done, path));
+  });
+  return 0;
+}
+
+}  // namespace lupine
