@@ -67,7 +67,7 @@ bool needed(DeviceKind device, OperationKind kind, Precision precision) {
 template <class Archive>
 void describe(Archive& io, LinkModel& link) {
   io.figure("bandwidth", link.bandwidth);
-  io.figure("latency", link.latency, not_negative);
+  io.figure("latency", link.latency, limits::not_negative);
 }
 
 template <class Archive>
@@ -92,16 +92,16 @@ void describe(Archive& io, DeviceModel& device, const MachineModel& machine) {
     io.figure("threads", device.threads, Allowed{1, static_cast<double>(machine.cores), true});
   } else {
     io.figure("memory", device.memory);
-    io.figure("multiprocessors", device.multiprocessors, count);
-    io.figure("bandwidth_part", device.bandwidth_part, part);
-    io.figure("launch", device.launch, not_negative);
-    io.figure("synchronize", device.synchronize, not_negative);
+    io.figure("multiprocessors", device.multiprocessors, limits::count);
+    io.figure("bandwidth_part", device.bandwidth_part, limits::part);
+    io.figure("launch", device.launch, limits::not_negative);
+    io.figure("synchronize", device.synchronize, limits::not_negative);
     io.figure("host_bandwidth", device.host_bandwidth);
-    io.figure("tile", device.tile, not_negative);
+    io.figure("tile", device.tile, limits::not_negative);
     io.figure("holds", device.holds);
   }
   io.figure("bandwidth", device.bandwidth);
-  io.figure("start", device.start, not_negative);
+  io.figure("start", device.start, limits::not_negative);
   io.object("operations",
             [&](Archive& operations) { describe_operations(operations, device, machine.kind); });
 }
@@ -112,9 +112,9 @@ void describe(Archive& io, MachineModel& machine) {
   io.text("description", machine.description);
   io.choice("kind", kinds, machine.kind);
   io.text("validation", machine.validation, true);
-  io.figure("nodes", machine.nodes, count);
-  io.figure("devices", machine.devices, count);
-  io.figure("cores", machine.cores, count);
+  io.figure("nodes", machine.nodes, limits::count);
+  io.figure("devices", machine.devices, limits::count);
+  io.figure("cores", machine.cores, limits::count);
   io.figure("node_memory", machine.node_memory);
   if (io.has("link", machine.devices > 1, machine.link.bandwidth > 0))
     io.object("link", [&](Archive& link) { describe(link, machine.link); });
@@ -123,9 +123,10 @@ void describe(Archive& io, MachineModel& machine) {
   io.choice("topology", topologies, machine.topology);
   if (machine.topology == Topology::fat_tree || machine.topology == Topology::dragonfly)
     io.text("shape", machine.shape);
-  if (machine.kind == DeviceKind::cuda) io.figure("collective", machine.collective, not_negative);
-  io.figure("message", machine.message, not_negative);
-  io.figure("test", machine.test, not_negative);
+  if (machine.kind == DeviceKind::cuda)
+    io.figure("collective", machine.collective, limits::not_negative);
+  io.figure("message", machine.message, limits::not_negative);
+  io.figure("test", machine.test, limits::not_negative);
   io.list("ranks", machine.devices_of_rank,
           [&](Archive& rank, DeviceModel& device) { describe(rank, device, machine); });
 }
