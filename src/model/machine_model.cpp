@@ -231,8 +231,8 @@ ordered_json document_of(std::string_view json, const std::string& where) {
                                printable(line)));
 }
 
-/// The names of the machines in the folders, with commas between them.
-std::string shipped_names(const std::vector<std::filesystem::path>& folders) {
+/// What load_machine takes, in words: a file, or one of the machines in the folders.
+std::string allowed_machines(const std::vector<std::filesystem::path>& folders) {
   std::set<std::string> names;
   for (const std::filesystem::path& folder : folders) {
     std::error_code error;
@@ -240,7 +240,9 @@ std::string shipped_names(const std::vector<std::filesystem::path>& folders) {
          entry.increment(error))
       if (entry->path().extension() == ".json") names.insert(entry->path().stem().string());
   }
-  return fmt::format("{}", fmt::join(names, ", "));
+  return "a machine file (FILE.json)" +
+         (names.empty() ? "; no shipped machine was found"
+                        : fmt::format(", or one of {}", fmt::join(names, ", ")));
 }
 
 }  // namespace
@@ -303,10 +305,8 @@ MachineModel load_machine(const std::string& name_or_file,
     if (error == 0) return parse_machine(text, place.string());
     if (is_file || error != ENOENT) reason = error_text(error);
   }
-  throw UsageError(
-      fmt::format("cannot read the machine '{}': {}; allowed: a machine file "
-                  "(FILE.json), or one of {}",
-                  printable(name_or_file), reason, shipped_names(folders)));
+  throw UsageError(fmt::format("cannot read the machine '{}': {}; allowed: {}",
+                               printable(name_or_file), reason, allowed_machines(folders)));
 }
 
 std::string machine_text(const MachineModel& machine) {

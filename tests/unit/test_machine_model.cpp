@@ -399,6 +399,8 @@ TEST_CASE("a machine is found by its name in the first folder that has it, or as
   }
   CHECK_THAT(test::refusal_of([] { load_machine("/dev", {shipped}); }),
              ContainsSubstring("Is a directory"));
+  CHECK_THAT(test::refusal_of([&] { load_machine("h200", {folder / "nowhere"}); }),
+             ContainsSubstring("(FILE.json); no shipped machine was found"));
   std::ofstream(folder / "bad.json") << "{";
   CHECK_THAT(test::refusal_of([&] { load_machine(folder / "bad.json", {shipped}); }),
              ContainsSubstring(folder / "bad.json") && ContainsSubstring("line 1 is not JSON"));
