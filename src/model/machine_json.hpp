@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/expects.hpp"
 #include "io/text.hpp"
 #include "model/machine_model.hpp"
 
@@ -30,12 +31,13 @@ struct Word {
   std::string_view name;
 };
 
-/// The word of a value.
+/// The word of a value, which is among the words.
 template <class Words, class Enum>
 std::string_view word_of(const Words& words, Enum value) {
-  return std::find_if(words.begin(), words.end(),
-                      [&](const auto& word) { return word.value == value; })
-      ->name;
+  const auto found = std::find_if(words.begin(), words.end(),
+                                  [&](const auto& word) { return word.value == value; });
+  LUPINE_EXPECTS(found != words.end());
+  return found->name;
 }
 
 /// The names with commas between them.
@@ -60,22 +62,24 @@ struct Allowed {
   bool whole = false;
 
   std::string words() const {
-    return fmt::format("a {}number from {:.17g} to {:.17g}", whole ? "whole " : "", least, most);
+    return fmt::format("a {}number from {} to {}", whole ? "whole " : "", least, most);
   }
 };
+namespace limits {
 inline constexpr Allowed positive;
 inline constexpr Allowed not_negative{0};
 inline constexpr Allowed part{1e-30, 1};
 inline constexpr Allowed count{1, most_devices, true};
+}  // namespace limits
 
 /// An object of a machine file that is read. Every function takes the value of a key; finish()
 /// refuses the keys that were not asked for.
 class MachineReader {
  public:
   MachineReader(const nlohmann::ordered_json& object, std::string path, const std::string& where,
-                std::map<std::string, Figure>& figures)
+                std::map<std::string, Figure>& figures, const char* form = any_form)
       : object_(object), path_(std::move(path)), where_(where), figures_(figures) {
-    if (!object_.is_object()) refuse(path_, "is no object", R"({"key": value, ...})");
+    if (!object_.is_object()) refuse(path_, "is no object", form);
   }
 
   [[noreturn]] void refuse(const std::string& path, const std::string& fault,
@@ -83,7 +87,7 @@ class MachineReader {
     throw UsageError(fmt::format("machine '{}': {} {}; allowed: {}", where_,
                                  path.empty() ? "the text" : path, fault, allowed));
   }
-  /// Whether the key is to be read: it must be there, or it is there.
+  /// Whether the key is to be read: it must be there, or it is there. (A writer asks `is_set`.)
   bool has(const std::string& key, bool must_be, bool /*is_set*/) {
     known_.insert(key);
     return must_be || object_.contains(key);
@@ -120,39 +124,33 @@ class MachineReader {
   }
   /// A number with its source.
   template <class T>
-  void figure(const std::string& key, T& value, const Allowed& allowed = positive) {
-    object(key, [&](MachineReader& io) {
+  void figure(const std::string& key, T& value, const Allowed& allowed = limits::positive) {
+    object(key, R"({"value": VALUE, "origin": ORIGIN, "source": WORDS})", [&](MachineReader& io) {
       Figure& figure = figures_[at(key)];
+      io.source(figure);
       io.number("value", value, allowed);
       figure.value = static_cast<double>(value);
-      io.source(figure);
     });
   }
   void operation(const std::string& key, OperationModel& operation) {
-    object(key, [&](MachineReader& io) {
-      std::vector<std::string> numbers;
+    object(key, R"({"rate": VALUE, "origin": ORIGIN, "source": WORDS})", [&](MachineReader& io) {
+      io.source(operation);
       const auto take = [&](const char* number, double& value, const Allowed& allowed) {
         io.number(number, value, allowed);
-        figures_[io.at(number)].value = value;
-        numbers.push_back(io.at(number));
+        figures_[io.at(number)] = {value, operation.origin, operation.source};
       };
-      take("rate", operation.rate, positive);
       const auto take_half = [&](const char* number, double& value) {
-        if (io.has(number, false, false)) take(number, value, not_negative);
+        if (io.has(number, false, false)) take(number, value, limits::not_negative);
       };
+      take("rate", operation.rate, limits::positive);
       take_half("half_rows", operation.half_rows);
       take_half("half_columns", operation.half_columns);
       take_half("half_width", operation.half_width);
-      io.source(operation);
-      for (const std::string& number : numbers)
-        figures_[number] = {figures_[number].value, operation.origin, operation.source};
     });
   }
   template <class Members>
   void object(const std::string& key, const Members& members) {
-    MachineReader io(field(key, R"({"key": value, ...})"), at(key), where_, figures_);
-    members(io);
-    io.finish();
+    object(key, any_form, members);
   }
   template <class T, class Members>
   void list(const std::string& key, std::vector<T>& values, const Members& members) {
@@ -175,6 +173,15 @@ class MachineReader {
   }
 
  private:
+  static constexpr const char* any_form = R"({"KEY": VALUE, ...})";
+
+  /// @param form what the object looks like, for messages
+  template <class Members>
+  void object(const std::string& key, const char* form, const Members& members) {
+    MachineReader io(field(key, form), at(key), where_, figures_, form);
+    members(io);
+    io.finish();
+  }
   template <class Sourced>
   void source(Sourced& number) {
     choice("origin", origins, number.origin);
@@ -222,7 +229,8 @@ class MachineWriter {
     object_[key] = word_of(words, value);
   }
   template <class T>
-  void figure(const std::string& key, const T& value, const Allowed& /*allowed*/ = positive) {
+  void figure(const std::string& key, const T& value,
+              const Allowed& /*allowed*/ = limits::positive) {
     nlohmann::ordered_json& to = object_[key];
     to["value"] = value;
     source(to, figures_[at(key)]);

@@ -67,7 +67,7 @@ bool needed(DeviceKind device, OperationKind kind, Precision precision) {
 template <class Archive>
 void describe(Archive& io, LinkModel& link) {
   io.figure("bandwidth", link.bandwidth);
-  io.figure("latency", link.latency, not_negative);
+  io.figure("latency", link.latency, limits::not_negative);
 }
 
 template <class Archive>
@@ -92,16 +92,16 @@ void describe(Archive& io, DeviceModel& device, const MachineModel& machine) {
     io.figure("threads", device.threads, Allowed{1, static_cast<double>(machine.cores), true});
   } else {
     io.figure("memory", device.memory);
-    io.figure("multiprocessors", device.multiprocessors, count);
-    io.figure("bandwidth_part", device.bandwidth_part, part);
-    io.figure("launch", device.launch, not_negative);
-    io.figure("synchronize", device.synchronize, not_negative);
+    io.figure("multiprocessors", device.multiprocessors, limits::count);
+    io.figure("bandwidth_part", device.bandwidth_part, limits::part);
+    io.figure("launch", device.launch, limits::not_negative);
+    io.figure("synchronize", device.synchronize, limits::not_negative);
     io.figure("host_bandwidth", device.host_bandwidth);
-    io.figure("tile", device.tile, not_negative);
+    io.figure("tile", device.tile, limits::not_negative);
     io.figure("holds", device.holds);
   }
   io.figure("bandwidth", device.bandwidth);
-  io.figure("start", device.start, not_negative);
+  io.figure("start", device.start, limits::not_negative);
   io.object("operations",
             [&](Archive& operations) { describe_operations(operations, device, machine.kind); });
 }
@@ -112,9 +112,9 @@ void describe(Archive& io, MachineModel& machine) {
   io.text("description", machine.description);
   io.choice("kind", kinds, machine.kind);
   io.text("validation", machine.validation, true);
-  io.figure("nodes", machine.nodes, count);
-  io.figure("devices", machine.devices, count);
-  io.figure("cores", machine.cores, count);
+  io.figure("nodes", machine.nodes, limits::count);
+  io.figure("devices", machine.devices, limits::count);
+  io.figure("cores", machine.cores, limits::count);
   io.figure("node_memory", machine.node_memory);
   if (io.has("link", machine.devices > 1, machine.link.bandwidth > 0))
     io.object("link", [&](Archive& link) { describe(link, machine.link); });
@@ -123,9 +123,10 @@ void describe(Archive& io, MachineModel& machine) {
   io.choice("topology", topologies, machine.topology);
   if (machine.topology == Topology::fat_tree || machine.topology == Topology::dragonfly)
     io.text("shape", machine.shape);
-  if (machine.kind == DeviceKind::cuda) io.figure("collective", machine.collective, not_negative);
-  io.figure("message", machine.message, not_negative);
-  io.figure("test", machine.test, not_negative);
+  if (machine.kind == DeviceKind::cuda)
+    io.figure("collective", machine.collective, limits::not_negative);
+  io.figure("message", machine.message, limits::not_negative);
+  io.figure("test", machine.test, limits::not_negative);
   io.list("ranks", machine.devices_of_rank,
           [&](Archive& rank, DeviceModel& device) { describe(rank, device, machine); });
 }
@@ -230,8 +231,8 @@ ordered_json document_of(std::string_view json, const std::string& where) {
                                printable(line)));
 }
 
-/// The names of the machines in the folders, with commas between them.
-std::string shipped_names(const std::vector<std::filesystem::path>& folders) {
+/// What load_machine takes, in words: a file, or one of the machines in the folders.
+std::string allowed_machines(const std::vector<std::filesystem::path>& folders) {
   std::set<std::string> names;
   for (const std::filesystem::path& folder : folders) {
     std::error_code error;
@@ -239,7 +240,9 @@ std::string shipped_names(const std::vector<std::filesystem::path>& folders) {
          entry.increment(error))
       if (entry->path().extension() == ".json") names.insert(entry->path().stem().string());
   }
-  return fmt::format("{}", fmt::join(names, ", "));
+  return "a machine file (FILE.json)" +
+         (names.empty() ? "; no shipped machine was found"
+                        : fmt::format(", or one of {}", fmt::join(names, ", ")));
 }
 
 }  // namespace
@@ -302,10 +305,8 @@ MachineModel load_machine(const std::string& name_or_file,
     if (error == 0) return parse_machine(text, place.string());
     if (is_file || error != ENOENT) reason = error_text(error);
   }
-  throw UsageError(
-      fmt::format("cannot read the machine '{}': {}; allowed: a machine file "
-                  "(FILE.json), or one of {}",
-                  printable(name_or_file), reason, shipped_names(folders)));
+  throw UsageError(fmt::format("cannot read the machine '{}': {}; allowed: {}",
+                               printable(name_or_file), reason, allowed_machines(folders)));
 }
 
 std::string machine_text(const MachineModel& machine) {

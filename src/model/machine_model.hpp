@@ -47,7 +47,7 @@ enum class OperationKind {
 
 /// The rate of an operation in one precision. The rate at a shape is
 ///     rate m / (m + half_rows) n / (n + half_columns) k / (k + half_width),
-/// Hockney's r_infinity and n_1/2 for each dimension (docs/prediction.md, 2).
+/// Hockney's r_infinity and n_1/2 for each dimension (docs/prediction.md, Rates).
 struct OperationModel {
   double rate = 0;  ///< units of work a second for large shapes, > 0
   double half_rows = 0;

@@ -236,6 +236,8 @@ TEST_CASE("a key that is missing, misspelt or of the wrong type is refused by it
                 refusal(machine, [&](json& d) { d[place] = "guessed"; }),
                 ContainsSubstring(path + " is 'guessed'; allowed: measured, datasheet, assumed"));
         });
+    CHECK_THAT(refusal(machine, [](json& d) { d["ranks"][0]["start"] = 1e-6; }),
+               ContainsSubstring("ranks[0].start is no object; allowed: {\"value\": VALUE, "));
     CHECK_THAT(refusal(machine, [](json& d) { d["node"] = 1; }),
                ContainsSubstring("node is no key") && ContainsSubstring("nodes"));
   }
@@ -275,7 +277,9 @@ TEST_CASE("numbers that no machine has are refused by their path") {
   const auto with_part = [&](double part) {
     return refusal("h200", [&](json& d) { d["ranks"][0]["bandwidth_part"]["value"] = part; });
   };
-  CHECK_THAT(with_part(1.01), ContainsSubstring("ranks[0].bandwidth_part.value is 1.01"));
+  CHECK_THAT(with_part(1.01),
+             ContainsSubstring(
+                 "ranks[0].bandwidth_part.value is 1.01; allowed: a number from 1e-30 to 1"));
   CHECK(with_part(1).empty());
   CHECK_THAT(refusal("h200-cluster", [](json& d) { d["nodes"]["value"] = 8193; }),
              ContainsSubstring("nodes x devices is 65544; allowed: at most 65536"));
@@ -363,6 +367,8 @@ TEST_CASE("a text that is not JSON is refused with its line") {
              ContainsSubstring("line 3 has a number beyond the range of FP64: '\"nodes\": 1e999'"));
   CHECK_THAT(refusal_of_text("{\"a\": 1,\n\"b\": {\"a\": 2},\n  \"a\": 3}"),
              ContainsSubstring("line 3 has a key that its object has already: '\"a\": 3}'"));
+  CHECK_THAT(refusal_of_text(R"({"b": {"name": "c"}, "name": "d"})"),
+             ContainsSubstring("description is missing"));
   CHECK_THAT(refusal_of_text("{}\n{}"), ContainsSubstring("line 2 is not JSON"));
   CHECK_THAT(refusal_of_text("{\"a\": \"\xff\"}"), ContainsSubstring("line 1 is not JSON"));
   CHECK_THAT(refusal_of_text("[]"), ContainsSubstring("the text is no object"));
@@ -393,6 +399,8 @@ TEST_CASE("a machine is found by its name in the first folder that has it, or as
   }
   CHECK_THAT(test::refusal_of([] { load_machine("/dev", {shipped}); }),
              ContainsSubstring("Is a directory"));
+  CHECK_THAT(test::refusal_of([&] { load_machine("h200", {folder / "nowhere"}); }),
+             ContainsSubstring("(FILE.json); no shipped machine was found"));
   std::ofstream(folder / "bad.json") << "{";
   CHECK_THAT(test::refusal_of([&] { load_machine(folder / "bad.json", {shipped}); }),
              ContainsSubstring(folder / "bad.json") && ContainsSubstring("line 1 is not JSON"));
