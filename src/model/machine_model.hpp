@@ -13,7 +13,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
+
+#include "core/expects.hpp"
 
 namespace lupine {
 
@@ -55,6 +58,7 @@ struct OperationModel {
 
   /// The seconds that `work` units take at this shape. @pre m, n, k > 0
   double seconds(double work, double m, double n, double k) const {
+    LUPINE_EXPECTS(m > 0 && n > 0 && k > 0);
     return work / rate * (1 + half_rows / m) * (1 + half_columns / n) * (1 + half_width / k);
   }
 };
@@ -77,6 +81,9 @@ struct DeviceModel {
   /// them at once.
   bool holds = true;
   std::map<std::pair<OperationKind, Precision>, OperationModel> operations;
+  /// Products of FP32 matrices that a GPU rounds to TF32: those inside a solve whose result is
+  /// rounded to 16 bits. Of a GPU.
+  OperationModel tf32;
 
   /// @throws UsageError if the file does not have this operation
   const OperationModel& of(OperationKind kind, Precision precision) const;
@@ -108,7 +115,8 @@ struct MachineModel {
   double test = 0;        ///< the host's time for an MPI_Test
   /// For a GPU one device; for CPUs one for each number of threads that was measured.
   std::vector<DeviceModel> devices_of_rank;
-  /// Every number of the file by its name, such as "device.bandwidth", for reports.
+  /// Every number of the file by its key path, for reports: "nodes", "port.latency",
+  /// "ranks[0].bandwidth", "ranks[0].operations.product fp16.rate". `holds` is 1 or 0.
   std::map<std::string, Figure> figures;
 
   int ranks() const { return nodes * devices; }
@@ -117,17 +125,27 @@ struct MachineModel {
   const DeviceModel& device(int threads) const;
 };
 
+/// The word of a machine file: "measured", "datasheet" or "assumed".
+std::string_view name(Origin origin);
+/// The word of a machine file, such as "vector-product".
+std::string_view name(OperationKind kind);
+/// The word of a machine file: "single", "star", "fat-tree" or "dragonfly".
+std::string_view name(Topology topology);
+
 /// Reads a machine from JSON text. @param where for messages: the file's name
-/// @throws UsageError, in one line: the key, what is wrong and what is allowed
+/// @throws UsageError, in one line: the key path or the line, what is wrong and what is allowed
 MachineModel parse_machine(std::string_view json, const std::string& where);
 
-/// The machine of a file, or the shipped machine of this name.
-/// @param folders where shipped machines are looked for: NAME.json
+/// The machine of a file, or the shipped machine of this name. What has neither a '/' nor ".json"
+/// is a name.
+/// @param folders where shipped machines are looked for, in this order: NAME.json
 /// @throws UsageError if there is neither (with the names of the shipped ones), or as parse_machine
 MachineModel load_machine(const std::string& name_or_file,
                           const std::vector<std::filesystem::path>& folders);
 
-/// The JSON text of a machine, which parse_machine reads.
+/// The JSON text of a machine, from which parse_machine makes an equal one if every number has a
+/// figure. Values are those of the members; origins and sources are those of `figures` and of the
+/// operations. Where there is no source, the text says so, and the origin is `assumed`.
 std::string machine_text(const MachineModel& machine);
 
 }  // namespace lupine
