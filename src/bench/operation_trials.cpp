@@ -19,7 +19,7 @@ constexpr std::int64_t widest_part = 4;    // panels have order / widest_part co
 constexpr std::int64_t control_room = 64;  // bytes of each of PanelControl, FactorStatus, ...
 constexpr std::int64_t least_columns = 8;  // of the smallest shapes
 constexpr std::int64_t widest_leaf = 32;   // of a panel with pivoting
-constexpr double off_diagonal = 1e-6;      // of triangles: solves leave the size of numbers alike
+constexpr double off_diagonal = 1e-9;  // of triangles: many solves leave numbers as large as before
 
 std::size_t index_of(Precision storage) {
   return storage == Precision::fp64 ? 1 : 0;

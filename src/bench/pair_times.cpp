@@ -17,8 +17,8 @@ namespace {
 constexpr int trips_at_once = 10;
 constexpr int calls_at_once = 32;
 constexpr int tests_at_once = 200;
-constexpr int least_rounds = 3;
-constexpr int most_rounds = 1000;
+constexpr int least_exchanges = 3;
+constexpr int most_exchanges = 1000;
 
 /// One of the two ranks.
 class Partner {
@@ -35,8 +35,8 @@ class Partner {
   template <class Work>
   double fastest_in(double seconds, const Work& work) const {
     const double once = fastest_of(1, work);
-    std::int64_t rounds =
-        std::clamp(static_cast<int>(std::min(seconds / once, 1e6)), least_rounds, most_rounds);
+    std::int64_t rounds = std::clamp(static_cast<int>(std::min(seconds / once, 1e6)),
+                                     least_exchanges, most_exchanges);
     const auto bytes = std::as_writable_bytes(std::span(&rounds, 1));
     first_ ? all_.send(bytes, peer_) : all_.receive(bytes, peer_);
     return fastest_of(static_cast<int>(rounds), work);
@@ -119,10 +119,9 @@ PairTimes pair_times(const Communicator& all, int other, std::int64_t bytes, dou
     });
     times.latency = trips / (2 * trips_at_once);
     const double large = partner.fastest_in(seconds / 2, [&] { partner.trip(memory); });
-    times.bandwidth =
-        static_cast<double>(bytes) / std::max(large / 2 - times.latency, large / 20);
-    times.message = partner.message(least_rounds);
-    times.test = partner.test(least_rounds);
+    times.bandwidth = static_cast<double>(bytes) / std::max(large / 2 - times.latency, large / 20);
+    times.message = partner.message(least_exchanges);
+    times.test = partner.test(least_exchanges);
   }
   all.barrier_asleep();
   all.broadcast(std::span(&times, 1), 0);
