@@ -19,7 +19,7 @@ namespace {
 
 constexpr double part_of_memory = 0.25;
 // Parts of all seconds.
-constexpr double part_of_operations = 0.7;
+constexpr double part_of_operations = 0.8;
 constexpr double part_of_bandwidth = 0.05;
 constexpr double part_of_others = 0.01;
 constexpr int planned_rounds = 4;

@@ -2,13 +2,13 @@
 #include "bench/operation_trials.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <utility>
 
 #include "core/expects.hpp"
 #include "matrix/distributed_matrix.hpp"
 #include "matrix/panel_ring.hpp"
-#include "setup/product_trial.hpp"
 
 namespace lupine {
 
@@ -16,6 +16,7 @@ namespace {
 
 constexpr std::array storages{Precision::fp32, Precision::fp64};
 constexpr std::int64_t widest_part = 4;    // panels have order / widest_part columns at most
+constexpr std::int64_t field_orders = 4;   // columns of the random matrices, in orders
 constexpr std::int64_t control_room = 64;  // bytes of each of PanelControl, FactorStatus, ...
 constexpr std::int64_t least_columns = 8;  // of the smallest shapes
 constexpr std::int64_t widest_leaf = 32;   // of a panel with pivoting
@@ -57,10 +58,10 @@ double OperationTrials::flops(std::int64_t order) {
   return 5 * n * n * n;
 }
 
-// Two random matrices, the target, and a product's C, L and U.
+// Two random matrices, two panels, and what the device expands of them.
 double OperationTrials::bytes(std::int64_t order) {
   const double n = static_cast<double>(DistributedMatrix::leading_dimension(order));
-  return 32 * n * n + 1e6;
+  return (12 * field_orders + 12) * n * n + 1e6;
 }
 
 OperationTrials::OperationTrials(Device& device, std::int64_t order, bool polls)
@@ -69,19 +70,22 @@ OperationTrials::OperationTrials(Device& device, std::int64_t order, bool polls)
   const std::int64_t widest = order / widest_part;
   for (const Precision storage : storages) {
     const std::int64_t ld = DistributedMatrix::leading_dimension(order);
-    fields_[index_of(storage)] = device.allocate(ld * order * bytes_of(storage));
+    fields_[index_of(storage)] = device.allocate(ld * field_orders * order * bytes_of(storage));
     triangles_[index_of(storage)] =
         device.allocate(PanelRing::leading_dimension(widest) * widest * bytes_of(storage));
     const MatrixSpec random = spec(MatrixKind::scaled_diagonal, order);
     const Distribution all(order, order, 1, 0);
-    device.generate(*queue_, random, all, all, field(storage));
+    for (std::int64_t i = 0; i < field_orders; ++i)
+      device.generate(*queue_, random, all, all, field(storage).block(0, i * order, order, order));
   }
-  target_ = device.allocate(std::max(PanelRing::leading_dimension(order) * widest,
-                                     PanelRing::leading_dimension(widest) * order) *
-                            bytes_of(Precision::fp64));
+  const std::int64_t panel = std::max(PanelRing::leading_dimension(order) * widest,
+                                      PanelRing::leading_dimension(widest) * order) *
+                             bytes_of(Precision::fp64);
+  left_ = device.allocate(panel);
+  right_ = device.allocate(panel);
   vectors_ = device.allocate(2 * order * bytes_of(Precision::fp64));
   rows_ = device.allocate(2 * order * std::int64_t{sizeof(std::int64_t)});
-  control_ = device.allocate(3 * control_room);
+  control_ = device.allocate(4 * control_room);
   device.clear(*queue_, {control_.data(), static_cast<std::size_t>(control_.bytes())});
   device.upload(*queue_, std::vector<double>(static_cast<std::size_t>(2 * order), 1e-3),
                 vectors_.as<double>());
@@ -115,13 +119,25 @@ OperationTrials::Repeat OperationTrials::repeat(Operation operation) const {
 }
 
 AnyMatrix OperationTrials::field(Precision storage) const {
-  return {storage, fields_[index_of(storage)].data(), order_, order_,
+  return {storage, fields_[index_of(storage)].data(), order_, field_orders * order_,
           DistributedMatrix::leading_dimension(order_)};
 }
 
-AnyMatrix OperationTrials::target(Precision precision, std::int64_t rows,
-                                  std::int64_t columns) const {
-  return {precision, target_.data(), rows, columns, PanelRing::leading_dimension(rows)};
+AnyMatrix OperationTrials::factor(const Buffer& memory, Precision precision, std::int64_t rows,
+                                  std::int64_t columns) {
+  return {precision, memory.data(), rows, columns, PanelRing::leading_dimension(rows)};
+}
+
+PanelControl* OperationTrials::l_control() const {
+  return control_.as<PanelControl>();
+}
+
+PanelControl* OperationTrials::u_control() const {
+  return reinterpret_cast<PanelControl*>(control_.data() + control_room);
+}
+
+FactorStatus* OperationTrials::status() const {
+  return reinterpret_cast<FactorStatus*>(control_.data() + 2 * control_room);
 }
 
 // A diagonal block in the form that solves read.
@@ -175,10 +191,15 @@ void OperationTrials::add_products(Precision precision, bool polls) {
   for (const Shape& s : shapes)
     add(OperationKind::product, precision, s, 2 * product_of(s.rows, s.columns * s.width),
         [=, this] {
-          const auto trial = std::make_shared<ProductTrial>(device_, Product::update, precision,
-                                                            s.rows, s.columns, s.width);
-          return
-              [trial, poll = polls ? Poll([] {}) : Poll()](int times) { trial->run(poll, times); };
+          const AnyMatrix c = field(storage_for(precision));
+          const AnyMatrix l = factor(left_, precision, s.rows, s.width);
+          const AnyMatrix u = factor(right_, precision, s.width, s.columns);
+          device_.cast(*queue_, c.block(0, 0, l.rows, l.columns), 1, l, l_control(), status());
+          device_.cast(*queue_, c.block(0, 0, u.rows, u.columns), -1, u, u_control(), status());
+          return repeat([=, this, walk = Walk(c, s.rows, s.columns),
+                         poll = polls ? Poll([] {}) : Poll()]() mutable {
+            device_.update(*queue_, l, l_control(), u, u_control(), walk.next(), poll);
+          });
         });
 }
 
@@ -223,8 +244,7 @@ void OperationTrials::add_factors() {
     add(OperationKind::factor, Precision::fp32, {1, 1, k}, 2. / 3 * product_of(k, k * k),
         [=, this] {
           const auto block = triangle(Precision::fp32, k).as<float>();
-          auto* status = control_.as<FactorStatus>();
-          return repeat([=, this] { device_.factor_diagonal(*queue_, block, 0, status); });
+          return repeat([=, this] { device_.factor_diagonal(*queue_, block, 0, status()); });
         });
 }
 
@@ -243,14 +263,14 @@ void OperationTrials::add_eliminations(Precision storage) {
         else
           device_.upload(*queue_, narrow, pivot.as<float>().data);
         const AnyMatrix rows = field(storage).block(0, 0, m, n);
-        auto* next = reinterpret_cast<PivotCandidate*>(control_.data() + 2 * control_room);
+        auto* next = reinterpret_cast<PivotCandidate*>(control_.data() + 3 * control_room);
         return repeat([=, this] { device_.eliminate(*queue_, pivot, rows, next); });
       });
 }
 
-// The first rows change places with rows that lie all over the matrix.
+// The first rows change places with rows that lie all over the matrix, in cache lines of their own.
 void OperationTrials::add_exchanges(Precision storage) {
-  for (const std::int64_t m : {std::int64_t{2}, over(32), over(8), over(4)})
+  for (const std::int64_t m : {std::int64_t{2}, over(32), over(16), over(8)})
     for (const std::int64_t n : {order_, over(4), over(8)})
       add(OperationKind::exchange, storage, {m, n}, product_of(m, n), [=, this] {
         const std::int64_t half = m / 2;
@@ -278,10 +298,8 @@ void OperationTrials::add_conversions(Precision to) {
                              {over(8), order_},
                              {over(4), over(8)}})
     add(OperationKind::convert, to, {m, n}, product_of(m, n), [=, this, m = m, n = n] {
-      auto* control = reinterpret_cast<PanelControl*>(control_.data() + control_room);
-      auto* status = control_.as<FactorStatus>();
       return repeat([=, this, walk = Walk(field(storage), m, n)]() mutable {
-        device_.cast(*queue_, walk.next(), -1, target(to, m, n), control, status);
+        device_.cast(*queue_, walk.next(), -1, factor(left_, to, m, n), l_control(), status());
       });
     });
 }
@@ -295,8 +313,9 @@ void OperationTrials::add_generations(Precision storage) {
           spec(storage == Precision::fp64 ? MatrixKind::hpl : MatrixKind::scaled_diagonal, m);
       const Distribution rows(m, m, 1, 0);
       const Distribution columns(n, n, 1, 0);
-      return repeat(
-          [=, this] { device_.generate(*queue_, matrix, rows, columns, target(storage, m, n)); });
+      return repeat([=, this] {
+        device_.generate(*queue_, matrix, rows, columns, factor(left_, storage, m, n));
+      });
     });
 }
 

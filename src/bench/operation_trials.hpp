@@ -25,9 +25,8 @@ struct OperationTrial {
   double rows = 1;
   double columns = 1;
   double width = 1;
-  /// Makes the operands, and returns a function that runs the operation so many times and waits
-  /// for the end. Operands of products live as long as that function, others as long as the
-  /// OperationTrials.
+  /// Prepares the operands, and returns a function that runs the operation so many times and waits
+  /// for the end. It is valid until the next trial is prepared.
   std::function<std::function<void(int times)>()> prepare;
 };
 
@@ -59,7 +58,12 @@ class OperationTrials {
   template <class Operation>
   Repeat repeat(Operation operation) const;
   AnyMatrix field(Precision precision) const;
-  AnyMatrix target(Precision precision, std::int64_t rows, std::int64_t columns) const;
+  /// A panel or chunk in this memory.
+  static AnyMatrix factor(const Buffer& memory, Precision precision, std::int64_t rows,
+                          std::int64_t columns);
+  PanelControl* l_control() const;
+  PanelControl* u_control() const;
+  FactorStatus* status() const;
   AnyMatrix triangle(Precision precision, std::int64_t order) const;
   MatrixSpec spec(MatrixKind kind, std::int64_t n) const;
   /// order / part, but never so small that a block has nothing to do.
@@ -83,7 +87,8 @@ class OperationTrials {
   std::unique_ptr<Queue> queue_;
   std::array<Buffer, 2> fields_;     // random matrices of order_ in FP32 and FP64
   std::array<Buffer, 2> triangles_;  // diagonal blocks L\U in FP32 and FP64
-  Buffer target_;
+  Buffer left_;
+  Buffer right_;
   Buffer vectors_;
   Buffer rows_;
   Buffer control_;

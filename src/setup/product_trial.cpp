@@ -46,12 +46,11 @@ double ProductTrial::flops() const {
   return 2 * static_cast<double>(c_.rows * c_.columns) * static_cast<double>(l_.columns);
 }
 
-void ProductTrial::run(const Poll& poll, int times) {
-  for (int i = 0; i < times; ++i)
-    if (product_ == Product::update)
-      device_.update(*queue_, l_, l_control(), u_, u_control(), c_, poll);
-    else
-      device_.subtract(*queue_, l_, u_, c_);
+void ProductTrial::run(const Poll& poll) {
+  if (product_ == Product::update)
+    device_.update(*queue_, l_, l_control(), u_, u_control(), c_, poll);
+  else
+    device_.subtract(*queue_, l_, u_, c_);
   queue_->synchronize();
 }
 

@@ -27,9 +27,9 @@ class ProductTrial {
 
   /// Operations of one product: 2 rows columns width.
   double flops() const;
-  /// Computes the product so many times, and waits for the end.
+  /// Computes one product, and waits for its end.
   /// @param poll is called during a long update, see Device::update
-  void run(const Poll& poll, int times = 1);
+  void run(const Poll& poll);
 
  private:
   static constexpr std::int64_t control_room = 64;
