@@ -42,15 +42,6 @@ std::string failure(const BenchmarkResult& result) {
                           : residual;
 }
 
-/// Bytes that one rank's memory pass covers. All ranks of a node together cover four times its
-/// caches, at least 64 MiB; a rank takes at most a quarter of its free memory, but at least 1 MiB.
-std::int64_t pass_bytes(int node_ranks) {
-  constexpr std::int64_t least = std::int64_t{64} << 20;
-  const std::int64_t wanted = std::max(least, 4 * cache_bytes()) / node_ranks;
-  const std::int64_t free = std::min(node_memory().free / node_ranks, process_memory_left());
-  return std::clamp(wanted, std::int64_t{1} << 20, std::max(std::int64_t{1} << 20, free / 4));
-}
-
 }  // namespace
 
 /// The devices on which ceilings are measured.
@@ -189,7 +180,7 @@ void Contest::add_products() {
 
 void Contest::add_memory() {
   const int threads = threads_;
-  const std::int64_t bytes = agreed(world_, [&] { return pass_bytes(node_ranks_); });
+  const std::int64_t bytes = agreed(world_, [&] { return memory_pass_bytes(node_ranks_); });
   const auto memory = [&](const char* name, MemoryPass pass, const char* bounds) {
     add_ceiling({.name = name, .unit = "GB/s", .bounds = bounds}, [=, this](Devices&) {
       return ProductRate{memory_rate(pass, bytes, threads, seconds_a_ceiling, clock_)};

@@ -8,6 +8,8 @@
 #include "core/fastest.hpp"
 #include "cpu/peak.hpp"
 #include "device/cpu/cpu_device.hpp"
+#include "device/cpu/processor.hpp"
+#include "setup/memory.hpp"
 
 namespace lupine {
 
@@ -64,6 +66,13 @@ void on_parts(std::span<std::uint64_t> words, int threads,
     const std::size_t size = words.size() / static_cast<std::size_t>(omp_get_num_threads());
     work(words.subspan(size * static_cast<std::size_t>(omp_get_thread_num()), size));
   }
+}
+
+std::int64_t memory_pass_bytes(int node_ranks) {
+  constexpr std::int64_t least = std::int64_t{64} << 20;
+  const std::int64_t wanted = std::max(least, 4 * cache_bytes()) / node_ranks;
+  const std::int64_t free = std::min(node_memory().free / node_ranks, process_memory_left());
+  return std::clamp(wanted, std::int64_t{1} << 20, std::max(std::int64_t{1} << 20, free / 4));
 }
 
 double memory_rate(MemoryPass pass, std::int64_t bytes, int threads, double seconds,

@@ -24,6 +24,11 @@ double register_rate(Precision precision, int threads, double seconds, const Clo
 void on_parts(std::span<std::uint64_t> words, int threads,
               const std::function<void(std::span<std::uint64_t>)>& work);
 
+/// Bytes that one rank's pass over memory covers. All ranks of a node together cover four times its
+/// caches, at least 64 MiB; a rank takes at most a quarter of its free memory, but at least 1 MiB.
+/// @throws Fault if the free memory cannot be read
+std::int64_t memory_pass_bytes(int node_ranks);
+
 /// How a pass uses memory: it reads all bytes, or computes STREAM's triad a <- b + s c, which
 /// counts b and c as read once and a as written once.
 enum class MemoryPass { read, triad };

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The machine that a calibration finds: the same one on every rank, whole, and merged with a file.
+#include <cmath>
+#include <limits>
+#include <optional>
+
+#include <string>
+
+#include "bench/calibrate.hpp"
+#include "catch.hpp"
+#include "comm/communicator.hpp"
+#include "device_choice.hpp"
+#include "io/text.hpp"
+#include "refusal.hpp"
+
+using namespace lupine;
+
+namespace {
+
+constexpr double seconds = 0.02;
+
+RunOptions run_options(int threads = 1) {
+  RunOptions run;
+  run.threads = threads;
+  run.device = test::device_choice().device;
+  run.comm = test::device_choice().comm;
+  return run;
+}
+
+Calibration calibrated(int threads = 1, const std::optional<MachineModel>& earlier = {}) {
+  return calibrate(Machine(MPI_COMM_WORLD, run_options(threads)), earlier, seconds);
+}
+
+std::string refusal_with(const MachineModel& earlier, double time = seconds) {
+  const Machine machine(MPI_COMM_WORLD, run_options());
+  return test::refusal_of([&] { calibrate(machine, earlier, time); });
+}
+
+}  // namespace
+
+TEST_CASE("a calibration finds all numbers of a machine file, equal on all ranks", "[calibrate]") {
+  const auto all = Communicator::duplicate(MPI_COMM_WORLD);
+  const Calibration found = calibrated();
+  const MachineModel& machine = found.machine;
+  const bool gpu = test::device_choice().device == DeviceKind::cuda;
+
+  // A whole file: parse_machine refuses one in which a number is missing, or is not positive.
+  const std::string text = machine_text(machine);
+  CHECK_THAT(text, !ContainsSubstring("no source was given"));
+  const MachineModel again = parse_machine(text, "calibrated");
+  CHECK(machine_text(again) == text);
+  for (const std::string& other : all.all_gather(text)) CHECK(other == text);
+
+  REQUIRE(machine.devices_of_rank.size() == 1);
+  const DeviceModel& device = machine.devices_of_rank[0];
+  CHECK(device.threads == (gpu ? 0 : 1));
+  CHECK(device.start > 0);
+  CHECK(device.bandwidth > 1e6);
+  for (const auto& [path, figure] : again.figures) {
+    CAPTURE(path);
+    CHECK(figure.value >= 0);
+    const bool may_be_zero = path.find("half_") != std::string::npos || path == "message" ||
+                             path.find("synchronize") != std::string::npos;
+    CHECK((figure.value > 0 || may_be_zero));
+  }
+  // What a run on any number of ranks needs.
+  for (const Precision p :
+       {Precision::fp64, Precision::fp32, Precision::fp16, Precision::bf16, Precision::fp16x3}) {
+    CAPTURE(name(p));
+    CHECK(device.of(OperationKind::product, p).rate > 1e6);
+    CHECK(device.of(OperationKind::product, p).origin == Origin::measured);
+    CHECK(device.of(OperationKind::convert, p).rate > 1e4);
+  }
+  CHECK(device.of(OperationKind::solve_right, Precision::fp32).rate > 1e4);
+  CHECK(found.order >= 64);
+  CHECK(found.operations.size() == device.operations.size());
+  CHECK((found.mean_error >= 0 && found.mean_error <= found.largest_error));
+
+  const bool pair = all.size() > 1;
+  const auto origin = [&](const char* path) { return again.figures.at(path).origin; };
+  CHECK(origin("message") == (pair ? Origin::measured : Origin::assumed));
+  CHECK(origin("test") == (pair ? Origin::measured : Origin::assumed));
+  if (machine.devices > 1)
+    CHECK(origin("link.bandwidth") == (pair && !gpu ? Origin::measured : Origin::assumed));
+}
+
+TEST_CASE("a calibration keeps what it does not measure again", "[calibrate]") {
+  if (test::device_choice().device == DeviceKind::cuda) return;  // a GPU has one device entry
+  const auto all = Communicator::duplicate(MPI_COMM_WORLD);
+  MachineModel first = calibrated().machine;
+  first.name = "mine";
+  first.nodes = 7;
+  first.topology = Topology::star;
+  first.validation = "compared with runs";
+  first.devices_of_rank[0].bandwidth = 123;
+  for (const char* path :
+       {"message", "test", "link.latency", "link.bandwidth", "port.latency", "port.bandwidth"})
+    first.figures[path] = {1, Origin::datasheet, "by hand"};
+  first.link = {1, 1};
+  first.message = first.test = 1;
+  first.port = {5, 6};
+
+  const MachineModel both = calibrated(2, first).machine;
+  REQUIRE(both.devices_of_rank.size() == 2);
+  CHECK(both.name == "mine");
+  CHECK(both.nodes == 7);
+  CHECK(both.port.latency == 6);
+  CHECK(both.validation.empty());
+  CHECK(both.device(1).bandwidth == 123);
+  CHECK(both.device(1).operations.size() == first.device(1).operations.size());
+  CHECK(both.device(2).bandwidth > 1e6);
+  CHECK(both.device(2).operations.size() > 10);
+  CHECK(both.figures.at("ranks[1].threads").value == 2);
+  CHECK((both.message == 1) == (all.size() == 1));
+  CHECK((both.link.bandwidth == 1) == (all.size() == 1));
+
+  const MachineModel anew = calibrated(1, both).machine;
+  REQUIRE(anew.devices_of_rank.size() == 2);
+  CHECK(anew.device(1).bandwidth > 1e6);
+  CHECK(anew.device(2).bandwidth == both.device(2).bandwidth);
+  CHECK(anew.figures.at("ranks[1].bandwidth").value == both.device(2).bandwidth);
+}
+
+TEST_CASE("a calibration refuses the file of another machine", "[calibrate]") {
+  MachineModel other;
+  other.kind = DeviceKind::cpu;
+  other.devices_of_rank.resize(1);
+  other.devices_of_rank[0].name = "Abacus 3000";
+  const bool gpu = test::device_choice().device == DeviceKind::cuda;
+  if (!gpu) {
+    const std::string words = refusal_with(other);
+    CHECK_THAT(words, ContainsSubstring("the machine file is of 'Abacus 3000'"));
+    CHECK_THAT(words, ContainsSubstring("allowed"));
+    other.kind = DeviceKind::cuda;
+  }
+  CHECK_THAT(refusal_with(other),
+             ContainsSubstring(gpu ? "is of a machine with CPUs" : "is of a machine with GPUs"));
+  for (const double time : {0., -1., std::numeric_limits<double>::infinity(), std::nan("")})
+    CHECK_THAT(refusal_with(other, time), ContainsSubstring("allowed: seconds above 0"));
+}
