@@ -13,6 +13,8 @@ if(NOT LUPINE_SIMGRID STREQUAL "OFF")
   endif()
 endif()
 message(STATUS "SimGrid: ${LUPINE_HAVE_SIMGRID}")
+# The shipped machines, where the program looks for them beside itself.
+file(COPY ${PROJECT_SOURCE_DIR}/share/lupine/machines DESTINATION ${PROJECT_BINARY_DIR}/share/lupine)
 if(NOT LUPINE_HAVE_SIMGRID)
   return()
 endif()
@@ -48,3 +50,5 @@ target_link_libraries(lupine_paper PRIVATE lupine_model lupine_io lupine_kernels
   lupine_core fmt::fmt nlohmann_json::nlohmann_json CLI11::CLI11 OpenMP::OpenMP_CXX
   Threads::Threads ${LUPINE_SIMGRID_LIBRARY})
 add_dependencies(lupine_paper lupine_revision)
+
+install(TARGETS lupine_paper RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})

@@ -4,14 +4,14 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "app/files.hpp"
 #include "app/output.hpp"
 #include "bench/calibrate.hpp"
 #include "comm/agreement.hpp"
-#include "core/names.hpp"
-#include "io/output_file.hpp"
+#include "io/json.hpp"
 #include "model/machine_model.hpp"
 #include "setup/machine.hpp"
 
@@ -45,7 +45,7 @@ int run_calibration(const Communicator& world, const Arguments& arguments) {
       calibrate(machine, earlier.empty() ? std::nullopt : std::optional(parse_machine(earlier, path)),
                 arguments.predict.seconds);
   on_rank_0(world, [&] {
-    write_text(path, machine_text(done.machine));
+    write_json(path, nlohmann::ordered_json::parse(machine_text(done.machine)));
     print(summary(done, path));
   });
   return 0;

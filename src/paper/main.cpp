@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// `lupine-predict`, which `lupine predict` starts: one prediction.
+/// `lupine-predict`, which `lupine predict` starts: runs on a machine on paper. It reads the same
+/// words as `lupine`.
+#include <fmt/format.h>
 #include <mpi.h>
+
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <lupine/error.hpp>
 
 #include "app/arguments.hpp"
@@ -14,30 +19,91 @@
 namespace lupine {
 namespace {
 
-int predict(std::vector<std::string> words) {
+constexpr int bad_usage = 2;
+constexpr int fault = 3;
+
+/// The folders of the shipped machines: of an installation, and of a build.
+std::vector<std::filesystem::path> machine_folders() {
+  const auto program = std::filesystem::read_symlink("/proc/self/exe").parent_path();
+  return {program.parent_path() / "share/lupine/machines", program / "share/lupine/machines"};
+}
+
+/// The ranks that the process grids of the run need; 0 where none is given whole.
+int ranks_of_grids(const Arguments& arguments) {
+  const RunOptions& run = arguments.options.run;
+  int most = run.nprow * run.npcol;
+  if (arguments.command == Command::bench) return most;
+  const HplDat& lists = arguments.choices;
+  for (std::size_t i = 0; i < lists.p.size(); ++i) most = std::max(most, lists.p[i] * lists.q[i]);
+  return most;
+}
+
+/// The machine with as many ranks as the arguments ask for.
+paper::Scenario scenario_of(const Arguments& arguments) {
   paper::Scenario scenario;
-  scenario.machine = load_machine(words[1], {"/work/main/share/lupine/machines"});
-  scenario.ranks = std::atoi(words[2].c_str());
-  scenario.device = scenario.machine.device(scenario.machine.devices_of_rank.front().threads);
-  const Arguments parsed = parse_arguments({words.begin() + 3, words.end()});
+  scenario.machine = load_machine(arguments.predict.machine, machine_folders());
+  const MachineModel& machine = scenario.machine;
+  const RunOptions& run = arguments.options.run;
+  const bool gpus = machine.kind == DeviceKind::cuda;
+  if (run.device != DeviceKind::automatic && run.device != machine.kind)
+    throw UsageError(fmt::format("--device {}: {} computes with --device {}", name(run.device),
+                                 machine.name, name(machine.kind)));
+  const int grids = ranks_of_grids(arguments);
+  scenario.ranks = arguments.predict.ranks > 0 ? arguments.predict.ranks
+                   : grids > 0                 ? grids
+                                               : machine.ranks();
+  if (scenario.ranks > machine.ranks())
+    throw UsageError(fmt::format("{} ranks are more than {} has; allowed: 1 to {}", scenario.ranks,
+                                 machine.name, machine.ranks()));
+  const int on_node = std::min(scenario.ranks, machine.devices);
+  const int threads = run.threads > 0 ? run.threads : machine.cores / on_node;
+  scenario.device = machine.device(gpus ? 0 : threads);
+  scenario.corrections = arguments.predict.corrections;
+  scenario.seed = arguments.options.seed;
+  return scenario;
+}
+
+/// What every simulated rank runs: the command as it is, on a machine whose clock is SimGrid's.
+int predict_runs(const paper::Scenario& scenario, const Arguments& parsed,
+                 const std::string& command_line) {
   int status = 0;
   paper::simulate(scenario, [&] {
+    int failed = 0;
+    std::string complaint;
     try {
       int argc = 0;
       char** argv = nullptr;
       const MpiSession mpi(argc, argv);
+      const Communicator world = Communicator::duplicate(MPI_COMM_WORLD);
       Arguments arguments = parsed;
       arguments.options.run.stall_timeout = 0;
       arguments.options.run.threads = std::max(1, scenario.device.threads);
-      const Communicator world = Communicator::duplicate(MPI_COMM_WORLD);
-      status = run_benchmarks(world, arguments, {"", "none"}, quoted(words), {});
+      status = run_benchmarks(world, arguments, {"", "none"}, command_line, {});
+    } catch (const UsageError& error) {
+      failed = bad_usage;
+      complaint = error.what();
     } catch (const std::exception& error) {
-      complain(error.what());
-      std::fflush(nullptr);
-      std::_Exit(2);
+      failed = fault;
+      complaint = error.what();
     }
+    if (failed == 0) return;
+    // The other ranks have met the same error, or would wait for this one for ever.
+    complain(complaint);
+    std::fflush(nullptr);
+    std::_Exit(failed);
   });
   return status;
+}
+
+int run(const std::vector<std::string>& words) {
+  const Arguments arguments = parse_arguments({words.begin() + 1, words.end()});
+  if (arguments.command == Command::print) {
+    print(arguments.text);
+    return 0;
+  }
+  if (!arguments.predict.on || arguments.command == Command::calibrate)
+    throw UsageError("lupine-predict is a part of lupine; allowed: lupine predict mxp|hpl|bench");
+  return predict_runs(scenario_of(arguments), arguments, quoted(words));
 }
 
 }  // namespace
@@ -45,9 +111,12 @@ int predict(std::vector<std::string> words) {
 
 int main(int argc, char** argv) {
   try {
-    return lupine::predict({argv, argv + argc});
+    return lupine::run({argv, argv + argc});
+  } catch (const lupine::UsageError& error) {
+    lupine::complain(error.what());
+    return lupine::bad_usage;
   } catch (const std::exception& error) {
     lupine::complain(error.what());
-    return 2;
+    return lupine::fault;
   }
 }
