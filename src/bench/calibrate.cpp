@@ -160,7 +160,8 @@ Calibration Calibrator::run() {
   set_device();
   set_operations();
   set_messages();
-  result_.machine = std::move(model_);
+  // As a reader of the file has it: checked, and with a figure for every number.
+  result_.machine = parse_machine(machine_text(model_), "calibration");
   return std::move(result_);
 }
 
