@@ -49,6 +49,8 @@ class OperationTrials {
   OperationTrials& operator=(const OperationTrials&) = delete;
 
   const std::vector<OperationTrial>& all() const { return all_; }
+  /// Whether all numbers that were cast so far are finite.
+  bool finite() const;
 
  private:
   struct Shape {
@@ -58,6 +60,8 @@ class OperationTrials {
   template <class Operation>
   Repeat repeat(Operation operation) const;
   AnyMatrix field(Precision precision) const;
+  /// Makes a part of a field random again.
+  void fill(Precision precision, std::int64_t part) const;
   /// A panel or chunk in this memory.
   static AnyMatrix factor(const Buffer& memory, Precision precision, std::int64_t rows,
                           std::int64_t columns);
