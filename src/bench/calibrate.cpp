@@ -70,6 +70,7 @@ class Calibrator {
     const std::string mine = gpu_ ? gpu_name(machine_.facts().device)
                                   : agreed(all_, [] { return processor_info().model; });
     processor_ = text_of_rank_0(all_, mine);
+    count_gpus();
     if (earlier) check(*earlier);
     model_ = earlier.value_or(MachineModel{});
     again_ = earlier.has_value();
@@ -79,6 +80,7 @@ class Calibrator {
 
  private:
   void check(const MachineModel& earlier) const;
+  void count_gpus();
   void set_machine();
   void set_messages();
   void set_device();
@@ -111,7 +113,8 @@ class Calibrator {
   const Communicator& all_;
   bool gpu_;
   bool again_ = false;
-  std::string processor_;
+  std::int64_t node_gpus_ = 0;  // of rank 0's node
+  std::string processor_;       // or GPU
   std::string source_;
   MachineModel model_;
   std::size_t index_ = 0;  // of the measured device
@@ -134,6 +137,18 @@ void Calibrator::check(const MachineModel& earlier) const {
           printable(device.name), processor_));
 }
 
+// The ranks of a GPU would measure their shares of it, which no machine file describes.
+void Calibrator::count_gpus() {
+  const MachineFacts& facts = machine_.facts();
+  std::set<std::string> gpus;
+  for (std::size_t r = 0; r < facts.gpus.size(); ++r) {
+    if (facts.hosts[r] == facts.hosts[0]) ++node_gpus_;
+    if (!gpus.insert(facts.gpus[r] + " on " + facts.hosts[r]).second)
+      throw UsageError(fmt::format("several ranks share {} on {}; allowed: a GPU for each rank",
+                                   facts.gpus[r], facts.hosts[r]));
+  }
+}
+
 Calibration Calibrator::run() {
   result_.order = times_.choose_order();
   const std::string date = text_of_rank_0(
@@ -145,7 +160,8 @@ Calibration Calibrator::run() {
   set_device();
   set_operations();
   set_messages();
-  result_.machine = std::move(model_);
+  // As a reader of the file has it: checked, and with a figure for every number.
+  result_.machine = parse_machine(machine_text(model_), "calibration");
   return std::move(result_);
 }
 
@@ -158,6 +174,7 @@ void Calibrator::set_machine() {
   };
   const ProcessorInfo processor = agreed(all_, [] { return processor_info(); });
   const auto memory = agreed(all_, [] { return node_memory(); });
+  const std::int64_t ranks = agreed_count(node.size());
   const std::int64_t cores = agreed_count(std::max(processor.cores, machine_.facts().most_threads));
   model_.kind = gpu_ ? DeviceKind::cuda : DeviceKind::cpu;
   model_.validation.clear();  // of numbers that are measured anew
@@ -165,9 +182,8 @@ void Calibrator::set_machine() {
     model_.name = slug(processor_);
     model_.description =
         fmt::format("{}, {} core{} a node, as measured", processor_, cores, cores == 1 ? "" : "s");
-    const std::int64_t ranks = agreed_count(node.size());
     measured("nodes", model_.nodes, std::ssize(nodes));
-    measured("devices", model_.devices, gpu_ ? ranks : std::max(ranks, cores));
+    measured("devices", model_.devices, gpu_ ? node_gpus_ : std::max(ranks, cores));
     model_.topology = nodes.size() > 1 ? Topology::star : Topology::single;
   }
   measured("cores", model_.cores, std::max<std::int64_t>(cores, again_ ? model_.cores : 0));

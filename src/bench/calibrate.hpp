@@ -40,9 +40,9 @@ struct Calibration {
 ///
 /// @param earlier the machine that is measured once more, equal on every rank; nothing: a new one
 /// @param seconds about how long it takes. Shapes are smaller where time or memory do not suffice.
-/// @throws UsageError if `earlier` is another kind of machine, another processor or another GPU, or
-///         if `seconds` is not above 0; AgreedFault if a quarter of the free memory does not
-///         suffice
+/// @throws UsageError if `earlier` is another kind of machine, another processor or another GPU, if
+///         several ranks share a GPU, or if `seconds` is not above 0; AgreedFault if a quarter of
+///         the free memory does not suffice
 Calibration calibrate(const Machine& machine, const std::optional<MachineModel>& earlier,
                       double seconds);
 

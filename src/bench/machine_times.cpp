@@ -149,29 +149,28 @@ double MachineTimes::bandwidth() const {
   return 16 * static_cast<double>(n * n) / took;
 }
 
+// The precision is the one for which a cast is a single kernel, or a single part for all threads.
 template <class Use>
 double MachineTimes::with_tiny_casts(const Use& use) const {
   constexpr std::int64_t n = 8;
+  const Precision precision = device_.shares_host_memory() ? Precision::fp32 : Precision::fp64;
   const auto queue = device_.make_queue(Priority::normal);
   Buffer from;
   Buffer to;
   Buffer control;
   Buffer status;
   agree(all_, [&] {
-    from = device_.allocate(4 * n * n);
-    to = device_.allocate(4 * n * n);
-    control = device_.allocate(sizeof(PanelControl));
-    status = device_.allocate(sizeof(FactorStatus));
-    for (const Buffer* memory : {&from, &status})
+    for (Buffer* memory : {&from, &to, &control, &status}) {
+      *memory = device_.allocate(bytes_of(precision) * n * n);
       device_.clear(*queue, {memory->data(), static_cast<std::size_t>(memory->bytes())});
+    }
     queue->synchronize();
   });
-  const auto cast = [&] {
-    device_.cast(*queue, MatrixView<const float>{from.as<float>(), n, n, n}, 1,
-                 MatrixView<float>{to.as<float>(), n, n, n}, control.as<PanelControl>(),
+  return use(*queue, [&] {
+    device_.cast(*queue, ConstAnyMatrix(precision, from.data(), n, n, n), 1,
+                 AnyMatrix(precision, to.data(), n, n, n), control.as<PanelControl>(),
                  status.as<FactorStatus>());
-  };
-  return use(*queue, cast);
+  });
 }
 
 double MachineTimes::start() const {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <span>
 #include <utility>
 
 #include "core/expects.hpp"
@@ -73,10 +74,7 @@ OperationTrials::OperationTrials(Device& device, std::int64_t order, bool polls)
     fields_[index_of(storage)] = device.allocate(ld * field_orders * order * bytes_of(storage));
     triangles_[index_of(storage)] =
         device.allocate(PanelRing::leading_dimension(widest) * widest * bytes_of(storage));
-    const MatrixSpec random = spec(MatrixKind::scaled_diagonal, order);
-    const Distribution all(order, order, 1, 0);
-    for (std::int64_t i = 0; i < field_orders; ++i)
-      device.generate(*queue_, random, all, all, field(storage).block(0, i * order, order, order));
+    for (std::int64_t i = 0; i < field_orders; ++i) fill(storage, i);
   }
   const std::int64_t panel = std::max(PanelRing::leading_dimension(order) * widest,
                                       PanelRing::leading_dimension(widest) * order) *
@@ -110,6 +108,12 @@ OperationTrials::OperationTrials(Device& device, std::int64_t order, bool polls)
     add_conversions(p);
 }
 
+bool OperationTrials::finite() const {
+  FactorStatus now;
+  device_.download(*queue_, status(), std::span(&now, 1));
+  return now.nonfinite == 0;
+}
+
 template <class Operation>
 OperationTrials::Repeat OperationTrials::repeat(Operation operation) const {
   return [queue = queue_.get(), operation](int times) mutable {
@@ -121,6 +125,13 @@ OperationTrials::Repeat OperationTrials::repeat(Operation operation) const {
 AnyMatrix OperationTrials::field(Precision storage) const {
   return {storage, fields_[index_of(storage)].data(), order_, field_orders * order_,
           DistributedMatrix::leading_dimension(order_)};
+}
+
+// Blocks of order_ columns, since the generator gives a wide block no diagonal beyond its rows.
+void OperationTrials::fill(Precision storage, std::int64_t part) const {
+  const Distribution all(order_, order_, 1, 0);
+  device_.generate(*queue_, spec(MatrixKind::scaled_diagonal, order_), all, all,
+                   field(storage).block(0, part * order_, order_, order_));
 }
 
 AnyMatrix OperationTrials::factor(const Buffer& memory, Precision precision, std::int64_t rows,
@@ -192,6 +203,7 @@ void OperationTrials::add_products(Precision precision, bool polls) {
     add(OperationKind::product, precision, s, 2 * product_of(s.rows, s.columns * s.width),
         [=, this] {
           const AnyMatrix c = field(storage_for(precision));
+          fill(c.precision, 0);  // numbers that products have not made larger
           const AnyMatrix l = factor(left_, precision, s.rows, s.width);
           const AnyMatrix u = factor(right_, precision, s.width, s.columns);
           device_.cast(*queue_, c.block(0, 0, l.rows, l.columns), 1, l, l_control(), status());

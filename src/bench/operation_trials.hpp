@@ -49,6 +49,8 @@ class OperationTrials {
   OperationTrials& operator=(const OperationTrials&) = delete;
 
   const std::vector<OperationTrial>& all() const { return all_; }
+  /// Whether all numbers that were cast so far are finite.
+  bool finite() const;
 
  private:
   struct Shape {
@@ -57,14 +59,16 @@ class OperationTrials {
   using Repeat = std::function<void(int times)>;
   template <class Operation>
   Repeat repeat(Operation operation) const;
-  AnyMatrix field(Precision precision) const;
+  AnyMatrix field(Precision storage) const;
+  /// Makes a part of a field random again.
+  void fill(Precision storage, std::int64_t part) const;
   /// A panel or chunk in this memory.
   static AnyMatrix factor(const Buffer& memory, Precision precision, std::int64_t rows,
                           std::int64_t columns);
   PanelControl* l_control() const;
   PanelControl* u_control() const;
   FactorStatus* status() const;
-  AnyMatrix triangle(Precision precision, std::int64_t order) const;
+  AnyMatrix triangle(Precision storage, std::int64_t n) const;
   MatrixSpec spec(MatrixKind kind, std::int64_t n) const;
   /// order / part, but never so small that a block has nothing to do.
   std::int64_t over(std::int64_t part) const;

@@ -15,7 +15,7 @@ namespace lupine {
 namespace {
 
 constexpr int trips_at_once = 10;
-constexpr int calls_at_once = 32;
+constexpr std::size_t calls_at_once = 32;
 constexpr int tests_at_once = 200;
 constexpr int least_exchanges = 3;
 constexpr int most_exchanges = 1000;
@@ -67,7 +67,7 @@ class Partner {
       while (!messages.test()) {
       }
     }
-    return best / (2 * calls_at_once);
+    return best / static_cast<double>(2 * calls_at_once);
   }
   /// Seconds of a test, of the fastest of `rounds`. The other rank sends when rank 0 has tested.
   double test(int rounds) const {

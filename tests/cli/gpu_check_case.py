@@ -134,6 +134,9 @@ elif command == "tune":
               for nb in [2048] + [int(nb) for nb in value("--try-nb", "").split(",")]]
     best = max(trials, key=lambda trial: trial["gflops"])
     json.dump({"tunings": [dict(best, trials=trials)]}, open(value("--json", ""), "w"))
+elif command == "predict":
+    rate = {"product fp16": {"rate": 680e12}}
+    json.dump({"ranks": [{"operations": rate}]}, open(value("--calibrate", ""), "w"))
 elif command == "lupine_gpu_ceilings":
     set_clock("1750")
     for part, precision, rate in (("copy", "", 4000.0), ("product", "fp16", 690.0),
@@ -208,8 +211,9 @@ class Case(unittest.TestCase):
                                 cwd=self.folder, env=dict(self.environment, **environment))
 
     def documents(self):
-        """The JSON files of the check itself, without its traces."""
-        return [path for path in self.output.glob("*.json") if not path.name.startswith("trace-")]
+        """The JSON files of the check itself, without its traces and the machine file."""
+        return [path for path in self.output.glob("*.json")
+                if not path.name.startswith("trace-") and path.name != "machine.json"]
 
     def document(self):
         path, = self.documents()

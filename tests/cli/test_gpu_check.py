@@ -29,7 +29,8 @@ NAMES = ["lupine info", "nvidia-smi", "nvidia-smi, all", "HPL-MxP, n = 20000", "
          "MPI suite, 1 rank", "MPI suite, 2 ranks", "MPI suite, 4 ranks",
          "accuracy against LAPACK, 1 rank", "accuracy against LAPACK, 4 ranks",
          "users' systems, 1 rank", "users' systems, 4 ranks", "memcheck: lupine",
-         "memcheck: lupine_device_tests", "racecheck: lupine", "racecheck: lupine_device_tests"]
+         "memcheck: lupine_device_tests", "racecheck: lupine", "racecheck: lupine_device_tests",
+         "machine file"]
 
 
 class Passing(Case):
@@ -58,10 +59,13 @@ class Passing(Case):
         names = sorted(path.name for path in self.output.iterdir())
         self.assertLessEqual(len(names), 8)
         date = time.strftime("%Y-%m-%d", time.gmtime())
-        self.assertEqual(names, ["clocks.csv", "log.txt", f"nvidia-h200-{date}.json",
-                                 "trace-hpl-largest.json", "trace-mxp-60000.json",
+        self.assertEqual(names, ["clocks.csv", "log.txt", "machine.json",
+                                 f"nvidia-h200-{date}.json", "trace-hpl-largest.json", "trace-mxp-60000.json",
                                  "trace-mxp-largest-reserve-0.json", "trace-mxp-largest.json"])
         self.assertEqual(list(self.folder.glob("lupine-gpu-check.*")), [])
+        machine = json.loads((self.output / "machine.json").read_text())
+        self.assertEqual(machine, self.step("machine file")["result"])
+        self.assertEqual(self.step("machine file")["words"], "machine.json, FP16 product 680 TFLOP/s")
         log = self.log()
         for line in done.stdout.splitlines():
             self.assertIn(line, log)
@@ -472,6 +476,9 @@ class Emulated(Case):
                 if phase["phase"] not in ("broadcast_exposed", "LU outside the update"):
                     self.assertGreater(phase["floor_seconds"], 0, phase)
         self.assertGreater(len(self.step("first steps: nb, chunk")["result"]["trials"]), 2)
+        machine = json.loads((self.output / "machine.json").read_text())
+        self.assertEqual((machine["kind"], machine["ranks"][0]["bandwidth"]["origin"]),
+                         ("gpu", "measured"))
         for name in ("trace-mxp-largest.json", "trace-hpl-largest.json"):
             self.assertTrue(json.loads((self.output / name).read_text())["traceEvents"])
         self.assertEqual([step["name"] for step in document["steps"]

@@ -7,6 +7,7 @@
 #include <ctime>
 #include <utility>
 
+#include "floors.hpp"
 #include "tasks.hpp"
 
 namespace lupine::gpu_check {
@@ -251,6 +252,29 @@ void Measurements::cusolver() {
   const ordered_json getrf = solve("getrf", o_.trial ? 300 : n, 90);
   if (getrf.is_object())
     benchmark({.step = "hpl", .name = "HPL at Xgetrf's n", .n = getrf["n"].get<std::int64_t>()});
+}
+
+/// Writes the machine file of this GPU, with which `lupine predict` predicts runs on it.
+void Measurements::machine() {
+  const std::string name = "machine.json";
+  const std::string file = session_.scratch(name);
+  constexpr double start = 5;  // seconds that the driver, libraries and memory take
+  const double seconds =
+      o_.trial ? 0.02 : std::clamp(0.8 * (session_.remaining() - start), 2.0, 60.0);
+  Task task;
+  task.step = "machine";
+  task.name = "machine file";
+  task.command = {session_.program("lupine"),   "predict",  "--calibrate", file, "--budget",
+                  fmt::format("{:g}", seconds), "--device", o_.device};
+  task.limit = 2 * seconds + 30;
+  task.least = least(8);
+  task.result = [file](const Outcome&) { return json_file(file); };
+  task.words = [name](const ordered_json& result) {
+    const nlohmann::json_pointer<std::string> rate("/ranks/0/operations/product fp16/rate");
+    return fmt::format("{}, FP16 product {}", name, tflops(result.value(rate, 0.0) / giga));
+  };
+  session_.run(task);
+  session_.keep(file, name);
 }
 
 }  // namespace lupine::gpu_check

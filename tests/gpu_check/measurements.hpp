@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// Measures how fast Lupine is on this GPU, what the GPU can do at most, and how fast cuSOLVER is.
+/// Measures how fast Lupine is on this GPU, what the GPU can do at most, how fast cuSOLVER is, and
+/// the machine file for `lupine predict`.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +21,7 @@ class Measurements {
   void hpl();
   void first_steps();
   void cusolver();
+  void machine();
 
  private:
   /// One run of `lupine mxp` or `lupine hpl`.

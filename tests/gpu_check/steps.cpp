@@ -107,9 +107,9 @@ void run_steps(Session& session) {
       {0.07, [&] { measurements.smoke(); }},    {0.23, [&] { suites.device(); }},
       {0.43, [&] { measurements.sizes(); }},    {0.60, [&] { measurements.ceilings(); }},
       {0.75, [&] { measurements.hpl(); }},      {0.82, [&] { measurements.first_steps(); }},
-      {0.89, [&] { measurements.cusolver(); }}, {0.93, [&] { suites.mpi(); }},
-      {0.955, [&] { suites.accuracy(); }},      {0.98, [&] { suites.systems(); }},
-      {1, [&] { suites.sanitizers(); }},
+      {0.89, [&] { measurements.cusolver(); }}, {0.92, [&] { suites.mpi(); }},
+      {0.94, [&] { suites.accuracy(); }},       {0.96, [&] { suites.systems(); }},
+      {0.98, [&] { suites.sanitizers(); }},     {1, [&] { measurements.machine(); }},
   };
   for (const Step& step : all) {
     session.until(step.until);
