@@ -154,7 +154,6 @@ LinkModel link_between(const Rank& from, const Rank& to) {
 
 void start_worker(Rank& rank, const std::function<void()>& work) {
   auto worker = s4u::Actor::init("worker", rank.link);
-  worker->daemonize();
   worker->set_data(&rank);
   worker->start(work);
 }
@@ -185,7 +184,10 @@ void simulate(const Scenario& scenario, const std::function<void()>& work) {
     actor->set_property("instance_id", name);
     actor->set_property("rank", std::to_string(r));
     actor->set_data(&rank);
-    actor->start(work);
+    actor->start([&work, &rank] {
+      work();
+      for (const auto& end : rank.at_end) end();
+    });
   }
   engine.run();
   SMPI_finalize();

@@ -83,6 +83,7 @@ struct Rank {
   std::unique_ptr<Timeline> timeline;  ///< of its GPU
   Memory memory;
   std::uint64_t drawn = 0;  ///< random numbers so far
+  std::vector<std::function<void()>> at_end{};  ///< end the rank's workers
   bool connected =
       false;  ///< its GPU has peers, so a host that waits for an event does nothing else
   const Moment* asked =
@@ -116,7 +117,7 @@ void transfer(const Rank& from, const Rank& to, double bytes);
 /// The seconds that one byte and an empty message take between two ranks' devices, without traffic.
 LinkModel link_between(const Rank& from, const Rank& to);
 
-/// Starts an actor on a rank's device, which ends with the simulation.
+/// Starts an actor on a rank's device, which Rank::at_end has to end.
 void start_worker(Rank& rank, const std::function<void()>& work);
 
 /// Runs work(rank) as every rank of the scenario, from first to last, in simulated time. Only one

@@ -133,9 +133,14 @@ class Worker {
         }
         const auto [time, work] = std::move(state->jobs.front());
         state->jobs.pop_front();
+        if (!work) return;
         sleep_until(time);
         work();
       }
+    });
+    rank.at_end.emplace_back([state = state_] {
+      state->jobs.emplace_back(0, nullptr);
+      state->more.raise();
     });
   }
   void add(double time, std::function<void()> work) {
