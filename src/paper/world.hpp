@@ -43,7 +43,7 @@ Paper paper_of(const Scenario& scenario);
 /// `largest_real` bytes are real memory, since control data and pivots travel in them.
 class Memory {
  public:
-  static constexpr std::int64_t largest_real = std::int64_t{1} << 20;
+  static constexpr std::int64_t largest_real = std::int64_t{1} << 17;
   /// Null where it does not fit.
   void* allocate(std::int64_t bytes, double capacity);
   void release(void* data);

@@ -38,7 +38,18 @@ struct Broadcast {
   Broadcast(double size, std::size_t stops) : bytes(size), stops_(stops) {}
   double bytes;
   std::vector<Stop> stops_;
-  int left = 0;  // ranks that are done
+  std::vector<std::byte> values;  // of a short message: control data, or pivots
+  int left = 0;                   // ranks that are done
+
+  // The root's values, as they are when its stream comes to the broadcast.
+  void read() {
+    if (bytes > short_bytes || !Memory::real(at(0).to)) return;
+    const auto* from = static_cast<const std::byte*>(at(0).to);
+    values.assign(from, from + static_cast<std::ptrdiff_t>(bytes));
+  }
+  void write(void* to) const {
+    if (!values.empty() && Memory::real(to)) std::memcpy(to, values.data(), values.size());
+  }
 
   Stop& at(std::size_t position) { return stops_[position]; }
   std::size_t size() const { return stops_.size(); }
@@ -46,8 +57,6 @@ struct Broadcast {
 
 // A message from one rank to another.
 struct Message {
-  const void* from = nullptr;
-  void* to = nullptr;
   double bytes = 0;
   Rank* sender = nullptr;
   Rank* receiver = nullptr;
@@ -73,12 +82,6 @@ struct Group {
   std::map<std::pair<int, int>, Lane> lanes;
 };
 
-// Values travel where there are some.
-void deliver(const void* from, void* to, double bytes) {
-  if (from != to && Memory::real(from) && Memory::real(to))
-    std::memcpy(to, from, static_cast<std::size_t>(bytes));
-}
-
 double first_piece(const Rank& from, const Rank& to, double bytes) {
   const LinkModel link = link_between(from, to);
   return link.latency + std::min(bytes, piece_bytes) / link.bandwidth;
@@ -88,6 +91,7 @@ double first_piece(const Rank& from, const Rank& to, double bytes) {
 void pass_on(Broadcast& b, std::size_t position, Rank& rank) {
   const double step = rank.scenario->machine.collective;
   Stop& mine = b.at(position);
+  if (position == 0) b.read();
   mine.here.raise();
   const bool last = position + 1 == b.size();
   if (b.bytes <= short_bytes) {
@@ -97,7 +101,7 @@ void pass_on(Broadcast& b, std::size_t position, Rank& rank) {
       sleep_until(before.begun + step + first_piece(*before.rank, rank, b.bytes));
     }
     mine.begun = simulated_time();
-    deliver(b.at(0).to, mine.to, b.bytes);
+    if (position > 0) b.write(mine.to);
     mine.arrived.raise();
     return;
   }
@@ -118,7 +122,6 @@ void pass_on(Broadcast& b, std::size_t position, Rank& rank) {
     next.arrived.raise();
   }
   if (position > 0) mine.arrived.wait();
-  deliver(b.at(0).to, mine.to, b.bytes);
 }
 
 // Lets the time of one stream's messages pass, one after the other.
@@ -259,11 +262,10 @@ ncclResult_t ncclBroadcast(const void*, void* to, std::size_t count, ncclDataTyp
   });
   return ncclSuccess;
 }
-ncclResult_t ncclSend(const void* from, std::size_t count, ncclDataType_t, int peer,
+ncclResult_t ncclSend(const void*, std::size_t count, ncclDataType_t, int peer,
                       ncclComm_t comm, cudaStream_t stream) {
   auto& lane = comm->group->lanes[{comm->rank, peer}];
   const auto message = lane.take(lane.sends++);
-  message->from = from;
   message->bytes = static_cast<double>(count);
   message->sender = stream->rank;
   comm->open.emplace_back(message, true);
@@ -271,11 +273,10 @@ ncclResult_t ncclSend(const void* from, std::size_t count, ncclDataType_t, int p
   grouped() = comm;
   return ncclSuccess;
 }
-ncclResult_t ncclRecv(void* to, std::size_t, ncclDataType_t, int peer, ncclComm_t comm,
+ncclResult_t ncclRecv(void*, std::size_t, ncclDataType_t, int peer, ncclComm_t comm,
                       cudaStream_t stream) {
   auto& lane = comm->group->lanes[{peer, comm->rank}];
   const auto message = lane.take(lane.receives++);
-  message->to = to;
   message->receiver = stream->rank;
   comm->open.emplace_back(message, false);
   comm->stream = stream;
@@ -298,7 +299,6 @@ ncclResult_t ncclGroupEnd() {
       if (!sends) continue;
       message->expected.wait();
       transfer(*message->sender, *message->receiver, message->bytes);
-      deliver(message->from, message->to, message->bytes);
       message->arrived.raise();
     }
     for (const auto& [message, sends] : messages)
