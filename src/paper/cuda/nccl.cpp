@@ -38,7 +38,8 @@ struct Broadcast {
   Broadcast(double size, std::size_t stops) : bytes(size), stops_(stops) {}
   double bytes;
   std::vector<Stop> stops_;
-  int left = 0;  // ranks that are done
+  std::vector<std::byte> values;  // of the root, whose stream may go on before all have them
+  int left = 0;                   // ranks that are done
 
   Stop& at(std::size_t position) { return stops_[position]; }
   std::size_t size() const { return stops_.size(); }
@@ -73,6 +74,16 @@ struct Group {
   std::map<std::pair<int, int>, Lane> lanes;
 };
 
+// Takes the root's values, where there are some.
+void take(Broadcast& b, const void* from) {
+  if (!Memory::real(from)) return;
+  b.values.resize(static_cast<std::size_t>(b.bytes));
+  std::memcpy(b.values.data(), from, b.values.size());
+}
+void give(const Broadcast& b, void* to) {
+  if (!b.values.empty() && Memory::real(to)) std::memcpy(to, b.values.data(), b.values.size());
+}
+
 // Values travel where there are some.
 void deliver(const void* from, void* to, double bytes) {
   if (from != to && Memory::real(from) && Memory::real(to))
@@ -89,6 +100,7 @@ void pass_on(Broadcast& b, std::size_t position, Rank& rank) {
   const double step = rank.scenario->machine.collective;
   Stop& mine = b.at(position);
   mine.here.raise();
+  if (position == 0) take(b, mine.to);
   const bool last = position + 1 == b.size();
   if (b.bytes <= short_bytes) {
     if (position > 0) {
@@ -97,7 +109,7 @@ void pass_on(Broadcast& b, std::size_t position, Rank& rank) {
       sleep_until(before.begun + step + first_piece(*before.rank, rank, b.bytes));
     }
     mine.begun = simulated_time();
-    deliver(b.at(0).to, mine.to, b.bytes);
+    if (position > 0) give(b, mine.to);
     mine.arrived.raise();
     return;
   }
@@ -117,8 +129,9 @@ void pass_on(Broadcast& b, std::size_t position, Rank& rank) {
     }
     next.arrived.raise();
   }
-  if (position > 0) mine.arrived.wait();
-  deliver(b.at(0).to, mine.to, b.bytes);
+  if (position == 0) return;
+  mine.arrived.wait();
+  give(b, mine.to);
 }
 
 // Lets the time of one stream's messages pass, one after the other.
