@@ -14,6 +14,7 @@
 
 #include "bench/benchmark_runner.hpp"
 #include "comm/communicator.hpp"
+#include "core/expects.hpp"
 #include "core/option_fields.hpp"
 #include "paper/children.hpp"
 #include "report/option_json.hpp"
@@ -95,37 +96,21 @@ Predicted whole_run(const BenchmarkOptions& options) {
   return p;
 }
 
-// flop/s of the first steps; 0 if there are too few of them.
-double rate_of_first_steps(BenchmarkRunner& runner) {
+// The first steps alone. Where there are too few of them to tell a rate, the whole run.
+Predicted first_steps(const BenchmarkOptions& options) {
   constexpr std::int64_t panels = 4;
-  const RunOptions& run = runner.setup().options.run;
-  const std::int64_t columns = panels * runner.setup().panel_width;
-  return runner.retune({run.nb, run.lookahead, run.chunk}, columns)
-             ? runner.first_steps(columns).rate
-             : 0;
-}
-
-Predicted sampled_run(const BenchmarkOptions& options) {
   Predicted p;
-  double at_n = 0;
   {
     BenchmarkRunner runner(MPI_COMM_WORLD, options);
     p.chosen = runner.setup().options;
     p.panel_width = runner.setup().panel_width;
-    at_n = rate_of_first_steps(runner);
+    const RunOptions& run = p.chosen.run;
+    const std::int64_t columns = panels * p.panel_width;
+    if (runner.retune({run.nb, run.lookahead, run.chunk}, columns)) {
+      p.sampled = true;
+      p.gflops = runner.first_steps(columns).rate / 1e9;
+    }
   }
-  BenchmarkOptions third = p.chosen;
-  third.n = std::max<std::int64_t>(1, round_to_blocks(third.n / 3, p.panel_width));
-  double at_third = 0;
-  if (at_n > 0) {
-    BenchmarkRunner runner(MPI_COMM_WORLD, third);
-    at_third = rate_of_first_steps(runner);
-  }
-  if (!(at_third > 0)) return whole_run(options);
-  const auto n = static_cast<double>(p.chosen.n);
-  p.sampled = true;
-  p.lu_seconds = p.seconds = n * n * n * (1 / (2 * at_n) + 1 / (6 * at_third));
-  p.gflops = benchmark_flops(p.chosen.n) / p.seconds / 1e9;
   return p;
 }
 
@@ -139,7 +124,7 @@ void be_rank(const Case& one, const Reply& reply) {
     BenchmarkOptions options = one.options;
     options.run.stall_timeout = 0;
     options.run.threads = std::max(1, one.scenario.device.threads);
-    p = one.sampled ? sampled_run(options) : whole_run(options);
+    p = one.sampled ? first_steps(options) : whole_run(options);
     if (self().number == 0) reply(text_of(p));  // equal on every rank
   } catch (const UsageError& error) {
     p.refusal = error.what();
@@ -156,9 +141,8 @@ std::string title(const Case& one) {
                      o.run.npcol);
 }
 
-}  // namespace
-
-std::vector<Predicted> predict_all(std::span<const Case> cases, int processes) {
+// Predicts each case as a whole, or its first steps: then with their rate, and without times.
+std::vector<Predicted> predict_parts(std::span<const Case> cases, int processes) {
   std::vector<std::size_t> order(cases.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
@@ -175,6 +159,57 @@ std::vector<Predicted> predict_all(std::span<const Case> cases, int processes) {
     } catch (const Fault& fault) {
       throw Fault(fmt::format("no prediction of {}: {}", title(cases[i]), fault.what()));
     }
+  return all;
+}
+
+// The options of the sample at n/3.
+BenchmarkOptions third_of(const Predicted& sample) {
+  BenchmarkOptions third = sample.chosen;
+  third.n = std::max<std::int64_t>(1, round_to_blocks(third.n / 3, sample.chosen.run.nb));
+  return third;
+}
+
+// The times of the LU from the rates of its first steps, flop/s, at n and at n/3. A column takes
+// t(m) = 2 m^2 / rate(m) seconds where m are left, nearly a quadratic polynomial in m, which
+// Radau's rule integrates exactly: n (t(n) / 4 + 3/4 t(n/3)).
+void set_times(Predicted& p, double rate, double rate_of_third) {
+  const auto n = static_cast<double>(p.chosen.n);
+  p.seconds = p.lu_seconds = n * n * n * (1 / (2 * rate) + 1 / (6 * rate_of_third));
+  p.gflops = benchmark_flops(p.chosen.n) / p.seconds / 1e9;
+}
+
+}  // namespace
+
+std::vector<Predicted> predict_all(std::span<const Case> cases, int processes) {
+  LUPINE_EXPECTS(processes >= 1);
+  std::vector<Predicted> all = predict_parts(cases, processes);
+  // A process can set up one machine, so what is left to predict of samples has another one: the
+  // first steps at n/3, and whole runs where there are too few steps.
+  std::vector<Case> rest;
+  std::vector<std::size_t> places;
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    if (!cases[i].sampled || !all[i].refusal.empty()) continue;
+    Case& more = rest.emplace_back(cases[i]);
+    places.push_back(i);
+    more.sampled = all[i].sampled;
+    if (more.sampled) more.options = third_of(all[i]);
+  }
+  const std::vector<Predicted> more = predict_parts(rest, processes);
+  std::vector<Case> whole;
+  std::vector<std::size_t> left;
+  for (std::size_t i = 0; i < rest.size(); ++i) {
+    Predicted& p = all[places[i]];
+    if (!rest[i].sampled) {
+      p = more[i];
+    } else if (more[i].sampled) {
+      set_times(p, p.gflops * 1e9, more[i].gflops * 1e9);
+    } else {
+      left.push_back(places[i]);
+      whole.push_back({cases[places[i]].scenario, cases[places[i]].options});
+    }
+  }
+  const std::vector<Predicted> runs = predict_parts(whole, processes);
+  for (std::size_t i = 0; i < left.size(); ++i) all[left[i]] = runs[i];
   return all;
 }
 

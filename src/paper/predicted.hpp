@@ -43,7 +43,8 @@ struct Predicted {
 using Predict = std::function<std::vector<Predicted>(std::span<const Case> cases)>;
 
 /// Predicts each case in a process of its own, at most `processes` at a time, those with most ranks
-/// first. @pre the process has no other thread; processes >= 1
+/// first. The process must have no other thread.
+/// @pre processes >= 1
 /// @throws Fault that names the case whose process died or failed
 std::vector<Predicted> predict_all(std::span<const Case> cases, int processes);
 

@@ -53,24 +53,31 @@ std::vector<int> divisors(int number) {
   return all;
 }
 
-/// Whether the user has left the choice open.
-bool is_open(Choice choice, const BenchmarkOptions& asked, const SearchRequest& request,
-             int ranks) {
+/// Why a choice is not searched, in words; empty if it is.
+/// @param chosen of the first prediction
+std::string why_fixed(Choice choice, const BenchmarkOptions& asked, const SearchRequest& request,
+                      const BenchmarkOptions& chosen) {
+  const RunOptions& run = asked.run;
+  const bool alone = chosen.run.nprow * chosen.run.npcol == 1;
+  const auto unless = [](bool open, const char* why) { return std::string(open ? "" : why); };
   switch (choice) {
     case Choice::nb:
-      return asked.run.nb == 0;
+      return unless(run.nb == 0, "given");
     case Choice::grid:
-      return asked.run.nprow == 0 && asked.run.npcol == 0 && ranks > 1;
+      if (run.nprow != 0 || run.npcol != 0) return "given";
+      return unless(!alone, "one rank has no choice");
     case Choice::lookahead:
-      return asked.run.lookahead < 0;
+      return unless(run.lookahead < 0, "given");
     case Choice::chunk:
-      return asked.run.chunk == 0;
+      return unless(run.chunk == 0, "given");
     case Choice::broadcast:
-      return !request.broadcast_given && ranks > 1;
+      if (request.broadcast_given) return "given";
+      if (alone) return "one rank has no choice";
+      return unless(chosen.run.comm != CommMethod::nccl, "NCCL has its own broadcast");
     case Choice::n:
-      return asked.n == 0;
+      return unless(asked.n == 0, "given");
   }
-  return false;
+  return "";
 }
 
 /// The options with the values of one choice taken from others.
@@ -163,7 +170,7 @@ class Searching {
     for (bool moved = true; moved && outcome_.complete;) {
       moved = false;
       for (const Choice choice : choices)
-        if (is_open(choice, asked_, request_, scenario_.ranks)) moved = improve(choice) || moved;
+        if (why_fixed(choice).empty()) moved = improve(choice) || moved;
     }
     for (const Choice choice : choices) outcome_.reasons.push_back({choice, reason(choice)});
     if (outcome_.sampled) confirm();
@@ -180,6 +187,10 @@ class Searching {
     std::vector<Predicted> result = predict_(cases);
     longest_ = std::max(longest_, clock_.now() - begin);
     return result;
+  }
+
+  std::string why_fixed(Choice choice) const {
+    return paper::why_fixed(choice, asked_, request_, outcome_.trials.front().predicted.chosen);
   }
 
   /// The seconds of a whole run's prediction.
@@ -243,11 +254,7 @@ class Searching {
   std::string reason(Choice choice) const {
     const Predicted& p = best().predicted;
     const std::string value = fmt::format("{} {}", label(choice), value_text(choice, p));
-    if (!is_open(choice, asked_, request_, scenario_.ranks))
-      return value + (scenario_.ranks == 1 && asked_.run.nprow == 0 &&
-                              (choice == Choice::grid || choice == Choice::broadcast)
-                          ? ": one rank has no choice"
-                          : ": given");
+    if (const std::string why = why_fixed(choice); !why.empty()) return value + ": " + why;
     std::string text;
     for (const SearchTrial& trial : outcome_.trials)
       if (&trial != &best() && same(with(trial.asked, choice, best().asked), best().asked))

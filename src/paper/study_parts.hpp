@@ -20,7 +20,7 @@ std::string study_head(std::string_view title, const Scenario& scenario,
 /// @param study "search" or "scale"
 nlohmann::ordered_json study_json(std::string_view study, const Scenario& scenario,
                                   const BenchmarkOptions& asked);
-/// (2/3 n^3 + 3/2 n^2) / lu_seconds / 1e9. @pre not refused
+/// (2/3 n^3 + 3/2 n^2) / lu_seconds / 1e9, of a run that was not refused.
 double lu_gflops(const Predicted& predicted);
 /// The times of a prediction; what samples do not give is null.
 nlohmann::ordered_json times_json(const Predicted& predicted);
