@@ -98,7 +98,7 @@ Predicted whole_run(const BenchmarkOptions& options) {
 
 // The first steps alone. Where there are too few of them to tell a rate, the whole run.
 Predicted first_steps(const BenchmarkOptions& options) {
-  constexpr std::int64_t panels = 4;
+  constexpr std::int64_t panels = 16;  // fewer tell too little where a deep look-ahead falls behind
   Predicted p;
   {
     BenchmarkRunner runner(MPI_COMM_WORLD, options);

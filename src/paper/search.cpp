@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <lupine/error.hpp>
 #include <optional>
 #include <span>
@@ -21,6 +22,7 @@ namespace {
 
 constexpr std::array choices{Choice::nb,    Choice::grid,      Choice::lookahead,
                              Choice::chunk, Choice::broadcast, Choice::n};
+constexpr int most_finalists = 5;
 constexpr int reach = 2;  // neighbours to each side of a value
 constexpr std::int64_t least_chunk = 256;
 
@@ -172,8 +174,8 @@ class Searching {
       for (const Choice choice : choices)
         if (why_fixed(choice).empty()) moved = improve(choice) || moved;
     }
+    if (finalists_ > 0) confirm();
     for (const Choice choice : choices) outcome_.reasons.push_back({choice, reason(choice)});
-    if (outcome_.sampled) confirm();
     return std::move(outcome_);
   }
 
@@ -206,11 +208,20 @@ class Searching {
     outcome_.sampled = first.sampled && whole_seconds(first) * expected_trials >
                                             request_.budget * request_.processes;
     if (first.sampled && !outcome_.sampled) first = predicted({asked_}, false).front();
+    if (outcome_.sampled) reserve(whole_seconds(first));
     BenchmarkOptions options = asked_;
     for (const Choice choice : choices)
       if (choice != Choice::n) options = with(options, choice, first.chosen);
     largest_ = first.chosen.n;
     outcome_.trials.push_back({options, std::move(first)});
+  }
+
+  /// Keeps up to half of the budget for whole runs of the finalists.
+  void reserve(double seconds) {
+    const double rounds = std::floor(request_.budget / 2 / seconds);
+    finalists_ =
+        static_cast<std::size_t>(std::min<double>(most_finalists, rounds * request_.processes));
+    deadline_ -= seconds * std::ceil(static_cast<double>(finalists_) / request_.processes);
   }
 
   /// The values of a choice to compare with the best one.
@@ -264,24 +275,33 @@ class Searching {
     return fmt::format("{}: {}", value, text.empty() ? "nothing else was tried" : text);
   }
 
-  /// Compares whole runs of the best and of the default values.
+  /// The fastest trials, and the first one in the place of the last of them.
+  std::vector<std::size_t> finalists() const {
+    std::vector<std::size_t> order;
+    for (std::size_t i = 0; i < outcome_.trials.size(); ++i)
+      if (outcome_.trials[i].predicted.refusal.empty()) order.push_back(i);
+    std::ranges::stable_sort(order, std::greater(),
+                             [&](std::size_t i) { return outcome_.trials[i].predicted.gflops; });
+    order.resize(std::min(order.size(), finalists_));
+    const bool has_first = std::ranges::find(order, std::size_t{0}) != order.end();
+    if (order.size() > 1 && !has_first) order.back() = 0;
+    return order;
+  }
+
+  /// Compares whole runs of the finalists.
   void confirm() {
-    const SearchTrial& start = outcome_.trials.front();
-    std::vector<SearchTrial> both{best()};
-    if (outcome_.best != 0) both.push_back(start);
-    double seconds = 0;
-    for (const SearchTrial& one : both) seconds = std::max(seconds, whole_seconds(one.predicted));
-    if (request_.processes == 1) seconds *= static_cast<double>(both.size());
-    if (clock_.now() + seconds > deadline_) return;
+    const std::vector<std::size_t> order = finalists();
     std::vector<BenchmarkOptions> options;
-    for (const SearchTrial& one : both) options.push_back(one.asked);
-    const std::vector<Predicted> runs = predicted(options, false);
-    for (std::size_t i = 0; i < both.size(); ++i) both[i].predicted = runs[i];
-    const auto rate = [](const SearchTrial& t) {
-      return t.predicted.refusal.empty() ? t.predicted.gflops : 0;
-    };
-    if (both.size() == 2 && rate(both[1]) >= rate(both[0])) outcome_.best = 0;
-    outcome_.whole = std::move(both);
+    for (const std::size_t i : order) options.push_back(outcome_.trials[i].asked);
+    std::vector<Predicted> runs = predicted(options, false);
+    double best_rate = 0;
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      if (runs[i].refusal.empty() && runs[i].gflops > best_rate) {
+        best_rate = runs[i].gflops;
+        outcome_.best = order[i];
+      }
+      outcome_.whole.push_back({options[i], std::move(runs[i])});
+    }
   }
 
   const Scenario& scenario_;
@@ -290,8 +310,9 @@ class Searching {
   const Predict& predict_;
   const Clock& clock_;
   double deadline_;
-  double longest_ = 0;        // seconds of a batch of predictions
-  std::int64_t largest_ = 0;  // n that the first configuration may have
+  std::size_t finalists_ = 0;  // configurations of which whole runs are predicted at the end
+  double longest_ = 0;         // seconds of a batch of predictions
+  std::int64_t largest_ = 0;   // n that the first configuration may have
   SearchOutcome outcome_;
 };
 

@@ -43,8 +43,8 @@ struct SearchOutcome {
   bool sampled = false;
   bool complete = true;  ///< false: the budget ended before everything was tried
   std::vector<SearchReason> reasons;
-  /// Of samples: whole runs with the best and with the default values (one if they are the same);
-  /// empty if the budget did not allow them. The faster one is the best.
+  /// Of samples: whole runs of the fastest trials and of the first one, up to five, as far as they
+  /// take half of the budget. The fastest of these is the best.
   std::vector<SearchTrial> whole;
 
   /// The configuration to recommend, with all values as they were chosen.
