@@ -105,6 +105,13 @@ std::string output_of(const std::string& script) {
 
 }  // namespace
 
+// Between single quotes, a doubled quote is the only escape.
+std::string gnuplot_string(std::string_view text) {
+  std::string result = "'";
+  for (const char c : text) result += c == '\'' ? "''" : std::string(1, c);
+  return result + "'";
+}
+
 void check_gnuplot(const std::string& option) {
   try {
     output_of("set terminal svg\n");

@@ -4,8 +4,12 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 namespace lupine {
+
+/// The text as a string of a script, in single quotes.
+std::string gnuplot_string(std::string_view text);
 
 /// Checks that gnuplot can be started and draws SVG.
 /// @param option the option that asks for the picture, for the message: "--plot"

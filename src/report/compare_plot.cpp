@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "core/expects.hpp"
+#include "io/gnuplot.hpp"
 
 namespace lupine {
 
@@ -85,13 +86,6 @@ std::vector<Level> levels(const std::vector<Comparison>& all, const std::vector<
     return a.bounds != b.bounds ? a.bounds > b.bounds : a.first < b.first;
   });
   return levels;
-}
-
-/// The text in single quotes for gnuplot, where a doubled quote is the only escape.
-std::string gnuplot_string(std::string_view text) {
-  std::string result = "'";
-  for (const char c : text) result += c == '\'' ? "''" : std::string(1, c);
-  return result + "'";
 }
 
 /// gnuplot's list of ticks at the orders. An order whose label would touch another one has a short

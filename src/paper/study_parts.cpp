@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "paper/study_parts.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "report/option_json.hpp"
+#include "report/report_parts.hpp"
+#include "setup/sizing.hpp"
+
+#include "revision.hpp"
+
+namespace lupine::paper {
+
+using nlohmann::ordered_json;
+
+std::string study_head(std::string_view title, const Scenario& scenario,
+                       const BenchmarkOptions& asked, const std::string& ranks) {
+  const MachineModel& machine = scenario.machine;
+  const std::string validation =
+      machine.validation.empty() ? "not validated by a run" : machine.validation;
+  std::string text = banner(title);
+  text += fmt::format("PREDICTED for {} ({}): nothing was run\n", machine.name, validation);
+  text += line("MACHINE", machine.description);
+  text += line("RANKS", fmt::format("{}, each on {}", ranks, scenario.device.name));
+  text += line("BENCHMARK", asked.benchmark == Benchmark::mxp
+                                ? fmt::format("HPL-MxP, {} corrections", scenario.corrections)
+                                : "HPL");
+  return text;
+}
+
+ordered_json study_json(std::string_view study, const Scenario& scenario,
+                        const BenchmarkOptions& asked) {
+  return {{"schema", "lupine/1"},
+          {"benchmark", name(asked.benchmark)},
+          {"study", study},
+          {"version", LUPINE_VERSION},
+          {"revision", LUPINE_REVISION},
+          {"predicted",
+           {{"machine", scenario.machine.name},
+            {"validation", text_or_null(scenario.machine.validation)},
+            {"corrections", scenario.corrections},
+            {"device", scenario.device.name}}},
+          {"asked", json_of_options(asked)}};
+}
+
+double lu_gflops(const Predicted& p) {
+  return benchmark_flops(p.chosen.n) / p.lu_seconds / 1e9;
+}
+
+ordered_json times_json(const Predicted& p) {
+  const bool whole = p.refusal.empty() && !p.sampled;
+  const bool known = p.refusal.empty();
+  return {{"refusal", text_or_null(p.refusal)},
+          {"time_seconds", number_or_null(p.seconds, whole)},
+          {"lu_seconds", number_or_null(p.lu_seconds, known)},
+          {"refine_seconds", number_or_null(p.refine_seconds, whole)},
+          {"gflops", number_or_null(p.gflops, whole)},
+          {"lu_gflops", known ? ordered_json(lu_gflops(p)) : ordered_json(nullptr)}};
+}
+
+}  // namespace lupine::paper
