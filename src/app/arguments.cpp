@@ -189,6 +189,9 @@ void require_use_of_prediction(const Arguments& arguments, const Normalizer& nor
     throw UsageError("--search and --scale are two tasks; allowed: one of them");
   if (!p.scale.empty() && p.ranks != 0)
     throw UsageError("--scale and --ranks both say how many ranks; allowed: one of them");
+  const bool study = p.search || !p.scale.empty();
+  if (study && (!arguments.trace.empty() || normalizer.given("--repeat")))
+    throw UsageError("--trace and --repeat: allowed without --search and --scale");
   if (normalizer.given("--plot") && p.scale.empty())
     throw UsageError("--plot: allowed only with --scale");
   if (normalizer.given("--budget") && !p.search)
@@ -208,6 +211,7 @@ void settle(const CommandWords& command, Arguments& arguments, const Normalizer&
     return;
   }
   if (arguments.predict.on) require_use_of_prediction(arguments, normalizer);
+  arguments.predict.broadcast_given = normalizer.given("--bcast");
   require_use(arguments, normalizer);
   pair_grids(arguments.choices, normalizer);
   const bool has_dat = command.command == Command::mxp || command.command == Command::hpl;

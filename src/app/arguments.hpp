@@ -45,6 +45,7 @@ struct PredictArguments {
   int corrections = 3;      ///< of the refinement
   bool search = false;      ///< whether the best configuration is looked for
   double budget = 300;      ///< seconds for the search
+  bool broadcast_given = false;  ///< whether --bcast was given, which a search does not vary then
   std::vector<int> scale{};  ///< numbers of ranks, for a table of weak scaling
   std::string calibrate;    ///< file for the numbers of this machine
   double seconds = 60;      ///< of the calibration, about

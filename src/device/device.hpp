@@ -61,7 +61,7 @@ struct DeviceMemory {
 /// (docs/prediction.md).
 struct Paper {
   std::string machine;     ///< name of the machine
-  std::string validation;  ///< where predictions for it were compared with runs; empty: nowhere
+  std::string validation;  ///< where predictions for it were compared with runs, in words
   int corrections = 3;     ///< of the refinement, which has no errors to decide by
 };
 

@@ -9,11 +9,21 @@
 #include <cstdlib>
 #include <filesystem>
 #include <lupine/error.hpp>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <thread>
 
 #include "app/arguments.hpp"
 #include "app/benchmark_command.hpp"
+#include "app/files.hpp"
 #include "app/output.hpp"
 #include "comm/communicator.hpp"
+#include "io/gnuplot.hpp"
+#include "io/json.hpp"
+#include "paper/predicted.hpp"
+#include "paper/scale.hpp"
+#include "paper/search.hpp"
+#include "paper/search_report.hpp"
 #include "paper/world.hpp"
 
 namespace lupine {
@@ -95,6 +105,69 @@ int predict_runs(const paper::Scenario& scenario, const Arguments& parsed,
   return status;
 }
 
+/// One value of a list of choices. A study varies them itself.
+template <class T>
+T only(const std::vector<T>& list, const char* option) {
+  if (list.size() != 1)
+    throw UsageError(fmt::format("{}: several values; allowed with --search and --scale: one", option));
+  return list.front();
+}
+
+/// The options of a run for a study, from the lists that HPL.dat's options are.
+BenchmarkOptions options_of(const Arguments& arguments) {
+  BenchmarkOptions o = arguments.options;
+  const HplDat& lists = arguments.choices;
+  if (!arguments.dat.empty())
+    throw UsageError("-i,--dat: not allowed with --search and --scale; allowed: options");
+  o.n = only(lists.n, "-N,--n");
+  o.run.nb = only(lists.nb, "--nb");
+  o.run.nprow = only(lists.p, "-P,--nprow");
+  o.run.npcol = only(lists.q, "-Q,--npcol");
+  o.run.lookahead = only(lists.depth, "--lookahead");
+  o.run.broadcast = only(lists.broadcast, "--bcast");
+  o.leaf = only(lists.nbmin, "--nbmin");
+  o.parts = only(lists.ndiv, "--ndiv");
+  return o;
+}
+
+int processes() {
+  return static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+}
+
+int search_best(const paper::Scenario& scenario, const Arguments& arguments,
+                const std::string& command_line) {
+  const BenchmarkOptions asked = options_of(arguments);
+  const paper::RealClock clock;
+  const auto outcome = paper::search(
+      scenario, asked,
+      {.budget = arguments.predict.budget,
+       .processes = processes(),
+       .broadcast_given = arguments.predict.broadcast_given},
+      [](std::span<const paper::Case> cases) { return paper::predict_all(cases, processes()); },
+      clock);
+  print(paper::search_text(scenario, asked, outcome));
+  if (arguments.json.empty()) return 0;
+  nlohmann::ordered_json document = paper::search_json(scenario, asked, outcome);
+  document["command_line"] = command_line;
+  write_json(arguments.json, document);
+  return 0;
+}
+
+int scale(const paper::Scenario& scenario, const Arguments& arguments,
+          const std::string& command_line) {
+  const BenchmarkOptions asked = options_of(arguments);
+  const auto cases = paper::scale_cases(scenario, asked, arguments.predict.scale);
+  const auto rows = paper::scale_rows(cases, paper::predict_all(cases, processes()));
+  print(paper::scale_text(scenario, asked, rows));
+  if (!arguments.json.empty()) {
+    nlohmann::ordered_json document = paper::scale_json(scenario, asked, rows);
+    document["command_line"] = command_line;
+    write_json(arguments.json, document);
+  }
+  if (!arguments.plot.empty()) draw(paper::scale_plot(scenario, rows), arguments.plot);
+  return 0;
+}
+
 int run(const std::vector<std::string>& words) {
   const Arguments arguments = parse_arguments({words.begin() + 1, words.end()});
   if (arguments.command == Command::print) {
@@ -103,7 +176,13 @@ int run(const std::vector<std::string>& words) {
   }
   if (!arguments.predict.on || arguments.command == Command::calibrate)
     throw UsageError("lupine-predict is a part of lupine; allowed: lupine predict mxp|hpl|bench");
-  return predict_runs(scenario_of(arguments), arguments, quoted(words));
+  const paper::Scenario scenario = scenario_of(arguments);
+  const bool study = arguments.predict.search || !arguments.predict.scale.empty();
+  if (!study) return predict_runs(scenario, arguments, quoted(words));
+  check_outputs({{"--json", arguments.json}, {"--plot", arguments.plot}});
+  if (!arguments.plot.empty()) check_gnuplot("--plot");
+  return arguments.predict.search ? search_best(scenario, arguments, quoted(words))
+                                  : scale(scenario, arguments, quoted(words));
 }
 
 }  // namespace

@@ -38,7 +38,11 @@ Precision row_of(const DeviceModel& device, OperationKind kind, Precision precis
 }
 
 Paper paper_of(const Scenario& scenario) {
-  return {scenario.machine.name, scenario.machine.validation, scenario.corrections};
+  const MachineModel& machine = scenario.machine;
+  const std::string none =
+      machine.kind == DeviceKind::cuda ? "not validated on a GPU" : "not validated by a run";
+  return {machine.name, machine.validation.empty() ? none : machine.validation,
+          scenario.corrections};
 }
 
 void* Memory::allocate(std::int64_t bytes, double capacity) {
