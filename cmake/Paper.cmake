@@ -20,35 +20,54 @@ if(NOT LUPINE_HAVE_SIMGRID)
 endif()
 
 set(src ${PROJECT_SOURCE_DIR}/src)
-file(GLOB paper_sources CONFIGURE_DEPENDS ${src}/paper/*.cpp ${src}/paper/cuda/*.cpp
-     ${src}/comm/*.cpp ${src}/matrix/*.cpp ${src}/transport/*.cpp ${src}/generate/*.cpp
-     ${src}/factor/*.cpp ${src}/refine/*.cpp ${src}/setup/*.cpp)
-list(FILTER paper_sources EXCLUDE REGEX "/setup/memory[.]cpp$")
-foreach(source buffer device device_traits cuda/blas cuda/check cuda/cuda_device
-        cuda/cuda_pivoting cuda/cuda_refinement cuda/lane cuda/nccl_api cuda/peers cuda/products)
-  list(APPEND paper_sources ${src}/device/${source}.cpp)
-endforeach()
-foreach(source benchmark campaign comparison first_steps run_tracer step_window)
-  list(APPEND paper_sources ${src}/bench/${source}.cpp)
-endforeach()
-foreach(source benchmark_json benchmark_report option_lines progress report_parts trace_report)
-  list(APPEND paper_sources ${src}/report/${source}.cpp)
-endforeach()
-foreach(source arguments benchmark_command command_options files option output profile_place)
-  list(APPEND paper_sources ${src}/app/${source}.cpp)
-endforeach()
-add_executable(lupine_paper ${paper_sources})
-set_target_properties(lupine_paper PROPERTIES OUTPUT_NAME lupine-predict UNITY_BUILD OFF)
-target_include_directories(lupine_paper SYSTEM BEFORE PRIVATE
+add_executable(lupine_paper ${src}/paper/main.cpp)
+set_target_properties(lupine_paper PROPERTIES OUTPUT_NAME lupine-predict)
+
+# What the program and the objects of its layers have in common. Inline variables have one place in a
+# program, without which SimGrid would mix up the ranks; SMPI's headers would replace malloc.
+add_library(lupine_paper_flags INTERFACE)
+target_include_directories(lupine_paper_flags SYSTEM BEFORE INTERFACE
   ${LUPINE_SMPI_INCLUDE} ${LUPINE_SIMGRID_INCLUDE} ${src}/paper/cuda/include)
-target_include_directories(lupine_paper PRIVATE ${PROJECT_BINARY_DIR}/generated)
-# Inline variables have one place in a program; smpi/mpi.h would replace malloc.
-target_compile_options(lupine_paper PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fno-gnu-unique>)
-target_compile_definitions(lupine_paper PRIVATE SMPI_NO_OVERRIDE_MALLOC
+target_include_directories(lupine_paper_flags INTERFACE ${PROJECT_BINARY_DIR}/generated)
+target_compile_options(lupine_paper_flags INTERFACE
+                       $<$<CXX_COMPILER_ID:GNU>:-fno-gnu-unique> $<$<CONFIG:Release>:-O2>)
+target_compile_definitions(lupine_paper_flags INTERFACE SMPI_NO_OVERRIDE_MALLOC
   LUPINE_LIBRARY_VERSION="${PROJECT_VERSION}")
-target_link_libraries(lupine_paper PRIVATE lupine_model lupine_io lupine_kernels lupine_grid
-  lupine_core fmt::fmt nlohmann_json::nlohmann_json CLI11::CLI11 OpenMP::OpenMP_CXX
-  Threads::Threads ${LUPINE_SIMGRID_LIBRARY})
+target_link_libraries(lupine_paper_flags INTERFACE lupine_flags OpenMP::OpenMP_CXX fmt::fmt
+                      nlohmann_json::nlohmann_json CLI11::CLI11)
+
+# lupine_paper_layer(name patterns...): the objects of a layer, of sources by their names below src/.
+function(lupine_paper_layer name)
+  list(TRANSFORM ARGN PREPEND ${src}/)
+  file(GLOB sources CONFIGURE_DEPENDS ${ARGN})
+  list(FILTER sources EXCLUDE REGEX "/(setup/memory|paper/main)[.]cpp$")  # paper/host.cpp has the first
+  add_library(lupine_paper_${name} OBJECT ${sources})
+  target_link_libraries(lupine_paper_${name} PRIVATE lupine_paper_flags)
+  add_dependencies(lupine_paper_${name} lupine_revision)
+  target_sources(lupine_paper PRIVATE $<TARGET_OBJECTS:lupine_paper_${name}>)
+endfunction()
+
+foreach(layer comm matrix transport generate factor refine setup)
+  lupine_paper_layer(${layer} ${layer}/*.cpp)
+endforeach()
+lupine_paper_layer(device device/buffer.cpp device/device.cpp device/device_traits.cpp)
+lupine_paper_layer(cuda device/cuda/blas.cpp device/cuda/check.cpp device/cuda/cuda_device.cpp
+  device/cuda/cuda_pivoting.cpp device/cuda/cuda_refinement.cpp device/cuda/lane.cpp
+  device/cuda/nccl_api.cpp device/cuda/peers.cpp device/cuda/products.cpp)
+set_source_files_properties(${src}/device/cuda/products.cpp  # see src/CMakeLists.txt
+                            PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+lupine_paper_layer(bench bench/benchmark.cpp bench/campaign.cpp bench/comparison.cpp
+  bench/first_steps.cpp bench/run_tracer.cpp bench/step_window.cpp)
+lupine_paper_layer(report report/benchmark_json.cpp report/benchmark_report.cpp
+  report/option_lines.cpp report/progress.cpp report/report_parts.cpp report/trace_report.cpp)
+lupine_paper_layer(app app/arguments.cpp app/benchmark_command.cpp app/command_options.cpp
+  app/files.cpp app/option.cpp app/output.cpp app/profile_place.cpp)
+lupine_paper_layer(paper paper/*.cpp)
+lupine_paper_layer(paper_cuda paper/cuda/*.cpp)
+set_target_properties(lupine_paper_paper_cuda PROPERTIES UNITY_BUILD OFF)  # structs of CUDA's handles
+
+target_link_libraries(lupine_paper PRIVATE lupine_paper_flags lupine_model lupine_io lupine_kernels
+  lupine_grid lupine_core Threads::Threads ${LUPINE_SIMGRID_LIBRARY})
 add_dependencies(lupine_paper lupine_revision)
 
 install(TARGETS lupine_paper RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})

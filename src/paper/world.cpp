@@ -48,9 +48,10 @@ Paper paper_of(const Scenario& scenario) {
 void* Memory::allocate(std::int64_t bytes, double capacity) {
   if (used_ + static_cast<double>(bytes) > capacity) return nullptr;
   if (bytes <= largest_real) {
-    void* data = std::calloc(1, static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1)));
-    if (data != nullptr) real_.emplace(data, bytes);
-    used_ += data != nullptr ? static_cast<double>(bytes) : 0;
+    auto piece = std::make_unique<std::byte[]>(static_cast<std::size_t>(bytes));
+    void* const data = piece.get();
+    real_.emplace(data, RealPiece{std::move(piece), bytes});
+    used_ += static_cast<double>(bytes);
     return data;
   }
   // The first gap that is large enough.
@@ -67,9 +68,8 @@ void* Memory::allocate(std::int64_t bytes, double capacity) {
 
 void Memory::release(void* data) {
   if (const auto found = real_.find(data); found != real_.end()) {
-    used_ -= static_cast<double>(found->second);
+    used_ -= static_cast<double>(found->second.bytes);
     real_.erase(found);
-    std::free(data);
     return;
   }
   const auto found = pieces_.find(static_cast<char*>(data) - addresses());

@@ -56,8 +56,12 @@ class Memory {
     std::int64_t begin = 0;
     std::int64_t bytes = 0;
   };
+  struct RealPiece {
+    std::unique_ptr<std::byte[]> memory;
+    std::int64_t bytes = 0;
+  };
   std::map<std::int64_t, Piece> pieces_;  // of the range of addresses, by their begin
-  std::map<void*, std::int64_t> real_;    // bytes of real pieces
+  std::map<void*, RealPiece> real_;
   double used_ = 0;
 };
 
