@@ -104,6 +104,8 @@ TEST_CASE("The numbers of a table of weak scaling") {
   CHECK(rows[2].ranks == 4);
   CHECK(rows[2].a_rank == Approx(benchmark_flops(200000) / 12.5e12 / 4).epsilon(1e-12));
   CHECK(rows[2].weak_efficiency == Approx(rows[2].a_rank / rows[1].a_rank).epsilon(1e-12));
+  CHECK(rows[2].efficiency == Approx(rows[2].a_rank / 200).epsilon(1e-12));
+  CHECK(rows[2].lu_efficiency == Approx(1.25 * rows[2].efficiency).epsilon(1e-12));
   CHECK(std::isnan(rows[0].efficiency));
 
   const std::string text = scale_text(scenario, {}, rows);
