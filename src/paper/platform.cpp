@@ -114,6 +114,7 @@ Places make_platform(s4u::Engine&, const Scenario& scenario) {
   const MachineModel& machine = scenario.machine;
   Places places;
   s4u::NetZone* root = s4u::create_full_zone("root");
+  root->create_host(workers_host, speed)->seal();
   const int nodes = (scenario.ranks + machine.devices - 1) / machine.devices;
   const auto take = [](std::vector<s4u::Host*>& to, const std::vector<s4u::Host*>& from) {
     to.insert(to.end(), from.begin(), from.end());

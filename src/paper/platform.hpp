@@ -13,6 +13,9 @@ class Engine;
 
 namespace lupine::paper {
 
+/// A host of which no rank knows: SMPI counts all actors of a host as ranks of a node.
+inline constexpr const char* workers_host = "workers";
+
 /// SimGrid's hosts for each rank.
 struct Places {
   std::vector<simgrid::s4u::Host*> hosts;  ///< at the ports to the network

@@ -157,7 +157,7 @@ LinkModel link_between(const Rank& from, const Rank& to) {
 }
 
 void start_worker(Rank& rank, const std::function<void()>& work) {
-  auto worker = s4u::Actor::init("worker", rank.link);
+  auto worker = s4u::Actor::init("worker", s4u::Host::by_name(workers_host));
   worker->set_data(&rank);
   worker->start(work);
 }

@@ -74,14 +74,13 @@ cudaError_t ask(Rank& rank, const MomentPtr& moment) {
   constexpr double pause_part = 0.02;
   const auto reached = [&] { return moment->known && moment->time <= rank.now(); };
   if (reached()) return cudaSuccess;
-  if (std::exchange(rank.asked, moment.get()) != moment.get()) {
-    rank.asked_since = rank.now();
-    return cudaErrorNotReady;
-  }
-  if (rank.connected) {
+  const Moment* const before = std::exchange(rank.asked, moment.get());
+  if (before == nullptr) rank.asked_since = rank.now();
+  if (rank.connected && before == moment.get()) {
     rank.wait(moment);
     return cudaSuccess;
   }
+  if (rank.connected || before == nullptr) return cudaErrorNotReady;
   rank.pay();
   const double pause = std::max(first_pause, pause_part * (simulated_time() - rank.asked_since));
   sleep_for(moment->known ? std::min(pause, moment->time - simulated_time()) : pause);
