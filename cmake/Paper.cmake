@@ -23,14 +23,12 @@ set(src ${PROJECT_SOURCE_DIR}/src)
 add_executable(lupine_paper ${src}/paper/main.cpp)
 set_target_properties(lupine_paper PROPERTIES OUTPUT_NAME lupine-predict)
 
-# What the program and the objects of its layers have in common. Inline variables have one place in a
-# program, without which SimGrid would mix up the ranks; SMPI's headers would replace malloc.
+# What the program and the objects of its layers have in common. SMPI's headers would replace malloc.
 add_library(lupine_paper_flags INTERFACE)
 target_include_directories(lupine_paper_flags SYSTEM BEFORE INTERFACE
   ${LUPINE_SMPI_INCLUDE} ${LUPINE_SIMGRID_INCLUDE} ${src}/paper/cuda/include)
 target_include_directories(lupine_paper_flags INTERFACE ${PROJECT_BINARY_DIR}/generated)
-target_compile_options(lupine_paper_flags INTERFACE
-                       $<$<CXX_COMPILER_ID:GNU>:-fno-gnu-unique> $<$<CONFIG:Release>:-O2>)
+target_compile_options(lupine_paper_flags INTERFACE $<$<CONFIG:Release>:-O2>)
 target_compile_definitions(lupine_paper_flags INTERFACE SMPI_NO_OVERRIDE_MALLOC
   LUPINE_LIBRARY_VERSION="${PROJECT_VERSION}")
 target_link_libraries(lupine_paper_flags INTERFACE lupine_flags OpenMP::OpenMP_CXX fmt::fmt

@@ -160,13 +160,12 @@ std::vector<CommandWords> commands_with_options(CLI::App& app, Arguments& argume
 
 /// The commands behind `predict`, and `predict` itself, which has options of its own.
 std::vector<CommandWords> predicted_commands(CLI::App& predict, Arguments& arguments) {
-  std::vector<CommandWords> all{
-      {"mxp", Command::mxp, mxp_options(arguments),
-       add_command(predict, "mxp", "Predict a run of HPL-MxP")},
-      {"hpl", Command::hpl, hpl_options(arguments),
-       add_command(predict, "hpl", "Predict a run of HPL")},
-      {"bench", Command::bench, bench_options(arguments),
-       add_command(predict, "bench", "Predict both, and compare them")}};
+  std::vector<CommandWords> all{{"mxp", Command::mxp, mxp_options(arguments),
+                                 add_command(predict, "mxp", "Predict a run of HPL-MxP")},
+                                {"hpl", Command::hpl, hpl_options(arguments),
+                                 add_command(predict, "hpl", "Predict a run of HPL")},
+                                {"bench", Command::bench, bench_options(arguments),
+                                 add_command(predict, "bench", "Predict both, and compare them")}};
   for (CommandWords& one : all) {
     append(one.options, predict_options(arguments));
     add_options(*one.app, one.options, arguments);
@@ -206,8 +205,9 @@ void settle(const CommandWords& command, Arguments& arguments, const Normalizer&
   if (command.command == Command::hpl) arguments.options.benchmark = Benchmark::hpl;
   if (command.command == Command::calibrate) {
     if (arguments.predict.calibrate.empty())
-      throw UsageError("predict what? allowed: lupine predict mxp|hpl|bench --machine NAME|FILE, or "
-                       "lupine predict --calibrate FILE");
+      throw UsageError(
+          "predict what? allowed: lupine predict mxp|hpl|bench --machine NAME|FILE, or "
+          "lupine predict --calibrate FILE");
     return;
   }
   if (arguments.predict.on) require_use_of_prediction(arguments, normalizer);
@@ -329,7 +329,8 @@ Arguments parse_arguments(const std::vector<std::string>& words) {
   if (command == commands.end() && arguments.predict.on) command = commands.end() - 1;
   const bool has_options = command != commands.end();
   const Options none;
-  Normalizer normalizer(has_options ? std::string(command->name) : "", has_options ? command->options : none);
+  Normalizer normalizer(has_options ? std::string(command->name) : "",
+                        has_options ? command->options : none);
   std::vector<std::string> rest = has_options ? normalizer(words) : words;
   std::reverse(rest.begin(), rest.end());  // CLI11 takes the last word first
   try {
@@ -344,8 +345,9 @@ Arguments parse_arguments(const std::vector<std::string>& words) {
     throw UsageError(error.what());
   }
   for (const CommandWords& one : commands)
-    require_no_extras(*one.app, fmt::format("lupine {}{}{}", arguments.predict.on ? "predict" : "",
-                                            arguments.predict.on && !one.name.empty() ? " " : "", one.name));
+    require_no_extras(*one.app,
+                      fmt::format("lupine {}{}{}", arguments.predict.on ? "predict" : "",
+                                  arguments.predict.on && !one.name.empty() ? " " : "", one.name));
   require_no_extras(info, "lupine info");
   if (app.get_subcommands().empty())
     throw UsageError(

@@ -39,16 +39,16 @@ struct SolveArguments {
 
 /// Arguments of `lupine predict`.
 struct PredictArguments {
-  bool on = false;          ///< the command is to be predicted, not run
-  std::string machine;      ///< name of a shipped machine, or a machine file
-  int ranks = 0;            ///< 0: P x Q, or as many as the machine has
-  int corrections = 3;      ///< of the refinement
-  bool search = false;      ///< whether the best configuration is looked for
-  double budget = 300;      ///< seconds for the search
+  bool on = false;               ///< the command is to be predicted, not run
+  std::string machine;           ///< name of a shipped machine, or a machine file
+  int ranks = 0;                 ///< 0: P x Q, or as many as the machine has
+  int corrections = 3;           ///< of the refinement
+  bool search = false;           ///< whether the best configuration is looked for
+  double budget = 300;           ///< seconds for the search
   bool broadcast_given = false;  ///< whether --bcast was given, which a search does not vary then
-  std::vector<int> scale{};  ///< numbers of ranks, for a table of weak scaling
-  std::string calibrate;    ///< file for the numbers of this machine
-  double seconds = 60;      ///< of the calibration, about
+  std::vector<int> scale{};      ///< numbers of ranks, for a table of weak scaling
+  std::string calibrate;         ///< file for the numbers of this machine
+  double seconds = 60;           ///< of the calibration, about
 };
 
 /// Arguments of all commands. A command ignores those that it has no options for.

@@ -24,9 +24,9 @@ std::string summary(const Calibration& done, const std::string& path) {
   text += fmt::format("{:<16} {:<9} {:>7} {:>14} {:>14}\n", "Operation", "precision", "shapes",
                       "mean error", "largest error");
   for (const CalibratedOperation& one : done.operations)
-    text += fmt::format("{:<16} {:<9} {:>7} {:>12.1f} % {:>12.1f} %\n", name(one.kind),
-                        name(one.precision), one.shapes, 100 * one.mean_error,
-                        100 * one.largest_error);
+    text +=
+        fmt::format("{:<16} {:<9} {:>7} {:>12.1f} % {:>12.1f} %\n", name(one.kind),
+                    name(one.precision), one.shapes, 100 * one.mean_error, 100 * one.largest_error);
   return text;
 }
 
@@ -41,9 +41,9 @@ int run_calibration(const Communicator& world, const Arguments& arguments) {
   });
   earlier = text_of_rank_0(world, std::move(earlier));
   const Machine machine(world.handle(), arguments.options.run);
-  const Calibration done =
-      calibrate(machine, earlier.empty() ? std::nullopt : std::optional(parse_machine(earlier, path)),
-                arguments.predict.seconds);
+  const Calibration done = calibrate(
+      machine, earlier.empty() ? std::nullopt : std::optional(parse_machine(earlier, path)),
+      arguments.predict.seconds);
   on_rank_0(world, [&] {
     write_json(path, nlohmann::ordered_json::parse(machine_text(done.machine)));
     print(summary(done, path));

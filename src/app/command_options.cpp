@@ -357,14 +357,13 @@ Options predict_options(Arguments& a) {
 }
 
 Options calibrate_options(Arguments& a) {
-  return {file("--calibrate", "Measure this machine, and write its machine file",
-               a.predict.calibrate),
-          real("--budget", "With --calibrate: seconds that it may take, about (default 60)",
-               a.predict.seconds, "seconds, a number above 0", [](double v) { return v > 0; }),
-          choice("--device", "With --calibrate: what is measured (default auto)",
-                 a.options.run.device),
-          number("--threads", "With --calibrate: threads a rank (default: its share of the cores)",
-                 a.options.run.threads, 1, largest_threads)};
+  return {
+      file("--calibrate", "Measure this machine, and write its machine file", a.predict.calibrate),
+      real("--budget", "With --calibrate: seconds that it may take, about (default 60)",
+           a.predict.seconds, "seconds, a number above 0", [](double v) { return v > 0; }),
+      choice("--device", "With --calibrate: what is measured (default auto)", a.options.run.device),
+      number("--threads", "With --calibrate: threads a rank (default: its share of the cores)",
+             a.options.run.threads, 1, largest_threads)};
 }
 
 }  // namespace lupine

@@ -65,9 +65,9 @@ bool launched_as_several() {
   return false;
 }
 
-/// `lupine predict` simulates all ranks in one process, on SimGrid's MPI: a program of its own takes
-/// the place of this one. Returns the exit status where there is nothing to predict, and nothing
-/// where the command is one for this program.
+/// `lupine predict` simulates all ranks in one process, on SimGrid's MPI: a program of its own
+/// takes the place of this one. Returns the exit status where there is nothing to predict, and
+/// nothing where the command is one for this program.
 std::optional<int> predict(int argc, char** argv) {
   if (argc < 2 || std::string_view(argv[1]) != "predict") return std::nullopt;
   const Arguments arguments = parse_arguments({argv + 1, argv + argc});
@@ -78,8 +78,8 @@ std::optional<int> predict(int argc, char** argv) {
   }
   if (launched_as_several())
     throw UsageError("predict simulates all ranks in one process; allowed: without mpirun");
-  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe")
-                                            .replace_filename("lupine-predict");
+  const std::filesystem::path program =
+      std::filesystem::read_symlink("/proc/self/exe").replace_filename("lupine-predict");
   ::execv(program.c_str(), argv);
   throw UsageError(fmt::format(
       "{} cannot be started: {}; it is built where SimGrid is installed (Debian: libsimgrid-dev)",

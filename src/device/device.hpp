@@ -24,6 +24,7 @@
 #include "core/scalar.hpp"
 #include "core/stall_watch.hpp"
 #include "device/buffer.hpp"
+#include "device/paper.hpp"
 #include "device/peer_group.hpp"
 #include "device/queue.hpp"
 #include "element/matrix_spec.hpp"
@@ -55,14 +56,6 @@ struct DeviceMemory {
   std::int64_t total = 0;  ///< bytes
   std::string identity;    ///< equal for ranks that share this memory
   std::string name;        ///< for messages: "GPU 3"
-};
-
-/// What a device says of itself that takes time and computes nothing: that of a machine on paper
-/// (docs/prediction.md).
-struct Paper {
-  std::string machine;     ///< name of the machine
-  std::string validation;  ///< where predictions for it were compared with runs, in words
-  int corrections = 3;     ///< of the refinement, which has no errors to decide by
 };
 
 /// Moves messages on. A long operation calls it now and then while it runs on the calling thread.

@@ -126,6 +126,7 @@ class Child {
 /// Waits until children have sent something, takes it, and keeps the ends of those that have ended.
 void listen(std::vector<Child>& children, std::vector<ChildEnd>& ends) {
   std::vector<pollfd> pipes;
+  pipes.reserve(children.size());
   for (const Child& child : children) pipes.push_back({child.pipe(), POLLIN, 0});
   if (::poll(pipes.data(), pipes.size(), -1) < 0) return;  // a signal came
   std::vector<Child> running;

@@ -78,6 +78,8 @@ std::int64_t process_memory_left() {
 }
 
 ThreadScope::ThreadScope(int) : around_(0) {}
-ThreadScope::~ThreadScope() = default;
+ThreadScope::~ThreadScope() {
+  around_ = 0;  // no threads to set back
+}
 
 }  // namespace lupine

@@ -109,7 +109,8 @@ int predict_runs(const paper::Scenario& scenario, const Arguments& parsed,
 template <class T>
 T only(const std::vector<T>& list, const char* option) {
   if (list.size() != 1)
-    throw UsageError(fmt::format("{}: several values; allowed with --search and --scale: one", option));
+    throw UsageError(
+        fmt::format("{}: several values; allowed with --search and --scale: one", option));
   return list.front();
 }
 

@@ -103,7 +103,10 @@ void configure(s4u::Engine& engine, const Scenario& scenario) {
   for (const char* option :
        {"smpi/simulate-computation:no", "smpi/shared-malloc:local", "smpi/bw-factor:0:1.0",
         "smpi/lat-factor:0:1.0", "network/TCP-gamma:1e15", "network/crosstraffic:no",
-        "network/model:SMPI", "smpi/bcast:binomial_tree", "smpi/allreduce:rdb", "smpi/allgather:rdb", "smpi/allgatherv:ompi_bruck", "smpi/reduce:binomial", "smpi/barrier:ompi_recursivedoubling", "smpi/grow-injected-times:no", "smpi/iprobe:0", "smpi/wtime:0"})
+        "network/model:SMPI", "smpi/bcast:binomial_tree", "smpi/allreduce:rdb",
+        "smpi/allgather:rdb", "smpi/allgatherv:ompi_bruck", "smpi/reduce:binomial",
+        "smpi/barrier:ompi_recursivedoubling", "smpi/grow-injected-times:no", "smpi/iprobe:0",
+        "smpi/wtime:0"})
     set(option);
   for (const char* call : {"os", "ois", "or"})
     set(fmt::format("smpi/{}:0:{:.9e}:0", call, machine.message));

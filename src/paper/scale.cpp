@@ -27,6 +27,7 @@ constexpr double tera = 1e12;
 
 std::string ranks_list(const std::vector<ScaleRow>& rows) {
   std::vector<int> all;
+  all.reserve(rows.size());
   for (const ScaleRow& row : rows) all.push_back(row.ranks);
   return fmt::format("{}", fmt::join(all, ", "));
 }

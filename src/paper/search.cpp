@@ -184,6 +184,7 @@ class Searching {
 
   std::vector<Predicted> predicted(const std::vector<BenchmarkOptions>& all, bool sampled) {
     std::vector<Case> cases;
+    cases.reserve(all.size());
     for (const BenchmarkOptions& options : all) cases.push_back({scenario_, options, sampled});
     const double begin = clock_.now();
     std::vector<Predicted> result = predict_(cases);
@@ -292,6 +293,7 @@ class Searching {
   void confirm() {
     const std::vector<std::size_t> order = finalists();
     std::vector<BenchmarkOptions> options;
+    options.reserve(order.size());
     for (const std::size_t i : order) options.push_back(outcome_.trials[i].asked);
     std::vector<Predicted> runs = predicted(options, false);
     double best_rate = 0;

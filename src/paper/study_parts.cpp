@@ -18,8 +18,7 @@ using nlohmann::ordered_json;
 std::string study_head(std::string_view title, const Scenario& scenario,
                        const BenchmarkOptions& asked, const std::string& ranks) {
   const MachineModel& machine = scenario.machine;
-  const std::string validation =
-      paper_of(scenario).validation;
+  const std::string validation = paper_of(scenario).validation;
   std::string text = banner(title);
   text += fmt::format("PREDICTED for {} ({}): nothing was run\n", machine.name, validation);
   text += line("MACHINE", machine.description);

@@ -26,9 +26,9 @@ constexpr std::int64_t address_bytes = std::int64_t{1} << 40;
 constexpr std::int64_t alignment = 256;
 
 char* addresses() {
-  static char* const range =
-      static_cast<char*>(SMPI_SHARED_MALLOC(static_cast<std::size_t>(address_bytes)));
-  return range;
+  static const auto range =
+      reinterpret_cast<std::uintptr_t>(SMPI_SHARED_MALLOC(static_cast<std::size_t>(address_bytes)));
+  return reinterpret_cast<char*>(range);
 }
 
 }  // namespace

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "device/device.hpp"
+#include "device/paper.hpp"
 #include "model/machine_model.hpp"
 #include "paper/timeline.hpp"
 
@@ -86,7 +86,7 @@ struct Rank {
   double owed = 0;                     ///< host time that has not passed in the simulation yet
   std::unique_ptr<Timeline> timeline;  ///< of its GPU
   Memory memory;
-  std::uint64_t drawn = 0;  ///< random numbers so far
+  std::uint64_t drawn = 0;                      ///< random numbers so far
   std::vector<std::function<void()>> at_end{};  ///< end the rank's workers
   bool connected =
       false;  ///< its GPU has peers, so a host that waits for an event does nothing else

@@ -55,10 +55,10 @@ ordered_json outcome(const Setup& setup, const BenchmarkRun& run) {
                         {"validation", text_or_null(run.paper->validation)},
                         {"corrections", run.paper->corrections}};
   all.update({{"start", utc_text(run.begin)},
-                      {"end", utc_text(run.end)},
-                      {"time_seconds", r.seconds},
-                      {"gflops", r.gflops},
-                      {"lu", {{"seconds", r.lu_seconds}, {"gflops", r.lu_gflops}}}});
+              {"end", utc_text(run.end)},
+              {"time_seconds", r.seconds},
+              {"gflops", r.gflops},
+              {"lu", {{"seconds", r.lu_seconds}, {"gflops", r.lu_gflops}}}});
   all.update(solution(r));
   all.update({{"phases", phases(setup, r)},
               {"norms",

@@ -202,8 +202,9 @@ std::string hpl_lines(const BenchmarkRun& run) {
       "T/V                N    NB     P     Q               Time                 Gflops\n"
       "{}\n",
       double_rule, rule);
-  text += fmt::format("{}{:12} {:5} {:5} {:5} {:18.2f}     {:18.3e}{}\n", variant(o), o.n, o.run.nb,
-                      o.run.nprow, o.run.npcol, r.seconds, r.gflops, run.paper ? "  PREDICTED" : "");
+  text +=
+      fmt::format("{}{:12} {:5} {:5} {:5} {:18.2f}     {:18.3e}{}\n", variant(o), o.n, o.run.nb,
+                  o.run.nprow, o.run.npcol, r.seconds, r.gflops, run.paper ? "  PREDICTED" : "");
   text += fmt::format("HPL_pdgesv() start time {}\n\nHPL_pdgesv() end time   {}\n\n",
                       time_text(run.begin), time_text(run.end));
   return text.append(verdict_lines(run)).append(double_rule).append("\n");
@@ -259,8 +260,8 @@ std::string mxp_block(const Setup& setup, const BenchmarkRun& run) {
 
 std::string phase_table(const Setup& setup, const BenchmarkRun& run) {
   const BenchmarkResult& r = run.result;
-  std::string text = fmt::format("\n{}{:<20} {:>11} {:>11}   {}\n", paper_line(run.paper), "Phase, seconds", "average",
-                                 "maximum", "slowest rank");
+  std::string text = fmt::format("\n{}{:<20} {:>11} {:>11}   {}\n", paper_line(run.paper),
+                                 "Phase, seconds", "average", "maximum", "slowest rank");
   const auto phase = [&](const char* label, const PhaseTime& time) {
     text += fmt::format("{:<20} {:11.3f} {:11.3f}   {} on {}\n", label, time.average, time.maximum,
                         time.slowest_rank,
@@ -351,7 +352,8 @@ std::string report_head(const std::vector<Setup>& setups, const std::vector<std:
   text += paper_line(paper);
   text += parameters(setups);
   text += list("Notes:", all_notes(setups, notes));
-  return text + (paper ? fmt::format("\n{}\n\n- {}", rule, paper_line(paper)) : judgement(o.threshold));
+  return text +
+         (paper ? fmt::format("\n{}\n\n- {}", rule, paper_line(paper)) : judgement(o.threshold));
 }
 
 std::string report_run(const Setup& setup, const BenchmarkRun& run) {
@@ -401,12 +403,12 @@ std::string report_summary(const BenchmarkRun& mxp, const BenchmarkRun& hpl) {
                       faster > 0 ? fmt::format("{:.2f}", faster) : std::string("none"));
   if (!mxp.paper)
     each([](const char* what, const BenchmarkResult& r) {
-    const std::string residual = std::isfinite(r.scaled_residual)
-                                     ? fmt::format("{:.4e}", r.scaled_residual)
-                                     : std::string("none");
-    return fmt::format("  {:<16} = {:>12} ...... {}\n", fmt::format("{} residual", what), residual,
-                       verdict(r.passed));
-  });
+      const std::string residual = std::isfinite(r.scaled_residual)
+                                       ? fmt::format("{:.4e}", r.scaled_residual)
+                                       : std::string("none");
+      return fmt::format("  {:<16} = {:>12} ...... {}\n", fmt::format("{} residual", what),
+                         residual, verdict(r.passed));
+    });
   return text.append("\n").append(double_rule).append("\n");
 }
 

@@ -33,8 +33,7 @@ std::string banner(std::string_view title) {
 
 std::string paper_line(const std::optional<Paper>& paper) {
   if (!paper) return "";
-  return fmt::format("PREDICTED for {} ({}): nothing was run\n", paper->machine,
-                     paper->validation);
+  return fmt::format("PREDICTED for {} ({}): nothing was run\n", paper->machine, paper->validation);
 }
 
 std::string line(std::string_view label, const std::string& value, const std::string& reason) {

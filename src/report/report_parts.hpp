@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <ctime>
 #include <nlohmann/json_fwd.hpp>
-#include <string>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -24,8 +24,8 @@ constexpr std::string_view rule =
 
 /// Lupine's version and the title, between double rules.
 std::string banner(std::string_view title);
-/// "PREDICTED for h200 (not validated on a GPU): nothing was run", on a line of its own; empty for a
-/// real machine.
+/// "PREDICTED for h200 (not validated on a GPU): nothing was run", on a line of its own; empty for
+/// a real machine.
 std::string paper_line(const std::optional<Paper>& paper);
 /// "LABEL      : value", followed by the reason if there is one.
 std::string line(std::string_view label, const std::string& value, const std::string& reason = "");

@@ -202,10 +202,9 @@ struct ncclComm {
 };
 
 namespace {
-// The communicator of the rank's open group. Only one rank runs at a time, and it does not let time
-// pass inside a group.
-ncclComm*& grouped() {
-  static ncclComm* open = nullptr;
+// The communicator of each rank's open group.
+std::map<const Rank*, ncclComm*>& grouped() {
+  static std::map<const Rank*, ncclComm*> open;
   return open;
 }
 }  // namespace
@@ -262,15 +261,15 @@ ncclResult_t ncclBroadcast(const void*, void* to, std::size_t count, ncclDataTyp
   });
   return ncclSuccess;
 }
-ncclResult_t ncclSend(const void*, std::size_t count, ncclDataType_t, int peer,
-                      ncclComm_t comm, cudaStream_t stream) {
+ncclResult_t ncclSend(const void*, std::size_t count, ncclDataType_t, int peer, ncclComm_t comm,
+                      cudaStream_t stream) {
   auto& lane = comm->group->lanes[{comm->rank, peer}];
   const auto message = lane.take(lane.sends++);
   message->bytes = static_cast<double>(count);
   message->sender = stream->rank;
   comm->open.emplace_back(message, true);
   comm->stream = stream;
-  grouped() = comm;
+  grouped()[stream->rank] = comm;
   return ncclSuccess;
 }
 ncclResult_t ncclRecv(void*, std::size_t, ncclDataType_t, int peer, ncclComm_t comm,
@@ -280,16 +279,16 @@ ncclResult_t ncclRecv(void*, std::size_t, ncclDataType_t, int peer, ncclComm_t c
   message->receiver = stream->rank;
   comm->open.emplace_back(message, false);
   comm->stream = stream;
-  grouped() = comm;
+  grouped()[stream->rank] = comm;
   return ncclSuccess;
 }
 ncclResult_t ncclGroupStart() {
-  grouped() = nullptr;
+  grouped().erase(&self());
   return ncclSuccess;
 }
 // Sends go one after the other, to the first peer that is ready.
 ncclResult_t ncclGroupEnd() {
-  ncclComm* const comm = std::exchange(grouped(), nullptr);
+  ncclComm* const comm = std::exchange(grouped()[&self()], nullptr);
   if (comm == nullptr) return ncclSuccess;
   in_stream(comm->stream, [messages = std::exchange(comm->open, {})] {
     sleep_for(self().scenario->machine.collective);
