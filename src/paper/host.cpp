@@ -9,9 +9,13 @@
 #include "device/device.hpp"
 #include "paper/cpu_device.hpp"
 #include "paper/world.hpp"
+#include "refine/vectors.hpp"
 #include "setup/memory.hpp"
 
 #include <limits>
+#include <memory>
+#include <new>
+#include <vector>
 
 namespace lupine {
 
@@ -25,6 +29,8 @@ class PaperGpu final : public CudaDevice {
     return paper::paper_of(*paper::self().scenario);
   }
 };
+
+constexpr std::size_t long_vector = 64 << 10;  // bytes
 
 bool has_gpus() {
   return paper::self().scenario->machine.kind == DeviceKind::cuda;
@@ -75,6 +81,26 @@ NodeMemory node_memory(const std::filesystem::path&) {
 }
 std::int64_t process_memory_left() {
   return std::numeric_limits<std::int64_t>::max();
+}
+
+// No operation computes anything with long vectors, so all of them lie in the same memory: those of
+// a thousand ranks would need many gigabytes.
+ReuseVectors::ReuseVectors() = default;
+ReuseVectors::~ReuseVectors() {
+  give_back(nullptr, 0);
+}
+void* ReuseVectors::take(std::size_t bytes) {
+  if (bytes < long_vector) return ::operator new(bytes);
+  static std::vector<std::unique_ptr<std::byte[]>> shared;  // each larger than the one before
+  static std::size_t largest = 0;
+  if (bytes > largest) {
+    shared.push_back(std::make_unique<std::byte[]>(bytes));
+    largest = bytes;
+  }
+  return shared.back().get();
+}
+void ReuseVectors::give_back(void* block, std::size_t bytes) noexcept {
+  if (bytes < long_vector) ::operator delete(block);
 }
 
 ThreadScope::ThreadScope(int) : around_(0) {}
