@@ -43,6 +43,9 @@ function(lupine_paper_layer name)
   add_library(lupine_paper_${name} OBJECT ${sources})
   target_link_libraries(lupine_paper_${name} PRIVATE lupine_paper_flags)
   add_dependencies(lupine_paper_${name} lupine_revision)
+  if(NOT name MATCHES "^paper")  # clang-tidy has read these sources once
+    set_target_properties(lupine_paper_${name} PROPERTIES EXPORT_COMPILE_COMMANDS OFF)
+  endif()
   target_sources(lupine_paper PRIVATE $<TARGET_OBJECTS:lupine_paper_${name}>)
 endfunction()
 
