@@ -6,10 +6,17 @@ if(NOT LUPINE_SIMGRID STREQUAL "OFF")
   find_library(LUPINE_SIMGRID_LIBRARY simgrid)
   find_path(LUPINE_SIMGRID_INCLUDE simgrid/s4u.hpp)
   find_path(LUPINE_SMPI_INCLUDE mpi.h PATHS ${LUPINE_SIMGRID_INCLUDE}/smpi NO_DEFAULT_PATH)
+  set(simgrid_version 0)
   if(LUPINE_SIMGRID_LIBRARY AND LUPINE_SIMGRID_INCLUDE AND LUPINE_SMPI_INCLUDE)
+    file(READ ${LUPINE_SIMGRID_INCLUDE}/simgrid/version.h simgrid_header)
+    string(REGEX REPLACE ".*VERSION_MAJOR +([0-9]+).*VERSION_MINOR +([0-9]+).*" "\\1.\\2"
+           simgrid_version "${simgrid_header}")
+  endif()
+  if(simgrid_version VERSION_GREATER_EQUAL 3.32)
     set(LUPINE_HAVE_SIMGRID ON)
   elseif(LUPINE_SIMGRID STREQUAL "ON")
-    message(FATAL_ERROR "LUPINE_SIMGRID=ON, but SimGrid was not found (Debian: libsimgrid-dev)")
+    message(FATAL_ERROR
+      "LUPINE_SIMGRID=ON, but SimGrid 3.32 or later was not found (Debian: libsimgrid-dev)")
   endif()
 endif()
 message(STATUS "SimGrid: ${LUPINE_HAVE_SIMGRID}")
@@ -42,8 +49,10 @@ set_target_properties(lupine_paper PROPERTIES OUTPUT_NAME lupine-predict UNITY_B
 target_include_directories(lupine_paper SYSTEM BEFORE PRIVATE
   ${LUPINE_SMPI_INCLUDE} ${LUPINE_SIMGRID_INCLUDE} ${src}/paper/cuda/include)
 target_include_directories(lupine_paper PRIVATE ${PROJECT_BINARY_DIR}/generated)
-# Inline variables have one place in a program; smpi/mpi.h would replace malloc.
-target_compile_options(lupine_paper PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fno-gnu-unique>)
+# Inline variables have one place in a program; smpi/mpi.h would replace malloc. Later versions of
+# SimGrid deprecate functions that have no successor in 3.32.
+target_compile_options(lupine_paper PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fno-gnu-unique>
+  -Wno-deprecated-declarations)
 target_compile_definitions(lupine_paper PRIVATE SMPI_NO_OVERRIDE_MALLOC
   LUPINE_LIBRARY_VERSION="${PROJECT_VERSION}")
 target_link_libraries(lupine_paper PRIVATE lupine_model lupine_io lupine_kernels lupine_grid
