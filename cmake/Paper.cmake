@@ -6,10 +6,17 @@ if(NOT LUPINE_SIMGRID STREQUAL "OFF")
   find_library(LUPINE_SIMGRID_LIBRARY simgrid)
   find_path(LUPINE_SIMGRID_INCLUDE simgrid/s4u.hpp)
   find_path(LUPINE_SMPI_INCLUDE mpi.h PATHS ${LUPINE_SIMGRID_INCLUDE}/smpi NO_DEFAULT_PATH)
+  set(simgrid_version 0)
   if(LUPINE_SIMGRID_LIBRARY AND LUPINE_SIMGRID_INCLUDE AND LUPINE_SMPI_INCLUDE)
+    file(READ ${LUPINE_SIMGRID_INCLUDE}/simgrid/version.h simgrid_header)
+    string(REGEX REPLACE ".*VERSION_MAJOR +([0-9]+).*VERSION_MINOR +([0-9]+).*" "\\1.\\2"
+           simgrid_version "${simgrid_header}")
+  endif()
+  if(simgrid_version VERSION_GREATER_EQUAL 3.32)
     set(LUPINE_HAVE_SIMGRID ON)
   elseif(LUPINE_SIMGRID STREQUAL "ON")
-    message(FATAL_ERROR "LUPINE_SIMGRID=ON, but SimGrid was not found (Debian: libsimgrid-dev)")
+    message(FATAL_ERROR
+      "LUPINE_SIMGRID=ON, but SimGrid 3.32 or later was not found (Debian: libsimgrid-dev)")
   endif()
 endif()
 message(STATUS "SimGrid: ${LUPINE_HAVE_SIMGRID}")
@@ -28,7 +35,7 @@ add_library(lupine_paper_flags INTERFACE)
 target_include_directories(lupine_paper_flags SYSTEM BEFORE INTERFACE
   ${LUPINE_SMPI_INCLUDE} ${LUPINE_SIMGRID_INCLUDE} ${src}/paper/cuda/include)
 target_include_directories(lupine_paper_flags INTERFACE ${PROJECT_BINARY_DIR}/generated)
-target_compile_options(lupine_paper_flags INTERFACE $<$<CONFIG:Release>:-O2>)
+target_compile_options(lupine_paper_flags INTERFACE $<$<CONFIG:Release>:-O2> -Wno-deprecated-declarations)
 target_compile_definitions(lupine_paper_flags INTERFACE SMPI_NO_OVERRIDE_MALLOC
   LUPINE_LIBRARY_VERSION="${PROJECT_VERSION}")
 target_link_libraries(lupine_paper_flags INTERFACE lupine_flags OpenMP::OpenMP_CXX fmt::fmt

@@ -14,12 +14,18 @@ build_packages=(g++ cmake ninja-build pkg-config git python3 libopenblas-openmp-
   openmpi-bin libdnnl-dev libfmt-dev nlohmann-json3-dev libcli11-dev libhwloc-dev zlib1g-dev gnuplot-nox)
 test_packages=(catch2 liblapacke-dev libboost-context-dev doxygen)
 bundle_packages=(binutils xz-utils)
+# Left out where apt does not know them.
+optional_packages=(libsimgrid-dev)
 
 # clang 14, which the code is formatted with, where it is the system's own; and the omp.h that it reads.
-case "$(. /etc/os-release 2>/dev/null && echo "${ID:-}${VERSION_ID:-}")" in
+system=$(. /etc/os-release 2>/dev/null && echo "${ID:-}${VERSION_ID:-}") || system=
+case "$system" in
   debian12 | ubuntu22.04) test_packages+=(clang-format-14 clang-tidy-14 libomp-14-dev) ;;
   *) test_packages+=(clang-format clang-tidy libomp-dev) ;;
 esac
+
+# For `lupine predict`. That of Ubuntu 22.04 is too old (cmake/Paper.cmake).
+[ "$system" = ubuntu22.04 ] || build_packages+=(libsimgrid-dev)
 
 # fail STATUS MESSAGE: 2 for bad usage, 3 for a fault, as the lupine command.
 fail() {
@@ -32,8 +38,11 @@ say() { echo "$script: $*" >&2; }
 missing_packages() {
   local package
   for package in "$@"; do
-    [ "$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null)" = installed ] ||
-      echo "$package"
+    [ "$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null)" != installed ] || continue
+    if [[ " ${optional_packages[*]} " == *" $package "* ]]; then
+      apt-cache show "$package" >/dev/null 2>&1 || continue
+    fi
+    echo "$package"
   done
 }
 
@@ -54,11 +63,12 @@ install_packages() {
       fail 3 "neither root nor sudo; as root: apt-get install ${missing[*]}"
     as_root=(sudo)
   fi
-  say "installing ${missing[*]}"
   local apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get --quiet --yes
     -o Acquire::Retries=3 -o DPkg::Lock::Timeout=300)
   "${apt[@]}" update </dev/null >&2 ||
     fail 3 "apt-get update failed (is the network reachable?); missing: ${missing[*]}"
+  mapfile -t missing < <(missing_packages "$@")  # apt may know more packages now
+  say "installing ${missing[*]}"
   "${apt[@]}" install --no-install-recommends "${missing[@]}" </dev/null >&2 ||
     fail 3 "apt-get could not install: ${missing[*]}"
 }

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The table of docs/options.md has every option that `lupine COMMAND --help` prints, and no other:
-names, commands, lists, values to choose from, and defaults. One line for each difference; exit
-status 1 if there is one. LUPINE_COMMAND is the command's program."""
+"""The tables of docs/options.md have every option that `lupine COMMAND --help` prints, and no other:
+names, commands, lists, values to choose from, and defaults. `lupine predict COMMAND` has the options
+of COMMAND too. One line for each difference; exit status 1 if there is one. LUPINE_COMMAND is the
+command's program."""
 
 import os
 import pathlib
@@ -73,7 +74,7 @@ def options_in_help(text):
     lines = text.split("Options:\n", 1)[1].split("\n\n", 1)[0]
     lines = re.sub(r"\n {6,}(?=\S)", "  ", lines)
     for line in lines.splitlines():
-        found = re.fullmatch(r"  (-\S+)(?: ([A-Z]+|on\|off))?  +(.*)", line)
+        found = re.fullmatch(r"  (-\S+)(?: ([A-Z|]+|on\|off))?  +(.*)", line)
         if not found:
             raise ValueError(f"not understood: {line}")
         names, placeholder, description = found.groups()
@@ -103,23 +104,26 @@ def option_in_cell(cell, mark, default):
     return Option(frozenset(names), MARKS[mark], choices, default.replace("`", ""))
 
 
-def options_in_table(text):
-    """By command; the table is the one whose first column is 'option' and last is 'reason'."""
+def options_in_tables(text):
+    """By command; the tables are those whose first column is 'option' and last is 'reason'."""
+    listed = {}
     rows = iter(text.splitlines())
-    head = next(row for row in rows if re.match(r"\| option \|.*\| reason \|$", row))
-    columns = cells(head)
-    commands = columns[1 : columns.index("default")]
-    table = {command: [] for command in commands}
-    next(rows)
-    for row in rows:
-        if not row.startswith("|"):
-            break
-        option, *others = cells(row)
-        default = others[len(commands)]
-        for command, mark in zip(commands, others):
-            if MARKS[mark] is not None:
-                table[command].append(option_in_cell(option, mark, default))
-    return table
+    for head in rows:
+        if not re.match(r"\| option \|.*\| reason \|$", head):
+            continue
+        columns = cells(head)
+        commands = columns[1 : columns.index("default")]
+        listed.update({command: [] for command in commands})
+        next(rows)
+        for row in rows:
+            if not row.startswith("|"):
+                break
+            option, *others = cells(row)
+            default = others[len(commands)]
+            for command, mark in zip(commands, others):
+                if MARKS[mark] is not None:
+                    listed[command].append(option_in_cell(option, mark, default))
+    return listed
 
 
 def begins_with(text, start):
@@ -156,12 +160,23 @@ def differences(command, helped, listed):
             yield f"{where} has no {shown(row)}, which the table gives it"
 
 
+def subcommands(*words):
+    """The commands behind these words, each with its words: 'predict mxp'."""
+    for name in re.findall(r"^  (\w+) ", help_of(*words).partition("Subcommands:\n")[2], re.M):
+        yield " ".join([*words, name])
+        yield from subcommands(*words, name)
+
+
 def main():
-    commands = re.findall(r"^  (\w+) ", help_of().split("Subcommands:\n")[1], re.M)
-    table = options_in_table(TABLE.read_text())
+    commands = list(subcommands())
+    table = options_in_tables(TABLE.read_text())
+    for command in table:
+        if command.startswith("predict "):
+            table[command] += table[command.removeprefix("predict ")]
     errors = [f"{TABLE.name}: there is no command {name}" for name in table if name not in commands]
     for command in commands:
-        helped = [o for o in options_in_help(help_of(command)) if not o.names & NEVER_IN_TABLE]
+        printed = options_in_help(help_of(*command.split()))
+        helped = [o for o in printed if not o.names & NEVER_IN_TABLE]
         if not helped and command not in table:
             continue  # a command without options needs no column
         if command not in table:
