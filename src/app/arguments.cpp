@@ -160,13 +160,12 @@ std::vector<CommandWords> commands_with_options(CLI::App& app, Arguments& argume
 
 /// The commands behind `predict`, and `predict` itself, which has options of its own.
 std::vector<CommandWords> predicted_commands(CLI::App& predict, Arguments& arguments) {
-  std::vector<CommandWords> all{
-      {"mxp", Command::mxp, mxp_options(arguments),
-       add_command(predict, "mxp", "Predict a run of HPL-MxP")},
-      {"hpl", Command::hpl, hpl_options(arguments),
-       add_command(predict, "hpl", "Predict a run of HPL")},
-      {"bench", Command::bench, bench_options(arguments),
-       add_command(predict, "bench", "Predict both, and compare them")}};
+  std::vector<CommandWords> all{{"mxp", Command::mxp, mxp_options(arguments),
+                                 add_command(predict, "mxp", "Predict a run of HPL-MxP")},
+                                {"hpl", Command::hpl, hpl_options(arguments),
+                                 add_command(predict, "hpl", "Predict a run of HPL")},
+                                {"bench", Command::bench, bench_options(arguments),
+                                 add_command(predict, "bench", "Predict both, and compare them")}};
   for (CommandWords& one : all) {
     append(one.options, predict_options(arguments));
     add_options(*one.app, one.options, arguments);
@@ -190,6 +189,8 @@ void require_use_of_prediction(const Arguments& arguments, const Normalizer& nor
   if (!p.scale.empty() && p.ranks != 0)
     throw UsageError("--scale and --ranks both say how many ranks; allowed: one of them");
   const bool study = p.search || !p.scale.empty();
+  if (study && arguments.command == Command::bench)
+    throw UsageError("--scale: allowed with predict mxp and predict hpl");
   if (study && (!arguments.trace.empty() || normalizer.given("--repeat")))
     throw UsageError("--trace and --repeat: allowed without --search and --scale");
   if (normalizer.given("--plot") && p.scale.empty())
@@ -206,8 +207,9 @@ void settle(const CommandWords& command, Arguments& arguments, const Normalizer&
   if (command.command == Command::hpl) arguments.options.benchmark = Benchmark::hpl;
   if (command.command == Command::calibrate) {
     if (arguments.predict.calibrate.empty())
-      throw UsageError("predict what? allowed: lupine predict mxp|hpl|bench --machine NAME|FILE, or "
-                       "lupine predict --calibrate FILE");
+      throw UsageError(
+          "predict what? allowed: lupine predict mxp|hpl|bench --machine NAME|FILE, or "
+          "lupine predict --calibrate FILE");
     return;
   }
   if (arguments.predict.on) require_use_of_prediction(arguments, normalizer);
@@ -326,10 +328,16 @@ Arguments parse_arguments(const std::vector<std::string>& words) {
   const std::size_t first = arguments.predict.on ? 1 : 0;
   const std::string named = words.size() > first ? words[first] : "";
   auto command = std::ranges::find(commands, named, &CommandWords::name);
-  if (command == commands.end() && arguments.predict.on) command = commands.end() - 1;
+  if (command == commands.end() && arguments.predict.on) {
+    if (named[0] != '-')
+      throw UsageError(
+          fmt::format("predict '{}'? allowed: mxp, hpl, bench, or --calibrate FILE", named));
+    command = commands.end() - 1;
+  }
   const bool has_options = command != commands.end();
   const Options none;
-  Normalizer normalizer(has_options ? std::string(command->name) : "", has_options ? command->options : none);
+  Normalizer normalizer(has_options ? std::string(command->name) : "",
+                        has_options ? command->options : none);
   std::vector<std::string> rest = has_options ? normalizer(words) : words;
   std::reverse(rest.begin(), rest.end());  // CLI11 takes the last word first
   try {
@@ -344,8 +352,9 @@ Arguments parse_arguments(const std::vector<std::string>& words) {
     throw UsageError(error.what());
   }
   for (const CommandWords& one : commands)
-    require_no_extras(*one.app, fmt::format("lupine {}{}{}", arguments.predict.on ? "predict" : "",
-                                            arguments.predict.on && !one.name.empty() ? " " : "", one.name));
+    require_no_extras(*one.app,
+                      fmt::format("lupine {}{}{}", arguments.predict.on ? "predict" : "",
+                                  arguments.predict.on && !one.name.empty() ? " " : "", one.name));
   require_no_extras(info, "lupine info");
   if (app.get_subcommands().empty())
     throw UsageError(

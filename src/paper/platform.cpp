@@ -133,6 +133,7 @@ Places make_platform(s4u::Engine&, const Scenario& scenario) {
   else
     places.hosts = make_network(root, machine);
   if (places.links.empty()) places.links = places.hosts;
+  root->create_host(host_of_workers, speed)->seal();
   root->seal();
   if (static_cast<int>(places.hosts.size()) < scenario.ranks)
     throw UsageError(fmt::format("shape '{}' has {} ports, {} are needed", machine.shape,

@@ -13,6 +13,10 @@ class Engine;
 
 namespace lupine::paper {
 
+/// Where the devices' workers are. SMPI takes actors on a rank's host that the rank has started for
+/// ranks when it splits a communicator by nodes.
+inline constexpr const char* host_of_workers = "workers";
+
 /// SimGrid's hosts for each rank.
 struct Places {
   std::vector<simgrid::s4u::Host*> hosts;  ///< at the ports to the network
