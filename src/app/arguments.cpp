@@ -189,6 +189,8 @@ void require_use_of_prediction(const Arguments& arguments, const Normalizer& nor
   if (!p.scale.empty() && p.ranks != 0)
     throw UsageError("--scale and --ranks both say how many ranks; allowed: one of them");
   const bool study = p.search || !p.scale.empty();
+  if (study && arguments.command == Command::bench)
+    throw UsageError("--scale: allowed with predict mxp and predict hpl");
   if (study && (!arguments.trace.empty() || normalizer.given("--repeat")))
     throw UsageError("--trace and --repeat: allowed without --search and --scale");
   if (normalizer.given("--plot") && p.scale.empty())
@@ -326,7 +328,12 @@ Arguments parse_arguments(const std::vector<std::string>& words) {
   const std::size_t first = arguments.predict.on ? 1 : 0;
   const std::string named = words.size() > first ? words[first] : "";
   auto command = std::ranges::find(commands, named, &CommandWords::name);
-  if (command == commands.end() && arguments.predict.on) command = commands.end() - 1;
+  if (command == commands.end() && arguments.predict.on) {
+    if (named[0] != '-')
+      throw UsageError(
+          fmt::format("predict '{}'? allowed: mxp, hpl, bench, or --calibrate FILE", named));
+    command = commands.end() - 1;
+  }
   const bool has_options = command != commands.end();
   const Options none;
   Normalizer normalizer(has_options ? std::string(command->name) : "",

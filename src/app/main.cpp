@@ -58,26 +58,26 @@ std::string environment(const char* name) {
   return value ? value : "";
 }
 
-/// Whether a launcher has started several ranks.
+/// Whether a launcher has started several ranks. (A script of a Slurm job is one process, whatever
+/// the job's SLURM_NTASKS.)
 bool launched_as_several() {
-  for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS"})
+  for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"})
     if (const auto ranks = positive_number(std::getenv(name)); ranks && *ranks > 1) return true;
   return false;
 }
 
 /// `lupine predict` simulates all ranks in one process, on SimGrid's MPI: a program of its own
 /// takes the place of this one. Returns the exit status where there is nothing to predict, and
-/// nothing where the command is one for this program.
+/// nothing where the command is one for this program: ranks of a launcher refuse together.
 std::optional<int> predict(int argc, char** argv) {
-  if (argc < 2 || std::string_view(argv[1]) != "predict") return std::nullopt;
+  if (argc < 2 || std::string_view(argv[1]) != "predict" || launched_as_several())
+    return std::nullopt;
   const Arguments arguments = parse_arguments({argv + 1, argv + argc});
   if (arguments.command == Command::calibrate) return std::nullopt;
   if (arguments.command == Command::print) {
     print(arguments.text);
     return 0;
   }
-  if (launched_as_several())
-    throw UsageError("predict simulates all ranks in one process; allowed: without mpirun");
   const std::filesystem::path program =
       std::filesystem::read_symlink("/proc/self/exe").replace_filename("lupine-predict");
   ::execv(program.c_str(), argv);
@@ -101,6 +101,9 @@ int run_command(const Communicator& world, const std::vector<std::string>& words
   if (!uncorrected.empty())
     notes.push_back(fmt::format("kernels of BLAS corrected by {}={}; by itself it is {}",
                                 blas_variable, environment(blas_variable), uncorrected));
+  if (arguments.predict.on && arguments.command != Command::calibrate &&
+      arguments.command != Command::print)
+    throw UsageError("predict simulates all ranks in one process; allowed: without mpirun");
   RunOptions& run =
       arguments.command == Command::solve ? arguments.solve.options.run : arguments.options.run;
   switch (arguments.command) {

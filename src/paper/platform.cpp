@@ -117,7 +117,6 @@ Places make_platform(s4u::Engine&, const Scenario& scenario) {
   const MachineModel& machine = scenario.machine;
   Places places;
   s4u::NetZone* root = s4u::create_full_zone("root");
-  root->create_host(workers_host, speed)->seal();
   const int nodes = (scenario.ranks + machine.devices - 1) / machine.devices;
   const auto take = [](std::vector<s4u::Host*>& to, const std::vector<s4u::Host*>& from) {
     to.insert(to.end(), from.begin(), from.end());
@@ -137,6 +136,7 @@ Places make_platform(s4u::Engine&, const Scenario& scenario) {
   else
     places.hosts = make_network(root, machine);
   if (places.links.empty()) places.links = places.hosts;
+  root->create_host(host_of_workers, speed)->seal();
   root->seal();
   if (static_cast<int>(places.hosts.size()) < scenario.ranks)
     throw UsageError(fmt::format("shape '{}' has {} ports, {} are needed", machine.shape,

@@ -13,8 +13,9 @@ class Engine;
 
 namespace lupine::paper {
 
-/// A host of which no rank knows: SMPI counts all actors of a host as ranks of a node.
-inline constexpr const char* workers_host = "workers";
+/// Where the devices' workers are. SMPI takes actors on a rank's host that the rank has started for
+/// ranks when it splits a communicator by nodes.
+inline constexpr const char* host_of_workers = "workers";
 
 /// SimGrid's hosts for each rank.
 struct Places {

@@ -16,6 +16,8 @@ constexpr double never = std::numeric_limits<double>::infinity();
 constexpr double least_part = 1. / 256;
 // Two operations of a stream with a shorter pause between them count as one use.
 constexpr double short_pause = 20e-6;
+// Of a time: shorter spans are what rounding leaves of operations.
+constexpr double rounding = 1e-12;
 
 }  // namespace
 
@@ -79,11 +81,14 @@ bool Timeline::pass(int stream, Item& item) {
       }
       s.end = std::max(s.end, item.moment->time);
       return true;
-    case Kind::pause:
+    case Kind::pause: {
       s.paused = true;
       s.end = begin;
-      item.begin(begin);
+      // It may resume the stream at once, which takes the item away.
+      const auto begin_pause = std::move(item.begin);
+      begin_pause(begin);
       return false;
+    }
   }
   return true;
 }
@@ -112,9 +117,10 @@ void Timeline::schedule(Stream& stream, const Load& load, double begin) {
       continue;
     }
     const double all = seconds(load, part);
-    const double end = time + left * all <= free.until ? time + left * all : free.until;
+    const double wanted = time + left * all;
+    const double end = std::min(wanted, free.until);
     use(stream, time, end, part);
-    left = end < free.until || all == 0 ? 0 : left - (end - time) / all;
+    left = wanted - end > rounding * end ? left - (end - time) / all : 0;
     time = end;
   }
   stream.busy += time - first;
@@ -162,7 +168,7 @@ void Timeline::displace(const Stream& stream, double begin, double end, double p
     }
     if (lost == 0) continue;
     other.uses.back().end += lost;
-    other.end += lost;
+    other.end = std::max(other.end, other.uses.back().end);  // it may wait for a moment until then
   }
 }
 

@@ -157,7 +157,7 @@ LinkModel link_between(const Rank& from, const Rank& to) {
 }
 
 void start_worker(Rank& rank, const std::function<void()>& work) {
-  auto worker = s4u::Actor::init("worker", s4u::Host::by_name(workers_host));
+  auto worker = s4u::Actor::init("worker", s4u::Host::by_name(host_of_workers));
   worker->set_data(&rank);
   worker->start(work);
 }
@@ -167,8 +167,10 @@ void simulate(const Scenario& scenario, const std::function<void()>& work) {
   std::vector<char*> words{name.data()};
   int count = 1;
   char** first = words.data();
-  xbt_log_control_set("root.thresh:error");
+  // Of a deadlock the exception tells, in one line.
+  xbt_log_control_set("root.thresh:error ker_engine.app:file:/dev/null ker_engine.add:0");
   s4u::Engine engine(&count, first);
+  s4u::Engine::on_deadlock_cb([] { throw Fault("simulated ranks wait for each other"); });
   smpi_init_options();
   configure(engine, scenario);
   const Places places = make_platform(engine, scenario);

@@ -121,11 +121,12 @@ void transfer(const Rank& from, const Rank& to, double bytes);
 /// The seconds that one byte and an empty message take between two ranks' devices, without traffic.
 LinkModel link_between(const Rank& from, const Rank& to);
 
-/// Starts an actor on a rank's device, which Rank::at_end has to end.
+/// Starts an actor for a rank's device, which Rank::at_end has to end.
 void start_worker(Rank& rank, const std::function<void()>& work);
 
 /// Runs work(rank) as every rank of the scenario, from first to last, in simulated time. Only one
 /// simulation can run in a process.
+/// @throws Fault if ranks wait for each other, and nothing else happens
 void simulate(const Scenario& scenario, const std::function<void()>& work);
 
 }  // namespace lupine::paper
