@@ -301,6 +301,16 @@ class EveryKindOfRun(Folder):
                                    ("--matrix", "fasi-higham"), ("--corrections", "1"))])
 
 
+class Help(Case):
+    def test_says_what_predict_reads(self):
+        for command in "mxp", "hpl", "bench":
+            outcome = run("predict", command, "--help")
+            self.assert_status(outcome, 0)
+            self.assertIn("--machine", outcome.out)
+            self.assertNotIn("OMP_NUM_THREADS", outcome.out)
+        self.assertIn("--calibrate", run("predict", "--help").out)
+
+
 @needs_simgrid
 class Studies(Folder):
     def test_search(self):
@@ -371,6 +381,7 @@ BAD_WORDS = [
     (("mxp", "--machine", H200, "--ranks", "0"), ["--ranks", "'0'", "from 1"]),
     (("mxp", "--machine", H200, "--corrections", "0"), ["--corrections", "'0'"]),
     (("mxp", "--machine", H200, "--matrix", "dominant"), ["--matrix dominant", "scaled-diagonal"]),
+    (("mxp", "--machine", H200, "--profile", "a"), ["--profile", "without predict"]),
     (("mxp", "--machine", H200, "--search", "--scale", "1"), ["--search and --scale", "one of them"]),
     (("mxp", "--machine", H200, "--scale", "1", "--ranks", "1"), ["--scale and --ranks", "one of them"]),
     (("mxp", "--machine", H200, "--scale", "1,x"), ["--scale", "'1,x'", "separated by commas"]),
