@@ -26,11 +26,13 @@ void add_options(CLI::App& app, const Options& options, Arguments& arguments) {
       "--progress,!--no-progress", [&](std::int64_t count) { arguments.progress = count > 0; },
       "Show progress on standard error (default: if that is a terminal)");
   const bool has_profile = app.get_option_no_throw("--profile") != nullptr;
-  app.footer(
+  const std::string environment =
       fmt::format("Environment: OMP_NUM_THREADS, if set, stands for --threads{}.\n",
                   has_profile ? ", and LUPINE_PROFILE for --profile" : "") +
       "OPENBLAS_CORETYPE, if not set, is set where OpenBLAS would pick kernels slower than the\n"
-      "processor allows.\n"
+      "processor allows.\n";
+  app.footer(
+      (arguments.predict.on ? "" : environment) +
       "Exit status: 0 passed or solved; 1 not passed or not solved; 2 an option or input is not\n"
       "allowed; 3 a failure, such as a lack of memory.");
 }
@@ -197,6 +199,8 @@ void require_use_of_prediction(const Arguments& arguments, const Normalizer& nor
     throw UsageError("--plot: allowed only with --scale");
   if (normalizer.given("--budget") && !p.search)
     throw UsageError("--budget: allowed only with --search");
+  if (normalizer.given("--profile"))
+    throw UsageError("--profile: it is of a machine that is here; allowed without predict");
   if (arguments.options.matrix == MatrixKind::dominant)
     throw UsageError(
         "--matrix dominant: its diagonal is not predicted; allowed: scaled-diagonal, fasi-higham");

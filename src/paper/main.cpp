@@ -48,6 +48,15 @@ int ranks_of_grids(const Arguments& arguments) {
   return most;
 }
 
+/// As many ranks as the machine has. Of CPUs: with the threads that were asked for, or else the
+/// fewest for which its file has numbers.
+int most_ranks(const MachineModel& machine, int threads) {
+  if (machine.kind == DeviceKind::cuda) return machine.ranks();
+  if (threads == 0)
+    threads = std::ranges::min(machine.devices_of_rank, {}, &DeviceModel::threads).threads;
+  return machine.nodes * std::clamp(machine.cores / threads, 1, machine.devices);
+}
+
 /// The machine with as many ranks as the arguments ask for.
 paper::Scenario scenario_of(const Arguments& arguments) {
   paper::Scenario scenario;
@@ -61,7 +70,7 @@ paper::Scenario scenario_of(const Arguments& arguments) {
   const int grids = ranks_of_grids(arguments);
   scenario.ranks = arguments.predict.ranks > 0 ? arguments.predict.ranks
                    : grids > 0                 ? grids
-                                               : machine.ranks();
+                                               : most_ranks(machine, run.threads);
   if (scenario.ranks > machine.ranks())
     throw UsageError(fmt::format("{} ranks are more than {} has; allowed: 1 to {}", scenario.ranks,
                                  machine.name, machine.ranks()));
