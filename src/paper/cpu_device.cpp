@@ -122,7 +122,8 @@ class PaperCpu final : public Device {
 
   void find_pivot(Queue&, ConstAnyMatrix column, PivotCandidate* found) override {
     draw(found, column.rows);
-    elements(OperationKind::exchange, column.precision, column.rows, 1);
+    pass(static_cast<double>(column.rows * bytes_of(column.precision)) /
+         self().device().bandwidth);  // it reads the column
   }
   void take_pivot(Queue&, AnyMatrix rows, std::int64_t first, const PivotCandidate* found,
                   std::int64_t* pivot, FactorStatus*) override {
@@ -184,7 +185,7 @@ class PaperCpu final : public Device {
 
   static void pass(double seconds) {
     Rank& rank = self();
-    rank.owe(rank.device().start + seconds);
+    rank.owe(std::max(rank.device().start, seconds));
     if (rank.owed >= short_time) rank.pay();
   }
   static void operate(OperationKind kind, Precision precision, double work, double m, double n,
