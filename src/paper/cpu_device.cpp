@@ -39,6 +39,9 @@ class PaperQueue final : public Queue {
 // Shorter times are added up before they pass: each passing costs the simulation time.
 constexpr double short_time = 1e-6;
 
+// Copies of fewer rows are like those of single rows, which an exchange moves.
+constexpr std::int64_t least_column = 8;
+
 class PaperCpu final : public Device {
  public:
   DeviceKind kind() const override { return DeviceKind::cpu; }
@@ -77,7 +80,9 @@ class PaperCpu final : public Device {
     pass(static_cast<double>(device.size()) / self().device().bandwidth);
   }
   void copy(Queue&, ConstAnyMatrix, AnyMatrix to) override {
-    elements(OperationKind::convert, to.precision, to.rows, to.columns);
+    const bool row = to.rows < least_column;
+    elements(row ? OperationKind::exchange : OperationKind::convert, to.precision, to.rows,
+             to.columns);
   }
 
   void generate(Queue&, const MatrixSpec&, const Distribution&, const Distribution&,

@@ -12,6 +12,7 @@
 #include "refine/vectors.hpp"
 #include "setup/memory.hpp"
 
+#include <algorithm>
 #include <limits>
 #include <memory>
 #include <new>
@@ -58,7 +59,8 @@ std::string why_no_gpus() {
 
 ProcessorInfo processor_info() {
   const paper::Scenario& scenario = *paper::self().scenario;
-  const int cores = scenario.machine.cores / scenario.machine.devices;
+  const int cores =
+      std::max(scenario.machine.cores / scenario.machine.devices, scenario.device.threads);
   return {scenario.device.name, {}, cores, cores};
 }
 int bound_cores() {
