@@ -33,18 +33,6 @@ char* addresses() {
 
 }  // namespace
 
-Precision row_of(const DeviceModel& device, OperationKind kind, Precision precision) {
-  return device.operations.contains({kind, precision}) ? precision : Precision::fp32;
-}
-
-Paper paper_of(const Scenario& scenario) {
-  const MachineModel& machine = scenario.machine;
-  const std::string none =
-      machine.kind == DeviceKind::cuda ? "not validated on a GPU" : "not validated by a run";
-  return {machine.name, machine.validation.empty() ? none : machine.validation,
-          scenario.corrections};
-}
-
 void* Memory::allocate(std::int64_t bytes, double capacity) {
   if (used_ + static_cast<double>(bytes) > capacity) return nullptr;
   if (bytes <= largest_real) {

@@ -34,10 +34,18 @@ struct Scenario {
 
 /// The precision by which the device's file has this operation: FP32, unless it has a row for the
 /// precision itself.
-Precision row_of(const DeviceModel& device, OperationKind kind, Precision precision);
+inline Precision row_of(const DeviceModel& device, OperationKind kind, Precision precision) {
+  return device.operations.contains({kind, precision}) ? precision : Precision::fp32;
+}
 
 /// What the devices of the scenario say of themselves.
-Paper paper_of(const Scenario& scenario);
+inline Paper paper_of(const Scenario& scenario) {
+  const MachineModel& machine = scenario.machine;
+  const std::string none =
+      machine.kind == DeviceKind::cuda ? "not validated on a GPU" : "not validated by a run";
+  return {machine.name, machine.validation.empty() ? none : machine.validation,
+          scenario.corrections};
+}
 
 /// Device memory: addresses in a range that no operation reads or writes. Pieces of at most
 /// `largest_real` bytes are real memory, since control data and pivots travel in them.
