@@ -109,7 +109,7 @@ TEST_CASE("The numbers of a table of weak scaling") {
   CHECK(std::isnan(rows[0].efficiency));
 
   const std::string text = scale_text(scenario, {}, rows);
-  CHECK_THAT(text, ContainsSubstring("PREDICTED for it's (not validated by a run)"));
+  CHECK_THAT(text, ContainsSubstring("PREDICTED for it's (not validated on a GPU)"));
   CHECK_THAT(text, ContainsSubstring("     8 refused: P x Q is wrong\n"));
   CHECK_THAT(text, ContainsSubstring("     4     2 x 2    200000   1024     10.000     2.500"));
   const auto document = nlohmann::json::parse(scale_json(scenario, {}, rows).dump());

@@ -254,7 +254,7 @@ TEST_CASE("The same search gives the same text and document") {
   CHECK(text == search_text(scenario, {}, second));
   const std::string document = search_json(scenario, {}, first).dump();
   CHECK(document == search_json(scenario, {}, second).dump());
-  CHECK_THAT(text, ContainsSubstring("PREDICTED for fake (not validated by a run)"));
+  CHECK_THAT(text, ContainsSubstring("PREDICTED for fake (not validated on a GPU)"));
   CHECK_THAT(text, ContainsSubstring("\n    lupine mxp -N 99840 --nb 1536 -P 4 -Q 2 --lookahead 2 "
                                      "--bcast 2ring --chunk 16384\n"));
   const auto all = nlohmann::json::parse(document);
