@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::array storages{Precision::fp32, Precision::fp64};
 constexpr std::int64_t widest_part = 4;    // panels have order / widest_part columns at most
-constexpr std::int64_t field_orders = 8;   // columns of the random matrices, in orders
+constexpr std::int64_t field_orders = 4;   // columns of the random matrices, in orders
 constexpr std::int64_t control_room = 64;  // bytes of each of PanelControl, FactorStatus, ...
 constexpr std::int64_t least_columns = 8;  // of the smallest shapes
 constexpr std::int64_t widest_leaf = 32;   // of a panel with pivoting

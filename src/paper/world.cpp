@@ -25,10 +25,14 @@ namespace s4u = simgrid::s4u;
 constexpr std::int64_t address_bytes = std::int64_t{1} << 40;
 constexpr std::int64_t alignment = 256;
 
+struct Addresses {
+  char* begin;
+};
+
 char* addresses() {
-  static const auto range =
-      reinterpret_cast<std::uintptr_t>(SMPI_SHARED_MALLOC(static_cast<std::size_t>(address_bytes)));
-  return reinterpret_cast<char*>(range);
+  static const Addresses range{
+      static_cast<char*>(SMPI_SHARED_MALLOC(static_cast<std::size_t>(address_bytes)))};
+  return range.begin;
 }
 
 }  // namespace
