@@ -144,6 +144,14 @@ int processes() {
   return static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
 }
 
+/// The document of a study, if one was asked for.
+void write_study(const Arguments& arguments, nlohmann::ordered_json document,
+                 const std::string& command_line) {
+  if (arguments.json.empty()) return;
+  document["command_line"] = command_line;
+  write_json(arguments.json, document);
+}
+
 int search_best(const paper::Scenario& scenario, const Arguments& arguments,
                 const std::string& command_line) {
   const BenchmarkOptions asked = options_of(arguments);
@@ -156,10 +164,7 @@ int search_best(const paper::Scenario& scenario, const Arguments& arguments,
       [](std::span<const paper::Case> cases) { return paper::predict_all(cases, processes()); },
       clock);
   print(paper::search_text(scenario, asked, outcome));
-  if (arguments.json.empty()) return 0;
-  nlohmann::ordered_json document = paper::search_json(scenario, asked, outcome);
-  document["command_line"] = command_line;
-  write_json(arguments.json, document);
+  write_study(arguments, paper::search_json(scenario, asked, outcome), command_line);
   return 0;
 }
 
@@ -169,11 +174,7 @@ int scale(const paper::Scenario& scenario, const Arguments& arguments,
   const auto cases = paper::scale_cases(scenario, asked, arguments.predict.scale);
   const auto rows = paper::scale_rows(cases, paper::predict_all(cases, processes()));
   print(paper::scale_text(scenario, asked, rows));
-  if (!arguments.json.empty()) {
-    nlohmann::ordered_json document = paper::scale_json(scenario, asked, rows);
-    document["command_line"] = command_line;
-    write_json(arguments.json, document);
-  }
+  write_study(arguments, paper::scale_json(scenario, asked, rows), command_line);
   if (!arguments.plot.empty()) draw(paper::scale_plot(scenario, rows), arguments.plot);
   return 0;
 }

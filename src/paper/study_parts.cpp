@@ -18,9 +18,7 @@ using nlohmann::ordered_json;
 std::string study_head(std::string_view title, const Scenario& scenario,
                        const BenchmarkOptions& asked, const std::string& ranks) {
   const MachineModel& machine = scenario.machine;
-  const std::string validation = paper_of(scenario).validation;
-  std::string text = banner(title);
-  text += fmt::format("PREDICTED for {} ({}): nothing was run\n", machine.name, validation);
+  std::string text = banner(title) + paper_line(paper_of(scenario));
   text += line("MACHINE", machine.description);
   text += line("RANKS", fmt::format("{}, each on {}", ranks, scenario.device.name));
   text += line("BENCHMARK", asked.benchmark == Benchmark::mxp

@@ -2,11 +2,9 @@
 #include "paper/world.hpp"
 
 #include <smpi/smpi.h>
-#include <sys/mman.h>
 
 #include <xbt/log.h>
 #include <algorithm>
-#include <cmath>
 #include <simgrid/s4u.hpp>
 #include <utility>
 
@@ -48,12 +46,12 @@ void* Memory::allocate(std::int64_t bytes, double capacity) {
   }
   // The first gap that is large enough.
   std::int64_t begin = 0;
-  for (const auto& [at, piece] : pieces_) {
+  for (const auto& [at, size] : pieces_) {
     if (at - begin >= bytes) break;
-    begin = at + round_up(piece.bytes, alignment);
+    begin = at + round_up(size, alignment);
   }
   if (begin + bytes > address_bytes) return nullptr;
-  pieces_.emplace(begin, Piece{begin, bytes});
+  pieces_.emplace(begin, bytes);
   used_ += static_cast<double>(bytes);
   return addresses() + begin;
 }
@@ -66,7 +64,7 @@ void Memory::release(void* data) {
   }
   const auto found = pieces_.find(static_cast<char*>(data) - addresses());
   if (found == pieces_.end()) return;
-  used_ -= static_cast<double>(found->second.bytes);
+  used_ -= static_cast<double>(found->second);
   pieces_.erase(found);
 }
 

@@ -60,15 +60,11 @@ class Memory {
   static bool real(const void* data);
 
  private:
-  struct Piece {
-    std::int64_t begin = 0;
-    std::int64_t bytes = 0;
-  };
   struct RealPiece {
     std::unique_ptr<std::byte[]> memory;
     std::int64_t bytes = 0;
   };
-  std::map<std::int64_t, Piece> pieces_;  // of the range of addresses, by their begin
+  std::map<std::int64_t, std::int64_t> pieces_;  // bytes of the pieces of the range, by their begin
   std::map<void*, RealPiece> real_;
   double used_ = 0;
 };
