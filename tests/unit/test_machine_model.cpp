@@ -21,7 +21,12 @@ using test::Folder;
 
 namespace {
 
-const std::filesystem::path shipped = LUPINE_MACHINES;
+// Beside the program in an archive of run/bundle, which has no sources.
+const std::filesystem::path shipped =
+    std::filesystem::exists(LUPINE_MACHINES)
+        ? std::filesystem::path(LUPINE_MACHINES)
+        : std::filesystem::read_symlink("/proc/self/exe").parent_path() /
+              "../share/lupine/machines";
 
 std::vector<std::string> shipped_machines() {
   std::vector<std::string> names;
