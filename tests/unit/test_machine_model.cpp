@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -46,7 +48,7 @@ MachineModel parsed(const json& document) {
 }
 
 std::string refusal_of_text(const std::string& text) {
-  const std::string words = test::refusal_of([&] { parse_machine(text, "m.json"); });
+  std::string words = test::refusal_of([&] { parse_machine(text, "m.json"); });
   CHECK(words.find('\n') == std::string::npos);
   if (!words.empty())
     CHECK_THAT(words, ContainsSubstring("'m.json'") && ContainsSubstring("allowed: "));
@@ -65,7 +67,7 @@ void for_each_member(const json& value, const std::string& path, const json::jso
                      const std::function<void(std::string, json::json_pointer)>& visit) {
   if (value.is_array())
     for (std::size_t i = 0; i < value.size(); ++i)
-      for_each_member(value[i], path + "[" + std::to_string(i) + "]", place / i, visit);
+      for_each_member(value[i], fmt::format("{}[{}]", path, i), place / i, visit);
   if (!value.is_object()) return;
   for (const auto& [key, member] : value.items()) {
     const std::string inner = path.empty() ? key : path + "." + key;
