@@ -2,14 +2,14 @@
 #include "factor/lu.hpp"
 
 #include <algorithm>
-#include <array>
-#include <limits>
 #include <optional>
 #include <vector>
 
 #include "core/expects.hpp"
+#include "factor/pace.hpp"
 #include "factor/pivot_moves.hpp"
 #include "factor/sweep.hpp"
+#include "factor/worst_status.hpp"
 
 namespace lupine {
 
@@ -28,8 +28,9 @@ class BlockLu {
         options_(options),
         plan_(a.rows(), a.columns(), options.width),
         steps_(options.steps < 0 ? plan_.count() : std::min(options.steps, plan_.count())),
-        chunk_(chunk_columns(a, options)),
+        chunk_(chunk_columns(a.columns().local_size(), options.chunk)),
         beside_(options.lookahead > 0 && device_.overlaps()),
+        inline_solves_(options.lookahead <= 1 && device_.overlaps()),
         panels_(device_.make_queue(Priority::high)),
         rows_(device_.make_queue(Priority::raised)),
         updates_(device_.make_queue(Priority::normal)),
@@ -40,6 +41,7 @@ class BlockLu {
                   PanelRing::diagonal_bytes(options.width, options.precision)),
         status_(device_.allocate(sizeof(FactorStatus))),
         times_(outcome_.times, options.trace, *panels_),
+        pace_(device_, *panels_, *updates_, options.panel_part),
         waits_{clock, outcome_.times.broadcast, options.trace, Phase::broadcast,
                grid_.all().stalls()} {
     last_ = updates_->record();
@@ -73,6 +75,7 @@ class BlockLu {
       apply_to_column(std::max<std::int64_t>(k - depth, 0), step);
       if (depth == 1) start_rest(k - depth, step);
       panels_->wait(*before);
+      if (depth == 1) pace_.begin();
       // P_k [A_kk; A_ik] = [L_kk; L_ik] U_kk
       factor_panel(step);
       // A_ij <- A_ij - L_iq U_qj for q = k-d and j > k
@@ -80,7 +83,10 @@ class BlockLu {
       // The host stays at most one step ahead of the device.
       wait_for_device(*before, Activity::wait_for_updates, k);
       if (done && k > 0) done(step.begin.value);
-      if (time_to_agree(k) && !agree(std::max<std::int64_t>(k - depth, 0), k).usable()) break;
+      if (!time_to_agree(k)) continue;
+      // Completed before this rank blocks in the reduction: other ranks may need these panels.
+      for (auto q = std::max<std::int64_t>(k - depth, 0); q < k; ++q) receive(q);
+      if (!agree(k).usable()) break;
     }
     finish();
     if (done && outcome_.usable() && steps_ == plan_.count()) done(a_.rows().size());
@@ -106,12 +112,12 @@ class BlockLu {
   void time(Queue& queue, const TraceLabel& label, const Work& work) {
     times_.time(queue, track_of(queue), label, work);
   }
+  // Whether the diagonal block is given to its queue before the rest, so that the device begins
+  // with it. It takes the host little time, as opposed to a whole panel.
+  bool diagonal_first(const Step& s) const { return inline_solves_ && !pivoting() && s.in_column; }
+  // The queue for solves and for the update of the own column.
+  Queue& solves(Queue& beside) { return inline_solves_ ? *updates_ : beside; }
   Carrier& left(std::int64_t k) { return lefts_[static_cast<std::size_t>(k % ring_.slots())]; }
-
-  static std::int64_t chunk_columns(const DistributedMatrix& a, const FactorOptions& options) {
-    const std::int64_t whole = std::max<std::int64_t>(a.columns().local_size(), 1);
-    return options.chunk > 0 ? std::min(options.chunk, whole) : whole;
-  }
 
   void add_place(Traffic traffic, std::int64_t bytes, std::int64_t columns) {
     const auto tag = static_cast<int>(places_.size());
@@ -132,7 +138,7 @@ class BlockLu {
     Panel& next = ring_.shape(s);
     if (s.in_column) pivoting() ? factor_with_pivoting(next) : factor_without(next);
     left(s.index).start(s.owner_column, options_.broadcast, s.index, next.control_bytes(),
-                        next.values(), panels_->record());
+                        next.values(), (pivoting() ? *panels_ : solves(*panels_)).record());
   }
 
   // A_kk = L_kk U_kk on its owner, then L_ik = A_ik U_kk^-1.
@@ -149,12 +155,19 @@ class BlockLu {
     const std::span block(diagonal.data, static_cast<std::size_t>(s.width() * s.width()));
     diagonal_.start(s.owner_row, options_.broadcast, in_column_++, {},
                     std::as_writable_bytes(block), panels_->record());
+    if (rest_ && diagonal_first(s)) move_on(*rest_);
     wait_for(diagonal_, Activity::share_diagonal, s.index);
     diagonal_.arrive_in(*panels_);
-    time(*panels_, {Activity::solve_panel, Phase::panel, s.index, column.rows, s.width()}, [&] {
-      device_.solve_right_upper(*panels_, diagonal, column.as<float>(), options_.precision);
-      device_.cast(*panels_, column, 1, next.left, next.control, status());
+    Queue& queue = solves(*panels_);
+    if (inline_solves_) {
+      if (rest_) pace_.end();
+      queue.wait(*panels_->record());
+    }
+    time(queue, {Activity::solve_panel, Phase::panel, s.index, column.rows, s.width()}, [&] {
+      device_.solve_right_upper(queue, diagonal, column.as<float>(), options_.precision);
+      device_.cast(queue, column, 1, next.left, next.control, status());
     });
+    if (rest_ && !inline_solves_) pace_.end();
   }
 
   // P_k [A_kk; A_ik] = [L_kk; L_ik] U_kk.
@@ -174,6 +187,7 @@ class BlockLu {
       }
       device_.cast(*panels_, panel_->below(), 1, next.left, next.control, status());
     });
+    if (rest_) pace_.end();
   }
 
   // A_ik <- A_ik - L_iq U_qk for the panels q = oldest, ..., k-1. With look-ahead 1 the rest needs
@@ -181,8 +195,9 @@ class BlockLu {
   // a deeper look-ahead it must not delay the rest, and runs in the panels' queue.
   void apply_to_column(std::int64_t oldest, const Step& k) {
     if (!k.in_column) return;
-    Queue& updates = options_.lookahead == 1 ? *updates_ : *panels_;
-    const Way way{*panels_, updates, true, Phase::panel, Phase::panel, Activity::apply_to_panel};
+    Queue& updates = solves(*panels_);
+    const Way way{
+        *panels_, updates, updates, true, Phase::panel, Phase::panel, Activity::apply_to_panel};
     for (auto q = oldest; q < k.index; ++q) {
       Sweep sweep = begin_sweep(q, {{k.column, k.width()}}, way);
       complete(sweep);
@@ -190,18 +205,25 @@ class BlockLu {
     }
   }
 
-  // Applies panel q to the columns behind those of step k, as far as messages have arrived. poll()
-  // and finish_rest() do what remains.
+  // Plans how much of the rest is updated beside panel k, and applies panel q to that, as far as
+  // messages have arrived. poll() and finish_rest() do what remains. A deep look-ahead holds
+  // nothing back.
   void start_rest(std::int64_t q, const Step& k) {
     if (q < 0 || !beside_) return;
-    device_.share(panel_part(k));
+    pace_.begin();
     rest_.emplace(begin_rest(q, k));
-    move_on(*rest_);
+    if (k.in_column) {
+      const std::int64_t rows = a_.rows().local_size() - rest_->panel.step.trailing_row.value;
+      const std::size_t beside = pace_.plan(rest_->chunks, rows, times_);
+      if (inline_solves_) rest_->now = beside;
+    }
+    if (!diagonal_first(k)) move_on(*rest_);
   }
 
   void finish_rest(std::int64_t q, const Step& k) {
     if (q < 0) return;
     if (!rest_) rest_.emplace(begin_rest(q, k));
+    rest_->now = Sweep::all;
     complete(*rest_);
     rest_.reset();
     last_ = updates_->record();
@@ -210,8 +232,9 @@ class BlockLu {
 
   Sweep begin_rest(std::int64_t q, const Step& k) {
     const Columns rest{k.trailing_column, a_.columns().local_size() - k.trailing_column.value};
-    return begin_sweep(q, cut(rest, chunk_),
-                       {*rows_, *updates_, false, Phase::rows, Phase::update, Activity::update});
+    return begin_sweep(
+        q, cut(rest, chunk_),
+        {*rows_, solves(*rows_), *updates_, false, Phase::rows, Phase::update, Activity::update});
   }
 
   // For each chunk of some columns: exchange rows, U_qj = L_qq^-1 A_qj, A_ij <- A_ij - L_iq U_qj.
@@ -219,8 +242,7 @@ class BlockLu {
   Sweep begin_sweep(std::int64_t q, std::vector<Columns> chunks, const Way& way) {
     const Carrier& arrived = receive(q);
     const Panel& panel = ring_[q];
-    arrived.arrive_in(way.rows);
-    arrived.arrive_in(way.updates);
+    for (Queue* queue : {&way.rows, &way.solves, &way.updates}) arrived.arrive_in(*queue);
     std::int64_t& numbers = way.own ? in_column_ : in_rest_;
     Sweep sweep{panel, pivoting() ? &moves_of(panel) : nullptr, way, std::move(chunks), numbers};
     numbers += std::ssize(sweep.chunks);
@@ -264,7 +286,8 @@ class BlockLu {
   }
   // Whether the next chunk of U has arrived.
   bool may_update(Sweep& sweep) {
-    return sweep.updated < sweep.solved && place(sweep, sweep.updated).carrier.test();
+    return sweep.updated < std::min(sweep.solved, sweep.now) &&
+           place(sweep, sweep.updated).carrier.test();
   }
 
   void solve_next(Sweep& sweep) {
@@ -274,11 +297,8 @@ class BlockLu {
     solve_row(sweep, p);
   }
 
-  std::int64_t number(const Sweep& sweep, std::size_t p) const {
-    return sweep.first + static_cast<std::int64_t>(p);
-  }
   int slot(const Sweep& sweep, std::size_t p) const {
-    return sweep.way.own ? ring_.own() : static_cast<int>(number(sweep, p) % ring_.chunks());
+    return sweep.way.own ? ring_.own() : static_cast<int>(sweep.number(p) % ring_.chunks());
   }
   Place& place(const Sweep& sweep, std::size_t p) {
     return places_[static_cast<std::size_t>(slot(sweep, p))];
@@ -311,20 +331,13 @@ class BlockLu {
   void start_exchange(const Sweep& sweep, std::size_t p) {
     const Way& way = sweep.way;
     if (!way.own) wait_for_updates(way.rows, sweep.chunks[p]);
-    time(way.rows, exchange_of(sweep, Activity::exchange_rows, p),
+    time(way.rows, sweep.exchange(Activity::exchange_rows, p),
          [&] { place(sweep, p).exchange->start(way.rows, *sweep.moves, whole(sweep.chunks[p])); });
   }
 
   void finish_exchange(const Sweep& sweep, std::size_t p) {
-    time(sweep.way.rows, exchange_of(sweep, Activity::place_rows, p),
+    time(sweep.way.rows, sweep.exchange(Activity::place_rows, p),
          [&] { place(sweep, p).exchange->finish(sweep.way.rows); });
-  }
-
-  static TraceLabel exchange_of(const Sweep& sweep, Activity part, std::size_t p) {
-    return {.activity = part,
-            .phase = sweep.way.rows_phase,
-            .step = sweep.panel.step.index,
-            .columns = sweep.chunks[p].count};
   }
 
   // U_qj = L_qq^-1 A_qj on the process row of q; the chunk is round(-s U_qj), s its scale.
@@ -334,17 +347,19 @@ class BlockLu {
     const Step& s = sweep.panel.step;
     const RightChunk chunk = ring_.chunk(slot(sweep, p), s.width(), columns.count);
     Place& to = place(sweep, p);
-    if (!way.own) wait_for_updates(way.rows, columns);
-    way.rows.wait(*to.used);
+    Queue& queue = way.solves;
+    if (!way.own) wait_for_updates(queue, columns);
+    if (sweep.moves) queue.wait(*way.rows.record());
+    queue.wait(*to.used);
     const TraceLabel label{Activity::solve_row, way.rows_phase, s.index, s.width(), columns.count};
     if (s.in_row)
-      time(way.rows, label, [&] {
+      time(queue, label, [&] {
         const auto row = a_.from(s.row, columns.begin).block(0, 0, s.width(), columns.count);
-        device_.solve_left_lower(way.rows, sweep.panel.diagonal, row, options_.precision);
-        device_.cast(way.rows, row, -1, chunk.values, chunk.control, status());
+        device_.solve_left_lower(queue, sweep.panel.diagonal, row, options_.precision);
+        device_.cast(queue, row, -1, chunk.values, chunk.control, status());
       });
-    to.solved = way.rows.record();
-    to.carrier.start(s.owner_row, options_.broadcast, number(sweep, p), chunk.control_bytes(),
+    to.solved = queue.record();
+    to.carrier.start(s.owner_row, options_.broadcast, sweep.number(p), chunk.control_bytes(),
                      chunk.bytes(), to.solved);
   }
 
@@ -365,20 +380,6 @@ class BlockLu {
     });
     from.used = way.updates.record();
     if (!way.own) updated_[static_cast<std::size_t>(columns.begin.value / chunk_)] = from.used;
-  }
-
-  // The share of panel and block row in the work that runs side by side in step k. All counts
-  // of operations leave out a factor w, the panel's columns: the update of m x n has 2 m n. A solve
-  // takes as long as 3 w operations of the update for each row of the panel (column of the block
-  // row). The update of the own column, 2 w m, counts where it runs beside the rest (d > 1).
-  double panel_part(const Step& s) const {
-    const auto m = static_cast<double>(a_.rows().local_size() - s.trailing_row.value);
-    const auto n = static_cast<double>(a_.columns().local_size() - s.trailing_column.value);
-    const double column = options_.lookahead > 1 ? 5 : 3;
-    const double panel =
-        static_cast<double>(s.width()) * (column * m * s.in_column + 3 * n * s.in_row);
-    const double update = 2 * m * n;
-    return update > 0 ? panel / (panel + update) : 0;
   }
 
   // Waits, if k >= 0, until panel k has arrived and is passed on. Returns the carrier of panel k.
@@ -406,7 +407,12 @@ class BlockLu {
   // device may need more work of the rest.
   void poll() {
     if (messages_) messages_();
-    if (rest_ && beside_) move_on(*rest_);
+    if (!rest_ || !beside_) return;
+    // Where the host moves messages, a panel may come later than was expected.
+    const std::size_t given = rest_->updated;
+    if (given == rest_->now && (given == 0 || place(*rest_, given - 1).used->reached()))
+      ++rest_->now;
+    move_on(*rest_);
   }
 
   void move_messages() {
@@ -421,32 +427,28 @@ class BlockLu {
   void finish() {
     device_.share(0);
     for (Carrier& carrier : lefts_) wait_for(carrier, Activity::wait_for_panel, steps_ - 1);
+    for (Queue* queue : {panels_.get(), rows_.get(), updates_.get()}) queue->synchronize();
+    transport_.synchronize();
+    if (outcome_.usable()) agree(steps_);
     if (pivoting() && outcome_.usable())  // reads the pivots of the last panels into outcome_
       for (auto k = std::max<std::int64_t>(steps_ - ring_.slots(), 0); k < steps_; ++k)
         moves_of(ring_[k]);
-    for (Queue* queue : {panels_.get(), rows_.get(), updates_.get()}) queue->synchronize();
-    transport_.synchronize();
     times_.finish();
   }
 
   bool time_to_agree(std::int64_t k) const {
     const std::int64_t interval = std::max<std::int64_t>(plan_.count() / 32, 1);
-    return k % interval == interval - 1 || k == steps_ - 1;
+    return k % interval == interval - 1;
   }
 
   // All ranks learn of a bad pivot or non-finite number on any rank, so that all stop together.
-  const FactorOutcome& agree(std::int64_t oldest, std::int64_t k) {
-    // Completed before this rank blocks in the reduction: other ranks may need these panels.
-    for (auto q = oldest; q < k; ++q) receive(q);
-    FactorStatus mine;
-    device_.download(*panels_, status(), std::span(&mine, 1));
-    constexpr auto none = std::numeric_limits<std::int64_t>::max();
-    std::array<std::int64_t, 2> first{mine.bad_pivot < 0 ? none : mine.bad_pivot,
-                                      mine.nonfinite != 0 ? 0 : 1};
+  const FactorOutcome& agree(std::int64_t k) {
+    FactorStatus status_here;
+    device_.download(*panels_, status(), std::span(&status_here, 1));
     const Stopwatch watch = waits_.watch(Activity::agree, k);
-    grid_.all().all_reduce(first, Reduction::min);
-    outcome_.bad_pivot = first[0] == none ? -1 : first[0];
-    outcome_.nonfinite = first[1] == 0;
+    const FactorStatus all = worst_status(grid_.all(), status_here);
+    outcome_.bad_pivot = all.bad_pivot;
+    outcome_.nonfinite = all.nonfinite != 0;
     return outcome_;
   }
 
@@ -458,7 +460,8 @@ class BlockLu {
   Plan plan_;
   std::int64_t steps_;
   std::int64_t chunk_;
-  bool beside_;  // whether the rest is updated while panels are factored
+  bool beside_;         // whether the rest is updated while panels are factored
+  bool inline_solves_;  // whether solves are given to the updates' queue
   std::unique_ptr<Queue> panels_;
   std::unique_ptr<Queue> rows_;
   std::unique_ptr<Queue> updates_;
@@ -477,6 +480,7 @@ class BlockLu {
   Poll messages_;                  // moves messages on; null where no message needs the host
   FactorOutcome outcome_;
   QueueTimes times_;
+  Pace pace_;
   HostTimer waits_;  // measures waits for messages
 };
 

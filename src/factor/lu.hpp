@@ -31,6 +31,8 @@ struct FactorOptions {
   Pivoting pivoting = Pivoting::none;
   Recursion recursion{};   ///< how panels with pivoting are divided
   std::int64_t chunk = 0;  ///< most columns of the trailing matrix updated at once; 0: all
+  /// The part of the device (0 to 1) that panels get beside updates; < 0: as measured times say.
+  double panel_part = -1;
   Trace* trace = nullptr;  ///< records every span of work and waiting; null: no trace
 };
 

@@ -55,6 +55,8 @@ void QueueTimes::take_first() {
   const Span& first = spans_.front();
   const double seconds = first.end->seconds_since(*first.begin);
   totals_.of(first.label.phase) += seconds;
+  if (first.label.activity == Activity::update)
+    of_element_ = seconds / static_cast<double>(first.label.rows * first.label.columns);
   if (trace_) trace(first, seconds);
   spans_.pop_front();
 }

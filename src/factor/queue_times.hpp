@@ -43,6 +43,8 @@ class QueueTimes {
     spans_.push_back({std::move(begin), queue.record(), label, track});
     while (!spans_.empty() && spans_.front().end->reached()) take_first();
   }
+  /// Seconds for each element of C in the newest update that is finished; 0: none is.
+  double update_of_element() const { return of_element_; }
   /// Adds the times of all spans that are still pending. @pre all queues are synchronized
   void finish();
 
@@ -61,6 +63,7 @@ class QueueTimes {
   EventPtr known_;          // an event whose time on the trace's clock is known
   double known_time_ = 0;   // the time of known_ on the trace's clock
   std::deque<Span> spans_;  // not added to the totals yet
+  double of_element_ = 0;
 };
 
 }  // namespace lupine

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "core/trace.hpp"
@@ -19,6 +20,12 @@ struct Columns {
   LocalIndex begin;
   std::int64_t count;
 };
+
+/// The columns of a chunk. @param asked as FactorOptions::chunk
+inline std::int64_t chunk_columns(std::int64_t local_columns, std::int64_t asked) {
+  const std::int64_t whole = std::max<std::int64_t>(local_columns, 1);
+  return asked > 0 ? std::min(asked, whole) : whole;
+}
 
 /// Divides columns into chunks, at local columns that are multiples of `chunk`. So each chunk of
 /// one step lies within one chunk of the step before.
@@ -37,7 +44,8 @@ inline std::vector<Columns> cut(Columns all, std::int64_t chunk) {
 /// added. The columns are the own column (the block column of the next panel to be factored) or the
 /// rest (the columns behind the own column).
 struct Way {
-  Queue& rows;     ///< runs exchanges of rows, and U_qj = L_qq^-1 A_qj
+  Queue& rows;     ///< runs exchanges of rows
+  Queue& solves;   ///< runs U_qj = L_qq^-1 A_qj
   Queue& updates;  ///< runs A_ij <- A_ij - L_iq U_qj
   bool own;        ///< whether the columns are the own column
   Phase rows_phase;
@@ -55,8 +63,19 @@ struct Sweep {
   std::int64_t first;       ///< running number of the first chunk, in the own column or the rest
   std::size_t solved = 0;   ///< chunks whose U_qj has been given to the queue and the carrier
   std::size_t updated = 0;  ///< chunks whose update has been given to the queue
+  std::size_t now = all;    ///< chunks that may be updated now; others come after panel k
 
+  static constexpr std::size_t all = std::numeric_limits<std::size_t>::max();
   bool done() const { return updated == chunks.size(); }
+  /// The running number of chunk p.
+  std::int64_t number(std::size_t p) const { return first + static_cast<std::int64_t>(p); }
+  /// The label of a part of the exchange of chunk p's rows.
+  TraceLabel exchange(Activity part, std::size_t p) const {
+    return {.activity = part,
+            .phase = way.rows_phase,
+            .step = panel.step.index,
+            .columns = chunks[p].count};
+  }
 };
 
 }  // namespace lupine

@@ -29,6 +29,7 @@ struct Task {
   std::function<void()> run = {};
   std::function<bool()> ready = {};     // for another process; empty: at once
   std::shared_ptr<Record> awaits = {};  // null: nothing
+  bool message = false;                 // between processes
 };
 
 /// One recording of an event. The event may be recorded anew, or destroyed, while others wait for

@@ -272,14 +272,17 @@ ncclResult_t broadcast(const void* from, void* to, Header header, ncclComm_t com
     enqueue(stream, {[=] {
                        if (!group->aborted) group->receive(header, to, number);
                      },
-                     [=] { return group->aborted || files::exists(name); }});
+                     [=] { return group->aborted || files::exists(name); },
+                     {},
+                     true});
     return ncclSuccess;
   }
   if (from != to) {
     enqueue(stream, {[=] { std::memcpy(to, from, header.bytes); }, {}});
   }
   if (group->ranks > 1) {
-    enqueue(stream, {{}, [=] { return group->aborted || group->send(header, from, number); }});
+    enqueue(stream,
+            {{}, [=] { return group->aborted || group->send(header, from, number); }, {}, true});
   }
   return ncclSuccess;
 }
@@ -392,7 +395,9 @@ ncclResult_t ncclGroupEnd() {
     const auto& [comm, stream] = std::pair(closed.transfers[0].comm, closed.transfers[0].stream);
     if (hang(comm->group, stream)) return ncclSuccess;
     const auto transfers = std::make_shared<std::vector<Transfer>>(closed.transfers);
-    enqueue(stream, {{}, [group = comm->group, transfers] { return proceed(*group, *transfers); }});
+    enqueue(
+        stream,
+        {{}, [group = comm->group, transfers] { return proceed(*group, *transfers); }, {}, true});
     return ncclSuccess;
   });
 }

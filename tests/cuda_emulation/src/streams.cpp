@@ -102,16 +102,29 @@ CUstream_st* runnable(CUstream_st* stream) {
   }
 }
 
+/// Whether a message is next in the stream, besides events that have come.
+bool message_is_next(const CUstream_st& stream) {
+  for (const Task& task : stream.tasks)
+    if (!can_run(task) || task.message || task.run) return task.message && can_run(task);
+  return false;
+}
+
 /// Of the streams whose turn is `last` or earlier, one of the earliest that can run, or one that it
 /// waits for. Those of the last turn of all come when the others have no tasks left, not when these
 /// wait for another process.
 CUstream_st* choose_in_order(State& s, int last) {
+  // Messages take no turns: another process may wait for them before it brings what is awaited
+  // here.
+  for (const auto& stream : s.streams)
+    if (message_is_next(*stream)) return stream.get();
   std::map<int, std::vector<CUstream_st*>> turns;
   for (const auto& stream : s.streams)
     if (!stream->tasks.empty() && turn(s, *stream) <= last)
       turns[turn(s, *stream)].push_back(stream.get());
   for (const auto& [which, streams] : turns) {
     if (which == last_turn(s) && turns.size() > 1) return nullptr;
+    for (CUstream_st* stream : streams)
+      if (can_run(stream->tasks.front())) return stream;
     for (CUstream_st* stream : streams)
       if (CUstream_st* const found = runnable(stream)) return found;
   }
