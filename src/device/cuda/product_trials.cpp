@@ -13,10 +13,13 @@ namespace lupine {
 ProductTrials::ProductTrials(cudaStream_t stream, const Algorithms& offered, const Start& start) {
   for (const cublasLtMatmulAlgo_t& one : offered) candidates_.push_back({.algorithm = one});
   for (int round = 0; round < rounds; ++round) {
+    const bool timed = round > 0;
     for (Candidate& one : candidates_) {
-      Recorded begin = record(stream);
+      Trial trial;
+      if (timed) trial.begin = record(stream);
       one.accepted = start(one.algorithm);
-      if (one.accepted && round > 0) one.trials.push_back({std::move(begin), record(stream)});
+      if (timed) trial.end = record(stream);
+      if (timed) one.trials.push_back(std::move(trial));
     }
     std::erase_if(candidates_, [](const Candidate& one) { return !one.accepted; });
   }

@@ -206,11 +206,11 @@ Algorithms Products::offers(const Call& call, int most) const {
   return all;
 }
 
-// Gives a new class its algorithms, if the product is large, and times them with this product's
-// factors: a GPU's clock depends on the numbers that it multiplies. C must not grow with each
+// Gives a class its algorithms with its first large product, and times them with the factors of
+// this product: a GPU's clock depends on the numbers that it multiplies. C must not grow with each
 // trial, or the numbers of the rehearsal might not stay finite.
 void Products::try_offers(Lane& lane, const Call& call, const float* beta) {
-  if (call.operations() < least_tried || algorithms_.contains(call.shape())) return;
+  if (call.operations() < least_tried || !tried_.insert(call.shape()).second) return;
   Algorithms& known = algorithms_[call.shape()] = offers(call, most_tried);
   if (known.size() < 2) return;
   const Scalars on_host;

@@ -85,6 +85,7 @@ class Products {
   bool rehearsing_ = false;
   std::set<Shape> rehearsed_;
   std::map<Shape, ProductTrials> trials_;  ///< of this rehearsal
+  std::set<Shape> tried_;                  ///< in this rehearsal or an earlier one
 };
 
 }  // namespace lupine
