@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <limits>
+#include <utility>
 
 #include "device/cuda/blas.hpp"
 #include "device/cuda/check.hpp"
@@ -14,6 +16,19 @@ namespace {
 
 // Larger alignments make no product faster.
 constexpr std::uint32_t best_alignment = 256;
+
+// A rehearsal tries so many algorithms. The heuristic sorts them by the time that it expects, so
+// later ones are hardly the fastest.
+constexpr int most_tried = 8;
+// A product of fewer operations takes at most some 20 microseconds, even in FP32 at 50 TFLOP/s. Its
+// time is mostly that of its launch, which is the same for all algorithms.
+constexpr double least_tried = 0x1p30;
+
+// The sums of parts of K are added by a kernel of their own, if K is split at all. "In place", they
+// are added one after the other, but nothing says in which order: then two equal products might
+// differ.
+constexpr auto fixed_order = static_cast<std::uint32_t>(CUBLASLT_REDUCTION_SCHEME_NONE |
+                                                        CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE);
 
 cudaDataType_t type_of(Reading reading) {
   return reading == Reading::fp16   ? CUDA_R_16F
@@ -126,6 +141,11 @@ struct Products::Call {
             on_device};
   }
 
+  double operations() const {
+    return 2 * static_cast<double>(c.rows) * static_cast<double>(c.columns) *
+           static_cast<double>(a.columns);
+  }
+
   Reading reading;
   Factor a;
   Factor b;
@@ -139,11 +159,21 @@ struct Products::Call {
   std::array<std::uint32_t, 3> alignments;
 };
 
-Products::Products() : one_(allocate_on_gpu(sizeof(float))) {
+/// Factors of products. cuBLASLt needs this alignment of scalars on the device.
+struct Products::Scalars {
+  alignas(16) float zero = 0;
+  alignas(16) float one = 1;
+  /// With this alpha, C <- C + alpha A B leaves C as it is where A B is less than 10^30 times
+  /// larger. For zero a library might leave the product out.
+  alignas(16) float tiny = std::numeric_limits<float>::min();
+};
+
+Products::Products() : scalars_(allocate_on_gpu(sizeof(Scalars))) {
   check(cublasLtCreate(&handle_), "cublasLtCreate");
-  constexpr float one = 1;
+  const Scalars scalars;
   const Lane lane(Priority::normal, [] {});
-  check(cudaMemcpyAsync(one_.data(), &one, sizeof(one), cudaMemcpyHostToDevice, lane.stream()),
+  check(cudaMemcpyAsync(scalars_.data(), &scalars, sizeof(scalars), cudaMemcpyHostToDevice,
+                        lane.stream()),
         "cudaMemcpyAsync");
   check(cudaStreamSynchronize(lane.stream()), "cudaStreamSynchronize");
 }
@@ -152,23 +182,45 @@ Products::~Products() {
   if (handle_ != nullptr) cublasLtDestroy(handle_);
 }
 
-Products::Algorithm Products::choose(const Call& call) const {
+// The heuristic's best algorithms, at most `most` <= most_tried; none if there are none.
+Algorithms Products::offers(const Call& call, int most) const {
   Preference preference;
   preference.set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
                  static_cast<std::uint64_t>(Lane::workspace_bytes));
+  preference.set(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, fixed_order);
   preference.set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, call.alignments[0]);
   preference.set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, call.alignments[1]);
   preference.set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, call.alignments[2]);
   preference.set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, call.alignments[2]);
-  cublasLtMatmulHeuristicResult_t result{};
+  std::array<cublasLtMatmulHeuristicResult_t, most_tried> results{};
   int found = 0;
   const auto layout = call.c_layout.get();
   const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
       handle_, call.description.get(), call.a_layout.get(), call.b_layout.get(), layout, layout,
-      preference.get(), 1, &result, &found);
-  if (status == CUBLAS_STATUS_NOT_SUPPORTED) return std::nullopt;
+      preference.get(), most, results.data(), &found);
+  if (status == CUBLAS_STATUS_NOT_SUPPORTED) return {};
   check(status, "cublasLtMatmulAlgoGetHeuristic");
-  return found > 0 ? Algorithm(result.algo) : std::nullopt;
+  Algorithms all;
+  for (int i = 0; i < found; ++i)
+    if (results[i].state == CUBLAS_STATUS_SUCCESS) all.push_back(results[i].algo);
+  return all;
+}
+
+// Gives a class its algorithms with its first large product, and times them with the factors of
+// this product: a GPU's clock depends on the numbers that it multiplies. C must not grow with each
+// trial, or the numbers of the rehearsal might not stay finite.
+void Products::try_offers(Lane& lane, const Call& call, const float* beta) {
+  if (call.operations() < least_tried || !tried_.insert(call.shape()).second) return;
+  Algorithms& known = algorithms_[call.shape()] = offers(call, most_tried);
+  if (known.size() < 2) return;
+  const Scalars on_host;
+  const Scalars& scalars = call.on_device ? *scalars_.as<Scalars>() : on_host;
+  const float* const kept = call.on_device || *beta != 0 ? &scalars.one : &scalars.zero;
+  ProductTrials trials(lane.stream(), known, [&](const cublasLtMatmulAlgo_t& one) {
+    return start(lane, call, one, &scalars.tiny, kept) == CUBLAS_STATUS_SUCCESS;
+  });
+  known = trials.accepted();
+  trials_.emplace(call.shape(), std::move(trials));
 }
 
 bool Products::suits(const Call& call, const cublasLtMatmulAlgo_t& algorithm) const {
@@ -188,12 +240,17 @@ Products::Algorithm Products::algorithm(const Call& call) {
   for (const cublasLtMatmulAlgo_t& one : known)
     if (suits(call, one)) return one;
   if (!is_new && known.empty()) return std::nullopt;
-  const Algorithm chosen = choose(call);
-  if (chosen) known.push_back(*chosen);
-  return chosen;
+  const Algorithms offered = offers(call, 1);
+  if (offered.empty()) return std::nullopt;
+  known.push_back(offered.front());
+  return known.back();
 }
 
+// A class may have got further algorithms behind those that were tried.
 void Products::rehearse(bool on) {
+  for (const auto& [shape, trials] : trials_)
+    std::ranges::copy(trials.fastest_first(), algorithms_[shape].begin());
+  trials_.clear();
   rehearsing_ = on;
   rehearsed_.clear();
 }
@@ -203,15 +260,20 @@ bool Products::left_out(const Shape& shape) {
 }
 
 void Products::run(Lane& lane, const Call& call, const float* alpha, const float* beta) {
+  if (rehearsing_) try_offers(lane, call, beta);
   const Algorithm algo = algorithm(call);
   if (left_out(call.shape())) return;
   if (!algo) return run_anyway(lane, call, alpha, beta);
+  check(start(lane, call, *algo, alpha, beta), "cublasLtMatmul");
+}
+
+cublasStatus_t Products::start(Lane& lane, const Call& call, const cublasLtMatmulAlgo_t& algorithm,
+                               const float* alpha, const float* beta) const {
   const auto layout = call.c_layout.get();
-  check(cublasLtMatmul(handle_, call.description.get(), alpha, call.a.data, call.a_layout.get(),
-                       call.b.data, call.b_layout.get(), beta, call.c.data, layout, call.c.data,
-                       layout, &*algo, lane.workspace(),
-                       static_cast<std::size_t>(Lane::workspace_bytes), lane.stream()),
-        "cublasLtMatmul");
+  return cublasLtMatmul(handle_, call.description.get(), alpha, call.a.data, call.a_layout.get(),
+                        call.b.data, call.b_layout.get(), beta, call.c.data, layout, call.c.data,
+                        layout, &algorithm, lane.workspace(),
+                        static_cast<std::size_t>(Lane::workspace_bytes), lane.stream());
 }
 
 // For products that cuBLASLt may refuse, such as those of columns that are aligned only to their
@@ -240,7 +302,8 @@ void Products::multiply(Lane& lane, Reading reading, float alpha, const Factor& 
 void Products::add(Lane& lane, Reading reading, const float* alpha, const Factor& a,
                    const Factor& b, MatrixView<float> c) {
   if (c.empty() || a.columns == 0) return;
-  run(lane, Call(reading, a, b, c, lane.multiprocessors(), true), alpha, one_.as<float>());
+  run(lane, Call(reading, a, b, c, lane.multiprocessors(), true), alpha,
+      &scalars_.as<Scalars>()->one);
 }
 
 // cuBLAS chooses its algorithms itself. The class decides only whether a rehearsal leaves the

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// Matrix products by cuBLASLt, C <- alpha A B + beta C with FP32 sums and 64-bit sizes. Algorithms
-/// are chosen once for each class of shapes.
+/// are chosen once for each class of shapes: the first that cuBLASLt's heuristic offers, or in a
+/// rehearsal the one that ran fastest of several.
 #pragma once
 
 #include <cublasLt.h>
@@ -16,6 +17,7 @@
 #include "core/matrix_view.hpp"
 #include "core/scalar.hpp"
 #include "device/cuda/lane.hpp"
+#include "device/cuda/product_trials.hpp"
 
 namespace lupine {
 
@@ -53,6 +55,9 @@ class Products {
            MatrixView<double> c);
 
   /// While on, only the first product of each class of shapes is computed: see Device::rehearse.
+  /// If it is large, the algorithms that cuBLASLt offers for it are timed before. Turning the
+  /// rehearsal off chooses by these times. The GPU should be done by then: what is not timed yet
+  /// stays in the heuristic's order.
   void rehearse(bool on);
 
  private:
@@ -61,19 +66,26 @@ class Products {
   /// multiprocessors; whether scalars are in device memory.
   using Shape = std::tuple<Reading, int, int, std::int64_t, int, int, int, int, bool>;
   void run(Lane& lane, const Call& call, const float* alpha, const float* beta);
+  cublasStatus_t start(Lane& lane, const Call& call, const cublasLtMatmulAlgo_t& algorithm,
+                       const float* alpha, const float* beta) const;
   using Algorithm = std::optional<cublasLtMatmulAlgo_t>;
-  Algorithm choose(const Call& call) const;
+  Algorithms offers(const Call& call, int most) const;
+  void try_offers(Lane& lane, const Call& call, const float* beta);
   bool suits(const Call& call, const cublasLtMatmulAlgo_t& algorithm) const;
   Algorithm algorithm(const Call& call);
   void run_anyway(Lane& lane, const Call& call, const float* alpha, const float* beta);
   bool left_out(const Shape& shape);
 
   cublasLtHandle_t handle_ = nullptr;
-  Buffer one_;
-  /// The algorithms of a class: one for most classes, none if cuBLASLt cannot compute it.
-  std::map<Shape, std::vector<cublasLtMatmulAlgo_t>> algorithms_;
+  struct Scalars;
+  Buffer scalars_;
+  /// The algorithms of a class, of which a product takes the first that suits it; none if cuBLASLt
+  /// cannot compute it.
+  std::map<Shape, Algorithms> algorithms_;
   bool rehearsing_ = false;
   std::set<Shape> rehearsed_;
+  std::map<Shape, ProductTrials> trials_;  ///< of this rehearsal
+  std::set<Shape> tried_;                  ///< in this rehearsal or an earlier one
 };
 
 }  // namespace lupine

@@ -59,11 +59,21 @@ void Meter::fill(AnyMatrix a, MatrixKind kind) {
   queue_->synchronize();
 }
 
+void Meter::prepare(const std::function<void()>& work) {
+  const auto rehearse = [this](bool on) {
+    device_->rehearse(on);
+    products_.rehearse(on);
+  };
+  rehearse(true);
+  work();
+  synchronize();
+  rehearse(false);
+}
+
 /// Work for a quarter of a second is queued at once, so that waiting for its end costs little.
 Timing Meter::sustain(double seconds, const std::function<void()>& work) {
   const SteadyClock clock;
-  work();
-  synchronize();
+  prepare(work);
   double begin = clock.now();
   work();
   synchronize();

@@ -77,7 +77,10 @@ class Meter {
   /// Fills `a` with random numbers. With zeros a GPU would need less power and so be faster.
   void fill(AnyMatrix a, MatrixKind kind = MatrixKind::scaled_diagonal);
   void synchronize();
-  /// Repeats the work for `seconds` seconds.
+  /// Does the work once in a rehearsal (Device::rehearse), so that products take the algorithms
+  /// that they take in a benchmark.
+  void prepare(const std::function<void()>& work);
+  /// Prepares the work, and repeats it for `seconds` seconds.
   Timing sustain(double seconds, const std::function<void()>& work);
   /// Times work on `target`, which is restored from `source` before each run, since repeated solves
   /// would let it decay to zero. The time of these copies is subtracted.

@@ -7,7 +7,10 @@
 
 #include <array>
 #include <bit>
+#include <chrono>
 #include <cstring>
+#include <string>
+#include <thread>
 
 #include "blas.hpp"
 
@@ -31,6 +34,7 @@ struct cublasLtMatrixLayoutOpaque_t {
 
 struct cublasLtMatmulPreferenceOpaque_t {
   std::uint64_t workspace = 0;
+  std::uint32_t reductions = CUBLASLT_REDUCTION_SCHEME_MASK;
   std::array<std::uint32_t, 4> alignment{256, 256, 256, 256};
 };
 
@@ -41,14 +45,15 @@ using Layouts = std::array<cublasLtMatrixLayout_t, 4>;  // of A, B, C and D
 
 /// What an algorithm holds.
 struct Algorithm {
-  std::uint64_t magic;
+  std::uint32_t magic;
+  std::uint32_t number;                   // among those of the settings
   std::array<std::uint16_t, 4> pointers;  // least alignment, bytes
   std::array<std::uint16_t, 4> columns;   // the same of the leading dimensions
   std::uint64_t workspace;
   std::array<std::uint32_t, 8> key;  // types and operations that it was made for
 };
 static_assert(sizeof(Algorithm) == sizeof(cublasLtMatmulAlgo_t));
-constexpr std::uint64_t magic = 0x4c7570696e65u;
+constexpr std::uint32_t magic = 0x4c75706eu;
 constexpr std::uint64_t wanted_workspace = 1 << 16;
 constexpr std::uint32_t least_alignment = 8;
 
@@ -93,6 +98,9 @@ cublasStatus_t check_algorithm(const cublasLtMatmulDescOpaque_t& op, const Layou
                                const Algorithm& algorithm) {
   if (algorithm.magic != magic) return CUBLAS_STATUS_INVALID_VALUE;
   if (algorithm.key != key_of(op, x)) return CUBLAS_STATUS_NOT_SUPPORTED;
+  if (x[3]->rows > state().settings.algorithms.at(algorithm.number).most_rows) {
+    return CUBLAS_STATUS_NOT_SUPPORTED;
+  }
   for (std::size_t i = 0; i < x.size(); ++i) {
     if (column_alignment(*x[i]) < algorithm.columns[i]) return CUBLAS_STATUS_NOT_SUPPORTED;
   }
@@ -220,6 +228,9 @@ cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t p
     if (attribute == CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES) {
       return set(preference->workspace, value, bytes);
     }
+    if (attribute == CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK) {
+      return set(preference->reductions, value, bytes);
+    }
     std::uint32_t alignment = 0;
     const int matrix = attribute - CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES;
     if (matrix < 0 || matrix > 3 || set(alignment, value, bytes) != CUBLAS_STATUS_SUCCESS ||
@@ -250,24 +261,28 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle,
     // caller has to live without.
     for (std::size_t i = 0; i < 2; ++i)
       if (preference->alignment[i] < least_alignment) return CUBLAS_STATUS_NOT_SUPPORTED;
-    Algorithm algorithm{magic, {}, {}, 0, key_of(*operation, layouts)};
+    Algorithm algorithm{magic, 0, {}, {}, 0, key_of(*operation, layouts)};
     for (std::size_t i = 0; i < layouts.size(); ++i) {
       const std::uint32_t promised = preference->alignment[i];
       algorithm.pointers[i] = static_cast<std::uint16_t>(promised);
       algorithm.columns[i] =
           static_cast<std::uint16_t>(std::min(promised, column_alignment(*layouts[i])));
     }
-    // The first one wants memory, if there may be any; the second one wants none.
-    algorithm.workspace = std::min(preference->workspace, wanted_workspace);
-    while (*returned < requested) {
-      auto& result = results[(*returned)++];
-      result = {std::bit_cast<cublasLtMatmulAlgo_t>(algorithm),
-                algorithm.workspace,
-                CUBLAS_STATUS_SUCCESS,
-                1.0f,
-                {}};
-      if (algorithm.workspace == 0) break;
-      algorithm.workspace = 0;
+    const auto& offered = state().settings.algorithms;
+    for (; algorithm.number < offered.size() && *returned < requested; ++algorithm.number) {
+      const OfferedAlgorithm& one = offered[algorithm.number];
+      if (d->rows > one.most_rows) continue;
+      if (one.in_place && (preference->reductions & CUBLASLT_REDUCTION_SCHEME_INPLACE) == 0) {
+        continue;
+      }
+      // The first one wants memory, if there may be any; the others want none.
+      algorithm.workspace =
+          algorithm.number == 0 ? std::min(preference->workspace, wanted_workspace) : 0;
+      results[(*returned)++] = {std::bit_cast<cublasLtMatmulAlgo_t>(algorithm),
+                                algorithm.workspace,
+                                CUBLAS_STATUS_SUCCESS,
+                                1.0f,
+                                {}};
     }
     return CUBLAS_STATUS_SUCCESS;
   });
@@ -324,9 +339,9 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t oper
     if (const auto status = check_shapes(operation, layouts)) return status;
     const bool in_device_memory = operation->mode == CUBLASLT_POINTER_MODE_DEVICE;
     // Without one, cuBLASLt looks for an algorithm that fits what it is given.
-    const Algorithm held = algorithm != nullptr
-                               ? std::bit_cast<Algorithm>(*algorithm)
-                               : Algorithm{magic, {1, 1, 1, 1}, {}, 0, key_of(*operation, layouts)};
+    const Algorithm held = algorithm != nullptr ? std::bit_cast<Algorithm>(*algorithm)
+                                                : Algorithm{magic, 0, {1, 1, 1, 1},
+                                                            {},    0, key_of(*operation, layouts)};
     if (const auto status = check_algorithm(*operation, layouts, held)) return status;
     Product p{operand(a, *a_layout, operation->transa),
               operand(b, *b_layout, operation->transb),
@@ -338,6 +353,9 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t oper
               workspace,
               workspace_bytes};
     if (const auto status = check_memory(held, p)) return status;
+    const OfferedAlgorithm& chosen = state().settings.algorithms.at(held.number);
+    ++state().calls["algorithm " + std::to_string(held.number)];
+    if (chosen.refused) return CUBLAS_STATUS_NOT_SUPPORTED;
     if (!known(stream) || !check_lt_scalar(alpha, *operation) ||
         !check_lt_scalar(beta, *operation)) {
       return CUBLAS_STATUS_INVALID_VALUE;
@@ -345,7 +363,12 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t oper
     p.workspace_bytes = held.workspace;
     p.alpha = make_scalar(alpha, operation->scale, in_device_memory);
     p.beta = make_scalar(beta, operation->scale, in_device_memory);
-    enqueue(stream, {[p] { run(p); }, {}});
+    const std::chrono::duration<double, std::milli> longer(chosen.milliseconds);
+    enqueue(stream, {[p, longer] {
+                       if (longer.count() > 0) std::this_thread::sleep_for(longer);
+                       run(p);
+                     },
+                     {}});
     return CUBLAS_STATUS_SUCCESS;
   });
 }

@@ -64,6 +64,14 @@ namespace lupine::emulation {
 /// Which streams go first; any: no matter.
 enum class Order { any, high_first, low_first };
 
+/// What cuBLASLt's heuristic offers.
+struct OfferedAlgorithm {
+  double milliseconds = 0;  // that a product takes longer
+  std::uint64_t most_rows = std::numeric_limits<std::uint64_t>::max();  // of the result
+  bool refused = false;                                                 // when it runs
+  bool in_place = false;                                                // sums parts of K so
+};
+
 struct Settings {
   int devices;
   Order order;
@@ -74,6 +82,7 @@ struct Settings {
   std::string failing_function;
   long failing_call;
   cudaError_t failure;
+  std::vector<OfferedAlgorithm> algorithms;
   std::string nccl;  // what is wrong with it: the word before the colon
   std::string nccl_detail;
 };

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <sstream>
 #include <thread>
 #include <utility>
 
@@ -16,6 +17,21 @@ namespace {
 std::string environment(const char* name, const char* otherwise) {
   const char* value = std::getenv(name);
   return value != nullptr && *value != 0 ? value : otherwise;
+}
+
+std::vector<OfferedAlgorithm> offered_algorithms(const std::string& list) {
+  std::vector<OfferedAlgorithm> all;
+  std::istringstream words(list);
+  for (std::string word; std::getline(words, word, ',');) {
+    OfferedAlgorithm one;
+    std::istringstream in(word);
+    one.refused = in.peek() == 'x' && in.get();
+    one.in_place = in.peek() == 'i' && in.get();
+    in >> one.milliseconds;
+    if (in.get() == ':') in >> one.most_rows;
+    all.push_back(one);
+  }
+  return all;
 }
 
 Settings read_settings() {
@@ -39,6 +55,7 @@ Settings read_settings() {
                            ? cudaErrorLaunchFailure
                            : static_cast<cudaError_t>(std::stoi(failure.substr(second + 1)));
   }
+  settings.algorithms = offered_algorithms(environment("LUPINE_EMULATED_ALGORITHMS", "0,0"));
   const std::string nccl = environment("LUPINE_EMULATED_NCCL", "");
   const auto colon = nccl.find(':');
   settings.nccl = nccl.substr(0, colon);

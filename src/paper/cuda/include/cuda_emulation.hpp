@@ -14,6 +14,11 @@
 ///   LUPINE_EMULATED_FAILURE   FUNCTION:CALL[:ERROR], that call of it fails, by default with
 ///                             cudaErrorLaunchFailure, and all calls after it; with
 ///                             cudaErrorMemoryAllocation (2) that one alone
+///   LUPINE_EMULATED_ALGORITHMS [x][i]MS[:ROWS],...: what cuBLASLt's heuristic offers, in its
+///   order:
+///                             algorithms that take MS milliseconds longer than the arithmetic, for
+///                             results of at most ROWS rows; x: it is refused when it runs; i: it
+///                             sums parts of K in place (0,0)
 ///   LUPINE_EMULATED_NCCL      none: there is no such library; lacks:FUNCTION; version:CODE;
 ///                             hang:CALL: what this process gives from that broadcast or group on
 ///                             is never done; error:CALL: and ncclCommGetAsyncError says so
@@ -39,7 +44,8 @@ std::size_t damaged_allocations();
 /// destroyed.
 std::size_t live_objects();
 
-/// Calls of a function since restart(), such as "cublasLtMatmulAlgoGetHeuristic".
+/// Calls of a function since restart(), such as "cublasLtMatmulAlgoGetHeuristic"; or products that
+/// cuBLASLt was given to compute by an algorithm, such as "algorithm 0".
 long calls_of(const char* function);
 /// Different kernels of Lupine's own that were started since the program began.
 std::size_t kernels_started();
