@@ -23,6 +23,7 @@ LUPINE_ELEMENT std::uint32_t larger_bits(std::uint32_t x, std::uint32_t y) {
 /// *bits <- max(*bits, the largest `mine` of the block). All threads of the block call it, once.
 /// @pre blockDim.x is matrix_threads
 __device__ inline void join_largest(std::uint32_t mine, std::uint32_t* bits) {
+  LUPINE_ELEMENT_EXPECTS(blockDim.x == matrix_threads);
   __shared__ std::uint32_t most[matrix_threads];
   most[threadIdx.x] = mine;
   for (unsigned half = matrix_threads / 2; half > 0; half /= 2) {
