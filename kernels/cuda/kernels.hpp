@@ -64,16 +64,49 @@ cudaError_t copy_signed(cudaStream_t stream, MatrixView<const double> from, doub
 cudaError_t inverse_scale(cudaStream_t stream, const double* l_scale, const double* u_scale,
                           float* alpha, float* low_alpha);
 
-/// high <- round(a), low <- round(a - high), both in BF16. Their sum differs from a by at most a
-/// relative 2^-16.
-cudaError_t split(cudaStream_t stream, MatrixView<const float> a, MatrixView<Bfloat16> high,
-                  MatrixView<Bfloat16> low);
+// Solves with a triangle, L X = B or X U = B, whose result will be rounded to 16 bits ------------
+//
+// A strip is triangle_order unknowns: rows of X if the triangle is lower, columns if it is upper.
+// Block (s, s) of the triangle holds its inverse. Shapes below are those of L X = B, with m
+// right-hand sides; for X U = B rows and columns are exchanged. docs/numerics.md, 3.4.
+
 enum class Triangle { unit_lower, upper };
-/// Splits one triangle of `a` as split() does. The other triangle becomes zeros, and a unit
-/// diagonal becomes ones. The high part is written to two places.
-cudaError_t split_triangle(cudaStream_t stream, MatrixView<const float> a, Triangle triangle,
-                           MatrixView<Bfloat16> high, MatrixView<Bfloat16> high_again,
-                           MatrixView<Bfloat16> low);
+
+/// Bits of largest magnitudes in device memory, from which the solve's FP16 scales follow. All are
+/// zero before split_triangle.
+struct SolveBounds {
+  std::uint32_t* memory;
+  std::int64_t strips;
+
+  static constexpr std::int64_t words(std::int64_t strips) { return 1 + 2 * strips; }
+  /// Of the triangle outside of its blocks on the diagonal.
+  LUPINE_ELEMENT std::uint32_t* factor() const { return memory; }
+  /// Of the inverse in block (s, s).
+  LUPINE_ELEMENT std::uint32_t* inverse(std::int64_t s) const { return memory + 1 + s; }
+  /// Of the right-hand sides that this inverse was multiplied by.
+  LUPINE_ELEMENT std::uint32_t* right(std::int64_t s) const { return memory + 1 + strips + s; }
+};
+
+/// Rows s of `parts` <- [high high low], the BF16 parts of the w x w inverse s: high = round(a),
+/// low = round(a - high). high + low differs from a by at most a relative 2^-16. Sets the bounds
+/// factor() and inverse(). @param parts n x 3 triangle_order; the last strip has 3 w columns in use
+cudaError_t split_triangle(cudaStream_t stream, MatrixView<const float> lu, Triangle triangle,
+                           MatrixView<Bfloat16> parts, const SolveBounds& bounds);
+/// `parts` <- [high; low; high], the BF16 parts of the right-hand sides `b` of strip s, w x m. Sets
+/// the bound right(s) to at least their largest magnitude.
+cudaError_t split(cudaStream_t stream, MatrixView<const float> b, Triangle triangle, std::int64_t s,
+                  const SolveBounds& bounds, MatrixView<Bfloat16> parts);
+/// to <- round(2^e_s x) in FP16, x the solution of strip s. e_s is the largest exponent from -113
+/// to 120 with which triangle_order 2^e_s (bound inverse(s)) (bound right(s)) < 2^15.
+cudaError_t round_solution(cudaStream_t stream, MatrixView<const float> x, std::int64_t s,
+                           const SolveBounds& bounds, MatrixView<Half> to);
+/// to <- round(2^(p - e_t) a) in FP16 for columns t of the w x s row `a` of the triangle, and
+/// *alpha <- -2^-p, so that alpha * to * (rounded solutions) is -a x. With the largest f with
+/// 2^f (bound factor()) < 2^15, p = f + min_t e_t, or the nearest number from -126 to 126.
+cudaError_t round_factor(cudaStream_t stream, MatrixView<const float> a, Triangle triangle,
+                         const SolveBounds& bounds, MatrixView<Half> to, float* alpha);
+
+// Diagonal blocks -----------------------------------------------------------------------------
 
 /// A <- L^-1\U^-1 of A = L U, without pivoting, L unit lower. If pivot i is the first that is zero
 /// or not finite, *bad_pivot <- begin + i, unless *bad_pivot >= 0 already.

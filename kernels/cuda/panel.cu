@@ -3,6 +3,7 @@
 // and its rounding.
 #include "cuda/kernels.hpp"
 #include "cuda/launch.hpp"
+#include "cuda/magnitude.hpp"
 #include "element/rounding.hpp"
 
 namespace lupine::cuda {
@@ -12,13 +13,8 @@ namespace {
 constexpr std::uint32_t infinity_bits = 0x7f800000u;
 constexpr double largest_finite = 0x1.fffffffffffffp+1023;
 
-__device__ std::uint32_t magnitude_bits(float value) {
-  return bits_of(value) & 0x7fffffffu;
-}
-
 __global__ void __launch_bounds__(matrix_threads)
     largest_kernel(MatrixView<const float> a, std::uint32_t* bits) {
-  __shared__ std::uint32_t most[matrix_threads];
   const std::int64_t i = std::int64_t{blockIdx.x} * matrix_threads + threadIdx.x;
   std::uint32_t mine = 0;
   if (i < a.rows)
@@ -26,13 +22,7 @@ __global__ void __launch_bounds__(matrix_threads)
       const std::uint32_t here = magnitude_bits(a(i, j));
       mine = here > mine ? here : mine;
     }
-  most[threadIdx.x] = mine;
-  for (unsigned half = matrix_threads / 2; half > 0; half /= 2) {
-    __syncthreads();
-    if (threadIdx.x < half && most[threadIdx.x + half] > most[threadIdx.x])
-      most[threadIdx.x] = most[threadIdx.x + half];
-  }
-  if (threadIdx.x == 0) atomicMax(bits, most[0]);
+  join_largest(mine, bits);
 }
 
 /// An FP16x3 matrix.
@@ -97,44 +87,6 @@ __global__ void inverse_scale_kernel(const double* l_scale, const double* u_scal
   const double inverse = 1 / (*l_scale * *u_scale);
   *alpha = static_cast<float>(inverse);
   *low_alpha = static_cast<float>(inverse * 0x1p-11);
-}
-
-struct Parts {
-  Bfloat16 high;
-  Bfloat16 low;
-};
-
-__device__ Parts parts_of(float value) {
-  const Bfloat16 high = to_bfloat16(value);
-  return {high, to_bfloat16(value - to_float(high))};
-}
-
-__global__ void __launch_bounds__(matrix_threads)
-    split_kernel(MatrixView<const float> a, MatrixView<Bfloat16> high, MatrixView<Bfloat16> low) {
-  const std::int64_t i = std::int64_t{blockIdx.x} * matrix_threads + threadIdx.x;
-  if (i >= a.rows) return;
-#pragma unroll 4
-  for (std::int64_t j = blockIdx.y; j < a.columns; j += gridDim.y) {
-    const Parts parts = parts_of(a(i, j));
-    high(i, j) = parts.high;
-    low(i, j) = parts.low;
-  }
-}
-
-__global__ void __launch_bounds__(matrix_threads)
-    split_triangle_kernel(MatrixView<const float> a, Triangle triangle, MatrixView<Bfloat16> high,
-                          MatrixView<Bfloat16> high_again, MatrixView<Bfloat16> low) {
-  const std::int64_t i = std::int64_t{blockIdx.x} * matrix_threads + threadIdx.x;
-  if (i >= a.rows) return;
-  for (std::int64_t j = blockIdx.y; j < a.columns; j += gridDim.y) {
-    const bool lower = triangle == Triangle::unit_lower;
-    const bool inside = lower ? i > j : i <= j;
-    const float value = inside ? a(i, j) : lower && i == j ? 1.0f : 0.0f;
-    const Parts parts = parts_of(value);
-    high(i, j) = parts.high;
-    high_again(i, j) = parts.high;
-    low(i, j) = parts.low;
-  }
 }
 
 // One block of threads works on one tile. Thread t has row t % order and every eighth column.
@@ -244,19 +196,6 @@ cudaError_t copy_signed(cudaStream_t stream, MatrixView<const double> from, doub
 cudaError_t inverse_scale(cudaStream_t stream, const double* l_scale, const double* u_scale,
                           float* alpha, float* low_alpha) {
   return launch(stream, 1, 1, inverse_scale_kernel, l_scale, u_scale, alpha, low_alpha);
-}
-
-cudaError_t split(cudaStream_t stream, MatrixView<const float> a, MatrixView<Bfloat16> high,
-                  MatrixView<Bfloat16> low) {
-  if (a.empty()) return cudaSuccess;
-  return launch(stream, matrix_grid(a.rows, a.columns), matrix_threads, split_kernel, a, high, low);
-}
-
-cudaError_t split_triangle(cudaStream_t stream, MatrixView<const float> a, Triangle triangle,
-                           MatrixView<Bfloat16> high, MatrixView<Bfloat16> high_again,
-                           MatrixView<Bfloat16> low) {
-  return launch(stream, matrix_grid(a.rows, a.columns), matrix_threads, split_triangle_kernel, a,
-                triangle, high, high_again, low);
 }
 
 cudaError_t factor_tile(cudaStream_t stream, MatrixView<float> a, std::int64_t begin,

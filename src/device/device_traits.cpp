@@ -23,7 +23,8 @@ constexpr DeviceTraits cpu{
     .assumed_fp32 = 1e9,
     .assumed_fp64 = 0.5e9,
     .emulated_columns = 1024,  // a product reaches its full rate, and the copy is small
-    .solve_columns = 0,        // solved in place
+    .solve_vectors = 0,        // solved in place
+    .solve_columns = 0,
 };
 
 constexpr DeviceTraits cuda{
@@ -38,8 +39,9 @@ constexpr DeviceTraits cuda{
     .assumed_low = 16e9,  // tensor cores
     .assumed_fp32 = 1e9,
     .assumed_fp64 = 1e9,
-    .emulated_columns = 0,  // tensor cores multiply FP16 and BF16
-    .solve_columns = 256,   // cuda::triangle_order
+    .emulated_columns = 0,   // tensor cores multiply FP16 and BF16
+    .solve_vectors = 32768,  // as in device/cuda/cuda_solves.cpp
+    .solve_columns = 256,    // cuda::triangle_order
 };
 
 }  // namespace

@@ -31,8 +31,10 @@ struct DeviceTraits {
   /// An emulated update copies all of L, and this many columns of U at a time, to FP32. 0: it makes
   /// no such copies.
   std::int64_t emulated_columns;
-  /// A solve for a panel splits this many of its columns at a time into two 16-bit parts. 0: it
-  /// makes no such copies.
+  /// A solve whose result is rounded to 16 bits takes at most this many rows of the panel (columns
+  /// of the block row) at a time. Of these it makes one 16-bit copy, and three more of
+  /// solve_columns columns. 0: it makes no such copies.
+  std::int64_t solve_vectors;
   std::int64_t solve_columns;
 
   /// The assumed flop/s of updates in this precision, which is not `automatic`.

@@ -80,7 +80,9 @@ double Footprint::scratch_bytes(std::int64_t width) const {
   const double k = local_columns();
   const DeviceTraits& traits = traits_of(device);
   const bool splits = bytes_of(precision) == 2;  // solves for FP16x3 are those for FP32
-  const double solves = splits ? std::max(m, k) * static_cast<double>(traits.solve_columns) * 4 : 0;
+  const double vectors = std::min(std::max(m, k), static_cast<double>(traits.solve_vectors));
+  const double columns = static_cast<double>(std::min(width, n) + 3 * traits.solve_columns);
+  const double solves = splits ? vectors * columns * 2 : 0;
   if (native || traits.emulated_columns == 0) return solves;
   const double emulated = m + std::min(k, static_cast<double>(traits.emulated_columns));
   return solves + emulated * static_cast<double>(std::min(width, n) * planes_of(precision)) * 4;

@@ -391,6 +391,28 @@ TEST_CASE("solves with large and with small right-hand sides", "[solve]") {
     }
 }
 
+// Strips of 256 unknowns may have scales of their own; here they differ by up to 2^40.
+TEST_CASE("solves whose unknowns differ much in size", "[solve]") {
+  Bench b;
+  constexpr std::int64_t n = 600;
+  Floats a = safe_matrix(b, n);
+  const auto size = [](std::int64_t i) { return std::ldexp(1.0f, i / 200 % 2 == 0 ? -20 : 20); };
+  a.set([&](std::int64_t i, std::int64_t j) { return a(i, j) * size(j); });
+  Factored f = factored(b, std::move(a));
+  for (const auto purpose : precisions) {
+    CAPTURE(name(purpose));
+    Floats right = uniform_matrix(b, 70, n);
+    const Plain before = right.plain();
+    b.device->solve_right_upper(*b.queue, f.block.view(), right.view(), purpose);
+    CHECK(right.frame_intact());
+    const Plain back = product(right.plain(), upper_of(f.lu));
+    const Plain most = product(magnitudes(right.plain()), magnitudes(upper_of(f.lu)));
+    for (std::int64_t j = 0; j < n; ++j)
+      for (std::int64_t i = 0; i < 70; ++i)
+        REQUIRE(std::fabs(back(i, j) - before(i, j)) <= 0x1p-7 * (1 + most(i, j)));
+  }
+}
+
 TEST_CASE("solve_lower and solve_upper in FP64", "[fp64]") {
   Bench b;
   for (const std::int64_t n : orders) {

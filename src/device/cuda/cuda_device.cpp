@@ -122,25 +122,6 @@ std::int64_t cut(std::int64_t n, std::int64_t m) {
   return m;
 }
 
-// The distance of columns of Bfloat16 in scratch memory, in elements: whole cache lines.
-std::int64_t scratch_ld(std::int64_t rows) {
-  return round_up(rows, 64);
-}
-
-// Divides scratch memory into Bfloat16 matrices, one behind the other.
-class Carve {
- public:
-  explicit Carve(std::byte* at) : at_(reinterpret_cast<Bfloat16*>(at)) {}
-  MatrixView<Bfloat16> operator()(std::int64_t rows, std::int64_t columns) {
-    const MatrixView<Bfloat16> view{at_, rows, columns, scratch_ld(rows)};
-    at_ += view.ld * columns;
-    return view;
-  }
-
- private:
-  Bfloat16* at_;
-};
-
 std::string identity_of(const cudaDeviceProp& properties) {
   std::string text = "GPU-";
   for (const char byte : properties.uuid.bytes)
@@ -324,8 +305,8 @@ void CudaDevice::factor(Lane& l, MatrixView<float> a, std::int64_t begin, Factor
   const MatrixView<float> a21 = a.block(h, 0, n - h, h);
   const MatrixView<float> a22 = a.block(h, h, n - h, n - h);
   factor(l, a11, begin, status);
-  left_lower(l, a11, a12, false);   // U12 = L11^-1 A12
-  right_upper(l, a11, a21, false);  // L21 = A21 U11^-1
+  solve_exactly(l, Triangle::unit_lower, a11, a12);  // U12 = L11^-1 A12
+  solve_exactly(l, Triangle::upper, a11, a21);       // L21 = A21 U11^-1
   products_->multiply(l, Reading::fp32, -1, factor_of(a21), factor_of(a12), 1, a22);
   factor(l, a22, begin + h, status);
   if (n <= cuda::triangle_order) combine_inverses(l, a, h);
@@ -363,87 +344,6 @@ void CudaDevice::combine_inverses(Lane& l, MatrixView<float> a, std::int64_t h) 
   triangle_product(l, CUBLAS_SIDE_RIGHT, Triangle::unit_lower, 1, first, lower);
   triangle_product(l, CUBLAS_SIDE_LEFT, Triangle::upper, -1, first, upper);
   triangle_product(l, CUBLAS_SIDE_RIGHT, Triangle::upper, 1, second, upper);
-}
-
-void CudaDevice::solve_right_upper(Queue& queue, MatrixView<const float> lu, MatrixView<float> b,
-                                   Precision purpose) {
-  right_upper(lane(queue), lu, b, bytes_of(purpose) == 2);
-}
-
-void CudaDevice::solve_left_lower(Queue& queue, ConstAnyMatrix lu, AnyMatrix b, Precision purpose) {
-  if (lu.precision == Precision::fp64) return solve_unit_lower(queue, lu, b);
-  left_lower(lane(queue), lu.as<float>(), b.as<float>(), bytes_of(purpose) == 2);
-}
-
-// X_s = (B_s - sum_{t<s} X_t U_ts) U_ss^-1
-void CudaDevice::right_upper(Lane& l, MatrixView<const float> lu, MatrixView<float> b,
-                             bool rounded) {
-  if (b.empty()) return;
-  const std::int64_t n = lu.columns;
-  for (std::int64_t s = 0; s < n; s += cuda::triangle_order) {
-    const std::int64_t w = std::min(cuda::triangle_order, n - s);
-    const MatrixView<float> part = b.block(0, s, b.rows, w);
-    const MatrixView<const float> inverse = lu.block(s, s, w, w);
-    products_->multiply(l, rounded ? Reading::tf32 : Reading::fp32, -1,
-                        factor_of(b.block(0, 0, b.rows, s)), factor_of(lu.block(0, s, s, w)), 1,
-                        part);
-    if (rounded)
-      times_inverse(l, part, inverse);
-    else
-      triangle_product(l, CUBLAS_SIDE_RIGHT, Triangle::upper, 1, inverse, part);
-  }
-}
-
-// X_s = L_ss^-1 (B_s - sum_{t<s} L_st X_t)
-void CudaDevice::left_lower(Lane& l, MatrixView<const float> lu, MatrixView<float> b,
-                            bool rounded) {
-  if (b.empty()) return;
-  const std::int64_t n = lu.columns;
-  for (std::int64_t s = 0; s < n; s += cuda::triangle_order) {
-    const std::int64_t w = std::min(cuda::triangle_order, n - s);
-    const MatrixView<float> part = b.block(s, 0, w, b.columns);
-    const MatrixView<const float> inverse = lu.block(s, s, w, w);
-    products_->multiply(l, rounded ? Reading::tf32 : Reading::fp32, -1,
-                        factor_of(lu.block(s, 0, w, s)), factor_of(b.block(0, 0, s, b.columns)), 1,
-                        part);
-    if (rounded)
-      inverse_times(l, inverse, part);
-    else
-      triangle_product(l, CUBLAS_SIDE_LEFT, Triangle::unit_lower, 1, inverse, part);
-  }
-}
-
-// B <- B U^-1 with B = Bh + Bl and U^-1 = Uh + Ul, without the small product Bl Ul:
-// [Bh Bl] [Uh; Uh] + Bh Ul.
-void CudaDevice::times_inverse(Lane& l, MatrixView<float> b, MatrixView<const float> inverse) {
-  const std::int64_t w = inverse.columns;
-  Carve carve(l.scratch((2 * scratch_ld(b.rows) + scratch_ld(2 * w) + scratch_ld(w)) * w * 2));
-  const MatrixView<Bfloat16> both = carve(b.rows, 2 * w);
-  const MatrixView<Bfloat16> high = carve(2 * w, w);
-  const MatrixView<Bfloat16> low = carve(w, w);
-  const MatrixView<Bfloat16> b_high = both.block(0, 0, b.rows, w);
-  check(cuda::split(l.stream(), b, b_high, both.block(0, w, b.rows, w)), "split");
-  check(cuda::split_triangle(l.stream(), inverse, Triangle::upper, high.block(0, 0, w, w),
-                             high.block(w, 0, w, w), low),
-        "split_triangle");
-  products_->multiply(l, Reading::bf16, 1, factor_of(both), factor_of(high), 0, b);
-  products_->multiply(l, Reading::bf16, 1, factor_of(b_high), factor_of(low), 1, b);
-}
-
-// B <- L^-1 B with L^-1 = Lh + Ll and B = Bh + Bl, without Ll Bl: [Lh Lh] [Bh; Bl] + Ll Bh.
-void CudaDevice::inverse_times(Lane& l, MatrixView<const float> inverse, MatrixView<float> b) {
-  const std::int64_t w = inverse.rows;
-  Carve carve(l.scratch((scratch_ld(2 * w) * b.columns + 3 * scratch_ld(w) * w) * 2));
-  const MatrixView<Bfloat16> both = carve(2 * w, b.columns);
-  const MatrixView<Bfloat16> high = carve(w, 2 * w);
-  const MatrixView<Bfloat16> low = carve(w, w);
-  const MatrixView<Bfloat16> b_high = both.block(0, 0, w, b.columns);
-  check(cuda::split(l.stream(), b, b_high, both.block(w, 0, w, b.columns)), "split");
-  check(cuda::split_triangle(l.stream(), inverse, Triangle::unit_lower, high.block(0, 0, w, w),
-                             high.block(0, w, w, w), low),
-        "split_triangle");
-  products_->multiply(l, Reading::bf16, 1, factor_of(high), factor_of(both), 0, b);
-  products_->multiply(l, Reading::bf16, 1, factor_of(low), factor_of(b_high), 1, b);
 }
 
 void CudaDevice::cast(Queue& queue, ConstAnyMatrix from, double sign, AnyMatrix to,

@@ -6,7 +6,7 @@
 /// A factored diagonal block in FP32 has the inverses of its triangles in blocks of
 /// `triangle_order` on its diagonal, so that solves are products. For block s of the unknowns,
 ///   X_s <- (B_s - sum_{t<s} X_t U_ts) U_ss^-1.
-/// If the result will be rounded to 16 bits, the products of the sum read TF32. The product with
+/// If the result will be rounded to 16 bits, the products of the sum read FP16. The product with
 /// the inverse then reads each factor as the sum of two BF16 numbers, which keeps 16 bits of it.
 #pragma once
 
@@ -123,13 +123,15 @@ class CudaDevice : public Device {
   void factor(Lane& lane, MatrixView<float> a, std::int64_t begin, FactorStatus* status);
   void invert(Lane& lane, MatrixView<float> a);
   void combine_inverses(Lane& lane, MatrixView<float> a, std::int64_t half);
-  void right_upper(Lane& lane, MatrixView<const float> lu, MatrixView<float> b, bool rounded);
-  void left_lower(Lane& lane, MatrixView<const float> lu, MatrixView<float> b, bool rounded);
+  void solve_panel(Lane& lane, cuda::Triangle triangle, MatrixView<const float> lu,
+                   MatrixView<float> b, Precision purpose);
+  void solve_exactly(Lane& lane, cuda::Triangle triangle, MatrixView<const float> lu,
+                     MatrixView<float> b);
+  void solve_rounded(Lane& lane, cuda::Triangle triangle, MatrixView<const float> lu,
+                     MatrixView<float> b);
   void left_upper(Lane& lane, MatrixView<const float> lu, MatrixView<float> b);
   void solve(Queue& queue, cuda::Triangle triangle, Transpose transpose, ConstAnyMatrix lu,
              AnyMatrix x);
-  void times_inverse(Lane& lane, MatrixView<float> b, MatrixView<const float> inverse);
-  void inverse_times(Lane& lane, MatrixView<const float> inverse, MatrixView<float> b);
   void permute_many(Lane& lane, const std::int64_t* from, const std::int64_t* to,
                     std::int64_t count, AnyMatrix a);
 

@@ -62,8 +62,9 @@ void CudaDevice::solve(Queue& queue, Triangle triangle, Transpose transpose, Con
     return solve_triangle(l, triangle, transpose, lu.as<double>(), x.as<double>());
   if (x.precision == Precision::fp32) {
     LUPINE_EXPECTS(transpose == Transpose::no);
-    return triangle == Triangle::unit_lower ? left_lower(l, lu.as<float>(), x.as<float>(), false)
-                                            : left_upper(l, lu.as<float>(), x.as<float>());
+    return triangle == Triangle::unit_lower
+               ? solve_exactly(l, triangle, lu.as<float>(), x.as<float>())
+               : left_upper(l, lu.as<float>(), x.as<float>());
   }
   for (std::int64_t k = 0; k < x.columns; ++k)
     solve_by_inverses(l.stream(), triangle, transpose, lu, x.as<double>().column(k));

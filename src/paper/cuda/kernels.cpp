@@ -30,6 +30,20 @@ cudaError_t move(cudaStream_t stream, OperationKind kind, Precision precision, c
   return cudaSuccess;
 }
 
+// One of the passes over a matrix that convert it. An element of the operation `convert`, the
+// device's cast to 16 bits, moves 10 bytes: 4 read for the scale, 4 read again, and 2 written.
+cudaError_t convert(cudaStream_t stream, Precision precision, std::int64_t rows,
+                    std::int64_t columns, double bytes) {
+  if (rows == 0 || columns == 0) return cudaSuccess;
+  const DeviceModel& device = device_of(stream);
+  Load load = traffic(device, OperationKind::convert,
+                      paper::row_of(device, OperationKind::convert, precision),
+                      static_cast<double>(rows), static_cast<double>(columns));
+  load.bytes *= bytes / 10;
+  launch(stream, load);
+  return cudaSuccess;
+}
+
 // Entries made anew.
 cudaError_t make(cudaStream_t stream, OperationKind kind, Precision precision, std::int64_t rows,
                  std::int64_t columns) {
@@ -75,16 +89,12 @@ cudaError_t multiply_generated(cudaStream_t stream, const MatrixSpec&, const Cyc
   return make(stream, OperationKind::pass, Precision::fp64, row_count, column_count);
 }
 cudaError_t largest_magnitude(cudaStream_t stream, MatrixView<const float> a, std::uint32_t*) {
-  Load load = traffic(device_of(stream), OperationKind::convert, Precision::fp32,
-                      static_cast<double>(a.rows), static_cast<double>(a.columns));
-  load.bytes /= 2;  // it reads, and writes nothing
-  if (!a.empty()) launch(stream, load);
-  return cudaSuccess;
+  return convert(stream, Precision::fp32, a.rows, a.columns, 4);
 }
 cudaError_t cast(cudaStream_t stream, MatrixView<const float> from, float, AnyMatrix to,
                  const std::uint32_t*, double* scale, std::int64_t*) {
   if (Memory::real(scale)) *scale = 1;
-  return move(stream, OperationKind::convert, to.precision, from);
+  return convert(stream, to.precision, from.rows, from.columns, 6);
 }
 cudaError_t copy_signed(cudaStream_t stream, MatrixView<const double> from, double,
                         MatrixView<double>, double* scale, std::int64_t*) {
@@ -95,13 +105,21 @@ cudaError_t inverse_scale(cudaStream_t stream, const double*, const double*, flo
   launch(stream, {});
   return cudaSuccess;
 }
-cudaError_t split(cudaStream_t stream, MatrixView<const float> a, MatrixView<Bfloat16>,
-                  MatrixView<Bfloat16>) {
-  return move(stream, OperationKind::convert, Precision::fp32, a);
+cudaError_t split_triangle(cudaStream_t stream, MatrixView<const float> lu, Triangle,
+                           MatrixView<Bfloat16>, const SolveBounds&) {
+  return convert(stream, Precision::fp32, lu.rows, lu.columns, 4);
 }
-cudaError_t split_triangle(cudaStream_t stream, MatrixView<const float> a, Triangle,
-                           MatrixView<Bfloat16>, MatrixView<Bfloat16>, MatrixView<Bfloat16>) {
-  return move(stream, OperationKind::convert, Precision::fp32, a);
+cudaError_t split(cudaStream_t stream, MatrixView<const float> b, Triangle, std::int64_t,
+                  const SolveBounds&, MatrixView<Bfloat16>) {
+  return convert(stream, Precision::fp32, b.rows, b.columns, 10);
+}
+cudaError_t round_solution(cudaStream_t stream, MatrixView<const float> x, std::int64_t,
+                           const SolveBounds&, MatrixView<Half>) {
+  return convert(stream, Precision::fp32, x.rows, x.columns, 6);
+}
+cudaError_t round_factor(cudaStream_t stream, MatrixView<const float> a, Triangle,
+                         const SolveBounds&, MatrixView<Half>, float*) {
+  return convert(stream, Precision::fp32, a.rows, a.columns, 6);
 }
 cudaError_t factor_tile(cudaStream_t stream, MatrixView<float>, std::int64_t, std::int64_t*) {
   return tiles(stream, 1);

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Solves with the triangles of a diagonal block, B <- B U^-1 and B <- L^-1 B. The class CudaDevice
+// describes the form of the block, and docs/numerics.md, 3.4, the rounding.
+#include <algorithm>
+
+#include "core/numbers.hpp"
+#include "device/cuda/blas.hpp"
+#include "device/cuda/check.hpp"
+#include "device/cuda/cuda_device.hpp"
+
+namespace lupine {
+
+namespace {
+
+using cuda::Triangle;
+using cuda::triangle_order;
+
+// The right-hand sides that are solved together, if the result is rounded: they bound the scratch
+// memory (DeviceTraits::solve_vectors), and are enough for products at full rate.
+constexpr std::int64_t solve_vectors = 32768;
+
+struct Shape {
+  std::int64_t rows;
+  std::int64_t columns;
+};
+
+// Both solves in one notation, that of L X = B: `a` counts unknowns, `b` right-hand sides. X U = B
+// is the same with rows and columns exchanged.
+struct Side {
+  bool left;
+
+  explicit Side(Triangle triangle) : left(triangle == Triangle::unit_lower) {}
+  template <class T>
+  MatrixView<T> block(MatrixView<T> m, std::int64_t a, std::int64_t b, std::int64_t na,
+                      std::int64_t nb) const {
+    return left ? m.block(a, b, na, nb) : m.block(b, a, nb, na);
+  }
+  Shape shape(std::int64_t na, std::int64_t nb) const {
+    return left ? Shape{na, nb} : Shape{nb, na};
+  }
+  std::int64_t vectors(MatrixView<float> b) const { return left ? b.columns : b.rows; }
+  // The factors of a product with the triangle in their order.
+  Factor first(ConstAnyMatrix triangle, ConstAnyMatrix x) const {
+    return factor_of(left ? triangle : x);
+  }
+  Factor second(ConstAnyMatrix triangle, ConstAnyMatrix x) const {
+    return factor_of(left ? x : triangle);
+  }
+};
+
+// The distance of columns of 16-bit numbers in scratch memory, in elements: whole cache lines.
+std::int64_t scratch_ld(std::int64_t rows) {
+  return round_up(rows, 64);
+}
+
+// Divides scratch memory of 16-bit numbers into matrices, one behind the other.
+class Carve {
+ public:
+  static std::int64_t bytes(Shape shape) { return scratch_ld(shape.rows) * shape.columns * 2; }
+  explicit Carve(std::byte* at) : at_(at) {}
+  template <class T>
+  MatrixView<T> matrix(Shape shape) {
+    static_assert(sizeof(T) == 2);
+    const MatrixView<T> view{reinterpret_cast<T*>(at_), shape.rows, shape.columns,
+                             scratch_ld(shape.rows)};
+    at_ += bytes(shape);
+    return view;
+  }
+  std::uint32_t* rest() const { return reinterpret_cast<std::uint32_t*>(at_); }
+
+ private:
+  std::byte* at_;
+};
+
+}  // namespace
+
+void CudaDevice::solve_right_upper(Queue& queue, MatrixView<const float> lu, MatrixView<float> b,
+                                   Precision purpose) {
+  solve_panel(lane(queue), Triangle::upper, lu, b, purpose);
+}
+
+void CudaDevice::solve_left_lower(Queue& queue, ConstAnyMatrix lu, AnyMatrix b, Precision purpose) {
+  if (lu.precision == Precision::fp64) return solve_unit_lower(queue, lu, b);
+  solve_panel(lane(queue), Triangle::unit_lower, lu.as<float>(), b.as<float>(), purpose);
+}
+
+void CudaDevice::solve_panel(Lane& l, Triangle triangle, MatrixView<const float> lu,
+                             MatrixView<float> b, Precision purpose) {
+  bytes_of(purpose) == 2 ? solve_rounded(l, triangle, lu, b) : solve_exactly(l, triangle, lu, b);
+}
+
+// X_s = L_ss^-1 (B_s - sum_{t<s} L_st X_t), or X_s = (B_s - sum_{t<s} X_t U_ts) U_ss^-1
+void CudaDevice::solve_exactly(Lane& l, Triangle triangle, MatrixView<const float> lu,
+                               MatrixView<float> b) {
+  if (b.empty()) return;
+  const Side side(triangle);
+  const std::int64_t n = lu.columns;
+  const std::int64_t vectors = side.vectors(b);
+  for (std::int64_t s = 0; s < n; s += triangle_order) {
+    const std::int64_t w = std::min(triangle_order, n - s);
+    const MatrixView<float> part = side.block(b, s, 0, w, vectors);
+    const auto factor = side.block(lu, s, 0, w, s);
+    const auto known = side.block(b, 0, 0, s, vectors);
+    products_->multiply(l, Reading::fp32, -1, side.first(factor, known), side.second(factor, known),
+                        1, part);
+    triangle_product(l, side.left ? CUBLAS_SIDE_LEFT : CUBLAS_SIDE_RIGHT, triangle, 1,
+                     lu.block(s, s, w, w), part);
+  }
+}
+
+// As above. The sum reads FP16, with powers of two as scales. With B_s - sum = Bh + Bl and
+// L_ss^-1 = Lh + Ll, the product with the inverse is [Lh Lh Ll] [Bh; Bl; Bh]: all but Ll Bl.
+void CudaDevice::solve_rounded(Lane& l, Triangle triangle, MatrixView<const float> lu,
+                               MatrixView<float> b) {
+  if (b.empty()) return;
+  const Side side(triangle);
+  const std::int64_t n = lu.columns;
+  const std::int64_t strips = ceil_div(n, triangle_order);
+  const std::int64_t vectors = side.vectors(b);
+  const std::int64_t most = std::min(vectors, solve_vectors);
+  const std::int64_t tripled = 3 * std::min(triangle_order, n);
+  const Shape inverse_parts = side.shape(n, tripled);
+  const Shape right_parts = side.shape(tripled, most);
+  const Shape factor_shape = side.shape(triangle_order, n);
+  const Shape known_shape = side.shape((strips - 1) * triangle_order, most);
+  const std::int64_t words = cuda::SolveBounds::words(strips);
+  const std::int64_t word_bytes = words * std::int64_t{sizeof(std::uint32_t)};
+  Carve carve(l.scratch(Carve::bytes(inverse_parts) + Carve::bytes(right_parts) +
+                        Carve::bytes(factor_shape) + Carve::bytes(known_shape) + word_bytes));
+  const auto inverses = carve.matrix<Bfloat16>(inverse_parts);
+  const auto rights = carve.matrix<Bfloat16>(right_parts);
+  const auto factors = carve.matrix<Half>(factor_shape);
+  const auto knowns = carve.matrix<Half>(known_shape);
+  const cuda::SolveBounds bounds{carve.rest(), strips};
+  float* alpha = &l.words()->alpha;
+  const cudaStream_t stream = l.stream();
+  check(cudaMemsetAsync(carve.rest(), 0, static_cast<std::size_t>(word_bytes), stream),
+        "cudaMemsetAsync");
+  check(cuda::split_triangle(stream, lu, triangle, inverses, bounds), "split_triangle");
+  for (std::int64_t v = 0; v < vectors; v += most)
+    for (std::int64_t s = 0; s < n; s += triangle_order) {
+      const std::int64_t m = std::min(most, vectors - v);
+      const std::int64_t w = std::min(triangle_order, n - s);
+      const MatrixView<float> part = side.block(b, s, v, w, m);
+      if (s > 0) {
+        const auto factor = side.block(factors, 0, 0, w, s);
+        const auto known = side.block(knowns, 0, 0, s, m);
+        check(
+            cuda::round_factor(stream, side.block(lu, s, 0, w, s), triangle, bounds, factor, alpha),
+            "round_factor");
+        products_->add(l, Reading::fp16, alpha, side.first(factor, known),
+                       side.second(factor, known), part);
+      }
+      const auto inverse = side.block(inverses, s, 0, w, 3 * w);
+      const auto right = side.block(rights, 0, 0, 3 * w, m);
+      check(cuda::split(stream, part, triangle, s / triangle_order, bounds, right), "split");
+      products_->multiply(l, Reading::bf16, 1, side.first(inverse, right),
+                          side.second(inverse, right), 0, part);
+      if (s + w < n)
+        check(cuda::round_solution(stream, part, s / triangle_order, bounds,
+                                   side.block(knowns, s, 0, w, m)),
+              "round_solution");
+    }
+}
+
+}  // namespace lupine
