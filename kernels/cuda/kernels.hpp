@@ -18,7 +18,7 @@ namespace lupine::cuda {
 
 /// The largest order of a matrix that factor_tile takes.
 constexpr std::int64_t tile_order = 64;
-/// The largest order of a triangle that multiply_triangle takes.
+/// The largest order of a triangle that substitute and multiply_transposed_triangle take.
 constexpr std::int64_t triangle_order = 256;
 
 // Benchmark matrices --------------------------------------------------------------------------
@@ -162,10 +162,34 @@ cudaError_t scatter_rows(cudaStream_t stream, const std::int64_t* rows, ConstAny
 /// y <- y - A x or y <- y - A^T x in FP64. A is FP32 or FP64.
 cudaError_t subtract_product(cudaStream_t stream, Transpose transpose, ConstAnyMatrix a,
                              const double* x, double* y);
-/// x <- T x or x <- T^T x in FP64, T a triangle of `a`.
+/// Rows of a right-hand side whose products with an inverse are one part of the solution.
+constexpr std::int64_t part_order = 32;
+/// Doubles of memory for the parts of one block of triangle_order unknowns.
+constexpr std::int64_t parts_size = triangle_order / part_order * triangle_order;
+/// One step of the solve T x = b by blocks of unknowns, T a triangle of a matrix with the inverses
+/// of T's diagonal blocks in their places. The step knows the block of unknowns before it as a sum
+/// of parts, subtracts that block's columns from the right-hand sides behind it, and computes the
+/// parts of the next block, each from part_order of the next block's right-hand sides.
+struct SubstitutionStep {
+  Triangle triangle = Triangle::upper;
+  MatrixView<const float> a;  ///< a block's columns, in the rows still to be solved for; may have
+                              ///< no columns: then there is no such block yet
+  const double* parts = nullptr;  ///< of the block: ceil_div(a.columns, part_order) columns of
+                                  ///< triangle_order doubles
+  double* x = nullptr;            ///< <- the sum of the parts, a.columns entries
+  double* y = nullptr;            ///< a.rows right-hand sides: y <- y - A x
+  MatrixView<const float> next;   ///< T_ss^-1 of the next block; may be empty: there is no such
+  std::int64_t next_row = 0;      ///< where the next block begins in y
+  double* next_parts = nullptr;   ///< <- its parts; must not overlap `parts`
+};
+/// Runs a step, in FP64. The order of its sums depends only on sizes.
+/// @return cudaErrorInvalidValue if a block is larger than triangle_order or not inside of y, or if
+/// next_row is no multiple of part_order
+cudaError_t substitute(cudaStream_t stream, const SubstitutionStep& step);
+/// x <- T^T x in FP64, T a triangle of `a`.
 /// @return cudaErrorInvalidValue if `a` is not square, or larger than triangle_order
-cudaError_t multiply_triangle(cudaStream_t stream, Transpose transpose, MatrixView<const float> a,
-                              Triangle triangle, double* x);
+cudaError_t multiply_transposed_triangle(cudaStream_t stream, MatrixView<const float> a,
+                                         Triangle triangle, double* x);
 /// Y <- Y + X, of one shape and precision, FP32 or FP64.
 cudaError_t add(cudaStream_t stream, ConstAnyMatrix x, AnyMatrix y);
 

@@ -106,34 +106,102 @@ __global__ void __launch_bounds__(column_threads)
 }
 
 constexpr int triangle_rows = static_cast<int>(triangle_order);
-constexpr int triangle_groups = 4;
 
-// x <- T x, by one block of threads, so that x can be replaced in place.
-__global__ void __launch_bounds__(triangle_rows* triangle_groups)
-    triangle_kernel(MatrixView<const float> a, Triangle triangle, double* x) {
-  __shared__ double before[triangle_rows];
-  __shared__ double sums[triangle_groups][triangle_rows];
-  const int i = static_cast<int>(threadIdx.x) % triangle_rows;
-  const int group = static_cast<int>(threadIdx.x) / triangle_rows;
-  const int n = static_cast<int>(a.rows);
-  if (group == 0) before[i] = i < n ? x[i] : 0;
-  __syncthreads();
-  double sum = 0;
-  if (i < n) {
-    const bool lower = triangle == Triangle::unit_lower;
-    if (lower && group == 0) sum = before[i];
-#pragma unroll unroll
-    for (int j = group; j < n; j += triangle_groups) {
-      const double value = static_cast<double>(a(i, j));  // always read, so that loads overlap
-      if (lower ? j < i : j >= i) sum = fma(value, before[j], sum);
-    }
-  }
-  sums[group][i] = sum;
-  __syncthreads();
-  if (group > 0 || i >= n) return;
-  for (int g = 1; g < triangle_groups; ++g) sum += sums[g][i];
-  x[i] = sum;
+// A block of substitute_kernel has part_rows rows of y. Its threads share the work twice: by a row
+// of y and one of the row_groups of x, then by a row of the next block of unknowns and one of the
+// inverse_groups of y. Either way a thread has `batch` factors.
+constexpr int part_rows = static_cast<int>(part_order);
+constexpr int part_threads = 1024;
+constexpr int row_groups = part_threads / part_rows;
+constexpr int inverse_groups = part_threads / triangle_rows;
+constexpr int batch = triangle_rows / row_groups;
+static_assert(part_rows == rows_a_block && batch * row_groups == triangle_rows &&
+              batch * inverse_groups == part_rows);
+
+// T_ij of a triangle, 0 outside of it and of the matrix.
+__device__ float in_triangle(MatrixView<const float> a, Triangle triangle, int i, int j) {
+  const bool lower = triangle == Triangle::unit_lower;
+  const bool stored = i < a.rows && j < a.columns && (lower ? j < i : j >= i);
+  return stored ? a(i, j) : lower && j == i ? 1.0f : 0.0f;
 }
+
+// Entry i of a block of w unknowns, the sum of its parts.
+__device__ double sum_of_parts(const double* parts, int w, int i) {
+  constexpr int most = triangle_rows / part_rows;
+  double part[most];
+#pragma unroll
+  for (int p = 0; p < most; ++p) part[p] = p * part_rows < w ? parts[p * triangle_rows + i] : 0;
+  double sum = 0;
+#pragma unroll
+  for (int p = 0; p < most; ++p) sum += part[p];
+  return sum;
+}
+
+// All that a block reads is loaded before its first barrier, so that it waits for memory once.
+__global__ void __launch_bounds__(part_threads) substitute_kernel(SubstitutionStep step) {
+  __shared__ double x[triangle_rows];
+  __shared__ double y[part_rows];
+  __shared__ double sums[inverse_groups][triangle_rows];
+  const int thread = static_cast<int>(threadIdx.x);
+  const std::int64_t first = std::int64_t{blockIdx.x} * part_rows;
+
+  const int w = static_cast<int>(step.a.columns);
+  const int r = thread % part_rows;
+  const int group = thread / part_rows;
+  const std::int64_t i = first + r;
+  const bool has_row = i < step.a.rows;
+  float a[batch];
+#pragma unroll
+  for (int k = 0; k < batch; ++k) {
+    const int j = group + k * row_groups;
+    a[k] = has_row && j < w ? step.a(i, j) : 0;
+  }
+
+  const std::int64_t next = first - step.next_row;  // of this block's rows in the next unknowns
+  const bool is_next = next >= 0 && next < step.next.rows;
+  const int row = thread % triangle_rows;
+  const int of_y = thread / triangle_rows * batch;
+  const int column = static_cast<int>(next) + of_y;
+  float inverse[batch];
+#pragma unroll
+  for (int k = 0; k < batch; ++k)
+    inverse[k] = is_next ? in_triangle(step.next, step.triangle, row, column + k) : 0;
+
+  const double before = group == 0 && has_row ? step.y[i] : 0;
+  if (thread < w) {
+    x[thread] = sum_of_parts(step.parts, w, thread);
+    if (blockIdx.x == 0) step.x[thread] = x[thread];
+  }
+  __syncthreads();
+
+  double ax = 0;
+#pragma unroll
+  for (int k = 0; k < batch; ++k) {
+    const int j = group + k * row_groups;
+    if (j < w) ax = fma(static_cast<double>(a[k]), x[j], ax);
+  }
+  ax = sum_of_groups<row_groups>(ax);
+  if (group == 0) {
+    y[r] = before - ax;
+    if (has_row && w > 0) step.y[i] = y[r];
+  }
+  if (!is_next) return;
+  __syncthreads();
+
+  double sum = 0;
+#pragma unroll
+  for (int k = 0; k < batch; ++k) {
+    const bool inside = step.triangle == Triangle::upper ? column + k >= row : column + k <= row;
+    if (inside) sum = fma(static_cast<double>(inverse[k]), y[of_y + k], sum);
+  }
+  sums[of_y / batch][row] = sum;
+  __syncthreads();
+  if (of_y > 0) return;
+  for (int g = 1; g < inverse_groups; ++g) sum += sums[g][row];
+  step.next_parts[next / part_rows * triangle_order + row] = sum;
+}
+
+constexpr int triangle_groups = 4;
 
 // x <- T^T x, by one block of threads, in which a warp takes one column at a time.
 __global__ void __launch_bounds__(triangle_rows* triangle_groups)
@@ -182,13 +250,21 @@ cudaError_t subtract_product(cudaStream_t stream, Transpose transpose, ConstAnyM
   });
 }
 
-cudaError_t multiply_triangle(cudaStream_t stream, Transpose transpose, MatrixView<const float> a,
-                              Triangle triangle, double* x) {
+cudaError_t substitute(cudaStream_t stream, const SubstitutionStep& step) {
+  const bool fits = step.a.columns <= triangle_order && step.next.rows == step.next.columns &&
+                    step.next.rows <= triangle_order && step.next_row % part_order == 0 &&
+                    step.next_row >= 0 && step.next_row + step.next.rows <= step.a.rows;
+  if (!fits) return cudaErrorInvalidValue;
+  if (step.a.rows == 0 && step.a.columns == 0) return cudaSuccess;
+  return launch(stream, blocks(step.a.rows, part_rows), part_threads, substitute_kernel, step);
+}
+
+cudaError_t multiply_transposed_triangle(cudaStream_t stream, MatrixView<const float> a,
+                                         Triangle triangle, double* x) {
   if (a.empty()) return cudaSuccess;
   if (a.rows > triangle_order || a.columns != a.rows) return cudaErrorInvalidValue;
-  return launch(stream, 1, triangle_rows * triangle_groups,
-                transpose == Transpose::yes ? transposed_triangle_kernel : triangle_kernel, a,
-                triangle, x);
+  return launch(stream, 1, triangle_rows * triangle_groups, transposed_triangle_kernel, a, triangle,
+                x);
 }
 
 cudaError_t multiply(cudaStream_t stream, MatrixView<const double> a, const double* x,

@@ -63,10 +63,16 @@ class RowWalk {
     while (count > 0) {
       const std::int64_t run = count < left_ ? count : left_;
       std::uint64_t state = state_;
-      for (std::int64_t j = j_; j < j_ + run; ++j) {
-        use(j, random ? uniform(state) : spec.structured(i_, j));
+      std::int64_t j = j_;
+      const auto step = [&] {
+        use(j, random ? fused_uniform(state) : spec.structured(i_, j));
         if (random) state = steps.right(state);
-      }
+        ++j;
+      };
+      const std::int64_t end = j_ + run;
+      while (end - j >= unrolled)
+        for (int k = 0; k < unrolled; ++k) step();
+      while (j < end) step();
       state_ = state;
       j_ += run;
       count -= run;
@@ -76,6 +82,8 @@ class RowWalk {
   }
 
  private:
+  static constexpr int unrolled = 8;  // columns between two tests for a block's end
+
   LUPINE_ELEMENT void cross(const ColumnSteps& steps) {
     left_ = steps.columns.block;
     j_ += (steps.columns.processes - 1) * steps.columns.block;

@@ -14,6 +14,7 @@
 
 #include <lupine/options.hpp>
 
+#include <cmath>
 #include <cstdint>
 
 #include "element/element.hpp"
@@ -46,6 +47,12 @@ LUPINE_ELEMENT constexpr Affine jump(std::uint64_t steps) {
 /// u(x) in [-1/2, 1/2], with the roundings of (double)x * 2^-64 - 0.5.
 LUPINE_ELEMENT constexpr double uniform(std::uint64_t x) {
   return static_cast<double>(x) * 0x1p-64 - 0.5;
+}
+
+/// uniform(x) by a fused multiplication and addition, which is one instruction on a GPU. The
+/// product is exact, so that the results are equal.
+LUPINE_ELEMENT double fused_uniform(std::uint64_t x) {
+  return std::fma(static_cast<double>(x), 0x1p-64, -0.5);
 }
 
 /// All parameters of A and b. Trivially copyable, so that a kernel takes it by value.

@@ -107,7 +107,7 @@ TEST_CASE("affine maps compose") {
   REQUIRE(g.after(f)(2) == g(f(2)));
 }
 
-TEST_CASE("uniform is the product and the difference of doubles, bit for bit") {
+TEST_CASE("uniform and fused_uniform are the product and the difference of doubles, bit for bit") {
   std::uint64_t x = 1;
   std::vector<std::uint64_t> all{0, 1, ~std::uint64_t{0}, std::uint64_t{1} << 63};
   for (int bit = 0; bit < 64; ++bit) {
@@ -119,6 +119,7 @@ TEST_CASE("uniform is the product and the difference of doubles, bit for bit") {
     volatile double scaled = static_cast<double>(value) * 0x1p-64;  // volatile: no contraction
     const double expected = scaled - 0.5;
     REQUIRE(uniform(value) == expected);
+    REQUIRE(fused_uniform(value) == expected);
     REQUIRE(std::abs(expected) <= 0.5);
   }
 }

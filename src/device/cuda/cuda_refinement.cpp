@@ -2,6 +2,7 @@
 // Operations with FP64 vectors and the factors, a benchmark's matrix or a user's matrix, by kernels
 // of our own. cuBLAS solves with FP64 triangles.
 #include <algorithm>
+#include <utility>
 
 #include "core/expects.hpp"
 #include "core/numbers.hpp"
@@ -15,27 +16,48 @@ namespace {
 
 using cuda::Triangle;
 
-// Substitution by blocks. Block s of the unknowns is a product with the inverse on the diagonal,
-// and r are the blocks behind s in L, or before s in U:
-//   x_s <- T_ss^-1 x_s, x_r <- x_r - T_rs x_s;  transposed: x_s <- T_ss^-T (x_s - T_rs^T x_r).
-void solve_by_inverses(cudaStream_t stream, Triangle triangle, Transpose transpose,
-                       ConstAnyMatrix lu, double* x) {
+// T x = b by blocks of unknowns, from the first to the last in L and from the last to the first in
+// U. For block s and the blocks r still to come: x_s <- T_ss^-1 x_s, x_r <- x_r - T_rs x_s. One
+// launch has the second product of a block and the first one of the next block.
+void solve_by_inverses(Lane& l, Triangle triangle, ConstAnyMatrix lu, double* x) {
+  constexpr std::int64_t order = cuda::triangle_order;
   const bool lower = triangle == Triangle::unit_lower;
-  const bool transposed = transpose == Transpose::yes;
+  const std::int64_t n = lu.rows;
+  auto* parts =
+      reinterpret_cast<double*>(l.scratch(2 * cuda::parts_size * std::int64_t{sizeof(double)}));
+  double* next_parts = parts + cuda::parts_size;
+  std::int64_t s = lower ? 0 : n;  // where block s begins; at first there is none
+  std::int64_t w = 0;
+  for (std::int64_t k = 0; k <= ceil_div(n, order); ++k) {
+    const std::int64_t r = lower ? s + w : 0;
+    const std::int64_t rest = lower ? n - r : s;
+    const std::int64_t next = lower ? r : std::max<std::int64_t>(rest - 1, 0) / order * order;
+    const std::int64_t next_w = std::min(order, r + rest - next);
+    check(cuda::substitute(
+              l.stream(), {triangle, lu.block(r, s, rest, w).as<float>(), parts, x + s, x + r,
+                           lu.block(next, next, next_w, next_w).as<float>(), next - r, next_parts}),
+          "substitute");
+    s = next;
+    w = next_w;
+    std::swap(parts, next_parts);
+  }
+}
+
+// T^T x = b: for block s and the blocks r before it, x_s <- T_ss^-T (x_s - T_rs^T x_r).
+void solve_transposed(cudaStream_t stream, Triangle triangle, ConstAnyMatrix lu, double* x) {
+  const bool lower = triangle == Triangle::unit_lower;
   const std::int64_t n = lu.rows;
   const std::int64_t blocks = ceil_div(n, cuda::triangle_order);
   for (std::int64_t k = 0; k < blocks; ++k) {
-    const std::int64_t s = (lower != transposed ? k : blocks - 1 - k) * cuda::triangle_order;
+    const std::int64_t s = (lower ? blocks - 1 - k : k) * cuda::triangle_order;
     const std::int64_t w = std::min(cuda::triangle_order, n - s);
     const std::int64_t r = lower ? s + w : 0;
-    const ConstAnyMatrix rest = lu.block(r, s, lower ? n - r : s, w);
-    if (transposed)
-      check(cuda::subtract_product(stream, transpose, rest, x + r, x + s), "subtract_product");
-    check(cuda::multiply_triangle(stream, transpose, lu.block(s, s, w, w).as<float>(), triangle,
-                                  x + s),
-          "multiply_triangle");
-    if (!transposed)
-      check(cuda::subtract_product(stream, transpose, rest, x + s, x + r), "subtract_product");
+    check(cuda::subtract_product(stream, Transpose::yes, lu.block(r, s, lower ? n - r : s, w),
+                                 x + r, x + s),
+          "subtract_product");
+    check(cuda::multiply_transposed_triangle(stream, lu.block(s, s, w, w).as<float>(), triangle,
+                                             x + s),
+          "multiply_transposed_triangle");
   }
 }
 
@@ -66,8 +88,13 @@ void CudaDevice::solve(Queue& queue, Triangle triangle, Transpose transpose, Con
                ? solve_exactly(l, triangle, lu.as<float>(), x.as<float>())
                : left_upper(l, lu.as<float>(), x.as<float>());
   }
-  for (std::int64_t k = 0; k < x.columns; ++k)
-    solve_by_inverses(l.stream(), triangle, transpose, lu, x.as<double>().column(k));
+  for (std::int64_t k = 0; k < x.columns; ++k) {
+    double* const column = x.as<double>().column(k);
+    if (transpose == Transpose::yes)
+      solve_transposed(l.stream(), triangle, lu, column);
+    else
+      solve_by_inverses(l, triangle, lu, column);
+  }
 }
 
 void CudaDevice::solve_lower(Queue& queue, Transpose transpose, ConstAnyMatrix lu, AnyMatrix x) {

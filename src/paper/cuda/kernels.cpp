@@ -159,9 +159,28 @@ cudaError_t subtract_product(cudaStream_t stream, Transpose, ConstAnyMatrix a, c
                              double*) {
   return move(stream, OperationKind::vector_product, a.precision, a);
 }
-cudaError_t multiply_triangle(cudaStream_t stream, Transpose, MatrixView<const float> a, Triangle,
-                              double*) {
-  return move(stream, OperationKind::vector_product, Precision::fp32, a);
+// Each block of threads reads its rows of A, the parts of x, and, if it has rows of the next block
+// of unknowns, its columns of the inverse, nearly half of which are outside of the triangle. All of
+// these loads are in flight together. A multiprocessor has one block.
+cudaError_t substitute(cudaStream_t stream, const SubstitutionStep& step) {
+  if (step.a.rows == 0 && step.a.columns == 0) return cudaSuccess;
+  const DeviceModel& device = device_of(stream);
+  const std::int64_t count = std::max<std::int64_t>(ceil_div(step.a.rows, part_order), 1);
+  const std::int64_t parts = ceil_div(step.a.columns, part_order) * step.a.columns;
+  const std::int64_t vectors = count * parts + 2 * step.a.rows + parts_size;
+  const std::int64_t entries =
+      step.a.rows * step.a.columns + step.next.rows * (step.next.rows + part_order) / 2;
+  launch(stream, {.bytes = static_cast<double>(entries * 4 + vectors * 8),
+                  .part = std::min(1., static_cast<double>(count) / device.multiprocessors)});
+  return cudaSuccess;
+}
+// One block of threads, on one multiprocessor.
+cudaError_t multiply_transposed_triangle(cudaStream_t stream, MatrixView<const float> a, Triangle,
+                                         double*) {
+  if (a.empty()) return cudaSuccess;
+  launch(stream, {.bytes = static_cast<double>(a.rows * a.columns * 4),
+                  .part = 1. / device_of(stream).multiprocessors});
+  return cudaSuccess;
 }
 cudaError_t add(cudaStream_t stream, ConstAnyMatrix x, AnyMatrix) {
   return move(stream, OperationKind::convert, x.precision, x);
