@@ -102,7 +102,7 @@ void check_exchange(Bench& b, const Shape& shape, const PivotCandidate& candidat
   Candidate found(b, candidate);
   DeviceMatrix<std::int64_t> pivot(b, 1, 1);
   Status status(b);
-  b.device->take_pivot(*b.queue, rows.view(), first, found.data(), pivot.data(), status.data());
+  b.device->take_pivot(*b.queue, rows.view(), first, found.data(), {}, pivot.data(), status.data());
   CHECK(rows.frame_intact());
   CHECK(pivot.frame_intact());
   CHECK(found.unchanged());
@@ -206,7 +206,8 @@ TEMPLATE_TEST_CASE("take_pivot: only the first bad pivot is named", "[pivot]", f
        std::vector<std::tuple<std::int64_t, double, std::int64_t>>{
            {10, 1.0, -1}, {11, HUGE_VAL, 11}, {12, 0.0, 11}, {3, 0.0, 11}}) {
     Candidate found(b, {magnitude, 2});
-    b.device->take_pivot(*b.queue, rows.view(), first, found.data(), pivot.data(), status.data());
+    b.device->take_pivot(*b.queue, rows.view(), first, found.data(), {}, pivot.data(),
+                         status.data());
     CHECK(status.get().bad_pivot == expected);
   }
 }
