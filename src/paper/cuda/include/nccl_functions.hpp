@@ -3,7 +3,7 @@
 /// The functions of nccl.h by their names, for what stands in for the loader of libraries.
 #pragma once
 
-#include <nccl.h>
+#include "nccl.h"
 
 #include <map>
 #include <string>
