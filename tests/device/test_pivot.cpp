@@ -302,6 +302,7 @@ void check_offers(Bench& b, const std::vector<PivotCandidate>& found, std::int64
     Status status(b);
     b.device->take_pivot(*b.queue, panel.view(), begin, mine.data(),
                          {offers.data(), ranks, rank, shared}, taken.data(), status.data());
+    CHECK(taken.frame_intact());
     CHECK(taken(0) == pivot);
     CHECK(panel.frame_intact());
     std::int64_t wrong = 0;

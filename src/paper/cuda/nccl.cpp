@@ -3,7 +3,7 @@
 /// arrived; messages between pairs begin when both ranks' streams have come to them. A worker of
 /// each stream lets the time of its messages pass.
 #include <nccl.h>
-#include <nccl_functions.hpp>
+#include <nccl_functions.h>
 
 #include <algorithm>
 #include <cstring>

@@ -5,7 +5,7 @@
 /// id names the folder.
 #include <nccl.h>
 #include <unistd.h>
-#include <nccl_functions.hpp>
+#include <nccl_functions.h>
 
 #include <atomic>
 #include <cstdio>
