@@ -25,7 +25,8 @@ inline void eliminate_columns(Device& device, Queue& queue, AnyMatrix panel, std
   };
   device.find_pivot(queue, from(begin, begin, 1), to.candidate);
   for (std::int64_t j = begin; j < end; ++j) {
-    device.take_pivot(queue, from(j, 0, panel.columns), j, to.candidate, to.pivots + j, to.status);
+    device.take_pivot(queue, from(j, 0, panel.columns), j, to.candidate, {}, to.pivots + j,
+                      to.status);
     device.eliminate(queue, panel.block(j, j, 1, end - j), from(j + 1, j, end - j), to.candidate);
   }
 }

@@ -7,6 +7,7 @@
 
 #include <cuda_runtime.h>
 
+#include <cstddef>
 #include <cstdint>
 
 #include "core/matrix_view.hpp"
@@ -137,10 +138,32 @@ struct Found {
 
 /// Device::find_pivot.
 cudaError_t find_pivot(cudaStream_t stream, ConstAnyMatrix column, SearchSpace* space, Found found);
+/// What a search has found, in device memory.
+struct FoundPivot {
+  const double* magnitude = nullptr;
+  const std::int64_t* row = nullptr;
+};
+/// PanelRows.
+struct OfferedRows {
+  std::int64_t begin = 0;
+  std::int64_t shared = 0;
+  std::int64_t below = 0;
+  Cyclic rows;
+};
+/// PivotOffers, with the bytes of one offer: a magnitude (double), a row (std::int64_t), values.
+struct Offers {
+  const std::byte* data = nullptr;
+  std::int64_t bytes = 0;
+  int count = 0;
+  int mine = 0;
+  std::int64_t shared = 0;
+};
+/// Device::offer_pivot.
+cudaError_t offer_pivot(cudaStream_t stream, ConstAnyMatrix rows, const OfferedRows& of,
+                        FoundPivot found, std::byte* offer);
 /// Device::take_pivot, for a pivot that find_pivot or eliminate found.
-cudaError_t take_pivot(cudaStream_t stream, AnyMatrix rows, std::int64_t first,
-                       const double* magnitude_found, const std::int64_t* row_found,
-                       std::int64_t* pivot, std::int64_t* bad_pivot);
+cudaError_t take_pivot(cudaStream_t stream, AnyMatrix rows, std::int64_t first, FoundPivot found,
+                       const Offers& offers, std::int64_t* pivot, std::int64_t* bad_pivot);
 /// Device::eliminate. @param next is not used if `rows` has one column
 cudaError_t eliminate(cudaStream_t stream, ConstAnyMatrix pivot_row, AnyMatrix rows,
                       SearchSpace* space, Found next);

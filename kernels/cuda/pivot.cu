@@ -38,9 +38,11 @@ __device__ Candidate candidate(T value, std::int64_t row) {
 
 // The candidate of the larger magnitude, or the first row where magnitudes are equal. So the best
 // of many does not depend on the order of comparisons.
+__device__ bool is_better(const Candidate& b, const Candidate& a) {
+  return b.magnitude > a.magnitude || (b.magnitude == a.magnitude && b.row < a.row);
+}
 __device__ Candidate better(const Candidate& a, const Candidate& b) {
-  const bool second = b.magnitude > a.magnitude || (b.magnitude == a.magnitude && b.row < a.row);
-  return second ? b : a;
+  return is_better(b, a) ? b : a;
 }
 
 // The best candidate of a warp; lane 0 gets it.
@@ -154,21 +156,57 @@ __global__ void __launch_bounds__(search_threads)
 constexpr int take_threads =
     64;  // one for each column; few in a block, so that many multiprocessors load at a time
 
+// The values of an offer lie behind its candidate.
 template <class T>
 __global__ void __launch_bounds__(take_threads)
-    take_kernel(MatrixView<T> rows, std::int64_t first, const double* magnitude_found,
-                const std::int64_t* row_found, std::int64_t* pivot, std::int64_t* bad_pivot) {
+    offer_kernel(MatrixView<const T> rows, OfferedRows of, FoundPivot found, Candidate* offer) {
   const std::int64_t j = std::int64_t{blockIdx.x} * take_threads + threadIdx.x;
-  const std::int64_t row = *row_found;
+  const std::int64_t row = *found.row;
   if (j == 0) {
-    const double magnitude = *magnitude_found;
-    *pivot = first + row;
-    if (!(magnitude > 0 && magnitude <= largest_finite) && *bad_pivot < 0) *bad_pivot = first;
+    offer->magnitude = *found.magnitude;
+    offer->row = row < of.shared ? (row < 0 ? row : of.begin + row)
+                                 : of.rows.global(of.below + (row - of.shared));
   }
-  if (row <= 0 || j >= rows.columns) return;
-  const T upper = rows(0, j);
-  rows(0, j) = rows(row, j);
-  rows(row, j) = upper;
+  if (row >= 0 && j < rows.columns) reinterpret_cast<T*>(offer + 1)[j] = rows(row, j);
+}
+
+__device__ const Candidate* offer_of(const Offers& offers, int rank) {
+  return reinterpret_cast<const Candidate*>(offers.data + rank * offers.bytes);
+}
+
+// Exchanges row 0 with the pivot's row. A thread reads and writes one column, so no thread waits
+// for another one.
+template <class T>
+__global__ void __launch_bounds__(take_threads)
+    take_kernel(MatrixView<T> rows, std::int64_t first, FoundPivot found, Offers offers,
+                std::int64_t* pivot, std::int64_t* bad_pivot) {
+  const std::int64_t j = std::int64_t{blockIdx.x} * take_threads + threadIdx.x;
+  Candidate taken{*found.magnitude, *found.row};
+  std::int64_t place = taken.row;  // the pivot's place in `rows`; -1: on another rank
+  const T* values = nullptr;
+  if (offers.data == nullptr) {
+    taken.row += first;
+  } else {
+    int best = 0;
+    taken = *offer_of(offers, 0);
+    for (int rank = 1; rank < offers.count; ++rank) {
+      const Candidate other = *offer_of(offers, rank);
+      if (!is_better(other, taken)) continue;
+      best = rank;
+      taken = other;
+    }
+    values = reinterpret_cast<const T*>(offer_of(offers, best) + 1);
+    if (best != offers.mine) place = taken.row - first < offers.shared ? taken.row - first : -1;
+  }
+  if (j == 0) {
+    *pivot = taken.row;
+    if (!(taken.magnitude > 0 && taken.magnitude <= largest_finite) && *bad_pivot < 0)
+      *bad_pivot = first;
+  }
+  if (taken.row < 0 || j >= rows.columns || (values == nullptr && place <= 0)) return;
+  const T value = values == nullptr ? rows(place, j) : values[j];
+  if (place > 0) rows(place, j) = rows(0, j);
+  rows(0, j) = value;
 }
 
 // Rows ------------------------------------------------------------------------------------------
@@ -229,13 +267,20 @@ cudaError_t find_pivot(cudaStream_t stream, ConstAnyMatrix column, SearchSpace* 
   });
 }
 
-cudaError_t take_pivot(cudaStream_t stream, AnyMatrix rows, std::int64_t first,
-                       const double* magnitude_found, const std::int64_t* row_found,
-                       std::int64_t* pivot, std::int64_t* bad_pivot) {
+cudaError_t offer_pivot(cudaStream_t stream, ConstAnyMatrix rows, const OfferedRows& of,
+                        FoundPivot found, std::byte* offer) {
+  return with_storage(rows, [&]<class T>(MatrixView<const T> values) {
+    return launch(stream, blocks(values.columns, take_threads), take_threads, offer_kernel<T>,
+                  values, of, found, reinterpret_cast<Candidate*>(offer));
+  });
+}
+
+cudaError_t take_pivot(cudaStream_t stream, AnyMatrix rows, std::int64_t first, FoundPivot found,
+                       const Offers& offers, std::int64_t* pivot, std::int64_t* bad_pivot) {
   if (rows.rows == 0) return cudaSuccess;
   return with_storage(rows, [&]<class T>(MatrixView<T> values) {
     return launch(stream, blocks(values.columns, take_threads), take_threads, take_kernel<T>,
-                  values, first, magnitude_found, row_found, pivot, bad_pivot);
+                  values, first, found, offers, pivot, bad_pivot);
   });
 }
 

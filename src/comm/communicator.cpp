@@ -22,6 +22,8 @@
 
 #include "comm/mpi_start.hpp"
 
+#include "core/expects.hpp"
+
 namespace lupine {
 
 namespace {
@@ -240,6 +242,17 @@ void Communicator::all_gather(std::span<const double> mine, std::span<double> al
     broadcast(part, r);
     begin += part.size();
   }
+}
+
+void Communicator::all_gather(std::span<std::byte> parts) const {
+  const std::size_t each = parts.size() / size_;
+  LUPINE_EXPECTS(each * size_ == parts.size());
+  const auto wait = waiting("MPI_Allgather");
+  if (each <= static_cast<std::size_t>(std::numeric_limits<int>::max()))
+    return check_mpi(MPI_Allgather(MPI_IN_PLACE, 0, MPI_BYTE, parts.data(), static_cast<int>(each),
+                                   MPI_BYTE, comm_),
+                     "MPI_Allgather");
+  for (int r = 0; r < size_; ++r) broadcast(parts.subspan(r * each, each), r);
 }
 
 std::vector<std::string> Communicator::all_gather(const std::string& text) const {

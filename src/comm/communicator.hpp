@@ -84,6 +84,9 @@ class Communicator {
   /// @throws Fault if the lengths do not agree with `counts`
   void all_gather(std::span<const double> mine, std::span<double> all,
                   std::span<const std::int64_t> counts) const;
+  /// Copies every rank's part to all ranks: `parts` has size() parts of equal length, of which each
+  /// rank has written the one of its number. Any length.
+  void all_gather(std::span<std::byte> parts) const;
   /// Returns all ranks' texts on every rank, in rank order. For short texts, such as host names and
   /// messages: less than 2 GiB together.
   std::vector<std::string> all_gather(const std::string& text) const;

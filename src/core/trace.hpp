@@ -51,8 +51,8 @@ enum class Activity : std::uint8_t {
   wait_for_row,      ///< wait for the message with U_qj
   wait_for_rows,     ///< wait for the exchange of rows
   share_diagonal,    ///< broadcast the diagonal block along the process column
-  share_rows,        ///< panel with pivoting: broadcast its first rows, or a pivot's row
-  compare_pivots,    ///< compare the process column's candidates for a pivot
+  share_rows,        ///< panel with pivoting: broadcast its first rows
+  compare_pivots,    ///< gather the pivots that the process column's ranks offer
   wait_for_pivots,   ///< wait for the device to find pivots
   wait_for_updates,  ///< wait for the device to finish earlier work, mostly updates
   agree,             ///< agree with all ranks whether the factors are usable

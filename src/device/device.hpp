@@ -21,6 +21,7 @@
 
 #include "core/expects.hpp"
 #include "core/matrix_view.hpp"
+#include "core/numbers.hpp"
 #include "core/scalar.hpp"
 #include "core/stall_watch.hpp"
 #include "device/buffer.hpp"
@@ -48,6 +49,29 @@ struct FactorStatus {
 struct PivotCandidate {
   double magnitude = -1;  ///< infinity for an Inf or NaN; -1 if there were no rows
   std::int64_t row = -1;  ///< 0-based among the searched rows; -1 if there were none
+};
+
+/// Which rows of the whole matrix the rows of a panel are, on one rank of a process column.
+struct PanelRows {
+  std::int64_t begin = 0;         ///< the row of the whole matrix that is row 0
+  std::int64_t shared = 0;        ///< rows begin, ..., begin + shared - 1, which all ranks hold
+  LocalIndex below;               ///< then follow this rank's own rows from this one on,
+  const Distribution* rows = {};  ///< distributed so
+};
+
+/// What the ranks of a process column offer as the pivot of a column, in device memory. Each offer
+/// is a PivotCandidate, whose row is one of the whole matrix, and then that row's values.
+struct PivotOffers {
+  const std::byte* data = nullptr;  ///< of all ranks, in rank order; null: this rank is alone
+  int count = 0;                    ///< of ranks
+  int mine = 0;                     ///< the number of this rank
+  std::int64_t shared = 0;          ///< as in PanelRows
+
+  /// The bytes of one offer for these rows.
+  static std::int64_t bytes(ConstAnyMatrix rows) {
+    const auto unit = std::int64_t{sizeof(PivotCandidate)};
+    return unit + round_up(rows.columns * bytes_of(rows.precision), unit);
+  }
 };
 
 /// The memory of a device that has its own.
@@ -206,11 +230,20 @@ class Device {
   /// *found <- the first entry of the largest magnitude in `column`, which is m x 1. NaN counts as
   /// infinite. m = 0 gives {-1, -1}.
   virtual void find_pivot(Queue& queue, ConstAnyMatrix column, PivotCandidate* found) = 0;
-  /// Exchanges row 0 and row found->row of `rows`; *pivot <- first + found->row. If the magnitude
-  /// found is zero or not finite, status->bad_pivot becomes `first`, unless it is set already.
+  /// Writes the offer of this rank: what was found in a column of `rows`, which has all columns of
+  /// the panel. If no row was found, the offer's row is -1 and its values are not written.
+  /// @param offer PivotOffers::bytes(rows) of device memory
+  virtual void offer_pivot(Queue& queue, ConstAnyMatrix rows, const PanelRows& of,
+                           const PivotCandidate* found, std::byte* offer) = 0;
+  /// Exchanges row 0 of `rows` and the pivot's row, which is row `first` and row *pivot of the
+  /// whole matrix. The pivot is the offer of the largest magnitude, of these that of the lowest
+  /// row, and of these that of the lowest rank; without offers, it is row found->row of `rows`.
+  /// Row 0 gets the values of the offer. Its old values go to the pivot's place where this rank
+  /// holds that: if the row is shared, or the offer is this rank's own. If the magnitude is zero or
+  /// not finite, status->bad_pivot becomes `first`, unless it is set already.
   virtual void take_pivot(Queue& queue, AnyMatrix rows, std::int64_t first,
-                          const PivotCandidate* found, std::int64_t* pivot,
-                          FactorStatus* status) = 0;
+                          const PivotCandidate* found, const PivotOffers& offers,
+                          std::int64_t* pivot, FactorStatus* status) = 0;
   /// Eliminates one column. p is the pivot's row (1 x c), `rows` is m x c:
   ///     l_i <- rows(i,0) / p(0),  rows(i,j) <- rows(i,j) - l_i p(j) for j > 0,  rows(i,0) <- l_i
   /// If p(0) = 0, `rows` stays as it is. If c > 1, *next <- what find_pivot finds in column 1 of

@@ -31,6 +31,10 @@ class PeerGroup {
   /// Copies rank root's bytes to all ranks of the group. Every rank calls the group's operations in
   /// the same order. @throws Fault if the library or a peer fails
   virtual void broadcast(Queue& queue, std::span<std::byte> bytes, int root) = 0;
+  /// Copies every rank's part to all ranks: `parts` has as many parts of equal length as the group
+  /// has ranks, of which each rank has written the one of its number. Order and errors as
+  /// broadcast().
+  virtual void all_gather(Queue& queue, std::span<std::byte> parts) = 0;
   /// Sends and receives between pairs of ranks. For each send, the peer has a receive of the same
   /// size in its own call. @throws Fault if the library or a peer fails
   virtual void exchange(Queue& queue, std::span<const PeerMessage> sends,

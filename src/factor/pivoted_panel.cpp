@@ -2,7 +2,6 @@
 #include "factor/pivoted_panel.hpp"
 
 #include <algorithm>
-#include <array>
 
 #include "core/expects.hpp"
 #include "core/numbers.hpp"
@@ -20,7 +19,9 @@ PivotedPanel::PivotedPanel(Transport& transport, DistributedMatrix& a, std::int6
   if (alone()) return;
   const std::int64_t row_bytes = width * bytes_of(a.storage());
   workspace_ = device_.allocate((width + a.rows().local_size()) * row_bytes);
-  share_ = device_.allocate(width * row_bytes);
+  const AnyMatrix row{a.storage(), nullptr, 1, width, 1};
+  messages_ =
+      device_.allocate(std::max(width * row_bytes, column_.size() * PivotOffers::bytes(row)));
 }
 
 void PivotedPanel::factor(Queue& queue, const Step& s, std::int64_t* pivots, FactorStatus* status,
@@ -31,7 +32,6 @@ void PivotedPanel::factor(Queue& queue, const Step& s, std::int64_t* pivots, Fac
   status_ = status;
   waits_ = &waits;
   poll_ = &poll;
-  chosen_.clear();
   const std::int64_t w = s.width();
   const std::int64_t m = a_.rows().local_size() - s.trailing_row.value;
   const AnyMatrix below = a_.from(s.trailing_row, s.column).block(0, 0, m, w);
@@ -42,24 +42,23 @@ void PivotedPanel::factor(Queue& queue, const Step& s, std::int64_t* pivots, Fac
     device_.copy(queue, below, rows_.block(w, 0, m, w));
   }
   // Broadcasts the first rows, so that all ranks of the process column begin with the same values.
-  if (!alone()) share(queue, rows_.block(0, 0, w, w), s.owner_row);
+  if (!alone()) share(queue, rows_.block(0, 0, w, w));
   columns(queue, 0, w);
-  if (!alone()) device_.upload(queue, chosen_, pivots);
   if (!s.in_row) device_.copy(queue, rows_.block(w, 0, m, w), below);
 }
 
-// Broadcasts a block of rows_ from process row `owner` along the process column.
-void PivotedPanel::share(Queue& queue, AnyMatrix block, int owner) {
-  const AnyMatrix contiguous{block.precision, share_.data(), block.rows, block.columns, block.rows};
+// Broadcasts a block of rows_ from the process row of the step along the process column.
+void PivotedPanel::share(Queue& queue, AnyMatrix block) {
+  const AnyMatrix contiguous{block.precision, messages_.data(), block.rows, block.columns,
+                             block.rows};
   const auto bytes =
       static_cast<std::size_t>(block.rows * block.columns * bytes_of(block.precision));
-  const bool mine = owner == column_.rank();
-  if (mine) device_.copy(queue, block, contiguous);
+  if (step_.in_row) device_.copy(queue, block, contiguous);
   {
     const Stopwatch watch = waits_->watch(Activity::share_rows, step_.index);
-    transport_.broadcast(queue, Along::column, owner, {share_.data(), bytes});
+    transport_.broadcast(queue, Along::column, step_.owner_row, {messages_.data(), bytes});
   }
-  if (!mine) device_.copy(queue, contiguous, block);
+  if (!step_.in_row) device_.copy(queue, contiguous, block);
 }
 
 // Factors columns [begin, end), right-looking by parts. After columns [i, next) are factored, with
@@ -86,56 +85,32 @@ void PivotedPanel::leaf(Queue& queue, std::int64_t begin, std::int64_t end) {
   auto* candidate = candidate_.as<PivotCandidate>();
   device_.find_pivot(queue, from(begin, begin, 1), candidate);
   for (std::int64_t j = begin; j < end; ++j) {
-    alone() ? take_pivot(queue, j) : take_pivot_of_all(queue, j);
+    take_pivot(queue, j);
     device_.eliminate(queue, rows_.block(j, j, 1, end - j), from(j + 1, j, end - j), candidate);
   }
 }
 
-// Exchanges row j of rows_ with the row of the candidate, and stores the pivot.
+// Exchanges row j of rows_ with the pivot's row, and stores the pivot.
 void PivotedPanel::take_pivot(Queue& queue, std::int64_t j) {
+  const PivotOffers offers = alone() ? PivotOffers{} : gather_offers(queue, j);
   device_.take_pivot(queue, from(j, 0, rows_.columns), step_.begin.value + j,
-                     candidate_.as<PivotCandidate>(), pivots_ + j, status_);
+                     candidate_.as<PivotCandidate>(), offers, pivots_ + j, status_);
 }
 
-// The row of the whole matrix to which row `row` of rows_ belongs.
-std::int64_t PivotedPanel::global(std::int64_t row) const {
-  const std::int64_t w = rows_.columns;
-  return row < w ? step_.begin.value + row : a_.rows().global(step_.trailing_row + (row - w)).value;
-}
-
-// The pivot is the largest magnitude of all ranks; where magnitudes are equal, the lowest row.
-void PivotedPanel::take_pivot_of_all(Queue& queue, std::int64_t j) {
+// What the ranks of the process column offer as the pivot of column j. One message a column: an
+// offer brings its row, so that no rank has to ask for it.
+PivotOffers PivotedPanel::gather_offers(Queue& queue, std::int64_t j) {
   (*poll_)();
-  auto* candidate = candidate_.as<PivotCandidate>();
-  std::array<PivotCandidate, 1> mine;
-  device_.download(queue, candidate, mine);
-  const std::int64_t local = j + mine[0].row;
-  const bool any = mine[0].row >= 0;
-  const std::array<double, 2> offer{mine[0].magnitude,
-                                    any ? static_cast<double>(global(local)) : -1};
-  std::vector<double> offers;
-  {
-    const Stopwatch watch = waits_->watch(Activity::compare_pivots, step_.index);
-    offers = column_.all_gather(offer);
-  }
-  std::size_t best = 0;
-  for (std::size_t i = 0; i < offers.size(); i += 2)
-    if (offers[i] > offers[best] || (offers[i] == offers[best] && offers[i + 1] < offers[best + 1]))
-      best = i;
-  const auto row = static_cast<std::int64_t>(offers[best + 1]);
-  chosen_.push_back(row);
-
-  const GlobalIndex pivot{row};
-  const bool first = pivot < step_.end;
-  const int owner = first ? step_.owner_row : a_.rows().owner(pivot);
-  if (first || owner == column_.rank()) {
-    const std::int64_t here =
-        first ? pivot - step_.begin : rows_.columns + (a_.rows().local(pivot) - step_.trailing_row);
-    mine[0] = {offers[best], here - j};
-    device_.upload(queue, mine, candidate);
-    take_pivot(queue, j);
-  }
-  share(queue, rows_.block(j, 0, 1, rows_.columns), owner);
+  const AnyMatrix rows = from(j, 0, rows_.columns);
+  const std::int64_t shared = rows_.columns - j;
+  const std::int64_t each = PivotOffers::bytes(rows);
+  const PanelRows of{step_.begin.value + j, shared, step_.trailing_row, &a_.rows()};
+  device_.offer_pivot(queue, rows, of, candidate_.as<PivotCandidate>(),
+                      messages_.data() + column_.rank() * each);
+  const Stopwatch watch = waits_->watch(Activity::compare_pivots, step_.index);
+  transport_.all_gather(queue, Along::column,
+                        {messages_.data(), static_cast<std::size_t>(column_.size() * each)});
+  return {messages_.data(), column_.size(), column_.rank(), shared};
 }
 
 }  // namespace lupine

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
 #include "core/trace.hpp"
 #include "matrix/distributed_matrix.hpp"
@@ -21,8 +20,9 @@ struct Recursion {
 
 /// A right-looking, recursive LU, so that most of the work is matrix products. Every rank of the
 /// process column works on the first rows of the panel (those of the diagonal block) and on its own
-/// rows below them. The owner of a pivot's row sends that row to all, so at the end the first rows
-/// are final, and the same on every rank.
+/// rows below them. For each column, the ranks exchange the rows that they offer as the pivot's and
+/// choose the same one, so at the end the first rows are final, and the same on every rank. With
+/// NCCL the host takes no part in this.
 class PivotedPanel {
  public:
   /// @param width most columns of a panel
@@ -52,15 +52,14 @@ class PivotedPanel {
 
  private:
   bool alone() const { return column_.size() == 1; }
-  void share(Queue& queue, AnyMatrix block, int owner);
+  void share(Queue& queue, AnyMatrix block);
   void columns(Queue& queue, std::int64_t begin, std::int64_t end);
   void leaf(Queue& queue, std::int64_t begin, std::int64_t end);
   void take_pivot(Queue& queue, std::int64_t j);
-  void take_pivot_of_all(Queue& queue, std::int64_t j);
+  PivotOffers gather_offers(Queue& queue, std::int64_t j);
   AnyMatrix from(std::int64_t i, std::int64_t j, std::int64_t columns) const {
     return rows_.block(i, j, rows_.rows - i, columns);
   }
-  std::int64_t global(std::int64_t row) const;
 
   Transport& transport_;
   Device& device_;
@@ -69,14 +68,13 @@ class PivotedPanel {
   Recursion recursion_;
   Buffer workspace_;  // memory of rows_ on the ranks that do not hold the panel's first rows
   Buffer candidate_;
-  Buffer share_;  // a contiguous copy of the first rows, or of one row, for messages
+  Buffer messages_;  // a contiguous copy of the first rows, or the offers of all ranks
   Step step_;
   AnyMatrix rows_;  // the panel's first rows, then this rank's rows below them
   std::int64_t* pivots_ = nullptr;
   FactorStatus* status_ = nullptr;
   const HostTimer* waits_ = nullptr;
   const Poll* poll_ = nullptr;
-  std::vector<std::int64_t> chosen_;  // pivots so far, as rows of the whole matrix
 };
 
 }  // namespace lupine

@@ -85,8 +85,9 @@ class PaperCpu final : public Device {
              to.columns);
   }
 
-  void generate(Queue&, const MatrixSpec&, const Distribution&, const Distribution&,
+  void generate(Queue&, const MatrixSpec& spec, const Distribution&, const Distribution&,
                 AnyMatrix a) override {
+    self().order = spec.n;
     elements(OperationKind::generate, a.precision, a.rows, a.columns);
   }
   void factor_diagonal(Queue&, MatrixView<float> a, std::int64_t, FactorStatus*) override {
@@ -130,9 +131,17 @@ class PaperCpu final : public Device {
     pass(static_cast<double>(column.rows * bytes_of(column.precision)) /
          self().device().bandwidth);  // it reads the column
   }
+  void offer_pivot(Queue&, ConstAnyMatrix rows, const PanelRows&, const PivotCandidate*,
+                   std::byte*) override {
+    elements(OperationKind::exchange, rows.precision, 1, rows.columns);
+  }
+  // The offers are drawn at random, and may have no memory: all ranks draw the same row.
   void take_pivot(Queue&, AnyMatrix rows, std::int64_t first, const PivotCandidate* found,
-                  std::int64_t* pivot, FactorStatus*) override {
-    if (Memory::real(pivot) && Memory::real(found)) *pivot = first + found->row;
+                  const PivotOffers& offers, std::int64_t* pivot, FactorStatus*) override {
+    if (Memory::real(pivot) && offers.data != nullptr)
+      *pivot = self().draw_row(first);
+    else if (Memory::real(pivot) && Memory::real(found))
+      *pivot = first + found->row;
     elements(OperationKind::exchange, rows.precision, 2, rows.columns);
   }
   void eliminate(Queue&, ConstAnyMatrix, AnyMatrix rows, PivotCandidate* next) override {

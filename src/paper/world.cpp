@@ -73,16 +73,21 @@ bool Memory::real(const void* data) {
   return at < addresses() || at >= addresses() + address_bytes;
 }
 
+// A semaphore, since suspending an actor also holds up the messages that it has sent. The waiting
+// actor may destroy the signal as soon as it goes on, so this function uses copies.
 void Signal::raise() {
   raised_ = true;
-  for (s4u::Actor* actor : std::exchange(waiting_, {})) actor->resume();
+  const auto gate = gate_;
+  for (int left = std::exchange(waiting_, 0); left > 0; --left) gate->release();
 }
 
-// No other actor runs between the test and the suspension, so no raise() is missed.
+// No other actor runs between the test and the acquisition, so no raise() is missed.
 void Signal::wait() {
+  if (!raised_ && !gate_) gate_ = s4u::Semaphore::create(0);
   while (!raised_) {
-    waiting_.push_back(s4u::Actor::self());
-    s4u::this_actor::suspend();
+    ++waiting_;
+    const auto gate = gate_;
+    gate->acquire();
   }
 }
 
@@ -118,13 +123,25 @@ void Rank::wait(const MomentPtr& moment) {
   owe(device().synchronize);
 }
 
-// SplitMix64 of the seed, the rank and a counter.
-double Rank::draw() {
-  std::uint64_t z = scenario->seed * 0x9e3779b97f4a7c15 +
-                    (static_cast<std::uint64_t>(number) << 32) + ++drawn * 0xbf58476d1ce4e5b9;
+namespace {
+// SplitMix64 of the seed, a stream's number and a counter, in [0, 1).
+double random_number(std::uint64_t seed, std::uint64_t stream, std::uint64_t counter) {
+  std::uint64_t z = seed * 0x9e3779b97f4a7c15 + (stream << 32) + counter * 0xbf58476d1ce4e5b9;
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
   z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
   return static_cast<double>((z ^ (z >> 31)) >> 11) * 0x1p-53;
+}
+}  // namespace
+
+double Rank::draw() {
+  return random_number(scenario->seed, static_cast<std::uint64_t>(number), ++drawn);
+}
+
+std::int64_t Rank::draw_row(std::int64_t first) const {
+  const auto rows = static_cast<double>(std::max(order - first, std::int64_t{1}));
+  const auto stream = static_cast<std::uint64_t>(scenario->ranks);  // no rank's
+  const double part = random_number(scenario->seed, stream, static_cast<std::uint64_t>(first));
+  return first + static_cast<std::int64_t>(part * rows);
 }
 
 Rank& self() {

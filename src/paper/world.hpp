@@ -4,6 +4,8 @@
 /// actor of SimGrid, which runs until it waits for simulated time to pass.
 #pragma once
 
+#include <simgrid/forward.h>
+
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -14,12 +16,6 @@
 #include "device/paper.hpp"
 #include "model/machine_model.hpp"
 #include "paper/timeline.hpp"
-
-// SimGrid's types, so that its headers are needed in few places.
-namespace simgrid::s4u {
-class Actor;
-class Host;
-}  // namespace simgrid::s4u
 
 namespace lupine::paper {
 
@@ -78,7 +74,8 @@ class Signal {
 
  private:
   bool raised_ = false;
-  std::vector<simgrid::s4u::Actor*> waiting_;
+  int waiting_ = 0;                  // actors
+  simgrid::s4u::SemaphorePtr gate_;  // null until an actor waits
 };
 
 /// One simulated rank.
@@ -91,6 +88,7 @@ struct Rank {
   std::unique_ptr<Timeline> timeline;  ///< of its GPU
   Memory memory;
   std::uint64_t drawn = 0;                      ///< random numbers so far
+  std::int64_t order = 0;                       ///< of the matrix that was generated last
   std::vector<std::function<void()>> at_end{};  ///< end the rank's workers
   bool connected =
       false;  ///< its GPU has peers, so a host that waits for an event does nothing else
@@ -110,6 +108,8 @@ struct Rank {
   void wait(const MomentPtr& moment);
   /// A random number in [0, 1), the same in every run with the same seed.
   double draw();
+  /// A random row from `first` to the last one of the matrix, the same on every rank.
+  std::int64_t draw_row(std::int64_t first) const;
 };
 
 /// The rank whose actor is running.

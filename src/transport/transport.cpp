@@ -79,26 +79,55 @@ EventPtr Transport::exchange(Traffic traffic, const Event& ready,
   return out.record();
 }
 
+// Calls send(peers, queue of messages), whose messages go between what `queue` has been given
+// before and what it is given later.
+template <class Send>
+void Transport::in_order(Queue& queue, Along along, const Send& send) {
+  Queue& out = *way(Traffic::panels).out;
+  out.wait(*queue.record());
+  send(peers(Traffic::panels, along), out);
+  queue.wait(*out.record());
+}
+
+// Where MPI reads and writes these bytes: with `staged`, in host memory, which the device has read.
+std::span<std::byte> Transport::stage(std::span<std::byte> bytes) {
+  if (method_ != CommMethod::staged) return bytes;
+  if (staged_) staged_->wait();
+  if (stage_.bytes() < std::ssize(bytes)) stage_ = device_.allocate_host(std::ssize(bytes));
+  return {stage_.data(), bytes.size()};
+}
+
 void Transport::broadcast(Queue& queue, Along along, int root, std::span<std::byte> bytes) {
   const Communicator& group = comm(Traffic::panels, along);
   if (group.size() == 1) return;
-  if (method_ == CommMethod::nccl) {
-    Queue& out = *way(Traffic::panels).out;
-    out.wait(*queue.record());
-    peers(Traffic::panels, along).broadcast(out, bytes, root);
-    queue.wait(*out.record());
-    return;
-  }
+  if (method_ == CommMethod::nccl)
+    return in_order(queue, along,
+                    [&](PeerGroup& peers, Queue& out) { peers.broadcast(out, bytes, root); });
   const bool staged = method_ == CommMethod::staged;
-  if (staged && staged_) staged_->wait();
-  if (staged && stage_.bytes() < std::ssize(bytes))
-    stage_ = device_.allocate_host(std::ssize(bytes));
-  const std::span<std::byte> host = staged ? std::span(stage_.data(), bytes.size()) : bytes;
+  const std::span<std::byte> host = stage(bytes);
   if (staged && group.rank() == root) device_.read(queue, bytes.data(), host);
   queue.synchronize();
   group.broadcast(host, root);
   if (!staged || group.rank() == root) return;
   device_.write(queue, host, bytes.data());
+  staged_ = queue.record();
+}
+
+void Transport::all_gather(Queue& queue, Along along, std::span<std::byte> parts) {
+  const Communicator& group = comm(Traffic::panels, along);
+  if (group.size() == 1) return;
+  if (method_ == CommMethod::nccl)
+    return in_order(queue, along,
+                    [&](PeerGroup& peers, Queue& out) { peers.all_gather(out, parts); });
+  const bool staged = method_ == CommMethod::staged;
+  const std::size_t each = parts.size() / group.size();
+  const std::size_t mine = group.rank() * each;
+  const std::span<std::byte> host = stage(parts);
+  if (staged) device_.read(queue, parts.data() + mine, host.subspan(mine, each));
+  queue.synchronize();
+  group.all_gather(host);
+  if (!staged) return;
+  device_.write(queue, host, parts.data());
   staged_ = queue.record();
 }
 

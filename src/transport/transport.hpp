@@ -49,6 +49,11 @@ class Transport {
   /// what was received. With MPI and staged the host waits. Collective over the process row
   /// (column).
   void broadcast(Queue& queue, Along along, int root, std::span<std::byte> bytes);
+  /// Copies the parts of all ranks of a process row or column to all of them, in the order of
+  /// `queue`, as broadcast() does. `parts`, in device memory, has as many parts of equal length as
+  /// there are ranks; each rank has written the one of its number. Collective over the process row
+  /// (column).
+  void all_gather(Queue& queue, Along along, std::span<std::byte> parts);
   /// Sends and receives between ranks of a process column, from device to device; starts when
   /// `ready` is reached. @return an event that is reached when all messages have arrived
   /// @pre method() is nccl
@@ -81,6 +86,9 @@ class Transport {
   }
   std::unique_ptr<PeerGroup> join(const Communicator& comm) const;
   std::shared_ptr<Buffer> take_stage(std::int64_t bytes);
+  template <class Send>
+  void in_order(Queue& queue, Along along, const Send& send);
+  std::span<std::byte> stage(std::span<std::byte> bytes);
 
   const ProcessGrid& grid_;
   Device& device_;
@@ -89,7 +97,7 @@ class Transport {
   // Host memory of destroyed carriers, for new ones: allocating host memory that a device can read
   // takes longer than a small run.
   std::shared_ptr<std::vector<Buffer>> stages_;
-  Buffer stage_;     // host memory of broadcast()
+  Buffer stage_;     // host memory of broadcast() and all_gather()
   EventPtr staged_;  // the device has read stage_
 };
 

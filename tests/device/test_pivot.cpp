@@ -102,7 +102,7 @@ void check_exchange(Bench& b, const Shape& shape, const PivotCandidate& candidat
   Candidate found(b, candidate);
   DeviceMatrix<std::int64_t> pivot(b, 1, 1);
   Status status(b);
-  b.device->take_pivot(*b.queue, rows.view(), first, found.data(), pivot.data(), status.data());
+  b.device->take_pivot(*b.queue, rows.view(), first, found.data(), {}, pivot.data(), status.data());
   CHECK(rows.frame_intact());
   CHECK(pivot.frame_intact());
   CHECK(found.unchanged());
@@ -206,7 +206,8 @@ TEMPLATE_TEST_CASE("take_pivot: only the first bad pivot is named", "[pivot]", f
        std::vector<std::tuple<std::int64_t, double, std::int64_t>>{
            {10, 1.0, -1}, {11, HUGE_VAL, 11}, {12, 0.0, 11}, {3, 0.0, 11}}) {
     Candidate found(b, {magnitude, 2});
-    b.device->take_pivot(*b.queue, rows.view(), first, found.data(), pivot.data(), status.data());
+    b.device->take_pivot(*b.queue, rows.view(), first, found.data(), {}, pivot.data(),
+                         status.data());
     CHECK(status.get().bad_pivot == expected);
   }
 }
@@ -257,4 +258,74 @@ TEMPLATE_TEST_CASE("eliminate: a zero pivot changes no row, and the next one is 
         CHECK(r.rows.unchanged());
         check_next(b, r);
       }
+}
+
+namespace {
+
+// Ranks of a process column whose panels have 2 shared rows and 3 rows of their own, in blocks of
+// 2 rows; the panel begins at row 4. All rows of a rank hold their row of the whole matrix, plus
+// j / 8 in column j. `found` is what each rank has found.
+template <class T>
+void check_offers(Bench& b, const std::vector<PivotCandidate>& found, std::int64_t pivot,
+                  int owner) {
+  constexpr std::int64_t begin = 4;
+  constexpr std::int64_t shared = 2;
+  constexpr std::int64_t w = 5;
+  const int ranks = static_cast<int>(found.size());
+  const auto global = [&](int rank, std::int64_t i) {
+    const Distribution rows(1000, 2, ranks, rank);
+    return i < shared ? begin + i
+                      : rows.global(rows.local_begin({begin + shared}) + (i - shared)).value;
+  };
+  const auto value = [](std::int64_t row, std::int64_t j) {
+    return static_cast<double>(row) + static_cast<double>(j) / 8;
+  };
+  std::vector<DeviceMatrix<T>> panels;
+  const std::int64_t each = PivotOffers::bytes(ConstAnyMatrix{precision_of<T>, nullptr, 1, w, 1});
+  const Buffer offers = b.device->allocate(ranks * each);
+  for (int rank = 0; rank < ranks; ++rank) {
+    const Distribution rows(1000, 2, ranks, rank);
+    panels.emplace_back(b, 5, w);
+    panels.back().set(
+        [&](std::int64_t i, std::int64_t j) { return static_cast<T>(value(global(rank, i), j)); });
+    Candidate mine(b, found[static_cast<std::size_t>(rank)]);
+    b.device->offer_pivot(*b.queue, panels.back().view(),
+                          {begin, shared, rows.local_begin({begin + shared}), &rows}, mine.data(),
+                          offers.data() + rank * each);
+    b.queue->synchronize();
+  }
+  for (int rank = 0; rank < ranks; ++rank) {
+    CAPTURE(rank, pivot, owner);
+    auto& panel = panels[static_cast<std::size_t>(rank)];
+    Candidate mine(b, found[static_cast<std::size_t>(rank)]);
+    DeviceMatrix<std::int64_t> taken(b, 1, 1);
+    Status status(b);
+    b.device->take_pivot(*b.queue, panel.view(), begin, mine.data(),
+                         {offers.data(), ranks, rank, shared}, taken.data(), status.data());
+    CHECK(taken.frame_intact());
+    CHECK(taken(0) == pivot);
+    CHECK(panel.frame_intact());
+    std::int64_t wrong = 0;
+    for (std::int64_t i = 0; i < 5; ++i)
+      for (std::int64_t j = 0; j < w; ++j) {
+        const bool place = global(rank, i) == pivot && (i < shared || rank == owner);
+        const std::int64_t row = i == 0 ? pivot : place ? begin : global(rank, i);
+        wrong += static_cast<double>(panel(i, j)) != value(row, j);
+      }
+    CHECK(wrong == 0);
+  }
+}
+
+}  // namespace
+
+TEMPLATE_TEST_CASE("offered pivots: the largest, of these the lowest row, on every rank", "[pivot]",
+                   float, double) {
+  Bench b;
+  // Rows: shared 4, 5; rank 0 has 6, 7, 12, rank 1 has 8, 9, 14, rank 2 has 10, 11, 16.
+  check_offers<TestType>(b, {{0.5, 0}, {2, 3}, {1, 4}}, 9, 1);
+  check_offers<TestType>(b, {{1, 4}, {1, 3}, {1, 2}}, 9, 1);  // a tie across ranks
+  check_offers<TestType>(b, {{1, 2}, {HUGE_VAL, 4}, {3, 2}}, 14, 1);
+  check_offers<TestType>(b, {{3, 1}, {3, 1}, {3, 1}}, 5, 0);    // a shared row, offered by all
+  check_offers<TestType>(b, {{3, 1}, {2, 3}, {3, 1}}, 5, 0);    // and not by one of them
+  check_offers<TestType>(b, {{0, 0}, {-1, -1}, {0, 0}}, 4, 0);  // no row at all; zeros
 }

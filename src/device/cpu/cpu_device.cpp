@@ -319,13 +319,62 @@ void CpuDevice::find_pivot(Queue&, ConstAnyMatrix column, PivotCandidate* found)
   });
 }
 
-void CpuDevice::take_pivot(Queue&, AnyMatrix rows, std::int64_t first, const PivotCandidate* found,
-                           std::int64_t* pivot, FactorStatus* status) {
-  *pivot = first + found->row;
-  const bool bad = found->magnitude == 0 || !std::isfinite(found->magnitude);
-  if (bad && status->bad_pivot < 0) status->bad_pivot = first;
+void CpuDevice::offer_pivot(Queue&, ConstAnyMatrix rows, const PanelRows& of,
+                            const PivotCandidate* found, std::byte* offer) {
+  const std::int64_t row = found->row;
+  auto* header = reinterpret_cast<PivotCandidate*>(offer);
+  *header = *found;
+  if (row < 0) return;
+  header->row =
+      row < of.shared ? of.begin + row : of.rows->global(of.below + (row - of.shared)).value;
   with_storage(rows, [&](const auto& r) {
-    for (std::int64_t j = 0; j < r.columns; ++j) std::swap(r(0, j), r(found->row, j));
+    using T = std::remove_cv_t<std::remove_reference_t<decltype(r(0, 0))>>;
+    T* values = reinterpret_cast<T*>(header + 1);
+    for (std::int64_t j = 0; j < r.columns; ++j) values[j] = r(row, j);
+  });
+}
+
+namespace {
+
+const PivotCandidate& candidate_of(const PivotOffers& offers, int rank, std::int64_t bytes) {
+  return *reinterpret_cast<const PivotCandidate*>(offers.data + rank * bytes);
+}
+
+// The rank whose offer is the pivot.
+int best_offer(const PivotOffers& offers, std::int64_t bytes) {
+  int best = 0;
+  for (int rank = 1; rank < offers.count; ++rank) {
+    const PivotCandidate& a = candidate_of(offers, best, bytes);
+    const PivotCandidate& b = candidate_of(offers, rank, bytes);
+    if (b.magnitude > a.magnitude || (b.magnitude == a.magnitude && b.row < a.row)) best = rank;
+  }
+  return best;
+}
+
+}  // namespace
+
+void CpuDevice::take_pivot(Queue&, AnyMatrix rows, std::int64_t first, const PivotCandidate* found,
+                           const PivotOffers& offers, std::int64_t* pivot, FactorStatus* status) {
+  const bool alone = offers.data == nullptr;
+  const std::int64_t bytes = PivotOffers::bytes(rows);
+  const int best = alone ? 0 : best_offer(offers, bytes);
+  const PivotCandidate& taken = alone ? *found : candidate_of(offers, best, bytes);
+  *pivot = alone ? first + taken.row : taken.row;
+  const bool bad = taken.magnitude == 0 || !std::isfinite(taken.magnitude);
+  if (bad && status->bad_pivot < 0) status->bad_pivot = first;
+  if (taken.row < 0) return;
+  const bool shared = *pivot - first < offers.shared;
+  const std::int64_t place = alone || best == offers.mine ? found->row
+                             : shared                     ? *pivot - first
+                                                          : -1;
+  with_storage(rows, [&](const auto& r) {
+    using T = std::remove_reference_t<decltype(r(0, 0))>;
+    const T* values = reinterpret_cast<const T*>(&taken + 1);
+    for (std::int64_t j = 0; j < r.columns; ++j) {
+      const T value = alone ? r(place, j) : values[j];
+      if (place >= 0) r(place, j) = r(0, j);
+      r(0, j) = value;
+    }
   });
 }
 

@@ -42,8 +42,10 @@ class CpuDevice final : public Device {
               const PanelControl* u_control, AnyMatrix c, const Poll& poll) override;
 
   void find_pivot(Queue& queue, ConstAnyMatrix column, PivotCandidate* found) override;
+  void offer_pivot(Queue& queue, ConstAnyMatrix rows, const PanelRows& of,
+                   const PivotCandidate* found, std::byte* offer) override;
   void take_pivot(Queue& queue, AnyMatrix rows, std::int64_t first, const PivotCandidate* found,
-                  std::int64_t* pivot, FactorStatus* status) override;
+                  const PivotOffers& offers, std::int64_t* pivot, FactorStatus* status) override;
   void eliminate(Queue& queue, ConstAnyMatrix pivot_row, AnyMatrix rows,
                  PivotCandidate* next) override;
   void solve_unit_lower(Queue& queue, ConstAnyMatrix l, AnyMatrix b) override;

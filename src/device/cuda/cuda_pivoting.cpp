@@ -27,11 +27,21 @@ void CudaDevice::find_pivot(Queue& queue, ConstAnyMatrix column, PivotCandidate*
   check(cuda::find_pivot(l.stream(), column, &l.words()->search, found_at(found)), "find_pivot");
 }
 
+void CudaDevice::offer_pivot(Queue& queue, ConstAnyMatrix rows, const PanelRows& of,
+                             const PivotCandidate* found, std::byte* offer) {
+  check(cuda::offer_pivot(lane(queue).stream(), rows,
+                          {of.begin, of.shared, of.below.value, cyclic(*of.rows)},
+                          {&found->magnitude, &found->row}, offer),
+        "offer_pivot");
+}
+
 void CudaDevice::take_pivot(Queue& queue, AnyMatrix rows, std::int64_t first,
-                            const PivotCandidate* found, std::int64_t* pivot,
-                            FactorStatus* status) {
-  check(cuda::take_pivot(lane(queue).stream(), rows, first, &found->magnitude, &found->row, pivot,
-                         &status->bad_pivot),
+                            const PivotCandidate* found, const PivotOffers& offers,
+                            std::int64_t* pivot, FactorStatus* status) {
+  check(cuda::take_pivot(
+            lane(queue).stream(), rows, first, {&found->magnitude, &found->row},
+            {offers.data, PivotOffers::bytes(rows), offers.count, offers.mine, offers.shared},
+            pivot, &status->bad_pivot),
         "take_pivot");
 }
 

@@ -43,6 +43,7 @@ LUPINE_SAME_CALL(comm_destroy, ncclCommDestroy);
 LUPINE_SAME_CALL(comm_abort, ncclCommAbort);
 LUPINE_SAME_CALL(comm_get_async_error, ncclCommGetAsyncError);
 LUPINE_SAME_CALL(broadcast, ncclBroadcast);
+LUPINE_SAME_CALL(all_gather, ncclAllGather);
 LUPINE_SAME_CALL(send, ncclSend);
 LUPINE_SAME_CALL(receive, ncclRecv);
 LUPINE_SAME_CALL(group_start, ncclGroupStart);
@@ -97,6 +98,7 @@ Api load() {
   take("ncclCommAbort", n.comm_abort);
   take("ncclCommGetAsyncError", n.comm_get_async_error);
   take("ncclBroadcast", n.broadcast);
+  take("ncclAllGather", n.all_gather);
   take("ncclSend", n.send);
   take("ncclRecv", n.receive);
   take("ncclGroupStart", n.group_start);

@@ -35,6 +35,8 @@ struct Api {
   Result (*comm_get_async_error)(Comm comm, Result* error) = nullptr;
   Result (*broadcast)(const void* from, void* to, std::size_t count, DataType type, int root,
                       Comm comm, cudaStream_t stream) = nullptr;
+  Result (*all_gather)(const void* from, void* to, std::size_t count, DataType type, Comm comm,
+                       cudaStream_t stream) = nullptr;
   Result (*send)(const void* from, std::size_t count, DataType type, int peer, Comm comm,
                  cudaStream_t stream) = nullptr;
   Result (*receive)(void* to, std::size_t count, DataType type, int peer, Comm comm,

@@ -11,6 +11,7 @@
 #include <thread>
 #include <utility>
 
+#include "core/expects.hpp"
 #include "device/cuda/check.hpp"
 
 namespace lupine {
@@ -36,7 +37,10 @@ class NcclGroup final : public PeerGroup {
  public:
   NcclGroup(std::shared_ptr<Peers> peers, std::span<const std::byte> bytes, int rank, int size,
             std::function<cudaStream_t(Queue&)> stream_of)
-      : peers_(std::move(peers)), stream_of_(std::move(stream_of)) {
+      : peers_(std::move(peers)),
+        stream_of_(std::move(stream_of)),
+        rank_(static_cast<std::size_t>(rank)),
+        size_(static_cast<std::size_t>(size)) {
     nccl::UniqueId id{};
     std::memcpy(&id, bytes.data(), std::min(sizeof(id), bytes.size()));
     const StallWatch::Waiting waiting(peers_->stalls_, "ncclCommInitRank");
@@ -61,6 +65,19 @@ class NcclGroup final : public PeerGroup {
     check_nccl(
         api().broadcast(bytes.data(), bytes.data(), bytes.size(), nccl::int8, root, comm_, stream),
         "ncclBroadcast");
+  }
+
+  // In place: a rank sends its part from where the others' are received around it.
+  void all_gather(Queue& queue, std::span<std::byte> parts) override {
+    peers_->require(comm_);
+    const std::size_t each = parts.size() / size_;
+    LUPINE_EXPECTS(each * size_ == parts.size());
+    if (parts.empty()) return;
+    const cudaStream_t stream = stream_of_(queue);
+    const StallWatch::Waiting waiting(peers_->stalls_, "ncclAllGather");
+    check_nccl(api().all_gather(parts.data() + rank_ * each, parts.data(), each, nccl::int8, comm_,
+                                stream),
+               "ncclAllGather");
   }
 
   // ncclGroupEnd is called even if a send or receive has failed, or NCCL's group would stay open.
@@ -94,6 +111,8 @@ class NcclGroup final : public PeerGroup {
 
   std::shared_ptr<Peers> peers_;
   std::function<cudaStream_t(Queue&)> stream_of_;
+  std::size_t rank_;
+  std::size_t size_;
   nccl::Comm comm_ = nullptr;
 };
 

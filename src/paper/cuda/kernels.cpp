@@ -79,8 +79,9 @@ std::int64_t pass_parts(std::int64_t, std::int64_t, int) {
   return 1;
 }
 
-cudaError_t generate(cudaStream_t stream, const MatrixSpec&, const Cyclic&, const Cyclic&,
+cudaError_t generate(cudaStream_t stream, const MatrixSpec& spec, const Cyclic&, const Cyclic&,
                      AnyMatrix a) {
+  stream->rank->order = spec.n;
   return make(stream, OperationKind::generate, a.precision, a.rows, a.columns);
 }
 cudaError_t multiply_generated(cudaStream_t stream, const MatrixSpec&, const Cyclic&,
@@ -133,9 +134,18 @@ cudaError_t find_pivot(cudaStream_t stream, ConstAnyMatrix column, SearchSpace*,
   launch(stream, {.bytes = static_cast<double>(column.rows * bytes_of(column.precision))});
   return cudaSuccess;
 }
-cudaError_t take_pivot(cudaStream_t stream, AnyMatrix rows, std::int64_t first, const double*,
-                       const std::int64_t* row_found, std::int64_t* pivot, std::int64_t*) {
-  if (Memory::real(pivot) && Memory::real(row_found)) *pivot = first + *row_found;
+cudaError_t offer_pivot(cudaStream_t stream, ConstAnyMatrix rows, const OfferedRows&, FoundPivot,
+                        std::byte*) {
+  launch(stream, {.bytes = 2. * static_cast<double>(rows.columns * bytes_of(rows.precision))});
+  return cudaSuccess;
+}
+// The host is ahead of the messages with the offers, so all ranks draw the same row instead.
+cudaError_t take_pivot(cudaStream_t stream, AnyMatrix rows, std::int64_t first, FoundPivot found,
+                       const Offers& offers, std::int64_t* pivot, std::int64_t*) {
+  if (Memory::real(pivot) && offers.data != nullptr)
+    *pivot = stream->rank->draw_row(first);
+  else if (Memory::real(pivot) && Memory::real(found.row))
+    *pivot = first + *found.row;
   launch(stream, {.bytes = 4. * static_cast<double>(rows.columns * bytes_of(rows.precision))});
   return cudaSuccess;
 }

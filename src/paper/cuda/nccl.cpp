@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// NCCL on paper: broadcasts go around a ring, each rank passing on what has arrived; messages
-/// between pairs begin when both ranks' streams have come to them. A worker of each stream lets the
-/// time of its messages pass.
+/// NCCL on paper: broadcasts and all-gathers go around a ring, each rank passing on what has
+/// arrived; messages between pairs begin when both ranks' streams have come to them. A worker of
+/// each stream lets the time of its messages pass.
 #include <nccl.h>
+#include <nccl_functions.h>
 
 #include <algorithm>
 #include <cstring>
@@ -77,8 +78,19 @@ struct Lane {
   }
 };
 
+// All ranks' parts go around the ring side by side.
+struct AllGather {
+  double bytes = 0;  // of a part
+  std::vector<Rank*> ranks;
+  std::vector<double> times;  // when each rank's stream has come; at last, when it is done
+  int missing = 0;            // ranks whose streams have not come
+  int left = 0;               // ranks that are not done
+  Signal complete;            // all streams have come
+};
+
 struct Group {
   std::map<std::int64_t, std::shared_ptr<Broadcast>> broadcasts;
+  std::map<std::int64_t, std::shared_ptr<AllGather>> all_gathers;
   std::map<std::pair<int, int>, Lane> lanes;
 };
 
@@ -122,6 +134,31 @@ void pass_on(Broadcast& b, std::size_t position, Rank& rank) {
     next.arrived.raise();
   }
   if (position > 0) mine.arrived.wait();
+}
+
+// In each step of the ring, a rank passes on the part that it has got in the step before.
+void go_around(AllGather& g) {
+  const std::size_t size = g.ranks.size();
+  for (std::size_t step = 1; step < size; ++step) {
+    const std::vector<double> before = g.times;
+    for (std::size_t i = 0; i < size; ++i) {
+      const std::size_t from = (i + size - 1) % size;
+      const LinkModel link = link_between(*g.ranks[from], *g.ranks[i]);
+      g.times[i] = std::max(before[i], before[from]) + g.ranks[i]->scenario->machine.collective +
+                   link.latency + g.bytes / link.bandwidth;
+    }
+  }
+}
+
+// A rank's part in an all-gather.
+void gather(AllGather& g, std::size_t mine) {
+  g.times[mine] = simulated_time();
+  if (--g.missing == 0) {
+    go_around(g);
+    g.complete.raise();
+  }
+  g.complete.wait();
+  sleep_until(g.times[mine]);
 }
 
 // Lets the time of one stream's messages pass, one after the other.
@@ -190,12 +227,14 @@ std::map<std::int64_t, std::shared_ptr<Group>>& groups() {
 }  // namespace lupine::paper
 
 using namespace lupine::paper;
+using lupine::emulation::nccl_functions;
 
 struct ncclComm {
   std::shared_ptr<Group> group;
   int ranks;
   int rank;
   std::int64_t broadcasts = 0;
+  std::int64_t all_gathers = 0;
   // Messages between ncclGroupStart and ncclGroupEnd.
   std::vector<std::pair<std::shared_ptr<Message>, bool>> open{};  // true: sent
   cudaStream_t stream = nullptr;
@@ -261,6 +300,28 @@ ncclResult_t ncclBroadcast(const void*, void* to, std::size_t count, ncclDataTyp
   });
   return ncclSuccess;
 }
+// What it brings is not read on paper.
+ncclResult_t ncclAllGather(const void*, void*, std::size_t count, ncclDataType_t, ncclComm_t comm,
+                           cudaStream_t stream) {
+  const std::int64_t number = comm->all_gathers++;
+  std::shared_ptr<AllGather>& place = comm->group->all_gathers[number];
+  if (!place) {
+    const auto size = static_cast<std::size_t>(comm->ranks);
+    place = std::make_shared<AllGather>(AllGather{static_cast<double>(count),
+                                                  std::vector<Rank*>(size),
+                                                  std::vector<double>(size),
+                                                  comm->ranks,
+                                                  comm->ranks,
+                                                  {}});
+  }
+  const auto mine = static_cast<std::size_t>(comm->rank);
+  place->ranks[mine] = stream->rank;
+  in_stream(stream, [all = place, mine, group = comm->group, number] {
+    gather(*all, mine);
+    if (--all->left == 0) group->all_gathers.erase(number);
+  });
+  return ncclSuccess;
+}
 ncclResult_t ncclSend(const void*, std::size_t count, ncclDataType_t, int peer, ncclComm_t comm,
                       cudaStream_t stream) {
   auto& lane = comm->group->lanes[{comm->rank, peer}];
@@ -321,19 +382,7 @@ const char* lupine::emulation::dlerror() {
   return "";
 }
 void* lupine::emulation::dlsym(void*, const char* function) {
-  const std::map<std::string, void*> known{
-      {"ncclGetVersion", reinterpret_cast<void*>(&ncclGetVersion)},
-      {"ncclGetUniqueId", reinterpret_cast<void*>(&ncclGetUniqueId)},
-      {"ncclCommInitRank", reinterpret_cast<void*>(&ncclCommInitRank)},
-      {"ncclCommDestroy", reinterpret_cast<void*>(&ncclCommDestroy)},
-      {"ncclCommAbort", reinterpret_cast<void*>(&ncclCommAbort)},
-      {"ncclCommGetAsyncError", reinterpret_cast<void*>(&ncclCommGetAsyncError)},
-      {"ncclBroadcast", reinterpret_cast<void*>(&ncclBroadcast)},
-      {"ncclSend", reinterpret_cast<void*>(&ncclSend)},
-      {"ncclRecv", reinterpret_cast<void*>(&ncclRecv)},
-      {"ncclGroupStart", reinterpret_cast<void*>(&ncclGroupStart)},
-      {"ncclGroupEnd", reinterpret_cast<void*>(&ncclGroupEnd)},
-      {"ncclGetErrorString", reinterpret_cast<void*>(&ncclGetErrorString)}};
+  const auto& known = nccl_functions();
   const auto found = known.find(function);
   return found == known.end() ? nullptr : found->second;
 }

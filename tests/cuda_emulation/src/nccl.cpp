@@ -5,6 +5,7 @@
 /// id names the folder.
 #include <nccl.h>
 #include <unistd.h>
+#include <nccl_functions.h>
 
 #include <atomic>
 #include <cstdio>
@@ -368,6 +369,43 @@ ncclResult_t ncclBroadcast(const void* from, void* to, std::size_t count, ncclDa
   });
 }
 
+// As messages between all pairs.
+ncclResult_t ncclAllGather(const void* from, void* to, std::size_t count, ncclDataType_t type,
+                           ncclComm_t comm, cudaStream_t stream) {
+  return nccl_call("ncclAllGather", [&] {
+    if (comm == nullptr || !known(stream)) return ncclInvalidArgument;
+    const std::size_t bytes = count * bytes_of(type);
+    const Group& group = *comm->group;
+    if (count == 0) return ncclSuccess;
+    if (bytes / count != bytes_of(type) || !on_device(from, bytes) ||
+        !on_device(to, bytes * static_cast<std::size_t>(group.ranks))) {
+      return ncclInvalidArgument;
+    }
+    if (hang(comm->group, stream)) return ncclSuccess;
+    const auto transfers = std::make_shared<std::vector<Transfer>>();
+    char* const mine = static_cast<char*>(to) + static_cast<std::size_t>(group.rank) * bytes;
+    if (from != mine) enqueue(stream, {[=] { std::memcpy(mine, from, bytes); }, {}});
+    for (int peer = 0; peer < group.ranks; ++peer) {
+      if (peer == group.rank) continue;
+      char* const theirs = static_cast<char*>(to) + static_cast<std::size_t>(peer) * bytes;
+      transfers->push_back({true,
+                            const_cast<void*>(from),
+                            {bytes, group.rank},
+                            comm,
+                            stream,
+                            group.message(group.rank, peer, comm->sent[peer]++)});
+      transfers->push_back({false,
+                            theirs,
+                            {bytes, peer},
+                            comm,
+                            stream,
+                            group.message(peer, group.rank, comm->received[peer]++)});
+    }
+    enqueue(stream, {{}, [group = comm->group, transfers] { return proceed(*group, *transfers); }});
+    return ncclSuccess;
+  });
+}
+
 ncclResult_t ncclSend(const void* from, std::size_t count, ncclDataType_t type, int peer,
                       ncclComm_t comm, cudaStream_t stream) {
   return transfer("ncclSend", true, from, count, type, peer, comm, stream);
@@ -435,19 +473,7 @@ const char* lupine::emulation::dlerror() {
 }
 
 void* lupine::emulation::dlsym(void*, const char* function) {
-  static const std::map<std::string, void*> functions{
-      {"ncclGetVersion", reinterpret_cast<void*>(&ncclGetVersion)},
-      {"ncclGetUniqueId", reinterpret_cast<void*>(&ncclGetUniqueId)},
-      {"ncclCommInitRank", reinterpret_cast<void*>(&ncclCommInitRank)},
-      {"ncclCommDestroy", reinterpret_cast<void*>(&ncclCommDestroy)},
-      {"ncclCommAbort", reinterpret_cast<void*>(&ncclCommAbort)},
-      {"ncclCommGetAsyncError", reinterpret_cast<void*>(&ncclCommGetAsyncError)},
-      {"ncclBroadcast", reinterpret_cast<void*>(&ncclBroadcast)},
-      {"ncclSend", reinterpret_cast<void*>(&ncclSend)},
-      {"ncclRecv", reinterpret_cast<void*>(&ncclRecv)},
-      {"ncclGroupStart", reinterpret_cast<void*>(&ncclGroupStart)},
-      {"ncclGroupEnd", reinterpret_cast<void*>(&ncclGroupEnd)},
-      {"ncclGetErrorString", reinterpret_cast<void*>(&ncclGetErrorString)}};
+  const auto& functions = nccl_functions();
   const bool lacks = is_wrong("lacks") && state().settings.nccl_detail == function;
   const auto found = functions.find(function);
   return lacks || found == functions.end() ? nullptr : found->second;

@@ -54,6 +54,8 @@ ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* error);
 ncclResult_t ncclCommCount(const ncclComm_t comm, int* count);
 ncclResult_t ncclBroadcast(const void* from, void* to, std::size_t count, ncclDataType_t type,
                            int root, ncclComm_t comm, cudaStream_t stream);
+ncclResult_t ncclAllGather(const void* from, void* to, std::size_t count, ncclDataType_t type,
+                           ncclComm_t comm, cudaStream_t stream);
 /// Between processes and to the own one; each has to be in a group, as all of Lupine's are. A group
 /// is of one communicator and one stream, and is done once all that it sends has been received.
 ncclResult_t ncclSend(const void* from, std::size_t count, ncclDataType_t type, int peer,
