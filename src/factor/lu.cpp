@@ -44,7 +44,7 @@ class BlockLu {
         pace_(device_, *panels_, *updates_, options.panel_part),
         waits_{clock, outcome_.times.broadcast, options.trace, Phase::broadcast,
                grid_.all().stalls()} {
-    last_ = updates_->record();
+    newest_update_ = last_ = updates_->record();
     updated_.assign(static_cast<std::size_t>(a.columns().local_size() / chunk_ + 1), last_);
     for (int slot = 0; slot < ring_.slots(); ++slot)
       lefts_.emplace_back(transport, Traffic::panels, Along::row, ring_.largest_control(),
@@ -205,16 +205,17 @@ class BlockLu {
     }
   }
 
-  // Plans how much of the rest is updated beside panel k, and applies panel q to that, as far as
-  // messages have arrived. poll() and finish_rest() do what remains. A deep look-ahead holds
-  // nothing back.
+  // Plans what of the rest is updated beside panel k, and applies panel q to that, as far as
+  // messages have come. poll() and finish_rest() do what remains. A deep look-ahead holds nothing
+  // back.
   void start_rest(std::int64_t q, const Step& k) {
     if (q < 0 || !beside_) return;
     pace_.begin();
     rest_.emplace(begin_rest(q, k));
     if (k.in_column) {
       const std::int64_t rows = a_.rows().local_size() - rest_->panel.step.trailing_row.value;
-      const std::size_t beside = pace_.plan(rest_->chunks, rows, times_);
+      const std::int64_t columns = a_.columns().local_size() - k.trailing_column.value;
+      const std::int64_t beside = pace_.plan(rows, columns, chunk_, times_);
       if (inline_solves_) rest_->now = beside;
     }
     if (!diagonal_first(k)) move_on(*rest_);
@@ -256,7 +257,7 @@ class BlockLu {
       if (may_solve(sweep))
         solve_next(sweep);
       else if (may_update(sweep))
-        update(sweep, sweep.updated++);
+        update(sweep);
       else
         return;
   }
@@ -286,7 +287,7 @@ class BlockLu {
   }
   // Whether the next chunk of U has arrived.
   bool may_update(Sweep& sweep) {
-    return sweep.updated < std::min(sweep.solved, sweep.now) &&
+    return sweep.updated < sweep.solved && sweep.columns < sweep.now &&
            place(sweep, sweep.updated).carrier.test();
   }
 
@@ -364,21 +365,27 @@ class BlockLu {
   }
 
   // A_ij <- A_ij - L_iq U_qj, as a sum: the rounded chunk is -U_qj.
-  void update(const Sweep& sweep, std::size_t p) {
+  void update(Sweep& sweep) {
     const Way& way = sweep.way;
-    const Columns columns = sweep.chunks[p];
     const Panel& q = sweep.panel;
-    Place& from = place(sweep, p);
+    const Columns& columns = sweep.chunks[sweep.updated];
+    const Columns part = sweep.next();
+    Place& from = place(sweep, sweep.updated);
     from.carrier.arrive_in(way.updates);
     way.updates.wait(*from.solved);
-    const RightChunk chunk = ring_.chunk(slot(sweep, p), q.step.width(), columns.count);
-    const auto c = a_.from(q.step.trailing_row, columns.begin);
-    const TraceLabel label{way.update, way.update_phase, q.step.index, c.rows, columns.count};
+    const RightChunk chunk = ring_.chunk(slot(sweep, sweep.updated), q.step.width(), columns.count);
+    const auto c = a_.from(q.step.trailing_row, columns.begin + part.begin.value);
+    const TraceLabel label{way.update, way.update_phase, q.step.index, c.rows, part.count};
     time(way.updates, label, [&] {
-      device_.update(way.updates, q.left, q.control, chunk.values, chunk.control,
-                     c.block(0, 0, c.rows, columns.count), messages_);
+      device_.update(way.updates, q.left, q.control,
+                     chunk.values.block(0, part.begin.value, q.step.width(), part.count),
+                     chunk.control, c.block(0, 0, c.rows, part.count), messages_);
     });
-    from.used = way.updates.record();
+    sweep.columns += part.count;
+    newest_update_ = way.updates.record();
+    if (part.begin.value + part.count < columns.count) return;
+    ++sweep.updated;
+    from.used = newest_update_;
     if (!way.own) updated_[static_cast<std::size_t>(columns.begin.value / chunk_)] = from.used;
   }
 
@@ -409,9 +416,7 @@ class BlockLu {
     if (messages_) messages_();
     if (!rest_ || !beside_) return;
     // Where the host moves messages, a panel may come later than was expected.
-    const std::size_t given = rest_->updated;
-    if (given == rest_->now && (given == 0 || place(*rest_, given - 1).used->reached()))
-      ++rest_->now;
+    if (rest_->columns == rest_->now && newest_update_->reached()) rest_->now += chunk_;
     move_on(*rest_);
   }
 
@@ -429,7 +434,7 @@ class BlockLu {
     for (Carrier& carrier : lefts_) wait_for(carrier, Activity::wait_for_panel, steps_ - 1);
     for (Queue* queue : {panels_.get(), rows_.get(), updates_.get()}) queue->synchronize();
     transport_.synchronize();
-    if (outcome_.usable()) agree(steps_);
+    if (outcome_.usable()) agree(steps_ - 1);
     if (pivoting() && outcome_.usable())  // reads the pivots of the last panels into outcome_
       for (auto k = std::max<std::int64_t>(steps_ - ring_.slots(), 0); k < steps_; ++k)
         moves_of(ring_[k]);
@@ -476,8 +481,9 @@ class BlockLu {
   std::int64_t in_column_ = 0;     // of the next chunk of an own column, or diagonal block
   std::optional<Sweep> rest_;      // the rest of the present step, while it is in progress
   std::vector<EventPtr> updated_;  // for each chunk of columns: its last update is done
-  EventPtr last_;                  // the rest of the last step is updated
-  Poll messages_;                  // moves messages on; null where no message needs the host
+  EventPtr newest_update_;
+  EventPtr last_;  // the rest of the last step is updated
+  Poll messages_;  // moves messages on; null where no message needs the host
   FactorOutcome outcome_;
   QueueTimes times_;
   Pace pace_;

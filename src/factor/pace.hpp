@@ -3,14 +3,12 @@
 /// What of the rest is updated beside a panel, and with which part of the device.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <utility>
-#include <vector>
 
+#include "core/numbers.hpp"
 #include "device/device.hpp"
 #include "factor/queue_times.hpp"
-#include "factor/sweep.hpp"
 
 namespace lupine {
 
@@ -28,24 +26,26 @@ class Pace {
   void begin() { begin_ = panels_.record(); }
 
   /// Gives the panel the smallest part of the device with which it is forecast to take no longer
-  /// than the updates beside it, those of `rows` x the columns of the chunks. The forecast: a part
-  /// p times as large makes the panel p times as fast. Where all updates are too short, the panel
-  /// gets the whole device. @return as many of the chunks as the panel takes; 0: none is beside it
-  std::size_t plan(const std::vector<Columns>& chunks, std::int64_t rows, const QueueTimes& times) {
-    constexpr double least = 1. / 16;
+  /// than the updates beside it, those of `rows` x `columns` elements. The forecast: a part p times
+  /// as large makes the panel p times as fast. Where all updates are too short, the panel gets the
+  /// whole device.
+  /// @param first the result where nothing has been measured yet
+  /// @return the columns whose update takes as long as the panel; 0: none is beside it
+  std::int64_t plan(std::int64_t rows, std::int64_t columns, std::int64_t first,
+                    const QueueTimes& times) {
+    constexpr double least = 1. / 32;
+    constexpr std::int64_t unit = 512;  // products of fewer columns are slow
     if (end_ && end_->reached()) {
       seconds_ = std::exchange(end_, nullptr)->seconds_since(*measured_from_);
       measured_part_ = part_ > 0 ? part_ : 1;
     }
     const double column = times.update_of_element() * static_cast<double>(rows);
-    if (fixed_ >= 0 || seconds_ == 0 || column == 0) return share(fixed_ < 0 ? least : fixed_, 1);
+    if (fixed_ >= 0 || seconds_ == 0 || column == 0)
+      return share(fixed_ < 0 ? least : fixed_, first);
     for (double part = least; part < 1; part *= 2) {
-      const double needed = seconds_ * measured_part_ / part * (1 - part);
-      double updates = 0;
-      for (std::size_t i = 0; i < chunks.size(); ++i) {
-        updates += column * static_cast<double>(chunks[i].count);
-        if (updates >= needed) return share(part, i + 1);
-      }
+      const double needed = seconds_ * measured_part_ / part * (1 - part) / column;
+      if (needed <= static_cast<double>(columns))
+        return share(part, round_up(static_cast<std::int64_t>(needed) + 1, unit));
     }
     return share(0, 0);
   }
@@ -60,10 +60,10 @@ class Pace {
   }
 
  private:
-  std::size_t share(double part, std::size_t chunks) {
+  std::int64_t share(double part, std::int64_t columns) {
     part_ = part;
     device_.share(part);
-    return chunks;
+    return columns;
   }
 
   Device& device_;

@@ -60,13 +60,21 @@ struct Sweep {
   const DeviceRowMoves* moves;  ///< null without pivoting
   Way way;
   std::vector<Columns> chunks;
-  std::int64_t first;       ///< running number of the first chunk, in the own column or the rest
-  std::size_t solved = 0;   ///< chunks whose U_qj has been given to the queue and the carrier
-  std::size_t updated = 0;  ///< chunks whose update has been given to the queue
-  std::size_t now = all;    ///< chunks that may be updated now; others come after panel k
+  std::int64_t first;        ///< running number of the first chunk, in the own column or the rest
+  std::size_t solved = 0;    ///< chunks whose U_qj has been given to the queue and the carrier
+  std::size_t updated = 0;   ///< chunks whose update has been given to the queue as a whole
+  std::int64_t columns = 0;  ///< columns whose update has been given to the queue
+  std::int64_t now = all;    ///< columns that may be updated now; others come after panel k
 
-  static constexpr std::size_t all = std::numeric_limits<std::size_t>::max();
+  static constexpr std::int64_t all = std::numeric_limits<std::int64_t>::max();
   bool done() const { return updated == chunks.size(); }
+  /// The columns of the next chunk that are to be updated next, counted from its first one: all
+  /// that are left of it, or as many as may be updated now.
+  Columns next() const {
+    const Columns& chunk = chunks[updated];
+    const std::int64_t before = columns - (chunk.begin.value - chunks.front().begin.value);
+    return {LocalIndex{before}, std::min(chunk.count - before, now - columns)};
+  }
   /// The running number of chunk p.
   std::int64_t number(std::size_t p) const { return first + static_cast<std::int64_t>(p); }
   /// The label of a part of the exchange of chunk p's rows.

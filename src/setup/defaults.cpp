@@ -56,7 +56,7 @@ constexpr std::int64_t all_columns = 0;
 // The last row of an engine whose `above` is less than the local order applies. A faster update
 // needs wider panels, so that reading and writing C does not limit it: with 700 columns a GPU's
 // memory only just keeps up with its tensor cores. HPL factors its panels more slowly, so its
-// blocks are smaller.
+// blocks are smaller. The rows of GPUs are those of predictions (lupine predict) for an H200.
 // clang-format off
 constexpr Row default_rows[] = {
     // engine          above  nb: alone, of several  look-ahead  chunk: alone, of several  leaf
@@ -64,7 +64,9 @@ constexpr Row default_rows[] = {
     {Engine::cpu_fast, 12288,      1024,        384,          1,         8192,       2048,   16},
     {Engine::cpu_other,    0,       512,        512,          1,          all_columns,   2048,   16},
     {Engine::cpu_fp64,     0,       384,        384,          1,          all_columns,   2048,   16},
-    {Engine::cuda_low,     0,      2048,       2048,          1,        16384,      16384,   32},
+    {Engine::cuda_low,     0,      1024,       1024,          1,        16384,      16384,   32},
+    {Engine::cuda_low, 49152,      2048,       2048,          1,        16384,      16384,   32},
+    {Engine::cuda_low, 114688,      3072,       3072,          1,        32768,      32768,   32},
     {Engine::cuda_fp64,    0,      1024,       1024,          1,        16384,      16384,   32},
 };
 // clang-format on
