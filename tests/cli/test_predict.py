@@ -31,6 +31,12 @@ RECORDED_CASES = (
     ("hpl", "h200-x8", "-N", "20000", "-P", "2", "-Q", "4"),
     ("mxp", "cpu-cluster", "--ranks", "4", "-N", "20000"),
 )
+# The exposed part of an LU, in percent: what its time is longer than that of the updates' products.
+EXPOSED = {
+    ("mxp", H200, "-N", "65536", "--scale", "1"): 30.7,
+    ("hpl", H200, "-N", "49152", "--scale", "1"): 16.3,
+    ("mxp", H200_X8, "-N", "131072", "--scale", "8"): 38.5,
+}
 needs_simgrid = unittest.skipUnless(HAVE_SIMGRID, "lupine-predict is not built without SimGrid")
 
 
@@ -146,6 +152,11 @@ class Recorded(Folder):
         for words, digits in zip(RECORDED_CASES, found):
             self.assertEqual(digits, recorded[" ".join(words)], words)
         self.assertEqual(found[-1], found[-2])
+
+    def test_exposed_time_does_not_grow(self):
+        for words, report in zip(EXPOSED, self.predictions(*[(w[0], "--machine", *w[1:]) for w in EXPOSED])):
+            exposed = 100 * (1 - report["rows"][-1]["lu_efficiency"])
+            self.assertLess(exposed, EXPOSED[words] + 2, words)
 
     def test_several_configurations_are_as_each_alone(self):
         # Each of them starts after another one has made its communicators and streams.
