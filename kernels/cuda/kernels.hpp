@@ -79,31 +79,28 @@ struct SolveBounds {
   std::uint32_t* memory;
   std::int64_t strips;
 
-  static constexpr std::int64_t words(std::int64_t strips) { return 1 + 2 * strips; }
-  /// Of the triangle outside of its blocks on the diagonal.
-  LUPINE_ELEMENT std::uint32_t* factor() const { return memory; }
-  /// Of the inverse in block (s, s).
-  LUPINE_ELEMENT std::uint32_t* inverse(std::int64_t s) const { return memory + 1 + s; }
-  /// Of the right-hand sides that this inverse was multiplied by.
-  LUPINE_ELEMENT std::uint32_t* right(std::int64_t s) const { return memory + 1 + strips + s; }
+  static constexpr std::int64_t words(std::int64_t strips) { return 2 * strips; }
+  /// Of the factors of the sum for strip s: row s of L, or column s of U, beside the diagonal.
+  LUPINE_ELEMENT std::uint32_t* factor(std::int64_t s) const { return memory + s; }
+  /// Of the solutions of strip s.
+  LUPINE_ELEMENT std::uint32_t* solution(std::int64_t s) const { return memory + strips + s; }
 };
 
 /// Rows s of `parts` <- [high high low], the BF16 parts of the w x w inverse s: high = round(a),
-/// low = round(a - high). high + low differs from a by at most a relative 2^-16. Sets the bounds
-/// factor() and inverse(). @param parts n x 3 triangle_order; the last strip has 3 w columns in use
+/// low = round(a - high). high + low differs from a by at most a relative 2^-16. Sets the bound
+/// factor(s). @param parts n x 3 triangle_order; the last strip has 3 w columns in use
 cudaError_t split_triangle(cudaStream_t stream, MatrixView<const float> lu, Triangle triangle,
                            MatrixView<Bfloat16> parts, const SolveBounds& bounds);
-/// `parts` <- [high; low; high], the BF16 parts of the right-hand sides `b` of strip s, w x m. Sets
-/// the bound right(s) to at least their largest magnitude.
-cudaError_t split(cudaStream_t stream, MatrixView<const float> b, Triangle triangle, std::int64_t s,
-                  const SolveBounds& bounds, MatrixView<Bfloat16> parts);
-/// to <- round(2^e_s x) in FP16, x the solution of strip s. e_s is the largest exponent from -113
-/// to 120 with which triangle_order 2^e_s (bound inverse(s)) (bound right(s)) < 2^15.
+/// `parts` <- [high; low; high], the BF16 parts of the right-hand sides `b` of a strip, w x m.
+cudaError_t split(cudaStream_t stream, MatrixView<const float> b, Triangle triangle,
+                  MatrixView<Bfloat16> parts);
+/// to <- round(2^e_s x) in FP16, x the solution of strip s, whose largest magnitude is the bound
+/// solution(s). e_s = fp16_scale_exponent(solution(s)).
 cudaError_t round_solution(cudaStream_t stream, MatrixView<const float> x, std::int64_t s,
                            const SolveBounds& bounds, MatrixView<Half> to);
 /// to <- round(2^(p - e_t) a) in FP16 for columns t of the w x s row `a` of the triangle, and
 /// *alpha <- -2^-p, so that alpha * to * (rounded solutions) is -a x. With the largest f with
-/// 2^f (bound factor()) < 2^15, p = f + min_t e_t, or the nearest number from -126 to 126.
+/// 2^f (bound factor(s)) < 2^15, p = f + min_t e_t, or the nearest number from -126 to 126.
 cudaError_t round_factor(cudaStream_t stream, MatrixView<const float> a, Triangle triangle,
                          const SolveBounds& bounds, MatrixView<Half> to, float* alpha);
 

@@ -15,29 +15,20 @@ static_assert(matrix_threads == triangle_order);  // the threads of a block shar
 constexpr std::int64_t group_columns = 32;
 static_assert(triangle_order % group_columns == 0);
 
-// The exponent of the largest power of two that is at most `value`; 1024 for Inf and NaN.
-__device__ int exponent_of(double value) {
-  const auto bits = __builtin_bit_cast(std::uint64_t, value);
-  return static_cast<int>(bits >> 52 & 0x7ff) - 1023;
-}
-
 // The exponent e_s of the scale of solution s.
 __device__ int solution_exponent(const SolveBounds& bounds, std::int64_t s) {
-  const double bound = static_cast<double>(triangle_order) *
-                       static_cast<double>(float_of(*bounds.inverse(s))) *
-                       static_cast<double>(float_of(*bounds.right(s)));
-  const int e = 14 - exponent_of(bound);
-  return e < -113 ? -113 : e > 120 ? 120 : e;
+  return fp16_scale_exponent(float_of(*bounds.solution(s)));
 }
 
-// The exponent p of the scale of products of factor and solution, for the first `strips` strips.
+// The exponent p of the scale of products of factor and solution, in the sum over the first
+// `strips` strips for the one behind them.
 __device__ int product_exponent(const SolveBounds& bounds, std::int64_t strips) {
   int least = 120;
   for (std::int64_t t = 0; t < strips; ++t) {
     const int e = solution_exponent(bounds, t);
     least = e < least ? e : least;
   }
-  const int p = fp16_scale_exponent(float_of(*bounds.factor())) + least;
+  const int p = fp16_scale_exponent(float_of(*bounds.factor(strips))) + least;
   return p < -126 ? -126 : p > 126 ? 126 : p;
 }
 
@@ -63,21 +54,16 @@ struct Stack {
 };
 
 __global__ void __launch_bounds__(matrix_threads)
-    split_kernel(MatrixView<const float> b, Stack to, std::uint32_t* bits) {
+    split_kernel(MatrixView<const float> b, Stack to) {
   const std::int64_t i = std::int64_t{blockIdx.x} * matrix_threads + threadIdx.x;
-  std::uint32_t mine = 0;
-  if (i < b.rows) {
+  if (i >= b.rows) return;
 #pragma unroll 4
-    for (std::int64_t j = blockIdx.y; j < b.columns; j += gridDim.y) {
-      const float value = b(i, j);
-      const Parts parts = parts_of(value);
-      mine = larger_bits(mine, magnitude_bits(value));
-      to.first(i, j) = parts.high;
-      to.second(i, j) = parts.low;
-      to.third(i, j) = parts.high;
-    }
+  for (std::int64_t j = blockIdx.y; j < b.columns; j += gridDim.y) {
+    const Parts parts = parts_of(b(i, j));
+    to.first(i, j) = parts.high;
+    to.second(i, j) = parts.low;
+    to.third(i, j) = parts.high;
   }
-  join_largest(mine, bits);
 }
 
 // A block of threads works on a strip of rows and group_columns columns: on part of an inverse, or
@@ -108,7 +94,7 @@ __global__ void __launch_bounds__(matrix_threads)
     to(row + by_rows, column + by_columns) = parts.high;
     to(row + 2 * by_rows, column + 2 * by_columns) = parts.low;
   }
-  join_largest(mine, down == across ? bounds.inverse(down) : bounds.factor());
+  if (down != across) join_largest(mine, bounds.factor(lower ? down : across));
 }
 
 __global__ void __launch_bounds__(matrix_threads)
@@ -144,15 +130,15 @@ cudaError_t split_triangle(cudaStream_t stream, MatrixView<const float> lu, Tria
                 triangle == Triangle::unit_lower, parts, bounds);
 }
 
-cudaError_t split(cudaStream_t stream, MatrixView<const float> b, Triangle triangle, std::int64_t s,
-                  const SolveBounds& bounds, MatrixView<Bfloat16> parts) {
+cudaError_t split(cudaStream_t stream, MatrixView<const float> b, Triangle triangle,
+                  MatrixView<Bfloat16> parts) {
   if (b.empty()) return cudaSuccess;
   const auto part = [&](std::int64_t k) {
     return triangle == Triangle::unit_lower ? parts.block(k * b.rows, 0, b.rows, b.columns)
                                             : parts.block(0, k * b.columns, b.rows, b.columns);
   };
   return launch(stream, matrix_grid(b.rows, b.columns), matrix_threads, split_kernel, b,
-                Stack{part(0), part(1), part(2)}, bounds.right(s));
+                Stack{part(0), part(1), part(2)});
 }
 
 cudaError_t round_solution(cudaStream_t stream, MatrixView<const float> x, std::int64_t s,

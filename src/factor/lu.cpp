@@ -411,11 +411,10 @@ class BlockLu {
   }
 
   // Called while this rank waits: other ranks may need the messages that it has to pass on, and its
-  // device may need more work of the rest.
+  // device more work of the rest, since panel k may come later than was planned.
   void poll() {
     if (messages_) messages_();
     if (!rest_ || !beside_) return;
-    // Where the host moves messages, a panel may come later than was expected.
     if (rest_->columns == rest_->now && newest_update_->reached()) rest_->now += chunk_;
     move_on(*rest_);
   }

@@ -362,7 +362,7 @@ class RatesOfUpdates(Folder):
 
     def test_tuning_renews_them(self):
         self.plant(bf16=1e6, fp16=1e6, fp32=1)
-        self.assert_status(self.run("tune", "-N", "1500", "--budget", "6", "--device", "cpu"), 0)
+        self.assert_status(self.run("tune", "-N", "2500", "--budget", "15", "--device", "cpu"), 0)
         rates = [rate["gflops"] for rate in self.read()["rates"]]
         self.assertEqual(len(rates), 3)
         # One on which no two rounds agreed is not kept.

@@ -109,7 +109,7 @@ TEST_CASE("the table of defaults has a row for each kind of update") {
   CHECK(on_cpu(large, Precision::fp32, true).row == "cpu at the rate of fp32");
   CHECK(on_cpu(large, Precision::fp16x3, true).row == "cpu at the rate of fp32");
   CHECK(on_cpu(large, Precision::fp64, true).row == "cpu fp64");
-  CHECK(on_gpu(Precision::fp16).row == "cuda 16 bits");
+  CHECK(on_gpu(Precision::fp16).row == "cuda 16 bits, above 114688 a rank");
   CHECK(on_gpu(Precision::fp64).row == "cuda fp64");
   CHECK(on_gpu(Precision::fp16).tuning.nb > on_gpu(Precision::fp64).tuning.nb);
 }

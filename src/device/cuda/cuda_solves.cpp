@@ -153,13 +153,14 @@ void CudaDevice::solve_rounded(Lane& l, Triangle triangle, MatrixView<const floa
       }
       const auto inverse = side.block(inverses, s, 0, w, 3 * w);
       const auto right = side.block(rights, 0, 0, 3 * w, m);
-      check(cuda::split(stream, part, triangle, s / triangle_order, bounds, right), "split");
+      check(cuda::split(stream, part, triangle, right), "split");
       products_->multiply(l, Reading::bf16, 1, side.first(inverse, right),
                           side.second(inverse, right), 0, part);
-      if (s + w < n)
-        check(cuda::round_solution(stream, part, s / triangle_order, bounds,
-                                   side.block(knowns, s, 0, w, m)),
-              "round_solution");
+      if (s + w == n) continue;
+      const std::int64_t strip = s / triangle_order;
+      check(cuda::largest_magnitude(stream, part, bounds.solution(strip)), "largest_magnitude");
+      check(cuda::round_solution(stream, part, strip, bounds, side.block(knowns, s, 0, w, m)),
+            "round_solution");
     }
 }
 

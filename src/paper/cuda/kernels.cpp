@@ -110,8 +110,7 @@ cudaError_t split_triangle(cudaStream_t stream, MatrixView<const float> lu, Tria
                            MatrixView<Bfloat16>, const SolveBounds&) {
   return convert(stream, Precision::fp32, lu.rows, lu.columns, 4);
 }
-cudaError_t split(cudaStream_t stream, MatrixView<const float> b, Triangle, std::int64_t,
-                  const SolveBounds&, MatrixView<Bfloat16>) {
+cudaError_t split(cudaStream_t stream, MatrixView<const float> b, Triangle, MatrixView<Bfloat16>) {
   return convert(stream, Precision::fp32, b.rows, b.columns, 10);
 }
 cudaError_t round_solution(cudaStream_t stream, MatrixView<const float> x, std::int64_t,
