@@ -4,8 +4,8 @@
 /// receiver, who removes that name when it has read; so each file is removed by whom it is for. The
 /// id names the folder.
 #include <nccl.h>
-#include <unistd.h>
 #include <nccl_functions.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cstdio>
