@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cstdlib>
 #include <limits>
+#include <tuple>
 #include <utility>
 
 #include "device/cuda/blas.hpp"
@@ -237,6 +239,7 @@ bool Products::suits(const Call& call, const cublasLtMatmulAlgo_t& algorithm) co
 Products::Algorithm Products::algorithm(const Call& call) {
   const auto [place, is_new] = algorithms_.try_emplace(call.shape());
   auto& known = place->second;
+  if (is_new && rehearsed_once_ && !rehearsing_) known = algorithms_like(call.shape());
   for (const cublasLtMatmulAlgo_t& one : known)
     if (suits(call, one)) return one;
   if (!is_new && known.empty()) return std::nullopt;
@@ -246,11 +249,32 @@ Products::Algorithm Products::algorithm(const Call& call) {
   return known.back();
 }
 
+// What runs beside an update, and for how long, is measured in the run itself. So a product may
+// come with other numbers of columns and multiprocessors than in the rehearsal. It takes the
+// algorithms of the class that has the nearest number of columns and is equal in all else.
+Algorithms Products::algorithms_like(const Shape& shape) const {
+  constexpr int columns = 2;
+  constexpr int multiprocessors = 7;
+  const Algorithms* best = nullptr;
+  int nearest = std::numeric_limits<int>::max();
+  for (const auto& [other, known] : algorithms_) {
+    Shape as_mine = other;
+    std::get<columns>(as_mine) = std::get<columns>(shape);
+    std::get<multiprocessors>(as_mine) = std::get<multiprocessors>(shape);
+    const int distance = std::abs(std::get<columns>(other) - std::get<columns>(shape));
+    if (as_mine != shape || known.empty() || distance >= nearest) continue;
+    nearest = distance;
+    best = &known;
+  }
+  return best != nullptr ? *best : Algorithms();
+}
+
 // A class may have got further algorithms behind those that were tried.
 void Products::rehearse(bool on) {
   for (const auto& [shape, trials] : trials_)
     std::ranges::copy(trials.fastest_first(), algorithms_[shape].begin());
   trials_.clear();
+  rehearsed_once_ |= rehearsing_;
   rehearsing_ = on;
   rehearsed_.clear();
 }

@@ -73,6 +73,7 @@ class Products {
   void try_offers(Lane& lane, const Call& call, const float* beta);
   bool suits(const Call& call, const cublasLtMatmulAlgo_t& algorithm) const;
   Algorithm algorithm(const Call& call);
+  Algorithms algorithms_like(const Shape& shape) const;
   void run_anyway(Lane& lane, const Call& call, const float* alpha, const float* beta);
   bool left_out(const Shape& shape);
 
@@ -83,6 +84,7 @@ class Products {
   /// cannot compute it.
   std::map<Shape, Algorithms> algorithms_;
   bool rehearsing_ = false;
+  bool rehearsed_once_ = false;
   std::set<Shape> rehearsed_;
   std::map<Shape, ProductTrials> trials_;  ///< of this rehearsal
   std::set<Shape> tried_;                  ///< in this rehearsal or an earlier one
