@@ -6,11 +6,43 @@
 #include <cstdint>
 #include <utility>
 
+#include "core/expects.hpp"
 #include "core/numbers.hpp"
 #include "device/device.hpp"
 #include "factor/queue_times.hpp"
 
 namespace lupine {
+
+/// A panel that was measured.
+struct PanelTime {
+  double seconds = 0;
+  double part = 1;  ///< of the device, with which it was factored
+};
+
+/// What runs side by side in a step.
+struct Beside {
+  static constexpr double least = 1. / 32;
+  double part = 0;           ///< of the device, for the panel; 0: the whole device
+  std::int64_t columns = 0;  ///< whose update takes as long as the panel; 0: none is beside it
+};
+
+/// The smallest part of the device, a power of two from 1/32 on, with which a panel is forecast to
+/// take no longer than the updates beside it: a part p times as large makes the panel p times as
+/// fast, and the updates have the rest of the device. Where all updates are too short, the panel
+/// gets the whole device.
+/// @param column seconds in which the whole device updates one column, > 0
+/// @param columns all that are updated in the step
+/// @pre column > 0
+inline Beside forecast(const PanelTime& panel, double column, std::int64_t columns) {
+  LUPINE_EXPECTS(column > 0);
+  constexpr std::int64_t unit = 512;  // products of fewer columns are slow
+  for (double part = Beside::least; part < 1; part *= 2) {
+    const double needed = panel.seconds * panel.part / part * (1 - part) / column;
+    if (needed <= static_cast<double>(columns))
+      return {part, round_up(static_cast<std::int64_t>(needed) + 1, unit)};
+  }
+  return {};
+}
 
 /// Divides a device whose queues run side by side between a panel and the updates beside it. With
 /// look-ahead 1 and without pivoting, "panel" means here its diagonal block alone. Most of a
@@ -25,29 +57,23 @@ class Pace {
   /// What is given to the panels' queue from now on is the panel.
   void begin() { begin_ = panels_.record(); }
 
-  /// Gives the panel the smallest part of the device with which it is forecast to take no longer
-  /// than the updates beside it, those of `rows` x `columns` elements. The forecast: a part p times
-  /// as large makes the panel p times as fast. Where all updates are too short, the panel gets the
-  /// whole device.
-  /// @param first the result where nothing has been measured yet
-  /// @return the columns whose update takes as long as the panel; 0: none is beside it
+  /// Gives the panel the part of the device that forecast() says, for updates of `rows` x `columns`
+  /// elements. @param first columns beside the panel where nothing has been measured yet
+  /// @return Beside::columns
   std::int64_t plan(std::int64_t rows, std::int64_t columns, std::int64_t first,
                     const QueueTimes& times) {
-    constexpr double least = 1. / 32;
-    constexpr std::int64_t unit = 512;  // products of fewer columns are slow
-    if (end_ && end_->reached()) {
-      seconds_ = std::exchange(end_, nullptr)->seconds_since(*measured_from_);
-      measured_part_ = part_ > 0 ? part_ : 1;
-    }
+    if (end_ && end_->reached())
+      measured_ = {std::exchange(end_, nullptr)->seconds_since(*measured_from_),
+                   now_.part > 0 ? now_.part : 1};
     const double column = times.update_of_element() * static_cast<double>(rows);
-    if (fixed_ >= 0 || seconds_ == 0 || column == 0)
-      return share(fixed_ < 0 ? least : fixed_, first);
-    for (double part = least; part < 1; part *= 2) {
-      const double needed = seconds_ * measured_part_ / part * (1 - part) / column;
-      if (needed <= static_cast<double>(columns))
-        return share(part, round_up(static_cast<std::int64_t>(needed) + 1, unit));
-    }
-    return share(0, 0);
+    if (fixed_ >= 0)
+      now_ = {fixed_, first};
+    else if (measured_.seconds == 0 || column == 0)
+      now_ = {Beside::least, first};
+    else
+      now_ = forecast(measured_, column, columns);
+    device_.share(now_.part);
+    return now_.columns;
   }
 
   /// The panel has been given to its queue. What is given from now on has the whole device, behind
@@ -55,17 +81,11 @@ class Pace {
   void end() {
     measured_from_ = begin_;
     end_ = panels_.record();
-    if (part_ == 0) updates_.wait(*end_);
+    if (now_.part == 0) updates_.wait(*end_);
     device_.share(0);
   }
 
  private:
-  std::int64_t share(double part, std::int64_t columns) {
-    part_ = part;
-    device_.share(part);
-    return columns;
-  }
-
   Device& device_;
   Queue& panels_;
   Queue& updates_;
@@ -73,9 +93,8 @@ class Pace {
   EventPtr begin_;
   EventPtr measured_from_;  // the newest panel that was given, until it is measured
   EventPtr end_;
-  double part_ = 0;           // of the present panel; 0: the whole device
-  double measured_part_ = 1;  // of the newest panel that was measured
-  double seconds_ = 0;        // that it took
+  Beside now_;
+  PanelTime measured_;
 };
 
 }  // namespace lupine
