@@ -105,13 +105,14 @@ class Device {
   /// Whether operations of different queues run side by side, and calls return before they are
   /// done. Then the factorization starts an update before the panel that runs beside it.
   virtual bool overlaps() const { return false; }
-  /// Sets, until the next call, the part (0 to 1) of the work that consists of panels and block
-  /// rows of U. They run beside an update, on queues of raised and high priority; a GPU divides
-  /// its multiprocessors accordingly. 0: nothing runs beside an update.
+  /// Sets, until the next call, the part (0 to 1) of the device for operations on queues of raised
+  /// and high priority, which run beside an update; the update gets the rest. A GPU divides its
+  /// multiprocessors accordingly. 0: each operation may use the whole device.
   virtual void share(double /*part*/) {}
   /// While on, only the first matrix product of each kind (type, class of sizes, part of the
   /// device) is computed, and others are left out. So a warm-up chooses, loads and allocates all
   /// that the real run needs, in little time. Numbers stay finite if each product leaves them so.
+  /// Turned off when the queues are done, a device may choose by what it has timed meanwhile.
   virtual void rehearse(bool /*on*/) {}
   /// Whether device memory is host memory, so that MPI accepts its addresses.
   virtual bool shares_host_memory() const { return true; }
@@ -202,7 +203,7 @@ class Device {
   virtual std::int64_t inverted_order(Precision /*storage*/) const { return 0; }
   /// B <- B U^-1 in FP32, U the upper triangle of lu, which is in the form of inverted_order().
   /// `purpose` is the precision to which the result will be rounded. If that has 16 bits, products
-  /// inside the solve may round their factors to the precision of the update, or to 11 bits (TF32).
+  /// inside the solve may round their factors to the precision of the update, or to 11 bits.
   virtual void solve_right_upper(Queue& queue, MatrixView<const float> lu, MatrixView<float> b,
                                  Precision purpose) = 0;
   /// B <- L^-1 B in FP32 or FP64, L the unit lower triangle of lu, which is in the form of

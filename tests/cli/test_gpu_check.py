@@ -124,9 +124,9 @@ class Conclusions(Case):
         self.assertAlmostEqual(phases["solves"]["floor_seconds"], 2 * 4 * n * n / 4200e9)
         self.assertAlmostEqual(phases["residuals"]["floor_seconds"], 2 * n * n / 300e9)
         width = [(m - min(nb, m), min(nb, m)) for m in left]
-        rows = sum(t * w * w / 350e12 + 10 * t * w / 4000e9 for t, w in width)
+        rows = sum(t * w * w / 700e12 + 10 * t * w / 4000e9 for t, w in width)
         self.assertAlmostEqual(phases["rows"]["floor_seconds"], rows)
-        own = sum(2 * t * min(nb, t) * w / 700e12 + 2 / 3 * w ** 3 / 350e12 for t, w in width)
+        own = sum(2 * t * min(nb, t) * w / 700e12 + 2 / 3 * w ** 3 / 700e12 for t, w in width)
         self.assertAlmostEqual(phases["panel"]["floor_seconds"], rows + own)
         # LU takes 9 s and its update 6 s; other phases are at most 1 s over their floors.
         self.assertAlmostEqual(phases["LU outside the update"]["seconds"], 3)

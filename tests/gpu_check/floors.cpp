@@ -16,8 +16,7 @@ using nlohmann::ordered_json;
 
 /// The measured ceilings, in operations, bytes and entries a second.
 struct Machine {
-  double product;   ///< product of the update
-  double solve;     ///< solves with a panel's triangle, and other operations of a panel
+  double product;   ///< product of the update, and of solves with a panel's triangle
   double copy;      ///< bytes read and written
   double read;      ///< bytes read
   double generate;  ///< entries of A, generated and multiplied
@@ -27,8 +26,8 @@ Machine machine_of(const ordered_json& steps, bool hpl) {
   const auto product = [&](const char* precision) {
     return fastest_rate(steps, "product", precision).value * tera;
   };
-  return {product(hpl ? "fp64" : "fp16"), product(hpl ? "fp64" : "tf32"),
-          fastest_rate(steps, "copy").value * giga, fastest_rate(steps, "read").value * giga,
+  return {product(hpl ? "fp64" : "fp16"), fastest_rate(steps, "copy").value * giga,
+          fastest_rate(steps, "read").value * giga,
           fastest_rate(steps, "multiply_generated").value * giga};
 }
 
@@ -50,11 +49,11 @@ Floors factorization_floors(double n, double nb, const Machine& m, bool hpl) {
     const double w = std::min(nb, left);
     const double trailing = left - w;
     const double own = std::min(nb, trailing);
-    const double solve = trailing * w * w / m.solve;
+    const double solve = trailing * w * w / m.product;
     const double cast_time = cast * trailing * w / m.copy;
     floors.update += 2 * trailing * (trailing - own) * w / m.product;
     floors.panel +=
-        2. / 3 * w * w * w / m.solve + solve + cast_time + 2 * trailing * own * w / m.product;
+        2. / 3 * w * w * w / m.product + solve + cast_time + 2 * trailing * own * w / m.product;
     floors.rows += solve + cast_time + exchange * w * trailing / m.copy;
   }
   return floors;

@@ -150,7 +150,7 @@ void OwnParts::solves(MatrixView<float> block, MatrixView<float> column) {
     const auto order = static_cast<double>(w);
     meter_.rate(
         {{"part", part}, {"name", fmt::format("{}, {} x {}", part, source.rows, source.columns)}},
-        timing, static_cast<double>(m) * order * order, tera, "TFLOP/s", meter_.reached.tf32);
+        timing, static_cast<double>(m) * order * order, tera, "TFLOP/s", meter_.reached.fp16);
   };
   measure("solve_right_upper", column, [&](MatrixView<float> b) {
     device_.solve_right_upper(queue_, block, b, Precision::fp16);
