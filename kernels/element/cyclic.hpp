@@ -69,10 +69,10 @@ class RowWalk {
         if (random) state = steps.right(state);
         ++j;
       };
-      const std::int64_t end = j_ + run;
-      while (end - j >= unrolled)
+      std::int64_t done = 0;
+      for (; run - done >= unrolled; done += unrolled)
         for (int k = 0; k < unrolled; ++k) step();
-      while (j < end) step();
+      for (; done < run; ++done) step();
       state_ = state;
       j_ += run;
       count -= run;

@@ -96,6 +96,7 @@ template <class Work>
 std::vector<long> runs(int count, Work&& work) {
   const auto now = [count] {
     std::vector<long> all;
+    all.reserve(static_cast<std::size_t>(count));
     for (int i = 0; i < count; ++i)
       all.push_back(emulation::calls_of(("algorithm " + std::to_string(i)).c_str()));
     return all;
