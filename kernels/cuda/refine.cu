@@ -144,7 +144,6 @@ __global__ void __launch_bounds__(part_threads) substitute_kernel(SubstitutionSt
   __shared__ double sums[inverse_groups][triangle_rows];
   const int thread = static_cast<int>(threadIdx.x);
   const std::int64_t first = std::int64_t{blockIdx.x} * part_rows;
-
   const int w = static_cast<int>(step.a.columns);
   const int r = thread % part_rows;
   const int group = thread / part_rows;

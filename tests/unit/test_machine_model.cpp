@@ -70,7 +70,7 @@ void for_each_member(const json& value, const std::string& path, const json::jso
       for_each_member(value[i], fmt::format("{}[{}]", path, i), place / i, visit);
   if (!value.is_object()) return;
   for (const auto& [key, member] : value.items()) {
-    const std::string inner = path.empty() ? key : path + "." + key;
+    const std::string inner = path.empty() ? key : fmt::format("{}.{}", path, key);
     visit(inner, place / key);
     for_each_member(member, inner, place / key, visit);
   }

@@ -227,7 +227,6 @@ std::map<std::int64_t, std::shared_ptr<Group>>& groups() {
 }  // namespace lupine::paper
 
 using namespace lupine::paper;
-using lupine::emulation::nccl_functions;
 
 struct ncclComm {
   std::shared_ptr<Group> group;
