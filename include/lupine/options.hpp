@@ -60,6 +60,18 @@ enum class GridOrder {
   column  ///< consecutive ranks lie in a process column
 };
 
+/// Whether A or its transpose.
+enum class Transpose {
+  no,  ///< A
+  yes  ///< A^T
+};
+
+/// The order of a matrix's elements in memory.
+enum class StorageOrder {
+  column_major,  ///< element (i, j) at i + j ld, as in Fortran
+  row_major      ///< element (i, j) at i ld + j, as in C
+};
+
 /// How an FP64 solution is computed with factors of low precision. docs/numerics.md has the
 /// formulas.
 enum class RefineMethod {

@@ -83,12 +83,20 @@ class LUPINE_API Matrix {
   /// @return the matrix
   static Matrix block_cyclic(const Descriptor& descriptor, const double* local);
   /// A from an array on one rank, which sends the other ranks their parts.
+  ///
+  /// A row-major array is the column-major array of A^T. It is used as it lies: Lupine factors A^T,
+  /// whose transpose solves for A in the same time. Scales and pivots are then those of A^T:
+  /// SolveStep::bad_pivot and SingularError::pivot() count columns of the LU of A^T.
   /// @param n order of A, equal on every rank
-  /// @param a n x n, column-major; read on `root` only, null is allowed elsewhere
-  /// @param lda leading dimension of a, at least n; read on `root` only
+  /// @param a n x n; read on `root` only, null is allowed elsewhere
+  /// @param lda leading dimension of a, at least n: the distance of two columns, or of two rows of
+  /// a
+  ///            row-major array, in elements; read on `root` only
   /// @param root the rank that has A, equal on every rank
+  /// @param order how the elements lie, equal on every rank
   /// @return the matrix
-  static Matrix dense(std::int64_t n, const double* a, std::int64_t lda, int root = 0);
+  static Matrix dense(std::int64_t n, const double* a, std::int64_t lda, int root = 0,
+                      StorageOrder order = StorageOrder::column_major);
   /// A from a source of the library itself, such as a file.
   /// @param source not null
   explicit Matrix(std::shared_ptr<MatrixSource> source);
@@ -124,8 +132,8 @@ class LUPINE_API RightHandSide {
   /// @param root the rank that has b, equal on every rank
   /// @return the right-hand sides
   static RightHandSide dense(std::int64_t count, const double* b, std::int64_t ldb, int root = 0);
-  /// b = A times a vector of ones, so that the exact x is a vector of ones. Every rank gets all of
-  /// x.
+  /// b = A times a vector of ones (A^T times ones where A^T x = b is solved), so that the exact x
+  /// is a vector of ones. Every rank gets all of x.
   /// @return the right-hand side
   static RightHandSide of_ones();
   /// b from a source of the library itself, such as a file.
@@ -151,6 +159,7 @@ struct SolveStep {
 };
 
 /// Errors of one right-hand side's x. Norms are those of the system as it was given; r = b - A x.
+/// Where A^T x = b was solved, A stands for A^T here.
 struct SolveColumn {
   Precision precision = Precision::automatic;  ///< of the step that gave x
   RefineMethod method = RefineMethod::ir;  ///< ir or gmres: the method that ended its refinement
@@ -174,7 +183,15 @@ struct SolveColumn {
   std::string why{};  ///< why x was not accepted, where b is the reason: its Inf or NaN
 };
 
-/// Outcome of a solve. All members but x and the times are equal on every rank.
+/// A condition number ||A|| ||A^-1||, estimated.
+struct ConditionEstimate {
+  double value = 0;       ///< infinity where it is too large to estimate
+  bool at_least = false;  ///< whether it is a lower bound only, because the factors are too
+                          ///< inaccurate for an estimate
+};
+
+/// Outcome of a solve. All members but x and the times are equal on every rank. Where A^T x = b was
+/// solved, norm_a and condition are those of A^T.
 /// SolveStep::factor_seconds is the time of the slowest rank, other times are those of this rank.
 struct Solution {
   std::vector<double> x;             ///< this rank's part, in the form of the right-hand side
@@ -236,9 +253,9 @@ class LUPINE_API AccuracyError : public Error {
   std::shared_ptr<const Solution> best_;
 };
 
-/// A factored matrix: it is factored once and solves many times. The constructor, solve() and the
-/// destructor are collective over the communicator; one thread of a process at a time may call
-/// them. The calling thread makes all MPI calls, so MPI_THREAD_FUNNELED suffices.
+/// A factored matrix: it is factored once and solves many times. The constructor, solve(),
+/// condition() and the destructor are collective over the communicator; one thread of a process at
+/// a time may call them. The calling thread makes all MPI calls, so MPI_THREAD_FUNNELED suffices.
 class LUPINE_API Factorization {
  public:
   /// Distributes, scales and factors A, in the first step that gives usable factors.
@@ -262,14 +279,27 @@ class LUPINE_API Factorization {
   Factorization& operator=(Factorization&&) noexcept;
   ~Factorization();
 
-  /// Solves A x = b with the present factors. Where these are too weak for b, it factors A in the
-  /// next step and keeps the new factors. The steps and times of the first solution include those
-  /// of the constructor; those of a later one begin with the present factors, at no cost.
+  /// Solves A x = b or A^T x = b with the present factors. Where these are too weak for b, it
+  /// factors A in the next step and keeps the new factors. The steps and times of the first
+  /// solution include those of the constructor; those of a later one begin with the present
+  /// factors, at no cost.
   /// @param b the right-hand sides, which also determine the form of x
-  /// @return x with its errors, each of them accepted
+  /// @param transpose no: A x = b, yes: A^T x = b; equal on every rank
+  /// @return x with its errors, each of them accepted: those of the system that was solved
   /// @throws AccuracyError (every rank) where no step that is left gives an x that is accepted
   /// @throws UsageError, SingularError, AgreedFault, Fault as the constructor does
-  Solution solve(const RightHandSide& b);
+  Solution solve(const RightHandSide& b, Transpose transpose = Transpose::no);
+
+  /// An estimate by the present factors of the condition number in the infinity norm of the scaled
+  /// matrix, as Solution::condition is. The first call, or the first solve that needs it, makes the
+  /// estimate, also with ConditionCheck::off.
+  /// @param transpose yes: that of A^T, and so that of A in the 1-norm; equal on every rank
+  /// @return the estimate, equal on every rank
+  /// @throws SingularError, AccuracyError, AgreedFault, Fault as solve() does
+  ConditionEstimate condition(Transpose transpose = Transpose::no);
+  /// @return The precision of the present factors, which a solve may have raised;
+  ///         Precision::automatic where a solve that has failed left none.
+  Precision precision() const;
 
   /// @return The order of A.
   std::int64_t n() const;

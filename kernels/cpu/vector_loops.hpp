@@ -26,6 +26,8 @@ struct VectorLoops {
   StoredVectorLoops<double> fp64;
   /// Adds to `sums` the sums over the columns of A, in one pass.
   void (*multiply)(MatrixView<const double> a, const double* x, RowSums sums);
+  /// Adds to `sums` the sums over the columns of A^T, in one pass.
+  void (*multiply_transposed)(MatrixView<const double> a, const double* x, RowSums sums);
   /// most_i <- max_j |a_ij| scale_j: infinity if one of these is Inf or NaN. Null stands for ones.
   void (*largest_of_rows)(MatrixView<const double> a, const double* scale, double* most);
   /// most_j <- max_i scale_i |a_ij|: infinity if one of these is Inf or NaN. Null stands for ones.

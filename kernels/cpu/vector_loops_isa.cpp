@@ -4,6 +4,7 @@
 // equal.
 #include <cstddef>
 #include <cstring>
+#include <type_traits>
 
 #include "cpu/vector_loops.hpp"
 #include "cpu/width.hpp"
@@ -91,17 +92,38 @@ LUPINE_ELEMENT Doubles load(const float* from) {
   return __builtin_convertvector(values, Doubles);
 }
 
-// y_j -= a_j^T x for several columns a_j at once. Each column has its own lanes of sums.
-template <int columns, class T>
-LUPINE_ELEMENT void subtract_dots(MatrixView<const T> a, const double* x, double* y) {
+LUPINE_ELEMENT Doubles magnitudes(Doubles values) {
+  using Integers = std::int64_t __attribute__((vector_size(sizeof(Doubles))));
+  return (Doubles)((Integers)values & ~(std::int64_t{1} << 63));
+}
+
+// The sum of the lanes of one column's vectors.
+LUPINE_ELEMENT double sum_of_lanes(const Doubles* vectors) {
+  double of_lanes[lanes];
+  std::memcpy(of_lanes, vectors, sizeof(of_lanes));
+  return sum_of(of_lanes);
+}
+
+// sums.ax_j += sign a_j^T x for several columns a_j at once; and in the same pass, if asked for,
+// the sums of magnitudes. Each column has its own lanes of sums.
+template <bool with_rows, bool with_abs_ax, int columns, class T>
+LUPINE_ELEMENT void add_dots(MatrixView<const T> a, double sign, const double* x, RowSums sums) {
   constexpr int parts = lanes / width;
-  Doubles sums[columns][parts]{};
+  Doubles ax[columns][parts]{};
+  Doubles abs_ax[columns][parts]{};
+  Doubles abs_rows[columns][parts]{};
   const auto add = [&](const double* xi, const T* ai, std::int64_t ld) {
 #pragma GCC unroll 4
     for (std::ptrdiff_t p = 0; p < parts; ++p) {
       const Doubles xp = load(xi + p * width);
 #pragma GCC unroll 4
-      for (int c = 0; c < columns; ++c) sums[c][p] += load(ai + c * ld + p * width) * xp;
+      for (int c = 0; c < columns; ++c) {
+        const Doubles value = load(ai + c * ld + p * width);
+        const Doubles term = value * xp;
+        ax[c][p] += term;
+        if constexpr (with_abs_ax) abs_ax[c][p] += magnitudes(term);
+        if constexpr (with_rows) abs_rows[c][p] += magnitudes(value);
+      }
     }
   };
   std::int64_t i = 0;
@@ -116,19 +138,37 @@ LUPINE_ELEMENT void subtract_dots(MatrixView<const T> a, const double* x, double
     add(x_rest, a_rest, lanes);
   }
   for (int c = 0; c < columns; ++c) {
-    double of_lanes[lanes];
-    std::memcpy(of_lanes, sums[c], sizeof(of_lanes));
-    y[c] -= sum_of(of_lanes);
+    sums.ax[c] += sign * sum_of_lanes(ax[c]);
+    if constexpr (with_abs_ax) sums.abs_ax[c] += sum_of_lanes(abs_ax[c]);
+    if constexpr (with_rows) sums.abs_rows[c] += sum_of_lanes(abs_rows[c]);
   }
+}
+
+// As many columns at once as their sums fit into registers.
+template <bool with_rows, bool with_abs_ax, class T>
+void add_all_dots(MatrixView<const T> a, double sign, const double* x, RowSums sums) {
+  constexpr int columns = with_rows || with_abs_ax ? 2 : 4;
+  const auto from = [](double* p, std::int64_t j) { return p ? p + j : p; };
+  const auto add = [&]<int count>(std::int64_t j, std::integral_constant<int, count>) {
+    add_dots<with_rows, with_abs_ax, count>(
+        a.block(0, j, a.rows, count), sign, x,
+        {from(sums.ax, j), from(sums.abs_rows, j), from(sums.abs_ax, j)});
+  };
+  std::int64_t j = 0;
+  for (; j + columns <= a.columns; j += columns) add(j, std::integral_constant<int, columns>());
+  for (; j < a.columns; ++j) add(j, std::integral_constant<int, 1>());
 }
 
 template <class T>
 void subtract_transposed(MatrixView<const T> a, const double* x, double* y) {
-  constexpr int columns = 4;
-  std::int64_t j = 0;
-  for (; j + columns <= a.columns; j += columns)
-    subtract_dots<columns>(a.block(0, j, a.rows, columns), x, y + j);
-  for (; j < a.columns; ++j) subtract_dots<1>(a.block(0, j, a.rows, 1), x, y + j);
+  add_all_dots<false, false>(a, -1, x, {y, nullptr, nullptr});
+}
+
+void multiply_transposed(MatrixView<const double> a, const double* x, RowSums sums) {
+  if (sums.abs_rows && sums.abs_ax) return add_all_dots<true, true>(a, 1, x, sums);
+  if (sums.abs_ax) return add_all_dots<false, true>(a, 1, x, sums);
+  if (sums.abs_rows) return add_all_dots<true, false>(a, 1, x, sums);
+  add_all_dots<false, false>(a, 1, x, sums);
 }
 
 // Row scales first: those of callers leave |rows_i from_ij| near 1 or below, so nothing overflows.
@@ -207,7 +247,7 @@ constexpr StoredVectorLoops<T> stored_loops{subtract_product<T>, subtract_transp
 }  // namespace
 
 extern const VectorLoops vectors;
-const VectorLoops vectors{stored_loops<float>, stored_loops<double>, multiply, largest_of_rows,
-                          largest_of_columns};
+const VectorLoops vectors{stored_loops<float>, stored_loops<double>, multiply,
+                          multiply_transposed, largest_of_rows,      largest_of_columns};
 
 }  // namespace lupine::LUPINE_ISA

@@ -219,9 +219,9 @@ cudaError_t add(cudaStream_t stream, ConstAnyMatrix x, AnyMatrix y);
 /// other.
 cudaError_t add_entries(cudaStream_t stream, const MatrixEntry* entries, std::int64_t count,
                         MatrixView<double> a);
-/// One pass over A: computes `sums`. The order of a row's sum depends only on the sizes.
-cudaError_t multiply(cudaStream_t stream, MatrixView<const double> a, const double* x,
-                     const PassSums& sums);
+/// One pass over A: computes `sums`, of A or of A^T. The order of a sum depends only on the sizes.
+cudaError_t multiply(cudaStream_t stream, Transpose transpose, MatrixView<const double> a,
+                     const double* x, const PassSums& sums);
 /// Device::largest_of_rows.
 cudaError_t largest_of_rows(cudaStream_t stream, MatrixView<const double> a, const double* scale,
                             double* most);

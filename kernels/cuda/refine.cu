@@ -81,28 +81,64 @@ struct Add {
 constexpr int block_columns = 4;
 constexpr std::int64_t many_columns = 512;
 
-// y <- y - A^T x. In a block that extends beyond the last column, the last one is read again, and
+// totals.ax <- A^T x or, if `subtract`, totals.ax <- totals.ax - A^T x; in the same pass, the sums
+// of magnitudes. In a block that extends beyond the last column, the last one is read again, and
 // not written.
-template <int columns, class T>
+template <int columns, bool subtract, bool with_rows, bool with_abs_ax, class T>
 __global__ void __launch_bounds__(column_threads)
-    columns_kernel(MatrixView<const T> a, const double* x, double* y) {
+    columns_kernel(MatrixView<const T> a, const double* x, PassSums totals) {
   const std::int64_t first = std::int64_t{blockIdx.x} * columns;
   const T* column[columns];
-  double sums[columns];
+  double ax[columns] = {};
+  double abs_rows[columns] = {};
+  double abs_ax[columns] = {};
 #pragma unroll
-  for (int c = 0; c < columns; ++c) {
+  for (int c = 0; c < columns; ++c)
     column[c] = a.column(first + c < a.columns ? first + c : a.columns - 1);
-    sums[c] = 0;
-  }
 #pragma unroll 4
   for (std::int64_t i = threadIdx.x; i < a.rows; i += column_threads) {
     const double xi = x[i];
 #pragma unroll
-    for (int c = 0; c < columns; ++c) sums[c] = fma(static_cast<double>(column[c][i]), xi, sums[c]);
+    for (int c = 0; c < columns; ++c) {
+      const auto value = static_cast<double>(column[c][i]);
+      ax[c] = fma(value, xi, ax[c]);
+      if (with_rows) abs_rows[c] += fabs(value);
+      if (with_abs_ax) abs_ax[c] = fma(fabs(value), fabs(xi), abs_ax[c]);
+    }
   }
-  const double sum = join_block(sums, Add{});
   const std::int64_t j = first + threadIdx.x;
-  if (threadIdx.x < columns && j < a.columns) y[j] -= sum;
+  const bool writes = threadIdx.x < columns && j < a.columns;
+  const double sum = join_block(ax, Add{});
+  if (writes) totals.ax[j] = subtract ? totals.ax[j] - sum : sum;
+  if (with_rows) {
+    __syncthreads();  // until the sums of the previous call have been read
+    const double of_rows = join_block(abs_rows, Add{});
+    if (writes) totals.abs_rows[j] = of_rows;
+  }
+  if (with_abs_ax) {
+    __syncthreads();
+    const double of_ax = join_block(abs_ax, Add{});
+    if (writes) totals.abs_ax[j] = of_ax;
+  }
+}
+
+template <bool subtract, bool with_rows, bool with_abs_ax, class T>
+cudaError_t launch_columns(cudaStream_t stream, MatrixView<const T> a, const double* x,
+                           const PassSums& totals) {
+  const bool many = a.columns >= many_columns;
+  return launch(stream, blocks(a.columns, many ? block_columns : 1), column_threads,
+                many ? columns_kernel<block_columns, subtract, with_rows, with_abs_ax, T>
+                     : columns_kernel<1, subtract, with_rows, with_abs_ax, T>,
+                a, x, totals);
+}
+
+// One pass over A or A^T.
+template <bool with_rows, bool with_abs_ax>
+cudaError_t launch_pass(cudaStream_t stream, Transpose transpose, MatrixView<const double> a,
+                        const double* x, const PassSums& totals) {
+  return transpose == Transpose::no
+             ? launch_rows<false, with_rows, with_abs_ax>(stream, a, x, totals)
+             : launch_columns<false, with_rows, with_abs_ax>(stream, a, x, totals);
 }
 
 constexpr int triangle_rows = static_cast<int>(triangle_order);
@@ -242,10 +278,7 @@ cudaError_t subtract_product(cudaStream_t stream, Transpose transpose, ConstAnyM
     using Value = std::remove_const_t<T>;
     if (transpose == Transpose::no)
       return launch_rows<true, false, false, Value>(stream, values, x, {y, nullptr, nullptr});
-    const bool many = a.columns >= many_columns;
-    return launch(stream, blocks(a.columns, many ? block_columns : 1), column_threads,
-                  many ? columns_kernel<block_columns, Value> : columns_kernel<1, Value>, values, x,
-                  y);
+    return launch_columns<true, false, false, Value>(stream, values, x, {y, nullptr, nullptr});
   });
 }
 
@@ -266,13 +299,13 @@ cudaError_t multiply_transposed_triangle(cudaStream_t stream, MatrixView<const f
                 x);
 }
 
-cudaError_t multiply(cudaStream_t stream, MatrixView<const double> a, const double* x,
-                     const PassSums& sums) {
-  if (a.rows == 0) return cudaSuccess;
-  if (sums.abs_rows && sums.abs_ax) return launch_rows<false, true, true>(stream, a, x, sums);
-  if (sums.abs_ax) return launch_rows<false, false, true>(stream, a, x, sums);
-  if (sums.abs_rows) return launch_rows<false, true, false>(stream, a, x, sums);
-  return launch_rows<false, false, false>(stream, a, x, sums);
+cudaError_t multiply(cudaStream_t stream, Transpose transpose, MatrixView<const double> a,
+                     const double* x, const PassSums& sums) {
+  if ((transpose == Transpose::no ? a.rows : a.columns) == 0) return cudaSuccess;
+  if (sums.abs_rows && sums.abs_ax) return launch_pass<true, true>(stream, transpose, a, x, sums);
+  if (sums.abs_ax) return launch_pass<false, true>(stream, transpose, a, x, sums);
+  if (sums.abs_rows) return launch_pass<true, false>(stream, transpose, a, x, sums);
+  return launch_pass<false, false>(stream, transpose, a, x, sums);
 }
 
 cudaError_t add(cudaStream_t stream, ConstAnyMatrix x, AnyMatrix y) {

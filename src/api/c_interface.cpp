@@ -358,7 +358,7 @@ int lupine_dgesvx(int64_t n, int64_t nrhs, const double* a, int64_t lda, double*
         const RightHandSide right = RightHandSide::dense(nrhs, b, ldb);
         solver->check(right.source());
         solver->factor();
-        return solver->solve(right.source());
+        return solver->solve(right.source(), Transpose::no);
       });
     };
     store(solved(solve, result), nrhs, b, ldb);

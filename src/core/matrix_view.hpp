@@ -3,6 +3,8 @@
 /// A column-major matrix in memory that the view does not own.
 #pragma once
 
+#include <lupine/options.hpp>
+
 #include <cstdint>
 #include <type_traits>
 
@@ -37,8 +39,10 @@ struct MatrixEntry {
   double value = 0;
 };
 
-/// Whether an operation uses a matrix (no) or its transpose (yes).
-enum class Transpose { no, yes };
+/// The transpose of one of A and A^T.
+constexpr Transpose operator!(Transpose transpose) {
+  return transpose == Transpose::no ? Transpose::yes : Transpose::no;
+}
 
 /// The distance of two columns, in elements, for a matrix of `rows` rows: a multiple of the cache
 /// line's `line` elements, and not of 512, where many columns would share the same few cache sets.

@@ -280,12 +280,11 @@ class Device {
            (x.precision == Precision::fp32 || x.columns > few_vectors);
   }
   /// Y <- Y - A X, or Y <- Y - A^T X where X has a.rows and Y a.columns rows. A is FP32 or FP64.
-  /// X and Y, products and sums are FP64; without the transpose they may all be FP32.
+  /// X and Y, products and sums are FP64; with an FP32 matrix they may all be FP32.
   virtual void subtract_product(Queue& queue, Transpose transpose, ConstAnyMatrix a,
                                 ConstAnyMatrix x, AnyMatrix y) = 0;
   /// X <- L^-1 X, or X <- L^-T X, L the unit lower triangle of a diagonal block in the form of
-  /// inverted_order(). X and sums are FP64; with an FP32 block and without the transpose they may
-  /// be FP32.
+  /// inverted_order(). X and sums are FP64; with an FP32 block they may be FP32.
   virtual void solve_lower(Queue& queue, Transpose transpose, ConstAnyMatrix lu, AnyMatrix x) = 0;
   /// X <- U^-1 X, or X <- U^-T X, U the upper triangle of a diagonal block in the form of
   /// inverted_order(). Precisions as in solve_lower().
@@ -305,10 +304,11 @@ class Device {
   /// next to each other.
   virtual void add_entries(Queue& queue, const MatrixEntry* entries, std::int64_t count,
                            AnyMatrix a) = 0;
-  /// One pass over A for few_vectors at most: AX <- A X and, where the pointer is not null,
-  /// (abs_rows)_i <- sum_j |a_ij| and abs_ax <- |A| |X|.
-  virtual void multiply(Queue& queue, ConstAnyMatrix a, MatrixView<const double> x,
-                        MatrixView<double> ax, double* abs_rows, MatrixView<double> abs_ax) = 0;
+  /// One pass over A for few_vectors at most: AX <- B X, where B is A or A^T, and, where the
+  /// pointer is not null, (abs_rows)_i <- sum_j |b_ij| and abs_ax <- |B| |X|.
+  virtual void multiply(Queue& queue, Transpose transpose, ConstAnyMatrix a,
+                        MatrixView<const double> x, MatrixView<double> ax, double* abs_rows,
+                        MatrixView<double> abs_ax) = 0;
   /// most_i <- max_j |a_ij| scale_j: infinity if one of these is Inf or NaN, 0 if A has no columns.
   /// Scales are not negative; null stands for ones.
   virtual void largest_of_rows(Queue& queue, ConstAnyMatrix a, const double* scale,

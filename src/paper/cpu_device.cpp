@@ -185,8 +185,8 @@ class PaperCpu final : public Device {
   }
 
   void add_entries(Queue&, const MatrixEntry*, std::int64_t, AnyMatrix) override { refuse(); }
-  void multiply(Queue&, ConstAnyMatrix, MatrixView<const double>, MatrixView<double>, double*,
-                MatrixView<double>) override {
+  void multiply(Queue&, Transpose, ConstAnyMatrix, MatrixView<const double>, MatrixView<double>,
+                double*, MatrixView<double>) override {
     refuse();
   }
   void largest_of_rows(Queue&, ConstAnyMatrix, const double*, double*) override { refuse(); }

@@ -22,4 +22,16 @@ class FactorSolver {
   Vector solve_transposed(const Vector& r) { return solve_transposed(MultiVector(r)).only(); }
 };
 
+/// Solves with the factors of A^T, which are those of A: M^T takes the place of M, and rows and
+/// columns exchange their roles.
+class TransposedSolver final : public FactorSolver {
+ public:
+  explicit TransposedSolver(FactorSolver& of_a) : of_a_(of_a) {}
+  MultiVector solve(const MultiVector& r) override { return of_a_.solve_transposed(r); }
+  MultiVector solve_transposed(const MultiVector& r) override { return of_a_.solve(r); }
+
+ private:
+  FactorSolver& of_a_;
+};
+
 }  // namespace lupine

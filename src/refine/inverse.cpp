@@ -34,10 +34,10 @@ bool is_negative(double value) {
 }  // namespace
 
 Inverse::Inverse(System& system, FactorSolver& solver, bool exact)
-    : plain_{VectorSpace(system.grid(), Layout::columns), system.rows(), system.columns(),
+    : plain_{system.x_space(), system.b_part(), system.x_part(),
              [&](const MultiVector& v) { return solver.solve(v); },
              [&](const MultiVector& v) { return system.multiply(v); }},
-      transposed_{VectorSpace(system.grid(), Layout::rows), system.columns(), system.rows(),
+      transposed_{system.b_space(), system.x_part(), system.b_part(),
                   [&](const MultiVector& v) { return solver.solve_transposed(v); },
                   [&](const MultiVector& v) { return system.multiply_transposed(v); }},
       known_(exact) {}

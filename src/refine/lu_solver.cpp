@@ -54,19 +54,31 @@ void LuSolver::prepare(Precision precision, std::int64_t count) {
   exchanged_bytes_ = row_bytes;
 }
 
+bool LuSolver::in_fp32(const MultiVector& r) const {
+  return r.count() > Device::few_vectors && lu_.storage() == Precision::fp32;
+}
+
 MultiVector LuSolver::solve(const MultiVector& r) {
-  const bool many = r.count() > Device::few_vectors;
-  return many && lu_.storage() == Precision::fp32 ? solve_in<float>(r) : solve_in<double>(r);
+  return in_fp32(r) ? solve_in<float>(r) : solve_in<double>(r);
+}
+
+MultiVector LuSolver::solve_transposed(const MultiVector& r) {
+  return in_fp32(r) ? solve_transposed_in<float>(r) : solve_transposed_in<double>(r);
+}
+
+// The powers of two by which the vectors are divided in FP32; none in FP64.
+template <class T>
+Vector LuSolver::scales_of(const MultiVector& r, Layout layout) const {
+  if (precision_of<T> == Precision::fp64) return {};
+  Vector scales = VectorSpace(grid_, layout).largest(r);
+  std::ranges::transform(scales, scales.begin(), power_above);
+  return scales;
 }
 
 template <class T>
 MultiVector LuSolver::solve_in(const MultiVector& r) {
   prepare(precision_of<T>, r.count());
-  Vector scales;
-  if (precision_of<T> == Precision::fp32) {
-    scales = VectorSpace(grid_, Layout::rows).largest(r);
-    std::ranges::transform(scales, scales.begin(), power_above);
-  }
+  const Vector scales = scales_of<T>(r, Layout::rows);
   clear(of_columns_);
   grid_.me().column == 0 ? put<T>(r, scales, of_rows_) : clear(of_rows_);
   const auto scope = [&](Activity activity) {
@@ -150,15 +162,23 @@ void LuSolver::sweep(Triangle triangle) {
   }
 }
 
-MultiVector LuSolver::solve_transposed(const MultiVector& r) {
+template <class T>
+MultiVector LuSolver::solve_transposed_in(const MultiVector& r) {
   if (!pivots_.empty() && undo_.empty()) plan_moves(undo_, Exchanges::undo);
-  prepare(Precision::fp64, r.count());
+  prepare(precision_of<T>, r.count());
+  const Vector scales = scales_of<T>(r, Layout::columns);
   clear(of_rows_);
-  grid_.me().row == 0 ? put<double>(r, {}, of_columns_) : clear(of_columns_);
-  sweep_upper_transposed();
-  clear(of_columns_);
+  grid_.me().row == 0 ? put<T>(r, scales, of_columns_) : clear(of_columns_);
+  // Each scope ends when its work is done.
+  {
+    const TraceScope upper(trace_, Track::solves, {.activity = Activity::solve_upper});
+    sweep_upper_transposed();
+    clear(of_columns_);
+    queue_->synchronize();
+  }
+  const TraceScope lower(trace_, Track::solves, {.activity = Activity::solve_lower});
   sweep_lower_transposed();
-  return get<double>(of_rows_, {});
+  return get<T>(of_rows_, scales);
 }
 
 // U^T Y = R, k ascending: Y_k <- U_kk^-T owed_k,  owed_j <- owed_j - U_kj^T Y_k for j > k, where

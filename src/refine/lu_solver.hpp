@@ -28,10 +28,9 @@ namespace lupine {
 /// For the transposes, process rows and process columns exchange their roles. A solve reads each
 /// factor once: 4 n^2 bytes in FP32 (8 n^2 in FP64) over all ranks.
 ///
-/// Arithmetic is FP64, except that solve() takes FP32 for more than Device::few_vectors vectors
-/// with FP32 factors: such a solve is bound by arithmetic, and no less accurate than its factors.
-/// Each vector is scaled by a power of two before, so that its largest entry is near 1, as in
-/// LAPACK's dsgesv.
+/// Arithmetic is FP64, except that more than Device::few_vectors vectors with FP32 factors take
+/// FP32: such a solve is bound by arithmetic, and no less accurate than its factors. Each vector is
+/// scaled by a power of two before, so that its largest entry is near 1, as in LAPACK's dsgesv.
 ///
 /// The rows of r are exchanged in the same order as those of A in the factorization: the exchanges
 /// of a step come before its block of L is used. A transposed solve undoes the exchanges of a step
@@ -54,8 +53,13 @@ class LuSolver final : public FactorSolver {
 
  private:
   enum class Triangle { lower, upper };
+  bool in_fp32(const MultiVector& r) const;
   template <class T>
   MultiVector solve_in(const MultiVector& r);
+  template <class T>
+  MultiVector solve_transposed_in(const MultiVector& r);
+  template <class T>
+  Vector scales_of(const MultiVector& r, Layout layout) const;
   void prepare(Precision precision, std::int64_t count);
   template <class T>
   void put(const MultiVector& v, const Vector& divisors, AnyMatrix to);

@@ -76,7 +76,7 @@ class Refinement {
         clock_(clock),
         system_(system),
         solver_(solver),
-        space_(system.grid(), Layout::columns),
+        space_(system.x_space()),
         b_(b),
         columns_(static_cast<std::size_t>(b.count())) {}
 
@@ -116,14 +116,14 @@ class Refinement {
 
   // x = 0 for every right-hand side. One with an Inf or NaN is done: its error is infinite.
   void begin() {
-    const Vector sizes = VectorSpace(system_.grid(), Layout::rows).largest(b_);
+    const Vector sizes = system_.b_space().largest(b_);
     for (std::int64_t k = 0; k < b_.count(); ++k) {
       Column& c = column(k);
       const double first = componentwise() ? 1 : 1 / (eps * static_cast<double>(system_.n()));
       c.error = c.outcome.error = std::isfinite(sizes[static_cast<std::size_t>(k)])
                                       ? first
                                       : std::numeric_limits<double>::infinity();
-      c.outcome.x.assign(static_cast<std::size_t>(system_.columns().local_size()), 0.0);
+      c.outcome.x.assign(static_cast<std::size_t>(system_.x_part().local_size()), 0.0);
     }
   }
 
@@ -131,7 +131,7 @@ class Refinement {
   Block block_of(std::vector<std::int64_t> numbers) const {
     Block block;
     block.b = MultiVector(b_.size(), std::ssize(numbers));
-    block.x = MultiVector(system_.columns().local_size(), std::ssize(numbers));
+    block.x = MultiVector(system_.x_part().local_size(), std::ssize(numbers));
     for (std::int64_t i = 0; i < std::ssize(numbers); ++i)
       std::ranges::copy(b_[numbers[static_cast<std::size_t>(i)]], block.b[i].begin());
     block.r = block.b;

@@ -34,17 +34,17 @@ double square(std::span<const double> v) {
 
 ResidualSketch::ResidualSketch(System& system, Device& device)
     : system_(system), device_(device), queue_(device.make_queue(Priority::normal)) {
-  MultiVector w(system.rows().local_size(), combinations);
+  MultiVector w(system.b_part().local_size(), combinations);
   for (std::int64_t i = 0; i < w.size(); ++i) {
-    const std::int64_t row = system.rows().global(LocalIndex{i}).value;
+    const std::int64_t row = system.b_part().global(LocalIndex{i}).value;
     for (std::int64_t c = 0; c < combinations; ++c)
       w[c][static_cast<std::size_t>(i)] = random_number(row, c);
   }
   const MultiVector projected = system.multiply_transposed(w);
-  const double sum = system.grid().row().all_reduce(square(projected.all()), Reduction::sum);
+  const double sum = system.x_space().others().all_reduce(square(projected.all()), Reduction::sum);
   norm_ = std::sqrt(sum / static_cast<double>(combinations));
-  put(w, of_rows_);
-  put(projected, of_columns_);
+  put(w, of_b_);
+  put(projected, of_x_);
 }
 
 void ResidualSketch::put(const MultiVector& v, Buffer& memory) {
@@ -71,17 +71,18 @@ MultiVector ResidualSketch::project(const Buffer& onto, const MultiVector& v,
 }
 
 ResidualSketch::Estimates ResidualSketch::estimate(const MultiVector& y, const MultiVector& b) {
-  const ProcessGrid& grid = system_.grid();
-  const MultiVector of_y = project(of_columns_, y, grid.row());
-  const MultiVector of_b = project(of_rows_, b, grid.column());
+  const Communicator& x_ranks = system_.x_space().others();
+  const Communicator& b_ranks = system_.b_space().others();
+  const MultiVector of_y = project(of_x_, y, x_ranks);
+  const MultiVector of_b = project(of_b_, b, b_ranks);
   const auto squares = [](const MultiVector& v, const Communicator& ranks) {
     Vector sums;
     for (std::int64_t k = 0; k < v.count(); ++k) sums.push_back(square(v[k]));
     ranks.all_reduce(sums, Reduction::sum);
     return sums;
   };
-  const Vector y_squares = squares(y, grid.row());
-  const Vector b_squares = squares(b, grid.column());
+  const Vector y_squares = squares(y, x_ranks);
+  const Vector b_squares = squares(b, b_ranks);
   Estimates found;
   const auto finite = [](double value) {
     return std::isfinite(value) ? value : std::numeric_limits<double>::infinity();
@@ -98,8 +99,8 @@ ResidualSketch::Estimates ResidualSketch::estimate(const MultiVector& y, const M
                                          : finite(std::isfinite(size) ? residual / size : size));
   }
   // Roundings differ between ranks; all of them decide by the same numbers.
-  grid.all().all_reduce(found.residuals, Reduction::max);
-  grid.all().all_reduce(found.errors, Reduction::max);
+  system_.grid().all().all_reduce(found.residuals, Reduction::max);
+  system_.grid().all().all_reduce(found.errors, Reduction::max);
   return found;
 }
 

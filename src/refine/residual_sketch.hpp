@@ -31,7 +31,7 @@ class ResidualSketch {
     Vector residuals;  ///< of ||r||_2
     Vector errors;     ///< of ||r||_2 / (||R A C||_F ||y||_2 + ||R b||_2); 0/0 counts as 0
   };
-  /// NaN counts as infinity. @param y along columns @param b R b, along rows
+  /// NaN counts as infinity. @param b R b
   Estimates estimate(const MultiVector& y, const MultiVector& b);
 
  private:
@@ -41,9 +41,9 @@ class ResidualSketch {
   System& system_;
   Device& device_;
   std::unique_ptr<Queue> queue_;
-  Buffer of_rows_;     // W
-  Buffer of_columns_;  // (R A C)^T W
-  Buffer vectors_;     // those that are projected
+  Buffer of_b_;     // W
+  Buffer of_x_;     // (R A C)^T W
+  Buffer vectors_;  // those that are projected
   Buffer results_;
   double norm_ = 0;  // ||R A C||_F, estimated
 };

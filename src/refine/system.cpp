@@ -22,8 +22,9 @@ class GeneratedMatrix final : public LocalMatrix {
  public:
   GeneratedMatrix(const MatrixSpec& spec, const Distribution& rows, const Distribution& columns)
       : spec_(spec), rows_(rows), columns_(columns) {}
-  void multiply(Device& device, Queue& queue, MatrixView<const double> x, MatrixView<double> ax,
-                double* abs_rows, MatrixView<double> abs_ax) const override {
+  void multiply(Device& device, Queue& queue, Transpose transpose, MatrixView<const double> x,
+                MatrixView<double> ax, double* abs_rows, MatrixView<double> abs_ax) const override {
+    LUPINE_EXPECTS(transpose == Transpose::no);
     for (std::int64_t k = 0; k < x.columns; ++k)
       device.multiply_generated(queue, spec_, rows_, columns_, x.column(k), ax.column(k),
                                 k == 0 ? abs_rows : nullptr,
@@ -39,9 +40,9 @@ class GeneratedMatrix final : public LocalMatrix {
 class HeldMatrix final : public LocalMatrix {
  public:
   explicit HeldMatrix(ConstAnyMatrix a) : a_(a) {}
-  void multiply(Device& device, Queue& queue, MatrixView<const double> x, MatrixView<double> ax,
-                double* abs_rows, MatrixView<double> abs_ax) const override {
-    device.multiply(queue, a_, x, ax, abs_rows, abs_ax);
+  void multiply(Device& device, Queue& queue, Transpose transpose, MatrixView<const double> x,
+                MatrixView<double> ax, double* abs_rows, MatrixView<double> abs_ax) const override {
+    device.multiply(queue, transpose, a_, x, ax, abs_rows, abs_ax);
   }
   std::optional<ConstAnyMatrix> held() const override { return a_; }
 
@@ -70,6 +71,11 @@ MultiVector scaled(const Vector& scales, MultiVector v) {
   return v;
 }
 
+// The size of a vector, by which an entry's place in a MultiVector is divided.
+std::size_t divisor(std::int64_t size) {
+  return static_cast<std::size_t>(std::max<std::int64_t>(size, 1));
+}
+
 MatrixView<double> vectors_in(const Buffer& memory, std::int64_t entries, std::int64_t count) {
   return {memory.as<double>(), entries, count, std::max<std::int64_t>(entries, 1)};
 }
@@ -94,117 +100,137 @@ Vector right_hand_side(const MatrixSpec& spec, const Distribution& rows) {
 
 System::System(const ProcessGrid& grid, Device& device, std::unique_ptr<LocalMatrix> a,
                Distribution rows, Distribution columns, Scales scales)
+    : System(grid, device, std::move(a), Transpose::no,
+             {Layout::columns, std::move(columns), std::move(scales.columns), {}},
+             {Layout::rows, std::move(rows), std::move(scales.rows), {}}) {}
+
+System::System(const ProcessGrid& grid, Device& device, std::shared_ptr<const LocalMatrix> a,
+               Transpose transpose, Side x, Side b)
     : grid_(grid),
       device_(device),
       a_(std::move(a)),
-      rows_(std::move(rows)),
-      columns_(std::move(columns)),
-      scales_(std::move(scales)),
+      transpose_(transpose),
+      x_(std::move(x)),
+      b_(std::move(b)),
       queue_(device.make_queue(Priority::normal)),
-      abs_rows_(device.allocate(bytes_of_doubles(rows_.local_size()))) {
-  reserve(1);
+      abs_rows_(device.allocate(bytes_of_doubles(b_.size()))) {
+  for (Side* side : {&x_, &b_}) reserve(*side, 1);
+  device_.reserve(abs_ax_, bytes_of_doubles(b_.size()));
 }
 
-void System::reserve(std::int64_t vectors) {
-  device_.reserve(of_columns_, bytes_of_doubles(columns_.local_size() * vectors));
-  device_.reserve(of_rows_, bytes_of_doubles(rows_.local_size() * vectors));
-  device_.reserve(abs_ax_, bytes_of_doubles(rows_.local_size() * vectors));
+System System::transposed() const {
+  LUPINE_EXPECTS(a_->held().has_value());
+  const auto alike = [](const Side& s) { return Side{s.layout, s.part, s.scales, {}}; };
+  return {grid_, device_, a_, !transpose_, alike(b_), alike(x_)};
 }
 
-// The sums of the parts that the ranks of a process row have in device memory.
-MultiVector System::sums(const double* parts, std::int64_t vectors) const {
-  MultiVector sums(rows_.local_size(), vectors);
+void System::reserve(Side& side, std::int64_t vectors) const {
+  device_.reserve(side.vectors, bytes_of_doubles(side.size() * vectors));
+}
+
+// The sums of the parts that the ranks with the same entries of a side have in device memory.
+MultiVector System::sums(const Side& side, const double* parts, std::int64_t vectors) const {
+  MultiVector sums(side.size(), vectors);
   device_.download(*queue_, parts, sums.all());
-  grid_.row().all_reduce(sums.all(), Reduction::sum);
+  VectorSpace(grid_, side.layout).alike().all_reduce(sums.all(), Reduction::sum);
   return sums;
 }
 
-// One pass over A: returns R A C V; *abs_ax <- |R A C| |V| where abs_ax is not null. Each rank of a
-// process row computes the part of its columns, and the sum over the process row is the product.
+// One pass over A: returns R A C V; *abs_ax <- |R A C| |V| where abs_ax is not null. Each rank
+// computes the part of its own entries of A, and the sum over the ranks with the same entries of b
+// is the product.
 MultiVector System::pass(const MultiVector& v, MultiVector* abs_ax) {
   const bool first = norm_a_ < 0;
   const std::int64_t count = v.count();
-  reserve(count);
-  device_.upload(*queue_, scaled(scales_.columns, v).all(), of_columns_.as<double>());
-  const auto of_rows = [&](const Buffer& memory) {
-    return vectors_in(memory, rows_.local_size(), count);
-  };
-  a_->multiply(device_, *queue_, vectors_in(of_columns_, columns_.local_size(), count),
-               of_rows(of_rows_), first ? abs_rows_.as<double>() : nullptr,
-               abs_ax ? of_rows(abs_ax_) : MatrixView<double>{});
+  reserve(x_, count);
+  reserve(b_, count);
+  device_.reserve(abs_ax_, bytes_of_doubles(b_.size() * count));
+  device_.upload(*queue_, scaled(x_.scales, v).all(), x_.vectors.as<double>());
+  const auto of_b = [&](const Buffer& memory) { return vectors_in(memory, b_.size(), count); };
+  a_->multiply(device_, *queue_, transpose_, vectors_in(x_.vectors, x_.size(), count),
+               of_b(b_.vectors), first ? abs_rows_.as<double>() : nullptr,
+               abs_ax ? of_b(abs_ax_) : MatrixView<double>{});
   if (first) {
-    const MultiVector of_a = sums(abs_rows_.as<double>(), 1);
+    const MultiVector of_a = sums(b_, abs_rows_.as<double>(), 1);
     norm_a_ = largest_of_all(of_a[0]);
-    const std::int64_t mine = scales_.rows.empty() && scales_.columns.empty() ? 0 : 1;
+    const std::int64_t mine = x_.scales.empty() && b_.scales.empty() ? 0 : 1;
     if (grid_.all().all_reduce(mine, Reduction::max) == 0) row_sums_ = of_a.vector(0);
   }
-  if (abs_ax) *abs_ax = scaled(scales_.rows, sums(abs_ax_.as<double>(), count));
-  return scaled(scales_.rows, sums(of_rows_.as<double>(), count));
+  if (abs_ax) *abs_ax = scaled(b_.scales, sums(b_, abs_ax_.as<double>(), count));
+  return scaled(b_.scales, sums(b_, b_.vectors.as<double>(), count));
 }
 
-// R A C V as a product of matrices.
-MultiVector System::product(const MultiVector& v) {
+// R A C V (from x to b) or its transpose (from b to x) as a product of matrices.
+MultiVector System::product(const MultiVector& v, Side& from, Side& to) {
   const std::int64_t count = v.count();
-  reserve(count);
-  MultiVector minus_v = scaled(scales_.columns, v);
+  reserve(from, count);
+  reserve(to, count);
+  MultiVector minus_v = scaled(from.scales, v);
   for (double& value : minus_v.all()) value = -value;
-  device_.upload(*queue_, minus_v.all(), of_columns_.as<double>());
-  device_.clear(*queue_, {of_rows_.data(),
-                          static_cast<std::size_t>(bytes_of_doubles(rows_.local_size() * count))});
-  device_.subtract_product(*queue_, Transpose::no, *a_->held(),
-                           vectors_in(of_columns_, columns_.local_size(), count),
-                           vectors_in(of_rows_, rows_.local_size(), count));
-  return scaled(scales_.rows, sums(of_rows_.as<double>(), count));
+  device_.upload(*queue_, minus_v.all(), from.vectors.as<double>());
+  const std::int64_t bytes = bytes_of_doubles(to.size() * count);
+  device_.clear(*queue_, {to.vectors.data(), static_cast<std::size_t>(bytes)});
+  const Transpose transpose = &from == &x_ ? transpose_ : !transpose_;
+  device_.subtract_product(*queue_, transpose, *a_->held(),
+                           vectors_in(from.vectors, from.size(), count),
+                           vectors_in(to.vectors, to.size(), count));
+  return scaled(to.scales, sums(to, to.vectors.as<double>(), count));
 }
 
 // |R A C| |V| as a product of matrices, in FP32 where that holds the numbers and each sum is large
-// enough beside what underflows; V is divided by a power of two near its largest entry.
+// enough beside what underflows; V is divided by a power of two near its largest entry. The strips
+// are columns of the matrix that is held.
 MultiVector System::magnitude_product(const MultiVector& v) {
   const double norm = scaled_norm();
-  const Vector sizes = VectorSpace(grid_, Layout::columns).largest(v);
+  const Vector sizes = x_space().largest(v);
   Vector powers = sizes;
   std::ranges::transform(powers, powers.begin(), power_above);
+  const bool transposed = transpose_ == Transpose::yes;
+  const Side& along_rows = transposed ? x_ : b_;
+  const Side& along_columns = transposed ? b_ : x_;
   const auto run = [&]<class T>(T) {
-    const std::int64_t m = rows_.local_size();
-    const std::int64_t k = columns_.local_size();
+    const std::int64_t m = along_rows.size();
+    const std::int64_t k = along_columns.size();
     const std::int64_t bytes = std::int64_t{sizeof(T)};
     const std::int64_t strip_columns =
         std::max(strip_elements / std::max<std::int64_t>(m, 1), least_strip);
     std::vector<T> minus_v(v.all().size());
     for (std::size_t i = 0; i < minus_v.size(); ++i)
-      minus_v[i] =
-          static_cast<T>(-std::fabs(v.all()[i]) /
-                         powers[i / static_cast<std::size_t>(std::max<std::int64_t>(k, 1))]);
-    const Buffer vectors = device_.allocate(k * v.count() * bytes);
-    const Buffer product = device_.allocate(m * v.count() * bytes);
+      minus_v[i] = static_cast<T>(-std::fabs(v.all()[i]) / powers[i / divisor(x_.size())]);
+    const Buffer vectors = device_.allocate(x_.size() * v.count() * bytes);
+    const Buffer product = device_.allocate(b_.size() * v.count() * bytes);
     const Buffer magnitudes = device_.allocate(m * std::min(strip_columns, k) * bytes);
     device_.upload(*queue_, minus_v, vectors.as<T>());
-    std::vector<T> host(static_cast<std::size_t>(m * v.count()), T{0});
+    std::vector<T> host(static_cast<std::size_t>(b_.size() * v.count()), T{0});
     device_.upload(*queue_, host, product.as<T>());
     const auto scale_buffer = [&](const Vector& scales) {
       Buffer buffer = device_.allocate(bytes_of_doubles(std::ssize(scales)));
       device_.upload(*queue_, scales, buffer.as<double>());
       return buffer;
     };
-    const Buffer row_scales = scale_buffer(scales_.rows);
-    const Buffer column_scales = scale_buffer(scales_.columns);
-    const MatrixView<T> all{vectors.as<T>(), k, v.count(), std::max<std::int64_t>(k, 1)};
+    const Buffer row_scales = scale_buffer(along_rows.scales);
+    const Buffer column_scales = scale_buffer(along_columns.scales);
+    const auto all_of = [&](const Buffer& memory, std::int64_t size) {
+      return MatrixView<T>{memory.as<T>(), size, v.count(), std::max<std::int64_t>(size, 1)};
+    };
+    const MatrixView<T> from = all_of(vectors, x_.size());
+    const MatrixView<T> to = all_of(product, b_.size());
     for (std::int64_t j = 0; j < k; j += strip_columns) {
       const std::int64_t width = std::min(strip_columns, k - j);
       const MatrixView<T> strip{magnitudes.as<T>(), m, width, std::max<std::int64_t>(m, 1)};
-      const double* of_strip = scales_.columns.empty() ? nullptr : column_scales.as<double>() + j;
+      const auto of_strip = [&](MatrixView<T> all) { return all.block(j, 0, width, v.count()); };
       device_.scale(*queue_, a_->held()->block(0, j, m, width),
-                    scales_.rows.empty() ? nullptr : row_scales.as<double>(), of_strip, strip);
+                    along_rows.scales.empty() ? nullptr : row_scales.as<double>(),
+                    along_columns.scales.empty() ? nullptr : column_scales.as<double>() + j, strip);
       device_.take_magnitudes(*queue_, strip);
-      device_.subtract_product(*queue_, Transpose::no, strip, all.block(j, 0, width, v.count()),
-                               MatrixView<T>{product.as<T>(), m, v.count(), strip.ld});
+      device_.subtract_product(*queue_, transpose_, strip, transposed ? from : of_strip(from),
+                               transposed ? of_strip(to) : to);
     }
     device_.download(*queue_, product.as<T>(), host);
-    MultiVector sums(m, v.count());
+    MultiVector sums(b_.size(), v.count());
     for (std::size_t i = 0; i < host.size(); ++i)
-      sums.all()[i] = static_cast<double>(host[i]) *
-                      powers[i / static_cast<std::size_t>(std::max<std::int64_t>(m, 1))];
-    grid_.row().all_reduce(sums.all(), Reduction::sum);
+      sums.all()[i] = static_cast<double>(host[i]) * powers[i / divisor(b_.size())];
+    b_space().alike().all_reduce(sums.all(), Reduction::sum);
     return sums;
   };
   if (norm > fp32_most || norm < fp32_least) return run(double{});
@@ -221,30 +247,19 @@ MultiVector System::magnitude_product(const MultiVector& v) {
 
 MultiVector System::multiply(const MultiVector& v) {
   const bool as_product = v.count() > Device::few_vectors && a_->held();
-  return as_product ? product(v) : pass(v, nullptr);
+  return as_product ? product(v, x_, b_) : pass(v, nullptr);
 }
 
 MultiVector System::multiply_transposed(const MultiVector& v) {
   LUPINE_EXPECTS(a_->held().has_value());
-  reserve(v.count());
-  MultiVector product(columns_.local_size(), v.count());
-  MultiVector minus_v = scaled(scales_.rows, v);
-  for (double& value : minus_v.all()) value = -value;
-  device_.upload(*queue_, minus_v.all(), of_rows_.as<double>());
-  device_.upload(*queue_, product.all(), of_columns_.as<double>());
-  device_.subtract_product(*queue_, Transpose::yes, *a_->held(),
-                           vectors_in(of_rows_, rows_.local_size(), v.count()),
-                           vectors_in(of_columns_, columns_.local_size(), v.count()));
-  device_.download(*queue_, of_columns_.as<double>(), product.all());
-  grid_.column().all_reduce(product.all(), Reduction::sum);
-  return scaled(scales_.columns, std::move(product));
+  return product(v, b_, x_);
 }
 
 System::Errors System::errors(const MultiVector& y, const MultiVector& b, bool with_bound) {
   Errors result;
   const bool as_product = y.count() > Device::few_vectors && a_->held();
   if (as_product && with_bound) result.bound = magnitude_product(y);
-  result.residual = as_product ? product(y) : pass(y, with_bound ? &result.bound : nullptr);
+  result.residual = as_product ? product(y, x_, b_) : pass(y, with_bound ? &result.bound : nullptr);
   for (std::size_t i = 0; i < b.all().size(); ++i) {
     result.residual.all()[i] = b.all()[i] - result.residual.all()[i];
     if (with_bound) result.bound.all()[i] += std::fabs(b.all()[i]);
@@ -276,14 +291,14 @@ SystemNorms System::norms(std::span<const double> v, std::span<const double> b,
 }
 
 double System::norm_a() {
-  if (norm_a_ < 0) pass(MultiVector(columns_.local_size(), 1), nullptr);
+  if (norm_a_ < 0) pass(MultiVector(x_.size(), 1), nullptr);
   return norm_a_;
 }
 
 // |R A C| (1, ..., 1)^T
 const Vector& System::row_sums() {
   if (!row_sums_) {
-    const Vector ones(static_cast<std::size_t>(columns_.local_size()), 1.0);
+    const Vector ones(static_cast<std::size_t>(x_.size()), 1.0);
     MultiVector sums;
     pass(MultiVector(ones), &sums);
     row_sums_ = sums.vector(0);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// The system A x = b in FP64 as the refinement uses it: products with A, residuals and norms. A is
-/// generated again in each pass, or held in memory; its scaling is applied to the vectors.
+/// The system A x = b or A^T x = b in FP64 as the refinement uses it: products with A, residuals
+/// and norms. A is generated again in each pass, or held in memory; its scaling is applied to the
+/// vectors.
 #pragma once
 
 #include <lupine/benchmark.hpp>
@@ -24,10 +25,11 @@ namespace lupine {
 class LocalMatrix {
  public:
   virtual ~LocalMatrix() = default;
-  /// AX <- A X in one pass over A, for Device::few_vectors at most. Also abs_rows_i <- sum_j |a_ij|
-  /// and abs_ax <- |A| |X|, each where its pointer is not null.
-  virtual void multiply(Device& device, Queue& queue, MatrixView<const double> x,
-                        MatrixView<double> ax, double* abs_rows,
+  /// AX <- B X in one pass over A, where B is A or A^T, for Device::few_vectors at most. Also
+  /// abs_rows_i <- sum_j |b_ij| and abs_ax <- |B| |X|, each where its pointer is not null.
+  /// @pre A^T only of an A that is held()
+  virtual void multiply(Device& device, Queue& queue, Transpose transpose,
+                        MatrixView<const double> x, MatrixView<double> ax, double* abs_rows,
                         MatrixView<double> abs_ax) const = 0;
   /// A in device memory, in FP64; nothing if it is not held there.
   virtual std::optional<ConstAnyMatrix> held() const { return std::nullopt; }
@@ -50,69 +52,89 @@ struct Scales {
 };
 
 /// The scaled system (R A C) Y = R B of any number of right-hand sides. All members are collective,
-/// except the accessors. "Along rows" and "along columns": see Layout. Norms are infinity norms.
+/// except the accessors. Solutions y and right-hand sides b are distributed as the columns and rows
+/// of A are: y "along columns" and b "along rows" (see Layout). Norms are infinity norms.
+///
+/// transposed() is the system (C A^T R) Y = C B with the same A in memory: there y is along rows
+/// and b along columns. In the comments of a System, A is the matrix of its own system, and R and C
+/// are the scales of its rows and columns.
 class System {
  public:
   /// @param rows,columns the distribution of A
   System(const ProcessGrid& grid, Device& device, std::unique_ptr<LocalMatrix> a, Distribution rows,
          Distribution columns, Scales scales = {});
 
-  std::int64_t n() const { return rows_.size(); }
-  const Distribution& rows() const { return rows_; }
-  const Distribution& columns() const { return columns_; }
+  /// The system with A^T, for an A that is held in memory.
+  System transposed() const;
+
+  std::int64_t n() const { return x_.part.size(); }
   const ProcessGrid& grid() const { return grid_; }
+  /// The distribution of solutions, and of right-hand sides.
+  const Distribution& x_part() const { return x_.part; }
+  const Distribution& b_part() const { return b_.part; }
+  /// The operations with solutions, and with right-hand sides, of all ranks.
+  VectorSpace x_space() const { return {grid_, x_.layout}; }
+  VectorSpace b_space() const { return {grid_, b_.layout}; }
   /// ||A|| of the given, unscaled A. The first pass over A computes it; the call makes that pass if
   /// there was none.
   double norm_a();
 
-  /// R A C V, along rows; V along columns. One pass over A for Device::few_vectors, a product of
+  /// R A C V, distributed as b; V as y. One pass over A for Device::few_vectors, a product of
   /// matrices for more.
   MultiVector multiply(const MultiVector& v);
   Vector multiply(const Vector& v) { return multiply(MultiVector(v)).only(); }
-  /// (R A C)^T V, along columns; V along rows; for an A that is held in memory.
+  /// (R A C)^T V, distributed as y; V as b; for an A that is held in memory.
   MultiVector multiply_transposed(const MultiVector& v);
   Vector multiply_transposed(const Vector& v) { return multiply_transposed(MultiVector(v)).only(); }
-  /// The residuals of approximations Y, and the bounds with which they are compared; both along
-  /// rows.
+  /// The residuals of approximations Y, and the bounds with which they are compared; both
+  /// distributed as b.
   struct Errors {
     MultiVector residual;  ///< R B - R A C Y
     MultiVector bound;     ///< |R A C| |Y| + |R B|; empty where it was not asked for
   };
   /// The residuals in FP64, and the bounds if with_bound. For more than Device::few_vectors vectors
   /// the bounds are computed in FP32 where that holds their numbers: their relative error is below
-  /// 2^-24 (n + 4). @param y along columns @param b R B, along rows
+  /// 2^-24 (n + 4). @param b R B
   Errors errors(const MultiVector& y, const MultiVector& b, bool with_bound);
   /// max_i |residual_i| / bound_i of each vector: its componentwise backward error (W. Oettli and
   /// W. Prager, Numer. Math. 6, 1964), where 0/0 counts as 0 and NaN as infinity.
   Vector componentwise_errors(const MultiVector& residual, const MultiVector& bound) const;
-  /// norm_a(), ||v||, ||b|| and ||r||. @param v along columns @param b,r along rows
+  /// norm_a(), ||v||, ||b|| and ||r||. @param v distributed as y @param r as b
   SystemNorms norms(std::span<const double> v, std::span<const double> b,
                     std::span<const double> r);
-  /// sum_j |R A C|_ij for the rank's rows; one pass over A at most, in the first call.
+  /// sum_j |R A C|_ij for the rank's part of b; one pass over A at most, in the first call.
   const Vector& row_sums();
   /// ||R A C||.
   double scaled_norm() { return largest_of_all(row_sums()); }
 
  private:
+  /// One of the two distributions of vectors.
+  struct Side {
+    Layout layout;
+    Distribution part;
+    Vector scales;   ///< of these vectors; empty: ones
+    Buffer vectors;  ///< device memory for some of them
+
+    std::int64_t size() const { return part.local_size(); }
+  };
+  System(const ProcessGrid& grid, Device& device, std::shared_ptr<const LocalMatrix> a,
+         Transpose transpose, Side x, Side b);
   double largest_of_all(std::span<const double> v) const;
   MultiVector pass(const MultiVector& v, MultiVector* abs_ax);
-  MultiVector product(const MultiVector& v);
+  MultiVector product(const MultiVector& v, Side& from, Side& to);
   MultiVector magnitude_product(const MultiVector& v);
-  void reserve(std::int64_t vectors);
-  MultiVector sums(const double* parts, std::int64_t vectors) const;
+  void reserve(Side& side, std::int64_t vectors) const;
+  MultiVector sums(const Side& side, const double* parts, std::int64_t vectors) const;
 
   const ProcessGrid& grid_;
   Device& device_;
-  std::unique_ptr<LocalMatrix> a_;
-  Distribution rows_;
-  Distribution columns_;
-  Scales scales_;
+  std::shared_ptr<const LocalMatrix> a_;
+  Transpose transpose_;  // whether the matrix of the system is the transpose of *a_
+  Side x_;               // solutions
+  Side b_;               // right-hand sides
   std::unique_ptr<Queue> queue_;
-  // Device memory, for some vectors each.
-  Buffer of_columns_;
-  Buffer of_rows_;
-  Buffer abs_ax_;
-  Buffer abs_rows_;  // one vector
+  Buffer abs_ax_;    // device memory, for some vectors
+  Buffer abs_rows_;  // for one
   double norm_a_ = -1;
   std::optional<Vector> row_sums_;  // of R A C
 };

@@ -95,8 +95,8 @@ MultiVector together(std::int64_t size, std::span<const Vector> vectors);
 ///   ranks of a process column hold the same entries.
 enum class Layout { rows, columns };
 
-/// Operations that need the entries of all ranks. All members are collective, and their results are
-/// equal on every rank to the last bit.
+/// Operations that need the entries of all ranks. All members but the accessors are collective, and
+/// their results are equal on every rank to the last bit.
 class VectorSpace {
  public:
   VectorSpace(const ProcessGrid& grid, Layout layout) : grid_(&grid), layout_(layout) {}
@@ -110,13 +110,12 @@ class VectorSpace {
   /// The whole vector, on every rank. @param mine the distribution of v: that of the rows of A with
   /// Layout::rows, that of its columns with Layout::columns
   Vector gather(const Distribution& mine, std::span<const double> v) const;
-
- private:
   /// The ranks that together hold all entries, each entry once.
   const Communicator& others() const;
   /// The ranks that hold the same entries as this rank.
   const Communicator& alike() const;
 
+ private:
   const ProcessGrid* grid_;
   Layout layout_;
 };

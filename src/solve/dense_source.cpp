@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sources that are column-major arrays on one rank.
+// Sources that are arrays on one rank.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,17 +13,21 @@ namespace lupine {
 namespace {
 
 /// An array on rank `root`. The other ranks ignore its pointer and leading dimension.
+/// The view is column-major: a row-major array is the column-major array of the transpose.
 class Array {
  public:
-  Array(const char* name, const double* data, std::int64_t ld, int root)
-      : name_(name), data_(data), ld_(ld), root_(root) {}
+  Array(const char* name, const double* data, std::int64_t ld, int root,
+        StorageOrder order = StorageOrder::column_major)
+      : name_(name), data_(data), ld_(ld), root_(root), order_(order) {}
 
   int root() const { return root_; }
+  bool row_major() const { return order_ == StorageOrder::row_major; }
   MatrixView<const double> view(std::int64_t rows, std::int64_t columns) const {
     return {data_, rows, columns, ld_};
   }
   void check(const Communicator& all, std::int64_t rows, std::int64_t columns) const {
-    require_equal_options(all, {{name_, fmt::format("{} x {} on rank {}", rows, columns, root_)}});
+    require_equal_options(all, {{name_, fmt::format("{} x {} on rank {}{}", rows, columns, root_,
+                                                    row_major() ? ", row-major" : "")}});
     if (root_ < 0 || root_ >= all.size())
       throw UsageError(fmt::format("{} is said to be on rank {}; allowed: 0 to {}", name_, root_,
                                    all.size() - 1));
@@ -33,9 +37,8 @@ class Array {
         throw UsageError(fmt::format("{} is null; allowed: the array on rank {}", name_, root_));
       if (ld_ < rows)
         throw UsageError(
-            fmt::format("the leading dimension of {} is {}; allowed: at least its {} "
-                        "rows",
-                        name_, ld_, rows));
+            fmt::format("the leading dimension of {} is {}; allowed: at least its {} {}", name_,
+                        ld_, rows, row_major() ? "columns" : "rows"));
     });
   }
 
@@ -44,6 +47,7 @@ class Array {
   const double* data_;
   std::int64_t ld_;
   int root_;
+  StorageOrder order_;
 };
 
 class DenseMatrix : public MatrixSource {
@@ -51,6 +55,7 @@ class DenseMatrix : public MatrixSource {
   DenseMatrix(std::int64_t n, const Array& array) : n_(n), array_(array) {}
 
   std::int64_t n() const override { return n_; }
+  bool transposed() const override { return array_.row_major(); }
   void check(const Communicator& all) const override {
     array_.check(all, n_, n_);
     require_order(n_);
@@ -150,8 +155,9 @@ class DenseRightHandSide : public SolvedOnRank {
 
 }  // namespace
 
-Matrix Matrix::dense(std::int64_t n, const double* a, std::int64_t lda, int root) {
-  return Matrix(std::make_shared<DenseMatrix>(n, Array("A", a, lda, root)));
+Matrix Matrix::dense(std::int64_t n, const double* a, std::int64_t lda, int root,
+                     StorageOrder order) {
+  return Matrix(std::make_shared<DenseMatrix>(n, Array("A", a, lda, root, order)));
 }
 
 RightHandSide RightHandSide::dense(std::int64_t count, const double* b, std::int64_t ldb,

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <utility>
 
 namespace lupine {
 
@@ -68,7 +69,8 @@ class Equilibrator {
   std::unique_ptr<Queue> queue_;
 };
 
-// Names the first Inf or NaN in column order. Every rank searches its part, column by column.
+// Names the first Inf or NaN in column order, by its place in the user's matrix. Every rank
+// searches its part, column by column.
 void Equilibrator::refuse_non_finite() {
   const ConstAnyMatrix local = a_.local();
   constexpr auto none = std::numeric_limits<std::int64_t>::max();
@@ -86,8 +88,11 @@ void Equilibrator::refuse_non_finite() {
   }
   const std::int64_t mine = first[0];
   grid_.all().all_reduce(first, Reduction::min);
-  const std::vector<std::string> words = grid_.all().all_gather(
-      mine == first[0] ? fmt::format("A({}, {}) is {}", mine % n + 1, mine / n + 1, value) : "");
+  std::int64_t i = mine % n + 1;
+  std::int64_t j = mine / n + 1;
+  if (a_.transposed()) std::swap(i, j);
+  const std::vector<std::string> words =
+      grid_.all().all_gather(mine == first[0] ? fmt::format("A({}, {}) is {}", i, j, value) : "");
   for (const std::string& word : words)
     if (!word.empty()) throw UsageError(word + " (counted from 1); allowed are finite numbers");
   throw UsageError("A has an Inf or NaN; allowed are finite numbers");

@@ -34,6 +34,10 @@ struct Equilibration {
   std::vector<int> rows;
   std::vector<int> columns;
 
+  /// The scales of A, or those of A^T: (R A C)^T = C A^T R.
+  Equilibration of(Transpose transpose) const {
+    return transpose == Transpose::no ? *this : Equilibration{columns, rows};
+  }
   /// Whether any exponent is not zero.
   bool scales() const;
   /// This rank's entries of R and C as numbers; empty vectors if scales() is false.
@@ -50,7 +54,7 @@ struct Equilibration {
 /// Collective.
 /// @param wanted false: all exponents are zero; A is only searched for Inf and NaN
 /// @throws UsageError on every rank if A has an Inf or NaN; its message names the first in column
-///         order
+///         order, or in row order of the user's matrix where a.transposed()
 Equilibration equilibrate(const ProcessGrid& grid, Device& device, const UserMatrix& a,
                           bool wanted);
 

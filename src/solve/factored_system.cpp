@@ -5,6 +5,14 @@
 
 namespace lupine {
 
+FactoredSystem& FactoredSystem::of(Transpose transpose) {
+  if (transpose == Transpose::no) return *this;
+  if (!transposed_)
+    transposed_ = std::make_unique<FactoredSystem>(
+        device_, system_.transposed(), std::make_unique<TransposedSolver>(*solver_), exact_);
+  return *transposed_;
+}
+
 ResidualSketch& FactoredSystem::sketch() {
   if (!sketch_) sketch_ = std::make_unique<ResidualSketch>(system_, device_);
   return *sketch_;
@@ -16,7 +24,7 @@ double FactoredSystem::normwise_error(std::span<const double> y, std::span<const
   return norms.residual == 0 ? 0 : norms.residual / (system_.scaled_norm() * norms.x + norms.b);
 }
 
-const Condition& FactoredSystem::condition() {
+const ConditionEstimate& FactoredSystem::condition() {
   if (!condition_) weighted_norms({});
   return *condition_;
 }
@@ -29,10 +37,10 @@ std::optional<std::vector<double>> FactoredSystem::weighted_norms(std::vector<We
   if (known) return norms;
   const double norm = system_.scaled_norm();
   if (norms) {
-    condition_ = Condition{norm * norms->back(), false};
+    condition_ = ConditionEstimate{norm * norms->back(), false};
     norms->pop_back();
   } else {
-    condition_ = Condition{norm * inverse_.norm_at_least(), true};
+    condition_ = ConditionEstimate{norm * inverse_.norm_at_least(), true};
   }
   return norms;
 }

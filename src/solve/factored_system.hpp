@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// A scaled system with factors of its matrix: the estimates that need both.
+/// A scaled system with factors of its matrix, and the system with the transpose: the estimates
+/// that need both.
 #pragma once
+
+#include <lupine/solve.hpp>
 
 #include <memory>
 #include <optional>
@@ -14,12 +17,6 @@
 
 namespace lupine {
 
-/// A condition number ||R A C|| ||(R A C)^-1|| in infinity norms.
-struct Condition {
-  double value = 0;
-  bool at_least = false;  ///< whether it is a lower bound only: see Inverse
-};
-
 /// The scaled system (R A C) y = R b, with factors of R A C. Members are collective and refer to
 /// each other, so an object is neither copied nor moved.
 class FactoredSystem {
@@ -31,6 +28,10 @@ class FactoredSystem {
         solver_(std::move(solver)),
         inverse_(system_, *solver_, exact),
         exact_(exact) {}
+  /// This system, or the one with the transpose of its matrix and the same factors, which is made
+  /// in the first call: for a matrix that is held in memory. Not collective.
+  FactoredSystem& of(Transpose transpose);
+
   FactoredSystem(const FactoredSystem&) = delete;
   FactoredSystem& operator=(const FactoredSystem&) = delete;
 
@@ -40,11 +41,10 @@ class FactoredSystem {
   /// Estimates of normwise backward errors of many vectors; made in the first call.
   ResidualSketch& sketch();
   /// The normwise backward error ||r|| / (||R A C|| ||y|| + ||R b||) in infinity norms.
-  /// @param y along columns @param b,r along rows
   double normwise_error(std::span<const double> y, std::span<const double> b,
                         std::span<const double> r);
-  /// An estimate of the condition number, made in the first call.
-  const Condition& condition();
+  /// An estimate of ||R A C|| ||(R A C)^-1|| in infinity norms, made in the first call.
+  const ConditionEstimate& condition();
   /// Estimates of || diag(left) (R A C)^-1 diag(right) ||_inf, together with condition() where that
   /// is not known; nothing where only a lower bound is possible.
   std::optional<std::vector<double>> weighted_norms(std::vector<Weights> weights);
@@ -56,7 +56,8 @@ class FactoredSystem {
   Inverse inverse_;
   bool exact_;
   std::unique_ptr<ResidualSketch> sketch_;
-  std::optional<Condition> condition_;
+  std::optional<ConditionEstimate> condition_;
+  std::unique_ptr<FactoredSystem> transposed_;
 };
 
 }  // namespace lupine

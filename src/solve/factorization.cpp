@@ -28,9 +28,18 @@ Factorization::Factorization(Factorization&&) noexcept = default;
 Factorization& Factorization::operator=(Factorization&&) noexcept = default;
 Factorization::~Factorization() = default;
 
-Solution Factorization::solve(const RightHandSide& b) {
+Solution Factorization::solve(const RightHandSide& b, Transpose transpose) {
   Solver& solver = *implementation_->solver;
-  return on_this_rank(solver.comm(), [&] { return solver.solve(b.source()); });
+  return on_this_rank(solver.comm(), [&] { return solver.solve(b.source(), transpose); });
+}
+
+ConditionEstimate Factorization::condition(Transpose transpose) {
+  Solver& solver = *implementation_->solver;
+  return on_this_rank(solver.comm(), [&] { return solver.condition(transpose); });
+}
+
+Precision Factorization::precision() const {
+  return implementation_->solver->precision();
 }
 
 std::int64_t Factorization::n() const {
@@ -44,7 +53,7 @@ Solution solve(MPI_Comm comm, const Matrix& a, const RightHandSide& b, const Sol
     Solver& solver = *implementation.solver;
     solver.check(b.source());
     solver.factor();
-    return solver.solve(b.source());
+    return solver.solve(b.source(), Transpose::no);
   });
 }
 

@@ -35,10 +35,11 @@ class Factors {
   /// Whether there is a bad pivot and it is exactly zero, not an Inf or NaN. Collective.
   bool zero_pivot();
 
-  /// The scaled system R A C y = R b with these factors. @pre outcome().usable()
-  FactoredSystem& factored() {
+  /// The scaled system (R A C) y = R b or (C A^T R) y = C b with these factors.
+  /// @pre outcome().usable()
+  FactoredSystem& factored(Transpose transpose) {
     LUPINE_EXPECTS(outcome_.usable());
-    return *factored_;
+    return factored_->of(transpose);
   }
 
  private:

@@ -77,7 +77,7 @@ void forward_bounds(FactoredSystem& factored, const Equilibration& scales, Answe
   std::optional<std::vector<double>> norms;
   if (full) norms = factored.weighted_norms(std::move(weights));
   if (!norms) {
-    const Condition& condition = factored.condition();
+    const ConditionEstimate& condition = factored.condition();
     // A lower bound of ||(R A C)^-1|| bounds no error.
     const double inverse = condition.at_least ? std::numeric_limits<double>::infinity()
                                               : condition.value / system.scaled_norm();
@@ -103,15 +103,15 @@ class Answering {
         tolerance_(componentwise_tolerance(options.refine.tolerance, system_.n())),
         clock_(clock),
         times_(times),
-        of_columns_(system_.grid(), Layout::columns),
-        right_(system_.rows().local_size(), b.count()) {
+        x_space_(system_.x_space()),
+        right_(system_.b_part().local_size(), b.count()) {
     answers_.x = MultiVector(system_.n(), b.count());
-    answers_.y = MultiVector(system_.columns().local_size(), b.count());
+    answers_.y = MultiVector(system_.x_part().local_size(), b.count());
     answers_.all.resize(static_cast<std::size_t>(b.count()));
     for (std::int64_t k = 0; k < b.count(); ++k) {
       const int shift = largest_exponent(b[k], scales.rows).value_or(0);
       shifts_.push_back(shift);
-      for (const Run& run : system_.rows().runs())
+      for (const Run& run : system_.b_part().runs())
         for (std::int64_t i = 0; i < run.length; ++i) {
           const auto from = static_cast<std::size_t>(run.global.value + i);
           right_[k][static_cast<std::size_t>(run.local.value + i)] =
@@ -151,8 +151,8 @@ class Answering {
     times_.refine += clock_.now() - begin;
     begin = clock_.now();
     const ResidualSketch::Estimates estimates = factored_.sketch().estimate(y, right_);
-    const Vector y_sizes = of_columns_.largest(y);
-    const Vector b_sizes = VectorSpace(system_.grid(), Layout::rows).largest(right_);
+    const Vector y_sizes = x_space_.largest(y);
+    const Vector b_sizes = system_.b_space().largest(right_);
     std::vector<std::int64_t> rest;
     for (std::int64_t k = 0; k < y.count(); ++k) {
       const auto i = static_cast<std::size_t>(k);
@@ -192,7 +192,7 @@ class Answering {
   }
 
   void set_x(std::int64_t k) {
-    const Vector y = of_columns_.gather(system_.columns(), answers_.y[k]);
+    const Vector y = x_space_.gather(system_.x_part(), answers_.y[k]);
     const int shift = shifts_[static_cast<std::size_t>(k)];
     const std::span<double> x = answers_.x[k];
     for (std::size_t i = 0; i < y.size(); ++i) x[i] = times_power(y[i], scales_.columns[i] + shift);
@@ -218,8 +218,8 @@ class Answering {
     column.iterations = outcome.iterations;
     column.componentwise_error = outcome.error;
     column.forward_bound = unknown;
-    const VectorSpace of_rows(system_.grid(), Layout::rows);
-    const Vector residual = of_rows.gather(system_.rows(), outcome.residual);
+    const VectorSpace b_space = system_.b_space();
+    const Vector residual = b_space.gather(system_.b_part(), outcome.residual);
     const long double most = largest_scaled(residual, scales_.rows, shift);
     const long double size =
         static_cast<long double>(system_.norm_a()) * of(k).x_norm + largest(b_[k]);
@@ -237,11 +237,11 @@ class Answering {
     for (std::size_t i = 0; i < answer.weight.size(); ++i)
       answer.weight[i] = std::fabs(outcome.residual[i]) + static_cast<double>(system_.n() + 1) *
                                                               eps * bound_margin * answer.weight[i];
-    answer.largest_f = of_rows.largest(MultiVector(answer.weight))[0];
+    answer.largest_f = b_space.largest(MultiVector(answer.weight))[0];
     if (options_.many && options_.condition != ConditionCheck::full)
       answer.weight = {};
     else
-      answer.weight = of_rows.gather(system_.rows(), answer.weight);
+      answer.weight = b_space.gather(system_.b_part(), answer.weight);
   }
 
   FactoredSystem& factored_;
@@ -252,8 +252,8 @@ class Answering {
   double tolerance_;
   const Clock& clock_;
   AnswerTimes& times_;
-  VectorSpace of_columns_;
-  MultiVector right_;        // R b 2^-shift, along rows
+  VectorSpace x_space_;
+  MultiVector right_;        // R b 2^-shift
   std::vector<int> shifts_;  // the largest |r_i b_i| 2^-shift is in [1/2, 1)
   Answers answers_;
 };

@@ -31,7 +31,7 @@ struct Answer {
 /// The solutions of some right-hand sides.
 struct Answers {
   MultiVector x;  ///< of the given system, whole
-  MultiVector y;  ///< of the scaled system, along columns
+  MultiVector y;  ///< of the scaled system, distributed as its solutions
   std::vector<Answer> all;
 };
 
@@ -50,9 +50,10 @@ struct AnswerTimes {
   double checks = 0;  ///< everything else
 };
 
-/// Solves for each b and measures the errors of x. x = C y 2^shift, where y solves
-/// (R A C) y = R b 2^-shift, with a shift for each b. An x is accepted (column.converged) if its
-/// componentwise backward error is at most the tolerance; with FP64 factors and the default
+/// Solves for each b and measures the errors of x. Below, A, R and C are the matrix of `factored`,
+/// which may be a transpose, and the scales of its rows and columns. x = C y 2^shift, where y
+/// solves (R A C) y = R b 2^-shift, with a shift for each b. An x is accepted (column.converged) if
+/// its componentwise backward error is at most the tolerance; with FP64 factors and the default
 /// tolerance it suffices that the normwise backward error of the scaled system is, since LU in FP64
 /// guarantees no more, as in LAPACK's dgesvx. With FP64 factors, the default tolerance and many
 /// right-hand sides, the normwise errors are estimated by a ResidualSketch, and only those x are
@@ -66,6 +67,7 @@ struct AnswerTimes {
 ///     ||C|| ||(R A C)^-1|| ||f|| / ||C y||.
 /// Infinity where only a lower bound of the condition number is possible, which is estimated too
 /// where it is not known. Collective.
+/// @param scales of the matrix of `factored`
 /// @param b whole, as the user gave them, finite
 Answers answers(FactoredSystem& factored, const Equilibration& scales, const MultiVector& b,
                 const AnswerOptions& options, const Clock& clock, AnswerTimes& times);

@@ -126,7 +126,7 @@ void SmallSolver::check(const RightHandSideSource& b) {
   b.check(grid_->all(), n());
   Vector x;
   b.prepare(*grid_, n(), x);
-  if (b.count() > 0 && b.at_hand()) require_one(get(b));
+  if (b.count() > 0 && b.at_hand()) require_one(get(b, Transpose::no));
 }
 
 void SmallSolver::factor() {
@@ -168,7 +168,8 @@ std::unique_ptr<Solver> SmallSolver::stepped() const {
   const auto matrix = [this] {
     if (!a_) return source_;
     const auto whole = a_->local().as<double>();
-    return Matrix::dense(n(), whole.data, whole.ld);
+    return Matrix::dense(n(), whole.data, whole.ld, 0,
+                         a_->transposed() ? StorageOrder::row_major : StorageOrder::column_major);
   };
   return std::make_unique<SteppedSolver>(MPI_COMM_SELF, matrix(), options_, progress_);
 }
@@ -180,10 +181,21 @@ Solver& SmallSolver::take_over() {
   return *general_;
 }
 
-Solution SmallSolver::solve(const RightHandSideSource& b) {
-  if (general_) return general_->solve(b);
+Precision SmallSolver::precision() const {
+  return general_ ? general_->precision() : Precision::fp64;
+}
+
+ConditionEstimate SmallSolver::condition(Transpose transpose) {
+  if (general_) return general_->condition(transpose);
+  const ThreadScope threads(working_threads_);
+  return factored_->of(as_loaded(transpose)).condition();
+}
+
+Solution SmallSolver::solve(const RightHandSideSource& b, Transpose transpose) {
+  if (general_) return general_->solve(b, transpose);
   b.check(grid_->all(), n());
-  const std::vector<Vector> given = get(b);
+  const Transpose op = as_loaded(transpose);
+  const std::vector<Vector> given = get(b, op);
   require_one(given);
   // What a function has returned is kept, since it may not be called again.
   const MultiVector kept = b.at_hand() ? MultiVector{} : together(n(), given);
@@ -193,21 +205,18 @@ Solution SmallSolver::solve(const RightHandSideSource& b) {
   if (!std::ranges::all_of(given, is_finite)) {
     const std::unique_ptr<Solver> other = stepped();
     other->factor();
-    return other->solve(same);
+    return other->solve(same, transpose);
   }
   Solution solution;
-  if (solve_all(b, given, solution)) return solution;
-  return take_over().solve(same);
+  if (solve_all(b, given, op, solution)) return solution;
+  return take_over().solve(same, transpose);
 }
 
-// All right-hand sides, or A times ones where none is given.
-std::vector<Vector> SmallSolver::get(const RightHandSideSource& source) {
+// All right-hand sides, or op(A) times ones where none is given.
+std::vector<Vector> SmallSolver::get(const RightHandSideSource& source, Transpose op) {
   const ThreadScope threads(threads_);
   std::vector<Vector> all;
-  if (source.count() == 0) {
-    System plain(*grid_, *device_, held_matrix(a_->local()), a_->rows(), a_->columns());
-    all.push_back(plain.multiply(Vector(size_of(n()), 1.0)));
-  }
+  if (source.count() == 0) all.push_back(times_ones(*grid_, *device_, *a_, op));
   for (std::int64_t k = 0; k < source.count(); ++k) {
     all.emplace_back(size_of(n()));
     source.get(*grid_, k, all.back());
@@ -217,21 +226,21 @@ std::vector<Vector> SmallSolver::get(const RightHandSideSource& source) {
 
 // False if an x is not accepted, or A may be singular.
 bool SmallSolver::solve_all(const RightHandSideSource& b, const std::vector<Vector>& given,
-                            Solution& solution) {
+                            Transpose op, Solution& solution) {
   b.prepare(*grid_, n(), solution.x);
   const ThreadScope threads(working_threads_);
   const bool many = std::ssize(given) > Device::few_vectors;
   for (auto first = given.begin(); first != given.end();) {
     const auto last = first + std::min<std::ptrdiff_t>(most_together, given.end() - first);
-    if (!solve_block(b, together(n(), {first, last}), many, solution)) return false;
+    if (!solve_block(b, together(n(), {first, last}), many, op, solution)) return false;
     first = last;
   }
-  finish(solution);
+  finish(op, solution);
   return condition_check() == ConditionCheck::off || solution.condition * eps < 1;
 }
 
 bool SmallSolver::solve_block(const RightHandSideSource& b, const MultiVector& given, bool many,
-                              Solution& solution) {
+                              Transpose op, Solution& solution) {
   AnswerOptions options;
   options.refine = {.method = RefineMethod::ir,
                     .max_iterations = options_.max_iterations,
@@ -240,7 +249,7 @@ bool SmallSolver::solve_block(const RightHandSideSource& b, const MultiVector& g
   options.condition = condition_check();
   options.many = many;
   AnswerTimes times;
-  Answers found = answers(*factored_, scales_, given, options, clock_, times);
+  Answers found = answers(factored_->of(op), scales_.of(op), given, options, clock_, times);
   step_.refine_seconds += times.refine;
   check_seconds_ += times.checks;
   for (std::int64_t k = 0; k < found.x.count(); ++k) {
@@ -253,14 +262,15 @@ bool SmallSolver::solve_block(const RightHandSideSource& b, const MultiVector& g
   return true;
 }
 
-void SmallSolver::finish(Solution& solution) {
+void SmallSolver::finish(Transpose op, Solution& solution) {
+  FactoredSystem& factored = factored_->of(op);
   const double begin = clock_.now();
   solution.n = n();
   solution.converged = true;
   solution.equilibrated = scales_.scales();
-  solution.norm_a = factored_->system().norm_a();
+  solution.norm_a = factored.system().norm_a();
   solution.condition = unknown;
-  if (condition_check() != ConditionCheck::off) solution.condition = factored_->condition().value;
+  if (condition_check() != ConditionCheck::off) solution.condition = factored.condition().value;
   step_.solved = true;
   solution.load_seconds = load_seconds_;
   solution.seconds = scale_seconds_ + step_.factor_seconds + step_.refine_seconds;

@@ -51,7 +51,9 @@ class SmallSolver final : public Solver {
   MPI_Comm comm() const override { return grid_->all().handle(); }
   void check(const RightHandSideSource& b) override;
   void factor() override;
-  Solution solve(const RightHandSideSource& b) override;
+  Solution solve(const RightHandSideSource& b, Transpose transpose) override;
+  Precision precision() const override;
+  ConditionEstimate condition(Transpose transpose) override;
 
  private:
   /// Solves with L, U and the row exchanges of R A C, as LAPACK has them.
@@ -59,15 +61,16 @@ class SmallSolver final : public Solver {
   bool load_and_factor();
   std::unique_ptr<Solver> stepped() const;
   Solver& take_over();
-  std::vector<Vector> get(const RightHandSideSource& source);
-  bool solve_all(const RightHandSideSource& b, const std::vector<Vector>& given,
+  Transpose as_loaded(Transpose of_a) const { return as_given(source_.source(), of_a); }
+  std::vector<Vector> get(const RightHandSideSource& source, Transpose op);
+  bool solve_all(const RightHandSideSource& b, const std::vector<Vector>& given, Transpose op,
                  Solution& solution);
-  bool solve_block(const RightHandSideSource& b, const MultiVector& given, bool many,
+  bool solve_block(const RightHandSideSource& b, const MultiVector& given, bool many, Transpose op,
                    Solution& solution);
   ConditionCheck condition_check() const {
     return seen_ == Seen::errors ? options_.condition : ConditionCheck::off;
   }
-  void finish(Solution& solution);
+  void finish(Transpose op, Solution& solution);
 
   std::shared_ptr<const ProcessGrid> grid_;  // of this process alone
   Matrix source_;

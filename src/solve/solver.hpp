@@ -10,7 +10,8 @@
 
 namespace lupine {
 
-/// All members but n() and comm() are collective over comm(), and throw what Factorization throws.
+/// All members but n(), comm() and precision() are collective over comm(), and throw what
+/// Factorization throws.
 class Solver {
  public:
   virtual ~Solver() = default;
@@ -20,8 +21,12 @@ class Solver {
   virtual void check(const RightHandSideSource& b) = 0;
   /// Loads A, and factors it in the first step whose factors are usable.
   virtual void factor() = 0;
-  /// Solves with the present factors, or with those of a later step.
-  virtual Solution solve(const RightHandSideSource& b) = 0;
+  /// Solves A x = b or A^T x = b with the present factors, or with those of a later step.
+  virtual Solution solve(const RightHandSideSource& b, Transpose transpose) = 0;
+  /// That of the present factors; automatic where there are none. Not collective.
+  virtual Precision precision() const = 0;
+  /// Of the scaled A or A^T, by the present factors.
+  virtual ConditionEstimate condition(Transpose transpose) = 0;
 };
 
 }  // namespace lupine

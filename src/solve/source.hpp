@@ -28,6 +28,10 @@ class MatrixSource {
   /// Checks sizes, formats and pointers, before large memory is allocated.
   /// @throws UsageError
   virtual void check(const Communicator& all) const = 0;
+  /// Whether the source gives A^T in place of A, as one does that has A by rows. Lupine then
+  /// factors A^T, and solves with the transpose of what it has factored. Equal on every rank.
+  /// block(), in_place() and fill() are those of A^T then.
+  virtual bool transposed() const { return false; }
   /// The block size (of columns) in which A is already distributed; 0: A is not distributed.
   virtual std::int64_t block() const { return 0; }
   /// Words for the distribution of an A that has a block(): "blocks of 64".
@@ -46,12 +50,18 @@ class MatrixSource {
                     PartWriter& a) const = 0;
 };
 
+/// Which one of the matrix that the source gives (no) and its transpose (yes) is A or A^T.
+inline Transpose as_given(const MatrixSource& source, Transpose of_a) {
+  return source.transposed() ? !of_a : of_a;
+}
+
 /// A user's right-hand sides, and the destination of their solutions. All members but count() are
 /// collective.
 class RightHandSideSource {
  public:
   virtual ~RightHandSideSource() = default;
-  /// The number of right-hand sides, equal on every rank. 0: none is given, and b is A times ones.
+  /// The number of right-hand sides, equal on every rank. 0: none is given, and b is A times ones,
+  /// or A^T times ones where A^T x = b is solved.
   virtual std::int64_t count() const = 0;
   /// Checks sizes, formats and pointers. @param n rows of A @throws UsageError
   virtual void check(const Communicator& all, std::int64_t n) const = 0;

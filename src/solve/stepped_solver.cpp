@@ -82,8 +82,19 @@ void SteppedSolver::factor() {
   if (!advance()) fail({});
 }
 
-Solution SteppedSolver::solve(const RightHandSideSource& b) {
+Precision SteppedSolver::precision() const {
+  return factors_ ? steps_.back().precision : Precision::automatic;
+}
+
+ConditionEstimate SteppedSolver::condition(Transpose transpose) {
   const ThreadScope threads(machine_.threads());
+  if (!factors_ && !restart()) fail({});
+  return factors_->factored(as_given(source_.source(), transpose)).condition();
+}
+
+Solution SteppedSolver::solve(const RightHandSideSource& b, Transpose transpose) {
+  const ThreadScope threads(machine_.threads());
+  op_ = as_given(source_.source(), transpose);
   b.check(all(), n());
   if (!factors_ && !restart()) fail({});
   const ReuseVectors reuse;
@@ -225,17 +236,14 @@ bool SteppedSolver::factor_in(Precision precision) {
   return false;
 }
 
-// b <- right-hand side k, whole; A times ones where none is given. Returns what is wrong with its
-// values; empty if they are finite.
+// b <- right-hand side k, whole; op(A) times ones where none is given. Returns what is wrong with
+// its values; empty if they are finite.
 std::string SteppedSolver::get(const RightHandSideSource& source, std::int64_t k, Vector& b) {
-  const VectorSpace of_rows(grid(), Layout::rows);
   b.resize(static_cast<std::size_t>(n()));
   if (source.count() == 0) {
-    System plain(grid(), machine_.device(), held_matrix(a_->local()), a_->rows(), a_->columns());
-    const Vector ones(static_cast<std::size_t>(a_->columns().local_size()), 1.0);
-    b = of_rows.gather(a_->rows(), plain.multiply(ones));
+    b = times_ones(grid(), machine_.device(), *a_, op_);
   } else if (const auto kept = kept_.find(k); kept != kept_.end()) {
-    b = of_rows.gather(a_->rows(), kept->second);
+    b = VectorSpace(grid(), Layout::rows).gather(a_->rows(), kept->second);
   } else {
     const StallWatch::Pause pause(machine_.stalls());
     source.get(grid(), k, b);
@@ -283,7 +291,7 @@ bool SteppedSolver::attempt(const RightHandSideSource& b, std::vector<std::int64
   // An x from factors that give no bound of its error waits for better ones too.
   const bool some = !unsolved.empty() && unsolved.size() < left.size();
   const bool bounded = !some || last() || options_.condition == ConditionCheck::off ||
-                       !factors_->factored().condition().at_least;
+                       !factored().condition().at_least;
   if (!unsolved.empty() && bounded) left = std::move(unsolved);
   return step.solved;
 }
@@ -325,8 +333,7 @@ void SteppedSolver::solve_block(const RightHandSideSource& source,
   options.condition = options_.condition;
   options.many = std::ssize(solution.columns) > Device::few_vectors;
   AnswerTimes times;
-  FactoredSystem& factored = factors_->factored();
-  Answers found = answers(factored, scales_, b, options, clock(), times);
+  Answers found = answers(factored(), scales_.of(op_), b, options, clock(), times);
   step.refine_seconds += times.refine;
   check_seconds_ += times.checks;
   for (std::size_t i = 0; i < given.size(); ++i) {
@@ -384,7 +391,7 @@ std::string SteppedSolver::why_not(const Solution& solution,
   }
   if (options_.condition == ConditionCheck::off || last()) return "";
   const double begin = clock().now();
-  const Condition& condition = factors_->factored().condition();
+  const ConditionEstimate& condition = factored().condition();
   check_seconds_ += clock().now() - begin;
   // A lower bound that is small proves nothing; the sample of A stands in for the upper side.
   const bool sound = condition.at_least
@@ -402,11 +409,10 @@ void SteppedSolver::finish(Solution& solution) {
   solution.condition = unknown;
   if (factors_) {
     const double begin = clock().now();
-    FactoredSystem& factored = factors_->factored();
-    solution.norm_a = factored.system().norm_a();
+    solution.norm_a = factored().system().norm_a();
     if (options_.condition != ConditionCheck::off) {
-      solution.condition = factored.condition().value;
-      solution.condition_at_least = factored.condition().at_least;
+      solution.condition = factored().condition().value;
+      solution.condition_at_least = factored().condition().at_least;
     }
     check_seconds_ += clock().now() - begin;
   }

@@ -38,7 +38,9 @@ class SteppedSolver final : public Solver {
   MPI_Comm comm() const override { return all().handle(); }
   void check(const RightHandSideSource& b) override;
   void factor() override;
-  Solution solve(const RightHandSideSource& b) override;
+  Solution solve(const RightHandSideSource& b, Transpose transpose) override;
+  Precision precision() const override;
+  ConditionEstimate condition(Transpose transpose) override;
 
  private:
   std::vector<PlannedStep> plan_steps();
@@ -64,6 +66,7 @@ class SteppedSolver final : public Solver {
   const PlannedStep& planned(std::ptrdiff_t i) const { return plan_[static_cast<std::size_t>(i)]; }
   bool last() const { return at_ + 1 == std::ssize(plan_); }
   double tolerance() const;
+  FactoredSystem& factored() { return factors_->factored(op_); }
   void finish(Solution& solution);
   [[noreturn]] void fail(Solution best);
 
@@ -82,6 +85,7 @@ class SteppedSolver final : public Solver {
   double sampled_ = unknown;  // condition number by a sample of A
   std::ptrdiff_t at_ = -1;    // the present step, as an index of plan_
   std::unique_ptr<Factors> factors_;
+  Transpose op_ = Transpose::no;  // the matrix of the present solve: that of a_, or its transpose
   std::vector<SolveStep> steps_;  // the steps since the last solve()
   double forecast_ = 0;           // the most of RefineOutcome::forecast since the last step began
   std::int64_t expected_ = 1;     // right-hand sides, as far as check() has seen them

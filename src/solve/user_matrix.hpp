@@ -4,6 +4,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "comm/process_grid.hpp"
 #include "device/device.hpp"
@@ -12,8 +13,9 @@
 
 namespace lupine {
 
-/// The rank's part of A in FP64, not scaled: in the user's own memory where the source holds it in
-/// this distribution and the device can read it, otherwise a copy.
+/// The rank's part of A in FP64 (of A^T, where the source is transposed()), not scaled: in the
+/// user's own memory where the source holds it in this distribution and the device can read it,
+/// otherwise a copy.
 class UserMatrix {
  public:
   /// Collective. @param nb rows and columns of a block
@@ -23,12 +25,20 @@ class UserMatrix {
   const Distribution& rows() const { return rows_; }
   const Distribution& columns() const { return columns_; }
   ConstAnyMatrix local() const { return local_; }
+  /// MatrixSource::transposed().
+  bool transposed() const { return transposed_; }
 
  private:
   Distribution rows_;
   Distribution columns_;
+  bool transposed_;
   std::optional<DistributedMatrix> copy_;
   ConstAnyMatrix local_;
 };
+
+/// A times a vector of ones, or A^T times ones, whole, on every rank. A as UserMatrix has it.
+/// Collective.
+std::vector<double> times_ones(const ProcessGrid& grid, Device& device, const UserMatrix& a,
+                               Transpose transpose);
 
 }  // namespace lupine

@@ -337,14 +337,21 @@ void Bench::user_matrix() {
     Table::row(part, seconds, static_cast<double>(n * n * bytes), gigabytes, floor);
   };
   const ConstAnyMatrix from = a.local();
-  const auto multiply = [&](double* abs_rows, double* abs_ax) {
-    const auto vector = [n](double* v) { return MatrixView<double>{v, v ? n : 0, 1, n}; };
-    device_->multiply(*queue_, from, vector(x), vector(sums), abs_rows, vector(abs_ax));
-  };
-  measure("FP64: A x", 8, floors_.read, [&] { multiply(nullptr, nullptr); });
-  measure("FP64: A x, ||A||", 8, floors_.read, [&] { multiply(sums + n, nullptr); });
-  measure("FP64: A x, |A| |x|", 8, floors_.read, [&] { multiply(nullptr, sums + n); });
-  measure("FP64: A x, ||A||, |A| |x|", 8, floors_.read, [&] { multiply(sums + n, sums + 2 * n); });
+  for (const Transpose transpose : {Transpose::no, Transpose::yes}) {
+    const auto multiply = [&](double* abs_rows, double* abs_ax) {
+      const auto vector = [n](double* v) { return MatrixView<double>{v, v ? n : 0, 1, n}; };
+      device_->multiply(*queue_, transpose, from, vector(x), vector(sums), abs_rows,
+                        vector(abs_ax));
+    };
+    const std::string name = transpose == Transpose::no ? "FP64: A x" : "FP64: A^T x";
+    const auto row = [&](const char* sums_too, double* abs_rows, double* abs_ax) {
+      measure((name + sums_too).c_str(), 8, floors_.read, [&] { multiply(abs_rows, abs_ax); });
+    };
+    row("", nullptr, nullptr);
+    row(", ||A||", sums + n, nullptr);
+    row(", |A| |x|", nullptr, sums + n);
+    row(", ||A||, |A| |x|", sums + n, sums + 2 * n);
+  }
   for (double* scale : {static_cast<double*>(nullptr), x}) {
     measure(scale ? "largest of scaled rows" : "largest of rows", 8, floors_.read,
             [&] { device_->largest_of_rows(*queue_, from, scale, sums); });

@@ -186,11 +186,12 @@ template <class T>
 void check_vector_solves(Bench& b, const FactoredIn<T>& f, double unit, double of_inverse) {
   for (const bool lower : {true, false})
     for (const std::int64_t count : vector_counts) {
-      for (const Transpose transpose : transposes)
+      for (const Transpose transpose : transposes) {
         check_vector_solve<double>(b, f, lower, transpose, count, unit, of_inverse);
-      if constexpr (std::is_same_v<T, float>)
-        check_vector_solve<float>(b, f, lower, Transpose::no, count, unit_times<float>(f.lu.n),
-                                  of_inverse);
+        if constexpr (std::is_same_v<T, float>)
+          check_vector_solve<float>(b, f, lower, transpose, count, unit_times<float>(f.lu.n),
+                                    of_inverse);
+      }
     }
 }
 
@@ -473,10 +474,11 @@ TEMPLATE_TEST_CASE("subtract_product of several vectors", "[fp64]", float, doubl
   for (const auto& [m, n] : std::vector<std::pair<std::int64_t, std::int64_t>>{
            {0, 4}, {4, 0}, {1, 1}, {15, 33}, {129, 257}, {700, 70}, {33, 2000}, {5000, 65}})
     for (const std::int64_t count : vector_counts) {
-      for (const Transpose transpose : transposes)
+      for (const Transpose transpose : transposes) {
         check_product<double, TestType>(b, transpose, m, n, 1, count);
-      if constexpr (std::is_same_v<TestType, float>)
-        check_product<float, float>(b, Transpose::no, m, n, 1, count);
+        if constexpr (std::is_same_v<TestType, float>)
+          check_product<float, float>(b, transpose, m, n, 1, count);
+      }
     }
 }
 

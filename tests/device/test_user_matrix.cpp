@@ -52,17 +52,21 @@ double at(const std::vector<double>& values, std::int64_t i) {
 
 // Checks that every sum that is asked for is computed within the error of its additions, and that
 // no other sum is written.
-void check_multiply(Bench& b, const Shape& shape, double size, bool with_rows, bool with_abs_ax,
-                    std::int64_t count = 1) {
-  const auto [m, n] = shape;
-  CAPTURE(m, n, size, with_rows, with_abs_ax, count);
-  Doubles a = uniform<double>(b, m, n);
+void check_multiply(Bench& b, Transpose transpose, const Shape& shape, double size, bool with_rows,
+                    bool with_abs_ax, std::int64_t count = 1) {
+  CAPTURE(transpose == Transpose::yes, shape.rows, shape.columns, size, with_rows, with_abs_ax,
+          count);
+  Doubles a = uniform<double>(b, shape.rows, shape.columns);
+  const Plain op = apply(transpose, a.plain());
+  const std::int64_t m = op.rows;
+  const std::int64_t n = op.columns;
   Doubles x = uniform<double>(b, n, count, size);
   x.set([&](std::int64_t j, std::int64_t k) { return j % 7 == 3 ? 0 : x(j, k); });
   Doubles ax(b, m, count);
   Doubles abs_rows(b, m, 1);
   Doubles abs_ax(b, m, count);
-  b.device->multiply(*b.queue, a.view(), x.view(), ax.view(), with_rows ? abs_rows.data() : nullptr,
+  b.device->multiply(*b.queue, transpose, a.view(), x.view(), ax.view(),
+                     with_rows ? abs_rows.data() : nullptr,
                      with_abs_ax ? abs_ax.view() : MatrixView<double>{});
   b.queue->synchronize();
   CHECK(a.unchanged());
@@ -72,9 +76,9 @@ void check_multiply(Bench& b, const Shape& shape, double size, bool with_rows, b
   CHECK((with_abs_ax ? abs_ax.frame_intact() : abs_ax.unchanged()));
   Plain ones(n, 1);
   for (double& one : ones.data) one = 1;
-  const Plain expected = product(a.plain(), x.plain());
-  const Plain sum_rows = product(magnitudes(a.plain()), ones);
-  const Plain sum_ax = product(magnitudes(a.plain()), magnitudes(x.plain()));
+  const Plain expected = product(op, x.plain());
+  const Plain sum_rows = product(magnitudes(op), ones);
+  const Plain sum_ax = product(magnitudes(op), magnitudes(x.plain()));
   const double unit = 2 * eps * static_cast<double>(n + 2);
   const auto share = [&, rows = m](const Doubles& y, const Plain& wanted, const Plain& sum) {
     return worst_share(
@@ -175,8 +179,15 @@ std::vector<double> results(int threads, const Shape& shape, const Plain& values
   Doubles ax(b, m, 1);
   Doubles abs_rows(b, m, 1);
   Doubles abs_ax(b, m, 1);
-  b.device->multiply(*b.queue, a.view(), x.view(), ax.view(), abs_rows.data(), abs_ax.view());
+  b.device->multiply(*b.queue, Transpose::no, a.view(), x.view(), ax.view(), abs_rows.data(),
+                     abs_ax.view());
   for (Doubles* y : {&ax, &abs_rows, &abs_ax}) collect(*y);
+  Doubles atx(b, n, 1);
+  Doubles abs_columns(b, n, 1);
+  Doubles abs_atx(b, n, 1);
+  b.device->multiply(*b.queue, Transpose::yes, a.view(), z.view(), atx.view(), abs_columns.data(),
+                     abs_atx.view());
+  for (Doubles* y : {&atx, &abs_columns, &abs_atx}) collect(*y);
   for (const ConstAnyMatrix& factor : {ConstAnyMatrix(a.view()), ConstAnyMatrix(low.view())}) {
     b.device->subtract_product(*b.queue, Transpose::no, factor, x.view(), z.view());
     collect(z);
@@ -188,40 +199,47 @@ std::vector<double> results(int threads, const Shape& shape, const Plain& values
 
 }  // namespace
 
-TEST_CASE("multiply: A x, and sums of magnitudes where they are asked for", "[user]") {
+TEST_CASE("multiply: A x or A^T x, and sums of magnitudes where they are asked for", "[user]") {
   Bench b;
-  for (const Shape& shape : shapes)
-    for (const double size : {1.0, 1e150})
-      for (const bool with_rows : {false, true})
-        for (const bool with_abs_ax : {false, true})
-          check_multiply(b, shape, size, with_rows, with_abs_ax);
+  for (const Transpose transpose : transposes)
+    for (const Shape& shape : shapes)
+      for (const double size : {1.0, 1e150})
+        for (const bool with_rows : {false, true})
+          for (const bool with_abs_ax : {false, true})
+            check_multiply(b, transpose, shape, size, with_rows, with_abs_ax);
 }
 
 TEST_CASE("multiply: several vectors in one pass", "[user]") {
   Bench b;
-  for (const Shape& shape : shapes)
-    for (const std::int64_t count : {2, 7})
-      for (const bool with_sums : {false, true})
-        check_multiply(b, shape, 1, with_sums, with_sums, count);
+  for (const Transpose transpose : transposes)
+    for (const Shape& shape : shapes)
+      for (const std::int64_t count : {2, 7})
+        for (const bool with_sums : {false, true})
+          check_multiply(b, transpose, shape, 1, with_sums, with_sums, count);
 }
 
-TEST_CASE("multiply: an Inf or NaN affects only its row", "[user]") {
+TEST_CASE("multiply: an Inf or NaN affects only its row, or its column of a transpose", "[user]") {
   Bench b;
-  for (const double bad : {infinity, -infinity, not_a_number})
-    for (const std::int64_t row : {0, 40, 69}) {
-      CAPTURE(bad, row);
-      Doubles a = uniform<double>(b, 70, 37);
-      a.set([&](std::int64_t i, std::int64_t j) { return i == row && j == 33 ? bad : a(i, j); });
-      Doubles x = uniform_vector(b, 37);
-      Doubles ax(b, 70, 1);
-      Doubles abs_rows(b, 70, 1);
-      Doubles abs_ax(b, 70, 1);
-      b.device->multiply(*b.queue, a.view(), x.view(), ax.view(), abs_rows.data(), abs_ax.view());
-      for (Doubles* sums : {&ax, &abs_rows, &abs_ax}) {
-        sums->get();
-        for (std::int64_t i = 0; i < 70; ++i) CHECK(std::isfinite((*sums)(i)) == (i != row));
+  for (const Transpose transpose : transposes)
+    for (const double bad : {infinity, -infinity, not_a_number})
+      for (const std::int64_t row : {0, 40, 69}) {
+        CAPTURE(transpose == Transpose::yes, bad, row);
+        const bool plain = transpose == Transpose::no;
+        Doubles a = plain ? uniform<double>(b, 70, 37) : uniform<double>(b, 37, 70);
+        a.set([&](std::int64_t i, std::int64_t j) {
+          return (plain ? i : j) == row && (plain ? j : i) == 33 ? bad : a(i, j);
+        });
+        Doubles x = uniform_vector(b, 37);
+        Doubles ax(b, 70, 1);
+        Doubles abs_rows(b, 70, 1);
+        Doubles abs_ax(b, 70, 1);
+        b.device->multiply(*b.queue, transpose, a.view(), x.view(), ax.view(), abs_rows.data(),
+                           abs_ax.view());
+        for (Doubles* sums : {&ax, &abs_rows, &abs_ax}) {
+          sums->get();
+          for (std::int64_t i = 0; i < 70; ++i) CHECK(std::isfinite((*sums)(i)) == (i != row));
+        }
       }
-    }
 }
 
 TEST_CASE("largest_of_rows and largest_of_columns are exact", "[user]") {

@@ -276,7 +276,7 @@ TEST_CASE("where a small system needs more, the solver of large ones takes over"
     const auto solver = make_solver(MPI_COMM_SELF, Matrix::from_function(n, equal_rows), on_cpu(),
                                     {}, Seen::x_alone);
     solver->factor();
-    CHECK(solver->solve(RightHandSide::of_ones().source()).steps.size() > 1);
+    CHECK(solver->solve(RightHandSide::of_ones().source(), Transpose::no).steps.size() > 1);
   });
   CHECK((words == "nothing" || words.starts_with("singular")));
   // A function that counts its calls: A is loaded once, also where the solver changes.
@@ -325,7 +325,7 @@ TEST_CASE("a caller who sees x alone gets the same x", "[small]") {
   const auto solution = [&](Seen seen) {
     const auto solver = make_solver(MPI_COMM_SELF, a, on_cpu(), {}, seen);
     solver->factor();
-    return solver->solve(b.source());
+    return solver->solve(b.source(), Transpose::no);
   };
   const Solution alone = solution(Seen::x_alone);
   const Solution whole = solution(Seen::errors);

@@ -140,7 +140,9 @@ const std::vector<Operation> operations{
                                    nullptr, nullptr);
      }},
     {"multiply",
-     [](Workbench& w) { w.device.multiply(*w.queue, w.fp64(), w.one(0), w.one(1), nullptr, {}); }},
+     [](Workbench& w) {
+       w.device.multiply(*w.queue, Transpose::no, w.fp64(), w.one(0), w.one(1), nullptr, {});
+     }},
     {"largest_of_rows",
      [](Workbench& w) { w.device.largest_of_rows(*w.queue, w.fp64(), nullptr, w.vector(2)); }},
     {"largest_of_columns",

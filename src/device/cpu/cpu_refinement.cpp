@@ -182,11 +182,14 @@ void CpuDevice::multiply_generated(Queue&, const MatrixSpec& spec, const Distrib
   }
 }
 
-void CpuDevice::multiply(Queue&, ConstAnyMatrix any, MatrixView<const double> x,
-                         MatrixView<double> ax, double* abs_rows, MatrixView<double> abs_ax) {
+void CpuDevice::multiply(Queue&, Transpose transpose, ConstAnyMatrix any,
+                         MatrixView<const double> x, MatrixView<double> ax, double* abs_rows,
+                         MatrixView<double> abs_ax) {
   const ThreadScope scope(threads_);
   const MatrixView<const double> a = any.as<double>();
-  in_parts(a.rows, threads_, [&](std::int64_t begin, std::int64_t count) {
+  const bool transposed = transpose == Transpose::yes;
+  const auto loop = transposed ? vector_loops().multiply_transposed : vector_loops().multiply;
+  in_parts(transposed ? a.columns : a.rows, threads_, [&](std::int64_t begin, std::int64_t count) {
     const auto sums = [&](std::int64_t i, std::int64_t k) -> RowSums {
       return {ax.column(k) + i, k == 0 ? at(abs_rows, i) : nullptr,
               abs_ax.data ? abs_ax.column(k) + i : nullptr};
@@ -198,9 +201,11 @@ void CpuDevice::multiply(Queue&, ConstAnyMatrix any, MatrixView<const double> x,
     }
     const auto add = [&](std::int64_t i, std::int64_t j, MatrixView<const double> tile) {
       for (std::int64_t k = 0; k < x.columns; ++k)
-        vector_loops().multiply(tile, x.column(k) + j, sums(begin + i, k));
+        loop(tile, x.column(k) + (transposed ? i : j), sums(begin + (transposed ? j : i), k));
     };
-    for_each_tile<double>(a.block(begin, 0, count, a.columns), x.columns, add);
+    for_each_tile<double>(
+        transposed ? a.block(0, begin, a.rows, count) : a.block(begin, 0, count, a.columns),
+        x.columns, add);
   });
 }
 

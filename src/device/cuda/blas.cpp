@@ -31,11 +31,20 @@ void add_product(Lane& lane, double alpha, MatrixView<const double> a, MatrixVie
         "cublasDgemm_64");
 }
 
+void add_product(Lane& lane, float alpha, MatrixView<const float> a, MatrixView<const float> b,
+                 MatrixView<float> c, Transpose transpose) {
+  if (c.empty() || b.rows == 0) return;
+  constexpr float one = 1;
+  check(cublasSgemm_64(lane.blas(), operation(transpose), CUBLAS_OP_N, c.rows, c.columns, b.rows,
+                       &alpha, a.data, a.ld, b.data, b.ld, &one, c.data, c.ld),
+        "cublasSgemm_64");
+}
+
 void triangle_product(Lane& lane, cublasSideMode_t side, Triangle triangle, float alpha,
-                      MatrixView<const float> t, MatrixView<float> b) {
+                      MatrixView<const float> t, MatrixView<float> b, Transpose transpose) {
   if (b.empty()) return;
-  check(cublasStrmm_64(lane.blas(), side, fill(triangle), CUBLAS_OP_N, diagonal(triangle), b.rows,
-                       b.columns, &alpha, t.data, t.ld, b.data, b.ld, b.data, b.ld),
+  check(cublasStrmm_64(lane.blas(), side, fill(triangle), operation(transpose), diagonal(triangle),
+                       b.rows, b.columns, &alpha, t.data, t.ld, b.data, b.ld, b.data, b.ld),
         "cublasStrmm_64");
 }
 

@@ -16,9 +16,13 @@ namespace lupine {
 /// 67 TFLOP/s.
 void add_product(Lane& lane, double alpha, MatrixView<const double> a, MatrixView<const double> b,
                  MatrixView<double> c, Transpose transpose = Transpose::no);
-/// B <- alpha T B (left) or B <- alpha B T (right), T a triangle of t.
+/// C <- C + alpha A B or C <- C + alpha A^T B in FP32.
+void add_product(Lane& lane, float alpha, MatrixView<const float> a, MatrixView<const float> b,
+                 MatrixView<float> c, Transpose transpose = Transpose::no);
+/// B <- alpha T B (left) or B <- alpha B T (right), T a triangle of t or its transpose.
 void triangle_product(Lane& lane, cublasSideMode_t side, cuda::Triangle triangle, float alpha,
-                      MatrixView<const float> t, MatrixView<float> b);
+                      MatrixView<const float> t, MatrixView<float> b,
+                      Transpose transpose = Transpose::no);
 /// B <- T^-1 B, T the unit lower triangle of t.
 void solve_unit_lower_left(Lane& lane, MatrixView<const float> t, MatrixView<float> b);
 void solve_unit_lower_left(Lane& lane, MatrixView<const double> t, MatrixView<double> b);

@@ -109,8 +109,8 @@ class CudaDevice : public Device {
 
   void add_entries(Queue& queue, const MatrixEntry* entries, std::int64_t count,
                    AnyMatrix a) override;
-  void multiply(Queue& queue, ConstAnyMatrix a, MatrixView<const double> x, MatrixView<double> ax,
-                double* abs_rows, MatrixView<double> abs_ax) override;
+  void multiply(Queue& queue, Transpose transpose, ConstAnyMatrix a, MatrixView<const double> x,
+                MatrixView<double> ax, double* abs_rows, MatrixView<double> abs_ax) override;
   void largest_of_rows(Queue& queue, ConstAnyMatrix a, const double* scale, double* most) override;
   void largest_of_columns(Queue& queue, ConstAnyMatrix a, const double* scale,
                           double* most) override;

@@ -43,8 +43,11 @@ void solve_by_inverses(Lane& l, Triangle triangle, ConstAnyMatrix lu, double* x)
   }
 }
 
-// T^T x = b: for block s and the blocks r before it, x_s <- T_ss^-T (x_s - T_rs^T x_r).
-void solve_transposed(cudaStream_t stream, Triangle triangle, ConstAnyMatrix lu, double* x) {
+// T^T x = b: for block s and the blocks r before it, x_s <- T_ss^-T (x_s - T_rs^T x_r). Calls
+// subtract(T_rs, r, s) and multiply(T_ss, s) with the first rows of the blocks.
+template <class Subtract, class Multiply>
+void solve_transposed(Triangle triangle, MatrixView<const float> lu, const Subtract& subtract,
+                      const Multiply& multiply) {
   const bool lower = triangle == Triangle::unit_lower;
   const std::int64_t n = lu.rows;
   const std::int64_t blocks = ceil_div(n, cuda::triangle_order);
@@ -52,13 +55,37 @@ void solve_transposed(cudaStream_t stream, Triangle triangle, ConstAnyMatrix lu,
     const std::int64_t s = (lower ? blocks - 1 - k : k) * cuda::triangle_order;
     const std::int64_t w = std::min(cuda::triangle_order, n - s);
     const std::int64_t r = lower ? s + w : 0;
-    check(cuda::subtract_product(stream, Transpose::yes, lu.block(r, s, lower ? n - r : s, w),
-                                 x + r, x + s),
-          "subtract_product");
-    check(cuda::multiply_transposed_triangle(stream, lu.block(s, s, w, w).as<float>(), triangle,
-                                             x + s),
-          "multiply_transposed_triangle");
+    subtract(lu.block(r, s, lower ? n - r : s, w), r, s);
+    multiply(lu.block(s, s, w, w), s);
   }
+}
+
+void solve_transposed(cudaStream_t stream, Triangle triangle, MatrixView<const float> lu,
+                      double* x) {
+  solve_transposed(
+      triangle, lu,
+      [&](MatrixView<const float> t, std::int64_t r, std::int64_t s) {
+        check(cuda::subtract_product(stream, Transpose::yes, t, x + r, x + s), "subtract_product");
+      },
+      [&](MatrixView<const float> t, std::int64_t s) {
+        check(cuda::multiply_transposed_triangle(stream, t, triangle, x + s),
+              "multiply_transposed_triangle");
+      });
+}
+
+// Many vectors: by products of matrices.
+void solve_transposed(Lane& l, Triangle triangle, MatrixView<const float> lu, MatrixView<float> x) {
+  const auto rows = [&](std::int64_t first, std::int64_t count) {
+    return x.block(first, 0, count, x.columns);
+  };
+  solve_transposed(
+      triangle, lu,
+      [&](MatrixView<const float> t, std::int64_t r, std::int64_t s) {
+        add_product(l, -1.0f, t, rows(r, t.rows), rows(s, t.columns), Transpose::yes);
+      },
+      [&](MatrixView<const float> t, std::int64_t s) {
+        triangle_product(l, CUBLAS_SIDE_LEFT, triangle, 1, t, rows(s, t.rows), Transpose::yes);
+      });
 }
 
 }  // namespace
@@ -68,8 +95,10 @@ void CudaDevice::subtract_product(Queue& queue, Transpose transpose, ConstAnyMat
   Lane& l = lane(queue);
   if (as_product(a, x)) {
     if (transpose == Transpose::no) return subtract(queue, a, x, y);
-    LUPINE_EXPECTS(a.precision == Precision::fp64);
-    return add_product(l, -1, a.as<double>(), x.as<double>(), y.as<double>(), transpose);
+    return with_storage(a, [&](const auto& values) {
+      using T = std::remove_cvref_t<decltype(values(0, 0))>;
+      add_product(l, T{-1}, values, x.as<T>(), y.as<T>(), transpose);
+    });
   }
   for (std::int64_t k = 0; k < x.columns; ++k)
     check(cuda::subtract_product(l.stream(), transpose, a, x.as<double>().column(k),
@@ -83,7 +112,8 @@ void CudaDevice::solve(Queue& queue, Triangle triangle, Transpose transpose, Con
   if (lu.precision == Precision::fp64)
     return solve_triangle(l, triangle, transpose, lu.as<double>(), x.as<double>());
   if (x.precision == Precision::fp32) {
-    LUPINE_EXPECTS(transpose == Transpose::no);
+    if (transpose == Transpose::yes)
+      return solve_transposed(l, triangle, lu.as<float>(), x.as<float>());
     return triangle == Triangle::unit_lower
                ? solve_exactly(l, triangle, lu.as<float>(), x.as<float>())
                : left_upper(l, lu.as<float>(), x.as<float>());
@@ -91,7 +121,7 @@ void CudaDevice::solve(Queue& queue, Triangle triangle, Transpose transpose, Con
   for (std::int64_t k = 0; k < x.columns; ++k) {
     double* const column = x.as<double>().column(k);
     if (transpose == Transpose::yes)
-      solve_transposed(l.stream(), triangle, lu, column);
+      solve_transposed(l.stream(), triangle, lu.as<float>(), column);
     else
       solve_by_inverses(l, triangle, lu, column);
   }
@@ -151,10 +181,11 @@ void CudaDevice::add_entries(Queue& queue, const MatrixEntry* entries, std::int6
   check(cuda::add_entries(lane(queue).stream(), entries, count, a.as<double>()), "add_entries");
 }
 
-void CudaDevice::multiply(Queue& queue, ConstAnyMatrix a, MatrixView<const double> x,
-                          MatrixView<double> ax, double* abs_rows, MatrixView<double> abs_ax) {
+void CudaDevice::multiply(Queue& queue, Transpose transpose, ConstAnyMatrix a,
+                          MatrixView<const double> x, MatrixView<double> ax, double* abs_rows,
+                          MatrixView<double> abs_ax) {
   for (std::int64_t k = 0; k < x.columns; ++k)
-    check(cuda::multiply(lane(queue).stream(), a.as<double>(), x.column(k),
+    check(cuda::multiply(lane(queue).stream(), transpose, a.as<double>(), x.column(k),
                          {ax.column(k), k == 0 ? abs_rows : nullptr,
                           abs_ax.data ? abs_ax.column(k) : nullptr}),
           "multiply");

@@ -199,7 +199,8 @@ cudaError_t add(cudaStream_t stream, ConstAnyMatrix x, AnyMatrix) {
 cudaError_t add_entries(cudaStream_t, const MatrixEntry*, std::int64_t, MatrixView<double>) {
   return cudaErrorNotSupported;
 }
-cudaError_t multiply(cudaStream_t, MatrixView<const double>, const double*, const PassSums&) {
+cudaError_t multiply(cudaStream_t, Transpose, MatrixView<const double>, const double*,
+                     const PassSums&) {
   return cudaErrorNotSupported;
 }
 cudaError_t largest_of_rows(cudaStream_t, MatrixView<const double>, const double*, double*) {
