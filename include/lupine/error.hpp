@@ -40,6 +40,14 @@ class LUPINE_API UsageError : public Error {
   using Error::Error;
 };
 
+/// The caller has ended the call by an InterruptFunction, or by an exception of a ProgressFunction
+/// on rank 0. Every rank throws it, after all ranks have agreed; Lupine can be used again at once.
+/// A Factorization whose solve() was interrupted can solve again.
+class LUPINE_API Interrupted : public Error {
+ public:
+  using Error::Error;
+};
+
 /// Something other than the caller's request failed: memory, MPI, a device, or a file system. The
 /// command ends with exit status 3.
 ///

@@ -245,7 +245,10 @@ class LUPINE_API Factorization {
   /// @param comm the ranks of the process grid
   /// @param a must stay as it is while the Factorization lives
   /// @param options equal on every rank
-  /// @param progress called on rank 0 while a step factors A; empty: not called
+  /// @param progress called on rank 0 while a step factors A, by later solves too; empty: not
+  /// called
+  /// @param interrupt asked whether to end this call or a later solve(); empty: not asked
+  /// @throws Interrupted (every rank) where any rank's `interrupt` has returned true
   /// @throws UsageError (every rank) where the input or the options are not allowed, the problem
   ///         does not fit, or MPI is not initialized
   /// @throws SingularError (every rank) where a pivot of the FP64 LU is exactly zero
@@ -254,7 +257,7 @@ class LUPINE_API Factorization {
   /// @throws Fault (one rank, which it names) where the other ranks may not know it: the program
   ///         should then end all ranks (MPI_Abort)
   Factorization(MPI_Comm comm, const Matrix& a, const SolveOptions& options = {},
-                const ProgressFunction& progress = {});
+                const ProgressFunction& progress = {}, const InterruptFunction& interrupt = {});
   /// Moves the factors.
   Factorization(Factorization&&) noexcept;
   /// Moves the factors. Collective, since it releases those of the target.
@@ -268,7 +271,7 @@ class LUPINE_API Factorization {
   /// @param b the right-hand sides, which also determine the form of x
   /// @return x with its errors, each of them accepted
   /// @throws AccuracyError (every rank) where no step that is left gives an x that is accepted
-  /// @throws UsageError, SingularError, AgreedFault, Fault as the constructor does
+  /// @throws UsageError, SingularError, Interrupted, AgreedFault, Fault as the constructor does
   Solution solve(const RightHandSide& b);
 
   /// @return The order of A.
@@ -276,8 +279,6 @@ class LUPINE_API Factorization {
 
  private:
   class Implementation;
-  friend LUPINE_API Solution solve(MPI_Comm comm, const Matrix& a, const RightHandSide& b,
-                                   const SolveOptions& options, const ProgressFunction& progress);
   std::unique_ptr<Implementation> implementation_;
 };
 
@@ -289,9 +290,12 @@ class LUPINE_API Factorization {
 /// @param b the right-hand sides, which also determine the form of x
 /// @param options equal on every rank
 /// @param progress called on rank 0 while a step factors A; empty: not called
+/// @param interrupt asked whether to end the call; empty: not asked
 /// @return x with its errors, each of them accepted
-/// @throws UsageError, SingularError, AccuracyError, AgreedFault, Fault as Factorization does
+/// @throws UsageError, SingularError, AccuracyError, Interrupted, AgreedFault, Fault as
+///         Factorization does
 LUPINE_API Solution solve(MPI_Comm comm, const Matrix& a, const RightHandSide& b,
-                          const SolveOptions& options = {}, const ProgressFunction& progress = {});
+                          const SolveOptions& options = {}, const ProgressFunction& progress = {},
+                          const InterruptFunction& interrupt = {});
 
 }  // namespace lupine

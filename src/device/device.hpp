@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "core/expects.hpp"
+#include "core/interrupt.hpp"
 #include "core/matrix_view.hpp"
 #include "core/numbers.hpp"
 #include "core/scalar.hpp"
@@ -176,6 +177,11 @@ class Device {
   /// Sets the watch in which the host's waits for the device and for peers are recorded; null:
   /// none.
   virtual void set_stalls(StallWatch* /*stalls*/) {}
+  /// Sets what ends operations early; null: nothing. Where it has ended, the operations of a CPU
+  /// return at once and leave their results unspecified, but for transfers between host and device
+  /// and for the choice of pivots, which stay rows that exist. A GPU finishes what it was given.
+  void set_interrupt(Interrupt* interrupt) { interrupt_ = interrupt; }
+  Interrupt* interrupt() const { return interrupt_; }
   /// Gives up all peer groups, since the program is about to end. May be called from any thread.
   virtual void end_peers() {}
 
@@ -324,6 +330,9 @@ class Device {
                      const double* column_scale, AnyMatrix to) = 0;
   /// a_ij <- |a_ij|, FP32 or FP64.
   virtual void take_magnitudes(Queue& queue, AnyMatrix a) = 0;
+
+ private:
+  Interrupt* interrupt_ = nullptr;
 };
 
 /// The device that make_device() makes.

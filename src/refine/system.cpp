@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "comm/interruption.hpp"
 #include "core/expects.hpp"
 #include "core/numbers.hpp"
 #include "refine/refinement.hpp"
@@ -115,6 +116,7 @@ void System::reserve(std::int64_t vectors) {
 MultiVector System::sums(const double* parts, std::int64_t vectors) const {
   MultiVector sums(rows_.local_size(), vectors);
   device_.download(*queue_, parts, sums.all());
+  stop_if_interrupted(grid_.all(), device_.interrupt());
   grid_.row().all_reduce(sums.all(), Reduction::sum);
   return sums;
 }
@@ -236,6 +238,7 @@ MultiVector System::multiply_transposed(const MultiVector& v) {
                            vectors_in(of_rows_, rows_.local_size(), v.count()),
                            vectors_in(of_columns_, columns_.local_size(), v.count()));
   device_.download(*queue_, of_columns_.as<double>(), product.all());
+  stop_if_interrupted(grid_.all(), device_.interrupt());
   grid_.column().all_reduce(product.all(), Reduction::sum);
   return scaled(scales_.columns, std::move(product));
 }

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "comm/agreement.hpp"
+#include "comm/interruption.hpp"
 #include "core/numbers.hpp"
 #include "device/device_traits.hpp"
 #include "setup/defaults.hpp"
@@ -282,6 +283,7 @@ std::int64_t Planning::bound_by_time(std::int64_t n) {
     return update_rate(machine_.device(), o.precision, footprint(n).panel_width(), trial_seconds,
                        machine_.clock());
   });
+  stop_if_interrupted(machine_.all(), machine_.device().interrupt());
   const double rate = machine_.all().size() * machine_.all().all_reduce(mine, Reduction::min);
   const double efficiency = typical_efficiency(o.pivoting);
   const std::int64_t bound = largest_n_in_time(o.time_target, efficiency * rate);

@@ -10,6 +10,8 @@
 #include <limits>
 #include <optional>
 
+#include "comm/interruption.hpp"
+
 namespace lupine {
 
 namespace {
@@ -59,6 +61,7 @@ class Equilibrator {
     device_.upload(*queue_, weights, from.as<double>());
     work(from.as<double>(), found.as<double>());
     device_.download(*queue_, found.as<double>(), result);
+    stop_if_interrupted(grid_.all(), device_.interrupt());
     return result;
   }
 

@@ -15,7 +15,7 @@ namespace lupine {
 namespace {
 
 /// agree() for work that calls a user's function. If the function throws on a rank, that rank
-/// throws the same exception again; the other ranks throw the error of agree().
+/// throws CallerThrew; the other ranks throw the error of agree().
 template <class Work>
 void agree_on_user(const Communicator& all, const Work& work) {
   std::exception_ptr thrown;
@@ -36,7 +36,7 @@ void agree_on_user(const Communicator& all, const Work& work) {
       }
     });
   } catch (const Error&) {
-    if (thrown) std::rethrow_exception(thrown);
+    if (thrown) throw CallerThrew(thrown);
     throw;
   }
 }

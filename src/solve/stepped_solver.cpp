@@ -12,6 +12,7 @@
 #include "comm/agreement.hpp"
 #include "core/numbers.hpp"
 #include "device/cpu/thread_scope.hpp"
+#include "factor/reporter.hpp"
 #include "refine/refinement.hpp"
 #include "solve/sample.hpp"
 
@@ -45,8 +46,8 @@ void check_options(const Communicator& all, const SolveOptions& o) {
 }  // namespace
 
 SteppedSolver::SteppedSolver(MPI_Comm comm, const Matrix& a, const SolveOptions& options,
-                             const ProgressFunction& progress)
-    : machine_(comm, options.run),
+                             const ProgressFunction& progress, Interrupt* interrupt)
+    : machine_(comm, options.run, std::make_unique<SteadyClock>(), interrupt),
       source_(a),
       options_(options),
       progress_(progress),
@@ -203,12 +204,9 @@ bool SteppedSolver::factor_in(Precision precision) {
     return false;
   }
   step.precision = setup.options.precision;
-  ColumnsDone done;
-  if (progress_ && all().rank() == 0)
-    done = [this, begin = clock().now()](std::int64_t columns) {
-      progress_({columns, n(), clock().now() - begin});
-    };
-  factors_ = std::make_unique<Factors>(machine_.transport(), *a_, scales_, setup, clock(), done);
+  factors_ = std::make_unique<Factors>(
+      machine_.transport(), *a_, scales_, setup, clock(),
+      reporter(all(), n(), clock(), progress_, machine_.device().interrupt()));
   step.factor_seconds = all().all_reduce(factors_->seconds(), Reduction::max);
   const FactorOutcome& outcome = factors_->outcome();
   if (outcome.usable()) return true;

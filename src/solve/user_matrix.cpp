@@ -2,6 +2,7 @@
 #include "solve/user_matrix.hpp"
 
 #include "comm/agreement.hpp"
+#include "comm/interruption.hpp"
 #include "solve/part_writer.hpp"
 
 namespace lupine {
@@ -21,6 +22,7 @@ UserMatrix::UserMatrix(const ProcessGrid& grid, Device& device, const MatrixSour
     part.emplace(device, copy_->local().as<double>());
   });
   source.fill(grid, rows_, columns_, *part);
+  stop_if_interrupted(grid.all(), device.interrupt());
 }
 
 }  // namespace lupine
