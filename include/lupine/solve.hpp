@@ -40,6 +40,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -54,11 +55,24 @@ using Descriptor = std::array<std::int64_t, 9>;
 /// throw an AgreedFault, or a UsageError if the function threw a UsageError.
 using ElementFunction = std::function<double(std::int64_t i, std::int64_t j)>;
 
+/// Sets a block of a matrix: a[p + q * lda] <- element (i[p], j[q]) for all p and q. The indices
+/// ascend, and count from 0. The thread that called Lupine alone calls it. Exceptions as those of
+/// an ElementFunction.
+using BlockFunction = std::function<void(
+    std::span<const std::int64_t> i, std::span<const std::int64_t> j, double* a, std::int64_t lda)>;
+
 class MatrixSource;
 class RightHandSideSource;
 
 /// The n x n matrix A, in FP64. A Matrix refers to the caller's function or array, which must live
 /// and stay as it is for as long as the Matrix, or a Factorization of it, is used.
+///
+/// The array of dense() on one rank, and those of block_cyclic(), may also be in the memory of the
+/// GPU on which the rank computes (or in managed memory). A is then used where it lies, and takes
+/// no other FP64 memory; Lupine waits for all work of the GPU before it reads A. There is a
+/// UsageError where that is impossible: with ranks that compute on CPUs, for dense() on several
+/// ranks, where the distribution is not one that is used in place, and for another RunOptions::nb
+/// than NB_.
 class LUPINE_API Matrix {
  public:
   /// A as a function of its indices. Every rank computes the elements of its part, once.
@@ -66,6 +80,12 @@ class LUPINE_API Matrix {
   /// @param element element (i, j) of A
   /// @return the matrix
   static Matrix from_function(std::int64_t n, ElementFunction element);
+  /// A as a function that fills blocks of it. Every rank computes its part, once, in blocks of at
+  /// most 4 MB, which lie within its part.
+  /// @param n order of A, equal on every rank
+  /// @param block sets a block of A
+  /// @return the matrix
+  static Matrix from_blocks(std::int64_t n, BlockFunction block);
   /// A from the parts of all ranks in a block-cyclic distribution. It is never changed. The process
   /// grid is that of SolveOptions::run, numbered as BLACS does, by rows or by columns.
   ///
@@ -109,6 +129,12 @@ class LUPINE_API RightHandSide {
   /// @param element (i, k): element i of right-hand side k
   /// @return the right-hand sides
   static RightHandSide from_function(std::int64_t count, ElementFunction element);
+  /// b as a function that fills blocks of it. Each element is computed once, on one rank, in blocks
+  /// of one column. Every rank gets all of x: n x count, column-major.
+  /// @param count columns of b, at least 1, equal on every rank
+  /// @param block sets a block of b; j are the numbers of right-hand sides
+  /// @return the right-hand sides
+  static RightHandSide from_blocks(std::int64_t count, BlockFunction block);
   /// b from the parts of all ranks in a block-cyclic distribution. Every rank gets its part of x in
   /// the same distribution, column-major with leading dimension LLD_.
   /// @param descriptor M_ is n; any N_, MB_, NB_, RSRC_ and CSRC_; equal on every rank but for LLD_

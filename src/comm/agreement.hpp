@@ -23,8 +23,9 @@ namespace lupine {
 
 /// Runs `work`, which must not communicate, on every rank. Collective.
 /// @throws on every rank, with the same words, if `work` threw on any rank: UsageError if no rank
-///         threw anything else, otherwise AgreedFault. The words are those of the first rank that
-///         threw an error of that kind.
+///         threw anything else, NotEnoughMemory if it was among them; otherwise AgreedFault, or
+///         OutOfMemory if a MemoryFault or std::bad_alloc was among the faults. The words are those
+///         of the first rank that threw an error of that kind.
 void agree(const Communicator& all, const std::function<void()>& work);
 
 /// An exception of a caller's function, on the rank where it was thrown; the other ranks throw the

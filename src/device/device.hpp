@@ -117,6 +117,11 @@ class Device {
   virtual void rehearse(bool /*on*/) {}
   /// Whether device memory is host memory, so that MPI accepts its addresses.
   virtual bool shares_host_memory() const { return true; }
+  /// Whether operations may take a matrix at this address of the caller's memory as it is. Null
+  /// stands for a matrix without elements.
+  virtual bool can_read(const void* data) const;
+  /// Waits for all work of the device, including the caller's own in any of its queues.
+  virtual void synchronize_all() {}
   /// The device's own memory; nothing if it uses the host's.
   virtual std::optional<DeviceMemory> memory() const { return std::nullopt; }
 
@@ -352,5 +357,8 @@ std::unique_ptr<Device> make_device(const DeviceOptions& options);
 int count_gpus();
 /// Why count_gpus() is 0, in words for the user; empty if it is not 0.
 std::string why_no_gpus();
+/// Whether this is memory of a GPU that the host cannot read. False where neither Lupine nor the
+/// caller has loaded CUDA.
+bool in_gpu_memory(const void* data);
 
 }  // namespace lupine

@@ -212,6 +212,7 @@ std::vector<Vector> SmallSolver::get(const RightHandSideSource& source) {
     all.push_back(plain.multiply(Vector(size_of(n()), 1.0)));
   }
   for (std::int64_t k = 0; k < source.count(); ++k) {
+    stop_if_ended();
     all.emplace_back(size_of(n()));
     source.get(*grid_, k, all.back());
   }
@@ -287,7 +288,8 @@ void SmallSolver::finish(Solution& solution) {
 std::unique_ptr<Solver> make_solver(MPI_Comm comm, const Matrix& a, const SolveOptions& options,
                                     const ProgressFunction& progress, Seen seen,
                                     Interrupt* interrupt) {
-  if (is_small(comm, a.source().n(), options))
+  const bool on_host = !in_gpu_memory(a.source().array(0));
+  if (on_host && is_small(comm, a.source().n(), options))
     return std::make_unique<SmallSolver>(a, options, progress, seen, interrupt);
   return std::make_unique<SteppedSolver>(comm, a, options, progress, interrupt);
 }

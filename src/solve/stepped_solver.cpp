@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "comm/agreement.hpp"
+#include "comm/interruption.hpp"
 #include "core/numbers.hpp"
 #include "device/cpu/thread_scope.hpp"
 #include "factor/reporter.hpp"
@@ -148,9 +149,15 @@ Setup SteppedSolver::first_setup() {
   const auto in_place = [&](std::int64_t nb) {
     return source.in_place(grid(), grid().rows(n(), nb), grid().columns(n(), nb)).has_value();
   };
-  const bool there = in_place(own > 0 ? own : n());
+  const std::int64_t block = own > 0 ? own : n();
+  const bool there = in_place(block);
+  const bool read = is_read_in_place(grid(), machine_.device(), source, grid().rows(n(), block),
+                                     grid().columns(n(), block));
+  const Kept kept = !there                                            ? Kept::copy
+                    : read && !machine_.device().shares_host_memory() ? Kept::on_device
+                                                                      : Kept::in_place;
   Setup setup = plan(machine_, problem(options_, n(), plan_.front().precision),
-                     {.kept = there ? Kept::in_place : Kept::copy,
+                     {.kept = kept,
                       .nb_in_place = there && all().size() > 1 ? own : 0,
                       .last = plan_.back().precision,
                       .size = "n ="});
@@ -236,6 +243,7 @@ std::string SteppedSolver::get(const RightHandSideSource& source, std::int64_t k
     b = of_rows.gather(a_->rows(), kept->second);
   } else {
     const StallWatch::Pause pause(machine_.stalls());
+    stop_if_interrupted(all(), machine_.device().interrupt());
     source.get(grid(), k, b);
     if (!source.at_hand() && !last()) kept_.emplace(k, local_part(a_->rows(), b));
   }
