@@ -68,14 +68,17 @@ struct BenchmarkResult {
 /// @param comm the ranks of the process grid
 /// @param options equal on every rank
 /// @param progress called on rank 0 while A is factored; empty: not called
+/// @param interrupt asked whether to end the call; empty: not asked
 /// @return the times, the rates and the judgement of the run
 /// @throws UsageError (every rank) where the options are not allowed, the problem does not fit, or
 ///         MPI is not initialized
+/// @throws Interrupted (every rank) where any rank's `interrupt` has returned true
 /// @throws AgreedFault (every rank) where memory, MPI or the device fails and all ranks know it
 /// @throws Fault (one rank, which it names) where the other ranks may not know it: the program
 ///         should then end all ranks (MPI_Abort)
 LUPINE_API BenchmarkResult mxp(MPI_Comm comm, const BenchmarkOptions& options,
-                               const ProgressFunction& progress = {});
+                               const ProgressFunction& progress = {},
+                               const InterruptFunction& interrupt = {});
 
 /// Runs HPL: generates A and b, factors A in FP64 with partial pivoting, solves once, and verifies
 /// x. It ignores the precision, the pivoting, the matrix and the refinement of `options`. Otherwise
@@ -83,11 +86,14 @@ LUPINE_API BenchmarkResult mxp(MPI_Comm comm, const BenchmarkOptions& options,
 /// @param comm the ranks of the process grid
 /// @param options equal on every rank
 /// @param progress called on rank 0 while A is factored; empty: not called
+/// @param interrupt asked whether to end the call; empty: not asked
 /// @return the times, the rates and the judgement of the run
 /// @throws UsageError as mxp() does
+/// @throws Interrupted as mxp() does
 /// @throws AgreedFault as mxp() does
 /// @throws Fault as mxp() does
 LUPINE_API BenchmarkResult hpl(MPI_Comm comm, const BenchmarkOptions& options,
-                               const ProgressFunction& progress = {});
+                               const ProgressFunction& progress = {},
+                               const InterruptFunction& interrupt = {});
 
 }  // namespace lupine

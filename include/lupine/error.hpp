@@ -40,6 +40,21 @@ class LUPINE_API UsageError : public Error {
   using Error::Error;
 };
 
+/// The UsageError of a problem that does not fit: A or its factors need more memory than there is,
+/// for any rank. The text says how much, and what fits.
+class LUPINE_API NotEnoughMemory : public UsageError {
+ public:
+  using UsageError::UsageError;
+};
+
+/// The caller has ended the call by an InterruptFunction, or by an exception of a ProgressFunction
+/// on rank 0. Every rank throws it, after all ranks have agreed; Lupine can be used again at once.
+/// A Factorization whose solve() was interrupted can solve again.
+class LUPINE_API Interrupted : public Error {
+ public:
+  using Error::Error;
+};
+
 /// Something other than the caller's request failed: memory, MPI, a device, or a file system. The
 /// command ends with exit status 3.
 ///
@@ -55,6 +70,13 @@ class LUPINE_API Fault : public Error {
 class LUPINE_API AgreedFault : public Fault {
  public:
   using Fault::Fault;
+};
+
+/// The AgreedFault of memory that a rank could not get, though the problem was found to fit: other
+/// programs may use the same memory.
+class LUPINE_API OutOfMemory : public AgreedFault {
+ public:
+  using AgreedFault::AgreedFault;
 };
 
 }  // namespace lupine

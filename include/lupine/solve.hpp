@@ -40,6 +40,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -54,11 +55,24 @@ using Descriptor = std::array<std::int64_t, 9>;
 /// throw an AgreedFault, or a UsageError if the function threw a UsageError.
 using ElementFunction = std::function<double(std::int64_t i, std::int64_t j)>;
 
+/// Sets a block of a matrix: a[p + q * lda] <- element (i[p], j[q]) for all p and q. The indices
+/// ascend, and count from 0. The thread that called Lupine alone calls it. Exceptions as those of
+/// an ElementFunction.
+using BlockFunction = std::function<void(
+    std::span<const std::int64_t> i, std::span<const std::int64_t> j, double* a, std::int64_t lda)>;
+
 class MatrixSource;
 class RightHandSideSource;
 
 /// The n x n matrix A, in FP64. A Matrix refers to the caller's function or array, which must live
 /// and stay as it is for as long as the Matrix, or a Factorization of it, is used.
+///
+/// The array of dense() on one rank, and those of block_cyclic(), may also be in the memory of the
+/// GPU on which the rank computes (or in managed memory). A is then used where it lies, and takes
+/// no other FP64 memory; Lupine waits for all work of the GPU before it reads A. There is a
+/// UsageError where that is impossible: with ranks that compute on CPUs, for dense() on several
+/// ranks, where the distribution is not one that is used in place, and for another RunOptions::nb
+/// than NB_.
 class LUPINE_API Matrix {
  public:
   /// A as a function of its indices. Every rank computes the elements of its part, once.
@@ -66,6 +80,12 @@ class LUPINE_API Matrix {
   /// @param element element (i, j) of A
   /// @return the matrix
   static Matrix from_function(std::int64_t n, ElementFunction element);
+  /// A as a function that fills blocks of it. Every rank computes its part, once, in blocks of at
+  /// most 4 MB, which lie within its part.
+  /// @param n order of A, equal on every rank
+  /// @param block sets a block of A
+  /// @return the matrix
+  static Matrix from_blocks(std::int64_t n, BlockFunction block);
   /// A from the parts of all ranks in a block-cyclic distribution. It is never changed. The process
   /// grid is that of SolveOptions::run, numbered as BLACS does, by rows or by columns.
   ///
@@ -117,6 +137,12 @@ class LUPINE_API RightHandSide {
   /// @param element (i, k): element i of right-hand side k
   /// @return the right-hand sides
   static RightHandSide from_function(std::int64_t count, ElementFunction element);
+  /// b as a function that fills blocks of it. Each element is computed once, on one rank, in blocks
+  /// of one column. Every rank gets all of x: n x count, column-major.
+  /// @param count columns of b, at least 1, equal on every rank
+  /// @param block sets a block of b; j are the numbers of right-hand sides
+  /// @return the right-hand sides
+  static RightHandSide from_blocks(std::int64_t count, BlockFunction block);
   /// b from the parts of all ranks in a block-cyclic distribution. Every rank gets its part of x in
   /// the same distribution, column-major with leading dimension LLD_.
   /// @param descriptor M_ is n; any N_, MB_, NB_, RSRC_ and CSRC_; equal on every rank but for LLD_
@@ -262,7 +288,10 @@ class LUPINE_API Factorization {
   /// @param comm the ranks of the process grid
   /// @param a must stay as it is while the Factorization lives
   /// @param options equal on every rank
-  /// @param progress called on rank 0 while a step factors A; empty: not called
+  /// @param progress called on rank 0 while a step factors A, by later solves too; empty: not
+  /// called
+  /// @param interrupt asked whether to end this call or a later solve(); empty: not asked
+  /// @throws Interrupted (every rank) where any rank's `interrupt` has returned true
   /// @throws UsageError (every rank) where the input or the options are not allowed, the problem
   ///         does not fit, or MPI is not initialized
   /// @throws SingularError (every rank) where a pivot of the FP64 LU is exactly zero
@@ -271,7 +300,7 @@ class LUPINE_API Factorization {
   /// @throws Fault (one rank, which it names) where the other ranks may not know it: the program
   ///         should then end all ranks (MPI_Abort)
   Factorization(MPI_Comm comm, const Matrix& a, const SolveOptions& options = {},
-                const ProgressFunction& progress = {});
+                const ProgressFunction& progress = {}, const InterruptFunction& interrupt = {});
   /// Moves the factors.
   Factorization(Factorization&&) noexcept;
   /// Moves the factors. Collective, since it releases those of the target.
@@ -287,7 +316,7 @@ class LUPINE_API Factorization {
   /// @param transpose no: A x = b, yes: A^T x = b; equal on every rank
   /// @return x with its errors, each of them accepted: those of the system that was solved
   /// @throws AccuracyError (every rank) where no step that is left gives an x that is accepted
-  /// @throws UsageError, SingularError, AgreedFault, Fault as the constructor does
+  /// @throws UsageError, SingularError, Interrupted, AgreedFault, Fault as the constructor does
   Solution solve(const RightHandSide& b, Transpose transpose = Transpose::no);
 
   /// An estimate by the present factors of the condition number in the infinity norm of the scaled
@@ -295,7 +324,7 @@ class LUPINE_API Factorization {
   /// estimate, also with ConditionCheck::off.
   /// @param transpose yes: that of A^T, and so that of A in the 1-norm; equal on every rank
   /// @return the estimate, equal on every rank
-  /// @throws SingularError, AccuracyError, AgreedFault, Fault as solve() does
+  /// @throws SingularError, AccuracyError, Interrupted, AgreedFault, Fault as solve() does
   ConditionEstimate condition(Transpose transpose = Transpose::no);
   /// @return The precision of the present factors, which a solve may have raised;
   ///         Precision::automatic where a solve that has failed left none.
@@ -306,8 +335,6 @@ class LUPINE_API Factorization {
 
  private:
   class Implementation;
-  friend LUPINE_API Solution solve(MPI_Comm comm, const Matrix& a, const RightHandSide& b,
-                                   const SolveOptions& options, const ProgressFunction& progress);
   std::unique_ptr<Implementation> implementation_;
 };
 
@@ -319,9 +346,12 @@ class LUPINE_API Factorization {
 /// @param b the right-hand sides, which also determine the form of x
 /// @param options equal on every rank
 /// @param progress called on rank 0 while a step factors A; empty: not called
+/// @param interrupt asked whether to end the call; empty: not asked
 /// @return x with its errors, each of them accepted
-/// @throws UsageError, SingularError, AccuracyError, AgreedFault, Fault as Factorization does
+/// @throws UsageError, SingularError, AccuracyError, Interrupted, AgreedFault, Fault as
+///         Factorization does
 LUPINE_API Solution solve(MPI_Comm comm, const Matrix& a, const RightHandSide& b,
-                          const SolveOptions& options = {}, const ProgressFunction& progress = {});
+                          const SolveOptions& options = {}, const ProgressFunction& progress = {},
+                          const InterruptFunction& interrupt = {});
 
 }  // namespace lupine

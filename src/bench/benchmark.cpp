@@ -6,14 +6,17 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <memory>
 #include <optional>
 
 #include "bench/benchmark_runner.hpp"
 #include "comm/agreement.hpp"
+#include "comm/interruption.hpp"
 #include "core/expects.hpp"
 #include "core/matrix_traits.hpp"
 #include "core/numbers.hpp"
 #include "device/cpu/thread_scope.hpp"
+#include "factor/reporter.hpp"
 #include "generate/generator.hpp"
 #include "refine/refinement.hpp"
 
@@ -179,8 +182,9 @@ std::string no_factors(const BenchmarkResult& r) {
 }
 
 BenchmarkRunner::BenchmarkRunner(MPI_Comm comm, const BenchmarkOptions& options,
-                                 const Circumstances& circumstances)
-    : machine_(comm, options.run), setup_(plan(machine_, options, circumstances)) {}
+                                 const Circumstances& circumstances, Interrupt* interrupt)
+    : machine_(comm, options.run, std::make_unique<SteadyClock>(), interrupt),
+      setup_(plan(machine_, options, circumstances)) {}
 
 BenchmarkRunner::BenchmarkRunner(MPI_Comm comm, Setup planned)
     : machine_(comm, planned.asked.run), setup_(std::move(planned)) {}
@@ -218,13 +222,6 @@ void BenchmarkRunner::warm_up(Trace* trace) {
   find_x(setup(), machine_.transport(), a, factors.pivots, small, clock(), nullptr);
 }
 
-ColumnsDone BenchmarkRunner::report_to(const ProgressFunction& progress) const {
-  if (!progress || all().rank() != 0) return {};
-  return [this, &progress, begin = clock().now()](std::int64_t columns) {
-    progress({columns, setup().options.n, clock().now() - begin});
-  };
-}
-
 BenchmarkRun BenchmarkRunner::run(const ProgressFunction& progress, RunTrace* traced) {
   const ThreadScope threads(machine_.threads());
   std::optional<RunTracer> tracer;
@@ -244,8 +241,8 @@ BenchmarkRun BenchmarkRunner::run(const ProgressFunction& progress, RunTrace* tr
   FactorOptions options = factor_options(setup());
   options.trace = trace;
   run.begin = std::time(nullptr);
-  const Solved solved =
-      solve(setup(), machine_.transport(), spec, a, options, clock(), report_to(progress));
+  const Solved solved = solve(setup(), machine_.transport(), spec, a, options, clock(),
+                              reporter(all(), spec.n, clock(), progress, device().interrupt()));
   run.end = std::time(nullptr);
 
   set_times(result, solved, all());
@@ -270,20 +267,29 @@ BenchmarkRun BenchmarkRunner::run(const ProgressFunction& progress, RunTrace* tr
 
 namespace {
 BenchmarkResult run_as(Benchmark benchmark, MPI_Comm comm, BenchmarkOptions options,
-                       const ProgressFunction& progress) {
+                       const ProgressFunction& progress, const InterruptFunction& interrupt) {
   options.benchmark = benchmark;
-  return on_this_rank(comm, [&] { return BenchmarkRunner(comm, options).run(progress).result; });
+  return on_this_rank(comm, [&] {
+    Interruption interruption(comm, interrupt, progress != nullptr);
+    std::unique_ptr<BenchmarkRunner> runner;
+    const auto work = [&] {
+      runner =
+          std::make_unique<BenchmarkRunner>(comm, options, Circumstances{}, interruption.get());
+      return runner->run(progress).result;
+    };
+    return interruption.during(work, [&] { runner.reset(); });
+  });
 }
 }  // namespace
 
 BenchmarkResult mxp(MPI_Comm comm, const BenchmarkOptions& options,
-                    const ProgressFunction& progress) {
-  return run_as(Benchmark::mxp, comm, options, progress);
+                    const ProgressFunction& progress, const InterruptFunction& interrupt) {
+  return run_as(Benchmark::mxp, comm, options, progress, interrupt);
 }
 
 BenchmarkResult hpl(MPI_Comm comm, const BenchmarkOptions& options,
-                    const ProgressFunction& progress) {
-  return run_as(Benchmark::hpl, comm, options, progress);
+                    const ProgressFunction& progress, const InterruptFunction& interrupt) {
+  return run_as(Benchmark::hpl, comm, options, progress, interrupt);
 }
 
 }  // namespace lupine

@@ -5,13 +5,16 @@
 
 #include <algorithm>
 #include <exception>
+#include <new>
 #include <string>
+
+#include "core/memory_fault.hpp"
 
 namespace lupine {
 
 namespace {
 
-enum class Outcome : std::int64_t { fine, usage, fault };
+enum class Outcome : std::int64_t { fine, usage, does_not_fit, fault, out_of_memory };
 
 struct Attempt {
   Outcome outcome = Outcome::fine;
@@ -24,8 +27,14 @@ Attempt attempt(const std::function<void()>& work) {
   try {
     work();
     return {};
+  } catch (const NotEnoughMemory& error) {
+    return {Outcome::does_not_fit, error.what(), error.where()};
   } catch (const UsageError& error) {
     return {Outcome::usage, error.what(), error.where()};
+  } catch (const MemoryFault& error) {
+    return {Outcome::out_of_memory, error.what(), host};
+  } catch (const std::bad_alloc& error) {
+    return {Outcome::out_of_memory, error.what(), host};
   } catch (const std::exception& error) {
     return {Outcome::fault, error.what(), host};
   }
@@ -59,7 +68,10 @@ void agree(const Communicator& all, const std::function<void()>& work) {
   const std::string words = all.all_gather(mine.words)[static_cast<std::size_t>(first)];
   const std::string where = all.all_gather(mine.where)[static_cast<std::size_t>(first)];
   if (worst == Outcome::usage) throw UsageError(words, where, first);
-  throw AgreedFault(fmt::format("rank {} on {}: {}", first, where, words), where, first);
+  if (worst == Outcome::does_not_fit) throw NotEnoughMemory(words, where, first);
+  const std::string line = fmt::format("rank {} on {}: {}", first, where, words);
+  if (worst == Outcome::out_of_memory) throw OutOfMemory(line, where, first);
+  throw AgreedFault(line, where, first);
 }
 
 std::string text_of_rank_0(const Communicator& all, std::string text) {

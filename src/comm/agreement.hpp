@@ -6,11 +6,13 @@
 
 #include <lupine/error.hpp>
 
+#include <exception>
 #include <functional>
 #include <new>
 #include <optional>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "comm/communicator.hpp"
@@ -21,9 +23,22 @@ namespace lupine {
 
 /// Runs `work`, which must not communicate, on every rank. Collective.
 /// @throws on every rank, with the same words, if `work` threw on any rank: UsageError if no rank
-///         threw anything else, otherwise AgreedFault. The words are those of the first rank that
-///         threw an error of that kind.
+///         threw anything else, NotEnoughMemory if it was among them; otherwise AgreedFault, or
+///         OutOfMemory if a MemoryFault or std::bad_alloc was among the faults. The words are those
+///         of the first rank that threw an error of that kind.
 void agree(const Communicator& all, const std::function<void()>& work);
+
+/// An exception of a caller's function, on the rank where it was thrown; the other ranks throw the
+/// error of agree(). on_this_rank() throws the exception itself.
+class CallerThrew : public AgreedFault {
+ public:
+  explicit CallerThrew(std::exception_ptr thrown)
+      : AgreedFault("a caller's function has thrown"), thrown_(std::move(thrown)) {}
+  const std::exception_ptr& thrown() const { return thrown_; }
+
+ private:
+  std::exception_ptr thrown_;
+};
 
 /// Runs `work`, which must not communicate, on rank 0 alone. Collective. @throws as agree does
 void on_rank_0(const Communicator& all, const std::function<void()>& work);
@@ -50,6 +65,8 @@ std::invoke_result_t<Work> on_this_rank(MPI_Comm comm, Work&& work) {
   const int rank = rank_in(comm);
   try {
     return work();
+  } catch (const CallerThrew& error) {
+    std::rethrow_exception(error.thrown());
   } catch (const AgreedFault&) {
     throw;
   } catch (const Fault& fault) {

@@ -11,9 +11,13 @@
 
 namespace lupine {
 
-Fault out_of_memory(std::int64_t bytes, std::string_view words) {
-  return Fault(
+MemoryFault out_of_memory(std::int64_t bytes, std::string_view words) {
+  return MemoryFault(
       fmt::format("out of memory: {:.3g} GiB {}", static_cast<double>(bytes) / 0x1p30, words));
+}
+
+bool Device::can_read(const void* data) const {
+  return data == nullptr || !in_gpu_memory(data);
 }
 
 std::unique_ptr<PeerGroup> Device::join_peers(std::span<const std::byte>, int, int) {

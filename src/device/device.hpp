@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "core/expects.hpp"
+#include "core/interrupt.hpp"
 #include "core/matrix_view.hpp"
 #include "core/numbers.hpp"
 #include "core/scalar.hpp"
@@ -116,6 +117,11 @@ class Device {
   virtual void rehearse(bool /*on*/) {}
   /// Whether device memory is host memory, so that MPI accepts its addresses.
   virtual bool shares_host_memory() const { return true; }
+  /// Whether operations may take a matrix at this address of the caller's memory as it is. Null
+  /// stands for a matrix without elements.
+  virtual bool can_read(const void* data) const;
+  /// Waits for all work of the device, including the caller's own in any of its queues.
+  virtual void synchronize_all() {}
   /// The device's own memory; nothing if it uses the host's.
   virtual std::optional<DeviceMemory> memory() const { return std::nullopt; }
 
@@ -176,6 +182,11 @@ class Device {
   /// Sets the watch in which the host's waits for the device and for peers are recorded; null:
   /// none.
   virtual void set_stalls(StallWatch* /*stalls*/) {}
+  /// Sets what ends operations early; null: nothing. Where it has ended, the operations of a CPU
+  /// return at once and leave their results unspecified, but for transfers between host and device
+  /// and for the choice of pivots, which stay rows that exist. A GPU finishes what it was given.
+  void set_interrupt(Interrupt* interrupt) { interrupt_ = interrupt; }
+  Interrupt* interrupt() const { return interrupt_; }
   /// Gives up all peer groups, since the program is about to end. May be called from any thread.
   virtual void end_peers() {}
 
@@ -324,6 +335,9 @@ class Device {
                      const double* column_scale, AnyMatrix to) = 0;
   /// a_ij <- |a_ij|, FP32 or FP64.
   virtual void take_magnitudes(Queue& queue, AnyMatrix a) = 0;
+
+ private:
+  Interrupt* interrupt_ = nullptr;
 };
 
 /// The device that make_device() makes.
@@ -343,5 +357,8 @@ std::unique_ptr<Device> make_device(const DeviceOptions& options);
 int count_gpus();
 /// Why count_gpus() is 0, in words for the user; empty if it is not 0.
 std::string why_no_gpus();
+/// Whether this is memory of a GPU that the host cannot read. False where neither Lupine nor the
+/// caller has loaded CUDA.
+bool in_gpu_memory(const void* data);
 
 }  // namespace lupine

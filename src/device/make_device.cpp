@@ -16,6 +16,10 @@ int count_gpus() {
   return cuda_devices().count;
 }
 
+bool in_gpu_memory(const void* data) {
+  return data != nullptr && cuda_has_alone(data);
+}
+
 std::string why_no_gpus() {
   return cuda_devices().why_none;
 }

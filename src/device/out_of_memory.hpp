@@ -3,14 +3,14 @@
 /// The error of a device that has not enough memory.
 #pragma once
 
-#include <lupine/error.hpp>
-
 #include <cstdint>
 #include <string_view>
 
+#include "core/memory_fault.hpp"
+
 namespace lupine {
 
-/// The Fault "out of memory: 3 GiB <words>", such as "out of memory: 3 GiB could not be had".
-Fault out_of_memory(std::int64_t bytes, std::string_view words);
+/// The fault "out of memory: 3 GiB <words>", such as "out of memory: 3 GiB could not be had".
+MemoryFault out_of_memory(std::int64_t bytes, std::string_view words);
 
 }  // namespace lupine

@@ -9,7 +9,6 @@
 #include "factor/pace.hpp"
 #include "factor/pivot_moves.hpp"
 #include "factor/sweep.hpp"
-#include "factor/worst_status.hpp"
 
 namespace lupine {
 
@@ -420,6 +419,7 @@ class BlockLu {
   }
 
   void move_messages() {
+    ended(device_.interrupt());  // asks, while this rank waits
     diagonal_.test();
     for (Carrier& carrier : lefts_) carrier.test();
     for (Place& place : places_) {
@@ -445,14 +445,12 @@ class BlockLu {
     return k % interval == interval - 1;
   }
 
-  // All ranks learn of a bad pivot or non-finite number on any rank, so that all stop together.
+  // All ranks learn of a bad pivot, non-finite number or interrupt on any rank, and stop together.
   const FactorOutcome& agree(std::int64_t k) {
     FactorStatus status_here;
     device_.download(*panels_, status(), std::span(&status_here, 1));
     const Stopwatch watch = waits_.watch(Activity::agree, k);
-    const FactorStatus all = worst_status(grid_.all(), status_here);
-    outcome_.bad_pivot = all.bad_pivot;
-    outcome_.nonfinite = all.nonfinite != 0;
+    outcome_.verdict() = worst_status(grid_.all(), status_here, device_.interrupt());
     return outcome_;
   }
 
@@ -494,7 +492,9 @@ class BlockLu {
 FactorOutcome factorize(Transport& transport, DistributedMatrix& a, const FactorOptions& options,
                         const Clock& clock, const ColumnsDone& done) {
   LUPINE_EXPECTS(a.storage() != Precision::fp64 || options.pivoting == Pivoting::partial);
-  return BlockLu(transport, a, options, clock).run(done);
+  FactorOutcome outcome = BlockLu(transport, a, options, clock).run(done);
+  stop_if_interrupted(transport.grid().all(), transport.device().interrupt());
+  return outcome;
 }
 
 }  // namespace lupine

@@ -17,6 +17,7 @@
 #include "device/device.hpp"
 #include "factor/pivoted_panel.hpp"
 #include "factor/queue_times.hpp"
+#include "factor/worst_status.hpp"
 #include "matrix/distributed_matrix.hpp"
 #include "transport/transport.hpp"
 
@@ -37,15 +38,14 @@ struct FactorOptions {
 };
 
 /// The result of a factorization. All members but the times are equal on every rank.
-struct FactorOutcome {
+struct FactorOutcome : FactorVerdict {
   /// With pivoting: row i was exchanged with row pivots[i] >= i, for i = 0, 1, ... in this order
   /// (LAPACK's ipiv, from 0).
   std::vector<std::int64_t> pivots;
-  std::int64_t bad_pivot = -1;  ///< first zero or non-finite pivot (0-based), or -1
-  bool nonfinite = false;       ///< whether a panel had an Inf or NaN
   FactorTimes times;
 
-  bool usable() const { return bad_pivot < 0 && !nonfinite; }
+  bool usable() const { return bad_pivot < 0 && !nonfinite && !interrupted; }
+  FactorVerdict& verdict() { return *this; }
 };
 
 /// Reports progress. Called on every rank at the end of every step but the first, with the number
@@ -63,6 +63,7 @@ using ColumnsDone = std::function<void(std::int64_t columns)>;
 ///
 /// Collective. If a pivot is zero or not finite, or a panel has an Inf or NaN, all ranks agree on
 /// that and return early: FactorOutcome::usable() is false and the contents of A are unspecified.
+/// @throws Interrupted on every rank, if any rank's Interrupt (Device::interrupt()) has ended
 /// @pre pivoting, if A is stored in FP64
 FactorOutcome factorize(Transport& transport, DistributedMatrix& a, const FactorOptions& options,
                         const Clock& clock, const ColumnsDone& done = {});

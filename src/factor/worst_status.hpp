@@ -8,18 +8,28 @@
 #include <limits>
 
 #include "comm/communicator.hpp"
+#include "comm/interruption.hpp"
 #include "device/device.hpp"
 
 namespace lupine {
 
-/// The first bad pivot of all ranks, and whether one of them has a number that is not finite.
-/// Collective.
-inline FactorStatus worst_status(const Communicator& all, FactorStatus mine) {
+/// What all ranks know: the first bad pivot (0-based, or -1), whether a rank has met a number that
+/// is not finite, and whether one has been interrupted.
+struct FactorVerdict {
+  std::int64_t bad_pivot = -1;
+  bool nonfinite = false;
+  bool interrupted = false;
+};
+
+/// The worst of all ranks' states. Collective. @param interrupt null on all ranks or on none
+inline FactorVerdict worst_status(const Communicator& all, FactorStatus mine,
+                                  Interrupt* interrupt) {
   constexpr auto none = std::numeric_limits<std::int64_t>::max();
   std::array<std::int64_t, 2> first{mine.bad_pivot < 0 ? none : mine.bad_pivot,
                                     mine.nonfinite != 0 ? 0 : 1};
+  const bool interrupted = is_interrupted(all, interrupt);
   all.all_reduce(first, Reduction::min);
-  return {first[0] == none ? -1 : first[0], first[1] == 0 ? 1 : 0};
+  return {first[0] == none ? -1 : first[0], first[1] == 0, interrupted};
 }
 
 }  // namespace lupine

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "comm/interruption.hpp"
 #include "core/expects.hpp"
 
 namespace lupine {
@@ -115,6 +116,7 @@ void LuSolver::put(const MultiVector& v, const Vector& divisors, AnyMatrix to) {
 // The vectors of `from`; in FP32 each is multiplied by its factor.
 template <class T>
 MultiVector LuSolver::get(AnyMatrix from, const Vector& factors) {
+  stop_if_interrupted(grid_.all(), device_.interrupt());
   MultiVector v(from.rows, from.columns);
   if constexpr (precision_of<T> == Precision::fp64) {
     device_.download(*queue_, from.as<double>().data, v.all());

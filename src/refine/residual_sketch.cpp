@@ -8,6 +8,8 @@
 
 #include "element/cyclic.hpp"
 
+#include "comm/interruption.hpp"
+
 namespace lupine {
 
 namespace {
@@ -66,6 +68,7 @@ MultiVector ResidualSketch::project(const Buffer& onto, const MultiVector& v,
       MatrixView<const double>{vectors_.as<double>(), v.size(), v.count(), ld},
       MatrixView<double>{results_.as<double>(), combinations, v.count(), combinations});
   device_.download(*queue_, results_.as<double>(), result.all());
+  stop_if_interrupted(system_.grid().all(), device_.interrupt());
   ranks.all_reduce(result.all(), Reduction::sum);
   return result;
 }

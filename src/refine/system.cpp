@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "comm/interruption.hpp"
 #include "core/expects.hpp"
 #include "core/numbers.hpp"
 #include "refine/refinement.hpp"
@@ -132,6 +133,7 @@ void System::reserve(Side& side, std::int64_t vectors) const {
 MultiVector System::sums(const Side& side, const double* parts, std::int64_t vectors) const {
   MultiVector sums(side.size(), vectors);
   device_.download(*queue_, parts, sums.all());
+  stop_if_interrupted(grid_.all(), device_.interrupt());
   VectorSpace(grid_, side.layout).alike().all_reduce(sums.all(), Reduction::sum);
   return sums;
 }

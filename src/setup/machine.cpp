@@ -182,12 +182,14 @@ void MachineFacts::settle(RunOptions& options) const {
   options.threads = run.threads;
 }
 
-Machine::Machine(MPI_Comm comm, const RunOptions& options, std::unique_ptr<const Clock> clock)
+Machine::Machine(MPI_Comm comm, const RunOptions& options, std::unique_ptr<const Clock> clock,
+                 Interrupt* interrupt)
     : clock_(std::move(clock)),
       watch_(comm, *clock_, options.stall_timeout),
       all_(Communicator::duplicate(comm, watch_.stalls())),
       chosen_(MachineChoice(all_, options).run()),
       grid_(all_, chosen_.facts.shape()) {
+  device().set_interrupt(interrupt);
   if (!watch_.stalls()) return;
   device().set_stalls(watch_.stalls());
   watch_.before_end([this] { device().end_peers(); });

@@ -49,9 +49,11 @@ class Machine {
  public:
   /// Chooses the values that the options leave open. Collective over `comm`.
   /// @param clock measures all times on this machine
+  /// @param interrupt ends the work of its device early; null on all ranks or on none
   /// @throws UsageError, AgreedFault: the same one on every rank
   Machine(MPI_Comm comm, const RunOptions& options,
-          std::unique_ptr<const Clock> clock = std::make_unique<SteadyClock>());
+          std::unique_ptr<const Clock> clock = std::make_unique<SteadyClock>(),
+          Interrupt* interrupt = nullptr);
   Machine(const Machine&) = delete;
   Machine& operator=(const Machine&) = delete;
 

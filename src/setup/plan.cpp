@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "comm/agreement.hpp"
+#include "comm/interruption.hpp"
 #include "core/numbers.hpp"
 #include "device/device_traits.hpp"
 #include "setup/defaults.hpp"
@@ -223,7 +224,13 @@ void Planning::choose_place() {
   const std::int64_t wanted = std::min(tuning(o.n).nb, o.n);
   if (own == wanted) return;
   const bool given = o.run.nb != 0;
-  if (given || 2 * own < wanted) {
+  const bool fixed = kept_ == Kept::on_device;
+  if (given && fixed)
+    throw UsageError(
+        fmt::format("NB = {} is not possible: A is in GPUs' memory, where it is not redistributed; "
+                    "allowed is NB = {}, the blocks in which it is distributed",
+                    o.run.nb, own));
+  if (!fixed && (given || 2 * own < wanted)) {
     const Precision last = circumstances_.last;
     const double needed = copy_bytes(given || last == Precision::automatic ? o.precision : last);
     if (needed <= free) {
@@ -234,7 +241,7 @@ void Planning::choose_place() {
         fmt::format("with a copy of A in blocks of {}, a rank on {} needs {}, free are {}", wanted,
                     where(setup_.budget), gibibytes(needed), gibibytes(free));
     if (given)
-      throw UsageError(
+      throw NotEnoughMemory(
           fmt::format("NB = {} is not possible: {}; allowed is NB = {}, the blocks in "
                       "which A is distributed",
                       o.run.nb, why, own));
@@ -262,7 +269,7 @@ void Planning::choose_n() {
   const double allowed = o.memory_fraction * setup_.budget.rank_free;
   o.n = largest_that_fits(allowed);
   if (o.n == 0)
-    throw UsageError(
+    throw NotEnoughMemory(
         fmt::format("no problem fits: {} of the memory that is free for a rank on {} are {}; "
                     "allowed is a larger --memory-fraction or memory",
                     o.memory_fraction, setup_.budget.host, gibibytes(allowed)));
@@ -282,6 +289,7 @@ std::int64_t Planning::bound_by_time(std::int64_t n) {
     return update_rate(machine_.device(), o.precision, footprint(n).panel_width(), trial_seconds,
                        machine_.clock());
   });
+  stop_if_interrupted(machine_.all(), machine_.device().interrupt());
   const double rate = machine_.all().size() * machine_.all().all_reduce(mine, Reduction::min);
   const double efficiency = typical_efficiency(o.pivoting);
   const std::int64_t bound = largest_n_in_time(o.time_target, efficiency * rate);
@@ -303,7 +311,7 @@ void Planning::check_fit() {
   const double least = factor_bytes(o.n);
   const double needed = least <= budget.rank_free ? footprint(o.n).rank_bytes() : least;
   const std::int64_t most = largest_that_fits(budget.rank_free);
-  throw UsageError(fmt::format(
+  throw NotEnoughMemory(fmt::format(
       "{} {} does not fit: it needs {} a rank ({} for {} ranks on {}), free are {} ({} there); "
       "{}",
       circumstances_.size, o.n, gibibytes(needed), gibibytes(needed * budget.sharing),
@@ -318,7 +326,7 @@ void Planning::check_host() {
   const MemoryBudget host = tightest_host_budget(machine_.all());
   const double needed = setup_.footprint.host_bytes();
   if (needed > host.rank_free)
-    throw UsageError(fmt::format(
+    throw NotEnoughMemory(fmt::format(
         "{} {} does not fit: {} need {} a rank in the memory of {}, free are {} "
         "for each of its {} ranks; allowed is a smaller {} or --nb, or another --comm",
         circumstances_.size, setup_.options.n,

@@ -41,9 +41,10 @@ ProfileKey profile_key(const Setup& setup);
 /// The options of the factorization in a setup.
 FactorOptions factor_options(const Setup& setup);
 
-/// Whether A is kept in FP64 beside its factors: not at all, in the user's memory, or as a copy. On
-/// a GPU that computes in its own memory, `in_place` needs a copy too.
-enum class Kept { not_at_all, in_place, copy };
+/// Whether A is kept in FP64 beside its factors: not at all, in the user's host memory, in the
+/// user's part of the device's own memory, or as a copy. On a GPU that computes in its own memory,
+/// `in_place` needs a copy too.
+enum class Kept { not_at_all, in_place, on_device, copy };
 
 /// What plan() takes into account beside the options; equal on every rank.
 struct Circumstances {

@@ -10,6 +10,7 @@
 #include <deque>
 
 #include "comm/agreement.hpp"
+#include "comm/interruption.hpp"
 #include "core/expects.hpp"
 #include "core/fastest.hpp"
 #include "core/scalar.hpp"
@@ -175,6 +176,7 @@ Rates update_rates(const Machine& machine, std::span<const Precision> precisions
     all.barrier();  // ranks that share a memory measure at the same time
     const std::vector<Rounds> mine =
         agreed(all, [&] { return measure(machine, precisions, order); });
+    stop_if_interrupted(all, machine.device().interrupt());
     const std::string date = utc_text(std::time(nullptr));
     for (std::size_t i = 0; i < mine.size(); ++i)
       put({{device, precisions[i], order, mine[i].best / giga, date, ""}, true, mine[i].steady()});

@@ -112,6 +112,7 @@ class BlockCyclicMatrix : public MatrixSource {
     if (!same(there.rows, rows) || !same(there.columns, columns)) return std::nullopt;
     return part(grid);
   }
+  const double* array(int /*rank*/) const override { return local_; }
   void fill(const ProcessGrid& grid, const Distribution& rows, const Distribution& columns,
             PartWriter& a) const override {
     if (const auto there = in_place(grid, rows, columns))

@@ -66,6 +66,9 @@ class DenseMatrix : public MatrixSource {
     if (grid.all().size() > 1) return std::nullopt;
     return array_.view(n_, n_);
   }
+  const double* array(int rank) const override {
+    return rank == array_.root() ? array_.view(n_, n_).data : nullptr;
+  }
   void fill(const ProcessGrid& grid, const Distribution& rows, const Distribution& columns,
             PartWriter& a) const override;
 

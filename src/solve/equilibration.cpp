@@ -11,6 +11,8 @@
 #include <optional>
 #include <utility>
 
+#include "comm/interruption.hpp"
+
 namespace lupine {
 
 namespace {
@@ -60,6 +62,7 @@ class Equilibrator {
     device_.upload(*queue_, weights, from.as<double>());
     work(from.as<double>(), found.as<double>());
     device_.download(*queue_, found.as<double>(), result);
+    stop_if_interrupted(grid_.all(), device_.interrupt());
     return result;
   }
 

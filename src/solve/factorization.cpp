@@ -4,24 +4,31 @@
 #include <memory>
 
 #include "comm/agreement.hpp"
+#include "comm/interruption.hpp"
 #include "solve/small_solver.hpp"
 
 namespace lupine {
 
 class LUPINE_HIDDEN Factorization::Implementation {
  public:
-  Implementation(MPI_Comm comm, const Matrix& a, const SolveOptions& options,
+  Implementation(MPI_Comm comm, const InterruptFunction& interrupt,
                  const ProgressFunction& progress)
-      : solver(make_solver(comm, a, options, progress)) {}
+      : interruption(comm, interrupt, progress != nullptr) {}
 
+  Interruption interruption;
   std::unique_ptr<Solver> solver;
 };
 
 Factorization::Factorization(MPI_Comm comm, const Matrix& a, const SolveOptions& options,
-                             const ProgressFunction& progress) {
+                             const ProgressFunction& progress, const InterruptFunction& interrupt) {
   on_this_rank(comm, [&] {
-    implementation_ = std::make_unique<Implementation>(comm, a, options, progress);
-    implementation_->solver->factor();
+    implementation_ = std::make_unique<Implementation>(comm, interrupt, progress);
+    Implementation& mine = *implementation_;
+    const auto work = [&] {
+      mine.solver = make_solver(comm, a, options, progress, Seen::errors, mine.interruption.get());
+      mine.solver->factor();
+    };
+    mine.interruption.during(work, [&] { mine.solver.reset(); });
   });
 }
 Factorization::Factorization(Factorization&&) noexcept = default;
@@ -30,12 +37,17 @@ Factorization::~Factorization() = default;
 
 Solution Factorization::solve(const RightHandSide& b, Transpose transpose) {
   Solver& solver = *implementation_->solver;
-  return on_this_rank(solver.comm(), [&] { return solver.solve(b.source(), transpose); });
+  return on_this_rank(solver.comm(), [&] {
+    return implementation_->interruption.during([&] { return solver.solve(b.source(), transpose); },
+                                                [] {});
+  });
 }
 
 ConditionEstimate Factorization::condition(Transpose transpose) {
   Solver& solver = *implementation_->solver;
-  return on_this_rank(solver.comm(), [&] { return solver.condition(transpose); });
+  return on_this_rank(solver.comm(), [&] {
+    return implementation_->interruption.during([&] { return solver.condition(transpose); }, [] {});
+  });
 }
 
 Precision Factorization::precision() const {
@@ -47,13 +59,17 @@ std::int64_t Factorization::n() const {
 }
 
 Solution solve(MPI_Comm comm, const Matrix& a, const RightHandSide& b, const SolveOptions& options,
-               const ProgressFunction& progress) {
+               const ProgressFunction& progress, const InterruptFunction& interrupt) {
   return on_this_rank(comm, [&] {
-    const Factorization::Implementation implementation(comm, a, options, progress);
-    Solver& solver = *implementation.solver;
-    solver.check(b.source());
-    solver.factor();
-    return solver.solve(b.source(), Transpose::no);
+    Interruption interruption(comm, interrupt, progress != nullptr);
+    std::unique_ptr<Solver> solver;
+    const auto work = [&] {
+      solver = make_solver(comm, a, options, progress, Seen::errors, interruption.get());
+      solver->check(b.source());
+      solver->factor();
+      return solver->solve(b.source(), Transpose::no);
+    };
+    return interruption.during(work, [&] { solver.reset(); });
   });
 }
 

@@ -2,9 +2,12 @@
 // Sources whose elements are computed by a user's function.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <exception>
 #include <memory>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "comm/agreement.hpp"
 #include "solve/source_parts.hpp"
@@ -15,7 +18,7 @@ namespace lupine {
 namespace {
 
 /// agree() for work that calls a user's function. If the function throws on a rank, that rank
-/// throws the same exception again; the other ranks throw the error of agree().
+/// throws CallerThrew; the other ranks throw the error of agree().
 template <class Work>
 void agree_on_user(const Communicator& all, const Work& work) {
   std::exception_ptr thrown;
@@ -36,13 +39,45 @@ void agree_on_user(const Communicator& all, const Work& work) {
       }
     });
   } catch (const Error&) {
-    if (thrown) std::rethrow_exception(thrown);
+    if (thrown) throw CallerThrew(thrown);
     throw;
   }
 }
 
-void require_callable(const ElementFunction& element, const char* whose) {
-  if (!element) throw UsageError(fmt::format("the function of {}'s elements is empty", whose));
+// @param what the function computes: "elements" or "blocks"
+template <class Function>
+void require_callable(const Function& function, const char* whose, const char* what) {
+  if (!function) throw UsageError(fmt::format("the function of {}'s {} is empty", whose, what));
+}
+
+// Numbers of a block that a function fills at most: 4 MB.
+constexpr std::int64_t block_numbers = std::int64_t{1} << 19;
+
+// Fills a matrix of these rows and columns block by block, from its first block column on, until
+// ended() is true.
+template <class Ended>
+void fill_in_blocks(const BlockFunction& block, std::span<const std::int64_t> rows,
+                    std::span<const std::int64_t> columns, MatrixView<double> a,
+                    const Ended& ended) {
+  const std::int64_t height = std::min(std::max<std::int64_t>(a.rows, 1), block_numbers);
+  const std::int64_t width = block_numbers / height;
+  for (std::int64_t j = 0; j < a.columns; j += width)
+    for (std::int64_t i = 0; i < a.rows; i += height) {
+      if (ended()) return;
+      const MatrixView<double> to =
+          a.block(i, j, std::min(height, a.rows - i), std::min(width, a.columns - j));
+      block(rows.subspan(static_cast<std::size_t>(i), static_cast<std::size_t>(to.rows)),
+            columns.subspan(static_cast<std::size_t>(j), static_cast<std::size_t>(to.columns)),
+            to.data, to.ld);
+    }
+}
+
+// The indices in the whole matrix of this rank's rows or columns.
+std::vector<std::int64_t> global_indices(const Distribution& local) {
+  std::vector<std::int64_t> all(static_cast<std::size_t>(local.local_size()));
+  for (std::int64_t i = 0; i < local.local_size(); ++i)
+    all[static_cast<std::size_t>(i)] = local.global({i}).value;
+  return all;
 }
 
 class FunctionMatrix : public MatrixSource {
@@ -54,7 +89,7 @@ class FunctionMatrix : public MatrixSource {
     require_equal_options(all, {{"order of A", std::to_string(n_)}});
     agree(all, [&] {
       require_order(n_);
-      require_callable(element_, "A");
+      require_callable(element_, "A", "elements");
     });
   }
   void fill(const ProcessGrid& grid, const Distribution& rows, const Distribution& columns,
@@ -62,6 +97,7 @@ class FunctionMatrix : public MatrixSource {
     const std::vector<Run> runs = rows.runs();
     const auto fill_columns = [&](std::int64_t first, MatrixView<double> to) {
       for_each_in_threads(to.columns, [&](std::int64_t l) {
+        if (a.ended()) return;
         const std::int64_t j = columns.global(LocalIndex{first + l}).value;
         for (const Run& run : runs)
           for (std::int64_t i = 0; i < run.length; ++i)
@@ -76,6 +112,35 @@ class FunctionMatrix : public MatrixSource {
   ElementFunction element_;
 };
 
+class BlockFunctionMatrix : public MatrixSource {
+ public:
+  BlockFunctionMatrix(std::int64_t n, BlockFunction block) : n_(n), block_(std::move(block)) {}
+
+  std::int64_t n() const override { return n_; }
+  void check(const Communicator& all) const override {
+    require_equal_options(all, {{"order of A", std::to_string(n_)}});
+    agree(all, [&] {
+      require_order(n_);
+      require_callable(block_, "A", "blocks");
+    });
+  }
+  void fill(const ProcessGrid& grid, const Distribution& rows, const Distribution& columns,
+            PartWriter& a) const override {
+    agree_on_user(grid.all(), [&] {
+      const std::vector<std::int64_t> i = global_indices(rows);
+      const std::vector<std::int64_t> j = global_indices(columns);
+      a.by_columns([&](std::int64_t first, MatrixView<double> to) {
+        fill_in_blocks(block_, i, std::span(j).subspan(static_cast<std::size_t>(first)), to,
+                       [&] { return a.ended(); });
+      });
+    });
+  }
+
+ private:
+  std::int64_t n_;
+  BlockFunction block_;
+};
+
 class FunctionRightHandSide : public SolvedEverywhere {
  public:
   FunctionRightHandSide(std::int64_t count, ElementFunction element)
@@ -86,7 +151,7 @@ class FunctionRightHandSide : public SolvedEverywhere {
     require_equal_options(all, {{"b", fmt::format("{} x {}", n, count_)}});
     agree(all, [&] {
       require_count(count_);
-      require_callable(element_, "b");
+      require_callable(element_, "b", "elements");
     });
   }
   bool at_hand() const override { return false; }
@@ -111,6 +176,41 @@ class FunctionRightHandSide : public SolvedEverywhere {
   ElementFunction element_;
 };
 
+class BlockFunctionRightHandSide : public SolvedEverywhere {
+ public:
+  BlockFunctionRightHandSide(std::int64_t count, BlockFunction block)
+      : count_(count), block_(std::move(block)) {}
+
+  std::int64_t count() const override { return count_; }
+  void check(const Communicator& all, std::int64_t n) const override {
+    require_equal_options(all, {{"b", fmt::format("{} x {}", n, count_)}});
+    agree(all, [&] {
+      require_count(count_);
+      require_callable(block_, "b", "blocks");
+    });
+  }
+  bool at_hand() const override { return false; }
+  // Each rank computes its share of the rows, as for FunctionRightHandSide.
+  void get(const ProcessGrid& grid, std::int64_t k, std::vector<double>& b) const override {
+    const Communicator& all = grid.all();
+    const RowShares shares(std::ssize(b), all);
+    std::vector<double> mine;
+    agree_on_user(all, [&] {
+      const std::vector<std::int64_t> rows = global_indices(shares.mine);
+      mine.resize(rows.size());
+      fill_in_blocks(
+          block_, rows, std::span(&k, 1),
+          {mine.data(), std::ssize(mine), 1, std::max<std::int64_t>(std::ssize(mine), 1)},
+          [] { return false; });
+    });
+    all.all_gather(mine, b, shares.counts);
+  }
+
+ private:
+  std::int64_t count_;
+  BlockFunction block_;
+};
+
 class Ones : public SolvedEverywhere {
  public:
   std::int64_t count() const override { return 0; }
@@ -129,6 +229,14 @@ Matrix Matrix::from_function(std::int64_t n, ElementFunction element) {
 
 RightHandSide RightHandSide::from_function(std::int64_t count, ElementFunction element) {
   return RightHandSide(std::make_shared<FunctionRightHandSide>(count, std::move(element)));
+}
+
+Matrix Matrix::from_blocks(std::int64_t n, BlockFunction block) {
+  return Matrix(std::make_shared<BlockFunctionMatrix>(n, std::move(block)));
+}
+
+RightHandSide RightHandSide::from_blocks(std::int64_t count, BlockFunction block) {
+  return RightHandSide(std::make_shared<BlockFunctionRightHandSide>(count, std::move(block)));
 }
 
 RightHandSide RightHandSide::of_ones() {

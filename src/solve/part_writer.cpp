@@ -25,7 +25,8 @@ std::int64_t bytes_of_piece(MatrixView<double> a) {
 
 }  // namespace
 
-PartWriter::PartWriter(Device& device, MatrixView<double> a) : a_(a) {
+PartWriter::PartWriter(Device& device, MatrixView<double> a)
+    : a_(a), interrupt_(device.interrupt()) {
   if (device.shares_host_memory() || a.empty()) return;
   device_ = &device;
   queue_ = device.make_queue(Priority::normal);
@@ -73,6 +74,7 @@ void PartWriter::copy(MatrixView<const double> from) {
   LUPINE_EXPECTS(from.rows == rows() && from.columns == columns());
   by_columns([&](std::int64_t first, MatrixView<double> to) {
     for_each_in_threads(to.columns, [&](std::int64_t j) {
+      if (ended()) return;
       std::copy_n(from.column(first + j), to.rows, to.column(j));
     });
   });

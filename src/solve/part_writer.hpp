@@ -26,6 +26,9 @@ class PartWriter {
   std::int64_t rows() const { return a_.rows; }
   std::int64_t columns() const { return a_.columns; }
 
+  /// Whether to end early, and leave the rest of A as it is.
+  bool ended() const { return lupine::ended(interrupt_); }
+
   /// write(first, to) must set all of `to`, which is host memory.
   using WritePiece = std::function<void(std::int64_t first, MatrixView<double> to)>;
   /// Calls write(first, to) for pieces of whole columns, `to` being the columns from `first` on. If
@@ -50,6 +53,7 @@ class PartWriter {
   void put(std::int64_t i, std::int64_t j, MatrixView<const double> piece);
 
   MatrixView<double> a_;
+  Interrupt* interrupt_ = nullptr;
   Device* device_ = nullptr;  ///< null: a_ is host memory
   std::unique_ptr<Queue> queue_;
   Buffer piece_;    ///< one piece in host memory

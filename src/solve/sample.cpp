@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "comm/interruption.hpp"
 #include "core/numbers.hpp"
 #include "device/cpu/lapack.hpp"
 #include "device/cpu/lapack_lu.hpp"
@@ -89,6 +90,7 @@ double sampled_condition(const ProcessGrid& grid, Device& device, const UserMatr
   if (order == 0 || !has_lapack()) return unknown;
   const std::int64_t step = a.rows().size() / order;
   std::vector<double> s = my_sample(device, a, scales, step, order);
+  stop_if_interrupted(grid.all(), device.interrupt());
   grid.all().reduce_sum(s, 0);
   double condition = unknown;
   if (grid.all().rank() == 0)

@@ -104,7 +104,7 @@ class SmallSolver::Factors final : public FactorSolver {
 };
 
 SmallSolver::SmallSolver(const Matrix& a, const SolveOptions& options,
-                         const ProgressFunction& progress, Seen seen)
+                         const ProgressFunction& progress, Seen seen, Interrupt* interrupt)
     : grid_(grid_alone()),
       source_(a),
       options_(options),
@@ -113,6 +113,7 @@ SmallSolver::SmallSolver(const Matrix& a, const SolveOptions& options,
       threads_(options.run.threads > 0 ? options.run.threads : bound_cores()),
       working_threads_(n() <= one_thread_limit ? 1 : threads_),
       device_(make_device({.kind = DeviceKind::cpu, .threads = working_threads_})) {
+  device_->set_interrupt(interrupt);
   const MatrixSource& source = source_.source();
   source.check(grid_->all());
   const Distribution whole(n(), n(), 1, 0);
@@ -149,6 +150,7 @@ bool SmallSolver::load_and_factor() {
   const auto pointer = [](const Vector& v) { return v.empty() ? nullptr : v.data(); };
   device_->scale(*device_->make_queue(Priority::normal), a_->local(), pointer(of_system.rows),
                  pointer(of_system.columns), factors->local());
+  stop_if_ended();
   const bool usable = factors->factor();
   load_seconds_ = loaded - begin;
   scale_seconds_ = scaled - loaded;
@@ -159,7 +161,8 @@ bool SmallSolver::load_and_factor() {
                                        System(*grid_, *device_, held_matrix(a_->local()),
                                               a_->rows(), a_->columns(), std::move(of_system)),
                                        std::move(factors), true);
-  if (progress_) progress_({n(), n(), step_.factor_seconds});
+  if (progress_) call_guarded(interrupt(), [this] { progress_({n(), n(), step_.factor_seconds}); });
+  stop_if_ended();
   return true;
 }
 
@@ -171,7 +174,7 @@ std::unique_ptr<Solver> SmallSolver::stepped() const {
     return Matrix::dense(n(), whole.data, whole.ld, 0,
                          a_->transposed() ? StorageOrder::row_major : StorageOrder::column_major);
   };
-  return std::make_unique<SteppedSolver>(MPI_COMM_SELF, matrix(), options_, progress_);
+  return std::make_unique<SteppedSolver>(MPI_COMM_SELF, matrix(), options_, progress_, interrupt());
 }
 
 Solver& SmallSolver::take_over() {
@@ -218,6 +221,7 @@ std::vector<Vector> SmallSolver::get(const RightHandSideSource& source, Transpos
   std::vector<Vector> all;
   if (source.count() == 0) all.push_back(times_ones(*grid_, *device_, *a_, op));
   for (std::int64_t k = 0; k < source.count(); ++k) {
+    stop_if_ended();
     all.emplace_back(size_of(n()));
     source.get(*grid_, k, all.back());
   }
@@ -250,6 +254,7 @@ bool SmallSolver::solve_block(const RightHandSideSource& b, const MultiVector& g
   options.many = many;
   AnswerTimes times;
   Answers found = answers(factored_->of(op), scales_.of(op), given, options, clock_, times);
+  stop_if_ended();
   step_.refine_seconds += times.refine;
   check_seconds_ += times.checks;
   for (std::int64_t k = 0; k < found.x.count(); ++k) {
@@ -291,10 +296,12 @@ void SmallSolver::finish(Transpose op, Solution& solution) {
 }
 
 std::unique_ptr<Solver> make_solver(MPI_Comm comm, const Matrix& a, const SolveOptions& options,
-                                    const ProgressFunction& progress, Seen seen) {
-  if (is_small(comm, a.source().n(), options))
-    return std::make_unique<SmallSolver>(a, options, progress, seen);
-  return std::make_unique<SteppedSolver>(comm, a, options, progress);
+                                    const ProgressFunction& progress, Seen seen,
+                                    Interrupt* interrupt) {
+  const bool on_host = !in_gpu_memory(a.source().array(0));
+  if (on_host && is_small(comm, a.source().n(), options))
+    return std::make_unique<SmallSolver>(a, options, progress, seen, interrupt);
+  return std::make_unique<SteppedSolver>(comm, a, options, progress, interrupt);
 }
 
 }  // namespace lupine

@@ -10,6 +10,7 @@
 #include <optional>
 #include <vector>
 
+#include "comm/interruption.hpp"
 #include "comm/process_grid.hpp"
 #include "core/clock.hpp"
 #include "device/device.hpp"
@@ -44,7 +45,7 @@ class SmallSolver final : public Solver {
  public:
   /// For a system that is_small(). @throws UsageError
   SmallSolver(const Matrix& a, const SolveOptions& options, const ProgressFunction& progress,
-              Seen seen);
+              Seen seen, Interrupt* interrupt = nullptr);
   ~SmallSolver() override;
 
   std::int64_t n() const override { return source_.source().n(); }
@@ -71,6 +72,9 @@ class SmallSolver final : public Solver {
     return seen_ == Seen::errors ? options_.condition : ConditionCheck::off;
   }
   void finish(Transpose op, Solution& solution);
+  Interrupt* interrupt() const { return device_->interrupt(); }
+  /// @throws Interrupted
+  void stop_if_ended() const { stop_if_interrupted(grid_->all(), interrupt()); }
 
   std::shared_ptr<const ProcessGrid> grid_;  // of this process alone
   Matrix source_;
@@ -94,6 +98,7 @@ class SmallSolver final : public Solver {
 /// The solver for a system: a SmallSolver if is_small(), else a SteppedSolver. Collective.
 /// @throws UsageError, AgreedFault: the same one on every rank
 std::unique_ptr<Solver> make_solver(MPI_Comm comm, const Matrix& a, const SolveOptions& options,
-                                    const ProgressFunction& progress, Seen seen = Seen::errors);
+                                    const ProgressFunction& progress, Seen seen = Seen::errors,
+                                    Interrupt* interrupt = nullptr);
 
 }  // namespace lupine

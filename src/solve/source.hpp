@@ -36,13 +36,16 @@ class MatrixSource {
   virtual std::int64_t block() const { return 0; }
   /// Words for the distribution of an A that has a block(): "blocks of 64".
   virtual std::string distribution() const { return ""; }
-  /// The rank's part of A in host memory, if A is already distributed as `rows` and `columns` say;
-  /// otherwise nullopt. All ranks return a value, or none does; a rank's part may be empty.
+  /// The rank's part of A in the user's memory, if A is already distributed as `rows` and `columns`
+  /// say; otherwise nullopt. All ranks return a value, or none does; a rank's part may be empty.
   virtual std::optional<MatrixView<const double>> in_place(const ProcessGrid& /*grid*/,
                                                            const Distribution& /*rows*/,
                                                            const Distribution& /*columns*/) const {
     return std::nullopt;
   }
+  /// The array of this rank in the user's memory, host's or device's, from which in_place() or
+  /// fill() read; null if there is none.
+  virtual const double* array(int /*rank*/) const { return nullptr; }
   /// a <- the rank's part of A, rows.local_size() x columns.local_size(), in blocks of any size.
   /// Needs little additional memory. Does not check for Inf and NaN: equilibrate() does.
   /// @throws UsageError for an error in the source, Fault

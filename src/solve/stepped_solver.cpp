@@ -10,8 +10,10 @@
 #include <utility>
 
 #include "comm/agreement.hpp"
+#include "comm/interruption.hpp"
 #include "core/numbers.hpp"
 #include "device/cpu/thread_scope.hpp"
+#include "factor/reporter.hpp"
 #include "refine/refinement.hpp"
 #include "solve/sample.hpp"
 
@@ -45,8 +47,8 @@ void check_options(const Communicator& all, const SolveOptions& o) {
 }  // namespace
 
 SteppedSolver::SteppedSolver(MPI_Comm comm, const Matrix& a, const SolveOptions& options,
-                             const ProgressFunction& progress)
-    : machine_(comm, options.run),
+                             const ProgressFunction& progress, Interrupt* interrupt)
+    : machine_(comm, options.run, std::make_unique<SteadyClock>(), interrupt),
       source_(a),
       options_(options),
       progress_(progress),
@@ -158,9 +160,15 @@ Setup SteppedSolver::first_setup() {
   const auto in_place = [&](std::int64_t nb) {
     return source.in_place(grid(), grid().rows(n(), nb), grid().columns(n(), nb)).has_value();
   };
-  const bool there = in_place(own > 0 ? own : n());
+  const std::int64_t block = own > 0 ? own : n();
+  const bool there = in_place(block);
+  const bool read = is_read_in_place(grid(), machine_.device(), source, grid().rows(n(), block),
+                                     grid().columns(n(), block));
+  const Kept kept = !there                                            ? Kept::copy
+                    : read && !machine_.device().shares_host_memory() ? Kept::on_device
+                                                                      : Kept::in_place;
   Setup setup = plan(machine_, problem(options_, n(), plan_.front().precision),
-                     {.kept = there ? Kept::in_place : Kept::copy,
+                     {.kept = kept,
                       .nb_in_place = there && all().size() > 1 ? own : 0,
                       .last = plan_.back().precision,
                       .size = "n ="});
@@ -214,12 +222,9 @@ bool SteppedSolver::factor_in(Precision precision) {
     return false;
   }
   step.precision = setup.options.precision;
-  ColumnsDone done;
-  if (progress_ && all().rank() == 0)
-    done = [this, begin = clock().now()](std::int64_t columns) {
-      progress_({columns, n(), clock().now() - begin});
-    };
-  factors_ = std::make_unique<Factors>(machine_.transport(), *a_, scales_, setup, clock(), done);
+  factors_ = std::make_unique<Factors>(
+      machine_.transport(), *a_, scales_, setup, clock(),
+      reporter(all(), n(), clock(), progress_, machine_.device().interrupt()));
   step.factor_seconds = all().all_reduce(factors_->seconds(), Reduction::max);
   const FactorOutcome& outcome = factors_->outcome();
   if (outcome.usable()) return true;
@@ -246,6 +251,7 @@ std::string SteppedSolver::get(const RightHandSideSource& source, std::int64_t k
     b = VectorSpace(grid(), Layout::rows).gather(a_->rows(), kept->second);
   } else {
     const StallWatch::Pause pause(machine_.stalls());
+    stop_if_interrupted(all(), machine_.device().interrupt());
     source.get(grid(), k, b);
     if (!source.at_hand() && !last()) kept_.emplace(k, local_part(a_->rows(), b));
   }

@@ -30,9 +30,11 @@ namespace lupine {
 
 class SteppedSolver final : public Solver {
  public:
-  /// Plans the first step. Collective. @throws UsageError, AgreedFault: the same one on every rank
+  /// Plans the first step. Collective.
+  /// @param interrupt ends the work early; null on all ranks or on none
+  /// @throws UsageError, AgreedFault: the same one on every rank
   SteppedSolver(MPI_Comm comm, const Matrix& a, const SolveOptions& options,
-                const ProgressFunction& progress);
+                const ProgressFunction& progress, Interrupt* interrupt = nullptr);
 
   std::int64_t n() const override { return source_.source().n(); }
   MPI_Comm comm() const override { return all().handle(); }

@@ -4,21 +4,39 @@
 #include <utility>
 
 #include "comm/agreement.hpp"
+#include "comm/interruption.hpp"
 #include "refine/system.hpp"
 #include "solve/part_writer.hpp"
 
 namespace lupine {
+
+bool is_read_in_place(const ProcessGrid& grid, const Device& device, const MatrixSource& source,
+                      const Distribution& rows, const Distribution& columns) {
+  const Communicator& all = grid.all();
+  const double* array = source.array(all.rank());
+  const bool there = source.in_place(grid, rows, columns).has_value();
+  const bool readable = agreed(all, [&] { return device.can_read(array); });
+  if (there && all.all_reduce(std::int64_t{readable}, Reduction::min) != 0) return true;
+  agree(all, [&] {
+    if (in_gpu_memory(array))
+      throw UsageError(
+          "A is in the memory of a GPU, where it cannot be used as it is; allowed: host memory, or "
+          "on every rank the memory of the GPU on which it computes, either on one rank or with "
+          "MB_ = NB_ and RSRC_ = CSRC_ = 0");
+  });
+  return false;
+}
 
 UserMatrix::UserMatrix(const ProcessGrid& grid, Device& device, const MatrixSource& source,
                        std::int64_t nb)
     : rows_(grid.rows(source.n(), nb)),
       columns_(grid.columns(source.n(), nb)),
       transposed_(source.transposed()) {
-  if (device.shares_host_memory())
-    if (const auto there = source.in_place(grid, rows_, columns_)) {
-      local_ = *there;
-      return;
-    }
+  if (is_read_in_place(grid, device, source, rows_, columns_)) {
+    device.synchronize_all();  // the user's work that writes A may be in any queue
+    local_ = *source.in_place(grid, rows_, columns_);
+    return;
+  }
   std::optional<PartWriter> part;
   agree(grid.all(), [&] {
     copy_.emplace(device, rows_, columns_, Precision::fp64);
@@ -26,6 +44,7 @@ UserMatrix::UserMatrix(const ProcessGrid& grid, Device& device, const MatrixSour
     part.emplace(device, copy_->local().as<double>());
   });
   source.fill(grid, rows_, columns_, *part);
+  stop_if_interrupted(grid.all(), device.interrupt());
 }
 
 std::vector<double> times_ones(const ProcessGrid& grid, Device& device, const UserMatrix& a,

@@ -13,6 +13,12 @@
 
 namespace lupine {
 
+/// Whether the devices of all ranks read A where it lies in the user's memory, in this
+/// distribution. Collective.
+/// @throws UsageError if not, and a rank's part is in a GPU's memory: from there A is not copied
+bool is_read_in_place(const ProcessGrid& grid, const Device& device, const MatrixSource& source,
+                      const Distribution& rows, const Distribution& columns);
+
 /// The rank's part of A in FP64 (of A^T, where the source is transposed()), not scaled: in the
 /// user's own memory where the source holds it in this distribution and the device can read it,
 /// otherwise a copy.

@@ -230,6 +230,7 @@ TEST_CASE("options that are not allowed are refused on every rank", "[bench]") {
   options = small_options();
   options.n = std::int64_t{1} << 40;
   CHECK_THROWS_WITH(mxp(MPI_COMM_WORLD, options), ContainsSubstring("does not fit"));
+  CHECK_THROWS_AS(mxp(MPI_COMM_WORLD, options), NotEnoughMemory);
 }
 
 TEST_CASE("ranks with different options are refused", "[bench]") {

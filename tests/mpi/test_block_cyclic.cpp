@@ -198,6 +198,8 @@ TEST_CASE("a matrix stays in its blocks where memory is short", "[solve]") {
       ContainsSubstring("NB = 48 is not possible: with a copy of A in blocks of 48") &&
           ContainsSubstring("allowed is NB = 16, the blocks in which"));
   CHECK_THROWS_WITH(planned(0.5 * in_place, Precision::fp64, 0), ContainsSubstring("does not fit"));
+  CHECK_THROWS_AS(planned(0.5 * in_place, Precision::fp64, 0), NotEnoughMemory);
+  CHECK_THROWS_AS(planned((in_place + copy) / 2, Precision::fp64, 48), NotEnoughMemory);
   // The solver asks for this: its constructor plans, and does not read A yet.
   const MemoryLimit limit((in_place + copy) / 2);
   SolveOptions o = options(grids(world().size()).front(), 48);

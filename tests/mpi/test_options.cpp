@@ -11,6 +11,7 @@
 #include "catch.hpp"
 #include "comm/agreement.hpp"
 #include "comm/communicator.hpp"
+#include "core/memory_fault.hpp"
 #include "device_choice.hpp"
 #include "wider_options.hpp"
 
@@ -127,6 +128,37 @@ TEST_CASE("a fault names the rank that alone met it; one that all ranks know is 
     CHECK(fault.rank() == last);
     CHECK_THAT(fault.what(), ContainsSubstring("rank " + std::to_string(last) + " on "));
   }
+}
+
+TEST_CASE("ranks that agree keep the types of errors of memory", "[options]") {
+  const Communicator all = world();
+  const bool last = all.rank() == all.size() - 1;
+  const auto agreeing = [&](const auto& error) {
+    agree(all, [&] {
+      if (last) throw error;
+    });
+  };
+  CHECK_THROWS_AS(agreeing(NotEnoughMemory("too large")), NotEnoughMemory);
+  CHECK_THROWS_WITH(agreeing(NotEnoughMemory("too large")), "too large");
+  CHECK_THROWS_AS(agreeing(MemoryFault("no room")), OutOfMemory);
+  CHECK_THROWS_AS(agreeing(std::bad_alloc()), OutOfMemory);
+  CHECK_THROWS_AS(test::make_chosen_device()->allocate(std::int64_t{1} << 60), MemoryFault);
+  const auto type_of = [&](const auto& error) {
+    try {
+      agreeing(error);
+    } catch (const OutOfMemory&) {
+      return "memory";
+    } catch (const AgreedFault&) {
+      return "fault";
+    } catch (const NotEnoughMemory&) {
+      return "does not fit";
+    } catch (const UsageError&) {
+      return "usage";
+    }
+    return "";
+  };
+  CHECK(type_of(Fault("a full disk")) == std::string("fault"));
+  CHECK(type_of(UsageError("not allowed")) == std::string("usage"));
 }
 
 TEST_CASE("a fault in the middle of a run leaves the library with its rank", "[options]") {

@@ -50,16 +50,20 @@ TEST_CASE("an exception of a user's function leaves its rank, and others get an 
   const Matrix a = Matrix::from_function(40, on_last);
   const RightHandSide b = RightHandSide::from_function(1, on_last);
   std::vector<double> column(40);
+  const auto filled = [&](const Matrix& matrix) {
+    on_this_rank(MPI_COMM_WORLD, [&] { Part(matrix.source(), grid, 3); });
+  };
+  const auto get = [&] { on_this_rank(MPI_COMM_WORLD, [&] { b.source().get(grid, 0, column); }); };
   if (all.rank() == last) {
-    CHECK_THROWS_AS(Part(a.source(), grid, 3), std::out_of_range);
-    CHECK_THROWS_AS(b.source().get(grid, 0, column), std::out_of_range);
+    CHECK_THROWS_AS(filled(a), std::out_of_range);
+    CHECK_THROWS_AS(get(), std::out_of_range);
   } else {
-    CHECK_THROWS_AS(Part(a.source(), grid, 3), AgreedFault);
-    CHECK_THROWS_WITH(b.source().get(grid, 0, column), ContainsSubstring("no such element"));
+    CHECK_THROWS_AS(filled(a), AgreedFault);
+    CHECK_THROWS_WITH(get(), ContainsSubstring("no such element"));
   }
   const Matrix odd =
       Matrix::from_function(40, [](std::int64_t, std::int64_t) -> double { throw 7; });
-  CHECK_THROWS_AS(Part(odd.source(), grid, 3), int);
+  CHECK_THROWS_AS(filled(odd), int);
 }
 
 TEST_CASE("functions that cannot be used are refused", "[sources]") {

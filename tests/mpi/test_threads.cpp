@@ -95,7 +95,7 @@ TEST_CASE("the benchmarks leave the numbers of threads as they were", "[threads]
   const OwnThreadCounts own;
   for (const auto benchmark : {mxp, hpl}) {
     Seen seen;
-    CHECK(benchmark(MPI_COMM_WORLD, benchmark_options(), seen.progress()).passed);
+    CHECK(benchmark(MPI_COMM_WORLD, benchmark_options(), seen.progress(), {}).passed);
     CHECK(thread_counts() == own.counts);
     CHECK(seen.only(taken));
   }

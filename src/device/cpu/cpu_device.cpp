@@ -175,6 +175,7 @@ void CpuDevice::clear(Queue&, std::span<std::byte> device) {
 }
 
 void CpuDevice::copy(Queue&, ConstAnyMatrix from, AnyMatrix to) {
+  if (ended()) return;
   const ThreadScope scope(threads_);
   with_storage(to, [&](const auto& target) {
     using T = std::remove_reference_t<decltype(target(0, 0))>;
@@ -187,6 +188,7 @@ void CpuDevice::copy(Queue&, ConstAnyMatrix from, AnyMatrix to) {
 
 void CpuDevice::generate(Queue&, const MatrixSpec& spec, const Distribution& rows,
                          const Distribution& columns, AnyMatrix any) {
+  if (ended()) return;
   const ThreadScope scope(threads_);
   const std::vector<Tile> all = tiles(rows, columns);
   with_storage(any, [&](const auto& a) {
@@ -194,6 +196,7 @@ void CpuDevice::generate(Queue&, const MatrixSpec& spec, const Distribution& row
     const auto& loop = loops().of<T>();
 #pragma omp parallel for schedule(static)
     for (std::size_t t = 0; t < all.size(); ++t) {
+      if (ended()) continue;
       const auto& [r, c] = all[t];
       loop.generate(spec, r.global.value, c.global.value,
                     a.block(r.local.value, c.local.value, r.length, c.length));
@@ -208,6 +211,7 @@ void CpuDevice::generate(Queue&, const MatrixSpec& spec, const Distribution& row
 
 void CpuDevice::factor_diagonal(Queue&, MatrixView<float> a, std::int64_t begin,
                                 FactorStatus* status) {
+  if (ended()) return;
   const ThreadScope scope(threads_);
   const std::int64_t bad = factor_lu(a);
   if (bad >= 0 && status->bad_pivot < 0) status->bad_pivot = begin + bad;
@@ -217,11 +221,13 @@ void CpuDevice::prepare_diagonal(Queue&, AnyMatrix) {}
 
 void CpuDevice::solve_right_upper(Queue&, MatrixView<const float> lu, MatrixView<float> b,
                                   Precision purpose) {
+  if (ended()) return;
   const ThreadScope scope(threads_);
   lupine::solve_right_upper(lu, b, by_onednn(purpose));
 }
 
 void CpuDevice::solve_left_lower(Queue&, ConstAnyMatrix lu, AnyMatrix b, Precision purpose) {
+  if (ended()) return;
   const ThreadScope scope(threads_);
   with_storage(b, [&](const auto& right) {
     using T = std::remove_reference_t<decltype(right(0, 0))>;
@@ -241,6 +247,7 @@ T CpuDevice::largest(MatrixView<const T> a) const {
 
 void CpuDevice::cast(Queue&, ConstAnyMatrix from, double sign, AnyMatrix to, PanelControl* control,
                      FactorStatus* status) {
+  if (ended()) return;
   const ThreadScope scope(threads_);
   if (from.precision == Precision::fp64) {
     const auto values = from.as<double>();
@@ -283,20 +290,21 @@ void CpuDevice::update(Queue&, ConstAnyMatrix l, const PanelControl* l_control, 
   const bool fp64 = l.precision == Precision::fp64;
   const bool onednn = by_onednn(l.precision);
   const bool emulated = !fp64 && !native(l.precision);
-  auto [rows, columns] = update_parts(c.rows, c.columns, l.columns, threads_, poll != nullptr);
+  auto [rows, columns] = update_parts(c.rows, c.columns, l.columns, threads_, poll || interrupt());
   if (emulated) {
     columns = std::min({columns, c.columns, traits_of(kind()).emulated_columns});
     const std::int64_t bytes = planes_of(l.precision) * std::int64_t{sizeof(float)};
     reserve(left_, l.rows * l.columns * bytes);
     reserve(right_, u.rows * columns * bytes);
   }
+  if (ended()) return;
   const auto alpha = static_cast<float>(1 / (l_control->scale * u_control->scale));
   const Expanded left = onednn || fp64 ? Expanded{} : expand(l, left_.as<float>());
-  for (std::int64_t j = 0; j < c.columns; j += columns) {
+  for (std::int64_t j = 0; j < c.columns && !ended(); j += columns) {
     const std::int64_t n = std::min(columns, c.columns - j);
     const ConstAnyMatrix right = u.block(0, j, u.rows, n);
     const Expanded wide = onednn || fp64 ? Expanded{} : expand(right, right_.as<float>());
-    for (std::int64_t i = 0; i < c.rows; i += rows) {
+    for (std::int64_t i = 0; i < c.rows && !ended(); i += rows) {
       const std::int64_t m = std::min(rows, c.rows - i);
       const ConstAnyMatrix l_part = l.block(i, 0, m, l.columns);
       const AnyMatrix part = c.block(i, j, m, n);
@@ -389,6 +397,10 @@ void CpuDevice::eliminate(Queue&, ConstAnyMatrix pivot_row, AnyMatrix rows, Pivo
     const int parts =
         static_cast<int>(std::clamp<std::int64_t>(rows.rows * rows.columns / least, 1, threads_));
     const std::int64_t part = round_up(ceil_div(rows.rows, parts), 64);
+    if (ended()) {
+      if (rows.columns > 1) *next = {0, rows.rows > 0 ? 0 : -1};
+      return;
+    }
     std::vector<Largest> found(static_cast<std::size_t>(parts));
 #pragma omp parallel for schedule(static, 1) if (parts > 1)
     for (int t = 0; t < parts; ++t) {
@@ -407,6 +419,7 @@ void CpuDevice::eliminate(Queue&, ConstAnyMatrix pivot_row, AnyMatrix rows, Pivo
 }
 
 void CpuDevice::solve_unit_lower(Queue&, ConstAnyMatrix l, AnyMatrix b) {
+  if (ended()) return;
   const ThreadScope scope(threads_);
   with_storage(b, [&](const auto& right) {
     using T = std::remove_reference_t<decltype(right(0, 0))>;
@@ -418,12 +431,32 @@ void CpuDevice::subtract(Queue&, ConstAnyMatrix a, ConstAnyMatrix b, AnyMatrix c
   const ThreadScope scope(threads_);
   with_storage(c, [&](const auto& sum) {
     using T = std::remove_reference_t<decltype(sum(0, 0))>;
-    multiply_add(T{-1}, a.as<T>(), b.as<T>(), sum);
+    multiply_in_parts<T>(T{-1}, a.as<T>(), b.as<T>(), sum);
   });
 }
 
+template <class T>
+void CpuDevice::multiply_in_parts(T alpha, MatrixView<const T> a, MatrixView<const T> b,
+                                  MatrixView<T> c, Transpose transpose) const {
+  const bool transposed = transpose == Transpose::yes;
+  const auto [rows, columns] = update_parts(c.rows, c.columns, b.rows, threads_, interrupt());
+  for (std::int64_t j = 0; j < c.columns; j += columns)
+    for (std::int64_t i = 0; i < c.rows && !ended(); i += rows) {
+      const std::int64_t m = std::min(rows, c.rows - i);
+      const std::int64_t n = std::min(columns, c.columns - j);
+      multiply_add(alpha, transposed ? a.block(0, i, a.rows, m) : a.block(i, 0, m, a.columns),
+                   b.block(0, j, b.rows, n), c.block(i, j, m, n), transpose);
+    }
+}
+template void CpuDevice::multiply_in_parts(float, MatrixView<const float>, MatrixView<const float>,
+                                           MatrixView<float>, Transpose) const;
+template void CpuDevice::multiply_in_parts(double, MatrixView<const double>,
+                                           MatrixView<const double>, MatrixView<double>,
+                                           Transpose) const;
+
 void CpuDevice::permute_rows(Queue&, const std::int64_t* from, const std::int64_t* to,
                              std::int64_t count, AnyMatrix any) {
+  if (ended()) return;
   const ThreadScope scope(threads_);
   with_storage(any, [&](const auto& a) {
     using T = std::remove_reference_t<decltype(a(0, 0))>;
@@ -442,6 +475,7 @@ void CpuDevice::permute_rows(Queue&, const std::int64_t* from, const std::int64_
 }
 
 void CpuDevice::gather_rows(Queue&, const std::int64_t* rows, ConstAnyMatrix from, AnyMatrix to) {
+  if (ended()) return;
   const ThreadScope scope(threads_);
   with_storage(to, [&](const auto& target) {
     using T = std::remove_reference_t<decltype(target(0, 0))>;
@@ -453,6 +487,7 @@ void CpuDevice::gather_rows(Queue&, const std::int64_t* rows, ConstAnyMatrix fro
 }
 
 void CpuDevice::scatter_rows(Queue&, const std::int64_t* rows, ConstAnyMatrix from, AnyMatrix to) {
+  if (ended()) return;
   const ThreadScope scope(threads_);
   with_storage(to, [&](const auto& target) {
     using T = std::remove_reference_t<decltype(target(0, 0))>;

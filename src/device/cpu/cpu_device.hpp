@@ -80,6 +80,12 @@ class CpuDevice final : public Device {
  private:
   template <class T>
   T largest(MatrixView<const T> a) const;
+  /// Whether operations leave out their work.
+  bool ended() const { return lupine::ended(interrupt()); }
+  /// C <- C + alpha A B, or C <- C + alpha A^T B, in parts between which the interrupt is asked.
+  template <class T>
+  void multiply_in_parts(T alpha, MatrixView<const T> a, MatrixView<const T> b, MatrixView<T> c,
+                         Transpose transpose = Transpose::no) const;
   /// Whether oneDNN computes products of this precision.
   bool by_onednn(Precision precision) const { return precision == Precision::bf16 && native_bf16_; }
 

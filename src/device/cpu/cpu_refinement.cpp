@@ -24,15 +24,18 @@ constexpr std::int64_t least_product = 32;
 // so that the order of a row's sum is that without tiles.
 constexpr std::int64_t tile_rows = 2048;
 constexpr std::int64_t tile_columns = 32;
+constexpr std::int64_t long_tile_columns = 1024;  // for one vector: a multiple too
 
 // Calls use(i, j, tile) for the tiles of `a`, of which (i, j) is the first element. For one vector
-// all of `a` is a tile, since the prefetcher needs long pieces of columns.
+// a tile has whole columns, since the prefetcher needs long pieces of them. Stops where `interrupt`
+// has ended.
 template <class T, class Use>
-void for_each_tile(MatrixView<const T> a, std::int64_t vectors, const Use& use) {
+void for_each_tile(MatrixView<const T> a, std::int64_t vectors, Interrupt* interrupt,
+                   const Use& use) {
   const std::int64_t height = vectors > 1 ? tile_rows : std::max<std::int64_t>(a.rows, 1);
-  const std::int64_t width = vectors > 1 ? tile_columns : std::max<std::int64_t>(a.columns, 1);
+  const std::int64_t width = vectors > 1 ? tile_columns : long_tile_columns;
   for (std::int64_t i = 0; i < a.rows; i += height)
-    for (std::int64_t j = 0; j < a.columns; j += width)
+    for (std::int64_t j = 0; j < a.columns && !ended(interrupt); j += width)
       use(i, j, a.block(i, j, std::min(height, a.rows - i), std::min(width, a.columns - j)));
 }
 
@@ -107,11 +110,12 @@ double* at(double* p, std::int64_t i) {
 
 void CpuDevice::subtract_product(Queue&, Transpose transpose, ConstAnyMatrix any, ConstAnyMatrix x,
                                  AnyMatrix y) {
+  if (ended()) return;
   const ThreadScope scope(threads_);
   const bool transposed = transpose == Transpose::yes;
   with_storage(any, [&](const auto& a) {
     using T = std::remove_cvref_t<decltype(a(0, 0))>;
-    if (as_product(any, x)) return multiply_add(T{-1}, a, x.as<T>(), y.as<T>(), transpose);
+    if (as_product(any, x)) return multiply_in_parts<T>(T{-1}, a, x.as<T>(), y.as<T>(), transpose);
     const MatrixView<const double> from = x.as<double>();
     const MatrixView<double> to = y.as<double>();
     in_parts(
@@ -123,20 +127,23 @@ void CpuDevice::subtract_product(Queue&, Transpose transpose, ConstAnyMatrix any
               take_product(transpose, tile, from.column(k) + (transposed ? i : j),
                            to.column(k) + begin + (transposed ? j : i));
           };
-          for_each_tile<T>(part, from.columns, subtract);
+          for_each_tile<T>(part, from.columns, interrupt(), subtract);
         });
   });
 }
 
 void CpuDevice::solve_lower(Queue&, Transpose transpose, ConstAnyMatrix lu, AnyMatrix x) {
+  if (ended()) return;
   solve(Triangle::unit_lower, transpose, lu, x, threads_);
 }
 
 void CpuDevice::solve_upper(Queue&, Transpose transpose, ConstAnyMatrix lu, AnyMatrix x) {
+  if (ended()) return;
   solve(Triangle::upper, transpose, lu, x, threads_);
 }
 
 void CpuDevice::add(Queue&, ConstAnyMatrix x, AnyMatrix y) {
+  if (ended()) return;
   with_storage(y, [&](const auto& to) {
     const auto from = x.as<std::remove_cvref_t<decltype(to(0, 0))>>();
     for (std::int64_t j = 0; j < to.columns; ++j)
@@ -147,6 +154,7 @@ void CpuDevice::add(Queue&, ConstAnyMatrix x, AnyMatrix y) {
 void CpuDevice::multiply_generated(Queue&, const MatrixSpec& spec, const Distribution& rows,
                                    const Distribution& columns, const double* x, double* ax,
                                    double* abs_rows, double* abs_ax) {
+  if (ended()) return;
   const ThreadScope scope(threads_);
   const auto add = [](double* p, std::int64_t i, double value) {
     if (p) p[i] += value;
@@ -155,6 +163,7 @@ void CpuDevice::multiply_generated(Queue&, const MatrixSpec& spec, const Distrib
   const std::vector<Run> column_runs = columns.runs();
 #pragma omp parallel for schedule(dynamic)
   for (std::int64_t s = 0; s < ceil_div(rows.local_size(), strip); ++s) {
+    if (ended()) continue;
     const std::int64_t begin = s * strip;
     const std::int64_t end = std::min(begin + strip, rows.local_size());
     for (double* p : {ax, abs_rows, abs_ax})
@@ -185,6 +194,7 @@ void CpuDevice::multiply_generated(Queue&, const MatrixSpec& spec, const Distrib
 void CpuDevice::multiply(Queue&, Transpose transpose, ConstAnyMatrix any,
                          MatrixView<const double> x, MatrixView<double> ax, double* abs_rows,
                          MatrixView<double> abs_ax) {
+  if (ended()) return;
   const ThreadScope scope(threads_);
   const MatrixView<const double> a = any.as<double>();
   const bool transposed = transpose == Transpose::yes;
@@ -205,17 +215,19 @@ void CpuDevice::multiply(Queue&, Transpose transpose, ConstAnyMatrix any,
     };
     for_each_tile<double>(
         transposed ? a.block(0, begin, a.rows, count) : a.block(begin, 0, count, a.columns),
-        x.columns, add);
+        x.columns, interrupt(), add);
   });
 }
 
 void CpuDevice::add_entries(Queue&, const MatrixEntry* entries, std::int64_t count, AnyMatrix any) {
+  if (ended()) return;
   const MatrixView<double> a = any.as<double>();
   for (const MatrixEntry& e : std::span(entries, static_cast<std::size_t>(count)))
     a(e.row, e.column) += e.value;
 }
 
 void CpuDevice::largest_of_rows(Queue&, ConstAnyMatrix any, const double* scale, double* most) {
+  if (ended()) return;
   const ThreadScope scope(threads_);
   const MatrixView<const double> a = any.as<double>();
   in_parts(a.rows, threads_, [&](std::int64_t begin, std::int64_t count) {
@@ -224,6 +236,7 @@ void CpuDevice::largest_of_rows(Queue&, ConstAnyMatrix any, const double* scale,
 }
 
 void CpuDevice::largest_of_columns(Queue&, ConstAnyMatrix any, const double* scale, double* most) {
+  if (ended()) return;
   const ThreadScope scope(threads_);
   const MatrixView<const double> a = any.as<double>();
   in_parts(a.columns, threads_, [&](std::int64_t begin, std::int64_t count) {
@@ -233,19 +246,25 @@ void CpuDevice::largest_of_columns(Queue&, ConstAnyMatrix any, const double* sca
 
 void CpuDevice::scale(Queue&, ConstAnyMatrix from, const double* row_scale,
                       const double* column_scale, AnyMatrix to) {
+  if (ended()) return;
   const ThreadScope scope(threads_);
   const MatrixView<const double> source = from.as<double>();
   with_storage(to, [&](const auto& target) {
     using T = std::remove_reference_t<decltype(target(0, 0))>;
     in_parts(source.columns, threads_, [&](std::int64_t begin, std::int64_t count) {
-      vector_loops().of<T>().scale(source.block(0, begin, source.rows, count), row_scale,
-                                   column_scale ? column_scale + begin : nullptr,
-                                   target.block(0, begin, source.rows, count));
+      const std::int64_t end = begin + count;
+      for (std::int64_t j = begin; j < end && !ended(); j += strip) {
+        const std::int64_t n = std::min(strip, end - j);
+        vector_loops().of<T>().scale(source.block(0, j, source.rows, n), row_scale,
+                                     column_scale ? column_scale + j : nullptr,
+                                     target.block(0, j, source.rows, n));
+      }
     });
   });
 }
 
 void CpuDevice::take_magnitudes(Queue&, AnyMatrix any) {
+  if (ended()) return;
   const ThreadScope scope(threads_);
   with_storage(any, [&](const auto& a) {
     in_parts(a.columns, threads_, [&](std::int64_t begin, std::int64_t count) {

@@ -202,6 +202,35 @@ std::optional<DeviceMemory> CudaDevice::memory() const {
                                   identity_of(properties_).substr(0, 12))};
 }
 
+namespace {
+// Of memory that CUDA does not know, it says that it is the host's.
+cudaPointerAttributes attributes_of(const void* data) {
+  cudaPointerAttributes found{};
+  check(cudaPointerGetAttributes(&found, data), "cudaPointerGetAttributes");
+  return found;
+}
+}  // namespace
+
+bool gpu_has_alone(const void* data) {
+  cudaPointerAttributes found{};
+  if (cudaPointerGetAttributes(&found, data) == cudaSuccess)
+    return found.type == cudaMemoryTypeDevice;
+  cudaGetLastError();  // CUDA keeps the error until it is asked
+  return false;
+}
+
+bool CudaDevice::can_read(const void* data) const {
+  if (data == nullptr) return true;
+  const cudaPointerAttributes found = attributes_of(data);
+  return found.type == cudaMemoryTypeManaged ||
+         (found.type == cudaMemoryTypeDevice && found.device == gpu_);
+}
+
+void CudaDevice::synchronize_all() {
+  use();
+  check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+}
+
 Buffer CudaDevice::allocate(std::int64_t bytes) {
   use();
   return allocate_on_gpu(bytes, [peers = peers_] { peers->drain(); });

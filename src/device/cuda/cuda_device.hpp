@@ -26,8 +26,9 @@ namespace lupine {
 /// The oldest major compute capability for which the kernels are compiled.
 constexpr int least_capability = 8;
 
-/// The result of cuda_devices(), from inside the library.
+/// The results of cuda_devices() and cuda_has_alone(), from inside the library.
 CudaDevices gpus_here();
+bool gpu_has_alone(const void* data);
 
 /// A distribution in the form that kernels take.
 inline Cyclic cyclic(const Distribution& d) {
@@ -50,6 +51,8 @@ class CudaDevice : public Device {
   void share(double part) override { panel_part_ = part; }
   void rehearse(bool on) override { products_->rehearse(on); }
   bool shares_host_memory() const override { return false; }
+  bool can_read(const void* data) const override;
+  void synchronize_all() override;
   std::optional<DeviceMemory> memory() const override;
 
   Buffer allocate(std::int64_t bytes) override;

@@ -102,7 +102,7 @@ std::unique_ptr<Device> make(const DeviceOptions& options) {
 }  // namespace
 
 extern "C" const CudaEntry* lupine_cuda_entry() {
-  static const CudaEntry entry{LUPINE_LIBRARY_VERSION, &gpus_here, &make};
+  static const CudaEntry entry{LUPINE_LIBRARY_VERSION, &gpus_here, &make, &gpu_has_alone};
   return &entry;
 }
 

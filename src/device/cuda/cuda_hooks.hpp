@@ -3,9 +3,9 @@
 /// Access to the CUDA device, which is in a library of its own. So Lupine's programs start on a
 /// machine without CUDA too, and can say there what is missing.
 ///
-/// One of three sources implements cuda_devices() and make_cuda_device(): cuda_stub.cpp (CUDA was
-/// not built), cuda_loader.cpp (loads the library at the first call), or cuda_linked.cpp (the
-/// device is linked into the program).
+/// One of three sources implements cuda_devices(), make_cuda_device() and cuda_has_alone():
+/// cuda_stub.cpp (CUDA was not built), cuda_loader.cpp (loads the library at the first call), or
+/// cuda_linked.cpp (the device is linked into the program).
 #pragma once
 
 #include <memory>
@@ -28,11 +28,16 @@ CudaDevices cuda_devices();
 ///         loaded, or if no GPU has this ordinal; Fault if the GPU fails
 std::unique_ptr<Device> make_cuda_device(const DeviceOptions& options);
 
+/// Whether this is memory of a GPU that the host cannot read. The library is loaded for the answer
+/// only if this process has loaded NVIDIA's driver; otherwise the answer is false.
+bool cuda_has_alone(const void* data);
+
 /// The functions of the library with the CUDA device.
 struct CudaEntry {
   const char* version;  ///< version of Lupine, which must be the program's
   CudaDevices (*devices)();
   std::unique_ptr<Device> (*make)(const DeviceOptions&);
+  bool (*has_alone)(const void*);
 };
 /// The only function that is looked up in the library by name.
 extern "C" __attribute__((visibility("default"))) const CudaEntry* lupine_cuda_entry();

@@ -11,4 +11,8 @@ std::unique_ptr<Device> make_cuda_device(const DeviceOptions& options) {
   return lupine_cuda_entry()->make(options);
 }
 
+bool cuda_has_alone(const void* data) {
+  return lupine_cuda_entry()->has_alone(data);
+}
+
 }  // namespace lupine

@@ -64,4 +64,15 @@ std::unique_ptr<Device> make_cuda_device(const DeviceOptions& options) {
   return library().entry->make(options);
 }
 
+bool cuda_has_alone(const void* data) {
+  static bool loaded = false;
+  if (!loaded) {
+    void* driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+    if (driver == nullptr) return false;
+    dlclose(driver);
+    loaded = true;
+  }
+  return library().entry && library().entry->has_alone(data);
+}
+
 }  // namespace lupine

@@ -13,6 +13,10 @@ CudaDevices cuda_devices() {
                             : "not built with CUDA, though NVIDIA's driver " + driver + " is here"};
 }
 
+bool cuda_has_alone(const void*) {
+  return false;
+}
+
 std::unique_ptr<Device> make_cuda_device(const DeviceOptions&) {
   throw UsageError(
       fmt::format("--device cuda is not allowed: {}; allowed: cpu", cuda_devices().why_none));

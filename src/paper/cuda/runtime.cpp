@@ -174,6 +174,14 @@ cudaError_t cudaHostAlloc(void** pointer, std::size_t bytes, unsigned) {
 cudaError_t cudaFreeHost(void* pointer) {
   return cudaFree(pointer);
 }
+// The caller of a simulated rank has no arrays of its own.
+cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void*) {
+  *attributes = {};
+  return cudaSuccess;
+}
+cudaError_t cudaDeviceSynchronize() {
+  return cudaErrorNotSupported;
+}
 cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
   const Rank& rank = self();
   *total = static_cast<std::size_t>(rank.device().memory);

@@ -248,6 +248,29 @@ cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
   });
 }
 
+cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* pointer) {
+  return call("cudaPointerGetAttributes", [&] {
+    if (attributes == nullptr) return cudaErrorInvalidValue;
+    *attributes = {cudaMemoryTypeUnregistered, -2, nullptr, const_cast<void*>(pointer)};
+    for (const auto& [at, one] : state().allocations) {
+      if (pointer < at || pointer >= at + one.bytes) continue;
+      const bool pinned = one.device < 0;
+      attributes->type = pinned ? cudaMemoryTypeHost : cudaMemoryTypeDevice;
+      attributes->device = std::max(one.device, 0);
+      attributes->devicePointer = const_cast<void*>(pointer);
+      if (!pinned) attributes->hostPointer = nullptr;
+    }
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaDeviceSynchronize() {
+  return call("cudaDeviceSynchronize", [&] {
+    complete(nullptr);
+    return cudaSuccess;
+  });
+}
+
 cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind,
                             cudaStream_t stream) {
   return call("cudaMemcpyAsync", [&] {

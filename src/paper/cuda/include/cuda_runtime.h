@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// The part of the CUDA runtime that Lupine uses, emulated on the host: for tests only. Values are
-/// those of CUDA 13. What Lupine must not use (the default stream, synchronous copies,
-/// cudaDeviceSynchronize) is left out, and does not compile or is refused.
+/// those of CUDA 13. What Lupine must not use (the default stream, synchronous copies) is left out,
+/// and does not compile or is refused. cudaDeviceSynchronize is for the caller's own work alone.
 #pragma once
 
 #include <math.h>
@@ -91,6 +91,13 @@ enum : unsigned {
   cudaHostAllocWriteCombined = 4
 };
 
+enum cudaMemoryType {
+  cudaMemoryTypeUnregistered = 0,
+  cudaMemoryTypeHost = 1,
+  cudaMemoryTypeDevice = 2,
+  cudaMemoryTypeManaged = 3
+};
+
 using cudaStream_t = struct CUstream_st*;
 using cudaEvent_t = struct CUevent_st*;
 
@@ -174,6 +181,13 @@ struct cudaLaunchConfig_t {
   unsigned numAttrs;
 };
 
+struct cudaPointerAttributes {
+  cudaMemoryType type;
+  int device;
+  void* devicePointer;
+  void* hostPointer;
+};
+
 const char* cudaGetErrorName(cudaError_t error);
 const char* cudaGetErrorString(cudaError_t error);
 cudaError_t cudaGetLastError();
@@ -195,6 +209,8 @@ cudaError_t cudaMallocHost(void** pointer, std::size_t bytes);
 cudaError_t cudaHostAlloc(void** pointer, std::size_t bytes, unsigned flags);
 cudaError_t cudaFreeHost(void* pointer);
 cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total);
+cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* pointer);
+cudaError_t cudaDeviceSynchronize();
 template <class T>
 cudaError_t cudaMalloc(T** pointer, std::size_t bytes) {
   return cudaMalloc(reinterpret_cast<void**>(pointer), bytes);

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A user's matrix in the memory of the rank's GPU.
+#include <lupine/solve.hpp>
+
+#include <cmath>
+#include <vector>
+
+#include "catch.hpp"
+#include "comm/process_grid.hpp"
+#include "device_choice.hpp"
+#include "refusal.hpp"
+#include "setup/plan.hpp"
+#include "solve/user_matrix.hpp"
+
+using namespace lupine;
+using namespace lupine::test;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+constexpr std::int64_t n = 150;
+constexpr std::int64_t nb = 16;
+
+double regular(std::int64_t i, std::int64_t j) {
+  return std::sin(static_cast<double>(1 + i * 31 + j * j * 17)) + (i == j ? 9 : 0);
+}
+
+/// This rank's part of A in the memory of a GPU.
+struct OnGpu {
+  OnGpu(const ProcessGrid& grid, int gpu, std::int64_t block = nb)
+      : rows(grid.rows(n, block)),
+        columns(grid.columns(n, block)),
+        device(make_device({.kind = DeviceKind::cuda, .gpu = gpu})),
+        memory(device->allocate(ld() * columns.local_size() * std::int64_t{sizeof(double)})) {
+    std::vector<double> host;
+    for (std::int64_t j = 0; j < columns.local_size(); ++j)
+      for (std::int64_t i = 0; i < ld(); ++i)
+        host.push_back(i < rows.local_size()
+                           ? regular(rows.global({i}).value, columns.global({j}).value)
+                           : -1);
+    if (!host.empty())
+      device->upload(*device->make_queue(Priority::normal), host, memory.as<double>());
+  }
+  std::int64_t ld() const { return rows.local_size() + 2; }
+  const double* data() const { return memory.as<double>(); }
+  Descriptor descriptor(std::int64_t block = nb) const {
+    return {1, 0, n, n, block, block, 0, 0, ld()};
+  }
+
+  Distribution rows;
+  Distribution columns;
+  std::unique_ptr<Device> device;
+  Buffer memory;
+};
+
+ProcessGrid grid_of_all() {
+  const Communicator all = Communicator::duplicate(MPI_COMM_WORLD);
+  return {all, squarest(all.size(), GridOrder::row)};
+}
+
+Solution solved(const Matrix& a, DeviceKind device, std::int64_t block = 0) {
+  SolveOptions options;
+  options.run.device = device;
+  options.run.nb = block;
+  return solve(MPI_COMM_WORLD, a, RightHandSide::of_ones(), options);
+}
+
+constexpr const char* refusal = "A is in the memory of a GPU, where it cannot be used as it is";
+
+}  // namespace
+
+TEST_CASE("a matrix in the memory of the rank's GPU is used in place", "[memory]") {
+  const ProcessGrid grid = grid_of_all();
+  const OnGpu a(grid, grid.all().rank());
+  const Matrix matrix = Matrix::block_cyclic(a.descriptor(), a.data());
+  const UserMatrix there(grid, *a.device, matrix.source(), nb);
+  CHECK(there.local().as<double>().data == a.data());
+  CHECK(a.device->can_read(a.data()));
+  CHECK(in_gpu_memory(a.data()));
+  for (const DeviceKind kind : {DeviceKind::cuda, DeviceKind::automatic}) {
+    const Solution solution = solved(matrix, kind);
+    CHECK(solution.converged);
+    if (grid.all().size() > 1) CHECK(solution.chosen.nb == nb);
+    for (const double x : solution.x) CHECK(std::fabs(x - 1) < 1e-10);
+  }
+}
+
+TEST_CASE("a plan has no copy of a matrix in the memory of the GPU", "[memory]") {
+  BenchmarkOptions options;
+  options.n = n;
+  options.precision = Precision::fp64;
+  options.pivoting = Pivoting::partial;
+  options.run.device = DeviceKind::cuda;
+  const Machine machine(MPI_COMM_WORLD, options.run);
+  CHECK(plan(machine, options, {.kept = Kept::on_device}).footprint.held == 0);
+  CHECK(plan(machine, options, {.kept = Kept::in_place}).footprint.held == sizeof(double));
+  const Circumstances blocks{.kept = Kept::on_device, .nb_in_place = nb};
+  CHECK(plan(machine, options, blocks).options.run.nb == nb);
+  options.run.nb = 2 * nb;
+  CHECK_THROWS_WITH(plan(machine, options, blocks),
+                    ContainsSubstring("NB = 32 is not possible: A is in GPUs' memory"));
+}
+
+TEST_CASE("a matrix in the memory of a GPU that the rank cannot use there is refused", "[memory]") {
+  const ProcessGrid grid = grid_of_all();
+  const int ranks = grid.all().size();
+  const OnGpu a(grid, grid.all().rank());
+  const Matrix matrix = Matrix::block_cyclic(a.descriptor(), a.data());
+  CHECK_THAT(refusal_of([&] { solved(matrix, DeviceKind::cpu); }), ContainsSubstring(refusal));
+  if (ranks == 1) {
+    const Matrix dense = Matrix::dense(n, a.data(), a.ld());
+    CHECK_THAT(refusal_of([&] { solved(dense, DeviceKind::cpu); }), ContainsSubstring(refusal));
+    CHECK(solved(dense, DeviceKind::automatic).converged);
+    return;
+  }
+  // The memory of another GPU than the rank's; a part on one rank alone; other blocks; an array
+  // that would be dealt.
+  const OnGpu other(grid, (grid.all().rank() + 1) % ranks);
+  CHECK_THAT(refusal_of([&] {
+               solved(Matrix::block_cyclic(other.descriptor(), other.data()), DeviceKind::cuda);
+             }),
+             ContainsSubstring(refusal));
+  std::vector<double> host(static_cast<std::size_t>(a.ld() * a.columns.local_size()), 1.0);
+  const double* mixed = grid.all().rank() == 0 ? a.data() : host.data();
+  CHECK_THAT(
+      refusal_of([&] { solved(Matrix::block_cyclic(a.descriptor(), mixed), DeviceKind::cuda); }),
+      ContainsSubstring(refusal));
+  CHECK_THAT(refusal_of([&] { solved(matrix, DeviceKind::cuda, 2 * nb); }),
+             ContainsSubstring("NB = 32 is not possible"));
+  Descriptor shifted = a.descriptor();
+  shifted[4] = 8;  // MB_
+  shifted[8] = n;
+  CHECK_THAT(refusal_of([&] { solved(Matrix::block_cyclic(shifted, a.data()), DeviceKind::cuda); }),
+             ContainsSubstring(refusal));
+  CHECK_THAT(refusal_of([&] { solved(Matrix::dense(n, a.data(), n), DeviceKind::cuda); }),
+             ContainsSubstring(refusal));
+}
