@@ -9,11 +9,14 @@ jobs=$(nproc)
 install_allowed=yes
 # Without this, ccache keeps nothing that was compiled with a precompiled header.
 export CCACHE_SLOPPINESS=${CCACHE_SLOPPINESS:-pch_defines,time_macros}
+# Build folders of the same flags share what was compiled.
+export CCACHE_BASEDIR=${CCACHE_BASEDIR:-$root} CCACHE_NOHASHDIR=${CCACHE_NOHASHDIR:-true}
 
 build_packages=(g++ cmake ninja-build pkg-config git python3 libopenblas-openmp-dev libopenmpi-dev
   openmpi-bin libdnnl-dev libfmt-dev nlohmann-json3-dev libcli11-dev libhwloc-dev zlib1g-dev gnuplot-nox)
 test_packages=(catch2 liblapacke-dev libboost-context-dev doxygen)
 bundle_packages=(binutils xz-utils)
+python_packages=(python3-dev python3-venv)
 # Left out where apt does not know them.
 optional_packages=(libsimgrid-dev)
 
@@ -103,4 +106,14 @@ set_mpirun() {
     mpirun+=(--bind-to none --oversubscribe)
     [ "$(id -u)" -ne 0 ] || mpirun+=(--allow-run-as-root)
   fi
+}
+
+# make_environment PYTHON FOLDER PACKAGES: a virtual environment with these packages of Python's index.
+make_environment() {
+  local python=$1 folder=$2
+  shift 2
+  [ -x "$folder/bin/pip" ] || "$python" -m venv "$folder" >&2 ||
+    fail 3 "$python cannot make a virtual environment (Debian: python3-venv)"
+  "$folder/bin/pip" install --quiet --disable-pip-version-check --retries 5 "$@" >&2 ||
+    fail 3 "pip could not install: $*"
 }

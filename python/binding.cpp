@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The modules lupine._alone and lupine._mpi: the same sources, linked with MPI for a process alone
+// (one_process.cpp) or with an MPI library.
+#include "binding.hpp"
+
+#include <memory>
+
+#include "comm/communicator.hpp"
+#include "device/cpu/processor.hpp"
+#include "device/device.hpp"
+#include "revision.hpp"
+
+namespace lupine::python {
+
+namespace {
+
+nb::dict describe() {
+  nb::dict all;
+  all["version"] = LUPINE_VERSION;
+  all["revision"] = LUPINE_REVISION;
+  all["blas"] = blas_description();
+  all["onednn"] = onednn_description();
+  const std::optional<std::string> better = better_blas_kernels();
+  all["better_blas_kernels"] = better ? nb::object(nb::str(better->c_str())) : nb::none();
+  all["processor"] = processor_info().model;
+  all["cores"] = bound_cores();
+  all["gpus"] = count_gpus();
+  all["mpi"] = mpi_version();
+  return all;
+}
+
+/// Sets Python's error lupine._errors.NAME(arguments...).
+template <class... Arguments>
+void raise(const char* name, Arguments&&... arguments) {
+  const nb::object type = nb::module_::import_("lupine._errors").attr(name);
+  const nb::object error = type(std::forward<Arguments>(arguments)...);
+  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.ptr())), error.ptr());
+}
+
+/// Sets Python's error for an exception of Lupine.
+void translate(const std::exception_ptr& thrown, void* /*unused*/) {
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const SingularError& error) {
+    raise("SingularMatrixError", error.what(), error.pivot());
+  } catch (const AccuracyError& error) {
+    raise("inaccurate", error.what(), Solution(error.best()));
+  } catch (const NotEnoughMemory& error) {
+    raise("MemoryError", error.what());
+  } catch (const OutOfMemory& error) {
+    raise("MemoryError", error.what());
+  } catch (const UsageError& error) {
+    raise("ValueError", error.what());
+  } catch (const Interrupted& error) {
+    raise("Interrupted", error.what());
+  } catch (const Error& error) {
+    raise("Fault", error.what(), error.rank());
+  }
+}
+
+}  // namespace
+
+MPI_Comm communicator(std::uintptr_t address) {
+  return address == 0 ? MPI_COMM_SELF : *reinterpret_cast<const MPI_Comm*>(address);
+}
+
+ProgressFunction Call::progress() const {
+  if (progress_.is_none()) return {};
+  return [this](const Progress& now) {
+    const nb::gil_scoped_acquire acquire;
+    try {
+      progress_(now.columns_done, now.n, now.seconds);
+    } catch (nb::python_error& error) {
+      throw Raised(std::move(error));
+    }
+  };
+}
+
+InterruptFunction Call::interrupt() {
+  return [this] {
+    const nb::gil_scoped_acquire acquire;
+    if (PyErr_CheckSignals() == 0) return false;
+    signal_ = std::make_exception_ptr(nb::python_error());
+    return true;
+  };
+}
+
+}  // namespace lupine::python
+
+NB_MODULE(LUPINE_PYTHON_MODULE, module) {
+  namespace nb = nanobind;
+  using namespace lupine;
+  using namespace lupine::python;
+  // What the last interpreter leaves behind at its end is no leak that a user could mend.
+  nb::set_leak_warnings(false);
+  nb::register_exception_translator(&translate);
+  module.doc() = "Lupine's C++ library. Its users are the other modules of the package.";
+  module.def("describe", &describe);
+  module.def("rank", [](std::uintptr_t comm) { return rank_in(communicator(comm)); });
+  module.def("ranks", [](std::uintptr_t comm) { return ranks_in(communicator(comm)); });
+  module.def("is_started", [] {
+    int started = 0;
+    check_mpi(MPI_Initialized(&started), "MPI_Initialized");
+    return started != 0;
+  });
+  bind_solve(module);
+  bind_benchmarks(module);
+}

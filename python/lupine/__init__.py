@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Lupine: dense linear systems at the speed of low precision, to the accuracy of FP64.
+
+>>> import numpy as np
+>>> import lupine
+>>> a = np.array([[4.0, 2.0], [1.0, 3.0]])
+>>> lupine.solve(a, np.array([8.0, 7.0]))
+array([1., 2.])
+"""
+
+from ._benchmark import hpl, mxp, predict
+from ._core import describe
+from ._distributed import BlockCyclic, BlockCyclicArray
+from ._errors import AccuracyError, AccuracyWarning, Fault, Interrupted, SingularMatrixError
+from ._results import BenchmarkResult, SolveColumn, SolveInfo, SolveStep
+from ._solve import Factorization, aslinearoperator, factor, lu_factor, lu_solve, solve
+from ._version import __version__
+
+__all__ = [
+    "AccuracyError",
+    "AccuracyWarning",
+    "BenchmarkResult",
+    "BlockCyclic",
+    "BlockCyclicArray",
+    "Factorization",
+    "Fault",
+    "Interrupted",
+    "SingularMatrixError",
+    "SolveColumn",
+    "SolveInfo",
+    "SolveStep",
+    "__version__",
+    "aslinearoperator",
+    "describe",
+    "factor",
+    "hpl",
+    "lu_factor",
+    "lu_solve",
+    "mxp",
+    "predict",
+    "solve",
+]

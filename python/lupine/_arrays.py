@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Arrays of any library as Lupine takes them, and its results as arrays of that library."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+_ALLOWED = "real numbers in FP64 or FP32, whole numbers or bools"
+
+
+@dataclass
+class HostMatrix:
+    """An n x n matrix of doubles in host memory: column-major, or row-major."""
+
+    array: NDArray[np.float64]  #: keeps the memory alive
+    ld: int  #: leading dimension
+    row_major: bool
+
+    @property
+    def address(self) -> int:
+        return int(self.array.__array_interface__["data"][0])
+
+
+@dataclass
+class GpuMatrix:
+    """An n x n matrix of doubles in the memory of a GPU."""
+
+    owner: Any  #: keeps the memory alive
+    address: int
+    ld: int
+    row_major: bool
+    gpu: int  #: ordinal
+
+
+def library_of(array: Any) -> str:
+    """The library of an array: "numpy", "torch", "cupy", "jax", or "" for anything else."""
+    if isinstance(array, np.ndarray):
+        return "numpy"
+    for cls in type(array).__mro__:
+        root = cls.__module__.partition(".")[0]
+        if root in ("torch", "cupy"):
+            return root
+        if root in ("jax", "jaxlib"):
+            return "jax"
+    return ""
+
+
+def is_on_gpu(array: Any) -> bool:
+    return library_of(array) != "numpy" and hasattr(array, "__cuda_array_interface__")
+
+
+def _to_host(array: Any) -> Any:
+    """A copy of a GPU's array in host memory."""
+    library = library_of(array)
+    if library == "torch":
+        return array.detach().cpu().numpy()
+    if library == "cupy":
+        return array.get()
+    if library == "jax" or not hasattr(array, "copy_to_host"):
+        return np.asarray(array)
+    return array.copy_to_host()  # Numba's
+
+
+def _as_numpy(array: Any, name: str) -> NDArray[Any]:
+    """The array in host memory; a view where its library gives one. Never complex, never objects."""
+    if is_on_gpu(array):
+        array = _to_host(array)
+    elif library_of(array) == "torch":
+        array = array.detach().numpy()
+    elif not hasattr(array, "__array__") and hasattr(array, "__dlpack__"):
+        array = np.from_dlpack(array)
+    if np.ma.isMaskedArray(array):
+        raise ValueError(f"{name} is a masked array; allowed: an array without a mask")
+    try:
+        found = np.asarray(array)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} cannot be made an array: {error}") from None
+    kind, size = found.dtype.kind, found.dtype.itemsize
+    if kind not in "biuf" or (kind == "f" and size not in (4, 8)):
+        hint = "; for complex numbers, solve for real and imaginary parts" if kind == "c" else ""
+        raise ValueError(f"{name} has elements of type {found.dtype}; allowed: {_ALLOWED}{hint}")
+    return found
+
+
+def _leading_dimension(shape: tuple[int, int], strides: tuple[int, int]) -> tuple[int, bool] | None:
+    """The leading dimension in elements and whether rows are contiguous, for strides in bytes;
+    None where neither rows nor columns are contiguous."""
+    m, n = shape
+    for inner, outer, across, row_major in ((0, 1, m, False), (1, 0, n, True)):
+        along = strides[inner] if shape[inner] > 1 else 8
+        ahead = strides[outer] if shape[outer] > 1 else 8 * max(across, 1)
+        if along == 8 and ahead % 8 == 0 and ahead >= 8 * across:
+            return ahead // 8, row_major
+    return None
+
+
+def _require_square(shape: tuple[int, ...]) -> None:
+    if len(shape) != 2 or shape[0] != shape[1]:
+        raise ValueError(f"a has the shape {tuple(shape)}; allowed: (n, n)")
+
+
+def host_matrix(a: Any) -> tuple[HostMatrix, np.dtype[Any]]:
+    """A as a matrix of doubles in host memory: in place where its rows or columns are contiguous
+    doubles, otherwise a copy. Also the type of its elements."""
+    found = _as_numpy(a, "a")
+    _require_square(found.shape)
+    n = found.shape[0]
+    if found.dtype == np.float64 and found.dtype.isnative and found.flags.aligned:
+        there = _leading_dimension((n, n), found.strides)
+        if there is not None:
+            return HostMatrix(found, *there), found.dtype
+    copy = np.array(found, dtype=np.float64, order="K", copy=True)
+    there = _leading_dimension((n, n), copy.strides)
+    if there is None:  # strides that NumPy keeps, such as those of a broadcast array
+        copy = np.array(found, dtype=np.float64, order="C", copy=True)
+        there = n, True
+    return HostMatrix(copy, *there), found.dtype
+
+
+def gpu_matrix(a: Any) -> GpuMatrix | None:
+    """A matrix in a GPU's memory as it lies there; None where it has to be copied."""
+    interface = a.__cuda_array_interface__
+    shape = tuple(interface["shape"])
+    _require_square(shape)
+    if interface["typestr"] != "<f8" or interface.get("mask") is not None or shape[0] == 0:
+        return None
+    strides = interface.get("strides") or (8 * shape[1], 8)
+    there = _leading_dimension((shape[0], shape[1]), (strides[0], strides[1]))
+    if there is None:
+        return None
+    device = a.device
+    gpu = getattr(device, "id", getattr(device, "index", 0))
+    return GpuMatrix(a, int(interface["data"][0]), *there, gpu=int(gpu or 0))
+
+
+def right_hand_sides(b: Any, n: int | None) -> tuple[NDArray[np.float64], np.dtype[Any], bool]:
+    """b as an array of doubles of one or more columns, each contiguous; its type; and whether it
+    has one dimension."""
+    found = _as_numpy(b, "b")
+    if found.ndim not in (1, 2) or (n is not None and found.shape[0] != n):
+        rows = "n" if n is None else n
+        raise ValueError(f"b has the shape {found.shape}; allowed: ({rows},) or ({rows}, k)")
+    is_vector = found.ndim == 1
+    columns = found[:, np.newaxis] if is_vector else found
+    there = _leading_dimension(columns.shape, columns.strides)
+    in_place = (
+        found.dtype == np.float64
+        and found.dtype.isnative
+        and found.flags.aligned
+        and there is not None
+        and (not there[1] or columns.shape[1] <= 1)
+        and columns.strides[0] == 8
+    )
+    if not in_place:
+        columns = np.array(columns, dtype=np.float64, order="F", copy=True)
+    return columns, found.dtype, is_vector
+
+
+def column_stride(columns: NDArray[np.float64]) -> int:
+    """The leading dimension of an array whose columns are contiguous."""
+    rows, count = columns.shape
+    return columns.strides[1] // 8 if count > 1 else max(rows, 1)
+
+
+def result_type(*types: np.dtype[Any]) -> np.dtype[Any]:
+    """FP32 where all are FP32, otherwise FP64."""
+    return np.dtype(np.float32 if all(t == np.float32 for t in types) else np.float64)
+
+
+def like(*arrays: Any) -> Callable[[NDArray[Any]], Any]:
+    """A function that makes an array of NumPy one of the first library among these arrays that is
+    not NumPy, on the same device; one that changes nothing where all are NumPy's."""
+    for array in arrays:
+        library = library_of(array)
+        if library == "torch":
+            torch = sys.modules["torch"]
+            return lambda x: torch.from_numpy(x).to(array.device)
+        if library == "cupy":
+            cupy = sys.modules["cupy"]
+
+            def to_cupy(x: NDArray[Any]) -> Any:
+                with array.device:
+                    return cupy.asarray(x)
+
+            return to_cupy
+        if library == "jax":
+            jax = sys.modules["jax"]
+            return lambda x: jax.device_put(x, array.device)
+    return lambda x: x

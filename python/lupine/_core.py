@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The compiled modules, and which of them serves a call.
+
+``_alone`` is for a process alone: it holds no MPI library and needs none. ``_mpi`` is linked with
+the MPI library that the package was built with. It is loaded when a communicator of mpi4py is
+given, so MPI is there and initialized by then.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+T = TypeVar("T")
+
+# One thread of a process at a time may call the library.
+lock = threading.RLock()
+
+
+@functools.cache
+def alone() -> ModuleType:
+    """The module of a process alone."""
+    from ._blas import load_with_best_kernels
+
+    return load_with_best_kernels("lupine._alone")
+
+
+@functools.cache
+def with_mpi() -> ModuleType:
+    """The module that is linked with MPI. Raises ImportError with what to do about it."""
+    from mpi4py import MPI
+
+    from ._blas import load_with_best_kernels
+
+    try:
+        module = load_with_best_kernels("lupine._mpi")
+    except ImportError as error:
+        raise ImportError(
+            f"this build of lupine cannot use {MPI.get_vendor()[0]}, the MPI of mpi4py ({error}); "
+            "build it with that MPI: pip install --no-binary lupine lupine"
+        ) from error
+    built_with = module.describe()["mpi"]
+    if not module.is_started():
+        raise ImportError(
+            f"mpi4py uses {MPI.get_vendor()[0]}, but lupine was built with {built_with}; "
+            "build it with the MPI of mpi4py: pip install --no-binary lupine lupine"
+        )
+    return module
+
+
+class Communicator:
+    """The ranks of a call: None for this process alone, or a communicator of mpi4py."""
+
+    def __init__(self, comm: Any) -> None:
+        if comm is None:
+            self.module, self.address = alone(), 0
+        else:
+            MPI = importlib.import_module("mpi4py.MPI")
+            if not isinstance(comm, MPI.Comm) or comm == MPI.COMM_NULL:
+                raise ValueError(
+                    f"comm is {comm!r}; allowed: None or a communicator of mpi4py that this "
+                    "rank belongs to"
+                )
+            self.module, self.address = with_mpi(), MPI._addressof(comm)
+        self.of_mpi4py = comm
+        self.rank: int = self.module.rank(self.address)
+        self.size: int = self.module.ranks(self.address)
+
+    def agreed(self, make: Callable[[], T]) -> T:
+        """What `make` returns, which does not communicate. An exception that it raises on one rank
+        is raised on all of them, so that none waits for a rank that has given up."""
+        if self.size == 1:
+            return make()
+        made, error = None, None
+        try:
+            made = make()
+        except (ValueError, TypeError, MemoryError) as raised:
+            error = raised
+        words = self.of_mpi4py.allgather(None if error is None else str(error))
+        if error is not None:
+            raise error
+        for rank, why in enumerate(words):
+            if why is not None:
+                raise ValueError(f"rank {rank}: {why}")
+        return cast("T", made)
+
+
+def describe() -> dict[str, Any]:
+    """What Lupine finds on this machine: versions, processor, kernels of BLAS, GPUs."""
+    return dict(alone().describe())

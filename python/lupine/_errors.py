@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Exceptions and warnings. The compiled modules raise them by name."""
+
+from __future__ import annotations
+
+from builtins import MemoryError, ValueError  # noqa: A004  raised by name, like those below
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from ._results import SolveInfo
+
+__all__ = ["AccuracyError", "AccuracyWarning", "Fault", "Interrupted", "SingularMatrixError"]
+
+
+class SingularMatrixError(np.linalg.LinAlgError):
+    """A is singular: a pivot of its FP64 LU is exactly zero.
+
+    ``pivot`` is the index of that pivot, counted from 0.
+    """
+
+    def __init__(self, words: str, pivot: int = -1) -> None:
+        super().__init__(words)
+        self.pivot = pivot
+
+
+class AccuracyError(np.linalg.LinAlgError):
+    """No x as accurate as asked for was found, or some right-hand sides have an Inf or NaN.
+
+    ``best`` is the best x that was found, NaN in columns without any, or None without usable
+    factors. ``info`` has its errors, and says which columns are solved.
+    """
+
+    best: Any = None
+    info: SolveInfo | None = None
+    _solution: Any = None
+
+
+class Fault(RuntimeError):
+    """Memory, MPI, a GPU or a file system failed.
+
+    ``rank`` is the only rank that knows of it, or -1 where all ranks do. Other ranks may wait for
+    that rank for ever, so the program should end them all (``comm.Abort()``).
+    """
+
+    def __init__(self, words: str, rank: int = -1) -> None:
+        super().__init__(words)
+        self.rank = rank
+
+
+class Interrupted(RuntimeError):
+    """Another rank was interrupted, or its progress function raised an exception."""
+
+
+class AccuracyWarning(UserWarning):
+    """A is singular to working precision: no digit of x is certain."""
+
+
+def inaccurate(words: str, solution: Any) -> AccuracyError:
+    """The AccuracyError of a solve. The caller gives it its ``best`` and ``info``."""
+    error = AccuracyError(words)
+    error._solution = solution
+    return error

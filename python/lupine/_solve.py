@@ -1,0 +1,485 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""solve() and factor(), and what scipy.linalg calls lu_factor() and lu_solve()."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _arrays
+from ._core import Communicator, lock
+from ._distributed import BlockCyclicArray
+from ._errors import AccuracyError, AccuracyWarning
+from ._results import SolveInfo
+
+_EPS = 2.0**-53
+_SMALL = 640  # up to which a system is solved on the CPU (lupine/solve.hpp)
+
+
+def _progress(given: Any) -> Callable[[int, int, float], None] | None:
+    """A function of (columns done, n, seconds) from such a function, or from a bar of tqdm."""
+    if given is None or not hasattr(given, "update"):
+        return given
+    bar, last = given, 0
+
+    def show(done: int, n: int, _seconds: float) -> None:
+        nonlocal last
+        if done < last:  # a later step begins again
+            bar.reset(n)
+            last = 0
+        bar.total = n
+        bar.update(done - last)
+        last = done
+
+    return show
+
+
+def _filler(function: Callable[..., Any], name: str) -> Callable[..., None]:
+    """Fills a block by a function of two index arrays that broadcast against each other."""
+
+    def fill(i: NDArray[np.int64], j: NDArray[np.int64], out: NDArray[np.float64]) -> None:
+        values = np.asarray(function(i[:, np.newaxis], j[np.newaxis, :]))
+        if values.dtype.kind not in "biuf":
+            raise ValueError(f"{name}(i, j) gives type {values.dtype}; allowed: real numbers")
+        if values.shape not in (out.shape, ()):
+            raise ValueError(
+                f"{name}(i, j) gives the shape {values.shape} for i of shape {(i.size, 1)} and j "
+                f"of shape {(1, j.size)}; allowed: {out.shape}"
+            )
+        out[...] = values
+
+    return fill
+
+
+class _Matrix:
+    """A as the compiled module takes it, with the options that follow from where it lies.
+
+    Made without communication. With several ranks, an array is that of rank 0, and `complete` tells
+    the other ranks its form.
+    """
+
+    def __init__(self, ranks: Communicator, a: Any, n: int | None, options: dict[str, Any]) -> None:
+        self.ranks = ranks
+        self.owner: Any = a  # of the memory
+        self.options: dict[str, Any] = {}
+        self.type = np.dtype(np.float64)
+        self.n = n
+        self.source: Any = None
+        self.array: _arrays.HostMatrix | None = None  # where it lies on this rank
+        self.is_array = False
+        make = ranks.module.Matrix
+        if isinstance(a, BlockCyclicArray):
+            self.n = _order(a.distribution.shape[0], n)
+            local = a.checked(ranks.rank, "a")
+            self.owner = local
+            self.options = _grid_options(a)
+            self.source = make.block_cyclic(_descriptor(a, local), _address(local))
+        elif _is_function(a):
+            if n is None:
+                raise ValueError("a is a function; needed: its order, by b or by n=")
+            self.owner = _filler(a, "a")
+            self.source = make.function(n, self.owner)
+        elif ranks.size > 1 and ranks.rank > 0:
+            self.is_array = True
+        elif (gpu := self._on_gpu(a, options)) is not None:
+            self.n = _order(a.shape[0], n)
+            self.options = {"device": "cuda", "gpus": [gpu.gpu]}
+            self.source = make.dense(self.n, gpu.address, gpu.ld, gpu.row_major)
+        else:
+            self.is_array = True
+            self.array, self.type = _arrays.host_matrix(a)
+            self.n = _order(self.array.array.shape[0], n)
+
+    def _on_gpu(self, a: Any, options: dict[str, Any]) -> _arrays.GpuMatrix | None:
+        """A where it lies in a GPU's memory, if it is to be solved there."""
+        if not _arrays.is_on_gpu(a) or self.ranks.size > 1 or options["device"] == "cpu":
+            return None
+        if options["device"] == "auto" and (
+            len(a) <= _SMALL or self.ranks.module.describe()["gpus"] == 0
+        ):
+            return None
+        return _arrays.gpu_matrix(a)
+
+    def complete(self) -> None:
+        """Collective."""
+        if self.source is not None:
+            return
+        there = self.array
+        form = (self.n, self.type.str, there.row_major) if there else None
+        if self.ranks.size > 1:
+            form = self.ranks.of_mpi4py.bcast(form)
+        self.n, type_, row_major = form
+        self.type = np.dtype(type_)
+        address, ld = (there.address, there.ld) if there else (0, self.n)
+        self.source = self.ranks.module.Matrix.dense(self.n, address, max(ld, 1), row_major)
+
+
+def _is_function(a: Any) -> bool:
+    return callable(a) and not hasattr(a, "__array__")
+
+
+def _order(found: int, asked: int | None) -> int:
+    if asked is not None and asked != found:
+        raise ValueError(f"a is of order {found}; allowed: {asked}, the order by b or by n=")
+    return found
+
+
+def _address(array: NDArray[Any]) -> int:
+    return int(array.__array_interface__["data"][0])
+
+
+def _descriptor(a: BlockCyclicArray, local: NDArray[np.float64]) -> list[int]:
+    ld = local.strides[1] // 8 if min(local.shape) > 1 else max(local.shape[0], 1)
+    return a.distribution.descriptor(max(ld, 1))
+
+
+def _grid_options(a: BlockCyclicArray) -> dict[str, Any]:
+    p, q = a.distribution.grid
+    return {"nprow": p, "npcol": q, "nporder": a.distribution.order}
+
+
+class _RightHandSide:
+    """b as the compiled module takes it, and x in the form of b."""
+
+    def __init__(self, ranks: Communicator, b: Any, n: int | None) -> None:
+        make = ranks.module.RightHandSide
+        self.type = np.dtype(np.float64)
+        self.is_vector = False
+        self.distribution = None
+        if isinstance(b, BlockCyclicArray):
+            self.columns = b.checked(ranks.rank, "b")
+            self.distribution = b.distribution
+            self.n, self.count = b.distribution.shape
+            descriptor = _descriptor(b, self.columns)
+            self.rows, self.ld = self.columns.shape[0], descriptor[8]
+            self.source = make.block_cyclic(descriptor, _address(self.columns))
+        else:
+            self.columns, self.type, self.is_vector = _arrays.right_hand_sides(b, n)
+            self.n, self.count = self.columns.shape
+            self.rows = self.ld = self.n
+            one = make.dense if ranks.size == 1 else make.on_every_rank
+            self.source = one(
+                self.count, _address(self.columns), _arrays.column_stride(self.columns)
+            )
+        if n is not None and self.n != n:
+            raise ValueError(f"b has {self.n} rows; allowed: {n}, the order of a")
+
+    def shaped(self, x: NDArray[np.float64], type_: np.dtype[Any]) -> Any:
+        x = x.astype(type_, copy=False)
+        if self.distribution is not None:
+            return BlockCyclicArray(self.distribution, x)
+        return x[:, 0] if self.is_vector else x
+
+
+def _warn(solution: Any) -> None:
+    if solution.condition * _EPS >= 1:
+        for note in solution.notes:
+            if note.startswith("A is singular"):
+                warnings.warn(note, AccuracyWarning, stacklevel=4)
+
+
+def _options(
+    precision: str,
+    refine: str,
+    tolerance: float | None,
+    equilibrate: bool,
+    condition: bool | str,
+    device: str,
+    threads: int | None,
+    further: dict[str, Any],
+) -> dict[str, Any]:
+    if isinstance(condition, (bool, np.bool_)):
+        condition = "on" if condition else "off"
+    options = {
+        "precision": precision,
+        "refine": refine,
+        "equilibrate": equilibrate,
+        "condition": condition,
+        "device": device,
+        **further,
+    }
+    if tolerance is not None:
+        options["tolerance"] = tolerance
+    if threads is not None:
+        options["threads"] = threads
+    return options
+
+
+def _solved(
+    call: Callable[[], Any],
+    b: _RightHandSide,
+    type_: np.dtype[Any],
+    back: Callable[[Any], Any],
+    return_info: bool,
+) -> Any:
+    """x of one call of the compiled module, as its caller wants it."""
+    with lock:
+        try:
+            solution = call()
+        except AccuracyError as error:
+            found = error._solution
+            error.info = SolveInfo._from(found.info())
+            x = found.take_x(b.rows, b.ld)
+            error.best = back(b.shaped(x, type_)) if x.size or not b.columns.size else None
+            raise
+        _warn(solution)
+        info = SolveInfo._from(solution.info()) if return_info else None
+        x = back(b.shaped(solution.take_x(b.rows, b.ld), type_))
+    return (x, info) if return_info else x
+
+
+def _nothing(b: _RightHandSide, type_: np.dtype[Any], back: Callable[[Any], Any]) -> Any:
+    """x of a system without unknowns, or without right-hand sides."""
+    return back(b.shaped(np.empty_like(b.columns), type_))
+
+
+def solve(
+    a: Any,
+    b: Any,
+    *,
+    precision: str = "auto",
+    refine: str = "auto",
+    tolerance: float | None = None,
+    equilibrate: bool = True,
+    condition: bool | str = True,
+    comm: Any = None,
+    device: str = "auto",
+    threads: int | None = None,
+    overwrite_a: bool = False,
+    return_info: bool = False,
+    progress: Any = None,
+    **options: Any,
+) -> Any:
+    """Solves a x = b: LU in low precision, refined until x is as accurate as one of FP64.
+
+    Parameters
+    ----------
+    a : (n, n) array, function, or BlockCyclicArray
+        An array of NumPy, or of another library with DLPack or ``__cuda_array_interface__``, of
+        FP64 or FP32 numbers, with any strides; it is not changed. A function ``a(i, j)`` gets
+        index arrays of shape (m, 1) and (1, k) and returns the (m, k) elements. With `comm`, an
+        array is that of rank 0, and None on other ranks.
+    b : (n,) or (n, k) array, or BlockCyclicArray
+        The right-hand sides. With `comm`, an array is the same on every rank.
+    precision : {"auto", "fp16", "bf16", "fp16x3", "fp32", "fp64"}
+        of the LU. "auto": steps of increasing precision, as far as the measured errors ask for.
+    refine : {"auto", "ir", "gmres"}
+        how x is refined. "auto": iterative refinement, then GMRES.
+    tolerance : float, optional
+        largest componentwise backward error; max(4, sqrt(n)) 2**-53 by default.
+    equilibrate : bool
+        whether rows and columns are scaled by powers of two.
+    condition : bool or "full"
+        whether the condition number and bounds of the errors are estimated; "full": bounds from
+        each residual, also for more than 8 right-hand sides.
+    comm : mpi4py communicator, optional
+        the ranks that solve together; this process alone by default.
+    device : {"auto", "cpu", "cuda"}
+    threads : int, optional
+        threads of this process; as many as OpenMP would use, at most one a core, by default.
+    overwrite_a : bool
+        accepted as in scipy.linalg.solve, without effect: the refinement reads a.
+    return_info : bool
+        whether to return (x, SolveInfo) in place of x.
+    progress : function or tqdm bar, optional
+        called with (columns done, n, seconds) while a is factored, on rank 0.
+    **options
+        further options of a run, such as nb, lookahead, max_iterations, first: docs/options.md.
+
+    Returns
+    -------
+    x : array of the library, the shape and the device of the input, FP32 where a and b both are
+
+    Raises
+    ------
+    ValueError
+        shapes, types, options, Inf or NaN that are not allowed
+    SingularMatrixError
+        a pivot is exactly zero
+    AccuracyError
+        no x is accurate enough; the best one is its attribute ``best``
+    MemoryError
+        the system does not fit
+    """
+    del overwrite_a
+    ranks = Communicator(comm)
+    given = _options(
+        precision, refine, tolerance, equilibrate, condition, device, threads, options
+    )
+
+    def take() -> tuple[_Matrix, _RightHandSide]:
+        if _is_function(a):
+            right = _RightHandSide(ranks, b, None)
+            return _Matrix(ranks, a, right.n, given), right
+        matrix = _Matrix(ranks, a, None, given)
+        return matrix, _RightHandSide(ranks, b, matrix.n)
+
+    matrix, right = ranks.agreed(take)
+    matrix.complete()
+    type_ = _arrays.result_type(matrix.type, right.type)
+    back = _arrays.like(a, b)
+    if right.n == 0 or right.count == 0:
+        x = _nothing(right, type_, back)
+        return (x, None) if return_info else x
+    given.update(matrix.options)
+    return _solved(
+        lambda: ranks.module.solve(
+            ranks.address, matrix.source, right.source, given, _progress(progress)
+        ),
+        right,
+        type_,
+        back,
+        return_info,
+    )
+
+
+class Factorization:
+    """The factors of a matrix, which solve for many right-hand sides.
+
+    Made by :func:`factor`. Where the factors are too weak for a right-hand side, a is factored in
+    a higher precision, and those factors are kept. The array a must stay as it is meanwhile. With
+    several ranks, all methods are collective, and `close` has to be called by all of them.
+    """
+
+    def __init__(self, ranks: Communicator, matrix: _Matrix, factors: Any, back: Any) -> None:
+        self._ranks = ranks
+        self._matrix = matrix
+        self._factors = factors
+        self._back = back
+
+    def _open(self) -> Any:
+        if self._factors is None:
+            raise ValueError("the Factorization is closed")
+        return self._factors
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n, n)"""
+        n = self._matrix.n
+        return (n, n)
+
+    @property
+    def precision(self) -> str:
+        """What the update of the present factors' LU read: "bf16", "fp32", "fp64" ..."""
+        with lock:
+            return str(self._open().precision())
+
+    @property
+    def condition(self) -> float:
+        """The condition number of the scaled matrix in the infinity norm, estimated when it is
+        first asked for; infinity where the factors tell no more than that it is large."""
+        with lock:
+            value, at_least = self._open().condition(False)
+            return float("inf") if at_least else float(value)
+
+    def solve(self, b: Any, trans: bool = False, *, return_info: bool = False) -> Any:
+        """x with a x = b, or with a.T x = b where `trans` is true; see :func:`solve`."""
+        factors = self._open()
+        right = self._ranks.agreed(lambda: _RightHandSide(self._ranks, b, self._matrix.n))
+        type_ = _arrays.result_type(self._matrix.type, right.type)
+        back = self._back if _arrays.library_of(b) in ("", "numpy") else _arrays.like(b)
+        if right.count == 0:
+            x = _nothing(right, type_, back)
+            return (x, None) if return_info else x
+        return _solved(
+            lambda: factors.solve(right.source, bool(trans)), right, type_, back, return_info
+        )
+
+    def close(self) -> None:
+        """Releases the memory of the factors."""
+        if self._factors is not None:
+            with lock:
+                self._factors.close()
+            self._factors = None
+
+    def __enter__(self) -> Factorization:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        if self._factors is None:
+            return f"<Factorization of a {self.shape[0]} x {self.shape[1]} matrix, closed>"
+        return f"<Factorization of a {self.shape[0]} x {self.shape[1]} matrix in {self.precision}>"
+
+
+def factor(
+    a: Any,
+    *,
+    n: int | None = None,
+    precision: str = "auto",
+    refine: str = "auto",
+    tolerance: float | None = None,
+    equilibrate: bool = True,
+    condition: bool | str = True,
+    comm: Any = None,
+    device: str = "auto",
+    threads: int | None = None,
+    overwrite_a: bool = False,
+    progress: Any = None,
+    **options: Any,
+) -> Factorization:
+    """Factors a once for many solves; the parameters are those of :func:`solve`.
+
+    `n` is the order of a function ``a(i, j)``.
+    """
+    del overwrite_a
+    ranks = Communicator(comm)
+    given = _options(
+        precision, refine, tolerance, equilibrate, condition, device, threads, options
+    )
+    matrix = ranks.agreed(lambda: _Matrix(ranks, a, n, given))
+    matrix.complete()
+    given.update(matrix.options)
+    with lock:
+        factors = ranks.module.Factors(ranks.address, matrix.source, given, _progress(progress))
+    return Factorization(ranks, matrix, factors, _arrays.like(a))
+
+
+def lu_factor(
+    a: Any, overwrite_a: bool = False, check_finite: bool = True
+) -> tuple[Factorization, None]:
+    """As scipy.linalg.lu_factor, for :func:`lu_solve`: a Factorization, and None for the pivots,
+    which the Factorization holds. Inf and NaN are always looked for."""
+    del check_finite
+    return factor(a, overwrite_a=overwrite_a), None
+
+
+def lu_solve(
+    lu_and_piv: tuple[Factorization, None],
+    b: Any,
+    trans: int = 0,
+    overwrite_b: bool = False,
+    check_finite: bool = True,
+) -> Any:
+    """As scipy.linalg.lu_solve: x with a x = b (trans = 0) or a.T x = b (trans = 1 or 2)."""
+    del overwrite_b, check_finite
+    factors = lu_and_piv[0]
+    if not isinstance(factors, Factorization):
+        raise ValueError("lu_and_piv is not what lupine.lu_factor returned")
+    if trans not in (0, 1, 2):
+        raise ValueError(f"trans is {trans}; allowed: 0, 1 or 2")
+    return factors.solve(b, trans=bool(trans))
+
+
+def aslinearoperator(factors: Factorization) -> Any:
+    """The inverse as a scipy.sparse.linalg.LinearOperator, such as a preconditioner needs it."""
+    from scipy.sparse.linalg import LinearOperator
+
+    def apply(v: NDArray[Any], trans: bool) -> NDArray[np.float64]:
+        x = factors.solve(np.asarray(v, dtype=np.float64), trans=trans)
+        return np.asarray(x, dtype=np.float64)
+
+    return LinearOperator(
+        shape=factors.shape,
+        dtype=np.dtype(np.float64),
+        matvec=lambda v: apply(v, False),
+        rmatvec=lambda v: apply(v, True),
+        matmat=lambda v: apply(v, False),
+        rmatmat=lambda v: apply(v, True),
+    )

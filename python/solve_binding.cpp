@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// solve() and Factorization. Arrays come as addresses, which the package has checked.
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/pair.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <span>
+
+#include "binding.hpp"
+#include "grid/distribution.hpp"
+#include "grid/grid_shape.hpp"
+
+namespace lupine::python {
+
+namespace {
+
+using Indices = nb::ndarray<nb::numpy, const std::int64_t, nb::ndim<1>>;
+using Block = nb::ndarray<nb::numpy, double, nb::ndim<2>, nb::f_contig>;
+
+const double* doubles(std::uintptr_t address) {
+  return reinterpret_cast<const double*>(address);
+}
+
+Transpose transpose(bool transposed) {
+  return transposed ? Transpose::yes : Transpose::no;
+}
+
+/// A function that fills a block by a function of Python: fill(i, j, out), where `out` is an array
+/// in Fortran's order.
+BlockFunction block_function(nb::object fill) {
+  // The function may be destroyed by a thread without the interpreter's lock.
+  const std::shared_ptr<nb::object> shared(new nb::object(std::move(fill)), [](nb::object* object) {
+    const nb::gil_scoped_acquire acquire;
+    delete object;
+  });
+  return [shared](std::span<const std::int64_t> i, std::span<const std::int64_t> j, double* a,
+                  std::int64_t lda) {
+    const nb::gil_scoped_acquire acquire;
+    const nb::object none = nb::none();
+    const nb::object rows = nb::cast(Indices(i.data(), {i.size()}, none));
+    const nb::object columns = nb::cast(Indices(j.data(), {j.size()}, none));
+    const std::array<std::size_t, 2> shape{i.size(), j.size()};
+    const std::array<std::int64_t, 2> strides{1, lda};
+    const nb::object out = nb::cast(nb::ndarray<nb::numpy, double, nb::ndim<2>>(
+        a, shape.size(), shape.data(), none, strides.data()));
+    try {
+      (*shared)(rows, columns, out);
+    } catch (nb::python_error& error) {
+      throw Raised(std::move(error));
+    }
+  };
+}
+
+Descriptor descriptor(const std::vector<std::int64_t>& given) {
+  Descriptor d{};
+  if (given.size() != d.size()) throw UsageError("a descriptor has 9 numbers");
+  std::copy(given.begin(), given.end(), d.begin());
+  return d;
+}
+
+/// x as an array of `rows` rows with leading dimension `ld`, which owns its memory.
+nb::object array_of(std::vector<double>&& x, std::int64_t rows, std::int64_t ld) {
+  auto memory = std::make_unique<std::vector<double>>(std::move(x));
+  const std::array<std::size_t, 2> shape{
+      static_cast<std::size_t>(rows), ld == 0 ? 0 : memory->size() / static_cast<std::size_t>(ld)};
+  const std::array<std::int64_t, 2> strides{1, ld};
+  double* const data = memory->data();
+  const nb::capsule owner(memory.release(), [](void* vector) noexcept {
+    delete static_cast<std::vector<double>*>(vector);
+  });
+  return nb::cast(nb::ndarray<nb::numpy, double, nb::ndim<2>>(data, shape.size(), shape.data(),
+                                                              owner, strides.data()));
+}
+
+nb::object text_or_none(const std::string& text) {
+  return text.empty() ? nb::none() : nb::object(nb::str(text.c_str()));
+}
+
+std::string text(std::string_view name) {
+  return std::string(name);
+}
+
+nb::dict dict_of(const SolveStep& step) {
+  nb::dict d;
+  d["precision"] = text(name(step.precision));
+  d["solved"] = step.solved;
+  d["why"] = text_or_none(step.why);
+  d["factor_seconds"] = step.factor_seconds;
+  d["refine_seconds"] = step.refine_seconds;
+  d["corrections"] = step.iterations;
+  d["bad_pivot"] = step.bad_pivot < 0 ? nb::none() : nb::object(nb::int_(step.bad_pivot));
+  return d;
+}
+
+nb::dict dict_of(const SolveColumn& column) {
+  nb::dict d;
+  d["precision"] = text(name(column.precision));
+  d["method"] = text(name(column.method));
+  d["corrections"] = column.iterations;
+  d["converged"] = column.converged;
+  d["componentwise_error"] = column.componentwise_error;
+  d["backward_error"] = column.backward_error;
+  d["hpl_residual"] = column.hpl_residual;
+  d["forward_bound"] = column.forward_bound;
+  d["why"] = text_or_none(column.why);
+  return d;
+}
+
+template <class T>
+nb::list list_of(const std::vector<T>& all) {
+  nb::list list;
+  for (const T& one : all) list.append(dict_of(one));
+  return list;
+}
+
+/// Everything but x.
+nb::dict info_of(const Solution& s) {
+  nb::dict chosen;
+  for_each_option(s.chosen, [&](std::string_view option, const auto& value) {
+    const nb::str key(option.data(), option.size());
+    if constexpr (std::is_enum_v<std::remove_cvref_t<decltype(value)>>)
+      chosen[key] = text(name(value));
+    else
+      chosen[key] = value;
+  });
+  nb::list notes;
+  for (const std::string& note : s.notes) notes.append(note);
+  nb::dict d;
+  d["n"] = s.n;
+  d["precision"] = text(name(s.precision()));
+  d["converged"] = s.converged;
+  d["condition"] = s.condition;
+  d["condition_at_least"] = s.condition_at_least;
+  d["equilibrated"] = s.equilibrated;
+  d["norm_a"] = s.norm_a;
+  d["seconds"] = s.seconds;
+  d["load_seconds"] = s.load_seconds;
+  d["check_seconds"] = s.check_seconds;
+  d["steps"] = list_of(s.steps);
+  d["columns"] = list_of(s.columns);
+  d["notes"] = notes;
+  d["reason"] = text_or_none(s.reason);
+  d["device"] = s.device;
+  d["panel_width"] = s.panel_width;
+  d["chosen"] = chosen;
+  return d;
+}
+
+Solution solved(std::uintptr_t comm, const Matrix& a, const RightHandSide& b, const nb::dict& given,
+                nb::object progress) {
+  Call call(std::move(progress));
+  const auto options = options_from<SolveOptions>(given);
+  return call.run(
+      [&] { return solve(communicator(comm), a, b, options, call.progress(), call.interrupt()); });
+}
+
+/// A Factorization, and what its later calls need of the first.
+class Factors {
+ public:
+  Factors(std::uintptr_t comm, const Matrix& a, const nb::dict& given, nb::object progress)
+      : call_(std::move(progress)) {
+    const auto options = options_from<SolveOptions>(given);
+    call_.run([&] {
+      factors_.emplace(communicator(comm), a, options, call_.progress(), call_.interrupt());
+    });
+  }
+  Solution solve(const RightHandSide& b, bool transposed) {
+    return call_.run([&] { return factors_->solve(b, transpose(transposed)); });
+  }
+  std::pair<double, bool> condition(bool transposed) {
+    const ConditionEstimate found =
+        call_.run([&] { return factors_->condition(transpose(transposed)); });
+    return {found.value, found.at_least};
+  }
+  std::string precision() const { return text(name(factors_->precision())); }
+  void close() {
+    call_.run([&] { factors_.reset(); });
+  }
+
+ private:
+  Call call_;
+  std::optional<Factorization> factors_;
+};
+
+}  // namespace
+
+void bind_solve(nb::module_& module) {
+  nb::class_<Matrix>(module, "Matrix")
+      .def_static("dense",
+                  [](std::int64_t n, std::uintptr_t a, std::int64_t lda, bool row_major) {
+                    return Matrix::dense(
+                        n, doubles(a), lda, 0,
+                        row_major ? StorageOrder::row_major : StorageOrder::column_major);
+                  })
+      .def_static("block_cyclic",
+                  [](const std::vector<std::int64_t>& d, std::uintptr_t local) {
+                    return Matrix::block_cyclic(descriptor(d), doubles(local));
+                  })
+      .def_static("function", [](std::int64_t n, nb::object fill) {
+        return Matrix::from_blocks(n, block_function(std::move(fill)));
+      });
+  nb::class_<RightHandSide>(module, "RightHandSide")
+      .def_static("dense",
+                  [](std::int64_t count, std::uintptr_t b, std::int64_t ldb) {
+                    return RightHandSide::dense(count, doubles(b), ldb);
+                  })
+      .def_static("on_every_rank",
+                  [](std::int64_t count, std::uintptr_t b, std::int64_t ldb) {
+                    return RightHandSide::from_function(
+                        count, [data = doubles(b), ldb](std::int64_t i, std::int64_t k) {
+                          return data[i + k * ldb];
+                        });
+                  })
+      .def_static("block_cyclic",
+                  [](const std::vector<std::int64_t>& d, std::uintptr_t local) {
+                    return RightHandSide::block_cyclic(descriptor(d), doubles(local));
+                  })
+      .def_static("function", [](std::int64_t count, nb::object fill) {
+        return RightHandSide::from_blocks(count, block_function(std::move(fill)));
+      });
+  nb::class_<Solution>(module, "Solution")
+      .def("take_x", [](Solution& s, std::int64_t rows,
+                        std::int64_t ld) { return array_of(std::move(s.x), rows, ld); })
+      .def("info", &info_of)
+      .def_ro("condition", &Solution::condition)
+      .def_ro("notes", &Solution::notes);
+  nb::class_<Factors>(module, "Factors")
+      .def(nb::init<std::uintptr_t, const Matrix&, const nb::dict&, nb::object>(), nb::arg("comm"),
+           nb::arg("a"), nb::arg("options"), nb::arg("progress").none())
+      .def("solve", &Factors::solve)
+      .def("condition", &Factors::condition)
+      .def("precision", &Factors::precision)
+      .def("close", &Factors::close);
+  module.def("solve", &solved, nb::arg("comm"), nb::arg("a"), nb::arg("b"), nb::arg("options"),
+             nb::arg("progress").none());
+  module.def("local_size", [](std::int64_t size, std::int64_t block, int processes, int me) {
+    return Distribution(size, block, processes, me).local_size();
+  });
+}
+
+}  // namespace lupine::python

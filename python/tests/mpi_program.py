@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What test_mpi.py runs on each rank: mpi_program.py CASE."""
+
+import sys
+
+import numpy as np
+from mpi4py import MPI
+
+import lupine
+
+world = MPI.COMM_WORLD
+ranks, me = world.size, world.rank
+GRID = {1: (1, 1), 2: (1, 2), 3: (1, 3), 4: (2, 2)}[ranks]
+N = 701
+
+
+def element(i, j):
+    """A matrix that is neither symmetric nor singular."""
+    return np.sin(1.0 * i * j + 0.3 * j) + 30.0 * (i == j)
+
+
+def whole(n=N):
+    return element(np.arange(n)[:, None], np.arange(n)[None, :])
+
+
+def right(n=N, count=3):
+    return np.cos(np.arange(n)[:, None] * (1 + np.arange(count)[None, :]))
+
+
+def check(a, x, b):
+    r = np.abs(a @ x - b).max()
+    assert r <= 30 * 2**-53 * (np.abs(a).sum(axis=1).max() * np.abs(x).max() + np.abs(b).max()), r
+
+
+def raises(kind, call, words=""):
+    try:
+        call()
+    except kind as error:
+        assert words in str(error), error
+        return error
+    raise AssertionError(f"no {kind}")
+
+
+def function():
+    for count in (1, 3, 20):
+        b = right(count=count)
+        x, info = lupine.solve(element, b, comm=world, return_info=True)
+        check(whole(), x, b)
+        assert info.chosen["nprow"] * info.chosen["npcol"] == ranks
+        assert (world.bcast(x) == x).all()
+
+
+def dense():
+    for order in "CF":
+        a = np.array(whole(), order=order) if me == 0 else None
+        x = lupine.solve(a, right(), comm=world)
+        check(whole(), x, right())
+    x = lupine.solve(a, right(count=1)[:, 0], comm=world)
+    assert x.shape == (N,)
+
+
+def block_cyclic(n=N, nb=64, nb_b=64, source=(0, 0)):
+    rows = lupine.BlockCyclic(n, nb, GRID, source=source)
+    right_form = lupine.BlockCyclic(n, nb_b, GRID, columns=5)
+    a = rows.array(rows.local(whole(n), me))
+    b = right_form.array(right_form.local(right(n, 5), me))
+    x = lupine.solve(a, b, comm=world)
+    assert x.distribution is right_form and x.local.shape == right_form.local_shape(me)
+    gathered = np.zeros((n, 5))
+    i, j = right_form.indices(me)
+    gathered[np.ix_(i, j)] = x.local
+    total = world.allreduce(gathered)
+    check(whole(n), total, right(n, 5))
+    y = lupine.solve(a, right(n, 5), comm=world)
+    np.testing.assert_allclose(y, total, rtol=1e-12)
+
+
+def other_blocks():
+    block_cyclic(nb=(7, 13), nb_b=(16, 2), source=(GRID[0] - 1, GRID[1] - 1))
+    block_cyclic(n=30, nb=40)  # more ranks than blocks
+
+
+def factorization():
+    with lupine.factor(element, n=N, comm=world) as f:
+        for trans in (False, True, False):
+            a = whole().T if trans else whole()
+            check(a, f.solve(right(), trans=trans), right())
+        assert f.condition > 1 and f.precision in ("fp16", "bf16", "fp32", "fp64")
+    with lupine.factor(np.ascontiguousarray(whole()) if me == 0 else None, comm=world) as f:
+        check(whole(), f.solve(right(count=12)), right(count=12))
+        check(whole().T, f.solve(right(count=12), trans=True), right(count=12))
+
+
+def errors():
+    raises(lupine.SingularMatrixError, lambda: lupine.solve(lambda i, j: 0.0 * i * j, np.ones(N), comm=world))
+    b = right()
+    b[3, 1] = np.nan
+    error = raises(lupine.AccuracyError, lambda: lupine.solve(element, b, comm=world))
+    assert np.isnan(error.best[:, 1]).all() and np.isfinite(error.best[:, 0]).all()
+    if ranks > 1:
+        raises(ValueError, lambda: lupine.solve(element, np.ones(N + me), comm=world), "order of A")
+    raises(ValueError, lambda: lupine.solve(element, np.ones(N), nprow=7, comm=world), "7")
+    raises(MemoryError, lambda: lupine.factor(element, n=10**7, comm=world), "does not fit")
+    part = lupine.BlockCyclic(N, 64, GRID)
+    shape = part.local_shape(me) if me < ranks - 1 else (3, 3)
+    raises(ValueError, lambda: lupine.solve(part.array(np.ones(shape)), right(), comm=world), "shape")
+    a = np.ones((3, 2)) if me == 0 else None
+    raises(ValueError, lambda: lupine.solve(a, right(), comm=world), "allowed: (n, n)")
+    a = np.eye(3) if me == 0 else None
+    raises(ValueError, lambda: lupine.solve(a, right(), comm=world), "allowed")
+
+    def fails(i, j):
+        if me == ranks - 1:
+            raise KeyError("here")
+        return element(i, j)
+
+    if me == ranks - 1:
+        raises(KeyError, lambda: lupine.solve(fails, np.ones(N), comm=world), "here")
+    else:
+        error = raises(lupine.Fault, lambda: lupine.solve(fails, np.ones(N), comm=world))
+        assert f"rank {ranks - 1} " in str(error) and "KeyError('here')" in str(error)
+        assert len(str(error).splitlines()) == 1
+    check(whole(), lupine.solve(element, right(), comm=world), right())
+
+
+def progress():
+    seen = []
+    lupine.solve(element, right(), comm=world, progress=lambda *now: seen.append(now))
+    assert bool(seen) == (me == 0)
+
+    def stops(*_):
+        raise KeyError("enough")
+
+    kind = KeyError if me == 0 else lupine.Interrupted
+    raises(kind, lambda: lupine.solve(element, right(), comm=world, progress=stops))
+    check(whole(), lupine.solve(element, right(), comm=world), right())
+
+
+def interrupted():
+    """A signal to one rank ends the solve on all of them."""
+    import os
+    import signal
+    import threading
+
+    n = 6000
+    if me == ranks - 1:
+        threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT)).start()
+    # Fault: where the signal came while the rank computed elements
+    kind = KeyboardInterrupt if me == ranks - 1 else (lupine.Interrupted, lupine.Fault)
+    raises(kind, lambda: lupine.solve(element, np.ones(n), comm=world, precision="fp64"))
+    check(whole(), lupine.solve(element, right(), comm=world), right())
+
+
+def alone_beside():
+    x = lupine.solve(whole(), right())
+    y = lupine.solve(element, right(), comm=world)
+    z = lupine.solve(whole(), right(), comm=MPI.COMM_SELF)
+    np.testing.assert_allclose(x, y, rtol=1e-12)
+    np.testing.assert_allclose(x, z, rtol=1e-12)
+
+
+def benchmark():
+    result = lupine.mxp(600, nb=64, comm=world)
+    assert result.passed and result.ranks == ranks
+    assert lupine.hpl(500, nb=64, comm=world).passed
+
+
+def parts_of_world():
+    part = world.Split(me % 2)
+    x = lupine.solve(element, right() * (1 + me % 2), comm=part)
+    check(whole(), x, right() * (1 + me % 2))
+    part.Free()
+    raises(ValueError, lambda: lupine.solve(element, right(), comm=MPI.COMM_NULL))
+
+
+globals()[sys.argv[1]]()
+print("done", flush=True)

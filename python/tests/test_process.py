@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a call does to the process around it: threads, BLAS, signals, memory, other threads."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import lupine
+
+
+def run(program, **environment):
+    """The last line that a program writes, in a process of its own."""
+    ran = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program)],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    return ran.stdout.strip().splitlines()[-1]
+
+
+@pytest.mark.parametrize("threads", ["1", "2"])
+def test_numpy_keeps_its_threads_and_kernels(threads):
+    pytest.importorskip("threadpoolctl")
+    program = """
+        import numpy as np, threadpoolctl
+        a, b = np.eye(900) + 1e-3, np.ones(900)
+        np.linalg.solve(a, b)
+
+        def of_numpy():
+            keys = ("filepath", "num_threads", "architecture")
+            return {tuple(p.get(k) for k in keys) for p in threadpoolctl.threadpool_info()}
+
+        before = of_numpy()
+        import lupine
+        lupine.describe()
+        assert before <= of_numpy(), (before, of_numpy())
+        for n in (100, 900):
+            lupine.solve(a[:n, :n], b[:n], threads=1)
+            assert before <= of_numpy(), (before, of_numpy())
+        print("kept")
+    """
+    assert run(program, OMP_NUM_THREADS=threads) == "kept"
+
+
+def test_environment_is_as_before():
+    program = """
+        import os
+        before = dict(os.environ)
+        import lupine
+        lupine.describe()
+        assert dict(os.environ) == before
+        print("kept")
+    """
+    assert run(program) == "kept"
+    assert "Haswell" in run(
+        "import lupine; print(lupine.describe()['blas'])", OPENBLAS_CORETYPE="Haswell"
+    )
+
+
+def test_no_mpi_is_loaded_for_a_process_alone():
+    program = """
+        import lupine, numpy as np
+        lupine.solve(np.eye(900), np.ones(900))
+        lupine.mxp(300)
+        names = open("/proc/self/maps").read()
+        assert "libmpi" not in names
+        print("none")
+    """
+    assert run(program) == "none"
+
+
+def test_kernels_are_chosen_by_what_the_processor_has():
+    from lupine._blas import best_kernels
+
+    avx512 = {"avx512f", "avx512bw", "avx512dq", "avx512vl"}
+    assert best_kernels(avx512 | {"avx2", "fma"}) == "SkylakeX"
+    assert best_kernels({"avx512f", "avx2", "fma"}) == "Haswell"
+    assert best_kernels({"sse4_2"}) is None
+    assert lupine.describe()["better_blas_kernels"] is None
+
+
+@pytest.mark.parametrize("precision", ["fp32", "fp64"])
+def test_ctrl_c_ends_a_long_solve(precision):
+    n = 10000
+    a = np.random.default_rng(1).random((n, n), dtype=np.float32).astype(np.float64)
+    killer = threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT))
+    killer.start()
+    begin = time.perf_counter()
+    with pytest.raises(KeyboardInterrupt):
+        lupine.solve(a, np.ones(n), precision=precision)
+    assert time.perf_counter() - begin < 4, "a solve takes longer"
+    b = np.ones(900)
+    np.testing.assert_allclose(a[:900, :900] @ lupine.solve(a[:900, :900], b), b, atol=1e-6)
+
+
+def test_ctrl_c_ends_a_benchmark():
+    threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt):
+        lupine.hpl(12000)
+
+
+def test_another_handler_may_let_the_solve_go_on():
+    calls = []
+    previous = signal.signal(signal.SIGUSR1, lambda *_: calls.append(1))
+    try:
+        a = np.random.default_rng(1).random((3000, 3000))
+        threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGUSR1)).start()
+        x = lupine.solve(a, np.ones(3000), precision="fp64")
+        deadline = time.perf_counter() + 5
+        while not calls and time.perf_counter() < deadline:
+            time.sleep(0.01)
+        assert calls == [1] and np.isfinite(x).all()
+    finally:
+        signal.signal(signal.SIGUSR1, previous)
+
+
+def test_other_threads_of_python_run_meanwhile():
+    ticks, done = [], threading.Event()
+
+    def tick():
+        while not done.wait(0.01):
+            ticks.append(time.perf_counter())
+
+    ticking = threading.Thread(target=tick)
+    ticking.start()
+    a = np.random.default_rng(1).random((3000, 3000))
+    begin = time.perf_counter()
+    lupine.solve(a, np.ones(3000), precision="fp64", threads=1)
+    end = time.perf_counter()
+    done.set()
+    ticking.join()
+    assert sum(begin < t < end for t in ticks) > 3
+
+
+def test_several_threads_solve():
+    a = np.random.default_rng(1).random((700, 700)) + 10 * np.eye(700)
+    found = {}
+
+    def work(k):
+        for n in (50, 700):
+            found[k, n] = lupine.solve(a[:n, :n], np.full(n, k + 1.0))
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for (k, n), x in found.items():
+        np.testing.assert_allclose(a[:n, :n] @ x, k + 1.0, rtol=1e-9)
+    assert len(found) == 8
+
+
+def test_fork():
+    program = """
+        import os, numpy as np, lupine
+        a, b = np.eye(900) + 1e-3, np.ones(900)
+        x = lupine.solve(a, b)
+        child = os.fork()
+        if child == 0:
+            ok = np.array_equal(lupine.solve(a, b, threads=1), lupine.solve(a, b, threads=1))
+            os._exit(0 if ok else 1)
+        assert os.waitpid(child, 0)[1] == 0
+        print("ok")
+    """
+    assert run(program, OMP_NUM_THREADS="1") == "ok"
+
+
+def peak_beyond(n, order):
+    """Bytes that a solve takes at its peak beyond A and b, over n^2."""
+    program = f"""
+        import numpy as np, lupine, resource
+        lupine.solve(np.eye(2100) + 1e-3, np.ones(2100))
+        n = {n}
+        a = np.empty((n, n), order="{order}")
+        rng = np.random.default_rng(1)
+        for row in (a if a.flags.c_contiguous else a.T):
+            row[:] = rng.random(n)
+        b = np.ones(n)
+        def peak():
+            for line in open("/proc/self/status"):
+                if line.startswith("VmHWM"):
+                    return int(line.split()[1]) * 1024
+        open("/proc/self/clear_refs", "w").write("5")
+        before = peak()
+        x, info = lupine.solve(a, b, precision="fp32", return_info=True)
+        print((peak() - before) / n**2, info.precision)
+    """
+    return float(run(program).split()[0])
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_memory(order):
+    assert peak_beyond(6000, order) <= 4.5

@@ -1,0 +1,298 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Solutions, their errors, and what is raised where there are none."""
+
+import json
+import warnings
+
+import numpy as np
+import pytest
+import scipy.linalg
+import scipy.sparse.linalg
+
+import lupine
+
+SIZES = [1, 3, 200, 641, 1100]
+
+
+def system(n, count=None, seed=1):
+    rng = np.random.default_rng(seed)
+    a = rng.standard_normal((n, n))
+    return a, rng.standard_normal(n if count is None else (n, count))
+
+
+def conditioned(n, kappa, seed=1):
+    rng = np.random.default_rng(seed)
+    u, v = (np.linalg.qr(rng.standard_normal((n, n)))[0] for _ in range(2))
+    return (u * np.logspace(0, -np.log10(kappa), n)) @ v
+
+
+def backward_error(a, x, b):
+    r = np.abs(a @ x - b).max(axis=0)
+    return (r / (np.abs(a).sum(axis=1).max() * np.abs(x).max(axis=0) + np.abs(b).max(axis=0))).max()
+
+
+@pytest.mark.parametrize("n", SIZES)
+@pytest.mark.parametrize("count", [None, 1, 3, 20])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_is_as_accurate_as_numpy(n, count, order):
+    a, b = system(n, count)
+    a = np.array(a, order=order)
+    x, info = lupine.solve(a, b, return_info=True)
+    assert x.shape == b.shape
+    assert backward_error(a, x, b) <= max(4, n**0.5) * 2**-53
+    exact = np.linalg.solve(a.astype(np.longdouble).astype(np.float64), b)
+    assert np.abs(x - exact).max() <= 1e3 * 2**-53 * np.linalg.cond(a) * np.abs(exact).max()
+    assert info.converged and info.n == n and len(info.columns) == (count or 1)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("n", [100, 900])
+@pytest.mark.parametrize("count", [1, 12])
+def test_info_tells_the_truth(order, n, count):
+    a, b = system(n, count)
+    a = np.array(a * np.logspace(0, 5, n)[:, None], order=order)
+    x, info = lupine.solve(a, b, return_info=True, condition="full")
+    assert info.norm_a == pytest.approx(np.abs(a).sum(axis=1).max(), rel=1e-12)
+    assert info.equilibrated
+    true = np.abs(x - scipy.linalg.solve(a, b)).max(axis=0) / np.abs(x).max(axis=0)
+    assert (true <= info.forward_bounds + 1e3 * 2**-53 * info.condition).all()
+    componentwise = (np.abs(b - a @ x) / (np.abs(a) @ np.abs(x) + np.abs(b))).max(axis=0)
+    assert (info.componentwise_errors <= max(4, n**0.5) * 2**-53).all()
+    assert (componentwise <= info.componentwise_errors + n * 2**-53).all()
+    assert info.corrections == sum(step.corrections for step in info.steps)
+    json.dumps(info.to_dict())
+    assert "backward error" in info._repr_html_()
+
+
+def test_condition_number():
+    for kappa in (1e2, 1e8):
+        a = conditioned(300, kappa)
+        _, info = lupine.solve(a, np.ones(300), return_info=True, equilibrate=False)
+        exact = np.linalg.norm(a, np.inf) * np.linalg.norm(np.linalg.inv(a), np.inf)
+        assert exact / 5 <= info.condition <= exact * 1.01
+    _, info = lupine.solve(a, np.ones(300), return_info=True, condition=False)
+    assert np.isnan(info.condition)
+
+
+@pytest.mark.parametrize("n", [300, 800])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_ill_conditioned(n, order):
+    a = np.array(conditioned(n, 1e12), order=order)
+    b = a @ np.ones(n)
+    x, info = lupine.solve(a, b, return_info=True)
+    assert info.precision == "fp64"
+    assert backward_error(a, x, b) <= n**0.5 * 2**-53
+    assert np.abs(x - 1).max() <= info.forward_bounds.max() + 1e-3
+
+
+@pytest.mark.parametrize("n", [2, 60, 900])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_singular(n, order):
+    a = np.array(system(n)[0], order=order)
+    a[:, n // 2] = 0
+    with pytest.raises(lupine.SingularMatrixError, match="singular") as raised:
+        lupine.solve(a, np.ones(n))
+    assert isinstance(raised.value, np.linalg.LinAlgError)
+    assert 0 <= raised.value.pivot < n
+
+
+@pytest.mark.parametrize("n", [60, 900])
+def test_singular_to_working_precision(n):
+    a = conditioned(n, 1e18)
+    with pytest.warns(lupine.AccuracyWarning, match="no digit of x is certain"):
+        lupine.solve(a, np.ones(n))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        lupine.solve(conditioned(n, 1e6), np.ones(n))
+
+
+@pytest.mark.parametrize("n", [60, 900])
+def test_best_of_an_x_that_is_not_accurate(n):
+    a = conditioned(n, 1e14)
+    b = np.ones((n, 2))
+    with pytest.raises(lupine.AccuracyError) as raised:
+        lupine.solve(a, b, precision="fp32", refine="ir")
+    error = raised.value
+    assert error.best.shape == (n, 2)
+    assert not error.info.converged and error.info.precision == "fp32"
+
+
+@pytest.mark.parametrize("n", [60, 900])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_some_right_hand_sides_with_nan(n, order):
+    a, b = system(n, 3)
+    a = np.array(a, order=order)
+    b[4, 1] = np.nan
+    with pytest.raises(lupine.AccuracyError, match=r"b\(5, 2\) is nan") as raised:
+        lupine.solve(a, b)
+    best, info = raised.value.best, raised.value.info
+    assert np.isnan(best[:, 1]).all() and np.isfinite(best[:, [0, 2]]).all()
+    assert [column.converged for column in info.columns] == [True, False, True]
+    assert backward_error(a, best[:, [0, 2]], b[:, [0, 2]]) <= n**0.5 * 2**-53
+
+
+@pytest.mark.parametrize("n", [60, 900])
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_inf_and_nan(n, bad):
+    a, b = system(n)
+    with pytest.raises(ValueError, match="b"):
+        lupine.solve(a, np.full(n, bad))
+    a[n // 2, 1] = bad
+    with pytest.raises(ValueError, match="A"):
+        lupine.solve(a, b)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"precision": "fp8"}, "precision 'fp8' is not allowed; allowed: auto"),
+        ({"refine": "cg"}, "allowed: auto, ir, gmres"),
+        ({"tolerance": -1}, "tolerance -1 is not allowed"),
+        ({"tolerance": "small"}, "tolerance 'small' is not allowed; allowed: a number"),
+        ({"threads": -1}, "threads"),
+        ({"threads": 1.5}, "threads 1.5 is not allowed; allowed: a whole number"),
+        ({"device": "tpu"}, "allowed: auto, cpu, cuda"),
+        ({"presision": "fp32"}, "option 'presision' is not known; allowed: nb,"),
+        ({"nb": -3}, "NB|nb"),
+        ({"condition": "maybe"}, "allowed: off, on, full"),
+        ({"comm": "world"}, "communicator"),
+    ],
+)
+def test_options_that_are_not_allowed(options, words):
+    if "comm" in options:
+        pytest.importorskip("mpi4py")
+    with pytest.raises(ValueError, match=words):
+        lupine.solve(np.eye(900), np.ones(900), **options)
+
+
+def test_what_does_not_fit():
+    with pytest.raises(MemoryError, match="does not fit"):
+        lupine.factor(lambda i, j: i - j, n=10**7)
+
+
+@pytest.mark.skipif(lupine.describe()["gpus"] > 0, reason="there is a GPU")
+def test_no_gpu():
+    with pytest.raises(ValueError, match="cuda"):
+        lupine.solve(np.eye(900), np.ones(900), device="cuda")
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("n", [90, 1000])
+def test_factorization(order, n):
+    a, b = system(n, 4)
+    a = np.array(a, order=order)
+    with lupine.factor(a, equilibrate=False) as f:
+        assert f.shape == (n, n)
+        for trans, matrix in ((False, a), (True, a.T), (False, a)):
+            x, info = f.solve(b, trans=trans, return_info=True)
+            assert backward_error(matrix, x, b) <= n**0.5 * 2**-53
+            assert info.norm_a == pytest.approx(np.abs(matrix).sum(axis=1).max(), rel=1e-12)
+        assert f.precision in ("fp16", "bf16", "fp32", "fp64")
+        exact = np.linalg.cond(a, np.inf)
+        assert exact / 5 <= f.condition <= 1.01 * exact
+        assert f.precision in repr(f)
+    with pytest.raises(ValueError, match="closed"):
+        f.solve(b)
+    assert "closed" in repr(f)
+    f.close()
+
+
+def test_factorization_in_later_steps():
+    a = conditioned(900, 1e12)
+    with lupine.factor(a, first="fp32") as f:
+        f.solve(np.ones(900))
+        assert f.precision == "fp64"
+        x = f.solve(np.ones(900), trans=True)
+        assert backward_error(a.T, x, np.ones(900)) <= 30 * 2**-53
+
+
+def test_as_scipy():
+    a, b = system(200, 2)
+    lu = lupine.lu_factor(a)
+    for trans, matrix in ((0, a), (1, a.T), (2, a.T)):
+        np.testing.assert_allclose(
+            lupine.lu_solve(lu, b, trans=trans), scipy.linalg.solve(matrix, b), rtol=1e-8
+        )
+    with pytest.raises(ValueError, match="allowed: 0, 1 or 2"):
+        lupine.lu_solve(lu, b, trans=3)
+    with pytest.raises(ValueError, match="lu_factor"):
+        lupine.lu_solve(scipy.linalg.lu_factor(a), b)
+
+
+def test_preconditioner():
+    a, b = system(700)
+    changed = a + 1e-3 * system(700, seed=2)[0]
+    with lupine.factor(a) as f:
+        inverse = lupine.aslinearoperator(f)
+        found, status = scipy.sparse.linalg.gmres(changed, b, M=inverse, rtol=1e-10, maxiter=20)
+        assert status == 0
+        assert np.abs(changed @ found - b).max() <= 1e-8 * np.abs(b).max()
+        v = np.ones((700, 2))
+        np.testing.assert_allclose(a.T @ (inverse.H @ v), v, atol=1e-9)
+        assert scipy.sparse.linalg.eigs(inverse, k=1)[0].shape == (1,)
+
+
+def test_threads_and_precisions():
+    a, b = system(1000)
+    for precision in ("fp16", "bf16", "fp32", "fp64"):
+        x, info = lupine.solve(a, b, precision=precision, threads=1, return_info=True)
+        assert info.precision == precision and info.chosen["threads"] == 1
+        assert backward_error(a, x, b) <= 1000**0.5 * 2**-53
+
+
+def test_functions():
+    n = 900
+    points = np.random.default_rng(3).random((n, 2))
+
+    def kernel(i, j):
+        assert i.shape[1] == 1 and j.shape[0] == 1
+        return np.exp(-((points[i[:, 0], None] - points[None, j[0]]) ** 2).sum(axis=2)) + (i == j)
+
+    whole = kernel(np.arange(n)[:, None], np.arange(n)[None, :])
+    b = np.arange(1.0, n + 1)
+    np.testing.assert_allclose(lupine.solve(kernel, b), np.linalg.solve(whole, b), rtol=1e-9)
+    with lupine.factor(lambda i, j: 1.0 * (i == j) + (j == 0), n=5) as f:
+        np.testing.assert_allclose(f.solve(np.arange(5.0)), [0, 1, 2, 3, 4])
+        np.testing.assert_allclose(f.solve(np.ones(5), trans=True), [-1.5, 1, 1, 1, 1])
+
+
+def test_functions_that_fail():
+    class Mine(Exception):
+        pass
+
+    def fails(i, j):
+        raise Mine("here")
+
+    with pytest.raises(Mine, match="here"):
+        lupine.solve(fails, np.ones(800))
+    with pytest.raises(ValueError, match=r"gives the shape \(\d+,\)"):
+        lupine.solve(lambda i, j: np.ones(i.size), np.ones(800))
+    with pytest.raises(ValueError, match="complex"):
+        lupine.solve(lambda i, j: 1j * i + j, np.ones(800))
+    with pytest.raises(ValueError, match="its order"):
+        lupine.factor(lambda i, j: i + j)
+    assert lupine.solve(np.eye(800), np.ones(800)).sum() == 800
+
+
+def test_progress():
+    seen = []
+    a, b = system(1500)
+    lupine.solve(a, b, progress=lambda *now: seen.append(now))
+    done = [now[0] for now in seen]
+    assert seen and seen[-1][0] == seen[-1][1] == 1500
+    assert done == sorted(done) and all(now[2] >= 0 for now in seen)
+
+    def stops(*_):
+        raise RuntimeError("enough")
+
+    with pytest.raises(RuntimeError, match="enough"):
+        lupine.solve(a, b, progress=stops)
+    np.testing.assert_allclose(a @ lupine.solve(a, b), b, atol=1e-8)
+
+
+def test_tqdm():
+    tqdm = pytest.importorskip("tqdm")
+    a, b = system(1500)
+    with tqdm.tqdm(disable=False, file=open("/dev/null", "w")) as bar:
+        lupine.solve(a, b, progress=bar)
+        assert bar.n == bar.total == 1500
