@@ -16,7 +16,7 @@ build_packages=(g++ cmake ninja-build pkg-config git python3 libopenblas-openmp-
   openmpi-bin libdnnl-dev libfmt-dev nlohmann-json3-dev libcli11-dev libhwloc-dev zlib1g-dev gnuplot-nox)
 test_packages=(catch2 liblapacke-dev libboost-context-dev doxygen)
 bundle_packages=(binutils xz-utils)
-python_packages=(python3-dev python3-venv)
+python_packages=(python3-dev python3-venv binutils ccache)
 # Left out where apt does not know them.
 optional_packages=(libsimgrid-dev)
 
@@ -106,6 +106,17 @@ set_mpirun() {
     mpirun+=(--bind-to none --oversubscribe)
     [ "$(id -u)" -ne 0 ] || mpirun+=(--allow-run-as-root)
   fi
+}
+
+# copy_licences FOLDER FILES...: copies the licences of the packages that the files belong to.
+copy_licences() {
+  local folder=$1 package
+  shift
+  mkdir -p "$folder"
+  while read -r package; do
+    [ ! -e "/usr/share/doc/$package/copyright" ] ||
+      cp -L "/usr/share/doc/$package/copyright" "$folder/$package"
+  done < <({ dpkg-query -S "$@" "${@/#\/usr/}" 2>/dev/null || true; } | sed 's/:.*//' | sort -u)
 }
 
 # make_environment PYTHON FOLDER PACKAGES: a virtual environment with these packages of Python's index.

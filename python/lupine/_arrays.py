@@ -68,7 +68,7 @@ def _to_host(array: Any) -> Any:
 
 
 def _as_numpy(array: Any, name: str) -> NDArray[Any]:
-    """The array in host memory; a view where its library gives one. Never complex, never objects."""
+    """The array in host memory, a view where its library gives one. Raises ValueError by its type."""
     if is_on_gpu(array):
         array = _to_host(array)
     elif library_of(array) == "torch":
@@ -88,7 +88,7 @@ def _as_numpy(array: Any, name: str) -> NDArray[Any]:
     return found
 
 
-def _leading_dimension(shape: tuple[int, int], strides: tuple[int, int]) -> tuple[int, bool] | None:
+def _leading_dimension(shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[int, bool] | None:
     """The leading dimension in elements and whether rows are contiguous, for strides in bytes;
     None where neither rows nor columns are contiguous."""
     m, n = shape
@@ -131,7 +131,7 @@ def gpu_matrix(a: Any) -> GpuMatrix | None:
     if interface["typestr"] != "<f8" or interface.get("mask") is not None or shape[0] == 0:
         return None
     strides = interface.get("strides") or (8 * shape[1], 8)
-    there = _leading_dimension((shape[0], shape[1]), (strides[0], strides[1]))
+    there = _leading_dimension(shape, tuple(strides))
     if there is None:
         return None
     device = a.device

@@ -15,7 +15,9 @@ from ._results import BenchmarkResult
 from ._solve import _progress
 
 
-def _run(which: str, n: int | None, comm: Any, progress: Any, given: dict[str, Any]) -> Any:
+def _run(
+    which: str, n: int | None, comm: Any, progress: Any, given: dict[str, Any]
+) -> BenchmarkResult:
     ranks = Communicator(comm)
     options = {**given, "n": n or 0}
     with lock:

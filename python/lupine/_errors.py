@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from builtins import MemoryError, ValueError  # noqa: A004  raised by name, like those below
 from typing import TYPE_CHECKING, Any
 
 import numpy as np

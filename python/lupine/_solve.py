@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +22,10 @@ _SMALL = 640  # up to which a system is solved on the CPU (lupine/solve.hpp)
 
 def _progress(given: Any) -> Callable[[int, int, float], None] | None:
     """A function of (columns done, n, seconds) from such a function, or from a bar of tqdm."""
-    if given is None or not hasattr(given, "update"):
-        return given
+    if given is None:
+        return None
+    if not hasattr(given, "update"):
+        return cast("Callable[[int, int, float], None]", given)
     bar, last = given, 0
 
     def show(done: int, n: int, _seconds: float) -> None:
@@ -109,13 +111,18 @@ class _Matrix:
         if self.source is not None:
             return
         there = self.array
-        form = (self.n, self.type.str, there.row_major) if there else None
+        row_major = there is not None and there.row_major
         if self.ranks.size > 1:
-            form = self.ranks.of_mpi4py.bcast(form)
-        self.n, type_, row_major = form
-        self.type = np.dtype(type_)
-        address, ld = (there.address, there.ld) if there else (0, self.n)
-        self.source = self.ranks.module.Matrix.dense(self.n, address, max(ld, 1), row_major)
+            self.n, self.type, row_major = self.ranks.of_mpi4py.bcast(
+                (self.n, self.type, row_major)
+            )
+        address, ld = (there.address, there.ld) if there else (0, self.order)
+        self.source = self.ranks.module.Matrix.dense(self.order, address, max(ld, 1), row_major)
+
+    @property
+    def order(self) -> int:
+        """The order of A, after complete()."""
+        return cast("int", self.n)
 
 
 def _is_function(a: Any) -> bool:
@@ -307,9 +314,7 @@ def solve(
     """
     del overwrite_a
     ranks = Communicator(comm)
-    given = _options(
-        precision, refine, tolerance, equilibrate, condition, device, threads, options
-    )
+    given = _options(precision, refine, tolerance, equilibrate, condition, device, threads, options)
 
     def take() -> tuple[_Matrix, _RightHandSide]:
         if _is_function(a):
@@ -359,8 +364,7 @@ class Factorization:
     @property
     def shape(self) -> tuple[int, int]:
         """(n, n)"""
-        n = self._matrix.n
-        return (n, n)
+        return (self._matrix.order, self._matrix.order)
 
     @property
     def precision(self) -> str:
@@ -430,9 +434,7 @@ def factor(
     """
     del overwrite_a
     ranks = Communicator(comm)
-    given = _options(
-        precision, refine, tolerance, equilibrate, condition, device, threads, options
-    )
+    given = _options(precision, refine, tolerance, equilibrate, condition, device, threads, options)
     matrix = ranks.agreed(lambda: _Matrix(ranks, a, n, given))
     matrix.complete()
     given.update(matrix.options)

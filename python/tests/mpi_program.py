@@ -92,7 +92,10 @@ def factorization():
 
 
 def errors():
-    raises(lupine.SingularMatrixError, lambda: lupine.solve(lambda i, j: 0.0 * i * j, np.ones(N), comm=world))
+    raises(
+        lupine.SingularMatrixError,
+        lambda: lupine.solve(lambda i, j: 0.0 * i * j, np.ones(N), comm=world),
+    )
     b = right()
     b[3, 1] = np.nan
     error = raises(lupine.AccuracyError, lambda: lupine.solve(element, b, comm=world))
@@ -103,7 +106,9 @@ def errors():
     raises(MemoryError, lambda: lupine.factor(element, n=10**7, comm=world), "does not fit")
     part = lupine.BlockCyclic(N, 64, GRID)
     shape = part.local_shape(me) if me < ranks - 1 else (3, 3)
-    raises(ValueError, lambda: lupine.solve(part.array(np.ones(shape)), right(), comm=world), "shape")
+    raises(
+        ValueError, lambda: lupine.solve(part.array(np.ones(shape)), right(), comm=world), "shape"
+    )
     a = np.ones((3, 2)) if me == 0 else None
     raises(ValueError, lambda: lupine.solve(a, right(), comm=world), "allowed: (n, n)")
     a = np.eye(3) if me == 0 else None

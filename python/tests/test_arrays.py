@@ -26,7 +26,9 @@ def assert_solves(a, x, b, factor=100.0):
     a, x, b = (np.asarray(v, dtype=np.float64) for v in (a, x, b))
     assert x.shape == b.shape
     error = np.abs(a @ x - b).max(initial=0)
-    size = np.abs(a).sum(axis=1).max(initial=0) * np.abs(x).max(initial=0) + np.abs(b).max(initial=0)
+    size = np.abs(a).sum(axis=1).max(initial=0) * np.abs(x).max(initial=0) + np.abs(b).max(
+        initial=0
+    )
     assert error <= factor * eps * size
 
 

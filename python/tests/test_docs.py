@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The examples of the documents and the scripts do what they say."""
+
+import doctest
+import os
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import lupine
+
+ROOT = Path(__file__).parents[2]
+EXAMPLES = ROOT / "python" / "examples"
+
+
+@pytest.mark.parametrize("page", ["docs/python.md", "README.md"])
+def test_page(page):
+    failed, tried = doctest.testfile(str(ROOT / page), module_relative=False)
+    assert tried > 0 and failed == 0
+
+
+def test_module():
+    failed, tried = doctest.testmod(lupine)
+    assert tried > 0 and failed == 0
+
+
+@pytest.mark.parametrize(
+    ("script", "size"),
+    [("gaussian_process", 1000), ("boundary_elements", 14), ("inverse_iteration", 700)],
+)
+def test_script(script, size):
+    ran = subprocess.run(
+        [sys.executable, str(EXAMPLES / f"{script}.py"), str(size)],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert len(ran.stdout.splitlines()) >= 2
+
+
+def test_script_with_mpi(monkeypatch):
+    pytest.importorskip("mpi4py")
+    monkeypatch.setattr(sys, "argv", ["with_mpi.py", "400"])
+    monkeypatch.setitem(os.environ, "OMP_NUM_THREADS", "1")
+    runpy.run_path(str(EXAMPLES / "with_mpi.py"), run_name="__main__")
