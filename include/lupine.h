@@ -201,6 +201,17 @@ LUPINE_API int lupine_factor(int64_t n, const double* a, int64_t lda, const lupi
 /// @return info
 LUPINE_API int lupine_solve_factored(lupine_factorization* factors, int64_t nrhs, double* b,
                                      int64_t ldb, lupine_result* result);
+/// Solves A^T x = b with the factors of lupine_factor(), as lupine_solve_factored() solves A x = b.
+/// The result is that of A^T. With the factors of a row-major array, which is A^T column-major,
+/// this solves for the A that the array has by rows.
+/// @param factors the factored matrix
+/// @param nrhs columns of b, 0 or more
+/// @param b b, n x nrhs, column-major; x is written over it where info is 0
+/// @param ldb leading dimension of b, at least n
+/// @param result as in lupine_solve_factored()
+/// @return info
+LUPINE_API int lupine_solve_factored_transposed(lupine_factorization* factors, int64_t nrhs,
+                                                double* b, int64_t ldb, lupine_result* result);
 
 /// Factors a block-cyclic matrix once, for several solves. Collective over `comm`.
 /// @param comm the ranks of the process grid
@@ -222,6 +233,15 @@ LUPINE_API int lupine_pfactor(MPI_Comm comm, const double* a, const int64_t desc
 /// @return info, equal on every rank unless it is LUPINE_FAULT
 LUPINE_API int lupine_psolve_factored(lupine_factorization* factors, double* b,
                                       const int64_t descb[9], lupine_result* result);
+/// Solves A^T x = b with the factors of lupine_pfactor(), as lupine_psolve_factored() solves
+/// A x = b. The result is that of A^T. Collective over the communicator of the factors.
+/// @param factors the factored matrix
+/// @param b this rank's part of b; this rank's part of x is written over it where info is 0
+/// @param descb descriptor of b, as for lupine_pdgesv()
+/// @param result as in lupine_psolve_factored()
+/// @return info, equal on every rank unless it is LUPINE_FAULT
+LUPINE_API int lupine_psolve_factored_transposed(lupine_factorization* factors, double* b,
+                                                 const int64_t descb[9], lupine_result* result);
 /// Releases a factored matrix. Collective over the communicator of the factors.
 /// @param factors a matrix that lupine_factor() or lupine_pfactor() made; null: nothing is done
 LUPINE_API void lupine_free(lupine_factorization* factors);

@@ -116,7 +116,7 @@ LUPINE_ELEMENT void add_dots(MatrixView<const T> a, double sign, const double* x
 #pragma GCC unroll 4
     for (std::ptrdiff_t p = 0; p < parts; ++p) {
       const Doubles xp = load(xi + p * width);
-#pragma GCC unroll 4
+#pragma GCC unroll 8
       for (int c = 0; c < columns; ++c) {
         const Doubles value = load(ai + c * ld + p * width);
         const Doubles term = value * xp;
@@ -144,10 +144,12 @@ LUPINE_ELEMENT void add_dots(MatrixView<const T> a, double sign, const double* x
   }
 }
 
-// As many columns at once as their sums fit into registers.
+// As many columns at once as their sums fit into registers: more streams of memory, and x is read
+// less often.
 template <bool with_rows, bool with_abs_ax, class T>
 void add_all_dots(MatrixView<const T> a, double sign, const double* x, RowSums sums) {
-  constexpr int columns = with_rows || with_abs_ax ? 2 : 4;
+  constexpr int registers = vector_bytes == 64 ? 32 : 16;
+  constexpr int columns = registers == 32 ? 8 : with_rows || with_abs_ax ? 2 : 4;
   const auto from = [](double* p, std::int64_t j) { return p ? p + j : p; };
   const auto add = [&]<int count>(std::int64_t j, std::integral_constant<int, count>) {
     add_dots<with_rows, with_abs_ax, count>(

@@ -271,10 +271,6 @@ Solution solved(const Solve& solve, lupine_result* result) {
   }
 }
 
-Solution solved(Factorization& factors, const RightHandSide& b, lupine_result* result) {
-  return solved([&] { return factors.solve(b); }, result);
-}
-
 /// b <- x.
 void store(const Solution& s, std::int64_t nrhs, double* b, std::int64_t ldb) {
   for (std::int64_t k = 0; k < nrhs; ++k) std::copy_n(s.x.data() + k * s.n, s.n, b + k * ldb);
@@ -305,6 +301,45 @@ void solve_block_cyclic(const Communicator& all, const Solve& solve, double* b, 
   const std::int64_t columns = local_size(d[n_], d[nb_], shape.npcol, me.column, d[csrc]);
   for (std::int64_t k = 0; k < columns; ++k)
     std::copy_n(s.x.data() + k * d[lld], rows, b + k * d[lld]);
+}
+
+/// Solves with the factors of lupine_factor().
+int solve_alone(lupine_factorization* factors, Transpose transpose, std::int64_t nrhs, double* b,
+                std::int64_t ldb, lupine_result* result) {
+  return guarded([&] {
+    const std::int64_t n = factors != nullptr ? factors->factors.n() : 0;
+    const Arguments arguments{{factors != nullptr && factors->all.size() == 1, "factors",
+                               "those of one process, not null"},
+                              {nrhs >= 0, "nrhs", from_0},
+                              {nrhs <= 0 || b != nullptr, "b", not_null},
+                              {leads(ldb, n), "ldb", from_n},
+                              result_argument(result)};
+    if (const int info = first_wrong(arguments); info != 0) return refuse(info, arguments);
+    const auto solve = [&] {
+      return factors->factors.solve(RightHandSide::dense(nrhs, b, ldb), transpose);
+    };
+    if (nrhs > 0) store(solved(solve, result), nrhs, b, ldb);
+    return 0;
+  });
+}
+
+/// Solves with the factors of lupine_pfactor().
+int solve_together(lupine_factorization* factors, Transpose transpose, double* b,
+                   const std::int64_t* descb, lupine_result* result) {
+  return guarded([&] {
+    if (factors == nullptr) return refuse(-1, {{false, "factors", not_null}});
+    const Arguments arguments{{true, "factors", ""},
+                              {true, "b", ""},
+                              {descb != nullptr, "descb", not_null},
+                              result_argument(result)};
+    const int info = first_wrong(factors->all, arguments);
+    if (info != 0) return refuse(info, arguments);
+    const auto solve_for = [&](const RightHandSide& right) {
+      return factors->factors.solve(right, transpose);
+    };
+    solve_block_cyclic(factors->all, solve_for, b, descriptor_from(descb), result);
+    return 0;
+  });
 }
 
 }  // namespace
@@ -410,19 +445,12 @@ int lupine_factor(int64_t n, const double* a, int64_t lda, const lupine_options*
 
 int lupine_solve_factored(lupine_factorization* factors, int64_t nrhs, double* b, int64_t ldb,
                           lupine_result* result) {
-  return guarded([&] {
-    const std::int64_t n = factors != nullptr ? factors->factors.n() : 0;
-    const Arguments arguments{{factors != nullptr && factors->all.size() == 1, "factors",
-                               "those of one process, not null"},
-                              {nrhs >= 0, "nrhs", from_0},
-                              {nrhs <= 0 || b != nullptr, "b", not_null},
-                              {leads(ldb, n), "ldb", from_n},
-                              result_argument(result)};
-    if (const int info = first_wrong(arguments); info != 0) return refuse(info, arguments);
-    if (nrhs > 0)
-      store(solved(factors->factors, RightHandSide::dense(nrhs, b, ldb), result), nrhs, b, ldb);
-    return 0;
-  });
+  return solve_alone(factors, Transpose::no, nrhs, b, ldb, result);
+}
+
+int lupine_solve_factored_transposed(lupine_factorization* factors, int64_t nrhs, double* b,
+                                     int64_t ldb, lupine_result* result) {
+  return solve_alone(factors, Transpose::yes, nrhs, b, ldb, result);
 }
 
 int lupine_pfactor(MPI_Comm comm, const double* a, const int64_t desca[9],
@@ -447,20 +475,12 @@ int lupine_pfactor(MPI_Comm comm, const double* a, const int64_t desca[9],
 
 int lupine_psolve_factored(lupine_factorization* factors, double* b, const int64_t descb[9],
                            lupine_result* result) {
-  return guarded([&] {
-    if (factors == nullptr) return refuse(-1, {{false, "factors", not_null}});
-    const Arguments arguments{{true, "factors", ""},
-                              {true, "b", ""},
-                              {descb != nullptr, "descb", not_null},
-                              result_argument(result)};
-    const int info = first_wrong(factors->all, arguments);
-    if (info != 0) return refuse(info, arguments);
-    const auto solve_for = [&](const RightHandSide& right) {
-      return factors->factors.solve(right);
-    };
-    solve_block_cyclic(factors->all, solve_for, b, descriptor_from(descb), result);
-    return 0;
-  });
+  return solve_together(factors, Transpose::no, b, descb, result);
+}
+
+int lupine_psolve_factored_transposed(lupine_factorization* factors, double* b,
+                                      const int64_t descb[9], lupine_result* result) {
+  return solve_together(factors, Transpose::yes, b, descb, result);
 }
 
 void lupine_free(lupine_factorization* factors) {

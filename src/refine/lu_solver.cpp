@@ -174,58 +174,40 @@ MultiVector LuSolver::solve_transposed_in(const MultiVector& r) {
   // Each scope ends when its work is done.
   {
     const TraceScope upper(trace_, Track::solves, {.activity = Activity::solve_upper});
-    sweep_upper_transposed();
+    sweep_transposed(Triangle::upper);
     clear(of_columns_);
     queue_->synchronize();
   }
   const TraceScope lower(trace_, Track::solves, {.activity = Activity::solve_lower});
-  sweep_lower_transposed();
+  sweep_transposed(Triangle::lower);
   return get<T>(of_rows_, scales);
 }
 
-// U^T Y = R, k ascending: Y_k <- U_kk^-T owed_k,  owed_j <- owed_j - U_kj^T Y_k for j > k, where
-// owed begins as R.
-void LuSolver::sweep_upper_transposed() {
-  for (std::int64_t k = 0; k < plan_.count(); ++k) {
-    const Step s = plan_[k];
-    const AnyMatrix owed = of_columns(s.column.value, s.in_column ? s.width() : 0);
-    const AnyMatrix part = of_rows(s.row.value, s.in_row ? s.width() : 0);
-    if (s.in_column) sum_up(grid_.column(), s.owner_row, s, owed);
-    if (s.owns_diagonal()) {
-      device_.add(*queue_, owed, part);
-      device_.solve_upper(*queue_, Transpose::yes, lu_.diagonal(s), part);
-    }
-    if (!s.in_row) continue;
-    share(grid_.row(), s.owner_column, s, part);
-    const std::int64_t first = s.trailing_column.value;
-    const std::int64_t columns = lu_.columns().local_size() - first;
-    device_.subtract_product(*queue_, Transpose::yes,
-                             lu_.from(s.row, s.trailing_column).block(0, 0, s.width(), columns),
-                             part, of_columns(first, columns));
-  }
-}
-
-// L^T Z = Y in place, k descending: Y_k <- L_kk^-T (Y_k - sum_{i>k} L_ik^T Y_i); then the row
-// exchanges of step k are undone. The result is P^T Z.
-void LuSolver::sweep_lower_transposed() {
-  for (std::int64_t k = plan_.count() - 1; k >= 0; --k) {
-    const Step s = plan_[k];
+// T^T Y = Z for T = U (k ascending) or T = L (k descending), block by block; Z is D + owed:
+//     D_k <- T_kk^-T (D_k + owed_k - sum_i T_ik^T D_i) for the blocks i of T's column k.
+// With U, D begins as 0 and owed as R; with L, D begins as U^-T R and owed as 0, and the row
+// exchanges of step k are undone after it, so that D ends as P^T L^-T U^-T R.
+void LuSolver::sweep_transposed(Triangle triangle) {
+  const bool lower = triangle == Triangle::lower;
+  for (std::int64_t i = 0; i < plan_.count(); ++i) {
+    const Step s = plan_[lower ? plan_.count() - 1 - i : i];
     const AnyMatrix owed = of_columns(s.column.value, s.in_column ? s.width() : 0);
     const AnyMatrix part = of_rows(s.row.value, s.in_row ? s.width() : 0);
     if (s.in_column) {
-      const std::int64_t first = s.trailing_row.value;
-      const std::int64_t rows = lu_.rows().local_size() - first;
+      const LocalIndex first = lower ? s.trailing_row : LocalIndex{0};
+      const std::int64_t rows = lower ? lu_.rows().local_size() - first.value : s.row.value;
       device_.subtract_product(*queue_, Transpose::yes,
-                               lu_.from(s.trailing_row, s.column).block(0, 0, rows, s.width()),
-                               of_rows(first, rows), owed);
+                               lu_.from(first, s.column).block(0, 0, rows, s.width()),
+                               of_rows(first.value, rows), owed);
       sum_up(grid_.column(), s.owner_row, s, owed);
     }
     if (s.owns_diagonal()) {
       device_.add(*queue_, owed, part);
-      device_.solve_lower(*queue_, Transpose::yes, lu_.diagonal(s), part);
+      lower ? device_.solve_lower(*queue_, Transpose::yes, lu_.diagonal(s), part)
+            : device_.solve_upper(*queue_, Transpose::yes, lu_.diagonal(s), part);
     }
     if (s.in_row) share(grid_.row(), s.owner_column, s, part);
-    if (!undo_.empty()) exchange_rows(undo_[static_cast<std::size_t>(k)]);
+    if (lower && !undo_.empty()) exchange_rows(undo_[static_cast<std::size_t>(s.index)]);
   }
 }
 

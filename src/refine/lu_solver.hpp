@@ -25,8 +25,10 @@ namespace lupine {
 /// 2. The owner of the diagonal block solves for D_k, and sends D_k along its process column.
 /// 3. The process column subtracts T_ik D_k from the right-hand sides of the rows i still to be
 ///    solved for (T is L or U).
-/// For the transposes, process rows and process columns exchange their roles. A solve reads each
-/// factor once: 4 n^2 bytes in FP32 (8 n^2 in FP64) over all ranks.
+/// With the transposes of L and U, the process column of block k first subtracts the products of
+/// its column of T with the D_i that are known, and sums them up; D_k is sent along the process
+/// row. So both solves read long pieces of columns. A solve reads each factor once: 4 n^2 bytes in
+/// FP32 (8 n^2 in FP64) over all ranks.
 ///
 /// Arithmetic is FP64, except that more than Device::few_vectors vectors with FP32 factors take
 /// FP32: such a solve is bound by arithmetic, and no less accurate than its factors. Each vector is
@@ -67,8 +69,7 @@ class LuSolver final : public FactorSolver {
   MultiVector get(AnyMatrix from, const Vector& factors);
   void clear(AnyMatrix to);
   void sweep(Triangle triangle);
-  void sweep_upper_transposed();
-  void sweep_lower_transposed();
+  void sweep_transposed(Triangle triangle);
   void plan_moves(std::vector<DeviceRowMoves>& moves, Exchanges exchanges);
   void exchange_rows(const DeviceRowMoves& moves);
   void sum_up(const Communicator& ranks, int owner, const Step& s, AnyMatrix part);

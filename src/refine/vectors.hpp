@@ -88,7 +88,8 @@ class MultiVector {
 /// The vectors v as one MultiVector. @param size entries of each
 MultiVector together(std::int64_t size, std::span<const Vector> vectors);
 
-/// How a vector is distributed.
+/// How a vector is distributed. The letters are those of A x = b; with A^T x = b, b and r lie along
+/// columns, x and d along rows.
 /// - rows ("along rows"; b, r): a rank holds the entries of its local rows of A, so all ranks of a
 ///   process row hold the same entries.
 /// - columns ("along columns"; x, d): a rank holds the entries of its local columns of A, so all

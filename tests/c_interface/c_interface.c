@@ -41,6 +41,12 @@ static double right_hand_side(int64_t i, int64_t k) {
   return sum;
 }
 
+static double right_of_transpose(int64_t i, int64_t k) {
+  double sum = 0;
+  for (int64_t j = 0; j < n; ++j) sum += entry(j, i) * solution(j, k);
+  return sum;
+}
+
 static double with_a_nan(int64_t i, int64_t k) {
   return i == 2 && k == 1 ? NAN : right_hand_side(i, k);
 }
@@ -275,7 +281,13 @@ static void factors_alone(void) {
     fill(a, b);
     CHECK(lupine_solve_factored(factors, nrhs, b, ldb, NULL) == 0);
     CHECK(is_solved(b));
+    for (int64_t k = 0; k < nrhs; ++k)
+      for (int64_t i = 0; i < n; ++i) b[i + k * ldb] = right_of_transpose(i, k);
+    CHECK(lupine_solve_factored_transposed(factors, nrhs, b, ldb, NULL) == 0);
+    CHECK(is_solved(b));
   }
+  CHECK(lupine_solve_factored_transposed(NULL, nrhs, b, ldb, NULL) == -1);
+  CHECK(lupine_solve_factored_transposed(factors, nrhs, b, 1, NULL) == -4);
   lupine_free(factors);
   lupine_free(NULL);
 }
@@ -337,7 +349,12 @@ static void together(void) {
     CHECK(lupine_psolve_factored(factors, b, descb, &result) == 0);
     CHECK(result.steps >= 1 && result.componentwise_error <= 1e-14);
     for (int i = 0; i < ldb * nrhs; ++i) CHECK(fabs(b[i] - x[i]) < 1e-12);
+    part(b, ldb, nrhs, grid, first, rank, right_of_transpose);
+    CHECK(lupine_psolve_factored_transposed(factors, b, descb, &result) == 0);
+    CHECK(result.steps >= 1 && result.componentwise_error <= 1e-14);
+    for (int i = 0; i < ldb * nrhs; ++i) CHECK(fabs(b[i] - x[i]) < 1e-12);
   }
+  CHECK(lupine_psolve_factored_transposed(NULL, b, descb, NULL) == -1);
   part(b, ldb, nrhs, grid, first, rank, with_a_nan);
   part(x, ldb, nrhs, grid, first, rank, with_a_nan);
   CHECK(lupine_psolve_factored(factors, b, descb, NULL) == LUPINE_NOT_ACCURATE);

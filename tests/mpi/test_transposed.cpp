@@ -221,13 +221,14 @@ TEST_CASE("A^T x = b with the factors of A, on every grid, in every precision",
     for (const std::int64_t nb : {std::int64_t{5}, n + 3})
       for (const Precision precision : {Precision::fp16, Precision::bf16, Precision::fp16x3,
                                         Precision::fp32, Precision::fp64}) {
-        if (nb > n && precision != Precision::fp32 && precision != Precision::fp64) continue;
+        const bool is_first = nb < n && shape.nprow == 1 && shape.order == GridOrder::row;
+        const bool usual = precision == Precision::fp16 || precision == Precision::fp64;
+        if (!is_first && !usual) continue;
         CAPTURE(shape.nprow, shape.npcol, nb, name(precision));
         Factorization factors(MPI_COMM_WORLD, s.matrix(), options(shape, nb, precision));
         for (const std::int64_t count : counts)
           for (const Transpose t : {Transpose::yes, Transpose::no, Transpose::yes}) {
-            if (count == 300 && precision != Precision::fp16 && precision != Precision::fp64)
-              continue;
+            if (count == 300 && !(is_first && usual)) continue;
             CAPTURE(count);
             const Solution found = factors.solve(s.sides(t, count), t);
             check_equal(found);
@@ -249,7 +250,7 @@ TEST_CASE("A^T x = b with full checks, with GMRES and with a tolerance",
           SolveOptions o = options(shape, 6, precision);
           if (kind == 0) o.condition = ConditionCheck::full;
           if (kind == 1) o.refine = RefineMethod::gmres;
-          if (kind == 2) o.tolerance = 5e-16;
+          if (kind == 2) o.tolerance = 4.4e-16;
           Factorization factors(MPI_COMM_WORLD, s.matrix(), o);
           const Solution found = factors.solve(s.sides(Transpose::yes, count), Transpose::yes);
           check_solved(s, Transpose::yes, found, count);
@@ -383,6 +384,7 @@ TEST_CASE("factors that A^T needs in FP64 stay for A", "[solve][many][transposed
     CAPTURE(shape.nprow, shape.npcol);
     SolveOptions o = options(shape, 5);
     o.first = Precision::fp16;
+    o.refine = RefineMethod::ir;
     Factorization factors(MPI_COMM_WORLD, s.matrix(), o);
     const Solution found = factors.solve(s.sides(Transpose::yes, 2), Transpose::yes);
     check_solved(s, Transpose::yes, found, 2);
@@ -426,16 +428,16 @@ TEST_CASE("bad scales of rows and columns with A^T", "[solve][many][transposed]"
 TEST_CASE("condition numbers of A and of A^T, whatever else is checked",
           "[solve][many][transposed]") {
   const std::int64_t n = emulated() ? 13 : 30;
-  const Skew s{n, 2, 0};
+  const Skew s{n, -2, 0};
   const double expected[] = {exact_condition(s, Transpose::no), exact_condition(s, Transpose::yes)};
-  REQUIRE(expected[1] > 1.3 * expected[0]);
+  REQUIRE(expected[1] > 1.8 * expected[0]);
   const auto check = [&](Factorization& factors, Transpose t) {
     const ConditionEstimate found = factors.condition(t);
     const double exact = expected[t == Transpose::yes ? 1 : 0];
     CAPTURE(t == Transpose::yes, exact);
     CHECK_FALSE(found.at_least);
     CHECK(found.value <= 1.01 * exact);
-    CHECK(found.value >= 0.85 * exact);
+    CHECK(found.value >= exact / 1.7);  // dlacn2 may miss the largest column
   };
   for (const ConditionCheck check_kind : {ConditionCheck::off, ConditionCheck::on}) {
     SolveOptions small = small_options();
