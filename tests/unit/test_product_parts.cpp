@@ -5,7 +5,7 @@
 #include "catch.hpp"
 #include "clocks.hpp"
 #include "core/interrupt.hpp"
-#include "device/cpu/parts.hpp"
+#include "device/cpu/product_parts.hpp"
 #include "device/device.hpp"
 
 using namespace lupine;
