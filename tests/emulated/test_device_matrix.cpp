@@ -14,7 +14,6 @@
 
 using namespace lupine;
 using namespace lupine::test;
-using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
