@@ -18,6 +18,7 @@ inline ColumnsDone reporter(const Communicator& all, std::int64_t n, const Clock
                             const ProgressFunction& progress, Interrupt* interrupt) {
   const ProgressFunction* reported = progress && all.rank() == 0 ? &progress : nullptr;
   if (!reported && !interrupt) return {};
+  if (interrupt) interrupt->reach(0, n);
   return [=, &clock, begin = clock.now()](std::int64_t columns) {
     if (ended(interrupt)) return;
     if (interrupt) interrupt->reach(columns, n);

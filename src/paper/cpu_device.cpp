@@ -9,7 +9,7 @@
 
 #include "core/expects.hpp"
 #include "core/numbers.hpp"
-#include "device/cpu/parts.hpp"
+#include "device/cpu/product_parts.hpp"
 #include "device/out_of_memory.hpp"
 
 namespace lupine::paper {

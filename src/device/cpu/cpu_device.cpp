@@ -19,6 +19,7 @@
 #include "device/cpu/onednn.hpp"
 #include "device/cpu/parts.hpp"
 #include "device/cpu/processor.hpp"
+#include "device/cpu/product_parts.hpp"
 #include "device/cpu/thread_scope.hpp"
 #include "device/cpu/triangular.hpp"
 #include "device/device_traits.hpp"
@@ -434,25 +435,6 @@ void CpuDevice::subtract(Queue&, ConstAnyMatrix a, ConstAnyMatrix b, AnyMatrix c
     multiply_in_parts<T>(T{-1}, a.as<T>(), b.as<T>(), sum);
   });
 }
-
-template <class T>
-void CpuDevice::multiply_in_parts(T alpha, MatrixView<const T> a, MatrixView<const T> b,
-                                  MatrixView<T> c, Transpose transpose) const {
-  const bool transposed = transpose == Transpose::yes;
-  const auto [rows, columns] = update_parts(c.rows, c.columns, b.rows, threads_, interrupt());
-  for (std::int64_t j = 0; j < c.columns; j += columns)
-    for (std::int64_t i = 0; i < c.rows && !ended(); i += rows) {
-      const std::int64_t m = std::min(rows, c.rows - i);
-      const std::int64_t n = std::min(columns, c.columns - j);
-      multiply_add(alpha, transposed ? a.block(0, i, a.rows, m) : a.block(i, 0, m, a.columns),
-                   b.block(0, j, b.rows, n), c.block(i, j, m, n), transpose);
-    }
-}
-template void CpuDevice::multiply_in_parts(float, MatrixView<const float>, MatrixView<const float>,
-                                           MatrixView<float>, Transpose) const;
-template void CpuDevice::multiply_in_parts(double, MatrixView<const double>,
-                                           MatrixView<const double>, MatrixView<double>,
-                                           Transpose) const;
 
 void CpuDevice::permute_rows(Queue&, const std::int64_t* from, const std::int64_t* to,
                              std::int64_t count, AnyMatrix any) {

@@ -10,6 +10,7 @@
 #include "device/cpu/cpu_device.hpp"
 #include "device/cpu/dense.hpp"
 #include "device/cpu/parts.hpp"
+#include "device/cpu/product_parts.hpp"
 #include "device/cpu/thread_scope.hpp"
 
 namespace lupine {
@@ -107,6 +108,25 @@ double* at(double* p, std::int64_t i) {
 }
 
 }  // namespace
+
+template <class T>
+void CpuDevice::multiply_in_parts(T alpha, MatrixView<const T> a, MatrixView<const T> b,
+                                  MatrixView<T> c, Transpose transpose) const {
+  const bool transposed = transpose == Transpose::yes;
+  const auto [rows, columns] = update_parts(c.rows, c.columns, b.rows, threads_, interrupt());
+  for (std::int64_t j = 0; j < c.columns; j += columns)
+    for (std::int64_t i = 0; i < c.rows && !ended(); i += rows) {
+      const std::int64_t m = std::min(rows, c.rows - i);
+      const std::int64_t n = std::min(columns, c.columns - j);
+      multiply_add(alpha, transposed ? a.block(0, i, a.rows, m) : a.block(i, 0, m, a.columns),
+                   b.block(0, j, b.rows, n), c.block(i, j, m, n), transpose);
+    }
+}
+template void CpuDevice::multiply_in_parts(float, MatrixView<const float>, MatrixView<const float>,
+                                           MatrixView<float>, Transpose) const;
+template void CpuDevice::multiply_in_parts(double, MatrixView<const double>,
+                                           MatrixView<const double>, MatrixView<double>,
+                                           Transpose) const;
 
 void CpuDevice::subtract_product(Queue&, Transpose transpose, ConstAnyMatrix any, ConstAnyMatrix x,
                                  AnyMatrix y) {
