@@ -27,7 +27,9 @@ lock = threading.RLock()
 def alone() -> ModuleType:
     """The module of a process alone."""
     from ._blas import load_with_best_kernels
+    from ._cuda import load_libraries
 
+    load_libraries()
     return load_with_best_kernels("lupine._alone")
 
 
@@ -37,7 +39,9 @@ def with_mpi() -> ModuleType:
     from mpi4py import MPI
 
     from ._blas import load_with_best_kernels
+    from ._cuda import load_libraries
 
+    load_libraries()
     try:
         module = load_with_best_kernels("lupine._mpi")
     except ImportError as error:
