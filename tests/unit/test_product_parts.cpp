@@ -15,7 +15,8 @@ namespace {
 /// Small integers, so that sums are exact in any order.
 std::vector<double> integers(std::int64_t rows, std::int64_t columns) {
   std::vector<double> all(static_cast<std::size_t>(rows * columns));
-  for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<double>((i * 7 + i / 3) % 11) - 5;
+  for (std::size_t i = 0; i < all.size(); ++i)
+    all[i] = static_cast<double>((i * 7 + i / 3) % 11) - 5;
   return all;
 }
 
