@@ -16,7 +16,7 @@ namespace {
 std::string benchmark(std::uintptr_t comm, const std::string& which, const nb::dict& given,
                       nb::object progress) {
   Call call(std::move(progress));
-  auto options = options_from<BenchmarkOptions>(given);
+  auto options = options_of_run<BenchmarkOptions>(comm, given);
   set_option("benchmark", options.benchmark, nb::str(which.c_str()));
   return call.run([&] {
     return on_this_rank(communicator(comm), [&] {

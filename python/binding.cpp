@@ -3,6 +3,10 @@
 // (one_process.cpp) or with an MPI library.
 #include "binding.hpp"
 
+#include <omp.h>
+
+#include <algorithm>
+
 #include <memory>
 
 #include "comm/communicator.hpp"
@@ -62,6 +66,10 @@ void translate(const std::exception_ptr& thrown, void* /*unused*/) {
 
 MPI_Comm communicator(std::uintptr_t address) {
   return address == 0 ? MPI_COMM_SELF : *reinterpret_cast<const MPI_Comm*>(address);
+}
+
+int threads_alone() {
+  return std::min(omp_get_max_threads(), bound_cores());
 }
 
 ProgressFunction Call::progress() const {

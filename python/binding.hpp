@@ -123,6 +123,18 @@ Options options_from(const nb::dict& given) {
   return options;
 }
 
+/// As many threads as OpenMP would use, and at most one a core.
+int threads_alone();
+
+/// options_from(). A process alone has threads_alone() where none are given.
+/// @param comm as communicator() takes it
+template <class Options>
+Options options_of_run(std::uintptr_t comm, const nb::dict& given) {
+  auto options = options_from<Options>(given);
+  if (comm == 0 && options.run.threads == 0) options.run.threads = threads_alone();
+  return options;
+}
+
 void bind_solve(nb::module_& module);
 void bind_benchmarks(nb::module_& module);
 

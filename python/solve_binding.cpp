@@ -9,8 +9,7 @@
 #include <span>
 
 #include "binding.hpp"
-#include "grid/distribution.hpp"
-#include "grid/grid_shape.hpp"
+#include "solve/solver.hpp"
 
 namespace lupine::python {
 
@@ -148,12 +147,15 @@ nb::dict info_of(const Solution& s) {
   return d;
 }
 
+/// @param errors whether more is seen of the Solution than x and its warnings
 Solution solved(std::uintptr_t comm, const Matrix& a, const RightHandSide& b, const nb::dict& given,
-                nb::object progress) {
+                nb::object progress, bool errors) {
   Call call(std::move(progress));
-  const auto options = options_from<SolveOptions>(given);
-  return call.run(
-      [&] { return solve(communicator(comm), a, b, options, call.progress(), call.interrupt()); });
+  const auto options = options_of_run<SolveOptions>(comm, given);
+  return call.run([&] {
+    return solve(communicator(comm), a, b, options, call.progress(), call.interrupt(),
+                 errors ? Seen::errors : Seen::warnings);
+  });
 }
 
 /// A Factorization, and what its later calls need of the first.
@@ -161,7 +163,7 @@ class Factors {
  public:
   Factors(std::uintptr_t comm, const Matrix& a, const nb::dict& given, nb::object progress)
       : call_(std::move(progress)) {
-    const auto options = options_from<SolveOptions>(given);
+    const auto options = options_of_run<SolveOptions>(comm, given);
     call_.run([&] {
       factors_.emplace(communicator(comm), a, options, call_.progress(), call_.interrupt());
     });
@@ -234,10 +236,7 @@ void bind_solve(nb::module_& module) {
       .def("precision", &Factors::precision)
       .def("close", &Factors::close);
   module.def("solve", &solved, nb::arg("comm"), nb::arg("a"), nb::arg("b"), nb::arg("options"),
-             nb::arg("progress").none());
-  module.def("local_size", [](std::int64_t size, std::int64_t block, int processes, int me) {
-    return Distribution(size, block, processes, me).local_size();
-  });
+             nb::arg("progress").none(), nb::arg("errors"));
 }
 
 }  // namespace lupine::python

@@ -52,7 +52,7 @@ def measure(n: int, count: int, order: str, seconds: float) -> dict:
     turns = 0
     while turns < 3 or time.perf_counter() < end:
         for name, solve in solvers.items():
-            time.sleep(0.002)  # threads of the solver before go to sleep
+            time.sleep(0.25)  # threads of NumPy's OpenBLAS spin for 0.1 s after a call
             begin = time.perf_counter()
             solve()
             best[name] = min(best[name], time.perf_counter() - begin)

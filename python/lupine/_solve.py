@@ -333,7 +333,7 @@ def solve(
     given.update(matrix.options)
     return _solved(
         lambda: ranks.module.solve(
-            ranks.address, matrix.source, right.source, given, _progress(progress)
+            ranks.address, matrix.source, right.source, given, _progress(progress), return_info
         ),
         right,
         type_,

@@ -21,7 +21,7 @@
 #include "grid/distribution.hpp"
 #include "grid/grid_shape.hpp"
 #include "revision.hpp"
-#include "solve/small_solver.hpp"
+#include "solve/solver.hpp"
 
 struct lupine_factorization {
   lupine::Communicator all;
@@ -386,15 +386,9 @@ int lupine_dgesvx(int64_t n, int64_t nrhs, const double* a, int64_t lda, double*
     if (n == 0 || nrhs == 0) return 0;
     start_mpi();
     const auto solve = [&] {
-      return on_this_rank(MPI_COMM_SELF, [&] {
-        const Seen seen = result == nullptr ? Seen::x_alone : Seen::errors;
-        const std::unique_ptr<Solver> solver =
-            make_solver(MPI_COMM_SELF, Matrix::dense(n, a, lda), options_alone(options), {}, seen);
-        const RightHandSide right = RightHandSide::dense(nrhs, b, ldb);
-        solver->check(right.source());
-        solver->factor();
-        return solver->solve(right.source(), Transpose::no);
-      });
+      return lupine::solve(MPI_COMM_SELF, Matrix::dense(n, a, lda),
+                           RightHandSide::dense(nrhs, b, ldb), options_alone(options), {}, {},
+                           result == nullptr ? Seen::x_alone : Seen::errors);
     };
     store(solved(solve, result), nrhs, b, ldb);
     return 0;

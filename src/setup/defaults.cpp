@@ -45,6 +45,7 @@ struct Row {
   std::int64_t above;     // the row is for local orders (n over the longer side) above this
   std::int64_t nb_alone;  // largest block size of one rank
   std::int64_t nb;        // largest block size of several ranks: smaller, for an even load
+  int lookahead_alone;    // 0 where the device of one rank has nothing to hide panels behind
   int lookahead;
   std::int64_t chunk_alone;  // chunk of a rank alone in its process column
   std::int64_t chunk;        // chunk of several ranks: some ten milliseconds of an update
@@ -59,15 +60,16 @@ constexpr std::int64_t all_columns = 0;
 // blocks are smaller. The rows of GPUs are those of predictions (lupine predict) for an H200.
 // clang-format off
 constexpr Row default_rows[] = {
-    // engine          above  nb: alone, of several  look-ahead  chunk: alone, of several  leaf
-    {Engine::cpu_fast,     0,      1024,        384,          1,          all_columns,   2048,   16},
-    {Engine::cpu_fast, 12288,      1024,        384,          1,         8192,       2048,   16},
-    {Engine::cpu_other,    0,       512,        512,          1,          all_columns,   2048,   16},
-    {Engine::cpu_fp64,     0,       384,        384,          1,          all_columns,   2048,   16},
-    {Engine::cuda_low,     0,      1024,       1024,          1,        16384,      16384,   32},
-    {Engine::cuda_low, 49152,      2048,       2048,          1,        16384,      16384,   32},
-    {Engine::cuda_low, 114688,      3072,       3072,          1,        32768,      32768,   32},
-    {Engine::cuda_fp64,    0,      1024,       1024,          1,        16384,      16384,   32},
+    // each pair: of one rank, of several
+    // engine           above           nb   look-ahead             chunk  leaf
+    {Engine::cpu_fast,      0, 1024,  384,   0, 1,  all_columns,   2048,   16},
+    {Engine::cpu_fast,  12288, 1024,  384,   0, 1,         8192,   2048,   16},
+    {Engine::cpu_other,     0,  512,  512,   0, 1,  all_columns,   2048,   16},
+    {Engine::cpu_fp64,      0,  384,  384,   0, 1,  all_columns,   2048,   16},
+    {Engine::cuda_low,      0, 1024, 1024,   1, 1,        16384,  16384,   32},
+    {Engine::cuda_low,  49152, 2048, 2048,   1, 1,        16384,  16384,   32},
+    {Engine::cuda_low, 114688, 3072, 3072,   1, 1,        32768,  32768,   32},
+    {Engine::cuda_fp64,     0, 1024, 1024,   1, 1,        16384,  16384,   32},
 };
 // clang-format on
 
@@ -79,14 +81,16 @@ const Row& row_of(Engine engine, std::int64_t local_order) {
 }
 
 // Leaves eight blocks to a rank. On a CPU it leaves sixteen, as far as blocks stay so wide that a
-// product loses little: the work on panels grows with their width, and runs at a lower rate.
+// product loses little: the work on panels grows with their width, and runs at a lower rate. One
+// rank with FP32's rate has 32: its copies of panels then take little memory beside A.
 std::int64_t largest_nb_for(const TuningCase& c) {
   constexpr std::int64_t unit = 32;
   const std::int64_t local_order = c.n / std::max(c.shape.nprow, c.shape.npcol);
   const std::int64_t eighth = local_order / 8;
   const std::int64_t narrow = std::min<std::int64_t>(eighth, is_fast(c) ? 256 : 128);
+  const bool small = engine_of(c) == Engine::cpu_other && c.shape.size() == 1;
   const std::int64_t share =
-      c.device == DeviceKind::cpu ? std::max(local_order / 16, narrow) : eighth;
+      c.device == DeviceKind::cpu ? std::max(local_order / (small ? 32 : 16), narrow) : eighth;
   return std::max(unit, round_up(share, unit));
 }
 
@@ -95,12 +99,16 @@ std::int64_t largest_nb_for(const TuningCase& c) {
 Defaults defaults_for(const TuningCase& which) {
   const std::int64_t sides = std::max(which.shape.nprow, which.shape.npcol);
   const Row& row = row_of(engine_of(which), ceil_div(which.n, sides));
-  const std::int64_t most = which.shape.size() == 1 ? row.nb_alone : row.nb;
+  const bool alone = which.shape.size() == 1;
+  const std::int64_t most = alone ? row.nb_alone : row.nb;
   const std::int64_t nb = std::min({most, largest_nb_for(which), which.n});
   const std::int64_t chunk = which.shape.nprow == 1 ? row.chunk_alone : row.chunk;
   std::string name(words(row.engine));
   if (row.above > 0) name += fmt::format(", above {} a rank", row.above);
-  return {{nb, row.lookahead, chunk}, row.leaf, std::move(name), nb < most};
+  return {{nb, alone ? row.lookahead_alone : row.lookahead, chunk},
+          row.leaf,
+          std::move(name),
+          nb < most};
 }
 
 }  // namespace lupine

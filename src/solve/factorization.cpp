@@ -60,11 +60,16 @@ std::int64_t Factorization::n() const {
 
 Solution solve(MPI_Comm comm, const Matrix& a, const RightHandSide& b, const SolveOptions& options,
                const ProgressFunction& progress, const InterruptFunction& interrupt) {
+  return solve(comm, a, b, options, progress, interrupt, Seen::errors);
+}
+
+Solution solve(MPI_Comm comm, const Matrix& a, const RightHandSide& b, const SolveOptions& options,
+               const ProgressFunction& progress, const InterruptFunction& interrupt, Seen seen) {
   return on_this_rank(comm, [&] {
     Interruption interruption(comm, interrupt, progress != nullptr);
     std::unique_ptr<Solver> solver;
     const auto work = [&] {
-      solver = make_solver(comm, a, options, progress, Seen::errors, interruption.get());
+      solver = make_solver(comm, a, options, progress, seen, interruption.get());
       solver->check(b.source());
       solver->factor();
       return solver->solve(b.source(), Transpose::no);

@@ -37,6 +37,10 @@ std::shared_ptr<const ProcessGrid> grid_alone() {
   return grid;
 }
 
+// A pivot that is smaller beside the largest one makes the condition number worth an estimate,
+// where only a warning would come of it.
+constexpr double doubtful_pivot = 1e-8;
+
 std::size_t size_of(std::int64_t n) {
   return static_cast<std::size_t>(n);
 }
@@ -75,19 +79,19 @@ class SmallSolver::Factors final : public FactorSolver {
       : lu_(device, rows, columns, Precision::fp64), pivots_(size_of(rows.size())) {}
 
   AnyMatrix local() const { return lu_.local(); }
-  /// Factors R A C, which is in local(). Returns whether no pivot is zero, nor so small beside the
-  /// largest that R A C may be singular to working precision.
-  bool factor() {
-    if (factor_by_lapack(whole(), pivots_) >= 0) return false;
+  /// Factors R A C, which is in local(). Returns the smallest pivot over the largest, in magnitude;
+  /// 0 where a pivot is zero or not finite.
+  double factor() {
+    if (factor_by_lapack(whole(), pivots_) >= 0) return 0;
     double least = std::numeric_limits<double>::infinity();
     double most = 0;
     for (std::int64_t i = 0; i < whole().rows; ++i) {
       const double pivot = std::fabs(whole()(i, i));
-      if (!std::isfinite(pivot)) return false;
+      if (!std::isfinite(pivot)) return 0;
       least = std::min(least, pivot);
       most = std::max(most, pivot);
     }
-    return least > static_cast<double>(whole().rows) * eps * most;
+    return least / most;
   }
   MultiVector solve(const MultiVector& r) override { return solved(Transpose::no, r); }
   MultiVector solve_transposed(const MultiVector& r) override { return solved(Transpose::yes, r); }
@@ -151,11 +155,12 @@ bool SmallSolver::load_and_factor() {
   device_->scale(*device_->make_queue(Priority::normal), a_->local(), pointer(of_system.rows),
                  pointer(of_system.columns), factors->local());
   stop_if_ended();
-  const bool usable = factors->factor();
+  const double pivots = factors->factor();
+  is_doubtful_ = pivots < doubtful_pivot;
   load_seconds_ = loaded - begin;
   scale_seconds_ = scaled - loaded;
   step_.factor_seconds = clock_.now() - scaled;
-  if (!usable) return false;
+  if (pivots <= static_cast<double>(n()) * eps) return false;
   factored_ =
       std::make_unique<FactoredSystem>(*device_,
                                        System(*grid_, *device_, held_matrix(a_->local()),

@@ -32,10 +32,6 @@ std::int64_t small_limit();
 /// `device` automatic stands for the CPU here, even where there are GPUs.
 bool is_small(MPI_Comm comm, std::int64_t n, const SolveOptions& options);
 
-/// What a caller sees of a solution's errors: all that the options ask for, or x alone. For x alone
-/// a SmallSolver leaves out condition number and forward bounds, which do not change x.
-enum class Seen { errors, x_alone };
-
 /// Solves on the CPU, without a Machine or a plan. The checks of A and b, the scales, the errors
 /// and their limits are those of the FP64 step of a SteppedSolver, and so are the fields of the
 /// Solution. Where anything is not as usual (a pivot that is zero or tiny, an x that is not
@@ -69,7 +65,8 @@ class SmallSolver final : public Solver {
   bool solve_block(const RightHandSideSource& b, const MultiVector& given, bool many, Transpose op,
                    Solution& solution);
   ConditionCheck condition_check() const {
-    return seen_ == Seen::errors ? options_.condition : ConditionCheck::off;
+    const bool wanted = seen_ == Seen::errors || (seen_ == Seen::warnings && is_doubtful_);
+    return wanted ? options_.condition : ConditionCheck::off;
   }
   void finish(Transpose op, Solution& solution);
   Interrupt* interrupt() const { return device_->interrupt(); }
@@ -88,6 +85,7 @@ class SmallSolver final : public Solver {
   std::optional<UserMatrix> a_;
   Equilibration scales_;
   std::unique_ptr<FactoredSystem> factored_;
+  bool is_doubtful_ = false;  // whether a pivot is so small that A may be nearly singular
   double load_seconds_ = 0;
   double scale_seconds_ = 0;
   double check_seconds_ = 0;

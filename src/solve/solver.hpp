@@ -29,4 +29,14 @@ class Solver {
   virtual ConditionEstimate condition(Transpose transpose) = 0;
 };
 
+/// What a caller sees of a solution's errors: all that the options ask for; only whether A is
+/// singular to working precision (Solution::notes); or x alone. Up to small_limit(), condition
+/// number and forward bounds, which do not change x, are left out where they are not seen; for
+/// `warnings`, unless a pivot is so small that A may be nearly singular.
+enum class Seen { errors, warnings, x_alone };
+
+/// lupine::solve() for a caller that sees this.
+Solution solve(MPI_Comm comm, const Matrix& a, const RightHandSide& b, const SolveOptions& options,
+               const ProgressFunction& progress, const InterruptFunction& interrupt, Seen seen);
+
 }  // namespace lupine

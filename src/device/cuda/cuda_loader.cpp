@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <link.h>
 #include <lupine/error.hpp>
 
 #include <array>
@@ -53,6 +54,28 @@ const Library& library() {
   return loaded;
 }
 
+/// Whether CUDA's driver is in the process. Small systems ask often, so the libraries are looked
+/// through only where some were loaded since the last look.
+bool driver_is_loaded() {
+  struct Look {
+    unsigned long long loads = 0;  // of the process so far
+    unsigned long long loads_before = 0;
+    bool found = false;
+  };
+  static Look look;
+  if (look.found) return true;
+  look.loads_before = look.loads;
+  dl_iterate_phdr(
+      [](dl_phdr_info* library, std::size_t, void* data) {
+        Look& now = *static_cast<Look*>(data);
+        now.loads = library->dlpi_adds;
+        now.found = std::string_view(library->dlpi_name).find("libcuda.so") != std::string::npos;
+        return now.found || now.loads == now.loads_before ? 1 : 0;
+      },
+      &look);
+  return look.found;
+}
+
 }  // namespace
 
 CudaDevices cuda_devices() {
@@ -65,14 +88,7 @@ std::unique_ptr<Device> make_cuda_device(const DeviceOptions& options) {
 }
 
 bool cuda_has_alone(const void* data) {
-  static bool loaded = false;
-  if (!loaded) {
-    void* driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
-    if (driver == nullptr) return false;
-    dlclose(driver);
-    loaded = true;
-  }
-  return library().entry && library().entry->has_alone(data);
+  return driver_is_loaded() && library().entry && library().entry->has_alone(data);
 }
 
 }  // namespace lupine
