@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "core/numbers.hpp"
+#include "solve/threads.hpp"
 
 namespace lupine {
 
@@ -108,9 +109,10 @@ class Answering {
     answers_.x = MultiVector(system_.n(), b.count());
     answers_.y = MultiVector(system_.x_part().local_size(), b.count());
     answers_.all.resize(static_cast<std::size_t>(b.count()));
-    for (std::int64_t k = 0; k < b.count(); ++k) {
+    shifts_.resize(answers_.all.size());
+    for_each_in_threads(b.count(), [&](std::int64_t k) {
       const int shift = largest_exponent(b[k], scales.rows).value_or(0);
-      shifts_.push_back(shift);
+      shifts_[static_cast<std::size_t>(k)] = shift;
       for (const Run& run : system_.b_part().runs())
         for (std::int64_t i = 0; i < run.length; ++i) {
           const auto from = static_cast<std::size_t>(run.global.value + i);
@@ -118,7 +120,7 @@ class Answering {
               times_power(b[k][from], scales.rows[from] - shift);
         }
       of(k).column.precision = options.precision;
-    }
+    });
   }
 
   Answers run() {
@@ -154,11 +156,11 @@ class Answering {
     const Vector y_sizes = x_space_.largest(y);
     const Vector b_sizes = system_.b_space().largest(right_);
     std::vector<std::int64_t> rest;
+    set_every_x();
     for (std::int64_t k = 0; k < y.count(); ++k) {
       const auto i = static_cast<std::size_t>(k);
       const double error = ResidualSketch::certainty * estimates.errors[i];
       Answer& answer = of(k);
-      set_x(k);
       if (!(error <= tolerance_) || !std::isfinite(of(k).x_norm)) {
         rest.push_back(k);
         continue;
@@ -192,7 +194,20 @@ class Answering {
   }
 
   void set_x(std::int64_t k) {
-    const Vector y = x_space_.gather(system_.x_part(), answers_.y[k]);
+    gather_y(k);
+    scale_y(k);
+  }
+  void set_every_x() {
+    for (std::int64_t k = 0; k < answers_.x.count(); ++k) gather_y(k);
+    for_each_in_threads(answers_.x.count(), [&](std::int64_t k) { scale_y(k); });
+  }
+  // x <- y, whole. Collective.
+  void gather_y(std::int64_t k) {
+    std::ranges::copy(x_space_.gather(system_.x_part(), answers_.y[k]), answers_.x[k].begin());
+  }
+  // x <- C x 2^shift, and its norms.
+  void scale_y(std::int64_t k) {
+    const Vector y(answers_.x[k].begin(), answers_.x[k].end());
     const int shift = shifts_[static_cast<std::size_t>(k)];
     const std::span<double> x = answers_.x[k];
     for (std::size_t i = 0; i < y.size(); ++i) x[i] = times_power(y[i], scales_.columns[i] + shift);

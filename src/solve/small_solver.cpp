@@ -131,7 +131,16 @@ void SmallSolver::check(const RightHandSideSource& b) {
   b.check(grid_->all(), n());
   Vector x;
   b.prepare(*grid_, n(), x);
-  if (b.count() > 0 && b.at_hand()) require_one(get(b, Transpose::no));
+  if (b.count() == 0 || !b.at_hand()) return;
+  Vector values(size_of(n()));
+  std::string first_why;
+  for (std::int64_t k = 0; k < b.count(); ++k) {
+    b.get(*grid_, k, values);
+    const std::string why = wrong_value(values, k);
+    if (why.empty()) return;
+    if (first_why.empty()) first_why = why;
+  }
+  throw UsageError(first_why);
 }
 
 void SmallSolver::factor() {

@@ -93,12 +93,22 @@ TEST_CASE("defaults of the table") {
 TEST_CASE("a small problem has blocks for every rank") {
   CHECK(on_cpu(1000, Precision::fp16, false).tuning.nb == 128);
   CHECK(on_cpu(8000, Precision::fp16, false, many).tuning.nb == 64);
-  CHECK(on_cpu(4000, Precision::fp32, false).tuning.nb == 256);
+  CHECK(on_cpu(4000, Precision::fp64, false).tuning.nb == 256);
+  CHECK(on_cpu(4000, Precision::fp32, false).tuning.nb == 128);
+  CHECK(on_cpu(8000, Precision::fp32, false).tuning.nb == 256);
   CHECK(on_cpu(2000, Precision::fp32, false).tuning.nb == 128);
   CHECK(on_cpu(2000, Precision::bf16, true).tuning.nb == 256);
   CHECK(on_cpu(10, Precision::fp16, false).tuning.nb == 10);
   CHECK(on_cpu(1000, Precision::fp16, false).cut);
   CHECK_FALSE(on_cpu(1000000, Precision::fp16, false).cut);
+}
+
+TEST_CASE("one rank on a CPU looks no panels ahead") {
+  for (Precision p : {Precision::bf16, Precision::fp32, Precision::fp64}) {
+    CHECK(on_cpu(20000, p, true).tuning.lookahead == 0);
+    CHECK(on_cpu(20000, p, true, many).tuning.lookahead == 1);
+    CHECK(on_gpu(p).tuning.lookahead == 1);
+  }
 }
 
 TEST_CASE("the table of defaults has a row for each kind of update") {
