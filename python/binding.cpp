@@ -33,10 +33,10 @@ nb::dict describe() {
   return all;
 }
 
-/// Sets Python's error lupine._errors.NAME(arguments...).
+/// Sets Python's error MODULE.NAME(arguments...).
 template <class... Arguments>
-void raise(const char* name, Arguments&&... arguments) {
-  const nb::object type = nb::module_::import_("lupine._errors").attr(name);
+void raise(const char* module, const char* name, Arguments&&... arguments) {
+  const nb::object type = nb::module_::import_(module).attr(name);
   const nb::object error = type(std::forward<Arguments>(arguments)...);
   PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.ptr())), error.ptr());
 }
@@ -46,19 +46,19 @@ void translate(const std::exception_ptr& thrown, void* /*unused*/) {
   try {
     std::rethrow_exception(thrown);
   } catch (const SingularError& error) {
-    raise("SingularMatrixError", error.what(), error.pivot());
+    raise("lupine._errors", "SingularMatrixError", error.what(), error.pivot());
   } catch (const AccuracyError& error) {
-    raise("inaccurate", error.what(), Solution(error.best()));
+    raise("lupine._errors", "inaccurate", error.what(), Solution(error.best()));
   } catch (const NotEnoughMemory& error) {
-    raise("MemoryError", error.what());
+    raise("builtins", "MemoryError", error.what());
   } catch (const OutOfMemory& error) {
-    raise("MemoryError", error.what());
+    raise("builtins", "MemoryError", error.what());
   } catch (const UsageError& error) {
-    raise("ValueError", error.what());
+    raise("builtins", "ValueError", error.what());
   } catch (const Interrupted& error) {
-    raise("Interrupted", error.what());
+    raise("lupine._errors", "Interrupted", error.what());
   } catch (const Error& error) {
-    raise("Fault", error.what(), error.rank());
+    raise("lupine._errors", "Fault", error.what(), error.rank());
   }
 }
 

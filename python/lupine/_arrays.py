@@ -68,7 +68,7 @@ def _to_host(array: Any) -> Any:
 
 
 def _as_numpy(array: Any, name: str) -> NDArray[Any]:
-    """The array in host memory, a view where its library gives one. Raises ValueError by its type."""
+    """The array in host memory: a view where its library gives one. ValueError by its type."""
     if is_on_gpu(array):
         array = _to_host(array)
     elif library_of(array) == "torch":

@@ -185,11 +185,16 @@ void SteppedSolver::load() {
 }
 
 // A later step keeps the block size of the first, because A is distributed in these blocks already.
+// A rank alone has the same A in blocks of any size. Where the sample has dropped the step that
+// first_ was planned for, the first one that is taken is first_.
 Setup SteppedSolver::setup_of(Precision precision) {
   if (precision == first_.options.precision) return first_;
   SolveOptions options = options_;
-  options.run.nb = first_.options.run.nb;
-  return plan(machine_, problem(options, n(), precision), {.size = "n ="});
+  const bool alone = all().size() == 1;
+  if (!alone) options.run.nb = first_.options.run.nb;
+  Setup setup = plan(machine_, problem(options, n(), precision), {.size = "n ="});
+  if (alone && steps_.size() == 1) first_ = setup;
+  return setup;
 }
 
 // Goes on to the next step whose factors are usable; false if there is none.
@@ -217,6 +222,7 @@ bool SteppedSolver::factor_in(Precision precision) {
   Setup setup;
   try {
     setup = setup_of(precision);
+    a_->set_block(setup.options.run.nb);
   } catch (const UsageError& error) {  // on every rank: the factors do not fit beside A
     step.why = error.what();
     return false;

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "solve/user_matrix.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "comm/agreement.hpp"
 #include "comm/interruption.hpp"
+#include "core/expects.hpp"
 #include "refine/system.hpp"
 #include "solve/part_writer.hpp"
 
@@ -45,6 +47,14 @@ UserMatrix::UserMatrix(const ProcessGrid& grid, Device& device, const MatrixSour
   });
   source.fill(grid, rows_, columns_, *part);
   stop_if_interrupted(grid.all(), device.interrupt());
+}
+
+void UserMatrix::set_block(std::int64_t nb) {
+  if (std::min(nb, rows_.size()) == rows_.block()) return;
+  LUPINE_EXPECTS(nb >= 1 && rows_.local_size() == rows_.size() &&
+                 columns_.local_size() == columns_.size());
+  rows_ = Distribution(rows_.size(), nb, 1, 0);
+  columns_ = Distribution(columns_.size(), nb, 1, 0);
 }
 
 std::vector<double> times_ones(const ProcessGrid& grid, Device& device, const UserMatrix& a,

@@ -31,6 +31,9 @@ class UserMatrix {
   const Distribution& rows() const { return rows_; }
   const Distribution& columns() const { return columns_; }
   ConstAnyMatrix local() const { return local_; }
+  /// Blocks of another size, for a rank alone: its part is the same.
+  /// @pre nb >= 1, and nb is the block size already or there is one rank
+  void set_block(std::int64_t nb);
   /// MatrixSource::transposed().
   bool transposed() const { return transposed_; }
 
