@@ -109,8 +109,18 @@ def main() -> None:
                     flush=True,
                 )
     if given.json:
+        import lupine
+
+        found = lupine.describe()
+        record = {
+            "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+            "command": "python " + " ".join(sys.argv),
+            **{key: found[key] for key in ("revision", "processor", "cores", "blas", "onednn")},
+            "results": results,
+        }
         with open(given.json, "w", encoding="utf-8") as file:
-            json.dump({"command": " ".join(sys.argv), "results": results}, file, indent=1)
+            json.dump(record, file, indent=1)
+            file.write("\n")
 
 
 if __name__ == "__main__":

@@ -52,7 +52,10 @@ def library_of(array: Any) -> str:
 
 
 def is_on_gpu(array: Any) -> bool:
-    return library_of(array) != "numpy" and hasattr(array, "__cuda_array_interface__")
+    library = library_of(array)
+    if library == "torch":
+        return bool(array.is_cuda)
+    return library != "numpy" and hasattr(array, "__cuda_array_interface__")
 
 
 def _to_host(array: Any) -> Any:
@@ -69,15 +72,15 @@ def _to_host(array: Any) -> Any:
 
 def _as_numpy(array: Any, name: str) -> NDArray[Any]:
     """The array in host memory: a view where its library gives one. ValueError by its type."""
-    if is_on_gpu(array):
-        array = _to_host(array)
-    elif library_of(array) == "torch":
-        array = array.detach().numpy()
-    elif not hasattr(array, "__array__") and hasattr(array, "__dlpack__"):
-        array = np.from_dlpack(array)
     if np.ma.isMaskedArray(array):
         raise ValueError(f"{name} is a masked array; allowed: an array without a mask")
     try:
+        if is_on_gpu(array):
+            array = _to_host(array)
+        elif library_of(array) == "torch":
+            array = array.detach().numpy()
+        elif not hasattr(array, "__array__") and hasattr(array, "__dlpack__"):
+            array = np.from_dlpack(array)
         found = np.asarray(array)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{name} cannot be made an array: {error}") from None
@@ -125,6 +128,8 @@ def host_matrix(a: Any) -> tuple[HostMatrix, np.dtype[Any]]:
 
 def gpu_matrix(a: Any) -> GpuMatrix | None:
     """A matrix in a GPU's memory as it lies there; None where it has to be copied."""
+    if library_of(a) == "torch":
+        a = a.detach()  # the interface is not that of a tensor with a gradient
     interface = a.__cuda_array_interface__
     shape = tuple(interface["shape"])
     _require_square(shape)
@@ -134,7 +139,7 @@ def gpu_matrix(a: Any) -> GpuMatrix | None:
     there = _leading_dimension(shape, tuple(strides))
     if there is None:
         return None
-    device = a.device
+    device = getattr(a, "device", None)
     gpu = getattr(device, "id", getattr(device, "index", 0))
     return GpuMatrix(a, int(interface["data"][0]), *there, gpu=int(gpu or 0))
 

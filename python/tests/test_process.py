@@ -90,12 +90,19 @@ def test_kernels_are_chosen_by_what_the_processor_has():
     assert lupine.describe()["better_blas_kernels"] is None
 
 
+@pytest.fixture
+def ctrl_c():
+    """A process that a shell has started in the background ignores SIGINT."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield lambda: threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT)).start()
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.parametrize("precision", ["fp32", "fp64"])
-def test_ctrl_c_ends_a_long_solve(precision):
+def test_ctrl_c_ends_a_long_solve(precision, ctrl_c):
     n = 10000
     a = np.random.default_rng(1).random((n, n), dtype=np.float32).astype(np.float64)
-    killer = threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT))
-    killer.start()
+    ctrl_c()
     begin = time.perf_counter()
     with pytest.raises(KeyboardInterrupt):
         lupine.solve(a, np.ones(n), precision=precision)
@@ -104,8 +111,8 @@ def test_ctrl_c_ends_a_long_solve(precision):
     np.testing.assert_allclose(a[:900, :900] @ lupine.solve(a[:900, :900], b), b, atol=1e-6)
 
 
-def test_ctrl_c_ends_a_benchmark():
-    threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT)).start()
+def test_ctrl_c_ends_a_benchmark(ctrl_c):
+    ctrl_c()
     with pytest.raises(KeyboardInterrupt):
         lupine.hpl(12000)
 
