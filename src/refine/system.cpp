@@ -179,64 +179,68 @@ MultiVector System::product(const MultiVector& v, Side& from, Side& to) {
   return scaled(to.scales, sums(to, to.vectors.as<double>(), count));
 }
 
-// |R A C| |V| as a product of matrices, in FP32 where that holds the numbers and each sum is large
-// enough beside what underflows; V is divided by a power of two near its largest entry. The strips
-// are columns of the matrix that is held.
+// |R A C| |V| as a product of matrices of T. Column k of V is divided by powers[k] before, and the
+// product multiplied by it. The strips are columns of the matrix that is held.
+template <class T>
+MultiVector System::magnitude_product_in(const MultiVector& v, const Vector& powers) {
+  const bool transposed = transpose_ == Transpose::yes;
+  const Side& along_rows = transposed ? x_ : b_;
+  const Side& along_columns = transposed ? b_ : x_;
+  const std::int64_t m = along_rows.size();
+  const std::int64_t k = along_columns.size();
+  const std::int64_t bytes = std::int64_t{sizeof(T)};
+  const std::int64_t strip_columns =
+      std::max(strip_elements / std::max<std::int64_t>(m, 1), least_strip);
+  std::vector<T> minus_v(v.all().size());
+  for (std::size_t i = 0; i < minus_v.size(); ++i)
+    minus_v[i] = static_cast<T>(-std::fabs(v.all()[i]) / powers[i / divisor(x_.size())]);
+  const Buffer vectors = device_.allocate(x_.size() * v.count() * bytes);
+  const Buffer product = device_.allocate(b_.size() * v.count() * bytes);
+  const Buffer magnitudes = device_.allocate(m * std::min(strip_columns, k) * bytes);
+  device_.upload(*queue_, minus_v, vectors.as<T>());
+  std::vector<T> host(static_cast<std::size_t>(b_.size() * v.count()), T{0});
+  device_.upload(*queue_, host, product.as<T>());
+  const auto scale_buffer = [&](const Vector& scales) {
+    Buffer buffer = device_.allocate(bytes_of_doubles(std::ssize(scales)));
+    device_.upload(*queue_, scales, buffer.as<double>());
+    return buffer;
+  };
+  const Buffer row_scales = scale_buffer(along_rows.scales);
+  const Buffer column_scales = scale_buffer(along_columns.scales);
+  const auto all_of = [&](const Buffer& memory, std::int64_t size) {
+    return MatrixView<T>{memory.as<T>(), size, v.count(), std::max<std::int64_t>(size, 1)};
+  };
+  const MatrixView<T> from = all_of(vectors, x_.size());
+  const MatrixView<T> to = all_of(product, b_.size());
+  for (std::int64_t j = 0; j < k; j += strip_columns) {
+    const std::int64_t width = std::min(strip_columns, k - j);
+    const MatrixView<T> strip{magnitudes.as<T>(), m, width, std::max<std::int64_t>(m, 1)};
+    const auto of_strip = [&](MatrixView<T> all) { return all.block(j, 0, width, v.count()); };
+    device_.scale(*queue_, a_->held()->block(0, j, m, width),
+                  along_rows.scales.empty() ? nullptr : row_scales.as<double>(),
+                  along_columns.scales.empty() ? nullptr : column_scales.as<double>() + j, strip);
+    device_.take_magnitudes(*queue_, strip);
+    device_.subtract_product(*queue_, transpose_, strip, transposed ? from : of_strip(from),
+                             transposed ? of_strip(to) : to);
+  }
+  device_.download(*queue_, product.as<T>(), host);
+  stop_if_interrupted(grid_.all(), device_.interrupt());
+  MultiVector sums(b_.size(), v.count());
+  for (std::size_t i = 0; i < host.size(); ++i)
+    sums.all()[i] = static_cast<double>(host[i]) * powers[i / divisor(b_.size())];
+  b_space().alike().all_reduce(sums.all(), Reduction::sum);
+  return sums;
+}
+
+// |R A C| |V|, in FP32 where that holds the numbers and each sum is large enough beside what
+// underflows; V is divided by a power of two near its largest entry.
 MultiVector System::magnitude_product(const MultiVector& v) {
   const double norm = scaled_norm();
   const Vector sizes = x_space().largest(v);
   Vector powers = sizes;
   std::ranges::transform(powers, powers.begin(), power_above);
-  const bool transposed = transpose_ == Transpose::yes;
-  const Side& along_rows = transposed ? x_ : b_;
-  const Side& along_columns = transposed ? b_ : x_;
-  const auto run = [&]<class T>(T) {
-    const std::int64_t m = along_rows.size();
-    const std::int64_t k = along_columns.size();
-    const std::int64_t bytes = std::int64_t{sizeof(T)};
-    const std::int64_t strip_columns =
-        std::max(strip_elements / std::max<std::int64_t>(m, 1), least_strip);
-    std::vector<T> minus_v(v.all().size());
-    for (std::size_t i = 0; i < minus_v.size(); ++i)
-      minus_v[i] = static_cast<T>(-std::fabs(v.all()[i]) / powers[i / divisor(x_.size())]);
-    const Buffer vectors = device_.allocate(x_.size() * v.count() * bytes);
-    const Buffer product = device_.allocate(b_.size() * v.count() * bytes);
-    const Buffer magnitudes = device_.allocate(m * std::min(strip_columns, k) * bytes);
-    device_.upload(*queue_, minus_v, vectors.as<T>());
-    std::vector<T> host(static_cast<std::size_t>(b_.size() * v.count()), T{0});
-    device_.upload(*queue_, host, product.as<T>());
-    const auto scale_buffer = [&](const Vector& scales) {
-      Buffer buffer = device_.allocate(bytes_of_doubles(std::ssize(scales)));
-      device_.upload(*queue_, scales, buffer.as<double>());
-      return buffer;
-    };
-    const Buffer row_scales = scale_buffer(along_rows.scales);
-    const Buffer column_scales = scale_buffer(along_columns.scales);
-    const auto all_of = [&](const Buffer& memory, std::int64_t size) {
-      return MatrixView<T>{memory.as<T>(), size, v.count(), std::max<std::int64_t>(size, 1)};
-    };
-    const MatrixView<T> from = all_of(vectors, x_.size());
-    const MatrixView<T> to = all_of(product, b_.size());
-    for (std::int64_t j = 0; j < k; j += strip_columns) {
-      const std::int64_t width = std::min(strip_columns, k - j);
-      const MatrixView<T> strip{magnitudes.as<T>(), m, width, std::max<std::int64_t>(m, 1)};
-      const auto of_strip = [&](MatrixView<T> all) { return all.block(j, 0, width, v.count()); };
-      device_.scale(*queue_, a_->held()->block(0, j, m, width),
-                    along_rows.scales.empty() ? nullptr : row_scales.as<double>(),
-                    along_columns.scales.empty() ? nullptr : column_scales.as<double>() + j, strip);
-      device_.take_magnitudes(*queue_, strip);
-      device_.subtract_product(*queue_, transpose_, strip, transposed ? from : of_strip(from),
-                               transposed ? of_strip(to) : to);
-    }
-    device_.download(*queue_, product.as<T>(), host);
-    MultiVector sums(b_.size(), v.count());
-    for (std::size_t i = 0; i < host.size(); ++i)
-      sums.all()[i] = static_cast<double>(host[i]) * powers[i / divisor(b_.size())];
-    b_space().alike().all_reduce(sums.all(), Reduction::sum);
-    return sums;
-  };
-  if (norm > fp32_most || norm < fp32_least) return run(double{});
-  const MultiVector sums = run(float{});
+  if (norm > fp32_most || norm < fp32_least) return magnitude_product_in<double>(v, powers);
+  const MultiVector sums = magnitude_product_in<float>(v, powers);
   const double least = fp32_underflow * (norm + 2 * static_cast<double>(n()));
   std::int64_t lost = 0;
   for (std::int64_t k = 0; k < v.count(); ++k) {
@@ -244,7 +248,9 @@ MultiVector System::magnitude_product(const MultiVector& v) {
     const auto is_lost = [&](double sum) { return sum < least * powers[at]; };
     if (sizes[at] != 0) lost |= static_cast<std::int64_t>(std::ranges::any_of(sums[k], is_lost));
   }
-  return grid_.all().all_reduce(lost, Reduction::max) == 0 ? sums : run(double{});
+  return grid_.all().all_reduce(lost, Reduction::max) == 0
+             ? sums
+             : magnitude_product_in<double>(v, powers);
 }
 
 MultiVector System::multiply(const MultiVector& v) {

@@ -123,6 +123,8 @@ class System {
   MultiVector pass(const MultiVector& v, MultiVector* abs_ax);
   MultiVector product(const MultiVector& v, Side& from, Side& to);
   MultiVector magnitude_product(const MultiVector& v);
+  template <class T>
+  MultiVector magnitude_product_in(const MultiVector& v, const Vector& powers);
   void reserve(Side& side, std::int64_t vectors) const;
   MultiVector sums(const Side& side, const double* parts, std::int64_t vectors) const;
 
