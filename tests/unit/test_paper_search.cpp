@@ -31,7 +31,7 @@ class Fake {
     scenario.machine.name = "fake";
     scenario.ranks = ranks;
     const double begin = clock.time;
-    const SearchOutcome outcome = paper::search(
+    SearchOutcome outcome = paper::search(
         scenario, asked, request, [this](auto cases) { return predict(cases); }, clock);
     spent = clock.time - begin;
     return outcome;
