@@ -49,11 +49,6 @@ bool is_finite(const Vector& b) {
   return wrong_value(b, 0).empty();
 }
 
-// @throws UsageError if every right-hand side has an Inf or NaN
-void require_one(const std::vector<Vector>& given) {
-  if (std::ranges::none_of(given, is_finite)) throw UsageError(wrong_value(given.front(), 0));
-}
-
 }  // namespace
 
 std::int64_t small_limit() {
@@ -133,14 +128,10 @@ void SmallSolver::check(const RightHandSideSource& b) {
   b.prepare(*grid_, n(), x);
   if (b.count() == 0 || !b.at_hand()) return;
   Vector values(size_of(n()));
-  std::string first_why;
-  for (std::int64_t k = 0; k < b.count(); ++k) {
+  require_one(b.count(), [&](std::int64_t k) {
     b.get(*grid_, k, values);
-    const std::string why = wrong_value(values, k);
-    if (why.empty()) return;
-    if (first_why.empty()) first_why = why;
-  }
-  throw UsageError(first_why);
+    return wrong_value(values, k);
+  });
 }
 
 void SmallSolver::factor() {
@@ -213,7 +204,7 @@ Solution SmallSolver::solve(const RightHandSideSource& b, Transpose transpose) {
   b.check(grid_->all(), n());
   const Transpose op = as_loaded(transpose);
   const std::vector<Vector> given = get(b, op);
-  require_one(given);
+  require_one(std::ssize(given), [&](std::int64_t k) { return wrong_value(given[size_of(k)], k); });
   // What a function has returned is kept, since it may not be called again.
   const MultiVector kept = b.at_hand() ? MultiVector{} : together(n(), given);
   const RightHandSide array =

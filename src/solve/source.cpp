@@ -73,4 +73,14 @@ void SolvedOnRank::put(const ProcessGrid& grid, std::int64_t k, std::span<const 
   if (grid.all().rank() == root_) put_column(k, solution, x);
 }
 
+void require_one(std::int64_t count, const std::function<std::string(std::int64_t k)>& wrong) {
+  std::string first;
+  for (std::int64_t k = 0; k < count; ++k) {
+    const std::string why = wrong(k);
+    if (why.empty()) return;
+    if (first.empty()) first = why;
+  }
+  throw UsageError(first);
+}
+
 }  // namespace lupine

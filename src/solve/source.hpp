@@ -6,6 +6,7 @@
 #include <lupine/solve.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -83,5 +84,9 @@ class RightHandSideSource {
 
 /// What is wrong with right-hand side k, which is whole; empty if its numbers are finite.
 std::string wrong_value(const std::vector<double>& b, std::int64_t k);
+/// Looks at right-hand sides until one is finite. @param wrong what is wrong with number k; empty
+/// if nothing is @throws UsageError with the first one's words if something is wrong with all
+/// `count`
+void require_one(std::int64_t count, const std::function<std::string(std::int64_t k)>& wrong);
 
 }  // namespace lupine

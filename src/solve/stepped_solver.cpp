@@ -63,13 +63,7 @@ void SteppedSolver::check(const RightHandSideSource& b) {
   expected_ = std::max<std::int64_t>(b.count(), 1);
   if (!b.at_hand() || b.count() == 0) return;
   Vector values;
-  std::string first_why;
-  for (std::int64_t k = 0; k < b.count(); ++k) {
-    const std::string why = get(b, k, values);
-    if (why.empty()) return;
-    if (first_why.empty()) first_why = why;
-  }
-  throw UsageError(first_why);
+  require_one(b.count(), [&](std::int64_t k) { return get(b, k, values); });
 }
 
 void SteppedSolver::factor() {
