@@ -238,6 +238,8 @@ struct SolveOptions {
   int max_iterations = 50;  ///< corrections of one right-hand side in one step
   bool equilibrate = true;  ///< whether rows and columns are scaled by powers of two
   ConditionCheck condition = ConditionCheck::on;  ///< condition number and forward errors
+  /// Whether a solution with a doubt (Solution::doubt) is an AccuracyError.
+  bool strict = false;
 };
 
 }  // namespace lupine

@@ -39,6 +39,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string>
@@ -182,6 +183,11 @@ struct SolveStep {
   double refine_seconds = 0;  ///< refinement of all right-hand sides; 0 without usable factors
   int iterations = 0;         ///< corrections of all right-hand sides
   std::int64_t bad_pivot = -1;  ///< 0-based index of a zero or non-finite pivot, or -1
+  /// max |u_ij| / max |a_ij| of the scaled matrix: the growth of its entries in this LU. NaN where
+  /// it was not measured.
+  double growth = std::numeric_limits<double>::quiet_NaN();
+  /// Whether A was mixed by random rotations from both sides before its LU, against such a growth.
+  bool rotated = false;
 };
 
 /// Errors of one right-hand side's x. Norms are those of the system as it was given; r = b - A x.
@@ -237,7 +243,10 @@ struct Solution {
   double load_seconds = 0;    ///< getting A: computing, reading or distributing it
   double seconds = 0;         ///< finding the scales of A, and factors and refinement of all steps
   double check_seconds = 0;   ///< measuring the errors of x, condition number and bounds
-  std::vector<std::string> notes;  ///< warnings
+  /// Why x may have no correct digit, in one line; empty: there is no such doubt. Estimated bounds
+  /// are at hand for every x only if the options ask for them.
+  std::string doubt;
+  std::vector<std::string> notes;  ///< other warnings
   RunOptions chosen;               ///< of the first step: the options with Lupine's choices
   std::string reason;              ///< why the first step's precision was chosen; empty if given
   std::string device;              ///< description of rank 0's device

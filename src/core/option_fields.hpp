@@ -65,7 +65,7 @@ void for_each_option(Options& options, const Visit& visit) {
 /// Visits the options of the run, then those of solve.
 template <OptionsOf<SolveOptions> Options, class Visit>
 void for_each_option(Options& options, const Visit& visit) {
-  auto& [run, precision, first, refine, tolerance, max_iterations, equilibrate, condition] =
+  auto& [run, precision, first, refine, tolerance, max_iterations, equilibrate, condition, strict] =
       options;
   for_each_option(run, visit);
   visit("precision", precision);
@@ -75,6 +75,7 @@ void for_each_option(Options& options, const Visit& visit) {
   visit("max_iterations", max_iterations);
   visit("equilibrate", equilibrate);
   visit("condition", condition);
+  visit("strict", strict);
 }
 
 }  // namespace lupine
