@@ -6,6 +6,7 @@
 #include <numbers>
 
 #include "core/expects.hpp"
+#include "core/random.hpp"
 
 namespace lupine {
 
@@ -21,22 +22,11 @@ constexpr double smallest_singular_value_log10 = -13;
 /// The streams of random numbers that one seed gives.
 enum class Stream : std::uint64_t { first, second, points, diagonals, left, right, b };
 
-/// SplitMix64's output function, a bijection of 64 bits (G. L. Steele, D. Lea, C. H. Flood,
-/// OOPSLA 2014).
-constexpr std::uint64_t mixed(std::uint64_t z) {
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-  return z ^ (z >> 31);
-}
-constexpr std::uint64_t step(std::uint64_t state, std::uint64_t count) {
-  return mixed(state + (count + 1) * 0x9e3779b97f4a7c15);
-}
-
 /// A random number in (0, 1), a multiple of 2^-54 that is neither 0 nor 1.
 double unit(std::uint64_t seed, Stream stream, std::int64_t i, std::int64_t j = 0) {
-  const std::uint64_t row =
-      step(step(seed, static_cast<std::uint64_t>(stream)), static_cast<std::uint64_t>(i));
-  const std::uint64_t bits = step(row, static_cast<std::uint64_t>(j));
+  const std::uint64_t row = random_bits(random_bits(seed, static_cast<std::uint64_t>(stream)),
+                                        static_cast<std::uint64_t>(i));
+  const std::uint64_t bits = random_bits(row, static_cast<std::uint64_t>(j));
   return (static_cast<double>(bits >> 11) + 0.5) * 0x1p-53;
 }
 double symmetric(std::uint64_t seed, Stream stream, std::int64_t i, std::int64_t j = 0) {

@@ -11,6 +11,7 @@
 #include <lupine/error.hpp>
 
 #include "core/numbers.hpp"
+#include "core/random.hpp"
 #include "paper/platform.hpp"
 
 namespace lupine::paper {
@@ -126,10 +127,8 @@ void Rank::wait(const MomentPtr& moment) {
 namespace {
 // SplitMix64 of the seed, a stream's number and a counter, in [0, 1).
 double random_number(std::uint64_t seed, std::uint64_t stream, std::uint64_t counter) {
-  std::uint64_t z = seed * 0x9e3779b97f4a7c15 + (stream << 32) + counter * 0xbf58476d1ce4e5b9;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-  return static_cast<double>((z ^ (z >> 31)) >> 11) * 0x1p-53;
+  const std::uint64_t z = seed * 0x9e3779b97f4a7c15 + (stream << 32) + counter * 0xbf58476d1ce4e5b9;
+  return static_cast<double>(mixed_bits(z) >> 11) * 0x1p-53;
 }
 }  // namespace
 

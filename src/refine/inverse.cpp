@@ -7,16 +7,22 @@
 #include <utility>
 
 #include "core/expects.hpp"
+#include "core/numbers.hpp"
+#include "core/random.hpp"
 
 namespace lupine {
 
 namespace {
 
-constexpr int most_turns = 6;        // of the vector of a lower bound
-constexpr double least_gain = 1.1;   // of such a turn
-constexpr int most_corrections = 4;  // of a product
-constexpr double a_digit = 0.1;      // a correction below this part of the product is small
-constexpr double trusted = 0.5;      // up to here, products can be refined
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr std::size_t kept = 4;       // products of each side whose errors are looked at
+constexpr int most_turns = 6;         // of the vectors of a lower bound
+constexpr double least_gain = 1.1;    // of such a turn
+constexpr int most_corrections = 4;   // of a product
+constexpr double a_digit = 0.1;       // a correction below this part of the product is small
+constexpr double trusted = 0.5;       // up to here, products can be refined
+constexpr double insensitive = 1e-3;  // s below which the estimates hold
+constexpr double independent = 0x1p-40;
 
 void subtract(const MultiVector& from, MultiVector& v) {
   for (std::size_t i = 0; i < v.all().size(); ++i) v.all()[i] = from.all()[i] - v.all()[i];
@@ -31,16 +37,93 @@ bool is_negative(double value) {
   return value < 0;
 }
 
+// ||v||_2. Squares of v divided by its largest entry neither overflow nor vanish.
+double norm_of(const Vector& v) {
+  const double size = largest(v);
+  if (size == 0 || !std::isfinite(size)) return size;
+  double sum = 0;
+  for (const double value : v) sum += value / size * (value / size);
+  return size * std::sqrt(sum);
+}
+
+double product(const Vector& a, const Vector& b) {
+  double sum = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
+  return sum;
+}
+
+void add(double factor, const Vector& from, Vector& to) {
+  for (std::size_t i = 0; i < to.size(); ++i) to[i] += factor * from[i];
+}
+
+// Random signs, the rank's entries.
+Vector random_signs(const Distribution& mine) {
+  Vector whole(static_cast<std::size_t>(mine.size()));
+  for (std::size_t i = 0; i < whole.size(); ++i) whole[i] = random_bits(1, i) >> 63 != 0 ? -1 : 1;
+  return local_part(mine, whole);
+}
+
+// V = Q R by Gram and Schmidt, twice: V <- Q, and returns the columns of R. `drop`: without the
+// vectors that depend on those before them.
+std::vector<Vector> orthonormalize(std::vector<Vector>& v, bool drop) {
+  std::vector<Vector> q;
+  std::vector<Vector> r;
+  for (Vector& next : v) {
+    const double before = norm_of(next);
+    Vector column(v.size(), 0.0);
+    for (int twice = 0; twice < 2; ++twice)
+      for (std::size_t l = 0; l < q.size(); ++l) {
+        const double c = product(q[l], next);
+        column[l] += c;
+        add(-c, q[l], next);
+      }
+    const double left = norm_of(next);
+    if (drop && !(left > independent * before)) continue;
+    column[q.size()] = std::max(left, std::numeric_limits<double>::min());
+    for (double& value : next) value /= column[q.size()];
+    q.push_back(std::move(next));
+    r.push_back(std::move(column));
+  }
+  v = std::move(q);
+  return r;
+}
+
+// Coefficients c for which ||sum_k c_k w_k|| is nearly smallest beside ||c||: inverse iteration
+// with R^T R, where W = Q R.
+Vector smallest_combination(std::vector<Vector> w) {
+  const std::size_t t = w.size();
+  const std::vector<Vector> r = orthonormalize(w, false);  // R_lk is r[k][l]
+  const Vector ones(t, 1.0);
+  Vector c = ones;
+  for (int round = 0; round < 4; ++round) {
+    for (std::size_t k = 0; k < t; ++k) {  // R^T z = c
+      for (std::size_t l = 0; l < k; ++l) c[k] -= r[k][l] * c[l];
+      c[k] /= r[k][k];
+    }
+    const double between = largest(c);
+    for (double& value : c) value /= between;
+    for (std::size_t l = t; l-- > 0;) {  // R c = z
+      for (std::size_t k = l + 1; k < t; ++k) c[l] -= r[k][l] * c[k];
+      c[l] /= r[l][l];
+    }
+    const double size = largest(c);
+    if (!(size > 0) || !std::isfinite(size)) return ones;
+    for (double& value : c) value /= size;
+  }
+  return c;
+}
+
 }  // namespace
 
-Inverse::Inverse(System& system, FactorSolver& solver, bool exact)
-    : plain_{system.x_space(), system.b_part(), system.x_part(),
+Inverse::Inverse(System& system, FactorSolver& solver, FactorError error)
+    : system_(system),
+      factors_(error),
+      plain_{system.x_space(), system.b_part(), system.x_part(),
              [&](const MultiVector& v) { return solver.solve(v); },
              [&](const MultiVector& v) { return system.multiply(v); }},
       transposed_{system.b_space(), system.x_part(), system.b_part(),
                   [&](const MultiVector& v) { return solver.solve_transposed(v); },
-                  [&](const MultiVector& v) { return system.multiply_transposed(v); }},
-      known_(exact) {}
+                  [&](const MultiVector& v) { return system.multiply_transposed(v); }} {}
 
 // B^-1 v for whole vectors v.
 std::vector<Vector> Inverse::apply(Side& side, const std::vector<Vector>& vectors) {
@@ -52,23 +135,48 @@ std::vector<Vector> Inverse::apply(Side& side, const std::vector<Vector>& vector
   for (std::size_t i = 0; i < vectors.size(); ++i) {
     const auto k = static_cast<std::int64_t>(i);
     whole.push_back(side.results.gather(side.to, products[k]));
-    const double growth = largest(whole.back()) / largest(vectors[i]);
-    if (known_ || !(growth > side.growth)) continue;
-    side.growth = growth;
-    side.largest = std::move(parts[i]);
-    side.product = products.vector(k);
+    if (condition_) continue;
+    const double before = norm_of(vectors[i]);
+    const double growth = before > 0 ? norm_of(whole.back()) / before : 0;
+    side.finite = side.finite && std::isfinite(growth);
+    const auto place = std::ranges::find_if(
+        side.largest, [&](const Side::Product& p) { return growth > p.growth; });
+    if (!std::isfinite(growth) || growth == 0 ||
+        (place == side.largest.end() && side.largest.size() >= kept))
+      continue;
+    side.largest.insert(place, {growth, std::move(parts[i]), products.vector(k)});
+    if (side.largest.size() > kept) side.largest.pop_back();
   }
   return whole;
 }
 
-// An estimate of ||z - B^-1 v|| / ||z|| for z = M v: the correction M (v - B z) takes the place of
-// the difference. 0 for a side without products, which n = 1 has.
-double Inverse::error(const Side& side) const {
-  if (side.growth == 0) return 0;
-  MultiVector residual = side.multiply(MultiVector(side.product));
-  subtract(MultiVector(side.largest), residual);
-  const Vector correction = side.solve(residual).only();
-  return side.results.norm(correction) / side.results.norm(side.product);
+// The largest ||z - B^-1 v||_2 / ||z||_2 of the products z = M v that grew most, where the
+// correction M (v - B z) takes the place of the difference; and ||B||_2, by a random vector.
+Inverse::Check Inverse::check(const Side& side) const {
+  if (!side.finite || side.largest.empty()) return {infinity, 0};
+  std::vector<Vector> v;
+  std::vector<Vector> z;
+  for (const Side::Product& p : side.largest) {
+    v.push_back(p.v);
+    z.push_back(p.z);
+  }
+  const Vector random = random_signs(side.to);
+  z.push_back(random);
+  MultiVector bz = side.multiply(together(side.to.local_size(), z));
+  Check found;
+  // B^T of this side's products lies as the other side's products do: norms of their ranks.
+  const VectorSpace& images = &side == &plain_ ? transposed_.results : plain_.results;
+  found.norm = images.norm(bz.vector(std::ssize(v))) /
+               std::sqrt(static_cast<double>(std::max<std::int64_t>(side.to.size(), 1)));
+  bz.truncate(std::ssize(v));
+  subtract(together(side.from.local_size(), v), bz);
+  const MultiVector corrections = side.solve(bz);
+  for (std::size_t i = 0; i < v.size(); ++i) {
+    const double e = side.results.norm(corrections.vector(static_cast<std::int64_t>(i))) /
+                     side.results.norm(z[i]);
+    found.error = std::max(found.error, std::isnan(e) ? infinity : e);
+  }
+  return found;
 }
 
 // ||B||_inf = ||B^T||_1, so the 1-norm estimate gets B^T as its matrix, for
@@ -91,64 +199,115 @@ std::vector<NormEstimate> Inverse::estimate(const std::vector<Weights>& weights)
 }
 
 // The estimates of little accuracy have found good vectors; accurate products evaluate them:
-// z <- z + M (v - B z), until the corrections are small.
-void Inverse::refine(const std::vector<Weights>& weights, std::vector<NormEstimate>& found) {
+// z <- z + M (v - B z), until the corrections are small. False if they do not become small.
+bool Inverse::refine(const std::vector<Weights>& weights, std::vector<NormEstimate>& found) {
   Side& side = transposed_;
   std::vector<Vector> parts;
   for (std::size_t i = 0; i < found.size(); ++i)
     parts.push_back(local_part(side.from, times(weights[i].left, found[i].x)));
   const MultiVector v = together(side.from.local_size(), parts);
   MultiVector z = side.solve(v);
-  for (int round = 0; round < most_corrections; ++round) {
+  bool small = false;
+  for (int round = 0; round < most_corrections && !small; ++round) {
     MultiVector residual = side.multiply(z);
     subtract(v, residual);
     const MultiVector c = side.solve(residual);
-    bool small = true;
+    small = true;
     for (std::size_t i = 0; i < z.all().size(); ++i) z.all()[i] += c.all()[i];
     for (std::int64_t k = 0; k < z.count(); ++k)
       small &= side.results.norm(c.vector(k)) <= a_digit * side.results.norm(z.vector(k));
-    if (small) break;
   }
   for (std::size_t i = 0; i < found.size(); ++i) {
     const Vector whole = side.results.gather(side.to, z[static_cast<std::int64_t>(i)]);
     found[i].norm = sum_of_magnitudes(times(weights[i].right, whole));
   }
+  return small;
 }
 
-std::optional<std::vector<double>> Inverse::norms(const std::vector<Weights>& weights) {
+// The relative error of products; infinity where they are not accurate.
+double Inverse::judged() {
+  if (!plain_.finite || !transposed_.finite || transposed_.largest.empty()) return infinity;
+  double growth = transposed_.largest.front().growth;
+  if (!plain_.largest.empty()) growth = std::max(growth, plain_.largest.front().growth);
+  const double per_norm = growth * factors_.roundoff *
+                          (std::isnan(factors_.growth) ? 1 : std::max(factors_.growth, 1.));
+  const double sensitivity = per_norm * system_.scaled_norm();
+  if (!std::isnan(factors_.growth) && sensitivity <= insensitive) return sensitivity;
+  const Check of_transposed = check(transposed_);
+  const Check of_plain = plain_.largest.empty() ? Check{} : check(plain_);
+  const double error = std::max(of_transposed.error, of_plain.error);
+  const bool consistent = per_norm * std::max(of_transposed.norm, of_plain.norm) < 1;
+  return consistent && error <= trusted ? error : infinity;
+}
+
+std::optional<std::vector<double>> Inverse::norms(std::vector<Weights> weights) {
   for (const Weights& w : weights) {
     LUPINE_EXPECTS(std::none_of(w.left.begin(), w.left.end(), is_negative));
     LUPINE_EXPECTS(std::none_of(w.right.begin(), w.right.end(), is_negative));
   }
   if (error_ > trusted) return std::nullopt;
+  const bool first = !condition_;
+  const Vector ones(static_cast<std::size_t>(system_.n()), 1.0);
+  if (first) weights.push_back({ones, ones});
   std::vector<NormEstimate> found = estimate(weights);
-  if (!known_) {
-    known_ = true;
-    const double of_both = std::max(error(plain_), error(transposed_));
-    const bool any = transposed_.growth > 0;  // whether a product was finite
-    error_ = any && std::isfinite(of_both) ? of_both : std::numeric_limits<double>::infinity();
-    if (error_ > trusted) return std::nullopt;
+  if (first) error_ = judged();
+  const bool accurate = error_ <= a_digit || (error_ <= trusted && refine(weights, found));
+  if (first)
+    condition_ = accurate ? ConditionEstimate{system_.scaled_norm() * found.back().norm, false}
+                          : ConditionEstimate{system_.scaled_norm() * norm_at_least(), true};
+  if (!accurate) {
+    if (first) error_ = infinity;
+    return std::nullopt;
   }
-  if (error_ > a_digit) refine(weights, found);
+  if (first) found.pop_back();
   std::vector<double> norms;
   norms.reserve(found.size());
   for (const NormEstimate& estimate : found) norms.push_back(estimate.norm);
   return norms;
 }
 
+const ConditionEstimate& Inverse::condition() {
+  if (!condition_) norms({});
+  return *condition_;
+}
+
 double Inverse::norm_at_least() {
-  LUPINE_EXPECTS(known_);
-  if (plain_.growth == 0) return std::numeric_limits<double>::infinity();
-  MultiVector y(plain_.product);
+  if (!plain_.finite || plain_.largest.empty()) return infinity;
+  std::vector<Vector> start;
+  for (const Side::Product& p : plain_.largest)
+    start.push_back(plain_.results.gather(plain_.to, p.z));
+  const double n = static_cast<double>(system_.n());
   double best = 0;
   for (int turn = 0; turn <= most_turns; ++turn) {
-    const MultiVector ay = plain_.multiply(y);
-    const double ratio = plain_.results.largest(y)[0] / transposed_.results.largest(ay)[0];
+    orthonormalize(start, true);
+    if (start.empty()) break;
+    const auto mine = [&](const std::vector<Vector>& whole) {
+      std::vector<Vector> parts;
+      for (const Vector& v : whole) parts.push_back(local_part(plain_.to, v));
+      return together(plain_.to.local_size(), parts);
+    };
+    const MultiVector q = mine(start);
+    const MultiVector aq = plain_.multiply(q);
+    std::vector<Vector> images;
+    for (std::int64_t k = 0; k < aq.count(); ++k)
+      images.push_back(transposed_.results.gather(plain_.from, aq[k]));
+    const Vector c = smallest_combination(std::move(images));
+    Vector y(static_cast<std::size_t>(system_.n()), 0.0);
+    for (std::size_t k = 0; k < start.size(); ++k) add(c[k], start[k], y);
+    const MultiVector of_y(local_part(plain_.to, y));
+    const System::Errors image =
+        system_.errors(of_y, MultiVector(plain_.from.local_size(), 1), true);
+    const double size = transposed_.results.largest(image.residual)[0] +
+                        (n + 1) * eps * transposed_.results.largest(image.bound)[0];
+    const double ratio = largest(y) / size;
     if (!(ratio > least_gain * best)) return std::max(best, ratio);
     best = ratio;
-    MultiVector turned = plain_.solve(ay);
-    subtract(y, turned);
-    y = std::move(turned);
+    MultiVector turned = plain_.solve(aq);
+    subtract(q, turned);
+    start.clear();
+    for (std::int64_t k = 0; k < turned.count(); ++k)
+      start.push_back(plain_.results.gather(plain_.to, turned[k]));
+    start.push_back(std::move(y));
   }
   return best;
 }

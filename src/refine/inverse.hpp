@@ -3,6 +3,8 @@
 /// Norms of A^-1, estimated from products with A^-1.
 #pragma once
 
+#include <lupine/solve.hpp>
+
 #include <functional>
 #include <optional>
 #include <vector>
@@ -19,31 +21,46 @@ struct Weights {
   Vector right;
 };
 
+/// How far L U may be from the matrix that was factored.
+struct FactorError {
+  /// The unit roundoff of the factors.
+  double roundoff = 0;
+  /// The growth of the entries in the LU, max |u_ij| / max |a_ij|; NaN where it was not measured.
+  double growth = unknown;
+};
+
 /// The inverse of a system's scaled matrix R A C, by its factors. In this class, A means R A C.
 ///
-/// With low-precision factors, (L U)^-1 may be far from A^-1. So the first estimates are made with
-/// z = (L U)^-1 v as products, and the correction (L U)^-1 (v - A z) of the product that grew most
-/// is computed. Let e be its norm over that of z, the larger one of products with A^-1 and A^-T.
+/// (L U)^-1 may be far from A^-1: where the factors have few bits, where entries have grown in the
+/// LU, or where A is nearly singular. So no estimate is believed without a check. Its sensitivity
+/// is
+///     s = ||A|| g u,  g = the largest ||z|| / ||v|| of products z = (L U)^-1 v,
+/// u being the roundoff of the factors times the growth of their entries. If the growth is known,
+/// s is small, and infinity norm and 2-norm are taken for the two norms, so that s is large
+/// rather than small, the estimates hold: a singular value of A that the factors do not know would
+/// make g u ||A|| large. Otherwise the corrections (L U)^-1 (v - A z) of some products that grew
+/// most, random ones among those compared, are computed, of A and of A^T. Let e be the largest
+/// ||correction|| / ||z||.
 /// - e <= 1/10: estimates stay as they are.
 /// - e <= 1/2: the products that determine the estimates are refined by some corrections.
-/// - e > 1/2: products are not accurate. There are no estimates, but a lower bound: for any y,
-///   ||A^-1|| >= ||y|| / ||A y||. It is made large by y <- y - (L U)^-1 A y, which turns y towards
-///   the vector that A makes smallest.
+/// - e > 1/2, refined products that do not settle, or s >= 1 in 2-norms: products are not accurate.
+///   There are no estimates, but a lower bound: see condition().
 /// All members are collective.
 class Inverse {
  public:
-  /// @param exact whether the factors are FP64: then, as in LAPACK, no product is corrected
-  Inverse(System& system, FactorSolver& solver, bool exact);
+  Inverse(System& system, FactorSolver& solver, FactorError error);
   Inverse(const Inverse&) = delete;
   Inverse& operator=(const Inverse&) = delete;
 
   /// Estimates of || diag(left) A^-1 diag(right) ||_inf, one for each pair of weights, made
-  /// together (see estimate_one_norms). Infinity where a product overflows; nothing where products
-  /// are not accurate.
-  std::optional<std::vector<double>> norms(const std::vector<Weights>& weights);
-  /// A lower bound of ||A^-1||_inf, for the case that norms() returns nothing. At most seven
-  /// products and solves. @pre norms() was called before
-  double norm_at_least();
+  /// together, and with that of condition() where it is not known (see estimate_one_norms).
+  /// Infinity where a product overflows; nothing where products are not accurate.
+  std::optional<std::vector<double>> norms(std::vector<Weights> weights);
+  /// ||A||_inf ||A^-1||_inf, made in the first call. Where products are not accurate it is a lower
+  /// bound: ||A^-1|| >= ||y|| / ||A y|| for any y, with the rounding errors of A y added to it. A
+  /// block Y is turned towards the vectors that A makes smallest, Y <- Y - (L U)^-1 A Y, and y is
+  /// the combination of its vectors that A makes smallest.
+  const ConditionEstimate& condition();
 
  private:
   /// Products with B^-1, where B is A or A^T. `solve` and `multiply` take the rank's entries.
@@ -54,19 +71,31 @@ class Inverse {
     const Distribution& to;    ///< the distribution of B^-1 v
     Linear solve;              ///< M v, where M is (L U)^-1 or its transpose
     Linear multiply;           ///< B v
-    Vector largest{};          ///< the rank's entries of the v with the largest ||M v|| / ||v||
-    Vector product{};          ///< M v for that v
-    double growth = 0;         ///< that ratio, in infinity norms
+    struct Product {
+      double growth;  ///< ||z||_2 / ||v||_2
+      Vector v;       ///< the rank's entries
+      Vector z;       ///< M v
+    };
+    std::vector<Product> largest{};  ///< those that grew most, at most `kept`, descending
+    bool finite = true;              ///< whether all products were
+  };
+  struct Check {
+    double error = 0;  ///< e
+    double norm = 0;   ///< ||B||_2, estimated from below
   };
   std::vector<Vector> apply(Side& side, const std::vector<Vector>& vectors);
   std::vector<NormEstimate> estimate(const std::vector<Weights>& weights);
-  void refine(const std::vector<Weights>& weights, std::vector<NormEstimate>& found);
-  double error(const Side& side) const;
+  bool refine(const std::vector<Weights>& weights, std::vector<NormEstimate>& found);
+  double judged();
+  Check check(const Side& side) const;
+  double norm_at_least();
 
+  System& system_;
+  FactorError factors_;
   Side plain_;
   Side transposed_;
-  bool known_;        // whether the error of products is known
-  double error_ = 0;  // relative error of products that are not corrected
+  double error_ = 0;  // relative error of products that are not corrected; infinite: not accurate
+  std::optional<ConditionEstimate> condition_;
 };
 
 }  // namespace lupine

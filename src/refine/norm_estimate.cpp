@@ -4,24 +4,22 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <optional>
+#include <numeric>
+#include <span>
 #include <utility>
+
+#include "core/random.hpp"
 
 namespace lupine {
 
 namespace {
 
-constexpr int most_estimates = 5;
+constexpr std::size_t most_products = 5;
 
-Vector signs(const Vector& v) {
-  Vector s(v.size());
-  std::transform(v.begin(), v.end(), s.begin(), [](double value) { return value < 0 ? -1. : 1.; });
-  return s;
-}
-
-std::size_t largest_index(const Vector& v) {
-  const auto smaller = [](double a, double b) { return std::fabs(a) < std::fabs(b); };
-  return static_cast<std::size_t>(std::max_element(v.begin(), v.end(), smaller) - v.begin());
+std::vector<bool> is_negative(const Vector& v) {
+  std::vector<bool> signs(v.size());
+  std::transform(v.begin(), v.end(), signs.begin(), [](double value) { return value < 0; });
+  return signs;
 }
 
 Vector unit(std::size_t n, std::size_t j) {
@@ -30,39 +28,105 @@ Vector unit(std::size_t n, std::size_t j) {
   return e;
 }
 
-// x_i = (-1)^i (1 + i / (n - 1)) 2 / (3 n). Its product gives a second lower bound, for matrices on
-// which the search over unit vectors finds too little.
-Vector alternating(std::size_t n) {
-  Vector x(n);
-  for (std::size_t i = 0; i < n; ++i) {
-    const double size = 1 + (n > 1 ? static_cast<double>(i) / static_cast<double>(n - 1) : 0);
-    x[i] = (i % 2 == 0 ? size : -size) * 2 / (3 * static_cast<double>(n));
-  }
+// Entries 1/n and -1/n, by random bits of its number; all are 1/n where the number is 0.
+Vector first_probe(std::size_t n, std::size_t number) {
+  Vector x(n, 1 / static_cast<double>(n));
+  for (std::size_t i = 0; number > 0 && i < n; ++i)
+    if (random_bits(number, i) >> 63 != 0) x[i] = -x[i];
   return x;
 }
 
-// The search for one matrix.
-struct Search {
-  NormEstimate best;
-  Vector sign;                        ///< of B best.x
-  std::optional<std::size_t> column;  ///< the unit vector that was tried last
-  bool done = false;
+// The search for the norm of one matrix B of order n.
+class Search {
+ public:
+  explicit Search(std::size_t n) : n_(n), tried_(n, false) {
+    for (std::size_t k = 0; k < std::min(n, probes_together); ++k)
+      next_.push_back(n <= probes_together ? unit(n, k) : first_probe(n, k));
+  }
 
-  /// Takes B x; x becomes the best vector if it is better.
-  void take(Vector x, const Vector& product) {
-    const double norm = sum_of_magnitudes(product);
-    const Vector turned = signs(product);
-    done = done || !(norm > best.norm) || turned == sign || !std::isfinite(norm);
-    if (norm > best.norm || best.x.empty()) best = {norm, std::move(x)};
-    sign = turned;
+  bool done() const { return next_.empty(); }
+  const std::vector<Vector>& next() const { return next_; }
+  NormEstimate take_best() { return std::move(best_); }
+
+  /// Takes B x for each x of next(); then next() is the signs of these products, unless the search
+  /// is done.
+  void take(std::span<const Vector> products) {
+    const double before = best_.norm;
+    std::vector<std::vector<bool>> signs;
+    for (std::size_t k = 0; k < products.size(); ++k) {
+      const double norm = sum_of_magnitudes(products[k]);
+      if (norm > best_.norm || best_.x.empty()) {
+        best_ = {norm, next_[k]};
+        best_unit_ = units_.empty() ? n_ : units_[k];
+      }
+      signs.push_back(is_negative(products[k]));
+    }
+    const bool gained = best_.norm > before || units_.empty();
+    const bool turned = std::ranges::any_of(
+        signs, [&](const auto& s) { return std::ranges::find(signs_, s) == signs_.end(); });
+    next_.clear();
+    if (n_ <= probes_together || !gained || !turned || !std::isfinite(best_.norm)) return;
+    signs_ = std::move(signs);
+    for (const std::vector<bool>& s : signs_) {
+      Vector v(n_);
+      std::transform(s.begin(), s.end(), v.begin(),
+                     [](bool negative) { return negative ? -1. : 1.; });
+      next_.push_back(std::move(v));
+    }
   }
-  /// Takes B^T sign, the gradient of ||B x||_1: its largest entry j says that e_j is tried next.
-  void turn(const Vector& gradient) {
-    const std::size_t next = largest_index(gradient);
-    done = column && std::fabs(gradient[next]) <= std::fabs(gradient[*column]);
-    column = next;
+
+  /// Takes B^T s for each s of next(), gradients of ||B x||_1: where they are largest are the unit
+  /// vectors that next() is then, unless the search is done.
+  void turn(std::span<const Vector> gradients) {
+    Vector largest(n_, 0.0);
+    for (const Vector& gradient : gradients)
+      for (std::size_t i = 0; i < n_; ++i)
+        largest[i] = std::max(largest[i], std::fabs(gradient[i]));
+    std::vector<std::size_t> order(n_);
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    const auto looked_at =
+        static_cast<std::ptrdiff_t>(std::min(n_, most_products * probes_together));
+    std::ranges::partial_sort(order, order.begin() + looked_at, [&](auto i, auto j) {
+      return largest[i] != largest[j] ? largest[i] > largest[j] : i < j;
+    });
+    next_.clear();
+    const bool at_top = best_unit_ < n_ && largest[order.front()] <= largest[best_unit_];
+    units_.clear();
+    for (std::size_t k = 0;
+         !at_top && k < static_cast<std::size_t>(looked_at) && units_.size() < probes_together; ++k)
+      if (!tried_[order[k]]) units_.push_back(order[k]);
+    for (const std::size_t j : units_) {
+      tried_[j] = true;
+      next_.push_back(unit(n_, j));
+    }
   }
+
+ private:
+  std::size_t n_;
+  NormEstimate best_;
+  std::size_t best_unit_ = 0;             // best_.x is this unit vector; n: it is none
+  std::vector<Vector> next_;              // the vectors to be multiplied next
+  std::vector<std::size_t> units_;        // which unit vectors they are
+  std::vector<std::vector<bool>> signs_;  // of the last products with B
+  std::vector<bool> tried_;               // unit vectors
 };
+
+// Multiplies the next vectors of all searches that are not done; false if all are.
+bool advance(std::vector<Search>& searches, const ProbeProducts& products,
+             void (Search::*take)(std::span<const Vector>)) {
+  std::vector<Probe> probes;
+  for (std::size_t m = 0; m < searches.size(); ++m)
+    for (const Vector& v : searches[m].next()) probes.push_back({m, v});
+  if (probes.empty()) return false;
+  const std::vector<Vector> results = products(probes);
+  std::span<const Vector> rest(results);
+  for (Search& search : searches) {
+    const std::size_t mine = search.next().size();
+    if (mine > 0) (search.*take)(rest.first(mine));
+    rest = rest.subspan(mine);
+  }
+  return true;
+}
 
 }  // namespace
 
@@ -75,60 +139,13 @@ double sum_of_magnitudes(const Vector& v) {
 std::vector<NormEstimate> estimate_one_norms(std::int64_t order, std::size_t matrices,
                                              const ProbeProducts& apply,
                                              const ProbeProducts& apply_transposed) {
-  const auto n = static_cast<std::size_t>(order);
-  std::vector<Search> searches(matrices);
-  // B x for x = (1/n, ..., 1/n) and for the alternating x of each matrix, in one call.
-  std::vector<Probe> probes;
-  for (std::size_t m = 0; m < matrices; ++m) {
-    probes.push_back({m, Vector(n, 1 / static_cast<double>(order))});
-    probes.push_back({m, alternating(n)});
-  }
-  const std::vector<Vector> first = apply(probes);
-  for (std::size_t m = 0; m < matrices; ++m) {
-    searches[m].take(std::move(probes[2 * m].v), first[2 * m]);
-    searches[m].done = n == 1 || !std::isfinite(searches[m].best.norm);
-  }
-  // Then for unit vectors e_j. Each ||B x||_1 is a lower bound.
-  const auto with_all = [&](const ProbeProducts& products, const auto& probe, const auto& use) {
-    std::vector<Probe> mine;
-    for (std::size_t m = 0; m < matrices; ++m)
-      if (!searches[m].done) mine.push_back({m, probe(searches[m])});
-    if (mine.empty()) return false;
-    const std::vector<Vector> results = products(mine);
-    for (std::size_t i = 0; i < mine.size(); ++i)
-      use(searches[mine[i].matrix], std::move(mine[i].v), results[i]);
-    return true;
-  };
-  for (int round = 0; round < most_estimates; ++round) {
-    with_all(
-        apply_transposed, [](const Search& s) { return s.sign; },
-        [](Search& s, const Vector&, const Vector& gradient) { s.turn(gradient); });
-    const bool any = with_all(
-        apply, [&](const Search& s) { return unit(n, *s.column); },
-        [](Search& s, Vector e, const Vector& product) { s.take(std::move(e), product); });
-    if (!any) break;
-  }
+  std::vector<Search> searches(matrices, Search(static_cast<std::size_t>(order)));
+  for (std::size_t k = 1; advance(searches, apply, &Search::take) && k < most_products; ++k)
+    if (!advance(searches, apply_transposed, &Search::turn)) break;
   std::vector<NormEstimate> found;
-  for (std::size_t m = 0; m < matrices; ++m) {
-    const double other = sum_of_magnitudes(first[2 * m + 1]);
-    NormEstimate& best = searches[m].best;
-    found.push_back(other > best.norm ? NormEstimate{other, alternating(n)} : std::move(best));
-  }
+  found.reserve(matrices);
+  for (Search& search : searches) found.push_back(search.take_best());
   return found;
-}
-
-NormEstimate estimate_one_norm(std::int64_t order,
-                               const std::function<Vector(const Vector&)>& apply,
-                               const std::function<Vector(const Vector&)>& apply_transposed) {
-  const auto one_by_one = [](const std::function<Vector(const Vector&)>& product) {
-    return [&product](const std::vector<Probe>& probes) {
-      std::vector<Vector> results;
-      results.reserve(probes.size());
-      for (const Probe& probe : probes) results.push_back(product(probe.v));
-      return results;
-    };
-  };
-  return estimate_one_norms(order, 1, one_by_one(apply), one_by_one(apply_transposed)).front();
 }
 
 }  // namespace lupine

@@ -29,12 +29,17 @@ struct Probe {
 /// The products of probes, in their order.
 using ProbeProducts = std::function<std::vector<Vector>(const std::vector<Probe>&)>;
 
+/// Vectors of each matrix that are multiplied together.
+inline constexpr std::size_t probes_together = 4;
+
 /// A lower bound of ||B||_1, the largest column sum of |B|, for each of several matrices B of one
-/// order; it is nearly always within a factor of three. A matrix needs at most seven products with
-/// B and five with B^T, in six and five calls at most: each call takes the probes of all matrices.
-/// Infinity if a product is not finite. N. J. Higham, "FORTRAN codes for estimating the one-norm of
-/// a real or complex matrix", ACM Trans. Math. Softw. 14 (1988): the algorithm of LAPACK's dlacn2.
-/// See docs/numerics.md.
+/// order; it is nearly always within a factor of three, and exact up to order probes_together.
+/// N. J. Higham, F. Tisseur, "A block algorithm for matrix 1-norm estimation, with an application
+/// to 1-norm pseudospectra", SIAM J. Matrix Anal. Appl. 21 (2000), Algorithm 2.4: a search that
+/// begins with several vectors, random ones among them, does not end in a local maximum as easily
+/// as that of LAPACK's dlacn2 with one. All matrices take at most five products with B and four
+/// with B^T, each with up to probes_together vectors of each matrix. Infinity if a product is not
+/// finite. See docs/numerics.md.
 /// @param order rows and columns of each B
 /// @param matrices their number
 /// @param apply v -> B v
@@ -42,10 +47,5 @@ using ProbeProducts = std::function<std::vector<Vector>(const std::vector<Probe>
 std::vector<NormEstimate> estimate_one_norms(std::int64_t order, std::size_t matrices,
                                              const ProbeProducts& apply,
                                              const ProbeProducts& apply_transposed);
-
-/// estimate_one_norms() for one matrix.
-NormEstimate estimate_one_norm(std::int64_t order,
-                               const std::function<Vector(const Vector&)>& apply,
-                               const std::function<Vector(const Vector&)>& apply_transposed);
 
 }  // namespace lupine

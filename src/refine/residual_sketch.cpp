@@ -9,20 +9,16 @@
 #include "element/cyclic.hpp"
 
 #include "comm/interruption.hpp"
+#include "core/random.hpp"
 
 namespace lupine {
 
 namespace {
 
-// A random number, uniform in (-sqrt(3), sqrt(3)): a hash of its place (S. Vigna's splitmix64,
-// which is in the public domain, mixes a counter in the same three steps). Equal on every grid.
+// A random number, uniform in (-sqrt(3), sqrt(3)), of variance 1. Equal on every grid.
 double random_number(std::int64_t row, std::int64_t combination) {
-  auto z = static_cast<std::uint64_t>(row * ResidualSketch::combinations + combination + 1) *
-           0x9e3779b97f4a7c15u;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-  z ^= z >> 31;
-  return std::sqrt(3.) * (static_cast<double>(z >> 11) * 0x1p-52 - 1);
+  const std::int64_t place = row * ResidualSketch::combinations + combination;
+  return std::sqrt(3.) * symmetric_number(random_bits(0, static_cast<std::uint64_t>(place)));
 }
 
 double square(std::span<const double> v) {

@@ -7,23 +7,26 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 #include <optional>
 #include <utility>
 
 #include "comm/interruption.hpp"
+#include "core/expects.hpp"
 
 namespace lupine {
 
 namespace {
 
-// A scale is 2^e with |e| <= max_exponent, so the scale and its inverse are normal numbers.
-constexpr int max_exponent = 1022;
-constexpr int lift = 1000;  // see column_exponents()
+constexpr int lowest = -1024;  // of the exponents of what is scaled first
+constexpr int highest = 1022;
+constexpr int moderate = 400;
+constexpr int lift = 1000;   // see exponents_after()
+constexpr int below_all = -4000;  // exponents
 
-// 2^e, with e limited to [-max_exponent, max_exponent].
 double power(int e) {
-  return std::ldexp(1.0, std::clamp(e, -max_exponent, max_exponent));
+  return std::ldexp(1.0, e);
 }
 
 class Equilibrator {
@@ -31,41 +34,33 @@ class Equilibrator {
   Equilibrator(const ProcessGrid& grid, Device& device, const UserMatrix& a)
       : grid_(grid), device_(device), a_(a), queue_(device.make_queue(Priority::normal)) {}
 
-  /// max_j |a_ij| of all rows, on every rank.
-  Vector largest_of_rows() {
-    Vector found = reduced(a_.rows(), {}, [&](const double*, double* to) {
-      device_.largest_of_rows(*queue_, a_.local(), nullptr, to);
-    });
-    grid_.row().all_reduce(found, Reduction::max);
-    return VectorSpace(grid_, Layout::rows).gather(a_.rows(), found);
-  }
-
-  /// max_i weights_i |a_ij| of all columns, on every rank.
-  Vector largest_of_columns(const Vector& weights) {
-    Vector found =
-        reduced(a_.columns(), local_part(a_.rows(), weights), [&](const double* from, double* to) {
-          device_.largest_of_columns(*queue_, a_.local(), from, to);
-        });
-    grid_.column().all_reduce(found, Reduction::max);
-    return VectorSpace(grid_, Layout::columns).gather(a_.columns(), found);
+  /// max_j weights_j |a_ij| of all rows i (Layout::rows), or the same of all columns, on every
+  /// rank. No weights stand for ones.
+  Vector largest(Layout along, const Vector& weights = {}) {
+    const bool rows = along == Layout::rows;
+    const Distribution& to = rows ? a_.rows() : a_.columns();
+    const Distribution& from = rows ? a_.columns() : a_.rows();
+    constexpr std::int64_t size = sizeof(double);
+    const Vector mine = weights.empty() ? Vector{} : local_part(from, weights);
+    const Buffer scale = device_.allocate(std::max<std::int64_t>(std::ssize(mine), 1) * size);
+    const Buffer found = device_.allocate(std::max<std::int64_t>(to.local_size(), 1) * size);
+    device_.upload(*queue_, mine, scale.as<double>());
+    const double* const given = weights.empty() ? nullptr : scale.as<double>();
+    if (rows)
+      device_.largest_of_rows(*queue_, a_.local(), given, found.as<double>());
+    else
+      device_.largest_of_columns(*queue_, a_.local(), given, found.as<double>());
+    Vector result(static_cast<std::size_t>(to.local_size()));
+    device_.download(*queue_, found.as<double>(), result);
+    stop_if_interrupted(grid_.all(), device_.interrupt());
+    const VectorSpace space(grid_, along);
+    space.alike().all_reduce(result, Reduction::max);
+    return space.gather(to, result);
   }
 
   [[noreturn]] void refuse_non_finite();
 
  private:
-  template <class Work>
-  Vector reduced(const Distribution& to, const Vector& weights, const Work& work) {
-    constexpr std::int64_t size = sizeof(double);
-    const Buffer from = device_.allocate(std::max<std::int64_t>(std::ssize(weights), 1) * size);
-    const Buffer found = device_.allocate(std::max<std::int64_t>(to.local_size(), 1) * size);
-    Vector result(static_cast<std::size_t>(to.local_size()));
-    device_.upload(*queue_, weights, from.as<double>());
-    work(from.as<double>(), found.as<double>());
-    device_.download(*queue_, found.as<double>(), result);
-    stop_if_interrupted(grid_.all(), device_.interrupt());
-    return result;
-  }
-
   const ProcessGrid& grid_;
   Device& device_;
   const UserMatrix& a_;
@@ -101,38 +96,42 @@ void Equilibrator::refuse_non_finite() {
   throw UsageError("A has an Inf or NaN; allowed are finite numbers");
 }
 
-/// Exponents of c_j = 1 / max_i r_i |a_ij|. If a maximum is not a normal number, products may have
-/// underflowed: the maxima are then computed again with r_i 2^1000, which reaches down to 2^-2074,
-/// and the larger result counts. The second computation leaves out rows whose r_i 2^1000 would
-/// overflow: their r_i is above 1, so r_i |a_ij| does not underflow.
-std::vector<int> column_exponents(Equilibrator& a, const std::vector<int>& row_exponents) {
-  Vector weights(row_exponents.size());
-  std::transform(row_exponents.begin(), row_exponents.end(), weights.begin(), power);
-  const Vector largest = a.largest_of_columns(weights);
-  Vector lifted(largest.size(), 0.0);
+// The exponents that bring largest magnitudes into [1/2, 1), as far as they may.
+std::vector<int> exponents_of(const Vector& largest) {
+  std::vector<int> exponents(largest.size());
+  std::ranges::transform(largest, exponents.begin(), [](double most) {
+    return std::clamp(-exponent(most).value_or(0), lowest, highest);
+  });
+  return exponents;
+}
+
+/// The exponents of the columns (or rows: `along`) after rows (columns) have got the exponents
+/// `first`. A maximum of the scaled magnitudes that is not a normal number may come of an
+/// underflow: the maxima are then computed again with all scales 2^1000 times as large, which
+/// reaches down to 2^-2074, and the larger result counts. The second computation leaves out scales
+/// that would overflow: these are above 1, so their products do not underflow.
+std::vector<int> exponents_after(const std::vector<int>& first, Equilibrator& a, Layout along) {
+  Vector weights(first.size());
+  std::ranges::transform(first, weights.begin(), power);
+  const Vector plain = a.largest(along, weights);
+  Vector lifted(plain.size(), 0.0);
   const auto underflows = [](double m) { return m < std::numeric_limits<double>::min(); };
-  if (std::any_of(largest.begin(), largest.end(), underflows)) {
-    for (std::size_t i = 0; i < weights.size(); ++i)
-      weights[i] = row_exponents[i] + lift <= max_exponent ? power(row_exponents[i] + lift) : 0;
-    lifted = a.largest_of_columns(weights);
+  if (std::ranges::any_of(plain, underflows)) {
+    std::ranges::transform(first, weights.begin(),
+                           [](int e) { return e + lift <= highest ? power(e + lift) : 0; });
+    lifted = a.largest(along, weights);
   }
-  std::vector<int> exponents(largest.size(), 0);
+  std::vector<int> exponents(plain.size(), 0);
   for (std::size_t j = 0; j < exponents.size(); ++j) {
-    const std::optional<int> plain = exponent(largest[j]);
-    const std::optional<int> high = exponent(lifted[j]);
-    if (plain || high)
-      exponents[j] = -std::max(plain.value_or(-2 * lift - max_exponent),
-                               high ? *high - lift : -2 * lift - max_exponent);
+    const int high = exponent(lifted[j]).value_or(below_all) - lift;
+    const int found = std::max(exponent(plain[j]).value_or(below_all), high);
+    exponents[j] = plain[j] == 0 && lifted[j] == 0 ? 0 : std::clamp(-found, 0, 2 * highest);
   }
   return exponents;
 }
 
-// R <- R 2^-s and C <- C 2^s, with s such that the exponents of C lie around zero.
-void share(Equilibration& e) {
-  const auto [low, high] = std::minmax_element(e.columns.begin(), e.columns.end());
-  const int shift = -(*low + *high) / 2;
-  for (int& c : e.columns) c += shift;
-  for (int& r : e.rows) r -= shift;
+bool are_moderate(const std::vector<int>& exponents) {
+  return std::ranges::all_of(exponents, [](int e) { return std::abs(e) <= moderate; });
 }
 
 }  // namespace
@@ -143,7 +142,12 @@ bool Equilibration::scales() const {
          !std::all_of(columns.begin(), columns.end(), one);
 }
 
+bool Equilibration::is_moderate() const {
+  return are_moderate(rows) && are_moderate(columns);
+}
+
 Scales Equilibration::local(const Distribution& row_part, const Distribution& column_part) const {
+  LUPINE_EXPECTS(is_moderate());
   if (!scales()) return {};
   const auto numbers = [](const std::vector<int>& exponents) {
     Vector all(exponents.size());
@@ -156,17 +160,21 @@ Scales Equilibration::local(const Distribution& row_part, const Distribution& co
 Equilibration equilibrate(const ProcessGrid& grid, Device& device, const UserMatrix& a,
                           bool wanted) {
   Equilibrator equilibrator(grid, device, a);
-  const Vector largest = equilibrator.largest_of_rows();
-  if (!std::all_of(largest.begin(), largest.end(), [](double m) { return std::isfinite(m); }))
+  const Layout first = a.transposed() ? Layout::columns : Layout::rows;
+  const Layout second = a.transposed() ? Layout::rows : Layout::columns;
+  const Vector largest = equilibrator.largest(first);
+  if (!std::ranges::all_of(largest, [](double most) { return std::isfinite(most); }))
     equilibrator.refuse_non_finite();
-  const auto n = static_cast<std::size_t>(a.rows().size());
-  Equilibration result{std::vector<int>(n, 0), std::vector<int>(n, 0)};
-  if (!wanted) return result;
-  for (std::size_t i = 0; i < n; ++i)
-    result.rows[i] = std::clamp(-exponent(largest[i]).value_or(0), -max_exponent, max_exponent);
-  result.columns = column_exponents(equilibrator, result.rows);
-  share(result);
-  return result;
+  std::vector<int> of_first = exponents_of(largest);
+  std::vector<int> of_second(of_first.size(), 0);
+  if (wanted)
+    of_second = exponents_after(of_first, equilibrator, second);
+  else
+    std::ranges::fill(of_first, are_moderate(of_first) ? 0 : std::ranges::min(of_first));
+  const double most = std::ranges::max(largest);
+  const double scaled = wanted || most == 0 ? 1 : std::ldexp(most, of_first.front());
+  Equilibration result{std::move(of_first), std::move(of_second), scaled};
+  return result.of(a.transposed() ? Transpose::yes : Transpose::no);
 }
 
 }  // namespace lupine

@@ -29,18 +29,24 @@ inline std::optional<int> exponent(double value) {
 }
 
 /// The scales R = diag(2^rows[i]) and C = diag(2^columns[j]) of R A C, as exponents. Every rank has
-/// those of all n rows and columns.
+/// those of all n rows and columns. They alone say what the scales are: matrix, right-hand sides,
+/// solutions and errors are all scaled by these exponents.
 struct Equilibration {
   std::vector<int> rows;
   std::vector<int> columns;
+  double largest = 1;  ///< the largest magnitude of R A C, to a factor of two; 1 if A is zero
 
   /// The scales of A, or those of A^T: (R A C)^T = C A^T R.
   Equilibration of(Transpose transpose) const {
-    return transpose == Transpose::no ? *this : Equilibration{columns, rows};
+    return transpose == Transpose::no ? *this : Equilibration{columns, rows, largest};
   }
   /// Whether any exponent is not zero.
   bool scales() const;
+  /// Whether every scale and its inverse are so far inside of FP64's range that products of the
+  /// unscaled A with vectors C y, scaled by R, neither overflow nor lose digits by underflow.
+  bool is_moderate() const;
   /// This rank's entries of R and C as numbers; empty vectors if scales() is false.
+  /// @pre is_moderate()
   Scales local(const Distribution& row_part, const Distribution& column_part) const;
 };
 
@@ -48,11 +54,13 @@ struct Equilibration {
 /// of each row below 1:
 ///     r_i = 1 / max_j |a_ij|,  c_j = 1 / max_i r_i |a_ij|,
 /// rounded to powers of two (N. J. Higham, S. Pranesh, M. Zounon, "Squeezing a Matrix into Half
-/// Precision, with an Application to Solving Linear Systems", SIAM J. Sci. Comput. 41, 2019). A
-/// power of two is then moved from R to C so that both are FP64 numbers, and |a_ij| c_j does not
-/// overflow. Before this move, r_i = 1 for rows of zeros and c_j = 1 for columns of zeros.
-/// Collective.
-/// @param wanted false: all exponents are zero; A is only searched for Inf and NaN
+/// Precision, with an Application to Solving Linear Systems", SIAM J. Sci. Comput. 41, 2019). The
+/// rows are those of the user's matrix: where a.transposed(), the columns of `a` come first. A
+/// largest magnitude that is subnormal, or so small in comparison that no scale reaches it, stays
+/// below 1/2: exponents are in [-1024, 1022] for what comes first, and in [0, 2044] for the other.
+/// Rows and columns of zeros have the exponent 0. Collective.
+/// @param wanted false: A is searched for Inf and NaN, and only where its numbers are near the ends
+///        of FP64's range all rows get one scale, by which they come near 1
 /// @throws UsageError on every rank if A has an Inf or NaN; its message names the first in column
 ///         order, or in row order of the user's matrix where a.transposed()
 Equilibration equilibrate(const ProcessGrid& grid, Device& device, const UserMatrix& a,

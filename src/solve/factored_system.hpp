@@ -4,12 +4,10 @@
 /// that need both.
 #pragma once
 
-#include <lupine/solve.hpp>
-
 #include <memory>
-#include <optional>
-#include <vector>
+#include <span>
 
+#include "core/numbers.hpp"
 #include "refine/factor_solver.hpp"
 #include "refine/inverse.hpp"
 #include "refine/residual_sketch.hpp"
@@ -21,13 +19,14 @@ namespace lupine {
 /// each other, so an object is neither copied nor moved.
 class FactoredSystem {
  public:
-  /// @param exact whether the factors are FP64
-  FactoredSystem(Device& device, System system, std::unique_ptr<FactorSolver> solver, bool exact)
+  /// @param error of the factors that `solver` has
+  FactoredSystem(Device& device, System system, std::unique_ptr<FactorSolver> solver,
+                 FactorError error)
       : device_(device),
         system_(std::move(system)),
         solver_(std::move(solver)),
-        inverse_(system_, *solver_, exact),
-        exact_(exact) {}
+        inverse_(system_, *solver_, error),
+        error_(error) {}
   /// This system, or the one with the transpose of its matrix and the same factors, which is made
   /// in the first call: for a matrix that is held in memory. Not collective.
   FactoredSystem& of(Transpose transpose);
@@ -37,26 +36,24 @@ class FactoredSystem {
 
   System& system() { return system_; }
   FactorSolver& solver() { return *solver_; }
-  bool exact() const { return exact_; }
+  /// Whether the factors are FP64.
+  bool exact() const { return error_.roundoff == eps; }
+  const FactorError& factor_error() const { return error_; }
   /// Estimates of normwise backward errors of many vectors; made in the first call.
   ResidualSketch& sketch();
   /// The normwise backward error ||r|| / (||R A C|| ||y|| + ||R b||) in infinity norms.
   double normwise_error(std::span<const double> y, std::span<const double> b,
                         std::span<const double> r);
-  /// An estimate of ||R A C|| ||(R A C)^-1|| in infinity norms, made in the first call.
-  const ConditionEstimate& condition();
-  /// Estimates of || diag(left) (R A C)^-1 diag(right) ||_inf, together with condition() where that
-  /// is not known; nothing where only a lower bound is possible.
-  std::optional<std::vector<double>> weighted_norms(std::vector<Weights> weights);
+  /// ||R A C|| ||(R A C)^-1|| in infinity norms, and estimates of weighted norms of (R A C)^-1.
+  Inverse& inverse() { return inverse_; }
 
  private:
   Device& device_;
   System system_;
   std::unique_ptr<FactorSolver> solver_;
   Inverse inverse_;
-  bool exact_;
+  FactorError error_;
   std::unique_ptr<ResidualSketch> sketch_;
-  std::optional<ConditionEstimate> condition_;
   std::unique_ptr<FactoredSystem> transposed_;
 };
 

@@ -2,6 +2,8 @@
 #include <lupine/solve.hpp>
 
 #include <memory>
+#include <string>
+#include <utility>
 
 #include "comm/agreement.hpp"
 #include "comm/interruption.hpp"
@@ -9,20 +11,32 @@
 
 namespace lupine {
 
+namespace {
+
+// The solution, unless doubts are errors and it has one.
+Solution checked(Solution solution, bool strict) {
+  if (!strict || solution.doubt.empty()) return solution;
+  const std::string words = solution.doubt;
+  throw AccuracyError(words, std::make_shared<const Solution>(std::move(solution)));
+}
+
+}  // namespace
+
 class LUPINE_HIDDEN Factorization::Implementation {
  public:
   Implementation(MPI_Comm comm, const InterruptFunction& interrupt,
-                 const ProgressFunction& progress)
-      : interruption(comm, interrupt, progress != nullptr) {}
+                 const ProgressFunction& progress, bool strictly)
+      : interruption(comm, interrupt, progress != nullptr), strict(strictly) {}
 
   Interruption interruption;
+  bool strict;
   std::unique_ptr<Solver> solver;
 };
 
 Factorization::Factorization(MPI_Comm comm, const Matrix& a, const SolveOptions& options,
                              const ProgressFunction& progress, const InterruptFunction& interrupt) {
   on_this_rank(comm, [&] {
-    implementation_ = std::make_unique<Implementation>(comm, interrupt, progress);
+    implementation_ = std::make_unique<Implementation>(comm, interrupt, progress, options.strict);
     Implementation& mine = *implementation_;
     const auto work = [&] {
       mine.solver = make_solver(comm, a, options, progress, Seen::errors, mine.interruption.get());
@@ -38,8 +52,9 @@ Factorization::~Factorization() = default;
 Solution Factorization::solve(const RightHandSide& b, Transpose transpose) {
   Solver& solver = *implementation_->solver;
   return on_this_rank(solver.comm(), [&] {
-    return implementation_->interruption.during([&] { return solver.solve(b.source(), transpose); },
-                                                [] {});
+    return implementation_->interruption.during(
+        [&] { return checked(solver.solve(b.source(), transpose), implementation_->strict); },
+        [] {});
   });
 }
 
@@ -72,7 +87,7 @@ Solution solve(MPI_Comm comm, const Matrix& a, const RightHandSide& b, const Sol
       solver = make_solver(comm, a, options, progress, seen, interruption.get());
       solver->check(b.source());
       solver->factor();
-      return solver->solve(b.source(), Transpose::no);
+      return checked(solver->solve(b.source(), Transpose::no), options.strict);
     };
     return interruption.during(work, [&] { solver.reset(); });
   });

@@ -1,49 +1,63 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "solve/factors.hpp"
 
+#include <algorithm>
+#include <optional>
 #include <type_traits>
+#include <utility>
 
 #include "comm/agreement.hpp"
+#include "core/scalar.hpp"
 #include "refine/lu_solver.hpp"
+#include "solve/rotations.hpp"
 
 namespace lupine {
 
 namespace {
 
-/// A vector in device memory.
-Buffer on_device(Device& device, Queue& queue, const Vector& v) {
-  Buffer buffer = device.allocate(std::ssize(v) * std::int64_t{sizeof(double)});
-  device.upload(queue, v, buffer.as<double>());
-  return buffer;
-}
+constexpr std::uint64_t of_rows = 1;  // seeds
+constexpr std::uint64_t of_columns = 2;
 
 }  // namespace
 
-Factors::Factors(Transport& transport, const UserMatrix& a, const Equilibration& scales,
-                 const Setup& setup, const Clock& clock, const ColumnsDone& done)
+Factors::Factors(Transport& transport, const ScaledMatrix& a, const Setup& setup, bool rotated,
+                 const Clock& clock, const ColumnsDone& done)
     : transport_(transport), lu_(agreed(transport.grid().all(), [&] {
-        return DistributedMatrix(transport.device(), a.rows(), a.columns(),
+        return DistributedMatrix(transport.device(), a.matrix().rows(), a.matrix().columns(),
                                  storage_for(setup.options.precision));
       })) {
   Device& device = transport.device();
   const double begin = clock.now();
-  {
-    const auto queue = device.make_queue(Priority::normal);
-    const Scales local = scales.local(a.rows(), a.columns());
-    const Buffer rows = on_device(device, *queue, local.rows);
-    const Buffer columns = on_device(device, *queue, local.columns);
-    device.scale(*queue, a.local(), rows.as<double>(), columns.as<double>(), lu_.local());
-    queue->synchronize();
+  a.round_to(lu_.local());
+  std::optional<Rotations> u;
+  std::optional<Rotations> v;
+  if (rotated) {
+    u.emplace(lu_.rows(), of_rows);
+    v.emplace(lu_.columns(), of_columns);
+    rotate(device, *u, *v, lu_.local());
   }
   outcome_ = factorize(transport, lu_, factor_options(setup), clock, done);
+  if (lu_.storage() == Precision::fp64) growth_ = measured_growth(a.scales().largest);
   seconds_ = clock.now() - begin;
   if (!outcome_.usable()) return;
+  std::unique_ptr<FactorSolver> solver =
+      std::make_unique<LuSolver>(transport, lu_, setup.panel_width, outcome_.pivots);
+  if (rotated) solver = std::make_unique<RotatedSolver>(std::move(solver), *u, *v);
   factored_ = std::make_unique<FactoredSystem>(
-      device,
-      System(transport.grid(), device, held_matrix(a.local()), a.rows(), a.columns(),
-             scales.local(a.rows(), a.columns())),
-      std::make_unique<LuSolver>(transport, lu_, setup.panel_width, outcome_.pivots),
-      lu_.storage() == Precision::fp64);
+      device, a.system(), std::move(solver),
+      FactorError{unit_roundoff(setup.options.precision), growth_});
+}
+
+double Factors::measured_growth(double largest) const {
+  Device& device = transport_.device();
+  const auto queue = device.make_queue(Priority::normal);
+  const std::int64_t columns = lu_.columns().local_size();
+  const Buffer found =
+      device.allocate(std::max<std::int64_t>(columns, 1) * std::int64_t{sizeof(double)});
+  device.largest_of_columns(*queue, lu_.local(), nullptr, found.as<double>());
+  Vector most(static_cast<std::size_t>(columns));
+  device.download(*queue, found.as<double>(), most);
+  return transport_.grid().all().all_reduce(lupine::largest(most), Reduction::max) / largest;
 }
 
 bool Factors::zero_pivot() {

@@ -7,12 +7,12 @@
 
 #include "core/clock.hpp"
 #include "core/expects.hpp"
+#include "core/numbers.hpp"
 #include "factor/lu.hpp"
 #include "matrix/distributed_matrix.hpp"
 #include "setup/plan.hpp"
-#include "solve/equilibration.hpp"
 #include "solve/factored_system.hpp"
-#include "solve/user_matrix.hpp"
+#include "solve/scaled_matrix.hpp"
 #include "transport/transport.hpp"
 
 namespace lupine {
@@ -22,16 +22,20 @@ namespace lupine {
 /// copied nor moved.
 class Factors {
  public:
-  /// Computes R A C, rounds it and factors it. Collective.
+  /// Rounds R A C and factors it. Collective. @param rotated whether it is rotated before (see
+  /// RotatedSolver); FP64 only
   /// @throws AgreedFault out of memory
-  Factors(Transport& transport, const UserMatrix& a, const Equilibration& scales,
-          const Setup& setup, const Clock& clock, const ColumnsDone& done);
+  Factors(Transport& transport, const ScaledMatrix& a, const Setup& setup, bool rotated,
+          const Clock& clock, const ColumnsDone& done);
   Factors(const Factors&) = delete;
   Factors& operator=(const Factors&) = delete;
 
   const FactorOutcome& outcome() const { return outcome_; }
   /// Seconds of scaling and factoring, on this rank.
   double seconds() const { return seconds_; }
+  /// max |u_ij| / max |a_ij| of R A C, as far as it was factored, for FP64 factors; infinity if one
+  /// is not finite; NaN for others.
+  double growth() const { return growth_; }
   /// Whether there is a bad pivot and it is exactly zero, not an Inf or NaN. Collective.
   bool zero_pivot();
 
@@ -43,10 +47,13 @@ class Factors {
   }
 
  private:
+  double measured_growth(double largest) const;
+
   Transport& transport_;
   DistributedMatrix lu_;
   FactorOutcome outcome_;
   double seconds_ = 0;
+  double growth_ = unknown;
   std::unique_ptr<FactoredSystem> factored_;  // null: the factors are not usable
 };
 

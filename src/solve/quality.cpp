@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "solve/quality.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -57,48 +59,79 @@ long double largest_scaled(const Vector& v, const std::vector<int>& exponents, i
   return most;
 }
 
-// Sets the forward bounds of the accepted answers: see answers(). `full`: as in dgerfs.
-// C is divided by 2^top, where top is the exponent of ||C y||, so that neither norm overflows.
-void forward_bounds(FactoredSystem& factored, const Equilibration& scales, Answers& answers,
-                    bool full) {
-  System& system = factored.system();
-  const auto sketched = [](const Answer& answer) { return answer.weight.empty(); };
-  full = full && std::ranges::none_of(answers.all, sketched);
-  const Vector ones(static_cast<std::size_t>(system.n()), 1.0);
-  std::vector<Answer*> open;
-  std::vector<Weights> weights;
-  for (Answer& answer : answers.all) {
-    if (!answer.column.converged) continue;
-    answer.column.forward_bound =
-        answer.largest_f == 0 ? 0 : std::numeric_limits<double>::infinity();
-    if (answer.largest_f == 0 || !answer.top) continue;
-    open.push_back(&answer);
-    if (full) weights.push_back({scaled(ones, scales.columns, -*answer.top), answer.weight});
+// The error above which no decimal digit is right.
+constexpr double no_digit = 0.5;
+// The smallest FP64 number: what an x, or a number on the way to it, may lose by underflow.
+constexpr double smallest = std::numeric_limits<double>::denorm_min();
+
+// Forward bounds of the accepted answers. C is divided by 2^top, where top is the exponent of
+// ||C y||, so that neither norm overflows.
+class ForwardBounds {
+ public:
+  ForwardBounds(FactoredSystem& factored, const Equilibration& scales)
+      : factored_(factored), scales_(scales) {}
+
+  /// @param componentwise as in dgerfs, where an answer has its weight; else by norms, and
+  /// componentwise where these leave no digit
+  void set(Answers& answers, bool componentwise) {
+    std::vector<Answer*> open;
+    for (Answer& answer : answers.all) {
+      if (!answer.column.converged) continue;
+      answer.column.forward_bound = answer.largest_f == 0 ? 0 : infinity;
+      if (answer.largest_f != 0 && answer.top) open.push_back(&answer);
+    }
+    const auto is_sketched = [](const Answer* answer) { return answer->weight.empty(); };
+    componentwise = componentwise && std::ranges::none_of(open, is_sketched);
+    if (!componentwise) by_norms(open);
+    std::erase_if(open, [&](const Answer* answer) {
+      return !componentwise && (answer->column.forward_bound < no_digit || answer->weight.empty());
+    });
+    by_components(open);
   }
-  std::optional<std::vector<double>> norms;
-  if (full) norms = factored.weighted_norms(std::move(weights));
-  if (!norms) {
-    const ConditionEstimate& condition = factored.condition();
+
+ private:
+  static constexpr double infinity = std::numeric_limits<double>::infinity();
+
+  static void finish(Answer& answer, double norm) {
+    answer.column.forward_bound = norm / answer.size + smallest / answer.x_norm;
+  }
+
+  void by_norms(const std::vector<Answer*>& open) {
+    if (open.empty()) return;
+    const ConditionEstimate& condition = factored_.inverse().condition();
     // A lower bound of ||(R A C)^-1|| bounds no error.
-    const double inverse = condition.at_least ? std::numeric_limits<double>::infinity()
-                                              : condition.value / system.scaled_norm();
-    const int largest_c = *std::ranges::max_element(scales.columns);
-    norms.emplace();
-    for (const Answer* answer : open)
-      norms->push_back(std::ldexp(inverse, largest_c - *answer->top) * answer->largest_f);
+    const double inverse =
+        condition.at_least ? infinity : condition.value / factored_.system().scaled_norm();
+    const int largest_c = *std::ranges::max_element(scales_.columns);
+    for (Answer* answer : open)
+      finish(*answer, std::ldexp(inverse * answer->largest_f, largest_c - *answer->top));
   }
-  for (std::size_t i = 0; i < open.size(); ++i)
-    open[i]->column.forward_bound = (*norms)[i] / open[i]->size;
-}
+
+  void by_components(const std::vector<Answer*>& open) {
+    if (open.empty()) return;
+    const Vector ones(static_cast<std::size_t>(factored_.system().n()), 1.0);
+    std::vector<Weights> weights;
+    for (const Answer* answer : open)
+      weights.push_back({scaled(ones, scales_.columns, -*answer->top), answer->weight});
+    const auto norms = factored_.inverse().norms(std::move(weights));
+    for (std::size_t i = 0; i < open.size(); ++i) finish(*open[i], norms ? (*norms)[i] : infinity);
+  }
+
+  FactoredSystem& factored_;
+  const Equilibration& scales_;
+};
 
 // Solves for some right-hand sides of one factored system.
 class Answering {
  public:
-  Answering(FactoredSystem& factored, const Equilibration& scales, const MultiVector& b,
-            const AnswerOptions& options, const Clock& clock, AnswerTimes& times)
+  Answering(FactoredSystem& factored, const ScaledMatrix& matrix, Transpose op,
+            const MultiVector& b, const AnswerOptions& options, const Clock& clock,
+            AnswerTimes& times)
       : factored_(factored),
         system_(factored.system()),
-        scales_(scales),
+        matrix_(matrix),
+        op_(op),
+        scales_(matrix.scales().of(op)),
         b_(b),
         options_(options),
         tolerance_(componentwise_tolerance(options.refine.tolerance, system_.n())),
@@ -111,13 +144,13 @@ class Answering {
     answers_.all.resize(static_cast<std::size_t>(b.count()));
     shifts_.resize(answers_.all.size());
     for_each_in_threads(b.count(), [&](std::int64_t k) {
-      const int shift = largest_exponent(b[k], scales.rows).value_or(0);
+      const int shift = largest_exponent(b[k], scales_.rows).value_or(0) - matrix_.exponent_of_b();
       shifts_[static_cast<std::size_t>(k)] = shift;
       for (const Run& run : system_.b_part().runs())
         for (std::int64_t i = 0; i < run.length; ++i) {
           const auto from = static_cast<std::size_t>(run.global.value + i);
           right_[k][static_cast<std::size_t>(run.local.value + i)] =
-              times_power(b[k][from], scales.rows[from] - shift);
+              times_power(b[k][from], scales_.rows[from] - shift);
         }
       of(k).column.precision = options.precision;
     });
@@ -135,8 +168,9 @@ class Answering {
     if (!rest.empty()) refine(rest);
     const double begin = clock_.now();
     if (options_.condition != ConditionCheck::off)
-      forward_bounds(factored_, scales_, answers_,
-                     !options_.many || options_.condition == ConditionCheck::full);
+      ForwardBounds(factored_, scales_)
+          .set(answers_,
+               options_.condition == ConditionCheck::full || (options_.bounds && !options_.many));
     times_.checks += clock_.now() - begin;
     return std::move(answers_);
   }
@@ -176,6 +210,7 @@ class Answering {
       const double n = static_cast<double>(system_.n());
       const double size = system_.scaled_norm() * y_sizes[i] + b_sizes[i];
       answer.largest_f = ResidualSketch::certainty * estimates.residuals[i] + (n + 1) * eps * size;
+      if (answer.largest_f != 0) answer.largest_f += lost(answer);
     }
     times_.checks += clock_.now() - begin;
     return rest;
@@ -212,6 +247,7 @@ class Answering {
     const std::span<double> x = answers_.x[k];
     for (std::size_t i = 0; i < y.size(); ++i) x[i] = times_power(y[i], scales_.columns[i] + shift);
     Answer& answer = of(k);
+    answer.y_norm = largest(y);
     answer.x_norm = largest(x);
     // ||C y|| is that of x, unless x is so small that it has lost digits.
     if (answer.x_norm >= std::numeric_limits<double>::min() && std::isfinite(answer.x_norm)) {
@@ -220,6 +256,11 @@ class Answering {
     } else if ((answer.top = largest_exponent(y, scales_.columns))) {
       answer.size = largest(scaled(y, scales_.columns, -*answer.top));
     }
+  }
+
+  // What underflow may have changed in an entry of the residual.
+  double lost(const Answer& answer) const {
+    return static_cast<double>(system_.n() + 1) * matrix_.underflow() * (1 + answer.y_norm);
   }
 
   void measure(std::int64_t k, RefineOutcome outcome) {
@@ -236,8 +277,7 @@ class Answering {
     const VectorSpace b_space = system_.b_space();
     const Vector residual = b_space.gather(system_.b_part(), outcome.residual);
     const long double most = largest_scaled(residual, scales_.rows, shift);
-    const long double size =
-        static_cast<long double>(system_.norm_a()) * of(k).x_norm + largest(b_[k]);
+    const long double size = matrix_.norm(system_, op_) * of(k).x_norm + largest(b_[k]);
     const double ratio = most == 0 ? 0 : static_cast<double>(most / size);
     // With an x beyond FP64's range the ratio would be 0, whatever the residual.
     const bool finite = std::isfinite(of(k).x_norm) && std::isfinite(outcome.error);
@@ -249,10 +289,15 @@ class Answering {
         (as_lapack() && finite &&
          factored_.normwise_error(answers_.y[k], right_[k], outcome.residual) <= tolerance_);
     answer.weight = std::move(outcome.bound);
+    const double n = static_cast<double>(system_.n());
     for (std::size_t i = 0; i < answer.weight.size(); ++i)
-      answer.weight[i] = std::fabs(outcome.residual[i]) + static_cast<double>(system_.n() + 1) *
-                                                              eps * bound_margin * answer.weight[i];
+      answer.weight[i] =
+          std::fabs(outcome.residual[i]) + (n + 1) * eps * bound_margin * answer.weight[i];
     answer.largest_f = b_space.largest(MultiVector(answer.weight))[0];
+    if (answer.largest_f != 0) {
+      for (double& f : answer.weight) f += lost(answer);
+      answer.largest_f += lost(answer);
+    }
     if (options_.many && options_.condition != ConditionCheck::full)
       answer.weight = {};
     else
@@ -261,7 +306,9 @@ class Answering {
 
   FactoredSystem& factored_;
   System& system_;
-  const Equilibration& scales_;
+  const ScaledMatrix& matrix_;
+  Transpose op_;
+  Equilibration scales_;
   const MultiVector& b_;
   const AnswerOptions& options_;
   double tolerance_;
@@ -275,9 +322,36 @@ class Answering {
 
 }  // namespace
 
-Answers answers(FactoredSystem& factored, const Equilibration& scales, const MultiVector& b,
-                const AnswerOptions& options, const Clock& clock, AnswerTimes& times) {
-  return Answering(factored, scales, b, options, clock, times).run();
+Answers answers(FactoredSystem& factored, const ScaledMatrix& matrix, Transpose op,
+                const MultiVector& b, const AnswerOptions& options, const Clock& clock,
+                AnswerTimes& times) {
+  return Answering(factored, matrix, op, b, options, clock, times).run();
+}
+
+std::string doubt(FactoredSystem& factored, std::span<const SolveColumn> columns) {
+  const ConditionEstimate& condition = factored.inverse().condition();
+  const double growth = factored.factor_error().growth;
+  if (condition.at_least)
+    return fmt::format(
+        "the factors tell no bound of the error of x: the condition number of A is at "
+        "least {:.2g}{}",
+        condition.value,
+        has_grown(growth, factored.system().n())
+            ? fmt::format(", and the entries grew by {:.2g} in the LU", growth)
+            : "; A may be singular to working precision");
+  if (!(condition.value * eps < 1))
+    return fmt::format(
+        "A is singular to working precision (condition number {:.2g}, estimated): no "
+        "digit of x is certain",
+        condition.value);
+  double most = 0;
+  for (const SolveColumn& column : columns)
+    if (column.converged) most = std::max(most, column.forward_bound);
+  if (most < no_digit) return "";
+  return fmt::format(
+      "no digit of x is certain: the estimated bound of its error is {:.2g} of its "
+      "size",
+      most);
 }
 
 }  // namespace lupine

@@ -6,13 +6,17 @@
 
 #include <lupine/solve.hpp>
 
+#include <algorithm>
+#include <cstdint>
 #include <optional>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "core/clock.hpp"
 #include "refine/refinement.hpp"
-#include "solve/equilibration.hpp"
 #include "solve/factored_system.hpp"
+#include "solve/scaled_matrix.hpp"
 
 namespace lupine {
 
@@ -25,6 +29,7 @@ struct Answer {
   double largest_f = 0;      ///< ||f||
   std::optional<int> top{};  ///< of the exponent of ||C y||; nothing if y = 0
   double size = 0;           ///< ||C y|| 2^-top
+  double y_norm = 0;         ///< ||y||
   double x_norm = 0;         ///< ||x||
 };
 
@@ -40,6 +45,9 @@ struct AnswerOptions {
   RefineOptions refine;                   ///< whose stop rule is componentwise
   Precision precision = Precision::fp64;  ///< of the factors
   ConditionCheck condition = ConditionCheck::on;
+  /// Whether bounds of the forward errors are asked for, and not only whether an x has a digit that
+  /// is certain.
+  bool bounds = true;
   /// Whether there are more than Device::few_vectors right-hand sides in all.
   bool many = false;
 };
@@ -54,22 +62,36 @@ struct AnswerTimes {
 /// which may be a transpose, and the scales of its rows and columns. x = C y 2^shift, where y
 /// solves (R A C) y = R b 2^-shift, with a shift for each b. An x is accepted (column.converged) if
 /// its componentwise backward error is at most the tolerance; with FP64 factors and the default
-/// tolerance it suffices that the normwise backward error of the scaled system is, since LU in FP64
-/// guarantees no more, as in LAPACK's dgesvx. With FP64 factors, the default tolerance and many
-/// right-hand sides, the normwise errors are estimated by a ResidualSketch, and only those x are
-/// refined that this does not accept.
+/// tolerance it suffices that the normwise backward error of the scaled system is. With FP64
+/// factors, the default tolerance and many right-hand sides, the normwise errors are estimated by a
+/// ResidualSketch, and only those x are refined that this does not accept.
 ///
 /// Unless options.condition is off, accepted x get estimated bounds of the forward error
 /// ||x - x*|| / ||x||, where x* is the exact solution and norms are infinity norms; others have
-/// NaN. As in LAPACK's dgerfs,
-///     || C |(R A C)^-1| f || / ||C y||,  f = |r| + (n + 1) eps (|R A C| |y| + |R b|);
-/// with many right-hand sides, unless options.condition is full,
+/// NaN. As in LAPACK's dgerfs, with what underflow may have lost,
+///     || C |(R A C)^-1| f || / ||C y||,  f = |r| + (n + 1) (eps (|R A C| |y| + |R b|) +
+///     underflow);
+/// with many right-hand sides, unless options.condition is full, or where options.bounds is false
+/// and this shows that a digit is certain,
 ///     ||C|| ||(R A C)^-1|| ||f|| / ||C y||.
 /// Infinity where only a lower bound of the condition number is possible, which is estimated too
-/// where it is not known. Collective.
-/// @param scales of the matrix of `factored`
+/// where it is not known, and for an x that has underflowed to 0. Collective.
+/// @param matrix whose system, or its transpose's, `factored` has
+/// @param op no: that of the matrix, yes: its transpose's
 /// @param b whole, as the user gave them, finite
-Answers answers(FactoredSystem& factored, const Equilibration& scales, const MultiVector& b,
-                const AnswerOptions& options, const Clock& clock, AnswerTimes& times);
+Answers answers(FactoredSystem& factored, const ScaledMatrix& matrix, Transpose op,
+                const MultiVector& b, const AnswerOptions& options, const Clock& clock,
+                AnswerTimes& times);
+
+/// Whether entries have grown more in an LU than they do without a structure that makes them grow.
+inline bool has_grown(double growth, std::int64_t n) {
+  return growth > std::max(100.0, static_cast<double>(n));
+}
+
+/// Why x may have no correct digit, in one line; empty: there is no such doubt. So it is where A is
+/// singular to working precision, where the factors are too inaccurate for a bound of any error,
+/// and where the bound of an x's error is 1/2 or more. Collective.
+/// @param columns the errors of the solutions; those that are not converged are not looked at
+std::string doubt(FactoredSystem& factored, std::span<const SolveColumn> columns);
 
 }  // namespace lupine

@@ -8,6 +8,7 @@
 
 #include "comm/interruption.hpp"
 #include "core/numbers.hpp"
+#include "core/random.hpp"
 #include "device/cpu/lapack.hpp"
 #include "device/cpu/lapack_lu.hpp"
 #include "refine/norm_estimate.hpp"
@@ -19,20 +20,33 @@ namespace {
 constexpr std::int64_t least_order = 64;
 constexpr std::int64_t most_order = 1024;
 constexpr std::int64_t least_step = 8;
+constexpr std::uint64_t seed = 8;
 
-// The local rows (or columns) of the sample.
-std::vector<std::int64_t> sampled(const Distribution& mine, std::int64_t step, std::int64_t order) {
-  std::vector<std::int64_t> all;
+// The rows and columns of the sample, ascending: one of each `step`, drawn at random, so that no
+// pattern of A can lie between them. Rows and columns are the same, since diagonals may be large.
+std::vector<std::int64_t> drawn(std::int64_t step, std::int64_t order) {
+  std::vector<std::int64_t> places(static_cast<std::size_t>(order));
   for (std::int64_t k = 0; k < order; ++k)
-    if (const GlobalIndex g{k * step}; mine.mine(g)) all.push_back(mine.local(g).value);
+    places[static_cast<std::size_t>(k)] =
+        k * step + static_cast<std::int64_t>(random_bits(seed, static_cast<std::uint64_t>(k)) %
+                                             static_cast<std::uint64_t>(step));
+  return places;
+}
+
+// Those that are this rank's, as local indices.
+std::vector<std::int64_t> local_of(const Distribution& mine, std::span<const std::int64_t> places) {
+  std::vector<std::int64_t> all;
+  for (const std::int64_t place : places)
+    if (const GlobalIndex g{place}; mine.mine(g)) all.push_back(mine.local(g).value);
   return all;
 }
 
 // The rank's entries of S; the others are zero. S is column-major.
 std::vector<double> my_sample(Device& device, const UserMatrix& a, const Equilibration& scales,
                               std::int64_t step, std::int64_t order) {
-  const std::vector<std::int64_t> rows = sampled(a.rows(), step, order);
-  const std::vector<std::int64_t> columns = sampled(a.columns(), step, order);
+  const std::vector<std::int64_t> places = drawn(step, order);
+  const std::vector<std::int64_t> rows = local_of(a.rows(), places);
+  const std::vector<std::int64_t> columns = local_of(a.columns(), places);
   std::vector<double> s(static_cast<std::size_t>(order * order), 0.0);
   if (rows.empty() || columns.empty()) return s;
   const auto queue = device.make_queue(Priority::normal);
@@ -69,12 +83,15 @@ double condition_of(std::vector<double> s, std::int64_t order) {
   const MatrixView<double> lu{s.data(), order, order, order};
   if (factor_by_lapack(lu, pivots) >= 0) return unknown;
   const auto solve = [&](Transpose transpose) {
-    return [&, transpose](Vector v) {
-      solve_by_lapack(transpose, lu, pivots, v);
-      return v;
+    return [&, transpose](const std::vector<Probe>& probes) {
+      std::vector<Vector> products;
+      for (const Probe& probe : probes)
+        solve_by_lapack(transpose, lu, pivots, products.emplace_back(probe.v));
+      return products;
     };
   };
-  return largest(sums) * estimate_one_norm(order, solve(Transpose::yes), solve(Transpose::no)).norm;
+  return largest(sums) *
+         estimate_one_norms(order, 1, solve(Transpose::yes), solve(Transpose::no)).front().norm;
 }
 
 }  // namespace

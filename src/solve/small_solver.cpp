@@ -37,10 +37,6 @@ std::shared_ptr<const ProcessGrid> grid_alone() {
   return grid;
 }
 
-// A pivot that is smaller beside the largest one makes the condition number worth an estimate,
-// where only a warning would come of it.
-constexpr double doubtful_pivot = 1e-8;
-
 std::size_t size_of(std::int64_t n) {
   return static_cast<std::size_t>(n);
 }
@@ -74,19 +70,14 @@ class SmallSolver::Factors final : public FactorSolver {
       : lu_(device, rows, columns, Precision::fp64), pivots_(size_of(rows.size())) {}
 
   AnyMatrix local() const { return lu_.local(); }
-  /// Factors R A C, which is in local(). Returns the smallest pivot over the largest, in magnitude;
-  /// 0 where a pivot is zero or not finite.
+  /// Factors R A C, which is in local(). Returns its largest entry then, in magnitude; infinity
+  /// where a pivot is zero or not finite.
   double factor() {
-    if (factor_by_lapack(whole(), pivots_) >= 0) return 0;
-    double least = std::numeric_limits<double>::infinity();
+    if (factor_by_lapack(whole(), pivots_) >= 0) return std::numeric_limits<double>::infinity();
     double most = 0;
-    for (std::int64_t i = 0; i < whole().rows; ++i) {
-      const double pivot = std::fabs(whole()(i, i));
-      if (!std::isfinite(pivot)) return 0;
-      least = std::min(least, pivot);
-      most = std::max(most, pivot);
-    }
-    return least / most;
+    for (std::int64_t j = 0; j < whole().columns; ++j)
+      most = std::max(most, largest({whole().column(j), size_of(whole().rows)}));
+    return most;
   }
   MultiVector solve(const MultiVector& r) override { return solved(Transpose::no, r); }
   MultiVector solve_transposed(const MultiVector& r) override { return solved(Transpose::yes, r); }
@@ -147,25 +138,19 @@ bool SmallSolver::load_and_factor() {
   }
   const ThreadScope threads(working_threads_);
   const double loaded = clock_.now();
-  scales_ = equilibrate(*grid_, *device_, *a_, options_.equilibrate);
+  scaled_.emplace(*grid_, *device_, *a_, options_.equilibrate);
   const double scaled = clock_.now();
   auto factors = std::make_unique<Factors>(*device_, a_->rows(), a_->columns());
-  Scales of_system = scales_.local(a_->rows(), a_->columns());
-  const auto pointer = [](const Vector& v) { return v.empty() ? nullptr : v.data(); };
-  device_->scale(*device_->make_queue(Priority::normal), a_->local(), pointer(of_system.rows),
-                 pointer(of_system.columns), factors->local());
+  scaled_->round_to(factors->local());
   stop_if_ended();
-  const double pivots = factors->factor();
-  is_doubtful_ = pivots < doubtful_pivot;
+  const double growth = factors->factor() / scaled_->scales().largest;
   load_seconds_ = loaded - begin;
   scale_seconds_ = scaled - loaded;
   step_.factor_seconds = clock_.now() - scaled;
-  if (pivots <= static_cast<double>(n()) * eps) return false;
-  factored_ =
-      std::make_unique<FactoredSystem>(*device_,
-                                       System(*grid_, *device_, held_matrix(a_->local()),
-                                              a_->rows(), a_->columns(), std::move(of_system)),
-                                       std::move(factors), true);
+  step_.growth = growth;
+  if (!std::isfinite(growth)) return false;
+  factored_ = std::make_unique<FactoredSystem>(*device_, scaled_->system(), std::move(factors),
+                                               FactorError{eps, growth});
   if (progress_) call_guarded(interrupt(), [this] { progress_({n(), n(), step_.factor_seconds}); });
   stop_if_ended();
   return true;
@@ -179,7 +164,9 @@ std::unique_ptr<Solver> SmallSolver::stepped() const {
     return Matrix::dense(n(), whole.data, whole.ld, 0,
                          a_->transposed() ? StorageOrder::row_major : StorageOrder::column_major);
   };
-  return std::make_unique<SteppedSolver>(MPI_COMM_SELF, matrix(), options_, progress_, interrupt());
+  SolveOptions options = options_;
+  if (options.precision == Precision::automatic) options.first = Precision::fp64;
+  return std::make_unique<SteppedSolver>(MPI_COMM_SELF, matrix(), options, progress_, interrupt());
 }
 
 Solver& SmallSolver::take_over() {
@@ -196,7 +183,7 @@ Precision SmallSolver::precision() const {
 ConditionEstimate SmallSolver::condition(Transpose transpose) {
   if (general_) return general_->condition(transpose);
   const ThreadScope threads(working_threads_);
-  return factored_->of(as_loaded(transpose)).condition();
+  return factored_->of(as_loaded(transpose)).inverse().condition();
 }
 
 Solution SmallSolver::solve(const RightHandSideSource& b, Transpose transpose) {
@@ -233,7 +220,7 @@ std::vector<Vector> SmallSolver::get(const RightHandSideSource& source, Transpos
   return all;
 }
 
-// False if an x is not accepted, or A may be singular.
+// False if an x is not accepted, or in doubt because entries have grown.
 bool SmallSolver::solve_all(const RightHandSideSource& b, const std::vector<Vector>& given,
                             Transpose op, Solution& solution) {
   b.prepare(*grid_, n(), solution.x);
@@ -245,7 +232,7 @@ bool SmallSolver::solve_all(const RightHandSideSource& b, const std::vector<Vect
     first = last;
   }
   finish(op, solution);
-  return condition_check() == ConditionCheck::off || solution.condition * eps < 1;
+  return solution.doubt.empty() || !has_grown(factored_->factor_error().growth, n());
 }
 
 bool SmallSolver::solve_block(const RightHandSideSource& b, const MultiVector& given, bool many,
@@ -255,10 +242,11 @@ bool SmallSolver::solve_block(const RightHandSideSource& b, const MultiVector& g
                     .max_iterations = options_.max_iterations,
                     .stop = StopRule::componentwise,
                     .tolerance = options_.tolerance};
-  options.condition = condition_check();
+  options.condition = options_.condition;
+  options.bounds = seen_ == Seen::errors;
   options.many = many;
   AnswerTimes times;
-  Answers found = answers(factored_->of(op), scales_.of(op), given, options, clock_, times);
+  Answers found = answers(factored_->of(op), *scaled_, op, given, options, clock_, times);
   stop_if_ended();
   step_.refine_seconds += times.refine;
   check_seconds_ += times.checks;
@@ -277,10 +265,15 @@ void SmallSolver::finish(Transpose op, Solution& solution) {
   const double begin = clock_.now();
   solution.n = n();
   solution.converged = true;
-  solution.equilibrated = scales_.scales();
-  solution.norm_a = factored.system().norm_a();
+  solution.equilibrated = scaled_->scales().scales();
+  solution.norm_a = static_cast<double>(scaled_->norm(factored.system(), op));
   solution.condition = unknown;
-  if (condition_check() != ConditionCheck::off) solution.condition = factored.condition().value;
+  if (options_.condition != ConditionCheck::off) {
+    const ConditionEstimate& condition = factored.inverse().condition();
+    solution.condition = condition.value;
+    solution.condition_at_least = condition.at_least;
+    solution.doubt = doubt(factored, solution.columns);
+  }
   step_.solved = true;
   solution.load_seconds = load_seconds_;
   solution.seconds = scale_seconds_ + step_.factor_seconds + step_.refine_seconds;
@@ -297,6 +290,7 @@ void SmallSolver::finish(Transpose op, Solution& solution) {
   // The next solve() begins with the present factors.
   step_ = {};
   step_.precision = Precision::fp64;
+  step_.growth = factored.factor_error().growth;
   load_seconds_ = scale_seconds_ = check_seconds_ = 0;
 }
 

@@ -15,8 +15,8 @@
 #include "core/clock.hpp"
 #include "device/device.hpp"
 #include "refine/vectors.hpp"
-#include "solve/equilibration.hpp"
 #include "solve/factored_system.hpp"
+#include "solve/scaled_matrix.hpp"
 #include "solve/solver.hpp"
 #include "solve/user_matrix.hpp"
 
@@ -34,9 +34,9 @@ bool is_small(MPI_Comm comm, std::int64_t n, const SolveOptions& options);
 
 /// Solves on the CPU, without a Machine or a plan. The checks of A and b, the scales, the errors
 /// and their limits are those of the FP64 step of a SteppedSolver, and so are the fields of the
-/// Solution. Where anything is not as usual (a pivot that is zero or tiny, an x that is not
-/// accepted, b with an Inf or NaN), a SteppedSolver takes over, and decides and says what comes of
-/// it; it gets A as it was loaded.
+/// Solution. Where anything is not as usual (a pivot that is zero or not finite, entries that have
+/// grown, an x that is not accepted, b with an Inf or NaN), a SteppedSolver takes over, beginning
+/// with FP64, and decides and says what comes of it; it gets A as it was loaded.
 class SmallSolver final : public Solver {
  public:
   /// For a system that is_small(). @throws UsageError
@@ -64,10 +64,6 @@ class SmallSolver final : public Solver {
                  Solution& solution);
   bool solve_block(const RightHandSideSource& b, const MultiVector& given, bool many, Transpose op,
                    Solution& solution);
-  ConditionCheck condition_check() const {
-    const bool wanted = seen_ == Seen::errors || (seen_ == Seen::warnings && is_doubtful_);
-    return wanted ? options_.condition : ConditionCheck::off;
-  }
   void finish(Transpose op, Solution& solution);
   Interrupt* interrupt() const { return device_->interrupt(); }
   /// @throws Interrupted
@@ -83,9 +79,8 @@ class SmallSolver final : public Solver {
   int working_threads_;  // of everything else
   std::unique_ptr<Device> device_;
   std::optional<UserMatrix> a_;
-  Equilibration scales_;
+  std::optional<ScaledMatrix> scaled_;
   std::unique_ptr<FactoredSystem> factored_;
-  bool is_doubtful_ = false;  // whether a pivot is so small that A may be nearly singular
   double load_seconds_ = 0;
   double scale_seconds_ = 0;
   double check_seconds_ = 0;

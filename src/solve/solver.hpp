@@ -29,11 +29,10 @@ class Solver {
   virtual ConditionEstimate condition(Transpose transpose) = 0;
 };
 
-/// What a caller sees of a solution's errors: all that the options ask for; only whether A is
-/// singular to working precision (Solution::notes); or x alone. Up to small_limit(), condition
-/// number and forward bounds, which do not change x, are left out where they are not seen; for
-/// `warnings`, unless a pivot is so small that A may be nearly singular.
-enum class Seen { errors, warnings, x_alone };
+/// What a caller sees of a solution's errors: all that the options ask for; or whether there is a
+/// doubt (Solution::doubt), for which a small system needs the condition number, but bounds of
+/// forward errors only where that leaves it open.
+enum class Seen { errors, warnings };
 
 /// lupine::solve() for a caller that sees this.
 Solution solve(MPI_Comm comm, const Matrix& a, const RightHandSide& b, const SolveOptions& options,

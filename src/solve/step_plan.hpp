@@ -17,7 +17,8 @@ namespace lupine {
 /// A step of the solver: LU in one precision, and the refinement with its factors.
 struct PlannedStep {
   Precision precision = Precision::fp64;
-  double seconds = 0;  ///< of its LU, predicted
+  double seconds = 0;    ///< of its LU, predicted
+  bool rotated = false;  ///< whether the matrix is rotated before (RotatedSolver)
 
   bool operator==(const PlannedStep&) const = default;
 };

@@ -12,6 +12,8 @@
 #include "comm/agreement.hpp"
 #include "comm/interruption.hpp"
 #include "core/numbers.hpp"
+#include "device/cpu/lapack.hpp"
+#include "device/cpu/lapack_lu.hpp"
 #include "device/cpu/thread_scope.hpp"
 #include "factor/reporter.hpp"
 #include "refine/refinement.hpp"
@@ -71,7 +73,7 @@ void SteppedSolver::factor() {
   const double begin = clock().now();
   load();
   const double loaded = clock().now();
-  scales_ = equilibrate(grid(), machine_.device(), *a_, options_.equilibrate);
+  scaled_.emplace(grid(), machine_.device(), *a_, options_.equilibrate);
   judge_by_sample();
   load_seconds_ = loaded - begin;
   scale_seconds_ = clock().now() - loaded;
@@ -85,7 +87,7 @@ Precision SteppedSolver::precision() const {
 ConditionEstimate SteppedSolver::condition(Transpose transpose) {
   const ThreadScope threads(machine_.threads());
   if (!factors_ && !restart()) fail({});
-  return factors_->factored(as_given(source_.source(), transpose)).condition();
+  return factors_->factored(as_given(source_.source(), transpose)).inverse().condition();
 }
 
 Solution SteppedSolver::solve(const RightHandSideSource& b, Transpose transpose) {
@@ -135,7 +137,8 @@ LuProblem SteppedSolver::lu_problem() const {
 // dearer than the next; the last one stays, and so does a first one that the user named.
 void SteppedSolver::judge_by_sample() {
   if (options_.precision != Precision::automatic) return;
-  if (plan_.size() > 1) sampled_ = sampled_condition(grid(), machine_.device(), *a_, scales_);
+  if (plan_.size() > 1)
+    sampled_ = sampled_condition(grid(), machine_.device(), *a_, scaled_->scales());
   if (options_.first != Precision::automatic) return;
   while (plan_.size() > 1 && is_hopeless(plan_.front().precision, sampled_))
     plan_.erase(plan_.begin());
@@ -196,7 +199,7 @@ bool SteppedSolver::advance() {
   while (!last()) {
     factors_.reset();
     at_ = next();
-    if (factor_in(planned(at_).precision)) return true;
+    if (factor_in(planned(at_))) return true;
   }
   return false;
 }
@@ -208,14 +211,16 @@ bool SteppedSolver::restart() {
   return advance();
 }
 
-// Factors A in one precision. False if the factors do not fit into memory or are not usable.
-// @throws SingularError if a pivot of FP64 factors is zero
-bool SteppedSolver::factor_in(Precision precision) {
+// Factors A in one precision. False if the factors do not fit into memory or are not usable; then
+// the next step may be one that was not planned before.
+// @throws SingularError if A is singular by the pivots of FP64
+bool SteppedSolver::factor_in(const PlannedStep& planned) {
   SolveStep& step = steps_.emplace_back();
-  step.precision = precision;
+  step.precision = planned.precision;
+  step.rotated = planned.rotated;
   Setup setup;
   try {
-    setup = setup_of(precision);
+    setup = setup_of(planned.precision);
     a_->set_block(setup.options.run.nb);
   } catch (const UsageError& error) {  // on every rank: the factors do not fit beside A
     step.why = error.what();
@@ -223,9 +228,10 @@ bool SteppedSolver::factor_in(Precision precision) {
   }
   step.precision = setup.options.precision;
   factors_ = std::make_unique<Factors>(
-      machine_.transport(), *a_, scales_, setup, clock(),
+      machine_.transport(), *scaled_, setup, planned.rotated, clock(),
       reporter(all(), n(), clock(), progress_, machine_.device().interrupt()));
   step.factor_seconds = all().all_reduce(factors_->seconds(), Reduction::max);
+  step.growth = factors_->growth();
   const FactorOutcome& outcome = factors_->outcome();
   if (outcome.usable()) return true;
   step.bad_pivot = outcome.bad_pivot;
@@ -233,12 +239,48 @@ bool SteppedSolver::factor_in(Precision precision) {
   step.why = zero ? fmt::format("pivot {} of {} is zero", outcome.bad_pivot + 1, n())
                   : "numbers beyond the range of its factors";
   factors_.reset();
-  if (zero && step.precision == Precision::fp64)
-    throw SingularError(
-        fmt::format("A is singular: pivot {} of {} is exactly zero (counted from 1)",
-                    step.bad_pivot + 1, n()),
-        step.bad_pivot);
+  if (step.precision != Precision::fp64) return false;
+  if (may_rotate()) {
+    step.why += fmt::format("; the entries grew by {:.2g}", step.growth);
+    plan_rotated();
+  } else if (zero) {
+    const std::int64_t pivot = zero_pivot_as_given();
+    if (pivot >= 0 || step.rotated)
+      throw SingularError(
+          fmt::format("A is singular: pivot {} of {} is exactly zero (counted from 1)",
+                      std::max(pivot, step.bad_pivot) + 1, n()),
+          std::max(pivot, step.bad_pivot));
+    plan_rotated();
+  }
   return false;
+}
+
+// The first zero pivot of the LU of A as the user gave it, without scales, which is what other
+// solvers call singular; -1 if there is none. Several ranks have that of the scaled A.
+std::int64_t SteppedSolver::zero_pivot_as_given() {
+  if (all().size() > 1 || !has_lapack()) return steps_.back().bad_pivot;
+  const auto order = static_cast<std::size_t>(n());
+  std::vector<double> copy(order * order);
+  const auto queue = machine_.device().make_queue(Priority::normal);
+  Vector column(order);
+  for (std::size_t j = 0; j < order; ++j) {
+    machine_.device().download(
+        *queue, a_->local().as<double>().column(static_cast<std::int64_t>(j)), column);
+    for (std::size_t i = 0; i < order; ++i)
+      copy[a_->transposed() ? j + i * order : i + j * order] = column[i];
+  }
+  std::vector<int> pivots(order);
+  return factor_by_lapack({copy.data(), n(), n(), n()}, pivots);
+}
+
+// Whether the entries have grown in the present FP64 LU, which a rotated one may prevent.
+bool SteppedSolver::may_rotate() const {
+  const SolveStep& step = steps_.back();
+  return step.precision == Precision::fp64 && !step.rotated && has_grown(step.growth, n());
+}
+
+void SteppedSolver::plan_rotated() {
+  if (last()) plan_.push_back({Precision::fp64, planned(at_).seconds, true});
 }
 
 // b <- right-hand side k, whole; op(A) times ones where none is given. Returns what is wrong with
@@ -253,7 +295,7 @@ std::string SteppedSolver::get(const RightHandSideSource& source, std::int64_t k
     const StallWatch::Pause pause(machine_.stalls());
     stop_if_interrupted(all(), machine_.device().interrupt());
     source.get(grid(), k, b);
-    if (!source.at_hand() && !last()) kept_.emplace(k, local_part(a_->rows(), b));
+    if (!source.at_hand() && (!last() || may_rotate())) kept_.emplace(k, local_part(a_->rows(), b));
   }
   return wrong_value(b, k);
 }
@@ -291,13 +333,15 @@ bool SteppedSolver::attempt(const RightHandSideSource& b, std::vector<std::int64
   }
   const auto is_bad = [](const SolveColumn& column) { return !column.why.empty(); };
   if (std::ranges::all_of(solution.columns, is_bad)) throw UsageError(solution.columns.front().why);
+  if (!unsolved.empty() && last() && !may_rotate()) accept_as_singular(unsolved, solution);
   SolveStep& step = steps_.back();
   step.why = why_not(solution, unsolved);
   step.solved = step.why.empty();
+  if (!step.solved && may_rotate()) plan_rotated();
   // An x from factors that give no bound of its error waits for better ones too.
   const bool some = !unsolved.empty() && unsolved.size() < left.size();
   const bool bounded = !some || last() || options_.condition == ConditionCheck::off ||
-                       !factored().condition().at_least;
+                       !factored().inverse().condition().at_least;
   if (!unsolved.empty() && bounded) left = std::move(unsolved);
   return step.solved;
 }
@@ -339,7 +383,7 @@ void SteppedSolver::solve_block(const RightHandSideSource& source,
   options.condition = options_.condition;
   options.many = std::ssize(solution.columns) > Device::few_vectors;
   AnswerTimes times;
-  Answers found = answers(factored(), scales_.of(op_), b, options, clock(), times);
+  Answers found = answers(factored(), *scaled_, op_, b, options, clock(), times);
   step.refine_seconds += times.refine;
   check_seconds_ += times.checks;
   for (std::size_t i = 0; i < given.size(); ++i) {
@@ -376,9 +420,26 @@ std::ptrdiff_t SteppedSolver::next() const {
   return expected ? at_ + 1 : std::ssize(plan_) - 1;
 }
 
+// Where A is singular to working precision, no x may be as accurate as others are. LAPACK returns
+// one all the same, and so does Lupine, with a doubt.
+void SteppedSolver::accept_as_singular(std::vector<std::int64_t>& unsolved, Solution& solution) {
+  if (options_.condition == ConditionCheck::off || options_.tolerance > 0 ||
+      steps_.back().precision != Precision::fp64)
+    return;
+  const ConditionEstimate& condition = factored().inverse().condition();
+  if (!condition.at_least && condition.value * eps < 1) return;
+  for (const std::int64_t k : unsolved) {
+    SolveColumn& column = solution.columns[static_cast<std::size_t>(k)];
+    column.converged = true;
+    column.forward_bound = std::numeric_limits<double>::infinity();
+  }
+  unsolved.clear();
+}
+
 // Why the step is not accepted; empty if it is. Low-precision factors may solve even with a
-// singular A if b happens to allow it. So where A may be singular to working precision, the step is
-// not accepted, and the pivots of the FP64 step decide.
+// singular A if b happens to allow it. So where A may be singular to working precision, or the
+// factors tell no bound of any error, the step is not accepted, and FP64 decides: without a further
+// step, or with rotations where entries have grown.
 std::string SteppedSolver::why_not(const Solution& solution,
                                    const std::vector<std::int64_t>& unsolved) {
   if (!unsolved.empty()) {
@@ -395,15 +456,21 @@ std::string SteppedSolver::why_not(const Solution& solution,
         tolerance(), forecast,
         unsolved.size() > 1 ? fmt::format(" ({} right-hand sides left)", unsolved.size()) : "");
   }
-  if (options_.condition == ConditionCheck::off || last()) return "";
+  if (options_.condition == ConditionCheck::off || (last() && !may_rotate())) return "";
   const double begin = clock().now();
-  const ConditionEstimate& condition = factored().condition();
+  const ConditionEstimate& condition = factored().inverse().condition();
   check_seconds_ += clock().now() - begin;
-  // A lower bound that is small proves nothing; the sample of A stands in for the upper side.
-  const bool sound = condition.at_least
-                         ? std::max(sampled_, 100 * condition.value) * eps < 1 && sampled_ > 0
-                         : condition.value * eps < 1;
-  return sound ? "" : "A may be singular";
+  if (may_rotate())
+    return condition.at_least
+               ? fmt::format("the entries grew by {:.2g}: its factors tell no bound of any error",
+                             steps_.back().growth)
+               : "";
+  if (condition.at_least)
+    return fmt::format(
+        "its factors tell no bound of any error: the condition number is at least "
+        "{:.2g}",
+        condition.value);
+  return condition.value * eps < 1 ? "" : "A may be singular";
 }
 
 void SteppedSolver::finish(Solution& solution) {
@@ -411,14 +478,16 @@ void SteppedSolver::finish(Solution& solution) {
   solution.converged = std::all_of(solution.columns.begin(), solution.columns.end(),
                                    [](const SolveColumn& c) { return c.converged; }) &&
                        !steps_.empty() && steps_.back().solved;
-  solution.equilibrated = scales_.scales();
+  solution.equilibrated = scaled_->scales().scales();
   solution.condition = unknown;
   if (factors_) {
     const double begin = clock().now();
-    solution.norm_a = factored().system().norm_a();
+    solution.norm_a = static_cast<double>(scaled_->norm(factored().system(), op_));
     if (options_.condition != ConditionCheck::off) {
-      solution.condition = factored().condition().value;
-      solution.condition_at_least = factored().condition().at_least;
+      const ConditionEstimate& condition = factored().inverse().condition();
+      solution.condition = condition.value;
+      solution.condition_at_least = condition.at_least;
+      solution.doubt = doubt(factored(), solution.columns);
     }
     check_seconds_ += clock().now() - begin;
   }
@@ -432,16 +501,13 @@ void SteppedSolver::finish(Solution& solution) {
   solution.reason = reason_;
   solution.device = first_.machine.device;
   solution.panel_width = first_.panel_width;
-  if (solution.condition * eps >= 1)
-    solution.notes.push_back(fmt::format(
-        "A is singular to working precision (condition number {:.2g}): no digit of x is "
-        "certain",
-        solution.condition));
   solution.steps = steps_;
   // The next solve() begins with the present factors.
   if (factors_) {
     SolveStep present;
     present.precision = steps_.back().precision;
+    present.growth = steps_.back().growth;
+    present.rotated = steps_.back().rotated;
     steps_ = {present};
   }
   load_seconds_ = scale_seconds_ = check_seconds_ = 0;

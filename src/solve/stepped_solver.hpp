@@ -18,9 +18,9 @@
 #include "refine/refinement.hpp"
 #include "setup/machine.hpp"
 #include "setup/plan.hpp"
-#include "solve/equilibration.hpp"
 #include "solve/factors.hpp"
 #include "solve/quality.hpp"
+#include "solve/scaled_matrix.hpp"
 #include "solve/solver.hpp"
 #include "solve/source.hpp"
 #include "solve/step_plan.hpp"
@@ -53,7 +53,10 @@ class SteppedSolver final : public Solver {
   Setup setup_of(Precision precision);
   bool advance();
   bool restart();
-  bool factor_in(Precision precision);
+  bool factor_in(const PlannedStep& planned);
+  std::int64_t zero_pivot_as_given();
+  bool may_rotate() const;
+  void plan_rotated();
   std::string get(const RightHandSideSource& source, std::int64_t k, Vector& b);
   std::int64_t block_count() const;
   bool attempt(const RightHandSideSource& b, std::vector<std::int64_t>& left, Solution& solution);
@@ -68,6 +71,7 @@ class SteppedSolver final : public Solver {
   const PlannedStep& planned(std::ptrdiff_t i) const { return plan_[static_cast<std::size_t>(i)]; }
   bool last() const { return at_ + 1 == std::ssize(plan_); }
   double tolerance() const;
+  void accept_as_singular(std::vector<std::int64_t>& unsolved, Solution& solution);
   FactoredSystem& factored() { return factors_->factored(op_); }
   void finish(Solution& solution);
   [[noreturn]] void fail(Solution best);
@@ -81,7 +85,7 @@ class SteppedSolver final : public Solver {
   std::string reason_;             // why they begin with this precision
   Setup first_;                    // setup of the first step planned
   std::optional<UserMatrix> a_;
-  Equilibration scales_;
+  std::optional<ScaledMatrix> scaled_;
   double load_seconds_ = 0;
   double scale_seconds_ = 0;
   double sampled_ = unknown;  // condition number by a sample of A

@@ -40,9 +40,15 @@ struct Counted {
 
 Counted estimate(const Square& a) {
   Counted c;
-  const NormEstimate found = estimate_one_norm(
-      a.n, [&](const Vector& x) { return ++c.products, multiply(a, x, false); },
-      [&](const Vector& x) { return ++c.transposed, multiply(a, x, true); });
+  const auto products = [&](bool transposed) {
+    return [&, transposed](const std::vector<Probe>& probes) {
+      (transposed ? c.transposed : c.products) += static_cast<int>(probes.size());
+      std::vector<Vector> results;
+      for (const Probe& probe : probes) results.push_back(multiply(a, probe.v, transposed));
+      return results;
+    };
+  };
+  const NormEstimate found = estimate_one_norms(a.n, 1, products(false), products(true)).front();
   c.estimate = found.norm;
   if (!std::isfinite(c.estimate)) return c;
   CHECK(sum_of_magnitudes(found.x) <= 1 + 1e-14);
@@ -64,8 +70,8 @@ TEST_CASE("an estimate of a norm is a lower bound within a factor of three") {
       const double norm = one_norm(a);
       CAPTURE(n, times);
       CHECK(c.estimate <= norm * (1 + 1e-14));
-      CHECK(c.products <= 7);
-      CHECK(c.transposed <= 5);
+      CHECK(c.products <= 20);
+      CHECK(c.transposed <= 16);
       worst = std::min(worst, c.estimate / norm);
     }
   CHECK(worst >= 1. / 3);
@@ -81,11 +87,24 @@ TEST_CASE("the norm of a diagonal matrix or of a single column is found exactly"
   CHECK(estimate(Square(20)).estimate == 0);
 }
 
-TEST_CASE("what the search over unit vectors misses, the alternating vector finds") {
+TEST_CASE("what the search from a vector of ones misses, random vectors find") {
   // Every row of B sums to 0, so B (1, ..., 1)^T and the gradient there are 0.
-  Square a(4);
-  for (std::int64_t j = 0; j < 4; ++j) a(0, j) = j % 2 == 0 ? 1 : -1;
-  CHECK(estimate(a).estimate >= 0.9);
+  Square a(40);
+  for (std::int64_t j = 0; j < 40; ++j) a(0, j) = j % 2 == 0 ? 1 : -1;
+  CHECK(estimate(a).estimate == 1);
+}
+
+TEST_CASE("the norm of a small matrix is exact") {
+  std::mt19937 random(5);
+  std::normal_distribution<double> normal;
+  for (const std::int64_t n : {1, 2, 3, 4})
+    for (int times = 0; times < 20; ++times) {
+      Square a(n);
+      for (double& value : a.data) value = normal(random);
+      const Counted c = estimate(a);
+      CHECK(c.estimate == Approx(one_norm(a)).epsilon(1e-14));
+      CHECK(c.transposed == 0);
+    }
 }
 
 TEST_CASE("a product that is not finite makes the norm infinite") {
@@ -131,8 +150,8 @@ TEST_CASE("several matrices together have the estimates of each alone") {
     const std::vector<NormEstimate> found =
         estimate_one_norms(n, all.size(), multiplies(false), multiplies(true));
     REQUIRE(found.size() == all.size());
-    CHECK(calls[0] <= 6);
-    CHECK(calls[1] <= 5);
+    CHECK(calls[0] <= 5);
+    CHECK(calls[1] <= 4);
     for (std::size_t m = 0; m < all.size(); ++m) {
       CAPTURE(m);
       const Counted alone = estimate(all[m]);

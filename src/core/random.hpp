@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file
+/// Random numbers as hashes of their places, equal on every rank and grid.
+#pragma once
+
+#include <cstdint>
+
+namespace lupine {
+
+/// SplitMix64's output function, a bijection of 64 bits (G. L. Steele, D. Lea, C. H. Flood, "Fast
+/// splittable pseudorandom number generators", OOPSLA 2014).
+constexpr std::uint64_t mixed_bits(std::uint64_t z) {
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+  return z ^ (z >> 31);
+}
+
+/// Number `count`, from 0, of SplitMix64's sequence that begins with `state`.
+constexpr std::uint64_t random_bits(std::uint64_t state, std::uint64_t count) {
+  return mixed_bits(state + (count + 1) * 0x9e3779b97f4a7c15);
+}
+
+/// Random bits as a number, uniform in [-1, 1).
+constexpr double symmetric_number(std::uint64_t bits) {
+  return static_cast<double>(bits >> 11) * 0x1p-52 - 1;
+}
+
+}  // namespace lupine

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "solve/scaled_matrix.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include "comm/agreement.hpp"
+
+namespace lupine {
+
+namespace {
+
+Buffer on_device(Device& device, Queue& queue, const Vector& v) {
+  Buffer buffer = device.allocate(std::ssize(v) * std::int64_t{sizeof(double)});
+  device.upload(queue, v, buffer.as<double>());
+  return buffer;
+}
+
+// 2^floor(e/2) or 2^ceil(e/2) for the rank's exponents e.
+Vector half_powers(const Distribution& mine, const std::vector<int>& exponents, bool up) {
+  Vector powers(exponents.size());
+  std::ranges::transform(exponents, powers.begin(), [&](int e) {
+    const int floor = e >= 0 ? e / 2 : -((1 - e) / 2);
+    return std::ldexp(1.0, up ? e - floor : floor);
+  });
+  return local_part(mine, powers);
+}
+
+// max_i sum_j |a_ij| of A or A^T. The sums are those of A 2^-e, which do not leave FP64's range.
+long double norm_of(const ProcessGrid& grid, Device& device, const UserMatrix& a, int e,
+                    Transpose transpose) {
+  System plain(grid, device, held_matrix(a.local()), a.rows(), a.columns());
+  System system = transpose == Transpose::yes ? plain.transposed() : std::move(plain);
+  const Vector powers(static_cast<std::size_t>(system.x_part().local_size()), std::ldexp(1.0, -e));
+  const MultiVector zero(system.b_part().local_size(), 1);
+  const System::Errors errors = system.errors(MultiVector(powers), zero, true);
+  return std::ldexp(static_cast<long double>(system.b_space().largest(errors.bound)[0]), e);
+}
+
+}  // namespace
+
+ScaledMatrix::ScaledMatrix(const ProcessGrid& grid, Device& device, const UserMatrix& a,
+                           bool equilibrate)
+    : grid_(grid),
+      device_(device),
+      a_(a),
+      scales_(lupine::equilibrate(grid, device, a, equilibrate)) {
+  if (scales_.is_moderate()) return;
+  agree(grid.all(), [&] { held_.emplace(device, a.rows(), a.columns(), Precision::fp64); });
+  // Scales of what was scaled first reach from 2^-1024 to 2^1022, those of the other side from 1 to
+  // 2^2044. Half of the latter, half of the former, and the same again: so every number on the way
+  // from a_ij to the result lies between the two.
+  const auto queue = device.make_queue(Priority::normal);
+  const bool rows_first = !a.transposed();
+  for (const bool up : {false, true}) {
+    const Buffer rows = on_device(device, *queue, half_powers(a.rows(), scales_.rows, up));
+    const Buffer columns = on_device(device, *queue, half_powers(a.columns(), scales_.columns, up));
+    const auto scale = [&](ConstAnyMatrix from, bool by_rows) {
+      device.scale(*queue, from, by_rows ? rows.as<double>() : nullptr,
+                   by_rows ? nullptr : columns.as<double>(), held_->local());
+    };
+    scale(up ? ConstAnyMatrix(held_->local()) : a.local(), !rows_first);
+    scale(held_->local(), rows_first);
+    queue->synchronize();
+  }
+  const auto lowest = std::ranges::min(a.transposed() ? scales_.columns : scales_.rows);
+  const int e = std::clamp(-lowest, -1000, 1000);
+  norms_ = {norm_of(grid, device, a, e, Transpose::no),
+            norm_of(grid, device, a, e, Transpose::yes)};
+}
+
+System ScaledMatrix::system() const {
+  if (held_) return {grid_, device_, held_matrix(held_->local()), a_.rows(), a_.columns()};
+  return {grid_,     device_,      held_matrix(a_.local()),
+          a_.rows(), a_.columns(), scales_.local(a_.rows(), a_.columns())};
+}
+
+void ScaledMatrix::round_to(AnyMatrix to) const {
+  const auto queue = device_.make_queue(Priority::normal);
+  if (held_) {
+    device_.scale(*queue, held_->local(), nullptr, nullptr, to);
+    queue->synchronize();
+    return;
+  }
+  const Scales scales = scales_.local(a_.rows(), a_.columns());
+  const Buffer rows = on_device(device_, *queue, scales.rows);
+  const Buffer columns = on_device(device_, *queue, scales.columns);
+  device_.scale(*queue, a_.local(), scales.rows.empty() ? nullptr : rows.as<double>(),
+                scales.columns.empty() ? nullptr : columns.as<double>(), to);
+  queue->synchronize();
+}
+
+long double ScaledMatrix::norm(System& system, Transpose transpose) const {
+  return held_ ? norms_[transpose == Transpose::yes ? 1 : 0] : system.norm_a();
+}
+
+int ScaledMatrix::exponent_of_b() const {
+  return held_ ? 400 : 0;
+}
+
+double ScaledMatrix::underflow() const {
+  return held_ || !scales_.scales() ? 0x1p-1074 : 0x1p-600;
+}
+
+}  // namespace lupine

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file
+/// A user's matrix with its scales: what is factored, and the system that is refined.
+#pragma once
+
+#include <array>
+#include <optional>
+
+#include "comm/process_grid.hpp"
+#include "device/device.hpp"
+#include "matrix/distributed_matrix.hpp"
+#include "refine/system.hpp"
+#include "solve/equilibration.hpp"
+#include "solve/user_matrix.hpp"
+
+namespace lupine {
+
+/// R A C for the scales R and C of equilibrate(). Where these are moderate, A stays where it is and
+/// the scales are applied to vectors. Otherwise products of A with vectors would leave FP64's
+/// range, and R A C is held in FP64, each entry scaled in two steps: exact, but for entries that
+/// underflow beside 1, the largest of their row and column.
+class ScaledMatrix {
+ public:
+  /// Finds the scales. Collective. @param a must stay as it is, but for its block size
+  /// @throws UsageError if A has an Inf or NaN; AgreedFault, OutOfMemory where R A C does not fit
+  ScaledMatrix(const ProcessGrid& grid, Device& device, const UserMatrix& a, bool equilibrate);
+
+  const UserMatrix& matrix() const { return a_; }
+  const Equilibration& scales() const { return scales_; }
+  /// The system (R A C) y = R b. Collective.
+  System system() const;
+  /// `to` <- R A C, rounded to the precision of `to`. Not collective.
+  void round_to(AnyMatrix to) const;
+  /// ||A|| (or ||A^T||) of the given matrix, which may be beyond FP64's range. @param system that
+  /// of A or A^T; the call may make a pass over A. Collective.
+  long double norm(System& system, Transpose transpose) const;
+  /// The exponent that the largest entry of R b gets: a large one, where entries of R b, or of y,
+  /// may be very small beside the largest.
+  int exponent_of_b() const;
+  /// What underflow can change in an entry of b - A y, for a y whose largest magnitude is 1, but
+  /// for a factor of n.
+  double underflow() const;
+
+ private:
+  const ProcessGrid& grid_;
+  Device& device_;
+  const UserMatrix& a_;
+  Equilibration scales_;
+  std::optional<DistributedMatrix> held_;   // R A C, where the scales are not moderate
+  std::array<long double, 2> norms_{0, 0};  // of A and A^T, where held_ is
+};
+
+}  // namespace lupine
