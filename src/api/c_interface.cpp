@@ -81,6 +81,16 @@ int failed(int info, const char* words, int rank = -1) noexcept {
   return info;
 }
 
+/// Whether the error is a doubt about an x that is solved, as SolveOptions::strict makes it.
+bool is_doubt(const AccuracyError& error) {
+  return error.best().converged && !error.best().doubt.empty();
+}
+
+/// LAPACK's info of a matrix that is singular to working precision.
+int info_of_doubt(std::int64_t n) {
+  return static_cast<int>(std::min<std::int64_t>(n, INT_MAX - 1)) + 1;
+}
+
 /// Runs `work` and returns its info, or that of the exception which it throws. No exception leaves
 /// the library.
 int guarded(const std::function<int()>& work) noexcept {
@@ -91,7 +101,8 @@ int guarded(const std::function<int()>& work) noexcept {
     return failed(static_cast<int>(std::min<std::int64_t>(error.pivot(), INT_MAX - 1)) + 1,
                   error.what());
   } catch (const AccuracyError& error) {
-    return failed(LUPINE_NOT_ACCURATE, error.what());
+    return failed(is_doubt(error) ? info_of_doubt(error.best().n) : LUPINE_NOT_ACCURATE,
+                  error.what());
   } catch (const UsageError& error) {
     return failed(LUPINE_NOT_ALLOWED, error.what());
   } catch (const AgreedFault& error) {
@@ -156,7 +167,7 @@ bool is_known(const lupine_options& o) {
   return in(o.precision, LUPINE_FP16X3) && in(o.first, LUPINE_FP16X3) &&
          in(o.refine, LUPINE_GMRES) && in(o.device, LUPINE_CUDA) && in(o.comm, LUPINE_STAGED) &&
          in(o.broadcast, LUPINE_LONG_MODIFIED) && in(o.column_major, 1) && in(o.equilibrate, 1) &&
-         in(o.condition, 2) && o.gpu_count >= 0;
+         in(o.condition, 2) && in(o.strict, 1) && o.gpu_count >= 0;
 }
 
 Argument options_argument(const lupine_options* o) {
@@ -213,6 +224,7 @@ SolveOptions options_from(const lupine_options* given) {
   options.max_iterations = o.max_iterations;
   options.equilibrate = o.equilibrate != 0;
   options.condition = static_cast<ConditionCheck>(o.condition);
+  options.strict = o.strict != 0;
   return options;
 }
 
@@ -254,26 +266,33 @@ void fill(const Solution& s, lupine_result* result) {
   r.backward_error = largest(s, &SolveColumn::backward_error);
   r.hpl_residual = largest(s, &SolveColumn::hpl_residual);
   r.seconds = s.seconds;
+  r.doubtful = s.doubt.empty() ? 0 : 1;
   std::memcpy(result, &r, size);
 }
 
-/// Calls solve() for a Solution and fills `result`, also if x is not accurate enough and an
-/// AccuracyError is thrown.
-template <class Solve>
-Solution solved(const Solve& solve, lupine_result* result) {
+/// Calls solve() for a Solution, fills `result` and calls keep(solution), which writes x over b.
+/// Where an AccuracyError is thrown, `result` is filled too, and x is kept if it is only doubtful.
+template <class Solve, class Keep>
+void solve_into(const Solve& solve, const Keep& keep, lupine_result* result) {
   try {
-    Solution solution = solve();
+    const Solution solution = solve();
     fill(solution, result);
-    return solution;
+    keep(solution);
   } catch (const AccuracyError& error) {
     fill(error.best(), result);
+    if (is_doubt(error)) keep(error.best());
     throw;
   }
 }
 
-/// b <- x.
-void store(const Solution& s, std::int64_t nrhs, double* b, std::int64_t ldb) {
-  for (std::int64_t k = 0; k < nrhs; ++k) std::copy_n(s.x.data() + k * s.n, s.n, b + k * ldb);
+/// As solve_into(), for x of one process.
+template <class Solve>
+void solve_over(const Solve& solve, std::int64_t nrhs, double* b, std::int64_t ldb,
+                lupine_result* result) {
+  const auto keep = [&](const Solution& s) {
+    for (std::int64_t k = 0; k < nrhs; ++k) std::copy_n(s.x.data() + k * s.n, s.n, b + k * ldb);
+  };
+  solve_into(solve, keep, result);
 }
 
 Descriptor descriptor_from(const std::int64_t* d) {
@@ -294,13 +313,15 @@ std::int64_t local_size(std::int64_t size, std::int64_t block, int processes, in
 template <class Solve>
 void solve_block_cyclic(const Communicator& all, const Solve& solve, double* b, const Descriptor& d,
                         lupine_result* result) {
-  const Solution s = solved([&] { return solve(RightHandSide::block_cyclic(d, b)); }, result);
-  const GridShape shape{s.chosen.nprow, s.chosen.npcol, s.chosen.order};
-  const GridPosition me = shape.position(all.rank());
-  const std::int64_t rows = local_size(d[m_], d[mb], shape.nprow, me.row, d[rsrc]);
-  const std::int64_t columns = local_size(d[n_], d[nb_], shape.npcol, me.column, d[csrc]);
-  for (std::int64_t k = 0; k < columns; ++k)
-    std::copy_n(s.x.data() + k * d[lld], rows, b + k * d[lld]);
+  const auto keep = [&](const Solution& s) {
+    const GridShape shape{s.chosen.nprow, s.chosen.npcol, s.chosen.order};
+    const GridPosition me = shape.position(all.rank());
+    const std::int64_t rows = local_size(d[m_], d[mb], shape.nprow, me.row, d[rsrc]);
+    const std::int64_t columns = local_size(d[n_], d[nb_], shape.npcol, me.column, d[csrc]);
+    for (std::int64_t k = 0; k < columns; ++k)
+      std::copy_n(s.x.data() + k * d[lld], rows, b + k * d[lld]);
+  };
+  solve_into([&] { return solve(RightHandSide::block_cyclic(d, b)); }, keep, result);
 }
 
 /// Solves with the factors of lupine_factor().
@@ -318,7 +339,7 @@ int solve_alone(lupine_factorization* factors, Transpose transpose, std::int64_t
     const auto solve = [&] {
       return factors->factors.solve(RightHandSide::dense(nrhs, b, ldb), transpose);
     };
-    if (nrhs > 0) store(solved(solve, result), nrhs, b, ldb);
+    if (nrhs > 0) solve_over(solve, nrhs, b, ldb, result);
     return 0;
   });
 }
@@ -357,6 +378,7 @@ void lupine_options_init(lupine_options* options, size_t size) {
   o.max_iterations = defaults.max_iterations;
   o.equilibrate = defaults.equilibrate ? 1 : 0;
   o.condition = static_cast<int>(defaults.condition);
+  o.strict = defaults.strict ? 1 : 0;
   for_each_pair(defaults.run, o, [](const auto& option, auto& field) { assign(field, option); });
   std::memcpy(options, &o, std::min(size, sizeof o));
 }
@@ -388,9 +410,9 @@ int lupine_dgesvx(int64_t n, int64_t nrhs, const double* a, int64_t lda, double*
     const auto solve = [&] {
       return lupine::solve(MPI_COMM_SELF, Matrix::dense(n, a, lda),
                            RightHandSide::dense(nrhs, b, ldb), options_alone(options), {}, {},
-                           result == nullptr ? Seen::x_alone : Seen::errors);
+                           result == nullptr ? Seen::warnings : Seen::errors);
     };
-    store(solved(solve, result), nrhs, b, ldb);
+    solve_over(solve, nrhs, b, ldb, result);
     return 0;
   });
 }
