@@ -5,13 +5,16 @@
 /// A function that returns `info` returns
 /// - 0 where it solved or factored;
 /// - -i where argument i, counted from 1, is not allowed;
-/// - i > 0 where A is singular: pivot i, counted from 1, of its FP64 LU is exactly zero;
+/// - i > 0 where A is singular: pivot i, counted from 1, of its FP64 LU is exactly zero, i <= n;
+/// - n + 1 where it solved, but x may have no correct digit and `strict` of the options is 1: as
+///   LAPACK's dgesvx, it has written x over b, and filled in the result (INT_MAX where n + 1 is
+///   larger);
 /// - #LUPINE_NOT_ACCURATE, #LUPINE_NOT_ALLOWED or #LUPINE_FAULT otherwise.
 ///
-/// lupine_last_error() then says in one line what went wrong. b is changed only where info is 0:
-/// where some right-hand sides are solved and others are not, info is #LUPINE_NOT_ACCURATE and b
-/// stays as it is. With `condition` of the options, lupine_result::ferr is then NaN for those that
-/// are not solved.
+/// lupine_last_error() then says in one line what went wrong, or why there is a doubt. b is changed
+/// only where info is 0 or n + 1: where some right-hand sides are solved and others are not, info
+/// is #LUPINE_NOT_ACCURATE and b stays as it is. With `condition` of the options,
+/// lupine_result::ferr is then NaN for those that are not solved.
 ///
 /// One thread of a process at a time may call these functions, and makes all MPI calls. They
 /// initialize MPI (MPI_THREAD_FUNNELED) where the program has not, and finalize it at the program's
@@ -96,7 +99,8 @@ typedef struct lupine_options {
   /// Limit in seconds of one wait of a rank for other ranks or its GPU. Beyond it, one line on
   /// standard error names these ranks, and all ranks are ended with exit status 3. 0: no limit.
   double stall_timeout;
-  int first;  ///< with LUPINE_AUTO as precision, the first step's; LUPINE_AUTO: by cost
+  int first;   ///< with LUPINE_AUTO as precision, the first step's; LUPINE_AUTO: by cost
+  int strict;  ///< info where x may have no correct digit: 1: n + 1, and x is written; 0: 0
 } lupine_options;
 
 /// Outcome of a solve. lupine_result_init() must fill it in first. Errors are the largest of any
@@ -123,6 +127,7 @@ typedef struct lupine_result {
   double backward_error;       ///< normwise: ||b - Ax|| / (||A|| ||x|| + ||b||)
   double hpl_residual;         ///< backward_error / (n 2^-53)
   double seconds;              ///< finding the scales, LU factorizations and refinements
+  int doubtful;                ///< 1: some x may have no correct digit
 } lupine_result;
 
 /// A factored matrix.
@@ -149,17 +154,18 @@ LUPINE_API void lupine_result_init(lupine_result* result, size_t size);
 LUPINE_API int lupine_dgesv(int64_t n, int64_t nrhs, const double* a, int64_t lda, double* b,
                             int64_t ldb);
 
-/// Solves A x = b on this process alone, with options and a result. Condition number and bounds of
-/// a small system are computed only where `result` is not null.
+/// Solves A x = b on this process alone, with options and a result. Without a result, the condition
+/// number and the estimated bounds of a small system are computed only where A may be nearly
+/// singular.
 /// @param n order of A, 0 or more
 /// @param nrhs columns of b, 0 or more
 /// @param a A, n x n; it is not changed
 /// @param lda leading dimension of a, at least max(1, n)
-/// @param b b, n x nrhs; x is written over it where info is 0
+/// @param b b, n x nrhs; x is written over it where info is 0 or n + 1
 /// @param ldb leading dimension of b, at least max(1, n)
 /// @param options null: the default options
-/// @param result filled in where info is 0 or LUPINE_NOT_ACCURATE, unless n or nrhs is 0; null: not
-///               wanted
+/// @param result filled in where info is 0, n + 1 or LUPINE_NOT_ACCURATE, unless n or nrhs is 0;
+///               null: not wanted
 /// @return info
 LUPINE_API int lupine_dgesvx(int64_t n, int64_t nrhs, const double* a, int64_t lda, double* b,
                              int64_t ldb, const lupine_options* options, lupine_result* result);
@@ -172,10 +178,11 @@ LUPINE_API int lupine_dgesvx(int64_t n, int64_t nrhs, const double* a, int64_t l
 /// @param desca descriptor of A. A is used in place if MB_ = NB_, RSRC_ = CSRC_ = 0, and NB_ is nb
 ///              of the options or, where that is 0, at least half of the block size that Lupine
 ///              would choose. Otherwise it is redistributed into a copy, if memory allows
-/// @param b this rank's part of b; this rank's part of x is written over it where info is 0
+/// @param b this rank's part of b; this rank's part of x is written over it where info
+///          is 0 or n + 1
 /// @param descb descriptor of b
 /// @param options null: the default options
-/// @param result filled in where info is 0 or LUPINE_NOT_ACCURATE; null: not wanted
+/// @param result filled in where info is 0, n + 1 or LUPINE_NOT_ACCURATE; null: not wanted
 /// @return info, equal on every rank unless it is LUPINE_FAULT
 LUPINE_API int lupine_pdgesv(MPI_Comm comm, const double* a, const int64_t desca[9], double* b,
                              const int64_t descb[9], const lupine_options* options,
@@ -194,10 +201,10 @@ LUPINE_API int lupine_factor(int64_t n, const double* a, int64_t lda, const lupi
 /// in a higher precision, and those factors are kept.
 /// @param factors the factored matrix
 /// @param nrhs columns of b, 0 or more
-/// @param b b, n x nrhs; x is written over it where info is 0
+/// @param b b, n x nrhs; x is written over it where info is 0 or n + 1
 /// @param ldb leading dimension of b, at least n
-/// @param result filled in where info is 0 or LUPINE_NOT_ACCURATE, unless nrhs is 0; null: not
-///               wanted
+/// @param result filled in where info is 0, n + 1 or LUPINE_NOT_ACCURATE, unless nrhs is 0;
+///               null: not wanted
 /// @return info
 LUPINE_API int lupine_solve_factored(lupine_factorization* factors, int64_t nrhs, double* b,
                                      int64_t ldb, lupine_result* result);
@@ -206,7 +213,7 @@ LUPINE_API int lupine_solve_factored(lupine_factorization* factors, int64_t nrhs
 /// this solves for the A that the array has by rows.
 /// @param factors the factored matrix
 /// @param nrhs columns of b, 0 or more
-/// @param b b, n x nrhs, column-major; x is written over it where info is 0
+/// @param b b, n x nrhs, column-major; x is written over it where info is 0 or n + 1
 /// @param ldb leading dimension of b, at least n
 /// @param result as in lupine_solve_factored()
 /// @return info
@@ -227,16 +234,18 @@ LUPINE_API int lupine_pfactor(MPI_Comm comm, const double* a, const int64_t desc
 /// factored in a higher precision, and those factors are kept. Collective over the communicator of
 /// the factors.
 /// @param factors the factored matrix
-/// @param b this rank's part of b; this rank's part of x is written over it where info is 0
+/// @param b this rank's part of b; this rank's part of x is written over it where info
+///          is 0 or n + 1
 /// @param descb descriptor of b, as for lupine_pdgesv()
-/// @param result filled in where info is 0 or LUPINE_NOT_ACCURATE; null: not wanted
+/// @param result filled in where info is 0, n + 1 or LUPINE_NOT_ACCURATE; null: not wanted
 /// @return info, equal on every rank unless it is LUPINE_FAULT
 LUPINE_API int lupine_psolve_factored(lupine_factorization* factors, double* b,
                                       const int64_t descb[9], lupine_result* result);
 /// Solves A^T x = b with the factors of lupine_pfactor(), as lupine_psolve_factored() solves
 /// A x = b. The result is that of A^T. Collective over the communicator of the factors.
 /// @param factors the factored matrix
-/// @param b this rank's part of b; this rank's part of x is written over it where info is 0
+/// @param b this rank's part of b; this rank's part of x is written over it where info
+///          is 0 or n + 1
 /// @param descb descriptor of b, as for lupine_pdgesv()
 /// @param result as in lupine_psolve_factored()
 /// @return info, equal on every rank unless it is LUPINE_FAULT

@@ -90,6 +90,8 @@ nb::dict dict_of(const SolveStep& step) {
   d["refine_seconds"] = step.refine_seconds;
   d["corrections"] = step.iterations;
   d["bad_pivot"] = step.bad_pivot < 0 ? nb::none() : nb::object(nb::int_(step.bad_pivot));
+  d["growth"] = step.growth;
+  d["rotated"] = step.rotated;
   return d;
 }
 
@@ -139,6 +141,7 @@ nb::dict info_of(const Solution& s) {
   d["check_seconds"] = s.check_seconds;
   d["steps"] = list_of(s.steps);
   d["columns"] = list_of(s.columns);
+  d["doubt"] = text_or_none(s.doubt);
   d["notes"] = notes;
   d["reason"] = text_or_none(s.reason);
   d["device"] = s.device;
@@ -226,8 +229,7 @@ void bind_solve(nb::module_& module) {
       .def("take_x", [](Solution& s, std::int64_t rows,
                         std::int64_t ld) { return array_of(std::move(s.x), rows, ld); })
       .def("info", &info_of)
-      .def_ro("condition", &Solution::condition)
-      .def_ro("notes", &Solution::notes);
+      .def_ro("doubt", &Solution::doubt);
   nb::class_<Factors>(module, "Factors")
       .def(nb::init<std::uintptr_t, const Matrix&, const nb::dict&, nb::object>(), nb::arg("comm"),
            nb::arg("a"), nb::arg("options"), nb::arg("progress").none())

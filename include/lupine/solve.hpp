@@ -203,8 +203,8 @@ struct SolveColumn {
   /// more than 8 right-hand sides and the default tolerance, the normwise error of the scaled
   /// system is estimated from 16 random combinations of the entries of r. An x is accepted where
   /// four times the estimate is within the tolerance, and backward_error is that number, in 2-norms
-  /// and Frobenius norms. The error exceeds it with a probability of at most 1.4e-7. Not with
-  /// ConditionCheck::full.
+  /// and Frobenius norms. The norm of r exceeds four times its estimate with a probability of at
+  /// most 1.4e-7. Not with ConditionCheck::full.
   double componentwise_error = 0;
   /// Estimated bound of ||x - x*|| / ||x||, x* being the exact solution. For up to 8 right-hand
   /// sides, or with ConditionCheck::full, as in LAPACK's dgerfs:

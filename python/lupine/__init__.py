@@ -8,13 +8,19 @@
 array([1., 2.])
 """
 
+from typing import TYPE_CHECKING, Any
+
+from . import _errors
 from ._benchmark import hpl, mxp, predict
 from ._core import describe
 from ._distributed import BlockCyclic, BlockCyclicArray
-from ._errors import AccuracyError, AccuracyWarning, Fault, Interrupted, SingularMatrixError
+from ._errors import AccuracyError, Fault, Interrupted, SingularMatrixError
 from ._results import BenchmarkResult, SolveColumn, SolveInfo, SolveStep
 from ._solve import Factorization, aslinearoperator, factor, lu_factor, lu_solve, solve
 from ._version import __version__
+
+if TYPE_CHECKING:
+    from ._errors import AccuracyWarning
 
 __all__ = [
     "AccuracyError",
@@ -40,3 +46,14 @@ __all__ = [
     "predict",
     "solve",
 ]
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        if name != "AccuracyWarning":  # which is made when it is first asked for
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return _errors.AccuracyWarning
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -3,12 +3,16 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 if TYPE_CHECKING:
     from ._results import SolveInfo
+
+    class AccuracyWarning(RuntimeWarning): ...
+
 
 __all__ = ["AccuracyError", "AccuracyWarning", "Fault", "Interrupted", "SingularMatrixError"]
 
@@ -25,7 +29,8 @@ class SingularMatrixError(np.linalg.LinAlgError):
 
 
 class AccuracyError(np.linalg.LinAlgError):
-    """No x as accurate as asked for was found, or some right-hand sides have an Inf or NaN.
+    """No x as accurate as asked for was found, or some right-hand sides have an Inf or NaN; with
+    ``strict``, also an x that may have no correct digit (``info.doubt``).
 
     ``best`` is the best x that was found, NaN in columns without any, or None without usable
     factors. ``info`` has its errors, and says which columns are solved.
@@ -52,8 +57,28 @@ class Interrupted(RuntimeError):
     """Another rank was interrupted, or its progress function raised an exception."""
 
 
-class AccuracyWarning(UserWarning):
-    """A is singular to working precision: no digit of x is certain."""
+def _accuracy_warning() -> type[Warning]:
+    base: type[Warning] = RuntimeWarning
+    # A SciPy that is not there or cannot be imported must not keep anybody from a solution.
+    with contextlib.suppress(Exception):
+        from scipy.linalg import LinAlgWarning
+
+        base = LinAlgWarning
+    words = """x may have no correct digit: the text says why.
+
+    A scipy.linalg.LinAlgWarning where SciPy is installed, otherwise a RuntimeWarning.
+    """
+    return type("AccuracyWarning", (base,), {"__doc__": words, "__module__": __name__})
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        """AccuracyWarning, made when it is first asked for, since SciPy takes long to import."""
+        if name != "AccuracyWarning":
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        # Of several threads, the first one's class is that of all.
+        return globals().setdefault(name, _accuracy_warning())
 
 
 def inaccurate(words: str, solution: Any) -> AccuracyError:

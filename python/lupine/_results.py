@@ -35,6 +35,8 @@ class SolveStep:
     refine_seconds: float  #: of the refinement of all right-hand sides
     corrections: int  #: of all right-hand sides
     bad_pivot: int | None  #: index of a pivot that is zero or not finite
+    growth: float  #: max |u_ij| / max |a_ij| of the scaled matrix; NaN where it was not measured
+    rotated: bool  #: whether random rotations mixed A before the LU, against such a growth
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,7 @@ class SolveColumn:
     componentwise_error: float  #: max |r| / (|A||x| + |b|); NaN where it was not measured
     backward_error: float  #: ||r|| / (||A|| ||x|| + ||b||)
     hpl_residual: float  #: backward_error / (n 2^-53); NaN where it was not measured
-    forward_bound: float  #: bound of ||x - x*|| / ||x||; NaN: not asked for, infinity: unknown
+    forward_bound: float  #: estimated bound of ||x - x*|| / ||x||; NaN: not asked for, inf: unknown
     why: str | None  #: why x was not accepted, where b is the reason
 
 
@@ -68,7 +70,8 @@ class SolveInfo:
     check_seconds: float  #: of errors, condition number and bounds
     steps: list[SolveStep]
     columns: list[SolveColumn]
-    notes: list[str]
+    doubt: str | None  #: why x may have no correct digit
+    notes: list[str]  #: other warnings
     reason: str | None  #: why the first step's precision was chosen
     device: str  #: description of the device
     panel_width: int  #: columns of a step of the factorization
@@ -100,7 +103,7 @@ class SolveInfo:
 
     @property
     def forward_bounds(self) -> NDArray[np.float64]:
-        """A bound of the relative error of each right-hand side's x."""
+        """An estimated bound of the relative error of each right-hand side's x."""
         return self._of_columns("forward_bound")
 
     def to_dict(self) -> dict[str, Any]:
@@ -119,6 +122,8 @@ class SolveInfo:
             ("condition", self.condition),
             ("seconds", self.seconds),
         ]
+        if self.doubt is not None:
+            rows.append(("doubt", self.doubt))
         return _table(rows + [("note", note) for note in self.notes])
 
 

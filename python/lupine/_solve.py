@@ -3,20 +3,20 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable
+from types import FrameType
 from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _arrays
+from . import _arrays, _errors
 from ._core import Communicator, lock
 from ._distributed import BlockCyclicArray
-from ._errors import AccuracyError, AccuracyWarning
 from ._results import SolveInfo
 
-_EPS = 2.0**-53
 _SMALL = 640  # up to which a system is solved on the CPU (lupine/solve.hpp)
 
 
@@ -182,11 +182,13 @@ class _RightHandSide:
         return x[:, 0] if self.is_vector else x
 
 
-def _warn(solution: Any) -> None:
-    if solution.condition * _EPS >= 1:
-        for note in solution.notes:
-            if note.startswith("A is singular"):
-                warnings.warn(note, AccuracyWarning, stacklevel=4)
+def _warn(words: str) -> None:
+    """Warns in the name of the line that called the package."""
+    level = 1
+    frame: FrameType | None = sys._getframe()
+    while frame is not None and str(frame.f_globals.get("__name__")).split(".")[0] == "lupine":
+        level, frame = level + 1, frame.f_back
+    warnings.warn(words, _errors.AccuracyWarning, stacklevel=level)
 
 
 def _options(
@@ -195,6 +197,7 @@ def _options(
     tolerance: float | None,
     equilibrate: bool,
     condition: bool | str,
+    strict: bool,
     device: str,
     threads: int | None,
     further: dict[str, Any],
@@ -206,6 +209,7 @@ def _options(
         "refine": refine,
         "equilibrate": equilibrate,
         "condition": condition,
+        "strict": strict,
         "device": device,
         **further,
     }
@@ -227,13 +231,14 @@ def _solved(
     with lock:
         try:
             solution = call()
-        except AccuracyError as error:
+        except _errors.AccuracyError as error:
             found = error._solution
             error.info = SolveInfo._from(found.info())
             x = found.take_x(b.rows, b.ld)
             error.best = back(b.shaped(x, type_)) if x.size or not b.columns.size else None
             raise
-        _warn(solution)
+        if solution.doubt:
+            _warn(solution.doubt)
         info = SolveInfo._from(solution.info()) if return_info else None
         x = back(b.shaped(solution.take_x(b.rows, b.ld), type_))
     return (x, info) if return_info else x
@@ -253,6 +258,7 @@ def solve(
     tolerance: float | None = None,
     equilibrate: bool = True,
     condition: bool | str = True,
+    strict: bool = False,
     comm: Any = None,
     device: str = "auto",
     threads: int | None = None,
@@ -283,6 +289,8 @@ def solve(
     condition : bool or "full"
         whether the condition number and bounds of the errors are estimated; "full": bounds from
         each residual, also for more than 8 right-hand sides.
+    strict : bool
+        whether an x that may have no correct digit is an AccuracyError, not an AccuracyWarning.
     comm : mpi4py communicator, optional
         the ranks that solve together; this process alone by default.
     device : {"auto", "cpu", "cuda"}
@@ -311,10 +319,17 @@ def solve(
         no x is accurate enough; the best one is its attribute ``best``
     MemoryError
         the system does not fit
+
+    Warns
+    -----
+    AccuracyWarning
+        x may have no correct digit
     """
     del overwrite_a
     ranks = Communicator(comm)
-    given = _options(precision, refine, tolerance, equilibrate, condition, device, threads, options)
+    given = _options(
+        precision, refine, tolerance, equilibrate, condition, strict, device, threads, options
+    )
 
     def take() -> tuple[_Matrix, _RightHandSide]:
         if _is_function(a):
@@ -421,6 +436,7 @@ def factor(
     tolerance: float | None = None,
     equilibrate: bool = True,
     condition: bool | str = True,
+    strict: bool = False,
     comm: Any = None,
     device: str = "auto",
     threads: int | None = None,
@@ -434,7 +450,9 @@ def factor(
     """
     del overwrite_a
     ranks = Communicator(comm)
-    given = _options(precision, refine, tolerance, equilibrate, condition, device, threads, options)
+    given = _options(
+        precision, refine, tolerance, equilibrate, condition, strict, device, threads, options
+    )
     matrix = ranks.agreed(lambda: _Matrix(ranks, a, n, given))
     matrix.complete()
     given.update(matrix.options)

@@ -80,6 +80,43 @@ def test_no_mpi_is_loaded_for_a_process_alone():
     assert run(program) == "none"
 
 
+@pytest.mark.parametrize("first", ["lupine", "scipy.linalg"])
+def test_scipy_is_imported_for_warnings_alone(first):
+    """Its filters hold whichever of the two is imported first."""
+    program = f"""
+        import {first}, sys
+        import lupine
+        import numpy as np
+        lupine.solve(np.eye(3), np.ones(3))
+        assert ("scipy" in sys.modules) == ({first!r} != "lupine")
+        import scipy.linalg, warnings
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("error", scipy.linalg.LinAlgWarning)
+        try:
+            lupine.solve(1 / (1 + np.add.outer(np.arange(13), np.arange(13))), np.ones(13))
+        except lupine.AccuracyWarning as warning:
+            print(isinstance(warning, scipy.linalg.LinAlgWarning))
+    """
+    assert run(program) == "True"
+
+
+@pytest.mark.parametrize("how", ["None", "types.ModuleType('scipy')"])
+def test_warnings_without_scipy(how):
+    program = f"""
+        import pickle, sys, types, warnings
+        sys.modules["scipy"] = {how}
+        import lupine
+        import numpy as np
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            lupine.solve(1 / (1 + np.add.outer(np.arange(13), np.arange(13))), np.ones(13))
+        warning = caught[0].message
+        assert type(pickle.loads(pickle.dumps(warning))) is lupine.AccuracyWarning
+        print(type(warning) is lupine.AccuracyWarning, type(warning).__mro__[1].__name__)
+    """
+    assert run(program) == "True RuntimeWarning"
+
+
 def test_kernels_are_chosen_by_what_the_processor_has():
     from lupine._blas import best_kernels
 

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Solutions, their errors, and what is raised where there are none."""
 
+import inspect
 import json
+import pickle
 import warnings
 
 import numpy as np
@@ -99,11 +101,115 @@ def test_singular(n, order):
 @pytest.mark.parametrize("n", [60, 900])
 def test_singular_to_working_precision(n):
     a = conditioned(n, 1e18)
-    with pytest.warns(lupine.AccuracyWarning, match="no digit of x is certain"):
+    with pytest.warns(lupine.AccuracyWarning):
         lupine.solve(a, np.ones(n))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         lupine.solve(conditioned(n, 1e6), np.ones(n))
+
+
+def hilbert(n):
+    return 1 / (1 + np.add.outer(np.arange(n), np.arange(n)))
+
+
+DOUBTFUL = {
+    "hilbert": hilbert(13),
+    # Pivots of 1 and no growth; only the inverse is large.
+    "triangular": np.eye(60) - np.triu(np.ones((60, 60)), 1),
+    # Rank 3 but for roundings.
+    "rank": system(10, 3)[1] @ system(10, 3, seed=2)[1].T,
+}
+
+
+@pytest.mark.parametrize("name", DOUBTFUL)
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("return_info", [False, True])
+def test_a_doubt_is_a_warning(name, order, return_info):
+    a = np.array(DOUBTFUL[name], order=order)
+    b = a @ np.ones(len(a))
+    with pytest.warns(lupine.AccuracyWarning) as caught:
+        found = lupine.solve(a, b, return_info=return_info)
+    assert len(caught) == 1 and caught[0].filename == __file__
+    x = found[0] if return_info else found
+    assert backward_error(a, x, b) <= 30 * 2**-53
+    if return_info:
+        info = found[1]
+        assert info.converged and info.doubt == str(caught[0].message)
+        assert info.doubt in info._repr_html_() and info.doubt not in info.notes
+        json.dumps(info.to_dict())
+
+
+@pytest.mark.parametrize("name", DOUBTFUL)
+def test_a_doubt_is_an_error_if_strict(name):
+    a = DOUBTFUL[name]
+    b = a @ np.ones((len(a), 2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(lupine.AccuracyError) as raised:
+            lupine.solve(a, b, strict=True)
+        error = raised.value
+        assert error.info.doubt and error.info.doubt in str(error)
+        assert error.info.converged and all(column.converged for column in error.info.columns)
+        assert error.best.shape == b.shape and backward_error(a, error.best, b) <= 30 * 2**-53
+        with lupine.factor(a, strict=True) as f, pytest.raises(lupine.AccuracyError):
+            f.solve(b)
+
+
+@pytest.mark.parametrize("n", [3, 10])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_integers_of_rank_2_are_singular_only_for_numpy_too(n, order):
+    a = np.array(np.arange(1.0, n * n + 1).reshape(n, n), order=order)
+    b = a @ np.ones(n)
+    try:
+        np.linalg.solve(a, b)
+    except np.linalg.LinAlgError:
+        with warnings.catch_warnings(), pytest.raises((np.linalg.LinAlgError, Warning)):
+            warnings.simplefilter("error")
+            lupine.solve(a, b)
+    else:
+        with pytest.warns(lupine.AccuracyWarning):
+            x = lupine.solve(a, b)
+        assert backward_error(a, x, b) <= 30 * 2**-53
+
+
+def test_no_doubt():
+    a, b = system(300)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        _, info = lupine.solve(a, b, strict=True, return_info=True)
+    assert info.doubt is None
+    assert [step.rotated for step in info.steps] == [False] * len(info.steps)
+    assert all(np.isnan(step.growth) or step.growth > 0 for step in info.steps)
+
+
+def test_a_warning_names_the_line_of_its_call():
+    a = hilbert(13)
+    b = np.ones(13)
+    with lupine.factor(a) as f:
+        lu = lupine.lu_factor(a)
+        for call in (
+            lambda: lupine.solve(a, b),
+            lambda: f.solve(b),
+            lambda: f.solve(b, trans=True),
+            lambda: lupine.lu_solve(lu, b),
+        ):
+            with pytest.warns(lupine.AccuracyWarning) as caught:
+                call()
+            assert caught[0].filename == __file__
+            assert caught[0].lineno == inspect.getsourcelines(call)[1]
+
+
+def test_a_warning_is_that_of_scipy():
+    assert issubclass(lupine.AccuracyWarning, scipy.linalg.LinAlgWarning)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", scipy.linalg.LinAlgWarning)
+        with pytest.raises(lupine.AccuracyWarning) as raised:
+            lupine.solve(hilbert(13), np.ones(13))
+    again = pickle.loads(pickle.dumps(raised.value))
+    assert type(again) is lupine.AccuracyWarning and again.args == raised.value.args
+    assert "AccuracyWarning" in dir(lupine)
+    with pytest.raises(AttributeError, match="no attribute 'AccuracyWorning'"):
+        lupine.AccuracyWorning
 
 
 @pytest.mark.parametrize("n", [60, 900])

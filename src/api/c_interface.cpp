@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <fmt/format.h>
 #include <lupine.h>
-#include <omp.h>
 #include <lupine/lupine.hpp>
 
 #include <algorithm>
@@ -15,6 +14,7 @@
 #include <string>
 #include <utility>
 
+#include "api/c_options.hpp"
 #include "comm/agreement.hpp"
 #include "comm/communicator.hpp"
 #include "comm/mpi_start.hpp"
@@ -31,31 +31,6 @@ struct lupine_factorization {
 namespace lupine {
 
 namespace {
-
-static_assert(static_cast<int>(Precision::automatic) == LUPINE_AUTO &&
-              static_cast<int>(Precision::fp16) == LUPINE_FP16 &&
-              static_cast<int>(Precision::bf16) == LUPINE_BF16 &&
-              static_cast<int>(Precision::fp32) == LUPINE_FP32 &&
-              static_cast<int>(Precision::fp64) == LUPINE_FP64 &&
-              static_cast<int>(Precision::fp16x3) == LUPINE_FP16X3);
-static_assert(static_cast<int>(RefineMethod::automatic) == LUPINE_AUTO &&
-              static_cast<int>(RefineMethod::ir) == LUPINE_IR &&
-              static_cast<int>(RefineMethod::gmres) == LUPINE_GMRES);
-static_assert(static_cast<int>(DeviceKind::automatic) == LUPINE_AUTO &&
-              static_cast<int>(DeviceKind::cpu) == LUPINE_CPU &&
-              static_cast<int>(DeviceKind::cuda) == LUPINE_CUDA);
-static_assert(static_cast<int>(CommMethod::automatic) == LUPINE_AUTO &&
-              static_cast<int>(CommMethod::nccl) == LUPINE_NCCL &&
-              static_cast<int>(CommMethod::mpi) == LUPINE_MPI &&
-              static_cast<int>(CommMethod::staged) == LUPINE_STAGED);
-static_assert(static_cast<int>(BroadcastMethod::ibcast) == LUPINE_IBCAST &&
-              static_cast<int>(BroadcastMethod::ring) == LUPINE_RING &&
-              static_cast<int>(BroadcastMethod::ring_modified) == LUPINE_RING_MODIFIED &&
-              static_cast<int>(BroadcastMethod::two_ring) == LUPINE_TWO_RING &&
-              static_cast<int>(BroadcastMethod::two_ring_modified) == LUPINE_TWO_RING_MODIFIED &&
-              static_cast<int>(BroadcastMethod::spread_roll) == LUPINE_LONG &&
-              static_cast<int>(BroadcastMethod::spread_roll_modified) == LUPINE_LONG_MODIFIED);
-static_assert(static_cast<int>(GridOrder::row) == 0 && static_cast<int>(GridOrder::column) == 1);
 
 // Indices into a ScaLAPACK descriptor.
 enum { dtype, context, m_, n_, mb, nb_, rsrc, csrc, lld };
@@ -81,6 +56,16 @@ int failed(int info, const char* words, int rank = -1) noexcept {
   return info;
 }
 
+/// Whether the error is a doubt about an x that is solved, as SolveOptions::strict makes it.
+bool is_doubt(const AccuracyError& error) {
+  return error.best().converged && !error.best().doubt.empty();
+}
+
+/// LAPACK's info of a matrix that is singular to working precision.
+int info_of_doubt(std::int64_t n) {
+  return static_cast<int>(std::min<std::int64_t>(n, INT_MAX - 1)) + 1;
+}
+
 /// Runs `work` and returns its info, or that of the exception which it throws. No exception leaves
 /// the library.
 int guarded(const std::function<int()>& work) noexcept {
@@ -91,7 +76,8 @@ int guarded(const std::function<int()>& work) noexcept {
     return failed(static_cast<int>(std::min<std::int64_t>(error.pivot(), INT_MAX - 1)) + 1,
                   error.what());
   } catch (const AccuracyError& error) {
-    return failed(LUPINE_NOT_ACCURATE, error.what());
+    return failed(is_doubt(error) ? info_of_doubt(error.best().n) : LUPINE_NOT_ACCURATE,
+                  error.what());
   } catch (const UsageError& error) {
     return failed(LUPINE_NOT_ALLOWED, error.what());
   } catch (const AgreedFault& error) {
@@ -141,87 +127,13 @@ constexpr const char* from_0 = "0 or more";
 constexpr const char* from_n = "max(1, n) or more";
 constexpr const char* not_null = "not null";
 
-/// The given options, with defaults for the fields that a program compiled with an older lupine.h
-/// does not have.
-/// @pre 0 < given.size <= sizeof given
-lupine_options completed(const lupine_options& given) {
-  lupine_options o;
-  lupine_options_init(&o, sizeof o);
-  std::memcpy(&o, &given, given.size);
-  return o;
-}
-
-bool is_known(const lupine_options& o) {
-  const auto in = [](int value, int last) { return value >= 0 && value <= last; };
-  return in(o.precision, LUPINE_FP16X3) && in(o.first, LUPINE_FP16X3) &&
-         in(o.refine, LUPINE_GMRES) && in(o.device, LUPINE_CUDA) && in(o.comm, LUPINE_STAGED) &&
-         in(o.broadcast, LUPINE_LONG_MODIFIED) && in(o.column_major, 1) && in(o.equilibrate, 1) &&
-         in(o.condition, 2) && o.gpu_count >= 0;
-}
-
 Argument options_argument(const lupine_options* o) {
-  const bool is_allowed =
-      o == nullptr || (o->size > 0 && o->size <= sizeof *o && is_known(completed(*o)));
+  const bool is_allowed = o == nullptr || (o->size > 0 && o->size <= sizeof *o && is_known(*o));
   return {is_allowed, "options", "null, or what lupine_options_init made, with known values"};
 }
 
 Argument result_argument(const lupine_result* r) {
   return {r == nullptr || r->size > 0, "result", "null, or what lupine_result_init made"};
-}
-
-/// Calls visit(option, its field in C) for every option of a run but `gpus`. An option without a
-/// field does not compile.
-template <class Run, class Fields, class Visit>
-void for_each_pair(Run& run, Fields& c, const Visit& visit) {
-  auto& [nb, order, nprow, npcol, lookahead, broadcast, chunk, device, comm, gpus, reserve, threads,
-         stall_timeout] = run;
-  visit(nb, c.nb);
-  visit(order, c.column_major);
-  visit(nprow, c.nprow);
-  visit(npcol, c.npcol);
-  visit(lookahead, c.lookahead);
-  visit(broadcast, c.broadcast);
-  visit(chunk, c.chunk);
-  visit(device, c.device);
-  visit(comm, c.comm);
-  visit(reserve, c.reserve);
-  visit(threads, c.threads);
-  visit(stall_timeout, c.stall_timeout);
-}
-
-template <class To, class From>
-void assign(To& to, const From& from) {
-  to = static_cast<To>(from);
-}
-
-RunOptions run_from(const lupine_options& o) {
-  RunOptions run;
-  for_each_pair(run, o, [](auto& option, const auto& field) { assign(option, field); });
-  run.gpus.assign(o.gpus, o.gpus + (o.gpus == nullptr ? 0 : o.gpu_count));
-  return run;
-}
-
-SolveOptions options_from(const lupine_options* given) {
-  if (given == nullptr) return {};
-  const lupine_options o = completed(*given);
-  SolveOptions options;
-  options.run = run_from(o);
-  options.precision = static_cast<Precision>(o.precision);
-  options.first = static_cast<Precision>(o.first);
-  options.refine = static_cast<RefineMethod>(o.refine);
-  options.tolerance = o.tolerance;
-  options.max_iterations = o.max_iterations;
-  options.equilibrate = o.equilibrate != 0;
-  options.condition = static_cast<ConditionCheck>(o.condition);
-  return options;
-}
-
-/// Options of a call that one process makes alone. The default number of threads is OpenMP's, as
-/// callers of LAPACK expect.
-SolveOptions options_alone(const lupine_options* given) {
-  SolveOptions options = options_from(given);
-  if (options.run.threads == 0) options.run.threads = omp_get_max_threads();
-  return options;
 }
 
 /// The largest value of this error over all columns; NaN if it is NaN for a column.
@@ -254,26 +166,33 @@ void fill(const Solution& s, lupine_result* result) {
   r.backward_error = largest(s, &SolveColumn::backward_error);
   r.hpl_residual = largest(s, &SolveColumn::hpl_residual);
   r.seconds = s.seconds;
+  r.doubtful = s.doubt.empty() ? 0 : 1;
   std::memcpy(result, &r, size);
 }
 
-/// Calls solve() for a Solution and fills `result`, also if x is not accurate enough and an
-/// AccuracyError is thrown.
-template <class Solve>
-Solution solved(const Solve& solve, lupine_result* result) {
+/// Calls solve() for a Solution, fills `result` and calls keep(solution), which writes x over b.
+/// Where an AccuracyError is thrown, `result` is filled too, and x is kept if it is only doubtful.
+template <class Solve, class Keep>
+void solve_into(const Solve& solve, const Keep& keep, lupine_result* result) {
   try {
-    Solution solution = solve();
+    const Solution solution = solve();
     fill(solution, result);
-    return solution;
+    keep(solution);
   } catch (const AccuracyError& error) {
     fill(error.best(), result);
+    if (is_doubt(error)) keep(error.best());
     throw;
   }
 }
 
-/// b <- x.
-void store(const Solution& s, std::int64_t nrhs, double* b, std::int64_t ldb) {
-  for (std::int64_t k = 0; k < nrhs; ++k) std::copy_n(s.x.data() + k * s.n, s.n, b + k * ldb);
+/// As solve_into(), for x of one process.
+template <class Solve>
+void solve_over(const Solve& solve, std::int64_t nrhs, double* b, std::int64_t ldb,
+                lupine_result* result) {
+  const auto keep = [&](const Solution& s) {
+    for (std::int64_t k = 0; k < nrhs; ++k) std::copy_n(s.x.data() + k * s.n, s.n, b + k * ldb);
+  };
+  solve_into(solve, keep, result);
 }
 
 Descriptor descriptor_from(const std::int64_t* d) {
@@ -294,13 +213,15 @@ std::int64_t local_size(std::int64_t size, std::int64_t block, int processes, in
 template <class Solve>
 void solve_block_cyclic(const Communicator& all, const Solve& solve, double* b, const Descriptor& d,
                         lupine_result* result) {
-  const Solution s = solved([&] { return solve(RightHandSide::block_cyclic(d, b)); }, result);
-  const GridShape shape{s.chosen.nprow, s.chosen.npcol, s.chosen.order};
-  const GridPosition me = shape.position(all.rank());
-  const std::int64_t rows = local_size(d[m_], d[mb], shape.nprow, me.row, d[rsrc]);
-  const std::int64_t columns = local_size(d[n_], d[nb_], shape.npcol, me.column, d[csrc]);
-  for (std::int64_t k = 0; k < columns; ++k)
-    std::copy_n(s.x.data() + k * d[lld], rows, b + k * d[lld]);
+  const auto keep = [&](const Solution& s) {
+    const GridShape shape{s.chosen.nprow, s.chosen.npcol, s.chosen.order};
+    const GridPosition me = shape.position(all.rank());
+    const std::int64_t rows = local_size(d[m_], d[mb], shape.nprow, me.row, d[rsrc]);
+    const std::int64_t columns = local_size(d[n_], d[nb_], shape.npcol, me.column, d[csrc]);
+    for (std::int64_t k = 0; k < columns; ++k)
+      std::copy_n(s.x.data() + k * d[lld], rows, b + k * d[lld]);
+  };
+  solve_into([&] { return solve(RightHandSide::block_cyclic(d, b)); }, keep, result);
 }
 
 /// Solves with the factors of lupine_factor().
@@ -318,7 +239,7 @@ int solve_alone(lupine_factorization* factors, Transpose transpose, std::int64_t
     const auto solve = [&] {
       return factors->factors.solve(RightHandSide::dense(nrhs, b, ldb), transpose);
     };
-    if (nrhs > 0) store(solved(solve, result), nrhs, b, ldb);
+    if (nrhs > 0) solve_over(solve, nrhs, b, ldb, result);
     return 0;
   });
 }
@@ -347,19 +268,6 @@ int solve_together(lupine_factorization* factors, Transpose transpose, double* b
 }  // namespace lupine
 
 using namespace lupine;
-
-void lupine_options_init(lupine_options* options, size_t size) {
-  if (options == nullptr) return;
-  const SolveOptions defaults;
-  lupine_options o{};
-  o.size = size;
-  o.tolerance = defaults.tolerance;
-  o.max_iterations = defaults.max_iterations;
-  o.equilibrate = defaults.equilibrate ? 1 : 0;
-  o.condition = static_cast<int>(defaults.condition);
-  for_each_pair(defaults.run, o, [](const auto& option, auto& field) { assign(field, option); });
-  std::memcpy(options, &o, std::min(size, sizeof o));
-}
 
 void lupine_result_init(lupine_result* result, size_t size) {
   if (result == nullptr) return;
@@ -390,7 +298,7 @@ int lupine_dgesvx(int64_t n, int64_t nrhs, const double* a, int64_t lda, double*
                            RightHandSide::dense(nrhs, b, ldb), options_alone(options), {}, {},
                            result == nullptr ? Seen::warnings : Seen::errors);
     };
-    store(solved(solve, result), nrhs, b, ldb);
+    solve_over(solve, nrhs, b, ldb, result);
     return 0;
   });
 }

@@ -156,6 +156,8 @@ std::vector<CommandWords> commands_with_options(CLI::App& app, Arguments& argume
       "A", arguments.solve.a,
       "Matrix Market or NumPy file of the matrix; FILE.npz:NAME for one of several arrays");
   solve.add_option("b", arguments.solve.b, "File of the right-hand sides (default: A times ones)");
+  solve.add_flag("--strict", arguments.solve.options.strict,
+                 "Exit with status 1, and write no x, where there is a doubt about x");
   for (const CommandWords& one : all) add_options(*one.app, one.options, arguments);
   return all;
 }

@@ -104,9 +104,10 @@ void Normalizer::check_flag(const std::string& word) {
     throw UsageError(
         fmt::format("unknown argument '--'; allowed are those of 'lupine {} --help'", command_));
   const std::string name = word.substr(0, word.find('='));
-  if (name != "--progress" && name != "--no-progress") return;
+  const bool is_progress = name == "--progress" || name == "--no-progress";
+  if (!is_progress && name != "--strict") return;
   if (word != name) throw UsageError(fmt::format("{}: takes no value; allowed: {}", word, name));
-  require_first("--progress/--no-progress");
+  require_first(is_progress ? "--progress/--no-progress" : name);
 }
 
 void Normalizer::require_first(const std::string& names) {

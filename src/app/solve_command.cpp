@@ -62,9 +62,12 @@ void report(const Arguments& arguments, const SolveRun& run, const Solution& sol
   if (run.bad_pivot < 0) print(text);
   if (!arguments.solve.report.empty()) write_whole(arguments.solve.report, text);
   if (!arguments.json.empty()) write_json(arguments.json, json_of_solution(run, solution));
+  if (!solution.doubt.empty() && !is_failed_by_doubt(run, solution))
+    complain("warning: " + solution.doubt);
   for (const std::string& note : solution.notes) complain("warning: " + note);
   if (run.failure.empty()) return;
-  complain(is_solved_in_part(solution) ? verdict(run, solution) + ": " + run.failure : run.failure);
+  complain(is_solved_in_part(run, solution) ? verdict(run, solution) + ": " + run.failure
+                                            : run.failure);
 }
 
 }  // namespace
@@ -99,7 +102,7 @@ int run_solve(const Communicator& world, const Arguments& arguments, const Profi
   Outcome outcome = attempt(world, a, b, arguments);
   run.failure = outcome.failure;
   run.bad_pivot = outcome.bad_pivot;
-  const bool in_part = is_solved_in_part(outcome.solution);
+  const bool in_part = is_solved_in_part(run, outcome.solution);
   if (in_part) blank_unsolved(outcome.solution);
   if (!own.x.empty() && (run.failure.empty() || in_part))
     write_solution(world, own.x, format, run.n, run.right_hand_sides, outcome.solution.x);

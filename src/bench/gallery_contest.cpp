@@ -47,9 +47,9 @@ std::string solve_obstacle(const Setup& setup, std::int64_t rhs, int ranks) {
                      gibibytes(needed), gibibytes(free_bytes()));
 }
 
-/// What the solution warns of, beside the warnings of the setup.
+/// What the solution warns of, a doubt first, beside the warnings of the setup.
 std::string warnings(const Solution& solution, const Setup& setup) {
-  std::string text;
+  std::string text = solution.doubt;
   for (const std::string& note : solution.notes)
     if (std::find(setup.notes.begin(), setup.notes.end(), note) == setup.notes.end())
       text += (text.empty() ? "" : "; ") + note;

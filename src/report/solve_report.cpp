@@ -52,7 +52,7 @@ std::vector<std::size_t> not_solved(const Solution& s) {
 
 /// Whether the file of x is written, whole or in part.
 bool is_written(const SolveRun& run, const Solution& s) {
-  return !run.x.empty() && (run.failure.empty() || is_solved_in_part(s));
+  return !run.x.empty() && (run.failure.empty() || is_solved_in_part(run, s));
 }
 
 /// Whether the solution holds chosen options. After a failure it may hold its steps alone.
@@ -95,6 +95,7 @@ std::string given_lines(const SolveRun& run, const Solution& s) {
   text += lines.take_as("tolerance",
                         fmt::format("{:.2e}, componentwise backward error{}", tolerance(run),
                                     goes_on(run) ? "; refined while that falls" : ""));
+  text += lines.take_as("strict", o.strict ? "on, a doubt about x is a failure" : "off");
   // REFINE, SCALING and CONDITION show these three. The options of the run are shown as chosen, in
   // machine_lines().
   lines.skip({"max_iterations", "equilibrate", "condition"});
@@ -129,9 +130,10 @@ std::string step_lines(const Solution& s) {
                                  "LU, s", "refinement, s", "corrections", "outcome");
   for (std::size_t i = 0; i < s.steps.size(); ++i) {
     const SolveStep& step = s.steps[i];
-    text += fmt::format("{:<5} {:<9} {:>10.3f} {:>14.3f} {:>12}  {}\n", i + 1, name(step.precision),
-                        step.factor_seconds, step.refine_seconds, step.iterations,
-                        step.solved ? "solved" : "left: " + step.why);
+    text += fmt::format(
+        "{:<5} {:<9} {:>10.3f} {:>14.3f} {:>12}  {}\n", i + 1, name(step.precision),
+        step.factor_seconds, step.refine_seconds, step.iterations,
+        (step.rotated ? "rotated, " : "") + (step.solved ? "solved" : "left: " + step.why));
   }
   return text;
 }
@@ -218,7 +220,9 @@ ordered_json json_of(const SolveStep& step) {
           {"factor_seconds", step.factor_seconds},
           {"refine_seconds", step.refine_seconds},
           {"iterations", step.iterations},
-          {"bad_pivot", index_or_null(step.bad_pivot)}};
+          {"bad_pivot", index_or_null(step.bad_pivot)},
+          {"growth", number_or_null(step.growth)},
+          {"rotated", step.rotated}};
 }
 
 ordered_json json_of(const SolveColumn& column) {
@@ -247,16 +251,21 @@ ordered_json chosen(const Solution& s) {
 
 }  // namespace
 
-bool is_solved_in_part(const Solution& s) {
+bool is_solved_in_part(const SolveRun& run, const Solution& s) {
   const std::size_t missed = not_solved(s).size();
-  return missed > 0 && missed < s.columns.size();
+  return missed > 0 && missed < s.columns.size() && (!run.options.strict || s.doubt.empty());
+}
+
+bool is_failed_by_doubt(const SolveRun& run, const Solution& s) {
+  return !run.failure.empty() && s.converged && !s.doubt.empty();
 }
 
 std::string verdict(const SolveRun& run, const Solution& s) {
   const std::string unkept = "x is not kept: no -o";
   if (run.failure.empty())
-    return "solved; " + (run.x.empty() ? unkept : fmt::format("x is in '{}'", run.x));
-  if (!is_solved_in_part(s)) return "NOT solved, x is not written: " + run.failure;
+    return fmt::format("solved{}; {}", s.doubt.empty() ? "" : ", with a doubt",
+                       run.x.empty() ? unkept : fmt::format("x is in '{}'", run.x));
+  if (!is_solved_in_part(run, s)) return "NOT solved, x is not written: " + run.failure;
   const std::vector<std::size_t> missed = not_solved(s);
   std::string names;
   for (std::size_t i = 0; i < std::min(missed.size(), most_named); ++i)
@@ -276,6 +285,7 @@ std::string solve_report(const SolveRun& run, const Solution& s) {
   text += list("Notes:", run.notes);
   if (!s.steps.empty()) text += step_lines(s) + error_lines(s);
   if (was_set_up(s)) text += total_lines(run, s);
+  if (!s.doubt.empty()) text += "WARNING: " + s.doubt + "\n";
   for (const std::string& note : s.notes) text += "WARNING: " + note + "\n";
   return text.append(rule).append("\n").append(verdict(run, s)).append("\n");
 }
@@ -295,6 +305,7 @@ ordered_json json_of_solution(const SolveRun& run, const Solution& s) {
   document.update(
       {{"solved", run.failure.empty()},
        {"failure", text_or_null(run.failure)},
+       {"doubt", text_or_null(s.doubt)},
        {"bad_pivot", index_or_null(run.bad_pivot)},
        {"precision", s.steps.empty() ? ordered_json(nullptr) : ordered_json(name(s.precision()))},
        {"reason", text_or_null(s.reason)},

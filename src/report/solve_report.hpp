@@ -29,12 +29,17 @@ struct SolveRun {
   std::int64_t bad_pivot = -1;  ///< 0-based index of the zero pivot of a singular A, or -1
 };
 
-/// Whether some right-hand sides are solved and others are not. x is then written, with NaN in the
-/// columns of those that are not. Otherwise a failure leaves no file of x.
-bool is_solved_in_part(const Solution& solution);
+/// Whether some right-hand sides are solved and others are not, and x may be kept: there is no
+/// doubt about it, or doubts are no failures. x is then written, with NaN in the columns of those
+/// that are not solved. Otherwise a failure leaves no file of x.
+bool is_solved_in_part(const SolveRun& run, const Solution& solution);
 
-/// One line that says whether the system is solved, and where x is: "solved; x is in 'x.npy'". It
-/// names up to ten right-hand sides that are not solved, counted from 1.
+/// Whether the failure is the doubt about x, and so says it.
+bool is_failed_by_doubt(const SolveRun& run, const Solution& solution);
+
+/// One line that says whether the system is solved, and where x is: "solved; x is in 'x.npy'", or
+/// "solved, with a doubt; x is in 'x.npy'". It names up to ten right-hand sides that are not
+/// solved, counted from 1.
 std::string verdict(const SolveRun& run, const Solution& solution);
 
 /// The report as text. Its last line is the verdict.

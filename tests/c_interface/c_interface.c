@@ -215,6 +215,98 @@ static void errors_of_many(void) {
   }
 }
 
+/* An x that may have no correct digit is an info only where the options are strict. x and result
+   are the same. */
+enum { order = 13 };
+static double hilbert(int64_t i, int64_t j) {
+  return 1. / (double)(1 + i + j);
+}
+
+static void doubts(void) {
+  double a[order * order], b[order * 2], x[order * 2], ferr[2];
+  for (int j = 0; j < order; ++j)
+    for (int i = 0; i < order; ++i) a[i + j * order] = hilbert(i, j);
+  lupine_options options;
+  lupine_options_init(&options, sizeof options);
+  CHECK(options.strict == 0);
+  lupine_result result;
+  for (options.strict = 0; options.strict <= 1; ++options.strict) {
+    for (int i = 0; i < order * 2; ++i) b[i] = 1 + i;
+    lupine_result_init(&result, sizeof result);
+    result.ferr = ferr;
+    ferr[0] = ferr[1] = untouched;
+    CHECK(lupine_dgesvx(order, 2, a, order, b, order, &options, &result) ==
+          (options.strict ? order + 1 : 0));
+    CHECK((strlen(lupine_last_error()) > 0) == options.strict && lupine_last_error_rank() == -1);
+    CHECK(result.doubtful == 1 && result.condition > 1e15 && result.precision == LUPINE_FP64);
+    CHECK(result.steps >= 1 && result.componentwise_error < 1e-14 && ferr[1] > 1);
+    if (options.strict == 0) memcpy(x, b, sizeof x);
+    CHECK(b[0] != 1 && memcmp(b, x, sizeof b) == 0);
+  }
+  for (int i = 0; i < order * 2; ++i) b[i] = 1 + i;
+  CHECK(lupine_dgesv(order, 2, a, order, b, order) == 0 && strlen(lupine_last_error()) == 0);
+
+  options.strict = 1;
+  for (int i = 0; i < order * 2; ++i) b[i] = 1 + i;
+  CHECK(lupine_dgesvx(order, 2, a, order, b, order, &options, NULL) == order + 1 && b[0] != 1);
+  lupine_factorization* factors = NULL;
+  CHECK(lupine_factor(order, a, order, &options, &factors) == 0);
+  for (int turn = 0; turn < 2; ++turn) {
+    for (int i = 0; i < order * 2; ++i) b[i] = 1 + i;
+    lupine_result_init(&result, sizeof result);
+    result.size = offsetof(lupine_result, doubtful); /* as the program was compiled before */
+    result.doubtful = -1;
+    CHECK((turn ? lupine_solve_factored_transposed : lupine_solve_factored)(factors, 2, b, order,
+                                                                            &result) == order + 1);
+    CHECK(b[0] != 1 && result.condition > 1e15 && result.doubtful == -1);
+  }
+  lupine_free(factors);
+
+  double good[lda * n], right[ldb * nrhs];
+  fill(good, right);
+  lupine_result_init(&result, sizeof result);
+  CHECK(lupine_dgesvx(n, nrhs, good, lda, right, ldb, &options, &result) == 0);
+  CHECK(is_solved(right) && result.doubtful == 0);
+  /* Where an x is not accurate enough, that is the info. */
+  options.precision = LUPINE_FP16;
+  options.refine = LUPINE_IR;
+  for (int i = 0; i < order * 2; ++i) x[i] = b[i] = 1 + i;
+  CHECK(lupine_dgesvx(order, 2, a, order, b, order, &options, NULL) == LUPINE_NOT_ACCURATE);
+  CHECK(memcmp(b, x, sizeof b) == 0);
+}
+
+/* Doubts on several ranks: each has its part of A by whole columns, and of x. */
+static void doubts_together(void) {
+  int rank = 0, ranks = 1;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  double a[order * order], b[order];
+  int columns = 0;
+  for (int j = 0; j < order; ++j) {
+    if (j / 2 % ranks != rank) continue;
+    for (int i = 0; i < order; ++i) a[i + columns * order] = hilbert(i, j);
+    ++columns;
+  }
+  const int64_t desca[9] = {1, 0, order, order, 2, 2, 0, 0, order};
+  const int64_t descb[9] = {1, 0, order, 1, 2, 2, 0, 0, order};
+  lupine_options options;
+  lupine_options_init(&options, sizeof options);
+  options.nprow = 1;
+  options.npcol = ranks;
+  options.strict = 1;
+  for (int i = 0; i < order; ++i) b[i] = 1 + i;
+  CHECK(lupine_pdgesv(MPI_COMM_WORLD, a, desca, b, descb, &options, NULL) == order + 1);
+  CHECK((b[0] != 1) == (rank == 0) && strlen(lupine_last_error()) > 0);
+  lupine_factorization* factors = NULL;
+  CHECK(lupine_pfactor(MPI_COMM_WORLD, a, desca, &options, &factors) == 0);
+  lupine_result result;
+  lupine_result_init(&result, sizeof result);
+  for (int i = 0; i < order; ++i) b[i] = 1 + i;
+  CHECK(lupine_psolve_factored(factors, b, descb, &result) == order + 1);
+  CHECK((b[0] != 1) == (rank == 0) && result.doubtful == 1);
+  lupine_free(factors);
+}
+
 /* Every option reaches the library: a value that is not allowed is refused, and the message names
    the option. */
 static void run_options(void) {
@@ -247,19 +339,20 @@ static void run_options(void) {
   CHECK_REFUSED(first, LUPINE_FP16X3 + 1, -7, "options");
   CHECK_REFUSED(first, -1, -7, "options");
   CHECK_REFUSED(gpu_count, -1, -7, "options");
+  CHECK_REFUSED(strict, 2, -7, "options");
   const int gpus[] = {0, 1};
   CHECK_REFUSED(gpu_count = 2; o.gpus, gpus, LUPINE_NOT_ALLOWED, "--gpus");
   /* A program that was compiled before the later options were added: they have their defaults. */
   lupine_result r;
   const size_t sizes[] = {offsetof(lupine_options, broadcast), offsetof(lupine_options, first),
-                          sizeof o};
-  for (int i = 0; i < 3; ++i) {
+                          offsetof(lupine_options, strict), sizeof o};
+  for (int i = 0; i < 4; ++i) {
     fill(a, b);
     lupine_options_init(&o, sizes[i]);
     o.first = LUPINE_FP32; /* read only where the program knows it */
     lupine_result_init(&r, sizeof r);
     CHECK(lupine_dgesvx(n, nrhs, a, lda, b, ldb, &o, &r) == 0);
-    CHECK(r.precision == (i == 2 ? LUPINE_FP32 : LUPINE_FP64));
+    CHECK(r.precision == (i >= 2 ? LUPINE_FP32 : LUPINE_FP64));
   }
 }
 
@@ -439,9 +532,11 @@ int main(int argc, char** argv) {
   refusals();
   a_nan_among_several();
   errors_of_many();
+  doubts();
   run_options();
   factors_alone();
   together();
+  doubts_together();
   threads();
   many_calls(10);
   many_calls(50);

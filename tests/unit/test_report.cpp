@@ -393,11 +393,11 @@ TEST_CASE("the verdict of a solve names the right-hand sides that are not solved
   SolveRun run;
   run.x = "x.npy";
   Solution s = many_solved();
-  CHECK_FALSE(is_solved_in_part(s));
+  CHECK_FALSE(is_solved_in_part(run, s));
   CHECK(verdict(run, s) == "solved; x is in 'x.npy'");
   run.failure = "why";
   for (const std::size_t k : {2, 16}) s.columns[k].converged = false;
-  CHECK(is_solved_in_part(s));
+  CHECK(is_solved_in_part(run, s));
   CHECK(verdict(run, s) ==
         "2 of 30 right-hand sides NOT solved (3, 17); their columns in 'x.npy' are NaN");
   CHECK(json_of_solution(run, s)["x"] == "x.npy");
@@ -410,7 +410,61 @@ TEST_CASE("the verdict of a solve names the right-hand sides that are not solved
         "12 of 30 right-hand sides NOT solved (3, 17, 18, 19, 20, 21, 22, 23, 24, 25 and 2 more); "
         "their columns in 'x.npy' are NaN");
   for (SolveColumn& column : s.columns) column.converged = false;
-  CHECK_FALSE(is_solved_in_part(s));
+  CHECK_FALSE(is_solved_in_part(run, s));
   CHECK(verdict(run, s) == "NOT solved, x is not written: why");
   CHECK(json_of_solution(run, s)["x"].is_null());
+}
+
+TEST_CASE("the report of a solve tells a doubt about x") {
+  SolveRun run;
+  run.x = "x.npy";
+  Solution s = many_solved();
+  s.converged = true;
+  CHECK(json_of_solution(run, s)["doubt"].is_null());
+  CHECK(contains(solve_report(run, s), "\nSTRICT     : off\n"));
+  s.doubt = "no digit";
+  CHECK(verdict(run, s) == "solved, with a doubt; x is in 'x.npy'");
+  CHECK(contains(solve_report(run, s), "\nWARNING: no digit\n"));
+  CHECK_FALSE(is_failed_by_doubt(run, s));
+  nlohmann::ordered_json document = json_of_solution(run, s);
+  CHECK(document["doubt"] == "no digit");
+  CHECK(document["solved"] == true);
+
+  run.options.strict = true;
+  run.failure = "doubtful: no digit";
+  CHECK(is_failed_by_doubt(run, s));
+  CHECK(verdict(run, s) == "NOT solved, x is not written: doubtful: no digit");
+  document = json_of_solution(run, s);
+  CHECK(document["x"].is_null());
+  CHECK(document["solved"] == false);
+  CHECK(document["doubt"] == "no digit");
+
+  // A doubt about the others keeps x from being written in part only if doubts are failures.
+  s.converged = s.columns[3].converged = false;
+  run.failure = "b(1, 4) is nan";
+  CHECK_FALSE(is_failed_by_doubt(run, s));
+  CHECK_FALSE(is_solved_in_part(run, s));
+  CHECK(json_of_solution(run, s)["x"].is_null());
+  run.options.strict = false;
+  CHECK(is_solved_in_part(run, s));
+  CHECK(contains(solve_report(run, s), "\nWARNING: no digit\n"));
+}
+
+TEST_CASE("the report of a solve tells growth and rotations of a step") {
+  Solution s;
+  s.steps.resize(3);
+  s.steps[0].why = "useless";
+  s.steps[1].growth = 1e17;
+  s.steps[1].rotated = s.steps[2].rotated = s.steps[2].solved = true;
+  s.steps[1].why = "growth";
+  s.steps[2].growth = 8;
+  const std::string text = solve_report({}, s);
+  CHECK(contains(text, "  left: useless\n"));
+  CHECK(contains(text, "  rotated, left: growth\n"));
+  CHECK(contains(text, "  rotated, solved\n"));
+  const auto steps = json_of_solution({}, s)["steps"];
+  CHECK(steps[0]["growth"].is_null());
+  CHECK(steps[0]["rotated"] == false);
+  CHECK(steps[1]["growth"] == 1e17);
+  CHECK(steps[2]["rotated"] == true);
 }

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "api/c_options.hpp"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace lupine {
+
+namespace {
+
+static_assert(static_cast<int>(Precision::automatic) == LUPINE_AUTO &&
+              static_cast<int>(Precision::fp16) == LUPINE_FP16 &&
+              static_cast<int>(Precision::bf16) == LUPINE_BF16 &&
+              static_cast<int>(Precision::fp32) == LUPINE_FP32 &&
+              static_cast<int>(Precision::fp64) == LUPINE_FP64 &&
+              static_cast<int>(Precision::fp16x3) == LUPINE_FP16X3);
+static_assert(static_cast<int>(RefineMethod::automatic) == LUPINE_AUTO &&
+              static_cast<int>(RefineMethod::ir) == LUPINE_IR &&
+              static_cast<int>(RefineMethod::gmres) == LUPINE_GMRES);
+static_assert(static_cast<int>(DeviceKind::automatic) == LUPINE_AUTO &&
+              static_cast<int>(DeviceKind::cpu) == LUPINE_CPU &&
+              static_cast<int>(DeviceKind::cuda) == LUPINE_CUDA);
+static_assert(static_cast<int>(CommMethod::automatic) == LUPINE_AUTO &&
+              static_cast<int>(CommMethod::nccl) == LUPINE_NCCL &&
+              static_cast<int>(CommMethod::mpi) == LUPINE_MPI &&
+              static_cast<int>(CommMethod::staged) == LUPINE_STAGED);
+static_assert(static_cast<int>(BroadcastMethod::ibcast) == LUPINE_IBCAST &&
+              static_cast<int>(BroadcastMethod::ring) == LUPINE_RING &&
+              static_cast<int>(BroadcastMethod::ring_modified) == LUPINE_RING_MODIFIED &&
+              static_cast<int>(BroadcastMethod::two_ring) == LUPINE_TWO_RING &&
+              static_cast<int>(BroadcastMethod::two_ring_modified) == LUPINE_TWO_RING_MODIFIED &&
+              static_cast<int>(BroadcastMethod::spread_roll) == LUPINE_LONG &&
+              static_cast<int>(BroadcastMethod::spread_roll_modified) == LUPINE_LONG_MODIFIED);
+static_assert(static_cast<int>(GridOrder::row) == 0 && static_cast<int>(GridOrder::column) == 1);
+
+/// The given options, with defaults for the fields that a program compiled with an older lupine.h
+/// does not have.
+/// @pre 0 < given.size <= sizeof given
+lupine_options completed(const lupine_options& given) {
+  lupine_options o;
+  lupine_options_init(&o, sizeof o);
+  std::memcpy(&o, &given, given.size);
+  return o;
+}
+
+/// Calls visit(option, its field in C) for every option of a run but `gpus`. An option without a
+/// field does not compile.
+template <class Run, class Fields, class Visit>
+void for_each_pair(Run& run, Fields& c, const Visit& visit) {
+  auto& [nb, order, nprow, npcol, lookahead, broadcast, chunk, device, comm, gpus, reserve, threads,
+         stall_timeout] = run;
+  visit(nb, c.nb);
+  visit(order, c.column_major);
+  visit(nprow, c.nprow);
+  visit(npcol, c.npcol);
+  visit(lookahead, c.lookahead);
+  visit(broadcast, c.broadcast);
+  visit(chunk, c.chunk);
+  visit(device, c.device);
+  visit(comm, c.comm);
+  visit(reserve, c.reserve);
+  visit(threads, c.threads);
+  visit(stall_timeout, c.stall_timeout);
+}
+
+template <class To, class From>
+void assign(To& to, const From& from) {
+  to = static_cast<To>(from);
+}
+
+RunOptions run_from(const lupine_options& o) {
+  RunOptions run;
+  for_each_pair(run, o, [](auto& option, const auto& field) { assign(option, field); });
+  run.gpus.assign(o.gpus, o.gpus + (o.gpus == nullptr ? 0 : o.gpu_count));
+  return run;
+}
+
+}  // namespace
+
+bool is_known(const lupine_options& given) {
+  const lupine_options o = completed(given);
+  const auto in = [](int value, int last) { return value >= 0 && value <= last; };
+  return in(o.precision, LUPINE_FP16X3) && in(o.first, LUPINE_FP16X3) &&
+         in(o.refine, LUPINE_GMRES) && in(o.device, LUPINE_CUDA) && in(o.comm, LUPINE_STAGED) &&
+         in(o.broadcast, LUPINE_LONG_MODIFIED) && in(o.column_major, 1) && in(o.equilibrate, 1) &&
+         in(o.condition, 2) && in(o.strict, 1) && o.gpu_count >= 0;
+}
+
+SolveOptions options_from(const lupine_options* given) {
+  if (given == nullptr) return {};
+  const lupine_options o = completed(*given);
+  SolveOptions options;
+  options.run = run_from(o);
+  options.precision = static_cast<Precision>(o.precision);
+  options.first = static_cast<Precision>(o.first);
+  options.refine = static_cast<RefineMethod>(o.refine);
+  options.tolerance = o.tolerance;
+  options.max_iterations = o.max_iterations;
+  options.equilibrate = o.equilibrate != 0;
+  options.condition = static_cast<ConditionCheck>(o.condition);
+  options.strict = o.strict != 0;
+  return options;
+}
+
+SolveOptions options_alone(const lupine_options* given) {
+  SolveOptions options = options_from(given);
+  if (options.run.threads == 0) options.run.threads = omp_get_max_threads();
+  return options;
+}
+
+}  // namespace lupine
+
+using namespace lupine;
+
+void lupine_options_init(lupine_options* options, size_t size) {
+  if (options == nullptr) return;
+  const SolveOptions defaults;
+  lupine_options o{};
+  o.size = size;
+  o.tolerance = defaults.tolerance;
+  o.max_iterations = defaults.max_iterations;
+  o.equilibrate = defaults.equilibrate ? 1 : 0;
+  o.condition = static_cast<int>(defaults.condition);
+  o.strict = defaults.strict ? 1 : 0;
+  for_each_pair(defaults.run, o, [](const auto& option, auto& field) { assign(field, option); });
+  std::memcpy(options, &o, std::min(size, sizeof o));
+}

@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Tests what `lupine solve` says and does where an x may have no correct digit, with and without
+--strict.
+
+LUPINE_COMMAND and LUPINE_MPIEXEC as in test_cli.py.
+"""
+
+import os
+import unittest
+
+from test_cli import run
+from test_solve import Folder, N, hilbert, matrix, numpy_bytes
+
+
+class Doubts(Folder):
+    """x is solved, but may have no correct digit."""
+
+    # The triangular one has pivots of 1 and no growth; only its inverse is large.
+    MATRICES = (hilbert(13), [[float(i == j) - float(j > i) for j in range(60)] for i in range(60)])
+
+    def solve(self, a, *words, ranks=0, status=0):
+        self.x = self.at("x.npy")
+        if os.path.exists(self.x):
+            os.remove(self.x)
+        outcome = run("solve", self.put("A.npy", numpy_bytes(a)),
+                      self.put("b.npy", numpy_bytes([[1.0, 2.0]] * len(a))), "-o", self.x,
+                      "--json", self.at("a.json"), *words, ranks=ranks)
+        self.assert_status(outcome, status)
+        return outcome, self.load("a.json")
+
+    def test_they_are_told(self):
+        for a in self.MATRICES:
+            for ranks in 0, 2:
+                with self.subTest(n=len(a), ranks=ranks):
+                    outcome, document = self.solve(a, ranks=ranks)
+                    doubt = document["doubt"]
+                    self.assertTrue(doubt)
+                    self.assertIn(f"\nWARNING: {doubt}\n", outcome.out)
+                    self.assertEqual(outcome.err.count(f"lupine: warning: {doubt}\n"), 1)
+                    self.assertEqual(outcome.complaints, [])
+                    self.assertEqual(outcome.out.splitlines()[-1],
+                                     f"solved, with a doubt; x is in '{self.x}'")
+                    self.assertEqual((document["solved"], document["x"]), (True, self.x))
+                    self.assertTrue(os.path.exists(self.x))
+
+    def test_they_are_failures_if_strict(self):
+        for a in self.MATRICES:
+            for ranks in 0, 2:
+                with self.subTest(n=len(a), ranks=ranks):
+                    outcome, document = self.solve(a, "--strict", ranks=ranks, status=1)
+                    doubt = document["doubt"]
+                    self.assertTrue(doubt)
+                    self.assert_refused(outcome, doubt, status=1)
+                    self.assertIn(f"\nWARNING: {doubt}\n", outcome.out)
+                    self.assertRegex(outcome.out, "(?m)^STRICT +: on")
+                    self.assertEqual(outcome.out.splitlines()[-1],
+                                     f"NOT solved, x is not written: {document['failure']}")
+                    self.assertEqual((document["solved"], document["x"]), (False, None))
+                    self.assertEqual([c["converged"] for c in document["columns"]], [True] * 2)
+                    self.assertFalse(os.path.exists(self.x))
+
+    def test_without_a_doubt(self):
+        for words in (), ("--strict",):
+            outcome, document = self.solve(matrix(N), *words)
+            self.assertIsNone(document["doubt"])
+            self.assertEqual(document["asked"]["strict"], bool(words))
+            self.assertNotIn("WARNING", outcome.out)
+            self.assertEqual(outcome.complaints, [])
+            self.assertEqual(outcome.out.splitlines()[-1], f"solved; x is in '{self.x}'")
+            for step in document["steps"]:
+                self.assertIs(step["rotated"], False)
+                self.assertTrue(step["growth"] is None or step["growth"] > 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
