@@ -37,6 +37,7 @@ SYSTEMS: tuple[Callable[[], System], ...] = (
     _of(5e-324 * np.eye(4), [1.0] * 4),
     _bordered,
     _of(_triangular(60), _random.standard_normal(60)),
+    _of(_triangular(60), _triangular(60) @ _random.standard_normal(60)),
     _of(_triangular(60), np.ones(60)),
     _of(_triangular(60), np.eye(60)[59]),
     _of(wilkinson(100), _random.standard_normal(100)),
