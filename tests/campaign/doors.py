@@ -37,7 +37,11 @@ class How:
 
     def rules(self) -> Rules:
         weak = self.options.get("precision", "auto") not in ("auto", "fp64")
-        return Rules(may_refuse=weak or "refine" in self.options, as_numpy=self.door == "python")
+        return Rules(
+            may_refuse=weak or "refine" in self.options,
+            as_numpy=self.door == "python",
+            cannot_warn=self.method == "dgesv",
+        )
 
     def __str__(self) -> str:
         words = [self.door, self.method, f"{self.ranks} ranks" if self.ranks > 1 else ""]

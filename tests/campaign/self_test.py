@@ -59,6 +59,7 @@ def verdicts() -> None:
     assert _verdict(_SYSTEM, _solved(float("nan"), 2)) == "not finite"
     assert _verdict(_SYSTEM, Outcome("refused")) == "refused, LAPACK solves"
     assert _verdict(_SYSTEM, Outcome("refused"), Rules(may_refuse=True)) == "refused"
+    assert _verdict(_SYSTEM, _solved(2, 4), Rules(cannot_warn=True)) == "no digit"
     assert _verdict(_SYSTEM, Outcome("crashed")) == "crashed"
     assert _verdict(_SYSTEM, Outcome("hung")) == "hung"
 
@@ -70,6 +71,9 @@ def singular_systems() -> None:
     # Singular to working precision: NumPy does not raise.
     near = System(np.array([[1.0, 1.0], [1.0, 1 + 2.0**-52]]), np.array([[1.0], [2.0]]))
     assert _verdict(near, Outcome("refused"), Rules(as_numpy=True)) != "refused"
+    silent = Rules(cannot_warn=True)
+    assert _verdict(_SINGULAR, _solved(1, 0), silent) == "singular, not said"
+    assert _verdict(near, _solved(1, 0), silent) == "no digit"
     known = replace(_SINGULAR, x=np.array([[1.0], [0.0]]))
     assert _verdict(known, _solved(1, 0)) == "singular, not said"
 
@@ -81,6 +85,10 @@ def extremes() -> None:
     assert _verdict(tiny, _solved(1.7e308)) == "no digit"
     low = System(np.array([[2.0**1000]]), np.array([[2.0**-1000]]))
     assert _verdict(low, _solved(0.0)) == "solved"  # x, rounded to FP64
+    # x = 2^-1074 / 0.75 rounds to 2^-1074.
+    least = System(np.array([[0.75]]), np.array([[5e-324]]))
+    assert _verdict(least, _solved(5e-324, bound=1e-15)) == "bound, x is subnormal"
+    assert _verdict(least, _solved(5e-324)) == "solved"
     zero = System(np.array([[3.0]]), np.array([[0.0]]))
     assert _verdict(zero, _solved(0.0, bound=0.0)) == "solved"
     assert _verdict(zero, _solved(1e-300)) == "no digit"
