@@ -19,7 +19,7 @@ from . import families, runs, self_test
 from .doors import Doors, Programs
 
 _REDUCE_SECONDS = 8.0
-_FAILED_ENOUGH = 10000
+_DOORS = ("python", "c", "command", "emulated")
 
 
 def _program(folder: str | None, name: str) -> Path | None:
@@ -43,7 +43,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--programs", help=argparse.SUPPRESS)
     parser.add_argument("--output", default="failures", help=argparse.SUPPRESS)
     given = parser.parse_args()
-    given.doors = _named(parser, "--doors", given.doors, ("python", "c", "command", "emulated"))
+    given.doors = _named(parser, "--doors", given.doors, _DOORS)
     given.families = _named(parser, "--families", given.families, families.NAMES)
     if (given.runs is not None and given.runs < 1) or given.seed < 0 or given.first < 0:
         parser.error("--runs, --seed and --from are whole numbers of at least 1, 0 and 0")
@@ -125,9 +125,9 @@ def _commit() -> str:
 def _record(given: argparse.Namespace, tally: runs.Tally, seconds: float) -> dict[str, Any]:
     words = [f"--seed {given.seed}", f"--runs {tally.runs}"]
     words += [f"--from {given.first}"] if given.first else []
-    for name, known in (("families", families.NAMES), ("doors", ())):
+    for name, known in (("families", families.NAMES), ("doors", _DOORS)):
         asked = getattr(given, name)
-        words += [f"--{name} {','.join(asked)}"] if known and asked != known else []
+        words += [f"--{name} {','.join(asked)}"] if asked != known else []
     return {
         "schema": "lupine-campaign/1",
         "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),

@@ -19,6 +19,7 @@ _TIGHT = 110  # bits: radius of an enclosure, relative to the norm of x
 _LARGEST_PRECISION = 6144
 _PRIMES = (4611686018427387847, 9223372036854775783)
 _LONG = 20000  # n times the bits of an entry, beyond which rational numbers take too long
+_SMALL = 30  # order up to which rational numbers of any length are tried in the end
 _LARGEST_ORDER = 260  # without a solution that is known by construction
 
 
@@ -170,7 +171,8 @@ def _solve(system: System) -> Reference:
         return _rational(whole, system)
     if _singular(whole, system.n):
         return Reference(singular=True)
-    return _enclosed(whole, system)
+    found = _enclosed(whole, system)
+    return found if found.decided or system.n > _SMALL else _rational(whole, system)
 
 
 @dataclass(frozen=True)
