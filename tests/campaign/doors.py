@@ -1,0 +1,261 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The ways into Lupine: Python, the command, C, and the command on emulated GPUs."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .judge import Outcome, Rules
+from .pipes import Child, Died, Hung, kill_group
+from .system import System
+
+PRECISIONS = ("fp16", "bf16", "fp16x3", "fp32", "fp64")
+_CODES = {"auto": 0, "fp16": 1, "bf16": 2, "fp32": 3, "fp64": 4, "fp16x3": 5}
+
+
+@dataclass(frozen=True)
+class How:
+    """A door, and how a system goes through it."""
+
+    door: str
+    method: str = ""
+    order: str = "F"
+    ranks: int = 1
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def rules(self) -> Rules:
+        weak = self.options.get("precision", "auto") not in ("auto", "fp64")
+        return Rules(
+            may_refuse=weak or "refine" in self.options,
+            as_numpy=self.door == "python",
+            cannot_warn=self.method == "dgesv",
+        )
+
+    def __str__(self) -> str:
+        words = [self.door, self.method, f"{self.ranks} ranks" if self.ranks > 1 else ""]
+        words += [self.order] if self.door == "python" else []
+        words += [f"{name}={value}" for name, value in self.options.items()]
+        return " ".join(word for word in words if word)
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Programs:
+    """Where the programs are; None: not built."""
+
+    command: Path | None = None
+    emulated: Path | None = None
+    served: Path | None = None
+
+
+def _environment(**further: str) -> dict[str, str]:
+    """As in tests/CMakeLists.txt: ranks that wait give way, and nobody's profile is read."""
+    return {
+        **os.environ,
+        "LUPINE_PROFILE": "none",
+        "OMP_NUM_THREADS": "1",
+        "OPENBLAS_NUM_THREADS": "1",
+        "OMP_WAIT_POLICY": "passive",
+        "OMPI_ALLOW_RUN_AS_ROOT": "1",
+        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+        "OMPI_MCA_mpi_yield_when_idle": "1",
+        "OMPI_MCA_pml": "ob1",
+        "OMPI_MCA_btl": "self,vader",
+        **further,
+    }
+
+
+def _mpirun(ranks: int) -> list[str]:
+    return ["mpirun", "-n", str(ranks), "--oversubscribe", "--bind-to", "none"]
+
+
+def _limit(n: int, ranks: int, emulated: bool = False) -> float:
+    """Seconds after which a run hangs: many times what it takes on a busy machine."""
+    return (30 + n / 10) * (1 + ranks / 2) * (4 if emulated else 1)
+
+
+class PythonDoor:
+    """The package, in a child of its own."""
+
+    def __init__(self) -> None:
+        self._child = Child([sys.executable, "-m", "campaign.python_server"], _environment())
+
+    def solve(self, system: System, how: How) -> Outcome:
+        request = {
+            "a": system.a,
+            "b": system.b,
+            "vector": system.count == 1,
+            "method": how.method,
+            "order": how.order,
+            "options": how.options,
+        }
+        data = pickle.dumps(request, protocol=5)
+        limit = _limit(system.n, 1)
+        self._child.send(len(data).to_bytes(8, "little") + data, limit)
+        size = int.from_bytes(self._child.receive(8, limit), "little")
+        reply = pickle.loads(self._child.receive(size, limit))
+        if reply["status"] != "solved":
+            return Outcome(reply["status"], words=reply["words"], kind=reply["kind"])
+        return Outcome("solved", reply["x"], reply["bounds"], reply["doubt"])
+
+    def close(self) -> None:
+        self._child.close()
+
+
+class CDoor:
+    """tests/campaign/served.c on some ranks: it serves many systems, so that MPI starts once."""
+
+    METHODS = ("dgesvx", "factored", "transposed", "dgesv")
+
+    def __init__(self, program: Path, ranks: int) -> None:
+        command = [str(program)] if ranks == 1 else [*_mpirun(ranks), str(program)]
+        self._ranks = ranks
+        self._child = Child(command, _environment())
+
+    def solve(self, system: System, how: How) -> Outcome:
+        n, count = system.n, system.count
+        options = how.options
+        given = system.a.T if how.method == "transposed" else system.a
+        codes = [
+            _CODES[options.get("precision", "auto")],
+            _CODES[options.get("first", "auto")],
+            2 if options.get("condition") == "full" else 1,
+            options.get("nb", 0),
+        ]
+        header = struct.pack("=7q", n, count, self.METHODS.index(how.method), *codes)
+        limit = _limit(n, self._ranks)
+        arrays = given.tobytes(order="F") + system.b.tobytes(order="F")
+        self._child.send(header + arrays, limit)
+        info, doubtful, size = struct.unpack("=3q", self._child.receive(24, limit))
+        words = self._child.receive(size, limit).decode()
+        ferr = np.frombuffer(self._child.receive(8 * count, limit))
+        x = np.frombuffer(self._child.receive(8 * n * count, limit)).reshape((n, count), order="F")
+        if info != 0:
+            return Outcome("refused", words=words, kind=f"info {info}")
+        doubt = "lupine_result.doubtful" if doubtful > 0 else None
+        return Outcome("solved", x, [float(f) for f in ferr], doubt)
+
+    def close(self) -> None:
+        self._child.close()
+
+
+class CommandDoor:
+    """`lupine solve` with .npy files."""
+
+    def __init__(self, program: Path, emulated: bool) -> None:
+        self._program = program
+        self._emulated = emulated
+
+    def arguments(self, how: How, folder: str) -> list[str]:
+        """The command, with the files of a folder."""
+        options: list[str] = ["--device", "cuda"] if self._emulated else []
+        for name, value in how.options.items():
+            options += [f"--{name}", str(value)]
+        files = [f"{folder}/a.npy", f"{folder}/b.npy", "-o", f"{folder}/x.npy"]
+        ranks = _mpirun(how.ranks) if how.ranks > 1 else []
+        return [*ranks, str(self._program), "solve", *files, "--json", f"{folder}/x.json", *options]
+
+    def solve(self, system: System, how: How) -> Outcome:
+        with tempfile.TemporaryDirectory() as folder:
+            ordered = np.asfortranarray if how.order == "F" else np.ascontiguousarray
+            np.save(f"{folder}/a.npy", ordered(system.a))
+            np.save(f"{folder}/b.npy", system.b)
+            limit = int(_limit(system.n, how.ranks, self._emulated))
+            process = subprocess.Popen(
+                ["timeout", "-k", "10", str(limit), *self.arguments(how, folder)],
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                env=_environment(
+                    LUPINE_EMULATED_GPUS=str(how.ranks), LUPINE_EMULATED_MEMORY=str(2**36)
+                ),
+                start_new_session=True,
+            )
+            try:
+                _, errors = process.communicate(timeout=limit + 30)
+            except subprocess.TimeoutExpired:
+                kill_group(process)
+                raise Hung(f"not ended after {limit + 30} s") from None
+            words = errors.decode(errors="replace").strip()
+            if process.returncode == 124:
+                raise Hung(f"not ended after {limit} s")
+            return self._outcome(Path(folder), process.returncode, words, system)
+
+    def _outcome(self, folder: Path, status: int, words: str, system: System) -> Outcome:
+        if status in (1, 2):
+            return Outcome("refused", words=words[-300:], kind=f"exit status {status}")
+        if status != 0:
+            how = signal.Signals(-status).name if status < 0 else f"exit status {status}"
+            raise Died(f"{how}: {words[-300:]}")
+        document = json.loads((folder / "x.json").read_text())
+        notes = [note for note in document.get("notes", []) if note.startswith("A is singular")]
+        doubt = document.get("doubt") or "; ".join(notes) or None
+        x = np.load(folder / "x.npy").reshape(system.b.shape)
+        return Outcome("solved", x, _bounds(document), doubt)
+
+    def close(self) -> None:
+        pass
+
+
+def _bounds(document: dict[str, Any]) -> list[float]:
+    """Bounds of the columns; an infinite one is null."""
+    columns = document["columns"]
+    found = [column["forward_bound"] for column in columns]
+    return [float("nan") if bound is None else float(bound) for bound in found]
+
+
+class Doors:
+    """All doors, each opened when it is first used."""
+
+    def __init__(self, programs: Programs, only: tuple[str, ...]) -> None:
+        there = {
+            "python": True,
+            "c": programs.served is not None,
+            "command": programs.command is not None,
+            "emulated": programs.emulated is not None,
+        }
+        self.names = tuple(name for name in there if there[name] and name in only)
+        self._programs = programs
+        self._open: dict[tuple[str, int], PythonDoor | CDoor | CommandDoor] = {}
+
+    def _door(self, how: How) -> PythonDoor | CDoor | CommandDoor:
+        key = (how.door, how.ranks if how.door == "c" else 1)
+        if key not in self._open:
+            programs = self._programs
+            if how.door == "python":
+                self._open[key] = PythonDoor()
+            elif how.door == "c":
+                assert programs.served is not None
+                self._open[key] = CDoor(programs.served, how.ranks)
+            else:
+                emulated = how.door == "emulated"
+                program = programs.emulated if emulated else programs.command
+                assert program is not None
+                self._open[key] = CommandDoor(program, emulated)
+        return self._open[key]
+
+    def solve(self, system: System, how: How) -> Outcome:
+        """What the door says; a crash and a hang are outcomes too."""
+        try:
+            return self._door(how).solve(system, how)
+        except Died as error:
+            return Outcome("crashed", words=str(error))
+        except Hung as error:
+            return Outcome("hung", words=str(error))
+
+    def close(self) -> None:
+        for door in self._open.values():
+            door.close()

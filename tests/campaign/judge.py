@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What is a failure, and what is not."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, field
+
+import numpy as np
+import scipy.linalg
+
+from . import exact
+from .system import Matrix, System
+
+NO_DIGIT = 0.5  # relative error from which on x has no correct digit
+SOLVED = 1e-6  # relative error with which LAPACK solves a system
+
+# Outcomes that are none of Lupine's faults.
+FINE = ("solved", "warned", "refused", "undecided")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a door said of a system."""
+
+    status: str  #: "solved", "refused", "crashed" or "hung"
+    x: Matrix | None = None
+    bounds: list[float] = field(default_factory=list)  #: printed ones, NaN where there is none
+    doubt: str | None = None  #: a warning
+    words: str = ""  #: of a refusal or a crash
+    kind: str = ""  #: the exception, or the value of info
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What a door may do."""
+
+    may_refuse: bool = False  #: the options forbid the step that would solve
+    as_numpy: bool = False  #: it raises LinAlgError only where numpy.linalg.solve does
+    cannot_warn: bool = False  #: as LAPACK's dgesv: x without a digit where LAPACK has none either
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """`what` is one of FINE, or a failure."""
+
+    what: str
+    words: str = ""
+    column: int = 0
+    ratio: float = 0.0  #: largest ratio of true error and printed bound, where nothing was doubted
+
+    @property
+    def failed(self) -> bool:
+        return self.what not in FINE
+
+
+def judge(
+    system: System, reference: exact.Reference, outcome: Outcome, rules: Rules | None = None
+) -> Verdict:
+    """The verdict on what a door said."""
+    if outcome.status in ("crashed", "hung"):
+        return Verdict(outcome.status, outcome.words)
+    if not reference.decided:
+        return Verdict("undecided")
+    if outcome.status == "refused":
+        return _of_refusal(system, reference, outcome, rules or Rules())
+    if outcome.doubt is not None:
+        return Verdict("warned", outcome.doubt)
+    rules = rules or Rules()
+    if reference.singular:
+        if rules.cannot_warn and _lapack(system)[0] is not None:
+            return Verdict("solved")
+        return Verdict("singular, not said", "solved without a warning, and A is exactly singular")
+    verdict = _of_solution(reference, outcome)
+    if verdict.what == "no digit" and rules.cannot_warn and not _lapack_solves(system, reference):
+        return Verdict("solved")
+    return verdict
+
+
+def _of_solution(reference: exact.Reference, outcome: Outcome) -> Verdict:
+    assert outcome.x is not None
+    if outcome.x.shape != (len(reference.columns[0]), len(reference.columns)):
+        return Verdict("shape", f"x has the shape {outcome.x.shape}")
+    worst = Verdict("solved")
+    for k, solution in enumerate(reference.columns):
+        x = outcome.x[:, k]
+        if not np.isfinite(x).all():
+            return Verdict("not finite", "x has an Inf or NaN, without a warning", k)
+        errors = exact.errors(x, solution)
+        bound = outcome.bounds[k] if k < len(outcome.bounds) else float("nan")
+        ratio = _over(errors.of_x, bound)
+        if errors.of_solution > NO_DIGIT and not errors.rounded:
+            words = f"||x - x*|| / ||x*|| = {errors.of_solution:.3g}, forward bound {bound:.3g}"
+            return Verdict("no digit", words, k, ratio)
+        if ratio > max(1.0, worst.ratio):
+            words = f"||x - x*|| / ||x|| = {errors.of_x:.3g}, forward bound {bound:.3g}"
+            # What rounding to subnormal numbers costs is a defect of its own.
+            worst = Verdict(
+                "bound" if errors.representable else "bound, x is subnormal", words, k, ratio
+            )
+        elif ratio > worst.ratio:
+            worst = Verdict("solved", "", k, ratio)
+    return worst
+
+
+def _over(error: float, bound: float) -> float:
+    """Error over bound; 0 without a bound, or with one that says nothing."""
+    if np.isnan(bound) or np.isinf(bound) or error == 0:
+        return 0.0
+    return error / bound if bound > 0 else float("inf")
+
+
+def _lapack(system: System) -> tuple[Matrix | None, list[Matrix]]:
+    """x of numpy.linalg.solve, None where it raises; and those of LAPACK's other ways."""
+    first: Matrix | None = None
+    others: list[Matrix] = []
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        try:
+            first = np.asarray(np.linalg.solve(system.a, system.b), dtype=np.float64)
+        except np.linalg.LinAlgError:
+            pass
+        # QR needs no luck with the growth of pivots.
+        try:
+            q, r = scipy.linalg.qr(system.a)
+            others.append(scipy.linalg.solve_triangular(r, q.T @ system.b))
+        except (np.linalg.LinAlgError, ValueError):
+            pass
+        # It scales rows and columns, and refines x.
+        *_, x, _, _, _, info = scipy.linalg.lapack.dgesvx(system.a, system.b, fact="E")
+        if info in (0, system.n + 1):
+            others.append(x)
+    return first, others
+
+
+def _solves(x: Matrix, reference: exact.Reference) -> bool:
+    return all(
+        bool(np.isfinite(x[:, k]).all()) and exact.errors(x[:, k], solution).of_solution <= SOLVED
+        for k, solution in enumerate(reference.columns)
+    )
+
+
+def _lapack_solves(system: System, reference: exact.Reference) -> bool:
+    first, others = _lapack(system)
+    return any(x is not None and _solves(x, reference) for x in [first, *others])
+
+
+def _of_refusal(
+    system: System, reference: exact.Reference, outcome: Outcome, rules: Rules
+) -> Verdict:
+    if rules.may_refuse:
+        return Verdict("refused", outcome.words)
+    if not reference.singular and _lapack_solves(system, reference):
+        return Verdict("refused, LAPACK solves", f"{outcome.kind}: {outcome.words}")
+    first, _ = _lapack(system)
+    if not rules.as_numpy or first is None:
+        return Verdict("refused", outcome.words)
+    if reference.singular and not np.isfinite(first).all():
+        return Verdict("refused", outcome.words)
+    if not reference.singular and not all(map(exact.representable, reference.columns)):
+        return Verdict("refused", outcome.words)
+    which = "exactly singular" if reference.singular else "not exactly singular"
+    return Verdict("raised, NumPy does not", f"{outcome.kind}, A is {which}: {outcome.words}")

@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Tests the judge: a wrong x is a failure, a right one is none, and solutions are what fractions
+say."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+from flint import arb, ctx
+
+from . import exact, families
+from .doors import Doors, Programs
+from .judge import Outcome, Rules, judge
+from .pipes import Child, Died, Hung
+from .reduction import reduce
+from .system import Matrix, System
+
+_SYSTEM = System(np.array([[4.0, 2.0], [1.0, 3.0]]), np.array([[8.0], [7.0]]))
+_SINGULAR = System(np.ones((2, 2)), np.ones((2, 1)))
+
+
+def _verdict(system: System, outcome: Outcome, rules: Rules | None = None) -> str:
+    return judge(system, exact.solve(system), outcome, rules).what
+
+
+def _solved(*x: float, bound: float = float("nan"), doubt: str | None = None) -> Outcome:
+    return Outcome("solved", np.array([x]).T, [bound], doubt)
+
+
+def _fractions(a: Matrix, b: Matrix) -> list[Fraction]:
+    """x by Gauss's elimination."""
+    n = len(a)
+    rows = [[Fraction(v) for v in [*a[i].tolist(), float(b[i, 0])]] for i in range(n)]
+    for k in range(n):
+        pivot = next(i for i in range(k, n) if rows[i][k] != 0)
+        rows[k], rows[pivot] = rows[pivot], rows[k]
+        for i in range(n):
+            if i != k:
+                factor = rows[i][k] / rows[k][k]
+                rows[i] = [v - factor * w for v, w in zip(rows[i], rows[k], strict=True)]
+    return [rows[k][n] / rows[k][k] for k in range(n)]
+
+
+def verdicts() -> None:
+    assert _verdict(_SYSTEM, _solved(1, 2)) == "solved"
+    assert _verdict(_SYSTEM, _solved(1, 2, bound=0.0)) == "solved"
+    assert _verdict(_SYSTEM, _solved(1, 2 + 1e-9, bound=1e-8)) == "solved"
+    assert _verdict(_SYSTEM, _solved(1, 2 + 1e-9, bound=1e-10)) == "bound"
+    assert _verdict(_SYSTEM, _solved(1, 2 + 1e-9, bound=0.0)) == "bound"
+    assert _verdict(_SYSTEM, _solved(1, 2 + 1e-9, bound=float("inf"))) == "solved"
+    assert _verdict(_SYSTEM, _solved(2, 4)) == "no digit"
+    assert _verdict(_SYSTEM, _solved(2, 4, bound=10.0)) == "no digit"
+    assert _verdict(_SYSTEM, _solved(2, 4, doubt="no digit")) == "warned"
+    assert _verdict(_SYSTEM, _solved(float("nan"), 2)) == "not finite"
+    assert _verdict(_SYSTEM, Outcome("refused")) == "refused, LAPACK solves"
+    assert _verdict(_SYSTEM, Outcome("refused"), Rules(may_refuse=True)) == "refused"
+    assert _verdict(_SYSTEM, _solved(2, 4), Rules(cannot_warn=True)) == "no digit"
+    assert _verdict(_SYSTEM, Outcome("crashed")) == "crashed"
+    assert _verdict(_SYSTEM, Outcome("hung")) == "hung"
+
+
+def singular_systems() -> None:
+    assert _verdict(_SINGULAR, _solved(1, 0)) == "singular, not said"
+    assert _verdict(_SINGULAR, _solved(1, 0, doubt="singular")) == "warned"
+    assert _verdict(_SINGULAR, Outcome("refused"), Rules(as_numpy=True)) == "refused"
+    # Singular to working precision: NumPy does not raise.
+    near = System(np.array([[1.0, 1.0], [1.0, 1 + 2.0**-52]]), np.array([[1.0], [2.0]]))
+    assert _verdict(near, Outcome("refused"), Rules(as_numpy=True)) != "refused"
+    silent = Rules(cannot_warn=True)
+    assert _verdict(_SINGULAR, _solved(1, 0), silent) == "singular, not said"
+    assert _verdict(near, _solved(1, 0), silent) == "no digit"
+    known = replace(_SINGULAR, x=np.array([[1.0], [0.0]]))
+    assert _verdict(known, _solved(1, 0)) == "singular, not said"
+
+
+def extremes() -> None:
+    tiny = System(np.array([[5e-324]]), np.array([[1.0]]))  # x = 2^1074 overflows
+    assert _verdict(tiny, Outcome("refused"), Rules(as_numpy=True)) == "refused"
+    assert _verdict(tiny, _solved(float("inf"))) == "not finite"
+    assert _verdict(tiny, _solved(1.7e308)) == "no digit"
+    low = System(np.array([[2.0**1000]]), np.array([[2.0**-1000]]))
+    assert _verdict(low, _solved(0.0)) == "solved"  # x, rounded to FP64
+    # x = 2^-1074 / 0.75 rounds to 2^-1074.
+    least = System(np.array([[0.75]]), np.array([[5e-324]]))
+    assert _verdict(least, _solved(5e-324, bound=1e-15)) == "bound, x is subnormal"
+    assert _verdict(least, _solved(5e-324)) == "solved"
+    zero = System(np.array([[3.0]]), np.array([[0.0]]))
+    assert _verdict(zero, _solved(0.0, bound=0.0)) == "solved"
+    assert _verdict(zero, _solved(1e-300)) == "no digit"
+
+
+def solutions() -> None:
+    """Rational numbers and balls against fractions, at all scales."""
+    rng = np.random.default_rng(1)
+    for name in families.NAMES:
+        for index in range(3 if name not in ("large", "known") else 0):
+            one = families.draw(name, rng, index)
+            n = min(one.n, 7)
+            system = System(one.a[:n, :n] + np.zeros((n, n)), one.b[:n, :1])
+            reference = exact.solve(system)
+            if reference.singular:
+                assert exact.singular(system.a)
+                continue
+            expected = _fractions(system.a, system.b)
+            _check_against(reference, expected)
+            whole = exact._whole(system.a)
+            _check_against(exact._enclosed(whole, system), expected)
+            ctx.prec = exact.BITS
+
+
+def _check_against(reference: exact.Reference, expected: list[Fraction]) -> None:
+    assert reference.decided
+    largest = max(abs(value) for value in expected)
+    for ball, value in zip(reference.columns[0], expected, strict=True):
+        ctx.prec = 4096
+        difference = abs(ball - arb(value.numerator) / arb(value.denominator))
+        limit = (arb(largest.numerator) / arb(largest.denominator)) * arb((1, -100))
+        assert difference <= limit or largest == 0 == difference
+        ctx.prec = exact.BITS
+
+
+def reductions() -> None:
+    rng = np.random.default_rng(3)
+    a = np.eye(12) + 0.01 * rng.standard_normal((12, 12))
+    a[7, 7] = 5
+
+    def fails(system: System) -> bool:
+        return bool((system.a == 5).any())
+
+    small = reduce(System(a, rng.standard_normal((12, 2))), 1, lambda s: fails(s), 20)
+    assert small.a.tolist() == [[5.0]] and small.b.tolist() == [[0.0]], small
+
+
+def children() -> None:
+    sleeps = Child([sys.executable, "-c", "import time; time.sleep(600)"], {})
+    begin = time.monotonic()
+    try:
+        sleeps.receive(1, 0.5)
+        raise AssertionError("no answer was taken for one")
+    except Hung:
+        assert time.monotonic() - begin < 60
+    ends = Child([sys.executable, "-c", "import os; os.abort()"], {})
+    try:
+        ends.receive(1, 60)
+        raise AssertionError("an end was taken for an answer")
+    except Died as error:
+        assert "signal 6" in str(error)
+
+
+def draws_again() -> None:
+    for name in families.NAMES:
+        one, two = (families.draw(name, families.generator(name, 5, 9), 9) for _ in range(2))
+        assert np.array_equal(one.a, two.a) and np.array_equal(one.b, two.b), name
+        assert np.isfinite(one.a).all() and np.isfinite(one.b).all(), name
+
+
+def doors_agree(programs: Programs) -> None:
+    """A system through each door that is there."""
+    from .doors import How
+
+    doors = Doors(programs, ("python", "c", "command", "emulated"))
+    try:
+        for how in (
+            How("python", "solve", "C"),
+            How("python", "transposed info", "strided"),
+            How("c", "dgesvx"),
+            How("c", "transposed", ranks=2),
+            How("command", ranks=2),
+            How("emulated"),
+        ):
+            if how.door in doors.names:
+                outcome = doors.solve(_SYSTEM, how)
+                assert _verdict(_SYSTEM, outcome) == "solved", (how, outcome)
+    finally:
+        doors.close()
+
+
+def main(programs: Programs) -> int:
+    tests: list[Callable[[], None]] = [
+        verdicts,
+        singular_systems,
+        extremes,
+        solutions,
+        reductions,
+        children,
+        draws_again,
+        lambda: doors_agree(programs),
+    ]
+    failed = 0
+    for test in tests:
+        try:
+            test()
+        except AssertionError as error:
+            failed += 1
+            import traceback
+
+            traceback.print_exc()
+            print(f"{getattr(test, '__name__', 'doors')}: {error}")
+    print(f"{len(tests) - failed} passed, {failed} failed")
+    return 1 if failed else 0

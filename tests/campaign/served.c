@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Solves systems by lupine.h, as many as come by standard input of rank 0, so that MPI starts once.
+ *
+ * A request is seven int64_t (n, nrhs, method, precision, first, condition, nb), A and b by columns.
+ * An answer is three int64_t (info, doubtful, size of the text), the text, ferr, and x. `doubtful` is
+ * -1 where the library does not say. On several ranks, rank 0 has all of A and b. */
+#include <lupine.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { dgesvx, factored, transposed, dgesv };
+
+typedef struct system_t {
+  int64_t n, nrhs, method, precision, first, condition, nb;
+} system_t;
+
+static void* room(int64_t numbers) {
+  void* memory = calloc(numbers > 0 ? (size_t)numbers : 1, sizeof(double));
+  if (memory == NULL) MPI_Abort(MPI_COMM_WORLD, 3);
+  return memory;
+}
+
+static int read_all(void* to, size_t size) {
+  return fread(to, 1, size, stdin) == size;
+}
+
+static lupine_options options_of(const system_t* s, int ranks) {
+  lupine_options options;
+  lupine_options_init(&options, sizeof options);
+  options.precision = (int)s->precision;
+  options.first = (int)s->first;
+  options.condition = (int)s->condition;
+  options.nb = s->nb;
+  if (ranks > 1) options.stall_timeout = 60;
+  return options;
+}
+
+static int solve_alone(const system_t* s, const double* a, double* b, const lupine_options* options,
+                       lupine_result* result) {
+  if (s->method == dgesv) return lupine_dgesv(s->n, s->nrhs, a, s->n, b, s->n);
+  if (s->method == dgesvx)
+    return lupine_dgesvx(s->n, s->nrhs, a, s->n, b, s->n, options, result);
+  lupine_factorization* factors = NULL;
+  int info = lupine_factor(s->n, a, s->n, options, &factors);
+  if (info == 0)
+    info = s->method == transposed
+               ? lupine_solve_factored_transposed(factors, s->nrhs, b, s->n, result)
+               : lupine_solve_factored(factors, s->nrhs, b, s->n, result);
+  lupine_free(factors);
+  return info;
+}
+
+/* A and b are one block each, which rank 0 has. */
+static int solve_together(const system_t* s, const double* a, double* b,
+                          const lupine_options* options, lupine_result* result) {
+  const int64_t desca[] = {1, 0, s->n, s->n, s->n, s->n, 0, 0, s->n};
+  const int64_t descb[] = {1, 0, s->n, s->nrhs, s->n, s->nrhs, 0, 0, s->n};
+  if (s->method == dgesvx)
+    return lupine_pdgesv(MPI_COMM_WORLD, a, desca, b, descb, options, result);
+  lupine_factorization* factors = NULL;
+  int info = lupine_pfactor(MPI_COMM_WORLD, a, desca, options, &factors);
+  if (info == 0)
+    info = s->method == transposed ? lupine_psolve_factored_transposed(factors, b, descb, result)
+                                   : lupine_psolve_factored(factors, b, descb, result);
+  lupine_free(factors);
+  return info;
+}
+
+static void answer(const system_t* s, int64_t info, const lupine_result* result, const double* ferr,
+                   const double* x) {
+  const char* words = lupine_last_error();
+  int64_t header[3] = {info, -1, (int64_t)strlen(words)};
+#ifdef RESULT_HAS_DOUBTFUL
+  if (s->method != dgesv) header[1] = result->doubtful;
+#else
+  (void)result;
+#endif
+  fwrite(header, sizeof(int64_t), 3, stdout);
+  fwrite(words, 1, (size_t)header[2], stdout);
+  fwrite(ferr, sizeof(double), (size_t)s->nrhs, stdout);
+  fwrite(x, sizeof(double), (size_t)(s->n * s->nrhs), stdout);
+  fflush(stdout);
+}
+
+/* Returns 0 where there is no further request. */
+static int serve(int rank, int ranks) {
+  system_t s = {0};
+  int64_t there = rank == 0 && read_all(&s, sizeof s);
+  MPI_Bcast(&there, 1, MPI_INT64_T, 0, MPI_COMM_WORLD);
+  if (!there) return 0;
+  MPI_Bcast(&s, sizeof s, MPI_BYTE, 0, MPI_COMM_WORLD);
+  double* a = room(s.n * s.n);
+  double* b = room(s.n * s.nrhs);
+  double* ferr = room(s.nrhs);
+  if (rank == 0 && !(read_all(a, sizeof(double) * (size_t)(s.n * s.n)) &&
+                     read_all(b, sizeof(double) * (size_t)(s.n * s.nrhs))))
+    MPI_Abort(MPI_COMM_WORLD, 2);
+  for (int64_t k = 0; k < s.nrhs; ++k) ferr[k] = NAN;
+  lupine_result result;
+  lupine_result_init(&result, sizeof result);
+  result.ferr = ferr;
+  const lupine_options options = options_of(&s, ranks);
+  const int info = ranks == 1 ? solve_alone(&s, a, b, &options, &result)
+                              : solve_together(&s, a, b, &options, &result);
+  if (rank == 0) answer(&s, info, &result, ferr, b);
+  free(a);
+  free(b);
+  free(ferr);
+  return 1;
+}
+
+int main(int argc, char** argv) {
+  int rank = 0, ranks = 1;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  while (serve(rank, ranks)) continue;
+  MPI_Finalize();
+  return 0;
+}
