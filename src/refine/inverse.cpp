@@ -150,8 +150,10 @@ std::vector<Vector> Inverse::apply(Side& side, const std::vector<Vector>& vector
   return whole;
 }
 
-// The largest ||z - B^-1 v||_2 / ||z||_2 of the products z = M v that grew most, where the
-// correction M (v - B z) takes the place of the difference; and ||B||_2, by a random vector.
+// The largest ||z - B^-1 v|| / ||z|| of the products z = M v that grew most, where the correction
+// M (v - B z) takes the place of the difference; and the largest entry of B times random signs,
+// which is about ||B||_2 for a B without structure. Infinity norms do not overflow where squares
+// would.
 Inverse::Check Inverse::check(const Side& side) const {
   if (!side.finite || side.largest.empty()) return {infinity, 0};
   std::vector<Vector> v;
@@ -160,20 +162,19 @@ Inverse::Check Inverse::check(const Side& side) const {
     v.push_back(p.v);
     z.push_back(p.z);
   }
-  const Vector random = random_signs(side.to);
-  z.push_back(random);
-  MultiVector bz = side.multiply(together(side.to.local_size(), z));
+  const std::int64_t count = std::ssize(v);
+  z.push_back(random_signs(side.to));
+  const MultiVector products = together(side.to.local_size(), z);
+  MultiVector images = side.multiply(products);
+  const VectorSpace& other = &side == &plain_ ? transposed_.results : plain_.results;
   Check found;
-  // B^T of this side's products lies as the other side's products do: norms of their ranks.
-  const VectorSpace& images = &side == &plain_ ? transposed_.results : plain_.results;
-  found.norm = images.norm(bz.vector(std::ssize(v))) /
-               std::sqrt(static_cast<double>(std::max<std::int64_t>(side.to.size(), 1)));
-  bz.truncate(std::ssize(v));
-  subtract(together(side.from.local_size(), v), bz);
-  const MultiVector corrections = side.solve(bz);
+  found.norm = other.largest(images)[static_cast<std::size_t>(count)];
+  images.truncate(count);
+  subtract(together(side.from.local_size(), v), images);
+  const Vector sizes = side.results.largest(products);
+  const Vector corrections = side.results.largest(side.solve(images));
   for (std::size_t i = 0; i < v.size(); ++i) {
-    const double e = side.results.norm(corrections.vector(static_cast<std::int64_t>(i))) /
-                     side.results.norm(z[i]);
+    const double e = corrections[i] / sizes[i];
     found.error = std::max(found.error, std::isnan(e) ? infinity : e);
   }
   return found;
@@ -214,8 +215,9 @@ bool Inverse::refine(const std::vector<Weights>& weights, std::vector<NormEstima
     const MultiVector c = side.solve(residual);
     small = true;
     for (std::size_t i = 0; i < z.all().size(); ++i) z.all()[i] += c.all()[i];
-    for (std::int64_t k = 0; k < z.count(); ++k)
-      small &= side.results.norm(c.vector(k)) <= a_digit * side.results.norm(z.vector(k));
+    const Vector corrections = side.results.largest(c);
+    const Vector sizes = side.results.largest(z);
+    for (std::size_t k = 0; k < sizes.size(); ++k) small &= corrections[k] <= a_digit * sizes[k];
   }
   for (std::size_t i = 0; i < found.size(); ++i) {
     const Vector whole = side.results.gather(side.to, z[static_cast<std::int64_t>(i)]);
@@ -272,7 +274,16 @@ const ConditionEstimate& Inverse::condition() {
 }
 
 double Inverse::norm_at_least() {
-  if (!plain_.finite || plain_.largest.empty()) return infinity;
+  if (!plain_.finite) return infinity;
+  if (plain_.largest.empty()) {  // so small a matrix that products with A^-T sufficed
+    std::vector<Vector> units(static_cast<std::size_t>(system_.n()));
+    for (std::size_t i = 0; i < units.size(); ++i) {
+      units[i].assign(units.size(), 0.0);
+      units[i][i] = 1;
+    }
+    apply(plain_, units);
+    if (!plain_.finite || plain_.largest.empty()) return infinity;
+  }
   std::vector<Vector> start;
   for (const Side::Product& p : plain_.largest)
     start.push_back(plain_.results.gather(plain_.to, p.z));

@@ -29,6 +29,12 @@ struct FactorError {
   double growth = unknown;
 };
 
+/// The growth by the largest magnitudes of L\U and of A, infinity where the first is not finite;
+/// NaN where the largest one may be a 1 of L and tells nothing of U.
+inline double growth_of(double most_of_lu, double most_of_a) {
+  return most_of_lu > 1 || most_of_a >= 0.5 ? most_of_lu / most_of_a : unknown;
+}
+
 /// The inverse of a system's scaled matrix R A C, by its factors. In this class, A means R A C.
 ///
 /// (L U)^-1 may be far from A^-1: where the factors have few bits, where entries have grown in the
@@ -81,7 +87,7 @@ class Inverse {
   };
   struct Check {
     double error = 0;  ///< e
-    double norm = 0;   ///< ||B||_2, estimated from below
+    double norm = 0;   ///< of B, about the 2-norm
   };
   std::vector<Vector> apply(Side& side, const std::vector<Vector>& vectors);
   std::vector<NormEstimate> estimate(const std::vector<Weights>& weights);

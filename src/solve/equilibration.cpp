@@ -22,7 +22,8 @@ namespace {
 constexpr int lowest = -1024;  // of the exponents of what is scaled first
 constexpr int highest = 1022;
 constexpr int moderate = 400;
-constexpr int lift = 1000;   // see exponents_after()
+constexpr int far = 400;          // exponent of the largest number of an A that is not equilibrated
+constexpr int lift = 1000;        // see exponents_after()
 constexpr int below_all = -4000;  // exponents
 
 double power(int e) {
@@ -142,12 +143,8 @@ bool Equilibration::scales() const {
          !std::all_of(columns.begin(), columns.end(), one);
 }
 
-bool Equilibration::is_moderate() const {
-  return are_moderate(rows) && are_moderate(columns);
-}
-
 Scales Equilibration::local(const Distribution& row_part, const Distribution& column_part) const {
-  LUPINE_EXPECTS(is_moderate());
+  LUPINE_EXPECTS(is_moderate);
   if (!scales()) return {};
   const auto numbers = [](const std::vector<int>& exponents) {
     Vector all(exponents.size());
@@ -167,13 +164,20 @@ Equilibration equilibrate(const ProcessGrid& grid, Device& device, const UserMat
     equilibrator.refuse_non_finite();
   std::vector<int> of_first = exponents_of(largest);
   std::vector<int> of_second(of_first.size(), 0);
-  if (wanted)
+  Equilibration result;
+  if (wanted) {
     of_second = exponents_after(of_first, equilibrator, second);
-  else
-    std::ranges::fill(of_first, are_moderate(of_first) ? 0 : std::ranges::min(of_first));
-  const double most = std::ranges::max(largest);
-  const double scaled = wanted || most == 0 ? 1 : std::ldexp(most, of_first.front());
-  Equilibration result{std::move(of_first), std::move(of_second), scaled};
+    result.is_moderate = are_moderate(of_first) && are_moderate(of_second);
+  } else {
+    const double most = std::ranges::max(largest);
+    const int top = exponent(most).value_or(0);
+    const int shift = top - std::clamp(top, -far, far);
+    result.is_moderate = shift == 0;
+    std::ranges::fill(of_first, -shift);
+    if (most > 0) result.largest = std::ldexp(most, -shift);
+  }
+  result.rows = std::move(of_first);
+  result.columns = std::move(of_second);
   return result.of(a.transposed() ? Transpose::yes : Transpose::no);
 }
 

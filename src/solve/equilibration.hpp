@@ -34,19 +34,20 @@ inline std::optional<int> exponent(double value) {
 struct Equilibration {
   std::vector<int> rows;
   std::vector<int> columns;
+  /// Whether every scale and its inverse, and every product of the unscaled A with vectors C y,
+  /// scaled by R, are so far inside of FP64's range that they neither overflow nor lose digits by
+  /// underflow.
+  bool is_moderate = true;
   double largest = 1;  ///< the largest magnitude of R A C, to a factor of two; 1 if A is zero
 
   /// The scales of A, or those of A^T: (R A C)^T = C A^T R.
   Equilibration of(Transpose transpose) const {
-    return transpose == Transpose::no ? *this : Equilibration{columns, rows, largest};
+    return transpose == Transpose::no ? *this : Equilibration{columns, rows, is_moderate, largest};
   }
   /// Whether any exponent is not zero.
   bool scales() const;
-  /// Whether every scale and its inverse are so far inside of FP64's range that products of the
-  /// unscaled A with vectors C y, scaled by R, neither overflow nor lose digits by underflow.
-  bool is_moderate() const;
   /// This rank's entries of R and C as numbers; empty vectors if scales() is false.
-  /// @pre is_moderate()
+  /// @pre is_moderate
   Scales local(const Distribution& row_part, const Distribution& column_part) const;
 };
 
@@ -59,8 +60,8 @@ struct Equilibration {
 /// largest magnitude that is subnormal, or so small in comparison that no scale reaches it, stays
 /// below 1/2: exponents are in [-1024, 1022] for what comes first, and in [0, 2044] for the other.
 /// Rows and columns of zeros have the exponent 0. Collective.
-/// @param wanted false: A is searched for Inf and NaN, and only where its numbers are near the ends
-///        of FP64's range all rows get one scale, by which they come near 1
+/// @param wanted false: A is searched for Inf and NaN, and only where its largest number is near an
+///        end of FP64's range all rows get one scale, by which that comes nearer to 1
 /// @throws UsageError on every rank if A has an Inf or NaN; its message names the first in column
 ///         order, or in row order of the user's matrix where a.transposed()
 Equilibration equilibrate(const ProcessGrid& grid, Device& device, const UserMatrix& a,

@@ -57,7 +57,9 @@ double Factors::measured_growth(double largest) const {
   device.largest_of_columns(*queue, lu_.local(), nullptr, found.as<double>());
   Vector most(static_cast<std::size_t>(columns));
   device.download(*queue, found.as<double>(), most);
-  return transport_.grid().all().all_reduce(lupine::largest(most), Reduction::max) / largest;
+  const double most_of_all =
+      transport_.grid().all().all_reduce(lupine::largest(most), Reduction::max);
+  return growth_of(most_of_all, largest);
 }
 
 bool Factors::zero_pivot() {

@@ -47,8 +47,9 @@ ScaledMatrix::ScaledMatrix(const ProcessGrid& grid, Device& device, const UserMa
     : grid_(grid),
       device_(device),
       a_(a),
+      equilibrated_(equilibrate),
       scales_(lupine::equilibrate(grid, device, a, equilibrate)) {
-  if (scales_.is_moderate()) return;
+  if (scales_.is_moderate) return;
   agree(grid.all(), [&] { held_.emplace(device, a.rows(), a.columns(), Precision::fp64); });
   // Scales of what was scaled first reach from 2^-1024 to 2^1022, those of the other side from 1 to
   // 2^2044. Half of the latter, half of the former, and the same again: so every number on the way
@@ -67,7 +68,7 @@ ScaledMatrix::ScaledMatrix(const ProcessGrid& grid, Device& device, const UserMa
     queue->synchronize();
   }
   const auto lowest = std::ranges::min(a.transposed() ? scales_.columns : scales_.rows);
-  const int e = std::clamp(-lowest, -1000, 1000);
+  const int e = std::clamp(*exponent(scales_.largest) - lowest, -1000, 1000);
   norms_ = {norm_of(grid, device, a, e, Transpose::no),
             norm_of(grid, device, a, e, Transpose::yes)};
 }
@@ -98,7 +99,8 @@ long double ScaledMatrix::norm(System& system, Transpose transpose) const {
 }
 
 int ScaledMatrix::exponent_of_b() const {
-  return held_ ? 400 : 0;
+  constexpr int lifted = 400;  // squares of vectors, and their sums, stay far below overflow
+  return held_ && equilibrated_ ? lifted : 0;
 }
 
 double ScaledMatrix::underflow() const {

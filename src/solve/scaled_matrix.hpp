@@ -35,7 +35,8 @@ class ScaledMatrix {
   /// of A or A^T; the call may make a pass over A. Collective.
   long double norm(System& system, Transpose transpose) const;
   /// The exponent that the largest entry of R b gets: a large one, where entries of R b, or of y,
-  /// may be very small beside the largest.
+  /// may be very small beside the largest, and A is equilibrated, so that y is not much larger than
+  /// R b.
   int exponent_of_b() const;
   /// What underflow can change in an entry of b - A y, for a y whose largest magnitude is 1, but
   /// for a factor of n.
@@ -45,6 +46,7 @@ class ScaledMatrix {
   const ProcessGrid& grid_;
   Device& device_;
   const UserMatrix& a_;
+  bool equilibrated_;
   Equilibration scales_;
   std::optional<DistributedMatrix> held_;   // R A C, where the scales are not moderate
   std::array<long double, 2> norms_{0, 0};  // of A and A^T, where held_ is

@@ -143,12 +143,13 @@ bool SmallSolver::load_and_factor() {
   auto factors = std::make_unique<Factors>(*device_, a_->rows(), a_->columns());
   scaled_->round_to(factors->local());
   stop_if_ended();
-  const double growth = factors->factor() / scaled_->scales().largest;
+  const double most = factors->factor();
+  const double growth = growth_of(most, scaled_->scales().largest);
   load_seconds_ = loaded - begin;
   scale_seconds_ = scaled - loaded;
   step_.factor_seconds = clock_.now() - scaled;
   step_.growth = growth;
-  if (!std::isfinite(growth)) return false;
+  if (!std::isfinite(most)) return false;
   factored_ = std::make_unique<FactoredSystem>(*device_, scaled_->system(), std::move(factors),
                                                FactorError{eps, growth});
   if (progress_) call_guarded(interrupt(), [this] { progress_({n(), n(), step_.factor_seconds}); });
@@ -265,7 +266,7 @@ void SmallSolver::finish(Transpose op, Solution& solution) {
   const double begin = clock_.now();
   solution.n = n();
   solution.converged = true;
-  solution.equilibrated = scaled_->scales().scales();
+  solution.equilibrated = options_.equilibrate && scaled_->scales().scales();
   solution.norm_a = static_cast<double>(scaled_->norm(factored.system(), op));
   solution.condition = unknown;
   if (options_.condition != ConditionCheck::off) {

@@ -478,7 +478,7 @@ void SteppedSolver::finish(Solution& solution) {
   solution.converged = std::all_of(solution.columns.begin(), solution.columns.end(),
                                    [](const SolveColumn& c) { return c.converged; }) &&
                        !steps_.empty() && steps_.back().solved;
-  solution.equilibrated = scaled_->scales().scales();
+  solution.equilibrated = options_.equilibrate && scaled_->scales().scales();
   solution.condition = unknown;
   if (factors_) {
     const double begin = clock().now();

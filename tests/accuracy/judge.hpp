@@ -52,8 +52,10 @@ class Reference {
   double growth() const { return 1 / dgesvx_.pivot_growth; }
 
  private:
-  void judge_column(const Solution& solution, std::int64_t k, double tolerance) const;
-  void judge_bound(const SolveColumn& said, std::span<const double> x, std::int64_t k) const;
+  void judge_column(const Solution& solution, std::int64_t k, double tolerance,
+                    const SolveOptions& options) const;
+  void judge_bound(const SolveColumn& said, std::span<const double> x, std::int64_t k,
+                   const SolveOptions& options) const;
 
   const Example& e_;
   Inverse inverse_;

@@ -48,10 +48,6 @@ const std::map<std::string, Steps> later_steps{
     // The rows are equal up to the last bits of FP64.
     {"n = 2, nearly singular", {Precision::fp64, Precision::fp64}},
 };
-// Elimination multiplies entries by 2^96, beyond the 53 bits of FP64, and loses b. dgesvx fails
-// too.
-const std::string hopeless = "Wilkinson's growth 97";
-
 /// The solutions of runs with a fixed precision.
 using Runs = std::map<Precision, Solution>;
 
@@ -88,7 +84,7 @@ void judge_steps(const Example& e, const Runs& runs) {
     const double rate = runs.at(Precision::fp64).condition * unit_roundoff(p);
     CHECK((runs.at(p).converged || allowed.last == Precision::fp64 || rate > 10));
   }
-  CHECK(runs.at(Precision::fp64).converged == (e.name != hopeless));
+  CHECK(runs.at(Precision::fp64).converged);
 }
 
 /// Checks method and number of corrections. Each correction of classical refinement reduces the
@@ -138,11 +134,11 @@ TEST_CASE("each example is solved in a step that theory expects", "[solve]") {
       runs.emplace(p, run(p));
     judge_steps(e, runs);
     const Solution automatic = run(Precision::automatic);
-    CHECK(automatic.converged == (e.name != hopeless));
+    CHECK(automatic.converged);
     // A forecast may end a step that would solve slowly, in favour of FP64.
     const Precision wanted = reached(runs, automatic.steps.front().precision);
     if (automatic.precision() != wanted) CHECK(automatic.precision() == Precision::fp64);
-    CHECK(automatic.steps.size() <= 2);
+    CHECK(automatic.steps.size() <= (automatic.steps.back().rotated ? 3 : 2));
   }
 }
 
@@ -162,7 +158,7 @@ TEST_CASE("each example is solved as a small system, most of them by LAPACK's LU
       const Reference reference(e);
       const Solution solution =
           best_of([&] { return solve(MPI_COMM_SELF, given(e.a), given(e.b), options); });
-      CHECK(solution.converged == (e.name != hopeless));
+      CHECK(solution.converged);
       reference.judge(solution, options);
       judge_refinement(e, reference, solution);
       if (solution.steps.front().precision != Precision::fp64) stepped.push_back(e.name);

@@ -171,7 +171,7 @@ TEST_CASE("a refinement method that is asked for is used", "[solve]") {
   }
 }
 
-TEST_CASE("without equilibration entries beyond FP32's range are solved in FP64", "[solve]") {
+TEST_CASE("without equilibration entries beyond FP32's range are solved too", "[solve]") {
   const GridShape shape = grids(world().size()).back();
   for (const double scale : {1e300, 1e-290, 1e39, 1e-46}) {
     Example e = random_example(61, 2, 36);
@@ -182,7 +182,8 @@ TEST_CASE("without equilibration entries beyond FP32's range are solved in FP64"
     const Solution solution = solved(e, options);
     judge(e, solution, options);
     CHECK_FALSE(solution.equilibrated);
-    CHECK(solution.precision() == Precision::fp64);
+    // Near the ends of FP64's range all of A gets one scale, with which FP32 may do.
+    if (scale == 1e39 || scale == 1e-46) CHECK(solution.precision() == Precision::fp64);
   }
 }
 
