@@ -13,40 +13,11 @@
 #include "comm/interruption.hpp"
 #include "core/numbers.hpp"
 #include "device/cpu/lapack.hpp"
-#include "device/cpu/lapack_lu.hpp"
 #include "device/cpu/thread_scope.hpp"
 #include "factor/reporter.hpp"
 #include "refine/refinement.hpp"
-#include "solve/sample.hpp"
 
 namespace lupine {
-
-namespace {
-
-// The block size by which steps are predicted before one is chosen.
-constexpr std::int64_t usual_nb = 512;
-
-/// The benchmark, with pivoting, that needs the same memory and the same choices as a step of this
-/// precision. plan() plans this benchmark for the step.
-BenchmarkOptions problem(const SolveOptions& o, std::int64_t n, Precision precision) {
-  return {.run = o.run,
-          .benchmark = precision == Precision::fp64 ? Benchmark::hpl : Benchmark::mxp,
-          .n = n,
-          .precision = precision,
-          .pivoting = Pivoting::partial,
-          .max_iterations = o.max_iterations};
-}
-
-void check_options(const Communicator& all, const SolveOptions& o) {
-  agree(all, [&] {
-    if (!(o.tolerance >= 0 && o.tolerance < 1))
-      throw UsageError(
-          fmt::format("tolerance {} is not allowed; allowed: at least 0, below 1", o.tolerance));
-  });
-  require_equal_options(all, o);
-}
-
-}  // namespace
 
 SteppedSolver::SteppedSolver(MPI_Comm comm, const Matrix& a, const SolveOptions& options,
                              const ProgressFunction& progress, Interrupt* interrupt)
@@ -115,83 +86,10 @@ double SteppedSolver::tolerance() const {
   return componentwise_tolerance(options_.tolerance, n());
 }
 
-std::vector<PlannedStep> SteppedSolver::plan_steps() {
-  check_options(all(), options_);
-  source_.source().check(all());
-  if (options_.precision != Precision::automatic) return {{options_.precision, 0}};
-  std::vector<Precision> compared{Precision::bf16, Precision::fp16, Precision::fp32,
-                                  Precision::fp64};
-  // Emulated, FP16x3 is three products of FP32, and cannot be the faster one.
-  if (options_.first == Precision::fp16x3 || machine_.native(Precision::fp16x3))
-    compared.push_back(Precision::fp16x3);
-  rates_ = update_rates(machine_, compared, n());
-  return planned_steps(lu_problem(), rates_, options_.first);
-}
-
-LuProblem SteppedSolver::lu_problem() const {
-  const std::int64_t nb = options_.run.nb != 0 ? options_.run.nb : usual_nb;
-  return {n(), std::min(nb, n()), machine_.facts().shape(), machine_.device().overlaps()};
-}
-
-// Drops the steps that a sample of A shows to be of no use, or that so many right-hand sides make
-// dearer than the next; the last one stays, and so does a first one that the user named.
-void SteppedSolver::judge_by_sample() {
-  if (options_.precision != Precision::automatic) return;
-  if (plan_.size() > 1)
-    sampled_ = sampled_condition(grid(), machine_.device(), *a_, scaled_->scales());
-  if (options_.first != Precision::automatic) return;
-  while (plan_.size() > 1 && is_hopeless(plan_.front().precision, sampled_))
-    plan_.erase(plan_.begin());
-  if (expected_ > Device::few_vectors)
-    plan_ = steps_worth_taking(std::move(plan_), lu_problem(), rates_, expected_, sampled_);
-  // Ranks may remember rates of different dates.
-  reason_ = text_of_rank_0(all(), rates_.text(plan_.front().precision));
-  if (!std::isnan(sampled_))
-    reason_ += fmt::format("; condition number of about {:.0e} by a sample of A", sampled_);
-}
-
-// An A that is distributed already is used in place, or redistributed into the blocks chosen.
-Setup SteppedSolver::first_setup() {
-  const MatrixSource& source = source_.source();
-  const std::int64_t own = source.block();
-  const auto in_place = [&](std::int64_t nb) {
-    return source.in_place(grid(), grid().rows(n(), nb), grid().columns(n(), nb)).has_value();
-  };
-  const std::int64_t block = own > 0 ? own : n();
-  const bool there = in_place(block);
-  const bool read = is_read_in_place(grid(), machine_.device(), source, grid().rows(n(), block),
-                                     grid().columns(n(), block));
-  const Kept kept = !there                                            ? Kept::copy
-                    : read && !machine_.device().shares_host_memory() ? Kept::on_device
-                                                                      : Kept::in_place;
-  Setup setup = plan(machine_, problem(options_, n(), plan_.front().precision),
-                     {.kept = kept,
-                      .nb_in_place = there && all().size() > 1 ? own : 0,
-                      .last = plan_.back().precision,
-                      .size = "n ="});
-  if (own > 0 && !in_place(setup.options.run.nb))
-    setup.notes.push_back(fmt::format("A redistributed from {} to blocks of {}",
-                                      source.distribution(), std::min(setup.options.run.nb, n())));
-  return setup;
-}
-
 // The watch is paused: a user's function or a slow file system may take any time.
 void SteppedSolver::load() {
   const StallWatch::Pause pause(machine_.stalls());
   a_.emplace(grid(), machine_.device(), source_.source(), first_.options.run.nb);
-}
-
-// A later step keeps the block size of the first, because A is distributed in these blocks already.
-// A rank alone has the same A in blocks of any size. Where the sample has dropped the step that
-// first_ was planned for, the first one that is taken is first_.
-Setup SteppedSolver::setup_of(Precision precision) {
-  if (precision == first_.options.precision) return first_;
-  SolveOptions options = options_;
-  const bool alone = all().size() == 1;
-  if (!alone) options.run.nb = first_.options.run.nb;
-  Setup setup = plan(machine_, problem(options, n(), precision), {.size = "n ="});
-  if (alone && steps_.size() == 1) first_ = setup;
-  return setup;
 }
 
 // Goes on to the next step whose factors are usable; false if there is none.
@@ -244,7 +142,10 @@ bool SteppedSolver::factor_in(const PlannedStep& planned) {
     step.why += fmt::format("; the entries grew by {:.2g}", step.growth);
     plan_rotated();
   } else if (zero) {
-    const std::int64_t pivot = zero_pivot_as_given();
+    // Several ranks have the pivots of the scaled A alone.
+    const std::int64_t pivot = all().size() > 1 || !has_lapack()
+                                   ? step.bad_pivot
+                                   : zero_pivot_as_given(machine_.device(), *a_);
     if (pivot >= 0 || step.rotated)
       throw SingularError(
           fmt::format("A is singular: pivot {} of {} is exactly zero (counted from 1)",
@@ -253,24 +154,6 @@ bool SteppedSolver::factor_in(const PlannedStep& planned) {
     plan_rotated();
   }
   return false;
-}
-
-// The first zero pivot of the LU of A as the user gave it, without scales, which is what other
-// solvers call singular; -1 if there is none. Several ranks have that of the scaled A.
-std::int64_t SteppedSolver::zero_pivot_as_given() {
-  if (all().size() > 1 || !has_lapack()) return steps_.back().bad_pivot;
-  const auto order = static_cast<std::size_t>(n());
-  std::vector<double> copy(order * order);
-  const auto queue = machine_.device().make_queue(Priority::normal);
-  Vector column(order);
-  for (std::size_t j = 0; j < order; ++j) {
-    machine_.device().download(
-        *queue, a_->local().as<double>().column(static_cast<std::int64_t>(j)), column);
-    for (std::size_t i = 0; i < order; ++i)
-      copy[a_->transposed() ? j + i * order : i + j * order] = column[i];
-  }
-  std::vector<int> pivots(order);
-  return factor_by_lapack({copy.data(), n(), n(), n()}, pivots);
 }
 
 // Whether the entries have grown in the present FP64 LU, which a rotated one may prevent.

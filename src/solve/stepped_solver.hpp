@@ -54,7 +54,6 @@ class SteppedSolver final : public Solver {
   bool advance();
   bool restart();
   bool factor_in(const PlannedStep& planned);
-  std::int64_t zero_pivot_as_given();
   bool may_rotate() const;
   void plan_rotated();
   std::string get(const RightHandSideSource& source, std::int64_t k, Vector& b);

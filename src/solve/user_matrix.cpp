@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "comm/agreement.hpp"
 #include "comm/interruption.hpp"
 #include "core/expects.hpp"
+#include "device/cpu/lapack_lu.hpp"
 #include "refine/system.hpp"
 #include "solve/part_writer.hpp"
 
@@ -63,6 +65,22 @@ std::vector<double> times_ones(const ProcessGrid& grid, Device& device, const Us
   System system = transpose == Transpose::yes ? plain.transposed() : std::move(plain);
   const Vector ones(static_cast<std::size_t>(system.x_part().local_size()), 1.0);
   return system.b_space().gather(system.b_part(), system.multiply(ones));
+}
+
+std::int64_t zero_pivot_as_given(Device& device, const UserMatrix& a) {
+  const std::int64_t n = a.rows().size();
+  LUPINE_EXPECTS(a.rows().local_size() == n && a.columns().local_size() == n);
+  const auto order = static_cast<std::size_t>(n);
+  std::vector<double> copy(order * order);
+  const auto queue = device.make_queue(Priority::normal);
+  Vector column(order);
+  for (std::size_t j = 0; j < order; ++j) {
+    device.download(*queue, a.local().as<double>().column(static_cast<std::int64_t>(j)), column);
+    for (std::size_t i = 0; i < order; ++i)
+      copy[a.transposed() ? j + i * order : i + j * order] = column[i];
+  }
+  std::vector<int> pivots(order);
+  return factor_by_lapack({copy.data(), n, n, n}, pivots);
 }
 
 }  // namespace lupine

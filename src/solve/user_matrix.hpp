@@ -50,4 +50,9 @@ class UserMatrix {
 std::vector<double> times_ones(const ProcessGrid& grid, Device& device, const UserMatrix& a,
                                Transpose transpose);
 
+/// The first pivot, counted from 0, that is exactly zero in LAPACK's LU of A as the user gave it,
+/// without scales: what LAPACK's dgesv calls singular; -1 if there is none. Takes a copy of A.
+/// @pre one rank has all of A; has_lapack()
+std::int64_t zero_pivot_as_given(Device& device, const UserMatrix& a);
+
 }  // namespace lupine
