@@ -256,7 +256,8 @@ LUPINE_API int lupine_psolve_factored_transposed(lupine_factorization* factors, 
 LUPINE_API void lupine_free(lupine_factorization* factors);
 
 /// The error of the last call in this thread that returned info.
-/// @return What went wrong, in one line, until the next such call; empty if nothing did.
+/// @return What went wrong, or why x may have no correct digit where info is 0, in one line, until
+///         the next such call; empty if nothing did.
 LUPINE_API const char* lupine_last_error(void);
 /// The rank that alone met the fault of the last call in this thread that returned info.
 /// @return After LUPINE_FAULT that one rank met: the rank, in the communicator of the call. Other

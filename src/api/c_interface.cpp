@@ -178,6 +178,7 @@ void solve_into(const Solve& solve, const Keep& keep, lupine_result* result) {
     const Solution solution = solve();
     fill(solution, result);
     keep(solution);
+    last_error().words = solution.doubt;
   } catch (const AccuracyError& error) {
     fill(error.best(), result);
     if (is_doubt(error)) keep(error.best());

@@ -15,13 +15,12 @@ namespace lupine {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-constexpr std::size_t kept = 4;       // products of each side whose errors are looked at
-constexpr int most_turns = 6;         // of the vectors of a lower bound
-constexpr double least_gain = 1.1;    // of such a turn
-constexpr int most_corrections = 4;   // of a product
-constexpr double a_digit = 0.1;       // a correction below this part of the product is small
-constexpr double trusted = 0.5;       // up to here, products can be refined
-constexpr double insensitive = 1e-3;  // s below which the estimates hold
+constexpr std::int64_t first_block = 6;  // vectors of a lower bound, at first
+constexpr int most_turns = 6;            // of these vectors
+constexpr int most_corrections = 4;      // of a product
+constexpr double a_digit = 0.1;          // a correction below this part of the product is small
+constexpr double trusted = 0.5;          // up to here, products can be refined
+constexpr double insensitive = 1e-3;     // s below which the estimates hold
 constexpr double independent = 0x1p-40;
 
 void subtract(const MultiVector& from, MultiVector& v) {
@@ -56,11 +55,16 @@ void add(double factor, const Vector& from, Vector& to) {
   for (std::size_t i = 0; i < to.size(); ++i) to[i] += factor * from[i];
 }
 
-// Random signs, the rank's entries.
-Vector random_signs(const Distribution& mine) {
+// Vectors of random signs.
+MultiVector random_signs(const Distribution& mine, std::int64_t count) {
+  MultiVector signs(mine.local_size(), count);
   Vector whole(static_cast<std::size_t>(mine.size()));
-  for (std::size_t i = 0; i < whole.size(); ++i) whole[i] = random_bits(1, i) >> 63 != 0 ? -1 : 1;
-  return local_part(mine, whole);
+  for (std::int64_t k = 0; k < count; ++k) {
+    for (std::size_t i = 0; i < whole.size(); ++i)
+      whole[i] = random_bits(static_cast<std::uint64_t>(k), i) >> 63 != 0 ? -1 : 1;
+    std::ranges::copy(local_part(mine, whole), signs[k].begin());
+  }
+  return signs;
 }
 
 // V = Q R by Gram and Schmidt, twice: V <- Q, and returns the columns of R. `drop`: without the
@@ -127,6 +131,8 @@ Inverse::Inverse(System& system, FactorSolver& solver, FactorError error)
 
 // B^-1 v for whole vectors v.
 std::vector<Vector> Inverse::apply(Side& side, const std::vector<Vector>& vectors) {
+  // The products whose errors are looked at.
+  const std::size_t kept = probes_together(system_.n());
   std::vector<Vector> parts;
   parts.reserve(vectors.size());
   for (const Vector& v : vectors) parts.push_back(local_part(side.from, v));
@@ -163,7 +169,7 @@ Inverse::Check Inverse::check(const Side& side) const {
     z.push_back(p.z);
   }
   const std::int64_t count = std::ssize(v);
-  z.push_back(random_signs(side.to));
+  z.push_back(random_signs(side.to, 1).only());
   const MultiVector products = together(side.to.local_size(), z);
   MultiVector images = side.multiply(products);
   const VectorSpace& other = &side == &plain_ ? transposed_.results : plain_.results;
@@ -274,17 +280,12 @@ const ConditionEstimate& Inverse::condition() {
 }
 
 double Inverse::norm_at_least() {
-  if (!plain_.finite) return infinity;
-  if (plain_.largest.empty()) {  // so small a matrix that products with A^-T sufficed
-    std::vector<Vector> units(static_cast<std::size_t>(system_.n()));
-    for (std::size_t i = 0; i < units.size(); ++i) {
-      units[i].assign(units.size(), 0.0);
-      units[i][i] = 1;
-    }
-    apply(plain_, units);
-    if (!plain_.finite || plain_.largest.empty()) return infinity;
-  }
+  const MultiVector first = plain_.solve(random_signs(plain_.from, first_block));
   std::vector<Vector> start;
+  for (std::int64_t k = 0; k < first.count(); ++k) {
+    start.push_back(plain_.results.gather(plain_.to, first[k]));
+    if (!std::isfinite(largest(start.back()))) return infinity;
+  }
   for (const Side::Product& p : plain_.largest)
     start.push_back(plain_.results.gather(plain_.to, p.z));
   const double n = static_cast<double>(system_.n());
@@ -311,8 +312,7 @@ double Inverse::norm_at_least() {
     const double size = transposed_.results.largest(image.residual)[0] +
                         (n + 1) * eps * transposed_.results.largest(image.bound)[0];
     const double ratio = largest(y) / size;
-    if (!(ratio > least_gain * best)) return std::max(best, ratio);
-    best = ratio;
+    best = std::max(best, ratio);
     MultiVector turned = plain_.solve(aq);
     subtract(q, turned);
     start.clear();

@@ -64,8 +64,9 @@ class Inverse {
   std::optional<std::vector<double>> norms(std::vector<Weights> weights);
   /// ||A||_inf ||A^-1||_inf, made in the first call. Where products are not accurate it is a lower
   /// bound: ||A^-1|| >= ||y|| / ||A y|| for any y, with the rounding errors of A y added to it. A
-  /// block Y is turned towards the vectors that A makes smallest, Y <- Y - (L U)^-1 A Y, and y is
-  /// the combination of its vectors that A makes smallest.
+  /// block Y, products with random vectors at first, is turned towards the vectors that A makes
+  /// smallest, Y <- Y - (L U)^-1 A Y, and y is the combination of its vectors that A makes
+  /// smallest.
   const ConditionEstimate& condition();
 
  private:
@@ -82,7 +83,7 @@ class Inverse {
       Vector v;       ///< the rank's entries
       Vector z;       ///< M v
     };
-    std::vector<Product> largest{};  ///< those that grew most, at most `kept`, descending
+    std::vector<Product> largest{};  ///< those that grew most, descending
     bool finite = true;              ///< whether all products were
   };
   struct Check {

@@ -39,9 +39,10 @@ Vector first_probe(std::size_t n, std::size_t number) {
 // The search for the norm of one matrix B of order n.
 class Search {
  public:
-  explicit Search(std::size_t n) : n_(n), tried_(n, false) {
-    for (std::size_t k = 0; k < std::min(n, probes_together); ++k)
-      next_.push_back(n <= probes_together ? unit(n, k) : first_probe(n, k));
+  explicit Search(std::size_t n)
+      : n_(n), together_(probes_together(static_cast<std::int64_t>(n))), tried_(n, false) {
+    for (std::size_t k = 0; k < std::min(n, together_); ++k)
+      next_.push_back(n <= together_ ? unit(n, k) : first_probe(n, k));
   }
 
   bool done() const { return next_.empty(); }
@@ -65,7 +66,7 @@ class Search {
     const bool turned = std::ranges::any_of(
         signs, [&](const auto& s) { return std::ranges::find(signs_, s) == signs_.end(); });
     next_.clear();
-    if (n_ <= probes_together || !gained || !turned || !std::isfinite(best_.norm)) return;
+    if (n_ <= together_ || !gained || !turned || !std::isfinite(best_.norm)) return;
     signs_ = std::move(signs);
     for (const std::vector<bool>& s : signs_) {
       Vector v(n_);
@@ -84,8 +85,7 @@ class Search {
         largest[i] = std::max(largest[i], std::fabs(gradient[i]));
     std::vector<std::size_t> order(n_);
     std::iota(order.begin(), order.end(), std::size_t{0});
-    const auto looked_at =
-        static_cast<std::ptrdiff_t>(std::min(n_, most_products * probes_together));
+    const auto looked_at = static_cast<std::ptrdiff_t>(std::min(n_, most_products * together_));
     std::ranges::partial_sort(order, order.begin() + looked_at, [&](auto i, auto j) {
       return largest[i] != largest[j] ? largest[i] > largest[j] : i < j;
     });
@@ -93,7 +93,7 @@ class Search {
     const bool at_top = best_unit_ < n_ && largest[order.front()] <= largest[best_unit_];
     units_.clear();
     for (std::size_t k = 0;
-         !at_top && k < static_cast<std::size_t>(looked_at) && units_.size() < probes_together; ++k)
+         !at_top && k < static_cast<std::size_t>(looked_at) && units_.size() < together_; ++k)
       if (!tried_[order[k]]) units_.push_back(order[k]);
     for (const std::size_t j : units_) {
       tried_[j] = true;
@@ -103,6 +103,7 @@ class Search {
 
  private:
   std::size_t n_;
+  std::size_t together_;
   NormEstimate best_;
   std::size_t best_unit_ = 0;             // best_.x is this unit vector; n: it is none
   std::vector<Vector> next_;              // the vectors to be multiplied next

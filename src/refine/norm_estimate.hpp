@@ -29,16 +29,19 @@ struct Probe {
 /// The products of probes, in their order.
 using ProbeProducts = std::function<std::vector<Vector>(const std::vector<Probe>&)>;
 
-/// Vectors of each matrix that are multiplied together.
-inline constexpr std::size_t probes_together = 4;
+/// Vectors of each matrix of this order that are multiplied together: fewer for large ones, where
+/// each takes time.
+constexpr std::size_t probes_together(std::int64_t order) {
+  return order <= 1024 ? 4 : 2;
+}
 
 /// A lower bound of ||B||_1, the largest column sum of |B|, for each of several matrices B of one
-/// order; it is nearly always within a factor of three, and exact up to order probes_together.
+/// order; it is nearly always within a factor of three, and exact up to order 4.
 /// N. J. Higham, F. Tisseur, "A block algorithm for matrix 1-norm estimation, with an application
 /// to 1-norm pseudospectra", SIAM J. Matrix Anal. Appl. 21 (2000), Algorithm 2.4: a search that
 /// begins with several vectors, random ones among them, does not end in a local maximum as easily
 /// as that of LAPACK's dlacn2 with one. All matrices take at most five products with B and four
-/// with B^T, each with up to probes_together vectors of each matrix. Infinity if a product is not
+/// with B^T, each with probes_together() vectors of each matrix. Infinity if a product is not
 /// finite. See docs/numerics.md.
 /// @param order rows and columns of each B
 /// @param matrices their number

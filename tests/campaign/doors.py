@@ -40,7 +40,6 @@ class How:
         return Rules(
             may_refuse=weak or "refine" in self.options,
             as_numpy=self.door == "python",
-            cannot_warn=self.method == "dgesv",
         )
 
     def __str__(self) -> str:
@@ -146,7 +145,7 @@ class CDoor:
         x = np.frombuffer(self._child.receive(8 * n * count, limit)).reshape((n, count), order="F")
         if info != 0:
             return Outcome("refused", words=words, kind=f"info {info}")
-        doubt = "lupine_result.doubtful" if doubtful > 0 else None
+        doubt = words if doubtful > 0 else None
         return Outcome("solved", x, [float(f) for f in ferr], doubt)
 
     def close(self) -> None:

@@ -2,8 +2,8 @@
 /* Solves systems by lupine.h, as many as come by standard input of rank 0, so that MPI starts once.
  *
  * A request is seven int64_t (n, nrhs, method, precision, first, condition, nb), A and b by columns.
- * An answer is three int64_t (info, doubtful, size of the text), the text, ferr, and x. `doubtful` is
- * -1 where the library does not say. On several ranks, rank 0 has all of A and b. */
+ * An answer is three int64_t (info, doubtful, size of the text), the text, ferr, and x. `doubtful` is 1
+ * where there is a doubt, which lupine_dgesv tells by lupine_last_error(). On several ranks, rank 0 has all of A and b. */
 #include <lupine.h>
 #include <math.h>
 #include <stdint.h>
@@ -72,12 +72,8 @@ static int solve_together(const system_t* s, const double* a, double* b,
 static void answer(const system_t* s, int64_t info, const lupine_result* result, const double* ferr,
                    const double* x) {
   const char* words = lupine_last_error();
-  int64_t header[3] = {info, -1, (int64_t)strlen(words)};
-#ifdef RESULT_HAS_DOUBTFUL
-  if (s->method != dgesv) header[1] = result->doubtful;
-#else
-  (void)result;
-#endif
+  int64_t header[3] = {info, 0, (int64_t)strlen(words)};
+  header[1] = s->method != dgesv ? result->doubtful : header[2] > 0;
   fwrite(header, sizeof(int64_t), 3, stdout);
   fwrite(words, 1, (size_t)header[2], stdout);
   fwrite(ferr, sizeof(double), (size_t)s->nrhs, stdout);
