@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Solves systems by lupine.h, as many as come by standard input of rank 0, so that MPI starts once.
  *
- * A request is seven int64_t (n, nrhs, method, precision, first, condition, nb), A and b by columns.
- * An answer is three int64_t (info, doubtful, size of the text), the text, ferr, and x. `doubtful` is 1
- * where there is a doubt, which lupine_dgesv tells by lupine_last_error(). On several ranks, rank 0 has all of A and b. */
+ * A request is seven int64_t (n, nrhs, method, precision, first, condition, nb), A and b by
+ * columns. An answer is three int64_t (info, doubtful, size of the text), the text, ferr, and x.
+ * `doubtful` is 1 where there is a doubt, which lupine_dgesv tells by lupine_last_error(). On
+ * several ranks, rank 0 has all of A and b. */
 #include <lupine.h>
 #include <math.h>
 #include <stdint.h>
@@ -41,8 +42,7 @@ static lupine_options options_of(const system_t* s, int ranks) {
 static int solve_alone(const system_t* s, const double* a, double* b, const lupine_options* options,
                        lupine_result* result) {
   if (s->method == dgesv) return lupine_dgesv(s->n, s->nrhs, a, s->n, b, s->n);
-  if (s->method == dgesvx)
-    return lupine_dgesvx(s->n, s->nrhs, a, s->n, b, s->n, options, result);
+  if (s->method == dgesvx) return lupine_dgesvx(s->n, s->nrhs, a, s->n, b, s->n, options, result);
   lupine_factorization* factors = NULL;
   int info = lupine_factor(s->n, a, s->n, options, &factors);
   if (info == 0)
