@@ -16,9 +16,11 @@
 /// Each step refines x as SolveOptions::refine says. It accepts x if the componentwise
 /// backward error (Oettli & Prager), measured in FP64 with A as it was given, is at most
 /// SolveOptions::tolerance. With FP64 LU and the default tolerance, a normwise backward error of
-/// the scaled system within the tolerance suffices, which is what LAPACK's dgesvx achieves. With
-/// SolveOptions::condition, a step before the last is also left where A may be singular to working
-/// precision.
+/// the scaled system within the tolerance suffices. With SolveOptions::condition, a step before the
+/// last is also left where A may be singular to working precision, or where its factors are too far
+/// from A for an estimate of the condition number. Where entries grow in the FP64 LU, and its
+/// factors do not suffice, a further step rotates A at random from both sides before its LU
+/// (docs/numerics.md).
 ///
 /// A small system, of n up to 640 on a process alone, takes FP64 LU by LAPACK at once, with the
 /// same checks, scales, errors and limits: the steps and their set-up would take longer. It runs on
@@ -106,8 +108,8 @@ class LUPINE_API Matrix {
   /// A from an array on one rank, which sends the other ranks their parts.
   ///
   /// A row-major array is the column-major array of A^T. It is used as it lies: Lupine factors A^T,
-  /// whose transpose solves for A in the same time. Scales and pivots are then those of A^T:
-  /// SolveStep::bad_pivot and SingularError::pivot() count columns of the LU of A^T.
+  /// whose transpose solves for A in the same time. Pivots are then those of A^T:
+  /// SolveStep::bad_pivot counts columns of the LU of A^T.
   /// @param n order of A, equal on every rank
   /// @param a n x n; read on `root` only, null is allowed elsewhere
   /// @param lda leading dimension of a, at least n: the distance of two columns, or of two rows of
@@ -208,9 +210,9 @@ struct SolveColumn {
   double componentwise_error = 0;
   /// Estimated bound of ||x - x*|| / ||x||, x* being the exact solution. For up to 8 right-hand
   /// sides, or with ConditionCheck::full, as in LAPACK's dgerfs:
-  /// || |A^-1| (|r| + (n+1) eps (|A||x| + |b|)) || / ||x||. For more, ||A^-1|| times a bound of the
-  /// norm of the vector in parentheses. Infinity where Solution::condition_at_least. NaN where it
-  /// was not asked for or x was not accepted.
+  /// || |A^-1| (|r| + (n+1) eps (|A||x| + |b|)) || / ||x||, and what underflow may have changed.
+  /// For more, ||A^-1|| times a bound of the norm of the vector in parentheses. Infinity where
+  /// Solution::condition_at_least. NaN where it was not asked for or x was not accepted.
   double forward_bound = 0;
   std::string why{};  ///< why x was not accepted, where b is the reason: its Inf or NaN
 };
@@ -232,9 +234,8 @@ struct Solution {
   std::vector<SolveColumn> columns;  ///< errors of each right-hand side's x
   bool converged = false;            ///< whether every x was accepted
   double norm_a = 0;                 ///< ||A||
-  /// ||A|| ||A^-1|| of the scaled matrix, estimated with LAPACK's dlacn2 (N. J. Higham, ACM Trans.
-  /// Math. Softw. 14, 1988). NaN where it was not asked for, infinity where it is too large to
-  /// estimate.
+  /// ||A|| ||A^-1|| of the scaled matrix, estimated (N. J. Higham, F. Tisseur, SIAM J. Matrix Anal.
+  /// Appl. 21, 2000). NaN where it was not asked for, infinity where it is too large to estimate.
   double condition = 0;
   /// Whether `condition` is a lower bound only, because the factors are too inaccurate for an
   /// estimate.
