@@ -237,8 +237,7 @@ double Inverse::judged() {
   if (!plain_.finite || !transposed_.finite || transposed_.largest.empty()) return infinity;
   double growth = transposed_.largest.front().growth;
   if (!plain_.largest.empty()) growth = std::max(growth, plain_.largest.front().growth);
-  const double per_norm = growth * factors_.roundoff *
-                          (std::isnan(factors_.growth) ? 1 : std::max(factors_.growth, 1.));
+  const double per_norm = growth * unit();
   const double sensitivity = per_norm * system_.scaled_norm();
   if (!std::isnan(factors_.growth) && sensitivity <= insensitive) return sensitivity;
   const Check of_transposed = check(transposed_);
@@ -277,6 +276,19 @@ std::optional<std::vector<double>> Inverse::norms(std::vector<Weights> weights) 
 const ConditionEstimate& Inverse::condition() {
   if (!condition_) norms({});
   return *condition_;
+}
+
+double Inverse::norm_at_most() {
+  if (norm_at_most_) return *norm_at_most_;
+  norm_at_most_ = infinity;
+  if (std::isnan(factors_.growth)) return infinity;
+  const MultiVector z = transposed_.solve(random_signs(transposed_.from, 2));
+  double shown = 0;
+  for (std::int64_t k = 0; k < z.count(); ++k)
+    shown = std::max(shown, sum_of_magnitudes(transposed_.results.gather(transposed_.to, z[k])));
+  const double most = 1000 * shown;  // ||v||_1 = n
+  if (most * unit() * system_.scaled_norm() < insensitive) norm_at_most_ = most;
+  return *norm_at_most_;
 }
 
 double Inverse::norm_at_least() {

@@ -73,7 +73,8 @@ class ForwardBounds {
 
   /// @param componentwise as in dgerfs, where an answer has its weight; else by norms, and
   /// componentwise where these leave no digit
-  void set(Answers& answers, bool componentwise) {
+  /// @param quick by Inverse::norm_at_most() first
+  void set(Answers& answers, bool componentwise, bool quick) {
     std::vector<Answer*> open;
     for (Answer& answer : answers.all) {
       if (!answer.column.converged) continue;
@@ -82,10 +83,19 @@ class ForwardBounds {
     }
     const auto is_sketched = [](const Answer* answer) { return answer->weight.empty(); };
     componentwise = componentwise && std::ranges::none_of(open, is_sketched);
-    if (!componentwise) by_norms(open);
-    std::erase_if(open, [&](const Answer* answer) {
-      return !componentwise && (answer->column.forward_bound < no_digit || answer->weight.empty());
-    });
+    const auto leave_open = [&] {
+      std::erase_if(open,
+                    [](const Answer* answer) { return answer->column.forward_bound < no_digit; });
+    };
+    if (quick) {
+      by_norm(open, factored_.inverse().norm_at_most());
+      leave_open();
+    }
+    if (!componentwise) {
+      by_condition(open);
+      leave_open();
+      std::erase_if(open, is_sketched);
+    }
     by_components(open);
   }
 
@@ -96,12 +106,15 @@ class ForwardBounds {
     answer.column.forward_bound = norm / answer.size + smallest / answer.x_norm;
   }
 
-  void by_norms(const std::vector<Answer*>& open) {
+  // By ||(R A C)^-1||. A lower bound of it bounds no error.
+  void by_condition(const std::vector<Answer*>& open) {
     if (open.empty()) return;
     const ConditionEstimate& condition = factored_.inverse().condition();
-    // A lower bound of ||(R A C)^-1|| bounds no error.
-    const double inverse =
-        condition.at_least ? infinity : condition.value / factored_.system().scaled_norm();
+    by_norm(open,
+            condition.at_least ? infinity : condition.value / factored_.system().scaled_norm());
+  }
+
+  void by_norm(const std::vector<Answer*>& open, double inverse) {
     const int largest_c = *std::ranges::max_element(scales_.columns);
     for (Answer* answer : open)
       finish(*answer, std::ldexp(inverse * answer->largest_f, largest_c - *answer->top));
@@ -170,7 +183,8 @@ class Answering {
     if (options_.condition != ConditionCheck::off)
       ForwardBounds(factored_, scales_)
           .set(answers_,
-               options_.condition == ConditionCheck::full || (options_.bounds && !options_.many));
+               options_.condition == ConditionCheck::full || (options_.bounds && !options_.many),
+               !options_.bounds);
     times_.checks += clock_.now() - begin;
     return std::move(answers_);
   }
@@ -328,7 +342,11 @@ Answers answers(FactoredSystem& factored, const ScaledMatrix& matrix, Transpose 
   return Answering(factored, matrix, op, b, options, clock, times).run();
 }
 
-std::string doubt(FactoredSystem& factored, std::span<const SolveColumn> columns) {
+std::string doubt(FactoredSystem& factored, std::span<const SolveColumn> columns, bool quick) {
+  double most = 0;
+  for (const SolveColumn& column : columns)
+    if (column.converged) most = std::max(most, column.forward_bound);
+  if (quick && most < no_digit && std::isfinite(factored.inverse().norm_at_most())) return "";
   const ConditionEstimate& condition = factored.inverse().condition();
   const double growth = factored.factor_error().growth;
   if (condition.at_least)
@@ -344,9 +362,6 @@ std::string doubt(FactoredSystem& factored, std::span<const SolveColumn> columns
         "A is singular to working precision (condition number {:.2g}, estimated): no "
         "digit of x is certain",
         condition.value);
-  double most = 0;
-  for (const SolveColumn& column : columns)
-    if (column.converged) most = std::max(most, column.forward_bound);
   if (most < no_digit) return "";
   return fmt::format(
       "no digit of x is certain: the estimated bound of its error is {:.2g} of its "

@@ -45,8 +45,8 @@ struct AnswerOptions {
   RefineOptions refine;                   ///< whose stop rule is componentwise
   Precision precision = Precision::fp64;  ///< of the factors
   ConditionCheck condition = ConditionCheck::on;
-  /// Whether bounds of the forward errors are asked for, and not only whether an x has a digit that
-  /// is certain.
+  /// Whether condition number and bounds of the forward errors are asked for, and not only whether
+  /// there is a doubt.
   bool bounds = true;
   /// Whether there are more than Device::few_vectors right-hand sides in all.
   bool many = false;
@@ -92,6 +92,8 @@ inline bool has_grown(double growth, std::int64_t n) {
 /// singular to working precision, where the factors are too inaccurate for a bound of any error,
 /// and where the bound of an x's error is 1/2 or more. Collective.
 /// @param columns the errors of the solutions; those that are not converged are not looked at
-std::string doubt(FactoredSystem& factored, std::span<const SolveColumn> columns);
+/// @param quick whether Inverse::norm_at_most() is to tell it where it can
+std::string doubt(FactoredSystem& factored, std::span<const SolveColumn> columns,
+                  bool quick = false);
 
 }  // namespace lupine

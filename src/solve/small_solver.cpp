@@ -270,10 +270,13 @@ void SmallSolver::finish(Transpose op, Solution& solution) {
   solution.norm_a = static_cast<double>(scaled_->norm(factored.system(), op));
   solution.condition = unknown;
   if (options_.condition != ConditionCheck::off) {
-    const ConditionEstimate& condition = factored.inverse().condition();
-    solution.condition = condition.value;
-    solution.condition_at_least = condition.at_least;
-    solution.doubt = doubt(factored, solution.columns);
+    const bool quick = seen_ == Seen::warnings;
+    solution.doubt = doubt(factored, solution.columns, quick);
+    if (!quick || !solution.doubt.empty()) {
+      const ConditionEstimate& condition = factored.inverse().condition();
+      solution.condition = condition.value;
+      solution.condition_at_least = condition.at_least;
+    }
   }
   step_.solved = true;
   solution.load_seconds = load_seconds_;

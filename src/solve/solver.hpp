@@ -30,8 +30,8 @@ class Solver {
 };
 
 /// What a caller sees of a solution's errors: all that the options ask for; or whether there is a
-/// doubt (Solution::doubt), for which a small system needs the condition number, but bounds of
-/// forward errors only where that leaves it open.
+/// doubt (Solution::doubt). For that, two products with A^-T suffice a small system that is far
+/// from singular, and its condition number and bounds of errors are left out.
 enum class Seen { errors, warnings };
 
 /// lupine::solve() for a caller that sees this.

@@ -329,7 +329,7 @@ TEST_CASE("a small system is factored once and solved many times", "[small]") {
   CHECK(moved.solve(RightHandSide::of_ones()).precision() == Precision::fp64);
 }
 
-TEST_CASE("a caller who sees warnings alone gets the same x and condition number", "[small]") {
+TEST_CASE("a caller who sees warnings alone gets the same x", "[small]") {
   constexpr std::int64_t n = 30;
   const Matrix a = Matrix::from_function(n, waves);
   const RightHandSide b = RightHandSide::from_function(2, waves);
@@ -341,7 +341,8 @@ TEST_CASE("a caller who sees warnings alone gets the same x and condition number
   const Solution alone = solution(Seen::warnings);
   const Solution whole = solution(Seen::errors);
   CHECK(alone.x == whole.x);
-  CHECK(alone.condition == whole.condition);
+  CHECK(std::isnan(alone.condition));  // it is far from 1 / eps
+  CHECK(alone.doubt.empty());
   CHECK(whole.condition > 1);
   CHECK(whole.columns[0].forward_bound > 0);
 }
