@@ -101,7 +101,9 @@ void judge_refinement(const Example& e, const Reference& reference, const Soluti
       CHECK(column.method == RefineMethod::ir);
       CHECK(column.iterations <= 12);
     }
-    if (rate > 100 && e.name.starts_with("kappa") && solution.precision() != Precision::fp64)
+    // FP16x3, emulated in FP32, has two bits more than its unit roundoff says.
+    const double slow = solution.precision() == Precision::fp16x3 ? 400 : 100;
+    if (rate > slow && e.name.starts_with("kappa") && solution.precision() != Precision::fp64)
       CHECK(column.method == RefineMethod::gmres);
   }
 }

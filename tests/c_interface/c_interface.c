@@ -237,14 +237,14 @@ static void doubts(void) {
     ferr[0] = ferr[1] = untouched;
     CHECK(lupine_dgesvx(order, 2, a, order, b, order, &options, &result) ==
           (options.strict ? order + 1 : 0));
-    CHECK((strlen(lupine_last_error()) > 0) == options.strict && lupine_last_error_rank() == -1);
+    CHECK(strlen(lupine_last_error()) > 0 && lupine_last_error_rank() == -1);
     CHECK(result.doubtful == 1 && result.condition > 1e15 && result.precision == LUPINE_FP64);
     CHECK(result.steps >= 1 && result.componentwise_error < 1e-14 && ferr[1] > 1);
     if (options.strict == 0) memcpy(x, b, sizeof x);
     CHECK(b[0] != 1 && memcmp(b, x, sizeof b) == 0);
   }
   for (int i = 0; i < order * 2; ++i) b[i] = 1 + i;
-  CHECK(lupine_dgesv(order, 2, a, order, b, order) == 0 && strlen(lupine_last_error()) == 0);
+  CHECK(lupine_dgesv(order, 2, a, order, b, order) == 0 && strlen(lupine_last_error()) > 0);
 
   options.strict = 1;
   for (int i = 0; i < order * 2; ++i) b[i] = 1 + i;
