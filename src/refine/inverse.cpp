@@ -97,8 +97,7 @@ std::vector<Vector> orthonormalize(std::vector<Vector>& v, bool drop) {
 Vector smallest_combination(std::vector<Vector> w) {
   const std::size_t t = w.size();
   const std::vector<Vector> r = orthonormalize(w, false);  // R_lk is r[k][l]
-  const Vector ones(t, 1.0);
-  Vector c = ones;
+  Vector c(t, 1.0);
   for (int round = 0; round < 4; ++round) {
     for (std::size_t k = 0; k < t; ++k) {  // R^T z = c
       for (std::size_t l = 0; l < k; ++l) c[k] -= r[k][l] * c[l];
@@ -111,7 +110,7 @@ Vector smallest_combination(std::vector<Vector> w) {
       c[l] /= r[l][l];
     }
     const double size = largest(c);
-    if (!(size > 0) || !std::isfinite(size)) return ones;
+    if (!(size > 0) || !std::isfinite(size)) return Vector(t, 1.0);
     for (double& value : c) value /= size;
   }
   return c;
@@ -244,7 +243,8 @@ double Inverse::judged() {
   const Check of_plain = plain_.largest.empty() ? Check{} : check(plain_);
   const double error = std::max(of_transposed.error, of_plain.error);
   const bool consistent = per_norm * std::max(of_transposed.norm, of_plain.norm) < 1;
-  return consistent && error <= trusted ? error : infinity;
+  if (!consistent || error > trusted) return infinity;
+  return error;
 }
 
 std::optional<std::vector<double>> Inverse::norms(std::vector<Weights> weights) {
@@ -305,14 +305,13 @@ double Inverse::norm_at_least() {
   for (int turn = 0; turn <= most_turns; ++turn) {
     orthonormalize(start, true);
     if (start.empty()) break;
-    const auto mine = [&](const std::vector<Vector>& whole) {
-      std::vector<Vector> parts;
-      for (const Vector& v : whole) parts.push_back(local_part(plain_.to, v));
-      return together(plain_.to.local_size(), parts);
-    };
-    const MultiVector q = mine(start);
+    std::vector<Vector> parts;
+    parts.reserve(start.size());
+    for (const Vector& v : start) parts.push_back(local_part(plain_.to, v));
+    const MultiVector q = together(plain_.to.local_size(), parts);
     const MultiVector aq = plain_.multiply(q);
     std::vector<Vector> images;
+    images.reserve(start.size());
     for (std::int64_t k = 0; k < aq.count(); ++k)
       images.push_back(transposed_.results.gather(plain_.from, aq[k]));
     const Vector c = smallest_combination(std::move(images));

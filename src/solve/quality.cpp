@@ -124,10 +124,12 @@ class ForwardBounds {
     if (open.empty()) return;
     const Vector ones(static_cast<std::size_t>(factored_.system().n()), 1.0);
     std::vector<Weights> weights;
+    weights.reserve(open.size());
     for (const Answer* answer : open)
       weights.push_back({scaled(ones, scales_.columns, -*answer->top), answer->weight});
     const auto norms = factored_.inverse().norms(std::move(weights));
-    for (std::size_t i = 0; i < open.size(); ++i) finish(*open[i], norms ? (*norms)[i] : infinity);
+    const std::vector<double> none(open.size(), infinity);
+    for (std::size_t i = 0; i < open.size(); ++i) finish(*open[i], norms.value_or(none)[i]);
   }
 
   FactoredSystem& factored_;

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <numbers>
 #include <numeric>
-#include <ranges>
 #include <utility>
 
 #include "core/expects.hpp"
@@ -49,8 +48,8 @@ void Rotations::apply(Transpose transpose, MultiVector& v) const {
     if (transpose == Transpose::yes)
       for (const Rotation& r : rotations_) rotate_pair(r.cosine, r.sine, column[r.i], column[r.j]);
     else
-      for (const Rotation& r : std::views::reverse(rotations_))
-        rotate_pair(r.cosine, -r.sine, column[r.i], column[r.j]);
+      for (auto r = rotations_.rbegin(); r != rotations_.rend(); ++r)
+        rotate_pair(r->cosine, -r->sine, column[r->i], column[r->j]);
   }
 }
 

@@ -44,6 +44,7 @@ Counted estimate(const Square& a) {
     return [&, transposed](const std::vector<Probe>& probes) {
       (transposed ? c.transposed : c.products) += static_cast<int>(probes.size());
       std::vector<Vector> results;
+      results.reserve(probes.size());
       for (const Probe& probe : probes) results.push_back(multiply(a, probe.v, transposed));
       return results;
     };
