@@ -200,10 +200,10 @@ TEST_CASE("a refinement whose forecast costs more than it is worth is given up",
       const RefineOutcome whole = refined(shape, 1e3, method, infinity, 200);
       CHECK(whole.forecast == 0);
       CHECK(whole.iterations > 30);
-      const RefineOutcome out = refined(shape, 1e3, method, 40, 200);
+      const RefineOutcome out = refined(shape, 1e3, method, 16, 200);
       CHECK_FALSE(out.converged);
       CHECK(out.iterations < whole.iterations - 10);
-      CHECK(out.forecast > 20);  // a correction takes two seconds
+      CHECK(out.forecast > 8);  // a correction takes two seconds
       const RefineOutcome patient = refined(shape, 1e3, method, 150, 8);
       CHECK(patient.converged);
       CHECK(patient.forecast == 0);
