@@ -68,7 +68,7 @@ class Calibrator {
         all_(machine_.all()),
         gpu_(!machine_.device().shares_host_memory()) {
     const std::string mine = gpu_ ? gpu_name(machine_.facts().device)
-                                  : agreed(all_, [] { return processor_info().model; });
+                                  : agreed(all_, [] { return processor_model(); });
     processor_ = text_of_rank_0(all_, mine);
     count_gpus();
     if (earlier) check(*earlier);

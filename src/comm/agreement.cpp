@@ -23,7 +23,7 @@ struct Attempt {
 };
 
 Attempt attempt(const std::function<void()>& work) {
-  const std::string host = host_name();  // asked here: no MPI call inside a catch
+  const std::string& host = host_name();  // asked here: no MPI call inside a catch
   try {
     work();
     return {};

@@ -168,7 +168,7 @@ int rank_in(MPI_Comm comm);
 /// The number of ranks in `comm`.
 int ranks_in(MPI_Comm comm);
 /// The host name of this rank's node.
-std::string host_name();
+const std::string& host_name();
 /// Whether this MPI says that it accepts addresses of GPU memory. False for an MPI that cannot be
 /// asked.
 bool mpi_takes_device_memory();

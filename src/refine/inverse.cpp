@@ -239,12 +239,9 @@ double Inverse::judged() {
   const double per_norm = growth * unit();
   const double sensitivity = per_norm * system_.scaled_norm();
   if (!std::isnan(factors_.growth) && sensitivity <= insensitive) return sensitivity;
-  const Check of_transposed = check(transposed_);
-  const Check of_plain = plain_.largest.empty() ? Check{} : check(plain_);
-  const double error = std::max(of_transposed.error, of_plain.error);
-  const bool consistent = per_norm * std::max(of_transposed.norm, of_plain.norm) < 1;
-  if (!consistent || error > trusted) return infinity;
-  return error;
+  const bool of_plain = !plain_.largest.empty() && plain_.largest.front().growth == growth;
+  const Check found = check(of_plain ? plain_ : transposed_);
+  return per_norm * found.norm < 1 && found.error <= trusted ? found.error : infinity;
 }
 
 std::optional<std::vector<double>> Inverse::norms(std::vector<Weights> weights) {

@@ -47,8 +47,8 @@ inline double growth_of(double most_of_lu, double most_of_a) {
 /// s is small, and infinity norm and 2-norm are taken for the two norms, so that s is large
 /// rather than small, the estimates hold: a singular value of A that the factors do not know would
 /// make g u ||A|| large. Otherwise the corrections (L U)^-1 (v - A z) of some products that grew
-/// most, random ones among those compared, are computed, of A and of A^T. Let e be the largest
-/// ||correction|| / ||z||.
+/// most are computed, of A or A^T, whichever has the one that grew most; random vectors are among
+/// those compared. Let e be the largest ||correction|| / ||z||.
 /// - e <= 1/10: estimates stay as they are.
 /// - e <= 1/2: the products that determine the estimates are refined by some corrections.
 /// - e > 1/2, refined products that do not settle, or s >= 1 in 2-norms: products are not accurate.

@@ -110,7 +110,7 @@ ordered_json json_of_comparisons(const Setup& setup, const std::vector<Compariso
   document.update(json_of_options(o.run));
   for (const char* chosen_by_each : {"nb", "lookahead", "chunk"}) document.erase(chosen_by_each);
   document.update({{"device_description", setup.machine.device},
-                   {"processor", processor_info().model},
+                   {"processor", processor_model()},
                    {"blas", blas_description()}});
   if (!gallery && traits_of(o.matrix).tunable)
     document.update({{"kappa", o.kappa}, {"rho", o.rho}});

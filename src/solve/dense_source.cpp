@@ -26,8 +26,9 @@ class Array {
     return {data_, rows, columns, ld_};
   }
   void check(const Communicator& all, std::int64_t rows, std::int64_t columns) const {
-    require_equal_options(all, {{name_, fmt::format("{} x {} on rank {}{}", rows, columns, root_,
-                                                    row_major() ? ", row-major" : "")}});
+    if (all.size() > 1)
+      require_equal_options(all, {{name_, fmt::format("{} x {} on rank {}{}", rows, columns, root_,
+                                                      row_major() ? ", row-major" : "")}});
     if (root_ < 0 || root_ >= all.size())
       throw UsageError(fmt::format("{} is said to be on rank {}; allowed: 0 to {}", name_, root_,
                                    all.size() - 1));

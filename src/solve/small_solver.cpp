@@ -67,17 +67,17 @@ bool is_small(MPI_Comm comm, std::int64_t n, const SolveOptions& o) {
 class SmallSolver::Factors final : public FactorSolver {
  public:
   Factors(Device& device, const Distribution& rows, const Distribution& columns)
-      : lu_(device, rows, columns, Precision::fp64), pivots_(size_of(rows.size())) {}
+      : device_(device), lu_(device, rows, columns, Precision::fp64), pivots_(size_of(rows.size())) {}
 
   AnyMatrix local() const { return lu_.local(); }
   /// Factors R A C, which is in local(). Returns its largest entry then, in magnitude; infinity
   /// where a pivot is zero or not finite.
   double factor() {
     if (factor_by_lapack(whole(), pivots_) >= 0) return std::numeric_limits<double>::infinity();
-    double most = 0;
-    for (std::int64_t j = 0; j < whole().columns; ++j)
-      most = std::max(most, largest({whole().column(j), size_of(whole().rows)}));
-    return most;
+    const auto queue = device_.make_queue(Priority::normal);
+    Vector most(size_of(whole().columns));  // a CPU device takes host memory
+    device_.largest_of_columns(*queue, local(), nullptr, most.data());
+    return largest(most);
   }
   MultiVector solve(const MultiVector& r) override { return solved(Transpose::no, r); }
   MultiVector solve_transposed(const MultiVector& r) override { return solved(Transpose::yes, r); }
@@ -89,6 +89,7 @@ class SmallSolver::Factors final : public FactorSolver {
     return v;
   }
 
+  Device& device_;
   DistributedMatrix lu_;
   std::vector<int> pivots_;
 };

@@ -130,7 +130,7 @@ CpuDevice::CpuDevice(int threads)
     : threads_(threads), native_bf16_(onednn_built() && native_bf16()) {}
 
 std::string CpuDevice::description() const {
-  return fmt::format("{}, {} thread{}, {}, loops {}{}", processor_info().model, threads_,
+  return fmt::format("{}, {} thread{}, {}, loops {}{}", processor_model(), threads_,
                      threads_ == 1 ? "" : "s", blas_description(), loops().name,
                      native_bf16_ ? ", " + onednn_description() : "");
 }

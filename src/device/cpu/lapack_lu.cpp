@@ -38,8 +38,13 @@ void solve_by_lapack(Transpose transpose, MatrixView<const double> lu, std::span
   const int n = static_cast<int>(lu.rows);
   const int ld = static_cast<int>(lu.ld);
   const int count = static_cast<int>(std::ssize(x) / lu.rows);
+  // OpenBLAS packs the factors for several vectors, which takes longer than solving for each.
+  constexpr int few = 3;
+  const int together = count <= few ? 1 : count;
   int info = 0;
-  dgetrs_(&form, &n, &count, lu.data, &ld, pivots.data(), x.data(), &n, &info, 1);
+  for (int k = 0; k < count; k += together)
+    dgetrs_(&form, &n, &together, lu.data, &ld, pivots.data(), x.data() + std::ptrdiff_t{k} * n, &n,
+            &info, 1);
 }
 
 #else

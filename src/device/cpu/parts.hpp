@@ -19,6 +19,7 @@ template <class Work>
 void in_parts(std::int64_t size, int threads, const Work& work) {
   constexpr std::int64_t unit = 16;
   if (size == 0) return;
+  if (threads == 1) return work(std::int64_t{0}, size);  // no region that a small system waits for
   const std::int64_t part = round_up(ceil_div(size, threads), unit);
 #pragma omp parallel for schedule(static, 1)
   for (std::int64_t begin = 0; begin < size; begin += part)

@@ -86,12 +86,6 @@ const Binding& the_binding(hwloc_topology_t topology) {
   return found;
 }
 
-std::string processor_model(hwloc_topology_t topology) {
-  const hwloc_obj_t package = hwloc_get_obj_by_type(topology, HWLOC_OBJ_PACKAGE, 0);
-  const char* model = package ? hwloc_obj_get_info_by_name(package, "CPUModel") : nullptr;
-  return model ? model : "unknown processor";
-}
-
 std::vector<std::string> instruction_sets() {
   std::vector<std::string> sets;
 #if defined(__x86_64__)
@@ -118,13 +112,23 @@ bool has(const std::vector<std::string>& sets, std::string_view name) {
 
 }  // namespace
 
+const std::string& processor_model() {
+  static const std::string model = [] {
+    const hwloc_topology_t topology = the_topology();
+    const hwloc_obj_t package =
+        topology ? hwloc_get_obj_by_type(topology, HWLOC_OBJ_PACKAGE, 0) : nullptr;
+    const char* name = package ? hwloc_obj_get_info_by_name(package, "CPUModel") : nullptr;
+    return std::string(name ? name : "unknown processor");
+  }();
+  return model;
+}
+
 ProcessorInfo processor_info() {
   ProcessorInfo info;
   info.instruction_sets = instruction_sets();
-  info.model = "unknown processor";
+  info.model = processor_model();
   const hwloc_topology_t topology = the_topology();
   if (!topology) return info;
-  info.model = processor_model(topology);
   info.cores = cores_inside(topology, hwloc_topology_get_allowed_cpuset(topology));
   info.bound_cores = the_binding(topology).cores;
   return info;
@@ -162,13 +166,16 @@ bool bindings_overlap(const std::string& a, const std::string& b) {
 }
 
 std::string blas_description() {
-  const std::string config = openblas_get_config();  // "OpenBLAS 0.3.21 NO_LAPACKE ..."
-  const auto end = config.find(' ', config.find(' ') + 1);
-  const int parallel = openblas_get_parallel();
-  return fmt::format("{}, {} kernels, {} threads", config.substr(0, end), openblas_get_corename(),
-                     parallel == 2   ? "OpenMP"
-                     : parallel == 1 ? "own"
-                                     : "no");
+  static const std::string description = [] {
+    const std::string config = openblas_get_config();  // "OpenBLAS 0.3.21 NO_LAPACKE ..."
+    const auto end = config.find(' ', config.find(' ') + 1);
+    const int parallel = openblas_get_parallel();
+    return fmt::format("{}, {} kernels, {} threads", config.substr(0, end), openblas_get_corename(),
+                       parallel == 2   ? "OpenMP"
+                       : parallel == 1 ? "own"
+                                       : "no");
+  }();
+  return description;
 }
 
 std::string onednn_description() {

@@ -19,6 +19,8 @@ struct ProcessorInfo {
   int bound_cores = 1;                        ///< cores among them that this process may run on
 };
 ProcessorInfo processor_info();
+/// The name of the processor, as hwloc tells it.
+const std::string& processor_model();
 /// ProcessorInfo::bound_cores alone. What the system says is kept until the calling thread's
 /// affinity changes, so this takes less than a microsecond.
 int bound_cores();
