@@ -55,16 +55,17 @@ void add(double factor, const Vector& from, Vector& to) {
   for (std::size_t i = 0; i < to.size(); ++i) to[i] += factor * from[i];
 }
 
-// Vectors of random signs.
-MultiVector random_signs(const Distribution& mine, std::int64_t count) {
-  MultiVector signs(mine.local_size(), count);
+// Vectors of random numbers, uniform in [-1, 1). Signs would be orthogonal to the difference of two
+// unit vectors, which is what two equal columns leave, half of the time.
+MultiVector random_vectors(const Distribution& mine, std::int64_t count) {
+  MultiVector vectors(mine.local_size(), count);
   Vector whole(static_cast<std::size_t>(mine.size()));
   for (std::int64_t k = 0; k < count; ++k) {
     for (std::size_t i = 0; i < whole.size(); ++i)
-      whole[i] = random_bits(static_cast<std::uint64_t>(k), i) >> 63 != 0 ? -1 : 1;
-    std::ranges::copy(local_part(mine, whole), signs[k].begin());
+      whole[i] = symmetric_number(random_bits(static_cast<std::uint64_t>(k), i));
+    std::ranges::copy(local_part(mine, whole), vectors[k].begin());
   }
-  return signs;
+  return vectors;
 }
 
 // V = Q R by Gram and Schmidt, twice: V <- Q, and returns the columns of R. `drop`: without the
@@ -156,9 +157,9 @@ std::vector<Vector> Inverse::apply(Side& side, const std::vector<Vector>& vector
 }
 
 // The largest ||z - B^-1 v|| / ||z|| of the products z = M v that grew most, where the correction
-// M (v - B z) takes the place of the difference; and the largest entry of B times random signs,
-// which is about ||B||_2 for a B without structure. Infinity norms do not overflow where squares
-// would.
+// M (v - B z) takes the place of the difference; and twice the largest entry of B times random
+// numbers, which is about ||B||_2 for a B without structure. Infinity norms do not overflow where
+// squares would.
 Inverse::Check Inverse::check(const Side& side) const {
   if (!side.finite || side.largest.empty()) return {infinity, 0};
   std::vector<Vector> v;
@@ -168,12 +169,12 @@ Inverse::Check Inverse::check(const Side& side) const {
     z.push_back(p.z);
   }
   const std::int64_t count = std::ssize(v);
-  z.push_back(random_signs(side.to, 1).only());
+  z.push_back(random_vectors(side.to, 1).only());
   const MultiVector products = together(side.to.local_size(), z);
   MultiVector images = side.multiply(products);
   const VectorSpace& other = &side == &plain_ ? transposed_.results : plain_.results;
   Check found;
-  found.norm = other.largest(images)[static_cast<std::size_t>(count)];
+  found.norm = 2 * other.largest(images)[static_cast<std::size_t>(count)];
   images.truncate(count);
   subtract(together(side.from.local_size(), v), images);
   const Vector sizes = side.results.largest(products);
@@ -279,17 +280,17 @@ double Inverse::norm_at_most() {
   if (norm_at_most_) return *norm_at_most_;
   norm_at_most_ = infinity;
   if (std::isnan(factors_.growth)) return infinity;
-  const MultiVector z = transposed_.solve(random_signs(transposed_.from, 2));
+  const MultiVector z = transposed_.solve(random_vectors(transposed_.from, 2));
   double shown = 0;
   for (std::int64_t k = 0; k < z.count(); ++k)
     shown = std::max(shown, sum_of_magnitudes(transposed_.results.gather(transposed_.to, z[k])));
-  const double most = 1000 * shown;  // ||v||_1 = n
+  const double most = 2000 * shown;  // ||v||_1 is about n / 2
   if (most * unit() * system_.scaled_norm() < insensitive) norm_at_most_ = most;
   return *norm_at_most_;
 }
 
 double Inverse::norm_at_least() {
-  const MultiVector first = plain_.solve(random_signs(plain_.from, first_block));
+  const MultiVector first = plain_.solve(random_vectors(plain_.from, first_block));
   std::vector<Vector> start;
   for (std::int64_t k = 0; k < first.count(); ++k) {
     start.push_back(plain_.results.gather(plain_.to, first[k]));

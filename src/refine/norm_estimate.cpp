@@ -28,11 +28,13 @@ Vector unit(std::size_t n, std::size_t j) {
   return e;
 }
 
-// Entries 1/n and -1/n, by random bits of its number; all are 1/n where the number is 0.
+// A vector of 1-norm 1: of random numbers by the bits of its number, of equal ones for number 0.
+// Random signs would be orthogonal to the difference of two unit vectors half of the time.
 Vector first_probe(std::size_t n, std::size_t number) {
-  Vector x(n, 1 / static_cast<double>(n));
-  for (std::size_t i = 0; number > 0 && i < n; ++i)
-    if (random_bits(number, i) >> 63 != 0) x[i] = -x[i];
+  Vector x(n, 1);
+  for (std::size_t i = 0; number > 0 && i < n; ++i) x[i] = symmetric_number(random_bits(number, i));
+  const double size = sum_of_magnitudes(x);
+  for (double& value : x) value /= size;
   return x;
 }
 

@@ -13,14 +13,7 @@
 
 namespace lupine {
 
-namespace {
-
-constexpr std::uint64_t of_rows = 1;  // seeds
-constexpr std::uint64_t of_columns = 2;
-
-}  // namespace
-
-Factors::Factors(Transport& transport, const ScaledMatrix& a, const Setup& setup, bool rotated,
+Factors::Factors(Transport& transport, const ScaledMatrix& a, const Setup& setup, int rotations,
                  const Clock& clock, const ColumnsDone& done)
     : transport_(transport), lu_(agreed(transport.grid().all(), [&] {
         return DistributedMatrix(transport.device(), a.matrix().rows(), a.matrix().columns(),
@@ -31,9 +24,10 @@ Factors::Factors(Transport& transport, const ScaledMatrix& a, const Setup& setup
   a.round_to(lu_.local());
   std::optional<Rotations> u;
   std::optional<Rotations> v;
-  if (rotated) {
-    u.emplace(lu_.rows(), of_rows);
-    v.emplace(lu_.columns(), of_columns);
+  if (rotations > 0) {
+    const auto seed = 2 * static_cast<std::uint64_t>(rotations);
+    u.emplace(lu_.rows(), seed - 1);
+    v.emplace(lu_.columns(), seed);
     rotate(device, *u, *v, lu_.local());
   }
   outcome_ = factorize(transport, lu_, factor_options(setup), clock, done);
@@ -42,7 +36,7 @@ Factors::Factors(Transport& transport, const ScaledMatrix& a, const Setup& setup
   if (!outcome_.usable()) return;
   std::unique_ptr<FactorSolver> solver =
       std::make_unique<LuSolver>(transport, lu_, setup.panel_width, outcome_.pivots);
-  if (rotated) solver = std::make_unique<RotatedSolver>(std::move(solver), *u, *v);
+  if (rotations > 0) solver = std::make_unique<RotatedSolver>(std::move(solver), *u, *v);
   factored_ = std::make_unique<FactoredSystem>(
       device, a.system(), std::move(solver),
       FactorError{unit_roundoff(setup.options.precision), growth_});

@@ -22,10 +22,10 @@ namespace lupine {
 /// copied nor moved.
 class Factors {
  public:
-  /// Rounds R A C and factors it. Collective. @param rotated whether it is rotated before (see
-  /// RotatedSolver); FP64 only
+  /// Rounds R A C and factors it. Collective. @param rotations the number, from 1, of the
+  /// rotations that it gets before (see RotatedSolver), in FP64 only; 0: none
   /// @throws AgreedFault out of memory
-  Factors(Transport& transport, const ScaledMatrix& a, const Setup& setup, bool rotated,
+  Factors(Transport& transport, const ScaledMatrix& a, const Setup& setup, int rotations,
           const Clock& clock, const ColumnsDone& done);
   Factors(const Factors&) = delete;
   Factors& operator=(const Factors&) = delete;

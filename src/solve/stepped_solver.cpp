@@ -19,6 +19,12 @@
 
 namespace lupine {
 
+namespace {
+
+constexpr int most_rotations = 8;  // of an A whose rotated LU has zero pivots
+
+}  // namespace
+
 SteppedSolver::SteppedSolver(MPI_Comm comm, const Matrix& a, const SolveOptions& options,
                              const ProgressFunction& progress, Interrupt* interrupt)
     : machine_(comm, options.run, std::make_unique<SteadyClock>(), interrupt),
@@ -126,7 +132,7 @@ bool SteppedSolver::factor_in(const PlannedStep& planned) {
   }
   step.precision = setup.options.precision;
   factors_ = std::make_unique<Factors>(
-      machine_.transport(), *scaled_, setup, planned.rotated, clock(),
+      machine_.transport(), *scaled_, setup, planned.rotated ? rotations() : 0, clock(),
       reporter(all(), n(), clock(), progress_, machine_.device().interrupt()));
   step.factor_seconds = all().all_reduce(factors_->seconds(), Reduction::max);
   step.growth = factors_->growth();
@@ -146,7 +152,7 @@ bool SteppedSolver::factor_in(const PlannedStep& planned) {
     const std::int64_t pivot = all().size() > 1 || !has_lapack()
                                    ? step.bad_pivot
                                    : zero_pivot_as_given(machine_.device(), *a_);
-    if (pivot >= 0 || step.rotated)
+    if (pivot >= 0 || rotations() == most_rotations)
       throw SingularError(
           fmt::format("A is singular: pivot {} of {} is exactly zero (counted from 1)",
                       std::max(pivot, step.bad_pivot) + 1, n()),
@@ -164,6 +170,10 @@ bool SteppedSolver::may_rotate() const {
 
 void SteppedSolver::plan_rotated() {
   if (last()) plan_.push_back({Precision::fp64, planned(at_).seconds, true});
+}
+
+int SteppedSolver::rotations() const {
+  return static_cast<int>(std::ranges::count_if(steps_, &SolveStep::rotated));
 }
 
 // b <- right-hand side k, whole; op(A) times ones where none is given. Returns what is wrong with

@@ -56,6 +56,7 @@ class SteppedSolver final : public Solver {
   bool factor_in(const PlannedStep& planned);
   bool may_rotate() const;
   void plan_rotated();
+  int rotations() const;
   std::string get(const RightHandSideSource& source, std::int64_t k, Vector& b);
   std::int64_t block_count() const;
   bool attempt(const RightHandSideSource& b, std::vector<std::int64_t>& left, Solution& solution);

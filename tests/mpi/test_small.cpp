@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "catch.hpp"
+#include "core/random.hpp"
 #include "device_choice.hpp"
 #include "solve/small_solver.hpp"
 #include "sources.hpp"
@@ -345,6 +346,28 @@ TEST_CASE("a caller who sees warnings alone gets the same x", "[small]") {
   CHECK(alone.doubt.empty());
   CHECK(whole.condition > 1);
   CHECK(whole.columns[0].forward_bound > 0);
+}
+
+TEST_CASE("columns that differ by a power of two are a doubt, or a singular A", "[small]") {
+  constexpr std::int64_t n = 8;
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    CAPTURE(seed);
+    const Matrix a = Matrix::from_function(n, [&](std::int64_t i, std::int64_t j) {
+      const auto place = static_cast<std::uint64_t>(i + n * (j == 3 ? 2 : j));
+      return symmetric_number(random_bits(seed, place)) * (j == 3 ? 0.25 : 1);
+    });
+    for (const Seen seen : {Seen::warnings, Seen::errors}) {
+      std::string doubt;
+      try {
+        const auto solver = make_solver(MPI_COMM_SELF, a, on_cpu(), {}, seen);
+        solver->factor();
+        doubt = solver->solve(RightHandSide::of_ones().source(), Transpose::no).doubt;
+      } catch (const SingularError& error) {
+        doubt = error.what();
+      }
+      CHECK(doubt.find("singular") != std::string::npos);
+    }
+  }
 }
 
 TEST_CASE("a small system leaves the numbers of threads as they were", "[small][threads]") {
