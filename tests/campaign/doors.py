@@ -40,6 +40,7 @@ class How:
         return Rules(
             may_refuse=weak or "refine" in self.options,
             as_numpy=self.door == "python",
+            transposed=self.method.startswith("transposed"),
         )
 
     def __str__(self) -> str:

@@ -37,6 +37,7 @@ class Rules:
 
     may_refuse: bool = False  #: the options forbid the step that would solve
     as_numpy: bool = False  #: it raises LinAlgError only where numpy.linalg.solve does
+    transposed: bool = False  #: A^T is given and factored
 
 
 @dataclass(frozen=True)
@@ -104,14 +105,24 @@ def _over(error: float, bound: float) -> float:
     return error / bound if bound > 0 else float("inf")
 
 
-def _lapack(system: System) -> tuple[Matrix | None, list[Matrix]]:
-    """x of numpy.linalg.solve, None where it raises; and those of LAPACK's other ways."""
+def _by_lu(system: System, transposed: bool) -> Matrix:
+    """x of numpy.linalg.solve, or by the LU of A^T."""
+    if not transposed:
+        return np.asarray(np.linalg.solve(system.a, system.b), dtype=np.float64)
+    lu, pivots, info = scipy.linalg.lapack.dgetrf(system.a.T)
+    if info > 0:
+        raise np.linalg.LinAlgError(f"pivot {info} is zero")
+    return np.asarray(scipy.linalg.lapack.dgetrs(lu, pivots, system.b, trans=1)[0])
+
+
+def _lapack(system: System, transposed: bool) -> tuple[Matrix | None, list[Matrix]]:
+    """x by LAPACK's LU, None where a pivot is zero; and those of LAPACK's other ways."""
     first: Matrix | None = None
     others: list[Matrix] = []
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         try:
-            first = np.asarray(np.linalg.solve(system.a, system.b), dtype=np.float64)
+            first = _by_lu(system, transposed)
         except np.linalg.LinAlgError:
             pass
         # QR needs no luck with the growth of pivots.
@@ -134,8 +145,10 @@ def _solves(x: Matrix, reference: exact.Reference) -> bool:
     )
 
 
-def _lapack_solves(system: System, reference: exact.Reference) -> bool:
-    first, others = _lapack(system)
+def _lapack_solves(system: System, reference: exact.Reference, transposed: bool) -> bool:
+    if not system.b.any():
+        return False  # any factors solve it
+    first, others = _lapack(system, transposed)
     return any(x is not None and _solves(x, reference) for x in [first, *others])
 
 
@@ -144,9 +157,9 @@ def _of_refusal(
 ) -> Verdict:
     if rules.may_refuse:
         return Verdict("refused", outcome.words)
-    if not reference.singular and _lapack_solves(system, reference):
+    if not reference.singular and _lapack_solves(system, reference, rules.transposed):
         return Verdict("refused, LAPACK solves", f"{outcome.kind}: {outcome.words}")
-    first, _ = _lapack(system)
+    first, _ = _lapack(system, rules.transposed)
     if not rules.as_numpy or first is None:
         return Verdict("refused", outcome.words)
     if reference.singular and not np.isfinite(first).all():
