@@ -67,8 +67,8 @@ class Calibrator {
         machine_(times.machine()),
         all_(machine_.all()),
         gpu_(!machine_.device().shares_host_memory()) {
-    const std::string mine = gpu_ ? gpu_name(machine_.facts().device)
-                                  : agreed(all_, [] { return processor_model(); });
+    const std::string mine =
+        gpu_ ? gpu_name(machine_.facts().device) : agreed(all_, [] { return processor_model(); });
     processor_ = text_of_rank_0(all_, mine);
     count_gpus();
     if (earlier) check(*earlier);

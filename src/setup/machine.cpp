@@ -9,6 +9,7 @@
 
 #include "comm/agreement.hpp"
 #include "device/cpu/processor.hpp"
+#include "device/cpu/thread_scope.hpp"
 #include "setup/options_check.hpp"
 #include "setup/placement.hpp"
 
@@ -72,14 +73,19 @@ void MachineChoice::choose_threads() {
   threads_ = facts_.run.threads != 0 ? facts_.run.threads
                                      : std::max(1, processor.bound_cores / std::max(1, sharing));
   note_binding(processor, static_cast<int>(bindings.size()), sharing);
-  const std::int64_t threads = threads_;
+  const std::int64_t threads = threads_ = std::min(threads_, largest_team());
   facts_.run.threads = static_cast<int>(all_.all_reduce(threads, Reduction::min));
   facts_.most_threads = static_cast<int>(all_.all_reduce(threads, Reduction::max));
 }
 
 void MachineChoice::note_binding(const ProcessorInfo& processor, int node_ranks, int sharing) {
   std::string problem;
-  if (threads_ > processor.bound_cores)
+  if (threads_ > largest_team())
+    problem = fmt::format(
+        "{} threads, but OpenMP gives {} (OMP_THREAD_LIMIT, "
+        "OMP_MAX_ACTIVE_LEVELS)",
+        threads_, largest_team());
+  else if (threads_ > processor.bound_cores)
     problem = fmt::format(
         "{} threads, but bound to {} of {} cores (mpirun --bind-to none lets "
         "ranks use all)",

@@ -67,7 +67,9 @@ bool is_small(MPI_Comm comm, std::int64_t n, const SolveOptions& o) {
 class SmallSolver::Factors final : public FactorSolver {
  public:
   Factors(Device& device, const Distribution& rows, const Distribution& columns)
-      : device_(device), lu_(device, rows, columns, Precision::fp64), pivots_(size_of(rows.size())) {}
+      : device_(device),
+        lu_(device, rows, columns, Precision::fp64),
+        pivots_(size_of(rows.size())) {}
 
   AnyMatrix local() const { return lu_.local(); }
   /// Factors R A C, which is in local(). Returns its largest entry then, in magnitude; infinity

@@ -444,6 +444,13 @@ class Runs(Case):
         out = self.passes("-N", "64", "--threads", "1", environment={"OMP_NUM_THREADS": "2"}).out
         self.assertRegex(out, r"THREADS +: 1 a rank")
 
+    def test_fewer_threads_than_were_asked_for(self):
+        # OpenBLAS waits without end for threads that OpenMP does not give.
+        for name, value in (("DYNAMIC", "true"), ("THREAD_LIMIT", "1"), ("MAX_ACTIVE_LEVELS", "0")):
+            with self.subTest(name):
+                self.passes("-N", "700", "--threads", "2", patience=120,
+                            environment={"OMP_" + name: value, "OMP_NUM_THREADS": None})
+
     def test_too_many_threads_are_warned_about(self):
         outcome = self.passes("-N", "64", "--threads", "4096")
         self.assertRegex(outcome.err, "lupine: warning: .*4096 threads")

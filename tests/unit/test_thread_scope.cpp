@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "device/cpu/thread_scope.hpp"
 
+#include <omp.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <filesystem>
 #include <functional>
 #include <iterator>
@@ -44,6 +48,40 @@ TEST_CASE("a scope sets both numbers of threads, and restores the program's") {
   }
   const ThreadScope again(2);
   CHECK(thread_counts() == ThreadCounts{2, 2});
+}
+
+TEST_CASE("a scope asks for no threads that OpenMP does not give") {
+  const OwnThreadCounts own;
+  omp_set_dynamic(1);
+  {
+    const ThreadScope scope(3);
+    CHECK(omp_get_dynamic() == 0);
+    const ThreadScope one(1);
+    CHECK(omp_get_dynamic() == 0);
+  }
+  CHECK(omp_get_dynamic() == 1);
+  omp_set_dynamic(0);
+  CHECK(largest_team() > 1);
+  const int levels = omp_get_max_active_levels();
+  omp_set_max_active_levels(0);
+  CHECK(largest_team() == 1);
+  {
+    const ThreadScope scope(3);
+    CHECK(thread_counts() == ThreadCounts{1, 1});
+  }
+  omp_set_max_active_levels(levels);
+}
+
+TEST_CASE("a child of fork() has one thread, if its parent had more in a pool") {
+  { const ThreadScope scope(2); }
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) _exit(largest_team());
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 1);
+  CHECK(largest_team() > 1);
 }
 
 namespace {

@@ -3,7 +3,11 @@
 
 #include <cblas.h>
 #include <omp.h>
+#include <pthread.h>
 
+#include <algorithm>
+#include <atomic>
+#include <limits>
 #include <utility>
 
 #include "core/expects.hpp"
@@ -16,18 +20,42 @@ int& present() {
   thread_local int threads = 0;
   return threads;
 }
+
+// Threads of OpenMP stay in its pool between regions; fork() copies the pool, and not the threads.
+std::atomic<bool> has_pool = false;
+std::atomic<bool> has_lost_pool = false;
+
+void note_pool() {
+  if (has_pool.exchange(true)) return;
+  pthread_atfork(nullptr, nullptr, [] { has_lost_pool = true; });
+}
+
 }  // namespace
 
-ThreadScope::ThreadScope(int threads) : around_(std::exchange(present(), threads)) {
-  LUPINE_EXPECTS(threads >= 1);
+int largest_team() {
+  const int level = omp_get_active_level();
+  if (has_lost_pool || level >= omp_get_max_active_levels()) return 1;
+  const int limit = omp_get_thread_limit();
+  // The regions around share the limit.
+  return level > 0 && limit < std::numeric_limits<int>::max() ? 1 : limit;
+}
+
+ThreadScope::ThreadScope(int wanted) : around_(present()) {
+  LUPINE_EXPECTS(wanted >= 1);
+  const int threads = std::min(wanted, largest_team());
+  present() = threads;
   if (threads == around_) return;
+  if (threads > 1) note_pool();
   const int openmp = omp_get_max_threads();
   const int openblas = openblas_get_num_threads();
-  if (openmp == threads && openblas == threads) return;
+  const bool adjusts = omp_get_dynamic() != 0;
+  if (openmp == threads && openblas == threads && !adjusts) return;
   openmp_ = openmp;
   openblas_ = openblas;
+  adjusts_ = adjusts;
   omp_set_num_threads(threads);
   openblas_set_num_threads(threads);
+  if (adjusts) omp_set_dynamic(0);
 }
 
 // An OpenBLAS that is built on OpenMP sets OpenMP's number too, so OpenMP's is put back last.
@@ -36,6 +64,7 @@ ThreadScope::~ThreadScope() {
   if (openmp_ == 0) return;
   openblas_set_num_threads(openblas_);
   omp_set_num_threads(openmp_);
+  if (adjusts_) omp_set_dynamic(1);
 }
 
 }  // namespace lupine

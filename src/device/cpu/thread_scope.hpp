@@ -6,24 +6,33 @@
 namespace lupine {
 
 /// From its constructor to its destructor, OpenBLAS and the calling thread's OpenMP loops use
-/// `threads` threads; after that, as many as before. Scopes nest, each on one thread. A scope
+/// `wanted` threads; after that, as many as before. Scopes nest, each on one thread. A scope
 /// inside another one with the same number costs nothing, and little where the numbers are right
 /// already.
+///
+/// Where OpenMP does not give so many, there are as many as it gives: see largest_team(). OpenBLAS
+/// waits for ever for threads of its team that do not come.
 ///
 /// An OpenBLAS with its own threads has one number for the whole process. So threads of a program
 /// that call Lupine at the same time should ask for the same number.
 class ThreadScope {
  public:
-  /// @pre threads >= 1
-  explicit ThreadScope(int threads);
+  /// @pre wanted >= 1
+  explicit ThreadScope(int wanted);
   ~ThreadScope();
   ThreadScope(const ThreadScope&) = delete;
   ThreadScope& operator=(const ThreadScope&) = delete;
 
  private:
-  int around_;        // the number of the enclosing scope; 0: there is none
-  int openmp_ = 0;    // OpenMP's number before this scope; 0: this scope changes nothing
-  int openblas_ = 0;  // OpenBLAS's number before this scope
+  int around_;            // the number of the enclosing scope; 0: there is none
+  int openmp_ = 0;        // OpenMP's number before this scope; 0: this scope changes nothing
+  int openblas_ = 0;      // OpenBLAS's number before this scope
+  bool adjusts_ = false;  // whether OpenMP was free to take fewer threads before this scope
 };
+
+/// The most threads that a parallel region of the calling thread gets: one inside a region where
+/// OpenMP allows no further level (OMP_MAX_ACTIVE_LEVELS), and in a child of a process that had
+/// threads when it forked, since the child has none of them; else OMP_THREAD_LIMIT.
+int largest_team();
 
 }  // namespace lupine
