@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// The `lupine` command.
 #include <fmt/format.h>
+#include <sys/resource.h>
 #include <unistd.h>
 #include <lupine/error.hpp>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -22,6 +24,7 @@
 #include "app/tune_command.hpp"
 #include "comm/agreement.hpp"
 #include "comm/communicator.hpp"
+#include "comm/run_watch.hpp"
 #include "device/cpu/processor.hpp"
 
 namespace lupine {
@@ -32,6 +35,27 @@ constexpr int fault = 3;
 constexpr const char* blas_variable = "OPENBLAS_CORETYPE";
 /// Tells the restarted process the description of BLAS before the restart.
 constexpr const char* uncorrected_variable = "LUPINE_UNCORRECTED_BLAS";
+
+/// While OpenBLAS is loaded, it asks for memory again and again where the address space is limited
+/// to less than it needs, which grows with the number of cores. Nothing but a signal ends that.
+void end_by_alarm(int /*signal*/) {
+  constexpr std::string_view words =
+      "lupine: the limit of the address space (ulimit -v) leaves no memory for the libraries of this "
+      "program; allowed: a larger one, or fewer threads (OMP_NUM_THREADS)\n";
+  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, words.data(), words.size());
+  ::_exit(bad_usage);
+}
+
+/// Runs before the constructors of the libraries.
+void set_alarm() {
+  constexpr unsigned seconds = 10;  // loading takes less than one
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return;
+  ::signal(SIGALRM, end_by_alarm);
+  ::alarm(seconds);
+}
+
+[[gnu::section(".preinit_array"), gnu::used]] void (*const before_libraries)() = set_alarm;
 
 /// OpenBLAS chooses its kernels when it is loaded, before main(): so the program restarts itself to
 /// have better ones. Returns if there is nothing to correct, or this is the restarted program.
@@ -96,6 +120,9 @@ int run_command(const Communicator& world, const std::vector<std::string>& words
   Arguments arguments = agreed(world, [&] {
     return parse_arguments({words.begin() + 1, words.end()});
   });
+  // Ranks of different commands would wait for each other's messages.
+  require_equal_options(
+      world, {{"command", arguments.command == Command::print ? "help or version" : words[1]}});
   const std::string uncorrected = environment(uncorrected_variable);
   std::vector<std::string> notes;
   if (!uncorrected.empty())
@@ -155,9 +182,22 @@ Ending attempt(const Communicator& world, const std::vector<std::string>& words)
   }
 }
 
+/// The limit of --stall-timeout, before the ranks can agree that the command line is a good one.
+double start_limit(const std::vector<std::string>& words) {
+  try {
+    const Arguments given = parse_arguments({words.begin() + 1, words.end()});
+    return (given.command == Command::solve ? given.solve.options.run : given.options.run)
+        .stall_timeout;
+  } catch (const UsageError&) {
+    return default_stall_timeout;
+  }
+}
+
 int run(int& argc, char**& argv) {
+  std::optional<StartWatch> start(start_limit({argv, argv + argc}));
   const MpiSession mpi(argc, argv);
   const Communicator world = Communicator::duplicate(MPI_COMM_WORLD);
+  start.reset();
   const Ending ending = attempt(world, {argv, argv + argc});
   if (!ending.everywhere) {
     complain(fmt::format("rank {} on {}: {}", world.rank(), host_name(), ending.complaint));
@@ -174,6 +214,7 @@ int run(int& argc, char**& argv) {
 }  // namespace lupine
 
 int main(int argc, char** argv) {
+  ::alarm(0);
   try {
     lupine::prepare_streams();
     if (const auto status = lupine::predict(argc, argv)) return *status;

@@ -5,10 +5,16 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <cctype>
 #include <chrono>
+#include <climits>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <future>
+#include <sstream>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -42,13 +48,42 @@ const char* trouble(char state) {
   }
 }
 
+struct ProcessState {
+  char letter = '\0';  ///< of proc(5); 0: not known
+  std::int64_t parent = 0;
+};
+
 // The state stands behind the program's name in parentheses, and that name may contain any letters.
-char state_of(std::int64_t process) {
+ProcessState state_of(std::int64_t process) {
   std::ifstream file(fmt::format("/proc/{}/stat", process));
   std::string text;
   std::getline(file, text);
   const std::size_t name = text.rfind(')');
-  return name == text.npos || name + 2 >= text.size() ? '\0' : text[name + 2];
+  ProcessState state;
+  if (name == text.npos) return state;
+  std::istringstream rest(text.substr(name + 1));
+  rest >> state.letter >> state.parent;
+  return state;
+}
+
+// "; process 12 is stopped" for each process that this one's parent has started, and that cannot
+// answer.
+std::string siblings_in_trouble() {
+  std::string text;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", ignored)) {
+    const std::string name = entry.path().filename();
+    if (!std::ranges::all_of(name, [](unsigned char c) { return std::isdigit(c) != 0; })) continue;
+    const ProcessState state = state_of(std::stoll(name));
+    if (const char* what = trouble(state.letter); what && state.parent == ::getppid())
+      text += fmt::format("; process {} is {}", name, what);
+  }
+  return text;
+}
+
+void complain(const std::string& words) {
+  const std::string line = fmt::format("lupine: {}\n", words);
+  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.data(), line.size());
 }
 
 std::string listed(const std::vector<int>& ranks, int rank, const std::vector<RankPlace>& places) {
@@ -103,10 +138,8 @@ void RunWatch::end(const Stall& stall) const {
   const std::string& here = places_[static_cast<std::size_t>(all_.rank())].host;
   std::vector<char> states;
   for (const RankPlace& place : places_)
-    states.push_back(place.host == here ? state_of(place.process) : '\0');
-  const std::string line =
-      fmt::format("lupine: {}\n", stall_words(stall, all_.rank(), places_, states));
-  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.data(), line.size());
+    states.push_back(place.host == here ? state_of(place.process).letter : '\0');
+  complain(stall_words(stall, all_.rank(), places_, states));
   std::thread([] {
     std::this_thread::sleep_for(3 * patience);
     ::_exit(fault);
@@ -121,6 +154,20 @@ void RunWatch::end(const Stall& stall) const {
     is_done.wait_for(patience);
   }
   all_.abort(fault);
+}
+
+StartWatch::StartWatch(double limit) {
+  if (!(limit > 0)) return;
+  watch_ = std::make_unique<StallWatch>(clock_, limit, [](const Stall& stall) {
+    std::array<char, HOST_NAME_MAX + 1> host{};
+    ::gethostname(host.data(), host.size() - 1);
+    complain(fmt::format("process {} on {} has waited {:.3g} s for other ranks to start ({}){}",
+                         ::getpid(), host.data(), stall.seconds, stall.what,
+                         siblings_in_trouble()));
+    ::_exit(fault);
+  });
+  watch_->start();
+  waiting_.emplace(watch_.get(), "MPI_Init");
 }
 
 }  // namespace lupine

@@ -7,10 +7,12 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "comm/communicator.hpp"
+#include "core/clock.hpp"
 #include "core/stall_watch.hpp"
 
 namespace lupine {
@@ -50,6 +52,23 @@ class RunWatch {
   std::vector<RankPlace> places_;
   std::function<void()> hook_;
   std::unique_ptr<StallWatch> watch_;
+};
+
+/// The watch of one process from its start until it has met the other ranks: MPI_Init waits without
+/// end for one that is stopped. It writes one line to standard error, which names the processes of
+/// the same launcher on this host that are stopped or dead, and ends the process with exit status 3;
+/// the launcher ends the others then.
+class StartWatch {
+ public:
+  /// @param limit seconds that the start may take; 0: there is no watch
+  explicit StartWatch(double limit);
+  StartWatch(const StartWatch&) = delete;
+  StartWatch& operator=(const StartWatch&) = delete;
+
+ private:
+  SteadyClock clock_;
+  std::unique_ptr<StallWatch> watch_;
+  std::optional<StallWatch::Waiting> waiting_;
 };
 
 }  // namespace lupine

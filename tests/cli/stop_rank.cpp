@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A preloaded library: with LUPINE_STOP=RANK:CALL, that rank stops in its call of MPI_Isend or
-// MPI_Irecv with that number, as if by kill -STOP. So it stops in the middle of its work, however
-// fast or slow the machine is.
+// MPI_Irecv with that number, as if by kill -STOP, or in MPI_Init_thread with number 0. So it stops
+// in the middle of its work, however fast or slow the machine is.
 #include <mpi.h>
 
 #include <csignal>
@@ -10,18 +10,28 @@
 
 namespace {
 
-void count() {
-  static long calls = 0;
+void stop(int rank, long present) {
   const char* text = std::getenv("LUPINE_STOP");
   int wanted = -1;
   long call = 0;
   if (text == nullptr || std::sscanf(text, "%d:%ld", &wanted, &call) != 2) return;
+  if (rank == wanted && present == call) std::raise(SIGSTOP);
+}
+
+void count() {
+  static long calls = 0;
   int rank = -1;
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  if (rank == wanted && ++calls == call) std::raise(SIGSTOP);
+  stop(rank, ++calls);
 }
 
 }  // namespace
+
+extern "C" int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
+  const char* rank = std::getenv("OMPI_COMM_WORLD_RANK");
+  if (rank != nullptr) stop(std::atoi(rank), 0);
+  return PMPI_Init_thread(argc, argv, required, provided);
+}
 
 extern "C" int MPI_Isend(const void* data, int elements, MPI_Datatype type, int to, int tag,
                          MPI_Comm comm, MPI_Request* request) {
