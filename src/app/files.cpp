@@ -26,18 +26,21 @@ struct NamedFile {
 };
 
 struct CommandFiles {
-  std::vector<NamedFile> inputs;
+  std::vector<NamedFile> others;  ///< which must not be written
   std::vector<NamedFile> outputs;
 };
 
-/// All files of the command. A new one has its place here.
+/// All files of the command. A new one has its place here. Standard output and standard error may
+/// be files too, whose text would be lost if they were replaced.
 CommandFiles files_of(const Arguments& arguments, const ProfilePlace& place, const HplDat* dat) {
   const SolveArguments& solve = arguments.solve;
   const PredictArguments& predict = arguments.predict;
   CommandFiles files{{{"A", split_array_path(solve.a).path},
                       {"b", split_array_path(solve.b).path},
                       {"--profile", place.path},
-                      {"--machine", predict.machine}},
+                      {"--machine", predict.machine},
+                      {"standard output", "/dev/stdout"},
+                      {"standard error", "/dev/stderr"}},
                      {{"-o", solve.x},
                       {"--json", arguments.json},
                       {"--report", solve.report},
@@ -45,7 +48,7 @@ CommandFiles files_of(const Arguments& arguments, const ProfilePlace& place, con
                       {"--plot", arguments.plot},
                       {"--calibrate", predict.calibrate}}};
   if (dat != nullptr) {
-    files.inputs.push_back({"-i,--dat", dat->path});
+    files.others.push_back({"-i,--dat", dat->path});
     files.outputs.push_back({fmt::format("line 3 of {}", dat->path), dat->report_file()});
   }
   return files;

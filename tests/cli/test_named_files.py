@@ -84,6 +84,13 @@ class OneFileTwice(InFolderOfFiles):
         self.assert_status(outcome, 0)
         self.assertEqual(self.contents(), before)
 
+    def test_standard_streams(self):
+        for stream, name in ("1", "standard output"), ("2", "standard error"):
+            for file in "x", f"/dev/fd/{stream}":
+                script = (f'cd {self.folder}; "$lupine" mxp -N 32 --json {file} {stream}> x; status=$?; '
+                          f"[ {stream} = 1 ] || cat x >&2; exit $status")
+                self.assert_refused(shell(script), f"{name} and --json both name '{file}'")
+
     def test_options(self):
         self.put("A.mtx", SYSTEM)
         self.put("profile.json", "")
