@@ -12,6 +12,7 @@
 #include "app/command_options.hpp"
 #include "app/option.hpp"
 #include "core/matrix_traits.hpp"
+#include "io/text.hpp"
 #include "revision.hpp"
 
 namespace lupine {
@@ -40,7 +41,8 @@ void add_options(CLI::App& app, const Options& options, Arguments& arguments) {
 void require_no_extras(const CLI::App& app, const std::string& command) {
   for (const std::string& word : app.remaining())
     throw UsageError(fmt::format("unknown {} '{}'; allowed are those of '{} --help'",
-                                 word.rfind('-', 0) == 0 ? "option" : "argument", word, command));
+                                 word.rfind('-', 0) == 0 ? "option" : "argument", printable(word),
+                                 command));
 }
 
 /// The options for values that HPL.dat gives too.
@@ -336,8 +338,8 @@ Arguments parse_arguments(const std::vector<std::string>& words) {
   auto command = std::ranges::find(commands, named, &CommandWords::name);
   if (command == commands.end() && arguments.predict.on) {
     if (named[0] != '-')
-      throw UsageError(
-          fmt::format("predict '{}'? allowed: mxp, hpl, bench, or --calibrate FILE", named));
+      throw UsageError(fmt::format("predict '{}'? allowed: mxp, hpl, bench, or --calibrate FILE",
+                                   printable(named)));
     command = commands.end() - 1;
   }
   const bool has_options = command != commands.end();
@@ -363,10 +365,10 @@ Arguments parse_arguments(const std::vector<std::string>& words) {
                                   arguments.predict.on && !one.name.empty() ? " " : "", one.name));
   require_no_extras(info, "lupine info");
   if (app.get_subcommands().empty())
-    throw UsageError(
-        fmt::format("{}; allowed: mxp, hpl, bench, compare, tune, solve, predict, info, --help, "
-                    "--version",
-                    words.empty() ? "no command" : fmt::format("unknown command '{}'", words[0])));
+    throw UsageError(fmt::format(
+        "{}; allowed: mxp, hpl, bench, compare, tune, solve, predict, info, --help, "
+        "--version",
+        words.empty() ? "no command" : fmt::format("unknown command '{}'", printable(words[0]))));
   require_no_extras(app, "lupine");
   arguments.command = Command::info;
   if (has_options) settle(*command, arguments, normalizer);

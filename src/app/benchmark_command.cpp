@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <system_error>
 
 #include "app/files.hpp"
 #include "app/output.hpp"
@@ -34,7 +35,8 @@ std::optional<HplDat> take_dat(const Communicator& world, const Arguments& argum
   std::string path = arguments.dat;
   std::string text;
   on_rank_0(world, [&] {
-    if (arguments.may_take_dat && std::filesystem::exists(default_dat)) path = default_dat;
+    std::error_code error;  // ignored: what cannot be looked at is refused as it is read
+    if (arguments.may_take_dat && std::filesystem::exists(default_dat, error)) path = default_dat;
     if (!path.empty()) text = hpl_dat_text(path);
   });
   path = text_of_rank_0(world, std::move(path));
@@ -58,7 +60,7 @@ void note_waiting(const Communicator& world, const std::vector<Setup>& setups, N
                                 setups.size() == 1 ? "" : " at most"));
 }
 
-void announce(const std::vector<Setup>& setups, const Notes& notes, const ReportOutput& output) {
+void announce(const std::vector<Setup>& setups, const Notes& notes, ReportOutput& output) {
   Notes told;
   for (const Setup& setup : setups)
     for (const std::string& note : setup.notes)
@@ -77,7 +79,7 @@ struct Outcome {
 
 /// Runs the campaign and prints its report, from the head to the end.
 Outcome run_and_report(const Communicator& world, Campaign& campaign, const Arguments& arguments,
-                       Notes notes, const ReportOutput& output, TraceReport* trace) {
+                       Notes notes, ReportOutput& output, TraceReport* trace) {
   bool checked = true;
   std::optional<Paper> paper;
   on_rank_0(world, [&] {
@@ -113,20 +115,20 @@ Outcome run_and_report(const Communicator& world, Campaign& campaign, const Argu
 }
 
 /// `lupine mxp` and `lupine hpl`: runs every combination of the lists.
-int run_one(const Communicator& world, const Arguments& arguments, const Profile& profile,
-            const std::string& command_line, const Notes& given, TraceReport* trace) {
+int run_one(const Communicator& world, const Arguments& arguments, const std::optional<HplDat>& dat,
+            const Profile& profile, const std::string& command_line, const Notes& given,
+            TraceReport* trace) {
   Notes notes = given;
-  const std::optional<HplDat> dat = take_dat(world, arguments);
   if (dat) note_dat(*dat, arguments, notes);
-  ReportOutput output = dat ? ReportOutput(dat->device_out, dat->output_file) : ReportOutput();
+  ReportOutput output = dat ? ReportOutput(*dat) : ReportOutput();
   Campaign campaign(world,
                     configurations(dat ? *dat : arguments.choices, arguments.options, world.size()),
                     0, profile);
-  on_rank_0(world, [&] { output.open(); });
   const Outcome outcome = run_and_report(world, campaign, arguments, notes, output, trace);
   on_rank_0(world, [&] {
     if (!arguments.json.empty())
       write_json(arguments.json, json_report(outcome.all, command_line, notes));
+    output.finish();
   });
   return outcome.counts.failed == 0 ? 0 : 1;
 }
@@ -141,7 +143,7 @@ int run_both(const Communicator& world, const Arguments& arguments, const Profil
   world.broadcast(std::span(&n, 1), 0);
   Campaign hpl(world, {hpl_beside(options, arguments.hpl_n, arguments.hpl_nb)}, n, profile);
 
-  const ReportOutput output;
+  ReportOutput output;
   const Outcome first = run_and_report(world, mxp, arguments, notes, output, trace);
   const Outcome second = run_and_report(world, hpl, arguments, notes, output, trace);
   on_rank_0(world, [&] {
@@ -166,17 +168,16 @@ void write_trace(const TraceReport& trace, const std::string& path,
 int run_benchmarks(const Communicator& world, const Arguments& arguments, const ProfilePlace& place,
                    const std::string& command_line, const Notes& notes) {
   require_equal_options(world, common_arguments(arguments));
-  on_rank_0(world, [&] {
-    check_outputs({{"--json", arguments.json}, {"--trace", arguments.trace}},
-                  {{"--profile", place.path}});
-  });
+  const std::optional<HplDat> dat = take_dat(world, arguments);
+  on_rank_0(world, [&] { check_files(arguments, place, dat ? &*dat : nullptr); });
   Notes all_notes = notes;
   const Profile profile = load_profile(world, place, all_notes);
   std::optional<TraceReport> trace;
   if (!arguments.trace.empty()) trace.emplace();
-  const auto run = arguments.command == Command::bench ? run_both : run_one;
-  const int status =
-      run(world, arguments, profile, command_line, all_notes, trace ? &*trace : nullptr);
+  TraceReport* const traced = trace ? &*trace : nullptr;
+  const int status = arguments.command == Command::bench
+                         ? run_both(world, arguments, profile, command_line, all_notes, traced)
+                         : run_one(world, arguments, dat, profile, command_line, all_notes, traced);
   if (trace) on_rank_0(world, [&] { write_trace(*trace, arguments.trace, command_line); });
   keep_rates(world, place);
   return status;

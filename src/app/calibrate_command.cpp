@@ -36,7 +36,7 @@ int run_calibration(const Communicator& world, const Arguments& arguments) {
   const std::string& path = arguments.predict.calibrate;
   std::string earlier;
   on_rank_0(world, [&] {
-    check_outputs({{"--calibrate", path}}, {});
+    check_files(arguments, {});
     if (std::filesystem::exists(path)) earlier = machine_text(load_machine(path, {}));
   });
   earlier = text_of_rank_0(world, std::move(earlier));

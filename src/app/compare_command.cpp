@@ -54,10 +54,10 @@ std::deque<GalleryContest> gallery_contests(const Communicator& world, const Arg
   return all;
 }
 
-void check_files(const Communicator& world, const Arguments& arguments, const ProfilePlace& place) {
+void check_outputs(const Communicator& world, const Arguments& arguments,
+                   const ProfilePlace& place) {
   on_rank_0(world, [&] {
-    check_outputs({{"--json", arguments.json}, {"--plot", arguments.plot}},
-                  {{"--profile", place.path}});
+    check_files(arguments, place);
     if (!arguments.plot.empty()) check_gnuplot("--plot");
   });
 }
@@ -105,7 +105,7 @@ int hold(const Communicator& world, const Arguments& arguments, std::deque<AnyCo
 int run_compare(const Communicator& world, const Arguments& arguments, const ProfilePlace& place,
                 const std::string& command_line, const std::vector<std::string>& notes) {
   require_equal_options(world, common_arguments(arguments));
-  check_files(world, arguments, place);
+  check_outputs(world, arguments, place);
   std::vector<std::string> all_notes = notes;
   const Profile profile = load_profile(world, place, all_notes);
   // Of a profile, lupine::solve uses the rates alone.

@@ -5,8 +5,13 @@
 #include <lupine/error.hpp>
 
 #include <filesystem>
+#include <string>
+#include <system_error>
+#include <vector>
 
-#include "io/json.hpp"
+#include "io/npz.hpp"
+#include "io/output_file.hpp"
+#include "io/text.hpp"
 
 namespace lupine {
 
@@ -14,27 +19,64 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Whether both paths name the same file. False for devices and pipes, which may be given twice.
-bool same_file(const std::string& a, const std::string& b) {
-  const auto is_device = [](const std::string& path) {
-    return fs::exists(path) && !fs::is_regular_file(path);
-  };
-  if (is_device(a) || is_device(b)) return false;
-  return fs::weakly_canonical(fs::absolute(a)) == fs::weakly_canonical(fs::absolute(b)) ||
-         (fs::exists(a) && fs::exists(b) && fs::equivalent(a, b));
+/// A file of a command.
+struct NamedFile {
+  std::string option;  ///< option or argument that gives the path: "--json", "A"
+  std::string path;    ///< empty: not given
+};
+
+struct CommandFiles {
+  std::vector<NamedFile> others;  ///< which must not be written
+  std::vector<NamedFile> outputs;
+};
+
+/// All files of the command. A new one has its place here. Standard output and standard error may
+/// be files too, whose text would be lost if they were replaced.
+CommandFiles files_of(const Arguments& arguments, const ProfilePlace& place, const HplDat* dat) {
+  const SolveArguments& solve = arguments.solve;
+  const PredictArguments& predict = arguments.predict;
+  CommandFiles files{{{"A", split_array_path(solve.a).path},
+                      {"b", split_array_path(solve.b).path},
+                      {"--profile", place.path},
+                      {"--machine", predict.machine},
+                      {"standard output", "/dev/stdout"},
+                      {"standard error", "/dev/stderr"}},
+                     {{"-o", solve.x},
+                      {"--json", arguments.json},
+                      {"--report", solve.report},
+                      {"--trace", arguments.trace},
+                      {"--plot", arguments.plot},
+                      {"--calibrate", predict.calibrate}}};
+  if (dat != nullptr) {
+    files.others.push_back({"-i,--dat", dat->path});
+    files.outputs.push_back({fmt::format("line 3 of {}", dat->path), dat->report_file()});
+  }
+  return files;
+}
+
+/// Whether writing to `output` changes the other file. False for devices and pipes, which may be
+/// given twice.
+bool same_file(const std::string& output, const std::string& other) {
+  std::error_code error;
+  for (const std::string& path : {output, other})
+    if (fs::exists(path, error) && !fs::is_regular_file(path, error)) return false;
+  const fs::path one = fs::weakly_canonical(written_path(output), error);
+  const fs::path two = fs::weakly_canonical(written_path(other), error);
+  return (one == two && !one.empty()) || fs::equivalent(output, other, error);
 }
 
 }  // namespace
 
-void check_outputs(const std::vector<NamedFile>& outputs, const std::vector<NamedFile>& inputs) {
-  std::vector<NamedFile> before = inputs;
+void check_files(const Arguments& arguments, const ProfilePlace& place, const HplDat* dat) {
+  auto [before, outputs] = files_of(arguments, place, dat);
   for (const NamedFile& output : outputs) {
     if (output.path.empty()) continue;
     check_writable(output.path, output.option);
     for (const NamedFile& other : before)
-      if (!other.path.empty() && same_file(other.path, output.path))
+      if (!other.path.empty() && same_file(output.path, other.path))
         throw UsageError(fmt::format("{} and {} both name '{}'; allowed: a file for each of them",
-                                     other.option, output.option, output.path));
+                                     other.option, output.option,
+                                     printable(output.path, longest_path)));
     before.push_back(output);
   }
 }

@@ -1,23 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// Checks of the files that a command is to write.
+/// The files that a command reads and writes.
 #pragma once
 
-#include <string>
-#include <vector>
+#include "app/arguments.hpp"
+#include "app/profile_place.hpp"
 
 namespace lupine {
 
-/// A file on the command line.
-struct NamedFile {
-  std::string option;  ///< option or argument that gives the path: "--json", "A"
-  std::string path;    ///< empty: not given
-};
-
-/// Checks that each output can be written, and that no two outputs, and no output and input, are
-/// the same file. For rank 0, before anything runs.
-/// @throws UsageError if that is not so
-void check_outputs(const std::vector<NamedFile>& outputs,
-                   const std::vector<NamedFile>& inputs = {});
+/// Checks that each file that the command is to write can be written, and that none of them is also
+/// another one of its files, by whatever name or link. For rank 0, before anything runs.
+/// @param place of the profile that the command reads, or writes
+/// @param dat the HPL.dat that it has read; may be null
+/// @throws UsageError that names the options or arguments which give the files
+void check_files(const Arguments& arguments, const ProfilePlace& place,
+                 const HplDat* dat = nullptr);
 
 }  // namespace lupine

@@ -3,11 +3,14 @@
 
 #include <cmath>
 
+#include "io/text.hpp"
+
 namespace lupine {
 
 [[noreturn]] void reject(const std::string& option, std::string_view value,
                          const std::string& allowed) {
-  throw UsageError(fmt::format("{}: '{}' is not allowed; allowed: {}", option, value, allowed));
+  throw UsageError(
+      fmt::format("{}: '{}' is not allowed; allowed: {}", option, printable(value), allowed));
 }
 
 Option real(std::string names, std::string help, double& target, std::string range,
@@ -106,7 +109,8 @@ void Normalizer::check_flag(const std::string& word) {
   const std::string name = word.substr(0, word.find('='));
   const bool is_progress = name == "--progress" || name == "--no-progress";
   if (!is_progress && name != "--strict") return;
-  if (word != name) throw UsageError(fmt::format("{}: takes no value; allowed: {}", word, name));
+  if (word != name)
+    throw UsageError(fmt::format("{}: takes no value; allowed: {}", printable(word), name));
   require_first(is_progress ? "--progress/--no-progress" : name);
 }
 

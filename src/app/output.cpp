@@ -9,9 +9,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
-#include <utility>
 
 #include "io/file.hpp"
+#include "io/output_file.hpp"
+#include "io/text.hpp"
 
 namespace lupine {
 
@@ -45,6 +46,7 @@ bool is_closed(int descriptor) {
 
 void prepare_streams() {
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
   const bool no_output = is_closed(STDOUT_FILENO);
   // open() returns the lowest free number, so this fills those of closed standard streams.
   while (is_closed(STDIN_FILENO) || is_closed(STDOUT_FILENO) || is_closed(STDERR_FILENO))
@@ -56,34 +58,24 @@ void print(std::string_view text) {
   write_or_throw(STDOUT_FILENO, text, "to standard output");
 }
 
-ReportOutput::ReportOutput(int device, std::string file)
-    : device_(device), file_(std::move(file)) {}
+ReportOutput::ReportOutput(const HplDat& dat)
+    : to_error_(dat.device_out == 7), file_(dat.report_file()) {}
 
-ReportOutput::~ReportOutput() {
-  if (descriptor_ >= 0) ::close(descriptor_);
-}
-
-void ReportOutput::open() {
-  if (device_ == 6 || device_ == 7) return;
-  descriptor_ = ::open(file_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (descriptor_ < 0)
-    throw UsageError(fmt::format(
-        "cannot write '{}', the output file of HPL.dat's line 3 ({}); allowed is a file "
-        "in a folder that is there and can be written",
-        file_, error_text(errno)));
-}
-
-void ReportOutput::print(std::string_view text) const {
-  if (device_ == 7)
+void ReportOutput::print(std::string_view text) {
+  if (to_error_)
     write_or_throw(STDERR_FILENO, text, "to standard error");
   else
     lupine::print(text);
-  if (descriptor_ >= 0) write_or_throw(descriptor_, text, fmt::format("'{}'", file_));
+  if (!file_.empty()) printed_ += text;
+}
+
+void ReportOutput::finish() const {
+  if (!file_.empty()) write_whole(file_, printed_);
 }
 
 void complain(std::string text) {
   std::replace(text.begin(), text.end(), '\n', ' ');
-  write_all(STDERR_FILENO, fmt::format("lupine: {}\n", text));
+  write_all(STDERR_FILENO, fmt::format("lupine: {}\n", printable(text, text.npos)));
 }
 
 void print_progress(const std::string& line) {

@@ -7,10 +7,13 @@
 #include <string>
 #include <string_view>
 
+#include "io/hpl_dat.hpp"
+
 namespace lupine {
 
-/// Call it first in main(). A write to a closed pipe then returns an error in place of ending the
-/// program, and files that are opened later do not get the numbers of closed standard streams.
+/// Call it first in main(). A write to a closed pipe, or beyond the allowed size of files, then
+/// returns an error in place of ending the program, and files that are opened later do not get the
+/// numbers of closed standard streams.
 /// @throws Fault if standard output is closed
 void prepare_streams();
 
@@ -18,32 +21,29 @@ void prepare_streams();
 /// @throws Fault if not all of it could be written: a full disk, a closed pipe
 void print(std::string_view text);
 
-/// The destination of a report: standard output, or standard error, or standard output and a file.
+/// The destination of a report: standard output, or standard error, or standard output and a file,
+/// which is written whole at the end.
 class ReportOutput {
  public:
   /// Standard output.
   ReportOutput() = default;
-  /// @param device HPL.dat's "device out": 6 standard output; 7 standard error; any other value
-  ///        standard output and the file
-  ReportOutput(int device, std::string file);
-  ReportOutput(const ReportOutput&) = delete;
-  ReportOutput& operator=(const ReportOutput&) = delete;
-  ~ReportOutput();
+  /// That of an HPL.dat.
+  explicit ReportOutput(const HplDat& dat);
 
-  /// Opens the file, if there is one, and empties it. Call it before print(), on the rank that
-  /// prints.
-  /// @throws UsageError if the file cannot be written
-  void open();
-  /// Writes the text. @throws Fault if not all of it could be written
-  void print(std::string_view text) const;
+  /// Writes the text to the stream. @throws Fault if not all of it could be written
+  void print(std::string_view text);
+  /// Writes the file, if there is one, with all that was printed. Call it on the rank that prints.
+  /// @throws UsageError that names the file; one that was there is then unchanged
+  void finish() const;
 
  private:
-  int device_ = 6;
-  std::string file_;
-  int descriptor_ = -1;
+  bool to_error_ = false;
+  std::string file_;  ///< path; empty: none
+  std::string printed_;
 };
 
-/// Writes one line to standard error: "lupine: <text>". Line breaks in the text become spaces.
+/// Writes one line to standard error: "lupine: <text>". Line breaks in the text become spaces, and
+/// other control characters are shown by their numbers.
 void complain(std::string text);
 
 /// Writes a line of progress to standard error, without "lupine:".

@@ -10,6 +10,7 @@
 #include "app/output.hpp"
 #include "comm/agreement.hpp"
 #include "io/json.hpp"
+#include "io/text.hpp"
 #include "revision.hpp"
 #include "setup/options_check.hpp"
 #include "setup/rates.hpp"
@@ -28,7 +29,8 @@ Profile checked_profile(const std::string& text, const std::string& path) {
   for (const ProfileEntry& entry : profile.entries())
     if (entry.tuning.lookahead > largest_lookahead)
       throw UsageError(fmt::format("cannot use the profile '{}': look-ahead {}; allowed: 0 to {}",
-                                   path, entry.tuning.lookahead, largest_lookahead));
+                                   printable(path, longest_path), entry.tuning.lookahead,
+                                   largest_lookahead));
   return profile;
 }
 
@@ -54,7 +56,7 @@ std::string usable_text(const ProfilePlace& place, std::vector<std::string>& not
         throw UsageError(
             fmt::format("{}: there is no folder for '{}'; allowed: a file in a folder that is "
                         "there, or none",
-                        place.named_by, place.path));
+                        place.named_by, printable(place.path, longest_path)));
       notes.push_back(fmt::format("{}: there is no '{}' yet; rates that are measured begin it",
                                   place.named_by, place.path));
     }

@@ -13,7 +13,6 @@
 #include "comm/agreement.hpp"
 #include "core/numbers.hpp"
 #include "io/json.hpp"
-#include "io/npz.hpp"
 #include "report/progress.hpp"
 #include "report/solve_report.hpp"
 #include "solve/matrix_file.hpp"
@@ -78,10 +77,7 @@ int run_solve(const Communicator& world, const Arguments& arguments, const Profi
   require_equal_options(world, common_arguments(arguments));
   on_rank_0(world, [&] {
     require_kind(own.x);
-    check_outputs({{"-o", own.x}, {"--json", arguments.json}, {"--report", own.report}},
-                  {{"A", split_array_path(own.a).path},
-                   {"b", split_array_path(own.b).path},
-                   {"--profile", place.path}});
+    check_files(arguments, place);
   });
   SolveRun run;
   run.a = own.a;
@@ -95,7 +91,7 @@ int run_solve(const Communicator& world, const Arguments& arguments, const Profi
   run.hosts = world.all_gather(host_name());
   const Matrix a = open_matrix(world, own.a);
   const RightHandSide b =
-      own.b.empty() ? RightHandSide::of_ones() : open_right_hand_side(world, own.b);
+      own.b.empty() ? RightHandSide::of_ones() : open_right_hand_side(world, own.b, a.source().n());
   const SolutionFormat format = solution_format(world, own.a, own.b, own.x);
   run.n = a.source().n();
   run.right_hand_sides = std::max(b.source().count(), std::int64_t{1});

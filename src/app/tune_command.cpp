@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "app/files.hpp"
 #include "app/output.hpp"
 #include "bench/tune.hpp"
 #include "comm/agreement.hpp"
@@ -37,7 +38,7 @@ int run_tune(const Communicator& world, const Arguments& arguments, const Profil
   const ProfilePlace place = arguments.tried.empty() ? users : ProfilePlace{"", "--try-nb"};
   require_equal_options(world, common_arguments(arguments));
   on_rank_0(world, [&] {
-    if (!arguments.json.empty()) check_writable(arguments.json, "--json");
+    check_files(arguments, place);
     prepare_profile(place);
   });
   on_rank_0(world, [&] { print(tune_banner(arguments.budget, notes)); });

@@ -7,18 +7,46 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <system_error>
 #include <utility>
+
+#include "io/text.hpp"
 
 namespace lupine {
 
 namespace {
 
 UsageError unreadable(const std::string& path, const std::string& reason) {
-  return UsageError(
-      fmt::format("cannot read '{}': {}; allowed: a file that can be read", path, reason), path);
+  return UsageError(fmt::format("cannot read '{}': {}; allowed: a file that can be read",
+                                printable(path, longest_path), reason),
+                    path);
+}
+
+/// A regular file that was opened, or why it was not.
+struct Opened {
+  int descriptor = -1;
+  std::int64_t size = 0;
+  int error = 0;  ///< errno, where a call failed
+  std::string problem;
+};
+
+Opened open_regular(const std::string& path) {
+  // O_NONBLOCK: opening a pipe, which is refused below, must not wait for a writer.
+  Opened file;
+  file.descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  struct stat status {};
+  if (file.descriptor < 0 || ::fstat(file.descriptor, &status) != 0) {
+    file.error = errno;
+    file.problem = error_text(file.error);
+  } else if (!S_ISREG(status.st_mode)) {
+    file.problem = S_ISDIR(status.st_mode) ? "it is a folder" : "it is no regular file";
+  }
+  file.size = status.st_size;
+  if (file.problem.empty() || file.descriptor < 0) return file;
+  ::close(file.descriptor);
+  file.descriptor = -1;
+  return file;
 }
 
 }  // namespace
@@ -27,34 +55,24 @@ std::string error_text(int error) {
   return std::generic_category().message(error);
 }
 
-int read_file(const std::string& path, std::string& text) {
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) return errno;
-  std::array<char, 4096> part;
-  ssize_t length = 0;
-  while ((length = ::read(descriptor, part.data(), part.size())) != 0) {
-    if (length > 0) text.append(part.data(), static_cast<std::size_t>(length));
-    if (length < 0 && errno != EINTR) break;
-  }
-  const int error = length < 0 ? errno : 0;
-  ::close(descriptor);
-  return error;
+FileText read_file(const std::string& path) {
+  const Opened opened = open_regular(path);
+  if (!opened.problem.empty())
+    return {"", opened.problem, opened.error == ENOENT || opened.error == ENOTDIR};
+  const InputFile file(path, opened.descriptor, opened.size);
+  if (file.size() > longest_text)
+    return {"", fmt::format("it has {} bytes, more than {} MiB", file.size(), longest_text >> 20)};
+  return {file.text(0, file.size()), "", false};
 }
 
-// O_NONBLOCK: opening a pipe, which is refused below, must not wait for a writer.
-InputFile::InputFile(std::string path)
-    : path_(std::move(path)),
-      descriptor_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
-  struct stat status {};
-  if (descriptor_ < 0 || ::fstat(descriptor_, &status) != 0) {
-    const int error = errno;
-    if (descriptor_ >= 0) ::close(descriptor_);
-    throw unreadable(path_, error_text(error));
-  }
-  size_ = status.st_size;
-  if (S_ISREG(status.st_mode)) return;
-  ::close(descriptor_);
-  throw unreadable(path_, S_ISDIR(status.st_mode) ? "it is a folder" : "it is no regular file");
+InputFile::InputFile(std::string path, int descriptor, std::int64_t size)
+    : path_(std::move(path)), descriptor_(descriptor), size_(size) {}
+
+InputFile::InputFile(std::string path) : path_(std::move(path)), descriptor_(-1) {
+  const Opened file = open_regular(path_);
+  if (!file.problem.empty()) throw unreadable(path_, file.problem);
+  descriptor_ = file.descriptor;
+  size_ = file.size;
 }
 
 InputFile::InputFile(InputFile&& other) noexcept

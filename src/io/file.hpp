@@ -15,9 +15,18 @@ namespace lupine {
 /// The system's words for the error number `error` (errno), such as "No space left on device".
 std::string error_text(int error);
 
-/// Appends the content of the file to `text`. Returns 0, or the errno of the call that failed, such
-/// as ENOENT if there is no such file.
-int read_file(const std::string& path, std::string& text);
+/// The content of a small file, or why it cannot be read.
+struct FileText {
+  std::string text;
+  std::string problem;      ///< in words; empty: the file was read
+  bool is_missing = false;  ///< there is no such file
+};
+
+/// Bytes of the longest file that read_file() reads: 64 MiB.
+constexpr std::int64_t longest_text = std::int64_t{64} << 20;
+
+/// Reads a regular file of at most `longest_text` bytes, whole.
+FileText read_file(const std::string& path);
 
 /// A regular file that is open to be read in parts. Several threads may read at the same time.
 class InputFile {
@@ -44,6 +53,9 @@ class InputFile {
   UsageError error_at(std::int64_t offset, const std::string& words) const;
 
  private:
+  InputFile(std::string path, int descriptor, std::int64_t size);
+  friend FileText read_file(const std::string& path);
+
   std::string path_;
   int descriptor_;
   std::int64_t size_ = 0;

@@ -284,12 +284,11 @@ HplDat parse_hpl_dat(std::string_view text, const std::string& path) {
 }
 
 std::string hpl_dat_text(const std::string& path) {
-  std::string text;
-  const int error = read_file(path, text);
-  if (error != 0)
-    throw UsageError(fmt::format("cannot read '{}' ({}); allowed: an HPL.dat of {} lines", path,
-                                 error_text(error), last_dat_line));
-  return text;
+  const FileText file = read_file(path);
+  if (!file.problem.empty())
+    throw UsageError(fmt::format("cannot read '{}' ({}); allowed: an HPL.dat of {} lines",
+                                 printable(path, longest_path), file.problem, last_dat_line));
+  return file.text;
 }
 
 std::span<const HplChoice> hpl_ignores() {

@@ -42,6 +42,9 @@ struct HplDat {
   bool u_transposed = true;   ///< 0 in the file
   bool equilibration = true;
   int alignment = 8;  ///< of memory, in doubles
+
+  /// The file that gets the report too; empty: none.
+  std::string report_file() const { return device_out == 6 || device_out == 7 ? "" : output_file; }
 };
 
 /// Reads the text of an HPL.dat; `path` is its name in messages.

@@ -22,6 +22,11 @@ std::uint32_t crc32_of(std::uint32_t before, std::span<const std::byte> bytes) {
       ::crc32_z(before, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
 }
 
+std::uint32_t crc32_share(std::span<const std::byte> piece, std::int64_t behind) {
+  static_assert(sizeof(z_off_t) == sizeof behind);
+  return static_cast<std::uint32_t>(::crc32_combine(crc32_of(0, piece), 0, behind));
+}
+
 struct Inflater::Stream {
   const InputFile& file;
   NpzArray array;

@@ -24,6 +24,10 @@ inline bool has_zlib() {
 /// 0 if there are none
 std::uint32_t crc32_of(std::uint32_t before, std::span<const std::byte> bytes);
 
+/// What a piece adds to the CRC-32 of a longer content, which is the exclusive or of what all its
+/// pieces add. @param behind bytes of the content behind the piece
+std::uint32_t crc32_share(std::span<const std::byte> piece, std::int64_t behind);
+
 /// Inflates the content from its beginning to its end, in little memory (RFC 1951, by zlib).
 class Inflater {
  public:

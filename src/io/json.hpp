@@ -11,7 +11,7 @@
 namespace lupine {
 
 /// Writes the document to the file, as write_whole() does. Numbers that are not finite become null.
-/// @throws Fault that names the path and the reason; a file that was there is then unchanged
+/// @throws UsageError that names the path and the reason; a file that was there is then unchanged
 void write_json(const std::string& path, const nlohmann::ordered_json& document);
 
 }  // namespace lupine

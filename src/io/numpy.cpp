@@ -304,10 +304,8 @@ NumpyHeader read_numpy_header(const InputFile& file, const NpzArray& array) {
   try {
     NumpyHeader header = read(start, size);
     check(header, size - header.data);
-    if (array.compressed())
-      header.compressed = array;
-    else
-      header.data += array.begin;
+    header.archived = array;
+    if (!array.compressed()) header.data += array.begin;
     return header;
   } catch (const DamagedHeader& damage) {
     throw array.error(file, damage.what());

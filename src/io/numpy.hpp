@@ -37,8 +37,9 @@ struct NumpyHeader {
   std::vector<std::int64_t> shape;  ///< one or two dimensions, at least 1 each
   /// Offset of the first number in the file; in the inflated array if that is compressed.
   std::int64_t data = 0;
-  std::optional<NpzArray> compressed;  ///< set if the array is compressed
+  std::optional<NpzArray> archived;  ///< set if the array is in a .npz file
 
+  bool compressed() const { return archived && archived->compressed(); }
   std::int64_t rows() const { return shape.front(); }
   std::int64_t columns() const { return shape.size() == 1 ? 1 : shape.back(); }
 };

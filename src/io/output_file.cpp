@@ -3,14 +3,15 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
-#include <lupine/error.hpp>
 
 #include <cerrno>
 #include <filesystem>
 #include <system_error>
 
 #include "io/file.hpp"
+#include "io/text.hpp"
 
 namespace lupine {
 
@@ -28,30 +29,38 @@ bool is_special(const fs::path& path) {
   return fs::exists(status) && !fs::is_regular_file(status) && !fs::is_directory(status);
 }
 
-/// The path of the file to which `path` leads through symbolic links, whether it exists or not. A
-/// special file is its own target: the text of a link such as /dev/fd/63 is not a path.
-fs::path target(const std::string& path) {
-  if (is_special(path)) return path;
+/// 0 if there may be a file of this path, else errno: of links in a circle, of too long a name.
+int error_of_path(const fs::path& path) {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0 || errno == ENOENT ? 0 : errno;
+}
+
+/// The path of a file beside `path`. Its name is short enough whatever that of `path` is.
+fs::path temporary(const fs::path& path) {
+  constexpr std::size_t longest = 200;
+  return path.parent_path() /
+         fmt::format(".{}.{}.tmp", path.filename().string().substr(0, longest), ::getpid());
+}
+
+}  // namespace
+
+// A special file is its own target: the text of a link such as /dev/fd/63 is not a path.
+std::string written_path(const std::string& path) {
+  if (is_special(path) || error_of_path(path) != 0) return path;
   constexpr int most_links = 40;
   std::error_code error;
   fs::path file = fs::absolute(path, error);
   for (int i = 0; i < most_links && fs::is_symlink(file, error); ++i)
     file = file.parent_path() / fs::read_symlink(file, error);
-  return file;
+  return file.string();
 }
-
-fs::path temporary(const fs::path& path) {
-  return path.parent_path() / fmt::format(".{}.{}.tmp", path.filename().string(), ::getpid());
-}
-
-}  // namespace
 
 void check_writable(const std::string& path, const std::string& option) {
-  const fs::path file = target(path);
+  const fs::path file = written_path(path);
   std::error_code ignored;
-  int error = 0;
-  if (path.empty()) {
-    error = ENOENT;
+  int error = path.empty() ? ENOENT : error_of_path(file);
+  if (error != 0) {
+    // There is nothing to try.
   } else if (fs::is_directory(file, ignored)) {
     error = EISDIR;
   } else if (is_special(file)) {
@@ -68,12 +77,12 @@ void check_writable(const std::string& path, const std::string& option) {
     throw UsageError(
         fmt::format("{}: cannot write '{}' ({}); allowed is a file in a folder that is "
                     "there and can be written",
-                    option, path, error_text(error)));
+                    option, printable(path, longest_path), error_text(error)));
 }
 
 OutputFile::OutputFile(const std::string& path)
-    : path_(target(path)),
-      half_(is_special(path_) ? "" : temporary(path_).string()),
+    : path_(written_path(path)),
+      half_(is_special(path_) || error_of_path(path_) != 0 ? "" : temporary(path_).string()),
       descriptor_(half_.empty() ? ::open(path_.c_str(), to_existing)
                                 : ::open(half_.c_str(), to_new, 0666)) {
   if (descriptor_ >= 0) return;
@@ -109,11 +118,17 @@ std::string OutputFile::finish() {
   return "";
 }
 
+UsageError unwritten(const std::string& path, const std::string& why) {
+  return UsageError(fmt::format("cannot write '{}': {}; allowed: a file in a folder that can be "
+                                "written, on a disk with room for it",
+                                printable(path, longest_path), why),
+                    path);
+}
+
 void write_whole(const std::string& path, std::string_view text) {
   OutputFile file(path);
   file.write(text);
-  if (const std::string why = file.finish(); !why.empty())
-    throw Fault(fmt::format("cannot write '{}': {}", path, why));
+  if (const std::string why = file.finish(); !why.empty()) throw unwritten(path, why);
 }
 
 }  // namespace lupine

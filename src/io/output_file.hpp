@@ -3,10 +3,15 @@
 /// Files that are written whole or not at all.
 #pragma once
 
+#include <lupine/error.hpp>
+
 #include <string>
 #include <string_view>
 
 namespace lupine {
+
+/// The path of the file that is written by the name `path`: that to which symbolic links lead.
+std::string written_path(const std::string& path);
 
 /// Checks that `path` can be written. A file that is there already is not touched.
 /// @param option the option that gives the path, for the message: "--json"
@@ -39,8 +44,11 @@ class OutputFile {
   int error_ = 0;
 };
 
+/// The error of a file that could not be written, in one line. @param why of OutputFile::finish()
+UsageError unwritten(const std::string& path, const std::string& why);
+
 /// Writes the text to the file at `path` through an OutputFile.
-/// @throws Fault that names the path and the reason; a file that was there is then unchanged
+/// @throws UsageError that names the path and the reason; a file that was there is then unchanged
 void write_whole(const std::string& path, std::string_view text);
 
 }  // namespace lupine

@@ -13,6 +13,7 @@
 
 #include "io/file.hpp"
 #include "io/json.hpp"
+#include "io/text.hpp"
 
 namespace lupine {
 
@@ -184,19 +185,18 @@ Profile parse_profile(const std::string& content, const std::string& path) {
     throw UsageError(
         fmt::format("cannot use the profile '{}': {}; allowed: a profile that this version of "
                     "Lupine wrote, or none",
-                    path, damage.what()));
+                    printable(path, longest_path), damage.what()));
   }
 }
 
 std::string profile_text(const std::string& path) {
-  std::string content;
-  const int error = read_file(path, content);
-  if (error != 0 && error != ENOENT && error != ENOTDIR)
+  const FileText file = read_file(path);
+  if (!file.problem.empty() && !file.is_missing)
     throw UsageError(
         fmt::format("cannot read the profile '{}' ({}); allowed: a file that can be "
                     "read, or none",
-                    path, error_text(error)));
-  return content;
+                    printable(path, longest_path), file.problem));
+  return file.text;
 }
 
 Profile read_profile(const std::string& path) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "io/text.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
@@ -22,12 +24,21 @@ std::string lower(std::string_view word) {
   return text;
 }
 
-std::string printable(std::string_view word) {
-  constexpr std::size_t longest = 40;
-  std::string text(word.substr(0, longest));
-  for (char& c : text)
-    if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') c = '?';
-  return word.size() > longest ? text + "..." : text;
+std::string printable(std::string_view text, std::size_t longest) {
+  std::size_t length = std::min(longest, text.size());
+  // The bytes of one character of UTF-8 stay together.
+  while (length > 0 && length < text.size() && (text[length] & '\xc0') == '\x80') --length;
+  std::string shown;
+  for (const char c : text.substr(0, length)) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '\n')
+      shown += "\\n";
+    else if (byte < ' ' || c == '\x7f')
+      shown += fmt::format("\\x{:02x}", byte);
+    else
+      shown += c;
+  }
+  return length < text.size() ? shown + "..." : shown;
 }
 
 std::string utc_text(std::time_t time) {

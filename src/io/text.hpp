@@ -4,6 +4,7 @@
 #pragma once
 
 #include <charconv>
+#include <cstddef>
 #include <ctime>
 #include <optional>
 #include <string>
@@ -28,8 +29,12 @@ std::string_view take_word(std::string_view& rest);
 /// The word with its ASCII letters in lower case.
 std::string lower(std::string_view word);
 
-/// The word for a message of one line: without control characters, and shortened if it is long.
-std::string printable(std::string_view word);
+/// The text for a message of one line: control characters become "\\n", "\\x1b", and what lies
+/// behind `longest` bytes becomes "...".
+std::string printable(std::string_view text, std::size_t longest = 40);
+
+/// The bytes of a path that a message shows.
+constexpr std::size_t longest_path = 300;
 
 /// A time in UTC: "2026-11-21T18:00:00Z".
 std::string utc_text(std::time_t time);

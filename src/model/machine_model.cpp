@@ -300,10 +300,13 @@ MachineModel load_machine(const std::string& name_or_file,
       places.push_back(folder / (name_or_file + ".json"));
   std::string reason = "there is none of this name";
   for (const std::filesystem::path& place : places) {
-    std::string text;
-    const int error = read_file(place.string(), text);
-    if (error == 0) return parse_machine(text, place.string());
-    if (is_file || error != ENOENT) reason = error_text(error);
+    const FileText file = read_file(place.string());
+    if (file.problem.empty()) {
+      MachineModel machine = parse_machine(file.text, place.string());
+      machine.path = place.string();
+      return machine;
+    }
+    if (is_file || !file.is_missing) reason = file.problem;
   }
   throw UsageError(fmt::format("cannot read the machine '{}': {}; allowed: {}",
                                printable(name_or_file), reason, allowed_machines(folders)));

@@ -97,6 +97,7 @@ struct LinkModel {
 };
 
 struct MachineModel {
+  std::string path;         ///< of its file; empty: it was read from a text
   std::string name;         ///< "h200-x8"
   std::string description;  ///< one line
   DeviceKind kind = DeviceKind::cuda;

@@ -180,7 +180,7 @@ int scale(const paper::Scenario& scenario, const Arguments& arguments,
 }
 
 int run(const std::vector<std::string>& words) {
-  const Arguments arguments = parse_arguments({words.begin() + 1, words.end()});
+  Arguments arguments = parse_arguments({words.begin() + 1, words.end()});
   if (arguments.command == Command::print) {
     print(arguments.text);
     return 0;
@@ -188,9 +188,10 @@ int run(const std::vector<std::string>& words) {
   if (!arguments.predict.on || arguments.command == Command::calibrate)
     throw UsageError("lupine-predict is a part of lupine; allowed: lupine predict mxp|hpl|bench");
   const paper::Scenario scenario = scenario_of(arguments);
+  arguments.predict.machine = scenario.machine.path;  // of a shipped machine too
   const bool study = arguments.predict.search || !arguments.predict.scale.empty();
   if (!study) return predict_runs(scenario, arguments, quoted(words));
-  check_outputs({{"--json", arguments.json}, {"--plot", arguments.plot}});
+  check_files(arguments, {});
   if (!arguments.plot.empty()) check_gnuplot("--plot");
   return arguments.predict.search ? search_best(scenario, arguments, quoted(words))
                                   : scale(scenario, arguments, quoted(words));

@@ -27,6 +27,11 @@ struct Parts {
 void read_numpy_part(const InputFile& file, const NumpyHeader& header, const Parts& parts,
                      PartWriter& a);
 
+/// Checks the CRC-32 of an array that is not compressed, whose parts are read without it: each rank
+/// goes through a share of the bytes. A build without zlib checks nothing. Collective.
+/// @throws UsageError (every rank) if it differs; AgreedFault
+void check_stored(const Communicator& all, const InputFile& file, const NpzArray& array);
+
 /// a <- this rank's part of a Matrix Market file. In each turn every rank reads a piece of the file
 /// and sends the entries to the ranks that own them. Entries with the same indices are added, in
 /// the order of the file. Collective. @throws UsageError, AgreedFault: the same error on every rank

@@ -39,6 +39,12 @@ class MatrixFile {
     return UsageError(fmt::format("'{}' {}", name_, words), file_.path());
   }
 
+  /// Checks what no part shows, before parts are read. Collective. @throws UsageError
+  void check(const Communicator& all) const {
+    if (const NumpyHeader* header = numpy(); header && header->archived)
+      check_stored(all, file_, *header->archived);
+  }
+
   /// a <- this rank's part. Collective.
   void read(const Communicator& all, const Parts& parts, PartWriter& a) const {
     if (const NumpyHeader* header = numpy())
@@ -103,7 +109,7 @@ class FileMatrix : public MatrixSource {
   }
 
   std::int64_t n() const override { return file_->rows(); }
-  void check(const Communicator& /*all*/) const override {}
+  void check(const Communicator& all) const override { file_->check(all); }
   void fill(const ProcessGrid& grid, const Distribution& rows, const Distribution& columns,
             PartWriter& a) const override {
     file_->read(grid.all(), {grid.shape(), rows, columns}, a);
@@ -115,8 +121,11 @@ class FileMatrix : public MatrixSource {
 
 class FileRightHandSide : public SolvedOnRank {
  public:
-  FileRightHandSide(const Communicator& all, SharedFile file)
+  /// @param n rows of A
+  FileRightHandSide(const Communicator& all, SharedFile file, std::int64_t n)
       : SolvedOnRank(0), file_(std::move(file)), shares_(file_->rows(), all) {
+    check(all, n);  // before memory is taken for as many numbers as the header says
+    file_->check(all);
     const std::int64_t rows = shares_.mine.local_size();
     agree(all, [&] { mine_.resize(static_cast<std::size_t>(rows * count())); });
     const Parts parts{{all.size(), 1}, shares_.mine, Distribution(count(), count(), 1, 0)};
@@ -125,7 +134,7 @@ class FileRightHandSide : public SolvedOnRank {
   }
 
   std::int64_t count() const override { return file_->columns(); }
-  void check(const Communicator& /*all*/, std::int64_t n) const override {
+  void check(const Communicator& /*all*/, std::int64_t n) const final {
     if (file_->rows() != n)
       throw file_->error(
           fmt::format("has {} rows, A is of {} x {}; allowed: {} rows", file_->rows(), n, n, n));
@@ -149,8 +158,9 @@ Matrix open_matrix(const Communicator& all, const std::string& path) {
   return Matrix(std::make_shared<FileMatrix>(open(all, path)));
 }
 
-RightHandSide open_right_hand_side(const Communicator& all, const std::string& path) {
-  return RightHandSide(std::make_shared<FileRightHandSide>(all, open(all, path)));
+RightHandSide open_right_hand_side(const Communicator& all, const std::string& path,
+                                   std::int64_t n) {
+  return RightHandSide(std::make_shared<FileRightHandSide>(all, open(all, path), n));
 }
 
 std::optional<FileKind> kind_by_name(const std::string& path) {

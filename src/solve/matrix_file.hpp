@@ -24,8 +24,9 @@ Matrix open_matrix(const Communicator& all, const std::string& path);
 
 /// Opens a file as b and reads all of it, each rank a share of the rows, so that errors in it are
 /// found before anything is computed. The solution x is stored on rank 0, n x count. Collective.
-/// @throws UsageError (every rank), as open_matrix()
-RightHandSide open_right_hand_side(const Communicator& all, const std::string& path);
+/// @param n rows of A @throws UsageError (every rank), as open_matrix(), or unless b has n rows
+RightHandSide open_right_hand_side(const Communicator& all, const std::string& path,
+                                   std::int64_t n);
 
 enum class FileKind { numpy, npz, matrix_market };
 

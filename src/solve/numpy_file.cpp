@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <optional>
 
+#include "comm/agreement.hpp"
 #include "io/inflate.hpp"
 #include "solve/file_part.hpp"
 #include "solve/threads.hpp"
@@ -152,10 +154,35 @@ void inflate_lines(Inflater& inflater, const NumpyHeader& header, const Parts& p
 
 }  // namespace
 
+void check_stored(const Communicator& all, const InputFile& file, const NpzArray& array) {
+  if (array.compressed() || !has_zlib()) return;
+  constexpr std::int64_t piece = std::int64_t{1} << 20;
+  const std::int64_t size = array.member.size;
+  std::vector<std::int64_t> shares(static_cast<std::size_t>(all.size()));  // of the ranks
+  agree(all, [&] {
+    std::atomic<std::uint32_t> share = 0;
+    const std::int64_t stride = piece * all.size();
+    for_each_in_threads((size + stride - 1) / stride, [&](std::int64_t i) {
+      const std::int64_t begin = i * stride + piece * all.rank();
+      const std::int64_t end = std::min(begin + piece, size);
+      if (begin >= end) return;
+      std::vector<std::byte> bytes(static_cast<std::size_t>(end - begin));
+      file.read(array.begin + begin, bytes);
+      share ^= crc32_share(bytes, size - end);
+    });
+    shares[static_cast<std::size_t>(all.rank())] = share;
+  });
+  all.all_reduce(std::span(shares), Reduction::sum);
+  std::uint32_t crc = 0;
+  for (const std::int64_t share : shares) crc ^= static_cast<std::uint32_t>(share);
+  if (crc != array.member.crc)
+    throw array.error(file, "is damaged: its check sum (CRC-32) differs; allowed: a whole array");
+}
+
 void read_numpy_part(const InputFile& file, const NumpyHeader& header, const Parts& parts,
                      PartWriter& a) {
   std::optional<Inflater> inflater;
-  if (header.compressed) inflater.emplace(file, *header.compressed);
+  if (header.compressed()) inflater.emplace(file, *header.archived);
   const auto read = [&](std::int64_t first, MatrixView<double> to) {
     if (inflater)
       inflate_lines(*inflater, header, parts, first, to);

@@ -114,11 +114,7 @@ void write_solution(const Communicator& all, const std::string& path, const Solu
     else
       write_market(pieces, view);
     pieces.flush();
-    if (const std::string why = file.finish(); !why.empty())
-      throw UsageError(fmt::format("cannot write '{}': {}; allowed: a file in a folder that can be "
-                                   "written, on a disk with room for it",
-                                   path, why),
-                       path);
+    if (const std::string why = file.finish(); !why.empty()) throw unwritten(path, why);
   });
 }
 

@@ -207,7 +207,8 @@ class Report(Folder):
     def test_what_cannot_be_written(self):
         words = ("predict", "mxp", "--machine", H200, "-N", "1000")
         for option in "--json", "--trace":
-            self.assert_refused(run(*words, option, "/dev/full"), "/dev/full", "No space left", status=3)
+            self.assert_refused(run(*words, option, "/dev/full"), "/dev/full", "No space left",
+                                printed=True)
         with open("/dev/full", "w", encoding="utf-8") as full:
             self.assert_refused(run(*words, stdout=full), "standard output", status=3)
             self.assert_refused(run(*words, "--scale", "1", stdout=full), "standard output", status=3)

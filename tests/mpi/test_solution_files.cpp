@@ -99,7 +99,7 @@ TEST_CASE("a solution that is written is read back the same", "[sources]") {
           std::vector<double> x;
           if (all.rank() == 0) x = dense(n, count, n, element);
           write_solution(all, path, format, n, count, x);
-          require_right_hand_side(all, open_right_hand_side(all, path), n, count, element);
+          require_right_hand_side(all, open_right_hand_side(all, path, n), n, count, element);
           if (kind != FileKind::matrix_market) {
             const SolutionFormat found = solution_format(all, path, path, "x");
             CHECK(found.vector == (vector && count == 1));

@@ -76,7 +76,7 @@ TEST_CASE("arrays in .npz files, stored and compressed", "[sources]") {
                           {"b.npy", npy<float>(n, 3, fortran, simple), method}}));
         require_matrix(all, open_matrix(all, path + ":A"), n, fraction);
         require_matrix(all, open_matrix(all, path + ":i.npy"), n, whole(-9));
-        require_right_hand_side(all, open_right_hand_side(all, path + ":b"), n, 3, simple);
+        require_right_hand_side(all, open_right_hand_side(all, path + ":b", n), n, 3, simple);
       }
     // More than one tile of lines, and more than one read of the archive.
     const std::string path =
@@ -109,7 +109,14 @@ TEST_CASE("all ranks report a .npz file that is refused", "[sources]") {
       " is damaged: its check sum (CRC-32) differs; allowed: a whole compressed array";
   CHECK(refusal(all, [&] { Part(open_matrix(all, path + ":x").source(), grid, 3); }) ==
         "'A:x'" + damaged);
-  CHECK(refusal(all, [&] { open_right_hand_side(all, path + ":b"); }) == "'A:b'" + damaged);
+  CHECK(refusal(all, [&] { open_right_hand_side(all, path + ":b", 4); }) == "'A:b'" + damaged);
+  // Without compression too, where a rank reads only its part.
+  const std::string stored =
+      folder.file("A", archive({{"x.npy", four, 0, 0, 1}, {"b.npy", four, 0, 0, 1}}));
+  const std::string differs = " is damaged: its check sum (CRC-32) differs; allowed: a whole array";
+  CHECK(refusal(all, [&] { open_matrix(all, stored + ":x").source().check(all); }) ==
+        "'A:x'" + differs);
+  CHECK(refusal(all, [&] { open_right_hand_side(all, stored + ":b", 4); }) == "'A:b'" + differs);
 }
 
 TEST_CASE("a matrix in an array file, general or half of it", "[sources]") {
@@ -179,7 +186,9 @@ TEST_CASE("files of many pieces", "[sources]") {
   check(folder.file("f", npy<double>(600, 600, true, fraction)), fraction);
   for (const bool fortran : {false, true})
     require_right_hand_side(
-        all, open_right_hand_side(all, folder.file("b", npy<double>(20001, 2, fortran, fraction))),
+        all,
+        open_right_hand_side(all, folder.file("b", npy<double>(20001, 2, fortran, fraction)),
+                             20001),
         20001, 2, fraction);
 }
 
@@ -205,7 +214,7 @@ TEST_CASE("right-hand sides in files", "[sources]") {
   const SharedFolder folder(all);
   const auto check = [&](const std::string& content, std::int64_t n, std::int64_t count,
                          const Element& element) {
-    require_right_hand_side(all, open_right_hand_side(all, folder.file("b", content)), n, count,
+    require_right_hand_side(all, open_right_hand_side(all, folder.file("b", content), n), n, count,
                             element);
   };
   for (const std::int64_t n : {1, 5, 40}) {
@@ -220,7 +229,7 @@ TEST_CASE("right-hand sides in files", "[sources]") {
   }
   const ProcessGrid grid(all, squarest(all.size(), GridOrder::row));
   const RightHandSide b =
-      open_right_hand_side(all, folder.file("b", npy<double>(13, 3, false, fraction)));
+      open_right_hand_side(all, folder.file("b", npy<double>(13, 3, false, fraction)), 13);
   CHECK(solution(b, grid, 13, 3, simple) ==
         (all.rank() == 0 ? dense(13, 3, 13, simple) : std::vector<double>{}));
 }
@@ -299,10 +308,10 @@ TEST_CASE("all ranks report an error inside of a file", "[sources]") {
 
   const std::string path =
       folder.file("b", "%%MatrixMarket matrix array real general\n2 1\n1\nz\n");
-  CHECK(refusal(all, [&] { open_right_hand_side(all, path); }) ==
+  CHECK(refusal(all, [&] { open_right_hand_side(all, path, 2); }) ==
         "'b' line 4: 'z' is not allowed here; allowed: a number of FP64");
   const std::string five = folder.file("b", array(5, 1, Stored::none, simple));
-  CHECK(refusal(all, [&] { open_right_hand_side(all, five).source().check(all, 6); }) ==
+  CHECK(refusal(all, [&] { open_right_hand_side(all, five, 6); }) ==
         "'b' has 5 rows, A is of 6 x 6; allowed: 6 rows");
 }
 

@@ -69,6 +69,28 @@ TEST_CASE("a file that cannot be read is refused with its reason") {
   CHECK_THAT(refusal(""), ContainsSubstring("cannot read ''"));
 }
 
+TEST_CASE("a small file is read whole, and no other one") {
+  const Folder folder("file");
+  std::ofstream(folder / "a") << "two\nlines";
+  CHECK(read_file(folder / "a").text == "two\nlines");
+  CHECK(read_file(folder / "a").problem.empty());
+  CHECK(read_file(folder / "none").is_missing);
+  CHECK(read_file(folder / "a/none").is_missing);
+  REQUIRE(::mkfifo((folder / "pipe").c_str(), 0600) == 0);
+  fs::create_symlink("loop", folder / "loop");
+  fs::resize_file(folder / "a", longest_text + 1);
+  for (const auto& [path, problem] : {std::pair{folder / "pipe", "it is no regular file"},
+                                      {std::string("/dev/zero"), "it is no regular file"},
+                                      {folder / "", "it is a folder"},
+                                      {folder / "loop", "Too many levels of symbolic links"},
+                                      {folder / "a", "it has 67108865 bytes, more than 64 MiB"}}) {
+    const FileText file = read_file(path);
+    CHECK(file.text.empty());
+    CHECK(file.problem == problem);
+    CHECK_FALSE(file.is_missing);
+  }
+}
+
 TEST_CASE("a file that is not finished leaves the old one alone") {
   const Folder folder("file");
   std::ofstream(folder / "a") << "old";

@@ -68,6 +68,25 @@ TEST_CASE("a symbolic link is written through and stays a link") {
   CHECK(content(folder / "target.json").find("\"a\": 1") != std::string::npos);
 }
 
+TEST_CASE("links in a circle are refused and stay") {
+  const Folder folder("json");
+  fs::create_symlink("b.json", folder / "a.json");
+  fs::create_symlink("a.json", folder / "b.json");
+  CHECK_THAT(refusal(folder / "a.json"), ContainsSubstring("symbolic links"));
+  CHECK_THROWS_AS(write_json(folder / "a.json", {{"a", 1}}), UsageError);
+  CHECK(fs::is_symlink(folder / "a.json"));
+  CHECK(folder.files() == 2);
+}
+
+TEST_CASE("a name may be as long as the system allows") {
+  const Folder folder("json");
+  const std::string longest(255, 'n');
+  CHECK(refusal(folder / longest).empty());
+  write_json(folder / longest, {{"a", 1}});
+  CHECK(folder.files() == 1);
+  CHECK_THAT(refusal(folder / (longest + "n")), ContainsSubstring("File name too long"));
+}
+
 TEST_CASE("the check of a path leaves no file") {
   const Folder folder("json");
   CHECK(refusal(folder / "new.json").empty());
@@ -95,9 +114,9 @@ TEST_CASE("a path that cannot be written is refused with its reason") {
 
 TEST_CASE("a failure leaves the old file whole and no partial file") {
   const Folder folder("json");
-  CHECK_THROWS_AS(write_json(folder / "missing/a.json", {{"a", 1}}), Fault);
-  CHECK_THROWS_AS(write_json("/dev/full", {{"a", 1}}), Fault);
+  CHECK_THROWS_AS(write_json(folder / "missing/a.json", {{"a", 1}}), UsageError);
+  CHECK_THROWS_AS(write_json("/dev/full", {{"a", 1}}), UsageError);
   fs::create_directories(folder / "is-a-folder");
-  CHECK_THROWS_AS(write_json(folder / "is-a-folder", {{"a", 1}}), Fault);
+  CHECK_THROWS_AS(write_json(folder / "is-a-folder", {{"a", 1}}), UsageError);
   CHECK(folder.files() == 1);
 }

@@ -4,6 +4,7 @@
 
 #include <lupine/error.hpp>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -55,11 +56,11 @@ std::vector<double> read(const File& file, const Name& name = {}) {
   const NumpyHeader header = read_numpy_header(input, find_array(input, name));
   std::vector<double> values(static_cast<std::size_t>(header.rows()));
   const auto bytes = std::as_writable_bytes(std::span(values));
-  if (!header.compressed) {
+  if (!header.compressed()) {
     input.read(header.data, bytes);
     return values;
   }
-  Inflater inflater(input, *header.compressed);
+  Inflater inflater(input, *header.archived);
   inflater.read(header.data, bytes.first(8));  // in parts
   inflater.read(header.data + 8, bytes.subspan(8));
   inflater.finish();
@@ -203,6 +204,19 @@ TEST_CASE("a damaged compressed array is refused") {
   std::string noise = archive({good});
   noise[noise.find("PK\x03\x04") + 30 + 5 + 7] = '\x07';  // the first byte of the first block
   CHECK_THAT(refusal(noise), ContainsSubstring("are not those of the method deflate"));
+}
+
+TEST_CASE("the shares of pieces make the check sum of the whole") {
+  if (!has_zlib()) return;
+  const std::string text = numbers(1000);
+  const std::span bytes = std::as_bytes(std::span(text));
+  std::uint32_t sum = 0;
+  for (std::size_t begin = 0; begin < bytes.size(); begin += 999) {
+    const std::size_t end = std::min(begin + 999, bytes.size());
+    sum ^= crc32_share(bytes.subspan(begin, end - begin),
+                       std::ssize(bytes) - std::ssize(bytes.first(end)));
+  }
+  CHECK(sum == crc32_of(0, bytes));
 }
 
 TEST_CASE("the archive around a solution") {
