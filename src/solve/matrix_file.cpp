@@ -3,13 +3,17 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "comm/agreement.hpp"
 #include "core/expects.hpp"
+#include "core/random.hpp"
 #include "io/text.hpp"
 #include "solve/file_part.hpp"
 #include "solve/source_parts.hpp"
@@ -27,7 +31,20 @@ class MatrixFile {
         file_(split_array_path(name).path),
         header_(read_header(file_, split_array_path(name).array)) {}
 
-  std::int64_t size() const { return file_.size(); }
+  /// The size of the file in bytes, and a hash of its beginning and of blocks drawn at random.
+  std::string identity() const {
+    constexpr std::int64_t block = 4096;
+    constexpr std::uint64_t blocks = 64;
+    const std::int64_t size = file_.size();
+    const auto seed = static_cast<std::uint64_t>(size);
+    std::uint64_t hash = 0;
+    for (std::uint64_t k = 0; k <= blocks && size > 0; ++k) {
+      const auto begin = static_cast<std::int64_t>(k == 0 ? 0 : random_bits(seed, k) % seed);
+      for (const char c : file_.text(begin, block))
+        hash = mixed_bits(hash + static_cast<unsigned char>(c) + 1);
+    }
+    return fmt::format("{} bytes, hash {:016x} of a sample", size, hash);
+  }
   std::int64_t rows() const {
     return std::visit([](const auto& header) { return rows_of(header); }, header_);
   }
@@ -81,18 +98,21 @@ class MatrixFile {
 
 using SharedFile = std::shared_ptr<const MatrixFile>;
 
-/// Opens the file on all ranks. Its size must be the same on all of them: a different size shows
-/// that a rank sees a different file.
+/// Opens the file on all ranks. A rank may see another file of this name: on a disk of its node.
 SharedFile open(const Communicator& all, const std::string& path) {
   require_equal_options(all, {{"file", path}});
-  SharedFile file = agreed(all, [&] { return std::make_shared<const MatrixFile>(path); });
-  const std::int64_t least = all.all_reduce(file->size(), Reduction::min);
-  const std::int64_t most = all.all_reduce(file->size(), Reduction::max);
-  if (least != most)
-    throw file->error(
-        fmt::format("has {} bytes on one rank and {} on another; allowed: the same "
-                    "file on all",
-                    least, most));
+  std::string identity;
+  SharedFile file = agreed(all, [&] {
+    auto opened = std::make_shared<const MatrixFile>(path);
+    identity = opened->identity();
+    return opened;
+  });
+  const std::vector<std::string> seen = all.all_gather(identity);
+  const auto other = std::ranges::find_if(seen, [&](const auto& one) { return one != seen[0]; });
+  if (other != seen.end())
+    throw file->error(fmt::format("is another file on rank {} ({}) than on rank 0 ({}); allowed: "
+                                  "the same file on all",
+                                  other - seen.begin(), *other, seen[0]));
   return file;
 }
 
