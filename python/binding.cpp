@@ -41,6 +41,11 @@ void raise(const char* module, const char* name, Arguments&&... arguments) {
   PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.ptr())), error.ptr());
 }
 
+/// The words of an exception, with Python's keywords in the place of the command's options.
+nb::object in_keywords(const std::exception& error) {
+  return nb::module_::import_("lupine._errors").attr("in_keywords")(error.what());
+}
+
 /// Sets Python's error for an exception of Lupine.
 void translate(const std::exception_ptr& thrown, void* /*unused*/) {
   try {
@@ -50,11 +55,11 @@ void translate(const std::exception_ptr& thrown, void* /*unused*/) {
   } catch (const AccuracyError& error) {
     raise("lupine._errors", "inaccurate", error.what(), Solution(error.best()));
   } catch (const NotEnoughMemory& error) {
-    raise("builtins", "MemoryError", error.what());
+    raise("builtins", "MemoryError", in_keywords(error));
   } catch (const OutOfMemory& error) {
     raise("builtins", "MemoryError", error.what());
   } catch (const UsageError& error) {
-    raise("builtins", "ValueError", error.what());
+    raise("builtins", "ValueError", in_keywords(error));
   } catch (const Interrupted& error) {
     raise("lupine._errors", "Interrupted", error.what());
   } catch (const Error& error) {

@@ -38,8 +38,9 @@ BlockFunction block_function(nb::object fill) {
                   std::int64_t lda) {
     const nb::gil_scoped_acquire acquire;
     const nb::object none = nb::none();
-    const nb::object rows = nb::cast(Indices(i.data(), {i.size()}, none));
-    const nb::object columns = nb::cast(Indices(j.data(), {j.size()}, none));
+    // Copies, since the function of Python may keep what it is given.
+    const nb::object rows = nb::cast(Indices(i.data(), {i.size()}), nb::rv_policy::copy);
+    const nb::object columns = nb::cast(Indices(j.data(), {j.size()}), nb::rv_policy::copy);
     const std::array<std::size_t, 2> shape{i.size(), j.size()};
     const std::array<std::int64_t, 2> strides{1, lda};
     const nb::object out = nb::cast(nb::ndarray<nb::numpy, double, nb::ndim<2>>(
@@ -172,19 +173,25 @@ class Factors {
     });
   }
   Solution solve(const RightHandSide& b, bool transposed) {
-    return call_.run([&] { return factors_->solve(b, transpose(transposed)); });
+    return call_.run([&] { return open().solve(b, transpose(transposed)); });
   }
   std::pair<double, bool> condition(bool transposed) {
     const ConditionEstimate found =
-        call_.run([&] { return factors_->condition(transpose(transposed)); });
+        call_.run([&] { return open().condition(transpose(transposed)); });
     return {found.value, found.at_least};
   }
-  std::string precision() const { return text(name(factors_->precision())); }
+  std::string precision() { return text(name(open().precision())); }
+  bool is_closed() const { return !factors_; }
   void close() {
     call_.run([&] { factors_.reset(); });
   }
 
  private:
+  Factorization& open() {
+    if (is_closed()) throw UsageError("the Factorization is closed");
+    return *factors_;
+  }
+
   Call call_;
   std::optional<Factorization> factors_;
 };
@@ -228,6 +235,7 @@ void bind_solve(nb::module_& module) {
   nb::class_<Solution>(module, "Solution")
       .def("take_x", [](Solution& s, std::int64_t rows,
                         std::int64_t ld) { return array_of(std::move(s.x), rows, ld); })
+      .def_prop_ro("has_x", [](const Solution& s) { return !s.x.empty(); })
       .def("info", &info_of)
       .def_ro("doubt", &Solution::doubt);
   nb::class_<Factors>(module, "Factors")
@@ -236,6 +244,7 @@ void bind_solve(nb::module_& module) {
       .def("solve", &Factors::solve)
       .def("condition", &Factors::condition)
       .def("precision", &Factors::precision)
+      .def_prop_ro("is_closed", &Factors::is_closed)
       .def("close", &Factors::close);
   module.def("solve", &solved, nb::arg("comm"), nb::arg("a"), nb::arg("b"), nb::arg("options"),
              nb::arg("progress").none(), nb::arg("errors"));

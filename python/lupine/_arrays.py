@@ -74,6 +74,12 @@ def _as_numpy(array: Any, name: str) -> NDArray[Any]:
     """The array in host memory: a view where its library gives one. ValueError by its type."""
     if np.ma.isMaskedArray(array):
         raise ValueError(f"{name} is a masked array; allowed: an array without a mask")
+    sparse = sys.modules.get("scipy.sparse")
+    if sparse is not None and sparse.issparse(array):
+        raise ValueError(
+            f"{name} is sparse; allowed: a dense array, such as {name}.toarray(). Sparse systems "
+            "are those of scipy.sparse.linalg.spsolve"
+        )
     try:
         if is_on_gpu(array):
             array = _to_host(array)

@@ -11,15 +11,21 @@ from pathlib import Path
 from typing import Any
 
 from ._core import Communicator, lock
+from ._errors import in_keywords
 from ._results import BenchmarkResult
-from ._solve import _progress
+from ._solve import _progress, _whole
+
+
+def _order(n: int | None) -> int | None:
+    return None if n is None else _whole("n", n, "1 or more, or None for the largest that fits")
 
 
 def _run(
     which: str, n: int | None, comm: Any, progress: Any, given: dict[str, Any]
 ) -> BenchmarkResult:
     ranks = Communicator(comm)
-    options = {**given, "n": n or 0}
+    order = ranks.agreed(lambda: _order(n))
+    options = {**given, "n": order or 0}
     with lock:
         text = ranks.module.benchmark(ranks.address, which, options, _progress(progress))
     return BenchmarkResult(json.loads(text))
@@ -33,7 +39,7 @@ def mxp(
     Parameters
     ----------
     n : int, optional
-        order of the matrix; by default the largest that fits
+        order of the matrix; None: the largest that fits
     comm : mpi4py communicator, optional
         the ranks that run it together; this process alone by default
     progress : function or tqdm bar, optional
@@ -80,9 +86,10 @@ def predict(
     """
     if benchmark not in ("mxp", "hpl"):
         raise ValueError(f"benchmark is {benchmark!r}; allowed: 'mxp', 'hpl'")
+    order = _order(n)
     words = [_program(), "predict", benchmark, "--machine", str(machine)]
-    if n is not None:
-        words += ["-N", str(n)]
+    if order is not None:
+        words += ["-N", str(order)]
     for name, value in options.items():
         words += [f"--{name.replace('_', '-')}", str(value)]
     with tempfile.TemporaryDirectory() as folder:
@@ -91,7 +98,7 @@ def predict(
             [*words, "--json", str(path)], capture_output=True, text=True, check=False
         )
         if ran.returncode == 2:
-            raise ValueError(ran.stderr.strip().splitlines()[-1])
+            raise ValueError(in_keywords(ran.stderr.strip().splitlines()[-1]))
         if ran.returncode != 0 or not path.exists():
             raise RuntimeError(f"lupine-predict failed: {ran.stderr.strip()}")
         return BenchmarkResult(json.loads(path.read_text(encoding="utf-8")))

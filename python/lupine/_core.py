@@ -58,6 +58,11 @@ def with_mpi() -> ModuleType:
     return module
 
 
+def _require_mpi() -> None:
+    if importlib.import_module("mpi4py.MPI").Is_finalized():
+        raise ValueError("MPI has ended; allowed: calls with a communicator before MPI.Finalize()")
+
+
 class Communicator:
     """The ranks of a call: None for this process alone, or a communicator of mpi4py."""
 
@@ -71,10 +76,16 @@ class Communicator:
                     f"comm is {comm!r}; allowed: None or a communicator of mpi4py that this "
                     "rank belongs to"
                 )
+            _require_mpi()
             self.module, self.address = with_mpi(), MPI._addressof(comm)
         self.of_mpi4py = comm
         self.rank: int = self.module.rank(self.address)
         self.size: int = self.module.ranks(self.address)
+
+    def require_use(self) -> None:
+        """Raises ValueError where these ranks can communicate no longer."""
+        if self.of_mpi4py is not None:
+            _require_mpi()
 
     def agreed(self, make: Callable[[], T]) -> T:
         """What `make` returns, which does not communicate. An exception that it raises on one rank

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -38,7 +39,7 @@ class AccuracyError(np.linalg.LinAlgError):
 
     best: Any = None
     info: SolveInfo | None = None
-    _solution: Any = None
+    _solution: Any = None  # of the compiled module, until `best` and `info` are made of it
 
 
 class Fault(RuntimeError):
@@ -79,6 +80,20 @@ if not TYPE_CHECKING:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         # Of several threads, the first one's class is that of all.
         return globals().setdefault(name, _accuracy_warning())
+
+
+_KEYWORDS = {"N": "n", "NB": "nb", "P": "nprow", "Q": "npcol", "pivot": "pivoting"}
+_OPTION = re.compile(r"(?<![^\s(])(?:-[A-Z]+/)?(?:-([A-Z]+)|--([a-z][a-z-]*))(?![\w-])")
+
+
+def in_keywords(words: str) -> str:
+    """These words, with Python's keywords in the place of the command's options."""
+
+    def keyword(found: re.Match[str]) -> str:
+        name = found[1] or found[2]
+        return _KEYWORDS.get(name, name.replace("-", "_"))
+
+    return _OPTION.sub(keyword, words)
 
 
 def inaccurate(words: str, solution: Any) -> AccuracyError:

@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+import dataclasses
+import operator
 import sys
 import warnings
 from collections.abc import Callable
 from types import FrameType
-from typing import Any, cast
+from typing import Any, NoReturn, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +20,36 @@ from ._distributed import BlockCyclicArray
 from ._results import SolveInfo
 
 _SMALL = 640  # up to which a system is solved on the CPU (lupine/solve.hpp)
+
+
+def _boolean(name: str, value: Any) -> bool:
+    if not isinstance(value, (bool, np.bool_)):
+        raise ValueError(f"{name} is {value!r}; allowed: True or False")
+    return bool(value)
+
+
+def _whole(name: str, value: Any, allowed: str = "1 or more") -> int:
+    """A whole number of 1 or more, of Python or NumPy."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = 0
+    if number < 1:
+        raise ValueError(f"{name} is {value!r}; allowed: a whole number of {allowed}")
+    return number
+
+
+_TRANS = {False: False, True: True, 2: True, "N": False, "T": True, "C": True}
+
+
+def _transposed(trans: Any) -> bool:
+    """Whether a.T is meant: by a bool, a number of SciPy, or a letter of LAPACK."""
+    try:
+        return _TRANS[trans]
+    except (KeyError, TypeError):
+        raise ValueError(
+            f"trans is {trans!r}; allowed: False, True, 0, 1, 2, 'N', 'T' or 'C'"
+        ) from None
 
 
 def _progress(given: Any) -> Callable[[int, int, float], None] | None:
@@ -119,6 +151,15 @@ class _Matrix:
         address, ld = (there.address, there.ld) if there else (0, self.order)
         self.source = self.ranks.module.Matrix.dense(self.order, address, max(ld, 1), row_major)
 
+    def sample(self) -> NDArray[np.float64]:
+        """Elements of all rows and columns, beside the diagonal and far from it, of an array that
+        lies on this rank."""
+        if self.array is None:
+            return np.empty(0)
+        a = self.array.array
+        i, n = np.arange(len(a)), len(a)
+        return np.stack([a[i, (i + shift) % n] for shift in (0, 1, n // 3, n - 1)])
+
     @property
     def order(self) -> int:
         """The order of A, after complete()."""
@@ -168,14 +209,22 @@ class _RightHandSide:
             self.columns, self.type, self.is_vector = _arrays.right_hand_sides(b, n)
             self.n, self.count = self.columns.shape
             self.rows = self.ld = self.n
-            one = make.dense if ranks.size == 1 else make.on_every_rank
-            self.source = one(
-                self.count, _address(self.columns), _arrays.column_stride(self.columns)
-            )
         if n is not None and self.n != n:
             raise ValueError(f"b has {self.n} rows; allowed: {n}, the order of a")
+        if self.distribution is None or self.count == 0:
+            # Without columns, one of zeros: a and the options are checked all the same.
+            self.read = self.columns if self.count else np.zeros((self.n, 1), order="F")
+            one = make.dense if ranks.size == 1 else make.on_every_rank
+            self.source = one(
+                self.read.shape[1], _address(self.read), _arrays.column_stride(self.read)
+            )
 
-    def shaped(self, x: NDArray[np.float64], type_: np.dtype[Any]) -> Any:
+    def x(self, solution: Any, type_: np.dtype[Any]) -> Any:
+        """x in the form of b."""
+        if self.n == 0 or self.count == 0:
+            x = np.empty_like(self.columns)
+        else:
+            x = solution.take_x(self.rows, self.ld)
         x = x.astype(type_, copy=False)
         if self.distribution is not None:
             return BlockCyclicArray(self.distribution, x)
@@ -183,12 +232,16 @@ class _RightHandSide:
 
 
 def _warn(words: str) -> None:
-    """Warns in the name of the line that called the package."""
+    """Warns in the name of the line that called the package, also where SciPy is between."""
     level = 1
     frame: FrameType | None = sys._getframe()
-    while frame is not None and str(frame.f_globals.get("__name__")).split(".")[0] == "lupine":
+    while frame is not None and _root(frame) in ("lupine", "scipy", "numpy"):
         level, frame = level + 1, frame.f_back
     warnings.warn(words, _errors.AccuracyWarning, stacklevel=level)
+
+
+def _root(frame: FrameType) -> str:
+    return str(frame.f_globals.get("__name__")).split(".")[0]
 
 
 def _options(
@@ -207,9 +260,9 @@ def _options(
     options = {
         "precision": precision,
         "refine": refine,
-        "equilibrate": equilibrate,
+        "equilibrate": _boolean("equilibrate", equilibrate),
         "condition": condition,
-        "strict": strict,
+        "strict": _boolean("strict", strict),
         "device": device,
         **further,
     }
@@ -232,21 +285,21 @@ def _solved(
         try:
             solution = call()
         except _errors.AccuracyError as error:
-            found = error._solution
-            error.info = SolveInfo._from(found.info())
-            x = found.take_x(b.rows, b.ld)
-            error.best = back(b.shaped(x, type_)) if x.size or not b.columns.size else None
+            found, error._solution = error._solution, None
+            error.info = _info(found, b)
+            has_x = found.has_x or not b.columns.size
+            error.best = back(b.x(found, type_)) if has_x else None
             raise
         if solution.doubt:
             _warn(solution.doubt)
-        info = SolveInfo._from(solution.info()) if return_info else None
-        x = back(b.shaped(solution.take_x(b.rows, b.ld), type_))
+        info = _info(solution, b) if return_info else None
+        x = back(b.x(solution, type_))
     return (x, info) if return_info else x
 
 
-def _nothing(b: _RightHandSide, type_: np.dtype[Any], back: Callable[[Any], Any]) -> Any:
-    """x of a system without unknowns, or without right-hand sides."""
-    return back(b.shaped(np.empty_like(b.columns), type_))
+def _info(solution: Any, b: _RightHandSide) -> SolveInfo:
+    info = SolveInfo._from(solution.info())
+    return dataclasses.replace(info, columns=info.columns[: b.count])
 
 
 def solve(
@@ -325,25 +378,26 @@ def solve(
     AccuracyWarning
         x may have no correct digit
     """
-    del overwrite_a
     ranks = Communicator(comm)
-    given = _options(
-        precision, refine, tolerance, equilibrate, condition, strict, device, threads, options
-    )
 
-    def take() -> tuple[_Matrix, _RightHandSide]:
+    def take() -> tuple[dict[str, Any], _Matrix, _RightHandSide]:
+        _boolean("overwrite_a", overwrite_a)
+        _boolean("return_info", return_info)
+        given = _options(
+            precision, refine, tolerance, equilibrate, condition, strict, device, threads, options
+        )
         if _is_function(a):
             right = _RightHandSide(ranks, b, None)
-            return _Matrix(ranks, a, right.n, given), right
+            return given, _Matrix(ranks, a, right.n, given), right
         matrix = _Matrix(ranks, a, None, given)
-        return matrix, _RightHandSide(ranks, b, matrix.n)
+        return given, matrix, _RightHandSide(ranks, b, matrix.n)
 
-    matrix, right = ranks.agreed(take)
+    given, matrix, right = ranks.agreed(take)
     matrix.complete()
     type_ = _arrays.result_type(matrix.type, right.type)
     back = _arrays.like(a, b)
-    if right.n == 0 or right.count == 0:
-        x = _nothing(right, type_, back)
+    if right.n == 0:
+        x = back(right.x(None, type_))
         return (x, None) if return_info else x
     given.update(matrix.options)
     return _solved(
@@ -361,7 +415,8 @@ class Factorization:
     """The factors of a matrix, which solve for many right-hand sides.
 
     Made by :func:`factor`. Where the factors are too weak for a right-hand side, a is factored in
-    a higher precision, and those factors are kept. The array a must stay as it is meanwhile. With
+    a higher precision, and those factors are kept. The array a must stay as it is meanwhile;
+    `solve` compares a sample of its elements, and raises ValueError where they have changed. With
     several ranks, all methods are collective, and `close` has to be called by all of them.
     """
 
@@ -370,11 +425,23 @@ class Factorization:
         self._matrix = matrix
         self._factors = factors
         self._back = back
+        self._sample = matrix.sample()
 
     def _open(self) -> Any:
-        if self._factors is None:
-            raise ValueError("the Factorization is closed")
+        self._ranks.require_use()
         return self._factors
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            "a Factorization cannot be copied or pickled, since its factors are memory of this "
+            "process; allowed: to use it in several places, or to factor again"
+        )
+
+    def _require_same(self) -> None:
+        if not np.array_equal(self._sample, self._matrix.sample()):
+            raise ValueError(
+                "a was changed after factor(); allowed: to factor again, or to change a copy"
+            )
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -395,25 +462,33 @@ class Factorization:
             value, at_least = self._open().condition(False)
             return float("inf") if at_least else float(value)
 
-    def solve(self, b: Any, trans: bool = False, *, return_info: bool = False) -> Any:
-        """x with a x = b, or with a.T x = b where `trans` is true; see :func:`solve`."""
+    def solve(self, b: Any, trans: bool | int | str = False, *, return_info: bool = False) -> Any:
+        """x with a x = b, or with a.T x = b where `trans` is True, 1, 2, "T" or "C"; see
+        :func:`solve`."""
         factors = self._open()
-        right = self._ranks.agreed(lambda: _RightHandSide(self._ranks, b, self._matrix.n))
+
+        def take() -> tuple[bool, _RightHandSide]:
+            _boolean("return_info", return_info)
+            self._require_same()
+            return _transposed(trans), _RightHandSide(self._ranks, b, self._matrix.n)
+
+        transposed, right = self._ranks.agreed(take)
         type_ = _arrays.result_type(self._matrix.type, right.type)
         back = self._back if _arrays.library_of(b) in ("", "numpy") else _arrays.like(b)
-        if right.count == 0:
-            x = _nothing(right, type_, back)
-            return (x, None) if return_info else x
-        return _solved(
-            lambda: factors.solve(right.source, bool(trans)), right, type_, back, return_info
-        )
+        try:
+            return _solved(
+                lambda: factors.solve(right.source, transposed), right, type_, back, return_info
+            )
+        except _errors.AccuracyError as error:
+            info = error.info
+            if info is not None and not info.converged and info.precision == "fp64":
+                error.args = (f"{error}; so ends, too, a change of a after factor()",)
+            raise
 
     def close(self) -> None:
         """Releases the memory of the factors."""
-        if self._factors is not None:
-            with lock:
-                self._factors.close()
-            self._factors = None
+        with lock:
+            self._factors.close()
 
     def __enter__(self) -> Factorization:
         return self
@@ -422,7 +497,7 @@ class Factorization:
         self.close()
 
     def __repr__(self) -> str:
-        if self._factors is None:
+        if self._factors.is_closed:
             return f"<Factorization of a {self.shape[0]} x {self.shape[1]} matrix, closed>"
         return f"<Factorization of a {self.shape[0]} x {self.shape[1]} matrix in {self.precision}>"
 
@@ -448,12 +523,17 @@ def factor(
 
     `n` is the order of a function ``a(i, j)``.
     """
-    del overwrite_a
     ranks = Communicator(comm)
-    given = _options(
-        precision, refine, tolerance, equilibrate, condition, strict, device, threads, options
-    )
-    matrix = ranks.agreed(lambda: _Matrix(ranks, a, n, given))
+
+    def take() -> tuple[dict[str, Any], _Matrix]:
+        _boolean("overwrite_a", overwrite_a)
+        given = _options(
+            precision, refine, tolerance, equilibrate, condition, strict, device, threads, options
+        )
+        order = None if n is None else _whole("n", n)
+        return given, _Matrix(ranks, a, order, given)
+
+    given, matrix = ranks.agreed(take)
     matrix.complete()
     given.update(matrix.options)
     with lock:
@@ -466,25 +546,24 @@ def lu_factor(
 ) -> tuple[Factorization, None]:
     """As scipy.linalg.lu_factor, for :func:`lu_solve`: a Factorization, and None for the pivots,
     which the Factorization holds. Inf and NaN are always looked for."""
-    del check_finite
+    _boolean("check_finite", check_finite)
     return factor(a, overwrite_a=overwrite_a), None
 
 
 def lu_solve(
     lu_and_piv: tuple[Factorization, None],
     b: Any,
-    trans: int = 0,
+    trans: bool | int | str = 0,
     overwrite_b: bool = False,
     check_finite: bool = True,
 ) -> Any:
-    """As scipy.linalg.lu_solve: x with a x = b (trans = 0) or a.T x = b (trans = 1 or 2)."""
-    del overwrite_b, check_finite
+    """As scipy.linalg.lu_solve; `trans` as in :meth:`Factorization.solve`."""
+    _boolean("overwrite_b", overwrite_b)
+    _boolean("check_finite", check_finite)
     factors = lu_and_piv[0]
     if not isinstance(factors, Factorization):
         raise ValueError("lu_and_piv is not what lupine.lu_factor returned")
-    if trans not in (0, 1, 2):
-        raise ValueError(f"trans is {trans}; allowed: 0, 1 or 2")
-    return factors.solve(b, trans=bool(trans))
+    return factors.solve(b, trans)
 
 
 def aslinearoperator(factors: Factorization) -> Any:

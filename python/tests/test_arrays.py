@@ -5,6 +5,7 @@ import hypothesis
 import hypothesis.strategies as st
 import numpy as np
 import pytest
+import scipy.sparse
 
 import lupine
 
@@ -151,6 +152,8 @@ def test_empty():
         (np.eye(3), [1, [2], 3], "b cannot be made an array"),
         (np.ma.masked_array(np.eye(3)), np.ones(3), "masked"),
         (None, np.ones(3), "a has"),
+        (scipy.sparse.eye(3), np.ones(3), r"^a is sparse; allowed: .*a\.toarray\(\).*spsolve$"),
+        (np.eye(3), scipy.sparse.eye(3), "^b is sparse"),
     ],
 )
 def test_what_is_not_allowed(a, b, words):

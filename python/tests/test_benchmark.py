@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The benchmarks, run and predicted."""
 
+import numpy as np
 import pytest
 
 import lupine
@@ -28,8 +29,18 @@ def test_options():
         lupine.mxp(300, precision="fp1")
     with pytest.raises(ValueError, match="not known"):
         lupine.hpl(300, block=3)
-    with pytest.raises(ValueError, match="does not fit|not allowed"):
-        lupine.hpl(-1)
+    with pytest.raises(ValueError, match="^lookahead 99 is not allowed"):
+        lupine.hpl(300, lookahead=99)
+    with pytest.raises(MemoryError, match="^n 10000000 does not fit"):
+        lupine.hpl(10**7)
+
+
+def test_orders():
+    assert lupine.mxp(np.int64(300)).n == 300
+    for run in (lupine.mxp, lupine.hpl, lambda n: lupine.predict(n=n)):
+        for n in (0, -1, 1.5, "9"):
+            with pytest.raises(ValueError, match=f"^n is {n!r}; allowed: a whole number of 1"):
+                run(n)
 
 
 def test_progress():

@@ -62,7 +62,20 @@ x = lupine.solve(a, np.ones(800), comm=MPI.COMM_WORLD)
 y = lupine.solve(a, np.ones(800), comm=MPI.COMM_SELF)
 assert np.allclose(x, y)
 assert not MPI.Is_finalized()
+f = lupine.factor(a, comm=MPI.COMM_WORLD)
 MPI.Finalize()
+for call in (
+    lambda: f.solve(np.ones(800)),
+    lambda: f.condition,
+    lambda: lupine.solve(a, np.ones(800), comm=MPI.COMM_WORLD),
+):
+    try:
+        call()
+    except ValueError as error:
+        assert str(error).startswith("MPI has ended; allowed: "), error
+    else:
+        raise AssertionError
+f.close()
 z = lupine.solve(a, np.ones(800))  # a process alone needs no MPI
 assert np.allclose(x, z)
 print("done")

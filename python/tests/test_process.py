@@ -205,6 +205,52 @@ def test_several_threads_solve():
     assert len(found) == 8
 
 
+def test_one_thread_closes_what_another_solves_with():
+    program = """
+        import threading, numpy as np, lupine
+        a, b = np.eye(700) + 1e-3, np.ones(700)
+        for _ in range(20):
+            f = lupine.factor(a)
+            began, words = threading.Event(), []
+
+            def work():
+                try:
+                    while True:
+                        f.solve(b)
+                        began.set()
+                except ValueError as error:
+                    words.append(str(error))
+
+            threads = [threading.Thread(target=work) for _ in range(3)]
+            for thread in threads:
+                thread.start()
+            began.wait()
+            f.close()
+            for thread in threads:
+                thread.join()
+            assert words == ["the Factorization is closed"] * 3, words
+        print("ok")
+    """
+    assert run(program) == "ok"
+
+
+def test_errors_of_a_pool():
+    program = """
+        import multiprocessing, numpy as np, lupine
+
+        def work(_):
+            h = 1 / (1 + np.add.outer(np.arange(13), np.arange(13)))
+            return lupine.solve(h, np.ones(13), strict=True)
+
+        with multiprocessing.get_context("fork").Pool(1) as pool:
+            try:
+                pool.map(work, [0])
+            except lupine.AccuracyError as error:
+                print(error.best.shape, error.info.n)
+    """
+    assert run(program) == "(13,) 13"
+
+
 def test_fork():
     program = """
         import os, numpy as np, lupine

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Solutions, their errors, and what is raised where there are none."""
 
+import copy
 import inspect
 import json
 import pickle
@@ -12,6 +13,7 @@ import scipy.linalg
 import scipy.sparse.linalg
 
 import lupine
+from lupine._errors import in_keywords
 
 SIZES = [1, 3, 200, 641, 1100]
 
@@ -192,6 +194,7 @@ def test_a_warning_names_the_line_of_its_call():
             lambda: f.solve(b),
             lambda: f.solve(b, trans=True),
             lambda: lupine.lu_solve(lu, b),
+            lambda: lupine.aslinearoperator(f) @ b,
         ):
             with pytest.warns(lupine.AccuracyWarning) as caught:
                 call()
@@ -259,7 +262,8 @@ def test_inf_and_nan(n, bad):
         ({"threads": 1.5}, "threads 1.5 is not allowed; allowed: a whole number"),
         ({"device": "tpu"}, "allowed: auto, cpu, cuda"),
         ({"presision": "fp32"}, "option 'presision' is not known; allowed: nb,"),
-        ({"nb": -3}, "NB|nb"),
+        ({"nb": -3}, "^nb -3 is not allowed"),
+        ({"nprow": 2}, "^nprow 2 does not divide"),
         ({"condition": "maybe"}, "allowed: off, on, full"),
         ({"comm": "world"}, "communicator"),
     ],
@@ -303,6 +307,144 @@ def test_factorization(order, n):
     f.close()
 
 
+def test_a_factorization_is_not_copied():
+    with lupine.factor(np.eye(3)) as f:
+        for call in (copy.copy, copy.deepcopy, pickle.dumps):
+            with pytest.raises(TypeError, match="^a Factorization cannot be copied or pickled"):
+                call(f)
+
+
+def test_what_the_module_is_asked_of_a_closed_factorization():
+    f = lupine.factor(np.eye(3))
+    f.close()
+    for call in (lambda: f.solve(np.ones(3)), lambda: f.condition, lambda: f.precision):
+        with pytest.raises(ValueError, match="^the Factorization is closed$"):
+            call()
+
+
+@pytest.mark.parametrize("n", [60, 900])
+@pytest.mark.parametrize("change", ["all", "row", "column", "beside"])
+def test_a_changed_after_factor(n, change):
+    a, b = system(n)
+    where = {
+        "all": np.s_[:],
+        "row": np.s_[n // 2],
+        "column": np.s_[:, 3],
+        "beside": (np.arange(n - 1), np.arange(1, n)),
+    }[change]
+    with lupine.factor(a) as f:
+        f.solve(b)
+        a[where] *= 1.5
+        with pytest.raises(
+            ValueError, match=r"^a was changed after factor\(\); allowed: to factor"
+        ):
+            f.solve(b)
+    with lupine.factor(a.astype(np.float32)) as f:  # of a copy
+        f.solve(b)
+
+
+def test_an_error_of_fp64_factors_names_a_change_of_a():
+    changing = {"a": system(200)[0]}
+    with lupine.factor(lambda i, j: changing["a"][i, j], n=200, precision="fp64") as f:
+        f.solve(np.ones(200))
+        changing["a"] = system(200, seed=2)[0]
+        with pytest.raises(lupine.AccuracyError, match=r"a change of a after factor\(\)"):
+            f.solve(np.ones(200))
+
+
+@pytest.mark.parametrize("n", [30, 900])
+def test_without_columns_a_is_checked_all_the_same(n):
+    none = np.empty((n, 0))
+    x, info = lupine.solve(np.eye(n), none, return_info=True)
+    assert x.shape == (n, 0) and info.columns == [] and info.n == n
+    with lupine.factor(np.eye(n)) as f:
+        assert f.solve(none).shape == (n, 0)
+        with pytest.raises(ValueError, match="allowed: False, True"):
+            f.solve(none, trans="x")
+    with pytest.raises(lupine.SingularMatrixError):
+        lupine.solve(np.zeros((n, n)), none)
+    with pytest.raises(ValueError, match="A"):
+        lupine.solve(np.full((n, n), np.nan), none)
+    with pytest.raises(ValueError, match="precision 'fp8'"):
+        lupine.solve(np.eye(n), none, precision="fp8")
+
+
+@pytest.mark.parametrize("name", ["equilibrate", "strict", "return_info", "overwrite_a"])
+def test_booleans(name):
+    lupine.solve(np.eye(3), np.ones(3), **{name: np.False_})
+    for bad in ("no", 1, None):
+        with pytest.raises(ValueError, match=f"^{name} is {bad!r}; allowed: True or False$"):
+            lupine.solve(np.eye(3), np.ones(3), **{name: bad})
+
+
+def test_booleans_of_the_other_functions():
+    lu = lupine.lu_factor(np.eye(3))
+    for name, call in {
+        "return_info": lambda: lu[0].solve(np.ones(3), return_info=1),
+        "overwrite_a": lambda: lupine.lu_factor(np.eye(3), overwrite_a=1),
+        "overwrite_b": lambda: lupine.lu_solve(lu, np.ones(3), overwrite_b=1),
+        "check_finite": lambda: lupine.lu_solve(lu, np.ones(3), check_finite=1),
+    }.items():
+        with pytest.raises(ValueError, match=f"^{name} is 1; allowed: True or False$"):
+            call()
+
+
+def test_orders():
+    def eye(i, j):
+        return 1.0 * (i == j)
+
+    assert lupine.factor(eye, n=np.int32(4)).shape == (4, 4)
+    for n in (1.5, 0, -1, "4"):
+        with pytest.raises(ValueError, match=f"^n is {n!r}; allowed: a whole number of 1 or more$"):
+            lupine.factor(eye, n=n)
+
+
+def test_a_function_may_keep_its_arguments():
+    kept = []
+
+    def function(i, j):
+        kept.append((i, j, i.copy(), j.copy()))
+        return np.sin(i * j) + 30.0 * (i == j)
+
+    lupine.solve(function, np.ones(900))
+    np.ones((3000, 300)).sum()  # takes memory that is free
+    for i, j, i_then, j_then in kept:
+        np.testing.assert_array_equal(i, i_then)
+        np.testing.assert_array_equal(j, j_then)
+
+
+def test_exceptions_are_pickled_with_their_attributes():
+    for a, b in ((conditioned(60, 1e14), np.ones(60)), (hilbert(13), np.ones(13))):
+        with pytest.raises(lupine.AccuracyError) as raised:
+            lupine.solve(
+                a, b, precision="fp32" if len(a) == 60 else "auto", refine="ir", strict=True
+            )
+        error = raised.value
+        again = pickle.loads(pickle.dumps(error))
+        assert type(again) is lupine.AccuracyError and str(again) == str(error)
+        np.testing.assert_array_equal(again.best, error.best)
+        assert repr(again.info) == repr(error.info)
+    again = pickle.loads(pickle.dumps(lupine.SingularMatrixError("words", 7)))
+    assert (str(again), again.pivot) == ("words", 7)
+    again = pickle.loads(pickle.dumps(lupine.Fault("words", 2)))
+    assert (str(again), again.rank) == ("words", 2)
+    assert str(pickle.loads(pickle.dumps(lupine.Interrupted("words")))) == "words"
+
+
+@pytest.mark.parametrize(
+    ("words", "in_python"),
+    [
+        ("-N/--n -1 is not allowed", "n -1 is not allowed"),
+        ("-P 2 x -Q 3 is 6 ranks", "nprow 2 x npcol 3 is 6 ranks"),
+        ("--stall-timeout -1 (--gpus and -NB/--nb)", "stall_timeout -1 (gpus and nb)"),
+        ("--matrix hpl without --pivot partial", "matrix hpl without pivoting partial"),
+        ("b(5, 2) is nan, 1e-5, '--nb' - P, x--y", "b(5, 2) is nan, 1e-5, '--nb' - P, x--y"),
+    ],
+)
+def test_messages_name_keywords(words, in_python):
+    assert in_keywords(words) == in_python
+
+
 def test_factorization_in_later_steps():
     a = conditioned(900, 1e12)
     with lupine.factor(a, first="fp32") as f:
@@ -319,8 +461,15 @@ def test_as_scipy():
         np.testing.assert_allclose(
             lupine.lu_solve(lu, b, trans=trans), scipy.linalg.solve(matrix, b), rtol=1e-8
         )
-    with pytest.raises(ValueError, match="allowed: 0, 1 or 2"):
-        lupine.lu_solve(lu, b, trans=3)
+    for trans, matrix in ((False, a), (True, a.T), ("N", a), ("T", a.T), ("C", a.T)):
+        for x in (lupine.lu_solve(lu, b, trans), lu[0].solve(b, trans)):
+            assert backward_error(matrix, x, b) <= 30 * 2**-53
+    for trans in (3, "n", None, [1]):
+        for call in (lambda: lupine.lu_solve(lu, b, trans), lambda: lu[0].solve(b, trans)):
+            with pytest.raises(
+                ValueError, match="^trans is .*; allowed: False, True, 0, 1, 2, 'N'"
+            ):
+                call()
     with pytest.raises(ValueError, match="lu_factor"):
         lupine.lu_solve(scipy.linalg.lu_factor(a), b)
 
