@@ -405,7 +405,7 @@ TEST_CASE("a machine is found by its name in the first folder that has it, or as
     CHECK(words.find('\n') == std::string::npos);
   }
   CHECK_THAT(test::refusal_of([] { load_machine("/dev", {shipped}); }),
-             ContainsSubstring("Is a directory"));
+             ContainsSubstring("it is a folder"));
   CHECK_THAT(test::refusal_of([&] { load_machine("h200", {folder / "nowhere"}); }),
              ContainsSubstring("(FILE.json); no shipped machine was found"));
   std::ofstream(folder / "bad.json") << "{";

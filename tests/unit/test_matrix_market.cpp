@@ -174,7 +174,7 @@ TEST_CASE("a word that is not a number is refused with its line") {
                                  "d3", "1d3d",    "1e3d3", "1d2e3",  "1.8D308", "nand", "1dd3"})
     CHECK(of_word(word) == "line 7: '" + word + "' is not allowed here; allowed: a number of FP64");
   const std::string control(1, '\0');
-  CHECK_THAT(refusal(real_array + "1 1\n" + control + "\n"), ContainsSubstring("'?'"));
+  CHECK_THAT(refusal(real_array + "1 1\n" + control + "\n"), ContainsSubstring("'\\x00'"));
   const std::string integers = "%%MatrixMarket matrix array integer general\n3 1\n-4\n+5\n";
   CHECK(entries_of(integers + "6\n")[1].value == 5);
   for (const std::string word : {"1.5", "1e3", "99999999999999999999"})

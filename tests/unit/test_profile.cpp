@@ -227,5 +227,5 @@ TEST_CASE("a profile that cannot be read is not overwritten") {
   CHECK(profile_text(path) == "precious");
   CHECK(profile_text(path + "/below-a-file.json").empty());
   CHECK_THROWS_AS(profile_text(folder / "."), UsageError);
-  CHECK_THROWS_AS(add_to_profile(folder / "no/where.json", some_entry()), Fault);
+  CHECK_THROWS_AS(add_to_profile(folder / "no/where.json", some_entry()), UsageError);
 }
