@@ -6,6 +6,7 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <atomic>
 
 #include <memory>
 
@@ -32,6 +33,9 @@ nb::dict describe() {
   all["mpi"] = mpi_version();
   return all;
 }
+
+/// Whether the interpreter is about to end.
+std::atomic<bool> calls_end = false;
 
 /// Sets Python's error MODULE.NAME(arguments...).
 template <class... Arguments>
@@ -92,7 +96,8 @@ ProgressFunction Call::progress() const {
 InterruptFunction Call::interrupt() {
   return [this] {
     const nb::gil_scoped_acquire acquire;
-    if (PyErr_CheckSignals() == 0) return false;
+    if (calls_end) PyErr_SetNone(PyExc_SystemExit);  // ends a thread without words
+    if (!calls_end && PyErr_CheckSignals() == 0) return false;
     signal_ = std::make_exception_ptr(nb::python_error());
     return true;
   };
@@ -111,6 +116,8 @@ NB_MODULE(LUPINE_PYTHON_MODULE, module) {
   module.def("describe", &describe);
   module.def("rank", [](std::uintptr_t comm) { return rank_in(communicator(comm)); });
   module.def("ranks", [](std::uintptr_t comm) { return ranks_in(communicator(comm)); });
+  module.def("end_calls", [](bool end) { calls_end = end; });
+  module.def("check_options", [](const nb::dict& given) { options_from<SolveOptions>(given); });
   module.def("is_started", [] {
     int started = 0;
     check_mpi(MPI_Initialized(&started), "MPI_Initialized");

@@ -8,6 +8,7 @@ given, so MPI is there and initialized by then.
 
 from __future__ import annotations
 
+import atexit
 import functools
 import importlib
 import threading
@@ -30,7 +31,9 @@ def alone() -> ModuleType:
     from ._cuda import load_libraries
 
     load_libraries()
-    return load_with_best_kernels("lupine._alone")
+    module = load_with_best_kernels("lupine._alone")
+    atexit.register(_end, module)
+    return module
 
 
 @functools.cache
@@ -55,6 +58,7 @@ def with_mpi() -> ModuleType:
             f"mpi4py uses {MPI.get_vendor()[0]}, but lupine was built with {built_with}; "
             "build it with the MPI of mpi4py: pip install --no-binary lupine lupine"
         )
+    atexit.register(_end, module)
     return module
 
 
@@ -95,15 +99,36 @@ class Communicator:
         made, error = None, None
         try:
             made = make()
-        except (ValueError, TypeError, MemoryError) as raised:
+        except Exception as raised:  # whatever a user's object raises
             error = raised
-        words = self.of_mpi4py.allgather(None if error is None else str(error))
+        words = self.of_mpi4py.allgather(None if error is None else str(error) or repr(error))
         if error is not None:
             raise error
         for rank, why in enumerate(words):
             if why is not None:
                 raise ValueError(f"rank {rank}: {why}")
         return cast("T", made)
+
+
+    def require_same(self, what: str, mine: str) -> None:
+        """Raises ValueError on all ranks where `mine` is not the same on all. Collective."""
+        if self.size == 1:
+            return
+        texts = self.of_mpi4py.allgather(mine)
+        for rank, text in enumerate(texts):
+            if text != texts[0]:
+                raise ValueError(
+                    f"{what} is {text} on rank {rank} and {texts[0]} on rank 0; allowed: the same "
+                    "on all"
+                )
+
+
+def _end(module: ModuleType) -> None:
+    """Ends a call of another thread and waits for it, before the interpreter ends: that would end
+    the thread in the middle of C++, which ends the process with words about it."""
+    module.end_calls(True)
+    if lock.acquire(timeout=10):
+        module.end_calls(False)
 
 
 def describe() -> dict[str, Any]:

@@ -138,6 +138,13 @@ class _Matrix:
             return None
         return _arrays.gpu_matrix(a)
 
+    @property
+    def kind(self) -> str:
+        """What has to be the same on all ranks."""
+        if self.is_array:
+            return "an array"
+        return "a BlockCyclicArray" if isinstance(self.owner, np.ndarray) else "a function"
+
     def complete(self) -> None:
         """Collective."""
         if self.source is not None:
@@ -218,6 +225,12 @@ class _RightHandSide:
             self.source = one(
                 self.read.shape[1], _address(self.read), _arrays.column_stride(self.read)
             )
+
+    @property
+    def kind(self) -> str:
+        """What has to be the same on all ranks."""
+        form = "an array" if self.distribution is None else "a BlockCyclicArray"
+        return f"{form} of {self.count} columns"
 
     def x(self, solution: Any, type_: np.dtype[Any]) -> Any:
         """x in the form of b."""
@@ -386,6 +399,7 @@ def solve(
         given = _options(
             precision, refine, tolerance, equilibrate, condition, strict, device, threads, options
         )
+        ranks.module.check_options(given)
         if _is_function(a):
             right = _RightHandSide(ranks, b, None)
             return given, _Matrix(ranks, a, right.n, given), right
@@ -393,6 +407,7 @@ def solve(
         return given, matrix, _RightHandSide(ranks, b, matrix.n)
 
     given, matrix, right = ranks.agreed(take)
+    ranks.require_same("the system", f"{matrix.kind} with {right.kind}")
     matrix.complete()
     type_ = _arrays.result_type(matrix.type, right.type)
     back = _arrays.like(a, b)
@@ -473,6 +488,7 @@ class Factorization:
             return _transposed(trans), _RightHandSide(self._ranks, b, self._matrix.n)
 
         transposed, right = self._ranks.agreed(take)
+        self._ranks.require_same("b", right.kind)
         type_ = _arrays.result_type(self._matrix.type, right.type)
         back = self._back if _arrays.library_of(b) in ("", "numpy") else _arrays.like(b)
         try:
@@ -530,10 +546,12 @@ def factor(
         given = _options(
             precision, refine, tolerance, equilibrate, condition, strict, device, threads, options
         )
+        ranks.module.check_options(given)
         order = None if n is None else _whole("n", n)
         return given, _Matrix(ranks, a, order, given)
 
     given, matrix = ranks.agreed(take)
+    ranks.require_same("a", matrix.kind)
     matrix.complete()
     given.update(matrix.options)
     with lock:

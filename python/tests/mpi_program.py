@@ -114,6 +114,25 @@ def errors():
     a = np.eye(3) if me == 0 else None
     raises(ValueError, lambda: lupine.solve(a, right(), comm=world), "allowed")
 
+    last = me == ranks - 1
+    if ranks > 1:
+        for options in ({"precision": "fp31"}, {"no_option": 1}):
+            bad = options if last else {}
+            raises(ValueError, lambda: lupine.solve(element, right(), comm=world, **bad), "allowed")
+            raises(ValueError, lambda: lupine.factor(element, n=N, comm=world, **bad), "allowed")
+        form = None if last else element
+        raises(ValueError, lambda: lupine.solve(form, right(), comm=world), "allowed")
+        none = np.ones((N, 0)) if last else right()
+        raises(ValueError, lambda: lupine.solve(element, none, comm=world), "columns on rank")
+
+        class Array:
+            def __array__(self, *_, **__):
+                raise RuntimeError("no array")
+
+        kind = RuntimeError if last else ValueError
+        odd = Array() if last else right()
+        raises(kind, lambda: lupine.solve(element, odd, comm=world), "no array")
+
     def fails(i, j):
         if me == ranks - 1:
             raise KeyError("here")

@@ -266,6 +266,39 @@ def test_fork():
     assert run(program, OMP_NUM_THREADS="1") == "ok"
 
 
+def test_pool_of_forks():
+    program = """
+        import multiprocessing, numpy as np, lupine
+        def error(n):
+            a, b = np.eye(n) + 1e-3, np.ones(n)
+            return float(abs(a @ lupine.solve(a, b, threads=2) - b).max())
+        assert error(700) < 1e-9
+        with multiprocessing.get_context("fork").Pool(2) as pool:
+            assert max(pool.map_async(error, [300, 640, 700, 1500]).get(timeout=120)) < 1e-9
+        print("ok")
+    """
+    assert run(program, OMP_NUM_THREADS="2") == "ok"
+
+
+def test_end_while_another_thread_solves():
+    program = """
+        import threading, time, numpy as np, lupine
+        started = threading.Event()
+        def element(i, j):
+            started.set()
+            return np.sin(1.0 * i * j) + 9.0 * (i == j)
+        def solves():
+            while True:
+                lupine.solve(element, np.ones(3000), precision="fp64")
+        lupine.describe()
+        threading.Thread(target=solves, daemon=True).start()
+        started.wait()
+        time.sleep(0.3)
+        print("ends")
+    """
+    assert run(program) == "ends"
+
+
 def peak_beyond(n, order):
     """Bytes that a solve takes at its peak beyond A and b, over n^2."""
     program = f"""
