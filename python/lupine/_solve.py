@@ -417,7 +417,12 @@ def solve(
     given.update(matrix.options)
     return _solved(
         lambda: ranks.module.solve(
-            ranks.address, matrix.source, right.source, given, _progress(progress), return_info
+            ranks.address,
+            matrix.source,
+            right.source,
+            given,
+            _progress(progress),
+            bool(return_info),
         ),
         right,
         type_,
@@ -491,15 +496,9 @@ class Factorization:
         self._ranks.require_same("b", right.kind)
         type_ = _arrays.result_type(self._matrix.type, right.type)
         back = self._back if _arrays.library_of(b) in ("", "numpy") else _arrays.like(b)
-        try:
-            return _solved(
-                lambda: factors.solve(right.source, transposed), right, type_, back, return_info
-            )
-        except _errors.AccuracyError as error:
-            info = error.info
-            if info is not None and not info.converged and info.precision == "fp64":
-                error.args = (f"{error}; so ends, too, a change of a after factor()",)
-            raise
+        return _solved(
+            lambda: factors.solve(right.source, transposed), right, type_, back, return_info
+        )
 
     def close(self) -> None:
         """Releases the memory of the factors."""

@@ -343,15 +343,6 @@ def test_a_changed_after_factor(n, change):
         f.solve(b)
 
 
-def test_an_error_of_fp64_factors_names_a_change_of_a():
-    changing = {"a": system(200)[0]}
-    with lupine.factor(lambda i, j: changing["a"][i, j], n=200, precision="fp64") as f:
-        f.solve(np.ones(200))
-        changing["a"] = system(200, seed=2)[0]
-        with pytest.raises(lupine.AccuracyError, match=r"a change of a after factor\(\)"):
-            f.solve(np.ones(200))
-
-
 @pytest.mark.parametrize("n", [30, 900])
 def test_without_columns_a_is_checked_all_the_same(n):
     none = np.empty((n, 0))
