@@ -35,7 +35,10 @@ nb::dict describe() {
 }
 
 /// Whether the interpreter is about to end.
-std::atomic<bool> calls_end = false;
+std::atomic<bool>& calls_end() {
+  static std::atomic<bool> end = false;
+  return end;
+}
 
 /// Sets Python's error MODULE.NAME(arguments...).
 template <class... Arguments>
@@ -96,8 +99,8 @@ ProgressFunction Call::progress() const {
 InterruptFunction Call::interrupt() {
   return [this] {
     const nb::gil_scoped_acquire acquire;
-    if (calls_end) PyErr_SetNone(PyExc_SystemExit);  // ends a thread without words
-    if (!calls_end && PyErr_CheckSignals() == 0) return false;
+    if (calls_end()) PyErr_SetNone(PyExc_SystemExit);  // ends a thread without words
+    if (!calls_end() && PyErr_CheckSignals() == 0) return false;
     signal_ = std::make_exception_ptr(nb::python_error());
     return true;
   };
@@ -116,7 +119,7 @@ NB_MODULE(LUPINE_PYTHON_MODULE, module) {
   module.def("describe", &describe);
   module.def("rank", [](std::uintptr_t comm) { return rank_in(communicator(comm)); });
   module.def("ranks", [](std::uintptr_t comm) { return ranks_in(communicator(comm)); });
-  module.def("end_calls", [](bool end) { calls_end = end; });
+  module.def("end_calls", [](bool end) { calls_end() = end; });
   module.def("check_options", [](const nb::dict& given) { options_from<SolveOptions>(given); });
   module.def("is_started", [] {
     int started = 0;

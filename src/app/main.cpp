@@ -40,8 +40,8 @@ constexpr const char* uncorrected_variable = "LUPINE_UNCORRECTED_BLAS";
 /// to less than it needs, which grows with the number of cores. Nothing but a signal ends that.
 void end_by_alarm(int /*signal*/) {
   constexpr std::string_view words =
-      "lupine: the limit of the address space (ulimit -v) leaves no memory for the libraries of this "
-      "program; allowed: a larger one, or fewer threads (OMP_NUM_THREADS)\n";
+      "lupine: the limit of the address space (ulimit -v) leaves no memory for the libraries of "
+      "this program; allowed: a larger one, or fewer threads (OMP_NUM_THREADS)\n";
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, words.data(), words.size());
   ::_exit(bad_usage);
 }

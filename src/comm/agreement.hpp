@@ -61,7 +61,7 @@ void require_equal_options(const Communicator& all, const Options& mine) {
 template <class Work>
 std::invoke_result_t<Work> on_this_rank(MPI_Comm comm, Work&& work) {
   require_mpi();
-  const std::string host = host_name();  // asked here: no MPI call inside a catch
+  const std::string& host = host_name();  // asked here: no MPI call inside a catch
   const int rank = rank_in(comm);
   try {
     return work();

@@ -56,8 +56,8 @@ class RunWatch {
 
 /// The watch of one process from its start until it has met the other ranks: MPI_Init waits without
 /// end for one that is stopped. It writes one line to standard error, which names the processes of
-/// the same launcher on this host that are stopped or dead, and ends the process with exit status 3;
-/// the launcher ends the others then.
+/// the same launcher on this host that are stopped or dead, and ends the process with exit status
+/// 3; the launcher ends the others then.
 class StartWatch {
  public:
   /// @param limit seconds that the start may take; 0: there is no watch

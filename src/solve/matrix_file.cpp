@@ -110,9 +110,10 @@ SharedFile open(const Communicator& all, const std::string& path) {
   const std::vector<std::string> seen = all.all_gather(identity);
   const auto other = std::ranges::find_if(seen, [&](const auto& one) { return one != seen[0]; });
   if (other != seen.end())
-    throw file->error(fmt::format("is another file on rank {} ({}) than on rank 0 ({}); allowed: "
-                                  "the same file on all",
-                                  other - seen.begin(), *other, seen[0]));
+    throw file->error(
+        fmt::format("is another file on rank {} ({}) than on rank 0 ({}); allowed: "
+                    "the same file on all",
+                    other - seen.begin(), *other, seen[0]));
   return file;
 }
 

@@ -140,7 +140,7 @@ class Dat(InFolder):
                  ({}, ("-P", "1"), ["--nprow", "-i,--dat"]),
                  ({}, ("--threshold", "1"), ["--threshold", "-i,--dat"]),
                  ({}, ("-i", "none.dat"), ["none.dat", "No such file"]),
-                 ({}, ("-i", "."), ["'.'", "Is a directory"])]
+                 ({}, ("-i", "."), ["'.'", "it is a folder"])]
         for at, (changes, _, _) in enumerate(cases):
             self.write({11: "1 1", **changes}, f"{at}.dat")
 

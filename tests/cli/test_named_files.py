@@ -10,12 +10,13 @@ import os
 import pathlib
 import shutil
 import struct
+import subprocess
 import unittest
 
-from test_cli import SMALL, run, shell
+from test_cli import COMMAND, ENVIRONMENT, MPIEXEC, SMALL, Outcome, run, shell
 from test_hpl import ONE_RUN, InFolder
 from test_predict import H200, needs_simgrid
-from test_solve import SYSTEM, matrix, npz_bytes, numpy_bytes
+from test_solve import N, SYSTEM, matrix, npz_bytes, numpy_bytes
 from test_solve_files import has_zlib
 
 ONE_TO_FILE = {**ONE_RUN, 4: "8"}
@@ -186,6 +187,18 @@ class Unreadable(InFolderOfFiles):
             for ranks in 0, 3:
                 self.assert_kept(("solve", "A.npz:A", "A.npz:b"), f"'A.npz:{name}' is damaged",
                                  "CRC-32", ranks=ranks)
+
+    def test_ranks_with_other_files_of_the_same_name(self):
+        line = ["timeout", "120"] + MPIEXEC
+        for rank in 0, 1:
+            node = self.at(f"node{rank}")
+            os.mkdir(node)
+            rows = matrix(N)
+            rows[N - 1][0] += rank
+            self.put(f"node{rank}/A.npy", numpy_bytes(rows))
+            line += [":"] * rank + ["-n", "1", "env", "-C", node, COMMAND, "solve", "A.npy"]
+        process = subprocess.run(line, capture_output=True, text=True, env=ENVIRONMENT, check=False)
+        self.assert_refused(Outcome(process), "'A.npy'", "another file on rank 1", "than on rank 0")
 
 
 class Unwritable(InFolderOfFiles):

@@ -525,19 +525,6 @@ class Refusals(Folder):
         self.assert_refused(Outcome(process), "rank 1", "--tolerance 1e-10 and not 0")
 
 
-    def test_ranks_with_other_files_of_the_same_name(self):
-        line = ["timeout", str(PATIENCE)] + MPIEXEC
-        for rank in 0, 1:
-            node = self.at(f"node{rank}")
-            os.mkdir(node)
-            rows = matrix(N)
-            rows[N - 1][0] += rank
-            write(os.path.join(node, "A.npy"), numpy_bytes(rows))
-            line += [":"] * rank + ["-n", "1", "env", "-C", node, COMMAND, "solve", "A.npy"]
-        process = subprocess.run(line, capture_output=True, text=True, env=ENVIRONMENT, check=False)
-        self.assert_refused(Outcome(process), "'A.npy'", "another file on rank 1", "than on rank 0")
-
-
 class Failures(Folder):
     def test_singular(self):
         rows = matrix(N)

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tests runs in which one rank stops: the others say for which rank they wait, and all are ended.
+"""Tests runs in which one rank stops: the others say for which rank they wait, and all are ended; and
+runs that cannot start.
 
 LUPINE_COMMAND and LUPINE_MPIEXEC as in test_cli.py. LUPINE_STOP_RANK: a library to preload, which
 stops one rank in the middle of its work.
@@ -8,11 +9,12 @@ stops one rank in the middle of its work.
 
 import concurrent.futures
 import os
+import subprocess
 import tempfile
 import time
 import unittest
 
-from test_cli import Case, run
+from test_cli import COMMAND, ENVIRONMENT, MPIEXEC, Case, Outcome, run, shell
 from test_solve import matrix, numpy_bytes, write
 
 STOPPER = os.environ["LUPINE_STOP_RANK"]
@@ -27,6 +29,20 @@ def is_alive(process):
             return file.read().rpartition(")")[2].split()[0] != "Z"
     except OSError:
         return False
+
+
+class Start(Case):
+    def test_ranks_with_different_commands(self):
+        for other in (["mxp", "--help"], ["--version"], ["hpl", "-N", "96"]):
+            with self.subTest(other):
+                words = ["timeout", "120"] + MPIEXEC + ["-n", "1", COMMAND, "mxp", "-N", "96", ":",
+                                                        "-n", "1", COMMAND, *other]
+                process = subprocess.run(words, capture_output=True, text=True, env=ENVIRONMENT)
+                self.assert_refused(Outcome(process), "rank 1", "command", "mxp")
+
+    def test_no_memory_for_the_libraries(self):
+        outcome = shell("ulimit -v 150000; exec timeout 60 $lupine --version")
+        self.assert_refused(outcome, "ulimit -v")
 
 
 class Stopped(Case):

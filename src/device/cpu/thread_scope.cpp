@@ -21,20 +21,23 @@ int& present() {
   return threads;
 }
 
-// Threads of OpenMP stay in its pool between regions; fork() copies the pool, and not the threads.
-std::atomic<bool> has_pool = false;
-std::atomic<bool> has_lost_pool = false;
+// Whether this process is a child whose parent had threads when it forked: threads of OpenMP stay
+// in its pool between regions, and fork() copies the pool, but not the threads.
+std::atomic<bool>& has_lost_pool() {
+  static std::atomic<bool> lost = false;
+  return lost;
+}
 
 void note_pool() {
-  if (has_pool.exchange(true)) return;
-  pthread_atfork(nullptr, nullptr, [] { has_lost_pool = true; });
+  [[maybe_unused]] static const int noted =
+      pthread_atfork(nullptr, nullptr, [] { has_lost_pool() = true; });
 }
 
 }  // namespace
 
 int largest_team() {
   const int level = omp_get_active_level();
-  if (has_lost_pool || level >= omp_get_max_active_levels()) return 1;
+  if (has_lost_pool() || level >= omp_get_max_active_levels()) return 1;
   const int limit = omp_get_thread_limit();
   // The regions around share the limit.
   return level > 0 && limit < std::numeric_limits<int>::max() ? 1 : limit;
