@@ -5,6 +5,7 @@
 #include <unistd.h>
 #include <lupine/error.hpp>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
@@ -182,12 +183,16 @@ Ending attempt(const Communicator& world, const std::vector<std::string>& words)
   }
 }
 
-/// The limit of --stall-timeout, before the ranks can agree that the command line is a good one.
+/// The limit of --stall-timeout, before the ranks can agree that the command line is a good one,
+/// and at least the time that a launcher may need to start all ranks.
 double start_limit(const std::vector<std::string>& words) {
+  constexpr double least = 5;
   try {
     const Arguments given = parse_arguments({words.begin() + 1, words.end()});
-    return (given.command == Command::solve ? given.solve.options.run : given.options.run)
-        .stall_timeout;
+    const double limit =
+        (given.command == Command::solve ? given.solve.options.run : given.options.run)
+            .stall_timeout;
+    return limit > 0 ? std::max(limit, least) : 0;
   } catch (const UsageError&) {
     return default_stall_timeout;
   }
