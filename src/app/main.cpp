@@ -48,7 +48,7 @@ void end_by_alarm(int /*signal*/) {
 }
 
 /// Runs before the constructors of the libraries.
-void set_alarm() {
+[[maybe_unused]] void set_alarm() {
   constexpr unsigned seconds = 10;  // loading takes less than one
   rlimit limit{};
   if (::getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return;
@@ -56,7 +56,9 @@ void set_alarm() {
   ::alarm(seconds);
 }
 
+#ifndef __SANITIZE_ADDRESS__  // whose memory is not there yet
 [[gnu::section(".preinit_array"), gnu::used]] void (*const before_libraries)() = set_alarm;
+#endif
 
 /// OpenBLAS chooses its kernels when it is loaded, before main(): so the program restarts itself to
 /// have better ones. Returns if there is nothing to correct, or this is the restarted program.
