@@ -109,7 +109,6 @@ class Communicator:
                 raise ValueError(f"rank {rank}: {why}")
         return cast("T", made)
 
-
     def require_same(self, what: str, mine: str) -> None:
         """Raises ValueError on all ranks where `mine` is not the same on all. Collective."""
         if self.size == 1:
