@@ -57,6 +57,7 @@ void end_by_alarm(int /*signal*/) {
 }
 
 #ifndef __SANITIZE_ADDRESS__  // whose memory is not there yet
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): it is a constant
 [[gnu::section(".preinit_array"), gnu::used]] void (*const before_libraries)() = set_alarm;
 #endif
 
