@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <threads.h>
+#include <time.h>
 
 enum { dgesvx, factored, transposed, dgesv };
 
@@ -81,12 +83,23 @@ static void answer(const system_t* s, int64_t info, const lupine_result* result,
   fflush(stdout);
 }
 
+/* Rank 0's `there`, on every rank. A request may be long in coming, and a rank that waits inside
+ * MPI keeps a core busy: so the ranks ask, and sleep. */
+static int64_t of_rank_0(int64_t there) {
+  const struct timespec pause = {.tv_nsec = 200000};
+  MPI_Request request;
+  MPI_Ibcast(&there, 1, MPI_INT64_T, 0, MPI_COMM_WORLD, &request);
+  for (int done = 0;;) {
+    MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+    if (done) return there;
+    thrd_sleep(&pause, NULL);
+  }
+}
+
 /* Returns 0 where there is no further request. */
 static int serve(int rank, int ranks) {
   system_t s = {0};
-  int64_t there = rank == 0 && read_all(&s, sizeof s);
-  MPI_Bcast(&there, 1, MPI_INT64_T, 0, MPI_COMM_WORLD);
-  if (!there) return 0;
+  if (!of_rank_0(rank == 0 && read_all(&s, sizeof s))) return 0;
   MPI_Bcast(&s, sizeof s, MPI_BYTE, 0, MPI_COMM_WORLD);
   double* a = room(s.n * s.n);
   double* b = room(s.n * s.nrhs);
