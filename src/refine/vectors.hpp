@@ -96,6 +96,10 @@ MultiVector together(std::int64_t size, std::span<const Vector> vectors);
 ///   ranks of a process column hold the same entries.
 enum class Layout { rows, columns };
 
+constexpr Layout other(Layout along) {
+  return along == Layout::rows ? Layout::columns : Layout::rows;
+}
+
 /// Operations that need the entries of all ranks. All members but the accessors are collective, and
 /// their results are equal on every rank to the last bit.
 class VectorSpace {

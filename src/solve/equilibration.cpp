@@ -143,6 +143,14 @@ bool Equilibration::scales() const {
          !std::all_of(columns.begin(), columns.end(), one);
 }
 
+int Equilibration::spread() const {
+  const auto of = [](const std::vector<int>& exponents) {
+    const auto [least, most] = std::ranges::minmax(exponents);
+    return most - least;
+  };
+  return std::max(of(rows), of(columns));
+}
+
 Scales Equilibration::local(const Distribution& row_part, const Distribution& column_part) const {
   LUPINE_EXPECTS(is_moderate);
   if (!scales()) return {};
@@ -155,18 +163,18 @@ Scales Equilibration::local(const Distribution& row_part, const Distribution& co
 }
 
 Equilibration equilibrate(const ProcessGrid& grid, Device& device, const UserMatrix& a,
-                          bool wanted) {
+                          Scaling scaling) {
   Equilibrator equilibrator(grid, device, a);
-  const Layout first = a.transposed() ? Layout::columns : Layout::rows;
-  const Layout second = a.transposed() ? Layout::rows : Layout::columns;
+  const bool columns_first = a.transposed() != (scaling == Scaling::columns_first);
+  const Layout first = columns_first ? Layout::columns : Layout::rows;
   const Vector largest = equilibrator.largest(first);
   if (!std::ranges::all_of(largest, [](double most) { return std::isfinite(most); }))
     equilibrator.refuse_non_finite();
   std::vector<int> of_first = exponents_of(largest);
   std::vector<int> of_second(of_first.size(), 0);
   Equilibration result;
-  if (wanted) {
-    of_second = exponents_after(of_first, equilibrator, second);
+  if (scaling != Scaling::off) {
+    of_second = exponents_after(of_first, equilibrator, other(first));
     result.is_moderate = are_moderate(of_first) && are_moderate(of_second);
   } else {
     const double most = std::ranges::max(largest);
@@ -178,7 +186,7 @@ Equilibration equilibrate(const ProcessGrid& grid, Device& device, const UserMat
   }
   result.rows = std::move(of_first);
   result.columns = std::move(of_second);
-  return result.of(a.transposed() ? Transpose::yes : Transpose::no);
+  return result.of(columns_first ? Transpose::yes : Transpose::no);
 }
 
 }  // namespace lupine

@@ -28,6 +28,9 @@ inline std::optional<int> exponent(double value) {
   return e;
 }
 
+/// What is scaled first: rows and columns are those of the user's matrix.
+enum class Scaling { off, rows_first, columns_first };
+
 /// The scales R = diag(2^rows[i]) and C = diag(2^columns[j]) of R A C, as exponents. Every rank has
 /// those of all n rows and columns. They alone say what the scales are: matrix, right-hand sides,
 /// solutions and errors are all scaled by these exponents.
@@ -38,14 +41,21 @@ struct Equilibration {
   /// scaled by R, are so far inside of FP64's range that they neither overflow nor lose digits by
   /// underflow.
   bool is_moderate = true;
+  /// What was scaled first, of the matrix in memory: Layout::columns where the user's matrix is
+  /// scaled by rows first and transposed in memory.
+  Layout first = Layout::rows;
   double largest = 1;  ///< the largest magnitude of R A C, to a factor of two; 1 if A is zero
 
   /// The scales of A, or those of A^T: (R A C)^T = C A^T R.
   Equilibration of(Transpose transpose) const {
-    return transpose == Transpose::no ? *this : Equilibration{columns, rows, is_moderate, largest};
+    return transpose == Transpose::no
+               ? *this
+               : Equilibration{columns, rows, is_moderate, other(first), largest};
   }
   /// Whether any exponent is not zero.
   bool scales() const;
+  /// The largest difference of the exponents of two rows or of two columns.
+  int spread() const;
   /// This rank's entries of R and C as numbers; empty vectors if scales() is false.
   /// @pre is_moderate
   Scales local(const Distribution& row_part, const Distribution& column_part) const;
@@ -55,16 +65,16 @@ struct Equilibration {
 /// of each row below 1:
 ///     r_i = 1 / max_j |a_ij|,  c_j = 1 / max_i r_i |a_ij|,
 /// rounded to powers of two (N. J. Higham, S. Pranesh, M. Zounon, "Squeezing a Matrix into Half
-/// Precision, with an Application to Solving Linear Systems", SIAM J. Sci. Comput. 41, 2019). The
-/// rows are those of the user's matrix: where a.transposed(), the columns of `a` come first. A
-/// largest magnitude that is subnormal, or so small in comparison that no scale reaches it, stays
-/// below 1/2: exponents are in [-1024, 1022] for what comes first, and in [0, 2044] for the other.
-/// Rows and columns of zeros have the exponent 0. Collective.
-/// @param wanted false: A is searched for Inf and NaN, and only where its largest number is near an
+/// Precision, with an Application to Solving Linear Systems", SIAM J. Sci. Comput. 41, 2019); with
+/// Scaling::columns_first the roles of rows and columns are exchanged. A largest magnitude that is
+/// subnormal, or so small in comparison that no scale reaches it, stays below 1/2: exponents are in
+/// [-1024, 1022] for what comes first, and in [0, 2044] for the other. Rows and columns of zeros
+/// have the exponent 0. Collective.
+/// @param scaling off: A is searched for Inf and NaN, and only where its largest number is near an
 ///        end of FP64's range all rows get one scale, by which that comes nearer to 1
 /// @throws UsageError on every rank if A has an Inf or NaN; its message names the first in column
 ///         order, or in row order of the user's matrix where a.transposed()
 Equilibration equilibrate(const ProcessGrid& grid, Device& device, const UserMatrix& a,
-                          bool wanted);
+                          Scaling scaling);
 
 }  // namespace lupine

@@ -43,19 +43,19 @@ long double norm_of(const ProcessGrid& grid, Device& device, const UserMatrix& a
 }  // namespace
 
 ScaledMatrix::ScaledMatrix(const ProcessGrid& grid, Device& device, const UserMatrix& a,
-                           bool equilibrate)
+                           Scaling scaling)
     : grid_(grid),
       device_(device),
       a_(a),
-      equilibrated_(equilibrate),
-      scales_(lupine::equilibrate(grid, device, a, equilibrate)) {
+      scaling_(scaling),
+      scales_(equilibrate(grid, device, a, scaling)) {
   if (scales_.is_moderate) return;
   agree(grid.all(), [&] { held_.emplace(device, a.rows(), a.columns(), Precision::fp64); });
   // Scales of what was scaled first reach from 2^-1024 to 2^1022, those of the other side from 1 to
   // 2^2044. Half of the latter, half of the former, and the same again: so every number on the way
   // from a_ij to the result lies between the two.
   const auto queue = device.make_queue(Priority::normal);
-  const bool rows_first = !a.transposed();
+  const bool rows_first = scales_.first == Layout::rows;
   for (const bool up : {false, true}) {
     const Buffer rows = on_device(device, *queue, half_powers(a.rows(), scales_.rows, up));
     const Buffer columns = on_device(device, *queue, half_powers(a.columns(), scales_.columns, up));
@@ -67,7 +67,7 @@ ScaledMatrix::ScaledMatrix(const ProcessGrid& grid, Device& device, const UserMa
     scale(held_->local(), rows_first);
     queue->synchronize();
   }
-  const auto lowest = std::ranges::min(a.transposed() ? scales_.columns : scales_.rows);
+  const auto lowest = std::ranges::min(rows_first ? scales_.rows : scales_.columns);
   const int e = std::clamp(*exponent(scales_.largest) - lowest, -1000, 1000);
   norms_ = {norm_of(grid, device, a, e, Transpose::no),
             norm_of(grid, device, a, e, Transpose::yes)};
@@ -100,7 +100,7 @@ long double ScaledMatrix::norm(System& system, Transpose transpose) const {
 
 int ScaledMatrix::exponent_of_b() const {
   constexpr int lifted = 400;  // squares of vectors, and their sums, stay far below overflow
-  return held_ && equilibrated_ ? lifted : 0;
+  return held_ && scaling_ != Scaling::off ? lifted : 0;
 }
 
 double ScaledMatrix::underflow() const {

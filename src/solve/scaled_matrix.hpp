@@ -23,9 +23,10 @@ class ScaledMatrix {
  public:
   /// Finds the scales. Collective. @param a must stay as it is, but for its block size
   /// @throws UsageError if A has an Inf or NaN; AgreedFault, OutOfMemory where R A C does not fit
-  ScaledMatrix(const ProcessGrid& grid, Device& device, const UserMatrix& a, bool equilibrate);
+  ScaledMatrix(const ProcessGrid& grid, Device& device, const UserMatrix& a, Scaling scaling);
 
   const UserMatrix& matrix() const { return a_; }
+  Scaling scaling() const { return scaling_; }
   const Equilibration& scales() const { return scales_; }
   /// The system (R A C) y = R b. Collective.
   System system() const;
@@ -46,7 +47,7 @@ class ScaledMatrix {
   const ProcessGrid& grid_;
   Device& device_;
   const UserMatrix& a_;
-  bool equilibrated_;
+  Scaling scaling_;
   Equilibration scales_;
   std::optional<DistributedMatrix> held_;   // R A C, where the scales are not moderate
   std::array<long double, 2> norms_{0, 0};  // of A and A^T, where held_ is

@@ -141,7 +141,7 @@ bool SmallSolver::load_and_factor() {
   }
   const ThreadScope threads(working_threads_);
   const double loaded = clock_.now();
-  scaled_.emplace(*grid_, *device_, *a_, options_.equilibrate);
+  scaled_.emplace(*grid_, *device_, *a_, options_.equilibrate ? Scaling::rows_first : Scaling::off);
   const double scaled = clock_.now();
   auto factors = std::make_unique<Factors>(*device_, a_->rows(), a_->columns());
   scaled_->round_to(factors->local());

@@ -19,6 +19,8 @@ struct PlannedStep {
   Precision precision = Precision::fp64;
   double seconds = 0;    ///< of its LU, predicted
   bool rotated = false;  ///< whether the matrix is rotated before (RotatedSolver)
+  /// Whether columns are scaled before rows, where the matrix is equilibrated.
+  bool columns_first = false;
 
   bool operator==(const PlannedStep&) const = default;
 };

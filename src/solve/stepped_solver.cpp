@@ -22,6 +22,7 @@ namespace lupine {
 namespace {
 
 constexpr int most_rotations = 8;  // of an A whose rotated LU has zero pivots
+constexpr int wide_scales = 100;   // a difference of exponents: see may_rescale()
 
 }  // namespace
 
@@ -50,7 +51,7 @@ void SteppedSolver::factor() {
   const double begin = clock().now();
   load();
   const double loaded = clock().now();
-  scaled_.emplace(grid(), machine_.device(), *a_, options_.equilibrate);
+  scale(planned(0));
   judge_by_sample();
   load_seconds_ = loaded - begin;
   scale_seconds_ = clock().now() - loaded;
@@ -120,6 +121,7 @@ bool SteppedSolver::restart() {
 // @throws SingularError if A is singular by the pivots of FP64
 bool SteppedSolver::factor_in(const PlannedStep& planned) {
   SolveStep& step = steps_.emplace_back();
+  scale(planned);
   step.precision = planned.precision;
   step.rotated = planned.rotated;
   Setup setup;
@@ -147,6 +149,8 @@ bool SteppedSolver::factor_in(const PlannedStep& planned) {
   if (may_rotate()) {
     step.why += fmt::format("; the entries grew by {:.2g}", step.growth);
     plan_rotated();
+  } else if (zero && may_rescale()) {
+    plan_rescaled();
   } else if (zero) {
     // Several ranks have the pivots of the scaled A alone.
     const std::int64_t pivot = all().size() > 1 || !has_lapack()
@@ -169,7 +173,34 @@ bool SteppedSolver::may_rotate() const {
 }
 
 void SteppedSolver::plan_rotated() {
-  if (last()) plan_.push_back({Precision::fp64, planned(at_).seconds, true});
+  if (!last()) return;
+  PlannedStep step = planned(at_);
+  step.rotated = true;
+  plan_.push_back(step);
+}
+
+// Whether the scales of the present FP64 step are so far apart that its pivots may have
+// underflowed, or its x overflowed, where those of other scales do not.
+bool SteppedSolver::may_rescale() const {
+  return last() && steps_.back().precision == Precision::fp64 &&
+         scaled_->scaling() == Scaling::rows_first && scaled_->scales().spread() > wide_scales;
+}
+
+void SteppedSolver::plan_rescaled() {
+  steps_.back().why += fmt::format("; scales differ by 2^{}, so the next step scales columns first",
+                                   scaled_->scales().spread());
+  PlannedStep step = planned(at_);
+  step.columns_first = true;
+  plan_.push_back(step);
+}
+
+// R A C with the scales of this step. The factors of other ones are gone before.
+void SteppedSolver::scale(const PlannedStep& planned) {
+  const Scaling scaling = !options_.equilibrate   ? Scaling::off
+                          : planned.columns_first ? Scaling::columns_first
+                                                  : Scaling::rows_first;
+  if (!scaled_ || scaled_->scaling() != scaling)
+    scaled_.emplace(grid(), machine_.device(), *a_, scaling);
 }
 
 int SteppedSolver::rotations() const {
@@ -230,7 +261,10 @@ bool SteppedSolver::attempt(const RightHandSideSource& b, std::vector<std::int64
   SolveStep& step = steps_.back();
   step.why = why_not(solution, unsolved);
   step.solved = step.why.empty();
-  if (!step.solved && may_rotate()) plan_rotated();
+  if (!step.solved && may_rotate())
+    plan_rotated();
+  else if (!step.solved && may_rescale())
+    plan_rescaled();
   // An x from factors that give no bound of its error waits for better ones too.
   const bool some = !unsolved.empty() && unsolved.size() < left.size();
   const bool bounded = !some || last() || options_.condition == ConditionCheck::off ||

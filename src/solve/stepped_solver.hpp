@@ -56,6 +56,9 @@ class SteppedSolver final : public Solver {
   bool factor_in(const PlannedStep& planned);
   bool may_rotate() const;
   void plan_rotated();
+  bool may_rescale() const;
+  void plan_rescaled();
+  void scale(const PlannedStep& planned);
   int rotations() const;
   std::string get(const RightHandSideSource& source, std::int64_t k, Vector& b);
   std::int64_t block_count() const;

@@ -162,7 +162,7 @@ def _of_refusal(
     first, _ = _lapack(system, rules.transposed)
     if not rules.as_numpy or first is None:
         return Verdict("refused", outcome.words)
-    if reference.singular and not np.isfinite(first).all():
+    if not np.isfinite(first).all():  # as good as a refusal
         return Verdict("refused", outcome.words)
     if not reference.singular and not all(map(exact.representable, reference.columns)):
         return Verdict("refused", outcome.words)

@@ -137,6 +137,35 @@ TEST_CASE("where entries grow, rotations solve what LAPACK cannot", "[solve][dou
     }
 }
 
+TEST_CASE("a pivot that underflows to zero does not make A singular", "[solve][doubt]") {
+  // Its determinant is 1 in magnitude. With rows scaled first, the last pivot is 6e-359.
+  constexpr std::int64_t n = 6;
+  const std::vector<Vector> a{{0, 0, 0, 1, 0, 0},       //
+                              {0, 0, -5e196, 0, 0, 1},  //
+                              {0, 1, 0, 0, 0, 0},       //
+                              {1, 0, 0, 0, 0, 1},       //
+                              {0, 3e161, 1, 0, 0, 0},   //
+                              {0, 0, 0, 0, -1, 0}};
+  const Vector b{0, 1, 0, 0, 0, 1};
+  const Vector x{-1, 0, 0, 0, -1, 1};
+  const auto at = [&](std::int64_t i, std::int64_t j) {
+    return a[static_cast<std::size_t>(i)][static_cast<std::size_t>(j)];
+  };
+  for (const GridShape shape : shapes())
+    for (const Transpose given : {Transpose::no, Transpose::yes}) {
+      CAPTURE(shape.nprow, shape.npcol, given);
+      const Matrix matrix = Matrix::from_function(n, [&](std::int64_t i, std::int64_t j) {
+        return given == Transpose::no ? at(i, j) : at(j, i);
+      });
+      const RightHandSide side = RightHandSide::from_function(
+          1, [&](std::int64_t i, std::int64_t) { return b[static_cast<std::size_t>(i)]; });
+      Factorization factors(MPI_COMM_WORLD, matrix, options(shape, 2, Precision::automatic));
+      const Solution s = factors.solve(side, given);
+      CHECK(s.x == x);
+      CHECK(s.steps.back().solved);
+    }
+}
+
 TEST_CASE("a doubt is an error where the options are strict", "[solve][doubt]") {
   constexpr std::int64_t n = 60;
   // Its inverse has entries up to 2^58, and its pivots are ones.

@@ -235,8 +235,8 @@ TEST_CASE("scales bring every row and column near one", "[solve]") {
       const ProcessGrid grid(all, shape);
       const auto device = make_chosen_device();
       const Matrix matrix = Matrix::from_function(n, a);
-      const Equilibration e =
-          equilibrate(grid, *device, UserMatrix(grid, *device, matrix.source(), 4), true);
+      const Equilibration e = equilibrate(
+          grid, *device, UserMatrix(grid, *device, matrix.source(), 4), Scaling::rows_first);
       REQUIRE(e.scales());
       check_scaled(e, a, n);
       // C x = ones.
