@@ -16,7 +16,7 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr std::int64_t first_block = 6;  // vectors of a lower bound, at first
-constexpr int most_turns = 6;            // of these vectors
+constexpr int most_turns = 4;            // of these vectors
 constexpr int most_corrections = 4;      // of a product
 constexpr double a_digit = 0.1;          // a correction below this part of the product is small
 constexpr double trusted = 0.5;          // up to here, products can be refined
@@ -128,6 +128,20 @@ Inverse::Inverse(System& system, FactorSolver& solver, FactorError error)
       transposed_{system.b_space(), system.x_part(), system.b_part(),
                   [&](const MultiVector& v) { return solver.solve_transposed(v); },
                   [&](const MultiVector& v) { return system.multiply_transposed(v); }} {}
+
+// Results of products with B^-1, whole and of this rank.
+std::vector<Vector> Inverse::whole(const Side& side, const MultiVector& results) {
+  std::vector<Vector> vectors;
+  for (std::int64_t k = 0; k < results.count(); ++k)
+    vectors.push_back(side.results.gather(side.to, results[k]));
+  return vectors;
+}
+
+MultiVector Inverse::local(const Side& side, const std::vector<Vector>& vectors) {
+  std::vector<Vector> parts;
+  for (const Vector& v : vectors) parts.push_back(local_part(side.to, v));
+  return together(side.to.local_size(), parts);
+}
 
 // B^-1 v for whole vectors v.
 std::vector<Vector> Inverse::apply(Side& side, const std::vector<Vector>& vectors) {
@@ -290,44 +304,40 @@ double Inverse::norm_at_most() {
 }
 
 double Inverse::norm_at_least() {
-  const MultiVector first = plain_.solve(random_vectors(plain_.from, first_block));
-  std::vector<Vector> start;
-  for (std::int64_t k = 0; k < first.count(); ++k) {
-    start.push_back(plain_.results.gather(plain_.to, first[k]));
-    if (!std::isfinite(largest(start.back()))) return infinity;
-  }
-  for (const Side::Product& p : plain_.largest)
-    start.push_back(plain_.results.gather(plain_.to, p.z));
+  // Random vectors that (L U)^-1 or its transpose has made grow, and those that grew most so far.
+  const auto grown = [](Side& side) {
+    std::vector<Vector> vectors = whole(side, side.solve(random_vectors(side.from, first_block)));
+    for (const Side::Product& p : side.largest)
+      vectors.push_back(side.results.gather(side.to, p.z));
+    return vectors;
+  };
+  std::vector<Vector> y = grown(plain_);
+  std::vector<Vector> lost = grown(transposed_);
+  const auto is_finite = [](const Vector& v) { return std::isfinite(largest(v)); };
+  if (!std::ranges::all_of(y, is_finite) || !std::ranges::all_of(lost, is_finite)) return infinity;
+  orthonormalize(lost, true);
   const double n = static_cast<double>(system_.n());
   double best = 0;
   for (int turn = 0; turn <= most_turns; ++turn) {
-    orthonormalize(start, true);
-    if (start.empty()) break;
-    std::vector<Vector> parts;
-    parts.reserve(start.size());
-    for (const Vector& v : start) parts.push_back(local_part(plain_.to, v));
-    const MultiVector q = together(plain_.to.local_size(), parts);
-    const MultiVector aq = plain_.multiply(q);
-    std::vector<Vector> images;
-    images.reserve(start.size());
-    for (std::int64_t k = 0; k < aq.count(); ++k)
-      images.push_back(transposed_.results.gather(plain_.from, aq[k]));
-    const Vector c = smallest_combination(std::move(images));
-    Vector y(static_cast<std::size_t>(system_.n()), 0.0);
-    for (std::size_t k = 0; k < start.size(); ++k) add(c[k], start[k], y);
-    const MultiVector of_y(local_part(plain_.to, y));
-    const System::Errors image =
-        system_.errors(of_y, MultiVector(plain_.from.local_size(), 1), true);
+    orthonormalize(y, true);
+    if (y.empty()) break;
+    const MultiVector q = local(plain_, y);
+    std::vector<Vector> images = whole(transposed_, plain_.multiply(q));
+    const Vector c = smallest_combination(images);
+    Vector smallest(static_cast<std::size_t>(system_.n()), 0.0);
+    for (std::size_t k = 0; k < y.size(); ++k) add(c[k], y[k], smallest);
+    const System::Errors image = system_.errors(MultiVector(local_part(plain_.to, smallest)),
+                                                MultiVector(plain_.from.local_size(), 1), true);
     const double size = transposed_.results.largest(image.residual)[0] +
                         (n + 1) * eps * transposed_.results.largest(image.bound)[0];
-    const double ratio = largest(y) / size;
-    best = std::max(best, ratio);
-    MultiVector turned = plain_.solve(aq);
+    best = std::max(best, largest(smallest) / size);
+    // What the factors have lost, they would make grow, and its roundings with it.
+    for (Vector& v : images)
+      for (const Vector& u : lost) add(-product(u, v), u, v);
+    MultiVector turned = plain_.solve(local(transposed_, images));
     subtract(q, turned);
-    start.clear();
-    for (std::int64_t k = 0; k < turned.count(); ++k)
-      start.push_back(plain_.results.gather(plain_.to, turned[k]));
-    start.push_back(std::move(y));
+    y = whole(plain_, turned);
+    y.push_back(std::move(smallest));
   }
   return best;
 }

@@ -65,10 +65,11 @@ class Inverse {
   /// Infinity where a product overflows; nothing where products are not accurate.
   std::optional<std::vector<double>> norms(std::vector<Weights> weights);
   /// ||A||_inf ||A^-1||_inf, made in the first call. Where products are not accurate it is a lower
-  /// bound: ||A^-1|| >= ||y|| / ||A y|| for any y, with the rounding errors of A y added to it. A
-  /// block Y, products with random vectors at first, is turned towards the vectors that A makes
-  /// smallest, Y <- Y - (L U)^-1 A Y, and y is the combination of its vectors that A makes
-  /// smallest.
+  /// bound: ||A^-1|| >= ||y|| / ||A y|| for any y, with the rounding errors of A y added to it. y
+  /// is the combination that A makes smallest of a block of vectors Y, products with random vectors
+  /// at first, which is turned towards the vectors that A makes smallest: Y <- Y - (L U)^-1 (A Y -
+  /// P). P is the part of A Y along products of random vectors with the transposed inverse. There
+  /// the factors have lost what A is; they would only make roundings grow.
   const ConditionEstimate& condition();
   /// A number that ||A^-1||_inf hardly exceeds: 1000 n times what products of A^-T with two random
   /// vectors show, of which each shows 1/n of the norm or more but for chance. For FP64 factors and
@@ -97,6 +98,8 @@ class Inverse {
     double error = 0;  ///< e
     double norm = 0;   ///< of B, about the 2-norm
   };
+  static std::vector<Vector> whole(const Side& side, const MultiVector& results);
+  static MultiVector local(const Side& side, const std::vector<Vector>& vectors);
   std::vector<Vector> apply(Side& side, const std::vector<Vector>& vectors);
   std::vector<NormEstimate> estimate(const std::vector<Weights>& weights);
   bool refine(const std::vector<Weights>& weights, std::vector<NormEstimate>& found);
