@@ -32,6 +32,8 @@ struct VectorLoops {
   void (*largest_of_rows)(MatrixView<const double> a, const double* scale, double* most);
   /// most_j <- max_i scale_i |a_ij|: infinity if one of these is Inf or NaN. Null stands for ones.
   void (*largest_of_columns)(MatrixView<const double> a, const double* scale, double* most);
+  /// sums_j <- the sum over i of the bits of a_ij as whole numbers, modulo 2^64.
+  void (*checksums_of_columns)(MatrixView<const double> a, std::uint64_t* sums);
 
   template <class T>
   const StoredVectorLoops<T>& of() const {

@@ -243,6 +243,15 @@ void largest_of_columns(MatrixView<const double> a, const double* scale, double*
   }
 }
 
+void checksums_of_columns(MatrixView<const double> a, std::uint64_t* sums) {
+  for (std::int64_t j = 0; j < a.columns; ++j) {
+    const double* column = a.column(j);
+    std::uint64_t sum = 0;
+    for (std::int64_t i = 0; i < a.rows; ++i) sum += __builtin_bit_cast(std::uint64_t, column[i]);
+    sums[j] = sum;
+  }
+}
+
 template <class T>
 constexpr StoredVectorLoops<T> stored_loops{subtract_product<T>, subtract_transposed<T>, scale<T>};
 
@@ -250,6 +259,7 @@ constexpr StoredVectorLoops<T> stored_loops{subtract_product<T>, subtract_transp
 
 extern const VectorLoops vectors;
 const VectorLoops vectors{stored_loops<float>, stored_loops<double>, multiply,
-                          multiply_transposed, largest_of_rows,      largest_of_columns};
+                          multiply_transposed, largest_of_rows,      largest_of_columns,
+                          checksums_of_columns};
 
 }  // namespace lupine::LUPINE_ISA

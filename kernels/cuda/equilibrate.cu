@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A user's matrix before the factorization: sums of its entries, its largest entries, and its
-// scaling.
+// A user's matrix before the factorization: sums of its entries, its largest entries, checksums,
+// and its scaling.
 #include "cuda/columns.hpp"
 #include "cuda/kernels.hpp"
 #include "cuda/launch.hpp"
@@ -58,6 +58,28 @@ __global__ void __launch_bounds__(column_threads)
   const std::int64_t j = first + threadIdx.x;
   if (threadIdx.x < block_columns && j < a.columns)
     most[j] = __longlong_as_double(static_cast<long long>(bits));
+}
+
+struct Sum {
+  __device__ Bits operator()(Bits a, Bits b) const { return a + b; }
+};
+
+// As largest_of_columns_kernel. A sum of whole numbers does not depend on their order.
+__global__ void __launch_bounds__(column_threads)
+    checksums_of_columns_kernel(MatrixView<const double> a, std::uint64_t* sums) {
+  const std::int64_t first = std::int64_t{blockIdx.x} * block_columns;
+  Bits mine[block_columns];
+#pragma unroll
+  for (int c = 0; c < block_columns; ++c) {
+    const double* column = a.column(first + c < a.columns ? first + c : a.columns - 1);
+    mine[c] = 0;
+#pragma unroll 4
+    for (std::int64_t i = threadIdx.x; i < a.rows; i += column_threads)
+      mine[c] += static_cast<Bits>(__double_as_longlong(column[i]));
+  }
+  const Bits bits = join_block(mine, Sum{});
+  const std::int64_t j = first + threadIdx.x;
+  if (threadIdx.x < block_columns && j < a.columns) sums[j] = bits;
 }
 
 template <class T>
@@ -121,6 +143,13 @@ cudaError_t largest_of_columns(cudaStream_t stream, MatrixView<const double> a, 
   if (a.columns == 0) return cudaSuccess;
   return launch(stream, blocks(a.columns, block_columns), column_threads, largest_of_columns_kernel,
                 a, scale, most);
+}
+
+cudaError_t checksums_of_columns(cudaStream_t stream, MatrixView<const double> a,
+                                 std::uint64_t* sums) {
+  if (a.columns == 0) return cudaSuccess;
+  return launch(stream, blocks(a.columns, block_columns), column_threads,
+                checksums_of_columns_kernel, a, sums);
 }
 
 cudaError_t scale(cudaStream_t stream, MatrixView<const double> from, const double* row_scale,

@@ -228,6 +228,9 @@ cudaError_t largest_of_rows(cudaStream_t stream, MatrixView<const double> a, con
 /// Device::largest_of_columns.
 cudaError_t largest_of_columns(cudaStream_t stream, MatrixView<const double> a, const double* scale,
                                double* most);
+/// Device::checksums_of_columns.
+cudaError_t checksums_of_columns(cudaStream_t stream, MatrixView<const double> a,
+                                 std::uint64_t* sums);
 /// Device::scale.
 cudaError_t scale(cudaStream_t stream, MatrixView<const double> from, const double* row_scale,
                   const double* column_scale, AnyMatrix to);

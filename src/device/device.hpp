@@ -328,6 +328,9 @@ class Device {
   /// Scales are not negative; null stands for ones.
   virtual void largest_of_columns(Queue& queue, ConstAnyMatrix a, const double* scale,
                                   double* most) = 0;
+  /// sums_j <- the sum over i of the bits of a_ij (FP64) as whole numbers, modulo 2^64: whatever
+  /// happens to one number of the column changes its sum. 0 if A has no rows.
+  virtual void checksums_of_columns(Queue& queue, ConstAnyMatrix a, std::uint64_t* sums) = 0;
   /// to_ij <- (row_scale_i from_ij) column_scale_j. The products are FP64 and in this order, so
   /// that row scales with row_scale_i |from_ij| <= 1 prevent overflow; the result is rounded once
   /// to the precision of `to`, FP32 or FP64. Null stands for ones. `to` may be `from`.

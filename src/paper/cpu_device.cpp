@@ -191,6 +191,7 @@ class PaperCpu final : public Device {
   }
   void largest_of_rows(Queue&, ConstAnyMatrix, const double*, double*) override { refuse(); }
   void largest_of_columns(Queue&, ConstAnyMatrix, const double*, double*) override { refuse(); }
+  void checksums_of_columns(Queue&, ConstAnyMatrix, std::uint64_t*) override { refuse(); }
   void scale(Queue&, ConstAnyMatrix, const double*, const double*, AnyMatrix) override { refuse(); }
   void take_magnitudes(Queue&, AnyMatrix) override { refuse(); }
 

@@ -67,6 +67,7 @@ ScaledMatrix::ScaledMatrix(const ProcessGrid& grid, Device& device, const UserMa
     scale(held_->local(), rows_first);
     queue->synchronize();
   }
+  checksum_.emplace(grid.all(), device, held_->local());
   const auto lowest = std::ranges::min(rows_first ? scales_.rows : scales_.columns);
   const int e = std::clamp(*exponent(scales_.largest) - lowest, -1000, 1000);
   norms_ = {norm_of(grid, device, a, e, Transpose::no),
@@ -101,6 +102,12 @@ long double ScaledMatrix::norm(System& system, Transpose transpose) const {
 int ScaledMatrix::exponent_of_b() const {
   constexpr int lifted = 400;  // squares of vectors, and their sums, stay far below overflow
   return held_ && scaling_ != Scaling::off ? lifted : 0;
+}
+
+std::string ScaledMatrix::where_changed() const {
+  return held_ ? checksum_->where_changed(grid_.all(), device_, held_->local(), a_.columns(),
+                                          a_.transposed() ? "row" : "column")
+               : "";
 }
 
 double ScaledMatrix::underflow() const {

@@ -10,6 +10,7 @@
 #include "device/device.hpp"
 #include "matrix/distributed_matrix.hpp"
 #include "refine/system.hpp"
+#include "solve/checksum.hpp"
 #include "solve/equilibration.hpp"
 #include "solve/user_matrix.hpp"
 
@@ -39,6 +40,8 @@ class ScaledMatrix {
   /// may be very small beside the largest, and A is equilibrated, so that y is not much larger than
   /// R b.
   int exponent_of_b() const;
+  /// Checksum::where_changed() of R A C where it is held; empty where it is not. Collective.
+  std::string where_changed() const;
   /// What underflow can change in an entry of b - A y, for a y whose largest magnitude is 1, but
   /// for a factor of n.
   double underflow() const;
@@ -50,6 +53,7 @@ class ScaledMatrix {
   Scaling scaling_;
   Equilibration scales_;
   std::optional<DistributedMatrix> held_;   // R A C, where the scales are not moderate
+  std::optional<Checksum> checksum_;        // of held_
   std::array<long double, 2> norms_{0, 0};  // of A and A^T, where held_ is
 };
 

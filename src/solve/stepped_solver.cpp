@@ -22,6 +22,7 @@ namespace lupine {
 namespace {
 
 constexpr int most_rotations = 8;  // of an A whose rotated LU has zero pivots
+constexpr int most_reads = 2;      // of an A that changes in memory
 constexpr int wide_scales = 100;   // a difference of exponents: see may_rescale()
 
 }  // namespace
@@ -78,12 +79,17 @@ Solution SteppedSolver::solve(const RightHandSideSource& b, Transpose transpose)
   Solution solution;
   solution.x = std::move(x_);
   b.prepare(grid(), n(), solution.x);
-  solution.columns.resize(static_cast<std::size_t>(std::max<std::int64_t>(b.count(), 1)));
-  for (SolveColumn& column : solution.columns)
-    column.componentwise_error = std::numeric_limits<double>::infinity();
-  std::vector<std::int64_t> left(solution.columns.size());
-  std::iota(left.begin(), left.end(), 0);
-  while (!attempt(b, left, solution) && advance()) continue;
+  SolveColumn nothing;
+  nothing.componentwise_error = std::numeric_limits<double>::infinity();
+  for (int reads = -1; reads != reads_;) {
+    reads = reads_;
+    solution.columns.assign(static_cast<std::size_t>(std::max<std::int64_t>(b.count(), 1)),
+                            nothing);
+    std::vector<std::int64_t> left(solution.columns.size());
+    std::iota(left.begin(), left.end(), 0);
+    while (!attempt(b, left, solution) && advance()) continue;
+    if (read_again() && !advance()) fail({});
+  }
   finish(solution);
   if (!solution.converged) fail(std::move(solution));
   return solution;
@@ -99,13 +105,36 @@ void SteppedSolver::load() {
   a_.emplace(grid(), machine_.device(), source_.source(), first_.options.run.nb);
 }
 
+// Whether A had changed in memory, so that all that was found holds for another matrix. Then A is
+// read again, and the next step is the first one.
+// @throws AccuracyError where A is in the caller's memory, or has changed before
+bool SteppedSolver::read_again() {
+  const double begin = clock().now();
+  const std::string of_a = a_->where_changed(all(), machine_.device());
+  const std::string of_scaled = scaled_->where_changed();
+  check_seconds_ += clock().now() - begin;
+  if (of_a.empty() && of_scaled.empty()) return false;
+  SolveStep& step = steps_.back();
+  step.solved = false;
+  step.why = "A has changed in memory since it was read: " + (of_a.empty() ? of_scaled : of_a);
+  factors_.reset();
+  if ((!of_a.empty() && !a_->is_copy()) || reads_ == most_reads) fail({});
+  ++reads_;
+  scaled_.reset();
+  if (!of_a.empty()) load();
+  at_ = -1;
+  return true;
+}
+
 // Goes on to the next step whose factors are usable; false if there is none.
 bool SteppedSolver::advance() {
-  while (!last()) {
-    factors_.reset();
-    at_ = next();
-    if (factor_in(planned(at_))) return true;
-  }
+  do {
+    while (!last()) {
+      factors_.reset();
+      at_ = next();
+      if (factor_in(planned(at_))) return true;
+    }
+  } while (read_again());
   return false;
 }
 
@@ -156,6 +185,7 @@ bool SteppedSolver::factor_in(const PlannedStep& planned) {
     const std::int64_t pivot = all().size() > 1 || !has_lapack()
                                    ? step.bad_pivot
                                    : zero_pivot_as_given(machine_.device(), *a_);
+    if (read_again()) return false;
     if (pivot >= 0 || rotations() == most_rotations)
       throw SingularError(
           fmt::format("A is singular: pivot {} of {} is exactly zero (counted from 1)",

@@ -49,6 +49,7 @@ class SteppedSolver final : public Solver {
   LuProblem lu_problem() const;
   Setup first_setup();
   void load();
+  bool read_again();
   void judge_by_sample();
   Setup setup_of(Precision precision);
   bool advance();
@@ -96,6 +97,7 @@ class SteppedSolver final : public Solver {
   std::unique_ptr<Factors> factors_;
   Transpose op_ = Transpose::no;  // the matrix of the present solve: that of a_, or its transpose
   std::vector<SolveStep> steps_;  // the steps since the last solve()
+  int reads_ = 0;                 // of A again, since it had changed in memory
   double forecast_ = 0;           // the most of RefineOutcome::forecast since the last step began
   std::int64_t expected_ = 1;     // right-hand sides, as far as check() has seen them
   std::vector<double> x_;  // memory for Solution::x, of which check() has found that it is there

@@ -39,16 +39,17 @@ UserMatrix::UserMatrix(const ProcessGrid& grid, Device& device, const MatrixSour
   if (is_read_in_place(grid, device, source, rows_, columns_)) {
     device.synchronize_all();  // the user's work that writes A may be in any queue
     local_ = *source.in_place(grid, rows_, columns_);
-    return;
+  } else {
+    std::optional<PartWriter> part;
+    agree(grid.all(), [&] {
+      copy_.emplace(device, rows_, columns_, Precision::fp64);
+      local_ = copy_->local();
+      part.emplace(device, copy_->local().as<double>());
+    });
+    source.fill(grid, rows_, columns_, *part);
   }
-  std::optional<PartWriter> part;
-  agree(grid.all(), [&] {
-    copy_.emplace(device, rows_, columns_, Precision::fp64);
-    local_ = copy_->local();
-    part.emplace(device, copy_->local().as<double>());
-  });
-  source.fill(grid, rows_, columns_, *part);
   stop_if_interrupted(grid.all(), device.interrupt());
+  checksum_.emplace(grid.all(), device, local_);
 }
 
 void UserMatrix::set_block(std::int64_t nb) {
@@ -72,15 +73,19 @@ std::int64_t zero_pivot_as_given(Device& device, const UserMatrix& a) {
   LUPINE_EXPECTS(a.rows().local_size() == n && a.columns().local_size() == n);
   const auto order = static_cast<std::size_t>(n);
   std::vector<double> copy(order * order);
+  std::vector<int> pivots(order);
   const auto queue = device.make_queue(Priority::normal);
   Vector column(order);
-  for (std::size_t j = 0; j < order; ++j) {
-    device.download(*queue, a.local().as<double>().column(static_cast<std::int64_t>(j)), column);
-    for (std::size_t i = 0; i < order; ++i)
-      copy[a.transposed() ? j + i * order : i + j * order] = column[i];
-  }
-  std::vector<int> pivots(order);
-  return factor_by_lapack({copy.data(), n, n, n}, pivots);
+  const auto zero_pivot = [&](bool transposed) {
+    for (std::size_t j = 0; j < order; ++j) {
+      device.download(*queue, a.local().as<double>().column(static_cast<std::int64_t>(j)), column);
+      for (std::size_t i = 0; i < order; ++i)
+        copy[transposed ? j + i * order : i + j * order] = column[i];
+    }
+    return factor_by_lapack({copy.data(), n, n, n}, pivots);
+  };
+  const std::int64_t found = zero_pivot(a.transposed());
+  return found >= 0 && zero_pivot(!a.transposed()) >= 0 ? found : -1;
 }
 
 }  // namespace lupine

@@ -4,11 +4,13 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "comm/process_grid.hpp"
 #include "device/device.hpp"
 #include "matrix/distributed_matrix.hpp"
+#include "solve/checksum.hpp"
 #include "solve/source.hpp"
 
 namespace lupine {
@@ -36,6 +38,12 @@ class UserMatrix {
   void set_block(std::int64_t nb);
   /// MatrixSource::transposed().
   bool transposed() const { return transposed_; }
+  /// Whether this is a copy of A, which can be made again from its source.
+  bool is_copy() const { return copy_.has_value(); }
+  /// Checksum::where_changed() since A was read. Collective.
+  std::string where_changed(const Communicator& all, Device& device) const {
+    return checksum_->where_changed(all, device, local_, columns_, transposed_ ? "row" : "column");
+  }
 
  private:
   Distribution rows_;
@@ -43,6 +51,7 @@ class UserMatrix {
   bool transposed_;
   std::optional<DistributedMatrix> copy_;
   ConstAnyMatrix local_;
+  std::optional<Checksum> checksum_;
 };
 
 /// A times a vector of ones, or A^T times ones, whole, on every rank. A as UserMatrix has it.
@@ -51,7 +60,8 @@ std::vector<double> times_ones(const ProcessGrid& grid, Device& device, const Us
                                Transpose transpose);
 
 /// The first pivot, counted from 0, that is exactly zero in LAPACK's LU of A as the user gave it,
-/// without scales: what LAPACK's dgesv calls singular; -1 if there is none. Takes a copy of A.
+/// without scales: what LAPACK's dgesv calls singular. -1 if there is none, or if LAPACK's LU of
+/// A^T has none: then roundings made it zero. Takes a copy of A.
 /// @pre one rank has all of A; has_lapack()
 std::int64_t zero_pivot_as_given(Device& device, const UserMatrix& a);
 

@@ -242,6 +242,39 @@ TEST_CASE("multiply: an Inf or NaN affects only its row, or its column of a tran
       }
 }
 
+TEST_CASE("checksums_of_columns: sums of bits, and each change of a number changes one", "[user]") {
+  Bench b;
+  for (const Shape& shape : shapes) {
+    CAPTURE(shape.rows, shape.columns);
+    Doubles a = wide_matrix(b, shape.rows, shape.columns);
+    const auto sums = [&] {
+      const auto count = static_cast<std::size_t>(shape.columns);
+      const Buffer found = b.device->allocate(std::max<std::int64_t>(shape.columns, 1) * 8);
+      b.device->checksums_of_columns(*b.queue, a.view(), found.as<std::uint64_t>());
+      std::vector<std::uint64_t> all(count);
+      b.device->download(*b.queue, found.as<std::uint64_t>(), all);
+      return all;
+    };
+    const Plain plain = a.plain();
+    std::vector<std::uint64_t> expected(static_cast<std::size_t>(shape.columns), 0);
+    for (std::int64_t j = 0; j < shape.columns; ++j)
+      for (std::int64_t i = 0; i < shape.rows; ++i)
+        expected[static_cast<std::size_t>(j)] += std::bit_cast<std::uint64_t>(plain(i, j));
+    CHECK(sums() == expected);
+    CHECK(a.unchanged());
+    if (shape.rows == 0 || shape.columns == 0) continue;
+    const std::int64_t row = shape.rows - 1;
+    const std::int64_t column = shape.columns / 2;
+    a.set([&](std::int64_t i, std::int64_t j) {
+      return i == row && j == column ? std::nextafter(plain(i, j), 2.) : plain(i, j);
+    });
+    const std::vector<std::uint64_t> changed = sums();
+    for (std::int64_t j = 0; j < shape.columns; ++j)
+      CHECK((changed[static_cast<std::size_t>(j)] != expected[static_cast<std::size_t>(j)]) ==
+            (j == column));
+  }
+}
+
 TEST_CASE("largest_of_rows and largest_of_columns are exact", "[user]") {
   Bench b;
   for (const Shape& shape : shapes)

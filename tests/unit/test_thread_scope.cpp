@@ -185,6 +185,11 @@ const std::vector<Operation> operations{
      [](Workbench& w) { w.device.largest_of_rows(*w.queue, w.fp64(), nullptr, w.vector(2)); }},
     {"largest_of_columns",
      [](Workbench& w) { w.device.largest_of_columns(*w.queue, w.fp64(), nullptr, w.vector(2)); }},
+    {"checksums_of_columns",
+     [](Workbench& w) {
+       w.device.checksums_of_columns(*w.queue, w.fp64(),
+                                     reinterpret_cast<std::uint64_t*>(w.vector(2)));
+     }},
     {"scale",
      [](Workbench& w) { w.device.scale(*w.queue, w.fp64(), nullptr, nullptr, w.fp64_too()); }},
 };

@@ -71,6 +71,7 @@ class CpuDevice final : public Device {
   void multiply(Queue& queue, Transpose transpose, ConstAnyMatrix a, MatrixView<const double> x,
                 MatrixView<double> ax, double* abs_rows, MatrixView<double> abs_ax) override;
   void largest_of_rows(Queue& queue, ConstAnyMatrix a, const double* scale, double* most) override;
+  void checksums_of_columns(Queue& queue, ConstAnyMatrix a, std::uint64_t* sums) override;
   void largest_of_columns(Queue& queue, ConstAnyMatrix a, const double* scale,
                           double* most) override;
   void scale(Queue& queue, ConstAnyMatrix from, const double* row_scale, const double* column_scale,

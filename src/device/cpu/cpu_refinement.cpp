@@ -264,6 +264,15 @@ void CpuDevice::largest_of_columns(Queue&, ConstAnyMatrix any, const double* sca
   });
 }
 
+void CpuDevice::checksums_of_columns(Queue&, ConstAnyMatrix any, std::uint64_t* sums) {
+  if (ended()) return;
+  const ThreadScope scope(threads_);
+  const MatrixView<const double> a = any.as<double>();
+  in_parts(a.columns, threads_, [&](std::int64_t begin, std::int64_t count) {
+    vector_loops().checksums_of_columns(a.block(0, begin, a.rows, count), sums + begin);
+  });
+}
+
 void CpuDevice::scale(Queue&, ConstAnyMatrix from, const double* row_scale,
                       const double* column_scale, AnyMatrix to) {
   if (ended()) return;

@@ -203,6 +203,11 @@ void CudaDevice::largest_of_columns(Queue& queue, ConstAnyMatrix a, const double
         "largest_of_columns");
 }
 
+void CudaDevice::checksums_of_columns(Queue& queue, ConstAnyMatrix a, std::uint64_t* sums) {
+  check(cuda::checksums_of_columns(lane(queue).stream(), a.as<double>(), sums),
+        "checksums_of_columns");
+}
+
 void CudaDevice::scale(Queue& queue, ConstAnyMatrix from, const double* row_scale,
                        const double* column_scale, AnyMatrix to) {
   check(cuda::scale(lane(queue).stream(), from.as<double>(), row_scale, column_scale, to), "scale");

@@ -209,6 +209,9 @@ cudaError_t largest_of_rows(cudaStream_t, MatrixView<const double>, const double
 cudaError_t largest_of_columns(cudaStream_t, MatrixView<const double>, const double*, double*) {
   return cudaErrorNotSupported;
 }
+cudaError_t checksums_of_columns(cudaStream_t, MatrixView<const double>, std::uint64_t*) {
+  return cudaErrorNotSupported;
+}
 cudaError_t scale(cudaStream_t, MatrixView<const double>, const double*, const double*, AnyMatrix) {
   return cudaErrorNotSupported;
 }

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "solve/checksum.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "comm/agreement.hpp"
+#include "comm/interruption.hpp"
+
+namespace lupine {
+
+namespace {
+
+std::vector<std::uint64_t> sums_of(const Communicator& all, Device& device, ConstAnyMatrix a) {
+  std::vector<std::uint64_t> sums(static_cast<std::size_t>(a.columns));
+  agree(all, [&] {
+    const Buffer found = device.allocate(std::max<std::int64_t>(a.columns, 1) * 8);
+    const auto queue = device.make_queue(Priority::normal);
+    device.checksums_of_columns(*queue, a, found.as<std::uint64_t>());
+    device.download(*queue, found.as<std::uint64_t>(), sums);
+  });
+  stop_if_interrupted(all, device.interrupt());
+  return sums;
+}
+
+}  // namespace
+
+Checksum::Checksum(const Communicator& all, Device& device, ConstAnyMatrix a)
+    : sums_(sums_of(all, device, a)) {}
+
+std::string Checksum::where_changed(const Communicator& all, Device& device, ConstAnyMatrix a,
+                                    const Distribution& columns, std::string_view column) const {
+  constexpr auto none = std::numeric_limits<std::int64_t>::max();
+  const std::vector<std::uint64_t> now = sums_of(all, device, a);
+  const auto changed = std::ranges::mismatch(sums_, now).in1;
+  const std::int64_t n = columns.size();
+  const std::int64_t first = changed == sums_.end()
+                                 ? none
+                                 : all.rank() * n + columns.global({changed - sums_.begin()}).value;
+  const std::int64_t of_all = all.all_reduce(first, Reduction::min);
+  if (of_all == none) return "";
+  return fmt::format("{} {} (counted from 1) of rank {}'s part", column, of_all % n + 1,
+                     of_all / n);
+}
+
+}  // namespace lupine

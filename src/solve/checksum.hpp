@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file
+/// Tells whether a matrix in memory is still what it was.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "comm/communicator.hpp"
+#include "core/matrix_view.hpp"
+#include "device/device.hpp"
+#include "grid/distribution.hpp"
+
+namespace lupine {
+
+/// A checksum of each column of a matrix in FP64. The residual of x is computed with A as it lies
+/// in memory: where a bit of A has flipped there, x solves another system, and its residual shows
+/// nothing of it. Members are collective.
+class Checksum {
+ public:
+  /// Of the matrix as it is now. @param a the rank's part
+  /// @throws AgreedFault, Interrupted
+  Checksum(const Communicator& all, Device& device, ConstAnyMatrix a);
+  /// Where `a` is not what it was, on the first rank where it is not: "column 17 (counted from 1)
+  /// of rank 2's part"; empty if it is what it was. Each change of a single number is found;
+  /// several changes in one column escape with a probability of 2^-64.
+  /// @param column what a column is called
+  std::string where_changed(const Communicator& all, Device& device, ConstAnyMatrix a,
+                            const Distribution& columns, std::string_view column) const;
+
+ private:
+  std::vector<std::uint64_t> sums_;
+};
+
+}  // namespace lupine

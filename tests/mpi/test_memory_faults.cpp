@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A whose bits change in memory while it is solved: x is that of the A that was given, or none.
+#include <mpi.h>
+#include <lupine/solve.hpp>
+
+#include <cmath>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "catch.hpp"
+#include "comm/process_grid.hpp"
+#include "device_choice.hpp"
+#include "pipeline.hpp"
+#include "solve/source.hpp"
+
+using namespace lupine;
+using test::device_choice;
+using test::grids;
+
+namespace {
+
+constexpr std::int64_t n = 37;
+
+double element(std::int64_t i, std::int64_t j) {
+  return std::sin(static_cast<double>(1 + i * 7 + j * j)) + (i == j ? 8 : 0);
+}
+
+double known(std::int64_t j) {
+  return 1 + static_cast<double>(j) / 64;
+}
+
+double product(std::int64_t i) {
+  double sum = 0;
+  for (std::int64_t j = 0; j < n; ++j) sum += element(i, j) * known(j);
+  return sum;
+}
+
+double error(const std::vector<double>& x) {
+  double most = 0;
+  for (std::int64_t j = 0; j < n; ++j)
+    most = std::max(most, std::fabs(x[static_cast<std::size_t>(j)] - known(j)));
+  return most;
+}
+
+SolveOptions options(GridShape shape) {
+  SolveOptions o;
+  o.run.nb = 8;
+  o.run.nprow = shape.nprow;
+  o.run.npcol = shape.npcol;
+  o.run.order = shape.order;
+  o.run.threads = 1;
+  o.run.device = device_choice().device;
+  o.run.comm = device_choice().comm;
+  return o;
+}
+
+std::vector<GridShape> shapes() {
+  return grids(Communicator::duplicate(MPI_COMM_WORLD).size());
+}
+
+int rank() {
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  return rank;
+}
+
+int last_rank() {
+  int ranks = 0;
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  return ranks - 1;
+}
+
+// A source that shows where a rank has its part of A in host memory.
+class Shown final : public MatrixSource {
+ public:
+  std::int64_t n() const override { return ::n; }
+  void check(const Communicator& /*all*/) const override {}
+  void fill(const ProcessGrid& /*grid*/, const Distribution& rows, const Distribution& columns,
+            PartWriter& a) const override {
+    ++fills;
+    a.by_columns([&](std::int64_t first, MatrixView<double> to) {
+      part = to;
+      for (std::int64_t j = 0; j < to.columns; ++j)
+        for (std::int64_t i = 0; i < to.rows; ++i)
+          to(i, j) = element(rows.global({i}).value, columns.global({first + j}).value);
+    });
+  }
+  // Changes the rank's last element.
+  void flip() const {
+    if (part.rows > 0 && part.columns > 0) part(part.rows - 1, part.columns - 1) += 0.5;
+  }
+
+  mutable MatrixView<double> part;
+  mutable int fills = 0;
+};
+
+// A right-hand side that calls `first` where it is read, each rank for its rows: after A is.
+template <class Work>
+RightHandSide after(const Work& first) {
+  return RightHandSide::from_function(1, [first](std::int64_t i, std::int64_t) {
+    first();
+    return product(i);
+  });
+}
+
+}  // namespace
+
+TEST_CASE("an A whose bits have changed in memory is read again", "[solve][memory]") {
+  if (device_choice().device != DeviceKind::cpu) return;
+  for (const GridShape shape : shapes()) {
+    CAPTURE(shape.nprow, shape.npcol);
+    const auto source = std::make_shared<Shown>();
+    bool flipped = false;
+    const auto flip_once = [&] {
+      if (!flipped && rank() == last_rank()) source->flip();
+      flipped = true;
+    };
+    const Solution s = solve(MPI_COMM_WORLD, Matrix(source), after(flip_once), options(shape));
+    const bool has_part = source->part.rows > 0 && source->part.columns > 0;
+    const bool last_has_part =
+        Communicator::duplicate(MPI_COMM_WORLD)
+            .all_reduce(std::int64_t{rank() == last_rank() && has_part}, Reduction::max) == 1;
+    CHECK(source->fills == (last_has_part ? 2 : 1));
+    CHECK(error(s.x) < 1e-14);
+    REQUIRE(!s.steps.empty());
+    CHECK(s.steps.back().solved);
+    if (!last_has_part) continue;
+    const std::string expected = "of rank " + std::to_string(last_rank()) + "'s part";
+    CHECK(s.steps.front().why.find("A has changed in memory") != std::string::npos);
+    CHECK(s.steps.front().why.find(expected) != std::string::npos);
+  }
+}
+
+TEST_CASE("an A that changes in memory again and again is not solved", "[solve][memory]") {
+  if (device_choice().device != DeviceKind::cpu) return;
+  const auto source = std::make_shared<Shown>();
+  const auto flip = [&](const Progress& /*progress*/) { source->flip(); };  // on rank 0
+  CHECK_THROWS_AS(solve(MPI_COMM_WORLD, Matrix(source), RightHandSide::of_ones(),
+                        options(shapes().front()), flip),
+                  AccuracyError);
+  CHECK(source->fills == 3);
+}
+
+TEST_CASE("an A that has changed in the caller's memory is not solved", "[solve][memory]") {
+  if (device_choice().device != DeviceKind::cpu || last_rank() > 0) return;
+  for (const StorageOrder order : {StorageOrder::column_major, StorageOrder::row_major}) {
+    std::vector<double> a;
+    for (std::int64_t j = 0; j < n; ++j)
+      for (std::int64_t i = 0; i < n; ++i)
+        a.push_back(order == StorageOrder::column_major ? element(i, j) : element(j, i));
+    const auto change = [&] { a[17 * n + 3] *= 1 + 1e-9; };
+    const Matrix matrix = Matrix::dense(n, a.data(), n, 0, order);
+    Factorization factors(MPI_COMM_WORLD, matrix, options(shapes().front()));
+    std::string words;
+    try {
+      factors.solve(after(change));
+    } catch (const AccuracyError& e) {
+      words = e.what();
+    }
+    const std::string line = order == StorageOrder::column_major ? "column 18" : "row 18";
+    CHECK(words.find("A has changed in memory since it was read: " + line) != std::string::npos);
+  }
+}
