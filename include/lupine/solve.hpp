@@ -303,7 +303,7 @@ class LUPINE_API Factorization {
   /// @param interrupt asked whether to end this call or a later solve(); empty: not asked
   /// @throws Interrupted (every rank) where any rank's `interrupt` has returned true
   /// @throws UsageError (every rank) where the input or the options are not allowed, the problem
-  ///         does not fit, or MPI is not initialized
+  ///         does not fit, ranks differ in this call or its arguments, or MPI is not initialized
   /// @throws SingularError (every rank) where a pivot of the FP64 LU is exactly zero
   /// @throws AccuracyError (every rank) where no step gives usable factors
   /// @throws AgreedFault (every rank) where memory, MPI or the device fails and all ranks know it
@@ -334,7 +334,8 @@ class LUPINE_API Factorization {
   /// estimate, also with ConditionCheck::off.
   /// @param transpose yes: that of A^T, and so that of A in the 1-norm; equal on every rank
   /// @return the estimate, equal on every rank
-  /// @throws SingularError, AccuracyError, Interrupted, AgreedFault, Fault as solve() does
+  /// @throws UsageError, SingularError, AccuracyError, Interrupted, AgreedFault, Fault as solve()
+  ///         does
   ConditionEstimate condition(Transpose transpose = Transpose::no);
   /// @return The precision of the present factors, which a solve may have raised;
   ///         Precision::automatic where a solve that has failed left none.

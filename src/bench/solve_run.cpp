@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "bench/solve_run.hpp"
 
+#include <fmt/format.h>
 #include <lupine/solve.hpp>
 
 #include <memory>
@@ -23,6 +24,7 @@ class GeneratedSource final : public MatrixSource {
  public:
   GeneratedSource(Device& host, const MatrixSpec& spec) : host_(host), spec_(spec) {}
   std::int64_t n() const override { return spec_.n; }
+  std::string description() const override { return fmt::format("generated, of order {}", n()); }
   void check(const Communicator&) const override {}
   void fill(const ProcessGrid&, const Distribution& rows, const Distribution& columns,
             PartWriter& a) const override {

@@ -54,6 +54,31 @@ std::string shown(const std::string& value) {
   return value.empty() ? "''" : value;
 }
 
+/// What the first rank that differs from rank 0 has in another way.
+struct Differences {
+  struct One {
+    std::string name, here, there;  ///< the values on rank 0 and on the other rank
+  };
+  std::vector<One> all;  ///< empty: no rank differs
+  int rank = 0;
+};
+
+Differences differences(const Communicator& all, const std::vector<OptionText>& mine) {
+  std::string text;
+  for (const OptionText& option : mine) text += option.value + between;
+  const std::vector<std::string> texts = all.all_gather(text);
+  const auto other = std::find_if(texts.begin(), texts.end(),
+                                  [&](const std::string& one) { return one != texts.front(); });
+  if (other == texts.end()) return {};
+  Differences found;
+  found.rank = static_cast<int>(other - texts.begin());
+  const std::vector<std::string> first = values(texts.front());
+  const std::vector<std::string> theirs = values(*other);
+  for (std::size_t i = 0; i < std::min({mine.size(), first.size(), theirs.size()}); ++i)
+    if (first[i] != theirs[i]) found.all.push_back({mine[i].name, first[i], theirs[i]});
+  return found;
+}
+
 }  // namespace
 
 void agree(const Communicator& all, const std::function<void()>& work) {
@@ -83,22 +108,23 @@ std::string text_of_rank_0(const Communicator& all, std::string text) {
 }
 
 void require_equal_options(const Communicator& all, const std::vector<OptionText>& mine) {
-  std::string text;
-  for (const OptionText& option : mine) text += option.value + between;
-  const std::vector<std::string> texts = all.all_gather(text);
-  const auto other = std::find_if(texts.begin(), texts.end(),
-                                  [&](const std::string& one) { return one != texts.front(); });
-  if (other == texts.end()) return;
-  const std::vector<std::string> first = values(texts.front());
-  const std::vector<std::string> theirs = values(*other);
-  std::string differences;
-  for (std::size_t i = 0; i < std::min({mine.size(), first.size(), theirs.size()}); ++i)
-    if (first[i] != theirs[i])
-      differences += fmt::format("{}{} {} and not {}", differences.empty() ? "" : ", ",
-                                 mine[i].name, shown(theirs[i]), shown(first[i]));
+  const Differences found = differences(all, mine);
+  if (found.all.empty()) return;
+  std::string words;
+  for (const auto& one : found.all)
+    words += fmt::format("{}{} {} and not {}", words.empty() ? "" : ", ", one.name,
+                         shown(one.there), shown(one.here));
+  throw UsageError(fmt::format(
+      "rank {} has other options than rank 0: {}; allowed: the same on all", found.rank, words));
+}
+
+void require_equal_calls(const Communicator& all, const std::vector<OptionText>& mine) {
+  const Differences found = differences(all, mine);
+  if (found.all.empty()) return;
+  const auto& one = found.all.front();
   throw UsageError(
-      fmt::format("rank {} has other options than rank 0: {}; allowed: the same on all",
-                  other - texts.begin(), differences));
+      fmt::format("ranks differ in {}: {} on rank 0, {} on rank {}; allowed: the same on all",
+                  one.name, one.here, one.there, found.rank));
 }
 
 void on_rank_0(const Communicator& all, const std::function<void()>& work) {

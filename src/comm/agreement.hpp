@@ -53,6 +53,10 @@ template <class Options>
 void require_equal_options(const Communicator& all, const Options& mine) {
   require_equal_options(all, option_texts(mine));
 }
+/// Checks in the same way what ranks say by the arguments of a call, and names the first that
+/// differs: "ranks differ in b: an array on rank 0, a function on rank 1". Collective.
+/// @throws UsageError on every rank
+void require_equal_calls(const Communicator& all, const std::vector<OptionText>& mine);
 
 /// Runs `work` and returns its result. A Fault that names no rank, and std::bad_alloc, may have
 /// been met by this rank alone: they become a Fault that names this rank of `comm` and its host.

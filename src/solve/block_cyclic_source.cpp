@@ -37,11 +37,10 @@ struct ArrayLayout {
   }
 };
 
-std::string text(const char* name, const ArrayLayout& d) {
-  return fmt::format(
-      "a descriptor of {}: DTYPE_ {}, M_ {}, N_ {}, MB_ {}, NB_ {}, RSRC_ {}, CSRC_ "
-      "{}",
-      name, d.type, d.m, d.n, d.mb, d.nb, d.row0, d.column0);
+// LLD_ may differ between ranks.
+std::string text(const ArrayLayout& d) {
+  return fmt::format("block-cyclic (DTYPE_ {}, M_ {}, N_ {}, MB_ {}, NB_ {}, RSRC_ {}, CSRC_ {})",
+                     d.type, d.m, d.n, d.mb, d.nb, d.row0, d.column0);
 }
 
 void require(bool right, const char* name, const char* entry, std::int64_t value,
@@ -52,8 +51,7 @@ void require(bool right, const char* name, const char* entry, std::int64_t value
 }
 
 /// Checks that the descriptors of A and b both must pass.
-void check_any(const Communicator& all, const char* name, const ArrayLayout& d) {
-  require_equal_options(all, {{name, text(name, d)}});
+void check_any(const char* name, const ArrayLayout& d) {
   require(d.type == 1, name, "DTYPE_", d.type, "1, a dense matrix");
   require(d.m >= 1, name, "M_", d.m, "at least 1");
   require(d.n >= 1, name, "N_", d.n, "at least 1");
@@ -90,6 +88,7 @@ class BlockCyclicMatrix : public MatrixSource {
       : layout_(descriptor), local_(local) {}
 
   std::int64_t n() const override { return layout_.n; }
+  std::string description() const override { return text(layout_); }
   std::int64_t block() const override { return layout_.nb; }
   std::string distribution() const override {
     const ArrayLayout& d = layout_;
@@ -99,8 +98,8 @@ class BlockCyclicMatrix : public MatrixSource {
                 ? ""
                 : fmt::format(", the first on process ({}, {}),", d.row0, d.column0));
   }
-  void check(const Communicator& all) const override {
-    check_any(all, "A", layout_);
+  void check(const Communicator& /*all*/) const override {
+    check_any("A", layout_);
     require(layout_.m == layout_.n, "A", "M_", layout_.m,
             fmt::format("N_, which is {}: a square matrix", layout_.n));
   }
@@ -145,8 +144,9 @@ class BlockCyclicRightHandSide : public RightHandSideSource {
       : layout_(descriptor), local_(local) {}
 
   std::int64_t count() const override { return layout_.n; }
-  void check(const Communicator& all, std::int64_t n) const override {
-    check_any(all, "b", layout_);
+  std::string description() const override { return text(layout_); }
+  void check(const Communicator& /*all*/, std::int64_t n) const override {
+    check_any("b", layout_);
     require(layout_.m == n, "b", "M_", layout_.m, fmt::format("{}, the rows of A", n));
   }
   void get(const ProcessGrid& grid, std::int64_t k, std::vector<double>& b) const override {

@@ -25,10 +25,10 @@ class Array {
   MatrixView<const double> view(std::int64_t rows, std::int64_t columns) const {
     return {data_, rows, columns, ld_};
   }
-  void check(const Communicator& all, std::int64_t rows, std::int64_t columns) const {
-    if (all.size() > 1)
-      require_equal_options(all, {{name_, fmt::format("{} x {} on rank {}{}", rows, columns, root_,
-                                                      row_major() ? ", row-major" : "")}});
+  std::string place() const {
+    return fmt::format("on rank {}{}", root_, row_major() ? ", row-major" : "");
+  }
+  void check(const Communicator& all, std::int64_t rows) const {
     if (root_ < 0 || root_ >= all.size())
       throw UsageError(fmt::format("{} is said to be on rank {}; allowed: 0 to {}", name_, root_,
                                    all.size() - 1));
@@ -56,9 +56,12 @@ class DenseMatrix : public MatrixSource {
   DenseMatrix(std::int64_t n, const Array& array) : n_(n), array_(array) {}
 
   std::int64_t n() const override { return n_; }
+  std::string description() const override {
+    return fmt::format("an array of order {} {}", n_, array_.place());
+  }
   bool transposed() const override { return array_.row_major(); }
   void check(const Communicator& all) const override {
-    array_.check(all, n_, n_);
+    array_.check(all, n_);
     require_order(n_);
   }
   std::optional<MatrixView<const double>> in_place(const ProcessGrid& grid,
@@ -141,8 +144,11 @@ class DenseRightHandSide : public SolvedOnRank {
       : SolvedOnRank(array.root()), count_(count), array_(array) {}
 
   std::int64_t count() const override { return count_; }
+  std::string description() const override {
+    return fmt::format("an array of {} {}", columns_text(count_), array_.place());
+  }
   void check(const Communicator& all, std::int64_t n) const override {
-    array_.check(all, n, count_);
+    array_.check(all, n);
     require_count(count_);
   }
   void get(const ProcessGrid& grid, std::int64_t k, std::vector<double>& b) const override {

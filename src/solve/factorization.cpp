@@ -8,6 +8,7 @@
 #include "comm/agreement.hpp"
 #include "comm/interruption.hpp"
 #include "solve/small_solver.hpp"
+#include "solve/source.hpp"
 
 namespace lupine {
 
@@ -18,6 +19,27 @@ Solution checked(Solution solution, bool strict) {
   if (!strict || solution.doubt.empty()) return solution;
   const std::string words = solution.doubt;
   throw AccuracyError(words, std::make_shared<const Solution>(std::move(solution)));
+}
+
+/// What a rank asks for. Ranks that ask for different things would wait for each other's messages.
+struct Call {
+  const char* name;
+  const MatrixSource* a = nullptr;
+  const RightHandSideSource* b = nullptr;
+  Transpose transpose = Transpose::no;
+};
+
+/// Collective. A rank alone does nothing, not even make words. @throws UsageError on every rank
+void require_equal(const Communicator& all, const Call& mine) {
+  if (all.size() == 1) return;
+  require_equal_calls(all,
+                      {{"the call", mine.name},
+                       {"A", mine.a ? mine.a->description() : ""},
+                       {"b", mine.b ? mine.b->description() : ""},
+                       {"the system", mine.transpose == Transpose::no ? "A x = b" : "A^T x = b"}});
+}
+void require_equal(MPI_Comm comm, const Call& mine) {
+  if (ranks_in(comm) > 1) require_equal(Communicator::duplicate(comm), mine);
 }
 
 }  // namespace
@@ -36,6 +58,7 @@ class LUPINE_HIDDEN Factorization::Implementation {
 Factorization::Factorization(MPI_Comm comm, const Matrix& a, const SolveOptions& options,
                              const ProgressFunction& progress, const InterruptFunction& interrupt) {
   on_this_rank(comm, [&] {
+    require_equal(comm, {.name = "Factorization", .a = &a.source()});
     implementation_ = std::make_unique<Implementation>(comm, interrupt, progress, options.strict);
     Implementation& mine = *implementation_;
     const auto work = [&] {
@@ -51,7 +74,8 @@ Factorization::~Factorization() = default;
 
 Solution Factorization::solve(const RightHandSide& b, Transpose transpose) {
   Solver& solver = *implementation_->solver;
-  return on_this_rank(solver.comm(), [&] {
+  return on_this_rank(solver.all().handle(), [&] {
+    require_equal(solver.all(), {"Factorization::solve()", nullptr, &b.source(), transpose});
     return implementation_->interruption.during(
         [&] { return checked(solver.solve(b.source(), transpose), implementation_->strict); },
         [] {});
@@ -60,7 +84,8 @@ Solution Factorization::solve(const RightHandSide& b, Transpose transpose) {
 
 ConditionEstimate Factorization::condition(Transpose transpose) {
   Solver& solver = *implementation_->solver;
-  return on_this_rank(solver.comm(), [&] {
+  return on_this_rank(solver.all().handle(), [&] {
+    require_equal(solver.all(), {.name = "Factorization::condition()", .transpose = transpose});
     return implementation_->interruption.during([&] { return solver.condition(transpose); }, [] {});
   });
 }
@@ -81,6 +106,7 @@ Solution solve(MPI_Comm comm, const Matrix& a, const RightHandSide& b, const Sol
 Solution solve(MPI_Comm comm, const Matrix& a, const RightHandSide& b, const SolveOptions& options,
                const ProgressFunction& progress, const InterruptFunction& interrupt, Seen seen) {
   return on_this_rank(comm, [&] {
+    require_equal(comm, {"solve()", &a.source(), &b.source()});
     Interruption interruption(comm, interrupt, progress != nullptr);
     std::unique_ptr<Solver> solver;
     const auto work = [&] {

@@ -50,6 +50,14 @@ void require_callable(const Function& function, const char* whose, const char* w
   if (!function) throw UsageError(fmt::format("the function of {}'s {} is empty", whose, what));
 }
 
+// Functions of elements and of blocks take part in the same messages, so ranks may mix them.
+std::string described_order(std::int64_t n) {
+  return fmt::format("a function, of order {}", n);
+}
+std::string described_columns(std::int64_t count) {
+  return "a function, of " + columns_text(count);
+}
+
 // Numbers of a block that a function fills at most: 4 MB.
 constexpr std::int64_t block_numbers = std::int64_t{1} << 19;
 
@@ -85,8 +93,8 @@ class FunctionMatrix : public MatrixSource {
   FunctionMatrix(std::int64_t n, ElementFunction element) : n_(n), element_(std::move(element)) {}
 
   std::int64_t n() const override { return n_; }
+  std::string description() const override { return described_order(n_); }
   void check(const Communicator& all) const override {
-    require_equal_options(all, {{"order of A", std::to_string(n_)}});
     agree(all, [&] {
       require_order(n_);
       require_callable(element_, "A", "elements");
@@ -117,8 +125,8 @@ class BlockFunctionMatrix : public MatrixSource {
   BlockFunctionMatrix(std::int64_t n, BlockFunction block) : n_(n), block_(std::move(block)) {}
 
   std::int64_t n() const override { return n_; }
+  std::string description() const override { return described_order(n_); }
   void check(const Communicator& all) const override {
-    require_equal_options(all, {{"order of A", std::to_string(n_)}});
     agree(all, [&] {
       require_order(n_);
       require_callable(block_, "A", "blocks");
@@ -147,8 +155,8 @@ class FunctionRightHandSide : public SolvedEverywhere {
       : count_(count), element_(std::move(element)) {}
 
   std::int64_t count() const override { return count_; }
-  void check(const Communicator& all, std::int64_t n) const override {
-    require_equal_options(all, {{"b", fmt::format("{} x {}", n, count_)}});
+  std::string description() const override { return described_columns(count_); }
+  void check(const Communicator& all, std::int64_t /*n*/) const override {
     agree(all, [&] {
       require_count(count_);
       require_callable(element_, "b", "elements");
@@ -182,8 +190,8 @@ class BlockFunctionRightHandSide : public SolvedEverywhere {
       : count_(count), block_(std::move(block)) {}
 
   std::int64_t count() const override { return count_; }
-  void check(const Communicator& all, std::int64_t n) const override {
-    require_equal_options(all, {{"b", fmt::format("{} x {}", n, count_)}});
+  std::string description() const override { return described_columns(count_); }
+  void check(const Communicator& all, std::int64_t /*n*/) const override {
     agree(all, [&] {
       require_count(count_);
       require_callable(block_, "b", "blocks");
@@ -214,6 +222,7 @@ class BlockFunctionRightHandSide : public SolvedEverywhere {
 class Ones : public SolvedEverywhere {
  public:
   std::int64_t count() const override { return 0; }
+  std::string description() const override { return "A times ones"; }
   void check(const Communicator& /*all*/, std::int64_t /*n*/) const override {}
   void get(const ProcessGrid& /*grid*/, std::int64_t /*k*/,
            std::vector<double>& /*b*/) const override {

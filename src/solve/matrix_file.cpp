@@ -51,6 +51,9 @@ class MatrixFile {
   std::int64_t columns() const {
     return std::visit([](const auto& header) { return columns_of(header); }, header_);
   }
+  std::string description() const {
+    return fmt::format("the file '{}' of {} x {}", name_, rows(), columns());
+  }
   const NumpyHeader* numpy() const { return std::get_if<NumpyHeader>(&header_); }
   UsageError error(const std::string& words) const {
     return UsageError(fmt::format("'{}' {}", name_, words), file_.path());
@@ -130,6 +133,7 @@ class FileMatrix : public MatrixSource {
   }
 
   std::int64_t n() const override { return file_->rows(); }
+  std::string description() const override { return file_->description(); }
   void check(const Communicator& all) const override { file_->check(all); }
   void fill(const ProcessGrid& grid, const Distribution& rows, const Distribution& columns,
             PartWriter& a) const override {
@@ -155,6 +159,7 @@ class FileRightHandSide : public SolvedOnRank {
   }
 
   std::int64_t count() const override { return file_->columns(); }
+  std::string description() const override { return file_->description(); }
   void check(const Communicator& /*all*/, std::int64_t n) const final {
     if (file_->rows() != n)
       throw file_->error(

@@ -45,7 +45,7 @@ class SmallSolver final : public Solver {
   ~SmallSolver() override;
 
   std::int64_t n() const override { return source_.source().n(); }
-  MPI_Comm comm() const override { return grid_->all().handle(); }
+  const Communicator& all() const override { return grid_->all(); }
   void check(const RightHandSideSource& b) override;
   void factor() override;
   Solution solve(const RightHandSideSource& b, Transpose transpose) override;

@@ -8,15 +8,17 @@
 
 #include <cstdint>
 
+#include "comm/communicator.hpp"
+
 namespace lupine {
 
-/// All members but n(), comm() and precision() are collective over comm(), and throw what
+/// All members but n(), all() and precision() are collective over all(), and throw what
 /// Factorization throws.
 class Solver {
  public:
   virtual ~Solver() = default;
   virtual std::int64_t n() const = 0;
-  virtual MPI_Comm comm() const = 0;
+  virtual const Communicator& all() const = 0;
   /// Checks b, its values included, before A is loaded. @throws UsageError
   virtual void check(const RightHandSideSource& b) = 0;
   /// Loads A, and factors it in the first step whose factors are usable.

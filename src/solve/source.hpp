@@ -19,13 +19,17 @@
 
 namespace lupine {
 
-/// A user's matrix A, n x n in FP64. All members but n(), block() and distribution() are
-/// collective. An error that one rank finds is thrown on all ranks (agree(), comm/agreement.hpp).
+/// A user's matrix A, n x n in FP64. All members but n(), description(), block() and
+/// distribution() are collective. An error that one rank finds is thrown on all ranks (agree(),
+/// comm/agreement.hpp).
 class MatrixSource {
  public:
   virtual ~MatrixSource() = default;
   /// The order of A, equal on every rank.
   virtual std::int64_t n() const = 0;
+  /// The kind of the source, and all of it that must be equal on every rank, in words that follow
+  /// "A is". Not collective.
+  virtual std::string description() const = 0;
   /// Checks sizes, formats and pointers, before large memory is allocated.
   /// @throws UsageError
   virtual void check(const Communicator& all) const = 0;
@@ -59,14 +63,16 @@ inline Transpose as_given(const MatrixSource& source, Transpose of_a) {
   return source.transposed() ? !of_a : of_a;
 }
 
-/// A user's right-hand sides, and the destination of their solutions. All members but count() are
-/// collective.
+/// A user's right-hand sides, and the destination of their solutions. All members but count() and
+/// description() are collective.
 class RightHandSideSource {
  public:
   virtual ~RightHandSideSource() = default;
   /// The number of right-hand sides, equal on every rank. 0: none is given, and b is A times ones,
   /// or A^T times ones where A^T x = b is solved.
   virtual std::int64_t count() const = 0;
+  /// As MatrixSource::description(), behind "b is". The rows of A are not part of it.
+  virtual std::string description() const = 0;
   /// Checks sizes, formats and pointers. @param n rows of A @throws UsageError
   virtual void check(const Communicator& all, std::int64_t n) const = 0;
   /// Whether get() reads memory or a file, and so costs little and always gives the same b. If not,

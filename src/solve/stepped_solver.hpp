@@ -37,7 +37,7 @@ class SteppedSolver final : public Solver {
                 const ProgressFunction& progress, Interrupt* interrupt = nullptr);
 
   std::int64_t n() const override { return source_.source().n(); }
-  MPI_Comm comm() const override { return all().handle(); }
+  const Communicator& all() const override { return machine_.all(); }
   void check(const RightHandSideSource& b) override;
   void factor() override;
   Solution solve(const RightHandSideSource& b, Transpose transpose) override;
@@ -69,7 +69,6 @@ class SteppedSolver final : public Solver {
   double worth(std::int64_t right_hand_sides, std::size_t left) const;
   std::ptrdiff_t next() const;
   std::string why_not(const Solution& solution, const std::vector<std::int64_t>& unsolved);
-  const Communicator& all() const { return machine_.all(); }
   const Clock& clock() const { return machine_.clock(); }
   const ProcessGrid& grid() const { return machine_.grid(); }
   const PlannedStep& planned(std::ptrdiff_t i) const { return plan_[static_cast<std::size_t>(i)]; }
