@@ -233,7 +233,8 @@ LUPINE_API int lupine_pfactor(MPI_Comm comm, const double* a, const int64_t desc
 /// Solves A x = b with the factors of lupine_pfactor(). Where they are too weak for b, A is
 /// factored in a higher precision, and those factors are kept. Collective over the communicator of
 /// the factors.
-/// @param factors the factored matrix
+/// @param factors the factored matrix, which holds the communicator: a rank that passes null alone
+///                returns, and the others wait for it
 /// @param b this rank's part of b; this rank's part of x is written over it where info
 ///          is 0 or n + 1
 /// @param descb descriptor of b, as for lupine_pdgesv()

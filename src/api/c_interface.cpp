@@ -106,17 +106,30 @@ int first_wrong(Arguments arguments) {
   return wrong == arguments.end() ? 0 : -static_cast<int>(wrong - arguments.begin()) - 1;
 }
 
-int refuse(int info, Arguments arguments) {
+std::string refusal(int info, Arguments arguments) {
   const Argument& wrong = arguments.begin()[-info - 1];
-  return failed(info, fmt::format("argument {}, {}, is not allowed; allowed: {}", -info, wrong.name,
-                                  wrong.allowed)
-                          .c_str());
+  return fmt::format("argument {}, {}, is not allowed; allowed: {}", -info, wrong.name,
+                     wrong.allowed);
 }
 
-/// The smallest first_wrong() of any rank, on every rank: so all ranks refuse a call if one does.
-/// Collective.
-int first_wrong(const Communicator& all, Arguments arguments) {
-  return static_cast<int>(all.all_reduce(std::int64_t{first_wrong(arguments)}, Reduction::min));
+int refuse(int info, Arguments arguments) {
+  return failed(info, refusal(info, arguments).c_str());
+}
+
+/// Refuses a call on all ranks if one does, by the smallest first_wrong() of any rank. Returns 0 if
+/// none does. Collective.
+int refuse_together(const Communicator& all, Arguments arguments) {
+  const int mine = first_wrong(arguments);
+  const int info = static_cast<int>(all.all_reduce(std::int64_t{mine}, Reduction::min));
+  if (info == 0) return 0;
+  try {
+    agree(all, [&] {
+      if (mine == info) throw UsageError(refusal(info, arguments));
+    });
+  } catch (const UsageError& error) {
+    return failed(info, error.what());
+  }
+  return info;
 }
 
 bool leads(std::int64_t ld, std::int64_t n) {
@@ -254,8 +267,7 @@ int solve_together(lupine_factorization* factors, Transpose transpose, double* b
                               {true, "b", ""},
                               {descb != nullptr, "descb", not_null},
                               result_argument(result)};
-    const int info = first_wrong(factors->all, arguments);
-    if (info != 0) return refuse(info, arguments);
+    if (const int info = refuse_together(factors->all, arguments); info != 0) return info;
     const auto solve_for = [&](const RightHandSide& right) {
       return factors->factors.solve(right, transpose);
     };
@@ -318,7 +330,7 @@ int lupine_pdgesv(MPI_Comm comm, const double* a, const int64_t desca[9], double
                               {descb != nullptr, "descb", not_null},
                               options_argument(options),
                               result_argument(result)};
-    if (const int info = first_wrong(all, arguments); info != 0) return refuse(info, arguments);
+    if (const int info = refuse_together(all, arguments); info != 0) return info;
     const auto solve_for = [&](const RightHandSide& right) {
       return solve(comm, Matrix::block_cyclic(descriptor_from(desca), a), right,
                    options_from(options));
@@ -368,7 +380,7 @@ int lupine_pfactor(MPI_Comm comm, const double* a, const int64_t desca[9],
                               {desca != nullptr, "desca", not_null},
                               options_argument(options),
                               {factors != nullptr, "factors", not_null}};
-    if (const int info = first_wrong(all, arguments); info != 0) return refuse(info, arguments);
+    if (const int info = refuse_together(all, arguments); info != 0) return info;
     Factorization made(comm, Matrix::block_cyclic(descriptor_from(desca), a),
                        options_from(options));
     *factors = new lupine_factorization{std::move(all), std::move(made)};

@@ -26,6 +26,7 @@
 #include "comm/agreement.hpp"
 #include "comm/communicator.hpp"
 #include "comm/run_watch.hpp"
+#include "cpu/isa.hpp"
 #include "device/cpu/processor.hpp"
 
 namespace lupine {
@@ -61,11 +62,21 @@ void end_by_alarm(int /*signal*/) {
 [[gnu::section(".preinit_array"), gnu::used]] void (*const before_libraries)() = set_alarm;
 #endif
 
+/// better_blas_kernels(), or nothing where the environment is not allowed: run_command() says so,
+/// when the ranks have met.
+std::optional<std::string> better_kernels() {
+  try {
+    return better_blas_kernels();
+  } catch (const UsageError&) {
+    return std::nullopt;
+  }
+}
+
 /// OpenBLAS chooses its kernels when it is loaded, before main(): so the program restarts itself to
 /// have better ones. Returns if there is nothing to correct, or this is the restarted program.
 void correct_blas_kernels(char** argv) {
   if (std::getenv(blas_variable) != nullptr) return;  // set by the user, or before the restart
-  const std::optional<std::string> kernels = better_blas_kernels();
+  const std::optional<std::string> kernels = better_kernels();
   if (!kernels) return;
   ::setenv(uncorrected_variable, blas_description().c_str(), 1);
   ::setenv(blas_variable, kernels->c_str(), 1);
@@ -122,6 +133,7 @@ ProfilePlace place_of_profile(const Arguments& arguments) {
 
 int run_command(const Communicator& world, const std::vector<std::string>& words) {
   Arguments arguments = agreed(world, [&] {
+    allowed_cpu_isa();
     return parse_arguments({words.begin() + 1, words.end()});
   });
   // Ranks of different commands would wait for each other's messages.

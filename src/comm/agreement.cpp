@@ -79,9 +79,19 @@ Differences differences(const Communicator& all, const std::vector<OptionText>& 
   return found;
 }
 
-}  // namespace
+/// The words of rank `first`, with its number and that of the other ranks that have them too,
+/// unless all ranks have.
+std::string named(const std::vector<std::string>& words, int first) {
+  const std::string& one = words[static_cast<std::size_t>(first)];
+  const auto ranks = std::count(words.begin(), words.end(), one);
+  if (ranks == std::ssize(words)) return one;
+  return ranks == 1 ? fmt::format("rank {}: {}", first, one)
+                    : fmt::format("rank {} and {} more: {}", first, ranks - 1, one);
+}
 
-void agree(const Communicator& all, const std::function<void()>& work) {
+enum class Naming { rank, nobody };
+
+void agree(const Communicator& all, const std::function<void()>& work, Naming naming) {
   const Attempt mine = attempt(work);
   const auto worst =
       static_cast<Outcome>(all.all_reduce(static_cast<std::int64_t>(mine.outcome), Reduction::max));
@@ -90,13 +100,25 @@ void agree(const Communicator& all, const std::function<void()>& work) {
   const bool is_worst = mine.outcome == worst;
   const int first = static_cast<int>(
       all.all_reduce(std::int64_t{is_worst ? all.rank() : all.size()}, Reduction::min));
-  const std::string words = all.all_gather(mine.words)[static_cast<std::size_t>(first)];
+  const std::vector<std::string> all_words = all.all_gather(mine.words);
+  const std::string& words = all_words[static_cast<std::size_t>(first)];
   const std::string where = all.all_gather(mine.where)[static_cast<std::size_t>(first)];
-  if (worst == Outcome::usage) throw UsageError(words, where, first);
-  if (worst == Outcome::does_not_fit) throw NotEnoughMemory(words, where, first);
+  const std::string refusal = naming == Naming::rank ? named(all_words, first) : words;
+  if (worst == Outcome::usage) throw UsageError(refusal, where, first);
+  if (worst == Outcome::does_not_fit) throw NotEnoughMemory(refusal, where, first);
   const std::string line = fmt::format("rank {} on {}: {}", first, where, words);
   if (worst == Outcome::out_of_memory) throw OutOfMemory(line, where, first);
   throw AgreedFault(line, where, first);
+}
+
+}  // namespace
+
+void agree(const Communicator& all, const std::function<void()>& work) {
+  agree(all, work, Naming::rank);
+}
+
+void agree_on_shares(const Communicator& all, const std::function<void()>& work) {
+  agree(all, work, Naming::nobody);
 }
 
 std::string text_of_rank_0(const Communicator& all, std::string text) {
@@ -128,7 +150,7 @@ void require_equal_calls(const Communicator& all, const std::vector<OptionText>&
 }
 
 void on_rank_0(const Communicator& all, const std::function<void()>& work) {
-  agree(
+  agree_on_shares(
       all, all.rank() == 0 ? work : [] {});
 }
 

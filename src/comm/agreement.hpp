@@ -25,8 +25,13 @@ namespace lupine {
 /// @throws on every rank, with the same words, if `work` threw on any rank: UsageError if no rank
 ///         threw anything else, NotEnoughMemory if it was among them; otherwise AgreedFault, or
 ///         OutOfMemory if a MemoryFault or std::bad_alloc was among the faults. The words are those
-///         of the first rank that threw an error of that kind.
+///         of the first rank that threw an error of that kind, which they name: a Fault always,
+///         "rank 2 on host: ...", a UsageError unless all ranks have the same words, "rank 2: ...".
 void agree(const Communicator& all, const std::function<void()>& work);
+
+/// As agree(), for work that is dealt to the ranks, or that one of them does for all. The words of
+/// a UsageError name no rank: it is chance, or known, which one has met it.
+void agree_on_shares(const Communicator& all, const std::function<void()>& work);
 
 /// An exception of a caller's function, on the rank where it was thrown; the other ranks throw the
 /// error of agree(). on_this_rank() throws the exception itself.
@@ -40,7 +45,8 @@ class CallerThrew : public AgreedFault {
   std::exception_ptr thrown_;
 };
 
-/// Runs `work`, which must not communicate, on rank 0 alone. Collective. @throws as agree does
+/// Runs `work`, which must not communicate, on rank 0 alone. Collective. @throws as
+/// agree_on_shares does
 void on_rank_0(const Communicator& all, const std::function<void()>& work);
 
 /// Returns rank 0's text on every rank. Collective.

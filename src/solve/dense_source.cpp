@@ -32,7 +32,7 @@ class Array {
     if (root_ < 0 || root_ >= all.size())
       throw UsageError(fmt::format("{} is said to be on rank {}; allowed: 0 to {}", name_, root_,
                                    all.size() - 1));
-    agree(all, [&] {
+    agree_on_shares(all, [&] {
       if (all.rank() != root_) return;
       if (data_ == nullptr)
         throw UsageError(fmt::format("{} is null; allowed: the array on rank {}", name_, root_));

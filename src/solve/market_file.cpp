@@ -111,7 +111,7 @@ void read_market_part(const Communicator& all, const InputFile& file, const Mark
   const std::int64_t step = count * piece_bytes;
   for (std::int64_t turn = header.body; turn < file.size(); turn += step * all.size()) {
     const std::int64_t begin = turn + step * all.rank();
-    agree(all, [&] {
+    agree_on_shares(all, [&] {
       for_each_in_threads(count, [&](std::int64_t i) {
         const std::int64_t at = begin + i * piece_bytes;
         read[static_cast<std::size_t>(i)] = read_market_part(file, header, at, at + piece_bytes);
@@ -121,7 +121,7 @@ void read_market_part(const Communicator& all, const InputFile& file, const Mark
     for (const MarketPart& part : read) before.push_back(before.back() + part.count());
     const std::int64_t first = count_before(all, before.back(), total);
     Lists out;
-    agree(all, [&] {
+    agree_on_shares(all, [&] {
       for_each_in_threads(count, [&](std::int64_t i) {
         const auto k = static_cast<std::size_t>(i);
         place_array_values(header, first + before[k], read[k].values, read[k].entries);
@@ -130,7 +130,7 @@ void read_market_part(const Communicator& all, const InputFile& file, const Mark
       out = for_others(dealt, all.size(), all.rank());
     });
     Lists in = all.all_to_all(out);
-    agree(all, [&] {
+    agree_on_shares(all, [&] {
       Lists mine = in_order(std::move(in), dealt, static_cast<std::size_t>(all.rank()));
       a.add(mine);
     });

@@ -68,7 +68,7 @@ class MatrixFile {
   /// a <- this rank's part. Collective.
   void read(const Communicator& all, const Parts& parts, PartWriter& a) const {
     if (const NumpyHeader* header = numpy())
-      agree(all, [&] { read_numpy_part(file_, *header, parts, a); });
+      agree_on_shares(all, [&] { read_numpy_part(file_, *header, parts, a); });
     else
       read_market_part(all, file_, std::get<MarketHeader>(header_), parts, a);
   }

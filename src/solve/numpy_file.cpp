@@ -159,7 +159,7 @@ void check_stored(const Communicator& all, const InputFile& file, const NpzArray
   constexpr std::int64_t piece = std::int64_t{1} << 20;
   const std::int64_t size = array.member.size;
   std::vector<std::int64_t> shares(static_cast<std::size_t>(all.size()));  // of the ranks
-  agree(all, [&] {
+  agree_on_shares(all, [&] {
     std::atomic<std::uint32_t> share = 0;
     const std::int64_t stride = piece * all.size();
     for_each_in_threads((size + stride - 1) / stride, [&](std::int64_t i) {

@@ -435,6 +435,19 @@ static void together(void) {
   CHECK(lupine_pfactor(MPI_COMM_WORLD, a, desca, &options, &factors) == 0);
   CHECK(lupine_psolve_factored(NULL, b, descb, NULL) == -1);
   CHECK(lupine_psolve_factored(factors, b, last ? NULL : descb, NULL) == -3);
+  char named[64] = "";
+  if (ranks > 1) snprintf(named, sizeof named, "rank %d: argument 3, descb, is", ranks - 1);
+  CHECK(strncmp(lupine_last_error(), named, strlen(named)) == 0);
+  if (ranks > 1) {
+    CHECK((last ? lupine_psolve_factored_transposed : lupine_psolve_factored)(
+              factors, b, descb, NULL) == LUPINE_NOT_ALLOWED);
+    CHECK(strncmp(lupine_last_error(), "ranks differ in the system: ", 28) == 0);
+    lupine_factorization* none = NULL;
+    const int info = last ? lupine_pfactor(MPI_COMM_WORLD, a, desca, &options, &none)
+                          : lupine_pdgesv(MPI_COMM_WORLD, a, desca, b, descb, &options, NULL);
+    CHECK(info == LUPINE_NOT_ALLOWED && none == NULL);
+    CHECK(strncmp(lupine_last_error(), "ranks differ in the call: ", 26) == 0);
+  }
   for (int turn = 0; turn < 2; ++turn) {
     lupine_result result;
     lupine_result_init(&result, sizeof result);

@@ -198,7 +198,7 @@ class BadInput(Case):
         words = ["timeout", str(PATIENCE)] + MPIEXEC + ["-n", "1", COMMAND, "mxp", "-N", "96", ":",
                                                "-n", "1", COMMAND, "mxp", "-N", "x"]
         process = subprocess.run(words, capture_output=True, text=True, env=ENVIRONMENT)
-        self.assert_refused(Outcome(process), "--n", "'x'")
+        self.assert_refused(Outcome(process), "rank 1: ", "--n", "'x'")
 
 
 class Help(Case):

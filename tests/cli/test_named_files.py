@@ -188,17 +188,28 @@ class Unreadable(InFolderOfFiles):
                 self.assert_kept(("solve", "A.npz:A", "A.npz:b"), f"'A.npz:{name}' is damaged",
                                  "CRC-32", ranks=ranks)
 
-    def test_ranks_with_other_files_of_the_same_name(self):
+    def solve_on_two_nodes(self, *files):
+        """The outcome of two ranks, each with a folder of its own; None: without a file A.npy."""
         line = ["timeout", "120"] + MPIEXEC
-        for rank in 0, 1:
+        for rank, file in enumerate(files):
             node = self.at(f"node{rank}")
-            os.mkdir(node)
-            rows = matrix(N)
-            rows[N - 1][0] += rank
-            self.put(f"node{rank}/A.npy", numpy_bytes(rows))
+            os.makedirs(node, exist_ok=True)
+            if file is not None:
+                self.put(f"node{rank}/A.npy", numpy_bytes(file))
             line += [":"] * rank + ["-n", "1", "env", "-C", node, COMMAND, "solve", "A.npy"]
         process = subprocess.run(line, capture_output=True, text=True, env=ENVIRONMENT, check=False)
-        self.assert_refused(Outcome(process), "'A.npy'", "another file on rank 1", "than on rank 0")
+        return Outcome(process)
+
+    def test_ranks_with_other_files_of_the_same_name(self):
+        other = matrix(N)
+        other[N - 1][0] += 1
+        for file in other, matrix(N + 1):
+            self.assert_refused(self.solve_on_two_nodes(matrix(N), file),
+                                "'A.npy'", "another file on rank 1", "than on rank 0")
+
+    def test_a_file_that_one_rank_does_not_have(self):
+        self.assert_refused(self.solve_on_two_nodes(matrix(N), None),
+                            "rank 1: cannot read 'A.npy'", "No such file")
 
 
 class Unwritable(InFolderOfFiles):

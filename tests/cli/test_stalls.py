@@ -14,7 +14,7 @@ import tempfile
 import time
 import unittest
 
-from test_cli import COMMAND, ENVIRONMENT, MPIEXEC, Case, Outcome, run, shell
+from test_cli import COMMAND, ENVIRONMENT, MPIEXEC, SMALL, Case, Outcome, run, shell
 from test_solve import matrix, numpy_bytes, write
 
 STOPPER = os.environ["LUPINE_STOP_RANK"]
@@ -39,6 +39,21 @@ class Start(Case):
                                                         "-n", "1", COMMAND, *other]
                 process = subprocess.run(words, capture_output=True, text=True, env=ENVIRONMENT)
                 self.assert_refused(Outcome(process), "rank 1", "command", "mxp")
+
+    def test_one_rank_with_an_unknown_option(self):
+        for ranks, named in (1, "rank 1: "), (2, "rank 1 and 1 more: "):
+            words = ["timeout", "120"] + MPIEXEC + ["-n", "1", COMMAND, *SMALL, ":",
+                                                    "-n", str(ranks), COMMAND, *SMALL, "--none"]
+            process = subprocess.run(words, capture_output=True, text=True, env=ENVIRONMENT)
+            self.assert_refused(Outcome(process), named + "unknown option '--none'")
+
+    def test_one_rank_with_an_unknown_instruction_set(self):
+        wrong = ["env", "LUPINE_MAX_CPU_ISA=sse9"]
+        for before, named in ([], "rank 1: "), (wrong, "lupine: "):
+            words = ["timeout", "120"] + MPIEXEC + ["-n", "1", *before, COMMAND, *SMALL, ":",
+                                                    "-n", "1", *wrong, COMMAND, *SMALL]
+            process = subprocess.run(words, capture_output=True, text=True, env=ENVIRONMENT)
+            self.assert_refused(Outcome(process), named + "LUPINE_MAX_CPU_ISA 'sse9'")
 
     def test_no_memory_for_the_libraries(self):
         outcome = shell("ulimit -v 150000; exec timeout 60 $lupine --version")

@@ -60,7 +60,15 @@ TEST_CASE("an exception of one rank is thrown on all ranks", "[bench]") {
   CHECK(words<Error>(all, [] {}).empty());
   CHECK(common(all, words<UsageError>(all, [&] {
                  if (all.rank() == last) throw UsageError("bad input");
-               })) == "bad input");
+               })) == (last > 0 ? "rank " + std::to_string(last) + ": " : "") + "bad input");
+  CHECK(common(all, words<UsageError>(all, [] { throw UsageError("bad input"); })) == "bad input");
+  const std::string other = common(
+      all, words<UsageError>(all, [&] { throw UsageError(all.rank() == 0 ? "here" : "there"); }));
+  CHECK(other == (last > 0 ? "rank 0: here" : "here"));
+  const std::string several = common(all, words<UsageError>(all, [&] {
+                                       if (all.rank() > 0) throw UsageError("bad input");
+                                     }));
+  if (last > 1) CHECK(several == "rank 1 and " + std::to_string(last - 1) + " more: bad input");
   const std::string fault = common(all, words<AgreedFault>(all, [&] {
                                      if (all.rank() == last) throw std::bad_alloc();
                                    }));
@@ -79,6 +87,7 @@ TEST_CASE("agreed() returns the result of the work, and on_rank_0() runs it on r
   on_rank_0(all, [&] { ++done; });
   CHECK(done == (all.rank() == 0 ? 1 : 0));
   CHECK_THROWS_AS(on_rank_0(all, [] { throw UsageError("no"); }), UsageError);
+  CHECK_THROWS_WITH(on_rank_0(all, [] { throw UsageError("no"); }), "no");
 }
 
 TEST_CASE("a run of the benchmark passes and has the same result on every rank", "[bench]") {

@@ -139,7 +139,7 @@ TEST_CASE("ranks that agree keep the types of errors of memory", "[options]") {
     });
   };
   CHECK_THROWS_AS(agreeing(NotEnoughMemory("too large")), NotEnoughMemory);
-  CHECK_THROWS_WITH(agreeing(NotEnoughMemory("too large")), "too large");
+  CHECK_THROWS_WITH(agreeing(NotEnoughMemory("too large")), ContainsSubstring("too large"));
   CHECK_THROWS_AS(agreeing(MemoryFault("no room")), OutOfMemory);
   CHECK_THROWS_AS(agreeing(std::bad_alloc()), OutOfMemory);
   CHECK_THROWS_AS(test::make_chosen_device()->allocate(std::int64_t{1} << 60), MemoryFault);

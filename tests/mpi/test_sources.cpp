@@ -269,15 +269,20 @@ TEST_CASE("descriptors that cannot be used are refused", "[sources]") {
   CHECK(a(changed(7, all.size()), local) == "CSRC_ of A's descriptor is " +
                                                 std::to_string(all.size()) + "; allowed: 0 to " +
                                                 std::to_string(all.size() - 1));
+  const int last = all.size() - 1;
+  const auto named = [&](int rank) {
+    return last > 0 ? "rank " + std::to_string(rank) + ": " : "";
+  };
   CHECK(a(changed(8, 9), local) ==
-        "LLD_ of A's descriptor is 9; allowed: at least 10, the rows of process (0, 0)");
-  const int last = all.size() - 1;  // only this rank has an error, which all ranks must report
+        named(0) + "LLD_ of A's descriptor is 9; allowed: at least 10, the rows of process (0, 0)");
+  // Only the last rank has an error, which all ranks must report.
   const auto place = "process (0, " + std::to_string(last) + ")";
   if (last < 5) {
     CHECK(a(changed(8, all.rank() == last ? 9 : 10), local) ==
-          "LLD_ of A's descriptor is 9; allowed: at least 10, the rows of " + place);
+          named(last) + "LLD_ of A's descriptor is 9; allowed: at least 10, the rows of " + place);
     CHECK(a(changed(1, 0), all.rank() == last ? nullptr : local) ==
-          "the local part of A is null on " + place + ", which has rows and columns of it");
+          named(last) + "the local part of A is null on " + place +
+              ", which has rows and columns of it");
   }
 
   const auto b = [&](Descriptor d) {
