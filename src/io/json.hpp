@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// Writing JSON files.
+/// Writing JSON files, and the limit of those that are read.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -9,6 +9,10 @@
 #include "io/output_file.hpp"
 
 namespace lupine {
+
+/// The most lists and objects in one another that a document may have. Copies and texts of a value
+/// take a call within a call for each.
+constexpr int deepest_json = 32;
 
 /// Writes the document to the file, as write_whole() does. Numbers that are not finite become null.
 /// @throws UsageError that names the path and the reason; a file that was there is then unchanged

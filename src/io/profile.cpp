@@ -45,8 +45,7 @@ std::int64_t whole(const ordered_json& from, const char* name, std::int64_t leas
                         !(value.is_number_unsigned() && value.get<std::uint64_t>() > any);
   if (!readable || value.get<std::int64_t>() < least || value.get<std::int64_t>() > most)
     throw Damaged(fmt::format("'{}' is {}, allowed is a whole number from {} to {}", name,
-                              value.dump(-1, ' ', true, ordered_json::error_handler_t::replace),
-                              least, most));
+                              printable(value.dump(-1, ' ', true)), least, most));
   return value.get<std::int64_t>();
 }
 
@@ -131,10 +130,15 @@ const ordered_json& list(const ordered_json& document, const char* name) {
 }
 
 Profile profile_of(const std::string& content) {
-  const ordered_json document = ordered_json::parse(content, nullptr, false);
+  const auto check_depth = [](int depth, ordered_json::parse_event_t, const ordered_json&) {
+    if (depth > deepest_json)
+      throw Damaged(fmt::format("its lists and objects are more than {} deep", deepest_json));
+    return true;
+  };
+  const ordered_json document = ordered_json::parse(content, check_depth, false);
   if (!document.is_object()) throw Damaged("it is no JSON object");
   if (const std::string found = text(document, "schema"); found != schema)
-    throw Damaged(fmt::format("its schema is '{}', allowed is '{}'", found, schema));
+    throw Damaged(fmt::format("its schema is '{}', allowed is '{}'", printable(found), schema));
   Profile profile;
   for (const ordered_json& entry : list(document, "entries")) profile.put(entry_of(entry));
   if (document.contains("rates"))  // profiles of the first versions have none

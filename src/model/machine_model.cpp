@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "io/file.hpp"
+#include "io/json.hpp"
 #include "io/text.hpp"
 #include "model/machine_json.hpp"
 
@@ -203,8 +204,10 @@ ordered_json document_of(std::string_view json, const std::string& where) {
   std::istringstream in{std::string(json)};
   std::string fault = "is not JSON";
   std::vector<std::set<std::string>> keys;
-  const auto note = [&](int, ordered_json::parse_event_t event, ordered_json& parsed) {
+  const auto note = [&](int depth, ordered_json::parse_event_t event, ordered_json& parsed) {
     using Event = ordered_json::parse_event_t;
+    if (depth > deepest_json)
+      throw UsageError(fmt::format("has lists and objects more than {} deep", deepest_json));
     if (event == Event::object_start) keys.emplace_back();
     if (event == Event::object_end) keys.pop_back();
     if (event == Event::key && !keys.back().insert(parsed.get<std::string>()).second)

@@ -370,6 +370,10 @@ TEST_CASE("a text that is not JSON is refused with its line") {
   CHECK_THAT(refusal_of_text("{\n\"name\": tru\n}"),
              ContainsSubstring("line 2 is not JSON: '\"name\": tru'"));
   CHECK_THAT(refusal_of_text("{\n\"nodes\": NaN}"), ContainsSubstring("line 2 is not JSON"));
+  constexpr std::size_t deep = 1'000'000;  // more calls within calls than a stack holds
+  CHECK_THAT(
+      refusal_of_text("{\n\"nodes\": " + std::string(deep, '[') + std::string(deep, ']') + "}"),
+      ContainsSubstring("line 2 has lists and objects more than 32 deep"));
   CHECK_THAT(refusal_of_text("{\n\n\"nodes\": 1e999\n\n}"),
              ContainsSubstring("line 3 has a number beyond the range of FP64: '\"nodes\": 1e999'"));
   CHECK_THAT(refusal_of_text("{\"a\": 1,\n\"b\": {\"a\": 2},\n  \"a\": 3}"),

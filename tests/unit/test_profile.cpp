@@ -141,6 +141,12 @@ TEST_CASE("a profile that is damaged is refused in one line that names it") {
   nlohmann::json no_list = document();
   no_list["entries"] = "none";
   CHECK_THAT(refusal(no_list.dump()), ContainsSubstring("entries"));
+  constexpr std::size_t deep = 1'000'000;  // more calls within calls than a stack holds
+  CHECK_THAT(refusal(R"({"schema": )" + std::string(deep, '[') + std::string(deep, ']') + "}"),
+             ContainsSubstring("more than 32 deep"));
+  nlohmann::json two_lines = document();
+  two_lines["schema"] = "lupine\nprofile";
+  CHECK_THAT(refusal(two_lines.dump()), ContainsSubstring("'lupine\\nprofile'"));
 }
 
 TEST_CASE("an entry with a value that is not allowed is refused, and the message names the value") {
