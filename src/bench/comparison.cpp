@@ -10,12 +10,6 @@
 
 namespace lupine {
 
-std::string_view name(Solver solver) {
-  for (const auto& [value, words] : solver_names)
-    if (value == solver) return words;
-  return "unknown";
-}
-
 std::string title(const Contestant& contestant) {
   return contestant.solver == Solver::mxp
              ? fmt::format("{} {}", name(contestant.solver), name(contestant.precision))

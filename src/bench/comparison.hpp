@@ -30,7 +30,11 @@ constexpr std::array<std::pair<Solver, std::string_view>, 6> solver_names{
      {Solver::dgesv, "dgesv"},
      {Solver::dsgesv, "dsgesv"},
      {Solver::dgesvx, "dgesvx"}}};
-std::string_view name(Solver solver);
+constexpr std::string_view name(Solver solver) {
+  for (const auto& [value, words] : solver_names)
+    if (value == solver) return words;
+  return "unknown";
+}
 
 /// Best and median of the values of all rounds; both are 0 if there are none.
 struct Statistics {
