@@ -46,6 +46,7 @@ Outcome run(std::vector<std::string> words) {
   const MemoryFile errors("");
   words.insert(words.begin(), {"bash", LUPINE_HPL_MXP});
   std::vector<char*> arguments;
+  arguments.reserve(words.size() + 1);
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
   std::string place = "BASH_ENV=" LUPINE_FUZZ_FOLDER "/nvidia_flags.sh";
