@@ -76,6 +76,7 @@ int last_rank() {
 class Shown final : public MatrixSource {
  public:
   std::int64_t n() const override { return ::n; }
+  std::string description() const override { return "shown"; }
   void check(const Communicator& /*all*/) const override {}
   void fill(const ProcessGrid& /*grid*/, const Distribution& rows, const Distribution& columns,
             PartWriter& a) const override {
