@@ -199,8 +199,8 @@ Ending attempt(const Communicator& world, const std::vector<std::string>& words)
 }
 
 /// The limit of --stall-timeout, before the ranks can agree that the command line is a good one,
-/// and at least the time that a launcher may need to start all ranks.
-double start_limit(const std::vector<std::string>& words) {
+/// and at least the time that a launcher may need to start or end all ranks.
+double launch_limit(const std::vector<std::string>& words) {
   constexpr double least = 5;
   try {
     const Arguments given = parse_arguments({words.begin() + 1, words.end()});
@@ -214,10 +214,12 @@ double start_limit(const std::vector<std::string>& words) {
 }
 
 int run(int& argc, char**& argv) {
-  std::optional<StartWatch> start(start_limit({argv, argv + argc}));
+  const double limit = launch_limit({argv, argv + argc});
+  std::optional<ProcessWatch> watch;  // outlives what it watches
+  watch.emplace(limit, "to start", "MPI_Init");
   const MpiSession mpi(argc, argv);
   const Communicator world = Communicator::duplicate(MPI_COMM_WORLD);
-  start.reset();
+  watch.reset();
   const Ending ending = attempt(world, {argv, argv + argc});
   if (!ending.everywhere) {
     complain(fmt::format("rank {} on {}: {}", world.rank(), host_name(), ending.complaint));
@@ -226,6 +228,7 @@ int run(int& argc, char**& argv) {
   if (!ending.complaint.empty() && world.rank() == 0) complain(ending.complaint);
   // A launcher may kill all ranks as soon as one exits with a status: so rank 0 writes its line
   // before any rank exits.
+  watch.emplace(limit, "to end", "MPI_Finalize");
   world.barrier();
   return ending.status;
 }

@@ -156,18 +156,18 @@ void RunWatch::end(const Stall& stall) const {
   all_.abort(fault);
 }
 
-StartWatch::StartWatch(double limit) {
+ProcessWatch::ProcessWatch(double limit, std::string purpose, const char* call) {
   if (!(limit > 0)) return;
-  watch_ = std::make_unique<StallWatch>(clock_, limit, [](const Stall& stall) {
+  watch_ = std::make_unique<StallWatch>(clock_, limit, [purpose](const Stall& stall) {
     std::array<char, HOST_NAME_MAX + 1> host{};
     ::gethostname(host.data(), host.size() - 1);
-    complain(fmt::format("process {} on {} has waited {:.3g} s for other ranks to start ({}){}",
-                         ::getpid(), host.data(), stall.seconds, stall.what,
+    complain(fmt::format("process {} on {} has waited {:.3g} s for other ranks {} ({}){}",
+                         ::getpid(), host.data(), stall.seconds, purpose, stall.what,
                          siblings_in_trouble()));
     ::_exit(fault);
   });
   watch_->start();
-  waiting_.emplace(watch_.get(), "MPI_Init");
+  waiting_.emplace(watch_.get(), call);
 }
 
 }  // namespace lupine

@@ -54,16 +54,18 @@ class RunWatch {
   std::unique_ptr<StallWatch> watch_;
 };
 
-/// The watch of one process from its start until it has met the other ranks: MPI_Init waits without
-/// end for one that is stopped. It writes one line to standard error, which names the processes of
-/// the same launcher on this host that are stopped or dead, and ends the process with exit status
-/// 3; the launcher ends the others then.
-class StartWatch {
+/// The watch of one process while it meets the other ranks, or parts from them: MPI_Init and
+/// MPI_Finalize wait without end for one that is stopped. It writes one line to standard error,
+/// which names the processes of the same launcher on this host that are stopped or dead, and ends
+/// the process with exit status 3; the launcher ends the others then.
+class ProcessWatch {
  public:
-  /// @param limit seconds that the start may take; 0: there is no watch
-  explicit StartWatch(double limit);
-  StartWatch(const StartWatch&) = delete;
-  StartWatch& operator=(const StartWatch&) = delete;
+  /// @param limit seconds that this may take; 0: there is no watch
+  /// @param purpose what the other ranks are waited for: "to start"
+  /// @param call the call of MPI that waits
+  ProcessWatch(double limit, std::string purpose, const char* call);
+  ProcessWatch(const ProcessWatch&) = delete;
+  ProcessWatch& operator=(const ProcessWatch&) = delete;
 
  private:
   SteadyClock clock_;

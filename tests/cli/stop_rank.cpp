@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A preloaded library: with LUPINE_STOP=RANK:CALL, that rank stops in its call of MPI_Isend or
-// MPI_Irecv with that number, as if by kill -STOP, or in MPI_Init_thread with number 0. So it stops
-// in the middle of its work, however fast or slow the machine is.
+// MPI_Irecv with that number, as if by kill -STOP, in MPI_Init_thread with number 0, or in
+// MPI_Finalize with -1. So it stops in the middle of its work, however fast or slow the machine is.
 #include <mpi.h>
 
 #include <csignal>
@@ -31,6 +31,13 @@ extern "C" int MPI_Init_thread(int* argc, char*** argv, int required, int* provi
   const char* rank = std::getenv("OMPI_COMM_WORLD_RANK");
   if (rank != nullptr) stop(std::atoi(rank), 0);
   return PMPI_Init_thread(argc, argv, required, provided);
+}
+
+extern "C" int MPI_Finalize() {
+  int rank = -1;
+  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  stop(rank, -1);
+  return PMPI_Finalize();
 }
 
 extern "C" int MPI_Isend(const void* data, int elements, MPI_Datatype type, int to, int tag,

@@ -97,12 +97,15 @@ class Stopped(Case):
         for outcome in self.outcomes((2, 1, *words), (2, 0, *words), (4, 3, *words)):
             self.assertRegex(outcome.err, "step [0-9]+")
 
-    def test_before_the_ranks_meet(self):
-        environment = {"LD_PRELOAD": STOPPER, "LUPINE_STOP": "1:0"}
-        outcome = run("mxp", "-N", "64", *TIMEOUT, ranks=3, environment=environment, patience=120)
-        self.assertEqual(outcome.status, 3, outcome.out + outcome.err)
-        self.assertRegex(outcome.err, r"lupine: process \d+ on \S+ has waited [\d.]+ s for other "
-                                      r"ranks to start \(MPI_Init\); process \d+ is stopped")
+    def test_where_the_ranks_meet_and_part(self):
+        for call, words in (0, r"to start \(MPI_Init\)"), (-1, r"to end \(MPI_Finalize\)"):
+            with self.subTest(words):
+                environment = {"LD_PRELOAD": STOPPER, "LUPINE_STOP": f"1:{call}"}
+                outcome = run("mxp", "-N", "64", *TIMEOUT, ranks=3, environment=environment,
+                              patience=120)
+                self.assertEqual(outcome.status, 3, outcome.out + outcome.err)
+                self.assertRegex(outcome.err, r"lupine: process \d+ on \S+ has waited [\d.]+ s for "
+                                              rf"other ranks {words}; process \d+ is stopped")
 
     def test_hpl(self):
         words = ("hpl", "-N", "500", "--nb", "64", "-P")

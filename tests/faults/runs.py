@@ -59,6 +59,7 @@ class Ended:
     status: int
     text: str
     fault: str = ""  # empty: the run ended before its fault
+    rank: int = -1  # that the fault befell
     seconds_after: float = 0.0
     seconds: float = 0.0
     in_time: bool = True
@@ -147,13 +148,13 @@ class Runner:
         reader.start()
         ended = Ended(0, "")
         if kind is not None:
-            rank = draw.randrange(scenario.ranks)
+            ended.rank = rank = draw.randrange(scenario.ranks)
             ended.fault = _harm(run, kind, rank, begin + moment, process, draw)
         after = time.monotonic()
         try:
             ended.status = process.wait(patience)
         except subprocess.TimeoutExpired:
-            ended.in_time = False
+            ended.in_time = self._went_on_alone(run, process, ended)
         now = time.monotonic()
         ended.seconds_after, ended.seconds = now - after, now - begin
         while (left := injection.processes(run)) and time.monotonic() - now < 2.0 and ended.in_time:
@@ -164,6 +165,21 @@ class Runner:
         reader.join()
         ended.text = "".join(text)
         return ended
+
+    @staticmethod
+    def _went_on_alone(run: str, process: subprocess.Popen[str], ended: Ended) -> bool:
+        """Whether a stopped rank was the last one: the others had parted from it and ended, so that
+        only the launcher waits for it. It goes on then."""
+        left = injection.processes(run)
+        ranks = {one: rank for one, rank in left.items() if rank >= 0}  # not the launcher
+        if set(ranks.values()) != {ended.rank}:
+            return False
+        for one in ranks:
+            os.kill(one, signal.SIGCONT)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            ended.status = process.wait(2.0)
+            return True
+        return False
 
 
 def _harm(
