@@ -164,6 +164,9 @@ def _of_refusal(
         return Verdict("refused", outcome.words)
     if not np.isfinite(first).all():  # as good as a refusal
         return Verdict("refused", outcome.words)
+    # True, whichever roundings have spared NumPy a zero pivot.
+    if reference.singular and outcome.kind == "SingularMatrixError":
+        return Verdict("refused", outcome.words)
     if not reference.singular and not all(map(exact.representable, reference.columns)):
         return Verdict("refused", outcome.words)
     which = "exactly singular" if reference.singular else "not exactly singular"

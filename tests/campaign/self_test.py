@@ -70,6 +70,10 @@ def singular_systems() -> None:
     # Singular to working precision: NumPy does not raise.
     near = System(np.array([[1.0, 1.0], [1.0, 1 + 2.0**-52]]), np.array([[1.0], [2.0]]))
     assert _verdict(near, Outcome("refused"), Rules(as_numpy=True)) != "refused"
+    # Exactly singular, but roundings keep NumPy's last pivot from zero.
+    rounded = System(np.array([[5.0, 2, 9], [7, 9, 1], [12, 11, 10]]), np.ones((3, 1)))
+    said = Outcome("refused", kind="SingularMatrixError")
+    assert _verdict(rounded, said, Rules(as_numpy=True)) == "refused"
     assert _verdict(_SINGULAR, _solved(1, 0)) == "singular, not said"
     assert _verdict(near, _solved(1, 0)) == "no digit"
     known = replace(_SINGULAR, x=np.array([[1.0], [0.0]]))
