@@ -67,9 +67,10 @@ class Inverse {
   /// ||A||_inf ||A^-1||_inf, made in the first call. Where products are not accurate it is a lower
   /// bound: ||A^-1|| >= ||y|| / ||A y|| for any y, with the rounding errors of A y added to it. y
   /// is the combination that A makes smallest of a block of vectors Y, products with random vectors
-  /// at first, which is turned towards the vectors that A makes smallest: Y <- Y - (L U)^-1 (A Y -
-  /// P). P is the part of A Y along products of random vectors with the transposed inverse. There
-  /// the factors have lost what A is; they would only make roundings grow.
+  /// at first, which is turned towards the vectors that A makes smallest: Y <- Y - (L U)^-1 A Y,
+  /// and in every other turn Y <- Y - (L U)^-1 (A Y - P). P is the part of A Y along products of
+  /// random vectors with the transposed inverse: there the factors have lost what A is, and make
+  /// roundings grow.
   const ConditionEstimate& condition();
   /// A number that ||A^-1||_inf hardly exceeds: 1000 n times what products of A^-T with two random
   /// vectors show, of which each shows 1/n of the norm or more but for chance. For FP64 factors and
