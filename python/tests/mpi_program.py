@@ -101,7 +101,8 @@ def errors():
     error = raises(lupine.AccuracyError, lambda: lupine.solve(element, b, comm=world))
     assert np.isnan(error.best[:, 1]).all() and np.isfinite(error.best[:, 0]).all()
     if ranks > 1:
-        raises(ValueError, lambda: lupine.solve(element, np.ones(N + me), comm=world), "ranks differ in A")
+        own = np.ones(N + me)
+        raises(ValueError, lambda: lupine.solve(element, own, comm=world), "ranks differ in A")
     raises(ValueError, lambda: lupine.solve(element, np.ones(N), nprow=7, comm=world), "7")
     raises(MemoryError, lambda: lupine.factor(element, n=10**7, comm=world), "does not fit")
     part = lupine.BlockCyclic(N, 64, GRID)
