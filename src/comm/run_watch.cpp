@@ -156,7 +156,7 @@ void RunWatch::end(const Stall& stall) const {
   all_.abort(fault);
 }
 
-ProcessWatch::ProcessWatch(double limit, std::string purpose, const char* call) {
+ProcessWatch::ProcessWatch(double limit, const std::string& purpose, const char* call) {
   if (!(limit > 0)) return;
   watch_ = std::make_unique<StallWatch>(clock_, limit, [purpose](const Stall& stall) {
     std::array<char, HOST_NAME_MAX + 1> host{};

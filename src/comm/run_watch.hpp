@@ -63,7 +63,7 @@ class ProcessWatch {
   /// @param limit seconds that this may take; 0: there is no watch
   /// @param purpose what the other ranks are waited for: "to start"
   /// @param call the call of MPI that waits
-  ProcessWatch(double limit, std::string purpose, const char* call);
+  ProcessWatch(double limit, const std::string& purpose, const char* call);
   ProcessWatch(const ProcessWatch&) = delete;
   ProcessWatch& operator=(const ProcessWatch&) = delete;
 

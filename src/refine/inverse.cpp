@@ -132,6 +132,7 @@ Inverse::Inverse(System& system, FactorSolver& solver, FactorError error)
 // Results of products with B^-1, whole and of this rank.
 std::vector<Vector> Inverse::whole(const Side& side, const MultiVector& results) {
   std::vector<Vector> vectors;
+  vectors.reserve(static_cast<std::size_t>(results.count()));
   for (std::int64_t k = 0; k < results.count(); ++k)
     vectors.push_back(side.results.gather(side.to, results[k]));
   return vectors;
@@ -139,6 +140,7 @@ std::vector<Vector> Inverse::whole(const Side& side, const MultiVector& results)
 
 MultiVector Inverse::local(const Side& side, const std::vector<Vector>& vectors) {
   std::vector<Vector> parts;
+  parts.reserve(vectors.size());
   for (const Vector& v : vectors) parts.push_back(local_part(side.to, v));
   return together(side.to.local_size(), parts);
 }

@@ -169,7 +169,7 @@ TEST_CASE("ranks that solve with different options are refused", "[solve][calls]
   const auto refused = [&](const auto& change) {
     SolveOptions mine = options();
     if (last) change(mine);
-    const std::string words =
+    std::string words =
         refusal(all, [&] { solve(MPI_COMM_WORLD, function(), RightHandSide::of_ones(), mine); });
     CHECK(refusal(all, [&] { Factorization(MPI_COMM_WORLD, function(), mine); }) == words);
     return words;
