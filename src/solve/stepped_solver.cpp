@@ -103,6 +103,7 @@ double SteppedSolver::tolerance() const {
 void SteppedSolver::load() {
   const StallWatch::Pause pause(machine_.stalls());
   a_.emplace(grid(), machine_.device(), source_.source(), first_.options.run.nb);
+  checksum_.emplace(all(), machine_.device(), a_->local());
 }
 
 // Whether A had changed in memory, so that all that was found holds for another matrix. Then A is
@@ -110,7 +111,8 @@ void SteppedSolver::load() {
 // @throws AccuracyError where A is in the caller's memory, or has changed before
 bool SteppedSolver::read_again() {
   const double begin = clock().now();
-  const std::string of_a = a_->where_changed(all(), machine_.device());
+  const std::string of_a = checksum_->where_changed(
+      all(), machine_.device(), a_->local(), a_->columns(), a_->transposed() ? "row" : "column");
   const std::string of_scaled = scaled_->where_changed();
   check_seconds_ += clock().now() - begin;
   if (of_a.empty() && of_scaled.empty()) return false;

@@ -18,6 +18,7 @@
 #include "refine/refinement.hpp"
 #include "setup/machine.hpp"
 #include "setup/plan.hpp"
+#include "solve/checksum.hpp"
 #include "solve/factors.hpp"
 #include "solve/quality.hpp"
 #include "solve/scaled_matrix.hpp"
@@ -88,6 +89,7 @@ class SteppedSolver final : public Solver {
   std::string reason_;             // why they begin with this precision
   Setup first_;                    // setup of the first step planned
   std::optional<UserMatrix> a_;
+  std::optional<Checksum> checksum_;  // of a_, as it was read
   std::optional<ScaledMatrix> scaled_;
   double load_seconds_ = 0;
   double scale_seconds_ = 0;

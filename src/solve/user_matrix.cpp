@@ -49,7 +49,6 @@ UserMatrix::UserMatrix(const ProcessGrid& grid, Device& device, const MatrixSour
     source.fill(grid, rows_, columns_, *part);
   }
   stop_if_interrupted(grid.all(), device.interrupt());
-  checksum_.emplace(grid.all(), device, local_);
 }
 
 void UserMatrix::set_block(std::int64_t nb) {

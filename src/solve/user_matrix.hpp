@@ -4,13 +4,11 @@
 #pragma once
 
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "comm/process_grid.hpp"
 #include "device/device.hpp"
 #include "matrix/distributed_matrix.hpp"
-#include "solve/checksum.hpp"
 #include "solve/source.hpp"
 
 namespace lupine {
@@ -40,10 +38,6 @@ class UserMatrix {
   bool transposed() const { return transposed_; }
   /// Whether this is a copy of A, which can be made again from its source.
   bool is_copy() const { return copy_.has_value(); }
-  /// Checksum::where_changed() since A was read. Collective.
-  std::string where_changed(const Communicator& all, Device& device) const {
-    return checksum_->where_changed(all, device, local_, columns_, transposed_ ? "row" : "column");
-  }
 
  private:
   Distribution rows_;
@@ -51,7 +45,6 @@ class UserMatrix {
   bool transposed_;
   std::optional<DistributedMatrix> copy_;
   ConstAnyMatrix local_;
-  std::optional<Checksum> checksum_;
 };
 
 /// A times a vector of ones, or A^T times ones, whole, on every rank. A as UserMatrix has it.
