@@ -9,6 +9,7 @@
 #include "core/numbers.hpp"
 #include "device/cpu/lapack.hpp"
 #include "device/cpu/lapack_lu.hpp"
+#include "device/cpu/pivoted_lu.hpp"
 #include "device/cpu/processor.hpp"
 #include "device/cpu/thread_scope.hpp"
 #include "matrix/distributed_matrix.hpp"
@@ -75,7 +76,7 @@ class SmallSolver::Factors final : public FactorSolver {
   /// Factors R A C, which is in local(). Returns its largest entry then, in magnitude; infinity
   /// where a pivot is zero or not finite.
   double factor() {
-    if (factor_by_lapack(whole(), pivots_) >= 0) return std::numeric_limits<double>::infinity();
+    if (factor_pivoted(whole(), pivots_) >= 0) return std::numeric_limits<double>::infinity();
     const auto queue = device_.make_queue(Priority::normal);
     Vector most(size_of(whole().columns));  // a CPU device takes host memory
     device_.largest_of_columns(*queue, local(), nullptr, most.data());

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "device/cpu/pivoted_lu.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/expects.hpp"
+#include "core/numbers.hpp"
+#include "cpu/loops.hpp"
+#include "device/cpu/dense.hpp"
+#include "device/cpu/triangular.hpp"
+
+namespace lupine {
+
+namespace {
+
+// The columns that are eliminated one by one: their rows stay in the first-level cache meanwhile.
+constexpr std::int64_t leaf = 16;
+
+// Row i of `a` changes places with row pivots[i] - 1, for each i of [begin, end) in turn. Several
+// columns at once, since an exchange in a column waits for the one before it.
+void exchange_rows(MatrixView<double> a, std::span<const int> pivots, std::int64_t begin,
+                   std::int64_t end) {
+  constexpr std::int64_t together = 8;
+  for (std::int64_t j = 0; j < a.columns; j += together) {
+    const MatrixView<double> some = a.block(0, j, a.rows, std::min(together, a.columns - j));
+    for (std::int64_t i = begin; i < end; ++i) {
+      const std::int64_t other = pivots[static_cast<std::size_t>(i)] - 1;
+      for (std::int64_t k = 0; k < some.columns; ++k) std::swap(some(i, k), some(other, k));
+    }
+  }
+}
+
+class PivotedLu {
+ public:
+  PivotedLu(MatrixView<double> a, std::span<int> pivots) : a_(a), pivots_(pivots) {}
+
+  // Factors columns [begin, end), in rows from `begin` on. With A11 in rows and columns
+  // [begin, middle), and A22 behind it:
+  //     A11, A21 -> L11 U11, L21;  U12 = L11^-1 A12;  A22 - L21 U12 -> L22 U22.
+  void factor(std::int64_t begin, std::int64_t end) {
+    if (end - begin <= leaf) return eliminate(begin, end);
+    const std::int64_t middle = begin + round_up((end - begin) / 2, leaf);
+    const std::int64_t left = middle - begin;
+    const std::int64_t right = end - middle;
+    const std::int64_t below = a_.rows - middle;
+    factor(begin, middle);
+    exchange_rows(a_.block(0, middle, a_.rows, right), pivots_, begin, middle);
+    const MatrixView<double> u12 = a_.block(begin, middle, left, right);
+    solve_left_lower<double>(a_.block(begin, begin, left, left), u12);
+    multiply_add(-1.0, a_.block(middle, begin, below, left), u12,
+                 a_.block(middle, middle, below, right));
+    factor(middle, end);
+    exchange_rows(a_.block(0, begin, a_.rows, left), pivots_, middle, end);
+  }
+
+  std::int64_t zero_pivot() const { return zero_; }
+
+ private:
+  // One column after the other; a pass over the rows eliminates column j in the columns behind it,
+  // and finds the pivot of column j + 1.
+  void eliminate(std::int64_t begin, std::int64_t end) {
+    const StorageLoops<double>& loop = loops().of<double>();
+    Largest most = loop.find_largest(a_.column(begin) + begin, a_.rows - begin);
+    for (std::int64_t j = begin; j < end; ++j) {
+      const std::int64_t row = j + most.row;
+      pivots_[static_cast<std::size_t>(j)] = static_cast<int>(row + 1);
+      if (most.magnitude == 0 && zero_ < 0) zero_ = j;
+      for (std::int64_t k = begin; k < end; ++k) std::swap(a_(j, k), a_(row, k));
+      most =
+          loop.eliminate(a_.block(j, j, 1, end - j), a_.block(j + 1, j, a_.rows - j - 1, end - j));
+    }
+  }
+
+  MatrixView<double> a_;
+  std::span<int> pivots_;
+  std::int64_t zero_ = -1;
+};
+
+}  // namespace
+
+std::int64_t factor_pivoted(MatrixView<double> a, std::span<int> pivots) {
+  LUPINE_EXPECTS(a.rows == a.columns && a.rows == std::ssize(pivots) &&
+                 a.rows < std::int64_t{1} << 31);
+  PivotedLu lu(a, pivots);
+  if (!a.empty()) lu.factor(0, a.columns);
+  return lu.zero_pivot();
+}
+
+}  // namespace lupine
