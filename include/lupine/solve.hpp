@@ -22,7 +22,7 @@
 /// factors do not suffice, a further step rotates A at random from both sides before its LU
 /// (docs/numerics.md).
 ///
-/// A small system, of n up to 640 on a process alone, takes FP64 LU by LAPACK at once, with the
+/// A small system, of n up to 640 on a process alone, takes an FP64 LU at once, with the
 /// same checks, scales, errors and limits: the steps and their set-up would take longer. It runs on
 /// the CPU, also where there are GPUs, since to start one takes seconds; up to n = 256 on one
 /// thread. The steps are taken at any n where SolveOptions ask for what they alone know: a block

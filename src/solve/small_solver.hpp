@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// The solver of small systems on one process: FP64 LU by LAPACK, at about the cost of its dgesv.
+/// The solver of small systems on one process: FP64 LU, at about the cost of LAPACK's dgesv.
 #pragma once
 
 #include <lupine/solve.hpp>
@@ -22,7 +22,7 @@
 
 namespace lupine {
 
-/// The largest order of a small system. Up to it LAPACK's dgesv takes less time than the steps of a
+/// The largest order of a small system. Up to it one FP64 LU takes less time than the steps of a
 /// SteppedSolver. It is a constant, and not measured in each process, so that the same call gives
 /// the same x whatever else the machine does. `lupine_small_bench` measures both sides.
 std::int64_t small_limit();

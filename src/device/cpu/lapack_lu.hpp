@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// LAPACK's LU factorization in FP64, as OpenBLAS has it: what dgesv calls. It uses the threads of
-/// the BLAS.
+/// LAPACK's LU factorization in FP64 and its solves, as OpenBLAS has them: what dgesv calls. They
+/// use the threads of the BLAS.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace lupine {
 std::int64_t factor_by_lapack(MatrixView<double> a, std::span<int> pivots);
 
 /// x <- A^-1 x, or A^-T x, for each of some contiguous vectors x, with the factors of
-/// factor_by_lapack() (dgetrs).
+/// factor_by_lapack() or factor_pivoted() (dgetrs).
 /// @pre x.size() is a multiple of pivots.size(), which is the rows of lu
 /// @throws Fault unless has_lapack()
 void solve_by_lapack(Transpose transpose, MatrixView<const double> lu, std::span<const int> pivots,

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include "catch.hpp"
+#include "core/numbers.hpp"
+#include "device/cpu/pivoted_lu.hpp"
+#include "device/cpu/thread_scope.hpp"
+
+using namespace lupine;
+
+namespace {
+
+/// A matrix inside of a larger one, of which no other entry may change.
+struct Padded {
+  explicit Padded(std::int64_t n) : order(n), memory(size_of((n + 3) * n), untouched) {}
+  static std::size_t size_of(std::int64_t n) { return static_cast<std::size_t>(n); }
+  MatrixView<double> view() { return {memory.data() + 1, order, order, order + 3}; }
+  bool kept_the_rest() const {
+    std::int64_t found = 0;
+    for (const double value : memory) found += static_cast<std::int64_t>(value == untouched);
+    return found == 3 * order;
+  }
+  static constexpr double untouched = -77;
+  std::int64_t order;
+  std::vector<double> memory;
+};
+
+Padded random_matrix(std::int64_t n) {
+  Padded a(n);
+  std::mt19937_64 bits(static_cast<std::uint64_t>(n));
+  for (std::int64_t j = 0; j < n; ++j)
+    for (std::int64_t i = 0; i < n; ++i)
+      a.view()(i, j) = static_cast<double>(bits() >> 11) * 0x1p-52 - 1;
+  return a;
+}
+
+/// The specification: one column after the other, in long double. Returns the pivots.
+std::vector<int> factor_plainly(std::vector<long double>& a, std::int64_t n) {
+  const auto at = [&](std::int64_t i, std::int64_t j) -> long double& {
+    return a[static_cast<std::size_t>(i + j * n)];
+  };
+  std::vector<int> pivots;
+  for (std::int64_t k = 0; k < n; ++k) {
+    std::int64_t row = k;
+    for (std::int64_t i = k; i < n; ++i)
+      if (std::fabs(at(i, k)) > std::fabs(at(row, k))) row = i;
+    pivots.push_back(static_cast<int>(row + 1));
+    for (std::int64_t j = 0; j < n; ++j) std::swap(at(k, j), at(row, j));
+    for (std::int64_t i = k + 1; i < n; ++i) {
+      at(i, k) /= at(k, k);
+      for (std::int64_t j = k + 1; j < n; ++j) at(i, j) -= at(i, k) * at(k, j);
+    }
+  }
+  return pivots;
+}
+
+}  // namespace
+
+TEST_CASE("factor_pivoted has the pivots and factors of a plain elimination") {
+  for (const int threads : {1, 2})
+    for (const std::int64_t n : {1, 2, 15, 16, 17, 33, 64, 100, 257, 401}) {
+      CAPTURE(threads, n);
+      const ThreadScope scope(threads);
+      Padded a = random_matrix(n);
+      std::vector<long double> plain;
+      for (std::int64_t j = 0; j < n; ++j)
+        plain.insert(plain.end(), a.view().column(j), a.view().column(j) + n);
+      std::vector<int> pivots(static_cast<std::size_t>(n));
+      CHECK(factor_pivoted(a.view(), pivots) == -1);
+      CHECK(pivots == factor_plainly(plain, n));
+      CHECK(a.kept_the_rest());
+      // Roundings grow as L and U do, of which a random matrix has nearly n^(2/3), and its
+      // condition.
+      double most = 0;
+      for (std::int64_t j = 0; j < n; ++j)
+        for (std::int64_t i = 0; i < n; ++i)
+          most = std::max(most, static_cast<double>(std::fabs(
+                                    a.view()(i, j) - plain[static_cast<std::size_t>(i + j * n)])));
+      const auto order = static_cast<double>(n);
+      CHECK(most <= 10 * order * order * order * eps);
+    }
+}
+
+TEST_CASE("factor_pivoted takes the first row of several with the same magnitude") {
+  const std::int64_t n = 40;
+  Padded a(n);
+  for (std::int64_t j = 0; j < n; ++j)
+    for (std::int64_t i = 0; i < n; ++i)
+      a.view()(i, j) = i < j ? 0 : (i == j || j == 0 ? 1 : -1) * (j == 0 && i % 2 == 1 ? -1 : 1);
+  std::vector<int> pivots(static_cast<std::size_t>(n));
+  CHECK(factor_pivoted(a.view(), pivots) == -1);
+  for (std::int64_t i = 0; i < n; ++i) CHECK(pivots[static_cast<std::size_t>(i)] == i + 1);
+}
+
+TEST_CASE("factor_pivoted names the first pivot that is zero, and goes on") {
+  const std::int64_t n = 50;
+  for (const std::int64_t zero : {0, 1, 20, 49}) {
+    CAPTURE(zero);
+    Padded a(n);  // upper triangular: nothing is rounded
+    for (std::int64_t j = 0; j < n; ++j)
+      for (std::int64_t i = 0; i < n; ++i)
+        a.view()(i, j) = i > j || (i == j && (j == zero || j == 49)) ? 0 : 1;
+    std::vector<int> pivots(static_cast<std::size_t>(n));
+    CHECK(factor_pivoted(a.view(), pivots) == zero);
+    CHECK(a.kept_the_rest());
+  }
+}
+
+TEST_CASE("factor_pivoted leaves what is not finite in L\\U, and divides by the smallest pivots") {
+  const std::int64_t n = 35;
+  for (const double bad :
+       {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()})
+    for (const std::int64_t place : {0, 17, 34}) {
+      Padded a = random_matrix(n);
+      a.view()(place, place) = bad;
+      std::vector<int> pivots(static_cast<std::size_t>(n));
+      factor_pivoted(a.view(), pivots);
+      bool finite = true;
+      for (std::int64_t j = 0; j < n; ++j)
+        for (std::int64_t i = 0; i < n; ++i) finite = finite && std::isfinite(a.view()(i, j));
+      CHECK_FALSE(finite);
+      for (std::int64_t i = 0; i < n; ++i) {
+        CHECK(pivots[static_cast<std::size_t>(i)] > i);
+        CHECK(pivots[static_cast<std::size_t>(i)] <= n);
+      }
+    }
+  const double least = std::numeric_limits<double>::denorm_min();
+  std::vector<double> tiny{4 * least, 2 * least, 0, 8 * least};
+  std::vector<int> pivots(2);
+  CHECK(factor_pivoted({tiny.data(), 2, 2, 2}, pivots) == -1);
+  CHECK(tiny == std::vector<double>{4 * least, 0.5, 0, 8 * least});
+}
+
+TEST_CASE("factor_pivoted takes an empty matrix") {
+  std::vector<int> pivots;
+  CHECK(factor_pivoted({nullptr, 0, 0, 1}, pivots) == -1);
+}
