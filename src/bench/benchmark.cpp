@@ -270,6 +270,7 @@ BenchmarkResult run_as(Benchmark benchmark, MPI_Comm comm, BenchmarkOptions opti
                        const ProgressFunction& progress, const InterruptFunction& interrupt) {
   options.benchmark = benchmark;
   return on_this_rank(comm, [&] {
+    require_equal_calls(comm, {{"the call", benchmark == Benchmark::mxp ? "mxp()" : "hpl()"}});
     Interruption interruption(comm, interrupt, progress != nullptr);
     std::unique_ptr<BenchmarkRunner> runner;
     const auto work = [&] {

@@ -149,6 +149,10 @@ void require_equal_calls(const Communicator& all, const std::vector<OptionText>&
                   one.name, one.here, one.there, found.rank));
 }
 
+void require_equal_calls(MPI_Comm comm, const std::vector<OptionText>& mine) {
+  if (ranks_in(comm) > 1) require_equal_calls(Communicator::duplicate(comm), mine);
+}
+
 void on_rank_0(const Communicator& all, const std::function<void()>& work) {
   agree_on_shares(
       all, all.rank() == 0 ? work : [] {});

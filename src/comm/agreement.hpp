@@ -63,6 +63,8 @@ void require_equal_options(const Communicator& all, const Options& mine) {
 /// differs: "ranks differ in b: an array on rank 0, a function on rank 1". Collective.
 /// @throws UsageError on every rank
 void require_equal_calls(const Communicator& all, const std::vector<OptionText>& mine);
+/// The same checks of a call on a caller's communicator, where a rank alone checks nothing.
+void require_equal_calls(MPI_Comm comm, const std::vector<OptionText>& mine);
 
 /// Runs `work` and returns its result. A Fault that names no rank, and std::bad_alloc, may have
 /// been met by this rank alone: they become a Fault that names this rank of `comm` and its host.

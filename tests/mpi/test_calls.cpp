@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Calls that differ between ranks end on all of them with one line.
+#include <lupine/benchmark.hpp>
 #include <lupine/solve.hpp>
 
 #include <string>
@@ -158,6 +159,15 @@ TEST_CASE("ranks that call different functions are refused", "[solve][calls]") {
           else
             Factorization(MPI_COMM_WORLD, function(), options());
         }) == "ranks differ in the call: Factorization on rank 0, solve()" + end);
+  CHECK(refusal(all, [&] {
+          BenchmarkOptions benchmark;
+          benchmark.run = options().run;
+          benchmark.n = n;
+          if (last)
+            mxp(MPI_COMM_WORLD, benchmark);
+          else
+            solve(MPI_COMM_WORLD, function(), b, options());
+        }) == "ranks differ in the call: solve() on rank 0, mxp()" + end);
   CHECK(factors.solve(b, Transpose::yes).converged);
 }
 
