@@ -3,6 +3,10 @@
 
 #include <lupine/error.hpp>
 
+#ifdef LUPINE_X86_64
+#include <cpuid.h>
+#endif
+
 #include <algorithm>
 #include <cstdlib>
 #include <string>
@@ -15,8 +19,7 @@ constexpr const char* variable = "LUPINE_MAX_CPU_ISA";
 
 CpuIsa best_of_processor() {
 #ifdef LUPINE_X86_64
-  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-                    __builtin_cpu_supports("f16c");
+  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c();
   const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
   if (avx2 && avx512)
@@ -38,6 +41,19 @@ CpuIsa read_allowed() {
 }
 
 }  // namespace
+
+bool has_f16c() {
+#ifdef LUPINE_X86_64
+  unsigned a = 0;
+  unsigned b = 0;
+  unsigned c = 0;
+  unsigned d = 0;
+  return __builtin_cpu_supports("avx") && __get_cpuid(1, &a, &b, &c, &d) != 0 &&
+         (c & bit_F16C) != 0;
+#else
+  return false;
+#endif
+}
 
 CpuIsa allowed_cpu_isa() {
   static const CpuIsa isa = read_allowed();

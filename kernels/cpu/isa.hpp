@@ -23,4 +23,7 @@ CpuIsa allowed_cpu_isa();
 /// The best instruction set that this processor has and allowed_cpu_isa() allows.
 CpuIsa cpu_isa();
 
+/// Whether this processor converts FP16 by itself (F16C). clang 14 cannot be asked for it by name.
+bool has_f16c();
+
 }  // namespace lupine

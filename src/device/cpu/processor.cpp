@@ -95,7 +95,7 @@ std::vector<std::string> instruction_sets() {
   LUPINE_HAS("avx", CpuIsa::avx2);
   LUPINE_HAS("avx2", CpuIsa::avx2);
   LUPINE_HAS("fma", CpuIsa::avx2);
-  LUPINE_HAS("f16c", CpuIsa::avx2);
+  if (has_f16c() && allowed_cpu_isa() >= CpuIsa::avx2) sets.emplace_back("f16c");
   LUPINE_HAS("avx512f", CpuIsa::avx512);
   LUPINE_HAS("avx512bw", CpuIsa::avx512);
   LUPINE_HAS("avx512dq", CpuIsa::avx512);
