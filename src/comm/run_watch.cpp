@@ -133,7 +133,7 @@ RunWatch::RunWatch(MPI_Comm comm, const Clock& clock, double limit)
 // calls MPI_Abort all the same, which only tells the launcher to end all ranks. If that call hangs,
 // this process exits by itself, and the launcher ends the other ranks then. The line is written
 // here, since no exception can reach the rank's own thread.
-void RunWatch::end(const Stall& stall) const {
+void RunWatch::end(const Stall& stall) {
   std::this_thread::sleep_for(std::min(all_.rank(), most_turns) * turn);
   const std::string& here = places_[static_cast<std::size_t>(all_.rank())].host;
   std::vector<char> states;
@@ -144,16 +144,20 @@ void RunWatch::end(const Stall& stall) const {
     std::this_thread::sleep_for(3 * patience);
     ::_exit(fault);
   }).detach();
-  if (hook_) {
-    std::promise<void> done;
-    const std::future<void> is_done = done.get_future();
-    std::thread([this, &done] {
-      hook_();
-      done.set_value();
-    }).detach();
-    is_done.wait_for(patience);
-  }
+  std::promise<void> done;
+  const std::future<void> is_done = done.get_future();
+  std::thread([this, &done] {
+    const std::lock_guard lock(mutex_);
+    if (hook_) hook_();
+    done.set_value();
+  }).detach();
+  is_done.wait_for(patience);
   all_.abort(fault);
+}
+
+void RunWatch::before_end(std::function<void()> hook) {
+  const std::lock_guard lock(mutex_);
+  hook_ = std::move(hook);
 }
 
 ProcessWatch::ProcessWatch(double limit, const std::string& purpose, const char* call) {

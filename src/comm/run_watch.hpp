@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -43,13 +44,15 @@ class RunWatch {
   StallWatch* stalls() const { return watch_.get(); }
   /// Sets a function that is called before the ranks are ended. It runs on its own thread, for at
   /// most 5 seconds, since it may hang.
-  void before_end(std::function<void()> hook) { hook_ = std::move(hook); }
+  /// Waits for the present one where it is being called.
+  void before_end(std::function<void()> hook);
 
  private:
-  [[noreturn]] void end(const Stall& stall) const;
+  [[noreturn]] void end(const Stall& stall);
 
   Communicator all_;
   std::vector<RankPlace> places_;
+  std::mutex mutex_;  // of hook_: the watch's thread may be ending the run
   std::function<void()> hook_;
   std::unique_ptr<StallWatch> watch_;
 };

@@ -201,6 +201,11 @@ Machine::Machine(MPI_Comm comm, const RunOptions& options, std::unique_ptr<const
   watch_.before_end([this] { device().end_peers(); });
 }
 
+// The watch may be ending the run, and is to know no device that is gone.
+Machine::~Machine() {
+  watch_.before_end({});
+}
+
 Transport& Machine::transport() {
   if (!transport_) transport_.emplace(grid_, device(), facts().run.comm);
   return *transport_;

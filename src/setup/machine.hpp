@@ -54,6 +54,7 @@ class Machine {
   Machine(MPI_Comm comm, const RunOptions& options,
           std::unique_ptr<const Clock> clock = std::make_unique<SteadyClock>(),
           Interrupt* interrupt = nullptr);
+  ~Machine();
   Machine(const Machine&) = delete;
   Machine& operator=(const Machine&) = delete;
 
