@@ -22,16 +22,17 @@ optional_packages=(libsimgrid-dev)
 
 # clang 14, which the code is formatted with, where it is the system's own; and the omp.h that it reads.
 system=$(. /etc/os-release 2>/dev/null && echo "${ID:-}${VERSION_ID:-}") || system=
-# And clang with libFuzzer, which is a part of clang itself on Ubuntu 22.04.
-fuzz_packages=(clang)
+# And clang with libFuzzer and the thread sanitizer, which are parts of clang itself on Ubuntu 22.04,
+# and with LLVM's OpenMP.
+clang_packages=(clang)
 case "$system" in
   debian12 | ubuntu22.04) test_packages+=(clang-format-14 clang-tidy-14 libomp-14-dev) ;;
   *) test_packages+=(clang-format clang-tidy libomp-dev) ;;
 esac
 case "$system" in
-  debian12) fuzz_packages+=(libclang-rt-14-dev libomp-14-dev) ;;
-  ubuntu22.04) fuzz_packages+=(libomp-14-dev) ;;
-  *) fuzz_packages+=(libclang-rt-dev libomp-dev) ;;
+  debian12) clang_packages+=(libclang-rt-14-dev libomp-14-dev) ;;
+  ubuntu22.04) clang_packages+=(libomp-14-dev) ;;
+  *) clang_packages+=(libclang-rt-dev libomp-dev) ;;
 esac
 
 # For `lupine predict`. That of Ubuntu 22.04 is too old (cmake/Paper.cmake).

@@ -217,6 +217,7 @@ def test_one_thread_closes_what_another_solves_with():
                 try:
                     while True:
                         f.solve(b)
+                        repr(f)
                         began.set()
                 except ValueError as error:
                     words.append(str(error))
@@ -229,6 +230,29 @@ def test_one_thread_closes_what_another_solves_with():
             for thread in threads:
                 thread.join()
             assert words == ["the Factorization is closed"] * 3, words
+        print("ok")
+    """
+    assert run(program) == "ok"
+
+
+def test_threads_let_go_of_factors_while_another_solves():
+    program = """
+        import threading, numpy as np, lupine
+        a, b = np.eye(300) + 1e-3, np.ones(300)
+        done = threading.Event()
+
+        def work(n):
+            while not done.is_set():
+                lupine.factor(a[:n, :n]).solve(b[:n])
+
+        threads = [threading.Thread(target=work, args=(n,)) for n in (20, 300)]
+        for thread in threads:
+            thread.start()
+        for _ in range(20):
+            lupine.solve(a, b)
+        done.set()
+        for thread in threads:
+            thread.join()
         print("ok")
     """
     assert run(program) == "ok"
