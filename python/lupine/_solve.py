@@ -512,9 +512,9 @@ class Factorization:
         self.close()
 
     def __repr__(self) -> str:
-        if self._factors.is_closed:
-            return f"<Factorization of a {self.shape[0]} x {self.shape[1]} matrix, closed>"
-        return f"<Factorization of a {self.shape[0]} x {self.shape[1]} matrix in {self.precision}>"
+        with lock:
+            state = ", closed" if self._factors.is_closed else f" in {self.precision}"
+        return f"<Factorization of a {self.shape[0]} x {self.shape[1]} matrix{state}>"
 
 
 def factor(
