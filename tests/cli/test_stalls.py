@@ -55,6 +55,7 @@ class Start(Case):
             process = subprocess.run(words, capture_output=True, text=True, env=ENVIRONMENT)
             self.assert_refused(Outcome(process), named + "LUPINE_MAX_CPU_ISA 'sse9'")
 
+    @unittest.skipIf("TSAN_OPTIONS" in os.environ, "the sanitizer takes terabytes of addresses")
     def test_no_memory_for_the_libraries(self):
         outcome = shell("ulimit -v 150000; exec timeout 60 $lupine --version")
         self.assert_refused(outcome, "ulimit -v")
