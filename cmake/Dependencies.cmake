@@ -24,6 +24,9 @@ find_path(LUPINE_OPENBLAS_INCLUDE cblas.h
           PATH_SUFFIXES ${CMAKE_LIBRARY_ARCHITECTURE}/openblas-openmp
                         ${CMAKE_LIBRARY_ARCHITECTURE}/openblas-pthread
                         ${CMAKE_LIBRARY_ARCHITECTURE} openblas REQUIRED)
+# MiB of address space that OpenBLAS takes for a thread, in the builds that take most (x86-64). What
+# a limit of the process (ulimit -v) leaves is compared with it, by the command and in Python.
+set(LUPINE_BLAS_BUFFER_MIB 128)
 add_library(lupine_openblas INTERFACE)
 target_link_libraries(lupine_openblas INTERFACE ${LUPINE_OPENBLAS})
 target_include_directories(lupine_openblas SYSTEM INTERFACE ${LUPINE_OPENBLAS_INCLUDE})

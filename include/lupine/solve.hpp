@@ -217,6 +217,16 @@ struct SolveColumn {
   std::string why{};  ///< why x was not accepted, where b is the reason: its Inf or NaN
 };
 
+/// Memory of a solve, in bytes: of each rank's device where that has its own, else of the host.
+struct SolveMemory {
+  /// What a rank was planned to need, of the step that needs most: program and libraries, the copy
+  /// of A where there is one, factors, panels, vectors. 0 for a small system, which has no plan.
+  double needed = 0;
+  double free = 0;  ///< what each rank might have allocated when the first step was planned
+  double device_peak =
+      -1;  ///< what this rank's device has allocated at most; -1: it uses the host's
+};
+
 /// A condition number ||A|| ||A^-1||, estimated.
 struct ConditionEstimate {
   double value = 0;       ///< infinity where it is too large to estimate
@@ -224,9 +234,9 @@ struct ConditionEstimate {
                           ///< inaccurate for an estimate
 };
 
-/// Outcome of a solve. All members but x and the times are equal on every rank. Where A^T x = b was
-/// solved, norm_a and condition are those of A^T.
-/// SolveStep::factor_seconds is the time of the slowest rank, other times are those of this rank.
+/// Outcome of a solve. All members but x, the times and the device's peak are equal on every rank.
+/// Where A^T x = b was solved, norm_a and condition are those of A^T. SolveStep::factor_seconds is
+/// the time of the slowest rank, other times are those of this rank.
 struct Solution {
   std::vector<double> x;             ///< this rank's part, in the form of the right-hand side
   std::int64_t n = 0;                ///< order of A
@@ -252,6 +262,7 @@ struct Solution {
   std::string reason;              ///< why the first step's precision was chosen; empty if given
   std::string device;              ///< description of rank 0's device
   std::int64_t panel_width = 0;    ///< columns of a step of the factorization
+  SolveMemory memory;              ///< planned and used
 
   /// @return The precision of the last step, which gave the answer.
   Precision precision() const {

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// The `lupine` command.
 #include <fmt/format.h>
-#include <sys/resource.h>
 #include <unistd.h>
 #include <lupine/error.hpp>
 
 #include <algorithm>
 #include <cerrno>
-#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -37,30 +35,6 @@ constexpr int fault = 3;
 constexpr const char* blas_variable = "OPENBLAS_CORETYPE";
 /// Tells the restarted process the description of BLAS before the restart.
 constexpr const char* uncorrected_variable = "LUPINE_UNCORRECTED_BLAS";
-
-/// While OpenBLAS is loaded, it asks for memory again and again where the address space is limited
-/// to less than it needs, which grows with the number of cores. Nothing but a signal ends that.
-void end_by_alarm(int /*signal*/) {
-  constexpr std::string_view words =
-      "lupine: the limit of the address space (ulimit -v) leaves no memory for the libraries of "
-      "this program; allowed: a larger one, or fewer threads (OMP_NUM_THREADS)\n";
-  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, words.data(), words.size());
-  ::_exit(bad_usage);
-}
-
-/// Runs before the constructors of the libraries.
-[[maybe_unused]] void set_alarm() {
-  constexpr unsigned seconds = 10;  // loading takes less than one
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return;
-  ::signal(SIGALRM, end_by_alarm);
-  ::alarm(seconds);
-}
-
-#ifndef __SANITIZE_ADDRESS__  // whose memory is not there yet
-// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): it is a constant
-[[gnu::section(".preinit_array"), gnu::used]] void (*const before_libraries)() = set_alarm;
-#endif
 
 /// better_blas_kernels(), or nothing where the environment is not allowed: run_command() says so,
 /// when the ranks have met.
@@ -237,7 +211,7 @@ int run(int& argc, char**& argv) {
 }  // namespace lupine
 
 int main(int argc, char** argv) {
-  ::alarm(0);
+  ::alarm(0);  // set by start_limit.cpp
   try {
     lupine::prepare_streams();
     if (const auto status = lupine::predict(argc, argv)) return *status;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <ctime>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <utility>
 
 #include "app/files.hpp"
@@ -89,6 +90,7 @@ int run_solve(const Communicator& world, const Arguments& arguments, const Profi
   run.command_line = command_line;
   run.begin = std::time(nullptr);
   run.hosts = world.all_gather(host_name());
+  const ResidentMeter resident;
   const Matrix a = open_matrix(world, own.a);
   const RightHandSide b =
       own.b.empty() ? RightHandSide::of_ones() : open_right_hand_side(world, own.b, a.source().n());
@@ -96,6 +98,10 @@ int run_solve(const Communicator& world, const Arguments& arguments, const Profi
   run.n = a.source().n();
   run.right_hand_sides = std::max(b.source().count(), std::int64_t{1});
   Outcome outcome = attempt(world, a, b, arguments);
+  const double on_device = outcome.solution.memory.device_peak;
+  run.peak = peak_memory(
+      world, resident,
+      on_device < 0 ? std::nullopt : std::optional(static_cast<std::int64_t>(on_device)));
   run.failure = outcome.failure;
   run.bad_pivot = outcome.bad_pivot;
   const bool in_part = is_solved_in_part(run, outcome.solution);

@@ -222,6 +222,11 @@ void BenchmarkRunner::warm_up(Trace* trace) {
   find_x(setup(), machine_.transport(), a, factors.pivots, small, clock(), nullptr);
 }
 
+PeakMemory BenchmarkRunner::peak(const ResidentMeter& resident) const {
+  const auto memory = device().memory();
+  return peak_memory(all(), resident, memory ? std::optional(memory->most) : std::nullopt);
+}
+
 BenchmarkRun BenchmarkRunner::run(const ProgressFunction& progress, RunTrace* traced) {
   const ThreadScope threads(machine_.threads());
   std::optional<RunTracer> tracer;

@@ -14,6 +14,7 @@
 #include "factor/lu.hpp"
 #include "matrix/distributed_matrix.hpp"
 #include "setup/machine.hpp"
+#include "setup/peak_memory.hpp"
 #include "setup/plan.hpp"
 
 namespace lupine {
@@ -24,6 +25,7 @@ struct BenchmarkRun {
   std::time_t begin = 0;  ///< before the factorization, not before A is generated
   std::time_t end = 0;
   std::optional<Paper> paper{};  ///< the run was predicted for this machine on paper
+  PeakMemory peak{};             ///< measured by a campaign
 };
 
 /// Why a run has no factors, in one line. @pre not result.factored()
@@ -54,6 +56,9 @@ class BenchmarkRunner {
   /// One run: generates the system, solves it, and verifies the solution.
   /// @param traced takes the run's trace on rank 0; null on every rank for a run without a trace
   BenchmarkRun run(const ProgressFunction& progress = {}, RunTrace* traced = nullptr);
+
+  /// The memory that the ranks have used at most, up to now. @param resident begun on each of them
+  PeakMemory peak(const ResidentMeter& resident) const;
 
   /// Replaces block size, look-ahead and chunk. Returns false, and changes nothing, where the new
   /// values would not fit in memory, or the matrix is too small for first_steps(columns).

@@ -163,8 +163,10 @@ int Campaign::run(std::size_t i, int repeat, bool traced, const ProgressFunction
     BenchmarkRun run;
     RunTrace trace;
     on_first(ranks_[i], [&](const Communicator& team) {
+      const ResidentMeter resident;
       if (!runner) runner.emplace(team.handle(), setups_[i]);
       run = runner->run(progress, traced ? &trace : nullptr);
+      if (!run.paper) run.peak = runner->peak(resident);
     });
     std::int64_t good = run.result.passed ? 1 : 0;
     world_.broadcast(std::span(&good, 1), 0);

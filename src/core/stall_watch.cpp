@@ -3,7 +3,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <string>
+#include <system_error>
 #include <utility>
+
+#include "core/memory_fault.hpp"
 
 namespace lupine {
 
@@ -34,7 +38,12 @@ StallWatch::~StallWatch() {
 }
 
 void StallWatch::start() {
-  thread_ = std::thread([this] { work(); });
+  try {
+    thread_ = std::thread([this] { work(); });
+  } catch (const std::system_error& error) {
+    throw MemoryFault(std::string("no thread could be started, to watch for ranks that stall: ") +
+                      error.what());
+  }
 }
 
 void StallWatch::work() {

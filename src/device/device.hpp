@@ -81,6 +81,7 @@ struct DeviceMemory {
   std::int64_t total = 0;  ///< bytes
   std::string identity;    ///< equal for ranks that share this memory
   std::string name;        ///< for messages: "GPU 3"
+  std::int64_t most = 0;   ///< bytes that this Device has had at once at most
 };
 
 /// Moves messages on. A long operation calls it now and then while it runs on the calling thread.

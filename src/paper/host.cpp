@@ -87,6 +87,12 @@ NodeMemory node_memory(const std::filesystem::path&) {
 std::int64_t process_memory_left() {
   return std::numeric_limits<std::int64_t>::max();
 }
+bool forget_resident_peak() {
+  return false;
+}
+std::optional<std::int64_t> resident_peak() {
+  return std::nullopt;
+}
 
 // No operation computes anything with long vectors, so all of them lie in the same memory: those of
 // a thousand ranks would need many gigabytes.

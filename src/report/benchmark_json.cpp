@@ -61,6 +61,7 @@ ordered_json outcome(const Setup& setup, const BenchmarkRun& run) {
               {"lu", {{"seconds", r.lu_seconds}, {"gflops", r.lu_gflops}}}});
   all.update(solution(r));
   all.update({{"phases", phases(setup, r)},
+              {"memory_peak", json_of(run.peak, setup.machine.hosts)},
               {"norms",
                {{"A_inf", number_or_null(r.norms.a)},
                 {"x_inf", number_or_null(r.norms.x)},

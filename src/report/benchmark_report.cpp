@@ -280,6 +280,13 @@ std::string phase_table(const Setup& setup, const BenchmarkRun& run) {
   return text;
 }
 
+std::string memory_line(const Setup& setup, const BenchmarkRun& run) {
+  const std::string peak = peak_text(run.peak, setup.budget.on_device, setup.machine.hosts);
+  if (peak.empty()) return "";
+  return fmt::format("Memory: {} needed a rank, {}\n", gibibytes(setup.footprint.rank_bytes()),
+                     peak);
+}
+
 std::string convergence(const BenchmarkResult& r) {
   if (r.history.empty()) return "";
   std::string text = fmt::format("\nRefinement: {}, {} correction{}; scaled residual after each:\n",
@@ -363,8 +370,8 @@ std::string report_run(const Setup& setup, const BenchmarkRun& run) {
     return std::find(setup.notes.begin(), setup.notes.end(), note) != setup.notes.end();
   };
   notes.erase(std::remove_if(notes.begin(), notes.end(), known), notes.end());
-  return hpl_lines(run) + mxp_block(setup, run) + phase_table(setup, run) + convergence(r) +
-         list("Notes on this run:", notes) + "\n";
+  return hpl_lines(run) + mxp_block(setup, run) + phase_table(setup, run) +
+         memory_line(setup, run) + convergence(r) + list("Notes on this run:", notes) + "\n";
 }
 
 std::string report_tail(const RunCounts& counts, bool checked, const std::optional<Paper>& paper) {

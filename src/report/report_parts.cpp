@@ -10,6 +10,7 @@
 
 #include "core/matrix_traits.hpp"
 #include "revision.hpp"
+#include "setup/sizing.hpp"
 
 namespace lupine {
 
@@ -73,6 +74,25 @@ ordered_json json_origin(std::string_view benchmark, std::time_t begin,
   return {{"schema", "lupine/1"},        {"benchmark", benchmark},  {"version", LUPINE_VERSION},
           {"revision", LUPINE_REVISION}, {"date", utc_text(begin)}, {"hosts", nodes(hosts)},
           {"command_line", command_line}};
+}
+
+std::string peak_text(const PeakMemory& peak, bool on_device,
+                      const std::vector<std::string>& hosts) {
+  const std::optional<RankBytes>& most = on_device ? peak.device : peak.resident;
+  if (!most) return "";
+  return fmt::format("at most {} {} (rank {} on {})", gibibytes(most->bytes),
+                     on_device ? "allocated" : "resident", most->rank,
+                     hosts[static_cast<std::size_t>(most->rank)]);
+}
+
+ordered_json json_of(const PeakMemory& peak, const std::vector<std::string>& hosts) {
+  const auto one = [&](const std::optional<RankBytes>& most) {
+    if (!most) return ordered_json(nullptr);
+    return ordered_json{{"bytes", static_cast<std::int64_t>(most->bytes)},
+                        {"rank", most->rank},
+                        {"host", hosts[static_cast<std::size_t>(most->rank)]}};
+  };
+  return {{"resident", one(peak.resident)}, {"device", one(peak.device)}};
 }
 
 ordered_json number_or_null(double value, bool known) {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "device/device.hpp"
+#include "setup/peak_memory.hpp"
 
 namespace lupine {
 
@@ -49,6 +50,12 @@ std::string stall_text(double timeout);
 nlohmann::ordered_json json_origin(std::string_view benchmark, std::time_t begin,
                                    const std::vector<std::string>& hosts,
                                    const std::string& command_line);
+/// "at most 0.31 GiB resident (rank 1 on a)", or "allocated" on devices that have their own memory,
+/// if that is what was announced; empty where it was not measured.
+std::string peak_text(const PeakMemory& peak, bool on_device,
+                      const std::vector<std::string>& hosts);
+/// The peaks of both kinds of memory with the ranks and their hosts; null what was not measured.
+nlohmann::ordered_json json_of(const PeakMemory& peak, const std::vector<std::string>& hosts);
 /// The number; null if it is not finite or not known.
 nlohmann::ordered_json number_or_null(double value, bool known = true);
 /// The index; null if it is negative.

@@ -15,6 +15,7 @@
 #include "report/option_json.hpp"
 #include "report/option_lines.hpp"
 #include "report/report_parts.hpp"
+#include "setup/sizing.hpp"
 
 namespace lupine {
 
@@ -201,6 +202,13 @@ std::string error_lines(const Solution& s) {
   return text;
 }
 
+std::string memory_line(const SolveRun& run, const Solution& s) {
+  const std::string peak = peak_text(run.peak, s.memory.device_peak >= 0, run.hosts);
+  if (s.memory.needed == 0) return peak.empty() ? "" : line("MEMORY", peak);
+  return line("MEMORY", fmt::format("{} needed a rank, {} free{}{}", gibibytes(s.memory.needed),
+                                    gibibytes(s.memory.free), peak.empty() ? "" : "; ", peak));
+}
+
 std::string total_lines(const SolveRun& run, const Solution& s) {
   std::string text = "\n";
   if (const double most = difference_from_ones(run, s); !std::isnan(most))
@@ -209,6 +217,7 @@ std::string total_lines(const SolveRun& run, const Solution& s) {
     text += line("CONDITION",
                  fmt::format("{}{:.2e}, estimated{}", s.condition_at_least ? "at least " : "",
                              s.condition, s.equilibrated ? ", of the scaled matrix" : ""));
+  text += memory_line(run, s);
   return text + line("TIME", fmt::format("{:.3f} s to get A, {:.3f} s to solve, {:.3f} s to check",
                                          s.load_seconds, s.seconds, s.check_seconds));
 }
@@ -235,6 +244,11 @@ ordered_json json_of(const SolveColumn& column) {
           {"hpl_residual", number_or_null(column.hpl_residual)},
           {"forward_bound", number_or_null(column.forward_bound)},
           {"why", column.why.empty() ? ordered_json(nullptr) : ordered_json(column.why)}};
+}
+
+/// The bytes; null for 0: there is no plan.
+ordered_json bytes_or_null(double bytes) {
+  return bytes == 0 ? ordered_json(nullptr) : ordered_json(static_cast<std::int64_t>(bytes));
 }
 
 ordered_json asked(const SolveRun& run) {
@@ -317,6 +331,10 @@ ordered_json json_of_solution(const SolveRun& run, const Solution& s) {
        {"load_seconds", s.load_seconds},
        {"seconds", s.seconds},
        {"check_seconds", s.check_seconds},
+       {"memory",
+        {{"needed_per_rank_bytes", bytes_or_null(s.memory.needed)},
+         {"free_per_rank_bytes", bytes_or_null(s.memory.free)}}},
+       {"memory_peak", json_of(run.peak, run.hosts)},
        {"steps", ordered_json::array()},
        {"columns", ordered_json::array()}});
   for (const SolveStep& step : s.steps) document["steps"].push_back(json_of(step));

@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "setup/peak_memory.hpp"
+
 namespace lupine {
 
 /// A run of `lupine solve`: its input, and the part of its outcome that Solution does not hold.
@@ -27,6 +29,7 @@ struct SolveRun {
   std::time_t begin = 0, end = 0;
   std::string failure;          ///< why not every x meets the tolerance; empty if each does
   std::int64_t bad_pivot = -1;  ///< 0-based index of the zero pivot of a singular A, or -1
+  PeakMemory peak{};            ///< from the opening of the files to the solution
 };
 
 /// Whether some right-hand sides are solved and others are not, and x may be kept: there is no

@@ -121,6 +121,15 @@ NodeMemory node_memory(const fs::path& root) {
   return memory;
 }
 
+bool forget_resident_peak() {
+  std::ofstream file("/proc/self/clear_refs");
+  return static_cast<bool>(file << "5" << std::flush);  // proc(5): the "peak resident set size"
+}
+
+std::optional<std::int64_t> resident_peak() {
+  return meminfo_bytes(read("/proc/self/status"), "VmHWM");
+}
+
 std::int64_t process_memory_left() {
   const std::string status = read("/proc/self/status");
   const auto left = [&](auto resource, std::string_view key) {

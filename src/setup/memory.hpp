@@ -35,6 +35,15 @@ std::optional<std::string> group_path(std::string_view groups, std::string_view 
 /// @throws Fault if /proc/meminfo cannot be read
 NodeMemory node_memory(const std::filesystem::path& root = "/");
 
+/// Forgets how much memory of this process has been resident at most: from now on,
+/// resident_peak() tells of what follows. False where the system does not do so.
+bool forget_resident_peak();
+
+/// Bytes of this process that have been resident at once at most: its data, the pages of its
+/// program and libraries, and memory that it shares with other processes. Nothing where the system
+/// does not tell.
+std::optional<std::int64_t> resident_peak();
+
 /// Bytes that RLIMIT_AS and RLIMIT_DATA still allow this process; the largest std::int64_t if
 /// neither is set.
 std::int64_t process_memory_left();

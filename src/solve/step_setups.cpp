@@ -99,6 +99,20 @@ Setup SteppedSolver::first_setup() {
   return setup;
 }
 
+// The most that a step needs. The first plan counts a copy of A; later ones find it in the memory.
+void SteppedSolver::announce(const Setup& setup) {
+  const Footprint& f = setup.footprint;
+  double needed = f.rank_bytes();
+  if (a_->is_copy() && f.held == 0) {
+    const Distribution rows(n(), f.nb, f.shape.nprow, 0);
+    const Distribution columns(n(), f.nb, f.shape.npcol, 0);
+    needed +=
+        8 * static_cast<double>(rows.local_size()) * static_cast<double>(columns.local_size());
+  }
+  if (memory_.needed == 0) memory_.free = setup.budget.rank_free;
+  memory_.needed = std::max(memory_.needed, needed);
+}
+
 // A later step keeps the block size of the first, because A is distributed in these blocks already.
 // A rank alone has the same A in blocks of any size. Where the sample has dropped the step that
 // first_ was planned for, the first one that is taken is first_.

@@ -164,6 +164,7 @@ bool SteppedSolver::factor_in(const PlannedStep& planned) {
     return false;
   }
   step.precision = setup.options.precision;
+  announce(setup);
   factors_ = std::make_unique<Factors>(
       machine_.transport(), *scaled_, setup, planned.rotated ? rotations() : 0, clock(),
       reporter(all(), n(), clock(), progress_, machine_.device().interrupt()));
@@ -460,6 +461,9 @@ void SteppedSolver::finish(Solution& solution) {
   solution.reason = reason_;
   solution.device = first_.machine.device;
   solution.panel_width = first_.panel_width;
+  solution.memory = memory_;
+  if (const auto own = machine_.device().memory())
+    solution.memory.device_peak = static_cast<double>(own->most);
   solution.steps = steps_;
   // The next solve() begins with the present factors.
   if (factors_) {

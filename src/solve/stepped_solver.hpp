@@ -53,6 +53,7 @@ class SteppedSolver final : public Solver {
   bool read_again();
   void judge_by_sample();
   Setup setup_of(Precision precision);
+  void announce(const Setup& setup);
   bool advance();
   bool restart();
   bool factor_in(const PlannedStep& planned);
@@ -88,6 +89,7 @@ class SteppedSolver final : public Solver {
   std::vector<PlannedStep> plan_;  // the steps that may be tried; plan_steps() sets rates_ too
   std::string reason_;             // why they begin with this precision
   Setup first_;                    // setup of the first step planned
+  SolveMemory memory_;             // of all steps up to now
   std::optional<UserMatrix> a_;
   std::optional<Checksum> checksum_;  // of a_, as it was read
   std::optional<ScaledMatrix> scaled_;

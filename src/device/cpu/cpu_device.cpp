@@ -16,6 +16,7 @@
 #include "core/numbers.hpp"
 #include "cpu/loops.hpp"
 #include "device/cpu/dense.hpp"
+#include "device/cpu/limited_space.hpp"
 #include "device/cpu/onednn.hpp"
 #include "device/cpu/parts.hpp"
 #include "device/cpu/processor.hpp"
@@ -127,7 +128,9 @@ void add_products(float alpha, const Expanded& l, const Expanded& u, MatrixView<
 }  // namespace
 
 CpuDevice::CpuDevice(int threads)
-    : threads_(threads), native_bf16_(onednn_built() && native_bf16()) {}
+    : threads_(threads), native_bf16_(onednn_built() && native_bf16()) {
+  settle_in_limit(threads);
+}
 
 std::string CpuDevice::description() const {
   return fmt::format("{}, {} thread{}, {}, loops {}{}", processor_model(), threads_,

@@ -134,6 +134,7 @@ std::string identity_of(const cudaDeviceProp& properties) {
 CudaDevice::CudaDevice(const DeviceOptions& options)
     : gpu_(options.gpu),
       reserved_(options.reserved),
+      allocated_(std::make_shared<GpuBytes>()),
       pool_(std::make_shared<LanePool>()),
       peers_(std::make_shared<Peers>()) {
   const CudaDevices found = gpus_here();
@@ -199,7 +200,8 @@ std::optional<DeviceMemory> CudaDevice::memory() const {
   return DeviceMemory{static_cast<std::int64_t>(free), static_cast<std::int64_t>(total),
                       identity_of(properties_),
                       fmt::format("GPU {} ({}, {})", gpu_, properties_.name,
-                                  identity_of(properties_).substr(0, 12))};
+                                  identity_of(properties_).substr(0, 12)),
+                      allocated_->most};
 }
 
 namespace {
@@ -233,7 +235,8 @@ void CudaDevice::synchronize_all() {
 
 Buffer CudaDevice::allocate(std::int64_t bytes) {
   use();
-  return allocate_on_gpu(bytes, [peers = peers_] { peers->drain(); });
+  return allocate_on_gpu(
+      bytes, [peers = peers_] { peers->drain(); }, allocated_);
 }
 
 Buffer CudaDevice::allocate_host(std::int64_t bytes) {
@@ -258,7 +261,9 @@ std::unique_ptr<Queue> CudaDevice::make_queue(Priority priority) {
       best = at;
   if (best == pool_->end())
     return std::make_unique<CudaQueue>(
-        std::make_unique<Lane>(priority, [peers = peers_] { peers->drain(); }), pool_, peers_);
+        std::make_unique<Lane>(
+            priority, [peers = peers_] { peers->drain(); }, allocated_),
+        pool_, peers_);
   std::unique_ptr<Lane> lane = std::move(*best);
   pool_->erase(best);
   return std::make_unique<CudaQueue>(std::move(lane), pool_, peers_);

@@ -145,6 +145,7 @@ class CudaDevice : public Device {
   int reserved_;
   double panel_part_ = 0;
   cudaDeviceProp properties_{};
+  std::shared_ptr<GpuBytes> allocated_;
   std::unique_ptr<Products> products_;
   std::shared_ptr<LanePool> pool_;
   std::shared_ptr<Peers> peers_;

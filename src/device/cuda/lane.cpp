@@ -11,20 +11,24 @@
 
 namespace lupine {
 
-Buffer allocate_on_gpu(std::int64_t bytes, std::function<void()> before_free) {
+Buffer allocate_on_gpu(std::int64_t bytes, std::function<void()> before_free,
+                       std::shared_ptr<GpuBytes> counted) {
   if (bytes == 0) return {};
   void* data = nullptr;
   const cudaError_t error = cudaMalloc(&data, static_cast<std::size_t>(bytes));
   if (error == cudaErrorMemoryAllocation) throw out_of_memory(bytes, "could not be had on the GPU");
   check(error, "cudaMalloc");
-  return {data, bytes, [before = std::move(before_free)](void* p) {
+  if (counted) counted->most = std::max(counted->most, counted->now += bytes);
+  return {data, bytes,
+          [bytes, before = std::move(before_free), counted = std::move(counted)](void* p) {
             if (before) before();
             cudaFree(p);
+            if (counted) counted->now -= bytes;
           }};
 }
 
-Lane::Lane(Priority priority, std::function<void()> before_free)
-    : priority_(priority), before_free_(std::move(before_free)) {
+Lane::Lane(Priority priority, std::function<void()> before_free, std::shared_ptr<GpuBytes> counted)
+    : priority_(priority), before_free_(std::move(before_free)), counted_(std::move(counted)) {
   int least = 0;
   int greatest = 0;
   check(cudaDeviceGetStreamPriorityRange(&least, &greatest), "cudaDeviceGetStreamPriorityRange");
@@ -34,7 +38,7 @@ Lane::Lane(Priority priority, std::function<void()> before_free)
                                                              : least;
   check(cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking, stream_priority),
         "cudaStreamCreateWithPriority");
-  words_ = allocate_on_gpu(sizeof(Words));
+  words_ = allocate_on_gpu(sizeof(Words), {}, counted_);
   check(cudaMemsetAsync(words_.data(), 0, sizeof(Words), stream_), "cudaMemsetAsync");
 }
 
@@ -45,7 +49,7 @@ Lane::~Lane() {
 }
 
 void* Lane::workspace() {
-  if (workspace_.bytes() == 0) workspace_ = allocate_on_gpu(workspace_bytes);
+  if (workspace_.bytes() == 0) workspace_ = allocate_on_gpu(workspace_bytes, {}, counted_);
   return workspace_.data();
 }
 
@@ -66,14 +70,14 @@ cublasHandle_t Lane::blas() {
 std::byte* Lane::scratch(std::int64_t bytes) {
   if (scratch_.bytes() < bytes) {
     scratch_ = {};  // freed first, so that both need not fit; freeing waits for the stream
-    scratch_ = allocate_on_gpu(bytes, before_free_);
+    scratch_ = allocate_on_gpu(bytes, before_free_, counted_);
   }
   return scratch_.data();
 }
 
 const double* Lane::diagonal(const double* host, std::int64_t n) {
   const std::int64_t bytes = n * std::int64_t{sizeof(double)};
-  if (diagonal_.bytes() < bytes) diagonal_ = allocate_on_gpu(bytes, before_free_);
+  if (diagonal_.bytes() < bytes) diagonal_ = allocate_on_gpu(bytes, before_free_, counted_);
   check(cudaMemcpyAsync(diagonal_.data(), host, static_cast<std::size_t>(bytes),
                         cudaMemcpyHostToDevice, stream_),
         "cudaMemcpyAsync");

@@ -17,15 +17,25 @@
 
 namespace lupine {
 
+/// Bytes of device memory that a device has.
+struct GpuBytes {
+  std::int64_t now = 0;
+  std::int64_t most = 0;  ///< at once
+};
+
 /// Device memory. Its owner calls before_free, unless that is empty, and then cudaFree, which waits
 /// for the GPU. @throws Fault "out of memory: ..."
-Buffer allocate_on_gpu(std::int64_t bytes, std::function<void()> before_free = {});
+/// @param counted counts the bytes while they are there; may be null
+Buffer allocate_on_gpu(std::int64_t bytes, std::function<void()> before_free = {},
+                       std::shared_ptr<GpuBytes> counted = {});
 
 /// A stream and its resources, for one queue at a time.
 class Lane {
  public:
   /// @param before_free is called before scratch memory is freed; may be empty
-  explicit Lane(Priority priority, std::function<void()> before_free = {});
+  /// @param counted counts the lane's device memory; may be null
+  explicit Lane(Priority priority, std::function<void()> before_free = {},
+                std::shared_ptr<GpuBytes> counted = {});
   Lane(const Lane&) = delete;
   Lane& operator=(const Lane&) = delete;
   ~Lane();
@@ -60,6 +70,7 @@ class Lane {
  private:
   Priority priority_;
   std::function<void()> before_free_;
+  std::shared_ptr<GpuBytes> counted_;
   int multiprocessors_ = 0;
   cudaStream_t stream_ = nullptr;
   cublasHandle_t blas_ = nullptr;
