@@ -10,7 +10,8 @@ array([1., 2.])
 
 from typing import TYPE_CHECKING, Any
 
-from . import _errors
+# First _blas, which looks at the limit of the address space before NumPy is there.
+from . import _blas, _errors
 from ._benchmark import hpl, mxp, predict
 from ._core import describe
 from ._distributed import BlockCyclic, BlockCyclicArray
@@ -18,6 +19,8 @@ from ._errors import AccuracyError, Fault, Interrupted, SingularMatrixError
 from ._results import BenchmarkResult, SolveColumn, SolveInfo, SolveStep
 from ._solve import Factorization, aslinearoperator, factor, lu_factor, lu_solve, solve
 from ._version import __version__
+
+_blas.require_space()  # beside NumPy
 
 if TYPE_CHECKING:
     from ._errors import AccuracyWarning

@@ -5,15 +5,28 @@ OpenBLAS chooses its kernels when it is loaded, and an older one takes slow kern
 that it does not know. Where Lupine has an OpenBLAS of its own, it can still be told what to take:
 this is done here, before the module loads it. An OpenBLAS that the process had loaded before, such
 as that of a NumPy of the Linux distribution, stays as it is, and so do its threads.
+
+While it is loaded, OpenBLAS takes memory for each of its threads. Where the address space is
+limited (``ulimit -v``) to less, it asks again and again without end, so the limit is looked at
+before.
 """
 
 from __future__ import annotations
 
 import importlib
+import mmap
 import os
+import re
+import resource
+import sys
 from types import ModuleType
 
+from ._version import BLAS_BUFFER_MIB
+
 _VARIABLE = "OPENBLAS_CORETYPE"
+# MiB that the modules and their libraries map beside OpenBLAS's buffers, with some room.
+_LIBRARIES_MIB = 96
+_MODULES = ("lupine._alone", "lupine._mpi")
 
 
 def best_kernels(flags: set[str]) -> str | None:
@@ -36,8 +49,38 @@ def _flags() -> set[str]:
     return set()
 
 
+def _threads() -> int:
+    """The threads for which OpenBLAS takes memory as it is loaded."""
+    cores = len(os.sched_getaffinity(0))
+    for name in ("OPENBLAS_NUM_THREADS", "GOTO_NUM_THREADS", "OMP_NUM_THREADS"):
+        asked = re.match(r"\d+", os.environ.get(name, ""))
+        if asked and int(asked[0]) > 0:
+            return min(int(asked[0]), cores)
+    return cores
+
+
+def require_space() -> None:
+    """Raises ImportError where a limit of the address space leaves too little for a module."""
+    if resource.getrlimit(resource.RLIMIT_AS)[0] == resource.RLIM_INFINITY:
+        return
+    if any(name in sys.modules for name in _MODULES):
+        return
+    threads = _threads()
+    needed = threads * BLAS_BUFFER_MIB + _LIBRARIES_MIB
+    try:
+        mmap.mmap(-1, needed << 20, flags=mmap.MAP_PRIVATE, prot=mmap.PROT_READ).close()
+    except (OSError, MemoryError):
+        raise ImportError(
+            "the limit of the address space (ulimit -v) leaves no memory for Lupine's libraries: "
+            f"they need {needed} MiB with {threads} thread{'' if threads == 1 else 's'} of "
+            "OpenBLAS; allowed: a larger one, or fewer threads (OMP_NUM_THREADS)"
+        ) from None
+
+
 def load_with_best_kernels(name: str) -> ModuleType:
-    """Imports the module. A choice that the user has made by OPENBLAS_CORETYPE stays."""
+    """Imports the module. A choice that the user has made by OPENBLAS_CORETYPE stays. Raises
+    ImportError where a limit leaves no memory for it."""
+    require_space()
     wanted = best_kernels(_flags())
     if _VARIABLE in os.environ or wanted is None:
         return importlib.import_module(name)
@@ -46,3 +89,8 @@ def load_with_best_kernels(name: str) -> ModuleType:
         return importlib.import_module(name)
     finally:
         del os.environ[_VARIABLE]
+
+
+# As Lupine is imported, and before NumPy, whose own OpenBLAS ends the process where it gets too
+# little.
+require_space()

@@ -68,6 +68,39 @@ def test_environment_is_as_before():
     )
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+def test_limit_of_the_address_space(threads):
+    """Under any limit, a call solves, or one line says why not. OpenBLAS used to ask for memory
+    without end while it was loaded. Some limits are too small for Python or NumPy itself."""
+    program = """
+        try:
+            import lupine
+            lupine.solve([[2.0] * i + [900.0] + [1.0] * (699 - i) for i in range(700)], [1.0] * 700)
+            print("solved")
+        except (ImportError, MemoryError) as error:
+            assert "numpy" in str(error) or "ulimit -v" in str(error), error
+            print("refused")
+    """
+    limited = 'ulimit -v "$1" && exec "$2" -c "$3"'
+    outcomes = []
+    for mebibytes in (*range(100, 700, 100), 1000, 1500, 2500):
+        ran = subprocess.run(
+            ["bash", "-c", limited, "-", str(mebibytes << 10), sys.executable]
+            + [textwrap.dedent(program)],
+            env={**os.environ, "OMP_NUM_THREADS": str(threads)},
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+        assert ran.returncode == 0, (mebibytes, ran.stderr)
+        assert len(ran.stdout.splitlines()) == 1, (mebibytes, ran.stdout)
+        outcomes.append(ran.stdout.strip())
+    assert outcomes[0] == "refused"
+    assert outcomes[-1] == "solved"
+    assert outcomes == sorted(outcomes)
+
+
 def test_no_mpi_is_loaded_for_a_process_alone():
     program = """
         import lupine, numpy as np

@@ -13,6 +13,7 @@ import tempfile
 import unittest
 
 from test_cli import COMMAND, ENVIRONMENT, MPIEXEC, Case, run, shell
+from test_memory import write_matrix
 
 SMALL = ("mxp", "-N", "200", "--nb", "64")
 ROOMY = {"LUPINE_EMULATED_MEMORY": str(16 << 30)}
@@ -183,6 +184,19 @@ class Memory(Case):
                 refusal = outcome
         self.assert_status(outcome, 0)
         self.assert_refused(refusal, "does not fit", "pieces of A on their way", "a rank in the memory")
+
+    def test_the_peak_is_that_of_the_devices_memory(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "A.npy")
+            write_matrix(path, 1504)
+            for words, size in (("mxp", "-N", "1504"), 4), (("solve", path), 12):
+                outcome, document = outcome_as_json(*words, environment=gpus(1))
+                self.assert_status(outcome, 0)
+                peak = document["memory_peak"]["device"]["bytes"]
+                self.assertGreater(peak, size * 1504 * 1504)
+                self.assertLess(peak, document["memory"]["needed_per_rank_bytes"])
+                self.assertGreater(document["memory_peak"]["resident"]["bytes"], 0)
+                self.assertRegex(outcome.out, r"at most [\d.]+ GiB allocated \(rank 0 on ")
 
     def test_memory_that_is_gone_when_asked_for(self):
         failure = "cudaMalloc:12:2"  # the twelfth call fails: out of memory

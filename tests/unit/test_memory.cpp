@@ -7,6 +7,7 @@
 #include <map>
 #include <string>
 #include <tuple>
+#include <vector>
 
 #include "catch.hpp"
 #include "setup/memory.hpp"
@@ -146,4 +147,18 @@ TEST_CASE("this machine has free memory") {
   CHECK(memory.free > 0);
   CHECK(memory.free <= memory.total);
   CHECK(process_memory_left() > 0);
+}
+
+TEST_CASE("the resident peak, and its return to what is resident") {
+  const auto touched = [] { return std::vector<char>(std::size_t{64} << 20, 'x').back(); };
+  if (!forget_resident_peak()) {
+    WARN("this system does not set the peak back");
+    return;
+  }
+  const auto before = resident_peak();
+  REQUIRE(before);
+  CHECK(touched() == 'x');
+  CHECK(*resident_peak() > *before + (60 << 20));
+  REQUIRE(forget_resident_peak());
+  CHECK(*resident_peak() < *before + (30 << 20));
 }

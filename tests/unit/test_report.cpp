@@ -286,6 +286,27 @@ TEST_CASE("the head lists every choice, with Lupine's marked") {
   CHECK(contains(text, "- a warning\n- from outside\n"));
 }
 
+TEST_CASE("the peak of memory stands beside what was announced, where it was measured") {
+  Setup setup = some_setup();
+  BenchmarkRun run = some_run(true);
+  CHECK_FALSE(contains(report_run(setup, run), "\nMemory: "));
+  const auto peak_in = [&] {
+    return json_report({{setup, {run}}}, "lupine mxp", {})["memory_peak"];
+  };
+  CHECK(peak_in() == nlohmann::json({{"resident", nullptr}, {"device", nullptr}}));
+  run.peak.resident = {3. * (1 << 30), 2};
+  CHECK(
+      contains(report_run(setup, run), " GiB needed a rank, at most 3.00 GiB resident (rank 2 on " +
+                                           setup.machine.hosts[2] + ")\n"));
+  CHECK(peak_in()["resident"] ==
+        nlohmann::json(
+            {{"bytes", std::int64_t{3} << 30}, {"rank", 2}, {"host", setup.machine.hosts[2]}}));
+  setup.budget.on_device = true;
+  CHECK_FALSE(contains(report_run(setup, run), "\nMemory: "));
+  run.peak.device = {1 << 30, 1};
+  CHECK(contains(report_run(setup, run), "at most 1.00 GiB allocated (rank 1 on "));
+}
+
 TEST_CASE("only the result row has the form of a result row") {
   const std::regex row(R"(\s[0-9]+\s+[0-9]+\s+[0-9]+\s+[0-9]+\s+[0-9]+\.[0-9]+\s+[0-9])");
   CHECK_FALSE(std::regex_search(report_head({some_setup()}, {}), row));

@@ -69,8 +69,11 @@ void start_team(int threads) {
   }
 }
 
-/// Buffers for so many threads that call OpenBLAS at once, which it keeps.
+/// Buffers for so many threads of OpenBLAS, which gives them up when the process forks, and for as
+/// many that call it at once. It keeps them.
 void take_buffers(int threads) {
+  const ThreadScope scope(threads);
+  openblas_set_num_threads(threads);
   if (!blas_memory_alloc || !blas_memory_free) return;
   std::vector<void*> all(static_cast<std::size_t>(threads));
   for (void*& buffer : all) buffer = blas_memory_alloc(0);
@@ -88,13 +91,13 @@ void settle_in_limit(int threads) {
   const int buffers = threads == 1 ? 1 : 2 * threads;
   const int there = std::max(1, openblas_get_num_threads());
   const std::int64_t missing = std::max(0, buffers - there) * blas_buffer_bytes;
-  if (!can_start(threads - 1) || !can_map(missing))
+  const bool could_start = can_start(threads - 1);
+  if (could_start) start_team(threads);  // first: what it maps is not there for the buffers
+  if (!could_start || !can_map(missing))
     throw NotEnoughMemory(fmt::format(
         "a limit of the process (ulimit -v, ulimit -d) leaves no memory for {} thread{}: OpenBLAS "
         "needs {} MiB more for them; allowed: a larger limit, or fewer threads",
         threads, threads == 1 ? "" : "s", missing >> 20));
-  start_team(threads);
-  const ThreadScope scope(threads);
   take_buffers(threads);
   settled = threads;
 }

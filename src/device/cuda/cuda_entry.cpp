@@ -12,18 +12,6 @@ namespace lupine {
 
 namespace {
 
-std::string cuda_version(int version) {
-  return fmt::format("CUDA {}.{}", version / 1000, version % 1000 / 10);
-}
-
-// Names the oldest driver that runs programs of this major version of CUDA.
-std::string driver_needed() {
-  constexpr int driver = CUDART_VERSION / 1000 == 12 ? 525 : CUDART_VERSION / 1000 == 13 ? 580 : 0;
-  const std::string cuda = cuda_version(CUDART_VERSION);
-  return driver == 0 ? fmt::format("needed is one for {} or later", cuda)
-                     : fmt::format("{} needs driver {} or later", cuda, driver);
-}
-
 // "NVIDIA's driver 535.104.05 (for CUDA 12.2)", or less of it if versions are unknown.
 std::string driver_here() {
   const std::string version = loaded_driver();
@@ -37,8 +25,9 @@ std::string driver_here() {
 std::string why_driver_is_insufficient() {
   int cuda = 0;
   if (cudaDriverGetVersion(&cuda) != cudaSuccess || cuda > 0)
-    return fmt::format("{} is too old; {}", driver_here(), driver_needed());
-  if (loaded_driver().empty()) return fmt::format("no NVIDIA driver is here; {}", driver_needed());
+    return fmt::format("{} is too old; {}", driver_here(), driver_needed(CUDART_VERSION));
+  if (loaded_driver().empty())
+    return fmt::format("no NVIDIA driver is here; {}", driver_needed(CUDART_VERSION));
   return fmt::format(
       "{} is loaded, but its library libcuda.so.1 is not here, as in a container that was started "
       "without GPUs",
@@ -52,7 +41,8 @@ std::string why_no_gpu(cudaError_t error) {
     case cudaErrorInsufficientDriver:
       return why_driver_is_insufficient();
     case cudaErrorStubLibrary:
-      return fmt::format("libcuda.so.1 is a stub without a driver in it; {}", driver_needed());
+      return fmt::format("libcuda.so.1 is a stub without a driver in it; {}",
+                         driver_needed(CUDART_VERSION));
     case cudaErrorSystemNotReady:
       return fmt::format(
           "the GPUs are not ready ({}): with NVSwitch they wait for nvidia-fabricmanager to run",
@@ -64,7 +54,7 @@ std::string why_no_gpu(cudaError_t error) {
           driver_here());
     case cudaErrorCompatNotSupportedOnDevice:
       return fmt::format("{} is too old, and CUDA's compatibility package is not for this GPU; {}",
-                         driver_here(), driver_needed());
+                         driver_here(), driver_needed(CUDART_VERSION));
     default:
       return fmt::format("no GPU can be used: {}, {}; {}", cudaGetErrorName(error),
                          cudaGetErrorString(error), driver_here());

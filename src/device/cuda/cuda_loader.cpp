@@ -36,7 +36,10 @@ struct Library {
   std::string why_none;
 };
 
+// Without a driver, CUDA's libraries are not loaded: they take some 160 MB of memory.
 Library load() {
+  if (!has_driver())
+    return {nullptr, "no NVIDIA driver is here; " + driver_needed(LUPINE_CUDART_VERSION)};
   void* library = dlopen(library_path().c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return {nullptr, fmt::format("CUDA cannot be loaded: {}", dlerror())};
   const auto find =

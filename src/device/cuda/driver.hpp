@@ -15,4 +15,13 @@ std::string driver_version(std::string_view proc);
 /// The version of the driver that is loaded on this machine. Empty if none is loaded.
 std::string loaded_driver();
 
+/// Whether the driver is here: it is loaded, or its library libcuda.so.1 can be.
+bool has_driver();
+
+/// "CUDA 13.0". @param version as CUDART_VERSION: 13000
+std::string cuda_version(int version);
+
+/// Names the oldest driver that runs programs of this version of CUDA.
+std::string driver_needed(int version);
+
 }  // namespace lupine
