@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "device/cuda/cuda_hooks.hpp"
+#include "device/cuda/driver.hpp"
 
 namespace lupine {
 
