@@ -87,10 +87,9 @@ void settle_in_limit(int threads) {
   thread_local int settled = 0;
   threads = std::min(threads, largest_team());
   if (threads <= settled || !is_limited()) return;
-  // OpenBLAS has one for each of the threads that it has now. Of one thread, it is the caller's.
-  const int buffers = threads == 1 ? 1 : 2 * threads;
+  // OpenBLAS has one for each of the threads that it has now.
   const int there = std::max(1, openblas_get_num_threads());
-  const std::int64_t missing = std::max(0, buffers - there) * blas_buffer_bytes;
+  const std::int64_t missing = std::max(0, 2 * threads - there) * blas_buffer_bytes;
   const bool could_start = can_start(threads - 1);
   if (could_start) start_team(threads);  // first: what it maps is not there for the buffers
   if (!could_start || !can_map(missing))
