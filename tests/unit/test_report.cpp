@@ -293,13 +293,13 @@ TEST_CASE("the peak of memory stands beside what was announced, where it was mea
   const auto peak_in = [&] {
     return json_report({{setup, {run}}}, "lupine mxp", {})["memory_peak"];
   };
-  CHECK(peak_in() == nlohmann::json({{"resident", nullptr}, {"device", nullptr}}));
+  CHECK(peak_in() == nlohmann::ordered_json({{"resident", nullptr}, {"device", nullptr}}));
   run.peak.resident = {3. * (1 << 30), 2};
   CHECK(
       contains(report_run(setup, run), " GiB needed a rank, at most 3.00 GiB resident (rank 2 on " +
                                            setup.machine.hosts[2] + ")\n"));
   CHECK(peak_in()["resident"] ==
-        nlohmann::json(
+        nlohmann::ordered_json(
             {{"bytes", std::int64_t{3} << 30}, {"rank", 2}, {"host", setup.machine.hosts[2]}}));
   setup.budget.on_device = true;
   CHECK_FALSE(contains(report_run(setup, run), "\nMemory: "));
