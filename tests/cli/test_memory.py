@@ -20,7 +20,7 @@ from test_cli import COMMAND, ENVIRONMENT, Case, Outcome, command_line, run
 EVERY = os.environ.get("LUPINE_EVERY_LIMIT") == "1"
 MIB = 1 << 20
 # Seconds after which a run of less than one has hung.
-PATIENCE = 20
+PATIENCE = 120
 N = 1504
 SYSTEMS = {"mxp": ("mxp", "-N", str(N)), "hpl": ("hpl", "-N", str(N)),
            "solve": ("solve", "A.npy", "-o", "x.npy")}
@@ -155,7 +155,7 @@ class Limits(WithMatrix):
     def test_address_space(self):
         """Around the smallest limit under which it runs, which bisection finds: refusals begin and
         end there. Where a limit leaves room for less than OpenBLAS's buffers, it used to hang."""
-        few = (("mxp", 0, 2), ("hpl", 0, 1), ("solve", 0, 2))
+        few = (("mxp", 0, 2), ("solve", 0, 1))
         all_of_them = [(name, ranks, threads) for name in SYSTEMS for ranks in (0, 2)
                        for threads in (1, 2)]
         for case in all_of_them if EVERY else few:
