@@ -95,7 +95,7 @@ void settle_in_limit(int threads) {
   if (!could_start || !can_map(missing))
     throw NotEnoughMemory(fmt::format(
         "a limit of the process (ulimit -v, ulimit -d) leaves no memory for {} thread{}: OpenBLAS "
-        "needs {} MiB more for them; allowed: a larger limit, or fewer threads",
+        "needs {} MiB more; allowed: a larger limit, or fewer threads",
         threads, threads == 1 ? "" : "s", missing >> 20));
   take_buffers(threads);
   settled = threads;
