@@ -22,10 +22,10 @@
 /// factors do not suffice, a further step rotates A at random from both sides before its LU
 /// (docs/numerics.md).
 ///
-/// A small system, of n up to 640 on a process alone, takes an FP64 LU at once, with the
-/// same checks, scales, errors and limits: the steps and their set-up would take longer. It runs on
-/// the CPU, also where there are GPUs, since to start one takes seconds; up to n = 256 on one
-/// thread. The steps are taken at any n where SolveOptions ask for what they alone know: a block
+/// A small system, of n up to 640 on a process alone, takes an FP64 LU at once, with the same
+/// checks, scales, errors and limits: the steps and their set-up would take longer. It runs on the
+/// CPU, also where there are GPUs, since to start one takes seconds; up to n = 256 on one thread.
+/// The steps are taken at any n where SolveOptions ask for what they alone know: a block
 /// size, a grid, look-ahead, chunk, another broadcast, DeviceKind::cuda, GPUs, a stall timeout, a
 /// precision below FP64, or GMRES.
 ///
@@ -223,8 +223,8 @@ struct SolveMemory {
   /// of A where there is one, factors, panels, vectors. 0 for a small system, which has no plan.
   double needed = 0;
   double free = 0;  ///< what each rank might have allocated when the first step was planned
-  double device_peak =
-      -1;  ///< what this rank's device has allocated at most; -1: it uses the host's
+  /// What this rank's device has allocated at most; -1: it uses the host's.
+  double device_peak = -1;
 };
 
 /// A condition number ||A|| ||A^-1||, estimated.

@@ -74,9 +74,9 @@ std::int64_t blas_threads(char** environment) {
 }
 
 #ifndef __SANITIZE_ADDRESS__  // whose memory is not there yet
+using Start = void (*)(int, char**, char**);
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): it is a constant
-[[gnu::section(".preinit_array"),
-  gnu::used]] void (*const before_libraries)(int, char**, char**) = look_at_limit;
+[[gnu::section(".preinit_array"), gnu::used]] const Start before_libraries = look_at_limit;
 #endif
 
 }  // namespace

@@ -43,8 +43,7 @@ class RunWatch {
   /// The watch in which waits are recorded; null if the limit is 0.
   StallWatch* stalls() const { return watch_.get(); }
   /// Sets a function that is called before the ranks are ended. It runs on its own thread, for at
-  /// most 5 seconds, since it may hang.
-  /// Waits for the present one where it is being called.
+  /// most 5 seconds, since it may hang. Where the present one is being called, this waits for it.
   void before_end(std::function<void()> hook);
 
  private:
