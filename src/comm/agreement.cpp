@@ -8,8 +8,6 @@
 #include <new>
 #include <string>
 
-#include "core/memory_fault.hpp"
-
 namespace lupine {
 
 namespace {

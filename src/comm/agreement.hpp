@@ -17,6 +17,7 @@
 
 #include "comm/communicator.hpp"
 #include "comm/mpi_start.hpp"
+#include "core/memory_fault.hpp"
 #include "core/option_text.hpp"
 
 namespace lupine {
@@ -67,24 +68,30 @@ void require_equal_calls(const Communicator& all, const std::vector<OptionText>&
 void require_equal_calls(MPI_Comm comm, const std::vector<OptionText>& mine);
 
 /// Runs `work` and returns its result. A Fault that names no rank, and std::bad_alloc, may have
-/// been met by this rank alone: they become a Fault that names this rank of `comm` and its host.
-/// Other exceptions pass unchanged.
+/// been met by this rank alone: they become a Fault that names this rank of `comm` and its host. A
+/// lack of memory becomes OutOfMemory where this rank is alone, so that all ranks know it. Other
+/// exceptions pass unchanged.
 /// @throws UsageError, before `work` runs, unless MPI is initialized and not finalized
 template <class Work>
 std::invoke_result_t<Work> on_this_rank(MPI_Comm comm, Work&& work) {
   require_mpi();
   const std::string& host = host_name();  // asked here: no MPI call inside a catch
   const int rank = rank_in(comm);
+  const bool alone = ranks_in(comm) == 1;
   try {
     return work();
   } catch (const CallerThrew& error) {
     std::rethrow_exception(error.thrown());
   } catch (const AgreedFault&) {
     throw;
+  } catch (const MemoryFault& fault) {
+    if (alone) throw OutOfMemory(fault.what(), host, rank);
+    throw Fault(fault.what(), host, rank);
   } catch (const Fault& fault) {
     if (fault.rank() >= 0) throw;
     throw Fault(fault.what(), fault.where().empty() ? host : fault.where(), rank);
   } catch (const std::bad_alloc&) {
+    if (alone) throw OutOfMemory("out of memory", host, rank);
     throw Fault("out of memory", host, rank);
   }
 }

@@ -114,7 +114,13 @@ TEST_CASE("a fault names the rank that alone met it; one that all ranks know is 
     return std::string();
   };
   CHECK(caught([] { throw Fault("a full disk"); }) == "a full disk");
-  CHECK(caught([] { throw std::bad_alloc(); }) == "out of memory");
+  // All ranks know what a rank alone meets.
+  const bool alone = all.size() == 1;
+  CHECK(caught([] { throw std::bad_alloc(); }) == (alone ? "agreed" : "out of memory"));
+  CHECK(caught([] { throw MemoryFault("no room"); }) == (alone ? "agreed" : "no room"));
+  if (alone)
+    CHECK_THROWS_AS(on_this_rank(MPI_COMM_WORLD, [] { throw MemoryFault("no room"); }),
+                    OutOfMemory);
   CHECK(caught([] { throw AgreedFault("all know"); }) == "agreed");
   CHECK(caught([] { throw UsageError("not allowed"); }) == "usage");
   CHECK(caught([] {}).empty());

@@ -5,6 +5,8 @@
 #include <lupine/error.hpp>
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <utility>
 
 #include "core/expects.hpp"
@@ -24,6 +26,15 @@ using cuda::Triangle;
 // product the GPU can serve queues of higher priority.
 constexpr std::int64_t update_columns = 16384;
 constexpr std::int64_t fp64_update_columns = 4096;
+
+// Fewer columns where they would span 2^31 elements: cuBLASLt offers algorithms that fail there.
+std::int64_t columns_of_piece(const AnyMatrix& c) {
+  constexpr std::int64_t unit = 256;  // columns that cuBLASLt's tiles divide
+  const std::int64_t wanted = c.precision == Precision::fp64 ? fp64_update_columns : update_columns;
+  const std::int64_t spanned = std::numeric_limits<std::int32_t>::max() / c.ld;
+  return std::min(wanted,
+                  spanned < unit ? std::max<std::int64_t>(spanned, 1) : spanned / unit * unit);
+}
 
 class CudaEvent final : public Event {
  public:
@@ -395,14 +406,14 @@ void CudaDevice::cast(Queue& queue, ConstAnyMatrix from, double sign, AnyMatrix 
         "cast");
 }
 
-// The columns of C are cut into pieces: see update_columns.
+// The columns of C are cut into pieces: see columns_of_piece().
 void CudaDevice::update(Queue& queue, ConstAnyMatrix l, const PanelControl* l_control,
                         ConstAnyMatrix u, const PanelControl* u_control, AnyMatrix c,
                         const Poll& poll) {
   if (c.empty()) return;
   Lane& on = lane(queue);
   const bool wide = c.precision == Precision::fp64;
-  const std::int64_t piece = wide ? fp64_update_columns : update_columns;
+  const std::int64_t piece = columns_of_piece(c);
   float* alpha = &on.words()->alpha;
   float* low_alpha = &on.words()->low_alpha;
   if (!wide)

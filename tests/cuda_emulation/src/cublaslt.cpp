@@ -355,7 +355,10 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t oper
     if (const auto status = check_memory(held, p)) return status;
     const OfferedAlgorithm& chosen = state().settings.algorithms.at(held.number);
     ++state().calls["algorithm " + std::to_string(held.number)];
-    if (chosen.refused) return CUBLAS_STATUS_NOT_SUPPORTED;
+    // Some real algorithms fail from 2^31 elements on.
+    const bool too_far = d_layout->ld * static_cast<std::int64_t>(d_layout->columns) >
+                         std::numeric_limits<std::int32_t>::max();
+    if (chosen.refused || too_far) return CUBLAS_STATUS_NOT_SUPPORTED;
     if (!known(stream) || !check_lt_scalar(alpha, *operation) ||
         !check_lt_scalar(beta, *operation)) {
       return CUBLAS_STATUS_INVALID_VALUE;
