@@ -23,9 +23,14 @@ constexpr const char* library_name = "liblupine_cuda.so";
 /// relative to that. Its name alone if it is in none of these places.
 std::string library_path() {
   Dl_info here{};
-  if (dladdr(reinterpret_cast<void*>(&cuda_devices), &here) != 0 && here.dli_fname != nullptr) {
+  link_map* object = nullptr;
+  if (dladdr1(reinterpret_cast<void*>(&cuda_devices), &here, reinterpret_cast<void**>(&object),
+              RTLD_DL_LINKMAP) != 0 &&
+      object != nullptr) {
     std::error_code error;
-    const fs::path folder = fs::canonical(here.dli_fname, error).parent_path();
+    // The program itself has no name there, and its argv[0] need not have a folder.
+    const char* file = *object->l_name == '\0' ? "/proc/self/exe" : object->l_name;
+    const fs::path folder = fs::canonical(file, error).parent_path();
     for (const char* way : {".", "../lib", "../" LUPINE_LIBRARY_FOLDER})
       if (fs::exists(folder / way / library_name, error)) return folder / way / library_name;
   }
