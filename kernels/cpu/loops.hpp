@@ -16,6 +16,8 @@ struct RowSums {
   double* ax = nullptr;        ///< sum_j a_ij x_j
   double* abs_rows = nullptr;  ///< sum_j |a_ij|
   double* abs_ax = nullptr;    ///< sum_j |a_ij| |x_j|
+  /// One number: the sum of the bits of all a_ij as whole numbers, modulo 2^64.
+  std::uint64_t* checksum = nullptr;
 };
 
 /// The entry of the largest magnitude, the first one where several are equal. Inf and NaN both

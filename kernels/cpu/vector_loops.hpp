@@ -29,9 +29,14 @@ struct VectorLoops {
   /// Adds to `sums` the sums over the columns of A^T, in one pass.
   void (*multiply_transposed)(MatrixView<const double> a, const double* x, RowSums sums);
   /// most_i <- max_j |a_ij| scale_j: infinity if one of these is Inf or NaN. Null stands for ones.
-  void (*largest_of_rows)(MatrixView<const double> a, const double* scale, double* most);
+  /// Adds to checksums_j the sum of column j's bits, unless the pointer is null; other threads may
+  /// add to it meanwhile.
+  void (*largest_of_rows)(MatrixView<const double> a, const double* scale, double* most,
+                          std::uint64_t* checksums);
   /// most_j <- max_i scale_i |a_ij|: infinity if one of these is Inf or NaN. Null stands for ones.
-  void (*largest_of_columns)(MatrixView<const double> a, const double* scale, double* most);
+  /// checksums_j <- the sum of column j's bits, unless the pointer is null.
+  void (*largest_of_columns)(MatrixView<const double> a, const double* scale, double* most,
+                             std::uint64_t* checksums);
   /// sums_j <- the sum over i of the bits of a_ij as whole numbers, modulo 2^64.
   void (*checksums_of_columns)(MatrixView<const double> a, std::uint64_t* sums);
 

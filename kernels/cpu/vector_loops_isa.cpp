@@ -27,9 +27,14 @@ LUPINE_ELEMENT double sum_of(const double (&v)[streams]) {
   return ((v[0] + v[1]) + (v[2] + v[3])) + ((v[4] + v[5]) + (v[6] + v[7]));
 }
 
-// sums.ax += sign A x; and in the same pass, if asked for, the sums of magnitudes.
-template <bool with_rows, bool with_abs_ax, class T>
+LUPINE_ELEMENT std::uint64_t bits_of(double value) {
+  return __builtin_bit_cast(std::uint64_t, value);
+}
+
+// sums.ax += sign A x; and in the same pass, if asked for, the sums of magnitudes and of bits.
+template <bool with_rows, bool with_abs_ax, bool with_checksum, class T>
 LUPINE_ELEMENT void add_columns(MatrixView<const T> a, double sign, const double* x, RowSums sums) {
+  std::uint64_t checksum = 0;
   std::int64_t j = 0;
   for (; j + streams <= a.columns; j += streams) {
     const T* c0 = a.column(j);
@@ -42,6 +47,10 @@ LUPINE_ELEMENT void add_columns(MatrixView<const T> a, double sign, const double
       double term[streams];
 #pragma GCC unroll 8
       for (int k = 0; k < streams; ++k) value[k] = static_cast<double>(c0[i + k * ld]);
+      if constexpr (with_checksum) {
+#pragma GCC unroll 8
+        for (int k = 0; k < streams; ++k) checksum += bits_of(value[k]);
+      }
 #pragma GCC unroll 8
       for (int k = 0; k < streams; ++k) term[k] = value[k] * s[k];
       sums.ax[i] += sum_of(term);
@@ -62,23 +71,36 @@ LUPINE_ELEMENT void add_columns(MatrixView<const T> a, double sign, const double
 #pragma GCC ivdep
     for (std::int64_t i = 0; i < a.rows; ++i) {
       const auto value = static_cast<double>(a(i, j));
+      if constexpr (with_checksum) checksum += bits_of(value);
       sums.ax[i] += value * s;
       if constexpr (with_abs_ax) sums.abs_ax[i] += __builtin_fabs(value * s);
       if constexpr (with_rows) sums.abs_rows[i] += __builtin_fabs(value);
     }
   }
+  if constexpr (with_checksum) *sums.checksum += checksum;
 }
 
 template <class T>
 void subtract_product(MatrixView<const T> a, const double* x, double* y) {
-  add_columns<false, false>(a, -1, x, {y, nullptr, nullptr});
+  add_columns<false, false, false>(a, -1, x, {y, nullptr, nullptr, nullptr});
+}
+
+// Calls use<with_rows, with_abs_ax, with_checksum>() for the sums that are asked for.
+template <bool... with, class Use>
+void with_sums(const RowSums& sums, const Use& use) {
+  if constexpr (sizeof...(with) == 3) {
+    use.template operator()<with...>();
+  } else {
+    const bool wanted[] = {sums.abs_rows != nullptr, sums.abs_ax != nullptr,
+                           sums.checksum != nullptr};
+    wanted[sizeof...(with)] ? with_sums<with..., true>(sums, use)
+                            : with_sums<with..., false>(sums, use);
+  }
 }
 
 void multiply(MatrixView<const double> a, const double* x, RowSums sums) {
-  if (sums.abs_rows && sums.abs_ax) return add_columns<true, true>(a, 1, x, sums);
-  if (sums.abs_ax) return add_columns<false, true>(a, 1, x, sums);
-  if (sums.abs_rows) return add_columns<true, false>(a, 1, x, sums);
-  add_columns<false, false>(a, 1, x, sums);
+  with_sums(
+      sums, [&]<bool... with>() { add_columns<with...>(a, 1, x, sums); });
 }
 
 LUPINE_ELEMENT Doubles load(const double* from) {
@@ -105,13 +127,15 @@ LUPINE_ELEMENT double sum_of_lanes(const Doubles* vectors) {
 }
 
 // sums.ax_j += sign a_j^T x for several columns a_j at once; and in the same pass, if asked for,
-// the sums of magnitudes. Each column has its own lanes of sums.
-template <bool with_rows, bool with_abs_ax, int columns, class T>
+// the sums of magnitudes and of bits. Each column has its own lanes of sums.
+template <bool with_rows, bool with_abs_ax, bool with_checksum, int columns, class T>
 LUPINE_ELEMENT void add_dots(MatrixView<const T> a, double sign, const double* x, RowSums sums) {
   constexpr int parts = lanes / width;
   Doubles ax[columns][parts]{};
   Doubles abs_ax[columns][parts]{};
   Doubles abs_rows[columns][parts]{};
+  using Integers = std::uint64_t __attribute__((vector_size(sizeof(Doubles))));
+  Integers checksums{};
   const auto add = [&](const double* xi, const T* ai, std::int64_t ld) {
 #pragma GCC unroll 4
     for (std::ptrdiff_t p = 0; p < parts; ++p) {
@@ -119,6 +143,7 @@ LUPINE_ELEMENT void add_dots(MatrixView<const T> a, double sign, const double* x
 #pragma GCC unroll 8
       for (int c = 0; c < columns; ++c) {
         const Doubles value = load(ai + c * ld + p * width);
+        if constexpr (with_checksum) checksums += (Integers)value;
         const Doubles term = value * xp;
         ax[c][p] += term;
         if constexpr (with_abs_ax) abs_ax[c][p] += magnitudes(term);
@@ -142,19 +167,21 @@ LUPINE_ELEMENT void add_dots(MatrixView<const T> a, double sign, const double* x
     if constexpr (with_abs_ax) sums.abs_ax[c] += sum_of_lanes(abs_ax[c]);
     if constexpr (with_rows) sums.abs_rows[c] += sum_of_lanes(abs_rows[c]);
   }
+  if constexpr (with_checksum)
+    for (int k = 0; k < width; ++k) *sums.checksum += checksums[k];
 }
 
 // As many columns at once as their sums fit into registers: more streams of memory, and x is read
 // less often.
-template <bool with_rows, bool with_abs_ax, class T>
+template <bool with_rows, bool with_abs_ax, bool with_checksum, class T>
 void add_all_dots(MatrixView<const T> a, double sign, const double* x, RowSums sums) {
   constexpr int registers = vector_bytes == 64 ? 32 : 16;
   constexpr int columns = registers == 32 ? 8 : with_rows || with_abs_ax ? 2 : 4;
   const auto from = [](double* p, std::int64_t j) { return p ? p + j : p; };
   const auto add = [&]<int count>(std::int64_t j, std::integral_constant<int, count>) {
-    add_dots<with_rows, with_abs_ax, count>(
+    add_dots<with_rows, with_abs_ax, with_checksum, count>(
         a.block(0, j, a.rows, count), sign, x,
-        {from(sums.ax, j), from(sums.abs_rows, j), from(sums.abs_ax, j)});
+        {from(sums.ax, j), from(sums.abs_rows, j), from(sums.abs_ax, j), sums.checksum});
   };
   std::int64_t j = 0;
   for (; j + columns <= a.columns; j += columns) add(j, std::integral_constant<int, columns>());
@@ -163,14 +190,12 @@ void add_all_dots(MatrixView<const T> a, double sign, const double* x, RowSums s
 
 template <class T>
 void subtract_transposed(MatrixView<const T> a, const double* x, double* y) {
-  add_all_dots<false, false>(a, -1, x, {y, nullptr, nullptr});
+  add_all_dots<false, false, false>(a, -1, x, {y, nullptr, nullptr, nullptr});
 }
 
 void multiply_transposed(MatrixView<const double> a, const double* x, RowSums sums) {
-  if (sums.abs_rows && sums.abs_ax) return add_all_dots<true, true>(a, 1, x, sums);
-  if (sums.abs_ax) return add_all_dots<false, true>(a, 1, x, sums);
-  if (sums.abs_rows) return add_all_dots<true, false>(a, 1, x, sums);
-  add_all_dots<false, false>(a, 1, x, sums);
+  with_sums(
+      sums, [&]<bool... with>() { add_all_dots<with...>(a, 1, x, sums); });
 }
 
 // Row scales first: those of callers leave |rows_i from_ij| near 1 or below, so nothing overflows.
@@ -206,8 +231,10 @@ LUPINE_ELEMENT double value_of(Bits bits) {
   return __builtin_bit_cast(double, bits < infinity ? bits : infinity);
 }
 
-template <int columns>
-LUPINE_ELEMENT void raise_rows(MatrixView<const double> a, const double* scale, double* most) {
+template <int columns, bool with_checksums>
+LUPINE_ELEMENT void raise_rows(MatrixView<const double> a, const double* scale, double* most,
+                               std::uint64_t* checksums) {
+  std::uint64_t sum[columns] = {};
   double s[columns];
   for (int k = 0; k < columns; ++k) s[k] = scale ? scale[k] : 1;
   const double* c0 = a.data;
@@ -218,37 +245,60 @@ LUPINE_ELEMENT void raise_rows(MatrixView<const double> a, const double* scale, 
 #pragma GCC unroll 8
     for (int k = 0; k < columns; ++k) bits = larger(magnitude(c0[i + k * ld] * s[k]), bits);
     most[i] = value_of(bits);
+    if constexpr (with_checksums) {
+#pragma GCC unroll 8
+      for (int k = 0; k < columns; ++k) sum[k] += bits_of(c0[i + k * ld]);
+    }
   }
+  if constexpr (with_checksums)
+    for (int k = 0; k < columns; ++k) __atomic_fetch_add(checksums + k, sum[k], __ATOMIC_RELAXED);
 }
 
-void largest_of_rows(MatrixView<const double> a, const double* scale, double* most) {
-  for (std::int64_t i = 0; i < a.rows; ++i) most[i] = 0;
+template <bool with_checksums>
+void raise_all_rows(MatrixView<const double> a, const double* scale, double* most,
+                    std::uint64_t* checksums) {
+  const auto raise = [&]<int count>(std::int64_t j, std::integral_constant<int, count>) {
+    raise_rows<count, with_checksums>(a.block(0, j, a.rows, count), scale ? scale + j : scale, most,
+                                      with_checksums ? checksums + j : checksums);
+  };
   std::int64_t j = 0;
-  const auto from = [&](std::int64_t k) { return scale ? scale + k : scale; };
-  for (; j + streams <= a.columns; j += streams)
-    raise_rows<streams>(a.block(0, j, a.rows, streams), from(j), most);
-  for (; j < a.columns; ++j) raise_rows<1>(a.block(0, j, a.rows, 1), from(j), most);
+  for (; j + streams <= a.columns; j += streams) raise(j, std::integral_constant<int, streams>());
+  for (; j < a.columns; ++j) raise(j, std::integral_constant<int, 1>());
 }
 
-void largest_of_columns(MatrixView<const double> a, const double* scale, double* most) {
-  for (std::int64_t j = 0; j < a.columns; ++j) {
-    const double* column = a.column(j);
-    Bits bits = 0;
-    if (scale)
-      for (std::int64_t i = 0; i < a.rows; ++i)
-        bits = larger(magnitude(scale[i] * column[i]), bits);
-    else
-      for (std::int64_t i = 0; i < a.rows; ++i) bits = larger(magnitude(column[i]), bits);
-    most[j] = value_of(bits);
-  }
+void largest_of_rows(MatrixView<const double> a, const double* scale, double* most,
+                     std::uint64_t* checksums) {
+  for (std::int64_t i = 0; i < a.rows; ++i) most[i] = 0;
+  (checksums ? raise_all_rows<true> : raise_all_rows<false>)(a, scale, most, checksums);
 }
 
 void checksums_of_columns(MatrixView<const double> a, std::uint64_t* sums) {
   for (std::int64_t j = 0; j < a.columns; ++j) {
     const double* column = a.column(j);
     std::uint64_t sum = 0;
-    for (std::int64_t i = 0; i < a.rows; ++i) sum += __builtin_bit_cast(std::uint64_t, column[i]);
+    for (std::int64_t i = 0; i < a.rows; ++i) sum += bits_of(column[i]);
     sums[j] = sum;
+  }
+}
+
+void largest_of_columns(MatrixView<const double> a, const double* scale, double* most,
+                        std::uint64_t* checksums) {
+  for (std::int64_t j = 0; j < a.columns; ++j) {
+    const double* column = a.column(j);
+    Bits bits = 0;
+    std::uint64_t sum = 0;
+    if (scale)
+      for (std::int64_t i = 0; i < a.rows; ++i) {
+        bits = larger(magnitude(scale[i] * column[i]), bits);
+        sum += bits_of(column[i]);
+      }
+    else
+      for (std::int64_t i = 0; i < a.rows; ++i) {
+        bits = larger(magnitude(column[i]), bits);
+        sum += bits_of(column[i]);
+      }
+    most[j] = value_of(bits);
+    if (checksums) checksums[j] = sum;
   }
 }
 

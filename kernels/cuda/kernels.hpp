@@ -29,11 +29,14 @@ constexpr std::int64_t triangle_order = 256;
 cudaError_t generate(cudaStream_t stream, const MatrixSpec& spec, const Cyclic& rows,
                      const Cyclic& columns, AnyMatrix a);
 
-/// Where the sums of a pass over A go. abs_rows and abs_ax may be null: that sum is not wanted.
+/// Where the sums of a pass over A go. All but ax may be null: that sum is not wanted.
 struct PassSums {
   double* ax = nullptr;        ///< A x
   double* abs_rows = nullptr;  ///< sum_j |a_ij|
   double* abs_ax = nullptr;    ///< |A| |x|
+  /// Of a matrix in memory: the sum of the bits of all its numbers as whole numbers, modulo 2^64,
+  /// is added to this one.
+  std::uint64_t* checksum = nullptr;
 };
 
 /// The number of parts into which a pass over rows x columns entries divides the columns, so that

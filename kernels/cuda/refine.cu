@@ -31,9 +31,26 @@ __device__ double sum_of_groups(double sum) {
   return sum;
 }
 
+struct Add {
+  __device__ double operator()(double a, double b) const { return a + b; }
+};
+
+using Bits = unsigned long long;
+
+struct AddBits {
+  __device__ Bits operator()(Bits a, Bits b) const { return a + b; }
+};
+
+// *checksum += the bits of all threads of a block of whole warps. Every thread calls it. A sum of
+// whole numbers does not depend on their order.
+__device__ void add_checksum(Bits bits, std::uint64_t* checksum) {
+  const Bits of_warp = join_warp(bits, AddBits{});
+  if (threadIdx.x % warp_threads == 0) atomicAdd(reinterpret_cast<Bits*>(checksum), of_warp);
+}
+
 // totals.ax <- A x or, if `subtract`, totals.ax <- totals.ax - A x; in the same pass, the sums of
-// magnitudes.
-template <int groups, bool subtract, bool with_rows, bool with_abs_ax, class T>
+// magnitudes and of bits.
+template <int groups, bool subtract, bool with_rows, bool with_abs_ax, bool with_checksum, class T>
 __global__ void __launch_bounds__(rows_a_block* groups)
     rows_kernel(MatrixView<const T> a, const double* x, PassSums totals) {
   const int r = static_cast<int>(threadIdx.x) % rows_a_block;
@@ -42,16 +59,19 @@ __global__ void __launch_bounds__(rows_a_block* groups)
   double ax = 0;
   double abs_rows = 0;
   double abs_ax = 0;
+  Bits bits = 0;
   if (i < a.rows) {
     const T* row = a.data + i;
 #pragma unroll unroll
     for (std::int64_t j = group; j < a.columns; j += groups) {
       const auto value = static_cast<double>(row[j * a.ld]);
       ax = fma(value, x[j], ax);
+      if (with_checksum) bits += static_cast<Bits>(__double_as_longlong(value));
       if (with_rows) abs_rows += fabs(value);
       if (with_abs_ax) abs_ax = fma(fabs(value), fabs(x[j]), abs_ax);
     }
   }
+  if (with_checksum) add_checksum(bits, totals.checksum);
   ax = sum_of_groups<groups>(ax);
   if (with_rows) abs_rows = sum_of_groups<groups>(abs_rows);
   if (with_abs_ax) abs_ax = sum_of_groups<groups>(abs_ax);
@@ -61,20 +81,16 @@ __global__ void __launch_bounds__(rows_a_block* groups)
   if (with_abs_ax) totals.abs_ax[i] = abs_ax;
 }
 
-template <bool subtract, bool with_rows, bool with_abs_ax, class T>
+template <bool subtract, bool with_rows, bool with_abs_ax, bool with_checksum, class T>
 cudaError_t launch_rows(cudaStream_t stream, MatrixView<const T> a, const double* x,
                         const PassSums& totals) {
   const bool many = a.rows >= many_rows;
   return launch(stream, blocks(a.rows, rows_a_block),
                 rows_a_block * (many ? few_groups : many_groups),
-                many ? rows_kernel<few_groups, subtract, with_rows, with_abs_ax, T>
-                     : rows_kernel<many_groups, subtract, with_rows, with_abs_ax, T>,
+                many ? rows_kernel<few_groups, subtract, with_rows, with_abs_ax, with_checksum, T>
+                     : rows_kernel<many_groups, subtract, with_rows, with_abs_ax, with_checksum, T>,
                 a, x, totals);
 }
-
-struct Add {
-  __device__ double operator()(double a, double b) const { return a + b; }
-};
 
 // The columns of a block, which reads x once for all of them. A matrix with less than many_columns
 // has one column in a block, so that all of the GPU has work.
@@ -82,9 +98,9 @@ constexpr int block_columns = 4;
 constexpr std::int64_t many_columns = 512;
 
 // totals.ax <- A^T x or, if `subtract`, totals.ax <- totals.ax - A^T x; in the same pass, the sums
-// of magnitudes. In a block that extends beyond the last column, the last one is read again, and
-// not written.
-template <int columns, bool subtract, bool with_rows, bool with_abs_ax, class T>
+// of magnitudes and of bits. In a block that extends beyond the last column, the last one is read
+// again, and not written.
+template <int columns, bool subtract, bool with_rows, bool with_abs_ax, bool with_checksum, class T>
 __global__ void __launch_bounds__(column_threads)
     columns_kernel(MatrixView<const T> a, const double* x, PassSums totals) {
   const std::int64_t first = std::int64_t{blockIdx.x} * columns;
@@ -92,6 +108,7 @@ __global__ void __launch_bounds__(column_threads)
   double ax[columns] = {};
   double abs_rows[columns] = {};
   double abs_ax[columns] = {};
+  Bits bits = 0;
 #pragma unroll
   for (int c = 0; c < columns; ++c)
     column[c] = a.column(first + c < a.columns ? first + c : a.columns - 1);
@@ -102,10 +119,13 @@ __global__ void __launch_bounds__(column_threads)
     for (int c = 0; c < columns; ++c) {
       const auto value = static_cast<double>(column[c][i]);
       ax[c] = fma(value, xi, ax[c]);
+      if (with_checksum && first + c < a.columns)
+        bits += static_cast<Bits>(__double_as_longlong(value));
       if (with_rows) abs_rows[c] += fabs(value);
       if (with_abs_ax) abs_ax[c] = fma(fabs(value), fabs(xi), abs_ax[c]);
     }
   }
+  if (with_checksum) add_checksum(bits, totals.checksum);
   const std::int64_t j = first + threadIdx.x;
   const bool writes = threadIdx.x < columns && j < a.columns;
   const double sum = join_block(ax, Add{});
@@ -122,23 +142,24 @@ __global__ void __launch_bounds__(column_threads)
   }
 }
 
-template <bool subtract, bool with_rows, bool with_abs_ax, class T>
+template <bool subtract, bool with_rows, bool with_abs_ax, bool with_checksum, class T>
 cudaError_t launch_columns(cudaStream_t stream, MatrixView<const T> a, const double* x,
                            const PassSums& totals) {
   const bool many = a.columns >= many_columns;
-  return launch(stream, blocks(a.columns, many ? block_columns : 1), column_threads,
-                many ? columns_kernel<block_columns, subtract, with_rows, with_abs_ax, T>
-                     : columns_kernel<1, subtract, with_rows, with_abs_ax, T>,
-                a, x, totals);
+  return launch(
+      stream, blocks(a.columns, many ? block_columns : 1), column_threads,
+      many ? columns_kernel<block_columns, subtract, with_rows, with_abs_ax, with_checksum, T>
+           : columns_kernel<1, subtract, with_rows, with_abs_ax, with_checksum, T>,
+      a, x, totals);
 }
 
 // One pass over A or A^T.
-template <bool with_rows, bool with_abs_ax>
+template <bool with_rows, bool with_abs_ax, bool with_checksum>
 cudaError_t launch_pass(cudaStream_t stream, Transpose transpose, MatrixView<const double> a,
                         const double* x, const PassSums& totals) {
   return transpose == Transpose::no
-             ? launch_rows<false, with_rows, with_abs_ax>(stream, a, x, totals)
-             : launch_columns<false, with_rows, with_abs_ax>(stream, a, x, totals);
+             ? launch_rows<false, with_rows, with_abs_ax, with_checksum>(stream, a, x, totals)
+             : launch_columns<false, with_rows, with_abs_ax, with_checksum>(stream, a, x, totals);
 }
 
 constexpr int triangle_rows = static_cast<int>(triangle_order);
@@ -277,8 +298,8 @@ cudaError_t subtract_product(cudaStream_t stream, Transpose transpose, ConstAnyM
   return with_storage(a, [&]<class T>(MatrixView<T> values) {
     using Value = std::remove_const_t<T>;
     if (transpose == Transpose::no)
-      return launch_rows<true, false, false, Value>(stream, values, x, {y, nullptr, nullptr});
-    return launch_columns<true, false, false, Value>(stream, values, x, {y, nullptr, nullptr});
+      return launch_rows<true, false, false, false, Value>(stream, values, x, {.ax = y});
+    return launch_columns<true, false, false, false, Value>(stream, values, x, {.ax = y});
   });
 }
 
@@ -302,10 +323,14 @@ cudaError_t multiply_transposed_triangle(cudaStream_t stream, MatrixView<const f
 cudaError_t multiply(cudaStream_t stream, Transpose transpose, MatrixView<const double> a,
                      const double* x, const PassSums& sums) {
   if ((transpose == Transpose::no ? a.rows : a.columns) == 0) return cudaSuccess;
-  if (sums.abs_rows && sums.abs_ax) return launch_pass<true, true>(stream, transpose, a, x, sums);
-  if (sums.abs_ax) return launch_pass<false, true>(stream, transpose, a, x, sums);
-  if (sums.abs_rows) return launch_pass<true, false>(stream, transpose, a, x, sums);
-  return launch_pass<false, false>(stream, transpose, a, x, sums);
+  const auto pass = [&]<bool rows, bool abs_ax>() {
+    return (sums.checksum ? launch_pass<rows, abs_ax, true>
+                          : launch_pass<rows, abs_ax, false>)(stream, transpose, a, x, sums);
+  };
+  if (sums.abs_rows && sums.abs_ax) return pass.template operator()<true, true>();
+  if (sums.abs_ax) return pass.template operator()<false, true>();
+  if (sums.abs_rows) return pass.template operator()<true, false>();
+  return pass.template operator()<false, false>();
 }
 
 cudaError_t add(cudaStream_t stream, ConstAnyMatrix x, AnyMatrix y) {

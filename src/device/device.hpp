@@ -317,18 +317,21 @@ class Device {
   virtual void add_entries(Queue& queue, const MatrixEntry* entries, std::int64_t count,
                            AnyMatrix a) = 0;
   /// One pass over A for few_vectors at most: AX <- B X, where B is A or A^T, and, where the
-  /// pointer is not null, (abs_rows)_i <- sum_j |b_ij| and abs_ax <- |B| |X|.
+  /// pointer is not null, (abs_rows)_i <- sum_j |b_ij|, abs_ax <- |B| |X| and *checksum <- the sum
+  /// of checksums_of_columns().
   virtual void multiply(Queue& queue, Transpose transpose, ConstAnyMatrix a,
                         MatrixView<const double> x, MatrixView<double> ax, double* abs_rows,
-                        MatrixView<double> abs_ax) = 0;
+                        MatrixView<double> abs_ax, std::uint64_t* checksum) = 0;
   /// most_i <- max_j |a_ij| scale_j: infinity if one of these is Inf or NaN, 0 if A has no columns.
-  /// Scales are not negative; null stands for ones.
-  virtual void largest_of_rows(Queue& queue, ConstAnyMatrix a, const double* scale,
-                               double* most) = 0;
+  /// Scales are not negative; null stands for ones. Also checksums_of_columns(), where that pointer
+  /// is not null.
+  virtual void largest_of_rows(Queue& queue, ConstAnyMatrix a, const double* scale, double* most,
+                               std::uint64_t* checksums) = 0;
   /// most_j <- max_i scale_i |a_ij|: infinity if one of these is Inf or NaN, 0 if A has no rows.
-  /// Scales are not negative; null stands for ones.
-  virtual void largest_of_columns(Queue& queue, ConstAnyMatrix a, const double* scale,
-                                  double* most) = 0;
+  /// Scales are not negative; null stands for ones. Also checksums_of_columns(), where that pointer
+  /// is not null.
+  virtual void largest_of_columns(Queue& queue, ConstAnyMatrix a, const double* scale, double* most,
+                                  std::uint64_t* checksums) = 0;
   /// sums_j <- the sum over i of the bits of a_ij (FP64) as whole numbers, modulo 2^64: whatever
   /// happens to one number of the column changes its sum. 0 if A has no rows.
   virtual void checksums_of_columns(Queue& queue, ConstAnyMatrix a, std::uint64_t* sums) = 0;

@@ -186,11 +186,15 @@ class PaperCpu final : public Device {
 
   void add_entries(Queue&, const MatrixEntry*, std::int64_t, AnyMatrix) override { refuse(); }
   void multiply(Queue&, Transpose, ConstAnyMatrix, MatrixView<const double>, MatrixView<double>,
-                double*, MatrixView<double>) override {
+                double*, MatrixView<double>, std::uint64_t*) override {
     refuse();
   }
-  void largest_of_rows(Queue&, ConstAnyMatrix, const double*, double*) override { refuse(); }
-  void largest_of_columns(Queue&, ConstAnyMatrix, const double*, double*) override { refuse(); }
+  void largest_of_rows(Queue&, ConstAnyMatrix, const double*, double*, std::uint64_t*) override {
+    refuse();
+  }
+  void largest_of_columns(Queue&, ConstAnyMatrix, const double*, double*, std::uint64_t*) override {
+    refuse();
+  }
   void checksums_of_columns(Queue&, ConstAnyMatrix, std::uint64_t*) override { refuse(); }
   void scale(Queue&, ConstAnyMatrix, const double*, const double*, AnyMatrix) override { refuse(); }
   void take_magnitudes(Queue&, AnyMatrix) override { refuse(); }

@@ -24,8 +24,9 @@ class GeneratedMatrix final : public LocalMatrix {
   GeneratedMatrix(const MatrixSpec& spec, const Distribution& rows, const Distribution& columns)
       : spec_(spec), rows_(rows), columns_(columns) {}
   void multiply(Device& device, Queue& queue, Transpose transpose, MatrixView<const double> x,
-                MatrixView<double> ax, double* abs_rows, MatrixView<double> abs_ax) const override {
-    LUPINE_EXPECTS(transpose == Transpose::no);
+                MatrixView<double> ax, double* abs_rows, MatrixView<double> abs_ax,
+                std::uint64_t* checksum) const override {
+    LUPINE_EXPECTS(transpose == Transpose::no && checksum == nullptr);
     for (std::int64_t k = 0; k < x.columns; ++k)
       device.multiply_generated(queue, spec_, rows_, columns_, x.column(k), ax.column(k),
                                 k == 0 ? abs_rows : nullptr,
@@ -42,8 +43,9 @@ class HeldMatrix final : public LocalMatrix {
  public:
   explicit HeldMatrix(ConstAnyMatrix a) : a_(a) {}
   void multiply(Device& device, Queue& queue, Transpose transpose, MatrixView<const double> x,
-                MatrixView<double> ax, double* abs_rows, MatrixView<double> abs_ax) const override {
-    device.multiply(queue, transpose, a_, x, ax, abs_rows, abs_ax);
+                MatrixView<double> ax, double* abs_rows, MatrixView<double> abs_ax,
+                std::uint64_t* checksum) const override {
+    device.multiply(queue, transpose, a_, x, ax, abs_rows, abs_ax, checksum);
   }
   std::optional<ConstAnyMatrix> held() const override { return a_; }
 
@@ -122,7 +124,21 @@ System::System(const ProcessGrid& grid, Device& device, std::shared_ptr<const Lo
 System System::transposed() const {
   LUPINE_EXPECTS(a_->held().has_value());
   const auto alike = [](const Side& s) { return Side{s.layout, s.part, s.scales, {}}; };
-  return {grid_, device_, a_, !transpose_, alike(b_), alike(x_)};
+  System result(grid_, device_, a_, !transpose_, alike(b_), alike(x_));
+  if (checksum_.bytes() > 0) result.watch();
+  return result;
+}
+
+void System::watch() {
+  LUPINE_EXPECTS(a_->held().has_value());
+  device_.reserve(checksum_, sizeof(std::uint64_t));
+}
+
+std::optional<std::uint64_t> System::checksum() const {
+  if (!summed_) return std::nullopt;
+  std::uint64_t sum = 0;
+  device_.download(*queue_, checksum_.as<std::uint64_t>(), std::span(&sum, 1));
+  return sum;
 }
 
 void System::reserve(Side& side, std::int64_t vectors) const {
@@ -151,7 +167,8 @@ MultiVector System::pass(const MultiVector& v, MultiVector* abs_ax) {
   const auto of_b = [&](const Buffer& memory) { return vectors_in(memory, b_.size(), count); };
   a_->multiply(device_, *queue_, transpose_, vectors_in(x_.vectors, x_.size(), count),
                of_b(b_.vectors), first ? abs_rows_.as<double>() : nullptr,
-               abs_ax ? of_b(abs_ax_) : MatrixView<double>{});
+               abs_ax ? of_b(abs_ax_) : MatrixView<double>{}, checksum_.as<std::uint64_t>());
+  summed_ = checksum_.bytes() > 0;
   if (first) {
     const MultiVector of_a = sums(b_, abs_rows_.as<double>(), 1);
     norm_a_ = largest_of_all(of_a[0]);
@@ -268,6 +285,7 @@ System::Errors System::errors(const MultiVector& y, const MultiVector& b, bool w
   const bool as_product = y.count() > Device::few_vectors && a_->held();
   if (as_product && with_bound) result.bound = magnitude_product(y);
   result.residual = as_product ? product(y, x_, b_) : pass(y, with_bound ? &result.bound : nullptr);
+  if (as_product) summed_ = false;
   for (std::size_t i = 0; i < b.all().size(); ++i) {
     result.residual.all()[i] = b.all()[i] - result.residual.all()[i];
     if (with_bound) result.bound.all()[i] += std::fabs(b.all()[i]);

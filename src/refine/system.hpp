@@ -26,11 +26,12 @@ class LocalMatrix {
  public:
   virtual ~LocalMatrix() = default;
   /// AX <- B X in one pass over A, where B is A or A^T, for Device::few_vectors at most. Also
-  /// abs_rows_i <- sum_j |b_ij| and abs_ax <- |B| |X|, each where its pointer is not null.
-  /// @pre A^T only of an A that is held()
+  /// abs_rows_i <- sum_j |b_ij|, abs_ax <- |B| |X| and *checksum <- the sum of A's bits as
+  /// Device::multiply() has it, each where its pointer is not null.
+  /// @pre A^T, and a checksum, only of an A that is held()
   virtual void multiply(Device& device, Queue& queue, Transpose transpose,
                         MatrixView<const double> x, MatrixView<double> ax, double* abs_rows,
-                        MatrixView<double> abs_ax) const = 0;
+                        MatrixView<double> abs_ax, std::uint64_t* checksum) const = 0;
   /// A in device memory, in FP64; nothing if it is not held there.
   virtual std::optional<ConstAnyMatrix> held() const { return std::nullopt; }
 };
@@ -64,8 +65,14 @@ class System {
   System(const ProcessGrid& grid, Device& device, std::unique_ptr<LocalMatrix> a, Distribution rows,
          Distribution columns, Scales scales = {});
 
-  /// The system with A^T, for an A that is held in memory.
+  /// The system with A^T, for an A that is held in memory. It is watched if this one is.
   System transposed() const;
+  /// Has every further pass over A sum the bits of A as it reads them.
+  /// @pre A is held in memory
+  void watch();
+  /// The checksum of the rank's part of A (see Device::multiply()) as the last pass has read it;
+  /// nothing where the system is not watched, or errors() needed no pass since. Not collective.
+  std::optional<std::uint64_t> checksum() const;
 
   std::int64_t n() const { return x_.part.size(); }
   const ProcessGrid& grid() const { return grid_; }
@@ -137,6 +144,8 @@ class System {
   std::unique_ptr<Queue> queue_;
   Buffer abs_ax_;    // device memory, for some vectors
   Buffer abs_rows_;  // for one
+  Buffer checksum_;  // one number, of a system that is watched
+  bool summed_ = false;
   double norm_a_ = -1;
   std::optional<Vector> row_sums_;  // of R A C
 };

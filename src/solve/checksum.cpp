@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 #include "comm/agreement.hpp"
 #include "comm/interruption.hpp"
@@ -27,11 +28,16 @@ std::vector<std::uint64_t> sums_of(const Communicator& all, Device& device, Cons
 
 }  // namespace
 
-Checksum::Checksum(const Communicator& all, Device& device, ConstAnyMatrix a)
-    : sums_(sums_of(all, device, a)) {}
+Checksum Checksum::of(const Communicator& all, Device& device, ConstAnyMatrix a) {
+  return Checksum(sums_of(all, device, a));
+}
 
 std::string Checksum::where_changed(const Communicator& all, Device& device, ConstAnyMatrix a,
-                                    const Distribution& columns, std::string_view column) const {
+                                    const Distribution& columns, std::string_view column,
+                                    std::optional<std::uint64_t> seen) const {
+  const std::uint64_t total = std::accumulate(sums_.begin(), sums_.end(), std::uint64_t{0});
+  const std::int64_t differs = seen == total ? 0 : 1;
+  if (all.all_reduce(differs, Reduction::max) == 0) return "";
   constexpr auto none = std::numeric_limits<std::int64_t>::max();
   const std::vector<std::uint64_t> now = sums_of(all, device, a);
   const auto changed = std::ranges::mismatch(sums_, now).in1;

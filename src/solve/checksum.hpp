@@ -4,8 +4,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "comm/communicator.hpp"
@@ -17,18 +19,24 @@ namespace lupine {
 
 /// A checksum of each column of a matrix in FP64. The residual of x is computed with A as it lies
 /// in memory: where a bit of A has flipped there, x solves another system, and its residual shows
-/// nothing of it. Members are collective.
+/// nothing of it. Members are collective, except the constructor.
 class Checksum {
  public:
-  /// Of the matrix as it is now. @param a the rank's part
-  /// @throws AgreedFault, Interrupted
-  Checksum(const Communicator& all, Device& device, ConstAnyMatrix a);
+  /// @param of_columns the sums of Device::checksums_of_columns() of the rank's part
+  explicit Checksum(std::vector<std::uint64_t> of_columns) : sums_(std::move(of_columns)) {}
+  /// Of the matrix as it is now. @param a the rank's part @throws AgreedFault, Interrupted
+  static Checksum of(const Communicator& all, Device& device, ConstAnyMatrix a);
   /// Where `a` is not what it was, on the first rank where it is not: "column 17 (counted from 1)
   /// of rank 2's part"; empty if it is what it was. Each change of a single number is found;
   /// several changes in one column escape with a probability of 2^-64.
   /// @param column what a column is called
+  /// @param seen the sum of all columns as a pass over `a` has read them (System::checksum()):
+  /// where
+  ///        it is as it was on every rank, `a` is not read again
+  /// @throws AgreedFault, Interrupted
   std::string where_changed(const Communicator& all, Device& device, ConstAnyMatrix a,
-                            const Distribution& columns, std::string_view column) const;
+                            const Distribution& columns, std::string_view column,
+                            std::optional<std::uint64_t> seen = {}) const;
 
  private:
   std::vector<std::uint64_t> sums_;

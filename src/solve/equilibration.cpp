@@ -36,8 +36,9 @@ class Equilibrator {
       : grid_(grid), device_(device), a_(a), queue_(device.make_queue(Priority::normal)) {}
 
   /// max_j weights_j |a_ij| of all rows i (Layout::rows), or the same of all columns, on every
-  /// rank. No weights stand for ones.
-  Vector largest(Layout along, const Vector& weights = {}) {
+  /// rank. No weights stand for ones. *checksums <- those of the rank's columns, where not null.
+  Vector largest(Layout along, const Vector& weights = {},
+                 std::vector<std::uint64_t>* checksums = nullptr) {
     const bool rows = along == Layout::rows;
     const Distribution& to = rows ? a_.rows() : a_.columns();
     const Distribution& from = rows ? a_.columns() : a_.rows();
@@ -47,12 +48,19 @@ class Equilibrator {
     const Buffer found = device_.allocate(std::max<std::int64_t>(to.local_size(), 1) * size);
     device_.upload(*queue_, mine, scale.as<double>());
     const double* const given = weights.empty() ? nullptr : scale.as<double>();
+    const std::int64_t columns = checksums ? a_.columns().local_size() : 0;
+    const Buffer sums = device_.allocate(std::max<std::int64_t>(columns, 1) * size);
+    auto* const to_sums = checksums ? sums.as<std::uint64_t>() : nullptr;
     if (rows)
-      device_.largest_of_rows(*queue_, a_.local(), given, found.as<double>());
+      device_.largest_of_rows(*queue_, a_.local(), given, found.as<double>(), to_sums);
     else
-      device_.largest_of_columns(*queue_, a_.local(), given, found.as<double>());
+      device_.largest_of_columns(*queue_, a_.local(), given, found.as<double>(), to_sums);
     Vector result(static_cast<std::size_t>(to.local_size()));
     device_.download(*queue_, found.as<double>(), result);
+    if (checksums) {
+      checksums->resize(static_cast<std::size_t>(columns));
+      device_.download(*queue_, to_sums, *checksums);
+    }
     stop_if_interrupted(grid_.all(), device_.interrupt());
     const VectorSpace space(grid_, along);
     space.alike().all_reduce(result, Reduction::max);
@@ -163,11 +171,11 @@ Scales Equilibration::local(const Distribution& row_part, const Distribution& co
 }
 
 Equilibration equilibrate(const ProcessGrid& grid, Device& device, const UserMatrix& a,
-                          Scaling scaling) {
+                          Scaling scaling, std::vector<std::uint64_t>* checksums) {
   Equilibrator equilibrator(grid, device, a);
   const bool columns_first = a.transposed() != (scaling == Scaling::columns_first);
   const Layout first = columns_first ? Layout::columns : Layout::rows;
-  const Vector largest = equilibrator.largest(first);
+  const Vector largest = equilibrator.largest(first, {}, checksums);
   if (!std::ranges::all_of(largest, [](double most) { return std::isfinite(most); }))
     equilibrator.refuse_non_finite();
   std::vector<int> of_first = exponents_of(largest);

@@ -37,8 +37,10 @@ Factors::Factors(Transport& transport, const ScaledMatrix& a, const Setup& setup
   std::unique_ptr<FactorSolver> solver =
       std::make_unique<LuSolver>(transport, lu_, setup.panel_width, outcome_.pivots);
   if (rotations > 0) solver = std::make_unique<RotatedSolver>(std::move(solver), *u, *v);
+  System system = a.system();
+  if (!a.is_held()) system.watch();
   factored_ = std::make_unique<FactoredSystem>(
-      device, a.system(), std::move(solver),
+      device, std::move(system), std::move(solver),
       FactorError{unit_roundoff(setup.options.precision), growth_});
 }
 
@@ -48,7 +50,7 @@ double Factors::measured_growth(double largest) const {
   const std::int64_t columns = lu_.columns().local_size();
   const Buffer found =
       device.allocate(std::max<std::int64_t>(columns, 1) * std::int64_t{sizeof(double)});
-  device.largest_of_columns(*queue, lu_.local(), nullptr, found.as<double>());
+  device.largest_of_columns(*queue, lu_.local(), nullptr, found.as<double>(), nullptr);
   Vector most(static_cast<std::size_t>(columns));
   device.download(*queue, found.as<double>(), most);
   const double most_of_all =

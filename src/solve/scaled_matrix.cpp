@@ -43,12 +43,12 @@ long double norm_of(const ProcessGrid& grid, Device& device, const UserMatrix& a
 }  // namespace
 
 ScaledMatrix::ScaledMatrix(const ProcessGrid& grid, Device& device, const UserMatrix& a,
-                           Scaling scaling)
+                           Scaling scaling, std::vector<std::uint64_t>* checksums)
     : grid_(grid),
       device_(device),
       a_(a),
       scaling_(scaling),
-      scales_(equilibrate(grid, device, a, scaling)) {
+      scales_(equilibrate(grid, device, a, scaling, checksums)) {
   if (scales_.is_moderate) return;
   agree(grid.all(), [&] { held_.emplace(device, a.rows(), a.columns(), Precision::fp64); });
   // Scales of what was scaled first reach from 2^-1024 to 2^1022, those of the other side from 1 to
@@ -67,7 +67,7 @@ ScaledMatrix::ScaledMatrix(const ProcessGrid& grid, Device& device, const UserMa
     scale(held_->local(), rows_first);
     queue->synchronize();
   }
-  checksum_.emplace(grid.all(), device, held_->local());
+  checksum_.emplace(Checksum::of(grid.all(), device, held_->local()));
   const auto lowest = std::ranges::min(rows_first ? scales_.rows : scales_.columns);
   const int e = std::clamp(*exponent(scales_.largest) - lowest, -1000, 1000);
   norms_ = {norm_of(grid, device, a, e, Transpose::no),

@@ -23,12 +23,16 @@ namespace lupine {
 class ScaledMatrix {
  public:
   /// Finds the scales. Collective. @param a must stay as it is, but for its block size
+  /// @param checksums as in equilibrate()
   /// @throws UsageError if A has an Inf or NaN; AgreedFault, OutOfMemory where R A C does not fit
-  ScaledMatrix(const ProcessGrid& grid, Device& device, const UserMatrix& a, Scaling scaling);
+  ScaledMatrix(const ProcessGrid& grid, Device& device, const UserMatrix& a, Scaling scaling,
+               std::vector<std::uint64_t>* checksums = nullptr);
 
   const UserMatrix& matrix() const { return a_; }
   Scaling scaling() const { return scaling_; }
   const Equilibration& scales() const { return scales_; }
+  /// Whether R A C is held, and not A read where it stays.
+  bool is_held() const { return held_.has_value(); }
   /// The system (R A C) y = R b. Collective.
   System system() const;
   /// `to` <- R A C, rounded to the precision of `to`. Not collective.

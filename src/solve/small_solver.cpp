@@ -79,7 +79,7 @@ class SmallSolver::Factors final : public FactorSolver {
     if (factor_pivoted(whole(), pivots_) >= 0) return std::numeric_limits<double>::infinity();
     const auto queue = device_.make_queue(Priority::normal);
     Vector most(size_of(whole().columns));  // a CPU device takes host memory
-    device_.largest_of_columns(*queue, local(), nullptr, most.data());
+    device_.largest_of_columns(*queue, local(), nullptr, most.data(), nullptr);
     return largest(most);
   }
   MultiVector solve(const MultiVector& r) override { return solved(Transpose::no, r); }

@@ -88,7 +88,7 @@ Solution SteppedSolver::solve(const RightHandSideSource& b, Transpose transpose)
     std::vector<std::int64_t> left(solution.columns.size());
     std::iota(left.begin(), left.end(), 0);
     while (!attempt(b, left, solution) && advance()) continue;
-    if (read_again() && !advance()) fail({});
+    if (read_again(seen_) && !advance()) fail({});
   }
   finish(solution);
   if (!solution.converged) fail(std::move(solution));
@@ -103,16 +103,17 @@ double SteppedSolver::tolerance() const {
 void SteppedSolver::load() {
   const StallWatch::Pause pause(machine_.stalls());
   a_.emplace(grid(), machine_.device(), source_.source(), first_.options.run.nb);
-  checksum_.emplace(all(), machine_.device(), a_->local());
+  checksum_.reset();
 }
 
 // Whether A had changed in memory, so that all that was found holds for another matrix. Then A is
 // read again, and the next step is the first one.
-// @throws AccuracyError where A is in the caller's memory, or has changed before
-bool SteppedSolver::read_again() {
+// @param seen see Checksum; @throws AccuracyError where A is the caller's, or has changed before
+bool SteppedSolver::read_again(std::optional<std::uint64_t> seen) {
   const double begin = clock().now();
-  const std::string of_a = checksum_->where_changed(
-      all(), machine_.device(), a_->local(), a_->columns(), a_->transposed() ? "row" : "column");
+  const std::string of_a =
+      checksum_->where_changed(all(), machine_.device(), a_->local(), a_->columns(),
+                               a_->transposed() ? "row" : "column", seen);
   const std::string of_scaled = scaled_->where_changed();
   check_seconds_ += clock().now() - begin;
   if (of_a.empty() && of_scaled.empty()) return false;
@@ -232,8 +233,10 @@ void SteppedSolver::scale(const PlannedStep& planned) {
   const Scaling scaling = !options_.equilibrate   ? Scaling::off
                           : planned.columns_first ? Scaling::columns_first
                                                   : Scaling::rows_first;
-  if (!scaled_ || scaled_->scaling() != scaling)
-    scaled_.emplace(grid(), machine_.device(), *a_, scaling);
+  if (scaled_ && scaled_->scaling() == scaling) return;
+  std::vector<std::uint64_t> sums;  // the first pass over A takes its checksum
+  scaled_.emplace(grid(), machine_.device(), *a_, scaling, checksum_ ? nullptr : &sums);
+  if (!checksum_) checksum_.emplace(std::move(sums));
 }
 
 int SteppedSolver::rotations() const {
@@ -346,6 +349,7 @@ void SteppedSolver::solve_block(const RightHandSideSource& source,
   Answers found = answers(factored(), *scaled_, op_, b, options, clock(), times);
   step.refine_seconds += times.refine;
   check_seconds_ += times.checks;
+  seen_ = options.many ? std::nullopt : factored().system().checksum();
   for (std::size_t i = 0; i < given.size(); ++i) {
     const Answer& answer = found.all[i];
     SolveColumn& best = column(given[i]);

@@ -50,7 +50,7 @@ class SteppedSolver final : public Solver {
   LuProblem lu_problem() const;
   Setup first_setup();
   void load();
-  bool read_again();
+  bool read_again(std::optional<std::uint64_t> seen = {});
   void judge_by_sample();
   Setup setup_of(Precision precision);
   void announce(const Setup& setup);
@@ -91,7 +91,8 @@ class SteppedSolver final : public Solver {
   Setup first_;                    // setup of the first step planned
   SolveMemory memory_;             // of all steps up to now
   std::optional<UserMatrix> a_;
-  std::optional<Checksum> checksum_;  // of a_, as it was read
+  std::optional<Checksum> checksum_;   // of a_, as it was read
+  std::optional<std::uint64_t> seen_;  // A's checksum in the last residual, where a pass took it
   std::optional<ScaledMatrix> scaled_;
   double load_seconds_ = 0;
   double scale_seconds_ = 0;

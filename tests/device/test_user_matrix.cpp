@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The operations on a user's FP64 matrix: products, largest entries, and scaling.
 #include <limits>
+#include <numeric>
 
 #include "core/numbers.hpp"
 #include "device/bench.hpp"
@@ -50,12 +51,46 @@ double at(const std::vector<double>& values, std::int64_t i) {
   return values[static_cast<std::size_t>(i)];
 }
 
-// Checks that every sum that is asked for is computed within the error of its additions, and that
-// no other sum is written.
+// The sum of the bits of each column's numbers.
+std::vector<std::uint64_t> sums_of_bits(const Plain& a) {
+  std::vector<std::uint64_t> sums(static_cast<std::size_t>(a.columns), 0);
+  for (std::int64_t j = 0; j < a.columns; ++j)
+    for (std::int64_t i = 0; i < a.rows; ++i)
+      sums[static_cast<std::size_t>(j)] += std::bit_cast<std::uint64_t>(a(i, j));
+  return sums;
+}
+
+// Room for whole numbers in device memory, which are no checksums at first.
+class WholeNumbers {
+ public:
+  WholeNumbers(Bench& b, std::int64_t count)
+      : b_(b),
+        count_(static_cast<std::size_t>(count)),
+        memory_(b.device->allocate(std::max<std::int64_t>(count, 1) * 8)) {
+    b_.device->upload(*b_.queue, std::vector<std::uint64_t>(count_, nothing), data());
+  }
+
+  static constexpr std::uint64_t nothing = 0x5555555555555555;
+
+  std::uint64_t* data() const { return memory_.as<std::uint64_t>(); }
+  std::vector<std::uint64_t> get() const {
+    std::vector<std::uint64_t> all(count_);
+    b_.device->download(*b_.queue, data(), all);
+    return all;
+  }
+
+ private:
+  Bench& b_;
+  std::size_t count_;
+  Buffer memory_;
+};
+
+// Checks that every sum that is asked for is computed within the error of its additions, that of
+// the bits without any, and that no other sum is written.
 void check_multiply(Bench& b, Transpose transpose, const Shape& shape, double size, bool with_rows,
-                    bool with_abs_ax, std::int64_t count = 1) {
+                    bool with_abs_ax, bool with_checksum, std::int64_t count = 1) {
   CAPTURE(transpose == Transpose::yes, shape.rows, shape.columns, size, with_rows, with_abs_ax,
-          count);
+          with_checksum, count);
   Doubles a = uniform<double>(b, shape.rows, shape.columns);
   const Plain op = apply(transpose, a.plain());
   const std::int64_t m = op.rows;
@@ -65,10 +100,16 @@ void check_multiply(Bench& b, Transpose transpose, const Shape& shape, double si
   Doubles ax(b, m, count);
   Doubles abs_rows(b, m, 1);
   Doubles abs_ax(b, m, count);
+  const WholeNumbers checksum(b, 1);
   b.device->multiply(*b.queue, transpose, a.view(), x.view(), ax.view(),
                      with_rows ? abs_rows.data() : nullptr,
-                     with_abs_ax ? abs_ax.view() : MatrixView<double>{});
+                     with_abs_ax ? abs_ax.view() : MatrixView<double>{},
+                     with_checksum ? checksum.data() : nullptr);
   b.queue->synchronize();
+  const std::vector<std::uint64_t> bits = sums_of_bits(a.plain());
+  CHECK(checksum.get().front() == (with_checksum
+                                       ? std::accumulate(bits.begin(), bits.end(), std::uint64_t{0})
+                                       : WholeNumbers::nothing));
   CHECK(a.unchanged());
   CHECK(x.unchanged());
   CHECK(ax.frame_intact());
@@ -95,8 +136,15 @@ enum class Along { rows, columns };
 
 std::vector<double> device_largest(Bench& b, Along along, const Doubles& a, const double* scale) {
   Doubles most(b, along == Along::rows ? a.rows() : a.columns(), 1);
-  along == Along::rows ? b.device->largest_of_rows(*b.queue, a.view(), scale, most.data())
-                       : b.device->largest_of_columns(*b.queue, a.view(), scale, most.data());
+  const WholeNumbers checksums(b, a.columns());
+  const auto find = [&](std::uint64_t* sums) {
+    along == Along::rows
+        ? b.device->largest_of_rows(*b.queue, a.view(), scale, most.data(), sums)
+        : b.device->largest_of_columns(*b.queue, a.view(), scale, most.data(), sums);
+  };
+  find(checksums.data());
+  CHECK(checksums.get() == sums_of_bits(a.plain()));
+  find(nullptr);
   b.queue->synchronize();
   CHECK(most.frame_intact());
   return most.plain().data;
@@ -180,13 +228,13 @@ std::vector<double> results(int threads, const Shape& shape, const Plain& values
   Doubles abs_rows(b, m, 1);
   Doubles abs_ax(b, m, 1);
   b.device->multiply(*b.queue, Transpose::no, a.view(), x.view(), ax.view(), abs_rows.data(),
-                     abs_ax.view());
+                     abs_ax.view(), nullptr);
   for (Doubles* y : {&ax, &abs_rows, &abs_ax}) collect(*y);
   Doubles atx(b, n, 1);
   Doubles abs_columns(b, n, 1);
   Doubles abs_atx(b, n, 1);
   b.device->multiply(*b.queue, Transpose::yes, a.view(), z.view(), atx.view(), abs_columns.data(),
-                     abs_atx.view());
+                     abs_atx.view(), nullptr);
   for (Doubles* y : {&atx, &abs_columns, &abs_atx}) collect(*y);
   for (const ConstAnyMatrix& factor : {ConstAnyMatrix(a.view()), ConstAnyMatrix(low.view())}) {
     b.device->subtract_product(*b.queue, Transpose::no, factor, x.view(), z.view());
@@ -206,7 +254,8 @@ TEST_CASE("multiply: A x or A^T x, and sums of magnitudes where they are asked f
       for (const double size : {1.0, 1e150})
         for (const bool with_rows : {false, true})
           for (const bool with_abs_ax : {false, true})
-            check_multiply(b, transpose, shape, size, with_rows, with_abs_ax);
+            for (const bool with_checksum : {false, true})
+              check_multiply(b, transpose, shape, size, with_rows, with_abs_ax, with_checksum);
 }
 
 TEST_CASE("multiply: several vectors in one pass", "[user]") {
@@ -215,7 +264,7 @@ TEST_CASE("multiply: several vectors in one pass", "[user]") {
     for (const Shape& shape : shapes)
       for (const std::int64_t count : {2, 7})
         for (const bool with_sums : {false, true})
-          check_multiply(b, transpose, shape, 1, with_sums, with_sums, count);
+          check_multiply(b, transpose, shape, 1, with_sums, with_sums, with_sums, count);
 }
 
 TEST_CASE("multiply: an Inf or NaN affects only its row, or its column of a transpose", "[user]") {
@@ -234,7 +283,7 @@ TEST_CASE("multiply: an Inf or NaN affects only its row, or its column of a tran
         Doubles abs_rows(b, 70, 1);
         Doubles abs_ax(b, 70, 1);
         b.device->multiply(*b.queue, transpose, a.view(), x.view(), ax.view(), abs_rows.data(),
-                           abs_ax.view());
+                           abs_ax.view(), nullptr);
         for (Doubles* sums : {&ax, &abs_rows, &abs_ax}) {
           sums->get();
           for (std::int64_t i = 0; i < 70; ++i) CHECK(std::isfinite((*sums)(i)) == (i != row));
@@ -248,18 +297,12 @@ TEST_CASE("checksums_of_columns: sums of bits, and each change of a number chang
     CAPTURE(shape.rows, shape.columns);
     Doubles a = wide_matrix(b, shape.rows, shape.columns);
     const auto sums = [&] {
-      const auto count = static_cast<std::size_t>(shape.columns);
-      const Buffer found = b.device->allocate(std::max<std::int64_t>(shape.columns, 1) * 8);
-      b.device->checksums_of_columns(*b.queue, a.view(), found.as<std::uint64_t>());
-      std::vector<std::uint64_t> all(count);
-      b.device->download(*b.queue, found.as<std::uint64_t>(), all);
-      return all;
+      const WholeNumbers found(b, shape.columns);
+      b.device->checksums_of_columns(*b.queue, a.view(), found.data());
+      return found.get();
     };
     const Plain plain = a.plain();
-    std::vector<std::uint64_t> expected(static_cast<std::size_t>(shape.columns), 0);
-    for (std::int64_t j = 0; j < shape.columns; ++j)
-      for (std::int64_t i = 0; i < shape.rows; ++i)
-        expected[static_cast<std::size_t>(j)] += std::bit_cast<std::uint64_t>(plain(i, j));
+    const std::vector<std::uint64_t> expected = sums_of_bits(plain);
     CHECK(sums() == expected);
     CHECK(a.unchanged());
     if (shape.rows == 0 || shape.columns == 0) continue;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <numeric>
 #include <random>
 
 #include "catch.hpp"
@@ -104,6 +105,46 @@ void check_equal(const Vector& mine) {
 }
 
 }  // namespace
+
+TEST_CASE("a watched system sums A's bits in the pass of its residuals", "[refine]") {
+  const Communicator all = world();
+  const std::int64_t n = order();
+  for (const GridShape shape : grids(all.size())) {
+    CAPTURE(shape.nprow, shape.npcol);
+    HeldProblem p(all, shape, matrix_of(MatrixKind::hpl, n, 8));
+    const auto queue = p.device->make_queue(Priority::normal);
+    const std::int64_t columns = p.a.columns().local_size();
+    const Buffer memory = p.device->allocate(std::max<std::int64_t>(columns, 1) * 8);
+    std::vector<std::uint64_t> sums(static_cast<std::size_t>(columns));
+    const auto sum_now = [&] {
+      p.device->checksums_of_columns(*queue, p.held.local(), memory.as<std::uint64_t>());
+      p.device->download(*queue, memory.as<std::uint64_t>(), sums);
+      return std::accumulate(sums.begin(), sums.end(), std::uint64_t{0});
+    };
+    System plain = p.system(scales(p, 3, 1));
+    const auto residuals = [&](System& system, std::int64_t count) {
+      const std::vector<Vector> whole = random_vectors(n, count);
+      system.errors(local(system.x_part(), whole), local(system.b_part(), whole), true);
+      return system.checksum();
+    };
+    CHECK(!residuals(plain, 1));
+    plain.watch();
+    CHECK(!plain.checksum());
+    System transposed = plain.transposed();
+    for (System* system : {&plain, &transposed}) {
+      CHECK(residuals(*system, 1) == sum_now());
+      CHECK(residuals(*system, Device::few_vectors) == sum_now());
+      CHECK(!residuals(*system, Device::few_vectors + 1));
+    }
+    const std::uint64_t before = sum_now();
+    const bool has_part = columns > 0 && p.a.rows().local_size() > 0;
+    if (has_part)
+      p.device->clear(*queue, {reinterpret_cast<std::byte*>(p.held.local().as<double>().data), 8});
+    queue->synchronize();
+    CHECK(residuals(plain, 1) == sum_now());
+    CHECK((sum_now() != before) == has_part);
+  }
+}
 
 TEST_CASE("norms of residuals are estimated to a factor, whatever the residual is", "[refine]") {
   const auto all = world();

@@ -179,12 +179,17 @@ const std::vector<Operation> operations{
      }},
     {"multiply",
      [](Workbench& w) {
-       w.device.multiply(*w.queue, Transpose::no, w.fp64(), w.one(0), w.one(1), nullptr, {});
+       w.device.multiply(*w.queue, Transpose::no, w.fp64(), w.one(0), w.one(1), nullptr, {},
+                         nullptr);
      }},
     {"largest_of_rows",
-     [](Workbench& w) { w.device.largest_of_rows(*w.queue, w.fp64(), nullptr, w.vector(2)); }},
+     [](Workbench& w) {
+       w.device.largest_of_rows(*w.queue, w.fp64(), nullptr, w.vector(2), nullptr);
+     }},
     {"largest_of_columns",
-     [](Workbench& w) { w.device.largest_of_columns(*w.queue, w.fp64(), nullptr, w.vector(2)); }},
+     [](Workbench& w) {
+       w.device.largest_of_columns(*w.queue, w.fp64(), nullptr, w.vector(2), nullptr);
+     }},
     {"checksums_of_columns",
      [](Workbench& w) {
        w.device.checksums_of_columns(*w.queue, w.fp64(),

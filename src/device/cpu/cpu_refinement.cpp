@@ -2,6 +2,7 @@
 // Operations with FP64 vectors and the factors, a benchmark's matrix or a user's matrix. Memory
 // bandwidth bounds those with stored matrices.
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <type_traits>
 #include <vector>
@@ -213,16 +214,19 @@ void CpuDevice::multiply_generated(Queue&, const MatrixSpec& spec, const Distrib
 
 void CpuDevice::multiply(Queue&, Transpose transpose, ConstAnyMatrix any,
                          MatrixView<const double> x, MatrixView<double> ax, double* abs_rows,
-                         MatrixView<double> abs_ax) {
+                         MatrixView<double> abs_ax, std::uint64_t* checksum) {
   if (ended()) return;
   const ThreadScope scope(threads_);
   const MatrixView<const double> a = any.as<double>();
+  std::atomic<std::uint64_t> of_parts = 0;
   const bool transposed = transpose == Transpose::yes;
   const auto loop = transposed ? vector_loops().multiply_transposed : vector_loops().multiply;
   in_parts(transposed ? a.columns : a.rows, threads_, [&](std::int64_t begin, std::int64_t count) {
+    std::uint64_t bits = 0;
     const auto sums = [&](std::int64_t i, std::int64_t k) -> RowSums {
       return {ax.column(k) + i, k == 0 ? at(abs_rows, i) : nullptr,
-              abs_ax.data ? abs_ax.column(k) + i : nullptr};
+              abs_ax.data ? abs_ax.column(k) + i : nullptr,
+              k == 0 && checksum != nullptr ? &bits : nullptr};
     };
     for (std::int64_t k = 0; k < x.columns; ++k) {
       const RowSums of_vector = sums(begin, k);
@@ -236,7 +240,9 @@ void CpuDevice::multiply(Queue&, Transpose transpose, ConstAnyMatrix any,
     for_each_tile<double>(
         transposed ? a.block(0, begin, a.rows, count) : a.block(begin, 0, count, a.columns),
         x.columns, interrupt(), add);
+    of_parts += bits;
   });
+  if (checksum) *checksum = of_parts;
 }
 
 void CpuDevice::add_entries(Queue&, const MatrixEntry* entries, std::int64_t count, AnyMatrix any) {
@@ -246,21 +252,26 @@ void CpuDevice::add_entries(Queue&, const MatrixEntry* entries, std::int64_t cou
     a(e.row, e.column) += e.value;
 }
 
-void CpuDevice::largest_of_rows(Queue&, ConstAnyMatrix any, const double* scale, double* most) {
+void CpuDevice::largest_of_rows(Queue&, ConstAnyMatrix any, const double* scale, double* most,
+                                std::uint64_t* checksums) {
   if (ended()) return;
   const ThreadScope scope(threads_);
   const MatrixView<const double> a = any.as<double>();
+  if (checksums) std::fill_n(checksums, a.columns, std::uint64_t{0});
   in_parts(a.rows, threads_, [&](std::int64_t begin, std::int64_t count) {
-    vector_loops().largest_of_rows(a.block(begin, 0, count, a.columns), scale, most + begin);
+    vector_loops().largest_of_rows(a.block(begin, 0, count, a.columns), scale, most + begin,
+                                   checksums);
   });
 }
 
-void CpuDevice::largest_of_columns(Queue&, ConstAnyMatrix any, const double* scale, double* most) {
+void CpuDevice::largest_of_columns(Queue&, ConstAnyMatrix any, const double* scale, double* most,
+                                   std::uint64_t* checksums) {
   if (ended()) return;
   const ThreadScope scope(threads_);
   const MatrixView<const double> a = any.as<double>();
   in_parts(a.columns, threads_, [&](std::int64_t begin, std::int64_t count) {
-    vector_loops().largest_of_columns(a.block(0, begin, a.rows, count), scale, most + begin);
+    vector_loops().largest_of_columns(a.block(0, begin, a.rows, count), scale, most + begin,
+                                      checksums ? checksums + begin : nullptr);
   });
 }
 

@@ -113,11 +113,13 @@ class CudaDevice : public Device {
   void add_entries(Queue& queue, const MatrixEntry* entries, std::int64_t count,
                    AnyMatrix a) override;
   void multiply(Queue& queue, Transpose transpose, ConstAnyMatrix a, MatrixView<const double> x,
-                MatrixView<double> ax, double* abs_rows, MatrixView<double> abs_ax) override;
-  void largest_of_rows(Queue& queue, ConstAnyMatrix a, const double* scale, double* most) override;
+                MatrixView<double> ax, double* abs_rows, MatrixView<double> abs_ax,
+                std::uint64_t* checksum) override;
+  void largest_of_rows(Queue& queue, ConstAnyMatrix a, const double* scale, double* most,
+                       std::uint64_t* checksums) override;
   void checksums_of_columns(Queue& queue, ConstAnyMatrix a, std::uint64_t* sums) override;
-  void largest_of_columns(Queue& queue, ConstAnyMatrix a, const double* scale,
-                          double* most) override;
+  void largest_of_columns(Queue& queue, ConstAnyMatrix a, const double* scale, double* most,
+                          std::uint64_t* checksums) override;
   void scale(Queue& queue, ConstAnyMatrix from, const double* row_scale, const double* column_scale,
              AnyMatrix to) override;
   void take_magnitudes(Queue& queue, AnyMatrix a) override;

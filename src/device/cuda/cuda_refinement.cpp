@@ -183,22 +183,25 @@ void CudaDevice::add_entries(Queue& queue, const MatrixEntry* entries, std::int6
 
 void CudaDevice::multiply(Queue& queue, Transpose transpose, ConstAnyMatrix a,
                           MatrixView<const double> x, MatrixView<double> ax, double* abs_rows,
-                          MatrixView<double> abs_ax) {
+                          MatrixView<double> abs_ax, std::uint64_t* checksum) {
+  if (checksum) clear(queue, std::as_writable_bytes(std::span(checksum, 1)));
   for (std::int64_t k = 0; k < x.columns; ++k)
     check(cuda::multiply(lane(queue).stream(), transpose, a.as<double>(), x.column(k),
                          {ax.column(k), k == 0 ? abs_rows : nullptr,
-                          abs_ax.data ? abs_ax.column(k) : nullptr}),
+                          abs_ax.data ? abs_ax.column(k) : nullptr, k == 0 ? checksum : nullptr}),
           "multiply");
 }
 
-void CudaDevice::largest_of_rows(Queue& queue, ConstAnyMatrix a, const double* scale,
-                                 double* most) {
+void CudaDevice::largest_of_rows(Queue& queue, ConstAnyMatrix a, const double* scale, double* most,
+                                 std::uint64_t* checksums) {
+  if (checksums) checksums_of_columns(queue, a, checksums);
   check(cuda::largest_of_rows(lane(queue).stream(), a.as<double>(), scale, most),
         "largest_of_rows");
 }
 
 void CudaDevice::largest_of_columns(Queue& queue, ConstAnyMatrix a, const double* scale,
-                                    double* most) {
+                                    double* most, std::uint64_t* checksums) {
+  if (checksums) checksums_of_columns(queue, a, checksums);
   check(cuda::largest_of_columns(lane(queue).stream(), a.as<double>(), scale, most),
         "largest_of_columns");
 }
