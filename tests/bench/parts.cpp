@@ -328,6 +328,8 @@ void Bench::user_matrix() {
   const Buffer vectors = doubles(4 * n);
   double* x = vectors.as<double>();
   double* sums = x + n;
+  const Buffer bits = doubles(n);
+  auto* const checksums = bits.as<std::uint64_t>();
   device_->upload(*queue_, ones, x);
   const auto measure = [&](const char* part, std::int64_t bytes, double floor, auto work) {
     const double seconds = time([&] {
@@ -338,26 +340,33 @@ void Bench::user_matrix() {
   };
   const ConstAnyMatrix from = a.local();
   for (const Transpose transpose : {Transpose::no, Transpose::yes}) {
-    const auto multiply = [&](double* abs_rows, double* abs_ax) {
+    const auto multiply = [&](double* abs_rows, double* abs_ax, std::uint64_t* checksum) {
       const auto vector = [n](double* v) { return MatrixView<double>{v, v ? n : 0, 1, n}; };
-      device_->multiply(*queue_, transpose, from, vector(x), vector(sums), abs_rows,
-                        vector(abs_ax));
+      device_->multiply(*queue_, transpose, from, vector(x), vector(sums), abs_rows, vector(abs_ax),
+                        checksum);
     };
     const std::string name = transpose == Transpose::no ? "FP64: A x" : "FP64: A^T x";
-    const auto row = [&](const char* sums_too, double* abs_rows, double* abs_ax) {
-      measure((name + sums_too).c_str(), 8, floors_.read, [&] { multiply(abs_rows, abs_ax); });
+    const auto row = [&](const char* sums_too, double* abs_rows, double* abs_ax,
+                         std::uint64_t* checksum = nullptr) {
+      measure((name + sums_too).c_str(), 8, floors_.read,
+              [&] { multiply(abs_rows, abs_ax, checksum); });
     };
     row("", nullptr, nullptr);
     row(", ||A||", sums + n, nullptr);
     row(", |A| |x|", nullptr, sums + n);
+    row(", |A| |x|, checksum", nullptr, sums + n, checksums);
     row(", ||A||, |A| |x|", sums + n, sums + 2 * n);
   }
   for (double* scale : {static_cast<double*>(nullptr), x}) {
     measure(scale ? "largest of scaled rows" : "largest of rows", 8, floors_.read,
-            [&] { device_->largest_of_rows(*queue_, from, scale, sums); });
+            [&] { device_->largest_of_rows(*queue_, from, scale, sums, nullptr); });
     measure(scale ? "largest of scaled columns" : "largest of columns", 8, floors_.read,
-            [&] { device_->largest_of_columns(*queue_, from, scale, sums); });
+            [&] { device_->largest_of_columns(*queue_, from, scale, sums, nullptr); });
   }
+  measure("largest of rows, checksums", 8, floors_.read,
+          [&] { device_->largest_of_rows(*queue_, from, nullptr, sums, checksums); });
+  measure("largest of columns, checksums", 8, floors_.read,
+          [&] { device_->largest_of_columns(*queue_, from, nullptr, sums, checksums); });
   measure("scale to FP32", 12, floors_.copy,
           [&] { device_->scale(*queue_, from, x, x, to_fp32.local()); });
   measure("scale to FP64", 16, floors_.copy,
