@@ -258,6 +258,10 @@ def judge(
     named = re.search(r"\brank \d+\b|\bprocess \d+ on \S+ has waited", ended.text)
     # What a bit has made of the numbers, all ranks say together.
     said = kind == "flip" and re.search(r"^lupine: |FAILED", ended.text, re.MULTILINE)
+    # Open MPI names no rank that a signal ends before it has started MPI: none of our lines either,
+    # since that may be before main().
+    if "Primary job  terminated normally" in ended.text and not (named or said):
+        return Verdict("before MPI", f"status {ended.status}")
     if not (named or said):
         return Verdict("silent", f"status {ended.status} without a line that names a rank", True)
     if kind == "slow":
