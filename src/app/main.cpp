@@ -192,7 +192,9 @@ int run(int& argc, char**& argv) {
   std::optional<ProcessWatch> watch;  // outlives what it watches
   watch.emplace(limit, "to start", "MPI_Init");
   const MpiSession mpi(argc, argv);
-  const Communicator world = Communicator::duplicate(MPI_COMM_WORLD);
+  const SteadyClock clock;
+  const RunWatch between_runs(MPI_COMM_WORLD, clock, limit);
+  const Communicator world = Communicator::duplicate(MPI_COMM_WORLD, between_runs.stalls());
   watch.reset();
   const Ending ending = attempt(world, {argv, argv + argc});
   if (!ending.everywhere) {

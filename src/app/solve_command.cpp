@@ -91,10 +91,12 @@ int run_solve(const Communicator& world, const Arguments& arguments, const Profi
   run.begin = std::time(nullptr);
   run.hosts = world.all_gather(host_name());
   const ResidentMeter resident;
+  std::optional<StallWatch::Pause> files(world.stalls());  // may be slow, or large
   const Matrix a = open_matrix(world, own.a);
   const RightHandSide b =
       own.b.empty() ? RightHandSide::of_ones() : open_right_hand_side(world, own.b, a.source().n());
   const SolutionFormat format = solution_format(world, own.a, own.b, own.x);
+  files.reset();
   run.n = a.source().n();
   run.right_hand_sides = std::max(b.source().count(), std::int64_t{1});
   Outcome outcome = attempt(world, a, b, arguments);
@@ -106,8 +108,10 @@ int run_solve(const Communicator& world, const Arguments& arguments, const Profi
   run.bad_pivot = outcome.bad_pivot;
   const bool in_part = is_solved_in_part(run, outcome.solution);
   if (in_part) blank_unsolved(outcome.solution);
-  if (!own.x.empty() && (run.failure.empty() || in_part))
+  if (!own.x.empty() && (run.failure.empty() || in_part)) {
+    const StallWatch::Pause file(world.stalls());
     write_solution(world, own.x, format, run.n, run.right_hand_sides, outcome.solution.x);
+  }
   run.end = std::time(nullptr);
   on_rank_0(world, [&] { report(arguments, run, outcome.solution); });
   keep_rates(world, place);

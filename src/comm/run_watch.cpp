@@ -86,6 +86,15 @@ void complain(const std::string& words) {
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.data(), line.size());
 }
 
+// Ends a process that does not know the other ranks: its launcher ends them then.
+[[noreturn]] void end_process(const Stall& stall, const std::string& purpose) {
+  std::array<char, HOST_NAME_MAX + 1> host{};
+  ::gethostname(host.data(), host.size() - 1);
+  complain(fmt::format("process {} on {} has waited {:.3g} s for other ranks {} ({}){}", ::getpid(),
+                       host.data(), stall.seconds, purpose, stall.what, siblings_in_trouble()));
+  ::_exit(fault);
+}
+
 std::string listed(const std::vector<int>& ranks, int rank, const std::vector<RankPlace>& places) {
   std::string text;
   std::size_t others = 0;
@@ -118,15 +127,21 @@ std::string stall_words(const Stall& stall, int rank, const std::vector<RankPlac
   return text;
 }
 
-RunWatch::RunWatch(MPI_Comm comm, const Clock& clock, double limit)
-    : all_(Communicator::duplicate(comm)) {
-  for (const std::string& text : all_.all_gather(fmt::format("{} {}", ::getpid(), host_name()))) {
-    const std::size_t space = text.find(' ');
-    places_.push_back({text.substr(space + 1), std::stoll(text)});
+RunWatch::RunWatch(MPI_Comm comm, const Clock& clock, double limit) {
+  if (limit > 0) {
+    watch_ = std::make_unique<StallWatch>(clock, limit, [this](const Stall& stall) { end(stall); });
+    watch_->start();
   }
-  if (!(limit > 0)) return;
-  watch_ = std::make_unique<StallWatch>(clock, limit, [this](const Stall& stall) { end(stall); });
-  watch_->start();
+  const StallWatch::Waiting meeting(ranks_in(comm) > 1 ? watch_.get() : nullptr, "MPI_Comm_dup");
+  Communicator all = Communicator::duplicate(comm);
+  std::vector<RankPlace> places;
+  for (const std::string& text : all.all_gather(fmt::format("{} {}", ::getpid(), host_name()))) {
+    const std::size_t space = text.find(' ');
+    places.push_back({text.substr(space + 1), std::stoll(text)});
+  }
+  const std::lock_guard lock(mutex_);
+  all_.emplace(std::move(all));
+  places_ = std::move(places);
 }
 
 // Runs on the watch's thread, while the thread that may call MPI waits, perhaps inside MPI. It
@@ -134,12 +149,15 @@ RunWatch::RunWatch(MPI_Comm comm, const Clock& clock, double limit)
 // this process exits by itself, and the launcher ends the other ranks then. The line is written
 // here, since no exception can reach the rank's own thread.
 void RunWatch::end(const Stall& stall) {
-  std::this_thread::sleep_for(std::min(all_.rank(), most_turns) * turn);
-  const std::string& here = places_[static_cast<std::size_t>(all_.rank())].host;
+  std::unique_lock met(mutex_);
+  if (!all_) end_process(stall, "to begin a run");
+  met.unlock();
+  std::this_thread::sleep_for(std::min(all_->rank(), most_turns) * turn);
+  const std::string& here = places_[static_cast<std::size_t>(all_->rank())].host;
   std::vector<char> states;
   for (const RankPlace& place : places_)
     states.push_back(place.host == here ? state_of(place.process).letter : '\0');
-  complain(stall_words(stall, all_.rank(), places_, states));
+  complain(stall_words(stall, all_->rank(), places_, states));
   std::thread([] {
     std::this_thread::sleep_for(3 * patience);
     ::_exit(fault);
@@ -152,7 +170,7 @@ void RunWatch::end(const Stall& stall) {
     done.set_value();
   }).detach();
   is_done.wait_for(patience);
-  all_.abort(fault);
+  all_->abort(fault);
 }
 
 void RunWatch::before_end(std::function<void()> hook) {
@@ -162,14 +180,8 @@ void RunWatch::before_end(std::function<void()> hook) {
 
 ProcessWatch::ProcessWatch(double limit, const std::string& purpose, const char* call) {
   if (!(limit > 0)) return;
-  watch_ = std::make_unique<StallWatch>(clock_, limit, [purpose](const Stall& stall) {
-    std::array<char, HOST_NAME_MAX + 1> host{};
-    ::gethostname(host.data(), host.size() - 1);
-    complain(fmt::format("process {} on {} has waited {:.3g} s for other ranks {} ({}){}",
-                         ::getpid(), host.data(), stall.seconds, purpose, stall.what,
-                         siblings_in_trouble()));
-    ::_exit(fault);
-  });
+  watch_ = std::make_unique<StallWatch>(
+      clock_, limit, [purpose](const Stall& stall) { end_process(stall, purpose); });
   watch_->start();
   waiting_.emplace(watch_.get(), call);
 }

@@ -35,7 +35,8 @@ std::string stall_words(const Stall& stall, int rank, const std::vector<RankPlac
 /// standard error, and ends all ranks with exit status 3.
 class RunWatch {
  public:
-  /// Collective over `comm`. @param limit seconds that one wait may last; 0: there is no watch
+  /// Collective over `comm`, and a wait of its own: the ranks come to it together.
+  /// @param limit seconds that one wait may last; 0: there is no watch
   RunWatch(MPI_Comm comm, const Clock& clock, double limit);
   RunWatch(const RunWatch&) = delete;
   RunWatch& operator=(const RunWatch&) = delete;
@@ -49,9 +50,9 @@ class RunWatch {
  private:
   [[noreturn]] void end(const Stall& stall);
 
-  Communicator all_;
+  std::mutex mutex_;  // of all others: the watch's thread may be ending the run
+  std::optional<Communicator> all_;
   std::vector<RankPlace> places_;
-  std::mutex mutex_;  // of hook_: the watch's thread may be ending the run
   std::function<void()> hook_;
   std::unique_ptr<StallWatch> watch_;
 };

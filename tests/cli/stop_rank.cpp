@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A preloaded library: with LUPINE_STOP=RANK:CALL, that rank stops in its call of MPI_Isend or
-// MPI_Irecv with that number, as if by kill -STOP, in MPI_Init_thread with number 0, or in
-// MPI_Finalize with -1. So it stops in the middle of its work, however fast or slow the machine is.
+// MPI_Irecv with that number, as if by kill -STOP, in MPI_Init_thread with number 0, in
+// MPI_Finalize with -1, or in call k of MPI_Allgather with -1-k. So it stops in the middle of its
+// work, however fast or slow the machine is.
 #include <mpi.h>
 
 #include <csignal>
@@ -18,11 +19,15 @@ void stop(int rank, long present) {
   if (rank == wanted && present == call) std::raise(SIGSTOP);
 }
 
-void count() {
-  static long calls = 0;
+void stop_this(long present) {
   int rank = -1;
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  stop(rank, ++calls);
+  stop(rank, present);
+}
+
+void count() {
+  static long calls = 0;
+  stop_this(++calls);
 }
 
 }  // namespace
@@ -34,10 +39,15 @@ extern "C" int MPI_Init_thread(int* argc, char*** argv, int required, int* provi
 }
 
 extern "C" int MPI_Finalize() {
-  int rank = -1;
-  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  stop(rank, -1);
+  stop_this(-1);
   return PMPI_Finalize();
+}
+
+extern "C" int MPI_Allgather(const void* data, int elements, MPI_Datatype type, void* to, int count,
+                             MPI_Datatype to_type, MPI_Comm comm) {
+  static long calls = 0;
+  stop_this(-1 - ++calls);
+  return PMPI_Allgather(data, elements, type, to, count, to_type, comm);
 }
 
 extern "C" int MPI_Isend(const void* data, int elements, MPI_Datatype type, int to, int tag,

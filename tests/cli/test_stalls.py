@@ -108,6 +108,20 @@ class Stopped(Case):
                 self.assertRegex(outcome.err, r"lupine: process \d+ on \S+ has waited [\d.]+ s for "
                                               rf"other ranks {words}; process \d+ is stopped")
 
+    def test_between_the_start_and_the_run(self):
+        """The first calls of MPI_Allgather: the ranks learn their hosts, agree on the command, compare
+        its options, and meet in the run."""
+        def stopped(call):
+            return run("mxp", "-N", "64", *TIMEOUT, ranks=2, patience=60,
+                       environment={"LD_PRELOAD": STOPPER, "LUPINE_STOP": f"1:{-1 - call}"})
+
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            for call, outcome in enumerate(pool.map(stopped, range(1, 13)), 1):
+                with self.subTest(call):
+                    self.assertEqual(outcome.status, 3, outcome.out + outcome.err)
+                    self.assertRegex(outcome.err, r"lupine: (rank|process) \d+ on \S+ has waited .* is "
+                                                  r"stopped")
+
     def test_hpl(self):
         words = ("hpl", "-N", "500", "--nb", "64", "-P")
         self.outcomes((2, 1, *words, "1"), (2, 1, *words, "2"), (4, 2, *words, "2"))

@@ -63,6 +63,7 @@ class Ended:
     seconds_after: float = 0.0
     seconds: float = 0.0
     in_time: bool = True
+    launcher_alone: bool = False  # not ended in time, though every rank has
     left: list[int] = field(default_factory=list)
 
 
@@ -172,6 +173,7 @@ class Runner:
         only the launcher waits for it. It goes on then."""
         left = injection.processes(run)
         ranks = {one: rank for one, rank in left.items() if rank >= 0}  # not the launcher
+        ended.launcher_alone = not ranks
         if set(ranks.values()) != {ended.rank}:
             return False
         for one in ranks:
@@ -239,6 +241,9 @@ def judge(
     scenario: Scenario, kind: str, ended: Ended, folder: Path, x: list[int] | None
 ) -> Verdict:
     """Whether the run ended in time, in true words, and left nothing behind."""
+    # Open MPI's launcher may lose a rank that ends while it is about to meet the launcher.
+    if ended.launcher_alone and "PMIX ERROR: UNREACHABLE" in ended.text:
+        return Verdict("launcher hangs", "all ranks have ended")
     if not ended.in_time:
         return Verdict("hang", f"not ended {ended.seconds_after:.1f} s after the fault", True)
     if ended.left:
