@@ -51,6 +51,7 @@ const char* trouble(char state) {
 struct ProcessState {
   char letter = '\0';  ///< of proc(5); 0: not known
   std::int64_t parent = 0;
+  std::string program;
 };
 
 // The state stands behind the program's name in parentheses, and that name may contain any letters.
@@ -61,6 +62,7 @@ ProcessState state_of(std::int64_t process) {
   const std::size_t name = text.rfind(')');
   ProcessState state;
   if (name == text.npos) return state;
+  state.program = text.substr(text.find('(') + 1, name - text.find('(') - 1);
   std::istringstream rest(text.substr(name + 1));
   rest >> state.letter >> state.parent;
   return state;
@@ -127,7 +129,7 @@ std::string stall_words(const Stall& stall, int rank, const std::vector<RankPlac
   return text;
 }
 
-RunWatch::RunWatch(MPI_Comm comm, const Clock& clock, double limit) {
+RunWatch::RunWatch(MPI_Comm comm, const Clock& clock, double limit) : limit_(limit) {
   if (limit > 0) {
     watch_ = std::make_unique<StallWatch>(clock, limit, [this](const Stall& stall) { end(stall); });
     watch_->start();
@@ -152,6 +154,7 @@ void RunWatch::end(const Stall& stall) {
   std::unique_lock met(mutex_);
   if (!all_) end_process(stall, "to begin a run");
   met.unlock();
+  if (stall.paused && !is_halted(stall)) return;
   std::this_thread::sleep_for(std::min(all_->rank(), most_turns) * turn);
   const std::string& here = places_[static_cast<std::size_t>(all_->rank())].host;
   std::vector<char> states;
@@ -171,6 +174,23 @@ void RunWatch::end(const Stall& stall) {
   }).detach();
   is_done.wait_for(patience);
   all_->abort(fault);
+}
+
+// Whether a rank of this host has been stopped or dead at every look for half of the limit. In
+// another namespace of processes, its number is that of another program.
+bool RunWatch::is_halted(const Stall& stall) {
+  const RankPlace& mine = places_[static_cast<std::size_t>(all_->rank())];
+  const std::string program = state_of(mine.process).program;
+  const bool halted = std::ranges::any_of(places_, [&](const RankPlace& place) {
+    if (place.host != mine.host) return false;
+    const ProcessState state = state_of(place.process);
+    return (state.letter == 'T' || state.letter == 'Z') && state.program == program;
+  });
+  if (!halted)
+    halted_.reset();
+  else if (!halted_ || *halted_ > stall.seconds)  // or it was in another wait
+    halted_ = stall.seconds;
+  return halted_ && stall.seconds - *halted_ >= limit_ / 2;
 }
 
 void RunWatch::before_end(std::function<void()> hook) {

@@ -32,7 +32,8 @@ std::string stall_words(const Stall& stall, int rank, const std::vector<RankPlac
                         const std::vector<char>& states);
 
 /// The watch of one run. A rank that has waited for longer than the limit writes one line to
-/// standard error, and ends all ranks with exit status 3.
+/// standard error, and ends all ranks with exit status 3; where the wait may take any time, only if
+/// another rank of this host has been stopped or dead in the second half of that.
 class RunWatch {
  public:
   /// Collective over `comm`, and a wait of its own: the ranks come to it together.
@@ -48,11 +49,14 @@ class RunWatch {
   void before_end(std::function<void()> hook);
 
  private:
-  [[noreturn]] void end(const Stall& stall);
+  void end(const Stall& stall);
+  bool is_halted(const Stall& stall);
 
   std::mutex mutex_;  // of all others: the watch's thread may be ending the run
   std::optional<Communicator> all_;
   std::vector<RankPlace> places_;
+  double limit_;
+  std::optional<double> halted_;  // Stall::seconds of a paused wait when a rank was first seen so
   std::function<void()> hook_;
   std::unique_ptr<StallWatch> watch_;
 };

@@ -65,14 +65,21 @@ std::optional<Stall> StallWatch::judge() {
   const std::lock_guard lock(mutex_);
   const double passed = std::min(now - last_, most_intervals * interval_);
   last_ = now;
-  const std::uint64_t wait = note_.depth > 0 && note_.pauses == 0 ? note_.wait : 0;
-  waited_ = wait != 0 && wait == seen_ ? waited_ + passed : 0;
+  const std::uint64_t wait = note_.depth > 0 ? note_.wait : 0;
+  const bool paused = note_.pauses > 0;
+  const bool goes_on = wait != 0 && wait == seen_;
+  waited_ = goes_on ? waited_ + passed : 0;
+  unpaused_ = goes_on && !paused ? unpaused_ + passed : 0;
   seen_ = wait;
-  if (waited_ < limit_ || raised_) return std::nullopt;
-  raised_ = true;
-  return Stall{waited_, std::string(note_.what),
-               std::vector<int>(note_.ranks.begin(), note_.ranks.end()), note_.activity,
-               note_.step};
+  const double counts = paused ? waited_ : unpaused_;
+  if (counts < (paused ? limit_ / 2 : limit_) || raised_) return std::nullopt;
+  raised_ = !paused;
+  return Stall{counts,
+               std::string(note_.what),
+               std::vector<int>(note_.ranks.begin(), note_.ranks.end()),
+               note_.activity,
+               note_.step,
+               paused};
 }
 
 StallWatch::Doing::Doing(StallWatch* watch, Activity activity, std::int64_t step) : watch_(watch) {

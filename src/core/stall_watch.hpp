@@ -32,6 +32,7 @@ struct Stall {
   std::vector<int> ranks;            ///< the ranks waited for; empty if not known
   std::optional<Activity> activity;  ///< what this rank is doing
   std::int64_t step = -1;            ///< step of that activity; -1: none
+  bool paused = false;               ///< the wait may take any time: see StallWatch::Pause
 };
 
 /// The watch of one rank. Each constructor of Doing, Waiting and Pause takes a pointer to the
@@ -41,7 +42,8 @@ class StallWatch {
   using Alarm = std::function<void(const Stall&)>;
 
   /// @param limit seconds that one wait may last, > 0
-  /// @param alarm is called at most once, on the thread that calls look(); may end the program
+  /// @param alarm is called on the thread that calls look(), and may end the program: once for a
+  ///        wait that is not paused; for one that is, at each look after half of the limit
   StallWatch(const Clock& clock, double limit, Alarm alarm);
   StallWatch(const StallWatch&) = delete;
   StallWatch& operator=(const StallWatch&) = delete;
@@ -84,8 +86,8 @@ class StallWatch {
     std::span<const int> ranks_;
   };
 
-  /// From the constructor to the destructor, no wait counts: other ranks may take any time, such as
-  /// for reading a file.
+  /// From the constructor to the destructor, waits are paused: other ranks may take any time, such
+  /// as for reading a file, unless they are stopped.
   class Pause {
    public:
     explicit Pause(StallWatch* watch);
@@ -119,6 +121,7 @@ class StallWatch {
   std::uint64_t seen_ = 0;  // number of the wait at the previous look; 0: there was none
   double last_ = 0;         // time of the previous look
   double waited_ = 0;       // seconds that the present wait has lasted
+  double unpaused_ = 0;     // of these, those since the last pause
   bool raised_ = false;
   bool stop_ = false;
   std::condition_variable wake_;

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "comm/agreement.hpp"
 #include "core/expects.hpp"
 #include "factor/pace.hpp"
 #include "factor/pivot_moves.hpp"
@@ -51,7 +52,10 @@ class BlockLu {
     for (int slot = 0; slot < ring_.chunks(); ++slot)
       add_place(Traffic::chunks, ring_.largest_right(), chunk_);
     add_place(Traffic::panels, ring_.largest_own(), options.width);
-    if (pivoting()) prepare_pivoting();
+    if (pivoting()) {
+      panel_.emplace(transport, a, options.width, options.recursion);
+      moves_.emplace(device_, a.rows(), options.width, ring_.slots(), outcome_.pivots);
+    }
     const FactorStatus nothing;
     device_.upload(*panels_, std::span(&nothing, 1), status());
     if (grid_.all().size() > 1 && transport.method() != CommMethod::nccl)
@@ -125,12 +129,6 @@ class BlockLu {
     if (pivoting())
       places_.back().exchange.emplace(transport_, traffic, options_.width, columns,
                                       bytes_of(a_.storage()), tag);
-  }
-
-  void prepare_pivoting() {
-    const std::int64_t width = options_.width;
-    panel_.emplace(transport_, a_, width, options_.recursion);
-    moves_.emplace(device_, a_.rows(), width, ring_.slots(), outcome_.pivots);
   }
 
   void factor_panel(const Step& s) {
@@ -492,7 +490,9 @@ class BlockLu {
 FactorOutcome factorize(Transport& transport, DistributedMatrix& a, const FactorOptions& options,
                         const Clock& clock, const ColumnsDone& done) {
   LUPINE_EXPECTS(a.storage() != Precision::fp64 || options.pivoting == Pivoting::partial);
-  FactorOutcome outcome = BlockLu(transport, a, options, clock).run(done);
+  std::optional<BlockLu> lu;  // which allocates
+  agree(transport.grid().all(), [&] { lu.emplace(transport, a, options, clock); });
+  FactorOutcome outcome = lu->run(done);
   stop_if_interrupted(transport.grid().all(), transport.device().interrupt());
   return outcome;
 }

@@ -12,6 +12,7 @@
 #include <optional>
 #include <utility>
 
+#include "comm/agreement.hpp"
 #include "comm/interruption.hpp"
 #include "core/expects.hpp"
 
@@ -44,23 +45,25 @@ class Equilibrator {
     const Distribution& from = rows ? a_.columns() : a_.rows();
     constexpr std::int64_t size = sizeof(double);
     const Vector mine = weights.empty() ? Vector{} : local_part(from, weights);
-    const Buffer scale = device_.allocate(std::max<std::int64_t>(std::ssize(mine), 1) * size);
-    const Buffer found = device_.allocate(std::max<std::int64_t>(to.local_size(), 1) * size);
-    device_.upload(*queue_, mine, scale.as<double>());
-    const double* const given = weights.empty() ? nullptr : scale.as<double>();
-    const std::int64_t columns = checksums ? a_.columns().local_size() : 0;
-    const Buffer sums = device_.allocate(std::max<std::int64_t>(columns, 1) * size);
-    auto* const to_sums = checksums ? sums.as<std::uint64_t>() : nullptr;
-    if (rows)
-      device_.largest_of_rows(*queue_, a_.local(), given, found.as<double>(), to_sums);
-    else
-      device_.largest_of_columns(*queue_, a_.local(), given, found.as<double>(), to_sums);
     Vector result(static_cast<std::size_t>(to.local_size()));
-    device_.download(*queue_, found.as<double>(), result);
-    if (checksums) {
-      checksums->resize(static_cast<std::size_t>(columns));
-      device_.download(*queue_, to_sums, *checksums);
-    }
+    if (checksums) checksums->resize(static_cast<std::size_t>(a_.columns().local_size()));
+    agree(grid_.all(), [&] {
+      const auto room = [&](std::int64_t count) {
+        return device_.allocate(std::max<std::int64_t>(count, 1) * size);
+      };
+      const Buffer scale = room(std::ssize(mine));
+      const Buffer found = room(to.local_size());
+      const Buffer sums = room(checksums ? std::ssize(*checksums) : 0);
+      device_.upload(*queue_, mine, scale.as<double>());
+      const double* const given = weights.empty() ? nullptr : scale.as<double>();
+      auto* const to_sums = checksums ? sums.as<std::uint64_t>() : nullptr;
+      if (rows)
+        device_.largest_of_rows(*queue_, a_.local(), given, found.as<double>(), to_sums);
+      else
+        device_.largest_of_columns(*queue_, a_.local(), given, found.as<double>(), to_sums);
+      device_.download(*queue_, found.as<double>(), result);
+      if (checksums) device_.download(*queue_, to_sums, *checksums);
+    });
     stop_if_interrupted(grid_.all(), device_.interrupt());
     const VectorSpace space(grid_, along);
     space.alike().all_reduce(result, Reduction::max);

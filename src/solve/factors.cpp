@@ -21,7 +21,7 @@ Factors::Factors(Transport& transport, const ScaledMatrix& a, const Setup& setup
       })) {
   Device& device = transport.device();
   const double begin = clock.now();
-  a.round_to(lu_.local());
+  agree(transport.grid().all(), [&] { a.round_to(lu_.local()); });
   std::optional<Rotations> u;
   std::optional<Rotations> v;
   if (rotations > 0) {
@@ -34,13 +34,16 @@ Factors::Factors(Transport& transport, const ScaledMatrix& a, const Setup& setup
   if (lu_.storage() == Precision::fp64) growth_ = measured_growth(a.scales().largest);
   seconds_ = clock.now() - begin;
   if (!outcome_.usable()) return;
-  std::unique_ptr<FactorSolver> solver =
-      std::make_unique<LuSolver>(transport, lu_, setup.panel_width, outcome_.pivots);
+  std::unique_ptr<FactorSolver> solver;
+  std::optional<System> system;
+  agree(transport.grid().all(), [&] {
+    solver = std::make_unique<LuSolver>(transport, lu_, setup.panel_width, outcome_.pivots);
+    system.emplace(a.system());
+    if (!a.is_held()) system->watch();
+  });
   if (rotations > 0) solver = std::make_unique<RotatedSolver>(std::move(solver), *u, *v);
-  System system = a.system();
-  if (!a.is_held()) system.watch();
   factored_ = std::make_unique<FactoredSystem>(
-      device, std::move(system), std::move(solver),
+      device, std::move(*system), std::move(solver),
       FactorError{unit_roundoff(setup.options.precision), growth_});
 }
 
@@ -48,8 +51,9 @@ double Factors::measured_growth(double largest) const {
   Device& device = transport_.device();
   const auto queue = device.make_queue(Priority::normal);
   const std::int64_t columns = lu_.columns().local_size();
-  const Buffer found =
-      device.allocate(std::max<std::int64_t>(columns, 1) * std::int64_t{sizeof(double)});
+  const Buffer found = agreed(transport_.grid().all(), [&] {
+    return device.allocate(std::max<std::int64_t>(columns, 1) * std::int64_t{sizeof(double)});
+  });
   device.largest_of_columns(*queue, lu_.local(), nullptr, found.as<double>(), nullptr);
   Vector most(static_cast<std::size_t>(columns));
   device.download(*queue, found.as<double>(), most);

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "comm/agreement.hpp"
 #include "core/expects.hpp"
 
 namespace lupine {
@@ -20,11 +21,13 @@ Transport::Transport(const ProcessGrid& grid, Device& device, CommMethod method)
   Way& chunks = ways_[static_cast<std::size_t>(Traffic::chunks)];
   if (grid.column().size() > 1)
     chunks.column = std::make_unique<Communicator>(grid.column().duplicate());
-  for (Way* way : {&panels, &chunks}) {
-    const Priority priority = way == &panels ? Priority::high : Priority::raised;
-    way->out = device.make_queue(priority);
-    way->in = device.make_queue(priority);
-  }
+  agree(grid.all(), [&] {
+    for (Way* way : {&panels, &chunks}) {
+      const Priority priority = way == &panels ? Priority::high : Priority::raised;
+      way->out = device.make_queue(priority);
+      way->in = device.make_queue(priority);
+    }
+  });
   if (method != CommMethod::nccl) return;
   panels.row_peers = join(grid.row());
   panels.column_peers = join(grid.column());

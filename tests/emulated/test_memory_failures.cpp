@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <cstdlib>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "core/memory_fault.hpp"
 #include "device/device.hpp"
 #include "device_choice.hpp"
+#include "pipeline.hpp"
 
 using namespace lupine;
 using namespace lupine::test;
@@ -58,6 +60,40 @@ TEST_CASE("a refused allocation of a rank alone is OutOfMemory, and the next sol
   CHECK(refused > calls / 2);
   emulation::restart();
   CHECK(solved().converged);
+}
+
+TEST_CASE("panels for which one rank has no room are OutOfMemory on all ranks", "[memory]") {
+  if (device_choice().device != DeviceKind::cuda) return;
+  const Communicator all = Communicator::duplicate(MPI_COMM_WORLD);
+  const int last = all.size() - 1;
+  BenchmarkOptions options;
+  options.n = 100;
+  options.run.nb = 16;
+  options.matrix = MatrixKind::hpl;
+  for (const GridShape shape : grids(all.size())) {
+    CAPTURE(shape.nprow, shape.npcol);
+    Problem p(all, shape, options, Precision::fp64);
+    FactorOptions factor{.precision = Precision::fp64, .width = 16};
+    factor.pivoting = Pivoting::partial;
+    factor.steps = 0;  // its memory alone
+    p.factor(factor);  // whose queues are used again
+    emulation::restart();
+    p.factor(factor);
+    long calls = emulation::calls_of("cudaMalloc");
+    all.broadcast(std::span(&calls, 1), last);
+    REQUIRE(calls > 1);
+    for (long call = 1; call <= calls; ++call) {
+      CAPTURE(call);
+      const std::string failure = "cudaMalloc:" + std::to_string(call) + ":2";
+      if (all.rank() == last) setenv("LUPINE_EMULATED_FAILURE", failure.c_str(), 1);
+      emulation::restart();
+      CHECK_THROWS_AS(p.factor(factor), OutOfMemory);
+      unsetenv("LUPINE_EMULATED_FAILURE");
+    }
+    emulation::restart();
+    factor.steps = -1;
+    CHECK(p.factor(factor).usable());
+  }
 }
 
 TEST_CASE("no product of an update spans 2^31 elements of C", "[memory]") {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <lupine/error.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <future>
@@ -103,18 +104,24 @@ TEST_CASE("waits inside of a wait are one wait, which the innermost names", "[st
   CHECK_FALSE(other.raised[0].activity.has_value());
 }
 
-TEST_CASE("during a pause no wait raises the alarm", "[stalls]") {
+TEST_CASE("alarms during a pause say so, and its time does not count afterwards", "[stalls]") {
   Watched w;
   const StallWatch::Waiting waiting(&w.watch, "MPI_Allreduce");
   {
     const StallWatch::Pause pause(&w.watch);
     const StallWatch::Pause another(&w.watch);
-    w.pass(1000);
+    w.pass(49);
+    CHECK(w.raised.empty());
+    w.pass(951);
   }
+  const std::size_t paused = w.raised.size();
+  CHECK(paused >= 950);
+  CHECK(std::ranges::all_of(w.raised, &Stall::paused));
   w.pass(90);
-  CHECK(w.raised.empty());
+  CHECK(w.raised.size() == paused);
   w.pass(20);
-  CHECK(w.raised.size() == 1);
+  REQUIRE(w.raised.size() == paused + 1);
+  CHECK_FALSE(w.raised.back().paused);
 }
 
 TEST_CASE("a job that was suspended has not waited", "[stalls]") {
