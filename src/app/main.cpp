@@ -61,9 +61,12 @@ void correct_blas_kernels(char** argv) {
 }
 
 /// CUDA has eight connections to a GPU by default, and streams that share a connection wait for
-/// each other. Lupine has more than eight streams. A value that the user set stays.
-void connect_every_stream() {
+/// each other. Lupine has more than eight streams. And a kernel that is loaded at its first launch
+/// may wait for the whole GPU, on which a kernel of NCCL may wait for another rank that needs this
+/// one. Values that the user set stay.
+void prepare_cuda() {
   ::setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
+  ::setenv("CUDA_MODULE_LOADING", "EAGER", 0);
 }
 
 std::string environment(const char* name) {
@@ -217,7 +220,7 @@ int main(int argc, char** argv) {
   try {
     lupine::prepare_streams();
     if (const auto status = lupine::predict(argc, argv)) return *status;
-    lupine::connect_every_stream();
+    lupine::prepare_cuda();
     lupine::correct_blas_kernels(argv);
     return lupine::run(argc, argv);
   } catch (const lupine::UsageError& error) {

@@ -195,7 +195,8 @@ TEST_CASE("memory is limited, not initialized and aligned to 256 bytes only", "[
   CHECK(total == 10000);
   CHECK(cudaMalloc(&more, 2001) == cudaErrorMemoryAllocation);
   CHECK(cudaGetLastError() == cudaErrorMemoryAllocation);
-  CHECK(cudaMalloc(&more, ~std::size_t{0}) == cudaErrorMemoryAllocation);
+  CHECK(cudaMalloc(&more, std::size_t{1} << 50) == cudaErrorMemoryAllocation);
+  CHECK(cudaMalloc(&more, ~std::size_t{0}) == cudaErrorInvalidValue);
   CHECK(cudaFree(more) == cudaSuccess);
   CHECK(std::isnan(x.read(stream)[1999]));
   CHECK(reinterpret_cast<std::uintptr_t>(x.data) % 512 == 256);

@@ -138,7 +138,7 @@ TEST_CASE("a machine file's values arrive in their places") {
   CHECK(m.test == 1e-7);
   const DeviceModel& gpu = m.device(1);
   CHECK(gpu.threads == 0);
-  CHECK(gpu.memory == 141e9);
+  CHECK(gpu.memory == 143771.0 * 1024 * 1024);
   CHECK(gpu.multiprocessors == 132);
   CHECK(gpu.bandwidth == 4.3e12);
   CHECK(gpu.bandwidth_part == 0.5);
@@ -153,9 +153,9 @@ TEST_CASE("a machine file's values arrive in their places") {
   other["ranks"][0]["holds"]["value"] = false;
   CHECK_FALSE(parsed(other).device(1).holds);
   const Figure& memory = m.figures.at("ranks[0].memory");
-  CHECK(memory.value == 141e9);
-  CHECK(memory.origin == Origin::datasheet);
-  CHECK_THAT(memory.source, ContainsSubstring("141 GB"));
+  CHECK(memory.value == 143771.0 * 1024 * 1024);
+  CHECK(memory.origin == Origin::measured);
+  CHECK_THAT(memory.source, ContainsSubstring("143771 MiB"));
   CHECK(m.figures.at("ranks[0].operations.product tf32.rate").value == 3.7e14);
   CHECK(m.figures.at("ranks[0].operations.product fp16.half_rows").value == 128);
   CHECK(m.figures.at("port.latency").value == 4e-6);

@@ -255,7 +255,8 @@ Buffer CudaDevice::allocate_host(std::int64_t bytes) {
   use();
   void* data = nullptr;
   const cudaError_t error = cudaMallocHost(&data, static_cast<std::size_t>(bytes));
-  if (error == cudaErrorMemoryAllocation)
+  // The latter for sizes beyond all that the driver could map.
+  if (error == cudaErrorMemoryAllocation || error == cudaErrorInvalidValue)
     throw out_of_memory(bytes, "of pinned host memory could not be had");
   check(error, "cudaMallocHost");
   return {data, bytes, [](void* p) { cudaFreeHost(p); }};

@@ -16,7 +16,9 @@ Buffer allocate_on_gpu(std::int64_t bytes, std::function<void()> before_free,
   if (bytes == 0) return {};
   void* data = nullptr;
   const cudaError_t error = cudaMalloc(&data, static_cast<std::size_t>(bytes));
-  if (error == cudaErrorMemoryAllocation) throw out_of_memory(bytes, "could not be had on the GPU");
+  // The latter for sizes beyond all that the driver could map.
+  if (error == cudaErrorMemoryAllocation || error == cudaErrorInvalidValue)
+    throw out_of_memory(bytes, "could not be had on the GPU");
   check(error, "cudaMalloc");
   if (counted) counted->most = std::max(counted->most, counted->now += bytes);
   return {data, bytes,

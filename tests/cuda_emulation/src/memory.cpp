@@ -210,10 +210,14 @@ bool on_device(const void* at, std::int64_t rows, std::int64_t columns, std::int
 
 using namespace lupine::emulation;
 
+// A driver maps no more at once, and may say so as of a bad argument.
+constexpr std::size_t most_mapped = std::size_t{1} << 57;
+
 cudaError_t cudaMalloc(void** pointer, std::size_t bytes) {
   return call("cudaMalloc", [&] {
     int device = 0;
     if (const auto error = current_device(device)) return error;
+    if (bytes > most_mapped) return cudaErrorInvalidValue;
     if (bytes > state().settings.memory - used(device)) return cudaErrorMemoryAllocation;
     return allocate(pointer, bytes, device);
   });
@@ -224,7 +228,9 @@ cudaError_t cudaFree(void* pointer) {
 }
 
 cudaError_t cudaMallocHost(void** pointer, std::size_t bytes) {
-  return call("cudaMallocHost", [&] { return allocate(pointer, bytes, -1); });
+  return call("cudaMallocHost", [&] {
+    return bytes > most_mapped ? cudaErrorInvalidValue : allocate(pointer, bytes, -1);
+  });
 }
 
 cudaError_t cudaHostAlloc(void** pointer, std::size_t bytes, unsigned flags) {
