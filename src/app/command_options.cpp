@@ -98,6 +98,14 @@ Options low_precision_options(BenchmarkOptions& o, Option matrix) {
   return all;
 }
 
+Option stall_option(RunOptions& o) {
+  return real("--stall-timeout",
+              fmt::format("Seconds that a rank may wait for others before all are ended, with "
+                          "status 3 (default {:g}; 0: no limit)",
+                          default_stall_timeout),
+              o.stall_timeout, "seconds, a number of at least 0", [](double v) { return v >= 0; });
+}
+
 Options place_options(RunOptions& o) {
   return {
       choice("--device", "Where to compute (default auto: GPUs if every rank sees one)", o.device),
@@ -107,12 +115,7 @@ Options place_options(RunOptions& o) {
              o.reserve, 0, largest_reserve),
       number("--threads", "Threads a rank (default: its share of the cores)", o.threads, 1,
              largest_threads),
-      real(
-          "--stall-timeout",
-          fmt::format("Seconds that a rank may wait for others before all are ended, with status 3 "
-                      "(default {:g}; 0: no limit)",
-                      default_stall_timeout),
-          o.stall_timeout, "seconds, a number of at least 0", [](double v) { return v >= 0; }),
+      stall_option(o),
   };
 }
 
@@ -363,7 +366,8 @@ Options calibrate_options(Arguments& a) {
            a.predict.seconds, "seconds, a number above 0", [](double v) { return v > 0; }),
       choice("--device", "With --calibrate: what is measured (default auto)", a.options.run.device),
       number("--threads", "With --calibrate: threads a rank (default: its share of the cores)",
-             a.options.run.threads, 1, largest_threads)};
+             a.options.run.threads, 1, largest_threads),
+      stall_option(a.options.run)};
 }
 
 }  // namespace lupine

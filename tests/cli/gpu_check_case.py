@@ -19,7 +19,7 @@ UUID = "GPU-01234567-89ab-cdef-0123-456789abcdef"
 
 # One script imitates all programs, by the name that it is called by. The variable FAKE has rules
 # "what:how", such as "lupine_mpi_tests:hang". The check's clock stands still, except that the rules
-# take9 and overdue9 advance it by 9 s.
+# take9, overdue9 and slow9 advance it by 9 s: slow9 by 5 at a time, with a line before each.
 FAKE = """#!%s -SE
 import json, os, sys, time
 name = os.path.basename(sys.argv[0])
@@ -45,6 +45,14 @@ def set_clock(megahertz):
 def utc():
     return time.strftime("%%Y-%%m-%%dT%%H:%%M:%%SZ", time.gmtime())
 
+# Until the check has read what was printed: time that passes before that is not silence.
+def wait_until_read(text):
+    path = os.path.join(os.environ["FAKE_OUTPUT"], "log.txt")
+    for _ in range(1000):
+        if os.path.exists(path) and text in open(path, errors="replace").read()[-100:]:
+            return
+        time.sleep(0.01)
+
 def take(seconds):
     with open(os.environ["LUPINE_GPU_CHECK_CLOCK"], "a") as clock:
         clock.write("." * int(seconds))
@@ -62,10 +70,16 @@ def behave(as_name):
                 child = subprocess.Popen(["sleep", "1000"], start_new_session=True)
                 pids.write("%%d\\n" %% child.pid)
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
+            wait_until_read("about to hang")
             take(how[7:] or 0)
             time.sleep(1000)
         elif how.startswith("take"):
             take(how[4:])
+        elif how.startswith("slow"):
+            for second in range(0, int(how[4:]), 5):
+                print("second %%d" %% second, flush=True)
+                wait_until_read("second %%d" %% second)
+                take(5)
         elif how == "large":
             print("lupine: -N 120000 does not fit: it needs 60 GiB", file=sys.stderr)
             sys.exit(2)

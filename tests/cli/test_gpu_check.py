@@ -43,11 +43,11 @@ class Passing(Case):
         self.assertEqual([step["name"] for step in document["steps"]], NAMES)
         self.assertEqual({step["verdict"] for step in document["steps"]}, {"passed"})
         calls = (self.programs / "calls").read_text()
-        for call in ("lupine_device_tests --device cuda\n",
+        for call in ("lupine_device_tests --device cuda --durations yes\n",
                      f"mpirun --oversubscribe --bind-to none -n 4 {self.programs}/lupine_mpi_tests "
-                     "--device cuda --comm staged ~[solve]\n",
+                     "--device cuda --comm staged ~[solve] --durations yes\n",
                      f"mpirun --oversubscribe --bind-to none -n 1 {self.programs}/lupine_mpi_tests "
-                     "--device cuda [solve]\n",
+                     "--device cuda [solve] --durations yes\n",
                      "lupine_gpu_ceilings --json --seconds 3.00 --n 180000\n",
                      "lupine tune -N 180000 --budget", " --try-nb 3072 --reserve 16 --device cuda ",
                      "--tool racecheck --target-processes all --report-api-errors no --error-exitcode 9 "
@@ -282,8 +282,40 @@ class Limits(Case):
                 self.assertLessEqual(latest, parts[step["step"]] * budget + 1e-6, step["name"])
         self.assert_nothing_left()
 
+    def test_a_hang_fails_however_little_time_its_step_has(self):
+        for program, name, budget in (("lupine_device_tests", "device conformance", 560),
+                                      ("lupine_mpi_tests", "MPI suite, 1 rank", 97),
+                                      ("lupine_gpu_ceilings", "ceilings", 560)):
+            for how, verdict in (("overdue150", "failed"), ("slow150", "cut off")):
+                done = self.check("--budget", budget, FAKE=f"{program}:{how}")
+                step = self.step(name)
+                self.assertEqual(step["verdict"], verdict, name)
+                self.assertEqual(done.returncode, int(verdict == "failed"), done.stdout)
+                if verdict == "failed":
+                    self.assertIn("the last 150 s without output: about to hang", step["words"])
+
+    def test_runs_that_every_gpu_passes_must_end(self):
+        for n in (20000, 60000):
+            for how in ("overdue100", "slow100"):
+                done = self.check(FAKE=f"mxp-{n}:{how}")
+                self.assertEqual(done.returncode, 1, done.stdout)
+                self.assertEqual(self.step(f"HPL-MxP, n = {n}")["verdict"], "failed")
+        # Nor may there be no time for them.
+        done = self.check(FAKE="lupine_device_tests:take300")
+        self.assertEqual(done.returncode, 1, done.stdout)
+        self.assertEqual((self.step("HPL-MxP, n = 60000")["verdict"],
+                          self.step("HPL-MxP, n = 60000")["words"]), ("failed", "no time left"))
+
+    def test_every_command_ends_its_own_stalls(self):
+        self.check()
+        calls = [call for call in (self.programs / "calls").read_text().splitlines()
+                 if call.startswith("lupine ") and call != "lupine info" or " mxp " in call]
+        self.assertGreater(len(calls), 12)
+        for call in calls:
+            self.assertIn(" --stall-timeout 15", call)
+
     def test_what_was_measured_before_it_was_cut_off_counts(self):
-        done = self.check(FAKE="lupine_gpu_ceilings-fp64:overdue200")
+        done = self.check(FAKE="lupine_gpu_ceilings-fp64:slow200")
         ceilings = self.step("ceilings")
         self.assertEqual(ceilings["verdict"], "cut off", done.stdout)
         self.assertEqual(done.returncode, 0, done.stdout)

@@ -137,16 +137,20 @@ struct Pipe {
     if (ends[1] >= 0) close(ends[1]);
     ends[1] = -1;
   }
-  void drain(std::string& text, const Listener& listener) const {
+  /// Returns whether there was something to read.
+  bool drain(std::string& text, const Listener& listener) const {
     std::array<char, 65536> bytes{};
+    bool any = false;
     for (ssize_t got = 1; got > 0;) {
       got = read(ends[0], bytes.data(), bytes.size());
       if (got <= 0) continue;
+      any = true;
       const std::string_view piece(bytes.data(), static_cast<std::size_t>(got));
       text.append(piece);
       if (listener) listener(piece);
       if (text.size() > 2 * most_kept) text.erase(0, text.size() - most_kept);
     }
+    return any;
   }
 };
 
@@ -155,14 +159,18 @@ void follow(pid_t child, double seconds, const Pipe& out, const Pipe& err, const
             Outcome& outcome) {
   const Clock& clock = check_clock();
   const double begin = clock.now();
+  double last_output = begin;
   for (int status = 0;;) {
     std::array<pollfd, 2> ends{pollfd{out.ends[0], POLLIN, 0}, pollfd{err.ends[0], POLLIN, 0}};
     poll(ends.data(), ends.size(), milliseconds_of_a_look);
     // The child has closed a pipe but still runs, so poll() would return at once.
     if (((ends[0].revents | ends[1].revents) & POLLHUP) != 0) usleep(1000);
-    out.drain(outcome.out, listener);
-    err.drain(outcome.err, listener);
+    const double look = clock.now();
+    const bool from_out = out.drain(outcome.out, listener);
+    const bool from_err = err.drain(outcome.err, listener);
+    if (from_out || from_err) last_output = look;
     outcome.seconds = clock.now() - begin;
+    outcome.silent = begin + outcome.seconds - last_output;
     if (waitpid(child, &status, WNOHANG) == child) {
       if (WIFEXITED(status)) outcome.status = WEXITSTATUS(status);
       if (WIFSIGNALED(status)) outcome.signal = WTERMSIG(status);

@@ -18,8 +18,9 @@ struct Outcome {
   int status = -1;         ///< its exit status, if it ended by itself
   int signal = 0;          ///< the signal that ended it, or 0
   double seconds = 0;
-  std::string out;  ///< standard output, at most its last megabyte
-  std::string err;  ///< standard error, likewise
+  double silent = 0;  ///< seconds from its last output to its end
+  std::string out;    ///< standard output, at most its last megabyte
+  std::string err;    ///< standard error, likewise
 
   bool passed() const { return started && !timed_out && signal == 0 && status == 0; }
   /// How it ended, such as "status 1", "killed by signal 11" or "not through after 60 s".

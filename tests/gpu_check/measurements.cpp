@@ -51,7 +51,7 @@ ordered_json Measurements::benchmark(const Run& run) {
   Task task;
   task.step = run.step;
   task.name = run.name;
-  task.command = {session_.program("lupine"), run.step};
+  task.command = ending_stalls({session_.program("lupine"), run.step});
   if (run.n > 0) task.command.insert(task.command.end(), {"-N", std::to_string(run.n)});
   task.command.insert(task.command.end(), run.words.begin(), run.words.end());
   task.command.insert(task.command.end(), {"--device", o_.device, "--json", file, "--no-progress"});
@@ -59,7 +59,8 @@ ordered_json Measurements::benchmark(const Run& run) {
   task.limit = run.limit;
   task.reserve = run.reserve;
   task.least = least(run.least);
-  task.may_not_fit = true;
+  task.must_end = run.must_end;
+  task.may_not_fit = run.may_not_fit;
   task.result = [this, file](const Outcome&) { return with_clocks(json_file(file)); };
   task.words = [](const ordered_json& result) {
     return fmt::format("n = {}, {}, LU {}, scaled residual {:.2g}{}", result["n"].dump(),
@@ -74,7 +75,13 @@ ordered_json Measurements::benchmark(const Run& run) {
 
 void Measurements::smoke() {
   const std::int64_t n = o_.trial ? 200 : 20000;
-  benchmark({.step = "mxp", .name = fmt::format("HPL-MxP, n = {}", n), .n = n, .limit = 60});
+  benchmark({.step = "mxp",
+             .name = fmt::format("HPL-MxP, n = {}", n),
+             .n = n,
+             .limit = 60,
+             .least = 5,
+             .may_not_fit = false,
+             .must_end = true});
 }
 
 void Measurements::sizes() {
@@ -87,7 +94,9 @@ void Measurements::sizes() {
              .n = middle,
              .trace = fmt::format("trace-mxp-{}.json", middle),
              .limit = 60,
-             .reserve = 2 * each});
+             .reserve = 2 * each,
+             .least = 5,
+             .must_end = true});
   const ordered_json report = benchmark({.step = "mxp",
                                          .name = "HPL-MxP, the largest n",
                                          .n = largest,
@@ -120,8 +129,9 @@ void Measurements::ceilings() {
   if (largest_ > 0) task.command.insert(task.command.end(), {"--n", std::to_string(largest_)});
   if (o_.trial) task.command.emplace_back("--smoke");
   task.limit = 150;
-  // Measurements that it made before it was cut off count.
+  // Measurements that it made before it was cut off count. It prints each of them.
   task.may_be_cut = true;
+  task.most_silent = 2 * silence_of_a_hang;
   task.result = [this](const Outcome& outcome) {
     ordered_json lines = json_lines(outcome);
     for (ordered_json& line : lines)
@@ -176,6 +186,7 @@ ordered_json Measurements::time_first_steps(const std::string& name,
   task.command.insert(task.command.end(), words.begin(), words.end());
   task.command.insert(task.command.end(),
                       {"--device", o_.device, "--profile", "none", "--json", file});
+  task.command = ending_stalls(std::move(task.command));
   task.limit = seconds + 40;
   task.least = least(8);
   task.may_not_fit = true;
@@ -264,8 +275,8 @@ void Measurements::machine() {
   Task task;
   task.step = "machine";
   task.name = "machine file";
-  task.command = {session_.program("lupine"),   "predict",  "--calibrate", file, "--budget",
-                  fmt::format("{:g}", seconds), "--device", o_.device};
+  task.command = ending_stalls({session_.program("lupine"), "predict", "--calibrate", file,
+                                "--budget", fmt::format("{:g}", seconds), "--device", o_.device});
   task.limit = 2 * seconds + 30;
   task.least = least(8);
   task.result = [file](const Outcome&) { return json_file(file); };

@@ -34,6 +34,8 @@ class Measurements {
     double limit = 120;
     double reserve = 0;
     double least = 10;
+    bool may_not_fit = true;
+    bool must_end = false;
   };
   /// @return its report with the GPU's clocks during it; null unless it passed
   nlohmann::ordered_json benchmark(const Run& run);

@@ -81,6 +81,15 @@ std::string joined(const std::vector<std::string>& words) {
   return text;
 }
 
+bool hung(const Task& task, const Outcome& outcome) {
+  return outcome.timed_out && task.most_silent > 0 && outcome.silent >= task.most_silent;
+}
+
+/// Whether a task that was killed is a failure, however little time it had.
+bool must_have_ended(const Task& task, const Outcome& outcome) {
+  return task.must_end || hung(task, outcome);
+}
+
 /// @param limit the time that the task had, which may be less than its own limit
 std::string verdict(const Task& task, const Outcome& outcome, double limit) {
   const auto says = [&](const std::string& words) {
@@ -92,7 +101,9 @@ std::string verdict(const Task& task, const Outcome& outcome, double limit) {
     return "not available";
   if (outcome.passed()) return "passed";
   if (task.may_fail) return "not available";
-  if (outcome.timed_out) return task.may_be_cut || limit < task.limit ? "cut off" : "failed";
+  if (outcome.timed_out)
+    return !must_have_ended(task, outcome) && (task.may_be_cut || limit < task.limit) ? "cut off"
+                                                                                      : "failed";
   if (task.may_not_fit && outcome.status == bad_usage && says("does not fit")) return "not run";
   // The first message comes from the launcher of an archive, the second from the system's loader.
   if (task.may_not_load &&
@@ -120,6 +131,9 @@ std::string words_of(const ordered_json& record, const Task& task, const Outcome
   if (record["verdict"] == "passed") return last_line(outcome.out);
   if (outcome.passed()) return "it measured nothing that can be read";
   const std::string line = last_line(outcome.err.empty() ? outcome.out : outcome.err);
+  if (hung(task, outcome))
+    return fmt::format("{}, the last {:.0f} s without output: {}", outcome.ending(), outcome.silent,
+                       line);
   return line.empty() ? outcome.ending() : outcome.ending() + ": " + line;
 }
 
@@ -249,7 +263,8 @@ ordered_json Session::run(const Task& task) {
   const double begun = elapsed();
   const double left = end_of_share() - begun - task.reserve;
   const double limit = std::min({task.limit, left, options_.limit});
-  if (limit < std::min(task.least, options_.limit)) return note(task, "not run", "no time left");
+  if (limit < std::min(task.least, options_.limit))
+    return note(task, task.must_end ? "failed" : "not run", "no time left");
   ordered_json record = {{"step", task.step},
                          {"name", task.name},
                          {"command", joined(task.command)},

@@ -39,9 +39,12 @@ struct Task {
   double reserve = 0;                ///< seconds of the step's share that later tasks need
   double least = 3;                  ///< seconds; with less time left the task is not started
   bool may_be_cut = false;           ///< reaching `limit` is not a failure
-  bool may_fail = false;             ///< any other end is not a failure: it describes the machine
-  bool may_not_load = false;         ///< it needs libraries that do not come with Lupine
-  bool may_not_fit = false;          ///< a refusal for lack of memory is not a failure
+  bool must_end = false;             ///< no time for it, or too little, is a failure
+  double most_silent = 0;     ///< seconds; cut off after as many without output, it has hung;
+                              ///< 0: its silence says nothing
+  bool may_fail = false;      ///< any other end is not a failure: it describes the machine
+  bool may_not_load = false;  ///< it needs libraries that do not come with Lupine
+  bool may_not_fit = false;   ///< a refusal for lack of memory is not a failure
   /// Output that shows that this machine does not allow the program, which is not a failure.
   std::vector<std::string> not_available;
   /// The result of the run for the record; null if there is none.

@@ -11,9 +11,20 @@ namespace lupine::gpu_check {
 
 using nlohmann::ordered_json;
 
+namespace {
+
+/// Catch2 then prints a line at the end of each test, so that silence shows a hang.
+void show_durations(Task& task) {
+  task.command.insert(task.command.end(), {"--durations", "yes"});
+  task.most_silent = silence_of_a_hang;
+}
+
+}  // namespace
+
 void Suites::device() {
   Task task = suite("device", "device conformance",
                     {session_.program("lupine_device_tests"), "--device", o_.device});
+  show_durations(task);
   task.limit = 90;
   // Its time on a GPU is not known. The summary says if it was cut off.
   task.may_be_cut = true;
@@ -44,6 +55,7 @@ void Suites::on_ranks(const std::string& step, const std::string& what, const st
   task.name = fmt::format("{}, {} rank{}", what, count, count == 1 ? "" : "s");
   task.command = ranks(count, program);
   if (!filter.empty()) task.command.push_back(filter);
+  show_durations(task);
   task.needs = session_.program(program);
   task.limit = 90;
   session_.run(task);
@@ -124,8 +136,8 @@ void Suites::sanitizers() {
   }
   std::vector<std::string> tests{session_.program("lupine_device_tests"), "--device", o_.device};
   if (const std::string filter = filter_of_small_tests(); !filter.empty()) tests.push_back(filter);
-  const std::vector<std::string> benchmark{
-      session_.program("lupine"), "mxp", "-N", "600", "--nb", "128", "--device", o_.device};
+  const std::vector<std::string> benchmark = ending_stalls(
+      {session_.program("lupine"), "mxp", "-N", "600", "--nb", "128", "--device", o_.device});
   for (const char* tool : {"memcheck", "racecheck"})
     for (const std::vector<std::string>& small : {benchmark, tests})
       if (!sanitize(program, tool, small)) return;

@@ -33,6 +33,11 @@ ordered_json json_file(const std::string& path) {
   return value.is_object() ? value : ordered_json();
 }
 
+std::vector<std::string> ending_stalls(std::vector<std::string> command) {
+  command.insert(command.end(), {"--stall-timeout", "15"});
+  return command;
+}
+
 std::string tflops(double gflops) {
   return fmt::format("{:.4g} TFLOP/s", gflops / 1e3);
 }
