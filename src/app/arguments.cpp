@@ -78,11 +78,12 @@ void settle_gallery(CompareOptions& compare, const Normalizer& normalizer) {
       throw UsageError(fmt::format("{}: not allowed with {}; allowed with a benchmark's matrix: {}",
                                    names, matrix, allowed_names<MatrixKind>()));
   if (!normalizer.given("--contestants")) {
-    compare.solvers = {Solver::solve, Solver::dgesv, Solver::dsgesv, Solver::dgesvx};
+    compare.solvers = {SolverKind::solve, SolverKind::dgesv, SolverKind::dsgesv,
+                       SolverKind::dgesvx};
     return;
   }
-  for (const Solver solver : compare.solvers)
-    if (solver == Solver::mxp || solver == Solver::hpl)
+  for (const SolverKind solver : compare.solvers)
+    if (solver == SolverKind::mxp || solver == SolverKind::hpl)
       throw UsageError(fmt::format(
           "--contestants {}: not allowed with {}; allowed there: solve, dgesv, dsgesv, dgesvx",
           name(solver), matrix));

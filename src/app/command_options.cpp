@@ -197,7 +197,7 @@ Option rhs_option(std::int64_t& target) {
           }};
 }
 
-std::optional<Solver> read_solver(std::string_view word) {
+std::optional<SolverKind> read_solver(std::string_view word) {
   for (const auto& [solver, name] : solver_names)
     if (name == word) return solver;
   return std::nullopt;

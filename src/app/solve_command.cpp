@@ -17,6 +17,7 @@
 #include "report/progress.hpp"
 #include "report/solve_report.hpp"
 #include "solve/matrix_file.hpp"
+#include "solve/solver.hpp"
 #include "solve/source.hpp"
 
 namespace lupine {
@@ -39,7 +40,7 @@ Outcome attempt(const Communicator& world, const Matrix& a, const RightHandSide&
   const bool is_shown = arguments.progress.value_or(error_is_terminal());
   try {
     return {solve(world.handle(), a, b, arguments.solve.options,
-                  is_shown ? progress : ProgressFunction{}),
+                  is_shown ? progress : ProgressFunction{}, {}, Seen::errors, world.stalls()),
             "", -1};
   } catch (const AccuracyError& error) {
     return {error.best(), error.what(), -1};

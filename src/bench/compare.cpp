@@ -63,12 +63,12 @@ Contest::Contest(const Communicator& world, const CompareOptions& who, const Ben
   threads_ = machine.threads();
   frame_ = plan(machine, options, {.profile = profile});
   comparison_.n = frame_.options.n;
-  for (const Solver solver : who.solvers) {
+  for (const SolverKind solver : who.solvers) {
     if (lapack_driver(solver)) {
       enter_lapack(solver);
-    } else if (solver == Solver::hpl) {
+    } else if (solver == SolverKind::hpl) {
       enter(machine, solver, hpl);
-    } else if (solver == Solver::solve) {
+    } else if (solver == SolverKind::solve) {
       // lupine::solve is planned by its first step.
       options.precision = Precision::automatic;
       options.pivoting = Pivoting::partial;
@@ -90,22 +90,22 @@ Contest::Contest(const Communicator& world, const CompareOptions& who, const Ben
   add_memory();
 }
 
-void Contest::enter(const Machine& machine, Solver solver, const BenchmarkOptions& options) {
+void Contest::enter(const Machine& machine, SolverKind solver, const BenchmarkOptions& options) {
   Contestant contestant;
   contestant.solver = solver;
   contestant.ranks = world_.size();
   contestant.threads = frame_.options.run.threads;
   Setup setup = frame_;
   try {
-    const Kept kept = solver == Solver::solve ? Kept::copy : Kept::not_at_all;
+    const Kept kept = solver == SolverKind::solve ? Kept::copy : Kept::not_at_all;
     setup = plan(machine, options, {.profile = profile_, .kept = kept});
   } catch (const UsageError& error) {
     // A contestant that needs more memory than the first plan may not fit.
     contestant.skipped = error.what();
   }
-  contestant.precision = solver == Solver::hpl ? Precision::fp64 : setup.options.precision;
+  contestant.precision = solver == SolverKind::hpl ? Precision::fp64 : setup.options.precision;
   contestant.nb = contestant.skipped.empty() ? setup.options.run.nb : 0;
-  contestant.ceiling = solver == Solver::hpl && frame_.machine.gpus.empty()
+  contestant.ceiling = solver == SolverKind::hpl && frame_.machine.gpus.empty()
                            ? "dgemm"
                            : update_name(contestant.precision);
   // All contestants solve the same system.
@@ -114,7 +114,7 @@ void Contest::enter(const Machine& machine, Solver solver, const BenchmarkOption
   setups_.push_back(std::move(setup));
 }
 
-void Contest::enter_lapack(Solver solver) {
+void Contest::enter_lapack(SolverKind solver) {
   comparison_.contestants.push_back(lapack_contestant(world_, solver, comparison_.n, 1, threads_));
   setups_.emplace_back();
 }
@@ -159,7 +159,7 @@ void Contest::add_products() {
   std::int64_t hpl_width = frame_.panel_width;
   for (std::size_t i = 0; i < setups_.size(); ++i) {
     const Contestant& one = comparison_.contestants[i];
-    if (one.solver == Solver::hpl && one.skipped.empty()) hpl_width = setups_[i].panel_width;
+    if (one.solver == SolverKind::hpl && one.skipped.empty()) hpl_width = setups_[i].panel_width;
   }
   add_product("dgemm", gpu ? "dgesv, dgesvx" : "hpl, dgesv, dgesvx", Product::gemm, Precision::fp64,
               hpl_width, true);
@@ -191,12 +191,12 @@ void Contest::add_memory() {
 }
 
 // An error that all ranks know of, such as a lack of memory, ends one turn: the comparison goes on.
-Turn Contest::turn(Solver solver, const Setup& setup) const {
+Turn Contest::turn(SolverKind solver, const Setup& setup) const {
   if (const auto driver = lapack_driver(solver))
     return lapack_turn(
         world_, [&] { return lapack_run(*driver, alone_, frame_.options, threads_, clock_); });
   try {
-    return solver == Solver::solve ? solve_run(world_, setup) : benchmark_turn(setup);
+    return solver == SolverKind::solve ? solve_run(world_, setup) : benchmark_turn(setup);
   } catch (const AgreedFault& fault) {
     return {.failure = fault.what()};
   } catch (const UsageError& error) {

@@ -24,8 +24,8 @@ struct CompareOptions {
   std::optional<GalleryKind> gallery{};  ///< nothing: the benchmark's matrix, by BenchmarkOptions
   /// Right-hand sides, with a matrix of the gallery; 0: as many as n.
   std::int64_t rhs = 1;
-  std::vector<Solver> solvers{Solver::mxp, Solver::solve, Solver::hpl, Solver::dgesv,
-                              Solver::dsgesv};
+  std::vector<SolverKind> solvers{SolverKind::mxp, SolverKind::solve, SolverKind::hpl,
+                                  SolverKind::dgesv, SolverKind::dsgesv};
   std::vector<Precision> precisions{Precision::bf16, Precision::fp16, Precision::fp32};
 };
 
@@ -64,15 +64,15 @@ class Contest {
   struct Devices;
   using Measure = std::function<ProductRate(Devices&)>;
 
-  void enter(const Machine& machine, Solver solver, const BenchmarkOptions& options);
-  void enter_lapack(Solver solver);
+  void enter(const Machine& machine, SolverKind solver, const BenchmarkOptions& options);
+  void enter_lapack(SolverKind solver);
   void add_registers();
   void add_products();
   void add_memory();
   void add_product(std::string name, std::string bounds, Product product, Precision precision,
                    std::int64_t width, bool on_host);
   void add_ceiling(Ceiling ceiling, Measure measure);
-  Turn turn(Solver solver, const Setup& setup) const;
+  Turn turn(SolverKind solver, const Setup& setup) const;
   Turn benchmark_turn(const Setup& setup) const;
   void measure(Ceiling& ceiling, const Measure& measure, Devices& devices) const;
 

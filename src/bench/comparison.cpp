@@ -11,7 +11,7 @@
 namespace lupine {
 
 std::string title(const Contestant& contestant) {
-  return contestant.solver == Solver::mxp
+  return contestant.solver == SolverKind::mxp
              ? fmt::format("{} {}", name(contestant.solver), name(contestant.precision))
              : std::string(name(contestant.solver));
 }
@@ -55,7 +55,8 @@ double ratio_to_dgesv(const Contestant& contestant, const Comparison& all) {
   const double rate = statistics(rates(contestant, all)).best;
   double dgesv = 0;
   for (const Contestant& other : all.contestants)
-    if (other.solver == Solver::dgesv) dgesv = std::max(dgesv, statistics(rates(other, all)).best);
+    if (other.solver == SolverKind::dgesv)
+      dgesv = std::max(dgesv, statistics(rates(other, all)).best);
   return dgesv > 0 ? rate / dgesv : 0;
 }
 

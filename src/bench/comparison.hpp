@@ -22,15 +22,15 @@ namespace lupine {
 
 /// The solvers: HPL-MxP, lupine::solve with A in memory, HPL, and LAPACK's dgesv (FP64), dsgesv
 /// (FP32 factors, refined to FP64) and dgesvx (FP64, with condition number and bounds of errors).
-enum class Solver { mxp, solve, hpl, dgesv, dsgesv, dgesvx };
-constexpr std::array<std::pair<Solver, std::string_view>, 6> solver_names{
-    {{Solver::mxp, "mxp"},
-     {Solver::solve, "solve"},
-     {Solver::hpl, "hpl"},
-     {Solver::dgesv, "dgesv"},
-     {Solver::dsgesv, "dsgesv"},
-     {Solver::dgesvx, "dgesvx"}}};
-constexpr std::string_view name(Solver solver) {
+enum class SolverKind { mxp, solve, hpl, dgesv, dsgesv, dgesvx };
+constexpr std::array<std::pair<SolverKind, std::string_view>, 6> solver_names{
+    {{SolverKind::mxp, "mxp"},
+     {SolverKind::solve, "solve"},
+     {SolverKind::hpl, "hpl"},
+     {SolverKind::dgesv, "dgesv"},
+     {SolverKind::dsgesv, "dsgesv"},
+     {SolverKind::dgesvx, "dgesvx"}}};
+constexpr std::string_view name(SolverKind solver) {
   for (const auto& [value, words] : solver_names)
     if (value == solver) return words;
   return "unknown";
@@ -60,7 +60,7 @@ struct Turn {
 
 /// A solver with its setting, and its turns.
 struct Contestant {
-  Solver solver = Solver::mxp;
+  SolverKind solver = SolverKind::mxp;
   Precision precision = Precision::fp64;  ///< precision that its updates read
   std::int64_t nb = 0;                    ///< block size; 0: LAPACK chooses its own
   int ranks = 1;

@@ -15,6 +15,7 @@
 #include "device/cpu/thread_scope.hpp"
 #include "grid/distribution.hpp"
 #include "setup/machine.hpp"
+#include "solve/solver.hpp"
 #include "solve/step_plan.hpp"
 
 namespace lupine {
@@ -74,8 +75,8 @@ GalleryContest::GalleryContest(const Communicator& world, const CompareOptions& 
     setup_.machine = machine.facts();
     setup_.notes = setup_.machine.notes;
     setup_.machine.settle(setup_.options.run);
-    for (const Solver solver : who.solvers)
-      if (solver == Solver::solve)
+    for (const SolverKind solver : who.solvers)
+      if (solver == SolverKind::solve)
         enter_solve(machine);
       else
         comparison_.contestants.push_back(
@@ -89,7 +90,7 @@ GalleryContest::GalleryContest(const Communicator& world, const CompareOptions& 
 
 void GalleryContest::enter_solve(const Machine& machine) {
   Contestant contestant;
-  contestant.solver = Solver::solve;
+  contestant.solver = SolverKind::solve;
   contestant.precision = Precision::automatic;
   contestant.ranks = world_.size();
   contestant.threads = machine.facts().run.threads;
@@ -197,7 +198,8 @@ Turn GalleryContest::timed_solve(MatrixView<const double> a) const {
   const double begin = clock_.now();
   try {
     s = solve(world_.handle(), Matrix::dense(n, a.data, a.ld),
-              RightHandSide::dense(rhs, b.data(), n), options);
+              RightHandSide::dense(rhs, b.data(), n), options, {}, {}, Seen::errors,
+              world_.stalls());
   } catch (const AccuracyError& error) {
     turn.failure = error.what();
     s = error.best();

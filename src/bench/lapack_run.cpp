@@ -40,17 +40,17 @@ bool judge(const LapackOutcome& outcome, const LapackSystem& system, Turn& turn)
 
 }  // namespace
 
-std::optional<LapackDriver> lapack_driver(Solver solver) {
+std::optional<LapackDriver> lapack_driver(SolverKind solver) {
   switch (solver) {
-    case Solver::dgesv:
+    case SolverKind::dgesv:
       return LapackDriver::dgesv;
-    case Solver::dsgesv:
+    case SolverKind::dsgesv:
       return LapackDriver::dsgesv;
-    case Solver::dgesvx:
+    case SolverKind::dgesvx:
       return LapackDriver::dgesvx;
-    case Solver::mxp:
-    case Solver::solve:
-    case Solver::hpl:
+    case SolverKind::mxp:
+    case SolverKind::solve:
+    case SolverKind::hpl:
       return std::nullopt;
   }
   return std::nullopt;
@@ -76,7 +76,7 @@ std::string lapack_obstacle(LapackDriver driver, std::int64_t n, std::int64_t rh
                      gibibytes(free));
 }
 
-Contestant lapack_contestant(const Communicator& world, Solver solver, std::int64_t n,
+Contestant lapack_contestant(const Communicator& world, SolverKind solver, std::int64_t n,
                              std::int64_t rhs, int threads) {
   LUPINE_EXPECTS(lapack_driver(solver).has_value());
   const LapackDriver driver = *lapack_driver(solver);

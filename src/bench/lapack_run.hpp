@@ -17,7 +17,7 @@
 namespace lupine {
 
 /// The driver of a solver that is LAPACK's.
-std::optional<LapackDriver> lapack_driver(Solver solver);
+std::optional<LapackDriver> lapack_driver(SolverKind solver);
 
 /// Bytes that this process may allocate beside the buffers of OpenBLAS, which asks for them again
 /// and again, without end, where it cannot have them.
@@ -30,7 +30,7 @@ std::string lapack_obstacle(LapackDriver driver, std::int64_t n, std::int64_t rh
 
 /// LAPACK's solver as a contestant: rank 0 alone with `threads` threads, or skipped where rank 0
 /// has not enough memory. Collective. @pre lapack_driver(solver) has a value
-Contestant lapack_contestant(const Communicator& world, Solver solver, std::int64_t n,
+Contestant lapack_contestant(const Communicator& world, SolverKind solver, std::int64_t n,
                              std::int64_t rhs, int threads);
 /// Runs `run` on rank 0, while the other ranks wait without using their cores. What it throws
 /// becomes the turn's failure. Collective; the turn is rank 0's, and empty elsewhere.

@@ -60,11 +60,12 @@ void stop_if_interrupted(const Communicator& all, Interrupt* interrupt) {
   if (is_interrupted(all, interrupt)) throw Interrupted(words(&all, *interrupt));
 }
 
-Interruption::Interruption(MPI_Comm comm, InterruptFunction function, bool guards) {
+Interruption::Interruption(MPI_Comm comm, InterruptFunction function, bool guards,
+                           StallWatch* stalls) {
   const int size = ranks_in(comm);
   std::int64_t wanted = function || guards ? 1 : 0;
   if (size > 1) {
-    Communicator all = Communicator::duplicate(comm);
+    Communicator all = Communicator::duplicate(comm, stalls);
     wanted = all.all_reduce(wanted, Reduction::max);
     if (wanted != 0) comm_.emplace(std::move(all));
   }

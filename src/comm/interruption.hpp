@@ -35,8 +35,9 @@ void stop_if_interrupted(const Communicator& all, Interrupt* interrupt);
 class Interruption {
  public:
   /// Collective. @param function as the caller gave it @param guards whether this rank has
-  /// another function whose exception is to end all ranks
-  Interruption(MPI_Comm comm, InterruptFunction function, bool guards);
+  /// another function whose exception is to end all ranks @param stalls counts waits; may be null
+  Interruption(MPI_Comm comm, InterruptFunction function, bool guards,
+               StallWatch* stalls = nullptr);
   Interruption(const Interruption&) = delete;
   Interruption& operator=(const Interruption&) = delete;
 

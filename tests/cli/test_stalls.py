@@ -81,6 +81,19 @@ class Stopped(Case):
             time.sleep(0.1)
         self.fail(f"process {process} is still there")
 
+    def assert_end_in_all_gather(self, calls, *words):
+        """A rank stops in each of these calls of MPI_Allgather, and every run is ended."""
+        def stopped(call):
+            return run(*words, *TIMEOUT, ranks=2, patience=60,
+                       environment={"LD_PRELOAD": STOPPER, "LUPINE_STOP": f"1:{-1 - call}"})
+
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            for call, outcome in zip(calls, pool.map(stopped, calls)):
+                with self.subTest(call):
+                    self.assertEqual(outcome.status, 3, outcome.out + outcome.err)
+                    self.assertRegex(outcome.err, r"lupine: (rank|process) \d+ on \S+ has waited .* is "
+                                                  r"stopped")
+
     def outcomes(self, *runs):
         """The outcomes of runs, each on so many ranks, of which one stops. They run side by side,
         since they only wait for most of their time."""
@@ -111,16 +124,13 @@ class Stopped(Case):
     def test_between_the_start_and_the_run(self):
         """The first calls of MPI_Allgather: the ranks learn their hosts, agree on the command, compare
         its options, and meet in the run."""
-        def stopped(call):
-            return run("mxp", "-N", "64", *TIMEOUT, ranks=2, patience=60,
-                       environment={"LD_PRELOAD": STOPPER, "LUPINE_STOP": f"1:{-1 - call}"})
+        self.assert_end_in_all_gather(range(1, 6), "mxp", "-N", "64")
 
-        with concurrent.futures.ThreadPoolExecutor() as pool:
-            for call, outcome in enumerate(pool.map(stopped, range(1, 6)), 1):
-                with self.subTest(call):
-                    self.assertEqual(outcome.status, 3, outcome.out + outcome.err)
-                    self.assertRegex(outcome.err, r"lupine: (rank|process) \d+ on \S+ has waited .* is "
-                                                  r"stopped")
+    def test_between_the_files_and_the_solution(self):
+        """The ranks open files, where waits are paused, compare their calls, and meet in the solution."""
+        with tempfile.TemporaryDirectory() as folder:
+            a = write(os.path.join(folder, "A.npy"), numpy_bytes(matrix(100)))
+            self.assert_end_in_all_gather(range(6, 12), "solve", a, "--nb", "32")
 
     def test_hpl(self):
         words = ("hpl", "-N", "500", "--nb", "64", "-P")

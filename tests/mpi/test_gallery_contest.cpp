@@ -15,9 +15,10 @@ using namespace lupine;
 namespace {
 
 CompareOptions everybody(std::int64_t rhs) {
-  return {.gallery = GalleryKind::gaussian,
-          .rhs = rhs,
-          .solvers = {Solver::solve, Solver::dgesv, Solver::dsgesv, Solver::dgesvx}};
+  return {
+      .gallery = GalleryKind::gaussian,
+      .rhs = rhs,
+      .solvers = {SolverKind::solve, SolverKind::dgesv, SolverKind::dsgesv, SolverKind::dgesvx}};
 }
 
 BenchmarkOptions system_of(std::int64_t n) {
@@ -37,7 +38,7 @@ TEST_CASE("all contestants solve for every right-hand side", "[compare]") {
     for (const std::int64_t rhs : {1, 3, 300, 0}) {
       CAPTURE(n, rhs);
       GalleryContest contest(all, everybody(rhs), system_of(n));
-      std::vector<Solver> turns;
+      std::vector<SolverKind> turns;
       contest.round([&](const Contestant& one) { turns.push_back(one.solver); });
       CHECK(contest.passed());
       const Comparison& result = contest.comparison();
@@ -62,7 +63,7 @@ TEST_CASE("a contest fails on every rank where the worst residual is too large",
 
 TEST_CASE("right-hand sides that do not fit are refused on every rank", "[compare]") {
   const auto all = Communicator::duplicate(MPI_COMM_WORLD);
-  for (const Solver solver : everybody(1).solvers) {
+  for (const SolverKind solver : everybody(1).solvers) {
     CompareOptions who = everybody(std::int64_t{1} << 40);
     who.solvers = {solver};
     CHECK_THROWS_AS(GalleryContest(all, who, system_of(41)), UsageError);

@@ -23,7 +23,7 @@ double seconds_at(double gflops) {
   return benchmark_flops(1000) / gflops / 1e9;
 }
 
-Contestant contestant(Solver solver, Precision precision, const std::string& ceiling,
+Contestant contestant(SolverKind solver, Precision precision, const std::string& ceiling,
                       const std::vector<double>& gflops) {
   Contestant one;
   one.solver = solver;
@@ -41,10 +41,10 @@ Comparison some_comparison() {
   Comparison all;
   all.n = 1000;
   all.contestants = {
-      contestant(Solver::mxp, Precision::bf16, "update bf16", {80, 100, 90}),
-      contestant(Solver::hpl, Precision::fp64, "dgemm", {}),
-      contestant(Solver::dgesv, Precision::fp64, "dgemm", {40, 20, 30}),
-      contestant(Solver::dsgesv, Precision::fp32, "sgemm", {70, 500, 70}),
+      contestant(SolverKind::mxp, Precision::bf16, "update bf16", {80, 100, 90}),
+      contestant(SolverKind::hpl, Precision::fp64, "dgemm", {}),
+      contestant(SolverKind::dgesv, Precision::fp64, "dgemm", {40, 20, 30}),
+      contestant(SolverKind::dsgesv, Precision::fp32, "sgemm", {70, 500, 70}),
   };
   all.contestants[0].ranks = 2;
   all.contestants[0].nb = 128;
@@ -66,10 +66,10 @@ Comparison gallery_comparison() {
   Comparison all;
   all.n = 1000;
   all.gallery = GalleryKind::graded;
-  all.contestants = {contestant(Solver::solve, Precision::fp32, "", {20, 40}),
-                     contestant(Solver::dgesv, Precision::fp64, "dgemm", {50, 80}),
-                     contestant(Solver::dsgesv, Precision::fp32, "sgemm", {20}),
-                     contestant(Solver::dgesvx, Precision::fp64, "dgemm", {})};
+  all.contestants = {contestant(SolverKind::solve, Precision::fp32, "", {20, 40}),
+                     contestant(SolverKind::dgesv, Precision::fp64, "dgemm", {50, 80}),
+                     contestant(SolverKind::dsgesv, Precision::fp32, "sgemm", {20}),
+                     contestant(SolverKind::dgesvx, Precision::fp64, "dgemm", {})};
   Turn& best = all.contestants[0].turns[1];
   best.seconds = 0.5;
   best.refine_seconds = 0.05;
@@ -346,7 +346,7 @@ TEST_CASE("the picture of one n, and of several") {
 
 TEST_CASE("a ceiling has the colour of the first contestant that it bounds, or is grey") {
   Comparison all = some_comparison();
-  all.contestants[1] = contestant(Solver::hpl, Precision::fp64, "dgemm", {35});
+  all.contestants[1] = contestant(SolverKind::hpl, Precision::fp64, "dgemm", {35});
   const std::string text = plot_script({all}, "");
   const std::string mxp = colour(text, "'mxp bf16'");
   const std::string hpl = colour(text, "'hpl'");
@@ -370,9 +370,9 @@ TEST_CASE("the legend names contestants, then ceilings by contestants bounded, e
       all.ceilings.push_back({name, "GFLOP/s", "nothing here", 2, 2, {300}});
     return plot_script({all}, "");
   };
-  std::vector<Contestant> some{contestant(Solver::mxp, Precision::bf16, "update bf16", {50}),
-                               contestant(Solver::hpl, Precision::fp64, "dgemm", {50}),
-                               contestant(Solver::dgesv, Precision::fp64, "dgemm", {50})};
+  std::vector<Contestant> some{contestant(SolverKind::mxp, Precision::bf16, "update bf16", {50}),
+                               contestant(SolverKind::hpl, Precision::fp64, "dgemm", {50}),
+                               contestant(SolverKind::dgesv, Precision::fp64, "dgemm", {50})};
   using Names = std::vector<std::string>;
   const std::string three = of(some);
   CHECK(legend(three) == Names{"mxp bf16", "hpl", "dgesv", "dgemm 100", "update bf16 200",
@@ -381,13 +381,13 @@ TEST_CASE("the legend names contestants, then ceilings by contestants bounded, e
   CHECK(count(three, "notitle") == 0);
 
   // Where each ceiling bounds one contestant, the ceiling of the first contestant has a name.
-  some = {contestant(Solver::mxp, Precision::bf16, "none", {50}),
-          contestant(Solver::mxp, Precision::fp16, "none", {50}),
-          contestant(Solver::mxp, Precision::fp32, "none", {50}),
-          contestant(Solver::solve, Precision::bf16, "none", {50}),
-          contestant(Solver::hpl, Precision::fp64, "sgemm", {50}),
-          contestant(Solver::dgesv, Precision::fp64, "dgemm", {50}),
-          contestant(Solver::dsgesv, Precision::fp32, "none", {50})};
+  some = {contestant(SolverKind::mxp, Precision::bf16, "none", {50}),
+          contestant(SolverKind::mxp, Precision::fp16, "none", {50}),
+          contestant(SolverKind::mxp, Precision::fp32, "none", {50}),
+          contestant(SolverKind::solve, Precision::bf16, "none", {50}),
+          contestant(SolverKind::hpl, Precision::fp64, "sgemm", {50}),
+          contestant(SolverKind::dgesv, Precision::fp64, "dgemm", {50}),
+          contestant(SolverKind::dsgesv, Precision::fp32, "none", {50})};
   const std::string seven = of(some);
   CHECK(legend(seven) ==
         Names{"mxp bf16", "mxp fp16", "mxp fp32", "solve", "hpl", "dgesv", "dsgesv", "sgemm 200"});
@@ -397,7 +397,7 @@ TEST_CASE("the legend names contestants, then ceilings by contestants bounded, e
 
   // With all contestants no ceiling has a name, and only ceilings that bound a contestant are
   // drawn.
-  some.push_back(contestant(Solver::mxp, Precision::fp64, "dgemm", {50}));
+  some.push_back(contestant(SolverKind::mxp, Precision::fp64, "dgemm", {50}));
   const std::string eight = of(some);
   CHECK(legend(eight) ==
         Names{"mxp bf16", "mxp fp16", "mxp fp32", "solve", "hpl", "dgesv", "dsgesv", "mxp fp64"});
