@@ -60,10 +60,7 @@ foreach(layer comm matrix transport generate factor refine setup)
   lupine_paper_layer(${layer} ${layer}/*.cpp)
 endforeach()
 lupine_paper_layer(device device/buffer.cpp device/device.cpp device/device_traits.cpp)
-lupine_paper_layer(cuda device/cuda/blas.cpp device/cuda/check.cpp device/cuda/cuda_device.cpp
-  device/cuda/cuda_pivoting.cpp device/cuda/cuda_refinement.cpp device/cuda/cuda_solves.cpp device/cuda/lane.cpp
-  device/cuda/nccl_api.cpp device/cuda/peers.cpp device/cuda/product_trials.cpp
-  device/cuda/products.cpp)
+lupine_paper_layer(cuda ${lupine_cuda_device})
 set_source_files_properties(${src}/device/cuda/products.cpp  # see src/CMakeLists.txt
                             PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 lupine_paper_layer(bench bench/benchmark.cpp bench/campaign.cpp bench/comparison.cpp

@@ -237,7 +237,6 @@ BenchmarkRun BenchmarkRunner::run(const ProgressFunction& progress, RunTrace* tr
   BenchmarkResult& result = run.result;
   result.chosen = setup().options;
   result.panel_width = setup().panel_width;
-  result.notes = setup().notes;
 
   const Generator generator(setup().options, all());
   const MatrixSpec& spec = generator.spec();
@@ -250,6 +249,8 @@ BenchmarkRun BenchmarkRunner::run(const ProgressFunction& progress, RunTrace* tr
                               reporter(all(), spec.n, clock(), progress, device().interrupt()));
   run.end = std::time(nullptr);
 
+  result.notes = machine_.with_remarks(setup().notes);
+  run.products = device().product_choices();
   set_times(result, solved, all());
   set_phases(result, solved, all());
   result.bad_pivot = solved.factors.bad_pivot;

@@ -8,9 +8,11 @@
 #include <ctime>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "bench/run_tracer.hpp"
 #include "bench/step_window.hpp"
+#include "device/product_choice.hpp"
 #include "factor/lu.hpp"
 #include "matrix/distributed_matrix.hpp"
 #include "setup/machine.hpp"
@@ -24,8 +26,9 @@ struct BenchmarkRun {
   BenchmarkResult result;
   std::time_t begin = 0;  ///< before the factorization, not before A is generated
   std::time_t end = 0;
-  std::optional<Paper> paper{};  ///< the run was predicted for this machine on paper
-  PeakMemory peak{};             ///< measured by a campaign
+  std::optional<Paper> paper{};           ///< the run was predicted for this machine on paper
+  PeakMemory peak{};                      ///< measured by a campaign
+  std::vector<ProductChoice> products{};  ///< of rank 0's device, up to this run
 };
 
 /// Why a run has no factors, in one line. @pre not result.factored()

@@ -28,6 +28,7 @@
 #include "device/buffer.hpp"
 #include "device/paper.hpp"
 #include "device/peer_group.hpp"
+#include "device/product_choice.hpp"
 #include "device/queue.hpp"
 #include "element/matrix_spec.hpp"
 #include "grid/distribution.hpp"
@@ -116,6 +117,8 @@ class Device {
   /// that the real run needs, in little time. Numbers stay finite if each product leaves them so.
   /// Turned off when the queues are done, a device may choose by what it has timed meanwhile.
   virtual void rehearse(bool /*on*/) {}
+  /// What is known of the algorithms of its products; empty where a library tells nothing of them.
+  virtual std::vector<ProductChoice> product_choices() const { return {}; }
   /// Whether device memory is host memory, so that MPI accepts its addresses.
   virtual bool shares_host_memory() const { return true; }
   /// Whether operations may take a matrix at this address of the caller's memory as it is. Null

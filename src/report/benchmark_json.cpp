@@ -129,6 +129,23 @@ ordered_json choices_and_outcome(const Setup& setup, const BenchmarkRun& run) {
   return all;
 }
 
+ordered_json json_of_products(const std::vector<ProductChoice>& products) {
+  ordered_json all = ordered_json::array();
+  for (const ProductChoice& one : products)
+    all.push_back({{"reading", one.reading},
+                   {"m", one.m},
+                   {"n", one.n},
+                   {"k", one.k},
+                   {"multiprocessors",
+                    one.multiprocessors > 0 ? ordered_json(one.multiprocessors) : ordered_json()},
+                   {"algorithm", one.algorithm},
+                   {"kernel", text_or_null(one.kernel)},
+                   {"blocks", index_or_null(one.blocks)},
+                   {"milliseconds", number_or_null(one.milliseconds, one.milliseconds >= 0)},
+                   {"refused", text_or_null(one.refused)}});
+  return all;
+}
+
 /// Hosts of the configuration with the most ranks. Any other configuration runs on the first of
 /// these ranks.
 const std::vector<std::string>& all_hosts(const std::vector<Measured>& all) {
@@ -152,6 +169,7 @@ ordered_json json_report(const std::vector<Measured>& all, const std::string& co
   const Representative shown = representative(all);
   document.update(choices_and_outcome(shown.setup, shown.run));
   for (const std::string& note : notes) document["notes"].push_back(note);
+  if (!shown.run.products.empty()) document["products"] = json_of_products(shown.run.products);
   for (const Measured& measured : all)
     for (const BenchmarkRun& run : measured.runs)
       document["runs"].push_back(all.size() == 1 ? outcome(measured.setup, run)

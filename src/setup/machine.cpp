@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <utility>
 
@@ -213,6 +214,21 @@ Transport& Machine::transport() {
 
 bool Machine::native(Precision precision) const {
   return all_.all_reduce(std::int64_t{device().native(precision)}, Reduction::min) != 0;
+}
+
+std::vector<std::string> Machine::with_remarks(std::vector<std::string> notes) const {
+  if (facts().gpus.empty() || facts().paper) return notes;
+  const auto in_a_run = [](const ProductChoice& one) { return one.refused == "in a run"; };
+  const std::int64_t mine = std::ranges::count_if(device().product_choices(), in_a_run);
+  std::array counts{mine, std::int64_t{mine > 0}};
+  all_.all_reduce(counts, Reduction::sum);
+  if (counts[0] > 0)
+    notes.push_back(
+        fmt::format("cuBLASLt refused {} of the algorithms that it had offered, on {} of {} ranks; "
+                    "the products "
+                    "took others",
+                    counts[0], counts[1], all_.size()));
+  return notes;
 }
 
 }  // namespace lupine

@@ -74,6 +74,8 @@ class Machine {
   MemoryBudget memory() const { return tightest_budget(all_, device()); }
   /// Whether every rank's device has instructions for updates in this precision. Collective.
   bool native(Precision precision) const;
+  /// Adds to `notes` what the devices have met in their work. Collective.
+  std::vector<std::string> with_remarks(std::vector<std::string> notes) const;
 
  private:
   friend class MachineChoice;

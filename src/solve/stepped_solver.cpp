@@ -460,7 +460,7 @@ void SteppedSolver::finish(Solution& solution) {
   for (const SolveStep& step : steps_)
     solution.seconds += step.factor_seconds + step.refine_seconds;
   solution.check_seconds = check_seconds_;
-  solution.notes = first_.notes;
+  solution.notes = machine_.with_remarks(first_.notes);
   solution.chosen = first_.options.run;
   solution.reason = reason_;
   solution.device = first_.machine.device;

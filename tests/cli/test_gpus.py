@@ -206,6 +206,21 @@ class Memory(Case):
 
 
 class Failure(Case):
+    def test_a_refused_algorithm_is_said(self):
+        for ranks in 1, 2:
+            environment = gpus(2, LUPINE_EMULATED_ALGORITHMS="x0,0")
+            outcome, document = outcome_as_json("mxp", "-N", "300", "--nb", "64", ranks=ranks,
+                                                environment=environment)
+            self.assert_status(outcome, 0)
+            self.assertRegex(outcome.out, rf"cuBLASLt refused \d+ of .* on {ranks} of {ranks} ranks")
+            self.assertTrue(any("cuBLASLt refused" in note for note in document["notes"]))
+            refused = [one["algorithm"] for one in document["products"] if one["refused"] == "in a run"]
+            self.assertTrue(refused)
+            self.assertEqual({words.partition(":")[0] for words in refused}, {"0"})
+        outcome, document = outcome_as_json(*SMALL, environment=gpus(1))
+        self.assertNotIn("refused", outcome.out)
+        self.assertTrue(document["products"])
+
     def test_a_failing_call_is_named(self):
         for call in ("cudaMemcpyAsync:17", "cudaLaunchKernelEx:40", "cublasLtMatmul:3",
                      "cudaEventRecord:9", "cudaStreamSynchronize:5", "cublasStrmm_64:2"):

@@ -52,6 +52,8 @@ class Bench {
     return result();
   }
   void rehearse(bool on) { products_.rehearse(on); }
+  void limit_to(int multiprocessors) { lane_.set_multiprocessors(multiprocessors); }
+  std::vector<ProductChoice> choices() const { return products_.choices(); }
   /// As multiply(), without a wait for the GPU.
   void start() {
     products_.multiply(lane_, Reading::fp32, 2, {a_.data(), m, k, m}, {b_.data(), k, n, k}, 0,
@@ -169,6 +171,87 @@ TEST_CASE("cuBLAS computes what all algorithms refuse", "[products]") {
   bench.rehearse(false);
   CHECK(runs(2, [&] { CHECK(same(bench.multiply(1), expected)); }) == std::vector<long>{0, 0});
   CHECK(emulation::calls_of("cublasGemmEx_64") == 2);
+}
+
+TEST_CASE("a product takes the next algorithm where one is refused in the run", "[products]") {
+  if (!alone()) return;
+  Bench plain;
+  const std::vector<float> expected = plain.multiply(1);
+  Bench bench;
+  {
+    const Offer offer("x0,x0,0");
+    CHECK(runs(3, [&] { CHECK(same(bench.multiply(1), expected)); }) == std::vector<long>{1, 1, 1});
+    CHECK(runs(3, [&] { CHECK(same(bench.multiply(1), expected)); }) == std::vector<long>{0, 0, 1});
+  }
+  const std::vector<ProductChoice> all = bench.choices();
+  REQUIRE(all.size() == 3);
+  for (const int i : {0, 1}) CHECK(all[i].refused == "in a run");
+  CHECK(all[2].refused.empty());
+  CHECK(all[0].m == m);
+  CHECK(all[0].reading == "fp32");
+  CHECK(all[2].algorithm.starts_with("2: "));
+  // One that ran in the rehearsal may be refused later, too; and at last cuBLAS computes.
+  Bench rehearsed;
+  {
+    const Offer offer("0,300");
+    rehearsed.rehearse(true);
+    rehearsed.multiply(1);
+    rehearsed.rehearse(false);
+  }
+  const Offer offer("x0,x0");
+  CHECK(runs(2, [&] { CHECK(same(rehearsed.multiply(1), expected)); }) == std::vector<long>{1, 1});
+  CHECK(runs(2, [&] { CHECK(same(rehearsed.multiply(1), expected)); }) == std::vector<long>{0, 0});
+  CHECK(emulation::calls_of("cublasGemmEx_64") == 2);
+}
+
+TEST_CASE("an error that is no refusal ends the product", "[products]") {
+  Bench bench;
+  const emulation::Environment failure("LUPINE_EMULATED_FAILURE", "cublasLtMatmul:1");
+  CHECK_THROWS_WITH(bench.start(), ContainsSubstring("cublasLtMatmul failed"));
+}
+
+TEST_CASE("a limited product takes an algorithm that keeps to its multiprocessors", "[products]") {
+  if (!alone()) return;
+  const Offer offer("g3/0,g8/0,5");  // thread blocks beyond a limit of 2; the last one keeps to it
+  Bench bench;
+  CHECK(runs(3, [&] { bench.multiply(0); }) == std::vector<long>{1, 0, 0});
+  bench.limit_to(2);
+  CHECK(runs(3, [&] { bench.multiply(0); }) == std::vector<long>{0, 0, 1});
+  bench.limit_to(3);
+  CHECK(runs(3, [&] { bench.multiply(0); }) == std::vector<long>{1, 0, 0});
+  bench.limit_to(2);
+  bench.rehearse(true);
+  bench.multiply(0);
+  bench.rehearse(false);
+  CHECK(runs(3, [&] { bench.multiply(0); }) == std::vector<long>{0, 0, 1});
+  std::vector<std::int64_t> blocks;
+  for (const ProductChoice& one : bench.choices())
+    if (one.multiprocessors == 2) blocks.push_back(one.blocks);
+  REQUIRE(blocks.size() == 3);
+  CHECK(blocks.front() == 2);
+}
+
+TEST_CASE("a limit that was not rehearsed takes no choice without a limit", "[products]") {
+  if (!alone()) return;
+  const Offer offer("g8/0,300");
+  Bench bench;
+  bench.rehearse(true);
+  bench.multiply(0);
+  bench.rehearse(false);
+  CHECK(runs(2, [&] { bench.multiply(0); }) == std::vector<long>{1, 0});
+  bench.limit_to(2);
+  CHECK(runs(2, [&] { bench.multiply(0); }) == std::vector<long>{0, 1});
+}
+
+TEST_CASE("where none keeps to the limit, the fastest runs", "[products]") {
+  if (!alone()) return;
+  const Offer offer("g64/300,g32/0");
+  Bench bench;
+  bench.limit_to(2);
+  bench.rehearse(true);
+  bench.multiply(0);
+  bench.rehearse(false);
+  CHECK(runs(2, [&] { bench.multiply(0); }) == std::vector<long>{0, 1});
 }
 
 TEST_CASE("nothing is timed outside of a rehearsal, and no small product", "[products]") {

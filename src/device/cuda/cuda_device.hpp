@@ -50,6 +50,7 @@ class CudaDevice : public Device {
   bool overlaps() const override { return true; }
   void share(double part) override { panel_part_ = part; }
   void rehearse(bool on) override { products_->rehearse(on); }
+  std::vector<ProductChoice> product_choices() const override { return products_->choices(); }
   bool shares_host_memory() const override { return false; }
   bool can_read(const void* data) const override;
   void synchronize_all() override;

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <map>
 #include <utility>
 
 #include "device/cuda/check.hpp"
@@ -15,13 +14,13 @@ ProductTrials::ProductTrials(cudaStream_t stream, const Algorithms& offered, con
   for (int round = 0; round < rounds; ++round) {
     const bool timed = round > 0;
     for (Candidate& one : candidates_) {
+      if (!one.accepted) continue;
       Trial trial;
       if (timed) trial.begin = record(stream);
       one.accepted = start(one.algorithm);
       if (timed) trial.end = record(stream);
       if (timed) one.trials.push_back(std::move(trial));
     }
-    std::erase_if(candidates_, [](const Candidate& one) { return !one.accepted; });
   }
 }
 
@@ -45,18 +44,11 @@ float ProductTrials::Candidate::milliseconds() const {
   return shortest;
 }
 
-Algorithms ProductTrials::accepted() const {
-  Algorithms all;
-  for (const Candidate& one : candidates_) all.push_back(one.algorithm);
+std::vector<ProductTrials::Result> ProductTrials::results() const {
+  std::vector<Result> all;
+  for (const Candidate& one : candidates_)
+    all.push_back({one.algorithm, one.accepted, one.milliseconds()});
   return all;
-}
-
-Algorithms ProductTrials::fastest_first() const {
-  std::multimap<float, cublasLtMatmulAlgo_t> by_time;
-  for (const Candidate& one : candidates_) by_time.emplace(one.milliseconds(), one.algorithm);
-  Algorithms sorted;
-  for (const auto& [time, algorithm] : by_time) sorted.push_back(algorithm);
-  return sorted;
 }
 
 }  // namespace lupine

@@ -3,7 +3,6 @@
 /// Which of the algorithms that cuBLASLt offers for a product is the fastest on this GPU.
 #pragma once
 
-#include <cublasLt.h>
 #include <cuda_runtime.h>
 
 #include <functional>
@@ -11,9 +10,9 @@
 #include <type_traits>
 #include <vector>
 
-namespace lupine {
+#include "device/cuda/product_call.hpp"
 
-using Algorithms = std::vector<cublasLtMatmulAlgo_t>;
+namespace lupine {
 
 /// Trials of some algorithms for one product, in a stream's order. Each algorithm runs
 /// `rounds` times: first to load its kernels, then to be timed by events of the stream.
@@ -27,15 +26,17 @@ class ProductTrials {
   /// Gives the product to the stream. Returns whether the library accepts the algorithm.
   using Start = std::function<bool(const cublasLtMatmulAlgo_t&)>;
 
-  /// Starts all trials. An algorithm that `start` does not accept is dropped.
+  /// Starts all trials. An algorithm that `start` does not accept is not tried again.
   /// @throws Fault if CUDA cannot record events
   ProductTrials(cudaStream_t stream, const Algorithms& offered, const Start& start);
 
-  /// The algorithms that were not dropped, in the order in which they were offered.
-  Algorithms accepted() const;
-  /// The algorithms that were not dropped, the fastest first. Those whose trials are not done come
-  /// last. Algorithms of equal times stay in the order in which they were offered.
-  Algorithms fastest_first() const;
+  struct Result {
+    cublasLtMatmulAlgo_t algorithm{};
+    bool accepted = true;
+    float milliseconds = 0;  ///< infinite where no trial is done
+  };
+  /// Of all algorithms, in the order in which they were offered.
+  std::vector<Result> results() const;
 
  private:
   struct DestroyEvent {

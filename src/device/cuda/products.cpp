@@ -2,10 +2,8 @@
 #include "device/cuda/products.hpp"
 
 #include <algorithm>
-#include <array>
-#include <bit>
+#include <cmath>
 #include <cstdlib>
-#include <limits>
 #include <tuple>
 #include <utility>
 
@@ -16,150 +14,25 @@ namespace lupine {
 
 namespace {
 
-// Larger alignments make no product faster.
-constexpr std::uint32_t best_alignment = 256;
-
-// A rehearsal tries so many algorithms. The heuristic sorts them by the time that it expects, so
-// later ones are hardly the fastest.
-constexpr int most_tried = 8;
 // A product of fewer operations takes at most some 20 microseconds, even in FP32 at 50 TFLOP/s. Its
 // time is mostly that of its launch, which is the same for all algorithms.
 constexpr double least_tried = 0x1p30;
 
-// The sums of parts of K are added by a kernel of their own, if K is split at all. "In place", they
-// are added one after the other, but nothing says in which order: then two equal products might
-// differ.
-constexpr auto fixed_order = static_cast<std::uint32_t>(CUBLASLT_REDUCTION_SCHEME_NONE |
-                                                        CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE);
-
-cudaDataType_t type_of(Reading reading) {
-  return reading == Reading::fp16   ? CUDA_R_16F
-         : reading == Reading::bf16 ? CUDA_R_16BF
-                                    : CUDA_R_32F;
-}
-std::int64_t bytes_of(Reading reading) {
-  return reading == Reading::fp16 || reading == Reading::bf16 ? 2 : 4;
+// Statuses with which cuBLASLt refuses an algorithm before it launches anything.
+bool refuses(cublasStatus_t status) {
+  return status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_INVALID_VALUE ||
+         status == CUBLAS_STATUS_ARCH_MISMATCH;
 }
 
-// The alignment that all columns of a matrix have, in bytes; at most best_alignment.
-std::uint32_t alignment_of(const void* data, std::int64_t ld, std::int64_t element) {
-  const auto bits = reinterpret_cast<std::uintptr_t>(data) |
-                    static_cast<std::uintptr_t>(ld * element) | best_alignment;
-  return std::uint32_t{1} << std::countr_zero(bits);
+// The kernel with the most thread blocks of those that `work` launches.
+template <class Work>
+std::optional<LaunchedKernel> largest_launch(cudaStream_t stream, const Work& work) {
+  const std::vector<LaunchedKernel> all = launched_kernels(stream, work);
+  const auto most = std::ranges::max_element(all, {}, &LaunchedKernel::blocks);
+  return most == all.end() ? std::nullopt : std::optional(*most);
 }
-
-int bits(std::int64_t size) {
-  return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(size)));
-}
-
-class Layout {
- public:
-  Layout(cudaDataType_t type, std::int64_t rows, std::int64_t columns, std::int64_t ld) {
-    check(cublasLtMatrixLayoutCreate(&layout_, type, static_cast<std::uint64_t>(rows),
-                                     static_cast<std::uint64_t>(columns), ld),
-          "cublasLtMatrixLayoutCreate");
-  }
-  Layout(const Layout&) = delete;
-  Layout& operator=(const Layout&) = delete;
-  ~Layout() { cublasLtMatrixLayoutDestroy(layout_); }
-  cublasLtMatrixLayout_t get() const { return layout_; }
-
- private:
-  cublasLtMatrixLayout_t layout_ = nullptr;
-};
-
-class Description {
- public:
-  Description(Reading reading, int multiprocessors, bool scalars_on_device) {
-    const cublasComputeType_t compute =
-        reading == Reading::tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
-    check(cublasLtMatmulDescCreate(&description_, compute, CUDA_R_32F), "cublasLtMatmulDescCreate");
-    if (scalars_on_device)
-      set(CUBLASLT_MATMUL_DESC_POINTER_MODE, std::int32_t{CUBLASLT_POINTER_MODE_DEVICE});
-    if (multiprocessors > 0)
-      set(CUBLASLT_MATMUL_DESC_SM_COUNT_TARGET, std::int32_t{multiprocessors});
-  }
-  Description(const Description&) = delete;
-  Description& operator=(const Description&) = delete;
-  ~Description() { cublasLtMatmulDescDestroy(description_); }
-  cublasLtMatmulDesc_t get() const { return description_; }
-
- private:
-  template <class T>
-  void set(cublasLtMatmulDescAttributes_t attribute, const T& value) {
-    check(cublasLtMatmulDescSetAttribute(description_, attribute, &value, sizeof(value)),
-          "cublasLtMatmulDescSetAttribute");
-  }
-  cublasLtMatmulDesc_t description_ = nullptr;
-};
-
-class Preference {
- public:
-  Preference() {
-    check(cublasLtMatmulPreferenceCreate(&preference_), "cublasLtMatmulPreferenceCreate");
-  }
-  Preference(const Preference&) = delete;
-  Preference& operator=(const Preference&) = delete;
-  ~Preference() { cublasLtMatmulPreferenceDestroy(preference_); }
-  cublasLtMatmulPreference_t get() const { return preference_; }
-  template <class T>
-  void set(cublasLtMatmulPreferenceAttributes_t attribute, const T& value) {
-    check(cublasLtMatmulPreferenceSetAttribute(preference_, attribute, &value, sizeof(value)),
-          "cublasLtMatmulPreferenceSetAttribute");
-  }
-
- private:
-  cublasLtMatmulPreference_t preference_ = nullptr;
-};
 
 }  // namespace
-
-/// One product, with the descriptions that cuBLASLt needs.
-struct Products::Call {
-  Call(Reading r, const Factor& left, const Factor& right, MatrixView<float> to, int limit,
-       bool scalars_on_device)
-      : reading(r),
-        a(left),
-        b(right),
-        c(to),
-        multiprocessors(limit),
-        on_device(scalars_on_device),
-        description(r, limit, scalars_on_device),
-        a_layout(type_of(r), a.rows, a.columns, a.ld),
-        b_layout(type_of(r), b.rows, b.columns, b.ld),
-        c_layout(CUDA_R_32F, c.rows, c.columns, c.ld),
-        alignments{alignment_of(a.data, a.ld, bytes_of(r)), alignment_of(b.data, b.ld, bytes_of(r)),
-                   alignment_of(c.data, c.ld, sizeof(float))} {}
-
-  Shape shape() const {
-    return {reading,
-            bits(c.rows),
-            bits(c.columns),
-            a.columns,
-            static_cast<int>(alignments[0]),
-            static_cast<int>(alignments[1]),
-            static_cast<int>(alignments[2]),
-            multiprocessors,
-            on_device};
-  }
-
-  double operations() const {
-    return 2 * static_cast<double>(c.rows) * static_cast<double>(c.columns) *
-           static_cast<double>(a.columns);
-  }
-
-  Reading reading;
-  Factor a;
-  Factor b;
-  MatrixView<float> c;
-  int multiprocessors;
-  bool on_device;
-  Description description;
-  Layout a_layout;
-  Layout b_layout;
-  Layout c_layout;
-  std::array<std::uint32_t, 3> alignments;
-};
 
 /// Factors of products. cuBLASLt needs this alignment of scalars on the device.
 struct Products::Scalars {
@@ -184,149 +57,167 @@ Products::~Products() {
   if (handle_ != nullptr) cublasLtDestroy(handle_);
 }
 
-// The heuristic's best algorithms, at most `most` <= most_tried; none if there are none.
-Algorithms Products::offers(const Call& call, int most) const {
-  Preference preference;
-  preference.set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
-                 static_cast<std::uint64_t>(Lane::workspace_bytes));
-  preference.set(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, fixed_order);
-  preference.set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, call.alignments[0]);
-  preference.set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, call.alignments[1]);
-  preference.set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, call.alignments[2]);
-  preference.set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, call.alignments[2]);
-  std::array<cublasLtMatmulHeuristicResult_t, most_tried> results{};
-  int found = 0;
-  const auto layout = call.c_layout.get();
-  const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
-      handle_, call.description.get(), call.a_layout.get(), call.b_layout.get(), layout, layout,
-      preference.get(), most, results.data(), &found);
-  if (status == CUBLAS_STATUS_NOT_SUPPORTED) return {};
-  check(status, "cublasLtMatmulAlgoGetHeuristic");
-  Algorithms all;
-  for (int i = 0; i < found; ++i)
-    if (results[i].state == CUBLAS_STATUS_SUCCESS) all.push_back(results[i].algo);
-  return all;
+// A class takes the next of its candidates where cuBLASLt refuses one that it has offered.
+void Products::run(Lane& lane, const ProductCall& call, const float* alpha, const float* beta) {
+  if (rehearsing_) try_candidates(lane, call, beta);
+  Candidate* one = candidate(lane, call);
+  if (left_out(call.of())) return;
+  for (; one != nullptr; one = candidate(lane, call)) {
+    const cublasStatus_t status = call.start(handle_, lane, one->algorithm, alpha, beta);
+    if (!refuses(status)) return check(status, "cublasLtMatmul");
+    one->refused = "in a run";
+  }
+  call.run_by_cublas(lane, alpha, beta);
+}
+
+// An algorithm for one product may not suit another one of its class. Then the class gets more.
+Products::Candidate* Products::candidate(Lane& lane, const ProductCall& call) {
+  const auto [place, is_new] =
+      known_.try_emplace(call.of(), Known{.rows = call.rows(), .columns = call.columns()});
+  Known& known = place->second;
+  if (is_new && rehearsed_once_ && !rehearsing_) known.candidates = candidates_like(call.of());
+  const auto suitable = [&]() -> Candidate* {
+    const auto found = std::ranges::find_if(known.candidates, [&](const Candidate& one) {
+      return one.refused == nullptr && call.suits(handle_, one.algorithm);
+    });
+    return found == known.candidates.end() ? nullptr : &*found;
+  };
+  if (Candidate* const one = suitable()) return one;
+  if (known.complete) return nullptr;
+  const bool refused = std::ranges::any_of(known.candidates, &Candidate::refused);
+  const bool choosy = refused || call.of().multiprocessors > 0;
+  ask(call, known, choosy ? ProductCall::most_offered : 1);
+  if (call.of().multiprocessors > 0) look_at_launches(lane, call, known);
+  sort(call.of(), known);
+  return suitable();
+}
+
+// Adds what cuBLASLt offers and the class does not have yet.
+void Products::ask(const ProductCall& call, Known& known, int most) {
+  const bool had_none = std::ranges::all_of(known.candidates, &Candidate::refused);
+  const std::size_t before = known.candidates.size();
+  for (const cublasLtMatmulAlgo_t& algorithm : call.offers(handle_, most)) {
+    const auto is_it = [&](const Candidate& one) { return same(one.algorithm, algorithm); };
+    if (std::ranges::none_of(known.candidates, is_it))
+      known.candidates.push_back({.algorithm = algorithm});
+  }
+  known.complete = had_none && known.candidates.size() == before;
+}
+
+// The kernels that the candidates would launch for this product.
+void Products::look_at_launches(Lane& lane, const ProductCall& call, Known& known) {
+  const Scalars on_host;
+  const float* const one =
+      call.of().scalars_on_device ? &scalars_.as<Scalars>()->one : &on_host.one;
+  lane.workspace();  // allocated here: no allocation inside a capture
+  for (Candidate& candidate : known.candidates) {
+    if (candidate.kernel || candidate.refused != nullptr) continue;
+    candidate.kernel = largest_launch(lane.stream(), [&] {
+      check(call.start(handle_, lane, candidate.algorithm, one, one), "cublasLtMatmul");
+    });
+  }
+}
+
+// First those that keep to the limit of multiprocessors, and of these the fastest.
+void Products::sort(const ProductClass& of, Known& known) const {
+  const auto passes_the_limit = [&](const Candidate& one) {
+    return of.multiprocessors > 0 && one.kernel && one.kernel->blocks() > of.multiprocessors;
+  };
+  std::ranges::stable_sort(known.candidates, {}, [&](const Candidate& one) {
+    return std::tuple(passes_the_limit(one), one.milliseconds);
+  });
 }
 
 // Gives a class its algorithms with its first large product, and times them with the factors of
 // this product: a GPU's clock depends on the numbers that it multiplies. C must not grow with each
 // trial, or the numbers of the rehearsal might not stay finite.
-void Products::try_offers(Lane& lane, const Call& call, const float* beta) {
-  if (call.operations() < least_tried || !tried_.insert(call.shape()).second) return;
-  Algorithms& known = algorithms_[call.shape()] = offers(call, most_tried);
-  if (known.size() < 2) return;
+void Products::try_candidates(Lane& lane, const ProductCall& call, const float* beta) {
+  if (call.operations() < least_tried || !tried_.insert(call.of()).second) return;
+  Known& known = known_[call.of()] = {.rows = call.rows(), .columns = call.columns()};
+  ask(call, known, ProductCall::most_offered);
+  if (known.candidates.size() < 2) return;
   const Scalars on_host;
-  const Scalars& scalars = call.on_device ? *scalars_.as<Scalars>() : on_host;
-  const float* const kept = call.on_device || *beta != 0 ? &scalars.one : &scalars.zero;
-  ProductTrials trials(lane.stream(), known, [&](const cublasLtMatmulAlgo_t& one) {
-    return start(lane, call, one, &scalars.tiny, kept) == CUBLAS_STATUS_SUCCESS;
+  const bool on_device = call.of().scalars_on_device;
+  const Scalars& scalars = on_device ? *scalars_.as<Scalars>() : on_host;
+  const float* const kept = on_device || *beta != 0 ? &scalars.one : &scalars.zero;
+  Algorithms all;
+  for (const Candidate& one : known.candidates) all.push_back(one.algorithm);
+  ProductTrials trials(lane.stream(), all, [&](const cublasLtMatmulAlgo_t& one) {
+    return call.start(handle_, lane, one, &scalars.tiny, kept) == CUBLAS_STATUS_SUCCESS;
   });
-  known = trials.accepted();
-  trials_.emplace(call.shape(), std::move(trials));
-}
-
-bool Products::suits(const Call& call, const cublasLtMatmulAlgo_t& algorithm) const {
-  cublasLtMatmulHeuristicResult_t result{};
-  const auto layout = call.c_layout.get();
-  return cublasLtMatmulAlgoCheck(handle_, call.description.get(), call.a_layout.get(),
-                                 call.b_layout.get(), layout, layout, &algorithm,
-                                 &result) == CUBLAS_STATUS_SUCCESS &&
-         result.workspaceSize <= static_cast<std::size_t>(Lane::workspace_bytes);
-}
-
-// An algorithm for one shape may not run for another shape of its class. Then the class gets one
-// more algorithm.
-Products::Algorithm Products::algorithm(const Call& call) {
-  const auto [place, is_new] = algorithms_.try_emplace(call.shape());
-  auto& known = place->second;
-  if (is_new && rehearsed_once_ && !rehearsing_) known = algorithms_like(call.shape());
-  for (const cublasLtMatmulAlgo_t& one : known)
-    if (suits(call, one)) return one;
-  if (!is_new && known.empty()) return std::nullopt;
-  const Algorithms offered = offers(call, 1);
-  if (offered.empty()) return std::nullopt;
-  known.push_back(offered.front());
-  return known.back();
+  const std::vector<ProductTrials::Result> results = trials.results();
+  for (std::size_t i = 0; i < results.size(); ++i)
+    if (!results[i].accepted) known.candidates[i].refused = "in a trial";
+  trials_.emplace(call.of(), std::move(trials));
+  look_at_launches(lane, call, known);
+  sort(call.of(), known);
 }
 
 // What runs beside an update, and for how long, is measured in the run itself. So a product may
 // come with other numbers of columns and multiprocessors than in the rehearsal. It takes the
-// algorithms of the class that has the nearest number of columns and is equal in all else.
-Algorithms Products::algorithms_like(const Shape& shape) const {
-  constexpr int columns = 2;
-  constexpr int multiprocessors = 7;
-  const Algorithms* best = nullptr;
+// candidates of the class that has the nearest number of columns, is limited too or is not, and is
+// equal in all else.
+std::vector<Products::Candidate> Products::candidates_like(const ProductClass& wanted) const {
+  const Known* best = nullptr;
   int nearest = std::numeric_limits<int>::max();
-  for (const auto& [other, known] : algorithms_) {
-    Shape as_mine = other;
-    std::get<columns>(as_mine) = std::get<columns>(shape);
-    std::get<multiprocessors>(as_mine) = std::get<multiprocessors>(shape);
-    const int distance = std::abs(std::get<columns>(other) - std::get<columns>(shape));
-    if (as_mine != shape || known.empty() || distance >= nearest) continue;
+  for (const auto& [other, known] : known_) {
+    ProductClass as_wanted = other;
+    as_wanted.column_bits = wanted.column_bits;
+    if (other.multiprocessors > 0 && wanted.multiprocessors > 0)
+      as_wanted.multiprocessors = wanted.multiprocessors;
+    const int distance = std::abs(other.column_bits - wanted.column_bits);
+    if (as_wanted != wanted || known.candidates.empty() || distance >= nearest) continue;
     nearest = distance;
     best = &known;
   }
-  return best != nullptr ? *best : Algorithms();
+  return best != nullptr ? best->candidates : std::vector<Candidate>();
 }
 
-// A class may have got further algorithms behind those that were tried.
 void Products::rehearse(bool on) {
-  for (const auto& [shape, trials] : trials_)
-    std::ranges::copy(trials.fastest_first(), algorithms_[shape].begin());
+  for (const auto& [of, trials] : trials_) {
+    Known& known = known_[of];
+    for (const ProductTrials::Result& result : trials.results())
+      for (Candidate& one : known.candidates)
+        if (same(one.algorithm, result.algorithm)) one.milliseconds = result.milliseconds;
+    sort(of, known);
+  }
   trials_.clear();
   rehearsed_once_ |= rehearsing_;
   rehearsing_ = on;
   rehearsed_.clear();
 }
 
-bool Products::left_out(const Shape& shape) {
-  return rehearsing_ && !rehearsed_.insert(shape).second;
+bool Products::left_out(const ProductClass& of) {
+  return rehearsing_ && !rehearsed_.insert(of).second;
 }
 
-void Products::run(Lane& lane, const Call& call, const float* alpha, const float* beta) {
-  if (rehearsing_) try_offers(lane, call, beta);
-  const Algorithm algo = algorithm(call);
-  if (left_out(call.shape())) return;
-  if (!algo) return run_anyway(lane, call, alpha, beta);
-  check(start(lane, call, *algo, alpha, beta), "cublasLtMatmul");
-}
-
-cublasStatus_t Products::start(Lane& lane, const Call& call, const cublasLtMatmulAlgo_t& algorithm,
-                               const float* alpha, const float* beta) const {
-  const auto layout = call.c_layout.get();
-  return cublasLtMatmul(handle_, call.description.get(), alpha, call.a.data, call.a_layout.get(),
-                        call.b.data, call.b_layout.get(), beta, call.c.data, layout, call.c.data,
-                        layout, &algorithm, lane.workspace(),
-                        static_cast<std::size_t>(Lane::workspace_bytes), lane.stream());
-}
-
-// For products that cuBLASLt may refuse, such as those of columns that are aligned only to their
-// elements: cuBLAS takes them.
-void Products::run_anyway(Lane& lane, const Call& call, const float* alpha, const float* beta) {
-  const cublasHandle_t blas = lane.blas();
-  const auto scalars_lie = [blas](cublasPointerMode_t where) {
-    check(cublasSetPointerMode(blas, where), "cublasSetPointerMode");
-  };
-  scalars_lie(call.on_device ? CUBLAS_POINTER_MODE_DEVICE : CUBLAS_POINTER_MODE_HOST);
-  const cudaDataType_t type = type_of(call.reading);
-  check(
-      cublasGemmEx_64(blas, CUBLAS_OP_N, CUBLAS_OP_N, call.c.rows, call.c.columns, call.a.columns,
-                      alpha, call.a.data, type, call.a.ld, call.b.data, type, call.b.ld, beta,
-                      call.c.data, CUDA_R_32F, call.c.ld, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT),
-      "cublasGemmEx_64");
-  scalars_lie(CUBLAS_POINTER_MODE_HOST);
+std::vector<ProductChoice> Products::choices() const {
+  std::vector<ProductChoice> all;
+  for (const auto& [of, known] : known_)
+    for (const Candidate& one : known.candidates)
+      all.push_back({.reading = name(of.reading),
+                     .m = known.rows,
+                     .n = known.columns,
+                     .k = of.inner,
+                     .multiprocessors = of.multiprocessors,
+                     .algorithm = words(one.algorithm),
+                     .kernel = one.kernel ? one.kernel->name : "",
+                     .blocks = one.kernel ? one.kernel->blocks() : -1,
+                     .milliseconds = std::isfinite(one.milliseconds) ? one.milliseconds : -1,
+                     .refused = one.refused != nullptr ? one.refused : ""});
+  return all;
 }
 
 void Products::multiply(Lane& lane, Reading reading, float alpha, const Factor& a, const Factor& b,
                         float beta, MatrixView<float> c) {
   if (c.empty() || a.columns == 0) return;
-  run(lane, Call(reading, a, b, c, lane.multiprocessors(), false), &alpha, &beta);
+  run(lane, ProductCall(reading, a, b, c, lane.multiprocessors(), false), &alpha, &beta);
 }
 
 void Products::add(Lane& lane, Reading reading, const float* alpha, const Factor& a,
                    const Factor& b, MatrixView<float> c) {
   if (c.empty() || a.columns == 0) return;
-  run(lane, Call(reading, a, b, c, lane.multiprocessors(), true), alpha,
+  run(lane, ProductCall(reading, a, b, c, lane.multiprocessors(), true), alpha,
       &scalars_.as<Scalars>()->one);
 }
 
@@ -334,9 +225,8 @@ void Products::add(Lane& lane, Reading reading, const float* alpha, const Factor
 // product out: cuBLAS loads its kernels at their first use.
 void Products::add(Lane& lane, double alpha, MatrixView<const double> a, MatrixView<const double> b,
                    MatrixView<double> c) {
-  const Shape shape{Reading::fp64,          bits(c.rows), bits(c.columns), a.columns, 0, 0, 0,
-                    lane.multiprocessors(), false};
-  if (!left_out(shape)) add_product(lane, alpha, a, b, c);
+  if (!left_out(class_of(Reading::fp64, c.rows, c.columns, a.columns, lane.multiprocessors())))
+    add_product(lane, alpha, a, b, c);
 }
 
 }  // namespace lupine

@@ -1,40 +1,29 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// Matrix products by cuBLASLt, C <- alpha A B + beta C with FP32 sums and 64-bit sizes. Algorithms
-/// are chosen once for each class of shapes: the first that cuBLASLt's heuristic offers, or in a
-/// rehearsal the one that ran fastest of several.
+/// Matrix products by cuBLASLt. Algorithms are chosen once for each class of products: the first
+/// that cuBLASLt's heuristic offers, or in a rehearsal the one that ran fastest of several. A
+/// product that is limited to some multiprocessors takes, where there is one, an algorithm that
+/// launches no more thread blocks: the limit is a hint, which algorithms without a persistent
+/// kernel ignore.
 #pragma once
 
 #include <cublasLt.h>
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
-#include <tuple>
 #include <vector>
 
 #include "core/matrix_view.hpp"
-#include "core/scalar.hpp"
 #include "device/cuda/lane.hpp"
+#include "device/cuda/launch_grid.hpp"
+#include "device/cuda/product_call.hpp"
 #include "device/cuda/product_trials.hpp"
+#include "device/product_choice.hpp"
 
 namespace lupine {
-
-/// The precision in which a product reads its factors. tf32 and fp32 factors are stored in FP32.
-enum class Reading { fp16, bf16, tf32, fp32, fp64 };
-
-/// A factor of a product: a column-major matrix in device memory.
-struct Factor {
-  const void* data = nullptr;
-  std::int64_t rows = 0;
-  std::int64_t columns = 0;
-  std::int64_t ld = 0;
-};
-
-inline Factor factor_of(ConstAnyMatrix a) {
-  return {a.data, a.rows, a.columns, a.ld};
-}
 
 /// The products of one device, and the algorithms that were chosen for them.
 class Products {
@@ -54,40 +43,48 @@ class Products {
   void add(Lane& lane, double alpha, MatrixView<const double> a, MatrixView<const double> b,
            MatrixView<double> c);
 
-  /// While on, only the first product of each class of shapes is computed: see Device::rehearse.
-  /// If it is large, the algorithms that cuBLASLt offers for it are timed before. Turning the
-  /// rehearsal off chooses by these times. The GPU should be done by then: what is not timed yet
-  /// stays in the heuristic's order.
+  /// While on, only the first product of each class is computed: see Device::rehearse. If it is
+  /// large, the algorithms that cuBLASLt offers for it are timed before. Turning the rehearsal off
+  /// chooses by these times. The GPU should be done by then: what is not timed yet stays in the
+  /// heuristic's order.
   void rehearse(bool on);
 
+  /// The algorithms of all classes, for each class in the order in which products take them.
+  std::vector<ProductChoice> choices() const;
+
  private:
-  struct Call;
-  /// A class of shapes: reading; numbers of bits of m and n; k; alignments of A, B and C;
-  /// multiprocessors; whether scalars are in device memory.
-  using Shape = std::tuple<Reading, int, int, std::int64_t, int, int, int, int, bool>;
-  void run(Lane& lane, const Call& call, const float* alpha, const float* beta);
-  cublasStatus_t start(Lane& lane, const Call& call, const cublasLtMatmulAlgo_t& algorithm,
-                       const float* alpha, const float* beta) const;
-  using Algorithm = std::optional<cublasLtMatmulAlgo_t>;
-  Algorithms offers(const Call& call, int most) const;
-  void try_offers(Lane& lane, const Call& call, const float* beta);
-  bool suits(const Call& call, const cublasLtMatmulAlgo_t& algorithm) const;
-  Algorithm algorithm(const Call& call);
-  Algorithms algorithms_like(const Shape& shape) const;
-  void run_anyway(Lane& lane, const Call& call, const float* alpha, const float* beta);
-  bool left_out(const Shape& shape);
+  /// An algorithm that cuBLASLt has offered for a class.
+  struct Candidate {
+    cublasLtMatmulAlgo_t algorithm{};
+    std::optional<LaunchedKernel> kernel{};                       ///< nothing where it is not known
+    float milliseconds = std::numeric_limits<float>::infinity();  ///< of its fastest trial
+    const char* refused = nullptr;                                ///< by cuBLASLt when it ran
+  };
+  /// What is known of a class. A product takes the first candidate that suits it.
+  struct Known {
+    std::int64_t rows = 0;  ///< of C in the first product
+    std::int64_t columns = 0;
+    std::vector<Candidate> candidates{};
+    bool complete = false;  ///< cuBLASLt has no further ones
+  };
+  void run(Lane& lane, const ProductCall& call, const float* alpha, const float* beta);
+  Candidate* candidate(Lane& lane, const ProductCall& call);
+  void ask(const ProductCall& call, Known& known, int most);
+  void look_at_launches(Lane& lane, const ProductCall& call, Known& known);
+  void sort(const ProductClass& of, Known& known) const;
+  void try_candidates(Lane& lane, const ProductCall& call, const float* beta);
+  std::vector<Candidate> candidates_like(const ProductClass& wanted) const;
+  bool left_out(const ProductClass& of);
 
   cublasLtHandle_t handle_ = nullptr;
   struct Scalars;
   Buffer scalars_;
-  /// The algorithms of a class, of which a product takes the first that suits it; none if cuBLASLt
-  /// cannot compute it.
-  std::map<Shape, Algorithms> algorithms_;
+  std::map<ProductClass, Known> known_;
   bool rehearsing_ = false;
   bool rehearsed_once_ = false;
-  std::set<Shape> rehearsed_;
-  std::map<Shape, ProductTrials> trials_;  ///< of this rehearsal
-  std::set<Shape> tried_;                  ///< in this rehearsal or an earlier one
+  std::set<ProductClass> rehearsed_;
+  std::map<ProductClass, ProductTrials> trials_;  ///< of this rehearsal
+  std::set<ProductClass> tried_;                  ///< in this rehearsal or an earlier one
 };
 
 }  // namespace lupine

@@ -260,6 +260,29 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   if (event->moment) self().wait(event->moment);
   return cudaSuccess;
 }
+// A machine on paper has no driver that could be asked.
+cudaError_t cudaGetDriverEntryPointByVersion(const char*, void** function, unsigned,
+                                             unsigned long long,
+                                             cudaDriverEntryPointQueryResult* found) {
+  *function = nullptr;
+  *found = cudaDriverEntryPointSymbolNotFound;
+  return cudaSuccess;
+}
+cudaError_t cudaStreamBeginCapture(cudaStream_t, cudaStreamCaptureMode) {
+  return cudaErrorNotSupported;
+}
+cudaError_t cudaStreamEndCapture(cudaStream_t, cudaGraph_t*) {
+  return cudaErrorNotSupported;
+}
+cudaError_t cudaGraphGetNodes(cudaGraph_t, cudaGraphNode_t*, std::size_t*) {
+  return cudaErrorNotSupported;
+}
+cudaError_t cudaGraphNodeGetType(cudaGraphNode_t, cudaGraphNodeType*) {
+  return cudaErrorNotSupported;
+}
+cudaError_t cudaGraphDestroy(cudaGraph_t) {
+  return cudaErrorNotSupported;
+}
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEvent_t end) {
   *milliseconds = static_cast<float>((end->moment->time - start->moment->time) * 1e3);
   return cudaSuccess;

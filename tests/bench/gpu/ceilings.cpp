@@ -22,8 +22,8 @@
 
 #include "core/clock.hpp"
 #include "device/cuda/check.hpp"
+#include "device/cuda/launch_grid.hpp"
 #include "kernels.hpp"
-#include "launch_grid.hpp"
 #include "matrix/distributed_matrix.hpp"
 #include "matrix/panel_ring.hpp"
 #include "meter.hpp"

@@ -288,6 +288,22 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle,
   });
 }
 
+cublasStatus_t cublasLtMatmulAlgoConfigGetAttribute(const cublasLtMatmulAlgo_t* algorithm,
+                                                    cublasLtMatmulAlgoConfigAttributes_t attribute,
+                                                    void* value, std::size_t bytes,
+                                                    std::size_t* written) {
+  return blas_call("cublasLtMatmulAlgoConfigGetAttribute", [&] {
+    const std::size_t wanted = attribute == CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID ? 2 : 4;
+    if (algorithm == nullptr || value == nullptr || bytes != wanted)
+      return CUBLAS_STATUS_INVALID_VALUE;
+    const auto held = std::bit_cast<Algorithm>(*algorithm);
+    const std::uint32_t number = attribute == CUBLASLT_ALGO_CONFIG_ID ? held.number : 0;
+    std::memcpy(value, &number, bytes);
+    if (written != nullptr) *written = bytes;
+    return CUBLAS_STATUS_SUCCESS;
+  });
+}
+
 cublasStatus_t cublasLtMatmulAlgoCheck(cublasLtHandle_t handle, cublasLtMatmulDesc_t operation,
                                        cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b,
                                        cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t d,
@@ -354,7 +370,8 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t oper
               workspace_bytes};
     if (const auto status = check_memory(held, p)) return status;
     const OfferedAlgorithm& chosen = state().settings.algorithms.at(held.number);
-    ++state().calls["algorithm " + std::to_string(held.number)];
+    const std::string name = "algorithm " + std::to_string(held.number);
+    if (known(stream) && !stream->capture) ++state().calls[name];
     // Some real algorithms fail from 2^31 elements on.
     const bool too_far = d_layout->ld * static_cast<std::int64_t>(d_layout->columns) >
                          std::numeric_limits<std::int32_t>::max();
@@ -367,11 +384,16 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t oper
     p.alpha = make_scalar(alpha, operation->scale, in_device_memory);
     p.beta = make_scalar(beta, operation->scale, in_device_memory);
     const std::chrono::duration<double, std::milli> longer(chosen.milliseconds);
-    enqueue(stream, {[p, longer] {
-                       if (longer.count() > 0) std::this_thread::sleep_for(longer);
-                       run(p);
-                     },
-                     {}});
+    const int limit = operation->multiprocessors;
+    const int blocks = chosen.blocks > 0 ? chosen.blocks
+                       : limit > 0       ? limit
+                                         : state().settings.multiprocessors;
+    enqueue(stream, {.run =
+                         [p, longer] {
+                           if (longer.count() > 0) std::this_thread::sleep_for(longer);
+                           run(p);
+                         },
+                     .launch = {name, {static_cast<unsigned>(blocks)}, {128}}});
     return CUBLAS_STATUS_SUCCESS;
   });
 }

@@ -23,6 +23,13 @@
 
 namespace lupine::emulation {
 
+/// The kernel that a task stands for; without one, the grid is empty.
+struct Launch {
+  std::string name = {};
+  dim3 grid = {0, 0, 0};
+  dim3 block = {0, 0, 0};
+};
+
 /// What has been queued in a stream: it may run once it is the first there and is ready.
 struct Record;
 struct Task {
@@ -30,6 +37,7 @@ struct Task {
   std::function<bool()> ready = {};     // for another process; empty: at once
   std::shared_ptr<Record> awaits = {};  // null: nothing
   bool message = false;                 // between processes
+  Launch launch = {};
 };
 
 /// One recording of an event. The event may be recorded anew, or destroyed, while others wait for
@@ -47,11 +55,19 @@ struct Allocation {
 
 }  // namespace lupine::emulation
 
+struct CUgraphNode_st {
+  lupine::emulation::Launch launch;
+};
+struct CUgraph_st {
+  std::vector<CUgraphNode_st> nodes;
+};
+
 struct CUstream_st {
   int device;
   std::uint64_t number;
   int priority;
   std::deque<lupine::emulation::Task> tasks;
+  std::unique_ptr<CUgraph_st> capture = {};  // null: what is given to the stream runs
 };
 
 struct CUevent_st {
@@ -70,6 +86,7 @@ struct OfferedAlgorithm {
   std::uint64_t most_rows = std::numeric_limits<std::uint64_t>::max();  // of the result
   bool refused = false;                                                 // when it runs
   bool in_place = false;                                                // sums parts of K so
+  int blocks = 0;                                                       // 0: by the limit
 };
 
 struct Settings {

@@ -296,7 +296,8 @@ cudaError_t launch(const cudaLaunchConfig_t& config, void (*kernel)(),
     if (none || large) return cudaErrorInvalidConfiguration;
     if (config.dynamicSmemBytes != 0) return cudaErrorNotSupported;
     enqueue(config.stream,
-            {[grid, shape, run = std::move(thread)] { run_kernel(grid, shape, run); }, {}});
+            {.run = [grid, shape, run = std::move(thread)] { run_kernel(grid, shape, run); },
+             .launch = {"", grid, shape}});
     return cudaSuccess;
   });
 }

@@ -27,6 +27,10 @@ std::vector<OfferedAlgorithm> offered_algorithms(const std::string& list) {
     std::istringstream in(word);
     one.refused = in.peek() == 'x' && in.get();
     one.in_place = in.peek() == 'i' && in.get();
+    if (in.peek() == 'g' && in.get()) {
+      in >> one.blocks;
+      in.get();
+    }
     in >> one.milliseconds;
     if (in.get() == ':') in >> one.most_rows;
     all.push_back(one);
@@ -249,7 +253,10 @@ bool known(const CUstream_st* stream) {
 
 void enqueue(CUstream_st* stream, Task task) {
   state().queries = 0;
-  stream->tasks.push_back(std::move(task));
+  if (stream->capture)
+    stream->capture->nodes.push_back({std::move(task.launch)});
+  else
+    stream->tasks.push_back(std::move(task));
 }
 
 bool run_one(const CUstream_st* wanted) {

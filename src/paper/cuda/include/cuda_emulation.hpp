@@ -14,11 +14,12 @@
 ///   LUPINE_EMULATED_FAILURE   FUNCTION:CALL[:ERROR], that call of it fails, by default with
 ///                             cudaErrorLaunchFailure, and all calls after it; with
 ///                             cudaErrorMemoryAllocation (2) that one alone
-///   LUPINE_EMULATED_ALGORITHMS [x][i]MS[:ROWS],...: what cuBLASLt's heuristic offers, in its
-///   order:
-///                             algorithms that take MS milliseconds longer than the arithmetic, for
-///                             results of at most ROWS rows; x: it is refused when it runs; i: it
-///                             sums parts of K in place (0,0)
+///   LUPINE_EMULATED_ALGORITHMS [x][i][gBLOCKS/]MS[:ROWS],...: what cuBLASLt's heuristic offers, in
+///                             its order: algorithms that take MS milliseconds longer than the
+///                             arithmetic, for results of at most ROWS rows; x: it is refused when
+///                             it runs; i: it sums parts of K in place; g: it launches so many
+///                             thread blocks, whatever the limit of multiprocessors, and otherwise
+///                             one on each of these (0,0)
 ///   LUPINE_EMULATED_NCCL      none: there is no such library; lacks:FUNCTION; version:CODE;
 ///                             hang:CALL: what this process gives from that broadcast or group on
 ///                             is never done; error:CALL: and ncclCommGetAsyncError says so

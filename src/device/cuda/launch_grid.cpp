@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "launch_grid.hpp"
+#include "device/cuda/launch_grid.hpp"
 
 #include <cuda.h>
 
