@@ -88,6 +88,19 @@ struct DeviceMemory {
 /// Moves messages on. A long operation calls it now and then while it runs on the calling thread.
 using Poll = std::function<void()>;
 
+/// The largest operations of a kind that a queue will be given; 0: none of that kind.
+struct QueueWork {
+  std::int64_t width = 0;               ///< order of the diagonal blocks
+  std::int64_t solved_rows = 0;         ///< rows that solve_right_upper() solves at once
+  std::int64_t solved_columns = 0;      ///< columns that solve_left_lower() solves at once
+  Precision purpose = Precision::fp32;  ///< of these solves
+  bool permutes = false;                ///< whether rows are permuted
+  bool substitutes = false;             ///< whether solve_lower() and solve_upper() are called
+  std::int64_t pass_rows = 0;           ///< part of a matrix in multiply_generated()
+  std::int64_t pass_columns = 0;
+  std::int64_t diagonal = 0;  ///< entries of MatrixSpec::diagonal
+};
+
 /// A processor with its memory, on which a rank computes. For one thread, unless a function says
 /// otherwise.
 class Device {
@@ -143,6 +156,10 @@ class Device {
   virtual Buffer allocate_host(std::int64_t bytes) { return allocate(bytes); }
   /// A new queue of this device.
   virtual std::unique_ptr<Queue> make_queue(Priority priority) = 0;
+  /// Makes what these operations need beside their operands: handles, workspaces, scratch memory.
+  /// Call it before messages are under way: what is made later may wait for the whole device, and
+  /// so for a rank that waits for this one. @throws Fault as allocate()
+  virtual void prepare(Queue& /*queue*/, const QueueWork& /*work*/) {}
   /// Copy bytes from host to device (write) or from device to host (read). With memory of
   /// allocate_host the call does not wait, and that memory must stay valid and unchanged until the
   /// queue is done.

@@ -56,8 +56,9 @@ class BlockLu {
       panel_.emplace(transport, a, options.width, options.recursion);
       moves_.emplace(device_, a.rows(), options.width, ring_.slots(), outcome_.pivots);
     }
-    const FactorStatus nothing;
-    device_.upload(*panels_, std::span(&nothing, 1), status());
+    prepare_queues(device_, {panels_.get(), rows_.get(), updates_.get()}, solves(*panels_),
+                   solves(*rows_), a, options, chunk_);
+    device_.upload(*panels_, std::vector<FactorStatus>(1), status());
     if (grid_.all().size() > 1 && transport.method() != CommMethod::nccl)
       messages_ = [this] { move_messages(); };
   }
@@ -439,8 +440,7 @@ class BlockLu {
   }
 
   bool time_to_agree(std::int64_t k) const {
-    const std::int64_t interval = std::max<std::int64_t>(plan_.count() / 32, 1);
-    return k % interval == interval - 1;
+    return (k + 1) % std::max<std::int64_t>(plan_.count() / 32, 1) == 0;
   }
 
   // All ranks learn of a bad pivot, non-finite number or interrupt on any rank, and stop together.

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// One panel's progress through the columns to which it is applied, chunk by chunk.
+/// One panel's progress through the columns to which it is applied, chunk by chunk, and the queues
+/// that it takes.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
+#include <initializer_list>
 #include <limits>
 #include <vector>
 
 #include "core/trace.hpp"
-#include "device/queue.hpp"
+#include "device/device.hpp"
+#include "factor/lu.hpp"
 #include "matrix/panel_ring.hpp"
 #include "transport/row_exchange.hpp"
 
@@ -52,6 +55,23 @@ struct Way {
   Phase update_phase;
   Activity update;
 };
+
+/// Makes what the queues of an LU need, before its first message: Device::prepare().
+/// @param panel_solves the queue of A_ik U_kk^-1, and of L_qq^-1 A_qk in the own column
+/// @param row_solves the queue of L_qq^-1 A_qj in the rest, for at most `chunk` columns at once
+inline void prepare_queues(Device& device, std::initializer_list<Queue*> queues,
+                           Queue& panel_solves, Queue& row_solves, const DistributedMatrix& a,
+                           const FactorOptions& options, std::int64_t chunk) {
+  const bool pivoting = options.pivoting == Pivoting::partial;
+  QueueWork work{.width = options.width, .purpose = options.precision, .permutes = pivoting};
+  for (Queue* queue : queues) device.prepare(*queue, work);
+  if (!pivoting) work.solved_rows = a.rows().local_size();
+  work.solved_columns = options.width;
+  device.prepare(panel_solves, work);
+  work.solved_rows = 0;
+  work.solved_columns = chunk;
+  device.prepare(row_solves, work);
+}
 
 /// Panel q and its chunks. For each chunk, in this order: the rows are exchanged, U_qj is computed
 /// and broadcast ("solved"), and A_ij is updated.

@@ -25,6 +25,7 @@ LuSolver::LuSolver(Transport& transport, const DistributedMatrix& lu, std::int64
       pivots_(pivots.begin(), pivots.end()),
       trace_(trace),
       queue_(device_.make_queue(Priority::high)) {
+  device_.prepare(*queue_, {.width = width, .permutes = !pivots.empty(), .substitutes = true});
   prepare(Precision::fp64, 1);
   if (!pivots_.empty()) plan_moves(moves_, Exchanges::forward);
 }

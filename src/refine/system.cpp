@@ -23,6 +23,11 @@ class GeneratedMatrix final : public LocalMatrix {
  public:
   GeneratedMatrix(const MatrixSpec& spec, const Distribution& rows, const Distribution& columns)
       : spec_(spec), rows_(rows), columns_(columns) {}
+  void prepare(Device& device, Queue& queue) const override {
+    device.prepare(queue, {.pass_rows = rows_.local_size(),
+                           .pass_columns = columns_.local_size(),
+                           .diagonal = spec_.diagonal != nullptr ? spec_.n : 0});
+  }
   void multiply(Device& device, Queue& queue, Transpose transpose, MatrixView<const double> x,
                 MatrixView<double> ax, double* abs_rows, MatrixView<double> abs_ax,
                 std::uint64_t* checksum) const override {
@@ -117,6 +122,7 @@ System::System(const ProcessGrid& grid, Device& device, std::shared_ptr<const Lo
       b_(std::move(b)),
       queue_(device.make_queue(Priority::normal)),
       abs_rows_(device.allocate(bytes_of_doubles(b_.size()))) {
+  a_->prepare(device_, *queue_);
   for (Side* side : {&x_, &b_}) reserve(*side, 1);
   device_.reserve(abs_ax_, bytes_of_doubles(b_.size()));
 }

@@ -25,6 +25,8 @@ namespace lupine {
 class LocalMatrix {
  public:
   virtual ~LocalMatrix() = default;
+  /// Device::prepare() for these passes.
+  virtual void prepare(Device& device, Queue& queue) const { device.prepare(queue, {}); }
   /// AX <- B X in one pass over A, where B is A or A^T, for Device::few_vectors at most. Also
   /// abs_rows_i <- sum_j |b_ij|, abs_ax <- |B| |X| and *checksum <- the sum of A's bits as
   /// Device::multiply() has it, each where its pointer is not null.

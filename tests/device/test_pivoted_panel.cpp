@@ -9,13 +9,14 @@ using namespace lupine::test;
 
 namespace {
 
-// Checks |L X - B| <= n u |L| |X|. The solve must read nothing outside of the triangle.
+// Checks |L X - B| <= n u |L| |X|. The solve must take nothing from outside of the triangle, but
+// may multiply it by zero, as a library of a GPU may: so it is large there, and finite.
 template <class T>
 void check_triangle(Bench& b, std::int64_t n, std::int64_t m) {
   CAPTURE(n, m);
   DeviceMatrix<T> l = plain_factors<T>(b, n);
   const Square lower = lower_of(square(l));
-  l.set([&](std::int64_t i, std::int64_t j) { return i > j ? l(i, j) : not_a_number<T>; });
+  l.set([&](std::int64_t i, std::int64_t j) { return i > j ? l(i, j) : T(1e30); });
   DeviceMatrix<T> x = uniform<T>(b, n, m);
   const Plain before = x.plain();
   b.device->solve_unit_lower(*b.queue, l.view(), x.view());
@@ -165,7 +166,7 @@ void check_panel(Bench& b, std::int64_t m, std::int64_t w, std::int64_t leaf) {
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("solve_unit_lower reads the triangle and nothing else", "[pivot]", float,
+TEMPLATE_TEST_CASE("solve_unit_lower takes the triangle and nothing else", "[pivot]", float,
                    double) {
   Bench b;
   for (const std::int64_t n : orders)

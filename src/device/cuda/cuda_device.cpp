@@ -281,6 +281,24 @@ std::unique_ptr<Queue> CudaDevice::make_queue(Priority priority) {
   return std::make_unique<CudaQueue>(std::move(lane), pool_, peers_);
 }
 
+void CudaDevice::prepare(Queue& queue, const QueueWork& work) {
+  Lane& l = lane(queue);
+  l.blas();
+  std::int64_t most = 0;
+  const auto needs = [&](std::int64_t bytes) { most = std::max(most, bytes); };
+  if (bytes_of(work.purpose) == 2) {
+    needs(solve_scratch(Triangle::upper, work.width, work.solved_rows));
+    needs(solve_scratch(Triangle::unit_lower, work.width, work.solved_columns));
+  }
+  // A step exchanges at most twice as many rows as it has columns.
+  const std::int64_t column = 2 * work.width * bytes_of(Precision::fp64);
+  if (work.permutes && column > cuda::permuted_bytes) needs(std::max(permute_scratch, column));
+  if (work.substitutes) needs(2 * cuda::parts_size * std::int64_t{sizeof(double)});
+  if (work.pass_rows > 0) needs(pass_scratch(work.pass_rows, work.pass_columns, 3));
+  l.scratch(most);
+  if (work.diagonal > 0) l.reserve_diagonal(work.diagonal);
+}
+
 void CudaDevice::write(Queue& queue, std::span<const std::byte> host, std::byte* device) {
   if (host.empty()) return;
   check(cudaMemcpyAsync(device, host.data(), host.size(), cudaMemcpyHostToDevice,

@@ -35,6 +35,10 @@ inline Cyclic cyclic(const Distribution& d) {
   return {d.block(), d.processes(), d.me()};
 }
 
+/// Bytes of scratch memory for permutations of more rows than cuda::permute_rows can move. They fit
+/// into the GPU's cache.
+constexpr std::int64_t permute_scratch = std::int64_t{8} << 20;
+
 /// The lanes that no queue uses at the moment.
 using LanePool = std::vector<std::unique_ptr<Lane>>;
 
@@ -59,6 +63,7 @@ class CudaDevice : public Device {
   Buffer allocate(std::int64_t bytes) override;
   Buffer allocate_host(std::int64_t bytes) override;
   std::unique_ptr<Queue> make_queue(Priority priority) override;
+  void prepare(Queue& queue, const QueueWork& work) override;
   void write(Queue& queue, std::span<const std::byte> host, std::byte* device) override;
   void read(Queue& queue, const std::byte* device, std::span<std::byte> host) override;
   void write(Queue& queue, ConstAnyMatrix host, AnyMatrix device) override;
@@ -141,6 +146,8 @@ class CudaDevice : public Device {
   void left_upper(Lane& lane, MatrixView<const float> lu, MatrixView<float> b);
   void solve(Queue& queue, cuda::Triangle triangle, Transpose transpose, ConstAnyMatrix lu,
              AnyMatrix x);
+  static std::int64_t solve_scratch(cuda::Triangle triangle, std::int64_t n, std::int64_t vectors);
+  std::int64_t pass_scratch(std::int64_t rows, std::int64_t columns, int sums) const;
   void permute_many(Lane& lane, const std::int64_t* from, const std::int64_t* to,
                     std::int64_t count, AnyMatrix a);
 

@@ -11,10 +11,6 @@ namespace lupine {
 
 namespace {
 
-// Bytes of scratch memory for permutations of more rows than permute_rows can move. They fit into
-// the GPU's cache.
-constexpr std::int64_t permute_scratch = std::int64_t{8} << 20;
-
 cuda::Found found_at(PivotCandidate* found) {
   if (found == nullptr) return {};
   return {&found->magnitude, &found->row};
@@ -74,7 +70,7 @@ void CudaDevice::permute_rows(Queue& queue, const std::int64_t* from, const std:
   check(cuda::permute_rows(l.stream(), from, to, count, a), "permute_rows");
 }
 
-// Moves as many columns at a time as fit into permute_scratch.
+// Moves as many columns at a time as fit into permute_scratch, or one.
 void CudaDevice::permute_many(Lane& l, const std::int64_t* from, const std::int64_t* to,
                               std::int64_t count, AnyMatrix a) {
   const std::int64_t column = count * bytes_of(a.precision);

@@ -159,6 +159,11 @@ void CudaDevice::add(Queue& queue, ConstAnyMatrix x, AnyMatrix y) {
   check(cuda::add(lane(queue).stream(), x, y), "add");
 }
 
+std::int64_t CudaDevice::pass_scratch(std::int64_t rows, std::int64_t columns, int sums) const {
+  const std::int64_t parts = cuda::pass_parts(rows, columns, properties_.multiProcessorCount);
+  return sums * parts * rows * std::int64_t{sizeof(double)};
+}
+
 void CudaDevice::multiply_generated(Queue& queue, const MatrixSpec& spec, const Distribution& rows,
                                     const Distribution& columns, const double* x, double* ax,
                                     double* abs_rows, double* abs_ax) {
@@ -169,8 +174,7 @@ void CudaDevice::multiply_generated(Queue& queue, const MatrixSpec& spec, const 
   const std::int64_t n = columns.local_size();
   const std::int64_t parts = cuda::pass_parts(m, n, properties_.multiProcessorCount);
   const int sums = abs_ax != nullptr ? 3 : abs_rows != nullptr ? 2 : 1;
-  auto* workspace =
-      reinterpret_cast<double*>(l.scratch(sums * parts * m * std::int64_t{sizeof(double)}));
+  auto* workspace = reinterpret_cast<double*>(l.scratch(pass_scratch(m, n, sums)));
   check(cuda::multiply_generated(l.stream(), here, cyclic(rows), m, cyclic(columns), n, x,
                                  {ax, abs_rows, abs_ax}, parts, workspace),
         "multiply_generated");

@@ -72,7 +72,34 @@ class Carve {
   std::byte* at_;
 };
 
+// The scratch memory of a solve with a triangle of order n whose result is rounded.
+struct ScratchShapes {
+  std::int64_t strips;
+  Shape inverses;
+  Shape rights;
+  Shape factors;
+  Shape knowns;
+  std::int64_t word_bytes;
+
+  ScratchShapes(const Side& side, std::int64_t n, std::int64_t vectors)
+      : strips(ceil_div(n, triangle_order)),
+        inverses(side.shape(n, 3 * std::min(triangle_order, n))),
+        rights(side.shape(3 * std::min(triangle_order, n), vectors)),
+        factors(side.shape(triangle_order, n)),
+        knowns(side.shape((strips - 1) * triangle_order, vectors)),
+        word_bytes(cuda::SolveBounds::words(strips) * std::int64_t{sizeof(std::uint32_t)}) {}
+  std::int64_t bytes() const {
+    return Carve::bytes(inverses) + Carve::bytes(rights) + Carve::bytes(factors) +
+           Carve::bytes(knowns) + word_bytes;
+  }
+};
+
 }  // namespace
+
+std::int64_t CudaDevice::solve_scratch(Triangle triangle, std::int64_t n, std::int64_t vectors) {
+  if (n == 0 || vectors == 0) return 0;
+  return ScratchShapes(Side(triangle), n, std::min(vectors, solve_vectors)).bytes();
+}
 
 void CudaDevice::solve_right_upper(Queue& queue, MatrixView<const float> lu, MatrixView<float> b,
                                    Precision purpose) {
@@ -115,26 +142,18 @@ void CudaDevice::solve_rounded(Lane& l, Triangle triangle, MatrixView<const floa
   if (b.empty()) return;
   const Side side(triangle);
   const std::int64_t n = lu.columns;
-  const std::int64_t strips = ceil_div(n, triangle_order);
   const std::int64_t vectors = side.vectors(b);
   const std::int64_t most = std::min(vectors, solve_vectors);
-  const std::int64_t tripled = 3 * std::min(triangle_order, n);
-  const Shape inverse_parts = side.shape(n, tripled);
-  const Shape right_parts = side.shape(tripled, most);
-  const Shape factor_shape = side.shape(triangle_order, n);
-  const Shape known_shape = side.shape((strips - 1) * triangle_order, most);
-  const std::int64_t words = cuda::SolveBounds::words(strips);
-  const std::int64_t word_bytes = words * std::int64_t{sizeof(std::uint32_t)};
-  Carve carve(l.scratch(Carve::bytes(inverse_parts) + Carve::bytes(right_parts) +
-                        Carve::bytes(factor_shape) + Carve::bytes(known_shape) + word_bytes));
-  const auto inverses = carve.matrix<Bfloat16>(inverse_parts);
-  const auto rights = carve.matrix<Bfloat16>(right_parts);
-  const auto factors = carve.matrix<Half>(factor_shape);
-  const auto knowns = carve.matrix<Half>(known_shape);
-  const cuda::SolveBounds bounds{carve.rest(), strips};
+  const ScratchShapes shapes(side, n, most);
+  Carve carve(l.scratch(shapes.bytes()));
+  const auto inverses = carve.matrix<Bfloat16>(shapes.inverses);
+  const auto rights = carve.matrix<Bfloat16>(shapes.rights);
+  const auto factors = carve.matrix<Half>(shapes.factors);
+  const auto knowns = carve.matrix<Half>(shapes.knowns);
+  const cuda::SolveBounds bounds{carve.rest(), shapes.strips};
   float* alpha = &l.words()->alpha;
   const cudaStream_t stream = l.stream();
-  check(cudaMemsetAsync(carve.rest(), 0, static_cast<std::size_t>(word_bytes), stream),
+  check(cudaMemsetAsync(carve.rest(), 0, static_cast<std::size_t>(shapes.word_bytes), stream),
         "cudaMemsetAsync");
   check(cuda::split_triangle(stream, lu, triangle, inverses, bounds), "split_triangle");
   for (std::int64_t v = 0; v < vectors; v += most)

@@ -77,10 +77,14 @@ std::byte* Lane::scratch(std::int64_t bytes) {
   return scratch_.data();
 }
 
-const double* Lane::diagonal(const double* host, std::int64_t n) {
+void Lane::reserve_diagonal(std::int64_t n) {
   const std::int64_t bytes = n * std::int64_t{sizeof(double)};
   if (diagonal_.bytes() < bytes) diagonal_ = allocate_on_gpu(bytes, before_free_, counted_);
-  check(cudaMemcpyAsync(diagonal_.data(), host, static_cast<std::size_t>(bytes),
+}
+
+const double* Lane::diagonal(const double* host, std::int64_t n) {
+  reserve_diagonal(n);
+  check(cudaMemcpyAsync(diagonal_.data(), host, static_cast<std::size_t>(n) * sizeof(double),
                         cudaMemcpyHostToDevice, stream_),
         "cudaMemcpyAsync");
   return diagonal_.as<double>();

@@ -55,6 +55,8 @@ class Lane {
   /// Device memory of at least `bytes` bytes. Its contents are lost when it grows.
   std::byte* scratch(std::int64_t bytes);
   std::int64_t scratch_bytes() const { return scratch_.bytes(); }
+  /// Makes room for diagonal().
+  void reserve_diagonal(std::int64_t n);
   /// A copy of n doubles of the host in device memory, made in the stream's order.
   const double* diagonal(const double* host, std::int64_t n);
 

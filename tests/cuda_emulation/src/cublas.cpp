@@ -221,6 +221,22 @@ CBLAS_DIAG cblas(cublasDiagType_t diag) {
   return diag == CUBLAS_DIAG_UNIT ? CblasUnit : CblasNonUnit;
 }
 
+/// What a library that multiplies the other half of a triangle by zero would add: NaN where that
+/// half has an Inf or NaN, and otherwise 0.
+template <class T>
+T zero_times_other_half(cublasFillMode_t uplo, cublasDiagType_t diag, std::int64_t order,
+                        const T* a, std::int64_t lda) {
+  T sum = 0;
+  for (std::int64_t j = 0; j < order; ++j)
+    for (std::int64_t i = 0; i < order; ++i) {
+      const bool read = i == j                           ? diag == CUBLAS_DIAG_NON_UNIT
+                        : uplo == CUBLAS_FILL_MODE_LOWER ? i > j
+                                                         : i < j;
+      if (!read) sum += 0 * a[i + j * lda];
+    }
+  return sum;
+}
+
 /// C <- alpha op(A) B and the like, or with op(A)^-1: `compute` does it in place, as cBLAS does.
 template <class T, class Compute>
 cublasStatus_t with_triangle(cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t uplo,
@@ -248,6 +264,9 @@ cublasStatus_t with_triangle(cublasHandle_t handle, cublasSideMode_t side, cubla
                                   cblas(diag), static_cast<int>(m), static_cast<int>(n),
                                   static_cast<T>(read(scalar, sizeof(T) == 8)), a,
                                   static_cast<int>(lda), c, static_cast<int>(ldc));
+                          const T more = zero_times_other_half(uplo, diag, order, a, lda);
+                          for (std::int64_t j = 0; j < n; ++j)
+                            for (std::int64_t i = 0; i < m; ++i) c[i + j * ldc] += more;
                         },
                         {}});
   return CUBLAS_STATUS_SUCCESS;
@@ -283,6 +302,7 @@ using namespace lupine::emulation;
 
 cublasStatus_t cublasCreate(cublasHandle_t* handle) {
   return blas_call("cublasCreate", [&] {
+    note_if_messages_wait("cublasCreate");
     *handle = new cublasContext;
     ++state().handles;
     return CUBLAS_STATUS_SUCCESS;

@@ -162,6 +162,10 @@ std::uint64_t draw(std::uint64_t count);
 /// tasks. Returns what makes the call fail before it does anything.
 cudaError_t begin(const char* function);
 
+/// Counts what a real device may wait for itself to make, where messages are under way: the peer
+/// may wait for this host.
+void note_if_messages_wait(const char* what);
+
 /// Notes what a call returns.
 cudaError_t finish(cudaError_t error);
 

@@ -217,6 +217,7 @@ cudaError_t cudaMalloc(void** pointer, std::size_t bytes) {
   return call("cudaMalloc", [&] {
     int device = 0;
     if (const auto error = current_device(device)) return error;
+    note_if_messages_wait("cudaMalloc");
     if (bytes > most_mapped) return cudaErrorInvalidValue;
     if (bytes > state().settings.memory - used(device)) return cudaErrorMemoryAllocation;
     return allocate(pointer, bytes, device);
@@ -224,11 +225,15 @@ cudaError_t cudaMalloc(void** pointer, std::size_t bytes) {
 }
 
 cudaError_t cudaFree(void* pointer) {
-  return release("cudaFree", [&] { return give_back(pointer, true); });
+  return release("cudaFree", [&] {
+    note_if_messages_wait("cudaFree");
+    return give_back(pointer, true);
+  });
 }
 
 cudaError_t cudaMallocHost(void** pointer, std::size_t bytes) {
   return call("cudaMallocHost", [&] {
+    note_if_messages_wait("cudaMallocHost");
     return bytes > most_mapped ? cudaErrorInvalidValue : allocate(pointer, bytes, -1);
   });
 }

@@ -401,7 +401,9 @@ ncclResult_t ncclAllGather(const void* from, void* to, std::size_t count, ncclDa
                             stream,
                             group.message(peer, group.rank, comm->received[peer]++)});
     }
-    enqueue(stream, {{}, [group = comm->group, transfers] { return proceed(*group, *transfers); }});
+    enqueue(
+        stream,
+        {{}, [group = comm->group, transfers] { return proceed(*group, *transfers); }, {}, true});
     return ncclSuccess;
   });
 }

@@ -231,6 +231,17 @@ cudaError_t begin(const char* function) {
   return s.sticky;
 }
 
+void note_if_messages_wait(const char* what) {
+  const auto is_message = [](const Task& task) { return task.message; };
+  for (const auto& stream : state().streams) {
+    if (!std::ranges::any_of(stream->tasks, is_message)) continue;
+    ++state().calls["made beside messages"];
+    if (std::getenv("LUPINE_EMULATION_NOTES") != nullptr)
+      std::fprintf(stderr, "CUDA emulation: %s beside messages\n", what);
+    return;
+  }
+}
+
 cudaError_t finish(cudaError_t error) {
   State& s = state();
   if (error == cudaSuccess) error = s.sticky;
