@@ -96,6 +96,7 @@ struct QueueWork {
   Precision purpose = Precision::fp32;  ///< of these solves
   bool permutes = false;                ///< whether rows are permuted
   bool substitutes = false;             ///< whether solve_lower() and solve_upper() are called
+  double least_part = 0;                ///< the least of Device::share(), 1/2, 1/4 ...
   std::int64_t pass_rows = 0;           ///< part of a matrix in multiply_generated()
   std::int64_t pass_columns = 0;
   std::int64_t diagonal = 0;  ///< entries of MatrixSpec::diagonal

@@ -15,6 +15,7 @@ struct ProductChoice {
   std::int64_t n = 0;        ///< columns of C
   std::int64_t k = 0;        ///< columns of A
   int multiprocessors = 0;   ///< to which the products were limited; 0: to none
+  bool confined = false;     ///< whether their streams kept to the limit, whatever was launched
   std::string algorithm;     ///< the library's numbers of it
   std::string kernel;        ///< that it launches; empty: not known
   std::int64_t blocks = -1;  ///< thread blocks of this kernel; -1: not known

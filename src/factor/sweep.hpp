@@ -13,6 +13,7 @@
 #include "core/trace.hpp"
 #include "device/device.hpp"
 #include "factor/lu.hpp"
+#include "factor/pace.hpp"
 #include "matrix/panel_ring.hpp"
 #include "transport/row_exchange.hpp"
 
@@ -63,7 +64,10 @@ inline void prepare_queues(Device& device, std::initializer_list<Queue*> queues,
                            Queue& panel_solves, Queue& row_solves, const DistributedMatrix& a,
                            const FactorOptions& options, std::int64_t chunk) {
   const bool pivoting = options.pivoting == Pivoting::partial;
-  QueueWork work{.width = options.width, .purpose = options.precision, .permutes = pivoting};
+  QueueWork work{.width = options.width,
+                 .purpose = options.precision,
+                 .permutes = pivoting,
+                 .least_part = Beside::least};
   for (Queue* queue : queues) device.prepare(*queue, work);
   if (!pivoting) work.solved_rows = a.rows().local_size();
   work.solved_columns = options.width;

@@ -138,6 +138,7 @@ ordered_json json_of_products(const std::vector<ProductChoice>& products) {
                    {"k", one.k},
                    {"multiprocessors",
                     one.multiprocessors > 0 ? ordered_json(one.multiprocessors) : ordered_json()},
+                   {"confined", one.confined},
                    {"algorithm", one.algorithm},
                    {"kernel", text_or_null(one.kernel)},
                    {"blocks", index_or_null(one.blocks)},

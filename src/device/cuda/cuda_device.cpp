@@ -78,14 +78,14 @@ class CudaQueue final : public Queue {
   CudaQueue(std::unique_ptr<Lane> lane, std::shared_ptr<LanePool> pool,
             std::shared_ptr<Peers> peers)
       : lane_(std::move(lane)), pool_(std::move(pool)), peers_(std::move(peers)) {
-    peers_->add(lane_->stream());
+    peers_->add(*lane_);
   }
   CudaQueue(const CudaQueue&) = delete;
   CudaQueue& operator=(const CudaQueue&) = delete;
   ~CudaQueue() override {
     peers_->drain();
     cudaStreamSynchronize(lane_->stream());
-    peers_->remove(lane_->stream());
+    peers_->remove(*lane_);
     pool_->push_back(std::move(lane_));
   }
 
@@ -178,13 +178,28 @@ Lane& CudaDevice::lane(Queue& queue) const {
 // keep its multiprocessors until it ends, and then a panel would wait for the end of an update. So
 // panels and updates have different multiprocessors, and updates have at least half of them.
 int CudaDevice::multiprocessors_for(Priority priority) const {
-  constexpr int unit = 4;  // of panels' numbers: a new number needs new choices of algorithms
+  const int panel = panel_multiprocessors(panel_part_);
+  if (panel == 0 || priority != Priority::normal) return panel;
+  const int of_part = parts_ ? parts_->size(panel) : 0;
+  return of_part > 0 ? of_part : properties_.multiProcessorCount - panel;
+}
+
+// Those for a panel that gets this part of the GPU; 0: all.
+int CudaDevice::panel_multiprocessors(double part) const {
+  constexpr int least_unit = 4;  // a new number needs new choices of algorithms
+  const int unit = std::max(least_unit, parts_ ? parts_->unit() : 0);
   const int all = properties_.multiProcessorCount;
-  if (panel_part_ <= 0 || reserved_ == 0) return 0;
-  const int share = (static_cast<int>(panel_part_ * all) / unit + 1) * unit;
-  const int panel = std::min(reserved_ > 0 ? reserved_ : share, all / 2);
-  if (panel == 0) return 0;
-  return priority == Priority::normal ? all - panel : panel;
+  if (part <= 0 || reserved_ == 0) return 0;
+  const int share = (static_cast<int>(part * all) / unit + 1) * unit;
+  return std::min(reserved_ > 0 ? reserved_ : share, all / 2);
+}
+
+// The parts of updates beside panels that get 1/2, 1/4 ... of the GPU.
+void CudaDevice::add_parts(Lane& lane, double least) {
+  if (!parts_ && !parts_failed_) parts_ = UpdateParts::make(gpu_);
+  parts_failed_ = parts_ == nullptr;
+  for (double part = 0.5; parts_ && part >= least; part /= 2)
+    if (const int panel = panel_multiprocessors(part); panel > 0) lane.add_part(parts_, panel);
 }
 
 std::string CudaDevice::description() const {
@@ -297,6 +312,7 @@ void CudaDevice::prepare(Queue& queue, const QueueWork& work) {
   if (work.pass_rows > 0) needs(pass_scratch(work.pass_rows, work.pass_columns, 3));
   l.scratch(most);
   if (work.diagonal > 0) l.reserve_diagonal(work.diagonal);
+  if (work.least_part > 0 && l.priority() == Priority::normal) add_parts(l, work.least_part);
 }
 
 void CudaDevice::write(Queue& queue, std::span<const std::byte> host, std::byte* device) {

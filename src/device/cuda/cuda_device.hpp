@@ -133,6 +133,8 @@ class CudaDevice : public Device {
  private:
   void use() const;
   int multiprocessors_for(Priority priority) const;
+  int panel_multiprocessors(double part) const;
+  void add_parts(Lane& lane, double least);
   Lane& lane(Queue& queue) const;
   void factor(Lane& lane, MatrixView<float> a, std::int64_t begin, FactorStatus* status);
   void invert(Lane& lane, MatrixView<float> a);
@@ -154,6 +156,8 @@ class CudaDevice : public Device {
   int gpu_;
   int reserved_;
   double panel_part_ = 0;
+  std::shared_ptr<UpdateParts> parts_;  // null: none are asked for yet, or there are none
+  bool parts_failed_ = false;
   cudaDeviceProp properties_{};
   std::shared_ptr<GpuBytes> allocated_;
   std::unique_ptr<Products> products_;

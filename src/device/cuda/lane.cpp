@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/expects.hpp"
 #include "device/cuda/check.hpp"
 #include "device/out_of_memory.hpp"
 
@@ -31,23 +32,51 @@ Buffer allocate_on_gpu(std::int64_t bytes, std::function<void()> before_free,
 
 Lane::Lane(Priority priority, std::function<void()> before_free, std::shared_ptr<GpuBytes> counted)
     : priority_(priority), before_free_(std::move(before_free)), counted_(std::move(counted)) {
+  check(cudaStreamCreateWithPriority(&own_stream_, cudaStreamNonBlocking, stream_priority()),
+        "cudaStreamCreateWithPriority");
+  stream_ = own_stream_;
+  check(cudaEventCreateWithFlags(&turn_, cudaEventDisableTiming), "cudaEventCreateWithFlags");
+  words_ = allocate_on_gpu(sizeof(Words), {}, counted_);
+  check(cudaMemsetAsync(words_.data(), 0, sizeof(Words), stream_), "cudaMemsetAsync");
+}
+
+int Lane::stream_priority() const {
   int least = 0;
   int greatest = 0;
   check(cudaDeviceGetStreamPriorityRange(&least, &greatest), "cudaDeviceGetStreamPriorityRange");
   // In CUDA, the greatest priority has the lowest number.
-  const int stream_priority = priority == Priority::high     ? greatest
-                              : priority == Priority::raised ? std::min(greatest + 1, least)
-                                                             : least;
-  check(cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking, stream_priority),
-        "cudaStreamCreateWithPriority");
-  words_ = allocate_on_gpu(sizeof(Words), {}, counted_);
-  check(cudaMemsetAsync(words_.data(), 0, sizeof(Words), stream_), "cudaMemsetAsync");
+  return priority_ == Priority::high     ? greatest
+         : priority_ == Priority::raised ? std::min(greatest + 1, least)
+                                         : least;
+}
+
+void Lane::add_part(const std::shared_ptr<UpdateParts>& parts, int free) {
+  LUPINE_EXPECTS(parts_ == nullptr || parts_ == parts);
+  parts_ = parts;
+  const int size = parts_->size(free);
+  if (size == 0 || in_parts_.contains(size)) return;
+  const cudaStream_t stream = parts_->make_stream(free, stream_priority());
+  if (stream != nullptr) in_parts_[size] = stream;
+}
+
+void Lane::set_multiprocessors(int count) {
+  if (count == multiprocessors_) return;
+  multiprocessors_ = count;
+  const auto part = in_parts_.find(count);
+  const cudaStream_t next = part == in_parts_.end() ? own_stream_ : part->second;
+  if (next == stream_) return;
+  check(cudaEventRecord(turn_, stream_), "cudaEventRecord");
+  check(cudaStreamWaitEvent(next, turn_, 0), "cudaStreamWaitEvent");
+  stream_ = next;
+  if (blas_ != nullptr) give_stream_to_blas();
 }
 
 Lane::~Lane() {
   if (stream_ != nullptr) cudaStreamSynchronize(stream_);
   if (blas_ != nullptr) cublasDestroy(blas_);
-  if (stream_ != nullptr) cudaStreamDestroy(stream_);
+  if (turn_ != nullptr) cudaEventDestroy(turn_);
+  for (const auto& [size, stream] : in_parts_) cudaStreamDestroy(stream);
+  if (own_stream_ != nullptr) cudaStreamDestroy(own_stream_);
 }
 
 void* Lane::workspace() {
@@ -58,15 +87,20 @@ void* Lane::workspace() {
 cublasHandle_t Lane::blas() {
   if (blas_ == nullptr) {
     check(cublasCreate(&blas_), "cublasCreate");
-    check(cublasSetStream(blas_, stream_), "cublasSetStream");
-    check(cublasSetWorkspace(blas_, workspace(), static_cast<std::size_t>(workspace_bytes)),
-          "cublasSetWorkspace");
+    give_stream_to_blas();
   }
   if (blas_multiprocessors_ != multiprocessors_) {
     check(cublasSetSmCountTarget(blas_, multiprocessors_), "cublasSetSmCountTarget");
     blas_multiprocessors_ = multiprocessors_;
   }
   return blas_;
+}
+
+// With a new stream, cuBLAS forgets its workspace.
+void Lane::give_stream_to_blas() {
+  check(cublasSetStream(blas_, stream_), "cublasSetStream");
+  check(cublasSetWorkspace(blas_, workspace(), static_cast<std::size_t>(workspace_bytes)),
+        "cublasSetWorkspace");
 }
 
 std::byte* Lane::scratch(std::int64_t bytes) {

@@ -9,10 +9,12 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 
 #include "cuda/kernels.hpp"
 #include "device/buffer.hpp"
+#include "device/cuda/update_parts.hpp"
 #include "device/queue.hpp"
 
 namespace lupine {
@@ -41,10 +43,16 @@ class Lane {
   ~Lane();
 
   Priority priority() const { return priority_; }
+  /// The stream of the next operation. It is behind all operations that were given before.
   cudaStream_t stream() const { return stream_; }
   /// The number of multiprocessors that a product on this lane may use; 0: all.
   int multiprocessors() const { return multiprocessors_; }
-  void set_multiprocessors(int count) { multiprocessors_ = count; }
+  /// Whether nothing that runs on stream() can use more than multiprocessors().
+  bool is_confined() const { return stream_ != own_stream_; }
+  /// Sets multiprocessors(). Where the lane has a part of that size, it goes on there.
+  void set_multiprocessors(int count);
+  /// Adds the part that leaves `free` multiprocessors, if there is one.
+  void add_part(const std::shared_ptr<UpdateParts>& parts, int free);
   /// A cuBLAS handle on this stream, with the workspace below and the limit multiprocessors().
   /// Scalars are in host memory.
   cublasHandle_t blas();
@@ -70,11 +78,18 @@ class Lane {
   Words* words() const { return words_.as<Words>(); }
 
  private:
+  int stream_priority() const;
+  void give_stream_to_blas();
+
   Priority priority_;
   std::function<void()> before_free_;
   std::shared_ptr<GpuBytes> counted_;
   int multiprocessors_ = 0;
-  cudaStream_t stream_ = nullptr;
+  cudaStream_t own_stream_ = nullptr;
+  std::shared_ptr<UpdateParts> parts_;
+  std::map<int, cudaStream_t> in_parts_;  ///< streams by the sizes of their parts
+  cudaStream_t stream_ = nullptr;         ///< one of these
+  cudaEvent_t turn_ = nullptr;            ///< of the last change of streams
   cublasHandle_t blas_ = nullptr;
   int blas_multiprocessors_ = 0;  ///< the limit that blas_ has now
   Buffer workspace_;

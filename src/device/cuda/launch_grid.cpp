@@ -1,23 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "device/cuda/launch_grid.hpp"
 
-#include <cuda.h>
+#include "device/cuda/driver_function.hpp"
 
 namespace lupine {
 
 namespace {
-
-/// A function of the driver with the interface that it has since `version`; null if there is none.
-template <class F>
-F driver_function(const char* name, unsigned version) {
-  void* function = nullptr;
-  cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
-  const cudaError_t error =
-      cudaGetDriverEntryPointByVersion(name, &function, version, cudaEnableDefault, &found);
-  return error == cudaSuccess && found == cudaDriverEntryPointSuccess
-             ? reinterpret_cast<F>(function)
-             : nullptr;
-}
 
 /// Functions of the driver. The runtime's functions know only the kernels of this program.
 struct Driver {

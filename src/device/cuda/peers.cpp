@@ -163,19 +163,19 @@ void Peers::drain() noexcept {
   }
 }
 
-void Peers::add(cudaStream_t stream) {
+void Peers::add(const Lane& lane) {
   const std::lock_guard lock(mutex_);
-  streams_.push_back(stream);
+  lanes_.push_back(&lane);
 }
 
-void Peers::remove(cudaStream_t stream) {
+void Peers::remove(const Lane& lane) {
   const std::lock_guard lock(mutex_);
-  std::erase(streams_, stream);
+  std::erase(lanes_, &lane);
 }
 
 bool Peers::idle() const {
-  return std::none_of(streams_.begin(), streams_.end(), [](cudaStream_t stream) {
-    return cudaStreamQuery(stream) == cudaErrorNotReady;
+  return std::ranges::none_of(lanes_, [](const Lane* lane) {
+    return cudaStreamQuery(lane->stream()) == cudaErrorNotReady;
   });
 }
 

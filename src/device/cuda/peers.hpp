@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/stall_watch.hpp"
+#include "device/cuda/lane.hpp"
 #include "device/cuda/nccl_api.hpp"
 #include "device/peer_group.hpp"
 
@@ -37,14 +38,14 @@ class Peers : public std::enable_shared_from_this<Peers> {
   /// @throws Fault for an error of the GPU or of a peer
   void wait(const char* call, const std::function<cudaError_t()>& query,
             const std::function<cudaError_t()>& block);
-  /// Waits for all streams that may wait for peers. Must be called before CUDA calls that wait for
+  /// Waits for all lanes that may wait for peers. Must be called before CUDA calls that wait for
   /// the whole GPU, such as cudaFree. After a peer's error, it gives the groups up, and the next
   /// call of wait() throws that error. While an exception unwinds the stack, peers may never send:
   /// then it gives the groups up after 2 seconds.
   void drain() noexcept;
-  /// Adds or removes a stream that may wait for peers.
-  void add(cudaStream_t stream);
-  void remove(cudaStream_t stream);
+  /// Adds or removes a lane that may wait for peers.
+  void add(const Lane& lane);
+  void remove(const Lane& lane);
 
   void set_stalls(StallWatch* stalls) { stalls_ = stalls; }
   /// Gives all groups up before the program is ended. May be called from any thread. After that, a
@@ -66,7 +67,7 @@ class Peers : public std::enable_shared_from_this<Peers> {
 
   mutable std::mutex mutex_;
   std::vector<nccl::Comm> comms_;
-  std::vector<cudaStream_t> streams_;
+  std::vector<const Lane*> lanes_;
   std::string failure_;  // a peer's error that has not been thrown yet
   bool ended_ = false;
   StallWatch* stalls_ = nullptr;

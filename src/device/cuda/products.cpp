@@ -32,6 +32,10 @@ std::optional<LaunchedKernel> largest_launch(cudaStream_t stream, const Work& wo
   return most == all.end() ? std::nullopt : std::optional(*most);
 }
 
+bool must_keep(const Lane& lane) {
+  return lane.multiprocessors() > 0 && !lane.is_confined();
+}
+
 }  // namespace
 
 /// Factors of products. cuBLASLt needs this alignment of scalars on the device.
@@ -75,6 +79,7 @@ Products::Candidate* Products::candidate(Lane& lane, const ProductCall& call) {
   const auto [place, is_new] =
       known_.try_emplace(call.of(), Known{.rows = call.rows(), .columns = call.columns()});
   Known& known = place->second;
+  known.must_keep = must_keep(lane);
   if (is_new && rehearsed_once_ && !rehearsing_) known.candidates = candidates_like(call.of());
   const auto suitable = [&]() -> Candidate* {
     const auto found = std::ranges::find_if(known.candidates, [&](const Candidate& one) {
@@ -85,9 +90,9 @@ Products::Candidate* Products::candidate(Lane& lane, const ProductCall& call) {
   if (Candidate* const one = suitable()) return one;
   if (known.complete) return nullptr;
   const bool refused = std::ranges::any_of(known.candidates, &Candidate::refused);
-  const bool choosy = refused || call.of().multiprocessors > 0;
+  const bool choosy = refused || known.must_keep;
   ask(call, known, choosy ? ProductCall::most_offered : 1);
-  if (call.of().multiprocessors > 0) look_at_launches(lane, call, known);
+  if (known.must_keep) look_at_launches(lane, call, known);
   sort(call.of(), known);
   return suitable();
 }
@@ -119,9 +124,9 @@ void Products::look_at_launches(Lane& lane, const ProductCall& call, Known& know
 }
 
 // First those that keep to the limit of multiprocessors, and of these the fastest.
-void Products::sort(const ProductClass& of, Known& known) const {
+void Products::sort(const ProductClass& of, Known& known) {
   const auto passes_the_limit = [&](const Candidate& one) {
-    return of.multiprocessors > 0 && one.kernel && one.kernel->blocks() > of.multiprocessors;
+    return known.must_keep && one.kernel && one.kernel->blocks() > of.multiprocessors;
   };
   std::ranges::stable_sort(known.candidates, {}, [&](const Candidate& one) {
     return std::tuple(passes_the_limit(one), one.milliseconds);
@@ -133,7 +138,8 @@ void Products::sort(const ProductClass& of, Known& known) const {
 // trial, or the numbers of the rehearsal might not stay finite.
 void Products::try_candidates(Lane& lane, const ProductCall& call, const float* beta) {
   if (call.operations() < least_tried || !tried_.insert(call.of()).second) return;
-  Known& known = known_[call.of()] = {.rows = call.rows(), .columns = call.columns()};
+  Known& known = known_[call.of()] = {
+      .rows = call.rows(), .columns = call.columns(), .must_keep = must_keep(lane)};
   ask(call, known, ProductCall::most_offered);
   if (known.candidates.size() < 2) return;
   const Scalars on_host;
@@ -200,6 +206,7 @@ std::vector<ProductChoice> Products::choices() const {
                      .n = known.columns,
                      .k = of.inner,
                      .multiprocessors = of.multiprocessors,
+                     .confined = of.multiprocessors > 0 && !known.must_keep,
                      .algorithm = words(one.algorithm),
                      .kernel = one.kernel ? one.kernel->name : "",
                      .blocks = one.kernel ? one.kernel->blocks() : -1,

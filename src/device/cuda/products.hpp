@@ -2,9 +2,9 @@
 /// @file
 /// Matrix products by cuBLASLt. Algorithms are chosen once for each class of products: the first
 /// that cuBLASLt's heuristic offers, or in a rehearsal the one that ran fastest of several. A
-/// product that is limited to some multiprocessors takes, where there is one, an algorithm that
-/// launches no more thread blocks: the limit is a hint, which algorithms without a persistent
-/// kernel ignore.
+/// product that is limited to some multiprocessors, on a lane that is not confined to them, takes,
+/// where there is one, an algorithm that launches no more thread blocks: the limit is a hint, which
+/// algorithms without a persistent kernel ignore.
 #pragma once
 
 #include <cublasLt.h>
@@ -65,13 +65,14 @@ class Products {
     std::int64_t rows = 0;  ///< of C in the first product
     std::int64_t columns = 0;
     std::vector<Candidate> candidates{};
-    bool complete = false;  ///< cuBLASLt has no further ones
+    bool must_keep = false;  ///< whether nothing but the algorithm keeps to the limit
+    bool complete = false;   ///< cuBLASLt has no further ones
   };
   void run(Lane& lane, const ProductCall& call, const float* alpha, const float* beta);
   Candidate* candidate(Lane& lane, const ProductCall& call);
   void ask(const ProductCall& call, Known& known, int most);
   void look_at_launches(Lane& lane, const ProductCall& call, Known& known);
-  void sort(const ProductClass& of, Known& known) const;
+  static void sort(const ProductClass& of, Known& known);
   void try_candidates(Lane& lane, const ProductCall& call, const float* beta);
   std::vector<Candidate> candidates_like(const ProductClass& wanted) const;
   bool left_out(const ProductClass& of);

@@ -371,7 +371,10 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t oper
     if (const auto status = check_memory(held, p)) return status;
     const OfferedAlgorithm& chosen = state().settings.algorithms.at(held.number);
     const std::string name = "algorithm " + std::to_string(held.number);
-    if (known(stream) && !stream->capture) ++state().calls[name];
+    if (known(stream) && !stream->capture) {
+      ++state().calls[name];
+      if (stream->multiprocessors > 0) ++state().calls["product in a part"];
+    }
     // Some real algorithms fail from 2^31 elements on.
     const bool too_far = d_layout->ld * static_cast<std::int64_t>(d_layout->columns) >
                          std::numeric_limits<std::int32_t>::max();
@@ -385,6 +388,8 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t oper
     p.beta = make_scalar(beta, operation->scale, in_device_memory);
     const std::chrono::duration<double, std::milli> longer(chosen.milliseconds);
     const int limit = operation->multiprocessors;
+    if (stream->multiprocessors > 0 && limit != stream->multiprocessors)
+      return CUBLAS_STATUS_INVALID_VALUE;
     const int blocks = chosen.blocks > 0 ? chosen.blocks
                        : limit > 0       ? limit
                                          : state().settings.multiprocessors;

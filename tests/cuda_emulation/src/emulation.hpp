@@ -68,6 +68,12 @@ struct CUstream_st {
   int priority;
   std::deque<lupine::emulation::Task> tasks;
   std::unique_ptr<CUgraph_st> capture = {};  // null: what is given to the stream runs
+  int multiprocessors = 0;                   // of its green context; 0: it has none
+};
+
+struct CUgreenCtx_st {
+  int device;
+  int multiprocessors;
 };
 
 struct CUevent_st {
@@ -102,6 +108,7 @@ struct Settings {
   std::vector<OfferedAlgorithm> algorithms;
   std::string nccl;  // what is wrong with it: the word before the colon
   std::string nccl_detail;
+  std::string green_contexts;  // none: the driver has none; fail: no kernel runs in one
 };
 
 /// How the scheduler behaves for a while.
@@ -146,6 +153,7 @@ struct State {
   std::size_t most_pinned = 0;
   long transfers = 0;       // of NCCL, that were given
   std::size_t handles = 0;  // of libraries
+  std::set<CUgreenCtx_st*> green_contexts;
   cudaError_t last = cudaSuccess;
   cudaError_t sticky = cudaSuccess;
   std::chrono::steady_clock::time_point last_call;
@@ -165,6 +173,9 @@ cudaError_t begin(const char* function);
 /// Counts what a real device may wait for itself to make, where messages are under way: the peer
 /// may wait for this host.
 void note_if_messages_wait(const char* what);
+
+/// A function of the driver for green contexts; null where the emulated driver lacks it.
+void* green_context_function(const char* name);
 
 /// Notes what a call returns.
 cudaError_t finish(cudaError_t error);

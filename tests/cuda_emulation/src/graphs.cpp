@@ -91,6 +91,7 @@ cudaError_t cudaGetDriverEntryPointByVersion(const char* name, void** function, 
       *function = reinterpret_cast<void*>(&kernel_node_params);
     if (std::strcmp(name, "cuKernelGetName") == 0)
       *function = reinterpret_cast<void*>(&kernel_name);
+    if (*function == nullptr) *function = green_context_function(name);
     *found =
         *function != nullptr ? cudaDriverEntryPointSuccess : cudaDriverEntryPointSymbolNotFound;
     return cudaSuccess;

@@ -289,6 +289,8 @@ cudaError_t launch(const cudaLaunchConfig_t& config, void (*kernel)(),
     if (!known(config.stream) || config.stream->device != device) {
       return cudaErrorInvalidResourceHandle;
     }
+    if (config.stream->multiprocessors > 0 && state().settings.green_contexts == "fail")
+      return cudaErrorInvalidResourceHandle;
     const bool none =
         grid.x == 0 || grid.y == 0 || grid.z == 0 || shape.x == 0 || shape.y == 0 || shape.z == 0;
     const bool large = grid.x > 2147483647u || grid.y > 65535 || grid.z > 65535 || shape.x > 1024 ||

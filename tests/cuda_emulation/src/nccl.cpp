@@ -211,14 +211,19 @@ bool proceed(const Group& group, std::vector<Transfer>& transfers) {
   return std::all_of(transfers.begin(), transfers.end(), [](const Transfer& t) { return t.done; });
 }
 
+/// NCCL's kernels wait for each other: in a part of the multiprocessors, one might never start.
+bool takes_messages(cudaStream_t stream) {
+  return known(stream) && stream->multiprocessors == 0;
+}
+
 ncclResult_t transfer(const char* function, bool sends, const void* data, std::size_t count,
                       ncclDataType_t type, int peer, ncclComm_t comm, cudaStream_t stream) {
   OpenGroup& open = open_group();
   const auto body = [&] {
     const std::size_t bytes = count * bytes_of(type);
     if (open.depth == 0) return ncclInvalidUsage;
-    if (comm == nullptr || peer < 0 || peer >= comm->group->ranks || !known(stream) || count == 0 ||
-        bytes / count != bytes_of(type) || !on_device(data, bytes)) {
+    if (comm == nullptr || peer < 0 || peer >= comm->group->ranks || !takes_messages(stream) ||
+        count == 0 || bytes / count != bytes_of(type) || !on_device(data, bytes)) {
       return ncclInvalidArgument;
     }
     const auto& first = open.transfers.empty() ? Transfer{sends, nullptr, {}, comm, stream, {}}
@@ -356,7 +361,7 @@ ncclResult_t ncclCommCount(const ncclComm_t comm, int* count) {
 ncclResult_t ncclBroadcast(const void* from, void* to, std::size_t count, ncclDataType_t type,
                            int root, ncclComm_t comm, cudaStream_t stream) {
   return nccl_call("ncclBroadcast", [&] {
-    if (comm == nullptr || root < 0 || root >= comm->group->ranks || !known(stream)) {
+    if (comm == nullptr || root < 0 || root >= comm->group->ranks || !takes_messages(stream)) {
       return ncclInvalidArgument;
     }
     const std::size_t bytes = count * bytes_of(type);
@@ -373,7 +378,7 @@ ncclResult_t ncclBroadcast(const void* from, void* to, std::size_t count, ncclDa
 ncclResult_t ncclAllGather(const void* from, void* to, std::size_t count, ncclDataType_t type,
                            ncclComm_t comm, cudaStream_t stream) {
   return nccl_call("ncclAllGather", [&] {
-    if (comm == nullptr || !known(stream)) return ncclInvalidArgument;
+    if (comm == nullptr || !takes_messages(stream)) return ncclInvalidArgument;
     const std::size_t bytes = count * bytes_of(type);
     const Group& group = *comm->group;
     if (count == 0) return ncclSuccess;

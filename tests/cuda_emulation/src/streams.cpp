@@ -64,6 +64,7 @@ Settings read_settings() {
   const auto colon = nccl.find(':');
   settings.nccl = nccl.substr(0, colon);
   if (colon != std::string::npos) settings.nccl_detail = nccl.substr(colon + 1);
+  settings.green_contexts = environment("LUPINE_EMULATED_GREEN_CONTEXTS", "");
   return settings;
 }
 
@@ -298,7 +299,8 @@ void complete(const CUstream_st* stream) {
 
 std::size_t live_objects() {
   const State& s = state();
-  return s.allocations.size() + s.streams.size() + s.events.size() + s.handles;
+  return s.allocations.size() + s.streams.size() + s.events.size() + s.handles +
+         s.green_contexts.size();
 }
 
 }  // namespace lupine::emulation

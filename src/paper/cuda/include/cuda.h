@@ -22,3 +22,19 @@ struct CUDA_KERNEL_NODE_PARAMS {
   CUkernel kern;
   CUcontext ctx;
 };
+
+using CUdevice = int;
+using CUstream = cudaStream_t;
+using CUgreenCtx = struct CUgreenCtx_st*;
+using CUdevResourceDesc = struct CUdevResourceDesc_st*;
+enum CUdevResourceType { CU_DEV_RESOURCE_TYPE_INVALID = 0, CU_DEV_RESOURCE_TYPE_SM = 1 };
+enum CUgreenCtxCreate_flags { CU_GREEN_CTX_DEFAULT_STREAM = 1 };
+enum CUstream_flags { CU_STREAM_NON_BLOCKING = 1 };
+
+struct CUdevSmResource {
+  unsigned smCount, minSmPartitionSize, smCoscheduledAlignment;
+};
+struct CUdevResource {
+  CUdevResourceType type;
+  CUdevSmResource sm;
+};

@@ -21,6 +21,7 @@
 ///                             thread blocks, whatever the limit of multiprocessors, and otherwise
 ///                             one on each of these (0,0)
 ///   LUPINE_EMULATION_NOTES    names each of what is made beside messages on standard error
+///   LUPINE_EMULATED_GREEN_CONTEXTS none: the driver has none; fail: no kernel runs in one
 ///   LUPINE_EMULATED_NCCL      none: there is no such library; lacks:FUNCTION; version:CODE;
 ///                             hang:CALL: what this process gives from that broadcast or group on
 ///                             is never done; error:CALL: and ncclCommGetAsyncError says so
@@ -47,8 +48,9 @@ std::size_t damaged_allocations();
 std::size_t live_objects();
 
 /// Calls of a function since restart(), such as "cublasLtMatmulAlgoGetHeuristic"; or products that
-/// cuBLASLt was given to compute by an algorithm, such as "algorithm 0"; or, as "made beside
-/// messages", what was allocated, freed or created while NCCL's messages were not done.
+/// cuBLASLt was given to compute by an algorithm, such as "algorithm 0", or on streams of green
+/// contexts, "product in a part"; or, as "made beside messages", what was allocated, freed or
+/// created while NCCL's messages were not done.
 long calls_of(const char* function);
 /// Different kernels of Lupine's own that were started since the program began.
 std::size_t kernels_started();
