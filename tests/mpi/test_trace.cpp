@@ -235,6 +235,11 @@ TEST_CASE("a run's trace has every rank, and its sums are the phases of the repo
     const bool refined = find(run.ranks.front().spans, Activity::refinement) != nullptr;
     CHECK(refined == (benchmark == Benchmark::mxp));
     CHECK(find(run.ranks.front().spans, Activity::verification) != nullptr);
+    // A correction takes a pass over A; the residual of x = 0 takes none, nor does the norm of A.
+    if (refined)
+      CHECK(std::ranges::count(run.ranks.front().spans, Activity::residual,
+                               [](const TraceSpan& span) { return span.label.activity; }) ==
+            result.iterations);
   }
 }
 

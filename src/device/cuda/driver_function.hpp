@@ -15,8 +15,15 @@ template <class F>
 F driver_function(const char* name, unsigned version) {
   void* function = nullptr;
   cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
+#if CUDART_VERSION >= 12050
   const cudaError_t error =
       cudaGetDriverEntryPointByVersion(name, &function, version, cudaEnableDefault, &found);
+#else  // it gives the interface that the driver had when this toolkit was made
+  const cudaError_t error =
+      version <= CUDART_VERSION
+          ? cudaGetDriverEntryPoint(name, &function, cudaEnableDefault, &found)
+          : cudaErrorNotSupported;
+#endif
   return error == cudaSuccess && found == cudaDriverEntryPointSuccess
              ? reinterpret_cast<F>(function)
              : nullptr;

@@ -10,36 +10,51 @@
 
 namespace lupine {
 
-namespace {
+#if CUDART_VERSION < 12050  // such a toolkit does not know green contexts
 
-/// The driver's functions for green contexts.
-struct Driver {
-  using Get = CUresult (*)(CUdevice*, int);
-  using Resource = CUresult (*)(CUdevice, CUdevResource*, CUdevResourceType);
-  using Split = CUresult (*)(CUdevResource*, unsigned*, const CUdevResource*, CUdevResource*,
-                             unsigned, unsigned);
-  using Describe = CUresult (*)(CUdevResourceDesc*, CUdevResource*, unsigned);
-  using Create = CUresult (*)(CUgreenCtx*, CUdevResourceDesc, CUdevice, unsigned);
-  using Destroy = CUresult (*)(CUgreenCtx);
-  using CreateStream = CUresult (*)(CUstream*, CUgreenCtx, unsigned, int);
+struct UpdateParts::Parts {};
+UpdateParts::UpdateParts(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+UpdateParts::~UpdateParts() = default;
+std::shared_ptr<UpdateParts> UpdateParts::make(int) {
+  return nullptr;
+}
+int UpdateParts::unit() const {
+  return 1;
+}
+int UpdateParts::size(int) {
+  return 0;
+}
+cudaStream_t UpdateParts::make_stream(int, int) {
+  return nullptr;
+}
 
-  Get get = driver_function<Get>("cuDeviceGet", 2000);
-  Resource resource = driver_function<Resource>("cuDeviceGetDevResource", 12040);
-  Split split = driver_function<Split>("cuDevSmResourceSplitByCount", 12040);
-  Describe describe = driver_function<Describe>("cuDevResourceGenerateDesc", 12040);
-  Create create = driver_function<Create>("cuGreenCtxCreate", 12040);
-  Destroy destroy = driver_function<Destroy>("cuGreenCtxDestroy", 12040);
-  CreateStream create_stream = driver_function<CreateStream>("cuGreenCtxStreamCreate", 12050);
-
-  bool whole() const {
-    return get != nullptr && resource != nullptr && split != nullptr && describe != nullptr &&
-           create != nullptr && destroy != nullptr && create_stream != nullptr;
-  }
-};
-
-}  // namespace
+#else
 
 struct UpdateParts::Parts {
+  /// The driver's functions for green contexts.
+  struct Driver {
+    using Get = CUresult (*)(CUdevice*, int);
+    using Resource = CUresult (*)(CUdevice, CUdevResource*, CUdevResourceType);
+    using Split = CUresult (*)(CUdevResource*, unsigned*, const CUdevResource*, CUdevResource*,
+                               unsigned, unsigned);
+    using Describe = CUresult (*)(CUdevResourceDesc*, CUdevResource*, unsigned);
+    using Create = CUresult (*)(CUgreenCtx*, CUdevResourceDesc, CUdevice, unsigned);
+    using Destroy = CUresult (*)(CUgreenCtx);
+    using CreateStream = CUresult (*)(CUstream*, CUgreenCtx, unsigned, int);
+
+    Get get = driver_function<Get>("cuDeviceGet", 2000);
+    Resource resource = driver_function<Resource>("cuDeviceGetDevResource", 12040);
+    Split split = driver_function<Split>("cuDevSmResourceSplitByCount", 12040);
+    Describe describe = driver_function<Describe>("cuDevResourceGenerateDesc", 12040);
+    Create create = driver_function<Create>("cuGreenCtxCreate", 12040);
+    Destroy destroy = driver_function<Destroy>("cuGreenCtxDestroy", 12040);
+    CreateStream create_stream = driver_function<CreateStream>("cuGreenCtxStreamCreate", 12050);
+
+    bool whole() const {
+      return get != nullptr && resource != nullptr && split != nullptr && describe != nullptr &&
+             create != nullptr && destroy != nullptr && create_stream != nullptr;
+    }
+  };
   struct Part {
     int size = 0;
     CUgreenCtx context = nullptr;
@@ -139,5 +154,7 @@ bool UpdateParts::runs() {
   cudaGetLastError();  // CUDA keeps the error until it is asked
   return works;
 }
+
+#endif
 
 }  // namespace lupine
