@@ -50,6 +50,7 @@ class CudaDevice : public Device {
 
   DeviceKind kind() const override { return DeviceKind::cuda; }
   std::string description() const override;
+  std::string fp64_products() const override;
   bool native(Precision) const override { return true; }
   bool overlaps() const override { return true; }
   void share(double part) override { panel_part_ = part; }
@@ -134,6 +135,7 @@ class CudaDevice : public Device {
   void use() const;
   int multiprocessors_for(Priority priority) const;
   Lane& lane(Queue& queue) const;
+  Fp64Products products_of(const Lane& on, MatrixView<const double> c, std::int64_t inner) const;
   void factor(Lane& lane, MatrixView<float> a, std::int64_t begin, FactorStatus* status);
   void invert(Lane& lane, MatrixView<float> a);
   void combine_inverses(Lane& lane, MatrixView<float> a, std::int64_t half);
@@ -153,6 +155,7 @@ class CudaDevice : public Device {
 
   int gpu_;
   int reserved_;
+  Fp64Products fp64_;
   double panel_part_ = 0;
   cudaDeviceProp properties_{};
   std::shared_ptr<GpuBytes> allocated_;

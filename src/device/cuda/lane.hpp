@@ -6,6 +6,7 @@
 
 #include <cublas_v2.h>
 #include <cuda_runtime.h>
+#include <lupine/options.hpp>
 
 #include <cstdint>
 #include <functional>
@@ -45,11 +46,14 @@ class Lane {
   /// The number of multiprocessors that a product on this lane may use; 0: all.
   int multiprocessors() const { return multiprocessors_; }
   void set_multiprocessors(int count) { multiprocessors_ = count; }
-  /// A cuBLAS handle on this stream, with the workspace below and the limit multiprocessors().
-  /// Scalars are in host memory.
-  cublasHandle_t blas();
-  /// workspace_bytes of device memory for library calls, which use it one after the other.
+  /// A cuBLAS handle on this stream, with the workspace below, the limit multiprocessors(), and
+  /// FP64 products of this kind, whatever the environment says. Scalars are in host memory.
+  cublasHandle_t blas(Fp64Products products = Fp64Products::native);
+  /// workspace_bytes or more of device memory for library calls, which use it one after the other.
   void* workspace();
+  /// Enlarges the workspace to this size at least.
+  void reserve_workspace(std::int64_t bytes);
+  std::int64_t workspace_size() const { return workspace_.bytes(); }
   static constexpr std::int64_t workspace_bytes = std::int64_t{64} << 20;
 
   /// Device memory of at least `bytes` bytes. Its contents are lost when it grows.
@@ -70,13 +74,16 @@ class Lane {
   Words* words() const { return words_.as<Words>(); }
 
  private:
+  void give_workspace();
+
   Priority priority_;
   std::function<void()> before_free_;
   std::shared_ptr<GpuBytes> counted_;
   int multiprocessors_ = 0;
   cudaStream_t stream_ = nullptr;
   cublasHandle_t blas_ = nullptr;
-  int blas_multiprocessors_ = 0;  ///< the limit that blas_ has now
+  int blas_multiprocessors_ = 0;                       ///< the limit that blas_ has now
+  Fp64Products blas_products_ = Fp64Products::native;  ///< that blas_ has now
   Buffer workspace_;
   Buffer scratch_;
   Buffer diagonal_;

@@ -102,6 +102,7 @@ struct Settings {
   std::vector<OfferedAlgorithm> algorithms;
   std::string nccl;  // what is wrong with it: the word before the colon
   std::string nccl_detail;
+  std::string cublas_lacks;  // a function; empty: none
 };
 
 /// How the scheduler behaves for a while.

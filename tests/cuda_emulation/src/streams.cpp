@@ -64,6 +64,8 @@ Settings read_settings() {
   const auto colon = nccl.find(':');
   settings.nccl = nccl.substr(0, colon);
   if (colon != std::string::npos) settings.nccl_detail = nccl.substr(colon + 1);
+  const std::string cublas = environment("LUPINE_EMULATED_CUBLAS", "");
+  if (cublas.starts_with("lacks:")) settings.cublas_lacks = cublas.substr(cublas.find(':') + 1);
   return settings;
 }
 
