@@ -348,8 +348,9 @@ static void run_options(void) {
   /* A program that was compiled before the later options were added: they have their defaults. */
   lupine_result r;
   const size_t sizes[] = {offsetof(lupine_options, broadcast), offsetof(lupine_options, first),
-                          offsetof(lupine_options, strict), sizeof o};
-  for (int i = 0; i < 4; ++i) {
+                          offsetof(lupine_options, strict), offsetof(lupine_options, fp64),
+                          sizeof o};
+  for (int i = 0; i < 5; ++i) {
     fill(a, b);
     lupine_options_init(&o, sizes[i]);
     o.first = LUPINE_FP32; /* read only where the program knows it */

@@ -5,36 +5,12 @@
 #include <cublas_v2.h>
 
 #include <bit>
-#include <cfloat>
 #include <climits>
-#include <cmath>
-#include <cstdlib>
 #include <cstring>
-#include <optional>
-#include <string>
 #include <type_traits>
 
 #include "blas.hpp"
-
-namespace lupine::emulation {
-
-/// How a handle computes FP64 products: as it was told, else by the environment, as cuBLAS does.
-struct Fp64Mode {
-  std::optional<cublasMath_t> math = {};
-  cublasEmulationStrategy_t strategy = CUBLAS_EMULATION_STRATEGY_DEFAULT;
-  std::optional<cudaEmulationMantissaControl> control = {};
-  int most_bits = 0;  // 0: the library's
-};
-
-}  // namespace lupine::emulation
-
-struct cublasContext {
-  cudaStream_t stream = nullptr;
-  cublasPointerMode_t mode = CUBLAS_POINTER_MODE_HOST;
-  void* workspace = nullptr;
-  std::size_t workspace_bytes = 0;
-  lupine::emulation::Fp64Mode fp64 = {};
-};
+#include "blas_handle.hpp"
 
 namespace lupine::emulation {
 namespace {
@@ -202,47 +178,6 @@ bool valid(cublasOperation_t operation) {
   return operation >= CUBLAS_OP_N && operation <= CUBLAS_OP_C;
 }
 
-bool environment_says(const char* variable, const char* value) {
-  const char* given = std::getenv(variable);
-  return given != nullptr && std::string(given) == value;
-}
-
-/// Whether a product of this inner dimension is emulated.
-bool is_emulated(const Fp64Mode& mode, std::int64_t k) {
-  constexpr std::int64_t worth_it = 32;  // from this inner dimension on
-  const bool math = mode.math ? *mode.math == CUBLAS_FP64_EMULATED_FIXEDPOINT_MATH
-                              : environment_says("CUBLAS_EMULATE_DOUBLE_PRECISION", "1");
-  const bool eager = mode.strategy == CUBLAS_EMULATION_STRATEGY_EAGER ||
-                     (mode.strategy == CUBLAS_EMULATION_STRATEGY_DEFAULT &&
-                      environment_says("CUBLAS_EMULATION_STRATEGY", "eager"));
-  return math && (eager || k >= worth_it);
-}
-
-/// The bits to which an emulated product is rounded. What was told keeps those of FP64; what the
-/// environment alone says keeps so few that a test sees it.
-int bits_of(const Fp64Mode& mode) {
-  constexpr int visible = 40;
-  const char* given = std::getenv("CUBLAS_FIXEDPOINT_EMULATION_MANTISSA_BIT_COUNT");
-  if (!mode.control && given != nullptr) return std::atoi(given);
-  return mode.math && mode.most_bits >= DBL_MANT_DIG ? DBL_MANT_DIG : visible;
-}
-
-double rounded(double value, int bits) {
-  int exponent = 0;
-  const double fraction = std::frexp(value, &exponent);
-  return std::isfinite(value)
-             ? std::ldexp(std::nearbyint(std::ldexp(fraction, bits)), exponent - bits)
-             : value;
-}
-
-/// Counts an emulated product. Without room for its slices, cuBLAS would allocate memory.
-void note_emulated(const Product& p, std::int64_t k) {
-  constexpr std::int64_t slices = 10;
-  ++state().calls["emulated product"];
-  if (static_cast<std::int64_t>(p.workspace_bytes) < slices * k * (p.d.rows + p.d.columns))
-    ++state().calls["workspace too small"];
-}
-
 cublasStatus_t multiply(cublasHandle_t handle, const Product& shape, const void* alpha,
                         const void* beta) {
   if (handle == nullptr || !known(handle->stream)) return CUBLAS_STATUS_NOT_INITIALIZED;
@@ -260,19 +195,10 @@ cublasStatus_t multiply(cublasHandle_t handle, const Product& shape, const void*
   p.beta = make_scalar(beta, type, in_device_memory);
   p.workspace = handle->workspace;
   p.workspace_bytes = handle->workspace_bytes;
-  if (type != CUDA_R_64F || !is_emulated(handle->fp64, k)) {
+  if (type == CUDA_R_64F && is_emulated(handle->fp64, k))
+    enqueue(handle->stream, {emulated(p, handle->fp64), {}});
+  else
     enqueue(handle->stream, {[p] { run(p); }, {}});
-    return CUBLAS_STATUS_SUCCESS;
-  }
-  note_emulated(p, k);
-  enqueue(handle->stream, {[p, bits = bits_of(handle->fp64)] {
-                             run(p);
-                             auto* const d = static_cast<double*>(const_cast<void*>(p.d.data));
-                             for (std::int64_t j = 0; j < p.d.columns; ++j)
-                               for (std::int64_t i = 0; i < p.d.rows; ++i)
-                                 d[i + j * p.d.ld] = rounded(d[i + j * p.d.ld], bits);
-                           },
-                           {}});
   return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -436,59 +362,6 @@ cublasStatus_t cublasSetSmCountTarget(cublasHandle_t handle, int multiprocessors
     }
     return CUBLAS_STATUS_SUCCESS;  // takes as long as before
   });
-}
-
-namespace {
-
-/// Sets a value of a handle. What is not allowed is refused.
-template <class Set>
-cublasStatus_t set_mode(const char* function, cublasHandle_t handle, bool allowed, Set set) {
-  return blas_call(function, [&] {
-    if (handle == nullptr) return CUBLAS_STATUS_NOT_INITIALIZED;
-    if (!allowed) return CUBLAS_STATUS_INVALID_VALUE;
-    set(handle->fp64);
-    return CUBLAS_STATUS_SUCCESS;
-  });
-}
-
-}  // namespace
-
-cublasStatus_t cublasSetMathMode(cublasHandle_t handle, cublasMath_t mode) {
-  return set_mode("cublasSetMathMode", handle,
-                  mode == CUBLAS_DEFAULT_MATH || mode == CUBLAS_FP64_EMULATED_FIXEDPOINT_MATH,
-                  [&](Fp64Mode& fp64) { fp64.math = mode; });
-}
-
-cublasStatus_t cublasSetEmulationStrategy(cublasHandle_t handle,
-                                          cublasEmulationStrategy_t strategy) {
-  return set_mode(
-      "cublasSetEmulationStrategy", handle,
-      strategy >= CUBLAS_EMULATION_STRATEGY_DEFAULT && strategy <= CUBLAS_EMULATION_STRATEGY_EAGER,
-      [&](Fp64Mode& fp64) { fp64.strategy = strategy; });
-}
-
-cublasStatus_t cublasSetEmulationSpecialValuesSupport(cublasHandle_t handle,
-                                                      cudaEmulationSpecialValuesSupport mask) {
-  return set_mode("cublasSetEmulationSpecialValuesSupport", handle,
-                  mask == CUDA_EMULATION_SPECIAL_VALUES_SUPPORT_DEFAULT, [](Fp64Mode&) {});
-}
-
-cublasStatus_t cublasSetFixedPointEmulationMantissaControl(cublasHandle_t handle,
-                                                           cudaEmulationMantissaControl control) {
-  return set_mode("cublasSetFixedPointEmulationMantissaControl", handle,
-                  control == CUDA_EMULATION_MANTISSA_CONTROL_DYNAMIC ||
-                      control == CUDA_EMULATION_MANTISSA_CONTROL_FIXED,
-                  [&](Fp64Mode& fp64) { fp64.control = control; });
-}
-
-cublasStatus_t cublasSetFixedPointEmulationMaxMantissaBitCount(cublasHandle_t handle, int most) {
-  return set_mode("cublasSetFixedPointEmulationMaxMantissaBitCount", handle, most >= 0,
-                  [&](Fp64Mode& fp64) { fp64.most_bits = most; });
-}
-
-cublasStatus_t cublasSetFixedPointEmulationMantissaBitOffset(cublasHandle_t handle, int offset) {
-  return set_mode("cublasSetFixedPointEmulationMantissaBitOffset", handle, offset == 0,
-                  [](Fp64Mode&) {});
 }
 
 const char* cublasGetStatusName(cublasStatus_t status) {
