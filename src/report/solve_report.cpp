@@ -141,7 +141,7 @@ std::string step_lines(const Solution& s) {
     const SolveStep& step = s.steps[i];
     text += fmt::format("{:<5} {:<9} {:>10.3f} {:>14.3f} {:>12}  {}\n", i + 1, name(step.precision),
                         step.factor_seconds, step.refine_seconds, step.iterations,
-                        (is_emulated(step, s) ? "emulated FP64, " : "") +
+                        std::string(is_emulated(step, s) ? "emulated FP64, " : "") +
                             (step.rotated ? "rotated, " : "") +
                             (step.solved ? "solved" : "left: " + step.why));
   }
