@@ -59,7 +59,8 @@ endfunction()
 foreach(layer comm matrix transport generate factor refine setup)
   lupine_paper_layer(${layer} ${layer}/*.cpp)
 endforeach()
-lupine_paper_layer(device device/buffer.cpp device/device.cpp device/device_traits.cpp)
+lupine_paper_layer(device device/buffer.cpp device/device.cpp device/device_traits.cpp
+                     device/emulation_workspace.cpp)
 lupine_paper_layer(cuda ${lupine_cuda_device})
 set_source_files_properties(${src}/device/cuda/products.cpp  # see src/CMakeLists.txt
                             PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)

@@ -62,6 +62,8 @@ enum {
   LUPINE_NCCL = 1,               ///< comm: by NCCL
   LUPINE_MPI = 2,                ///< comm: by MPI, which reads and writes GPU memory
   LUPINE_STAGED = 3,             ///< comm: by MPI, through host memory
+  LUPINE_FP64_NATIVE = 0,        ///< fp64: by FP64 instructions
+  LUPINE_FP64_EMULATED = 1,      ///< fp64: by integers, on GPUs alone
   LUPINE_IBCAST = 0,             ///< broadcast: MPI_Ibcast
   LUPINE_RING = 1,               ///< broadcast: HPL's 1ring
   LUPINE_RING_MODIFIED = 2,      ///< broadcast: HPL's 1ringM
@@ -101,6 +103,7 @@ typedef struct lupine_options {
   double stall_timeout;
   int first;   ///< with LUPINE_AUTO as precision, the first step's; LUPINE_AUTO: by cost
   int strict;  ///< info where x may have no correct digit: 1: n + 1, and x is written; 0: 0
+  int fp64;    ///< how a GPU computes the FP64 products of updates; by default LUPINE_FP64_NATIVE
 } lupine_options;
 
 /// Outcome of a solve. lupine_result_init() must fill it in first. Errors are the largest of any

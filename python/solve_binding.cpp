@@ -146,6 +146,7 @@ nb::dict info_of(const Solution& s) {
   d["notes"] = notes;
   d["reason"] = text_or_none(s.reason);
   d["device"] = s.device;
+  d["fp64_products"] = text_or_none(s.fp64_products);
   d["panel_width"] = s.panel_width;
   d["chosen"] = chosen;
   return d;

@@ -108,6 +108,13 @@ enum class DeviceKind {
   cuda        ///< on NVIDIA GPUs, one for each rank
 };
 
+/// How a GPU computes the FP64 products of updates, which are nearly all of an FP64 LU's work.
+/// Panels, triangular solves and residuals have FP64 instructions always. A CPU is always native.
+enum class Fp64Products {
+  native,   ///< by FP64 instructions, whatever the environment tells cuBLAS
+  emulated  ///< by 8-bit integers (Ozaki's scheme), as cuBLAS of CUDA 13 offers; not IEEE's FP64
+};
+
 /// How panels travel between the devices of ranks.
 enum class CommMethod {
   automatic,  ///< the fastest method that works on the machine
@@ -147,6 +154,9 @@ LUPINE_API std::string_view name(DeviceKind);
 /// The name of an option's value, on the command line and in reports.
 /// @return "auto", "nccl", "mpi" or "staged"
 LUPINE_API std::string_view name(CommMethod);
+/// The name of an option's value, on the command line and in reports.
+/// @return "native" or "emulated"
+LUPINE_API std::string_view name(Fp64Products);
 
 /// The inverse of name().
 /// @tparam Enum one of the enumerations of this header
@@ -183,6 +193,9 @@ struct RunOptions {
   /// Multiprocessors of a GPU that updates leave to panels, 0 to 64; -1: by the panels' share of
   /// the work. 0 or more is allowed only with GPUs.
   int reserve = -1;
+  /// How FP64 products of updates are computed. `emulated` is allowed only with GPUs, for HPL and
+  /// solves; HPL is then no plain FP64 HPL, and says so.
+  Fp64Products fp64 = Fp64Products::native;
   int threads = 0;  ///< threads of each rank; 0: the rank's share of the cores that it may run on
   /// Limit in seconds of one wait of a rank for other ranks or for its GPU. Beyond it, that rank
   /// writes one line to standard error, which names the ranks that it waits for, and ends all ranks

@@ -261,6 +261,7 @@ struct Solution {
   RunOptions chosen;               ///< of the first step: the options with Lupine's choices
   std::string reason;              ///< why the first step's precision was chosen; empty if given
   std::string device;              ///< description of rank 0's device
+  std::string fp64_products;       ///< of rank 0's GPU: native or emulated, and by which settings
   std::int64_t panel_width = 0;    ///< columns of a step of the factorization
   SolveMemory memory;              ///< planned and used
 

@@ -74,6 +74,7 @@ class SolveInfo:
     notes: list[str]  #: other warnings
     reason: str | None  #: why the first step's precision was chosen
     device: str  #: description of the device
+    fp64_products: str | None  #: of a GPU: native or emulated, and by which settings
     panel_width: int  #: columns of a step of the factorization
     chosen: dict[str, Any] = field(repr=False)  #: options of the run, with Lupine's choices
 

@@ -26,6 +26,8 @@ static_assert(static_cast<int>(CommMethod::automatic) == LUPINE_AUTO &&
               static_cast<int>(CommMethod::nccl) == LUPINE_NCCL &&
               static_cast<int>(CommMethod::mpi) == LUPINE_MPI &&
               static_cast<int>(CommMethod::staged) == LUPINE_STAGED);
+static_assert(static_cast<int>(Fp64Products::native) == LUPINE_FP64_NATIVE &&
+              static_cast<int>(Fp64Products::emulated) == LUPINE_FP64_EMULATED);
 static_assert(static_cast<int>(BroadcastMethod::ibcast) == LUPINE_IBCAST &&
               static_cast<int>(BroadcastMethod::ring) == LUPINE_RING &&
               static_cast<int>(BroadcastMethod::ring_modified) == LUPINE_RING_MODIFIED &&
@@ -49,8 +51,8 @@ lupine_options completed(const lupine_options& given) {
 /// field does not compile.
 template <class Run, class Fields, class Visit>
 void for_each_pair(Run& run, Fields& c, const Visit& visit) {
-  auto& [nb, order, nprow, npcol, lookahead, broadcast, chunk, device, comm, gpus, reserve, threads,
-         stall_timeout] = run;
+  auto& [nb, order, nprow, npcol, lookahead, broadcast, chunk, device, comm, gpus, reserve, fp64,
+         threads, stall_timeout] = run;
   visit(nb, c.nb);
   visit(order, c.column_major);
   visit(nprow, c.nprow);
@@ -61,6 +63,7 @@ void for_each_pair(Run& run, Fields& c, const Visit& visit) {
   visit(device, c.device);
   visit(comm, c.comm);
   visit(reserve, c.reserve);
+  visit(fp64, c.fp64);
   visit(threads, c.threads);
   visit(stall_timeout, c.stall_timeout);
 }
@@ -85,7 +88,8 @@ bool is_known(const lupine_options& given) {
   return in(o.precision, LUPINE_FP16X3) && in(o.first, LUPINE_FP16X3) &&
          in(o.refine, LUPINE_GMRES) && in(o.device, LUPINE_CUDA) && in(o.comm, LUPINE_STAGED) &&
          in(o.broadcast, LUPINE_LONG_MODIFIED) && in(o.column_major, 1) && in(o.equilibrate, 1) &&
-         in(o.condition, 2) && in(o.strict, 1) && o.gpu_count >= 0;
+         in(o.condition, 2) && in(o.strict, 1) && in(o.fp64, LUPINE_FP64_EMULATED) &&
+         o.gpu_count >= 0;
 }
 
 SolveOptions options_from(const lupine_options* given) {

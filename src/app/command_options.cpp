@@ -113,6 +113,7 @@ Options place_options(RunOptions& o) {
       ordinals("--gpus", "GPUs by node-local rank, in turn, such as 0,1 (default: all)", o.gpus),
       number("--reserve", "Multiprocessors that a GPU's updates leave to panels (default by work)",
              o.reserve, 0, largest_reserve),
+      choice("--fp64", "FP64 products of a GPU's updates (default native; not of HPL-MxP)", o.fp64),
       number("--threads", "Threads a rank (default: its share of the cores)", o.threads, 1,
              largest_threads),
       stall_option(o),

@@ -63,8 +63,15 @@ void correct_blas_kernels(char** argv) {
 /// CUDA has eight connections to a GPU by default, and streams that share a connection wait for
 /// each other. Lupine has more than eight streams. And a kernel that is loaded at its first launch
 /// may wait for the whole GPU, on which a kernel of NCCL may wait for another rank that needs this
-/// one. Values that the user set stay.
+/// one. Values that the user set stay. But how cuBLAS computes is no matter of the environment:
+/// Lupine tells each handle (device/cuda/blas_emulation.hpp), and no documentation says that this
+/// prevails over each of these.
 void prepare_cuda() {
+  for (const char* variable :
+       {"CUBLAS_EMULATE_DOUBLE_PRECISION", "CUBLAS_EMULATE_SINGLE_PRECISION",
+        "CUBLAS_EMULATION_STRATEGY", "CUBLAS_EMULATION_SPECIAL_VALUES_SUPPORT_MASK",
+        "CUBLAS_FIXEDPOINT_EMULATION_MANTISSA_BIT_COUNT"})
+    ::unsetenv(variable);
   ::setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
   ::setenv("CUDA_MODULE_LOADING", "EAGER", 0);
 }

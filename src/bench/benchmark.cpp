@@ -27,6 +27,8 @@ namespace {
 // Limits by the rules of the benchmark's list: docs/numerics.md.
 constexpr double most_admissible_residual = 16;
 constexpr int most_admissible_iterations = 50;
+constexpr std::string_view no_plain_fp64 =
+    "not a plain FP64 HPL: FP64 products are emulated by integers";
 constexpr std::int64_t least_warming = 2048;  // order that takes a processor some 30 ms
 
 struct Solved {
@@ -136,6 +138,7 @@ void judge(BenchmarkResult& result, const std::optional<Paper>& paper, bool conv
                     result.iterations, o.max_iterations));
   const std::string inadmissible(traits_of(o.matrix).inadmissible);
   if (o.benchmark == Benchmark::mxp && !inadmissible.empty()) reject(inadmissible);
+  if (o.run.fp64 == Fp64Products::emulated) reject(std::string(no_plain_fp64));
   if (!checked && usable) reject("the residual is not checked");
   if (result.passed && result.scaled_residual >= most_admissible_residual)
     reject(fmt::format("the residual is {:.3g}, allowed is less than {:g}", result.scaled_residual,

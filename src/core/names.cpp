@@ -84,6 +84,11 @@ const std::vector<Entry<CommMethod>>& entries(CommMethod) {
                                                   {CommMethod::staged, "staged"}};
   return all;
 }
+const std::vector<Entry<Fp64Products>>& entries(Fp64Products) {
+  static const std::vector<Entry<Fp64Products>> all{{Fp64Products::native, "native"},
+                                                    {Fp64Products::emulated, "emulated"}};
+  return all;
+}
 
 template <class Enum>
 std::string_view find_name(Enum value) {
@@ -124,6 +129,9 @@ std::string_view name(DeviceKind v) {
 std::string_view name(CommMethod v) {
   return find_name(v);
 }
+std::string_view name(Fp64Products v) {
+  return find_name(v);
+}
 
 template <class Enum>
 std::optional<Enum> parse(std::string_view text) {
@@ -156,6 +164,7 @@ LUPINE_NAMED(ConditionCheck)
 LUPINE_NAMED(BroadcastMethod)
 LUPINE_NAMED(DeviceKind)
 LUPINE_NAMED(CommMethod)
+LUPINE_NAMED(Fp64Products)
 #undef LUPINE_NAMED
 
 }  // namespace lupine

@@ -22,8 +22,8 @@ concept OptionsOf = std::same_as<std::remove_const_t<Options>, Struct>;
 /// JSON: the names of the command's options, with '_' in place of '-'.
 template <OptionsOf<RunOptions> Options, class Visit>
 void for_each_option(Options& options, const Visit& visit) {
-  auto& [nb, order, nprow, npcol, lookahead, broadcast, chunk, device, comm, gpus, reserve, threads,
-         stall_timeout] = options;
+  auto& [nb, order, nprow, npcol, lookahead, broadcast, chunk, device, comm, gpus, reserve, fp64,
+         threads, stall_timeout] = options;
   visit("nb", nb);
   visit("nporder", order);
   visit("nprow", nprow);
@@ -35,6 +35,7 @@ void for_each_option(Options& options, const Visit& visit) {
   visit("comm", comm);
   visit("gpus", gpus);
   visit("reserve", reserve);
+  visit("fp64", fp64);
   visit("threads", threads);
   visit("stall_timeout", stall_timeout);
 }

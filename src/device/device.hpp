@@ -90,16 +90,18 @@ using Poll = std::function<void()>;
 
 /// The largest operations of a kind that a queue will be given; 0: none of that kind.
 struct QueueWork {
-  std::int64_t width = 0;               ///< order of the diagonal blocks
-  std::int64_t solved_rows = 0;         ///< rows that solve_right_upper() solves at once
-  std::int64_t solved_columns = 0;      ///< columns that solve_left_lower() solves at once
-  Precision purpose = Precision::fp32;  ///< of these solves
+  std::int64_t width = 0;           ///< order of the diagonal blocks, inner dimension of updates
+  std::int64_t solved_rows = 0;     ///< rows that solve_right_upper() solves at once
+  std::int64_t solved_columns = 0;  ///< columns that solve_left_lower() solves at once
+  Precision purpose = Precision::fp32;  ///< of these solves, and what updates read
   bool permutes = false;                ///< whether rows are permuted
   bool substitutes = false;             ///< whether solve_lower() and solve_upper() are called
   double least_part = 0;                ///< the least of Device::share(), 1/2, 1/4 ...
   std::int64_t pass_rows = 0;           ///< part of a matrix in multiply_generated()
   std::int64_t pass_columns = 0;
-  std::int64_t diagonal = 0;  ///< entries of MatrixSpec::diagonal
+  std::int64_t diagonal = 0;      ///< entries of MatrixSpec::diagonal
+  std::int64_t updated_rows = 0;  ///< of C in update()
+  std::int64_t updated_columns = 0;
 };
 
 /// A processor with its memory, on which a rank computes. For one thread, unless a function says
@@ -118,6 +120,10 @@ class Device {
   /// FP16), BF16 or FP32.
   /// Without them the update is emulated, with the same rounding.
   virtual bool native(Precision precision) const = 0;
+
+  /// How FP64 products are computed, in words and with the settings of the library; empty where
+  /// there is one way alone.
+  virtual std::string fp64_products() const { return {}; }
 
   /// Whether operations of different queues run side by side, and calls return before they are
   /// done. Then the factorization starts an update before the panel that runs beside it.
@@ -374,6 +380,7 @@ struct DeviceOptions {
   int threads = 1;                    ///< threads that the CPU device may use, >= 1
   int gpu = 0;                        ///< ordinal of the GPU among those that this process sees
   int reserved = -1;  ///< multiprocessors that updates leave to panels; -1: as share() says
+  Fp64Products fp64 = Fp64Products::native;  ///< of updates; a CPU device has native ones alone
 };
 
 /// Makes a device. @throws UsageError if this kind of device was not built in or is not in this

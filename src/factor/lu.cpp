@@ -56,8 +56,8 @@ class BlockLu {
       panel_.emplace(transport, a, options.width, options.recursion);
       moves_.emplace(device_, a.rows(), options.width, ring_.slots(), outcome_.pivots);
     }
-    prepare_queues(device_, {panels_.get(), rows_.get(), updates_.get()}, solves(*panels_),
-                   solves(*rows_), a, options, chunk_);
+    prepare_queues(device_, {panels_.get(), rows_.get(), updates_.get()}, *updates_,
+                   solves(*panels_), solves(*rows_), a, options, chunk_);
     device_.upload(*panels_, std::vector<FactorStatus>(1), status());
     if (grid_.all().size() > 1 && transport.method() != CommMethod::nccl)
       messages_ = [this] { move_messages(); };

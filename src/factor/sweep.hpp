@@ -58,9 +58,10 @@ struct Way {
 };
 
 /// Makes what the queues of an LU need, before its first message: Device::prepare().
+/// @param updates the queue of the rest's updates, at most `chunk` columns at once
 /// @param panel_solves the queue of A_ik U_kk^-1, and of L_qq^-1 A_qk in the own column
 /// @param row_solves the queue of L_qq^-1 A_qj in the rest, for at most `chunk` columns at once
-inline void prepare_queues(Device& device, std::initializer_list<Queue*> queues,
+inline void prepare_queues(Device& device, std::initializer_list<Queue*> queues, Queue& updates,
                            Queue& panel_solves, Queue& row_solves, const DistributedMatrix& a,
                            const FactorOptions& options, std::int64_t chunk) {
   const bool pivoting = options.pivoting == Pivoting::partial;
@@ -69,6 +70,10 @@ inline void prepare_queues(Device& device, std::initializer_list<Queue*> queues,
                  .permutes = pivoting,
                  .least_part = Beside::least};
   for (Queue* queue : queues) device.prepare(*queue, work);
+  work.updated_rows = a.rows().local_size();
+  work.updated_columns = chunk;
+  device.prepare(updates, work);
+  work.updated_rows = work.updated_columns = 0;
   if (!pivoting) work.solved_rows = a.rows().local_size();
   work.solved_columns = options.width;
   device.prepare(panel_solves, work);

@@ -6,6 +6,7 @@
 
 #include "core/scalar.hpp"
 #include "device/device_traits.hpp"
+#include "device/emulation_workspace.hpp"
 #include "grid/distribution.hpp"
 #include "matrix/panel_ring.hpp"
 
@@ -88,6 +89,13 @@ double Footprint::scratch_bytes(std::int64_t width) const {
   return solves + emulated * static_cast<double>(std::min(width, n) * planes_of(precision)) * 4;
 }
 
+// By nb, not by the width of a step: narrower panels would save little of it.
+double Footprint::emulation_bytes() const {
+  if (precision != Precision::fp64 || fp64 == Fp64Products::native) return 0;
+  const double columns = std::min(chunk_columns(), static_cast<double>(fp64_update_columns));
+  return emulation_workspace(local_rows(), columns, static_cast<double>(std::min(nb, n)));
+}
+
 double Footprint::panel_bytes(std::int64_t width) const {
   return ring_bytes(width) + scratch_bytes(width) + exchange_bytes(width);
 }
@@ -112,7 +120,8 @@ double Footprint::rank_bytes(std::int64_t width) const {
   const double k = local_columns();
   const double factors = (element_bytes() + held) * (m + 31) * k;  // 31: padding of a column
   const double vector_bytes = vectors() * 8 * (m + k) + 8 * static_cast<double>(n);
-  return factors + panel_bytes(width) + vector_bytes + traits_of(device).fixed_bytes;
+  return factors + panel_bytes(width) + vector_bytes + emulation_bytes() +
+         traits_of(device).fixed_bytes;
 }
 
 double Footprint::host_bytes() const {

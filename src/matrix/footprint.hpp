@@ -30,9 +30,10 @@ struct Footprint {
   std::int64_t chunk = 0;  ///< columns of the trailing matrix updated at once at most; 0: all
   DeviceKind device = DeviceKind::cpu;  ///< not automatic
   bool native = false;  ///< whether the update reads its precision without a copy in FP32
-  bool staged = false;  ///< whether panels travel through host memory
-  double free = 0;      ///< bytes that a rank may use; the memory of panels may grow into them
-  double held = 0;      ///< bytes for each element of an A that is kept beside its factors; 0: none
+  Fp64Products fp64 = Fp64Products::native;  ///< of updates that read FP64
+  bool staged = false;                       ///< whether panels travel through host memory
+  double free = 0;  ///< bytes that a rank may use; the memory of panels may grow into them
+  double held = 0;  ///< bytes for each element of an A that is kept beside its factors; 0: none
 
   /// Bytes of a user's matrix that are in host memory at most on the way to a device.
   static constexpr std::int64_t piece_bytes = std::int64_t{64} << 20;
@@ -55,6 +56,9 @@ struct Footprint {
   /// Bytes for rows that ranks exchange, and for the panel that they factor together; 0 without
   /// pivoting, and where a process column is one rank.
   double exchange_bytes(std::int64_t width) const;
+
+  /// Bytes in which a GPU emulates the FP64 products of updates; 0 where they are native.
+  double emulation_bytes() const;
 
  private:
   /// Bytes of workspace: FP32 copies for an emulated update, and the solves' (DeviceTraits).

@@ -26,6 +26,7 @@ class PaperGpu final : public CudaDevice {
  public:
   explicit PaperGpu(const DeviceOptions& options) : CudaDevice(options) {}
   std::string description() const override { return paper::self().device().name + ", on paper"; }
+  std::string fp64_products() const override { return {}; }  // no library decides
   std::optional<Paper> on_paper() const override {
     return paper::paper_of(*paper::self().scenario);
   }

@@ -108,6 +108,7 @@ ordered_json choices(const Setup& setup) {
   chosen["sources"] = sources(setup);
   chosen["asked"] = json_of_options(setup.asked);
   chosen["device_description"] = setup.machine.device;
+  chosen["fp64_products"] = text_or_null(setup.machine.fp64);
   chosen.erase("gpus");
   if (!setup.machine.gpus.empty()) {
     chosen["gpus"] = setup.machine.gpus;

@@ -92,6 +92,10 @@ std::string grid_lines(const std::vector<Setup>& setups) {
 std::string method_lines(OptionLines& lines, const Setup& setup) {
   const BenchmarkOptions& o = setup.options;
   std::string text = lines.take("precision", setup.reasons.precision);
+  if (o.precision == Precision::fp64 && !setup.machine.fp64.empty())
+    text += lines.take_as("fp64", setup.machine.fp64);
+  else
+    lines.skip({"fp64"});  // no update multiplies FP64, or it can only be native
   text += lines.take_as("matrix", matrix_text(o));
   text += lines.take("pivoting");
   if (o.pivoting == Pivoting::partial)
@@ -202,9 +206,11 @@ std::string hpl_lines(const BenchmarkRun& run) {
       "T/V                N    NB     P     Q               Time                 Gflops\n"
       "{}\n",
       double_rule, rule);
-  text +=
-      fmt::format("{}{:12} {:5} {:5} {:5} {:18.2f}     {:18.3e}{}\n", variant(o), o.n, o.run.nb,
-                  o.run.nprow, o.run.npcol, r.seconds, r.gflops, run.paper ? "  PREDICTED" : "");
+  text += fmt::format("{}{:12} {:5} {:5} {:5} {:18.2f}     {:18.3e}{}\n", variant(o), o.n, o.run.nb,
+                      o.run.nprow, o.run.npcol, r.seconds, r.gflops,
+                      run.paper                              ? "  PREDICTED"
+                      : o.run.fp64 == Fp64Products::emulated ? "  EMULATED FP64"
+                                                             : "");
   text += fmt::format("HPL_pdgesv() start time {}\n\nHPL_pdgesv() end time   {}\n\n",
                       time_text(run.begin), time_text(run.end));
   return text.append(verdict_lines(run)).append(double_rule).append("\n");

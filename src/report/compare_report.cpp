@@ -193,6 +193,7 @@ std::string compare_head(const Setup& setup, const CompareOptions& who,
   text += lines.take_as("device", fmt::format("{}: {}", name(o.run.device), setup.machine.device));
   line("LAPACK", blas_description());
   if (setup.machine.gpus.empty()) lines.skip({"gpus", "reserve"});
+  lines.skip({"fp64"});  // native: a comparison allows nothing else
   text += lines.rest();
   text += "\n";
   for (const auto* list : {&setup.notes, &notes})

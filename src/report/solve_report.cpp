@@ -122,8 +122,16 @@ std::string machine_lines(const SolveRun& run, const Solution& s) {
   text += lines.take("comm");
   text += lines.take_as("threads", fmt::format("{} a rank", o.threads));
   text += lines.take_as("stall_timeout", stall_text(o.stall_timeout));
-  if (o.device == DeviceKind::cpu) lines.skip({"gpus", "reserve"});
+  if (o.device == DeviceKind::cpu)
+    lines.skip({"gpus", "reserve", "fp64"});
+  else
+    text += lines.take_as("fp64", s.fp64_products);
   return text + lines.rest();
+}
+
+/// Whether the products of the step's LU were emulated.
+bool is_emulated(const SolveStep& step, const Solution& s) {
+  return step.precision == Precision::fp64 && s.chosen.fp64 == Fp64Products::emulated;
 }
 
 std::string step_lines(const Solution& s) {
@@ -131,10 +139,11 @@ std::string step_lines(const Solution& s) {
                                  "LU, s", "refinement, s", "corrections", "outcome");
   for (std::size_t i = 0; i < s.steps.size(); ++i) {
     const SolveStep& step = s.steps[i];
-    text += fmt::format(
-        "{:<5} {:<9} {:>10.3f} {:>14.3f} {:>12}  {}\n", i + 1, name(step.precision),
-        step.factor_seconds, step.refine_seconds, step.iterations,
-        (step.rotated ? "rotated, " : "") + (step.solved ? "solved" : "left: " + step.why));
+    text += fmt::format("{:<5} {:<9} {:>10.3f} {:>14.3f} {:>12}  {}\n", i + 1, name(step.precision),
+                        step.factor_seconds, step.refine_seconds, step.iterations,
+                        std::string(is_emulated(step, s) ? "emulated FP64, " : "") +
+                            (step.rotated ? "rotated, " : "") +
+                            (step.solved ? "solved" : "left: " + step.why));
   }
   return text;
 }
@@ -222,8 +231,10 @@ std::string total_lines(const SolveRun& run, const Solution& s) {
                                          s.load_seconds, s.seconds, s.check_seconds));
 }
 
-ordered_json json_of(const SolveStep& step) {
+ordered_json json_of(const SolveStep& step, const Solution& s) {
   return {{"precision", name(step.precision)},
+          {"fp64",
+           step.precision == Precision::fp64 ? ordered_json(name(s.chosen.fp64)) : ordered_json()},
           {"solved", step.solved},
           {"why", step.why},
           {"factor_seconds", step.factor_seconds},
@@ -259,7 +270,9 @@ ordered_json asked(const SolveRun& run) {
 
 ordered_json chosen(const Solution& s) {
   ordered_json all = json_of_options(s.chosen);
-  all.update({{"panel_width", s.panel_width}, {"device_description", s.device}});
+  all.update({{"panel_width", s.panel_width},
+              {"device_description", s.device},
+              {"fp64_products", text_or_null(s.fp64_products)}});
   return all;
 }
 
@@ -337,7 +350,7 @@ ordered_json json_of_solution(const SolveRun& run, const Solution& s) {
        {"memory_peak", json_of(run.peak, run.hosts)},
        {"steps", ordered_json::array()},
        {"columns", ordered_json::array()}});
-  for (const SolveStep& step : s.steps) document["steps"].push_back(json_of(step));
+  for (const SolveStep& step : s.steps) document["steps"].push_back(json_of(step, s));
   for (const SolveColumn& column : s.columns) document["columns"].push_back(json_of(column));
   document["notes"] = s.notes;
   for (const std::string& note : run.notes) document["notes"].push_back(note);

@@ -78,7 +78,7 @@ std::string tune_head(const Setup& setup, std::int64_t columns) {
   lines.add(o.run);
   // The head shows these, or they are tuned.
   lines.skip({"nprow", "npcol", "device", "nb", "lookahead", "chunk"});
-  if (setup.machine.gpus.empty()) lines.skip({"gpus", "reserve"});
+  if (setup.machine.gpus.empty()) lines.skip({"gpus", "reserve", "fp64"});
   std::string notes = lines.rest();
   for (const std::string& note : setup.notes) notes += fmt::format("- {}\n", note);
   return fmt::format(

@@ -134,6 +134,11 @@ void MachineChoice::choose_device() {
   const bool cuda = o.device == DeviceKind::cuda;
   if (!cuda && (!o.gpus.empty() || o.reserve >= 0))
     agree(all_, [] { throw UsageError("--gpus and --reserve are allowed only with GPUs"); });
+  if (!cuda && o.fp64 == Fp64Products::emulated)
+    agree(all_, [] {
+      throw UsageError(
+          "--fp64 emulated needs a GPU, and this run computes on CPUs; allowed: native");
+    });
   const int node_rank = all_.split_node().rank();
   device_ = agreed(all_, [&] {
     if (cuda && gpus == 0)
@@ -142,10 +147,18 @@ void MachineChoice::choose_device() {
     return make_device({.kind = o.device,
                         .threads = threads_,
                         .gpu = cuda ? gpu_of(node_rank, gpus, o.gpus) : 0,
-                        .reserved = o.reserve});
+                        .reserved = o.reserve,
+                        .fp64 = o.fp64});
   });
   facts_.device = all_.all_gather(device_->description()).front();
+  facts_.fp64 = all_.all_gather(device_->fp64_products()).front();
   facts_.paper = device_->on_paper();
+  if (facts_.paper && o.fp64 == Fp64Products::emulated)
+    agree(all_, [] {
+      throw UsageError(
+          "--fp64 emulated cannot be predicted: a machine file has no rate of emulated products; "
+          "allowed: native");
+    });
 }
 
 // The peer support of every rank, by rank.

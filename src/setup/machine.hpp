@@ -33,6 +33,7 @@ struct MachineFacts {
   MachineReasons reasons;
   int most_threads = 1;            ///< most threads of any rank; run.threads is the fewest
   std::string device;              ///< description of rank 0's device
+  std::string fp64;                ///< Device::fp64_products() of rank 0
   std::vector<std::string> hosts;  ///< host name of every rank
   std::vector<std::string> gpus;   ///< GPU of every rank; empty where ranks compute on CPUs
   std::vector<std::string> notes;  ///< warnings

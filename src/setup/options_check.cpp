@@ -77,6 +77,9 @@ void check_run_options(const RunOptions& o, int ranks) {
 void check_problem(const BenchmarkOptions& o) {
   require_range("-N/--n", o.n, std::int64_t{0}, std::numeric_limits<std::int64_t>::max());
   check_pivoting(o);
+  require(o.benchmark == Benchmark::hpl || o.run.fp64 == Fp64Products::native,
+          "--fp64 emulated for HPL-MxP or in a comparison with FP64",
+          "native; emulated in hpl, solve and tune --benchmark hpl");
   check_matrix(o);
   require_range("--max-iterations", o.max_iterations, 1, std::numeric_limits<int>::max());
   require(std::isfinite(o.threshold), fmt::format("--threshold {}", o.threshold), "a number");

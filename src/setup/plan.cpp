@@ -179,6 +179,7 @@ Footprint Planning::footprint(std::int64_t n) const {
   f.chunk = t.chunk;
   f.device = o.run.device;
   f.native = native_;
+  f.fp64 = o.run.fp64;
   f.staged = o.run.comm == CommMethod::staged;
   f.held = kept_bytes();
   return f;

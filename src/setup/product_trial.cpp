@@ -33,6 +33,10 @@ ProductTrial::ProductTrial(Device& device, Product product, Precision precision,
       c_(as_c(rows, columns)),
       l_{precision, l_memory_.data(), rows, width, PanelRing::leading_dimension(rows)},
       u_{precision, u_memory_.data(), width, columns, PanelRing::leading_dimension(width)} {
+  device_.prepare(*queue_, {.width = width,
+                            .purpose = precision,
+                            .updated_rows = product == Product::update ? rows : 0,
+                            .updated_columns = columns});
   // L, U and C are not zero: products of zeros take less power, and so run faster than real ones.
   fill(rows, width);
   device_.cast(*queue_, as_c(rows, width), 1, l_, l_control(), status());

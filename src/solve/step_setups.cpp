@@ -20,7 +20,9 @@ constexpr std::int64_t usual_nb = 512;
 /// The benchmark, with pivoting, that needs the same memory and the same choices as a step of this
 /// precision. plan() plans this benchmark for the step.
 BenchmarkOptions problem(const SolveOptions& o, std::int64_t n, Precision precision) {
-  return {.run = o.run,
+  RunOptions run = o.run;
+  if (precision != Precision::fp64) run.fp64 = Fp64Products::native;  // there are none
+  return {.run = run,
           .benchmark = precision == Precision::fp64 ? Benchmark::hpl : Benchmark::mxp,
           .n = n,
           .precision = precision,

@@ -316,6 +316,7 @@ static void run_options(void) {
   CHECK(o.lookahead == -1 && o.reserve == -1 && o.broadcast == LUPINE_RING_MODIFIED);
   CHECK(o.nb == 0 && o.nprow == 0 && o.npcol == 0 && o.chunk == 0 && o.threads == 0);
   CHECK(o.gpus == NULL && o.gpu_count == 0 && o.stall_timeout == 0 && o.comm == LUPINE_AUTO);
+  CHECK(o.fp64 == LUPINE_FP64_NATIVE);
   CHECK(o.precision == LUPINE_AUTO && o.first == LUPINE_AUTO);
 #define CHECK_REFUSED(field, value, info, words)                     \
   fill(a, b);                                                        \
@@ -340,13 +341,16 @@ static void run_options(void) {
   CHECK_REFUSED(first, -1, -7, "options");
   CHECK_REFUSED(gpu_count, -1, -7, "options");
   CHECK_REFUSED(strict, 2, -7, "options");
+  CHECK_REFUSED(fp64, LUPINE_FP64_EMULATED, LUPINE_NOT_ALLOWED, "--fp64 emulated needs a GPU");
+  CHECK_REFUSED(fp64, LUPINE_FP64_EMULATED + 1, -7, "options");
   const int gpus[] = {0, 1};
   CHECK_REFUSED(gpu_count = 2; o.gpus, gpus, LUPINE_NOT_ALLOWED, "--gpus");
   /* A program that was compiled before the later options were added: they have their defaults. */
   lupine_result r;
   const size_t sizes[] = {offsetof(lupine_options, broadcast), offsetof(lupine_options, first),
-                          offsetof(lupine_options, strict), sizeof o};
-  for (int i = 0; i < 4; ++i) {
+                          offsetof(lupine_options, strict), offsetof(lupine_options, fp64),
+                          sizeof o};
+  for (int i = 0; i < 5; ++i) {
     fill(a, b);
     lupine_options_init(&o, sizes[i]);
     o.first = LUPINE_FP32; /* read only where the program knows it */

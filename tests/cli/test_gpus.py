@@ -53,6 +53,31 @@ class Choice(Case):
             outcome = run(*SMALL, "--device", "cpu", *option, ranks=2, environment=gpus(1))
             self.assert_refused(outcome, "--gpus", "only with GPUs")
 
+    def test_emulated_fp64_without_gpus(self):
+        for words in ("hpl", "-N", "200"), ("hpl", "-N", "200", "--device", "cpu"):
+            outcome = run(*words, "--fp64", "emulated", ranks=2, environment=gpus(0))
+            self.assert_refused(outcome, "--fp64 emulated needs a GPU", "allowed: native")
+
+    def test_emulated_fp64_where_it_would_be_read_as_fp64(self):
+        for command in "mxp", "bench":
+            outcome = run(command, "-N", "200", "--fp64", "emulated", environment=gpus(1))
+            self.assert_refused(outcome, "--fp64 emulated for HPL-MxP or in a comparison", "native")
+        for words in ("--contestants", "hpl,dgesv"), ("--contestants", "mxp,dgesv"):
+            outcome = run("compare", "-N", "200", "--repeat", "1", *words, "--fp64", "emulated",
+                          environment=gpus(1))
+            self.assert_refused(outcome, "--fp64 emulated for HPL-MxP or in a comparison", "native")
+
+    def test_emulated_fp64_by_a_library_that_cannot(self):
+        for function in ("cublasSetEmulationStrategy",
+                         "cublasSetFixedPointEmulationMaxMantissaBitCount"):
+            older = gpus(1, LUPINE_EMULATED_CUBLAS=f"lacks:{function}")
+            outcome = run("hpl", "-N", "200", "--fp64", "emulated", environment=older)
+            self.assert_refused(outcome, f"cuBLAS 13.1.0 lacks {function}", "update 2", "native")
+            outcome, document = outcome_as_json("hpl", "-N", "200", environment=older)
+            self.assert_status(outcome, 0)
+            self.assertEqual(document["fp64_products"],
+                             "native (cuBLAS: CUBLAS_DEFAULT_MATH, no emulation)")
+
     def test_bad_lists(self):
         for words in ("x", "0,", ",", "-1", "0;1", "1.5", "99999999999"):
             outcome = run(*SMALL, f"--gpus={words}", environment=gpus(2))
@@ -60,6 +85,47 @@ class Choice(Case):
         self.assert_refused(run(*SMALL, "--gpus", "2", environment=gpus(2)), "--gpus 2", "0 to 1")
         self.assert_refused(run(*SMALL, "--reserve", "65", environment=gpus(2)), "--reserve", "64")
         self.assert_refused(run(*SMALL, "--comm", "pigeon", environment=gpus(2)), "--comm", "nccl")
+
+    def test_native_fp64_is_told_to_cublas(self):
+        emulate = {"CUBLAS_EMULATE_DOUBLE_PRECISION": "1", "CUBLAS_EMULATION_STRATEGY": "eager"}
+        hpl = ("hpl", "-N", "300", "--nb", "40")
+        plain, before = outcome_as_json(*hpl, environment=gpus(1))
+        told, after = outcome_as_json(*hpl, environment=gpus(1, **emulate))
+        for outcome, document in (plain, before), (told, after):
+            self.assert_status(outcome, 0)
+            self.assertRegex(outcome.out, r"(?m)^FP64 +: native \(cuBLAS: CUBLAS_DEFAULT_MATH, "
+                                          r"CUBLAS_EMULATION_STRATEGY_PERFORMANT\)$")
+            self.assertNotIn("mulated FP64", outcome.out)
+            self.assertEqual((document["fp64"], document["admissible"]), ("native", True))
+            self.assertIn("CUBLAS_DEFAULT_MATH", document["fp64_products"])
+        for key in "scaled_residual", "norms":
+            self.assertEqual(before[key], after[key])
+
+    def test_emulated_fp64_says_so_everywhere(self):
+        outcome, document = outcome_as_json("hpl", "-N", "300", "--nb", "40", "--fp64", "emulated",
+                                            environment=gpus(1))
+        self.assert_status(outcome, 0)
+        self.assertRegex(outcome.out, r"(?m)^FP64 +: emulated by integers .*EAGER")
+        self.assertRegex(outcome.out, r"(?m)^W.* 300 .*  EMULATED FP64$")
+        self.assertIn("not a plain FP64 HPL: FP64 products are emulated by integers", outcome.out)
+        self.assertEqual(
+            (document["fp64"], document["passed"], document["admissible"]), ("emulated", True, False))
+        self.assertIn("CUBLAS_FP64_EMULATED_FIXEDPOINT_MATH", document["fp64_products"])
+        self.assertIn("FP64 products emulated", document["device_description"])
+        self.assertIn("not a plain FP64 HPL", " ".join(document["notes"]))
+
+    def test_emulated_fp64_in_a_solve(self):
+        with tempfile.TemporaryDirectory() as folder:
+            a = os.path.join(folder, "A.npy")
+            write_matrix(a, 200)
+            for precision, fp64 in ("fp64", "emulated"), ("fp32", None):
+                outcome, document = outcome_as_json("solve", a, "--precision", precision, "--fp64",
+                                                    "emulated", environment=gpus(1))
+                self.assert_status(outcome, 0)
+                self.assertRegex(outcome.out, r"(?m)^FP64 +: emulated by integers")
+                self.assertEqual("emulated FP64, solved" in outcome.out, precision == "fp64")
+                self.assertEqual([step["fp64"] for step in document["steps"]], [fp64])
+                self.assertEqual(document["fp64"], "emulated")
 
     def test_info_names_every_gpu(self):
         outcome = run("info", environment=gpus(3))

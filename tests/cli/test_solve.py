@@ -167,7 +167,8 @@ class Options(Folder):
         self.assertEqual({key: document[key] for key in expected}, expected)
         self.assertEqual(document["asked"], {
             "nb": 8, "nporder": "column", "nprow": 2, "npcol": 2, "lookahead": 0, "bcast": "long",
-            "chunk": 16, "device": "cpu", "comm": "auto", "gpus": [], "reserve": -1, "threads": 1,
+            "chunk": 16, "device": "cpu", "comm": "auto", "gpus": [], "reserve": -1, "fp64": "native",
+            "threads": 1,
             "stall_timeout": 300, "precision": "fp32", "first": "auto", "refine": "gmres",
             "tolerance": 1e-12,
             "max_iterations": 30, "equilibrate": False, "condition": "on", "strict": False})
@@ -213,7 +214,7 @@ class Options(Folder):
         self.assertEqual(outcome.out.count("Usage:"), 1)
         for option in ("-o --output --precision --refine --tolerance --max-iterations --equilibrate "
                        "--first --condition --strict --nb -P --nprow -Q --npcol --nporder "
-                       "--lookahead --bcast --chunk --device --comm --gpus --reserve --threads --json --report --profile "
+                       "--lookahead --bcast --chunk --device --comm --gpus --reserve --fp64 --threads --json --report --profile "
                        "--progress --no-progress A b").split():
             self.assertRegex(outcome.out, rf"(^|[\s,]){option}\b")
         self.assertIn("LUPINE_PROFILE", outcome.out)

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "catch.hpp"
+#include "device/emulation_workspace.hpp"
 #include "matrix/footprint.hpp"
 #include "setup/defaults.hpp"
 #include "setup/options_check.hpp"
@@ -35,6 +36,35 @@ TEST_CASE("largest n fits and n + 1 does not") {
     CHECK(need(n) <= bytes);
     CHECK(need(n + 1) > bytes);
   }
+}
+
+TEST_CASE("workspace of emulated FP64 products, by cuBLAS's documentation") {
+  // Ten slices of both factors, scales, and 32-bit sums of each slice; a quarter and 128 MiB more.
+  const double mib = 0x1p20;
+  CHECK(emulation_workspace(1024, 1024, 1024) ==
+        1.25 * (20 * mib + 4 * 2048 + 40 * mib) + 128 * mib);
+  CHECK(emulation_workspace(1, 1, 1) == 1.25 * (2048 * 128 * 10 + 4 * 2048 + 40 * mib) + 128 * mib);
+  CHECK(emulation_workspace(1025, 1024, 1024) > emulation_workspace(1024, 1024, 1024));
+  // The sums take at most 4 GiB for each 8192 of the inner dimension.
+  const double wide = emulation_workspace(131072, 4096, 8192);
+  CHECK(wide == 1.25 * ((131072. + 4096) * (8192 * 10 + 4) + 4096 * mib) + 128 * mib);
+  CHECK(emulation_workspace(131072, 4096, 8193) > wide + 1.25 * 4096 * mib);
+}
+
+TEST_CASE("the footprint has the workspace of emulated FP64 products") {
+  Footprint f;
+  f.n = 10000;
+  f.nb = 512;
+  f.precision = Precision::fp64;
+  f.device = DeviceKind::cuda;
+  const double native = f.rank_bytes();
+  f.fp64 = Fp64Products::emulated;
+  CHECK(f.emulation_bytes() == emulation_workspace(10000, 4096, 512));
+  CHECK(f.rank_bytes() == native + f.emulation_bytes());
+  f.chunk = 1000;
+  CHECK(f.emulation_bytes() == emulation_workspace(10000, 1000, 512));
+  f.precision = Precision::fp32;
+  CHECK(f.emulation_bytes() == 0);
 }
 
 TEST_CASE("operations of the benchmark") {

@@ -23,11 +23,11 @@ cublasOperation_t operation(Transpose transpose) {
 }  // namespace
 
 void add_product(Lane& lane, double alpha, MatrixView<const double> a, MatrixView<const double> b,
-                 MatrixView<double> c, Transpose transpose) {
+                 MatrixView<double> c, Transpose transpose, Fp64Products products) {
   if (c.empty() || b.rows == 0) return;
   constexpr double one = 1;
-  check(cublasDgemm_64(lane.blas(), operation(transpose), CUBLAS_OP_N, c.rows, c.columns, b.rows,
-                       &alpha, a.data, a.ld, b.data, b.ld, &one, c.data, c.ld),
+  check(cublasDgemm_64(lane.blas(products), operation(transpose), CUBLAS_OP_N, c.rows, c.columns,
+                       b.rows, &alpha, a.data, a.ld, b.data, b.ld, &one, c.data, c.ld),
         "cublasDgemm_64");
 }
 

@@ -15,7 +15,8 @@ namespace lupine {
 /// C <- C + alpha A B or C <- C + alpha A^T B in FP64. The peak of an H200's tensor cores is
 /// 67 TFLOP/s.
 void add_product(Lane& lane, double alpha, MatrixView<const double> a, MatrixView<const double> b,
-                 MatrixView<double> c, Transpose transpose = Transpose::no);
+                 MatrixView<double> c, Transpose transpose = Transpose::no,
+                 Fp64Products products = Fp64Products::native);
 /// C <- C + alpha A B or C <- C + alpha A^T B in FP32.
 void add_product(Lane& lane, float alpha, MatrixView<const float> a, MatrixView<const float> b,
                  MatrixView<float> c, Transpose transpose = Transpose::no);

@@ -5,6 +5,7 @@
 #include <lupine/error.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <utility>
@@ -12,8 +13,10 @@
 #include "core/expects.hpp"
 #include "core/numbers.hpp"
 #include "device/cuda/blas.hpp"
+#include "device/cuda/blas_emulation.hpp"
 #include "device/cuda/check.hpp"
 #include "device/cuda/peers.hpp"
+#include "device/emulation_workspace.hpp"
 #include "device/out_of_memory.hpp"
 
 namespace lupine {
@@ -25,7 +28,6 @@ using cuda::Triangle;
 // The columns of C that one product updates: some ten milliseconds for a large matrix. After each
 // product the GPU can serve queues of higher priority.
 constexpr std::int64_t update_columns = 16384;
-constexpr std::int64_t fp64_update_columns = 4096;
 
 // Fewer columns where they would span 2^31 elements: cuBLASLt offers algorithms that fail there.
 std::int64_t columns_of_piece(const AnyMatrix& c) {
@@ -133,6 +135,11 @@ std::int64_t cut(std::int64_t n, std::int64_t m) {
   return m;
 }
 
+std::int64_t emulation_bytes(std::int64_t rows, std::int64_t columns, std::int64_t inner) {
+  return static_cast<std::int64_t>(std::ceil(emulation_workspace(
+      static_cast<double>(rows), static_cast<double>(columns), static_cast<double>(inner))));
+}
+
 std::string identity_of(const cudaDeviceProp& properties) {
   std::string text = "GPU-";
   for (const char byte : properties.uuid.bytes)
@@ -145,6 +152,7 @@ std::string identity_of(const cudaDeviceProp& properties) {
 CudaDevice::CudaDevice(const DeviceOptions& options)
     : gpu_(options.gpu),
       reserved_(options.reserved),
+      fp64_(options.fp64),
       allocated_(std::make_shared<GpuBytes>()),
       pool_(std::make_shared<LanePool>()),
       peers_(std::make_shared<Peers>()) {
@@ -158,6 +166,11 @@ CudaDevice::CudaDevice(const DeviceOptions& options)
     throw UsageError(
         fmt::format("GPU {} ({}) has compute capability {}.{}; allowed: {}.0 and later", gpu_,
                     properties_.name, properties_.major, properties_.minor, least_capability));
+  if (fp64_ == Fp64Products::emulated && !why_no_emulation().empty())
+    throw UsageError(
+        fmt::format("--fp64 emulated needs cuBLAS of CUDA 13.0, update 2, or later: {}; allowed: "
+                    "native",
+                    why_no_emulation()));
   products_ = std::make_unique<Products>();
 }
 
@@ -202,6 +215,10 @@ void CudaDevice::add_parts(Lane& lane, double least) {
     if (const int panel = panel_multiprocessors(part); panel > 0) lane.add_part(parts_, panel);
 }
 
+std::string CudaDevice::fp64_products() const {
+  return fp64_words(fp64_);
+}
+
 std::string CudaDevice::description() const {
   int driver = 0;
   int runtime = 0;
@@ -211,11 +228,12 @@ std::string CudaDevice::description() const {
   const std::size_t blas = cublasLtGetVersion();
   const PeerSupport peers = peer_support();
   return fmt::format(
-      "{}, {} multiprocessors, {:.1f} GiB, CUDA {}, driver for {}, cuBLAS {}.{}.{}, {}",
+      "{}, {} multiprocessors, {:.1f} GiB, CUDA {}, driver for {}, cuBLAS {}.{}.{}, {}{}",
       properties_.name, properties_.multiProcessorCount,
       static_cast<double>(properties_.totalGlobalMem) / 0x1p30, version(runtime), version(driver),
       blas / 10000, blas % 10000 / 100, blas % 100,
-      peers.why_none.empty() ? peers.library : "no NCCL");
+      peers.why_none.empty() ? peers.library : "no NCCL",
+      fp64_ == Fp64Products::emulated ? ", FP64 products emulated" : "");
 }
 
 std::optional<DeviceMemory> CudaDevice::memory() const {
@@ -313,6 +331,18 @@ void CudaDevice::prepare(Queue& queue, const QueueWork& work) {
   l.scratch(most);
   if (work.diagonal > 0) l.reserve_diagonal(work.diagonal);
   if (work.least_part > 0 && l.priority() == Priority::normal) add_parts(l, work.least_part);
+  if (work.purpose == Precision::fp64 && fp64_ == Fp64Products::emulated && work.updated_rows > 0)
+    l.reserve_workspace(emulation_bytes(
+        work.updated_rows, std::min(work.updated_columns, fp64_update_columns), work.width));
+}
+
+// What is too large for the workspace of its queue stays native: that is the own column, where a
+// panel's queue updates it beside the rest.
+Fp64Products CudaDevice::products_of(const Lane& on, MatrixView<const double> c,
+                                     std::int64_t inner) const {
+  const bool emulated = fp64_ == Fp64Products::emulated &&
+                        emulation_bytes(c.rows, c.columns, inner) <= on.workspace_size();
+  return emulated ? Fp64Products::emulated : Fp64Products::native;
 }
 
 void CudaDevice::write(Queue& queue, std::span<const std::byte> host, std::byte* device) {
@@ -463,7 +493,8 @@ void CudaDevice::update(Queue& queue, ConstAnyMatrix l, const PanelControl* l_co
     const ConstAnyMatrix right = u.block(0, j, u.rows, n);
     const AnyMatrix part = c.block(0, j, c.rows, n);
     if (wide) {
-      products_->add(on, 1, l.as<double>(), right.as<double>(), part.as<double>());
+      products_->add(on, 1, l.as<double>(), right.as<double>(), part.as<double>(),
+                     products_of(on, part.as<double>(), l.columns));
     } else if (l.precision == Precision::fp16x3) {  // small products first
       add(Reading::fp16, low_alpha, l.high(), right.low(), part);
       add(Reading::fp16, low_alpha, l.low(), right.high(), part);

@@ -50,6 +50,7 @@ class CudaDevice : public Device {
 
   DeviceKind kind() const override { return DeviceKind::cuda; }
   std::string description() const override;
+  std::string fp64_products() const override;
   bool native(Precision) const override { return true; }
   bool overlaps() const override { return true; }
   void share(double part) override { panel_part_ = part; }
@@ -136,6 +137,7 @@ class CudaDevice : public Device {
   int panel_multiprocessors(double part) const;
   void add_parts(Lane& lane, double least);
   Lane& lane(Queue& queue) const;
+  Fp64Products products_of(const Lane& on, MatrixView<const double> c, std::int64_t inner) const;
   void factor(Lane& lane, MatrixView<float> a, std::int64_t begin, FactorStatus* status);
   void invert(Lane& lane, MatrixView<float> a);
   void combine_inverses(Lane& lane, MatrixView<float> a, std::int64_t half);
@@ -155,6 +157,7 @@ class CudaDevice : public Device {
 
   int gpu_;
   int reserved_;
+  Fp64Products fp64_;
   double panel_part_ = 0;
   std::shared_ptr<UpdateParts> parts_;  // null: none are asked for yet, or there are none
   bool parts_failed_ = false;

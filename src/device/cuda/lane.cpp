@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/expects.hpp"
+#include "device/cuda/blas_emulation.hpp"
 #include "device/cuda/check.hpp"
 #include "device/out_of_memory.hpp"
 
@@ -84,10 +85,29 @@ void* Lane::workspace() {
   return workspace_.data();
 }
 
-cublasHandle_t Lane::blas() {
+void Lane::reserve_workspace(std::int64_t bytes) {
+  if (workspace_.bytes() >= bytes) return;
+  workspace_ = {};  // freed first, so that both need not fit
+  workspace_ = allocate_on_gpu(std::max(bytes, workspace_bytes), before_free_, counted_);
+  if (blas_ != nullptr) give_workspace();
+}
+
+void Lane::give_workspace() {
+  void* memory = workspace();
+  check(cublasSetWorkspace(blas_, memory, static_cast<std::size_t>(workspace_.bytes())),
+        "cublasSetWorkspace");
+}
+
+cublasHandle_t Lane::blas(Fp64Products products) {
   if (blas_ == nullptr) {
     check(cublasCreate(&blas_), "cublasCreate");
     give_stream_to_blas();
+    set_fp64_products(blas_, products);
+    blas_products_ = products;
+  }
+  if (blas_products_ != products) {
+    set_fp64_products(blas_, products);
+    blas_products_ = products;
   }
   if (blas_multiprocessors_ != multiprocessors_) {
     check(cublasSetSmCountTarget(blas_, multiprocessors_), "cublasSetSmCountTarget");
@@ -99,8 +119,7 @@ cublasHandle_t Lane::blas() {
 // With a new stream, cuBLAS forgets its workspace.
 void Lane::give_stream_to_blas() {
   check(cublasSetStream(blas_, stream_), "cublasSetStream");
-  check(cublasSetWorkspace(blas_, workspace(), static_cast<std::size_t>(workspace_bytes)),
-        "cublasSetWorkspace");
+  give_workspace();
 }
 
 std::byte* Lane::scratch(std::int64_t bytes) {

@@ -6,6 +6,7 @@
 
 #include <cublas_v2.h>
 #include <cuda_runtime.h>
+#include <lupine/options.hpp>
 
 #include <cstdint>
 #include <functional>
@@ -53,11 +54,14 @@ class Lane {
   void set_multiprocessors(int count);
   /// Adds the part that leaves `free` multiprocessors, if there is one.
   void add_part(const std::shared_ptr<UpdateParts>& parts, int free);
-  /// A cuBLAS handle on this stream, with the workspace below and the limit multiprocessors().
-  /// Scalars are in host memory.
-  cublasHandle_t blas();
-  /// workspace_bytes of device memory for library calls, which use it one after the other.
+  /// A cuBLAS handle on this stream, with the workspace below, the limit multiprocessors(), and
+  /// FP64 products of this kind, whatever the environment says. Scalars are in host memory.
+  cublasHandle_t blas(Fp64Products products = Fp64Products::native);
+  /// workspace_bytes or more of device memory for library calls, which use it one after the other.
   void* workspace();
+  /// Enlarges the workspace to this size at least.
+  void reserve_workspace(std::int64_t bytes);
+  std::int64_t workspace_size() const { return workspace_.bytes(); }
   static constexpr std::int64_t workspace_bytes = std::int64_t{64} << 20;
 
   /// Device memory of at least `bytes` bytes. Its contents are lost when it grows.
@@ -80,6 +84,7 @@ class Lane {
  private:
   int stream_priority() const;
   void give_stream_to_blas();
+  void give_workspace();
 
   Priority priority_;
   std::function<void()> before_free_;
@@ -91,7 +96,8 @@ class Lane {
   cudaStream_t stream_ = nullptr;         ///< one of these
   cudaEvent_t turn_ = nullptr;            ///< of the last change of streams
   cublasHandle_t blas_ = nullptr;
-  int blas_multiprocessors_ = 0;  ///< the limit that blas_ has now
+  int blas_multiprocessors_ = 0;                       ///< the limit that blas_ has now
+  Fp64Products blas_products_ = Fp64Products::native;  ///< that blas_ has now
   Buffer workspace_;
   Buffer scratch_;
   Buffer diagonal_;

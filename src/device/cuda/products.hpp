@@ -41,7 +41,7 @@ class Products {
            MatrixView<float> c);
   /// C <- C + alpha A B in FP64, by cuBLAS.
   void add(Lane& lane, double alpha, MatrixView<const double> a, MatrixView<const double> b,
-           MatrixView<double> c);
+           MatrixView<double> c, Fp64Products products = Fp64Products::native);
 
   /// While on, only the first product of each class is computed: see Device::rehearse. If it is
   /// large, the algorithms that cuBLASLt offers for it are timed before. Turning the rehearsal off

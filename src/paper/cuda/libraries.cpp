@@ -95,6 +95,27 @@ cublasStatus_t cublasSetSmCountTarget(cublasHandle_t handle, int multiprocessors
   handle->multiprocessors = multiprocessors;
   return CUBLAS_STATUS_SUCCESS;
 }
+// What these choose has no rate on paper: see setup/machine.cpp.
+cublasStatus_t cublasSetMathMode(cublasHandle_t, cublasMath_t) {
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasSetEmulationStrategy(cublasHandle_t, cublasEmulationStrategy_t) {
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasSetEmulationSpecialValuesSupport(cublasHandle_t,
+                                                      cudaEmulationSpecialValuesSupport) {
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasSetFixedPointEmulationMantissaControl(cublasHandle_t,
+                                                           cudaEmulationMantissaControl) {
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasSetFixedPointEmulationMaxMantissaBitCount(cublasHandle_t, int) {
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasSetFixedPointEmulationMantissaBitOffset(cublasHandle_t, int) {
+  return CUBLAS_STATUS_SUCCESS;
+}
 
 cublasStatus_t cublasStrmm_64(cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t,
                               cublasOperation_t, cublasDiagType_t, std::int64_t m, std::int64_t n,

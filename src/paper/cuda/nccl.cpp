@@ -2,6 +2,7 @@
 /// NCCL on paper: broadcasts and all-gathers go around a ring, each rank passing on what has
 /// arrived; messages between pairs begin when both ranks' streams have come to them. A worker of
 /// each stream lets the time of its messages pass.
+#include <cublas_functions.h>
 #include <nccl.h>
 #include <nccl_functions.h>
 
@@ -372,7 +373,7 @@ const char* ncclGetLastError(ncclComm_t) {
   return "";
 }
 
-// What finds NCCL, as <dlfcn.h> does.
+// What finds NCCL and functions of cuBLAS, as <dlfcn.h> does.
 void* lupine::emulation::dlopen(const char*, int) {
   static int library = 0;
   return &library;
@@ -381,7 +382,7 @@ const char* lupine::emulation::dlerror() {
   return "";
 }
 void* lupine::emulation::dlsym(void*, const char* function) {
-  const auto& known = nccl_functions();
-  const auto found = known.find(function);
-  return found == known.end() ? nullptr : found->second;
+  for (const auto* known : {&nccl_functions(), &lupine::emulation::cublas_functions()})
+    if (const auto found = known->find(function); found != known->end()) return found->second;
+  return nullptr;
 }

@@ -10,13 +10,7 @@
 #include <type_traits>
 
 #include "blas.hpp"
-
-struct cublasContext {
-  cudaStream_t stream = nullptr;
-  cublasPointerMode_t mode = CUBLAS_POINTER_MODE_HOST;
-  void* workspace = nullptr;
-  std::size_t workspace_bytes = 0;
-};
+#include "blas_handle.hpp"
 
 namespace lupine::emulation {
 namespace {
@@ -201,7 +195,10 @@ cublasStatus_t multiply(cublasHandle_t handle, const Product& shape, const void*
   p.beta = make_scalar(beta, type, in_device_memory);
   p.workspace = handle->workspace;
   p.workspace_bytes = handle->workspace_bytes;
-  enqueue(handle->stream, {[p] { run(p); }, {}});
+  if (type == CUDA_R_64F && is_emulated(handle->fp64, k))
+    enqueue(handle->stream, {emulated(p, handle->fp64), {}});
+  else
+    enqueue(handle->stream, {[p] { run(p); }, {}});
   return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -327,7 +324,9 @@ cublasStatus_t cublasSetStream(cublasHandle_t handle, cudaStream_t stream) {
   return blas_call("cublasSetStream", [&] {
     if (handle == nullptr) return CUBLAS_STATUS_NOT_INITIALIZED;
     if (!known(stream)) return CUBLAS_STATUS_INVALID_VALUE;
-    *handle = {stream, handle->mode, nullptr, 0};  // forgets the workspace, as cuBLAS does
+    handle->stream = stream;
+    handle->workspace = nullptr;  // is forgotten, as by cuBLAS
+    handle->workspace_bytes = 0;
     return CUBLAS_STATUS_SUCCESS;
   });
 }

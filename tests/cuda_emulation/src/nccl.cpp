@@ -3,6 +3,7 @@
 /// Broadcasts and messages among processes. The root writes one file and gives it a name for each
 /// receiver, who removes that name when it has read; so each file is removed by whom it is for. The
 /// id names the folder.
+#include <cublas_functions.h>
 #include <nccl.h>
 #include <nccl_functions.h>
 #include <unistd.h>
@@ -480,6 +481,8 @@ const char* lupine::emulation::dlerror() {
 }
 
 void* lupine::emulation::dlsym(void*, const char* function) {
+  if (const auto blas = cublas_functions().find(function); blas != cublas_functions().end())
+    return state().settings.cublas_lacks == function ? nullptr : blas->second;
   const auto& functions = nccl_functions();
   const bool lacks = is_wrong("lacks") && state().settings.nccl_detail == function;
   const auto found = functions.find(function);

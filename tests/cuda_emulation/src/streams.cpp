@@ -65,6 +65,8 @@ Settings read_settings() {
   settings.nccl = nccl.substr(0, colon);
   if (colon != std::string::npos) settings.nccl_detail = nccl.substr(colon + 1);
   settings.green_contexts = environment("LUPINE_EMULATED_GREEN_CONTEXTS", "");
+  const std::string cublas = environment("LUPINE_EMULATED_CUBLAS", "");
+  if (cublas.starts_with("lacks:")) settings.cublas_lacks = cublas.substr(cublas.find(':') + 1);
   return settings;
 }
 

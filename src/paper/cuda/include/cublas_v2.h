@@ -13,6 +13,17 @@ cublasStatus_t cublasSetStream(cublasHandle_t handle, cudaStream_t stream);
 cublasStatus_t cublasSetWorkspace(cublasHandle_t handle, void* workspace, std::size_t bytes);
 cublasStatus_t cublasSetPointerMode(cublasHandle_t handle, cublasPointerMode_t mode);
 cublasStatus_t cublasSetSmCountTarget(cublasHandle_t handle, int multiprocessors);
+cublasStatus_t cublasSetMathMode(cublasHandle_t handle, cublasMath_t mode);
+
+// Since cuBLAS 13.1. Lupine looks these up by name.
+cublasStatus_t cublasSetEmulationStrategy(cublasHandle_t handle,
+                                          cublasEmulationStrategy_t strategy);
+cublasStatus_t cublasSetEmulationSpecialValuesSupport(cublasHandle_t handle,
+                                                      cudaEmulationSpecialValuesSupport mask);
+cublasStatus_t cublasSetFixedPointEmulationMantissaControl(cublasHandle_t handle,
+                                                           cudaEmulationMantissaControl control);
+cublasStatus_t cublasSetFixedPointEmulationMaxMantissaBitCount(cublasHandle_t handle, int most);
+cublasStatus_t cublasSetFixedPointEmulationMantissaBitOffset(cublasHandle_t handle, int offset);
 
 cublasStatus_t cublasStrmm_64(cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t uplo,
                               cublasOperation_t trans, cublasDiagType_t diag, std::int64_t m,

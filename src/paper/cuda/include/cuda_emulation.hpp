@@ -25,6 +25,10 @@
 ///   LUPINE_EMULATED_NCCL      none: there is no such library; lacks:FUNCTION; version:CODE;
 ///                             hang:CALL: what this process gives from that broadcast or group on
 ///                             is never done; error:CALL: and ncclCommGetAsyncError says so
+///   LUPINE_EMULATED_CUBLAS    lacks:FUNCTION, of those that are looked up by name
+/// As for cuBLAS: CUBLAS_EMULATE_DOUBLE_PRECISION (1), CUBLAS_EMULATION_STRATEGY (eager) and
+/// CUBLAS_FIXEDPOINT_EMULATION_MANTISSA_BIT_COUNT, for what a handle was not told. A product that
+/// the environment alone has emulated is rounded to 40 bits, or as many as the last of these says.
 #pragma once
 
 #include <cstddef>
@@ -35,7 +39,7 @@ namespace lupine::emulation {
 /// completed first. Memory stays.
 void restart();
 
-/// What finds NCCL, as those of <dlfcn.h>.
+/// What finds NCCL and functions of cuBLAS, as those of <dlfcn.h>.
 void* dlopen(const char* library, int flags);
 void* dlsym(void* library, const char* function);
 const char* dlerror();
@@ -50,7 +54,9 @@ std::size_t live_objects();
 /// Calls of a function since restart(), such as "cublasLtMatmulAlgoGetHeuristic"; or products that
 /// cuBLASLt was given to compute by an algorithm, such as "algorithm 0", or on streams of green
 /// contexts, "product in a part"; or, as "made beside messages", what was allocated, freed or
-/// created while NCCL's messages were not done.
+/// created while NCCL's messages were not done; or, as "emulated product", FP64 products by
+/// integers, and as "workspace too small" those whose workspace has no room for the slices of both
+/// factors.
 long calls_of(const char* function);
 /// Different kernels of Lupine's own that were started since the program began.
 std::size_t kernels_started();
