@@ -209,7 +209,7 @@ int CudaDevice::panel_multiprocessors(double part) const {
 
 // The parts of updates beside panels that get 1/2, 1/4 ... of the GPU.
 void CudaDevice::add_parts(Lane& lane, double least) {
-  if (!parts_ && !parts_failed_) parts_ = UpdateParts::make(gpu_);
+  if (!parts_ && !parts_failed_) parts_ = GreenParts::make(gpu_);
   parts_failed_ = parts_ == nullptr;
   for (double part = 0.5; parts_ && part >= least; part /= 2)
     if (const int panel = panel_multiprocessors(part); panel > 0) lane.add_part(parts_, panel);

@@ -159,7 +159,7 @@ class CudaDevice : public Device {
   int reserved_;
   Fp64Products fp64_;
   double panel_part_ = 0;
-  std::shared_ptr<UpdateParts> parts_;  // null: none are asked for yet, or there are none
+  std::shared_ptr<GreenParts> parts_;  // null: none are asked for yet, or there are none
   bool parts_failed_ = false;
   cudaDeviceProp properties_{};
   std::shared_ptr<GpuBytes> allocated_;

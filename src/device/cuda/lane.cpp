@@ -51,7 +51,7 @@ int Lane::stream_priority() const {
                                          : least;
 }
 
-void Lane::add_part(const std::shared_ptr<UpdateParts>& parts, int free) {
+void Lane::add_part(const std::shared_ptr<GreenParts>& parts, int free) {
   LUPINE_EXPECTS(parts_ == nullptr || parts_ == parts);
   parts_ = parts;
   const int size = parts_->size(free);

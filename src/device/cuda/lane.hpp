@@ -15,7 +15,7 @@
 
 #include "cuda/kernels.hpp"
 #include "device/buffer.hpp"
-#include "device/cuda/update_parts.hpp"
+#include "device/cuda/green_parts.hpp"
 #include "device/queue.hpp"
 
 namespace lupine {
@@ -53,7 +53,7 @@ class Lane {
   /// Sets multiprocessors(). Where the lane has a part of that size, it goes on there.
   void set_multiprocessors(int count);
   /// Adds the part that leaves `free` multiprocessors, if there is one.
-  void add_part(const std::shared_ptr<UpdateParts>& parts, int free);
+  void add_part(const std::shared_ptr<GreenParts>& parts, int free);
   /// A cuBLAS handle on this stream, with the workspace below, the limit multiprocessors(), and
   /// FP64 products of this kind, whatever the environment says. Scalars are in host memory.
   cublasHandle_t blas(Fp64Products products = Fp64Products::native);
@@ -91,7 +91,7 @@ class Lane {
   std::shared_ptr<GpuBytes> counted_;
   int multiprocessors_ = 0;
   cudaStream_t own_stream_ = nullptr;
-  std::shared_ptr<UpdateParts> parts_;
+  std::shared_ptr<GreenParts> parts_;
   std::map<int, cudaStream_t> in_parts_;  ///< streams by the sizes of their parts
   cudaStream_t stream_ = nullptr;         ///< one of these
   cudaEvent_t turn_ = nullptr;            ///< of the last change of streams

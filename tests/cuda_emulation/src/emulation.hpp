@@ -109,7 +109,7 @@ struct Settings {
   std::string nccl;  // what is wrong with it: the word before the colon
   std::string nccl_detail;
   std::string green_contexts;  // none: the driver has none; fail: no kernel runs in one
-  std::string cublas_lacks;  // a function; empty: none
+  std::string cublas_lacks;    // a function; empty: none
 };
 
 /// How the scheduler behaves for a while.

@@ -13,14 +13,14 @@ namespace lupine {
 
 /// The parts of one GPU. They overlap, and each one leaves some multiprocessors to the rest of the
 /// program. For one thread.
-class UpdateParts {
+class GreenParts {
  public:
   /// The parts of the GPU that is in use; null where the driver has no green contexts, or where a
   /// kernel does not run in one.
-  static std::shared_ptr<UpdateParts> make(int gpu);
-  UpdateParts(const UpdateParts&) = delete;
-  UpdateParts& operator=(const UpdateParts&) = delete;
-  ~UpdateParts();
+  static std::shared_ptr<GreenParts> make(int gpu);
+  GreenParts(const GreenParts&) = delete;
+  GreenParts& operator=(const GreenParts&) = delete;
+  ~GreenParts();
 
   /// The driver divides multiprocessors by this number: 8 from compute capability 9.0 on.
   int unit() const;
@@ -33,7 +33,7 @@ class UpdateParts {
 
  private:
   struct Parts;
-  explicit UpdateParts(std::unique_ptr<Parts> parts);
+  explicit GreenParts(std::unique_ptr<Parts> parts);
   bool runs();
 
   std::unique_ptr<Parts> parts_;

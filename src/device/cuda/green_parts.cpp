@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "device/cuda/update_parts.hpp"
+#include "device/cuda/green_parts.hpp"
 
 #include <algorithm>
 #include <map>
@@ -12,25 +12,25 @@ namespace lupine {
 
 #if CUDART_VERSION < 12050  // such a toolkit does not know green contexts
 
-struct UpdateParts::Parts {};
-UpdateParts::UpdateParts(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
-UpdateParts::~UpdateParts() = default;
-std::shared_ptr<UpdateParts> UpdateParts::make(int) {
+struct GreenParts::Parts {};
+GreenParts::GreenParts(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+GreenParts::~GreenParts() = default;
+std::shared_ptr<GreenParts> GreenParts::make(int) {
   return nullptr;
 }
-int UpdateParts::unit() const {
+int GreenParts::unit() const {
   return 1;
 }
-int UpdateParts::size(int) {
+int GreenParts::size(int) {
   return 0;
 }
-cudaStream_t UpdateParts::make_stream(int, int) {
+cudaStream_t GreenParts::make_stream(int, int) {
   return nullptr;
 }
 
 #else
 
-struct UpdateParts::Parts {
+struct GreenParts::Parts {
   /// The driver's functions for green contexts.
   struct Driver {
     using Get = CUresult (*)(CUdevice*, int);
@@ -98,29 +98,29 @@ struct UpdateParts::Parts {
   }
 };
 
-UpdateParts::UpdateParts(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+GreenParts::GreenParts(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 
-UpdateParts::~UpdateParts() {
+GreenParts::~GreenParts() {
   for (const auto& [free, part] : parts_->made)
     if (part.context != nullptr) parts_->driver.destroy(part.context);
 }
 
-std::shared_ptr<UpdateParts> UpdateParts::make(int gpu) {
+std::shared_ptr<GreenParts> GreenParts::make(int gpu) {
   auto parts = std::make_unique<Parts>();
   if (!parts->find(gpu)) return nullptr;
-  std::shared_ptr<UpdateParts> made(new UpdateParts(std::move(parts)));
+  std::shared_ptr<GreenParts> made(new GreenParts(std::move(parts)));
   return made->runs() ? made : nullptr;
 }
 
-int UpdateParts::unit() const {
+int GreenParts::unit() const {
   return std::max(static_cast<int>(parts_->all.sm.smCoscheduledAlignment), 1);
 }
 
-int UpdateParts::size(int free) {
+int GreenParts::size(int free) {
   return parts_->part(free).size;
 }
 
-cudaStream_t UpdateParts::make_stream(int free, int priority) {
+cudaStream_t GreenParts::make_stream(int free, int priority) {
   const Parts::Part& part = parts_->part(free);
   cudaStream_t stream = nullptr;
   if (part.size == 0 || parts_->driver.create_stream(&stream, part.context, CU_STREAM_NON_BLOCKING,
@@ -131,7 +131,7 @@ cudaStream_t UpdateParts::make_stream(int free, int priority) {
 
 // Whether a kernel of the runtime's, and an event between two streams, work in a part: whether they
 // may is said differently in the documentation of different versions.
-bool UpdateParts::runs() {
+bool GreenParts::runs() {
   const cudaStream_t stream = make_stream(unit(), 0);
   if (stream == nullptr) return false;
   cudaEvent_t event = nullptr;

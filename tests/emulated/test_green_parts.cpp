@@ -5,8 +5,8 @@
 #include "bench/benchmark_runner.hpp"
 #include "catch.hpp"
 #include "cuda_emulation/bench.hpp"
+#include "device/cuda/green_parts.hpp"
 #include "device/cuda/lane.hpp"
-#include "device/cuda/update_parts.hpp"
 #include "device_choice.hpp"
 
 using namespace lupine;
@@ -68,7 +68,7 @@ TEST_CASE("without green contexts, algorithms keep to the limit", "[parts]") {
 
 TEST_CASE("a part leaves the multiprocessors that it should", "[parts]") {
   const emulation::Environment environment("LUPINE_EMULATED_MULTIPROCESSORS", "133");
-  const std::shared_ptr<UpdateParts> parts = UpdateParts::make(0);
+  const std::shared_ptr<GreenParts> parts = GreenParts::make(0);
   REQUIRE(parts != nullptr);
   CHECK(parts->unit() == 2);
   CHECK(parts->size(8) == 124);
@@ -79,7 +79,7 @@ TEST_CASE("a part leaves the multiprocessors that it should", "[parts]") {
 }
 
 TEST_CASE("a lane that goes on in a part does so behind its own work", "[parts]") {
-  const std::shared_ptr<UpdateParts> parts = UpdateParts::make(0);
+  const std::shared_ptr<GreenParts> parts = GreenParts::make(0);
   REQUIRE(parts != nullptr);
   Lane lane(Priority::normal);
   lane.add_part(parts, 2);
