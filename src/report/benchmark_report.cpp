@@ -347,8 +347,11 @@ std::string variant(const BenchmarkOptions& o) {
 std::string report_head(const std::vector<Setup>& setups, const std::vector<std::string>& notes) {
   const BenchmarkOptions& o = setups.front().options;
   const bool mxp = o.benchmark == Benchmark::mxp;
-  std::string text = banner(mxp ? "HPL-MxP: low-precision LU, FP64 solution"
-                                : "HPL: FP64 LU with partial pivoting");
+  std::string text =
+      banner(mxp ? "HPL-MxP: low-precision LU, FP64 solution"
+             : o.run.fp64 == Fp64Products::emulated
+                 ? "HPL with FP64 products emulated by integers: LU with partial pivoting"
+                 : "HPL: FP64 LU with partial pivoting");
   text += fmt::format(
       "T/V    : W, process mapping (R, C), look-ahead depth, broadcast (0 1ring,\n"
       "         1 1ring-modified, 2 2ring, 3 2ring-modified, 4 long, 5 long-modified,\n"

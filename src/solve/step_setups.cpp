@@ -115,6 +115,15 @@ void SteppedSolver::announce(const Setup& setup) {
   memory_.needed = std::max(memory_.needed, needed);
 }
 
+// The setup of a step without FP64 products has no word of how they are computed.
+void SteppedSolver::describe_setup(Solution& solution) const {
+  solution.chosen = first_.options.run;
+  solution.chosen.fp64 = options_.run.fp64;
+  solution.device = first_.machine.device;
+  solution.fp64_products = first_.machine.fp64;
+  solution.panel_width = first_.panel_width;
+}
+
 // A later step keeps the block size of the first, because A is distributed in these blocks already.
 // A rank alone has the same A in blocks of any size. Where the sample has dropped the step that
 // first_ was planned for, the first one that is taken is first_.

@@ -461,12 +461,8 @@ void SteppedSolver::finish(Solution& solution) {
     solution.seconds += step.factor_seconds + step.refine_seconds;
   solution.check_seconds = check_seconds_;
   solution.notes = machine_.with_remarks(first_.notes);
-  solution.chosen = first_.options.run;
-  solution.chosen.fp64 = options_.run.fp64;
   solution.reason = reason_;
-  solution.device = first_.machine.device;
-  solution.fp64_products = first_.machine.fp64;
-  solution.panel_width = first_.panel_width;
+  describe_setup(solution);
   solution.memory = memory_;
   if (const auto own = machine_.device().memory())
     solution.memory.device_peak = static_cast<double>(own->most);

@@ -54,6 +54,7 @@ class SteppedSolver final : public Solver {
   void judge_by_sample();
   Setup setup_of(Precision precision);
   void announce(const Setup& setup);
+  void describe_setup(Solution& solution) const;
   bool advance();
   bool restart();
   bool factor_in(const PlannedStep& planned);

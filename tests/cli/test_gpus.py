@@ -106,6 +106,8 @@ class Choice(Case):
                                             environment=gpus(1))
         self.assert_status(outcome, 0)
         self.assertRegex(outcome.out, r"(?m)^FP64 +: emulated by integers .*EAGER")
+        self.assertIn("HPL with FP64 products emulated by integers", outcome.out)
+        self.assertNotIn("FP64 LU", outcome.out)
         self.assertRegex(outcome.out, r"(?m)^W.* 300 .*  EMULATED FP64$")
         self.assertIn("not a plain FP64 HPL: FP64 products are emulated by integers", outcome.out)
         self.assertEqual(
