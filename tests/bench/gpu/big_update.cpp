@@ -66,14 +66,18 @@ std::int64_t bytes_of(const Shape& shape) {
 Shape fitting_shape(const Device& device, Shape shape) {
   const auto memory = device.memory();
   if (!memory) return shape;
-  constexpr double part = 0.9;  // workspaces and the library's kernels need the rest
-  const auto room = static_cast<std::int64_t>(part * static_cast<double>(memory->free));
+  // The rest is for workspaces and kernels of the libraries.
+  constexpr double part = 0.9;
+  constexpr std::int64_t rest = std::int64_t{256} << 20;
+  const auto most = static_cast<std::int64_t>(part * static_cast<double>(memory->free));
+  const std::int64_t room = std::min(most, memory->free - rest);
   while (bytes_of(shape) > room && shape.rows > 1) {
     if (shape.columns > 2 * shape.depth)
       shape.columns -= std::min<std::int64_t>(shape.columns / 2, 64);
     else
       shape.rows -= (shape.rows + 63) / 64;
   }
+  if (bytes_of(shape) > room) throw Fault("too little of the device's memory is free");
   return shape;
 }
 
