@@ -17,6 +17,31 @@ TOOLS = ["mpirun", "nvidia-smi", "compute-sanitizer", "ncu"]
 PATIENCE = 900  # seconds; a program that must end by itself has hung if it takes longer
 UUID = "GPU-01234567-89ab-cdef-0123-456789abcdef"
 
+# The names of all runs, in their order.
+NAMES = ["lupine info", "nvidia-smi", "nvidia-smi, all", "device conformance",
+         *(f"{tool}: {program}" for tool in ("memcheck", "racecheck", "synccheck", "initcheck")
+           for program in ("lupine", "lupine_device_tests")), "update of a big shape",
+         "MPI suite, 1 rank", "MPI suite, 2 ranks", "MPI suite, 4 ranks",
+         "accuracy against LAPACK, 1 rank", "accuracy against LAPACK, 4 ranks",
+         "users' systems, 1 rank", "users' systems, 4 ranks", "HPL-MxP, n = 20000",
+         "HPL-MxP, n = 60000", "HPL-MxP, the largest n", "HPL-MxP, the largest n, reserve 0",
+         "ceilings", "HPL, the largest n", "HPL, the largest n, nb 512", "first steps: nb, chunk",
+         "first steps: nb 3072, reserve 0", "first steps: nb 3072, reserve 8",
+         "first steps: nb 3072, reserve 16", "cuSOLVER IRSXgesv, the largest n",
+         "HPL-MxP at IRSXgesv's largest n", "cuSOLVER Xgetrf, the largest n", "HPL at Xgetrf's n",
+         "profile by ncu", "machine file"]
+STEPS = ["device", "sanitizer", "big", "mpi", "accuracy", "systems", "mxp", "ceilings", "hpl",
+         "first_steps", "cusolver", "profile", "machine"]
+SECONDS = dict(zip(STEPS, (70, 85, 20, 30, 15, 15, 100, 75, 60, 30, 30, 20, 10)))
+
+
+def ends_of(steps, budget):
+    """When each step must have ended, in seconds."""
+    total = sum(SECONDS[step] for step in steps)
+    return {step: budget * sum(SECONDS[one] for one in steps[:i + 1]) / total
+            for i, step in enumerate(steps)}
+
+
 # One script imitates all programs, by the name that it is called by. The variable FAKE has rules
 # "what:how", such as "lupine_mpi_tests:hang". The check's clock stands still, except that the rules
 # take9, overdue9 and slow9 advance it by 9 s: slow9 by 5 at a time, with a line before each.

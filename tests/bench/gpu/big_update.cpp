@@ -172,7 +172,8 @@ void BigUpdate::update() {
 /// entries around the boundary, and random ones.
 std::vector<Sample> BigUpdate::choose() const {
   constexpr std::size_t count = 1000;
-  const auto [m, n, k] = shape_;
+  const std::int64_t m = shape_.rows;
+  const std::int64_t n = shape_.columns;
   std::vector<Sample> all;
   const auto take = [&](std::int64_t row, std::int64_t column) {
     if (row >= 0 && row < m && column >= 0 && column < n) all.push_back({row, column, 0, 0});
