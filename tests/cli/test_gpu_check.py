@@ -3,8 +3,8 @@
 """Tests run/gpu-check with fake programs in place of those that it starts.
 
 LUPINE_GPU_CHECK: path of the driver. LUPINE_FAKE_NVML, if set: a library that imitates NVML.
-LUPINE_EMULATED, if set: paths of lupine and lupine_gpu_ceilings for emulated GPUs, with a colon
-between them; a test runs these programs.
+LUPINE_EMULATED, if set: paths of lupine, lupine_gpu_ceilings and lupine_gpu_big_update for emulated
+GPUs, with colons between them; a test runs these programs.
 """
 
 import json
@@ -37,7 +37,7 @@ class Passing(Case):
                      "--device cuda [solve] --durations yes\n",
                      "lupine_gpu_ceilings --json --seconds 3.00 --n 180000\n",
                      "lupine tune -N 180000 --budget", " --try-nb 3072 --reserve 16 --device cuda ",
-                     "--tool racecheck --target-processes all --report-api-errors no --error-exitcode 9 "
+                     "compute-sanitizer --tool racecheck --target-processes all --report-api-errors no --error-exitcode 9 "
                      f"{self.programs}/lupine_device_tests --device cuda [small]\n"):
             self.assertIn(call, calls)
 
@@ -502,7 +502,8 @@ class Script(Case):
 @unittest.skipUnless(EMULATED, "no emulated GPUs")
 class Emulated(Case):
     def test_the_programs_say_what_the_check_reads(self):
-        for name, path in zip(("lupine", "lupine_gpu_ceilings"), EMULATED.split(":")):
+        names = ("lupine", "lupine_gpu_ceilings", "lupine_gpu_big_update")
+        for name, path in zip(names, EMULATED.split(":")):
             (self.programs / name).unlink()
             (self.programs / name).symlink_to(path)
         done = self.check("--trial")
@@ -517,6 +518,16 @@ class Emulated(Case):
                 if phase["phase"] not in ("broadcast_exposed", "LU outside the update"):
                     self.assertGreater(phase["floor_seconds"], 0, phase)
         self.assertGreater(len(self.step("first steps: nb, chunk")["result"]["trials"]), 2)
+        big = self.step("update of a big shape")["result"]
+        self.assertEqual((sum(big["compared"]), big["wrong"]), (1000, [0, 0]))
+        self.assertGreater(min(big["compared"]), 400)
+        beside = [line for line in self.step("ceilings")["result"] if line["part"] == "diagonal_beside_update"]
+        self.assertEqual([line["reserved"] for line in beside], [0, 1, 2])
+        for line in beside:
+            for what in ("block_alone", "block_beside", "update_alone", "update_beside", "both"):
+                self.assertGreater(line[what + "_milliseconds"], 0)
+        self.assertTrue(document["products"])
+        self.assertIn("\nlimited products: ", done.stdout)
         machine = json.loads((self.output / "machine.json").read_text())
         self.assertEqual((machine["kind"], machine["ranks"][0]["bandwidth"]["origin"]),
                          ("gpu", "measured"))

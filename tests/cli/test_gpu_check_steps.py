@@ -108,6 +108,7 @@ class Tools(Case):
         done = self.check("--only", "sanitizer", FAKE="compute-sanitizer:finding")
         self.assertEqual(done.returncode, 1)
         self.assertEqual(self.step("initcheck: lupine")["words"], "status 9: " + words)
+        self.assertIn("env CUDA_MODULE_LOADING=LAZY ", self.step("initcheck: lupine")["command"])
         self.assertNotIn("repeated", self.step("initcheck: lupine"))
         done = self.check("--only", "sanitizer", FAKE="compute-sanitizer:finding61")
         self.assertEqual(done.returncode, 1)

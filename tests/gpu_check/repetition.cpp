@@ -31,16 +31,22 @@ std::string end_of(const fs::path& path) {
 
 }  // namespace
 
+std::vector<std::string> with_variables(std::vector<std::string> variables,
+                                        const std::vector<std::string>& command) {
+  const std::string env = find_program("env");
+  variables.insert(variables.begin(), env.empty() ? "env" : env);
+  variables.insert(variables.end(), command.begin(), command.end());
+  return variables;
+}
+
 std::vector<std::string> traced(const std::vector<std::string>& command,
                                 const std::string& folder) {
   std::error_code ignored;  // without the folder there is no log, and the run is still worth it
   fs::create_directories(folder, ignored);
   // Level 5 logs every call; %i is the process, since ranks share the variable.
-  std::vector<std::string> all{"env", "CUDA_LAUNCH_BLOCKING=1", "CUBLASLT_LOG_LEVEL=5",
-                               "CUBLASLT_LOG_FILE=" + folder + "/process-%i.log"};
-  all.insert(all.end(), command.begin(), command.end());
-  if (const std::string env = find_program("env"); !env.empty()) all[0] = env;
-  return all;
+  return with_variables({"CUDA_LAUNCH_BLOCKING=1", "CUBLASLT_LOG_LEVEL=5",
+                         "CUBLASLT_LOG_FILE=" + folder + "/process-%i.log"},
+                        command);
 }
 
 std::string logged_calls(const std::string& folder) {

@@ -8,6 +8,10 @@
 
 namespace lupine::gpu_check {
 
+/// The same command with these variables in its environment, each "NAME=value".
+std::vector<std::string> with_variables(std::vector<std::string> variables,
+                                        const std::vector<std::string>& command);
+
 /// The same command, where the host waits for each kernel (CUDA_LAUNCH_BLOCKING), so that an error
 /// shows at its own kernel, and where cuBLASLt of each process logs its calls to a file in
 /// `folder`. Makes the folder.

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "profile.hpp"
+#include "repetition.hpp"
 #include "tasks.hpp"
 
 namespace lupine::gpu_check {
@@ -138,6 +139,8 @@ bool Suites::sanitize(const std::string& program, const std::string& tool,
       program, "--tool",           tool, "--target-processes", "all", "--report-api-errors",
       "no",    "--error-exitcode", "9"};
   task.command.insert(task.command.end(), small.begin(), small.end());
+  // To instrument all kernels of cuBLAS, where the program loads them at its start, takes minutes.
+  task.command = with_variables({"CUDA_MODULE_LOADING=LAZY"}, task.command);
   task.needs = small[0];
   task.limit = 60;
   task.reserve = session_.remaining() * later / (later + 1);
