@@ -121,6 +121,7 @@ void note_facts(Session& session) {
 
 std::vector<std::string_view> step_names() {
   std::vector<std::string_view> names;
+  names.reserve(all_steps.size());
   for (const Step& step : all_steps) names.push_back(step.name);
   return names;
 }
