@@ -310,7 +310,7 @@ class Limits(Case):
                 self.assertEqual(done.returncode, 1, done.stdout)
                 self.assertEqual(self.step(f"HPL-MxP, n = {n}")["verdict"], "failed")
         # Nor may there be no time for them.
-        done = self.check(FAKE="lupine_device_tests:take300")
+        done = self.check(FAKE="lupine_device_tests:take340")
         self.assertEqual(done.returncode, 1, done.stdout)
         self.assertEqual((self.step("HPL-MxP, n = 60000")["verdict"],
                           self.step("HPL-MxP, n = 60000")["words"]), ("failed", "no time left"))

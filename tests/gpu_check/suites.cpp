@@ -143,6 +143,7 @@ bool Suites::sanitize(const std::string& program, const std::string& tool,
   task.command = with_variables({"CUDA_MODULE_LOADING=LAZY"}, task.command);
   task.needs = small[0];
   task.limit = 60;
+  task.least = 1;  // a tool that starts at all is worth its small part
   task.reserve = session_.remaining() * later / (later + 1);
   task.repeat = false;  // the tool has named the kernel and the line
   task.finding = first_finding;
