@@ -57,7 +57,7 @@ class Passing(Case):
         for line in done.stdout.splitlines():
             self.assertIn(line, log)
         # The log has the output of a program on both streams below its command.
-        self.assertRegex(log, r"=====.*memcheck: lupine\n\$ \S+compute-sanitizer .*\n"
+        self.assertRegex(log, r"=====.*memcheck: lupine\n\$ .*compute-sanitizer .*\n"
                               r"========= ERROR SUMMARY: 0 errors\n===== status 0 after")
 
     def test_a_new_folder_is_named_first(self):
