@@ -10,6 +10,7 @@ set(cxx_options
   $<$<AND:$<BOOL:${LUPINE_WERROR}>,$<CXX_COMPILER_ID:GNU>>:
     -Wno-error=array-bounds;-Wno-error=restrict;-Wno-error=stringop-overflow>)
 set(cuda_options
+  -lineinfo  # compute-sanitizer and profilers then name source lines; the code stays the same
   -fmad=false --expt-relaxed-constexpr -Xcompiler=-Wall,-Wextra
   "$<$<BOOL:${LUPINE_WERROR}>:SHELL:-Werror all-warnings>")
 target_compile_options(lupine_flags INTERFACE

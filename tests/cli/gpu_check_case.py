@@ -12,10 +12,35 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 DRIVER = os.environ.get("LUPINE_GPU_CHECK", str(ROOT / "build/release/lupine_gpu_check"))
 PROGRAMS = ["lupine", "lupine_device_tests", "lupine_mpi_tests", "lupine_accuracy_tests",
-            "lupine_gpu_ceilings", "lupine_cusolver_bench"]
-TOOLS = ["mpirun", "nvidia-smi", "compute-sanitizer"]
+            "lupine_gpu_ceilings", "lupine_gpu_big_update", "lupine_cusolver_bench"]
+TOOLS = ["mpirun", "nvidia-smi", "compute-sanitizer", "ncu"]
 PATIENCE = 900  # seconds; a program that must end by itself has hung if it takes longer
 UUID = "GPU-01234567-89ab-cdef-0123-456789abcdef"
+
+# The names of all runs, in their order.
+NAMES = ["lupine info", "nvidia-smi", "nvidia-smi, all", "device conformance",
+         *(f"{tool}: {program}" for tool in ("memcheck", "racecheck", "synccheck", "initcheck")
+           for program in ("lupine", "lupine_device_tests")), "update of a big shape",
+         "MPI suite, 1 rank", "MPI suite, 2 ranks", "MPI suite, 4 ranks",
+         "accuracy against LAPACK, 1 rank", "accuracy against LAPACK, 4 ranks",
+         "users' systems, 1 rank", "users' systems, 4 ranks", "HPL-MxP, n = 20000",
+         "HPL-MxP, n = 60000", "HPL-MxP, the largest n", "HPL-MxP, the largest n, reserve 0",
+         "ceilings", "HPL, the largest n", "HPL, the largest n, nb 512", "first steps: nb, chunk",
+         "first steps: nb 3072, reserve 0", "first steps: nb 3072, reserve 8",
+         "first steps: nb 3072, reserve 16", "cuSOLVER IRSXgesv, the largest n",
+         "HPL-MxP at IRSXgesv's largest n", "cuSOLVER Xgetrf, the largest n", "HPL at Xgetrf's n",
+         "profile by ncu", "machine file"]
+STEPS = ["device", "sanitizer", "big", "mpi", "accuracy", "systems", "mxp", "ceilings", "hpl",
+         "first_steps", "cusolver", "profile", "machine"]
+SECONDS = dict(zip(STEPS, (70, 85, 20, 30, 15, 15, 100, 75, 60, 30, 30, 20, 10)))
+
+
+def ends_of(steps, budget):
+    """When each step must have ended, in seconds."""
+    total = sum(SECONDS[step] for step in steps)
+    return {step: budget * sum(SECONDS[one] for one in steps[:i + 1]) / total
+            for i, step in enumerate(steps)}
+
 
 # One script imitates all programs, by the name that it is called by. The variable FAKE has rules
 # "what:how", such as "lupine_mpi_tests:hang". The check's clock stands still, except that the rules
@@ -27,6 +52,12 @@ here = os.path.dirname(sys.argv[0])
 words = sys.argv[1:]
 with open(os.path.join(here, "calls"), "a") as calls:
     calls.write(" ".join([name] + words) + "\\n")
+repeated = "CUBLASLT_LOG_FILE" in os.environ
+if repeated:
+    assert os.environ["CUDA_LAUNCH_BLOCKING"] == "1" and os.environ["CUBLASLT_LOG_LEVEL"] == "5"
+    if name in os.environ.get("FAKE_LOGS", "").split():
+        with open(os.environ["CUBLASLT_LOG_FILE"].replace("%%i", str(os.getpid())), "w") as log:
+            log.write("[cublasLtMatmul] of " + name + "\\n")
 
 def value(option, otherwise):
     return words[words.index(option) + 1] if option in words else otherwise
@@ -62,6 +93,10 @@ def behave(as_name):
         what, how = rule.split(":")
         if what != as_name:
             continue
+        if how.startswith("once"):
+            if repeated:
+                continue
+            how = how[4:]
         if how == "hang" or how.startswith("overdue"):
             import signal, subprocess
             print("about to hang", flush=True)
@@ -89,6 +124,16 @@ def behave(as_name):
         elif how.startswith("unsupported"):
             print("========= Error: Device not supported. Please refer to the documentation")
             sys.exit(int(how[-1]))
+        elif how.startswith("finding"):
+            print("========= COMPUTE-SANITIZER\\n========= Invalid __global__ read of size 4 bytes")
+            print("=========     at void lupine::cuda::scale(float *)+0x50 in solve.cu:42", flush=True)
+            wait_until_read("solve.cu:42")
+            take(how[7:] or 0)
+            time.sleep(1000 if how[7:] else 0)
+            sys.exit(9)
+        elif how == "forbidden":
+            print("==ERROR== ERR_NVGPUCTRPERM - The user does not have permission to access counters")
+            sys.exit(1)
         elif how == "crash":
             os.kill(os.getpid(), 11)
         elif how == "remove":
@@ -126,6 +171,14 @@ def report(n, nb, gflops, iterations):
     if iterations:
         all["refinement"] = {"seconds": 0.1, "iterations": iterations}
         all["phases"]["residuals"] = phase(0.05)
+    if name == "lupine" and iterations:
+        one = {"reading": "fp16", "m": n, "n": 8192, "k": nb, "multiprocessors": None,
+               "algorithm": "7 1", "kernel": "gemm", "blocks": 132, "milliseconds": 1.5, "refused": None}
+        all["products"] = [dict(one), dict(one, algorithm="7 2", refused="in a run"),
+                           dict(one, multiprocessors=124, refused="in a trial"),
+                           dict(one, multiprocessors=124, blocks=140), dict(one, multiprocessors=124, blocks=124),
+                           dict(one, multiprocessors=116, blocks=116, n=4096),
+                           dict(one, multiprocessors=100, blocks=None, milliseconds=None, kernel=None)]
     if "--json" in words:
         json.dump(all, open(value("--json", ""), "w"))
     if "--trace" in words:
@@ -161,7 +214,19 @@ elif command == "lupine_gpu_ceilings":
         behave(name + "-" + precision)
         print(json.dumps({"part": part, "precision": precision, "rate": rate, "seconds": pause / 4,
                           "ended": time.time()}), flush=True)
+    print(json.dumps({"part": "diagonal_beside_update", "reserved": 8, "block_alone_milliseconds": 4.0,
+                      "block_beside_milliseconds": 5.5, "update_alone_milliseconds": 18.25,
+                      "update_beside_milliseconds": 19.5, "both_milliseconds": 19.75}))
     set_clock("1500")
+elif command == "lupine_gpu_big_update":
+    print(json.dumps({"name": "update fp16, 180000 x 16384", "worst": 0.03}))
+elif command == "ncu":
+    print("==PROF== Connected to process 1\\n" + '"ID","Kernel Name","Block Size","Grid Size",'
+          '"Metric Name","Metric Unit","Metric Value"')
+    for row in ('"0","gemm(int, int)","(256, 1, 1)","(132, 1, 1)","Duration","us","1,250.50"',
+                '"0","gemm(int, int)","(256, 1, 1)","(132, 1, 1)","Memory Throughput","%%","31.5"',
+                '"1","solve(float)","(128, 1, 1)","(16, 1, 1)","Duration","us","12.50"'):
+        print(row)
 elif command == "lupine_cusolver_bench":
     n = int(value("--n", "100000"))
     print(json.dumps({"method": value("--method", ""), "n": n, "tflops": 200.0,

@@ -3,8 +3,8 @@
 """Tests run/gpu-check with fake programs in place of those that it starts.
 
 LUPINE_GPU_CHECK: path of the driver. LUPINE_FAKE_NVML, if set: a library that imitates NVML.
-LUPINE_EMULATED, if set: paths of lupine and lupine_gpu_ceilings for emulated GPUs, with a colon
-between them; a test runs these programs.
+LUPINE_EMULATED, if set: paths of lupine, lupine_gpu_ceilings and lupine_gpu_big_update for emulated
+GPUs, with colons between them; a test runs these programs.
 """
 
 import json
@@ -14,23 +14,10 @@ import subprocess
 import time
 import unittest
 
-from gpu_check_case import DRIVER, PATIENCE, ROOT, Case
+from gpu_check_case import DRIVER, NAMES, PATIENCE, ROOT, STEPS, Case, ends_of
 
 NVML = os.environ.get("LUPINE_FAKE_NVML", "")
 EMULATED = os.environ.get("LUPINE_EMULATED", "")
-
-# The names of all runs, in their order.
-NAMES = ["lupine info", "nvidia-smi", "nvidia-smi, all", "HPL-MxP, n = 20000", "device conformance",
-         "HPL-MxP, n = 60000", "HPL-MxP, the largest n", "HPL-MxP, the largest n, reserve 0",
-         "ceilings", "HPL, the largest n", "HPL, the largest n, nb 512", "first steps: nb, chunk",
-         "first steps: nb 3072, reserve 0", "first steps: nb 3072, reserve 8",
-         "first steps: nb 3072, reserve 16", "cuSOLVER IRSXgesv, the largest n",
-         "HPL-MxP at IRSXgesv's largest n", "cuSOLVER Xgetrf, the largest n", "HPL at Xgetrf's n",
-         "MPI suite, 1 rank", "MPI suite, 2 ranks", "MPI suite, 4 ranks",
-         "accuracy against LAPACK, 1 rank", "accuracy against LAPACK, 4 ranks",
-         "users' systems, 1 rank", "users' systems, 4 ranks", "memcheck: lupine",
-         "memcheck: lupine_device_tests", "racecheck: lupine", "racecheck: lupine_device_tests",
-         "machine file"]
 
 
 class Passing(Case):
@@ -50,17 +37,17 @@ class Passing(Case):
                      "--device cuda [solve] --durations yes\n",
                      "lupine_gpu_ceilings --json --seconds 3.00 --n 180000\n",
                      "lupine tune -N 180000 --budget", " --try-nb 3072 --reserve 16 --device cuda ",
-                     "--tool racecheck --target-processes all --report-api-errors no --error-exitcode 9 "
+                     "compute-sanitizer --tool racecheck --target-processes all --report-api-errors no --error-exitcode 9 "
                      f"{self.programs}/lupine_device_tests --device cuda [small]\n"):
             self.assertIn(call, calls)
 
     def test_the_folder_holds_everything(self):
         done = self.check()
         names = sorted(path.name for path in self.output.iterdir())
-        self.assertLessEqual(len(names), 8)
+        self.assertLessEqual(len(names), 9)
         date = time.strftime("%Y-%m-%d", time.gmtime())
         self.assertEqual(names, ["clocks.csv", "log.txt", "machine.json",
-                                 f"nvidia-h200-{date}.json", "trace-hpl-largest.json", "trace-mxp-60000.json",
+                                 f"nvidia-h200-{date}.json", "products.txt", "trace-hpl-largest.json", "trace-mxp-60000.json",
                                  "trace-mxp-largest-reserve-0.json", "trace-mxp-largest.json"])
         self.assertEqual(list(self.folder.glob("lupine-gpu-check.*")), [])
         machine = json.loads((self.output / "machine.json").read_text())
@@ -70,7 +57,7 @@ class Passing(Case):
         for line in done.stdout.splitlines():
             self.assertIn(line, log)
         # The log has the output of a program on both streams below its command.
-        self.assertRegex(log, r"=====.*memcheck: lupine\n\$ \S+compute-sanitizer .*\n"
+        self.assertRegex(log, r"=====.*memcheck: lupine\n\$ .*compute-sanitizer .*\n"
                               r"========= ERROR SUMMARY: 0 errors\n===== status 0 after")
 
     def test_a_new_folder_is_named_first(self):
@@ -133,6 +120,29 @@ class Conclusions(Case):
         self.assertTrue(mxp["look_first"].startswith("LU outside the update, 3.00 s; there: panel, "),
                         mxp["look_first"])
         self.assertIn("look first at: " + mxp["look_first"], done.stdout)
+
+    def test_products_stand_beside_their_limits(self):
+        done = self.check()
+        rows = self.document()["products"]
+        self.assertEqual(len(rows), 5 * 7)  # five runs of HPL-MxP
+        largest = [row for row in rows if row["run"] == "HPL-MxP, the largest n"]
+        self.assertEqual([row["first"] for row in largest], [True, False, False, True, False, True, True])
+        self.assertEqual([row["over"] for row in largest], [None, None, True, True, False, False, None])
+        # Three kinds of classes at each of four n.
+        self.assertIn("\nlimited products: 12 classes, 4 launch more blocks than their limit\n"
+                      "fp16 100000 x 8192, K = 2048, 124 multiprocessors: 140 blocks, gemm\n", done.stdout)
+        self.assertIn("\nfp16 180000 x 8192, K = 2048, 100 multiprocessors: its blocks are not known\n",
+                      done.stdout)
+        self.assertIn("\nrefused in a run: fp16 180000 x 8192, K = 2048, algorithm 7 2\n", done.stdout)
+        text = (self.output / "products.txt").read_text()
+        self.assertRegex(text, r"\n +fp16 +180000 +8192 +2048 +124 +140 +first +over +1\.5000  7 1 gemm\n")
+        self.assertEqual(text.count("HPL-MxP"), 5)
+
+    def test_a_block_stands_beside_an_update(self):
+        done = self.check("--only", "ceilings")
+        self.assertRegex(done.stdout, r"\n +share +block +beside +update +beside +both\n"
+                                      r" +8 +4\.000 +5\.500 +18\.250 +19\.500 +19\.750\n")
+        self.assertFalse((self.output / "products.txt").exists())
 
     def test_without_ceilings_there_are_times_alone(self):
         (self.programs / "lupine_gpu_ceilings").unlink()
@@ -267,27 +277,26 @@ class Limits(Case):
         self.assert_nothing_left()
 
     def test_nothing_eats_the_time_of_what_comes_later(self):
-        budget = 60
-        parts = {"device": 0.23, "ceilings": 0.6, "first_steps": 0.82, "cusolver": 0.89, "mpi": 0.93,
-                 "accuracy": 0.955, "systems": 0.98, "sanitizer": 1}
-        done = self.check("--trial", "--budget", budget, FAKE="lupine_device_tests:overdue14 mxp-500:overdue8")
+        budget = 100
+        ends = ends_of(STEPS, budget)
+        done = self.check("--trial", "--budget", budget, FAKE="lupine_device_tests:overdue14 mxp-500:overdue28")
         self.assertEqual(done.returncode, 0, done.stdout)
         self.assertIn("\ncut off: device conformance; HPL-MxP, the largest n; HPL-MxP, the largest n, "
                       "reserve 0\n", done.stdout)
         self.assertEqual([step["name"] for step in self.document()["steps"] if step["verdict"] == "not run"],
                          ["first steps"])
         for step in self.document()["steps"]:
-            if step["step"] in parts and "limit_seconds" in step:
+            if step["step"] in ends and "limit_seconds" in step and step["step"] not in ("mxp", "hpl"):
                 latest = step["begun_seconds"] + step["limit_seconds"]
-                self.assertLessEqual(latest, parts[step["step"]] * budget + 1e-6, step["name"])
+                self.assertLessEqual(latest, ends[step["step"]] + 1e-6, step["name"])
         self.assert_nothing_left()
 
     def test_a_hang_fails_however_little_time_its_step_has(self):
-        for program, name, budget in (("lupine_device_tests", "device conformance", 560),
-                                      ("lupine_mpi_tests", "MPI suite, 1 rank", 97),
-                                      ("lupine_gpu_ceilings", "ceilings", 560)):
+        for program, name, only, budget in (("lupine_device_tests", "device conformance", "device", 560),
+                                            ("lupine_mpi_tests", "MPI suite, 1 rank", "mpi", 80),
+                                            ("lupine_gpu_ceilings", "ceilings", "ceilings", 560)):
             for how, verdict in (("overdue150", "failed"), ("slow150", "cut off")):
-                done = self.check("--budget", budget, FAKE=f"{program}:{how}")
+                done = self.check("--only", only, "--budget", budget, FAKE=f"{program}:{how}")
                 step = self.step(name)
                 self.assertEqual(step["verdict"], verdict, name)
                 self.assertEqual(done.returncode, int(verdict == "failed"), done.stdout)
@@ -301,7 +310,7 @@ class Limits(Case):
                 self.assertEqual(done.returncode, 1, done.stdout)
                 self.assertEqual(self.step(f"HPL-MxP, n = {n}")["verdict"], "failed")
         # Nor may there be no time for them.
-        done = self.check(FAKE="lupine_device_tests:take300")
+        done = self.check(FAKE="lupine_device_tests:take340")
         self.assertEqual(done.returncode, 1, done.stdout)
         self.assertEqual((self.step("HPL-MxP, n = 60000")["verdict"],
                           self.step("HPL-MxP, n = 60000")["words"]), ("failed", "no time left"))
@@ -493,7 +502,8 @@ class Script(Case):
 @unittest.skipUnless(EMULATED, "no emulated GPUs")
 class Emulated(Case):
     def test_the_programs_say_what_the_check_reads(self):
-        for name, path in zip(("lupine", "lupine_gpu_ceilings"), EMULATED.split(":")):
+        names = ("lupine", "lupine_gpu_ceilings", "lupine_gpu_big_update")
+        for name, path in zip(names, EMULATED.split(":")):
             (self.programs / name).unlink()
             (self.programs / name).symlink_to(path)
         done = self.check("--trial")
@@ -508,6 +518,16 @@ class Emulated(Case):
                 if phase["phase"] not in ("broadcast_exposed", "LU outside the update"):
                     self.assertGreater(phase["floor_seconds"], 0, phase)
         self.assertGreater(len(self.step("first steps: nb, chunk")["result"]["trials"]), 2)
+        big = self.step("update of a big shape")["result"]
+        self.assertEqual((sum(big["compared"]), big["wrong"]), (1000, [0, 0]))
+        self.assertGreater(min(big["compared"]), 400)
+        beside = [line for line in self.step("ceilings")["result"] if line["part"] == "diagonal_beside_update"]
+        self.assertEqual([line["reserved"] for line in beside], [0, 1, 2])
+        for line in beside:
+            for what in ("block_alone", "block_beside", "update_alone", "update_beside", "both"):
+                self.assertGreater(line[what + "_milliseconds"], 0)
+        self.assertTrue(document["products"])
+        self.assertIn("\nlimited products: ", done.stdout)
         machine = json.loads((self.output / "machine.json").read_text())
         self.assertEqual((machine["kind"], machine["ranks"][0]["bandwidth"]["origin"]),
                          ("gpu", "measured"))

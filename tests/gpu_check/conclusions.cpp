@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "floors.hpp"
+#include "products.hpp"
 
 namespace lupine::gpu_check {
 
@@ -127,7 +128,10 @@ ordered_json phases(const ordered_json& steps) {
 }  // namespace
 
 ordered_json conclusions(const ordered_json& steps) {
-  return {{"table", table(steps)}, {"phases", phases(steps)}, {"goals", goals(steps)}};
+  return {{"table", table(steps)},
+          {"phases", phases(steps)},
+          {"goals", goals(steps)},
+          {"products", products(steps)}};
 }
 
 ordered_json table(const ordered_json& steps) {

@@ -8,7 +8,7 @@
 
 namespace lupine::gpu_check {
 
-/// An object with "table", "phases" and "goals" of all runs so far.
+/// An object with "table", "phases", "goals" and "products" of all runs so far.
 nlohmann::ordered_json conclusions(const nlohmann::ordered_json& steps);
 
 /// One row for each run of HPL-MxP and HPL that passed, with n, nb, reserve, score, LU and shares.

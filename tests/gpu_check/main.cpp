@@ -5,14 +5,18 @@
 #include <fmt/format.h>
 #include <lupine/error.hpp>
 
+#include <algorithm>
 #include <cctype>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <sstream>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "conclusions.hpp"
+#include "products.hpp"
 #include "session.hpp"
 #include "steps.hpp"
 
@@ -21,11 +25,15 @@ namespace lupine::gpu_check {
 namespace {
 
 constexpr const char* usage =
-    "usage: gpu-check [--budget SECONDS] [--output DIR] [--device cuda]\n"
+    "usage: gpu-check [--only STEP,...] [--budget SECONDS] [--output DIR] [--device cuda]\n"
+    "  --only     runs these steps alone; they share the budget. In their order: device,\n"
+    "             sanitizer, big, mpi, accuracy, systems, mxp, ceilings, hpl, first_steps (after\n"
+    "             mxp), cusolver, profile, machine\n"
     "  --budget   for everything together (default 560); what does not fit is left out\n"
     "  --limit    seconds that no program may exceed, whatever its step allows\n"
     "  --output   folder for everything that is found: GPU-DATE.json, log.txt, clocks.csv,\n"
-    "             machine.json for `lupine predict`, and traces;\n"
+    "             machine.json for `lupine predict`, products.txt with the algorithms of all\n"
+    "             products, and traces;\n"
     "             default: a new one in the current folder, whose name is printed first\n"
     "  --device   cuda (default), or cpu to try the check itself\n"
     "  --trial    tiny sizes, to see that everything runs\n"
@@ -41,6 +49,19 @@ double seconds(const std::string& option, const std::string& text) {
   return value;
 }
 
+std::vector<std::string> steps_of(const std::string& text) {
+  const std::vector<std::string_view> known = step_names();
+  std::vector<std::string> all;
+  std::istringstream words(text + ",");
+  for (std::string word; std::getline(words, word, ',');) {
+    if (std::find(known.begin(), known.end(), word) == known.end())
+      throw UsageError(fmt::format("--only: there is no step '{}'; the steps are {}", word,
+                                   fmt::join(known, ", ")));
+    all.push_back(word);
+  }
+  return all;
+}
+
 void take(Options& options, const std::string& name, const std::string& value) {
   if (name == "--budget") {
     options.budget = seconds(name, value);
@@ -50,6 +71,8 @@ void take(Options& options, const std::string& name, const std::string& value) {
     if (value != "cuda" && value != "cpu")
       throw UsageError(fmt::format("--device takes cuda or cpu, not '{}'", value));
     options.device = value;
+  } else if (name == "--only") {
+    options.only = steps_of(value);
   } else if (name == "--output") {
     if (value.empty()) throw UsageError("--output takes a folder");
     options.output = value;
@@ -123,8 +146,9 @@ std::string summary(const Session& session, const nlohmann::ordered_json& docume
         names += (names.empty() ? "" : "; ") + step["name"].get<std::string>();
     if (!names.empty()) text += fmt::format("{}: {}\n", verdict, names);
   }
-  return fmt::format("\n{}\n{}\n{}{}{}", table_text(document["table"]),
-                     phases_text(document["phases"]), goals_text(document["goals"]),
+  return fmt::format("\n{}\n{}\n{}\n{}\n{}{}{}", table_text(document["table"]),
+                     phases_text(document["phases"]), side_by_side_text(session.steps()),
+                     limits_text(document["products"]), goals_text(document["goals"]),
                      text.empty() ? "\n" : "\n" + text, session.failed() ? "FAILED" : "PASSED");
 }
 
@@ -149,6 +173,8 @@ Status check(const Options& options) {
   session.say(fmt::format("{}; {:.0f} s", options.device == "cpu" ? "CPU" : gpu.description,
                           options.budget));
   run_steps(session);
+  const nlohmann::ordered_json& all = session.document()["products"];
+  if (!all.empty()) session.keep_text("products.txt", products_text(all));
   session.document()["finished"] = true;
   session.save();
   session.say(summary(session, session.document()));

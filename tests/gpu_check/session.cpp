@@ -19,6 +19,7 @@
 #include <utility>
 
 #include "io/output_file.hpp"
+#include "repetition.hpp"
 
 namespace lupine::gpu_check {
 
@@ -29,6 +30,8 @@ using nlohmann::ordered_json;
 
 constexpr int bad_usage = 2;  // exit status of all of Lupine's programs
 constexpr std::size_t most_output = 4000;
+constexpr double part_for_repetitions = 0.15;  // of the budget, for those of all failures
+constexpr double repetition_of_a_hang = 30;    // seconds
 
 std::string tail(const std::string& text) {
   return text.size() <= most_output ? text : "..." + text.substr(text.size() - most_output);
@@ -130,10 +133,18 @@ std::string words_of(const ordered_json& record, const Task& task, const Outcome
   if (record["verdict"] == "passed" && task.words) return task.words(record["result"]);
   if (record["verdict"] == "passed") return last_line(outcome.out);
   if (outcome.passed()) return "it measured nothing that can be read";
-  const std::string line = last_line(outcome.err.empty() ? outcome.out : outcome.err);
+  const std::string found = task.finding ? task.finding(outcome) : "";
+  const std::string line =
+      found.empty() ? last_line(outcome.err.empty() ? outcome.out : outcome.err) : found;
   if (hung(task, outcome))
     return fmt::format("{}, the last {:.0f} s without output: {}", outcome.ending(), outcome.silent,
                        line);
+  return line.empty() ? outcome.ending() : outcome.ending() + ": " + line;
+}
+
+std::string ending_of_repetition(const Outcome& outcome) {
+  const std::string line = last_line(outcome.err.empty() ? outcome.out : outcome.err);
+  if (outcome.passed()) return "passed, with one kernel after the other";
   return line.empty() ? outcome.ending() : outcome.ending() + ": " + line;
 }
 
@@ -149,7 +160,10 @@ std::string utc_now(const char* format) {
 }
 
 Session::Session(Options options)
-    : options_(std::move(options)), begin_(clock_.now()), scratch_(make_scratch()) {
+    : options_(std::move(options)),
+      begin_(clock_.now()),
+      for_repetitions_(part_for_repetitions * options_.budget),
+      scratch_(make_scratch()) {
   try {
     options_.output = make_folder(options_.output);
     log_ = open_log(kept("log.txt"));
@@ -165,6 +179,7 @@ Session::Session(Options options)
                {"command_line", options_.command_line},
                {"budget_seconds", options_.budget},
                {"trial", options_.trial},
+               {"only", options_.only},
                {"finished", false},
                {"running", nullptr},
                {"clocks", nullptr},
@@ -277,7 +292,44 @@ ordered_json Session::run(const Task& task) {
   record_outcome(record, allowed, outcome);
   record["clocks"] = clocks(begin, wall_time());
   record["words"] = words_of(record, task, outcome);
-  return finish(std::move(record));
+  const bool again = record["verdict"] == "failed" && task.repeat && options_.device == "cuda";
+  record = finish(std::move(record));
+  if (again) repeat(allowed, outcome.timed_out);
+  return record;
+}
+
+/// Has time of its own, within the budget: what explains a failure must not wait for a step's
+/// share.
+void Session::repeat(const Task& task, bool timed_out) {
+  const double limit = std::min({task.limit, for_repetitions_, options_.budget - elapsed(),
+                                 timed_out ? repetition_of_a_hang : options_.limit});
+  Task again = task;
+  again.name += ", repeated";
+  ordered_json record = nullptr;
+  std::string words = "no time left";
+  if (limit >= std::min(task.least, options_.limit)) {
+    document_["running"] = again.name;
+    save();
+    const std::string folder = scratch(fmt::format("repeated-{}", steps().size()));
+    again.command = traced(task.command, folder);
+    const Outcome outcome = execute(again, limit);
+    for_repetitions_ -= outcome.seconds;
+    const std::string file = fmt::format("cublaslt-{}.log", steps().size());
+    const std::string calls = logged_calls(folder);
+    if (!calls.empty()) write(kept(file), calls);
+    words = fmt::format("{}; {}", ending_of_repetition(outcome),
+                        calls.empty() ? "cuBLASLt logged nothing" : file);
+    record = {{"command", joined(again.command)},
+              {"seconds", outcome.seconds},
+              {"ending", outcome.ending()},
+              {"cublaslt_log", calls.empty() ? ordered_json() : ordered_json(file)},
+              {"output", tail(outcome.out)},
+              {"errors", tail(outcome.err)}};
+  }
+  say(fmt::format("{:6.1f} s  {:<34} {}", elapsed(), again.name, words));
+  document_["running"] = nullptr;
+  document_["steps"].back()["repeated"] = std::move(record);
+  save();
 }
 
 ordered_json Session::note(const Task& task, const std::string& verdict, const std::string& words) {

@@ -26,6 +26,7 @@ struct Options {
   std::string programs;           ///< folder of Lupine's programs
   std::string mpirun = "mpirun";  ///< path or name
   bool trial = false;             ///< use tiny sizes, only to see that everything runs
+  std::vector<std::string> only;  ///< names of the steps to run; empty: all
   std::string command_line;
 };
 
@@ -45,12 +46,15 @@ struct Task {
   bool may_fail = false;      ///< any other end is not a failure: it describes the machine
   bool may_not_load = false;  ///< it needs libraries that do not come with Lupine
   bool may_not_fit = false;   ///< a refusal for lack of memory is not a failure
+  bool repeat = true;         ///< a failure is repeated at once, traced
   /// Output that shows that this machine does not allow the program, which is not a failure.
   std::vector<std::string> not_available;
   /// The result of the run for the record; null if there is none.
   std::function<nlohmann::ordered_json(const Outcome&)> result;
   /// The result of a run that passed in a few words.
   std::function<std::string(const nlohmann::ordered_json&)> words;
+  /// What a run that failed has found, in a few words; empty: nothing that can be read.
+  std::function<std::string(const Outcome&)> finding;
 };
 
 class Session {
@@ -75,6 +79,8 @@ class Session {
   std::string kept(const std::string& name) const { return folder() + "/" + name; }
   /// Copies the file `from`, if a child has written it, into the folder, whole or not at all.
   void keep(const std::string& from, const std::string& name);
+  /// Writes a text to a file in the folder, whole or not at all.
+  void keep_text(const std::string& name, const std::string& text) { write(kept(name), text); }
 
   /// Records the clocks of this GPU from now on.
   void watch(const std::string& uuid);
@@ -98,6 +104,8 @@ class Session {
   }
 
   /// Runs a task within the time that is left, logs all its output, records and prints the verdict.
+  /// A task that failed on a GPU runs once more, one kernel after the other and with cuBLASLt's
+  /// log, which is kept in the folder; "repeated" of the record says how that ended.
   /// @return the step's record: "verdict" is passed, failed, cut off, absent, not available or not
   /// run
   nlohmann::ordered_json run(const Task& task);
@@ -109,6 +117,7 @@ class Session {
  private:
   double end_of_share() const { return part_ * options_.budget; }
   Outcome execute(const Task& task, double limit);
+  void repeat(const Task& task, bool timed_out);
   nlohmann::ordered_json finish(nlohmann::ordered_json record);
   void log(std::string_view text);
   void write(const std::string& path, const std::string& text);
@@ -118,6 +127,7 @@ class Session {
   const Clock& clock_ = check_clock();
   double begin_;
   double part_ = 1;
+  double for_repetitions_;  ///< seconds that are left for them, beside the shares of the steps
   std::string scratch_;
   int log_ = -1;
   std::string file_;

@@ -4,7 +4,8 @@
 #include <fmt/format.h>
 #include <lupine/error.hpp>
 
-#include <functional>
+#include <algorithm>
+#include <array>
 #include <optional>
 #include <sstream>
 
@@ -55,6 +56,28 @@ void note_words_of(Session& session, const std::string& name, std::vector<std::s
   session.run(task);
 }
 
+struct Step {
+  const char* name;
+  double seconds;  ///< of 560; later steps get what it leaves
+  void (*run)(Measurements&, Suites&);
+};
+
+constexpr std::array all_steps = {
+    Step{"device", 70, [](Measurements&, Suites& s) { s.device(); }},
+    Step{"sanitizer", 85, [](Measurements&, Suites& s) { s.sanitizers(); }},
+    Step{"big", 20, [](Measurements&, Suites& s) { s.big(); }},
+    Step{"mpi", 30, [](Measurements&, Suites& s) { s.mpi(); }},
+    Step{"accuracy", 15, [](Measurements&, Suites& s) { s.accuracy(); }},
+    Step{"systems", 15, [](Measurements&, Suites& s) { s.systems(); }},
+    Step{"mxp", 100, [](Measurements& m, Suites&) { m.smoke(), m.sizes(); }},
+    Step{"ceilings", 75, [](Measurements& m, Suites&) { m.ceilings(); }},
+    Step{"hpl", 60, [](Measurements& m, Suites&) { m.hpl(); }},
+    Step{"first_steps", 30, [](Measurements& m, Suites&) { m.first_steps(); }},
+    Step{"cusolver", 30, [](Measurements& m, Suites&) { m.cusolver(); }},
+    Step{"profile", 20, [](Measurements&, Suites& s) { s.profile(); }},
+    Step{"machine", 10, [](Measurements& m, Suites&) { m.machine(); }},
+};
+
 }  // namespace
 
 Gpu find_gpu(Session& session) {
@@ -96,24 +119,29 @@ void note_facts(Session& session) {
   if (!find_program(environment).empty()) note_words_of(session, "libraries", {environment}, 0);
 }
 
+std::vector<std::string_view> step_names() {
+  std::vector<std::string_view> names;
+  names.reserve(all_steps.size());
+  for (const Step& step : all_steps) names.push_back(step.name);
+  return names;
+}
+
 void run_steps(Session& session) {
   Measurements measurements(session);
   Suites suites(session);
-  struct Step {
-    double until;  ///< part of the budget at which it ends; later steps get the time that it leaves
-    std::function<void()> run;
+  const std::vector<std::string>& only = session.options().only;
+  const auto is_run = [&](const Step& step) {
+    return only.empty() || std::find(only.begin(), only.end(), step.name) != only.end();
   };
-  const Step all[] = {
-      {0.07, [&] { measurements.smoke(); }},    {0.23, [&] { suites.device(); }},
-      {0.43, [&] { measurements.sizes(); }},    {0.60, [&] { measurements.ceilings(); }},
-      {0.75, [&] { measurements.hpl(); }},      {0.82, [&] { measurements.first_steps(); }},
-      {0.89, [&] { measurements.cusolver(); }}, {0.92, [&] { suites.mpi(); }},
-      {0.94, [&] { suites.accuracy(); }},       {0.96, [&] { suites.systems(); }},
-      {0.98, [&] { suites.sanitizers(); }},     {1, [&] { measurements.machine(); }},
-  };
-  for (const Step& step : all) {
-    session.until(step.until);
-    step.run();
+  double total = 0;
+  for (const Step& step : all_steps)
+    if (is_run(step)) total += step.seconds;
+  double until = 0;
+  for (const Step& step : all_steps) {
+    if (!is_run(step)) continue;
+    until += step.seconds;
+    session.until(until / total);
+    step.run(measurements, suites);
   }
 }
 

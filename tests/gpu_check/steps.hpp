@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// The steps of a check in order, the most important first, each within its share of the budget.
+/// The steps of a check in order, correctness before speed, each within its share of the budget.
 #pragma once
 
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "session.hpp"
 
@@ -22,7 +24,9 @@ struct Gpu {
 Gpu find_gpu(Session& session);
 /// Records other facts about the machine.
 void note_facts(Session& session);
-/// Runs all steps.
+/// The names of all steps in their order, as Options::only has them.
+std::vector<std::string_view> step_names();
+/// Runs the steps of Options::only, or all. What others leave out of the budget they share.
 void run_steps(Session& session);
 
 }  // namespace lupine::gpu_check

@@ -3,8 +3,14 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <cstdlib>
+#include <sstream>
+#include <string_view>
+#include <utility>
 
+#include "profile.hpp"
+#include "repetition.hpp"
 #include "tasks.hpp"
 
 namespace lupine::gpu_check {
@@ -17,6 +23,36 @@ namespace {
 void show_durations(Task& task) {
   task.command.insert(task.command.end(), {"--durations", "yes"});
   task.most_silent = silence_of_a_hang;
+}
+
+/// A tool of CUDA: in PATH, in CUDA's folders, or in one of `folders`. Empty if it is in none.
+std::string find_tool(const std::string& name, std::vector<std::string> folders) {
+  for (const char* variable : {"CUDA_HOME", "CUDA_PATH"})
+    if (const char* value = std::getenv(variable); value != nullptr)
+      folders.push_back(std::string(value) + "/bin");
+  folders.emplace_back("/usr/local/cuda/bin");
+  return find_program(name, folders);
+}
+
+/// The first error that compute-sanitizer reports, with the line of the source where it has one.
+std::string first_finding(const Outcome& outcome) {
+  const std::string said = outcome.out + outcome.err;
+  constexpr std::string_view mark = "========= ";
+  std::istringstream lines(said);
+  std::string found;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.rfind(mark, 0) != 0) continue;
+    const std::string words = line.substr(mark.size());
+    if (found.empty()) {
+      for (const char* begin : {"Invalid", "Error", "Race", "Uninitialized", "Barrier"})
+        if (words.rfind(begin, 0) == 0) found = words;
+    } else if (const std::size_t at = words.find(" in "); at != std::string::npos) {
+      return found + words.substr(at);  // "    at kernel(int)+0x50 in file.cu:12"
+    } else if (words.rfind("  ", 0) != 0) {
+      return found;  // the next report
+    }
+  }
+  return found;
 }
 
 }  // namespace
@@ -93,7 +129,7 @@ std::string Suites::filter_of_small_tests() {
 }
 
 bool Suites::sanitize(const std::string& program, const std::string& tool,
-                      const std::vector<std::string>& small) {
+                      const std::vector<std::string>& small, int later) {
   Task task;
   task.step = "sanitizer";
   task.name = fmt::format("{}: {}", tool, small[0].substr(small[0].rfind('/') + 1));
@@ -103,32 +139,31 @@ bool Suites::sanitize(const std::string& program, const std::string& tool,
       program, "--tool",           tool, "--target-processes", "all", "--report-api-errors",
       "no",    "--error-exitcode", "9"};
   task.command.insert(task.command.end(), small.begin(), small.end());
+  // To instrument all kernels of cuBLAS, where the program loads them at its start, takes minutes.
+  task.command = with_variables({"CUDA_MODULE_LOADING=LAZY"}, task.command);
   task.needs = small[0];
   task.limit = 60;
+  task.least = 1;  // a tool that starts at all is worth its small part
+  task.reserve = session_.remaining() * later / (later + 1);
+  task.repeat = false;  // the tool has named the kernel and the line
+  task.finding = first_finding;
   task.not_available = {"Device not supported", "device is not supported", "Initialization failed",
                         "InitializeInjection", "ERR_NVGPUCTRPERM"};
   // The tool makes a program hundreds of times slower, so reaching the limit is not a failure.
   task.may_be_cut = true;
   const ordered_json record = session_.run(task);
   if (record["verdict"] != "cut off") return record["verdict"] != "not available";
-  const std::string said = record.value("output", "") + record.value("errors", "");
-  for (const char* finding : {"========= Invalid", "========= Error", "========= Race"})
-    if (said.find(finding) != std::string::npos) {
-      task.name += ", before it was cut off";
-      session_.note(task, "failed", "it had reported an error: see \"output\"");
-      break;
-    }
+  Outcome said;
+  said.out = record.value("output", "") + record.value("errors", "");
+  if (const std::string found = first_finding(said); !found.empty()) {
+    task.name += ", before it was cut off";
+    session_.note(task, "failed", found);
+  }
   return true;
 }
 
 void Suites::sanitizers() {
-  const auto folder_in = [](const char* variable) {
-    const char* value = std::getenv(variable);
-    return value == nullptr ? std::string("/nonexistent") : std::string(value);
-  };
-  const std::string program = find_program(
-      "compute-sanitizer", {folder_in("CUDA_HOME") + "/bin", folder_in("CUDA_PATH") + "/bin",
-                            "/usr/local/cuda/bin", "/usr/local/cuda/compute-sanitizer"});
+  const std::string program = find_tool("compute-sanitizer", {"/usr/local/cuda/compute-sanitizer"});
   if (program.empty() || o_.device != "cuda") {
     session_.note(suite("sanitizer", "compute-sanitizer", {}), "absent",
                   "there is no compute-sanitizer in PATH or CUDA's folders");
@@ -138,9 +173,52 @@ void Suites::sanitizers() {
   if (const std::string filter = filter_of_small_tests(); !filter.empty()) tests.push_back(filter);
   const std::vector<std::string> benchmark = ending_stalls(
       {session_.program("lupine"), "mxp", "-N", "600", "--nb", "128", "--device", o_.device});
-  for (const char* tool : {"memcheck", "racecheck"})
+  const std::array tools = {"memcheck", "racecheck", "synccheck", "initcheck"};
+  int later = 2 * static_cast<int>(tools.size());
+  for (const char* tool : tools)
     for (const std::vector<std::string>& small : {benchmark, tests})
-      if (!sanitize(program, tool, small)) return;
+      if (!sanitize(program, tool, small, --later)) return;
+}
+
+void Suites::big() {
+  Task task = suite("big", "update of a big shape",
+                    {session_.program("lupine_gpu_big_update"), "--json", "--device", o_.device});
+  if (o_.trial) task.command.emplace_back("--smoke");
+  task.limit = 60;
+  task.result = only_line;
+  task.words = [](const ordered_json& result) {
+    return fmt::format("{}, worst error {:.2g} of its bound", result["name"].get<std::string>(),
+                       result["worst"].get<double>());
+  };
+  session_.run(task);
+}
+
+void Suites::profile() {
+  Task task = suite("profile", "profile by ncu", {});
+  const std::string program = find_tool("ncu", {"/usr/local/cuda/nsight-compute"});
+  if (program.empty() || o_.device != "cuda") {
+    session_.note(task, "absent", "there is no ncu in PATH or CUDA's folders");
+    return;
+  }
+  task.command = {program,
+                  "--target-processes",
+                  "all",
+                  "--launch-count",
+                  "60",
+                  "--csv",
+                  "--page",
+                  "details",
+                  session_.program("lupine_gpu_big_update"),
+                  "--profile"};
+  if (o_.trial) task.command.emplace_back("--smoke");
+  task.needs = session_.program("lupine_gpu_big_update");
+  task.limit = 60;
+  task.may_be_cut = true;  // what a counter costs is not known
+  task.may_fail = true;    // the machine may forbid counters, and a tool may not know its GPU
+  task.not_available = {"ERR_NVGPUCTRPERM", "No kernels were profiled", "not supported"};
+  task.result = profiled_kernels;
+  task.words = words_of_profile;
+  session_.run(task);
 }
 
 }  // namespace lupine::gpu_check

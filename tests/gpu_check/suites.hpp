@@ -19,6 +19,10 @@ class Suites {
   /// Tests of users' own systems.
   void systems();
   void sanitizers();
+  /// Compares sampled entries of a product that spans 2^31 elements with sums in FP64.
+  void big();
+  /// Profiles the kernels of one step of the factorization.
+  void profile();
 
  private:
   std::vector<std::string> ranks(int count, const std::string& program);
@@ -26,8 +30,9 @@ class Suites {
                 int count, const std::string& filter = "");
   /// Runs a program under a tool of compute-sanitizer. Returns false if this machine does not allow
   /// it.
+  /// @param later programs that are to have as much time as this one
   bool sanitize(const std::string& program, const std::string& tool,
-                const std::vector<std::string>& small);
+                const std::vector<std::string>& small, int later);
   std::string filter_of_small_tests();
 
   Session& session_;

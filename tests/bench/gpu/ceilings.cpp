@@ -28,6 +28,7 @@
 #include "matrix/panel_ring.hpp"
 #include "meter.hpp"
 #include "own_parts.hpp"
+#include "side_by_side.hpp"
 
 namespace lupine {
 
@@ -210,6 +211,10 @@ void Ceilings::low_precision() {
   fp16(all, sizes_.depths[1], 0, meter_.seconds() * 10 / 3);
   own_update(all);
   for (const int reserved : reserves()) beside(all, reserved);
+  AnyMatrix l = all.l;
+  AnyMatrix u = all.u;
+  l.columns = u.rows = sizes_.depths[1];
+  measure_side_by_side(meter_, {l, u, all.c}, sizes_.block, reserves(), multiprocessors_);
 }
 
 void Ceilings::fp16(const Update& all, std::int64_t depth, int reserved, double seconds) {
