@@ -72,15 +72,14 @@ __device__ Parts parts_of(float value) {
   return {high, to_bfloat16(value - to_float(high))};
 }
 
-// Places for three parts of a matrix.
-struct Stack {
-  MatrixView<Bfloat16> first;
-  MatrixView<Bfloat16> second;
-  MatrixView<Bfloat16> third;
-};
+// Without this number of blocks on a multiprocessor, the compiler takes twice as many registers for
+// sm_100 as for sm_90, so that half of the threads find no room.
+constexpr int split_blocks = 6;
 
-__global__ void __launch_bounds__(matrix_threads)
-    split_kernel(MatrixView<const float> b, Stack to, std::uint32_t* largest) {
+// The three parts of an element are `step` elements apart.
+__global__ void __launch_bounds__(matrix_threads, split_blocks)
+    split_kernel(MatrixView<const float> b, MatrixView<Bfloat16> to, std::int64_t step,
+                 std::uint32_t* largest) {
   const std::int64_t i = std::int64_t{blockIdx.x} * matrix_threads + threadIdx.x;
   std::uint32_t mine = 0;
   if (i < b.rows) {
@@ -89,9 +88,10 @@ __global__ void __launch_bounds__(matrix_threads)
       const float value = b(i, j);
       mine = larger_bits(mine, magnitude_bits(value));
       const Parts parts = parts_of(value);
-      to.first(i, j) = parts.high;
-      to.second(i, j) = parts.low;
-      to.third(i, j) = parts.high;
+      Bfloat16* const first = &to(i, j);
+      first[0] = parts.high;
+      first[step] = parts.low;
+      first[2 * step] = parts.high;
     }
   }
   join_largest(mine, largest);
@@ -145,13 +145,15 @@ __global__ void __launch_bounds__(norm_threads)
   const int w = static_cast<int>(rest < triangle_order ? rest : triangle_order);
   const MatrixView<const float> inverse = lu.block(corner, corner, w, w);
   const int lane = static_cast<int>(threadIdx.x) % warp_threads;
+  const std::int64_t step = lower ? lu.ld : 1;
   std::uint32_t most = 0;
   for (int line = static_cast<int>(threadIdx.x) / warp_threads; line < w; line += norm_warps) {
     double sum = lower && lane == 0 ? 1 : 0;
     const int end = lower ? line : line + 1;
+    const float* entries = lower ? inverse.data + line : inverse.column(line);
 #pragma unroll
     for (int k = lane; k < static_cast<int>(triangle_order); k += warp_threads)
-      sum += k < end ? fabs(static_cast<double>(lower ? inverse(line, k) : inverse(k, line))) : 0;
+      sum += k < end ? fabs(static_cast<double>(entries[k * step])) : 0;
     most = larger_bits(most, upper_half_above(join_warp(sum, Add{})));
   }
   if (lane == 0) atomicMax(bounds.inverse(s), most);
@@ -219,12 +221,9 @@ cudaError_t split_triangle(cudaStream_t stream, MatrixView<const float> lu, Tria
 cudaError_t split(cudaStream_t stream, MatrixView<const float> b, Triangle triangle, std::int64_t s,
                   const SolveBounds& bounds, MatrixView<Bfloat16> parts) {
   if (b.empty()) return cudaSuccess;
-  const auto part = [&](std::int64_t k) {
-    return triangle == Triangle::unit_lower ? parts.block(k * b.rows, 0, b.rows, b.columns)
-                                            : parts.block(0, k * b.columns, b.rows, b.columns);
-  };
-  return launch(stream, matrix_grid(b.rows, b.columns), matrix_threads, split_kernel, b,
-                Stack{part(0), part(1), part(2)}, bounds.right(s));
+  const std::int64_t step = triangle == Triangle::unit_lower ? b.rows : b.columns * parts.ld;
+  return launch(stream, matrix_grid(b.rows, b.columns), matrix_threads, split_kernel, b, parts,
+                step, bounds.right(s));
 }
 
 cudaError_t round_strip(cudaStream_t stream, Triangle triangle, const SolveBounds& bounds,
