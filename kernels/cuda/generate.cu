@@ -15,6 +15,8 @@ constexpr int pass_waves = 8;                 // waves of blocks, so that the la
 constexpr std::int64_t least_columns = 1024;  // of a part, since a jump costs as much as 50 steps
 constexpr int blocks_per_multiprocessor = 8;
 
+// The diagonal entry is written again at the end, by the thread that has written this column:
+// inside of the loop it costs registers, and each entry a comparison.
 template <bool random, class T>
 __global__ void __launch_bounds__(generate_threads)
     generate_kernel(MatrixSpec spec, Cyclic rows, ColumnSteps steps, MatrixView<T> a) {
@@ -26,13 +28,16 @@ __global__ void __launch_bounds__(generate_threads)
     const std::int64_t rest = a.columns - begin;
     RowWalk walk(spec, steps, row, begin);
     T* to = &a(i, begin);
-    walk.template walk<random>(
-        spec, steps, rest < generate_columns ? rest : generate_columns,
-        [&](std::int64_t column, double value) {
-          *to = static_cast<T>(row == column ? spec.diagonal_entry(row, value) : value);
-          to += a.ld;
-        });
+    walk.template walk<random>(spec, steps, rest < generate_columns ? rest : generate_columns,
+                               [&](std::int64_t, double value) {
+                                 *to = static_cast<T>(value);
+                                 to += a.ld;
+                               });
   }
+  if (!steps.columns.mine(row)) return;
+  const std::int64_t j = steps.columns.local(row);
+  if (j < a.columns && j / generate_columns % gridDim.y == blockIdx.y)
+    a(i, j) = static_cast<T>(spec.diagonal_entry(row, spec.regular(row, row)));
 }
 
 // Computes part blockIdx.y of each row's sums. Here `sums` have one number for each part and row.
@@ -135,11 +140,12 @@ cudaError_t multiply_generated(cudaStream_t stream, const MatrixSpec& spec, cons
   parted.ax = workspace;
   if (sums.abs_rows) parted.abs_rows = workspace + each;
   if (sums.abs_ax) parted.abs_ax = workspace + 2 * each;
-  const auto kernel = spec.random() ? pass_kernel_for<true>(sums) : pass_kernel_for<false>(sums);
   const dim3 grid(blocks(row_count, pass_threads), static_cast<unsigned>(parts));
   const cudaError_t error =
-      launch(stream, grid, pass_threads, kernel, spec, rows, row_count, column_steps(spec, columns),
-             column_count, ceil_div(column_count, parts), x, parted);
+      launch(stream, grid, pass_threads,
+             spec.random() ? pass_kernel_for<true>(sums) : pass_kernel_for<false>(sums), spec, rows,
+             row_count, column_steps(spec, columns), column_count, ceil_div(column_count, parts), x,
+             parted);
   if (error != cudaSuccess) return error;
   return launch(stream, grid.x, pass_threads, finish_kernel, spec, rows, row_count, columns, x,
                 parted, parts, sums);

@@ -76,36 +76,52 @@ cudaError_t inverse_scale(cudaStream_t stream, const double* l_scale, const doub
 
 enum class Triangle { unit_lower, upper };
 
-/// Bits of largest magnitudes in device memory, from which the solve's FP16 scales follow. All are
-/// zero before split_triangle.
+/// What bounds the numbers of a solve, in device memory; its FP16 scales follow from it. All words
+/// are zero before split_triangle, and only grow. So the bounds of right-hand sides that are solved
+/// later hold for those before them too.
 struct SolveBounds {
   std::uint32_t* memory;
   std::int64_t strips;
 
-  static constexpr std::int64_t words(std::int64_t strips) { return 2 * strips; }
-  /// Of the factors of the sum for strip s: row s of L, or column s of U, beside the diagonal.
+  static constexpr std::int64_t words(std::int64_t strips) { return 3 * strips; }
+  /// The bits of the largest magnitude among the factors of the sum for strip s: row s of L, or
+  /// column s of U, beside the diagonal.
   LUPINE_ELEMENT std::uint32_t* factor(std::int64_t s) const { return memory + s; }
-  /// Of the solutions of strip s.
-  LUPINE_ELEMENT std::uint32_t* solution(std::int64_t s) const { return memory + strips + s; }
+  /// The bits of the largest magnitude among the right-hand sides of strip s, less their sums.
+  LUPINE_ELEMENT std::uint32_t* right(std::int64_t s) const { return memory + strips + s; }
+  /// The upper half of an FP64 number: the norm of inverse s, rounded up. The norm is the largest
+  /// sum of magnitudes in a row of L_ss^-1, or in a column of U_ss^-1. So no solution of strip s
+  /// exceeds right(s) times the norm.
+  LUPINE_ELEMENT std::uint32_t* inverse(std::int64_t s) const { return memory + 2 * strips + s; }
 };
 
 /// Rows s of `parts` <- [high high low], the BF16 parts of the w x w inverse s: high = round(a),
-/// low = round(a - high). high + low differs from a by at most a relative 2^-16. Sets the bound
-/// factor(s). @param parts n x 3 triangle_order; the last strip has 3 w columns in use
+/// low = round(a - high). high + low differs from a by at most a relative 2^-16. Sets the bounds
+/// factor(s) and inverse(s) of all strips.
+/// @param parts n x 3 triangle_order; the last strip has 3 w columns in use
 cudaError_t split_triangle(cudaStream_t stream, MatrixView<const float> lu, Triangle triangle,
                            MatrixView<Bfloat16> parts, const SolveBounds& bounds);
-/// `parts` <- [high; low; high], the BF16 parts of the right-hand sides `b` of a strip, w x m.
-cudaError_t split(cudaStream_t stream, MatrixView<const float> b, Triangle triangle,
-                  MatrixView<Bfloat16> parts);
-/// to <- round(2^e_s x) in FP16, x the solution of strip s, whose largest magnitude is the bound
-/// solution(s). e_s = fp16_scale_exponent(solution(s)).
-cudaError_t round_solution(cudaStream_t stream, MatrixView<const float> x, std::int64_t s,
-                           const SolveBounds& bounds, MatrixView<Half> to);
-/// to <- round(2^(p - e_t) a) in FP16 for columns t of the w x s row `a` of the triangle, and
-/// *alpha <- -2^-p, so that alpha * to * (rounded solutions) is -a x. With the largest f with
-/// 2^f (bound factor(s)) < 2^15, p = f + min_t e_t, or the nearest number from -126 to 126.
-cudaError_t round_factor(cudaStream_t stream, MatrixView<const float> a, Triangle triangle,
-                         const SolveBounds& bounds, MatrixView<Half> to, float* alpha);
+/// `parts` <- [high; low; high], the BF16 parts of the right-hand sides `b` of strip s, w x m. Sets
+/// the bound right(s).
+cudaError_t split(cudaStream_t stream, MatrixView<const float> b, Triangle triangle, std::int64_t s,
+                  const SolveBounds& bounds, MatrixView<Bfloat16> parts);
+
+/// A strip that is solved, and the factors of the sum for the strip behind it.
+struct SolvedStrip {
+  std::int64_t s = 0;
+  MatrixView<const float> x;  ///< the solution of strip s
+  MatrixView<Half> known;     ///< <- round(2^e_s x)
+  MatrixView<const float> a;  ///< the row s + 1 of the triangle, as far as column s
+  MatrixView<Half> factor;    ///< <- round(2^(p - e_t) a) for its columns t
+  float* alpha = nullptr;     ///< <- -2^-p, so that alpha * factor * (rounded solutions) is -a x
+};
+/// Rounds a strip and the factors of the next sum to FP16, in one pass: the scales are known
+/// before. e_t is the largest exponent with right(t) inverse(t) 2^e_t < 2^15, or the nearest number
+/// from -113 to 120, or 0 if a bound is not finite. With the largest f with 2^f factor(s + 1) <
+/// 2^15, p = f + min_t e_t, or the nearest number from -126 to 126.
+/// @return cudaErrorInvalidValue if `a` ends before strip s does, or behind it
+cudaError_t round_strip(cudaStream_t stream, Triangle triangle, const SolveBounds& bounds,
+                        const SolvedStrip& strip);
 
 // Diagonal blocks -----------------------------------------------------------------------------
 

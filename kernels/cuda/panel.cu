@@ -82,8 +82,11 @@ __global__ void __launch_bounds__(matrix_threads)
   if (!finite) *nonfinite = 1;
 }
 
-__global__ void inverse_scale_kernel(const double* l_scale, const double* u_scale, float* alpha,
-                                     float* low_alpha) {
+constexpr int scale_threads = 1;
+
+__global__ void __launch_bounds__(scale_threads)
+    inverse_scale_kernel(const double* l_scale, const double* u_scale, float* alpha,
+                         float* low_alpha) {
   const double inverse = 1 / (*l_scale * *u_scale);
   *alpha = static_cast<float>(inverse);
   *low_alpha = static_cast<float>(inverse * 0x1p-11);
@@ -195,7 +198,7 @@ cudaError_t copy_signed(cudaStream_t stream, MatrixView<const double> from, doub
 
 cudaError_t inverse_scale(cudaStream_t stream, const double* l_scale, const double* u_scale,
                           float* alpha, float* low_alpha) {
-  return launch(stream, 1, 1, inverse_scale_kernel, l_scale, u_scale, alpha, low_alpha);
+  return launch(stream, 1, scale_threads, inverse_scale_kernel, l_scale, u_scale, alpha, low_alpha);
 }
 
 cudaError_t factor_tile(cudaStream_t stream, MatrixView<float> a, std::int64_t begin,

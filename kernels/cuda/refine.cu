@@ -48,10 +48,13 @@ __device__ void add_checksum(Bits bits, std::uint64_t* checksum) {
   if (threadIdx.x % warp_threads == 0) atomicAdd(reinterpret_cast<Bits*>(checksum), of_warp);
 }
 
+template <int groups>
+constexpr int rows_threads = rows_a_block* groups;
+
 // totals.ax <- A x or, if `subtract`, totals.ax <- totals.ax - A x; in the same pass, the sums of
 // magnitudes and of bits.
 template <int groups, bool subtract, bool with_rows, bool with_abs_ax, bool with_checksum, class T>
-__global__ void __launch_bounds__(rows_a_block* groups)
+__global__ void __launch_bounds__(rows_threads<groups>)
     rows_kernel(MatrixView<const T> a, const double* x, PassSums totals) {
   const int r = static_cast<int>(threadIdx.x) % rows_a_block;
   const int group = static_cast<int>(threadIdx.x) / rows_a_block;
@@ -84,12 +87,13 @@ __global__ void __launch_bounds__(rows_a_block* groups)
 template <bool subtract, bool with_rows, bool with_abs_ax, bool with_checksum, class T>
 cudaError_t launch_rows(cudaStream_t stream, MatrixView<const T> a, const double* x,
                         const PassSums& totals) {
-  const bool many = a.rows >= many_rows;
-  return launch(stream, blocks(a.rows, rows_a_block),
-                rows_a_block * (many ? few_groups : many_groups),
-                many ? rows_kernel<few_groups, subtract, with_rows, with_abs_ax, with_checksum, T>
-                     : rows_kernel<many_groups, subtract, with_rows, with_abs_ax, with_checksum, T>,
-                a, x, totals);
+  const auto with = [&]<int groups>() {
+    return launch(stream, blocks(a.rows, rows_a_block), rows_threads<groups>,
+                  rows_kernel<groups, subtract, with_rows, with_abs_ax, with_checksum, T>, a, x,
+                  totals);
+  };
+  return a.rows >= many_rows ? with.template operator()<few_groups>()
+                             : with.template operator()<many_groups>();
 }
 
 // The columns of a block, which reads x once for all of them. A matrix with less than many_columns
@@ -258,11 +262,12 @@ __global__ void __launch_bounds__(part_threads) substitute_kernel(SubstitutionSt
 }
 
 constexpr int triangle_groups = 4;
+constexpr int triangle_threads = triangle_rows * triangle_groups;
 
 // x <- T^T x, by one block of threads, in which a warp takes one column at a time.
-__global__ void __launch_bounds__(triangle_rows* triangle_groups)
+__global__ void __launch_bounds__(triangle_threads)
     transposed_triangle_kernel(MatrixView<const float> a, Triangle triangle, double* x) {
-  constexpr int warps = triangle_rows * triangle_groups / warp_threads;
+  constexpr int warps = triangle_threads / warp_threads;
   __shared__ double before[triangle_rows];
   const int thread = static_cast<int>(threadIdx.x);
   const int lane = thread % warp_threads;
@@ -316,8 +321,7 @@ cudaError_t multiply_transposed_triangle(cudaStream_t stream, MatrixView<const f
                                          Triangle triangle, double* x) {
   if (a.empty()) return cudaSuccess;
   if (a.rows > triangle_order || a.columns != a.rows) return cudaErrorInvalidValue;
-  return launch(stream, 1, triangle_rows * triangle_groups, transposed_triangle_kernel, a, triangle,
-                x);
+  return launch(stream, 1, triangle_threads, transposed_triangle_kernel, a, triangle, x);
 }
 
 cudaError_t multiply(cudaStream_t stream, Transpose transpose, MatrixView<const double> a,

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tests run/check-layers and run/check-files: each rule is broken once in a copy of the tree."""
+"""Tests run/check-layers, run/check-files and run/check-kernels: each rule is broken once in a copy of the
+tree, or in a library made for it."""
 
 import pathlib
 import shutil
+import struct
 import subprocess
 import tempfile
 import unittest
@@ -22,8 +24,8 @@ class Case(unittest.TestCase):
         for name in ("include", "kernels", "run", "src"):
             shutil.copytree(ROOT / name, self.tree / name)
 
-    def run_check(self, name):
-        return subprocess.run([str(self.tree / "run" / name)], stdin=subprocess.DEVNULL,
+    def run_check(self, name, *words):
+        return subprocess.run([str(self.tree / "run" / name), *words], stdin=subprocess.DEVNULL,
                               capture_output=True, text=True, timeout=120)
 
     def said(self, name="check-layers"):
@@ -197,6 +199,110 @@ class Files(Case):
         for name in ("include", "kernels", "src", "tests"):
             shutil.rmtree(self.tree / name)
         self.assertEqual(self.said("check-files"), ["run/check-files: no files found"])
+
+
+def machine_code(architecture, kernels):
+    """A library with machine code of kernels: {mangled name: (registers, threads, shared, stack)}. A number
+    of threads of 0 is no bound."""
+    names = b"\0"
+    symbols = struct.pack("<IBBHQQ", 0, 0, 0, 0, 0, 0)
+    info, sections = b"", []
+    for index, (name, (registers, threads, shared, stack)) in enumerate(kernels.items(), 1):
+        symbols += struct.pack("<IBBHQQ", len(names), 0, 0, 0, 0, 0)
+        names += name.encode() + b"\0"
+        info += struct.pack("<BBHII", 4, 0x2F, 8, index, registers)
+        info += struct.pack("<BBHII", 4, 0x12, 8, index, stack)
+        bound = struct.pack("<BBHIII", 4, 0x05, 12, threads, 1, 1) if threads else b""
+        sections += [(f".nv.info.{name}", b"\3\x1b\x80\0" + bound, None), (f".text.{name}", b"code", None)]
+        if shared:
+            sections.append((f".nv.shared.{name}", b"", shared + (1024 if architecture >= 90 else 0)))
+    sections = [("", b"", None), (".symtab", symbols, None), (".nv.info", info, None), *sections]
+    texts = {}
+    for name in [name for name, _, _ in sections] + [".strtab"]:
+        texts[name] = len(names)
+        names += name.encode() + b"\0"
+    sections.append((".strtab", names, None))
+    body, headers = b"", b""
+    for name, content, size in sections:
+        headers += struct.pack("<IIQQQQIIQQ", texts[name], 0, 0, 0, 64 + len(body),
+                               len(content) if size is None else size, 0, 0, 0, 0)
+        body += content
+    head = bytearray(64)
+    head[:4] = b"\x7fELF"
+    struct.pack_into("<Q", head, 0x28, 64 + len(body))
+    struct.pack_into("<HHH", head, 0x3A, 64, len(sections), len(sections) - 1)
+    code = bytes(head) + body + headers
+    entry = struct.pack("<HHIQIIHHI", 2, 0, 64, len(code), 0, 0, 0, 0, architecture).ljust(64, b"\0")
+    return struct.pack("<IHHQ", 0xBA55ED50, 1, 16, len(entry + code)) + entry + code
+
+
+class Kernels(Case):
+    NAME = "_ZN6lupine4cuda12_GLOBAL__N_114example_kernelIfEEvPT_"
+
+    def setUp(self):
+        super().setUp()
+        (self.tree / "docs").mkdir()
+        shutil.copy(ROOT / "docs/kernels.md", self.tree / "docs")
+        self.library = self.tree / "library.so"
+
+    def write(self, uses, version="12.0.1"):
+        """Machine code of one kernel, with a use for each architecture."""
+        self.library.write_bytes(b"library\0Cuda compilation tools, release 12.0, V" + version.encode() + b"\0" +
+                                 b"".join(machine_code(a, {self.NAME: use}) for a, use in uses.items()))
+
+    def outcome(self, *words):
+        done = self.run_check("check-kernels", *words, str(self.library))
+        return done.returncode, done.stdout + done.stderr
+
+    def test_each_limit(self):
+        for use, words in (((64, 1024, 48 << 10, 0), None),
+                           ((65, 1024, 0, 0), "65 registers of 1024 threads; a block may have 65536"),
+                           ((32, 1025, 0, 0), "1025 threads of a block; allowed: 1024"),
+                           ((32, 256, (48 << 10) + 8, 0), "49160 bytes of static shared memory; allowed: 49152"),
+                           ((32, 256, 0, 8), "a stack of 8 bytes: spilled registers, or arrays in local memory"),
+                           ((32, 0, 0, 0), "no __launch_bounds__")):
+            self.write({80: (16, 32, 0, 0), 90: use})
+            status, said = self.outcome()
+            if words is None:
+                self.assertEqual(status, 0, said)
+                self.assertIn("docs/kernels.md is not compared", said)
+            else:
+                self.assertEqual((status, said), (1, f"example_kernel<float>, sm_90: {words}\n"))
+
+    def test_the_table(self):
+        # 48 registers: 10 warps in each of 4 partitions, 5 blocks of 8 warps. 33280 + 1024 bytes: 4 blocks in
+        # 164 KiB, 6 in 228. 3 warps: 21 blocks in 64 warps.
+        uses = {80: (48, 256, 33280, 0), 90: (48, 256, 33280, 0), 100: (32, 96, 0, 0)}
+        self.write(uses)
+        self.assertEqual(self.outcome("--update"), (0, ""))
+        self.assertEqual((self.tree / "docs/kernels.md").read_text().splitlines()[-1],
+                         "| `example_kernel<float>` | 256 | 33280 | 48: 4, 50 % | 48: 5, 62 % | 32: 21, 98 % |")
+        self.assertEqual(self.outcome(), (0, ""))
+        self.write({**uses, 100: (33, 96, 0, 0)})
+        status, said = self.outcome()
+        self.assertEqual((status, len(said.splitlines())), (1, 3), said)
+        self.write({**uses, 100: (33, 96, 0, 0)}, version="12.0.2")
+        self.assertEqual(self.outcome()[0], 0)
+
+    def test_launches(self):
+        self.write({80: (16, 32, 0, 0)})
+        self.replace("kernels/cuda/panel.cu", "launch(stream, 1, scale_threads, inverse", "launch(stream, 1, 1, inverse")
+        status, said = self.outcome()
+        self.assertEqual(status, 1)
+        self.assertRegex(said, r"^kernels/cuda/panel.cu:\d+: 1 threads for inverse_scale_kernel, whose "
+                               r"__launch_bounds__ has scale_threads$")
+
+    def test_what_cannot_be_read(self):
+        self.library.write_bytes(b"nothing")
+        self.assertEqual(self.outcome(), (1, f"no kernel in {self.library}\n"))
+        self.write({80: (16, 32, 0, 0)})
+        self.library.write_bytes(self.library.read_bytes().replace(b"\x7fELF", b"\x28\xb5\x2f\xfd"))
+        status, said = self.outcome()
+        self.assertEqual(status, 2)
+        self.assertIn("machine code for sm_80 is compressed", said)
+        self.library.unlink()
+        self.assertEqual(self.outcome()[0], 2)
+        self.assertEqual(self.outcome("--all")[0], 2)
 
 
 if __name__ == "__main__":

@@ -136,7 +136,8 @@ void CudaDevice::solve_exactly(Lane& l, Triangle triangle, MatrixView<const floa
 }
 
 // As above. The sum reads FP16, with powers of two as scales. With B_s - sum = Bh + Bl and
-// L_ss^-1 = Lh + Ll, the product with the inverse is [Lh Lh Ll] [Bh; Bl; Bh]: all but Ll Bl.
+// L_ss^-1 = Lh + Ll, the product with the inverse is [Lh Lh Ll] [Bh; Bl; Bh]: all but Ll Bl. A
+// bound of the solution is known before it, so that one pass rounds it.
 void CudaDevice::solve_rounded(Lane& l, Triangle triangle, MatrixView<const float> lu,
                                MatrixView<float> b) {
   if (b.empty()) return;
@@ -164,22 +165,26 @@ void CudaDevice::solve_rounded(Lane& l, Triangle triangle, MatrixView<const floa
       if (s > 0) {
         const auto factor = side.block(factors, 0, 0, w, s);
         const auto known = side.block(knowns, 0, 0, s, m);
-        check(
-            cuda::round_factor(stream, side.block(lu, s, 0, w, s), triangle, bounds, factor, alpha),
-            "round_factor");
         products_->add(l, Reading::fp16, alpha, side.first(factor, known),
                        side.second(factor, known), part);
       }
       const auto inverse = side.block(inverses, s, 0, w, 3 * w);
       const auto right = side.block(rights, 0, 0, 3 * w, m);
-      check(cuda::split(stream, part, triangle, right), "split");
+      const std::int64_t strip = s / triangle_order;
+      check(cuda::split(stream, part, triangle, strip, bounds, right), "split");
       products_->multiply(l, Reading::bf16, 1, side.first(inverse, right),
                           side.second(inverse, right), 0, part);
-      if (s + w == n) continue;
-      const std::int64_t strip = s / triangle_order;
-      check(cuda::largest_magnitude(stream, part, bounds.solution(strip)), "largest_magnitude");
-      check(cuda::round_solution(stream, part, strip, bounds, side.block(knowns, s, 0, w, m)),
-            "round_solution");
+      const std::int64_t next = s + w;
+      if (next == n) continue;
+      const std::int64_t next_w = std::min(triangle_order, n - next);
+      check(cuda::round_strip(stream, triangle, bounds,
+                              {.s = strip,
+                               .x = part,
+                               .known = side.block(knowns, s, 0, w, m),
+                               .a = side.block(lu, next, 0, next_w, next),
+                               .factor = side.block(factors, 0, 0, next_w, next),
+                               .alpha = alpha}),
+            "round_strip");
     }
 }
 

@@ -108,18 +108,19 @@ cudaError_t inverse_scale(cudaStream_t stream, const double*, const double*, flo
 }
 cudaError_t split_triangle(cudaStream_t stream, MatrixView<const float> lu, Triangle,
                            MatrixView<Bfloat16>, const SolveBounds&) {
-  return convert(stream, Precision::fp32, lu.rows, lu.columns, 4);
+  const cudaError_t error = convert(stream, Precision::fp32, lu.rows, lu.columns, 4);
+  return error == cudaSuccess
+             ? convert(stream, Precision::fp32, lu.rows, std::min(lu.columns, triangle_order), 4)
+             : error;
 }
-cudaError_t split(cudaStream_t stream, MatrixView<const float> b, Triangle, MatrixView<Bfloat16>) {
+cudaError_t split(cudaStream_t stream, MatrixView<const float> b, Triangle, std::int64_t,
+                  const SolveBounds&, MatrixView<Bfloat16>) {
   return convert(stream, Precision::fp32, b.rows, b.columns, 10);
 }
-cudaError_t round_solution(cudaStream_t stream, MatrixView<const float> x, std::int64_t,
-                           const SolveBounds&, MatrixView<Half>) {
-  return convert(stream, Precision::fp32, x.rows, x.columns, 6);
-}
-cudaError_t round_factor(cudaStream_t stream, MatrixView<const float> a, Triangle,
-                         const SolveBounds&, MatrixView<Half>, float*) {
-  return convert(stream, Precision::fp32, a.rows, a.columns, 6);
+cudaError_t round_strip(cudaStream_t stream, Triangle, const SolveBounds&,
+                        const SolvedStrip& strip) {
+  const std::int64_t elements = strip.x.rows * strip.x.columns + strip.a.rows * strip.a.columns;
+  return convert(stream, Precision::fp32, elements, 1, 6);
 }
 cudaError_t factor_tile(cudaStream_t stream, MatrixView<float>, std::int64_t, std::int64_t*) {
   return tiles(stream, 1);
