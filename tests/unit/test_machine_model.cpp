@@ -184,7 +184,8 @@ TEST_CASE("a machine's text gives the same machine again, to the last digit") {
 
 TEST_CASE("every shipped machine is valid, under its own name, and every number has a source") {
   const std::vector<std::string> names = shipped_machines();
-  for (const char* wanted : {"a100-x4", "cpu-cluster", "gh200", "h200", "h200-cluster", "h200-x8"})
+  for (const char* wanted : {"a100-x4", "b200", "b200-cluster", "cpu-cluster", "gh200", "h200",
+                             "h200-cluster", "h200-x8"})
     CHECK(std::count(names.begin(), names.end(), wanted) == 1);
   std::set<std::string> descriptions;
   for (const std::string& name : names) {
@@ -404,8 +405,9 @@ TEST_CASE("a machine is found by its name in the first folder that has it, or as
     const std::string words = test::refusal_of([&] { load_machine(name, {shipped}); });
     CHECK_THAT(words,
                ContainsSubstring("'" + name + "'") &&
-                   ContainsSubstring("allowed: a machine file (FILE.json), or one of a100-x4, "
-                                     "cpu-cluster, gh200, h200, h200-cluster, h200-x8"));
+                   ContainsSubstring(
+                       "allowed: a machine file (FILE.json), or one of a100-x4, "
+                       "b200, b200-cluster, cpu-cluster, gh200, h200, h200-cluster, h200-x8"));
     CHECK(words.find('\n') == std::string::npos);
   }
   CHECK_THAT(test::refusal_of([] { load_machine("/dev", {shipped}); }),
