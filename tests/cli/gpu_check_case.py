@@ -178,7 +178,8 @@ def report(n, nb, gflops, iterations):
                            dict(one, multiprocessors=124, refused="in a trial"),
                            dict(one, multiprocessors=124, blocks=140), dict(one, multiprocessors=124, blocks=124),
                            dict(one, multiprocessors=116, blocks=116, n=4096),
-                           dict(one, multiprocessors=100, blocks=None, milliseconds=None, kernel=None)]
+                           dict(one, multiprocessors=100, blocks=None, milliseconds=None, kernel=None),
+                           dict(one, multiprocessors=92, blocks=140, confined=True)]
     if "--json" in words:
         json.dump(all, open(value("--json", ""), "w"))
     if "--trace" in words:

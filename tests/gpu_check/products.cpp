@@ -21,7 +21,9 @@ bool is_refused(const ordered_json& one) {
 
 ordered_json passes_its_limit(const ordered_json& one) {
   const ordered_json blocks = one.value("blocks", ordered_json());
-  if (!is_limited(one) || !blocks.is_number()) return nullptr;
+  if (!is_limited(one)) return nullptr;
+  if (one.value("confined", false)) return false;  // whatever it launches, it keeps to the limit
+  if (!blocks.is_number()) return nullptr;
   return blocks > one["multiprocessors"];
 }
 
