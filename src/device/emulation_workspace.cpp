@@ -15,8 +15,9 @@ double up(double value, double unit) {
 }  // namespace
 
 double emulation_workspace(double rows, double columns, double inner) {
-  constexpr double slices = (emulated_bits + 1 + 7) / 8;  // with the sign, in whole bytes
-  constexpr double most_sums = 0x1p32;                    // bytes, for each part of `inner`
+  constexpr int bytes = (emulated_bits + 1 + 7) / 8;  // of a number with its sign
+  constexpr double slices = bytes;
+  constexpr double most_sums = 0x1p32;  // bytes, for each part of `inner`
   constexpr double part_of_inner = 8192;
   constexpr double margin = 1.25;
   constexpr double constant = 0x1p27;

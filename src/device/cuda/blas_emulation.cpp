@@ -20,9 +20,13 @@ namespace {
 
 #ifdef LUPINE_CUDA_EMULATED
 using emulation::dlsym;
-constexpr void* loaded = nullptr;
+void* loaded_libraries() {
+  return nullptr;
+}
 #else
-void* const loaded = RTLD_DEFAULT;
+void* loaded_libraries() {
+  return RTLD_DEFAULT;
+}
 #endif
 
 // Values of cublasMath_t, cublasEmulationStrategy_t, cudaEmulationSpecialValuesSupport and
@@ -53,7 +57,7 @@ struct Functions {
 Functions find() {
   Functions f;
   const auto take = [&](const char* name, Functions::Set& function) {
-    function = reinterpret_cast<Functions::Set>(dlsym(loaded, name));
+    function = reinterpret_cast<Functions::Set>(dlsym(loaded_libraries(), name));
     if (function == nullptr && f.missing == nullptr) f.missing = name;
   };
   take("cublasSetEmulationStrategy", f.strategy);
