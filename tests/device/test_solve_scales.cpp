@@ -51,7 +51,7 @@ Solved solved(Bench& b, const Factored& f, bool lower, std::int64_t vectors, Pre
   CHECK(rights.frame_intact());
   const Plain after = rights.plain();
   return {lower ? transposed(after) : after,
-          lower ? transposed(lower_of(f.lu)) : static_cast<Plain>(upper_of(f.lu)),
+          lower ? transposed(lower_of(f.lu)) : apply(Transpose::no, upper_of(f.lu)),
           lower ? transposed(before) : before, f.condition};
 }
 
