@@ -37,7 +37,7 @@ class Passing(Case):
                      "--device cuda [solve] --durations yes\n",
                      "lupine_gpu_ceilings --json --seconds 3.00 --n 180000\n",
                      "lupine tune -N 180000 --budget", " --try-nb 3072 --reserve 16 --device cuda ",
-                     "compute-sanitizer --tool racecheck --target-processes all --report-api-errors no --error-exitcode 9 "
+                     "compute-sanitizer --tool racecheck --target-processes all --error-exitcode 9 "
                      f"{self.programs}/lupine_device_tests --device cuda [small]\n"):
             self.assertIn(call, calls)
 

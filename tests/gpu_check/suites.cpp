@@ -133,11 +133,10 @@ bool Suites::sanitize(const std::string& program, const std::string& tool,
   Task task;
   task.step = "sanitizer";
   task.name = fmt::format("{}: {}", tool, small[0].substr(small[0].rfind('/') + 1));
-  // Lupine makes CUDA calls that may fail by design (queries) and checks each, so these errors of
-  // the API are not reported.
-  task.command = {
-      program, "--tool",           tool, "--target-processes", "all", "--report-api-errors",
-      "no",    "--error-exitcode", "9"};
+  task.command = {program, "--tool", tool, "--target-processes", "all", "--error-exitcode", "9"};
+  // Lupine makes CUDA calls that may fail by design (queries) and checks each, so memcheck, which
+  // alone knows errors of the API, does not report them.
+  if (tool == "memcheck") task.command.insert(task.command.end(), {"--report-api-errors", "no"});
   task.command.insert(task.command.end(), small.begin(), small.end());
   // To instrument all kernels of cuBLAS, where the program loads them at its start, takes minutes.
   task.command = with_variables({"CUDA_MODULE_LOADING=LAZY"}, task.command);
