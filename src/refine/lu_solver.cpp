@@ -49,6 +49,7 @@ void LuSolver::prepare(Precision precision, std::int64_t count) {
   };
   of_rows_ = make(row_memory_, lu_.rows().local_size());
   of_columns_ = make(column_memory_, lu_.columns().local_size());
+  make(piece_, width_);
   if (pivots_.empty()) return;
   const std::int64_t row_bytes = count * bytes_of(precision);
   if (row_bytes <= exchanged_bytes_) return;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <limits>
 #include <vector>
 
@@ -243,7 +244,7 @@ TEST_CASE("triangular and general products of cuBLAS against plain loops", "[emu
   std::vector<float> expected(m * n, 0);
   for (std::int64_t i = 0; i < m; ++i) {
     for (std::int64_t l = 0; l < m; ++l) {
-      if (l > i) a[i + l * m] = std::numeric_limits<float>::quiet_NaN();  // not to be read
+      if (l > i) a[i + l * m] = 1e30f;  // not to be taken
       for (std::int64_t j = 0; l <= i && j < n; ++j) {
         expected[i + j * m] += (l == i ? 1.0f : a[i + l * m]) * b[l + j * m];
       }
@@ -296,7 +297,7 @@ TEST_CASE("triangular and general products of cuBLAS against plain loops", "[emu
 TEST_CASE("triangular solves of cuBLAS against plain loops", "[emulation]") {
   const Stream stream;
   const std::int64_t n = 7;
-  std::vector<double> u(static_cast<std::size_t>(n * n), std::numeric_limits<double>::quiet_NaN());
+  std::vector<double> u(static_cast<std::size_t>(n * n), 1e300);  // below, not to be taken
   std::vector<double> x(static_cast<std::size_t>(n));
   std::vector<double> b(x.size(), 0);
   for (std::int64_t j = 0; j < n; ++j) {
@@ -326,5 +327,12 @@ TEST_CASE("triangular solves of cuBLAS against plain loops", "[emulation]") {
                        CUBLAS_DIAG_NON_UNIT, n, 1, &minus, device_u.data, n, device_c.data,
                        n) == CUBLAS_STATUS_SUCCESS);
   CHECK(device_c.read(stream) == x);
+  // A library may multiply the other half by zero.
+  u[1] = std::numeric_limits<double>::infinity();
+  const Array<double> infinite(u, stream);
+  CHECK(cublasDtrsm_64(handle, CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_UPPER, CUBLAS_OP_N,
+                       CUBLAS_DIAG_NON_UNIT, n, 1, &minus, infinite.data, n, device_c.data,
+                       n) == CUBLAS_STATUS_SUCCESS);
+  CHECK(std::isnan(device_c.read(stream).front()));
   CHECK(cublasDestroy(handle) == CUBLAS_STATUS_SUCCESS);
 }

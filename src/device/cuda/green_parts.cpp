@@ -7,6 +7,7 @@
 
 #include "cuda/kernels.hpp"
 #include "device/cuda/driver_function.hpp"
+#include "device/cuda/lane.hpp"
 
 namespace lupine {
 
@@ -132,24 +133,22 @@ cudaStream_t GreenParts::make_stream(int free, int priority) {
 // Whether a kernel of the runtime's, and an event between two streams, work in a part: whether they
 // may is said differently in the documentation of different versions.
 bool GreenParts::runs() {
+  const Buffer memory = allocate_on_gpu(4 * sizeof(double));
   const cudaStream_t stream = make_stream(unit(), 0);
   if (stream == nullptr) return false;
   cudaEvent_t event = nullptr;
-  void* memory = nullptr;
-  bool works = cudaMalloc(&memory, 4 * sizeof(double)) == cudaSuccess &&
-               cudaEventCreateWithFlags(&event, cudaEventDisableTiming) == cudaSuccess;
+  bool works = cudaEventCreateWithFlags(&event, cudaEventDisableTiming) == cudaSuccess;
   if (works) {
-    auto* const numbers = static_cast<double*>(memory);
+    auto* const numbers = memory.as<double>();
     auto* const results = reinterpret_cast<float*>(numbers + 2);
     works =
-        cudaMemsetAsync(memory, 0, 4 * sizeof(double), stream) == cudaSuccess &&
+        cudaMemsetAsync(memory.data(), 0, 4 * sizeof(double), stream) == cudaSuccess &&
         cuda::inverse_scale(stream, numbers, numbers + 1, results, results + 1) == cudaSuccess &&
         cudaEventRecord(event, stream) == cudaSuccess &&
         cudaStreamWaitEvent(stream, event, 0) == cudaSuccess &&
         cudaStreamSynchronize(stream) == cudaSuccess;
   }
   if (event != nullptr) cudaEventDestroy(event);
-  if (memory != nullptr) cudaFree(memory);
   cudaStreamDestroy(stream);
   cudaGetLastError();  // CUDA keeps the error until it is asked
   return works;
