@@ -300,11 +300,12 @@ __global__ void __launch_bounds__(matrix_threads)
 cudaError_t subtract_product(cudaStream_t stream, Transpose transpose, ConstAnyMatrix a,
                              const double* x, double* y) {
   if (a.empty()) return cudaSuccess;
+  const PassSums sums{.ax = y};
   return with_storage(a, [&]<class T>(MatrixView<T> values) {
     using Value = std::remove_const_t<T>;
     if (transpose == Transpose::no)
-      return launch_rows<true, false, false, false, Value>(stream, values, x, {.ax = y});
-    return launch_columns<true, false, false, false, Value>(stream, values, x, {.ax = y});
+      return launch_rows<true, false, false, false, Value>(stream, values, x, sums);
+    return launch_columns<true, false, false, false, Value>(stream, values, x, sums);
   });
 }
 

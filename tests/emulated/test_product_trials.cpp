@@ -239,8 +239,10 @@ TEST_CASE("a limit that was not rehearsed takes no choice without a limit", "[pr
   bench.multiply(0);
   bench.rehearse(false);
   CHECK(runs(2, [&] { bench.multiply(0); }) == std::vector<long>{1, 0});
+  const long choices = emulation::calls_of("cublasLtMatmulAlgoGetHeuristic");
   bench.limit_to(2);
   CHECK(runs(2, [&] { bench.multiply(0); }) == std::vector<long>{0, 1});
+  CHECK(emulation::calls_of("cublasLtMatmulAlgoGetHeuristic") == choices);
 }
 
 TEST_CASE("where none keeps to the limit, the fastest runs", "[products]") {

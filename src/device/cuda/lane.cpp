@@ -32,13 +32,21 @@ Buffer allocate_on_gpu(std::int64_t bytes, std::function<void()> before_free,
 }
 
 Lane::Lane(Priority priority, std::function<void()> before_free, std::shared_ptr<GpuBytes> counted)
-    : priority_(priority), before_free_(std::move(before_free)), counted_(std::move(counted)) {
-  check(cudaStreamCreateWithPriority(&own_stream_, cudaStreamNonBlocking, stream_priority()),
-        "cudaStreamCreateWithPriority");
-  stream_ = own_stream_;
+    : priority_(priority),
+      before_free_(std::move(before_free)),
+      counted_(std::move(counted)),
+      own_stream_(make_own_stream()),
+      stream_(own_stream_) {
   check(cudaEventCreateWithFlags(&turn_, cudaEventDisableTiming), "cudaEventCreateWithFlags");
   words_ = allocate_on_gpu(sizeof(Words), {}, counted_);
   check(cudaMemsetAsync(words_.data(), 0, sizeof(Words), stream_), "cudaMemsetAsync");
+}
+
+cudaStream_t Lane::make_own_stream() const {
+  cudaStream_t stream = nullptr;
+  check(cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, stream_priority()),
+        "cudaStreamCreateWithPriority");
+  return stream;
 }
 
 int Lane::stream_priority() const {

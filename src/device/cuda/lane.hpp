@@ -82,6 +82,7 @@ class Lane {
   Words* words() const { return words_.as<Words>(); }
 
  private:
+  cudaStream_t make_own_stream() const;
   int stream_priority() const;
   void give_stream_to_blas();
   void give_workspace();
@@ -90,10 +91,10 @@ class Lane {
   std::function<void()> before_free_;
   std::shared_ptr<GpuBytes> counted_;
   int multiprocessors_ = 0;
-  cudaStream_t own_stream_ = nullptr;
+  cudaStream_t own_stream_;
   std::shared_ptr<GreenParts> parts_;
   std::map<int, cudaStream_t> in_parts_;  ///< streams by the sizes of their parts
-  cudaStream_t stream_ = nullptr;         ///< one of these
+  cudaStream_t stream_;                   ///< one of these
   cudaEvent_t turn_ = nullptr;            ///< of the last change of streams
   cublasHandle_t blas_ = nullptr;
   int blas_multiprocessors_ = 0;                       ///< the limit that blas_ has now

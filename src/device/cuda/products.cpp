@@ -80,7 +80,14 @@ Products::Candidate* Products::candidate(Lane& lane, const ProductCall& call) {
       known_.try_emplace(call.of(), Known{.rows = call.rows(), .columns = call.columns()});
   Known& known = place->second;
   known.must_keep = must_keep(lane);
-  if (is_new && rehearsed_once_ && !rehearsing_) known.candidates = candidates_like(call.of());
+  if (is_new && rehearsed_once_ && !rehearsing_) {
+    known.candidates = candidates_like(call.of());
+    if (known.must_keep) {  // what they launch depends on the limit
+      for (Candidate& one : known.candidates) one.kernel.reset();
+      look_at_launches(lane, call, known);
+      sort(call.of(), known);
+    }
+  }
   const auto suitable = [&]() -> Candidate* {
     const auto found = std::ranges::find_if(known.candidates, [&](const Candidate& one) {
       return one.refused == nullptr && call.suits(handle_, one.algorithm);
@@ -161,17 +168,17 @@ void Products::try_candidates(Lane& lane, const ProductCall& call, const float* 
 
 // What runs beside an update, and for how long, is measured in the run itself. So a product may
 // come with other numbers of columns and multiprocessors than in the rehearsal. It takes the
-// candidates of the class that has the nearest number of columns, is limited too or is not, and is
-// equal in all else.
+// candidates of a class that is equal in all else: of those that are limited too, or are not
+// either, or else of all, the one with the nearest number of columns.
 std::vector<Products::Candidate> Products::candidates_like(const ProductClass& wanted) const {
   const Known* best = nullptr;
-  int nearest = std::numeric_limits<int>::max();
+  std::pair nearest(true, std::numeric_limits<int>::max());
   for (const auto& [other, known] : known_) {
     ProductClass as_wanted = other;
     as_wanted.column_bits = wanted.column_bits;
-    if (other.multiprocessors > 0 && wanted.multiprocessors > 0)
-      as_wanted.multiprocessors = wanted.multiprocessors;
-    const int distance = std::abs(other.column_bits - wanted.column_bits);
+    as_wanted.multiprocessors = wanted.multiprocessors;
+    const std::pair distance((other.multiprocessors > 0) != (wanted.multiprocessors > 0),
+                             std::abs(other.column_bits - wanted.column_bits));
     if (as_wanted != wanted || known.candidates.empty() || distance >= nearest) continue;
     nearest = distance;
     best = &known;
