@@ -300,7 +300,8 @@ __global__ void __launch_bounds__(matrix_threads)
 cudaError_t subtract_product(cudaStream_t stream, Transpose transpose, ConstAnyMatrix a,
                              const double* x, double* y) {
   if (a.empty()) return cudaSuccess;
-  const PassSums sums{.ax = y};
+  PassSums sums;
+  sums.ax = y;
   return with_storage(a, [&]<class T>(MatrixView<T> values) {
     using Value = std::remove_const_t<T>;
     if (transpose == Transpose::no)
