@@ -87,15 +87,15 @@ TEST_CASE("a lane that goes on in a part does so behind its own work", "[parts]"
   const cudaStream_t own = lane.stream();
   CHECK(!lane.is_confined());
   const Buffer memory = allocate_on_gpu(sizeof(int));
-  for (int i = 1; i <= 40; ++i) {
+  for (int i = 1; i <= 60; ++i) {
+    REQUIRE(cudaMemsetAsync(memory.data(), i, sizeof(int), lane.stream()) == cudaSuccess);
     lane.set_multiprocessors(i % 3 == 0 ? 0 : i % 3 == 1 ? parts->size(2) : 1);
     CHECK(lane.is_confined() == (i % 3 == 1));
     CHECK((lane.stream() == own) == (i % 3 != 1));
-    REQUIRE(cudaMemsetAsync(memory.data(), i, sizeof(int), lane.stream()) == cudaSuccess);
+    int found = 0;
+    REQUIRE(cudaMemcpyAsync(&found, memory.data(), sizeof(int), cudaMemcpyDeviceToHost,
+                            lane.stream()) == cudaSuccess);
+    REQUIRE(cudaStreamSynchronize(lane.stream()) == cudaSuccess);
+    CHECK(found == i * 0x01010101);
   }
-  int found = 0;
-  REQUIRE(cudaMemcpyAsync(&found, memory.data(), sizeof(int), cudaMemcpyDeviceToHost,
-                          lane.stream()) == cudaSuccess);
-  REQUIRE(cudaStreamSynchronize(lane.stream()) == cudaSuccess);
-  CHECK(found == 40 * 0x01010101);
 }
