@@ -42,11 +42,11 @@ target_link_libraries(lupine_paper_flags INTERFACE lupine_flags OpenMP::OpenMP_C
                       nlohmann_json::nlohmann_json CLI11::CLI11)
 
 # lupine_paper_layer(name patterns...): the objects of a layer, of sources by their names below src/.
-# paper/host.cpp stands in the place of two of them.
+# paper/host.cpp stands in the place of three of them.
 function(lupine_paper_layer name)
   list(TRANSFORM ARGN PREPEND ${src}/)
   file(GLOB sources CONFIGURE_DEPENDS ${ARGN})
-  list(FILTER sources EXCLUDE REGEX "/(setup/memory|refine/vector_memory|paper/main)[.]cpp$")
+  list(FILTER sources EXCLUDE REGEX "/(setup/memory|refine/vector_memory|factor/equal_memory|paper/main)[.]cpp$")
   add_library(lupine_paper_${name} OBJECT ${sources})
   target_link_libraries(lupine_paper_${name} PRIVATE lupine_paper_flags)
   add_dependencies(lupine_paper_${name} lupine_revision)

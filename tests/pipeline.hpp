@@ -147,7 +147,7 @@ struct Problem {
   Transport transport;
   Generator generator;
   DistributedMatrix a;
-  std::vector<std::int64_t> pivots;
+  EqualVector<std::int64_t> pivots;
   SteadyClock clock;
 };
 

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -150,7 +151,7 @@ inline PivotedLu plain_pivoted_lu(Square a) {
 }
 
 /// P A: A with its rows in the order after pivoting.
-inline Square permuted(Square a, const std::vector<std::int64_t>& pivots) {
+inline Square permuted(Square a, std::span<const std::int64_t> pivots) {
   for (std::int64_t k = 0; k < a.n; ++k)
     for (std::int64_t j = 0; j < a.n; ++j)
       std::swap(a(k, j), a(pivots[static_cast<std::size_t>(k)], j));
@@ -159,7 +160,7 @@ inline Square permuted(Square a, const std::vector<std::int64_t>& pivots) {
 
 /// Turns factors without row exchanges in the finished columns of L (Lupine's) into those that
 /// LAPACK returns, which have them. step_end[j] is the end of the step that column j belongs to.
-inline Square lapack_order(Square lu, const std::vector<std::int64_t>& pivots,
+inline Square lapack_order(Square lu, std::span<const std::int64_t> pivots,
                            const std::vector<std::int64_t>& step_end) {
   for (std::int64_t j = 0; j < lu.n; ++j)
     for (std::int64_t k = step_end[static_cast<std::size_t>(j)]; k < lu.n; ++k)

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <memory>
 #include <optional>
+#include <span>
 
 #include "bench/benchmark_runner.hpp"
 #include "comm/agreement.hpp"
@@ -40,7 +41,7 @@ struct Solved {
 
 /// x from the factors: HPL solves once, HPL-MxP refines.
 RefineOutcome find_x(const Setup& setup, Transport& transport, const DistributedMatrix& lu,
-                     const std::vector<std::int64_t>& pivots, const MatrixSpec& spec,
+                     std::span<const std::int64_t> pivots, const MatrixSpec& spec,
                      const Clock& clock, Trace* trace) {
   const BenchmarkOptions& o = setup.options;
   const std::int64_t width = setup.panel_width;

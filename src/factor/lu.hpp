@@ -10,11 +10,11 @@
 
 #include <cstdint>
 #include <functional>
-#include <vector>
 
 #include "core/clock.hpp"
 #include "core/trace.hpp"
 #include "device/device.hpp"
+#include "factor/equal_vector.hpp"
 #include "factor/pivoted_panel.hpp"
 #include "factor/queue_times.hpp"
 #include "factor/worst_status.hpp"
@@ -41,7 +41,7 @@ struct FactorOptions {
 struct FactorOutcome : FactorVerdict {
   /// With pivoting: row i was exchanged with row pivots[i] >= i, for i = 0, 1, ... in this order
   /// (LAPACK's ipiv, from 0).
-  std::vector<std::int64_t> pivots;
+  EqualVector<std::int64_t> pivots;
   FactorTimes times;
 
   bool usable() const { return bad_pivot < 0 && !nonfinite && !interrupted; }

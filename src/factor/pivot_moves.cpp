@@ -6,12 +6,12 @@
 namespace lupine {
 
 PivotMoves::PivotMoves(Device& device, const Distribution& rows, std::int64_t width, int slots,
-                       std::vector<std::int64_t>& pivots)
+                       EqualVector<std::int64_t>& pivots)
     : device_(device), rows_(rows), queue_(device.make_queue(Priority::high)), pivots_(pivots) {
   pivots_.resize(static_cast<std::size_t>(rows.size()));
   // One slot more than there are panels: while the moves of panel q are written, the queues may
   // still read the moves of panel q - slots.
-  for (int i = 0; i <= slots; ++i) slots_.push_back({DeviceRowMoves(device, 2 * width)});
+  for (int i = 0; i <= slots; ++i) slots_.push_back({DeviceRowMoves(device, 4 * width)});
 }
 
 const DeviceRowMoves& PivotMoves::of(const Panel& q, const Carrier& arrived,

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "device/device.hpp"
+#include "factor/equal_vector.hpp"
 #include "matrix/panel_ring.hpp"
 #include "transport/row_exchange.hpp"
 #include "transport/transport.hpp"
@@ -22,7 +23,7 @@ class PivotMoves {
   /// @param slots how many panels are in flight at once
   /// @param pivots resized to the rows of the matrix; of() stores the pivots of each panel in it
   PivotMoves(Device& device, const Distribution& rows, std::int64_t width, int slots,
-             std::vector<std::int64_t>& pivots);
+             EqualVector<std::int64_t>& pivots);
 
   /// The moves of rows that the pivots of panel q cause. The first call for a panel reads its
   /// pivots from the device and waits for them.
@@ -39,7 +40,7 @@ class PivotMoves {
   Device& device_;
   Distribution rows_;
   std::unique_ptr<Queue> queue_;
-  std::vector<std::int64_t>& pivots_;
+  EqualVector<std::int64_t>& pivots_;
   std::vector<Slot> slots_;
 };
 

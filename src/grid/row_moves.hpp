@@ -17,14 +17,17 @@ namespace lupine {
 struct RowMoves {
   struct Peer {
     int process = 0;
-    std::vector<std::int64_t> send;     ///< rows of this process that go to the peer
-    std::vector<std::int64_t> receive;  ///< places in this process for the peer's rows
+    std::int64_t sends = 0;     ///< rows of this process that go to the peer
+    std::int64_t receives = 0;  ///< rows of the peer that come to this process
+    std::int64_t begin = 0;     ///< in `rows`: the rows to send, then the places of those received
   };
-  std::vector<std::int64_t> from;  ///< row from[i] moves to place to[i] within this process
-  std::vector<std::int64_t> to;    ///< a permutation of `from` if there are no peers
-  std::vector<Peer> peers;         ///< in ascending order of `process`
+  /// Row rows[i] moves to place rows[within + i] within this process, for i < within; those of the
+  /// peers follow. The places are a permutation of the rows if there are no peers.
+  std::vector<std::int64_t> rows;
+  std::int64_t within = 0;
+  std::vector<Peer> peers;  ///< in ascending order of `process`
 
-  bool empty() const { return from.empty() && peers.empty(); }
+  bool empty() const { return rows.empty(); }
 };
 
 /// Whether a panel's row exchanges are done or undone.

@@ -7,6 +7,7 @@
 #include "device/cuda/cuda_device.hpp"
 #include "device/cuda/cuda_hooks.hpp"
 #include "device/device.hpp"
+#include "factor/equal_vector.hpp"
 #include "paper/cpu_device.hpp"
 #include "paper/world.hpp"
 #include "refine/vectors.hpp"
@@ -33,6 +34,22 @@ class PaperGpu final : public CudaDevice {
 };
 
 constexpr std::size_t long_vector = 64 << 10;  // bytes
+
+// One piece of memory for all who take it.
+class Shared {
+ public:
+  void* take(std::size_t bytes) {
+    if (bytes > largest_) {
+      pieces_.push_back(std::make_unique<std::byte[]>(bytes));
+      largest_ = bytes;
+    }
+    return pieces_.back().get();
+  }
+
+ private:
+  std::vector<std::unique_ptr<std::byte[]>> pieces_;  // each larger than the one before
+  std::size_t largest_ = 0;
+};
 
 bool has_gpus() {
   return paper::self().scenario->machine.kind == DeviceKind::cuda;
@@ -102,18 +119,18 @@ ReuseVectors::~ReuseVectors() {
   give_back(nullptr, 0);
 }
 void* ReuseVectors::take(std::size_t bytes) {
-  if (bytes < long_vector) return ::operator new(bytes);
-  static std::vector<std::unique_ptr<std::byte[]>> shared;  // each larger than the one before
-  static std::size_t largest = 0;
-  if (bytes > largest) {
-    shared.push_back(std::make_unique<std::byte[]>(bytes));
-    largest = bytes;
-  }
-  return shared.back().get();
+  static Shared shared;
+  return bytes < long_vector ? ::operator new(bytes) : shared.take(bytes);
 }
 void ReuseVectors::give_back(void* block, std::size_t bytes) noexcept {
   if (bytes < long_vector) ::operator delete(block);
 }
+
+void* EqualMemory::take(std::size_t bytes) {
+  static Shared shared;
+  return shared.take(bytes);
+}
+void EqualMemory::give_back(void*) noexcept {}
 
 int largest_team() {
   return std::numeric_limits<int>::max();

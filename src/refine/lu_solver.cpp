@@ -22,7 +22,7 @@ LuSolver::LuSolver(Transport& transport, const DistributedMatrix& lu, std::int64
       lu_(lu),
       width_(width),
       plan_(lu.rows(), lu.columns(), width),
-      pivots_(pivots.begin(), pivots.end()),
+      pivots_(pivots),
       trace_(trace),
       queue_(device_.make_queue(Priority::high)) {
   device_.prepare(*queue_, {.width = width, .permutes = !pivots.empty(), .substitutes = true});
@@ -33,10 +33,10 @@ LuSolver::LuSolver(Transport& transport, const DistributedMatrix& lu, std::int64
 void LuSolver::plan_moves(std::vector<DeviceRowMoves>& moves, Exchanges exchanges) {
   for (std::int64_t k = 0; k < plan_.count(); ++k) {
     const Step s = plan_[k];
-    const auto mine = std::span(pivots_).subspan(static_cast<std::size_t>(s.begin.value),
-                                                 static_cast<std::size_t>(s.width()));
-    moves.emplace_back(device_, 2 * s.width())
-        .set(*queue_, plan_row_moves(mine, s.begin, lu_.rows(), exchanges));
+    const auto mine = pivots_.subspan(static_cast<std::size_t>(s.begin.value),
+                                      static_cast<std::size_t>(s.width()));
+    const RowMoves planned = plan_row_moves(mine, s.begin, lu_.rows(), exchanges);
+    moves.emplace_back(device_, std::ssize(planned.rows)).set(*queue_, planned);
   }
 }
 

@@ -41,7 +41,7 @@ class LuSolver final : public FactorSolver {
  public:
   /// @param lu the factors as factorize() stores them; must stay unchanged
   /// @param width most columns of a step, as in the factorization
-  /// @param pivots FactorOutcome::pivots; empty without pivoting
+  /// @param pivots FactorOutcome::pivots, which must live as long; empty without pivoting
   /// @param trace records the solves; null: no trace
   LuSolver(Transport& transport, const DistributedMatrix& lu, std::int64_t width,
            std::span<const std::int64_t> pivots, Trace* trace = nullptr);
@@ -90,7 +90,7 @@ class LuSolver final : public FactorSolver {
   const DistributedMatrix& lu_;
   std::int64_t width_;
   Plan plan_;
-  std::vector<std::int64_t> pivots_;
+  std::span<const std::int64_t> pivots_;
   Trace* trace_;
   std::unique_ptr<Queue> queue_;
   // Vectors in device memory, some along rows and as many along columns. In solve(), of_rows_ are

@@ -9,19 +9,13 @@
 namespace lupine {
 
 DeviceRowMoves::DeviceRowMoves(Device& device, std::int64_t most)
-    : device_(&device), indices_(device.allocate(2 * most * std::int64_t{sizeof(std::int64_t)})) {}
+    : device_(&device), rows_(device.allocate(most * std::int64_t{sizeof(std::int64_t)})) {}
 
-void DeviceRowMoves::set(Queue& queue, RowMoves moves) {
-  moves_ = std::move(moves);
-  std::vector<std::int64_t> all = moves_.from;
-  all.insert(all.end(), moves_.to.begin(), moves_.to.end());
-  offsets_.clear();
-  for (const RowMoves::Peer& peer : moves_.peers) {
-    offsets_.push_back(all.size());
-    all.insert(all.end(), peer.send.begin(), peer.send.end());
-    all.insert(all.end(), peer.receive.begin(), peer.receive.end());
-  }
-  if (!all.empty()) device_->upload(queue, all, indices_.as<std::int64_t>());
+void DeviceRowMoves::set(Queue& queue, const RowMoves& moves) {
+  within_ = moves.within;
+  peers_ = moves.peers;
+  if (!moves.empty())
+    device_->upload(queue, std::span<const std::int64_t>(moves.rows), rows_.as<std::int64_t>());
 }
 
 RowExchange::RowExchange(Transport& transport, Traffic traffic, std::int64_t rows,
@@ -49,16 +43,15 @@ std::span<std::byte> RowExchange::part(std::byte* memory, std::int64_t row,
   return {memory + row * row_bytes, static_cast<std::size_t>(rows * row_bytes)};
 }
 
-// Calls use(i, i-th peer, s, r), where s rows go to the peers before it and r come from them.
+// Calls use(peer, s, r), where s rows go to the peers before it and r come from them.
 template <class Use>
 void RowExchange::for_each_peer(const Use& use) const {
   std::int64_t sent = 0;
   std::int64_t received = 0;
-  const auto& peers = moves_->moves().peers;
-  for (std::size_t i = 0; i < peers.size(); ++i) {
-    use(i, peers[i], sent, received);
-    sent += std::ssize(peers[i].send);
-    received += std::ssize(peers[i].receive);
+  for (const RowMoves::Peer& peer : moves_->peers()) {
+    use(peer, sent, received);
+    sent += peer.sends;
+    received += peer.receives;
   }
 }
 
@@ -70,27 +63,24 @@ void RowExchange::start(Queue& queue, const DeviceRowMoves& moves, AnyMatrix a) 
   ready_ = free_ = arrived_ = nullptr;
   if (a.empty()) return;
   Device& device = transport_->device();
-  const RowMoves& rows = moves.moves();
-  const bool peers = !rows.peers.empty();
+  const bool peers = !moves.peers().empty();
   if (used_) queue.wait(*used_);
   const bool nccl = transport_->method() == CommMethod::nccl;
-  for_each_peer([&](std::size_t i, const RowMoves::Peer& peer, std::int64_t sent, std::int64_t) {
-    const std::int64_t count = std::ssize(peer.send);
-    device.gather_rows(queue, moves.send(i), a, block(out_, sent, count));
-    const auto bytes = part(out_.data(), sent, count);
-    if (stage_) device.read(queue, bytes.data(), part(stage_->data(), sent, count));
+  for_each_peer([&](const RowMoves::Peer& peer, std::int64_t sent, std::int64_t) {
+    device.gather_rows(queue, moves.send(peer), a, block(out_, sent, peer.sends));
+    const auto bytes = part(out_.data(), sent, peer.sends);
+    if (stage_) device.read(queue, bytes.data(), part(stage_->data(), sent, peer.sends));
   });
   if (peers) ready_ = queue.record();
-  device.permute_rows(queue, moves.from(), moves.to(), std::ssize(rows.from), a);
+  device.permute_rows(queue, moves.from(), moves.to(), moves.within(), a);
   if (!peers) return;
   if (nccl) {
     std::vector<PeerMessage> sends;
     std::vector<PeerMessage> receives;
-    for_each_peer(
-        [&](std::size_t, const RowMoves::Peer& peer, std::int64_t sent, std::int64_t received) {
-          sends.push_back({peer.process, part(out_.data(), sent, std::ssize(peer.send))});
-          receives.push_back({peer.process, part(in_.data(), received, std::ssize(peer.receive))});
-        });
+    for_each_peer([&](const RowMoves::Peer& peer, std::int64_t sent, std::int64_t received) {
+      sends.push_back({peer.process, part(out_.data(), sent, peer.sends)});
+      receives.push_back({peer.process, part(in_.data(), received, peer.receives)});
+    });
     arrived_ = transport_->exchange(traffic_, *std::exchange(ready_, nullptr), sends, receives);
     return;
   }
@@ -100,16 +90,16 @@ void RowExchange::start(Queue& queue, const DeviceRowMoves& moves, AnyMatrix a) 
 
 void RowExchange::receive() {
   std::byte* in = stage_ ? stage_->data() + out_.bytes() : in_.data();
-  for_each_peer([&](std::size_t, const RowMoves::Peer& peer, std::int64_t, std::int64_t received) {
-    messages_.receive(part(in, received, std::ssize(peer.receive)), peer.process);
+  for_each_peer([&](const RowMoves::Peer& peer, std::int64_t, std::int64_t received) {
+    messages_.receive(part(in, received, peer.receives), peer.process);
   });
   free_ = nullptr;
 }
 
 void RowExchange::send() {
   std::byte* out = stage_ ? stage_->data() : out_.data();
-  for_each_peer([&](std::size_t, const RowMoves::Peer& peer, std::int64_t sent, std::int64_t) {
-    messages_.send(part(out, sent, std::ssize(peer.send)), peer.process);
+  for_each_peer([&](const RowMoves::Peer& peer, std::int64_t sent, std::int64_t) {
+    messages_.send(part(out, sent, peer.sends), peer.process);
   });
   ready_ = nullptr;
 }
@@ -127,13 +117,12 @@ void RowExchange::finish(Queue& queue) {
   Device& device = transport_->device();
   if (arrived_) queue.wait(*arrived_);
   const std::int64_t half = out_.bytes();
-  for_each_peer(
-      [&](std::size_t i, const RowMoves::Peer& peer, std::int64_t, std::int64_t received) {
-        const std::int64_t count = std::ssize(peer.receive);
-        const auto bytes = part(in_.data(), received, count);
-        if (stage_) device.write(queue, part(stage_->data() + half, received, count), bytes.data());
-        device.scatter_rows(queue, moves_->receive(i), block(in_, received, count), a_);
-      });
+  for_each_peer([&](const RowMoves::Peer& peer, std::int64_t, std::int64_t received) {
+    const auto bytes = part(in_.data(), received, peer.receives);
+    if (stage_)
+      device.write(queue, part(stage_->data() + half, received, peer.receives), bytes.data());
+    device.scatter_rows(queue, moves_->receive(peer), block(in_, received, peer.receives), a_);
+  });
   used_ = queue.record();
 }
 

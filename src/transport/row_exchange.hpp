@@ -14,29 +14,30 @@
 
 namespace lupine {
 
-/// The moves of rows of one panel (RowMoves), with their indices in device memory. All indices are
-/// local rows.
+/// The moves of rows of one panel (RowMoves), with their rows in device memory alone.
 class DeviceRowMoves {
  public:
-  /// @param most rows that move at most, of all ranks together
+  using Peer = RowMoves::Peer;
+  /// @param most entries of RowMoves::rows at most: four for each pivot, or what set() will get
   DeviceRowMoves(Device& device, std::int64_t most);
-  /// Replaces the moves, and waits until the indices are in device memory. Operations that use the
+  /// Replaces the moves, and waits until the rows are in device memory. Operations that use the
   /// old moves must be done.
-  void set(Queue& queue, RowMoves moves);
+  void set(Queue& queue, const RowMoves& moves);
 
-  const RowMoves& moves() const { return moves_; }
+  std::int64_t within() const { return within_; }
+  const std::vector<Peer>& peers() const { return peers_; }
   /// Device memory: moves within this rank, row from()[i] to row to()[i].
-  const std::int64_t* from() const { return indices_.as<std::int64_t>(); }
-  const std::int64_t* to() const { return from() + moves_.from.size(); }
-  /// Device memory: the rows to send to the i-th peer, and the places of the rows received from it.
-  const std::int64_t* send(std::size_t i) const { return from() + offsets_[i]; }
-  const std::int64_t* receive(std::size_t i) const { return send(i) + moves_.peers[i].send.size(); }
+  const std::int64_t* from() const { return rows_.as<std::int64_t>(); }
+  const std::int64_t* to() const { return from() + within_; }
+  /// Device memory: the rows to send to a peer, and the places of the rows received from it.
+  const std::int64_t* send(const Peer& peer) const { return from() + peer.begin; }
+  const std::int64_t* receive(const Peer& peer) const { return send(peer) + peer.sends; }
 
  private:
   Device* device_;
-  Buffer indices_;
-  RowMoves moves_;
-  std::vector<std::size_t> offsets_;  // where the rows of each peer begin, counted from from()
+  Buffer rows_;
+  std::int64_t within_ = 0;
+  std::vector<Peer> peers_;
 };
 
 /// Moves rows within matrices, one matrix after the other, while other work goes on.

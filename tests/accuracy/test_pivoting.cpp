@@ -29,7 +29,7 @@ void compare(GridShape shape, std::int64_t n, std::int64_t nb, const Entries& en
   const FactorOutcome outcome = p.factor(f);
   REQUIRE(outcome.bad_pivot == lapack.info - 1);
   if (lapack.info != 0) return;
-  REQUIRE(outcome.pivots == lapack.pivots);
+  REQUIRE(std::ranges::equal(outcome.pivots, lapack.pivots));
   const Square lu = lapack_order(gather_factors(p, nb).lu, outcome.pivots, step_ends(p, nb));
   CHECK(factor_error(lu, permuted(a, outcome.pivots)) <= static_cast<double>(n) * eps);
   if (n <= 150) CHECK(share_of_perturbation(lu, lapack.lu, static_cast<double>(n) * 0x1p-52) <= 1);

@@ -27,21 +27,25 @@ std::vector<std::int64_t> apply(const std::vector<std::int64_t>& pivots, std::in
   for (int me = 0; me < processes; ++me) {
     const auto& m = moves[static_cast<std::size_t>(me)];
     auto& mine = after[static_cast<std::size_t>(me)];
-    REQUIRE(m.from.size() == m.to.size());
-    for (std::size_t i = 0; i < m.from.size(); ++i)
-      mine[static_cast<std::size_t>(m.to[i])] =
-          before[static_cast<std::size_t>(me)][static_cast<std::size_t>(m.from[i])];
+    const auto& was = before[static_cast<std::size_t>(me)];
+    const auto row = [](const RowMoves& of, std::int64_t i) {
+      return static_cast<std::size_t>(of.rows[static_cast<std::size_t>(i)]);
+    };
+    for (std::int64_t i = 0; i < m.within; ++i) mine[row(m, m.within + i)] = was[row(m, i)];
+    std::int64_t listed = 2 * m.within;
     for (const RowMoves::Peer& peer : m.peers) {
       REQUIRE(peer.process != me);
-      const auto& theirs = moves[static_cast<std::size_t>(peer.process)].peers;
-      const auto back = std::find_if(theirs.begin(), theirs.end(),
-                                     [me](const RowMoves::Peer& p) { return p.process == me; });
-      REQUIRE(back != theirs.end());
-      REQUIRE(back->send.size() == peer.receive.size());
-      for (std::size_t i = 0; i < peer.receive.size(); ++i)
-        mine[static_cast<std::size_t>(peer.receive[i])] =
-            before[static_cast<std::size_t>(peer.process)][static_cast<std::size_t>(back->send[i])];
+      REQUIRE(peer.begin == listed);
+      listed += peer.sends + peer.receives;
+      const auto& sender = moves[static_cast<std::size_t>(peer.process)];
+      const auto back = std::ranges::find(sender.peers, me, &RowMoves::Peer::process);
+      REQUIRE(back != sender.peers.end());
+      REQUIRE(back->sends == peer.receives);
+      for (std::int64_t i = 0; i < peer.receives; ++i)
+        mine[row(m, peer.begin + peer.sends + i)] =
+            before[static_cast<std::size_t>(peer.process)][row(sender, back->begin + i)];
     }
+    REQUIRE(listed == std::ssize(m.rows));
   }
   std::vector<std::int64_t> whole(static_cast<std::size_t>(n));
   for (int me = 0; me < processes; ++me) {

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <new>
+
+#include "factor/equal_vector.hpp"
+
+namespace lupine {
+
+void* EqualMemory::take(std::size_t bytes) {
+  return ::operator new(bytes);
+}
+
+void EqualMemory::give_back(void* block) noexcept {
+  ::operator delete(block);
+}
+
+}  // namespace lupine
