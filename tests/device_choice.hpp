@@ -11,8 +11,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "device/device.hpp"
+#include "grid/grid_shape.hpp"
 
 namespace lupine::test {
 
@@ -56,6 +58,34 @@ std::optional<Enum> take_option(int& argc, char** argv, const std::string& name)
     return result;
   }
   return std::nullopt;
+}
+
+/// All P x Q grids of so many ranks; those that have rows and columns in both orders, unless on a
+/// GPU, which the order does not concern.
+inline std::vector<GridShape> grids(int ranks) {
+  std::vector<GridShape> all;
+  for (int p = 1; p <= ranks; ++p) {
+    if (ranks % p != 0) continue;
+    all.push_back({p, ranks / p, GridOrder::row});
+    if (p > 1 && p < ranks && device_choice().device == DeviceKind::cpu)
+      all.push_back({p, ranks / p, GridOrder::column});
+  }
+  return all;
+}
+
+/// Options of a solve on such a grid.
+inline SolveOptions options(GridShape shape, std::int64_t nb,
+                            Precision precision = Precision::automatic) {
+  SolveOptions o;
+  o.precision = precision;
+  o.run.nprow = shape.nprow;
+  o.run.npcol = shape.npcol;
+  o.run.order = shape.order;
+  o.run.nb = nb;
+  o.run.threads = 1;
+  o.run.device = device_choice().device;
+  o.run.comm = device_choice().comm;
+  return o;
 }
 
 /// @throws UsageError if the device is a GPU and there is none

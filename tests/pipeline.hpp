@@ -22,18 +22,6 @@
 
 namespace lupine::test {
 
-/// All P x Q grids of so many ranks, in both orders. With GPUs only in row order, to save time: the
-/// order of the ranks does not concern a device.
-inline std::vector<GridShape> grids(int ranks) {
-  std::vector<GridOrder> orders{GridOrder::row, GridOrder::column};
-  if (device_choice().device == DeviceKind::cuda) orders.pop_back();
-  std::vector<GridShape> all;
-  for (int p = 1; p <= ranks; ++p)
-    if (ranks % p == 0)
-      for (const GridOrder order : orders) all.push_back({p, ranks / p, order});
-  return all;
-}
-
 /// All entries of the matrix that a spec describes.
 inline Square whole(const MatrixSpec& spec) {
   Square a(spec.n);

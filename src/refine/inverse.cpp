@@ -258,8 +258,8 @@ double Inverse::judged() {
   if (!std::isnan(factors_.growth) && sensitivity <= insensitive) return sensitivity;
   const bool of_plain = !plain_.largest.empty() && plain_.largest.front().growth == growth;
   const Check found = check(of_plain ? plain_ : transposed_);
-  const bool holds = per_norm * found.norm < 1 && found.error <= trusted;
-  return holds ? found.error : infinity;
+  if (per_norm * found.norm < 1 && found.error <= trusted) return found.error;
+  return infinity;
 }
 
 std::optional<std::vector<double>> Inverse::norms(std::vector<Weights> weights) {

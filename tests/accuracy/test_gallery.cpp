@@ -10,9 +10,7 @@
 #include "lapack.hpp"
 #include "quad.hpp"
 
-using namespace lupine;
-using namespace lupine::test;
-
+namespace lupine::test::gallery_tests {
 namespace {
 
 double condition(const Square& a) {
@@ -153,3 +151,4 @@ TEST_CASE("dgesv names the first zero pivot, whatever the scales", "[gallery]") 
     }
   }
 }
+}  // namespace lupine::test::gallery_tests

@@ -10,9 +10,7 @@
 #include "generate/gallery.hpp"
 #include "lapack.hpp"
 
-using namespace lupine;
-using namespace lupine::test;
-
+namespace lupine::test::gallery_systems_tests {
 namespace {
 
 Square filled(GalleryKind kind, std::int64_t n) {
@@ -57,3 +55,4 @@ TEST_CASE("the singular values of graded are a geometric sequence", "[gallery]")
     CHECK(values.back() == Approx(1e-13).epsilon(0.02));
   }
 }
+}  // namespace lupine::test::gallery_systems_tests

@@ -7,9 +7,7 @@
 #include "lapack.hpp"
 #include "pipeline.hpp"
 
-using namespace lupine;
-using namespace lupine::test;
-
+namespace lupine::test::lapack_tests {
 namespace {
 
 struct Reference {
@@ -84,3 +82,4 @@ TEST_CASE("kappa up to a thousand, several seeds") {
     }
   }
 }
+}  // namespace lupine::test::lapack_tests

@@ -8,9 +8,7 @@
 #include "lapack.hpp"
 #include "pivoting.hpp"
 
-using namespace lupine;
-using namespace lupine::test;
-
+namespace lupine::test::pivoting_tests {
 namespace {
 
 void compare(GridShape shape, std::int64_t n, std::int64_t nb, const Entries& entries) {
@@ -64,3 +62,4 @@ TEST_CASE("a singular matrix is reported with LAPACK's info", "[pivoting]") {
                           }});
   }
 }
+}  // namespace lupine::test::pivoting_tests

@@ -10,9 +10,7 @@
 #include "core/numbers.hpp"
 #include "judge.hpp"
 
-using namespace lupine;
-using namespace lupine::test;
-
+namespace lupine::test::right_hand_sides_tests {
 namespace {
 
 Communicator world() {
@@ -141,3 +139,4 @@ TEST_CASE("many right-hand sides of an A whose norms' squares are beyond FP64's 
       }
   }
 }
+}  // namespace lupine::test::right_hand_sides_tests

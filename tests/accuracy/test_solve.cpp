@@ -8,9 +8,7 @@
 #include "catch.hpp"
 #include "judge.hpp"
 
-using namespace lupine;
-using namespace lupine::test;
-
+namespace lupine::test::solve_tests {
 namespace {
 
 // The first and the last step that may be the one that solves, by theory. `automatic` stands for
@@ -171,3 +169,4 @@ TEST_CASE("each example is solved as a small system, most of them by LAPACK's LU
   CAPTURE(stepped);
   CHECK(stepped.size() <= 30);
 }
+}  // namespace lupine::test::solve_tests

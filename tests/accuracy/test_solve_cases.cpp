@@ -11,9 +11,7 @@
 #include "catch.hpp"
 #include "judge.hpp"
 
-using namespace lupine;
-using namespace lupine::test;
-
+namespace lupine::test::solve_cases_tests {
 namespace {
 
 Communicator world() {
@@ -302,3 +300,4 @@ TEST_CASE("a system has the same solution in whatever form it is given", "[solve
     }
   }
 }
+}  // namespace lupine::test::solve_cases_tests

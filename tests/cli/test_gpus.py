@@ -220,7 +220,7 @@ class Placement(Case):
                                (2, ("--lookahead", "0"))):
             for seed in ("1", "2"):
                 environment = gpus(4, LUPINE_EMULATION_SEED=seed)
-                outcome, document = outcome_as_json("mxp", "-N", "300", "--nb", "32", *options,
+                outcome, document = outcome_as_json("mxp", "-N", "180", "--nb", "32", *options,
                                                     ranks=ranks, environment=environment)
                 self.assert_status(outcome, 0)
                 self.assertGreater(document["refinement"]["iterations"], 1)
@@ -256,12 +256,12 @@ class Memory(Case):
     def test_the_peak_is_that_of_the_devices_memory(self):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "A.npy")
-            write_matrix(path, 1504)
-            for words, size in (("mxp", "-N", "1504"), 4), (("solve", path), 12):
+            write_matrix(path, 1004)
+            for words, size in (("mxp", "-N", "1004"), 4), (("solve", path), 12):
                 outcome, document = outcome_as_json(*words, environment=gpus(1))
                 self.assert_status(outcome, 0)
                 peak = document["memory_peak"]["device"]["bytes"]
-                self.assertGreater(peak, size * 1504 * 1504)
+                self.assertGreater(peak, size * 1004 * 1004)
                 self.assertLess(peak, document["memory"]["needed_per_rank_bytes"])
                 self.assertGreater(document["memory_peak"]["resident"]["bytes"], 0)
                 self.assertRegex(outcome.out, r"at most [\d.]+ GiB allocated \(rank 0 on ")

@@ -3,9 +3,7 @@
 // after the other.
 #include "device/bench.hpp"
 
-using namespace lupine;
-using namespace lupine::test;
-
+namespace lupine::test::chain_tests {
 namespace {
 
 constexpr std::int64_t order = 96;
@@ -133,3 +131,4 @@ TEST_CASE("events alone keep panels and updates in order", "[chain]") {
     CHECK(difference <= 0x1p-8 * moved);
   }
 }
+}  // namespace lupine::test::chain_tests

@@ -6,9 +6,7 @@
 #include "core/numbers.hpp"
 #include "device/bench.hpp"
 
-using namespace lupine;
-using namespace lupine::test;
-
+namespace lupine::test::factor_tests {
 namespace {
 
 constexpr float not_a_number = std::numeric_limits<float>::quiet_NaN();
@@ -521,3 +519,4 @@ TEST_CASE("clear sets a range to zero, and nothing beside it", "[user]") {
   const std::vector<double> all = a.plain().data;
   CHECK(std::count(all.begin(), all.end(), 0.0) == 298);
 }
+}  // namespace lupine::test::factor_tests

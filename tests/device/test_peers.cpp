@@ -5,9 +5,7 @@
 
 #include "device/bench.hpp"
 
-using namespace lupine;
-using namespace lupine::test;
-
+namespace lupine::test::peers_tests {
 namespace {
 
 std::unique_ptr<PeerGroup> alone(Bench& b) {
@@ -94,3 +92,4 @@ TEST_CASE("several groups exist at the same time", "[peers]") {
     b.queue->synchronize();
   }
 }
+}  // namespace lupine::test::peers_tests

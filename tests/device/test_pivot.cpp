@@ -2,9 +2,7 @@
 // The search for a pivot, the exchange of rows, and the elimination of a column.
 #include "device/pivot.hpp"
 
-using namespace lupine;
-using namespace lupine::test;
-
+namespace lupine::test::pivot_tests {
 namespace {
 
 // The candidate that a search should find, by a plain loop over the rows.
@@ -329,3 +327,4 @@ TEMPLATE_TEST_CASE("offered pivots: the largest, of these the lowest row, on eve
   check_offers<TestType>(b, {{3, 1}, {2, 3}, {3, 1}}, 5, 0);    // and not by one of them
   check_offers<TestType>(b, {{0, 0}, {-1, -1}, {0, 0}}, 4, 0);  // no row at all; zeros
 }
+}  // namespace lupine::test::pivot_tests

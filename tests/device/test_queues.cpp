@@ -7,9 +7,7 @@
 #include "core/clock.hpp"
 #include "device/bench.hpp"
 
-using namespace lupine;
-using namespace lupine::test;
-
+namespace lupine::test::queues_tests {
 TEST_CASE("a device describes itself", "[queues]") {
   const Bench b;
   CHECK(b.device->kind() == device_choice().device);
@@ -199,3 +197,4 @@ TEMPLATE_TEST_CASE("copy: equal bits for every shape", "[queues]", float, double
     CHECK(to.plain().data == from.plain().data);
   }
 }
+}  // namespace lupine::test::queues_tests

@@ -2,9 +2,7 @@
 // The operations that move rows: permute, gather and scatter.
 #include "device/pivot.hpp"
 
-using namespace lupine;
-using namespace lupine::test;
-
+namespace lupine::test::rows_tests {
 namespace {
 
 template <class T>
@@ -126,3 +124,4 @@ TEMPLATE_TEST_CASE("gather_rows may take a row twice, and an empty matrix is all
   b.device->permute_rows(*b.queue, indices.data(), indices.data(), 3, no_columns);
   CHECK(a.unchanged());
 }
+}  // namespace lupine::test::rows_tests

@@ -5,9 +5,7 @@
 
 #include "device/bench.hpp"
 
-using namespace lupine;
-using namespace lupine::test;
-
+namespace lupine::test::solve_scales_tests {
 namespace {
 
 constexpr std::int64_t strip = 256;
@@ -187,3 +185,4 @@ TEST_CASE("rounded solves: solutions far larger than right-hand sides do not ove
       });
   }
 }
+}  // namespace lupine::test::solve_scales_tests

@@ -5,9 +5,7 @@
 
 #include "device/bench.hpp"
 
-using namespace lupine;
-using namespace lupine::test;
-
+namespace lupine::test::substitution_tests {
 namespace {
 
 struct Solve {
@@ -99,3 +97,4 @@ TEST_CASE("solves read one triangle, and add in the same order every time", "[so
     }
   }
 }
+}  // namespace lupine::test::substitution_tests

@@ -4,9 +4,7 @@
 
 #include "device/bench.hpp"
 
-using namespace lupine;
-using namespace lupine::test;
-
+namespace lupine::test::update_tests {
 namespace {
 
 constexpr float infinity = std::numeric_limits<float>::infinity();
@@ -395,3 +393,4 @@ TEST_CASE("update of an empty C, or with empty L and U, changes nothing", "[upda
       });
     }
 }
+}  // namespace lupine::test::update_tests

@@ -6,9 +6,7 @@
 #include "core/numbers.hpp"
 #include "device/bench.hpp"
 
-using namespace lupine;
-using namespace lupine::test;
-
+namespace lupine::test::user_matrix_tests {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -479,3 +477,4 @@ TEST_CASE("add_entries adds several entries of one place in their order", "[user
     }
   }
 }
+}  // namespace lupine::test::user_matrix_tests

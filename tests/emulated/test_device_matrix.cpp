@@ -12,9 +12,7 @@
 #include "setup/plan.hpp"
 #include "solve/user_matrix.hpp"
 
-using namespace lupine;
-using namespace lupine::test;
-
+namespace lupine::test::device_matrix_tests {
 namespace {
 
 constexpr std::int64_t n = 150;
@@ -132,3 +130,4 @@ TEST_CASE("a matrix in the memory of a GPU that the rank cannot use there is ref
   CHECK_THAT(refusal_of([&] { solved(Matrix::dense(n, a.data(), n), DeviceKind::cuda); }),
              ContainsSubstring(refusal));
 }
+}  // namespace lupine::test::device_matrix_tests

@@ -14,8 +14,7 @@
 #include "cuda_emulation/bench.hpp"
 #include "device_choice.hpp"
 
-using namespace lupine;
-using namespace lupine::test;
+namespace lupine::test::fp64_products_tests {
 using emulation::Environment;
 
 namespace {
@@ -117,3 +116,4 @@ TEST_CASE("a solve's FP64 step takes emulated products, and other steps have non
     CHECK((emulation::calls_of("emulated product") > before) == (precision == Precision::fp64));
   }
 }
+}  // namespace lupine::test::fp64_products_tests

@@ -9,9 +9,7 @@
 #include "device/cuda/lane.hpp"
 #include "device_choice.hpp"
 
-using namespace lupine;
-using namespace lupine::test;
-
+namespace lupine::test::green_parts_tests {
 namespace {
 
 constexpr const char* green_contexts = "LUPINE_EMULATED_GREEN_CONTEXTS";
@@ -99,3 +97,4 @@ TEST_CASE("a lane that goes on in a part does so behind its own work", "[parts]"
     CHECK(found == i * 0x01010101);
   }
 }
+}  // namespace lupine::test::green_parts_tests

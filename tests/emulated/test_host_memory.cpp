@@ -16,9 +16,7 @@
 #include "solve/matrix_file.hpp"
 #include "solve/user_matrix.hpp"
 
-using namespace lupine;
-using namespace lupine::test;
-
+namespace lupine::test::host_memory_tests {
 namespace {
 
 double element(std::int64_t i, std::int64_t j) {
@@ -164,3 +162,4 @@ TEST_CASE("a whole solution on a GPU holds no copy of A in host memory", "[memor
   });
   CHECK(static_cast<std::int64_t>(taken) < part_bytes(grid, n, 64) * 3 / 4);
 }
+}  // namespace lupine::test::host_memory_tests

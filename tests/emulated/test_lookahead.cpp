@@ -12,9 +12,7 @@
 #include "matrix/panel_ring.hpp"
 #include "pipeline.hpp"
 
-using namespace lupine;
-using namespace lupine::test;
-
+namespace lupine::test::lookahead_tests {
 namespace {
 
 std::string order() {
@@ -116,3 +114,4 @@ TEST_CASE("a panel and the update beside it do not wait for each other", "[.orde
           CHECK(all.all_reduce(std::int64_t{steps}, Reduction::sum) > 0);
         }
 }
+}  // namespace lupine::test::lookahead_tests

@@ -16,9 +16,7 @@
 #include "device_choice.hpp"
 #include "pipeline.hpp"
 
-using namespace lupine;
-using namespace lupine::test;
-
+namespace lupine::test::memory_failures_tests {
 namespace {
 
 Solution solved() {
@@ -139,3 +137,4 @@ TEST_CASE("no product of an update spans 2^31 elements of C", "[memory]") {
   }
   CHECK(wrong == 0);
 }
+}  // namespace lupine::test::memory_failures_tests

@@ -11,9 +11,7 @@
 #include "device/cuda/products.hpp"
 #include "device_choice.hpp"
 
-using namespace lupine;
-using namespace lupine::test;
-
+namespace lupine::test::product_trials_tests {
 namespace {
 
 // Some 2^30 operations: hardly more than are worth a trial.
@@ -300,3 +298,4 @@ TEST_CASE("a benchmark's warm-up tries algorithms, and its run does not", "[prod
   CHECK(recorded > 0);
   CHECK(runner.run().result.passed);
 }
+}  // namespace lupine::test::product_trials_tests

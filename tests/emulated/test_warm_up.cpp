@@ -6,9 +6,7 @@
 #include "catch.hpp"
 #include "device_choice.hpp"
 
-using namespace lupine;
-using namespace lupine::test;
-
+namespace lupine::test::warm_up_tests {
 namespace {
 
 /// Counts of what a GPU does only at the first use of a product or kernel, as the emulation counts
@@ -55,3 +53,4 @@ TEST_CASE("no algorithm is chosen and no kernel loaded while a benchmark is time
   check(Benchmark::mxp, Pivoting::partial, 700, 64, 1, 200);
   check(Benchmark::hpl, Pivoting::partial, 700, 96, 1, 0);
 }
+}  // namespace lupine::test::warm_up_tests

@@ -15,8 +15,7 @@
 #include "comm/communicator.hpp"
 #include "device_choice.hpp"
 
-using namespace lupine;
-
+namespace lupine::test::bench_tests {
 namespace {
 
 Communicator world() {
@@ -276,3 +275,4 @@ TEST_CASE("too few iterations end in a failed run", "[bench]") {
   CHECK(result.iterations == 1);
   CHECK_FALSE(result.admissible);
 }
+}  // namespace lupine::test::bench_tests

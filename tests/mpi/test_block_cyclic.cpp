@@ -18,9 +18,7 @@
 #include "solve/stepped_solver.hpp"
 #include "sources.hpp"
 
-using namespace lupine;
-using namespace lupine::test;
-
+namespace lupine::test::block_cyclic_tests {
 namespace {
 
 double waves(std::int64_t i, std::int64_t j) {
@@ -216,3 +214,4 @@ TEST_CASE("a matrix stays in its blocks where memory is short", "[solve]") {
   o.run.nb = 0;
   CHECK_NOTHROW(SteppedSolver(MPI_COMM_WORLD, a, o, {}));
 }
+}  // namespace lupine::test::block_cyclic_tests

@@ -12,9 +12,7 @@
 #include "pipeline.hpp"
 #include "refine/residual_sketch.hpp"
 
-using namespace lupine;
-using namespace lupine::test;
-
+namespace lupine::test::blocks_of_vectors_tests {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -373,7 +371,7 @@ TEST_CASE("several vectors are solved for as each alone", "[refine][many]") {
           for (std::int64_t k = 0; k < count; ++k) {
             const Vector alone =
                 solve(MultiVector(local_part(from, whole[static_cast<std::size_t>(k)]))).only();
-            double size = all.all_reduce(largest(std::span<const double>(alone)), Reduction::max);
+            double size = all.all_reduce(largest(alone), Reduction::max);
             for (std::size_t i = 0; i < alone.size(); ++i)
               worst = std::max(worst, std::fabs(together[k][i] - alone[i]) / size);
           }
@@ -443,3 +441,4 @@ TEST_CASE("GMRES solves for several right-hand sides as for each alone", "[refin
       }
   }
 }
+}  // namespace lupine::test::blocks_of_vectors_tests

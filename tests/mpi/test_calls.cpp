@@ -10,9 +10,7 @@
 #include "device_choice.hpp"
 #include "sources.hpp"
 
-using namespace lupine;
-using namespace lupine::test;
-
+namespace lupine::test::calls_tests {
 namespace {
 
 constexpr std::int64_t n = 12;
@@ -194,3 +192,4 @@ TEST_CASE("ranks that solve with different options are refused", "[solve][calls]
   CHECK(refused([](SolveOptions& o) { o.condition = ConditionCheck::off; }).starts_with(begin));
   CHECK(refused([](SolveOptions& o) { o.strict = !o.strict; }).starts_with(begin));
 }
+}  // namespace lupine::test::calls_tests

@@ -21,8 +21,7 @@
 
 #include <lupine/error.hpp>
 
-using namespace lupine;
-
+namespace lupine::test::comm_tests {
 namespace {
 
 constexpr std::int64_t MiB = std::int64_t{1} << 20;
@@ -458,3 +457,4 @@ TEST_CASE("a watch names the ranks of rows and columns by their ranks in the gri
   CHECK(ranks(world()).empty());
   CHECK(world().watched(0).empty());
 }
+}  // namespace lupine::test::comm_tests

@@ -7,9 +7,7 @@
 #include "grid/step.hpp"
 #include "pipeline.hpp"
 
-using namespace lupine;
-using namespace lupine::test;
-
+namespace lupine::test::factor_tests {
 namespace {
 
 const std::vector<std::pair<std::int64_t, std::int64_t>> sizes{
@@ -159,3 +157,4 @@ TEST_CASE("NaN or Inf off the diagonal is found, and all ranks learn of it", "[f
             std::int64_t{outcome.nonfinite});
     }
 }
+}  // namespace lupine::test::factor_tests

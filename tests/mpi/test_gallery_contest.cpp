@@ -10,8 +10,7 @@
 #include "comm/communicator.hpp"
 #include "device_choice.hpp"
 
-using namespace lupine;
-
+namespace lupine::test::gallery_contest_tests {
 namespace {
 
 CompareOptions everybody(std::int64_t rhs) {
@@ -69,3 +68,4 @@ TEST_CASE("right-hand sides that do not fit are refused on every rank", "[compar
     CHECK_THROWS_AS(GalleryContest(all, who, system_of(41)), UsageError);
   }
 }
+}  // namespace lupine::test::gallery_contest_tests

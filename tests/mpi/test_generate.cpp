@@ -10,8 +10,7 @@
 #include "catch.hpp"
 #include "generate/generator.hpp"
 
-using namespace lupine;
-
+namespace lupine::test::generate_tests {
 namespace {
 
 Communicator world() {
@@ -120,3 +119,4 @@ TEST_CASE("fasi-higham takes alpha and beta from kappa and rho", "[generate]") {
   chosen.kappa = 1000;
   CHECK(Generator(chosen, all).spec().entry(0, 0) == 1);
 }
+}  // namespace lupine::test::generate_tests

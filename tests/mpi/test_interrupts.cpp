@@ -16,9 +16,7 @@
 #include "comm/communicator.hpp"
 #include "device_choice.hpp"
 
-using namespace lupine;
-using namespace lupine::test;
-
+namespace lupine::test::interrupts_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -173,3 +171,4 @@ TEST_CASE("a factorization whose solve was interrupted can solve again", "[solve
   end = rank() == on;
   CHECK_THROWS_WITH(f.solve(b), "interrupted");
 }
+}  // namespace lupine::test::interrupts_tests

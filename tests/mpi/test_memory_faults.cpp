@@ -15,10 +15,7 @@
 #include "pipeline.hpp"
 #include "solve/source.hpp"
 
-using namespace lupine;
-using test::device_choice;
-using test::grids;
-
+namespace lupine::test::memory_faults_tests {
 namespace {
 
 constexpr std::int64_t n = 37;
@@ -44,18 +41,6 @@ double error(const std::vector<double>& x) {
   return most;
 }
 
-SolveOptions options(GridShape shape) {
-  SolveOptions o;
-  o.run.nb = 8;
-  o.run.nprow = shape.nprow;
-  o.run.npcol = shape.npcol;
-  o.run.order = shape.order;
-  o.run.threads = 1;
-  o.run.device = device_choice().device;
-  o.run.comm = device_choice().comm;
-  return o;
-}
-
 std::vector<GridShape> shapes() {
   return grids(Communicator::duplicate(MPI_COMM_WORLD).size());
 }
@@ -75,7 +60,7 @@ int last_rank() {
 // A source that shows where a rank has its part of A in host memory.
 class Shown final : public MatrixSource {
  public:
-  std::int64_t n() const override { return ::n; }
+  std::int64_t n() const override { return memory_faults_tests::n; }
   std::string description() const override { return "shown"; }
   void check(const Communicator& /*all*/) const override {}
   void fill(const ProcessGrid& /*grid*/, const Distribution& rows, const Distribution& columns,
@@ -118,7 +103,7 @@ TEST_CASE("an A whose bits have changed in memory is read again", "[solve][memor
       if (!flipped && rank() == last_rank()) source->flip();
       flipped = true;
     };
-    const Solution s = solve(MPI_COMM_WORLD, Matrix(source), after(flip_once), options(shape));
+    const Solution s = solve(MPI_COMM_WORLD, Matrix(source), after(flip_once), options(shape, 8));
     const bool has_part = source->part.rows > 0 && source->part.columns > 0;
     const bool last_has_part =
         Communicator::duplicate(MPI_COMM_WORLD)
@@ -139,7 +124,7 @@ TEST_CASE("an A that changes in memory again and again is not solved", "[solve][
   const auto source = std::make_shared<Shown>();
   const auto flip = [&](const Progress& /*progress*/) { source->flip(); };  // on rank 0
   CHECK_THROWS_AS(solve(MPI_COMM_WORLD, Matrix(source), RightHandSide::of_ones(),
-                        options(shapes().front()), flip),
+                        options(shapes().front(), 8), flip),
                   AccuracyError);
   CHECK(source->fills == 3);
 }
@@ -153,7 +138,7 @@ TEST_CASE("an A that has changed in the caller's memory is not solved", "[solve]
         a.push_back(order == StorageOrder::column_major ? element(i, j) : element(j, i));
     const auto change = [&] { a[17 * n + 3] *= 1 + 1e-9; };
     const Matrix matrix = Matrix::dense(n, a.data(), n, 0, order);
-    Factorization factors(MPI_COMM_WORLD, matrix, options(shapes().front()));
+    Factorization factors(MPI_COMM_WORLD, matrix, options(shapes().front(), 8));
     std::string words;
     try {
       factors.solve(after(change));
@@ -164,3 +149,4 @@ TEST_CASE("an A that has changed in the caller's memory is not solved", "[solve]
     CHECK(words.find("A has changed in memory since it was read: " + line) != std::string::npos);
   }
 }
+}  // namespace lupine::test::memory_faults_tests

@@ -15,8 +15,7 @@
 #include "device_choice.hpp"
 #include "wider_options.hpp"
 
-using namespace lupine;
-
+namespace lupine::test::options_tests {
 namespace {
 
 Communicator world() {
@@ -195,3 +194,4 @@ TEST_CASE("a fault in the middle of a run leaves the library with its rank", "[o
   check([&] { solve(MPI_COMM_WORLD, a, RightHandSide::of_ones(), solving, fails); });
   check([&] { Factorization(MPI_COMM_WORLD, a, solving, fails); });
 }
+}  // namespace lupine::test::options_tests

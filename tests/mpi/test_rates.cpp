@@ -15,8 +15,7 @@
 #include "setup/plan.hpp"
 #include "setup/rates.hpp"
 
-using namespace lupine;
-
+namespace lupine::test::rates_tests {
 namespace {
 
 constexpr std::array all_precisions{Precision::bf16, Precision::fp16, Precision::fp32,
@@ -218,8 +217,8 @@ TEST_CASE("users' systems are solved in one step, or in two, on every grid", "[r
   const NoRates none;
   const auto all = Communicator::duplicate(MPI_COMM_WORLD);
   const Machine machine(MPI_COMM_WORLD, run_options());
-  constexpr std::int64_t n = 150;
-  for (const GridShape shape : test::grids(all.size()))
+  const std::int64_t n = device_choice().device == DeviceKind::cuda ? 45 : 150;
+  for (const GridShape shape : grids(all.size()))
     for (const auto& [kind, kind_name] : gallery_names)
       for (const double fp32 : {90., 10.}) {  // FP32 much faster than FP64, or no faster
         CAPTURE(shape.nprow, shape.npcol, kind_name, fp32);
@@ -242,3 +241,4 @@ TEST_CASE("users' systems are solved in one step, or in two, on every grid", "[r
         CHECK(gallery_residual(system, {s.x.data(), n, 1, n}) < 16);
       }
 }
+}  // namespace lupine::test::rates_tests

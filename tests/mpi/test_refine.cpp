@@ -8,9 +8,7 @@
 #include "core/numbers.hpp"
 #include "pipeline.hpp"
 
-using namespace lupine;
-using namespace lupine::test;
-
+namespace lupine::test::refine_tests {
 namespace {
 
 RefineOutcome solve(Problem& p, Precision precision, RefineMethod method, int limit = 50) {
@@ -225,3 +223,4 @@ TEST_CASE("classical refinement is given up where its rate is too slow", "[refin
   CHECK(impatient.iterations <= 3);
   CHECK(impatient.forecast > 3);
 }
+}  // namespace lupine::test::refine_tests

@@ -16,28 +16,13 @@
 #include "pipeline.hpp"
 #include "sources.hpp"
 
-using namespace lupine;
-using namespace lupine::test;
-
+namespace lupine::test::right_hand_sides_tests {
 namespace {
 
 constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 
 bool emulated() {
   return device_choice().device == DeviceKind::cuda;
-}
-
-SolveOptions options(GridShape shape, std::int64_t nb, Precision precision = Precision::automatic) {
-  SolveOptions o;
-  o.run.nprow = shape.nprow;
-  o.run.npcol = shape.npcol;
-  o.run.order = shape.order;
-  o.run.nb = nb;
-  o.run.threads = 1;
-  o.run.device = device_choice().device;
-  o.run.comm = device_choice().comm;
-  o.precision = precision;
-  return o;
 }
 
 /// Those of a small system.
@@ -89,49 +74,10 @@ struct Exact {
   std::int64_t tiny_column = -1;
 };
 
-/// Errors of an x, in long double.
-struct Errors {
-  double componentwise = 0;
-  double normwise = 0;
-  double forward = 0;  ///< ||x - x*|| / ||x*||
-};
-
-double ratio(long double above, long double below) {
-  return above == 0 ? 0 : static_cast<double>(above / below);
-}
-
 Errors errors_of(const Exact& s, std::span<const double> x, std::int64_t k) {
-  long double componentwise = 0;
-  long double r_norm = 0;
-  long double a_norm = 0;
-  long double b_norm = 0;
-  long double x_norm = 0;
-  long double exact_norm = 0;
-  long double away = 0;
-  for (std::int64_t i = 0; i < s.n; ++i) {
-    const long double b = s.b(i, k);
-    long double r = b;
-    long double size = std::fabs(b);
-    long double row = 0;
-    for (std::int64_t j = 0; j < s.n; ++j) {
-      const long double a = s.a(i, j);
-      const long double xj = x[static_cast<std::size_t>(j)];
-      r -= a * xj;
-      size += std::fabs(a * xj);
-      row += std::fabs(a);
-    }
-    if (r != 0) componentwise = std::max(componentwise, std::fabs(r) / size);
-    const long double xi = x[static_cast<std::size_t>(i)];
-    const long double exact = s.x(i, k);
-    r_norm = std::max(r_norm, std::fabs(r));
-    a_norm = std::max(a_norm, row);
-    b_norm = std::max(b_norm, std::fabs(b));
-    x_norm = std::max(x_norm, std::fabs(xi));
-    exact_norm = std::max(exact_norm, std::fabs(exact));
-    away = std::max(away, std::fabs(xi - exact));
-  }
-  return {static_cast<double>(componentwise), ratio(r_norm, a_norm * x_norm + b_norm),
-          ratio(away, exact_norm)};
+  return test::errors_of(
+      s.n, [&](auto i, auto j) { return s.a(i, j); }, [&](auto i) { return s.b(i, k); },
+      [&](auto i) { return s.x(i, k); }, x);
 }
 
 double tolerance_of(std::int64_t n) {
@@ -184,10 +130,6 @@ void check_equal(const Solution& solution) {
   check_equal(all);
 }
 
-std::span<const double> column_of(const std::vector<double>& x, std::int64_t n, std::int64_t k) {
-  return std::span(x).subspan(static_cast<std::size_t>(n * k), static_cast<std::size_t>(n));
-}
-
 Solution best_of(const std::function<Solution()>& work, std::string& words) {
   try {
     return work();
@@ -212,7 +154,9 @@ TEST_CASE("any number of right-hand sides on every grid, in every precision",
         for (const ConditionCheck check : {ConditionCheck::on, ConditionCheck::full}) {
           if (count == 300 && precision != Precision::fp16 && precision != Precision::fp64)
             continue;
-          if (emulated() && check == ConditionCheck::full && precision != Precision::fp64) continue;
+          // The check's work changes where more than 8 are solved for together.
+          const bool changes = emulated() ? precision == Precision::fp64 : count == 3 || count == 9;
+          if (check == ConditionCheck::full && !changes) continue;
           CAPTURE(shape.nprow, shape.npcol, count, name(precision), name(check));
           SolveOptions o = options(shape, 5, precision);
           o.condition = check;
@@ -445,7 +389,7 @@ TEST_CASE("a function for b is called once for each element, also where steps fo
   for (const std::int64_t count : {1, 8, 9, 600})
     for (const GridShape shape : grids(all.size()))
       for (const std::int64_t bad : {-1, 3}) {
-        if (bad >= count || (count == 600 && shape.nprow > 1)) continue;
+        if (bad >= count || (count == 600 && (shape.nprow > 1 || emulated()))) continue;
         CAPTURE(shape.nprow, shape.npcol, count, bad);
         const Counted b(count, [=](std::int64_t i, std::int64_t k) {
           if (k == bad && i == 7) return not_a_number;
@@ -582,7 +526,7 @@ TEST_CASE("solves with the same factors leave nothing behind", "[solve][many][ri
     solve_again(s, 17);
     solve_again({n, 16, 0, 3}, 17);
     refuse();
-    solve_again(s, 300);
+    if (!emulated()) solve_again(s, 300);
     solve_again(s, 9);
     solve_again(all_zero, 1);
   };
@@ -593,3 +537,4 @@ TEST_CASE("solves with the same factors leave nothing behind", "[solve][many][ri
     }
   if (!emulated()) check(MPI_COMM_SELF, small_options());
 }
+}  // namespace lupine::test::right_hand_sides_tests

@@ -11,8 +11,7 @@
 #include "setup/plan.hpp"
 #include "setup/sizing.hpp"
 
-using namespace lupine;
-
+namespace lupine::test::setup_tests {
 namespace {
 
 /// The setup of a run with this time target, on a clock by which each product takes a quarter of a
@@ -50,3 +49,4 @@ TEST_CASE("the largest n for a time follows from the rate that was measured", "[
     }
   }
 }
+}  // namespace lupine::test::setup_tests

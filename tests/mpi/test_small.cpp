@@ -15,9 +15,7 @@
 #include "sources.hpp"
 #include "thread_counts.hpp"
 
-using namespace lupine;
-using namespace lupine::test;
-
+namespace lupine::test::small_tests {
 namespace {
 
 /// With a block size, which only the solver of large systems knows.
@@ -417,3 +415,4 @@ TEST_CASE("ten thousand small systems in a row do not let memory grow", "[small]
   }
 }
 #endif
+}  // namespace lupine::test::small_tests

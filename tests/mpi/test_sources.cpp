@@ -11,9 +11,7 @@
 
 #include "mpi/sources.hpp"
 
-using namespace lupine;
-using namespace lupine::test;
-
+namespace lupine::test::sources_tests {
 // --- functions
 
 TEST_CASE("a matrix of a function of indices", "[sources]") {
@@ -156,7 +154,7 @@ TEST_CASE("arrays that cannot be used are refused", "[sources]") {
 
 TEST_CASE("a block-cyclic matrix is read in place", "[sources]") {
   const Communicator all = world();
-  for (const GridShape& shape : shapes(all))
+  for (const GridShape& shape : grids(all.size()))
     for (const std::int64_t n : {1, 2, 13, 40})
       for (const std::int64_t nb : {1, 4, 64}) {
         CAPTURE(shape.nprow, shape.npcol, n, nb);
@@ -181,7 +179,7 @@ TEST_CASE("a block-cyclic matrix is read in place", "[sources]") {
 
 TEST_CASE("a block-cyclic matrix is redistributed into blocks of another size", "[sources]") {
   const Communicator all = world();
-  for (const GridShape& shape : shapes(all))
+  for (const GridShape& shape : grids(all.size()))
     for (const std::int64_t n : {1, 2, 13, 40, 131})
       for (const auto& [mb, nb] : {std::pair{1, 1}, {3, 3}, {64, 64}, {5, 2}, {200, 1}}) {
         const ProcessGrid grid(all, shape);
@@ -219,7 +217,7 @@ TEST_CASE("a matrix is redistributed in many slabs", "[sources]") {
 TEST_CASE("block-cyclic right-hand sides may have any distribution, which solutions then have",
           "[sources]") {
   const Communicator all = world();
-  for (const GridShape& shape : shapes(all))
+  for (const GridShape& shape : grids(all.size()))
     for (const auto& [mb, nb] : {std::pair{1, 1}, {4, 2}, {3, 1}, {64, 64}}) {
       CAPTURE(shape.nprow, shape.npcol, mb, nb);
       const ProcessGrid grid(all, shape);
@@ -302,3 +300,4 @@ TEST_CASE("descriptors that cannot be used are refused", "[sources]") {
             std::to_string(last));
   CHECK(b(descriptor(10, 3, 2, 1, 0, -1, 10)).starts_with("CSRC_ of b's descriptor is -1"));
 }
+}  // namespace lupine::test::sources_tests

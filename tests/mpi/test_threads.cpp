@@ -16,9 +16,7 @@
 #include "device_choice.hpp"
 #include "thread_counts.hpp"
 
-using namespace lupine;
-using namespace lupine::test;
-
+namespace lupine::test::threads_tests {
 namespace {
 
 constexpr std::int64_t n = 60;
@@ -165,3 +163,4 @@ TEST_CASE("a Factorization leaves the numbers of threads as they were between ca
   CHECK_THROWS_AS(Factorization(MPI_COMM_WORLD, singular(), options), SingularError);
   CHECK(thread_counts() == own.counts);
 }
+}  // namespace lupine::test::threads_tests

@@ -19,8 +19,7 @@
 #include "pipeline.hpp"
 #include "report/trace_report.hpp"
 
-using namespace lupine;
-
+namespace lupine::test::trace_tests {
 namespace {
 
 Communicator world() {
@@ -264,3 +263,4 @@ TEST_CASE("a campaign traces runs on grids of several sizes", "[bench]") {
   CHECK(turns == (all.rank() == 0 ? 4 : 0));
   CHECK(report.left_out() == 0);
 }
+}  // namespace lupine::test::trace_tests

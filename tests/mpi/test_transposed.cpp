@@ -14,28 +14,13 @@
 #include "pipeline.hpp"
 #include "sources.hpp"
 
-using namespace lupine;
-using namespace lupine::test;
-
+namespace lupine::test::transposed_tests {
 namespace {
 
 constexpr std::array both{Transpose::no, Transpose::yes};
 
 bool emulated() {
   return device_choice().device == DeviceKind::cuda;
-}
-
-SolveOptions options(GridShape shape, std::int64_t nb, Precision precision = Precision::automatic) {
-  SolveOptions o;
-  o.run.nprow = shape.nprow;
-  o.run.npcol = shape.npcol;
-  o.run.order = shape.order;
-  o.run.nb = nb;
-  o.run.threads = 1;
-  o.run.device = device_choice().device;
-  o.run.comm = device_choice().comm;
-  o.precision = precision;
-  return o;
 }
 
 /// Those of a small system, of this process alone.
@@ -98,42 +83,10 @@ struct Skew {
   }
 };
 
-struct Errors {
-  double componentwise = 0;
-  double normwise = 0;
-  double forward = 0;
-};
-
 Errors errors_of(const Skew& s, Transpose t, std::span<const double> x, std::int64_t k) {
-  long double componentwise = 0;
-  long double r_norm = 0;
-  long double b_norm = 0;
-  long double x_norm = 0;
-  long double away = 0;
-  for (std::int64_t i = 0; i < s.n; ++i) {
-    const long double b = s.b(t, i, k);
-    long double r = b;
-    long double size = std::fabs(b);
-    for (std::int64_t j = 0; j < s.n; ++j) {
-      const long double term =
-          static_cast<long double>(s.op(t, i, j)) * x[static_cast<std::size_t>(j)];
-      r -= term;
-      size += std::fabs(term);
-    }
-    if (r != 0) componentwise = std::max(componentwise, std::fabs(r) / size);
-    const long double xi = x[static_cast<std::size_t>(i)];
-    r_norm = std::max(r_norm, std::fabs(r));
-    b_norm = std::max(b_norm, std::fabs(b));
-    x_norm = std::max(x_norm, std::fabs(xi));
-    away = std::max(away, std::fabs(xi - static_cast<long double>(s.x(i, k))));
-  }
-  const long double size = s.norm(t) * x_norm + b_norm;
-  return {static_cast<double>(componentwise), r_norm == 0 ? 0 : static_cast<double>(r_norm / size),
-          x_norm == 0 ? 0 : static_cast<double>(away / x_norm)};
-}
-
-std::span<const double> column_of(const std::vector<double>& x, std::int64_t n, std::int64_t k) {
-  return std::span(x).subspan(static_cast<std::size_t>(n * k), static_cast<std::size_t>(n));
+  return test::errors_of(
+      s.n, [&](auto i, auto j) { return s.op(t, i, j); }, [&](auto i) { return s.b(t, i, k); },
+      [&](auto i) { return s.x(i, k); }, x);
 }
 
 /// Checks every x, which this rank has whole, and what the solution says of its errors.
@@ -271,6 +224,7 @@ TEST_CASE("an array stored by rows, on one rank, dealt to all", "[solve][many][t
     for (const int root : {0, all.size() - 1})
       for (const Precision precision : {Precision::bf16, Precision::fp32, Precision::fp64})
         for (const std::int64_t count : {1, 10}) {
+          if (emulated() && (precision == Precision::fp32) != (count == 1)) continue;
           CAPTURE(shape.nprow, shape.npcol, root, name(precision), count);
           const double* mine = all.rank() == root ? rows.data() : nullptr;
           const SolveOptions o = options(shape, 4, precision);
@@ -492,3 +446,4 @@ TEST_CASE("what is wrong with an array stored by rows is named as the caller has
               RightHandSide::of_ones(), small_options()),
         "A(3, 6) is inf (counted from 1); allowed are finite numbers");
 }
+}  // namespace lupine::test::transposed_tests

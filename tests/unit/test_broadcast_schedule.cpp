@@ -12,8 +12,7 @@
 
 #include <lupine/error.hpp>
 
-using namespace lupine;
-
+namespace lupine::test::broadcast_schedule_tests {
 namespace {
 
 constexpr std::int64_t MiB = std::int64_t{1} << 20;
@@ -232,3 +231,4 @@ TEST_CASE("a schedule for arguments that are not allowed is refused", "[comm]") 
   CHECK_THROWS_AS(broadcast_schedule(BroadcastMethod::ring, 1, 2, 2), UsageError);
   CHECK_THROWS_AS(broadcast_schedule(BroadcastMethod::ring, 1, 2, -1), UsageError);
 }
+}  // namespace lupine::test::broadcast_schedule_tests

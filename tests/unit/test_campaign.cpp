@@ -8,8 +8,7 @@
 
 #include "catch.hpp"
 
-using namespace lupine;
-
+namespace lupine::test::campaign_tests {
 namespace {
 
 /// An HPL.dat with two values in every list, including those of PFACT and RFACT.
@@ -115,3 +114,4 @@ TEST_CASE("the first run that failed represents all runs, or else the fastest on
   CHECK(representative(all).run.result.gflops == 0);
   CHECK(&representative(all).setup == &all[1].setup);
 }
+}  // namespace lupine::test::campaign_tests

@@ -14,8 +14,7 @@
 #include "report/compare_report.hpp"
 #include "setup/sizing.hpp"
 
-using namespace lupine;
-
+namespace lupine::test::compare_tests {
 namespace {
 
 /// Seconds of a solve of n = 1000 at this rate.
@@ -428,3 +427,4 @@ TEST_CASE("labels of the sizes are not rotated and do not overlap") {
   CHECK(sizes({1000, 3000, 3010, 3020, 9000}) ==
         "set xtics norotate (1000, 3000, '' 3010 1, '' 3020 1, 9000)");
 }
+}  // namespace lupine::test::compare_tests

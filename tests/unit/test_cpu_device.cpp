@@ -17,8 +17,7 @@
 #include "device/device.hpp"
 #include "element/rounding.hpp"
 
-using namespace lupine;
-
+namespace lupine::test::cpu_device_tests {
 namespace {
 
 // A matrix of small integers in any precision, inside of a larger one.
@@ -180,3 +179,4 @@ TEST_CASE("a failed allocation is a fault that says how much was asked for") {
   const auto device = make_device({});
   CHECK_THROWS_WITH(device->allocate(std::int64_t{1} << 60), ContainsSubstring("GiB"));
 }
+}  // namespace lupine::test::cpu_device_tests

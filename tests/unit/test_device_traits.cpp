@@ -10,8 +10,7 @@
 #include "matrix/footprint.hpp"
 #include "setup/defaults.hpp"
 
-using namespace lupine;
-
+namespace lupine::test::device_traits_tests {
 namespace {
 
 constexpr DeviceKind kinds[] = {DeviceKind::cpu, DeviceKind::cuda};
@@ -77,3 +76,4 @@ TEST_CASE(
   for (const bool native : {false, true})
     CHECK(extra(DeviceKind::cuda, native) == Approx(1000 * (100 + 3 * strip) * 2));
 }
+}  // namespace lupine::test::device_traits_tests

@@ -2,6 +2,7 @@
 #include "catch.hpp"
 #include "device/cuda/driver.hpp"
 
+namespace lupine::test::driver_tests {
 using lupine::driver_version;
 
 TEST_CASE("the version of NVIDIA's driver is read from the text of its kernel module") {
@@ -15,3 +16,4 @@ TEST_CASE("the version of NVIDIA's driver is read from the text of its kernel mo
   CHECK(driver_version("NVRM version: who knows\nGCC version:  gcc version 12.3.0\n").empty());
   CHECK(driver_version("").empty());
 }
+}  // namespace lupine::test::driver_tests

@@ -12,10 +12,8 @@
 #include "io/file.hpp"
 #include "io/output_file.hpp"
 
+namespace lupine::test::file_tests {
 namespace fs = std::filesystem;
-using namespace lupine;
-using test::content;
-using test::Folder;
 
 namespace {
 
@@ -117,3 +115,4 @@ TEST_CASE("the first error is kept until the end") {
   CHECK(full.finish() == "No space left on device");
   CHECK(OutputFile("/proc/none/a").finish() == "No such file or directory");
 }
+}  // namespace lupine::test::file_tests

@@ -14,8 +14,7 @@
 #include "device/cpu/thread_scope.hpp"
 #include "generate/gallery.hpp"
 
-using namespace lupine;
-
+namespace lupine::test::gallery_systems_tests {
 namespace {
 
 /// A in memory, column by column.
@@ -226,3 +225,4 @@ TEST_CASE("graded has the Frobenius norm of its singular values") {
     CHECK(of_a == Approx(of_d).epsilon(1e-13));
   }
 }
+}  // namespace lupine::test::gallery_systems_tests

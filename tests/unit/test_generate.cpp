@@ -11,8 +11,7 @@
 #include "element/matrix_spec.hpp"
 #include "generate/generator.hpp"
 
-using namespace lupine;
-
+namespace lupine::test::generate_tests {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -266,3 +265,4 @@ TEST_CASE("fasi-higham: parameters out of range are refused") {
     CHECK_THROWS_AS(fasi_higham_beta(10, 1000, rho), UsageError);
   CHECK_THROWS_AS(fasi_higham_beta(0, 1000, 0.5), UsageError);
 }
+}  // namespace lupine::test::generate_tests

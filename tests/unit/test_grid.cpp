@@ -16,8 +16,7 @@
 #include "grid/overlap.hpp"
 #include "grid/step.hpp"
 
-using namespace lupine;
-
+namespace lupine::test::grid_tests {
 namespace {
 
 /// The block-cyclic distribution by its definition: blocks of nb are dealt to the processes in
@@ -338,3 +337,4 @@ TEST_CASE("overlaps of dimensions beyond 32 bits") {
   }
   CHECK((ranges[0].to - near_end == 64 && ranges[1].to - near_end == 192));
 }
+}  // namespace lupine::test::grid_tests

@@ -12,8 +12,7 @@
 #include "catch.hpp"
 #include "refusal.hpp"
 
-using namespace lupine;
-
+namespace lupine::test::hpl_dat_tests {
 namespace {
 
 using Catch::Matchers::EndsWith;
@@ -420,3 +419,4 @@ TEST_CASE("one sentence names the lines that are ignored", "[io]") {
         "20-21 (RFACT), 26 (SWAP), 27 (swapping threshold), 28 (L1), 29 (U), 30 (equilibration), "
         "31 (memory alignment)");
 }
+}  // namespace lupine::test::hpl_dat_tests

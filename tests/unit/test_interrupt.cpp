@@ -7,8 +7,7 @@
 #include "clocks.hpp"
 #include "core/interrupt.hpp"
 
-using namespace lupine;
-
+namespace lupine::test::interrupt_tests {
 TEST_CASE("an interrupt asks at most every 50 ms, and remembers that it has ended") {
   test::SetClock clock(100);
   int asked = 0;
@@ -82,3 +81,4 @@ TEST_CASE("an interrupt tells the other ranks once that it has ended, and hears 
   CHECK(interrupt.ended());
   CHECK(told == std::vector<bool>{false, false, true});
 }
+}  // namespace lupine::test::interrupt_tests

@@ -14,10 +14,8 @@
 #include "io/json.hpp"
 #include "refusal.hpp"
 
+namespace lupine::test::json_tests {
 namespace fs = std::filesystem;
-using namespace lupine;
-using test::content;
-using test::Folder;
 
 namespace {
 
@@ -120,3 +118,4 @@ TEST_CASE("a failure leaves the old file whole and no partial file") {
   CHECK_THROWS_AS(write_json(folder / "is-a-folder", {{"a", 1}}), UsageError);
   CHECK(folder.files() == 1);
 }
+}  // namespace lupine::test::json_tests

@@ -12,8 +12,7 @@
 #include "core/clock.hpp"
 #include "core/numbers.hpp"
 
-using namespace lupine;
-
+namespace lupine::test::lapack_run_tests {
 TEST_CASE("LAPACK takes part where it fits") {
   REQUIRE(has_lapack());
   // A, the copies of A and x that each driver makes, and its b, x and residuals.
@@ -93,3 +92,4 @@ TEST_CASE("a residual fails at the threshold or if it is NaN; a threshold of 0 d
   CHECK_FALSE(residual_failure(unknown, 16).empty());
   CHECK(residual_failure(100, 0).empty());
 }
+}  // namespace lupine::test::lapack_run_tests

@@ -17,9 +17,8 @@
 #include "model/machine_model.hpp"
 #include "refusal.hpp"
 
-using namespace lupine;
+namespace lupine::test::machine_model_tests {
 using nlohmann::json;
-using test::Folder;
 
 namespace {
 
@@ -418,3 +417,4 @@ TEST_CASE("a machine is found by its name in the first folder that has it, or as
   CHECK_THAT(test::refusal_of([&] { load_machine(folder / "bad.json", {shipped}); }),
              ContainsSubstring(folder / "bad.json") && ContainsSubstring("line 1 is not JSON"));
 }
+}  // namespace lupine::test::machine_model_tests

@@ -13,9 +13,7 @@
 #include "catch.hpp"
 #include "folder.hpp"
 
-using namespace lupine;
-using test::Folder;
-
+namespace lupine::test::matrix_market_tests {
 namespace {
 
 using Catch::Matchers::EndsWith;
@@ -274,3 +272,4 @@ TEST_CASE("a line that is too long is refused before it is read") {
   CHECK_THAT(refusal(real_array + "1 1\n%" + longest + longest + "\n1\n"),
              ContainsSubstring("line 3: a line of more than 1048576 bytes"));
 }
+}  // namespace lupine::test::matrix_market_tests

@@ -13,8 +13,8 @@
 #include "catch.hpp"
 #include "setup/memory.hpp"
 
+namespace lupine::test::memory_tests {
 namespace fs = std::filesystem;
-using namespace lupine;
 
 namespace {
 
@@ -170,3 +170,4 @@ TEST_CASE("the resident peak, and its return to what is resident") {
   REQUIRE(forget_resident_peak());
   CHECK(*resident_peak() < *before + (30 << 20));
 }
+}  // namespace lupine::test::memory_tests

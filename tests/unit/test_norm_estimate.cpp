@@ -8,9 +8,7 @@
 #include "plain.hpp"
 #include "refine/norm_estimate.hpp"
 
-using namespace lupine;
-using test::Square;
-
+namespace lupine::test::norm_estimate_tests {
 namespace {
 
 Vector multiply(const Square& a, const Vector& x, bool transposed) {
@@ -164,3 +162,4 @@ TEST_CASE("several matrices together have the estimates of each alone") {
     CHECK(found.back().norm == std::numeric_limits<double>::infinity());
   }
 }
+}  // namespace lupine::test::norm_estimate_tests

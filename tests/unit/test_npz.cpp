@@ -16,9 +16,7 @@
 #include "io/inflate.hpp"
 #include "io/numpy.hpp"
 
-using namespace lupine;
-using namespace lupine::test;
-
+namespace lupine::test::npz_tests {
 namespace {
 
 using Name = std::optional<std::string>;
@@ -261,3 +259,4 @@ TEST_CASE("a path with the name of an array") {
   CHECK(split("d:x") == Found("d:x", std::nullopt));
   CHECK(split_array_path(":").path == ":");
 }
+}  // namespace lupine::test::npz_tests

@@ -14,9 +14,7 @@
 #include "catch.hpp"
 #include "folder.hpp"
 
-using namespace lupine;
-using test::Folder;
-
+namespace lupine::test::numpy_tests {
 namespace {
 
 using Shape = std::vector<std::int64_t>;
@@ -204,3 +202,4 @@ TEST_CASE("a header that is written is read, and ends at a multiple of 64 bytes"
       CHECK(header.data == std::ssize(text));
     }
 }
+}  // namespace lupine::test::numpy_tests

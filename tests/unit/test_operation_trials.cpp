@@ -8,8 +8,7 @@
 #include "catch.hpp"
 #include "device/cpu/cpu_device.hpp"
 
-using namespace lupine;
-
+namespace lupine::test::operation_trials_tests {
 TEST_CASE("operations can be repeated often: their numbers stay finite", "[calibrate]") {
   CpuDevice device(2);
   constexpr std::int64_t order = 128;
@@ -51,3 +50,4 @@ TEST_CASE("every operation is timed at several shapes", "[calibrate]") {
   }
   CHECK(works.size() == 27);
 }
+}  // namespace lupine::test::operation_trials_tests

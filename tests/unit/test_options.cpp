@@ -16,8 +16,7 @@
 #include "report/option_lines.hpp"
 #include "wider_options.hpp"
 
-using namespace lupine;
-
+namespace lupine::test::options_tests {
 namespace {
 
 template <class Options>
@@ -123,3 +122,4 @@ TEST_CASE("the contestant 'solve' runs with the options for which its memory was
   run.gpus = {1, 0};
   CHECK(option_texts(solve_options(setup).run) == option_texts(run));
 }
+}  // namespace lupine::test::options_tests

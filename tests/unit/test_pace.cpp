@@ -2,8 +2,7 @@
 #include "catch.hpp"
 #include "factor/pace.hpp"
 
-using namespace lupine;
-
+namespace lupine::test::pace_tests {
 namespace {
 
 constexpr double column = 1e-6;
@@ -38,3 +37,4 @@ TEST_CASE("the forecast scales with the part with which a panel was measured") {
   CHECK(small.columns == whole.columns);
   CHECK(forecast({1e-3, 1. / 16}, column, many).columns == 2048);
 }
+}  // namespace lupine::test::pace_tests

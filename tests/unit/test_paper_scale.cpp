@@ -13,7 +13,7 @@
 #include "paper/scale.hpp"
 #include "setup/sizing.hpp"
 
-using namespace lupine;
+namespace lupine::test::paper_scale_tests {
 using namespace lupine::paper;
 
 namespace {
@@ -153,3 +153,4 @@ TEST_CASE("A child that dies, throws or has nothing to say is told from others")
   CHECK(ends[3].text == "well");
   CHECK(ends[3].failure.empty());
 }
+}  // namespace lupine::test::paper_scale_tests

@@ -17,7 +17,7 @@
 #include "paper/search_report.hpp"
 #include "setup/sizing.hpp"
 
-using namespace lupine;
+namespace lupine::test::paper_search_tests {
 using namespace lupine::paper;
 
 namespace {
@@ -283,3 +283,4 @@ TEST_CASE("The command repeats what the user gave") {
         "lupine hpl -N 4096 --nb 128 -P 1 -Q 1 --lookahead 1 --bcast 1ring-modified --chunk 4096 "
         "--comm staged --ndiv 3 --max-iterations 9");
 }
+}  // namespace lupine::test::paper_search_tests

@@ -12,8 +12,7 @@
 #include "device/cpu/pivoted_lu.hpp"
 #include "device/cpu/thread_scope.hpp"
 
-using namespace lupine;
-
+namespace lupine::test::pivoted_lu_tests {
 namespace {
 
 /// A matrix inside of a larger one, of which no other entry may change.
@@ -141,3 +140,4 @@ TEST_CASE("factor_pivoted takes an empty matrix") {
   std::vector<int> pivots;
   CHECK(factor_pivoted({nullptr, 0, 0, 1}, pivots) == -1);
 }
+}  // namespace lupine::test::pivoted_lu_tests

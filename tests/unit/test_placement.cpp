@@ -6,8 +6,7 @@
 #include "refusal.hpp"
 #include "setup/placement.hpp"
 
-using namespace lupine;
-
+namespace lupine::test::placement_tests {
 namespace {
 
 std::string complaint_of(CommMethod wanted, const Connections& connections) {
@@ -106,3 +105,4 @@ TEST_CASE("the reason against NCCL names a rank unless it holds for all ranks") 
   // A missing library is said rather than different versions.
   CHECK(why_no_peers({here, older, away}, hosts) == "rank 2 on b: NCCL cannot be loaded");
 }
+}  // namespace lupine::test::placement_tests

@@ -14,9 +14,7 @@
 #include "io/profile.hpp"
 #include "refusal.hpp"
 
-using namespace lupine;
-using test::Folder;
-
+namespace lupine::test::profile_tests {
 namespace {
 
 ProfileEntry some_entry() {
@@ -235,3 +233,4 @@ TEST_CASE("a profile that cannot be read is not overwritten") {
   CHECK_THROWS_AS(profile_text(folder / "."), UsageError);
   CHECK_THROWS_AS(add_to_profile(folder / "no/where.json", some_entry()), UsageError);
 }
+}  // namespace lupine::test::profile_tests

@@ -13,8 +13,7 @@
 #include "report/progress.hpp"
 #include "report/solve_report.hpp"
 
-using namespace lupine;
-
+namespace lupine::test::report_tests {
 namespace {
 
 Setup some_setup() {
@@ -489,3 +488,4 @@ TEST_CASE("the report of a solve tells growth and rotations of a step") {
   CHECK(steps[1]["growth"] == 1e17);
   CHECK(steps[2]["rotated"] == true);
 }
+}  // namespace lupine::test::report_tests

@@ -11,8 +11,7 @@
 #include "setup/plan.hpp"
 #include "setup/sizing.hpp"
 
-using namespace lupine;
-
+namespace lupine::test::sizing_tests {
 TEST_CASE("largest n by bisection") {
   for (std::int64_t limit = 0; limit < 70; ++limit)
     CHECK(largest_n([&](std::int64_t n) { return n <= limit; }) == limit);
@@ -309,3 +308,4 @@ TEST_CASE("the host of a GPU needs room for pieces of a user's matrix, and not f
     CHECK(pieces < 3e8);  // the matrix has up to 720 GB
   }
 }
+}  // namespace lupine::test::sizing_tests

@@ -11,8 +11,7 @@
 #include "comm/run_watch.hpp"
 #include "core/trace.hpp"
 
-using namespace lupine;
-
+namespace lupine::test::stall_watch_tests {
 namespace {
 
 /// A clock that the test moves.
@@ -168,3 +167,4 @@ TEST_CASE("a stall's line names the rank, the ranks it waits for, and stopped ra
   stall = {5, "the GPU", {}, Activity::solve, -1};
   CHECK(words(stall) == "rank 0 on a has waited 5 s for the GPU (solve)");
 }
+}  // namespace lupine::test::stall_watch_tests

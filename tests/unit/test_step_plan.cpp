@@ -6,8 +6,7 @@
 #include "solve/sample.hpp"
 #include "solve/step_plan.hpp"
 
-using namespace lupine;
-
+namespace lupine::test::step_plan_tests {
 namespace {
 
 /// The rates of a machine, as multiples of that of FP64. fp16x3 = 0: not measured.
@@ -199,3 +198,4 @@ TEST_CASE("one step always stays") {
     CHECK(steps_worth_taking(one, medium, rates(8, 8, 2), 1 << 30, 1e15) == one);
   }
 }
+}  // namespace lupine::test::step_plan_tests

@@ -21,9 +21,7 @@
 #include "device/cpu/processor.hpp"
 #include "thread_counts.hpp"
 
-using namespace lupine;
-using namespace lupine::test;
-
+namespace lupine::test::thread_scope_tests {
 TEST_CASE("a scope sets both numbers of threads, and restores the program's") {
   const OwnThreadCounts own;
   {
@@ -275,3 +273,4 @@ TEST_CASE("a scope sets both numbers where one of them is right already") {
     CHECK(thread_counts() == around);
   }
 }
+}  // namespace lupine::test::thread_scope_tests

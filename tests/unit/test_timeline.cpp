@@ -6,6 +6,7 @@
 #include "catch.hpp"
 #include "paper/timeline.hpp"
 
+namespace lupine::test::timeline_tests {
 using namespace lupine::paper;
 
 namespace {
@@ -303,3 +304,4 @@ TEST_CASE("Forgetting the past changes nothing that comes") {
     CHECK(ends[0] > 17.5);
   }
 }
+}  // namespace lupine::test::timeline_tests

@@ -19,10 +19,7 @@
 #include "io/trace_json.hpp"
 #include "report/trace_report.hpp"
 
-using namespace lupine;
-using test::CountingClock;
-using test::SetClock;
-
+namespace lupine::test::trace_tests {
 namespace {
 
 /// An event whose times have the precision of a GPU's: milliseconds as 24-bit numbers.
@@ -319,3 +316,4 @@ TEST_CASE("a file of runs that grows too large leaves out the last spans, and co
   CHECK(events(document, "X").size() == 8);
   CHECK(document["otherData"]["runs"][1]["spans_left_out"] == 6);
 }
+}  // namespace lupine::test::trace_tests

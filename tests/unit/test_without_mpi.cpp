@@ -9,9 +9,7 @@
 #include "catch.hpp"
 #include "refusal.hpp"
 
-using namespace lupine;
-using test::refusal_of;
-
+namespace lupine::test::without_mpi_tests {
 TEST_CASE("functions that need MPI say that it is not initialized", "[mpi-start]") {
   const std::string words = "MPI is not initialized; allowed: a call after MPI_Init";
   const std::vector<double> a{2, 0, 0, 4};
@@ -22,3 +20,4 @@ TEST_CASE("functions that need MPI say that it is not initialized", "[mpi-start]
   CHECK(refusal_of([&] { solve(MPI_COMM_WORLD, matrix, RightHandSide::dense(1, a.data(), 2)); }) ==
         words);
 }
+}  // namespace lupine::test::without_mpi_tests
