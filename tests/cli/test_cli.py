@@ -232,7 +232,7 @@ class Help(Case):
     def test_info(self):
         outcome = run("info", ranks=2)
         self.assert_status(outcome, 0)
-        for label in ("Lupine", "revision", "MPI", "BLAS", "oneDNN", "zlib", "instruction sets", "cores",
+        for label in ("Lupine", "revision", "MPI", "BLAS", "oneDNN", "libzip", "instruction sets", "cores",
                       "memory", "device cpu", "device cuda", "update precisions"):
             self.assertEqual(len(re.findall(rf"^{label}  ", outcome.out, re.M)), 1, label)
 
