@@ -146,7 +146,7 @@ void write_npz(const std::string& member, std::string_view npy,
   require_memory(zip_set_file_compression(archive.get(), 0, ZIP_CM_STORE, 0) == 0);
   require_memory(zip_file_set_dostime(archive.get(), 0, 0, date, 0) == 0);
   require_memory(zip_close(archive.get()) == 0);
-  archive.release();
+  static_cast<void>(archive.release());  // closed, and gone
   require_memory(zip_source_open(bytes.get()) == 0);
   std::vector<char> part(piece);
   for (zip_int64_t count = 0; (count = zip_source_read(bytes.get(), part.data(), part.size())) > 0;)
