@@ -137,12 +137,16 @@ Options machine_options(BenchmarkOptions& o) {
       number("--seed", "Seed of the random matrix (default 1)", o.seed, std::uint64_t{0},
              largest_uint64),
       chunk_option(o.run),
-      real("--time-target", "Without -N: seconds that a run (bench: both runs) may take",
-           o.time_target, "seconds, a number above 0", [](double v) { return v > 0; }),
   };
   append(all, place_options(o.run));
-  all.push_back(memory_option(o));
   return all;
+}
+
+/// Options by which n is chosen.
+Options sizing_options(BenchmarkOptions& o) {
+  return {real("--time-target", "Without -N: seconds that a run (bench: both runs) may take",
+               o.time_target, "seconds, a number above 0", [](double v) { return v > 0; }),
+          memory_option(o)};
 }
 
 Option profile_option(Arguments& arguments) {
@@ -267,6 +271,7 @@ Options mxp_options(Arguments& a) {
   append(all, low_precision_options(a.options, benchmark_matrix(a.options)));
   append(all, panel_options(a.choices.nbmin, a.choices.ndiv));
   append(all, machine_options(a.options));
+  append(all, sizing_options(a.options));
   append(all, run_options(a));
   return all;
 }
@@ -279,6 +284,7 @@ Options hpl_options(Arguments& a) {
                      "Limit of the scaled residual; 0 or less: no check (default 16)",
                      a.choices.threshold, "a number", [](double) { return true; }));
   append(all, machine_options(a.options));
+  append(all, sizing_options(a.options));
   append(all, run_options(a));
   return all;
 }
@@ -295,6 +301,7 @@ Options bench_options(Arguments& a) {
   append(all, low_precision_options(a.options, benchmark_matrix(a.options)));
   append(all, panel_options(a.options.leaf, a.options.parts));
   append(all, machine_options(a.options));
+  append(all, sizing_options(a.options));
   append(all, run_options(a));
   return all;
 }

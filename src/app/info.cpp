@@ -8,7 +8,7 @@
 #include "comm/communicator.hpp"
 #include "device/cpu/processor.hpp"
 #include "device/device.hpp"
-#include "io/inflate.hpp"
+#include "io/npz.hpp"
 #include "revision.hpp"
 #include "setup/memory.hpp"
 #include "setup/sizing.hpp"
@@ -65,7 +65,7 @@ std::string info_text(const std::string& uncorrected, int size) {
   line("BLAS", blas_description());
   if (!uncorrected.empty()) line("", fmt::format("corrected; by itself it is {}", uncorrected));
   line("oneDNN", onednn_description());
-  line("zlib", has_zlib() ? version_of_zlib() : "none: .npz files neither compressed nor written");
+  line("libzip", has_libzip() ? version_of_libzip() : "none: .npz files neither read nor written");
   line("processor", processor.model);
   line("instruction sets", joined(processor.instruction_sets));
   line("cores", cores(processor));

@@ -85,7 +85,6 @@ class Calibrator {
   void set_messages();
   void set_device();
   void set_operations();
-  void assume_tf32();
   DeviceModel& device() { return model_.devices_of_rank[index_]; }
   std::string of_device(const std::string& key) const {
     return fmt::format("ranks[{}].{}", index_, key);
@@ -223,7 +222,7 @@ void Calibrator::set_operations() {
   std::optional<OperationTrials> trials;
   agree(all_, [&] { trials.emplace(machine_.device(), result_.order, all_.size() > 1); });
   const std::vector<double> seconds = times_.of(*trials);
-  std::map<std::pair<OperationKind, Precision>, std::vector<TimedShape>> shapes;
+  std::map<OperationKey, std::vector<TimedShape>> shapes;
   for (std::size_t i = 0; i < seconds.size(); ++i) {
     const OperationTrial& t = trials->all()[i];
     shapes[{t.kind, t.precision}].push_back({t.work, t.rows, t.columns, t.width, seconds[i]});
@@ -254,16 +253,6 @@ void Calibrator::set_operations() {
     count += timed.size();
   }
   result_.mean_error = errors / static_cast<double>(count);
-  if (gpu_ && device().tf32.rate == 0) assume_tf32();
-}
-
-// A Device has no operation that is a product in TF32 alone.
-void Calibrator::assume_tf32() {
-  OperationModel& tf32 = device().tf32;
-  tf32 = device().of(OperationKind::product, Precision::bf16);
-  tf32.rate /= 2;
-  tf32.origin = Origin::assumed;
-  tf32.source = "not measured: half the measured rate of bf16, as in data sheets";
 }
 
 int Calibrator::partner(bool same_host) const {

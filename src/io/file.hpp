@@ -38,6 +38,7 @@ class InputFile {
   ~InputFile();
 
   const std::string& path() const { return path_; }
+  int descriptor() const { return descriptor_; }
   /// Bytes in the file when it was opened.
   std::int64_t size() const { return size_; }
   /// Fills `bytes` with the file's bytes from `offset` on.

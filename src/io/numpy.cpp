@@ -12,7 +12,6 @@
 #include <type_traits>
 
 #include "core/expects.hpp"
-#include "io/inflate.hpp"
 #include "io/text.hpp"
 
 namespace lupine {
@@ -294,18 +293,12 @@ NumpyHeader read_numpy_header(const InputFile& file) {
 }
 
 NumpyHeader read_numpy_header(const InputFile& file, const NpzArray& array) {
-  const std::int64_t size = array.member.size;
-  std::string start(static_cast<std::size_t>(std::min(size, longest_start)), '\0');
-  const auto bytes = std::as_writable_bytes(std::span(start));
-  if (array.compressed())
-    Inflater(file, array).read(0, bytes);
-  else
-    file.read(array.begin, bytes);
+  std::string start(static_cast<std::size_t>(std::min(array.size, longest_start)), '\0');
+  NpzReader(file, array).read(0, std::as_writable_bytes(std::span(start)));
   try {
-    NumpyHeader header = read(start, size);
-    check(header, size - header.data);
+    NumpyHeader header = read(start, array.size);
+    check(header, array.size - header.data);
     header.archived = array;
-    if (!array.compressed()) header.data += array.begin;
     return header;
   } catch (const DamagedHeader& damage) {
     throw array.error(file, damage.what());

@@ -33,13 +33,12 @@ void decode_numbers(const NumpyType& type, std::span<const std::byte> from, std:
 
 struct NumpyHeader {
   NumpyType type;
-  bool fortran = false;             ///< column-major order, else row-major
-  std::vector<std::int64_t> shape;  ///< one or two dimensions, at least 1 each
-  /// Offset of the first number in the file; in the inflated array if that is compressed.
-  std::int64_t data = 0;
+  bool fortran = false;              ///< column-major order, else row-major
+  std::vector<std::int64_t> shape;   ///< one or two dimensions, at least 1 each
+  std::int64_t data = 0;             ///< offset of the first number in the .npy file
   std::optional<NpzArray> archived;  ///< set if the array is in a .npz file
 
-  bool compressed() const { return archived && archived->compressed(); }
+  bool compressed() const { return archived && archived->compressed; }
   std::int64_t rows() const { return shape.front(); }
   std::int64_t columns() const { return shape.size() == 1 ? 1 : shape.back(); }
 };

@@ -41,8 +41,8 @@ constexpr std::array<Word<OperationKind>, 10> operation_kinds{
 constexpr std::array precisions{Precision::fp16, Precision::bf16, Precision::fp16x3,
                                 Precision::fp32, Precision::fp64};
 
-std::string operation_key(OperationKind kind, Precision precision) {
-  return fmt::format("{} {}", name(kind), name(precision));
+std::string operation_key(const OperationKey& key) {
+  return fmt::format("{} {}", name(key.kind), name(key.precision));
 }
 
 /// Whether every file for this kind of device has the operation.
@@ -75,15 +75,13 @@ template <class Archive>
 void describe_operations(Archive& io, DeviceModel& device, DeviceKind kind) {
   for (const auto& operation : operation_kinds)
     for (const Precision precision : precisions) {
-      const std::pair key(operation.value, precision);
-      const std::string word = operation_key(operation.value, precision);
+      const OperationKey key{operation.value, precision};
+      const std::string word = operation_key(key);
       if (io.has(word, needed(kind, operation.value, precision), device.operations.contains(key)))
         io.operation(word, device.operations[key]);
     }
-  if (kind == DeviceKind::cuda) io.operation("product tf32", device.tf32);
-  io.finish(fmt::format("one of {}, a blank, and one of fp16, bf16, fp16x3, fp32, fp64{}",
-                        all_names(operation_kinds),
-                        kind == DeviceKind::cuda ? "; product tf32" : ""));
+  io.finish(fmt::format("one of {}, a blank, and one of fp16, bf16, fp16x3, fp32, fp64",
+                        all_names(operation_kinds)));
 }
 
 template <class Archive>
@@ -266,10 +264,9 @@ const OperationModel& DeviceModel::of(OperationKind kind, Precision precision) c
   if (const auto found = operations.find({kind, precision}); found != operations.end())
     return found->second;
   std::vector<std::string> known;
-  for (const auto& [key, operation] : operations)
-    known.push_back(operation_key(key.first, key.second));
+  for (const auto& [key, operation] : operations) known.push_back(operation_key(key));
   throw UsageError(fmt::format("the machine file has no operation '{}' for '{}'; allowed: {}",
-                               operation_key(kind, precision), name, fmt::join(known, ", ")));
+                               operation_key({kind, precision}), name, fmt::join(known, ", ")));
 }
 
 const DeviceModel& MachineModel::device(int threads) const {

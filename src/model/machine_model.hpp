@@ -7,13 +7,13 @@
 
 #include <lupine/options.hpp>
 
+#include <compare>
 #include <cstdint>
 #include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "core/expects.hpp"
@@ -63,6 +63,12 @@ struct OperationModel {
   }
 };
 
+struct OperationKey {
+  OperationKind kind;
+  Precision precision;
+  auto operator<=>(const OperationKey&) const = default;
+};
+
 /// A GPU, or the cores of one rank.
 struct DeviceModel {
   std::string name;   ///< for reports: "NVIDIA H200"
@@ -80,10 +86,7 @@ struct DeviceModel {
   /// Whether a product keeps its multiprocessors to its end. If not, queues of higher priority take
   /// them at once.
   bool holds = true;
-  std::map<std::pair<OperationKind, Precision>, OperationModel> operations;
-  /// Products of FP32 matrices that a GPU rounds to TF32: those inside a solve whose result is
-  /// rounded to 16 bits. Of a GPU.
-  OperationModel tf32;
+  std::map<OperationKey, OperationModel> operations;
 
   /// @throws UsageError if the file does not have this operation
   const OperationModel& of(OperationKind kind, Precision precision) const;

@@ -27,8 +27,8 @@ struct Parts {
 void read_numpy_part(const InputFile& file, const NumpyHeader& header, const Parts& parts,
                      PartWriter& a);
 
-/// Checks the CRC-32 of an array that is not compressed, whose parts are read without it: each rank
-/// goes through a share of the bytes. A build without zlib checks nothing. Collective.
+/// Checks the CRC-32 of an array that is not compressed, whose parts are read without it: rank 0
+/// goes through all bytes. Collective.
 /// @throws UsageError (every rank) if it differs; AgreedFault
 void check_stored(const Communicator& all, const InputFile& file, const NpzArray& array);
 

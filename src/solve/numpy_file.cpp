@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
-#include <atomic>
 #include <bit>
 #include <optional>
 
 #include "comm/agreement.hpp"
-#include "io/inflate.hpp"
+#include "io/npz.hpp"
 #include "solve/file_part.hpp"
 #include "solve/threads.hpp"
 
@@ -60,7 +59,26 @@ void copy_tile(const NumpyHeader& header, const Tile& tile, const std::vector<do
   }
 }
 
-/// Reads tiles of an array that stands in the file as it is. Several threads may read.
+/// The bytes of an array's .npy file, which may lie in an archive.
+class ArrayBytes {
+ public:
+  ArrayBytes(const InputFile& file, const NumpyHeader& header) : file_(file) {
+    if (header.archived) archived_.emplace(file, *header.archived);
+  }
+
+  void read(std::int64_t offset, std::span<std::byte> bytes) {
+    archived_ ? archived_->read(offset, bytes) : file_.read(offset, bytes);
+  }
+  void finish() {
+    if (archived_) archived_->finish();
+  }
+
+ private:
+  const InputFile& file_;
+  std::optional<NpzReader> archived_;
+};
+
+/// Reads tiles of an array that is not compressed. Several threads may read.
 class TileReader {
  public:
   TileReader(const InputFile& file, const NumpyHeader& header, MatrixView<double> a)
@@ -83,12 +101,13 @@ class TileReader {
  private:
   void read_bytes(const Tile& tile, std::span<std::byte> raw) const {
     const std::int64_t length = tile.places.length;
+    ArrayBytes bytes(file_, header_);
     const bool whole = length == line_;  // whole lines are contiguous in the file: one read
     const std::int64_t piece = whole ? tile.lines.length * length : length;
     for (std::int64_t at = 0; at < tile.lines.length * length; at += piece) {
       const std::int64_t line = tile.lines.global.value + at / length;
       const std::int64_t item = header_.type.bytes;
-      file_.read(
+      bytes.read(
           header_.data + (line * line_ + tile.places.global.value) * item,
           raw.subspan(static_cast<std::size_t>(at * item), static_cast<std::size_t>(piece * item)));
     }
@@ -127,7 +146,7 @@ void read_lines(const InputFile& file, const NumpyHeader& header, const Parts& p
 
 /// a <- the local lines from `first` on, as many as `a` has, of an array that is inflated. They lie
 /// behind those of earlier calls, since local lines have the order of the file.
-void inflate_lines(Inflater& inflater, const NumpyHeader& header, const Parts& parts,
+void inflate_lines(ArrayBytes& bytes, const NumpyHeader& header, const Parts& parts,
                    std::int64_t first, MatrixView<double> a) {
   const Lines mine(header, parts);
   const std::int64_t count = header.fortran ? a.columns : a.rows;
@@ -142,7 +161,7 @@ void inflate_lines(Inflater& inflater, const NumpyHeader& header, const Parts& p
     for (std::int64_t i = 0; i < lines.length; ++i) {
       const std::int64_t begin = (lines.global.value + i) * length_of_line(header);
       for (const Run& run : runs)
-        inflater.read(
+        bytes.read(
             header.data + (begin + run.global.value) * item,
             std::span(raw).subspan(static_cast<std::size_t>((i * length + run.local.value) * item),
                                    static_cast<std::size_t>(run.length * item)));
@@ -155,37 +174,16 @@ void inflate_lines(Inflater& inflater, const NumpyHeader& header, const Parts& p
 }  // namespace
 
 void check_stored(const Communicator& all, const InputFile& file, const NpzArray& array) {
-  if (array.compressed() || !has_zlib()) return;
-  constexpr std::int64_t piece = std::int64_t{1} << 20;
-  const std::int64_t size = array.member.size;
-  std::vector<std::int64_t> shares(static_cast<std::size_t>(all.size()));  // of the ranks
-  agree_on_shares(all, [&] {
-    std::atomic<std::uint32_t> share = 0;
-    const std::int64_t stride = piece * all.size();
-    for_each_in_threads((size + stride - 1) / stride, [&](std::int64_t i) {
-      const std::int64_t begin = i * stride + piece * all.rank();
-      const std::int64_t end = std::min(begin + piece, size);
-      if (begin >= end) return;
-      std::vector<std::byte> bytes(static_cast<std::size_t>(end - begin));
-      file.read(array.begin + begin, bytes);
-      share ^= crc32_share(bytes, size - end);
-    });
-    shares[static_cast<std::size_t>(all.rank())] = share;
-  });
-  all.all_reduce(std::span(shares), Reduction::sum);
-  std::uint32_t crc = 0;
-  for (const std::int64_t share : shares) crc ^= static_cast<std::uint32_t>(share);
-  if (crc != array.member.crc)
-    throw array.error(file, "is damaged: its check sum (CRC-32) differs; allowed: a whole array");
+  if (!array.compressed) on_rank_0(all, [&] { NpzReader(file, array).finish(); });
 }
 
 void read_numpy_part(const InputFile& file, const NumpyHeader& header, const Parts& parts,
                      PartWriter& a) {
-  std::optional<Inflater> inflater;
-  if (header.compressed()) inflater.emplace(file, *header.archived);
+  std::optional<ArrayBytes> inflated;
+  if (header.compressed()) inflated.emplace(file, header);
   const auto read = [&](std::int64_t first, MatrixView<double> to) {
-    if (inflater)
-      inflate_lines(*inflater, header, parts, first, to);
+    if (inflated)
+      inflate_lines(*inflated, header, parts, first, to);
     else
       read_lines(file, header, parts, first, to);
   };
@@ -193,7 +191,7 @@ void read_numpy_part(const InputFile& file, const NumpyHeader& header, const Par
     a.by_columns(read);
   else
     a.by_rows(read);
-  if (inflater) inflater->finish();
+  if (inflated) inflated->finish();
 }
 
 }  // namespace lupine

@@ -11,11 +11,10 @@
 #include <utility>
 
 #include "comm/agreement.hpp"
-#include "io/inflate.hpp"
 #include "io/matrix_market.hpp"
+#include "io/npz.hpp"
 #include "io/numpy.hpp"
 #include "io/output_file.hpp"
-#include "io/zip.hpp"
 #include "solve/matrix_file.hpp"
 
 namespace lupine {
@@ -75,30 +74,22 @@ void write_numpy(Pieces& out, const SolutionFormat& format, MatrixView<const dou
     for (std::int64_t at = 0; at < length; ++at) by_columns ? add(at, line) : add(line, at);
 }
 
-/// Writes an archive with x.npy alone. The check sum stands before the numbers, so they are gone
-/// through twice.
-void write_npz(Pieces& out, const SolutionFormat& format, MatrixView<const double> x) {
-  ZipMember member{.name = "x.npy"};
-  Pieces sum([&](std::string_view piece) {
-    member.crc = crc32_of(member.crc, std::as_bytes(std::span(piece)));
-    member.size += std::ssize(piece);
-  });
-  write_numpy(sum, format, x);
-  sum.flush();
-  const ZipFrame frame = zip_frame(member);
-  out.add(frame.before);
-  write_numpy(out, format, x);
-  out.add(frame.after);
+std::string npy_text(const SolutionFormat& format, MatrixView<const double> x) {
+  std::string text;
+  Pieces pieces([&](std::string_view piece) { text += piece; });
+  write_numpy(pieces, format, x);
+  pieces.flush();
+  return text;
 }
 
 }  // namespace
 
 void require_kind(const std::string& path) {
-  if (kind_by_name(path) == FileKind::npz && !has_zlib())
-    throw UsageError(
-        fmt::format("-o '{}': this Lupine was built without zlib, which .npz files need; allowed: "
-                    ".npy, .mtx",
-                    path));
+  if (kind_by_name(path) == FileKind::npz && !has_libzip())
+    throw UsageError(fmt::format(
+        "-o '{}': this Lupine was built without libzip, which .npz files need; allowed: "
+        ".npy, .mtx",
+        path));
 }
 
 void write_solution(const Communicator& all, const std::string& path, const SolutionFormat& format,
@@ -110,7 +101,8 @@ void write_solution(const Communicator& all, const std::string& path, const Solu
     if (format.kind == FileKind::numpy)
       write_numpy(pieces, format, view);
     else if (format.kind == FileKind::npz)
-      write_npz(pieces, format, view);
+      write_npz("x.npy", npy_text(format, view),
+                [&](std::string_view piece) { file.write(piece); });
     else
       write_market(pieces, view);
     pieces.flush();

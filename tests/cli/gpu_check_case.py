@@ -208,7 +208,7 @@ elif command == "predict":
 elif command == "lupine_gpu_ceilings":
     set_clock("1750")
     for part, precision, rate in (("copy", "", 4000.0), ("product", "fp16", 690.0),
-                                  ("product", "fp16", 700.0), ("product", "tf32", 350.0),
+                                  ("product", "fp16", 700.0), ("product", "bf16", 350.0),
                                   ("product", "fp64", 60.0), ("read", "", 4200.0),
                                   ("multiply_generated", "", 300.0)):
         time.sleep(pause / 2)

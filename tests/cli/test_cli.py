@@ -147,6 +147,8 @@ BAD_INPUT = [
     (("mxp", "--memory-fraction", "0"), ["--memory-fraction", "'0'"]),
     (("mxp", "--memory-fraction", "1.01"), ["--memory-fraction", "1.01"]),
     (("mxp", "--time-target", "0"), ["--time-target", "'0'"]),
+    (("compare", "--time-target", "3"), ["unknown option", "--time-target"]),
+    (("compare", "--memory-fraction", "0.5"), ["unknown option", "--memory-fraction"]),
     (("mxp", "--time-target", "-3"), ["--time-target", "'-3'"]),
     (("mxp", "--repeat", "0"), ["--repeat", "'0'"]),
     (("mxp", "--json"), ["--json", "value is missing"]),
@@ -232,7 +234,7 @@ class Help(Case):
     def test_info(self):
         outcome = run("info", ranks=2)
         self.assert_status(outcome, 0)
-        for label in ("Lupine", "revision", "MPI", "BLAS", "oneDNN", "zlib", "instruction sets", "cores",
+        for label in ("Lupine", "revision", "MPI", "BLAS", "oneDNN", "libzip", "instruction sets", "cores",
                       "memory", "device cpu", "device cuda", "update precisions"):
             self.assertEqual(len(re.findall(rf"^{label}  ", outcome.out, re.M)), 1, label)
 

@@ -328,7 +328,7 @@ class Limits(Case):
         ceilings = self.step("ceilings")
         self.assertEqual(ceilings["verdict"], "cut off", done.stdout)
         self.assertEqual(done.returncode, 0, done.stdout)
-        self.assertEqual([line["precision"] for line in ceilings["result"]], ["", "fp16", "fp16", "tf32"])
+        self.assertEqual([line["precision"] for line in ceilings["result"]], ["", "fp16", "fp16", "bf16"])
         self.assertAlmostEqual(self.document()["goals"][0]["value"], 651 / 700)
         self.assertIsNone(self.document()["table"][-1]["share_of_product"])  # the row of HPL
 

@@ -2,7 +2,6 @@
 #include <span>
 
 #include "fuzz.hpp"
-#include "io/inflate.hpp"
 #include "io/npz.hpp"
 #include "io/numpy.hpp"
 #include "memory_file.hpp"
@@ -15,17 +14,10 @@ void read(const InputFile& file, const std::optional<std::string>& name) {
   const NpzArray array = find_array(file, name);
   const NumpyHeader header = read_numpy_header(file, array);
   expect(header.rows() > 0 && header.columns() > 0, "an empty array");
-  if (array.compressed()) {
-    Inflater inflater(file, array);
-    std::vector<std::byte> first(1);
-    inflater.read(header.data, first);
-    inflater.finish();
-  } else {
-    const std::int64_t numbers = header.rows() * header.columns();
-    std::vector<std::byte> raw(static_cast<std::size_t>(numbers * header.type.bytes));
-    file.read(header.data, raw);
-    crc32_of(0, raw);
-  }
+  NpzReader reader(file, array);
+  std::vector<std::byte> first(1);
+  reader.read(header.data, first);
+  reader.finish();
 }
 
 }  // namespace

@@ -146,7 +146,6 @@ TEST_CASE("a machine file's values arrive in their places") {
   CHECK(gpu.host_bandwidth == 5.5e10);
   CHECK(gpu.tile == 45e-6);
   CHECK(gpu.holds);
-  CHECK(gpu.tf32.rate == 3.7e14);
   CHECK(gpu.of(OperationKind::product, Precision::fp16).half_width == 128);
   json other = document("h200-cluster");
   other["ranks"][0]["holds"]["value"] = false;
@@ -155,7 +154,6 @@ TEST_CASE("a machine file's values arrive in their places") {
   CHECK(memory.value == 143771.0 * 1024 * 1024);
   CHECK(memory.origin == Origin::measured);
   CHECK_THAT(memory.source, ContainsSubstring("143771 MiB"));
-  CHECK(m.figures.at("ranks[0].operations.product tf32.rate").value == 3.7e14);
   CHECK(m.figures.at("ranks[0].operations.product fp16.half_rows").value == 128);
   CHECK(m.figures.at("port.latency").value == 4e-6);
   CHECK(m.figures.at("ranks[0].holds").value == 1);
@@ -308,7 +306,7 @@ TEST_CASE("every kind of device has the operations of its runs") {
                                      " is missing"));
   for (const char* machine : {"h200", "cpu-cluster"})
     CHECK_THAT(without(machine, "pass fp64"), ContainsSubstring("pass fp64 is missing"));
-  for (const char* key : {"product fp16", "product bf16", "product tf32"})
+  for (const char* key : {"product fp16", "product bf16"})
     CHECK_THAT(without("h200", key), ContainsSubstring(key + std::string(" is missing")));
   for (const char* key : {"factor fp32", "solve-right fp32"})
     CHECK_THAT(without("cpu-cluster", key), ContainsSubstring(key + std::string(" is missing")));

@@ -13,7 +13,6 @@
 #include "archive.hpp"
 #include "catch.hpp"
 #include "folder.hpp"
-#include "io/inflate.hpp"
 #include "io/numpy.hpp"
 
 namespace lupine::test::npz_tests {
@@ -54,14 +53,13 @@ std::vector<double> read(const File& file, const Name& name = {}) {
   const NumpyHeader header = read_numpy_header(input, find_array(input, name));
   std::vector<double> values(static_cast<std::size_t>(header.rows()));
   const auto bytes = std::as_writable_bytes(std::span(values));
-  if (!header.compressed()) {
-    input.read(header.data, bytes);
-    return values;
-  }
-  Inflater inflater(input, *header.archived);
-  inflater.read(header.data, bytes.first(8));  // in parts
-  inflater.read(header.data + 8, bytes.subspan(8));
-  inflater.finish();
+  NpzReader reader(input, *header.archived);
+  reader.read(header.data, bytes.first(8));  // in parts
+  reader.read(header.data + 8, bytes.subspan(8));
+  if (header.compressed())
+    reader.finish();
+  else
+    NpzReader(input, *header.archived).finish();  // this one has left out the header
   return values;
 }
 
@@ -93,7 +91,6 @@ std::string refusal(const std::string& content, const Name& name = {}) {
 TEST_CASE("an array of an archive, stored or compressed, is found by its name") {
   for (const bool zip64 : {false, true})
     for (const int method : {0, 8}) {
-      if (method == 8 && !has_zlib()) continue;
       CAPTURE(zip64, method);
       const std::string a = numbers(3, 7);
       CHECK(read(File(archive({{"a.npy", a, method}}, zip64))) == from(7, 3));
@@ -120,8 +117,7 @@ TEST_CASE("an array of an archive, stored or compressed, is found by its name") 
 TEST_CASE("arrays behind 4 GiB of an archive") {
   constexpr std::int64_t base = std::int64_t{5} << 30;  // a hole in the file
   CHECK(read(File(archive({{"a.npy", numbers(3, 4)}}, true, base), base)) == from(4, 3));
-  if (has_zlib())
-    CHECK(read(File(archive({{"a.npy", numbers(3, 4), 8}}, true, base), base)) == from(4, 3));
+  CHECK(read(File(archive({{"a.npy", numbers(3, 4), 8}}, true, base), base)) == from(4, 3));
 }
 
 TEST_CASE("a name that does not choose an array is refused, with the names there are") {
@@ -141,19 +137,17 @@ TEST_CASE("a name that does not choose an array is refused, with the names there
 
 TEST_CASE("an array that cannot be read is refused, and the words say why") {
   const std::string a = numbers(3);
+  const std::string allowed =
+      "; allowed: a whole array, as numpy.savez and numpy.savez_compressed write it";
   CHECK(refusal(archive({{"a.npy", a, 0, 1}})) ==
-        "'A.npz:a' is encrypted; allowed: arrays that are not");
-  CHECK(refusal(archive({{"a.npy", a, 12}})) ==
-        "'A.npz:a' is compressed by method 12 (bzip2); allowed: 0 (none), 8 (deflate)");
+        "'A.npz:a' cannot be unpacked: it is encrypted" + allowed);
   CHECK(refusal(archive({{"a.npy", a, 77}})) ==
-        "'A.npz:a' is compressed by method 77; allowed: 0 (none), 8 (deflate)");
+        "'A.npz:a' cannot be unpacked: Compression method not supported" + allowed);
   CHECK(refusal(archive({{"a.npy", "no array"}})) ==
         "'A.npz:a' is no .npy file; allowed: NumPy's .npy");
   CHECK(refusal(archive({{"a.npy", ""}})) == "'A.npz:a' is no .npy file; allowed: NumPy's .npy");
   CHECK(refusal(archive({{"a.npy", a + "x"}})) ==
         "'A.npz:a' has 25 bytes of numbers; shape (3,) of 8 bytes each asks for fewer");
-  CHECK(refusal(archive({{"a.npy", a, 0, 0, 0, 0, 1}})).find("allowed: equal sizes") !=
-        std::string::npos);
 }
 
 TEST_CASE("a damaged archive is refused, wherever it ends") {
@@ -171,70 +165,48 @@ TEST_CASE("a damaged archive is refused, wherever it ends") {
     CAPTURE(at);
     CHECK_NOTHROW(refusal(wrong));
   }
-  const std::string empty = "PK\x05\x06" + std::string(18, '\0');
-  CHECK_THAT(refusal(empty.substr(0, 10)), ContainsSubstring("no directory at its end"));
 }
 
-TEST_CASE("a damaged compressed array is refused") {
-  if (!has_zlib()) return;
-  const std::string a = numbers(3000);
-  const Packed good{"a.npy", a, 8};
-  const auto words = [&](auto change) {
+TEST_CASE("a damaged array is refused, compressed or not") {
+  for (const int method : {0, 8}) {
+    CAPTURE(method);
+    const Packed good{"a.npy", numbers(3000), method};
+    CHECK(refusal(archive({good})).empty());
     Packed bad = good;
-    change(bad);
-    return refusal(archive({bad}));
-  };
-  CHECK(words([](Packed&) {}).empty());
-  CHECK_THAT(words([](Packed& p) { p.crc_error = 1; }), ContainsSubstring("(CRC-32) differs"));
-  CHECK_THAT(words([](Packed& p) { p.packed_error = -100; }),
-             ContainsSubstring("its compressed bytes end too early"));
-  // The header and the directory agree on a size that the content does not have.
-  CHECK_THAT(words([](Packed& p) {
-               p.content.resize(p.content.size() - 8);
-               p.size_error = 8;
-             }),
-             ContainsSubstring("'A.npz:a' is damaged: it inflates to 24120 bytes and should to"));
-  CHECK_THAT(words([](Packed& p) {
-               p.content += "more";
-               p.size_error = -4;
-             }),
-             ContainsSubstring("it inflates to more than 24128 bytes"));
-  std::string noise = archive({good});
-  noise[noise.find("PK\x03\x04") + 30 + 5 + 7] = '\x07';  // the first byte of the first block
-  CHECK_THAT(refusal(noise), ContainsSubstring("are not those of the method deflate"));
+    bad.crc_error = 1;
+    CHECK_THAT(refusal(archive({bad})),
+               ContainsSubstring("'A.npz:a' cannot be unpacked: CRC error"));
+    // The header and the directory agree on a size that the content does not have.
+    bad = good;
+    bad.content.resize(bad.content.size() - 8);
+    bad.size_error = 8;
+    CHECK_THAT(refusal(archive({bad})), ContainsSubstring("'A.npz:a' cannot be unpacked"));
+    std::string noise = archive({good});
+    noise[noise.find("\x93NUMPY") - 5] = '\x07';  // of method 8, the first byte of the first block
+    if (method == 8) CHECK_THAT(refusal(noise), ContainsSubstring("'A.npz:a' cannot be unpacked"));
+  }
 }
 
-TEST_CASE("the shares of pieces make the check sum of the whole") {
-  if (!has_zlib()) return;
-  const std::string text = numbers(1000);
-  const std::span bytes = std::as_bytes(std::span(text));
-  std::uint32_t sum = 0;
-  for (std::size_t begin = 0; begin < bytes.size(); begin += 999) {
-    const std::size_t end = std::min(begin + 999, bytes.size());
-    sum ^= crc32_share(bytes.subspan(begin, end - begin),
-                       std::ssize(bytes) - std::ssize(bytes.first(end)));
+TEST_CASE("an array that is not compressed is read at any place") {
+  const File file(archive({{"a.npy", numbers(30'000), 0}}));
+  const InputFile input = file.open();
+  const NumpyHeader header = read_numpy_header(input, find_array(input, "a"));
+  NpzReader reader(input, *header.archived);
+  for (const std::int64_t i : {29'999, 5, 5, 20'000, 0}) {
+    double value = -1;
+    reader.read(header.data + 8 * i, std::as_writable_bytes(std::span(&value, 1)));
+    CHECK(value == static_cast<double>(i));
   }
-  CHECK(sum == crc32_of(0, bytes));
 }
 
-TEST_CASE("the archive around a solution") {
-  for (const std::int64_t size : {std::int64_t{10}, std::int64_t{5} << 30}) {
-    const ZipMember member{.name = "x.npy", .crc = 123, .size = size};
-    const ZipFrame frame = zip_frame(member);
-    const Folder folder("npz");
-    std::ofstream stream(folder / "x.npz", std::ios::binary);
-    stream << frame.before;
-    stream.seekp(std::ssize(frame.before) + size);
-    stream << frame.after;
-    stream.close();
-    const InputFile file(folder / "x.npz");
-    const std::vector<ZipMember> found = read_zip_directory(file);
-    REQUIRE(found.size() == 1);
-    CHECK((found[0].name == "x.npy" && found[0].crc == 123 && found[0].size == size));
-    CHECK((found[0].packed == size && found[0].method == 0 && !found[0].encrypted));
-    CHECK(content_offset(file, found[0]) == std::ssize(frame.before));
-    CHECK(find_array(file, "x").begin == std::ssize(frame.before));
-  }
+TEST_CASE("the archive around an array that is written") {
+  std::string written[2];
+  for (std::string& text : written)
+    write_npz("x.npy", numbers(100'000, 3), [&](std::string_view piece) { text += piece; });
+  CHECK(written[0] == written[1]);
+  const File file(written[0]);
+  CHECK(read(file, "x") == from(3, 100'000));
+  CHECK(!find_array(file.open(), "x").compressed);
 }
 
 TEST_CASE("a path with the name of an array") {

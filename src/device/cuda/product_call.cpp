@@ -80,7 +80,7 @@ class Preference {
 }  // namespace
 
 const char* name(Reading reading) {
-  constexpr std::array names{"fp16", "bf16", "tf32", "fp32", "fp64"};
+  constexpr std::array names{"fp16", "bf16", "fp32", "fp64"};
   return names.at(static_cast<std::size_t>(reading));
 }
 
@@ -122,9 +122,8 @@ ProductCall::ProductCall(Reading reading, const Factor& a, const Factor& b, Matr
                        alignment_of(b.data, b.ld, bytes_of(reading)),
                        alignment_of(c.data, c.ld, sizeof(float))};
   class_.scalars_on_device = scalars_on_device;
-  const cublasComputeType_t compute =
-      reading == Reading::tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
-  check(cublasLtMatmulDescCreate(&description_, compute, CUDA_R_32F), "cublasLtMatmulDescCreate");
+  check(cublasLtMatmulDescCreate(&description_, CUBLAS_COMPUTE_32F, CUDA_R_32F),
+        "cublasLtMatmulDescCreate");
   if (scalars_on_device)
     set(description_, CUBLASLT_MATMUL_DESC_POINTER_MODE,
         std::int32_t{CUBLASLT_POINTER_MODE_DEVICE});

@@ -18,8 +18,8 @@
 
 namespace lupine {
 
-/// The precision in which a product reads its factors. tf32 and fp32 factors are stored in FP32.
-enum class Reading { fp16, bf16, tf32, fp32, fp64 };
+/// The precision in which a product reads its factors.
+enum class Reading { fp16, bf16, fp32, fp64 };
 const char* name(Reading reading);
 
 /// A factor of a product: a column-major matrix in device memory.

@@ -20,7 +20,6 @@ struct cublasContext {
 };
 struct cublasLtContext {};
 struct cublasLtMatmulDescOpaque_t {
-  cublasComputeType_t compute;
   int multiprocessors = 0;
 };
 struct cublasLtMatrixLayoutOpaque_t {
@@ -36,9 +35,7 @@ double bytes_of_type(cudaDataType type) {
   return type == CUDA_R_64F ? 8 : type == CUDA_R_32F ? 4 : 2;
 }
 
-const OperationModel& product_of(const lupine::DeviceModel& device, cudaDataType type,
-                                 cublasComputeType_t compute) {
-  if (compute == CUBLAS_COMPUTE_32F_FAST_TF32) return device.tf32;
+const OperationModel& product_of(const lupine::DeviceModel& device, cudaDataType type) {
   const Precision precision = type == CUDA_R_64F    ? Precision::fp64
                               : type == CUDA_R_32F  ? Precision::fp32
                               : type == CUDA_R_16BF ? Precision::bf16
@@ -153,26 +150,24 @@ cublasStatus_t cublasSgemm_64(cublasHandle_t handle, cublasOperation_t, cublasOp
                               std::int64_t m, std::int64_t n, std::int64_t k, const float*,
                               const float*, std::int64_t, const float*, std::int64_t, const float*,
                               float*, std::int64_t) {
-  launch_product(handle->stream,
-                 product_of(handle->stream->rank->device(), CUDA_R_32F, CUBLAS_COMPUTE_32F), 4, 4,
-                 m, n, k, handle->multiprocessors);
+  launch_product(handle->stream, product_of(handle->stream->rank->device(), CUDA_R_32F), 4, 4, m, n,
+                 k, handle->multiprocessors);
   return CUBLAS_STATUS_SUCCESS;
 }
 cublasStatus_t cublasDgemm_64(cublasHandle_t handle, cublasOperation_t, cublasOperation_t,
                               std::int64_t m, std::int64_t n, std::int64_t k, const double*,
                               const double*, std::int64_t, const double*, std::int64_t,
                               const double*, double*, std::int64_t) {
-  launch_product(handle->stream,
-                 product_of(handle->stream->rank->device(), CUDA_R_64F, CUBLAS_COMPUTE_64F), 8, 8,
-                 m, n, k, handle->multiprocessors);
+  launch_product(handle->stream, product_of(handle->stream->rank->device(), CUDA_R_64F), 8, 8, m, n,
+                 k, handle->multiprocessors);
   return CUBLAS_STATUS_SUCCESS;
 }
 cublasStatus_t cublasGemmEx_64(cublasHandle_t handle, cublasOperation_t, cublasOperation_t,
                                std::int64_t m, std::int64_t n, std::int64_t k, const void*,
                                const void*, cudaDataType type, std::int64_t, const void*,
                                cudaDataType, std::int64_t, const void*, void*, cudaDataType c_type,
-                               std::int64_t, cublasComputeType_t compute, cublasGemmAlgo_t) {
-  launch_product(handle->stream, product_of(handle->stream->rank->device(), type, compute),
+                               std::int64_t, cublasComputeType_t, cublasGemmAlgo_t) {
+  launch_product(handle->stream, product_of(handle->stream->rank->device(), type),
                  bytes_of_type(type), bytes_of_type(c_type), m, n, k, handle->multiprocessors);
   return CUBLAS_STATUS_SUCCESS;
 }
@@ -188,9 +183,9 @@ cublasStatus_t cublasLtDestroy(cublasLtHandle_t handle) {
 std::size_t cublasLtGetVersion() {
   return 0;
 }
-cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t* operation,
-                                        cublasComputeType_t compute_type, cudaDataType) {
-  *operation = new cublasLtMatmulDescOpaque_t{compute_type};
+cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t* operation, cublasComputeType_t,
+                                        cudaDataType) {
+  *operation = new cublasLtMatmulDescOpaque_t;
   return CUBLAS_STATUS_SUCCESS;
 }
 cublasStatus_t cublasLtMatmulDescDestroy(cublasLtMatmulDesc_t operation) {
@@ -260,7 +255,7 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t operation, 
                               cublasLtMatrixLayout_t c_layout, void*, cublasLtMatrixLayout_t,
                               const cublasLtMatmulAlgo_t*, void*, std::size_t,
                               cudaStream_t stream) {
-  launch_product(stream, product_of(stream->rank->device(), a_layout->type, operation->compute),
+  launch_product(stream, product_of(stream->rank->device(), a_layout->type),
                  bytes_of_type(a_layout->type), bytes_of_type(c_layout->type), c_layout->rows,
                  c_layout->columns, a_layout->columns, operation->multiprocessors);
   return CUBLAS_STATUS_SUCCESS;

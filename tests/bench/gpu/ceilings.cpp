@@ -46,7 +46,7 @@ struct Sizes {
   std::int64_t columns;              // columns of an update
   std::vector<std::int64_t> depths;  // depths K of an update
   std::int64_t block;                // columns of a panel
-  std::int64_t wide;                 // rows and columns of the FP64, FP32 and TF32 products
+  std::int64_t wide;                 // rows and columns of the FP64 and FP32 products
   std::vector<std::int64_t> fp64_depths;
 };
 
@@ -102,7 +102,6 @@ class Ceilings {
                  {"multiprocessors", multiprocessors_}});
     bandwidth();
     low_precision();
-    product("tf32", Reading::tf32, meter_.reached.tf32);
     for (const std::int64_t depth : sizes_.fp64_depths) fp64(depth);
     product("fp32", Reading::fp32, meter_.reached.fp32);
     measure_own_parts(meter_, sizes_.n);

@@ -38,7 +38,6 @@ struct Reached {
   double copy = 0;  ///< bytes a second
   double read = 0;
   double fp16 = 0;  ///< operations a second
-  double tf32 = 0;
   double fp32 = 0;
   double fp64 = 0;
 };

@@ -31,7 +31,6 @@ struct Operand {
 struct Product {
   Operand a, b, c, d;
   Scalar alpha, beta;
-  bool tf32;  // inputs lose all but 10 bits of their fraction
   void* workspace;
   std::size_t workspace_bytes;
 };

@@ -27,26 +27,25 @@ float from_half(std::uint16_t bits) {
   return std::bit_cast<float>(sign | wide);
 }
 
-float element(const Operand& from, std::int64_t at, bool tf32) {
+float element(const Operand& from, std::int64_t at) {
   if (from.type == CUDA_R_16F) return from_half(static_cast<const std::uint16_t*>(from.data)[at]);
   if (from.type == CUDA_R_16BF) {
     const std::uint32_t bits = static_cast<const std::uint16_t*>(from.data)[at];
     return std::bit_cast<float>(bits << 16);
   }
-  const float value = static_cast<const float*>(from.data)[at];
-  return tf32 ? std::bit_cast<float>(std::bit_cast<std::uint32_t>(value) & 0xffffe000u) : value;
+  return static_cast<const float*>(from.data)[at];
 }
 
 /// The matrix in T and without gaps, in `store` if it has to be converted.
 template <class T>
-std::pair<const T*, int> converted(const Operand& from, bool tf32, std::vector<T>& store) {
-  if (from.type == type_of<T> && !tf32) {
+std::pair<const T*, int> converted(const Operand& from, std::vector<T>& store) {
+  if (from.type == type_of<T>) {
     return {static_cast<const T*>(from.data), static_cast<int>(from.ld)};
   }
   store.resize(static_cast<std::size_t>(from.rows * from.columns));
   for (std::int64_t j = 0; j < from.columns; ++j) {
     for (std::int64_t i = 0; i < from.rows; ++i) {
-      store[i + j * from.rows] = static_cast<T>(element(from, i + j * from.ld, tf32));
+      store[i + j * from.rows] = static_cast<T>(element(from, i + j * from.ld));
     }
   }
   return {store.data(), static_cast<int>(from.rows)};
@@ -102,8 +101,8 @@ void run_in(const Product& p) {
   constexpr bool wide = std::is_same_v<T, double>;
   std::vector<T> a_store;
   std::vector<T> b_store;
-  const auto [a, lda] = converted<T>(p.a, p.tf32, a_store);
-  const auto [b, ldb] = converted<T>(p.b, p.tf32, b_store);
+  const auto [a, lda] = converted<T>(p.a, a_store);
+  const auto [b, ldb] = converted<T>(p.b, b_store);
   auto* const d = static_cast<T*>(const_cast<void*>(p.d.data));
   const T beta = static_cast<T>(read(p.beta, wide));
   // OpenBLAS does not read what it multiplies by zero, nor may this.
@@ -144,8 +143,7 @@ bool supported(cudaDataType a, cudaDataType b, cudaDataType c, cudaDataType d,
   if (a != b || c != d || scale != c) return false;
   if (c == CUDA_R_64F) return a == CUDA_R_64F && compute == CUBLAS_COMPUTE_64F;
   if (c != CUDA_R_32F || a == CUDA_R_64F) return false;
-  return compute == CUBLAS_COMPUTE_32F || compute == CUBLAS_COMPUTE_32F_PEDANTIC ||
-         (compute == CUBLAS_COMPUTE_32F_FAST_TF32 && a == CUDA_R_32F);
+  return compute == CUBLAS_COMPUTE_32F || compute == CUBLAS_COMPUTE_32F_PEDANTIC;
 }
 
 bool check(const Product& p) {
@@ -438,7 +436,7 @@ namespace {
 cublasStatus_t any_gemm(const char* function, cublasHandle_t handle, cublasOperation_t transa,
                         cublasOperation_t transb, std::int64_t m, std::int64_t n, std::int64_t k,
                         const void* alpha, const Operand& a, const Operand& b, const void* beta,
-                        void* c, cudaDataType c_type, std::int64_t ldc, bool tf32) {
+                        void* c, cudaDataType c_type, std::int64_t ldc) {
   return blas_call(function, [&] {
     if (!valid(transa) || !valid(transb)) return CUBLAS_STATUS_INVALID_VALUE;
     const Operand d = operand(c, c_type, CUBLAS_OP_N, m, n, ldc);
@@ -448,7 +446,6 @@ cublasStatus_t any_gemm(const char* function, cublasHandle_t handle, cublasOpera
                           d,
                           {},
                           {},
-                          tf32,
                           nullptr,
                           0};
     return multiply(handle, product, alpha, beta);
@@ -464,7 +461,7 @@ cublasStatus_t cublasSgemm_64(cublasHandle_t handle, cublasOperation_t transa,
                               std::int64_t ldc) {
   return any_gemm("cublasSgemm_64", handle, transa, transb, m, n, k, alpha,
                   {a, CUDA_R_32F, false, 0, 0, lda}, {b, CUDA_R_32F, false, 0, 0, ldb}, beta, c,
-                  CUDA_R_32F, ldc, false);
+                  CUDA_R_32F, ldc);
 }
 
 cublasStatus_t cublasDgemm_64(cublasHandle_t handle, cublasOperation_t transa,
@@ -474,7 +471,7 @@ cublasStatus_t cublasDgemm_64(cublasHandle_t handle, cublasOperation_t transa,
                               const double* beta, double* c, std::int64_t ldc) {
   return any_gemm("cublasDgemm_64", handle, transa, transb, m, n, k, alpha,
                   {a, CUDA_R_64F, false, 0, 0, lda}, {b, CUDA_R_64F, false, 0, 0, ldb}, beta, c,
-                  CUDA_R_64F, ldc, false);
+                  CUDA_R_64F, ldc);
 }
 
 cublasStatus_t cublasGemmEx_64(cublasHandle_t handle, cublasOperation_t transa,
@@ -489,5 +486,5 @@ cublasStatus_t cublasGemmEx_64(cublasHandle_t handle, cublasOperation_t transa,
   }
   return any_gemm("cublasGemmEx_64", handle, transa, transb, m, n, k, alpha,
                   {a, a_type, false, 0, 0, lda}, {b, b_type, false, 0, 0, ldb}, beta, c, c_type,
-                  ldc, compute_type == CUBLAS_COMPUTE_32F_FAST_TF32);
+                  ldc);
 }

@@ -365,7 +365,6 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t oper
               operand(d, *d_layout, CUBLAS_OP_N),
               {},
               {},
-              operation->compute == CUBLAS_COMPUTE_32F_FAST_TF32,
               workspace,
               workspace_bytes};
     if (const auto status = check_memory(held, p)) return status;

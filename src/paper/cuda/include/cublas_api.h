@@ -40,8 +40,7 @@ enum cudaEmulationSpecialValuesSupport {
 enum cublasComputeType_t {
   CUBLAS_COMPUTE_32F = 68,
   CUBLAS_COMPUTE_32F_PEDANTIC = 69,
-  CUBLAS_COMPUTE_64F = 70,
-  CUBLAS_COMPUTE_32F_FAST_TF32 = 77
+  CUBLAS_COMPUTE_64F = 70
 };
 enum cudaDataType_t { CUDA_R_32F = 0, CUDA_R_64F = 1, CUDA_R_16F = 2, CUDA_R_16BF = 14 };
 using cudaDataType = cudaDataType_t;
