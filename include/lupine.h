@@ -14,7 +14,7 @@
 /// lupine_last_error() then says in one line what went wrong, or why there is a doubt. b is changed
 /// only where info is 0 or n + 1: where some right-hand sides are solved and others are not, info
 /// is #LUPINE_NOT_ACCURATE and b stays as it is. With `condition` of the options,
-/// lupine_result::ferr is then NaN for those that are not solved.
+/// lupine_result::forward_bounds is then NaN for those that are not solved.
 ///
 /// One thread of a process at a time may call these functions, and makes all MPI calls. They
 /// initialize MPI (MPI_THREAD_FUNNELED) where the program has not, and finalize it at the program's
@@ -114,17 +114,18 @@ typedef struct lupine_options {
 /// its normwise error, of which backward_error is an upper estimate. The componentwise error of an
 /// x whose b has an Inf or NaN is infinite.
 typedef struct lupine_result {
-  size_t size;                 ///< of the struct that the program was compiled with
-  double* ferr;                ///< input: null, or room for each right-hand side's forward bound:
-                               ///< NaN where not asked for or not solved, infinite where unknown
-  double* berr;                ///< input: null, or room for each one's componentwise error
-  int precision;               ///< of the step that gave x: LUPINE_FP16 to LUPINE_FP16X3
-  int steps;                   ///< steps that were tried
-  int iterations;              ///< corrections of all right-hand sides in all steps
-  int equilibrated;            ///< 1: scales other than 1 were used
+  size_t size;  ///< of the struct that the program was compiled with
+  /// Input: null, or room for the forward bound of each right-hand side: LAPACK's FERR. NaN where
+  /// not asked for or not solved, infinite where unknown.
+  double* forward_bounds;
+  double* componentwise_errors;  ///< input: null, or room for the error of each: LAPACK's BERR
+  int precision;                 ///< of the step that gave x: LUPINE_FP16 to LUPINE_FP16X3
+  int steps;                     ///< steps that were tried
+  int iterations;                ///< corrections of all right-hand sides in all steps
+  int equilibrated;              ///< 1: scales other than 1 were used
   double condition;            ///< ||A|| ||A^-1||, estimated, of the scaled A; NaN: not asked for;
                                ///< infinity: factors too inaccurate for more than a lower bound
-  double forward_error;        ///< bound of ||x - x*|| / ||x||; NaN: not asked for or not accepted;
+  double forward_bound;        ///< bound of ||x - x*|| / ||x||; NaN: not asked for or not accepted;
                                ///< infinity where `condition` is
   double componentwise_error;  ///< backward error max_i |b - Ax|_i / (|A||x| + |b|)_i
   double backward_error;       ///< normwise: ||b - Ax|| / (||A|| ||x|| + ||b||)

@@ -9,7 +9,9 @@
 #include <span>
 
 #include "binding.hpp"
+#include "report/result_fields.hpp"
 #include "solve/solver.hpp"
+#include "solve/source_parts.hpp"
 
 namespace lupine::python {
 
@@ -74,82 +76,41 @@ nb::object array_of(std::vector<double>&& x, std::int64_t rows, std::int64_t ld)
                                                               owner, strides.data()));
 }
 
-nb::object text_or_none(const std::string& text) {
-  return text.empty() ? nb::none() : nb::object(nb::str(text.c_str()));
-}
-
 std::string text(std::string_view name) {
   return std::string(name);
 }
 
-nb::dict dict_of(const SolveStep& step) {
-  nb::dict d;
-  d["precision"] = text(name(step.precision));
-  d["solved"] = step.solved;
-  d["why"] = text_or_none(step.why);
-  d["factor_seconds"] = step.factor_seconds;
-  d["refine_seconds"] = step.refine_seconds;
-  d["corrections"] = step.iterations;
-  d["bad_pivot"] = step.bad_pivot < 0 ? nb::none() : nb::object(nb::int_(step.bad_pivot));
-  d["growth"] = step.growth;
-  d["rotated"] = step.rotated;
-  return d;
-}
-
-nb::dict dict_of(const SolveColumn& column) {
-  nb::dict d;
-  d["precision"] = text(name(column.precision));
-  d["method"] = text(name(column.method));
-  d["corrections"] = column.iterations;
-  d["converged"] = column.converged;
-  d["componentwise_error"] = column.componentwise_error;
-  d["backward_error"] = column.backward_error;
-  d["hpl_residual"] = column.hpl_residual;
-  d["forward_bound"] = column.forward_bound;
-  d["why"] = text_or_none(column.why);
-  return d;
-}
-
-template <class T>
-nb::list list_of(const std::vector<T>& all) {
-  nb::list list;
-  for (const T& one : all) list.append(dict_of(one));
-  return list;
+/// None for an empty text; enumerations by name, and results as dicts.
+template <class Value>
+nb::object object_of(const Value& value) {
+  if constexpr (HasFields<Value>) {
+    nb::dict all;
+    for_each_field(value, [&](const char* field, const auto& one) { all[field] = object_of(one); });
+    return all;
+  } else if constexpr (std::is_enum_v<Value>) {
+    return nb::cast(text(name(value)));
+  } else if constexpr (std::is_same_v<Value, std::string>) {
+    return value.empty() ? nb::none() : nb::cast(value);
+  } else if constexpr (requires { value.has_value(); }) {
+    return value ? object_of(*value) : nb::none();
+  } else if constexpr (requires { value.begin(); }) {
+    nb::list all;
+    for (const auto& one : value) all.append(object_of(one));
+    return all;
+  } else {
+    return nb::cast(value);
+  }
 }
 
 /// Everything but x.
-nb::dict info_of(const Solution& s) {
+nb::object info_of(const Solution& s) {
   nb::dict chosen;
   for_each_option(s.chosen, [&](std::string_view option, const auto& value) {
-    const nb::str key(option.data(), option.size());
-    if constexpr (std::is_enum_v<std::remove_cvref_t<decltype(value)>>)
-      chosen[key] = text(name(value));
-    else
-      chosen[key] = value;
+    chosen[nb::str(option.data(), option.size())] = object_of(value);
   });
-  nb::list notes;
-  for (const std::string& note : s.notes) notes.append(note);
-  nb::dict d;
-  d["n"] = s.n;
-  d["precision"] = text(name(s.precision()));
-  d["converged"] = s.converged;
-  d["condition"] = s.condition;
-  d["condition_at_least"] = s.condition_at_least;
-  d["equilibrated"] = s.equilibrated;
-  d["norm_a"] = s.norm_a;
-  d["seconds"] = s.seconds;
-  d["load_seconds"] = s.load_seconds;
-  d["check_seconds"] = s.check_seconds;
-  d["steps"] = list_of(s.steps);
-  d["columns"] = list_of(s.columns);
-  d["doubt"] = text_or_none(s.doubt);
-  d["notes"] = notes;
-  d["reason"] = text_or_none(s.reason);
-  d["device"] = s.device;
-  d["fp64_products"] = text_or_none(s.fp64_products);
-  d["panel_width"] = s.panel_width;
-  d["chosen"] = chosen;
-  return d;
+  const nb::object info = object_of(s);
+  info["chosen"] = chosen;
+  return info;
 }
 
 /// @param errors whether more is seen of the Solution than x and its warnings
@@ -221,10 +182,7 @@ void bind_solve(nb::module_& module) {
                   })
       .def_static("on_every_rank",
                   [](std::int64_t count, std::uintptr_t b, std::int64_t ldb) {
-                    return RightHandSide::from_function(
-                        count, [data = doubles(b), ldb](std::int64_t i, std::int64_t k) {
-                          return data[i + k * ldb];
-                        });
+                    return on_every_rank(count, doubles(b), ldb);
                   })
       .def_static("block_cyclic",
                   [](const std::vector<std::int64_t>& d, std::uintptr_t local) {

@@ -74,8 +74,6 @@ cudaError_t inverse_scale(cudaStream_t stream, const double* l_scale, const doub
 // Block (s, s) of the triangle holds its inverse. Shapes below are those of L X = B, with m
 // right-hand sides; for X U = B rows and columns are exchanged. docs/numerics.md, 3.4.
 
-enum class Triangle { unit_lower, upper };
-
 /// What bounds the numbers of a solve, in device memory; its FP16 scales follow from it. All words
 /// are zero before split_triangle, and only grow. So the bounds of right-hand sides that are solved
 /// later hold for those before them too.

@@ -68,9 +68,9 @@ def measure(n: int, count: int, order: str, seconds: float) -> dict:
         "backward_errors": errors,
         "bytes_over_n2": memory,
         "steps": [step.precision for step in info.steps],
-        "corrections": info.corrections,
+        "iterations": info.iterations,
         "reason": info.reason,
-        "device": info.device,
+        "device": info.device_description,
         "numpy": np.__version__,
         "scipy": scipy.__version__,
     }

@@ -67,6 +67,12 @@ def _require_mpi() -> None:
         raise ValueError("MPI has ended; allowed: calls with a communicator before MPI.Finalize()")
 
 
+@functools.cache
+def gpus(module: ModuleType) -> int:
+    """The GPUs that this process sees."""
+    return int(module.describe()["gpus"])
+
+
 class Communicator:
     """The ranks of a call: None for this process alone, or a communicator of mpi4py."""
 

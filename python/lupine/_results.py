@@ -33,7 +33,7 @@ class SolveStep:
     why: str | None  #: why it did not
     factor_seconds: float  #: of scaling and rounding A, and LU
     refine_seconds: float  #: of the refinement of all right-hand sides
-    corrections: int  #: of all right-hand sides
+    iterations: int  #: corrections of all right-hand sides
     bad_pivot: int | None  #: index of a pivot that is zero or not finite
     growth: float  #: max |u_ij| / max |a_ij| of the scaled matrix; NaN where it was not measured
     rotated: bool  #: whether random rotations mixed A before the LU, against such a growth
@@ -45,7 +45,7 @@ class SolveColumn:
 
     precision: str  #: of the step that gave x
     method: str  #: "ir" or "gmres", which ended its refinement
-    corrections: int  #: in that step
+    iterations: int  #: corrections in that step
     converged: bool  #: whether x was accepted
     componentwise_error: float  #: max |r| / (|A||x| + |b|); NaN where it was not measured
     backward_error: float  #: ||r|| / (||A|| ||x|| + ||b||)
@@ -59,7 +59,7 @@ class SolveInfo:
     """How a system was solved, and how accurate x is."""
 
     n: int  #: order of A
-    precision: str  #: of the last step, which gave the answer
+    precision: str | None  #: of the last step, which gave the answer
     converged: bool  #: whether every x was accepted
     condition: float  #: estimated condition number of the scaled A; NaN: not asked for
     condition_at_least: bool  #: whether ``condition`` is a lower bound only
@@ -73,9 +73,10 @@ class SolveInfo:
     doubt: str | None  #: why x may have no correct digit
     notes: list[str]  #: other warnings
     reason: str | None  #: why the first step's precision was chosen
-    device: str  #: description of the device
+    device_description: str  #: of the device
     fp64_products: str | None  #: of a GPU: native or emulated, and by which settings
-    panel_width: int  #: columns of a step of the factorization
+    panel_width: int | None  #: columns of a step of the factorization
+    memory: dict[str, int | None]  #: bytes that each rank was planned to need, and had free
     chosen: dict[str, Any] = field(repr=False)  #: options of the run, with Lupine's choices
 
     @classmethod
@@ -88,9 +89,9 @@ class SolveInfo:
         return np.array([getattr(column, name) for column in self.columns], dtype=np.float64)
 
     @property
-    def corrections(self) -> int:
+    def iterations(self) -> int:
         """Corrections of all right-hand sides in all steps."""
-        return sum(step.corrections for step in self.steps)
+        return sum(step.iterations for step in self.steps)
 
     @property
     def backward_errors(self) -> NDArray[np.float64]:
@@ -117,7 +118,7 @@ class SolveInfo:
             ("n", self.n),
             ("right-hand sides", len(self.columns)),
             ("precision", " → ".join(step.precision for step in self.steps)),
-            ("corrections", self.corrections),
+            ("iterations", self.iterations),
             ("backward error", float(np.max(self.backward_errors, initial=0.0))),
             ("forward bound", float(np.max(self.forward_bounds, initial=0.0))),
             ("condition", self.condition),

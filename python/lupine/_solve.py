@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _arrays, _errors
-from ._core import Communicator, lock
+from ._core import Communicator, gpus, lock
 from ._distributed import BlockCyclicArray
 from ._results import SolveInfo
 
@@ -132,9 +132,7 @@ class _Matrix:
         """A where it lies in a GPU's memory, if it is to be solved there."""
         if not _arrays.is_on_gpu(a) or self.ranks.size > 1 or options["device"] == "cpu":
             return None
-        if options["device"] == "auto" and (
-            len(a) <= _SMALL or self.ranks.module.describe()["gpus"] == 0
-        ):
+        if options["device"] == "auto" and (len(a) <= _SMALL or gpus(self.ranks.module) == 0):
             return None
         return _arrays.gpu_matrix(a)
 

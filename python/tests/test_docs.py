@@ -3,9 +3,11 @@
 
 import doctest
 import os
+import re
 import runpy
 import subprocess
 import sys
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -25,6 +27,20 @@ def test_page(page):
 def test_module():
     failed, tried = doctest.testmod(lupine)
     assert tried > 0 and failed == 0
+
+
+def test_fields_of_a_solution():
+    listed = {}
+    for names, of in re.findall(
+        r"^\| (`.*?`) \| (solution|step|column) \|",
+        (ROOT / "docs" / "reading-the-numbers.md").read_text(encoding="utf-8"),
+        re.MULTILINE,
+    ):
+        listed.setdefault(of, []).extend(re.findall(r"`(\w+)`", names))
+    _, info = lupine.solve([[2.0]], [1.0], return_info=True)
+    there = {"solution": info, "step": info.steps[0], "column": info.columns[0]}
+    for of, result in there.items():
+        assert sorted(listed[of]) == sorted({f.name for f in fields(result)} - {"chosen"})
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,7 @@ def test_info_tells_the_truth(order, n, count):
     componentwise = (np.abs(b - a @ x) / (np.abs(a) @ np.abs(x) + np.abs(b))).max(axis=0)
     assert (info.componentwise_errors <= max(4, n**0.5) * 2**-53).all()
     assert (componentwise <= info.componentwise_errors + n * 2**-53).all()
-    assert info.corrections == sum(step.corrections for step in info.steps)
+    assert info.iterations == sum(step.iterations for step in info.steps)
     json.dumps(info.to_dict())
     assert "backward error" in info._repr_html_()
 

@@ -165,8 +165,9 @@ void fill(const Solution& s, lupine_result* result) {
   lupine_result r{};
   std::memcpy(&r, result, size);
   for (std::size_t k = 0; k < s.columns.size(); ++k) {
-    if (r.ferr != nullptr) r.ferr[k] = s.columns[k].forward_bound;
-    if (r.berr != nullptr) r.berr[k] = s.columns[k].componentwise_error;
+    if (r.forward_bounds != nullptr) r.forward_bounds[k] = s.columns[k].forward_bound;
+    if (r.componentwise_errors != nullptr)
+      r.componentwise_errors[k] = s.columns[k].componentwise_error;
   }
   r.precision = static_cast<int>(s.precision());
   r.steps = static_cast<int>(s.steps.size());
@@ -174,7 +175,7 @@ void fill(const Solution& s, lupine_result* result) {
   for (const SolveStep& step : s.steps) r.iterations += step.iterations;
   r.equilibrated = s.equilibrated ? 1 : 0;
   r.condition = s.condition_at_least ? std::numeric_limits<double>::infinity() : s.condition;
-  r.forward_error = largest(s, &SolveColumn::forward_bound);
+  r.forward_bound = largest(s, &SolveColumn::forward_bound);
   r.componentwise_error = largest(s, &SolveColumn::componentwise_error);
   r.backward_error = largest(s, &SolveColumn::backward_error);
   r.hpl_residual = largest(s, &SolveColumn::hpl_residual);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 
 namespace lupine {
 
@@ -37,20 +38,12 @@ static_assert(static_cast<int>(BroadcastMethod::ibcast) == LUPINE_IBCAST &&
               static_cast<int>(BroadcastMethod::spread_roll_modified) == LUPINE_LONG_MODIFIED);
 static_assert(static_cast<int>(GridOrder::row) == 0 && static_cast<int>(GridOrder::column) == 1);
 
-/// The given options, with defaults for the fields that a program compiled with an older lupine.h
-/// does not have.
-/// @pre 0 < given.size <= sizeof given
-lupine_options completed(const lupine_options& given) {
-  lupine_options o;
-  lupine_options_init(&o, sizeof o);
-  std::memcpy(&o, &given, given.size);
-  return o;
-}
-
-/// Calls visit(option, its field in C) for every option of a run but `gpus`. An option without a
-/// field does not compile.
-template <class Run, class Fields, class Visit>
-void for_each_pair(Run& run, Fields& c, const Visit& visit) {
+/// Calls visit(option, its field in C) for every option but `gpus`. An option without a field does
+/// not compile.
+template <class Options, class Fields, class Visit>
+void for_each_pair(Options& options, Fields& c, const Visit& visit) {
+  auto& [run, precision, first, refine, tolerance, max_iterations, equilibrate, condition, strict] =
+      options;
   auto& [nb, order, nprow, npcol, lookahead, broadcast, chunk, device, comm, gpus, reserve, fp64,
          threads, stall_timeout] = run;
   visit(nb, c.nb);
@@ -66,45 +59,49 @@ void for_each_pair(Run& run, Fields& c, const Visit& visit) {
   visit(fp64, c.fp64);
   visit(threads, c.threads);
   visit(stall_timeout, c.stall_timeout);
+  visit(precision, c.precision);
+  visit(first, c.first);
+  visit(refine, c.refine);
+  visit(tolerance, c.tolerance);
+  visit(max_iterations, c.max_iterations);
+  visit(equilibrate, c.equilibrate);
+  visit(condition, c.condition);
+  visit(strict, c.strict);
 }
 
-template <class To, class From>
-void assign(To& to, const From& from) {
-  to = static_cast<To>(from);
-}
-
-RunOptions run_from(const lupine_options& o) {
-  RunOptions run;
-  for_each_pair(run, o, [](auto& option, const auto& field) { assign(option, field); });
-  run.gpus.assign(o.gpus, o.gpus + (o.gpus == nullptr ? 0 : o.gpu_count));
-  return run;
+/// The given options, with defaults for the fields that a program compiled with an older lupine.h
+/// does not have.
+/// @pre 0 < given.size <= sizeof given
+lupine_options completed(const lupine_options& given) {
+  lupine_options o;
+  lupine_options_init(&o, sizeof o);
+  std::memcpy(&o, &given, given.size);
+  return o;
 }
 
 }  // namespace
 
 bool is_known(const lupine_options& given) {
   const lupine_options o = completed(given);
-  const auto in = [](int value, int last) { return value >= 0 && value <= last; };
-  return in(o.precision, LUPINE_FP16X3) && in(o.first, LUPINE_FP16X3) &&
-         in(o.refine, LUPINE_GMRES) && in(o.device, LUPINE_CUDA) && in(o.comm, LUPINE_STAGED) &&
-         in(o.broadcast, LUPINE_LONG_MODIFIED) && in(o.column_major, 1) && in(o.equilibrate, 1) &&
-         in(o.condition, 2) && in(o.strict, 1) && in(o.fp64, LUPINE_FP64_EMULATED) &&
-         o.gpu_count >= 0;
+  const SolveOptions defaults;
+  bool all = o.gpu_count >= 0;
+  for_each_pair(defaults, o, [&]<class Option>(const Option&, const auto& field) {
+    if constexpr (std::is_same_v<Option, bool>)
+      all = all && (field == 0 || field == 1);
+    else if constexpr (std::is_enum_v<Option>)
+      all = all && name(static_cast<Option>(field)) != "?";
+  });
+  return all;
 }
 
 SolveOptions options_from(const lupine_options* given) {
-  if (given == nullptr) return {};
-  const lupine_options o = completed(*given);
   SolveOptions options;
-  options.run = run_from(o);
-  options.precision = static_cast<Precision>(o.precision);
-  options.first = static_cast<Precision>(o.first);
-  options.refine = static_cast<RefineMethod>(o.refine);
-  options.tolerance = o.tolerance;
-  options.max_iterations = o.max_iterations;
-  options.equilibrate = o.equilibrate != 0;
-  options.condition = static_cast<ConditionCheck>(o.condition);
-  options.strict = o.strict != 0;
+  if (given == nullptr) return options;
+  const lupine_options o = completed(*given);
+  for_each_pair(options, o, []<class Option>(Option& option, const auto& field) {
+    option = static_cast<Option>(field);
+  });
+  options.run.gpus.assign(o.gpus, o.gpus + (o.gpus == nullptr ? 0 : o.gpu_count));
   return options;
 }
 
@@ -123,11 +120,8 @@ void lupine_options_init(lupine_options* options, size_t size) {
   const SolveOptions defaults;
   lupine_options o{};
   o.size = size;
-  o.tolerance = defaults.tolerance;
-  o.max_iterations = defaults.max_iterations;
-  o.equilibrate = defaults.equilibrate ? 1 : 0;
-  o.condition = static_cast<int>(defaults.condition);
-  o.strict = defaults.strict ? 1 : 0;
-  for_each_pair(defaults.run, o, [](const auto& option, auto& field) { assign(field, option); });
+  for_each_pair(defaults, o, []<class Field>(const auto& option, Field& field) {
+    field = static_cast<Field>(option);
+  });
   std::memcpy(options, &o, std::min(size, sizeof o));
 }

@@ -23,9 +23,11 @@ void add_options(CLI::App& app, const Options& options, Arguments& arguments) {
   for (const Option& option : options)
     app.add_option_function<std::string>(option.names, option.set, option.help)
         ->type_name(option.placeholder);
-  app.add_flag_function(
-      "--progress,!--no-progress", [&](std::int64_t count) { arguments.progress = count > 0; },
+  app.add_flag_callback(
+      "--progress", [&] { arguments.progress = true; },
       "Show progress on standard error (default: if that is a terminal)");
+  app.add_flag_callback(
+      "--no-progress", [&] { arguments.progress = false; }, "Show no progress");
   const bool has_profile = app.get_option_no_throw("--profile") != nullptr;
   const std::string environment =
       fmt::format("Environment: OMP_NUM_THREADS, if set, stands for --threads{}.\n",
@@ -148,8 +150,9 @@ std::vector<CommandWords> commands_with_options(CLI::App& app, Arguments& argume
       {"bench", Command::bench, bench_options(arguments),
        add_command(app, "bench", "Run HPL-MxP and HPL, and compare them")},
       {"compare", Command::compare, compare_options(arguments),
-       add_command(app, "compare",
-                   "Time HPL-MxP, HPL and LAPACK on one matrix, and the rates that bound them")},
+       add_command(
+           app, "compare",
+           "Time HPL-MxP, HPL, solve and LAPACK on one matrix, and the rates that bound them")},
       {"tune", Command::tune, tune_options(arguments),
        add_command(app, "tune", "Find block size, look-ahead and chunks for this machine")},
       {"solve", Command::solve, solve_options(arguments),
@@ -211,8 +214,24 @@ void require_use_of_prediction(const Arguments& arguments, const Normalizer& nor
         "--matrix dominant: its diagonal is not predicted; allowed: scaled-diagonal, fasi-higham");
 }
 
+/// What must be equal on all ranks: the command's options as they were given, but for the paths of
+/// files that rank 0 alone writes.
+std::vector<OptionText> common_options(const CommandWords& command, const Arguments& arguments,
+                                       const Normalizer& normalizer) {
+  std::vector<OptionText> all{{"A", arguments.solve.a},
+                              {"b", arguments.solve.b},
+                              {"--strict", option_text(arguments.solve.options.strict)}};
+  for (const auto& [names, placeholder, help, allowed, set] : command.options) {
+    if (names == "--json" || names == "--plot" || names == "--report") continue;
+    const bool traced = names == "--trace" && normalizer.given(names);
+    all.push_back({names.substr(0, names.find(',')), traced ? "given" : normalizer.value(names)});
+  }
+  return all;
+}
+
 void settle(const CommandWords& command, Arguments& arguments, const Normalizer& normalizer) {
   arguments.command = command.command;
+  arguments.common = common_options(command, arguments, normalizer);
   if (command.command == Command::hpl) arguments.options.benchmark = Benchmark::hpl;
   if (command.command == Command::calibrate) {
     if (arguments.predict.calibrate.empty())
@@ -253,71 +272,6 @@ HplDat open_choices() {
   dat.broadcast = {RunOptions{}.broadcast};
   dat.pfact = dat.rfact = {PanelFactor::right};
   return dat;
-}
-
-namespace {
-
-/// The values of HPL.dat that have options. A file alone gives the others.
-template <class Visit>
-void for_each_choice(const HplDat& dat, const Visit& visit) {
-  visit("-N", dat.n);
-  visit("--nb", dat.nb);
-  visit("--nporder", dat.order);
-  visit("-P", dat.p);
-  visit("-Q", dat.q);
-  visit("--threshold", dat.threshold);
-  visit("--nbmin", dat.nbmin);
-  visit("--ndiv", dat.ndiv);
-  visit("--bcast", dat.broadcast);
-  visit("--lookahead", dat.depth);
-}
-
-/// Calls visit(name, value) for every argument that must be equal on all ranks. It names every
-/// field of Arguments, so that a new one does not compile until it has a place here.
-template <class Visit>
-void for_each_argument(const Arguments& arguments, const Visit& visit) {
-  constexpr std::array commands{"",     "mxp",   "hpl",  "bench",    "compare",
-                                "tune", "solve", "info", "calibrate"};
-  const auto& [command, text, options, choices, dat, may_take_dat, hpl_n, hpl_nb, compare, orders,
-               repeat, budget, tuned, tried, solve, predict, json, plot, trace, profile, progress] =
-      arguments;
-  const auto visit_option = [&](std::string name, const auto& value) {
-    std::replace(name.begin(), name.end(), '_', '-');
-    visit("--" + name, value);
-  };
-  visit("command", std::string(commands.at(static_cast<std::size_t>(command))));
-  for_each_option(options, visit_option);
-  for_each_choice(choices, visit);
-  visit("--dat", dat);
-  visit("--hpl-n", hpl_n);
-  visit("--hpl-nb", hpl_nb);
-  visit("--matrix", std::string(compare.gallery ? name(*compare.gallery) : ""));
-  visit("--rhs", compare.rhs);
-  visit("--contestants", compare.solvers);
-  visit("--precision", compare.precisions);
-  visit("-N", orders);
-  visit("--repeat", repeat);
-  visit("--budget", budget);
-  visit("--benchmark", tuned);
-  visit("--try-nb", tried.nb);
-  visit("--try-chunk", tried.chunk);
-  visit("A", solve.a);
-  visit("b", solve.b);
-  visit("-o", solve.x);
-  for_each_option(solve.options, visit_option);
-  visit("--calibrate", predict.calibrate);
-  visit("--trace", !trace.empty());
-  visit("--profile", profile);
-}
-
-}  // namespace
-
-std::vector<OptionText> common_arguments(const Arguments& arguments) {
-  std::vector<OptionText> all;
-  for_each_argument(arguments, [&](const std::string& name, const auto& value) {
-    all.push_back({name, option_text(value)});
-  });
-  return all;
 }
 
 Arguments parse_arguments(const std::vector<std::string>& words) {

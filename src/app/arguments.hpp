@@ -68,16 +68,13 @@ struct Arguments {
   TuneList tried;                                ///< tune: values to time in place of a search
   SolveArguments solve;
   PredictArguments predict;
-  std::string json;              ///< path; empty: no JSON
-  std::string plot;              ///< compare, predict: path; empty: no picture
-  std::string trace;             ///< path; empty: no trace
-  std::string profile;           ///< path, or "none"; empty: as profile_place() says
-  std::optional<bool> progress;  ///< nothing: progress is shown if standard error is a terminal
+  std::string json;                ///< path; empty: no JSON
+  std::string plot;                ///< compare, predict: path; empty: no picture
+  std::string trace;               ///< path; empty: no trace
+  std::string profile;             ///< path, or "none"; empty: as profile_place() says
+  std::optional<bool> progress;    ///< nothing: progress is shown if standard error is a terminal
+  std::vector<OptionText> common;  ///< what must be equal on all ranks
 };
-
-/// The arguments that must be equal on all ranks: all but the paths of report, JSON, picture and
-/// trace, which only rank 0 writes, and whether progress is shown.
-std::vector<OptionText> common_arguments(const Arguments& arguments);
 
 /// @param words the words of the command line after the program's name
 /// @throws UsageError that names the option and what is allowed

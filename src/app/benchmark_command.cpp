@@ -167,7 +167,7 @@ void write_trace(const TraceReport& trace, const std::string& path,
 
 int run_benchmarks(const Communicator& world, const Arguments& arguments, const ProfilePlace& place,
                    const std::string& command_line, const Notes& notes) {
-  require_equal_options(world, common_arguments(arguments));
+  require_equal_options(world, arguments.common);
   const std::optional<HplDat> dat = take_dat(world, arguments);
   on_rank_0(world, [&] { check_files(arguments, place, dat ? &*dat : nullptr); });
   Notes all_notes = notes;

@@ -5,8 +5,6 @@
 
 #include <utility>
 
-#include "setup/options_check.hpp"
-
 namespace lupine {
 
 namespace {
@@ -17,14 +15,12 @@ template <class Nb, class Processes, class Depth, class Broadcast>
 Options layout_options(Nb& nb, Processes& p, Processes& q, GridOrder& order, Depth& depth,
                        Broadcast& broadcast) {
   return {
-      values("--nb", "Block size, also -NB (default: by device and size)", nb, std::int64_t{1},
-             largest_int64),
-      values("-P,--nprow", "Rows of the process grid (default: squarest grid)", p, 1, largest_int),
-      values("-Q,--npcol", "Columns of the process grid", q, 1, largest_int),
+      number("--nb", "Block size, also -NB (default: by device and size)", nb),
+      number("-P,--nprow", "Rows of the process grid (default: squarest grid)", p),
+      number("-Q,--npcol", "Columns of the process grid", q),
       choice("--nporder", "Numbering of ranks over the grid (default row)", order),
-      values("--lookahead", "Panels factored ahead (default: by device and size)", depth, 0,
-             largest_lookahead),
-      values("--bcast", "Broadcast of panels (default 1ring-modified)", broadcast),
+      number("--lookahead", "Panels factored ahead (default: by device and size)", depth),
+      choice("--bcast", "Broadcast of panels (default 1ring-modified)", broadcast),
   };
 }
 
@@ -34,8 +30,7 @@ Options layout_options(RunOptions& run) {
 
 /// The options of both benchmarks for values that HPL.dat gives too.
 Options dat_options(HplDat& dat) {
-  Options all = {numbers("-N,--n", "Order of the matrix (default: the largest that fits)", dat.n,
-                         std::int64_t{1}, largest_int64)};
+  Options all = {number("-N,--n", "Order of the matrix (default: the largest that fits)", dat.n)};
   append(all, layout_options(dat.nb, dat.p, dat.q, dat.order, dat.depth, dat.broadcast));
   return all;
 }
@@ -44,10 +39,10 @@ Options dat_options(HplDat& dat) {
 template <class Numbers>
 Options panel_options(Numbers& leaf, Numbers& parts) {
   return {
-      values("--nbmin", "With pivoting: columns at which a panel's recursion ends (default 16)",
-             leaf, 1, largest_leaf),
-      values("--ndiv", "With pivoting: parts into which recursion divides a panel (default 2)",
-             parts, 2, largest_parts),
+      number("--nbmin", "With pivoting: columns at which a panel's recursion ends (default 16)",
+             leaf),
+      number("--ndiv", "With pivoting: parts into which recursion divides a panel (default 2)",
+             parts),
   };
 }
 
@@ -60,8 +55,7 @@ Option precision_option(BenchmarkOptions& o) {
 Options refinement_options(RefineMethod& refine, int& max_iterations) {
   return {
       choice("--refine", "Refinement of the solution (default auto)", refine),
-      number("--max-iterations", "Corrections allowed (default 50)", max_iterations, 1,
-             largest_int),
+      number("--max-iterations", "Corrections allowed (default 50)", max_iterations),
   };
 }
 
@@ -88,10 +82,8 @@ Option any_matrix(Arguments& a) {
 Options low_precision_options(BenchmarkOptions& o, Option matrix) {
   Options all = {
       std::move(matrix),
-      real("--kappa", "fasi-higham: condition number (default 1000)", o.kappa, "a number above 1",
-           [](double v) { return v > 1; }),
-      real("--rho", "fasi-higham: alpha / beta (default 0.5)", o.rho, "a number above 0, at most 1",
-           [](double v) { return v > 0 && v <= 1; }),
+      number("--kappa", "fasi-higham: condition number (default 1000)", o.kappa),
+      number("--rho", "fasi-higham: alpha / beta (default 0.5)", o.rho),
       choice("--pivot,--pivoting", "Exchange of rows (default none)", o.pivoting),
   };
   append(all, refinement_options(o.refine, o.max_iterations));
@@ -99,43 +91,40 @@ Options low_precision_options(BenchmarkOptions& o, Option matrix) {
 }
 
 Option stall_option(RunOptions& o) {
-  return real("--stall-timeout",
-              fmt::format("Seconds that a rank may wait for others before all are ended, with "
-                          "status 3 (default {:g}; 0: no limit)",
-                          default_stall_timeout),
-              o.stall_timeout, "seconds, a number of at least 0", [](double v) { return v >= 0; });
+  return number("--stall-timeout",
+                fmt::format("Seconds that a rank may wait for others before all are ended, with "
+                            "status 3 (default {:g}; 0: no limit)",
+                            default_stall_timeout),
+                o.stall_timeout);
 }
 
 Options place_options(RunOptions& o) {
   return {
       choice("--device", "Where to compute (default auto: GPUs if every rank sees one)", o.device),
       choice("--comm", "How panels travel between GPUs (default auto)", o.comm),
-      ordinals("--gpus", "GPUs by node-local rank, in turn, such as 0,1 (default: all)", o.gpus),
+      number("--gpus", "GPUs by node-local rank, in turn, such as 0,1 (default: all)", o.gpus),
       number("--reserve", "Multiprocessors that a GPU's updates leave to panels (default by work)",
-             o.reserve, 0, largest_reserve),
+             o.reserve),
       choice("--fp64", "FP64 products of a GPU's updates (default native; not of HPL-MxP)", o.fp64),
-      number("--threads", "Threads a rank (default: its share of the cores)", o.threads, 1,
-             largest_threads),
+      number("--threads", "Threads a rank (default: its share of the cores)", o.threads),
       stall_option(o),
   };
 }
 
 Option memory_option(BenchmarkOptions& o) {
-  return real("--memory-fraction",
-              "Without -N: part of the free memory that a run may take (default 0.8; GPUs 0.95)",
-              o.memory_fraction, "a number above 0, at most 1",
-              [](double v) { return v > 0 && v <= 1; });
+  return number("--memory-fraction",
+                "Without -N: part of the free memory that a run may take (default 0.8; GPUs 0.95)",
+                o.memory_fraction);
 }
 
 Option chunk_option(RunOptions& o) {
   return number("--chunk", "Columns that an update takes at a time (default: by device and size)",
-                o.chunk, std::int64_t{1}, largest_int64);
+                o.chunk);
 }
 
 Options machine_options(BenchmarkOptions& o) {
   Options all = {
-      number("--seed", "Seed of the random matrix (default 1)", o.seed, std::uint64_t{0},
-             largest_uint64),
+      number("--seed", "Seed of the random matrix (default 1)", o.seed),
       chunk_option(o.run),
   };
   append(all, place_options(o.run));
@@ -144,8 +133,8 @@ Options machine_options(BenchmarkOptions& o) {
 
 /// Options by which n is chosen.
 Options sizing_options(BenchmarkOptions& o) {
-  return {real("--time-target", "Without -N: seconds that a run (bench: both runs) may take",
-               o.time_target, "seconds, a number above 0", [](double v) { return v > 0; }),
+  return {number("--time-target", "Without -N: seconds that a run (bench: both runs) may take",
+                 o.time_target),
           memory_option(o)};
 }
 
@@ -160,8 +149,7 @@ Option json_option(Arguments& arguments) {
 }
 
 Options run_options(Arguments& arguments) {
-  return {number("--repeat", "Runs (default 1)", arguments.repeat, 1, largest_int),
-          json_option(arguments),
+  return {number("--repeat", "Runs (default 1)", arguments.repeat), json_option(arguments),
           file("--trace", "Write what every rank did when, as a Chrome trace (Perfetto opens it)",
                arguments.trace),
           profile_option(arguments)};
@@ -185,19 +173,18 @@ Option benchmark_choice(std::vector<Benchmark>& target) {
 }
 
 Option hpl_nb_option(Arguments& a) {
-  return number("--hpl-nb", "HPL's block size (default: by size)", a.hpl_nb, std::int64_t{1},
-                largest_int64);
+  return number("--hpl-nb", "HPL's block size (default: by size)", a.hpl_nb);
 }
 
 /// A number of right-hand sides; 0 stands for n, the order of the matrix.
 Option rhs_option(std::int64_t& target) {
-  const std::string allowed =
-      fmt::format("a whole number from 1 to {}, or n: as many as the order", largest_int);
+  const OptionRange& range = range_of("rhs");
+  const std::string allowed = range_text<int>(range) + ", or n: as many as the order";
   return {"--rhs", "NUMBER",
           "With a user's matrix: right-hand sides, or n: as many as the order (default 1)", allowed,
-          [&target, allowed](const std::string& text) {
+          [&target, &range, allowed](const std::string& text) {
             const auto value = text == "n" ? std::optional(0) : read<int>(text);
-            if (!value || (*value < 1 && text != "n")) reject("--rhs", text, allowed);
+            if (!value || (text != "n" && !is_in(range, *value))) reject("--rhs", text, allowed);
             target = *value;
           }};
 }
@@ -214,8 +201,7 @@ Options contest_options(Arguments& a) {
   const std::string solvers = "mxp, solve, hpl, dgesv, dsgesv, dgesvx";
   const std::string precisions = "fp16, bf16, fp16x3, fp32";
   return {
-      numbers("-N,--n", "Orders of the matrix, one after the other (default 8192)", a.orders,
-              std::int64_t{1}, largest_int64),
+      number("-N,--n", "Orders of the matrix, one after the other (default 8192)", a.orders),
       rhs_option(a.compare.rhs),
       list("--contestants",
            "Solvers to compare, with a user's matrix neither mxp nor hpl (default all that are "
@@ -227,8 +213,7 @@ Options contest_options(Arguments& a) {
           precisions + several, a.compare.precisions,
           [precisions](const std::string& word) { return read_name<Precision>(word, precisions); }),
       hpl_nb_option(a),
-      number("--repeat", "Rounds; every solver runs once in each (default 3)", a.repeat, 1,
-             largest_int),
+      number("--repeat", "Rounds; every solver runs once in each (default 3)", a.repeat),
       json_option(a),
       file("--plot", "Draw the rates against N, with their ceilings, as SVG (by gnuplot)", a.plot),
   };
@@ -239,19 +224,15 @@ Options contest_options(Arguments& a) {
 Options tune_options(Arguments& a) {
   BenchmarkOptions& o = a.options;
   Options all = {
-      real("--budget", "Seconds for the search, of all benchmarks together (default 60)", a.budget,
-           "seconds, a number above 0", [](double v) { return v > 0; }),
+      number("--budget", "Seconds for the search, of all benchmarks together (default 60)",
+             a.budget),
       benchmark_choice(a.tuned),
-      number("-N,--n", "Order of the matrix (default: by the budget)", o.n, std::int64_t{1},
-             largest_int64),
-      number("-P,--nprow", "Rows of the process grid (default: squarest grid)", o.run.nprow, 1,
-             largest_int),
-      number("-Q,--npcol", "Columns of the process grid", o.run.npcol, 1, largest_int),
+      number("-N,--n", "Order of the matrix (default: by the budget)", o.n),
+      number("-P,--nprow", "Rows of the process grid (default: squarest grid)", o.run.nprow),
+      number("-Q,--npcol", "Columns of the process grid", o.run.npcol),
       choice("--nporder", "Numbering of ranks over the grid (default row)", o.run.order),
-      numbers("--try-nb", "Block sizes to time once each, instead of a search", a.tried.nb,
-              std::int64_t{1}, largest_int64),
-      numbers("--try-chunk", "Chunks to time once each, instead of a search", a.tried.chunk,
-              std::int64_t{1}, largest_int64),
+      number("--try-nb", "Block sizes to time once each, instead of a search", a.tried.nb),
+      number("--try-chunk", "Chunks to time once each, instead of a search", a.tried.chunk),
       choice("--precision,--sloppy-type", "Precision of HPL-MxP's update (default auto)",
              o.precision, "auto, fp16, bf16, fp16x3, fp32"),
       choice("--pivot,--pivoting", "Exchange of rows in HPL-MxP (default none)", o.pivoting),
@@ -280,9 +261,9 @@ Options hpl_options(Arguments& a) {
   Options all = dat_option(a);
   append(all, dat_options(a.choices));
   append(all, panel_options(a.choices.nbmin, a.choices.ndiv));
-  all.push_back(real("--threshold",
-                     "Limit of the scaled residual; 0 or less: no check (default 16)",
-                     a.choices.threshold, "a number", [](double) { return true; }));
+  all.push_back(number("--threshold",
+                       "Limit of the scaled residual; 0 or less: no check (default 16)",
+                       a.choices.threshold));
   append(all, machine_options(a.options));
   append(all, sizing_options(a.options));
   append(all, run_options(a));
@@ -290,12 +271,11 @@ Options hpl_options(Arguments& a) {
 }
 
 Options bench_options(Arguments& a) {
-  Options all = {number("-N,--n", "Order of the matrix (default: the largest that fits)",
-                        a.options.n, std::int64_t{1}, largest_int64)};
+  Options all = {
+      number("-N,--n", "Order of the matrix (default: the largest that fits)", a.options.n)};
   append(all, layout_options(a.options.run));
-  all.push_back(number("--hpl-n",
-                       "Order of HPL's matrix (default: HPL-MxP's, or the largest that fits)",
-                       a.hpl_n, std::int64_t{1}, largest_int64));
+  all.push_back(number(
+      "--hpl-n", "Order of HPL's matrix (default: HPL-MxP's, or the largest that fits)", a.hpl_n));
   all.push_back(hpl_nb_option(a));
   all.push_back(precision_option(a.options));
   append(all, low_precision_options(a.options, benchmark_matrix(a.options)));
@@ -331,9 +311,9 @@ Options solve_options(Arguments& a) {
   };
   append(all, refinement_options(o.refine, o.max_iterations));
   all.push_back(
-      real("--tolerance",
-           "Componentwise backward error that x must have (default max(4, sqrt(n)) 2^-53)",
-           o.tolerance, "a number above 0, below 1", [](double v) { return v > 0 && v < 1; }));
+      number("--tolerance",
+             "Componentwise backward error that x must have (default max(4, sqrt(n)) 2^-53)",
+             o.tolerance));
   all.push_back(
       on_off("--equilibrate", "Scale rows and columns first (default on)", o.equilibrate));
   all.push_back(
@@ -356,13 +336,10 @@ Options predict_options(Arguments& a) {
       {"--machine", "NAME|FILE", "Machine on paper: a machine file, or a shipped machine",
        "a machine file, or the name of a machine",
        [&p](const std::string& text) { p.machine = text; }},
-      number("--ranks", "Ranks (default: P x Q, or as many as the machine has)", p.ranks, 1,
-             largest_int),
-      number("--corrections", "Corrections of the refinement (default 3)", p.corrections, 1, 1000),
-      numbers("--scale", "Numbers of ranks for a table of weak scaling, such as 1,8,64", p.scale, 1,
-              largest_int),
-      real("--budget", "With --search: seconds that it may take (default 300)", p.budget,
-           "seconds, a number above 0", [](double v) { return v > 0; }),
+      number("--ranks", "Ranks (default: P x Q, or as many as the machine has)", p.ranks),
+      number("--corrections", "Corrections of the refinement (default 3)", p.corrections),
+      number("--scale", "Numbers of ranks for a table of weak scaling, such as 1,8,64", p.scale),
+      number("--budget", "With --search: seconds that it may take (default 300)", p.budget),
       file("--plot", "With --scale: write the table as a picture (SVG) too", a.plot),
   };
 }
@@ -370,11 +347,11 @@ Options predict_options(Arguments& a) {
 Options calibrate_options(Arguments& a) {
   return {
       file("--calibrate", "Measure this machine, and write its machine file", a.predict.calibrate),
-      real("--budget", "With --calibrate: seconds that it may take, about (default 60)",
-           a.predict.seconds, "seconds, a number above 0", [](double v) { return v > 0; }),
+      number("--budget", "With --calibrate: seconds that it may take, about (default 60)",
+             a.predict.seconds),
       choice("--device", "With --calibrate: what is measured (default auto)", a.options.run.device),
       number("--threads", "With --calibrate: threads a rank (default: its share of the cores)",
-             a.options.run.threads, 1, largest_threads),
+             a.options.run.threads),
       stall_option(a.options.run)};
 }
 

@@ -105,7 +105,7 @@ int hold(const Communicator& world, const Arguments& arguments, std::deque<AnyCo
 
 int run_compare(const Communicator& world, const Arguments& arguments, const ProfilePlace& place,
                 const std::string& command_line, const std::vector<std::string>& notes) {
-  require_equal_options(world, common_arguments(arguments));
+  require_equal_options(world, arguments.common);
   check_outputs(world, arguments, place);
   std::vector<std::string> all_notes = notes;
   const Profile profile = load_profile(world, place, all_notes);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "app/option.hpp"
 
-#include <cmath>
-
 #include "io/text.hpp"
 
 namespace lupine {
@@ -13,23 +11,10 @@ namespace lupine {
       fmt::format("{}: '{}' is not allowed; allowed: {}", option, printable(value), allowed));
 }
 
-Option real(std::string names, std::string help, double& target, std::string range,
-            const std::function<bool(double)>& allowed) {
-  Option option{std::move(names), "NUMBER", std::move(help), std::move(range), {}};
-  option.set = [=, &target, name = option.names, range = option.allowed](const std::string& text) {
-    const auto value = read<double>(text);
-    if (!value || !std::isfinite(*value) || !allowed(*value)) reject(name, text, range);
-    target = *value;
-  };
-  return option;
-}
-
-Option ordinals(std::string names, std::string help, std::vector<int>& target) {
-  return list(std::move(names), std::move(help), "numbers from 0, separated by commas", target,
-              [](const std::string& word) -> std::optional<int> {
-                const auto value = read<int>(word);
-                return value && *value >= 0 ? value : std::nullopt;
-              });
+const OptionRange& range_of_names(const std::string& names) {
+  std::string option = names.substr(names.rfind("--") + 2);
+  std::ranges::replace(option, '-', '_');
+  return range_of(option);
 }
 
 Option on_off(std::string names, std::string help, bool& target) {
@@ -84,7 +69,7 @@ std::vector<std::string> Normalizer::operator()(const std::vector<std::string>& 
       const Option& option = *found->second;
       if (word == name) word += "=" + next_value(option, words, ++i);
       if (word.size() == name.size() + 1) reject(option.names, "", option.allowed);
-      require_first(option.names);
+      require_first(option.names, word.substr(name.size() + 1));
     }
     result.push_back(word);
   }
@@ -114,8 +99,8 @@ void Normalizer::check_flag(const std::string& word) {
   require_first(is_progress ? "--progress/--no-progress" : name);
 }
 
-void Normalizer::require_first(const std::string& names) {
-  if (!seen_.insert(names).second)
+void Normalizer::require_first(const std::string& names, const std::string& value) {
+  if (!seen_.emplace(names, value).second)
     throw UsageError(fmt::format("{}: given more than once; allowed: once", names));
 }
 

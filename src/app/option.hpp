@@ -9,10 +9,8 @@
 #include <algorithm>
 #include <charconv>
 #include <functional>
-#include <limits>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,11 +18,9 @@
 #include <lupine/error.hpp>
 #include <lupine/options.hpp>
 
-namespace lupine {
+#include "core/option_range.hpp"
 
-constexpr auto largest_int = std::numeric_limits<int>::max();
-constexpr auto largest_int64 = std::numeric_limits<std::int64_t>::max();
-constexpr auto largest_uint64 = std::numeric_limits<std::uint64_t>::max();
+namespace lupine {
 
 /// @throws UsageError that names the option, the value and the allowed values
 [[noreturn]] void reject(const std::string& option, std::string_view value,
@@ -49,22 +45,22 @@ struct Option {
   std::function<void(const std::string& value)> set;
 };
 
-/// A whole number in a range.
+/// The row of an option in the table of ranges. @param names as in Option::names
+const OptionRange& range_of_names(const std::string& names);
+
+/// A number in the range that the table has.
 template <class Number>
-Option number(std::string names, std::string help, Number& target, Number from, Number to) {
-  const std::string range = fmt::format("a whole number from {} to {}", from, to);
-  Option option{std::move(names), "NUMBER", std::move(help), range, {}};
-  option.set = [=, &target, name = option.names](const std::string& text) {
+Option number(std::string names, std::string help, Number& target) {
+  const OptionRange& range = range_of_names(names);
+  Option option{std::move(names), "NUMBER", std::move(help), range_text<Number>(range), {}};
+  option.set = [&range, &target, name = option.names,
+                allowed = option.allowed](const std::string& text) {
     const auto value = read<Number>(text);
-    if (!value || *value < from || *value > to) reject(name, text, range);
+    if (!value || !is_in(range, *value)) reject(name, text, allowed);
     target = *value;
   };
   return option;
 }
-
-/// A finite number for which `allowed` is true; `range` says so in words.
-Option real(std::string names, std::string help, double& target, std::string range,
-            const std::function<bool(double)>& allowed);
 
 /// The enumeration's value with this name (or alias), if its name is in the list `allowed`.
 template <class Enum>
@@ -109,47 +105,26 @@ Option list(std::string names, std::string help, std::string allowed, std::vecto
   return option;
 }
 
-/// One or several whole numbers in a range.
-template <class T>
-Option numbers(std::string names, std::string help, std::vector<T>& target, T from, T to) {
-  const std::string allowed =
-      fmt::format("a whole number from {} to {}, or several, separated by commas", from, to);
-  return list(std::move(names), std::move(help), allowed, target,
-              [=](const std::string& word) -> std::optional<T> {
-                const auto value = read<T>(word);
-                return value && *value >= from && *value <= to ? value : std::nullopt;
+/// One or several numbers in the range that the table has.
+template <class Number>
+Option number(std::string names, std::string help, std::vector<Number>& target) {
+  const OptionRange& range = range_of_names(names);
+  return list(std::move(names), std::move(help),
+              range_text<Number>(range) + ", or several, separated by commas", target,
+              [&range](const std::string& word) {
+                const auto value = read<Number>(word);
+                return value && is_in(range, *value) ? value : std::nullopt;
               });
 }
 
 /// The names of one or several values of the enumeration.
 template <class Enum>
-Option choices(std::string names, std::string help, std::vector<Enum>& target) {
+Option choice(std::string names, std::string help, std::vector<Enum>& target) {
   const std::string allowed = allowed_names<Enum>();
   return list(std::move(names), std::move(help) + ": " + allowed,
               allowed + "; or several, separated by commas", target,
               [](const std::string& word) { return parse<Enum>(word); });
 }
-
-/// One value if the target is one value, a list of values if it is a list.
-template <class T>
-Option values(std::string names, std::string help, T& target, T from, T to) {
-  return number(std::move(names), std::move(help), target, from, to);
-}
-template <class T>
-Option values(std::string names, std::string help, std::vector<T>& target, T from, T to) {
-  return numbers(std::move(names), std::move(help), target, from, to);
-}
-template <class Enum>
-Option values(std::string names, std::string help, Enum& target) {
-  return choice(std::move(names), std::move(help), target);
-}
-template <class Enum>
-Option values(std::string names, std::string help, std::vector<Enum>& target) {
-  return choices(std::move(names), std::move(help), target);
-}
-
-/// One or several whole numbers of at least 0.
-Option ordinals(std::string names, std::string help, std::vector<int>& target);
 
 Option on_off(std::string names, std::string help, bool& target);
 
@@ -169,17 +144,19 @@ class Normalizer {
   std::vector<std::string> operator()(const std::vector<std::string>& words);
   /// Whether an option was given. @param names as in Option::names
   bool given(const std::string& names) const { return seen_.count(names) > 0; }
+  /// The value that was given, as a word; empty if none was.
+  std::string value(const std::string& names) const { return given(names) ? seen_.at(names) : ""; }
 
  private:
   std::string long_form(const std::string& word) const;
   std::string next_value(const Option& option, const std::vector<std::string>& words,
                          std::size_t i) const;
   void check_flag(const std::string& word);
-  void require_first(const std::string& names);
+  void require_first(const std::string& names, const std::string& value = "");
 
   std::string command_;
   std::map<std::string, const Option*> known_;
-  std::set<std::string> seen_;
+  std::map<std::string, std::string> seen_;  // with the values
 };
 
 }  // namespace lupine

@@ -9,10 +9,10 @@
 
 #include "app/output.hpp"
 #include "comm/agreement.hpp"
+#include "core/option_range.hpp"
 #include "io/json.hpp"
 #include "io/text.hpp"
 #include "revision.hpp"
-#include "setup/options_check.hpp"
 #include "setup/rates.hpp"
 
 namespace lupine {
@@ -27,10 +27,10 @@ constexpr const char* option_name = "--profile";
 Profile checked_profile(const std::string& text, const std::string& path) {
   Profile profile = parse_profile(text, path);
   for (const ProfileEntry& entry : profile.entries())
-    if (entry.tuning.lookahead > largest_lookahead)
-      throw UsageError(fmt::format("cannot use the profile '{}': look-ahead {}; allowed: 0 to {}",
+    if (!is_in(range_of("lookahead"), entry.tuning.lookahead))
+      throw UsageError(fmt::format("cannot use the profile '{}': look-ahead {}; allowed: {}",
                                    printable(path, longest_path), entry.tuning.lookahead,
-                                   largest_lookahead));
+                                   range_text<int>(range_of("lookahead"))));
   return profile;
 }
 

@@ -76,7 +76,7 @@ void report(const Arguments& arguments, const SolveRun& run, const Solution& sol
 int run_solve(const Communicator& world, const Arguments& arguments, const ProfilePlace& place,
               const std::string& command_line, const std::vector<std::string>& notes) {
   const SolveArguments& own = arguments.solve;
-  require_equal_options(world, common_arguments(arguments));
+  require_equal_options(world, arguments.common);
   on_rank_0(world, [&] {
     require_kind(own.x);
     check_files(arguments, place);

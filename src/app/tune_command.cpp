@@ -36,7 +36,7 @@ int run_tune(const Communicator& world, const Arguments& arguments, const Profil
              const std::string& command_line, const std::vector<std::string>& notes) {
   // Tunings of a list are timed only once each, so they are not written to a profile.
   const ProfilePlace place = arguments.tried.empty() ? users : ProfilePlace{"", "--try-nb"};
-  require_equal_options(world, common_arguments(arguments));
+  require_equal_options(world, arguments.common);
   on_rank_0(world, [&] {
     check_files(arguments, place);
     prepare_profile(place);

@@ -11,8 +11,8 @@
 
 #include "comm/agreement.hpp"
 #include "core/expects.hpp"
+#include "core/option_range.hpp"
 #include "core/option_text.hpp"
-#include "setup/options_check.hpp"
 
 namespace lupine {
 
@@ -35,11 +35,12 @@ void check_grids(const HplDat& dat, int ranks) {
   for (std::size_t i = 0; i < dat.p.size(); ++i) check_grid(dat.p[i], dat.q[i], ranks, place);
 }
 
-void check_most(const HplDat& dat, const std::vector<int>& values, int most, const char* line) {
+void check_range(const HplDat& dat, const std::vector<int>& values, const OptionRange& range,
+                 const char* line) {
   for (const int value : values)
-    if (value > most)
-      throw UsageError(fmt::format("{} {}: {} is not allowed; allowed: at most {}", dat.path, line,
-                                   value, most));
+    if (!is_allowed(range, value))
+      throw UsageError(fmt::format("{} {}: {} is not allowed; allowed: {}", dat.path, line, value,
+                                   range_text<int>(range)));
 }
 
 BenchmarkOptions with(const HplRun& run, BenchmarkOptions options) {
@@ -109,10 +110,10 @@ std::span<const HplChoice> ignored_by(const BenchmarkOptions& options) {
 std::vector<BenchmarkOptions> configurations(const HplDat& dat, const BenchmarkOptions& base,
                                              int ranks) {
   check_grids(dat, ranks);
-  check_most(dat, dat.depth, largest_lookahead, "line 25");
+  check_range(dat, dat.depth, range_of("lookahead"), "line 25");
   if (pivoted(base)) {
-    check_most(dat, dat.nbmin, largest_leaf, "line 17");
-    check_most(dat, dat.ndiv, largest_parts, "line 19");
+    check_range(dat, dat.nbmin, range_of("nbmin"), "line 17");
+    check_range(dat, dat.ndiv, range_of("ndiv"), "line 19");
   }
   BenchmarkOptions common = base;
   common.threshold = dat.threshold;

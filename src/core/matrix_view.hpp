@@ -44,6 +44,12 @@ constexpr Transpose operator!(Transpose transpose) {
   return transpose == Transpose::no ? Transpose::yes : Transpose::no;
 }
 
+/// A factor of an LU factorization, where both share the memory of a square matrix.
+enum class Triangle {
+  unit_lower,  ///< L, whose ones on the diagonal are not stored
+  upper        ///< U
+};
+
 /// The distance of two columns, in elements, for a matrix of `rows` rows: a multiple of the cache
 /// line's `line` elements, and not of 512, where many columns would share the same few cache sets.
 constexpr std::int64_t leading_dimension(std::int64_t rows, std::int64_t line) {

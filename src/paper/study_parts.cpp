@@ -39,7 +39,7 @@ ordered_json study_json(std::string_view study, const Scenario& scenario,
             {"validation", text_or_null(scenario.machine.validation)},
             {"corrections", scenario.corrections},
             {"device", scenario.device.name}}},
-          {"asked", json_of_options(asked)}};
+          {"asked", json_of_asked(asked)}};
 }
 
 double lu_gflops(const Predicted& p) {

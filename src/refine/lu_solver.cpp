@@ -90,7 +90,7 @@ MultiVector LuSolver::solve_in(const MultiVector& r) {
   // Each scope ends when its work is done.
   {
     const TraceScope lower = scope(Activity::solve_lower);
-    sweep(Triangle::lower);  // Y = L^-1 R
+    sweep(Triangle::unit_lower);  // Y = L^-1 R
     clear(of_rows_);
     queue_->synchronize();
   }
@@ -144,7 +144,7 @@ void LuSolver::clear(AnyMatrix to) {
 //     D_k <- T_kk^-1 (D_k + owed_k),  owed_i <- owed_i - T_ik D_k for the blocks i still to come.
 // With L, D begins as 0 and owed as R; with U, D begins as L^-1 P R and owed as 0.
 void LuSolver::sweep(Triangle triangle) {
-  const bool lower = triangle == Triangle::lower;
+  const bool lower = triangle == Triangle::unit_lower;
   for (std::int64_t i = 0; i < plan_.count(); ++i) {
     const Step s = plan_[lower ? i : plan_.count() - 1 - i];
     if (lower && !moves_.empty()) exchange_rows(moves_[static_cast<std::size_t>(s.index)]);
@@ -181,7 +181,7 @@ MultiVector LuSolver::solve_transposed_in(const MultiVector& r) {
     queue_->synchronize();
   }
   const TraceScope lower(trace_, Track::solves, {.activity = Activity::solve_lower});
-  sweep_transposed(Triangle::lower);
+  sweep_transposed(Triangle::unit_lower);
   return get<T>(of_rows_, scales);
 }
 
@@ -190,7 +190,7 @@ MultiVector LuSolver::solve_transposed_in(const MultiVector& r) {
 // With U, D begins as 0 and owed as R; with L, D begins as U^-T R and owed as 0, and the row
 // exchanges of step k are undone after it, so that D ends as P^T L^-T U^-T R.
 void LuSolver::sweep_transposed(Triangle triangle) {
-  const bool lower = triangle == Triangle::lower;
+  const bool lower = triangle == Triangle::unit_lower;
   for (std::int64_t i = 0; i < plan_.count(); ++i) {
     const Step s = plan_[lower ? plan_.count() - 1 - i : i];
     const AnyMatrix owed = of_columns(s.column.value, s.in_column ? s.width() : 0);

@@ -54,7 +54,6 @@ class LuSolver final : public FactorSolver {
   MultiVector solve_transposed(const MultiVector& r) override;
 
  private:
-  enum class Triangle { lower, upper };
   bool in_fp32(const MultiVector& r) const;
   template <class T>
   MultiVector solve_in(const MultiVector& r);

@@ -106,7 +106,7 @@ ordered_json choices(const Setup& setup) {
   chosen["ranks"] = setup.machine.hosts.size();
   chosen["variant"] = variant(o);
   chosen["sources"] = sources(setup);
-  chosen["asked"] = json_of_options(setup.asked);
+  chosen["asked"] = json_of_asked(setup.asked);
   chosen["device_description"] = setup.machine.device;
   chosen["fp64_products"] = text_or_null(setup.machine.fp64);
   chosen.erase("gpus");

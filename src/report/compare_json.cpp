@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <utility>
 
 #include "core/expects.hpp"
 #include "core/matrix_traits.hpp"
@@ -25,19 +24,11 @@ ordered_json best_and_median(const std::vector<double>& values) {
           {"median", number_or_null(both.median, !values.empty())}};
 }
 
-ordered_json step_of(const SolveStep& step) {
-  return {{"precision", name(step.precision)},     {"solved", step.solved},
-          {"why", text_or_null(step.why)},         {"factor_seconds", step.factor_seconds},
-          {"refine_seconds", step.refine_seconds}, {"iterations", step.iterations}};
-}
-
 ordered_json turn_of(const Turn& turn) {
-  ordered_json steps = ordered_json::array();
-  for (const SolveStep& step : turn.steps) steps.push_back(step_of(step));
   return {{"seconds", number_or_null(turn.seconds, turn.seconds > 0)},
           {"refine_seconds", number_or_null(turn.refine_seconds)},
           {"check_seconds", number_or_null(turn.check_seconds)},
-          {"steps", std::move(steps)},
+          {"steps", json_of(turn.steps)},
           {"scaled_residual", number_or_null(turn.scaled_residual)},
           {"passed", turn.passed()},
           {"failure", text_or_null(turn.failure)},

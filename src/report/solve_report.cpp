@@ -231,51 +231,6 @@ std::string total_lines(const SolveRun& run, const Solution& s) {
                                          s.load_seconds, s.seconds, s.check_seconds));
 }
 
-ordered_json json_of(const SolveStep& step, const Solution& s) {
-  return {{"precision", name(step.precision)},
-          {"fp64",
-           step.precision == Precision::fp64 ? ordered_json(name(s.chosen.fp64)) : ordered_json()},
-          {"solved", step.solved},
-          {"why", step.why},
-          {"factor_seconds", step.factor_seconds},
-          {"refine_seconds", step.refine_seconds},
-          {"iterations", step.iterations},
-          {"bad_pivot", index_or_null(step.bad_pivot)},
-          {"growth", number_or_null(step.growth)},
-          {"rotated", step.rotated}};
-}
-
-ordered_json json_of(const SolveColumn& column) {
-  return {{"precision", name(column.precision)},
-          {"method", name(column.method)},
-          {"iterations", column.iterations},
-          {"converged", column.converged},
-          {"componentwise_error", number_or_null(column.componentwise_error)},
-          {"backward_error", number_or_null(column.backward_error)},
-          {"hpl_residual", number_or_null(column.hpl_residual)},
-          {"forward_bound", number_or_null(column.forward_bound)},
-          {"why", column.why.empty() ? ordered_json(nullptr) : ordered_json(column.why)}};
-}
-
-/// The bytes; null for 0: there is no plan.
-ordered_json bytes_or_null(double bytes) {
-  return bytes == 0 ? ordered_json(nullptr) : ordered_json(static_cast<std::int64_t>(bytes));
-}
-
-ordered_json asked(const SolveRun& run) {
-  ordered_json all = json_of_options(run.options);
-  all["tolerance"] = tolerance(run);
-  return all;
-}
-
-ordered_json chosen(const Solution& s) {
-  ordered_json all = json_of_options(s.chosen);
-  all.update({{"panel_width", s.panel_width},
-              {"device_description", s.device},
-              {"fp64_products", text_or_null(s.fp64_products)}});
-  return all;
-}
-
 }  // namespace
 
 bool is_solved_in_part(const SolveRun& run, const Solution& s) {
@@ -324,35 +279,22 @@ ordered_json json_of_solution(const SolveRun& run, const Solution& s) {
                    {"A", run.a},
                    {"b", text_or_null(run.b)},
                    {"x", text_or_null(is_written(run, s) ? run.x : "")},
-                   {"n", run.n},
                    {"right_hand_sides", run.right_hand_sides},
                    {"ranks", run.hosts.size()},
-                   {"asked", asked(run)}});
-  if (was_set_up(s)) document.update(chosen(s));
-  document.update(
-      {{"solved", run.failure.empty()},
-       {"failure", text_or_null(run.failure)},
-       {"doubt", text_or_null(s.doubt)},
-       {"bad_pivot", index_or_null(run.bad_pivot)},
-       {"precision", s.steps.empty() ? ordered_json(nullptr) : ordered_json(name(s.precision()))},
-       {"reason", text_or_null(s.reason)},
-       {"equilibrated", s.equilibrated},
-       {"difference_from_ones", number_or_null(difference_from_ones(run, s))},
-       {"A_inf", number_or_null(s.norm_a)},
-       {"condition", number_or_null(s.condition)},
-       {"condition_at_least", s.condition_at_least},
-       {"load_seconds", s.load_seconds},
-       {"seconds", s.seconds},
-       {"check_seconds", s.check_seconds},
-       {"memory",
-        {{"needed_per_rank_bytes", bytes_or_null(s.memory.needed)},
-         {"free_per_rank_bytes", bytes_or_null(s.memory.free)}}},
-       {"memory_peak", json_of(run.peak, run.hosts)},
-       {"steps", ordered_json::array()},
-       {"columns", ordered_json::array()}});
-  for (const SolveStep& step : s.steps) document["steps"].push_back(json_of(step, s));
-  for (const SolveColumn& column : s.columns) document["columns"].push_back(json_of(column));
-  document["notes"] = s.notes;
+                   {"asked", json_of_asked(run.options)},
+                   {"tolerance", tolerance(run)}});
+  if (was_set_up(s)) document.update(json_of_options(s.chosen));
+  document.update(json_of(s));
+  document.update({{"n", run.n},
+                   {"solved", run.failure.empty()},
+                   {"failure", text_or_null(run.failure)},
+                   {"bad_pivot", index_or_null(run.bad_pivot)},
+                   {"difference_from_ones", number_or_null(difference_from_ones(run, s))},
+                   {"memory_peak", json_of(run.peak, run.hosts)}});
+  for (std::size_t i = 0; i < s.steps.size(); ++i)
+    document["steps"][i]["fp64"] = s.steps[i].precision == Precision::fp64
+                                       ? ordered_json(name(s.chosen.fp64))
+                                       : ordered_json();
   for (const std::string& note : run.notes) document["notes"].push_back(note);
   return document;
 }

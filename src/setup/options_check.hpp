@@ -1,24 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// Checks of the ranges of options, by their values alone.
+/// Checks of options, by their values alone.
 #pragma once
 
 #include <lupine/options.hpp>
 
 namespace lupine {
 
-/// Most panels that may be factored ahead: each has two messages in flight, and panel broadcasts
-/// allow 60.
-constexpr int largest_lookahead = 28;
-constexpr int largest_threads = 4096;
-constexpr int largest_reserve = 64;
-constexpr int largest_leaf = 4096;  // HPL: NBMIN
-constexpr int largest_parts = 64;   // HPL: NDIV
+/// Checks the range of every option, `run` included. @throws UsageError
+void check_ranges(const SolveOptions& options);
 
 /// @throws UsageError unless every option is in range and the grid fits this number of ranks
 void check_run_options(const RunOptions& options, int ranks);
 
-/// Checks the options of a benchmark other than `options.run`.
+/// Checks the options of a benchmark.
 /// @throws UsageError unless every option is in range and the matrix allows the pivoting
 void check_problem(const BenchmarkOptions& options);
 

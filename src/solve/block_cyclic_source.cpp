@@ -149,7 +149,7 @@ class BlockCyclicRightHandSide : public RightHandSideSource {
     check_any("b", layout_);
     require(layout_.m == n, "b", "M_", layout_.m, fmt::format("{}, the rows of A", n));
   }
-  void get(const ProcessGrid& grid, std::int64_t k, std::vector<double>& b) const override {
+  void get(const ProcessGrid& grid, std::int64_t k, std::span<double> b) const override {
     LUPINE_EXPECTS(std::ssize(b) == layout_.m);
     check_place(grid, "b", layout_, local_);
     std::fill(b.begin(), b.end(), 0.0);
@@ -159,7 +159,7 @@ class BlockCyclicRightHandSide : public RightHandSideSource {
       for (const Run& run : layout_.rows(grid).runs())
         std::copy_n(local_ + column + run.local.value, run.length, b.begin() + run.global.value);
     }
-    grid.all().all_reduce(std::span(b), Reduction::sum);
+    grid.all().all_reduce(b, Reduction::sum);
   }
   void prepare(const ProcessGrid& grid, std::int64_t /*n*/, std::vector<double>& x) const override {
     check_place(grid, "b", layout_, local_);

@@ -140,27 +140,30 @@ void DenseMatrix::fill(const ProcessGrid& grid, const Distribution& rows,
 
 class DenseRightHandSide : public SolvedOnRank {
  public:
-  DenseRightHandSide(std::int64_t count, const Array& array)
-      : SolvedOnRank(array.root()), count_(count), array_(array) {}
+  /// @param root the rank that gets x; nothing: every rank
+  DenseRightHandSide(std::int64_t count, const Array& array, std::optional<int> root)
+      : SolvedOnRank(root), count_(count), array_(array), everywhere_(!root) {}
 
   std::int64_t count() const override { return count_; }
   std::string description() const override {
-    return fmt::format("an array of {} {}", columns_text(count_), array_.place());
+    return fmt::format("an array of {} {}", columns_text(count_),
+                       everywhere_ ? "on every rank" : array_.place());
   }
   void check(const Communicator& all, std::int64_t n) const override {
     array_.check(all, n);
     require_count(count_);
   }
-  void get(const ProcessGrid& grid, std::int64_t k, std::vector<double>& b) const override {
+  void get(const ProcessGrid& grid, std::int64_t k, std::span<double> b) const override {
     const std::int64_t n = std::ssize(b);
     if (grid.all().rank() == array_.root())
       std::copy_n(array_.view(n, count_).column(k), n, b.begin());
-    grid.all().broadcast(std::span(b), array_.root());
+    grid.all().broadcast(b, array_.root());
   }
 
  private:
   std::int64_t count_;
   Array array_;
+  bool everywhere_;
 };
 
 }  // namespace
@@ -172,7 +175,12 @@ Matrix Matrix::dense(std::int64_t n, const double* a, std::int64_t lda, int root
 
 RightHandSide RightHandSide::dense(std::int64_t count, const double* b, std::int64_t ldb,
                                    int root) {
-  return RightHandSide(std::make_shared<DenseRightHandSide>(count, Array("b", b, ldb, root)));
+  return RightHandSide(std::make_shared<DenseRightHandSide>(count, Array("b", b, ldb, root), root));
+}
+
+RightHandSide on_every_rank(std::int64_t count, const double* b, std::int64_t ldb) {
+  return RightHandSide(
+      std::make_shared<DenseRightHandSide>(count, Array("b", b, ldb, 0), std::nullopt));
 }
 
 }  // namespace lupine

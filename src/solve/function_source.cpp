@@ -149,57 +149,37 @@ class BlockFunctionMatrix : public MatrixSource {
   BlockFunction block_;
 };
 
+/// A function that fills blocks by a function of elements, which several threads call.
+BlockFunction block_function(ElementFunction element) {
+  if (!element) return {};
+  return [element = std::move(element)](std::span<const std::int64_t> i,
+                                        std::span<const std::int64_t> j, double* a,
+                                        std::int64_t lda) {
+    for_each_in_threads(std::ssize(i), [&](std::int64_t p) {
+      for (std::int64_t q = 0; q < std::ssize(j); ++q)
+        a[p + q * lda] = element(i[static_cast<std::size_t>(p)], j[static_cast<std::size_t>(q)]);
+    });
+  };
+}
+
 class FunctionRightHandSide : public SolvedEverywhere {
  public:
-  FunctionRightHandSide(std::int64_t count, ElementFunction element)
-      : count_(count), element_(std::move(element)) {}
+  /// @param what the user's function computes: "elements" or "blocks"
+  FunctionRightHandSide(std::int64_t count, BlockFunction block, const char* what)
+      : count_(count), block_(std::move(block)), what_(what) {}
 
   std::int64_t count() const override { return count_; }
   std::string description() const override { return described_columns(count_); }
   void check(const Communicator& all, std::int64_t /*n*/) const override {
     agree(all, [&] {
       require_count(count_);
-      require_callable(element_, "b", "elements");
+      require_callable(block_, "b", what_);
     });
   }
   bool at_hand() const override { return false; }
   // Each element is computed once, on one rank, so that all ranks have the same b even if the
   // function does not always return the same value.
-  void get(const ProcessGrid& grid, std::int64_t k, std::vector<double>& b) const override {
-    const Communicator& all = grid.all();
-    const RowShares shares(std::ssize(b), all);
-    const std::int64_t begin = shares.mine.global({0}).value;
-    std::vector<double> mine;
-    agree_on_user(all, [&] {
-      mine.resize(static_cast<std::size_t>(shares.mine.local_size()));
-      for_each_in_threads(std::ssize(mine), [&](std::int64_t i) {
-        mine[static_cast<std::size_t>(i)] = element_(begin + i, k);
-      });
-    });
-    all.all_gather(mine, b, shares.counts);
-  }
-
- private:
-  std::int64_t count_;
-  ElementFunction element_;
-};
-
-class BlockFunctionRightHandSide : public SolvedEverywhere {
- public:
-  BlockFunctionRightHandSide(std::int64_t count, BlockFunction block)
-      : count_(count), block_(std::move(block)) {}
-
-  std::int64_t count() const override { return count_; }
-  std::string description() const override { return described_columns(count_); }
-  void check(const Communicator& all, std::int64_t /*n*/) const override {
-    agree(all, [&] {
-      require_count(count_);
-      require_callable(block_, "b", "blocks");
-    });
-  }
-  bool at_hand() const override { return false; }
-  // Each rank computes its share of the rows, as for FunctionRightHandSide.
-  void get(const ProcessGrid& grid, std::int64_t k, std::vector<double>& b) const override {
+  void get(const ProcessGrid& grid, std::int64_t k, std::span<double> b) const override {
     const Communicator& all = grid.all();
     const RowShares shares(std::ssize(b), all);
     std::vector<double> mine;
@@ -217,6 +197,7 @@ class BlockFunctionRightHandSide : public SolvedEverywhere {
  private:
   std::int64_t count_;
   BlockFunction block_;
+  const char* what_;
 };
 
 class Ones : public SolvedEverywhere {
@@ -225,7 +206,7 @@ class Ones : public SolvedEverywhere {
   std::string description() const override { return "A times ones"; }
   void check(const Communicator& /*all*/, std::int64_t /*n*/) const override {}
   void get(const ProcessGrid& /*grid*/, std::int64_t /*k*/,
-           std::vector<double>& /*b*/) const override {
+           std::span<double> /*b*/) const override {
     throw Fault("b = A times ones is computed from A");
   }
 };
@@ -237,7 +218,8 @@ Matrix Matrix::from_function(std::int64_t n, ElementFunction element) {
 }
 
 RightHandSide RightHandSide::from_function(std::int64_t count, ElementFunction element) {
-  return RightHandSide(std::make_shared<FunctionRightHandSide>(count, std::move(element)));
+  return RightHandSide(std::make_shared<FunctionRightHandSide>(
+      count, block_function(std::move(element)), "elements"));
 }
 
 Matrix Matrix::from_blocks(std::int64_t n, BlockFunction block) {
@@ -245,7 +227,7 @@ Matrix Matrix::from_blocks(std::int64_t n, BlockFunction block) {
 }
 
 RightHandSide RightHandSide::from_blocks(std::int64_t count, BlockFunction block) {
-  return RightHandSide(std::make_shared<BlockFunctionRightHandSide>(count, std::move(block)));
+  return RightHandSide(std::make_shared<FunctionRightHandSide>(count, std::move(block), "blocks"));
 }
 
 RightHandSide RightHandSide::of_ones() {

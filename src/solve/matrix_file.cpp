@@ -165,7 +165,7 @@ class FileRightHandSide : public SolvedOnRank {
       throw file_->error(
           fmt::format("has {} rows, A is of {} x {}; allowed: {} rows", file_->rows(), n, n, n));
   }
-  void get(const ProcessGrid& grid, std::int64_t k, std::vector<double>& b) const override {
+  void get(const ProcessGrid& grid, std::int64_t k, std::span<double> b) const override {
     LUPINE_EXPECTS(std::ssize(b) == file_->rows());
     const auto rows = static_cast<std::size_t>(shares_.mine.local_size());
     grid.all().all_gather(std::span(mine_).subspan(static_cast<std::size_t>(k) * rows, rows), b,

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/numbers.hpp"
+#include "core/option_range.hpp"
 #include "device/cpu/lapack.hpp"
 #include "device/cpu/lapack_lu.hpp"
 #include "device/cpu/pivoted_lu.hpp"
@@ -14,7 +15,6 @@
 #include "device/cpu/thread_scope.hpp"
 #include "matrix/distributed_matrix.hpp"
 #include "refine/refinement.hpp"
-#include "setup/options_check.hpp"
 #include "solve/quality.hpp"
 #include "solve/stepped_solver.hpp"
 
@@ -22,8 +22,8 @@ namespace lupine {
 
 namespace {
 
-// The right-hand sides that are solved together.
-constexpr std::ptrdiff_t most_together = 512;
+// The right-hand sides of a block, which are solved together.
+constexpr std::int64_t most_together = 512;
 
 // The order up to which one thread is as fast as many: these would wait for each other.
 constexpr std::int64_t one_thread_limit = 256;
@@ -42,10 +42,6 @@ std::size_t size_of(std::int64_t n) {
   return static_cast<std::size_t>(n);
 }
 
-bool is_finite(const Vector& b) {
-  return wrong_value(b, 0).empty();
-}
-
 }  // namespace
 
 std::int64_t small_limit() {
@@ -60,9 +56,11 @@ bool is_small(MPI_Comm comm, std::int64_t n, const SolveOptions& o) {
     return p == Precision::automatic || p == Precision::fp64;
   };
   return n >= 1 && n <= small_limit() && o.run == known && in_fp64(o.precision) &&
-         in_fp64(o.first) && o.refine != RefineMethod::gmres && o.run.threads >= 0 &&
-         o.run.threads <= largest_threads && o.tolerance >= 0 && o.tolerance < 1 &&
-         o.max_iterations >= 1 && ranks_in(comm) == 1 && has_lapack();
+         in_fp64(o.first) && o.refine != RefineMethod::gmres &&
+         is_allowed(range_of("threads"), o.run.threads) &&
+         is_allowed(range_of("tolerance"), o.tolerance) &&
+         is_allowed(range_of("max_iterations"), o.max_iterations) && ranks_in(comm) == 1 &&
+         has_lapack();
 }
 
 class SmallSolver::Factors final : public FactorSolver {
@@ -195,13 +193,21 @@ Solution SmallSolver::solve(const RightHandSideSource& b, Transpose transpose) {
   if (general_) return general_->solve(b, transpose);
   b.check(grid_->all(), n());
   const Transpose op = as_loaded(transpose);
-  const std::vector<Vector> given = get(b, op);
-  require_one(std::ssize(given), [&](std::int64_t k) { return wrong_value(given[size_of(k)], k); });
+  const std::vector<MultiVector> given = get(b, op);
+  require_one(std::max<std::int64_t>(b.count(), 1), [&](std::int64_t k) {
+    return wrong_value(given[size_of(k / most_together)][k % most_together], k);
+  });
   // What a function has returned is kept, since it may not be called again.
-  const MultiVector kept = b.at_hand() ? MultiVector{} : together(n(), given);
+  Vector kept;
+  if (!b.at_hand())
+    for (const MultiVector& block : given)
+      kept.insert(kept.end(), block.all().begin(), block.all().end());
   const RightHandSide array =
-      RightHandSide::dense(std::max<std::int64_t>(kept.count(), 1), kept.all().data(), n());
+      RightHandSide::dense(std::max<std::int64_t>(b.count(), 1), kept.data(), n());
   const RightHandSideSource& same = b.at_hand() ? b : array.source();
+  const auto is_finite = [](const MultiVector& block) {
+    return wrong_value(block.all(), 0).empty();
+  };
   if (!std::ranges::all_of(given, is_finite)) {
     const std::unique_ptr<Solver> other = stepped();
     other->factor();
@@ -212,30 +218,28 @@ Solution SmallSolver::solve(const RightHandSideSource& b, Transpose transpose) {
   return take_over().solve(same, transpose);
 }
 
-// All right-hand sides, or op(A) times ones where none is given.
-std::vector<Vector> SmallSolver::get(const RightHandSideSource& source, Transpose op) {
+// All right-hand sides, or op(A) times ones where none is given, in blocks.
+std::vector<MultiVector> SmallSolver::get(const RightHandSideSource& source, Transpose op) {
   const ThreadScope threads(threads_);
-  std::vector<Vector> all;
-  if (source.count() == 0) all.push_back(times_ones(*grid_, *device_, *a_, op));
+  if (source.count() == 0) return {MultiVector(times_ones(*grid_, *device_, *a_, op))};
+  std::vector<MultiVector> blocks;
   for (std::int64_t k = 0; k < source.count(); ++k) {
     stop_if_ended();
-    all.emplace_back(size_of(n()));
-    source.get(*grid_, k, all.back());
+    if (k % most_together == 0)
+      blocks.emplace_back(n(), std::min(most_together, source.count() - k));
+    source.get(*grid_, k, blocks.back()[k % most_together]);
   }
-  return all;
+  return blocks;
 }
 
 // False if an x is not accepted, or in doubt because entries have grown.
-bool SmallSolver::solve_all(const RightHandSideSource& b, const std::vector<Vector>& given,
+bool SmallSolver::solve_all(const RightHandSideSource& b, const std::vector<MultiVector>& given,
                             Transpose op, Solution& solution) {
   b.prepare(*grid_, n(), solution.x);
   const ThreadScope threads(working_threads_);
-  const bool many = std::ssize(given) > Device::few_vectors;
-  for (auto first = given.begin(); first != given.end();) {
-    const auto last = first + std::min<std::ptrdiff_t>(most_together, given.end() - first);
-    if (!solve_block(b, together(n(), {first, last}), many, op, solution)) return false;
-    first = last;
-  }
+  const bool many = b.count() > Device::few_vectors;
+  for (const MultiVector& block : given)
+    if (!solve_block(b, block, many, op, solution)) return false;
   finish(op, solution);
   return solution.doubt.empty() || !has_grown(factored_->factor_error().growth, n());
 }

@@ -59,8 +59,8 @@ class SmallSolver final : public Solver {
   std::unique_ptr<Solver> stepped() const;
   Solver& take_over();
   Transpose as_loaded(Transpose of_a) const { return as_given(source_.source(), of_a); }
-  std::vector<Vector> get(const RightHandSideSource& source, Transpose op);
-  bool solve_all(const RightHandSideSource& b, const std::vector<Vector>& given, Transpose op,
+  std::vector<MultiVector> get(const RightHandSideSource& source, Transpose op);
+  bool solve_all(const RightHandSideSource& b, const std::vector<MultiVector>& given, Transpose op,
                  Solution& solution);
   bool solve_block(const RightHandSideSource& b, const MultiVector& given, bool many, Transpose op,
                    Solution& solution);

@@ -13,27 +13,12 @@
 
 namespace lupine {
 
-namespace {
-
-/// Resizes x to n x max(count, 1) zeros on ranks with `here`, and to nothing on the others.
-void make_room(const Communicator& all, bool here, std::int64_t n, std::int64_t count,
-               std::vector<double>& x) {
-  const std::int64_t size = here ? n * std::max<std::int64_t>(count, 1) : 0;
-  agree(all, [&] { x.assign(static_cast<std::size_t>(size), 0.0); });
-}
-
-void put_column(std::int64_t k, std::span<const double> solution, std::vector<double>& x) {
-  std::copy(solution.begin(), solution.end(), x.begin() + k * std::ssize(solution));
-}
-
-}  // namespace
-
 Matrix::Matrix(std::shared_ptr<MatrixSource> source) : source_(std::move(source)) {}
 
 RightHandSide::RightHandSide(std::shared_ptr<RightHandSideSource> source)
     : source_(std::move(source)) {}
 
-std::string wrong_value(const std::vector<double>& b, std::int64_t k) {
+std::string wrong_value(std::span<const double> b, std::int64_t k) {
   const auto bad = std::ranges::find_if(b, [](double v) { return !std::isfinite(v); });
   if (bad == b.end()) return "";
   return fmt::format("b({}, {}) is {} (counted from 1); allowed are finite numbers",
@@ -58,23 +43,14 @@ RowShares::RowShares(std::int64_t n, const Communicator& all)
     counts.push_back(Distribution(n, mine.block(), all.size(), rank).local_size());
 }
 
-void SolvedEverywhere::prepare(const ProcessGrid& grid, std::int64_t n,
-                               std::vector<double>& x) const {
-  make_room(grid.all(), true, n, count(), x);
-}
-
-void SolvedEverywhere::put(const ProcessGrid& /*grid*/, std::int64_t k,
-                           std::span<const double> solution, std::vector<double>& x) const {
-  put_column(k, solution, x);
-}
-
 void SolvedOnRank::prepare(const ProcessGrid& grid, std::int64_t n, std::vector<double>& x) const {
-  make_room(grid.all(), grid.all().rank() == root_, n, count(), x);
+  const std::int64_t size = has_x(grid) ? n * std::max<std::int64_t>(count(), 1) : 0;
+  agree(grid.all(), [&] { x.assign(static_cast<std::size_t>(size), 0.0); });
 }
 
 void SolvedOnRank::put(const ProcessGrid& grid, std::int64_t k, std::span<const double> solution,
                        std::vector<double>& x) const {
-  if (grid.all().rank() == root_) put_column(k, solution, x);
+  if (has_x(grid)) std::ranges::copy(solution, x.begin() + k * std::ssize(solution));
 }
 
 void require_one(std::int64_t count, const std::function<std::string(std::int64_t k)>& wrong) {

@@ -79,7 +79,7 @@ class RightHandSideSource {
   /// each right-hand side is got once, after A.
   virtual bool at_hand() const { return true; }
   /// b <- right-hand side k, whole, on every rank. @pre b has n entries
-  virtual void get(const ProcessGrid& grid, std::int64_t k, std::vector<double>& b) const = 0;
+  virtual void get(const ProcessGrid& grid, std::int64_t k, std::span<double> b) const = 0;
   /// Resizes `x` for the part of all solutions that this rank will hold. Called before put().
   virtual void prepare(const ProcessGrid& grid, std::int64_t n, std::vector<double>& x) const = 0;
   /// Stores this rank's part of the solution of right-hand side k in `x`.
@@ -89,7 +89,7 @@ class RightHandSideSource {
 };
 
 /// What is wrong with right-hand side k, which is whole; empty if its numbers are finite.
-std::string wrong_value(const std::vector<double>& b, std::int64_t k);
+std::string wrong_value(std::span<const double> b, std::int64_t k);
 /// Looks at right-hand sides until one is finite. @param wrong what is wrong with number k; empty
 /// if nothing is @throws UsageError with the first one's words if something is wrong with all
 /// `count`

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -28,26 +29,29 @@ struct RowShares {
   std::vector<std::int64_t> counts;  ///< rows of each rank
 };
 
-/// Right-hand sides whose solutions are stored on every rank: x is n x max(count(), 1),
-/// column-major.
-class SolvedEverywhere : public RightHandSideSource {
- public:
-  void prepare(const ProcessGrid& grid, std::int64_t n, std::vector<double>& x) const override;
-  void put(const ProcessGrid& grid, std::int64_t k, std::span<const double> solution,
-           std::vector<double>& x) const override;
-};
-
-/// Right-hand sides whose solutions are stored on rank `root` alone: x is n x max(count(), 1)
-/// there, column-major, and empty on the other ranks.
+/// Right-hand sides whose solutions are stored on rank `root` alone, or on every rank: x is
+/// n x max(count(), 1) there, column-major, and empty on the other ranks.
 class SolvedOnRank : public RightHandSideSource {
  public:
-  explicit SolvedOnRank(int root) : root_(root) {}
+  /// @param root nothing: every rank
+  explicit SolvedOnRank(std::optional<int> root) : root_(root) {}
   void prepare(const ProcessGrid& grid, std::int64_t n, std::vector<double>& x) const override;
   void put(const ProcessGrid& grid, std::int64_t k, std::span<const double> solution,
            std::vector<double>& x) const override;
 
  private:
-  int root_;
+  bool has_x(const ProcessGrid& grid) const { return !root_ || grid.all().rank() == *root_; }
+
+  std::optional<int> root_;
 };
+
+class SolvedEverywhere : public SolvedOnRank {
+ public:
+  SolvedEverywhere() : SolvedOnRank(std::nullopt) {}
+};
+
+/// b from an array that is the same on every rank: that of rank 0 is read. Every rank gets all of
+/// x: n x count, column-major. @param ldb leading dimension of b, at least n
+RightHandSide on_every_rank(std::int64_t count, const double* b, std::int64_t ldb);
 
 }  // namespace lupine

@@ -7,6 +7,7 @@
 
 #include "comm/agreement.hpp"
 #include "core/numbers.hpp"
+#include "setup/options_check.hpp"
 #include "solve/sample.hpp"
 #include "solve/stepped_solver.hpp"
 
@@ -31,11 +32,7 @@ BenchmarkOptions problem(const SolveOptions& o, std::int64_t n, Precision precis
 }
 
 void check_options(const Communicator& all, const SolveOptions& o) {
-  agree(all, [&] {
-    if (!(o.tolerance >= 0 && o.tolerance < 1))
-      throw UsageError(
-          fmt::format("tolerance {} is not allowed; allowed: at least 0, below 1", o.tolerance));
-  });
+  agree(all, [&] { check_ranges(o); });
   require_equal_options(all, o);
 }
 

@@ -43,7 +43,7 @@ void SteppedSolver::check(const RightHandSideSource& b) {
   b.prepare(grid(), n(), x_);
   expected_ = std::max<std::int64_t>(b.count(), 1);
   if (!b.at_hand() || b.count() == 0) return;
-  Vector values;
+  Vector values(static_cast<std::size_t>(n()));
   require_one(b.count(), [&](std::int64_t k) { return get(b, k, values); });
 }
 
@@ -245,12 +245,13 @@ int SteppedSolver::rotations() const {
 
 // b <- right-hand side k, whole; op(A) times ones where none is given. Returns what is wrong with
 // its values; empty if they are finite.
-std::string SteppedSolver::get(const RightHandSideSource& source, std::int64_t k, Vector& b) {
-  b.resize(static_cast<std::size_t>(n()));
+std::string SteppedSolver::get(const RightHandSideSource& source, std::int64_t k,
+                               std::span<double> b) {
   if (source.count() == 0) {
-    b = times_ones(grid(), machine_.device(), *a_, op_);
+    std::ranges::copy(times_ones(grid(), machine_.device(), *a_, op_), b.begin());
   } else if (const auto kept = kept_.find(k); kept != kept_.end()) {
-    b = VectorSpace(grid(), Layout::rows).gather(a_->rows(), kept->second);
+    std::ranges::copy(VectorSpace(grid(), Layout::rows).gather(a_->rows(), kept->second),
+                      b.begin());
   } else {
     const StallWatch::Pause pause(machine_.stalls());
     stop_if_interrupted(all(), machine_.device().interrupt());
@@ -321,11 +322,10 @@ void SteppedSolver::solve_block(const RightHandSideSource& source,
   };
   MultiVector b(n(), std::ssize(numbers));
   std::vector<std::int64_t> given;
-  Vector values;
   for (const std::int64_t k : numbers) {
+    const std::span values = b[std::ssize(given)];
     column(k).why = get(source, k, values);
     if (column(k).why.empty()) {
-      std::ranges::copy(values, b[std::ssize(given)].begin());
       given.push_back(k);
     } else {
       column(k).backward_error = column(k).hpl_residual = column(k).componentwise_error;

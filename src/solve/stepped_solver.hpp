@@ -64,7 +64,7 @@ class SteppedSolver final : public Solver {
   void plan_rescaled();
   void scale(const PlannedStep& planned);
   int rotations() const;
-  std::string get(const RightHandSideSource& source, std::int64_t k, Vector& b);
+  std::string get(const RightHandSideSource& source, std::int64_t k, std::span<double> b);
   std::int64_t block_count() const;
   bool attempt(const RightHandSideSource& b, std::vector<std::int64_t>& left, Solution& solution);
   void solve_block(const RightHandSideSource& source, std::span<const std::int64_t> numbers,

@@ -119,15 +119,15 @@ static void alone(void) {
   options.nb = 2;
   lupine_result result;
   lupine_result_init(&result, sizeof result);
-  result.ferr = ferr;
-  result.berr = berr;
+  result.forward_bounds = ferr;
+  result.componentwise_errors = berr;
   CHECK(lupine_dgesvx(n, nrhs, a, lda, b, ldb, &options, &result) == 0);
   CHECK(is_solved(b));
   CHECK(result.precision == LUPINE_FP64 && result.steps == 1);
   CHECK(result.condition > 1 && result.condition < 1e3 && result.hpl_residual < 16);
-  CHECK(result.componentwise_error <= 1e-14 && result.forward_error < 1e-10);
+  CHECK(result.componentwise_error <= 1e-14 && result.forward_bound < 1e-10);
   for (int k = 0; k < nrhs; ++k)
-    CHECK(ferr[k] > 0 && ferr[k] <= result.forward_error && berr[k] <= result.componentwise_error);
+    CHECK(ferr[k] > 0 && ferr[k] <= result.forward_bound && berr[k] <= result.componentwise_error);
 
   /* A program that was compiled with an earlier Lupine has a smaller struct. */
   fill(a, b);
@@ -178,13 +178,13 @@ static void a_nan_among_several(void) {
   memcpy(before, b, sizeof b);
   lupine_result result;
   lupine_result_init(&result, sizeof result);
-  result.ferr = ferr;
-  result.berr = berr;
+  result.forward_bounds = ferr;
+  result.componentwise_errors = berr;
   CHECK(lupine_dgesvx(n, nrhs, a, lda, b, ldb, NULL, &result) == LUPINE_NOT_ACCURATE);
   CHECK(strstr(lupine_last_error(), "b(3, 2) is nan") != NULL);
   CHECK(memcmp(before, b, sizeof b) == 0);
   for (int k = 0; k < nrhs; ++k) CHECK(k == 1 ? isnan(ferr[k]) && isinf(berr[k]) : ferr[k] < 1e-10);
-  CHECK(isinf(result.componentwise_error) && isnan(result.forward_error));
+  CHECK(isinf(result.componentwise_error) && isnan(result.forward_bound));
   for (int k = 0; k < nrhs; ++k) b[k * ldb] = NAN;
   CHECK(lupine_dgesv(n, nrhs, a, lda, b, ldb) == LUPINE_NOT_ALLOWED);
 }
@@ -204,7 +204,7 @@ static void errors_of_many(void) {
       for (int i = 0; i < n; ++i) b[i + k * n] = right_hand_side(i, k);
     lupine_result result;
     lupine_result_init(&result, sizeof result);
-    result.berr = berr;
+    result.componentwise_errors = berr;
     CHECK(lupine_dgesvx(n, many, a, lda, b, n, &options, &result) == 0);
     for (int k = 0; k < many; ++k) {
       CHECK(full ? berr[k] < 1e-14 : isnan(berr[k]));
@@ -233,7 +233,7 @@ static void doubts(void) {
   for (options.strict = 0; options.strict <= 1; ++options.strict) {
     for (int i = 0; i < order * 2; ++i) b[i] = 1 + i;
     lupine_result_init(&result, sizeof result);
-    result.ferr = ferr;
+    result.forward_bounds = ferr;
     ferr[0] = ferr[1] = untouched;
     CHECK(lupine_dgesvx(order, 2, a, order, b, order, &options, &result) ==
           (options.strict ? order + 1 : 0));

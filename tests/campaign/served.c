@@ -110,7 +110,7 @@ static int serve(int rank, int ranks) {
   for (int64_t k = 0; k < s.nrhs; ++k) ferr[k] = NAN;
   lupine_result result;
   lupine_result_init(&result, sizeof result);
-  result.ferr = ferr;
+  result.forward_bounds = ferr;
   const lupine_options options = options_of(&s, ranks);
   const int info = ranks == 1 ? solve_alone(&s, a, b, &options, &result)
                               : solve_together(&s, a, b, &options, &result);

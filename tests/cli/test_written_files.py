@@ -14,6 +14,8 @@ import unittest
 
 from test_cli import COMMAND, ENVIRONMENT, MPIEXEC, PATIENCE, SMALL, Case, Outcome, run, shell
 
+FIELDS = os.path.join(os.path.dirname(__file__), "..", "..", "docs", "reading-the-numbers.md")
+
 
 class Json(Case):
     FIELDS = {
@@ -64,6 +66,25 @@ class Json(Case):
         scaled = norms["residual_inf"] / (
             200 * 2**-53 * (norms["A_inf"] * norms["x_inf"] + norms["b_inf"]))
         self.assertAlmostEqual(result["scaled_residual"], scaled)
+
+    def test_fields_of_a_solution_are_those_of_the_docs(self):
+        listed = {"solution": set(), "step": set(), "column": set()}
+        with open(FIELDS, encoding="utf-8") as page:
+            for names, of in re.findall(r"^\| (`.*?`) \| (solution|step|column) \|", page.read(), re.M):
+                listed[of].update(re.findall(r"`(\w+)`", names))
+        with tempfile.TemporaryDirectory() as folder:
+            with open(folder + "/A.mtx", "w") as file:
+                file.write("%%MatrixMarket matrix array real general\n1 1\n2\n")
+            outcome = run("solve", folder + "/A.mtx", "--json", folder + "/a.json")
+            self.assert_status(outcome, 0)
+            with open(folder + "/a.json") as file:
+                document = json.load(file)
+        self.assertGreater(len(listed["solution"]), 10)
+        self.assertEqual(listed["solution"] - set(document), set())
+        self.assertEqual(set(document["steps"][0]), listed["step"] | {"fp64"})
+        self.assertEqual(set(document["columns"][0]), listed["column"])
+        self.assertIsNone(document["steps"][0]["why"])
+        self.assertIsNone(document["asked"]["tolerance"])
 
     def test_old_file_is_replaced_only_by_a_result(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -50,7 +50,7 @@ void options(std::string_view bytes) {
 void command_line(std::string_view bytes) {
   const std::vector<std::string> words = words_of(bytes);
   expect(quoted(words).find('\n') == std::string::npos, "words with an end of line");
-  read_or_refuse([&] { common_arguments(parse_arguments(words)); });
+  read_or_refuse([&] { parse_arguments(words); });
 }
 
 }  // namespace lupine::fuzz

@@ -89,11 +89,11 @@ TEST_CASE("grids of too many ranks and values beyond Lupine's limits are refused
         "allowed: at most 2");
   CHECK(refusal("a.dat", [](HplDat& dat) {
           dat.depth = {0, 29};
-        }) == "a.dat line 25: 29 is not allowed; allowed: at most 28");
+        }) == "a.dat line 25: 29 is not allowed; allowed: a whole number from 0 to 28");
   CHECK(refusal("a.dat", [](HplDat& dat) { dat.nbmin = {4097}; }) ==
-        "a.dat line 17: 4097 is not allowed; allowed: at most 4096");
+        "a.dat line 17: 4097 is not allowed; allowed: a whole number from 1 to 4096");
   CHECK(refusal("a.dat", [](HplDat& dat) { dat.ndiv = {65}; }) ==
-        "a.dat line 19: 65 is not allowed; allowed: at most 64");
+        "a.dat line 19: 65 is not allowed; allowed: a whole number from 2 to 64");
   CHECK(refusal("", [](HplDat& dat) { dat.n.assign(100000, 1); }).rfind("the lists make ", 0) == 0);
 }
 

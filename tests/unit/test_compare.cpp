@@ -246,9 +246,10 @@ TEST_CASE("a user's system as JSON and as a picture") {
   const auto& turn = solve["turns"][1];
   CHECK(turn["check_seconds"] == 0.1);
   REQUIRE(turn["steps"].size() == 2);
-  CHECK(turn["steps"][0].dump() ==
-        R"({"precision":"bf16","solved":false,"why":"it was not accurate",)"
-        R"("factor_seconds":0.25,"refine_seconds":0.125,"iterations":7})");
+  const auto& step = turn["steps"][0];
+  CHECK((step["precision"] == "bf16" && step["solved"] == false && step["iterations"] == 7));
+  CHECK(step["why"] == "it was not accurate");
+  CHECK((step["factor_seconds"] == 0.25 && step["refine_seconds"] == 0.125));
   CHECK(turn["steps"][1]["why"].is_null());
   CHECK(order["contestants"][2]["turns"][0]["note"] == "fell back");
   CHECK(order["contestants"][3]["median_seconds"].is_null());

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "catch.hpp"
+#include "core/option_range.hpp"
 #include "device/emulation_workspace.hpp"
 #include "matrix/footprint.hpp"
 #include "setup/defaults.hpp"
@@ -112,8 +113,8 @@ TEST_CASE("defaults of the table") {
           CAPTURE(n, d.row);
           CHECK(d.tuning.nb >= 1);
           CHECK(d.tuning.nb <= std::min<std::int64_t>(n, 1024));
-          CHECK((d.tuning.lookahead >= 0 && d.tuning.lookahead <= largest_lookahead));
-          CHECK((d.leaf >= 1 && d.leaf <= largest_leaf));
+          CHECK(is_in(range_of("lookahead"), d.tuning.lookahead));
+          CHECK(is_in(range_of("nbmin"), d.leaf));
         }
         CHECK(on_cpu(n, p, fast, many).tuning.nb <= on_cpu(n, p, fast, one).tuning.nb);
       }

@@ -15,7 +15,6 @@ void multiply_add(float alpha, MatrixView<const float> a, MatrixView<const float
                   MatrixView<float> c, Transpose transpose = Transpose::no);
 void multiply_add(double alpha, MatrixView<const double> a, MatrixView<const double> b,
                   MatrixView<double> c, Transpose transpose = Transpose::no);
-enum class Triangle { unit_lower, upper };
 /// X <- T^-1 X, or X <- T^-T X, T the given triangle of `lu`. @throws Fault as multiply_add()
 void solve_triangle(Triangle triangle, Transpose transpose, MatrixView<const float> lu,
                     MatrixView<float> x);

@@ -7,8 +7,6 @@ namespace lupine {
 
 namespace {
 
-using cuda::Triangle;
-
 cublasFillMode_t fill(Triangle triangle) {
   return triangle == Triangle::unit_lower ? CUBLAS_FILL_MODE_LOWER : CUBLAS_FILL_MODE_UPPER;
 }

@@ -21,14 +21,14 @@ void add_product(Lane& lane, double alpha, MatrixView<const double> a, MatrixVie
 void add_product(Lane& lane, float alpha, MatrixView<const float> a, MatrixView<const float> b,
                  MatrixView<float> c, Transpose transpose = Transpose::no);
 /// B <- alpha T B (left) or B <- alpha B T (right), T a triangle of t or its transpose.
-void triangle_product(Lane& lane, cublasSideMode_t side, cuda::Triangle triangle, float alpha,
+void triangle_product(Lane& lane, cublasSideMode_t side, Triangle triangle, float alpha,
                       MatrixView<const float> t, MatrixView<float> b,
                       Transpose transpose = Transpose::no);
 /// B <- T^-1 B, T the unit lower triangle of t.
 void solve_unit_lower_left(Lane& lane, MatrixView<const float> t, MatrixView<float> b);
 void solve_unit_lower_left(Lane& lane, MatrixView<const double> t, MatrixView<double> b);
 /// X <- T^-1 X or X <- T^-T X, T a triangle of t. Only that half of t is read: 4 n^2 bytes.
-void solve_triangle(Lane& lane, cuda::Triangle triangle, Transpose transpose,
-                    MatrixView<const double> t, MatrixView<double> x);
+void solve_triangle(Lane& lane, Triangle triangle, Transpose transpose, MatrixView<const double> t,
+                    MatrixView<double> x);
 
 }  // namespace lupine

@@ -23,8 +23,6 @@ namespace lupine {
 
 namespace {
 
-using cuda::Triangle;
-
 // The columns of C that one product updates: some ten milliseconds for a large matrix. After each
 // product the GPU can serve queues of higher priority.
 constexpr std::int64_t update_columns = 16384;

@@ -141,16 +141,15 @@ class CudaDevice : public Device {
   void factor(Lane& lane, MatrixView<float> a, std::int64_t begin, FactorStatus* status);
   void invert(Lane& lane, MatrixView<float> a);
   void combine_inverses(Lane& lane, MatrixView<float> a, std::int64_t half);
-  void solve_panel(Lane& lane, cuda::Triangle triangle, MatrixView<const float> lu,
-                   MatrixView<float> b, Precision purpose);
-  void solve_exactly(Lane& lane, cuda::Triangle triangle, MatrixView<const float> lu,
+  void solve_panel(Lane& lane, Triangle triangle, MatrixView<const float> lu, MatrixView<float> b,
+                   Precision purpose);
+  void solve_exactly(Lane& lane, Triangle triangle, MatrixView<const float> lu,
                      MatrixView<float> b);
-  void solve_rounded(Lane& lane, cuda::Triangle triangle, MatrixView<const float> lu,
+  void solve_rounded(Lane& lane, Triangle triangle, MatrixView<const float> lu,
                      MatrixView<float> b);
   void left_upper(Lane& lane, MatrixView<const float> lu, MatrixView<float> b);
-  void solve(Queue& queue, cuda::Triangle triangle, Transpose transpose, ConstAnyMatrix lu,
-             AnyMatrix x);
-  static std::int64_t solve_scratch(cuda::Triangle triangle, std::int64_t n, std::int64_t vectors);
+  void solve(Queue& queue, Triangle triangle, Transpose transpose, ConstAnyMatrix lu, AnyMatrix x);
+  static std::int64_t solve_scratch(Triangle triangle, std::int64_t n, std::int64_t vectors);
   std::int64_t pass_scratch(std::int64_t rows, std::int64_t columns, int sums) const;
   void permute_many(Lane& lane, const std::int64_t* from, const std::int64_t* to,
                     std::int64_t count, AnyMatrix a);

@@ -14,8 +14,6 @@ namespace lupine {
 
 namespace {
 
-using cuda::Triangle;
-
 // T x = b by blocks of unknowns, from the first to the last in L and from the last to the first in
 // U. For block s and the blocks r still to come: x_s <- T_ss^-1 x_s, x_r <- x_r - T_rs x_s. One
 // launch has the second product of a block and the first one of the next block.

@@ -12,7 +12,6 @@ namespace lupine {
 
 namespace {
 
-using cuda::Triangle;
 using cuda::triangle_order;
 
 // The right-hand sides that are solved together, if the result is rounded: they bound the scratch
