@@ -24,8 +24,7 @@ std::string benchmark(std::uintptr_t comm, const std::string& which, const nb::d
       Interruption interruption(communicator(comm), call.interrupt(), shown != nullptr);
       std::unique_ptr<BenchmarkRunner> runner;
       const auto work = [&] {
-        runner = std::make_unique<BenchmarkRunner>(communicator(comm), options, Circumstances{},
-                                                   interruption.get());
+        runner = std::make_unique<BenchmarkRunner>(communicator(comm), options, interruption.get());
         Measured measured{runner->setup(), {}};
         measured.runs.push_back(runner->run(shown));
         return json_report({std::move(measured)}, "", {}).dump();

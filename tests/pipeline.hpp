@@ -118,8 +118,12 @@ struct Problem {
     queue->synchronize();
   }
   const MatrixSpec& spec() const { return generator.spec(); }
-  FactorOutcome factor(const FactorOptions& options) {
-    FactorOutcome outcome = factorize(transport, a, options, clock);
+  /// @param plan whose n, nb and grid are replaced by those of the problem
+  FactorOutcome factor(LuPlan plan, const FactorRun& how = {}) {
+    plan.n = a.rows().size();
+    plan.nb = a.rows().block();
+    plan.grid = grid.shape();
+    FactorOutcome outcome = factorize(transport, a, plan, clock, {}, how);
     pivots = outcome.pivots;
     return outcome;
   }

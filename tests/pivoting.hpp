@@ -68,13 +68,8 @@ inline Square fill(Problem& p, const Entries& entries) {
   return all;
 }
 
-inline FactorOptions pivoted(Precision precision, std::int64_t width) {
-  FactorOptions f;
-  f.precision = precision;
-  f.width = width;
-  f.pivoting = Pivoting::partial;
-  f.recursion = {4, 2};
-  return f;
+inline LuPlan pivoted(Precision precision, std::int64_t width) {
+  return {.width = width, .precision = precision, .pivoting = Pivoting::partial, .leaf = 4};
 }
 
 }  // namespace lupine::test

@@ -44,7 +44,7 @@ RefineOutcome find_x(const Setup& setup, Transport& transport, const Distributed
                      std::span<const std::int64_t> pivots, const MatrixSpec& spec,
                      const Clock& clock, Trace* trace) {
   const BenchmarkOptions& o = setup.options;
-  const std::int64_t width = setup.panel_width;
+  const std::int64_t width = setup.lu.width;
   if (o.benchmark == Benchmark::mxp)
     return refine(transport, lu, pivots, spec,
                   {.method = o.refine,
@@ -66,19 +66,19 @@ RefineOutcome find_x(const Setup& setup, Transport& transport, const Distributed
 
 /// The timed part of a benchmark: factorization, and refinement or solve.
 Solved solve(const Setup& setup, Transport& transport, const MatrixSpec& spec, DistributedMatrix& a,
-             const FactorOptions& options, const Clock& clock, const ColumnsDone& done) {
+             const Clock& clock, const ColumnsDone& done, Trace* trace) {
   Solved solved;
   transport.grid().all().barrier();
   const double begin = clock.now();
-  solved.factors = stage(options.trace, Activity::factorization,
-                         [&] { return factorize(transport, a, options, clock, done); });
+  solved.factors = stage(trace, Activity::factorization, [&] {
+    return factorize(transport, a, setup.lu, clock, done, {.trace = trace});
+  });
   const double factored = clock.now();
   const bool refines = setup.options.benchmark == Benchmark::mxp;
   if (solved.factors.usable())
-    solved.refinement =
-        stage(options.trace, refines ? Activity::refinement : Activity::solution, [&] {
-          return find_x(setup, transport, a, solved.factors.pivots, spec, clock, options.trace);
-        });
+    solved.refinement = stage(trace, refines ? Activity::refinement : Activity::solution, [&] {
+      return find_x(setup, transport, a, solved.factors.pivots, spec, clock, trace);
+    });
   solved.lu_seconds = factored - begin;
   solved.refine_seconds = clock.now() - factored;
   return solved;
@@ -186,18 +186,18 @@ std::string no_factors(const BenchmarkResult& r) {
 }
 
 BenchmarkRunner::BenchmarkRunner(MPI_Comm comm, const BenchmarkOptions& options,
-                                 const Circumstances& circumstances, Interrupt* interrupt)
+                                 Interrupt* interrupt)
     : machine_(comm, options.run, std::make_unique<SteadyClock>(), interrupt),
-      setup_(plan(machine_, options, circumstances)) {}
+      setup_(plan(machine_, options)) {}
 
 BenchmarkRunner::BenchmarkRunner(MPI_Comm comm, Setup planned)
     : machine_(comm, planned.asked.run), setup_(std::move(planned)) {}
 
 DistributedMatrix BenchmarkRunner::generate(const MatrixSpec& spec) {
-  const std::int64_t nb = setup().footprint.nb;
+  const LuPlan& lu = setup().lu;
   return agreed(all(), [&] {
-    DistributedMatrix a(device(), grid().rows(spec.n, nb), grid().columns(spec.n, nb),
-                        storage_for(setup().options.precision));
+    DistributedMatrix a(device(), grid().rows(spec.n, lu.nb), grid().columns(spec.n, lu.nb),
+                        storage_for(lu.precision));
     const auto queue = device().make_queue(Priority::normal);
     device().generate(*queue, spec, a.rows(), a.columns(), a.local());
     queue->synchronize();
@@ -212,17 +212,16 @@ void BenchmarkRunner::warm_up(Trace* trace) {
   if (warm_ || setup().machine.paper) return;
   warm_ = true;
   const TraceScope scope(trace, Track::stages, {.activity = Activity::warm_up});
-  const FactorOptions options = factor_options(setup());
-  const std::int64_t n = setup().options.n;
-  if (device().overlaps()) {
+  LuPlan lu = setup().lu;
+  if (lu.overlaps) {
     const Rehearsal rehearsal(device());
-    DistributedMatrix a = generate(warming_matrix(n, options.pivoting));
-    factorize(machine_.transport(), a, options, clock());
+    DistributedMatrix a = generate(warming_matrix(lu.n, lu.pivoting));
+    factorize(machine_.transport(), a, lu, clock());
   }
-  const MatrixSpec small = warming_matrix(
-      std::min(n, std::max(least_warming, 4 * setup().footprint.nb)), options.pivoting);
+  lu.n = std::min(lu.n, std::max(least_warming, 4 * lu.nb));
+  const MatrixSpec small = warming_matrix(lu.n, lu.pivoting);
   DistributedMatrix a = generate(small);
-  const FactorOutcome factors = factorize(machine_.transport(), a, options, clock());
+  const FactorOutcome factors = factorize(machine_.transport(), a, lu, clock());
   find_x(setup(), machine_.transport(), a, factors.pivots, small, clock(), nullptr);
 }
 
@@ -240,17 +239,16 @@ BenchmarkRun BenchmarkRunner::run(const ProgressFunction& progress, RunTrace* tr
   run.paper = setup().machine.paper;
   BenchmarkResult& result = run.result;
   result.chosen = setup().options;
-  result.panel_width = setup().panel_width;
+  result.panel_width = setup().lu.width;
 
   const Generator generator(setup().options, all());
   const MatrixSpec& spec = generator.spec();
   warm_up(trace);
   DistributedMatrix a = stage(trace, Activity::generation, [&] { return generate(spec); });
-  FactorOptions options = factor_options(setup());
-  options.trace = trace;
   run.begin = std::time(nullptr);
-  const Solved solved = solve(setup(), machine_.transport(), spec, a, options, clock(),
-                              reporter(all(), spec.n, clock(), progress, device().interrupt()));
+  const Solved solved =
+      solve(setup(), machine_.transport(), spec, a, clock(),
+            reporter(all(), spec.n, clock(), progress, device().interrupt()), trace);
   run.end = std::time(nullptr);
 
   result.notes = machine_.with_remarks(setup().notes);
@@ -284,8 +282,7 @@ BenchmarkResult run_as(Benchmark benchmark, MPI_Comm comm, BenchmarkOptions opti
     Interruption interruption(comm, interrupt, progress != nullptr);
     std::unique_ptr<BenchmarkRunner> runner;
     const auto work = [&] {
-      runner =
-          std::make_unique<BenchmarkRunner>(comm, options, Circumstances{}, interruption.get());
+      runner = std::make_unique<BenchmarkRunner>(comm, options, interruption.get());
       return runner->run(progress).result;
     };
     return interruption.during(work, [&] { runner.reset(); });

@@ -47,8 +47,7 @@ class BenchmarkRunner {
  public:
   /// @throws UsageError, AgreedFault: the same one on every rank
   /// @param interrupt ends the work early; null on all ranks or on none
-  BenchmarkRunner(MPI_Comm comm, const BenchmarkOptions& options,
-                  const Circumstances& circumstances = {}, Interrupt* interrupt = nullptr);
+  BenchmarkRunner(MPI_Comm comm, const BenchmarkOptions& options, Interrupt* interrupt = nullptr);
   /// Takes a setup that was planned before, on the same ranks and another Machine.
   BenchmarkRunner(MPI_Comm comm, Setup planned);
 
@@ -73,7 +72,7 @@ class BenchmarkRunner {
 
  private:
   DistributedMatrix generate(const MatrixSpec& spec);
-  std::optional<StepWindow> window(const Setup& setup, std::int64_t columns) const;
+  std::optional<StepWindow> window(const LuPlan& lu, std::int64_t columns) const;
 
   const Clock& clock() const { return machine_.clock(); }
   const Communicator& all() const { return machine_.all(); }

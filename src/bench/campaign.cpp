@@ -72,12 +72,11 @@ int ranks_of(const BenchmarkOptions& o, const Communicator& world) {
   return o.run.nprow != 0 && o.run.npcol != 0 ? o.run.nprow * o.run.npcol : world.size();
 }
 
-/// The setup of `options`, from that of a configuration with the same decisive() text.
-Setup varied(Setup setup, const BenchmarkOptions& options) {
-  setup.asked = options;
-  setup.options.run.broadcast = options.run.broadcast;
-  setup.options.parts = options.parts;
-  if (options.leaf != 0) setup.options.leaf = options.leaf;
+/// What is settled about `options`, from that of a configuration with the same decisive() text.
+LuSetup varied(LuSetup setup, const BenchmarkOptions& options) {
+  setup.run.broadcast = setup.lu.broadcast = options.run.broadcast;
+  setup.lu.parts = options.parts;
+  if (options.leaf != 0) setup.lu.leaf = options.leaf;
   return setup;
 }
 
@@ -138,13 +137,13 @@ Campaign::Campaign(const Communicator& world, const std::vector<BenchmarkOptions
     const auto [same, is_new] = known.emplace(decisive(options), setups_.size());
     ranks_.push_back(ranks_of(options, world));
     if (!is_new) {
-      setups_.push_back(varied(setups_[same->second], options));
+      setups_.emplace_back(options, varied(setups_[same->second], options));
       continue;
     }
     setups_.emplace_back();
     on_first(ranks_.back(), [&](const Communicator& team) {
       const Machine machine(team.handle(), options.run);
-      setups_.back() = plan(machine, options, {.most_n = most_n, .profile = profile});
+      setups_.back() = plan(machine, options, most_n, profile);
     });
   }
 }

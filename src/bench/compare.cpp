@@ -61,7 +61,7 @@ Contest::Contest(const Communicator& world, const CompareOptions& who, const Ben
   options.precision = who.precisions.front();
   const Machine machine(world.handle(), options.run);
   threads_ = machine.threads();
-  frame_ = plan(machine, options, {.profile = profile});
+  frame_ = plan(machine, options, 0, profile);
   comparison_.n = frame_.options.n;
   for (const SolverKind solver : who.solvers) {
     if (lapack_driver(solver)) {
@@ -97,8 +97,14 @@ void Contest::enter(const Machine& machine, SolverKind solver, const BenchmarkOp
   contestant.threads = frame_.options.run.threads;
   Setup setup = frame_;
   try {
-    const Kept kept = solver == SolverKind::solve ? Kept::copy : Kept::not_at_all;
-    setup = plan(machine, options, {.profile = profile_, .kept = kept});
+    if (solver == SolverKind::solve) {
+      LuRequest first = request_of(options);
+      first.profile = profile_;
+      first.kept = Kept::copy;
+      setup = {options, plan(machine, first)};
+    } else {
+      setup = plan(machine, options, 0, profile_);
+    }
   } catch (const UsageError& error) {
     // A contestant that needs more memory than the first plan may not fit.
     contestant.skipped = error.what();
@@ -128,7 +134,7 @@ void Contest::add_ceiling(Ceiling ceiling, Measure measure) {
 
 void Contest::add_product(std::string name, std::string bounds, Product product,
                           Precision precision, std::int64_t width, bool on_host) {
-  const GridShape grid = frame_.footprint.shape;
+  const GridShape grid = frame_.lu.grid;
   const bool gpu = !on_host && !frame_.machine.gpus.empty();
   const std::vector<UpdateShape> shapes = update_shapes(
       comparison_.n, grid.nprow, grid.npcol, width, gpu ? largest_on_gpu : largest_on_host);
@@ -156,14 +162,14 @@ void Contest::add_registers() {
 
 void Contest::add_products() {
   const bool gpu = !frame_.machine.gpus.empty();
-  std::int64_t hpl_width = frame_.panel_width;
+  std::int64_t hpl_width = frame_.lu.width;
   for (std::size_t i = 0; i < setups_.size(); ++i) {
     const Contestant& one = comparison_.contestants[i];
-    if (one.solver == SolverKind::hpl && one.skipped.empty()) hpl_width = setups_[i].panel_width;
+    if (one.solver == SolverKind::hpl && one.skipped.empty()) hpl_width = setups_[i].lu.width;
   }
   add_product("dgemm", gpu ? "dgesv, dgesvx" : "hpl, dgesv, dgesvx", Product::gemm, Precision::fp64,
               hpl_width, true);
-  add_product("sgemm", "dsgesv", Product::gemm, Precision::fp32, frame_.panel_width, true);
+  add_product("sgemm", "dsgesv", Product::gemm, Precision::fp32, frame_.lu.width, true);
   for (std::size_t i = 0; i < setups_.size(); ++i) {
     const Contestant& one = comparison_.contestants[i];
     if (lapack_driver(one.solver) || one.ceiling == "dgemm" || !one.skipped.empty()) continue;
@@ -173,7 +179,7 @@ void Contest::add_products() {
     if (known != ceilings.end())
       known->bounds += ", " + title(one);
     else
-      add_product(one.ceiling, title(one), Product::update, one.precision, setups_[i].panel_width,
+      add_product(one.ceiling, title(one), Product::update, one.precision, setups_[i].lu.width,
                   false);
   }
 }

@@ -9,35 +9,29 @@
 #include "device/cpu/thread_scope.hpp"
 #include "generate/generator.hpp"
 #include "grid/step.hpp"
+#include "setup/footprint.hpp"
 
 namespace lupine {
 
-std::optional<StepWindow> BenchmarkRunner::window(const Setup& setup, std::int64_t columns) const {
-  const std::int64_t n = setup.options.n;
-  const std::int64_t nb = setup.footprint.nb;
-  const Plan plan(grid().rows(n, nb), grid().columns(n, nb), setup.panel_width);
-  return step_window(plan, n, setup.options.run.lookahead, device().overlaps(), columns);
+std::optional<StepWindow> BenchmarkRunner::window(const LuPlan& lu, std::int64_t columns) const {
+  const Plan plan(grid().rows(lu.n, lu.nb), grid().columns(lu.n, lu.nb), lu.width);
+  return step_window(plan, lu.n, lu.lookahead, lu.overlaps, columns);
 }
 
 bool BenchmarkRunner::retune(const Tuning& tuning, std::int64_t columns) {
-  Setup other = setup();
-  BenchmarkOptions& o = other.options;
-  o.run.nb = tuning.nb;
-  o.run.lookahead = tuning.lookahead;
-  o.run.chunk = tuning.chunk == 0 ? o.n : std::min(tuning.chunk, o.n);
-  other.footprint.nb = std::min(o.run.nb, o.n);
-  other.footprint.lookahead = o.run.lookahead;
-  other.footprint.chunk = o.run.chunk;
-  other.panel_width = other.footprint.panel_width();
-  const bool fits = other.footprint.rank_bytes() <= other.budget.rank_free;
-  if (!fits || !window(other, columns)) return false;
-  setup_ = std::move(other);
+  LuPlan lu = setup().lu;
+  lu.nb = std::min(tuning.nb, lu.n);
+  lu.lookahead = tuning.lookahead;
+  lu.chunk = tuning.chunk;
+  lu.width = panel_width(lu, setup().memory_fraction * setup().budget.rank_free);
+  if (rank_bytes(lu) > setup().budget.rank_free || !window(lu, columns)) return false;
+  setup_.lu = lu;
   return true;
 }
 
 FirstSteps BenchmarkRunner::first_steps(std::int64_t columns) {
   const ThreadScope threads(machine_.threads());
-  const std::optional<StepWindow> accepted = window(setup(), columns);
+  const std::optional<StepWindow> accepted = window(setup().lu, columns);
   LUPINE_EXPECTS(accepted.has_value());
   const StepWindow& steps = *accepted;
   const Generator generator(setup().options, all());
@@ -48,11 +42,10 @@ FirstSteps BenchmarkRunner::first_steps(std::int64_t columns) {
   all().barrier();
   const double generated = clock().now();
 
-  FactorOptions options = factor_options(setup());
-  options.steps = steps.last + 1;
   std::vector<double> ends{generated};  // ends[k]: time at the end of step k, for k > 0
   const ColumnsDone note = [&](std::int64_t) { ends.push_back(clock().now()); };
-  const FactorOutcome factors = factorize(machine_.transport(), a, options, clock(), note);
+  const FactorOutcome factors =
+      factorize(machine_.transport(), a, setup().lu, clock(), note, {.steps = steps.last + 1});
   if (!factors.usable())
     throw AgreedFault("the first steps met a pivot that is zero or not finite");
   const auto since = [&](std::int64_t step) {
@@ -63,7 +56,7 @@ FirstSteps BenchmarkRunner::first_steps(std::int64_t columns) {
   all().all_reduce(times, Reduction::max);
   // Where panels are factored beside the updates, shorter panels save no time.
   const double panels = all().all_reduce(factors.times.panel, Reduction::sum) / all().size();
-  const double saved = device().overlaps() ? 0 : steps.shorter * panels;
+  const double saved = setup().lu.overlaps ? 0 : steps.shorter * panels;
   constexpr double least = 1e-9;  // seconds: the resolution of a clock, so as not to divide by 0
   return {times[0], times[1], steps.operations / std::max(times[3] - times[2] + saved, least)};
 }

@@ -13,8 +13,9 @@
 #include "comm/agreement.hpp"
 #include "core/expects.hpp"
 #include "device/cpu/thread_scope.hpp"
-#include "grid/distribution.hpp"
+#include "setup/footprint.hpp"
 #include "setup/machine.hpp"
+#include "setup/options_check.hpp"
 #include "solve/solver.hpp"
 #include "solve/step_plan.hpp"
 
@@ -27,22 +28,22 @@ double bytes_of_a(std::int64_t n) {
 }
 
 /// Bytes of the vectors of right-hand sides that a rank refines together.
-double vector_bytes(const Footprint& part, std::int64_t rhs) {
-  const std::int64_t rows = Distribution(part.n, part.nb, part.shape.nprow, 0).local_size();
-  const std::int64_t columns = Distribution(part.n, part.nb, part.shape.npcol, 0).local_size();
+double vector_bytes(const LuPlan& lu, std::int64_t rhs) {
+  const std::int64_t rows = lu.rows().local_size();
+  const std::int64_t columns = lu.columns().local_size();
   return static_cast<double>(std::min(rhs, most_refined(rows, columns))) *
          refining_bytes(rows, columns);
 }
 
 /// Why lupine::solve() does not fit beside A, b and x on rank 0's node; empty if it does.
 /// @param ranks those on the node
-std::string solve_obstacle(const Setup& setup, std::int64_t rhs, int ranks) {
-  const Footprint& part = setup.footprint;
+std::string solve_obstacle(const LuSetup& setup, std::int64_t rhs, int ranks) {
+  const LuPlan& lu = setup.lu;
   const auto columns = static_cast<double>(rhs);
-  const double a_rank = (setup.machine.gpus.empty() ? part.rank_bytes() : part.host_bytes()) +
-                        columns * sizeof(SolveColumn) + vector_bytes(part, rhs);
-  const double b_and_x = 16 * static_cast<double>(part.n) * columns;
-  const double needed = bytes_of_a(part.n) + b_and_x + ranks * a_rank;
+  const double a_rank = (setup.machine.gpus.empty() ? rank_bytes(lu) : host_bytes(lu)) +
+                        columns * sizeof(SolveColumn) + vector_bytes(lu, rhs);
+  const double b_and_x = 16 * static_cast<double>(lu.n) * columns;
+  const double needed = bytes_of_a(lu.n) + b_and_x + ranks * a_rank;
   if (needed <= free_bytes()) return "";
   return fmt::format("with A, b and x it needs {} on rank 0's node, and {} are free",
                      gibibytes(needed), gibibytes(free_bytes()));
@@ -99,10 +100,12 @@ void GalleryContest::enter_solve(const Machine& machine) {
   first.pivoting = Pivoting::partial;
   const int node_ranks = world_.split_node().size();
   try {
-    const Kept kept = world_.size() == 1 ? Kept::in_place : Kept::copy;
-    setup_ = plan(machine, first, {.kept = kept});
-    contestant.nb = setup_.options.run.nb;
-    contestant.precision = setup_.options.precision;
+    check_problem(first);
+    LuRequest request = request_of(first);
+    request.kept = world_.size() == 1 ? Kept::in_place : Kept::copy;
+    setup_ = {first, plan(machine, request)};
+    contestant.nb = setup_.run.nb;
+    contestant.precision = setup_.lu.precision;
     on_rank_0(world_,
               [&] { contestant.skipped = solve_obstacle(setup_, comparison_.rhs, node_ranks); });
     contestant.skipped = text_of_rank_0(world_, std::move(contestant.skipped));

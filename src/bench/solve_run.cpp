@@ -83,9 +83,9 @@ Turn solve_run(const Communicator& all, const Setup& setup) {
   turn.refine_seconds = 0;
   for (const SolveStep& step : s.steps) turn.refine_seconds += step.refine_seconds;
   if (!turn.passed()) return turn;
-  const ProcessGrid grid(all, setup.footprint.shape);
-  const Distribution rows = grid.rows(spec.n, setup.footprint.nb);
-  const Distribution columns = grid.columns(spec.n, setup.footprint.nb);
+  const ProcessGrid grid(all, setup.lu.grid);
+  const Distribution rows = grid.rows(spec.n, setup.lu.nb);
+  const Distribution columns = grid.columns(spec.n, setup.lu.nb);
   turn.scaled_residual = scaled_residual(
       system_norms(grid, *host, rows, columns, spec, local_part(columns, s.x)), spec.n);
   turn.failure = residual_failure(turn.scaled_residual, o.threshold);

@@ -46,22 +46,22 @@ class Tuner {
  public:
   Tuner(const Communicator& all, const BenchmarkOptions& options, const TuneProgress& progress)
       : runner_(all.handle(), options), setup_(runner_.setup()), progress_(progress) {
-    const BenchmarkOptions& o = setup_.options;
-    start_ = {setup_.footprint.nb, o.run.lookahead, o.run.chunk < o.n ? o.run.chunk : 0};
-    columns_ = std::max<std::int64_t>(1, o.n / part_of_columns);
+    const LuPlan& lu = setup_.lu;
+    start_ = {lu.nb, lu.lookahead, lu.chunk < lu.n ? lu.chunk : 0};
+    columns_ = std::max<std::int64_t>(1, lu.n / part_of_columns);
     if (!runner_.retune(start_, columns_)) refuse_size();
   }
 
   TunedBenchmark search(const TuneList& list, const Clock& clock, double deadline) {
-    const BenchmarkOptions& o = setup_.options;
+    const LuPlan& lu = setup_.lu;
     balance();
     if (progress_.begun) progress_.begun(setup_, columns_);
     // Blocks wider than the panels that fit in memory are left out: their steps would be cut into
     // panels of a width that was measured before.
     const TuneSpace space{
-        ceil_div(o.n, o.run.npcol), [this](const Tuning& tuning) {
+        ceil_div(lu.n, lu.grid.npcol), [this](const Tuning& tuning) {
           return runner_.retune(tuning, columns_) &&
-                 (tuning.nb <= start_.nb || runner_.setup().panel_width == tuning.nb);
+                 (tuning.nb <= start_.nb || runner_.setup().lu.width == tuning.nb);
         }};
     const auto rate = [this](const Tuning& tuning) {
       runner_.retune(tuning, columns_);
@@ -83,7 +83,7 @@ class Tuner {
     throw UsageError(
         fmt::format("-N {} is too small to tune: it has too few blocks of {} columns; "
                     "allowed is a larger -N",
-                    setup_.options.n, setup_.footprint.nb));
+                    setup_.lu.n, setup_.lu.nb));
   }
 
   // A first run, not compared with any: it prepares kernels, and shows the time of generation, by
@@ -115,7 +115,7 @@ BenchmarkOptions opened(BenchmarkOptions options, double seconds) {
 ProfileEntry entry_of(const Setup& setup, const TuneOutcome& outcome) {
   constexpr double giga = 1e9;
   return {profile_key(setup),
-          setup.options.n,
+          setup.lu.n,
           outcome.best,
           outcome.rate / giga,
           outcome.default_rate / giga,
@@ -135,7 +135,7 @@ TunedBenchmark tune(const Communicator& all, const BenchmarkOptions& options, co
     throw UsageError(fmt::format(
         "--budget {:g} is too short to compare two tunings at -N {}, which takes about {:.2g} s; "
         "allowed is a longer one, or a smaller -N",
-        seconds, tuned.setup.options.n, tuned.outcome.seconds_needed + clock.now() - begin));
+        seconds, tuned.setup.lu.n, tuned.outcome.seconds_needed + clock.now() - begin));
   tuned.entry = entry_of(tuned.setup, tuned.outcome);
   return tuned;
 }

@@ -3,6 +3,10 @@
 
 #include <lupine/error.hpp>
 
+#include <algorithm>
+
+#include "core/scalar.hpp"
+
 namespace lupine {
 
 namespace {
@@ -23,8 +27,7 @@ constexpr DeviceTraits cpu{
     .assumed_fp32 = 1e9,
     .assumed_fp64 = 0.5e9,
     .emulated_columns = 1024,  // a product reaches its full rate, and the copy is small
-    .solve_vectors = 0,        // solved in place
-    .solve_columns = 0,
+    .solves_in_copies = false,
 };
 
 constexpr DeviceTraits cuda{
@@ -39,9 +42,8 @@ constexpr DeviceTraits cuda{
     .assumed_low = 16e9,  // tensor cores
     .assumed_fp32 = 1e9,
     .assumed_fp64 = 1e9,
-    .emulated_columns = 0,   // tensor cores multiply FP16 and BF16
-    .solve_vectors = 32768,  // as in device/cuda/cuda_solves.cpp
-    .solve_columns = 256,    // cuda::triangle_order
+    .emulated_columns = 0,  // tensor cores multiply FP16 and BF16
+    .solves_in_copies = true,
 };
 
 }  // namespace
@@ -56,6 +58,22 @@ const DeviceTraits& traits_of(DeviceKind kind) {
       break;
   }
   throw Fault("traits of a device that is not chosen yet");
+}
+
+std::int64_t scratch_bytes(const LuPlan& plan) {
+  const Precision p = plan.precision;
+  if (p == storage_for(p)) return 0;  // the update and the solves make no copies
+  const std::int64_t rows = plan.rows().local_size();
+  const std::int64_t columns = plan.columns().local_size();
+  const DeviceTraits& traits = traits_of(plan.device);
+  // Solves for FP16x3 are those for FP32.
+  const bool copies = traits.solves_in_copies && bytes_of(p) == 2;
+  const std::int64_t vectors = std::min(std::max(rows, columns), DeviceTraits::solve_vectors);
+  const std::int64_t solves =
+      copies ? vectors * (plan.width + 3 * DeviceTraits::solve_strip) * 2 : 0;
+  if (plan.native || traits.emulated_columns == 0) return solves;
+  const std::int64_t emulated = rows + std::min(columns, traits.emulated_columns);
+  return solves + emulated * plan.width * planes_of(p) * std::int64_t{sizeof(float)};
 }
 
 }  // namespace lupine

@@ -8,6 +8,8 @@
 
 #include <cstdint>
 
+#include "grid/lu_plan.hpp"
+
 namespace lupine {
 
 /// The kind of processor and precision that the update runs with. setup/defaults.cpp chooses block
@@ -31,11 +33,12 @@ struct DeviceTraits {
   /// An emulated update copies all of L, and this many columns of U at a time, to FP32. 0: it makes
   /// no such copies.
   std::int64_t emulated_columns;
-  /// A solve whose result is rounded to 16 bits takes at most this many rows of the panel (columns
-  /// of the block row) at a time. Of these it makes one 16-bit copy, and three more of
-  /// solve_columns columns. 0: it makes no such copies.
-  std::int64_t solve_vectors;
-  std::int64_t solve_columns;
+  /// Whether a solve whose result is rounded to 16 bits works on copies: at most solve_vectors rows
+  /// of the panel (columns of the block row) at a time, which are enough for products at full rate.
+  /// Of these it makes one 16-bit copy, and three more of solve_strip columns.
+  bool solves_in_copies;
+  static constexpr std::int64_t solve_vectors = 32768;
+  static constexpr std::int64_t solve_strip = 256;
 
   /// The assumed flop/s of updates in this precision, which is not `automatic`.
   /// FP16x3 counts as FP32: a small problem does not spend its time in products.
@@ -48,5 +51,9 @@ struct DeviceTraits {
 
 /// The facts about this kind of device. Pure. @throws Fault for DeviceKind::automatic
 const DeviceTraits& traits_of(DeviceKind kind);
+
+/// Bytes that updates and solves of a plan take as scratch memory on the rank that takes the most:
+/// FP32 copies for an emulated update, and 16-bit copies for solves.
+std::int64_t scratch_bytes(const LuPlan& plan);
 
 }  // namespace lupine

@@ -31,4 +31,12 @@ double emulation_workspace(double rows, double columns, double inner) {
   return margin * std::max(copies + scales + sums, search) + constant;
 }
 
+double emulation_bytes(const LuPlan& plan) {
+  if (plan.precision != Precision::fp64 || plan.fp64 == Fp64Products::native) return 0;
+  const std::int64_t columns =
+      std::min(plan.chunk_of(plan.columns().local_size()), fp64_update_columns);
+  return emulation_workspace(static_cast<double>(plan.rows().local_size()),
+                             static_cast<double>(columns), static_cast<double>(plan.nb));
+}
+
 }  // namespace lupine

@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "grid/lu_plan.hpp"
+
 namespace lupine {
 
 /// The columns of C in one FP64 product of a GPU's update, at most.
@@ -19,5 +21,9 @@ constexpr int emulated_bits = 79;
 /// copied in slices of 8 bits, and each slice of C is summed in 32 bits.
 /// @param inner columns of A
 double emulation_workspace(double rows, double columns, double inner);
+
+/// The workspace that updates of a plan need; 0 where they are native. By nb, not by the width of a
+/// step: narrower panels would save little of it.
+double emulation_bytes(const LuPlan& plan);
 
 }  // namespace lupine

@@ -19,41 +19,38 @@ namespace {
 /// rest, chunk, apply, look-ahead.
 class BlockLu {
  public:
-  BlockLu(Transport& transport, DistributedMatrix& a, const FactorOptions& options,
-          const Clock& clock)
+  BlockLu(Transport& transport, DistributedMatrix& a, const LuPlan& options, const Clock& clock,
+          const FactorRun& how)
       : transport_(transport),
         grid_(transport.grid()),
         device_(transport.device()),
         a_(a),
         options_(options),
         plan_(a.rows(), a.columns(), options.width),
-        steps_(options.steps < 0 ? plan_.count() : std::min(options.steps, plan_.count())),
-        chunk_(chunk_columns(a.columns().local_size(), options.chunk)),
+        steps_(how.steps < 0 ? plan_.count() : std::min(how.steps, plan_.count())),
+        chunk_(options.chunk_of(a.columns().local_size())),
         beside_(options.lookahead > 0 && device_.overlaps()),
         inline_solves_(options.lookahead <= 1 && device_.overlaps()),
         panels_(device_.make_queue(Priority::high)),
         rows_(device_.make_queue(Priority::raised)),
         updates_(device_.make_queue(Priority::normal)),
-        ring_(device_, a.rows(),
-              {options.precision, options.width, options.lookahead + 1, chunk_,
-               PanelRing::chunks_for(a.columns().local_size(), chunk_), pivoting()}),
+        ring_(device_, a.rows(), a.columns(), options),
         diagonal_(transport, Traffic::panels, Along::column, 0,
                   PanelRing::diagonal_bytes(options.width, options.precision)),
         status_(device_.allocate(sizeof(FactorStatus))),
-        times_(outcome_.times, options.trace, *panels_),
-        pace_(device_, *panels_, *updates_, options.panel_part),
-        waits_{clock, outcome_.times.broadcast, options.trace, Phase::broadcast,
-               grid_.all().stalls()} {
+        times_(outcome_.times, how.trace, *panels_),
+        pace_(device_, *panels_, *updates_, how.panel_part),
+        waits_{clock, outcome_.times.broadcast, how.trace, Phase::broadcast, grid_.all().stalls()} {
     newest_update_ = last_ = updates_->record();
     updated_.assign(static_cast<std::size_t>(a.columns().local_size() / chunk_ + 1), last_);
     for (int slot = 0; slot < ring_.slots(); ++slot)
-      lefts_.emplace_back(transport, Traffic::panels, Along::row, ring_.largest_control(),
-                          ring_.largest_left());
+      lefts_.emplace_back(transport, Traffic::panels, Along::row, ring_.sizes().control,
+                          ring_.sizes().left);
     for (int slot = 0; slot < ring_.chunks(); ++slot)
-      add_place(Traffic::chunks, ring_.largest_right(), chunk_);
-    add_place(Traffic::panels, ring_.largest_own(), options.width);
+      add_place(Traffic::chunks, ring_.sizes().right, chunk_);
+    add_place(Traffic::panels, ring_.sizes().own, options.width);
     if (pivoting()) {
-      panel_.emplace(transport, a, options.width, options.recursion);
+      panel_.emplace(transport, a, options);
       moves_.emplace(device_, a.rows(), options.width, ring_.slots(), outcome_.pivots);
     }
     prepare_queues(device_, {panels_.get(), rows_.get(), updates_.get()}, *updates_,
@@ -125,7 +122,7 @@ class BlockLu {
 
   void add_place(Traffic traffic, std::int64_t bytes, std::int64_t columns) {
     const auto tag = static_cast<int>(places_.size());
-    places_.push_back({Carrier(transport_, traffic, Along::column, ring_.largest_control(), bytes),
+    places_.push_back({Carrier(transport_, traffic, Along::column, ring_.sizes().control, bytes),
                        std::nullopt, last_, last_});
     if (pivoting())
       places_.back().exchange.emplace(transport_, traffic, options_.width, columns,
@@ -401,7 +398,7 @@ class BlockLu {
   }
 
   void wait_for_device(const Event& event, Activity activity, std::int64_t k) {
-    const TraceScope scope(options_.trace, Track::host, {.activity = activity, .step = k});
+    const TraceScope scope(waits_.trace, Track::host, {.activity = activity, .step = k});
     const StallWatch::Doing doing(waits_.stalls, activity, k);
     if (!messages_) return event.wait();
     const StallWatch::Waiting waiting(waits_.stalls, "the device");
@@ -456,7 +453,7 @@ class BlockLu {
   const ProcessGrid& grid_;
   Device& device_;
   DistributedMatrix& a_;
-  FactorOptions options_;
+  LuPlan options_;
   Plan plan_;
   std::int64_t steps_;
   std::int64_t chunk_;
@@ -487,11 +484,13 @@ class BlockLu {
 
 }  // namespace
 
-FactorOutcome factorize(Transport& transport, DistributedMatrix& a, const FactorOptions& options,
-                        const Clock& clock, const ColumnsDone& done) {
-  LUPINE_EXPECTS(a.storage() != Precision::fp64 || options.pivoting == Pivoting::partial);
+FactorOutcome factorize(Transport& transport, DistributedMatrix& a, const LuPlan& plan,
+                        const Clock& clock, const ColumnsDone& done, const FactorRun& how) {
+  LUPINE_EXPECTS(plan.n == a.rows().size() && plan.nb == a.rows().block());
+  LUPINE_EXPECTS(plan.grid == transport.grid().shape());
+  LUPINE_EXPECTS(a.storage() != Precision::fp64 || plan.pivoting == Pivoting::partial);
   std::optional<BlockLu> lu;  // which allocates
-  agree(transport.grid().all(), [&] { lu.emplace(transport, a, options, clock); });
+  agree(transport.grid().all(), [&] { lu.emplace(transport, a, plan, clock, how); });
   FactorOutcome outcome = lu->run(done);
   stop_if_interrupted(transport.grid().all(), transport.device().interrupt());
   return outcome;

@@ -18,20 +18,15 @@
 #include "factor/pivoted_panel.hpp"
 #include "factor/queue_times.hpp"
 #include "factor/worst_status.hpp"
+#include "grid/lu_plan.hpp"
 #include "matrix/distributed_matrix.hpp"
 #include "transport/transport.hpp"
 
 namespace lupine {
 
-struct FactorOptions {
-  Precision precision = Precision::fp16;  ///< what the update reads; not automatic
-  std::int64_t width = 512;               ///< most columns of a step
-  int lookahead = 1;                      ///< panels factored ahead, >= 0
-  BroadcastMethod broadcast = BroadcastMethod::ring_modified;
+/// What is asked of one factorization beside its plan.
+struct FactorRun {
   std::int64_t steps = -1;  ///< number of steps after which to stop; < 0: factor all columns
-  Pivoting pivoting = Pivoting::none;
-  Recursion recursion{};   ///< how panels with pivoting are divided
-  std::int64_t chunk = 0;  ///< most columns of the trailing matrix updated at once; 0: all
   /// The part of the device (0 to 1) that panels get beside updates; < 0: as measured times say.
   double panel_part = -1;
   Trace* trace = nullptr;  ///< records every span of work and waiting; null: no trace
@@ -64,8 +59,17 @@ using ColumnsDone = std::function<void(std::int64_t columns)>;
 /// Collective. If a pivot is zero or not finite, or a panel has an Inf or NaN, all ranks agree on
 /// that and return early: FactorOutcome::usable() is false and the contents of A are unspecified.
 /// @throws Interrupted on every rank, if any rank's Interrupt (Device::interrupt()) has ended
-/// @pre pivoting, if A is stored in FP64
-FactorOutcome factorize(Transport& transport, DistributedMatrix& a, const FactorOptions& options,
-                        const Clock& clock, const ColumnsDone& done = {});
+/// @pre n, nb and grid of the plan are those of A; pivoting, if A is stored in FP64
+FactorOutcome factorize(Transport& transport, DistributedMatrix& a, const LuPlan& plan,
+                        const Clock& clock, const ColumnsDone& done = {},
+                        const FactorRun& how = {});
+
+/// Bytes that factorize() allocates beside A on the rank that has the most: in the memory of its
+/// device, without the device's own scratch; and in host memory for panels and rows on their way.
+struct FactorMemory {
+  std::int64_t device = 0;
+  std::int64_t host = 0;
+};
+FactorMemory factor_memory(const LuPlan& plan);
 
 }  // namespace lupine

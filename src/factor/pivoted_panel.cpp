@@ -8,20 +8,38 @@
 
 namespace lupine {
 
-PivotedPanel::PivotedPanel(Transport& transport, DistributedMatrix& a, std::int64_t width,
-                           const Recursion& recursion)
+namespace {
+
+// Memory of the panel's rows on ranks that do not hold its first ones.
+std::int64_t workspace_bytes(const LuPlan& plan, std::int64_t rows) {
+  return (plan.width + rows) * plan.width * bytes_of(storage_for(plan.precision));
+}
+
+// A contiguous copy of the first rows, or the offers of all ranks.
+std::int64_t message_bytes(const LuPlan& plan) {
+  const Precision storage = storage_for(plan.precision);
+  const AnyMatrix row{storage, nullptr, 1, plan.width, 1};
+  return std::max(plan.width * plan.width * bytes_of(storage),
+                  plan.grid.nprow * PivotOffers::bytes(row));
+}
+
+}  // namespace
+
+std::int64_t PivotedPanel::bytes(const LuPlan& plan, std::int64_t rows) {
+  return plan.grid.nprow == 1 ? 0 : workspace_bytes(plan, rows) + message_bytes(plan);
+}
+
+PivotedPanel::PivotedPanel(Transport& transport, DistributedMatrix& a, const LuPlan& plan)
     : transport_(transport),
       device_(transport.device()),
       column_(transport.grid().column()),
       a_(a),
-      recursion_(recursion),
+      leaf_(plan.leaf),
+      parts_(plan.parts),
       candidate_(device_.allocate(sizeof(PivotCandidate))) {
   if (alone()) return;
-  const std::int64_t row_bytes = width * bytes_of(a.storage());
-  workspace_ = device_.allocate((width + a.rows().local_size()) * row_bytes);
-  const AnyMatrix row{a.storage(), nullptr, 1, width, 1};
-  messages_ =
-      device_.allocate(std::max(width * row_bytes, column_.size() * PivotOffers::bytes(row)));
+  workspace_ = device_.allocate(workspace_bytes(plan, a.rows().local_size()));
+  messages_ = device_.allocate(message_bytes(plan));
 }
 
 void PivotedPanel::factor(Queue& queue, const Step& s, std::int64_t* pivots, FactorStatus* status,
@@ -66,9 +84,8 @@ void PivotedPanel::share(Queue& queue, AnyMatrix block) {
 //     U12 = L11^-1 A12,  A22 <- A22 - L21 U12.
 void PivotedPanel::columns(Queue& queue, std::int64_t begin, std::int64_t end) {
   const std::int64_t count = end - begin;
-  if (count <= recursion_.leaf) return leaf(queue, begin, end);
-  const std::int64_t leaves = ceil_div(count, recursion_.leaf);
-  const std::int64_t part = ceil_div(leaves, recursion_.parts) * recursion_.leaf;
+  if (count <= leaf_) return leaf(queue, begin, end);
+  const std::int64_t part = ceil_div(ceil_div(count, leaf_), parts_) * leaf_;
   for (std::int64_t i = begin; i < end; i += part) {
     const std::int64_t next = std::min(i + part, end);
     columns(queue, i, next);

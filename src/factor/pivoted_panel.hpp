@@ -6,17 +6,12 @@
 #include <cstdint>
 
 #include "core/trace.hpp"
+#include "grid/lu_plan.hpp"
 #include "matrix/distributed_matrix.hpp"
 #include "matrix/panel_ring.hpp"
 #include "transport/transport.hpp"
 
 namespace lupine {
-
-/// How the columns of a panel are divided.
-struct Recursion {
-  int leaf = 16;  ///< most columns of a leaf; they are eliminated one by one (HPL: NBMIN)
-  int parts = 2;  ///< parts into which more columns than `leaf` are divided, >= 2 (HPL: NDIV)
-};
 
 /// A right-looking, recursive LU, so that most of the work is matrix products. Every rank of the
 /// process column works on the first rows of the panel (those of the diagonal block) and on its own
@@ -25,9 +20,10 @@ struct Recursion {
 /// NCCL the host takes no part in this.
 class PivotedPanel {
  public:
-  /// @param width most columns of a panel
-  PivotedPanel(Transport& transport, DistributedMatrix& a, std::int64_t width,
-               const Recursion& recursion);
+  PivotedPanel(Transport& transport, DistributedMatrix& a, const LuPlan& plan);
+  /// Bytes of device memory of a rank with so many rows, beside a few that every plan needs; 0
+  /// where a process column is one rank.
+  static std::int64_t bytes(const LuPlan& plan, std::int64_t rows);
 
   /// P_k [A_kk; A_ik] = [L_kk; L_ik] U_kk: factors the columns of step `s`. A_ik <- L_ik in place,
   /// and on the process row of the step A_kk <- L_kk\U_kk; every rank has the diagonal block in
@@ -65,7 +61,8 @@ class PivotedPanel {
   Device& device_;
   const Communicator& column_;
   DistributedMatrix& a_;
-  Recursion recursion_;
+  std::int64_t leaf_;
+  std::int64_t parts_;
   Buffer workspace_;  // memory of rows_ on the ranks that do not hold the panel's first rows
   Buffer candidate_;
   Buffer messages_;  // a contiguous copy of the first rows, or the offers of all ranks

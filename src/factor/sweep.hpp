@@ -25,12 +25,6 @@ struct Columns {
   std::int64_t count;
 };
 
-/// The columns of a chunk. @param asked as FactorOptions::chunk
-inline std::int64_t chunk_columns(std::int64_t local_columns, std::int64_t asked) {
-  const std::int64_t whole = std::max<std::int64_t>(local_columns, 1);
-  return asked > 0 ? std::min(asked, whole) : whole;
-}
-
 /// Divides columns into chunks, at local columns that are multiples of `chunk`. So each chunk of
 /// one step lies within one chunk of the step before.
 inline std::vector<Columns> cut(Columns all, std::int64_t chunk) {
@@ -63,10 +57,10 @@ struct Way {
 /// @param row_solves the queue of L_qq^-1 A_qj in the rest, for at most `chunk` columns at once
 inline void prepare_queues(Device& device, std::initializer_list<Queue*> queues, Queue& updates,
                            Queue& panel_solves, Queue& row_solves, const DistributedMatrix& a,
-                           const FactorOptions& options, std::int64_t chunk) {
-  const bool pivoting = options.pivoting == Pivoting::partial;
-  QueueWork work{.width = options.width,
-                 .purpose = options.precision,
+                           const LuPlan& plan, std::int64_t chunk) {
+  const bool pivoting = plan.pivoting == Pivoting::partial;
+  QueueWork work{.width = plan.width,
+                 .purpose = plan.precision,
                  .permutes = pivoting,
                  .least_part = Beside::least};
   for (Queue* queue : queues) device.prepare(*queue, work);
@@ -75,7 +69,7 @@ inline void prepare_queues(Device& device, std::initializer_list<Queue*> queues,
   device.prepare(updates, work);
   work.updated_rows = work.updated_columns = 0;
   if (!pivoting) work.solved_rows = a.rows().local_size();
-  work.solved_columns = options.width;
+  work.solved_columns = plan.width;
   device.prepare(panel_solves, work);
   work.solved_rows = 0;
   work.solved_columns = chunk;

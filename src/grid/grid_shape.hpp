@@ -18,6 +18,7 @@ struct GridShape {
   int npcol = 1;  ///< Q
   GridOrder order = GridOrder::row;
 
+  bool operator==(const GridShape&) const = default;
   int size() const { return nprow * npcol; }
   GridPosition position(int rank) const {
     return order == GridOrder::row ? GridPosition{rank / npcol, rank % npcol}

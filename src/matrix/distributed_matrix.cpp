@@ -11,8 +11,7 @@ DistributedMatrix::DistributedMatrix(Device& device, Distribution rows, Distribu
                                      Precision storage)
     : rows_(std::move(rows)),
       columns_(std::move(columns)),
-      memory_(device.allocate(leading_dimension(rows_.local_size()) * columns_.local_size() *
-                              bytes_of(storage))),
+      memory_(device.allocate(bytes(rows_.local_size(), columns_.local_size(), bytes_of(storage)))),
       view_{storage, memory_.data(), rows_.local_size(), columns_.local_size(),
             leading_dimension(rows_.local_size())} {}
 

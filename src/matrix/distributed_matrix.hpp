@@ -23,6 +23,10 @@ class DistributedMatrix {
 
   /// The leading dimension for so many local rows: `rows` and some padding.
   static std::int64_t leading_dimension(std::int64_t rows);
+  /// Bytes of a rank's part with elements of so many bytes.
+  static std::int64_t bytes(std::int64_t rows, std::int64_t columns, std::int64_t element) {
+    return leading_dimension(rows) * columns * element;
+  }
 
   const Distribution& rows() const { return rows_; }
   const Distribution& columns() const { return columns_; }

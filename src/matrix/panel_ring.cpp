@@ -30,36 +30,37 @@ std::span<std::byte> RightChunk::bytes() const {
   return {values.data, static_cast<std::size_t>(bytes_in(values))};
 }
 
-PanelRing::PanelRing(Device& device, const Distribution& rows, const RingShape& shape)
+RingSizes::RingSizes(const LuPlan& plan, std::int64_t rows, std::int64_t columns)
+    : slots(plan.lookahead + 1),
+      chunk(plan.chunk_of(columns)),
+      chunks(static_cast<int>(
+          std::clamp<std::int64_t>(ceil_div(columns, chunk), 1, PanelRing::most_chunks))),
+      control(round_up(static_cast<std::int64_t>(sizeof(PanelControl)) +
+                           plan.width * std::int64_t{sizeof(std::int64_t)},
+                       line_bytes)),
+      left(PanelRing::diagonal_bytes(plan.width, plan.precision) +
+           PanelRing::leading_dimension(rows) * plan.width * bytes_of(plan.precision)),
+      right(PanelRing::leading_dimension(plan.width) * chunk * bytes_of(plan.precision)),
+      own(PanelRing::leading_dimension(plan.width) * plan.width * bytes_of(plan.precision)) {}
+
+PanelRing::PanelRing(Device& device, const Distribution& rows, const Distribution& columns,
+                     const LuPlan& plan)
     : rows_(rows.local_size()),
-      shape_(shape),
-      left_bytes_(diagonal_bytes(shape.width, shape.precision) +
-                  leading_dimension(rows_) * shape.width * bytes_of(shape.precision)),
-      right_bytes_(right_bytes(shape.width, shape.chunk, shape.precision)),
-      own_bytes_(right_bytes(shape.width, shape.width, shape.precision)),
-      control_bytes_(round_up(static_cast<std::int64_t>(sizeof(PanelControl)) +
-                                  shape.width * std::int64_t{sizeof(std::int64_t)},
-                              line_bytes)),
-      control_(device.allocate((shape.slots + shape.chunks + 1) * control_bytes_)),
-      panels_(static_cast<std::size_t>(shape.slots)) {
+      plan_(plan),
+      sizes_(plan, rows_, columns.local_size()),
+      control_(device.allocate((sizes_.slots + sizes_.chunks + 1) * sizes_.control)),
+      panels_(static_cast<std::size_t>(sizes_.slots)) {
   std::byte* control = control_.data();
   for (Panel& panel : panels_) {
-    memory_.push_back(device.allocate(left_bytes_));
+    memory_.push_back(device.allocate(sizes_.left));
     panel.diagonal.data = memory_.back().data();
     panel.control = reinterpret_cast<PanelControl*>(control);
-    if (shape.pivoting) panel.pivots = reinterpret_cast<std::int64_t*>(panel.control + 1);
-    control += control_bytes_;
+    if (plan.pivoting == Pivoting::partial)
+      panel.pivots = reinterpret_cast<std::int64_t*>(panel.control + 1);
+    control += sizes_.control;
   }
-  for (int i = 0; i < shape.chunks; ++i) right_.push_back(device.allocate(right_bytes_));
-  right_.push_back(device.allocate(own_bytes_));
-}
-
-int PanelRing::chunks_for(std::int64_t columns, std::int64_t chunk) {
-  return static_cast<int>(std::clamp<std::int64_t>(ceil_div(columns, chunk), 1, most_chunks));
-}
-
-std::int64_t PanelRing::right_bytes(std::int64_t width, std::int64_t columns, Precision precision) {
-  return leading_dimension(width) * columns * bytes_of(precision);
+  for (int i = 0; i < sizes_.chunks; ++i) right_.push_back(device.allocate(sizes_.right));
+  right_.push_back(device.allocate(sizes_.own));
 }
 
 std::int64_t PanelRing::leading_dimension(std::int64_t rows) {
@@ -75,18 +76,18 @@ Panel& PanelRing::shape(const Step& step) {
   const std::int64_t below = rows_ - step.trailing_row.value;
   const std::int64_t w = step.width();
   panel.step = step;
-  panel.diagonal = {storage_for(shape_.precision), panel.diagonal.data, w, w, w};
-  panel.left = {shape_.precision, panel.diagonal.data + diagonal_bytes(w, shape_.precision), below,
-                w, leading_dimension(below)};
+  panel.diagonal = {storage_for(plan_.precision), panel.diagonal.data, w, w, w};
+  panel.left = {plan_.precision, panel.diagonal.data + diagonal_bytes(w, plan_.precision), below, w,
+                leading_dimension(below)};
   return panel;
 }
 
 RightChunk PanelRing::chunk(int slot, std::int64_t width, std::int64_t columns) const {
-  LUPINE_EXPECTS(slot >= 0 && slot <= own() && width <= shape_.width);
-  LUPINE_EXPECTS(columns <= (slot == own() ? shape_.width : shape_.chunk));
-  std::byte* control = control_.data() + (std::ssize(panels_) + slot) * control_bytes_;
+  LUPINE_EXPECTS(slot >= 0 && slot <= own() && width <= plan_.width);
+  LUPINE_EXPECTS(columns <= (slot == own() ? plan_.width : sizes_.chunk));
+  std::byte* control = control_.data() + (std::ssize(panels_) + slot) * sizes_.control;
   return {reinterpret_cast<PanelControl*>(control),
-          {shape_.precision, right_[static_cast<std::size_t>(slot)].data(), width, columns,
+          {plan_.precision, right_[static_cast<std::size_t>(slot)].data(), width, columns,
            leading_dimension(width)}};
 }
 

@@ -11,6 +11,7 @@
 #include "core/scalar.hpp"
 #include "device/device.hpp"
 #include "grid/distribution.hpp"
+#include "grid/lu_plan.hpp"
 #include "grid/step.hpp"
 
 namespace lupine {
@@ -46,14 +47,20 @@ struct RightChunk {
   std::span<std::byte> bytes() const;
 };
 
-/// The numbers and sizes of a ring's panels and chunks.
-struct RingShape {
-  Precision precision = Precision::fp16;  ///< what the update reads
-  std::int64_t width = 1;                 ///< columns of a step at most
-  int slots = 2;                          ///< panels in flight at once: look-ahead + 1
-  std::int64_t chunk = 1;                 ///< columns of a right chunk at most
-  int chunks = 1;                         ///< right chunks in flight at once
-  bool pivoting = false;
+/// The numbers and sizes of a ring's panels and chunks, on a rank with so many rows and columns.
+struct RingSizes {
+  RingSizes(const LuPlan& plan, std::int64_t rows, std::int64_t columns);
+
+  int slots;                    ///< panels in flight at once: look-ahead + 1
+  std::int64_t chunk;           ///< columns of a right chunk at most
+  int chunks;                   ///< right chunks for the rest in flight at once
+  std::int64_t control;         ///< bytes of control data at most
+  std::int64_t left;            ///< bytes of a panel's values at most
+  std::int64_t right;           ///< bytes of a right chunk for the rest at most
+  std::int64_t own;             ///< bytes of the right chunk for the own column at most
+  std::int64_t bytes() const {  ///< of all of them
+    return slots * left + chunks * right + own + (slots + chunks + 1) * control;
+  }
 };
 
 /// The memory of a fixed number of panels, of right chunks for the rest of the trailing matrix, and
@@ -63,25 +70,16 @@ class PanelRing {
   /// More right chunks would not be worth their memory: while the update uses one, the next two are
   /// computed and sent, those of the next step included.
   static constexpr int most_chunks = 3;
-  /// The number of right chunks for `columns` local columns in chunks of `chunk`: at most
-  /// most_chunks.
-  static int chunks_for(std::int64_t columns, std::int64_t chunk);
-
-  PanelRing(Device& device, const Distribution& rows, const RingShape& shape);
+  /// @param rows,columns distribution of the matrix
+  PanelRing(Device& device, const Distribution& rows, const Distribution& columns,
+            const LuPlan& plan);
 
   /// The leading dimension of a panel or chunk of so many rows: `rows` and some padding.
   static std::int64_t leading_dimension(std::int64_t rows);
   /// Bytes of the diagonal block of a panel of `width` columns, with padding. `precision`: what the
   /// update reads; the block has the storage precision that belongs to it.
   static std::int64_t diagonal_bytes(std::int64_t width, Precision precision);
-  /// Most bytes of control data, of a panel's values, and of a right chunk for the rest.
-  std::int64_t largest_control() const { return control_bytes_; }
-  std::int64_t largest_left() const { return left_bytes_; }
-  std::int64_t largest_right() const { return right_bytes_; }
-  /// Most bytes of the right chunk for the own column, in slot own().
-  std::int64_t largest_own() const { return own_bytes_; }
-  /// Bytes of a right chunk of `width` rows and `columns` columns, with padding.
-  static std::int64_t right_bytes(std::int64_t width, std::int64_t columns, Precision precision);
+  const RingSizes& sizes() const { return sizes_; }
 
   int slots() const { return static_cast<int>(panels_.size()); }
   /// The panel of step k, if it is one of the last slots() panels.
@@ -89,19 +87,17 @@ class PanelRing {
   /// Gives the panel of `step` its views. It takes the memory of the panel slots() steps before.
   Panel& shape(const Step& step);
   /// Slots of right chunks: [0, chunks()) for the rest, own() for the own column.
-  int chunks() const { return shape_.chunks; }
-  int own() const { return shape_.chunks; }
+  int chunks() const { return sizes_.chunks; }
+  int own() const { return sizes_.chunks; }
   /// The right chunk of `width` rows and `columns` columns in the memory of a slot.
-  /// @pre 0 <= slot <= own(); width <= shape.width; columns <= shape.chunk, or shape.width in own()
+  /// @pre 0 <= slot <= own(); width <= the plan's; columns <= sizes().chunk, or the plan's width in
+  /// own()
   RightChunk chunk(int slot, std::int64_t width, std::int64_t columns) const;
 
  private:
   std::int64_t rows_;
-  RingShape shape_;
-  std::int64_t left_bytes_;
-  std::int64_t right_bytes_;
-  std::int64_t own_bytes_;
-  std::int64_t control_bytes_;
+  LuPlan plan_;
+  RingSizes sizes_;
   std::vector<Buffer> memory_;
   std::vector<Buffer> right_;
   Buffer control_;

@@ -103,7 +103,7 @@ Predicted first_steps(const BenchmarkOptions& options) {
   {
     BenchmarkRunner runner(MPI_COMM_WORLD, options);
     p.chosen = runner.setup().options;
-    p.panel_width = runner.setup().panel_width;
+    p.panel_width = runner.setup().lu.width;
     const RunOptions& run = p.chosen.run;
     const std::int64_t columns = panels * p.panel_width;
     if (runner.retune({run.nb, run.lookahead, run.chunk}, columns)) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "refine/gmres.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -45,6 +46,16 @@ Vector back_substitute(const std::vector<Vector>& r, const Vector& g) {
 }
 
 }  // namespace
+
+int gmres_restart(std::int64_t n, const GridShape& shape) {
+  const std::int64_t sides = std::max(shape.nprow, shape.npcol);
+  return static_cast<int>(std::clamp<std::int64_t>(n / (40 * sides), 30, 200));
+}
+
+std::int64_t gmres_vectors(std::int64_t n, const GridShape& shape) {
+  const std::int64_t sides = std::max(shape.nprow, shape.npcol);
+  return std::clamp<std::int64_t>(n / (10 * sides * gmres_restart(n, shape)), 1, 16);
+}
 
 GmresCycle::GmresCycle(const VectorSpace& space, Vector z, int restart, double tolerance)
     : space_(space),

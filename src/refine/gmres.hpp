@@ -3,13 +3,23 @@
 /// GMRES for the refinement. See also docs/numerics.md.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <vector>
 
 #include "core/expects.hpp"
+#include "grid/grid_shape.hpp"
 #include "refine/vectors.hpp"
 
 namespace lupine {
+
+/// Most steps of a GMRES cycle, from 30 to 200: in between, their vectors take a twentieth of the
+/// memory of FP32 factors.
+int gmres_restart(std::int64_t n, const GridShape& shape);
+
+/// The most right-hand sides that GMRES takes together, at least one: their vectors take a fifth of
+/// the memory of FP32 factors at most.
+std::int64_t gmres_vectors(std::int64_t n, const GridShape& shape);
 
 /// A Givens rotation: (x, y) <- (c x + s y, c y - s x).
 struct Rotation {

@@ -9,7 +9,6 @@
 
 #include "core/expects.hpp"
 #include "core/numbers.hpp"
-#include "matrix/footprint.hpp"
 #include "refine/gmres.hpp"
 
 namespace lupine {
@@ -433,6 +432,13 @@ std::vector<RefineOutcome> refine(System& system, FactorSolver& solver, const Mu
                                   const RefineOptions& options, const Clock& clock) {
   LUPINE_EXPECTS(options.stop == StopRule::componentwise || b.count() == 1);
   return Refinement(system, solver, b, options, clock).run();
+}
+
+double refine_bytes(const LuPlan& plan) {
+  constexpr double others = 18;  // vectors as long as the local rows or columns, beside GMRES's
+  const double vectors = gmres_restart(plan.n, plan.grid) + others;
+  const auto ends = static_cast<double>(plan.rows().local_size() + plan.columns().local_size());
+  return 8 * (vectors * ends + static_cast<double>(plan.n));
 }
 
 RefineOutcome refine(Transport& transport, const DistributedMatrix& lu,

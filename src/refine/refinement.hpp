@@ -17,6 +17,7 @@
 #include "core/trace.hpp"
 #include "device/device.hpp"
 #include "element/matrix_spec.hpp"
+#include "grid/lu_plan.hpp"
 #include "matrix/distributed_matrix.hpp"
 #include "refine/factor_solver.hpp"
 #include "refine/lu_solver.hpp"
@@ -95,6 +96,9 @@ inline double componentwise_tolerance(double asked, std::int64_t n) {
 /// @return one outcome for each vector
 std::vector<RefineOutcome> refine(System& system, FactorSolver& solver, const MultiVector& b,
                                   const RefineOptions& options, const Clock& clock);
+
+/// Bytes of the vectors of a refinement, on the rank that has the most.
+double refine_bytes(const LuPlan& plan);
 
 /// Refines the solution of a benchmark's system: A and b are generated from `spec`, b in each call
 /// and A in each pass over A.

@@ -11,6 +11,7 @@
 #include "report/benchmark_report.hpp"
 #include "report/option_json.hpp"
 #include "report/report_parts.hpp"
+#include "setup/footprint.hpp"
 
 namespace lupine {
 
@@ -102,7 +103,7 @@ ordered_json applicable(const BenchmarkOptions& o) {
 ordered_json choices(const Setup& setup) {
   const BenchmarkOptions& o = setup.options;
   ordered_json chosen = applicable(o);
-  chosen["panel_width"] = setup.panel_width;
+  chosen["panel_width"] = setup.lu.width;
   chosen["ranks"] = setup.machine.hosts.size();
   chosen["variant"] = variant(o);
   chosen["sources"] = sources(setup);
@@ -114,13 +115,12 @@ ordered_json choices(const Setup& setup) {
     chosen["gpus"] = setup.machine.gpus;
     chosen["reserved_multiprocessors"] = index_or_null(o.run.reserve);
   }
-  chosen["memory"] = {
-      {"needed_per_rank_bytes", static_cast<std::int64_t>(setup.footprint.rank_bytes())},
-      {"free_per_rank_bytes", static_cast<std::int64_t>(setup.budget.rank_free)},
-      {"free_shared_bytes", static_cast<std::int64_t>(setup.budget.shared_free)},
-      {"ranks_sharing", setup.budget.sharing},
-      {"host", setup.budget.host},
-      {"bound", setup.budget.bound}};
+  chosen["memory"] = {{"needed_per_rank_bytes", static_cast<std::int64_t>(rank_bytes(setup.lu))},
+                      {"free_per_rank_bytes", static_cast<std::int64_t>(setup.budget.rank_free)},
+                      {"free_shared_bytes", static_cast<std::int64_t>(setup.budget.shared_free)},
+                      {"ranks_sharing", setup.budget.sharing},
+                      {"host", setup.budget.host},
+                      {"bound", setup.budget.bound}};
   return chosen;
 }
 

@@ -13,6 +13,7 @@
 #include "core/numbers.hpp"
 #include "report/option_lines.hpp"
 #include "report/report_parts.hpp"
+#include "setup/footprint.hpp"
 
 namespace lupine {
 
@@ -144,9 +145,9 @@ std::string parameters(const std::vector<Setup>& setups) {
   OptionLines lines;
   OptionLines columns;
   for (const Setup& setup : setups) {
-    needed = std::max(needed, setup.footprint.rank_bytes());
+    needed = std::max(needed, rank_bytes(setup.lu));
     lines.add(setup.options);
-    columns.add({{"panel", option_text(setup.panel_width)},
+    columns.add({{"panel", option_text(setup.lu.width)},
                  {"chunk", chunk_text(setup.options.run.chunk, setup.options.n)}});
   }
   std::string text = lines.take("n", why.n) + lines.take("nb", why.nb);
@@ -289,8 +290,7 @@ std::string phase_table(const Setup& setup, const BenchmarkRun& run) {
 std::string memory_line(const Setup& setup, const BenchmarkRun& run) {
   const std::string peak = peak_text(run.peak, setup.budget.on_device, setup.machine.hosts);
   if (peak.empty()) return "";
-  return fmt::format("Memory: {} needed a rank, {}\n", gibibytes(setup.footprint.rank_bytes()),
-                     peak);
+  return fmt::format("Memory: {} needed a rank, {}\n", gibibytes(rank_bytes(setup.lu)), peak);
 }
 
 std::string convergence(const BenchmarkResult& r) {

@@ -62,7 +62,7 @@ void TraceReport::shorten(RunTrace& run) {
 // Names a rank "rank 3 on host (1,0)", without its place in the grid if that changes between runs.
 void TraceReport::name_processes(const Setup& setup) {
   for (std::size_t rank = 0; rank < setup.machine.hosts.size(); ++rank) {
-    const GridPosition place = setup.footprint.shape.position(static_cast<int>(rank));
+    const GridPosition place = setup.lu.grid.position(static_cast<int>(rank));
     const std::string bare = fmt::format("rank {} on {}", rank, setup.machine.hosts[rank]);
     const std::string full = fmt::format("{} ({},{})", bare, place.row, place.column);
     if (rank == processes_.size())

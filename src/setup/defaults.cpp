@@ -30,14 +30,10 @@ constexpr std::string_view words(Engine engine) {
   return "";
 }
 
-bool is_fast(const TuningCase& c) {
-  return c.fast && bytes_of(c.precision) == 2;
-}
-
-Engine engine_of(const TuningCase& c) {
-  const DeviceTraits& device = traits_of(c.device);
-  if (c.precision == Precision::fp64) return device.fp64;
-  return is_fast(c) ? device.fast_low : device.other_low;
+Engine engine_of(const LuPlan& lu, bool fast) {
+  const DeviceTraits& device = traits_of(lu.device);
+  if (lu.precision == Precision::fp64) return device.fp64;
+  return fast && bytes_of(lu.precision) == 2 ? device.fast_low : device.other_low;
 }
 
 struct Row {
@@ -83,26 +79,27 @@ const Row& row_of(Engine engine, std::int64_t local_order) {
 // Leaves eight blocks to a rank. On a CPU it leaves sixteen, as far as blocks stay so wide that a
 // product loses little: the work on panels grows with their width, and runs at a lower rate. One
 // rank with FP32's rate has 32: its copies of panels then take little memory beside A.
-std::int64_t largest_nb_for(const TuningCase& c) {
+std::int64_t largest_nb_for(const LuPlan& lu, bool fast) {
   constexpr std::int64_t unit = 32;
-  const std::int64_t local_order = c.n / std::max(c.shape.nprow, c.shape.npcol);
+  const std::int64_t local_order = lu.n / std::max(lu.grid.nprow, lu.grid.npcol);
   const std::int64_t eighth = local_order / 8;
-  const std::int64_t narrow = std::min<std::int64_t>(eighth, is_fast(c) ? 256 : 128);
-  const bool small = engine_of(c) == Engine::cpu_other && c.shape.size() == 1;
+  const bool wide = fast && bytes_of(lu.precision) == 2;
+  const std::int64_t narrow = std::min<std::int64_t>(eighth, wide ? 256 : 128);
+  const bool small = engine_of(lu, fast) == Engine::cpu_other && lu.grid.size() == 1;
   const std::int64_t share =
-      c.device == DeviceKind::cpu ? std::max(local_order / (small ? 32 : 16), narrow) : eighth;
+      lu.device == DeviceKind::cpu ? std::max(local_order / (small ? 32 : 16), narrow) : eighth;
   return std::max(unit, round_up(share, unit));
 }
 
 }  // namespace
 
-Defaults defaults_for(const TuningCase& which) {
-  const std::int64_t sides = std::max(which.shape.nprow, which.shape.npcol);
-  const Row& row = row_of(engine_of(which), ceil_div(which.n, sides));
-  const bool alone = which.shape.size() == 1;
+Defaults defaults_for(const LuPlan& lu, bool fast) {
+  const std::int64_t sides = std::max(lu.grid.nprow, lu.grid.npcol);
+  const Row& row = row_of(engine_of(lu, fast), ceil_div(lu.n, sides));
+  const bool alone = lu.grid.size() == 1;
   const std::int64_t most = alone ? row.nb_alone : row.nb;
-  const std::int64_t nb = std::min({most, largest_nb_for(which), which.n});
-  const std::int64_t chunk = which.shape.nprow == 1 ? row.chunk_alone : row.chunk;
+  const std::int64_t nb = std::min({most, largest_nb_for(lu, fast), lu.n});
+  const std::int64_t chunk = lu.grid.nprow == 1 ? row.chunk_alone : row.chunk;
   std::string name(words(row.engine));
   if (row.above > 0) name += fmt::format(", above {} a rank", row.above);
   return {{nb, alone ? row.lookahead_alone : row.lookahead, chunk},

@@ -9,18 +9,9 @@
 #include <string>
 
 #include "core/tuning.hpp"
-#include "grid/grid_shape.hpp"
+#include "grid/lu_plan.hpp"
 
 namespace lupine {
-
-/// The values that choose a row of the table.
-struct TuningCase {
-  std::int64_t n = 1;                     ///< >= 1
-  Precision precision = Precision::fp16;  ///< resolved
-  DeviceKind device = DeviceKind::cpu;    ///< resolved
-  bool fast = false;                      ///< whether 16-bit updates are much faster than FP32's
-  GridShape shape;
-};
 
 /// Values that hold where neither the user nor a profile gave one.
 struct Defaults {
@@ -30,10 +21,11 @@ struct Defaults {
   bool cut = false;  ///< nb is less than the row's nb, which would make too few blocks
 };
 
-/// The default values for this case. The row's block size is large enough for the update to run at
-/// its full rate. A small problem gets a smaller one, at most n, so that every rank has blocks and
-/// there are steps to overlap.
-Defaults defaults_for(const TuningCase& which);
+/// The default values for a plan whose n, precision, device and grid are settled. The row's block
+/// size is large enough for the update to run at its full rate. A small problem gets a smaller one,
+/// at most n, so that every rank has blocks and there are steps to overlap.
+/// @param fast whether 16-bit updates are much faster than FP32's
+Defaults defaults_for(const LuPlan& lu, bool fast);
 
 /// The part of the update's rate that a whole run typically reaches; a time target bounds n by it.
 /// It is less with pivoting, which exchanges rows.

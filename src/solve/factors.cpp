@@ -13,11 +13,11 @@
 
 namespace lupine {
 
-Factors::Factors(Transport& transport, const ScaledMatrix& a, const Setup& setup, int rotations,
+Factors::Factors(Transport& transport, const ScaledMatrix& a, const LuPlan& plan, int rotations,
                  const Clock& clock, const ColumnsDone& done)
     : transport_(transport), lu_(agreed(transport.grid().all(), [&] {
         return DistributedMatrix(transport.device(), a.matrix().rows(), a.matrix().columns(),
-                                 storage_for(setup.options.precision));
+                                 storage_for(plan.precision));
       })) {
   Device& device = transport.device();
   const double begin = clock.now();
@@ -30,21 +30,20 @@ Factors::Factors(Transport& transport, const ScaledMatrix& a, const Setup& setup
     v.emplace(lu_.columns(), seed);
     rotate(device, *u, *v, lu_.local());
   }
-  outcome_ = factorize(transport, lu_, factor_options(setup), clock, done);
+  outcome_ = factorize(transport, lu_, plan, clock, done);
   if (lu_.storage() == Precision::fp64) growth_ = measured_growth(a.scales().largest);
   seconds_ = clock.now() - begin;
   if (!outcome_.usable()) return;
   std::unique_ptr<FactorSolver> solver;
   std::optional<System> system;
   agree(transport.grid().all(), [&] {
-    solver = std::make_unique<LuSolver>(transport, lu_, setup.panel_width, outcome_.pivots);
+    solver = std::make_unique<LuSolver>(transport, lu_, plan.width, outcome_.pivots);
     system.emplace(a.system());
     if (!a.is_held()) system->watch();
   });
   if (rotations > 0) solver = std::make_unique<RotatedSolver>(std::move(solver), *u, *v);
-  factored_ = std::make_unique<FactoredSystem>(
-      device, std::move(*system), std::move(solver),
-      FactorError{unit_roundoff(setup.options.precision), growth_});
+  factored_ = std::make_unique<FactoredSystem>(device, std::move(*system), std::move(solver),
+                                               FactorError{unit_roundoff(plan.precision), growth_});
 }
 
 double Factors::measured_growth(double largest) const {

@@ -10,7 +10,6 @@
 #include "core/numbers.hpp"
 #include "factor/lu.hpp"
 #include "matrix/distributed_matrix.hpp"
-#include "setup/plan.hpp"
 #include "solve/factored_system.hpp"
 #include "solve/scaled_matrix.hpp"
 #include "transport/transport.hpp"
@@ -18,14 +17,14 @@
 namespace lupine {
 
 /// The factors L and U of R A C, which is rounded to the storage precision (FP32 or FP64) of the
-/// setup and factored with partial pivoting. Members refer to each other, so an object is neither
+/// plan and factored with partial pivoting. Members refer to each other, so an object is neither
 /// copied nor moved.
 class Factors {
  public:
   /// Rounds R A C and factors it. Collective. @param rotations the number, from 1, of the
   /// rotations that it gets before (see RotatedSolver), in FP64 only; 0: none
   /// @throws AgreedFault out of memory
-  Factors(Transport& transport, const ScaledMatrix& a, const Setup& setup, int rotations,
+  Factors(Transport& transport, const ScaledMatrix& a, const LuPlan& plan, int rotations,
           const Clock& clock, const ColumnsDone& done);
   Factors(const Factors&) = delete;
   Factors& operator=(const Factors&) = delete;

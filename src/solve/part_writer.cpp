@@ -7,7 +7,7 @@
 #include <tuple>
 
 #include "core/expects.hpp"
-#include "matrix/footprint.hpp"
+#include "setup/footprint.hpp"
 #include "solve/threads.hpp"
 
 namespace lupine {
@@ -19,8 +19,7 @@ constexpr std::int64_t element = sizeof(double);
 // At least one row and one column fit, whatever the limit.
 std::int64_t bytes_of_piece(MatrixView<double> a) {
   const std::int64_t eighth = a.rows * a.columns * element / 8;
-  return std::max(
-      {std::min(eighth, Footprint::piece_bytes), a.rows * element, a.columns * element});
+  return std::max({std::min(eighth, piece_bytes), a.rows * element, a.columns * element});
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ namespace lupine {
 
 /// Receives a rank's part of A (rows() x columns() in local indices) in pieces, in any order. If A
 /// is in device memory that the host cannot access, each piece goes through a buffer in host
-/// memory: an eighth of the part, at most Footprint::piece_bytes, but at least one row or column.
+/// memory: an eighth of the part, at most piece_bytes, but at least one row or column.
 class PartWriter {
  public:
   /// @param a in host memory

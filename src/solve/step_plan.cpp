@@ -20,17 +20,16 @@ constexpr double more_accurate = 4;  // ratio of unit roundoffs that makes a ste
 
 }  // namespace
 
-double lu_seconds(const LuProblem& problem, Precision precision, const Rates& rates) {
-  const auto n = static_cast<double>(problem.n);
+double lu_seconds(const LuPlan& lu, Precision precision, const Rates& rates) {
+  const auto n = static_cast<double>(lu.n);
   const double updates = 2. / 3 * n * n * n / rates.of(precision);
-  if (problem.overlaps) return updates;
-  const double panel_rate = panel_share * rates.of(storage_for(precision)) / problem.shape.npcol;
-  return updates + n * n * static_cast<double>(problem.nb) / 2 / panel_rate;
+  if (lu.overlaps) return updates;
+  const double panel_rate = panel_share * rates.of(storage_for(precision)) / lu.grid.npcol;
+  return updates + n * n * static_cast<double>(lu.nb) / 2 / panel_rate;
 }
 
-std::vector<PlannedStep> planned_steps(const LuProblem& problem, const Rates& rates,
-                                       Precision first) {
-  const auto step = [&](Precision p) { return PlannedStep{p, lu_seconds(problem, p, rates)}; };
+std::vector<PlannedStep> planned_steps(const LuPlan& lu, const Rates& rates, Precision first) {
+  const auto step = [&](Precision p) { return PlannedStep{p, lu_seconds(lu, p, rates)}; };
   constexpr std::array of_16_bits{Precision::bf16, Precision::fp16};
   constexpr std::array between{Precision::fp16x3, Precision::fp32};
   const Precision low = rates.among(of_16_bits).fastest();
@@ -48,9 +47,9 @@ std::vector<PlannedStep> planned_steps(const LuProblem& problem, const Rates& ra
   return steps;
 }
 
-double refine_seconds(const LuProblem& problem, Precision precision, const Rates& rates,
-                      std::int64_t count, double condition) {
-  const auto n = static_cast<double>(problem.n);
+double refine_seconds(const LuPlan& lu, Precision precision, const Rates& rates, std::int64_t count,
+                      double condition) {
+  const auto n = static_cast<double>(lu.n);
   const double each = 2 * n * n * static_cast<double>(count);
   if (precision == Precision::fp64) return each / rates.of(Precision::fp64);
   const double growth =
@@ -60,11 +59,11 @@ double refine_seconds(const LuProblem& problem, Precision precision, const Rates
   return corrections * each * (1 / rates.of(Precision::fp32) + 1 / rates.of(Precision::fp64));
 }
 
-std::vector<PlannedStep> steps_worth_taking(std::vector<PlannedStep> steps,
-                                            const LuProblem& problem, const Rates& rates,
-                                            std::int64_t count, double condition) {
+std::vector<PlannedStep> steps_worth_taking(std::vector<PlannedStep> steps, const LuPlan& lu,
+                                            const Rates& rates, std::int64_t count,
+                                            double condition) {
   const auto seconds = [&](const PlannedStep& step) {
-    return step.seconds + refine_seconds(problem, step.precision, rates, count, condition);
+    return step.seconds + refine_seconds(lu, step.precision, rates, count, condition);
   };
   while (steps.size() > 1 && seconds(steps[0]) > seconds(steps[1])) steps.erase(steps.begin());
   return steps;

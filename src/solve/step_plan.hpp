@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "grid/grid_shape.hpp"
+#include "grid/lu_plan.hpp"
 #include "setup/rates.hpp"
 
 namespace lupine {
@@ -25,19 +25,12 @@ struct PlannedStep {
   bool operator==(const PlannedStep&) const = default;
 };
 
-/// The problem whose LU is predicted.
-struct LuProblem {
-  std::int64_t n = 0;
-  std::int64_t nb = 0;
-  GridShape shape{};
-  bool overlaps = false;  ///< whether panels are factored beside the updates
-};
-
 /// Predicted seconds of an LU with partial pivoting:
 ///     2/3 n^3 / (rate of the update) + n^2 nb / 2 / (rate of a panel),
 /// where a panel has a quarter of the update's rate in the storage precision, and the ranks of one
 /// process column factor it. The second term is 0 where panels are factored beside the updates.
-double lu_seconds(const LuProblem& problem, Precision precision, const Rates& rates);
+/// @param lu of which n, nb, grid and overlaps count
+double lu_seconds(const LuPlan& lu, Precision precision, const Rates& rates);
 
 /// The steps that are worth trying, in order: FP64, and before it the faster one of FP32 and FP16x3
 /// and the faster 16-bit precision, each only if its LU is predicted to take at most 0.6 of the
@@ -45,8 +38,7 @@ double lu_seconds(const LuProblem& problem, Precision precision, const Rates& ra
 /// @param rates those of BF16, FP16, FP32 and FP64, and of FP16x3 where it may be a step
 /// @param first not `automatic`: the steps begin with this precision, whatever it costs; later
 ///        steps are more accurate by more than two bits, so that FP32 does not follow FP16x3
-std::vector<PlannedStep> planned_steps(const LuProblem& problem, const Rates& rates,
-                                       Precision first);
+std::vector<PlannedStep> planned_steps(const LuPlan& lu, const Rates& rates, Precision first);
 
 /// Predicted seconds of the refinement of `count` right-hand sides, as products of matrices: in
 /// FP64 one solve each; in a lower precision of unit roundoff u
@@ -56,14 +48,14 @@ std::vector<PlannedStep> planned_steps(const LuProblem& problem, const Rates& ra
 /// factors have for a matrix of condition number kappa. A few right-hand sides, whose operations
 /// are bound by memory, take longer than this, but little beside the LU.
 /// @param condition NaN: not known
-double refine_seconds(const LuProblem& problem, Precision precision, const Rates& rates,
-                      std::int64_t count, double condition);
+double refine_seconds(const LuPlan& lu, Precision precision, const Rates& rates, std::int64_t count,
+                      double condition);
 
 /// The steps without those that do not pay for so many right-hand sides: each first step is left
 /// out whose LU and refinement are predicted to take longer than those of the next one.
-std::vector<PlannedStep> steps_worth_taking(std::vector<PlannedStep> steps,
-                                            const LuProblem& problem, const Rates& rates,
-                                            std::int64_t count, double condition);
+std::vector<PlannedStep> steps_worth_taking(std::vector<PlannedStep> steps, const LuPlan& lu,
+                                            const Rates& rates, std::int64_t count,
+                                            double condition);
 
 /// Whether factors of this precision are of no use for a matrix of this condition number, in the
 /// infinity norm: the refinement would need too many corrections. False where `condition` is NaN.

@@ -7,6 +7,7 @@
 
 #include "comm/agreement.hpp"
 #include "core/numbers.hpp"
+#include "setup/footprint.hpp"
 #include "setup/options_check.hpp"
 #include "solve/sample.hpp"
 #include "solve/stepped_solver.hpp"
@@ -17,19 +18,6 @@ namespace {
 
 // The block size by which steps are predicted before one is chosen.
 constexpr std::int64_t usual_nb = 512;
-
-/// The benchmark, with pivoting, that needs the same memory and the same choices as a step of this
-/// precision. plan() plans this benchmark for the step.
-BenchmarkOptions problem(const SolveOptions& o, std::int64_t n, Precision precision) {
-  RunOptions run = o.run;
-  if (precision != Precision::fp64) run.fp64 = Fp64Products::native;  // there are none
-  return {.run = run,
-          .benchmark = precision == Precision::fp64 ? Benchmark::hpl : Benchmark::mxp,
-          .n = n,
-          .precision = precision,
-          .pivoting = Pivoting::partial,
-          .max_iterations = o.max_iterations};
-}
 
 void check_options(const Communicator& all, const SolveOptions& o) {
   agree(all, [&] { check_ranges(o); });
@@ -48,12 +36,27 @@ std::vector<PlannedStep> SteppedSolver::plan_steps() {
   if (options_.first == Precision::fp16x3 || machine_.native(Precision::fp16x3))
     compared.push_back(Precision::fp16x3);
   rates_ = update_rates(machine_, compared, n());
-  return planned_steps(lu_problem(), rates_, options_.first);
+  return planned_steps(draft(), rates_, options_.first);
 }
 
-LuProblem SteppedSolver::lu_problem() const {
+// What is known of an LU before its step is planned.
+LuPlan SteppedSolver::draft() const {
   const std::int64_t nb = options_.run.nb != 0 ? options_.run.nb : usual_nb;
-  return {n(), std::min(nb, n()), machine_.facts().shape(), machine_.device().overlaps()};
+  return {.n = n(),
+          .nb = std::min(nb, n()),
+          .grid = machine_.facts().shape(),
+          .overlaps = machine_.device().overlaps()};
+}
+
+// A step in this precision.
+LuRequest SteppedSolver::request(Precision precision) const {
+  LuRequest of{.run = options_.run,
+               .n = n(),
+               .precision = precision,
+               .pivoting = Pivoting::partial,
+               .size = "n ="};
+  if (precision != Precision::fp64) of.run.fp64 = Fp64Products::native;  // there are none
+  return of;
 }
 
 // Drops the steps that a sample of A shows to be of no use, or that so many right-hand sides make
@@ -66,7 +69,7 @@ void SteppedSolver::judge_by_sample() {
   while (plan_.size() > 1 && is_hopeless(plan_.front().precision, sampled_))
     plan_.erase(plan_.begin());
   if (expected_ > Device::few_vectors)
-    plan_ = steps_worth_taking(std::move(plan_), lu_problem(), rates_, expected_, sampled_);
+    plan_ = steps_worth_taking(std::move(plan_), draft(), rates_, expected_, sampled_);
   // Ranks may remember rates of different dates.
   reason_ = text_of_rank_0(all(), rates_.text(plan_.front().precision));
   if (!std::isnan(sampled_))
@@ -74,7 +77,7 @@ void SteppedSolver::judge_by_sample() {
 }
 
 // An A that is distributed already is used in place, or redistributed into the blocks chosen.
-Setup SteppedSolver::first_setup() {
+LuSetup SteppedSolver::first_setup() {
   const MatrixSource& source = source_.source();
   const std::int64_t own = source.block();
   const auto in_place = [&](std::int64_t nb) {
@@ -84,52 +87,48 @@ Setup SteppedSolver::first_setup() {
   const bool there = in_place(block);
   const bool read = is_read_in_place(grid(), machine_.device(), source, grid().rows(n(), block),
                                      grid().columns(n(), block));
-  const Kept kept = !there                                            ? Kept::copy
-                    : read && !machine_.device().shares_host_memory() ? Kept::on_device
-                                                                      : Kept::in_place;
-  Setup setup = plan(machine_, problem(options_, n(), plan_.front().precision),
-                     {.kept = kept,
-                      .nb_in_place = there && all().size() > 1 ? own : 0,
-                      .last = plan_.back().precision,
-                      .size = "n ="});
-  if (own > 0 && !in_place(setup.options.run.nb))
-    setup.notes.push_back(fmt::format("A redistributed from {} to blocks of {}",
-                                      source.distribution(), std::min(setup.options.run.nb, n())));
+  LuRequest first = request(plan_.front().precision);
+  first.kept = !there                                            ? Kept::copy
+               : read && !machine_.device().shares_host_memory() ? Kept::on_device
+                                                                 : Kept::in_place;
+  first.nb_in_place = there && all().size() > 1 ? own : 0;
+  first.last = plan_.back().precision;
+  LuSetup setup = plan(machine_, first);
+  if (own > 0 && !in_place(setup.lu.nb))
+    setup.notes.push_back(
+        fmt::format("A redistributed from {} to blocks of {}", source.distribution(), setup.lu.nb));
   return setup;
 }
 
 // The most that a step needs. The first plan counts a copy of A; later ones find it in the memory.
-void SteppedSolver::announce(const Setup& setup) {
-  const Footprint& f = setup.footprint;
-  double needed = f.rank_bytes();
-  if (a_->is_copy() && f.held == 0) {
-    const Distribution rows(n(), f.nb, f.shape.nprow, 0);
-    const Distribution columns(n(), f.nb, f.shape.npcol, 0);
-    needed +=
-        8 * static_cast<double>(rows.local_size()) * static_cast<double>(columns.local_size());
-  }
+void SteppedSolver::announce(const LuSetup& setup) {
+  const LuPlan& lu = setup.lu;
+  double needed = rank_bytes(lu);
+  if (a_->is_copy() && lu.held == 0)
+    needed += 8 * static_cast<double>(lu.rows().local_size()) *
+              static_cast<double>(lu.columns().local_size());
   if (memory_.needed == 0) memory_.free = setup.budget.rank_free;
   memory_.needed = std::max(memory_.needed, needed);
 }
 
 // The setup of a step without FP64 products has no word of how they are computed.
 void SteppedSolver::describe_setup(Solution& solution) const {
-  solution.chosen = first_.options.run;
+  solution.chosen = first_.run;
   solution.chosen.fp64 = options_.run.fp64;
   solution.device = first_.machine.device;
   solution.fp64_products = first_.machine.fp64;
-  solution.panel_width = first_.panel_width;
+  solution.panel_width = first_.lu.width;
 }
 
 // A later step keeps the block size of the first, because A is distributed in these blocks already.
 // A rank alone has the same A in blocks of any size. Where the sample has dropped the step that
 // first_ was planned for, the first one that is taken is first_.
-Setup SteppedSolver::setup_of(Precision precision) {
-  if (precision == first_.options.precision) return first_;
-  SolveOptions options = options_;
+LuSetup SteppedSolver::setup_of(Precision precision) {
+  if (precision == first_.lu.precision) return first_;
+  LuRequest next = request(precision);
   const bool alone = all().size() == 1;
-  if (!alone) options.run.nb = first_.options.run.nb;
-  Setup setup = plan(machine_, problem(options, n(), precision), {.size = "n ="});
+  if (!alone) next.run.nb = first_.run.nb;
+  LuSetup setup = plan(machine_, next);
   if (alone && steps_.size() == 1) first_ = setup;
   return setup;
 }

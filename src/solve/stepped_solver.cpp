@@ -102,7 +102,7 @@ double SteppedSolver::tolerance() const {
 // The watch is paused: a user's function or a slow file system may take any time.
 void SteppedSolver::load() {
   const StallWatch::Pause pause(machine_.stalls());
-  a_.emplace(grid(), machine_.device(), source_.source(), first_.options.run.nb);
+  a_.emplace(grid(), machine_.device(), source_.source(), first_.lu.nb);
   checksum_.reset();
 }
 
@@ -156,18 +156,18 @@ bool SteppedSolver::factor_in(const PlannedStep& planned) {
   scale(planned);
   step.precision = planned.precision;
   step.rotated = planned.rotated;
-  Setup setup;
+  LuSetup setup;
   try {
     setup = setup_of(planned.precision);
-    a_->set_block(setup.options.run.nb);
+    a_->set_block(setup.lu.nb);
   } catch (const UsageError& error) {  // on every rank: the factors do not fit beside A
     step.why = error.what();
     return false;
   }
-  step.precision = setup.options.precision;
+  step.precision = setup.lu.precision;
   announce(setup);
   factors_ = std::make_unique<Factors>(
-      machine_.transport(), *scaled_, setup, planned.rotated ? rotations() : 0, clock(),
+      machine_.transport(), *scaled_, setup.lu, planned.rotated ? rotations() : 0, clock(),
       reporter(all(), n(), clock(), progress_, machine_.device().interrupt()));
   step.factor_seconds = all().all_reduce(factors_->seconds(), Reduction::max);
   step.growth = factors_->growth();

@@ -47,13 +47,14 @@ class SteppedSolver final : public Solver {
 
  private:
   std::vector<PlannedStep> plan_steps();
-  LuProblem lu_problem() const;
-  Setup first_setup();
+  LuRequest request(Precision precision) const;
+  LuPlan draft() const;
+  LuSetup first_setup();
   void load();
   bool read_again(std::optional<std::uint64_t> seen = {});
   void judge_by_sample();
-  Setup setup_of(Precision precision);
-  void announce(const Setup& setup);
+  LuSetup setup_of(Precision precision);
+  void announce(const LuSetup& setup);
   void describe_setup(Solution& solution) const;
   bool advance();
   bool restart();
@@ -89,7 +90,7 @@ class SteppedSolver final : public Solver {
   Rates rates_;                    // by which the steps are planned; empty with a given precision
   std::vector<PlannedStep> plan_;  // the steps that may be tried; plan_steps() sets rates_ too
   std::string reason_;             // why they begin with this precision
-  Setup first_;                    // setup of the first step planned
+  LuSetup first_;                  // setup of the first step planned
   SolveMemory memory_;             // of all steps up to now
   std::optional<UserMatrix> a_;
   std::optional<Checksum> checksum_;   // of a_, as it was read

@@ -24,10 +24,10 @@ RowExchange::RowExchange(Transport& transport, Traffic traffic, std::int64_t row
       traffic_(traffic),
       messages_(transport.comm(traffic, Along::column), Messages::first_tag + tag) {
   if (transport.grid().column().size() == 1) return;
-  const std::int64_t bytes = rows * columns * element;
-  out_ = transport.device().allocate(bytes);
-  in_ = transport.device().allocate(bytes);
-  if (transport.method() == CommMethod::staged) stage_ = transport.take_stage(2 * bytes);
+  const std::int64_t both = bytes(rows, columns, element);
+  out_ = transport.device().allocate(both / 2);
+  in_ = transport.device().allocate(both / 2);
+  if (transport.method() == CommMethod::staged) stage_ = transport.take_stage(both);
 }
 
 // The contiguous matrix of one peer's rows in out_ (or in_), where `row` rows of other peers come

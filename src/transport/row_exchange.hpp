@@ -48,6 +48,10 @@ class RowExchange {
   /// @param tag distinguishes exchanges that are in flight at the same time; counted from 0
   RowExchange(Transport& transport, Traffic traffic, std::int64_t rows, std::int64_t columns,
               std::int64_t element, int tag);
+  /// Bytes of device memory, and of host memory with `staged`, where a column has several ranks.
+  static std::int64_t bytes(std::int64_t rows, std::int64_t columns, std::int64_t element) {
+    return 2 * rows * columns * element;
+  }
 
   /// Begins to move rows of `a`, in device memory. The rows are read after the earlier operations
   /// of `queue`. No other operation may use `a` until finish(). Collective over the process column.

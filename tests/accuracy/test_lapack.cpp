@@ -29,7 +29,7 @@ void compare(const BenchmarkOptions& o, Precision precision) {
   const Square a = whole(p.spec());
   const auto b = right_hand_side(p.spec());
   const Reference reference = reference_of(a, b);
-  REQUIRE(p.factor({precision, o.run.nb, 1, BroadcastMethod::ring_modified}).usable());
+  REQUIRE(p.factor({.width = o.run.nb, .precision = precision}).usable());
   const RefineOutcome out =
       p.solve({RefineMethod::automatic, 50, o.run.nb, StopRule::componentwise});
   const auto x = gather(p.grid, p.a.columns(), out.x);

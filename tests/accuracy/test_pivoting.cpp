@@ -22,8 +22,8 @@ void compare(GridShape shape, std::int64_t n, std::int64_t nb, const Entries& en
   const Square a = fill(p, entries);
   const auto b = right_hand_side(p.spec());
   const Lapack lapack = dgesv(a, one_column(b));
-  FactorOptions f = pivoted(Precision::fp64, nb);
-  f.recursion = {16, 2};
+  LuPlan f = pivoted(Precision::fp64, nb);
+  f.leaf = 16;
   const FactorOutcome outcome = p.factor(f);
   REQUIRE(outcome.bad_pivot == lapack.info - 1);
   if (lapack.info != 0) return;

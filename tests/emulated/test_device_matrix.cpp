@@ -83,17 +83,17 @@ TEST_CASE("a matrix in the memory of the rank's GPU is used in place", "[memory]
 }
 
 TEST_CASE("a plan has no copy of a matrix in the memory of the GPU", "[memory]") {
-  BenchmarkOptions options;
-  options.n = n;
-  options.benchmark = Benchmark::hpl;
-  options.run.device = DeviceKind::cuda;
-  const Machine machine(MPI_COMM_WORLD, options.run);
-  CHECK(plan(machine, options, {.kept = Kept::on_device}).footprint.held == 0);
-  CHECK(plan(machine, options, {.kept = Kept::in_place}).footprint.held == sizeof(double));
-  const Circumstances blocks{.kept = Kept::on_device, .nb_in_place = nb};
-  CHECK(plan(machine, options, blocks).options.run.nb == nb);
-  options.run.nb = 2 * nb;
-  CHECK_THROWS_WITH(plan(machine, options, blocks),
+  LuRequest request{.run = {}, .n = n, .precision = Precision::fp64, .pivoting = Pivoting::partial};
+  request.run.device = DeviceKind::cuda;
+  const Machine machine(MPI_COMM_WORLD, request.run);
+  request.kept = Kept::in_place;
+  CHECK(plan(machine, request).lu.held == sizeof(double));
+  request.kept = Kept::on_device;
+  CHECK(plan(machine, request).lu.held == 0);
+  request.nb_in_place = nb;
+  CHECK(plan(machine, request).lu.nb == nb);
+  request.run.nb = 2 * nb;
+  CHECK_THROWS_WITH(plan(machine, request),
                     ContainsSubstring("NB = 32 is not possible: A is in GPUs' memory"));
 }
 

@@ -13,6 +13,7 @@
 #include "catch.hpp"
 #include "cuda_emulation/bench.hpp"
 #include "device_choice.hpp"
+#include "setup/footprint.hpp"
 
 namespace lupine::test::fp64_products_tests {
 using emulation::Environment;
@@ -51,7 +52,7 @@ Outcome outcome_of(const BenchmarkOptions& options) {
   o.emulated = emulation::calls_of("emulated product") - emulated;
   o.too_small = emulation::calls_of("workspace too small") - too_small;
   o.most = runner.peak(resident).device->bytes;
-  o.announced = runner.setup().footprint.rank_bytes();
+  o.announced = rank_bytes(runner.setup().lu);
   return o;
 }
 

@@ -12,7 +12,6 @@
 #include "device_choice.hpp"
 #include "emulated/host_memory.hpp"
 #include "folder.hpp"
-#include "matrix/footprint.hpp"
 #include "solve/matrix_file.hpp"
 #include "solve/user_matrix.hpp"
 

@@ -66,19 +66,18 @@ int check_steps(const Case& c) {
   o.run.nb = 8;
   Problem p(all, c.shape, o);
   Trace trace(p.clock);
-  FactorOptions f{Precision::fp16, o.run.nb, c.lookahead, BroadcastMethod::ring_modified};
-  f.pivoting = c.pivoting;
-  f.chunk = c.chunk;
-  f.panel_part = 0.25;  // measured times would tell that nothing is worth running side by side
+  LuPlan f{.width = o.run.nb, .pivoting = c.pivoting, .chunk = c.chunk};
+  // Measured times would tell that nothing is worth running side by side.
+  FactorRun how{.panel_part = 0.25};
   const bool diagonal_alone = c.lookahead == 1 && c.pivoting == Pivoting::none;
   // Growing scratch memory waits for all queues. In a first run it does; without look-ahead, no
   // other rank waits for this one meanwhile.
   f.lookahead = c.lookahead == 1 ? 0 : c.lookahead;
-  REQUIRE(p.factor(f).usable());
+  REQUIRE(p.factor(f, how).usable());
   p.generate();
   f.lookahead = c.lookahead;
-  f.trace = &trace;
-  REQUIRE(p.factor(f).usable());
+  how.trace = &trace;
+  REQUIRE(p.factor(f, how).usable());
   int both = 0;
   for (std::int64_t k = c.lookahead; k < o.n / o.run.nb; ++k) {
     const Period panel =

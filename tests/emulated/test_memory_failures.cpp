@@ -71,13 +71,12 @@ TEST_CASE("panels for which one rank has no room are OutOfMemory on all ranks", 
   for (const GridShape shape : grids(all.size())) {
     CAPTURE(shape.nprow, shape.npcol);
     Problem p(all, shape, options, Precision::fp64);
-    FactorOptions factor{.precision = Precision::fp64, .width = 16};
-    factor.pivoting = Pivoting::partial;
-    factor.steps = 0;  // its memory alone
+    const LuPlan plan{.width = 16, .precision = Precision::fp64, .pivoting = Pivoting::partial};
+    const auto allocate = [&] { return p.factor(plan, {.steps = 0}); };
     // Its queues are used again, in an order by the memory that they have got.
-    for (int warmed = 0; warmed < 3; ++warmed) p.factor(factor);
+    for (int warmed = 0; warmed < 3; ++warmed) allocate();
     emulation::restart();
-    p.factor(factor);
+    allocate();
     long calls = emulation::calls_of("cudaMalloc");
     all.broadcast(std::span(&calls, 1), last);
     REQUIRE(calls > 1);
@@ -86,12 +85,11 @@ TEST_CASE("panels for which one rank has no room are OutOfMemory on all ranks", 
       const std::string failure = "cudaMalloc:" + std::to_string(call) + ":2";
       if (all.rank() == last) setenv("LUPINE_EMULATED_FAILURE", failure.c_str(), 1);
       emulation::restart();
-      CHECK_THROWS_AS(p.factor(factor), OutOfMemory);
+      CHECK_THROWS_AS(allocate(), OutOfMemory);
       unsetenv("LUPINE_EMULATED_FAILURE");
     }
     emulation::restart();
-    factor.steps = -1;
-    CHECK(p.factor(factor).usable());
+    CHECK(p.factor(plan).usable());
   }
 }
 

@@ -209,7 +209,7 @@ TEST_CASE("first steps are timed with any tuning that fits, with one result on a
   }
   CHECK_FALSE(bench.retune({16, 1, 0}, 150));
   CHECK_FALSE(bench.retune({150, 1, 0}, 40));
-  CHECK(bench.setup().options.run.nb == 24);
+  CHECK(bench.setup().lu.nb == 24);
   CHECK(bench.run().result.passed);
 }
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "pipeline.hpp"
+#include "setup/footprint.hpp"
 #include "setup/memory.hpp"
 #include "setup/plan.hpp"
 #include "solve/stepped_solver.hpp"
@@ -150,15 +151,14 @@ class MemoryLimit {
 
 constexpr std::int64_t large_n = 8000;
 
-BenchmarkOptions problem(Precision precision, std::int64_t nb) {
-  BenchmarkOptions o;
-  o.run = options(grids(world().size()).front()).run;
-  o.run.nb = nb;
-  o.n = large_n;
-  o.precision = precision;
-  o.pivoting = Pivoting::partial;
-  o.benchmark = precision == Precision::fp64 ? Benchmark::hpl : Benchmark::mxp;
-  return o;
+LuRequest request(Precision precision, std::int64_t nb, Kept kept) {
+  LuRequest of{.run = options(grids(world().size()).front()).run,
+               .n = large_n,
+               .precision = precision,
+               .pivoting = Pivoting::partial,
+               .kept = kept};
+  of.run.nb = nb;
+  return of;
 }
 
 }  // namespace
@@ -167,34 +167,36 @@ TEST_CASE("a matrix stays in its blocks where memory is short", "[solve]") {
   if (device_choice().device == DeviceKind::cuda || world().size() == 1) return;
   // The first device under a limit takes a buffer of OpenBLAS, unless an earlier product has.
   std::optional<MemoryLimit> no_limit(1e12);
-  const Machine machine(MPI_COMM_WORLD, problem(Precision::fp64, 0).run);
+  const Machine machine(MPI_COMM_WORLD, request(Precision::fp64, 0, Kept::in_place).run);
   no_limit.reset();
   const auto needs = [&](Precision precision, Kept kept) {
-    return plan(machine, problem(precision, 0), {.kept = kept}).footprint.rank_bytes();
+    return rank_bytes(plan(machine, request(precision, 0, kept)).lu);
   };
   const double in_place = needs(Precision::fp64, Kept::in_place);
   const double low_copy = needs(Precision::fp32, Kept::copy);
   const double copy = needs(Precision::fp64, Kept::copy);
   const auto planned = [&](double bytes, Precision precision, std::int64_t nb) {
     const MemoryLimit limit(bytes);
-    return plan(machine, problem(precision, nb),
-                {.kept = Kept::in_place, .nb_in_place = 16, .last = Precision::fp64});
+    LuRequest in_blocks = request(precision, nb, Kept::in_place);
+    in_blocks.nb_in_place = 16;
+    in_blocks.last = Precision::fp64;
+    return plan(machine, in_blocks);
   };
-  const Setup roomy = planned(1.1 * copy, Precision::fp64, 0);
-  CHECK(roomy.options.run.nb > 32);
-  CHECK(roomy.footprint.held == 8);
+  const LuSetup roomy = planned(1.1 * copy, Precision::fp64, 0);
+  CHECK(roomy.lu.nb > 32);
+  CHECK(roomy.lu.held == 8);
   CHECK(!has_note(roomy.notes, "stays in blocks"));
   // FP32 factors beside a copy would fit, FP64 factors would not.
   for (const auto& [bytes, precision] : {std::pair{(in_place + copy) / 2, Precision::fp64},
                                          std::pair{(low_copy + copy) / 2, Precision::fp32}}) {
-    const Setup tight = planned(bytes, precision, 0);
-    CHECK(tight.options.run.nb == 16);
-    CHECK(tight.footprint.held == 0);
+    const LuSetup tight = planned(bytes, precision, 0);
+    CHECK(tight.lu.nb == 16);
+    CHECK(tight.lu.held == 0);
     CHECK(has_note(tight.notes, "A stays in blocks of 16, which are slow: with a copy of A in "));
   }
   // A block size that is given needs only room for these factors.
-  CHECK(planned((low_copy + copy) / 2, Precision::fp32, 48).options.run.nb == 48);
-  CHECK(planned((in_place + copy) / 2, Precision::fp64, 16).footprint.held == 0);
+  CHECK(planned((low_copy + copy) / 2, Precision::fp32, 48).lu.nb == 48);
+  CHECK(planned((in_place + copy) / 2, Precision::fp64, 16).lu.held == 0);
   CHECK_THROWS_WITH(
       planned((in_place + copy) / 2, Precision::fp64, 48),
       ContainsSubstring("NB = 48 is not possible: with a copy of A in blocks of 48") &&

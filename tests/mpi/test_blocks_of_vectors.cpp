@@ -48,7 +48,7 @@ struct HeldProblem : Problem {
     return {grid, *device, held_matrix(held.local()), a.rows(), a.columns(), std::move(scales)};
   }
   void factor_in(Precision precision) {
-    REQUIRE(factor({.precision = precision, .width = 16, .pivoting = Pivoting::partial}).usable());
+    REQUIRE(factor({.width = 16, .precision = precision, .pivoting = Pivoting::partial}).usable());
   }
   LuSolver solver() { return {transport, a, 16, pivots}; }
 

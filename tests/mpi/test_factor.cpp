@@ -46,7 +46,7 @@ double worst_share(const Square& lu, const Square& plain, Precision precision) {
   return worst;
 }
 
-void check_factorization(GridShape shape, const BenchmarkOptions& o, const FactorOptions& f) {
+void check_factorization(GridShape shape, const BenchmarkOptions& o, const LuPlan& f) {
   const auto all = Communicator::duplicate(MPI_COMM_WORLD);
   CAPTURE(shape.nprow, shape.npcol, name(shape.order), o.n, o.run.nb, name(o.matrix),
           name(f.precision), f.width, f.lookahead, f.chunk, name(f.broadcast));
@@ -75,7 +75,7 @@ TEST_CASE("factors equal those of plain elimination with the same rounding", "[f
         BenchmarkOptions o;
         o.n = n;
         o.run.nb = nb;
-        check_factorization(shape, o, {precision, nb, 1, BroadcastMethod::ring_modified});
+        check_factorization(shape, o, {.width = nb, .precision = precision});
       }
 }
 
@@ -93,9 +93,12 @@ TEST_CASE("look-ahead, broadcast, chunks and the width of a step change only the
           BenchmarkOptions o;
           o.n = 75;
           o.run.nb = 16;
-          FactorOptions f{precision, width, lookahead, broadcast};
-          f.chunk = chunk;
-          check_factorization(shape, o, f);
+          check_factorization(shape, o,
+                              {.width = width,
+                               .precision = precision,
+                               .lookahead = lookahead,
+                               .chunk = chunk,
+                               .broadcast = broadcast});
         }
 }
 
@@ -108,7 +111,7 @@ TEST_CASE("every kind of matrix is factored", "[factor]") {
       o.n = 60;
       o.run.nb = 9;
       o.matrix = kind;
-      check_factorization(shape, o, {Precision::fp16, 9, 1, BroadcastMethod::ring});
+      check_factorization(shape, o, {.width = 9, .broadcast = BroadcastMethod::ring});
     }
 }
 
@@ -127,7 +130,7 @@ TEST_CASE("all ranks learn the index of a zero or non-finite pivot", "[factor]")
     }
     if (float* pivot = a.find({at}, {at})) *pivot = value;
     a.store();
-    return p.factor({Precision::fp16, 8, 1, BroadcastMethod::ring_modified});
+    return p.factor({.width = 8});
   };
   for (const GridShape shape : grids(all.size()))
     for (const std::int64_t at : {0, 7, 8, 25, 39}) {
@@ -150,8 +153,7 @@ TEST_CASE("NaN or Inf off the diagonal is found, and all ranks learn of it", "[f
       HostCopy a(*p.device, p.a);
       if (float* entry = a.find({30}, {2})) *entry = value;
       a.store();
-      const FactorOutcome outcome =
-          p.factor({Precision::bf16, 4, 1, BroadcastMethod::ring_modified});
+      const FactorOutcome outcome = p.factor({.width = 4, .precision = Precision::bf16});
       CHECK_FALSE(outcome.usable());
       CHECK(all.all_reduce(std::int64_t{outcome.nonfinite}, Reduction::min) ==
             std::int64_t{outcome.nonfinite});

@@ -21,10 +21,10 @@ BenchmarkOptions sizes(std::int64_t n, std::int64_t nb) {
 // Checks that FP64 pivots equal those of plain elimination and that the factors are close to its
 // factors.
 void check_equals_plain(GridShape shape, std::int64_t n, std::int64_t nb, const Entries& entries,
-                        const FactorOptions& f) {
+                        const LuPlan& f) {
   const auto all = Communicator::duplicate(MPI_COMM_WORLD);
   CAPTURE(shape.nprow, shape.npcol, name(shape.order), n, nb, entries.name, f.width, f.lookahead,
-          f.chunk, f.recursion.leaf, f.recursion.parts, name(f.broadcast));
+          f.chunk, f.leaf, f.parts, name(f.broadcast));
   Problem p(all, shape, sizes(n, nb), Precision::fp64);
   const Square a = fill(p, entries);
   const PivotedLu plain = plain_pivoted_lu(a);
@@ -74,7 +74,7 @@ TEST_CASE("with pivoting, look-ahead, broadcast, width, chunks and recursion cha
              some<BroadcastMethod>({BroadcastMethod::ring_modified, BroadcastMethod::ibcast}, 1))
           for (const std::int64_t width : some<std::int64_t>({5, 12}, 1))
             for (const std::int64_t chunk : some<std::int64_t>({7, 0, 1}, 1)) {
-              FactorOptions f = pivoted(Precision::fp64, width);
+              LuPlan f = pivoted(Precision::fp64, width);
               f.lookahead = lookahead;
               f.broadcast = broadcast;
               f.chunk = chunk;
@@ -82,8 +82,9 @@ TEST_CASE("with pivoting, look-ahead, broadcast, width, chunks and recursion cha
             }
       for (const int leaf : some<int>({3, 1, 64}, 1))
         for (const int parts : some<int>({3, 2, 50}, 1)) {
-          FactorOptions f = pivoted(Precision::fp64, 12);
-          f.recursion = {leaf, parts};
+          LuPlan f = pivoted(Precision::fp64, 12);
+          f.leaf = leaf;
+          f.parts = parts;
           check_equals_plain(shape, n, 12, entries, f);
         }
     }

@@ -13,7 +13,7 @@ namespace {
 
 RefineOutcome solve(Problem& p, Precision precision, RefineMethod method, int limit = 50) {
   const std::int64_t width = p.a.rows().block();
-  REQUIRE(p.factor({precision, width, 1, BroadcastMethod::ring_modified}).usable());
+  REQUIRE(p.factor({.width = width, .precision = precision}).usable());
   return p.solve({method, limit, width});
 }
 
@@ -133,7 +133,7 @@ TEST_CASE("corrupted factors never end in a solution that is said to be accurate
       o.n = 90;
       o.run.nb = 8;
       Problem p(all, shape, o);
-      REQUIRE(p.factor({Precision::fp16, 8, 1, BroadcastMethod::ring}).usable());
+      REQUIRE(p.factor({.width = 8, .broadcast = BroadcastMethod::ring}).usable());
       HostCopy factors(*p.device, p.a);
       for (std::int64_t g = 0; g < 90; g += 3)
         if (float* entry = factors.find({g}, {g})) *entry *= -5;
@@ -178,7 +178,7 @@ RefineOutcome refined(const GridShape& shape, double kappa, RefineMethod method,
   const auto all = Communicator::duplicate(MPI_COMM_WORLD);
   constexpr std::int64_t n = 200;
   Problem p(all, shape, fasi_higham(n, 16, kappa));
-  REQUIRE(p.factor({Precision::bf16, 16, 1, BroadcastMethod::ring_modified}).usable());
+  REQUIRE(p.factor({.width = 16, .precision = Precision::bf16}).usable());
   HostCopy factors(*p.device, p.a);
   for (std::int64_t g = 0; g < damaged; ++g)
     if (float* entry = factors.find({g}, {g})) *entry *= static_cast<float>(2 + g * 61 % n);

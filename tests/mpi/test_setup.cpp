@@ -25,7 +25,7 @@ Setup chosen(const Communicator& all, Benchmark benchmark, double seconds, std::
   options.run.device = test::device_choice().device;
   options.run.comm = test::device_choice().comm;
   const Machine machine(all.handle(), options.run, std::make_unique<test::CountingClock>(0.25));
-  return plan(machine, options, {.most_n = most_n});
+  return plan(machine, options, most_n);
 }
 
 }  // namespace

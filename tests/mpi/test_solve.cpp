@@ -122,7 +122,7 @@ TEST_CASE("solves with the transposed factors", "[solve][many]") {
       Problem p(all, shape, o, Precision::fp64);
       const Square a = test::whole(p.spec());
       REQUIRE(
-          p.factor({.precision = Precision::fp64, .width = width, .pivoting = Pivoting::partial})
+          p.factor({.width = width, .precision = Precision::fp64, .pivoting = Pivoting::partial})
               .usable());
       LuSolver solver(p.transport, p.a, width, p.pivots);
       Vector r;

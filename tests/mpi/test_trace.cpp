@@ -189,10 +189,9 @@ TEST_CASE("the times of a factorization are the sums of its spans", "[factor]") 
     options.pivoting = pivoting;
     test::Problem problem(all, test::grids(all.size()).back(), options);
     Trace trace(problem.clock);
-    FactorOptions factor{.precision = Precision::fp16, .width = 16, .pivoting = pivoting};
-    factor.trace = &trace;
     const double begin = problem.clock.now();
-    const FactorOutcome outcome = problem.factor(factor);
+    const FactorOutcome outcome =
+        problem.factor({.width = 16, .pivoting = pivoting}, {.trace = &trace});
     const double end = problem.clock.now();
     REQUIRE(outcome.usable());
     CHECK(trace.left_out() == 0);

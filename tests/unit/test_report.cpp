@@ -28,9 +28,9 @@ Setup some_setup() {
   setup.options.run.lookahead = 1;
   setup.options.run.chunk = 2048;
   setup.reasons.nb = "table (a row)";
-  setup.footprint.n = 1000;
-  setup.footprint.nb = 100;
-  setup.panel_width = 512;
+  setup.lu.n = 1000;
+  setup.lu.nb = 100;
+  setup.lu.width = 512;
   setup.budget.host = "first";
   setup.machine.hosts = {"first", "first", "second", "second"};
   setup.notes = {"a warning"};

@@ -5,9 +5,11 @@
 
 #include "catch.hpp"
 #include "core/option_range.hpp"
+#include "device/device_traits.hpp"
 #include "device/emulation_workspace.hpp"
-#include "matrix/footprint.hpp"
+#include "refine/gmres.hpp"
 #include "setup/defaults.hpp"
+#include "setup/footprint.hpp"
 #include "setup/options_check.hpp"
 #include "setup/plan.hpp"
 #include "setup/sizing.hpp"
@@ -25,11 +27,9 @@ TEST_CASE("largest n by bisection") {
 TEST_CASE("largest n fits and n + 1 does not") {
   for (double bytes : {2e8, 1e9, 1.7e10, 1e12}) {
     const auto need = [&](std::int64_t n) {
-      Footprint f;
-      f.n = n;
-      f.nb = std::min<std::int64_t>(n, 512);
-      f.shape = {2, 3, GridOrder::row};
-      return f.rank_bytes();
+      LuPlan lu{.n = n, .nb = std::min<std::int64_t>(n, 512), .grid = {2, 3}};
+      lu.width = panel_width(lu);
+      return rank_bytes(lu);
     };
     const std::int64_t n = largest_n([&](std::int64_t m) { return need(m) <= bytes; });
     REQUIRE(n > 0);
@@ -52,19 +52,19 @@ TEST_CASE("workspace of emulated FP64 products, by cuBLAS's documentation") {
 }
 
 TEST_CASE("the footprint has the workspace of emulated FP64 products") {
-  Footprint f;
-  f.n = 10000;
-  f.nb = 512;
-  f.precision = Precision::fp64;
-  f.device = DeviceKind::cuda;
-  const double native = f.rank_bytes();
-  f.fp64 = Fp64Products::emulated;
-  CHECK(f.emulation_bytes() == emulation_workspace(10000, 4096, 512));
-  CHECK(f.rank_bytes() == native + f.emulation_bytes());
-  f.chunk = 1000;
-  CHECK(f.emulation_bytes() == emulation_workspace(10000, 1000, 512));
-  f.precision = Precision::fp32;
-  CHECK(f.emulation_bytes() == 0);
+  LuPlan lu{.n = 10000,
+            .nb = 512,
+            .width = 512,
+            .device = DeviceKind::cuda,
+            .precision = Precision::fp64};
+  const double native = rank_bytes(lu);
+  lu.fp64 = Fp64Products::emulated;
+  CHECK(emulation_bytes(lu) == emulation_workspace(10000, 4096, 512));
+  CHECK(rank_bytes(lu) == native + emulation_bytes(lu));
+  lu.chunk = 1000;
+  CHECK(emulation_bytes(lu) == emulation_workspace(10000, 1000, 512));
+  lu.precision = Precision::fp32;
+  CHECK(emulation_bytes(lu) == 0);
 }
 
 TEST_CASE("operations of the benchmark") {
@@ -90,15 +90,16 @@ TEST_CASE("n is rounded to whole blocks, and never to 0") {
 
 namespace {
 
-constexpr GridShape one{1, 1, GridOrder::row};
+constexpr GridShape one{};
 constexpr GridShape many{8, 16, GridOrder::row};
 
 Defaults on_cpu(std::int64_t n, Precision precision, bool fast, const GridShape& shape = one) {
-  return defaults_for({n, precision, DeviceKind::cpu, fast, shape});
+  return defaults_for({.n = n, .grid = shape, .precision = precision}, fast);
 }
 
 Defaults on_gpu(Precision precision, const GridShape& shape = one) {
-  return defaults_for({1000000, precision, DeviceKind::cuda, true, shape});
+  return defaults_for(
+      {.n = 1000000, .grid = shape, .device = DeviceKind::cuda, .precision = precision}, true);
 }
 
 }  // namespace
@@ -161,58 +162,43 @@ TEST_CASE("a rank alone in its process column takes all columns at once on the C
 }
 
 TEST_CASE("panels are narrowed only where memory is short") {
-  Footprint f;
-  f.n = 12288;
-  f.nb = 1024;
-  f.precision = Precision::fp16;
-  const double all = f.rank_bytes();
-  CHECK(f.panel_width() < 1024);  // 4.4 n^2 bytes have no room for them
-  f.free = 23e9;
-  CHECK(f.panel_width() == 1024);
-  CHECK(f.rank_bytes() > all);
-  f.free = all;
-  CHECK(f.panel_width() < 1024);
-  CHECK(f.rank_bytes() == all);
+  LuPlan lu{.n = 12288, .nb = 1024};
+  const std::int64_t narrow = lu.width = panel_width(lu);
+  CHECK(narrow < 1024);  // 4.4 n^2 bytes have no room for wider ones
+  CHECK(panel_width(lu, rank_bytes(lu)) == narrow);
+  CHECK(panel_width(lu, 23e9) == 1024);
 }
 
 TEST_CASE("GMRES restarts later where its vectors are small beside the factors") {
-  const GridShape one_rank{1, 1, GridOrder::row};
-  CHECK(gmres_restart(100, one_rank) == 30);
-  CHECK(gmres_restart(4000, one_rank) == 100);
-  CHECK(gmres_restart(1000000, one_rank) == 200);
+  CHECK(gmres_restart(100, one) == 30);
+  CHECK(gmres_restart(4000, one) == 100);
+  CHECK(gmres_restart(1000000, one) == 200);
   CHECK(gmres_restart(4000, {1, 2, GridOrder::row}) == 50);
 }
 
 TEST_CASE("a native update needs no copy in FP32, and so allows wider panels") {
-  Footprint f;
-  f.n = 20480;
-  f.nb = 1024;
-  f.precision = Precision::bf16;
-  CHECK(f.panel_width() < 1024);
-  const double emulated = f.panel_bytes(1024);
-  f.native = true;
-  CHECK(f.panel_bytes(1024) < emulated);
-  CHECK(f.panel_width() == 1024);
-  f.chunk = 256;
-  const double all = Footprint(f).panel_bytes(1024);
-  f.chunk = 0;
-  CHECK(all < f.panel_bytes(1024));
+  LuPlan lu{.n = 20480, .nb = 1024, .width = 1024, .precision = Precision::bf16};
+  CHECK(panel_width(lu) < 1024);
+  const double emulated = panel_bytes(lu);
+  lu.native = true;
+  const double all = panel_bytes(lu);
+  CHECK(all < emulated);
+  CHECK(panel_width(lu) == 1024);
+  lu.chunk = 256;
+  CHECK(panel_bytes(lu) < all);
 }
 
 TEST_CASE("FP16x3 has panels as wide as FP32's in memory, and two copies where it is emulated") {
-  Footprint f;
-  f.n = 20480;
-  f.nb = 1024;
-  f.precision = Precision::fp16;
-  const double fp16_copies = f.panel_bytes(1024) - f.ring_bytes(1024);
-  f.precision = Precision::fp32;
-  const double fp32 = f.panel_bytes(1024);
-  f.precision = Precision::fp16x3;
-  CHECK(f.panel_bytes(1024) == fp32 + 2 * fp16_copies);
-  f.native = true;
-  CHECK(f.panel_bytes(1024) == fp32);
-  f.device = DeviceKind::cuda;  // its solves are FP32's, which split nothing
-  CHECK(f.panel_bytes(1024) == fp32);
+  LuPlan lu{.n = 20480, .nb = 1024, .width = 1024};
+  const auto fp16_copies = static_cast<double>(scratch_bytes(lu));
+  lu.precision = Precision::fp32;
+  const double fp32 = panel_bytes(lu);
+  lu.precision = Precision::fp16x3;
+  CHECK(panel_bytes(lu) == fp32 + 2 * fp16_copies);
+  lu.native = true;
+  CHECK(panel_bytes(lu) == fp32);
+  lu.device = DeviceKind::cuda;  // its solves are FP32's, which split nothing
+  CHECK(panel_bytes(lu) == fp32);
 }
 
 TEST_CASE("sizes in GiB") {
@@ -298,14 +284,11 @@ TEST_CASE("the refusal of an option names the option and its range") {
 
 TEST_CASE("the host of a GPU needs room for pieces of a user's matrix, and not for the matrix") {
   for (const std::int64_t n : {1, 1000, 30000, 300000}) {
-    Footprint f;
-    f.n = n;
-    f.nb = std::min<std::int64_t>(n, 1024);
-    f.device = DeviceKind::cuda;
-    const double without = f.host_bytes();
-    f.held = sizeof(double);
-    const double pieces = f.host_bytes() - without;
-    CHECK(pieces >= static_cast<double>(Footprint::piece_bytes));
+    LuPlan lu{.n = n, .nb = std::min<std::int64_t>(n, 1024), .device = DeviceKind::cuda};
+    const double without = host_bytes(lu);
+    lu.held = sizeof(double);
+    const double pieces = host_bytes(lu) - without;
+    CHECK(pieces >= static_cast<double>(piece_bytes));
     CHECK(pieces < 3e8);  // the matrix has up to 720 GB
   }
 }

@@ -21,11 +21,11 @@ Rates rates(double bf16, double fp16, double fp32, double fp16x3 = 0) {
   return Rates(std::move(all));
 }
 
-std::vector<Precision> steps(const LuProblem& problem, const Rates& rates,
+std::vector<Precision> steps(const LuPlan& lu, const Rates& rates,
                              Precision first = Precision::automatic) {
   std::vector<Precision> all;
-  for (const PlannedStep& step : planned_steps(problem, rates, first)) {
-    CHECK(step.seconds == lu_seconds(problem, step.precision, rates));
+  for (const PlannedStep& step : planned_steps(lu, rates, first)) {
+    CHECK(step.seconds == lu_seconds(lu, step.precision, rates));
     all.push_back(step.precision);
   }
   return all;
@@ -36,7 +36,7 @@ constexpr Precision fp16 = Precision::fp16;
 constexpr Precision fp16x3 = Precision::fp16x3;
 constexpr Precision fp32 = Precision::fp32;
 constexpr Precision fp64 = Precision::fp64;
-const LuProblem large{20000, 512, {1, 1, GridOrder::row}, false};
+const LuPlan large{.n = 20000, .nb = 512};
 using List = std::vector<Precision>;
 
 }  // namespace
@@ -63,7 +63,7 @@ TEST_CASE("the step between 16 bits and FP64 is the faster one of FP32 and FP16x
 }
 
 TEST_CASE("the panels count in the prediction unless they are factored beside the updates") {
-  LuProblem small{1000, 500, {1, 1, GridOrder::row}, false};
+  LuPlan small{.n = 1000, .nb = 500};
   const double n = 1000;
   CHECK(lu_seconds(small, fp64, rates(8, 2, 2)) ==
         Approx((2. / 3 * n * n * n + 4 * n * n * 250) / 1e11));
@@ -73,7 +73,7 @@ TEST_CASE("the panels count in the prediction unless they are factored beside th
   CHECK(lu_seconds(small, bf16, rates(8, 2, 2)) == Approx(2. / 3 * n * n * n / 8e11));
   CHECK(steps(small, rates(8, 2, 2)) == List{bf16, fp32, fp64});
   // The ranks of one process column factor a panel.
-  LuProblem wide{1000, 500, {1, 2, GridOrder::row}, false};
+  const LuPlan wide{.n = 1000, .nb = 500, .grid = {1, 2}};
   CHECK(lu_seconds(wide, fp64, rates(8, 2, 2)) ==
         Approx((2. / 3 * n * n * n + 2 * 4 * n * n * 250) / 1e11));
 }
@@ -123,7 +123,7 @@ TEST_CASE("right-hand sides refined together have room in as much memory as A an
 
 namespace {
 
-const LuProblem medium{4000, 512, {1, 1, GridOrder::row}, false};
+const LuPlan medium{.n = 4000, .nb = 512};
 
 /// The precisions of the steps that pay for so many right-hand sides.
 List paying(const Rates& rates, std::int64_t count, double condition = unknown,
@@ -179,7 +179,7 @@ TEST_CASE("steps of low precision pay for a few right-hand sides and not for man
   CHECK(seconds(fp32, last + 1) > seconds(fp64, last + 1));
   // A 16-bit step that does not pay is left out before FP32.
   const Rates gpu = rates(8, 2, 2);
-  const LuProblem overlapped{4000, 512, {1, 1, GridOrder::row}, true};
+  const LuPlan overlapped{.n = 4000, .nb = 512, .overlaps = true};
   const auto first_of = [&](std::int64_t count) {
     return steps_worth_taking(planned_steps(overlapped, gpu, Precision::automatic), overlapped, gpu,
                               count, unknown)

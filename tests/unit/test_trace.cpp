@@ -90,7 +90,7 @@ Setup setup_of(GridShape shape) {
   setup.options.run.nprow = shape.nprow;
   setup.options.run.npcol = shape.npcol;
   setup.options.precision = Precision::fp16;
-  setup.footprint.shape = shape;
+  setup.lu.grid = shape;
   setup.machine.hosts.assign(static_cast<std::size_t>(shape.nprow) * shape.npcol, "here");
   return setup;
 }

@@ -7,6 +7,7 @@
 #include "device/cuda/blas.hpp"
 #include "device/cuda/check.hpp"
 #include "device/cuda/cuda_device.hpp"
+#include "device/device_traits.hpp"
 
 namespace lupine {
 
@@ -14,9 +15,8 @@ namespace {
 
 using cuda::triangle_order;
 
-// The right-hand sides that are solved together, if the result is rounded: they bound the scratch
-// memory (DeviceTraits::solve_vectors), and are enough for products at full rate.
-constexpr std::int64_t solve_vectors = 32768;
+static_assert(triangle_order == DeviceTraits::solve_strip);
+constexpr std::int64_t solve_vectors = DeviceTraits::solve_vectors;
 
 struct Shape {
   std::int64_t rows;
