@@ -20,6 +20,7 @@
 #include "report/benchmark_report.hpp"
 #include "report/progress.hpp"
 #include "report/trace_report.hpp"
+#include "setup/options_check.hpp"
 
 namespace lupine {
 
@@ -49,6 +50,9 @@ void note_dat(const HplDat& dat, const Arguments& arguments, Notes& notes) {
                       ? fmt::format("options are those of {} in the current folder", dat.path)
                       : fmt::format("options are those of {}", dat.path));
   notes.push_back(ignored_lines(dat, ignored_by(arguments.options)));
+  if (*std::max_element(dat.depth.begin(), dat.depth.end()) > largest_lookahead)
+    notes.push_back(fmt::format("depths of the look-ahead above {0} are taken as {0}: {1} line 25",
+                                largest_lookahead, dat.path));
 }
 
 void note_waiting(const Communicator& world, const std::vector<Setup>& setups, Notes& notes) {

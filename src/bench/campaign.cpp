@@ -48,7 +48,7 @@ BenchmarkOptions with(const HplRun& run, BenchmarkOptions options) {
   options.run.order = run.order;
   options.run.nprow = run.p;
   options.run.npcol = run.q;
-  options.run.lookahead = run.depth;
+  options.run.lookahead = std::min(run.depth, largest_lookahead);
   options.run.broadcast = run.broadcast;
   if (!pivoted(options)) return options;
   options.leaf = run.nbmin;
@@ -109,7 +109,6 @@ std::span<const HplChoice> ignored_by(const BenchmarkOptions& options) {
 std::vector<BenchmarkOptions> configurations(const HplDat& dat, const BenchmarkOptions& base,
                                              int ranks) {
   check_grids(dat, ranks);
-  check_most(dat, dat.depth, largest_lookahead, "line 25");
   if (pivoted(base)) {
     check_most(dat, dat.nbmin, largest_leaf, "line 17");
     check_most(dat, dat.ndiv, largest_parts, "line 19");

@@ -7,9 +7,7 @@
 
 namespace lupine {
 
-/// Most panels that may be factored ahead: each has two messages in flight, and panel broadcasts
-/// allow 60.
-constexpr int largest_lookahead = 28;
+constexpr int largest_lookahead = 1;
 constexpr int largest_threads = 4096;
 constexpr int largest_reserve = 64;
 constexpr int largest_leaf = 4096;  // HPL: NBMIN
