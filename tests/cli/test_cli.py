@@ -138,7 +138,7 @@ BAD_INPUT = [
     (("mxp", "--refine", "jacobi"), ["--refine", "jacobi", "auto, ir, gmres"]),
     (("mxp", "--max-iterations", "0"), ["--max-iterations", "'0'"]),
     (("mxp", "--lookahead", "-1"), ["--lookahead", "'-1'"]),
-    (("mxp", "--lookahead", "2"), ["--lookahead", "2", "0 - 1"]),
+    (("mxp", "--lookahead", "2"), ["--lookahead", "'2'", "0 to 1"]),
     (("mxp", "--chunk", "0"), ["--chunk", "'0'", "from 1"]),
     (("mxp", "--bcast", "pigeon"), ["--bcast", "pigeon", "1ring-modified", "long"]),
     (("mxp", "--device", "abacus"), ["--device", "abacus", "auto, cpu"]),
