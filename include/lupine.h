@@ -87,7 +87,7 @@ typedef struct lupine_options {
   int nprow;           ///< P, rows of the process grid; P and Q 0: the squarest grid
   int npcol;           ///< Q, columns of the process grid
   int column_major;    ///< numbering of ranks over the grid: 0 by rows, 1 by columns
-  int lookahead;       ///< panels factored ahead of the update; -1: by device and size
+  int lookahead;       ///< panels factored ahead of the update, 0 or 1; -1: by device and size
   int device;          ///< where dense operations run; LUPINE_AUTO: GPUs if every rank sees one
   /// Threads of each rank. 0: on one process as many as OpenMP would use; in a collective call the
   /// rank's share of the cores that it may run on.

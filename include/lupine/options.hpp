@@ -180,7 +180,7 @@ struct RunOptions {
   /// the other, and where both are 0 the grid is the squarest.
   int nprow = 0;
   int npcol = 0;       ///< Q, columns of the process grid; 0: see nprow
-  int lookahead = -1;  ///< panels factored ahead of the update, 0 to 28; -1: by device and size
+  int lookahead = -1;  ///< panels factored ahead of the update, 0 or 1; -1: by device and size
   BroadcastMethod broadcast = BroadcastMethod::ring_modified;  ///< of panels
   /// Columns of the trailing matrix that are exchanged, solved for and updated at a time; 0: by
   /// device, precision and size.

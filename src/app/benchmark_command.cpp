@@ -14,12 +14,14 @@
 #include "app/output.hpp"
 #include "bench/campaign.hpp"
 #include "comm/agreement.hpp"
+#include "core/option_range.hpp"
 #include "io/hpl_dat.hpp"
 #include "io/json.hpp"
 #include "report/benchmark_json.hpp"
 #include "report/benchmark_report.hpp"
 #include "report/progress.hpp"
 #include "report/trace_report.hpp"
+#include "setup/options_check.hpp"
 
 namespace lupine {
 
@@ -49,6 +51,9 @@ void note_dat(const HplDat& dat, const Arguments& arguments, Notes& notes) {
                       ? fmt::format("options are those of {} in the current folder", dat.path)
                       : fmt::format("options are those of {}", dat.path));
   notes.push_back(ignored_lines(dat, ignored_by(arguments.options)));
+  if (*std::max_element(dat.depth.begin(), dat.depth.end()) > deepest_lookahead)
+    notes.push_back(fmt::format("depths of the look-ahead above {0} are taken as {0}: {1} line 25",
+                                deepest_lookahead, dat.path));
 }
 
 void note_waiting(const Communicator& world, const std::vector<Setup>& setups, Notes& notes) {

@@ -49,7 +49,7 @@ BenchmarkOptions with(const HplRun& run, BenchmarkOptions options) {
   options.run.order = run.order;
   options.run.nprow = run.p;
   options.run.npcol = run.q;
-  options.run.lookahead = run.depth;
+  options.run.lookahead = std::min(run.depth, deepest_lookahead);
   options.run.broadcast = run.broadcast;
   if (!pivoted(options)) return options;
   options.leaf = run.nbmin;
@@ -109,7 +109,6 @@ std::span<const HplChoice> ignored_by(const BenchmarkOptions& options) {
 std::vector<BenchmarkOptions> configurations(const HplDat& dat, const BenchmarkOptions& base,
                                              int ranks) {
   check_grids(dat, ranks);
-  check_range(dat, dat.depth, range_of("lookahead"), "line 25");
   if (pivoted(base)) {
     check_range(dat, dat.nbmin, range_of("nbmin"), "line 17");
     check_range(dat, dat.ndiv, range_of("ndiv"), "line 19");

@@ -36,7 +36,7 @@ Representative representative(const std::vector<Measured>& all);
 std::span<const HplChoice> ignored_by(const BenchmarkOptions& options);
 
 /// `base` with each combination of values in `dat`, in HPL's order. A value of 0 stays open, to be
-/// chosen.
+/// chosen; a look-ahead above 1 is taken as 1.
 /// @param dat from a file, or from lists on the command line (its path is then empty)
 /// @throws UsageError that names the lines, or the options, where a grid has more than `ranks`
 ///         ranks, or a value is larger than Lupine's limit

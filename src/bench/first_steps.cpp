@@ -54,11 +54,8 @@ FirstSteps BenchmarkRunner::first_steps(std::int64_t columns) {
   std::array times{generated - begin, clock().now() - generated, since(steps.first),
                    since(steps.last)};
   all().all_reduce(times, Reduction::max);
-  // Where panels are factored beside the updates, shorter panels save no time.
-  const double panels = all().all_reduce(factors.times.panel, Reduction::sum) / all().size();
-  const double saved = setup().lu.overlaps ? 0 : steps.shorter * panels;
   constexpr double least = 1e-9;  // seconds: the resolution of a clock, so as not to divide by 0
-  return {times[0], times[1], steps.operations / std::max(times[3] - times[2] + saved, least)};
+  return {times[0], times[1], steps.operations / std::max(times[3] - times[2], least)};
 }
 
 }  // namespace lupine

@@ -19,15 +19,10 @@ std::optional<StepWindow> step_window(const Plan& plan, std::int64_t n, int look
   std::int64_t last = first + 1;
   while (last < plan.count() && begin(applied(last)) - begin(applied(first)) < columns) ++last;
   if (last >= plan.count()) return std::nullopt;
-  const auto left = [&](std::int64_t k) { return static_cast<double>(n - begin(k)); };
-  const auto operations = [&](std::int64_t k) { return 2. / 3 * std::pow(left(applied(k)), 3); };
-  double missing = 0;
-  double factored = 0;
-  for (std::int64_t k = 0; k <= last; ++k) {
-    factored += left(k);
-    if (k > first) missing += left(applied(k - 1)) - left(k);
-  }
-  return StepWindow{first, last, operations(first) - operations(last), missing / factored};
+  const auto operations = [&](std::int64_t k) {
+    return 2. / 3 * std::pow(static_cast<double>(n - begin(applied(k))), 3);
+  };
+  return StepWindow{first, last, operations(first) - operations(last)};
 }
 
 }  // namespace lupine

@@ -16,11 +16,6 @@ struct StepWindow {
   std::int64_t first = 0;  ///< the window begins at the end of this step
   std::int64_t last = 0;   ///< the window ends at the end of this step
   double operations = 0;   ///< by how much 2/3 m^3 falls, m being the trailing matrix's order
-  /// The panels factored in the window lie ahead of those applied in it, and so have fewer rows;
-  /// the deeper the look-ahead, the fewer. So the window takes less time, but the whole run does
-  /// not. The value is the number of missing rows over the rows of all panels factored up to
-  /// `last`.
-  double shorter = 0;
 };
 
 /// The shortest window whose applied panels have at least `columns` columns together.

@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <optional>
+
+#include "bench/neighbours.hpp"
 
 namespace lupine {
 
@@ -17,49 +20,32 @@ constexpr int neighbours_passed = 1;
 
 enum class Direction { up, down };
 
-/// The next block size above or below `nb` in the series 32, 64, 96, 128, 192, 256, ...: 32 and 96
-/// times powers of two.
-std::optional<std::int64_t> next_nb(std::int64_t nb, Direction direction) {
-  constexpr std::int64_t least = 32;
-  constexpr std::int64_t most = std::int64_t{1} << 40;
-  std::optional<std::int64_t> below;
-  for (std::int64_t power = least; power < most; power *= 2)
-    for (const std::int64_t step : {power, power + power / 2}) {
-      if (step == least + least / 2) continue;  // 48: no multiple of 32
-      if (direction == Direction::up && step > nb) return step;
-      if (direction == Direction::down && step >= nb) return below;
-      below = step;
-    }
-  return std::nullopt;
+/// The next value above or below `value` in the series; nothing at its end.
+template <class T>
+std::optional<T> next(const std::vector<T>& series, T value, Direction direction) {
+  const bool up = direction == Direction::up;
+  const std::vector<T> found = neighbours(series, value, up ? 0 : 1, up ? 1 : 0);
+  return found.empty() ? std::nullopt : std::optional(found.front());
 }
 
 std::optional<Tuning> move_nb(Tuning tuning, Direction direction, const TuneSpace&) {
-  const std::optional<std::int64_t> nb = next_nb(tuning.nb, direction);
-  if (!nb) return std::nullopt;
-  tuning.nb = *nb;
-  return tuning;
+  const auto nb = next(block_sizes(std::int64_t{1} << 40), tuning.nb, direction);
+  if (nb) tuning.nb = *nb;
+  return nb ? std::optional(tuning) : std::nullopt;
 }
 
 std::optional<Tuning> move_lookahead(Tuning tuning, Direction direction, const TuneSpace&) {
-  constexpr int most = 3;
-  tuning.lookahead += direction == Direction::up ? 1 : -1;
-  return tuning.lookahead < 0 || tuning.lookahead > most ? std::nullopt : std::optional(tuning);
+  const auto lookahead = next({0, 1}, tuning.lookahead, direction);
+  if (lookahead) tuning.lookahead = *lookahead;
+  return lookahead ? std::optional(tuning) : std::nullopt;
 }
 
 std::optional<Tuning> move_chunk(Tuning tuning, Direction direction, const TuneSpace& space) {
-  constexpr std::int64_t least = 256;
-  const bool all = tuning.chunk == 0 || tuning.chunk >= space.columns;
-  if (direction == Direction::up) {
-    if (all) return std::nullopt;
-    tuning.chunk *= 2;
-    if (tuning.chunk >= space.columns) tuning.chunk = 0;
-    return tuning;
-  }
-  std::int64_t chunk = least;
-  while (2 * chunk < (all ? space.columns : tuning.chunk)) chunk *= 2;
-  if (chunk >= (all ? space.columns : tuning.chunk)) return std::nullopt;
-  tuning.chunk = chunk;
-  return tuning;
+  constexpr std::int64_t all = std::numeric_limits<std::int64_t>::max();
+  const bool every = tuning.chunk == 0 || tuning.chunk >= space.columns;
+  const auto chunk = next(chunk_sizes(space.columns, all), every ? all : tuning.chunk, direction);
+  if (chunk) tuning.chunk = *chunk == all ? 0 : *chunk;
+  return chunk ? std::optional(tuning) : std::nullopt;
 }
 
 constexpr std::array moves{move_nb, move_lookahead, move_chunk};

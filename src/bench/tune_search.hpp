@@ -61,7 +61,7 @@ TuneOutcome time_tunings(const Tuning& start, const TuneList& list, const TuneSp
                          const Compared& compared = {});
 
 /// Climbs from `start` to ever faster neighbours of the best tuning so far, changing one value at a
-/// time: nb along 32, 64, 96, 128, 192, 256, ...; look-ahead from 0 to 3; chunk along 256, 512, ...
+/// time: nb along 32, 64, 96, 128, 192, 256, ...; look-ahead 0 and 1; chunk along 256, 512, ...
 /// and all columns. In each direction it goes past one neighbour that is not better.
 /// A neighbour becomes the best if it is faster than the best in each of two rounds, in which both
 /// are run, and its best rate is higher by more than tune_margin. At the end the best is compared

@@ -25,8 +25,7 @@ struct OptionRange {
 };
 
 inline constexpr OptionRange option_ranges[]{
-    // Each panel ahead has two messages in flight, and panel broadcasts allow 60.
-    {.option = "lookahead", .from = 0, .to = 28, .open = -1},
+    {.option = "lookahead", .from = 0, .to = 1, .open = -1},
     {.option = "gpus", .from = 0},
     {.option = "reserve", .from = 0, .to = 64, .open = -1},
     {.option = "threads", .from = 1, .to = 4096, .open = 0},
@@ -53,6 +52,9 @@ constexpr const OptionRange& range_of(std::string_view option) {
     if (range.option == option) return range;
   return other_options;
 }
+
+/// As which a deeper look-ahead of HPL.dat is taken.
+inline constexpr int deepest_lookahead = static_cast<int>(range_of("lookahead").to);
 
 /// Whether a user may give this number.
 template <class Number>

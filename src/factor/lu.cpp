@@ -9,6 +9,7 @@
 #include "core/expects.hpp"
 #include "factor/pace.hpp"
 #include "factor/pivot_moves.hpp"
+#include "factor/region.hpp"
 #include "factor/sweep.hpp"
 
 namespace lupine {
@@ -30,7 +31,6 @@ class BlockLu {
         steps_(how.steps < 0 ? plan_.count() : std::min(how.steps, plan_.count())),
         chunk_(options.chunk_of(a.columns().local_size())),
         beside_(options.lookahead > 0 && device_.overlaps()),
-        inline_solves_(options.lookahead <= 1 && device_.overlaps()),
         panels_(device_.make_queue(Priority::high)),
         rows_(device_.make_queue(Priority::raised)),
         updates_(device_.make_queue(Priority::normal)),
@@ -39,55 +39,49 @@ class BlockLu {
                   PanelRing::diagonal_bytes(options.width, options.precision)),
         status_(device_.allocate(sizeof(FactorStatus))),
         times_(outcome_.times, how.trace, *panels_),
-        pace_(device_, *panels_, *updates_, how.panel_part),
+        pace_(device_, *updates_, how.panel_part),
         waits_{clock, outcome_.times.broadcast, how.trace, Phase::broadcast, grid_.all().stalls()} {
-    newest_update_ = last_ = updates_->record();
-    updated_.assign(static_cast<std::size_t>(a.columns().local_size() / chunk_ + 1), last_);
+    newest_update_ = updates_->record();
+    columns_.resize(static_cast<std::size_t>(a.columns().local_size() / chunk_ + 1));
     for (int slot = 0; slot < ring_.slots(); ++slot)
-      lefts_.emplace_back(transport, Traffic::panels, Along::row, ring_.sizes().control,
-                          ring_.sizes().left);
+      lefts_.push_back({Carrier(transport, Traffic::panels, Along::row, ring_.sizes().control,
+                                ring_.sizes().left)});
     for (int slot = 0; slot < ring_.chunks(); ++slot)
-      add_place(Traffic::chunks, ring_.sizes().right, chunk_);
-    add_place(Traffic::panels, ring_.sizes().own, options.width);
+      add_right(Traffic::chunks, ring_.sizes().right, chunk_);
+    add_right(Traffic::panels, ring_.sizes().own, options.width);
     if (pivoting()) {
       panel_.emplace(transport, a, options);
       moves_.emplace(device_, a.rows(), options.width, ring_.slots(), outcome_.pivots);
     }
-    prepare_queues(device_, {panels_.get(), rows_.get(), updates_.get()}, *updates_,
-                   solves(*panels_), solves(*rows_), a, options, chunk_);
+    prepare_queues(device_, *panels_, *rows_, *updates_, a, options, chunk_);
     device_.upload(*panels_, std::vector<FactorStatus>(1), status());
     if (grid_.all().size() > 1 && transport.method() != CommMethod::nccl)
       messages_ = [this] { move_messages(); };
   }
 
-  // Step k: apply the panels k-d ... k-1 to the own column, factor and send panel k, and apply
-  // panel k-d to the rest. Where queues run side by side, the rest is given to its queue before
-  // panel k is factored; with d > 1 even before the own column is updated. (With d = 1 both need
-  // panel k-1.)
+  // Step k, with look-ahead d = 0 or 1: with d = 1, apply panel k-1 to the own column; factor and
+  // send panel k; apply panel k-d to the rest. With d = 1 and queues that run side by side, the
+  // rest is given to its queue before panel k.
   FactorOutcome run(const ColumnsDone& done) {
-    const std::int64_t depth = options_.lookahead;
+    const std::int64_t ahead = options_.lookahead;
     for (std::int64_t k = 0; k < steps_; ++k) {
       const Step step = plan_[k];
-      const EventPtr before = last_;
-      receive(k - ring_.slots());  // panel k takes the memory of that panel
-      panels_wait_for_column(step);
-      if (depth > 1) start_rest(k - depth, step);
-      // A_ik <- A_ik - L_iq U_qk for q = k-d, ..., k-1
-      apply_to_column(std::max<std::int64_t>(k - depth, 0), step);
-      if (depth == 1) start_rest(k - depth, step);
-      panels_->wait(*before);
-      if (depth == 1) pace_.begin();
+      const EventPtr before = newest_update_;
+      // Used apart from its chunks from now on, of which the last was updated last.
+      if (step.in_column) own_ = columns({step.trailing_column - 1});
+      if (ahead > 0 && k > 0) {
+        // A_ik <- A_ik - L_iq U_qk for q = k-1
+        apply_to_column(k - 1, step);
+        start_rest(k - 1, step);
+      }
       // P_k [A_kk; A_ik] = [L_kk; L_ik] U_kk
       factor_panel(step);
       // A_ij <- A_ij - L_iq U_qj for q = k-d and j > k
-      finish_rest(k - depth, step);
+      if (k >= ahead) finish_rest(k - ahead, step);
       // The host stays at most one step ahead of the device.
       wait_for_device(*before, Activity::wait_for_updates, k);
       if (done && k > 0) done(step.begin.value);
-      if (!time_to_agree(k)) continue;
-      // Completed before this rank blocks in the reduction: other ranks may need these panels.
-      for (auto q = std::max<std::int64_t>(k - depth, 0); q < k; ++q) receive(q);
-      if (!agree(k).usable()) break;
+      if (time_to_agree(k) && !agree(k).usable()) break;
     }
     finish();
     if (done && outcome_.usable() && steps_ == plan_.count()) done(a_.rows().size());
@@ -95,12 +89,11 @@ class BlockLu {
   }
 
  private:
-  // The messages and events of one slot for a chunk of U.
+  // One slot of the ring: the memory of a panel or of a chunk of U, and its messages.
   struct Place {
     Carrier carrier;
-    std::optional<RowExchange> exchange;
-    EventPtr solved;  // on the process row of the panel: the chunk is computed
-    EventPtr used;    // the update has read the chunk, and its memory is free again
+    std::optional<RowExchange> exchange{};
+    Region memory{};
   };
   bool pivoting() const { return options_.pivoting == Pivoting::partial; }
   FactorStatus* status() const { return status_.as<FactorStatus>(); }
@@ -109,71 +102,81 @@ class BlockLu {
            : &queue == rows_.get() ? Track::rows
                                    : Track::updates;
   }
+  using Regions = std::initializer_list<Region*>;
+  // Gives `queue` an operation, behind all on which it depends. Returns its end.
   template <class Work>
-  void time(Queue& queue, const TraceLabel& label, const Work& work) {
-    times_.time(queue, track_of(queue), label, work);
+  EventPtr operate(Queue& queue, const TraceLabel& label, Regions uses, const Work& work) {
+    for (const Region* region : uses) region->before(queue);
+    EventPtr end = times_.time(queue, track_of(queue), label, work);
+    for (Region* region : uses) region->used(queue, end);
+    return end;
   }
-  // Whether the diagonal block is given to its queue before the rest, so that the device begins
-  // with it. It takes the host little time, as opposed to a whole panel.
-  bool diagonal_first(const Step& s) const { return inline_solves_ && !pivoting() && s.in_column; }
-  // The queue for solves and for the update of the own column.
-  Queue& solves(Queue& beside) { return inline_solves_ ? *updates_ : beside; }
-  Carrier& left(std::int64_t k) { return lefts_[static_cast<std::size_t>(k % ring_.slots())]; }
+  // An event of `queue` behind the latest uses: from this event on the regions may be overwritten.
+  static EventPtr behind(Queue& queue, Regions uses) {
+    for (const Region* region : uses) region->before(queue);
+    return queue.record();
+  }
+  Place& left(std::int64_t k) { return lefts_[static_cast<std::size_t>(k % ring_.slots())]; }
 
-  void add_place(Traffic traffic, std::int64_t bytes, std::int64_t columns) {
-    const auto tag = static_cast<int>(places_.size());
-    places_.push_back({Carrier(transport_, traffic, Along::column, ring_.sizes().control, bytes),
-                       std::nullopt, last_, last_});
+  void add_right(Traffic traffic, std::int64_t bytes, std::int64_t columns) {
+    const auto tag = static_cast<int>(rights_.size());
+    rights_.push_back({Carrier(transport_, traffic, Along::column, ring_.sizes().control, bytes)});
     if (pivoting())
-      places_.back().exchange.emplace(transport_, traffic, options_.width, columns,
+      rights_.back().exchange.emplace(transport_, traffic, options_.width, columns,
                                       bytes_of(a_.storage()), tag);
   }
 
   void factor_panel(const Step& s) {
     Panel& next = ring_.shape(s);
-    if (s.in_column) pivoting() ? factor_with_pivoting(next) : factor_without(next);
-    left(s.index).start(s.owner_column, options_.broadcast, s.index, next.control_bytes(),
-                        next.values(), (pivoting() ? *panels_ : solves(*panels_)).record());
+    Place& place = left(s.index);
+    const EventPtr ready = !s.in_column ? behind(pivoting() ? *panels_ : *updates_, {&place.memory})
+                           : pivoting() ? factor_with_pivoting(next, {&own_, &place.memory})
+                                        : factor_without(next, {&own_, &place.memory});
+    place.carrier.start(s.owner_column, options_.broadcast, s.index, next.control_bytes(),
+                        next.values(), ready);
   }
 
   // A_kk = L_kk U_kk on its owner, then L_ik = A_ik U_kk^-1.
-  void factor_without(Panel& next) {
+  EventPtr factor_without(Panel& next, Regions panel) {
     const Step& s = next.step;
+    if (rest_) pace_.begin(behind(*panels_, panel));
     const auto column = a_.from(s.trailing_row, s.column).block(0, 0, next.left.rows, s.width());
     const auto diagonal = next.diagonal.as<float>();
-    if (s.owns_diagonal())
-      time(*panels_, {Activity::diagonal, Phase::panel, s.index, s.width(), s.width()}, [&] {
-        const auto block = a_.diagonal(s).as<float>();
-        device_.factor_diagonal(*panels_, block, s.begin.value, status());
-        device_.copy(*panels_, block, diagonal);
-      });
+    const auto factor = [&] {
+      const auto block = a_.diagonal(s).as<float>();
+      device_.factor_diagonal(*panels_, block, s.begin.value, status());
+      device_.copy(*panels_, block, diagonal);
+    };
+    const TraceLabel label{Activity::diagonal, Phase::panel, s.index, s.width(), s.width()};
     const std::span block(diagonal.data, static_cast<std::size_t>(s.width() * s.width()));
-    diagonal_.start(s.owner_row, options_.broadcast, in_column_++, {},
-                    std::as_writable_bytes(block), panels_->record());
-    if (rest_ && diagonal_first(s)) move_on(*rest_);
+    diagonal_.start(
+        s.owner_row, options_.broadcast, in_column_++, {}, std::as_writable_bytes(block),
+        s.owns_diagonal() ? operate(*panels_, label, panel, factor) : behind(*panels_, panel));
+    if (rest_) move_on(*rest_);  // here, so that the device begins with the diagonal block
     wait_for(diagonal_, Activity::share_diagonal, s.index);
-    diagonal_.arrive_in(*panels_);
-    Queue& queue = solves(*panels_);
-    if (inline_solves_) {
-      if (rest_) pace_.end();
-      queue.wait(*panels_->record());
-    }
-    time(queue, {Activity::solve_panel, Phase::panel, s.index, column.rows, s.width()}, [&] {
-      device_.solve_right_upper(queue, diagonal, column.as<float>(), options_.precision);
-      device_.cast(queue, column, 1, next.left, next.control, status());
-    });
-    if (rest_ && !inline_solves_) pace_.end();
+    left(s.index).memory.received(diagonal_.arrived());
+    const EventPtr shared = behind(*panels_, panel);
+    for (Region* region : panel) region->used(*panels_, shared);
+    if (rest_) pace_.end(shared);
+    return operate(
+        *updates_, {Activity::solve_panel, Phase::panel, s.index, column.rows, s.width()}, panel,
+        [&] {
+          device_.solve_right_upper(*updates_, diagonal, column.as<float>(), options_.precision);
+          device_.cast(*updates_, column, 1, next.left, next.control, status());
+        });
   }
 
   // P_k [A_kk; A_ik] = [L_kk; L_ik] U_kk.
-  void factor_with_pivoting(Panel& next) {
+  EventPtr factor_with_pivoting(Panel& next, Regions panel) {
     const Step& s = next.step;
     const std::int64_t rows = next.left.rows + (s.in_row ? s.width() : 0);
     // Inside the panel the ranks of the process column wait for each other. So the host waits here
     // for earlier work of the device, and moves messages on meanwhile.
-    if (grid_.column().size() > 1)
-      wait_for_device(*panels_->record(), Activity::wait_for_updates, s.index);
-    time(*panels_, {Activity::pivoted_panel, Phase::panel, s.index, rows, s.width()}, [&] {
+    const EventPtr begin = behind(*panels_, panel);
+    pace_.begin(begin);
+    if (grid_.column().size() > 1) wait_for_device(*begin, Activity::wait_for_updates, s.index);
+    const TraceLabel label{Activity::pivoted_panel, Phase::panel, s.index, rows, s.width()};
+    EventPtr end = operate(*panels_, label, panel, [&] {
       panel_->factor(*panels_, s, next.pivots, status(), waits_, [this] { poll(); });
       if (s.owns_diagonal()) {
         device_.copy(*panels_, panel_->diagonal(), next.diagonal);
@@ -182,65 +185,53 @@ class BlockLu {
       }
       device_.cast(*panels_, panel_->below(), 1, next.left, next.control, status());
     });
-    if (rest_) pace_.end();
+    if (rest_) pace_.end(end);
+    return end;
   }
 
-  // A_ik <- A_ik - L_iq U_qk for the panels q = oldest, ..., k-1. With look-ahead 1 the rest needs
-  // the same panel: so the own column goes first in the updates' queue, with the whole device. With
-  // a deeper look-ahead it must not delay the rest, and runs in the panels' queue.
-  void apply_to_column(std::int64_t oldest, const Step& k) {
+  // A_ik <- A_ik - L_iq U_qk for panel q = k-1. The rest needs this panel too: so the own column
+  // goes first in the updates' queue, with the whole device.
+  void apply_to_column(std::int64_t q, const Step& k) {
     if (!k.in_column) return;
-    Queue& updates = solves(*panels_);
-    const Way way{
-        *panels_, updates, updates, true, Phase::panel, Phase::panel, Activity::apply_to_panel};
-    for (auto q = oldest; q < k.index; ++q) {
-      Sweep sweep = begin_sweep(q, {{k.column, k.width()}}, way);
-      complete(sweep);
-      panels_->wait(*place(sweep, 0).used);
-    }
+    Sweep sweep = begin_sweep(q, {{k.column, k.width()}}, true);
+    complete(sweep);
   }
 
   // Plans what of the rest is updated beside panel k, and applies panel q to that, as far as
-  // messages have come. poll() and finish_rest() do what remains. A deep look-ahead holds nothing
-  // back.
+  // messages have come. poll() and finish_rest() do what remains.
   void start_rest(std::int64_t q, const Step& k) {
-    if (q < 0 || !beside_) return;
-    pace_.begin();
+    if (!beside_) return;
     rest_.emplace(begin_rest(q, k));
     if (k.in_column) {
       const std::int64_t rows = a_.rows().local_size() - rest_->panel.step.trailing_row.value;
       const std::int64_t columns = a_.columns().local_size() - k.trailing_column.value;
-      const std::int64_t beside = pace_.plan(rows, columns, chunk_, times_);
-      if (inline_solves_) rest_->now = beside;
+      rest_->now = pace_.plan(rows, columns, chunk_, times_);
     }
-    if (!diagonal_first(k)) move_on(*rest_);
+    if (pivoting() || !k.in_column) move_on(*rest_);
   }
 
   void finish_rest(std::int64_t q, const Step& k) {
-    if (q < 0) return;
     if (!rest_) rest_.emplace(begin_rest(q, k));
     rest_->now = Sweep::all;
     complete(*rest_);
     rest_.reset();
-    last_ = updates_->record();
     if (beside_) device_.share(0);
   }
 
   Sweep begin_rest(std::int64_t q, const Step& k) {
     const Columns rest{k.trailing_column, a_.columns().local_size() - k.trailing_column.value};
-    return begin_sweep(
-        q, cut(rest, chunk_),
-        {*rows_, solves(*rows_), *updates_, false, Phase::rows, Phase::update, Activity::update});
+    return begin_sweep(q, cut(rest, chunk_), false);
   }
 
   // For each chunk of some columns: exchange rows, U_qj = L_qq^-1 A_qj, A_ij <- A_ij - L_iq U_qj.
   // The rows of a chunk travel while the chunks before it are updated.
-  Sweep begin_sweep(std::int64_t q, std::vector<Columns> chunks, const Way& way) {
-    const Carrier& arrived = receive(q);
+  Sweep begin_sweep(std::int64_t q, std::vector<Columns> chunks, bool own) {
+    Place& place = left(q);
+    wait_for(place.carrier, Activity::wait_for_panel, q);
+    place.memory.received(place.carrier.arrived());
     const Panel& panel = ring_[q];
-    for (Queue* queue : {&way.rows, &way.solves, &way.updates}) arrived.arrive_in(*queue);
-    std::int64_t& numbers = way.own ? in_column_ : in_rest_;
-    Sweep sweep{panel, pivoting() ? &moves_of(panel) : nullptr, way, std::move(chunks), numbers};
+    std::int64_t& numbers = own ? in_column_ : in_rest_;
+    Sweep sweep{panel, pivoting() ? &moves_of(panel) : nullptr, own, std::move(chunks), numbers};
     numbers += std::ssize(sweep.chunks);
     if (sweep.moves && !sweep.done()) start_exchange(sweep, 0);
     return sweep;
@@ -276,7 +267,7 @@ class BlockLu {
 
   // Whether U_qj of the next chunk can be computed: a slot is free, and its rows have arrived.
   bool may_solve(Sweep& sweep) {
-    const std::size_t places = sweep.way.own ? 1 : static_cast<std::size_t>(ring_.chunks());
+    const std::size_t places = sweep.own ? 1 : static_cast<std::size_t>(ring_.chunks());
     if (sweep.solved == sweep.chunks.size() || sweep.solved - sweep.updated == places) return false;
     return !sweep.moves || place(sweep, sweep.solved).exchange->test();
   }
@@ -289,33 +280,28 @@ class BlockLu {
   void solve_next(Sweep& sweep) {
     const std::size_t p = sweep.solved++;
     if (sweep.moves) finish_exchange(sweep, p);
-    if (sweep.moves && p + 1 < sweep.chunks.size()) start_exchange(sweep, p + 1);
+    if (sweep.moves && p + 1 < sweep.chunks.size()) {
+      start_exchange(sweep, p + 1);
+      columns(sweep, p + 1).before(*updates_);  // beside updates its rows would take long
+    }
     solve_row(sweep, p);
   }
 
   int slot(const Sweep& sweep, std::size_t p) const {
-    return sweep.way.own ? ring_.own() : static_cast<int>(sweep.number(p) % ring_.chunks());
+    return sweep.own ? ring_.own() : static_cast<int>(sweep.number(p) % ring_.chunks());
   }
   Place& place(const Sweep& sweep, std::size_t p) {
-    return places_[static_cast<std::size_t>(slot(sweep, p))];
+    return rights_[static_cast<std::size_t>(slot(sweep, p))];
   }
-
-  void wait_for_updates(Queue& queue, Columns columns) const {
-    if (columns.count == 0) return;
-    const std::int64_t last = (columns.begin.value + columns.count - 1) / chunk_;
-    for (auto i = columns.begin.value / chunk_; i <= last; ++i)
-      queue.wait(*updated_[static_cast<std::size_t>(i)]);
-  }
-
-  // Called before the rest of this step is given to the queues, because its updates replace the
-  // events in updated_ of the step before.
-  void panels_wait_for_column(const Step& s) const {
-    if (s.in_column) wait_for_updates(*panels_, {s.column, s.width()});
+  // The chunk of columns in which local column j lies.
+  Region& columns(LocalIndex j) { return columns_[static_cast<std::size_t>(j.value / chunk_)]; }
+  Region& columns(const Sweep& sweep, std::size_t p) {
+    return sweep.own ? own_ : columns(sweep.chunks[p].begin);
   }
 
   const DeviceRowMoves& moves_of(const Panel& q) {
     const std::int64_t k = q.step.index;
-    return moves_->of(q, left(k), [this, k](const Event& event) {
+    return moves_->of(q, left(k).carrier, [this, k](const Event& event) {
       wait_for_device(event, Activity::wait_for_pivots, k);
     });
   }
@@ -325,70 +311,56 @@ class BlockLu {
   }
 
   void start_exchange(const Sweep& sweep, std::size_t p) {
-    const Way& way = sweep.way;
-    if (!way.own) wait_for_updates(way.rows, sweep.chunks[p]);
-    time(way.rows, sweep.exchange(Activity::exchange_rows, p),
-         [&] { place(sweep, p).exchange->start(way.rows, *sweep.moves, whole(sweep.chunks[p])); });
+    Queue& queue = sweep.own ? *panels_ : *rows_;
+    operate(queue, sweep.exchange(Activity::exchange_rows, p), {&columns(sweep, p)},
+            [&] { place(sweep, p).exchange->start(queue, *sweep.moves, whole(sweep.chunks[p])); });
   }
 
   void finish_exchange(const Sweep& sweep, std::size_t p) {
-    time(sweep.way.rows, sweep.exchange(Activity::place_rows, p),
-         [&] { place(sweep, p).exchange->finish(sweep.way.rows); });
+    Queue& queue = sweep.own ? *panels_ : *rows_;
+    operate(queue, sweep.exchange(Activity::place_rows, p), {&columns(sweep, p)},
+            [&] { place(sweep, p).exchange->finish(queue); });
   }
 
   // U_qj = L_qq^-1 A_qj on the process row of q; the chunk is round(-s U_qj), s its scale.
   void solve_row(const Sweep& sweep, std::size_t p) {
-    const Way& way = sweep.way;
-    const Columns columns = sweep.chunks[p];
+    const Columns chunk = sweep.chunks[p];
     const Step& s = sweep.panel.step;
-    const RightChunk chunk = ring_.chunk(slot(sweep, p), s.width(), columns.count);
+    const RightChunk right = ring_.chunk(slot(sweep, p), s.width(), chunk.count);
     Place& to = place(sweep, p);
-    Queue& queue = way.solves;
-    if (!way.own) wait_for_updates(queue, columns);
-    if (sweep.moves) queue.wait(*way.rows.record());
-    queue.wait(*to.used);
-    const TraceLabel label{Activity::solve_row, way.rows_phase, s.index, s.width(), columns.count};
-    if (s.in_row)
-      time(queue, label, [&] {
-        const auto row = a_.from(s.row, columns.begin).block(0, 0, s.width(), columns.count);
-        device_.solve_left_lower(queue, sweep.panel.diagonal, row, options_.precision);
-        device_.cast(queue, row, -1, chunk.values, chunk.control, status());
-      });
-    to.solved = queue.record();
-    to.carrier.start(s.owner_row, options_.broadcast, sweep.number(p), chunk.control_bytes(),
-                     chunk.bytes(), to.solved);
+    const Regions uses{&left(s.index).memory, &columns(sweep, p), &to.memory};
+    const TraceLabel label{Activity::solve_row, sweep.rows_phase(), s.index, s.width(),
+                           chunk.count};
+    const auto solve = [&] {
+      const auto row = a_.from(s.row, chunk.begin).block(0, 0, s.width(), chunk.count);
+      device_.solve_left_lower(*updates_, sweep.panel.diagonal, row, options_.precision);
+      device_.cast(*updates_, row, -1, right.values, right.control, status());
+    };
+    to.carrier.start(s.owner_row, options_.broadcast, sweep.number(p), right.control_bytes(),
+                     right.bytes(),
+                     s.in_row ? operate(*updates_, label, uses, solve) : behind(*updates_, uses));
   }
 
   // A_ij <- A_ij - L_iq U_qj, as a sum: the rounded chunk is -U_qj.
   void update(Sweep& sweep) {
-    const Way& way = sweep.way;
     const Panel& q = sweep.panel;
-    const Columns& columns = sweep.chunks[sweep.updated];
+    const std::size_t p = sweep.updated;
+    const Columns& chunk = sweep.chunks[p];
     const Columns part = sweep.next();
-    Place& from = place(sweep, sweep.updated);
-    from.carrier.arrive_in(way.updates);
-    way.updates.wait(*from.solved);
-    const RightChunk chunk = ring_.chunk(slot(sweep, sweep.updated), q.step.width(), columns.count);
-    const auto c = a_.from(q.step.trailing_row, columns.begin + part.begin.value);
-    const TraceLabel label{way.update, way.update_phase, q.step.index, c.rows, part.count};
-    time(way.updates, label, [&] {
-      device_.update(way.updates, q.left, q.control,
-                     chunk.values.block(0, part.begin.value, q.step.width(), part.count),
-                     chunk.control, c.block(0, 0, c.rows, part.count), messages_);
-    });
+    Place& from = place(sweep, p);
+    from.memory.received(from.carrier.arrived());
+    const RightChunk right = ring_.chunk(slot(sweep, p), q.step.width(), chunk.count);
+    const AnyMatrix c = a_.from(q.step.trailing_row, chunk.begin + part.begin.value);
+    const Regions uses{&left(q.step.index).memory, &from.memory, &columns(sweep, p)};
+    newest_update_ = operate(
+        *updates_, {sweep.activity(), sweep.update_phase(), q.step.index, c.rows, part.count}, uses,
+        [&] {
+          device_.update(*updates_, q.left, q.control,
+                         right.values.block(0, part.begin.value, q.step.width(), part.count),
+                         right.control, c.block(0, 0, c.rows, part.count), messages_);
+        });
     sweep.columns += part.count;
-    newest_update_ = way.updates.record();
-    if (part.begin.value + part.count < columns.count) return;
-    ++sweep.updated;
-    from.used = newest_update_;
-    if (!way.own) updated_[static_cast<std::size_t>(columns.begin.value / chunk_)] = from.used;
-  }
-
-  // Waits, if k >= 0, until panel k has arrived and is passed on. Returns the carrier of panel k.
-  const Carrier& receive(std::int64_t k) {
-    Carrier& carrier = left(std::max<std::int64_t>(k, 0));
-    if (k >= 0) wait_for(carrier, Activity::wait_for_panel, k);
-    return carrier;
+    if (part.begin.value + part.count == chunk.count) ++sweep.updated;
   }
 
   void wait_for(Carrier& carrier, Activity activity, std::int64_t k) {
@@ -409,7 +381,7 @@ class BlockLu {
   // device more work of the rest, since panel k may come later than was planned.
   void poll() {
     if (messages_) messages_();
-    if (!rest_ || !beside_) return;
+    if (!rest_) return;
     if (rest_->columns == rest_->now && newest_update_->reached()) rest_->now += chunk_;
     move_on(*rest_);
   }
@@ -417,8 +389,8 @@ class BlockLu {
   void move_messages() {
     ended(device_.interrupt());  // asks, while this rank waits
     diagonal_.test();
-    for (Carrier& carrier : lefts_) carrier.test();
-    for (Place& place : places_) {
+    for (Place& place : lefts_) place.carrier.test();
+    for (Place& place : rights_) {
       place.carrier.test();
       if (place.exchange) place.exchange->test();
     }
@@ -426,7 +398,7 @@ class BlockLu {
 
   void finish() {
     device_.share(0);
-    for (Carrier& carrier : lefts_) wait_for(carrier, Activity::wait_for_panel, steps_ - 1);
+    for (Place& place : lefts_) wait_for(place.carrier, Activity::wait_for_panel, steps_ - 1);
     for (Queue* queue : {panels_.get(), rows_.get(), updates_.get()}) queue->synchronize();
     transport_.synchronize();
     if (outcome_.usable()) agree(steps_ - 1);
@@ -457,8 +429,7 @@ class BlockLu {
   Plan plan_;
   std::int64_t steps_;
   std::int64_t chunk_;
-  bool beside_;         // whether the rest is updated while panels are factored
-  bool inline_solves_;  // whether solves are given to the updates' queue
+  bool beside_;  // whether the rest is updated while panels are factored
   std::unique_ptr<Queue> panels_;
   std::unique_ptr<Queue> rows_;
   std::unique_ptr<Queue> updates_;
@@ -467,14 +438,14 @@ class BlockLu {
   Buffer status_;
   std::optional<PivotedPanel> panel_;
   std::optional<PivotMoves> moves_;
-  std::vector<Carrier> lefts_;
-  std::vector<Place> places_;      // one for each slot of right chunks in the ring
-  std::int64_t in_rest_ = 0;       // running number of the next chunk of the rest
-  std::int64_t in_column_ = 0;     // of the next chunk of an own column, or diagonal block
-  std::optional<Sweep> rest_;      // the rest of the present step, while it is in progress
-  std::vector<EventPtr> updated_;  // for each chunk of columns: its last update is done
+  std::vector<Place> lefts_;     // one for each panel of the ring
+  std::vector<Place> rights_;    // one for each slot of right chunks in the ring
+  std::int64_t in_rest_ = 0;     // running number of the next chunk of the rest
+  std::int64_t in_column_ = 0;   // of the next chunk of an own column, or diagonal block
+  std::optional<Sweep> rest_;    // the rest of the present step, while it is in progress
+  std::vector<Region> columns_;  // each chunk of columns of A
+  Region own_;                   // the own column of the present step
   EventPtr newest_update_;
-  EventPtr last_;  // the rest of the last step is updated
   Poll messages_;  // moves messages on; null where no message needs the host
   FactorOutcome outcome_;
   QueueTimes times_;

@@ -44,18 +44,18 @@ inline Beside forecast(const PanelTime& panel, double column, std::int64_t colum
   return {};
 }
 
-/// Divides a device whose queues run side by side between a panel and the updates beside it. With
-/// look-ahead 1 and without pivoting, "panel" means here its diagonal block alone. Most of a
-/// panel's time is that of dependent steps and of passes over memory, so a small part of the device
-/// does, as long as updates last that long.
+/// Divides a device whose queues run side by side between a panel and the updates beside it.
+/// Without pivoting, "panel" means here its diagonal block alone. Most of a panel's time is that of
+/// dependent steps and of passes over memory, so a small part of the device does, as long as
+/// updates last that long.
 class Pace {
  public:
   /// @param part of the device that panels get; < 0: as measured times say
-  Pace(Device& device, Queue& panels, Queue& updates, double part)
-      : device_(device), panels_(panels), updates_(updates), fixed_(part) {}
+  Pace(Device& device, Queue& updates, double part)
+      : device_(device), updates_(updates), fixed_(part) {}
 
-  /// What is given to the panels' queue from now on is the panel.
-  void begin() { begin_ = panels_.record(); }
+  /// The panel begins at this event.
+  void begin(EventPtr event) { begin_ = std::move(event); }
 
   /// Gives the panel the part of the device that forecast() says, for updates of `rows` x `columns`
   /// elements. @param first columns beside the panel where nothing has been measured yet
@@ -76,18 +76,17 @@ class Pace {
     return now_.columns;
   }
 
-  /// The panel has been given to its queue. What is given from now on has the whole device, behind
-  /// the panel where that has the whole device too.
-  void end() {
+  /// The panel has been given to its queue, and ends at this event. What is given from now on has
+  /// the whole device, behind the panel where that has the whole device too.
+  void end(EventPtr event) {
     measured_from_ = begin_;
-    end_ = panels_.record();
+    end_ = std::move(event);
     if (now_.part == 0) updates_.wait(*end_);
     device_.share(0);
   }
 
  private:
   Device& device_;
-  Queue& panels_;
   Queue& updates_;
   double fixed_;
   EventPtr begin_;

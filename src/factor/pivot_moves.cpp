@@ -14,12 +14,12 @@ PivotMoves::PivotMoves(Device& device, const Distribution& rows, std::int64_t wi
   for (int i = 0; i <= slots; ++i) slots_.push_back({DeviceRowMoves(device, 4 * width)});
 }
 
-const DeviceRowMoves& PivotMoves::of(const Panel& q, const Carrier& arrived,
+const DeviceRowMoves& PivotMoves::of(const Panel& q, const Carrier& carrier,
                                      const std::function<void(const Event&)>& wait) {
   Slot& slot = slots_[static_cast<std::size_t>(q.step.index) % slots_.size()];
   if (slot.panel == q.step.index) return slot.moves;
   slot.panel = q.step.index;
-  arrived.arrive_in(*queue_);
+  if (carrier.arrived()) queue_->wait(*carrier.arrived());
   wait(*queue_->record());
   const std::span pivots(&pivots_[static_cast<std::size_t>(q.step.begin.value)],
                          static_cast<std::size_t>(q.step.width()));

@@ -27,9 +27,9 @@ class PivotMoves {
 
   /// The moves of rows that the pivots of panel q cause. The first call for a panel reads its
   /// pivots from the device and waits for them.
-  /// @param arrived the carrier that has received the panel
+  /// @param carrier the one that has received the panel
   /// @param wait a function that waits for an event
-  const DeviceRowMoves& of(const Panel& q, const Carrier& arrived,
+  const DeviceRowMoves& of(const Panel& q, const Carrier& carrier,
                            const std::function<void(const Event&)>& wait);
 
  private:

@@ -35,13 +35,15 @@ class QueueTimes {
   /// @param idle a queue without work, on the device of the queues that will be timed
   QueueTimes(FactorTimes& totals, Trace* trace, Queue& idle);
 
-  /// Runs `work`, which gives its operations to `queue`.
+  /// Runs `work`, which gives its operations to `queue`. @return the event behind them
   template <class Work>
-  void time(Queue& queue, Track track, const TraceLabel& label, const Work& work) {
+  EventPtr time(Queue& queue, Track track, const TraceLabel& label, const Work& work) {
     EventPtr begin = queue.record();
     work();
-    spans_.push_back({std::move(begin), queue.record(), label, track});
+    EventPtr end = queue.record();
+    spans_.push_back({std::move(begin), end, label, track});
     while (!spans_.empty() && spans_.front().end->reached()) take_first();
+    return end;
   }
   /// Seconds for each element of C in the newest update that is finished; 0: none is.
   double update_of_element() const { return of_element_; }

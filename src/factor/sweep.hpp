@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// One panel's progress through the columns to which it is applied, chunk by chunk, and the queues
-/// that it takes.
+/// One panel's progress through the columns to which it is applied, chunk by chunk.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
-#include <initializer_list>
 #include <limits>
 #include <vector>
 
@@ -38,50 +36,31 @@ inline std::vector<Columns> cut(Columns all, std::int64_t chunk) {
   return chunks;
 }
 
-/// The queues on which a panel is applied to some columns, and the phases to which its time is
-/// added. The columns are the own column (the block column of the next panel to be factored) or the
-/// rest (the columns behind the own column).
-struct Way {
-  Queue& rows;     ///< runs exchanges of rows
-  Queue& solves;   ///< runs U_qj = L_qq^-1 A_qj
-  Queue& updates;  ///< runs A_ij <- A_ij - L_iq U_qj
-  bool own;        ///< whether the columns are the own column
-  Phase rows_phase;
-  Phase update_phase;
-  Activity update;
-};
-
 /// Makes what the queues of an LU need, before its first message: Device::prepare().
-/// @param updates the queue of the rest's updates, at most `chunk` columns at once
-/// @param panel_solves the queue of A_ik U_kk^-1, and of L_qq^-1 A_qk in the own column
-/// @param row_solves the queue of L_qq^-1 A_qj in the rest, for at most `chunk` columns at once
-inline void prepare_queues(Device& device, std::initializer_list<Queue*> queues, Queue& updates,
-                           Queue& panel_solves, Queue& row_solves, const DistributedMatrix& a,
-                           const LuPlan& plan, std::int64_t chunk) {
+/// @param updates the queue of updates and solves, in the rest of at most `chunk` columns at once
+inline void prepare_queues(Device& device, Queue& panels, Queue& rows, Queue& updates,
+                           const DistributedMatrix& a, const LuPlan& plan, std::int64_t chunk) {
   const bool pivoting = plan.pivoting == Pivoting::partial;
   QueueWork work{.width = plan.width,
                  .purpose = plan.precision,
                  .permutes = pivoting,
                  .least_part = Beside::least};
-  for (Queue* queue : queues) device.prepare(*queue, work);
+  device.prepare(panels, work);
+  device.prepare(rows, work);
   work.updated_rows = a.rows().local_size();
   work.updated_columns = chunk;
+  work.solved_rows = pivoting ? 0 : a.rows().local_size();
+  work.solved_columns = std::max(plan.width, chunk);
   device.prepare(updates, work);
-  work.updated_rows = work.updated_columns = 0;
-  if (!pivoting) work.solved_rows = a.rows().local_size();
-  work.solved_columns = plan.width;
-  device.prepare(panel_solves, work);
-  work.solved_rows = 0;
-  work.solved_columns = chunk;
-  device.prepare(row_solves, work);
 }
 
 /// Panel q and its chunks. For each chunk, in this order: the rows are exchanged, U_qj is computed
-/// and broadcast ("solved"), and A_ij is updated.
+/// and broadcast ("solved"), and A_ij is updated. The chunks are those of the own column (the block
+/// column of the next panel to be factored), or of the rest (the columns behind the own column).
 struct Sweep {
   const Panel& panel;
   const DeviceRowMoves* moves;  ///< null without pivoting
-  Way way;
+  bool own;                     ///< whether the chunk is the own column
   std::vector<Columns> chunks;
   std::int64_t first;        ///< running number of the first chunk, in the own column or the rest
   std::size_t solved = 0;    ///< chunks whose U_qj has been given to the queue and the carrier
@@ -98,12 +77,15 @@ struct Sweep {
     const std::int64_t before = columns - (chunk.begin.value - chunks.front().begin.value);
     return {LocalIndex{before}, std::min(chunk.count - before, now - columns)};
   }
+  Phase rows_phase() const { return own ? Phase::panel : Phase::rows; }
+  Phase update_phase() const { return own ? Phase::panel : Phase::update; }
+  Activity activity() const { return own ? Activity::apply_to_panel : Activity::update; }
   /// The running number of chunk p.
   std::int64_t number(std::size_t p) const { return first + static_cast<std::int64_t>(p); }
   /// The label of a part of the exchange of chunk p's rows.
   TraceLabel exchange(Activity part, std::size_t p) const {
     return {.activity = part,
-            .phase = way.rows_phase,
+            .phase = rows_phase(),
             .step = panel.step.index,
             .columns = chunks[p].count};
   }

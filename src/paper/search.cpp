@@ -11,6 +11,7 @@
 #include <optional>
 #include <span>
 
+#include "bench/neighbours.hpp"
 #include "core/expects.hpp"
 #include "core/numbers.hpp"
 #include "core/option_text.hpp"
@@ -24,28 +25,10 @@ constexpr std::array choices{Choice::nb,    Choice::grid,      Choice::lookahead
                              Choice::chunk, Choice::broadcast, Choice::n};
 constexpr int most_finalists = 5;
 constexpr int reach = 2;  // neighbours to each side of a value
-constexpr std::int64_t least_chunk = 256;
 
-/// Up to `reach` values to each side of the place of `center` in an ascending series.
 template <class T>
 std::vector<T> around(const std::vector<T>& series, T center) {
-  const auto place = std::lower_bound(series.begin(), series.end(), center);
-  const auto above = std::upper_bound(place, series.end(), center);
-  const auto first = place - std::min<std::ptrdiff_t>(reach, place - series.begin());
-  const auto last = above + std::min<std::ptrdiff_t>(reach, series.end() - above);
-  std::vector<T> all(first, place);
-  all.insert(all.end(), above, last);
-  return all;
-}
-
-/// 32, 64, 96, 128, 192, 256, ... up to `most`: 32 and 96 times powers of two.
-std::vector<std::int64_t> block_sizes(std::int64_t most) {
-  std::vector<std::int64_t> all;
-  for (std::int64_t power = 32; power <= most; power *= 2) {
-    all.push_back(power);
-    if (power > 32 && power + power / 2 <= most) all.push_back(power + power / 2);
-  }
-  return all;
+  return neighbours(series, center, reach, reach);
 }
 
 std::vector<int> divisors(int number) {
@@ -337,15 +320,13 @@ std::vector<BenchmarkOptions> Searching::neighbours(Choice choice) const {
         });
       break;
     case Choice::lookahead:
-      for (const int depth : {0, 1, 2, 3})
-        add([&](BenchmarkOptions& o) { o.run.lookahead = depth; });
+      for (const int depth : {0, 1}) add([&](BenchmarkOptions& o) { o.run.lookahead = depth; });
       break;
     case Choice::chunk: {
       // A chunk of a rank's columns or more is the same as all of them.
       const bool every = chosen.run.chunk >= columns;
-      std::vector<std::int64_t> series;
-      for (std::int64_t chunk = least_chunk; chunk < columns; chunk *= 2) series.push_back(chunk);
-      series.push_back(every ? at.run.chunk : chosen.n);
+      const std::vector<std::int64_t> series =
+          chunk_sizes(columns, every ? at.run.chunk : chosen.n);
       for (const std::int64_t chunk : around(series, at.run.chunk))
         add([&](BenchmarkOptions& o) { o.run.chunk = chunk; });
       break;

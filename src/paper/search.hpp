@@ -60,7 +60,7 @@ double simulation_seconds(int ranks, std::int64_t n, std::int64_t panel_width);
 /// Looks for the highest predicted rate. It starts with what `asked` leaves open at its defaults
 /// and changes one value at a time, in the order of Choice, to the best of its neighbours, until
 /// no value is better: nb along 32, 64, 96, 128, 192, 256, ... (two steps to each side); P of the
-/// grid along the divisors of the ranks (two to each side); look-ahead from 0 to 3; chunk along
+/// grid along the divisors of the ranks (two to each side); look-ahead 0 and 1; chunk along
 /// 256, 512, ... and all columns (two to each side); each broadcast; n at 0.9, 0.75 and 0.5 of the
 /// largest. What `asked` gives stays. No configuration is predicted twice. Without an end by the
 /// budget the outcome depends on the arguments alone.

@@ -211,9 +211,4 @@ void Carrier::land() {
   arrived_ = landed_ = in.record();
 }
 
-void Carrier::arrive_in(Queue& queue) const {
-  LUPINE_EXPECTS(at_ == Stage::done);
-  if (arrived_) queue.wait(*arrived_);
-}
-
 }  // namespace lupine

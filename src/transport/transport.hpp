@@ -121,9 +121,12 @@ class Carrier {
   /// Moves the messages on without waiting. True when this rank's host has received the panel and
   /// passed it on (nccl: at once).
   bool test();
-  /// Operations that `queue` is given from now on run after the panel has arrived in device memory.
-  /// @pre test() was true
-  void arrive_in(Queue& queue) const;
+  /// The panel has arrived in device memory; null: it is there. On the root where the host sends:
+  /// `ready`, as it was given. @pre test() was true
+  const EventPtr& arrived() const {
+    LUPINE_EXPECTS(at_ == Stage::done);
+    return arrived_;
+  }
   /// The ranks for which this rank waits until test() is true, numbered as in the run's stall
   /// watch.
   std::span<const int> awaited() const {

@@ -138,7 +138,7 @@ BAD_INPUT = [
     (("mxp", "--refine", "jacobi"), ["--refine", "jacobi", "auto, ir, gmres"]),
     (("mxp", "--max-iterations", "0"), ["--max-iterations", "'0'"]),
     (("mxp", "--lookahead", "-1"), ["--lookahead", "'-1'"]),
-    (("mxp", "--lookahead", "1000"), ["--lookahead", "1000"]),
+    (("mxp", "--lookahead", "2"), ["--lookahead", "'2'", "0 to 1"]),
     (("mxp", "--chunk", "0"), ["--chunk", "'0'", "from 1"]),
     (("mxp", "--bcast", "pigeon"), ["--bcast", "pigeon", "1ring-modified", "long"]),
     (("mxp", "--device", "abacus"), ["--device", "abacus", "auto, cpu"]),
@@ -414,7 +414,7 @@ class Runs(Case):
                       ("--matrix", "fasi-higham", "--kappa", "100", "--rho", "0.25"),
                       ("--refine", "gmres"), ("--refine", "ir"), ("--bcast", "ibcast"),
                       ("--bcast", "1ring"), ("--bcast", "long"), ("--lookahead", "0"),
-                      ("--lookahead", "3"), ("--nporder", "column"), ("--device", "cpu"),
+                      ("--lookahead", "1"), ("--nporder", "column"), ("--device", "cpu"),
                       ("--seed", "18446744073709551615")):
             with self.subTest(words=words):
                 self.passes("-N", "96", "--nb", "16", *words, ranks=2)

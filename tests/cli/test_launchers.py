@@ -493,14 +493,14 @@ class Slurm(Case):
             "many-nodes.sbatch", "--seed", "7", nodes=4,
             edits={"nodes": 2, "gpus": "7,6,5,4,3,2,1,0", "cpus_per_rank": 6, "n": 300000, "nb": 3072,
                    "cpu_bind": "map_ldom:1,1,1,1,0,0,0,0", "mem_bind": "none", "mpi": "pmix_v4",
-                   "options": "(--lookahead 2)", "results": results}, SRUN_MPI="pmix_v4")
+                   "options": "(--lookahead 1)", "results": results}, SRUN_MPI="pmix_v4")
         for option in ("--mpi=pmix_v4", "--nodes=2", "--ntasks=16", "--cpus-per-task=6",
                        "--cpu-bind=map_ldom:1,1,1,1,0,0,0,0", "--mem-bind=none"):
             self.assertIn(option, srun)
         self.assertEqual(lupine, [
             "mxp", "-P", "4", "-Q", "4", "--json", f"{results}/lupine-42.json", "--progress",
             "--device", "cuda", "--gpus", "7,6,5,4,3,2,1,0", "-N", "300000", "-NB", "3072",
-            "--lookahead", "2", "--seed", "7"])
+            "--lookahead", "1", "--seed", "7"])
         self.assertTrue((results / "lupine-42.txt").exists())
 
     def test_size_from_the_command_line(self):

@@ -65,7 +65,7 @@ class Folder(Case):
             self.assert_status(self.run(*TUNE), 0)
             Folder.tuned = self.read()
         document = json.loads(json.dumps(Folder.tuned))
-        document["entries"][0].update({"nb": 37, "lookahead": 2, "chunk": 111})
+        document["entries"][0].update({"nb": 37, "lookahead": 1, "chunk": 111})
         self.write(json.dumps(document))
         return document
 
@@ -190,13 +190,13 @@ class LaterRuns(Folder):
         self.mark()
         outcome = self.run(*MXP)
         self.assertEqual(self.chosen(outcome),
-                         [("37", "profile"), ("2", "profile"), ("111", "profile")])
+                         [("37", "profile"), ("1", "profile"), ("111", "profile")])
         self.assertIn(f"- the profile is '{self.path}'", outcome.out)
         path = self.at("run.json")
         outcome = self.run("mxp", "-N", "599", "--precision", "fp32", "--device", "cpu", "--json", path)
         self.assert_status(outcome, 0)
         report = self.read(path)
-        self.assertEqual((report["nb"], report["lookahead"], report["chunk"]), (37, 2, 111))
+        self.assertEqual((report["nb"], report["lookahead"], report["chunk"]), (37, 1, 111))
         self.assertRegex(report["sources"]["nb"], r"^profile \(\d{4}-\S+ at N = 300\)$")
 
     def test_take_the_table_for_what_was_not_tuned(self):
@@ -219,7 +219,7 @@ class LaterRuns(Folder):
             lambda: self.run(*MXP, "--lookahead", "0", "--chunk", "77"),
             lambda: self.run(*MXP, "--profile", other, environment={"LUPINE_PROFILE": self.path})])
         self.assertEqual([self.chosen(outcome) for outcome in outcomes[:2]],
-                         [[("50", ""), ("2", "profile"), ("111", "profile")],
+                         [[("50", ""), ("1", "profile"), ("111", "profile")],
                           [("37", "profile"), ("0", ""), ("77", "")]])
         self.assertEqual(self.chosen(outcomes[2])[0][1], "table")
 
@@ -231,7 +231,7 @@ class LaterRuns(Folder):
     def test_a_profile_that_cannot_be_used_is_a_warning(self):
         newer = json.dumps({"schema": "lupine-profile/2", "entries": []})
         deep = self.mark()
-        deep["entries"][0]["lookahead"] = 1000
+        deep["entries"][0]["lookahead"] = 2
         paths = [self.write(text, self.at(f"{i}.json"))
                  for i, text in enumerate(("", "{", newer, json.dumps(deep)))]
         paths.append(self.folder.name)

@@ -48,44 +48,36 @@ constexpr std::int64_t n = 96;
 
 struct Case {
   GridShape shape;
-  int lookahead;
   std::int64_t chunk;
   Pivoting pivoting;
 };
 
 /// Factors, and checks each step that has a panel k and an update of the rest beside it: the panel
 /// ends before the first chunk of the rest begins (high-first), or the reverse (low-first). Without
-/// pivoting and with look-ahead 1 that holds for the panel's diagonal block, and its solve comes
-/// behind this chunk.
+/// pivoting that holds for the panel's diagonal block, and its solve comes behind this chunk.
 /// @return the number of such steps
 int check_steps(const Case& c) {
   const auto all = Communicator::duplicate(MPI_COMM_WORLD);
-  CAPTURE(c.shape.nprow, c.shape.npcol, c.lookahead, c.chunk, name(c.pivoting));
+  CAPTURE(c.shape.nprow, c.shape.npcol, c.chunk, name(c.pivoting));
   BenchmarkOptions o;
   o.n = n;
   o.run.nb = 8;
   Problem p(all, c.shape, o);
   Trace trace(p.clock);
-  LuPlan f{.width = o.run.nb, .pivoting = c.pivoting, .chunk = c.chunk};
+  LuPlan f{.width = o.run.nb, .pivoting = c.pivoting, .lookahead = 0, .chunk = c.chunk};
   // Measured times would tell that nothing is worth running side by side.
   FactorRun how{.panel_part = 0.25};
-  const bool diagonal_alone = c.lookahead == 1 && c.pivoting == Pivoting::none;
   // Growing scratch memory waits for all queues. In a first run it does; without look-ahead, no
   // other rank waits for this one meanwhile.
-  f.lookahead = c.lookahead == 1 ? 0 : c.lookahead;
   REQUIRE(p.factor(f, how).usable());
   p.generate();
-  f.lookahead = c.lookahead;
+  f.lookahead = 1;
   how.trace = &trace;
   REQUIRE(p.factor(f, how).usable());
   int both = 0;
-  for (std::int64_t k = c.lookahead; k < o.n / o.run.nb; ++k) {
-    const Period panel =
-        diagonal_alone
-            ? period_of(trace, k, {Activity::diagonal})
-            : period_of(trace, k,
-                        {Activity::diagonal, Activity::solve_panel, Activity::pivoted_panel});
-    const Period rest = period_of(trace, k - c.lookahead, {Activity::update}, true);
+  for (std::int64_t k = 1; k < o.n / o.run.nb; ++k) {
+    const Period panel = period_of(trace, k, {Activity::diagonal, Activity::pivoted_panel});
+    const Period rest = period_of(trace, k - 1, {Activity::update}, true);
     if (!panel.any() || !rest.any()) continue;
     ++both;
     CAPTURE(k);
@@ -102,15 +94,14 @@ TEST_CASE("a panel and the update beside it do not wait for each other", "[.orde
   REQUIRE(make_chosen_device()->overlaps());
   const auto all = Communicator::duplicate(MPI_COMM_WORLD);
   for (const GridShape shape : grids(all.size()))
-    for (const int lookahead : {1, 3})
-      for (const std::int64_t chunk : {0, 17, 5})
-        for (const Pivoting pivoting : {Pivoting::none, Pivoting::partial}) {
-          // A panel waits for other ranks of its process column. Meanwhile more chunks are solved
-          // for than the ring holds, so the first of them must be updated before the panel ends.
-          if (shape.nprow > 1 && chunk > 0 && n / shape.npcol > PanelRing::most_chunks * chunk)
-            continue;
-          const int steps = check_steps({shape, lookahead, chunk, pivoting});
-          CHECK(all.all_reduce(std::int64_t{steps}, Reduction::sum) > 0);
-        }
+    for (const std::int64_t chunk : {0, 17, 5})
+      for (const Pivoting pivoting : {Pivoting::none, Pivoting::partial}) {
+        // A panel waits for other ranks of its process column. Meanwhile more chunks are solved
+        // for than the ring holds, so the first of them must be updated before the panel ends.
+        if (shape.nprow > 1 && chunk > 0 && n / shape.npcol > PanelRing::most_chunks * chunk)
+          continue;
+        const int steps = check_steps({shape, chunk, pivoting});
+        CHECK(all.all_reduce(std::int64_t{steps}, Reduction::sum) > 0);
+      }
 }
 }  // namespace lupine::test::lookahead_tests

@@ -76,6 +76,13 @@ TEST_CASE("without pivoting NBMIN and NDIV make no runs of their own") {
   CHECK(configurations(dat, base(Benchmark::mxp, Pivoting::partial), 2).size() == 128);
 }
 
+TEST_CASE("a look-ahead above 1 is taken as 1") {
+  HplDat dat = two_of_each("HPL.dat");
+  dat.depth = {2, 2147483647};
+  for (const BenchmarkOptions& options : configurations(dat, base(Benchmark::hpl), 2))
+    CHECK(options.run.lookahead == 1);
+}
+
 TEST_CASE("grids of too many ranks and values beyond Lupine's limits are refused with their line") {
   CHECK(refusal("a.dat", [](HplDat&) {}).empty());
   CHECK(refusal("a.dat", [](HplDat& dat) {
@@ -87,9 +94,6 @@ TEST_CASE("grids of too many ranks and values beyond Lupine's limits are refused
   CHECK(refusal("a.dat", [](HplDat& dat) { dat.p = dat.q = {2147483647}; }) ==
         "a.dat lines 11-12: -P 2147483647 x -Q 2147483647 is 4611686014132420609 ranks, but 2 run; "
         "allowed: at most 2");
-  CHECK(refusal("a.dat", [](HplDat& dat) {
-          dat.depth = {0, 29};
-        }) == "a.dat line 25: 29 is not allowed; allowed: a whole number from 0 to 28");
   CHECK(refusal("a.dat", [](HplDat& dat) { dat.nbmin = {4097}; }) ==
         "a.dat line 17: 4097 is not allowed; allowed: a whole number from 1 to 4096");
   CHECK(refusal("a.dat", [](HplDat& dat) { dat.ndiv = {65}; }) ==

@@ -87,13 +87,13 @@ double away(double value, double best) {
   return std::pow(std::log2(value / best), 2);
 }
 
-/// Highest at nb 1536, 4 x 2, look-ahead 2, chunks of 16384, 2ring, and the largest n.
+/// Highest at nb 1536, 4 x 2, look-ahead 0, chunks of 16384, 2ring, and the largest n.
 double bowl(const BenchmarkOptions& o) {
-  return 1000 * std::exp(-0.3 * away(static_cast<double>(o.run.nb), 1536) -
-                         0.1 * away(o.run.nprow, 4) - 0.1 * std::pow(o.run.lookahead - 2, 2) -
-                         0.1 * away(static_cast<double>(o.run.chunk), 16384) -
-                         (o.run.broadcast == BroadcastMethod::two_ring ? 0 : 0.02) -
-                         0.1 * away(static_cast<double>(o.n), 1e5));
+  return 1000 *
+         std::exp(-0.3 * away(static_cast<double>(o.run.nb), 1536) - 0.1 * away(o.run.nprow, 4) -
+                  0.1 * o.run.lookahead - 0.1 * away(static_cast<double>(o.run.chunk), 16384) -
+                  (o.run.broadcast == BroadcastMethod::two_ring ? 0 : 0.02) -
+                  0.1 * away(static_cast<double>(o.n), 1e5));
 }
 
 std::string values(const BenchmarkOptions& o) {
@@ -114,7 +114,7 @@ TEST_CASE("The search finds the fastest configuration, and tries none twice") {
   CHECK(run.nb == 1536);
   CHECK(run.nprow == 4);
   CHECK(run.npcol == 2);
-  CHECK(run.lookahead == 2);
+  CHECK(run.lookahead == 0);
   CHECK(run.chunk == 16384);
   CHECK(run.broadcast == BroadcastMethod::two_ring);
   CHECK(found.chosen().chosen.n == round_to_blocks(100000, 1536));
@@ -164,11 +164,11 @@ TEST_CASE("Values that are given stay") {
   asked.run.nb = 96;
   asked.run.npcol = 8;
   asked.run.nprow = 1;
-  asked.run.lookahead = 3;
+  asked.run.lookahead = 1;
   asked.run.chunk = 777;
   const SearchOutcome found = fake.search(asked);
   CHECK(found.trials.size() == 1);
-  CHECK(values(found.chosen().chosen) == "5000 96 1 8 3 777 1ring-modified");
+  CHECK(values(found.chosen().chosen) == "5000 96 1 8 1 777 1ring-modified");
   asked.run.nb = 0;
   for (const SearchTrial& trial : fake.search(asked).trials) {
     BenchmarkOptions same = trial.asked;
@@ -257,7 +257,7 @@ TEST_CASE("The same search gives the same text and document") {
   const std::string document = search_json(scenario, {}, first).dump();
   CHECK(document == search_json(scenario, {}, second).dump());
   CHECK_THAT(text, ContainsSubstring("PREDICTED for fake (not validated on a GPU)"));
-  CHECK_THAT(text, ContainsSubstring("\n    lupine mxp -N 99840 --nb 1536 -P 4 -Q 2 --lookahead 2 "
+  CHECK_THAT(text, ContainsSubstring("\n    lupine mxp -N 99840 --nb 1536 -P 4 -Q 2 --lookahead 0 "
                                      "--bcast 2ring --chunk 16384\n"));
   const auto all = nlohmann::json::parse(document);
   CHECK(all["best"]["nb"] == 1536);

@@ -51,28 +51,27 @@ class Machine {
   std::function<double(const Tuning&)> rate_;
 };
 
-/// A rate that is highest at nb = 384, look-ahead 2 and chunks of 2048.
+/// A rate that is highest at nb = 384, look-ahead 1 and chunks of 2048.
 double bowl(const Tuning& t) {
   const auto away = [](double value, double best) { return std::pow(std::log2(value / best), 2); };
   const double chunk = t.chunk == 0 ? 10000 : static_cast<double>(t.chunk);
-  return 1e9 * std::exp(-0.3 * away(static_cast<double>(t.nb), 384) -
-                        0.1 * std::pow(t.lookahead - 2, 2) - 0.1 * away(chunk, 2048));
+  return 1e9 * std::exp(-0.3 * away(static_cast<double>(t.nb), 384) - 0.1 * (1 - t.lookahead) -
+                        0.1 * away(chunk, 2048));
 }
 
-constexpr Tuning bottom{384, 2, 2048};
+constexpr Tuning bottom{384, 1, 2048};
 
 }  // namespace
 
 TEST_CASE("the search finds the best tuning of a smooth rate from any start") {
   for (const std::int64_t nb : {10, 32, 100, 384, 500, 1024, 4096})
-    for (const int lookahead : {0, 1, 2, 3, 9})
+    for (const int lookahead : {0, 1})
       for (const std::int64_t chunk : {0, 256, 2048, 8192}) {
         CAPTURE(nb, lookahead, chunk);
         Machine machine(bowl);
         const Tuning start{nb, lookahead, chunk};
         const TuneOutcome outcome = machine.search(start);
-        CHECK(outcome.best.nb == 384);
-        if (lookahead <= 3) CHECK(outcome.best == bottom);
+        CHECK(outcome.best == bottom);
         CHECK(outcome.complete);
         CHECK(outcome.rate == bowl(outcome.best));
         CHECK(outcome.default_rate == bowl(start));
@@ -116,7 +115,7 @@ TEST_CASE("only the tuning that was found is compared again, with the start") {
 }
 
 TEST_CASE(
-    "block sizes are multiples of 32, look-aheads 0 to 3, and the last chunk is all columns") {
+    "block sizes are multiples of 32, look-aheads 0 and 1, and the last chunk is all columns") {
   Machine machine([](const Tuning& t) {  // larger values are always faster
     return static_cast<double>(t.nb + t.lookahead + (t.chunk == 0 ? 10000 : t.chunk)) * 1e6;
   });
@@ -126,7 +125,7 @@ TEST_CASE(
   for (const TuningTrial& c : machine.told) {
     CHECK(c.tuning.nb % 32 == 0);
     CHECK(c.tuning.nb <= 192);
-    CHECK((c.tuning.lookahead >= 0 && c.tuning.lookahead <= 3));
+    CHECK((c.tuning.lookahead >= 0 && c.tuning.lookahead <= 1));
     CHECK(c.tuning.chunk < 10000);
     CHECK((c.tuning.chunk == 0 || c.tuning.chunk >= 256));
   }
@@ -143,8 +142,8 @@ TEST_CASE("the search passes over one slower value, but not over two") {
 
 TEST_CASE("a gain within the margin is noise") {
   for (const double gain : {1 + tune_margin / 2, 1 + 2 * tune_margin}) {
-    Machine machine([&](const Tuning& t) { return t.lookahead == 2 ? 1e9 * gain : 1e9; });
-    CHECK(machine.search({512, 1, 0}).best.lookahead == (gain > 1 + tune_margin ? 2 : 1));
+    Machine machine([&](const Tuning& t) { return t.lookahead == 0 ? 1e9 * gain : 1e9; });
+    CHECK(machine.search({512, 1, 0}).best.lookahead == (gain > 1 + tune_margin ? 0 : 1));
   }
 }
 

@@ -306,8 +306,7 @@ void CudaDevice::prepare(Queue& queue, const QueueWork& work) {
         work.updated_rows, std::min(work.updated_columns, fp64_update_columns), work.width));
 }
 
-// What is too large for the workspace of its queue stays native: that is the own column, where a
-// panel's queue updates it beside the rest.
+// What is too large for the workspace of its queue stays native.
 Fp64Products CudaDevice::products_of(const Lane& on, MatrixView<const double> c,
                                      std::int64_t inner) const {
   const bool emulated = fp64_ == Fp64Products::emulated &&
