@@ -10,6 +10,7 @@
 
 #include "binding.hpp"
 #include "report/result_fields.hpp"
+#include "solve/small_solver.hpp"
 #include "solve/solver.hpp"
 #include "solve/source_parts.hpp"
 
@@ -191,6 +192,7 @@ void bind_solve(nb::module_& module) {
       .def_static("function", [](std::int64_t count, nb::object fill) {
         return RightHandSide::from_blocks(count, block_function(std::move(fill)));
       });
+  module.attr("small_limit") = small_limit();  // up to which a system is solved on the CPU
   nb::class_<Solution>(module, "Solution")
       .def("take_x", [](Solution& s, std::int64_t rows,
                         std::int64_t ld) { return array_of(std::move(s.x), rows, ld); })

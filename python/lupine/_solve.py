@@ -19,8 +19,6 @@ from ._core import Communicator, gpus, lock
 from ._distributed import BlockCyclicArray
 from ._results import SolveInfo
 
-_SMALL = 640  # up to which a system is solved on the CPU (lupine/solve.hpp)
-
 
 def _boolean(name: str, value: Any) -> bool:
     if not isinstance(value, (bool, np.bool_)):
@@ -132,7 +130,9 @@ class _Matrix:
         """A where it lies in a GPU's memory, if it is to be solved there."""
         if not _arrays.is_on_gpu(a) or self.ranks.size > 1 or options["device"] == "cpu":
             return None
-        if options["device"] == "auto" and (len(a) <= _SMALL or gpus(self.ranks.module) == 0):
+        if options["device"] == "auto" and (
+            len(a) <= self.ranks.module.small_limit or gpus(self.ranks.module) == 0
+        ):
             return None
         return _arrays.gpu_matrix(a)
 

@@ -30,8 +30,6 @@
 namespace lupine {
 namespace {
 
-constexpr int bad_usage = 2;
-constexpr int fault = 3;
 constexpr const char* blas_variable = "OPENBLAS_CORETYPE";
 /// Tells the restarted process the description of BLAS before the restart.
 constexpr const char* uncorrected_variable = "LUPINE_UNCORRECTED_BLAS";
@@ -164,24 +162,6 @@ int run_command(const Communicator& world, const std::vector<std::string>& words
   return 0;
 }
 
-struct Ending {
-  int status = 0;
-  std::string complaint;
-  bool everywhere = true;  ///< whether every rank ends with this status
-};
-
-Ending attempt(const Communicator& world, const std::vector<std::string>& words) {
-  try {
-    return {run_command(world, words), "", true};
-  } catch (const UsageError& error) {
-    return {bad_usage, error.what(), true};
-  } catch (const AgreedFault& error) {
-    return {fault, error.what(), true};
-  } catch (const std::exception& error) {
-    return {fault, error.what(), false};
-  }
-}
-
 /// The limit of --stall-timeout, before the ranks can agree that the command line is a good one,
 /// and at least the time that a launcher may need to start or end all ranks.
 double launch_limit(const std::vector<std::string>& words) {
@@ -206,12 +186,12 @@ int run(int& argc, char**& argv) {
   const RunWatch between_runs(MPI_COMM_WORLD, clock, limit);
   const Communicator world = Communicator::duplicate(MPI_COMM_WORLD, between_runs.stalls());
   watch.reset();
-  const Ending ending = attempt(world, {argv, argv + argc});
+  const Ending ending = ending_of([&] { return run_command(world, {argv, argv + argc}); });
   if (!ending.everywhere) {
     complain(fmt::format("rank {} on {}: {}", world.rank(), host_name(), ending.complaint));
     world.abort(ending.status);
   }
-  if (!ending.complaint.empty() && world.rank() == 0) complain(ending.complaint);
+  if (world.rank() == 0) finish(ending);
   // A launcher may kill all ranks as soon as one exits with a status: so rank 0 writes its line
   // before any rank exits.
   watch.emplace(limit, "to end", "MPI_Finalize");
@@ -224,17 +204,11 @@ int run(int& argc, char**& argv) {
 
 int main(int argc, char** argv) {
   ::alarm(0);  // set by start_limit.cpp
-  try {
+  return lupine::finish(lupine::ending_of([&] {
     lupine::prepare_streams();
     if (const auto status = lupine::predict(argc, argv)) return *status;
     lupine::prepare_cuda();
     lupine::correct_blas_kernels(argv);
     return lupine::run(argc, argv);
-  } catch (const lupine::UsageError& error) {
-    lupine::complain(error.what());
-    return lupine::bad_usage;
-  } catch (const std::exception& error) {
-    lupine::complain(error.what());
-    return lupine::fault;
-  }
+  }));
 }

@@ -78,6 +78,25 @@ void complain(std::string text) {
   write_all(STDERR_FILENO, fmt::format("lupine: {}\n", printable(text, text.npos)));
 }
 
+Ending ending_of(const std::function<int()>& work) {
+  constexpr int bad_usage = 2;
+  constexpr int fault = 3;
+  try {
+    return {work(), "", true};
+  } catch (const UsageError& error) {
+    return {bad_usage, error.what(), true};
+  } catch (const AgreedFault& error) {
+    return {fault, error.what(), true};
+  } catch (const std::exception& error) {
+    return {fault, error.what(), false};
+  }
+}
+
+int finish(const Ending& ending) {
+  if (!ending.complaint.empty()) complain(ending.complaint);
+  return ending.status;
+}
+
 void print_progress(const std::string& line) {
   write_all(STDERR_FILENO, line + "\n");
 }

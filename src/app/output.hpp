@@ -4,6 +4,7 @@
 /// No other code writes to them.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -45,6 +46,18 @@ class ReportOutput {
 /// Writes one line to standard error: "lupine: <text>". Line breaks in the text become spaces, and
 /// other control characters are shown by their numbers.
 void complain(std::string text);
+
+/// How a program, or a rank of it, ends.
+struct Ending {
+  int status = 0;          ///< 0: done; 1: not solved; 2: bad usage; 3: a fault
+  std::string complaint;   ///< empty: none
+  bool everywhere = true;  ///< whether every rank ends with this status
+};
+
+/// Runs `work`, which returns the status; or the Ending that its exception means.
+Ending ending_of(const std::function<int()>& work);
+/// Complains, if there is something to complain of, and returns the status.
+int finish(const Ending& ending);
 
 /// Writes a line of progress to standard error, without "lupine:".
 void print_progress(const std::string& line);

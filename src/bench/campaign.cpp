@@ -80,9 +80,6 @@ LuSetup varied(LuSetup setup, const BenchmarkOptions& options) {
   return setup;
 }
 
-/// How work ended, to tell ranks that took no part in it.
-enum class Ending : std::int64_t { fine, usage, fault };
-
 }  // namespace
 
 Representative representative(const std::vector<Measured>& all) {
@@ -175,27 +172,13 @@ int Campaign::run(std::size_t i, int repeat, bool traced, const ProgressFunction
   return passed;
 }
 
-// All ranks that do the work throw the same error, and rank 0 is one of them: so its error is
-// broadcast.
 void Campaign::on_first(int ranks, const std::function<void(const Communicator&)>& work) const {
   if (ranks == world_.size()) return work(world_);
   const Communicator team = world_.split(world_.rank() < ranks ? 0 : 1, world_.rank());
   const StallWatch::Pause pause(world_.stalls());  // the other ranks wait for all of the work
-  auto ending = Ending::fine;
-  std::string words;
-  try {
+  tell_others(world_, [&] {
     if (world_.rank() < ranks) work(team);
-  } catch (const UsageError& error) {
-    ending = Ending::usage;
-    words = error.what();
-  } catch (const AgreedFault& error) {
-    ending = Ending::fault;
-    words = error.what();
-  }
-  world_.broadcast(std::span(&ending, 1), 0);
-  words = text_of_rank_0(world_, std::move(words));
-  if (ending == Ending::usage) throw UsageError(words);
-  if (ending == Ending::fault) throw AgreedFault(words);
+  });
 }
 
 }  // namespace lupine

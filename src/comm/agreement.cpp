@@ -7,6 +7,9 @@
 #include <exception>
 #include <new>
 #include <string>
+#include <utility>
+
+#include "core/expects.hpp"
 
 namespace lupine {
 
@@ -20,15 +23,16 @@ struct Attempt {
   std::string where;  // a UsageError's where(); for other errors, the host
 };
 
-Attempt attempt(const std::function<void()>& work) {
-  const std::string& host = host_name();  // asked here: no MPI call inside a catch
+/// What the exception that is being handled means for all ranks.
+Attempt caught(const std::string& host) {
   try {
-    work();
-    return {};
+    throw;
   } catch (const NotEnoughMemory& error) {
     return {Outcome::does_not_fit, error.what(), error.where()};
   } catch (const UsageError& error) {
     return {Outcome::usage, error.what(), error.where()};
+  } catch (const OutOfMemory& error) {
+    return {Outcome::out_of_memory, error.what(), host};
   } catch (const MemoryFault& error) {
     return {Outcome::out_of_memory, error.what(), host};
   } catch (const std::bad_alloc& error) {
@@ -36,6 +40,25 @@ Attempt attempt(const std::function<void()>& work) {
   } catch (const std::exception& error) {
     return {Outcome::fault, error.what(), host};
   }
+}
+
+Attempt attempt(const std::function<void()>& work) {
+  const std::string& host = host_name();  // asked here: no MPI call inside a catch
+  try {
+    work();
+    return {};
+  } catch (...) {
+    return caught(host);
+  }
+}
+
+/// Throws the error that all ranks have agreed on. @pre one.outcome is not fine
+[[noreturn]] void raise(const Attempt& one, int rank) {
+  LUPINE_EXPECTS(one.outcome != Outcome::fine);
+  if (one.outcome == Outcome::usage) throw UsageError(one.words, one.where, rank);
+  if (one.outcome == Outcome::does_not_fit) throw NotEnoughMemory(one.words, one.where, rank);
+  if (one.outcome == Outcome::out_of_memory) throw OutOfMemory(one.words, one.where, rank);
+  throw AgreedFault(one.words, one.where, rank);
 }
 
 // Stands behind each option's value in a text of several; no value contains it.
@@ -101,12 +124,13 @@ void agree(const Communicator& all, const std::function<void()>& work, Naming na
   const std::vector<std::string> all_words = all.all_gather(mine.words);
   const std::string& words = all_words[static_cast<std::size_t>(first)];
   const std::string where = all.all_gather(mine.where)[static_cast<std::size_t>(first)];
-  const std::string refusal = naming == Naming::rank ? named(all_words, first) : words;
-  if (worst == Outcome::usage) throw UsageError(refusal, where, first);
-  if (worst == Outcome::does_not_fit) throw NotEnoughMemory(refusal, where, first);
-  const std::string line = fmt::format("rank {} on {}: {}", first, where, words);
-  if (worst == Outcome::out_of_memory) throw OutOfMemory(line, where, first);
-  throw AgreedFault(line, where, first);
+  const bool refused = worst == Outcome::usage || worst == Outcome::does_not_fit;
+  raise({worst,
+         !refused                 ? fmt::format("rank {} on {}: {}", first, where, words)
+         : naming == Naming::rank ? named(all_words, first)
+                                  : words,
+         where},
+        first);
 }
 
 }  // namespace
@@ -117,6 +141,21 @@ void agree(const Communicator& all, const std::function<void()>& work) {
 
 void agree_on_shares(const Communicator& all, const std::function<void()>& work) {
   agree(all, work, Naming::nobody);
+}
+
+void tell_others(const Communicator& all, const std::function<void()>& work) {
+  Attempt mine;
+  try {
+    work();
+  } catch (const UsageError&) {
+    mine = caught("");
+  } catch (const AgreedFault&) {
+    mine = caught("");
+  }
+  all.broadcast(std::span(&mine.outcome, 1), 0);
+  mine.words = text_of_rank_0(all, std::move(mine.words));
+  mine.where = text_of_rank_0(all, std::move(mine.where));
+  if (mine.outcome != Outcome::fine) raise(mine, -1);
 }
 
 std::string text_of_rank_0(const Communicator& all, std::string text) {

@@ -50,6 +50,12 @@ class CallerThrew : public AgreedFault {
 /// agree_on_shares does
 void on_rank_0(const Communicator& all, const std::function<void()>& work);
 
+/// Runs `work`, in which rank 0 and perhaps others of the first ranks take part, and all of these
+/// throw the same error or none: every rank of `all` then throws it. Collective. @throws
+/// UsageError, NotEnoughMemory, AgreedFault, OutOfMemory; on this rank alone, another error of its
+/// `work`
+void tell_others(const Communicator& all, const std::function<void()>& work);
+
 /// Returns rank 0's text on every rank. Collective.
 std::string text_of_rank_0(const Communicator& all, std::string text);
 

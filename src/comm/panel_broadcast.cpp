@@ -141,17 +141,12 @@ class PanelBroadcast::Engine {
 
   bool test() {
     int arrived = 0;
-    do arrived = advance(MPI_Testsome, "MPI_Testsome");
+    do arrived = advance();
     while (arrived > 0);
     if (arrived != MPI_UNDEFINED) return false;
     int sent = 0;
     check_mpi(MPI_Testall(count(sends_), sends_.data(), &sent, MPI_STATUSES_IGNORE), "MPI_Testall");
     return sent;
-  }
-
-  void wait() {
-    while (advance(MPI_Waitsome, "MPI_Waitsome") != MPI_UNDEFINED) continue;
-    check_mpi(MPI_Waitall(count(sends_), sends_.data(), MPI_STATUSES_IGNORE), "MPI_Waitall");
   }
 
  private:
@@ -186,13 +181,13 @@ class PanelBroadcast::Engine {
                 "MPI_Ibcast");
   }
 
-  /// Passes on the segments that `some` finds arrived. Returns their number, or MPI_UNDEFINED if
-  /// all had arrived before.
-  int advance(decltype(&MPI_Testsome) some, const char* call) {
+  /// Passes on the segments that have arrived. Returns their number, or MPI_UNDEFINED if all had
+  /// arrived before.
+  int advance() {
     int arrived = 0;
-    check_mpi(
-        some(count(receives_), receives_.data(), &arrived, arrived_.data(), MPI_STATUSES_IGNORE),
-        call);
+    check_mpi(MPI_Testsome(count(receives_), receives_.data(), &arrived, arrived_.data(),
+                           MPI_STATUSES_IGNORE),
+              "MPI_Testsome");
     for (int i = 0; i < arrived; ++i) pass_on(routes_[arrived_[i]]);
     return arrived;
   }
@@ -218,7 +213,7 @@ PanelBroadcast::Engine::~Engine() {
     return;
   }
   try {
-    wait();
+    while (!test()) continue;
   } catch (const Error&) {  // a destructor cannot throw; the next call on comm_ will fail too
   }
 }
@@ -246,10 +241,6 @@ PanelBroadcast::PanelBroadcast(BroadcastMethod method, const Communicator& comm,
 
 bool PanelBroadcast::test() {
   return !engine_ || engine_->test();
-}
-
-void PanelBroadcast::wait() {
-  if (engine_) engine_->wait();
 }
 
 }  // namespace lupine

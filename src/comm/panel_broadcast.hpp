@@ -56,9 +56,9 @@ std::vector<SegmentRoute> broadcast_schedule(BroadcastMethod method, std::int64_
 /// is done. Collective: every rank of `comm` starts the same broadcasts in the same order;
 /// `sequence` >= 0 is their running number. At most 60 may be in flight on one communicator.
 ///
-/// Messages move on only in test() and wait(), and each moves only its own broadcast. So ranks with
-/// several broadcasts in flight either wait() for them in the same order, or test() the others
-/// while they wait for one.
+/// Messages move on only in test(), which moves only its own broadcast. So ranks with several
+/// broadcasts in flight either wait for them in the same order, or test() the others while they
+/// wait for one.
 ///
 /// The destructor waits for a broadcast in flight. While an exception unwinds the stack, other
 /// ranks may never send: then it cancels this rank's receives, and gives up its sends without
@@ -75,8 +75,6 @@ class PanelBroadcast {
   /// Moves messages on without waiting. Returns whether this rank has received all segments and
   /// passed them on. @throws Fault if MPI fails
   bool test();
-  /// Waits until this rank has received all segments and passed them on. @throws Fault if MPI fails
-  void wait();
 
  private:
   class Engine;

@@ -29,9 +29,6 @@
 namespace lupine {
 namespace {
 
-constexpr int bad_usage = 2;
-constexpr int fault = 3;
-
 /// The folders of the shipped machines: of an installation, and of a build.
 std::vector<std::filesystem::path> machine_folders() {
   const auto program = std::filesystem::read_symlink("/proc/self/exe").parent_path();
@@ -87,9 +84,7 @@ int predict_runs(const paper::Scenario& scenario, const Arguments& parsed,
                  const std::string& command_line) {
   int status = 0;
   paper::simulate(scenario, [&] {
-    int failed = 0;
-    std::string complaint;
-    try {
+    const Ending ending = ending_of([&] {
       int argc = 0;
       char** argv = nullptr;
       const MpiSession mpi(argc, argv);
@@ -98,18 +93,13 @@ int predict_runs(const paper::Scenario& scenario, const Arguments& parsed,
       arguments.options.run.stall_timeout = 0;
       arguments.options.run.threads = std::max(1, scenario.device.threads);
       status = run_benchmarks(world, arguments, {"", "none"}, command_line, {});
-    } catch (const UsageError& error) {
-      failed = bad_usage;
-      complaint = error.what();
-    } catch (const std::exception& error) {
-      failed = fault;
-      complaint = error.what();
-    }
-    if (failed == 0) return;
+      return 0;
+    });
+    if (ending.status == 0) return;
     // The other ranks have met the same error, or would wait for this one for ever.
-    complain(complaint);
+    finish(ending);
     std::fflush(nullptr);
-    std::_Exit(failed);
+    std::_Exit(ending.status);
   });
   return status;
 }
@@ -201,13 +191,5 @@ int run(const std::vector<std::string>& words) {
 }  // namespace lupine
 
 int main(int argc, char** argv) {
-  try {
-    return lupine::run({argv, argv + argc});
-  } catch (const lupine::UsageError& error) {
-    lupine::complain(error.what());
-    return lupine::bad_usage;
-  } catch (const std::exception& error) {
-    lupine::complain(error.what());
-    return lupine::fault;
-  }
+  return lupine::finish(lupine::ending_of([&] { return lupine::run({argv, argv + argc}); }));
 }

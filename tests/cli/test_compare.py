@@ -249,6 +249,8 @@ class Compare(InFolder):
                  (("--matrix", "kernel", "-P", "2"), ["-P 2", "1 ranks"]),
                  (("-P", "2", "-Q", "1"), ["-P 2", "1 run"]),
                  (("--hpl-n", "3"), ["unknown option", "--hpl-n"]),
+                 (("--time-target", "3"), ["unknown option", "--time-target"]),
+                 (("--memory-fraction", "0.5"), ["unknown option", "--memory-fraction"]),
                  (("--device", "abacus"), ["--device", "abacus"])]
 
         def refused(words):

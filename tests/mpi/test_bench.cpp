@@ -6,6 +6,7 @@
 #include <functional>
 #include <new>
 #include <string>
+#include <typeinfo>
 #include <vector>
 
 #include "bench/benchmark_runner.hpp"
@@ -87,6 +88,31 @@ TEST_CASE("agreed() returns the result of the work, and on_rank_0() runs it on r
   CHECK(done == (all.rank() == 0 ? 1 : 0));
   CHECK_THROWS_AS(on_rank_0(all, [] { throw UsageError("no"); }), UsageError);
   CHECK_THROWS_WITH(on_rank_0(all, [] { throw UsageError("no"); }), "no");
+}
+
+template <class Error>
+void require_told(const Communicator& all) {
+  const auto some = [&] {
+    if (2 * all.rank() < all.size()) throw Error("no");
+  };
+  try {
+    tell_others(all, some);
+    FAIL("no error");
+  } catch (const lupine::Error& error) {
+    CHECK(typeid(error) == typeid(Error));
+    CHECK(error.what() == std::string("no"));
+  }
+}
+
+TEST_CASE("ranks that take no part in work are told its error, of the same kind", "[bench]") {
+  const Communicator all = world();
+  int done = 0;
+  tell_others(all, [&] { ++done; });
+  CHECK(done == 1);
+  require_told<UsageError>(all);
+  require_told<NotEnoughMemory>(all);
+  require_told<AgreedFault>(all);
+  require_told<OutOfMemory>(all);
 }
 
 TEST_CASE("a run of the benchmark passes and has the same result on every rank", "[bench]") {
