@@ -21,7 +21,7 @@ struct OptionRange {
   bool above = false;                                   ///< the number is above `from`
   bool below = false;                                   ///< the number is below `to`
   std::optional<int> open{};   ///< stands for Lupine's choice, where a program gives the option
-  std::string_view unit = "";  ///< "seconds"
+  std::string_view unit{};  ///< "seconds"
 };
 
 inline constexpr OptionRange option_ranges[]{
@@ -45,7 +45,7 @@ inline constexpr OptionRange option_ranges[]{
 };
 
 /// What the options without a row may be, such as orders and block sizes.
-inline constexpr OptionRange other_options{.option = "", .from = 1, .open = 0};
+inline constexpr OptionRange other_options{.option = {}, .from = 1, .open = 0};
 
 constexpr const OptionRange& range_of(std::string_view option) {
   for (const OptionRange& range : option_ranges)

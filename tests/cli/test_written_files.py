@@ -156,7 +156,7 @@ class TraceFile(Case):
         names = {(event["pid"], event["args"]["name"]) for event in self.events(trace, "M")
                  if event["name"] in ("process_name", "thread_name")}
         for rank in 0, 1:
-            for track in "stages", "host", "panels", "rows", "updates", "solves":
+            for track in "stages", "host", "panels", "updates", "solves":
                 self.assertIn((rank, track), names)
             self.assertTrue(any(re.fullmatch(rf"rank {rank} on \S+ \({rank},0\)", name)
                                 for _, name in names), names)
