@@ -20,8 +20,8 @@ struct OptionRange {
   double to = std::numeric_limits<double>::infinity();  ///< infinity: the largest of its type
   bool above = false;                                   ///< the number is above `from`
   bool below = false;                                   ///< the number is below `to`
-  std::optional<int> open{};   ///< stands for Lupine's choice, where a program gives the option
-  std::string_view unit{};  ///< "seconds"
+  std::optional<int> open{};  ///< stands for Lupine's choice, where a program gives the option
+  std::string_view unit{};    ///< "seconds"
 };
 
 inline constexpr OptionRange option_ranges[]{
