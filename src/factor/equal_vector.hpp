@@ -8,8 +8,8 @@
 
 namespace lupine {
 
-/// The memory of EqualVectors. On paper (paper/host.cpp) it is one for all simulated ranks, which
-/// live in one process.
+/// The memory of EqualVectors. On paper (paper/host.cpp) all simulated ranks, which live in one
+/// process, have that of each vector in common.
 struct EqualMemory {
   static void* take(std::size_t bytes);
   static void give_back(void* block) noexcept;
@@ -27,8 +27,8 @@ struct EqualAllocator {
   bool operator==(const EqualAllocator&) const { return true; }
 };
 
-/// A vector of the same length on every rank, to whose entries every rank assigns the same values,
-/// in the same order, after all ranks have made theirs.
+/// A vector of the same length on every rank, to whose entries every rank assigns the same values
+/// after all ranks have made theirs. All ranks make such vectors in the same order.
 template <class T>
 using EqualVector = std::vector<T, EqualAllocator<T>>;
 

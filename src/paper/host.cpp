@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <memory>
 #include <new>
 #include <vector>
@@ -35,21 +36,14 @@ class PaperGpu final : public CudaDevice {
 
 constexpr std::size_t long_vector = 64 << 10;  // bytes
 
-// One piece of memory for all who take it.
-class Shared {
- public:
-  void* take(std::size_t bytes) {
-    if (bytes > largest_) {
-      pieces_.push_back(std::make_unique<std::byte[]>(bytes));
-      largest_ = bytes;
-    }
-    return pieces_.back().get();
-  }
-
- private:
-  std::vector<std::unique_ptr<std::byte[]>> pieces_;  // each larger than the one before
-  std::size_t largest_ = 0;
+struct EqualPiece {
+  std::unique_ptr<std::byte[]> memory;
+  int users = 0;  // ranks
 };
+std::map<std::uint64_t, EqualPiece>& equal_pieces() {
+  static std::map<std::uint64_t, EqualPiece> pieces;
+  return pieces;
+}
 
 bool has_gpus() {
   return paper::self().scenario->machine.kind == DeviceKind::cuda;
@@ -119,18 +113,32 @@ ReuseVectors::~ReuseVectors() {
   give_back(nullptr, 0);
 }
 void* ReuseVectors::take(std::size_t bytes) {
-  static Shared shared;
-  return bytes < long_vector ? ::operator new(bytes) : shared.take(bytes);
+  if (bytes < long_vector) return ::operator new(bytes);
+  static std::vector<std::unique_ptr<std::byte[]>> shared;  // each larger than the one before
+  static std::size_t largest = 0;
+  if (bytes > largest) {
+    shared.push_back(std::make_unique<std::byte[]>(bytes));
+    largest = bytes;
+  }
+  return shared.back().get();
 }
 void ReuseVectors::give_back(void* block, std::size_t bytes) noexcept {
   if (bytes < long_vector) ::operator delete(block);
 }
 
+// The vectors that ranks take with the same number have the same entries, and lie in one memory.
+// Ranks may be a vector ahead of others.
 void* EqualMemory::take(std::size_t bytes) {
-  static Shared shared;
-  return shared.take(bytes);
+  EqualPiece& piece = equal_pieces()[paper::self().equal_vectors++];
+  if (!piece.memory) piece.memory = std::make_unique<std::byte[]>(bytes);
+  ++piece.users;
+  return piece.memory.get();
 }
-void EqualMemory::give_back(void*) noexcept {}
+void EqualMemory::give_back(void* block) noexcept {
+  const auto piece = std::ranges::find_if(
+      equal_pieces(), [&](const auto& one) { return one.second.memory.get() == block; });
+  if (--piece->second.users == 0) equal_pieces().erase(piece);
+}
 
 int largest_team() {
   return std::numeric_limits<int>::max();

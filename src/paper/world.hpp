@@ -88,6 +88,7 @@ struct Rank {
   std::unique_ptr<Timeline> timeline;  ///< of its GPU
   Memory memory;
   std::uint64_t drawn = 0;                      ///< random numbers so far
+  std::uint64_t equal_vectors = 0;              ///< EqualVectors so far
   std::int64_t order = 0;                       ///< of the matrix that was generated last
   std::vector<std::function<void()>> at_end{};  ///< end the rank's workers
   bool connected =

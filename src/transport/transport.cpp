@@ -45,12 +45,15 @@ std::unique_ptr<PeerGroup> Transport::join(const Communicator& comm) const {
   return device_.join_peers(id, comm.rank(), comm.size());
 }
 
-// The smallest unused stage that is large enough, or a new one. It returns to stages_ when its last
-// owner is destroyed.
+// The smallest unused stage that is large enough, and not far larger, or a new one. It returns to
+// stages_ when its last owner is destroyed.
 std::shared_ptr<Buffer> Transport::take_stage(std::int64_t bytes) {
+  constexpr std::int64_t far_larger = 4;
   auto best = stages_->end();
   for (auto at = stages_->begin(); at != stages_->end(); ++at)
-    if (at->bytes() >= bytes && (best == stages_->end() || at->bytes() < best->bytes())) best = at;
+    if (at->bytes() >= bytes && at->bytes() <= far_larger * bytes &&
+        (best == stages_->end() || at->bytes() < best->bytes()))
+      best = at;
   Buffer taken;
   if (best != stages_->end()) {
     taken = std::move(*best);
@@ -136,14 +139,15 @@ void Transport::all_gather(Queue& queue, Along along, std::span<std::byte> parts
 
 Carrier::Carrier(Transport& transport, Traffic traffic, Along along, std::int64_t control_room,
                  std::int64_t largest)
-    : transport_(&transport), traffic_(traffic), along_(along), control_room_(control_room) {
-  if (transport.method() == CommMethod::staged && comm().size() > 1)
-    stage_ = transport.take_stage(control_room_ + largest);
+    : transport_(&transport), traffic_(traffic), along_(along) {
+  if (transport.method() != CommMethod::staged || comm().size() == 1) return;
+  control_stage_ = transport.take_stage(control_room);
+  stage_ = transport.take_stage(largest);
 }
 
 std::span<std::byte> Carrier::on_host(std::span<std::byte> device_bytes,
-                                      std::int64_t offset) const {
-  return stage_ ? std::span(stage_->data() + offset, device_bytes.size()) : device_bytes;
+                                      const std::shared_ptr<Buffer>& stage) {
+  return stage ? std::span(stage->data(), device_bytes.size()) : device_bytes;
 }
 
 void Carrier::start(int root, BroadcastMethod method, std::int64_t sequence,
@@ -172,8 +176,8 @@ void Carrier::start(int root, BroadcastMethod method, std::int64_t sequence,
   ready_ = free_ = std::move(ready);
   if (stage_ && root_) {
     out.wait(*ready_);
-    transport_->device().read(out, control.data(), on_host(control, 0));
-    transport_->device().read(out, values.data(), on_host(values, control_room_));
+    transport_->device().read(out, control.data(), on_host(control, control_stage_));
+    transport_->device().read(out, values.data(), on_host(values, stage_));
     ready_ = out.record();
   } else if (stage_) {
     ready_ = landed_;
@@ -195,9 +199,9 @@ bool Carrier::test() {
 
 void Carrier::launch() {
   control_message_ =
-      PanelBroadcast(method_, comm(), root_rank_, on_host(control_, 0), 2 * sequence_);
-  values_message_ = PanelBroadcast(method_, comm(), root_rank_, on_host(values_, control_room_),
-                                   2 * sequence_ + 1);
+      PanelBroadcast(method_, comm(), root_rank_, on_host(control_, control_stage_), 2 * sequence_);
+  values_message_ =
+      PanelBroadcast(method_, comm(), root_rank_, on_host(values_, stage_), 2 * sequence_ + 1);
   at_ = Stage::moving;
 }
 
@@ -206,8 +210,8 @@ void Carrier::land() {
   if (root_ || !stage_) return;
   Queue& in = *transport_->way(traffic_).in;
   in.wait(*free_);
-  transport_->device().write(in, on_host(control_, 0), control_.data());
-  transport_->device().write(in, on_host(values_, control_room_), values_.data());
+  transport_->device().write(in, on_host(control_, control_stage_), control_.data());
+  transport_->device().write(in, on_host(values_, stage_), values_.data());
   arrived_ = landed_ = in.record();
 }
 

@@ -135,7 +135,9 @@ class Carrier {
 
  private:
   enum class Stage { waiting, moving, done };
-  std::span<std::byte> on_host(std::span<std::byte> device_bytes, std::int64_t offset) const;
+  // Where MPI reads and writes these bytes of the device.
+  static std::span<std::byte> on_host(std::span<std::byte> device_bytes,
+                                      const std::shared_ptr<Buffer>& stage);
   void launch();
   void land();
 
@@ -144,8 +146,9 @@ class Carrier {
   Transport* transport_;
   Traffic traffic_;
   Along along_;
-  std::int64_t control_room_;      // bytes of control data at the beginning of stage_
-  std::shared_ptr<Buffer> stage_;  // host memory, with `staged`: control data, then values
+  // Host memory, with `staged`. Apart, since on paper control data are real and values are not.
+  std::shared_ptr<Buffer> control_stage_;
+  std::shared_ptr<Buffer> stage_;
   Stage at_ = Stage::done;
   bool root_ = false;
   int root_rank_ = 0;

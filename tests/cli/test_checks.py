@@ -134,8 +134,8 @@ class Graph(Case):
         for old, new, words in (
                 ("lupine_layer(io DEPENDS lupine_core", "lupine_layer(io DEPENDS lupine_grid",
                  "lupine_io links to ['grid'], io knows ['core']"),
-                ("lupine_layer(setup DEPENDS lupine_factor lupine_io", "lupine_layer(setup DEPENDS lupine_io",
-                 "lupine_setup links to ['io'], setup knows ['factor', 'io']"),
+                ("setup DEPENDS lupine_factor lupine_refine", "setup DEPENDS lupine_refine",
+                 "lupine_setup links to ['io', 'refine'], setup knows ['factor', 'io', 'refine']"),
                 ("PRIVATE lupine_bench fmt::fmt", "PRIVATE lupine_bench lupine_io fmt::fmt",
                  "lupine_library links to ['bench', 'io'], api knows ['bench']"),
                 ("PUBLIC lupine_report fmt::fmt", "PUBLIC lupine_bench fmt::fmt",
