@@ -33,7 +33,7 @@ set_target_properties(lupine_paper PROPERTIES OUTPUT_NAME lupine-predict)
 # What the program and the objects of its layers have in common. SMPI's headers would replace malloc.
 add_library(lupine_paper_flags INTERFACE)
 target_include_directories(lupine_paper_flags SYSTEM BEFORE INTERFACE
-  ${LUPINE_SMPI_INCLUDE} ${LUPINE_SIMGRID_INCLUDE} ${src}/paper/cuda/include)
+  ${LUPINE_SMPI_INCLUDE} ${LUPINE_SIMGRID_INCLUDE} ${PROJECT_SOURCE_DIR}/kernels/cuda/declarations)
 target_include_directories(lupine_paper_flags INTERFACE ${PROJECT_BINARY_DIR}/generated)
 target_compile_options(lupine_paper_flags INTERFACE $<$<CONFIG:Release>:-O2> -Wno-deprecated-declarations)
 target_compile_definitions(lupine_paper_flags INTERFACE SMPI_NO_OVERRIDE_MALLOC
@@ -64,7 +64,7 @@ lupine_paper_layer(device device/buffer.cpp device/device.cpp device/device_trai
 lupine_paper_layer(cuda ${lupine_cuda_device})
 set_source_files_properties(${src}/device/cuda/products.cpp  # see src/CMakeLists.txt
                             PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
-lupine_paper_layer(bench bench/benchmark.cpp bench/campaign.cpp bench/comparison.cpp
+lupine_paper_layer(bench bench/benchmark.cpp bench/campaign.cpp compare/comparison.cpp
   bench/first_steps.cpp bench/run_tracer.cpp bench/step_window.cpp)
 lupine_paper_layer(report report/benchmark_json.cpp report/benchmark_report.cpp
   report/option_lines.cpp report/progress.cpp report/report_parts.cpp report/trace_report.cpp)

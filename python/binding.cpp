@@ -11,8 +11,8 @@
 #include <memory>
 
 #include "comm/communicator.hpp"
-#include "device/cpu/processor.hpp"
 #include "device/device.hpp"
+#include "host/processor.hpp"
 #include "revision.hpp"
 
 namespace lupine::python {

@@ -12,7 +12,7 @@
 #include "report/result_fields.hpp"
 #include "solve/small_solver.hpp"
 #include "solve/solver.hpp"
-#include "solve/source_parts.hpp"
+#include "source/source_parts.hpp"
 
 namespace lupine::python {
 

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "bench/compare.hpp"
 #include "bench/tune_search.hpp"
+#include "compare/compare.hpp"
 #include "core/option_text.hpp"
 #include "io/hpl_dat.hpp"
 

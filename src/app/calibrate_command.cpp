@@ -9,7 +9,7 @@
 
 #include "app/files.hpp"
 #include "app/output.hpp"
-#include "bench/calibrate.hpp"
+#include "calibrate/calibrate.hpp"
 #include "comm/agreement.hpp"
 #include "io/json.hpp"
 #include "model/machine_model.hpp"

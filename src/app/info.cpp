@@ -6,8 +6,8 @@
 #include <lupine/error.hpp>
 
 #include "comm/communicator.hpp"
-#include "device/cpu/processor.hpp"
 #include "device/device.hpp"
+#include "host/processor.hpp"
 #include "io/npz.hpp"
 #include "revision.hpp"
 #include "setup/memory.hpp"

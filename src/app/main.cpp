@@ -25,7 +25,7 @@
 #include "comm/communicator.hpp"
 #include "comm/run_watch.hpp"
 #include "cpu/isa.hpp"
-#include "device/cpu/processor.hpp"
+#include "host/processor.hpp"
 
 namespace lupine {
 namespace {

@@ -16,9 +16,9 @@
 #include "io/json.hpp"
 #include "report/progress.hpp"
 #include "report/solve_report.hpp"
-#include "solve/matrix_file.hpp"
 #include "solve/solver.hpp"
-#include "solve/source.hpp"
+#include "source/matrix_file.hpp"
+#include "source/source.hpp"
 
 namespace lupine {
 

@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "device/cpu/limited_space.hpp"
+#include "host/limited_space.hpp"
 
 namespace lupine {
 namespace {

@@ -16,9 +16,9 @@
 #include "core/expects.hpp"
 #include "core/matrix_traits.hpp"
 #include "core/numbers.hpp"
-#include "device/cpu/thread_scope.hpp"
 #include "factor/reporter.hpp"
 #include "generate/generator.hpp"
+#include "host/thread_scope.hpp"
 #include "refine/refinement.hpp"
 
 namespace lupine {

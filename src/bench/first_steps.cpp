@@ -6,9 +6,9 @@
 #include "bench/benchmark_runner.hpp"
 #include "comm/agreement.hpp"
 #include "core/expects.hpp"
-#include "device/cpu/thread_scope.hpp"
 #include "generate/generator.hpp"
 #include "grid/step.hpp"
+#include "host/thread_scope.hpp"
 #include "setup/footprint.hpp"
 
 namespace lupine {

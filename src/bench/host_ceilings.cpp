@@ -8,7 +8,7 @@
 #include "core/fastest.hpp"
 #include "cpu/peak.hpp"
 #include "device/cpu/cpu_device.hpp"
-#include "device/cpu/processor.hpp"
+#include "host/processor.hpp"
 #include "setup/memory.hpp"
 
 namespace lupine {

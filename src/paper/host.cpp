@@ -2,12 +2,12 @@
 /// What a program asks of the machine on which it runs, answered for a machine on paper. These
 /// functions stand in the place of those in core/, device/ and setup/.
 #include "core/clock.hpp"
-#include "device/cpu/processor.hpp"
-#include "device/cpu/thread_scope.hpp"
 #include "device/cuda/cuda_device.hpp"
 #include "device/cuda/cuda_hooks.hpp"
 #include "device/device.hpp"
 #include "factor/equal_vector.hpp"
+#include "host/processor.hpp"
+#include "host/thread_scope.hpp"
 #include "paper/cpu_device.hpp"
 #include "paper/world.hpp"
 #include "refine/vectors.hpp"

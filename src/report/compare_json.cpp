@@ -7,7 +7,7 @@
 
 #include "core/expects.hpp"
 #include "core/matrix_traits.hpp"
-#include "device/cpu/processor.hpp"
+#include "host/processor.hpp"
 #include "report/option_json.hpp"
 #include "report/report_parts.hpp"
 #include "setup/sizing.hpp"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/comparison.hpp"
+#include "compare/comparison.hpp"
 #include "setup/plan.hpp"
 
 namespace lupine {

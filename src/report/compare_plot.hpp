@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/comparison.hpp"
+#include "compare/comparison.hpp"
 
 namespace lupine {
 

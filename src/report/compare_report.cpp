@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "device/cpu/processor.hpp"
+#include "host/processor.hpp"
 #include "report/option_lines.hpp"
 #include "report/report_parts.hpp"
 #include "revision.hpp"

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "bench/compare.hpp"
-#include "bench/comparison.hpp"
+#include "compare/compare.hpp"
+#include "compare/comparison.hpp"
 #include "setup/plan.hpp"
 
 namespace lupine {

@@ -7,6 +7,7 @@
 #include "factor/lu.hpp"
 #include "matrix/distributed_matrix.hpp"
 #include "refine/refinement.hpp"
+#include "source/part_writer.hpp"
 
 namespace lupine {
 
@@ -37,7 +38,7 @@ double rank_bytes(const LuPlan& plan) {
 
 double host_bytes(const LuPlan& plan) {
   const auto ends = static_cast<double>(plan.rows().local_size() + plan.columns().local_size());
-  const double loading = plan.held > 0 ? piece_bytes + reader_bytes + 8 * ends : 0;
+  const double loading = plan.held > 0 ? largest_piece_bytes + reader_bytes + 8 * ends : 0;
   return traits_of(plan.device).host_bytes + static_cast<double>(factor_memory(plan).host) +
          loading + refine_bytes(plan);
 }

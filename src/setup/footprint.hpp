@@ -10,9 +10,6 @@
 
 namespace lupine {
 
-/// Bytes of a user's matrix that are in host memory at most on the way to a device.
-constexpr std::int64_t piece_bytes = std::int64_t{64} << 20;
-
 /// Bytes of device memory: factors and a copy of A, panels, scratch, vectors.
 double rank_bytes(const LuPlan& plan);
 /// Bytes of host memory of a rank whose device has memory of its own.

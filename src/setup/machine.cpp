@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "comm/agreement.hpp"
-#include "device/cpu/processor.hpp"
-#include "device/cpu/thread_scope.hpp"
+#include "host/processor.hpp"
+#include "host/thread_scope.hpp"
 #include "setup/options_check.hpp"
 #include "setup/placement.hpp"
 

@@ -8,7 +8,7 @@
 #include "comm/agreement.hpp"
 #include "comm/interruption.hpp"
 #include "solve/small_solver.hpp"
-#include "solve/source.hpp"
+#include "source/source.hpp"
 
 namespace lupine {
 

@@ -9,9 +9,9 @@
 #include "comm/interruption.hpp"
 #include "core/numbers.hpp"
 #include "core/random.hpp"
-#include "device/cpu/lapack.hpp"
-#include "device/cpu/lapack_lu.hpp"
 #include "device/cpu/pivoted_lu.hpp"
+#include "host/lapack.hpp"
+#include "host/lapack_lu.hpp"
 #include "refine/norm_estimate.hpp"
 
 namespace lupine {

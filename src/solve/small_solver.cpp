@@ -8,14 +8,14 @@
 
 #include "core/numbers.hpp"
 #include "core/option_range.hpp"
-#include "device/cpu/lapack.hpp"
-#include "device/cpu/lapack_lu.hpp"
 #include "device/cpu/pivoted_lu.hpp"
-#include "device/cpu/processor.hpp"
-#include "device/cpu/thread_scope.hpp"
+#include "host/lapack.hpp"
+#include "host/lapack_lu.hpp"
+#include "host/processor.hpp"
+#include "host/thread_scope.hpp"
 #include "matrix/distributed_matrix.hpp"
 #include "refine/refinement.hpp"
-#include "solve/quality.hpp"
+#include "solve/answers.hpp"
 #include "solve/stepped_solver.hpp"
 
 namespace lupine {

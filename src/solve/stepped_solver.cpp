@@ -12,9 +12,9 @@
 #include "comm/agreement.hpp"
 #include "comm/interruption.hpp"
 #include "core/numbers.hpp"
-#include "device/cpu/lapack.hpp"
-#include "device/cpu/thread_scope.hpp"
 #include "factor/reporter.hpp"
+#include "host/lapack.hpp"
+#include "host/thread_scope.hpp"
 #include "refine/refinement.hpp"
 
 namespace lupine {

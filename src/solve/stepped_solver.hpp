@@ -18,14 +18,14 @@
 #include "refine/refinement.hpp"
 #include "setup/machine.hpp"
 #include "setup/plan.hpp"
+#include "solve/answers.hpp"
 #include "solve/checksum.hpp"
 #include "solve/factors.hpp"
-#include "solve/quality.hpp"
 #include "solve/scaled_matrix.hpp"
 #include "solve/solver.hpp"
-#include "solve/source.hpp"
 #include "solve/step_plan.hpp"
 #include "solve/user_matrix.hpp"
+#include "source/source.hpp"
 
 namespace lupine {
 

@@ -8,9 +8,9 @@
 #include "comm/agreement.hpp"
 #include "comm/interruption.hpp"
 #include "core/expects.hpp"
-#include "device/cpu/lapack_lu.hpp"
+#include "host/lapack_lu.hpp"
 #include "refine/system.hpp"
-#include "solve/part_writer.hpp"
+#include "source/part_writer.hpp"
 
 namespace lupine {
 

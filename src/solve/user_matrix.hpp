@@ -9,7 +9,7 @@
 #include "comm/process_grid.hpp"
 #include "device/device.hpp"
 #include "matrix/distributed_matrix.hpp"
-#include "solve/source.hpp"
+#include "source/source.hpp"
 
 namespace lupine {
 

@@ -19,11 +19,11 @@
 #include <lupine/error.hpp>
 
 #include "core/numbers.hpp"
-#include "device/cpu/processor.hpp"
-#include "device/cpu/thread_scope.hpp"
 #include "device/device.hpp"
 #include "floors.hpp"
 #include "harness.hpp"
+#include "host/processor.hpp"
+#include "host/thread_scope.hpp"
 #include "matrix/distributed_matrix.hpp"
 
 namespace lupine {

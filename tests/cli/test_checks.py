@@ -64,18 +64,18 @@ class Layers(Case):
                  'includes "nowhere/index.hpp", which is in no layer'),
                 ("src/factor/lu.cpp", "#include <cblas.h>",
                  "factor may not know a vendor: includes <cblas.h>"),
-                ("src/solve/source.hpp", "#include <cuda_runtime.h>",
+                ("src/source/source.hpp", "#include <cuda_runtime.h>",
                  "<cuda_runtime.h> is for device/cuda and kernels/cuda"),
                 ("src/refine/system.hpp", "#ifdef NDEBUG",
                  "refine has no preprocessor conditionals"),
                 ("src/setup/plan.cpp", 'void f() { std::printf("x"); }',
-                 "setup may not print, app alone does"),
+                 "setup may not print, programs alone do"),
                 ("src/matrix/panel_ring.hpp", "inline void f() { MPI_Barrier(MPI_COMM_WORLD); }",
                  "matrix may not call MPI, comm alone does"),
-                ("src/device/cpu/processor.cpp", 'auto* f() { return std::getenv("HOME"); }',
-                 "device may not touch the environment, app and kernels/cpu/isa.cpp alone do"),
+                ("src/host/processor.cpp", 'auto* f() { return std::getenv("HOME"); }',
+                 "device may not touch the environment, programs and kernels/cpu/isa.cpp alone do"),
                 ("kernels/cpu/loops.cpp", 'int f() { return setenv("A", "1", 1); }',
-                 "kernels may not touch the environment, app and kernels/cpu/isa.cpp alone do")):
+                 "kernels may not touch the environment, programs and kernels/cpu/isa.cpp alone do")):
             with self.subTest(line=line):
                 before = (self.tree / path).read_text()
                 number = self.append(path, line)
@@ -86,7 +86,7 @@ class Layers(Case):
         self.append("src/app/main.cpp", '// \nauto* f() { return std::getenv("HOME"); }')
         self.append("kernels/cpu/isa.cpp", 'auto* f() { return std::getenv("HOME"); }')
         self.append("src/app/main.cpp", 'void f() { std::printf("x"); }')
-        self.append("src/solve/source.hpp", '// as std::getenv("HOME") and MPI_Barrier() do')
+        self.append("src/source/source.hpp", '// as std::getenv("HOME") and MPI_Barrier() do')
         self.append("src/bench/tune.cpp", '#include "core/clock.hpp"')  # known indirectly
         self.assertEqual(self.run_check("check-layers").returncode, 0)
 

@@ -12,8 +12,8 @@
 #include "device_choice.hpp"
 #include "emulated/host_memory.hpp"
 #include "folder.hpp"
-#include "solve/matrix_file.hpp"
 #include "solve/user_matrix.hpp"
+#include "source/matrix_file.hpp"
 
 namespace lupine::test::host_memory_tests {
 namespace {

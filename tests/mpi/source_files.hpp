@@ -18,7 +18,7 @@
 #include "folder.hpp"
 #include "io/numpy.hpp"
 #include "mpi/sources.hpp"
-#include "solve/matrix_file.hpp"
+#include "source/matrix_file.hpp"
 
 namespace lupine::test {
 

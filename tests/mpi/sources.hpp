@@ -18,7 +18,7 @@
 #include "catch.hpp"
 #include "comm/agreement.hpp"
 #include "device_choice.hpp"
-#include "solve/source.hpp"
+#include "source/source.hpp"
 
 namespace lupine::test {
 

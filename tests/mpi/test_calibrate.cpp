@@ -6,7 +6,7 @@
 #include <set>
 #include <string>
 
-#include "bench/calibrate.hpp"
+#include "calibrate/calibrate.hpp"
 #include "catch.hpp"
 #include "comm/communicator.hpp"
 #include "device_choice.hpp"

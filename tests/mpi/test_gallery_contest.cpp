@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "bench/gallery_contest.hpp"
 #include "catch.hpp"
 #include "comm/communicator.hpp"
+#include "compare/gallery_contest.hpp"
 #include "device_choice.hpp"
 
 namespace lupine::test::gallery_contest_tests {

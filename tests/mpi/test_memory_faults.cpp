@@ -13,7 +13,7 @@
 #include "comm/process_grid.hpp"
 #include "device_choice.hpp"
 #include "pipeline.hpp"
-#include "solve/source.hpp"
+#include "source/source.hpp"
 
 namespace lupine::test::memory_faults_tests {
 namespace {

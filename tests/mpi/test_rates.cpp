@@ -6,9 +6,9 @@
 #include <array>
 #include <cmath>
 
-#include "bench/gallery_residual.hpp"
 #include "catch.hpp"
 #include "comm/communicator.hpp"
+#include "compare/gallery_residual.hpp"
 #include "device_choice.hpp"
 #include "generate/gallery.hpp"
 #include "pipeline.hpp"

@@ -7,11 +7,11 @@
 #include <numeric>
 #include <vector>
 
-#include "bench/ceilings.hpp"
-#include "bench/comparison.hpp"
 #include "bench/host_ceilings.hpp"
 #include "catch.hpp"
 #include "clocks.hpp"
+#include "compare/ceilings.hpp"
+#include "compare/comparison.hpp"
 #include "core/fastest.hpp"
 #include "cpu/peak.hpp"
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "bench/comparison.hpp"
 #include "catch.hpp"
+#include "compare/comparison.hpp"
 #include "report/compare_json.hpp"
 #include "report/compare_plot.hpp"
 #include "report/compare_report.hpp"

@@ -12,10 +12,10 @@
 #include "core/numbers.hpp"
 #include "device/cpu/dense.hpp"
 #include "device/cpu/onednn.hpp"
-#include "device/cpu/processor.hpp"
 #include "device/cpu/triangular.hpp"
 #include "device/device.hpp"
 #include "element/rounding.hpp"
+#include "host/processor.hpp"
 
 namespace lupine::test::cpu_device_tests {
 namespace {

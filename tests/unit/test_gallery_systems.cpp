@@ -7,12 +7,12 @@
 #include <utility>
 #include <vector>
 
-#include "bench/gallery_residual.hpp"
 #include "catch.hpp"
+#include "compare/gallery_residual.hpp"
 #include "core/matrix_view.hpp"
 #include "core/numbers.hpp"
-#include "device/cpu/thread_scope.hpp"
 #include "generate/gallery.hpp"
+#include "host/thread_scope.hpp"
 
 namespace lupine::test::gallery_systems_tests {
 namespace {

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "bench/lapack_run.hpp"
 #include "catch.hpp"
+#include "compare/lapack_run.hpp"
 #include "core/clock.hpp"
 #include "core/numbers.hpp"
 

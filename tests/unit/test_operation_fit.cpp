@@ -3,7 +3,7 @@
 #include <cmath>
 #include <vector>
 
-#include "bench/operation_fit.hpp"
+#include "calibrate/operation_fit.hpp"
 #include "catch.hpp"
 
 namespace lupine::test::operation_fit_tests {

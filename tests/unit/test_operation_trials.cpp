@@ -4,7 +4,7 @@
 #include <set>
 #include <utility>
 
-#include "bench/operation_trials.hpp"
+#include "calibrate/operation_trials.hpp"
 #include "catch.hpp"
 #include "device/cpu/cpu_device.hpp"
 

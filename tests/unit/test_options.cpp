@@ -7,8 +7,8 @@
 #include <set>
 #include <string>
 
-#include "bench/solve_run.hpp"
 #include "catch.hpp"
+#include "compare/solve_run.hpp"
 #include "core/option_text.hpp"
 #include "report/benchmark_json.hpp"
 #include "report/benchmark_report.hpp"

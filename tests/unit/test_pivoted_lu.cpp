@@ -10,7 +10,7 @@
 #include "catch.hpp"
 #include "core/numbers.hpp"
 #include "device/cpu/pivoted_lu.hpp"
-#include "device/cpu/thread_scope.hpp"
+#include "host/thread_scope.hpp"
 
 namespace lupine::test::pivoted_lu_tests {
 namespace {

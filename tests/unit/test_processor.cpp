@@ -7,7 +7,7 @@
 #include <string>
 
 #include "catch.hpp"
-#include "device/cpu/processor.hpp"
+#include "host/processor.hpp"
 
 namespace lupine::test::processor_tests {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "device/cpu/thread_scope.hpp"
+#include "host/thread_scope.hpp"
 
 #include <omp.h>
 #include <sys/wait.h>
@@ -18,7 +18,7 @@
 #include "catch.hpp"
 #include "core/clock.hpp"
 #include "device/cpu/cpu_device.hpp"
-#include "device/cpu/processor.hpp"
+#include "host/processor.hpp"
 #include "thread_counts.hpp"
 
 namespace lupine::test::thread_scope_tests {

@@ -16,16 +16,16 @@
 #include "core/numbers.hpp"
 #include "cpu/loops.hpp"
 #include "device/cpu/dense.hpp"
-#include "device/cpu/limited_space.hpp"
 #include "device/cpu/onednn.hpp"
 #include "device/cpu/parts.hpp"
-#include "device/cpu/processor.hpp"
 #include "device/cpu/product_parts.hpp"
-#include "device/cpu/thread_scope.hpp"
 #include "device/cpu/triangular.hpp"
 #include "device/device_traits.hpp"
 #include "device/out_of_memory.hpp"
 #include "element/rounding.hpp"
+#include "host/limited_space.hpp"
+#include "host/processor.hpp"
+#include "host/thread_scope.hpp"
 
 namespace lupine {
 

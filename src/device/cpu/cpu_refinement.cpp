@@ -12,7 +12,7 @@
 #include "device/cpu/dense.hpp"
 #include "device/cpu/parts.hpp"
 #include "device/cpu/product_parts.hpp"
-#include "device/cpu/thread_scope.hpp"
+#include "host/thread_scope.hpp"
 
 namespace lupine {
 

@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "calibrate/calibrate.hpp"
+
+#include <fmt/format.h>
+#include <lupine/error.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <ctime>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "calibrate/machine_times.hpp"
+#include "calibrate/operation_fit.hpp"
+#include "calibrate/operation_trials.hpp"
+#include "calibrate/pair_times.hpp"
+#include "comm/agreement.hpp"
+#include "host/processor.hpp"
+#include "io/text.hpp"
+#include "setup/memory.hpp"
+
+namespace lupine {
+
+namespace {
+
+constexpr double part_of_messages = 0.1;  // of all seconds
+/// Purposes of 16 bits get entries of their own where their times differ by this much.
+constexpr double differs = 0.1;
+constexpr std::int64_t message_bytes = std::int64_t{16} << 20;
+
+// Where nothing was measured. They are of the order of what nodes of 2026 have.
+constexpr LinkModel assumed_host_link{.bandwidth = 5e9, .latency = 1e-6};
+constexpr LinkModel assumed_gpu_link{.bandwidth = 2.5e10, .latency = 1e-5};
+constexpr double assumed_message = 5e-7;
+constexpr double assumed_test = 1e-7;
+constexpr double assumed_collective = 1e-5;
+
+/// The parts of a description such as "NVIDIA H200, 132 multiprocessors, 139.8 GiB, ...".
+std::string gpu_name(const std::string& description) {
+  return description.substr(0, description.find(','));
+}
+int multiprocessors_of(const std::string& description) {
+  const std::size_t comma = description.find(", ");
+  if (comma == std::string::npos) return 1;
+  std::string_view rest = std::string_view(description).substr(comma + 2);
+  return std::max(1, number<int>(take_word(rest)).value_or(1));
+}
+
+/// "amd-epyc-9555" for "AMD EPYC 9555".
+std::string slug(const std::string& text) {
+  std::string result;
+  for (const char c : lower(text))
+    if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'))
+      result += c;
+    else if (!result.empty() && result.back() != '-')
+      result += '-';
+  while (!result.empty() && result.back() == '-') result.pop_back();
+  return result.empty() ? "machine" : result;
+}
+
+/// Puts measured numbers into a machine, with their figures.
+class Calibrator {
+ public:
+  Calibrator(const MachineTimes& times, const std::optional<MachineModel>& earlier)
+      : times_(times),
+        machine_(times.machine()),
+        all_(machine_.all()),
+        gpu_(!machine_.device().shares_host_memory()) {
+    const std::string mine =
+        gpu_ ? gpu_name(machine_.facts().device) : agreed(all_, [] { return processor_model(); });
+    processor_ = text_of_rank_0(all_, mine);
+    count_gpus();
+    if (earlier) check(*earlier);
+    model_ = earlier.value_or(MachineModel{});
+    again_ = earlier.has_value();
+  }
+
+  Calibration run();
+
+ private:
+  void check(const MachineModel& earlier) const;
+  void count_gpus();
+  void set_machine();
+  void set_messages();
+  void set_device();
+  void set_operations();
+  DeviceModel& device() { return model_.devices_of_rank[index_]; }
+  std::string of_device(const std::string& key) const {
+    return fmt::format("ranks[{}].{}", index_, key);
+  }
+  template <class T, class U>
+  void set(const std::string& path, T& number, U value, Origin origin, const std::string& source) {
+    number = static_cast<T>(value);
+    model_.figures[path] = {static_cast<double>(value), origin, source};
+  }
+  template <class T, class U>
+  void measured(const std::string& path, T& number, U value) {
+    set(path, number, value, Origin::measured, source_);
+  }
+  /// Keeps the number of the earlier file, if there is one.
+  template <class T, class U>
+  void assumed(const std::string& path, T& number, U value, const std::string& why) {
+    if (!model_.figures.contains(path)) set(path, number, value, Origin::assumed, why);
+  }
+  void assume_link(const std::string& path, LinkModel& link, const std::string& why);
+  void measure_link(const std::string& path, LinkModel& link, int other);
+  int partner(bool same_host) const;
+
+  const MachineTimes& times_;
+  const Machine& machine_;
+  const Communicator& all_;
+  bool gpu_;
+  bool again_ = false;
+  std::int64_t node_gpus_ = 0;  // of rank 0's node
+  std::string processor_;       // or GPU
+  std::string source_;
+  MachineModel model_;
+  std::size_t index_ = 0;  // of the measured device
+  Calibration result_;
+};
+
+void Calibrator::check(const MachineModel& earlier) const {
+  const auto kind = [](DeviceKind k) { return k == DeviceKind::cpu ? "CPUs" : "GPUs"; };
+  const DeviceKind mine = gpu_ ? DeviceKind::cuda : DeviceKind::cpu;
+  if (earlier.kind != mine)
+    throw UsageError(fmt::format(
+        "the machine file is of a machine with {}, and this run measures {}; allowed: the file of "
+        "this machine, or a new one",
+        kind(earlier.kind), kind(mine)));
+  for (const DeviceModel& device : earlier.devices_of_rank)
+    if (device.name != processor_)
+      throw UsageError(fmt::format(
+          "the machine file is of '{}', and this machine has '{}'; allowed: the file of this "
+          "machine, or a new one",
+          printable(device.name), processor_));
+}
+
+// The ranks of a GPU would measure their shares of it, which no machine file describes.
+void Calibrator::count_gpus() {
+  const MachineFacts& facts = machine_.facts();
+  std::set<std::string> gpus;
+  for (std::size_t r = 0; r < facts.gpus.size(); ++r) {
+    if (facts.hosts[r] == facts.hosts[0]) ++node_gpus_;
+    if (!gpus.insert(facts.gpus[r] + " on " + facts.hosts[r]).second)
+      throw UsageError(fmt::format("several ranks share {} on {}; allowed: a GPU for each rank",
+                                   facts.gpus[r], facts.hosts[r]));
+  }
+}
+
+Calibration Calibrator::run() {
+  result_.order = times_.choose_order();
+  const std::string date = text_of_rank_0(
+      all_, utc_text(std::time(nullptr)).substr(0, std::string("2026-11-22").size()));
+  const int threads = machine_.facts().run.threads;
+  source_ = fmt::format("lupine predict --calibrate, {}, {} rank{} of {} thread{}", date,
+                        all_.size(), all_.size() == 1 ? "" : "s", threads, threads == 1 ? "" : "s");
+  set_machine();
+  set_device();
+  set_operations();
+  set_messages();
+  // As a reader of the file has it: checked, and with a figure for every number.
+  result_.machine = parse_machine(machine_text(model_), "calibration");
+  return std::move(result_);
+}
+
+void Calibrator::set_machine() {
+  const auto& hosts = machine_.facts().hosts;
+  const std::set<std::string> nodes(hosts.begin(), hosts.end());
+  const Communicator node = all_.split_node();
+  const auto agreed_count = [&](int mine) {
+    return all_.all_reduce(std::int64_t{mine}, Reduction::max);
+  };
+  const ProcessorInfo processor = agreed(all_, [] { return processor_info(); });
+  const auto memory = agreed(all_, [] { return node_memory(); });
+  const std::int64_t ranks = agreed_count(node.size());
+  const std::int64_t cores = agreed_count(std::max(processor.cores, machine_.facts().most_threads));
+  model_.kind = gpu_ ? DeviceKind::cuda : DeviceKind::cpu;
+  model_.validation.clear();  // of numbers that are measured anew
+  if (!again_) {
+    model_.name = slug(processor_);
+    model_.description =
+        fmt::format("{}, {} core{} a node, as measured", processor_, cores, cores == 1 ? "" : "s");
+    measured("nodes", model_.nodes, std::ssize(nodes));
+    measured("devices", model_.devices, gpu_ ? node_gpus_ : std::max(ranks, cores));
+    model_.topology = nodes.size() > 1 ? Topology::star : Topology::single;
+  }
+  measured("cores", model_.cores, std::max<std::int64_t>(cores, again_ ? model_.cores : 0));
+  measured("node_memory", model_.node_memory,
+           -all_.all_reduce(-static_cast<double>(memory.total), Reduction::max));
+}
+
+void Calibrator::set_device() {
+  const int threads = gpu_ ? 0 : machine_.facts().run.threads;
+  auto& devices = model_.devices_of_rank;
+  const auto known = std::find_if(devices.begin(), devices.end(),
+                                  [&](const DeviceModel& d) { return d.threads == threads; });
+  index_ = static_cast<std::size_t>(known - devices.begin());
+  if (known == devices.end()) devices.emplace_back();
+  DeviceModel& d = device();
+  d.name = processor_;
+  d.operations.clear();
+  measured(of_device("bandwidth"), d.bandwidth, times_.bandwidth());
+  measured(of_device("start"), d.start, times_.start());
+  if (!gpu_) {
+    measured(of_device("threads"), d.threads, threads);
+    return;
+  }
+  const double memory = static_cast<double>(machine_.device().memory()->total);
+  measured(of_device("memory"), d.memory, -all_.all_reduce(-memory, Reduction::max));
+  measured(of_device("multiprocessors"), d.multiprocessors,
+           multiprocessors_of(machine_.facts().device));
+  measured(of_device("launch"), d.launch, times_.launch());
+  measured(of_device("synchronize"), d.synchronize, times_.synchronize());
+  measured(of_device("host_bandwidth"), d.host_bandwidth, times_.host_bandwidth());
+  measured(of_device("tile"), d.tile, times_.tile());
+  assumed(of_device("bandwidth_part"), d.bandwidth_part, 1, "not measured");
+  assumed(of_device("holds"), d.holds, true, "not measured");
+}
+
+void Calibrator::set_operations() {
+  std::optional<OperationTrials> trials;
+  agree(all_, [&] { trials.emplace(machine_.device(), result_.order, all_.size() > 1); });
+  const std::vector<double> seconds = times_.of(*trials);
+  std::map<OperationKey, std::vector<TimedShape>> shapes;
+  for (std::size_t i = 0; i < seconds.size(); ++i) {
+    const OperationTrial& t = trials->all()[i];
+    shapes[{t.kind, t.precision}].push_back({t.work, t.rows, t.columns, t.width, seconds[i]});
+  }
+  double errors = 0;
+  std::size_t count = 0;
+  for (const auto& [key, timed] : shapes) {
+    const auto& [kind, precision] = key;
+    const bool solve = kind == OperationKind::solve_right || kind == OperationKind::solve_left;
+    if (solve && bytes_of(precision) == 2) {
+      const auto& plain = shapes.at({kind, Precision::fp32});
+      double ratio = 0;
+      for (std::size_t i = 0; i < timed.size(); ++i)
+        ratio += timed[i].seconds / plain[i].seconds / static_cast<double>(timed.size());
+      if (std::abs(ratio - 1) <= differs) continue;
+    }
+    const OperationFit fit = fit_operation(timed);
+    OperationModel& model = device().operations[key];
+    model = fit.model;
+    model.origin = Origin::measured;
+    model.source =
+        fmt::format("{}; {} shapes up to {} rows, mean error {:.0f} %, largest {:.0f} %", source_,
+                    timed.size(), result_.order, 100 * fit.mean_error, 100 * fit.largest_error);
+    result_.operations.push_back(
+        {kind, precision, static_cast<int>(timed.size()), fit.largest_error, fit.mean_error});
+    result_.largest_error = std::max(result_.largest_error, fit.largest_error);
+    errors += fit.mean_error * static_cast<double>(timed.size());
+    count += timed.size();
+  }
+  result_.mean_error = errors / static_cast<double>(count);
+}
+
+int Calibrator::partner(bool same_host) const {
+  const auto& hosts = machine_.facts().hosts;
+  for (std::size_t r = 1; r < hosts.size(); ++r)
+    if ((hosts[r] == hosts[0]) == same_host) return static_cast<int>(r);
+  return -1;
+}
+
+void Calibrator::assume_link(const std::string& path, LinkModel& link, const std::string& why) {
+  const LinkModel& other = gpu_ ? assumed_gpu_link : assumed_host_link;
+  assumed(path + ".bandwidth", link.bandwidth, other.bandwidth, why);
+  assumed(path + ".latency", link.latency, other.latency, why);
+}
+
+void Calibrator::measure_link(const std::string& path, LinkModel& link, int other) {
+  const auto bytes = static_cast<std::int64_t>(
+      std::clamp(times_.room() / 2, 1., static_cast<double>(message_bytes)));
+  const PairTimes times =
+      pair_times(all_, other, bytes, part_of_messages * times_.seconds(), machine_.clock());
+  measured("message", model_.message, times.message);
+  measured("test", model_.test, times.test);
+  if (gpu_) return assume_link(path, link, "messages between GPUs are not measured");
+  measured(path + ".bandwidth", link.bandwidth, times.bandwidth);
+  measured(path + ".latency", link.latency, times.latency);
+}
+
+void Calibrator::set_messages() {
+  const int near = partner(true);
+  const int far = partner(false);
+  if (near > 0) measure_link("link", model_.link, near);
+  if (far > 0) measure_link("port", model_.port, far);
+  if (near < 0 && model_.devices > 1)
+    assume_link("link", model_.link, "not measured: needs two ranks of a node");
+  if (far < 0 && model_.nodes > 1)
+    assume_link("port", model_.port, "not measured: needs ranks of two nodes");
+  const std::string alone = "not measured: needs two ranks";
+  assumed("message", model_.message, assumed_message, alone);
+  assumed("test", model_.test, assumed_test, alone);
+  if (gpu_) assumed("collective", model_.collective, assumed_collective, "not measured");
+}
+
+}  // namespace
+
+Calibration calibrate(const Machine& machine, const std::optional<MachineModel>& earlier,
+                      double seconds) {
+  if (!(seconds > 0 && std::isfinite(seconds)))
+    throw UsageError(
+        fmt::format("a calibration cannot take {:g} seconds; allowed: seconds above 0", seconds));
+  const MachineTimes times(machine, seconds);
+  return Calibrator(times, earlier).run();
+}
+
+}  // namespace lupine

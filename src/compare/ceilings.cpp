@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "compare/ceilings.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "compare/comparison.hpp"
+#include "core/expects.hpp"
+#include "core/fastest.hpp"
+
+namespace lupine {
+
+namespace {
+constexpr int least_runs = 3;  // of each product, even if they take longer than `seconds`
+}
+
+std::vector<UpdateShape> update_shapes(std::int64_t n, int nprow, int npcol, std::int64_t width,
+                                       std::int64_t largest) {
+  LUPINE_EXPECTS(n >= 1 && nprow >= 1 && npcol >= 1 && width >= 1 && largest >= 1);
+  constexpr int sizes = 4;
+  std::vector<UpdateShape> shapes;
+  double sum = 0;
+  for (int i = sizes; i > 0; --i) {
+    // The operations of a step are proportional to the square of the trailing matrix's order, which
+    // is n, 3/4 n, n/2 and n/4 here.
+    const double weight = i * i;
+    const std::int64_t left = n / sizes * i + n % sizes * i / sizes;
+    const auto local = [&](std::int64_t processes) {
+      return std::clamp(left / processes, std::int64_t{1}, largest);
+    };
+    sum += weight;
+    const UpdateShape shape{local(nprow), local(npcol), std::min(width, n), weight};
+    if (!shapes.empty() && shapes.back().rows == shape.rows &&
+        shapes.back().columns == shape.columns)
+      shapes.back().weight += weight;
+    else
+      shapes.push_back(shape);
+  }
+  for (UpdateShape& shape : shapes) shape.weight /= sum;
+  return shapes;
+}
+
+ProductRate product_rate(Device& device, Product product, Precision precision,
+                         std::span<const UpdateShape> shapes, double seconds, const Clock& clock) {
+  ProductRate result;
+  std::vector<ShapeRate> rates;
+  for (const UpdateShape& shape : shapes) {
+    ProductTrial trial(device, product, precision, shape.rows, shape.columns, shape.width);
+    const auto run = [&] { trial.run({}); };
+    if (rates.empty()) run();  // not timed: the first call prepares kernels and scratch memory
+    const double share = seconds / static_cast<double>(shapes.size());
+    const double rate = trial.flops() / fastest(clock, share, run, least_runs);
+    rates.push_back({shape.weight, rate});
+    if (rate <= result.best) continue;
+    result.best = rate;
+    result.best_shape = fmt::format("{} x {} x {}", shape.rows, shape.columns, shape.width);
+  }
+  result.run = rate_over_run(rates);
+  return result;
+}
+
+}  // namespace lupine

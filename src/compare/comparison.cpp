@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "compare/comparison.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/expects.hpp"
+#include "setup/sizing.hpp"
+
+namespace lupine {
+
+std::string title(const Contestant& contestant) {
+  return contestant.solver == SolverKind::mxp
+             ? fmt::format("{} {}", name(contestant.solver), name(contestant.precision))
+             : std::string(name(contestant.solver));
+}
+
+Statistics statistics(std::vector<double> values) {
+  if (values.empty()) return {};
+  std::sort(values.begin(), values.end());
+  const std::size_t middle = values.size() / 2;
+  const double median =
+      values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+  return {values.back(), median};
+}
+
+bool Contestant::passed() const {
+  if (!skipped.empty()) return true;
+  return !turns.empty() &&
+         std::all_of(turns.begin(), turns.end(), [](const Turn& turn) { return turn.passed(); });
+}
+
+bool Comparison::passed() const {
+  return std::all_of(contestants.begin(), contestants.end(),
+                     [](const Contestant& contestant) { return contestant.passed(); });
+}
+
+std::vector<double> rates(const Contestant& contestant, const Comparison& all) {
+  std::vector<double> values;
+  if (!contestant.passed()) return values;
+  const double flops = benchmark_flops(all.n, all.rhs);
+  for (const Turn& turn : contestant.turns) values.push_back(flops / turn.seconds / 1e9);
+  return values;
+}
+
+double median_seconds(const Contestant& contestant) {
+  std::vector<double> all;
+  if (!contestant.passed()) return 0;
+  for (const Turn& turn : contestant.turns) all.push_back(turn.seconds);
+  return statistics(std::move(all)).median;
+}
+
+double ratio_to_dgesv(const Contestant& contestant, const Comparison& all) {
+  const double rate = statistics(rates(contestant, all)).best;
+  double dgesv = 0;
+  for (const Contestant& other : all.contestants)
+    if (other.solver == SolverKind::dgesv)
+      dgesv = std::max(dgesv, statistics(rates(other, all)).best);
+  return dgesv > 0 ? rate / dgesv : 0;
+}
+
+double share_of_ceiling(const Contestant& contestant, const Comparison& all) {
+  const auto ceiling =
+      std::find_if(all.ceilings.begin(), all.ceilings.end(),
+                   [&](const Ceiling& one) { return one.name == contestant.ceiling; });
+  if (ceiling == all.ceilings.end()) return 0;
+  const double a_rank = statistics(ceiling->rates).best / ceiling->ranks;
+  const double rate = statistics(rates(contestant, all)).best;
+  return a_rank > 0 ? rate / (a_rank * contestant.ranks) : 0;
+}
+
+const Turn& fastest_turn(const Contestant& contestant) {
+  LUPINE_EXPECTS(!contestant.turns.empty());
+  return *std::min_element(contestant.turns.begin(), contestant.turns.end(),
+                           [](const Turn& a, const Turn& b) { return a.seconds < b.seconds; });
+}
+
+double refinement_share(const Contestant& contestant) {
+  if (contestant.turns.empty()) return unknown;
+  const Turn& turn = fastest_turn(contestant);
+  return turn.refine_seconds / turn.seconds;
+}
+
+double check_share(const Contestant& contestant) {
+  if (contestant.turns.empty()) return unknown;
+  const Turn& turn = fastest_turn(contestant);
+  return turn.check_seconds / turn.seconds;
+}
+
+double rate_over_run(std::span<const ShapeRate> shapes) {
+  double work = 0;
+  double time = 0;
+  for (const ShapeRate& shape : shapes) {
+    work += shape.weight;
+    time += shape.weight / shape.rate;
+  }
+  return time > 0 ? work / time : 0;
+}
+
+}  // namespace lupine

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "compare/gallery_contest.hpp"
+
+#include <fmt/format.h>
+#include <lupine/solve.hpp>
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+#include "comm/agreement.hpp"
+#include "compare/gallery_residual.hpp"
+#include "compare/lapack_run.hpp"
+#include "core/expects.hpp"
+#include "host/thread_scope.hpp"
+#include "setup/footprint.hpp"
+#include "setup/machine.hpp"
+#include "setup/options_check.hpp"
+#include "solve/solver.hpp"
+#include "solve/step_plan.hpp"
+
+namespace lupine {
+
+namespace {
+
+double bytes_of_a(std::int64_t n) {
+  return 8 * static_cast<double>(n) * static_cast<double>(n);
+}
+
+/// Bytes of the vectors of right-hand sides that a rank refines together.
+double vector_bytes(const LuPlan& lu, std::int64_t rhs) {
+  const std::int64_t rows = lu.rows().local_size();
+  const std::int64_t columns = lu.columns().local_size();
+  return static_cast<double>(std::min(rhs, most_refined(rows, columns))) *
+         refining_bytes(rows, columns);
+}
+
+/// Why lupine::solve() does not fit beside A, b and x on rank 0's node; empty if it does.
+/// @param ranks those on the node
+std::string solve_obstacle(const LuSetup& setup, std::int64_t rhs, int ranks) {
+  const LuPlan& lu = setup.lu;
+  const auto columns = static_cast<double>(rhs);
+  const double a_rank = (setup.machine.gpus.empty() ? rank_bytes(lu) : host_bytes(lu)) +
+                        columns * sizeof(SolveColumn) + vector_bytes(lu, rhs);
+  const double b_and_x = 16 * static_cast<double>(lu.n) * columns;
+  const double needed = bytes_of_a(lu.n) + b_and_x + ranks * a_rank;
+  if (needed <= free_bytes()) return "";
+  return fmt::format("with A, b and x it needs {} on rank 0's node, and {} are free",
+                     gibibytes(needed), gibibytes(free_bytes()));
+}
+
+/// What the solution warns of, a doubt first, beside the warnings of the setup.
+std::string warnings(const Solution& solution, const Setup& setup) {
+  std::string text = solution.doubt;
+  for (const std::string& note : solution.notes)
+    if (std::find(setup.notes.begin(), setup.notes.end(), note) == setup.notes.end())
+      text += (text.empty() ? "" : "; ") + note;
+  return text;
+}
+
+}  // namespace
+
+GalleryContest::GalleryContest(const Communicator& world, const CompareOptions& who,
+                               const BenchmarkOptions& options)
+    : world_(world),
+      options_(options),
+      host_(make_device({.kind = DeviceKind::cpu, .threads = 1})) {
+  LUPINE_EXPECTS(who.gallery.has_value());
+  comparison_.n = options.n;
+  comparison_.rhs = who.rhs > 0 ? who.rhs : options.n;
+  comparison_.gallery = who.gallery;
+  {
+    const Machine machine(world.handle(), options.run);
+    threads_ = machine.threads();
+    setup_.options = options;
+    setup_.machine = machine.facts();
+    setup_.notes = setup_.machine.notes;
+    setup_.machine.settle(setup_.options.run);
+    for (const SolverKind solver : who.solvers)
+      if (solver == SolverKind::solve)
+        enter_solve(machine);
+      else
+        comparison_.contestants.push_back(
+            lapack_contestant(world, solver, options.n, comparison_.rhs, machine.threads()));
+  }
+  const auto& all = comparison_.contestants;
+  if (std::none_of(all.begin(), all.end(), [](const auto& one) { return one.skipped.empty(); }))
+    throw UsageError(fmt::format("-N {}: no contestant can run; {}: {}", comparison_.n,
+                                 name(all.front().solver), all.front().skipped));
+}
+
+void GalleryContest::enter_solve(const Machine& machine) {
+  Contestant contestant;
+  contestant.solver = SolverKind::solve;
+  contestant.precision = Precision::automatic;
+  contestant.ranks = world_.size();
+  contestant.threads = machine.facts().run.threads;
+  BenchmarkOptions first = options_;
+  first.precision = Precision::automatic;
+  first.pivoting = Pivoting::partial;
+  const int node_ranks = world_.split_node().size();
+  try {
+    check_problem(first);
+    LuRequest request = request_of(first);
+    request.kept = world_.size() == 1 ? Kept::in_place : Kept::copy;
+    setup_ = {first, plan(machine, request)};
+    contestant.nb = setup_.run.nb;
+    contestant.precision = setup_.lu.precision;
+    on_rank_0(world_,
+              [&] { contestant.skipped = solve_obstacle(setup_, comparison_.rhs, node_ranks); });
+    contestant.skipped = text_of_rank_0(world_, std::move(contestant.skipped));
+  } catch (const UsageError& error) {
+    contestant.skipped = error.what();
+  }
+  comparison_.contestants.push_back(std::move(contestant));
+}
+
+bool GalleryContest::passed() const {
+  std::int64_t good = comparison_.passed() ? 1 : 0;
+  world_.broadcast(std::span(&good, 1), 0);
+  return good == 1;
+}
+
+// Makes the system, and keeps A unless that would leave too little memory to a contestant of
+// LAPACK. (lupine::solve() reads A where it lies.)
+void GalleryContest::prepare() {
+  const std::int64_t n = comparison_.n;
+  double most = 0;
+  for (const Contestant& one : comparison_.contestants)
+    if (const auto driver = lapack_driver(one.solver); driver && one.skipped.empty())
+      most = std::max(most, lapack_bytes(*driver, n, comparison_.rhs));
+  on_rank_0(world_, [&] {
+    if (system_) return;
+    system_.emplace(*comparison_.gallery, n, options_.seed);
+    if (bytes_of_a(n) + most > free_bytes()) return;
+    Buffer memory = host_->allocate(8 * n * n);
+    fill({memory.as<double>(), n, n, n});
+    kept_ = std::move(memory);
+  });
+}
+
+// a <- A, on rank 0.
+void GalleryContest::fill(MatrixView<double> a) const {
+  const ThreadScope scope(threads_);
+  if (kept_.data() == nullptr) return system_->fill(a);
+  const std::int64_t n = comparison_.n;
+#pragma omp parallel for schedule(static)
+  for (std::int64_t j = 0; j < n; ++j) std::copy_n(kept_.as<double>() + j * n, n, a.column(j));
+}
+
+double GalleryContest::residual(const std::vector<double>& x) const {
+  const ThreadScope scope(threads_);
+  const std::int64_t n = comparison_.n;
+  return gallery_residual(*system_, {x.data(), n, comparison_.rhs, n});
+}
+
+LapackSystem GalleryContest::lapack_system() const {
+  LapackSystem system;
+  system.n = comparison_.n;
+  system.rhs = comparison_.rhs;
+  system.threshold = options_.threshold;
+  system.may_fall_back = true;
+  system.fill = [this](MatrixView<double> a) { fill(a); };
+  system.right_hand_sides = [this] { return system_->right_hand_sides(comparison_.rhs); };
+  system.residual = [this](const std::vector<double>& x) { return residual(x); };
+  return system;
+}
+
+// Also where A is not kept it is computed before the clock starts.
+Turn GalleryContest::solve_turn() const {
+  const std::int64_t n = comparison_.n;
+  Buffer memory;
+  try {
+    on_rank_0(world_, [&] {
+      if (kept_.data() != nullptr) return;
+      memory = host_->allocate(8 * n * n);
+      fill({memory.as<double>(), n, n, n});
+    });
+    const Buffer& a = kept_.data() != nullptr ? kept_ : memory;
+    return timed_solve({a.as<double>(), n, n, n});
+  } catch (const AgreedFault& fault) {
+    return {.failure = fault.what()};
+  } catch (const UsageError& error) {
+    return {.failure = error.what()};
+  }
+}
+
+Turn GalleryContest::timed_solve(MatrixView<const double> a) const {
+  const std::int64_t n = comparison_.n;
+  const std::int64_t rhs = comparison_.rhs;
+  std::vector<double> b;
+  on_rank_0(world_, [&] {
+    const ThreadScope scope(threads_);
+    b = system_->right_hand_sides(rhs);
+  });
+  const SolveOptions options{
+      .run = options_.run, .refine = options_.refine, .max_iterations = options_.max_iterations};
+  Turn turn;
+  Solution s;
+  world_.barrier();
+  const double begin = clock_.now();
+  try {
+    s = solve(world_.handle(), Matrix::dense(n, a.data, a.ld),
+              RightHandSide::dense(rhs, b.data(), n), options, {}, {}, Seen::errors,
+              world_.stalls());
+  } catch (const AccuracyError& error) {
+    turn.failure = error.what();
+    s = error.best();
+  } catch (const SingularError& error) {
+    turn.failure = error.what();
+  }
+  turn.seconds = world_.all_reduce(clock_.now() - begin, Reduction::max);
+  turn.steps = s.steps;
+  turn.refine_seconds = 0;
+  for (const SolveStep& step : s.steps) turn.refine_seconds += step.refine_seconds;
+  turn.check_seconds = s.check_seconds;
+  turn.note = warnings(s, setup_);
+  if (!turn.passed()) return turn;
+  on_rank_0(world_, [&] {
+    turn.scaled_residual = residual(s.x);
+    turn.failure = residual_failure(turn.scaled_residual, options_.threshold);
+  });
+  return turn;
+}
+
+void GalleryContest::round(const Contest::TurnDone& done) {
+  prepare();
+  for (Contestant& contestant : comparison_.contestants) {
+    if (!contestant.skipped.empty()) continue;
+    Turn turn;
+    if (const auto driver = lapack_driver(contestant.solver))
+      turn = lapack_turn(world_,
+                         [&] { return lapack_run(*driver, lapack_system(), threads_, clock_); });
+    else
+      turn = solve_turn();
+    if (!turn.steps.empty()) contestant.precision = turn.steps.back().precision;
+    contestant.turns.push_back(std::move(turn));
+    on_rank_0(world_, [&] { done(contestant); });
+  }
+}
+
+}  // namespace lupine

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "compare/gallery_residual.hpp"
+
+#include <lupine/benchmark.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/expects.hpp"
+#include "device/cpu/dense.hpp"
+#include "refine/refinement.hpp"
+
+namespace lupine {
+
+namespace {
+
+/// Rows of A, and columns of x, that one product takes.
+constexpr std::int64_t strip_rows = 256;
+constexpr std::int64_t strip_columns = 1024;
+
+/// The larger of two numbers of at least 0, or NaN if one of them is.
+double larger(double a, double b) {
+  return a >= b || std::isnan(a) ? a : b;
+}
+
+double largest(const double* values, std::int64_t count) {
+  double most = 0;
+  for (std::int64_t i = 0; i < count; ++i) most = larger(most, std::abs(values[i]));
+  return most;
+}
+
+double infinity_norm(MatrixView<const double> a) {
+  std::vector<double> sums(static_cast<std::size_t>(a.rows));
+  for (std::int64_t j = 0; j < a.columns; ++j)
+    for (std::int64_t i = 0; i < a.rows; ++i)
+      sums[static_cast<std::size_t>(i)] += std::abs(a(i, j));
+  return largest(sums.data(), a.rows);
+}
+
+/// Raises a norm of each column's to that of v's column.
+void raise(std::span<SystemNorms> norms, double SystemNorms::*norm, MatrixView<const double> v) {
+#pragma omp parallel for schedule(static)
+  for (std::int64_t k = 0; k < v.columns; ++k) {
+    double& most = norms[static_cast<std::size_t>(k)].*norm;
+    most = larger(most, largest(v.column(k), v.rows));
+  }
+}
+
+/// r <- the right-hand sides' rows from `row` on, columns from `first` on.
+void fill_right_hand_sides(const GallerySystem& system, std::int64_t row, std::int64_t first,
+                           MatrixView<double> r) {
+#pragma omp parallel for schedule(static)
+  for (std::int64_t k = 0; k < r.columns; ++k)
+    for (std::int64_t i = 0; i < r.rows; ++i) r(i, k) = system.right_hand_side(row + i, first + k);
+}
+
+}  // namespace
+
+double gallery_residual(const GallerySystem& system, MatrixView<const double> x) {
+  LUPINE_EXPECTS(x.rows == system.n() && x.columns >= 1);
+  const std::int64_t n = x.rows;
+  const std::int64_t height = std::min(n, strip_rows);
+  const std::int64_t width = std::min(x.columns, strip_columns);
+  std::vector<double> of_a(static_cast<std::size_t>(height * n));
+  std::vector<double> of_r(static_cast<std::size_t>(height * width));
+  std::vector<SystemNorms> norms(static_cast<std::size_t>(x.columns));
+  double norm_a = 0;
+  for (std::int64_t row = 0; row < n; row += height) {
+    const MatrixView<double> a{of_a.data(), std::min(height, n - row), n, height};
+    system.fill(a, row);
+    norm_a = larger(norm_a, infinity_norm(a));
+    for (std::int64_t first = 0; first < x.columns; first += width) {
+      const std::int64_t columns = std::min(width, x.columns - first);
+      const MatrixView<double> r{of_r.data(), a.rows, columns, height};
+      const auto here = std::span(norms).subspan(static_cast<std::size_t>(first));
+      fill_right_hand_sides(system, row, first, r);
+      raise(here, &SystemNorms::b, r);
+      multiply_add(-1, a, x.block(0, first, n, columns), r);
+      raise(here, &SystemNorms::residual, r);
+    }
+  }
+  raise(norms, &SystemNorms::x, x);
+  double worst = 0;
+  for (SystemNorms& column : norms) {
+    column.a = norm_a;
+    worst = larger(worst, scaled_residual(column, n));
+  }
+  return worst;
+}
+
+}  // namespace lupine

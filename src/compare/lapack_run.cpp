@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "compare/lapack_run.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <exception>
+#include <memory>
+
+#include "comm/agreement.hpp"
+#include "comm/process_grid.hpp"
+#include "core/expects.hpp"
+#include "device/device.hpp"
+#include "generate/generator.hpp"
+#include "host/thread_scope.hpp"
+#include "refine/refinement.hpp"
+#include "refine/system.hpp"
+#include "setup/memory.hpp"
+#include "setup/sizing.hpp"
+
+namespace lupine {
+
+namespace {
+
+/// Stores LAPACK's outcome in the turn. Returns whether there is an x.
+bool judge(const LapackOutcome& outcome, const LapackSystem& system, Turn& turn) {
+  if (outcome.info < 0) {
+    turn.failure = fmt::format("argument {} is refused", -outcome.info);
+  } else if (outcome.info > system.n) {
+    turn.note = fmt::format("A is singular to working precision (rcond = {:.2g})", outcome.rcond);
+  } else if (outcome.info > 0) {
+    turn.failure = fmt::format("pivot {} (from 0) is zero, A is singular (info = {})",
+                               outcome.info - 1, outcome.info);
+  } else if (outcome.iterations < 0) {
+    (system.may_fall_back ? turn.note : turn.failure) = fmt::format(
+        "gave up its refinement, and factored again in FP64 (iter = {})", outcome.iterations);
+  }
+  return outcome.info == 0 || outcome.info > system.n;
+}
+
+}  // namespace
+
+std::optional<LapackDriver> lapack_driver(SolverKind solver) {
+  switch (solver) {
+    case SolverKind::dgesv:
+      return LapackDriver::dgesv;
+    case SolverKind::dsgesv:
+      return LapackDriver::dsgesv;
+    case SolverKind::dgesvx:
+      return LapackDriver::dgesvx;
+    case SolverKind::mxp:
+    case SolverKind::solve:
+    case SolverKind::hpl:
+      return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+double free_bytes() {
+  constexpr std::int64_t blas_buffers = std::int64_t{256} << 20;
+  const std::int64_t free = std::min(node_memory().free, process_memory_left());
+  return static_cast<double>(std::max<std::int64_t>(free - blas_buffers, 0));
+}
+
+double lapack_bytes(LapackDriver driver, std::int64_t n, std::int64_t rhs) {
+  const auto rows = static_cast<double>(n);
+  const auto columns = static_cast<double>(rhs);
+  return 8 * rows * (rows + columns) + lapack_workspace(driver, rows, columns);
+}
+
+std::string lapack_obstacle(LapackDriver driver, std::int64_t n, std::int64_t rhs, double free) {
+  if (!has_lapack()) return "OpenBLAS was built without LAPACK";
+  const double needed = lapack_bytes(driver, n, rhs);
+  if (needed <= free) return "";
+  return fmt::format("it needs {} on one node, and {} are free", gibibytes(needed),
+                     gibibytes(free));
+}
+
+Contestant lapack_contestant(const Communicator& world, SolverKind solver, std::int64_t n,
+                             std::int64_t rhs, int threads) {
+  LUPINE_EXPECTS(lapack_driver(solver).has_value());
+  const LapackDriver driver = *lapack_driver(solver);
+  const bool mixed = driver == LapackDriver::dsgesv;
+  Contestant contestant;
+  contestant.solver = solver;
+  contestant.precision = mixed ? Precision::fp32 : Precision::fp64;
+  contestant.threads = threads;
+  contestant.ceiling = mixed ? "sgemm" : "dgemm";
+  on_rank_0(world, [&] { contestant.skipped = lapack_obstacle(driver, n, rhs, free_bytes()); });
+  contestant.skipped = text_of_rank_0(world, std::move(contestant.skipped));
+  return contestant;
+}
+
+Turn lapack_turn(const Communicator& world, const std::function<Turn()>& run) {
+  Turn turn;
+  if (world.rank() == 0) {
+    try {
+      turn = run();
+    } catch (const std::exception& problem) {
+      turn.failure = problem.what();
+    }
+  }
+  world.barrier_asleep();
+  return turn;
+}
+
+std::string residual_failure(double scaled_residual, double threshold) {
+  if (threshold <= 0 || scaled_residual < threshold) return "";
+  return fmt::format("residual {:.3g}, allowed is less than {:g}", scaled_residual, threshold);
+}
+
+Turn lapack_run(LapackDriver driver, const LapackSystem& system, int threads, const Clock& clock) {
+  const std::int64_t n = system.n;
+  const ThreadScope scope(threads);
+  const auto device = make_device({.kind = DeviceKind::cpu, .threads = threads});
+  const Buffer memory = device->allocate(n * n * 8);
+  const MatrixView<double> a{memory.as<double>(), n, n, n};
+  system.fill(a);
+  // Written before the clock starts, so that the workspace's pages are mapped, as those of A are.
+  const std::int64_t bytes = lapack_workspace(driver, n, system.rhs);
+  const Buffer workspace = device->allocate(bytes);
+  std::fill_n(workspace.data(), bytes, std::byte{0});
+  std::vector<double> x = system.right_hand_sides();
+
+  const double begin = clock.now();
+  const LapackOutcome outcome = solve_by_lapack(
+      driver, a, {x.data(), n, system.rhs, n}, {workspace.data(), static_cast<std::size_t>(bytes)});
+  Turn turn;
+  turn.seconds = clock.now() - begin;
+  if (!judge(outcome, system, turn)) return turn;
+  turn.scaled_residual = system.residual(x);
+  if (turn.passed()) turn.failure = residual_failure(turn.scaled_residual, system.threshold);
+  return turn;
+}
+
+Turn lapack_run(LapackDriver driver, const Communicator& alone, const BenchmarkOptions& options,
+                int threads, const Clock& clock) {
+  const std::int64_t n = options.n;
+  const ThreadScope scope(threads);
+  const auto device = make_device({.kind = DeviceKind::cpu, .threads = threads});
+  const Generator generator(options, alone);
+  const MatrixSpec& spec = generator.spec();
+  const Distribution whole(n, n, 1, 0);
+  LapackSystem system;
+  system.n = n;
+  system.threshold = options.threshold;
+  system.fill = [&](MatrixView<double> a) {
+    const auto queue = device->make_queue(Priority::normal);
+    device->generate(*queue, spec, whole, whole, a);
+    queue->synchronize();
+  };
+  system.right_hand_sides = [&] { return right_hand_side(spec, whole); };
+  system.residual = [&](const std::vector<double>& x) {
+    const ProcessGrid grid(alone, {1, 1, GridOrder::row});
+    return scaled_residual(system_norms(grid, *device, whole, whole, spec, x), n);
+  };
+  return lapack_run(driver, system, threads, clock);
+}
+
+}  // namespace lupine

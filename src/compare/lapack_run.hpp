@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file
+/// A system of `lupine compare`, solved by LAPACK.
+#pragma once
+
+#include <lupine/options.hpp>
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "comm/communicator.hpp"
+#include "compare/comparison.hpp"
+#include "core/clock.hpp"
+#include "host/lapack.hpp"
+
+namespace lupine {
+
+/// The driver of a solver that is LAPACK's.
+std::optional<LapackDriver> lapack_driver(SolverKind solver);
+
+/// Bytes that this process may allocate beside the buffers of OpenBLAS, which asks for them again
+/// and again, without end, where it cannot have them.
+double free_bytes();
+/// Bytes that a run of the driver with `rhs` right-hand sides needs: A and b, which it overwrites,
+/// and workspace.
+double lapack_bytes(LapackDriver driver, std::int64_t n, std::int64_t rhs);
+/// Why lapack_run() cannot run where `free` bytes of memory are free; empty if it can.
+std::string lapack_obstacle(LapackDriver driver, std::int64_t n, std::int64_t rhs, double free);
+
+/// LAPACK's solver as a contestant: rank 0 alone with `threads` threads, or skipped where rank 0
+/// has not enough memory. Collective. @pre lapack_driver(solver) has a value
+Contestant lapack_contestant(const Communicator& world, SolverKind solver, std::int64_t n,
+                             std::int64_t rhs, int threads);
+/// Runs `run` on rank 0, while the other ranks wait without using their cores. What it throws
+/// becomes the turn's failure. Collective; the turn is rank 0's, and empty elsewhere.
+Turn lapack_turn(const Communicator& world, const std::function<Turn()>& run);
+
+/// A system A x = b that LAPACK solves, with one or several columns of b.
+struct LapackSystem {
+  std::int64_t n = 0;
+  std::int64_t rhs = 1;   ///< columns of b
+  double threshold = 16;  ///< of the scaled residual; 0 or less: no check
+  /// Whether a dsgesv that gave its FP32 factors up, and factored again in FP64, has passed.
+  bool may_fall_back = false;
+  std::function<void(MatrixView<double>)> fill;             ///< a <- A
+  std::function<std::vector<double>()> right_hand_sides{};  ///< b, n x rhs, column-major
+  /// The scaled residual of x (of several columns: the largest), from A and b generated again.
+  std::function<double(const std::vector<double>&)> residual{};
+};
+
+/// Solves the system with LAPACK on this rank alone. The turn's time is that of the solver; memory
+/// is allocated and A is filled before.
+/// @throws Fault where memory is short
+Turn lapack_run(LapackDriver driver, const LapackSystem& system, int threads, const Clock& clock);
+
+/// Generates A and b of the benchmark in FP64, solves, and computes the benchmark's scaled
+/// residual.
+/// @param alone a communicator of this rank alone
+/// @param options of which n, the matrix with its parameters, seed and threshold are used
+Turn lapack_run(LapackDriver driver, const Communicator& alone, const BenchmarkOptions& options,
+                int threads, const Clock& clock);
+
+/// The text of Turn::failure for a scaled residual that is not below the threshold; empty if it is
+/// below, or if the threshold is 0 or less, which means no check.
+std::string residual_failure(double scaled_residual, double threshold);
+
+}  // namespace lupine

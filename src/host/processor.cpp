@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "host/processor.hpp"
+
+#include <cblas.h>
+#include <fmt/format.h>
+#include <hwloc.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <memory>
+
+#include "cpu/isa.hpp"
+
+#ifdef LUPINE_WITH_ONEDNN
+#include <oneapi/dnnl/dnnl.hpp>
+#endif
+
+namespace lupine {
+
+namespace {
+
+using Topology = std::unique_ptr<hwloc_topology, decltype(&hwloc_topology_destroy)>;
+using CpuSet = std::unique_ptr<hwloc_bitmap_s, decltype(&hwloc_bitmap_free)>;
+
+Topology load_topology() {
+  hwloc_topology_t raw = nullptr;
+  if (hwloc_topology_init(&raw) != 0) return {nullptr, hwloc_topology_destroy};
+  Topology topology(raw, hwloc_topology_destroy);
+  if (hwloc_topology_load(raw) != 0) topology.reset();
+  return topology;
+}
+
+/// The node's topology, which is loaded once: that takes milliseconds. Null if it is unknown.
+hwloc_topology_t the_topology() {
+  static const Topology topology = load_topology();
+  return topology.get();
+}
+
+CpuSet binding(hwloc_topology_t topology) {
+  CpuSet set(hwloc_bitmap_alloc(), hwloc_bitmap_free);
+  if (hwloc_get_cpubind(topology, set.get(), HWLOC_CPUBIND_PROCESS) != 0)
+    hwloc_bitmap_copy(set.get(), hwloc_topology_get_allowed_cpuset(topology));
+  return set;
+}
+
+int cores_inside(hwloc_topology_t topology, hwloc_const_cpuset_t set) {
+  int cores = 0;
+  const int all = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_CORE);
+  for (int i = 0; i < all; ++i) {
+    const hwloc_obj_t core =
+        hwloc_get_obj_by_type(topology, HWLOC_OBJ_CORE, static_cast<unsigned>(i));
+    if (hwloc_bitmap_intersects(core->cpuset, set)) ++cores;
+  }
+  return std::max(1, cores);
+}
+
+/// Where this process may run.
+struct Binding {
+  std::string processors;  ///< "0-3,7"; empty if unknown
+  int cores = 1;
+};
+
+Binding find_binding(hwloc_topology_t topology) {
+  const CpuSet set = binding(topology);
+  char* text = nullptr;
+  hwloc_bitmap_list_asprintf(&text, set.get());
+  const std::unique_ptr<char, decltype(&std::free)> owner(text, std::free);
+  return {text ? text : "", cores_inside(topology, set.get())};
+}
+
+/// find_binding(), which asks the system about every thread of the process. What it found is kept
+/// for the calling thread until that thread's affinity changes.
+const Binding& the_binding(hwloc_topology_t topology) {
+  thread_local cpu_set_t known_for;
+  thread_local bool known = false;
+  thread_local Binding found;
+  cpu_set_t now;
+  CPU_ZERO(&now);
+  const bool can_tell = sched_getaffinity(0, sizeof now, &now) == 0;
+  if (known && can_tell && CPU_EQUAL(&now, &known_for)) return found;
+  found = find_binding(topology);
+  known = can_tell;  // a node with more processors than fit into the set is asked every time
+  known_for = now;
+  return found;
+}
+
+std::vector<std::string> instruction_sets() {
+  std::vector<std::string> sets;
+#if defined(__x86_64__)
+#define LUPINE_HAS(set, needed) \
+  if (__builtin_cpu_supports(set) && allowed_cpu_isa() >= (needed)) sets.emplace_back(set)
+  LUPINE_HAS("sse4.2", CpuIsa::portable);
+  LUPINE_HAS("avx", CpuIsa::avx2);
+  LUPINE_HAS("avx2", CpuIsa::avx2);
+  LUPINE_HAS("fma", CpuIsa::avx2);
+  if (has_f16c() && allowed_cpu_isa() >= CpuIsa::avx2) sets.emplace_back("f16c");
+  LUPINE_HAS("avx512f", CpuIsa::avx512);
+  LUPINE_HAS("avx512bw", CpuIsa::avx512);
+  LUPINE_HAS("avx512dq", CpuIsa::avx512);
+  LUPINE_HAS("avx512vl", CpuIsa::avx512);
+  LUPINE_HAS("avx512bf16", CpuIsa::avx512_bf16);
+#undef LUPINE_HAS
+#endif
+  return sets;
+}
+
+bool has(const std::vector<std::string>& sets, std::string_view name) {
+  return std::find(sets.begin(), sets.end(), name) != sets.end();
+}
+
+}  // namespace
+
+const std::string& processor_model() {
+  static const std::string model = [] {
+    const hwloc_topology_t topology = the_topology();
+    const hwloc_obj_t package =
+        topology ? hwloc_get_obj_by_type(topology, HWLOC_OBJ_PACKAGE, 0) : nullptr;
+    const char* name = package ? hwloc_obj_get_info_by_name(package, "CPUModel") : nullptr;
+    return std::string(name ? name : "unknown processor");
+  }();
+  return model;
+}
+
+ProcessorInfo processor_info() {
+  ProcessorInfo info;
+  info.instruction_sets = instruction_sets();
+  info.model = processor_model();
+  const hwloc_topology_t topology = the_topology();
+  if (!topology) return info;
+  info.cores = cores_inside(topology, hwloc_topology_get_allowed_cpuset(topology));
+  info.bound_cores = the_binding(topology).cores;
+  return info;
+}
+
+std::int64_t cache_bytes() {
+  const hwloc_topology_t topology = the_topology();
+  if (!topology) return 0;
+  for (const hwloc_obj_type_t level : {HWLOC_OBJ_L3CACHE, HWLOC_OBJ_L2CACHE}) {
+    std::int64_t bytes = 0;
+    for (hwloc_obj_t cache = nullptr;
+         (cache = hwloc_get_next_obj_by_type(topology, level, cache)) != nullptr;)
+      bytes += static_cast<std::int64_t>(cache->attr->cache.size);
+    if (bytes > 0) return bytes;
+  }
+  return 0;
+}
+
+int bound_cores() {
+  const hwloc_topology_t topology = the_topology();
+  return topology ? the_binding(topology).cores : 1;
+}
+
+std::string core_binding() {
+  const hwloc_topology_t topology = the_topology();
+  return topology ? the_binding(topology).processors : "";
+}
+
+bool bindings_overlap(const std::string& a, const std::string& b) {
+  const CpuSet first(hwloc_bitmap_alloc(), hwloc_bitmap_free);
+  const CpuSet second(hwloc_bitmap_alloc(), hwloc_bitmap_free);
+  hwloc_bitmap_list_sscanf(first.get(), a.c_str());
+  hwloc_bitmap_list_sscanf(second.get(), b.c_str());
+  return hwloc_bitmap_intersects(first.get(), second.get()) != 0;
+}
+
+std::string blas_description() {
+  static const std::string description = [] {
+    const std::string config = openblas_get_config();  // "OpenBLAS 0.3.21 NO_LAPACKE ..."
+    const auto end = config.find(' ', config.find(' ') + 1);
+    const int parallel = openblas_get_parallel();
+    return fmt::format("{}, {} kernels, {} threads", config.substr(0, end), openblas_get_corename(),
+                       parallel == 2   ? "OpenMP"
+                       : parallel == 1 ? "own"
+                                       : "no");
+  }();
+  return description;
+}
+
+std::string onednn_description() {
+#ifdef LUPINE_WITH_ONEDNN
+  const dnnl::version_t* v = dnnl::version();
+  return fmt::format("oneDNN {}.{}.{}", v->major, v->minor, v->patch);
+#else
+  return "none";
+#endif
+}
+
+bool native_bf16() {
+#ifdef LUPINE_WITH_ONEDNN
+  const auto wanted = static_cast<unsigned>(dnnl::cpu_isa::avx512_core_bf16);
+  return allowed_cpu_isa() >= CpuIsa::avx512_bf16 &&
+         (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & wanted) == wanted;
+#else
+  return false;
+#endif
+}
+
+std::optional<std::string> better_kernels(std::string_view kernels,
+                                          const std::vector<std::string>& sets) {
+  const auto is_any = [&](std::initializer_list<std::string_view> names) {
+    return std::find(names.begin(), names.end(), kernels) != names.end();
+  };
+  const bool avx512 = has(sets, "avx512f") && has(sets, "avx512bw") && has(sets, "avx512dq") &&
+                      has(sets, "avx512vl");
+  if (avx512)
+    return is_any({"SkylakeX", "Cooperlake", "SapphireRapids"})
+               ? std::nullopt
+               : std::optional<std::string>("SkylakeX");
+  if (has(sets, "avx2") && has(sets, "fma"))
+    return is_any({"Haswell", "Zen", "SkylakeX", "Cooperlake", "SapphireRapids"})
+               ? std::nullopt
+               : std::optional<std::string>("Haswell");
+  return std::nullopt;
+}
+
+std::optional<std::string> better_blas_kernels() {
+  return better_kernels(openblas_get_corename(), instruction_sets());
+}
+
+}  // namespace lupine

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "host/thread_scope.hpp"
+
+#include <cblas.h>
+#include <omp.h>
+#include <pthread.h>
+
+#include <algorithm>
+#include <atomic>
+#include <limits>
+#include <utility>
+
+#include "core/expects.hpp"
+
+namespace lupine {
+
+namespace {
+// The number of threads of the calling thread's innermost scope; 0: there is no scope.
+int& present() {
+  thread_local int threads = 0;
+  return threads;
+}
+
+// Whether this process is a child whose parent had threads when it forked: threads of OpenMP stay
+// in its pool between regions, and fork() copies the pool, but not the threads.
+std::atomic<bool>& has_lost_pool() {
+  static std::atomic<bool> lost = false;
+  return lost;
+}
+
+void note_pool() {
+  [[maybe_unused]] static const int noted =
+      pthread_atfork(nullptr, nullptr, [] { has_lost_pool() = true; });
+}
+
+}  // namespace
+
+int largest_team() {
+  const int level = omp_get_active_level();
+  if (has_lost_pool() || level >= omp_get_max_active_levels()) return 1;
+  const int limit = omp_get_thread_limit();
+  // The regions around share the limit.
+  return level > 0 && limit < std::numeric_limits<int>::max() ? 1 : limit;
+}
+
+ThreadScope::ThreadScope(int wanted) : around_(present()) {
+  LUPINE_EXPECTS(wanted >= 1);
+  const int threads = std::min(wanted, largest_team());
+  present() = threads;
+  if (threads == around_) return;
+  if (threads > 1) note_pool();
+  const int openmp = omp_get_max_threads();
+  const int openblas = openblas_get_num_threads();
+  const bool adjusts = omp_get_dynamic() != 0;
+  if (openmp == threads && openblas == threads && !adjusts) return;
+  openmp_ = openmp;
+  openblas_ = openblas;
+  adjusts_ = adjusts;
+  omp_set_num_threads(threads);
+  openblas_set_num_threads(threads);
+  if (adjusts) omp_set_dynamic(0);
+}
+
+// An OpenBLAS that is built on OpenMP sets OpenMP's number too, so OpenMP's is put back last.
+ThreadScope::~ThreadScope() {
+  present() = around_;
+  if (openmp_ == 0) return;
+  openblas_set_num_threads(openblas_);
+  omp_set_num_threads(openmp_);
+  if (adjusts_) omp_set_dynamic(1);
+}
+
+}  // namespace lupine

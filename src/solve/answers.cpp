@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "solve/answers.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <optional>
+
+#include "core/numbers.hpp"
+#include "source/threads.hpp"
+
+namespace lupine {
+
+namespace {
+
+// Bounds that are computed in FP32, or for an x of some corrections ago, are right to two digits.
+constexpr double bound_margin = 1.02;
+
+// v 2^e; exact unless the result is outside of FP64's normal numbers.
+double times_power(double v, int e) {
+  if (e < -1022 || e > 1023) return std::ldexp(v, e);
+  return v * std::bit_cast<double>(static_cast<std::uint64_t>(e + 1023) << 52);
+}
+
+// v_i 2^(exponents_i + shift) for all i.
+Vector scaled(std::span<const double> v, const std::vector<int>& exponents, int shift) {
+  Vector result(v.size());
+  for (std::size_t i = 0; i < v.size(); ++i) result[i] = times_power(v[i], exponents[i] + shift);
+  return result;
+}
+
+// The largest exponent of the numbers v_i 2^exponents[i] that are not zero; nullopt if all are
+// zero.
+std::optional<int> largest_exponent(std::span<const double> v, const std::vector<int>& exponents) {
+  constexpr int none = std::numeric_limits<int>::min();
+  int most = none;
+  for (std::size_t i = 0; i < v.size(); ++i)
+    if (const std::optional<int> e = exponent(v[i])) most = std::max(most, *e + exponents[i]);
+  return most == none ? std::nullopt : std::optional(most);
+}
+
+// max_i |v_i| 2^(shift - exponents[i]). long double, because the result may be outside of FP64's
+// range. Infinity if v has an Inf or NaN.
+long double largest_scaled(const Vector& v, const std::vector<int>& exponents, int shift) {
+  if (!std::isfinite(largest(v))) return std::numeric_limits<long double>::infinity();
+  long double most = 0;
+  int top = std::numeric_limits<int>::min();
+  for (std::size_t i = 0; i < v.size(); ++i) {
+    const std::optional<int> e = exponent(v[i]);
+    if (!e || *e + shift - exponents[i] < top) continue;
+    top = *e + shift - exponents[i];
+    most =
+        std::max(most, std::fabs(std::ldexp(static_cast<long double>(v[i]), shift - exponents[i])));
+  }
+  return most;
+}
+
+// The error above which no decimal digit is right.
+constexpr double no_digit = 0.5;
+// The smallest FP64 number: what an x, or a number on the way to it, may lose by underflow.
+constexpr double smallest = std::numeric_limits<double>::denorm_min();
+
+// Forward bounds of the accepted answers. C is divided by 2^top, where top is the exponent of
+// ||C y||, so that neither norm overflows.
+class ForwardBounds {
+ public:
+  ForwardBounds(FactoredSystem& factored, const Equilibration& scales)
+      : factored_(factored), scales_(scales) {}
+
+  /// @param componentwise as in dgerfs, where an answer has its weight; else by norms, and
+  /// componentwise where these leave no digit
+  /// @param quick by Inverse::norm_at_most() first
+  void set(Answers& answers, bool componentwise, bool quick) {
+    std::vector<Answer*> open;
+    for (Answer& answer : answers.all) {
+      if (!answer.column.converged) continue;
+      answer.column.forward_bound = answer.largest_f == 0 ? 0 : infinity;
+      if (answer.largest_f != 0 && answer.top) open.push_back(&answer);
+    }
+    const auto is_sketched = [](const Answer* answer) { return answer->weight.empty(); };
+    componentwise = componentwise && std::ranges::none_of(open, is_sketched);
+    const auto leave_open = [&] {
+      std::erase_if(open,
+                    [](const Answer* answer) { return answer->column.forward_bound < no_digit; });
+    };
+    if (quick) {
+      by_norm(open, factored_.inverse().norm_at_most());
+      leave_open();
+    }
+    if (!componentwise) {
+      by_condition(open);
+      leave_open();
+      std::erase_if(open, is_sketched);
+    }
+    by_components(open);
+  }
+
+ private:
+  static constexpr double infinity = std::numeric_limits<double>::infinity();
+
+  static void finish(Answer& answer, double norm) {
+    answer.column.forward_bound = norm / answer.size + smallest / answer.x_norm;
+  }
+
+  // By ||(R A C)^-1||. A lower bound of it bounds no error.
+  void by_condition(const std::vector<Answer*>& open) {
+    if (open.empty()) return;
+    const ConditionEstimate& condition = factored_.inverse().condition();
+    by_norm(open,
+            condition.at_least ? infinity : condition.value / factored_.system().scaled_norm());
+  }
+
+  void by_norm(const std::vector<Answer*>& open, double inverse) {
+    const int largest_c = *std::ranges::max_element(scales_.columns);
+    for (Answer* answer : open)
+      finish(*answer, std::ldexp(inverse * answer->largest_f, largest_c - *answer->top));
+  }
+
+  void by_components(const std::vector<Answer*>& open) {
+    if (open.empty()) return;
+    const Vector ones(static_cast<std::size_t>(factored_.system().n()), 1.0);
+    std::vector<Weights> weights;
+    weights.reserve(open.size());
+    for (const Answer* answer : open)
+      weights.push_back({scaled(ones, scales_.columns, -*answer->top), answer->weight});
+    const auto norms = factored_.inverse().norms(std::move(weights));
+    const std::vector<double> none(open.size(), infinity);
+    for (std::size_t i = 0; i < open.size(); ++i) finish(*open[i], norms.value_or(none)[i]);
+  }
+
+  FactoredSystem& factored_;
+  const Equilibration& scales_;
+};
+
+// Solves for some right-hand sides of one factored system.
+class Answering {
+ public:
+  Answering(FactoredSystem& factored, const ScaledMatrix& matrix, Transpose op,
+            const MultiVector& b, const AnswerOptions& options, const Clock& clock,
+            AnswerTimes& times)
+      : factored_(factored),
+        system_(factored.system()),
+        matrix_(matrix),
+        op_(op),
+        scales_(matrix.scales().of(op)),
+        b_(b),
+        options_(options),
+        tolerance_(componentwise_tolerance(options.refine.tolerance, system_.n())),
+        clock_(clock),
+        times_(times),
+        x_space_(system_.x_space()),
+        right_(system_.b_part().local_size(), b.count()) {
+    answers_.x = MultiVector(system_.n(), b.count());
+    answers_.y = MultiVector(system_.x_part().local_size(), b.count());
+    answers_.all.resize(static_cast<std::size_t>(b.count()));
+    shifts_.resize(answers_.all.size());
+    for_each_in_threads(b.count(), [&](std::int64_t k) {
+      const int shift = largest_exponent(b[k], scales_.rows).value_or(0) - matrix_.exponent_of_b();
+      shifts_[static_cast<std::size_t>(k)] = shift;
+      for (const Run& run : system_.b_part().runs())
+        for (std::int64_t i = 0; i < run.length; ++i) {
+          const auto from = static_cast<std::size_t>(run.global.value + i);
+          right_[k][static_cast<std::size_t>(run.local.value + i)] =
+              times_power(b[k][from], scales_.rows[from] - shift);
+        }
+      of(k).column.precision = options.precision;
+    });
+  }
+
+  Answers run() {
+    const bool sketched = factored_.exact() && options_.many && options_.refine.tolerance == 0 &&
+                          options_.condition != ConditionCheck::full &&
+                          options_.refine.method != RefineMethod::gmres;
+    std::vector<std::int64_t> rest;
+    if (sketched)
+      rest = solve_once();
+    else
+      for (std::int64_t k = 0; k < right_.count(); ++k) rest.push_back(k);
+    if (!rest.empty()) refine(rest);
+    const double begin = clock_.now();
+    if (options_.condition != ConditionCheck::off)
+      ForwardBounds(factored_, scales_)
+          .set(answers_,
+               options_.condition == ConditionCheck::full || (options_.bounds && !options_.many),
+               !options_.bounds);
+    times_.checks += clock_.now() - begin;
+    return std::move(answers_);
+  }
+
+ private:
+  Answer& of(std::int64_t k) { return answers_.all[static_cast<std::size_t>(k)]; }
+  bool as_lapack() const { return factored_.exact() && options_.refine.tolerance == 0; }
+
+  // One solve for all; returns those whose estimated errors do not suffice.
+  std::vector<std::int64_t> solve_once() {
+    double begin = clock_.now();
+    answers_.y = factored_.solver().solve(right_);
+    const MultiVector& y = answers_.y;
+    times_.refine += clock_.now() - begin;
+    begin = clock_.now();
+    const ResidualSketch::Estimates estimates = factored_.sketch().estimate(y, right_);
+    const Vector y_sizes = x_space_.largest(y);
+    const Vector b_sizes = system_.b_space().largest(right_);
+    std::vector<std::int64_t> rest;
+    set_every_x();
+    for (std::int64_t k = 0; k < y.count(); ++k) {
+      const auto i = static_cast<std::size_t>(k);
+      const double error = ResidualSketch::certainty * estimates.errors[i];
+      Answer& answer = of(k);
+      if (!(error <= tolerance_) || !std::isfinite(of(k).x_norm)) {
+        rest.push_back(k);
+        continue;
+      }
+      SolveColumn& column = answer.column;
+      column.method = RefineMethod::ir;
+      column.iterations = 1;
+      column.converged = true;
+      column.componentwise_error = unknown;
+      column.backward_error = error;
+      column.hpl_residual = unknown;
+      column.forward_bound = unknown;
+      const double n = static_cast<double>(system_.n());
+      const double size = system_.scaled_norm() * y_sizes[i] + b_sizes[i];
+      answer.largest_f = ResidualSketch::certainty * estimates.residuals[i] + (n + 1) * eps * size;
+      if (answer.largest_f != 0) answer.largest_f += lost(answer);
+    }
+    times_.checks += clock_.now() - begin;
+    return rest;
+  }
+
+  void refine(const std::vector<std::int64_t>& numbers) {
+    double begin = clock_.now();
+    MultiVector b = right_;
+    b.keep(numbers);
+    std::vector<RefineOutcome> outcomes =
+        lupine::refine(system_, factored_.solver(), b, options_.refine, clock_);
+    times_.refine += clock_.now() - begin;
+    begin = clock_.now();
+    for (std::size_t i = 0; i < numbers.size(); ++i) measure(numbers[i], std::move(outcomes[i]));
+    times_.checks += clock_.now() - begin;
+  }
+
+  void set_x(std::int64_t k) {
+    gather_y(k);
+    scale_y(k);
+  }
+  void set_every_x() {
+    for (std::int64_t k = 0; k < answers_.x.count(); ++k) gather_y(k);
+    for_each_in_threads(answers_.x.count(), [&](std::int64_t k) { scale_y(k); });
+  }
+  // x <- y, whole. Collective.
+  void gather_y(std::int64_t k) {
+    std::ranges::copy(x_space_.gather(system_.x_part(), answers_.y[k]), answers_.x[k].begin());
+  }
+  // x <- C x 2^shift, and its norms.
+  void scale_y(std::int64_t k) {
+    const Vector y(answers_.x[k].begin(), answers_.x[k].end());
+    const int shift = shifts_[static_cast<std::size_t>(k)];
+    const std::span<double> x = answers_.x[k];
+    for (std::size_t i = 0; i < y.size(); ++i) x[i] = times_power(y[i], scales_.columns[i] + shift);
+    Answer& answer = of(k);
+    answer.y_norm = largest(y);
+    answer.x_norm = largest(x);
+    // ||C y|| is that of x, unless x is so small that it has lost digits.
+    if (answer.x_norm >= std::numeric_limits<double>::min() && std::isfinite(answer.x_norm)) {
+      answer.top = *exponent(answer.x_norm) - shift;
+      answer.size = times_power(answer.x_norm, -*exponent(answer.x_norm));
+    } else if ((answer.top = largest_exponent(y, scales_.columns))) {
+      answer.size = largest(scaled(y, scales_.columns, -*answer.top));
+    }
+  }
+
+  // What underflow may have changed in an entry of the residual.
+  double lost(const Answer& answer) const {
+    return static_cast<double>(system_.n() + 1) * matrix_.underflow() * (1 + answer.y_norm);
+  }
+
+  void measure(std::int64_t k, RefineOutcome outcome) {
+    Answer& answer = of(k);
+    const int shift = shifts_[static_cast<std::size_t>(k)];
+    std::ranges::copy(outcome.x, answers_.y[k].begin());
+    answer.forecast = outcome.forecast;
+    set_x(k);
+    SolveColumn& column = answer.column;
+    column.method = outcome.method;
+    column.iterations = outcome.iterations;
+    column.componentwise_error = outcome.error;
+    column.forward_bound = unknown;
+    const VectorSpace b_space = system_.b_space();
+    const Vector residual = b_space.gather(system_.b_part(), outcome.residual);
+    const long double most = largest_scaled(residual, scales_.rows, shift);
+    const long double size = matrix_.norm(system_, op_) * of(k).x_norm + largest(b_[k]);
+    const double ratio = most == 0 ? 0 : static_cast<double>(most / size);
+    // With an x beyond FP64's range the ratio would be 0, whatever the residual.
+    const bool finite = std::isfinite(of(k).x_norm) && std::isfinite(outcome.error);
+    column.backward_error = finite ? ratio : std::numeric_limits<double>::infinity();
+    column.hpl_residual = column.backward_error / (eps * static_cast<double>(system_.n()));
+    if (!finite) column.componentwise_error = std::numeric_limits<double>::infinity();
+    column.converged =
+        column.componentwise_error <= tolerance_ ||
+        (as_lapack() && finite &&
+         factored_.normwise_error(answers_.y[k], right_[k], outcome.residual) <= tolerance_);
+    answer.weight = std::move(outcome.bound);
+    const double n = static_cast<double>(system_.n());
+    for (std::size_t i = 0; i < answer.weight.size(); ++i)
+      answer.weight[i] =
+          std::fabs(outcome.residual[i]) + (n + 1) * eps * bound_margin * answer.weight[i];
+    answer.largest_f = b_space.largest(MultiVector(answer.weight))[0];
+    if (answer.largest_f != 0) {
+      for (double& f : answer.weight) f += lost(answer);
+      answer.largest_f += lost(answer);
+    }
+    if (options_.many && options_.condition != ConditionCheck::full)
+      answer.weight = {};
+    else
+      answer.weight = b_space.gather(system_.b_part(), answer.weight);
+  }
+
+  FactoredSystem& factored_;
+  System& system_;
+  const ScaledMatrix& matrix_;
+  Transpose op_;
+  Equilibration scales_;
+  const MultiVector& b_;
+  const AnswerOptions& options_;
+  double tolerance_;
+  const Clock& clock_;
+  AnswerTimes& times_;
+  VectorSpace x_space_;
+  MultiVector right_;        // R b 2^-shift
+  std::vector<int> shifts_;  // the largest |r_i b_i| 2^-shift is in [1/2, 1)
+  Answers answers_;
+};
+
+}  // namespace
+
+Answers answers(FactoredSystem& factored, const ScaledMatrix& matrix, Transpose op,
+                const MultiVector& b, const AnswerOptions& options, const Clock& clock,
+                AnswerTimes& times) {
+  return Answering(factored, matrix, op, b, options, clock, times).run();
+}
+
+std::string doubt(FactoredSystem& factored, std::span<const SolveColumn> columns, bool quick) {
+  double most = 0;
+  for (const SolveColumn& column : columns)
+    if (column.converged) most = std::max(most, column.forward_bound);
+  if (quick && most < no_digit && std::isfinite(factored.inverse().norm_at_most())) return "";
+  const ConditionEstimate& condition = factored.inverse().condition();
+  const double growth = factored.factor_error().growth;
+  if (condition.at_least)
+    return fmt::format(
+        "the factors tell no bound of the error of x: the condition number of A is at "
+        "least {:.2g}{}",
+        condition.value,
+        has_grown(growth, factored.system().n())
+            ? fmt::format(", and the entries grew by {:.2g} in the LU", growth)
+            : "; A may be singular to working precision");
+  if (!(condition.value * eps < 1))
+    return fmt::format(
+        "A is singular to working precision (condition number {:.2g}, estimated): no "
+        "digit of x is certain",
+        condition.value);
+  if (most < no_digit) return "";
+  return fmt::format(
+      "no digit of x is certain: the estimated bound of its error is {:.2g} of its "
+      "size",
+      most);
+}
+
+}  // namespace lupine

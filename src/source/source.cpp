@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "source/source.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "comm/agreement.hpp"
+#include "core/numbers.hpp"
+#include "source/source_parts.hpp"
+
+namespace lupine {
+
+Matrix::Matrix(std::shared_ptr<MatrixSource> source) : source_(std::move(source)) {}
+
+RightHandSide::RightHandSide(std::shared_ptr<RightHandSideSource> source)
+    : source_(std::move(source)) {}
+
+std::string wrong_value(std::span<const double> b, std::int64_t k) {
+  const auto bad = std::ranges::find_if(b, [](double v) { return !std::isfinite(v); });
+  if (bad == b.end()) return "";
+  return fmt::format("b({}, {}) is {} (counted from 1); allowed are finite numbers",
+                     bad - b.begin() + 1, k + 1, *bad);
+}
+
+void require_order(std::int64_t n) {
+  if (n < 1) throw UsageError(fmt::format("A is of order {}; allowed: at least 1", n));
+}
+
+void require_count(std::int64_t count) {
+  if (count < 1) throw UsageError(fmt::format("b has {} columns; allowed: at least 1", count));
+}
+
+std::string columns_text(std::int64_t count) {
+  return fmt::format("{} column{}", count, count == 1 ? "" : "s");
+}
+
+RowShares::RowShares(std::int64_t n, const Communicator& all)
+    : mine(n, std::max<std::int64_t>(ceil_div(n, all.size()), 1), all.size(), all.rank()) {
+  for (int rank = 0; rank < all.size(); ++rank)
+    counts.push_back(Distribution(n, mine.block(), all.size(), rank).local_size());
+}
+
+void SolvedOnRank::prepare(const ProcessGrid& grid, std::int64_t n, std::vector<double>& x) const {
+  const std::int64_t size = has_x(grid) ? n * std::max<std::int64_t>(count(), 1) : 0;
+  agree(grid.all(), [&] { x.assign(static_cast<std::size_t>(size), 0.0); });
+}
+
+void SolvedOnRank::put(const ProcessGrid& grid, std::int64_t k, std::span<const double> solution,
+                       std::vector<double>& x) const {
+  if (has_x(grid)) std::ranges::copy(solution, x.begin() + k * std::ssize(solution));
+}
+
+void require_one(std::int64_t count, const std::function<std::string(std::int64_t k)>& wrong) {
+  std::string first;
+  for (std::int64_t k = 0; k < count; ++k) {
+    const std::string why = wrong(k);
+    if (why.empty()) return;
+    if (first.empty()) first = why;
+  }
+  throw UsageError(first);
+}
+
+}  // namespace lupine
