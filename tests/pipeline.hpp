@@ -145,10 +145,10 @@ struct Problem {
 
 /// For every column, the end of the step that it belongs to.
 inline std::vector<std::int64_t> step_ends(const Problem& p, std::int64_t width) {
-  const Plan plan(p.a.rows(), p.a.columns(), width);
+  const StepSequence steps(p.a.rows(), p.a.columns(), width);
   std::vector<std::int64_t> ends;
-  for (std::int64_t k = 0; k < plan.count(); ++k)
-    ends.insert(ends.end(), static_cast<std::size_t>(plan[k].width()), plan[k].end.value);
+  for (std::int64_t k = 0; k < steps.count(); ++k)
+    ends.insert(ends.end(), static_cast<std::size_t>(steps[k].width()), steps[k].end.value);
   return ends;
 }
 
@@ -160,10 +160,11 @@ struct Factors {
 
 inline Factors gather_factors(const Problem& p, std::int64_t width) {
   Factors f{gather(p.grid, *p.device, p.a)};
-  const Plan plan(p.a.rows(), p.a.columns(), width);
-  for (std::int64_t k = 0; k < plan.count(); ++k)
-    f.condition = std::max(f.condition, undo_inverses(f.lu, plan[k].begin.value, plan[k].end.value,
-                                                      p.device->inverted_order(p.a.storage())));
+  const StepSequence steps(p.a.rows(), p.a.columns(), width);
+  for (std::int64_t k = 0; k < steps.count(); ++k)
+    f.condition =
+        std::max(f.condition, undo_inverses(f.lu, steps[k].begin.value, steps[k].end.value,
+                                            p.device->inverted_order(p.a.storage())));
   return f;
 }
 

@@ -217,7 +217,7 @@ struct BenchmarkOptions {
   /// With pivoting: columns at which the recursion of a panel ends (HPL: NBMIN), at most 4096; 0:
   /// by device.
   int leaf = 0;
-  int parts = 2;  ///< with pivoting: parts into which a panel is divided (HPL: NDIV), 2 to 64
+  int ndiv = 2;  ///< with pivoting: parts into which a panel is divided (HPL: NDIV), 2 to 64
   MatrixKind matrix = MatrixKind::scaled_diagonal;  ///< of HPL-MxP; HPL always has hpl
   double kappa = 1000;  ///< of fasi-higham: condition number in the infinity norm, above 1
   double rho = 0.5;     ///< of fasi-higham: alpha / beta, above 0 and at most 1

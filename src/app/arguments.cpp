@@ -267,7 +267,7 @@ HplDat open_choices() {
   HplDat dat;
   dat.n = dat.nb = {0};
   dat.p = dat.q = dat.nbmin = {0};
-  dat.ndiv = {BenchmarkOptions{}.parts};
+  dat.ndiv = {BenchmarkOptions{}.ndiv};
   dat.depth = {RunOptions{}.lookahead};
   dat.broadcast = {RunOptions{}.broadcast};
   dat.pfact = dat.rfact = {PanelFactor::right};

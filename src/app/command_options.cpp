@@ -37,12 +37,12 @@ Options dat_options(HplDat& dat) {
 
 /// Options of pivoted panels. The targets are single values, or lists as in HPL.dat.
 template <class Numbers>
-Options panel_options(Numbers& leaf, Numbers& parts) {
+Options panel_options(Numbers& leaf, Numbers& ndiv) {
   return {
       number("--nbmin", "With pivoting: columns at which a panel's recursion ends (default 16)",
              leaf),
       number("--ndiv", "With pivoting: parts into which recursion divides a panel (default 2)",
-             parts),
+             ndiv),
   };
 }
 
@@ -279,7 +279,7 @@ Options bench_options(Arguments& a) {
   all.push_back(hpl_nb_option(a));
   all.push_back(precision_option(a.options));
   append(all, low_precision_options(a.options, benchmark_matrix(a.options)));
-  append(all, panel_options(a.options.leaf, a.options.parts));
+  append(all, panel_options(a.options.leaf, a.options.ndiv));
   append(all, machine_options(a.options));
   append(all, sizing_options(a.options));
   append(all, run_options(a));
@@ -290,7 +290,7 @@ Options compare_options(Arguments& a) {
   Options all = contest_options(a);
   append(all, layout_options(a.options.run));
   append(all, low_precision_options(a.options, any_matrix(a)));
-  append(all, panel_options(a.options.leaf, a.options.parts));
+  append(all, panel_options(a.options.leaf, a.options.ndiv));
   append(all, machine_options(a.options));
   all.push_back(profile_option(a));
   return all;

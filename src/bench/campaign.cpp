@@ -53,7 +53,7 @@ BenchmarkOptions with(const HplRun& run, BenchmarkOptions options) {
   options.run.broadcast = run.broadcast;
   if (!pivoted(options)) return options;
   options.leaf = run.nbmin;
-  options.parts = run.ndiv;
+  options.ndiv = run.ndiv;
   return options;
 }
 
@@ -62,7 +62,7 @@ BenchmarkOptions with(const HplRun& run, BenchmarkOptions options) {
 std::string decisive(BenchmarkOptions o) {
   o.run.broadcast = {};
   o.leaf = {};
-  o.parts = {};
+  o.ndiv = {};
   std::string text;
   for (const OptionText& option : option_texts(o)) text += option.value + '\n';
   return text;
@@ -75,7 +75,7 @@ int ranks_of(const BenchmarkOptions& o, const Communicator& world) {
 /// What is settled about `options`, from that of a configuration with the same decisive() text.
 LuSetup varied(LuSetup setup, const BenchmarkOptions& options) {
   setup.run.broadcast = setup.lu.broadcast = options.run.broadcast;
-  setup.lu.parts = options.parts;
+  setup.lu.ndiv = options.ndiv;
   if (options.leaf != 0) setup.lu.leaf = options.leaf;
   return setup;
 }

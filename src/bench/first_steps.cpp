@@ -14,8 +14,8 @@
 namespace lupine {
 
 std::optional<StepWindow> BenchmarkRunner::window(const LuPlan& lu, std::int64_t columns) const {
-  const Plan plan(grid().rows(lu.n, lu.nb), grid().columns(lu.n, lu.nb), lu.width);
-  return step_window(plan, lu.n, lu.lookahead, lu.overlaps, columns);
+  const StepSequence steps(grid().rows(lu.n, lu.nb), grid().columns(lu.n, lu.nb), lu.width);
+  return step_window(steps, lu.n, lu.lookahead, lu.overlaps, columns);
 }
 
 bool BenchmarkRunner::retune(const Tuning& tuning, std::int64_t columns) {

@@ -7,18 +7,18 @@
 
 namespace lupine {
 
-std::optional<StepWindow> step_window(const Plan& plan, std::int64_t n, int lookahead,
+std::optional<StepWindow> step_window(const StepSequence& steps, std::int64_t n, int lookahead,
                                       bool overlaps, std::int64_t columns) {
   LUPINE_EXPECTS(columns >= 1);
   const auto begin = [&](std::int64_t step) {
-    return step < plan.count() ? plan[step].begin.value : n;
+    return step < steps.count() ? steps[step].begin.value : n;
   };
   // At the end of step k, all panels before panel applied(k) are applied to the whole matrix.
   const auto applied = [&](std::int64_t k) { return k - lookahead + (overlaps ? 0 : 1); };
   const std::int64_t first = std::int64_t{lookahead} + 1;
   std::int64_t last = first + 1;
-  while (last < plan.count() && begin(applied(last)) - begin(applied(first)) < columns) ++last;
-  if (last >= plan.count()) return std::nullopt;
+  while (last < steps.count() && begin(applied(last)) - begin(applied(first)) < columns) ++last;
+  if (last >= steps.count()) return std::nullopt;
   const auto operations = [&](std::int64_t k) {
     return 2. / 3 * std::pow(static_cast<double>(n - begin(applied(k))), 3);
   };

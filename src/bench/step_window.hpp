@@ -22,7 +22,7 @@ struct StepWindow {
 /// @param overlaps whether step k's end waits only for the update of step k - 1 (Device::overlaps)
 /// @pre columns >= 1
 /// @return nothing if the matrix has too few steps
-std::optional<StepWindow> step_window(const Plan& plan, std::int64_t n, int lookahead,
+std::optional<StepWindow> step_window(const StepSequence& steps, std::int64_t n, int lookahead,
                                       bool overlaps, std::int64_t columns);
 
 }  // namespace lupine

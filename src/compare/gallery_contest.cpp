@@ -16,8 +16,8 @@
 #include "setup/footprint.hpp"
 #include "setup/machine.hpp"
 #include "setup/options_check.hpp"
+#include "solve/attempt.hpp"
 #include "solve/solver.hpp"
-#include "solve/step_plan.hpp"
 
 namespace lupine {
 

@@ -43,7 +43,7 @@ void for_each_option(Options& options, const Visit& visit) {
 /// Visits the options of the run, then those of the benchmarks.
 template <OptionsOf<BenchmarkOptions> Options, class Visit>
 void for_each_option(Options& options, const Visit& visit) {
-  auto& [run, benchmark, n, precision, pivoting, leaf, parts, matrix, kappa, rho, seed, refine,
+  auto& [run, benchmark, n, precision, pivoting, leaf, ndiv, matrix, kappa, rho, seed, refine,
          max_iterations, threshold, memory_fraction, time_target] = options;
   for_each_option(run, visit);
   visit("benchmark", benchmark);
@@ -51,7 +51,7 @@ void for_each_option(Options& options, const Visit& visit) {
   visit("precision", precision);
   visit("pivoting", pivoting);
   visit("nbmin", leaf);
-  visit("ndiv", parts);
+  visit("ndiv", ndiv);
   visit("matrix", matrix);
   visit("kappa", kappa);
   visit("rho", rho);

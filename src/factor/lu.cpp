@@ -27,8 +27,8 @@ class BlockLu {
         device_(transport.device()),
         a_(a),
         options_(options),
-        plan_(a.rows(), a.columns(), options.width),
-        steps_(how.steps < 0 ? plan_.count() : std::min(how.steps, plan_.count())),
+        steps_(a.rows(), a.columns(), options.width),
+        end_(how.steps < 0 ? steps_.count() : std::min(how.steps, steps_.count())),
         chunk_(options.chunk_of(a.columns().local_size())),
         beside_(options.lookahead > 0 && device_.overlaps()),
         panels_(device_.make_queue(Priority::high)),
@@ -64,8 +64,8 @@ class BlockLu {
   // rest is given to its queue before panel k.
   FactorOutcome run(const ColumnsDone& done) {
     const std::int64_t ahead = options_.lookahead;
-    for (std::int64_t k = 0; k < steps_; ++k) {
-      const Step step = plan_[k];
+    for (std::int64_t k = 0; k < end_; ++k) {
+      const Step step = steps_[k];
       const EventPtr before = newest_update_;
       // Used apart from its chunks from now on, of which the last was updated last.
       if (step.in_column) own_ = columns({step.trailing_column - 1});
@@ -84,7 +84,7 @@ class BlockLu {
       if (time_to_agree(k) && !agree(k).usable()) break;
     }
     finish();
-    if (done && outcome_.usable() && steps_ == plan_.count()) done(a_.rows().size());
+    if (done && outcome_.usable() && end_ == steps_.count()) done(a_.rows().size());
     return std::move(outcome_);
   }
 
@@ -398,18 +398,18 @@ class BlockLu {
 
   void finish() {
     device_.share(0);
-    for (Place& place : lefts_) wait_for(place.carrier, Activity::wait_for_panel, steps_ - 1);
+    for (Place& place : lefts_) wait_for(place.carrier, Activity::wait_for_panel, end_ - 1);
     for (Queue* queue : {panels_.get(), rows_.get(), updates_.get()}) queue->synchronize();
     transport_.synchronize();
-    if (outcome_.usable()) agree(steps_ - 1);
+    if (outcome_.usable()) agree(end_ - 1);
     if (pivoting() && outcome_.usable())  // reads the pivots of the last panels into outcome_
-      for (auto k = std::max<std::int64_t>(steps_ - ring_.slots(), 0); k < steps_; ++k)
+      for (auto k = std::max<std::int64_t>(end_ - ring_.slots(), 0); k < end_; ++k)
         moves_of(ring_[k]);
     times_.finish();
   }
 
   bool time_to_agree(std::int64_t k) const {
-    return (k + 1) % std::max<std::int64_t>(plan_.count() / 32, 1) == 0;
+    return (k + 1) % std::max<std::int64_t>(steps_.count() / 32, 1) == 0;
   }
 
   // All ranks learn of a bad pivot, non-finite number or interrupt on any rank, and stop together.
@@ -426,8 +426,8 @@ class BlockLu {
   Device& device_;
   DistributedMatrix& a_;
   LuPlan options_;
-  Plan plan_;
-  std::int64_t steps_;
+  StepSequence steps_;
+  std::int64_t end_;
   std::int64_t chunk_;
   bool beside_;  // whether the rest is updated while panels are factored
   std::unique_ptr<Queue> panels_;

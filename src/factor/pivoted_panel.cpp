@@ -35,7 +35,7 @@ PivotedPanel::PivotedPanel(Transport& transport, DistributedMatrix& a, const LuP
       column_(transport.grid().column()),
       a_(a),
       leaf_(plan.leaf),
-      parts_(plan.parts),
+      ndiv_(plan.ndiv),
       candidate_(device_.allocate(sizeof(PivotCandidate))) {
   if (alone()) return;
   workspace_ = device_.allocate(workspace_bytes(plan, a.rows().local_size()));
@@ -85,7 +85,7 @@ void PivotedPanel::share(Queue& queue, AnyMatrix block) {
 void PivotedPanel::columns(Queue& queue, std::int64_t begin, std::int64_t end) {
   const std::int64_t count = end - begin;
   if (count <= leaf_) return leaf(queue, begin, end);
-  const std::int64_t part = ceil_div(ceil_div(count, leaf_), parts_) * leaf_;
+  const std::int64_t part = ceil_div(ceil_div(count, leaf_), ndiv_) * leaf_;
   for (std::int64_t i = begin; i < end; i += part) {
     const std::int64_t next = std::min(i + part, end);
     columns(queue, i, next);

@@ -62,7 +62,7 @@ class PivotedPanel {
   const Communicator& column_;
   DistributedMatrix& a_;
   std::int64_t leaf_;
-  std::int64_t parts_;
+  std::int64_t ndiv_;
   Buffer workspace_;  // memory of rows_ on the ranks that do not hold the panel's first rows
   Buffer candidate_;
   Buffer messages_;  // a contiguous copy of the first rows, or the offers of all ranks

@@ -28,7 +28,7 @@ struct LuPlan {
   /// With pivoting: most columns of a leaf of a panel's recursion; they are eliminated one by one
   /// (HPL: NBMIN).
   int leaf = 16;
-  int parts = 2;  ///< parts into which more columns than `leaf` are divided, >= 2 (HPL: NDIV)
+  int ndiv = 2;  ///< parts into which more columns than `leaf` are divided, >= 2 (HPL: NDIV)
   BroadcastMethod broadcast = BroadcastMethod::ring_modified;  ///< of panels
   Fp64Products fp64 = Fp64Products::native;                    ///< of updates that read FP64
   bool native = false;    ///< whether the update reads its precision without a copy in FP32

@@ -7,7 +7,8 @@
 
 namespace lupine {
 
-Plan::Plan(const Distribution& rows, const Distribution& columns, std::int64_t width)
+StepSequence::StepSequence(const Distribution& rows, const Distribution& columns,
+                           std::int64_t width)
     : rows_(rows), columns_(columns), width_(std::clamp<std::int64_t>(width, 1, rows.block())) {
   const std::int64_t n = rows.size();
   const std::int64_t nb = rows.block();
@@ -15,7 +16,7 @@ Plan::Plan(const Distribution& rows, const Distribution& columns, std::int64_t w
   count_ = n / nb * steps_per_block_ + ceil_div(n % nb, width_);
 }
 
-Step Plan::operator[](std::int64_t k) const {
+Step StepSequence::operator[](std::int64_t k) const {
   const std::int64_t block = k / steps_per_block_ * rows_.block();
   const std::int64_t begin = block + k % steps_per_block_ * width_;
   const std::int64_t end = std::min({begin + width_, block + rows_.block(), rows_.size()});

@@ -33,10 +33,10 @@ struct Step {
 };
 
 /// The steps of a factorization, in order, as this rank sees them.
-class Plan {
+class StepSequence {
  public:
   /// @param width most columns of a step, brought to 1 ... rows.block(). A step lies in one block.
-  Plan(const Distribution& rows, const Distribution& columns, std::int64_t width);
+  StepSequence(const Distribution& rows, const Distribution& columns, std::int64_t width);
 
   std::int64_t count() const { return count_; }
   /// Step k, for 0 <= k < count().

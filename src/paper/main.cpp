@@ -126,7 +126,7 @@ BenchmarkOptions options_of(const Arguments& arguments) {
   o.run.lookahead = only(lists.depth, "--lookahead");
   o.run.broadcast = only(lists.broadcast, "--bcast");
   o.leaf = only(lists.nbmin, "--nbmin");
-  o.parts = only(lists.ndiv, "--ndiv");
+  o.ndiv = only(lists.ndiv, "--ndiv");
   return o;
 }
 

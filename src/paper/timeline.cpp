@@ -101,7 +101,7 @@ void Timeline::settle(Moment& moment, double time) {
 }
 
 double Timeline::seconds(const Load& load, double part) const {
-  const double rate = shape_.bandwidth * std::min(1., part / shape_.bandwidth_part);
+  const double rate = limits_.bandwidth * std::min(1., part / limits_.bandwidth_part);
   return std::max(load.compute / part, load.bytes / rate);
 }
 
@@ -131,7 +131,7 @@ void Timeline::schedule(Stream& stream, const Load& load, double begin) {
 Timeline::Free Timeline::free_for(const Stream& stream, double time) const {
   Free free{1, never};
   for (const Stream& other : streams_) {
-    if (&other == &stream || (!shape_.holds && other.priority < stream.priority)) continue;
+    if (&other == &stream || (!limits_.holds && other.priority < stream.priority)) continue;
     for (const Use& use : other.uses) {
       if (use.end <= time) continue;
       if (use.begin > time) {
@@ -147,7 +147,7 @@ Timeline::Free Timeline::free_for(const Stream& stream, double time) const {
 
 void Timeline::use(Stream& stream, double begin, double end, double part) {
   if (end <= begin) return;
-  if (!shape_.holds) displace(stream, begin, end, part);
+  if (!limits_.holds) displace(stream, begin, end, part);
   auto& uses = stream.uses;
   while (!uses.empty() && uses.front().end < past_) uses.pop_front();
   if (!uses.empty() && uses.back().part == part && begin - uses.back().end < short_pause)

@@ -38,12 +38,12 @@ struct Load {
 /// lower priority, and these end later by the work that they lose.
 class Timeline {
  public:
-  struct Shape {
+  struct Limits {
     double bandwidth = 1;       ///< bytes a second
     double bandwidth_part = 1;  ///< of the multiprocessors that saturates the bandwidth
     bool holds = true;          ///< whether products hold their multiprocessors to their end
   };
-  explicit Timeline(const Shape& shape) : shape_(shape) {}
+  explicit Timeline(const Limits& limits) : limits_(limits) {}
 
   /// A new stream; returns its number. @param priority higher ones are served first
   int add(int priority);
@@ -104,7 +104,7 @@ class Timeline {
   double seconds(const Load& load, double part) const;
   void settle(Moment& moment, double time);
 
-  Shape shape_;
+  Limits limits_;
   double past_ = 0;
   std::deque<Stream> streams_;  // references stay valid
 };

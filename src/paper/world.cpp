@@ -191,7 +191,7 @@ void simulate(const Scenario& scenario, const std::function<void()>& work) {
     rank.link = places.links[static_cast<std::size_t>(r)];
     const DeviceModel& device = scenario.device;
     rank.timeline = std::make_unique<Timeline>(
-        Timeline::Shape{device.bandwidth, device.bandwidth_part, device.holds});
+        Timeline::Limits{device.bandwidth, device.bandwidth_part, device.holds});
     auto actor = s4u::Actor::init(std::to_string(r), rank.host);
     actor->set_property("instance_id", name);
     actor->set_property("rank", std::to_string(r));

@@ -130,44 +130,44 @@ Inverse::Inverse(System& system, FactorSolver& solver, FactorError error)
                   [&](const MultiVector& v) { return system.multiply_transposed(v); }} {}
 
 // Results of products with B^-1, whole and of this rank.
-std::vector<Vector> Inverse::whole(const Side& side, const MultiVector& results) {
+std::vector<Vector> Inverse::whole(const Operator& op, const MultiVector& results) {
   std::vector<Vector> vectors;
   vectors.reserve(static_cast<std::size_t>(results.count()));
   for (std::int64_t k = 0; k < results.count(); ++k)
-    vectors.push_back(side.results.gather(side.to, results[k]));
+    vectors.push_back(op.results.gather(op.to, results[k]));
   return vectors;
 }
 
-MultiVector Inverse::local(const Side& side, const std::vector<Vector>& vectors) {
+MultiVector Inverse::local(const Operator& op, const std::vector<Vector>& vectors) {
   std::vector<Vector> parts;
   parts.reserve(vectors.size());
-  for (const Vector& v : vectors) parts.push_back(local_part(side.to, v));
-  return together(side.to.local_size(), parts);
+  for (const Vector& v : vectors) parts.push_back(local_part(op.to, v));
+  return together(op.to.local_size(), parts);
 }
 
 // B^-1 v for whole vectors v.
-std::vector<Vector> Inverse::apply(Side& side, const std::vector<Vector>& vectors) {
+std::vector<Vector> Inverse::apply(Operator& op, const std::vector<Vector>& vectors) {
   // The products whose errors are looked at.
   const std::size_t kept = probes_together(system_.n());
   std::vector<Vector> parts;
   parts.reserve(vectors.size());
-  for (const Vector& v : vectors) parts.push_back(local_part(side.from, v));
-  const MultiVector products = side.solve(together(side.from.local_size(), parts));
+  for (const Vector& v : vectors) parts.push_back(local_part(op.from, v));
+  const MultiVector products = op.solve(together(op.from.local_size(), parts));
   std::vector<Vector> whole;
   for (std::size_t i = 0; i < vectors.size(); ++i) {
     const auto k = static_cast<std::int64_t>(i);
-    whole.push_back(side.results.gather(side.to, products[k]));
+    whole.push_back(op.results.gather(op.to, products[k]));
     if (condition_) continue;
     const double before = norm_of(vectors[i]);
     const double growth = before > 0 ? norm_of(whole.back()) / before : 0;
-    side.finite = side.finite && std::isfinite(growth);
+    op.finite = op.finite && std::isfinite(growth);
     const auto place = std::ranges::find_if(
-        side.largest, [&](const Side::Product& p) { return growth > p.growth; });
+        op.largest, [&](const Operator::Product& p) { return growth > p.growth; });
     if (!std::isfinite(growth) || growth == 0 ||
-        (place == side.largest.end() && side.largest.size() >= kept))
+        (place == op.largest.end() && op.largest.size() >= kept))
       continue;
-    side.largest.insert(place, {growth, std::move(parts[i]), products.vector(k)});
-    if (side.largest.size() > kept) side.largest.pop_back();
+    op.largest.insert(place, {growth, std::move(parts[i]), products.vector(k)});
+    if (op.largest.size() > kept) op.largest.pop_back();
   }
   return whole;
 }
@@ -176,25 +176,25 @@ std::vector<Vector> Inverse::apply(Side& side, const std::vector<Vector>& vector
 // M (v - B z) takes the place of the difference; and twice the largest entry of B times random
 // numbers, which is about ||B||_2 for a B without structure. Infinity norms do not overflow where
 // squares would.
-Inverse::Check Inverse::check(const Side& side) const {
-  if (!side.finite || side.largest.empty()) return {infinity, 0};
+Inverse::Check Inverse::check(const Operator& op) const {
+  if (!op.finite || op.largest.empty()) return {infinity, 0};
   std::vector<Vector> v;
   std::vector<Vector> z;
-  for (const Side::Product& p : side.largest) {
+  for (const Operator::Product& p : op.largest) {
     v.push_back(p.v);
     z.push_back(p.z);
   }
   const std::int64_t count = std::ssize(v);
-  z.push_back(random_vectors(side.to, 1).only());
-  const MultiVector products = together(side.to.local_size(), z);
-  MultiVector images = side.multiply(products);
-  const VectorSpace& other = &side == &plain_ ? transposed_.results : plain_.results;
+  z.push_back(random_vectors(op.to, 1).only());
+  const MultiVector products = together(op.to.local_size(), z);
+  MultiVector images = op.multiply(products);
+  const VectorSpace& other = &op == &plain_ ? transposed_.results : plain_.results;
   Check found;
   found.norm = 2 * other.largest(images)[static_cast<std::size_t>(count)];
   images.truncate(count);
-  subtract(together(side.from.local_size(), v), images);
-  const Vector sizes = side.results.largest(products);
-  const Vector corrections = side.results.largest(side.solve(images));
+  subtract(together(op.from.local_size(), v), images);
+  const Vector sizes = op.results.largest(products);
+  const Vector corrections = op.results.largest(op.solve(images));
   for (std::size_t i = 0; i < v.size(); ++i) {
     const double e = corrections[i] / sizes[i];
     found.error = std::max(found.error, std::isnan(e) ? infinity : e);
@@ -205,12 +205,12 @@ Inverse::Check Inverse::check(const Side& side) const {
 // ||B||_inf = ||B^T||_1, so the 1-norm estimate gets B^T as its matrix, for
 // B = diag(left) A^-1 diag(right).
 std::vector<NormEstimate> Inverse::estimate(const std::vector<Weights>& weights) {
-  const auto products = [&](Side& side, Vector Weights::*first, Vector Weights::*second) {
+  const auto products = [&](Operator& op, Vector Weights::*first, Vector Weights::*second) {
     return [&, first, second](const std::vector<Probe>& probes) {
       std::vector<Vector> vectors;
       vectors.reserve(probes.size());
       for (const Probe& p : probes) vectors.push_back(times(weights[p.matrix].*first, p.v));
-      vectors = apply(side, vectors);
+      vectors = apply(op, vectors);
       for (std::size_t i = 0; i < probes.size(); ++i)
         vectors[i] = times(weights[probes[i].matrix].*second, std::move(vectors[i]));
       return vectors;
@@ -224,25 +224,25 @@ std::vector<NormEstimate> Inverse::estimate(const std::vector<Weights>& weights)
 // The estimates of little accuracy have found good vectors; accurate products evaluate them:
 // z <- z + M (v - B z), until the corrections are small. False if they do not become small.
 bool Inverse::refine(const std::vector<Weights>& weights, std::vector<NormEstimate>& found) {
-  Side& side = transposed_;
+  Operator& op = transposed_;
   std::vector<Vector> parts;
   for (std::size_t i = 0; i < found.size(); ++i)
-    parts.push_back(local_part(side.from, times(weights[i].left, found[i].x)));
-  const MultiVector v = together(side.from.local_size(), parts);
-  MultiVector z = side.solve(v);
+    parts.push_back(local_part(op.from, times(weights[i].left, found[i].x)));
+  const MultiVector v = together(op.from.local_size(), parts);
+  MultiVector z = op.solve(v);
   bool small = false;
   for (int round = 0; round < most_corrections && !small; ++round) {
-    MultiVector residual = side.multiply(z);
+    MultiVector residual = op.multiply(z);
     subtract(v, residual);
-    const MultiVector c = side.solve(residual);
+    const MultiVector c = op.solve(residual);
     small = true;
     for (std::size_t i = 0; i < z.all().size(); ++i) z.all()[i] += c.all()[i];
-    const Vector corrections = side.results.largest(c);
-    const Vector sizes = side.results.largest(z);
+    const Vector corrections = op.results.largest(c);
+    const Vector sizes = op.results.largest(z);
     for (std::size_t k = 0; k < sizes.size(); ++k) small &= corrections[k] <= a_digit * sizes[k];
   }
   for (std::size_t i = 0; i < found.size(); ++i) {
-    const Vector whole = side.results.gather(side.to, z[static_cast<std::int64_t>(i)]);
+    const Vector whole = op.results.gather(op.to, z[static_cast<std::int64_t>(i)]);
     found[i].norm = sum_of_magnitudes(times(weights[i].right, whole));
   }
   return small;
@@ -308,10 +308,9 @@ double Inverse::norm_at_most() {
 
 double Inverse::norm_at_least() {
   // Random vectors that (L U)^-1 or its transpose has made grow, and those that grew most so far.
-  const auto grown = [](Side& side) {
-    std::vector<Vector> vectors = whole(side, side.solve(random_vectors(side.from, first_block)));
-    for (const Side::Product& p : side.largest)
-      vectors.push_back(side.results.gather(side.to, p.z));
+  const auto grown = [](Operator& op) {
+    std::vector<Vector> vectors = whole(op, op.solve(random_vectors(op.from, first_block)));
+    for (const Operator::Product& p : op.largest) vectors.push_back(op.results.gather(op.to, p.z));
     return vectors;
   };
   std::vector<Vector> y = grown(plain_);

@@ -81,7 +81,7 @@ class Inverse {
  private:
   /// Products with B^-1, where B is A or A^T. `solve` and `multiply` take the rank's entries.
   using Linear = std::function<MultiVector(const MultiVector&)>;
-  struct Side {
+  struct Operator {
     VectorSpace results;       ///< the space of B^-1 v
     const Distribution& from;  ///< the distribution of v
     const Distribution& to;    ///< the distribution of B^-1 v
@@ -99,9 +99,9 @@ class Inverse {
     double error = 0;  ///< e
     double norm = 0;   ///< of B, about the 2-norm
   };
-  static std::vector<Vector> whole(const Side& side, const MultiVector& results);
-  static MultiVector local(const Side& side, const std::vector<Vector>& vectors);
-  std::vector<Vector> apply(Side& side, const std::vector<Vector>& vectors);
+  static std::vector<Vector> whole(const Operator& op, const MultiVector& results);
+  static MultiVector local(const Operator& op, const std::vector<Vector>& vectors);
+  std::vector<Vector> apply(Operator& op, const std::vector<Vector>& vectors);
   std::vector<NormEstimate> estimate(const std::vector<Weights>& weights);
   bool refine(const std::vector<Weights>& weights, std::vector<NormEstimate>& found);
   /// The roundoff of the factors times the growth of their entries.
@@ -109,13 +109,13 @@ class Inverse {
     return factors_.roundoff * (std::isnan(factors_.growth) ? 1 : std::max(factors_.growth, 1.0));
   }
   double judged();
-  Check check(const Side& side) const;
+  Check check(const Operator& op) const;
   double norm_at_least();
 
   System& system_;
   FactorError factors_;
-  Side plain_;
-  Side transposed_;
+  Operator plain_;
+  Operator transposed_;
   double error_ = 0;  // relative error of products that are not corrected; infinite: not accurate
   std::optional<ConditionEstimate> condition_;
   std::optional<double> norm_at_most_;

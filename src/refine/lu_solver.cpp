@@ -21,7 +21,7 @@ LuSolver::LuSolver(Transport& transport, const DistributedMatrix& lu, std::int64
       device_(transport.device()),
       lu_(lu),
       width_(width),
-      plan_(lu.rows(), lu.columns(), width),
+      steps_(lu.rows(), lu.columns(), width),
       pivots_(pivots),
       trace_(trace),
       queue_(device_.make_queue(Priority::high)) {
@@ -31,8 +31,8 @@ LuSolver::LuSolver(Transport& transport, const DistributedMatrix& lu, std::int64
 }
 
 void LuSolver::plan_moves(std::vector<DeviceRowMoves>& moves, Exchanges exchanges) {
-  for (std::int64_t k = 0; k < plan_.count(); ++k) {
-    const Step s = plan_[k];
+  for (std::int64_t k = 0; k < steps_.count(); ++k) {
+    const Step s = steps_[k];
     const auto mine = pivots_.subspan(static_cast<std::size_t>(s.begin.value),
                                       static_cast<std::size_t>(s.width()));
     const RowMoves planned = plan_row_moves(mine, s.begin, lu_.rows(), exchanges);
@@ -145,8 +145,8 @@ void LuSolver::clear(AnyMatrix to) {
 // With L, D begins as 0 and owed as R; with U, D begins as L^-1 P R and owed as 0.
 void LuSolver::sweep(Triangle triangle) {
   const bool lower = triangle == Triangle::unit_lower;
-  for (std::int64_t i = 0; i < plan_.count(); ++i) {
-    const Step s = plan_[lower ? i : plan_.count() - 1 - i];
+  for (std::int64_t i = 0; i < steps_.count(); ++i) {
+    const Step s = steps_[lower ? i : steps_.count() - 1 - i];
     if (lower && !moves_.empty()) exchange_rows(moves_[static_cast<std::size_t>(s.index)]);
     const AnyMatrix owed = of_rows(s.row.value, s.in_row ? s.width() : 0);
     const AnyMatrix part = of_columns(s.column.value, s.in_column ? s.width() : 0);
@@ -191,8 +191,8 @@ MultiVector LuSolver::solve_transposed_in(const MultiVector& r) {
 // exchanges of step k are undone after it, so that D ends as P^T L^-T U^-T R.
 void LuSolver::sweep_transposed(Triangle triangle) {
   const bool lower = triangle == Triangle::unit_lower;
-  for (std::int64_t i = 0; i < plan_.count(); ++i) {
-    const Step s = plan_[lower ? plan_.count() - 1 - i : i];
+  for (std::int64_t i = 0; i < steps_.count(); ++i) {
+    const Step s = steps_[lower ? steps_.count() - 1 - i : i];
     const AnyMatrix owed = of_columns(s.column.value, s.in_column ? s.width() : 0);
     const AnyMatrix part = of_rows(s.row.value, s.in_row ? s.width() : 0);
     if (s.in_column) {

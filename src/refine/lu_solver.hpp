@@ -88,7 +88,7 @@ class LuSolver final : public FactorSolver {
   Device& device_;
   const DistributedMatrix& lu_;
   std::int64_t width_;
-  Plan plan_;
+  StepSequence steps_;
   std::span<const std::int64_t> pivots_;
   Trace* trace_;
   std::unique_ptr<Queue> queue_;

@@ -113,7 +113,7 @@ System::System(const ProcessGrid& grid, Device& device, std::unique_ptr<LocalMat
              {Layout::rows, std::move(rows), std::move(scales.rows), {}}) {}
 
 System::System(const ProcessGrid& grid, Device& device, std::shared_ptr<const LocalMatrix> a,
-               Transpose transpose, Side x, Side b)
+               Transpose transpose, Domain x, Domain b)
     : grid_(grid),
       device_(device),
       a_(std::move(a)),
@@ -123,13 +123,13 @@ System::System(const ProcessGrid& grid, Device& device, std::shared_ptr<const Lo
       queue_(device.make_queue(Priority::normal)),
       abs_rows_(device.allocate(bytes_of_doubles(b_.size()))) {
   a_->prepare(device_, *queue_);
-  for (Side* side : {&x_, &b_}) reserve(*side, 1);
+  for (Domain* domain : {&x_, &b_}) reserve(*domain, 1);
   device_.reserve(abs_ax_, bytes_of_doubles(b_.size()));
 }
 
 System System::transposed() const {
   LUPINE_EXPECTS(a_->held().has_value());
-  const auto alike = [](const Side& s) { return Side{s.layout, s.part, s.scales, {}}; };
+  const auto alike = [](const Domain& s) { return Domain{s.layout, s.part, s.scales, {}}; };
   System result(grid_, device_, a_, !transpose_, alike(b_), alike(x_));
   if (checksum_.bytes() > 0) result.watch();
   return result;
@@ -147,16 +147,16 @@ std::optional<std::uint64_t> System::checksum() const {
   return sum;
 }
 
-void System::reserve(Side& side, std::int64_t vectors) const {
-  device_.reserve(side.vectors, bytes_of_doubles(side.size() * vectors));
+void System::reserve(Domain& domain, std::int64_t vectors) const {
+  device_.reserve(domain.vectors, bytes_of_doubles(domain.size() * vectors));
 }
 
-// The sums of the parts that the ranks with the same entries of a side have in device memory.
-MultiVector System::sums(const Side& side, const double* parts, std::int64_t vectors) const {
-  MultiVector sums(side.size(), vectors);
+// The sums of the parts that the ranks with the same entries of a domain have in device memory.
+MultiVector System::sums(const Domain& domain, const double* parts, std::int64_t vectors) const {
+  MultiVector sums(domain.size(), vectors);
   device_.download(*queue_, parts, sums.all());
   stop_if_interrupted(grid_.all(), device_.interrupt());
-  VectorSpace(grid_, side.layout).alike().all_reduce(sums.all(), Reduction::sum);
+  VectorSpace(grid_, domain.layout).alike().all_reduce(sums.all(), Reduction::sum);
   return sums;
 }
 
@@ -186,7 +186,7 @@ MultiVector System::pass(const MultiVector& v, MultiVector* abs_ax) {
 }
 
 // R A C V (from x to b) or its transpose (from b to x) as a product of matrices.
-MultiVector System::product(const MultiVector& v, Side& from, Side& to) {
+MultiVector System::product(const MultiVector& v, Domain& from, Domain& to) {
   const std::int64_t count = v.count();
   reserve(from, count);
   reserve(to, count);
@@ -207,8 +207,8 @@ MultiVector System::product(const MultiVector& v, Side& from, Side& to) {
 template <class T>
 MultiVector System::magnitude_product_in(const MultiVector& v, const Vector& powers) {
   const bool transposed = transpose_ == Transpose::yes;
-  const Side& along_rows = transposed ? x_ : b_;
-  const Side& along_columns = transposed ? b_ : x_;
+  const Domain& along_rows = transposed ? x_ : b_;
+  const Domain& along_columns = transposed ? b_ : x_;
   const std::int64_t m = along_rows.size();
   const std::int64_t k = along_columns.size();
   const std::int64_t bytes = std::int64_t{sizeof(T)};

@@ -118,7 +118,7 @@ class System {
 
  private:
   /// One of the two distributions of vectors.
-  struct Side {
+  struct Domain {
     Layout layout;
     Distribution part;
     Vector scales;   ///< of these vectors; empty: ones
@@ -127,22 +127,22 @@ class System {
     std::int64_t size() const { return part.local_size(); }
   };
   System(const ProcessGrid& grid, Device& device, std::shared_ptr<const LocalMatrix> a,
-         Transpose transpose, Side x, Side b);
+         Transpose transpose, Domain x, Domain b);
   double largest_of_all(std::span<const double> v) const;
   MultiVector pass(const MultiVector& v, MultiVector* abs_ax);
-  MultiVector product(const MultiVector& v, Side& from, Side& to);
+  MultiVector product(const MultiVector& v, Domain& from, Domain& to);
   MultiVector magnitude_product(const MultiVector& v);
   template <class T>
   MultiVector magnitude_product_in(const MultiVector& v, const Vector& powers);
-  void reserve(Side& side, std::int64_t vectors) const;
-  MultiVector sums(const Side& side, const double* parts, std::int64_t vectors) const;
+  void reserve(Domain& domain, std::int64_t vectors) const;
+  MultiVector sums(const Domain& domain, const double* parts, std::int64_t vectors) const;
 
   const ProcessGrid& grid_;
   Device& device_;
   std::shared_ptr<const LocalMatrix> a_;
   Transpose transpose_;  // whether the matrix of the system is the transpose of *a_
-  Side x_;               // solutions
-  Side b_;               // right-hand sides
+  Domain x_;             // solutions
+  Domain b_;             // right-hand sides
   std::unique_ptr<Queue> queue_;
   Buffer abs_ax_;    // device memory, for some vectors
   Buffer abs_rows_;  // for one

@@ -341,7 +341,7 @@ std::string judgement(double threshold) {
 std::string variant(const BenchmarkOptions& o) {
   const bool pivoted = o.pivoting == Pivoting::partial;
   return fmt::format("W{}{}{}R{}R{}", o.run.order == GridOrder::row ? 'R' : 'C', o.run.lookahead,
-                     digit(o.run.broadcast), pivoted ? o.parts : 1, pivoted ? o.leaf : 1);
+                     digit(o.run.broadcast), pivoted ? o.ndiv : 1, pivoted ? o.leaf : 1);
 }
 
 std::string report_head(const std::vector<Setup>& setups, const std::vector<std::string>& notes) {

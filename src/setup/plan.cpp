@@ -48,7 +48,7 @@ class Planning {
                  .precision = request.precision,
                  .pivoting = request.pivoting,
                  .leaf = request.leaf,
-                 .parts = request.parts,
+                 .ndiv = request.ndiv,
                  .broadcast = run.broadcast,
                  .fp64 = run.fp64,
                  .overlaps = machine.device().overlaps(),
@@ -366,7 +366,7 @@ LuRequest request_of(const BenchmarkOptions& o) {
           .precision = hpl ? Precision::fp64 : o.precision,
           .pivoting = hpl ? Pivoting::partial : o.pivoting,
           .leaf = o.leaf,
-          .parts = o.parts,
+          .ndiv = o.ndiv,
           .memory_fraction = o.memory_fraction,
           .time_target = o.time_target};
 }

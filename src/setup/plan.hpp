@@ -34,7 +34,7 @@ struct LuRequest {
   Precision precision = Precision::automatic;
   Pivoting pivoting = Pivoting::none;
   int leaf = 0;                ///< see LuPlan
-  int parts = 2;               ///< see LuPlan
+  int ndiv = 2;                ///< see LuPlan
   double memory_fraction = 0;  ///< share of the free memory that a chosen n, and wide panels, fill
   double time_target = 0;      ///< seconds that a run with a chosen n may take; 0: no limit
   std::int64_t most_n = 0;     ///< upper limit of a chosen n; 0: none

@@ -26,7 +26,7 @@ void check_options(const Communicator& all, const SolveOptions& o) {
 
 }  // namespace
 
-std::vector<PlannedStep> SteppedSolver::plan_steps() {
+std::vector<Attempt> SteppedSolver::plan_attempts() {
   check_options(all(), options_);
   source_.source().check(all());
   if (options_.precision != Precision::automatic) return {{options_.precision, 0}};
@@ -36,7 +36,7 @@ std::vector<PlannedStep> SteppedSolver::plan_steps() {
   if (options_.first == Precision::fp16x3 || machine_.native(Precision::fp16x3))
     compared.push_back(Precision::fp16x3);
   rates_ = update_rates(machine_, compared, n());
-  return planned_steps(draft(), rates_, options_.first);
+  return worthwhile_attempts(draft(), rates_, options_.first);
 }
 
 // What is known of an LU before its step is planned.
@@ -69,7 +69,7 @@ void SteppedSolver::judge_by_sample() {
   while (plan_.size() > 1 && is_hopeless(plan_.front().precision, sampled_))
     plan_.erase(plan_.begin());
   if (expected_ > Device::few_vectors)
-    plan_ = steps_worth_taking(std::move(plan_), draft(), rates_, expected_, sampled_);
+    plan_ = attempts_worth_making(std::move(plan_), draft(), rates_, expected_, sampled_);
   // Ranks may remember rates of different dates.
   reason_ = text_of_rank_0(all(), rates_.text(plan_.front().precision));
   if (!std::isnan(sampled_))

@@ -33,7 +33,7 @@ SteppedSolver::SteppedSolver(MPI_Comm comm, const Matrix& a, const SolveOptions&
       source_(a),
       options_(options),
       progress_(progress),
-      plan_(plan_steps()),
+      plan_(plan_attempts()),
       first_(first_setup()) {}
 
 void SteppedSolver::check(const RightHandSideSource& b) {
@@ -151,7 +151,7 @@ bool SteppedSolver::restart() {
 // Factors A in one precision. False if the factors do not fit into memory or are not usable; then
 // the next step may be one that was not planned before.
 // @throws SingularError if A is singular by the pivots of FP64
-bool SteppedSolver::factor_in(const PlannedStep& planned) {
+bool SteppedSolver::factor_in(const Attempt& planned) {
   SolveStep& step = steps_.emplace_back();
   scale(planned);
   step.precision = planned.precision;
@@ -208,7 +208,7 @@ bool SteppedSolver::may_rotate() const {
 
 void SteppedSolver::plan_rotated() {
   if (!last()) return;
-  PlannedStep step = planned(at_);
+  Attempt step = planned(at_);
   step.rotated = true;
   plan_.push_back(step);
 }
@@ -223,13 +223,13 @@ bool SteppedSolver::may_rescale() const {
 void SteppedSolver::plan_rescaled() {
   steps_.back().why += fmt::format("; scales differ by 2^{}, so the next step scales columns first",
                                    scaled_->scales().spread());
-  PlannedStep step = planned(at_);
+  Attempt step = planned(at_);
   step.columns_first = true;
   plan_.push_back(step);
 }
 
 // R A C with the scales of this step. The factors of other ones are gone before.
-void SteppedSolver::scale(const PlannedStep& planned) {
+void SteppedSolver::scale(const Attempt& planned) {
   const Scaling scaling = !options_.equilibrate   ? Scaling::off
                           : planned.columns_first ? Scaling::columns_first
                                                   : Scaling::rows_first;

@@ -19,11 +19,11 @@
 #include "setup/machine.hpp"
 #include "setup/plan.hpp"
 #include "solve/answers.hpp"
+#include "solve/attempt.hpp"
 #include "solve/checksum.hpp"
 #include "solve/factors.hpp"
 #include "solve/scaled_matrix.hpp"
 #include "solve/solver.hpp"
-#include "solve/step_plan.hpp"
 #include "solve/user_matrix.hpp"
 #include "source/source.hpp"
 
@@ -46,7 +46,7 @@ class SteppedSolver final : public Solver {
   ConditionEstimate condition(Transpose transpose) override;
 
  private:
-  std::vector<PlannedStep> plan_steps();
+  std::vector<Attempt> plan_attempts();
   LuRequest request(Precision precision) const;
   LuPlan draft() const;
   LuSetup first_setup();
@@ -58,12 +58,12 @@ class SteppedSolver final : public Solver {
   void describe_setup(Solution& solution) const;
   bool advance();
   bool restart();
-  bool factor_in(const PlannedStep& planned);
+  bool factor_in(const Attempt& planned);
   bool may_rotate() const;
   void plan_rotated();
   bool may_rescale() const;
   void plan_rescaled();
-  void scale(const PlannedStep& planned);
+  void scale(const Attempt& planned);
   int rotations() const;
   std::string get(const RightHandSideSource& source, std::int64_t k, std::span<double> b);
   std::int64_t block_count() const;
@@ -75,7 +75,7 @@ class SteppedSolver final : public Solver {
   std::string why_not(const Solution& solution, const std::vector<std::int64_t>& unsolved);
   const Clock& clock() const { return machine_.clock(); }
   const ProcessGrid& grid() const { return machine_.grid(); }
-  const PlannedStep& planned(std::ptrdiff_t i) const { return plan_[static_cast<std::size_t>(i)]; }
+  const Attempt& planned(std::ptrdiff_t i) const { return plan_[static_cast<std::size_t>(i)]; }
   bool last() const { return at_ + 1 == std::ssize(plan_); }
   double tolerance() const;
   void accept_as_singular(std::vector<std::int64_t>& unsolved, Solution& solution);
@@ -87,11 +87,11 @@ class SteppedSolver final : public Solver {
   Matrix source_;
   SolveOptions options_;
   ProgressFunction progress_;
-  Rates rates_;                    // by which the steps are planned; empty with a given precision
-  std::vector<PlannedStep> plan_;  // the steps that may be tried; plan_steps() sets rates_ too
-  std::string reason_;             // why they begin with this precision
-  LuSetup first_;                  // setup of the first step planned
-  SolveMemory memory_;             // of all steps up to now
+  Rates rates_;                // by which the steps are planned; empty with a given precision
+  std::vector<Attempt> plan_;  // the steps that may be tried; plan_attempts() sets rates_ too
+  std::string reason_;         // why they begin with this precision
+  LuSetup first_;              // setup of the first step planned
+  SolveMemory memory_;         // of all steps up to now
   std::optional<UserMatrix> a_;
   std::optional<Checksum> checksum_;   // of a_, as it was read
   std::optional<std::uint64_t> seen_;  // A's checksum in the last residual, where a pass took it

@@ -14,7 +14,7 @@
 namespace lupine {
 
 /// The distribution of a matrix over the ranks.
-struct Parts {
+struct MatrixPart {
   GridShape shape;
   Distribution rows;     ///< this rank's rows
   Distribution columns;  ///< this rank's columns
@@ -24,7 +24,7 @@ struct Parts {
 /// numbers as the distribution allows, and little memory is needed. A compressed array cannot be
 /// read in parts: this rank inflates all of it, and keeps its part. Does not communicate.
 /// @throws UsageError, Fault
-void read_numpy_part(const InputFile& file, const NumpyHeader& header, const Parts& parts,
+void read_numpy_part(const InputFile& file, const NumpyHeader& header, const MatrixPart& part,
                      PartWriter& a);
 
 /// Checks the CRC-32 of an array that is not compressed, whose parts are read without it: rank 0
@@ -36,6 +36,6 @@ void check_stored(const Communicator& all, const InputFile& file, const NpzArray
 /// and sends the entries to the ranks that own them. Entries with the same indices are added, in
 /// the order of the file. Collective. @throws UsageError, AgreedFault: the same error on every rank
 void read_market_part(const Communicator& all, const InputFile& file, const MarketHeader& header,
-                      const Parts& parts, PartWriter& a);
+                      const MatrixPart& part, PartWriter& a);
 
 }  // namespace lupine

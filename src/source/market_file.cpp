@@ -31,13 +31,13 @@ using Lists = std::vector<std::vector<MatrixEntry>>;
 /// a_ji too, a skew-symmetric one -a_ij.
 class Owners {
  public:
-  Owners(const Parts& parts, MarketSymmetry symmetry)
-      : parts_(parts),
+  Owners(const MatrixPart& all, MarketSymmetry symmetry)
+      : mine_(all),
         mirrored_(symmetry != MarketSymmetry::general),
         sign_(symmetry == MarketSymmetry::skew ? -1 : 1) {}
 
   Lists deal(const std::vector<MarketEntry>& entries) const {
-    Lists lists(static_cast<std::size_t>(parts_.shape.size()));
+    Lists lists(static_cast<std::size_t>(mine_.shape.size()));
     const std::size_t share = entries.size() / lists.size();
     for (auto& list : lists) list.reserve((mirrored_ ? 2 : 1) * (share + share / 4));
     for (const MarketEntry& e : entries) {
@@ -49,13 +49,13 @@ class Owners {
 
  private:
   void add(const MarketEntry& e, Lists& lists) const {
-    const auto [process_row, row] = parts_.rows.place({e.row});
-    const auto [process_column, column] = parts_.columns.place({e.column});
-    const int owner = parts_.shape.rank({process_row, process_column});
+    const auto [process_row, row] = mine_.rows.place({e.row});
+    const auto [process_column, column] = mine_.columns.place({e.column});
+    const int owner = mine_.shape.rank({process_row, process_column});
     lists[static_cast<std::size_t>(owner)].push_back({row.value, column.value, e.value});
   }
 
-  const Parts& parts_;
+  const MatrixPart& mine_;
   bool mirrored_;
   double sign_;
 };
@@ -101,9 +101,9 @@ Lists in_order(Lists received, std::vector<Lists>& pieces, std::size_t me) {
 }  // namespace
 
 void read_market_part(const Communicator& all, const InputFile& file, const MarketHeader& header,
-                      const Parts& parts, PartWriter& a) {
+                      const MatrixPart& share, PartWriter& a) {
   agree(all, [&] { a.clear(); });
-  const Owners owners(parts, header.symmetry);
+  const Owners owners(share, header.symmetry);
   const std::int64_t count = pieces_in_turn(all.size());
   std::vector<MarketPart> read(static_cast<std::size_t>(count));
   std::vector<Lists> dealt(read.size());

@@ -66,11 +66,11 @@ class MatrixFile {
   }
 
   /// a <- this rank's part. Collective.
-  void read(const Communicator& all, const Parts& parts, PartWriter& a) const {
+  void read(const Communicator& all, const MatrixPart& part, PartWriter& a) const {
     if (const NumpyHeader* header = numpy())
-      agree_on_shares(all, [&] { read_numpy_part(file_, *header, parts, a); });
+      agree_on_shares(all, [&] { read_numpy_part(file_, *header, part, a); });
     else
-      read_market_part(all, file_, std::get<MarketHeader>(header_), parts, a);
+      read_market_part(all, file_, std::get<MarketHeader>(header_), part, a);
   }
 
  private:
@@ -153,9 +153,9 @@ class FileRightHandSide : public SolvedOnRank {
     file_->check(all);
     const std::int64_t rows = shares_.mine.local_size();
     agree(all, [&] { mine_.resize(static_cast<std::size_t>(rows * count())); });
-    const Parts parts{{all.size(), 1}, shares_.mine, Distribution(count(), count(), 1, 0)};
+    const MatrixPart part{{all.size(), 1}, shares_.mine, Distribution(count(), count(), 1, 0)};
     PartWriter mine({mine_.data(), rows, count(), rows});
-    file_->read(all, parts, mine);
+    file_->read(all, part, mine);
   }
 
   std::int64_t count() const override { return file_->columns(); }

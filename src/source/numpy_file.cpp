@@ -124,15 +124,15 @@ struct Lines {
   const Distribution& across;  ///< of the lines
   const Distribution& along;   ///< of the numbers of a line
 
-  Lines(const NumpyHeader& header, const Parts& parts)
-      : across(header.fortran ? parts.columns : parts.rows),
-        along(header.fortran ? parts.rows : parts.columns) {}
+  Lines(const NumpyHeader& header, const MatrixPart& part)
+      : across(header.fortran ? part.columns : part.rows),
+        along(header.fortran ? part.rows : part.columns) {}
 };
 
 /// a <- the local lines from `first` on, as many as `a` has.
-void read_lines(const InputFile& file, const NumpyHeader& header, const Parts& parts,
+void read_lines(const InputFile& file, const NumpyHeader& header, const MatrixPart& part,
                 std::int64_t first, MatrixView<double> a) {
-  const Lines mine(header, parts);
+  const Lines mine(header, part);
   const std::int64_t count = header.fortran ? a.columns : a.rows;
   const std::vector<Run> lines = pieces(mine.across, first, count, tile_lines);
   const std::vector<Run> places = pieces(mine.along, 0, mine.along.local_size(), tile_length);
@@ -146,9 +146,9 @@ void read_lines(const InputFile& file, const NumpyHeader& header, const Parts& p
 
 /// a <- the local lines from `first` on, as many as `a` has, of an array that is inflated. They lie
 /// behind those of earlier calls, since local lines have the order of the file.
-void inflate_lines(ArrayBytes& bytes, const NumpyHeader& header, const Parts& parts,
+void inflate_lines(ArrayBytes& bytes, const NumpyHeader& header, const MatrixPart& part,
                    std::int64_t first, MatrixView<double> a) {
-  const Lines mine(header, parts);
+  const Lines mine(header, part);
   const std::int64_t count = header.fortran ? a.columns : a.rows;
   const std::int64_t length = mine.along.local_size();
   const std::int64_t item = header.type.bytes;
@@ -177,15 +177,15 @@ void check_stored(const Communicator& all, const InputFile& file, const NpzArray
   if (!array.compressed) on_rank_0(all, [&] { NpzReader(file, array).finish(); });
 }
 
-void read_numpy_part(const InputFile& file, const NumpyHeader& header, const Parts& parts,
+void read_numpy_part(const InputFile& file, const NumpyHeader& header, const MatrixPart& part,
                      PartWriter& a) {
   std::optional<ArrayBytes> inflated;
   if (header.compressed()) inflated.emplace(file, header);
   const auto read = [&](std::int64_t first, MatrixView<double> to) {
     if (inflated)
-      inflate_lines(*inflated, header, parts, first, to);
+      inflate_lines(*inflated, header, part, first, to);
     else
-      read_lines(file, header, parts, first, to);
+      read_lines(file, header, part, first, to);
   };
   if (header.fortran)
     a.by_columns(read);

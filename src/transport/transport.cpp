@@ -17,15 +17,15 @@ Transport::Transport(const ProcessGrid& grid, Device& device, CommMethod method)
       device_(device),
       method_(method),
       stages_(std::make_shared<std::vector<Buffer>>()) {
-  Way& panels = ways_[static_cast<std::size_t>(Traffic::panels)];
-  Way& chunks = ways_[static_cast<std::size_t>(Traffic::chunks)];
+  Channel& panels = channels_[static_cast<std::size_t>(Traffic::panels)];
+  Channel& chunks = channels_[static_cast<std::size_t>(Traffic::chunks)];
   if (grid.column().size() > 1)
     chunks.column = std::make_unique<Communicator>(grid.column().duplicate());
   agree(grid.all(), [&] {
-    for (Way* way : {&panels, &chunks}) {
-      const Priority priority = way == &panels ? Priority::high : Priority::raised;
-      way->out = device.make_queue(priority);
-      way->in = device.make_queue(priority);
+    for (Channel* channel : {&panels, &chunks}) {
+      const Priority priority = channel == &panels ? Priority::high : Priority::raised;
+      channel->out = device.make_queue(priority);
+      channel->in = device.make_queue(priority);
     }
   });
   if (method != CommMethod::nccl) return;
@@ -69,9 +69,9 @@ std::shared_ptr<Buffer> Transport::take_stage(std::int64_t bytes) {
 }
 
 void Transport::synchronize() {
-  for (const Way& way : ways_) {
-    way.out->synchronize();
-    way.in->synchronize();
+  for (const Channel& channel : channels_) {
+    channel.out->synchronize();
+    channel.in->synchronize();
   }
 }
 
@@ -79,7 +79,7 @@ EventPtr Transport::exchange(Traffic traffic, const Event& ready,
                              std::span<const PeerMessage> sends,
                              std::span<const PeerMessage> receives) {
   LUPINE_EXPECTS(method_ == CommMethod::nccl);
-  Queue& out = *way(traffic).out;
+  Queue& out = *channel(traffic).out;
   out.wait(ready);
   peers(traffic, Along::column).exchange(out, sends, receives);
   return out.record();
@@ -89,7 +89,7 @@ EventPtr Transport::exchange(Traffic traffic, const Event& ready,
 // before and what it is given later.
 template <class Send>
 void Transport::in_order(Queue& queue, Along along, const Send& send) {
-  Queue& out = *way(Traffic::panels).out;
+  Queue& out = *channel(Traffic::panels).out;
   out.wait(*queue.record());
   send(peers(Traffic::panels, along), out);
   queue.wait(*out.record());
@@ -163,7 +163,7 @@ void Carrier::start(int root, BroadcastMethod method, std::int64_t sequence,
   at_ = Stage::done;
   if (comm().size() == 1) return;
 
-  Queue& out = *transport_->way(traffic_).out;
+  Queue& out = *transport_->channel(traffic_).out;
   if (transport_->method() == CommMethod::nccl) {
     PeerGroup& peers = transport_->peers(traffic_, along_);
     out.wait(*ready);
@@ -208,7 +208,7 @@ void Carrier::launch() {
 void Carrier::land() {
   at_ = Stage::done;
   if (root_ || !stage_) return;
-  Queue& in = *transport_->way(traffic_).in;
+  Queue& in = *transport_->channel(traffic_).in;
   in.wait(*free_);
   transport_->device().write(in, on_host(control_, control_stage_), control_.data());
   transport_->device().write(in, on_host(values_, stage_), values_.data());

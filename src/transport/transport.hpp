@@ -67,22 +67,24 @@ class Transport {
   friend class Carrier;
   friend class RowExchange;
   // The communicators, NCCL groups and queues of one kind of traffic.
-  struct Way {
+  struct Channel {
     std::unique_ptr<Communicator> column;  // null: the communicator of the grid
     std::unique_ptr<PeerGroup> row_peers;
     std::unique_ptr<PeerGroup> column_peers;
     std::unique_ptr<Queue> out;  // NCCL's messages, and copies to host memory
     std::unique_ptr<Queue> in;   // copies from host memory
   };
-  const Way& way(Traffic traffic) const { return ways_[static_cast<std::size_t>(traffic)]; }
+  const Channel& channel(Traffic traffic) const {
+    return channels_[static_cast<std::size_t>(traffic)];
+  }
   /// @pre with Traffic::chunks: Along::column
   const Communicator& comm(Traffic traffic, Along along) const {
     LUPINE_EXPECTS(traffic == Traffic::panels || along == Along::column);
     if (along == Along::row) return grid_.row();
-    return way(traffic).column ? *way(traffic).column : grid_.column();
+    return channel(traffic).column ? *channel(traffic).column : grid_.column();
   }
   PeerGroup& peers(Traffic traffic, Along along) const {
-    return along == Along::row ? *way(traffic).row_peers : *way(traffic).column_peers;
+    return along == Along::row ? *channel(traffic).row_peers : *channel(traffic).column_peers;
   }
   std::unique_ptr<PeerGroup> join(const Communicator& comm) const;
   std::shared_ptr<Buffer> take_stage(std::int64_t bytes);
@@ -93,7 +95,7 @@ class Transport {
   const ProcessGrid& grid_;
   Device& device_;
   CommMethod method_;
-  std::array<Way, 2> ways_;
+  std::array<Channel, 2> channels_;
   // Host memory of destroyed carriers, for new ones: allocating host memory that a device can read
   // takes longer than a small run.
   std::shared_ptr<std::vector<Buffer>> stages_;

@@ -135,7 +135,7 @@ TEST_CASE("a run of HPL passes, whatever the options say of its method", "[bench
   const Communicator all = world();
   BenchmarkOptions options = small_options();
   options.leaf = 4;
-  options.parts = 3;
+  options.ndiv = 3;
   options.run.lookahead = 1;
   const BenchmarkResult result = hpl(MPI_COMM_WORLD, options);
   CHECK(result.passed);

@@ -24,7 +24,7 @@ void check_equals_plain(GridShape shape, std::int64_t n, std::int64_t nb, const 
                         const LuPlan& f) {
   const auto all = Communicator::duplicate(MPI_COMM_WORLD);
   CAPTURE(shape.nprow, shape.npcol, name(shape.order), n, nb, entries.name, f.width, f.lookahead,
-          f.chunk, f.leaf, f.parts, name(f.broadcast));
+          f.chunk, f.leaf, f.ndiv, name(f.broadcast));
   Problem p(all, shape, sizes(n, nb), Precision::fp64);
   const Square a = fill(p, entries);
   const PivotedLu plain = plain_pivoted_lu(a);
@@ -84,7 +84,7 @@ TEST_CASE("with pivoting, look-ahead, broadcast, width, chunks and recursion cha
         for (const int parts : some<int>({3, 2, 50}, 1)) {
           LuPlan f = pivoted(Precision::fp64, 12);
           f.leaf = leaf;
-          f.parts = parts;
+          f.ndiv = parts;
           check_equals_plain(shape, n, 12, entries, f);
         }
     }

@@ -57,10 +57,10 @@ TEST_CASE("configurations come in HPL's order, grids first and NDIV last") {
   const BenchmarkOptions& first = all.front();
   CHECK((first.run.nprow == 1 && first.run.npcol == 2 && first.n == 100 && first.run.nb == 8));
   CHECK((first.run.lookahead == 0 && first.run.broadcast == BroadcastMethod::ring));
-  CHECK((first.leaf == 2 && first.parts == 2 && first.threshold == 3 && first.seed == 7));
+  CHECK((first.leaf == 2 && first.ndiv == 2 && first.threshold == 3 && first.seed == 7));
   CHECK(first.run.order == GridOrder::column);
-  CHECK(all[1].parts == 3);
-  CHECK((all[2].parts == 2 && all[2].leaf == 4));
+  CHECK(all[1].ndiv == 3);
+  CHECK((all[2].ndiv == 2 && all[2].leaf == 4));
   CHECK(all[4].run.broadcast == BroadcastMethod::ibcast);
   CHECK(all[8].run.lookahead == 1);
   CHECK(all[16].run.nb == 16);

@@ -121,10 +121,10 @@ void check_plan(std::int64_t n, std::int64_t nb, std::int64_t width, GridShape s
   const Distribution columns(n, nb, shape.npcol, me.column);
   const Dealt dealt_rows(n, nb, shape.nprow);
   const Dealt dealt_columns(n, nb, shape.npcol);
-  const Plan plan(rows, columns, width);
+  const StepSequence steps(rows, columns, width);
   std::int64_t end = 0;
-  for (std::int64_t k = 0; k < plan.count(); ++k) {
-    const Step step = plan[k];
+  for (std::int64_t k = 0; k < steps.count(); ++k) {
+    const Step step = steps[k];
     INFO("step " << k << ": [" << step.begin.value << ", " << step.end.value << ")");
     REQUIRE(step.index == k);
     REQUIRE(step.begin.value == end);

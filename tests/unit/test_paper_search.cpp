@@ -270,7 +270,7 @@ TEST_CASE("The command repeats what the user gave") {
   asked.benchmark = Benchmark::hpl;
   asked.n = 0;
   asked.memory_fraction = 0.5;
-  asked.parts = 3;
+  asked.ndiv = 3;
   asked.run.comm = CommMethod::staged;
   asked.max_iterations = 9;
   BenchmarkOptions chosen = asked;

@@ -98,7 +98,7 @@ TEST_CASE("HPL's code T/V of a run") {
   CHECK(variant(o) == "WC05R1R1");
   o.pivoting = Pivoting::partial;
   CHECK(variant(o) == "WC05R2R16");
-  o.parts = 3;
+  o.ndiv = 3;
   CHECK(variant(o) == "WC05R3R16");
 }
 

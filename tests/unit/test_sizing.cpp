@@ -261,8 +261,8 @@ TEST_CASE("the refusal of an option names the option and its range") {
   named(complaint(1, [](BenchmarkOptions& o) { o.run.chunk = -1; }), "--chunk -1");
   named(complaint(1, [](BenchmarkOptions& o) { o.leaf = 4097; }), "--nbmin 4097");
   named(complaint(1, [](BenchmarkOptions& o) { o.leaf = -1; }), "--nbmin -1");
-  named(complaint(1, [](BenchmarkOptions& o) { o.parts = 1; }), "--ndiv 1");
-  named(complaint(1, [](BenchmarkOptions& o) { o.parts = 65; }), "--ndiv 65");
+  named(complaint(1, [](BenchmarkOptions& o) { o.ndiv = 1; }), "--ndiv 1");
+  named(complaint(1, [](BenchmarkOptions& o) { o.ndiv = 65; }), "--ndiv 65");
   named(complaint(1, [](BenchmarkOptions& o) { o.precision = Precision::fp64; }),
         "allowed: auto, fp16, bf16, fp16x3, fp32");
   named(complaint(1, [](BenchmarkOptions& o) { o.matrix = MatrixKind::hpl; }), "--pivot partial");

@@ -8,7 +8,7 @@ namespace {
 std::optional<StepWindow> window(std::int64_t n, std::int64_t nb, int lookahead, bool overlaps,
                                  std::int64_t columns) {
   const Distribution all(n, nb, 1, 0);
-  return step_window(Plan(all, all, nb), n, lookahead, overlaps, columns);
+  return step_window(StepSequence(all, all, nb), n, lookahead, overlaps, columns);
 }
 
 double operations(double m) {

@@ -22,7 +22,7 @@ Load compute(double seconds, double part = 1) {
   return {.compute = seconds, .part = part};
 }
 
-Timeline::Shape shape(bool holds) {
+Timeline::Limits shape(bool holds) {
   return {.bandwidth = 100, .bandwidth_part = 0.5, .holds = holds};
 }
 

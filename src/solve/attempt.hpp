@@ -15,14 +15,14 @@
 namespace lupine {
 
 /// A step of the solver: LU in one precision, and the refinement with its factors.
-struct PlannedStep {
+struct Attempt {
   Precision precision = Precision::fp64;
   double seconds = 0;    ///< of its LU, predicted
   bool rotated = false;  ///< whether the matrix is rotated before (RotatedSolver)
   /// Whether columns are scaled before rows, where the matrix is equilibrated.
   bool columns_first = false;
 
-  bool operator==(const PlannedStep&) const = default;
+  bool operator==(const Attempt&) const = default;
 };
 
 /// Predicted seconds of an LU with partial pivoting:
@@ -38,7 +38,7 @@ double lu_seconds(const LuPlan& lu, Precision precision, const Rates& rates);
 /// @param rates those of BF16, FP16, FP32 and FP64, and of FP16x3 where it may be a step
 /// @param first not `automatic`: the steps begin with this precision, whatever it costs; later
 ///        steps are more accurate by more than two bits, so that FP32 does not follow FP16x3
-std::vector<PlannedStep> planned_steps(const LuPlan& lu, const Rates& rates, Precision first);
+std::vector<Attempt> worthwhile_attempts(const LuPlan& lu, const Rates& rates, Precision first);
 
 /// Predicted seconds of the refinement of `count` right-hand sides, as products of matrices: in
 /// FP64 one solve each; in a lower precision of unit roundoff u
@@ -53,9 +53,9 @@ double refine_seconds(const LuPlan& lu, Precision precision, const Rates& rates,
 
 /// The steps without those that do not pay for so many right-hand sides: each first step is left
 /// out whose LU and refinement are predicted to take longer than those of the next one.
-std::vector<PlannedStep> steps_worth_taking(std::vector<PlannedStep> steps, const LuPlan& lu,
-                                            const Rates& rates, std::int64_t count,
-                                            double condition);
+std::vector<Attempt> attempts_worth_making(std::vector<Attempt> steps, const LuPlan& lu,
+                                           const Rates& rates, std::int64_t count,
+                                           double condition);
 
 /// Whether factors of this precision are of no use for a matrix of this condition number, in the
 /// infinity norm: the refinement would need too many corrections. False where `condition` is NaN.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "solve/step_plan.hpp"
+#include "solve/attempt.hpp"
 
 #include <algorithm>
 #include <array>
@@ -28,19 +28,18 @@ double lu_seconds(const LuPlan& lu, Precision precision, const Rates& rates) {
   return updates + n * n * static_cast<double>(lu.nb) / 2 / panel_rate;
 }
 
-std::vector<PlannedStep> planned_steps(const LuPlan& lu, const Rates& rates, Precision first) {
-  const auto step = [&](Precision p) { return PlannedStep{p, lu_seconds(lu, p, rates)}; };
+std::vector<Attempt> worthwhile_attempts(const LuPlan& lu, const Rates& rates, Precision first) {
+  const auto step = [&](Precision p) { return Attempt{p, lu_seconds(lu, p, rates)}; };
   constexpr std::array of_16_bits{Precision::bf16, Precision::fp16};
   constexpr std::array between{Precision::fp16x3, Precision::fp32};
   const Precision low = rates.among(of_16_bits).fastest();
   const Precision middle = rates.among(between).fastest();
-  std::vector<PlannedStep> steps{step(Precision::fp64)};
+  std::vector<Attempt> steps{step(Precision::fp64)};
   for (const Precision p : {middle, low})
-    if (const PlannedStep cheaper = step(p);
-        cheaper.seconds <= most_of_next * steps.front().seconds)
+    if (const Attempt cheaper = step(p); cheaper.seconds <= most_of_next * steps.front().seconds)
       steps.insert(steps.begin(), cheaper);
   if (first == Precision::automatic) return steps;
-  std::erase_if(steps, [&](const PlannedStep& s) {
+  std::erase_if(steps, [&](const Attempt& s) {
     return more_accurate * unit_roundoff(s.precision) >= unit_roundoff(first);
   });
   steps.insert(steps.begin(), step(first));
@@ -59,10 +58,10 @@ double refine_seconds(const LuPlan& lu, Precision precision, const Rates& rates,
   return corrections * each * (1 / rates.of(Precision::fp32) + 1 / rates.of(Precision::fp64));
 }
 
-std::vector<PlannedStep> steps_worth_taking(std::vector<PlannedStep> steps, const LuPlan& lu,
-                                            const Rates& rates, std::int64_t count,
-                                            double condition) {
-  const auto seconds = [&](const PlannedStep& step) {
+std::vector<Attempt> attempts_worth_making(std::vector<Attempt> steps, const LuPlan& lu,
+                                           const Rates& rates, std::int64_t count,
+                                           double condition) {
+  const auto seconds = [&](const Attempt& step) {
     return step.seconds + refine_seconds(lu, step.precision, rates, count, condition);
   };
   while (steps.size() > 1 && seconds(steps[0]) > seconds(steps[1])) steps.erase(steps.begin());

@@ -3,10 +3,10 @@
 
 #include "catch.hpp"
 #include "core/numbers.hpp"
+#include "solve/attempt.hpp"
 #include "solve/sample.hpp"
-#include "solve/step_plan.hpp"
 
-namespace lupine::test::step_plan_tests {
+namespace lupine::test::attempt_tests {
 namespace {
 
 /// The rates of a machine, as multiples of that of FP64. fp16x3 = 0: not measured.
@@ -24,7 +24,7 @@ Rates rates(double bf16, double fp16, double fp32, double fp16x3 = 0) {
 std::vector<Precision> steps(const LuPlan& lu, const Rates& rates,
                              Precision first = Precision::automatic) {
   std::vector<Precision> all;
-  for (const PlannedStep& step : planned_steps(lu, rates, first)) {
+  for (const Attempt& step : worthwhile_attempts(lu, rates, first)) {
     CHECK(step.seconds == lu_seconds(lu, step.precision, rates));
     all.push_back(step.precision);
   }
@@ -129,8 +129,8 @@ const LuPlan medium{.n = 4000, .nb = 512};
 List paying(const Rates& rates, std::int64_t count, double condition = unknown,
             Precision first = Precision::automatic) {
   List all;
-  for (const PlannedStep& step :
-       steps_worth_taking(planned_steps(medium, rates, first), medium, rates, count, condition))
+  for (const Attempt& step : attempts_worth_making(worthwhile_attempts(medium, rates, first),
+                                                   medium, rates, count, condition))
     all.push_back(step.precision);
   return all;
 }
@@ -181,8 +181,8 @@ TEST_CASE("steps of low precision pay for a few right-hand sides and not for man
   const Rates gpu = rates(8, 2, 2);
   const LuPlan overlapped{.n = 4000, .nb = 512, .overlaps = true};
   const auto first_of = [&](std::int64_t count) {
-    return steps_worth_taking(planned_steps(overlapped, gpu, Precision::automatic), overlapped, gpu,
-                              count, unknown)
+    return attempts_worth_making(worthwhile_attempts(overlapped, gpu, Precision::automatic),
+                                 overlapped, gpu, count, unknown)
         .front()
         .precision;
   };
@@ -194,8 +194,8 @@ TEST_CASE("steps of low precision pay for a few right-hand sides and not for man
 TEST_CASE("one step always stays") {
   CHECK(paying(rates(1, 1, 1), 1 << 30) == List{fp64});
   for (const Precision p : {bf16, fp16, fp32, fp64}) {
-    const std::vector<PlannedStep> one{{p, 0}};
-    CHECK(steps_worth_taking(one, medium, rates(8, 8, 2), 1 << 30, 1e15) == one);
+    const std::vector<Attempt> one{{p, 0}};
+    CHECK(attempts_worth_making(one, medium, rates(8, 8, 2), 1 << 30, 1e15) == one);
   }
 }
-}  // namespace lupine::test::step_plan_tests
+}  // namespace lupine::test::attempt_tests
