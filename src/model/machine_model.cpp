@@ -98,6 +98,8 @@ void describe(Archive& io, DeviceModel& device, const MachineModel& machine) {
     io.figure("host_bandwidth", device.host_bandwidth);
     io.figure("tile", device.tile, limits::not_negative);
     io.figure("holds", device.holds);
+    if (io.has("part_unit", false, device.part_unit > 0))
+      io.figure("part_unit", device.part_unit, limits::count);
   }
   io.figure("bandwidth", device.bandwidth);
   io.figure("start", device.start, limits::not_negative);

@@ -86,6 +86,9 @@ struct DeviceModel {
   /// Whether a product keeps its multiprocessors to its end. If not, queues of higher priority take
   /// them at once.
   bool holds = true;
+  /// Green contexts have a multiple of so many multiprocessors; 0: the driver has none, and the
+  /// limit of products is a hint.
+  int part_unit = 0;
   std::map<OperationKey, OperationModel> operations;
 
   /// @throws UsageError if the file does not have this operation

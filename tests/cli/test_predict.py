@@ -274,6 +274,18 @@ class Floors(Folder):
         self.assertNotEqual(seconds[2], seconds[3])
         self.assertGreater(min(seconds), 2 / 3 * 60001**3 / (4 * FP16_RATE))
 
+    def test_updates_beside_panels_run_in_green_contexts_or_follow_a_hint(self):
+        def with_unit(unit):
+            source = {"origin": "assumed", "source": "a test"}
+            return self.machine(H200, lambda m: m["ranks"][0].update(part_unit={"value": unit, **source}))
+
+        words = ("mxp", "-N", "60000", "--precision", "fp16", "--lookahead", "1")
+        hint, parts, no_room = (report["lu"]["seconds"] for report in self.predictions(
+            *[(*words, "--machine", machine) for machine in (H200, with_unit(8), with_unit(200))]))
+        self.assertEqual(no_room, hint)
+        self.assertNotEqual(parts, hint)  # other numbers of multiprocessors, and for casts, too
+        self.assertAlmostEqual(parts, hint, delta=0.05 * hint)
+
 
 @needs_simgrid
 class EveryKindOfRun(Folder):

@@ -150,6 +150,11 @@ TEST_CASE("a machine file's values arrive in their places") {
   json other = document("h200-cluster");
   other["ranks"][0]["holds"]["value"] = false;
   CHECK_FALSE(parsed(other).device(1).holds);
+  CHECK(gpu.part_unit == 0);
+  other["ranks"][0]["part_unit"] = other["ranks"][0]["multiprocessors"];
+  other["ranks"][0]["part_unit"]["value"] = 8;
+  CHECK(parsed(other).device(1).part_unit == 8);
+  CHECK(parse_machine(machine_text(parsed(other)), "its text").device(1).part_unit == 8);
   const Figure& memory = m.figures.at("ranks[0].memory");
   CHECK(memory.value == 143771.0 * 1024 * 1024);
   CHECK(memory.origin == Origin::measured);

@@ -17,6 +17,7 @@ struct CUstream_st {
   lupine::paper::Rank* rank;
   int number;                     // in the rank's timeline
   lupine::paper::MomentPtr last;  // behind all operations, where it was asked for
+  double part = 1;                // of the multiprocessors: those of its green context
 };
 
 struct CUevent_st {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// CUDA's runtime on paper.
 #include <cuda_runtime.h>
+#include <green_contexts.hpp>
 
 #include <algorithm>
 #include <cstdlib>
@@ -16,6 +17,7 @@ void launch(cudaStream_t stream, Load load) {
   rank.owe(rank.device().launch);
   rank.asked = nullptr;
   load.start += rank.device().start;
+  load.part = std::min(load.part, stream->part);
   rank.timeline->run(stream->number, rank.now(), load);
   stream->last = nullptr;
 }
@@ -90,6 +92,21 @@ cudaError_t ask(Rank& rank, const MomentPtr& moment) {
 }  // namespace
 
 }  // namespace lupine::paper
+
+namespace lupine::green {
+
+unsigned multiprocessors() {
+  return static_cast<unsigned>(paper::self().device().multiprocessors);
+}
+unsigned unit() {
+  return static_cast<unsigned>(paper::self().device().part_unit);
+}
+void making_context() {}
+void limit(cudaStream_t stream, int multiprocessors) {
+  stream->part = static_cast<double>(multiprocessors) / stream->rank->device().multiprocessors;
+}
+
+}  // namespace lupine::green
 
 using namespace lupine;
 using namespace lupine::paper;
@@ -260,12 +277,12 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   if (event->moment) self().wait(event->moment);
   return cudaSuccess;
 }
-// A machine on paper has no driver that could be asked.
-cudaError_t cudaGetDriverEntryPointByVersion(const char*, void** function, unsigned,
+// Of a driver, a machine on paper has green contexts alone.
+cudaError_t cudaGetDriverEntryPointByVersion(const char* name, void** function, unsigned,
                                              unsigned long long,
                                              cudaDriverEntryPointQueryResult* found) {
-  *function = nullptr;
-  *found = cudaDriverEntryPointSymbolNotFound;
+  *function = green::driver_function(name);
+  *found = *function != nullptr ? cudaDriverEntryPointSuccess : cudaDriverEntryPointSymbolNotFound;
   return cudaSuccess;
 }
 cudaError_t cudaStreamBeginCapture(cudaStream_t, cudaStreamCaptureMode) {

@@ -71,11 +71,6 @@ struct CUstream_st {
   int multiprocessors = 0;                   // of its green context; 0: it has none
 };
 
-struct CUgreenCtx_st {
-  int device;
-  int multiprocessors;
-};
-
 struct CUevent_st {
   bool timed;
   std::shared_ptr<lupine::emulation::Record> record;
@@ -154,7 +149,6 @@ struct State {
   std::size_t most_pinned = 0;
   long transfers = 0;       // of NCCL, that were given
   std::size_t handles = 0;  // of libraries
-  std::set<CUgreenCtx_st*> green_contexts;
   cudaError_t last = cudaSuccess;
   cudaError_t sticky = cudaSuccess;
   std::chrono::steady_clock::time_point last_call;
@@ -174,9 +168,6 @@ cudaError_t begin(const char* function);
 /// Counts what a real device may wait for itself to make, where messages are under way: the peer
 /// may wait for this host.
 void note_if_messages_wait(const char* what);
-
-/// A function of the driver for green contexts; null where the emulated driver lacks it.
-void* green_context_function(const char* name);
 
 /// Notes what a call returns.
 cudaError_t finish(cudaError_t error);

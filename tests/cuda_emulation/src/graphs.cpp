@@ -2,6 +2,7 @@
 /// @file
 /// Streams that are captured, and what the driver says of the kernels in their graphs.
 #include <cuda.h>
+#include <green_contexts.hpp>
 
 #include <cstring>
 #include <utility>
@@ -91,7 +92,7 @@ cudaError_t cudaGetDriverEntryPointByVersion(const char* name, void** function, 
       *function = reinterpret_cast<void*>(&kernel_node_params);
     if (std::strcmp(name, "cuKernelGetName") == 0)
       *function = reinterpret_cast<void*>(&kernel_name);
-    if (*function == nullptr) *function = green_context_function(name);
+    if (*function == nullptr) *function = lupine::green::driver_function(name);
     *found =
         *function != nullptr ? cudaDriverEntryPointSuccess : cudaDriverEntryPointSymbolNotFound;
     return cudaSuccess;

@@ -2,6 +2,8 @@
 /// @file
 /// Streams, events and the scheduler, which is adversarial: it respects the order in a stream and
 /// the events that a stream waits for, and nothing else.
+#include <green_contexts.hpp>
+
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -9,6 +11,7 @@
 #include <thread>
 #include <utility>
 
+#include <green_contexts.hpp>
 #include "emulation.hpp"
 
 namespace lupine::emulation {
@@ -302,10 +305,28 @@ void complete(const CUstream_st* stream) {
 std::size_t live_objects() {
   const State& s = state();
   return s.allocations.size() + s.streams.size() + s.events.size() + s.handles +
-         s.green_contexts.size();
+         green::live_contexts();
 }
 
 }  // namespace lupine::emulation
+
+namespace lupine::green {
+
+unsigned multiprocessors() {
+  return static_cast<unsigned>(emulation::state().settings.multiprocessors);
+}
+unsigned unit() {
+  return emulation::state().settings.green_contexts == "none" ? 0 : 2;
+}
+void making_context() {
+  emulation::note_if_messages_wait("cuGreenCtxCreate");
+}
+// What computes on a stream in a part can be counted.
+void limit(cudaStream_t stream, int multiprocessors) {
+  stream->multiprocessors = multiprocessors;
+}
+
+}  // namespace lupine::green
 
 using namespace lupine::emulation;
 

@@ -1,21 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Parts of an emulated GPU's multiprocessors. They change no result; a stream knows the size of its
-// part, and what computes on it can be counted.
+#include "green_contexts.hpp"
+
 #include <algorithm>
 #include <cstring>
-
-#include "cuda.h"
-#include "emulation.hpp"
+#include <map>
+#include <memory>
+#include <utility>
 
 struct CUdevResourceDesc_st {
   unsigned multiprocessors;
 };
 
-namespace lupine::emulation {
+namespace lupine::green {
 
 namespace {
 
-constexpr unsigned unit = 2;  // of parts
+std::map<CUgreenCtx, std::unique_ptr<CUgreenCtx_st>>& contexts() {
+  static std::map<CUgreenCtx, std::unique_ptr<CUgreenCtx_st>> all;
+  return all;
+}
 
 CUresult get_device(CUdevice* device, int ordinal) {
   *device = ordinal;
@@ -24,7 +27,7 @@ CUresult get_device(CUdevice* device, int ordinal) {
 
 CUresult device_resource(CUdevice, CUdevResource* resource, CUdevResourceType type) {
   if (type != CU_DEV_RESOURCE_TYPE_SM) return CUDA_ERROR_INVALID_VALUE;
-  *resource = {type, {static_cast<unsigned>(state().settings.multiprocessors), unit, unit}};
+  *resource = {type, {multiprocessors(), unit(), unit()}};
   return CUDA_SUCCESS;
 }
 
@@ -32,7 +35,7 @@ CUresult split(CUdevResource* result, unsigned* groups, const CUdevResource* inp
                CUdevResource* remaining, unsigned, unsigned least) {
   if (result == nullptr || *groups != 1 || least > input->sm.smCount)
     return CUDA_ERROR_INVALID_VALUE;
-  const unsigned size = std::max((least + unit - 1) / unit, 1U) * unit;
+  const unsigned size = std::max((least + unit() - 1) / unit(), 1U) * unit();
   if (size > input->sm.smCount) *groups = 0;
   *result = *remaining = *input;
   result->sm.smCount = size;
@@ -53,31 +56,35 @@ CUresult describe(CUdevResourceDesc* description, CUdevResource* resources, unsi
 CUresult create(CUgreenCtx* context, CUdevResourceDesc description, CUdevice device,
                 unsigned flags) {
   if (flags != CU_GREEN_CTX_DEFAULT_STREAM) return CUDA_ERROR_INVALID_VALUE;
-  note_if_messages_wait("cuGreenCtxCreate");
-  *context = new CUgreenCtx_st{device, static_cast<int>(description->multiprocessors)};
-  state().green_contexts.insert(*context);
+  making_context();
+  auto made = std::make_unique<CUgreenCtx_st>(
+      CUgreenCtx_st{device, static_cast<int>(description->multiprocessors)});
+  *context = made.get();
+  contexts().emplace(*context, std::move(made));
   return CUDA_SUCCESS;
 }
 
 CUresult destroy(CUgreenCtx context) {
-  if (state().green_contexts.erase(context) == 0) return CUDA_ERROR_INVALID_VALUE;
-  delete context;
-  return CUDA_SUCCESS;
+  return contexts().erase(context) == 1 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult create_stream(CUstream* stream, CUgreenCtx context, unsigned flags, int priority) {
-  if (flags != CU_STREAM_NON_BLOCKING || !state().green_contexts.contains(context))
+  if (flags != CU_STREAM_NON_BLOCKING || !contexts().contains(context))
     return CUDA_ERROR_INVALID_VALUE;
   if (cudaStreamCreateWithPriority(stream, cudaStreamNonBlocking, priority) != cudaSuccess)
     return CUDA_ERROR_INVALID_VALUE;
-  (*stream)->multiprocessors = context->multiprocessors;
+  limit(*stream, context->multiprocessors);
   return CUDA_SUCCESS;
 }
 
 }  // namespace
 
-void* green_context_function(const char* name) {
-  if (state().settings.green_contexts == "none") return nullptr;
+std::size_t live_contexts() {
+  return contexts().size();
+}
+
+void* driver_function(const char* name) {
+  if (unit() == 0) return nullptr;
   const std::pair<const char*, void*> all[] = {
       {"cuDeviceGet", reinterpret_cast<void*>(&get_device)},
       {"cuDeviceGetDevResource", reinterpret_cast<void*>(&device_resource)},
@@ -86,9 +93,9 @@ void* green_context_function(const char* name) {
       {"cuGreenCtxCreate", reinterpret_cast<void*>(&create)},
       {"cuGreenCtxDestroy", reinterpret_cast<void*>(&destroy)},
       {"cuGreenCtxStreamCreate", reinterpret_cast<void*>(&create_stream)}};
-  for (const auto& [known, function] : all)
-    if (std::strcmp(known, name) == 0) return function;
+  for (const auto& [one, function] : all)
+    if (std::strcmp(one, name) == 0) return function;
   return nullptr;
 }
 
-}  // namespace lupine::emulation
+}  // namespace lupine::green
