@@ -73,7 +73,7 @@ class Layers(Case):
                 ("src/matrix/panel_ring.hpp", "inline void f() { MPI_Barrier(MPI_COMM_WORLD); }",
                  "matrix may not call MPI, comm alone does"),
                 ("src/host/processor.cpp", 'auto* f() { return std::getenv("HOME"); }',
-                 "device may not touch the environment, programs and kernels/cpu/isa.cpp alone do"),
+                 "host may not touch the environment, programs and kernels/cpu/isa.cpp alone do"),
                 ("kernels/cpu/loops.cpp", 'int f() { return setenv("A", "1", 1); }',
                  "kernels may not touch the environment, programs and kernels/cpu/isa.cpp alone do")):
             with self.subTest(line=line):
@@ -113,10 +113,10 @@ class Graph(Case):
         self.assertEqual(self.said(), [f"{GRAPH}: core <- matrix is an edge that no #include needs"])
 
     def test_an_edge_that_nobody_uses(self):
-        self.replace(GRAPH, "\ncore <- io\n", "\ncore, comm <- io\n")
-        self.link("io", "lupine_core", "lupine_comm lupine_core")
+        self.replace(GRAPH, "\ncore <- io\n", "\ncore, grid <- io\n")
+        self.link("io", "lupine_core", "lupine_grid lupine_core")
         # With the new edge, the one to core is not needed either, but core is included and so kept.
-        self.assertEqual(self.said(), [f"{GRAPH}: comm <- io is an edge that no #include needs"])
+        self.assertEqual(self.said(), [f"{GRAPH}: grid <- io is an edge that no #include needs"])
 
     def test_an_edge_without_its_last_include(self):
         for path in (self.tree / "src/bench").iterdir():
@@ -135,11 +135,11 @@ class Graph(Case):
                 ("lupine_layer(io DEPENDS lupine_core", "lupine_layer(io DEPENDS lupine_grid",
                  "lupine_io links to ['grid'], io knows ['core']"),
                 ("setup DEPENDS lupine_factor lupine_refine", "setup DEPENDS lupine_refine",
-                 "lupine_setup links to ['io', 'refine'], setup knows ['factor', 'io', 'refine']"),
+                 "lupine_setup links to ['refine', 'source'], setup knows ['factor', 'refine', 'source']"),
                 ("PRIVATE lupine_bench fmt::fmt", "PRIVATE lupine_bench lupine_io fmt::fmt",
                  "lupine_library links to ['bench', 'io'], api knows ['bench']"),
-                ("PUBLIC lupine_report fmt::fmt", "PUBLIC lupine_bench fmt::fmt",
-                 "lupine_command_objects links to ['bench'], app knows ['report']")):
+                ("PUBLIC lupine_calibrate lupine_report fmt::fmt", "PUBLIC lupine_report fmt::fmt",
+                 "lupine_command_objects links to ['report'], app knows ['calibrate', 'report']")):
             with self.subTest(new=new):
                 before = (self.tree / LINKS).read_text()
                 self.replace(LINKS, old, new)
