@@ -31,8 +31,8 @@ using Lists = std::vector<std::vector<MatrixEntry>>;
 /// a_ji too, a skew-symmetric one -a_ij.
 class Owners {
  public:
-  Owners(const MatrixPart& all, MarketSymmetry symmetry)
-      : mine_(all),
+  Owners(const MatrixPart& mine, MarketSymmetry symmetry)
+      : mine_(mine),
         mirrored_(symmetry != MarketSymmetry::general),
         sign_(symmetry == MarketSymmetry::skew ? -1 : 1) {}
 

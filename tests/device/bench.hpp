@@ -294,6 +294,9 @@ inline Plain apply(Transpose transpose, const Plain& a) {
   return transpose == Transpose::yes ? transposed(a) : a;
 }
 inline constexpr std::array transposes{Transpose::no, Transpose::yes};
+/// A few vectors, and many.
+inline constexpr std::array<std::int64_t, 4> vector_counts{1, 3, Device::few_vectors,
+                                                           Device::few_vectors + 1};
 
 /// The largest |error_ij| / bound_ij; infinite where anything is NaN.
 template <class Error, class Bound>

@@ -81,10 +81,10 @@ TEST_CASE("with pivoting, look-ahead, broadcast, width, chunks and recursion cha
               check_equals_plain(shape, n, 12, entries, f);
             }
       for (const int leaf : some<int>({3, 1, 64}, 1))
-        for (const int parts : some<int>({3, 2, 50}, 1)) {
+        for (const int ndiv : some<int>({3, 2, 50}, 1)) {
           LuPlan f = pivoted(Precision::fp64, 12);
           f.leaf = leaf;
-          f.ndiv = parts;
+          f.ndiv = ndiv;
           check_equals_plain(shape, n, 12, entries, f);
         }
     }

@@ -22,14 +22,14 @@ Load compute(double seconds, double part = 1) {
   return {.compute = seconds, .part = part};
 }
 
-Timeline::Limits shape(bool holds) {
+Timeline::Limits limits(bool holds) {
   return {.bandwidth = 100, .bandwidth_part = 0.5, .holds = holds};
 }
 
 }  // namespace
 
 TEST_CASE("Operations of a stream run one after the other, and not before the host gives them") {
-  Timeline gpu(shape(true));
+  Timeline gpu(limits(true));
   const int stream = gpu.add(0);
   const MomentPtr before = gpu.record(stream, 3);
   CHECK(before->known);
@@ -44,7 +44,7 @@ TEST_CASE("Operations of a stream run one after the other, and not before the ho
 
 TEST_CASE("An operation takes the longer of its arithmetic and its bytes, after its start") {
   for (const bool holds : {true, false}) {
-    Timeline gpu(shape(holds));
+    Timeline gpu(limits(holds));
     const int stream = gpu.add(0);
     const auto seconds = [&](const Load& load) {
       const double begin = end_of(gpu, stream);
@@ -65,7 +65,7 @@ TEST_CASE("An operation takes the longer of its arithmetic and its bytes, after 
 }
 
 TEST_CASE("A start uses no multiprocessor") {
-  Timeline gpu(shape(true));
+  Timeline gpu(limits(true));
   const int one = gpu.add(0);
   const int two = gpu.add(0);
   gpu.run(one, 0, {.start = 5, .compute = 1});
@@ -79,7 +79,7 @@ TEST_CASE("A start uses no multiprocessor") {
 TEST_CASE("Parts of multiprocessors that fit side by side do not slow each other down") {
   for (const bool holds : {true, false})
     for (const int priority : {-1, 0, 1}) {
-      Timeline gpu(shape(holds));
+      Timeline gpu(limits(holds));
       const int large = gpu.add(0);
       const int small = gpu.add(priority);
       gpu.run(large, 0, compute(9, 0.9));
@@ -90,7 +90,7 @@ TEST_CASE("Parts of multiprocessors that fit side by side do not slow each other
 }
 
 TEST_CASE("Products that hold every multiprocessor make a stream of higher priority wait") {
-  Timeline gpu(shape(true));
+  Timeline gpu(limits(true));
   const int low = gpu.add(0);
   const int high = gpu.add(1);
   gpu.run(low, 0, compute(10));
@@ -104,7 +104,7 @@ TEST_CASE("Products that hold every multiprocessor make a stream of higher prior
 
 TEST_CASE("Products that do not hold yield to a higher priority, and to no other") {
   for (const int priority : {-1, 0, 1}) {
-    Timeline gpu(shape(false));
+    Timeline gpu(limits(false));
     const int first = gpu.add(0);
     const int second = gpu.add(priority);
     gpu.run(first, 0, compute(10));
@@ -115,7 +115,7 @@ TEST_CASE("Products that do not hold yield to a higher priority, and to no other
 }
 
 TEST_CASE("A product that yields loses no more than what is taken from it") {
-  Timeline gpu(shape(false));
+  Timeline gpu(limits(false));
   const int low = gpu.add(0);
   const int high = gpu.add(1);
   gpu.run(low, 0, compute(8, 0.8));   // from 0 to 10
@@ -125,7 +125,7 @@ TEST_CASE("A product that yields loses no more than what is taken from it") {
 }
 
 TEST_CASE("Time that a stream waits anyway is not lost again by yielding") {
-  Timeline gpu(shape(false));
+  Timeline gpu(limits(false));
   const int low = gpu.add(0);
   const int high = gpu.add(1);
   const int other = gpu.add(-1);
@@ -139,7 +139,7 @@ TEST_CASE("Time that a stream waits anyway is not lost again by yielding") {
 }
 
 TEST_CASE("An operation goes on with the part that becomes free") {
-  Timeline gpu(shape(true));
+  Timeline gpu(limits(true));
   const int one = gpu.add(0);
   const int two = gpu.add(0);
   gpu.run(one, 0, compute(3, 0.75));  // until 4
@@ -157,7 +157,7 @@ TEST_CASE("What rounding leaves of an operation does not wait for others") {
   for (const double unit : {1., 1e-6})
     for (int i = 1; i <= 300; ++i) {
       const double length = i * unit / 7;
-      Timeline gpu(shape(true));
+      Timeline gpu(limits(true));
       const int large = gpu.add(0);
       const int small = gpu.add(0);
       gpu.run(large, 100, compute(0.6 * length, 0.6));
@@ -168,7 +168,7 @@ TEST_CASE("What rounding leaves of an operation does not wait for others") {
 }
 
 TEST_CASE("A stream waits for the moments of others, and the host for no one") {
-  Timeline gpu(shape(true));
+  Timeline gpu(limits(true));
   const int one = gpu.add(0);
   const int two = gpu.add(0);
   gpu.run(one, 0, compute(2, 0.5));
@@ -183,7 +183,7 @@ TEST_CASE("A stream waits for the moments of others, and the host for no one") {
 }
 
 TEST_CASE("Moments behind a pause become known when it is resumed, in every stream") {
-  Timeline gpu(shape(true));
+  Timeline gpu(limits(true));
   const int messages = gpu.add(1);
   const int one = gpu.add(0);
   const int two = gpu.add(0);
@@ -215,7 +215,7 @@ TEST_CASE("Moments behind a pause become known when it is resumed, in every stre
 }
 
 TEST_CASE("Pauses of a stream begin one after the other, also where one ends at once") {
-  Timeline gpu(shape(true));
+  Timeline gpu(limits(true));
   const int stream = gpu.add(0);
   std::vector<double> begun;
   for (int i = 0; i < 3; ++i)
@@ -235,7 +235,7 @@ TEST_CASE("Pauses of a stream begin one after the other, also where one ends at 
 }
 
 TEST_CASE("Work that a moment sets free on the other side of a pause gets the part that is left") {
-  Timeline gpu(shape(true));
+  Timeline gpu(limits(true));
   const int messages = gpu.add(1);
   const int panel = gpu.add(1);
   const int update = gpu.add(0);
@@ -255,7 +255,7 @@ TEST_CASE("A short schedule with look-ahead, computed by hand") {
   //   panel 1:      4 to  6 (beside)   update 1a: 10 to 11,  1b: 11 to 13
   //   panel 2:     11 to 13 (beside)   update 2:  13 to 14
   for (const bool holds : {true, false}) {
-    Timeline gpu(shape(holds));
+    Timeline gpu(limits(holds));
     const int panels = gpu.add(1);
     const int updates = gpu.add(0);
     const auto panel = [&] {
@@ -288,7 +288,7 @@ TEST_CASE("Forgetting the past changes nothing that comes") {
   for (const bool holds : {true, false}) {
     std::vector<double> ends;
     for (const bool forgets : {true, false}) {
-      Timeline gpu(shape(holds));
+      Timeline gpu(limits(holds));
       const int low = gpu.add(0);
       const int high = gpu.add(1);
       for (int i = 0; i < 20; ++i) {

@@ -22,6 +22,7 @@ std::size_t live_contexts();
 
 // Defined by those who have such a GPU:
 
+/// Those of the whole GPU.
 unsigned multiprocessors();
 /// The multiprocessors of a context are a multiple of this number; 0: there are no contexts.
 unsigned unit();
