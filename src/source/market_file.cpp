@@ -101,9 +101,9 @@ Lists in_order(Lists received, std::vector<Lists>& pieces, std::size_t me) {
 }  // namespace
 
 void read_market_part(const Communicator& all, const InputFile& file, const MarketHeader& header,
-                      const MatrixPart& share, PartWriter& a) {
+                      const MatrixPart& part, PartWriter& a) {
   agree(all, [&] { a.clear(); });
-  const Owners owners(share, header.symmetry);
+  const Owners owners(part, header.symmetry);
   const std::int64_t count = pieces_in_turn(all.size());
   std::vector<MarketPart> read(static_cast<std::size_t>(count));
   std::vector<Lists> dealt(read.size());
@@ -118,7 +118,7 @@ void read_market_part(const Communicator& all, const InputFile& file, const Mark
       });
     });
     std::vector<std::int64_t> before{0};  // entries of this rank before each piece
-    for (const MarketPart& part : read) before.push_back(before.back() + part.count());
+    for (const MarketPart& piece : read) before.push_back(before.back() + piece.count());
     const std::int64_t first = count_before(all, before.back(), total);
     Lists out;
     agree_on_shares(all, [&] {
