@@ -71,7 +71,7 @@ lupine_paper_layer(report report/benchmark_json.cpp report/benchmark_report.cpp
 lupine_paper_layer(app app/arguments.cpp app/benchmark_command.cpp app/command_options.cpp
   app/files.cpp app/option.cpp app/output.cpp app/profile_place.cpp)
 lupine_paper_layer(paper paper/*.cpp)
-lupine_paper_layer(paper_cuda paper/cuda/*.cpp ../kernels/cuda/declarations/*.cpp)
+lupine_paper_layer(paper_cuda paper/cuda/*.cpp ../kernels/cuda/green_contexts.cpp)
 set_target_properties(lupine_paper_paper_cuda PROPERTIES UNITY_BUILD OFF)  # structs of CUDA's handles
 
 target_link_libraries(lupine_paper PRIVATE lupine_paper_flags lupine_model lupine_io lupine_kernels

@@ -11,7 +11,6 @@
 #include <thread>
 #include <utility>
 
-#include <green_contexts.hpp>
 #include "emulation.hpp"
 
 namespace lupine::emulation {

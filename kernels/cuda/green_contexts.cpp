@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "green_contexts.hpp"
+#include <green_contexts.hpp>
 
 #include <algorithm>
 #include <cstring>
