@@ -9,6 +9,7 @@
 
 #include "core/clock.hpp"
 #include "device/device.hpp"
+#include "host/thread_scope.hpp"
 
 namespace lupine {
 
@@ -81,9 +82,21 @@ class CpuDevice final : public Device {
   void take_magnitudes(Queue& queue, AnyMatrix a) override;
 
  private:
+  /// Does an operation's work on the device's threads, or leaves it out where the interrupt has
+  /// ended. All operations go through here but transfers and the choice of pivots.
+  template <class Work>
+  void run(const Work& work) const {
+    if (ended()) return;
+    const ThreadScope scope(threads_);
+    work();
+  }
+  /// The same with a view of `matrix` in its precision.
+  template <class Matrix, class Work>
+  void run_on(const Matrix& matrix, const Work& work) const {
+    run([&] { with_storage(matrix, work); });
+  }
   template <class T>
   T largest(MatrixView<const T> a) const;
-  /// Whether operations leave out their work.
   bool ended() const { return lupine::ended(interrupt()); }
   /// C <- C + alpha A B, or C <- C + alpha A^T B, in parts between which the interrupt is asked.
   template <class T>
