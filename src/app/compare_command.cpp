@@ -83,7 +83,7 @@ int hold(const Communicator& world, const Arguments& arguments, std::deque<AnyCo
     for (const std::string& note : setup.notes) complain("warning: " + note);
     print(compare_head(setup, arguments.compare, arguments.orders, arguments.repeat, notes));
   });
-  const StallWatch::Pause pause(world.stalls());  // rank 0 runs LAPACK alone
+  const auto pause = world.run().pause();  // rank 0 runs LAPACK alone
   bool passed = true;
   std::vector<Comparison> comparisons;
   for (; !all.empty(); all.pop_front()) {  // which releases its memory

@@ -184,7 +184,8 @@ int run(int& argc, char**& argv) {
   const MpiSession mpi(argc, argv);
   const SteadyClock clock;
   const RunWatch between_runs(MPI_COMM_WORLD, clock, limit);
-  const Communicator world = Communicator::duplicate(MPI_COMM_WORLD, between_runs.stalls());
+  const RunContext context(clock, between_runs.stalls());
+  const Communicator world = Communicator::duplicate(MPI_COMM_WORLD, context);
   watch.reset();
   const Ending ending = ending_of([&] { return run_command(world, {argv, argv + argc}); });
   if (!ending.everywhere) {

@@ -40,7 +40,7 @@ Outcome attempt(const Communicator& world, const Matrix& a, const RightHandSide&
   const bool is_shown = arguments.progress.value_or(error_is_terminal());
   try {
     return {solve(world.handle(), a, b, arguments.solve.options,
-                  is_shown ? progress : ProgressFunction{}, {}, Seen::errors, world.stalls()),
+                  is_shown ? progress : ProgressFunction{}, {}, Seen::errors, world.run()),
             "", -1};
   } catch (const AccuracyError& error) {
     return {error.best(), error.what(), -1};
@@ -92,7 +92,7 @@ int run_solve(const Communicator& world, const Arguments& arguments, const Profi
   run.begin = std::time(nullptr);
   run.hosts = world.all_gather(host_name());
   const ResidentMeter resident;
-  std::optional<StallWatch::Pause> files(world.stalls());  // may be slow, or large
+  std::optional<StallWatch::Pause> files(world.run().stalls());  // may be slow, or large
   const Matrix a = open_matrix(world, own.a);
   const RightHandSide b =
       own.b.empty() ? RightHandSide::of_ones() : open_right_hand_side(world, own.b, a.source().n());
@@ -110,7 +110,7 @@ int run_solve(const Communicator& world, const Arguments& arguments, const Profi
   const bool in_part = is_solved_in_part(run, outcome.solution);
   if (in_part) blank_unsolved(outcome.solution);
   if (!own.x.empty() && (run.failure.empty() || in_part)) {
-    const StallWatch::Pause file(world.stalls());
+    const auto file = world.run().pause();
     write_solution(world, own.x, format, run.n, run.right_hand_sides, outcome.solution.x);
   }
   run.end = std::time(nullptr);

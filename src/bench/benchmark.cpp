@@ -41,8 +41,7 @@ struct Solved {
 
 /// x from the factors: HPL solves once, HPL-MxP refines.
 RefineOutcome find_x(const Setup& setup, Transport& transport, const DistributedMatrix& lu,
-                     std::span<const std::int64_t> pivots, const MatrixSpec& spec,
-                     const Clock& clock, Trace* trace) {
+                     std::span<const std::int64_t> pivots, const MatrixSpec& spec) {
   const BenchmarkOptions& o = setup.options;
   const std::int64_t width = setup.lu.width;
   if (o.benchmark == Benchmark::mxp)
@@ -50,15 +49,12 @@ RefineOutcome find_x(const Setup& setup, Transport& transport, const Distributed
                   {.method = o.refine,
                    .max_iterations = o.max_iterations,
                    .width = width,
-                   .corrections = setup.machine.paper ? setup.machine.paper->corrections : 0,
-                   .trace = trace},
-                  clock);
+                   .corrections = setup.machine.paper ? setup.machine.paper->corrections : 0});
   RefineOutcome outcome;
   {
-    const Stopwatch watch(clock, outcome.times.solves, trace,
-                          {.activity = Activity::solve, .phase = Phase::solves},
-                          transport.grid().all().stalls());
-    outcome.x = lupine::solve(transport, lu, pivots, spec, width, trace);
+    const auto watch = transport.grid().all().run().stopwatch(
+        outcome.times.solves, {.activity = Activity::solve, .phase = Phase::solves});
+    outcome.x = lupine::solve(transport, lu, pivots, spec, width);
   }
   outcome.converged = true;
   return outcome;
@@ -66,21 +62,21 @@ RefineOutcome find_x(const Setup& setup, Transport& transport, const Distributed
 
 /// The timed part of a benchmark: factorization, and refinement or solve.
 Solved solve(const Setup& setup, Transport& transport, const MatrixSpec& spec, DistributedMatrix& a,
-             const Clock& clock, const ColumnsDone& done, Trace* trace) {
+             const ColumnsDone& done) {
+  const RunContext& run = transport.grid().all().run();
   Solved solved;
   transport.grid().all().barrier();
-  const double begin = clock.now();
-  solved.factors = stage(trace, Activity::factorization, [&] {
-    return factorize(transport, a, setup.lu, clock, done, {.trace = trace});
-  });
-  const double factored = clock.now();
+  const double begin = run.now();
+  solved.factors =
+      run.stage(Activity::factorization, [&] { return factorize(transport, a, setup.lu, done); });
+  const double factored = run.now();
   const bool refines = setup.options.benchmark == Benchmark::mxp;
   if (solved.factors.usable())
-    solved.refinement = stage(trace, refines ? Activity::refinement : Activity::solution, [&] {
-      return find_x(setup, transport, a, solved.factors.pivots, spec, clock, trace);
+    solved.refinement = run.stage(refines ? Activity::refinement : Activity::solution, [&] {
+      return find_x(setup, transport, a, solved.factors.pivots, spec);
     });
   solved.lu_seconds = factored - begin;
-  solved.refine_seconds = clock.now() - factored;
+  solved.refine_seconds = run.now() - factored;
   return solved;
 }
 
@@ -208,21 +204,22 @@ DistributedMatrix BenchmarkRunner::generate(const MatrixSpec& spec) {
 // Kernels are loaded or compiled, threads started and algorithms chosen when they are first used;
 // the benchmark should time the computation alone. So a small problem is solved first. A GPU's
 // libraries choose algorithms by size: there, all steps of the real size are rehearsed before.
-void BenchmarkRunner::warm_up(Trace* trace) {
+void BenchmarkRunner::warm_up() {
   if (warm_ || setup().machine.paper) return;
   warm_ = true;
-  const TraceScope scope(trace, Track::stages, {.activity = Activity::warm_up});
+  const auto span = machine_.run().span(Track::stages, {.activity = Activity::warm_up});
+  const RunContext::Tracing none(machine_.run(), nullptr);  // this span alone
   LuPlan lu = setup().lu;
   if (lu.overlaps) {
     const Rehearsal rehearsal(device());
     DistributedMatrix a = generate(warming_matrix(lu.n, lu.pivoting));
-    factorize(machine_.transport(), a, lu, clock());
+    factorize(machine_.transport(), a, lu);
   }
   lu.n = std::min(lu.n, std::max(least_warming, 4 * lu.nb));
   const MatrixSpec small = warming_matrix(lu.n, lu.pivoting);
   DistributedMatrix a = generate(small);
-  const FactorOutcome factors = factorize(machine_.transport(), a, lu, clock());
-  find_x(setup(), machine_.transport(), a, factors.pivots, small, clock(), nullptr);
+  const FactorOutcome factors = factorize(machine_.transport(), a, lu);
+  find_x(setup(), machine_.transport(), a, factors.pivots, small);
 }
 
 PeakMemory BenchmarkRunner::peak(const ResidentMeter& resident) const {
@@ -233,8 +230,7 @@ PeakMemory BenchmarkRunner::peak(const ResidentMeter& resident) const {
 BenchmarkRun BenchmarkRunner::run(const ProgressFunction& progress, RunTrace* traced) {
   const ThreadScope threads(machine_.threads());
   std::optional<RunTracer> tracer;
-  if (traced) tracer.emplace(all(), clock());
-  Trace* const trace = tracer ? &tracer->trace() : nullptr;
+  if (traced) tracer.emplace(all(), machine_.run());
   BenchmarkRun run;
   run.paper = setup().machine.paper;
   BenchmarkResult& result = run.result;
@@ -243,12 +239,11 @@ BenchmarkRun BenchmarkRunner::run(const ProgressFunction& progress, RunTrace* tr
 
   const Generator generator(setup().options, all());
   const MatrixSpec& spec = generator.spec();
-  warm_up(trace);
-  DistributedMatrix a = stage(trace, Activity::generation, [&] { return generate(spec); });
+  warm_up();
+  DistributedMatrix a = machine_.run().stage(Activity::generation, [&] { return generate(spec); });
   run.begin = std::time(nullptr);
   const Solved solved =
-      solve(setup(), machine_.transport(), spec, a, clock(),
-            reporter(all(), spec.n, clock(), progress, device().interrupt()), trace);
+      solve(setup(), machine_.transport(), spec, a, reporter(all(), spec.n, progress));
   run.end = std::time(nullptr);
 
   result.notes = machine_.with_remarks(setup().notes);
@@ -263,7 +258,7 @@ BenchmarkRun BenchmarkRunner::run(const ProgressFunction& progress, RunTrace* tr
   result.norms = {unknown, unknown, unknown, unknown};
   result.scaled_residual = unknown;
   if (result.factored() && result.chosen.threshold > 0 && !run.paper) {
-    result.norms = stage(trace, Activity::verification, [&] {
+    result.norms = machine_.run().stage(Activity::verification, [&] {
       return system_norms(grid(), device(), a.rows(), a.columns(), spec, solved.refinement.x);
     });
     result.scaled_residual = scaled_residual(result.norms, spec.n);

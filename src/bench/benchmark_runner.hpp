@@ -54,7 +54,7 @@ class BenchmarkRunner {
   const Setup& setup() const { return setup_; }
   /// Computes untimed steps, so that kernels are loaded, algorithms chosen and scratch memory
   /// allocated before a run is timed. Only the first call does so; run() makes that call.
-  void warm_up(Trace* trace = nullptr);
+  void warm_up();
   /// One run: generates the system, solves it, and verifies the solution.
   /// @param traced takes the run's trace on rank 0; null on every rank for a run without a trace
   BenchmarkRun run(const ProgressFunction& progress = {}, RunTrace* traced = nullptr);
@@ -74,7 +74,6 @@ class BenchmarkRunner {
   DistributedMatrix generate(const MatrixSpec& spec);
   std::optional<StepWindow> window(const LuPlan& lu, std::int64_t columns) const;
 
-  const Clock& clock() const { return machine_.clock(); }
   const Communicator& all() const { return machine_.all(); }
   const ProcessGrid& grid() const { return machine_.grid(); }
   Device& device() const { return machine_.device(); }

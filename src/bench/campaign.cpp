@@ -175,7 +175,7 @@ int Campaign::run(std::size_t i, int repeat, bool traced, const ProgressFunction
 void Campaign::on_first(int ranks, const std::function<void(const Communicator&)>& work) const {
   if (ranks == world_.size()) return work(world_);
   const Communicator team = world_.split(world_.rank() < ranks ? 0 : 1, world_.rank());
-  const StallWatch::Pause pause(world_.stalls());  // the other ranks wait for all of the work
+  const auto pause = world_.run().pause();  // the other ranks wait for all of the work
   tell_others(world_, [&] {
     if (world_.rank() < ranks) work(team);
   });

@@ -11,8 +11,12 @@ std::size_t most_spans(int ranks) {
 }
 }  // namespace
 
-RunTracer::RunTracer(const Communicator& all, const Clock& clock)
-    : all_(all), begin_(clock.now()), line_(all, clock), trace_(clock, most_spans(all.size())) {}
+RunTracer::RunTracer(const Communicator& all, RunContext& run)
+    : all_(all),
+      begin_(run.now()),
+      line_(all, run.clock()),
+      trace_(most_spans(all.size())),
+      tracing_(run, &trace_) {}
 
 RunTrace RunTracer::gather() {
   line_.end();

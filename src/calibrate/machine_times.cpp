@@ -34,7 +34,7 @@ MachineTimes::MachineTimes(const Machine& machine, double seconds)
     : machine_(machine),
       all_(machine.all()),
       device_(machine.device()),
-      clock_(machine.clock()),
+      clock_(machine.run().clock()),
       begin_(clock_.now()),
       seconds_(seconds) {}
 

@@ -201,8 +201,7 @@ Turn GalleryContest::timed_solve(MatrixView<const double> a) const {
   const double begin = clock_.now();
   try {
     s = solve(world_.handle(), Matrix::dense(n, a.data, a.ld),
-              RightHandSide::dense(rhs, b.data(), n), options, {}, {}, Seen::errors,
-              world_.stalls());
+              RightHandSide::dense(rhs, b.data(), n), options, {}, {}, Seen::errors, world_.run());
   } catch (const AccuracyError& error) {
     turn.failure = error.what();
     s = error.best();

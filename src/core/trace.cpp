@@ -42,7 +42,7 @@ std::string_view name(Phase phase) {
   return phases.at(static_cast<std::size_t>(phase));
 }
 
-Trace::Trace(const Clock& clock, std::size_t most) : clock_(clock), most_(most) {
+Trace::Trace(std::size_t most) : most_(most) {
   constexpr std::size_t usual = 8192;  // enough that a usual run allocates nothing while timed
   trace_.spans.reserve(std::min(usual, most));
 }

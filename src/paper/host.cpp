@@ -57,7 +57,7 @@ double SteadyClock::now() const {
 
 std::unique_ptr<Device> make_device(const DeviceOptions& options) {
   if (options.kind == DeviceKind::cuda) return std::make_unique<PaperGpu>(options);
-  return paper::make_cpu_device();
+  return paper::make_cpu_device(options.run);
 }
 int count_gpus() {
   return has_gpus() ? 1 : 0;

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "comm/agreement.hpp"
-#include "comm/interruption.hpp"
 #include "core/numbers.hpp"
 #include "core/scalar.hpp"
 #include "device/device_traits.hpp"
@@ -272,10 +271,8 @@ std::int64_t Planning::bound_by_time(std::int64_t n) {
   const LuPlan& o = setup_.lu;
   machine_.all().barrier();
   const double mine = agreed(machine_.all(), [&] {
-    return update_rate(machine_.device(), o.precision, lu(n).width, trial_seconds,
-                       machine_.clock());
+    return update_rate(machine_.device(), o.precision, lu(n).width, trial_seconds);
   });
-  stop_if_interrupted(machine_.all(), machine_.device().interrupt());
   const double rate = machine_.all().size() * machine_.all().all_reduce(mine, Reduction::min);
   const double efficiency = typical_efficiency(o.pivoting);
   const std::int64_t bound = largest_n_in_time(asked_.time_target, efficiency * rate);

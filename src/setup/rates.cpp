@@ -10,7 +10,6 @@
 #include <deque>
 
 #include "comm/agreement.hpp"
-#include "comm/interruption.hpp"
 #include "core/expects.hpp"
 #include "core/fastest.hpp"
 #include "core/scalar.hpp"
@@ -101,7 +100,7 @@ std::vector<Rounds> measure(const Machine& machine, std::span<const Precision> p
   };
   for (int round = 0; round < least_rounds || (round < most_rounds && !steady()); ++round)
     for (std::size_t i = 0; i < trials.size(); ++i) {
-      const double seconds = fastest(machine.clock(), 0, [&] { trials[i].run([] {}); });
+      const double seconds = fastest(machine.run().clock(), 0, [&] { trials[i].run([] {}); });
       rates[i].add(trials[i].flops() / seconds);
     }
   return rates;
@@ -176,7 +175,6 @@ Rates update_rates(const Machine& machine, std::span<const Precision> precisions
     all.barrier();  // ranks that share a memory measure at the same time
     const std::vector<Rounds> mine =
         agreed(all, [&] { return measure(machine, precisions, order); });
-    stop_if_interrupted(all, machine.device().interrupt());
     const std::string date = utc_text(std::time(nullptr));
     for (std::size_t i = 0; i < mine.size(); ++i)
       put({{device, precisions[i], order, mine[i].best / giga, date, ""}, true, mine[i].steady()});

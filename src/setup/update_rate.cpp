@@ -8,8 +8,8 @@
 
 namespace lupine {
 
-double update_rate(Device& device, Precision precision, std::int64_t width, double seconds,
-                   const Clock& clock) {
+double update_rate(Device& device, Precision precision, std::int64_t width, double seconds) {
+  const Clock& clock = device.run().clock();
   const double end = clock.now() + seconds;
   double best = 0;
   // A fast device needs a large product to show its rate; a slow one spends its time at the first.

@@ -7,14 +7,12 @@
 
 #include <cstdint>
 
-#include "core/clock.hpp"
 #include "device/device.hpp"
 
 namespace lupine {
 
 /// Flop/s of this rank's update from panels of `width` columns. The measurement takes about
 /// `seconds`, and allocates a few hundred megabytes on a CPU, gigabytes on a GPU.
-double update_rate(Device& device, Precision precision, std::int64_t width, double seconds,
-                   const Clock& clock);
+double update_rate(Device& device, Precision precision, std::int64_t width, double seconds);
 
 }  // namespace lupine

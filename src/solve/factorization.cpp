@@ -38,8 +38,8 @@ void require_equal(const Communicator& all, const Call& mine) {
                        {"b", mine.b ? mine.b->description() : ""},
                        {"the system", mine.transpose == Transpose::no ? "A x = b" : "A^T x = b"}});
 }
-void require_equal(MPI_Comm comm, const Call& mine, StallWatch* stalls = nullptr) {
-  if (ranks_in(comm) > 1) require_equal(Communicator::duplicate(comm, stalls), mine);
+void require_equal(MPI_Comm comm, const Call& mine, const RunContext& around = RunContext::none()) {
+  if (ranks_in(comm) > 1) require_equal(Communicator::duplicate(comm, around), mine);
 }
 
 }  // namespace
@@ -105,10 +105,10 @@ Solution solve(MPI_Comm comm, const Matrix& a, const RightHandSide& b, const Sol
 
 Solution solve(MPI_Comm comm, const Matrix& a, const RightHandSide& b, const SolveOptions& options,
                const ProgressFunction& progress, const InterruptFunction& interrupt, Seen seen,
-               StallWatch* stalls) {
+               const RunContext& around) {
   return on_this_rank(comm, [&] {
-    require_equal(comm, {"solve()", &a.source(), &b.source()}, stalls);
-    Interruption interruption(comm, interrupt, progress != nullptr, stalls);
+    require_equal(comm, {"solve()", &a.source(), &b.source()}, around);
+    Interruption interruption(comm, interrupt, progress != nullptr, around);
     std::unique_ptr<Solver> solver;
     const auto work = [&] {
       solver = make_solver(comm, a, options, progress, seen, interruption.get());

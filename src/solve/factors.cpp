@@ -14,13 +14,14 @@
 namespace lupine {
 
 Factors::Factors(Transport& transport, const ScaledMatrix& a, const LuPlan& plan, int rotations,
-                 const Clock& clock, const ColumnsDone& done)
+                 const ColumnsDone& done)
     : transport_(transport), lu_(agreed(transport.grid().all(), [&] {
         return DistributedMatrix(transport.device(), a.matrix().rows(), a.matrix().columns(),
                                  storage_for(plan.precision));
       })) {
   Device& device = transport.device();
-  const double begin = clock.now();
+  const RunContext& run = device.run();
+  const double begin = run.now();
   agree(transport.grid().all(), [&] { a.round_to(lu_.local()); });
   std::optional<Rotations> u;
   std::optional<Rotations> v;
@@ -30,9 +31,9 @@ Factors::Factors(Transport& transport, const ScaledMatrix& a, const LuPlan& plan
     v.emplace(lu_.columns(), seed);
     rotate(device, *u, *v, lu_.local());
   }
-  outcome_ = factorize(transport, lu_, plan, clock, done);
+  outcome_ = factorize(transport, lu_, plan, done);
   if (lu_.storage() == Precision::fp64) growth_ = measured_growth(a.scales().largest);
-  seconds_ = clock.now() - begin;
+  seconds_ = run.now() - begin;
   if (!outcome_.usable()) return;
   std::unique_ptr<FactorSolver> solver;
   std::optional<System> system;

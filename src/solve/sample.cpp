@@ -108,7 +108,7 @@ double sampled_condition(const ProcessGrid& grid, Device& device, const UserMatr
   if (order == 0 || !has_lapack()) return unknown;
   const std::int64_t step = a.rows().size() / order;
   std::vector<double> s = my_sample(device, a, scales, step, order);
-  stop_if_interrupted(grid.all(), device.interrupt());
+  stop_if_interrupted(grid.all());
   grid.all().reduce_sum(s, 0);
   double condition = unknown;
   if (grid.all().rank() == 0)

@@ -97,32 +97,33 @@ class SmallSolver::Factors final : public FactorSolver {
 
 SmallSolver::SmallSolver(const Matrix& a, const SolveOptions& options,
                          const ProgressFunction& progress, Seen seen, Interrupt* interrupt)
-    : grid_(grid_alone()),
+    : run_(clock_, nullptr, interrupt),
+      alone_(grid_alone()),
+      grid_(*alone_, run_),
       source_(a),
       options_(options),
       progress_(progress),
       seen_(seen),
       threads_(options.run.threads > 0 ? options.run.threads : bound_cores()),
       working_threads_(n() <= one_thread_limit ? 1 : threads_),
-      device_(make_device({.kind = DeviceKind::cpu, .threads = working_threads_})) {
-  device_->set_interrupt(interrupt);
+      device_(make_device({.kind = DeviceKind::cpu, .threads = working_threads_, .run = run_})) {
   const MatrixSource& source = source_.source();
-  source.check(grid_->all());
+  source.check(grid_.all());
   const Distribution whole(n(), n(), 1, 0);
-  source.in_place(*grid_, whole, whole);  // checks an array's pointer
+  source.in_place(grid_, whole, whole);  // checks an array's pointer
   step_.precision = Precision::fp64;
 }
 
 SmallSolver::~SmallSolver() = default;
 
 void SmallSolver::check(const RightHandSideSource& b) {
-  b.check(grid_->all(), n());
+  b.check(grid_.all(), n());
   Vector x;
-  b.prepare(*grid_, n(), x);
+  b.prepare(grid_, n(), x);
   if (b.count() == 0 || !b.at_hand()) return;
   Vector values(size_of(n()));
   require_one(b.count(), [&](std::int64_t k) {
-    b.get(*grid_, k, values);
+    b.get(grid_, k, values);
     return wrong_value(values, k);
   });
 }
@@ -133,15 +134,15 @@ void SmallSolver::factor() {
 
 // False if the factors are not usable. @throws UsageError if A has an Inf or NaN
 bool SmallSolver::load_and_factor() {
-  const double begin = clock_.now();
+  const double begin = run_.now();
   {
     const ThreadScope threads(threads_);
-    a_.emplace(*grid_, *device_, source_.source(), n());
+    a_.emplace(grid_, *device_, source_.source(), n());
   }
   const ThreadScope threads(working_threads_);
-  const double loaded = clock_.now();
-  scaled_.emplace(*grid_, *device_, *a_, options_.equilibrate ? Scaling::rows_first : Scaling::off);
-  const double scaled = clock_.now();
+  const double loaded = run_.now();
+  scaled_.emplace(grid_, *device_, *a_, options_.equilibrate ? Scaling::rows_first : Scaling::off);
+  const double scaled = run_.now();
   auto factors = std::make_unique<Factors>(*device_, a_->rows(), a_->columns());
   scaled_->round_to(factors->local());
   stop_if_ended();
@@ -149,12 +150,12 @@ bool SmallSolver::load_and_factor() {
   const double growth = growth_of(most, scaled_->scales().largest);
   load_seconds_ = loaded - begin;
   scale_seconds_ = scaled - loaded;
-  step_.factor_seconds = clock_.now() - scaled;
+  step_.factor_seconds = run_.now() - scaled;
   step_.growth = growth;
   if (!std::isfinite(most)) return false;
   factored_ = std::make_unique<FactoredSystem>(*device_, scaled_->system(), std::move(factors),
                                                FactorError{eps, growth});
-  if (progress_) call_guarded(interrupt(), [this] { progress_({n(), n(), step_.factor_seconds}); });
+  if (progress_) run_.call([this] { progress_({n(), n(), step_.factor_seconds}); });
   stop_if_ended();
   return true;
 }
@@ -169,7 +170,8 @@ std::unique_ptr<Solver> SmallSolver::stepped() const {
   };
   SolveOptions options = options_;
   if (options.precision == Precision::automatic) options.first = Precision::fp64;
-  return std::make_unique<SteppedSolver>(MPI_COMM_SELF, matrix(), options, progress_, interrupt());
+  return std::make_unique<SteppedSolver>(MPI_COMM_SELF, matrix(), options, progress_,
+                                         run_.interrupt());
 }
 
 Solver& SmallSolver::take_over() {
@@ -191,7 +193,7 @@ ConditionEstimate SmallSolver::condition(Transpose transpose) {
 
 Solution SmallSolver::solve(const RightHandSideSource& b, Transpose transpose) {
   if (general_) return general_->solve(b, transpose);
-  b.check(grid_->all(), n());
+  b.check(grid_.all(), n());
   const Transpose op = as_loaded(transpose);
   const std::vector<MultiVector> given = get(b, op);
   require_one(std::max<std::int64_t>(b.count(), 1), [&](std::int64_t k) {
@@ -221,13 +223,13 @@ Solution SmallSolver::solve(const RightHandSideSource& b, Transpose transpose) {
 // All right-hand sides, or op(A) times ones where none is given, in blocks.
 std::vector<MultiVector> SmallSolver::get(const RightHandSideSource& source, Transpose op) {
   const ThreadScope threads(threads_);
-  if (source.count() == 0) return {MultiVector(times_ones(*grid_, *device_, *a_, op))};
+  if (source.count() == 0) return {MultiVector(times_ones(grid_, *device_, *a_, op))};
   std::vector<MultiVector> blocks;
   for (std::int64_t k = 0; k < source.count(); ++k) {
     stop_if_ended();
     if (k % most_together == 0)
       blocks.emplace_back(n(), std::min(most_together, source.count() - k));
-    source.get(*grid_, k, blocks.back()[k % most_together]);
+    source.get(grid_, k, blocks.back()[k % most_together]);
   }
   return blocks;
 }
@@ -235,7 +237,7 @@ std::vector<MultiVector> SmallSolver::get(const RightHandSideSource& source, Tra
 // False if an x is not accepted, or in doubt because entries have grown.
 bool SmallSolver::solve_all(const RightHandSideSource& b, const std::vector<MultiVector>& given,
                             Transpose op, Solution& solution) {
-  b.prepare(*grid_, n(), solution.x);
+  b.prepare(grid_, n(), solution.x);
   const ThreadScope threads(working_threads_);
   const bool many = b.count() > Device::few_vectors;
   for (const MultiVector& block : given)
@@ -255,7 +257,7 @@ bool SmallSolver::solve_block(const RightHandSideSource& b, const MultiVector& g
   options.bounds = seen_ == Seen::errors;
   options.many = many;
   AnswerTimes times;
-  Answers found = answers(factored_->of(op), *scaled_, op, given, options, clock_, times);
+  Answers found = answers(factored_->of(op), *scaled_, op, given, options, times);
   stop_if_ended();
   step_.refine_seconds += times.refine;
   check_seconds_ += times.checks;
@@ -263,7 +265,7 @@ bool SmallSolver::solve_block(const RightHandSideSource& b, const MultiVector& g
     const SolveColumn& column = found.all[static_cast<std::size_t>(k)].column;
     if (!column.converged) return false;
     step_.iterations += column.iterations;
-    b.put(*grid_, std::ssize(solution.columns), found.x[k], solution.x);
+    b.put(grid_, std::ssize(solution.columns), found.x[k], solution.x);
     solution.columns.push_back(column);
   }
   return true;
@@ -271,7 +273,7 @@ bool SmallSolver::solve_block(const RightHandSideSource& b, const MultiVector& g
 
 void SmallSolver::finish(Transpose op, Solution& solution) {
   FactoredSystem& factored = factored_->of(op);
-  const double begin = clock_.now();
+  const double begin = run_.now();
   solution.n = n();
   solution.converged = true;
   solution.equilibrated = options_.equilibrate && scaled_->scales().scales();
@@ -289,7 +291,7 @@ void SmallSolver::finish(Transpose op, Solution& solution) {
   step_.solved = true;
   solution.load_seconds = load_seconds_;
   solution.seconds = scale_seconds_ + step_.factor_seconds + step_.refine_seconds;
-  solution.check_seconds = check_seconds_ + clock_.now() - begin;
+  solution.check_seconds = check_seconds_ + run_.now() - begin;
   RunOptions& chosen = solution.chosen = options_.run;
   chosen.nb = chosen.chunk = solution.panel_width = n();
   chosen.nprow = chosen.npcol = 1;

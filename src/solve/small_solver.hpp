@@ -12,7 +12,7 @@
 
 #include "comm/interruption.hpp"
 #include "comm/process_grid.hpp"
-#include "core/clock.hpp"
+#include "core/run_context.hpp"
 #include "device/device.hpp"
 #include "refine/vectors.hpp"
 #include "solve/factored_system.hpp"
@@ -45,7 +45,7 @@ class SmallSolver final : public Solver {
   ~SmallSolver() override;
 
   std::int64_t n() const override { return source_.source().n(); }
-  const Communicator& all() const override { return grid_->all(); }
+  const Communicator& all() const override { return grid_.all(); }
   void check(const RightHandSideSource& b) override;
   void factor() override;
   Solution solve(const RightHandSideSource& b, Transpose transpose) override;
@@ -65,16 +65,17 @@ class SmallSolver final : public Solver {
   bool solve_block(const RightHandSideSource& b, const MultiVector& given, bool many, Transpose op,
                    Solution& solution);
   void finish(Transpose op, Solution& solution);
-  Interrupt* interrupt() const { return device_->interrupt(); }
   /// @throws Interrupted
-  void stop_if_ended() const { stop_if_interrupted(grid_->all(), interrupt()); }
+  void stop_if_ended() const { stop_if_interrupted(all()); }
 
-  std::shared_ptr<const ProcessGrid> grid_;  // of this process alone
+  SteadyClock clock_;
+  RunContext run_;
+  std::shared_ptr<const ProcessGrid> alone_;
+  ProcessGrid grid_;  // of this process alone, in this run
   Matrix source_;
   SolveOptions options_;
   ProgressFunction progress_;
   Seen seen_;
-  SteadyClock clock_;
   int threads_;          // of the caller's functions
   int working_threads_;  // of everything else
   std::unique_ptr<Device> device_;

@@ -73,7 +73,7 @@ class SteppedSolver final : public Solver {
   double worth(std::int64_t right_hand_sides, std::size_t left) const;
   std::ptrdiff_t next() const;
   std::string why_not(const Solution& solution, const std::vector<std::int64_t>& unsolved);
-  const Clock& clock() const { return machine_.clock(); }
+  const RunContext& run() const { return machine_.run(); }
   const ProcessGrid& grid() const { return machine_.grid(); }
   const Attempt& planned(std::ptrdiff_t i) const { return plan_[static_cast<std::size_t>(i)]; }
   bool last() const { return at_ + 1 == std::ssize(plan_); }

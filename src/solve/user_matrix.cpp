@@ -48,7 +48,7 @@ UserMatrix::UserMatrix(const ProcessGrid& grid, Device& device, const MatrixSour
     });
     source.fill(grid, rows_, columns_, *part);
   }
-  stop_if_interrupted(grid.all(), device.interrupt());
+  stop_if_interrupted(grid.all());
 }
 
 void UserMatrix::set_block(std::int64_t nb) {

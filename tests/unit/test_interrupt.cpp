@@ -57,7 +57,7 @@ TEST_CASE("an interrupt keeps the first exception of the caller's functions") {
   Interrupt interrupt([]() -> bool { throw std::runtime_error("first"); }, clock);
   interrupt.begin();
   CHECK(interrupt.ended());
-  call_guarded(&interrupt, [] { throw std::runtime_error("second"); });
+  interrupt.call([] { throw std::runtime_error("second"); });
   CHECK_THROWS_WITH(std::rethrow_exception(interrupt.thrown()), "first");
   interrupt.begin();
   CHECK_FALSE(interrupt.thrown());

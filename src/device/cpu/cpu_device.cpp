@@ -126,8 +126,8 @@ void add_products(float alpha, const Expanded& l, const Expanded& u, MatrixView<
 
 }  // namespace
 
-CpuDevice::CpuDevice(int threads)
-    : threads_(threads), native_bf16_(onednn_built() && native_bf16()) {
+CpuDevice::CpuDevice(int threads, const RunContext& run)
+    : Device(run), threads_(threads), native_bf16_(onednn_built() && native_bf16()) {
   settle_in_limit(threads);
 }
 
@@ -158,7 +158,7 @@ Buffer CpuDevice::allocate(std::int64_t bytes) {
 }
 
 std::unique_ptr<Queue> CpuDevice::make_queue(Priority) {
-  return std::make_unique<CpuQueue>(clock_);
+  return std::make_unique<CpuQueue>(run().clock());
 }
 
 void CpuDevice::write(Queue&, std::span<const std::byte> host, std::byte* device) {
@@ -178,7 +178,7 @@ void CpuDevice::clear(Queue&, std::span<std::byte> device) {
 }
 
 void CpuDevice::copy(Queue&, ConstAnyMatrix from, AnyMatrix to) {
-  run_on(to, [&](const auto& target) {
+  work_on(to, [&](const auto& target) {
     using T = std::remove_reference_t<decltype(target(0, 0))>;
     const MatrixView<const T> source = from.as<T>();
 #pragma omp parallel for if (worth_threads(source.rows * source.columns))
@@ -189,7 +189,7 @@ void CpuDevice::copy(Queue&, ConstAnyMatrix from, AnyMatrix to) {
 
 void CpuDevice::generate(Queue&, const MatrixSpec& spec, const Distribution& rows,
                          const Distribution& columns, AnyMatrix any) {
-  run([&] {
+  work([&] {
     const std::vector<Tile> all = tiles(rows, columns);
     with_storage(any, [&](const auto& a) {
       using T = std::remove_reference_t<decltype(a(0, 0))>;
@@ -212,7 +212,7 @@ void CpuDevice::generate(Queue&, const MatrixSpec& spec, const Distribution& row
 
 void CpuDevice::factor_diagonal(Queue&, MatrixView<float> a, std::int64_t begin,
                                 FactorStatus* status) {
-  run([&] {
+  work([&] {
     const std::int64_t bad = factor_lu(a);
     if (bad >= 0 && status->bad_pivot < 0) status->bad_pivot = begin + bad;
   });
@@ -222,11 +222,11 @@ void CpuDevice::prepare_diagonal(Queue&, AnyMatrix) {}
 
 void CpuDevice::solve_right_upper(Queue&, MatrixView<const float> lu, MatrixView<float> b,
                                   Precision purpose) {
-  run([&] { lupine::solve_right_upper(lu, b, by_onednn(purpose)); });
+  work([&] { lupine::solve_right_upper(lu, b, by_onednn(purpose)); });
 }
 
 void CpuDevice::solve_left_lower(Queue&, ConstAnyMatrix lu, AnyMatrix b, Precision purpose) {
-  run_on(b, [&](const auto& right) {
+  work_on(b, [&](const auto& right) {
     using T = std::remove_reference_t<decltype(right(0, 0))>;
     lupine::solve_left_lower(lu.as<T>(), right, by_onednn(purpose));
   });
@@ -244,7 +244,7 @@ T CpuDevice::largest(MatrixView<const T> a) const {
 
 void CpuDevice::cast(Queue&, ConstAnyMatrix from, double sign, AnyMatrix to, PanelControl* control,
                      FactorStatus* status) {
-  run([&] {
+  work([&] {
     if (from.precision == Precision::fp64) {
       const auto values = from.as<double>();
       if (!std::isfinite(largest(values))) status->nonfinite = 1;
@@ -283,12 +283,12 @@ void CpuDevice::cast(Queue&, ConstAnyMatrix from, double sign, AnyMatrix to, Pan
 void CpuDevice::update(Queue&, ConstAnyMatrix l, const PanelControl* l_control, ConstAnyMatrix u,
                        const PanelControl* u_control, AnyMatrix c, const Poll& poll) {
   if (c.empty()) return;
-  run([&] {
+  work([&] {
     const bool fp64 = l.precision == Precision::fp64;
     const bool onednn = by_onednn(l.precision);
     const bool emulated = !fp64 && !native(l.precision);
     auto [rows, columns] =
-        update_parts(c.rows, c.columns, l.columns, threads_, poll || interrupt());
+        update_parts(c.rows, c.columns, l.columns, threads_, poll || run().interrupt());
     if (emulated) {
       columns = std::min({columns, c.columns, traits_of(kind()).emulated_columns});
       const std::int64_t bytes = planes_of(l.precision) * std::int64_t{sizeof(float)};
@@ -388,7 +388,7 @@ void CpuDevice::take_pivot(Queue&, AnyMatrix rows, std::int64_t first, const Piv
 // the pivot.
 void CpuDevice::eliminate(Queue&, ConstAnyMatrix pivot_row, AnyMatrix rows, PivotCandidate* next) {
   if (rows.columns > 1) *next = {0, rows.rows > 0 ? 0 : -1};  // stays where the work is left out
-  run_on(rows, [&](const auto& r) {
+  work_on(rows, [&](const auto& r) {
     using T = std::remove_reference_t<decltype(r(0, 0))>;
     // A part has some ten microseconds of work, since the threads wait for each other after it.
     constexpr std::int64_t least = 16384;
@@ -413,14 +413,14 @@ void CpuDevice::eliminate(Queue&, ConstAnyMatrix pivot_row, AnyMatrix rows, Pivo
 }
 
 void CpuDevice::solve_unit_lower(Queue&, ConstAnyMatrix l, AnyMatrix b) {
-  run_on(b, [&](const auto& right) {
+  work_on(b, [&](const auto& right) {
     using T = std::remove_reference_t<decltype(right(0, 0))>;
     lupine::solve_left_lower(l.as<T>(), right);
   });
 }
 
 void CpuDevice::subtract(Queue&, ConstAnyMatrix a, ConstAnyMatrix b, AnyMatrix c) {
-  run_on(c, [&](const auto& sum) {
+  work_on(c, [&](const auto& sum) {
     using T = std::remove_reference_t<decltype(sum(0, 0))>;
     multiply_in_parts<T>(T{-1}, a.as<T>(), b.as<T>(), sum);
   });
@@ -428,7 +428,7 @@ void CpuDevice::subtract(Queue&, ConstAnyMatrix a, ConstAnyMatrix b, AnyMatrix c
 
 void CpuDevice::permute_rows(Queue&, const std::int64_t* from, const std::int64_t* to,
                              std::int64_t count, AnyMatrix any) {
-  run_on(any, [&](const auto& a) {
+  work_on(any, [&](const auto& a) {
     using T = std::remove_reference_t<decltype(a(0, 0))>;
 #pragma omp parallel if (worth_threads(count * a.columns))
     {
@@ -445,7 +445,7 @@ void CpuDevice::permute_rows(Queue&, const std::int64_t* from, const std::int64_
 }
 
 void CpuDevice::gather_rows(Queue&, const std::int64_t* rows, ConstAnyMatrix from, AnyMatrix to) {
-  run_on(to, [&](const auto& target) {
+  work_on(to, [&](const auto& target) {
     using T = std::remove_reference_t<decltype(target(0, 0))>;
     const MatrixView<const T> source = from.as<T>();
 #pragma omp parallel for if (worth_threads(target.rows * target.columns))
@@ -455,7 +455,7 @@ void CpuDevice::gather_rows(Queue&, const std::int64_t* rows, ConstAnyMatrix fro
 }
 
 void CpuDevice::scatter_rows(Queue&, const std::int64_t* rows, ConstAnyMatrix from, AnyMatrix to) {
-  run_on(to, [&](const auto& target) {
+  work_on(to, [&](const auto& target) {
     using T = std::remove_reference_t<decltype(target(0, 0))>;
     const MatrixView<const T> source = from.as<T>();
 #pragma omp parallel for if (worth_threads(source.rows * source.columns))

@@ -28,15 +28,15 @@ constexpr std::int64_t tile_columns = 32;
 constexpr std::int64_t long_tile_columns = 1024;  // for one vector: a multiple too
 
 // Calls use(i, j, tile) for the tiles of `a`, of which (i, j) is the first element. For one vector
-// a tile has whole columns, since the prefetcher needs long pieces of them. Stops where `interrupt`
+// a tile has whole columns, since the prefetcher needs long pieces of them. Stops where the run
 // has ended.
 template <class T, class Use>
-void for_each_tile(MatrixView<const T> a, std::int64_t vectors, Interrupt* interrupt,
+void for_each_tile(MatrixView<const T> a, std::int64_t vectors, const RunContext& run,
                    const Use& use) {
   const std::int64_t height = vectors > 1 ? tile_rows : std::max<std::int64_t>(a.rows, 1);
   const std::int64_t width = vectors > 1 ? tile_columns : long_tile_columns;
   for (std::int64_t i = 0; i < a.rows; i += height)
-    for (std::int64_t j = 0; j < a.columns && !ended(interrupt); j += width)
+    for (std::int64_t j = 0; j < a.columns && !run.ended(); j += width)
       use(i, j, a.block(i, j, std::min(height, a.rows - i), std::min(width, a.columns - j)));
 }
 
@@ -112,7 +112,7 @@ template <class T>
 void CpuDevice::multiply_in_parts(T alpha, MatrixView<const T> a, MatrixView<const T> b,
                                   MatrixView<T> c, Transpose transpose) const {
   const bool transposed = transpose == Transpose::yes;
-  const auto [rows, columns] = update_parts(c.rows, c.columns, b.rows, threads_, interrupt());
+  const auto [rows, columns] = update_parts(c.rows, c.columns, b.rows, threads_, run().interrupt());
   for (std::int64_t j = 0; j < c.columns; j += columns)
     for (std::int64_t i = 0; i < c.rows && !ended(); i += rows) {
       const std::int64_t m = std::min(rows, c.rows - i);
@@ -129,7 +129,7 @@ template void CpuDevice::multiply_in_parts(double, MatrixView<const double>,
 
 void CpuDevice::subtract_product(Queue&, Transpose transpose, ConstAnyMatrix any, ConstAnyMatrix x,
                                  AnyMatrix y) {
-  run([&] {
+  work([&] {
     const bool transposed = transpose == Transpose::yes;
     with_storage(any, [&](const auto& a) {
       using T = std::remove_cvref_t<decltype(a(0, 0))>;
@@ -146,22 +146,22 @@ void CpuDevice::subtract_product(Queue&, Transpose transpose, ConstAnyMatrix any
                 take_product(transpose, tile, from.column(k) + (transposed ? i : j),
                              to.column(k) + begin + (transposed ? j : i));
             };
-            for_each_tile<T>(part, from.columns, interrupt(), subtract);
+            for_each_tile<T>(part, from.columns, run(), subtract);
           });
     });
   });
 }
 
 void CpuDevice::solve_lower(Queue&, Transpose transpose, ConstAnyMatrix lu, AnyMatrix x) {
-  run([&] { solve(Triangle::unit_lower, transpose, lu, x); });
+  work([&] { solve(Triangle::unit_lower, transpose, lu, x); });
 }
 
 void CpuDevice::solve_upper(Queue&, Transpose transpose, ConstAnyMatrix lu, AnyMatrix x) {
-  run([&] { solve(Triangle::upper, transpose, lu, x); });
+  work([&] { solve(Triangle::upper, transpose, lu, x); });
 }
 
 void CpuDevice::add(Queue&, ConstAnyMatrix x, AnyMatrix y) {
-  run_on(y, [&](const auto& to) {
+  work_on(y, [&](const auto& to) {
     const auto from = x.as<std::remove_cvref_t<decltype(to(0, 0))>>();
     for (std::int64_t j = 0; j < to.columns; ++j)
       for (std::int64_t i = 0; i < to.rows; ++i) to(i, j) += from(i, j);
@@ -171,7 +171,7 @@ void CpuDevice::add(Queue&, ConstAnyMatrix x, AnyMatrix y) {
 void CpuDevice::multiply_generated(Queue&, const MatrixSpec& spec, const Distribution& rows,
                                    const Distribution& columns, const double* x, double* ax,
                                    double* abs_rows, double* abs_ax) {
-  run([&] {
+  work([&] {
     const auto add = [](double* p, std::int64_t i, double value) {
       if (p) p[i] += value;
     };
@@ -211,7 +211,7 @@ void CpuDevice::multiply_generated(Queue&, const MatrixSpec& spec, const Distrib
 void CpuDevice::multiply(Queue&, Transpose transpose, ConstAnyMatrix any,
                          MatrixView<const double> x, MatrixView<double> ax, double* abs_rows,
                          MatrixView<double> abs_ax, std::uint64_t* checksum) {
-  run([&] {
+  work([&] {
     const MatrixView<const double> a = any.as<double>();
     std::atomic<std::uint64_t> of_parts = 0;
     const bool transposed = transpose == Transpose::yes;
@@ -235,7 +235,7 @@ void CpuDevice::multiply(Queue&, Transpose transpose, ConstAnyMatrix any,
           };
           for_each_tile<double>(
               transposed ? a.block(0, begin, a.rows, count) : a.block(begin, 0, count, a.columns),
-              x.columns, interrupt(), add);
+              x.columns, run(), add);
           of_parts += bits;
         });
     if (checksum) *checksum = of_parts;
@@ -243,7 +243,7 @@ void CpuDevice::multiply(Queue&, Transpose transpose, ConstAnyMatrix any,
 }
 
 void CpuDevice::add_entries(Queue&, const MatrixEntry* entries, std::int64_t count, AnyMatrix any) {
-  run([&] {
+  work([&] {
     const MatrixView<double> a = any.as<double>();
     for (const MatrixEntry& e : std::span(entries, static_cast<std::size_t>(count)))
       a(e.row, e.column) += e.value;
@@ -252,7 +252,7 @@ void CpuDevice::add_entries(Queue&, const MatrixEntry* entries, std::int64_t cou
 
 void CpuDevice::largest_of_rows(Queue&, ConstAnyMatrix any, const double* scale, double* most,
                                 std::uint64_t* checksums) {
-  run([&] {
+  work([&] {
     const MatrixView<const double> a = any.as<double>();
     if (checksums) std::fill_n(checksums, a.columns, std::uint64_t{0});
     in_parts(a.rows, threads_, [&](std::int64_t begin, std::int64_t count) {
@@ -264,7 +264,7 @@ void CpuDevice::largest_of_rows(Queue&, ConstAnyMatrix any, const double* scale,
 
 void CpuDevice::largest_of_columns(Queue&, ConstAnyMatrix any, const double* scale, double* most,
                                    std::uint64_t* checksums) {
-  run([&] {
+  work([&] {
     const MatrixView<const double> a = any.as<double>();
     in_parts(a.columns, threads_, [&](std::int64_t begin, std::int64_t count) {
       vector_loops().largest_of_columns(a.block(0, begin, a.rows, count), scale, most + begin,
@@ -274,7 +274,7 @@ void CpuDevice::largest_of_columns(Queue&, ConstAnyMatrix any, const double* sca
 }
 
 void CpuDevice::checksums_of_columns(Queue&, ConstAnyMatrix any, std::uint64_t* sums) {
-  run([&] {
+  work([&] {
     const MatrixView<const double> a = any.as<double>();
     in_parts(a.columns, threads_, [&](std::int64_t begin, std::int64_t count) {
       vector_loops().checksums_of_columns(a.block(0, begin, a.rows, count), sums + begin);
@@ -284,7 +284,7 @@ void CpuDevice::checksums_of_columns(Queue&, ConstAnyMatrix any, std::uint64_t* 
 
 void CpuDevice::scale(Queue&, ConstAnyMatrix from, const double* row_scale,
                       const double* column_scale, AnyMatrix to) {
-  run([&] {
+  work([&] {
     const MatrixView<const double> source = from.as<double>();
     with_storage(to, [&](const auto& target) {
       using T = std::remove_reference_t<decltype(target(0, 0))>;
@@ -302,7 +302,7 @@ void CpuDevice::scale(Queue&, ConstAnyMatrix from, const double* row_scale,
 }
 
 void CpuDevice::take_magnitudes(Queue&, AnyMatrix any) {
-  run_on(any, [&](const auto& a) {
+  work_on(any, [&](const auto& a) {
     in_parts(a.columns, threads_, [&](std::int64_t begin, std::int64_t count) {
       for (std::int64_t j = begin; j < begin + count; ++j)
         for (std::int64_t i = 0; i < a.rows; ++i) a(i, j) = std::fabs(a(i, j));
