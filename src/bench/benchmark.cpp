@@ -268,20 +268,28 @@ BenchmarkRun BenchmarkRunner::run(const ProgressFunction& progress, RunTrace* tr
   return run;
 }
 
-namespace {
-BenchmarkResult run_as(Benchmark benchmark, MPI_Comm comm, BenchmarkOptions options,
-                       const ProgressFunction& progress, const InterruptFunction& interrupt) {
-  options.benchmark = benchmark;
+Measured measure(MPI_Comm comm, const BenchmarkOptions& options, const ProgressFunction& progress,
+                 const InterruptFunction& interrupt) {
   return on_this_rank(comm, [&] {
-    require_equal_calls(comm, {{"the call", benchmark == Benchmark::mxp ? "mxp()" : "hpl()"}});
+    const char* name = options.benchmark == Benchmark::mxp ? "mxp()" : "hpl()";
+    require_equal_calls(comm, {{"the call", name}});
     Interruption interruption(comm, interrupt, progress != nullptr);
     std::unique_ptr<BenchmarkRunner> runner;
     const auto work = [&] {
       runner = std::make_unique<BenchmarkRunner>(comm, options, interruption.get());
-      return runner->run(progress).result;
+      Measured measured{runner->setup(), {}};
+      measured.runs.push_back(runner->run(progress));
+      return measured;
     };
     return interruption.during(work, [&] { runner.reset(); });
   });
+}
+
+namespace {
+BenchmarkResult run_as(Benchmark benchmark, MPI_Comm comm, BenchmarkOptions options,
+                       const ProgressFunction& progress, const InterruptFunction& interrupt) {
+  options.benchmark = benchmark;
+  return measure(comm, options, progress, interrupt).runs.front().result;
 }
 }  // namespace
 

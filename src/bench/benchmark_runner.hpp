@@ -31,6 +31,17 @@ struct BenchmarkRun {
   std::vector<ProductChoice> products{};  ///< of rank 0's device, up to this run
 };
 
+/// All runs of one configuration, in their order.
+struct Measured {
+  Setup setup;
+  std::vector<BenchmarkRun> runs;
+};
+
+/// One run as a public call of the library, which may be ended early. Collective over `comm`.
+/// @throws what mxp() and hpl() throw
+Measured measure(MPI_Comm comm, const BenchmarkOptions& options, const ProgressFunction& progress,
+                 const InterruptFunction& interrupt);
+
 /// Why a run has no factors, in one line. @pre not result.factored()
 std::string no_factors(const BenchmarkResult& result);
 

@@ -17,12 +17,6 @@
 
 namespace lupine {
 
-/// All runs of one configuration, in their order.
-struct Measured {
-  Setup setup;
-  std::vector<BenchmarkRun> runs;
-};
-
 /// A run with its setup: references into the list that it was chosen from.
 struct Representative {
   const Setup& setup;

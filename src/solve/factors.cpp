@@ -48,18 +48,18 @@ Factors::Factors(Transport& transport, const ScaledMatrix& a, const LuPlan& plan
 }
 
 double Factors::measured_growth(double largest) const {
-  Device& device = transport_.device();
-  const auto queue = device.make_queue(Priority::normal);
-  const std::int64_t columns = lu_.columns().local_size();
-  const Buffer found = agreed(transport_.grid().all(), [&] {
-    return device.allocate(std::max<std::int64_t>(columns, 1) * std::int64_t{sizeof(double)});
+  const Communicator& all = transport_.grid().all();
+  const double most_here = agreed(all, [&] {
+    Device& device = transport_.device();
+    const auto queue = device.make_queue(Priority::normal);
+    Vector most(static_cast<std::size_t>(lu_.columns().local_size()));
+    const Buffer found =
+        device.allocate(std::max<std::int64_t>(std::ssize(most), 1) * std::int64_t{sizeof(double)});
+    device.largest_of_columns(*queue, lu_.local(), nullptr, found.as<double>(), nullptr);
+    device.download(*queue, found.as<double>(), most);
+    return lupine::largest(most);
   });
-  device.largest_of_columns(*queue, lu_.local(), nullptr, found.as<double>(), nullptr);
-  Vector most(static_cast<std::size_t>(columns));
-  device.download(*queue, found.as<double>(), most);
-  const double most_of_all =
-      transport_.grid().all().all_reduce(lupine::largest(most), Reduction::max);
-  return growth_of(most_of_all, largest);
+  return growth_of(all.all_reduce(most_here, Reduction::max), largest);
 }
 
 bool Factors::zero_pivot() {
