@@ -24,8 +24,8 @@ namespace lupine {
 bool is_interrupted(const Communicator& all);
 
 /// Called after operations of a device, before anything is decided by their results: where a rank
-/// has ended, these are unspecified, and ranks would decide differently. agree() and results() do
-/// so themselves. Collective as is_interrupted().
+/// has ended, these are unspecified, and ranks would decide differently. agree() and
+/// download_results() do so themselves. Collective as is_interrupted().
 /// @throws Interrupted on every rank, if any rank has ended
 void stop_if_interrupted(const Communicator& all);
 
