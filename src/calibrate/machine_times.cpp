@@ -62,14 +62,11 @@ std::int64_t MachineTimes::choose_order() const {
   const DeviceTraits& traits = traits_of(device_.kind());
   constexpr std::int64_t probe = 256;
   constexpr double runs = 3;  // with the first one, which prepares kernels and threads
-  double seconds = 0;
-  agree(all_, [&] {
-    ProductTrial trial(device_, Product::update, Precision::fp64, probe, probe, probe);
-    trial.run({});
-    seconds = fastest(
-        clock_, 0, [&] { trial.run({}); }, 2);
+  const double mine = agreed(all_, [&] {
+    return ProductTrial(device_, Product::update, Precision::fp64, probe, probe, probe)
+        .rate(clock_, 0, 2);
   });
-  const double rate = 2 * std::pow(probe, 3) / all_.all_reduce(seconds, Reduction::max);
+  const double rate = all_.all_reduce(mine, Reduction::min);
   const double most_bytes = room();
   const double threads = std::max(1., machine_.facts().most_threads / 2.);
   const double most = 2 * static_cast<double>(traits.trial_order) * std::sqrt(threads);

@@ -16,8 +16,8 @@
 #include "setup/defaults.hpp"
 #include "setup/footprint.hpp"
 #include "setup/options_check.hpp"
+#include "setup/product_trial.hpp"
 #include "setup/rates.hpp"
-#include "setup/update_rate.hpp"
 
 namespace lupine {
 
@@ -72,6 +72,7 @@ class Planning {
   double copy_bytes(Precision precision) const;
   void choose_size();
   void choose_n();
+  double update_rate(std::int64_t width) const;
   std::int64_t bound_by_time(std::int64_t n);
   void check_fit();
   void check_host();
@@ -268,13 +269,24 @@ void Planning::choose_n() {
   if (asked_.time_target > 0) o.n = bound_by_time(o.n);
 }
 
+// Flop/s of this rank's updates from panels of this width. A fast device needs a large product to
+// show its rate; a slow one spends its time at the first.
+double Planning::update_rate(std::int64_t width) const {
+  const Clock& clock = machine_.clock();
+  const double end = clock.now() + trial_seconds;
+  const std::int64_t largest = machine_.device().shares_host_memory() ? 4096 : 16384;
+  double best = 0;
+  for (std::int64_t size = 1024; size <= largest && clock.now() < end; size *= 2) {
+    ProductTrial trial(machine_.device(), Product::update, setup_.lu.precision, size, size, width);
+    best = std::max(best, trial.rate(clock, size == largest ? end - clock.now() : 0));
+  }
+  return best;
+}
+
 std::int64_t Planning::bound_by_time(std::int64_t n) {
   const LuPlan& o = setup_.lu;
   machine_.all().barrier();
-  const double mine = agreed(machine_.all(), [&] {
-    return update_rate(machine_.device(), o.precision, lu(n).width, trial_seconds,
-                       machine_.clock());
-  });
+  const double mine = agreed(machine_.all(), [&] { return update_rate(lu(n).width); });
   stop_if_interrupted(machine_.all(), machine_.device().interrupt());
   const double rate = machine_.all().size() * machine_.all().all_reduce(mine, Reduction::min);
   const double efficiency = typical_efficiency(o.pivoting);
