@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "bench/tune_search.hpp"
-#include "compare/compare.hpp"
+#include "compare/contest.hpp"
 #include "core/option_text.hpp"
 #include "io/hpl_dat.hpp"
 

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <exception>
 #include <memory>
 
 #include "comm/agreement.hpp"
@@ -89,19 +88,6 @@ Contestant lapack_contestant(const Communicator& world, SolverKind solver, std::
   on_rank_0(world, [&] { contestant.skipped = lapack_obstacle(driver, n, rhs, free_bytes()); });
   contestant.skipped = text_of_rank_0(world, std::move(contestant.skipped));
   return contestant;
-}
-
-Turn lapack_turn(const Communicator& world, const std::function<Turn()>& run) {
-  Turn turn;
-  if (world.rank() == 0) {
-    try {
-      turn = run();
-    } catch (const std::exception& problem) {
-      turn.failure = problem.what();
-    }
-  }
-  world.barrier_asleep();
-  return turn;
 }
 
 std::string residual_failure(double scaled_residual, double threshold) {

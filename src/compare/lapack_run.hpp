@@ -32,9 +32,6 @@ std::string lapack_obstacle(LapackDriver driver, std::int64_t n, std::int64_t rh
 /// has not enough memory. Collective. @pre lapack_driver(solver) has a value
 Contestant lapack_contestant(const Communicator& world, SolverKind solver, std::int64_t n,
                              std::int64_t rhs, int threads);
-/// Runs `run` on rank 0, while the other ranks wait without using their cores. What it throws
-/// becomes the turn's failure. Collective; the turn is rank 0's, and empty elsewhere.
-Turn lapack_turn(const Communicator& world, const std::function<Turn()>& run);
 
 /// A system A x = b that LAPACK solves, with one or several columns of b.
 struct LapackSystem {
