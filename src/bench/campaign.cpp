@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "comm/agreement.hpp"
 #include "core/expects.hpp"
@@ -57,7 +58,7 @@ BenchmarkOptions with(const HplRun& run, BenchmarkOptions options) {
   return options;
 }
 
-/// A text of all options that plan()'s choices depend on. Configurations with the same text are
+/// A text of all options but those of LuSetup::settle_free(). Configurations with the same text are
 /// planned once.
 std::string decisive(BenchmarkOptions o) {
   o.run.broadcast = {};
@@ -70,14 +71,6 @@ std::string decisive(BenchmarkOptions o) {
 
 int ranks_of(const BenchmarkOptions& o, const Communicator& world) {
   return o.run.nprow != 0 && o.run.npcol != 0 ? o.run.nprow * o.run.npcol : world.size();
-}
-
-/// What is settled about `options`, from that of a configuration with the same decisive() text.
-LuSetup varied(LuSetup setup, const BenchmarkOptions& options) {
-  setup.run.broadcast = setup.lu.broadcast = options.run.broadcast;
-  setup.lu.ndiv = options.ndiv;
-  if (options.leaf != 0) setup.lu.leaf = options.leaf;
-  return setup;
 }
 
 }  // namespace
@@ -133,7 +126,9 @@ Campaign::Campaign(const Communicator& world, const std::vector<BenchmarkOptions
     const auto [same, is_new] = known.emplace(decisive(options), setups_.size());
     ranks_.push_back(ranks_of(options, world));
     if (!is_new) {
-      setups_.emplace_back(options, varied(setups_[same->second], options));
+      LuSetup setup = setups_[same->second];
+      setup.settle_free(request_of(options));
+      setups_.emplace_back(options, std::move(setup));
       continue;
     }
     setups_.emplace_back();

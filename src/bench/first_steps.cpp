@@ -19,11 +19,7 @@ std::optional<StepWindow> BenchmarkRunner::window(const LuPlan& lu, std::int64_t
 }
 
 bool BenchmarkRunner::retune(const Tuning& tuning, std::int64_t columns) {
-  LuPlan lu = setup().lu;
-  lu.nb = std::min(tuning.nb, lu.n);
-  lu.lookahead = tuning.lookahead;
-  lu.chunk = tuning.chunk;
-  lu.width = panel_width(lu, setup().memory_fraction * setup().budget.rank_free);
+  const LuPlan lu = tuned(setup().lu, tuning, setup().memory_fraction * setup().budget.rank_free);
   if (rank_bytes(lu) > setup().budget.rank_free || !window(lu, columns)) return false;
   setup_.lu = lu;
   return true;

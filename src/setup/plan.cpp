@@ -47,9 +47,6 @@ class Planning {
                  .device = run.device,
                  .precision = request.precision,
                  .pivoting = request.pivoting,
-                 .leaf = request.leaf,
-                 .ndiv = request.ndiv,
-                 .broadcast = run.broadcast,
                  .fp64 = run.fp64,
                  .overlaps = machine.device().overlaps(),
                  .staged = run.comm == CommMethod::staged};
@@ -62,6 +59,7 @@ class Planning {
     choose_place();
     choose_size();
     check_fit();
+    setup_.settle_free(asked_);
     note_what_is_odd();
     return std::move(setup_);
   }
@@ -91,7 +89,6 @@ class Planning {
   const Machine& machine_;
   const LuRequest& asked_;
   Kept kept_;
-  bool fast_ = false;  // whether a 16-bit update is much faster than FP32's
   LuSetup setup_;
 };
 
@@ -116,13 +113,13 @@ void Planning::choose_precision() {
     o.precision = rates.fastest();
     setup_.reasons.precision = rates.text(o.precision);
   }
-  fast_ = rates.of(o.precision) >= fast_ratio * rates.of(Precision::fp32);
+  setup_.fast = rates.of(o.precision) >= fast_ratio * rates.of(Precision::fp32);
 }
 
 Defaults Planning::defaults(std::int64_t n) const {
   LuPlan of = setup_.lu;
   of.n = n;
-  return defaults_for(of, fast_);
+  return defaults_for(of, setup_.fast);
 }
 
 Tuning Planning::tuning(std::int64_t n) const {
@@ -141,9 +138,8 @@ void Planning::settle_tuning(std::int64_t n) {
   const Tuning t = tuning(n);
   const Defaults table = defaults(n);
   const ProfileEntry* known = asked_.profile.find(profile_key(setup_), n);
-  const std::string by_table = fmt::format("table ({})", table.row);
   const std::string source =
-      known ? fmt::format("profile ({} at N = {})", known->date, known->n) : by_table;
+      known ? fmt::format("profile ({} at N = {})", known->date, known->n) : table.source();
   if (run.nb == 0)
     setup_.reasons.nb =
         source + (!known && table.cut ? ", cut to leave blocks for every rank" : "");
@@ -152,22 +148,14 @@ void Planning::settle_tuning(std::int64_t n) {
   run.nb = run.nb != 0 ? run.nb : std::min(t.nb, n);
   run.lookahead = t.lookahead;
   run.chunk = t.chunk == 0 ? n : std::min(t.chunk, n);
-  if (setup_.lu.pivoting == Pivoting::none || setup_.lu.leaf != 0) return;
-  setup_.lu.leaf = table.leaf;
-  setup_.reasons.leaf = by_table;
 }
 
 // The plan for this order, with panels as wide as their share of the memory allows.
 LuPlan Planning::lu(std::int64_t n) const {
-  const Tuning t = tuning(n);
   LuPlan lu = setup_.lu;
   lu.n = n;
-  lu.nb = std::min(t.nb, n);
-  lu.lookahead = t.lookahead;
-  lu.chunk = t.chunk;
   lu.held = kept_bytes();
-  lu.width = panel_width(lu);
-  return lu;
+  return tuned(lu, tuning(n));
 }
 
 std::int64_t Planning::kept_bytes() const {
@@ -354,6 +342,15 @@ ProfileKey profile_key(const LuSetup& setup) {
   const LuPlan& lu = setup.lu;
   const Benchmark benchmark = lu.precision == Precision::fp64 ? Benchmark::hpl : Benchmark::mxp;
   return {setup.machine.device, benchmark, lu.precision, lu.pivoting, lu.grid.nprow, lu.grid.npcol};
+}
+
+void LuSetup::settle_free(const LuRequest& request) {
+  run.broadcast = lu.broadcast = request.run.broadcast;
+  lu.ndiv = request.ndiv;
+  const Defaults table = defaults_for(lu, fast);
+  const bool open = lu.pivoting != Pivoting::none && request.leaf == 0;
+  lu.leaf = open ? table.leaf : request.leaf;
+  reasons.leaf = open ? table.source() : "";
 }
 
 LuSetup plan(const Machine& machine, const LuRequest& request) {

@@ -212,6 +212,23 @@ TEST_CASE("a campaign runs on grids of several sizes, and all ranks learn the ou
                     }) == 1);
 }
 
+TEST_CASE("a campaign chooses what a configuration leaves open, whatever another one gives",
+          "[bench]") {
+  std::vector<BenchmarkOptions> configurations;
+  for (const int leaf : {3, 0, 5}) {
+    configurations.push_back(small_options());
+    configurations.back().benchmark = Benchmark::hpl;
+    configurations.back().leaf = leaf;
+  }
+  const std::vector<Setup> setups = Campaign(world(), configurations).setups();
+  CHECK(setups[0].lu.leaf == 3);
+  CHECK(setups[1].lu.leaf == BenchmarkRunner(MPI_COMM_WORLD, configurations[1]).setup().lu.leaf);
+  CHECK(setups[2].options.leaf == 5);
+  CHECK(setups[0].reasons.leaf.empty());
+  CHECK_THAT(setups[1].reasons.leaf, ContainsSubstring("table"));
+  CHECK(setups[2].reasons.leaf.empty());
+}
+
 TEST_CASE("two runs of one setup give the same numbers", "[bench]") {
   BenchmarkRunner bench(MPI_COMM_WORLD, small_options());
   const BenchmarkResult first = bench.run().result;
