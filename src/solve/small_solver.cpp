@@ -63,9 +63,9 @@ bool is_small(MPI_Comm comm, std::int64_t n, const SolveOptions& o) {
          has_lapack();
 }
 
-class SmallSolver::Factors final : public FactorSolver {
+class SmallSolver::Lu final : public FactorSolver {
  public:
-  Factors(Device& device, const Distribution& rows, const Distribution& columns)
+  Lu(Device& device, const Distribution& rows, const Distribution& columns)
       : device_(device),
         lu_(device, rows, columns, Precision::fp64),
         pivots_(size_of(rows.size())) {}
@@ -142,7 +142,7 @@ bool SmallSolver::load_and_factor() {
   const double loaded = clock_.now();
   scaled_.emplace(*grid_, *device_, *a_, options_.equilibrate ? Scaling::rows_first : Scaling::off);
   const double scaled = clock_.now();
-  auto factors = std::make_unique<Factors>(*device_, a_->rows(), a_->columns());
+  auto factors = std::make_unique<Lu>(*device_, a_->rows(), a_->columns());
   scaled_->round_to(factors->local());
   stop_if_ended();
   const double most = factors->factor();
@@ -186,13 +186,13 @@ Precision SmallSolver::precision() const {
 ConditionEstimate SmallSolver::condition(Transpose transpose) {
   if (general_) return general_->condition(transpose);
   const ThreadScope threads(working_threads_);
-  return factored_->of(as_loaded(transpose)).inverse().condition();
+  return factored_->of(a_->in_memory(transpose)).inverse().condition();
 }
 
 Solution SmallSolver::solve(const RightHandSideSource& b, Transpose transpose) {
   if (general_) return general_->solve(b, transpose);
   b.check(grid_->all(), n());
-  const Transpose op = as_loaded(transpose);
+  const Transpose op = a_->in_memory(transpose);
   const std::vector<MultiVector> given = get(b, op);
   require_one(std::max<std::int64_t>(b.count(), 1), [&](std::int64_t k) {
     return wrong_value(given[size_of(k / most_together)][k % most_together], k);

@@ -54,11 +54,10 @@ class SmallSolver final : public Solver {
 
  private:
   /// Solves with L, U and the row exchanges of R A C, as LAPACK has them.
-  class Factors;
+  class Lu;
   bool load_and_factor();
   std::unique_ptr<Solver> stepped() const;
   Solver& take_over();
-  Transpose as_loaded(Transpose of_a) const { return as_given(source_.source(), of_a); }
   std::vector<MultiVector> get(const RightHandSideSource& source, Transpose op);
   bool solve_all(const RightHandSideSource& b, const std::vector<MultiVector>& given, Transpose op,
                  Solution& solution);

@@ -66,12 +66,12 @@ Precision SteppedSolver::precision() const {
 ConditionEstimate SteppedSolver::condition(Transpose transpose) {
   const ThreadScope threads(machine_.threads());
   if (!factors_ && !restart()) fail({});
-  return factors_->factored(as_given(source_.source(), transpose)).inverse().condition();
+  return factors_->factored(a_->in_memory(transpose)).inverse().condition();
 }
 
 Solution SteppedSolver::solve(const RightHandSideSource& b, Transpose transpose) {
   const ThreadScope threads(machine_.threads());
-  op_ = as_given(source_.source(), transpose);
+  op_ = a_->in_memory(transpose);
   b.check(all(), n());
   if (!factors_ && !restart()) fail({});
   const ReuseVectors reuse;
@@ -111,9 +111,8 @@ void SteppedSolver::load() {
 // @param seen see Checksum; @throws AccuracyError where A is the caller's, or has changed before
 bool SteppedSolver::read_again(std::optional<std::uint64_t> seen) {
   const double begin = clock().now();
-  const std::string of_a =
-      checksum_->where_changed(all(), machine_.device(), a_->local(), a_->columns(),
-                               a_->transposed() ? "row" : "column", seen);
+  const std::string of_a = checksum_->where_changed(all(), machine_.device(), a_->local(),
+                                                    a_->columns(), a_->column(), seen);
   const std::string of_scaled = scaled_->where_changed();
   check_seconds_ += clock().now() - begin;
   if (of_a.empty() && of_scaled.empty()) return false;
