@@ -134,7 +134,7 @@ void* EqualMemory::take(std::size_t bytes) {
   ++piece.users;
   return piece.memory.get();
 }
-void EqualMemory::give_back(void* block) noexcept {
+void EqualMemory::give_back(void* block, std::size_t) noexcept {
   const auto piece = std::ranges::find_if(
       equal_pieces(), [&](const auto& one) { return one.second.memory.get() == block; });
   if (--piece->second.users == 0) equal_pieces().erase(piece);
