@@ -139,7 +139,7 @@ class BlockLu {
   // A_kk = L_kk U_kk on its owner, then L_ik = A_ik U_kk^-1.
   EventPtr factor_without(Panel& next, Regions panel) {
     const Step& s = next.step;
-    if (rest_) pace_.begin(behind(*panels_, panel));
+    const EventPtr begin = rest_ ? behind(*panels_, panel) : nullptr;
     const auto column = a_.from(s.trailing_row, s.column).block(0, 0, next.left.rows, s.width());
     const auto diagonal = next.diagonal.as<float>();
     const auto factor = [&] {
@@ -157,7 +157,7 @@ class BlockLu {
     left(s.index).memory.received(diagonal_.arrived());
     const EventPtr shared = behind(*panels_, panel);
     for (Region* region : panel) region->used(*panels_, shared);
-    if (rest_) pace_.end(shared);
+    if (rest_) pace_.end(begin, shared);
     return operate(
         *updates_, {Activity::solve_panel, Phase::panel, s.index, column.rows, s.width()}, panel,
         [&] {
@@ -173,7 +173,6 @@ class BlockLu {
     // Inside the panel the ranks of the process column wait for each other. So the host waits here
     // for earlier work of the device, and moves messages on meanwhile.
     const EventPtr begin = behind(*panels_, panel);
-    pace_.begin(begin);
     if (grid_.column().size() > 1) wait_for_device(*begin, Activity::wait_for_updates, s.index);
     const TraceLabel label{Activity::pivoted_panel, Phase::panel, s.index, rows, s.width()};
     EventPtr end = operate(*panels_, label, panel, [&] {
@@ -185,7 +184,7 @@ class BlockLu {
       }
       device_.cast(*panels_, panel_->below(), 1, next.left, next.control, status());
     });
-    if (rest_) pace_.end(end);
+    if (rest_) pace_.end(begin, end);
     return end;
   }
 
