@@ -25,6 +25,7 @@ LUPINE_ELEMENT std::uint32_t larger_bits(std::uint32_t x, std::uint32_t y) {
 /// @pre blockDim.x is matrix_threads
 __device__ inline void join_largest(std::uint32_t mine, std::uint32_t* bits) {
   static_assert(matrix_threads == column_threads);
+  LUPINE_ELEMENT_EXPECTS(blockDim.x == matrix_threads);
   const auto largest = join_block<1>({mine}, [](auto x, auto y) { return larger_bits(x, y); });
   if (threadIdx.x == 0) atomicMax(bits, largest);
 }
