@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file
+/// NVML, the management library of NVIDIA's driver: power, energy, clocks, temperature, links and
+/// errors of GPUs. It is opened at run time, and its functions are called by their names, since its
+/// header is missing in most toolkits; those used here have kept their arguments since they exist
+/// (NVML API Reference Guide, "Device Queries" and "NvLink Methods").
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sensors/figure.hpp"
+
+namespace lupine {
+
+/// What a GPU shows at one moment.
+struct GpuReading {
+  /// W. The mean of the last second on GPUs newer than GA100, otherwise of the moment; NVML claims
+  /// 5 W, or 5 % for some GPUs.
+  Figure<> watts;
+  Figure<> celsius;             ///< of the GPU's die, in whole degrees
+  Figure<> utilization;         ///< share of the last period of NVML (1/6 to 1 s) with a kernel
+  Figure<> memory_utilization;  ///< share of that period with an access to memory
+  Figure<> sm_mhz;
+  Figure<> memory_mhz;
+  /// Why the SM clock is not higher: a bit for each of throttle_reasons.
+  Figure<std::uint64_t> throttle;
+  Figure<> pcie_generation;  ///< as it is now: lower than the highest while the link saves power
+  Figure<> pcie_width;       ///< lanes
+};
+
+/// What changes seldom: limits, links, and errors, which are counted since the driver was loaded.
+struct GpuState {
+  Figure<> max_sm_mhz;
+  Figure<> max_memory_mhz;
+  Figure<> power_limit_watts;  ///< the limit in force
+  Figure<> max_pcie_generation;
+  Figure<> max_pcie_width;
+  Figure<> pcie_replays;  ///< packets that PCIe sent again
+  Figure<> nvlinks_up;
+  Figure<> nvlinks_down;
+  Figure<> nvlink_replays;     ///< this and the two below: sums over the links that are up
+  Figure<> nvlink_recoveries;  ///< times that a link had to be trained again
+  Figure<> nvlink_crc_errors;
+  Figure<> ecc_corrected;  ///< errors of the memory
+  Figure<> ecc_uncorrected;
+  Figure<> rows_remapped_corrected;  ///< rows of the memory replaced, since the GPU was made
+  Figure<> rows_remapped_uncorrected;
+  Figure<> remap_pending;  ///< 1 where a row waits for a reset to be replaced, otherwise 0
+  Figure<> remap_failed;   ///< 1 where there was no spare row, otherwise 0
+};
+
+/// One GPU. A copy is another name for the same GPU. Any thread may call it at any time.
+class GpuSensor {
+ public:
+  /// Takes a fraction of a millisecond; some drivers need some milliseconds.
+  GpuReading read() const;
+  GpuState state() const;
+  /// Energy in J since the driver was loaded: a counter of mJ that the GPU refreshes some 10 to 50
+  /// times a second, from Volta on.
+  Figure<> joules() const;
+  /// Power alone, as in GpuReading.
+  Figure<> watts() const;
+  Figure<std::string> uuid() const;
+
+ private:
+  friend class Nvml;
+  GpuSensor(void* library, void* gpu) : library_(library), gpu_(gpu) {}
+  /// What the function `name` of NVML fills in, behind other arguments, divided by `unit`.
+  template <class Number, class... Before>
+  Figure<> number(const char* name, double unit, Before... before) const;
+  void read_links(GpuState& state) const;
+
+  void* library_;
+  void* gpu_;
+};
+
+/// The library. It stays loaded until the process ends, since threads may be inside of it.
+class Nvml {
+ public:
+  explicit Nvml(const std::string& library = "libnvidia-ml.so.1");
+  /// Why it cannot be used, in words; empty if it can.
+  const std::string& why_none() const { return why_none_; }
+  Figure<std::string> driver_version() const;
+  /// The GPUs that NVML shows, CUDA_VISIBLE_DEVICES or not.
+  std::vector<GpuSensor> gpus() const;
+  /// @param id the PCI bus id as CUDA spells it, "0000:65:00.0", or the beginning of a UUID
+  Figure<GpuSensor> gpu(const std::string& id) const;
+
+ private:
+  void* library_ = nullptr;
+  std::string why_none_;
+};
+
+/// The library of this process, which the first call opens: this can take a second.
+const Nvml& nvml();
+
+/// Whether a GPU's UUID begins so, with or without dashes, in any case.
+bool uuid_begins(const std::string& uuid, const std::string& beginning);
+
+/// A reason why a GPU's clock is not higher.
+struct ThrottleReason {
+  std::string_view name;  ///< nearly NVML's: "sw_thermal_slowdown"
+  std::string_view words;
+};
+/// The reasons in the order of NVML's bits (nvmlClocksEventReasons).
+inline constexpr std::array<ThrottleReason, 9> throttle_reasons{{
+    {"gpu_idle", "idle"},
+    {"applications_clocks", "clocks set by the user"},
+    {"sw_power_cap", "power limit"},
+    {"hw_slowdown", "slowed down by the hardware"},
+    {"sync_boost", "slowed down with other GPUs (sync boost)"},
+    {"sw_thermal_slowdown", "thermal throttling"},
+    {"hw_thermal_slowdown", "thermal throttling by the hardware"},
+    {"hw_power_brake", "power brake"},
+    {"display_clock", "limited by the display"},
+}};
+/// The bit of a GPU that has nothing to do.
+inline constexpr std::uint64_t throttle_idle = 1;
+/// "power limit, thermal throttling"; empty for no reason.
+std::string throttle_words(std::uint64_t bits);
+
+}  // namespace lupine
