@@ -53,6 +53,28 @@ struct GpuState {
   Figure<> remap_failed;   ///< 1 where there was no spare row, otherwise 0
 };
 
+/// Calls f(name, figure) for each figure of a GpuState, for JSON.
+template <class F>
+void for_each_figure(const GpuState& s, F f) {
+  f("max_sm_mhz", s.max_sm_mhz);
+  f("max_memory_mhz", s.max_memory_mhz);
+  f("power_limit_watts", s.power_limit_watts);
+  f("max_pcie_generation", s.max_pcie_generation);
+  f("max_pcie_width", s.max_pcie_width);
+  f("pcie_replays", s.pcie_replays);
+  f("nvlinks_up", s.nvlinks_up);
+  f("nvlinks_down", s.nvlinks_down);
+  f("nvlink_replays", s.nvlink_replays);
+  f("nvlink_recoveries", s.nvlink_recoveries);
+  f("nvlink_crc_errors", s.nvlink_crc_errors);
+  f("ecc_corrected", s.ecc_corrected);
+  f("ecc_uncorrected", s.ecc_uncorrected);
+  f("rows_remapped_corrected", s.rows_remapped_corrected);
+  f("rows_remapped_uncorrected", s.rows_remapped_uncorrected);
+  f("remap_pending", s.remap_pending);
+  f("remap_failed", s.remap_failed);
+}
+
 /// One GPU. A copy is another name for the same GPU. Any thread may call it at any time.
 class GpuSensor {
  public:
