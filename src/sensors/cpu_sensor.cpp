@@ -17,23 +17,23 @@ CpuSensor::CpuSensor(SystemFiles files) : files_(std::move(files)), last_(times(
 CpuReading CpuSensor::read() {
   CpuReading reading;
   reading.mhz = megahertz();
-  const Figure<Times> now = times();
-  const Figure<Times> before = std::exchange(last_, now);
+  const Sensed<Times> now = times();
+  const Sensed<Times> before = std::exchange(last_, now);
   if (!now || !before)
-    reading.load = Figure<>::none(now ? before.why_none() : now.why_none());
+    reading.load = Sensed<>::none(now ? before.why_none() : now.why_none());
   else if (now->all <= before->all || now->busy < before->busy)
-    reading.load = Figure<>::none("/proc/stat has not counted on");
+    reading.load = Sensed<>::none("/proc/stat has not counted on");
   else
     reading.load =
         static_cast<double>(now->busy - before->busy) / static_cast<double>(now->all - before->all);
   return reading;
 }
 
-Figure<> CpuSensor::megahertz() const {
+Sensed<> CpuSensor::megahertz() const {
   double sum = 0;
   int count = 0;
   for (const std::string& file : frequency_files_) {
-    const Figure<std::uint64_t> kilohertz = files_.number(file);
+    const Sensed<std::uint64_t> kilohertz = files_.number(file);
     if (!kilohertz) continue;  // this CPU was taken offline
     sum += static_cast<double>(*kilohertz) / 1e3;
     ++count;
@@ -50,14 +50,14 @@ Figure<> CpuSensor::megahertz() const {
       ++count;
     }
   }
-  if (count == 0) return Figure<>::none("neither cpufreq nor /proc/cpuinfo tells a frequency");
+  if (count == 0) return Sensed<>::none("neither cpufreq nor /proc/cpuinfo tells a frequency");
   return sum / count;
 }
 
-Figure<CpuSensor::Times> CpuSensor::times() const {
+Sensed<CpuSensor::Times> CpuSensor::times() const {
   // cpu user nice system idle iowait irq softirq steal; what follows is part of these.
-  const Figure<std::string> text = files_.text("/proc/stat", 256);
-  if (!text) return Figure<Times>::none(text.why_none());
+  const Sensed<std::string> text = files_.text("/proc/stat", 256);
+  if (!text) return Sensed<Times>::none(text.why_none());
   std::istringstream words(*text);
   std::string label;
   words >> label;
@@ -66,7 +66,7 @@ Figure<CpuSensor::Times> CpuSensor::times() const {
   for (int column = 0; column < columns; ++column) {
     std::uint64_t ticks = 0;
     if (label != "cpu" || !(words >> ticks))
-      return Figure<Times>::none("/proc/stat: not understood");
+      return Sensed<Times>::none("/proc/stat: not understood");
     times.all += ticks;
     if (column != idle && column != waiting) times.busy += ticks;
   }

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "sensors/figure.hpp"
+#include "sensors/sensed.hpp"
 #include "sensors/system_file.hpp"
 
 namespace lupine {
@@ -15,10 +15,10 @@ namespace lupine {
 struct CpuReading {
   /// The mean over all CPUs of what Linux says of each: for the last few ms on most processors,
   /// what was asked for on others. Idle CPUs count with the others.
-  Figure<> mhz;
+  Sensed<> mhz;
   /// Share of the time since the previous reading in which CPUs were busy, by any program; CPUs
   /// are the hardware's threads.
-  Figure<> load;
+  Sensed<> load;
 };
 
 /// Not for two threads at once.
@@ -32,12 +32,12 @@ class CpuSensor {
   struct Times {
     std::uint64_t busy = 0, all = 0;
   };
-  Figure<> megahertz() const;
-  Figure<Times> times() const;
+  Sensed<> megahertz() const;
+  Sensed<Times> times() const;
 
   SystemFiles files_;
   std::vector<std::string> frequency_files_;
-  Figure<Times> last_;
+  Sensed<Times> last_;
 };
 
 }  // namespace lupine

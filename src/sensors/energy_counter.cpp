@@ -22,7 +22,7 @@ class NoCounter final : public EnergyCounter {
  public:
   NoCounter(EnergyDomain domain, std::string why)
       : EnergyCounter(std::move(domain)), why_(std::move(why)) {}
-  Figure<> joules() override { return Figure<>::none(why_); }
+  Sensed<> joules() override { return Sensed<>::none(why_); }
 
  private:
   std::string why_;
@@ -32,7 +32,7 @@ class NvmlCounter final : public EnergyCounter {
  public:
   NvmlCounter(std::string name, const GpuSensor& gpu)
       : EnergyCounter({std::move(name), EnergyKind::gpu, EnergySource::nvml_energy}), gpu_(gpu) {}
-  Figure<> joules() override { return gpu_.joules(); }
+  Sensed<> joules() override { return gpu_.joules(); }
 
  private:
   GpuSensor gpu_;
@@ -46,8 +46,8 @@ class SampledPower final : public EnergyCounter {
         gpu_(gpu),
         clock_(clock) {}
 
-  Figure<> joules() override {
-    const Figure<> watts = gpu_.watts();
+  Sensed<> joules() override {
+    const Sensed<> watts = gpu_.watts();
     if (!watts) return watts;
     const double now = clock_.now();
     if (watts_) joules_ += (*watts + *watts_) / 2 * (now - time_);
@@ -74,10 +74,10 @@ class RaplZone final : public EnergyCounter {
         file_(std::move(file)),
         range_(range) {}
 
-  Figure<> joules() override {
-    const Figure<std::uint64_t> count = files_.number(file_);
-    if (!count) return Figure<>::none(count.why_none());
-    if (*count > range_) return Figure<>::none(beyond_range);
+  Sensed<> joules() override {
+    const Sensed<std::uint64_t> count = files_.number(file_);
+    if (!count) return Sensed<>::none(count.why_none());
+    if (*count > range_) return Sensed<>::none(beyond_range);
     if (last_) total_ += *count >= *last_ ? *count - *last_ : range_ - *last_ + *count;
     last_ = *count;
     return static_cast<double>(total_) / 1e6;
@@ -97,17 +97,17 @@ class PmCounter final : public EnergyCounter {
   PmCounter(EnergyDomain domain, SystemFiles files, std::string file)
       : EnergyCounter(std::move(domain)), files_(std::move(files)), file_(std::move(file)) {}
 
-  Figure<> joules() override {
+  Sensed<> joules() override {
     // All files are written anew together, and then freshness counts on: a value between two equal
     // ones is whole.
-    Figure<std::uint64_t> value;
+    Sensed<std::uint64_t> value;
     for (int tries = 0; tries < 3; ++tries) {
-      const Figure<std::uint64_t> before = files_.number(std::string(pm_counters) + "freshness");
+      const Sensed<std::uint64_t> before = files_.number(std::string(pm_counters) + "freshness");
       value = files_.number(file_);
-      const Figure<std::uint64_t> after = files_.number(std::string(pm_counters) + "freshness");
+      const Sensed<std::uint64_t> after = files_.number(std::string(pm_counters) + "freshness");
       if (before.value() == after.value()) break;
     }
-    return value ? Figure<>(static_cast<double>(*value)) : Figure<>::none(value.why_none());
+    return value ? Sensed<>(static_cast<double>(*value)) : Sensed<>::none(value.why_none());
   }
 
  private:
@@ -118,9 +118,9 @@ class PmCounter final : public EnergyCounter {
 std::unique_ptr<EnergyCounter> rapl_zone(const SystemFiles& files, const std::string& zone,
                                          EnergyDomain domain) {
   const std::string folder = powercap + zone;
-  const Figure<std::uint64_t> range = files.number(folder + "/max_energy_range_uj");
-  const Figure<std::uint64_t> now = files.number(folder + "/energy_uj");
-  for (const Figure<std::uint64_t>* figure : {&range, &now})
+  const Sensed<std::uint64_t> range = files.number(folder + "/max_energy_range_uj");
+  const Sensed<std::uint64_t> now = files.number(folder + "/energy_uj");
+  for (const Sensed<std::uint64_t>* figure : {&range, &now})
     if (!*figure) return std::make_unique<NoCounter>(std::move(domain), figure->why_none());
   if (*now > *range) return std::make_unique<NoCounter>(std::move(domain), beyond_range);
   return std::make_unique<RaplZone>(std::move(domain), files, folder + "/energy_uj", *range);
@@ -196,11 +196,11 @@ std::string_view name(EnergySource source) {
   return "pm_counters";
 }
 
-std::unique_ptr<EnergyCounter> gpu_energy(const Figure<GpuSensor>& gpu, std::string name,
+std::unique_ptr<EnergyCounter> gpu_energy(const Sensed<GpuSensor>& gpu, std::string name,
                                           const Clock& clock) {
   std::string why = gpu.why_none();
   if (gpu) {
-    const Figure<> energy = gpu->joules();
+    const Sensed<> energy = gpu->joules();
     if (energy) return std::make_unique<NvmlCounter>(std::move(name), *gpu);
     if (gpu->watts()) return std::make_unique<SampledPower>(std::move(name), *gpu, clock);
     why = energy.why_none();

@@ -21,8 +21,8 @@
 #include <vector>
 
 #include "core/clock.hpp"
-#include "sensors/figure.hpp"
 #include "sensors/nvml.hpp"
+#include "sensors/sensed.hpp"
 #include "sensors/system_file.hpp"
 
 namespace lupine {
@@ -50,7 +50,7 @@ class EnergyCounter {
 
   const EnergyDomain& domain() const { return domain_; }
   /// J since some moment: only differences have a meaning. Not for two threads at once.
-  virtual Figure<> joules() = 0;
+  virtual Sensed<> joules() = 0;
   /// Seconds between two calls of joules() beyond which their difference may be wrong.
   virtual double longest_gap() const;
 
@@ -64,7 +64,7 @@ using EnergyCounters = std::vector<std::unique_ptr<EnergyCounter>>;
 /// One that cannot be read says why.
 /// @param name of the domain, such as "GPU 0"
 /// @param clock must live as long as the counter
-std::unique_ptr<EnergyCounter> gpu_energy(const Figure<GpuSensor>& gpu, std::string name,
+std::unique_ptr<EnergyCounter> gpu_energy(const Sensed<GpuSensor>& gpu, std::string name,
                                           const Clock& clock);
 
 /// The counters of this node: RAPL's packages and their DRAM, and pm_counters where they are. The

@@ -33,8 +33,8 @@ void EnergyMeter::start() {
   if (std::isfinite(interval_)) ticker_.start(interval_, [this] { sample(); });
 }
 
-Figure<> EnergyMeter::read(Meter& meter, double now) {
-  Figure<> joules = meter.counter->joules();
+Sensed<> EnergyMeter::read(Meter& meter, double now) {
+  Sensed<> joules = meter.counter->joules();
   if (!joules) return joules;
   const double gap = now - std::exchange(meter.read, now);
   if (gap > meter.counter->longest_gap() && meter.fault.empty())
@@ -53,16 +53,16 @@ void EnergyMeter::mark() {
   const std::lock_guard lock(mutex_);
   const double now = clock_.now();
   for (Meter& meter : meters_) {
-    const Figure<> joules = read(meter, now);
-    const Figure<> before = std::exchange(meter.latest, joules);
+    const Sensed<> joules = read(meter, now);
+    const Sensed<> before = std::exchange(meter.latest, joules);
     const std::string fault = std::exchange(meter.fault, "");
     if (unix_times_.empty()) continue;  // no interval has begun
     if (!before || !joules)
       meter.joules.push_back(before ? joules : before);
     else if (!fault.empty())
-      meter.joules.push_back(Figure<>::none(fault));
+      meter.joules.push_back(Sensed<>::none(fault));
     else if (*joules < *before)
-      meter.joules.push_back(Figure<>::none("the counter went back"));
+      meter.joules.push_back(Sensed<>::none("the counter went back"));
     else
       meter.joules.push_back(*joules - *before);
   }

@@ -17,7 +17,7 @@ namespace lupine {
 /// A domain and its energy in J, for each interval.
 struct MeteredDomain {
   EnergyDomain domain;
-  std::vector<Figure<>> joules;
+  std::vector<Sensed<>> joules;
 };
 
 /// Reads the counters that it is given. The caller says which: a GPU's belong to the first rank
@@ -46,13 +46,13 @@ class EnergyMeter {
  private:
   struct Meter {
     std::unique_ptr<EnergyCounter> counter;
-    Figure<> latest;                 // J at the latest mark
+    Sensed<> latest;                 // J at the latest mark
     double read = 0;                 // when joules() last succeeded
     std::string fault;               // of the interval that has begun; empty for none
-    std::vector<Figure<>> joules{};  // of the intervals that have ended
+    std::vector<Sensed<>> joules{};  // of the intervals that have ended
   };
   /// The counter's J now. Notes a fault if too much time has passed.
-  static Figure<> read(Meter& meter, double now);
+  static Sensed<> read(Meter& meter, double now);
 
   const Clock& clock_;
   mutable std::mutex mutex_;

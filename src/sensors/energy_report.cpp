@@ -17,7 +17,7 @@ using Parts = std::vector<EnergyPart*>;
 
 bool complete(const EnergyPart& part) {
   return std::all_of(part.metered.joules.begin(), part.metered.joules.end(),
-                     [](const Figure<>& joules) { return static_cast<bool>(joules); });
+                     [](const Sensed<>& joules) { return static_cast<bool>(joules); });
 }
 
 bool all_complete(const Parts& parts) {
@@ -42,7 +42,7 @@ void choose(EnergyReport& report, const std::string& node, EnergyKind kind) {
   }
 }
 
-void add(std::vector<Figure<>>& sum, const std::vector<Figure<>>& joules) {
+void add(std::vector<Sensed<>>& sum, const std::vector<Sensed<>>& joules) {
   for (std::size_t phase = 0; phase < sum.size(); ++phase)
     if (joules[phase]) sum[phase] = sum[phase].value().value_or(0) + *joules[phase];
 }
@@ -54,7 +54,7 @@ EnergyReport energy_report(std::vector<std::string> phases, std::vector<EnergyPa
   LUPINE_EXPECTS(std::all_of(parts.begin(), parts.end(), [&](const EnergyPart& part) {
     return part.metered.joules.size() == phases.size();
   }));
-  const std::vector<Figure<>> nothing(phases.size(), Figure<>::none("nothing could be read"));
+  const std::vector<Sensed<>> nothing(phases.size(), Sensed<>::none("nothing could be read"));
   EnergyReport report{std::move(phases), std::move(parts), {}, nothing, {}, begin, end};
   for (const EnergyPart& part : report.parts)
     if (std::none_of(report.nodes.begin(), report.nodes.end(),
@@ -73,18 +73,18 @@ EnergyReport energy_report(std::vector<std::string> phases, std::vector<EnergyPa
   return report;
 }
 
-Figure<> total(const std::vector<Figure<>>& joules) {
+Sensed<> total_joules(const std::vector<Sensed<>>& joules) {
   double sum = 0;
-  for (const Figure<>& phase : joules) {
+  for (const Sensed<>& phase : joules) {
     if (!phase) return phase;
     sum += *phase;
   }
   return sum;
 }
 
-Figure<> gflops_per_watt(double operations, const Figure<>& joules) {
+Sensed<> gflops_per_watt(double operations, const Sensed<>& joules) {
   if (!joules) return joules;
-  if (!(*joules > 0)) return Figure<>::none("the counters have not counted on");
+  if (!(*joules > 0)) return Sensed<>::none("the counters have not counted on");
   return operations / *joules / 1e9;
 }
 

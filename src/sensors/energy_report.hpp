@@ -27,15 +27,15 @@ struct EnergyPart {
 
 struct NodeEnergy {
   std::string node;
-  std::vector<Figure<>> sum;      ///< J of its parts that are summed, in each phase
-  std::vector<Figure<>> counter;  ///< J of the whole node by pm_counters; empty without them
+  std::vector<Sensed<>> sum;      ///< J of its parts that are summed, in each phase
+  std::vector<Sensed<>> counter;  ///< J of the whole node by pm_counters; empty without them
 };
 
 struct EnergyReport {
   std::vector<std::string> phases;  ///< such as "lu", "refinement"
   std::vector<EnergyPart> parts;    ///< as they were given
   std::vector<NodeEnergy> nodes;    ///< in the order of the parts
-  std::vector<Figure<>> sum;        ///< J of all nodes, in each phase
+  std::vector<Sensed<>> sum;        ///< J of all nodes, in each phase
   std::vector<std::string>
       missing;             ///< what the sums lack: "package on node12: ..."; empty: nothing
   double begin = unknown;  ///< of the timed part, in seconds since 1970
@@ -50,10 +50,10 @@ EnergyReport energy_report(std::vector<std::string> phases, std::vector<EnergyPa
                            double begin, double end);
 
 /// Of all phases together, J; none if one of them is.
-Figure<> total(const std::vector<Figure<>>& joules);
+Sensed<> total_joules(const std::vector<Sensed<>>& joules);
 
 /// 10^9 operations for each joule, which is GFLOP/s for each watt.
 /// @param joules > 0, or it is none
-Figure<> gflops_per_watt(double operations, const Figure<>& joules);
+Sensed<> gflops_per_watt(double operations, const Sensed<>& joules);
 
 }  // namespace lupine

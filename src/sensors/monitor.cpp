@@ -27,19 +27,19 @@ constexpr std::array<QuantityTraits, 10> quantity_traits{{
 constexpr std::size_t of_gpu = static_cast<std::size_t>(Quantity::cpu_clock);
 
 /// The figures of a GPU in the order of Quantity.
-std::array<const Figure<>*, of_gpu> figures(const GpuReading& r) {
+std::array<const Sensed<>*, of_gpu> figures(const GpuReading& r) {
   return {&r.watts,  &r.celsius,    &r.utilization,     &r.memory_utilization,
           &r.sm_mhz, &r.memory_mhz, &r.pcie_generation, &r.pcie_width};
 }
 
-GpuReading reading_of(const Figure<GpuSensor>& sensor) {
+GpuReading reading_of(const Sensed<GpuSensor>& sensor) {
   if (sensor) return sensor->read();
-  const Figure<> none = Figure<>::none(sensor.why_none());
-  const auto no_bits = Figure<std::uint64_t>::none(sensor.why_none());
+  const Sensed<> none = Sensed<>::none(sensor.why_none());
+  const auto no_bits = Sensed<std::uint64_t>::none(sensor.why_none());
   return {none, none, none, none, none, none, no_bits, none, none};
 }
 
-GpuState state_of(const Figure<GpuSensor>& sensor) {
+GpuState state_of(const Sensed<GpuSensor>& sensor) {
   return sensor ? sensor->state() : GpuState();
 }
 
@@ -87,17 +87,17 @@ void Monitor::sample() {
     if (keep) record_.times.push_back(now);
     std::size_t series = 0;
     for (std::size_t i = 0; i < readings.size(); ++i) {
-      for (const Figure<>* figure : figures(readings[i])) add(series++, *figure, now, keep);
+      for (const Sensed<>* figure : figures(readings[i])) add(series++, *figure, now, keep);
       add_throttle(record_.gpus[i], readings[i].throttle);
     }
     if (cpus_)
-      for (const Figure<>* figure : {&cpus.mhz, &cpus.load}) add(series++, *figure, now, keep);
+      for (const Sensed<>* figure : {&cpus.mhz, &cpus.load}) add(series++, *figure, now, keep);
     if (record_.times.size() > options_.capacity) thin_out();
   }
   for (std::size_t i = 0; i < readings.size(); ++i) warn(i, readings[i]);
 }
 
-void Monitor::add(std::size_t series, const Figure<>& figure, double now, bool keep) {
+void Monitor::add(std::size_t series, const Sensed<>& figure, double now, bool keep) {
   MonitorSeries& one = record_.series[series];
   if (keep) one.values.push_back(figure ? *figure : unknown);
   if (!figure) {
@@ -117,7 +117,7 @@ void Monitor::add(std::size_t series, const Figure<>& figure, double now, bool k
       one.count == 1 ? *figure : one.mean + (*figure - one.mean) / static_cast<double>(one.count);
 }
 
-void Monitor::add_throttle(MonitoredGpu& gpu, const Figure<std::uint64_t>& throttle) {
+void Monitor::add_throttle(MonitoredGpu& gpu, const Sensed<std::uint64_t>& throttle) {
   if (!throttle) {
     gpu.why_no_throttle = throttle.why_none();
     return;
@@ -139,7 +139,7 @@ void Monitor::thin_out() {
 
 void Monitor::warn(std::size_t gpu, const GpuReading& reading) {
   if (!options_.warn) return;
-  const auto judge = [&](Quantity quantity, bool below, const Figure<>& figure,
+  const auto judge = [&](Quantity quantity, bool below, const Sensed<>& figure,
                          const std::optional<double>& limit, bool& warned) {
     if (warned || !limit || !figure || (below ? *figure >= *limit : *figure <= *limit)) return;
     warned = true;

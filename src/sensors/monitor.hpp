@@ -96,7 +96,7 @@ class Monitor {
  public:
   struct Gpu {
     std::string name;  ///< "GPU 0"
-    Figure<GpuSensor> sensor;
+    Sensed<GpuSensor> sensor;
   };
 
   /// @param clock must live as long as the monitor
@@ -118,8 +118,8 @@ class Monitor {
   struct Warned {
     bool celsius = false, sm_mhz = false, watts = false;
   };
-  void add(std::size_t series, const Figure<>& figure, double now, bool keep);
-  void add_throttle(MonitoredGpu& gpu, const Figure<std::uint64_t>& throttle);
+  void add(std::size_t series, const Sensed<>& figure, double now, bool keep);
+  void add_throttle(MonitoredGpu& gpu, const Sensed<std::uint64_t>& throttle);
   void thin_out();
   void warn(std::size_t gpu, const GpuReading& reading);
 

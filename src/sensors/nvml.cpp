@@ -66,7 +66,7 @@ std::string without_dashes(std::string uuid) {
 }
 
 /// The sum of two figures, which is none where one of them is none.
-Figure<> sum(const Figure<>& a, const Figure<>& b) {
+Sensed<> sum(const Sensed<>& a, const Sensed<>& b) {
   if (!a) return a;
   if (!b) return b;
   return *a + *b;
@@ -83,26 +83,26 @@ constexpr unsigned most_links = 18;                 // NVML_NVLINK_MAX_LINKS
 }  // namespace
 
 template <class Number, class... Before>
-Figure<> GpuSensor::number(const char* name, double unit, Before... before) const {
+Sensed<> GpuSensor::number(const char* name, double unit, Before... before) const {
   Number value{};
   std::string why = call(library_, name, gpu_, before..., &value);
-  if (!why.empty()) return Figure<>::none(std::move(why));
+  if (!why.empty()) return Sensed<>::none(std::move(why));
   return static_cast<double>(value) / unit;
 }
 
-Figure<> GpuSensor::watts() const {
+Sensed<> GpuSensor::watts() const {
   return number<unsigned>("nvmlDeviceGetPowerUsage", 1000);
 }
 
-Figure<> GpuSensor::joules() const {
+Sensed<> GpuSensor::joules() const {
   return number<unsigned long long>("nvmlDeviceGetTotalEnergyConsumption", 1000);
 }
 
-Figure<std::string> GpuSensor::uuid() const {
+Sensed<std::string> GpuSensor::uuid() const {
   std::array<char, 96> text{};
   std::string why =
       call(library_, "nvmlDeviceGetUUID", gpu_, text.data(), static_cast<unsigned>(text.size()));
-  return why.empty() ? Figure<std::string>(text.data()) : Figure<std::string>::none(std::move(why));
+  return why.empty() ? Sensed<std::string>(text.data()) : Sensed<std::string>::none(std::move(why));
 }
 
 GpuReading GpuSensor::read() const {
@@ -114,8 +114,8 @@ GpuReading GpuSensor::read() const {
   } percent;
   const std::string why =
       call(library_, "nvmlDeviceGetUtilizationRates", gpu_, static_cast<void*>(&percent));
-  reading.utilization = why.empty() ? Figure<>(percent.gpu / 100.) : Figure<>::none(why);
-  reading.memory_utilization = why.empty() ? Figure<>(percent.memory / 100.) : Figure<>::none(why);
+  reading.utilization = why.empty() ? Sensed<>(percent.gpu / 100.) : Sensed<>::none(why);
+  reading.memory_utilization = why.empty() ? Sensed<>(percent.memory / 100.) : Sensed<>::none(why);
   reading.sm_mhz = number<unsigned>("nvmlDeviceGetClockInfo", 1, sm);
   reading.memory_mhz = number<unsigned>("nvmlDeviceGetClockInfo", 1, memory);
   // Newer drivers have the first name, older ones the second.
@@ -123,8 +123,8 @@ GpuReading GpuSensor::read() const {
   std::string no_bits = call(library_, "nvmlDeviceGetCurrentClocksEventReasons", gpu_, &bits);
   if (!no_bits.empty())
     no_bits = call(library_, "nvmlDeviceGetCurrentClocksThrottleReasons", gpu_, &bits);
-  reading.throttle = no_bits.empty() ? Figure<std::uint64_t>(bits)
-                                     : Figure<std::uint64_t>::none(std::move(no_bits));
+  reading.throttle = no_bits.empty() ? Sensed<std::uint64_t>(bits)
+                                     : Sensed<std::uint64_t>::none(std::move(no_bits));
   reading.pcie_generation = number<unsigned>("nvmlDeviceGetCurrPcieLinkGeneration", 1);
   reading.pcie_width = number<unsigned>("nvmlDeviceGetCurrPcieLinkWidth", 1);
   return reading;
@@ -146,15 +146,15 @@ GpuState GpuSensor::state() const {
   const std::string why =
       call(library_, "nvmlDeviceGetRemappedRows", gpu_, &rows[0], &rows[1], &rows[2], &rows[3]);
   std::size_t next = 0;
-  for (Figure<>* figure : {&state.rows_remapped_corrected, &state.rows_remapped_uncorrected,
+  for (Sensed<>* figure : {&state.rows_remapped_corrected, &state.rows_remapped_uncorrected,
                            &state.remap_pending, &state.remap_failed})
-    *figure = why.empty() ? Figure<>(rows[next++]) : Figure<>::none(why);
+    *figure = why.empty() ? Sensed<>(rows[next++]) : Sensed<>::none(why);
   return state;
 }
 
 void GpuSensor::read_links(GpuState& state) const {
   double up = 0, down = 0;
-  Figure<> replays = 0, recoveries = 0, crc = 0;
+  Sensed<> replays = 0, recoveries = 0, crc = 0;
   std::string why;
   unsigned link = 0;
   for (; link < most_links; ++link) {
@@ -171,21 +171,21 @@ void GpuSensor::read_links(GpuState& state) const {
     crc = sum(crc, sum(errors(crc_of_control), errors(crc_of_data)));
   }
   const bool any = link > 0;
-  state.nvlinks_up = any ? Figure<>(up) : Figure<>::none(why);
-  state.nvlinks_down = any ? Figure<>(down) : Figure<>::none(why);
-  state.nvlink_replays = any ? replays : Figure<>::none(why);
-  state.nvlink_recoveries = any ? recoveries : Figure<>::none(why);
-  state.nvlink_crc_errors = any ? crc : Figure<>::none(why);
+  state.nvlinks_up = any ? Sensed<>(up) : Sensed<>::none(why);
+  state.nvlinks_down = any ? Sensed<>(down) : Sensed<>::none(why);
+  state.nvlink_replays = any ? replays : Sensed<>::none(why);
+  state.nvlink_recoveries = any ? recoveries : Sensed<>::none(why);
+  state.nvlink_crc_errors = any ? crc : Sensed<>::none(why);
 }
 
 Nvml::Nvml(const std::string& library) : why_none_(opened(library, library_)) {}
 
-Figure<std::string> Nvml::driver_version() const {
-  if (!why_none_.empty()) return Figure<std::string>::none(why_none_);
+Sensed<std::string> Nvml::driver_version() const {
+  if (!why_none_.empty()) return Sensed<std::string>::none(why_none_);
   std::array<char, 96> text{};
   std::string why =
       call(library_, "nvmlSystemGetDriverVersion", text.data(), static_cast<unsigned>(text.size()));
-  return why.empty() ? Figure<std::string>(text.data()) : Figure<std::string>::none(std::move(why));
+  return why.empty() ? Sensed<std::string>(text.data()) : Sensed<std::string>::none(std::move(why));
 }
 
 std::vector<GpuSensor> Nvml::gpus() const {
@@ -200,8 +200,8 @@ std::vector<GpuSensor> Nvml::gpus() const {
   return found;
 }
 
-Figure<GpuSensor> Nvml::gpu(const std::string& id) const {
-  using Found = Figure<GpuSensor>;
+Sensed<GpuSensor> Nvml::gpu(const std::string& id) const {
+  using Found = Sensed<GpuSensor>;
   if (!why_none_.empty()) return Found::none(why_none_);
   if (id.find(':') != std::string::npos) {
     void* gpu = nullptr;
@@ -209,7 +209,7 @@ Figure<GpuSensor> Nvml::gpu(const std::string& id) const {
     return why.empty() ? Found(GpuSensor(library_, gpu)) : Found::none(std::move(why));
   }
   for (const GpuSensor& gpu : gpus())
-    if (const Figure<std::string> uuid = gpu.uuid(); uuid && uuid_begins(*uuid, id)) return gpu;
+    if (const Sensed<std::string> uuid = gpu.uuid(); uuid && uuid_begins(*uuid, id)) return gpu;
   return Found::none("no such GPU");
 }
 

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sensors/figure.hpp"
+#include "sensors/sensed.hpp"
 
 namespace lupine {
 
@@ -20,37 +20,37 @@ namespace lupine {
 struct GpuReading {
   /// W. The mean of the last second on GPUs newer than GA100, otherwise of the moment; NVML claims
   /// 5 W, or 5 % for some GPUs.
-  Figure<> watts;
-  Figure<> celsius;             ///< of the GPU's die, in whole degrees
-  Figure<> utilization;         ///< share of the last period of NVML (1/6 to 1 s) with a kernel
-  Figure<> memory_utilization;  ///< share of that period with an access to memory
-  Figure<> sm_mhz;
-  Figure<> memory_mhz;
+  Sensed<> watts;
+  Sensed<> celsius;             ///< of the GPU's die, in whole degrees
+  Sensed<> utilization;         ///< share of the last period of NVML (1/6 to 1 s) with a kernel
+  Sensed<> memory_utilization;  ///< share of that period with an access to memory
+  Sensed<> sm_mhz;
+  Sensed<> memory_mhz;
   /// Why the SM clock is not higher: a bit for each of throttle_reasons.
-  Figure<std::uint64_t> throttle;
-  Figure<> pcie_generation;  ///< as it is now: lower than the highest while the link saves power
-  Figure<> pcie_width;       ///< lanes
+  Sensed<std::uint64_t> throttle;
+  Sensed<> pcie_generation;  ///< as it is now: lower than the highest while the link saves power
+  Sensed<> pcie_width;       ///< lanes
 };
 
 /// What changes seldom: limits, links, and errors, which are counted since the driver was loaded.
 struct GpuState {
-  Figure<> max_sm_mhz;
-  Figure<> max_memory_mhz;
-  Figure<> power_limit_watts;  ///< the limit in force
-  Figure<> max_pcie_generation;
-  Figure<> max_pcie_width;
-  Figure<> pcie_replays;  ///< packets that PCIe sent again
-  Figure<> nvlinks_up;
-  Figure<> nvlinks_down;
-  Figure<> nvlink_replays;     ///< this and the two below: sums over the links that are up
-  Figure<> nvlink_recoveries;  ///< times that a link had to be trained again
-  Figure<> nvlink_crc_errors;
-  Figure<> ecc_corrected;  ///< errors of the memory
-  Figure<> ecc_uncorrected;
-  Figure<> rows_remapped_corrected;  ///< rows of the memory replaced, since the GPU was made
-  Figure<> rows_remapped_uncorrected;
-  Figure<> remap_pending;  ///< 1 where a row waits for a reset to be replaced, otherwise 0
-  Figure<> remap_failed;   ///< 1 where there was no spare row, otherwise 0
+  Sensed<> max_sm_mhz;
+  Sensed<> max_memory_mhz;
+  Sensed<> power_limit_watts;  ///< the limit in force
+  Sensed<> max_pcie_generation;
+  Sensed<> max_pcie_width;
+  Sensed<> pcie_replays;  ///< packets that PCIe sent again
+  Sensed<> nvlinks_up;
+  Sensed<> nvlinks_down;
+  Sensed<> nvlink_replays;     ///< this and the two below: sums over the links that are up
+  Sensed<> nvlink_recoveries;  ///< times that a link had to be trained again
+  Sensed<> nvlink_crc_errors;
+  Sensed<> ecc_corrected;  ///< errors of the memory
+  Sensed<> ecc_uncorrected;
+  Sensed<> rows_remapped_corrected;  ///< rows of the memory replaced, since the GPU was made
+  Sensed<> rows_remapped_uncorrected;
+  Sensed<> remap_pending;  ///< 1 where a row waits for a reset to be replaced, otherwise 0
+  Sensed<> remap_failed;   ///< 1 where there was no spare row, otherwise 0
 };
 
 /// Calls f(name, figure) for each figure of a GpuState, for JSON.
@@ -83,17 +83,17 @@ class GpuSensor {
   GpuState state() const;
   /// Energy in J since the driver was loaded: a counter of mJ that the GPU refreshes some 10 to 50
   /// times a second, from Volta on.
-  Figure<> joules() const;
+  Sensed<> joules() const;
   /// Power alone, as in GpuReading.
-  Figure<> watts() const;
-  Figure<std::string> uuid() const;
+  Sensed<> watts() const;
+  Sensed<std::string> uuid() const;
 
  private:
   friend class Nvml;
   GpuSensor(void* library, void* gpu) : library_(library), gpu_(gpu) {}
   /// What the function `name` of NVML fills in, behind other arguments, divided by `unit`.
   template <class Number, class... Before>
-  Figure<> number(const char* name, double unit, Before... before) const;
+  Sensed<> number(const char* name, double unit, Before... before) const;
   void read_links(GpuState& state) const;
 
   void* library_;
@@ -106,11 +106,11 @@ class Nvml {
   explicit Nvml(const std::string& library = "libnvidia-ml.so.1");
   /// Why it cannot be used, in words; empty if it can.
   const std::string& why_none() const { return why_none_; }
-  Figure<std::string> driver_version() const;
+  Sensed<std::string> driver_version() const;
   /// The GPUs that NVML shows, CUDA_VISIBLE_DEVICES or not.
   std::vector<GpuSensor> gpus() const;
   /// @param id the PCI bus id as CUDA spells it, "0000:65:00.0", or the beginning of a UUID
-  Figure<GpuSensor> gpu(const std::string& id) const;
+  Sensed<GpuSensor> gpu(const std::string& id) const;
 
  private:
   void* library_ = nullptr;

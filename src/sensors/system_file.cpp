@@ -25,8 +25,8 @@ std::string why_unreadable(const std::string& path, int error) {
 
 }  // namespace
 
-Figure<std::string> SystemFiles::text(const std::string& path, std::size_t most) const {
-  const auto none = [&] { return Figure<std::string>::none(why_unreadable(path, errno)); };
+Sensed<std::string> SystemFiles::text(const std::string& path, std::size_t most) const {
+  const auto none = [&] { return Sensed<std::string>::none(why_unreadable(path, errno)); };
   const int file = open((root_ + path).c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) return none();
   std::string text(most, '\0');
@@ -36,7 +36,7 @@ Figure<std::string> SystemFiles::text(const std::string& path, std::size_t most)
     got = ::read(file, text.data() + length, most - length);
     if (got > 0) length += static_cast<std::size_t>(got);
   } while ((got > 0 && length < most) || (got < 0 && errno == EINTR));
-  Figure<std::string> failed = got < 0 ? none() : Figure<std::string>();
+  Sensed<std::string> failed = got < 0 ? none() : Sensed<std::string>();
   close(file);
   if (got < 0) return failed;
   text.resize(length);
@@ -44,9 +44,9 @@ Figure<std::string> SystemFiles::text(const std::string& path, std::size_t most)
   return text;
 }
 
-Figure<std::uint64_t> SystemFiles::number(const std::string& path) const {
-  using Number = Figure<std::uint64_t>;
-  const Figure<std::string> words = text(path, 64);
+Sensed<std::uint64_t> SystemFiles::number(const std::string& path) const {
+  using Number = Sensed<std::uint64_t>;
+  const Sensed<std::string> words = text(path, 64);
   if (!words) return Number::none(words.why_none());
   std::uint64_t value = 0;
   const char* const end = words->data() + words->size();

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "sensors/figure.hpp"
+#include "sensors/sensed.hpp"
 
 namespace lupine {
 
@@ -19,9 +19,9 @@ class SystemFiles {
   explicit SystemFiles(std::string root = "") : root_(std::move(root)) {}
 
   /// The file without white space at its end; at most its first `most` bytes.
-  Figure<std::string> text(const std::string& path, std::size_t most = 65536) const;
+  Sensed<std::string> text(const std::string& path, std::size_t most = 65536) const;
   /// The whole number at the beginning of the file. A unit may follow, behind a space.
-  Figure<std::uint64_t> number(const std::string& path) const;
+  Sensed<std::uint64_t> number(const std::string& path) const;
   /// The names in a folder, in order; none where there is no such folder.
   std::vector<std::string> names(const std::string& folder) const;
 

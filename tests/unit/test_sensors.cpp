@@ -89,7 +89,7 @@ TEST_CASE("NVML: the figures of a GPU, in units that people use") {
   CHECK(*r.pcie_generation == 4);
   CHECK(*r.pcie_width == 8);
   std::map<std::string, double> state;
-  for_each_figure(gpu.state(), [&](const char* name, const Figure<>& figure) {
+  for_each_figure(gpu.state(), [&](const char* name, const Sensed<>& figure) {
     INFO(name << ": " << figure.why_none());
     REQUIRE(figure);
     state[name] = *figure;
@@ -126,14 +126,14 @@ TEST_CASE("NVML: what a GPU does not tell is none, with the reason") {
   const std::string unsupported = "not supported by this GPU";
   CHECK(r.watts.why_none() == "not permitted to this user");
   CHECK(r.celsius.why_none() == "the GPU is lost");
-  for (const Figure<>& figure : {r.sm_mhz, r.memory_mhz, r.utilization, r.memory_utilization}) {
+  for (const Sensed<>& figure : {r.sm_mhz, r.memory_mhz, r.utilization, r.memory_utilization}) {
     CHECK_FALSE(figure);
     CHECK(figure.why_none() == unsupported);
   }
   CHECK(r.throttle.why_none() == "NVML: an error of the imitation");
   CHECK(*r.pcie_width == 8);
   GpuState state = gpu.state();
-  for (const Figure<>& figure : {state.nvlinks_up, state.nvlink_replays, state.remap_pending}) {
+  for (const Sensed<>& figure : {state.nvlinks_up, state.nvlink_replays, state.remap_pending}) {
     CHECK_FALSE(figure);
     CHECK(figure.why_none() == unsupported);
   }

@@ -36,7 +36,8 @@ EnergyCounters only(std::unique_ptr<EnergyCounter> counter) {
 /// The J of the first domain in each interval; the reason where there are none.
 std::vector<std::string> intervals(const EnergyMeter& meter) {
   std::vector<std::string> found;
-  for (const Figure<>& joules : meter.domains().at(0).joules)
+  const MeteredDomain first = meter.domains().at(0);
+  for (const Sensed<>& joules : first.joules)
     found.push_back(joules ? fmt::format("{}", *joules) : joules.why_none());
   return found;
 }
@@ -225,22 +226,22 @@ TEST_CASE("the meter's thread reads between the marks, and ends at once") {
   const std::vector<double> times = meter.unix_times();
   REQUIRE(times.size() == 2);
   const double seconds = clock.now() - begin;
-  const Figure<> joules = meter.domains()[0].joules.at(0);
+  const Sensed<> joules = meter.domains()[0].joules.at(0);
   REQUIRE(joules);
   CHECK(*joules >= 0.25 * 650.5);
   CHECK(*joules <= seconds * 650.5 * 1.5);
 }
 
 EnergyPart part(const std::string& node, const std::string& name, EnergyKind kind,
-                EnergySource source, std::vector<Figure<>> joules) {
+                EnergySource source, std::vector<Sensed<>> joules) {
   return {{{name, kind, source}, std::move(joules)}, node, 0};
 }
-const Figure<> none = Figure<>::none("root only");
-using Joules = std::vector<Figure<>>;
+const Sensed<> none = Sensed<>::none("root only");
+using Joules = std::vector<Sensed<>>;
 
 std::vector<double> values(const Joules& joules) {
   std::vector<double> found;
-  for (const Figure<>& figure : joules) found.push_back(figure ? *figure : -1);
+  for (const Sensed<>& figure : joules) found.push_back(figure ? *figure : -1);
   return found;
 }
 using Values = std::vector<double>;
@@ -265,8 +266,8 @@ TEST_CASE("sums of energy: GPUs and packages, node by node, what is missing is n
         std::vector<std::string>{"GPU 1 on b: root only", "package-0 on b: root only"});
   CHECK_FALSE(report.parts[3].summed);
   CHECK_FALSE(report.parts[5].summed);
-  CHECK(*total(report.sum) == 1463);
-  CHECK(*gflops_per_watt(1463e9 * 50, total(report.sum)) == 50);
+  CHECK(*total_joules(report.sum) == 1463);
+  CHECK(*gflops_per_watt(1463e9 * 50, total_joules(report.sum)) == 50);
 }
 
 TEST_CASE("sums of energy: pm_counters count once, and the node stands apart") {
@@ -287,8 +288,8 @@ TEST_CASE("sums of energy: nothing could be read") {
   const EnergyReport report = energy_report(
       {"lu"}, {part("a", "packages", EnergyKind::package, EnergySource::rapl, {none})}, 1, 2);
   CHECK_FALSE(report.sum.at(0));
-  CHECK(total(report.sum).why_none() == "nothing could be read");
-  CHECK_FALSE(gflops_per_watt(1e9, total(report.sum)));
+  CHECK(total_joules(report.sum).why_none() == "nothing could be read");
+  CHECK_FALSE(gflops_per_watt(1e9, total_joules(report.sum)));
   CHECK_FALSE(gflops_per_watt(1e9, 0.));
 }
 

@@ -11,13 +11,13 @@
 namespace lupine {
 
 template <class T = double>
-class Figure {
+class Sensed {
  public:
-  Figure() = default;
-  Figure(T value) : value_(std::move(value)) {}  // NOLINT: a value is a figure
+  Sensed() = default;
+  Sensed(T value) : value_(std::move(value)) {}
   /// @param why the reason in words, such as "not supported by this GPU"
-  static Figure none(std::string why) {
-    Figure figure;
+  static Sensed none(std::string why) {
+    Sensed figure;
     figure.why_none_ = std::move(why);
     return figure;
   }
