@@ -47,7 +47,7 @@ class SampledPower final : public EnergyCounter {
         clock_(clock) {}
 
   Sensed<> joules() override {
-    const Sensed<> watts = gpu_.watts();
+    Sensed<> watts = gpu_.watts();
     if (!watts) return watts;
     const double now = clock_.now();
     if (watts_) joules_ += (*watts + *watts_) / 2 * (now - time_);
@@ -127,11 +127,14 @@ std::unique_ptr<EnergyCounter> rapl_zone(const SystemFiles& files, const std::st
 }
 
 void add_rapl(const SystemFiles& files, EnergyCounters& counters) {
+  bool hidden = false;
   for (const std::string& zone : files.names(powercap)) {
     // "intel-rapl:0" is a package, on AMD's processors too, and "intel-rapl:0:1" a part of it.
     if (zone.rfind("intel-rapl:", 0) != 0) continue;
     const std::string parent = zone.substr(0, zone.rfind(':'));
-    const std::string zone_name = files.text(powercap + zone + "/name").value().value_or("");
+    const Sensed<std::string> read_name = files.text(powercap + zone + "/name");
+    hidden = hidden || !read_name;
+    const std::string zone_name = read_name.value().value_or("");
     if (parent == "intel-rapl" && zone_name.rfind("package", 0) == 0)
       counters.push_back(
           rapl_zone(files, zone, {zone_name, EnergyKind::package, EnergySource::rapl}));
@@ -144,7 +147,8 @@ void add_rapl(const SystemFiles& files, EnergyCounters& counters) {
   if (counters.empty())
     counters.push_back(std::make_unique<NoCounter>(
         EnergyDomain{"packages", EnergyKind::package, EnergySource::rapl},
-        "this machine offers no RAPL counters, as most virtual machines do"));
+        hidden ? "RAPL's files are hidden, as in most containers"
+               : "this machine offers no RAPL counters, as most virtual machines do"));
 }
 
 void add_pm_counters(const SystemFiles& files, EnergyCounters& counters) {

@@ -4,15 +4,17 @@
 ///
 /// | source | what | step and error |
 /// |---|---|---|
-/// | NVML's counter | a GPU with its memory | refreshed 10 to 50 times a second; no error stated |
-/// | NVML's power, sampled | the same, on GPUs without a counter | the error of GpuReading::watts,
-/// and what changes between two samples | | RAPL | a processor's package; its DRAM, on some | 61 uJ
-/// or less, refreshed every ms; measured, or modelled from activity on processors before Haswell
-/// and on some of AMD | | pm_counters | an HPE Cray's node, and parts of it | 1 J, refreshed 10
-/// times a second; the node's at its voltage regulators |
+/// | NVML's counter | a GPU with its memory | 1 mJ, refreshed some 10 to 50 times a second |
+/// | NVML's power, sampled | the same, of GPUs before Volta | ten times a second, by trapezoids |
+/// | RAPL | a processor's package, or its DRAM | 61 uJ or less, refreshed every ms |
+/// | pm_counters | an HPE Cray's node, or parts of it | 1 J, refreshed 10 times a second |
 ///
-/// RAPL: Linux, Documentation/power/powercap/powercap.rst. pm_counters: HPE, "User Access to
-/// Compute Node Power Data" (S-0043).
+/// NVIDIA states 5 W for power and nothing for the counter. On A100 and H100, the sensor of the
+/// power sees a quarter of the time, which is wrong where the load changes within 100 ms (Yang,
+/// Adamek, Armour, arXiv:2312.02741). RAPL measures on Intel's processors from Haswell on, and
+/// computes from activity on earlier ones and on AMD's up to Zen 2 at least.
+/// Sources: NVML API Reference Guide; Linux, Documentation/power/powercap/powercap.rst; HPE Cray,
+/// Monitoring and Managing Power Consumption (S-0043).
 #pragma once
 
 #include <memory>

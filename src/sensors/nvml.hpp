@@ -18,8 +18,7 @@ namespace lupine {
 
 /// What a GPU shows at one moment.
 struct GpuReading {
-  /// W. The mean of the last second on GPUs newer than GA100, otherwise of the moment; NVML claims
-  /// 5 W, or 5 % for some GPUs.
+  /// W, to within 5 W. A mean of the last second on Ampere's GPUs after GA100 and later ones.
   Sensed<> watts;
   Sensed<> celsius;             ///< of the GPU's die, in whole degrees
   Sensed<> utilization;         ///< share of the last period of NVML (1/6 to 1 s) with a kernel

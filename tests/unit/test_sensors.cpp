@@ -2,8 +2,10 @@
 // Files of sensors, NVML and its GPUs, processors.
 #include <atomic>
 #include <chrono>
-#include <fstream>
 #include <future>
+#include <map>
+#include <new>
+#include <string>
 
 #include "catch.hpp"
 #include "fake_sensors.hpp"

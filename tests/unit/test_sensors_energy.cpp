@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Counters of energy, their intervals between marks, and the sums of a report.
+#include <fmt/format.h>
+
 #include <chrono>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
 
 #include "catch.hpp"
 #include "clocks.hpp"
@@ -102,6 +109,9 @@ TEST_CASE("RAPL: what cannot be read says why") {
         "this machine offers no RAPL counters, as most virtual machines do");
   tree.folder(powercap);
   CHECK(names(node_energy(tree.files())) == std::vector<std::string>{"packages"});
+  tree.folder(powercap + "intel-rapl:0");  // what was behind it is covered
+  CHECK(node_energy(tree.files()).at(0)->joules().why_none() ==
+        "RAPL's files are hidden, as in most containers");
   const auto why = [&](const std::string& energy, const std::string& range) {
     write_zone(tree, "intel-rapl:0", "package-0", energy, range);
     return node_energy(tree.files()).at(0)->joules().why_none();

@@ -1,5 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Samples of GPUs and processors beside a run.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
 #include "catch.hpp"
 #include "clocks.hpp"
 #include "fake_sensors.hpp"
