@@ -11,7 +11,6 @@ namespace {
 
 constexpr const char* powercap = "/sys/class/powercap/";
 constexpr const char* pm_counters = "/sys/cray/pm_counters/";
-constexpr const char* beyond_range = "energy_uj is beyond its range";
 // No processor's package takes more than this.
 constexpr double most_watts = 2000;
 // Longest time between two samples of a power that is integrated.
@@ -77,7 +76,7 @@ class RaplZone final : public EnergyCounter {
   Sensed<> joules() override {
     const Sensed<std::uint64_t> count = files_.number(file_);
     if (!count) return Sensed<>::none(count.why_none());
-    if (*count > range_) return Sensed<>::none(beyond_range);
+    if (*count > range_) return Sensed<>::none("energy_uj is beyond its range");
     if (last_) total_ += *count >= *last_ ? *count - *last_ : range_ - *last_ + *count;
     last_ = *count;
     return static_cast<double>(total_) / 1e6;
@@ -119,10 +118,7 @@ std::unique_ptr<EnergyCounter> rapl_zone(const SystemFiles& files, const std::st
                                          EnergyDomain domain) {
   const std::string folder = powercap + zone;
   const Sensed<std::uint64_t> range = files.number(folder + "/max_energy_range_uj");
-  const Sensed<std::uint64_t> now = files.number(folder + "/energy_uj");
-  for (const Sensed<std::uint64_t>* figure : {&range, &now})
-    if (!*figure) return std::make_unique<NoCounter>(std::move(domain), figure->why_none());
-  if (*now > *range) return std::make_unique<NoCounter>(std::move(domain), beyond_range);
+  if (!range) return std::make_unique<NoCounter>(std::move(domain), range.why_none());
   return std::make_unique<RaplZone>(std::move(domain), files, folder + "/energy_uj", *range);
 }
 

@@ -6,6 +6,7 @@
 #include <map>
 #include <new>
 #include <string>
+#include <thread>
 
 #include "catch.hpp"
 #include "fake_sensors.hpp"
@@ -199,6 +200,7 @@ TEST_CASE("a ticker ticks, survives what a step throws, and ends within a sleep"
   const int at_stop = ticks;
   Ticker asleep;
   CHECK(asleep.start(1e6, [] {}).empty());
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
   asleep.stop();  // would last for days
   CHECK(ticks == at_stop);
 }
