@@ -27,6 +27,12 @@ find_path(LUPINE_OPENBLAS_INCLUDE cblas.h
 # MiB of address space that OpenBLAS takes for a thread, in the builds that take most (x86-64). What
 # a limit of the process (ulimit -v) leaves is compared with it, by the command and in Python.
 set(LUPINE_BLAS_BUFFER_MIB 128)
+# OpenBLAS's families of kernels, best first, and what the processor must have for them. Kernels are
+# too slow for a processor that could run a better row; it then gets the first family of this row.
+set(LUPINE_BLAS_KERNELS "SkylakeX Cooperlake SapphireRapids" "avx512f avx512bw avx512dq avx512vl"
+                        "Haswell Zen" "avx2 fma")
+list(JOIN LUPINE_BLAS_KERNELS "\", \"" LUPINE_BLAS_KERNELS)
+set(LUPINE_BLAS_KERNELS "\"${LUPINE_BLAS_KERNELS}\"")
 add_library(lupine_openblas INTERFACE)
 target_link_libraries(lupine_openblas INTERFACE ${LUPINE_OPENBLAS})
 target_include_directories(lupine_openblas SYSTEM INTERFACE ${LUPINE_OPENBLAS_INCLUDE})

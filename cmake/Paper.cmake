@@ -64,17 +64,17 @@ lupine_paper_layer(device device/buffer.cpp device/device.cpp device/device_trai
 lupine_paper_layer(cuda ${lupine_cuda_device})
 set_source_files_properties(${src}/device/cuda/products.cpp  # see src/CMakeLists.txt
                             PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
-lupine_paper_layer(bench bench/benchmark.cpp bench/campaign.cpp compare/comparison.cpp
+lupine_paper_layer(bench bench/benchmark.cpp bench/campaign.cpp compare/comparison.cpp check/outliers.cpp
   bench/first_steps.cpp bench/run_tracer.cpp bench/step_window.cpp)
 lupine_paper_layer(report report/benchmark_json.cpp report/benchmark_report.cpp
-  report/option_lines.cpp report/progress.cpp report/report_parts.cpp report/trace_report.cpp)
+  report/sensor_text.cpp report/monitor_report.cpp report/option_lines.cpp report/progress.cpp report/report_parts.cpp report/trace_report.cpp)
 lupine_paper_layer(app app/arguments.cpp app/benchmark_command.cpp app/command_options.cpp
-  app/files.cpp app/option.cpp app/output.cpp app/profile_place.cpp)
+  app/files.cpp app/monitor.cpp app/option.cpp app/output.cpp app/profile_place.cpp)
 lupine_paper_layer(paper paper/*.cpp)
 lupine_paper_layer(paper_cuda paper/cuda/*.cpp ../kernels/cuda/green_contexts.cpp)
 set_target_properties(lupine_paper_paper_cuda PROPERTIES UNITY_BUILD OFF)  # structs of CUDA's handles
 
-target_link_libraries(lupine_paper PRIVATE lupine_paper_flags lupine_model lupine_io lupine_kernels
+target_link_libraries(lupine_paper PRIVATE lupine_paper_flags lupine_model lupine_io lupine_sensors lupine_kernels
   lupine_grid lupine_core Threads::Threads ${LUPINE_SIMGRID_LIBRARY})
 add_dependencies(lupine_paper lupine_revision)
 

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // mxp() and hpl(), with the document that the command writes with --json.
-#include <memory>
 #include <nlohmann/json.hpp>
 
-#include "bench/campaign.hpp"
+#include "bench/benchmark_runner.hpp"
 #include "binding.hpp"
-#include "comm/agreement.hpp"
-#include "comm/interruption.hpp"
 #include "report/benchmark_json.hpp"
 
 namespace lupine::python {
@@ -19,18 +16,9 @@ std::string benchmark(std::uintptr_t comm, const std::string& which, const nb::d
   auto options = options_of_run<BenchmarkOptions>(comm, given);
   set_option("benchmark", options.benchmark, nb::str(which.c_str()));
   return call.run([&] {
-    return on_this_rank(communicator(comm), [&] {
-      const ProgressFunction shown = call.progress();
-      Interruption interruption(communicator(comm), call.interrupt(), shown != nullptr);
-      std::unique_ptr<BenchmarkRunner> runner;
-      const auto work = [&] {
-        runner = std::make_unique<BenchmarkRunner>(communicator(comm), options, interruption.get());
-        Measured measured{runner->setup(), {}};
-        measured.runs.push_back(runner->run(shown));
-        return json_report({std::move(measured)}, "", {}).dump();
-      };
-      return interruption.during(work, [&] { runner.reset(); });
-    });
+    return json_report({measure(communicator(comm), options, call.progress(), call.interrupt())},
+                       "", {})
+        .dump();
   });
 }
 

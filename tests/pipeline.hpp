@@ -103,8 +103,9 @@ inline CommMethod comm_of(const Device& device, CommMethod wanted) {
 /// A generated problem on a process grid.
 struct Problem {
   Problem(const Communicator& all, GridShape shape, const BenchmarkOptions& options,
-          Precision storage = Precision::fp32)
-      : grid(all, shape),
+          Precision storage = Precision::fp32, const Clock& clock = RunContext::none().clock())
+      : run(clock),
+        grid(all.in(run), shape),
         device(make_chosen_device()),
         transport(grid, *device, comm_of(*device, device_choice().comm)),
         generator(options, all),
@@ -123,24 +124,24 @@ struct Problem {
     plan.n = a.rows().size();
     plan.nb = a.rows().block();
     plan.grid = grid.shape();
-    FactorOutcome outcome = factorize(transport, a, plan, clock, {}, how);
+    FactorOutcome outcome = factorize(transport, a, plan, {}, how);
     pivots = outcome.pivots;
     return outcome;
   }
   RefineOutcome solve(const RefineOptions& options) {
-    return refine(transport, a, pivots, spec(), options, clock);
+    return refine(transport, a, pivots, spec(), options);
   }
   SystemNorms norms(const std::vector<double>& x) {
     return system_norms(grid, *device, a.rows(), a.columns(), spec(), x);
   }
 
+  RunContext run;
   ProcessGrid grid;
   std::unique_ptr<Device> device;
   Transport transport;
   Generator generator;
   DistributedMatrix a;
   EqualVector<std::int64_t> pivots;
-  SteadyClock clock;
 };
 
 /// For every column, the end of the step that it belongs to.

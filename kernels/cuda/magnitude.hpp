@@ -8,6 +8,7 @@
 
 #include <cstdint>
 
+#include "cuda/columns.hpp"
 #include "cuda/launch.hpp"
 #include "element/rounding.hpp"
 
@@ -20,18 +21,13 @@ LUPINE_ELEMENT std::uint32_t larger_bits(std::uint32_t x, std::uint32_t y) {
   return x > y ? x : y;
 }
 
-/// *bits <- max(*bits, the largest `mine` of the block). All threads of the block call it, once.
-/// @pre blockDim.x is matrix_threads
+/// *bits <- max(*bits, the largest `mine` of the block). All threads of the block call it, once;
+/// the block has matrix_threads of them.
 __device__ inline void join_largest(std::uint32_t mine, std::uint32_t* bits) {
+  static_assert(matrix_threads == column_threads);
   LUPINE_ELEMENT_EXPECTS(blockDim.x == matrix_threads);
-  __shared__ std::uint32_t most[matrix_threads];
-  most[threadIdx.x] = mine;
-  for (unsigned half = matrix_threads / 2; half > 0; half /= 2) {
-    __syncthreads();
-    if (threadIdx.x < half)
-      most[threadIdx.x] = larger_bits(most[threadIdx.x], most[threadIdx.x + half]);
-  }
-  if (threadIdx.x == 0) atomicMax(bits, most[0]);
+  const auto largest = join_block<1>({mine}, [](auto x, auto y) { return larger_bits(x, y); });
+  if (threadIdx.x == 0) atomicMax(bits, largest);
 }
 
 }  // namespace lupine::cuda

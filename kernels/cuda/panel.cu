@@ -94,8 +94,8 @@ __global__ void __launch_bounds__(scale_threads)
 
 // One block of threads works on one tile. Thread t has row t % order and every eighth column.
 constexpr int order = static_cast<int>(tile_order);
-constexpr int column_threads = 8;
-constexpr int tile_threads = order * column_threads;
+constexpr int column_groups = 8;
+constexpr int tile_threads = order * column_groups;
 using Tile = float[order][order + 1];  // padded, so that neighbouring rows are in different banks
 
 __device__ bool usable(float pivot) {
@@ -110,7 +110,7 @@ __device__ void eliminate(Tile& a, int n, int i, int first, std::int64_t begin,
     if (first == 0 && i > k && i < n) a[i][k] /= a[k][k];
     __syncthreads();
     if (i > k && i < n)
-      for (int j = first; j < n; j += column_threads)
+      for (int j = first; j < n; j += column_groups)
         if (j > k) a[i][j] = fmaf(-a[i][k], a[k][j], a[i][j]);
     __syncthreads();
   }
@@ -121,7 +121,7 @@ __device__ void eliminate(Tile& a, int n, int i, int first, std::int64_t begin,
 __device__ void invert_lower(const Tile& a, Tile& x, int n, int i, int first) {
   for (int k = 0; k < n; ++k) {
     if (i > k && i < n)
-      for (int j = first; j <= k; j += column_threads)
+      for (int j = first; j <= k; j += column_groups)
         x[i][j] = fmaf(-a[i][k], j == k ? 1.0f : x[k][j], x[i][j]);
     __syncthreads();
   }
@@ -135,7 +135,7 @@ __device__ void invert_upper(const Tile& a, Tile& x, int n, int i, int first) {
       x[k][j] = ((j == k ? 1.0f : 0.0f) + x[k][j]) / a[k][k];
     __syncthreads();
     if (i < k)
-      for (int j = first; j < n; j += column_threads)
+      for (int j = first; j < n; j += column_groups)
         if (j >= k) x[i][j] = fmaf(-a[i][k], x[k][j], x[i][j]);
     __syncthreads();
   }
@@ -153,7 +153,7 @@ __global__ void __launch_bounds__(tile_threads)
   const MatrixView<float> view = matrix.block(corner, corner, n, n);
   const int i = static_cast<int>(threadIdx.x) % order;
   const int first = static_cast<int>(threadIdx.x) / order;
-  for (int j = first; j < n; j += column_threads) {
+  for (int j = first; j < n; j += column_groups) {
     if (i < n) a[i][j] = view(i, j);
     x[i][j] = 0;
   }
@@ -161,7 +161,7 @@ __global__ void __launch_bounds__(tile_threads)
   if (factors) eliminate(a, n, i, first, begin, bad_pivot);
   invert_lower(a, x, n, i, first);
   invert_upper(a, x, n, i, first);
-  for (int j = first; j < n; j += column_threads)
+  for (int j = first; j < n; j += column_groups)
     if (i < n) view(i, j) = x[i][j];
 }
 

@@ -21,7 +21,7 @@ import resource
 import sys
 from types import ModuleType
 
-from ._version import BLAS_BUFFER_MIB
+from ._version import BLAS_BUFFER_MIB, BLAS_KERNELS
 
 _VARIABLE = "OPENBLAS_CORETYPE"
 # MiB that the modules and their libraries map beside OpenBLAS's buffers, with some room.
@@ -31,10 +31,9 @@ _MODULES = ("lupine._alone", "lupine._mpi")
 
 def best_kernels(flags: set[str]) -> str | None:
     """The kernels to ask for on a processor with these flags of /proc/cpuinfo."""
-    if {"avx512f", "avx512bw", "avx512dq", "avx512vl"} <= flags:
-        return "SkylakeX"
-    if {"avx2", "fma"} <= flags:
-        return "Haswell"
+    for families, needed in zip(BLAS_KERNELS[::2], BLAS_KERNELS[1::2]):
+        if flags.issuperset(needed.split()):
+            return families.split()[0]
     return None
 
 

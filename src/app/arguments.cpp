@@ -155,6 +155,8 @@ std::vector<CommandWords> commands_with_options(CLI::App& app, Arguments& argume
            "Time HPL-MxP, HPL, solve and LAPACK on one matrix, and the rates that bound them")},
       {"tune", Command::tune, tune_options(arguments),
        add_command(app, "tune", "Find block size, look-ahead and chunks for this machine")},
+      {"check", Command::check, check_options(arguments),
+       add_command(app, "check", "Check all nodes of a job, and name those that stand out")},
       {"solve", Command::solve, solve_options(arguments),
        add_command(app, "solve", "Solve a system of your own, A x = b")}};
   CLI::App& solve = *all.back().app;
@@ -207,6 +209,10 @@ void require_use_of_prediction(const Arguments& arguments, const Normalizer& nor
     throw UsageError("--plot: allowed only with --scale");
   if (normalizer.given("--budget") && !p.search)
     throw UsageError("--budget: allowed only with --search");
+  for (const char* names :
+       {"--monitor", "--monitor-temperature", "--monitor-clock", "--monitor-power"})
+    if (normalizer.given(names))
+      throw UsageError(fmt::format("{}: nothing runs here; allowed without predict", names));
   if (normalizer.given("--profile"))
     throw UsageError("--profile: it is of a machine that is here; allowed without predict");
   if (arguments.options.matrix == MatrixKind::dominant)
@@ -221,8 +227,10 @@ std::vector<OptionText> common_options(const CommandWords& command, const Argume
   std::vector<OptionText> all{{"A", arguments.solve.a},
                               {"b", arguments.solve.b},
                               {"--strict", option_text(arguments.solve.options.strict)}};
-  for (const auto& [names, placeholder, help, allowed, set] : command.options) {
-    if (names == "--json" || names == "--plot" || names == "--report") continue;
+  for (const Option& option : command.options) {
+    const std::string& names = option.names;
+    if (names == "--json" || names == "--baseline" || names == "--plot" || names == "--report")
+      continue;
     const bool traced = names == "--trace" && normalizer.given(names);
     all.push_back({names.substr(0, names.find(',')), traced ? "given" : normalizer.value(names)});
   }
@@ -321,7 +329,7 @@ Arguments parse_arguments(const std::vector<std::string>& words) {
   require_no_extras(info, "lupine info");
   if (app.get_subcommands().empty())
     throw UsageError(fmt::format(
-        "{}; allowed: mxp, hpl, bench, compare, tune, solve, predict, info, --help, "
+        "{}; allowed: mxp, hpl, bench, compare, tune, check, solve, predict, info, --help, "
         "--version",
         words.empty() ? "no command" : fmt::format("unknown command '{}'", printable(words[0]))));
   require_no_extras(app, "lupine");

@@ -11,13 +11,13 @@
 #include <vector>
 
 #include "bench/tune_search.hpp"
-#include "compare/compare.hpp"
+#include "compare/contest.hpp"
 #include "core/option_text.hpp"
 #include "io/hpl_dat.hpp"
 
 namespace lupine {
 
-enum class Command { print, mxp, hpl, bench, compare, tune, solve, info, calibrate };
+enum class Command { print, mxp, hpl, bench, compare, tune, solve, info, check, calibrate };
 
 /// The choices of HPL.dat where neither a file nor an option gives them: open (0), or a default.
 HplDat open_choices();
@@ -51,6 +51,21 @@ struct PredictArguments {
   double seconds = 60;           ///< of the calibration, about
 };
 
+/// Arguments of `lupine check`.
+struct CheckArguments {
+  double seconds = 20;   ///< of the measurements, about
+  double tolerance = 2;  ///< percent by which a figure may be worse than usual
+  std::string baseline;  ///< file of earlier figures; empty: none
+};
+
+/// How a run is watched; 0: not.
+struct MonitorArguments {
+  double seconds = 0;      ///< between two samples
+  double temperature = 0;  ///< C of a GPU above which is a warning
+  double clock = 0;        ///< MHz of a GPU's SM clock below which is a warning
+  double power = 0;        ///< W of a GPU above which is a warning
+};
+
 /// Arguments of all commands. A command ignores those that it has no options for.
 struct Arguments {
   Command command = Command::print;
@@ -68,6 +83,8 @@ struct Arguments {
   TuneList tried;                                ///< tune: values to time in place of a search
   SolveArguments solve;
   PredictArguments predict;
+  CheckArguments check;
+  MonitorArguments monitor;
   std::string json;                ///< path; empty: no JSON
   std::string plot;                ///< compare, predict: path; empty: no picture
   std::string trace;               ///< path; empty: no trace

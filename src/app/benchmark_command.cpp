@@ -11,6 +11,7 @@
 #include <system_error>
 
 #include "app/files.hpp"
+#include "app/monitor.hpp"
 #include "app/output.hpp"
 #include "bench/campaign.hpp"
 #include "comm/agreement.hpp"
@@ -103,7 +104,9 @@ Outcome run_and_report(const Communicator& world, Campaign& campaign, const Argu
     };
     Measured measured;
     outcome.counts.passed += campaign.run(
-        i, arguments.repeat, trace != nullptr, progress_is_shown ? progress : ProgressFunction{},
+        i, arguments.repeat,
+        {.traced = trace != nullptr, .monitor = monitor_of(arguments.monitor, world.rank())},
+        progress_is_shown ? progress : ProgressFunction{},
         [&](const Setup& setup, const BenchmarkRun& run, int turn, RunTrace traced) {
           if (trace) trace->add(setup, turn, arguments.repeat, std::move(traced));
           output.print(report_run(setup, run));

@@ -148,6 +148,23 @@ Option json_option(Arguments& arguments) {
   return file("--json", "Write the report as JSON too", arguments.json);
 }
 
+Options monitor_options(MonitorArguments& monitor) {
+  Options all = {
+      number("--monitor",
+             "Sample GPUs and processors beside the run, every so many seconds, 1 where no number "
+             "follows (default: not)",
+             monitor.seconds),
+      number("--monitor-temperature", "Warn once of each GPU that is hotter, in C (default: not)",
+             monitor.temperature),
+      number("--monitor-clock",
+             "Warn once of each GPU that works at a lower SM clock, in MHz (default: not)",
+             monitor.clock),
+      number("--monitor-power", "Warn once of each GPU that takes more power, in W (default: not)",
+             monitor.power)};
+  all.front().usual = "1";
+  return all;
+}
+
 Options run_options(Arguments& arguments) {
   return {number("--repeat", "Runs (default 1)", arguments.repeat), json_option(arguments),
           file("--trace", "Write what every rank did when, as a Chrome trace (Perfetto opens it)",
@@ -254,6 +271,7 @@ Options mxp_options(Arguments& a) {
   append(all, machine_options(a.options));
   append(all, sizing_options(a.options));
   append(all, run_options(a));
+  append(all, monitor_options(a.monitor));
   return all;
 }
 
@@ -267,6 +285,7 @@ Options hpl_options(Arguments& a) {
   append(all, machine_options(a.options));
   append(all, sizing_options(a.options));
   append(all, run_options(a));
+  append(all, monitor_options(a.monitor));
   return all;
 }
 
@@ -283,6 +302,7 @@ Options bench_options(Arguments& a) {
   append(all, machine_options(a.options));
   append(all, sizing_options(a.options));
   append(all, run_options(a));
+  append(all, monitor_options(a.monitor));
   return all;
 }
 
@@ -293,6 +313,7 @@ Options compare_options(Arguments& a) {
   append(all, panel_options(a.options.leaf, a.options.ndiv));
   append(all, machine_options(a.options));
   all.push_back(profile_option(a));
+  append(all, monitor_options(a.monitor));
   return all;
 }
 
@@ -327,6 +348,30 @@ Options solve_options(Arguments& a) {
   all.push_back(json_option(a));
   all.push_back(file("--report", "Write the report as text to a file too", own.report));
   all.push_back(profile_option(a));
+  append(all, monitor_options(a.monitor));
+  return all;
+}
+
+Options check_options(Arguments& a) {
+  RunOptions& run = a.options.run;
+  Options all = {
+      number("--seconds", "Seconds that it may take, about (default 20)", a.check.seconds),
+      number("--limit",
+             "Percent by which a figure may be worse than the median, or than in the baseline "
+             "(default 2)",
+             a.check.tolerance),
+      file("--baseline", "Compare with the figures of this file, which gets those of new nodes",
+           a.check.baseline),
+      number("-P,--nprow", "Rows of the process grid (default: squarest grid)", run.nprow),
+      number("-Q,--npcol", "Columns of the process grid", run.npcol),
+      choice("--nporder", "Numbering of ranks over the grid (default row)", run.order),
+      choice("--device", "What to check (default auto: GPUs if every rank sees one)", run.device),
+      choice("--comm", "How messages travel between GPUs (default auto)", run.comm),
+      number("--gpus", "GPUs by node-local rank, in turn, such as 0,1 (default: all)", run.gpus),
+      number("--threads", "Threads a rank (default: its share of the cores)", run.threads),
+      stall_option(run),
+      json_option(a),
+  };
   return all;
 }
 

@@ -14,6 +14,7 @@ Options bench_options(Arguments& arguments);
 Options compare_options(Arguments& arguments);
 Options tune_options(Arguments& arguments);
 Options solve_options(Arguments& arguments);
+Options check_options(Arguments& arguments);
 /// The options of `lupine predict mxp`, `hpl` and `bench` beside those of the run.
 Options predict_options(Arguments& arguments);
 /// The options of `lupine predict --calibrate`.

@@ -4,15 +4,16 @@
 #include <fmt/format.h>
 
 #include <ctime>
-#include <deque>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "app/files.hpp"
+#include "app/monitor.hpp"
 #include "app/output.hpp"
 #include "bench/campaign.hpp"
 #include "comm/agreement.hpp"
-#include "compare/compare.hpp"
+#include "compare/benchmark_contest.hpp"
 #include "compare/gallery_contest.hpp"
 #include "io/gnuplot.hpp"
 #include "io/json.hpp"
@@ -31,25 +32,20 @@ std::string heading(const Setup& setup, const CompareOptions& who) {
                      setup.machine.hosts.size(), setup.options.run.threads);
 }
 
-// One contest for each n. All are planned before the first one runs.
-
-std::deque<Contest> contests(const Communicator& world, const Arguments& arguments,
-                             const Profile& profile) {
-  std::deque<Contest> all;
-  for (const std::int64_t n : arguments.orders) {
-    BenchmarkOptions mxp = arguments.options;
-    mxp.n = n;
-    all.emplace_back(world, arguments.compare, mxp, hpl_beside(mxp, n, arguments.hpl_nb), profile);
-  }
-  return all;
-}
-
-std::deque<GalleryContest> gallery_contests(const Communicator& world, const Arguments& arguments) {
-  std::deque<GalleryContest> all;
+/// One contest for each n. All are planned before the first one runs.
+std::vector<std::unique_ptr<Contest>> contests(const Communicator& world,
+                                               const Arguments& arguments, const Profile& profile) {
+  CompareOptions who = arguments.compare;
+  who.monitor = monitor_of(arguments.monitor, world.rank());
+  std::vector<std::unique_ptr<Contest>> all;
   for (const std::int64_t n : arguments.orders) {
     BenchmarkOptions options = arguments.options;
     options.n = n;
-    all.emplace_back(world, arguments.compare, options);
+    if (who.gallery)  // of a profile, lupine::solve uses the rates alone
+      all.push_back(std::make_unique<GalleryContest>(world, who, options));
+    else
+      all.push_back(std::make_unique<BenchmarkContest>(
+          world, who, options, hpl_beside(options, n, arguments.hpl_nb), profile));
   }
   return all;
 }
@@ -62,8 +58,7 @@ void check_outputs(const Communicator& world, const Arguments& arguments,
   });
 }
 
-template <class AnyContest>
-void run_rounds(const Communicator& world, const Arguments& arguments, AnyContest& contest) {
+void run_rounds(const Communicator& world, const Arguments& arguments, Contest& contest) {
   const bool progress = arguments.progress.value_or(error_is_terminal());
   for (int round = 1; round <= arguments.repeat; ++round)
     contest.round([&](const Contestant& contestant) {
@@ -74,22 +69,23 @@ void run_rounds(const Communicator& world, const Arguments& arguments, AnyContes
 }
 
 /// Runs and reports all contests, and returns the exit status.
-template <class AnyContest>
-int hold(const Communicator& world, const Arguments& arguments, std::deque<AnyContest> all,
-         const std::string& command_line, const std::vector<std::string>& notes) {
-  const Setup setup = all.front().setup();
+int hold(const Communicator& world, const Arguments& arguments,
+         std::vector<std::unique_ptr<Contest>> all, const std::string& command_line,
+         const std::vector<std::string>& notes) {
+  const Setup setup = all.front()->setup();
   const std::time_t begin = std::time(nullptr);
   on_rank_0(world, [&] {
     for (const std::string& note : setup.notes) complain("warning: " + note);
     print(compare_head(setup, arguments.compare, arguments.orders, arguments.repeat, notes));
   });
-  const StallWatch::Pause pause(world.stalls());  // rank 0 runs LAPACK alone
+  const auto pause = world.run().pause();  // rank 0 runs LAPACK alone
   bool passed = true;
   std::vector<Comparison> comparisons;
-  for (; !all.empty(); all.pop_front()) {  // which releases its memory
-    run_rounds(world, arguments, all.front());
-    passed = all.front().passed() && passed;
-    comparisons.push_back(all.front().comparison());
+  for (std::unique_ptr<Contest>& contest : all) {
+    run_rounds(world, arguments, *contest);
+    passed = contest->passed() && passed;
+    comparisons.push_back(contest->comparison());
+    contest.reset();  // releases its memory
   }
   on_rank_0(world, [&] {
     if (!arguments.json.empty())
@@ -109,11 +105,8 @@ int run_compare(const Communicator& world, const Arguments& arguments, const Pro
   check_outputs(world, arguments, place);
   std::vector<std::string> all_notes = notes;
   const Profile profile = load_profile(world, place, all_notes);
-  // Of a profile, lupine::solve uses the rates alone.
   const int status =
-      arguments.compare.gallery
-          ? hold(world, arguments, gallery_contests(world, arguments), command_line, all_notes)
-          : hold(world, arguments, contests(world, arguments, profile), command_line, all_notes);
+      hold(world, arguments, contests(world, arguments, profile), command_line, all_notes);
   keep_rates(world, place);
   return status;
 }

@@ -46,6 +46,7 @@ CommandFiles files_of(const Arguments& arguments, const ProfilePlace& place, con
                       {"--report", solve.report},
                       {"--trace", arguments.trace},
                       {"--plot", arguments.plot},
+                      {"--baseline", arguments.check.baseline},
                       {"--calibrate", predict.calibrate}}};
   if (dat != nullptr) {
     files.others.push_back({"-i,--dat", dat->path});

@@ -15,6 +15,7 @@
 #include "app/arguments.hpp"
 #include "app/benchmark_command.hpp"
 #include "app/calibrate_command.hpp"
+#include "app/check_command.hpp"
 #include "app/compare_command.hpp"
 #include "app/info.hpp"
 #include "app/output.hpp"
@@ -137,6 +138,7 @@ int run_command(const Communicator& world, const std::vector<std::string>& words
     case Command::bench:
     case Command::compare:
     case Command::tune:
+    case Command::check:
     case Command::solve:
       if (const auto threads = positive_number(std::getenv("OMP_NUM_THREADS"));
           threads && run.threads == 0) {
@@ -147,6 +149,8 @@ int run_command(const Communicator& world, const std::vector<std::string>& words
         return run_solve(world, arguments, place_of_profile(arguments), quoted(words), notes);
       if (arguments.command == Command::compare)
         return run_compare(world, arguments, place_of_profile(arguments), quoted(words), notes);
+      if (arguments.command == Command::check)
+        return run_check(world, arguments, quoted(words), notes);
       if (arguments.command == Command::tune)
         return run_tune(world, arguments, place_of_profile(arguments), quoted(words), notes);
       return run_benchmarks(world, arguments, place_of_profile(arguments), quoted(words), notes);
@@ -184,7 +188,8 @@ int run(int& argc, char**& argv) {
   const MpiSession mpi(argc, argv);
   const SteadyClock clock;
   const RunWatch between_runs(MPI_COMM_WORLD, clock, limit);
-  const Communicator world = Communicator::duplicate(MPI_COMM_WORLD, between_runs.stalls());
+  const RunContext context(clock, between_runs.stalls());
+  const Communicator world = Communicator::duplicate(MPI_COMM_WORLD, context);
   watch.reset();
   const Ending ending = ending_of([&] { return run_command(world, {argv, argv + argc}); });
   if (!ending.everywhere) {

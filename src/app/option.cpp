@@ -67,7 +67,9 @@ std::vector<std::string> Normalizer::operator()(const std::vector<std::string>& 
       check_flag(word);
     } else {
       const Option& option = *found->second;
-      if (word == name) word += "=" + next_value(option, words, ++i);
+      const bool is_usual = !option.usual.empty() &&
+                            (i + 1 == words.size() || !read<double>(words[i + 1]).has_value());
+      if (word == name) word += "=" + (is_usual ? option.usual : next_value(option, words, ++i));
       if (word.size() == name.size() + 1) reject(option.names, "", option.allowed);
       require_first(option.names, word.substr(name.size() + 1));
     }

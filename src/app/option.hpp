@@ -43,6 +43,7 @@ struct Option {
   std::string allowed;  ///< allowed values, for messages
   /// Reads the value and stores it. @throws UsageError if it is not allowed
   std::function<void(const std::string& value)> set;
+  std::string usual{};  ///< the value where no number follows; empty: there must be a value
 };
 
 /// The row of an option in the table of ranges. @param names as in Option::names

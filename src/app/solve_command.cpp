@@ -10,12 +10,14 @@
 #include <utility>
 
 #include "app/files.hpp"
+#include "app/monitor.hpp"
 #include "app/output.hpp"
 #include "comm/agreement.hpp"
 #include "core/numbers.hpp"
 #include "io/json.hpp"
 #include "report/progress.hpp"
 #include "report/solve_report.hpp"
+#include "setup/run_sensors.hpp"
 #include "solve/solver.hpp"
 #include "source/matrix_file.hpp"
 #include "source/source.hpp"
@@ -32,7 +34,8 @@ struct Outcome {
 };
 
 Outcome attempt(const Communicator& world, const Matrix& a, const RightHandSide& b,
-                const Arguments& arguments) {
+                const Arguments& arguments, RunMeter& meter) {
+  const RunContext run(world.run().clock(), world.run().stalls(), {.meter = &meter});
   ProgressLines lines;
   const ProgressFunction progress = [&](const Progress& now) {
     if (const auto line = lines.line(now)) print_progress(*line);
@@ -40,7 +43,7 @@ Outcome attempt(const Communicator& world, const Matrix& a, const RightHandSide&
   const bool is_shown = arguments.progress.value_or(error_is_terminal());
   try {
     return {solve(world.handle(), a, b, arguments.solve.options,
-                  is_shown ? progress : ProgressFunction{}, {}, Seen::errors, world.stalls()),
+                  is_shown ? progress : ProgressFunction{}, {}, Seen::errors, run),
             "", -1};
   } catch (const AccuracyError& error) {
     return {error.best(), error.what(), -1};
@@ -92,7 +95,7 @@ int run_solve(const Communicator& world, const Arguments& arguments, const Profi
   run.begin = std::time(nullptr);
   run.hosts = world.all_gather(host_name());
   const ResidentMeter resident;
-  std::optional<StallWatch::Pause> files(world.stalls());  // may be slow, or large
+  std::optional<StallWatch::Pause> files(world.run().stalls());  // may be slow, or large
   const Matrix a = open_matrix(world, own.a);
   const RightHandSide b =
       own.b.empty() ? RightHandSide::of_ones() : open_right_hand_side(world, own.b, a.source().n());
@@ -100,7 +103,9 @@ int run_solve(const Communicator& world, const Arguments& arguments, const Profi
   files.reset();
   run.n = a.source().n();
   run.right_hand_sides = std::max(b.source().count(), std::int64_t{1});
-  Outcome outcome = attempt(world, a, b, arguments);
+  RunSensors sensors(world, monitor_of(arguments.monitor, world.rank()));
+  Outcome outcome = attempt(world, a, b, arguments, sensors);
+  run.sensors = sensors.take(world);
   const double on_device = outcome.solution.memory.device_peak;
   run.peak = peak_memory(
       world, resident,
@@ -110,7 +115,7 @@ int run_solve(const Communicator& world, const Arguments& arguments, const Profi
   const bool in_part = is_solved_in_part(run, outcome.solution);
   if (in_part) blank_unsolved(outcome.solution);
   if (!own.x.empty() && (run.failure.empty() || in_part)) {
-    const StallWatch::Pause file(world.stalls());
+    const auto file = world.run().pause();
     write_solution(world, own.x, format, run.n, run.right_hand_sides, outcome.solution.x);
   }
   run.end = std::time(nullptr);

@@ -18,6 +18,7 @@
 #include "core/numbers.hpp"
 #include "factor/reporter.hpp"
 #include "generate/generator.hpp"
+#include "grid/step.hpp"
 #include "host/thread_scope.hpp"
 #include "refine/refinement.hpp"
 
@@ -41,8 +42,7 @@ struct Solved {
 
 /// x from the factors: HPL solves once, HPL-MxP refines.
 RefineOutcome find_x(const Setup& setup, Transport& transport, const DistributedMatrix& lu,
-                     std::span<const std::int64_t> pivots, const MatrixSpec& spec,
-                     const Clock& clock, Trace* trace) {
+                     std::span<const std::int64_t> pivots, const MatrixSpec& spec) {
   const BenchmarkOptions& o = setup.options;
   const std::int64_t width = setup.lu.width;
   if (o.benchmark == Benchmark::mxp)
@@ -50,15 +50,12 @@ RefineOutcome find_x(const Setup& setup, Transport& transport, const Distributed
                   {.method = o.refine,
                    .max_iterations = o.max_iterations,
                    .width = width,
-                   .corrections = setup.machine.paper ? setup.machine.paper->corrections : 0,
-                   .trace = trace},
-                  clock);
+                   .corrections = setup.machine.paper ? setup.machine.paper->corrections : 0});
   RefineOutcome outcome;
   {
-    const Stopwatch watch(clock, outcome.times.solves, trace,
-                          {.activity = Activity::solve, .phase = Phase::solves},
-                          transport.grid().all().stalls());
-    outcome.x = lupine::solve(transport, lu, pivots, spec, width, trace);
+    const auto watch = transport.grid().all().run().stopwatch(
+        outcome.times.solves, {.activity = Activity::solve, .phase = Phase::solves});
+    outcome.x = lupine::solve(transport, lu, pivots, spec, width);
   }
   outcome.converged = true;
   return outcome;
@@ -66,21 +63,21 @@ RefineOutcome find_x(const Setup& setup, Transport& transport, const Distributed
 
 /// The timed part of a benchmark: factorization, and refinement or solve.
 Solved solve(const Setup& setup, Transport& transport, const MatrixSpec& spec, DistributedMatrix& a,
-             const Clock& clock, const ColumnsDone& done, Trace* trace) {
+             const ColumnsDone& done) {
+  const RunContext& run = transport.grid().all().run();
   Solved solved;
   transport.grid().all().barrier();
-  const double begin = clock.now();
-  solved.factors = stage(trace, Activity::factorization, [&] {
-    return factorize(transport, a, setup.lu, clock, done, {.trace = trace});
-  });
-  const double factored = clock.now();
+  const double begin = run.now();
+  solved.factors =
+      run.stage(Activity::factorization, [&] { return factorize(transport, a, setup.lu, done); });
+  const double factored = run.now();
   const bool refines = setup.options.benchmark == Benchmark::mxp;
   if (solved.factors.usable())
-    solved.refinement = stage(trace, refines ? Activity::refinement : Activity::solution, [&] {
-      return find_x(setup, transport, a, solved.factors.pivots, spec, clock, trace);
+    solved.refinement = run.stage(refines ? Activity::refinement : Activity::solution, [&] {
+      return find_x(setup, transport, a, solved.factors.pivots, spec);
     });
   solved.lu_seconds = factored - begin;
-  solved.refine_seconds = clock.now() - factored;
+  solved.refine_seconds = run.now() - factored;
   return solved;
 }
 
@@ -113,6 +110,21 @@ void set_phases(BenchmarkResult& result, const Solved& solved, const Communicato
       if (time > phase.maximum) phase.slowest_rank = rank;
       phase.maximum = std::max(phase.maximum, time);
     }
+}
+
+/// Operations of this rank's updates.
+double update_flops(const LuPlan& lu, const ProcessGrid& grid) {
+  const Distribution rows = grid.rows(lu.n, lu.nb);
+  const Distribution columns = grid.columns(lu.n, lu.nb);
+  const StepSequence steps(rows, columns, lu.width);
+  double sum = 0;
+  for (std::int64_t k = 0; k < steps.count(); ++k) {
+    const Step step = steps[k];
+    sum += 2. * static_cast<double>(step.width()) *
+           static_cast<double>(rows.local_size() - step.trailing_row.value) *
+           static_cast<double>(columns.local_size() - step.trailing_column.value);
+  }
+  return sum;
 }
 
 void judge(BenchmarkResult& result, const std::optional<Paper>& paper, bool converged) {
@@ -186,12 +198,13 @@ std::string no_factors(const BenchmarkResult& r) {
 }
 
 BenchmarkRunner::BenchmarkRunner(MPI_Comm comm, const BenchmarkOptions& options,
-                                 Interrupt* interrupt)
-    : machine_(comm, options.run, std::make_unique<SteadyClock>(), interrupt),
+                                 const RunHooks& hooks)
+    : machine_(comm, options.run, std::make_unique<SteadyClock>(), hooks),
       setup_(plan(machine_, options)) {}
 
-BenchmarkRunner::BenchmarkRunner(MPI_Comm comm, Setup planned)
-    : machine_(comm, planned.asked.run), setup_(std::move(planned)) {}
+BenchmarkRunner::BenchmarkRunner(MPI_Comm comm, Setup planned, const RunHooks& hooks)
+    : machine_(comm, planned.asked.run, std::make_unique<SteadyClock>(), hooks),
+      setup_(std::move(planned)) {}
 
 DistributedMatrix BenchmarkRunner::generate(const MatrixSpec& spec) {
   const LuPlan& lu = setup().lu;
@@ -208,21 +221,22 @@ DistributedMatrix BenchmarkRunner::generate(const MatrixSpec& spec) {
 // Kernels are loaded or compiled, threads started and algorithms chosen when they are first used;
 // the benchmark should time the computation alone. So a small problem is solved first. A GPU's
 // libraries choose algorithms by size: there, all steps of the real size are rehearsed before.
-void BenchmarkRunner::warm_up(Trace* trace) {
+void BenchmarkRunner::warm_up() {
   if (warm_ || setup().machine.paper) return;
   warm_ = true;
-  const TraceScope scope(trace, Track::stages, {.activity = Activity::warm_up});
+  const auto span = machine_.run().span(Track::stages, {.activity = Activity::warm_up});
+  const RunContext::Tracing none(machine_.run(), nullptr);  // this span alone
   LuPlan lu = setup().lu;
   if (lu.overlaps) {
     const Rehearsal rehearsal(device());
     DistributedMatrix a = generate(warming_matrix(lu.n, lu.pivoting));
-    factorize(machine_.transport(), a, lu, clock());
+    factorize(machine_.transport(), a, lu);
   }
   lu.n = std::min(lu.n, std::max(least_warming, 4 * lu.nb));
   const MatrixSpec small = warming_matrix(lu.n, lu.pivoting);
   DistributedMatrix a = generate(small);
-  const FactorOutcome factors = factorize(machine_.transport(), a, lu, clock());
-  find_x(setup(), machine_.transport(), a, factors.pivots, small, clock(), nullptr);
+  const FactorOutcome factors = factorize(machine_.transport(), a, lu);
+  find_x(setup(), machine_.transport(), a, factors.pivots, small);
 }
 
 PeakMemory BenchmarkRunner::peak(const ResidentMeter& resident) const {
@@ -233,8 +247,7 @@ PeakMemory BenchmarkRunner::peak(const ResidentMeter& resident) const {
 BenchmarkRun BenchmarkRunner::run(const ProgressFunction& progress, RunTrace* traced) {
   const ThreadScope threads(machine_.threads());
   std::optional<RunTracer> tracer;
-  if (traced) tracer.emplace(all(), clock());
-  Trace* const trace = tracer ? &tracer->trace() : nullptr;
+  if (traced) tracer.emplace(all(), machine_.run());
   BenchmarkRun run;
   run.paper = setup().machine.paper;
   BenchmarkResult& result = run.result;
@@ -243,18 +256,20 @@ BenchmarkRun BenchmarkRunner::run(const ProgressFunction& progress, RunTrace* tr
 
   const Generator generator(setup().options, all());
   const MatrixSpec& spec = generator.spec();
-  warm_up(trace);
-  DistributedMatrix a = stage(trace, Activity::generation, [&] { return generate(spec); });
+  warm_up();
+  DistributedMatrix a = machine_.run().stage(Activity::generation, [&] { return generate(spec); });
   run.begin = std::time(nullptr);
   const Solved solved =
-      solve(setup(), machine_.transport(), spec, a, clock(),
-            reporter(all(), spec.n, clock(), progress, device().interrupt()), trace);
+      solve(setup(), machine_.transport(), spec, a, reporter(all(), spec.n, progress));
   run.end = std::time(nullptr);
 
   result.notes = machine_.with_remarks(setup().notes);
   run.products = device().product_choices();
   set_times(result, solved, all());
   set_phases(result, solved, all());
+  const double flops = update_flops(setup().lu, grid());
+  run.update_rates =
+      all().all_gather(std::array{flops > 0 ? flops / solved.factors.times.update : unknown});
   result.bad_pivot = solved.factors.bad_pivot;
   result.nonfinite = solved.factors.nonfinite;
   result.iterations = solved.refinement.iterations;
@@ -263,7 +278,7 @@ BenchmarkRun BenchmarkRunner::run(const ProgressFunction& progress, RunTrace* tr
   result.norms = {unknown, unknown, unknown, unknown};
   result.scaled_residual = unknown;
   if (result.factored() && result.chosen.threshold > 0 && !run.paper) {
-    result.norms = stage(trace, Activity::verification, [&] {
+    result.norms = machine_.run().stage(Activity::verification, [&] {
       return system_norms(grid(), device(), a.rows(), a.columns(), spec, solved.refinement.x);
     });
     result.scaled_residual = scaled_residual(result.norms, spec.n);
@@ -273,20 +288,28 @@ BenchmarkRun BenchmarkRunner::run(const ProgressFunction& progress, RunTrace* tr
   return run;
 }
 
+Measured measure(MPI_Comm comm, const BenchmarkOptions& options, const ProgressFunction& progress,
+                 const InterruptFunction& interrupt) {
+  return on_this_rank(comm, [&] {
+    const char* name = options.benchmark == Benchmark::mxp ? "mxp()" : "hpl()";
+    require_equal_calls(comm, {{"the call", name}});
+    Interruption interruption(comm, interrupt, progress != nullptr);
+    std::unique_ptr<BenchmarkRunner> runner;
+    const auto work = [&] {
+      runner = std::make_unique<BenchmarkRunner>(comm, options, RunHooks{interruption.get()});
+      Measured measured{runner->setup(), {}};
+      measured.runs.push_back(runner->run(progress));
+      return measured;
+    };
+    return interruption.during(work, [&] { runner.reset(); });
+  });
+}
+
 namespace {
 BenchmarkResult run_as(Benchmark benchmark, MPI_Comm comm, BenchmarkOptions options,
                        const ProgressFunction& progress, const InterruptFunction& interrupt) {
   options.benchmark = benchmark;
-  return on_this_rank(comm, [&] {
-    require_equal_calls(comm, {{"the call", benchmark == Benchmark::mxp ? "mxp()" : "hpl()"}});
-    Interruption interruption(comm, interrupt, progress != nullptr);
-    std::unique_ptr<BenchmarkRunner> runner;
-    const auto work = [&] {
-      runner = std::make_unique<BenchmarkRunner>(comm, options, interruption.get());
-      return runner->run(progress).result;
-    };
-    return interruption.during(work, [&] { runner.reset(); });
-  });
+  return measure(comm, options, progress, interrupt).runs.front().result;
 }
 }  // namespace
 

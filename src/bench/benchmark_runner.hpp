@@ -18,6 +18,7 @@
 #include "setup/machine.hpp"
 #include "setup/peak_memory.hpp"
 #include "setup/plan.hpp"
+#include "setup/run_sensors.hpp"
 
 namespace lupine {
 
@@ -28,8 +29,21 @@ struct BenchmarkRun {
   std::time_t end = 0;
   std::optional<Paper> paper{};           ///< the run was predicted for this machine on paper
   PeakMemory peak{};                      ///< measured by a campaign
+  std::vector<double> update_rates{};     ///< flop/s of each rank's updates; NaN: it has none
+  std::optional<SensorReport> sensors{};  ///< read by a campaign, on a real machine
   std::vector<ProductChoice> products{};  ///< of rank 0's device, up to this run
 };
+
+/// All runs of one configuration, in their order.
+struct Measured {
+  Setup setup;
+  std::vector<BenchmarkRun> runs;
+};
+
+/// One run as a public call of the library, which may be ended early. Collective over `comm`.
+/// @throws what mxp() and hpl() throw
+Measured measure(MPI_Comm comm, const BenchmarkOptions& options, const ProgressFunction& progress,
+                 const InterruptFunction& interrupt);
 
 /// Why a run has no factors, in one line. @pre not result.factored()
 std::string no_factors(const BenchmarkResult& result);
@@ -46,15 +60,15 @@ struct FirstSteps {
 class BenchmarkRunner {
  public:
   /// @throws UsageError, AgreedFault: the same one on every rank
-  /// @param interrupt ends the work early; null on all ranks or on none
-  BenchmarkRunner(MPI_Comm comm, const BenchmarkOptions& options, Interrupt* interrupt = nullptr);
+  /// @param hooks the interrupt is null on all ranks or on none
+  BenchmarkRunner(MPI_Comm comm, const BenchmarkOptions& options, const RunHooks& hooks = {});
   /// Takes a setup that was planned before, on the same ranks and another Machine.
-  BenchmarkRunner(MPI_Comm comm, Setup planned);
+  BenchmarkRunner(MPI_Comm comm, Setup planned, const RunHooks& hooks = {});
 
   const Setup& setup() const { return setup_; }
   /// Computes untimed steps, so that kernels are loaded, algorithms chosen and scratch memory
   /// allocated before a run is timed. Only the first call does so; run() makes that call.
-  void warm_up(Trace* trace = nullptr);
+  void warm_up();
   /// One run: generates the system, solves it, and verifies the solution.
   /// @param traced takes the run's trace on rank 0; null on every rank for a run without a trace
   BenchmarkRun run(const ProgressFunction& progress = {}, RunTrace* traced = nullptr);
@@ -74,7 +88,6 @@ class BenchmarkRunner {
   DistributedMatrix generate(const MatrixSpec& spec);
   std::optional<StepWindow> window(const LuPlan& lu, std::int64_t columns) const;
 
-  const Clock& clock() const { return machine_.clock(); }
   const Communicator& all() const { return machine_.all(); }
   const ProcessGrid& grid() const { return machine_.grid(); }
   Device& device() const { return machine_.device(); }

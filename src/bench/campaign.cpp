@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "comm/agreement.hpp"
 #include "core/expects.hpp"
@@ -57,7 +58,7 @@ BenchmarkOptions with(const HplRun& run, BenchmarkOptions options) {
   return options;
 }
 
-/// A text of all options that plan()'s choices depend on. Configurations with the same text are
+/// A text of all options but those of LuSetup::settle_free(). Configurations with the same text are
 /// planned once.
 std::string decisive(BenchmarkOptions o) {
   o.run.broadcast = {};
@@ -70,14 +71,6 @@ std::string decisive(BenchmarkOptions o) {
 
 int ranks_of(const BenchmarkOptions& o, const Communicator& world) {
   return o.run.nprow != 0 && o.run.npcol != 0 ? o.run.nprow * o.run.npcol : world.size();
-}
-
-/// What is settled about `options`, from that of a configuration with the same decisive() text.
-LuSetup varied(LuSetup setup, const BenchmarkOptions& options) {
-  setup.run.broadcast = setup.lu.broadcast = options.run.broadcast;
-  setup.lu.ndiv = options.ndiv;
-  if (options.leaf != 0) setup.lu.leaf = options.leaf;
-  return setup;
 }
 
 }  // namespace
@@ -133,7 +126,9 @@ Campaign::Campaign(const Communicator& world, const std::vector<BenchmarkOptions
     const auto [same, is_new] = known.emplace(decisive(options), setups_.size());
     ranks_.push_back(ranks_of(options, world));
     if (!is_new) {
-      setups_.emplace_back(options, varied(setups_[same->second], options));
+      LuSetup setup = setups_[same->second];
+      setup.settle_free(request_of(options));
+      setups_.emplace_back(options, std::move(setup));
       continue;
     }
     setups_.emplace_back();
@@ -151,8 +146,9 @@ std::vector<Setup> Campaign::setups() const {
   return all;
 }
 
-int Campaign::run(std::size_t i, int repeat, bool traced, const ProgressFunction& progress,
+int Campaign::run(std::size_t i, int repeat, const Watching& how, const ProgressFunction& progress,
                   const RunDone& done) {
+  std::optional<RunSensors> sensors;
   std::optional<BenchmarkRunner> runner;
   int passed = 0;
   for (int turn = 0; turn < repeat; ++turn) {
@@ -160,9 +156,12 @@ int Campaign::run(std::size_t i, int repeat, bool traced, const ProgressFunction
     RunTrace trace;
     on_first(ranks_[i], [&](const Communicator& team) {
       const ResidentMeter resident;
-      if (!runner) runner.emplace(team.handle(), setups_[i]);
-      run = runner->run(progress, traced ? &trace : nullptr);
+      if (!sensors && !setups_[i].machine.paper) sensors.emplace(team, how.monitor);
+      if (!runner)
+        runner.emplace(team.handle(), setups_[i], RunHooks{.meter = sensors ? &*sensors : nullptr});
+      run = runner->run(progress, how.traced ? &trace : nullptr);
       if (!run.paper) run.peak = runner->peak(resident);
+      if (sensors) run.sensors = sensors->take(team);
     });
     std::int64_t good = run.result.passed ? 1 : 0;
     world_.broadcast(std::span(&good, 1), 0);
@@ -175,7 +174,7 @@ int Campaign::run(std::size_t i, int repeat, bool traced, const ProgressFunction
 void Campaign::on_first(int ranks, const std::function<void(const Communicator&)>& work) const {
   if (ranks == world_.size()) return work(world_);
   const Communicator team = world_.split(world_.rank() < ranks ? 0 : 1, world_.rank());
-  const StallWatch::Pause pause(world_.stalls());  // the other ranks wait for all of the work
+  const auto pause = world_.run().pause();  // the other ranks wait for all of the work
   tell_others(world_, [&] {
     if (world_.rank() < ranks) work(team);
   });

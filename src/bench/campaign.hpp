@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -16,12 +17,6 @@
 #include "io/hpl_dat.hpp"
 
 namespace lupine {
-
-/// All runs of one configuration, in their order.
-struct Measured {
-  Setup setup;
-  std::vector<BenchmarkRun> runs;
-};
 
 /// A run with its setup: references into the list that it was chosen from.
 struct Representative {
@@ -47,6 +42,12 @@ std::vector<BenchmarkOptions> configurations(const HplDat& dat, const BenchmarkO
 /// `nb`. A value of 0 is left open, to be chosen.
 BenchmarkOptions hpl_beside(BenchmarkOptions mxp, std::int64_t n, std::int64_t nb);
 
+/// What is recorded beside the runs; equal on every rank.
+struct Watching {
+  bool traced = false;
+  std::optional<MonitorOptions> monitor{};  ///< nothing: no samples are taken
+};
+
 /// Runs configurations, each on the first ranks of `world`, as many as its grid has; the other
 /// ranks wait. All members are collective over `world`. A UsageError or AgreedFault is thrown on
 /// every rank.
@@ -67,8 +68,7 @@ class Campaign {
   /// empty if the run was not traced.
   using RunDone = std::function<void(const Setup&, const BenchmarkRun&, int turn, RunTrace trace)>;
   /// Runs configuration i `repeat` times. Returns the number of runs that passed, on every rank.
-  /// @param traced whether the runs are traced; equal on every rank
-  int run(std::size_t i, int repeat, bool traced, const ProgressFunction& progress,
+  int run(std::size_t i, int repeat, const Watching& how, const ProgressFunction& progress,
           const RunDone& done);
 
  private:

@@ -19,11 +19,7 @@ std::optional<StepWindow> BenchmarkRunner::window(const LuPlan& lu, std::int64_t
 }
 
 bool BenchmarkRunner::retune(const Tuning& tuning, std::int64_t columns) {
-  LuPlan lu = setup().lu;
-  lu.nb = std::min(tuning.nb, lu.n);
-  lu.lookahead = tuning.lookahead;
-  lu.chunk = tuning.chunk;
-  lu.width = panel_width(lu, setup().memory_fraction * setup().budget.rank_free);
+  const LuPlan lu = tuned(setup().lu, tuning, setup().memory_fraction * setup().budget.rank_free);
   if (rank_bytes(lu) > setup().budget.rank_free || !window(lu, columns)) return false;
   setup_.lu = lu;
   return true;
@@ -37,21 +33,21 @@ FirstSteps BenchmarkRunner::first_steps(std::int64_t columns) {
   const Generator generator(setup().options, all());
   warm_up();
   all().barrier();
-  const double begin = clock().now();
+  const double begin = machine_.run().now();
   DistributedMatrix a = generate(generator.spec());
   all().barrier();
-  const double generated = clock().now();
+  const double generated = machine_.run().now();
 
   std::vector<double> ends{generated};  // ends[k]: time at the end of step k, for k > 0
-  const ColumnsDone note = [&](std::int64_t) { ends.push_back(clock().now()); };
+  const ColumnsDone note = [&](std::int64_t) { ends.push_back(machine_.run().now()); };
   const FactorOutcome factors =
-      factorize(machine_.transport(), a, setup().lu, clock(), note, {.steps = steps.last + 1});
+      factorize(machine_.transport(), a, setup().lu, note, {.steps = steps.last + 1});
   if (!factors.usable())
     throw AgreedFault("the first steps met a pivot that is zero or not finite");
   const auto since = [&](std::int64_t step) {
     return ends[static_cast<std::size_t>(step)] - generated;
   };
-  std::array times{generated - begin, clock().now() - generated, since(steps.first),
+  std::array times{generated - begin, machine_.run().now() - generated, since(steps.first),
                    since(steps.last)};
   all().all_reduce(times, Reduction::max);
   constexpr double least = 1e-9;  // seconds: the resolution of a clock, so as not to divide by 0

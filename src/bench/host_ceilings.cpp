@@ -75,18 +75,23 @@ std::int64_t memory_pass_bytes(int node_ranks) {
   return std::clamp(wanted, std::int64_t{1} << 20, std::max(std::int64_t{1} << 20, free / 4));
 }
 
+// Each thread writes its part first: a page lies on the memory node of the thread that touches it
+// first, and pages without a write are all the same page of zeros.
+HostMemory::HostMemory(std::int64_t bytes, int threads)
+    : memory_(CpuDevice(threads).allocate(bytes)), threads_(threads) {
+  on_parts({memory_.as<std::uint64_t>(), static_cast<std::size_t>(bytes / 8)}, threads,
+           [](std::span<std::uint64_t> part) { std::ranges::fill(part, std::uint64_t{0}); });
+}
+
+void HostMemory::pass(MemoryPass pass) {
+  on_parts({memory_.as<std::uint64_t>(), static_cast<std::size_t>(memory_.bytes() / 8)}, threads_,
+           pass == MemoryPass::read ? read : triad);
+}
+
 double memory_rate(MemoryPass pass, std::int64_t bytes, int threads, double seconds,
                    const Clock& clock) {
-  const Buffer memory = CpuDevice(threads).allocate(bytes);
-  const std::span words(memory.as<std::uint64_t>(), static_cast<std::size_t>(bytes / 8));
-  // Each thread writes its part first: a page lies on the memory node of the thread that touches it
-  // first, and pages without a write are all the same page of zeros.
-  on_parts(words, threads, [](std::span<std::uint64_t> part) {
-    std::fill(part.begin(), part.end(), std::uint64_t{0});
-  });
-  const double best = fastest(
-      clock, seconds, [&] { on_parts(words, threads, pass == MemoryPass::read ? read : triad); });
-  return static_cast<double>(bytes) / best;
+  HostMemory memory(bytes, threads);
+  return static_cast<double>(bytes) / fastest(clock, seconds, [&] { memory.pass(pass); });
 }
 
 }  // namespace lupine

@@ -10,6 +10,7 @@
 
 #include "core/clock.hpp"
 #include "core/scalar.hpp"
+#include "device/buffer.hpp"
 
 namespace lupine {
 
@@ -32,6 +33,18 @@ std::int64_t memory_pass_bytes(int node_ranks);
 /// How a pass uses memory: it reads all bytes, or computes STREAM's triad a <- b + s c, which
 /// counts b and c as read once and a as written once.
 enum class MemoryPass { read, triad };
+
+/// Memory of this process for passes of all threads.
+class HostMemory {
+ public:
+  /// @throws Fault "out of memory: ..."
+  HostMemory(std::int64_t bytes, int threads);
+  void pass(MemoryPass pass);
+
+ private:
+  Buffer memory_;
+  int threads_;
+};
 
 /// Bytes a second of all threads.
 /// @param bytes allocated for the measurement; should be much more than the caches hold

@@ -7,7 +7,7 @@
 
 #include "comm/communicator.hpp"
 #include "comm/time_line.hpp"
-#include "core/trace.hpp"
+#include "core/run_context.hpp"
 
 namespace lupine {
 
@@ -23,10 +23,8 @@ struct RunTrace {
 /// Traces one run. Construction and gather() are collective; the trace begins with construction.
 class RunTracer {
  public:
-  RunTracer(const Communicator& all, const Clock& clock);
+  RunTracer(const Communicator& all, RunContext& run);
 
-  /// The trace in which this rank records its spans.
-  Trace& trace() { return trace_; }
   /// Ends the trace. Returns the spans of all ranks on rank 0, no spans on other ranks. Collective.
   RunTrace gather();
 
@@ -35,6 +33,7 @@ class RunTracer {
   double begin_;  // this rank's time at construction, before any rank records a span
   TimeLine line_;
   Trace trace_;
+  RunContext::Tracing tracing_;
 };
 
 }  // namespace lupine

@@ -272,7 +272,7 @@ void Calibrator::measure_link(const std::string& path, LinkModel& link, int othe
   const auto bytes = static_cast<std::int64_t>(
       std::clamp(times_.room() / 2, 1., static_cast<double>(message_bytes)));
   const PairTimes times =
-      pair_times(all_, other, bytes, part_of_messages * times_.seconds(), machine_.clock());
+      pair_times(all_, other, bytes, part_of_messages * times_.seconds(), machine_.run().clock());
   measured("message", model_.message, times.message);
   measured("test", model_.test, times.test);
   if (gpu_) return assume_link(path, link, "messages between GPUs are not measured");

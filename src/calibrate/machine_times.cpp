@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "bench/host_ceilings.hpp"
+#include "bench/memory_trial.hpp"
 #include "comm/agreement.hpp"
 #include "core/fastest.hpp"
 #include "device/device_traits.hpp"
@@ -34,7 +34,7 @@ MachineTimes::MachineTimes(const Machine& machine, double seconds)
     : machine_(machine),
       all_(machine.all()),
       device_(machine.device()),
-      clock_(machine.clock()),
+      clock_(machine.run().clock()),
       begin_(clock_.now()),
       seconds_(seconds) {}
 
@@ -62,14 +62,11 @@ std::int64_t MachineTimes::choose_order() const {
   const DeviceTraits& traits = traits_of(device_.kind());
   constexpr std::int64_t probe = 256;
   constexpr double runs = 3;  // with the first one, which prepares kernels and threads
-  double seconds = 0;
-  agree(all_, [&] {
-    ProductTrial trial(device_, Product::update, Precision::fp64, probe, probe, probe);
-    trial.run({});
-    seconds = fastest(
-        clock_, 0, [&] { trial.run({}); }, 2);
+  const double mine = agreed(all_, [&] {
+    return ProductTrial(device_, Product::update, Precision::fp64, probe, probe, probe)
+        .rate(clock_, 0, 2);
   });
-  const double rate = 2 * std::pow(probe, 3) / all_.all_reduce(seconds, Reduction::max);
+  const double rate = all_.all_reduce(mine, Reduction::min);
   const double most_bytes = room();
   const double threads = std::max(1., machine_.facts().most_threads / 2.);
   const double most = 2 * static_cast<double>(traits.trial_order) * std::sqrt(threads);
@@ -117,36 +114,16 @@ std::vector<double> MachineTimes::of(const OperationTrials& trials) const {
 
 double MachineTimes::bandwidth() const {
   const double seconds = part_of_bandwidth * seconds_;
+  const auto node_ranks = static_cast<int>(all_.split_node().size());
+  // At most what takes a tenth of the seconds: the system makes a host's new pages at 1 GB a
+  // second, and a GPU copies at 1 TB a second.
+  const double most = std::min(room(), seconds_ * (device_.shares_host_memory() ? 1e8 : 1e11));
   double mine = 0;
-  if (device_.shares_host_memory()) {
-    const auto node_ranks = static_cast<int>(all_.split_node().size());
-    // New pages take the system some time: a tenth of the seconds, at 1 GB a second.
-    const auto most = static_cast<std::int64_t>(std::max(std::min(room(), seconds_ * 1e8), 1e6));
-    agree(all_, [&] {
-      const std::int64_t bytes = std::min(memory_pass_bytes(node_ranks), most);
-      mine = memory_rate(MemoryPass::triad, bytes, machine_.threads(), seconds, clock_);
-    });
-    return all_.all_reduce(mine, Reduction::min);
-  }
-  const auto n = static_cast<std::int64_t>(std::sqrt(std::min(room(), 8e9) / 16));
-  const auto queue = device_.make_queue(Priority::normal);
-  Buffer from;
-  Buffer to;
   agree(all_, [&] {
-    from = device_.allocate(8 * n * n);
-    to = device_.allocate(8 * n * n);
-    device_.clear(*queue, {from.data(), static_cast<std::size_t>(from.bytes())});
+    MemoryTrial trial(device_, machine_.threads(), node_ranks, most);
+    mine = trial.bytes() / fastest(clock_, seconds, [&] { trial.run(); });
   });
-  const double took = slowest(
-      seconds,
-      [&](int times) {
-        for (int i = 0; i < times; ++i)
-          device_.copy(*queue, MatrixView<const double>{from.as<double>(), n, n, n},
-                       MatrixView<double>{to.as<double>(), n, n, n});
-        queue->synchronize();
-      },
-      1);
-  return 16 * static_cast<double>(n * n) / took;
+  return all_.all_reduce(mine, Reduction::min);
 }
 
 // The precision is the one for which a cast is a single kernel, or a single part for all threads.

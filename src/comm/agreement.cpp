@@ -9,13 +9,16 @@
 #include <string>
 #include <utility>
 
+#include "comm/interruption.hpp"
 #include "core/expects.hpp"
 
 namespace lupine {
 
 namespace {
 
-enum class Outcome : std::int64_t { fine, usage, does_not_fit, fault, out_of_memory };
+// The later ones hide the earlier ones: where a rank was interrupted, the errors of others may come
+// of results that nobody should read.
+enum class Outcome : std::int64_t { fine, usage, does_not_fit, fault, out_of_memory, interrupted };
 
 struct Attempt {
   Outcome outcome = Outcome::fine;
@@ -113,10 +116,12 @@ std::string named(const std::vector<std::string>& words, int first) {
 enum class Naming { rank, nobody };
 
 void agree(const Communicator& all, const std::function<void()>& work, Naming naming) {
-  const Attempt mine = attempt(work);
+  Attempt mine = attempt(work);
+  if (all.run().ended()) mine.outcome = Outcome::interrupted;
   const auto worst =
-      static_cast<Outcome>(all.all_reduce(static_cast<std::int64_t>(mine.outcome), Reduction::max));
+      static_cast<Outcome>(most_of_all(all, static_cast<std::int64_t>(mine.outcome)));
   if (worst == Outcome::fine) return;
+  if (worst == Outcome::interrupted) stop(all);
 
   const bool is_worst = mine.outcome == worst;
   const int first = static_cast<int>(

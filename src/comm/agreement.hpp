@@ -28,6 +28,7 @@ namespace lupine {
 ///         OutOfMemory if a MemoryFault or std::bad_alloc was among the faults. The words are those
 ///         of the first rank that threw an error of that kind, which they name: a Fault always,
 ///         "rank 2 on host: ...", a UsageError unless all ranks have the same words, "rank 2: ...".
+///         Interrupted if any rank has ended: what the others have computed is of no use then.
 void agree(const Communicator& all, const std::function<void()>& work);
 
 /// As agree(), for work that is dealt to the ranks, or that one of them does for all. The words of

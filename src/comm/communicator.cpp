@@ -83,40 +83,41 @@ void check_mpi(int code, const char* call) {
   throw Fault(std::string(call) + " failed: " + words);
 }
 
-Communicator::Communicator(MPI_Comm comm) : comm_(comm) {
+Communicator::Communicator(MPI_Comm comm, const RunContext& run, Owns owns)
+    : comm_(comm), owns_(owns), run_(&run) {
   check_mpi(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
   check_mpi(MPI_Comm_rank(comm_, &rank_), "MPI_Comm_rank");
   check_mpi(MPI_Comm_size(comm_, &size_), "MPI_Comm_size");
+  if (run.stalls()) watched_.resize(static_cast<std::size_t>(size_));
+  std::iota(watched_.begin(), watched_.end(), 0);
 }
 
-Communicator Communicator::duplicate(MPI_Comm comm, StallWatch* stalls) {
+Communicator Communicator::duplicate(MPI_Comm comm, const RunContext& run) {
   require_mpi();
   MPI_Comm copy = MPI_COMM_NULL;
   int size = 0;
   check_mpi(MPI_Comm_size(comm, &size), "MPI_Comm_size");
   {
     // In a communicator of one rank, a long call is no wait for another rank.
-    const StallWatch::Waiting waiting(size > 1 ? stalls : nullptr, "MPI_Comm_dup");
+    const StallWatch::Waiting waiting(size > 1 ? run.stalls() : nullptr, "MPI_Comm_dup");
     check_mpi(MPI_Comm_dup(comm, &copy), "MPI_Comm_dup");
   }
-  Communicator made(copy);
-  made.stalls_ = stalls;
-  if (stalls) made.watched_.resize(static_cast<std::size_t>(made.size_));
-  std::iota(made.watched_.begin(), made.watched_.end(), 0);
-  return made;
+  return {copy, run, Owns::yes};
 }
 
 Communicator Communicator::duplicate() const {
-  Communicator copy = duplicate(comm_, stalls_);
+  Communicator copy = duplicate(comm_, *run_);
   copy.watched_ = watched_;
   return copy;
 }
 
+Communicator Communicator::in(const RunContext& run) const {
+  return {comm_, run, Owns::no};
+}
+
 Communicator Communicator::with_watch(MPI_Comm part) const {
-  Communicator made(part);
-  made.stalls_ = stalls_;
-  if (!stalls_) return made;
-  made.watched_.resize(static_cast<std::size_t>(made.size_));
+  Communicator made(part, *run_, Owns::yes);
+  if (!run_->stalls()) return made;
   const auto wait = waiting("MPI_Allgather");
   const int me = watched_[static_cast<std::size_t>(rank_)];
   check_mpi(MPI_Allgather(&me, 1, MPI_INT, made.watched_.data(), 1, MPI_INT, part),
@@ -125,7 +126,7 @@ Communicator Communicator::with_watch(MPI_Comm part) const {
 }
 
 StallWatch::Waiting Communicator::waiting(const char* call, int peer) const {
-  return {size_ > 1 ? stalls_ : nullptr, call,
+  return {size_ > 1 ? run_->stalls() : nullptr, call,
           peer < 0 || peer >= size_ ? watched() : watched(peer)};
 }
 
@@ -133,21 +134,25 @@ Communicator::Communicator(Communicator&& other) noexcept
     : comm_(std::exchange(other.comm_, MPI_COMM_NULL)),
       rank_(other.rank_),
       size_(other.size_),
-      stalls_(other.stalls_),
+      owns_(other.owns_),
+      run_(other.run_),
       watched_(std::move(other.watched_)) {}
 
 Communicator& Communicator::operator=(Communicator&& other) noexcept {
   std::swap(comm_, other.comm_);
   std::swap(rank_, other.rank_);
   std::swap(size_, other.size_);
-  std::swap(stalls_, other.stalls_);
+  std::swap(owns_, other.owns_);
+  std::swap(run_, other.run_);
   std::swap(watched_, other.watched_);
   return *this;
 }
 
 Communicator::~Communicator() {
   // MPI_Comm_free is collective: a rank that alone leaves with an exception must not wait in it.
-  if (comm_ == MPI_COMM_NULL || std::uncaught_exceptions() > 0 || mpi_is_over()) return;
+  if (comm_ == MPI_COMM_NULL || owns_ == Owns::no || std::uncaught_exceptions() > 0 ||
+      mpi_is_over())
+    return;
   MPI_Comm_free(&comm_);
 }
 

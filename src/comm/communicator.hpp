@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "core/stall_watch.hpp"
+#include "core/run_context.hpp"
 
 namespace lupine {
 
@@ -26,15 +26,16 @@ enum class Reduction { sum, max, min };
 
 /// Owns an MPI communicator that was duplicated or split from another one. Its errors return as
 /// codes, which become Faults, instead of ending the program. Operations are collective and block,
-/// unless they say otherwise; the run's StallWatch, if there is one, counts the time of blocking
-/// calls as waiting.
+/// unless they say otherwise; blocking calls are waits of the run.
 class Communicator {
  public:
-  /// @param stalls the watch of the run, or null; must outlive this communicator and all that are
-  ///        made from it. Ranks are reported to it by their numbers in `comm`.
+  /// @param run must outlive this communicator and all that are made from it. Ranks are reported to
+  ///        its watch by their numbers in `comm`.
   /// @throws UsageError unless MPI is initialized and not finalized
-  static Communicator duplicate(MPI_Comm comm, StallWatch* stalls = nullptr);
+  static Communicator duplicate(MPI_Comm comm, const RunContext& run = RunContext::none());
   Communicator duplicate() const;
+  /// This communicator, which must live as long, in another run. Not collective.
+  Communicator in(const RunContext& run) const;
   Communicator(Communicator&& other) noexcept;
   Communicator& operator=(Communicator&& other) noexcept;
   Communicator(const Communicator&) = delete;
@@ -44,12 +45,13 @@ class Communicator {
   int rank() const { return rank_; }
   int size() const { return size_; }
   MPI_Comm handle() const { return comm_; }
-  StallWatch* stalls() const { return stalls_; }
+  const RunContext& run() const { return *run_; }
   /// The numbers that the watch has for all ranks of this communicator, or for its rank `rank`;
   /// empty without a watch. Not collective.
   std::span<const int> watched() const { return watched_; }
   std::span<const int> watched(int rank) const {
-    return stalls_ ? std::span(watched_).subspan(static_cast<std::size_t>(rank), 1) : watched();
+    return run_->stalls() ? std::span(watched_).subspan(static_cast<std::size_t>(rank), 1)
+                          : watched();
   }
 
   /// The communicator of the ranks that pass the same `color` (>= 0), numbered in order of `key`.
@@ -112,8 +114,10 @@ class Communicator {
   [[noreturn]] void abort(int status) const;
 
  private:
-  explicit Communicator(MPI_Comm comm);
-  /// Owns `part`, whose ranks are some or all of this communicator's, and gives it the same watch.
+  enum class Owns { yes, no };
+  /// A communicator whose ranks have their own numbers in the watch.
+  Communicator(MPI_Comm comm, const RunContext& run, Owns owns);
+  /// Owns `part`, whose ranks are some or all of this communicator's, in the same run.
   Communicator with_watch(MPI_Comm part) const;
   /// Records a wait in the MPI function `call`, for rank `peer` or, if peer is -1, for all ranks.
   StallWatch::Waiting waiting(const char* call, int peer = -1) const;
@@ -123,8 +127,9 @@ class Communicator {
   MPI_Comm comm_ = MPI_COMM_NULL;
   int rank_ = 0;
   int size_ = 1;
-  StallWatch* stalls_ = nullptr;
-  std::vector<int> watched_;  // for each rank, its number in stalls_
+  Owns owns_ = Owns::yes;
+  const RunContext* run_;
+  std::vector<int> watched_;  // for each rank, its number in the run's watch, if there is one
 };
 
 // Rank 0 receives from one rank after the other, so that it needs no second copy of the values.

@@ -7,15 +7,15 @@
 #include <limits>
 #include <string>
 
-#include "core/stall_watch.hpp"
+#include "core/expects.hpp"
 
 namespace lupine {
 
 namespace {
 
-// A reduction that asks while it waits for the other ranks.
-std::int64_t reduce_asking(const Communicator& all, Interrupt& interrupt, std::int64_t value) {
-  const StallWatch::Waiting waiting(all.stalls(), "MPI_Iallreduce", all.watched());
+std::int64_t most_of_all(const Communicator& all, std::int64_t value, Interrupt& interrupt) {
+  if (all.size() == 1) return value;
+  const auto wait = all.run().waiting("MPI_Iallreduce", all.watched());
   std::int64_t most = 0;
   MPI_Request request = MPI_REQUEST_NULL;
   check_mpi(MPI_Iallreduce(&value, &most, 1, MPI_INT64_T, MPI_MAX, all.handle(), &request),
@@ -25,6 +25,12 @@ std::int64_t reduce_asking(const Communicator& all, Interrupt& interrupt, std::i
     if (done != 0) return most;
     interrupt.ended();
   }
+}
+
+bool is_interrupted(const Communicator& all, Interrupt& interrupt) {
+  if (most_of_all(all, interrupt.ended() ? 1 : 0, interrupt) == 0) return false;
+  interrupt.end();
+  return true;
 }
 
 // The columns of the rank that has the fewest.
@@ -47,25 +53,33 @@ std::vector<int> tree_neighbours(int rank, int size) {
 
 }  // namespace
 
-bool is_interrupted(const Communicator& all, Interrupt* interrupt) {
-  if (!interrupt) return false;
-  const bool here = interrupt->ended();
-  if (all.size() == 1) return here;
-  if (reduce_asking(all, *interrupt, here ? 1 : 0) == 0) return false;
-  interrupt->end();
-  return true;
+std::int64_t most_of_all(const Communicator& all, std::int64_t value) {
+  Interrupt* const interrupt = all.run().interrupt();
+  return interrupt ? most_of_all(all, value, *interrupt) : all.all_reduce(value, Reduction::max);
 }
 
-void stop_if_interrupted(const Communicator& all, Interrupt* interrupt) {
-  if (is_interrupted(all, interrupt)) throw Interrupted(words(&all, *interrupt));
+bool is_interrupted(const Communicator& all) {
+  Interrupt* const interrupt = all.run().interrupt();
+  return interrupt && is_interrupted(all, *interrupt);
+}
+
+void stop_if_interrupted(const Communicator& all) {
+  if (is_interrupted(all)) stop(all);
+}
+
+void stop(const Communicator& all) {
+  Interrupt* const interrupt = all.run().interrupt();
+  LUPINE_EXPECTS(interrupt != nullptr);
+  interrupt->end();
+  throw Interrupted(words(&all, *interrupt));
 }
 
 Interruption::Interruption(MPI_Comm comm, InterruptFunction function, bool guards,
-                           StallWatch* stalls) {
+                           const RunContext& around) {
   const int size = ranks_in(comm);
   std::int64_t wanted = function || guards ? 1 : 0;
   if (size > 1) {
-    Communicator all = Communicator::duplicate(comm, stalls);
+    Communicator all = Communicator::duplicate(comm, around);
     wanted = all.all_reduce(wanted, Reduction::max);
     if (wanted != 0) comm_.emplace(std::move(all));
   }
@@ -75,7 +89,8 @@ Interruption::Interruption(MPI_Comm comm, InterruptFunction function, bool guard
     neighbours_ = tree_neighbours(comm_->rank(), size);
     exchange = [this](bool ended) { return this->exchange(ended); };
   }
-  interrupt_ = std::make_unique<Interrupt>(std::move(function), clock_, std::move(exchange));
+  interrupt_ =
+      std::make_unique<Interrupt>(std::move(function), around.clock(), std::move(exchange));
 }
 
 // The messages are received in settle().
@@ -92,7 +107,7 @@ bool Interruption::exchange(bool ended) {
 }
 
 bool Interruption::anywhere() {
-  return comm_ ? is_interrupted(*comm_, get()) : interrupt_->ended();
+  return comm_ ? is_interrupted(*comm_, *interrupt_) : interrupt_->ended();
 }
 
 // All ranks have ended, so each has told its neighbours.

@@ -15,19 +15,27 @@
 #include <vector>
 
 #include "comm/communicator.hpp"
-#include "core/clock.hpp"
-#include "core/interrupt.hpp"
+#include "core/run_context.hpp"
 
 namespace lupine {
 
-/// Whether any rank has ended. While it waits for the other ranks, this one goes on asking.
-/// Collective, unless `interrupt` is null, as it is on all ranks or on none: then false.
-bool is_interrupted(const Communicator& all, Interrupt* interrupt);
+/// Whether any rank of the run has ended. While it waits for the other ranks, this one goes on
+/// asking. Collective, unless the run has no Interrupt, as on all ranks or on none: then false.
+bool is_interrupted(const Communicator& all);
 
 /// Called after operations of a device, before anything is decided by their results: where a rank
-/// has ended, these are unspecified, and ranks would decide differently. Collective as
-/// is_interrupted(). @throws Interrupted on every rank, if any rank has ended
-void stop_if_interrupted(const Communicator& all, Interrupt* interrupt);
+/// has ended, these are unspecified, and ranks would decide differently. agree() and
+/// download_results() do so themselves. Collective as is_interrupted().
+/// @throws Interrupted on every rank, if any rank has ended
+void stop_if_interrupted(const Communicator& all);
+
+/// Ends the run on every rank, all of which know that one has ended. Collective.
+/// @throws Interrupted @pre all.run().interrupt()
+[[noreturn]] void stop(const Communicator& all);
+
+/// The largest of all ranks' values, as by all_reduce(). While it waits for the other ranks, this
+/// one goes on asking whether to end. Collective.
+std::int64_t most_of_all(const Communicator& all, std::int64_t value);
 
 /// The Interrupt of all calls for one caller's function. A rank that ends tells its neighbours in a
 /// binary tree of the ranks, and these tell theirs, by empty messages. So ranks that are in the
@@ -35,9 +43,9 @@ void stop_if_interrupted(const Communicator& all, Interrupt* interrupt);
 class Interruption {
  public:
   /// Collective. @param function as the caller gave it @param guards whether this rank has
-  /// another function whose exception is to end all ranks @param stalls counts waits; may be null
+  /// another function whose exception is to end all ranks @param around counts waits
   Interruption(MPI_Comm comm, InterruptFunction function, bool guards,
-               StallWatch* stalls = nullptr);
+               const RunContext& around = RunContext::none());
   Interruption(const Interruption&) = delete;
   Interruption& operator=(const Interruption&) = delete;
 
@@ -63,7 +71,6 @@ class Interruption {
   bool anywhere();
   [[noreturn]] void settle();
 
-  SteadyClock clock_;
   std::optional<Communicator> comm_;  // of several ranks
   std::vector<int> neighbours_;
   std::vector<MPI_Request> sends_;  // to all neighbours; empty: this rank has not told them

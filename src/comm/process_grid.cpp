@@ -30,6 +30,13 @@ ProcessGrid::ProcessGrid(const Communicator& all, GridShape shape)
       row_(all.split(me_.row, me_.column)),
       column_(all.split(me_.column, me_.row)) {}
 
+ProcessGrid::ProcessGrid(const ProcessGrid& made, const RunContext& run)
+    : shape_(made.shape_),
+      me_(made.me_),
+      all_(made.all_.in(run)),
+      row_(made.row_.in(run)),
+      column_(made.column_.in(run)) {}
+
 Distribution ProcessGrid::rows(std::int64_t n, std::int64_t nb) const {
   return {n, nb, shape_.nprow, me_.row};
 }

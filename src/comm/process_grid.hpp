@@ -14,6 +14,8 @@ class ProcessGrid {
  public:
   /// Collective. @throws UsageError on every rank unless P >= 1, Q >= 1 and P Q == all.size()
   ProcessGrid(const Communicator& all, GridShape shape);
+  /// The communicators of `made`, which must live as long, in another run. Not collective.
+  ProcessGrid(const ProcessGrid& made, const RunContext& run);
 
   /// All P Q ranks of the grid, numbered as in the constructor's `all`.
   const Communicator& all() const { return all_; }

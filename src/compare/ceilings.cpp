@@ -7,7 +7,6 @@
 
 #include "compare/comparison.hpp"
 #include "core/expects.hpp"
-#include "core/fastest.hpp"
 
 namespace lupine {
 
@@ -47,10 +46,8 @@ ProductRate product_rate(Device& device, Product product, Precision precision,
   std::vector<ShapeRate> rates;
   for (const UpdateShape& shape : shapes) {
     ProductTrial trial(device, product, precision, shape.rows, shape.columns, shape.width);
-    const auto run = [&] { trial.run({}); };
-    if (rates.empty()) run();  // not timed: the first call prepares kernels and scratch memory
     const double share = seconds / static_cast<double>(shapes.size());
-    const double rate = trial.flops() / fastest(clock, share, run, least_runs);
+    const double rate = trial.rate(clock, share, least_runs);
     rates.push_back({shape.weight, rate});
     if (rate <= result.best) continue;
     result.best = rate;

@@ -17,6 +17,7 @@
 
 #include "core/numbers.hpp"
 #include "generate/gallery.hpp"
+#include "setup/run_sensors.hpp"
 
 namespace lupine {
 
@@ -54,6 +55,7 @@ struct Turn {
   double check_seconds = unknown;    ///< the part of `seconds` for errors of x and condition number
   std::vector<SolveStep> steps{};    ///< lupine::solve: its steps; if it solved, the last one did
   std::string note{};                ///< what a reader should know of a turn that passed
+  std::optional<SensorReport> sensors{};  ///< LAPACK's energy is of the call, in the first phase
 
   bool passed() const { return failure.empty(); }
 };

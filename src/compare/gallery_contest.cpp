@@ -62,7 +62,7 @@ std::string warnings(const Solution& solution, const Setup& setup) {
 
 GalleryContest::GalleryContest(const Communicator& world, const CompareOptions& who,
                                const BenchmarkOptions& options)
-    : world_(world),
+    : Contest(world, who.monitor),
       options_(options),
       host_(make_device({.kind = DeviceKind::cpu, .threads = 1})) {
   LUPINE_EXPECTS(who.gallery.has_value());
@@ -80,13 +80,9 @@ GalleryContest::GalleryContest(const Communicator& world, const CompareOptions& 
       if (solver == SolverKind::solve)
         enter_solve(machine);
       else
-        comparison_.contestants.push_back(
-            lapack_contestant(world, solver, options.n, comparison_.rhs, machine.threads()));
+        enter_lapack(solver);
   }
-  const auto& all = comparison_.contestants;
-  if (std::none_of(all.begin(), all.end(), [](const auto& one) { return one.skipped.empty(); }))
-    throw UsageError(fmt::format("-N {}: no contestant can run; {}: {}", comparison_.n,
-                                 name(all.front().solver), all.front().skipped));
+  require_contestant();
 }
 
 void GalleryContest::enter_solve(const Machine& machine) {
@@ -113,12 +109,6 @@ void GalleryContest::enter_solve(const Machine& machine) {
     contestant.skipped = error.what();
   }
   comparison_.contestants.push_back(std::move(contestant));
-}
-
-bool GalleryContest::passed() const {
-  std::int64_t good = comparison_.passed() ? 1 : 0;
-  world_.broadcast(std::span(&good, 1), 0);
-  return good == 1;
 }
 
 // Makes the system, and keeps A unless that would leave too little memory to a contestant of
@@ -154,7 +144,7 @@ double GalleryContest::residual(const std::vector<double>& x) const {
   return gallery_residual(*system_, {x.data(), n, comparison_.rhs, n});
 }
 
-LapackSystem GalleryContest::lapack_system() const {
+Turn GalleryContest::lapack_turn(LapackDriver driver) {
   LapackSystem system;
   system.n = comparison_.n;
   system.rhs = comparison_.rhs;
@@ -163,26 +153,23 @@ LapackSystem GalleryContest::lapack_system() const {
   system.fill = [this](MatrixView<double> a) { fill(a); };
   system.right_hand_sides = [this] { return system_->right_hand_sides(comparison_.rhs); };
   system.residual = [this](const std::vector<double>& x) { return residual(x); };
-  return system;
+  return lapack_run(driver, system, threads_, run_);
 }
 
 // Also where A is not kept it is computed before the clock starts.
-Turn GalleryContest::solve_turn() const {
+Turn GalleryContest::lupine_turn(std::size_t contestant) {
   const std::int64_t n = comparison_.n;
   Buffer memory;
-  try {
-    on_rank_0(world_, [&] {
-      if (kept_.data() != nullptr) return;
-      memory = host_->allocate(8 * n * n);
-      fill({memory.as<double>(), n, n, n});
-    });
-    const Buffer& a = kept_.data() != nullptr ? kept_ : memory;
-    return timed_solve({a.as<double>(), n, n, n});
-  } catch (const AgreedFault& fault) {
-    return {.failure = fault.what()};
-  } catch (const UsageError& error) {
-    return {.failure = error.what()};
-  }
+  on_rank_0(world_, [&] {
+    if (kept_.data() != nullptr) return;
+    memory = host_->allocate(8 * n * n);
+    fill({memory.as<double>(), n, n, n});
+  });
+  const Buffer& a = kept_.data() != nullptr ? kept_ : memory;
+  Turn turn = timed_solve({a.as<double>(), n, n, n});
+  if (!turn.steps.empty())
+    comparison_.contestants[contestant].precision = turn.steps.back().precision;
+  return turn;
 }
 
 Turn GalleryContest::timed_solve(MatrixView<const double> a) const {
@@ -201,8 +188,7 @@ Turn GalleryContest::timed_solve(MatrixView<const double> a) const {
   const double begin = clock_.now();
   try {
     s = solve(world_.handle(), Matrix::dense(n, a.data, a.ld),
-              RightHandSide::dense(rhs, b.data(), n), options, {}, {}, Seen::errors,
-              world_.stalls());
+              RightHandSide::dense(rhs, b.data(), n), options, {}, {}, Seen::errors, run_);
   } catch (const AccuracyError& error) {
     turn.failure = error.what();
     s = error.best();
@@ -221,22 +207,6 @@ Turn GalleryContest::timed_solve(MatrixView<const double> a) const {
     turn.failure = residual_failure(turn.scaled_residual, options_.threshold);
   });
   return turn;
-}
-
-void GalleryContest::round(const Contest::TurnDone& done) {
-  prepare();
-  for (Contestant& contestant : comparison_.contestants) {
-    if (!contestant.skipped.empty()) continue;
-    Turn turn;
-    if (const auto driver = lapack_driver(contestant.solver))
-      turn = lapack_turn(world_,
-                         [&] { return lapack_run(*driver, lapack_system(), threads_, clock_); });
-    else
-      turn = solve_turn();
-    if (!turn.steps.empty()) contestant.precision = turn.steps.back().precision;
-    contestant.turns.push_back(std::move(turn));
-    on_rank_0(world_, [&] { done(contestant); });
-  }
 }
 
 }  // namespace lupine

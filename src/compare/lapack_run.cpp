@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <exception>
 #include <memory>
 
 #include "comm/agreement.hpp"
@@ -91,25 +90,13 @@ Contestant lapack_contestant(const Communicator& world, SolverKind solver, std::
   return contestant;
 }
 
-Turn lapack_turn(const Communicator& world, const std::function<Turn()>& run) {
-  Turn turn;
-  if (world.rank() == 0) {
-    try {
-      turn = run();
-    } catch (const std::exception& problem) {
-      turn.failure = problem.what();
-    }
-  }
-  world.barrier_asleep();
-  return turn;
-}
-
 std::string residual_failure(double scaled_residual, double threshold) {
   if (threshold <= 0 || scaled_residual < threshold) return "";
   return fmt::format("residual {:.3g}, allowed is less than {:g}", scaled_residual, threshold);
 }
 
-Turn lapack_run(LapackDriver driver, const LapackSystem& system, int threads, const Clock& clock) {
+Turn lapack_run(LapackDriver driver, const LapackSystem& system, int threads,
+                const RunContext& run) {
   const std::int64_t n = system.n;
   const ThreadScope scope(threads);
   const auto device = make_device({.kind = DeviceKind::cpu, .threads = threads});
@@ -122,11 +109,13 @@ Turn lapack_run(LapackDriver driver, const LapackSystem& system, int threads, co
   std::fill_n(workspace.data(), bytes, std::byte{0});
   std::vector<double> x = system.right_hand_sides();
 
-  const double begin = clock.now();
-  const LapackOutcome outcome = solve_by_lapack(
-      driver, a, {x.data(), n, system.rhs, n}, {workspace.data(), static_cast<std::size_t>(bytes)});
+  const double begin = run.now();
+  const LapackOutcome outcome = run.stage(Activity::factorization, [&] {
+    return solve_by_lapack(driver, a, {x.data(), n, system.rhs, n},
+                           {workspace.data(), static_cast<std::size_t>(bytes)});
+  });
   Turn turn;
-  turn.seconds = clock.now() - begin;
+  turn.seconds = run.now() - begin;
   if (!judge(outcome, system, turn)) return turn;
   turn.scaled_residual = system.residual(x);
   if (turn.passed()) turn.failure = residual_failure(turn.scaled_residual, system.threshold);
@@ -134,7 +123,7 @@ Turn lapack_run(LapackDriver driver, const LapackSystem& system, int threads, co
 }
 
 Turn lapack_run(LapackDriver driver, const Communicator& alone, const BenchmarkOptions& options,
-                int threads, const Clock& clock) {
+                int threads, const RunContext& run) {
   const std::int64_t n = options.n;
   const ThreadScope scope(threads);
   const auto device = make_device({.kind = DeviceKind::cpu, .threads = threads});
@@ -154,7 +143,7 @@ Turn lapack_run(LapackDriver driver, const Communicator& alone, const BenchmarkO
     const ProcessGrid grid(alone, {1, 1, GridOrder::row});
     return scaled_residual(system_norms(grid, *device, whole, whole, spec, x), n);
   };
-  return lapack_run(driver, system, threads, clock);
+  return lapack_run(driver, system, threads, run);
 }
 
 }  // namespace lupine

@@ -11,7 +11,7 @@
 
 #include "comm/communicator.hpp"
 #include "compare/comparison.hpp"
-#include "core/clock.hpp"
+#include "core/run_context.hpp"
 #include "host/lapack.hpp"
 
 namespace lupine {
@@ -32,9 +32,6 @@ std::string lapack_obstacle(LapackDriver driver, std::int64_t n, std::int64_t rh
 /// has not enough memory. Collective. @pre lapack_driver(solver) has a value
 Contestant lapack_contestant(const Communicator& world, SolverKind solver, std::int64_t n,
                              std::int64_t rhs, int threads);
-/// Runs `run` on rank 0, while the other ranks wait without using their cores. What it throws
-/// becomes the turn's failure. Collective; the turn is rank 0's, and empty elsewhere.
-Turn lapack_turn(const Communicator& world, const std::function<Turn()>& run);
 
 /// A system A x = b that LAPACK solves, with one or several columns of b.
 struct LapackSystem {
@@ -50,16 +47,17 @@ struct LapackSystem {
 };
 
 /// Solves the system with LAPACK on this rank alone. The turn's time is that of the solver; memory
-/// is allocated and A is filled before.
+/// is allocated and A is filled before. The solver is the run's stage of factorization.
 /// @throws Fault where memory is short
-Turn lapack_run(LapackDriver driver, const LapackSystem& system, int threads, const Clock& clock);
+Turn lapack_run(LapackDriver driver, const LapackSystem& system, int threads,
+                const RunContext& run);
 
 /// Generates A and b of the benchmark in FP64, solves, and computes the benchmark's scaled
 /// residual.
 /// @param alone a communicator of this rank alone
 /// @param options of which n, the matrix with its parameters, seed and threshold are used
 Turn lapack_run(LapackDriver driver, const Communicator& alone, const BenchmarkOptions& options,
-                int threads, const Clock& clock);
+                int threads, const RunContext& run);
 
 /// The text of Turn::failure for a scaled residual that is not below the threshold; empty if it is
 /// below, or if the threshold is 0 or less, which means no check.

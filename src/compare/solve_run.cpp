@@ -13,6 +13,7 @@
 #include "generate/generator.hpp"
 #include "host/thread_scope.hpp"
 #include "refine/refinement.hpp"
+#include "solve/solver.hpp"
 #include "source/source.hpp"
 
 namespace lupine {
@@ -60,7 +61,7 @@ SolveOptions solve_options(const Setup& setup) {
           .condition = ConditionCheck::off};
 }
 
-Turn solve_run(const Communicator& all, const Setup& setup) {
+Turn solve_run(const Communicator& all, const Setup& setup, const RunContext& run) {
   const BenchmarkOptions& o = setup.options;
   const ThreadScope threads(o.run.threads);
   const auto host = make_device({.kind = DeviceKind::cpu, .threads = o.run.threads});
@@ -71,7 +72,8 @@ Turn solve_run(const Communicator& all, const Setup& setup) {
   Turn turn;
   Solution s;
   try {
-    s = solve(all.handle(), a, RightHandSide::from_function(1, b), solve_options(setup));
+    s = solve(all.handle(), a, RightHandSide::from_function(1, b), solve_options(setup), {}, {},
+              Seen::errors, run);
   } catch (const AccuracyError& error) {
     turn.failure = error.what();
     s = error.best();

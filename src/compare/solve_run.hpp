@@ -16,7 +16,8 @@ SolveOptions solve_options(const Setup& setup);
 /// Solves the system of the setup's benchmark by lupine::solve(), which holds A in FP64, and
 /// verifies x with A generated again. The turn's time is that of scaling, factorization and
 /// refinement. Collective.
+/// @param run whose meter is told of the stages
 /// @throws UsageError, AgreedFault: the same one on every rank
-Turn solve_run(const Communicator& all, const Setup& setup);
+Turn solve_run(const Communicator& all, const Setup& setup, const RunContext& run);
 
 }  // namespace lupine

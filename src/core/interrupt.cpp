@@ -23,7 +23,7 @@ bool Interrupt::ended() {
   if (now < next_) return false;
   next_ = now + pause;
   bool end_now = false;
-  call_guarded(this, [&] { end_now = function_ && function_(); });
+  call([&] { end_now = function_ && function_(); });
   if (ended_ || end_now || (exchange_ && exchange_(false))) end();
   return ended_;
 }

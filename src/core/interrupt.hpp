@@ -11,6 +11,7 @@
 #include <functional>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "core/clock.hpp"
 
@@ -42,9 +43,18 @@ class Interrupt {
   bool ended();
   /// Ends this rank. On the calling thread.
   void end();
-  /// Ends this rank by an exception of a caller's function. The first one is kept.
-  void fail(std::exception_ptr thrown);
-  /// The exception of fail(); null: none.
+  /// Calls a caller's function, whose exception ends this rank. The first one is kept.
+  template <class Work>
+  void call(const Work& work) {
+    std::exception_ptr thrown;
+    try {
+      work();
+    } catch (...) {
+      thrown = std::current_exception();
+    }
+    if (thrown) fail(std::move(thrown));  // here: no MPI call inside a catch
+  }
+  /// The exception of call(); null: none.
   std::exception_ptr thrown() const { return thrown_; }
 
   /// Says how far a factorization is.
@@ -57,6 +67,8 @@ class Interrupt {
   std::int64_t n() const { return n_; }
 
  private:
+  void fail(std::exception_ptr thrown);
+
   InterruptFunction function_;
   const Clock& clock_;
   Exchange exchange_;
@@ -67,21 +79,5 @@ class Interrupt {
   std::int64_t columns_ = -1;
   std::int64_t n_ = 0;
 };
-
-/// Whether to end; false where there is no Interrupt.
-inline bool ended(Interrupt* interrupt) {
-  return interrupt && interrupt->ended();
-}
-
-/// Calls a caller's function. Its exception ends the rank; where there is no Interrupt, it passes.
-template <class Work>
-void call_guarded(Interrupt* interrupt, const Work& work) {
-  if (!interrupt) return work();
-  try {
-    work();
-  } catch (...) {
-    interrupt->fail(std::current_exception());
-  }
-}
 
 }  // namespace lupine

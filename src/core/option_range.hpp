@@ -41,6 +41,12 @@ inline constexpr OptionRange option_ranges[]{
     {.option = "time_target", .from = 0, .above = true, .open = 0, .unit = "seconds"},
     {.option = "tolerance", .from = 0, .to = 1, .above = true, .below = true, .open = 0},
     {.option = "budget", .from = 0, .above = true, .unit = "seconds"},
+    {.option = "seconds", .from = 1, .to = 60, .unit = "seconds"},
+    {.option = "limit", .from = 0, .to = 100, .above = true, .below = true, .unit = "percent"},
+    {.option = "monitor", .from = 0.05, .to = 3600, .open = 0, .unit = "seconds"},
+    {.option = "monitor_temperature", .from = 0, .to = 200, .above = true, .open = 0, .unit = "C"},
+    {.option = "monitor_clock", .from = 0, .to = 10000, .above = true, .open = 0, .unit = "MHz"},
+    {.option = "monitor_power", .from = 0, .to = 10000, .above = true, .open = 0, .unit = "W"},
     {.option = "corrections", .from = 1, .to = 1000},
 };
 

@@ -42,7 +42,13 @@ std::string_view name(Phase phase) {
   return phases.at(static_cast<std::size_t>(phase));
 }
 
-Trace::Trace(const Clock& clock, std::size_t most) : clock_(clock), most_(most) {
+TraceCounter trace_counter(std::string_view name, double time, double value) {
+  TraceCounter counter{time, value};
+  name.copy(counter.name.data(), counter.name.size() - 1);
+  return counter;
+}
+
+Trace::Trace(std::size_t most) : most_(most) {
   constexpr std::size_t usual = 8192;  // enough that a usual run allocates nothing while timed
   trace_.spans.reserve(std::min(usual, most));
 }

@@ -7,14 +7,12 @@
 /// costs one branch.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
 #include <vector>
-
-#include "core/clock.hpp"
-#include "core/stall_watch.hpp"
 
 namespace lupine {
 
@@ -86,10 +84,20 @@ struct TraceSpan {
   Track track = Track::host;
 };
 
+/// A value that was sampled at one moment. Ranks send counters as raw bytes.
+struct TraceCounter {
+  double time = 0;  ///< in seconds of a Clock
+  double value = 0;
+  std::array<char, 64> name{};  ///< "GPU 0 sm_mhz"; ends with a zero
+};
+/// @param name what is behind 63 characters is left out
+TraceCounter trace_counter(std::string_view name, double time, double value);
+
 /// All spans of one rank.
 struct RankTrace {
   std::vector<TraceSpan> spans;
   std::int64_t left_out = 0;  ///< number of spans that were not kept, for lack of room
+  std::vector<TraceCounter> counters{};
 };
 
 /// Records a rank's spans. Only one thread may use it.
@@ -98,87 +106,19 @@ class Trace {
   static constexpr std::size_t most_spans = std::size_t{1} << 20;
 
   /// @param most number of spans that are kept; later ones are only counted
-  explicit Trace(const Clock& clock, std::size_t most = most_spans);
+  explicit Trace(std::size_t most = most_spans);
 
-  const Clock& clock() const { return clock_; }
   /// Records a span. Without memory for it, the span counts as left out.
   void add(Track track, double begin, double end, const TraceLabel& label) noexcept;
+  void add(const TraceCounter& counter) { trace_.counters.push_back(counter); }
   const std::vector<TraceSpan>& spans() const { return trace_.spans; }
   std::int64_t left_out() const { return trace_.left_out; }
   /// Returns all that was recorded, and begins anew.
   RankTrace take();
 
  private:
-  const Clock& clock_;
   std::size_t most_;
   RankTrace trace_;
 };
-
-/// Measures the time from its constructor to its destructor: adds it to a sum and, as a span, to
-/// the host's track. During this time the StallWatch, if there is one, reports the activity.
-class Stopwatch {
- public:
-  Stopwatch(const Clock& clock, double& sum, Trace* trace = nullptr, const TraceLabel& label = {},
-            StallWatch* stalls = nullptr)
-      : clock_(clock),
-        sum_(sum),
-        trace_(trace),
-        label_(label),
-        doing_(stalls, label.activity, label.step),
-        begin_(clock.now()) {}
-  ~Stopwatch() {
-    const double end = clock_.now();
-    sum_ += end - begin_;
-    if (trace_) trace_->add(Track::host, begin_, end, label_);
-  }
-  Stopwatch(const Stopwatch&) = delete;
-  Stopwatch& operator=(const Stopwatch&) = delete;
-
- private:
-  const Clock& clock_;
-  double& sum_;
-  Trace* trace_;
-  TraceLabel label_;
-  StallWatch::Doing doing_;
-  double begin_;
-};
-
-/// Makes the stopwatches of one phase of the host's work.
-struct HostTimer {
-  const Clock& clock;
-  double& sum;
-  Trace* trace;
-  Phase phase;
-  StallWatch* stalls = nullptr;
-
-  Stopwatch watch(Activity activity, std::int64_t step) const {
-    return {clock, sum, trace, {.activity = activity, .phase = phase, .step = step}, stalls};
-  }
-};
-
-/// Records a span from the constructor to the destructor, which is not added to any sum.
-class TraceScope {
- public:
-  TraceScope(Trace* trace, Track track, const TraceLabel& label)
-      : trace_(trace), track_(track), label_(label), begin_(trace ? trace->clock().now() : 0) {}
-  ~TraceScope() {
-    if (trace_) trace_->add(track_, begin_, trace_->clock().now(), label_);
-  }
-  TraceScope(const TraceScope&) = delete;
-  TraceScope& operator=(const TraceScope&) = delete;
-
- private:
-  Trace* trace_;
-  Track track_;
-  TraceLabel label_;
-  double begin_;
-};
-
-/// Runs `work` as a stage of the run, with its span on Track::stages, and returns its result.
-template <class Work>
-auto stage(Trace* trace, Activity activity, const Work& work) {
-  const TraceScope scope(trace, Track::stages, {.activity = activity});
-  return work();
-}
 
 }  // namespace lupine

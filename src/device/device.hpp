@@ -20,11 +20,10 @@
 #include <vector>
 
 #include "core/expects.hpp"
-#include "core/interrupt.hpp"
 #include "core/matrix_view.hpp"
 #include "core/numbers.hpp"
+#include "core/run_context.hpp"
 #include "core/scalar.hpp"
-#include "core/stall_watch.hpp"
 #include "device/buffer.hpp"
 #include "device/paper.hpp"
 #include "device/peer_group.hpp"
@@ -108,7 +107,13 @@ struct QueueWork {
 /// otherwise.
 class Device {
  public:
+  /// @param run records the host's waits for the device and for peers, and may end operations
+  ///        early: those of a CPU then return at once and leave their results unspecified, but for
+  ///        transfers between host and device and for the choice of pivots, which stay rows that
+  ///        exist; a GPU finishes what it was given. Must outlive the device.
+  explicit Device(const RunContext& run) : run_(run) {}
   virtual ~Device() = default;
+  const RunContext& run() const { return run_; }
 
   virtual DeviceKind kind() const = 0;
   /// One line for reports: "AMD EPYC, 2 threads, OpenBLAS 0.3.21, Zen kernels, OpenMP threads,
@@ -207,14 +212,6 @@ class Device {
   /// ranks, each of which must have its own device. @throws Fault unless connects_peers()
   virtual std::unique_ptr<PeerGroup> join_peers(std::span<const std::byte> id, int rank, int size);
 
-  /// Sets the watch in which the host's waits for the device and for peers are recorded; null:
-  /// none.
-  virtual void set_stalls(StallWatch* /*stalls*/) {}
-  /// Sets what ends operations early; null: nothing. Where it has ended, the operations of a CPU
-  /// return at once and leave their results unspecified, but for transfers between host and device
-  /// and for the choice of pivots, which stay rows that exist. A GPU finishes what it was given.
-  void set_interrupt(Interrupt* interrupt) { interrupt_ = interrupt; }
-  Interrupt* interrupt() const { return interrupt_; }
   /// Gives up all peer groups, since the program is about to end. May be called from any thread.
   virtual void end_peers() {}
 
@@ -371,7 +368,7 @@ class Device {
   virtual void take_magnitudes(Queue& queue, AnyMatrix a) = 0;
 
  private:
-  Interrupt* interrupt_ = nullptr;
+  const RunContext& run_;
 };
 
 /// The device that make_device() makes.
@@ -380,7 +377,8 @@ struct DeviceOptions {
   int threads = 1;                    ///< threads that the CPU device may use, >= 1
   int gpu = 0;                        ///< ordinal of the GPU among those that this process sees
   int reserved = -1;  ///< multiprocessors that updates leave to panels; -1: as share() says
-  Fp64Products fp64 = Fp64Products::native;  ///< of updates; a CPU device has native ones alone
+  Fp64Products fp64 = Fp64Products::native;    ///< of updates; a CPU device has native ones alone
+  const RunContext& run = RunContext::none();  ///< in which it works
 };
 
 /// Makes a device. @throws UsageError if this kind of device was not built in or is not in this

@@ -9,7 +9,7 @@ std::unique_ptr<Device> make_device(const DeviceOptions& options) {
   const bool cuda =
       options.kind == DeviceKind::automatic ? count_gpus() > 0 : options.kind == DeviceKind::cuda;
   if (cuda) return make_cuda_device(options);
-  return std::make_unique<CpuDevice>(options.threads);
+  return std::make_unique<CpuDevice>(options.threads, options.run);
 }
 
 int count_gpus() {

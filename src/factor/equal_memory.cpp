@@ -9,7 +9,7 @@ void* EqualMemory::take(std::size_t bytes) {
   return ::operator new(bytes);
 }
 
-void EqualMemory::give_back(void* block) noexcept {
+void EqualMemory::give_back(void* block, std::size_t) noexcept {
   ::operator delete(block);
 }
 

@@ -20,10 +20,10 @@ namespace {
 /// rest, chunk, apply, look-ahead.
 class BlockLu {
  public:
-  BlockLu(Transport& transport, DistributedMatrix& a, const LuPlan& options, const Clock& clock,
-          const FactorRun& how)
+  BlockLu(Transport& transport, DistributedMatrix& a, const LuPlan& options, const FactorRun& how)
       : transport_(transport),
         grid_(transport.grid()),
+        run_(grid_.all().run()),
         device_(transport.device()),
         a_(a),
         options_(options),
@@ -38,9 +38,8 @@ class BlockLu {
         diagonal_(transport, Traffic::panels, Along::column, 0,
                   PanelRing::diagonal_bytes(options.width, options.precision)),
         status_(device_.allocate(sizeof(FactorStatus))),
-        times_(outcome_.times, how.trace, *panels_),
-        pace_(device_, *updates_, how.panel_part),
-        waits_{clock, outcome_.times.broadcast, how.trace, Phase::broadcast, grid_.all().stalls()} {
+        times_(outcome_.times, run_, *panels_),
+        pace_(device_, *updates_, how.panel_part) {
     newest_update_ = updates_->record();
     columns_.resize(static_cast<std::size_t>(a.columns().local_size() / chunk_ + 1));
     for (int slot = 0; slot < ring_.slots(); ++slot)
@@ -139,7 +138,7 @@ class BlockLu {
   // A_kk = L_kk U_kk on its owner, then L_ik = A_ik U_kk^-1.
   EventPtr factor_without(Panel& next, Regions panel) {
     const Step& s = next.step;
-    if (rest_) pace_.begin(behind(*panels_, panel));
+    const EventPtr begin = rest_ ? behind(*panels_, panel) : nullptr;
     const auto column = a_.from(s.trailing_row, s.column).block(0, 0, next.left.rows, s.width());
     const auto diagonal = next.diagonal.as<float>();
     const auto factor = [&] {
@@ -157,7 +156,7 @@ class BlockLu {
     left(s.index).memory.received(diagonal_.arrived());
     const EventPtr shared = behind(*panels_, panel);
     for (Region* region : panel) region->used(*panels_, shared);
-    if (rest_) pace_.end(shared);
+    if (rest_) pace_.end(begin, shared);
     return operate(
         *updates_, {Activity::solve_panel, Phase::panel, s.index, column.rows, s.width()}, panel,
         [&] {
@@ -173,11 +172,11 @@ class BlockLu {
     // Inside the panel the ranks of the process column wait for each other. So the host waits here
     // for earlier work of the device, and moves messages on meanwhile.
     const EventPtr begin = behind(*panels_, panel);
-    pace_.begin(begin);
     if (grid_.column().size() > 1) wait_for_device(*begin, Activity::wait_for_updates, s.index);
     const TraceLabel label{Activity::pivoted_panel, Phase::panel, s.index, rows, s.width()};
     EventPtr end = operate(*panels_, label, panel, [&] {
-      panel_->factor(*panels_, s, next.pivots, status(), waits_, [this] { poll(); });
+      panel_->factor(*panels_, s, next.pivots, status(), outcome_.times.broadcast,
+                     [this] { poll(); });
       if (s.owns_diagonal()) {
         device_.copy(*panels_, panel_->diagonal(), next.diagonal);
         device_.prepare_diagonal(*panels_, next.diagonal);
@@ -185,7 +184,7 @@ class BlockLu {
       }
       device_.cast(*panels_, panel_->below(), 1, next.left, next.control, status());
     });
-    if (rest_) pace_.end(end);
+    if (rest_) pace_.end(begin, end);
     return end;
   }
 
@@ -252,9 +251,9 @@ class BlockLu {
   void complete(Sweep& sweep) {
     for (move_on(sweep); !sweep.done(); move_on(sweep)) {
       const bool rows = sweep.solved == sweep.updated;
-      const Stopwatch watch = waits_.watch(rows ? Activity::wait_for_rows : Activity::wait_for_row,
-                                           sweep.panel.step.index);
-      const StallWatch::Waiting waiting(waits_.stalls, "messages", awaited(sweep));
+      const auto watch = stopwatch(rows ? Activity::wait_for_rows : Activity::wait_for_row,
+                                   sweep.panel.step.index);
+      const auto wait = run_.waiting("messages", awaited(sweep));
       while (!may_solve(sweep) && !may_update(sweep)) messages_();
     }
   }
@@ -363,17 +362,22 @@ class BlockLu {
     if (part.begin.value + part.count == chunk.count) ++sweep.updated;
   }
 
+  // Measures a wait of the host for messages.
+  RunContext::Span stopwatch(Activity activity, std::int64_t k) {
+    return run_.stopwatch(outcome_.times.broadcast,
+                          {.activity = activity, .phase = Phase::broadcast, .step = k});
+  }
+
   void wait_for(Carrier& carrier, Activity activity, std::int64_t k) {
-    const Stopwatch watch = waits_.watch(activity, k);
-    const StallWatch::Waiting waiting(waits_.stalls, "messages", carrier.awaited());
+    const auto watch = stopwatch(activity, k);
+    const auto wait = run_.waiting("messages", carrier.awaited());
     while (!carrier.test()) poll();
   }
 
   void wait_for_device(const Event& event, Activity activity, std::int64_t k) {
-    const TraceScope scope(waits_.trace, Track::host, {.activity = activity, .step = k});
-    const StallWatch::Doing doing(waits_.stalls, activity, k);
+    const auto span = run_.span(Track::host, {.activity = activity, .step = k});
     if (!messages_) return event.wait();
-    const StallWatch::Waiting waiting(waits_.stalls, "the device");
+    const auto wait = run_.waiting("the device");
     while (!event.reached()) poll();
   }
 
@@ -387,7 +391,7 @@ class BlockLu {
   }
 
   void move_messages() {
-    ended(device_.interrupt());  // asks, while this rank waits
+    run_.ended();  // asks, while this rank waits
     diagonal_.test();
     for (Place& place : lefts_) place.carrier.test();
     for (Place& place : rights_) {
@@ -416,13 +420,14 @@ class BlockLu {
   const FactorOutcome& agree(std::int64_t k) {
     FactorStatus status_here;
     device_.download(*panels_, status(), std::span(&status_here, 1));
-    const Stopwatch watch = waits_.watch(Activity::agree, k);
-    outcome_.verdict() = worst_status(grid_.all(), status_here, device_.interrupt());
+    const auto watch = stopwatch(Activity::agree, k);
+    outcome_.verdict() = worst_status(grid_.all(), status_here);
     return outcome_;
   }
 
   Transport& transport_;
   const ProcessGrid& grid_;
+  const RunContext& run_;
   Device& device_;
   DistributedMatrix& a_;
   LuPlan options_;
@@ -450,20 +455,19 @@ class BlockLu {
   FactorOutcome outcome_;
   QueueTimes times_;
   Pace pace_;
-  HostTimer waits_;  // measures waits for messages
 };
 
 }  // namespace
 
 FactorOutcome factorize(Transport& transport, DistributedMatrix& a, const LuPlan& plan,
-                        const Clock& clock, const ColumnsDone& done, const FactorRun& how) {
+                        const ColumnsDone& done, const FactorRun& how) {
   LUPINE_EXPECTS(plan.n == a.rows().size() && plan.nb == a.rows().block());
   LUPINE_EXPECTS(plan.grid == transport.grid().shape());
   LUPINE_EXPECTS(a.storage() != Precision::fp64 || plan.pivoting == Pivoting::partial);
   std::optional<BlockLu> lu;  // which allocates
-  agree(transport.grid().all(), [&] { lu.emplace(transport, a, plan, clock, how); });
+  agree(transport.grid().all(), [&] { lu.emplace(transport, a, plan, how); });
   FactorOutcome outcome = lu->run(done);
-  stop_if_interrupted(transport.grid().all(), transport.device().interrupt());
+  stop_if_interrupted(transport.grid().all());
   return outcome;
 }
 

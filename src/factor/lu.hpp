@@ -11,8 +11,6 @@
 #include <cstdint>
 #include <functional>
 
-#include "core/clock.hpp"
-#include "core/trace.hpp"
 #include "device/device.hpp"
 #include "factor/equal_vector.hpp"
 #include "factor/pivoted_panel.hpp"
@@ -29,7 +27,6 @@ struct FactorRun {
   std::int64_t steps = -1;  ///< number of steps after which to stop; < 0: factor all columns
   /// The part of the device (0 to 1) that panels get beside updates; < 0: as measured times say.
   double panel_part = -1;
-  Trace* trace = nullptr;  ///< records every span of work and waiting; null: no trace
 };
 
 /// The result of a factorization. All members but the times are equal on every rank.
@@ -58,11 +55,10 @@ using ColumnsDone = std::function<void(std::int64_t columns)>;
 ///
 /// Collective. If a pivot is zero or not finite, or a panel has an Inf or NaN, all ranks agree on
 /// that and return early: FactorOutcome::usable() is false and the contents of A are unspecified.
-/// @throws Interrupted on every rank, if any rank's Interrupt (Device::interrupt()) has ended
+/// @throws Interrupted on every rank, if any rank has ended
 /// @pre n, nb and grid of the plan are those of A; pivoting, if A is stored in FP64
 FactorOutcome factorize(Transport& transport, DistributedMatrix& a, const LuPlan& plan,
-                        const Clock& clock, const ColumnsDone& done = {},
-                        const FactorRun& how = {});
+                        const ColumnsDone& done = {}, const FactorRun& how = {});
 
 /// Bytes that factorize() allocates beside A on the rank that has the most: in the memory of its
 /// device, without the device's own scratch; and in host memory for panels and rows on their way.

@@ -54,16 +54,13 @@ class Pace {
   Pace(Device& device, Queue& updates, double part)
       : device_(device), updates_(updates), fixed_(part) {}
 
-  /// The panel begins at this event.
-  void begin(EventPtr event) { begin_ = std::move(event); }
-
   /// Gives the panel the part of the device that forecast() says, for updates of `rows` x `columns`
   /// elements. @param first columns beside the panel where nothing has been measured yet
   /// @return Beside::columns
   std::int64_t plan(std::int64_t rows, std::int64_t columns, std::int64_t first,
                     const QueueTimes& times) {
     if (end_ && end_->reached())
-      measured_ = {std::exchange(end_, nullptr)->seconds_since(*measured_from_),
+      measured_ = {std::exchange(end_, nullptr)->seconds_since(*begin_),
                    now_.part > 0 ? now_.part : 1};
     const double column = times.update_of_element() * static_cast<double>(rows);
     if (fixed_ >= 0)
@@ -76,11 +73,11 @@ class Pace {
     return now_.columns;
   }
 
-  /// The panel has been given to its queue, and ends at this event. What is given from now on has
+  /// The panel has been given to its queue, between these events. What is given from now on has
   /// the whole device, behind the panel where that has the whole device too.
-  void end(EventPtr event) {
-    measured_from_ = begin_;
-    end_ = std::move(event);
+  void end(EventPtr begin, EventPtr end) {
+    begin_ = std::move(begin);
+    end_ = std::move(end);
     if (now_.part == 0) updates_.wait(*end_);
     device_.share(0);
   }
@@ -89,8 +86,7 @@ class Pace {
   Device& device_;
   Queue& updates_;
   double fixed_;
-  EventPtr begin_;
-  EventPtr measured_from_;  // the newest panel that was given, until it is measured
+  EventPtr begin_;  // of the newest panel that was given, until it is measured
   EventPtr end_;
   Beside now_;
   PanelTime measured_;

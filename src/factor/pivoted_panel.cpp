@@ -43,12 +43,12 @@ PivotedPanel::PivotedPanel(Transport& transport, DistributedMatrix& a, const LuP
 }
 
 void PivotedPanel::factor(Queue& queue, const Step& s, std::int64_t* pivots, FactorStatus* status,
-                          const HostTimer& waits, const Poll& poll) {
+                          double& waited, const Poll& poll) {
   LUPINE_EXPECTS(s.in_column);
   step_ = s;
   pivots_ = pivots;
   status_ = status;
-  waits_ = &waits;
+  waited_ = &waited;
   poll_ = &poll;
   const std::int64_t w = s.width();
   const std::int64_t m = a_.rows().local_size() - s.trailing_row.value;
@@ -65,6 +65,12 @@ void PivotedPanel::factor(Queue& queue, const Step& s, std::int64_t* pivots, Fac
   if (!s.in_row) device_.copy(queue, rows_.block(w, 0, m, w), below);
 }
 
+// Measures a wait for other ranks.
+RunContext::Span PivotedPanel::stopwatch(Activity activity) const {
+  return column_.run().stopwatch(
+      *waited_, {.activity = activity, .phase = Phase::broadcast, .step = step_.index});
+}
+
 // Broadcasts a block of rows_ from the process row of the step along the process column.
 void PivotedPanel::share(Queue& queue, AnyMatrix block) {
   const AnyMatrix contiguous{block.precision, messages_.data(), block.rows, block.columns,
@@ -73,7 +79,7 @@ void PivotedPanel::share(Queue& queue, AnyMatrix block) {
       static_cast<std::size_t>(block.rows * block.columns * bytes_of(block.precision));
   if (step_.in_row) device_.copy(queue, block, contiguous);
   {
-    const Stopwatch watch = waits_->watch(Activity::share_rows, step_.index);
+    const auto watch = stopwatch(Activity::share_rows);
     transport_.broadcast(queue, Along::column, step_.owner_row, {messages_.data(), bytes});
   }
   if (!step_.in_row) device_.copy(queue, contiguous, block);
@@ -124,7 +130,7 @@ PivotOffers PivotedPanel::gather_offers(Queue& queue, std::int64_t j) {
   const PanelRows of{step_.begin.value + j, shared, step_.trailing_row, &a_.rows()};
   device_.offer_pivot(queue, rows, of, candidate_.as<PivotCandidate>(),
                       messages_.data() + column_.rank() * each);
-  const Stopwatch watch = waits_->watch(Activity::compare_pivots, step_.index);
+  const auto watch = stopwatch(Activity::compare_pivots);
   transport_.all_gather(queue, Along::column,
                         {messages_.data(), static_cast<std::size_t>(column_.size() * each)});
   return {messages_.data(), column_.size(), column_.rank(), shared};

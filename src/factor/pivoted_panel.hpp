@@ -31,11 +31,11 @@ class PivotedPanel {
   /// @param pivots device memory for s.width() entries: row s.begin + j was exchanged with row
   ///        pivots[j] of the whole matrix
   /// @param status records a zero or non-finite pivot
-  /// @param waits measures the waits for other ranks
+  /// @param waited the sum of the waits for other ranks, in seconds
   /// @param poll called before every column that needs messages
   /// @pre s.in_column
   void factor(Queue& queue, const Step& s, std::int64_t* pivots, FactorStatus* status,
-              const HostTimer& waits, const Poll& poll);
+              double& waited, const Poll& poll);
 
   /// The diagonal block L_kk\U_kk of the panel factored last, in device memory. Valid for work that
   /// the queue is given before the next factor().
@@ -48,6 +48,7 @@ class PivotedPanel {
 
  private:
   bool alone() const { return column_.size() == 1; }
+  RunContext::Span stopwatch(Activity activity) const;
   void share(Queue& queue, AnyMatrix block);
   void columns(Queue& queue, std::int64_t begin, std::int64_t end);
   void leaf(Queue& queue, std::int64_t begin, std::int64_t end);
@@ -70,7 +71,7 @@ class PivotedPanel {
   AnyMatrix rows_;  // the panel's first rows, then this rank's rows below them
   std::int64_t* pivots_ = nullptr;
   FactorStatus* status_ = nullptr;
-  const HostTimer* waits_ = nullptr;
+  double* waited_ = nullptr;
   const Poll* poll_ = nullptr;
 };
 

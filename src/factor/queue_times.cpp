@@ -26,18 +26,18 @@ double& FactorTimes::of(Phase phase) {
   }
 }
 
-QueueTimes::QueueTimes(FactorTimes& totals, Trace* trace, Queue& idle)
-    : totals_(totals), trace_(trace) {
+QueueTimes::QueueTimes(FactorTimes& totals, const RunContext& run, Queue& idle)
+    : totals_(totals), trace_(run.trace()) {
   if (!trace_) return;
   // If the operating system suspends this thread during a try, the clock is read late. So the
   // shortest try is the most exact one.
   constexpr int tries = 8;
   double shortest = std::numeric_limits<double>::infinity();
   for (int i = 0; i < tries; ++i) {
-    const double begin = trace_->clock().now();
+    const double begin = run.now();
     EventPtr event = idle.record();
     event->wait();
-    const double end = trace_->clock().now();
+    const double end = run.now();
     if (end - begin >= shortest) continue;
     shortest = end - begin;
     known_ = std::move(event);

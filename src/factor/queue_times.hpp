@@ -6,7 +6,7 @@
 #include <deque>
 #include <utility>
 
-#include "core/trace.hpp"
+#include "core/run_context.hpp"
 #include "device/queue.hpp"
 
 namespace lupine {
@@ -31,9 +31,8 @@ struct FactorTimes {
 /// and the drift between the two clocks afterwards.
 class QueueTimes {
  public:
-  /// @param trace null: only the sums are kept
   /// @param idle a queue without work, on the device of the queues that will be timed
-  QueueTimes(FactorTimes& totals, Trace* trace, Queue& idle);
+  QueueTimes(FactorTimes& totals, const RunContext& run, Queue& idle);
 
   /// Runs `work`, which gives its operations to `queue`. @return the event behind them
   template <class Work>
@@ -61,7 +60,7 @@ class QueueTimes {
   void trace(const Span& span, double seconds);
 
   FactorTimes& totals_;
-  Trace* trace_;
+  Trace* trace_;            // null: only the sums are kept
   EventPtr known_;          // an event whose time on the trace's clock is known
   double known_time_ = 0;   // the time of known_ on the trace's clock
   std::deque<Span> spans_;  // not added to the totals yet

@@ -21,13 +21,12 @@ struct FactorVerdict {
   bool interrupted = false;
 };
 
-/// The worst of all ranks' states. Collective. @param interrupt null on all ranks or on none
-inline FactorVerdict worst_status(const Communicator& all, FactorStatus mine,
-                                  Interrupt* interrupt) {
+/// The worst of all ranks' states. Collective.
+inline FactorVerdict worst_status(const Communicator& all, FactorStatus mine) {
   constexpr auto none = std::numeric_limits<std::int64_t>::max();
   std::array<std::int64_t, 2> first{mine.bad_pivot < 0 ? none : mine.bad_pivot,
                                     mine.nonfinite != 0 ? 0 : 1};
-  const bool interrupted = is_interrupted(all, interrupt);
+  const bool interrupted = is_interrupted(all);
   all.all_reduce(first, Reduction::min);
   return {first[0] == none ? -1 : first[0], first[1] == 0, interrupted};
 }

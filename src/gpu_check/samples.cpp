@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "samples.hpp"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -15,6 +14,7 @@
 #include <utility>
 
 #include "child.hpp"
+#include "sensors/nvml.hpp"
 
 namespace lupine::gpu_check {
 
@@ -22,109 +22,34 @@ namespace {
 
 using nlohmann::ordered_json;
 
-/// The names of the reasons, by their bits in nvml.h.
-constexpr std::array<std::string_view, 9> reason_names{
-    "gpu_idle",     "applications_clocks", "sw_power_cap",        "hw_slowdown",
-    "sync_boost",   "sw_thermal_slowdown", "hw_thermal_slowdown", "hw_power_brake",
-    "display_clock"};
-
-std::string without_dashes(std::string uuid) {
-  uuid.erase(std::remove(uuid.begin(), uuid.end(), '-'), uuid.end());
-  std::transform(uuid.begin(), uuid.end(), uuid.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return uuid;
+/// The GPU with this UUID, or else the first one, as far as NVML tells its clock.
+std::optional<GpuSensor> find_gpu(const std::string& uuid) {
+  std::optional<GpuSensor> found = nvml().gpu(uuid).value();
+  const std::vector<GpuSensor> gpus = nvml().gpus();
+  if (!found && !gpus.empty()) found = gpus.front();
+  if (found && !found->read().sm_mhz) found.reset();
+  return found;
 }
 
-/// Whether a GPU's UUID begins with `beginning`.
-bool is_of(const std::string& uuid, const std::string& beginning) {
-  return !beginning.empty() && without_dashes(uuid).rfind(without_dashes(beginning), 0) == 0;
+Sample sample_of(const GpuReading& reading) {
+  return {wall_time(), reading.sm_mhz.value(), reading.watts.value(), reading.celsius.value(),
+          reading.throttle.value()};
 }
-
-/// NVML, the management library of NVIDIA's driver. Its header is missing in most toolkits; the
-/// functions and constants used here have never changed.
-class Nvml {
- public:
-  using Gpu = void*;
-  using Unsigned = int (*)(Gpu, unsigned*);
-  using Chosen = int (*)(Gpu, int, unsigned*);
-
-  /// Opens the library for this GPU. Returns false if it is not there or cannot be used.
-  bool open(const std::string& uuid) {
-    void* library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
-    if (library == nullptr) return false;
-    int (*init)() = nullptr;
-    const bool complete = find(library, init, "nvmlInit_v2") &&
-                          find(library, count_, "nvmlDeviceGetCount_v2") &&
-                          find(library, by_index_, "nvmlDeviceGetHandleByIndex_v2") &&
-                          find(library, uuid_, "nvmlDeviceGetUUID") &&
-                          find(library, clock_, "nvmlDeviceGetClockInfo") &&
-                          find(library, power_, "nvmlDeviceGetPowerUsage") &&
-                          find(library, temperature_, "nvmlDeviceGetTemperature");
-    // Newer drivers have the first name, older ones the second.
-    if (!find(library, reasons_, "nvmlDeviceGetCurrentClocksEventReasons"))
-      find(library, reasons_, "nvmlDeviceGetCurrentClocksThrottleReasons");
-    return complete && init() == 0 && find_gpu(uuid);
-  }
-
-  Sample read() const {
-    constexpr int sm_clock = 1;
-    constexpr int gpu_temperature = 0;
-    Sample sample;
-    sample.time = wall_time();
-    unsigned value = 0;
-    if (clock_(gpu_, sm_clock, &value) == 0) sample.sm_mhz = value;
-    if (power_(gpu_, &value) == 0) sample.watts = value / 1e3;
-    if (temperature_(gpu_, gpu_temperature, &value) == 0) sample.celsius = value;
-    unsigned long long bits = 0;
-    if (reasons_ != nullptr && reasons_(gpu_, &bits) == 0) sample.reasons = bits;
-    return sample;
-  }
-
- private:
-  template <class F>
-  static bool find(void* library, F& function, const char* name) {
-    function = reinterpret_cast<F>(dlsym(library, name));
-    return function != nullptr;
-  }
-
-  bool find_gpu(const std::string& wanted) {
-    unsigned count = 0;
-    if (count_(&count) != 0) return false;
-    for (unsigned i = 0; i < count; ++i) {
-      Gpu gpu = nullptr;
-      if (by_index_(i, &gpu) != 0) continue;
-      std::array<char, 96> text{};
-      const bool same = uuid_(gpu, text.data(), text.size()) == 0 && is_of(text.data(), wanted);
-      if (gpu_ == nullptr || same) gpu_ = gpu;
-      if (same) break;
-    }
-    return gpu_ != nullptr && read().sm_mhz.has_value();
-  }
-
-  int (*count_)(unsigned*) = nullptr;
-  int (*by_index_)(unsigned, Gpu*) = nullptr;
-  int (*uuid_)(Gpu, char*, unsigned) = nullptr;
-  Chosen clock_ = nullptr;
-  Unsigned power_ = nullptr;
-  Chosen temperature_ = nullptr;
-  int (*reasons_)(Gpu, unsigned long long*) = nullptr;
-  Gpu gpu_ = nullptr;
-};
 
 class NvmlSource final : public SampleSource {
  public:
-  explicit NvmlSource(const Nvml& nvml) : nvml_(nvml), due_(std::chrono::steady_clock::now()) {}
+  explicit NvmlSource(const GpuSensor& gpu) : gpu_(gpu), due_(std::chrono::steady_clock::now()) {}
   std::string name() const override { return "NVML"; }
   std::optional<Sample> next() override {
     const std::chrono::duration<double> left = due_ - std::chrono::steady_clock::now();
     if (left.count() > 0) usleep(static_cast<useconds_t>(left.count() * 1e6));
     due_ = std::chrono::steady_clock::now() +
            std::chrono::milliseconds(static_cast<int>(sample_seconds * 1e3));
-    return nvml_.read();
+    return sample_of(gpu_.read());
   }
 
  private:
-  Nvml nvml_;
+  GpuSensor gpu_;
   std::chrono::steady_clock::time_point due_;
 };
 
@@ -191,7 +116,7 @@ class SmiSource final : public SampleSource {
   /// Whether this is the GPU that was asked for, or, after a round of lines in which that was not
   /// found, the first GPU.
   bool is_watched(const std::string& uuid) {
-    if (watched_.empty() && is_of(uuid, wanted_)) watched_ = uuid;
+    if (watched_.empty() && uuid_begins(uuid, wanted_)) watched_ = uuid;
     if (watched_.empty() && uuid == first_) watched_ = first_;
     if (first_.empty()) first_ = uuid;
     return uuid == watched_;
@@ -221,7 +146,7 @@ double wall_time() {
 }
 
 std::unique_ptr<SampleSource> open_samples(const std::string& uuid) {
-  if (Nvml nvml; nvml.open(uuid)) return std::make_unique<NvmlSource>(nvml);
+  if (const auto gpu = find_gpu(uuid)) return std::make_unique<NvmlSource>(*gpu);
   if (const std::string smi = find_program("nvidia-smi"); !smi.empty())
     return std::make_unique<SmiSource>(smi, uuid);
   return nullptr;
@@ -229,10 +154,10 @@ std::unique_ptr<SampleSource> open_samples(const std::string& uuid) {
 
 std::string names_of_reasons(std::uint64_t reasons) {
   std::string text;
-  for (std::size_t bit = 0; bit < reason_names.size(); ++bit) {
+  for (std::size_t bit = 0; bit < throttle_reasons.size(); ++bit) {
     if ((reasons >> bit & 1) == 0) continue;
     if (!text.empty()) text += ' ';
-    text += reason_names[bit];
+    text += throttle_reasons[bit].name;
   }
   return text;
 }
@@ -246,12 +171,12 @@ ordered_json summary(const std::vector<Sample>& samples) {
     return spread(std::move(values));
   };
   ordered_json reasons = ordered_json::object();
-  for (std::size_t bit = 0; bit < reason_names.size(); ++bit) {
+  for (std::size_t bit = 0; bit < throttle_reasons.size(); ++bit) {
     const auto count = std::count_if(samples.begin(), samples.end(), [&](const Sample& sample) {
       return sample.reasons && (*sample.reasons >> bit & 1) != 0;
     });
     if (count > 0)
-      reasons[std::string(reason_names[bit])] =
+      reasons[std::string(throttle_reasons[bit].name)] =
           static_cast<double>(count) / static_cast<double>(samples.size());
   }
   return {{"samples", samples.size()},

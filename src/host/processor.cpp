@@ -7,9 +7,11 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
-#include <fstream>
+#include <iterator>
 #include <memory>
+#include <sstream>
 
 #include "cpu/isa.hpp"
 
@@ -106,8 +108,13 @@ std::vector<std::string> instruction_sets() {
   return sets;
 }
 
-bool has(const std::vector<std::string>& sets, std::string_view name) {
-  return std::find(sets.begin(), sets.end(), name) != sets.end();
+bool has(const std::vector<std::string>& all, std::string_view name) {
+  return std::find(all.begin(), all.end(), name) != all.end();
+}
+
+std::vector<std::string> words(const char* text) {
+  std::istringstream stream(text);
+  return {std::istream_iterator<std::string>(stream), {}};
 }
 
 }  // namespace
@@ -199,19 +206,15 @@ bool native_bf16() {
 
 std::optional<std::string> better_kernels(std::string_view kernels,
                                           const std::vector<std::string>& sets) {
-  const auto is_any = [&](std::initializer_list<std::string_view> names) {
-    return std::find(names.begin(), names.end(), kernels) != names.end();
-  };
-  const bool avx512 = has(sets, "avx512f") && has(sets, "avx512bw") && has(sets, "avx512dq") &&
-                      has(sets, "avx512vl");
-  if (avx512)
-    return is_any({"SkylakeX", "Cooperlake", "SapphireRapids"})
-               ? std::nullopt
-               : std::optional<std::string>("SkylakeX");
-  if (has(sets, "avx2") && has(sets, "fma"))
-    return is_any({"Haswell", "Zen", "SkylakeX", "Cooperlake", "SapphireRapids"})
-               ? std::nullopt
-               : std::optional<std::string>("Haswell");
+  constexpr std::array table{LUPINE_BLAS_KERNELS};  // families and features in turn
+  for (std::size_t row = 0; row < table.size(); row += 2) {
+    const std::vector<std::string> families = words(table[row]);
+    if (has(families, kernels)) return std::nullopt;
+    const std::vector<std::string> features = words(table[row + 1]);
+    if (std::all_of(features.begin(), features.end(),
+                    [&](const std::string& feature) { return has(sets, feature); }))
+      return families.front();
+  }
   return std::nullopt;
 }
 

@@ -50,6 +50,12 @@ class Events {
     text_ += *before == ',' && before[1] == '\0' ? "}}" : "}";
   }
 
+  void add(std::size_t rank, const TraceCounter& counter) {
+    fmt::format_to(std::back_inserter(begin()),
+                   R"({{"ph":"C","name":"{0}","pid":{1},"ts":{2:.3f},"args":{{"{0}":{3:g}}}}})",
+                   counter.name.data(), rank, microseconds(counter.time), counter.value);
+  }
+
   double microseconds(double time) const { return (time - zero_) * 1e6; }
   std::string take() { return std::move(text_); }
 
@@ -94,8 +100,10 @@ std::string chrome_trace(const std::vector<std::string>& processes,
                 {"pid", 0},
                 {"tid", 0},
                 {"ts", events.microseconds(run.begin)}});
-    for (std::size_t rank = 0; rank < run.ranks.size(); ++rank)
+    for (std::size_t rank = 0; rank < run.ranks.size(); ++rank) {
       for (const TraceSpan& span : run.ranks[rank].spans) events.add(rank, span);
+      for (const TraceCounter& counter : run.ranks[rank].counters) events.add(rank, counter);
+    }
   }
   return fmt::format("{{\"traceEvents\":[{}\n],\n\"displayTimeUnit\":\"ms\",\n\"otherData\":{}}}\n",
                      events.take(), text_of(other));

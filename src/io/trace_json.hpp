@@ -22,7 +22,7 @@ struct TracedRun {
 /// process in it, and each track of a rank is a thread. A run begins with an instant event that has
 /// the run's name. Spans are complete events, in microseconds from the first run's begin. An
 /// event's category is the phase to which the report adds the span; "args" holds step, rows and
-/// columns where the span has them.
+/// columns where the span has them. Samples are counter events.
 /// @param processes names of the ranks
 /// @pre no run has more ranks than there are names
 std::string chrome_trace(const std::vector<std::string>& processes,

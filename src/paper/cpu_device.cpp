@@ -44,6 +44,7 @@ constexpr std::int64_t least_column = 8;
 
 class PaperCpu final : public Device {
  public:
+  using Device::Device;
   DeviceKind kind() const override { return DeviceKind::cpu; }
   std::string description() const override {
     const DeviceModel& model = self().device();
@@ -245,8 +246,8 @@ class PaperCpu final : public Device {
 
 }  // namespace
 
-std::unique_ptr<Device> make_cpu_device() {
-  return std::make_unique<PaperCpu>();
+std::unique_ptr<Device> make_cpu_device(const RunContext& run) {
+  return std::make_unique<PaperCpu>(run);
 }
 
 }  // namespace lupine::paper

@@ -13,6 +13,6 @@
 namespace lupine::paper {
 
 /// The CPU device of the calling rank.
-std::unique_ptr<Device> make_cpu_device();
+std::unique_ptr<Device> make_cpu_device(const RunContext& run);
 
 }  // namespace lupine::paper

@@ -57,7 +57,7 @@ double SteadyClock::now() const {
 
 std::unique_ptr<Device> make_device(const DeviceOptions& options) {
   if (options.kind == DeviceKind::cuda) return std::make_unique<PaperGpu>(options);
-  return paper::make_cpu_device();
+  return paper::make_cpu_device(options.run);
 }
 int count_gpus() {
   return has_gpus() ? 1 : 0;
@@ -134,7 +134,7 @@ void* EqualMemory::take(std::size_t bytes) {
   ++piece.users;
   return piece.memory.get();
 }
-void EqualMemory::give_back(void* block) noexcept {
+void EqualMemory::give_back(void* block, std::size_t) noexcept {
   const auto piece = std::ranges::find_if(
       equal_pieces(), [&](const auto& one) { return one.second.memory.get() == block; });
   if (--piece->second.users == 0) equal_pieces().erase(piece);

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "comm/interruption.hpp"
 #include "core/expects.hpp"
+#include "refine/results.hpp"
 
 namespace lupine {
 
@@ -15,7 +15,7 @@ constexpr int exchange_tag = 2;  // not one of the factorization's tags
 }  // namespace
 
 LuSolver::LuSolver(Transport& transport, const DistributedMatrix& lu, std::int64_t width,
-                   std::span<const std::int64_t> pivots, Trace* trace)
+                   std::span<const std::int64_t> pivots)
     : transport_(transport),
       grid_(transport.grid()),
       device_(transport.device()),
@@ -23,7 +23,6 @@ LuSolver::LuSolver(Transport& transport, const DistributedMatrix& lu, std::int64
       width_(width),
       steps_(lu.rows(), lu.columns(), width),
       pivots_(pivots),
-      trace_(trace),
       queue_(device_.make_queue(Priority::high)) {
   device_.prepare(*queue_, {.width = width, .permutes = !pivots.empty(), .substitutes = true});
   prepare(Precision::fp64, 1);
@@ -84,17 +83,14 @@ MultiVector LuSolver::solve_in(const MultiVector& r) {
   const Vector scales = scales_of<T>(r, Layout::rows);
   clear(of_columns_);
   grid_.me().column == 0 ? put<T>(r, scales, of_rows_) : clear(of_rows_);
-  const auto scope = [&](Activity activity) {
-    return TraceScope(trace_, Track::solves, {.activity = activity});
-  };
-  // Each scope ends when its work is done.
+  // Each span ends when its work is done.
   {
-    const TraceScope lower = scope(Activity::solve_lower);
+    const auto lower = span(Activity::solve_lower);
     sweep(Triangle::unit_lower);  // Y = L^-1 R
     clear(of_rows_);
     queue_->synchronize();
   }
-  const TraceScope upper = scope(Activity::solve_upper);
+  const auto upper = span(Activity::solve_upper);
   sweep(Triangle::upper);  // D = U^-1 Y
   return get<T>(of_columns_, scales);
 }
@@ -118,15 +114,14 @@ void LuSolver::put(const MultiVector& v, const Vector& divisors, AnyMatrix to) {
 // The vectors of `from`; in FP32 each is multiplied by its factor.
 template <class T>
 MultiVector LuSolver::get(AnyMatrix from, const Vector& factors) {
-  stop_if_interrupted(grid_.all(), device_.interrupt());
   MultiVector v(from.rows, from.columns);
   if constexpr (precision_of<T> == Precision::fp64) {
-    device_.download(*queue_, from.as<double>().data, v.all());
+    download_results(grid_.all(), device_, *queue_, from.as<double>().data, v.all());
     return v;
   }
   staged_.resize(v.all().size() * sizeof(T));
   const std::span<T> host{reinterpret_cast<T*>(staged_.data()), v.all().size()};
-  device_.download(*queue_, reinterpret_cast<const T*>(from.data), host);
+  download_results(grid_.all(), device_, *queue_, reinterpret_cast<const T*>(from.data), host);
   for (std::int64_t k = 0; k < v.count(); ++k)
     std::transform(host.begin() + k * v.size(), host.begin() + (k + 1) * v.size(), v[k].begin(),
                    [factor = factors[static_cast<std::size_t>(k)]](T value) {
@@ -173,14 +168,14 @@ MultiVector LuSolver::solve_transposed_in(const MultiVector& r) {
   const Vector scales = scales_of<T>(r, Layout::columns);
   clear(of_rows_);
   grid_.me().row == 0 ? put<T>(r, scales, of_columns_) : clear(of_columns_);
-  // Each scope ends when its work is done.
+  // Each span ends when its work is done.
   {
-    const TraceScope upper(trace_, Track::solves, {.activity = Activity::solve_upper});
+    const auto upper = span(Activity::solve_upper);
     sweep_transposed(Triangle::upper);
     clear(of_columns_);
     queue_->synchronize();
   }
-  const TraceScope lower(trace_, Track::solves, {.activity = Activity::solve_lower});
+  const auto lower = span(Activity::solve_lower);
   sweep_transposed(Triangle::unit_lower);
   return get<T>(of_rows_, scales);
 }
@@ -218,7 +213,7 @@ void LuSolver::sweep_transposed(Triangle triangle) {
 void LuSolver::exchange_rows(const DeviceRowMoves& moves) {
   exchange_->start(*queue_, moves, of_rows_);
   {
-    const StallWatch::Waiting waiting(grid_.all().stalls(), "messages", grid_.column().watched());
+    const auto wait = grid_.all().run().waiting("messages", grid_.column().watched());
     while (!exchange_->test()) continue;
   }
   exchange_->finish(*queue_);

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "comm/process_grid.hpp"
-#include "core/trace.hpp"
 #include "device/device.hpp"
 #include "grid/step.hpp"
 #include "matrix/distributed_matrix.hpp"
@@ -42,9 +41,8 @@ class LuSolver final : public FactorSolver {
   /// @param lu the factors as factorize() stores them; must stay unchanged
   /// @param width most columns of a step, as in the factorization
   /// @param pivots FactorOutcome::pivots, which must live as long; empty without pivoting
-  /// @param trace records the solves; null: no trace
   LuSolver(Transport& transport, const DistributedMatrix& lu, std::int64_t width,
-           std::span<const std::int64_t> pivots, Trace* trace = nullptr);
+           std::span<const std::int64_t> pivots);
 
   using FactorSolver::solve;
   using FactorSolver::solve_transposed;
@@ -55,6 +53,9 @@ class LuSolver final : public FactorSolver {
 
  private:
   bool in_fp32(const MultiVector& r) const;
+  RunContext::Span span(Activity activity) const {
+    return grid_.all().run().span(Track::solves, {.activity = activity});
+  }
   template <class T>
   MultiVector solve_in(const MultiVector& r);
   template <class T>
@@ -90,7 +91,6 @@ class LuSolver final : public FactorSolver {
   std::int64_t width_;
   StepSequence steps_;
   std::span<const std::int64_t> pivots_;
-  Trace* trace_;
   std::unique_ptr<Queue> queue_;
   // Vectors in device memory, some along rows and as many along columns. In solve(), of_rows_ are
   // the remaining right-hand sides (the sums of the parts of a process row's ranks), and

@@ -65,14 +65,13 @@ struct Block {
 class Refinement {
  public:
   Refinement(System& system, FactorSolver& solver, const MultiVector& b,
-             const RefineOptions& options, const Clock& clock)
+             const RefineOptions& options)
       : options_(options),
         tolerance_(options.stop == StopRule::benchmark
                        ? 1
                        : componentwise_tolerance(options.tolerance, system.n())),
         goes_on_(options.stop == StopRule::componentwise && options.tolerance == 0 &&
                  b.count() <= Device::few_vectors),
-        clock_(clock),
         system_(system),
         solver_(solver),
         space_(system.x_space()),
@@ -333,7 +332,7 @@ class Refinement {
   void residuals(Block& block) {
     const bool with_bound = componentwise() && !bounds_hold(block);
     {
-      const Stopwatch watch = timer(times_.residuals, Phase::residuals, Activity::residual);
+      const auto watch = timer(times_.residuals, Phase::residuals, Activity::residual);
       System::Errors errors = system_.errors(block.x, block.b, with_bound);
       block.r = std::move(errors.residual);
       if (with_bound) block.bound = std::move(errors.bound);
@@ -388,31 +387,27 @@ class Refinement {
   }
 
   // The trace shows the number of solves so far in place of a step of the factorization.
-  Stopwatch timer(double& sum, Phase phase, Activity activity) const {
-    return {clock_,
-            sum,
-            options_.trace,
-            {.activity = activity, .phase = phase, .step = solves_},
-            system_.grid().all().stalls()};
+  RunContext::Span timer(double& sum, Phase phase, Activity activity) const {
+    return system_.grid().all().run().stopwatch(
+        sum, {.activity = activity, .phase = phase, .step = solves_});
   }
 
   // (L U)^-1 R, as a solve of each right-hand side of the block.
   MultiVector solve(const Block& block, const MultiVector& r) {
-    const Stopwatch watch = timer(times_.solves, Phase::solves, Activity::solve);
+    const auto watch = timer(times_.solves, Phase::solves, Activity::solve);
     ++solves_;
     for (const std::int64_t k : block.numbers) ++column(k).outcome.iterations;
     return solver_.solve(r);
   }
 
   MultiVector multiply(const MultiVector& v) {
-    const Stopwatch watch = timer(times_.residuals, Phase::residuals, Activity::product);
+    const auto watch = timer(times_.residuals, Phase::residuals, Activity::product);
     return system_.multiply(v);
   }
 
   RefineOptions options_;
   double tolerance_;
   bool goes_on_;  // whether `ir` goes on below the tolerance while the error halves
-  const Clock& clock_;
   System& system_;
   FactorSolver& solver_;
   VectorSpace space_;
@@ -429,9 +424,9 @@ double default_tolerance(std::int64_t n) {
 }
 
 std::vector<RefineOutcome> refine(System& system, FactorSolver& solver, const MultiVector& b,
-                                  const RefineOptions& options, const Clock& clock) {
+                                  const RefineOptions& options) {
   LUPINE_EXPECTS(options.stop == StopRule::componentwise || b.count() == 1);
-  return Refinement(system, solver, b, options, clock).run();
+  return Refinement(system, solver, b, options).run();
 }
 
 double refine_bytes(const LuPlan& plan) {
@@ -443,18 +438,17 @@ double refine_bytes(const LuPlan& plan) {
 
 RefineOutcome refine(Transport& transport, const DistributedMatrix& lu,
                      std::span<const std::int64_t> pivots, const MatrixSpec& spec,
-                     const RefineOptions& options, const Clock& clock) {
+                     const RefineOptions& options) {
   System system(transport.grid(), transport.device(),
                 generated_matrix(spec, lu.rows(), lu.columns()), lu.rows(), lu.columns());
-  LuSolver solver(transport, lu, options.width, pivots, options.trace);
+  LuSolver solver(transport, lu, options.width, pivots);
   const MultiVector b(right_hand_side(spec, lu.rows()));
-  return std::move(refine(system, solver, b, options, clock).front());
+  return std::move(refine(system, solver, b, options).front());
 }
 
 Vector solve(Transport& transport, const DistributedMatrix& lu,
-             std::span<const std::int64_t> pivots, const MatrixSpec& spec, std::int64_t width,
-             Trace* trace) {
-  return LuSolver(transport, lu, width, pivots, trace).solve(right_hand_side(spec, lu.rows()));
+             std::span<const std::int64_t> pivots, const MatrixSpec& spec, std::int64_t width) {
+  return LuSolver(transport, lu, width, pivots).solve(right_hand_side(spec, lu.rows()));
 }
 
 }  // namespace lupine

@@ -13,8 +13,6 @@
 #include <vector>
 
 #include "comm/process_grid.hpp"
-#include "core/clock.hpp"
-#include "core/trace.hpp"
 #include "device/device.hpp"
 #include "element/matrix_spec.hpp"
 #include "grid/lu_plan.hpp"
@@ -49,7 +47,6 @@ struct RefineOptions {
   /// Takes so many corrections of `ir`, whatever the errors are; 0: decides by the errors. For
   /// devices that compute nothing (Device::on_paper).
   int corrections = 0;
-  Trace* trace = nullptr;  ///< records solves and residuals; null: no trace
 };
 
 /// Seconds of this rank.
@@ -95,7 +92,7 @@ inline double componentwise_tolerance(double asked, std::int64_t n) {
 /// @param b along rows; with StopRule::benchmark one vector
 /// @return one outcome for each vector
 std::vector<RefineOutcome> refine(System& system, FactorSolver& solver, const MultiVector& b,
-                                  const RefineOptions& options, const Clock& clock);
+                                  const RefineOptions& options);
 
 /// Bytes of the vectors of a refinement, on the rank that has the most.
 double refine_bytes(const LuPlan& plan);
@@ -105,13 +102,12 @@ double refine_bytes(const LuPlan& plan);
 /// @param pivots FactorOutcome::pivots; empty without pivoting
 RefineOutcome refine(Transport& transport, const DistributedMatrix& lu,
                      std::span<const std::int64_t> pivots, const MatrixSpec& spec,
-                     const RefineOptions& options, const Clock& clock);
+                     const RefineOptions& options);
 
 /// x = U^-1 L^-1 P b along columns, with b generated from `spec`: one solve, no refinement.
 /// Collective. @param pivots FactorOutcome::pivots; empty without pivoting
 Vector solve(Transport& transport, const DistributedMatrix& lu,
-             std::span<const std::int64_t> pivots, const MatrixSpec& spec, std::int64_t width,
-             Trace* trace = nullptr);
+             std::span<const std::int64_t> pivots, const MatrixSpec& spec, std::int64_t width);
 
 /// The infinity norms of A, x, b and b - A x, in FP64, from A and b generated again. Collective.
 /// @param x along columns

@@ -8,8 +8,8 @@
 
 #include "element/cyclic.hpp"
 
-#include "comm/interruption.hpp"
 #include "core/random.hpp"
+#include "refine/results.hpp"
 
 namespace lupine {
 
@@ -63,8 +63,7 @@ MultiVector ResidualSketch::project(const Buffer& onto, const MultiVector& v,
       MatrixView<const double>{onto.as<double>(), v.size(), combinations, ld},
       MatrixView<const double>{vectors_.as<double>(), v.size(), v.count(), ld},
       MatrixView<double>{results_.as<double>(), combinations, v.count(), combinations});
-  device_.download(*queue_, results_.as<double>(), result.all());
-  stop_if_interrupted(system_.grid().all(), device_.interrupt());
+  download_results(system_.grid().all(), device_, *queue_, results_.as<double>(), result.all());
   ranks.all_reduce(result.all(), Reduction::sum);
   return result;
 }

@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
-#include "comm/interruption.hpp"
 #include "core/expects.hpp"
 #include "core/numbers.hpp"
 #include "refine/refinement.hpp"
+#include "refine/results.hpp"
 
 namespace lupine {
 
@@ -154,8 +154,7 @@ void System::reserve(Domain& domain, std::int64_t vectors) const {
 // The sums of the parts that the ranks with the same entries of a domain have in device memory.
 MultiVector System::sums(const Domain& domain, const double* parts, std::int64_t vectors) const {
   MultiVector sums(domain.size(), vectors);
-  device_.download(*queue_, parts, sums.all());
-  stop_if_interrupted(grid_.all(), device_.interrupt());
+  download_results(grid_.all(), device_, *queue_, parts, sums.all());
   VectorSpace(grid_, domain.layout).alike().all_reduce(sums.all(), Reduction::sum);
   return sums;
 }
@@ -246,8 +245,7 @@ MultiVector System::magnitude_product_in(const MultiVector& v, const Vector& pow
     device_.subtract_product(*queue_, transpose_, strip, transposed ? from : of_strip(from),
                              transposed ? of_strip(to) : to);
   }
-  device_.download(*queue_, product.as<T>(), host);
-  stop_if_interrupted(grid_.all(), device_.interrupt());
+  download_results(grid_.all(), device_, *queue_, product.as<T>(), host);
   MultiVector sums(b_.size(), v.count());
   for (std::size_t i = 0; i < host.size(); ++i)
     sums.all()[i] = static_cast<double>(host[i]) * powers[i / divisor(b_.size())];

@@ -10,15 +10,13 @@
 #include <vector>
 
 #include "comm/process_grid.hpp"
+#include "core/allocator.hpp"
 #include "grid/distribution.hpp"
 
 namespace lupine {
 
 /// The entries of a vector that one rank holds. A "whole" vector has all n entries.
 using Vector = std::vector<double>;
-
-template <class T>
-struct ReusingAllocator;
 
 /// While an object of this class lives, the memory of the thread's MultiVectors is kept when they
 /// end, for new ones of the same size: memory that is touched for the first time is slow.
@@ -29,23 +27,9 @@ class ReuseVectors {
   ReuseVectors(const ReuseVectors&) = delete;
   ReuseVectors& operator=(const ReuseVectors&) = delete;
 
- private:
-  template <class T>
-  friend struct ReusingAllocator;
+  /// Memory of a MultiVector's entries.
   static void* take(std::size_t bytes);
   static void give_back(void* block, std::size_t bytes) noexcept;
-};
-
-/// The allocator of a MultiVector's entries; see ReuseVectors.
-template <class T>
-struct ReusingAllocator {
-  using value_type = T;
-  ReusingAllocator() = default;
-  template <class U>
-  explicit ReusingAllocator(const ReusingAllocator<U>&) {}
-  T* allocate(std::size_t n) { return static_cast<T*>(ReuseVectors::take(n * sizeof(T))); }
-  void deallocate(T* p, std::size_t n) noexcept { ReuseVectors::give_back(p, n * sizeof(T)); }
-  bool operator==(const ReusingAllocator&) const { return true; }
 };
 
 /// Several vectors of one distribution: the columns of a matrix, column-major and contiguous. A
@@ -82,7 +66,7 @@ class MultiVector {
 
   std::int64_t size_ = 0;
   std::int64_t count_ = 0;
-  std::vector<double, ReusingAllocator<double>> entries_;
+  std::vector<double, Allocator<double, ReuseVectors>> entries_;
 };
 
 /// The vectors v as one MultiVector. @param size entries of each

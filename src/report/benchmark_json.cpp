@@ -11,6 +11,7 @@
 #include "report/benchmark_report.hpp"
 #include "report/option_json.hpp"
 #include "report/report_parts.hpp"
+#include "report/sensor_text.hpp"
 #include "setup/footprint.hpp"
 
 namespace lupine {
@@ -63,6 +64,10 @@ ordered_json outcome(const Setup& setup, const BenchmarkRun& run) {
   all.update(solution(r));
   all.update({{"phases", phases(setup, r)},
               {"memory_peak", json_of(run.peak, setup.machine.hosts)},
+              {"update_rates", run.update_rates},
+              {"energy", run.sensors ? json_of(run.sensors->energy, benchmark_flops(r.chosen.n))
+                                     : ordered_json()},
+              {"monitor", run.sensors ? json_of_monitors(run.sensors->monitors) : ordered_json()},
               {"norms",
                {{"A_inf", number_or_null(r.norms.a)},
                 {"x_inf", number_or_null(r.norms.x)},

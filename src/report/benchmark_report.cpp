@@ -13,6 +13,7 @@
 #include "core/numbers.hpp"
 #include "report/option_lines.hpp"
 #include "report/report_parts.hpp"
+#include "report/sensor_text.hpp"
 #include "setup/footprint.hpp"
 
 namespace lupine {
@@ -293,6 +294,15 @@ std::string memory_line(const Setup& setup, const BenchmarkRun& run) {
   return fmt::format("Memory: {} needed a rank, {}\n", gibibytes(rank_bytes(setup.lu)), peak);
 }
 
+std::string sensor_lines(const BenchmarkRun& run) {
+  if (!run.sensors) return "";
+  const EnergyReport& energy = run.sensors->energy;
+  const std::string times = energy_times(energy);
+  return fmt::format("Energy: {}\n", energy_text(energy, benchmark_flops(run.result.chosen.n))) +
+         (times.empty() ? "" : fmt::format("        {}\n", times)) +
+         monitor_lines(run.sensors->monitors, run.update_rates);
+}
+
 std::string convergence(const BenchmarkResult& r) {
   if (r.history.empty()) return "";
   std::string text = fmt::format("\nRefinement: {}, {} correction{}; scaled residual after each:\n",
@@ -380,7 +390,8 @@ std::string report_run(const Setup& setup, const BenchmarkRun& run) {
   };
   notes.erase(std::remove_if(notes.begin(), notes.end(), known), notes.end());
   return hpl_lines(run) + mxp_block(setup, run) + phase_table(setup, run) +
-         memory_line(setup, run) + convergence(r) + list("Notes on this run:", notes) + "\n";
+         memory_line(setup, run) + sensor_lines(run) + convergence(r) +
+         list("Notes on this run:", notes) + "\n";
 }
 
 std::string report_tail(const RunCounts& counts, bool checked, const std::optional<Paper>& paper) {

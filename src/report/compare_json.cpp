@@ -10,6 +10,7 @@
 #include "host/processor.hpp"
 #include "report/option_json.hpp"
 #include "report/report_parts.hpp"
+#include "report/sensor_text.hpp"
 #include "setup/sizing.hpp"
 
 namespace lupine {
@@ -24,7 +25,7 @@ ordered_json best_and_median(const std::vector<double>& values) {
           {"median", number_or_null(both.median, !values.empty())}};
 }
 
-ordered_json turn_of(const Turn& turn) {
+ordered_json turn_of(const Turn& turn, const Comparison& all) {
   return {{"seconds", number_or_null(turn.seconds, turn.seconds > 0)},
           {"refine_seconds", number_or_null(turn.refine_seconds)},
           {"check_seconds", number_or_null(turn.check_seconds)},
@@ -32,7 +33,10 @@ ordered_json turn_of(const Turn& turn) {
           {"scaled_residual", number_or_null(turn.scaled_residual)},
           {"passed", turn.passed()},
           {"failure", text_or_null(turn.failure)},
-          {"note", text_or_null(turn.note)}};
+          {"note", text_or_null(turn.note)},
+          {"energy", turn.sensors ? json_of(turn.sensors->energy, benchmark_flops(all.n, all.rhs))
+                                  : ordered_json()},
+          {"monitor", turn.sensors ? json_of_monitors(turn.sensors->monitors) : ordered_json()}};
 }
 
 ordered_json contestant_of(const Contestant& one, const Comparison& all) {
@@ -57,7 +61,7 @@ ordered_json contestant_of(const Contestant& one, const Comparison& all) {
       {"passed", one.skipped.empty() ? ordered_json(one.passed()) : ordered_json(nullptr)},
       {"skipped", text_or_null(one.skipped)},
       {"turns", ordered_json::array()}};
-  for (const Turn& turn : one.turns) result["turns"].push_back(turn_of(turn));
+  for (const Turn& turn : one.turns) result["turns"].push_back(turn_of(turn, all));
   return result;
 }
 

@@ -11,6 +11,7 @@
 #include "host/processor.hpp"
 #include "report/option_lines.hpp"
 #include "report/report_parts.hpp"
+#include "report/sensor_text.hpp"
 #include "revision.hpp"
 #include "setup/sizing.hpp"
 
@@ -137,6 +138,22 @@ std::string row(const Ceiling& one) {
                      one.bounds);
 }
 
+/// The energy of each contestant's fastest turn, or why there is none.
+std::string energy_lines(const Comparison& all) {
+  std::string known;
+  std::string unknown_energy;
+  for (const Contestant& one : all.contestants) {
+    if (one.turns.empty() || !fastest_turn(one).sensors) continue;
+    const EnergyReport& energy = fastest_turn(one).sensors->energy;
+    const std::string words = energy_text(energy, benchmark_flops(all.n, all.rhs));
+    if (energy.missing.empty())
+      known += fmt::format("- {}: {}\n", title(one), words);
+    else
+      unknown_energy = fmt::format("\nenergy: {}\n", words);
+  }
+  return known.empty() ? unknown_energy : "\nenergy of the best\n" + known;
+}
+
 /// How many right-hand sides there are; N: as many as the order.
 std::string rhs_text(std::int64_t rhs) {
   return rhs > 0 ? fmt::to_string(rhs) : "N";
@@ -221,6 +238,7 @@ std::string compare_tables(const Comparison& comparison) {
     text += ceiling_row("ceiling", "r x thr", "best", "median", "unit", "best shape", "bounds");
     for (const Ceiling& one : comparison.ceilings) text += row(one);
   }
+  text += energy_lines(comparison);
   for (const Contestant& one : comparison.contestants) why += reasons(one);
   for (const Ceiling& one : comparison.ceilings) why += reasons(one);
   return why.empty() ? text : text + "\n" + why;

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "compare/compare.hpp"
 #include "compare/comparison.hpp"
+#include "compare/contest.hpp"
 #include "setup/plan.hpp"
 
 namespace lupine {

@@ -15,6 +15,7 @@
 #include "report/option_json.hpp"
 #include "report/option_lines.hpp"
 #include "report/report_parts.hpp"
+#include "report/sensor_text.hpp"
 #include "setup/sizing.hpp"
 
 namespace lupine {
@@ -218,6 +219,17 @@ std::string memory_line(const SolveRun& run, const Solution& s) {
                                     gibibytes(s.memory.free), peak.empty() ? "" : "; ", peak));
 }
 
+double flops_of(const SolveRun& run) {
+  return benchmark_flops(run.n, run.right_hand_sides);
+}
+
+std::string energy_lines(const SolveRun& run) {
+  const EnergyReport& energy = run.sensors.energy;
+  const std::string times = energy_times(energy);
+  return line("ENERGY", energy_text(energy, flops_of(run))) +
+         (times.empty() ? "" : line("", times)) + monitor_lines(run.sensors.monitors, {});
+}
+
 std::string total_lines(const SolveRun& run, const Solution& s) {
   std::string text = "\n";
   if (const double most = difference_from_ones(run, s); !std::isnan(most))
@@ -227,6 +239,7 @@ std::string total_lines(const SolveRun& run, const Solution& s) {
                  fmt::format("{}{:.2e}, estimated{}", s.condition_at_least ? "at least " : "",
                              s.condition, s.equilibrated ? ", of the scaled matrix" : ""));
   text += memory_line(run, s);
+  text += energy_lines(run);
   return text + line("TIME", fmt::format("{:.3f} s to get A, {:.3f} s to solve, {:.3f} s to check",
                                          s.load_seconds, s.seconds, s.check_seconds));
 }
@@ -290,7 +303,9 @@ ordered_json json_of_solution(const SolveRun& run, const Solution& s) {
                    {"failure", text_or_null(run.failure)},
                    {"bad_pivot", index_or_null(run.bad_pivot)},
                    {"difference_from_ones", number_or_null(difference_from_ones(run, s))},
-                   {"memory_peak", json_of(run.peak, run.hosts)}});
+                   {"memory_peak", json_of(run.peak, run.hosts)},
+                   {"energy", json_of(run.sensors.energy, flops_of(run))},
+                   {"monitor", json_of_monitors(run.sensors.monitors)}});
   for (std::size_t i = 0; i < s.steps.size(); ++i)
     document["steps"][i]["fp64"] = s.steps[i].precision == Precision::fp64
                                        ? ordered_json(name(s.chosen.fp64))

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "setup/peak_memory.hpp"
+#include "setup/run_sensors.hpp"
 
 namespace lupine {
 
@@ -30,6 +31,7 @@ struct SolveRun {
   std::string failure;          ///< why not every x meets the tolerance; empty if each does
   std::int64_t bad_pivot = -1;  ///< 0-based index of the zero pivot of a singular A, or -1
   PeakMemory peak{};            ///< from the opening of the files to the solution
+  SensorReport sensors{};       ///< of all LUs, and of all refinements
 };
 
 /// Whether some right-hand sides are solved and others are not, and x may be kept: there is no

@@ -19,6 +19,8 @@ struct Defaults {
   int leaf = 1;      ///< columns at which the recursion of a pivoted panel ends
   std::string row;   ///< name of the table's row: "cpu fast 16 bits, above 12288 a rank"
   bool cut = false;  ///< nb is less than the row's nb, which would make too few blocks
+
+  std::string source() const { return "table (" + row + ")"; }
 };
 
 /// The default values for a plan whose n, precision, device and grid are settled. The row's block

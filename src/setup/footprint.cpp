@@ -53,4 +53,12 @@ std::int64_t panel_width(LuPlan plan, double free) {
   return plan.width;
 }
 
+LuPlan tuned(LuPlan plan, const Tuning& tuning, double free) {
+  plan.nb = std::min(tuning.nb, plan.n);
+  plan.lookahead = tuning.lookahead;
+  plan.chunk = tuning.chunk;
+  plan.width = panel_width(plan, free);
+  return plan;
+}
+
 }  // namespace lupine

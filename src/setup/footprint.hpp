@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "core/tuning.hpp"
 #include "grid/lu_plan.hpp"
 
 namespace lupine {
@@ -24,5 +25,8 @@ double panel_bytes(const LuPlan& plan);
 /// @param plan whose width does not count
 /// @param free bytes that a rank may use; the memory of panels may grow into them
 std::int64_t panel_width(LuPlan plan, double free = 0);
+
+/// The plan with this tuning, and with panels of panel_width() columns.
+LuPlan tuned(LuPlan plan, const Tuning& tuning, double free = 0);
 
 }  // namespace lupine

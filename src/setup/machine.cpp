@@ -148,7 +148,8 @@ void MachineChoice::choose_device() {
                         .threads = threads_,
                         .gpu = cuda ? gpu_of(node_rank, gpus, o.gpus) : 0,
                         .reserved = o.reserve,
-                        .fp64 = o.fp64});
+                        .fp64 = o.fp64,
+                        .run = all_.run()});
   });
   facts_.device = all_.all_gather(device_->description()).front();
   facts_.fp64 = all_.all_gather(device_->fp64_products()).front();
@@ -203,16 +204,16 @@ void MachineFacts::settle(RunOptions& options) const {
 }
 
 Machine::Machine(MPI_Comm comm, const RunOptions& options, std::unique_ptr<const Clock> clock,
-                 Interrupt* interrupt)
+                 const RunHooks& hooks)
     : clock_(std::move(clock)),
       watch_(comm, *clock_, options.stall_timeout),
-      all_(Communicator::duplicate(comm, watch_.stalls())),
+      run_(*clock_, watch_.stalls(), hooks),
+      all_(Communicator::duplicate(comm, run_)),
       chosen_(MachineChoice(all_, options).run()),
       grid_(all_, chosen_.facts.shape()) {
-  device().set_interrupt(interrupt);
-  if (!watch_.stalls()) return;
-  device().set_stalls(watch_.stalls());
   watch_.before_end([this] { device().end_peers(); });
+  if (const auto memory = hooks.meter ? device().memory() : std::nullopt)
+    hooks.meter->uses_gpu(memory->identity, memory->name);
 }
 
 // The watch may be ending the run, and is to know no device that is gone.

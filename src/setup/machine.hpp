@@ -15,7 +15,7 @@
 #include "comm/communicator.hpp"
 #include "comm/process_grid.hpp"
 #include "comm/run_watch.hpp"
-#include "core/clock.hpp"
+#include "core/run_context.hpp"
 #include "device/device.hpp"
 #include "setup/sizing.hpp"
 #include "transport/transport.hpp"
@@ -45,23 +45,24 @@ struct MachineFacts {
 };
 
 /// The process grid, this rank's threads and device, and the transport between the ranks' devices.
-/// A stall watch covers the waits of all of them from the constructor on.
+/// All of them work in one run, whose watch covers their waits from the constructor on.
 class Machine {
  public:
   /// Chooses the values that the options leave open. Collective over `comm`.
   /// @param clock measures all times on this machine
-  /// @param interrupt ends the work of its device early; null on all ranks or on none
+  /// @param hooks the interrupt is null on all ranks or on none
   /// @throws UsageError, AgreedFault: the same one on every rank
   Machine(MPI_Comm comm, const RunOptions& options,
           std::unique_ptr<const Clock> clock = std::make_unique<SteadyClock>(),
-          Interrupt* interrupt = nullptr);
+          const RunHooks& hooks = {});
   ~Machine();
   Machine(const Machine&) = delete;
   Machine& operator=(const Machine&) = delete;
 
   const MachineFacts& facts() const { return chosen_.facts; }
-  const Clock& clock() const { return *clock_; }
-  StallWatch* stalls() const { return watch_.stalls(); }
+  /// To which the communicators and the device refer.
+  RunContext& run() { return run_; }
+  const RunContext& run() const { return run_; }
   const Communicator& all() const { return all_; }
   const ProcessGrid& grid() const { return grid_; }
   Device& device() const { return *chosen_.device; }
@@ -88,6 +89,7 @@ class Machine {
 
   std::unique_ptr<const Clock> clock_;
   RunWatch watch_;
+  RunContext run_;
   Communicator all_;
   Chosen chosen_;
   ProcessGrid grid_;

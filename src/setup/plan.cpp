@@ -9,15 +9,14 @@
 #include <utility>
 
 #include "comm/agreement.hpp"
-#include "comm/interruption.hpp"
 #include "core/numbers.hpp"
 #include "core/scalar.hpp"
 #include "device/device_traits.hpp"
 #include "setup/defaults.hpp"
 #include "setup/footprint.hpp"
 #include "setup/options_check.hpp"
+#include "setup/product_trial.hpp"
 #include "setup/rates.hpp"
-#include "setup/update_rate.hpp"
 
 namespace lupine {
 
@@ -47,9 +46,6 @@ class Planning {
                  .device = run.device,
                  .precision = request.precision,
                  .pivoting = request.pivoting,
-                 .leaf = request.leaf,
-                 .ndiv = request.ndiv,
-                 .broadcast = run.broadcast,
                  .fp64 = run.fp64,
                  .overlaps = machine.device().overlaps(),
                  .staged = run.comm == CommMethod::staged};
@@ -62,6 +58,7 @@ class Planning {
     choose_place();
     choose_size();
     check_fit();
+    setup_.settle_free(asked_);
     note_what_is_odd();
     return std::move(setup_);
   }
@@ -72,6 +69,7 @@ class Planning {
   double copy_bytes(Precision precision) const;
   void choose_size();
   void choose_n();
+  double update_rate(std::int64_t width) const;
   std::int64_t bound_by_time(std::int64_t n);
   void check_fit();
   void check_host();
@@ -90,7 +88,6 @@ class Planning {
   const Machine& machine_;
   const LuRequest& asked_;
   Kept kept_;
-  bool fast_ = false;  // whether a 16-bit update is much faster than FP32's
   LuSetup setup_;
 };
 
@@ -115,13 +112,13 @@ void Planning::choose_precision() {
     o.precision = rates.fastest();
     setup_.reasons.precision = rates.text(o.precision);
   }
-  fast_ = rates.of(o.precision) >= fast_ratio * rates.of(Precision::fp32);
+  setup_.fast = rates.of(o.precision) >= fast_ratio * rates.of(Precision::fp32);
 }
 
 Defaults Planning::defaults(std::int64_t n) const {
   LuPlan of = setup_.lu;
   of.n = n;
-  return defaults_for(of, fast_);
+  return defaults_for(of, setup_.fast);
 }
 
 Tuning Planning::tuning(std::int64_t n) const {
@@ -140,9 +137,8 @@ void Planning::settle_tuning(std::int64_t n) {
   const Tuning t = tuning(n);
   const Defaults table = defaults(n);
   const ProfileEntry* known = asked_.profile.find(profile_key(setup_), n);
-  const std::string by_table = fmt::format("table ({})", table.row);
   const std::string source =
-      known ? fmt::format("profile ({} at N = {})", known->date, known->n) : by_table;
+      known ? fmt::format("profile ({} at N = {})", known->date, known->n) : table.source();
   if (run.nb == 0)
     setup_.reasons.nb =
         source + (!known && table.cut ? ", cut to leave blocks for every rank" : "");
@@ -151,22 +147,14 @@ void Planning::settle_tuning(std::int64_t n) {
   run.nb = run.nb != 0 ? run.nb : std::min(t.nb, n);
   run.lookahead = t.lookahead;
   run.chunk = t.chunk == 0 ? n : std::min(t.chunk, n);
-  if (setup_.lu.pivoting == Pivoting::none || setup_.lu.leaf != 0) return;
-  setup_.lu.leaf = table.leaf;
-  setup_.reasons.leaf = by_table;
 }
 
 // The plan for this order, with panels as wide as their share of the memory allows.
 LuPlan Planning::lu(std::int64_t n) const {
-  const Tuning t = tuning(n);
   LuPlan lu = setup_.lu;
   lu.n = n;
-  lu.nb = std::min(t.nb, n);
-  lu.lookahead = t.lookahead;
-  lu.chunk = t.chunk;
   lu.held = kept_bytes();
-  lu.width = panel_width(lu);
-  return lu;
+  return tuned(lu, tuning(n));
 }
 
 std::int64_t Planning::kept_bytes() const {
@@ -268,14 +256,24 @@ void Planning::choose_n() {
   if (asked_.time_target > 0) o.n = bound_by_time(o.n);
 }
 
+// Flop/s of this rank's updates from panels of this width. A fast device needs a large product to
+// show its rate; a slow one spends its time at the first.
+double Planning::update_rate(std::int64_t width) const {
+  const Clock& clock = machine_.run().clock();
+  const double end = clock.now() + trial_seconds;
+  const std::int64_t largest = machine_.device().shares_host_memory() ? 4096 : 16384;
+  double best = 0;
+  for (std::int64_t size = 1024; size <= largest && clock.now() < end; size *= 2) {
+    ProductTrial trial(machine_.device(), Product::update, setup_.lu.precision, size, size, width);
+    best = std::max(best, trial.rate(clock, size == largest ? end - clock.now() : 0));
+  }
+  return best;
+}
+
 std::int64_t Planning::bound_by_time(std::int64_t n) {
   const LuPlan& o = setup_.lu;
   machine_.all().barrier();
-  const double mine = agreed(machine_.all(), [&] {
-    return update_rate(machine_.device(), o.precision, lu(n).width, trial_seconds,
-                       machine_.clock());
-  });
-  stop_if_interrupted(machine_.all(), machine_.device().interrupt());
+  const double mine = agreed(machine_.all(), [&] { return update_rate(lu(n).width); });
   const double rate = machine_.all().size() * machine_.all().all_reduce(mine, Reduction::min);
   const double efficiency = typical_efficiency(o.pivoting);
   const std::int64_t bound = largest_n_in_time(asked_.time_target, efficiency * rate);
@@ -342,6 +340,15 @@ ProfileKey profile_key(const LuSetup& setup) {
   const LuPlan& lu = setup.lu;
   const Benchmark benchmark = lu.precision == Precision::fp64 ? Benchmark::hpl : Benchmark::mxp;
   return {setup.machine.device, benchmark, lu.precision, lu.pivoting, lu.grid.nprow, lu.grid.npcol};
+}
+
+void LuSetup::settle_free(const LuRequest& request) {
+  run.broadcast = lu.broadcast = request.run.broadcast;
+  lu.ndiv = request.ndiv;
+  const Defaults table = defaults_for(lu, fast);
+  const bool open = lu.pivoting != Pivoting::none && request.leaf == 0;
+  lu.leaf = open ? table.leaf : request.leaf;
+  reasons.leaf = open ? table.source() : "";
 }
 
 LuSetup plan(const Machine& machine, const LuRequest& request) {

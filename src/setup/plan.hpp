@@ -53,12 +53,17 @@ struct LuRequest {
 /// Everything that is settled about an LU before it starts: plain values, equal on every rank.
 struct LuSetup {
   LuPlan lu;
-  RunOptions run;  ///< as asked for, with every open value resolved; its nb may exceed n
+  RunOptions run;     ///< as asked for, with every open value resolved; its nb may exceed n
+  bool fast = false;  ///< whether a 16-bit update is much faster than FP32's
   double memory_fraction = 0;
   MachineFacts machine;
   Reasons reasons;
   MemoryBudget budget;
   std::vector<std::string> notes;  ///< warnings, including those of the machine
+
+  /// Settles what no other choice depends on, and what may so change in a setup: broadcast, leaf
+  /// and ndiv.
+  void settle_free(const LuRequest& request);
 };
 
 /// Chooses the values that the request leaves open, and refuses a problem that cannot run on the

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/fastest.hpp"
 #include "matrix/distributed_matrix.hpp"
 #include "matrix/panel_ring.hpp"
 
@@ -43,16 +44,21 @@ ProductTrial::ProductTrial(Device& device, Product product, Precision precision,
   fill(width, columns);
   device_.cast(*queue_, as_c(width, columns), -1, u_, u_control(), status());
   fill(rows, columns);
-  queue_->synchronize();
+  run();
+}
+
+double ProductTrial::rate(const Clock& clock, double seconds, int least) {
+  return flops() / fastest(
+                       clock, seconds, [this] { run(); }, least);
 }
 
 double ProductTrial::flops() const {
   return 2 * static_cast<double>(c_.rows * c_.columns) * static_cast<double>(l_.columns);
 }
 
-void ProductTrial::run(const Poll& poll) {
+void ProductTrial::run() {
   if (product_ == Product::update)
-    device_.update(*queue_, l_, l_control(), u_, u_control(), c_, poll);
+    device_.update(*queue_, l_, l_control(), u_, u_control(), c_, {});
   else
     device_.subtract(*queue_, l_, u_, c_);
   queue_->synchronize();

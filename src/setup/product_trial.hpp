@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// Single matrix products on a device, for callers that time them.
+/// The rate of a device's products, by which precisions, orders and ceilings are measured.
 #pragma once
 
 #include <lupine/options.hpp>
@@ -21,15 +21,18 @@ enum class Product { update, gemm };
 class ProductTrial {
  public:
   /// @param precision of L and U; for Product::gemm fp32 or fp64
+  /// The first product is made here, not to be timed: it prepares kernels and scratch memory.
   /// @throws Fault where memory is short
   ProductTrial(Device& device, Product product, Precision precision, std::int64_t rows,
                std::int64_t columns, std::int64_t width);
 
-  /// Operations of one product: 2 rows columns width.
+  /// Flop/s of the fastest of several products: `seconds` and `least` are those of fastest().
+  double rate(const Clock& clock, double seconds, int least = 1);
+
+  /// Operations of a product.
   double flops() const;
   /// Computes one product, and waits for its end.
-  /// @param poll is called during a long update, see Device::update
-  void run(const Poll& poll);
+  void run();
 
  private:
   static constexpr std::int64_t control_room = 64;

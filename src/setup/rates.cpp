@@ -10,9 +10,7 @@
 #include <deque>
 
 #include "comm/agreement.hpp"
-#include "comm/interruption.hpp"
 #include "core/expects.hpp"
-#include "core/fastest.hpp"
 #include "core/scalar.hpp"
 #include "device/device_traits.hpp"
 #include "io/text.hpp"
@@ -91,19 +89,15 @@ std::vector<Rounds> measure(const Machine& machine, std::span<const Precision> p
   const DeviceTraits& traits = traits_of(machine.facts().run.device);
   const std::int64_t width = std::min(traits.trial_width, order / 2);
   std::deque<ProductTrial> trials;
-  for (const Precision p : precisions) {
+  for (const Precision p : precisions)
     trials.emplace_back(machine.device(), Product::update, p, order, order / 2, width);
-    trials.back().run([] {});  // not timed: the first call prepares kernels
-  }
   std::vector<Rounds> rates(trials.size());
   const auto steady = [&] {
     return std::all_of(rates.begin(), rates.end(), [](const Rounds& r) { return r.steady(); });
   };
   for (int round = 0; round < least_rounds || (round < most_rounds && !steady()); ++round)
-    for (std::size_t i = 0; i < trials.size(); ++i) {
-      const double seconds = fastest(machine.clock(), 0, [&] { trials[i].run([] {}); });
-      rates[i].add(trials[i].flops() / seconds);
-    }
+    for (std::size_t i = 0; i < trials.size(); ++i)
+      rates[i].add(trials[i].rate(machine.run().clock(), 0));
   return rates;
 }
 
@@ -176,7 +170,6 @@ Rates update_rates(const Machine& machine, std::span<const Precision> precisions
     all.barrier();  // ranks that share a memory measure at the same time
     const std::vector<Rounds> mine =
         agreed(all, [&] { return measure(machine, precisions, order); });
-    stop_if_interrupted(all, machine.device().interrupt());
     const std::string date = utc_text(std::time(nullptr));
     for (std::size_t i = 0; i < mine.size(); ++i)
       put({{device, precisions[i], order, mine[i].best / giga, date, ""}, true, mine[i].steady()});

@@ -140,8 +140,7 @@ class ForwardBounds {
 class Answering {
  public:
   Answering(FactoredSystem& factored, const ScaledMatrix& matrix, Transpose op,
-            const MultiVector& b, const AnswerOptions& options, const Clock& clock,
-            AnswerTimes& times)
+            const MultiVector& b, const AnswerOptions& options, AnswerTimes& times)
       : factored_(factored),
         system_(factored.system()),
         matrix_(matrix),
@@ -150,7 +149,7 @@ class Answering {
         b_(b),
         options_(options),
         tolerance_(componentwise_tolerance(options.refine.tolerance, system_.n())),
-        clock_(clock),
+        run_(system_.grid().all().run()),
         times_(times),
         x_space_(system_.x_space()),
         right_(system_.b_part().local_size(), b.count()) {
@@ -181,13 +180,13 @@ class Answering {
     else
       for (std::int64_t k = 0; k < right_.count(); ++k) rest.push_back(k);
     if (!rest.empty()) refine(rest);
-    const double begin = clock_.now();
+    const double begin = run_.now();
     if (options_.condition != ConditionCheck::off)
       ForwardBounds(factored_, scales_)
           .set(answers_,
                options_.condition == ConditionCheck::full || (options_.bounds && !options_.many),
                !options_.bounds);
-    times_.checks += clock_.now() - begin;
+    times_.checks += run_.now() - begin;
     return std::move(answers_);
   }
 
@@ -197,11 +196,11 @@ class Answering {
 
   // One solve for all; returns those whose estimated errors do not suffice.
   std::vector<std::int64_t> solve_once() {
-    double begin = clock_.now();
+    double begin = run_.now();
     answers_.y = factored_.solver().solve(right_);
     const MultiVector& y = answers_.y;
-    times_.refine += clock_.now() - begin;
-    begin = clock_.now();
+    times_.refine += run_.now() - begin;
+    begin = run_.now();
     const ResidualSketch::Estimates estimates = factored_.sketch().estimate(y, right_);
     const Vector y_sizes = x_space_.largest(y);
     const Vector b_sizes = system_.b_space().largest(right_);
@@ -228,20 +227,20 @@ class Answering {
       answer.largest_f = ResidualSketch::certainty * estimates.residuals[i] + (n + 1) * eps * size;
       if (answer.largest_f != 0) answer.largest_f += lost(answer);
     }
-    times_.checks += clock_.now() - begin;
+    times_.checks += run_.now() - begin;
     return rest;
   }
 
   void refine(const std::vector<std::int64_t>& numbers) {
-    double begin = clock_.now();
+    double begin = run_.now();
     MultiVector b = right_;
     b.keep(numbers);
     std::vector<RefineOutcome> outcomes =
-        lupine::refine(system_, factored_.solver(), b, options_.refine, clock_);
-    times_.refine += clock_.now() - begin;
-    begin = clock_.now();
+        lupine::refine(system_, factored_.solver(), b, options_.refine);
+    times_.refine += run_.now() - begin;
+    begin = run_.now();
     for (std::size_t i = 0; i < numbers.size(); ++i) measure(numbers[i], std::move(outcomes[i]));
-    times_.checks += clock_.now() - begin;
+    times_.checks += run_.now() - begin;
   }
 
   void set_x(std::int64_t k) {
@@ -328,7 +327,7 @@ class Answering {
   const MultiVector& b_;
   const AnswerOptions& options_;
   double tolerance_;
-  const Clock& clock_;
+  const RunContext& run_;
   AnswerTimes& times_;
   VectorSpace x_space_;
   MultiVector right_;        // R b 2^-shift
@@ -339,9 +338,8 @@ class Answering {
 }  // namespace
 
 Answers answers(FactoredSystem& factored, const ScaledMatrix& matrix, Transpose op,
-                const MultiVector& b, const AnswerOptions& options, const Clock& clock,
-                AnswerTimes& times) {
-  return Answering(factored, matrix, op, b, options, clock, times).run();
+                const MultiVector& b, const AnswerOptions& options, AnswerTimes& times) {
+  return Answering(factored, matrix, op, b, options, times).run();
 }
 
 std::string doubt(FactoredSystem& factored, std::span<const SolveColumn> columns, bool quick) {

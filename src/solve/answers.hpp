@@ -13,7 +13,6 @@
 #include <string>
 #include <vector>
 
-#include "core/clock.hpp"
 #include "refine/refinement.hpp"
 #include "solve/factored_system.hpp"
 #include "solve/scaled_matrix.hpp"
@@ -80,8 +79,7 @@ struct AnswerTimes {
 /// @param op no: that of the matrix, yes: its transpose's
 /// @param b whole, as the user gave them, finite
 Answers answers(FactoredSystem& factored, const ScaledMatrix& matrix, Transpose op,
-                const MultiVector& b, const AnswerOptions& options, const Clock& clock,
-                AnswerTimes& times);
+                const MultiVector& b, const AnswerOptions& options, AnswerTimes& times);
 
 /// Whether entries have grown more in an LU than they do without a structure that makes them grow.
 inline bool has_grown(double growth, std::int64_t n) {

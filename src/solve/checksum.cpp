@@ -8,7 +8,6 @@
 #include <numeric>
 
 #include "comm/agreement.hpp"
-#include "comm/interruption.hpp"
 
 namespace lupine {
 
@@ -22,7 +21,6 @@ std::vector<std::uint64_t> sums_of(const Communicator& all, Device& device, Cons
     device.checksums_of_columns(*queue, a, found.as<std::uint64_t>());
     device.download(*queue, found.as<std::uint64_t>(), sums);
   });
-  stop_if_interrupted(all, device.interrupt());
   return sums;
 }
 

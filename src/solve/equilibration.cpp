@@ -64,7 +64,6 @@ class Equilibrator {
       device_.download(*queue_, found.as<double>(), result);
       if (checksums) device_.download(*queue_, to_sums, *checksums);
     });
-    stop_if_interrupted(grid_.all(), device_.interrupt());
     const VectorSpace space(grid_, along);
     space.alike().all_reduce(result, Reduction::max);
     return space.gather(to, result);

@@ -2,7 +2,9 @@
 #include <lupine/solve.hpp>
 
 #include <memory>
+#include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include "comm/agreement.hpp"
@@ -13,13 +15,6 @@
 namespace lupine {
 
 namespace {
-
-// The solution, unless doubts are errors and it has one.
-Solution checked(Solution solution, bool strict) {
-  if (!strict || solution.doubt.empty()) return solution;
-  const std::string words = solution.doubt;
-  throw AccuracyError(words, std::make_shared<const Solution>(std::move(solution)));
-}
 
 /// What a rank asks for. Ranks that ask for different things would wait for each other's messages.
 struct Call {
@@ -38,56 +33,84 @@ void require_equal(const Communicator& all, const Call& mine) {
                        {"b", mine.b ? mine.b->description() : ""},
                        {"the system", mine.transpose == Transpose::no ? "A x = b" : "A^T x = b"}});
 }
-void require_equal(MPI_Comm comm, const Call& mine, StallWatch* stalls = nullptr) {
-  if (ranks_in(comm) > 1) require_equal(Communicator::duplicate(comm, stalls), mine);
+void require_equal(MPI_Comm comm, const Call& mine, const RunContext& around = RunContext::none()) {
+  if (ranks_in(comm) > 1) require_equal(Communicator::duplicate(comm, around), mine);
 }
+
+/// What a call has of its caller.
+struct Caller {
+  const ProgressFunction& progress;
+  const InterruptFunction& interrupt;
+  const RunContext& around = RunContext::none();
+};
 
 }  // namespace
 
-class LUPINE_HIDDEN Factorization::Implementation {
- public:
-  Implementation(MPI_Comm comm, const InterruptFunction& interrupt,
-                 const ProgressFunction& progress, bool strictly)
-      : interruption(comm, interrupt, progress != nullptr), strict(strictly) {}
+/// A solver in the public calls that use it: each is compared with those of the other ranks, may be
+/// ended early on all of them, and names this rank in its faults.
+struct SolverCalls {
+  bool strict = false;
+  std::optional<Interruption> interruption{};
+  std::unique_ptr<Solver> solver{};
+  RunMeter* meter = nullptr;
 
-  Interruption interruption;
-  bool strict;
-  std::unique_ptr<Solver> solver;
+  /// The first call. `work` makes the solver, of which nothing is left where it is ended early.
+  template <class Work>
+  std::invoke_result_t<Work> first(MPI_Comm comm, const Call& mine, const Caller& caller,
+                                   const Work& work) {
+    return on_this_rank(comm, [&] {
+      require_equal(comm, mine, caller.around);
+      meter = caller.around.hooks().meter;
+      interruption.emplace(comm, caller.interrupt, caller.progress != nullptr, caller.around);
+      return interruption->during(work, [this] { solver.reset(); });
+    });
+  }
+  template <class Work>
+  std::invoke_result_t<Work> next(const Call& mine, const Work& work) {
+    return on_this_rank(solver->all().handle(), [&] {
+      require_equal(solver->all(), mine);
+      return interruption->during(work, [] {});
+    });
+  }
+  /// Loads and factors A. @param b is checked before; null: none
+  void factor(MPI_Comm comm, const Matrix& a, const SolveOptions& options,
+              const ProgressFunction& progress, Seen seen, const RightHandSideSource* b = nullptr) {
+    solver = make_solver(comm, a, options, progress, seen, {interruption->get(), meter});
+    if (b) solver->check(*b);
+    solver->factor();
+  }
+  /// The solution, unless doubts are errors and it has one.
+  Solution checked(Solution solution) const {
+    if (!strict || solution.doubt.empty()) return solution;
+    const std::string words = solution.doubt;
+    throw AccuracyError(words, std::make_shared<const Solution>(std::move(solution)));
+  }
 };
 
+class LUPINE_HIDDEN Factorization::Implementation : public SolverCalls {};
+
 Factorization::Factorization(MPI_Comm comm, const Matrix& a, const SolveOptions& options,
-                             const ProgressFunction& progress, const InterruptFunction& interrupt) {
-  on_this_rank(comm, [&] {
-    require_equal(comm, {.name = "Factorization", .a = &a.source()});
-    implementation_ = std::make_unique<Implementation>(comm, interrupt, progress, options.strict);
-    Implementation& mine = *implementation_;
-    const auto work = [&] {
-      mine.solver = make_solver(comm, a, options, progress, Seen::errors, mine.interruption.get());
-      mine.solver->factor();
-    };
-    mine.interruption.during(work, [&] { mine.solver.reset(); });
-  });
+                             const ProgressFunction& progress, const InterruptFunction& interrupt)
+    : implementation_(std::make_unique<Implementation>()) {
+  SolverCalls& calls = *implementation_;
+  calls.strict = options.strict;
+  calls.first(comm, {.name = "Factorization", .a = &a.source()}, {progress, interrupt},
+              [&] { calls.factor(comm, a, options, progress, Seen::errors); });
 }
 Factorization::Factorization(Factorization&&) noexcept = default;
 Factorization& Factorization::operator=(Factorization&&) noexcept = default;
 Factorization::~Factorization() = default;
 
 Solution Factorization::solve(const RightHandSide& b, Transpose transpose) {
-  Solver& solver = *implementation_->solver;
-  return on_this_rank(solver.all().handle(), [&] {
-    require_equal(solver.all(), {"Factorization::solve()", nullptr, &b.source(), transpose});
-    return implementation_->interruption.during(
-        [&] { return checked(solver.solve(b.source(), transpose), implementation_->strict); },
-        [] {});
-  });
+  SolverCalls& calls = *implementation_;
+  return calls.next({"Factorization::solve()", nullptr, &b.source(), transpose},
+                    [&] { return calls.checked(calls.solver->solve(b.source(), transpose)); });
 }
 
 ConditionEstimate Factorization::condition(Transpose transpose) {
-  Solver& solver = *implementation_->solver;
-  return on_this_rank(solver.all().handle(), [&] {
-    require_equal(solver.all(), {.name = "Factorization::condition()", .transpose = transpose});
-    return implementation_->interruption.during([&] { return solver.condition(transpose); }, [] {});
-  });
+  SolverCalls& calls = *implementation_;
+  return calls.next({.name = "Factorization::condition()", .transpose = transpose},
+                    [&] { return calls.solver->condition(transpose); });
 }
 
 Precision Factorization::precision() const {
@@ -105,19 +128,13 @@ Solution solve(MPI_Comm comm, const Matrix& a, const RightHandSide& b, const Sol
 
 Solution solve(MPI_Comm comm, const Matrix& a, const RightHandSide& b, const SolveOptions& options,
                const ProgressFunction& progress, const InterruptFunction& interrupt, Seen seen,
-               StallWatch* stalls) {
-  return on_this_rank(comm, [&] {
-    require_equal(comm, {"solve()", &a.source(), &b.source()}, stalls);
-    Interruption interruption(comm, interrupt, progress != nullptr, stalls);
-    std::unique_ptr<Solver> solver;
-    const auto work = [&] {
-      solver = make_solver(comm, a, options, progress, seen, interruption.get());
-      solver->check(b.source());
-      solver->factor();
-      return checked(solver->solve(b.source(), Transpose::no), options.strict);
-    };
-    return interruption.during(work, [&] { solver.reset(); });
-  });
+               const RunContext& around) {
+  SolverCalls calls{.strict = options.strict};
+  return calls.first(comm, {"solve()", &a.source(), &b.source()}, {progress, interrupt, around},
+                     [&] {
+                       calls.factor(comm, a, options, progress, seen, &b.source());
+                       return calls.checked(calls.solver->solve(b.source(), Transpose::no));
+                     });
 }
 
 }  // namespace lupine

@@ -14,13 +14,14 @@
 namespace lupine {
 
 Factors::Factors(Transport& transport, const ScaledMatrix& a, const LuPlan& plan, int rotations,
-                 const Clock& clock, const ColumnsDone& done)
+                 const ColumnsDone& done)
     : transport_(transport), lu_(agreed(transport.grid().all(), [&] {
         return DistributedMatrix(transport.device(), a.matrix().rows(), a.matrix().columns(),
                                  storage_for(plan.precision));
       })) {
   Device& device = transport.device();
-  const double begin = clock.now();
+  const RunContext& run = device.run();
+  const double begin = run.now();
   agree(transport.grid().all(), [&] { a.round_to(lu_.local()); });
   std::optional<Rotations> u;
   std::optional<Rotations> v;
@@ -30,9 +31,9 @@ Factors::Factors(Transport& transport, const ScaledMatrix& a, const LuPlan& plan
     v.emplace(lu_.columns(), seed);
     rotate(device, *u, *v, lu_.local());
   }
-  outcome_ = factorize(transport, lu_, plan, clock, done);
+  outcome_ = factorize(transport, lu_, plan, done);
   if (lu_.storage() == Precision::fp64) growth_ = measured_growth(a.scales().largest);
-  seconds_ = clock.now() - begin;
+  seconds_ = run.now() - begin;
   if (!outcome_.usable()) return;
   std::unique_ptr<FactorSolver> solver;
   std::optional<System> system;
@@ -47,18 +48,18 @@ Factors::Factors(Transport& transport, const ScaledMatrix& a, const LuPlan& plan
 }
 
 double Factors::measured_growth(double largest) const {
-  Device& device = transport_.device();
-  const auto queue = device.make_queue(Priority::normal);
-  const std::int64_t columns = lu_.columns().local_size();
-  const Buffer found = agreed(transport_.grid().all(), [&] {
-    return device.allocate(std::max<std::int64_t>(columns, 1) * std::int64_t{sizeof(double)});
+  const Communicator& all = transport_.grid().all();
+  const double most_here = agreed(all, [&] {
+    Device& device = transport_.device();
+    const auto queue = device.make_queue(Priority::normal);
+    Vector most(static_cast<std::size_t>(lu_.columns().local_size()));
+    const Buffer found =
+        device.allocate(std::max<std::int64_t>(std::ssize(most), 1) * std::int64_t{sizeof(double)});
+    device.largest_of_columns(*queue, lu_.local(), nullptr, found.as<double>(), nullptr);
+    device.download(*queue, found.as<double>(), most);
+    return lupine::largest(most);
   });
-  device.largest_of_columns(*queue, lu_.local(), nullptr, found.as<double>(), nullptr);
-  Vector most(static_cast<std::size_t>(columns));
-  device.download(*queue, found.as<double>(), most);
-  const double most_of_all =
-      transport_.grid().all().all_reduce(lupine::largest(most), Reduction::max);
-  return growth_of(most_of_all, largest);
+  return growth_of(all.all_reduce(most_here, Reduction::max), largest);
 }
 
 bool Factors::zero_pivot() {

@@ -5,7 +5,6 @@
 
 #include <memory>
 
-#include "core/clock.hpp"
 #include "core/expects.hpp"
 #include "core/numbers.hpp"
 #include "factor/lu.hpp"
@@ -25,7 +24,7 @@ class Factors {
   /// rotations that it gets before (see RotatedSolver), in FP64 only; 0: none
   /// @throws AgreedFault out of memory
   Factors(Transport& transport, const ScaledMatrix& a, const LuPlan& plan, int rotations,
-          const Clock& clock, const ColumnsDone& done);
+          const ColumnsDone& done);
   Factors(const Factors&) = delete;
   Factors& operator=(const Factors&) = delete;
 

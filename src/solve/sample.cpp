@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "comm/interruption.hpp"
+#include "comm/agreement.hpp"
 #include "core/numbers.hpp"
 #include "core/random.hpp"
 #include "device/cpu/pivoted_lu.hpp"
@@ -107,8 +107,8 @@ double sampled_condition(const ProcessGrid& grid, Device& device, const UserMatr
   const std::int64_t order = sample_order(a.rows().size());
   if (order == 0 || !has_lapack()) return unknown;
   const std::int64_t step = a.rows().size() / order;
-  std::vector<double> s = my_sample(device, a, scales, step, order);
-  stop_if_interrupted(grid.all(), device.interrupt());
+  std::vector<double> s =
+      agreed(grid.all(), [&] { return my_sample(device, a, scales, step, order); });
   grid.all().reduce_sum(s, 0);
   double condition = unknown;
   if (grid.all().rank() == 0)

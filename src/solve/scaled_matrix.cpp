@@ -32,8 +32,7 @@ Vector half_powers(const Distribution& mine, const std::vector<int>& exponents, 
 // max_i sum_j |a_ij| of A or A^T. The sums are those of A 2^-e, which do not leave FP64's range.
 long double norm_of(const ProcessGrid& grid, Device& device, const UserMatrix& a, int e,
                     Transpose transpose) {
-  System plain(grid, device, held_matrix(a.local()), a.rows(), a.columns());
-  System system = transpose == Transpose::yes ? plain.transposed() : std::move(plain);
+  System system = a.system(grid, device, transpose);
   const Vector powers(static_cast<std::size_t>(system.x_part().local_size()), std::ldexp(1.0, -e));
   const MultiVector zero(system.b_part().local_size(), 1);
   const System::Errors errors = system.errors(MultiVector(powers), zero, true);
@@ -106,7 +105,7 @@ int ScaledMatrix::exponent_of_b() const {
 
 std::string ScaledMatrix::where_changed() const {
   return held_ ? checksum_->where_changed(grid_.all(), device_, held_->local(), a_.columns(),
-                                          a_.transposed() ? "row" : "column")
+                                          a_.column())
                : "";
 }
 

@@ -63,9 +63,9 @@ bool is_small(MPI_Comm comm, std::int64_t n, const SolveOptions& o) {
          has_lapack();
 }
 
-class SmallSolver::Factors final : public FactorSolver {
+class SmallSolver::Lu final : public FactorSolver {
  public:
-  Factors(Device& device, const Distribution& rows, const Distribution& columns)
+  Lu(Device& device, const Distribution& rows, const Distribution& columns)
       : device_(device),
         lu_(device, rows, columns, Precision::fp64),
         pivots_(size_of(rows.size())) {}
@@ -96,33 +96,34 @@ class SmallSolver::Factors final : public FactorSolver {
 };
 
 SmallSolver::SmallSolver(const Matrix& a, const SolveOptions& options,
-                         const ProgressFunction& progress, Seen seen, Interrupt* interrupt)
-    : grid_(grid_alone()),
+                         const ProgressFunction& progress, Seen seen, const RunHooks& hooks)
+    : run_(clock_, nullptr, hooks),
+      alone_(grid_alone()),
+      grid_(*alone_, run_),
       source_(a),
       options_(options),
       progress_(progress),
       seen_(seen),
       threads_(options.run.threads > 0 ? options.run.threads : bound_cores()),
       working_threads_(n() <= one_thread_limit ? 1 : threads_),
-      device_(make_device({.kind = DeviceKind::cpu, .threads = working_threads_})) {
-  device_->set_interrupt(interrupt);
+      device_(make_device({.kind = DeviceKind::cpu, .threads = working_threads_, .run = run_})) {
   const MatrixSource& source = source_.source();
-  source.check(grid_->all());
+  source.check(grid_.all());
   const Distribution whole(n(), n(), 1, 0);
-  source.in_place(*grid_, whole, whole);  // checks an array's pointer
+  source.in_place(grid_, whole, whole);  // checks an array's pointer
   step_.precision = Precision::fp64;
 }
 
 SmallSolver::~SmallSolver() = default;
 
 void SmallSolver::check(const RightHandSideSource& b) {
-  b.check(grid_->all(), n());
+  b.check(grid_.all(), n());
   Vector x;
-  b.prepare(*grid_, n(), x);
+  b.prepare(grid_, n(), x);
   if (b.count() == 0 || !b.at_hand()) return;
   Vector values(size_of(n()));
   require_one(b.count(), [&](std::int64_t k) {
-    b.get(*grid_, k, values);
+    b.get(grid_, k, values);
     return wrong_value(values, k);
   });
 }
@@ -133,28 +134,28 @@ void SmallSolver::factor() {
 
 // False if the factors are not usable. @throws UsageError if A has an Inf or NaN
 bool SmallSolver::load_and_factor() {
-  const double begin = clock_.now();
+  const double begin = run_.now();
   {
     const ThreadScope threads(threads_);
-    a_.emplace(*grid_, *device_, source_.source(), n());
+    a_.emplace(grid_, *device_, source_.source(), n());
   }
   const ThreadScope threads(working_threads_);
-  const double loaded = clock_.now();
-  scaled_.emplace(*grid_, *device_, *a_, options_.equilibrate ? Scaling::rows_first : Scaling::off);
-  const double scaled = clock_.now();
-  auto factors = std::make_unique<Factors>(*device_, a_->rows(), a_->columns());
+  const double loaded = run_.now();
+  scaled_.emplace(grid_, *device_, *a_, options_.equilibrate ? Scaling::rows_first : Scaling::off);
+  const double scaled = run_.now();
+  auto factors = std::make_unique<Lu>(*device_, a_->rows(), a_->columns());
   scaled_->round_to(factors->local());
   stop_if_ended();
-  const double most = factors->factor();
+  const double most = run_.stage(Activity::factorization, [&] { return factors->factor(); });
   const double growth = growth_of(most, scaled_->scales().largest);
   load_seconds_ = loaded - begin;
   scale_seconds_ = scaled - loaded;
-  step_.factor_seconds = clock_.now() - scaled;
+  step_.factor_seconds = run_.now() - scaled;
   step_.growth = growth;
   if (!std::isfinite(most)) return false;
   factored_ = std::make_unique<FactoredSystem>(*device_, scaled_->system(), std::move(factors),
                                                FactorError{eps, growth});
-  if (progress_) call_guarded(interrupt(), [this] { progress_({n(), n(), step_.factor_seconds}); });
+  if (progress_) run_.call([this] { progress_({n(), n(), step_.factor_seconds}); });
   stop_if_ended();
   return true;
 }
@@ -169,7 +170,7 @@ std::unique_ptr<Solver> SmallSolver::stepped() const {
   };
   SolveOptions options = options_;
   if (options.precision == Precision::automatic) options.first = Precision::fp64;
-  return std::make_unique<SteppedSolver>(MPI_COMM_SELF, matrix(), options, progress_, interrupt());
+  return std::make_unique<SteppedSolver>(MPI_COMM_SELF, matrix(), options, progress_, run_.hooks());
 }
 
 Solver& SmallSolver::take_over() {
@@ -186,13 +187,13 @@ Precision SmallSolver::precision() const {
 ConditionEstimate SmallSolver::condition(Transpose transpose) {
   if (general_) return general_->condition(transpose);
   const ThreadScope threads(working_threads_);
-  return factored_->of(as_loaded(transpose)).inverse().condition();
+  return factored_->of(a_->in_memory(transpose)).inverse().condition();
 }
 
 Solution SmallSolver::solve(const RightHandSideSource& b, Transpose transpose) {
   if (general_) return general_->solve(b, transpose);
-  b.check(grid_->all(), n());
-  const Transpose op = as_loaded(transpose);
+  b.check(grid_.all(), n());
+  const Transpose op = a_->in_memory(transpose);
   const std::vector<MultiVector> given = get(b, op);
   require_one(std::max<std::int64_t>(b.count(), 1), [&](std::int64_t k) {
     return wrong_value(given[size_of(k / most_together)][k % most_together], k);
@@ -221,13 +222,13 @@ Solution SmallSolver::solve(const RightHandSideSource& b, Transpose transpose) {
 // All right-hand sides, or op(A) times ones where none is given, in blocks.
 std::vector<MultiVector> SmallSolver::get(const RightHandSideSource& source, Transpose op) {
   const ThreadScope threads(threads_);
-  if (source.count() == 0) return {MultiVector(times_ones(*grid_, *device_, *a_, op))};
+  if (source.count() == 0) return {MultiVector(times_ones(grid_, *device_, *a_, op))};
   std::vector<MultiVector> blocks;
   for (std::int64_t k = 0; k < source.count(); ++k) {
     stop_if_ended();
     if (k % most_together == 0)
       blocks.emplace_back(n(), std::min(most_together, source.count() - k));
-    source.get(*grid_, k, blocks.back()[k % most_together]);
+    source.get(grid_, k, blocks.back()[k % most_together]);
   }
   return blocks;
 }
@@ -235,7 +236,7 @@ std::vector<MultiVector> SmallSolver::get(const RightHandSideSource& source, Tra
 // False if an x is not accepted, or in doubt because entries have grown.
 bool SmallSolver::solve_all(const RightHandSideSource& b, const std::vector<MultiVector>& given,
                             Transpose op, Solution& solution) {
-  b.prepare(*grid_, n(), solution.x);
+  b.prepare(grid_, n(), solution.x);
   const ThreadScope threads(working_threads_);
   const bool many = b.count() > Device::few_vectors;
   for (const MultiVector& block : given)
@@ -255,7 +256,9 @@ bool SmallSolver::solve_block(const RightHandSideSource& b, const MultiVector& g
   options.bounds = seen_ == Seen::errors;
   options.many = many;
   AnswerTimes times;
-  Answers found = answers(factored_->of(op), *scaled_, op, given, options, clock_, times);
+  Answers found = run_.stage(Activity::refinement, [&] {
+    return answers(factored_->of(op), *scaled_, op, given, options, times);
+  });
   stop_if_ended();
   step_.refine_seconds += times.refine;
   check_seconds_ += times.checks;
@@ -263,7 +266,7 @@ bool SmallSolver::solve_block(const RightHandSideSource& b, const MultiVector& g
     const SolveColumn& column = found.all[static_cast<std::size_t>(k)].column;
     if (!column.converged) return false;
     step_.iterations += column.iterations;
-    b.put(*grid_, std::ssize(solution.columns), found.x[k], solution.x);
+    b.put(grid_, std::ssize(solution.columns), found.x[k], solution.x);
     solution.columns.push_back(column);
   }
   return true;
@@ -271,7 +274,7 @@ bool SmallSolver::solve_block(const RightHandSideSource& b, const MultiVector& g
 
 void SmallSolver::finish(Transpose op, Solution& solution) {
   FactoredSystem& factored = factored_->of(op);
-  const double begin = clock_.now();
+  const double begin = run_.now();
   solution.n = n();
   solution.converged = true;
   solution.equilibrated = options_.equilibrate && scaled_->scales().scales();
@@ -289,7 +292,7 @@ void SmallSolver::finish(Transpose op, Solution& solution) {
   step_.solved = true;
   solution.load_seconds = load_seconds_;
   solution.seconds = scale_seconds_ + step_.factor_seconds + step_.refine_seconds;
-  solution.check_seconds = check_seconds_ + clock_.now() - begin;
+  solution.check_seconds = check_seconds_ + run_.now() - begin;
   RunOptions& chosen = solution.chosen = options_.run;
   chosen.nb = chosen.chunk = solution.panel_width = n();
   chosen.nprow = chosen.npcol = 1;
@@ -308,11 +311,11 @@ void SmallSolver::finish(Transpose op, Solution& solution) {
 
 std::unique_ptr<Solver> make_solver(MPI_Comm comm, const Matrix& a, const SolveOptions& options,
                                     const ProgressFunction& progress, Seen seen,
-                                    Interrupt* interrupt) {
+                                    const RunHooks& hooks) {
   const bool on_host = !in_gpu_memory(a.source().array(0));
   if (on_host && is_small(comm, a.source().n(), options))
-    return std::make_unique<SmallSolver>(a, options, progress, seen, interrupt);
-  return std::make_unique<SteppedSolver>(comm, a, options, progress, interrupt);
+    return std::make_unique<SmallSolver>(a, options, progress, seen, hooks);
+  return std::make_unique<SteppedSolver>(comm, a, options, progress, hooks);
 }
 
 }  // namespace lupine

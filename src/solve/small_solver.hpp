@@ -12,7 +12,7 @@
 
 #include "comm/interruption.hpp"
 #include "comm/process_grid.hpp"
-#include "core/clock.hpp"
+#include "core/run_context.hpp"
 #include "device/device.hpp"
 #include "refine/vectors.hpp"
 #include "solve/factored_system.hpp"
@@ -41,11 +41,11 @@ class SmallSolver final : public Solver {
  public:
   /// For a system that is_small(). @throws UsageError
   SmallSolver(const Matrix& a, const SolveOptions& options, const ProgressFunction& progress,
-              Seen seen, Interrupt* interrupt = nullptr);
+              Seen seen, const RunHooks& hooks = {});
   ~SmallSolver() override;
 
   std::int64_t n() const override { return source_.source().n(); }
-  const Communicator& all() const override { return grid_->all(); }
+  const Communicator& all() const override { return grid_.all(); }
   void check(const RightHandSideSource& b) override;
   void factor() override;
   Solution solve(const RightHandSideSource& b, Transpose transpose) override;
@@ -54,27 +54,27 @@ class SmallSolver final : public Solver {
 
  private:
   /// Solves with L, U and the row exchanges of R A C, as LAPACK has them.
-  class Factors;
+  class Lu;
   bool load_and_factor();
   std::unique_ptr<Solver> stepped() const;
   Solver& take_over();
-  Transpose as_loaded(Transpose of_a) const { return as_given(source_.source(), of_a); }
   std::vector<MultiVector> get(const RightHandSideSource& source, Transpose op);
   bool solve_all(const RightHandSideSource& b, const std::vector<MultiVector>& given, Transpose op,
                  Solution& solution);
   bool solve_block(const RightHandSideSource& b, const MultiVector& given, bool many, Transpose op,
                    Solution& solution);
   void finish(Transpose op, Solution& solution);
-  Interrupt* interrupt() const { return device_->interrupt(); }
   /// @throws Interrupted
-  void stop_if_ended() const { stop_if_interrupted(grid_->all(), interrupt()); }
+  void stop_if_ended() const { stop_if_interrupted(all()); }
 
-  std::shared_ptr<const ProcessGrid> grid_;  // of this process alone
+  SteadyClock clock_;
+  RunContext run_;
+  std::shared_ptr<const ProcessGrid> alone_;
+  ProcessGrid grid_;  // of this process alone, in this run
   Matrix source_;
   SolveOptions options_;
   ProgressFunction progress_;
   Seen seen_;
-  SteadyClock clock_;
   int threads_;          // of the caller's functions
   int working_threads_;  // of everything else
   std::unique_ptr<Device> device_;
@@ -92,6 +92,6 @@ class SmallSolver final : public Solver {
 /// @throws UsageError, AgreedFault: the same one on every rank
 std::unique_ptr<Solver> make_solver(MPI_Comm comm, const Matrix& a, const SolveOptions& options,
                                     const ProgressFunction& progress, Seen seen = Seen::errors,
-                                    Interrupt* interrupt = nullptr);
+                                    const RunHooks& hooks = {});
 
 }  // namespace lupine

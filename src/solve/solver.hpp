@@ -37,11 +37,11 @@ class Solver {
 enum class Seen { errors, warnings };
 
 /// lupine::solve() for a caller that sees this.
-/// @param stalls the watch of a program whose ranks come to this call together; null where they may
+/// @param around watched where the program's ranks come to this call together; none where they may
 ///        come at any time, as in a user's program: then no rank is called stalled before all are
 ///        here
 Solution solve(MPI_Comm comm, const Matrix& a, const RightHandSide& b, const SolveOptions& options,
                const ProgressFunction& progress, const InterruptFunction& interrupt, Seen seen,
-               StallWatch* stalls = nullptr);
+               const RunContext& around = RunContext::none());
 
 }  // namespace lupine

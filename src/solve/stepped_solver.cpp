@@ -28,8 +28,8 @@ constexpr int wide_scales = 100;   // a difference of exponents: see may_rescale
 }  // namespace
 
 SteppedSolver::SteppedSolver(MPI_Comm comm, const Matrix& a, const SolveOptions& options,
-                             const ProgressFunction& progress, Interrupt* interrupt)
-    : machine_(comm, options.run, std::make_unique<SteadyClock>(), interrupt),
+                             const ProgressFunction& progress, const RunHooks& hooks)
+    : machine_(comm, options.run, std::make_unique<SteadyClock>(), hooks),
       source_(a),
       options_(options),
       progress_(progress),
@@ -38,7 +38,7 @@ SteppedSolver::SteppedSolver(MPI_Comm comm, const Matrix& a, const SolveOptions&
 
 void SteppedSolver::check(const RightHandSideSource& b) {
   const ThreadScope threads(machine_.threads());
-  const StallWatch::Pause pause(machine_.stalls());
+  const auto pause = run().pause();
   b.check(all(), n());
   b.prepare(grid(), n(), x_);
   expected_ = std::max<std::int64_t>(b.count(), 1);
@@ -49,13 +49,13 @@ void SteppedSolver::check(const RightHandSideSource& b) {
 
 void SteppedSolver::factor() {
   const ThreadScope threads(machine_.threads());
-  const double begin = clock().now();
+  const double begin = run().now();
   load();
-  const double loaded = clock().now();
+  const double loaded = run().now();
   scale(planned(0));
   judge_by_sample();
   load_seconds_ = loaded - begin;
-  scale_seconds_ = clock().now() - loaded;
+  scale_seconds_ = run().now() - loaded;
   if (!advance()) fail({});
 }
 
@@ -66,12 +66,12 @@ Precision SteppedSolver::precision() const {
 ConditionEstimate SteppedSolver::condition(Transpose transpose) {
   const ThreadScope threads(machine_.threads());
   if (!factors_ && !restart()) fail({});
-  return factors_->factored(as_given(source_.source(), transpose)).inverse().condition();
+  return factors_->factored(a_->in_memory(transpose)).inverse().condition();
 }
 
 Solution SteppedSolver::solve(const RightHandSideSource& b, Transpose transpose) {
   const ThreadScope threads(machine_.threads());
-  op_ = as_given(source_.source(), transpose);
+  op_ = a_->in_memory(transpose);
   b.check(all(), n());
   if (!factors_ && !restart()) fail({});
   const ReuseVectors reuse;
@@ -101,7 +101,7 @@ double SteppedSolver::tolerance() const {
 
 // The watch is paused: a user's function or a slow file system may take any time.
 void SteppedSolver::load() {
-  const StallWatch::Pause pause(machine_.stalls());
+  const auto pause = run().pause();
   a_.emplace(grid(), machine_.device(), source_.source(), first_.lu.nb);
   checksum_.reset();
 }
@@ -110,12 +110,11 @@ void SteppedSolver::load() {
 // read again, and the next step is the first one.
 // @param seen see Checksum; @throws AccuracyError where A is the caller's, or has changed before
 bool SteppedSolver::read_again(std::optional<std::uint64_t> seen) {
-  const double begin = clock().now();
-  const std::string of_a =
-      checksum_->where_changed(all(), machine_.device(), a_->local(), a_->columns(),
-                               a_->transposed() ? "row" : "column", seen);
+  const double begin = run().now();
+  const std::string of_a = checksum_->where_changed(all(), machine_.device(), a_->local(),
+                                                    a_->columns(), a_->column(), seen);
   const std::string of_scaled = scaled_->where_changed();
-  check_seconds_ += clock().now() - begin;
+  check_seconds_ += run().now() - begin;
   if (of_a.empty() && of_scaled.empty()) return false;
   SolveStep& step = steps_.back();
   step.solved = false;
@@ -166,9 +165,11 @@ bool SteppedSolver::factor_in(const Attempt& planned) {
   }
   step.precision = setup.lu.precision;
   announce(setup);
-  factors_ = std::make_unique<Factors>(
-      machine_.transport(), *scaled_, setup.lu, planned.rotated ? rotations() : 0, clock(),
-      reporter(all(), n(), clock(), progress_, machine_.device().interrupt()));
+  factors_ = run().stage(Activity::factorization, [&] {
+    return std::make_unique<Factors>(machine_.transport(), *scaled_, setup.lu,
+                                     planned.rotated ? rotations() : 0,
+                                     reporter(all(), n(), progress_));
+  });
   step.factor_seconds = all().all_reduce(factors_->seconds(), Reduction::max);
   step.growth = factors_->growth();
   const FactorOutcome& outcome = factors_->outcome();
@@ -253,8 +254,8 @@ std::string SteppedSolver::get(const RightHandSideSource& source, std::int64_t k
     std::ranges::copy(VectorSpace(grid(), Layout::rows).gather(a_->rows(), kept->second),
                       b.begin());
   } else {
-    const StallWatch::Pause pause(machine_.stalls());
-    stop_if_interrupted(all(), machine_.device().interrupt());
+    const auto pause = run().pause();
+    stop_if_interrupted(all());
     source.get(grid(), k, b);
     if (!source.at_hand() && (!last() || may_rotate())) kept_.emplace(k, local_part(a_->rows(), b));
   }
@@ -346,7 +347,8 @@ void SteppedSolver::solve_block(const RightHandSideSource& source,
   options.condition = options_.condition;
   options.many = std::ssize(solution.columns) > Device::few_vectors;
   AnswerTimes times;
-  Answers found = answers(factored(), *scaled_, op_, b, options, clock(), times);
+  Answers found = run().stage(
+      Activity::refinement, [&] { return answers(factored(), *scaled_, op_, b, options, times); });
   step.refine_seconds += times.refine;
   check_seconds_ += times.checks;
   seen_ = options.many ? std::nullopt : factored().system().checksum();
@@ -421,9 +423,9 @@ std::string SteppedSolver::why_not(const Solution& solution,
         unsolved.size() > 1 ? fmt::format(" ({} right-hand sides left)", unsolved.size()) : "");
   }
   if (options_.condition == ConditionCheck::off || (last() && !may_rotate())) return "";
-  const double begin = clock().now();
+  const double begin = run().now();
   const ConditionEstimate& condition = factored().inverse().condition();
-  check_seconds_ += clock().now() - begin;
+  check_seconds_ += run().now() - begin;
   if (may_rotate())
     return condition.at_least
                ? fmt::format("the entries grew by {:.2g}: its factors tell no bound of any error",
@@ -445,7 +447,7 @@ void SteppedSolver::finish(Solution& solution) {
   solution.equilibrated = options_.equilibrate && scaled_->scales().scales();
   solution.condition = unknown;
   if (factors_) {
-    const double begin = clock().now();
+    const double begin = run().now();
     solution.norm_a = static_cast<double>(scaled_->norm(factored().system(), op_));
     if (options_.condition != ConditionCheck::off) {
       const ConditionEstimate& condition = factored().inverse().condition();
@@ -453,7 +455,7 @@ void SteppedSolver::finish(Solution& solution) {
       solution.condition_at_least = condition.at_least;
       solution.doubt = doubt(factored(), solution.columns);
     }
-    check_seconds_ += clock().now() - begin;
+    check_seconds_ += run().now() - begin;
   }
   solution.load_seconds = load_seconds_;
   solution.seconds = scale_seconds_;

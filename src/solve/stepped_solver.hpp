@@ -32,10 +32,10 @@ namespace lupine {
 class SteppedSolver final : public Solver {
  public:
   /// Plans the first step. Collective.
-  /// @param interrupt ends the work early; null on all ranks or on none
+  /// @param hooks the interrupt is null on all ranks or on none
   /// @throws UsageError, AgreedFault: the same one on every rank
   SteppedSolver(MPI_Comm comm, const Matrix& a, const SolveOptions& options,
-                const ProgressFunction& progress, Interrupt* interrupt = nullptr);
+                const ProgressFunction& progress, const RunHooks& hooks = {});
 
   std::int64_t n() const override { return source_.source().n(); }
   const Communicator& all() const override { return machine_.all(); }
@@ -73,7 +73,7 @@ class SteppedSolver final : public Solver {
   double worth(std::int64_t right_hand_sides, std::size_t left) const;
   std::ptrdiff_t next() const;
   std::string why_not(const Solution& solution, const std::vector<std::int64_t>& unsolved);
-  const Clock& clock() const { return machine_.clock(); }
+  const RunContext& run() const { return machine_.run(); }
   const ProcessGrid& grid() const { return machine_.grid(); }
   const Attempt& planned(std::ptrdiff_t i) const { return plan_[static_cast<std::size_t>(i)]; }
   bool last() const { return at_ + 1 == std::ssize(plan_); }

@@ -9,7 +9,6 @@
 #include "comm/interruption.hpp"
 #include "core/expects.hpp"
 #include "host/lapack_lu.hpp"
-#include "refine/system.hpp"
 #include "source/part_writer.hpp"
 
 namespace lupine {
@@ -48,7 +47,7 @@ UserMatrix::UserMatrix(const ProcessGrid& grid, Device& device, const MatrixSour
     });
     source.fill(grid, rows_, columns_, *part);
   }
-  stop_if_interrupted(grid.all(), device.interrupt());
+  stop_if_interrupted(grid.all());
 }
 
 void UserMatrix::set_block(std::int64_t nb) {
@@ -59,10 +58,14 @@ void UserMatrix::set_block(std::int64_t nb) {
   columns_ = Distribution(columns_.size(), nb, 1, 0);
 }
 
+System UserMatrix::system(const ProcessGrid& grid, Device& device, Transpose transpose) const {
+  System plain(grid, device, held_matrix(local_), rows_, columns_);
+  return transpose == Transpose::yes ? plain.transposed() : std::move(plain);
+}
+
 std::vector<double> times_ones(const ProcessGrid& grid, Device& device, const UserMatrix& a,
                                Transpose transpose) {
-  System plain(grid, device, held_matrix(a.local()), a.rows(), a.columns());
-  System system = transpose == Transpose::yes ? plain.transposed() : std::move(plain);
+  System system = a.system(grid, device, transpose);
   const Vector ones(static_cast<std::size_t>(system.x_part().local_size()), 1.0);
   return system.b_space().gather(system.b_part(), system.multiply(ones));
 }

@@ -4,11 +4,13 @@
 #pragma once
 
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "comm/process_grid.hpp"
 #include "device/device.hpp"
 #include "matrix/distributed_matrix.hpp"
+#include "refine/system.hpp"
 #include "source/source.hpp"
 
 namespace lupine {
@@ -36,6 +38,12 @@ class UserMatrix {
   void set_block(std::int64_t nb);
   /// MatrixSource::transposed().
   bool transposed() const { return transposed_; }
+  /// Which one of the matrix in memory (no) and its transpose (yes) is A or A^T.
+  Transpose in_memory(Transpose of_a) const { return transposed_ ? !of_a : of_a; }
+  /// What the user calls a column of the matrix in memory.
+  std::string_view column() const { return transposed_ ? "row" : "column"; }
+  /// The system A x = b or A^T x = b of the matrix in memory, without scales. Collective.
+  System system(const ProcessGrid& grid, Device& device, Transpose transpose) const;
   /// Whether this is a copy of A, which can be made again from its source.
   bool is_copy() const { return copy_.has_value(); }
 

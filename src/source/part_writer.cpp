@@ -23,8 +23,7 @@ std::int64_t bytes_of_piece(MatrixView<double> a) {
 
 }  // namespace
 
-PartWriter::PartWriter(Device& device, MatrixView<double> a)
-    : a_(a), interrupt_(device.interrupt()) {
+PartWriter::PartWriter(Device& device, MatrixView<double> a) : a_(a), run_(device.run()) {
   if (device.shares_host_memory() || a.empty()) return;
   device_ = &device;
   queue_ = device.make_queue(Priority::normal);

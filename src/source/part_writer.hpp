@@ -30,7 +30,7 @@ class PartWriter {
   std::int64_t columns() const { return a_.columns; }
 
   /// Whether to end early, and leave the rest of A as it is.
-  bool ended() const { return lupine::ended(interrupt_); }
+  bool ended() const { return run_.ended(); }
 
   /// write(first, to) must set all of `to`, which is host memory.
   using WritePiece = std::function<void(std::int64_t first, MatrixView<double> to)>;
@@ -56,7 +56,7 @@ class PartWriter {
   void put(std::int64_t i, std::int64_t j, MatrixView<const double> piece);
 
   MatrixView<double> a_;
-  Interrupt* interrupt_ = nullptr;
+  const RunContext& run_ = RunContext::none();
   Device* device_ = nullptr;  ///< null: a_ is host memory
   std::unique_ptr<Queue> queue_;
   Buffer piece_;    ///< one piece in host memory

@@ -58,11 +58,6 @@ class MatrixSource {
                     PartWriter& a) const = 0;
 };
 
-/// Which one of the matrix that the source gives (no) and its transpose (yes) is A or A^T.
-inline Transpose as_given(const MatrixSource& source, Transpose of_a) {
-  return source.transposed() ? !of_a : of_a;
-}
-
 /// A user's right-hand sides, and the destination of their solutions. All members but count() and
 /// description() are collective.
 class RightHandSideSource {

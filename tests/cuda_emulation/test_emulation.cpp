@@ -31,13 +31,19 @@ int elsewhere(Body body) {
   return status;
 }
 
-template <bool with_barrier>
+/// Reverses groups of last + 1 numbers.
+template <unsigned last, bool with_barrier>
 __global__ void reverse(const int* from, int* to) {
   __shared__ int tile[256];
   const unsigned i = threadIdx.x;
   tile[i] = from[blockIdx.x * blockDim.x + i];
-  if (with_barrier) __syncthreads();
-  to[blockIdx.x * blockDim.x + i] = tile[blockDim.x - 1 - i];
+  if (!with_barrier)
+    __shfl_sync(~0u, 0, static_cast<int>(i % 32));  // orders no memory
+  else if (last < 32)
+    __syncwarp();
+  else
+    __syncthreads();
+  to[blockIdx.x * blockDim.x + i] = tile[i ^ last];
 }
 
 __global__ void sum(const double* x, int n, double* result, unsigned* largest_thread) {
@@ -63,6 +69,12 @@ __global__ void sum(const double* x, int n, double* result, unsigned* largest_th
 
 __global__ void write_at(float* x, std::ptrdiff_t i) {
   x[i] = 1;
+}
+
+/// The last lane, which waits for none, comes alone to a shuffle.
+__global__ void shuffle_for_one() {
+  if (threadIdx.x == 31) __shfl_down_sync(~0u, 1, 1);
+  __syncthreads();
 }
 
 __global__ void barrier_for_some(int n) {
@@ -95,7 +107,8 @@ int wrong_after_copy(bool with_event, int seed) {
   return wrong;
 }
 
-int wrong_after_reverse(void (*kernel)(const int*, int*), int seed) {
+template <unsigned last, bool with_barrier>
+int wrong_after_reverse(int seed) {
   const Environment environment("LUPINE_EMULATION_SEED", std::to_string(seed));
   const int n = 1024;
   const Stream stream;
@@ -103,10 +116,11 @@ int wrong_after_reverse(void (*kernel)(const int*, int*), int seed) {
   for (int i = 0; i < n; ++i) values[i] = i * i;
   const Array<int> from(values, stream);
   const Array<int> to(n);
-  REQUIRE(start(stream, n / 256, 256, kernel, from.data, to.data) == cudaSuccess);
+  REQUIRE(start(stream, n / 256, 256, reverse<last, with_barrier>, from.data, to.data) ==
+          cudaSuccess);
   const auto result = to.read(stream);
   int wrong = 0;
-  for (int i = 0; i < n; ++i) wrong += result[i] == values[i / 256 * 256 + 255 - i % 256] ? 0 : 1;
+  for (int i = 0; i < n; ++i) wrong += result[i] == values[i ^ last] ? 0 : 1;
   return wrong;
 }
 
@@ -125,10 +139,11 @@ TEST_CASE("a missing event gives wrong results", "[emulation]") {
 TEST_CASE("a missing barrier gives wrong results, one for some threads fails", "[emulation]") {
   int wrong = 0;
   for (int seed = 0; seed < 5; ++seed) {
-    CHECK(wrong_after_reverse(reverse<true>, seed) == 0);
-    wrong += wrong_after_reverse(reverse<false>, seed) > 0 ? 1 : 0;
+    CHECK(wrong_after_reverse<255, true>(seed) + wrong_after_reverse<31, true>(seed) == 0);
+    wrong += wrong_after_reverse<255, false>(seed) > 0 ? 1 : 0;
+    wrong += wrong_after_reverse<31, false>(seed) > 0 ? 1 : 0;
   }
-  CHECK(wrong == 5);
+  CHECK(wrong == 10);
   CHECK(elsewhere([] {
           const Stream stream;
           if (start(stream, 3, 64, barrier_for_some, 64) != cudaSuccess) return 1;
@@ -136,6 +151,11 @@ TEST_CASE("a missing barrier gives wrong results, one for some threads fails", "
           if (start(stream, 1, 64, barrier_for_some, 63) != cudaSuccess) return 3;
           if (cudaStreamSynchronize(stream.id) != cudaErrorLaunchFailure) return 4;
           return cudaGetLastError() == cudaErrorLaunchFailure ? 0 : 5;
+        }) == 0);
+  CHECK(elsewhere([] {
+          const Stream stream;
+          start(stream, 1, 32, shuffle_for_one);
+          return cudaStreamSynchronize(stream.id) == cudaErrorLaunchFailure ? 0 : 1;
         }) == 0);
 }
 

@@ -63,16 +63,16 @@ int check_steps(const Case& c) {
   o.n = n;
   o.run.nb = 8;
   Problem p(all, c.shape, o);
-  Trace trace(p.clock);
+  Trace trace;
   LuPlan f{.width = o.run.nb, .pivoting = c.pivoting, .lookahead = 0, .chunk = c.chunk};
   // Measured times would tell that nothing is worth running side by side.
-  FactorRun how{.panel_part = 0.25};
+  const FactorRun how{.panel_part = 0.25};
   // Growing scratch memory waits for all queues. In a first run it does; without look-ahead, no
   // other rank waits for this one meanwhile.
   REQUIRE(p.factor(f, how).usable());
   p.generate();
   f.lookahead = 1;
-  how.trace = &trace;
+  const RunContext::Tracing tracing(p.run, &trace);
   REQUIRE(p.factor(f, how).usable());
   int both = 0;
   for (std::int64_t k = 1; k < o.n / o.run.nb; ++k) {

@@ -196,7 +196,7 @@ TEST_CASE("a campaign runs on grids of several sizes, and all ranks learn the ou
     columns.push_back(setup.options.run.npcol);
   };
   Campaign campaign(all, configurations);
-  for (std::size_t i = 0; i < campaign.size(); ++i) CHECK(campaign.run(i, 2, false, {}, note) == 2);
+  for (std::size_t i = 0; i < campaign.size(); ++i) CHECK(campaign.run(i, 2, {}, {}, note) == 2);
   CHECK(columns.size() == (all.rank() == 0 ? 2 * configurations.size() : 0));
 
   configurations.front().n = std::int64_t{1} << 40;
@@ -206,10 +206,27 @@ TEST_CASE("a campaign runs on grids of several sizes, and all ranks learn the ou
   configurations = {small_options()};
   configurations.front().n = 0;
   Campaign bounded(all, configurations, 99);
-  CHECK(bounded.run(0, 1, false, {},
-                    [](const Setup& setup, const BenchmarkRun&, int, const RunTrace&) {
-                      CHECK(setup.options.n == 99);
-                    }) == 1);
+  CHECK(
+      bounded.run(0, 1, {}, {}, [](const Setup& setup, const BenchmarkRun&, int, const RunTrace&) {
+        CHECK(setup.options.n == 99);
+      }) == 1);
+}
+
+TEST_CASE("a campaign chooses what a configuration leaves open, whatever another one gives",
+          "[bench]") {
+  std::vector<BenchmarkOptions> configurations;
+  for (const int leaf : {3, 0, 5}) {
+    configurations.push_back(small_options());
+    configurations.back().benchmark = Benchmark::hpl;
+    configurations.back().leaf = leaf;
+  }
+  const std::vector<Setup> setups = Campaign(world(), configurations).setups();
+  CHECK(setups[0].lu.leaf == 3);
+  CHECK(setups[1].lu.leaf == BenchmarkRunner(MPI_COMM_WORLD, configurations[1]).setup().lu.leaf);
+  CHECK(setups[2].options.leaf == 5);
+  CHECK(setups[0].reasons.leaf.empty());
+  CHECK_THAT(setups[1].reasons.leaf, ContainsSubstring("table"));
+  CHECK(setups[2].reasons.leaf.empty());
 }
 
 TEST_CASE("two runs of one setup give the same numbers", "[bench]") {

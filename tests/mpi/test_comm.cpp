@@ -429,7 +429,8 @@ TEST_CASE("a watch names the ranks of rows and columns by their ranks in the gri
   const RunWatch watch(MPI_COMM_WORLD, clock, never);
   REQUIRE(watch.stalls() != nullptr);
   CHECK(RunWatch(MPI_COMM_WORLD, clock, 0).stalls() == nullptr);
-  const Communicator all = Communicator::duplicate(MPI_COMM_WORLD, watch.stalls());
+  const RunContext run(clock, watch.stalls());
+  const Communicator all = Communicator::duplicate(MPI_COMM_WORLD, run);
   const auto ranks = [](const Communicator& comm) {
     return std::vector<int>(comm.watched().begin(), comm.watched().end());
   };
@@ -452,8 +453,9 @@ TEST_CASE("a watch names the ranks of rows and columns by their ranks in the gri
         REQUIRE(grid.row().watched(i).size() == 1);
         CHECK(grid.row().watched(i)[0] == row[static_cast<std::size_t>(i)]);
       }
-      CHECK(grid.row().stalls() == watch.stalls());
+      CHECK(&grid.row().run() == &run);
     }
+  CHECK(ranks(all.in(RunContext::none())).empty());
   CHECK(ranks(world()).empty());
   CHECK(world().watched(0).empty());
 }

@@ -13,7 +13,8 @@
 #include <vector>
 
 #include "catch.hpp"
-#include "comm/communicator.hpp"
+#include "comm/agreement.hpp"
+#include "comm/interruption.hpp"
 #include "device_choice.hpp"
 
 namespace lupine::test::interrupts_tests {
@@ -170,5 +171,21 @@ TEST_CASE("a factorization whose solve was interrupted can solve again", "[solve
   const int on = last_rank();
   end = rank() == on;
   CHECK_THROWS_WITH(f.solve(b), "interrupted");
+}
+
+TEST_CASE("an interrupt of one rank hides what others have met", "[interrupt]") {
+  const Communicator all = Communicator::duplicate(MPI_COMM_WORLD);
+  int calls = 0;
+  Interruption interruption(MPI_COMM_WORLD, after(1, last_rank(), calls), false);
+  const SteadyClock clock;
+  const RunContext run(clock, nullptr, {.interrupt = interruption.get()});
+  const Communicator in_run = all.in(run);
+  const auto fails = [&] {
+    std::this_thread::sleep_for(60ms);
+    if (all.rank() == 0) throw UsageError("of a result that nobody should read");
+  };
+  const auto work = [&] { CHECK_THROWS_AS(agree(in_run, fails), Interrupted); };
+  CHECK_THROWS_AS(interruption.during(work, [] {}), Interrupted);
+  CHECK_THROWS_AS(agree(all, fails), UsageError);
 }
 }  // namespace lupine::test::interrupts_tests

@@ -177,15 +177,15 @@ RefineOutcome refined(const GridShape& shape, double kappa, RefineMethod method,
                       std::int64_t damaged = 0) {
   const auto all = Communicator::duplicate(MPI_COMM_WORLD);
   constexpr std::int64_t n = 200;
-  Problem p(all, shape, fasi_higham(n, 16, kappa));
+  const CountingClock clock(1);
+  Problem p(all, shape, fasi_higham(n, 16, kappa), Precision::fp32, clock);
   REQUIRE(p.factor({.width = 16, .precision = Precision::bf16}).usable());
   HostCopy factors(*p.device, p.a);
   for (std::int64_t g = 0; g < damaged; ++g)
     if (float* entry = factors.find({g}, {g})) *entry *= static_cast<float>(2 + g * 61 % n);
   factors.store();
-  const CountingClock clock(1);
   return refine(p.transport, p.a, p.pivots, p.spec(),
-                {.method = method, .width = 16, .worth = worth}, clock);
+                {.method = method, .width = 16, .worth = worth});
 }
 
 }  // namespace

@@ -193,11 +193,11 @@ TEST_CASE("the times of a factorization are the sums of its spans", "[factor]") 
     options.run.nb = 16;
     options.pivoting = pivoting;
     test::Problem problem(all, test::grids(all.size()).back(), options);
-    Trace trace(problem.clock);
-    const double begin = problem.clock.now();
-    const FactorOutcome outcome =
-        problem.factor({.width = 16, .pivoting = pivoting}, {.trace = &trace});
-    const double end = problem.clock.now();
+    Trace trace;
+    const RunContext::Tracing tracing(problem.run, &trace);
+    const double begin = problem.run.now();
+    const FactorOutcome outcome = problem.factor({.width = 16, .pivoting = pivoting});
+    const double end = problem.run.now();
     REQUIRE(outcome.usable());
     CHECK(trace.left_out() == 0);
     CHECK(sum_of(trace.spans(), Phase::panel) == Approx(outcome.times.panel).margin(1e-8));
@@ -264,7 +264,8 @@ TEST_CASE("a campaign traces runs on grids of several sizes", "[bench]") {
     CHECK(trace.ranks.size() == setup.machine.hosts.size());
     report.add(setup, turn, 2, std::move(trace));
   };
-  for (std::size_t i = 0; i < campaign.size(); ++i) CHECK(campaign.run(i, 2, true, {}, add) == 2);
+  for (std::size_t i = 0; i < campaign.size(); ++i)
+    CHECK(campaign.run(i, 2, {.traced = true}, {}, add) == 2);
   CHECK(turns == (all.rank() == 0 ? 4 : 0));
   CHECK(report.left_out() == 0);
 }

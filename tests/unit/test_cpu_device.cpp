@@ -162,6 +162,7 @@ TEST_CASE("the kernels that OpenBLAS should use") {
   CHECK(better_kernels("Nehalem", avx2) == "Haswell");
   CHECK_FALSE(better_kernels("Haswell", avx2));
   CHECK_FALSE(better_kernels("Zen", avx2));
+  CHECK_FALSE(better_kernels("SkylakeX", avx2));
   CHECK_FALSE(better_kernels("Nehalem", {"sse4.2"}));
 }
 

@@ -5,7 +5,7 @@
 
 #include "catch.hpp"
 #include "clocks.hpp"
-#include "core/interrupt.hpp"
+#include "core/run_context.hpp"
 
 namespace lupine::test::interrupt_tests {
 TEST_CASE("an interrupt asks at most every 50 ms, and remembers that it has ended") {
@@ -57,11 +57,13 @@ TEST_CASE("an interrupt keeps the first exception of the caller's functions") {
   Interrupt interrupt([]() -> bool { throw std::runtime_error("first"); }, clock);
   interrupt.begin();
   CHECK(interrupt.ended());
-  call_guarded(&interrupt, [] { throw std::runtime_error("second"); });
+  RunContext(clock, nullptr, {.interrupt = &interrupt}).call([] {
+    throw std::runtime_error("second");
+  });
   CHECK_THROWS_WITH(std::rethrow_exception(interrupt.thrown()), "first");
   interrupt.begin();
   CHECK_FALSE(interrupt.thrown());
-  CHECK_THROWS_WITH(call_guarded(nullptr, [] { throw std::runtime_error("passes"); }), "passes");
+  CHECK_THROWS_WITH(RunContext(clock).call([] { throw std::runtime_error("passes"); }), "passes");
 }
 
 TEST_CASE("an interrupt tells the other ranks once that it has ended, and hears of theirs") {

@@ -68,7 +68,9 @@ TEST_CASE("what LAPACK says decides whether it has solved") {
   system.right_hand_sides = [] { return std::vector<double>{1, 1}; };
   system.residual = [](const std::vector<double>&) { return 0.25; };
   const SteadyClock clock;
-  const auto run = [&](LapackDriver driver) { return lapack_run(driver, system, 1, clock); };
+  const auto run = [&](LapackDriver driver) {
+    return lapack_run(driver, system, 1, RunContext(clock));
+  };
   CHECK_THAT(run(LapackDriver::dgesv).failure, ContainsSubstring("pivot 1 (from 0) is zero"));
   CHECK(std::isnan(run(LapackDriver::dgesv).scaled_residual));
   system.fill = [](MatrixView<double> a) {

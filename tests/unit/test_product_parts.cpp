@@ -4,7 +4,7 @@
 
 #include "catch.hpp"
 #include "clocks.hpp"
-#include "core/interrupt.hpp"
+#include "core/run_context.hpp"
 #include "device/cpu/product_parts.hpp"
 #include "device/device.hpp"
 
@@ -34,7 +34,9 @@ TEST_CASE("a product in parts is that in one part") {
   const test::SetClock clock;
   int asked = 0;
   Interrupt interrupt([&] { return ++asked < 0; }, clock);
+  const RunContext run(clock, nullptr, {.interrupt = &interrupt});
   const auto device = make_device({});
+  const auto ending = make_device({.run = run});
   const auto queue = device->make_queue(Priority::normal);
   const bool transposed = transpose == Transpose::yes;
   std::vector<double> a = integers(m, k);
@@ -43,9 +45,8 @@ TEST_CASE("a product in parts is that in one part") {
   std::vector<double> in_parts = whole;
   const std::int64_t a_rows = transposed ? k : m;
   device->subtract_product(*queue, transpose, view(a, a_rows), view(x, k), view(whole, m));
-  device->set_interrupt(&interrupt);
   interrupt.begin();
-  device->subtract_product(*queue, transpose, view(a, a_rows), view(x, k), view(in_parts, m));
+  ending->subtract_product(*queue, transpose, view(a, a_rows), view(x, k), view(in_parts, m));
   CHECK(asked == 1);
   CHECK((in_parts == whole));
   CHECK((whole != integers(m, n)));
@@ -57,25 +58,24 @@ TEST_CASE("an update in parts is that in one part, and does nothing once it is t
   const std::int64_t k = 16;
   const test::SetClock clock;
   Interrupt interrupt({}, clock);
+  const RunContext run(clock, nullptr, {.interrupt = &interrupt});
   const auto device = make_device({});
+  const auto ending = make_device({.run = run});
   const auto queue = device->make_queue(Priority::normal);
   std::vector<double> l = integers(m, k);
   std::vector<double> u = integers(k, n);
   std::vector<double> whole = integers(m, n);
   std::vector<double> in_parts = whole;
   const PanelControl one;
-  const auto update = [&](std::vector<double>& c) {
-    device->update(*queue, view(l, m), &one, view(u, k), &one, view(c, m), {});
+  const auto update_on = [&](Device& on, std::vector<double>& c) {
+    on.update(*queue, view(l, m), &one, view(u, k), &one, view(c, m), {});
   };
-  update(whole);
-  device->set_interrupt(&interrupt);
+  update_on(*device, whole);
   interrupt.begin();
-  update(in_parts);
+  update_on(*ending, in_parts);
   CHECK((in_parts == whole));
   interrupt.end();
-  update(in_parts);
-  CHECK((in_parts == whole));
-  update(whole);
+  update_on(*ending, in_parts);
   CHECK((in_parts == whole));
 }
 

@@ -108,23 +108,29 @@ nlohmann::json written(const TraceReport& report) {
 }  // namespace
 
 TEST_CASE("without a trace a span does not read the clock") {
-  { const TraceScope scope(nullptr, Track::host, {}); }
-  CHECK(stage(nullptr, Activity::generation, [] { return 7; }) == 7);
   const CountingClock clock;
+  const RunContext run(clock);
+  { const auto span = run.span(Track::host, {}); }
+  CHECK(run.stage(Activity::generation, [] { return 7; }) == 7);
+  CHECK(clock.looks == 0);
   double sum = 0;
-  { const Stopwatch watch(clock, sum); }
+  { const auto watch = run.stopwatch(sum, {}); }
   CHECK(sum == 1);
   CHECK(clock.looks == 2);
 }
 
 TEST_CASE("a stopwatch adds the same time to its sum and to the trace") {
   const CountingClock clock;
-  Trace trace(clock);
+  RunContext run(clock);
+  Trace trace;
   double sum = 10;
-  const HostTimer timer{clock, sum, &trace, Phase::broadcast};
-  { const Stopwatch watch = timer.watch(Activity::wait_for_panel, 3); }
-  { const TraceScope scope(&trace, Track::solves, {.activity = Activity::solve_upper}); }
-  CHECK(stage(&trace, Activity::generation, [] { return 7; }) == 7);
+  {
+    const RunContext::Tracing tracing(run, &trace);
+    { const auto watch = run.stopwatch(sum, {Activity::wait_for_panel, Phase::broadcast, 3}); }
+    { const auto span = run.span(Track::solves, {.activity = Activity::solve_upper}); }
+    CHECK(run.stage(Activity::generation, [] { return 7; }) == 7);
+  }
+  { const auto span = run.span(Track::solves, {}); }
   REQUIRE(trace.spans().size() == 3);
   const TraceSpan& wait = trace.spans()[0];
   CHECK(sum == 11);
@@ -139,8 +145,7 @@ TEST_CASE("a stopwatch adds the same time to its sum and to the trace") {
 }
 
 TEST_CASE("spans for which a trace has no room are counted") {
-  const CountingClock clock;
-  Trace trace(clock, 2);
+  Trace trace(2);
   for (int i = 0; i < 5; ++i) trace.add(Track::host, i, i + 1, {});
   CHECK(trace.left_out() == 3);
   const RankTrace taken = trace.take();
@@ -170,9 +175,11 @@ TEST_CASE("times of queues stay exact on the clock's time line in long runs") {
   SetClock clock;
   CoarseQueue queue(clock);
   FactorTimes totals;
-  Trace trace(clock);
+  Trace trace;
+  RunContext run(clock);
+  const RunContext::Tracing tracing(run, &trace);
   clock.time = 100;
-  QueueTimes times(totals, &trace, queue);
+  QueueTimes times(totals, run, queue);
   for (int i = 0; i < 40000; ++i) {
     clock.time = 100 + 0.1003 * i;
     times.time(queue, Track::updates, {Activity::update, Phase::update, i},
@@ -197,8 +204,10 @@ TEST_CASE("times of queues are exact where the host loses its core now and then"
   SetClock clock;
   LateQueue queue(clock, {0.5, 0.25, 1e-6, 0.75});
   FactorTimes totals;
-  Trace trace(clock);
-  QueueTimes times(totals, &trace, queue);
+  Trace trace;
+  RunContext run(clock);
+  const RunContext::Tracing tracing(run, &trace);
+  QueueTimes times(totals, run, queue);
   clock.time = 10;
   times.time(queue, Track::updates, {Activity::update, Phase::update}, [&] { clock.time += 2; });
   times.finish();
@@ -211,7 +220,7 @@ TEST_CASE("sums of the times of queues need no trace") {
   SetClock clock;
   CoarseQueue queue(clock);
   FactorTimes totals;
-  QueueTimes times(totals, nullptr, queue);
+  QueueTimes times(totals, RunContext::none(), queue);
   times.time(queue, Track::panels, {Activity::diagonal, Phase::panel}, [&] { clock.time += 2; });
   times.time(queue, Track::rows, {Activity::solve_row, Phase::rows}, [&] { clock.time += 3; });
   times.finish();

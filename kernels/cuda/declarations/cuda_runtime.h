@@ -270,7 +270,7 @@ cudaError_t launch(const cudaLaunchConfig_t& config, void (*kernel)(),
                    std::function<void()> thread);
 void barrier();
 /// All threads of the mask come here; returns what the thread of that lane brought, or all ones if
-/// it brought nothing.
+/// it brought nothing. A thread waits for that lane alone.
 std::uint64_t shuffle(unsigned mask, std::uint64_t bits, int from);
 int lane();
 template <class T>
@@ -309,8 +309,9 @@ inline constexpr int warpSize = 32;
 inline void __syncthreads() {
   lupine::emulation::barrier();
 }
+/// Waits for each lane; a shuffle waits for one.
 inline void __syncwarp(unsigned mask = 0xffffffffu) {
-  lupine::emulation::shuffle(mask, 0, 0);
+  for (int from = 0; from < warpSize; ++from) lupine::emulation::shuffle(mask, 0, from);
 }
 inline void __threadfence() {}
 inline void __threadfence_block() {}

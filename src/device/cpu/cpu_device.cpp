@@ -25,7 +25,6 @@
 #include "element/rounding.hpp"
 #include "host/limited_space.hpp"
 #include "host/processor.hpp"
-#include "host/thread_scope.hpp"
 
 namespace lupine {
 
@@ -127,8 +126,8 @@ void add_products(float alpha, const Expanded& l, const Expanded& u, MatrixView<
 
 }  // namespace
 
-CpuDevice::CpuDevice(int threads)
-    : threads_(threads), native_bf16_(onednn_built() && native_bf16()) {
+CpuDevice::CpuDevice(int threads, const RunContext& run)
+    : Device(run), threads_(threads), native_bf16_(onednn_built() && native_bf16()) {
   settle_in_limit(threads);
 }
 
@@ -159,7 +158,7 @@ Buffer CpuDevice::allocate(std::int64_t bytes) {
 }
 
 std::unique_ptr<Queue> CpuDevice::make_queue(Priority) {
-  return std::make_unique<CpuQueue>(clock_);
+  return std::make_unique<CpuQueue>(run().clock());
 }
 
 void CpuDevice::write(Queue&, std::span<const std::byte> host, std::byte* device) {
@@ -179,9 +178,7 @@ void CpuDevice::clear(Queue&, std::span<std::byte> device) {
 }
 
 void CpuDevice::copy(Queue&, ConstAnyMatrix from, AnyMatrix to) {
-  if (ended()) return;
-  const ThreadScope scope(threads_);
-  with_storage(to, [&](const auto& target) {
+  work_on(to, [&](const auto& target) {
     using T = std::remove_reference_t<decltype(target(0, 0))>;
     const MatrixView<const T> source = from.as<T>();
 #pragma omp parallel for if (worth_threads(source.rows * source.columns))
@@ -192,48 +189,44 @@ void CpuDevice::copy(Queue&, ConstAnyMatrix from, AnyMatrix to) {
 
 void CpuDevice::generate(Queue&, const MatrixSpec& spec, const Distribution& rows,
                          const Distribution& columns, AnyMatrix any) {
-  if (ended()) return;
-  const ThreadScope scope(threads_);
-  const std::vector<Tile> all = tiles(rows, columns);
-  with_storage(any, [&](const auto& a) {
-    using T = std::remove_reference_t<decltype(a(0, 0))>;
-    const auto& loop = loops().of<T>();
+  work([&] {
+    const std::vector<Tile> all = tiles(rows, columns);
+    with_storage(any, [&](const auto& a) {
+      using T = std::remove_reference_t<decltype(a(0, 0))>;
+      const auto& loop = loops().of<T>();
 #pragma omp parallel for schedule(static)
-    for (std::size_t t = 0; t < all.size(); ++t) {
-      if (ended()) continue;
-      const auto& [r, c] = all[t];
-      loop.generate(spec, r.global.value, c.global.value,
-                    a.block(r.local.value, c.local.value, r.length, c.length));
-    }
-    for (const Run& c : columns.runs())
-      for (GlobalIndex g = c.global; g < c.global + c.length && g.value < rows.size(); ++g)
-        if (rows.mine(g))
-          a(rows.local(g).value, columns.local(g).value) =
-              static_cast<T>(spec.entry(g.value, g.value));
+      for (std::size_t t = 0; t < all.size(); ++t) {
+        if (ended()) continue;
+        const auto& [r, c] = all[t];
+        loop.generate(spec, r.global.value, c.global.value,
+                      a.block(r.local.value, c.local.value, r.length, c.length));
+      }
+      for (const Run& c : columns.runs())
+        for (GlobalIndex g = c.global; g < c.global + c.length && g.value < rows.size(); ++g)
+          if (rows.mine(g))
+            a(rows.local(g).value, columns.local(g).value) =
+                static_cast<T>(spec.entry(g.value, g.value));
+    });
   });
 }
 
 void CpuDevice::factor_diagonal(Queue&, MatrixView<float> a, std::int64_t begin,
                                 FactorStatus* status) {
-  if (ended()) return;
-  const ThreadScope scope(threads_);
-  const std::int64_t bad = factor_lu(a);
-  if (bad >= 0 && status->bad_pivot < 0) status->bad_pivot = begin + bad;
+  work([&] {
+    const std::int64_t bad = factor_lu(a);
+    if (bad >= 0 && status->bad_pivot < 0) status->bad_pivot = begin + bad;
+  });
 }
 
 void CpuDevice::prepare_diagonal(Queue&, AnyMatrix) {}
 
 void CpuDevice::solve_right_upper(Queue&, MatrixView<const float> lu, MatrixView<float> b,
                                   Precision purpose) {
-  if (ended()) return;
-  const ThreadScope scope(threads_);
-  lupine::solve_right_upper(lu, b, by_onednn(purpose));
+  work([&] { lupine::solve_right_upper(lu, b, by_onednn(purpose)); });
 }
 
 void CpuDevice::solve_left_lower(Queue&, ConstAnyMatrix lu, AnyMatrix b, Precision purpose) {
-  if (ended()) return;
-  const ThreadScope scope(threads_);
-  with_storage(b, [&](const auto& right) {
+  work_on(b, [&](const auto& right) {
     using T = std::remove_reference_t<decltype(right(0, 0))>;
     lupine::solve_left_lower(lu.as<T>(), right, by_onednn(purpose));
   });
@@ -251,76 +244,77 @@ T CpuDevice::largest(MatrixView<const T> a) const {
 
 void CpuDevice::cast(Queue&, ConstAnyMatrix from, double sign, AnyMatrix to, PanelControl* control,
                      FactorStatus* status) {
-  if (ended()) return;
-  const ThreadScope scope(threads_);
-  if (from.precision == Precision::fp64) {
-    const auto values = from.as<double>();
-    if (!std::isfinite(largest(values))) status->nonfinite = 1;
-    control->scale = 1;
-    const auto target = to.as<double>();
+  work([&] {
+    if (from.precision == Precision::fp64) {
+      const auto values = from.as<double>();
+      if (!std::isfinite(largest(values))) status->nonfinite = 1;
+      control->scale = 1;
+      const auto target = to.as<double>();
 #pragma omp parallel for
-    for (std::int64_t j = 0; j < values.columns; ++j)
-      loops().fp64.scale(values.column(j), values.rows, sign, target.column(j));
-    return;
-  }
-  const auto values = from.as<float>();
-  const Loops& loop = loops();
-  const bool scaled = needs_scale(to.precision);
-  float most = scaled ? largest(values) : 0;
-  control->scale = scaled ? power_of_two(fp16_scale_exponent(most)) : 1.0;
-  const float scale = static_cast<float>(sign * control->scale);
+      for (std::int64_t j = 0; j < values.columns; ++j)
+        loops().fp64.scale(values.column(j), values.rows, sign, target.column(j));
+      return;
+    }
+    const auto values = from.as<float>();
+    const Loops& loop = loops();
+    const bool scaled = needs_scale(to.precision);
+    float most = scaled ? largest(values) : 0;
+    control->scale = scaled ? power_of_two(fp16_scale_exponent(most)) : 1.0;
+    const float scale = static_cast<float>(sign * control->scale);
 #pragma omp parallel for reduction(max : most)
-  for (std::int64_t j = 0; j < values.columns; ++j) {
-    std::byte* column = to.data + j * to.ld * bytes_of(to.precision);
-    // Here, since the column is in the cache then.
-    if (!scaled) most = std::max(most, loop.fp32.largest(values.column(j), values.rows));
-    if (to.precision == Precision::fp16x3)
-      loop.to_half_pair(values.column(j), values.rows, scale, to.high().column(j),
-                        to.low().column(j));
-    else if (scaled)
-      loop.to_half(values.column(j), values.rows, scale, reinterpret_cast<Half*>(column));
-    else if (to.precision == Precision::bf16)
-      loop.to_bfloat16(values.column(j), values.rows, scale, reinterpret_cast<Bfloat16*>(column));
-    else
-      loop.fp32.scale(values.column(j), values.rows, scale, reinterpret_cast<float*>(column));
-  }
-  if (!std::isfinite(most)) status->nonfinite = 1;
+    for (std::int64_t j = 0; j < values.columns; ++j) {
+      std::byte* column = to.data + j * to.ld * bytes_of(to.precision);
+      // Here, since the column is in the cache then.
+      if (!scaled) most = std::max(most, loop.fp32.largest(values.column(j), values.rows));
+      if (to.precision == Precision::fp16x3)
+        loop.to_half_pair(values.column(j), values.rows, scale, to.high().column(j),
+                          to.low().column(j));
+      else if (scaled)
+        loop.to_half(values.column(j), values.rows, scale, reinterpret_cast<Half*>(column));
+      else if (to.precision == Precision::bf16)
+        loop.to_bfloat16(values.column(j), values.rows, scale, reinterpret_cast<Bfloat16*>(column));
+      else
+        loop.fp32.scale(values.column(j), values.rows, scale, reinterpret_cast<float*>(column));
+    }
+    if (!std::isfinite(most)) status->nonfinite = 1;
+  });
 }
 
 void CpuDevice::update(Queue&, ConstAnyMatrix l, const PanelControl* l_control, ConstAnyMatrix u,
                        const PanelControl* u_control, AnyMatrix c, const Poll& poll) {
-  const ThreadScope scope(threads_);
   if (c.empty()) return;
-  const bool fp64 = l.precision == Precision::fp64;
-  const bool onednn = by_onednn(l.precision);
-  const bool emulated = !fp64 && !native(l.precision);
-  auto [rows, columns] = update_parts(c.rows, c.columns, l.columns, threads_, poll || interrupt());
-  if (emulated) {
-    columns = std::min({columns, c.columns, traits_of(kind()).emulated_columns});
-    const std::int64_t bytes = planes_of(l.precision) * std::int64_t{sizeof(float)};
-    reserve(left_, l.rows * l.columns * bytes);
-    reserve(right_, u.rows * columns * bytes);
-  }
-  if (ended()) return;
-  const auto alpha = static_cast<float>(1 / (l_control->scale * u_control->scale));
-  const Expanded left = onednn || fp64 ? Expanded{} : expand(l, left_.as<float>());
-  for (std::int64_t j = 0; j < c.columns && !ended(); j += columns) {
-    const std::int64_t n = std::min(columns, c.columns - j);
-    const ConstAnyMatrix right = u.block(0, j, u.rows, n);
-    const Expanded wide = onednn || fp64 ? Expanded{} : expand(right, right_.as<float>());
-    for (std::int64_t i = 0; i < c.rows && !ended(); i += rows) {
-      const std::int64_t m = std::min(rows, c.rows - i);
-      const ConstAnyMatrix l_part = l.block(i, 0, m, l.columns);
-      const AnyMatrix part = c.block(i, j, m, n);
-      if (fp64)
-        multiply_add(1.0, l_part.as<double>(), right.as<double>(), part.as<double>());
-      else if (onednn)
-        onednn_multiply_add(l_part, right, part.as<float>());  // BF16 has no scale: alpha = 1
-      else
-        add_products(alpha, left.rows(i, m), wide, part.as<float>());
-      if (poll) poll();
+  work([&] {
+    const bool fp64 = l.precision == Precision::fp64;
+    const bool onednn = by_onednn(l.precision);
+    const bool emulated = !fp64 && !native(l.precision);
+    auto [rows, columns] =
+        update_parts(c.rows, c.columns, l.columns, threads_, poll || run().interrupt());
+    if (emulated) {
+      columns = std::min({columns, c.columns, traits_of(kind()).emulated_columns});
+      const std::int64_t bytes = planes_of(l.precision) * std::int64_t{sizeof(float)};
+      reserve(left_, l.rows * l.columns * bytes);
+      reserve(right_, u.rows * columns * bytes);
     }
-  }
+    const auto alpha = static_cast<float>(1 / (l_control->scale * u_control->scale));
+    const Expanded left = onednn || fp64 ? Expanded{} : expand(l, left_.as<float>());
+    for (std::int64_t j = 0; j < c.columns && !ended(); j += columns) {
+      const std::int64_t n = std::min(columns, c.columns - j);
+      const ConstAnyMatrix right = u.block(0, j, u.rows, n);
+      const Expanded wide = onednn || fp64 ? Expanded{} : expand(right, right_.as<float>());
+      for (std::int64_t i = 0; i < c.rows && !ended(); i += rows) {
+        const std::int64_t m = std::min(rows, c.rows - i);
+        const ConstAnyMatrix l_part = l.block(i, 0, m, l.columns);
+        const AnyMatrix part = c.block(i, j, m, n);
+        if (fp64)
+          multiply_add(1.0, l_part.as<double>(), right.as<double>(), part.as<double>());
+        else if (onednn)
+          onednn_multiply_add(l_part, right, part.as<float>());  // BF16 has no scale: alpha = 1
+        else
+          add_products(alpha, left.rows(i, m), wide, part.as<float>());
+        if (poll) poll();
+      }
+    }
+  });
 }
 
 void CpuDevice::find_pivot(Queue&, ConstAnyMatrix column, PivotCandidate* found) {
@@ -393,18 +387,14 @@ void CpuDevice::take_pivot(Queue&, AnyMatrix rows, std::int64_t first, const Piv
 // Each thread eliminates in a part of the rows. Where candidates are equal, the first part's is
 // the pivot.
 void CpuDevice::eliminate(Queue&, ConstAnyMatrix pivot_row, AnyMatrix rows, PivotCandidate* next) {
-  const ThreadScope scope(threads_);
-  with_storage(rows, [&](const auto& r) {
+  if (rows.columns > 1) *next = {0, rows.rows > 0 ? 0 : -1};  // stays where the work is left out
+  work_on(rows, [&](const auto& r) {
     using T = std::remove_reference_t<decltype(r(0, 0))>;
     // A part has some ten microseconds of work, since the threads wait for each other after it.
     constexpr std::int64_t least = 16384;
     const int parts =
         static_cast<int>(std::clamp<std::int64_t>(rows.rows * rows.columns / least, 1, threads_));
     const std::int64_t part = round_up(ceil_div(rows.rows, parts), 64);
-    if (ended()) {
-      if (rows.columns > 1) *next = {0, rows.rows > 0 ? 0 : -1};
-      return;
-    }
     std::vector<Largest> found(static_cast<std::size_t>(parts));
 #pragma omp parallel for schedule(static, 1) if (parts > 1)
     for (int t = 0; t < parts; ++t) {
@@ -423,17 +413,14 @@ void CpuDevice::eliminate(Queue&, ConstAnyMatrix pivot_row, AnyMatrix rows, Pivo
 }
 
 void CpuDevice::solve_unit_lower(Queue&, ConstAnyMatrix l, AnyMatrix b) {
-  if (ended()) return;
-  const ThreadScope scope(threads_);
-  with_storage(b, [&](const auto& right) {
+  work_on(b, [&](const auto& right) {
     using T = std::remove_reference_t<decltype(right(0, 0))>;
     lupine::solve_left_lower(l.as<T>(), right);
   });
 }
 
 void CpuDevice::subtract(Queue&, ConstAnyMatrix a, ConstAnyMatrix b, AnyMatrix c) {
-  const ThreadScope scope(threads_);
-  with_storage(c, [&](const auto& sum) {
+  work_on(c, [&](const auto& sum) {
     using T = std::remove_reference_t<decltype(sum(0, 0))>;
     multiply_in_parts<T>(T{-1}, a.as<T>(), b.as<T>(), sum);
   });
@@ -441,9 +428,7 @@ void CpuDevice::subtract(Queue&, ConstAnyMatrix a, ConstAnyMatrix b, AnyMatrix c
 
 void CpuDevice::permute_rows(Queue&, const std::int64_t* from, const std::int64_t* to,
                              std::int64_t count, AnyMatrix any) {
-  if (ended()) return;
-  const ThreadScope scope(threads_);
-  with_storage(any, [&](const auto& a) {
+  work_on(any, [&](const auto& a) {
     using T = std::remove_reference_t<decltype(a(0, 0))>;
 #pragma omp parallel if (worth_threads(count * a.columns))
     {
@@ -460,9 +445,7 @@ void CpuDevice::permute_rows(Queue&, const std::int64_t* from, const std::int64_
 }
 
 void CpuDevice::gather_rows(Queue&, const std::int64_t* rows, ConstAnyMatrix from, AnyMatrix to) {
-  if (ended()) return;
-  const ThreadScope scope(threads_);
-  with_storage(to, [&](const auto& target) {
+  work_on(to, [&](const auto& target) {
     using T = std::remove_reference_t<decltype(target(0, 0))>;
     const MatrixView<const T> source = from.as<T>();
 #pragma omp parallel for if (worth_threads(target.rows * target.columns))
@@ -472,9 +455,7 @@ void CpuDevice::gather_rows(Queue&, const std::int64_t* rows, ConstAnyMatrix fro
 }
 
 void CpuDevice::scatter_rows(Queue&, const std::int64_t* rows, ConstAnyMatrix from, AnyMatrix to) {
-  if (ended()) return;
-  const ThreadScope scope(threads_);
-  with_storage(to, [&](const auto& target) {
+  work_on(to, [&](const auto& target) {
     using T = std::remove_reference_t<decltype(target(0, 0))>;
     const MatrixView<const T> source = from.as<T>();
 #pragma omp parallel for if (worth_threads(source.rows * source.columns))

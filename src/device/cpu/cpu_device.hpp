@@ -7,14 +7,14 @@
 /// may take a microsecond.
 #pragma once
 
-#include "core/clock.hpp"
 #include "device/device.hpp"
+#include "host/thread_scope.hpp"
 
 namespace lupine {
 
 class CpuDevice final : public Device {
  public:
-  explicit CpuDevice(int threads);
+  explicit CpuDevice(int threads, const RunContext& run = RunContext::none());
 
   DeviceKind kind() const override { return DeviceKind::cpu; }
   std::string description() const override;
@@ -81,10 +81,22 @@ class CpuDevice final : public Device {
   void take_magnitudes(Queue& queue, AnyMatrix a) override;
 
  private:
+  /// Does an operation's work on the device's threads, or leaves it out where the run has
+  /// ended. All operations go through here but transfers and the choice of pivots.
+  template <class Body>
+  void work(const Body& body) const {
+    if (ended()) return;
+    const ThreadScope scope(threads_);
+    body();
+  }
+  /// The same with a view of `matrix` in its precision.
+  template <class Matrix, class Body>
+  void work_on(const Matrix& matrix, const Body& body) const {
+    work([&] { with_storage(matrix, body); });
+  }
   template <class T>
   T largest(MatrixView<const T> a) const;
-  /// Whether operations leave out their work.
-  bool ended() const { return lupine::ended(interrupt()); }
+  bool ended() const { return run().ended(); }
   /// C <- C + alpha A B, or C <- C + alpha A^T B, in parts between which the interrupt is asked.
   template <class T>
   void multiply_in_parts(T alpha, MatrixView<const T> a, MatrixView<const T> b, MatrixView<T> c,
@@ -92,7 +104,6 @@ class CpuDevice final : public Device {
   /// Whether oneDNN computes products of this precision.
   bool by_onednn(Precision precision) const { return precision == Precision::bf16 && native_bf16_; }
 
-  SteadyClock clock_;
   int threads_;
   bool native_bf16_;
   Buffer left_;  // L and part of U in FP32, for emulated updates; kept between calls

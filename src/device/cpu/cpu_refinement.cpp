@@ -12,7 +12,6 @@
 #include "device/cpu/dense.hpp"
 #include "device/cpu/parts.hpp"
 #include "device/cpu/product_parts.hpp"
-#include "host/thread_scope.hpp"
 
 namespace lupine {
 
@@ -29,15 +28,15 @@ constexpr std::int64_t tile_columns = 32;
 constexpr std::int64_t long_tile_columns = 1024;  // for one vector: a multiple too
 
 // Calls use(i, j, tile) for the tiles of `a`, of which (i, j) is the first element. For one vector
-// a tile has whole columns, since the prefetcher needs long pieces of them. Stops where `interrupt`
+// a tile has whole columns, since the prefetcher needs long pieces of them. Stops where the run
 // has ended.
 template <class T, class Use>
-void for_each_tile(MatrixView<const T> a, std::int64_t vectors, Interrupt* interrupt,
+void for_each_tile(MatrixView<const T> a, std::int64_t vectors, const RunContext& run,
                    const Use& use) {
   const std::int64_t height = vectors > 1 ? tile_rows : std::max<std::int64_t>(a.rows, 1);
   const std::int64_t width = vectors > 1 ? tile_columns : long_tile_columns;
   for (std::int64_t i = 0; i < a.rows; i += height)
-    for (std::int64_t j = 0; j < a.columns && !ended(interrupt); j += width)
+    for (std::int64_t j = 0; j < a.columns && !run.ended(); j += width)
       use(i, j, a.block(i, j, std::min(height, a.rows - i), std::min(width, a.columns - j)));
 }
 
@@ -91,8 +90,7 @@ void solve_by_halves(Triangle triangle, Transpose transpose, MatrixView<const T>
 }
 
 // The vectors one after the other, with FP64 sums, or all of them as a product of matrices.
-void solve(Triangle triangle, Transpose transpose, ConstAnyMatrix any, AnyMatrix x, int threads) {
-  const ThreadScope scope(threads);
+void solve(Triangle triangle, Transpose transpose, ConstAnyMatrix any, AnyMatrix x) {
   with_storage(any, [&](const auto& lu) {
     using T = std::remove_cvref_t<decltype(lu(0, 0))>;
     if (Device::as_product(any, x)) return solve_triangle(triangle, transpose, lu, x.as<T>());
@@ -114,7 +112,7 @@ template <class T>
 void CpuDevice::multiply_in_parts(T alpha, MatrixView<const T> a, MatrixView<const T> b,
                                   MatrixView<T> c, Transpose transpose) const {
   const bool transposed = transpose == Transpose::yes;
-  const auto [rows, columns] = update_parts(c.rows, c.columns, b.rows, threads_, interrupt());
+  const auto [rows, columns] = update_parts(c.rows, c.columns, b.rows, threads_, run().interrupt());
   for (std::int64_t j = 0; j < c.columns; j += columns)
     for (std::int64_t i = 0; i < c.rows && !ended(); i += rows) {
       const std::int64_t m = std::min(rows, c.rows - i);
@@ -131,41 +129,39 @@ template void CpuDevice::multiply_in_parts(double, MatrixView<const double>,
 
 void CpuDevice::subtract_product(Queue&, Transpose transpose, ConstAnyMatrix any, ConstAnyMatrix x,
                                  AnyMatrix y) {
-  if (ended()) return;
-  const ThreadScope scope(threads_);
-  const bool transposed = transpose == Transpose::yes;
-  with_storage(any, [&](const auto& a) {
-    using T = std::remove_cvref_t<decltype(a(0, 0))>;
-    if (as_product(any, x)) return multiply_in_parts<T>(T{-1}, a, x.as<T>(), y.as<T>(), transpose);
-    const MatrixView<const double> from = x.as<double>();
-    const MatrixView<double> to = y.as<double>();
-    in_parts(
-        transposed ? a.columns : a.rows, threads_, [&](std::int64_t begin, std::int64_t count) {
-          const auto part =
-              transposed ? a.block(0, begin, a.rows, count) : a.block(begin, 0, count, a.columns);
-          const auto subtract = [&](std::int64_t i, std::int64_t j, MatrixView<const T> tile) {
-            for (std::int64_t k = 0; k < from.columns; ++k)
-              take_product(transpose, tile, from.column(k) + (transposed ? i : j),
-                           to.column(k) + begin + (transposed ? j : i));
-          };
-          for_each_tile<T>(part, from.columns, interrupt(), subtract);
-        });
+  work([&] {
+    const bool transposed = transpose == Transpose::yes;
+    with_storage(any, [&](const auto& a) {
+      using T = std::remove_cvref_t<decltype(a(0, 0))>;
+      if (as_product(any, x))
+        return multiply_in_parts<T>(T{-1}, a, x.as<T>(), y.as<T>(), transpose);
+      const MatrixView<const double> from = x.as<double>();
+      const MatrixView<double> to = y.as<double>();
+      in_parts(
+          transposed ? a.columns : a.rows, threads_, [&](std::int64_t begin, std::int64_t count) {
+            const auto part =
+                transposed ? a.block(0, begin, a.rows, count) : a.block(begin, 0, count, a.columns);
+            const auto subtract = [&](std::int64_t i, std::int64_t j, MatrixView<const T> tile) {
+              for (std::int64_t k = 0; k < from.columns; ++k)
+                take_product(transpose, tile, from.column(k) + (transposed ? i : j),
+                             to.column(k) + begin + (transposed ? j : i));
+            };
+            for_each_tile<T>(part, from.columns, run(), subtract);
+          });
+    });
   });
 }
 
 void CpuDevice::solve_lower(Queue&, Transpose transpose, ConstAnyMatrix lu, AnyMatrix x) {
-  if (ended()) return;
-  solve(Triangle::unit_lower, transpose, lu, x, threads_);
+  work([&] { solve(Triangle::unit_lower, transpose, lu, x); });
 }
 
 void CpuDevice::solve_upper(Queue&, Transpose transpose, ConstAnyMatrix lu, AnyMatrix x) {
-  if (ended()) return;
-  solve(Triangle::upper, transpose, lu, x, threads_);
+  work([&] { solve(Triangle::upper, transpose, lu, x); });
 }
 
 void CpuDevice::add(Queue&, ConstAnyMatrix x, AnyMatrix y) {
-  if (ended()) return;
-  with_storage(y, [&](const auto& to) {
+  work_on(y, [&](const auto& to) {
     const auto from = x.as<std::remove_cvref_t<decltype(to(0, 0))>>();
     for (std::int64_t j = 0; j < to.columns; ++j)
       for (std::int64_t i = 0; i < to.rows; ++i) to(i, j) += from(i, j);
@@ -175,138 +171,138 @@ void CpuDevice::add(Queue&, ConstAnyMatrix x, AnyMatrix y) {
 void CpuDevice::multiply_generated(Queue&, const MatrixSpec& spec, const Distribution& rows,
                                    const Distribution& columns, const double* x, double* ax,
                                    double* abs_rows, double* abs_ax) {
-  if (ended()) return;
-  const ThreadScope scope(threads_);
-  const auto add = [](double* p, std::int64_t i, double value) {
-    if (p) p[i] += value;
-  };
-  const Loops& loop = loops();
-  const std::vector<Run> column_runs = columns.runs();
+  work([&] {
+    const auto add = [](double* p, std::int64_t i, double value) {
+      if (p) p[i] += value;
+    };
+    const Loops& loop = loops();
+    const std::vector<Run> column_runs = columns.runs();
 #pragma omp parallel for schedule(dynamic)
-  for (std::int64_t s = 0; s < ceil_div(rows.local_size(), strip); ++s) {
-    if (ended()) continue;
-    const std::int64_t begin = s * strip;
-    const std::int64_t end = std::min(begin + strip, rows.local_size());
-    for (double* p : {ax, abs_rows, abs_ax})
-      if (p) std::fill(p + begin, p + end, 0.0);
-    for (std::int64_t i = begin; i < end;) {
-      const GlobalIndex g = rows.global({i});
-      std::int64_t m = 1;
-      while (i + m < end && rows.global({i + m}) == g + m) ++m;
-      for (const Run& c : column_runs)
-        loop.multiply(spec, g.value, m, c.global.value, c.length, x + c.local.value,
-                      {at(ax, i), at(abs_rows, i), at(abs_ax, i)});
-      i += m;
+    for (std::int64_t s = 0; s < ceil_div(rows.local_size(), strip); ++s) {
+      if (ended()) continue;
+      const std::int64_t begin = s * strip;
+      const std::int64_t end = std::min(begin + strip, rows.local_size());
+      for (double* p : {ax, abs_rows, abs_ax})
+        if (p) std::fill(p + begin, p + end, 0.0);
+      for (std::int64_t i = begin; i < end;) {
+        const GlobalIndex g = rows.global({i});
+        std::int64_t m = 1;
+        while (i + m < end && rows.global({i + m}) == g + m) ++m;
+        for (const Run& c : column_runs)
+          loop.multiply(spec, g.value, m, c.global.value, c.length, x + c.local.value,
+                        {at(ax, i), at(abs_rows, i), at(abs_ax, i)});
+        i += m;
+      }
+      // The loops take a_ii for a regular entry: add the difference to the diagonal entry.
+      for (std::int64_t i = begin; i < end; ++i) {
+        const GlobalIndex g = rows.global({i});
+        if (!columns.mine(g)) continue;
+        const double regular = spec.regular(g.value, g.value);
+        const double entry = spec.diagonal_entry(g.value, regular);
+        const double xi = x[columns.local(g).value];
+        add(ax, i, (entry - regular) * xi);
+        add(abs_rows, i, std::fabs(entry) - std::fabs(regular));
+        add(abs_ax, i, (std::fabs(entry) - std::fabs(regular)) * std::fabs(xi));
+      }
     }
-    // The loops take a_ii for a regular entry: add the difference to the diagonal entry.
-    for (std::int64_t i = begin; i < end; ++i) {
-      const GlobalIndex g = rows.global({i});
-      if (!columns.mine(g)) continue;
-      const double regular = spec.regular(g.value, g.value);
-      const double entry = spec.diagonal_entry(g.value, regular);
-      const double xi = x[columns.local(g).value];
-      add(ax, i, (entry - regular) * xi);
-      add(abs_rows, i, std::fabs(entry) - std::fabs(regular));
-      add(abs_ax, i, (std::fabs(entry) - std::fabs(regular)) * std::fabs(xi));
-    }
-  }
+  });
 }
 
 void CpuDevice::multiply(Queue&, Transpose transpose, ConstAnyMatrix any,
                          MatrixView<const double> x, MatrixView<double> ax, double* abs_rows,
                          MatrixView<double> abs_ax, std::uint64_t* checksum) {
-  if (ended()) return;
-  const ThreadScope scope(threads_);
-  const MatrixView<const double> a = any.as<double>();
-  std::atomic<std::uint64_t> of_parts = 0;
-  const bool transposed = transpose == Transpose::yes;
-  const auto loop = transposed ? vector_loops().multiply_transposed : vector_loops().multiply;
-  in_parts(transposed ? a.columns : a.rows, threads_, [&](std::int64_t begin, std::int64_t count) {
-    std::uint64_t bits = 0;
-    const auto sums = [&](std::int64_t i, std::int64_t k) -> RowSums {
-      return {ax.column(k) + i, k == 0 ? at(abs_rows, i) : nullptr,
-              abs_ax.data ? abs_ax.column(k) + i : nullptr,
-              k == 0 && checksum != nullptr ? &bits : nullptr};
-    };
-    for (std::int64_t k = 0; k < x.columns; ++k) {
-      const RowSums of_vector = sums(begin, k);
-      for (double* p : {of_vector.ax, of_vector.abs_rows, of_vector.abs_ax})
-        if (p) std::fill_n(p, count, 0.0);
-    }
-    const auto add = [&](std::int64_t i, std::int64_t j, MatrixView<const double> tile) {
-      for (std::int64_t k = 0; k < x.columns; ++k)
-        loop(tile, x.column(k) + (transposed ? i : j), sums(begin + (transposed ? j : i), k));
-    };
-    for_each_tile<double>(
-        transposed ? a.block(0, begin, a.rows, count) : a.block(begin, 0, count, a.columns),
-        x.columns, interrupt(), add);
-    of_parts += bits;
+  work([&] {
+    const MatrixView<const double> a = any.as<double>();
+    std::atomic<std::uint64_t> of_parts = 0;
+    const bool transposed = transpose == Transpose::yes;
+    const auto loop = transposed ? vector_loops().multiply_transposed : vector_loops().multiply;
+    in_parts(
+        transposed ? a.columns : a.rows, threads_, [&](std::int64_t begin, std::int64_t count) {
+          std::uint64_t bits = 0;
+          const auto sums = [&](std::int64_t i, std::int64_t k) -> RowSums {
+            return {ax.column(k) + i, k == 0 ? at(abs_rows, i) : nullptr,
+                    abs_ax.data ? abs_ax.column(k) + i : nullptr,
+                    k == 0 && checksum != nullptr ? &bits : nullptr};
+          };
+          for (std::int64_t k = 0; k < x.columns; ++k) {
+            const RowSums of_vector = sums(begin, k);
+            for (double* p : {of_vector.ax, of_vector.abs_rows, of_vector.abs_ax})
+              if (p) std::fill_n(p, count, 0.0);
+          }
+          const auto add = [&](std::int64_t i, std::int64_t j, MatrixView<const double> tile) {
+            for (std::int64_t k = 0; k < x.columns; ++k)
+              loop(tile, x.column(k) + (transposed ? i : j), sums(begin + (transposed ? j : i), k));
+          };
+          for_each_tile<double>(
+              transposed ? a.block(0, begin, a.rows, count) : a.block(begin, 0, count, a.columns),
+              x.columns, run(), add);
+          of_parts += bits;
+        });
+    if (checksum) *checksum = of_parts;
   });
-  if (checksum) *checksum = of_parts;
 }
 
 void CpuDevice::add_entries(Queue&, const MatrixEntry* entries, std::int64_t count, AnyMatrix any) {
-  if (ended()) return;
-  const MatrixView<double> a = any.as<double>();
-  for (const MatrixEntry& e : std::span(entries, static_cast<std::size_t>(count)))
-    a(e.row, e.column) += e.value;
+  work([&] {
+    const MatrixView<double> a = any.as<double>();
+    for (const MatrixEntry& e : std::span(entries, static_cast<std::size_t>(count)))
+      a(e.row, e.column) += e.value;
+  });
 }
 
 void CpuDevice::largest_of_rows(Queue&, ConstAnyMatrix any, const double* scale, double* most,
                                 std::uint64_t* checksums) {
-  if (ended()) return;
-  const ThreadScope scope(threads_);
-  const MatrixView<const double> a = any.as<double>();
-  if (checksums) std::fill_n(checksums, a.columns, std::uint64_t{0});
-  in_parts(a.rows, threads_, [&](std::int64_t begin, std::int64_t count) {
-    vector_loops().largest_of_rows(a.block(begin, 0, count, a.columns), scale, most + begin,
-                                   checksums);
+  work([&] {
+    const MatrixView<const double> a = any.as<double>();
+    if (checksums) std::fill_n(checksums, a.columns, std::uint64_t{0});
+    in_parts(a.rows, threads_, [&](std::int64_t begin, std::int64_t count) {
+      vector_loops().largest_of_rows(a.block(begin, 0, count, a.columns), scale, most + begin,
+                                     checksums);
+    });
   });
 }
 
 void CpuDevice::largest_of_columns(Queue&, ConstAnyMatrix any, const double* scale, double* most,
                                    std::uint64_t* checksums) {
-  if (ended()) return;
-  const ThreadScope scope(threads_);
-  const MatrixView<const double> a = any.as<double>();
-  in_parts(a.columns, threads_, [&](std::int64_t begin, std::int64_t count) {
-    vector_loops().largest_of_columns(a.block(0, begin, a.rows, count), scale, most + begin,
-                                      checksums ? checksums + begin : nullptr);
+  work([&] {
+    const MatrixView<const double> a = any.as<double>();
+    in_parts(a.columns, threads_, [&](std::int64_t begin, std::int64_t count) {
+      vector_loops().largest_of_columns(a.block(0, begin, a.rows, count), scale, most + begin,
+                                        checksums ? checksums + begin : nullptr);
+    });
   });
 }
 
 void CpuDevice::checksums_of_columns(Queue&, ConstAnyMatrix any, std::uint64_t* sums) {
-  if (ended()) return;
-  const ThreadScope scope(threads_);
-  const MatrixView<const double> a = any.as<double>();
-  in_parts(a.columns, threads_, [&](std::int64_t begin, std::int64_t count) {
-    vector_loops().checksums_of_columns(a.block(0, begin, a.rows, count), sums + begin);
+  work([&] {
+    const MatrixView<const double> a = any.as<double>();
+    in_parts(a.columns, threads_, [&](std::int64_t begin, std::int64_t count) {
+      vector_loops().checksums_of_columns(a.block(0, begin, a.rows, count), sums + begin);
+    });
   });
 }
 
 void CpuDevice::scale(Queue&, ConstAnyMatrix from, const double* row_scale,
                       const double* column_scale, AnyMatrix to) {
-  if (ended()) return;
-  const ThreadScope scope(threads_);
-  const MatrixView<const double> source = from.as<double>();
-  with_storage(to, [&](const auto& target) {
-    using T = std::remove_reference_t<decltype(target(0, 0))>;
-    in_parts(source.columns, threads_, [&](std::int64_t begin, std::int64_t count) {
-      const std::int64_t end = begin + count;
-      for (std::int64_t j = begin; j < end && !ended(); j += strip) {
-        const std::int64_t n = std::min(strip, end - j);
-        vector_loops().of<T>().scale(source.block(0, j, source.rows, n), row_scale,
-                                     column_scale ? column_scale + j : nullptr,
-                                     target.block(0, j, source.rows, n));
-      }
+  work([&] {
+    const MatrixView<const double> source = from.as<double>();
+    with_storage(to, [&](const auto& target) {
+      using T = std::remove_reference_t<decltype(target(0, 0))>;
+      in_parts(source.columns, threads_, [&](std::int64_t begin, std::int64_t count) {
+        const std::int64_t end = begin + count;
+        for (std::int64_t j = begin; j < end && !ended(); j += strip) {
+          const std::int64_t n = std::min(strip, end - j);
+          vector_loops().of<T>().scale(source.block(0, j, source.rows, n), row_scale,
+                                       column_scale ? column_scale + j : nullptr,
+                                       target.block(0, j, source.rows, n));
+        }
+      });
     });
   });
 }
 
 void CpuDevice::take_magnitudes(Queue&, AnyMatrix any) {
-  if (ended()) return;
-  const ThreadScope scope(threads_);
-  with_storage(any, [&](const auto& a) {
+  work_on(any, [&](const auto& a) {
     in_parts(a.columns, threads_, [&](std::int64_t begin, std::int64_t count) {
       for (std::int64_t j = begin; j < begin + count; ++j)
         for (std::int64_t i = 0; i < a.rows; ++i) a(i, j) = std::fabs(a(i, j));

@@ -148,12 +148,13 @@ std::string identity_of(const cudaDeviceProp& properties) {
 }  // namespace
 
 CudaDevice::CudaDevice(const DeviceOptions& options)
-    : gpu_(options.gpu),
+    : Device(options.run),
+      gpu_(options.gpu),
       reserved_(options.reserved),
       fp64_(options.fp64),
       allocated_(std::make_shared<GpuBytes>()),
       pool_(std::make_shared<LanePool>()),
-      peers_(std::make_shared<Peers>()) {
+      peers_(std::make_shared<Peers>(options.run)) {
   const CudaDevices found = gpus_here();
   if (found.count == 0) throw UsageError("--device cuda is not allowed: " + found.why_none);
   if (gpu_ < 0 || gpu_ >= found.count)
@@ -345,10 +346,6 @@ std::unique_ptr<PeerGroup> CudaDevice::join_peers(std::span<const std::byte> id,
                                                   int size) {
   use();
   return peers_->join(id, rank, size, [this](Queue& queue) { return lane(queue).stream(); });
-}
-
-void CudaDevice::set_stalls(StallWatch* stalls) {
-  peers_->set_stalls(stalls);
 }
 
 void CudaDevice::end_peers() {

@@ -71,7 +71,6 @@ class CudaDevice : public Device {
   PeerSupport peer_support() const override;
   std::vector<std::byte> make_peer_id() override;
   std::unique_ptr<PeerGroup> join_peers(std::span<const std::byte> id, int rank, int size) override;
-  void set_stalls(StallWatch* stalls) override;
   void end_peers() override;
   void clear(Queue& queue, std::span<std::byte> device) override;
   void copy(Queue& queue, ConstAnyMatrix from, AnyMatrix to) override;

@@ -43,7 +43,7 @@ class NcclGroup final : public PeerGroup {
         size_(static_cast<std::size_t>(size)) {
     nccl::UniqueId id{};
     std::memcpy(&id, bytes.data(), std::min(sizeof(id), bytes.size()));
-    const StallWatch::Waiting waiting(peers_->stalls_, "ncclCommInitRank");
+    const auto wait = peers_->run_.waiting("ncclCommInitRank");
     check_nccl(api().comm_init_rank(&comm_, size, id, rank), "ncclCommInitRank");
     peers_->add(comm_);
   }
@@ -53,7 +53,7 @@ class NcclGroup final : public PeerGroup {
   // it, so that the communicator is aborted instead.
   ~NcclGroup() override {
     if (!peers_->remove(comm_)) return;
-    const StallWatch::Waiting waiting(peers_->stalls_, "ncclCommDestroy");
+    const auto wait = peers_->run_.waiting("ncclCommDestroy");
     std::uncaught_exceptions() == 0 ? api().comm_destroy(comm_) : api().comm_abort(comm_);
   }
 
@@ -61,7 +61,7 @@ class NcclGroup final : public PeerGroup {
     peers_->require(comm_);
     if (bytes.empty()) return;
     const cudaStream_t stream = stream_of_(queue);
-    const StallWatch::Waiting waiting(peers_->stalls_, "ncclBroadcast");
+    const auto wait = peers_->run_.waiting("ncclBroadcast");
     check_nccl(
         api().broadcast(bytes.data(), bytes.data(), bytes.size(), nccl::int8, root, comm_, stream),
         "ncclBroadcast");
@@ -74,7 +74,7 @@ class NcclGroup final : public PeerGroup {
     LUPINE_EXPECTS(each * size_ == parts.size());
     if (parts.empty()) return;
     const cudaStream_t stream = stream_of_(queue);
-    const StallWatch::Waiting waiting(peers_->stalls_, "ncclAllGather");
+    const auto wait = peers_->run_.waiting("ncclAllGather");
     check_nccl(api().all_gather(parts.data() + rank_ * each, parts.data(), each, nccl::int8, comm_,
                                 stream),
                "ncclAllGather");
@@ -85,7 +85,7 @@ class NcclGroup final : public PeerGroup {
                 std::span<const PeerMessage> receives) override {
     peers_->require(comm_);
     const cudaStream_t stream = stream_of_(queue);
-    const StallWatch::Waiting waiting(peers_->stalls_, "ncclGroupEnd");
+    const auto wait = peers_->run_.waiting("ncclGroupEnd");
     check_nccl(api().group_start(), "ncclGroupStart");
     const nccl::Result sent = each(sends, api().send, stream);
     const nccl::Result received = each(receives, api().receive, stream);
@@ -137,7 +137,7 @@ std::unique_ptr<PeerGroup> Peers::join(std::span<const std::byte> id, int rank, 
 // ranks than cores, the threads that drive the GPU would wait for one that only asks.
 void Peers::wait(const char* call, const std::function<cudaError_t()>& query,
                  const std::function<cudaError_t()>& block) {
-  const StallWatch::Waiting waiting(stalls_, "the GPU");
+  const auto wait = run_.waiting("the GPU");
   if (!connected()) return lupine::check(block(), call);
   cudaError_t state = query();
   for (int turn = 0; state == cudaErrorNotReady; state = query(), ++turn) {
@@ -151,7 +151,7 @@ void Peers::wait(const char* call, const std::function<cudaError_t()>& query,
 }
 
 void Peers::drain() noexcept {
-  const StallWatch::Waiting waiting(stalls_, "the GPU");
+  const auto wait = run_.waiting("the GPU");
   const auto begin = std::chrono::steady_clock::now();
   const auto is_over = [&] {
     return std::uncaught_exceptions() > 0 && std::chrono::steady_clock::now() - begin > patience;

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "core/stall_watch.hpp"
+#include "core/run_context.hpp"
 #include "device/cuda/lane.hpp"
 #include "device/cuda/nccl_api.hpp"
 #include "device/peer_group.hpp"
@@ -30,6 +30,8 @@ std::vector<std::byte> make_peer_id();
 /// after an error. Queues, events and groups of the device share this object.
 class Peers : public std::enable_shared_from_this<Peers> {
  public:
+  /// @param run records the waits
+  explicit Peers(const RunContext& run) : run_(run) {}
   /// Makes the group of Device::join_peers. @param stream_of returns the stream of a queue
   std::unique_ptr<PeerGroup> join(std::span<const std::byte> id, int rank, int size,
                                   std::function<cudaStream_t(Queue&)> stream_of);
@@ -47,7 +49,6 @@ class Peers : public std::enable_shared_from_this<Peers> {
   void add(const Lane& lane);
   void remove(const Lane& lane);
 
-  void set_stalls(StallWatch* stalls) { stalls_ = stalls; }
   /// Gives all groups up before the program is ended. May be called from any thread. After that, a
   /// call of wait() that would have to wait never returns.
   void end();
@@ -70,7 +71,7 @@ class Peers : public std::enable_shared_from_this<Peers> {
   std::vector<const Lane*> lanes_;
   std::string failure_;  // a peer's error that has not been thrown yet
   bool ended_ = false;
-  StallWatch* stalls_ = nullptr;
+  const RunContext& run_;
 };
 
 }  // namespace lupine

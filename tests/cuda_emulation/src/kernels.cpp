@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// Kernels: blocks one after another, the threads of a block as fibers. The order of both varies,
-/// of threads anew after each barrier. A thread that never waits costs no fiber of its own.
+/// of threads anew after each barrier. A thread that never waits costs no fiber of its own, and at
+/// a shuffle it waits for the lane whose value it wants alone: a shuffle orders no memory.
+#include <array>
+#include <bit>
 #include <boost/context/fiber.hpp>
 #include <boost/context/protected_fixedsize_stack.hpp>
 #include <numeric>
@@ -41,15 +44,43 @@ struct Fiber {
   std::size_t size = 0;
 };
 
-enum class Stage { ready, at_barrier, at_shuffle, left };
+enum class Stage { ready, running, at_barrier, at_shuffle, left };
 
 struct Thread {
   Stage stage = Stage::ready;
-  Fiber* fiber = nullptr;  // of one that has started
-  unsigned mask = 0;       // of its shuffle
-  int from = 0;            // the lane whose value it wants there
-  std::uint64_t brought = 0;
-  std::uint64_t result = 0;
+  Fiber* fiber = nullptr;        // of one that has started
+  std::uint64_t brought_to = 0;  // what it waited for at a shuffle
+};
+
+constexpr std::uint64_t nothing_brought = ~std::uint64_t{0};
+
+constexpr unsigned bit(int lane) {
+  return 1u << lane;
+}
+
+/// A shuffle, to which each lane comes when it likes.
+struct Round {
+  unsigned came = 0;
+  std::array<std::uint64_t, warp> brought;
+  std::array<unsigned, warp> waiting = {};  // for that lane's value
+};
+
+/// The shuffles of the same lanes, from the first one to which not all of them have come.
+struct Chain {
+  unsigned mask = 0;
+  std::vector<Round> rounds = {};
+  std::array<std::uint32_t, warp> next = {};  // the round to which that lane comes next
+
+  void drop_if_done(unsigned left) {
+    if (rounds.empty() || (mask & ~(rounds.back().came | left)) != 0) return;
+    rounds.clear();
+    next.fill(0);
+  }
+};
+
+struct Warp {
+  unsigned left = 0;  // lanes that have returned, or were never there
+  std::vector<Chain> chains = {};
 };
 
 class Block {
@@ -68,15 +99,16 @@ class Block {
   void set_current(int thread);
   void make_ready(const int* begin, const int* end);
   bool release_barrier();
-  void release_shuffle(int waiting);
+  void leave();
+  void wake(unsigned lanes, std::uint64_t brought);
 
   const std::function<void()>* kernel_ = nullptr;
   dim3 shape_;
   int current_ = 0;
-  int shuffling_ = 0;  // threads that wait there
   std::vector<Thread> threads_;
+  std::vector<Warp> warps_;
   std::vector<int> all_;    // every thread's number
-  std::vector<int> ready_;  // the last one is next
+  std::vector<int> ready_;  // the last one is next; some stand there twice
   std::vector<Fiber*> idle_;
   Fiber host_;
   Fiber* running_ = &host_;
@@ -90,12 +122,16 @@ Block& block() {
 }
 
 Fiber* Block::make_fiber() {
+  // Where stacks begin differs within a page: they would share a few sets of the caches.
+  static std::size_t made = 0;  // NOLINT(*-non-const-global-variables)
+  const std::size_t offset = made++ * 320 % 4096;
   auto* const fiber = new Fiber;
   context::protected_fixedsize_stack stacks(stack_bytes);
   const context::stack_context stack = stacks.allocate();
   fiber->bottom = static_cast<char*>(stack.sp) - stack.size;
   fiber->size = stack.size;
-  const context::preallocated place(stack.sp, stack.size, stack);
+  const context::preallocated place(static_cast<char*>(stack.sp) - offset, stack.size - offset,
+                                    stack);
   fiber->rest =
       context::fiber(std::allocator_arg, place, stacks, [this, fiber](context::fiber&& from) {
         arrive(std::move(from));
@@ -122,9 +158,11 @@ void Block::arrive(context::fiber&& from) {
 
 /// The fiber of the next ready thread; the host's where none is ready.
 Fiber& Block::next_fiber() {
+  while (!ready_.empty() && threads_[ready_.back()].stage != Stage::ready) ready_.pop_back();
   if (ready_.empty()) return host_;
   set_current(ready_.back());
   ready_.pop_back();
+  threads_[current_].stage = Stage::running;
   if (Fiber* const started = threads_[current_].fiber) return *started;
   if (idle_.empty()) return *make_fiber();
   Fiber* const idle = idle_.back();
@@ -136,15 +174,7 @@ void Block::work(Fiber& self) {
   while (true) {
     threads_[current_].fiber = &self;
     (*kernel_)();
-    Thread& done = threads_[current_];
-    done.stage = Stage::left;
-    done.fiber = nullptr;
-    // Others of the warp may wait for the one that has just left.
-    const int first = current_ - lane();
-    for (int t = shuffling_ > 0 ? first : first + warp;
-         t < first + warp && t < static_cast<int>(threads_.size()); ++t) {
-      if (threads_[t].stage == Stage::at_shuffle) release_shuffle(t);
-    }
+    leave();
     idle_.push_back(&self);
     Fiber& next = next_fiber();
     if (&next != &self) switch_to(next);
@@ -159,35 +189,46 @@ void Block::set_current(int thread) {
 
 void Block::make_ready(const int* begin, const int* end) {
   const auto first = ready_.insert(ready_.end(), begin, end);
-  std::shuffle(first, ready_.end(), state().random);
-  for (auto thread = first; thread != ready_.end(); ++thread)
-    threads_[*thread].stage = Stage::ready;
+  for (std::uint64_t left = ready_.end() - first; left > 0; --left) {
+    // Below `left`, by 32 random bits: std::shuffle divides.
+    const auto place = static_cast<std::ptrdiff_t>((state().random() >> 32) * left >> 32);
+    std::swap(first[static_cast<std::ptrdiff_t>(left) - 1], first[place]);
+    threads_[first[static_cast<std::ptrdiff_t>(left) - 1]].stage = Stage::ready;
+  }
 }
 
 void Block::run(const std::function<void()>& kernel, dim3 shape) {
   kernel_ = &kernel;
   shape_ = shape;
-  shuffling_ = 0;
   threads_.assign(shape.x * shape.y * shape.z, {});
   all_.resize(threads_.size());
   std::iota(all_.begin(), all_.end(), 0);
+  warps_.resize((threads_.size() + warp - 1) / warp);
+  for (Warp& w : warps_) w.left = 0;
+  if (const std::size_t rest = threads_.size() % warp; rest > 0) warps_.back().left = ~0u << rest;
   make_ready(all_.data(), all_.data() + all_.size());
   do switch_to(next_fiber());
   while (release_barrier());
 }
 
 bool Block::release_barrier() {
-  int counts[4] = {};
+  int counts[5] = {};
   for (const Thread& thread : threads_) ++counts[static_cast<int>(thread.stage)];
   const int waiting = counts[static_cast<int>(Stage::at_barrier)];
   const int shuffling = counts[static_cast<int>(Stage::at_shuffle)];
   const int gone = counts[static_cast<int>(Stage::left)];
   if (waiting + shuffling == 0) return false;
-  if (shuffling + gone > 0) {
+  const bool missed = std::any_of(warps_.begin(), warps_.end(), [](const Warp& w) {
+    return std::any_of(w.chains.begin(), w.chains.end(),
+                       [](const Chain& chain) { return !chain.rounds.empty(); });
+  });
+  if (shuffling + gone > 0 || missed) {
+    warps_.clear();
     fail_for_good(cudaErrorLaunchFailure,
                   "of the threads of a block, " + std::to_string(waiting) +
                       " wait at __syncthreads, " + std::to_string(shuffling) +
-                      " at a warp's operation, and " + std::to_string(gone) + " have returned");
+                      " at a warp's operation, and " + std::to_string(gone) + " have returned" +
+                      (missed ? "; not all have come to a warp's operation" : ""));
     return false;
   }
   make_ready(all_.data(), all_.data() + all_.size());
@@ -199,43 +240,61 @@ void Block::barrier() {
   switch_to(next_fiber());
 }
 
-/// Lets all threads that shuffle with this one go on, if all have come that have not returned.
-void Block::release_shuffle(int waiting) {
-  const int first = waiting - waiting % warp;
-  const int end = std::min(first + warp, static_cast<int>(threads_.size()));
-  const unsigned mask = threads_[waiting].mask;
-  int here[warp];
+/// These lanes of the current warp get what they waited for.
+void Block::wake(unsigned lanes, std::uint64_t brought) {
+  const int first = current_ - lane();
+  int woken[warp];
   int count = 0;
-  unsigned lanes = 0;
-  for (int t = first; t < end; ++t) {
-    const Thread& thread = threads_[t];
-    if ((mask >> (t - first) & 1) == 0 || thread.stage == Stage::left) continue;
-    if (thread.stage != Stage::at_shuffle || thread.mask != mask) return;
-    here[count++] = t;
-    lanes |= 1u << (t - first);
+  for (; lanes != 0; lanes &= lanes - 1) {
+    woken[count] = first + std::countr_zero(lanes);
+    threads_[woken[count++]].brought_to = brought;
   }
-  for (int k = 0; k < count; ++k) {
-    Thread& thread = threads_[here[k]];
-    const bool brought = thread.from >= 0 && thread.from < warp && (lanes >> thread.from & 1) != 0;
-    thread.result = brought ? threads_[first + thread.from].brought : ~std::uint64_t{0};
+  make_ready(woken, woken + count);
+}
+
+/// Nobody waits longer for the current thread, which has returned.
+void Block::leave() {
+  threads_[current_] = {Stage::left, nullptr, 0};
+  Warp& own = warps_[current_ / warp];
+  own.left |= bit(lane());
+  for (Chain& chain : own.chains) {
+    for (std::size_t k = chain.next[lane()]; k < chain.rounds.size(); ++k)
+      wake(std::exchange(chain.rounds[k].waiting[lane()], 0), nothing_brought);
+    chain.drop_if_done(own.left);
   }
-  shuffling_ -= count;
-  make_ready(here, here + count);
 }
 
 std::uint64_t Block::shuffle(unsigned mask, std::uint64_t bits, int from) {
-  const int thread = current_;
-  if ((mask >> lane() & 1) == 0) {
+  const unsigned me = bit(lane());
+  if ((mask & me) == 0) {
     fail_for_good(cudaErrorLaunchFailure, "a thread is not in the mask of its own shuffle");
     return 0;
   }
-  Thread& own = threads_[thread];
-  own = {Stage::at_shuffle, own.fiber, mask, from, bits, 0};
-  ++shuffling_;
-  release_shuffle(thread);
-  Fiber& next = next_fiber();
-  if (&next != running_) switch_to(next);
-  return own.result;
+  Warp& own = warps_[current_ / warp];
+  auto chain = std::find_if(own.chains.begin(), own.chains.end(),
+                            [mask](const Chain& c) { return c.mask == mask; });
+  if (chain == own.chains.end()) chain = own.chains.insert(chain, {.mask = mask});
+  const std::uint32_t k = chain->next[lane()]++;
+  if (k == chain->rounds.size()) chain->rounds.emplace_back();
+  Round& round = chain->rounds[k];
+  round.came |= me;
+  round.brought[lane()] = bits;
+  wake(round.waiting[lane()], bits);
+
+  const bool comes = from >= 0 && from < warp && (mask & ~own.left & bit(from)) != 0;
+  const bool came = from >= 0 && from < warp && (round.came & bit(from)) != 0;
+  const std::uint64_t result = came ? round.brought[from] : nothing_brought;
+  if (came || !comes) {
+    chain->drop_if_done(own.left);
+    return result;
+  }
+  round.waiting[from] |= me;
+  Thread& self = threads_[current_];
+  self.stage = Stage::at_shuffle;
+  // Whom it waits for goes next: otherwise lanes would wait at each of a sum's shuffles.
+  ready_.push_back(current_ - lane() + from);
+  switch_to(next_fiber());
+  return self.brought_to;
 }
 
 dim3 block_at(std::uint64_t index, dim3 grid) {

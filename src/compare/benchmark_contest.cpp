@@ -1,24 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "compare/compare.hpp"
+#include "compare/benchmark_contest.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <exception>
 #include <memory>
-#include <span>
 #include <string>
 #include <utility>
 
 #include "bench/benchmark_runner.hpp"
 #include "bench/host_ceilings.hpp"
 #include "comm/agreement.hpp"
-#include "compare/ceilings.hpp"
 #include "compare/lapack_run.hpp"
 #include "compare/solve_run.hpp"
-#include "host/processor.hpp"
-#include "setup/memory.hpp"
 
 namespace lupine {
 
@@ -45,15 +39,16 @@ std::string failure(const BenchmarkResult& result) {
 }  // namespace
 
 /// The devices on which ceilings are measured.
-struct Contest::Devices {
+struct BenchmarkContest::Devices {
   const Machine& machine;                ///< its device computes the updates
   std::unique_ptr<Device> other_host{};  ///< a CPU device, if the machine's device is a GPU
   Device& host() const { return other_host ? *other_host : machine.device(); }
 };
 
-Contest::Contest(const Communicator& world, const CompareOptions& who, const BenchmarkOptions& mxp,
-                 const BenchmarkOptions& hpl, const Profile& profile)
-    : world_(world),
+BenchmarkContest::BenchmarkContest(const Communicator& world, const CompareOptions& who,
+                                   const BenchmarkOptions& mxp, const BenchmarkOptions& hpl,
+                                   const Profile& profile)
+    : Contest(world, who.monitor),
       profile_(profile),
       alone_(world.split(world.rank(), 0)),
       node_ranks_(world.split_node().size()) {
@@ -61,11 +56,12 @@ Contest::Contest(const Communicator& world, const CompareOptions& who, const Ben
   options.precision = who.precisions.front();
   const Machine machine(world.handle(), options.run);
   threads_ = machine.threads();
-  frame_ = plan(machine, options, 0, profile);
-  comparison_.n = frame_.options.n;
+  setup_ = plan(machine, options, 0, profile);
+  comparison_.n = setup_.options.n;
   for (const SolverKind solver : who.solvers) {
     if (lapack_driver(solver)) {
       enter_lapack(solver);
+      setups_.emplace_back();
     } else if (solver == SolverKind::hpl) {
       enter(machine, solver, hpl);
     } else if (solver == SolverKind::solve) {
@@ -81,21 +77,19 @@ Contest::Contest(const Communicator& world, const CompareOptions& who, const Ben
       }
     }
   }
-  const auto& all = comparison_.contestants;
-  if (std::none_of(all.begin(), all.end(), [](const auto& one) { return one.skipped.empty(); }))
-    throw UsageError(fmt::format("-N {}: no contestant can run; {}: {}", comparison_.n,
-                                 name(all.front().solver), all.front().skipped));
+  require_contestant();
   add_registers();
   add_products();
   add_memory();
 }
 
-void Contest::enter(const Machine& machine, SolverKind solver, const BenchmarkOptions& options) {
+void BenchmarkContest::enter(const Machine& machine, SolverKind solver,
+                             const BenchmarkOptions& options) {
   Contestant contestant;
   contestant.solver = solver;
   contestant.ranks = world_.size();
-  contestant.threads = frame_.options.run.threads;
-  Setup setup = frame_;
+  contestant.threads = setup_.options.run.threads;
+  Setup setup = setup_;
   try {
     if (solver == SolverKind::solve) {
       LuRequest first = request_of(options);
@@ -111,31 +105,26 @@ void Contest::enter(const Machine& machine, SolverKind solver, const BenchmarkOp
   }
   contestant.precision = solver == SolverKind::hpl ? Precision::fp64 : setup.options.precision;
   contestant.nb = contestant.skipped.empty() ? setup.options.run.nb : 0;
-  contestant.ceiling = solver == SolverKind::hpl && frame_.machine.gpus.empty()
+  contestant.ceiling = solver == SolverKind::hpl && setup_.machine.gpus.empty()
                            ? "dgemm"
                            : update_name(contestant.precision);
   // All contestants solve the same system.
-  setup.options.matrix = frame_.options.matrix;
+  setup.options.matrix = setup_.options.matrix;
   comparison_.contestants.push_back(std::move(contestant));
   setups_.push_back(std::move(setup));
 }
 
-void Contest::enter_lapack(SolverKind solver) {
-  comparison_.contestants.push_back(lapack_contestant(world_, solver, comparison_.n, 1, threads_));
-  setups_.emplace_back();
-}
-
-void Contest::add_ceiling(Ceiling ceiling, Measure measure) {
+void BenchmarkContest::add_ceiling(Ceiling ceiling, Measure measure) {
   ceiling.ranks = world_.size();
-  ceiling.threads = frame_.options.run.threads;
+  ceiling.threads = setup_.options.run.threads;
   comparison_.ceilings.push_back(std::move(ceiling));
   measures_.push_back(std::move(measure));
 }
 
-void Contest::add_product(std::string name, std::string bounds, Product product,
-                          Precision precision, std::int64_t width, bool on_host) {
-  const GridShape grid = frame_.lu.grid;
-  const bool gpu = !on_host && !frame_.machine.gpus.empty();
+void BenchmarkContest::add_product(std::string name, std::string bounds, Product product,
+                                   Precision precision, std::int64_t width, bool on_host) {
+  const GridShape grid = setup_.lu.grid;
+  const bool gpu = !on_host && !setup_.machine.gpus.empty();
   const std::vector<UpdateShape> shapes = update_shapes(
       comparison_.n, grid.nprow, grid.npcol, width, gpu ? largest_on_gpu : largest_on_host);
   add_ceiling({.name = std::move(name), .unit = gflops, .bounds = std::move(bounds)},
@@ -145,7 +134,7 @@ void Contest::add_product(std::string name, std::string bounds, Product product,
               });
 }
 
-void Contest::add_registers() {
+void BenchmarkContest::add_registers() {
   const int threads = threads_;
   const auto registers = [&](Precision precision, const char* bounds) {
     add_ceiling({.name = fmt::format("registers {}", lupine::name(precision)),
@@ -160,16 +149,16 @@ void Contest::add_registers() {
   registers(Precision::bf16, "updates by vdpbf16ps");
 }
 
-void Contest::add_products() {
-  const bool gpu = !frame_.machine.gpus.empty();
-  std::int64_t hpl_width = frame_.lu.width;
+void BenchmarkContest::add_products() {
+  const bool gpu = !setup_.machine.gpus.empty();
+  std::int64_t hpl_width = setup_.lu.width;
   for (std::size_t i = 0; i < setups_.size(); ++i) {
     const Contestant& one = comparison_.contestants[i];
     if (one.solver == SolverKind::hpl && one.skipped.empty()) hpl_width = setups_[i].lu.width;
   }
   add_product("dgemm", gpu ? "dgesv, dgesvx" : "hpl, dgesv, dgesvx", Product::gemm, Precision::fp64,
               hpl_width, true);
-  add_product("sgemm", "dsgesv", Product::gemm, Precision::fp32, frame_.lu.width, true);
+  add_product("sgemm", "dsgesv", Product::gemm, Precision::fp32, setup_.lu.width, true);
   for (std::size_t i = 0; i < setups_.size(); ++i) {
     const Contestant& one = comparison_.contestants[i];
     if (lapack_driver(one.solver) || one.ceiling == "dgemm" || !one.skipped.empty()) continue;
@@ -184,7 +173,7 @@ void Contest::add_products() {
   }
 }
 
-void Contest::add_memory() {
+void BenchmarkContest::add_memory() {
   const int threads = threads_;
   const std::int64_t bytes = agreed(world_, [&] { return memory_pass_bytes(node_ranks_); });
   const auto memory = [&](const char* name, MemoryPass pass, const char* bounds) {
@@ -196,26 +185,19 @@ void Contest::add_memory() {
   memory("memory triad", MemoryPass::triad, "exchanges of rows, and roundings");
 }
 
-// An error that all ranks know of, such as a lack of memory, ends one turn: the comparison goes on.
-Turn Contest::turn(SolverKind solver, const Setup& setup) const {
-  if (const auto driver = lapack_driver(solver))
-    return lapack_turn(
-        world_, [&] { return lapack_run(*driver, alone_, frame_.options, threads_, clock_); });
-  try {
-    return solver == SolverKind::solve ? solve_run(world_, setup) : benchmark_turn(setup);
-  } catch (const AgreedFault& fault) {
-    return {.failure = fault.what()};
-  } catch (const UsageError& error) {
-    return {.failure = error.what()};
-  }
+Turn BenchmarkContest::lapack_turn(LapackDriver driver) {
+  return lapack_run(driver, alone_, setup_.options, threads_, run_);
 }
 
-Turn Contest::benchmark_turn(const Setup& setup) const {
-  const BenchmarkResult result = BenchmarkRunner(world_.handle(), setup).run().result;
+Turn BenchmarkContest::lupine_turn(std::size_t contestant) {
+  const Setup& setup = setups_[contestant];
+  if (comparison_.contestants[contestant].solver == SolverKind::solve)
+    return solve_run(world_, setup, run_);
+  const BenchmarkResult result = BenchmarkRunner(world_.handle(), setup, run_.hooks()).run().result;
   return {result.seconds, result.refine_seconds, result.scaled_residual, failure(result)};
 }
 
-void Contest::measure(Ceiling& ceiling, const Measure& measure, Devices& devices) const {
+void BenchmarkContest::measure(Ceiling& ceiling, const Measure& measure, Devices& devices) const {
   world_.barrier();
   ProductRate mine;
   try {
@@ -232,27 +214,15 @@ void Contest::measure(Ceiling& ceiling, const Measure& measure, Devices& devices
   ceiling.best_shape = mine.best_shape;
 }
 
-void Contest::round(const TurnDone& done) {
-  for (std::size_t i = 0; i < setups_.size(); ++i) {
-    Contestant& contestant = comparison_.contestants[i];
-    if (!contestant.skipped.empty()) continue;
-    contestant.turns.push_back(turn(contestant.solver, setups_[i]));
-    on_rank_0(world_, [&] { done(contestant); });
-  }
-  const Machine machine(world_.handle(), frame_.asked.run);
+void BenchmarkContest::measure_ceilings() {
+  const Machine machine(world_.handle(), setup_.asked.run);
   Devices devices{machine};
-  if (!frame_.machine.gpus.empty())
+  if (!setup_.machine.gpus.empty())
     agree(world_, [&] {
       devices.other_host = make_device({.kind = DeviceKind::cpu, .threads = threads_});
     });
   for (std::size_t i = 0; i < measures_.size(); ++i)
     measure(comparison_.ceilings[i], measures_[i], devices);
-}
-
-bool Contest::passed() const {
-  std::int64_t good = comparison_.passed() ? 1 : 0;
-  world_.broadcast(std::span(&good, 1), 0);
-  return good == 1;
 }
 
 }  // namespace lupine

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/run_context.hpp"
+
+namespace lupine {
+
+const RunContext& RunContext::none() {
+  static const SteadyClock clock;
+  static const RunContext context(clock);
+  return context;
+}
+
+}  // namespace lupine

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "report/check_report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "report/report_parts.hpp"
+
+namespace lupine {
+
+namespace {
+
+using nlohmann::ordered_json;
+
+/// The place with the worst value of a figure, and by how much it is worse than the median.
+std::string worst_text(const NodeCheck& check, const CheckedFigure& figure, const Spread& spread) {
+  std::size_t worst = 0;
+  for (std::size_t i = 1; i < figure.values.size(); ++i)
+    if (!(shortfall(figure.values[i], spread.median, figure.better) <=
+          shortfall(figure.values[worst], spread.median, figure.better)))
+      worst = i;
+  const double part = shortfall(figure.values[worst], spread.median, figure.better);
+  return fmt::format("{:>6.1f} %  {}", 100 * std::max(part, 0.), text_of(check.places[worst]));
+}
+
+std::string figure_lines(const NodeCheck& check) {
+  std::string text = fmt::format("{:<40} {:>12}", "FIGURE", "median");
+  text += check.places.size() > 1 ? fmt::format(" {:>9} {:>8}\n", "spread", "worst") : "\n";
+  for (const CheckedFigure& figure : check.figures) {
+    const auto spread = spread_of(figure.values);
+    const std::string name = fmt::format("{} [{}]", figure.name, figure.unit);
+    if (!spread) {
+      text += fmt::format("{:<40} {:>12}\n", name, "not known");
+      continue;
+    }
+    text +=
+        fmt::format("{:<40} {:>12.4g} {:>7.1f} % {}\n", name, spread->median,
+                    100 * spread->deviation / spread->median, worst_text(check, figure, *spread));
+  }
+  return text;
+}
+
+ordered_json json_of(const CheckedFigure& figure) {
+  const auto spread = spread_of(figure.values);
+  ordered_json values = ordered_json::array();
+  for (const double value : figure.values) values.push_back(number_or_null(value));
+  return {{"name", figure.name},
+          {"unit", figure.unit},
+          {"better", figure.better == Better::higher ? "higher" : "lower"},
+          {"median", spread ? ordered_json(spread->median) : ordered_json(nullptr)},
+          {"median_deviation", spread ? ordered_json(spread->deviation) : ordered_json(nullptr)},
+          {"values", std::move(values)}};
+}
+
+}  // namespace
+
+std::string check_report(const CheckSummary& summary, const std::vector<std::string>& notes) {
+  const NodeCheck& check = summary.check;
+  const MachineFacts& machine = check.machine;
+  std::string text = banner("node check");
+  text += line("RANKS", ranks_text(machine.hosts));
+  text += line("GRID", fmt::format("{} x {}", machine.run.nprow, machine.run.npcol),
+               machine.reasons.grid);
+  text += line("DEVICE", fmt::format("{}: {}", name(machine.run.device), machine.device));
+  for (const CheckedFact& fact : check.facts) text += line(fact.name, fact.values.front());
+  text += fmt::format("TIME       : {:.1f} s\n\n", check.seconds);
+  text += figure_lines(check);
+  std::vector<std::string> remarks = notes;
+  for (const Finding& one : check.notices)
+    remarks.push_back(fmt::format("{}: {}", text_of(check.places[one.place]), one.words));
+  text += list("NOTES", remarks);
+  std::vector<std::string> lines;
+  for (const Finding& finding : summary.findings)
+    lines.push_back(fmt::format("{}: {}", text_of(check.places[finding.place]), finding.words));
+  text += list("OUTLIERS", lines);
+  if (!summary.baseline.empty())
+    text += fmt::format("\nthe baseline '{}' had figures of all nodes but {}, which it has now\n",
+                        summary.baseline, summary.nodes_added);
+  std::set<std::size_t> out;
+  for (const Finding& finding : summary.findings) out.insert(finding.place);
+  text += "\n" + line("RESULT", fmt::format("{} of {} places out of line; limits: {:g} %, and {:g} "
+                                            "times the median deviation",
+                                            out.size(), check.places.size(),
+                                            100 * summary.limits.part, summary.limits.deviations));
+  return text;
+}
+
+ordered_json json_of_check(const CheckSummary& summary, std::time_t begin,
+                           const std::string& command_line, const std::vector<std::string>& notes) {
+  const NodeCheck& check = summary.check;
+  ordered_json document = json_origin("check", begin, check.machine.hosts, command_line);
+  document["nprow"] = check.machine.run.nprow;
+  document["npcol"] = check.machine.run.npcol;
+  document["device"] = name(check.machine.run.device);
+  document["device_description"] = check.machine.device;
+  document["seconds"] = check.seconds;
+  document["limit_percent"] = 100 * summary.limits.part;
+  document["limit_deviations"] = summary.limits.deviations;
+  ordered_json& places = document["places"] = ordered_json::array();
+  for (const CheckedPlace& place : check.places)
+    places.push_back({{"rank", place.rank}, {"host", place.host}, {"device", place.device}});
+  ordered_json& facts = document["facts"] = ordered_json::array();
+  for (const CheckedFact& fact : check.facts)
+    facts.push_back({{"name", fact.name}, {"values", fact.values}});
+  ordered_json& figures = document["figures"] = ordered_json::array();
+  for (const CheckedFigure& figure : check.figures) figures.push_back(json_of(figure));
+  ordered_json& findings = document["outliers"] = ordered_json::array();
+  for (const Finding& finding : summary.findings)
+    findings.push_back({{"place", finding.place},
+                        {"rank", check.places[finding.place].rank},
+                        {"host", check.places[finding.place].host},
+                        {"words", finding.words}});
+  ordered_json& notices = document["driver_notices"] = ordered_json::array();
+  for (const Finding& one : check.notices)
+    notices.push_back({{"place", one.place}, {"words", one.words}});
+  document["baseline"] = text_or_null(summary.baseline);
+  document["notes"] = notes;
+  return document;
+}
+
+}  // namespace lupine
