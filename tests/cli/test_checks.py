@@ -135,7 +135,8 @@ class Graph(Case):
                 ("lupine_layer(io DEPENDS lupine_core", "lupine_layer(io DEPENDS lupine_grid",
                  "lupine_io links to ['grid'], io knows ['core']"),
                 ("setup DEPENDS lupine_factor lupine_refine", "setup DEPENDS lupine_refine",
-                 "lupine_setup links to ['refine', 'source'], setup knows ['factor', 'refine', 'source']"),
+                 "lupine_setup links to ['refine', 'sensors', 'source'], setup knows "
+                 "['factor', 'refine', 'sensors', 'source']"),
                 ("PRIVATE lupine_bench fmt::fmt", "PRIVATE lupine_bench lupine_io fmt::fmt",
                  "lupine_library links to ['bench', 'io'], api knows ['bench']"),
                 ("PUBLIC lupine_calibrate lupine_report fmt::fmt", "PUBLIC lupine_report fmt::fmt",
