@@ -8,23 +8,24 @@ namespace lupine {
 namespace {
 
 void add(std::vector<std::string>& list, const Sensed<>& count, const char* what) {
-  if (count && *count > 0) list.push_back(fmt::format("{:g} {}", *count, what));
+  if (count && *count > 0) list.push_back(fmt::format("{}: {:g}", what, *count));
 }
 
 }  // namespace
 
 DriverErrors gpu_errors(const GpuState& s) {
   DriverErrors errors;
-  add(errors.serious, s.ecc_uncorrected, "errors of the GPU's memory were not corrected");
-  add(errors.serious, s.remap_pending, "row of the GPU's memory waits for a reset to be replaced");
-  add(errors.serious, s.remap_failed, "row of the GPU's memory could not be replaced");
-  add(errors.serious, s.nvlinks_down, "NVLinks are down");
-  add(errors.corrected, s.ecc_corrected, "errors of the GPU's memory were corrected");
-  add(errors.corrected, s.rows_remapped_uncorrected, "rows of the GPU's memory were replaced");
-  add(errors.corrected, s.pcie_replays, "packets were sent again by PCIe");
-  add(errors.corrected, s.nvlink_replays, "packets were sent again by NVLinks");
-  add(errors.corrected, s.nvlink_recoveries, "times an NVLink was trained again");
-  add(errors.corrected, s.nvlink_crc_errors, "checksums of NVLinks were wrong");
+  add(errors.serious, s.ecc_uncorrected, "errors of the GPU's memory, not corrected");
+  add(errors.serious, s.remap_pending,
+      "rows of the GPU's memory that wait for a reset to be replaced");
+  add(errors.serious, s.remap_failed, "rows of the GPU's memory that could not be replaced");
+  add(errors.serious, s.nvlinks_down, "NVLinks that are down");
+  add(errors.corrected, s.ecc_corrected, "errors of the GPU's memory, corrected");
+  add(errors.corrected, s.rows_remapped_uncorrected, "rows of the GPU's memory that were replaced");
+  add(errors.corrected, s.pcie_replays, "packets that PCIe sent again");
+  add(errors.corrected, s.nvlink_replays, "packets that NVLinks sent again");
+  add(errors.corrected, s.nvlink_recoveries, "NVLinks trained again");
+  add(errors.corrected, s.nvlink_crc_errors, "wrong checksums of NVLinks");
   return errors;
 }
 
@@ -41,8 +42,8 @@ DriverErrors memory_errors(const SystemFiles& files) {
     uncorrected += count("/ue_count");
     corrected += count("/ce_count");
   }
-  add(errors.serious, uncorrected, "errors of the host's memory were not corrected");
-  add(errors.corrected, corrected, "errors of the host's memory were corrected");
+  add(errors.serious, uncorrected, "errors of the host's memory, not corrected");
+  add(errors.corrected, corrected, "errors of the host's memory, corrected");
   return errors;
 }
 

@@ -127,7 +127,7 @@ class MachineCheck {
     add("cores", fmt::format("{} of {}", processor_info().bound_cores, processor_info().cores));
     if (facts.gpus.empty()) return;
     add("GPU", device_.description());
-    add("driver", nvml().driver_version().value().value_or("not known"));
+    add("driver", nvml().driver_version().value().value_or(""));
     add("NCCL", agreed(all_, [&] { return device_.peer_support().library; }));
   }
 
@@ -159,12 +159,13 @@ class MachineCheck {
   /// The clock at which a GPU has worked, and its link to the host, which saves power when idle.
   void add_clock(const Sensed<GpuReading>& busy) {
     if (machine_.facts().gpus.empty()) return;
-    const auto value = [](const Sensed<>& figure) { return figure ? *figure : NAN; };
     const GpuReading none;
     const GpuReading& reading = busy ? *busy : none;
-    add("SM clock", "MHz", Better::higher, 1, {value(reading.sm_mhz), 0});
-    add("PCIe", fmt::format("generation {}, {} lanes", value(reading.pcie_generation),
-                            value(reading.pcie_width)));
+    const Sensed<>& generation = reading.pcie_generation;
+    const Sensed<>& width = reading.pcie_width;
+    add("SM clock", "MHz", Better::higher, 1, {reading.sm_mhz.value().value_or(NAN), 0});
+    add("PCIe",
+        generation && width ? fmt::format("generation {}, {} lanes", *generation, *width) : "");
   }
 
   /// The one in which a run would update.
@@ -358,11 +359,12 @@ std::vector<Finding> findings_of(const NodeCheck& check, const OutlierLimits& li
   all.insert(all.end(), check.errors.begin(), check.errors.end());
   for (const CheckedFact& fact : check.facts) {
     std::map<std::string, std::size_t> counts;
-    for (const std::string& value : fact.values) ++counts[value];
+    for (const std::string& value : fact.values)
+      if (!value.empty()) ++counts[value];
     const auto most =
         std::ranges::max_element(counts, {}, [](const auto& one) { return one.second; });
     for (std::size_t i = 0; i < fact.values.size(); ++i)
-      if (fact.values[i] != most->first)
+      if (!fact.values[i].empty() && fact.values[i] != most->first)
         all.push_back(
             {i, fmt::format("{} is {}, and {} at {} of {} places", fact.name, fact.values[i],
                             most->first, most->second, fact.values.size())});

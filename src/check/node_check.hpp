@@ -35,7 +35,7 @@ struct CheckedFigure {
 /// What should be the same at every place.
 struct CheckedFact {
   std::string name;                   ///< "MPI"
-  std::vector<std::string> values{};  ///< of every place
+  std::vector<std::string> values{};  ///< of every place; empty: not known there
 };
 
 /// A figure that is worse than usual, or a fact that differs from that of most places.

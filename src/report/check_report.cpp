@@ -17,13 +17,16 @@ using nlohmann::ordered_json;
 
 /// The place with the worst value of a figure, and by how much it is worse than the median.
 std::string worst_text(const NodeCheck& check, const CheckedFigure& figure, const Spread& spread) {
+  double most = 0;
   std::size_t worst = 0;
-  for (std::size_t i = 1; i < figure.values.size(); ++i)
-    if (!(shortfall(figure.values[i], spread.median, figure.better) <=
-          shortfall(figure.values[worst], spread.median, figure.better)))
+  for (std::size_t i = 0; i < figure.values.size(); ++i)
+    if (const double part = shortfall(figure.values[i], spread.median, figure.better);
+        part > most) {
+      most = part;
       worst = i;
-  const double part = shortfall(figure.values[worst], spread.median, figure.better);
-  return fmt::format("{:>6.1f} %  {}", 100 * std::max(part, 0.), text_of(check.places[worst]));
+    }
+  if (most == 0) return fmt::format("{:>6.1f} %", most);
+  return fmt::format("{:>6.1f} %  {}", 100 * most, text_of(check.places[worst]));
 }
 
 std::string figure_lines(const NodeCheck& check) {
@@ -65,7 +68,8 @@ std::string check_report(const CheckSummary& summary, const std::vector<std::str
   text += line("GRID", fmt::format("{} x {}", machine.run.nprow, machine.run.npcol),
                machine.reasons.grid);
   text += line("DEVICE", fmt::format("{}: {}", name(machine.run.device), machine.device));
-  for (const CheckedFact& fact : check.facts) text += line(fact.name, fact.values.front());
+  for (const CheckedFact& fact : check.facts)
+    text += line(fact.name, fact.values.front().empty() ? "not known" : fact.values.front());
   text += fmt::format("TIME       : {:.1f} s\n\n", check.seconds);
   text += figure_lines(check);
   std::vector<std::string> remarks = notes;

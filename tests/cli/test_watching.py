@@ -155,6 +155,26 @@ class Watching(Case):
         self.assertEqual(document["monitor"][0]["rank"], 0)
         self.assertIn("temperature_c", outcome.out)
 
+    def test_a_check_of_all_gpus_by_a_process_alone(self):
+        path = self.at("check.json")
+        environment = {"LUPINE_EMULATED_GPUS": "2", "LUPINE_EMULATED_MEMORY": str(4 << 30),
+                       "LD_LIBRARY_PATH": self.folder}
+        outcome = run("check", "--seconds", "1", "--json", path, environment=environment)
+        self.assert_status(outcome, 1)
+        with open(path, encoding="utf-8") as file:
+            document = json.load(file)
+        self.assertEqual([place["device"].split(" (")[0] for place in document["places"]],
+                         ["GPU 0", "GPU 1"])
+        # NVML knows the first one alone: what it does not say of the other is no outlier.
+        words = {place: [one["words"] for one in document["outliers"] if one["place"] == place]
+                 for place in (0, 1)}
+        self.assertTrue(any("memory, not corrected: 1, rows" in one for one in words[0]), words)
+        self.assertFalse(any("memory, not" in one or "PCIe" in one for one in words[1]), words)
+        clock = next(one for one in document["figures"] if one["name"] == "SM clock")
+        self.assertEqual(clock["values"], [1, None])
+        self.assertIn("GPU 0", outcome.out)
+        self.assertNotIn("nan", outcome.out)
+
     def test_bad_input(self):
         for words, needle in ((("--monitor", "0"), "--monitor"), (("--monitor=0.01"), "at least 0.05"),
                               (("--monitor-temperature", "hot"), "--monitor-temperature"),
