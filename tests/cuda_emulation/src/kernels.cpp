@@ -104,6 +104,7 @@ class Block {
 
   const std::function<void()>* kernel_ = nullptr;
   dim3 shape_;
+  bool hurries_ = true;
   int current_ = 0;
   std::vector<Thread> threads_;
   std::vector<Warp> warps_;
@@ -200,6 +201,7 @@ void Block::make_ready(const int* begin, const int* end) {
 void Block::run(const std::function<void()>& kernel, dim3 shape) {
   kernel_ = &kernel;
   shape_ = shape;
+  hurries_ = draw(3) != 0;
   threads_.assign(shape.x * shape.y * shape.z, {});
   all_.resize(threads_.size());
   std::iota(all_.begin(), all_.end(), 0);
@@ -291,8 +293,9 @@ std::uint64_t Block::shuffle(unsigned mask, std::uint64_t bits, int from) {
   round.waiting[from] |= me;
   Thread& self = threads_[current_];
   self.stage = Stage::at_shuffle;
-  // Whom it waits for goes next: otherwise lanes would wait at each of a sum's shuffles.
-  ready_.push_back(current_ - lane() + from);
+  // Whom it waits for goes next: otherwise lanes would wait at each of a sum's shuffles. Not in all
+  // blocks, since an order that is always so would hide races behind a warp's shuffle.
+  if (hurries_) ready_.push_back(current_ - lane() + from);
   switch_to(next_fiber());
   return self.brought_to;
 }
