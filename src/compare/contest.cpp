@@ -43,6 +43,7 @@ Turn Contest::turn(std::size_t contestant) {
       return {.failure = error.what()};
     }
   }
+  sensors_.uses_gpu("", "");  // LAPACK works on the processor
   Turn turn;
   if (world_.rank() == 0) {
     try {

@@ -15,7 +15,8 @@ class Trace;
 class RunMeter {
  public:
   virtual ~RunMeter() = default;
-  /// The run computes on this GPU. @param identity as in DeviceMemory @param name "GPU 3"
+  /// The run computes on this GPU. @param identity as in DeviceMemory; empty: on none
+  /// @param name "GPU 3"
   virtual void uses_gpu(const std::string& identity, const std::string& name) = 0;
   virtual void stage_begins() = 0;
   /// The stage that began last has ended, whether by an exception or not.

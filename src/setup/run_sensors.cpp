@@ -64,24 +64,32 @@ RunSensors::RunSensors(const Communicator& all, std::optional<MonitorOptions> mo
     : files_(std::move(files)),
       reads_node_(all.split_node().rank() == 0),
       options_(std::move(monitor)) {
-  if (!options_) return;
-  const auto share = most_values / values_a_sample / static_cast<std::size_t>(all.size());
-  options_->capacity = std::clamp(share, least_samples, options_->capacity);
+  if (options_) {
+    const auto share = most_values / values_a_sample / static_cast<std::size_t>(all.size());
+    options_->capacity = std::clamp(share, least_samples, options_->capacity);
+  }
+  prepare();
 }
 
 void RunSensors::uses_gpu(const std::string& identity, const std::string& name) {
   gpu_ = identity;
   gpu_name_ = name;
-  nvml();  // opening it may take a second, in which nothing is timed yet
+  prepare();
 }
 
-void RunSensors::begin() {
-  if (meter_) return;
+// Before anything is timed: opening NVML may take a second.
+void RunSensors::prepare() {
+  meter_.reset();
+  phase_of_.clear();
+  marked_ = false;
   EnergyCounters counters = reads_node_ ? node_energy(files_) : EnergyCounters();
   if (!gpu_.empty()) counters.push_back(gpu_energy(nvml().gpu(gpu_), gpu_name_, clock_));
   meter_.emplace(clock_, std::move(counters));
   meter_->start();
-  if (!options_) return;
+}
+
+void RunSensors::start_monitor() {
+  if (!options_ || monitor_) return;
   std::vector<Monitor::Gpu> gpus;
   if (!gpu_.empty()) gpus.push_back({gpu_name_, nvml().gpu(gpu_)});
   monitor_.emplace(clock_, std::move(gpus),
@@ -101,8 +109,9 @@ void RunSensors::add_samples(Trace& trace) const {
 
 // Each mark but the first ends an interval. Without memory for it, there are no figures.
 void RunSensors::mark(std::optional<std::size_t> phase) noexcept try {
-  if (meter_) phase_of_.push_back(phase);
-  begin();
+  if (!meter_) return;
+  if (std::exchange(marked_, true)) phase_of_.push_back(phase);
+  start_monitor();
   meter_->mark();
 } catch (...) {
   meter_.reset();
@@ -119,7 +128,9 @@ void RunSensors::stage_ends(Activity stage) {
 
 /// The domains with the sums of their intervals in each phase.
 std::vector<MeteredDomain> RunSensors::phases() const {
-  std::vector<MeteredDomain> all = meter_ ? meter_->domains() : std::vector<MeteredDomain>();
+  if (std::ranges::none_of(phase_of_, [](const auto& phase) { return phase.has_value(); }))
+    return {};
+  std::vector<MeteredDomain> all = meter_->domains();
   for (MeteredDomain& metered : all) {
     std::vector<Sensed<>> sums(phase_names().size(), 0.);
     for (std::size_t i = 0; i < metered.joules.size(); ++i) {
@@ -146,8 +157,7 @@ SensorReport RunSensors::take(const Communicator& all) {
       last = times[i + 1];
     }
   }
-  meter_.reset();
-  phase_of_.clear();
+  prepare();
   const std::vector<std::string> texts = all.all_gather(mine.dump());
   std::vector<EnergyPart> parts;
   std::set<std::pair<std::string, std::string>> known;  // GPUs that several ranks read

@@ -42,8 +42,10 @@ class RunSensors final : public RunMeter {
   SensorReport take(const Communicator& all);
 
  private:
+  /// Makes the meter anew.
+  void prepare();
   /// Begins with the first stage after take().
-  void begin();
+  void start_monitor();
   void mark(std::optional<std::size_t> phase) noexcept;
   std::vector<MeteredDomain> phases() const;
 
@@ -54,6 +56,7 @@ class RunSensors final : public RunMeter {
   std::string gpu_;  // DeviceMemory::identity; empty: none
   std::string gpu_name_;
   std::optional<EnergyMeter> meter_;
+  bool marked_ = false;
   std::vector<std::optional<std::size_t>> phase_of_;  // of each interval between two marks
   std::optional<Monitor> monitor_;
 };
