@@ -16,9 +16,9 @@ class Sensed {
   Sensed() = default;
   Sensed(T value) : value_(std::move(value)) {}
   /// @param why the reason in words, such as "not supported by this GPU"
-  static Sensed none(std::string why) {
+  static Sensed none(const std::string& why) {
     Sensed figure;
-    figure.why_none_ = std::move(why);
+    figure.why_none_ = why;
     return figure;
   }
 
