@@ -8,6 +8,7 @@
 #include "check/outliers.hpp"
 #include "core/numbers.hpp"
 #include "report/sensor_text.hpp"
+#include "sensors/monitor.hpp"
 
 namespace lupine {
 

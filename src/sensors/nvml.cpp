@@ -86,7 +86,7 @@ template <class Number, class... Before>
 Sensed<> GpuSensor::number(const char* name, double unit, Before... before) const {
   Number value{};
   std::string why = call(library_, name, gpu_, before..., &value);
-  if (!why.empty()) return Sensed<>::none(std::move(why));
+  if (!why.empty()) return Sensed<>::none(why);
   return static_cast<double>(value) / unit;
 }
 
@@ -102,7 +102,7 @@ Sensed<std::string> GpuSensor::uuid() const {
   std::array<char, 96> text{};
   std::string why =
       call(library_, "nvmlDeviceGetUUID", gpu_, text.data(), static_cast<unsigned>(text.size()));
-  return why.empty() ? Sensed<std::string>(text.data()) : Sensed<std::string>::none(std::move(why));
+  return why.empty() ? Sensed<std::string>(text.data()) : Sensed<std::string>::none(why);
 }
 
 GpuReading GpuSensor::read() const {
@@ -123,8 +123,8 @@ GpuReading GpuSensor::read() const {
   std::string no_bits = call(library_, "nvmlDeviceGetCurrentClocksEventReasons", gpu_, &bits);
   if (!no_bits.empty())
     no_bits = call(library_, "nvmlDeviceGetCurrentClocksThrottleReasons", gpu_, &bits);
-  reading.throttle = no_bits.empty() ? Sensed<std::uint64_t>(bits)
-                                     : Sensed<std::uint64_t>::none(std::move(no_bits));
+  reading.throttle =
+      no_bits.empty() ? Sensed<std::uint64_t>(bits) : Sensed<std::uint64_t>::none(no_bits);
   reading.pcie_generation = number<unsigned>("nvmlDeviceGetCurrPcieLinkGeneration", 1);
   reading.pcie_width = number<unsigned>("nvmlDeviceGetCurrPcieLinkWidth", 1);
   return reading;
@@ -185,7 +185,7 @@ Sensed<std::string> Nvml::driver_version() const {
   std::array<char, 96> text{};
   std::string why =
       call(library_, "nvmlSystemGetDriverVersion", text.data(), static_cast<unsigned>(text.size()));
-  return why.empty() ? Sensed<std::string>(text.data()) : Sensed<std::string>::none(std::move(why));
+  return why.empty() ? Sensed<std::string>(text.data()) : Sensed<std::string>::none(why);
 }
 
 std::vector<GpuSensor> Nvml::gpus() const {
@@ -206,7 +206,7 @@ Sensed<GpuSensor> Nvml::gpu(const std::string& id) const {
   if (id.find(':') != std::string::npos) {
     void* gpu = nullptr;
     std::string why = call(library_, "nvmlDeviceGetHandleByPciBusId_v2", id.c_str(), &gpu);
-    return why.empty() ? Found(GpuSensor(library_, gpu)) : Found::none(std::move(why));
+    return why.empty() ? Found(GpuSensor(library_, gpu)) : Found::none(why);
   }
   for (const GpuSensor& gpu : gpus())
     if (const Sensed<std::string> uuid = gpu.uuid(); uuid && uuid_begins(*uuid, id)) return gpu;
