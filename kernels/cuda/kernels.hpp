@@ -61,6 +61,8 @@ cudaError_t largest_magnitude(cudaStream_t stream, MatrixView<const float> a, st
 /// Inf or NaN.
 cudaError_t cast(cudaStream_t stream, MatrixView<const float> from, float sign, AnyMatrix to,
                  const std::uint32_t* largest_bits, double* scale, std::int64_t* nonfinite);
+/// to <- from, rounded to nearest: from FP32 to FP16 or BF16, or from one of these to FP32.
+cudaError_t convert(cudaStream_t stream, ConstAnyMatrix from, AnyMatrix to);
 /// to <- sign * from and *scale <- 1, in one pass. *nonfinite <- 1 if there is an Inf or NaN.
 cudaError_t copy_signed(cudaStream_t stream, MatrixView<const double> from, double sign,
                         MatrixView<double> to, double* scale, std::int64_t* nonfinite);

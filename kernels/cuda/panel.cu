@@ -41,6 +41,12 @@ __device__ void store(float value, const MatrixView<Bfloat16>& to, std::int64_t 
 __device__ void store(float value, const MatrixView<float>& to, std::int64_t i, std::int64_t j) {
   to(i, j) = value;
 }
+__device__ void store(Half value, const MatrixView<float>& to, std::int64_t i, std::int64_t j) {
+  to(i, j) = to_float(value);
+}
+__device__ void store(Bfloat16 value, const MatrixView<float>& to, std::int64_t i, std::int64_t j) {
+  to(i, j) = to_float(value);
+}
 __device__ void store(float value, const HalfPlanes& to, std::int64_t i, std::int64_t j) {
   const HalfPair pair = to_half_pair(value);
   to.high(i, j) = pair.high;
@@ -80,6 +86,15 @@ __global__ void __launch_bounds__(matrix_threads)
     to(i, j) = sign * value;
   }
   if (!finite) *nonfinite = 1;
+}
+
+template <class From, class To>
+__global__ void __launch_bounds__(matrix_threads)
+    convert_kernel(MatrixView<const From> from, MatrixView<To> to) {
+  const std::int64_t i = std::int64_t{blockIdx.x} * matrix_threads + threadIdx.x;
+  if (i >= from.rows) return;
+#pragma unroll 4
+  for (std::int64_t j = blockIdx.y; j < from.columns; j += gridDim.y) store(from(i, j), to, i, j);
 }
 
 constexpr int scale_threads = 1;
@@ -188,6 +203,19 @@ cudaError_t cast(cudaStream_t stream, MatrixView<const float> from, float sign, 
     default:
       return cast_to(to.as<float>());
   }
+}
+
+cudaError_t convert(cudaStream_t stream, ConstAnyMatrix from, AnyMatrix to) {
+  if (from.empty()) return cudaSuccess;
+  const auto convert_to = [&]<class From, class To>(MatrixView<const From> source,
+                                                    MatrixView<To> target) {
+    return launch(stream, matrix_grid(from.rows, from.columns), matrix_threads,
+                  convert_kernel<From, To>, source, target);
+  };
+  if (from.precision == Precision::fp16) return convert_to(from.as<Half>(), to.as<float>());
+  if (from.precision == Precision::bf16) return convert_to(from.as<Bfloat16>(), to.as<float>());
+  if (to.precision == Precision::fp16) return convert_to(from.as<float>(), to.as<Half>());
+  return convert_to(from.as<float>(), to.as<Bfloat16>());
 }
 
 cudaError_t copy_signed(cudaStream_t stream, MatrixView<const double> from, double sign,

@@ -297,7 +297,7 @@ cudaError_t permute_rows(cudaStream_t stream, const std::int64_t* from, const st
                          std::int64_t count, AnyMatrix a) {
   if (a.empty() || count == 0) return cudaSuccess;
   if (count > permuted_bytes / bytes_of(a.precision)) return cudaErrorInvalidValue;
-  return with_storage(a, [&]<class T>(MatrixView<T> values) {
+  return with_elements(a, [&]<class T>(MatrixView<T> values) {
     const std::int64_t group = std::min(room<T> / count, most_columns);
     return launch(stream, blocks(values.columns, group), permute_threads, permute_kernel<T>, from,
                   to, count, group, values);
@@ -307,18 +307,18 @@ cudaError_t permute_rows(cudaStream_t stream, const std::int64_t* from, const st
 cudaError_t gather_rows(cudaStream_t stream, const std::int64_t* rows, ConstAnyMatrix from,
                         AnyMatrix to) {
   if (to.empty()) return cudaSuccess;
-  return with_storage(to, [&]<class T>(MatrixView<T> values) {
+  return with_elements(to, [&]<class T>(MatrixView<T> values) {
     return launch(stream, matrix_grid(values.rows, values.columns), matrix_threads,
-                  gather_kernel<T>, rows, from.as<T>(), values);
+                  gather_kernel<T>, rows, elements_of<T>(from), values);
   });
 }
 
 cudaError_t scatter_rows(cudaStream_t stream, const std::int64_t* rows, ConstAnyMatrix from,
                          AnyMatrix to) {
   if (from.empty()) return cudaSuccess;
-  return with_storage(to, [&]<class T>(MatrixView<T> values) {
+  return with_elements(to, [&]<class T>(MatrixView<T> values) {
     return launch(stream, matrix_grid(from.rows, from.columns), matrix_threads, scatter_kernel<T>,
-                  rows, from.as<T>(), values);
+                  rows, elements_of<T>(from), values);
   });
 }
 

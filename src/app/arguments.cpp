@@ -72,6 +72,30 @@ void require_use(const Arguments& arguments, const Normalizer& normalizer) {
 constexpr std::array benchmark_option_names{"--precision,--sloppy-type", "--hpl-nb",
                                             "--pivot,--pivoting", "--nbmin", "--ndiv"};
 
+/// Options of `lupine compare` that have no use where levels of precision are compared.
+constexpr std::array solver_option_names{"--contestants", "--hpl-nb", "--pivot,--pivoting",
+                                         "--rhs"};
+
+/// The precisions and the matrix of a comparison of levels; refuses what belongs to other solvers.
+void settle_levels(CompareOptions& compare, const Normalizer& normalizer) {
+  for (const char* names : solver_option_names)
+    if (normalizer.given(names))
+      throw UsageError(fmt::format(
+          "{}: not allowed with --levels, where A has one right-hand side, levels of precision "
+          "are all that is compared, and rows are exchanged",
+          names));
+  if (!compare.gallery && normalizer.given("--matrix"))
+    throw UsageError(fmt::format(
+        "--matrix: with --levels a matrix that a user may have; allowed: {}", gallery_list()));
+  if (!compare.gallery) compare.gallery = GalleryKind::shifted;
+  const auto too_wide = [](Precision precision) { return bytes_of(precision) != 2; };
+  if (normalizer.given("--precision,--sloppy-type") &&
+      std::ranges::any_of(compare.precisions, too_wide))
+    throw UsageError(
+        "--precision: with --levels that of the 16 bits; allowed: fp16, bf16, or both");
+  std::erase_if(compare.precisions, too_wide);
+}
+
 /// The contestants with a matrix of the gallery; refuses what belongs to the benchmarks.
 void settle_gallery(CompareOptions& compare, const Normalizer& normalizer) {
   const std::string matrix = fmt::format("--matrix {}", name(compare.gallery.value()));
@@ -164,6 +188,11 @@ std::vector<CommandWords> commands_with_options(CLI::App& app, Arguments& argume
       "A", arguments.solve.a,
       "Matrix Market or NumPy file of the matrix; FILE.npz:NAME for one of several arrays");
   solve.add_option("b", arguments.solve.b, "File of the right-hand sides (default: A times ones)");
+  CLI::App& compare = *std::ranges::find(all, Command::compare, &CommandWords::command)->app;
+  compare.add_flag(
+      "--levels", arguments.compare.levels,
+      "Compare levels of precision, from FP64 to 16 bits throughout, on a system whose "
+      "x is known");
   solve.add_flag("--strict", arguments.solve.options.strict,
                  "Exit with status 1, and write no x, where there is a doubt about x");
   for (const CommandWords& one : all) add_options(*one.app, one.options, arguments);
@@ -260,7 +289,9 @@ void settle(const CommandWords& command, Arguments& arguments, const Normalizer&
   }
   if (command.command != Command::compare) return;
   if (!normalizer.given("--repeat")) arguments.repeat = 3;
-  if (arguments.compare.gallery)
+  if (arguments.compare.levels)
+    settle_levels(arguments.compare, normalizer);
+  else if (arguments.compare.gallery)
     settle_gallery(arguments.compare, normalizer);
   else if (arguments.compare.rhs != 1)
     throw UsageError(fmt::format(

@@ -15,11 +15,13 @@
 #include "comm/agreement.hpp"
 #include "compare/benchmark_contest.hpp"
 #include "compare/gallery_contest.hpp"
+#include "compare/level_contest.hpp"
 #include "io/gnuplot.hpp"
 #include "io/json.hpp"
 #include "report/compare_json.hpp"
 #include "report/compare_plot.hpp"
 #include "report/compare_report.hpp"
+#include "report/level_report.hpp"
 
 namespace lupine {
 
@@ -36,12 +38,16 @@ std::string heading(const Setup& setup, const CompareOptions& who) {
 std::vector<std::unique_ptr<Contest>> contests(const Communicator& world,
                                                const Arguments& arguments, const Profile& profile) {
   CompareOptions who = arguments.compare;
-  who.monitor = monitor_of(arguments.monitor, world.rank());
+  MonitorArguments monitor = arguments.monitor;
+  if (who.levels && monitor.seconds == 0) monitor.seconds = MonitorOptions{}.seconds;
+  who.monitor = monitor_of(monitor, world.rank());
   std::vector<std::unique_ptr<Contest>> all;
   for (const std::int64_t n : arguments.orders) {
     BenchmarkOptions options = arguments.options;
     options.n = n;
-    if (who.gallery)  // of a profile, lupine::solve uses the rates alone
+    if (who.levels)
+      all.push_back(std::make_unique<LevelContest>(world, who, options, profile));
+    else if (who.gallery)  // of a profile, lupine::solve uses the rates alone
       all.push_back(std::make_unique<GalleryContest>(world, who, options));
     else
       all.push_back(std::make_unique<BenchmarkContest>(
@@ -92,7 +98,9 @@ int hold(const Communicator& world, const Arguments& arguments,
       write_json(arguments.json, json_of_comparisons(setup, comparisons, arguments.repeat, begin,
                                                      command_line, notes));
     if (!arguments.plot.empty())
-      draw(plot_script(comparisons, heading(setup, arguments.compare)), arguments.plot);
+      draw((arguments.compare.levels ? level_plot_script : plot_script)(
+               comparisons, heading(setup, arguments.compare)),
+           arguments.plot);
   });
   return passed ? 0 : 1;
 }

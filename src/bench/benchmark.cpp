@@ -210,7 +210,7 @@ DistributedMatrix BenchmarkRunner::generate(const MatrixSpec& spec) {
   const LuPlan& lu = setup().lu;
   return agreed(all(), [&] {
     DistributedMatrix a(device(), grid().rows(spec.n, lu.nb), grid().columns(spec.n, lu.nb),
-                        storage_for(lu.precision));
+                        lu.storage());
     const auto queue = device().make_queue(Priority::normal);
     device().generate(*queue, spec, a.rows(), a.columns(), a.local());
     queue->synchronize();

@@ -11,6 +11,10 @@
 namespace lupine {
 
 std::string title(const Contestant& contestant) {
+  if (contestant.level)
+    return contestant.level == Level::fp64
+               ? std::string(traits(Level::fp64).name)
+               : fmt::format("{} {}", traits(*contestant.level).name, name(contestant.precision));
   return contestant.solver == SolverKind::mxp
              ? fmt::format("{} {}", name(contestant.solver), name(contestant.precision))
              : std::string(name(contestant.solver));
@@ -32,8 +36,10 @@ bool Contestant::passed() const {
 }
 
 bool Comparison::passed() const {
-  return std::all_of(contestants.begin(), contestants.end(),
-                     [](const Contestant& contestant) { return contestant.passed(); });
+  const auto counts = [](const Turn& turn) { return turn.passed() || turn.level; };
+  return std::ranges::all_of(contestants, [&](const Contestant& one) {
+    return one.passed() || (!one.turns.empty() && std::ranges::all_of(one.turns, counts));
+  });
 }
 
 std::vector<double> rates(const Contestant& contestant, const Comparison& all) {

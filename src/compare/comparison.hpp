@@ -44,6 +44,48 @@ struct Statistics {
 };
 Statistics statistics(std::vector<double> values);
 
+/// Levels of precision, from the most accurate factors to the least. O0 to O3 have growing parts of
+/// the work in 16 bits; see docs/benchmarks.md.
+enum class Level { fp64, o0, o1, o2, o3 };
+struct LevelTraits {
+  Level level;
+  std::string_view name;
+  std::string_view words;  ///< what has which precision
+  bool low = false;        ///< updates read 16 bits
+  bool narrow = false;     ///< A and its factors are stored in 16 bits: LuPlan::narrow
+  bool scaled = true;      ///< A is equilibrated before it is rounded
+  bool refined = true;     ///< x is refined
+};
+constexpr std::array<LevelTraits, 5> level_table{
+    {{Level::fp64, "fp64", "FP64 throughout"},
+     {Level::o0, "O0", "FP32 throughout"},
+     {Level::o1, "O1", "products of 16 bits, with panels, sums and factors in FP32", true},
+     {Level::o2, "O2", "products, panels, sums and factors stored in 16 bits", true, true},
+     {Level::o3, "O3", "as O2, without scaling and refinement", true, true, false, false}}};
+constexpr const LevelTraits& traits(Level level) {
+  return level_table[static_cast<std::size_t>(level)];
+}
+
+/// Numbers that a rounding has taken out of a precision's range.
+struct RangeCounts {
+  std::int64_t over = 0;   ///< beyond the largest number: rounded to infinity
+  std::int64_t under = 0;  ///< below the smallest normal number, which lose digits, or all
+};
+
+/// What a level has made of a system whose x is known. Not to be solved is a result too.
+struct LevelResult {
+  int corrections = 0;  ///< solves with the factors in the refinement; 0 without one
+  /// max |x_i - x*_i| / max |x*_i| of the first solve with the factors, and of the level's x;
+  /// infinity where x is not finite, NaN where there are no factors.
+  double first_error = unknown;
+  double error = unknown;
+  RangeCounts matrix;  ///< A, as it was stored for the factorization
+  /// The factors as updates read them; nothing where there are none. Where FP32 factors are rounded
+  /// to FP16, those of a step have one scale, by its largest one: that of parts of them may be
+  /// larger, and fewer become small.
+  std::optional<RangeCounts> factors{};
+};
+
 /// One solution of the system. An unknown value is NaN. With a benchmark's matrix `seconds` are
 /// those of factorization and refinement; with one of the gallery, those of the whole call that a
 /// user makes. 0: not begun.
@@ -57,12 +99,16 @@ struct Turn {
   std::string note{};                ///< what a reader should know of a turn that passed
   std::optional<SensorReport> sensors{};  ///< LAPACK's energy is of the call, in the first phase
 
+  std::optional<LevelResult> level{};  ///< with levels; `failure` says then why there is no x
+
   bool passed() const { return failure.empty(); }
 };
 
 /// A solver with its setting, and its turns.
 struct Contestant {
   SolverKind solver = SolverKind::mxp;
+  std::optional<Level> level{};           ///< of lupine::solve's factors; nothing: as it chooses
+  double lu_bytes = unknown;              ///< with levels: of a rank's LU, without A in FP64
   Precision precision = Precision::fp64;  ///< precision that its updates read
   std::int64_t nb = 0;                    ///< block size; 0: LAPACK chooses its own
   int ranks = 1;
@@ -99,7 +145,10 @@ struct Comparison {
   std::vector<Ceiling> ceilings;         ///< with a benchmark's matrix
   std::optional<GalleryKind> gallery{};  ///< nothing: a benchmark's matrix
 
-  /// Whether every contestant passed. Ceilings that failed do not count.
+  /// Whether this is a comparison of levels.
+  bool by_level() const { return !contestants.empty() && contestants.front().level.has_value(); }
+  /// Whether every contestant passed. Ceilings that failed, and systems that a level could not
+  /// solve, do not count.
   bool passed() const;
 };
 

@@ -56,6 +56,10 @@ Turn Contest::turn(std::size_t contestant) {
   return turn;
 }
 
+Turn Contest::lapack_turn(LapackDriver) {
+  throw Fault("this contest has no turns of LAPACK");
+}
+
 void Contest::enter_lapack(SolverKind solver) {
   comparison_.contestants.push_back(
       lapack_contestant(world_, solver, comparison_.n, comparison_.rhs, threads_));

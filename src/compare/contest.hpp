@@ -26,6 +26,7 @@ struct CompareOptions {
   std::optional<GalleryKind> gallery{};  ///< nothing: the benchmark's matrix, by BenchmarkOptions
   /// Right-hand sides, with a matrix of the gallery; 0: as many as n.
   std::int64_t rhs = 1;
+  bool levels = false;  ///< levels of precision are compared, and no other solvers
   std::vector<SolverKind> solvers{SolverKind::mxp, SolverKind::solve, SolverKind::hpl,
                                   SolverKind::dgesv, SolverKind::dsgesv};
   std::optional<MonitorOptions> monitor{};  ///< nothing: no samples are taken
@@ -75,7 +76,8 @@ class Contest {
  private:
   virtual void prepare() {}  ///< before the turns of a round
   virtual Turn lupine_turn(std::size_t contestant) = 0;
-  virtual Turn lapack_turn(LapackDriver driver) = 0;  ///< on rank 0
+  /// On rank 0. A contest that enters one of LAPACK's drivers has such turns.
+  virtual Turn lapack_turn(LapackDriver driver);
   virtual void measure_ceilings() {}
   Turn turn(std::size_t contestant);
 };

@@ -145,6 +145,30 @@ constexpr double unit_roundoff(Precision precision) {
   return 0x1p-53;
 }
 
+/// `m` as a matrix of any type of its elements' size: for moves of whole elements.
+template <class T, class Byte>
+MatrixView<std::conditional_t<std::is_const_v<Byte>, const T, T>> elements_of(
+    const AnyView<Byte>& m) {
+  using Element = std::conditional_t<std::is_const_v<Byte>, const T, T>;
+  LUPINE_EXPECTS(bytes_of(m.precision) == std::int64_t{sizeof(T)});
+  return {reinterpret_cast<Element*>(m.data), m.rows, m.columns, m.ld};
+}
+
+/// Calls `use` with `m` as a MatrixView of double, float or 16-bit integers, whichever has the size
+/// of its elements: for moves of whole elements. @pre m.precision is not fp16x3
+template <class Byte, class Use>
+decltype(auto) with_elements(const AnyView<Byte>& m, const Use& use) {
+  LUPINE_EXPECTS(planes_of(m.precision) == 1);
+  switch (bytes_of(m.precision)) {
+    case 8:
+      return use(elements_of<double>(m));
+    case 4:
+      return use(elements_of<float>(m));
+    default:
+      return use(elements_of<std::uint16_t>(m));
+  }
+}
+
 /// Calls `use` with `m` as a MatrixView of double or of float, whichever `m` stores, and returns
 /// its result. @pre m.precision is fp64 or fp32
 template <class Byte, class Use>

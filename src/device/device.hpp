@@ -217,10 +217,12 @@ class Device {
 
   /// Sets a range of device memory to zero.
   virtual void clear(Queue& queue, std::span<std::byte> device) = 0;
-  /// to <- from. Both have the same shape and precision, FP32 or FP64.
+  /// to <- from, of the same shape. Both have one precision, FP32 or FP64 or 16 bits; or one of
+  /// them is FP32 and the other FP16 or BF16, to which values are rounded: to infinity beyond its
+  /// range.
   virtual void copy(Queue& queue, ConstAnyMatrix from, AnyMatrix to) = 0;
 
-  // Factorization. Matrices are in storage precision, FP32 or FP64 ------------------------------
+  // Factorization. Matrices are in storage precision, FP32 or FP64, except C of update() ---------
 
   /// A <- the rank's part of the matrix `spec`, computed in FP64 and rounded to A's precision. `a`
   /// is rows.local_size() x columns.local_size().
@@ -254,15 +256,17 @@ class Device {
   virtual void cast(Queue& queue, ConstAnyMatrix from, double sign, AnyMatrix to,
                     PanelControl* control, FactorStatus* status) = 0;
   /// C <- C + L U / (scale of L * scale of U). L and U hold rounded values; their products are
-  /// summed in C's precision, FP32 or FP64. With FP16x3 the product of the low parts is left out:
-  /// hi hi + 2^-11 (hi lo + lo hi). The minus sign of the factorization's update is in U,
-  /// which was cast with sign -1. The scales are those of cast(). `poll` is
-  /// called now and then during the update. A device whose call returns early need not call it.
+  /// summed in C's precision, FP32 or FP64; or, with a C of the 16 bits of L and U, in FP32 and
+  /// then rounded. With FP16x3 the product of the low parts is left out: hi hi + 2^-11 (hi lo + lo
+  /// hi). The minus sign of the factorization's update is in U, which was cast with sign -1. The
+  /// scales are those of cast(). `poll` is called now and then during the update. A device whose
+  /// call returns early need not call it.
   virtual void update(Queue& queue, ConstAnyMatrix l, const PanelControl* l_control,
                       ConstAnyMatrix u, const PanelControl* u_control, AnyMatrix c,
                       const Poll& poll) = 0;
 
-  // Panels with pivoting. All matrices have one precision, FP32 or FP64 -------------------------
+  // Panels with pivoting. All matrices have one precision, FP32 or FP64; rows of 16 bits are moved
+  // too -----------------------------------------------------------------------------------------
 
   /// *found <- the first entry of the largest magnitude in `column`, which is m x 1. NaN counts as
   /// infinite. m = 0 gives {-1, -1}.

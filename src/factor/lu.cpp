@@ -11,6 +11,7 @@
 #include "factor/pivot_moves.hpp"
 #include "factor/region.hpp"
 #include "factor/sweep.hpp"
+#include "matrix/wide_part.hpp"
 
 namespace lupine {
 
@@ -35,6 +36,7 @@ class BlockLu {
         rows_(device_.make_queue(Priority::raised)),
         updates_(device_.make_queue(Priority::normal)),
         ring_(device_, a.rows(), a.columns(), options),
+        wide_(device_.allocate(wide_bytes(options, chunk_))),
         diagonal_(transport, Traffic::panels, Along::column, 0,
                   PanelRing::diagonal_bytes(options.width, options.precision)),
         status_(device_.allocate(sizeof(FactorStatus))),
@@ -332,8 +334,10 @@ class BlockLu {
                            chunk.count};
     const auto solve = [&] {
       const auto row = a_.from(s.row, chunk.begin).block(0, 0, s.width(), chunk.count);
-      device_.solve_left_lower(*updates_, sweep.panel.diagonal, row, options_.precision);
-      device_.cast(*updates_, row, -1, right.values, right.control, status());
+      const WidePart wide(device_, *updates_, row, wide_);
+      device_.solve_left_lower(*updates_, sweep.panel.diagonal, wide.values(), options_.precision);
+      wide.store();
+      device_.cast(*updates_, wide.values(), -1, right.values, right.control, status());
     };
     to.carrier.start(s.owner_row, options_.broadcast, sweep.number(p), right.control_bytes(),
                      right.bytes(),
@@ -439,6 +443,7 @@ class BlockLu {
   std::unique_ptr<Queue> rows_;
   std::unique_ptr<Queue> updates_;
   PanelRing ring_;
+  Buffer wide_;  // rows of a chunk of an A of 16 bits: see WidePart
   Carrier diagonal_;
   Buffer status_;
   std::optional<PivotedPanel> panel_;
@@ -463,7 +468,8 @@ FactorOutcome factorize(Transport& transport, DistributedMatrix& a, const LuPlan
                         const ColumnsDone& done, const FactorRun& how) {
   LUPINE_EXPECTS(plan.n == a.rows().size() && plan.nb == a.rows().block());
   LUPINE_EXPECTS(plan.grid == transport.grid().shape());
-  LUPINE_EXPECTS(a.storage() != Precision::fp64 || plan.pivoting == Pivoting::partial);
+  LUPINE_EXPECTS(a.storage() == plan.storage());
+  LUPINE_EXPECTS(a.storage() == Precision::fp32 || plan.pivoting == Pivoting::partial);
   std::optional<BlockLu> lu;  // which allocates
   agree(transport.grid().all(), [&] { lu.emplace(transport, a, plan, how); });
   FactorOutcome outcome = lu->run(done);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// LU factorization of a block-cyclic matrix, in place: right-looking, with look-ahead, with or
-/// without partial pivoting. The factors are FP32, and the update reads panels of 16 or 32 bits; or
-/// everything is FP64. Formulas and sources: docs/numerics.md; the order of the work:
-/// src/ARCHITECTURE.md, "The loop".
+/// without partial pivoting. The factors are FP32, or of 16 bits where the plan is narrow, and the
+/// update reads panels of 16 or 32 bits; or everything is FP64. Formulas and sources:
+/// docs/numerics.md; the order of the work: src/ARCHITECTURE.md, "The loop".
 #pragma once
 
 #include <lupine/options.hpp>
@@ -56,7 +56,7 @@ using ColumnsDone = std::function<void(std::int64_t columns)>;
 /// Collective. If a pivot is zero or not finite, or a panel has an Inf or NaN, all ranks agree on
 /// that and return early: FactorOutcome::usable() is false and the contents of A are unspecified.
 /// @throws Interrupted on every rank, if any rank has ended
-/// @pre n, nb and grid of the plan are those of A; pivoting, if A is stored in FP64
+/// @pre n, nb, grid and storage of the plan are those of A; pivoting, unless A is stored in FP32
 FactorOutcome factorize(Transport& transport, DistributedMatrix& a, const LuPlan& plan,
                         const ColumnsDone& done = {}, const FactorRun& how = {});
 
@@ -67,5 +67,8 @@ struct FactorMemory {
   std::int64_t host = 0;
 };
 FactorMemory factor_memory(const LuPlan& plan);
+/// Of these, the copy of the rows of a chunk of an A of 16 bits (WidePart), on a rank with chunks
+/// of so many columns.
+std::int64_t wide_bytes(const LuPlan& plan, std::int64_t chunk);
 
 }  // namespace lupine

@@ -1,12 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+
 #include "factor/lu.hpp"
 #include "matrix/panel_ring.hpp"
+#include "matrix/wide_part.hpp"
 #include "transport/row_exchange.hpp"
 
 namespace lupine {
 
+std::int64_t wide_bytes(const LuPlan& plan, std::int64_t chunk) {
+  return WidePart::bytes(plan.storage(), plan.width, std::max(plan.width, chunk));
+}
+
 FactorMemory factor_memory(const LuPlan& plan) {
-  const std::int64_t element = bytes_of(storage_for(plan.precision));
+  const std::int64_t element = bytes_of(plan.storage());
   const std::int64_t rows = plan.rows().local_size();
   const RingSizes ring(plan, rows, plan.columns().local_size());
   std::int64_t exchanges = 0;
@@ -18,7 +25,7 @@ FactorMemory factor_memory(const LuPlan& plan) {
   // Without pivoting, a diagonal block also travels alone, before its panel: one more carrier.
   const std::int64_t diagonal = PanelRing::diagonal_bytes(plan.width, plan.precision);
   const bool stages = plan.staged && plan.grid.size() > 1;
-  return {ring.bytes() + exchanges + panel,
+  return {ring.bytes() + exchanges + panel + wide_bytes(plan, ring.chunk),
           stages ? ring.bytes() + exchanges + panel + diagonal : 0};
 }
 

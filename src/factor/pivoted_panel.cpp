@@ -26,7 +26,9 @@ std::int64_t message_bytes(const LuPlan& plan) {
 }  // namespace
 
 std::int64_t PivotedPanel::bytes(const LuPlan& plan, std::int64_t rows) {
-  return plan.grid.nprow == 1 ? 0 : workspace_bytes(plan, rows) + message_bytes(plan);
+  const bool alone = plan.grid.nprow == 1;
+  return (alone && !plan.narrow ? 0 : workspace_bytes(plan, rows)) +
+         (alone ? 0 : message_bytes(plan));
 }
 
 PivotedPanel::PivotedPanel(Transport& transport, DistributedMatrix& a, const LuPlan& plan)
@@ -37,9 +39,9 @@ PivotedPanel::PivotedPanel(Transport& transport, DistributedMatrix& a, const LuP
       leaf_(plan.leaf),
       ndiv_(plan.ndiv),
       candidate_(device_.allocate(sizeof(PivotCandidate))) {
-  if (alone()) return;
-  workspace_ = device_.allocate(workspace_bytes(plan, a.rows().local_size()));
-  messages_ = device_.allocate(message_bytes(plan));
+  if (!alone() || plan.narrow)
+    workspace_ = device_.allocate(workspace_bytes(plan, a.rows().local_size()));
+  if (!alone()) messages_ = device_.allocate(message_bytes(plan));
 }
 
 void PivotedPanel::factor(Queue& queue, const Step& s, std::int64_t* pivots, FactorStatus* status,
@@ -52,17 +54,20 @@ void PivotedPanel::factor(Queue& queue, const Step& s, std::int64_t* pivots, Fac
   poll_ = &poll;
   const std::int64_t w = s.width();
   const std::int64_t m = a_.rows().local_size() - s.trailing_row.value;
-  const AnyMatrix below = a_.from(s.trailing_row, s.column).block(0, 0, m, w);
-  if (s.in_row) {
-    rows_ = a_.from(s.row, s.column).block(0, 0, w + m, w);
-  } else {
-    rows_ = {a_.storage(), workspace_.data(), w + m, w, w + m};
-    device_.copy(queue, below, rows_.block(w, 0, m, w));
-  }
+  const AnyMatrix mine = s.in_row ? a_.from(s.row, s.column).block(0, 0, w + m, w)
+                                  : a_.from(s.trailing_row, s.column).block(0, 0, m, w);
+  const bool narrow = bytes_of(a_.storage()) == 2;
+  const bool copies = narrow || !s.in_row;
+  rows_ = copies ? AnyMatrix(narrow ? Precision::fp32 : a_.storage(), workspace_.data(), w + m, w,
+                             w + m)
+                 : mine;
+  const AnyMatrix copied = rows_.block(w + m - mine.rows, 0, mine.rows, w);
+  if (copies) device_.copy(queue, mine, copied);
   // Broadcasts the first rows, so that all ranks of the process column begin with the same values.
   if (!alone()) share(queue, rows_.block(0, 0, w, w));
   columns(queue, 0, w);
-  if (!s.in_row) device_.copy(queue, rows_.block(w, 0, m, w), below);
+  if (copies) device_.copy(queue, copied, mine);
+  if (narrow) device_.copy(queue, mine, copied);  // what is sent is what is stored
 }
 
 // Measures a wait for other ranks.

@@ -64,7 +64,9 @@ class PivotedPanel {
   DistributedMatrix& a_;
   std::int64_t leaf_;
   std::int64_t ndiv_;
-  Buffer workspace_;  // memory of rows_ on the ranks that do not hold the panel's first rows
+  // Memory of rows_ on the ranks that do not hold the panel's first rows; of an A of 16 bits on all
+  // ranks, in FP32.
+  Buffer workspace_;
   Buffer candidate_;
   Buffer messages_;  // a contiguous copy of the first rows, or the offers of all ranks
   Step step_;

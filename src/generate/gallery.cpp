@@ -6,6 +6,7 @@
 #include <numbers>
 
 #include "core/expects.hpp"
+#include "core/numbers.hpp"
 #include "core/random.hpp"
 
 namespace lupine {
@@ -137,6 +138,9 @@ GallerySystem::GallerySystem(GalleryKind kind, std::int64_t n, std::uint64_t see
     case GalleryKind::gaussian:
     case GalleryKind::uniform:
       break;
+    case GalleryKind::large:
+      scale_ = 0x1p20;
+      [[fallthrough]];
     case GalleryKind::shifted:
       shift_ = 2 * std::sqrt(static_cast<double>(n));
       break;
@@ -160,9 +164,9 @@ double GallerySystem::operator()(std::int64_t i, std::int64_t j) const {
   const auto c = static_cast<std::size_t>(j);
   switch (kind_) {
     case GalleryKind::gaussian:
-      return normal(seed_, i, j);
     case GalleryKind::shifted:
-      return normal(seed_, i, j) + (i == j ? shift_ : 0);
+    case GalleryKind::large:
+      return scale_ * (normal(seed_, i, j) + (i == j ? shift_ : 0));
     case GalleryKind::uniform:
       return symmetric(seed_, Stream::first, i, j);
     case GalleryKind::kernel: {
@@ -181,6 +185,25 @@ double GallerySystem::operator()(std::int64_t i, std::int64_t j) const {
       const auto& [d, u, v, f, g] = parts_;
       return (i == j ? d[r] : 0) + f[r] * v[c] - u[r] * g[c];
     }
+  }
+  return unknown;
+}
+
+double GallerySystem::bound() const {
+  constexpr double most_normal = 8.7;  // sqrt(-2 log(2^-54)), by the smallest number of unit()
+  switch (kind_) {
+    case GalleryKind::gaussian:
+    case GalleryKind::shifted:
+    case GalleryKind::large:
+      return scale_ * (most_normal + shift_);
+    case GalleryKind::uniform:
+    case GalleryKind::kernel:
+    case GalleryKind::toeplitz:
+      return 1;
+    case GalleryKind::boundary:
+      return 2;  // |log of a distance| / n, with distances between 1 / n and 2
+    case GalleryKind::graded:
+      return 9;  // |d| + |f| |v| + |u| |g|, where |d|, |u| and |v| are at most 1
   }
   return unknown;
 }

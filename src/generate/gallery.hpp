@@ -23,16 +23,18 @@ enum class GalleryKind {
   boundary,  ///< Symm's integral equation on an ellipse, by the midpoint rule
   toeplitz,  ///< a_ij = t(i - j), t uniform in (-1, 1)
   graded,    ///< singular values from 1 to 1e-13 with a constant ratio
-  shifted    ///< `gaussian` + 2 sqrt(n) I
+  shifted,   ///< `gaussian` + 2 sqrt(n) I
+  large      ///< 2^20 `shifted`: entries beyond FP16's range
 };
-constexpr std::array<std::pair<GalleryKind, std::string_view>, 7> gallery_names{
+constexpr std::array<std::pair<GalleryKind, std::string_view>, 8> gallery_names{
     {{GalleryKind::gaussian, "gaussian"},
      {GalleryKind::uniform, "uniform"},
      {GalleryKind::kernel, "kernel"},
      {GalleryKind::boundary, "boundary"},
      {GalleryKind::toeplitz, "toeplitz"},
      {GalleryKind::graded, "graded"},
-     {GalleryKind::shifted, "shifted"}}};
+     {GalleryKind::shifted, "shifted"},
+     {GalleryKind::large, "large"}}};
 std::string_view name(GalleryKind kind);
 std::optional<GalleryKind> gallery_kind(std::string_view name);
 /// "gaussian, uniform, ...".
@@ -50,6 +52,8 @@ class GallerySystem {
   std::int64_t n() const { return n_; }
   /// a_ij, indices from 0.
   double operator()(std::int64_t i, std::int64_t j) const;
+  /// No entry's magnitude is larger.
+  double bound() const;
   /// b_ik, element i of right-hand side k, indices from 0.
   double right_hand_side(std::int64_t i, std::int64_t k) const;
   /// The first `count` right-hand sides, n x count, column-major, by the threads of OpenMP.
@@ -61,6 +65,7 @@ class GallerySystem {
   GalleryKind kind_;
   std::int64_t n_;
   std::uint64_t seed_;
+  double scale_ = 1;                          // of gaussian and what is made of it
   double shift_ = 0;                          // added to the diagonal
   std::array<std::vector<double>, 5> parts_;  // of O(n): see the constructor's functions
 };

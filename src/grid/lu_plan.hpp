@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "core/scalar.hpp"
 #include "grid/distribution.hpp"
 #include "grid/grid_shape.hpp"
 
@@ -31,11 +32,16 @@ struct LuPlan {
   int ndiv = 2;  ///< parts into which more columns than `leaf` are divided, >= 2 (HPL: NDIV)
   BroadcastMethod broadcast = BroadcastMethod::ring_modified;  ///< of panels
   Fp64Products fp64 = Fp64Products::native;                    ///< of updates that read FP64
+  /// Whether A and its factors are stored in the 16 bits that the update reads. Then each operation
+  /// with a part of them works on a copy in FP32 and rounds the result. With pivoting only.
+  bool narrow = false;
   bool native = false;    ///< whether the update reads its precision without a copy in FP32
   bool overlaps = false;  ///< whether panels are factored beside updates (Device::overlaps)
   bool staged = false;    ///< whether panels travel through host memory
   std::int64_t held = 0;  ///< bytes for each element of an A kept beside its factors; 0: none
 
+  /// The precision in which A and its factors are stored.
+  Precision storage() const { return narrow ? precision : storage_for(precision); }
   /// The rows and columns of the rank that has the most.
   Distribution rows() const { return {n, nb, grid.nprow, 0}; }
   Distribution columns() const { return {n, nb, grid.npcol, 0}; }

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/expects.hpp"
+#include "matrix/wide_part.hpp"
 #include "refine/results.hpp"
 
 namespace lupine {
@@ -25,6 +26,7 @@ LuSolver::LuSolver(Transport& transport, const DistributedMatrix& lu, std::int64
       pivots_(pivots),
       queue_(device_.make_queue(Priority::high)) {
   device_.prepare(*queue_, {.width = width, .permutes = !pivots.empty(), .substitutes = true});
+  wide_ = device_.allocate(WidePart::bytes(lu.storage(), lu.rows().local_size(), width));
   prepare(Precision::fp64, 1);
   if (!pivots_.empty()) plan_moves(moves_, Exchanges::forward);
 }
@@ -57,7 +59,11 @@ void LuSolver::prepare(Precision precision, std::int64_t count) {
 }
 
 bool LuSolver::in_fp32(const MultiVector& r) const {
-  return r.count() > Device::few_vectors && lu_.storage() == Precision::fp32;
+  return r.count() > Device::few_vectors && lu_.storage() != Precision::fp64;
+}
+
+AnyMatrix LuSolver::wide(AnyMatrix factors) {
+  return WidePart(device_, *queue_, factors, wide_).values();
 }
 
 MultiVector LuSolver::solve(const MultiVector& r) {
@@ -148,15 +154,16 @@ void LuSolver::sweep(Triangle triangle) {
     if (s.in_row) sum_up(grid_.row(), s.owner_column, s, owed);
     if (s.owns_diagonal()) {
       device_.add(*queue_, owed, part);
-      lower ? device_.solve_lower(*queue_, Transpose::no, lu_.diagonal(s), part)
-            : device_.solve_upper(*queue_, Transpose::no, lu_.diagonal(s), part);
+      const AnyMatrix lu = wide(lu_.diagonal(s));
+      lower ? device_.solve_lower(*queue_, Transpose::no, lu, part)
+            : device_.solve_upper(*queue_, Transpose::no, lu, part);
     }
     if (!s.in_column) continue;
     share(grid_.column(), s.owner_row, s, part);
     const LocalIndex first = lower ? s.trailing_row : LocalIndex{0};
     const std::int64_t rows = lower ? lu_.rows().local_size() - first.value : s.row.value;
     device_.subtract_product(*queue_, Transpose::no,
-                             lu_.from(first, s.column).block(0, 0, rows, s.width()), part,
+                             wide(lu_.from(first, s.column).block(0, 0, rows, s.width())), part,
                              of_rows(first.value, rows));
   }
 }
@@ -194,14 +201,15 @@ void LuSolver::sweep_transposed(Triangle triangle) {
       const LocalIndex first = lower ? s.trailing_row : LocalIndex{0};
       const std::int64_t rows = lower ? lu_.rows().local_size() - first.value : s.row.value;
       device_.subtract_product(*queue_, Transpose::yes,
-                               lu_.from(first, s.column).block(0, 0, rows, s.width()),
+                               wide(lu_.from(first, s.column).block(0, 0, rows, s.width())),
                                of_rows(first.value, rows), owed);
       sum_up(grid_.column(), s.owner_row, s, owed);
     }
     if (s.owns_diagonal()) {
       device_.add(*queue_, owed, part);
-      lower ? device_.solve_lower(*queue_, Transpose::yes, lu_.diagonal(s), part)
-            : device_.solve_upper(*queue_, Transpose::yes, lu_.diagonal(s), part);
+      const AnyMatrix lu = wide(lu_.diagonal(s));
+      lower ? device_.solve_lower(*queue_, Transpose::yes, lu, part)
+            : device_.solve_upper(*queue_, Transpose::yes, lu, part);
     }
     if (s.in_row) share(grid_.row(), s.owner_column, s, part);
     if (lower && !undo_.empty()) exchange_rows(undo_[static_cast<std::size_t>(s.index)]);

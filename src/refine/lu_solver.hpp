@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// Solves with the factors L and U, and with their transposes. The factors are FP32 or FP64.
+/// Solves with the factors L and U, and with their transposes. The factors are FP32 or FP64, or of
+/// 16 bits, which are used as FP32.
 #pragma once
 
 #include <cstdint>
@@ -74,6 +75,8 @@ class LuSolver final : public FactorSolver {
   void exchange_rows(const DeviceRowMoves& moves);
   void sum_up(const Communicator& ranks, int owner, const Step& s, AnyMatrix part);
   void share(const Communicator& ranks, int owner, const Step& s, AnyMatrix part);
+  /// A part of the factors in FP32 or FP64; valid until the next call.
+  AnyMatrix wide(AnyMatrix factors);
   AnyMatrix piece(AnyMatrix part);
   Vector read(AnyMatrix part);
   void write(const Vector& entries, AnyMatrix part);
@@ -100,6 +103,7 @@ class LuSolver final : public FactorSolver {
   Buffer column_memory_;
   AnyMatrix of_rows_;
   AnyMatrix of_columns_;
+  Buffer wide_;                        // device memory: a part of factors of 16 bits, in FP32
   Buffer piece_;                       // device memory: one block's vectors
   std::vector<std::byte> staged_;      // host memory: vectors on their way to or from the device
   std::vector<DeviceRowMoves> moves_;  // the row exchanges of each step

@@ -8,6 +8,7 @@
 #include "core/expects.hpp"
 #include "core/matrix_traits.hpp"
 #include "host/processor.hpp"
+#include "report/level_report.hpp"
 #include "report/option_json.hpp"
 #include "report/report_parts.hpp"
 #include "report/sensor_text.hpp"
@@ -34,6 +35,7 @@ ordered_json turn_of(const Turn& turn, const Comparison& all) {
           {"passed", turn.passed()},
           {"failure", text_or_null(turn.failure)},
           {"note", text_or_null(turn.note)},
+          {"level", json_of(turn.level)},
           {"energy", turn.sensors ? json_of(turn.sensors->energy, benchmark_flops(all.n, all.rhs))
                                   : ordered_json()},
           {"monitor", turn.sensors ? json_of_monitors(turn.sensors->monitors) : ordered_json()}};
@@ -45,7 +47,9 @@ ordered_json contestant_of(const Contestant& one, const Comparison& all) {
   const bool measured = one.skipped.empty() && one.passed();
   ordered_json result = {
       {"solver", name(one.solver)},
+      {"level", one.level ? ordered_json(traits(*one.level).name) : ordered_json()},
       {"precision", name(one.precision)},
+      {"lu_bytes", number_or_null(one.lu_bytes)},
       {"nb", one.nb > 0 ? ordered_json(one.nb) : ordered_json(nullptr)},
       {"ranks", one.ranks},
       {"threads", one.threads},

@@ -33,7 +33,7 @@ struct Curve {
 };
 
 /// A ceiling's line: its best rate over all n.
-struct Level {
+struct CeilingLine {
   std::string name;
   double rate = 0;
   std::string_view colour = grey;
@@ -68,21 +68,22 @@ std::vector<Curve> curves(const std::vector<Comparison>& all) {
 
 /// All ceilings, those that bound most curves first. Ceilings that bound as many are in the order
 /// of the first curves that they bound.
-std::vector<Level> levels(const std::vector<Comparison>& all, const std::vector<Curve>& curves) {
-  std::vector<Level> levels;
+std::vector<CeilingLine> levels(const std::vector<Comparison>& all,
+                                const std::vector<Curve>& curves) {
+  std::vector<CeilingLine> levels;
   for (const Comparison& comparison : all)
     for (const Ceiling& one : comparison.ceilings) {
       if (one.unit != "GFLOP/s" || one.rates.empty()) continue;
-      Level& level = named(levels, &Level::name, one.name);
+      CeilingLine& level = named(levels, &CeilingLine::name, one.name);
       level.rate = std::max(level.rate, statistics(one.rates).best);
     }
-  for (Level& level : levels)
+  for (CeilingLine& level : levels)
     for (std::size_t i = 0; i < curves.size(); ++i)
       if (curves[i].ceiling == level.name && level.bounds++ == 0) {
-        level.colour = colours[i % colours.size()];
+        level.colour = plot_colour(i);
         level.first = i;
       }
-  std::stable_sort(levels.begin(), levels.end(), [](const Level& a, const Level& b) {
+  std::stable_sort(levels.begin(), levels.end(), [](const CeilingLine& a, const CeilingLine& b) {
     return a.bounds != b.bounds ? a.bounds > b.bounds : a.first < b.first;
   });
   return levels;
@@ -124,6 +125,10 @@ std::string axes(const std::vector<Comparison>& all) {
 
 }  // namespace
 
+std::string_view plot_colour(std::size_t contestant) {
+  return colours[contestant % colours.size()];
+}
+
 std::string plot_script(const std::vector<Comparison>& all, const std::string& heading) {
   LUPINE_EXPECTS(!all.empty());
   std::string text =
@@ -138,9 +143,9 @@ std::string plot_script(const std::vector<Comparison>& all, const std::string& h
     for (const auto& [n, rate] : one.rates) text += fmt::format("{} {:.3f}\n", n, rate);
     text += "END\n";
     lines.push_back(fmt::format("$data{} with linespoints linewidth 2 linecolor rgb '{}' title {}",
-                                i, colours[i % colours.size()], gnuplot_string(one.title)));
+                                i, plot_colour(i), gnuplot_string(one.title)));
   }
-  for (const Level& one : levels(all, reached)) {
+  for (const CeilingLine& one : levels(all, reached)) {
     const bool has_name = lines.size() < named_lines;
     if (one.bounds == 0 && !has_name) continue;
     const std::string name = gnuplot_string(fmt::format("{} {:.0f}", one.name, one.rate));

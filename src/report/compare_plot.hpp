@@ -23,4 +23,7 @@ namespace lupine {
 /// @pre all is not empty
 std::string plot_script(const std::vector<Comparison>& all, const std::string& heading);
 
+/// The colour of the contestant with this number, as "#0072b2"; from the ninth on they recur.
+std::string_view plot_colour(std::size_t contestant);
+
 }  // namespace lupine

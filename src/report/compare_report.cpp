@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "host/processor.hpp"
+#include "report/level_report.hpp"
 #include "report/option_lines.hpp"
 #include "report/report_parts.hpp"
 #include "report/sensor_text.hpp"
@@ -181,6 +182,7 @@ constexpr std::string_view gallery_legend =
 }  // namespace
 
 std::string compare_title(const CompareOptions& who) {
+  if (who.levels) return fmt::format("levels of precision, {}", name(who.gallery.value()));
   if (!who.gallery) return "HPL-MxP, HPL and LAPACK";
   return fmt::format("lupine::solve and LAPACK, {}{}", name(*who.gallery),
                      who.rhs == 1 ? "" : fmt::format(", {} right-hand sides", rhs_text(who.rhs)));
@@ -200,7 +202,7 @@ std::string compare_head(const Setup& setup, const CompareOptions& who,
   line("ROUNDS", fmt::to_string(rounds));
   line("MATRIX", (gallery ? fmt::format("{}, seed {}", name(*gallery), o.seed) : matrix_text(o)) +
                      ", for all of them");
-  if (gallery) line("RHS", rhs_text(who.rhs));
+  if (gallery && !who.levels) line("RHS", rhs_text(who.rhs));
   line("GRID", fmt::format("{} x {}, the first rank on {}", o.run.nprow, o.run.npcol,
                            setup.machine.hosts.front()));
   OptionLines lines;
@@ -215,6 +217,7 @@ std::string compare_head(const Setup& setup, const CompareOptions& who,
   text += "\n";
   for (const auto* list : {&setup.notes, &notes})
     for (const std::string& note : *list) text += fmt::format("- {}\n", note);
+  if (who.levels) return text + level_legend;
   return text.append(gallery ? gallery_legend : legend).append(residual_legend);
 }
 
@@ -222,6 +225,7 @@ std::string compare_tables(const Comparison& comparison) {
   const std::string rhs =
       comparison.rhs == 1 ? "" : fmt::format(", {} right-hand sides", comparison.rhs);
   std::string text = fmt::format("\n{}\nN = {}{}\n{}\n", wide_rule, comparison.n, rhs, wide_rule);
+  if (comparison.by_level()) return text + level_rows(comparison) + energy_lines(comparison);
   std::string why;
   if (comparison.gallery) {
     text += gallery_row("solver", "type", "r x thr", "best, s", "median, s", "/dgesv", "refine",
@@ -247,11 +251,12 @@ std::string compare_tables(const Comparison& comparison) {
 std::string turn_line(const Contestant& contestant, const Comparison& all, int round, int rounds) {
   const Turn& turn = contestant.turns.back();
   const std::string rate =
-      all.gallery ? std::string(name(contestant.precision))
-                  : fmt::format("{:.2f} GFLOP/s", benchmark_flops(all.n) / turn.seconds / 1e9);
-  return fmt::format(
-      "n = {}, round {} of {}: {} {}", all.n, round, rounds, title(contestant),
-      turn.passed() ? fmt::format("{}, {:.4g} s", rate, turn.seconds) : "FAILED: " + turn.failure);
+      all.gallery && !all.by_level()
+          ? std::string(name(contestant.precision))
+          : fmt::format("{:.2f} GFLOP/s", benchmark_flops(all.n) / turn.seconds / 1e9);
+  return fmt::format("n = {}, round {} of {}: {} {}", all.n, round, rounds, title(contestant),
+                     turn.passed() ? fmt::format("{}, {:.4g} s", rate, turn.seconds)
+                                   : (all.by_level() ? "no x: " : "FAILED: ") + turn.failure);
 }
 
 }  // namespace lupine

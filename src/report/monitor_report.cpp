@@ -8,7 +8,6 @@
 #include "check/outliers.hpp"
 #include "core/numbers.hpp"
 #include "report/sensor_text.hpp"
-#include "sensors/monitor.hpp"
 
 namespace lupine {
 
@@ -48,6 +47,17 @@ class Monitors {
   explicit Monitors(const std::vector<std::string>& texts) {
     for (const std::string& text : texts)
       ranks_.push_back(text.empty() ? ordered_json() : ordered_json::parse(text));
+  }
+
+  double highest(Quantity quantity) const {
+    double most = unknown;
+    for_each("series", [&](std::size_t, const ordered_json& series) {
+      if (series.at("quantity") != traits(quantity).name || !series.at("maximum").is_number())
+        return;
+      const auto here = series.at("maximum").get<double>();
+      if (!(most >= here)) most = here;
+    });
+    return most;
   }
 
   std::string lines(const std::vector<double>& update_rates) const {
@@ -161,6 +171,10 @@ class Monitors {
 std::string monitor_lines(const std::vector<std::string>& monitors,
                           const std::vector<double>& update_rates) {
   return monitors.empty() ? "" : "\n" + Monitors(monitors).lines(update_rates);
+}
+
+double highest_sample(const std::vector<std::string>& monitors, Quantity quantity) {
+  return Monitors(monitors).highest(quantity);
 }
 
 ordered_json json_of_monitors(const std::vector<std::string>& monitors) {

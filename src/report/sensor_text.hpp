@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sensors/energy_report.hpp"
+#include "sensors/monitor.hpp"
 
 namespace lupine {
 
@@ -29,6 +30,9 @@ nlohmann::ordered_json json_of(const std::optional<EnergyReport>& energy, double
 /// @param update_rates flop/s of every rank's updates; empty: not known
 std::string monitor_lines(const std::vector<std::string>& monitors,
                           const std::vector<double>& update_rates);
+
+/// The highest sample of a quantity on any device; NaN where there is none.
+double highest_sample(const std::vector<std::string>& monitors, Quantity quantity);
 
 /// A list with an object for each rank that sampled something; null where none was asked for.
 nlohmann::ordered_json json_of_monitors(const std::vector<std::string>& monitors);

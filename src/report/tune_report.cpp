@@ -24,7 +24,7 @@ std::string chunk_text(const Tuning& tuning) {
   return tuning.chunk == 0 ? "all" : std::to_string(tuning.chunk);
 }
 
-std::string words(const Tuning& tuning) {
+std::string tuning_words(const Tuning& tuning) {
   return fmt::format("nb {}, look-ahead {}, chunk {}", tuning.nb, tuning.lookahead,
                      chunk_text(tuning));
 }
@@ -102,7 +102,7 @@ std::string tune_result(const TunedBenchmark& tuned) {
   const TuneOutcome& o = tuned.outcome;
   const bool moved = o.best != tuned.trials.front().tuning;
   std::string text = fmt::format(
-      "\nbest: {}{}\n", words(o.best),
+      "\nbest: {}{}\n", tuning_words(o.best),
       moved ? fmt::format(", {:+.1f} % over the table's values", percent(o.rate, o.default_rate))
             : ", the table's values");
   if (!o.complete) text += "the time was over before all neighbours were tried\n";

@@ -19,7 +19,7 @@ constexpr double panel_floor = 40e6;
 constexpr double reader_bytes = 60e6;  // what a source may have read ahead of a user's matrix
 
 double element_bytes(const LuPlan& plan) {
-  return static_cast<double>(bytes_of(storage_for(plan.precision)));
+  return static_cast<double>(bytes_of(plan.storage()));
 }
 
 }  // namespace
@@ -29,7 +29,7 @@ double panel_bytes(const LuPlan& plan) {
 }
 
 double rank_bytes(const LuPlan& plan) {
-  const std::int64_t element = bytes_of(storage_for(plan.precision)) + plan.held;
+  const std::int64_t element = bytes_of(plan.storage()) + plan.held;
   const std::int64_t matrices =
       DistributedMatrix::bytes(plan.rows().local_size(), plan.columns().local_size(), element);
   return static_cast<double>(matrices) + panel_bytes(plan) + refine_bytes(plan) +

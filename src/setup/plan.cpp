@@ -47,6 +47,7 @@ class Planning {
                  .precision = request.precision,
                  .pivoting = request.pivoting,
                  .fp64 = run.fp64,
+                 .narrow = request.narrow,
                  .overlaps = machine.device().overlaps(),
                  .staged = run.comm == CommMethod::staged};
   }
@@ -166,7 +167,7 @@ std::int64_t Planning::kept_bytes() const {
 // Bytes of a rank's factors and copy of A: a lower bound of the footprint, which holds even for an
 // n so large that the footprint's index arithmetic would overflow.
 double Planning::factor_bytes(std::int64_t n) const {
-  const std::int64_t bytes = bytes_of(storage_for(setup_.lu.precision)) + kept_bytes();
+  const std::int64_t bytes = bytes_of(setup_.lu.storage()) + kept_bytes();
   return static_cast<double>(bytes) * static_cast<double>(n) * static_cast<double>(n) /
          machine_.all().size();
 }

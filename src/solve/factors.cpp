@@ -17,7 +17,7 @@ Factors::Factors(Transport& transport, const ScaledMatrix& a, const LuPlan& plan
                  const ColumnsDone& done)
     : transport_(transport), lu_(agreed(transport.grid().all(), [&] {
         return DistributedMatrix(transport.device(), a.matrix().rows(), a.matrix().columns(),
-                                 storage_for(plan.precision));
+                                 plan.storage());
       })) {
   Device& device = transport.device();
   const RunContext& run = device.run();
@@ -63,6 +63,7 @@ double Factors::measured_growth(double largest) const {
 }
 
 bool Factors::zero_pivot() {
+  LUPINE_EXPECTS(bytes_of(lu_.storage()) > 2);
   const GlobalIndex pivot{outcome_.bad_pivot};
   if (pivot.value < 0) return false;
   std::int64_t zero = 0;

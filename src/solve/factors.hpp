@@ -15,9 +15,8 @@
 
 namespace lupine {
 
-/// The factors L and U of R A C, which is rounded to the storage precision (FP32 or FP64) of the
-/// plan and factored with partial pivoting. Members refer to each other, so an object is neither
-/// copied nor moved.
+/// The factors L and U of R A C, which is rounded to the storage precision of the plan and factored
+/// with partial pivoting. Members refer to each other, so an object is neither copied nor moved.
 class Factors {
  public:
   /// Rounds R A C and factors it. Collective. @param rotations the number, from 1, of the
@@ -29,12 +28,15 @@ class Factors {
   Factors& operator=(const Factors&) = delete;
 
   const FactorOutcome& outcome() const { return outcome_; }
+  /// The factors; unspecified where the outcome is not usable.
+  const DistributedMatrix& lu() const { return lu_; }
   /// Seconds of scaling and factoring, on this rank.
   double seconds() const { return seconds_; }
   /// max |u_ij| / max |a_ij| of R A C, as far as it was factored, for FP64 factors; infinity if one
   /// is not finite; NaN for others.
   double growth() const { return growth_; }
   /// Whether there is a bad pivot and it is exactly zero, not an Inf or NaN. Collective.
+  /// @pre the factors are FP32 or FP64
   bool zero_pivot();
 
   /// The scaled system (R A C) y = R b or (C A^T R) y = C b with these factors.

@@ -8,10 +8,13 @@
 #include <vector>
 
 #include "comm/agreement.hpp"
+#include "matrix/wide_part.hpp"
 
 namespace lupine {
 
 namespace {
+
+constexpr std::int64_t narrow_strip = 512;  // columns that are rounded to 16 bits at once
 
 Buffer on_device(Device& device, Queue& queue, const Vector& v) {
   Buffer buffer = device.allocate(std::ssize(v) * std::int64_t{sizeof(double)});
@@ -81,16 +84,23 @@ System ScaledMatrix::system() const {
 
 void ScaledMatrix::round_to(AnyMatrix to) const {
   const auto queue = device_.make_queue(Priority::normal);
-  if (held_) {
-    device_.scale(*queue, held_->local(), nullptr, nullptr, to);
-    queue->synchronize();
-    return;
-  }
-  const Scales scales = scales_.local(a_.rows(), a_.columns());
+  const Scales scales = held_ ? Scales{} : scales_.local(a_.rows(), a_.columns());
+  const ConstAnyMatrix from = held_ ? ConstAnyMatrix(held_->local()) : a_.local();
   const Buffer rows = on_device(device_, *queue, scales.rows);
   const Buffer columns = on_device(device_, *queue, scales.columns);
-  device_.scale(*queue, a_.local(), scales.rows.empty() ? nullptr : rows.as<double>(),
-                scales.columns.empty() ? nullptr : columns.as<double>(), to);
+  const bool narrow = bytes_of(to.precision) == 2;
+  const std::int64_t strip = narrow ? std::min(to.columns, narrow_strip) : to.columns;
+  const Buffer wide = device_.allocate(WidePart::bytes(to.precision, to.rows, strip));
+  for (std::int64_t j = 0; j < to.columns; j += strip) {
+    const std::int64_t count = std::min(strip, to.columns - j);
+    const AnyMatrix part = to.block(0, j, to.rows, count);
+    const AnyMatrix rounded =
+        narrow ? AnyMatrix(Precision::fp32, wide.data(), to.rows, count, to.rows) : part;
+    device_.scale(*queue, from.block(0, j, to.rows, count),
+                  scales.rows.empty() ? nullptr : rows.as<double>(),
+                  scales.columns.empty() ? nullptr : columns.as<double>() + j, rounded);
+    if (narrow) device_.copy(*queue, rounded, part);
+  }
   queue->synchronize();
 }
 

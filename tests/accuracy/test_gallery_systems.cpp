@@ -33,7 +33,7 @@ TEST_CASE("condition numbers of users' systems", "[gallery]") {
       {GalleryKind::gaussian, {1e3, 1e6}},        {GalleryKind::uniform, {1e3, 1e6}},
       {GalleryKind::kernel, {1e3, 1e5}},          {GalleryKind::boundary, {0.6 * n, 0.8 * n}},
       {GalleryKind::toeplitz, {1e2, 1e6}},        {GalleryKind::graded, {1e13, 2e14}},
-      {GalleryKind::shifted, {0.2 * n, 0.4 * n}},
+      {GalleryKind::shifted, {0.2 * n, 0.4 * n}}, {GalleryKind::large, {0.2 * n, 0.4 * n}},
   };
   REQUIRE(bounds.size() == gallery_names.size());
   for (const auto& [kind, range] : bounds) {

@@ -21,7 +21,7 @@ ALL = [("mxp", "bf16"), ("mxp", "fp16"), ("mxp", "fp32"), ("solve", "fp32"), ("h
        ("dgesv", "fp64"), ("dsgesv", "fp32")]
 
 
-GALLERY = ["gaussian", "uniform", "kernel", "boundary", "toeplitz", "graded", "shifted"]
+GALLERY = ["gaussian", "uniform", "kernel", "boundary", "toeplitz", "graded", "shifted", "large"]
 USERS_ROW = re.compile(r"^(solve|dgesvx|dgesv|dsgesv) +(\w+) +(\d+ x \d+) +(\S+) +(\S+) .*?"
                        r"(PASSED|FAILED|skipped)$", re.M)
 
@@ -150,6 +150,96 @@ class Compare(InFolder):
         outcome = self.run_here("compare", "--matrix", "gaussian", "-N", "200", "--repeat", "1",
                                 "--contestants", "solve", "--refine", "ir", "--max-iterations", "1")
         self.assertRegex(outcome.out, r"in vain fp32")
+
+    LEVELS = [("fp64", "fp64"), ("O0", "fp32"), ("O1", "bf16"), ("O2", "bf16"), ("O3", "bf16"), ("O1", "fp16"),
+              ("O2", "fp16"), ("O3", "fp16")]
+    LEVEL_ROW = re.compile(r"^(fp64|O\d) +(\w+) +(\d+) +(\d+ x \d+) +(\S+) .*?(\S+) +(\S+) +(\S+)$", re.M)
+
+    def test_levels_of_precision(self):
+        for ranks in (1, 2):
+            with self.subTest(ranks=ranks):
+                outcome = self.run_here("compare", "--levels", "-N", "90,1", "--nb", "16", "--repeat", "2",
+                                        "--json", "a.json", "--plot", "a.svg", "--progress", ranks=ranks)
+                self.assert_status(outcome, 0)
+                found = self.LEVEL_ROW.findall(outcome.out)
+                self.assertEqual([row[:2] for row in found], self.LEVELS * 2)
+                self.assertEqual({row[3] for row in found}, {f"{ranks} x 1"})
+                self.assertIn("levels of precision, shifted in turns\n", outcome.out)
+                self.assertNotIn("residual", outcome.out)
+                self.assertEqual(re.findall(r"n = 90, round 2 of 2: (\w+)", outcome.err),
+                                 [level for level, _ in self.LEVELS])
+                self.check_levels(self.result(), ranks)
+                picture = self.read("a.svg")
+                self.assertTrue(ElementTree.fromstring(picture).tag.endswith("svg"))
+                for words in ("<text>O3 fp16</text>", "correct decimal digits of x",
+                              "levels of precision, shifted: "):
+                    self.assertIn(words, picture)
+
+    def check_levels(self, document, ranks):
+        self.assertTrue(document["passed"])
+        self.assertEqual(document["matrix"], "shifted")
+        for order in document["orders"]:
+            for one, names in zip(order["contestants"], self.LEVELS, strict=True):
+                self.assertEqual((one["level"], one["precision"], one["ranks"]), (*names, ranks))
+                self.assertGreater(one["lu_bytes"], 0)
+                self.assertEqual(len(one["turns"]), 2)
+                for turn in one["turns"]:
+                    self.assertTrue(turn["passed"])
+                    self.assertGreater(turn["seconds"], turn["refine_seconds"])
+                    level = turn["level"]
+                    self.assertEqual(level["matrix"]["overflowed"], 0)
+                    self.assertEqual(level["factors"]["overflowed"], 0)
+                    self.assertIsNotNone(turn["energy"])
+                    self.assertIsNotNone(turn["monitor"])
+                    if one["level"] == "O3":
+                        self.assertEqual(level["corrections"], 0)
+                        self.assertEqual(level["error"], level["first_error"])
+                        self.assertLess(level["error"], 0.3)
+                    else:
+                        self.assertGreater(level["corrections"], 0)
+                        self.assertLess(level["error"], 1e-13)
+        first = {(one["level"], one["precision"]): one["turns"][0]["level"]["first_error"]
+                 for one in document["orders"][0]["contestants"]}
+        self.assertLess(first["fp64", "fp64"], 1e-13)
+        self.assertLess(100 * first["fp64", "fp64"], first["O0", "fp32"])
+        self.assertLess(100 * first["O0", "fp32"], first["O1", "fp16"])
+        self.assertLess(first["O1", "fp16"], first["O1", "bf16"])
+        self.assertLess(3 * first["O1", "fp16"], first["O2", "fp16"])
+        self.assertLess(3 * first["O1", "bf16"], first["O2", "bf16"])
+
+    def test_the_worth_of_scaling(self):
+        outcome = self.run_here("compare", "--levels", "--matrix", "large", "-N", "90", "--precision", "fp16",
+                                "--repeat", "1", "--json", "a.json", "--plot", "a.svg", "--progress")
+        self.assert_status(outcome, 0)
+        self.assertRegex(outcome.out, r"(?m)^- O3 fp16: no x: no factors: .*; \d+ of A overflowed$")
+        self.assertIn("round 1 of 1: O3 fp16 no x: ", outcome.err)
+        document = self.result()
+        self.assertTrue(document["passed"])
+        o1, o2, o3 = document["orders"][0]["contestants"][2:]
+        for one in (o1, o2):
+            self.assertLess(one["turns"][0]["level"]["error"], 1e-13)
+        self.assertFalse(o3["passed"])
+        self.assertIsNone(o3["seconds"])
+        self.assertIsNone(o3["turns"][0]["level"]["error"])
+        self.assertIsNone(o3["turns"][0]["level"]["factors"])
+        self.assertGreater(o3["turns"][0]["level"]["matrix"]["overflowed"], 90 * 90 / 2)
+        picture = self.read("a.svg")
+        self.assertIn("<text>O2 fp16</text>", picture)
+        self.assertNotIn("<text>O3 fp16</text>", picture)
+
+    def test_refusals_of_levels(self):
+        for words, complaint in (
+                (("--contestants", "hpl"), "--contestants: not allowed with --levels"),
+                (("--rhs", "3"), "--rhs: not allowed with --levels"),
+                (("--pivot", "partial"), "--pivot,--pivoting: not allowed with --levels"),
+                (("--matrix", "dominant"), "--matrix: with --levels a matrix that a user may have; allowed: gaussian"),
+                (("--precision", "fp16,fp32"), "--precision: with --levels that of the 16 bits; allowed: fp16, bf16"),
+                (("--levels=3",), "--levels: takes no value"),
+                (("-N", "4000000"), "-N 4000000: no contestant can run")):
+            with self.subTest(words=words):
+                outcome = self.run_here("compare", *([] if words[0] == "--levels=3" else ["--levels"]), *words)
+                self.assert_status(outcome, 2)
+                self.assertIn(complaint, outcome.err)
 
     def test_several_right_hand_sides(self):
         cases = [("gaussian", "3", {61: 3, 1: 3}, 1), ("kernel", "n", {61: 61, 1: 1}, 2),

@@ -79,9 +79,12 @@ struct Lt {
   cublasLtMatrixLayout_t d = nullptr;
   cublasLtMatmulPreference_t preference = nullptr;
 
-  Lt(const Sizes& s, cudaDataType in, cudaDataType out, cublasComputeType_t compute) {
+  Lt(const Sizes& s, cudaDataType in, cudaDataType out, cublasComputeType_t compute)
+      : Lt(s, in, out, compute, out) {}
+  Lt(const Sizes& s, cudaDataType in, cudaDataType out, cublasComputeType_t compute,
+     cudaDataType scalars) {
     REQUIRE(cublasLtCreate(&handle) == CUBLAS_STATUS_SUCCESS);
-    REQUIRE(cublasLtMatmulDescCreate(&operation, compute, out) == CUBLAS_STATUS_SUCCESS);
+    REQUIRE(cublasLtMatmulDescCreate(&operation, compute, scalars) == CUBLAS_STATUS_SUCCESS);
     const cublasOperation_t ta = s.ta ? CUBLAS_OP_T : CUBLAS_OP_N;
     const cublasOperation_t tb = s.tb ? CUBLAS_OP_T : CUBLAS_OP_N;
     cublasLtMatmulDescSetAttribute(operation, CUBLASLT_MATMUL_DESC_TRANSA, &ta, sizeof(ta));
@@ -183,6 +186,44 @@ TEST_CASE("products of cuBLASLt against plain loops", "[emulation]") {
                                   same);
   }
   CHECK(live_objects() == 0);
+}
+
+TEST_CASE("cuBLASLt rounds FP32 sums to a result of 16 bits", "[emulation]") {
+  const Stream stream;
+  const Sizes s{9, 7, 12, false, false};
+  const auto a = entries<float>(s.a_size(), 1);
+  const auto b = entries<float>(s.b_size(), 2);
+  const auto c = entries<float>(s.ldc() * s.n, 3);
+  const auto low = [](const std::vector<float>& from, auto convert) {
+    std::vector<std::uint16_t> to(from.size());
+    std::transform(from.begin(), from.end(), to.begin(), convert);
+    return to;
+  };
+  const auto check_type = [&](cudaDataType type, auto convert, int bits) {
+    const Lt lt(s, type, type, CUBLAS_COMPUTE_32F, CUDA_R_32F);
+    const Array<std::uint16_t> device_a(low(a, convert), stream);
+    const Array<std::uint16_t> device_b(low(b, convert), stream);
+    const Array<std::uint16_t> device_c(low(c, convert), stream);
+    const float alpha = 1 + 0x1p-9f;  // sums need rounding
+    const float beta = 1;
+    const auto found = lt.first();
+    REQUIRE(cublasLtMatmul(lt.handle, lt.operation, &alpha, device_a.data, lt.a, device_b.data,
+                           lt.b, &beta, device_c.data, lt.d, device_c.data, lt.d, &found.algo,
+                           nullptr, 0, stream.id) == CUBLAS_STATUS_SUCCESS);
+    const auto result = device_c.read(stream);
+    const auto expected = plain_product<float>(s, alpha, a, b, beta, c);
+    for (std::int64_t j = 0; j < s.n; ++j)
+      for (std::int64_t i = 0; i < s.m; ++i) {
+        const auto at = i + j * s.ldc();
+        int exponent = 0;
+        const float fraction = std::frexp(expected[at], &exponent);
+        const float rounded =
+            std::ldexp(std::nearbyint(std::ldexp(fraction, bits)), exponent - bits);
+        REQUIRE(result[at] == convert(rounded));
+      }
+  };
+  check_type(CUDA_R_16F, to_half, 11);
+  check_type(CUDA_R_16BF, to_bfloat16, 8);
 }
 
 TEST_CASE("cuBLASLt refuses less alignment and less workspace than was promised", "[emulation]") {

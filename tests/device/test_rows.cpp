@@ -5,11 +5,23 @@
 namespace lupine::test::rows_tests {
 namespace {
 
+// 16-bit elements are moved as they are.
+template <class T>
+DeviceMatrix<T> filled(Bench& b, std::int64_t rows, std::int64_t columns) {
+  if constexpr (std::is_integral_v<T>) {
+    DeviceMatrix<T> a(b, rows, columns);
+    a.set([&](std::int64_t, std::int64_t) { return static_cast<T>(b.below(65536)); });
+    return a;
+  } else {
+    return uniform<T>(b, rows, columns);
+  }
+}
+
 template <class T>
 void check_moves(Bench& b, std::int64_t rows, std::int64_t columns, const Indices& from,
                  const Indices& to) {
   CAPTURE(rows, columns, from.size());
-  DeviceMatrix<T> a = uniform<T>(b, rows, columns);
+  DeviceMatrix<T> a = filled<T>(b, rows, columns);
   auto device_from = vector_of(b, from);
   auto device_to = vector_of(b, to);
   Plain expected = a.plain();
@@ -39,7 +51,8 @@ void swaps(Bench& b, std::int64_t rows, std::int64_t count, Indices& from, Indic
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("permute_rows: every kind of permutation", "[rows]", float, double) {
+TEMPLATE_TEST_CASE("permute_rows: every kind of permutation", "[rows]", float, double,
+                   std::uint16_t) {
   Bench b;
   constexpr std::int64_t rows = 10000;
   // 32 KiB hold 4096 FP64 or 8192 FP32 entries of a column.
@@ -63,7 +76,7 @@ TEMPLATE_TEST_CASE("permute_rows: every kind of permutation", "[rows]", float, d
     check_moves<TestType>(b, rows, columns, three, Indices(three.rbegin(), three.rend()));
 }
 
-TEMPLATE_TEST_CASE("permute_rows: the pivots of a panel", "[rows]", float, double) {
+TEMPLATE_TEST_CASE("permute_rows: the pivots of a panel", "[rows]", float, double, std::uint16_t) {
   Bench b;
   for (const auto& [rows, count] :
        std::vector<Shape>{{1, 1}, {64, 64}, {300, 64}, {700, 512}, {6000, 2048}}) {
@@ -74,12 +87,13 @@ TEMPLATE_TEST_CASE("permute_rows: the pivots of a panel", "[rows]", float, doubl
   }
 }
 
-TEMPLATE_TEST_CASE("gather_rows and scatter_rows undo each other", "[rows]", float, double) {
+TEMPLATE_TEST_CASE("gather_rows and scatter_rows undo each other", "[rows]", float, double,
+                   std::uint16_t) {
   Bench b;
   for (const auto& [rows, columns] : std::vector<Shape>{{1, 1}, {300, 33}, {5000, 3}, {40, 600}})
     for (const std::int64_t count : {std::int64_t{0}, std::int64_t{1}, rows / 2, rows}) {
       CAPTURE(rows, columns, count);
-      DeviceMatrix<TestType> a = uniform<TestType>(b, rows, columns);
+      DeviceMatrix<TestType> a = filled<TestType>(b, rows, columns);
       DeviceMatrix<TestType> taken(b, count, columns);
       const Indices chosen = some_rows(b, rows, count);
       auto indices = vector_of(b, chosen);
@@ -106,9 +120,9 @@ TEMPLATE_TEST_CASE("gather_rows and scatter_rows undo each other", "[rows]", flo
 }
 
 TEMPLATE_TEST_CASE("gather_rows may take a row twice, and an empty matrix is allowed", "[rows]",
-                   float, double) {
+                   float, double, std::uint16_t) {
   Bench b;
-  DeviceMatrix<TestType> a = uniform<TestType>(b, 9, 4);
+  DeviceMatrix<TestType> a = filled<TestType>(b, 9, 4);
   DeviceMatrix<TestType> taken(b, 3, 4);
   auto indices = vector_of<std::int64_t>(b, {8, 2, 8});
   b.device->gather_rows(*b.queue, indices.data(), a.view(), taken.view());

@@ -255,6 +255,73 @@ TEST_CASE("cast: Inf and NaN are counted in the status, which later casts do not
       }
 }
 
+TEST_CASE("copy rounds FP32 to 16 bits without a scale, and back without a change", "[cast]") {
+  Bench b;
+  for (const auto precision : {Precision::fp16, Precision::bf16})
+    for (const auto& [m, n] :
+         std::vector<Shape>{{0, 0}, {0, 3}, {3, 0}, {1, 1}, {129, 255}, {5000, 3}, {3, 5000}}) {
+      CAPTURE(name(precision), m, n);
+      // Ties and their neighbours, subnormals of FP16, and what it cannot hold.
+      Floats a(b, m, n);
+      a.set([](std::int64_t i, std::int64_t j) {
+        const float value =
+            std::ldexp(static_cast<float>(4096 + 2 * (i % 512)), static_cast<int>(8 - 5 * (j % 9)));
+        const float near = i % 3 == 0 ? value : std::nextafter(value, i % 3 == 1 ? 0.0f : 1e9f);
+        return i == 7 ? not_a_number : i % 2 == 0 ? near : -near;
+      });
+      Low low(b, precision, m, n);
+      b.device->copy(*b.queue, a.view(), low.view());
+      CHECK(low.frame_intact());
+      CHECK(a.unchanged());
+      CHECK(low.wrong_parts([&](std::int64_t i, std::int64_t j) { return a(i, j); }) == 0);
+
+      Floats back(b, m, n);
+      b.device->copy(*b.queue, low.view(), back.view());
+      CHECK(back.frame_intact());
+      std::int64_t wrong = 0;
+      for (std::int64_t j = 0; j < n; ++j)
+        for (std::int64_t i = 0; i < m; ++i) {
+          const double stored = low.stored(i, j);
+          const auto wide = static_cast<double>(back(i, j));
+          wrong += std::isnan(stored) ? !std::isnan(wide) : pattern(stored) != pattern(wide);
+        }
+      CHECK(wrong == 0);
+
+      Low again(b, precision, m, n);
+      b.device->copy(*b.queue, low.view(), again.view());
+      CHECK(again.frame_intact());
+      CHECK(again.wrong_parts([&](std::int64_t i, std::int64_t j) { return back(i, j); }) == 0);
+    }
+}
+
+TEST_CASE("update: a C of 16 bits is rounded once, from sums in FP32", "[update]") {
+  Bench b;
+  for (const auto precision : {Precision::fp16, Precision::bf16})
+    for (const auto& [m, n, k] : shapes) {
+      CAPTURE(name(precision), m, n, k);
+      const Low l = cast(b, uniform<float>(b, m, k), precision, 1);
+      const Low u = cast(b, uniform<float>(b, k, n), precision, -1);
+      const Floats start = uniform<float>(b, m, n);
+      Low c(b, precision, m, n);
+      c.set(1, [&](std::int64_t i, std::int64_t j) { return start(i, j); });
+      const Plain before = c.plain();
+      b.device->update(*b.queue, l.view(), l.control(), u.view(), u.control(), c.view(), {});
+      CHECK(c.frame_intact());
+      const Plain sum = product(l.plain(), u.plain());
+      const Plain size = product(magnitudes(l.plain()), magnitudes(u.plain()));
+      const double unit = update_unit(b, precision, k);
+      CHECK(worst_share(
+                m, n,
+                [&](std::int64_t i, std::int64_t j) {
+                  return c.stored(i, j) - (before(i, j) + sum(i, j));
+                },
+                [&](std::int64_t i, std::int64_t j) {
+                  return unit_roundoff(precision) * std::fabs(before(i, j) + sum(i, j)) +
+                         2 * unit * (std::fabs(before(i, j)) + size(i, j)) + 0x1p-25;
+                }) <= 1);
+    }
+}
+
 TEST_CASE("cast: zeros have the scale 1", "[cast]") {
   Bench b;
   for (const auto precision : all_precisions)

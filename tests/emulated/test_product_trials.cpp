@@ -46,7 +46,7 @@ class Bench {
   std::vector<float> add() {
     set_result(1);
     products_.add(lane_, Reading::fp32, alpha_.as<float>(), {a_.data(), m, k, m},
-                  {b_.data(), k, n, k}, {c_.as<float>(), m, n, m});
+                  {b_.data(), k, n, k}, {Precision::fp32, c_.data(), m, n, m});
     return result();
   }
   void rehearse(bool on) { products_.rehearse(on); }

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
 #include <limits>
 #include <string>
 #include <utility>
@@ -9,6 +10,7 @@
 
 #include "catch.hpp"
 #include "compare/gallery_residual.hpp"
+#include "compare/known_system.hpp"
 #include "core/matrix_view.hpp"
 #include "core/numbers.hpp"
 #include "generate/gallery.hpp"
@@ -51,7 +53,7 @@ TEST_CASE("users' systems have names") {
   }
   CHECK_FALSE(gallery_kind("scaled-diagonal"));
   CHECK_FALSE(gallery_kind(""));
-  CHECK(gallery_list() == "gaussian, uniform, kernel, boundary, toeplitz, graded, shifted");
+  CHECK(gallery_list() == "gaussian, uniform, kernel, boundary, toeplitz, graded, shifted, large");
 }
 
 // The numbers are from a second implementation of SplitMix64.
@@ -95,6 +97,50 @@ TEST_CASE("users' systems have independent right-hand sides") {
   std::sort(sorted.begin(), sorted.end());
   CHECK(std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end());
   CHECK((sorted.front() > -1 && sorted.back() < 1));
+}
+
+TEST_CASE("no entry of a user's system is beyond its bound") {
+  for (const auto& [kind, words] : gallery_names)
+    for (const std::int64_t n : {1, 2, 3, 61, 200}) {
+      INFO(words << " of order " << n);
+      const GallerySystem system(kind, n, 5);
+      double most = 0;
+      for (std::int64_t j = 0; j < n; ++j)
+        for (std::int64_t i = 0; i < n; ++i) most = std::max(most, std::fabs(system(i, j)));
+      CHECK(most <= system.bound());
+    }
+}
+
+// In whole multiples of q, below 2^53 at every moment: what FP64 sums up in any order is b.
+TEST_CASE("a known system has the right-hand side of its solution exactly") {
+  for (const auto& [kind, words] : gallery_names)
+    for (const std::int64_t n : {1, 2, 61}) {
+      INFO(words << " of order " << n);
+      const KnownSystem system(kind, n, 5);
+      const double q = system.quantum();
+      int exponent = 0;
+      CHECK(std::frexp(q, &exponent) == 0.5);
+      const GallerySystem gallery(kind, n, 5);
+      for (std::int64_t i = 0; i < n; ++i) {
+        std::int64_t exact = 0;
+        std::int64_t most = 0;
+        double forward = 0;
+        double backward = 0;
+        for (std::int64_t j = 0; j < n; ++j) {
+          CHECK(std::fabs(system.x(j)) == 1);
+          CHECK(std::fabs(system(i, j) - gallery(i, j)) <= q / 2);
+          const double multiples = system(i, j) / q;
+          REQUIRE(multiples == std::nearbyint(multiples));
+          exact += static_cast<std::int64_t>(multiples) * static_cast<int>(system.x(j));
+          most += std::abs(static_cast<std::int64_t>(multiples));
+          forward += system(i, j) * system.x(j);
+          backward += system(i, n - 1 - j) * system.x(n - 1 - j);
+        }
+        CHECK(most <= std::int64_t{1} << 53);
+        CHECK(forward == static_cast<double>(exact) * q);
+        CHECK(backward == forward);
+      }
+    }
 }
 
 TEST_CASE("rows of users' systems are those of the whole matrix") {
@@ -168,6 +214,11 @@ TEST_CASE("moments of gaussian and uniform") {
   CHECK(std::abs(moment(uniform, 1)) < 4 * std::sqrt(1 / 3.) / 200);
   CHECK(std::abs(moment(uniform, 2) - 1 / 3.) < 4 * std::sqrt(1 / 5. - 1 / 9.) / 200);
   for (const double v : uniform.data) CHECK((v > -1 && v < 1 && v != 0));
+}
+
+TEST_CASE("large is shifted in another unit") {
+  CHECK(some(GalleryKind::large)(5, 6) == 0x1p20 * some(GalleryKind::shifted)(5, 6));
+  CHECK(some(GalleryKind::large)(6, 6) == 0x1p20 * some(GalleryKind::shifted)(6, 6));
 }
 
 TEST_CASE("shifted is gaussian with 2 sqrt(n) more on the diagonal") {

@@ -96,13 +96,25 @@ struct Expanded {
 MatrixView<const float> expand_plane(ConstAnyMatrix from, const MatrixView<float>& to) {
   if (from.precision == Precision::fp32) return from.as<float>();
   const Loops& loop = loops();
-#pragma omp parallel for
+#pragma omp parallel for if (worth_threads(from.rows * from.columns))
   for (std::int64_t j = 0; j < from.columns; ++j)
     if (from.precision == Precision::fp16)
       loop.from_half(from.as<Half>().column(j), from.rows, to.column(j));
     else
       loop.from_bfloat16(from.as<Bfloat16>().column(j), from.rows, to.column(j));
   return to;
+}
+
+/// to <- from, between FP32 and 16 bits.
+void convert(ConstAnyMatrix from, AnyMatrix to) {
+  if (to.precision == Precision::fp32) return void(expand_plane(from, to.as<float>()));
+  const auto values = from.as<float>();
+#pragma omp parallel for if (worth_threads(values.rows * values.columns))
+  for (std::int64_t j = 0; j < values.columns; ++j)
+    if (to.precision == Precision::fp16)
+      loops().to_half(values.column(j), values.rows, 1, to.as<Half>().column(j));
+    else
+      loops().to_bfloat16(values.column(j), values.rows, 1, to.as<Bfloat16>().column(j));
 }
 
 Expanded expand(ConstAnyMatrix from, float* scratch) {
@@ -178,9 +190,9 @@ void CpuDevice::clear(Queue&, std::span<std::byte> device) {
 }
 
 void CpuDevice::copy(Queue&, ConstAnyMatrix from, AnyMatrix to) {
-  work_on(to, [&](const auto& target) {
-    using T = std::remove_reference_t<decltype(target(0, 0))>;
-    const MatrixView<const T> source = from.as<T>();
+  if (from.precision != to.precision) return work([&] { convert(from, to); });
+  move(to, [&]<class T>(const MatrixView<T>& target) {
+    const MatrixView<const T> source = elements_of<T>(from);
 #pragma omp parallel for if (worth_threads(source.rows * source.columns))
     for (std::int64_t j = 0; j < source.columns; ++j)
       std::copy_n(source.column(j), source.rows, target.column(j));
@@ -287,8 +299,14 @@ void CpuDevice::update(Queue&, ConstAnyMatrix l, const PanelControl* l_control, 
     const bool fp64 = l.precision == Precision::fp64;
     const bool onednn = by_onednn(l.precision);
     const bool emulated = !fp64 && !native(l.precision);
+    const bool narrow = bytes_of(c.precision) == 2;
     auto [rows, columns] =
-        update_parts(c.rows, c.columns, l.columns, threads_, poll || run().interrupt());
+        update_parts(c.rows, c.columns, l.columns, threads_, poll || run().interrupt() || narrow);
+    if (narrow) {
+      rows = std::min(rows, c.rows);
+      columns = std::min({columns, c.columns, traits_of(kind()).emulated_columns});
+      reserve(sums_, rows * columns * std::int64_t{sizeof(float)});
+    }
     if (emulated) {
       columns = std::min({columns, c.columns, traits_of(kind()).emulated_columns});
       const std::int64_t bytes = planes_of(l.precision) * std::int64_t{sizeof(float)};
@@ -304,13 +322,16 @@ void CpuDevice::update(Queue&, ConstAnyMatrix l, const PanelControl* l_control, 
       for (std::int64_t i = 0; i < c.rows && !ended(); i += rows) {
         const std::int64_t m = std::min(rows, c.rows - i);
         const ConstAnyMatrix l_part = l.block(i, 0, m, l.columns);
-        const AnyMatrix part = c.block(i, j, m, n);
+        const AnyMatrix whole = c.block(i, j, m, n);
+        const AnyMatrix part = narrow ? AnyMatrix(Precision::fp32, sums_.data(), m, n, m) : whole;
+        if (narrow) convert(whole, part);
         if (fp64)
           multiply_add(1.0, l_part.as<double>(), right.as<double>(), part.as<double>());
         else if (onednn)
           onednn_multiply_add(l_part, right, part.as<float>());  // BF16 has no scale: alpha = 1
         else
           add_products(alpha, left.rows(i, m), wide, part.as<float>());
+        if (narrow) convert(part, whole);
         if (poll) poll();
       }
     }
@@ -428,8 +449,7 @@ void CpuDevice::subtract(Queue&, ConstAnyMatrix a, ConstAnyMatrix b, AnyMatrix c
 
 void CpuDevice::permute_rows(Queue&, const std::int64_t* from, const std::int64_t* to,
                              std::int64_t count, AnyMatrix any) {
-  work_on(any, [&](const auto& a) {
-    using T = std::remove_reference_t<decltype(a(0, 0))>;
+  move(any, [&]<class T>(const MatrixView<T>& a) {
 #pragma omp parallel if (worth_threads(count * a.columns))
     {
       std::vector<T> moved(static_cast<std::size_t>(count));
@@ -445,9 +465,8 @@ void CpuDevice::permute_rows(Queue&, const std::int64_t* from, const std::int64_
 }
 
 void CpuDevice::gather_rows(Queue&, const std::int64_t* rows, ConstAnyMatrix from, AnyMatrix to) {
-  work_on(to, [&](const auto& target) {
-    using T = std::remove_reference_t<decltype(target(0, 0))>;
-    const MatrixView<const T> source = from.as<T>();
+  move(to, [&]<class T>(const MatrixView<T>& target) {
+    const MatrixView<const T> source = elements_of<T>(from);
 #pragma omp parallel for if (worth_threads(target.rows * target.columns))
     for (std::int64_t j = 0; j < target.columns; ++j)
       for (std::int64_t i = 0; i < target.rows; ++i) target(i, j) = source(rows[i], j);
@@ -455,9 +474,8 @@ void CpuDevice::gather_rows(Queue&, const std::int64_t* rows, ConstAnyMatrix fro
 }
 
 void CpuDevice::scatter_rows(Queue&, const std::int64_t* rows, ConstAnyMatrix from, AnyMatrix to) {
-  work_on(to, [&](const auto& target) {
-    using T = std::remove_reference_t<decltype(target(0, 0))>;
-    const MatrixView<const T> source = from.as<T>();
+  move(to, [&]<class T>(const MatrixView<T>& target) {
+    const MatrixView<const T> source = elements_of<T>(from);
 #pragma omp parallel for if (worth_threads(source.rows * source.columns))
     for (std::int64_t j = 0; j < source.columns; ++j)
       for (std::int64_t i = 0; i < source.rows; ++i) target(rows[i], j) = source(i, j);

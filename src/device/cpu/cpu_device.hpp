@@ -94,6 +94,11 @@ class CpuDevice final : public Device {
   void work_on(const Matrix& matrix, const Body& body) const {
     work([&] { with_storage(matrix, body); });
   }
+  /// The same with a view for moves of whole elements, of 16 bits too.
+  template <class Matrix, class Body>
+  void move(const Matrix& matrix, const Body& body) const {
+    work([&] { with_elements(matrix, body); });
+  }
   template <class T>
   T largest(MatrixView<const T> a) const;
   bool ended() const { return run().ended(); }
@@ -108,6 +113,7 @@ class CpuDevice final : public Device {
   bool native_bf16_;
   Buffer left_;  // L and part of U in FP32, for emulated updates; kept between calls
   Buffer right_;
+  Buffer sums_;  // a part of a C of 16 bits, in FP32
 };
 
 }  // namespace lupine

@@ -353,6 +353,8 @@ void CudaDevice::end_peers() {
 }
 
 void CudaDevice::copy(Queue& queue, ConstAnyMatrix from, AnyMatrix to) {
+  if (from.precision != to.precision)
+    return check(cuda::convert(lane(queue).stream(), from, to), "convert");
   copy_matrix(lane(queue), from, to, cudaMemcpyDeviceToDevice);
 }
 
@@ -452,7 +454,7 @@ void CudaDevice::update(Queue& queue, ConstAnyMatrix l, const PanelControl* l_co
           "inverse_scale");
   const auto add = [&](Reading reading, const float* factor, ConstAnyMatrix a, ConstAnyMatrix b,
                        AnyMatrix to) {
-    products_->add(on, reading, factor, factor_of(a), factor_of(b), to.as<float>());
+    products_->add(on, reading, factor, factor_of(a), factor_of(b), to);
   };
   for (std::int64_t j = 0; j < c.columns; j += piece) {
     const std::int64_t n = std::min(piece, c.columns - j);

@@ -27,6 +27,11 @@ cudaDataType_t type_of(Reading reading) {
          : reading == Reading::bf16 ? CUDA_R_16BF
                                     : CUDA_R_32F;
 }
+cudaDataType_t type_of(Precision precision) {
+  return precision == Precision::fp16   ? CUDA_R_16F
+         : precision == Precision::bf16 ? CUDA_R_16BF
+                                        : CUDA_R_32F;
+}
 std::int64_t bytes_of(Reading reading) {
   return reading == Reading::fp16 || reading == Reading::bf16 ? 2 : 4;
 }
@@ -112,7 +117,7 @@ ProductClass class_of(Reading reading, std::int64_t rows, std::int64_t columns, 
           .multiprocessors = multiprocessors};
 }
 
-ProductCall::ProductCall(Reading reading, const Factor& a, const Factor& b, MatrixView<float> c,
+ProductCall::ProductCall(Reading reading, const Factor& a, const Factor& b, AnyMatrix c,
                          int multiprocessors, bool scalars_on_device)
     : a_(a),
       b_(b),
@@ -120,7 +125,8 @@ ProductCall::ProductCall(Reading reading, const Factor& a, const Factor& b, Matr
       class_(class_of(reading, c.rows, c.columns, a.columns, multiprocessors)) {
   class_.alignments = {alignment_of(a.data, a.ld, bytes_of(reading)),
                        alignment_of(b.data, b.ld, bytes_of(reading)),
-                       alignment_of(c.data, c.ld, sizeof(float))};
+                       alignment_of(c.data, c.ld, lupine::bytes_of(c.precision))};
+  class_.sums = c.precision;
   class_.scalars_on_device = scalars_on_device;
   check(cublasLtMatmulDescCreate(&description_, CUBLAS_COMPUTE_32F, CUDA_R_32F),
         "cublasLtMatmulDescCreate");
@@ -131,7 +137,7 @@ ProductCall::ProductCall(Reading reading, const Factor& a, const Factor& b, Matr
     set(description_, CUBLASLT_MATMUL_DESC_SM_COUNT_TARGET, std::int32_t{multiprocessors});
   a_layout_ = layout(type_of(reading), a.rows, a.columns, a.ld);
   b_layout_ = layout(type_of(reading), b.rows, b.columns, b.ld);
-  c_layout_ = layout(CUDA_R_32F, c.rows, c.columns, c.ld);
+  c_layout_ = layout(type_of(c.precision), c.rows, c.columns, c.ld);
 }
 
 ProductCall::~ProductCall() {
@@ -191,8 +197,8 @@ void ProductCall::run_by_cublas(Lane& lane, const float* alpha, const float* bet
   scalars_lie(class_.scalars_on_device ? CUBLAS_POINTER_MODE_DEVICE : CUBLAS_POINTER_MODE_HOST);
   const cudaDataType_t type = type_of(class_.reading);
   check(cublasGemmEx_64(blas, CUBLAS_OP_N, CUBLAS_OP_N, c_.rows, c_.columns, a_.columns, alpha,
-                        a_.data, type, a_.ld, b_.data, type, b_.ld, beta, c_.data, CUDA_R_32F,
-                        c_.ld, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT),
+                        a_.data, type, a_.ld, b_.data, type, b_.ld, beta, c_.data,
+                        type_of(c_.precision), c_.ld, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT),
         "cublasGemmEx_64");
   scalars_lie(CUBLAS_POINTER_MODE_HOST);
 }

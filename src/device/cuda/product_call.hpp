@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// One matrix product in the words of cuBLASLt, C <- alpha A B + beta C with FP32 sums and 64-bit
-/// sizes.
+/// One matrix product in the words of cuBLASLt, C <- alpha A B + beta C with FP32 sums, a C in FP32
+/// or 16 bits, and 64-bit sizes.
 #pragma once
 
 #include <cublasLt.h>
@@ -48,6 +48,7 @@ struct ProductClass {
   std::array<std::uint32_t, 3> alignments{};  ///< of A, B and C, in bytes
   int multiprocessors = 0;                    ///< to which the product is limited; 0: to none
   bool scalars_on_device = false;
+  Precision sums = Precision::fp32;  ///< the precision of C
   auto operator<=>(const ProductClass&) const = default;
 };
 ProductClass class_of(Reading reading, std::int64_t rows, std::int64_t columns, std::int64_t inner,
@@ -58,8 +59,8 @@ class ProductCall {
  public:
   /// @param multiprocessors that the product may use; 0: all
   /// @param scalars_on_device whether alpha and beta will be in device memory
-  ProductCall(Reading reading, const Factor& a, const Factor& b, MatrixView<float> c,
-              int multiprocessors, bool scalars_on_device);
+  ProductCall(Reading reading, const Factor& a, const Factor& b, AnyMatrix c, int multiprocessors,
+              bool scalars_on_device);
   ProductCall(const ProductCall&) = delete;
   ProductCall& operator=(const ProductCall&) = delete;
   ~ProductCall();
@@ -85,7 +86,7 @@ class ProductCall {
  private:
   Factor a_;
   Factor b_;
-  MatrixView<float> c_;
+  AnyMatrix c_;
   ProductClass class_;
   cublasLtMatmulDesc_t description_ = nullptr;
   cublasLtMatrixLayout_t a_layout_ = nullptr;

@@ -229,7 +229,7 @@ void Products::multiply(Lane& lane, Reading reading, float alpha, const Factor& 
 }
 
 void Products::add(Lane& lane, Reading reading, const float* alpha, const Factor& a,
-                   const Factor& b, MatrixView<float> c) {
+                   const Factor& b, AnyMatrix c) {
   if (c.empty() || a.columns == 0) return;
   run(lane, ProductCall(reading, a, b, c, lane.multiprocessors(), true), alpha,
       &scalars_.as<Scalars>()->one);

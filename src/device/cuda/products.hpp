@@ -36,9 +36,10 @@ class Products {
   /// C <- alpha A B + beta C.
   void multiply(Lane& lane, Reading reading, float alpha, const Factor& a, const Factor& b,
                 float beta, MatrixView<float> c);
-  /// C <- C + alpha A B. alpha is in device memory.
+  /// C <- C + alpha A B, for a C in FP32 or in the 16 bits of A and B, to which the FP32 sums are
+  /// rounded then. alpha is in device memory.
   void add(Lane& lane, Reading reading, const float* alpha, const Factor& a, const Factor& b,
-           MatrixView<float> c);
+           AnyMatrix c);
   /// C <- C + alpha A B in FP64, by cuBLAS.
   void add(Lane& lane, double alpha, MatrixView<const double> a, MatrixView<const double> b,
            MatrixView<double> c, Fp64Products products = Fp64Products::native);

@@ -97,6 +97,9 @@ cudaError_t cast(cudaStream_t stream, MatrixView<const float> from, float, AnyMa
   if (Memory::real(scale)) *scale = 1;
   return convert(stream, to.precision, from.rows, from.columns, 6);
 }
+cudaError_t convert(cudaStream_t stream, ConstAnyMatrix from, AnyMatrix to) {
+  return convert(stream, to.precision, from.rows, from.columns, 6);
+}
 cudaError_t copy_signed(cudaStream_t stream, MatrixView<const double> from, double,
                         MatrixView<double>, double* scale, std::int64_t*) {
   if (Memory::real(scale)) *scale = 1;

@@ -6,6 +6,7 @@
 
 #include <bit>
 #include <climits>
+#include <cmath>
 #include <cstring>
 #include <type_traits>
 
@@ -25,6 +26,23 @@ float from_half(std::uint16_t bits) {
   const std::uint32_t wide =
       rest >= 0x7c00u ? (rest << 13 | 0x7f800000u) : std::bit_cast<std::uint32_t>(small);
   return std::bit_cast<float>(sign | wide);
+}
+
+std::uint16_t to_half(float value) {
+  const auto sign = static_cast<std::uint16_t>(std::signbit(value) ? 0x8000 : 0);
+  const float magnitude = std::fabs(value);
+  if (std::isnan(value)) return sign | 0x7e00;
+  if (magnitude >= 65520) return sign | 0x7c00;
+  const int exponent = magnitude < 0x1p-14f ? -14 : std::ilogb(magnitude);
+  // From 2^10 on a normal number; a carry out of the fraction increases the exponent.
+  const auto fraction = static_cast<int>(std::nearbyint(std::ldexp(magnitude, 10 - exponent)));
+  return static_cast<std::uint16_t>(sign | (((exponent + 14) << 10) + fraction));
+}
+
+std::uint16_t to_bfloat16(float value) {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  if (std::isnan(value)) return static_cast<std::uint16_t>(bits >> 16 | 0x40);
+  return static_cast<std::uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
 float element(const Operand& from, std::int64_t at) {
@@ -115,6 +133,21 @@ void run_in(const Product& p) {
        lda, b, ldb, beta, d, static_cast<int>(p.d.ld));
 }
 
+// Sums in FP32, which are rounded to D's 16 bits.
+void run_narrow(const Product& product) {
+  Product p = product;
+  std::vector<float> sums(static_cast<std::size_t>(p.d.rows * p.d.columns));
+  if (read(p.beta, false) != 0) converted<float>(p.c, sums);
+  p.c = p.d = {sums.data(), CUDA_R_32F, false, p.d.rows, p.d.columns, p.d.rows};
+  run_in<float>(p);
+  auto* const d = static_cast<std::uint16_t*>(const_cast<void*>(product.d.data));
+  for (std::int64_t j = 0; j < p.d.columns; ++j)
+    for (std::int64_t i = 0; i < p.d.rows; ++i) {
+      const float sum = sums[static_cast<std::size_t>(i + j * p.d.rows)];
+      d[i + j * product.d.ld] = product.d.type == CUDA_R_16F ? to_half(sum) : to_bfloat16(sum);
+    }
+}
+
 bool fits_int(const Operand& x) {
   return x.columns <= INT_MAX && x.ld <= INT_MAX;
 }
@@ -138,11 +171,16 @@ Scalar make_scalar(const void* at, cudaDataType type, bool in_device_memory) {
   return {nullptr, read({at, 0}, type == CUDA_R_64F)};
 }
 
+/// The type of alpha and beta for a result of this type.
+cudaDataType scale_type(cudaDataType result) {
+  return result == CUDA_R_64F ? CUDA_R_64F : CUDA_R_32F;
+}
+
 bool supported(cudaDataType a, cudaDataType b, cudaDataType c, cudaDataType d,
                cublasComputeType_t compute, cudaDataType scale) {
-  if (a != b || c != d || scale != c) return false;
+  if (a != b || c != d || scale != scale_type(c)) return false;
   if (c == CUDA_R_64F) return a == CUDA_R_64F && compute == CUBLAS_COMPUTE_64F;
-  if (c != CUDA_R_32F || a == CUDA_R_64F) return false;
+  if ((c != CUDA_R_32F && c != a) || a == CUDA_R_64F) return false;
   return compute == CUBLAS_COMPUTE_32F || compute == CUBLAS_COMPUTE_32F_PEDANTIC;
 }
 
@@ -165,6 +203,8 @@ void run(const Product& product) {
   spoil(product.workspace, product.workspace_bytes);
   if (product.d.type == CUDA_R_64F) {
     run_in<double>(product);
+  } else if (bytes_of(product.d.type) == 2) {
+    run_narrow(product);
   } else {
     run_in<float>(product);
   }
@@ -180,7 +220,7 @@ cublasStatus_t multiply(cublasHandle_t handle, const Product& shape, const void*
                         const void* beta) {
   if (handle == nullptr || !known(handle->stream)) return CUBLAS_STATUS_NOT_INITIALIZED;
   Product p = shape;
-  const cudaDataType type = p.d.type;
+  const cudaDataType type = scale_type(p.d.type);
   const bool in_device_memory = handle->mode == CUBLAS_POINTER_MODE_DEVICE;
   const std::int64_t k = p.a.transposed ? p.a.rows : p.a.columns;
   if (p.d.rows < 0 || p.d.columns < 0 || k < 0) return CUBLAS_STATUS_INVALID_VALUE;
@@ -481,7 +521,7 @@ cublasStatus_t cublasGemmEx_64(cublasHandle_t handle, cublasOperation_t transa,
                                cudaDataType b_type, std::int64_t ldb, const void* beta, void* c,
                                cudaDataType c_type, std::int64_t ldc,
                                cublasComputeType_t compute_type, cublasGemmAlgo_t) {
-  if (!supported(a_type, b_type, c_type, c_type, compute_type, c_type)) {
+  if (!supported(a_type, b_type, c_type, c_type, compute_type, scale_type(c_type))) {
     return CUBLAS_STATUS_NOT_SUPPORTED;
   }
   return any_gemm("cublasGemmEx_64", handle, transa, transb, m, n, k, alpha,
