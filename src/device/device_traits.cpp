@@ -73,7 +73,9 @@ std::int64_t scratch_bytes(const LuPlan& plan) {
       copies ? vectors * (plan.width + 3 * DeviceTraits::solve_strip) * 2 : 0;
   if (traits.emulated_columns == 0) return solves;
   const std::int64_t at_once = std::min(columns, traits.emulated_columns);
-  const std::int64_t sums = plan.narrow ? rows * at_once * std::int64_t{sizeof(float)} : 0;
+  const std::int64_t sums = plan.narrow ? std::min(rows, DeviceTraits::narrow_rows) * at_once *
+                                              std::int64_t{sizeof(float)}
+                                        : 0;
   if (plan.native) return solves + sums;
   const std::int64_t emulated = rows + at_once;
   return solves + sums + emulated * plan.width * planes_of(p) * std::int64_t{sizeof(float)};

@@ -33,6 +33,9 @@ struct DeviceTraits {
   /// An emulated update copies all of L, and this many columns of U at a time, to FP32. 0: it makes
   /// no such copies.
   std::int64_t emulated_columns;
+  /// An update with such copies of a C of 16 bits sums at most so many rows, and emulated_columns,
+  /// at a time in FP32.
+  static constexpr std::int64_t narrow_rows = 4096;
   /// Whether a solve whose result is rounded to 16 bits works on copies: at most solve_vectors rows
   /// of the panel (columns of the block row) at a time, which are enough for products at full rate.
   /// Of these it makes one 16-bit copy, and three more of solve_strip columns.
@@ -53,7 +56,7 @@ struct DeviceTraits {
 const DeviceTraits& traits_of(DeviceKind kind);
 
 /// Bytes that updates and solves of a plan take as scratch memory on the rank that takes the most:
-/// FP32 copies for an emulated update, and 16-bit copies for solves.
+/// FP32 copies for an emulated update or of a C of 16 bits, and 16-bit copies for solves.
 std::int64_t scratch_bytes(const LuPlan& plan);
 
 }  // namespace lupine

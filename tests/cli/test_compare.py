@@ -234,7 +234,7 @@ class Compare(InFolder):
                 (("--pivot", "partial"), "--pivot,--pivoting: not allowed with --levels"),
                 (("--matrix", "dominant"), "--matrix: with --levels a matrix that a user may have; allowed: gaussian"),
                 (("--precision", "fp16,fp32"), "--precision: with --levels that of the 16 bits; allowed: fp16, bf16"),
-                (("--levels=3",), "--levels: takes no value"),
+                (("--levels=3",), "--levels=3: takes no value; allowed: --levels"),
                 (("-N", "4000000"), "-N 4000000: no contestant can run")):
             with self.subTest(words=words):
                 outcome = self.run_here("compare", *([] if words[0] == "--levels=3" else ["--levels"]), *words)

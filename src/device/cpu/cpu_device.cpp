@@ -303,7 +303,7 @@ void CpuDevice::update(Queue&, ConstAnyMatrix l, const PanelControl* l_control, 
     auto [rows, columns] =
         update_parts(c.rows, c.columns, l.columns, threads_, poll || run().interrupt() || narrow);
     if (narrow) {
-      rows = std::min(rows, c.rows);
+      rows = std::min({rows, c.rows, DeviceTraits::narrow_rows});
       columns = std::min({columns, c.columns, traits_of(kind()).emulated_columns});
       reserve(sums_, rows * columns * std::int64_t{sizeof(float)});
     }
