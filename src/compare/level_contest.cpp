@@ -7,7 +7,6 @@
 #include <array>
 #include <cmath>
 #include <functional>
-#include <limits>
 #include <utility>
 
 #include "comm/agreement.hpp"
@@ -105,7 +104,7 @@ double LevelContest::error_of(const Scales& scales, const Vector& y) const {
   double most = 0;  // max |x*_i| is 1
   for (std::size_t j = 0; j < x.size(); ++j) {
     const double error = std::fabs(x[j] - x_[j]);
-    most = std::max(most, std::isnan(error) ? std::numeric_limits<double>::infinity() : error);
+    if (!(error <= most)) most = std::isnan(error) ? HUGE_VAL : error;
   }
   return machine_.all().all_reduce(most, Reduction::max);
 }
