@@ -26,6 +26,10 @@ Vector scaled(Vector v, const Vector& scales) {
   return v;
 }
 
+/// What R A C is raised by where it is stored in FP16: entries below 1 would use half of its range.
+/// There is room for growth by 1000.
+constexpr int fp16_raise = 6;
+
 std::string why_no_factors(const FactorOutcome& outcome) {
   return outcome.nonfinite ? "no factors: a panel has an Inf or NaN"
                            : fmt::format("no factors: pivot {} (from 0) is zero or not finite",
@@ -128,7 +132,8 @@ Turn LevelContest::lupine_turn(std::size_t contestant) {
   const double begin = run.now();
   run.stage(Activity::factorization, [&] {
     a.emplace(machine_.grid(), machine_.device(), *a_,
-              level.scaled ? Scaling::rows_first : Scaling::off);
+              level.scaled ? Scaling::rows_first : Scaling::off, nullptr,
+              level.scaled && lu.storage() == Precision::fp16 ? fp16_raise : 0);
     factors.emplace(machine_.transport(), *a, lu, 0, ColumnsDone{});
     scales = a->scales().local(a_->rows(), a_->columns());
     b = scaled(b_, scales.rows);

@@ -52,6 +52,11 @@ struct Equilibration {
                ? *this
                : Equilibration{columns, rows, is_moderate, other(first), largest};
   }
+  /// R <- 2^e R.
+  void raise(int e) {
+    for (int& row : rows) row += e;
+    largest = std::ldexp(largest, e);
+  }
   /// Whether any exponent is not zero.
   bool scales() const;
   /// The largest difference of the exponents of two rows or of two columns.

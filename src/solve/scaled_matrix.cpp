@@ -45,12 +45,13 @@ long double norm_of(const ProcessGrid& grid, Device& device, const UserMatrix& a
 }  // namespace
 
 ScaledMatrix::ScaledMatrix(const ProcessGrid& grid, Device& device, const UserMatrix& a,
-                           Scaling scaling, std::vector<std::uint64_t>* checksums)
+                           Scaling scaling, std::vector<std::uint64_t>* checksums, int raised)
     : grid_(grid),
       device_(device),
       a_(a),
       scaling_(scaling),
       scales_(equilibrate(grid, device, a, scaling, checksums)) {
+  scales_.raise(raised);
   if (scales_.is_moderate) return;
   agree(grid.all(), [&] { held_.emplace(device, a.rows(), a.columns(), Precision::fp64); });
   // Scales of what was scaled first reach from 2^-1024 to 2^1022, those of the other side from 1 to

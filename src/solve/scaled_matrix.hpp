@@ -23,10 +23,11 @@ namespace lupine {
 class ScaledMatrix {
  public:
   /// Finds the scales. Collective. @param a must stay as it is, but for its block size
+  /// @param raised the exponent of a power of two by which R A C is larger than with these scales
   /// @param checksums as in equilibrate()
   /// @throws UsageError if A has an Inf or NaN; AgreedFault, OutOfMemory where R A C does not fit
   ScaledMatrix(const ProcessGrid& grid, Device& device, const UserMatrix& a, Scaling scaling,
-               std::vector<std::uint64_t>* checksums = nullptr);
+               std::vector<std::uint64_t>* checksums = nullptr, int raised = 0);
 
   const UserMatrix& matrix() const { return a_; }
   Scaling scaling() const { return scaling_; }
