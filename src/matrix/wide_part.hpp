@@ -23,9 +23,8 @@ class WidePart {
   /// @param memory of the device for the copy, of bytes() at least; nothing else uses it meanwhile
   WidePart(Device& device, Queue& queue, AnyMatrix part, const Buffer& memory)
       : device_(device), queue_(queue), part_(part), values_(part) {
-    const std::int64_t needed = bytes(part.precision, part.rows, part.columns);
-    if (needed == 0) return;
-    LUPINE_EXPECTS(memory.bytes() >= needed);
+    if (!is_copy()) return;
+    LUPINE_EXPECTS(memory.bytes() >= bytes(part.precision, part.rows, part.columns));
     values_ = {Precision::fp32, memory.data(), part.rows, part.columns, part.rows};
     device_.copy(queue_, part_, values_);
   }
@@ -33,12 +32,14 @@ class WidePart {
   AnyMatrix values() const { return values_; }
   /// Stores the values, which then are as they are stored: rounded.
   void store() const {
-    if (values_.data == part_.data) return;
+    if (!is_copy()) return;
     device_.copy(queue_, values_, part_);
     device_.copy(queue_, part_, values_);
   }
 
  private:
+  bool is_copy() const { return bytes_of(part_.precision) == 2; }
+
   Device& device_;
   Queue& queue_;
   AnyMatrix part_;
