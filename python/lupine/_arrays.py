@@ -70,7 +70,7 @@ def _to_host(array: Any) -> Any:
     return array.copy_to_host()  # Numba's
 
 
-def _as_numpy(array: Any, name: str) -> NDArray[Any]:
+def as_numpy(array: Any, name: str, *, complex_too: bool = False) -> NDArray[Any]:
     """The array in host memory: a view where its library gives one. ValueError by its type."""
     if np.ma.isMaskedArray(array):
         raise ValueError(f"{name} is a masked array; allowed: an array without a mask")
@@ -84,15 +84,17 @@ def _as_numpy(array: Any, name: str) -> NDArray[Any]:
         if is_on_gpu(array):
             array = _to_host(array)
         elif library_of(array) == "torch":
-            array = array.detach().numpy()
+            array = array.detach().resolve_conj().numpy()
         elif not hasattr(array, "__array__") and hasattr(array, "__dlpack__"):
             array = np.from_dlpack(array)
         found = np.asarray(array)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{name} cannot be made an array: {error}") from None
     kind, size = found.dtype.kind, found.dtype.itemsize
+    if kind == "c" and complex_too and size in (8, 16):
+        return found
     if kind not in "biuf" or (kind == "f" and size not in (4, 8)):
-        hint = "; for complex numbers, solve for real and imaginary parts" if kind == "c" else ""
+        hint = "; complex numbers in FP64 or FP32 by solve()" if kind == "c" else ""
         raise ValueError(f"{name} has elements of type {found.dtype}; allowed: {_ALLOWED}{hint}")
     return found
 
@@ -111,13 +113,13 @@ def _leading_dimension(shape: tuple[int, ...], strides: tuple[int, ...]) -> tupl
 
 def _require_square(shape: tuple[int, ...]) -> None:
     if len(shape) != 2 or shape[0] != shape[1]:
-        raise ValueError(f"a has the shape {tuple(shape)}; allowed: (n, n)")
+        raise np.linalg.LinAlgError(f"a has the shape {tuple(shape)}; allowed: (n, n)")
 
 
 def host_matrix(a: Any) -> tuple[HostMatrix, np.dtype[Any]]:
     """A as a matrix of doubles in host memory: in place where its rows or columns are contiguous
     doubles, otherwise a copy. Also the type of its elements."""
-    found = _as_numpy(a, "a")
+    found = as_numpy(a, "a")
     _require_square(found.shape)
     n = found.shape[0]
     if found.dtype == np.float64 and found.dtype.isnative and found.flags.aligned:
@@ -153,7 +155,7 @@ def gpu_matrix(a: Any) -> GpuMatrix | None:
 def right_hand_sides(b: Any, n: int | None) -> tuple[NDArray[np.float64], np.dtype[Any], bool]:
     """b as an array of doubles of one or more columns, each contiguous; its type; and whether it
     has one dimension."""
-    found = _as_numpy(b, "b")
+    found = as_numpy(b, "b")
     if found.ndim not in (1, 2) or (n is not None and found.shape[0] != n):
         rows = "n" if n is None else n
         raise ValueError(f"b has the shape {found.shape}; allowed: ({rows},) or ({rows}, k)")
@@ -180,13 +182,16 @@ def column_stride(columns: NDArray[np.float64]) -> int:
 
 
 def result_type(*types: np.dtype[Any]) -> np.dtype[Any]:
-    """FP32 where all are FP32, otherwise FP64."""
-    return np.dtype(np.float32 if all(t == np.float32 for t in types) else np.float64)
+    """FP32 where all are FP32, otherwise FP64; complex where one is."""
+    single = all(t in (np.float32, np.complex64) for t in types)
+    if any(t.kind == "c" for t in types):
+        return np.dtype(np.complex64 if single else np.complex128)
+    return np.dtype(np.float32 if single else np.float64)
 
 
 def like(*arrays: Any) -> Callable[[NDArray[Any]], Any]:
     """A function that makes an array of NumPy one of the first library among these arrays that is
-    not NumPy, on the same device; one that changes nothing where all are NumPy's."""
+    not NumPy, on the same device. Where all are NumPy's, it has the subclass of the last one."""
     for array in arrays:
         library = library_of(array)
         if library == "torch":
@@ -203,4 +208,7 @@ def like(*arrays: Any) -> Callable[[NDArray[Any]], Any]:
         if library == "jax":
             jax = sys.modules["jax"]
             return lambda x: jax.device_put(x, array.device)
+    last = arrays[-1]
+    if isinstance(last, np.ndarray) and type(last) is not np.ndarray:
+        return lambda x: last.__array_wrap__(x)
     return lambda x: x

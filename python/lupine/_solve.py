@@ -14,7 +14,7 @@ from typing import Any, NoReturn, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _arrays, _errors
+from . import _arrays, _errors, _stacks
 from ._core import Communicator, gpus, lock
 from ._distributed import BlockCyclicArray
 from ._results import SolveInfo
@@ -169,6 +169,26 @@ class _Matrix:
     def order(self) -> int:
         """The order of A, after complete()."""
         return cast("int", self.n)
+
+
+def _is_array(a: Any) -> bool:
+    return not (_is_function(a) or isinstance(a, BlockCyclicArray))
+
+
+def _shared(ranks: Communicator, b: Any) -> Any:
+    """b of rank 0 on every rank, where the others have None. Collective."""
+    if ranks.size == 1:
+        return b
+    missing = ranks.of_mpi4py.allgather(b is None)
+    if not any(missing):
+        return b
+    if missing[0]:
+        raise ValueError("b is None on rank 0; allowed: an array there, and None on other ranks")
+
+    def there() -> Any:
+        return _arrays.as_numpy(b, "b") if ranks.rank == 0 else None
+
+    return ranks.of_mpi4py.bcast(ranks.agreed(there))
 
 
 def _is_function(a: Any) -> bool:
@@ -326,22 +346,32 @@ def solve(
     comm: Any = None,
     device: str = "auto",
     threads: int | None = None,
+    assume_a: str | None = None,
+    lower: bool = False,
+    transposed: bool = False,
+    check_finite: bool = True,
     overwrite_a: bool = False,
+    overwrite_b: bool = False,
     return_info: bool = False,
     progress: Any = None,
     **options: Any,
 ) -> Any:
     """Solves a x = b: LU in low precision, refined until x is as accurate as one of FP64.
 
+    Complex systems, stacks of small systems and matrices of a form that `assume_a` names are solved
+    in FP64 by LAPACK's expert drivers, which refine too, and bound the errors.
+
     Parameters
     ----------
-    a : (n, n) array, function, or BlockCyclicArray
+    a : (n, n) or (..., n, n) array, function, or BlockCyclicArray
         An array of NumPy, or of another library with DLPack or ``__cuda_array_interface__``, of
-        FP64 or FP32 numbers, with any strides; it is not changed. A function ``a(i, j)`` gets
+        FP64 or FP32 numbers, real or complex, with any strides; it is not changed. A stack of
+        matrices, (..., n, n), is solved as numpy.linalg.solve does it. A function ``a(i, j)`` gets
         index arrays of shape (m, 1) and (1, k) and returns the (m, k) elements. With `comm`, an
         array is that of rank 0, and None on other ranks.
-    b : (n,) or (n, k) array, or BlockCyclicArray
-        The right-hand sides. With `comm`, an array is the same on every rank.
+    b : (n,) or (n, k) or (..., n, k) array, or BlockCyclicArray
+        The right-hand sides; a stack broadcasts against that of a. With `comm`, an array is the
+        same on every rank, or None on all ranks but 0.
     precision : {"auto", "fp16", "bf16", "fp16x3", "fp32", "fp64"}
         of the LU. "auto": steps of increasing precision, as far as the measured errors ask for.
     refine : {"auto", "ir", "gmres"}
@@ -360,8 +390,15 @@ def solve(
     device : {"auto", "cpu", "cuda"}
     threads : int, optional
         threads of this process; as many as OpenMP would use, at most one a core, by default.
-    overwrite_a : bool
-        accepted as in scipy.linalg.solve, without effect: the refinement reads a.
+    assume_a : str, optional
+        a form as in scipy.linalg.solve: "sym", "her", "pos" (of which the upper triangle is read,
+        or with `lower` the lower one), "diagonal", "tridiagonal", "banded", "upper triangular",
+        "lower triangular"; None and "gen": general.
+    transposed : bool
+        whether a.T x = b is solved.
+    overwrite_a, overwrite_b, check_finite : bool
+        accepted as in scipy.linalg.solve, without effect: the refinement reads a and b, and Inf and
+        NaN are always looked for.
     return_info : bool
         whether to return (x, SolveInfo) in place of x.
     progress : function or tqdm bar, optional
@@ -375,6 +412,8 @@ def solve(
 
     Raises
     ------
+    LinAlgError
+        a is not square
     ValueError
         shapes, types, options, Inf or NaN that are not allowed
     SingularMatrixError
@@ -390,10 +429,64 @@ def solve(
         x may have no correct digit
     """
     ranks = Communicator(comm)
+    form = _stacks.form_of(assume_a)
+    lower, transposed = bool(lower), _boolean("transposed", transposed)
+    alone = comm is None and _is_array(a) and _is_array(b)
+    if not alone and (transposed or form != "general"):
+        raise ValueError(
+            "transposed and assume_a are for arrays of one process; allowed: neither of them"
+        )
+    if alone and (form != "general" or not _stacks.is_plain(a, b)):
+        if precision not in ("auto", "fp64") or device == "cuda" or return_info:
+            raise ValueError(
+                "return_info, a device and a precision below FP64 are for one real system; allowed "
+                "for complex ones, stacks and assume_a: none of them"
+            )
+        given = _options(
+            precision, refine, tolerance, equilibrate, condition, strict, device, threads, options
+        )
+        ranks.module.check_options(given)
+
+        def one(matrix: NDArray[Any], columns: NDArray[Any]) -> Any:
+            return solve(
+                matrix,
+                columns,
+                precision=precision,
+                refine=refine,
+                tolerance=tolerance,
+                equilibrate=equilibrate,
+                condition=condition,
+                strict=strict,
+                threads=threads,
+                progress=progress,
+                **options,
+            )
+
+        x = _stacks.solve(
+            ranks,
+            a,
+            b,
+            form,
+            lower=lower,
+            transposed=transposed,
+            strict=strict,
+            threads=threads or 0,
+            one=one,
+            warn=_warn,
+        )
+        return _arrays.like(a, b)(x)
+    if transposed:
+        a = _arrays.as_numpy(a, "a").T if _arrays.library_of(a) == "" else a.T
+    b = _shared(ranks, b)
 
     def take() -> tuple[dict[str, Any], _Matrix, _RightHandSide]:
-        _boolean("overwrite_a", overwrite_a)
-        _boolean("return_info", return_info)
+        for name, value in (
+            ("overwrite_a", overwrite_a),
+            ("overwrite_b", overwrite_b),
+            ("check_finite", check_finite),
+            ("return_info", return_info),
+        ):
+            _boolean(name, value)
         given = _options(
             precision, refine, tolerance, equilibrate, condition, strict, device, threads, options
         )
@@ -484,6 +577,7 @@ class Factorization:
         """x with a x = b, or with a.T x = b where `trans` is True, 1, 2, "T" or "C"; see
         :func:`solve`."""
         factors = self._open()
+        b = _shared(self._ranks, b)
 
         def take() -> tuple[bool, _RightHandSide]:
             _boolean("return_info", return_info)
