@@ -43,24 +43,27 @@ def form_of(assume_a: Any) -> str:
         raise ValueError(f"assume_a is {assume_a!r}; allowed: {names}") from None
 
 
-def _dimensions(array: Any) -> int:
-    found = getattr(array, "ndim", None)
-    return found if isinstance(found, int) else np.ndim(array)
-
-
-def _is_complex(array: Any) -> bool:
-    kind = getattr(getattr(array, "dtype", None), "kind", None)
-    if kind is None:  # no array of NumPy's kind
-        text = str(getattr(array, "dtype", ""))
-        return "complex" in text if text else np.iscomplexobj(array)
-    return bool(kind == "c")
+def _shape_and_kind(array: Any) -> tuple[tuple[int, ...], bool] | None:
+    """The shape, and whether the elements are complex; None where it cannot be made an array."""
+    if not (hasattr(array, "shape") and hasattr(array, "dtype")):
+        try:
+            array = np.asarray(array)
+        except (TypeError, ValueError):
+            return None
+    kind = getattr(array.dtype, "kind", None)  # that of PyTorch has none
+    return tuple(array.shape), kind == "c" if kind is not None else "complex" in str(array.dtype)
 
 
 def is_plain(a: Any, b: Any) -> bool:
-    """Whether this is one system of a real matrix and real right-hand sides."""
-    if _dimensions(a) != 2 or not 1 <= _dimensions(b) <= 2 or _is_complex(a) or _is_complex(b):
+    """Whether this is one system of a real matrix and real right-hand sides, or nothing that is
+    known here."""
+    left, right = _shape_and_kind(a), _shape_and_kind(b)
+    if left is None or right is None:
+        return True
+    (a_shape, a_is_complex), (b_shape, b_is_complex) = left, right
+    if len(a_shape) != 2 or not 1 <= len(b_shape) <= 2 or a_is_complex or b_is_complex:
         return False
-    return not (len(a) == 1 and _dimensions(b) == 1 and len(b) != 1)  # see _of_number
+    return a_shape != (1, 1) or len(b_shape) == 2 or b_shape == (1,)  # see _of_number()
 
 
 @dataclass

@@ -55,6 +55,8 @@ def dense():
         a = np.array(whole(), order=order) if me == 0 else None
         x = lupine.solve(a, right(), comm=world)
         check(whole(), x, right())
+    x = lupine.solve(a, right() if me == 0 else None, comm=world)  # all of the system on rank 0
+    check(whole(), x, right())
     x = lupine.solve(a, right(count=1)[:, 0], comm=world)
     assert x.shape == (N,)
 
@@ -123,6 +125,10 @@ def errors():
             raises(ValueError, lambda: lupine.factor(element, n=N, comm=world, **bad), "allowed")
         form = None if last else element
         raises(ValueError, lambda: lupine.solve(form, right(), comm=world), "allowed")
+        absent = right() if last else None
+        raises(ValueError, lambda: lupine.solve(element, absent, comm=world), "None on rank 0")
+        complex_ = right() + (0j if last else 0)
+        raises(ValueError, lambda: lupine.solve(element, complex_, comm=world), "complex128")
         none = np.ones((N, 0)) if last else right()
         raises(ValueError, lambda: lupine.solve(element, none, comm=world), "columns on rank")
 

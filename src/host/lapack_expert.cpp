@@ -18,6 +18,7 @@ namespace {
 using Complex = std::complex<double>;
 using Size = std::size_t;
 }  // namespace
+// NOLINTBEGIN(bugprone-macro-parentheses): types
 #define LUPINE_EXPERTS(letter, T, Second)                                                          \
   void letter##gesvx_(const char* fact, const char* trans, const int* n, const int* rhs, T* a,     \
                       const int* lda, T* af, const int* ldaf, int* pivots, char* equed, double* r, \
@@ -48,6 +49,7 @@ using Size = std::size_t;
                       const int* rhs, const T* a, const int* lda, const T* b, const int* ldb,      \
                       const T* x, const int* ldx, double* ferr, double* berr, T* work,             \
                       Second* second, int* info, Size, Size, Size);
+// NOLINTEND(bugprone-macro-parentheses)
 extern "C" {
 LUPINE_EXPERTS(d, double, int)
 LUPINE_EXPERTS(z, Complex, double)
