@@ -88,8 +88,14 @@ class Check(Case):
                           done.out)
         return found
 
-    def assert_slow(self, found, rank, figure):
-        """The rank stands out in this figure, and no other one is slower."""
+    def assert_slow(self, measure, rank, figure):
+        """The rank stands out in this figure, and no other one is slower: in one of three checks,
+        since whatever else this machine does spreads the figures of all ranks."""
+        for _ in range(3):
+            found = measure()
+            if any(one["rank"] == rank and one["words"].startswith(figure)
+                   for one in found["outliers"]):
+                break
         named = [one for one in found["outliers"] if one["words"].startswith(figure)]
         self.assertIn(rank, [one["rank"] for one in named], found)
         values = next(one["values"] for one in found["figures"] if one["name"].startswith(figure))
@@ -97,8 +103,7 @@ class Check(Case):
 
     def test_a_rank_that_stops_now_and_then(self):
         with beside(lambda: stop_in_bursts(2)):
-            found = self.measured((4,))
-        self.assert_slow(found, 2, "update")
+            self.assert_slow(lambda: self.measured((4,)), 2, "update")
 
     def test_a_busy_neighbour(self):
         """The last rank shares its core with seven others, the first three share one."""
@@ -110,12 +115,11 @@ class Check(Case):
                                  start_new_session=True)
                 for _ in range(7)]
         try:
-            found = self.measured((3, *pinned[0]), (1, *pinned[1]))
+            self.assert_slow(lambda: self.measured((3, *pinned[0]), (1, *pinned[1])), 3, "update")
         finally:
             for process in busy:
                 process.kill()
                 process.wait()
-        self.assert_slow(found, 3, "update")
 
     def test_fewer_cores(self):
         cores = sorted(os.sched_getaffinity(0))
