@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <complex>
 #include <cstddef>
-#include <limits>
+#include <exception>
 
 #include "binding.hpp"
 #include "host/lapack_expert.hpp"

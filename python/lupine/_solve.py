@@ -429,13 +429,25 @@ def solve(
         x may have no correct digit
     """
     ranks = Communicator(comm)
-    form = _stacks.form_of(assume_a)
-    lower, transposed = bool(lower), _boolean("transposed", transposed)
     alone = comm is None and _is_array(a) and _is_array(b)
-    if not alone and (transposed or form != "general"):
-        raise ValueError(
-            "transposed and assume_a are for arrays of one process; allowed: neither of them"
-        )
+
+    def take_form() -> str:
+        for name, value in (
+            ("transposed", transposed),
+            ("overwrite_a", overwrite_a),
+            ("overwrite_b", overwrite_b),
+            ("check_finite", check_finite),
+            ("return_info", return_info),
+        ):
+            _boolean(name, value)
+        named = _stacks.form_of(assume_a)
+        if not alone and (transposed or named != "general"):
+            raise ValueError(
+                "transposed and assume_a are for arrays of one process; allowed: neither of them"
+            )
+        return named
+
+    form = ranks.agreed(take_form)
     if alone and (form != "general" or not _stacks.is_plain(a, b)):
         if precision not in ("auto", "fp64") or device == "cuda" or return_info:
             raise ValueError(
@@ -467,8 +479,8 @@ def solve(
             a,
             b,
             form,
-            lower=lower,
-            transposed=transposed,
+            lower=bool(lower),
+            transposed=bool(transposed),
             strict=strict,
             threads=threads or 0,
             one=one,
@@ -480,13 +492,6 @@ def solve(
     b = _shared(ranks, b)
 
     def take() -> tuple[dict[str, Any], _Matrix, _RightHandSide]:
-        for name, value in (
-            ("overwrite_a", overwrite_a),
-            ("overwrite_b", overwrite_b),
-            ("check_finite", check_finite),
-            ("return_info", return_info),
-        ):
-            _boolean(name, value)
         given = _options(
             precision, refine, tolerance, equilibrate, condition, strict, device, threads, options
         )
