@@ -60,10 +60,11 @@ enum class GridOrder {
   column  ///< consecutive ranks lie in a process column
 };
 
-/// Whether A or its transpose.
+/// Whether A, its transpose or its conjugate transpose.
 enum class Transpose {
-  no,  ///< A
-  yes  ///< A^T
+  no,        ///< A
+  yes,       ///< A^T
+  conjugate  ///< A^H; of a real A, A^T
 };
 
 /// The order of a matrix's elements in memory.

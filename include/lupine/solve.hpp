@@ -39,6 +39,7 @@
 #include <lupine/progress.hpp>
 
 #include <array>
+#include <complex>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -64,11 +65,17 @@ using ElementFunction = std::function<double(std::int64_t i, std::int64_t j)>;
 using BlockFunction = std::function<void(
     std::span<const std::int64_t> i, std::span<const std::int64_t> j, double* a, std::int64_t lda)>;
 
+/// The same functions of complex matrices and right-hand sides.
+using ComplexElementFunction = std::function<std::complex<double>(std::int64_t i, std::int64_t j)>;
+using ComplexBlockFunction =
+    std::function<void(std::span<const std::int64_t> i, std::span<const std::int64_t> j,
+                       std::complex<double>* a, std::int64_t lda)>;
+
 class MatrixSource;
 class RightHandSideSource;
 
-/// The n x n matrix A, in FP64. A Matrix refers to the caller's function or array, which must live
-/// and stay as it is for as long as the Matrix, or a Factorization of it, is used.
+/// The n x n matrix A, in FP64, real or complex. A Matrix refers to the caller's function or array,
+/// which must live and stay as it is for as long as the Matrix, or a Factorization of it, is used.
 ///
 /// The array of dense() on one rank, and those of block_cyclic(), may also be in the memory of the
 /// GPU on which the rank computes (or in managed memory). A is then used where it lies, and takes
@@ -83,12 +90,16 @@ class LUPINE_API Matrix {
   /// @param element element (i, j) of A
   /// @return the matrix
   static Matrix from_function(std::int64_t n, ElementFunction element);
+  /// A complex A as a function of its indices. @see from_function()
+  static Matrix from_complex_function(std::int64_t n, ComplexElementFunction element);
   /// A as a function that fills blocks of it. Every rank computes its part, once, in blocks of at
   /// most 4 MB, which lie within its part.
   /// @param n order of A, equal on every rank
   /// @param block sets a block of A
   /// @return the matrix
   static Matrix from_blocks(std::int64_t n, BlockFunction block);
+  /// A complex A as a function that fills blocks of it. @see from_blocks()
+  static Matrix from_complex_blocks(std::int64_t n, ComplexBlockFunction block);
   /// A from the parts of all ranks in a block-cyclic distribution. It is never changed. The process
   /// grid is that of SolveOptions::run, numbered as BLACS does, by rows or by columns.
   ///
@@ -105,6 +116,9 @@ class LUPINE_API Matrix {
   ///              this rank has no part
   /// @return the matrix
   static Matrix block_cyclic(const Descriptor& descriptor, const double* local);
+  /// A complex A from the parts of all ranks. @see block_cyclic()
+  static Matrix complex_block_cyclic(const Descriptor& descriptor,
+                                     const std::complex<double>* local);
   /// A from an array on one rank, which sends the other ranks their parts.
   ///
   /// A row-major array is the column-major array of A^T. It is used as it lies: Lupine factors A^T,
@@ -120,6 +134,9 @@ class LUPINE_API Matrix {
   /// @return the matrix
   static Matrix dense(std::int64_t n, const double* a, std::int64_t lda, int root = 0,
                       StorageOrder order = StorageOrder::column_major);
+  /// A complex A from an array on one rank. @see dense()
+  static Matrix complex_dense(std::int64_t n, const std::complex<double>* a, std::int64_t lda,
+                              int root = 0, StorageOrder order = StorageOrder::column_major);
   /// A from a source of the library itself, such as a file.
   /// @param source not null
   explicit Matrix(std::shared_ptr<MatrixSource> source);
@@ -131,8 +148,9 @@ class LUPINE_API Matrix {
   std::shared_ptr<MatrixSource> source_;
 };
 
-/// The right-hand sides b, one or several columns, in FP64. Their form determines that
-/// of Solution::x. A RightHandSide refers to the caller's function or array, as a Matrix does.
+/// The right-hand sides b, one or several columns, in FP64, complex where A is. Their form
+/// determines that of Solution::x. A RightHandSide refers to the caller's function or array, as a
+/// Matrix does.
 class LUPINE_API RightHandSide {
  public:
   /// b as a function of its indices. Every rank gets all of x: n x count, column-major.
@@ -140,12 +158,16 @@ class LUPINE_API RightHandSide {
   /// @param element (i, k): element i of right-hand side k
   /// @return the right-hand sides
   static RightHandSide from_function(std::int64_t count, ElementFunction element);
+  /// Complex right-hand sides as a function of their indices. @see from_function()
+  static RightHandSide from_complex_function(std::int64_t count, ComplexElementFunction element);
   /// b as a function that fills blocks of it. Each element is computed once, on one rank, in blocks
   /// of one column. Every rank gets all of x: n x count, column-major.
   /// @param count columns of b, at least 1, equal on every rank
   /// @param block sets a block of b; j are the numbers of right-hand sides
   /// @return the right-hand sides
   static RightHandSide from_blocks(std::int64_t count, BlockFunction block);
+  /// Complex right-hand sides as a function that fills blocks of them. @see from_blocks()
+  static RightHandSide from_complex_blocks(std::int64_t count, ComplexBlockFunction block);
   /// b from the parts of all ranks in a block-cyclic distribution. Every rank gets its part of x in
   /// the same distribution, column-major with leading dimension LLD_.
   /// @param descriptor M_ is n; any N_, MB_, NB_, RSRC_ and CSRC_; equal on every rank but for LLD_
@@ -153,6 +175,9 @@ class LUPINE_API RightHandSide {
   ///              this rank has no part
   /// @return the right-hand sides
   static RightHandSide block_cyclic(const Descriptor& descriptor, const double* local);
+  /// Complex right-hand sides from the parts of all ranks. @see block_cyclic()
+  static RightHandSide complex_block_cyclic(const Descriptor& descriptor,
+                                            const std::complex<double>* local);
   /// b from an array on one rank. That rank gets all of x, n x count, column-major with leading
   /// dimension n; on other ranks x is empty.
   /// @param count columns of b, at least 1, equal on every rank
@@ -161,6 +186,9 @@ class LUPINE_API RightHandSide {
   /// @param root the rank that has b, equal on every rank
   /// @return the right-hand sides
   static RightHandSide dense(std::int64_t count, const double* b, std::int64_t ldb, int root = 0);
+  /// Complex right-hand sides from an array on one rank. @see dense()
+  static RightHandSide complex_dense(std::int64_t count, const std::complex<double>* b,
+                                     std::int64_t ldb, int root = 0);
   /// b = A times a vector of ones (A^T times ones where A^T x = b is solved), so that the exact x
   /// is a vector of ones. Every rank gets all of x.
   /// @return the right-hand side
@@ -238,7 +266,9 @@ struct ConditionEstimate {
 /// Where A^T x = b was solved, norm_a and condition are those of A^T. SolveStep::factor_seconds is
 /// the time of the slowest rank, other times are those of this rank.
 struct Solution {
-  std::vector<double> x;             ///< this rank's part, in the form of the right-hand side
+  /// This rank's part, in the form of the right-hand side. Of a complex system each element is two
+  /// numbers, its real part and its imaginary part.
+  std::vector<double> x;
   std::int64_t n = 0;                ///< order of A
   std::vector<SolveStep> steps;      ///< in the order they were tried; the last one gave the answer
   std::vector<SolveColumn> columns;  ///< errors of each right-hand side's x

@@ -20,13 +20,6 @@ struct RowSums {
   std::uint64_t* checksum = nullptr;
 };
 
-/// The entry of the largest magnitude, the first one where several are equal. Inf and NaN both
-/// count as infinity.
-struct Largest {
-  double magnitude = -1;  ///< -1 if there are no entries
-  std::int64_t row = -1;  ///< -1 if there are no entries
-};
-
 /// The largest order of a triangle that solve_left_lower and solve_right_upper take.
 constexpr int triangle_order = 32;
 
@@ -37,14 +30,8 @@ struct StorageLoops {
   void (*generate)(const MatrixSpec& spec, std::int64_t i0, std::int64_t j0, MatrixView<T> a);
   /// The largest magnitude: infinity if there is an Inf or a NaN, 0 for count = 0.
   T (*largest)(const T* from, std::int64_t count);
-  /// The largest magnitude and its place.
-  Largest (*find_largest)(const T* from, std::int64_t count);
   /// to <- factor * from
   void (*scale)(const T* from, std::int64_t count, T factor, T* to);
-  /// l <- rows(:,0) / p(0,0); rows(:,j) <- rows(:,j) - l p(0,j) for j > 0; rows(:,0) <- l. If
-  /// p(0,0) = 0, rows stay as they are.
-  /// @return find_largest of column 1 of the result; {-1, -1} if there is no column 1
-  Largest (*eliminate)(MatrixView<const T> p, MatrixView<T> rows);
   /// B <- L^-1 B, L the unit lower triangle of lu. @pre lu.columns <= triangle_order
   void (*solve_left_lower)(MatrixView<const T> lu, MatrixView<T> b);
   /// B <- B U^-1, U the upper triangle of lu; multiplies by the reciprocals of U's diagonal.
@@ -53,11 +40,13 @@ struct StorageLoops {
 };
 
 struct VectorLoops;
+struct AllPanelLoops;
 
 /// All loops, as compiled for one instruction set.
 struct Loops {
-  const char* name;            ///< of the instruction set
-  const VectorLoops* vectors;  ///< see vector_loops.hpp
+  const char* name;             ///< of the instruction set
+  const VectorLoops* vectors;   ///< see vector_loops.hpp
+  const AllPanelLoops* panels;  ///< see panel_loops.hpp
 
   /// Adds to `sums`, for each of the rows [i0, i0 + m), the sums over the columns [j0, j0 + n) of A
   /// in ascending order of j. Entries are regular values, generated in FP64.

@@ -12,6 +12,8 @@
 
 #include "core/expects.hpp"
 #include "cpu/loops.hpp"
+#include "cpu/magnitude_bits.hpp"
+#include "cpu/panel_loops.hpp"
 #include "cpu/width.hpp"
 #include "element/rounding.hpp"
 
@@ -191,79 +193,14 @@ void multiply(const MatrixSpec& spec, std::int64_t i0, std::int64_t m, std::int6
   multiply_random<false, false>(spec, i0, m, j0, n, x, sums);
 }
 
-// Magnitudes compare as their bits do, as integers. Inf and NaN are above every finite number.
-template <class T>
-struct Bits;
-template <>
-struct Bits<float> {
-  using Integer = std::int32_t;
-  static constexpr Integer infinity = 0x7f800000;
-};
-template <>
-struct Bits<double> {
-  using Integer = std::int64_t;
-  static constexpr Integer infinity = 0x7ff0000000000000;
-};
-
-template <class T>
-LUPINE_ELEMENT typename Bits<T>::Integer magnitude_bits(T value) {
-  using Integer = typename Bits<T>::Integer;
-  constexpr Integer all_but_sign = ~(Integer{1} << (8 * sizeof(T) - 1));
-  return __builtin_bit_cast(Integer, value) & all_but_sign;
-}
-
-template <class T>
-LUPINE_ELEMENT typename Bits<T>::Integer largest_bits(const T* from, std::int64_t count) {
-  typename Bits<T>::Integer bits = 0;
-  for (std::int64_t i = 0; i < count; ++i) {
-    const auto magnitude = magnitude_bits(from[i]);
-    bits = magnitude > bits ? magnitude : bits;
-  }
-  return bits < Bits<T>::infinity ? bits : Bits<T>::infinity;
-}
-
 template <class T>
 T largest(const T* from, std::int64_t count) {
   return __builtin_bit_cast(T, largest_bits(from, count));
 }
 
 template <class T>
-Largest find_largest(const T* from, std::int64_t count) {
-  if (count == 0) return {};
-  const auto bits = largest_bits(from, count);
-  std::int64_t i = 0;
-  while (magnitude_bits(from[i]) < bits) ++i;
-  return {static_cast<double>(__builtin_bit_cast(T, bits)), i};
-}
-
-template <class T>
 void scale(const T* from, std::int64_t count, T factor, T* to) {
   for (std::int64_t i = 0; i < count; ++i) to[i] = from[i] * factor;
-}
-
-// Strips of rows, each of which stays in the L1 cache while the loop passes over the columns.
-template <class T>
-Largest eliminate(MatrixView<const T> p, MatrixView<T> rows) {
-  constexpr std::int64_t strip = 512;
-  const T pivot = p(0, 0);
-  Largest best;
-  for (std::int64_t begin = 0; begin < rows.rows; begin += strip) {
-    const std::int64_t m = smaller(strip, rows.rows - begin);
-    T* l = rows.column(0) + begin;
-    if (pivot != 0) {
-      for (std::int64_t i = 0; i < m; ++i) l[i] /= pivot;
-      for (std::int64_t j = 1; j < rows.columns; ++j) {
-        const T pj = p(0, j);
-        T* column = rows.column(j) + begin;
-#pragma GCC ivdep
-        for (std::int64_t i = 0; i < m; ++i) column[i] -= l[i] * pj;
-      }
-    }
-    if (rows.columns < 2) continue;
-    const Largest here = find_largest<T>(rows.column(1) + begin, m);
-    if (here.magnitude > best.magnitude) best = {here.magnitude, begin + here.row};
-  }
-  return best;
 }
 
 // The vector of T that is as wide as Doubles.
@@ -462,14 +399,15 @@ void from_bfloat16(const Bfloat16* from, std::int64_t count, float* to) {
 
 extern const Loops table;
 extern const VectorLoops vectors;
+extern const AllPanelLoops panels;
 #define LUPINE_STRING_(x) #x
 #define LUPINE_STRING(x) LUPINE_STRING_(x)
 template <class T>
-constexpr StorageLoops<T> storage_loops{
-    generate<T>,  largest<T>,          find_largest<T>,     scale<T>,
-    eliminate<T>, solve_left_lower<T>, solve_right_upper<T>};
+constexpr StorageLoops<T> storage_loops{generate<T>, largest<T>, scale<T>, solve_left_lower<T>,
+                                        solve_right_upper<T>};
 const Loops table{LUPINE_STRING(LUPINE_ISA),
                   &vectors,
+                  &panels,
                   multiply,
                   to_half,
                   to_bfloat16,

@@ -39,7 +39,7 @@ struct MatrixEntry {
   double value = 0;
 };
 
-/// The transpose of one of A and A^T.
+/// The other one of A and A^T.
 constexpr Transpose operator!(Transpose transpose) {
   return transpose == Transpose::no ? Transpose::yes : Transpose::no;
 }

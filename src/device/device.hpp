@@ -71,7 +71,7 @@ struct PivotOffers {
   /// The bytes of one offer for these rows.
   static std::int64_t bytes(ConstAnyMatrix rows) {
     const auto unit = std::int64_t{sizeof(PivotCandidate)};
-    return unit + round_up(rows.columns * bytes_of(rows.precision), unit);
+    return unit + round_up(rows.columns * rows.element_bytes(), unit);
   }
 };
 
@@ -82,6 +82,13 @@ struct DeviceMemory {
   std::string identity;    ///< equal for ranks that share this memory
   std::string name;        ///< for messages: "GPU 3"
   std::int64_t most = 0;   ///< bytes that this Device has had at once at most
+};
+
+/// What the columns of a matrix with pairs of numbers (re over im) are. Two belong to one complex
+/// vector z.
+enum class Pairs {
+  value_alone,  ///< z and a column that does not count
+  sums          ///< p and q with z = p + i q
 };
 
 /// Moves messages on. A long operation calls it now and then while it runs on the calling thread.
@@ -125,6 +132,9 @@ class Device {
   /// FP16), BF16 or FP32.
   /// Without them the update is emulated, with the same rounding.
   virtual bool native(Precision precision) const = 0;
+
+  /// Whether it factors complex matrices and solves with their factors.
+  virtual bool computes_complex() const { return false; }
 
   /// How FP64 products are computed, in words and with the settings of the library; empty where
   /// there is one way alone.
@@ -222,7 +232,8 @@ class Device {
   /// range.
   virtual void copy(Queue& queue, ConstAnyMatrix from, AnyMatrix to) = 0;
 
-  // Factorization. Matrices are in storage precision, FP32 or FP64, except C of update() ---------
+  // Factorization. Matrices are in storage precision, FP32 or FP64, except C of update(). Those of
+  // panels with pivoting, of cast() and of solve_left_lower() may be complex ---------------------
 
   /// A <- the rank's part of the matrix `spec`, computed in FP64 and rounded to A's precision. `a`
   /// is rows.local_size() x columns.local_size().
@@ -252,7 +263,9 @@ class Device {
   /// e is the largest exponent, at most 120, that keeps s |from| < 2^15, so that nothing overflows
   /// and as little as possible becomes subnormal; FP16x3 has the same e and rounds to pairs
   /// (to_half_pair); for other precisions e = 0. Inf and NaN set status->nonfinite. Casts go from
-  /// FP64 to FP64, and from FP32 to FP32, BF16, FP16 or FP16x3.
+  /// FP64 to FP64, and from FP32 to FP32, BF16, FP16 or FP16x3. A complex matrix is first expanded
+  /// to the real one with which products of matrices of pairs are those of its elements, of twice
+  /// the rows and twice the columns: z becomes the 2 x 2 block [re z, -im z; im z, re z].
   virtual void cast(Queue& queue, ConstAnyMatrix from, double sign, AnyMatrix to,
                     PanelControl* control, FactorStatus* status) = 0;
   /// C <- C + L U / (scale of L * scale of U). L and U hold rounded values; their products are
@@ -265,11 +278,12 @@ class Device {
                       ConstAnyMatrix u, const PanelControl* u_control, AnyMatrix c,
                       const Poll& poll) = 0;
 
-  // Panels with pivoting. All matrices have one precision, FP32 or FP64; rows of 16 bits are moved
-  // too -----------------------------------------------------------------------------------------
+  // Panels with pivoting. All matrices have one precision, FP32 or FP64, and one field; rows of 16
+  // bits are moved too ---------------------------------------------------------------------------
 
-  /// *found <- the first entry of the largest magnitude in `column`, which is m x 1. NaN counts as
-  /// infinite. m = 0 gives {-1, -1}.
+  /// *found <- the first entry of the largest magnitude in `column`, which is m x 1; the magnitude
+  /// of a complex entry is |re| + |im|, as in LAPACK. NaN counts as infinite. m = 0 gives {-1, -1}.
+
   virtual void find_pivot(Queue& queue, ConstAnyMatrix column, PivotCandidate* found) = 0;
   /// Writes the offer of this rank: what was found in a column of `rows`, which has all columns of
   /// the panel. If no row was found, the offer's row is -1 and its values are not written.
@@ -324,13 +338,24 @@ class Device {
   virtual void subtract_product(Queue& queue, Transpose transpose, ConstAnyMatrix a,
                                 ConstAnyMatrix x, AnyMatrix y) = 0;
   /// X <- L^-1 X, or X <- L^-T X, L the unit lower triangle of a diagonal block in the form of
-  /// inverted_order(). X and sums are FP64; with an FP32 block they may be FP32.
+  /// inverted_order(). X and sums are FP64; with an FP32 block they may be FP32. Of a complex
+  /// block, L^-H takes the place of L^-T, and X has the real parts of a vector in one column and
+  /// its imaginary parts in the next ("planes").
   virtual void solve_lower(Queue& queue, Transpose transpose, ConstAnyMatrix lu, AnyMatrix x) = 0;
   /// X <- U^-1 X, or X <- U^-T X, U the upper triangle of a diagonal block in the form of
   /// inverted_order(). Precisions as in solve_lower().
   virtual void solve_upper(Queue& queue, Transpose transpose, ConstAnyMatrix lu, AnyMatrix x) = 0;
   /// Y <- Y + X, of one shape and one precision, FP32 or FP64.
   virtual void add(Queue& queue, ConstAnyMatrix x, AnyMatrix y) = 0;
+  /// Y <- Y + Z for complex vectors: of X, whose columns hold pairs, as `pairs` says; Y is in
+  /// planes (see solve_lower()), with half of the rows. FP32 or FP64.
+  /// @pre computes_complex()
+  virtual void add_pairs(Queue& queue, Pairs pairs, ConstAnyMatrix x, AnyMatrix y);
+  /// For each vector z of X, in planes, the two columns of Y, with twice the rows, are the pairs of
+  /// z and of -i z: products of the transpose of a matrix of pairs with them are those of its
+  /// conjugate transpose with z, in planes. FP32 or FP64.
+  /// @pre computes_complex()
+  virtual void spread_pairs(Queue& queue, ConstAnyMatrix x, AnyMatrix y);
   /// One pass over the rank's part of A, which is generated again in FP64: ax <- A x and, where the
   /// pointer is not null, (abs_rows)_i <- sum_j |a_ij| and abs_ax <- |A| |x|. x has
   /// columns.local_size() entries, the results have rows.local_size().

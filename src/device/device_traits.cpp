@@ -63,14 +63,14 @@ const DeviceTraits& traits_of(DeviceKind kind) {
 std::int64_t scratch_bytes(const LuPlan& plan) {
   const Precision p = plan.precision;
   if (p == storage_for(p)) return 0;  // the update and the solves make no copies
-  const std::int64_t rows = plan.rows().local_size();
+  const std::int64_t rows = plan.parts() * plan.rows().local_size();
   const std::int64_t columns = plan.columns().local_size();
+  const std::int64_t width = plan.parts() * plan.width;
   const DeviceTraits& traits = traits_of(plan.device);
   // Solves for FP16x3 are those for FP32.
   const bool copies = traits.solves_in_copies && bytes_of(p) == 2;
   const std::int64_t vectors = std::min(std::max(rows, columns), DeviceTraits::solve_vectors);
-  const std::int64_t solves =
-      copies ? vectors * (plan.width + 3 * DeviceTraits::solve_strip) * 2 : 0;
+  const std::int64_t solves = copies ? vectors * (width + 3 * DeviceTraits::solve_strip) * 2 : 0;
   if (traits.emulated_columns == 0) return solves;
   const std::int64_t at_once = std::min(columns, traits.emulated_columns);
   const std::int64_t sums = plan.narrow ? std::min(rows, DeviceTraits::narrow_rows) * at_once *
@@ -78,7 +78,7 @@ std::int64_t scratch_bytes(const LuPlan& plan) {
                                         : 0;
   if (plan.native) return solves + sums;
   const std::int64_t emulated = rows + at_once;
-  return solves + sums + emulated * plan.width * planes_of(p) * std::int64_t{sizeof(float)};
+  return solves + sums + emulated * width * planes_of(p) * std::int64_t{sizeof(float)};
 }
 
 }  // namespace lupine

@@ -35,8 +35,9 @@ double emulation_bytes(const LuPlan& plan) {
   if (plan.precision != Precision::fp64 || plan.fp64 == Fp64Products::native) return 0;
   const std::int64_t columns =
       std::min(plan.chunk_of(plan.columns().local_size()), fp64_update_columns);
-  return emulation_workspace(static_cast<double>(plan.rows().local_size()),
-                             static_cast<double>(columns), static_cast<double>(plan.nb));
+  return emulation_workspace(static_cast<double>(plan.parts() * plan.rows().local_size()),
+                             static_cast<double>(columns),
+                             static_cast<double>(plan.parts() * plan.nb));
 }
 
 }  // namespace lupine

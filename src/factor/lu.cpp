@@ -38,7 +38,7 @@ class BlockLu {
         ring_(device_, a.rows(), a.columns(), options),
         wide_(device_.allocate(wide_bytes(options, chunk_))),
         diagonal_(transport, Traffic::panels, Along::column, 0,
-                  PanelRing::diagonal_bytes(options.width, options.precision)),
+                  PanelRing::diagonal_bytes(options.width, options)),
         status_(device_.allocate(sizeof(FactorStatus))),
         times_(outcome_.times, run_, *panels_),
         pace_(device_, *updates_, how.panel_part) {
@@ -124,7 +124,7 @@ class BlockLu {
     rights_.push_back({Carrier(transport_, traffic, Along::column, ring_.sizes().control, bytes)});
     if (pivoting())
       rights_.back().exchange.emplace(transport_, traffic, options_.width, columns,
-                                      bytes_of(a_.storage()), tag);
+                                      options_.element(), tag);
   }
 
   void factor_panel(const Step& s) {
@@ -170,7 +170,7 @@ class BlockLu {
   // P_k [A_kk; A_ik] = [L_kk; L_ik] U_kk.
   EventPtr factor_with_pivoting(Panel& next, Regions panel) {
     const Step& s = next.step;
-    const std::int64_t rows = next.left.rows + (s.in_row ? s.width() : 0);
+    const std::int64_t rows = a_.rows().local_size() - (s.in_row ? s.row : s.trailing_row).value;
     // Inside the panel the ranks of the process column wait for each other. So the host waits here
     // for earlier work of the device, and moves messages on meanwhile.
     const EventPtr begin = behind(*panels_, panel);
@@ -337,7 +337,7 @@ class BlockLu {
       const WidePart wide(device_, *updates_, row, wide_);
       device_.solve_left_lower(*updates_, sweep.panel.diagonal, wide.values(), options_.precision);
       wide.store();
-      device_.cast(*updates_, wide.values(), -1, right.values, right.control, status());
+      device_.cast(*updates_, wide.values().real(), -1, right.values, right.control, status());
     };
     to.carrier.start(s.owner_row, options_.broadcast, sweep.number(p), right.control_bytes(),
                      right.bytes(),
@@ -359,8 +359,8 @@ class BlockLu {
         *updates_, {sweep.activity(), sweep.update_phase(), q.step.index, c.rows, part.count}, uses,
         [&] {
           device_.update(*updates_, q.left, q.control,
-                         right.values.block(0, part.begin.value, q.step.width(), part.count),
-                         right.control, c.block(0, 0, c.rows, part.count), messages_);
+                         right.values.block(0, part.begin.value, right.values.rows, part.count),
+                         right.control, c.block(0, 0, c.rows, part.count).real(), messages_);
         });
     sweep.columns += part.count;
     if (part.begin.value + part.count == chunk.count) ++sweep.updated;
@@ -468,7 +468,8 @@ FactorOutcome factorize(Transport& transport, DistributedMatrix& a, const LuPlan
                         const ColumnsDone& done, const FactorRun& how) {
   LUPINE_EXPECTS(plan.n == a.rows().size() && plan.nb == a.rows().block());
   LUPINE_EXPECTS(plan.grid == transport.grid().shape());
-  LUPINE_EXPECTS(a.storage() == plan.storage());
+  LUPINE_EXPECTS(a.storage() == plan.storage() && a.field() == plan.field);
+  LUPINE_EXPECTS(a.field() == Field::real || (plan.pivoting == Pivoting::partial && !plan.narrow));
   LUPINE_EXPECTS(a.storage() == Precision::fp32 || plan.pivoting == Pivoting::partial);
   std::optional<BlockLu> lu;  // which allocates
   agree(transport.grid().all(), [&] { lu.emplace(transport, a, plan, how); });

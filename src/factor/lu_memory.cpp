@@ -13,7 +13,7 @@ std::int64_t wide_bytes(const LuPlan& plan, std::int64_t chunk) {
 }
 
 FactorMemory factor_memory(const LuPlan& plan) {
-  const std::int64_t element = bytes_of(plan.storage());
+  const std::int64_t element = plan.element();
   const std::int64_t rows = plan.rows().local_size();
   const RingSizes ring(plan, rows, plan.columns().local_size());
   std::int64_t exchanges = 0;
@@ -23,7 +23,7 @@ FactorMemory factor_memory(const LuPlan& plan) {
   const std::int64_t panel =
       plan.pivoting == Pivoting::partial ? PivotedPanel::bytes(plan, rows) : 0;
   // Without pivoting, a diagonal block also travels alone, before its panel: one more carrier.
-  const std::int64_t diagonal = PanelRing::diagonal_bytes(plan.width, plan.precision);
+  const std::int64_t diagonal = PanelRing::diagonal_bytes(plan.width, plan);
   const bool stages = plan.staged && plan.grid.size() > 1;
   return {ring.bytes() + exchanges + panel + wide_bytes(plan, ring.chunk),
           stages ? ring.bytes() + exchanges + panel + diagonal : 0};

@@ -12,14 +12,14 @@ namespace {
 
 // Memory of the panel's rows on ranks that do not hold its first ones.
 std::int64_t workspace_bytes(const LuPlan& plan, std::int64_t rows) {
-  return (plan.width + rows) * plan.width * bytes_of(storage_for(plan.precision));
+  return (plan.width + rows) * plan.width * plan.parts() * bytes_of(storage_for(plan.precision));
 }
 
 // A contiguous copy of the first rows, or the offers of all ranks.
 std::int64_t message_bytes(const LuPlan& plan) {
   const Precision storage = storage_for(plan.precision);
-  const AnyMatrix row{storage, nullptr, 1, plan.width, 1};
-  return std::max(plan.width * plan.width * bytes_of(storage),
+  const AnyMatrix row{storage, nullptr, 1, plan.width, 1, plan.field};
+  return std::max(plan.width * plan.width * row.element_bytes(),
                   plan.grid.nprow * PivotOffers::bytes(row));
 }
 
@@ -59,7 +59,7 @@ void PivotedPanel::factor(Queue& queue, const Step& s, std::int64_t* pivots, Fac
   const bool narrow = bytes_of(a_.storage()) == 2;
   const bool copies = narrow || !s.in_row;
   rows_ = copies ? AnyMatrix(narrow ? Precision::fp32 : a_.storage(), workspace_.data(), w + m, w,
-                             w + m)
+                             w + m, a_.field())
                  : mine;
   const AnyMatrix copied = rows_.block(w + m - mine.rows, 0, mine.rows, w);
   if (copies) device_.copy(queue, mine, copied);
@@ -78,10 +78,9 @@ RunContext::Span PivotedPanel::stopwatch(Activity activity) const {
 
 // Broadcasts a block of rows_ from the process row of the step along the process column.
 void PivotedPanel::share(Queue& queue, AnyMatrix block) {
-  const AnyMatrix contiguous{block.precision, messages_.data(), block.rows, block.columns,
-                             block.rows};
-  const auto bytes =
-      static_cast<std::size_t>(block.rows * block.columns * bytes_of(block.precision));
+  const AnyMatrix contiguous{block.precision, messages_.data(), block.rows,
+                             block.columns,   block.rows,       block.field};
+  const auto bytes = static_cast<std::size_t>(block.rows * block.columns * block.element_bytes());
   if (step_.in_row) device_.copy(queue, block, contiguous);
   {
     const auto watch = stopwatch(Activity::share_rows);

@@ -41,13 +41,13 @@ inline std::vector<Columns> cut(Columns all, std::int64_t chunk) {
 inline void prepare_queues(Device& device, Queue& panels, Queue& rows, Queue& updates,
                            const DistributedMatrix& a, const LuPlan& plan, std::int64_t chunk) {
   const bool pivoting = plan.pivoting == Pivoting::partial;
-  QueueWork work{.width = plan.width,
+  QueueWork work{.width = plan.parts() * plan.width,
                  .purpose = plan.precision,
                  .permutes = pivoting,
                  .least_part = Beside::least};
   device.prepare(panels, work);
   device.prepare(rows, work);
-  work.updated_rows = a.rows().local_size();
+  work.updated_rows = plan.parts() * a.rows().local_size();
   work.updated_columns = chunk;
   work.solved_rows = pivoting ? 0 : a.rows().local_size();
   work.solved_columns = std::max(plan.width, chunk);

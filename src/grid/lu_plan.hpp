@@ -23,6 +23,7 @@ struct LuPlan {
   GridShape grid{};
   DeviceKind device = DeviceKind::cpu;    ///< not automatic
   Precision precision = Precision::fp16;  ///< what the update reads; not automatic
+  Field field = Field::real;              ///< of a complex matrix, with pivoting only
   Pivoting pivoting = Pivoting::none;
   int lookahead = 1;       ///< panels factored ahead of the update, >= 0
   std::int64_t chunk = 0;  ///< columns of the trailing matrix updated at once at most; 0: all
@@ -42,6 +43,10 @@ struct LuPlan {
 
   /// The precision in which A and its factors are stored.
   Precision storage() const { return narrow ? precision : storage_for(precision); }
+  /// Bytes of an element of A and of its factors.
+  std::int64_t element() const { return bytes_of(storage()) * parts(); }
+  /// The numbers of an element: n, nb and width count elements.
+  std::int64_t parts() const { return parts_of(field); }
   /// The rows and columns of the rank that has the most.
   Distribution rows() const { return {n, nb, grid.nprow, 0}; }
   Distribution columns() const { return {n, nb, grid.npcol, 0}; }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// LAPACK's LU factorization in FP64 and its solves, as OpenBLAS has them: what dgesv calls. They
-/// use the threads of the BLAS.
+/// LAPACK's LU factorization in FP64 and its solves, as OpenBLAS has them: what dgesv and zgesv
+/// call. They use the threads of the BLAS. T is double or std::complex<double>.
 #pragma once
 
+#include <complex>
 #include <cstdint>
 #include <span>
 
@@ -11,17 +12,19 @@
 
 namespace lupine {
 
-/// a <- L\U of P A = L U with partial pivoting (dgetrf).
+/// a <- L\U of P A = L U with partial pivoting (dgetrf, zgetrf).
 /// @param pivots the rows that were exchanged, as dgetrf numbers them
 /// @return the 0-based index of the first pivot that is exactly zero; -1 if there is none
 /// @pre a is square, with pivots.size() rows, fewer than 2^31 @throws Fault unless has_lapack()
-std::int64_t factor_by_lapack(MatrixView<double> a, std::span<int> pivots);
+template <class T>
+std::int64_t factor_by_lapack(MatrixView<T> a, std::span<int> pivots);
 
-/// x <- A^-1 x, or A^-T x, for each of some contiguous vectors x, with the factors of
-/// factor_by_lapack() or factor_pivoted() (dgetrs).
+/// x <- A^-1 x, or A^-T x (of a complex A, A^-H x), for each of some contiguous vectors x, with the
+/// factors of factor_by_lapack() or factor_pivoted() (dgetrs, zgetrs).
 /// @pre x.size() is a multiple of pivots.size(), which is the rows of lu
 /// @throws Fault unless has_lapack()
-void solve_by_lapack(Transpose transpose, MatrixView<const double> lu, std::span<const int> pivots,
-                     std::span<double> x);
+template <class T>
+void solve_by_lapack(Transpose transpose, MatrixView<const T> lu, std::span<const int> pivots,
+                     std::span<T> x);
 
 }  // namespace lupine

@@ -8,12 +8,17 @@
 namespace lupine {
 
 DistributedMatrix::DistributedMatrix(Device& device, Distribution rows, Distribution columns,
-                                     Precision storage)
+                                     Precision storage, Field field)
     : rows_(std::move(rows)),
       columns_(std::move(columns)),
-      memory_(device.allocate(bytes(rows_.local_size(), columns_.local_size(), bytes_of(storage)))),
-      view_{storage, memory_.data(), rows_.local_size(), columns_.local_size(),
-            leading_dimension(rows_.local_size())} {}
+      memory_(device.allocate(
+          bytes(rows_.local_size(), columns_.local_size(), bytes_of(storage) * parts_of(field)))),
+      view_{storage,
+            memory_.data(),
+            rows_.local_size(),
+            columns_.local_size(),
+            leading_dimension(rows_.local_size()),
+            field} {}
 
 std::int64_t DistributedMatrix::leading_dimension(std::int64_t rows) {
   return lupine::leading_dimension(rows, 16);

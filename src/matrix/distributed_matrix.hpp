@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// One rank's part of an n x n matrix in FP32 or FP64, distributed block-cyclically over the
-/// process grid.
+/// One rank's part of an n x n matrix, real or complex, in FP32 or FP64, distributed
+/// block-cyclically over the process grid.
 #pragma once
 
 #include "core/scalar.hpp"
@@ -19,7 +19,7 @@ class DistributedMatrix {
   /// @param storage fp32 or fp64
   /// @throws Fault out of memory
   DistributedMatrix(Device& device, Distribution rows, Distribution columns,
-                    Precision storage = Precision::fp32);
+                    Precision storage = Precision::fp32, Field field = Field::real);
 
   /// The leading dimension for so many local rows: `rows` and some padding.
   static std::int64_t leading_dimension(std::int64_t rows);
@@ -31,6 +31,7 @@ class DistributedMatrix {
   const Distribution& rows() const { return rows_; }
   const Distribution& columns() const { return columns_; }
   Precision storage() const { return view_.precision; }
+  Field field() const { return view_.field; }
   AnyMatrix local() const { return view_; }
   /// The part of local() from local row i and local column j on.
   AnyMatrix from(LocalIndex i, LocalIndex j) const;

@@ -38,10 +38,13 @@ RingSizes::RingSizes(const LuPlan& plan, std::int64_t rows, std::int64_t columns
       control(round_up(static_cast<std::int64_t>(sizeof(PanelControl)) +
                            plan.width * std::int64_t{sizeof(std::int64_t)},
                        line_bytes)),
-      left(PanelRing::diagonal_bytes(plan.width, plan.precision) +
-           PanelRing::leading_dimension(rows) * plan.width * bytes_of(plan.precision)),
-      right(PanelRing::leading_dimension(plan.width) * chunk * bytes_of(plan.precision)),
-      own(PanelRing::leading_dimension(plan.width) * plan.width * bytes_of(plan.precision)) {}
+      left(PanelRing::diagonal_bytes(plan.width, plan) +
+           PanelRing::leading_dimension(plan.parts() * rows) * plan.parts() * plan.width *
+               bytes_of(plan.precision)),
+      right(PanelRing::leading_dimension(plan.parts() * plan.width) * chunk *
+            bytes_of(plan.precision)),
+      own(PanelRing::leading_dimension(plan.parts() * plan.width) * plan.width *
+          bytes_of(plan.precision)) {}
 
 PanelRing::PanelRing(Device& device, const Distribution& rows, const Distribution& columns,
                      const LuPlan& plan)
@@ -67,8 +70,8 @@ std::int64_t PanelRing::leading_dimension(std::int64_t rows) {
   return lupine::leading_dimension(rows, 32);
 }
 
-std::int64_t PanelRing::diagonal_bytes(std::int64_t width, Precision precision) {
-  return round_up(width * width * bytes_of(storage_for(precision)), line_bytes);
+std::int64_t PanelRing::diagonal_bytes(std::int64_t width, const LuPlan& plan) {
+  return round_up(width * width * plan.parts() * bytes_of(storage_for(plan.precision)), line_bytes);
 }
 
 Panel& PanelRing::shape(const Step& step) {
@@ -76,9 +79,10 @@ Panel& PanelRing::shape(const Step& step) {
   const std::int64_t below = rows_ - step.trailing_row.value;
   const std::int64_t w = step.width();
   panel.step = step;
-  panel.diagonal = {storage_for(plan_.precision), panel.diagonal.data, w, w, w};
-  panel.left = {plan_.precision, panel.diagonal.data + diagonal_bytes(w, plan_.precision), below, w,
-                leading_dimension(below)};
+  const std::int64_t parts = plan_.parts();
+  panel.diagonal = {storage_for(plan_.precision), panel.diagonal.data, w, w, w, plan_.field};
+  panel.left = {plan_.precision, panel.diagonal.data + diagonal_bytes(w, plan_), parts * below,
+                parts * w, leading_dimension(parts * below)};
   return panel;
 }
 
@@ -87,8 +91,8 @@ RightChunk PanelRing::chunk(int slot, std::int64_t width, std::int64_t columns) 
   LUPINE_EXPECTS(columns <= (slot == own() ? plan_.width : sizes_.chunk));
   std::byte* control = control_.data() + (std::ssize(panels_) + slot) * sizes_.control;
   return {reinterpret_cast<PanelControl*>(control),
-          {plan_.precision, right_[static_cast<std::size_t>(slot)].data(), width, columns,
-           leading_dimension(width)}};
+          {plan_.precision, right_[static_cast<std::size_t>(slot)].data(), plan_.parts() * width,
+           columns, leading_dimension(plan_.parts() * width)}};
 }
 
 }  // namespace lupine

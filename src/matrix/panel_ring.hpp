@@ -24,7 +24,9 @@ struct Panel {
   PanelControl* control = nullptr;  ///< control data; the pivots follow it in memory
   std::int64_t* pivots = nullptr;   ///< rows of the whole matrix; null without pivoting
   AnyMatrix diagonal;               ///< L_kk\U_kk in storage precision, in the form for the solves
-  AnyMatrix left;                   ///< L_ik: local rows from step.trailing_row on
+  /// L_ik: local rows from step.trailing_row on; of a complex L the real matrix that multiplies
+  /// pairs of numbers as L multiplies elements (see Device::cast()), of twice the rows and columns.
+  AnyMatrix left;
 
   /// The control data and the pivots, as one message.
   std::span<std::byte> control_bytes() const;
@@ -33,8 +35,9 @@ struct Panel {
   std::span<std::byte> values() const;
 };
 
-/// A chunk of -U_kj, rounded: step.width() rows, and some of the trailing columns, in device
-/// memory. Each column is padded as in a Panel.
+/// A chunk of -U_kj, rounded: step.width() rows of elements, which are twice as many numbers of a
+/// complex U, and some of the trailing columns, in device memory. Each column is padded as in a
+/// Panel.
 struct RightChunk {
   PanelControl* control = nullptr;
   AnyMatrix values;
@@ -76,9 +79,9 @@ class PanelRing {
 
   /// The leading dimension of a panel or chunk of so many rows: `rows` and some padding.
   static std::int64_t leading_dimension(std::int64_t rows);
-  /// Bytes of the diagonal block of a panel of `width` columns, with padding. `precision`: what the
-  /// update reads; the block has the storage precision that belongs to it.
-  static std::int64_t diagonal_bytes(std::int64_t width, Precision precision);
+  /// Bytes of the diagonal block of a panel of `width` columns, with padding. The block has the
+  /// storage precision that belongs to what the update reads.
+  static std::int64_t diagonal_bytes(std::int64_t width, const LuPlan& plan);
   const RingSizes& sizes() const { return sizes_; }
 
   int slots() const { return static_cast<int>(panels_.size()); }

@@ -5,6 +5,7 @@
 
 #include "core/expects.hpp"
 #include "matrix/wide_part.hpp"
+#include "refine/pairs.hpp"
 #include "refine/results.hpp"
 
 namespace lupine {
@@ -42,24 +43,26 @@ void LuSolver::plan_moves(std::vector<DeviceRowMoves>& moves, Exchanges exchange
 }
 
 // Makes room for vectors of this precision. Memory is kept from solve to solve.
-void LuSolver::prepare(Precision precision, std::int64_t count) {
+void LuSolver::prepare(Precision precision, std::int64_t vectors) {
+  const std::int64_t count = parts() * vectors;
   const auto make = [&](Buffer& memory, std::int64_t entries) {
     const std::int64_t bytes = entries * count * bytes_of(precision);
     device_.reserve(memory, bytes);
     return AnyMatrix{precision, memory.data(), entries, count, std::max<std::int64_t>(entries, 1)};
   };
-  of_rows_ = make(row_memory_, lu_.rows().local_size());
+  of_rows_ = make(row_memory_, parts() * lu_.rows().local_size());
   of_columns_ = make(column_memory_, lu_.columns().local_size());
-  make(piece_, width_);
+  make(piece_, parts() * width_);
+  if (lu_.field() == Field::complex) solving_ = make(solving_memory_, width_);
   if (pivots_.empty()) return;
-  const std::int64_t row_bytes = count * bytes_of(precision);
+  const std::int64_t row_bytes = parts() * count * bytes_of(precision);
   if (row_bytes <= exchanged_bytes_) return;
   exchange_.emplace(transport_, Traffic::panels, width_, row_bytes, 1, exchange_tag);
   exchanged_bytes_ = row_bytes;
 }
 
 bool LuSolver::in_fp32(const MultiVector& r) const {
-  return r.count() > Device::few_vectors && lu_.storage() != Precision::fp64;
+  return parts() * r.count() > Device::few_vectors && lu_.storage() != Precision::fp64;
 }
 
 AnyMatrix LuSolver::wide(AnyMatrix factors) {
@@ -88,7 +91,7 @@ MultiVector LuSolver::solve_in(const MultiVector& r) {
   prepare(precision_of<T>, r.count());
   const Vector scales = scales_of<T>(r, Layout::rows);
   clear(of_columns_);
-  grid_.me().column == 0 ? put<T>(r, scales, of_rows_) : clear(of_rows_);
+  grid_.me().column == 0 ? put<T>(with_zeros(lu_.field(), r), scales, of_rows_) : clear(of_rows_);
   // Each span ends when its work is done.
   {
     const auto lower = span(Activity::solve_lower);
@@ -98,7 +101,7 @@ MultiVector LuSolver::solve_in(const MultiVector& r) {
   }
   const auto upper = span(Activity::solve_upper);
   sweep(Triangle::upper);  // D = U^-1 Y
-  return get<T>(of_columns_, scales);
+  return from_planes(lu_.field(), get<T>(of_columns_, scales));
 }
 
 // `to` <- the vectors; in FP32 each is divided by its divisor.
@@ -109,7 +112,7 @@ void LuSolver::put(const MultiVector& v, const Vector& divisors, AnyMatrix to) {
   staged_.resize(v.all().size() * sizeof(T));
   const MatrixView<T> host{reinterpret_cast<T*>(staged_.data()), v.size(), v.count(), to.ld};
   for (std::int64_t k = 0; k < v.count(); ++k) {
-    const double factor = 1 / divisors[static_cast<std::size_t>(k)];
+    const double factor = 1 / divisors[static_cast<std::size_t>(k / parts())];
     std::ranges::transform(v[k], host.column(k),
                            [=](double value) { return static_cast<T>(value * factor); });
   }
@@ -130,7 +133,7 @@ MultiVector LuSolver::get(AnyMatrix from, const Vector& factors) {
   download_results(grid_.all(), device_, *queue_, reinterpret_cast<const T*>(from.data), host);
   for (std::int64_t k = 0; k < v.count(); ++k)
     std::transform(host.begin() + k * v.size(), host.begin() + (k + 1) * v.size(), v[k].begin(),
-                   [factor = factors[static_cast<std::size_t>(k)]](T value) {
+                   [factor = factors[static_cast<std::size_t>(k / parts())]](T value) {
                      return static_cast<double>(value) * factor;
                    });
   return v;
@@ -153,7 +156,7 @@ void LuSolver::sweep(Triangle triangle) {
     const AnyMatrix part = of_columns(s.column.value, s.in_column ? s.width() : 0);
     if (s.in_row) sum_up(grid_.row(), s.owner_column, s, owed);
     if (s.owns_diagonal()) {
-      device_.add(*queue_, owed, part);
+      add(Pairs::sums, owed, part);
       const AnyMatrix lu = wide(lu_.diagonal(s));
       lower ? device_.solve_lower(*queue_, Transpose::no, lu, part)
             : device_.solve_upper(*queue_, Transpose::no, lu, part);
@@ -163,8 +166,8 @@ void LuSolver::sweep(Triangle triangle) {
     const LocalIndex first = lower ? s.trailing_row : LocalIndex{0};
     const std::int64_t rows = lower ? lu_.rows().local_size() - first.value : s.row.value;
     device_.subtract_product(*queue_, Transpose::no,
-                             wide(lu_.from(first, s.column).block(0, 0, rows, s.width())), part,
-                             of_rows(first.value, rows));
+                             wide(lu_.from(first, s.column).block(0, 0, rows, s.width())).real(),
+                             part, of_rows(first.value, rows));
   }
 }
 
@@ -174,7 +177,7 @@ MultiVector LuSolver::solve_transposed_in(const MultiVector& r) {
   prepare(precision_of<T>, r.count());
   const Vector scales = scales_of<T>(r, Layout::columns);
   clear(of_rows_);
-  grid_.me().row == 0 ? put<T>(r, scales, of_columns_) : clear(of_columns_);
+  grid_.me().row == 0 ? put<T>(in_planes(lu_.field(), r), scales, of_columns_) : clear(of_columns_);
   // Each span ends when its work is done.
   {
     const auto upper = span(Activity::solve_upper);
@@ -184,7 +187,7 @@ MultiVector LuSolver::solve_transposed_in(const MultiVector& r) {
   }
   const auto lower = span(Activity::solve_lower);
   sweep_transposed(Triangle::unit_lower);
-  return get<T>(of_rows_, scales);
+  return firsts(lu_.field(), get<T>(of_rows_, scales));
 }
 
 // T^T Y = Z for T = U (k ascending) or T = L (k descending), block by block; Z is D + owed:
@@ -201,25 +204,44 @@ void LuSolver::sweep_transposed(Triangle triangle) {
       const LocalIndex first = lower ? s.trailing_row : LocalIndex{0};
       const std::int64_t rows = lower ? lu_.rows().local_size() - first.value : s.row.value;
       device_.subtract_product(*queue_, Transpose::yes,
-                               wide(lu_.from(first, s.column).block(0, 0, rows, s.width())),
+                               wide(lu_.from(first, s.column).block(0, 0, rows, s.width())).real(),
                                of_rows(first.value, rows), owed);
       sum_up(grid_.column(), s.owner_row, s, owed);
     }
     if (s.owns_diagonal()) {
-      device_.add(*queue_, owed, part);
       const AnyMatrix lu = wide(lu_.diagonal(s));
-      lower ? device_.solve_lower(*queue_, Transpose::yes, lu, part)
-            : device_.solve_upper(*queue_, Transpose::yes, lu, part);
+      const auto solve = [&](AnyMatrix x) {
+        lower ? device_.solve_lower(*queue_, Transpose::yes, lu, x)
+              : device_.solve_upper(*queue_, Transpose::yes, lu, x);
+      };
+      if (lu_.field() == Field::real) {
+        device_.add(*queue_, owed, part);
+        solve(part);
+      } else {
+        const AnyMatrix planes = solving_.block(0, 0, s.width(), solving_.columns);
+        device_.copy(*queue_, owed, planes);
+        add(Pairs::value_alone, part, planes);
+        solve(planes);
+        device_.spread_pairs(*queue_, planes, part);
+      }
     }
     if (s.in_row) share(grid_.row(), s.owner_column, s, part);
     if (lower && !undo_.empty()) exchange_rows(undo_[static_cast<std::size_t>(s.index)]);
   }
 }
 
+// to <- to + from, of vectors along rows to those along columns.
+void LuSolver::add(Pairs pairs, AnyMatrix from, AnyMatrix to) {
+  lu_.field() == Field::real ? device_.add(*queue_, from, to)
+                             : device_.add_pairs(*queue_, pairs, from, to);
+}
+
 // Every process column exchanges the rows of its own part (or copy) of the vectors. The sum of the
 // parts is then exchanged too.
 void LuSolver::exchange_rows(const DeviceRowMoves& moves) {
-  exchange_->start(*queue_, moves, of_rows_);
+  const AnyMatrix rows{of_rows_.precision, of_rows_.data,         of_rows_.rows / parts(),
+                       of_rows_.columns,   of_rows_.ld / parts(), lu_.field()};
+  exchange_->start(*queue_, moves, rows);
   {
     const auto wait = grid_.all().run().waiting("messages", grid_.column().watched());
     while (!exchange_->test()) continue;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// Solves with the factors L and U, and with their transposes. The factors are FP32 or FP64, or of
-/// 16 bits, which are used as FP32.
+/// 16 bits, which are used as FP32; they are real or complex.
 #pragma once
 
 #include <cstdint>
@@ -80,8 +80,11 @@ class LuSolver final : public FactorSolver {
   AnyMatrix piece(AnyMatrix part);
   Vector read(AnyMatrix part);
   void write(const Vector& entries, AnyMatrix part);
+  std::int64_t parts() const { return parts_of(lu_.field()); }
+  void add(Pairs pairs, AnyMatrix from, AnyMatrix to);
+  /// Vectors of these rows of the matrix.
   AnyMatrix of_rows(std::int64_t first, std::int64_t rows) const {
-    return of_rows_.block(first, 0, rows, of_rows_.columns);
+    return of_rows_.block(parts() * first, 0, parts() * rows, of_rows_.columns);
   }
   AnyMatrix of_columns(std::int64_t first, std::int64_t rows) const {
     return of_columns_.block(first, 0, rows, of_columns_.columns);
@@ -98,12 +101,16 @@ class LuSolver final : public FactorSolver {
   // Vectors in device memory, some along rows and as many along columns. In solve(), of_rows_ are
   // the remaining right-hand sides (the sums of the parts of a process row's ranks), and
   // of_columns_ are the solutions so far (the same on all ranks of a process column). In
-  // solve_transposed() the two exchange their roles.
+  // solve_transposed() the two exchange their roles. With complex factors, vectors along columns
+  // are in planes (refine/pairs.hpp), and those along rows in pairs: p and q of sums p + i q in
+  // solve(), and in solve_transposed() y and -i y for each solution y.
   Buffer row_memory_;
   Buffer column_memory_;
   AnyMatrix of_rows_;
   AnyMatrix of_columns_;
-  Buffer wide_;                        // device memory: a part of factors of 16 bits, in FP32
+  Buffer wide_;  // device memory: a part of factors of 16 bits, in FP32
+  Buffer solving_memory_;
+  AnyMatrix solving_;                  // one block's vectors in planes
   Buffer piece_;                       // device memory: one block's vectors
   std::vector<std::byte> staged_;      // host memory: vectors on their way to or from the device
   std::vector<DeviceRowMoves> moves_;  // the row exchanges of each step

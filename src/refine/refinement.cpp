@@ -432,8 +432,9 @@ std::vector<RefineOutcome> refine(System& system, FactorSolver& solver, const Mu
 double refine_bytes(const LuPlan& plan) {
   constexpr double others = 18;  // vectors as long as the local rows or columns, beside GMRES's
   const double vectors = gmres_restart(plan.n, plan.grid) + others;
+  const auto parts = static_cast<double>(plan.parts());
   const auto ends = static_cast<double>(plan.rows().local_size() + plan.columns().local_size());
-  return 8 * (vectors * ends + static_cast<double>(plan.n));
+  return 8 * parts * (vectors * ends + static_cast<double>(plan.n));
 }
 
 RefineOutcome refine(Transport& transport, const DistributedMatrix& lu,

@@ -46,16 +46,18 @@ class GeneratedMatrix final : public LocalMatrix {
 
 class HeldMatrix final : public LocalMatrix {
  public:
-  explicit HeldMatrix(ConstAnyMatrix a) : a_(a) {}
+  HeldMatrix(ConstAnyMatrix a, Field field) : a_(a), field_(field) {}
   void multiply(Device& device, Queue& queue, Transpose transpose, MatrixView<const double> x,
                 MatrixView<double> ax, double* abs_rows, MatrixView<double> abs_ax,
                 std::uint64_t* checksum) const override {
     device.multiply(queue, transpose, a_, x, ax, abs_rows, abs_ax, checksum);
   }
   std::optional<ConstAnyMatrix> held() const override { return a_; }
+  Field field() const override { return field_; }
 
  private:
   ConstAnyMatrix a_;
+  Field field_;
 };
 
 // Elements of a strip of columns of |R A C|, so that it stays in the cache, and the fewest columns.
@@ -95,8 +97,8 @@ std::unique_ptr<LocalMatrix> generated_matrix(const MatrixSpec& spec, const Dist
   return std::make_unique<GeneratedMatrix>(spec, rows, columns);
 }
 
-std::unique_ptr<LocalMatrix> held_matrix(ConstAnyMatrix a) {
-  return std::make_unique<HeldMatrix>(a);
+std::unique_ptr<LocalMatrix> held_matrix(ConstAnyMatrix a, Field field) {
+  return std::make_unique<HeldMatrix>(a, field);
 }
 
 Vector right_hand_side(const MatrixSpec& spec, const Distribution& rows) {
@@ -124,7 +126,7 @@ System::System(const ProcessGrid& grid, Device& device, std::shared_ptr<const Lo
       abs_rows_(device.allocate(bytes_of_doubles(b_.size()))) {
   a_->prepare(device_, *queue_);
   for (Domain* domain : {&x_, &b_}) reserve(*domain, 1);
-  device_.reserve(abs_ax_, bytes_of_doubles(b_.size()));
+  device_.reserve(abs_ax_, bytes_of_doubles(size_in_products(b_) * products(1)));
 }
 
 System System::transposed() const {
@@ -148,15 +150,27 @@ std::optional<std::uint64_t> System::checksum() const {
 }
 
 void System::reserve(Domain& domain, std::int64_t vectors) const {
-  device_.reserve(domain.vectors, bytes_of_doubles(domain.size() * vectors));
+  device_.reserve(domain.vectors, bytes_of_doubles(size_in_products(domain) * products(vectors)));
+}
+
+// Vectors in the form in which A multiplies them.
+MultiVector System::to_multiply(const MultiVector& v, const Domain& domain) const {
+  return domain.layout == Layout::rows ? with_turned(field(), v) : in_planes(field(), v);
+}
+
+// Vectors from the form in which a product with A, or with |A|, has given them.
+MultiVector System::multiplied(const MultiVector& v, const Domain& domain, bool magnitudes) const {
+  if (domain.layout == Layout::columns) return from_planes(field(), v);
+  return magnitudes ? combined_magnitudes(field(), v) : combined(field(), v);
 }
 
 // The sums of the parts that the ranks with the same entries of a domain have in device memory.
-MultiVector System::sums(const Domain& domain, const double* parts, std::int64_t vectors) const {
-  MultiVector sums(domain.size(), vectors);
+MultiVector System::sums(const Domain& domain, const double* parts, std::int64_t vectors,
+                         bool magnitudes) const {
+  MultiVector sums(size_in_products(domain), products(vectors));
   download_results(grid_.all(), device_, *queue_, parts, sums.all());
   VectorSpace(grid_, domain.layout).alike().all_reduce(sums.all(), Reduction::sum);
-  return sums;
+  return multiplied(sums, domain, magnitudes);
 }
 
 // One pass over A: returns R A C V; *abs_ax <- |R A C| |V| where abs_ax is not null. Each rank
@@ -167,21 +181,37 @@ MultiVector System::pass(const MultiVector& v, MultiVector* abs_ax) {
   const std::int64_t count = v.count();
   reserve(x_, count);
   reserve(b_, count);
-  device_.reserve(abs_ax_, bytes_of_doubles(b_.size() * count));
-  device_.upload(*queue_, scaled(x_.scales, v).all(), x_.vectors.as<double>());
-  const auto of_b = [&](const Buffer& memory) { return vectors_in(memory, b_.size(), count); };
-  a_->multiply(device_, *queue_, transpose_, vectors_in(x_.vectors, x_.size(), count),
-               of_b(b_.vectors), first ? abs_rows_.as<double>() : nullptr,
+  const std::int64_t rows = size_in_products(b_);
+  device_.reserve(abs_ax_, bytes_of_doubles(rows * products(count)));
+  device_.upload(*queue_, to_multiply(scaled(x_.scales, v), x_).all(), x_.vectors.as<double>());
+  const auto of_b = [&](const Buffer& memory) { return vectors_in(memory, rows, products(count)); };
+  a_->multiply(device_, *queue_, transpose_,
+               vectors_in(x_.vectors, size_in_products(x_), products(count)), of_b(b_.vectors),
+               first ? abs_rows_.as<double>() : nullptr,
                abs_ax ? of_b(abs_ax_) : MatrixView<double>{}, checksum_.as<std::uint64_t>());
   summed_ = checksum_.bytes() > 0;
   if (first) {
-    const MultiVector of_a = sums(b_, abs_rows_.as<double>(), 1);
+    const MultiVector of_a = row_sums_of(abs_rows_.as<double>());
     norm_a_ = largest_of_all(of_a[0]);
     const std::int64_t mine = x_.scales.empty() && b_.scales.empty() ? 0 : 1;
     if (grid_.all().all_reduce(mine, Reduction::max) == 0) row_sums_ = of_a.vector(0);
   }
-  if (abs_ax) *abs_ax = scaled(b_.scales, sums(b_, abs_ax_.as<double>(), count));
+  if (abs_ax) *abs_ax = scaled(b_.scales, sums(b_, abs_ax_.as<double>(), count, true));
   return scaled(b_.scales, sums(b_, b_.vectors.as<double>(), count));
+}
+
+// The sums of the magnitudes in rows of A, of which the ranks with the same rows have parts. Those
+// of the two rows that a complex row is are equal.
+MultiVector System::row_sums_of(const double* parts) const {
+  MultiVector sums(size_in_products(b_), 1);
+  download_results(grid_.all(), device_, *queue_, parts, sums.all());
+  b_space().alike().all_reduce(sums.all(), Reduction::sum);
+  if (field() == Field::real) return sums;
+  const bool both = b_.layout == Layout::rows;  // each is a row of H, of which there are two
+  MultiVector of_a(b_.size(), 1);
+  for (std::size_t i = 0; i < of_a[0].size(); ++i)
+    of_a[0][i] = both ? sums[0][i] + sums[0][i ^ 1] : sums[0][i / 2];
+  return of_a;
 }
 
 // R A C V (from x to b) or its transpose (from b to x) as a product of matrices.
@@ -191,13 +221,13 @@ MultiVector System::product(const MultiVector& v, Domain& from, Domain& to) {
   reserve(to, count);
   MultiVector minus_v = scaled(from.scales, v);
   for (double& value : minus_v.all()) value = -value;
-  device_.upload(*queue_, minus_v.all(), from.vectors.as<double>());
-  const std::int64_t bytes = bytes_of_doubles(to.size() * count);
+  device_.upload(*queue_, to_multiply(minus_v, from).all(), from.vectors.as<double>());
+  const std::int64_t bytes = bytes_of_doubles(size_in_products(to) * products(count));
   device_.clear(*queue_, {to.vectors.data(), static_cast<std::size_t>(bytes)});
   const Transpose transpose = &from == &x_ ? transpose_ : !transpose_;
   device_.subtract_product(*queue_, transpose, *a_->held(),
-                           vectors_in(from.vectors, from.size(), count),
-                           vectors_in(to.vectors, to.size(), count));
+                           vectors_in(from.vectors, size_in_products(from), products(count)),
+                           vectors_in(to.vectors, size_in_products(to), products(count)));
   return scaled(to.scales, sums(to, to.vectors.as<double>(), count));
 }
 
@@ -208,19 +238,23 @@ MultiVector System::magnitude_product_in(const MultiVector& v, const Vector& pow
   const bool transposed = transpose_ == Transpose::yes;
   const Domain& along_rows = transposed ? x_ : b_;
   const Domain& along_columns = transposed ? b_ : x_;
-  const std::int64_t m = along_rows.size();
-  const std::int64_t k = along_columns.size();
+  const std::int64_t m = size_in_products(along_rows);
+  const std::int64_t k = size_in_products(along_columns);
   const std::int64_t bytes = std::int64_t{sizeof(T)};
   const std::int64_t strip_columns =
       std::max(strip_elements / std::max<std::int64_t>(m, 1), least_strip);
-  std::vector<T> minus_v(v.all().size());
-  for (std::size_t i = 0; i < minus_v.size(); ++i)
-    minus_v[i] = static_cast<T>(-std::fabs(v.all()[i]) / powers[i / divisor(x_.size())]);
-  const Buffer vectors = device_.allocate(x_.size() * v.count() * bytes);
-  const Buffer product = device_.allocate(b_.size() * v.count() * bytes);
+  MultiVector magnitudes_of_v = v;
+  for (std::size_t i = 0; i < v.all().size(); ++i)
+    magnitudes_of_v.all()[i] = std::fabs(v.all()[i]) / powers[i / divisor(x_.size())];
+  const MultiVector factor = to_multiply(magnitudes_of_v, x_);
+  std::vector<T> minus_v(factor.all().size());
+  std::ranges::transform(factor.all(), minus_v.begin(),
+                         [](double value) { return static_cast<T>(-std::fabs(value)); });
+  std::vector<T> host(static_cast<std::size_t>(size_in_products(b_) * factor.count()), T{0});
+  const Buffer vectors = device_.allocate(std::ssize(minus_v) * bytes);
+  const Buffer product = device_.allocate(std::ssize(host) * bytes);
   const Buffer magnitudes = device_.allocate(m * std::min(strip_columns, k) * bytes);
   device_.upload(*queue_, minus_v, vectors.as<T>());
-  std::vector<T> host(static_cast<std::size_t>(b_.size() * v.count()), T{0});
   device_.upload(*queue_, host, product.as<T>());
   const auto scale_buffer = [&](const Vector& scales) {
     Buffer buffer = device_.allocate(bytes_of_doubles(std::ssize(scales)));
@@ -228,16 +262,17 @@ MultiVector System::magnitude_product_in(const MultiVector& v, const Vector& pow
     return buffer;
   };
   const Buffer row_scales = scale_buffer(along_rows.scales);
-  const Buffer column_scales = scale_buffer(along_columns.scales);
-  const auto all_of = [&](const Buffer& memory, std::int64_t size) {
-    return MatrixView<T>{memory.as<T>(), size, v.count(), std::max<std::int64_t>(size, 1)};
+  const Buffer column_scales = scale_buffer(of_columns(field(), along_columns.scales));
+  const auto all_of = [&](const Buffer& memory, const Domain& domain) {
+    const std::int64_t size = size_in_products(domain);
+    return MatrixView<T>{memory.as<T>(), size, factor.count(), std::max<std::int64_t>(size, 1)};
   };
-  const MatrixView<T> from = all_of(vectors, x_.size());
-  const MatrixView<T> to = all_of(product, b_.size());
+  const MatrixView<T> from = all_of(vectors, x_);
+  const MatrixView<T> to = all_of(product, b_);
   for (std::int64_t j = 0; j < k; j += strip_columns) {
     const std::int64_t width = std::min(strip_columns, k - j);
     const MatrixView<T> strip{magnitudes.as<T>(), m, width, std::max<std::int64_t>(m, 1)};
-    const auto of_strip = [&](MatrixView<T> all) { return all.block(j, 0, width, v.count()); };
+    const auto of_strip = [&](MatrixView<T> all) { return all.block(j, 0, width, all.columns); };
     device_.scale(*queue_, a_->held()->block(0, j, m, width),
                   along_rows.scales.empty() ? nullptr : row_scales.as<double>(),
                   along_columns.scales.empty() ? nullptr : column_scales.as<double>() + j, strip);
@@ -246,9 +281,11 @@ MultiVector System::magnitude_product_in(const MultiVector& v, const Vector& pow
                              transposed ? of_strip(to) : to);
   }
   download_results(grid_.all(), device_, *queue_, product.as<T>(), host);
-  MultiVector sums(b_.size(), v.count());
-  for (std::size_t i = 0; i < host.size(); ++i)
-    sums.all()[i] = static_cast<double>(host[i]) * powers[i / divisor(b_.size())];
+  MultiVector wide(size_in_products(b_), factor.count());
+  std::ranges::copy(host, wide.all().begin());
+  MultiVector sums = multiplied(wide, b_, true);
+  for (std::size_t i = 0; i < sums.all().size(); ++i)
+    sums.all()[i] *= powers[i / divisor(b_.size())];
   b_space().alike().all_reduce(sums.all(), Reduction::sum);
   return sums;
 }
@@ -275,8 +312,7 @@ MultiVector System::magnitude_product(const MultiVector& v) {
 }
 
 MultiVector System::multiply(const MultiVector& v) {
-  const bool as_product = v.count() > Device::few_vectors && a_->held();
-  return as_product ? product(v, x_, b_) : pass(v, nullptr);
+  return as_product(v.count()) ? product(v, x_, b_) : pass(v, nullptr);
 }
 
 MultiVector System::multiply_transposed(const MultiVector& v) {
@@ -286,10 +322,10 @@ MultiVector System::multiply_transposed(const MultiVector& v) {
 
 System::Errors System::errors(const MultiVector& y, const MultiVector& b, bool with_bound) {
   Errors result;
-  const bool as_product = y.count() > Device::few_vectors && a_->held();
-  if (as_product && with_bound) result.bound = magnitude_product(y);
-  result.residual = as_product ? product(y, x_, b_) : pass(y, with_bound ? &result.bound : nullptr);
-  if (as_product) summed_ = false;
+  const bool many = as_product(y.count());
+  if (many && with_bound) result.bound = magnitude_product(y);
+  result.residual = many ? product(y, x_, b_) : pass(y, with_bound ? &result.bound : nullptr);
+  if (many) summed_ = false;
   for (std::size_t i = 0; i < b.all().size(); ++i) {
     result.residual.all()[i] = b.all()[i] - result.residual.all()[i];
     if (with_bound) result.bound.all()[i] += std::fabs(b.all()[i]);

@@ -17,11 +17,14 @@
 #include "device/device.hpp"
 #include "element/matrix_spec.hpp"
 #include "grid/distribution.hpp"
+#include "refine/pairs.hpp"
 #include "refine/vectors.hpp"
 
 namespace lupine {
 
-/// The rank's part of A: its local rows and columns. Pointers point to device memory.
+/// The rank's part of A: its local rows and columns. Pointers point to device memory. Of a complex
+/// A, products are those of the real matrix H of twice as many rows, and so are the vectors
+/// (refine/pairs.hpp).
 class LocalMatrix {
  public:
   virtual ~LocalMatrix() = default;
@@ -34,16 +37,17 @@ class LocalMatrix {
   virtual void multiply(Device& device, Queue& queue, Transpose transpose,
                         MatrixView<const double> x, MatrixView<double> ax, double* abs_rows,
                         MatrixView<double> abs_ax, std::uint64_t* checksum) const = 0;
-  /// A in device memory, in FP64; nothing if it is not held there.
+  /// A, or H, in device memory, in FP64; nothing if it is not held there.
   virtual std::optional<ConstAnyMatrix> held() const { return std::nullopt; }
+  virtual Field field() const { return Field::real; }
 };
 
 /// A benchmark's matrix, which the device generates again in every pass, for one vector after the
 /// other.
 std::unique_ptr<LocalMatrix> generated_matrix(const MatrixSpec& spec, const Distribution& rows,
                                               const Distribution& columns);
-/// A matrix in FP64 in device memory, which must stay unchanged.
-std::unique_ptr<LocalMatrix> held_matrix(ConstAnyMatrix a);
+/// A matrix in FP64 in device memory, which must stay unchanged. @param a real; H of a complex one
+std::unique_ptr<LocalMatrix> held_matrix(ConstAnyMatrix a, Field field = Field::real);
 
 /// The entries of a benchmark's b that belong to these rows: b along rows.
 Vector right_hand_side(const MatrixSpec& spec, const Distribution& rows);
@@ -58,12 +62,16 @@ struct Scales {
 /// except the accessors. Solutions y and right-hand sides b are distributed as the columns and rows
 /// of A are: y "along columns" and b "along rows" (see Layout). Norms are infinity norms.
 ///
+/// A complex system of order m is a real one of order n = 2 m (refine/pairs.hpp): so are its
+/// vectors, norms and errors, and real and imaginary parts are entries of their own. Its transpose
+/// is that of the real system, with A^H.
+///
 /// transposed() is the system (C A^T R) Y = C B with the same A in memory: there y is along rows
 /// and b along columns. In the comments of a System, A is the matrix of its own system, and R and C
 /// are the scales of its rows and columns.
 class System {
  public:
-  /// @param rows,columns the distribution of A
+  /// @param rows,columns the distribution of A; of a complex one that of the real system
   System(const ProcessGrid& grid, Device& device, std::unique_ptr<LocalMatrix> a, Distribution rows,
          Distribution columns, Scales scales = {});
 
@@ -122,7 +130,7 @@ class System {
     Layout layout;
     Distribution part;
     Vector scales;   ///< of these vectors; empty: ones
-    Buffer vectors;  ///< device memory for some of them
+    Buffer vectors;  ///< device memory for some of them, in the form of a product with A
 
     std::int64_t size() const { return part.local_size(); }
   };
@@ -134,8 +142,22 @@ class System {
   MultiVector magnitude_product(const MultiVector& v);
   template <class T>
   MultiVector magnitude_product_in(const MultiVector& v, const Vector& powers);
+  Field field() const { return a_->field(); }
+  /// The real vectors that stand for so many in a product with A.
+  std::int64_t products(std::int64_t vectors) const { return parts_of(field()) * vectors; }
+  /// Numbers of one of these on the rank: half of domain.size() in planes.
+  std::int64_t size_in_products(const Domain& domain) const {
+    return domain.layout == Layout::rows ? domain.size() : plane_size(field(), domain.size());
+  }
+  bool as_product(std::int64_t vectors) const {
+    return products(vectors) > Device::few_vectors && a_->held();
+  }
+  MultiVector row_sums_of(const double* parts) const;
+  MultiVector to_multiply(const MultiVector& v, const Domain& domain) const;
+  MultiVector multiplied(const MultiVector& v, const Domain& domain, bool magnitudes) const;
   void reserve(Domain& domain, std::int64_t vectors) const;
-  MultiVector sums(const Domain& domain, const double* parts, std::int64_t vectors) const;
+  MultiVector sums(const Domain& domain, const double* parts, std::int64_t vectors,
+                   bool magnitudes = false) const;
 
   const ProcessGrid& grid_;
   Device& device_;

@@ -98,14 +98,15 @@ Defaults defaults_for(const LuPlan& lu, bool fast) {
   const Row& row = row_of(engine_of(lu, fast), ceil_div(lu.n, sides));
   const bool alone = lu.grid.size() == 1;
   const std::int64_t most = alone ? row.nb_alone : row.nb;
-  const std::int64_t nb = std::min({most, largest_nb_for(lu, fast), lu.n});
+  // Columns of complex numbers are as wide for products as twice as many of real ones.
+  const std::int64_t nb = std::min({most / lu.parts(), largest_nb_for(lu, fast), lu.n});
   const std::int64_t chunk = lu.grid.nprow == 1 ? row.chunk_alone : row.chunk;
   std::string name(words(row.engine));
   if (row.above > 0) name += fmt::format(", above {} a rank", row.above);
   return {{nb, alone ? row.lookahead_alone : row.lookahead, chunk},
           row.leaf,
           std::move(name),
-          nb < most};
+          nb < most / lu.parts()};
 }
 
 }  // namespace lupine

@@ -19,7 +19,7 @@ constexpr double panel_floor = 40e6;
 constexpr double reader_bytes = 60e6;  // what a source may have read ahead of a user's matrix
 
 double element_bytes(const LuPlan& plan) {
-  return static_cast<double>(bytes_of(plan.storage()));
+  return static_cast<double>(plan.element());
 }
 
 }  // namespace
@@ -29,7 +29,7 @@ double panel_bytes(const LuPlan& plan) {
 }
 
 double rank_bytes(const LuPlan& plan) {
-  const std::int64_t element = bytes_of(plan.storage()) + plan.held;
+  const std::int64_t element = plan.element() + plan.held;
   const std::int64_t matrices =
       DistributedMatrix::bytes(plan.rows().local_size(), plan.columns().local_size(), element);
   return static_cast<double>(matrices) + panel_bytes(plan) + refine_bytes(plan) +
@@ -37,7 +37,8 @@ double rank_bytes(const LuPlan& plan) {
 }
 
 double host_bytes(const LuPlan& plan) {
-  const auto ends = static_cast<double>(plan.rows().local_size() + plan.columns().local_size());
+  const auto ends =
+      static_cast<double>(plan.parts() * (plan.rows().local_size() + plan.columns().local_size()));
   const double loading = plan.held > 0 ? largest_piece_bytes + reader_bytes + 8 * ends : 0;
   return traits_of(plan.device).host_bytes + static_cast<double>(factor_memory(plan).host) +
          loading + refine_bytes(plan);

@@ -45,6 +45,7 @@ class Planning {
                  .grid = setup_.machine.shape(),
                  .device = run.device,
                  .precision = request.precision,
+                 .field = request.field,
                  .pivoting = request.pivoting,
                  .fp64 = run.fp64,
                  .narrow = request.narrow,
@@ -161,13 +162,13 @@ LuPlan Planning::lu(std::int64_t n) const {
 std::int64_t Planning::kept_bytes() const {
   const bool copied =
       kept_ == Kept::copy || (kept_ == Kept::in_place && !machine_.device().shares_host_memory());
-  return copied ? std::int64_t{sizeof(double)} : 0;
+  return copied ? std::int64_t{sizeof(double)} * setup_.lu.parts() : 0;
 }
 
 // Bytes of a rank's factors and copy of A: a lower bound of the footprint, which holds even for an
 // n so large that the footprint's index arithmetic would overflow.
 double Planning::factor_bytes(std::int64_t n) const {
-  const std::int64_t bytes = bytes_of(setup_.lu.storage()) + kept_bytes();
+  const std::int64_t bytes = setup_.lu.element() + kept_bytes();
   return static_cast<double>(bytes) * static_cast<double>(n) * static_cast<double>(n) /
          machine_.all().size();
 }
@@ -184,7 +185,7 @@ std::int64_t Planning::largest_that_fits(double bytes) const {
 double Planning::copy_bytes(Precision precision) const {
   LuPlan with = lu(setup_.lu.n);
   with.precision = precision;
-  with.held = sizeof(double);
+  with.held = with.parts() * std::int64_t{sizeof(double)};
   with.width = panel_width(with);
   return rank_bytes(with);
 }

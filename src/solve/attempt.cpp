@@ -22,10 +22,12 @@ constexpr double more_accurate = 4;  // ratio of unit roundoffs that makes a ste
 
 double lu_seconds(const LuPlan& lu, Precision precision, const Rates& rates) {
   const auto n = static_cast<double>(lu.n);
-  const double updates = 2. / 3 * n * n * n / rates.of(precision);
+  // A product of complex numbers is four of real ones.
+  const auto products = static_cast<double>(lu.parts() * lu.parts());
+  const double updates = products * 2. / 3 * n * n * n / rates.of(precision);
   if (lu.overlaps) return updates;
   const double panel_rate = panel_share * rates.of(storage_for(precision)) / lu.grid.npcol;
-  return updates + n * n * static_cast<double>(lu.nb) / 2 / panel_rate;
+  return updates + products * n * n * static_cast<double>(lu.nb) / 2 / panel_rate;
 }
 
 std::vector<Attempt> worthwhile_attempts(const LuPlan& lu, const Rates& rates, Precision first) {
@@ -49,7 +51,8 @@ std::vector<Attempt> worthwhile_attempts(const LuPlan& lu, const Rates& rates, P
 double refine_seconds(const LuPlan& lu, Precision precision, const Rates& rates, std::int64_t count,
                       double condition) {
   const auto n = static_cast<double>(lu.n);
-  const double each = 2 * n * n * static_cast<double>(count);
+  const double each =
+      static_cast<double>(lu.parts() * lu.parts()) * 2 * n * n * static_cast<double>(count);
   if (precision == Precision::fp64) return each / rates.of(Precision::fp64);
   const double growth =
       std::max(least_growth, std::isnan(condition) ? 0 : condition / least_growth);

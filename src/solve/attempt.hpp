@@ -27,9 +27,10 @@ struct Attempt {
 
 /// Predicted seconds of an LU with partial pivoting:
 ///     2/3 n^3 / (rate of the update) + n^2 nb / 2 / (rate of a panel),
-/// where a panel has a quarter of the update's rate in the storage precision, and the ranks of one
-/// process column factor it. The second term is 0 where panels are factored beside the updates.
-/// @param lu of which n, nb, grid and overlaps count
+/// of a complex matrix four times that, where a panel has a quarter of the update's rate in the
+/// storage precision, and the ranks of one process column factor it. The second term is 0 where
+/// panels are factored beside the updates.
+/// @param lu of which n, nb, field, grid and overlaps count
 double lu_seconds(const LuPlan& lu, Precision precision, const Rates& rates);
 
 /// The steps that are worth trying, in order: FP64, and before it the faster one of FP32 and FP16x3

@@ -15,6 +15,8 @@
 #include "comm/agreement.hpp"
 #include "comm/interruption.hpp"
 #include "core/expects.hpp"
+#include "refine/pairs.hpp"
+#include "source/source.hpp"
 
 namespace lupine {
 
@@ -37,16 +39,19 @@ class Equilibrator {
       : grid_(grid), device_(device), a_(a), queue_(device.make_queue(Priority::normal)) {}
 
   /// max_j weights_j |a_ij| of all rows i (Layout::rows), or the same of all columns, on every
-  /// rank. No weights stand for ones. *checksums <- those of the rank's columns, where not null.
+  /// rank, as Equilibration has them. No weights stand for ones. *checksums <- those of the rank's
+  /// columns, where not null.
   Vector largest(Layout along, const Vector& weights = {},
                  std::vector<std::uint64_t>* checksums = nullptr) {
     const bool rows = along == Layout::rows;
-    const Distribution& to = rows ? a_.rows() : a_.columns();
-    const Distribution& from = rows ? a_.columns() : a_.rows();
+    const Distribution columns = a_.element_columns();
+    const Distribution& to = rows ? a_.rows() : columns;
     constexpr std::int64_t size = sizeof(double);
-    const Vector mine = weights.empty() ? Vector{} : local_part(from, weights);
+    const Vector mine = weights.empty() ? Vector{}
+                        : rows          ? local_part(columns, of_columns(a_.field(), weights))
+                                        : local_part(a_.rows(), weights);
     Vector result(static_cast<std::size_t>(to.local_size()));
-    if (checksums) checksums->resize(static_cast<std::size_t>(a_.columns().local_size()));
+    if (checksums) checksums->resize(static_cast<std::size_t>(columns.local_size()));
     agree(grid_.all(), [&] {
       const auto room = [&](std::int64_t count) {
         return device_.allocate(std::max<std::int64_t>(count, 1) * size);
@@ -66,12 +71,26 @@ class Equilibrator {
     });
     const VectorSpace space(grid_, along);
     space.alike().all_reduce(result, Reduction::max);
-    return space.gather(to, result);
+    return of_elements(along, space.gather(to, result));
   }
 
   [[noreturn]] void refuse_non_finite();
 
  private:
+  // Of a complex A: rows of H in twos become rows of elements, and each of these, or each column,
+  // stands twice.
+  Vector of_elements(Layout along, Vector of_h) const {
+    if (a_.field() == Field::real) return of_h;
+    if (along == Layout::columns) {
+      Vector twice(2 * of_h.size());
+      for (std::size_t i = 0; i < twice.size(); ++i) twice[i] = of_h[i / 2];
+      return twice;
+    }
+    for (std::size_t i = 0; i < of_h.size(); i += 2)
+      of_h[i] = of_h[i + 1] = std::max(of_h[i], of_h[i + 1]);
+    return of_h;
+  }
+
   const ProcessGrid& grid_;
   Device& device_;
   const UserMatrix& a_;
@@ -93,15 +112,16 @@ void Equilibrator::refuse_non_finite() {
         std::find_if(column.begin(), column.end(), [](double v) { return !std::isfinite(v); });
     if (bad == column.end()) continue;
     value = *bad;
-    first[0] = a_.columns().global({j}).value * n + a_.rows().global({bad - column.begin()}).value;
+    first[0] =
+        a_.element_columns().global({j}).value * n + a_.rows().global({bad - column.begin()}).value;
   }
   const std::int64_t mine = first[0];
   grid_.all().all_reduce(first, Reduction::min);
-  std::int64_t i = mine % n + 1;
+  std::int64_t i = mine % n / parts_of(a_.field()) + 1;
   std::int64_t j = mine / n + 1;
   if (a_.transposed()) std::swap(i, j);
-  const std::vector<std::string> words =
-      grid_.all().all_gather(mine == first[0] ? fmt::format("A({}, {}) is {}", i, j, value) : "");
+  const std::vector<std::string> words = grid_.all().all_gather(
+      mine == first[0] ? number_text(fmt::format("A({}, {})", i, j), a_.field(), mine, value) : "");
   for (const std::string& word : words)
     if (!word.empty()) throw UsageError(word + " (counted from 1); allowed are finite numbers");
   throw UsageError("A has an Inf or NaN; allowed are finite numbers");

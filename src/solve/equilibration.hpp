@@ -32,8 +32,9 @@ inline std::optional<int> exponent(double value) {
 enum class Scaling { off, rows_first, columns_first };
 
 /// The scales R = diag(2^rows[i]) and C = diag(2^columns[j]) of R A C, as exponents. Every rank has
-/// those of all n rows and columns. They alone say what the scales are: matrix, right-hand sides,
-/// solutions and errors are all scaled by these exponents.
+/// those of all n rows and columns; of a complex A, of the real system's (refine/pairs.hpp), of
+/// which two follow each other that are equal. They alone say what the scales are: matrix,
+/// right-hand sides, solutions and errors are all scaled by these exponents.
 struct Equilibration {
   std::vector<int> rows;
   std::vector<int> columns;
@@ -69,10 +70,11 @@ struct Equilibration {
 /// Computes scales for which the largest magnitude of each column of R A C is in [1/2, 1), and that
 /// of each row below 1:
 ///     r_i = 1 / max_j |a_ij|,  c_j = 1 / max_i r_i |a_ij|,
-/// rounded to powers of two (N. J. Higham, S. Pranesh, M. Zounon, "Squeezing a Matrix into Half
-/// Precision, with an Application to Solving Linear Systems", SIAM J. Sci. Comput. 41, 2019); with
-/// Scaling::columns_first the roles of rows and columns are exchanged. A largest magnitude that is
-/// subnormal, or so small in comparison that no scale reaches it, stays below 1/2: exponents are in
+/// where |a| = max(|re a|, |im a|) of complex elements, rounded to powers of two (N. J. Higham, S.
+/// Pranesh, M. Zounon, "Squeezing a Matrix into Half Precision, with an Application to Solving
+/// Linear Systems", SIAM J. Sci. Comput. 41, 2019); with Scaling::columns_first the roles of rows
+/// and columns are exchanged. A largest magnitude that is subnormal, or so small in comparison that
+/// no scale reaches it, stays below 1/2: exponents are in
 /// [-1024, 1022] for what comes first, and in [0, 2044] for the other. Rows and columns of zeros
 /// have the exponent 0. Collective.
 /// @param scaling off: A is searched for Inf and NaN, and only where its largest number is near an

@@ -16,8 +16,8 @@ namespace lupine {
 Factors::Factors(Transport& transport, const ScaledMatrix& a, const LuPlan& plan, int rotations,
                  const ColumnsDone& done)
     : transport_(transport), lu_(agreed(transport.grid().all(), [&] {
-        return DistributedMatrix(transport.device(), a.matrix().rows(), a.matrix().columns(),
-                                 plan.storage());
+        return DistributedMatrix(transport.device(), a.matrix().element_rows(),
+                                 a.matrix().element_columns(), plan.storage(), plan.field);
       })) {
   Device& device = transport.device();
   const RunContext& run = device.run();
@@ -27,8 +27,8 @@ Factors::Factors(Transport& transport, const ScaledMatrix& a, const LuPlan& plan
   std::optional<Rotations> v;
   if (rotations > 0) {
     const auto seed = 2 * static_cast<std::uint64_t>(rotations);
-    u.emplace(lu_.rows(), seed - 1);
-    v.emplace(lu_.columns(), seed);
+    u.emplace(lu_.rows(), plan.field, seed - 1);
+    v.emplace(lu_.columns(), plan.field, seed);
     rotate(device, *u, *v, lu_.local());
   }
   outcome_ = factorize(transport, lu_, plan, done);
@@ -55,7 +55,7 @@ double Factors::measured_growth(double largest) const {
     Vector most(static_cast<std::size_t>(lu_.columns().local_size()));
     const Buffer found =
         device.allocate(std::max<std::int64_t>(std::ssize(most), 1) * std::int64_t{sizeof(double)});
-    device.largest_of_columns(*queue, lu_.local(), nullptr, found.as<double>(), nullptr);
+    device.largest_of_columns(*queue, lu_.local().real(), nullptr, found.as<double>(), nullptr);
     device.download(*queue, found.as<double>(), most);
     return lupine::largest(most);
   });
@@ -72,10 +72,10 @@ bool Factors::zero_pivot() {
     const auto queue = device.make_queue(Priority::normal);
     const AnyMatrix entry =
         lu_.from(lu_.rows().local(pivot), lu_.columns().local(pivot)).block(0, 0, 1, 1);
-    with_storage(entry, [&](const auto& e) {
+    with_numbers(entry, [&](const auto& e) {
       std::remove_reference_t<decltype(e(0, 0))> value{};
       device.download(*queue, e.data, std::span(&value, 1));
-      zero = value == 0 ? 1 : 0;
+      zero = value == std::remove_reference_t<decltype(value)>{} ? 1 : 0;
     });
   }
   return transport_.grid().all().all_reduce(zero, Reduction::max) != 0;

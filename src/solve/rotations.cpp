@@ -24,7 +24,8 @@ void rotate_pair(double cosine, double sine, double& a, double& b) {
 }  // namespace
 
 // The bits depend on the place of the first entry, so process rows differ.
-Rotations::Rotations(const Distribution& mine, std::uint64_t seed) {
+Rotations::Rotations(const Distribution& mine, Field field, std::uint64_t seed)
+    : parts_(parts_of(field)) {
   const auto n = static_cast<std::size_t>(mine.local_size());
   if (n == 0) return;
   const auto place = static_cast<std::uint64_t>(mine.global(LocalIndex{0}).value);
@@ -43,18 +44,23 @@ Rotations::Rotations(const Distribution& mine, std::uint64_t seed) {
 }
 
 void Rotations::apply(Transpose transpose, MultiVector& v) const {
+  const auto parts = static_cast<std::size_t>(parts_);
   for (std::int64_t k = 0; k < v.count(); ++k) {
     const auto column = v[k];
+    const auto turn = [&](const Rotation& r, double sine) {
+      for (std::size_t p = 0; p < parts; ++p)
+        rotate_pair(r.cosine, sine, column[r.i * parts + p], column[r.j * parts + p]);
+    };
     if (transpose == Transpose::yes)
-      for (const Rotation& r : rotations_) rotate_pair(r.cosine, r.sine, column[r.i], column[r.j]);
+      for (const Rotation& r : rotations_) turn(r, r.sine);
     else
-      for (auto r = rotations_.rbegin(); r != rotations_.rend(); ++r)
-        rotate_pair(r->cosine, -r->sine, column[r->i], column[r->j]);
+      for (auto r = rotations_.rbegin(); r != rotations_.rend(); ++r) turn(*r, -r->sine);
   }
 }
 
-void rotate(Device& device, const Rotations& u, const Rotations& v, AnyMatrix a) {
-  LUPINE_EXPECTS(a.precision == Precision::fp64);
+void rotate(Device& device, const Rotations& u, const Rotations& v, AnyMatrix elements) {
+  LUPINE_EXPECTS(elements.precision == Precision::fp64);
+  const AnyMatrix a = elements.real();
   const auto queue = device.make_queue(Priority::normal);
   const auto column = [&](std::size_t j) {
     return a.as<double>().column(static_cast<std::int64_t>(j));

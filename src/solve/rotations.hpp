@@ -14,27 +14,28 @@
 
 namespace lupine {
 
-/// An orthogonal matrix U: some layers, each a random pairing of the rank's entries with a random
-/// plane rotation of each pair. Ranks whose entries are the same have the same U, and no rank needs
-/// another's entries.
+/// A real orthogonal matrix U: some layers, each a random pairing of the rank's entries with a
+/// random plane rotation of each pair; complex entries are turned as wholes. Ranks whose entries
+/// are the same have the same U, and no rank needs another's entries.
 class Rotations {
  public:
-  /// @param seed another U for another one
-  Rotations(const Distribution& mine, std::uint64_t seed);
+  /// @param mine the distribution of the entries @param seed another U for another one
+  Rotations(const Distribution& mine, Field field, std::uint64_t seed);
   /// V <- U V, or U^T V, for the rank's entries of some vectors.
   void apply(Transpose transpose, MultiVector& v) const;
 
  private:
-  friend void rotate(Device& device, const Rotations& u, const Rotations& v, AnyMatrix a);
+  friend void rotate(Device& device, const Rotations& u, const Rotations& v, AnyMatrix elements);
   struct Rotation {
     std::size_t i, j;
     double cosine, sine;
   };
+  std::int64_t parts_;               // numbers of an entry
   std::vector<Rotation> rotations_;  // from the first to the last that U^T applies
 };
 
 /// A <- U^T A V for the rank's part of an FP64 matrix. Its columns pass through host memory.
-void rotate(Device& device, const Rotations& u, const Rotations& v, AnyMatrix a);
+void rotate(Device& device, const Rotations& u, const Rotations& v, AnyMatrix elements);
 
 /// Solves with the factors of U^T A V as with those of A: A^-1 = V (U^T A V)^-1 U^T.
 ///

@@ -42,13 +42,20 @@ std::vector<std::int64_t> local_of(const Distribution& mine, std::span<const std
   return all;
 }
 
-// The rank's entries of S; the others are zero. S is column-major.
+// The rank's entries of S; the others are zero. S is column-major; of a complex A it is the real
+// matrix with a 2 x 2 block for each element of the sample, whose first column is one of H.
 std::vector<double> my_sample(Device& device, const UserMatrix& a, const Equilibration& scales,
                               std::int64_t step, std::int64_t order) {
   const std::vector<std::int64_t> places = drawn(step, order);
-  const std::vector<std::int64_t> rows = local_of(a.rows(), places);
-  const std::vector<std::int64_t> columns = local_of(a.columns(), places);
-  std::vector<double> s(static_cast<std::size_t>(order * order), 0.0);
+  const std::int64_t parts = parts_of(a.field());
+  const Distribution of_rows = a.element_rows();
+  const Distribution of_columns = a.element_columns();
+  std::vector<std::int64_t> rows;
+  for (const std::int64_t row : local_of(of_rows, places))
+    for (std::int64_t p = 0; p < parts; ++p) rows.push_back(parts * row + p);
+  const std::vector<std::int64_t> columns = local_of(of_columns, places);
+  const std::int64_t size = parts * order;
+  std::vector<double> s(static_cast<std::size_t>(size * size), 0.0);
   if (rows.empty() || columns.empty()) return s;
   const auto queue = device.make_queue(Priority::normal);
   const auto m = std::ssize(rows);
@@ -65,13 +72,20 @@ std::vector<double> my_sample(Device& device, const UserMatrix& a, const Equilib
   device.download(*queue, entries.as<double>(), mine);
   for (std::int64_t j = 0; j < k; ++j)
     for (std::int64_t i = 0; i < m; ++i) {
-      const std::int64_t row = a.rows().global(LocalIndex{rows[static_cast<std::size_t>(i)]}).value;
+      const std::int64_t row =
+          of_rows.global(LocalIndex{rows[static_cast<std::size_t>(i)] / parts}).value;
       const std::int64_t column =
-          a.columns().global(LocalIndex{columns[static_cast<std::size_t>(j)]}).value;
-      s[static_cast<std::size_t>(row / step + column / step * order)] =
-          std::ldexp(mine[static_cast<std::size_t>(i + j * m)],
-                     scales.rows[static_cast<std::size_t>(row)] +
-                         scales.columns[static_cast<std::size_t>(column)]);
+          of_columns.global(LocalIndex{columns[static_cast<std::size_t>(j)]}).value;
+      const double value = std::ldexp(mine[static_cast<std::size_t>(i + j * m)],
+                                      scales.rows[static_cast<std::size_t>(parts * row)] +
+                                          scales.columns[static_cast<std::size_t>(parts * column)]);
+      const std::int64_t part = i % parts;
+      const auto at = [&](std::int64_t p, std::int64_t q) -> double& {
+        return s[static_cast<std::size_t>(row / step * parts + p +
+                                          (column / step * parts + q) * size)];
+      };
+      at(part, 0) = value;
+      if (parts == 2) at(1 - part, 1) = part == 0 ? value : -value;
     }
   return s;
 }
@@ -87,7 +101,7 @@ double condition_of(std::vector<double> s, std::int64_t order) {
     return [&, transpose](const std::vector<Probe>& probes) {
       std::vector<Vector> products;
       for (const Probe& probe : probes)
-        solve_by_lapack(transpose, lu, pivots, products.emplace_back(probe.v));
+        solve_by_lapack<double>(transpose, lu, pivots, products.emplace_back(probe.v));
       return products;
     };
   };
@@ -104,15 +118,17 @@ std::int64_t sample_order(std::int64_t n) {
 
 double sampled_condition(const ProcessGrid& grid, Device& device, const UserMatrix& a,
                          const Equilibration& scales) {
-  const std::int64_t order = sample_order(a.rows().size());
+  const std::int64_t n = a.element_rows().size();
+  const std::int64_t parts = parts_of(a.field());
+  const std::int64_t order = sample_order(a.rows().size()) / parts;
   if (order == 0 || !has_lapack()) return unknown;
-  const std::int64_t step = a.rows().size() / order;
+  const std::int64_t step = n / order;
   std::vector<double> s =
       agreed(grid.all(), [&] { return my_sample(device, a, scales, step, order); });
   grid.all().reduce_sum(s, 0);
   double condition = unknown;
   if (grid.all().rank() == 0)
-    condition = condition_of(std::move(s), order) * static_cast<double>(step);
+    condition = condition_of(std::move(s), parts * order) * static_cast<double>(step);
   grid.all().broadcast(std::span(&condition, 1), 0);
   return std::isfinite(condition) ? condition : unknown;
 }

@@ -9,6 +9,7 @@
 
 #include "comm/agreement.hpp"
 #include "matrix/wide_part.hpp"
+#include "refine/pairs.hpp"
 
 namespace lupine {
 
@@ -53,7 +54,7 @@ ScaledMatrix::ScaledMatrix(const ProcessGrid& grid, Device& device, const UserMa
       scales_(equilibrate(grid, device, a, scaling, checksums)) {
   scales_.raise(raised);
   if (scales_.is_moderate) return;
-  agree(grid.all(), [&] { held_.emplace(device, a.rows(), a.columns(), Precision::fp64); });
+  agree(grid.all(), [&] { held_.emplace(device, a.rows(), a.element_columns(), Precision::fp64); });
   // Scales of what was scaled first reach from 2^-1024 to 2^1022, those of the other side from 1 to
   // 2^2044. Half of the latter, half of the former, and the same again: so every number on the way
   // from a_ij to the result lies between the two.
@@ -61,7 +62,8 @@ ScaledMatrix::ScaledMatrix(const ProcessGrid& grid, Device& device, const UserMa
   const bool rows_first = scales_.first == Layout::rows;
   for (const bool up : {false, true}) {
     const Buffer rows = on_device(device, *queue, half_powers(a.rows(), scales_.rows, up));
-    const Buffer columns = on_device(device, *queue, half_powers(a.columns(), scales_.columns, up));
+    const Buffer columns = on_device(
+        device, *queue, of_columns(a.field(), half_powers(a.columns(), scales_.columns, up)));
     const auto scale = [&](ConstAnyMatrix from, bool by_rows) {
       device.scale(*queue, from, by_rows ? rows.as<double>() : nullptr,
                    by_rows ? nullptr : columns.as<double>(), held_->local());
@@ -78,17 +80,18 @@ ScaledMatrix::ScaledMatrix(const ProcessGrid& grid, Device& device, const UserMa
 }
 
 System ScaledMatrix::system() const {
-  if (held_) return {grid_, device_, held_matrix(held_->local()), a_.rows(), a_.columns()};
-  return {grid_,     device_,      held_matrix(a_.local()),
-          a_.rows(), a_.columns(), scales_.local(a_.rows(), a_.columns())};
+  const ConstAnyMatrix a = held_ ? ConstAnyMatrix(held_->local()) : a_.local();
+  return {grid_,     device_,      held_matrix(a, a_.field()),
+          a_.rows(), a_.columns(), held_ ? Scales{} : scales_.local(a_.rows(), a_.columns())};
 }
 
-void ScaledMatrix::round_to(AnyMatrix to) const {
+void ScaledMatrix::round_to(AnyMatrix elements) const {
+  const AnyMatrix to = elements.real();
   const auto queue = device_.make_queue(Priority::normal);
   const Scales scales = held_ ? Scales{} : scales_.local(a_.rows(), a_.columns());
   const ConstAnyMatrix from = held_ ? ConstAnyMatrix(held_->local()) : a_.local();
   const Buffer rows = on_device(device_, *queue, scales.rows);
-  const Buffer columns = on_device(device_, *queue, scales.columns);
+  const Buffer columns = on_device(device_, *queue, of_columns(a_.field(), scales.columns));
   const bool narrow = bytes_of(to.precision) == 2;
   const std::int64_t strip = narrow ? std::min(to.columns, narrow_strip) : to.columns;
   const Buffer wide = device_.allocate(WidePart::bytes(to.precision, to.rows, strip));
@@ -115,8 +118,8 @@ int ScaledMatrix::exponent_of_b() const {
 }
 
 std::string ScaledMatrix::where_changed() const {
-  return held_ ? checksum_->where_changed(grid_.all(), device_, held_->local(), a_.columns(),
-                                          a_.column())
+  return held_ ? checksum_->where_changed(grid_.all(), device_, held_->local(),
+                                          a_.element_columns(), a_.column())
                : "";
 }
 

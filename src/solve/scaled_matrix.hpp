@@ -36,8 +36,8 @@ class ScaledMatrix {
   bool is_held() const { return held_.has_value(); }
   /// The system (R A C) y = R b. Collective.
   System system() const;
-  /// `to` <- R A C, rounded to the precision of `to`; to 16 bits by way of FP32. Not collective.
-  void round_to(AnyMatrix to) const;
+  /// The elements <- R A C, rounded to their precision; to 16 bits by way of FP32. Not collective.
+  void round_to(AnyMatrix elements) const;
   /// ||A|| (or ||A^T||) of the given matrix, which may be beyond FP64's range. @param system that
   /// of A or A^T; the call may make a pass over A. Collective.
   long double norm(System& system, Transpose transpose) const;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <limits>
 #include <utility>
 
@@ -38,6 +39,12 @@ std::shared_ptr<const ProcessGrid> grid_alone() {
   return grid;
 }
 
+/// Calls `use` with a matrix in FP64 as a MatrixView of double or of complex double.
+template <class Use>
+auto with_fp64(const AnyMatrix& m, const Use& use) {
+  return m.field == Field::real ? use(m.as<double>()) : use(m.as<std::complex<double>>());
+}
+
 std::size_t size_of(std::int64_t n) {
   return static_cast<std::size_t>(n);
 }
@@ -65,28 +72,33 @@ bool is_small(MPI_Comm comm, std::int64_t n, const SolveOptions& o) {
 
 class SmallSolver::Lu final : public FactorSolver {
  public:
-  Lu(Device& device, const Distribution& rows, const Distribution& columns)
+  Lu(Device& device, const UserMatrix& a)
       : device_(device),
-        lu_(device, rows, columns, Precision::fp64),
-        pivots_(size_of(rows.size())) {}
+        lu_(device, a.element_rows(), a.element_columns(), Precision::fp64, a.field()),
+        pivots_(size_of(a.element_rows().size())) {}
 
   AnyMatrix local() const { return lu_.local(); }
   /// Factors R A C, which is in local(). Returns its largest entry then, in magnitude; infinity
   /// where a pivot is zero or not finite.
   double factor() {
-    if (factor_pivoted(whole(), pivots_) >= 0) return std::numeric_limits<double>::infinity();
+    const std::int64_t zero =
+        with_fp64(local(), [&](const auto& whole) { return factor_pivoted(whole, pivots_); });
+    if (zero >= 0) return std::numeric_limits<double>::infinity();
     const auto queue = device_.make_queue(Priority::normal);
-    Vector most(size_of(whole().columns));  // a CPU device takes host memory
-    device_.largest_of_columns(*queue, local(), nullptr, most.data(), nullptr);
+    Vector most(size_of(local().columns));  // a CPU device takes host memory
+    device_.largest_of_columns(*queue, local().real(), nullptr, most.data(), nullptr);
     return largest(most);
   }
   MultiVector solve(const MultiVector& r) override { return solved(Transpose::no, r); }
   MultiVector solve_transposed(const MultiVector& r) override { return solved(Transpose::yes, r); }
 
  private:
-  MatrixView<double> whole() const { return lu_.local().as<double>(); }
   MultiVector solved(Transpose transpose, MultiVector v) const {
-    solve_by_lapack(transpose, whole(), pivots_, v.all());
+    with_fp64(local(), [&]<class T>(const MatrixView<T>& whole) {
+      const std::size_t count = v.all().size() * sizeof(double) / sizeof(T);
+      solve_by_lapack<T>(transpose, whole, pivots_,
+                         std::span<T>(reinterpret_cast<T*>(v.all().data()), count));
+    });
     return v;
   }
 
@@ -109,22 +121,22 @@ SmallSolver::SmallSolver(const Matrix& a, const SolveOptions& options,
       device_(make_device({.kind = DeviceKind::cpu, .threads = working_threads_, .run = run_})) {
   const MatrixSource& source = source_.source();
   source.check(grid_.all());
-  const Distribution whole(n(), n(), 1, 0);
-  source.in_place(grid_, whole, whole);  // checks an array's pointer
+  const Distribution rows(numbers(), numbers(), 1, 0);
+  source.in_place(grid_, rows, Distribution(n(), n(), 1, 0));  // checks an array's pointer
   step_.precision = Precision::fp64;
 }
 
 SmallSolver::~SmallSolver() = default;
 
 void SmallSolver::check(const RightHandSideSource& b) {
-  b.check(grid_.all(), n());
+  check_sides(b, grid_.all(), source_.source());
   Vector x;
-  b.prepare(grid_, n(), x);
+  b.prepare(grid_, numbers(), x);
   if (b.count() == 0 || !b.at_hand()) return;
-  Vector values(size_of(n()));
+  Vector values(size_of(numbers()));
   require_one(b.count(), [&](std::int64_t k) {
     b.get(grid_, k, values);
-    return wrong_value(values, k);
+    return wrong_value(values, k, field());
   });
 }
 
@@ -143,7 +155,7 @@ bool SmallSolver::load_and_factor() {
   const double loaded = run_.now();
   scaled_.emplace(grid_, *device_, *a_, options_.equilibrate ? Scaling::rows_first : Scaling::off);
   const double scaled = run_.now();
-  auto factors = std::make_unique<Lu>(*device_, a_->rows(), a_->columns());
+  auto factors = std::make_unique<Lu>(*device_, *a_);
   scaled_->round_to(factors->local());
   stop_if_ended();
   const double most = run_.stage(Activity::factorization, [&] { return factors->factor(); });
@@ -165,8 +177,13 @@ std::unique_ptr<Solver> SmallSolver::stepped() const {
   const auto matrix = [this] {
     if (!a_) return source_;
     const auto whole = a_->local().as<double>();
-    return Matrix::dense(n(), whole.data, whole.ld, 0,
-                         a_->transposed() ? StorageOrder::row_major : StorageOrder::column_major);
+    const StorageOrder order =
+        a_->transposed() ? StorageOrder::row_major : StorageOrder::column_major;
+    return field() == Field::real
+               ? Matrix::dense(n(), whole.data, whole.ld, 0, order)
+               : Matrix::complex_dense(n(),
+                                       reinterpret_cast<const std::complex<double>*>(whole.data),
+                                       whole.ld / 2, 0, order);
   };
   SolveOptions options = options_;
   if (options.precision == Precision::automatic) options.first = Precision::fp64;
@@ -187,16 +204,18 @@ Precision SmallSolver::precision() const {
 ConditionEstimate SmallSolver::condition(Transpose transpose) {
   if (general_) return general_->condition(transpose);
   const ThreadScope threads(working_threads_);
-  return factored_->of(a_->in_memory(transpose)).inverse().condition();
+  return factored_->of(a_->in_memory(transpose).transpose).inverse().condition();
 }
 
-Solution SmallSolver::solve(const RightHandSideSource& b, Transpose transpose) {
-  if (general_) return general_->solve(b, transpose);
-  b.check(grid_.all(), n());
-  const Transpose op = a_->in_memory(transpose);
+Solution SmallSolver::solve(const RightHandSideSource& sides, Transpose transpose) {
+  if (general_) return general_->solve(sides, transpose);
+  check_sides(sides, grid_.all(), source_.source());
+  const auto [op, is_conjugated] = a_->in_memory(transpose);
+  const ConjugatedSides conjugated(sides);
+  const RightHandSideSource& b = is_conjugated ? conjugated : sides;
   const std::vector<MultiVector> given = get(b, op);
   require_one(std::max<std::int64_t>(b.count(), 1), [&](std::int64_t k) {
-    return wrong_value(given[size_of(k / most_together)][k % most_together], k);
+    return wrong_value(given[size_of(k / most_together)][k % most_together], k, field());
   });
   // What a function has returned is kept, since it may not be called again.
   Vector kept;
@@ -204,19 +223,21 @@ Solution SmallSolver::solve(const RightHandSideSource& b, Transpose transpose) {
     for (const MultiVector& block : given)
       kept.insert(kept.end(), block.all().begin(), block.all().end());
   const RightHandSide array =
-      RightHandSide::dense(std::max<std::int64_t>(b.count(), 1), kept.data(), n());
-  const RightHandSideSource& same = b.at_hand() ? b : array.source();
+      RightHandSide::dense(std::max<std::int64_t>(b.count(), 1), kept.data(), numbers());
+  const ConjugatedSides as_given(array.source());
+  const RightHandSideSource* same = &sides;
+  if (!b.at_hand()) same = is_conjugated ? &as_given : &array.source();
   const auto is_finite = [](const MultiVector& block) {
-    return wrong_value(block.all(), 0).empty();
+    return std::ranges::all_of(block.all(), [](double value) { return std::isfinite(value); });
   };
   if (!std::ranges::all_of(given, is_finite)) {
     const std::unique_ptr<Solver> other = stepped();
     other->factor();
-    return other->solve(same, transpose);
+    return other->solve(*same, transpose);
   }
   Solution solution;
   if (solve_all(b, given, op, solution)) return solution;
-  return take_over().solve(same, transpose);
+  return take_over().solve(*same, transpose);
 }
 
 // All right-hand sides, or op(A) times ones where none is given, in blocks.
@@ -227,7 +248,7 @@ std::vector<MultiVector> SmallSolver::get(const RightHandSideSource& source, Tra
   for (std::int64_t k = 0; k < source.count(); ++k) {
     stop_if_ended();
     if (k % most_together == 0)
-      blocks.emplace_back(n(), std::min(most_together, source.count() - k));
+      blocks.emplace_back(numbers(), std::min(most_together, source.count() - k));
     source.get(grid_, k, blocks.back()[k % most_together]);
   }
   return blocks;
@@ -236,7 +257,7 @@ std::vector<MultiVector> SmallSolver::get(const RightHandSideSource& source, Tra
 // False if an x is not accepted, or in doubt because entries have grown.
 bool SmallSolver::solve_all(const RightHandSideSource& b, const std::vector<MultiVector>& given,
                             Transpose op, Solution& solution) {
-  b.prepare(grid_, n(), solution.x);
+  b.prepare(grid_, numbers(), solution.x);
   const ThreadScope threads(working_threads_);
   const bool many = b.count() > Device::few_vectors;
   for (const MultiVector& block : given)

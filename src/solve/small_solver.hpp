@@ -48,11 +48,14 @@ class SmallSolver final : public Solver {
   const Communicator& all() const override { return grid_.all(); }
   void check(const RightHandSideSource& b) override;
   void factor() override;
-  Solution solve(const RightHandSideSource& b, Transpose transpose) override;
+  Solution solve(const RightHandSideSource& sides, Transpose transpose) override;
   Precision precision() const override;
   ConditionEstimate condition(Transpose transpose) override;
 
  private:
+  Field field() const { return source_.source().field(); }
+  /// Numbers of a vector: those of the real system.
+  std::int64_t numbers() const { return source_.source().numbers(); }
   /// Solves with L, U and the row exchanges of R A C, as LAPACK has them.
   class Lu;
   bool load_and_factor();

@@ -23,7 +23,8 @@ class Solver {
   virtual void check(const RightHandSideSource& b) = 0;
   /// Loads A, and factors it in the first step whose factors are usable.
   virtual void factor() = 0;
-  /// Solves A x = b or A^T x = b with the present factors, or with those of a later step.
+  /// Solves A x = b, A^T x = b or A^H x = b with the present factors, or with those of a later
+  /// step.
   virtual Solution solve(const RightHandSideSource& b, Transpose transpose) = 0;
   /// That of the present factors; automatic where there are none. Not collective.
   virtual Precision precision() const = 0;

@@ -29,6 +29,8 @@ void check_options(const Communicator& all, const SolveOptions& o) {
 std::vector<Attempt> SteppedSolver::plan_attempts() {
   check_options(all(), options_);
   source_.source().check(all());
+  if (field() == Field::complex && !machine_.device().computes_complex())
+    throw UsageError("A is complex: GPUs factor real matrices so far; allowed: the device cpu");
   if (options_.precision != Precision::automatic) return {{options_.precision, 0}};
   std::vector<Precision> compared{Precision::bf16, Precision::fp16, Precision::fp32,
                                   Precision::fp64};
@@ -45,6 +47,7 @@ LuPlan SteppedSolver::draft() const {
   return {.n = n(),
           .nb = std::min(nb, n()),
           .grid = machine_.facts().shape(),
+          .field = field(),
           .overlaps = machine_.device().overlaps()};
 }
 
@@ -53,6 +56,7 @@ LuRequest SteppedSolver::request(Precision precision) const {
   LuRequest of{.run = options_.run,
                .n = n(),
                .precision = precision,
+               .field = field(),
                .pivoting = Pivoting::partial,
                .size = "n ="};
   if (precision != Precision::fp64) of.run.fp64 = Fp64Products::native;  // there are none
@@ -80,13 +84,14 @@ void SteppedSolver::judge_by_sample() {
 LuSetup SteppedSolver::first_setup() {
   const MatrixSource& source = source_.source();
   const std::int64_t own = source.block();
+  const auto rows = [&](std::int64_t nb) { return grid().rows(numbers(), parts_of(field()) * nb); };
   const auto in_place = [&](std::int64_t nb) {
-    return source.in_place(grid(), grid().rows(n(), nb), grid().columns(n(), nb)).has_value();
+    return source.in_place(grid(), rows(nb), grid().columns(n(), nb)).has_value();
   };
   const std::int64_t block = own > 0 ? own : n();
   const bool there = in_place(block);
-  const bool read = is_read_in_place(grid(), machine_.device(), source, grid().rows(n(), block),
-                                     grid().columns(n(), block));
+  const bool read =
+      is_read_in_place(grid(), machine_.device(), source, rows(block), grid().columns(n(), block));
   LuRequest first = request(plan_.front().precision);
   first.kept = !there                                            ? Kept::copy
                : read && !machine_.device().shares_host_memory() ? Kept::on_device
@@ -105,7 +110,7 @@ void SteppedSolver::announce(const LuSetup& setup) {
   const LuPlan& lu = setup.lu;
   double needed = rank_bytes(lu);
   if (a_->is_copy() && lu.held == 0)
-    needed += 8 * static_cast<double>(lu.rows().local_size()) *
+    needed += 8 * static_cast<double>(lu.parts() * lu.rows().local_size()) *
               static_cast<double>(lu.columns().local_size());
   if (memory_.needed == 0) memory_.free = setup.budget.rank_free;
   memory_.needed = std::max(memory_.needed, needed);

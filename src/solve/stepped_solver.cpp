@@ -39,11 +39,11 @@ SteppedSolver::SteppedSolver(MPI_Comm comm, const Matrix& a, const SolveOptions&
 void SteppedSolver::check(const RightHandSideSource& b) {
   const ThreadScope threads(machine_.threads());
   const auto pause = run().pause();
-  b.check(all(), n());
-  b.prepare(grid(), n(), x_);
+  check_sides(b, all(), source_.source());
+  b.prepare(grid(), numbers(), x_);
   expected_ = std::max<std::int64_t>(b.count(), 1);
   if (!b.at_hand() || b.count() == 0) return;
-  Vector values(static_cast<std::size_t>(n()));
+  Vector values(static_cast<std::size_t>(numbers()));
   require_one(b.count(), [&](std::int64_t k) { return get(b, k, values); });
 }
 
@@ -66,19 +66,22 @@ Precision SteppedSolver::precision() const {
 ConditionEstimate SteppedSolver::condition(Transpose transpose) {
   const ThreadScope threads(machine_.threads());
   if (!factors_ && !restart()) fail({});
-  return factors_->factored(a_->in_memory(transpose)).inverse().condition();
+  return factors_->factored(a_->in_memory(transpose).transpose).inverse().condition();
 }
 
-Solution SteppedSolver::solve(const RightHandSideSource& b, Transpose transpose) {
+Solution SteppedSolver::solve(const RightHandSideSource& given, Transpose transpose) {
   const ThreadScope threads(machine_.threads());
-  op_ = a_->in_memory(transpose);
-  b.check(all(), n());
+  const UserMatrix::InMemory system = a_->in_memory(transpose);
+  const ConjugatedSides conjugated(given);
+  const RightHandSideSource& b = system.conjugated ? conjugated : given;
+  op_ = system.transpose;
+  check_sides(b, all(), source_.source());
   if (!factors_ && !restart()) fail({});
   const ReuseVectors reuse;
   kept_.clear();
   Solution solution;
   solution.x = std::move(x_);
-  b.prepare(grid(), n(), solution.x);
+  b.prepare(grid(), numbers(), solution.x);
   SolveColumn nothing;
   nothing.componentwise_error = std::numeric_limits<double>::infinity();
   for (int reads = -1; reads != reads_;) {
@@ -95,10 +98,6 @@ Solution SteppedSolver::solve(const RightHandSideSource& b, Transpose transpose)
   return solution;
 }
 
-double SteppedSolver::tolerance() const {
-  return componentwise_tolerance(options_.tolerance, n());
-}
-
 // The watch is paused: a user's function or a slow file system may take any time.
 void SteppedSolver::load() {
   const auto pause = run().pause();
@@ -112,7 +111,7 @@ void SteppedSolver::load() {
 bool SteppedSolver::read_again(std::optional<std::uint64_t> seen) {
   const double begin = run().now();
   const std::string of_a = checksum_->where_changed(all(), machine_.device(), a_->local(),
-                                                    a_->columns(), a_->column(), seen);
+                                                    a_->element_columns(), a_->column(), seen);
   const std::string of_scaled = scaled_->where_changed();
   check_seconds_ += run().now() - begin;
   if (of_a.empty() && of_scaled.empty()) return false;
@@ -259,7 +258,7 @@ std::string SteppedSolver::get(const RightHandSideSource& source, std::int64_t k
     source.get(grid(), k, b);
     if (!source.at_hand() && (!last() || may_rotate())) kept_.emplace(k, local_part(a_->rows(), b));
   }
-  return wrong_value(b, k);
+  return wrong_value(b, k, field());
 }
 
 // The right-hand sides that all ranks refine together at most. A device's own memory has room for
@@ -321,7 +320,7 @@ void SteppedSolver::solve_block(const RightHandSideSource& source,
   const auto column = [&](std::int64_t k) -> SolveColumn& {
     return solution.columns[static_cast<std::size_t>(k)];
   };
-  MultiVector b(n(), std::ssize(numbers));
+  MultiVector b(SteppedSolver::numbers(), std::ssize(numbers));
   std::vector<std::int64_t> given;
   for (const std::int64_t k : numbers) {
     const std::span values = b[std::ssize(given)];

@@ -41,11 +41,14 @@ class SteppedSolver final : public Solver {
   const Communicator& all() const override { return machine_.all(); }
   void check(const RightHandSideSource& b) override;
   void factor() override;
-  Solution solve(const RightHandSideSource& b, Transpose transpose) override;
+  Solution solve(const RightHandSideSource& given, Transpose transpose) override;
   Precision precision() const override;
   ConditionEstimate condition(Transpose transpose) override;
 
  private:
+  Field field() const { return source_.source().field(); }
+  /// Numbers of a vector: those of the real system.
+  std::int64_t numbers() const { return source_.source().numbers(); }
   std::vector<Attempt> plan_attempts();
   LuRequest request(Precision precision) const;
   LuPlan draft() const;
@@ -77,7 +80,7 @@ class SteppedSolver final : public Solver {
   const ProcessGrid& grid() const { return machine_.grid(); }
   const Attempt& planned(std::ptrdiff_t i) const { return plan_[static_cast<std::size_t>(i)]; }
   bool last() const { return at_ + 1 == std::ssize(plan_); }
-  double tolerance() const;
+  double tolerance() const { return componentwise_tolerance(options_.tolerance, numbers()); }
   void accept_as_singular(std::vector<std::int64_t>& unsolved, Solution& solution);
   FactoredSystem& factored() { return factors_->factored(op_); }
   void finish(Solution& solution);

@@ -30,16 +30,26 @@ class UserMatrix {
   /// @throws UsageError, AgreedFault: the same error on every rank
   UserMatrix(const ProcessGrid& grid, Device& device, const MatrixSource& source, std::int64_t nb);
 
+  Field field() const { return field_; }
+  /// Of the real system: of a complex A, of twice its order (refine/pairs.hpp).
   const Distribution& rows() const { return rows_; }
   const Distribution& columns() const { return columns_; }
+  /// Of the elements of A.
+  Distribution element_rows() const { return elements(rows_); }
+  Distribution element_columns() const { return elements(columns_); }
+  /// A, or of a complex one the matrix H of rows() and element_columns().
   ConstAnyMatrix local() const { return local_; }
-  /// Blocks of another size, for a rank alone: its part is the same.
+  /// Blocks of another size, for a rank alone: its part is the same. @param nb in elements
   /// @pre nb >= 1, and nb is the block size already or there is one rank
   void set_block(std::int64_t nb);
   /// MatrixSource::transposed().
   bool transposed() const { return transposed_; }
-  /// Which one of the matrix in memory (no) and its transpose (yes) is A or A^T.
-  Transpose in_memory(Transpose of_a) const { return transposed_ ? !of_a : of_a; }
+  /// Which system with the matrix in memory is one with A, A^T or A^H.
+  struct InMemory {
+    Transpose transpose = Transpose::no;  ///< no, or yes: that of the real system's transpose
+    bool conjugated = false;              ///< whether that has the conjugates of b and x
+  };
+  InMemory in_memory(Transpose of_a) const;
   /// What the user calls a column of the matrix in memory.
   std::string_view column() const { return transposed_ ? "row" : "column"; }
   /// The system A x = b or A^T x = b of the matrix in memory, without scales. Collective.
@@ -48,6 +58,12 @@ class UserMatrix {
   bool is_copy() const { return copy_.has_value(); }
 
  private:
+  Distribution elements(const Distribution& of) const {
+    const std::int64_t parts = parts_of(field_);
+    return {of.size() / parts, of.block() / parts, of.processes(), of.me()};
+  }
+
+  Field field_;
   Distribution rows_;
   Distribution columns_;
   bool transposed_;
@@ -55,8 +71,8 @@ class UserMatrix {
   ConstAnyMatrix local_;
 };
 
-/// A times a vector of ones, or A^T times ones, whole, on every rank. A as UserMatrix has it.
-/// Collective.
+/// The matrix in memory times a vector of ones, or its transpose (A^H of a complex A), whole, on
+/// every rank. A as UserMatrix has it. Collective.
 std::vector<double> times_ones(const ProcessGrid& grid, Device& device, const UserMatrix& a,
                                Transpose transpose);
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <complex>
 #include <memory>
 
 #include "comm/agreement.hpp"
@@ -28,6 +29,15 @@ struct ArrayLayout {
     return {{m, mb, shape.nprow, static_cast<int>(row0)},
             {n, nb, shape.npcol, static_cast<int>(column0)}};
   }
+  /// The layout of the numbers, of which an element has so many, one under the other.
+  ArrayLayout of_numbers(Field field) const {
+    ArrayLayout numbers = *this;
+    const std::int64_t parts = parts_of(field);
+    numbers.m *= parts;
+    numbers.mb *= parts;
+    numbers.ld *= parts;
+    return numbers;
+  }
   /// This rank's rows and columns.
   Distribution rows(const ProcessGrid& grid) const {
     return on(grid.shape()).rows.of(grid.me().row);
@@ -38,9 +48,10 @@ struct ArrayLayout {
 };
 
 // LLD_ may differ between ranks.
-std::string text(const ArrayLayout& d) {
-  return fmt::format("block-cyclic (DTYPE_ {}, M_ {}, N_ {}, MB_ {}, NB_ {}, RSRC_ {}, CSRC_ {})",
-                     d.type, d.m, d.n, d.mb, d.nb, d.row0, d.column0);
+std::string text(const ArrayLayout& d, Field field) {
+  return fmt::format("block-cyclic (DTYPE_ {}, M_ {}, N_ {}, MB_ {}, NB_ {}, RSRC_ {}, CSRC_ {}){}",
+                     d.type, d.m, d.n, d.mb, d.nb, d.row0, d.column0,
+                     field == Field::real ? "" : ", complex");
 }
 
 void require(bool right, const char* name, const char* entry, std::int64_t value,
@@ -84,11 +95,12 @@ void check_place(const ProcessGrid& grid, const char* name, const ArrayLayout& d
 
 class BlockCyclicMatrix : public MatrixSource {
  public:
-  BlockCyclicMatrix(const Descriptor& descriptor, const double* local)
-      : layout_(descriptor), local_(local) {}
+  BlockCyclicMatrix(const Descriptor& descriptor, Field field, const double* local)
+      : layout_(descriptor), field_(field), numbers_(layout_.of_numbers(field)), local_(local) {}
 
   std::int64_t n() const override { return layout_.n; }
-  std::string description() const override { return text(layout_); }
+  Field field() const override { return field_; }
+  std::string description() const override { return text(layout_, field_); }
   std::int64_t block() const override { return layout_.nb; }
   std::string distribution() const override {
     const ArrayLayout& d = layout_;
@@ -107,7 +119,7 @@ class BlockCyclicMatrix : public MatrixSource {
                                                    const Distribution& rows,
                                                    const Distribution& columns) const override {
     check_place(grid, "A", layout_, local_);
-    const CyclicMatrix there = layout_.on(grid.shape());
+    const CyclicMatrix there = numbers_.on(grid.shape());
     if (!same(there.rows, rows) || !same(there.columns, columns)) return std::nullopt;
     return part(grid);
   }
@@ -116,7 +128,7 @@ class BlockCyclicMatrix : public MatrixSource {
             PartWriter& a) const override {
     if (const auto there = in_place(grid, rows, columns))
       return agree(grid.all(), [&] { a.copy(*there); });
-    redistribute(grid, layout_.on(grid.shape()), part(grid), {wanted(rows), wanted(columns)}, a);
+    redistribute(grid, numbers_.on(grid.shape()), part(grid), {wanted(rows), wanted(columns)}, a);
   }
 
  private:
@@ -130,33 +142,37 @@ class BlockCyclicMatrix : public MatrixSource {
            (there.first == 0 && dimension.block() == std::min(there.block, there.size));
   }
   MatrixView<const double> part(const ProcessGrid& grid) const {
-    return {local_, layout_.rows(grid).local_size(), layout_.columns(grid).local_size(),
-            layout_.ld};
+    return {local_, numbers_.rows(grid).local_size(), numbers_.columns(grid).local_size(),
+            numbers_.ld};
   }
 
   ArrayLayout layout_;
+  Field field_;
+  ArrayLayout numbers_;
   const double* local_;
 };
 
 class BlockCyclicRightHandSide : public RightHandSideSource {
  public:
-  BlockCyclicRightHandSide(const Descriptor& descriptor, const double* local)
-      : layout_(descriptor), local_(local) {}
+  BlockCyclicRightHandSide(const Descriptor& descriptor, Field field, const double* local)
+      : layout_(descriptor), field_(field), numbers_(layout_.of_numbers(field)), local_(local) {}
 
   std::int64_t count() const override { return layout_.n; }
-  std::string description() const override { return text(layout_); }
+  Field field() const override { return field_; }
+  std::string description() const override { return text(layout_, field_); }
   void check(const Communicator& /*all*/, std::int64_t n) const override {
     check_any("b", layout_);
-    require(layout_.m == n, "b", "M_", layout_.m, fmt::format("{}, the rows of A", n));
+    require(numbers_.m == n, "b", "M_", layout_.m,
+            fmt::format("{}, the rows of A", n / parts_of(field_)));
   }
   void get(const ProcessGrid& grid, std::int64_t k, std::span<double> b) const override {
-    LUPINE_EXPECTS(std::ssize(b) == layout_.m);
+    LUPINE_EXPECTS(std::ssize(b) == numbers_.m);
     check_place(grid, "b", layout_, local_);
     std::fill(b.begin(), b.end(), 0.0);
     const Distribution columns = layout_.columns(grid);
     if (columns.mine({k})) {
-      const std::int64_t column = columns.local({k}).value * layout_.ld;
-      for (const Run& run : layout_.rows(grid).runs())
+      const std::int64_t column = columns.local({k}).value * numbers_.ld;
+      for (const Run& run : numbers_.rows(grid).runs())
         std::copy_n(local_ + column + run.local.value, run.length, b.begin() + run.global.value);
     }
     grid.all().all_reduce(b, Reduction::sum);
@@ -164,30 +180,42 @@ class BlockCyclicRightHandSide : public RightHandSideSource {
   void prepare(const ProcessGrid& grid, std::int64_t /*n*/, std::vector<double>& x) const override {
     check_place(grid, "b", layout_, local_);
     const std::int64_t columns = layout_.columns(grid).local_size();
-    agree(grid.all(), [&] { x.assign(static_cast<std::size_t>(layout_.ld * columns), 0.0); });
+    agree(grid.all(), [&] { x.assign(static_cast<std::size_t>(numbers_.ld * columns), 0.0); });
   }
   void put(const ProcessGrid& grid, std::int64_t k, std::span<const double> solution,
            std::vector<double>& x) const override {
     const Distribution columns = layout_.columns(grid);
     if (!columns.mine({k})) return;
-    const auto column = x.begin() + columns.local({k}).value * layout_.ld;
-    for (const Run& run : layout_.rows(grid).runs())
+    const auto column = x.begin() + columns.local({k}).value * numbers_.ld;
+    for (const Run& run : numbers_.rows(grid).runs())
       std::copy_n(solution.begin() + run.global.value, run.length, column + run.local.value);
   }
 
  private:
   ArrayLayout layout_;
+  Field field_;
+  ArrayLayout numbers_;
   const double* local_;
 };
 
 }  // namespace
 
 Matrix Matrix::block_cyclic(const Descriptor& descriptor, const double* local) {
-  return Matrix(std::make_shared<BlockCyclicMatrix>(descriptor, local));
+  return Matrix(std::make_shared<BlockCyclicMatrix>(descriptor, Field::real, local));
+}
+Matrix Matrix::complex_block_cyclic(const Descriptor& descriptor,
+                                    const std::complex<double>* local) {
+  return Matrix(std::make_shared<BlockCyclicMatrix>(descriptor, Field::complex,
+                                                    reinterpret_cast<const double*>(local)));
 }
 
 RightHandSide RightHandSide::block_cyclic(const Descriptor& descriptor, const double* local) {
-  return RightHandSide(std::make_shared<BlockCyclicRightHandSide>(descriptor, local));
+  return RightHandSide(std::make_shared<BlockCyclicRightHandSide>(descriptor, Field::real, local));
+}
+RightHandSide RightHandSide::complex_block_cyclic(const Descriptor& descriptor,
+                                                  const std::complex<double>* local) {
+  return RightHandSide(std::make_shared<BlockCyclicRightHandSide>(
+      descriptor, Field::complex, reinterpret_cast<const double*>(local)));
 }
 
 }  // namespace lupine

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <complex>
 #include <memory>
 
 #include "comm/agreement.hpp"
@@ -22,8 +23,9 @@ class Array {
 
   int root() const { return root_; }
   bool row_major() const { return order_ == StorageOrder::row_major; }
-  MatrixView<const double> view(std::int64_t rows, std::int64_t columns) const {
-    return {data_, rows, columns, ld_};
+  /// @param parts numbers of an element
+  MatrixView<const double> view(std::int64_t rows, std::int64_t columns, std::int64_t parts) const {
+    return {data_, rows, columns, parts * ld_};
   }
   std::string place() const {
     return fmt::format("on rank {}{}", root_, row_major() ? ", row-major" : "");
@@ -53,11 +55,14 @@ class Array {
 
 class DenseMatrix : public MatrixSource {
  public:
-  DenseMatrix(std::int64_t n, const Array& array) : n_(n), array_(array) {}
+  DenseMatrix(std::int64_t n, Field field, const Array& array)
+      : n_(n), field_(field), array_(array) {}
 
   std::int64_t n() const override { return n_; }
+  Field field() const override { return field_; }
   std::string description() const override {
-    return fmt::format("an array of order {} {}", n_, array_.place());
+    return fmt::format("an array of order {} {}{}", n_, array_.place(),
+                       field_ == Field::real ? "" : ", complex");
   }
   bool transposed() const override { return array_.row_major(); }
   void check(const Communicator& all) const override {
@@ -68,10 +73,10 @@ class DenseMatrix : public MatrixSource {
                                                    const Distribution& /*rows*/,
                                                    const Distribution& /*columns*/) const override {
     if (grid.all().size() > 1) return std::nullopt;
-    return array_.view(n_, n_);
+    return whole();
   }
   const double* array(int rank) const override {
-    return rank == array_.root() ? array_.view(n_, n_).data : nullptr;
+    return rank == array_.root() ? whole().data : nullptr;
   }
   void fill(const ProcessGrid& grid, const Distribution& rows, const Distribution& columns,
             PartWriter& a) const override;
@@ -79,8 +84,10 @@ class DenseMatrix : public MatrixSource {
  private:
   struct Slice;
   void deal(const ProcessGrid& grid, const Slice& slice, PartWriter& a) const;
+  MatrixView<const double> whole() const { return array_.view(numbers(), n_, parts_of(field_)); }
 
   std::int64_t n_;
+  Field field_;
   Array array_;
 };
 
@@ -98,7 +105,7 @@ struct DenseMatrix::Slice {
 /// its local columns.
 void DenseMatrix::deal(const ProcessGrid& grid, const Slice& slice, PartWriter& a) const {
   const Communicator& all = grid.all();
-  const MatrixView<const double> whole = array_.view(n_, n_);
+  const MatrixView<const double> all_of_a = whole();
   for (const Distribution& rows : slice.rows) {
     const int to = grid.shape().rank({rows.me(), slice.column});
     const std::int64_t height = rows.local_size();
@@ -107,7 +114,7 @@ void DenseMatrix::deal(const ProcessGrid& grid, const Slice& slice, PartWriter& 
       const std::vector<Run> runs = rows.runs();
       for (std::int64_t j = 0; j < slice.width; ++j)
         for (const Run& run : runs)
-          std::copy_n(whole.column(slice.begin + j) + run.global.value, run.length,
+          std::copy_n(all_of_a.column(slice.begin + j) + run.global.value, run.length,
                       part.data() + j * height + run.local.value);
       if (to != array_.root()) all.send(std::as_bytes(part), to);
     }
@@ -119,16 +126,16 @@ void DenseMatrix::deal(const ProcessGrid& grid, const Slice& slice, PartWriter& 
 
 void DenseMatrix::fill(const ProcessGrid& grid, const Distribution& rows,
                        const Distribution& columns, PartWriter& a) const {
-  if (const auto whole = in_place(grid, rows, columns))
-    return agree(grid.all(), [&] { a.copy(*whole); });
-  constexpr std::int64_t numbers = std::int64_t{1} << 19;  // 4 MB
-  const std::int64_t width = std::clamp<std::int64_t>(numbers / n_, 1, columns.block());
+  if (const auto there = in_place(grid, rows, columns))
+    return agree(grid.all(), [&] { a.copy(*there); });
+  constexpr std::int64_t piece = std::int64_t{1} << 19;  // 4 MB
+  const std::int64_t width = std::clamp<std::int64_t>(piece / numbers(), 1, columns.block());
   std::vector<double> buffer;
-  agree(grid.all(), [&] { buffer.resize(static_cast<std::size_t>(n_ * width)); });
+  agree(grid.all(), [&] { buffer.resize(static_cast<std::size_t>(numbers() * width)); });
   Slice slice;
   slice.buffer = buffer;
   for (int p = 0; p < grid.shape().nprow; ++p)
-    slice.rows.emplace_back(n_, rows.block(), grid.shape().nprow, p);
+    slice.rows.emplace_back(numbers(), rows.block(), grid.shape().nprow, p);
   for (std::int64_t j = 0; j < n_; j += slice.width) {
     slice.begin = j;
     slice.local = columns.local_begin({j}).value;
@@ -141,27 +148,30 @@ void DenseMatrix::fill(const ProcessGrid& grid, const Distribution& rows,
 class DenseRightHandSide : public SolvedOnRank {
  public:
   /// @param root the rank that gets x; nothing: every rank
-  DenseRightHandSide(std::int64_t count, const Array& array, std::optional<int> root)
-      : SolvedOnRank(root), count_(count), array_(array), everywhere_(!root) {}
+  DenseRightHandSide(std::int64_t count, Field field, const Array& array, std::optional<int> root)
+      : SolvedOnRank(root), count_(count), field_(field), array_(array), everywhere_(!root) {}
 
   std::int64_t count() const override { return count_; }
+  Field field() const override { return field_; }
   std::string description() const override {
-    return fmt::format("an array of {} {}", columns_text(count_),
-                       everywhere_ ? "on every rank" : array_.place());
+    return fmt::format("an array of {} {}{}", columns_text(count_),
+                       everywhere_ ? "on every rank" : array_.place(),
+                       field_ == Field::real ? "" : ", complex");
   }
   void check(const Communicator& all, std::int64_t n) const override {
-    array_.check(all, n);
+    array_.check(all, n / parts_of(field_));
     require_count(count_);
   }
   void get(const ProcessGrid& grid, std::int64_t k, std::span<double> b) const override {
     const std::int64_t n = std::ssize(b);
     if (grid.all().rank() == array_.root())
-      std::copy_n(array_.view(n, count_).column(k), n, b.begin());
+      std::copy_n(array_.view(n, count_, parts_of(field_)).column(k), n, b.begin());
     grid.all().broadcast(b, array_.root());
   }
 
  private:
   std::int64_t count_;
+  Field field_;
   Array array_;
   bool everywhere_;
 };
@@ -170,17 +180,35 @@ class DenseRightHandSide : public SolvedOnRank {
 
 Matrix Matrix::dense(std::int64_t n, const double* a, std::int64_t lda, int root,
                      StorageOrder order) {
-  return Matrix(std::make_shared<DenseMatrix>(n, Array("A", a, lda, root, order)));
+  return Matrix(std::make_shared<DenseMatrix>(n, Field::real, Array("A", a, lda, root, order)));
+}
+
+Matrix Matrix::complex_dense(std::int64_t n, const std::complex<double>* a, std::int64_t lda,
+                             int root, StorageOrder order) {
+  return Matrix(std::make_shared<DenseMatrix>(
+      n, Field::complex, Array("A", reinterpret_cast<const double*>(a), lda, root, order)));
 }
 
 RightHandSide RightHandSide::dense(std::int64_t count, const double* b, std::int64_t ldb,
                                    int root) {
-  return RightHandSide(std::make_shared<DenseRightHandSide>(count, Array("b", b, ldb, root), root));
+  return RightHandSide(
+      std::make_shared<DenseRightHandSide>(count, Field::real, Array("b", b, ldb, root), root));
+}
+
+RightHandSide RightHandSide::complex_dense(std::int64_t count, const std::complex<double>* b,
+                                           std::int64_t ldb, int root) {
+  return RightHandSide(std::make_shared<DenseRightHandSide>(
+      count, Field::complex, Array("b", reinterpret_cast<const double*>(b), ldb, root), root));
 }
 
 RightHandSide on_every_rank(std::int64_t count, const double* b, std::int64_t ldb) {
-  return RightHandSide(
-      std::make_shared<DenseRightHandSide>(count, Array("b", b, ldb, 0), std::nullopt));
+  return RightHandSide(std::make_shared<DenseRightHandSide>(count, Field::real,
+                                                            Array("b", b, ldb, 0), std::nullopt));
+}
+
+RightHandSide on_every_rank(std::int64_t count, const std::complex<double>* b, std::int64_t ldb) {
+  return RightHandSide(std::make_shared<DenseRightHandSide>(
+      count, Field::complex, Array("b", reinterpret_cast<const double*>(b), ldb, 0), std::nullopt));
 }
 
 }  // namespace lupine

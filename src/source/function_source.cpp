@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <complex>
 #include <exception>
 #include <memory>
 #include <span>
@@ -51,11 +52,31 @@ void require_callable(const Function& function, const char* whose, const char* w
 }
 
 // Functions of elements and of blocks take part in the same messages, so ranks may mix them.
-std::string described_order(std::int64_t n) {
-  return fmt::format("a function, of order {}", n);
+std::string described_order(std::int64_t n, Field field) {
+  return fmt::format("a function, of order {}{}", n, field == Field::real ? "" : ", complex");
 }
-std::string described_columns(std::int64_t count) {
-  return "a function, of " + columns_text(count);
+std::string described_columns(std::int64_t count, Field field) {
+  return "a function, of " + columns_text(count) + (field == Field::real ? "" : ", complex");
+}
+
+/// Functions of elements and of blocks whose values are of type T: double, or complex double.
+template <class T>
+using ElementsOf = std::function<T(std::int64_t i, std::int64_t j)>;
+template <class T>
+using BlocksOf = std::function<void(std::span<const std::int64_t> i,
+                                    std::span<const std::int64_t> j, T* a, std::int64_t lda)>;
+
+/// Numbers as elements of type T.
+template <class T>
+MatrixView<T> as_elements(MatrixView<double> numbers) {
+  const std::int64_t parts = parts_of(field_of<T>);
+  return {reinterpret_cast<T*>(numbers.data), numbers.rows / parts, numbers.columns,
+          std::max<std::int64_t>(numbers.ld / parts, 1)};
+}
+/// The distribution of elements, by that of their numbers.
+Distribution element_rows(const Distribution& rows, Field field) {
+  const std::int64_t parts = parts_of(field);
+  return {rows.size() / parts, rows.block() / parts, rows.processes(), rows.me()};
 }
 
 // Numbers of a block that a function fills at most: 4 MB.
@@ -63,16 +84,15 @@ constexpr std::int64_t block_numbers = std::int64_t{1} << 19;
 
 // Fills a matrix of these rows and columns block by block, from its first block column on, until
 // ended() is true.
-template <class Ended>
-void fill_in_blocks(const BlockFunction& block, std::span<const std::int64_t> rows,
-                    std::span<const std::int64_t> columns, MatrixView<double> a,
-                    const Ended& ended) {
+template <class T, class Ended>
+void fill_in_blocks(const BlocksOf<T>& block, std::span<const std::int64_t> rows,
+                    std::span<const std::int64_t> columns, MatrixView<T> a, const Ended& ended) {
   const std::int64_t height = std::min(std::max<std::int64_t>(a.rows, 1), block_numbers);
   const std::int64_t width = block_numbers / height;
   for (std::int64_t j = 0; j < a.columns; j += width)
     for (std::int64_t i = 0; i < a.rows; i += height) {
       if (ended()) return;
-      const MatrixView<double> to =
+      const MatrixView<T> to =
           a.block(i, j, std::min(height, a.rows - i), std::min(width, a.columns - j));
       block(rows.subspan(static_cast<std::size_t>(i), static_cast<std::size_t>(to.rows)),
             columns.subspan(static_cast<std::size_t>(j), static_cast<std::size_t>(to.columns)),
@@ -88,12 +108,14 @@ std::vector<std::int64_t> global_indices(const Distribution& local) {
   return all;
 }
 
+template <class T>
 class FunctionMatrix : public MatrixSource {
  public:
-  FunctionMatrix(std::int64_t n, ElementFunction element) : n_(n), element_(std::move(element)) {}
+  FunctionMatrix(std::int64_t n, ElementsOf<T> element) : n_(n), element_(std::move(element)) {}
 
   std::int64_t n() const override { return n_; }
-  std::string description() const override { return described_order(n_); }
+  Field field() const override { return field_of<T>; }
+  std::string description() const override { return described_order(n_, field()); }
   void check(const Communicator& all) const override {
     agree(all, [&] {
       require_order(n_);
@@ -102,8 +124,9 @@ class FunctionMatrix : public MatrixSource {
   }
   void fill(const ProcessGrid& grid, const Distribution& rows, const Distribution& columns,
             PartWriter& a) const override {
-    const std::vector<Run> runs = rows.runs();
-    const auto fill_columns = [&](std::int64_t first, MatrixView<double> to) {
+    const std::vector<Run> runs = element_rows(rows, field()).runs();
+    const auto fill_columns = [&](std::int64_t first, MatrixView<double> numbers) {
+      const MatrixView<T> to = as_elements<T>(numbers);
       for_each_in_threads(to.columns, [&](std::int64_t l) {
         if (a.ended()) return;
         const std::int64_t j = columns.global(LocalIndex{first + l}).value;
@@ -117,15 +140,17 @@ class FunctionMatrix : public MatrixSource {
 
  private:
   std::int64_t n_;
-  ElementFunction element_;
+  ElementsOf<T> element_;
 };
 
+template <class T>
 class BlockFunctionMatrix : public MatrixSource {
  public:
-  BlockFunctionMatrix(std::int64_t n, BlockFunction block) : n_(n), block_(std::move(block)) {}
+  BlockFunctionMatrix(std::int64_t n, BlocksOf<T> block) : n_(n), block_(std::move(block)) {}
 
   std::int64_t n() const override { return n_; }
-  std::string description() const override { return described_order(n_); }
+  Field field() const override { return field_of<T>; }
+  std::string description() const override { return described_order(n_, field()); }
   void check(const Communicator& all) const override {
     agree(all, [&] {
       require_order(n_);
@@ -135,26 +160,26 @@ class BlockFunctionMatrix : public MatrixSource {
   void fill(const ProcessGrid& grid, const Distribution& rows, const Distribution& columns,
             PartWriter& a) const override {
     agree_on_user(grid.all(), [&] {
-      const std::vector<std::int64_t> i = global_indices(rows);
+      const std::vector<std::int64_t> i = global_indices(element_rows(rows, field()));
       const std::vector<std::int64_t> j = global_indices(columns);
-      a.by_columns([&](std::int64_t first, MatrixView<double> to) {
-        fill_in_blocks(block_, i, std::span(j).subspan(static_cast<std::size_t>(first)), to,
-                       [&] { return a.ended(); });
+      a.by_columns([&](std::int64_t first, MatrixView<double> numbers) {
+        fill_in_blocks<T>(block_, i, std::span(j).subspan(static_cast<std::size_t>(first)),
+                          as_elements<T>(numbers), [&] { return a.ended(); });
       });
     });
   }
 
  private:
   std::int64_t n_;
-  BlockFunction block_;
+  BlocksOf<T> block_;
 };
 
 /// A function that fills blocks by a function of elements, which several threads call.
-BlockFunction block_function(ElementFunction element) {
+template <class T>
+BlocksOf<T> block_function(ElementsOf<T> element) {
   if (!element) return {};
   return [element = std::move(element)](std::span<const std::int64_t> i,
-                                        std::span<const std::int64_t> j, double* a,
-                                        std::int64_t lda) {
+                                        std::span<const std::int64_t> j, T* a, std::int64_t lda) {
     for_each_in_threads(std::ssize(i), [&](std::int64_t p) {
       for (std::int64_t q = 0; q < std::ssize(j); ++q)
         a[p + q * lda] = element(i[static_cast<std::size_t>(p)], j[static_cast<std::size_t>(q)]);
@@ -162,14 +187,16 @@ BlockFunction block_function(ElementFunction element) {
   };
 }
 
+template <class T>
 class FunctionRightHandSide : public SolvedEverywhere {
  public:
   /// @param what the user's function computes: "elements" or "blocks"
-  FunctionRightHandSide(std::int64_t count, BlockFunction block, const char* what)
+  FunctionRightHandSide(std::int64_t count, BlocksOf<T> block, const char* what)
       : count_(count), block_(std::move(block)), what_(what) {}
 
   std::int64_t count() const override { return count_; }
-  std::string description() const override { return described_columns(count_); }
+  Field field() const override { return field_of<T>; }
+  std::string description() const override { return described_columns(count_, field()); }
   void check(const Communicator& all, std::int64_t /*n*/) const override {
     agree(all, [&] {
       require_count(count_);
@@ -181,22 +208,24 @@ class FunctionRightHandSide : public SolvedEverywhere {
   // function does not always return the same value.
   void get(const ProcessGrid& grid, std::int64_t k, std::span<double> b) const override {
     const Communicator& all = grid.all();
-    const RowShares shares(std::ssize(b), all);
+    const std::int64_t parts = parts_of(field());
+    RowShares shares(std::ssize(b) / parts, all);
     std::vector<double> mine;
     agree_on_user(all, [&] {
       const std::vector<std::int64_t> rows = global_indices(shares.mine);
-      mine.resize(rows.size());
-      fill_in_blocks(
-          block_, rows, std::span(&k, 1),
-          {mine.data(), std::ssize(mine), 1, std::max<std::int64_t>(std::ssize(mine), 1)},
-          [] { return false; });
+      const std::int64_t count = parts * std::ssize(rows);
+      mine.resize(static_cast<std::size_t>(count));
+      fill_in_blocks<T>(block_, rows, std::span(&k, 1),
+                        as_elements<T>({mine.data(), count, 1, std::max<std::int64_t>(count, 1)}),
+                        [] { return false; });
     });
+    for (std::int64_t& count : shares.counts) count *= parts;
     all.all_gather(mine, b, shares.counts);
   }
 
  private:
   std::int64_t count_;
-  BlockFunction block_;
+  BlocksOf<T> block_;
   const char* what_;
 };
 
@@ -214,20 +243,36 @@ class Ones : public SolvedEverywhere {
 }  // namespace
 
 Matrix Matrix::from_function(std::int64_t n, ElementFunction element) {
-  return Matrix(std::make_shared<FunctionMatrix>(n, std::move(element)));
+  return Matrix(std::make_shared<FunctionMatrix<double>>(n, std::move(element)));
+}
+Matrix Matrix::from_complex_function(std::int64_t n, ComplexElementFunction element) {
+  return Matrix(std::make_shared<FunctionMatrix<std::complex<double>>>(n, std::move(element)));
 }
 
 RightHandSide RightHandSide::from_function(std::int64_t count, ElementFunction element) {
-  return RightHandSide(std::make_shared<FunctionRightHandSide>(
-      count, block_function(std::move(element)), "elements"));
+  return RightHandSide(std::make_shared<FunctionRightHandSide<double>>(
+      count, block_function<double>(std::move(element)), "elements"));
+}
+RightHandSide RightHandSide::from_complex_function(std::int64_t count,
+                                                   ComplexElementFunction element) {
+  return RightHandSide(std::make_shared<FunctionRightHandSide<std::complex<double>>>(
+      count, block_function<std::complex<double>>(std::move(element)), "elements"));
 }
 
 Matrix Matrix::from_blocks(std::int64_t n, BlockFunction block) {
-  return Matrix(std::make_shared<BlockFunctionMatrix>(n, std::move(block)));
+  return Matrix(std::make_shared<BlockFunctionMatrix<double>>(n, std::move(block)));
+}
+Matrix Matrix::from_complex_blocks(std::int64_t n, ComplexBlockFunction block) {
+  return Matrix(std::make_shared<BlockFunctionMatrix<std::complex<double>>>(n, std::move(block)));
 }
 
 RightHandSide RightHandSide::from_blocks(std::int64_t count, BlockFunction block) {
-  return RightHandSide(std::make_shared<FunctionRightHandSide>(count, std::move(block), "blocks"));
+  return RightHandSide(
+      std::make_shared<FunctionRightHandSide<double>>(count, std::move(block), "blocks"));
+}
+RightHandSide RightHandSide::from_complex_blocks(std::int64_t count, ComplexBlockFunction block) {
+  return RightHandSide(std::make_shared<FunctionRightHandSide<std::complex<double>>>(
+      count, std::move(block), "blocks"));
 }
 
 RightHandSide RightHandSide::of_ones() {

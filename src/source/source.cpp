@@ -18,11 +18,53 @@ Matrix::Matrix(std::shared_ptr<MatrixSource> source) : source_(std::move(source)
 RightHandSide::RightHandSide(std::shared_ptr<RightHandSideSource> source)
     : source_(std::move(source)) {}
 
-std::string wrong_value(std::span<const double> b, std::int64_t k) {
+void check_sides(const RightHandSideSource& b, const Communicator& all, const MatrixSource& a) {
+  if (b.count() > 0 && b.field() != a.field()) {
+    const bool complex = a.field() == Field::complex;
+    throw UsageError(fmt::format("A is {} and b is {}; allowed: {}", complex ? "complex" : "real",
+                                 complex ? "real" : "complex",
+                                 complex ? "a complex b, whose imaginary parts may be zero"
+                                         : "the real and the imaginary parts of b as two "
+                                           "right-hand sides, or a complex A"));
+  }
+  b.check(all, a.numbers());
+}
+
+std::string number_text(const std::string& element, Field field, std::int64_t number,
+                        double value) {
+  const char* part = field == Field::real ? ""
+                     : number % 2 == 0    ? "the real part of "
+                                          : "the imaginary part of ";
+  return fmt::format("{}{} is {}", part, element, value);
+}
+
+std::string wrong_value(std::span<const double> b, std::int64_t k, Field field) {
   const auto bad = std::ranges::find_if(b, [](double v) { return !std::isfinite(v); });
   if (bad == b.end()) return "";
-  return fmt::format("b({}, {}) is {} (counted from 1); allowed are finite numbers",
-                     bad - b.begin() + 1, k + 1, *bad);
+  const std::int64_t number = bad - b.begin();
+  return number_text(fmt::format("b({}, {})", number / parts_of(field) + 1, k + 1), field, number,
+                     *bad) +
+         " (counted from 1); allowed are finite numbers";
+}
+
+namespace {
+
+void conjugate(std::span<double> pairs) {
+  for (std::size_t i = 1; i < pairs.size(); i += 2) pairs[i] = -pairs[i];
+}
+
+}  // namespace
+
+void ConjugatedSides::get(const ProcessGrid& grid, std::int64_t k, std::span<double> b) const {
+  b_.get(grid, k, b);
+  conjugate(b);
+}
+
+void ConjugatedSides::put(const ProcessGrid& grid, std::int64_t k, std::span<const double> solution,
+                          std::vector<double>& x) const {
+  std::vector<double> conjugated(solution.begin(), solution.end());
+  conjugate(conjugated);
+  b_.put(grid, k, conjugated, x);
 }
 
 void require_order(std::int64_t n) {

@@ -14,19 +14,26 @@
 
 #include "comm/process_grid.hpp"
 #include "core/matrix_view.hpp"
+#include "core/scalar.hpp"
 #include "grid/distribution.hpp"
 #include "source/part_writer.hpp"
 
 namespace lupine {
 
-/// A user's matrix A, n x n in FP64. All members but n(), description(), block() and
-/// distribution() are collective. An error that one rank finds is thrown on all ranks (agree(),
-/// comm/agreement.hpp).
+/// A user's matrix A, n x n in FP64, real or complex. A complex one is given as the real matrix H
+/// of 2 n rows and n columns, which has the real and the imaginary part of each element one under
+/// the other, as they lie in memory: Distributions of its rows, and views, are those of H. All
+/// members but n(), field(), description(), block() and distribution() are collective. An error
+/// that one rank finds is thrown on all ranks (agree(), comm/agreement.hpp).
 class MatrixSource {
  public:
   virtual ~MatrixSource() = default;
   /// The order of A, equal on every rank.
   virtual std::int64_t n() const = 0;
+  /// Equal on every rank.
+  virtual Field field() const { return Field::real; }
+  /// Numbers of a vector: n, or of complex numbers 2 n, in pairs.
+  std::int64_t numbers() const { return parts_of(field()) * n(); }
   /// The kind of the source, and all of it that must be equal on every rank, in words that follow
   /// "A is". Not collective.
   virtual std::string description() const = 0;
@@ -58,17 +65,21 @@ class MatrixSource {
                     PartWriter& a) const = 0;
 };
 
-/// A user's right-hand sides, and the destination of their solutions. All members but count() and
-/// description() are collective.
+/// A user's right-hand sides, and the destination of their solutions. Those of a complex A have 2 n
+/// numbers, the real and the imaginary part of each element one after the other. All members but
+/// count() and description() are collective.
 class RightHandSideSource {
  public:
   virtual ~RightHandSideSource() = default;
   /// The number of right-hand sides, equal on every rank. 0: none is given, and b is A times ones,
   /// or A^T times ones where A^T x = b is solved.
   virtual std::int64_t count() const = 0;
+  /// Whose numbers they are; equal on every rank.
+  virtual Field field() const { return Field::real; }
   /// As MatrixSource::description(), behind "b is". The rows of A are not part of it.
   virtual std::string description() const = 0;
-  /// Checks sizes, formats and pointers. @param n rows of A @throws UsageError
+  /// Checks sizes, formats and pointers. @param n numbers of a vector: MatrixSource::numbers()
+  /// @throws UsageError
   virtual void check(const Communicator& all, std::int64_t n) const = 0;
   /// Whether get() reads memory or a file, and so costs little and always gives the same b. If not,
   /// each right-hand side is got once, after A.
@@ -83,8 +94,33 @@ class RightHandSideSource {
                    std::vector<double>& x) const = 0;
 };
 
+/// Checks b for systems with A. @throws UsageError where sizes differ, or one of them is complex
+void check_sides(const RightHandSideSource& b, const Communicator& all, const MatrixSource& a);
 /// What is wrong with right-hand side k, which is whole; empty if its numbers are finite.
-std::string wrong_value(std::span<const double> b, std::int64_t k);
+std::string wrong_value(std::span<const double> b, std::int64_t k, Field field);
+/// "element is value" for one number of a real or complex element.
+std::string number_text(const std::string& element, Field field, std::int64_t number, double value);
+
+/// The complex conjugates of right-hand sides, whose solutions are conjugated again.
+class ConjugatedSides final : public RightHandSideSource {
+ public:
+  explicit ConjugatedSides(const RightHandSideSource& b) : b_(b) {}
+
+  std::int64_t count() const override { return b_.count(); }
+  Field field() const override { return b_.field(); }
+  std::string description() const override { return b_.description(); }
+  void check(const Communicator& all, std::int64_t n) const override { b_.check(all, n); }
+  bool at_hand() const override { return b_.at_hand(); }
+  void get(const ProcessGrid& grid, std::int64_t k, std::span<double> b) const override;
+  void prepare(const ProcessGrid& grid, std::int64_t n, std::vector<double>& x) const override {
+    b_.prepare(grid, n, x);
+  }
+  void put(const ProcessGrid& grid, std::int64_t k, std::span<const double> solution,
+           std::vector<double>& x) const override;
+
+ private:
+  const RightHandSideSource& b_;
+};
 /// Looks at right-hand sides until one is finite. @param wrong what is wrong with number k; empty
 /// if nothing is @throws UsageError with the first one's words if something is wrong with all
 /// `count`

@@ -3,6 +3,7 @@
 /// Helpers that several sources share.
 #pragma once
 
+#include <complex>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -53,5 +54,6 @@ class SolvedEverywhere : public SolvedOnRank {
 /// b from an array that is the same on every rank: that of rank 0 is read. Every rank gets all of
 /// x: n x count, column-major. @param ldb leading dimension of b, at least n
 RightHandSide on_every_rank(std::int64_t count, const double* b, std::int64_t ldb);
+RightHandSide on_every_rank(std::int64_t count, const std::complex<double>* b, std::int64_t ldb);
 
 }  // namespace lupine

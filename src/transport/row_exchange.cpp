@@ -33,13 +33,14 @@ RowExchange::RowExchange(Transport& transport, Traffic traffic, std::int64_t row
 // The contiguous matrix of one peer's rows in out_ (or in_), where `row` rows of other peers come
 // before it.
 AnyMatrix RowExchange::block(const Buffer& memory, std::int64_t row, std::int64_t rows) const {
-  return {a_.precision, memory.data() + row * a_.columns * bytes_of(a_.precision), rows, a_.columns,
-          rows};
+  return {a_.precision, memory.data() + row * a_.columns * a_.element_bytes(),
+          rows,         a_.columns,
+          rows,         a_.field};
 }
 
 std::span<std::byte> RowExchange::part(std::byte* memory, std::int64_t row,
                                        std::int64_t rows) const {
-  const std::int64_t row_bytes = a_.columns * bytes_of(a_.precision);
+  const std::int64_t row_bytes = a_.columns * a_.element_bytes();
   return {memory + row * row_bytes, static_cast<std::size_t>(rows * row_bytes)};
 }
 

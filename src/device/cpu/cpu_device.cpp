@@ -238,7 +238,7 @@ void CpuDevice::solve_right_upper(Queue&, MatrixView<const float> lu, MatrixView
 }
 
 void CpuDevice::solve_left_lower(Queue&, ConstAnyMatrix lu, AnyMatrix b, Precision purpose) {
-  work_on(b, [&](const auto& right) {
+  work_on_numbers(b, [&](const auto& right) {
     using T = std::remove_reference_t<decltype(right(0, 0))>;
     lupine::solve_left_lower(lu.as<T>(), right, by_onednn(purpose));
   });
@@ -254,39 +254,79 @@ T CpuDevice::largest(MatrixView<const T> a) const {
   return result;
 }
 
+namespace {
+
+/// The columns of the real matrix to which a cast rounds `from`. Of a complex matrix these are two
+/// for each column z of pairs: z and i z, so that products with them are those of the elements.
+template <class T>
+class CastColumns {
+ public:
+  explicit CastColumns(ConstAnyMatrix from)
+      : parts_(parts_of(from.field)), pairs_(from.real().as<T>()) {}
+
+  std::int64_t rows() const { return pairs_.rows; }
+  std::int64_t count() const { return parts_ * pairs_.columns; }
+  /// Column j. @param memory of the calling thread, in which i z is put
+  const T* column(std::int64_t j, std::vector<T>& memory) const {
+    const T* z = pairs_.column(j / parts_);
+    if (j % parts_ == 0) return z;
+    memory.resize(static_cast<std::size_t>(pairs_.rows));
+    for (std::size_t i = 0; i < memory.size(); i += 2) {
+      memory[i] = -z[i + 1];
+      memory[i + 1] = z[i];
+    }
+    return memory.data();
+  }
+
+ private:
+  std::int64_t parts_;
+  MatrixView<const T> pairs_;
+};
+
+}  // namespace
+
 void CpuDevice::cast(Queue&, ConstAnyMatrix from, double sign, AnyMatrix to, PanelControl* control,
                      FactorStatus* status) {
   work([&] {
     if (from.precision == Precision::fp64) {
-      const auto values = from.as<double>();
-      if (!std::isfinite(largest(values))) status->nonfinite = 1;
+      const CastColumns<double> columns(from);
+      if (!std::isfinite(largest(from.real().as<double>()))) status->nonfinite = 1;
       control->scale = 1;
       const auto target = to.as<double>();
-#pragma omp parallel for
-      for (std::int64_t j = 0; j < values.columns; ++j)
-        loops().fp64.scale(values.column(j), values.rows, sign, target.column(j));
+#pragma omp parallel
+      {
+        std::vector<double> memory;
+#pragma omp for
+        for (std::int64_t j = 0; j < columns.count(); ++j)
+          loops().fp64.scale(columns.column(j, memory), columns.rows(), sign, target.column(j));
+      }
       return;
     }
-    const auto values = from.as<float>();
+    const CastColumns<float> columns(from);
+    const std::int64_t rows = columns.rows();
     const Loops& loop = loops();
     const bool scaled = needs_scale(to.precision);
-    float most = scaled ? largest(values) : 0;
+    float most = scaled ? largest(from.real().as<float>()) : 0;
     control->scale = scaled ? power_of_two(fp16_scale_exponent(most)) : 1.0;
     const float scale = static_cast<float>(sign * control->scale);
-#pragma omp parallel for reduction(max : most)
-    for (std::int64_t j = 0; j < values.columns; ++j) {
-      std::byte* column = to.data + j * to.ld * bytes_of(to.precision);
-      // Here, since the column is in the cache then.
-      if (!scaled) most = std::max(most, loop.fp32.largest(values.column(j), values.rows));
-      if (to.precision == Precision::fp16x3)
-        loop.to_half_pair(values.column(j), values.rows, scale, to.high().column(j),
-                          to.low().column(j));
-      else if (scaled)
-        loop.to_half(values.column(j), values.rows, scale, reinterpret_cast<Half*>(column));
-      else if (to.precision == Precision::bf16)
-        loop.to_bfloat16(values.column(j), values.rows, scale, reinterpret_cast<Bfloat16*>(column));
-      else
-        loop.fp32.scale(values.column(j), values.rows, scale, reinterpret_cast<float*>(column));
+#pragma omp parallel reduction(max : most)
+    {
+      std::vector<float> memory;
+#pragma omp for
+      for (std::int64_t j = 0; j < columns.count(); ++j) {
+        const float* values = columns.column(j, memory);
+        std::byte* column = to.data + j * to.ld * bytes_of(to.precision);
+        // Here, since the column is in the cache then.
+        if (!scaled) most = std::max(most, loop.fp32.largest(values, rows));
+        if (to.precision == Precision::fp16x3)
+          loop.to_half_pair(values, rows, scale, to.high().column(j), to.low().column(j));
+        else if (scaled)
+          loop.to_half(values, rows, scale, reinterpret_cast<Half*>(column));
+        else if (to.precision == Precision::bf16)
+          loop.to_bfloat16(values, rows, scale, reinterpret_cast<Bfloat16*>(column));
+        else
+          loop.fp32.scale(values, rows, scale, reinterpret_cast<float*>(column));
+      }
     }
     if (!std::isfinite(most)) status->nonfinite = 1;
   });
@@ -335,150 +375,6 @@ void CpuDevice::update(Queue&, ConstAnyMatrix l, const PanelControl* l_control, 
         if (poll) poll();
       }
     }
-  });
-}
-
-void CpuDevice::find_pivot(Queue&, ConstAnyMatrix column, PivotCandidate* found) {
-  *found = with_storage(column, [](const auto& c) {
-    using T = std::remove_cv_t<std::remove_reference_t<decltype(c(0, 0))>>;
-    const Largest most = loops().of<T>().find_largest(c.data, c.rows);
-    return PivotCandidate{most.magnitude, most.row};
-  });
-}
-
-void CpuDevice::offer_pivot(Queue&, ConstAnyMatrix rows, const PanelRows& of,
-                            const PivotCandidate* found, std::byte* offer) {
-  const std::int64_t row = found->row;
-  auto* header = reinterpret_cast<PivotCandidate*>(offer);
-  *header = *found;
-  if (row < 0) return;
-  header->row =
-      row < of.shared ? of.begin + row : of.rows->global(of.below + (row - of.shared)).value;
-  with_storage(rows, [&](const auto& r) {
-    using T = std::remove_cv_t<std::remove_reference_t<decltype(r(0, 0))>>;
-    T* values = reinterpret_cast<T*>(header + 1);
-    for (std::int64_t j = 0; j < r.columns; ++j) values[j] = r(row, j);
-  });
-}
-
-namespace {
-
-const PivotCandidate& candidate_of(const PivotOffers& offers, int rank, std::int64_t bytes) {
-  return *reinterpret_cast<const PivotCandidate*>(offers.data + rank * bytes);
-}
-
-// The rank whose offer is the pivot.
-int best_offer(const PivotOffers& offers, std::int64_t bytes) {
-  int best = 0;
-  for (int rank = 1; rank < offers.count; ++rank) {
-    const PivotCandidate& a = candidate_of(offers, best, bytes);
-    const PivotCandidate& b = candidate_of(offers, rank, bytes);
-    if (b.magnitude > a.magnitude || (b.magnitude == a.magnitude && b.row < a.row)) best = rank;
-  }
-  return best;
-}
-
-}  // namespace
-
-void CpuDevice::take_pivot(Queue&, AnyMatrix rows, std::int64_t first, const PivotCandidate* found,
-                           const PivotOffers& offers, std::int64_t* pivot, FactorStatus* status) {
-  const bool alone = offers.data == nullptr;
-  const std::int64_t bytes = PivotOffers::bytes(rows);
-  const int best = alone ? 0 : best_offer(offers, bytes);
-  const PivotCandidate& taken = alone ? *found : candidate_of(offers, best, bytes);
-  *pivot = alone ? first + taken.row : taken.row;
-  const bool bad = taken.magnitude == 0 || !std::isfinite(taken.magnitude);
-  if (bad && status->bad_pivot < 0) status->bad_pivot = first;
-  if (taken.row < 0) return;
-  const bool shared = *pivot - first < offers.shared;
-  const std::int64_t place = alone || best == offers.mine ? found->row
-                             : shared                     ? *pivot - first
-                                                          : -1;
-  with_storage(rows, [&](const auto& r) {
-    using T = std::remove_reference_t<decltype(r(0, 0))>;
-    const T* values = reinterpret_cast<const T*>(&taken + 1);
-    for (std::int64_t j = 0; j < r.columns; ++j) {
-      const T value = alone ? r(place, j) : values[j];
-      if (place >= 0) r(place, j) = r(0, j);
-      r(0, j) = value;
-    }
-  });
-}
-
-// Each thread eliminates in a part of the rows. Where candidates are equal, the first part's is
-// the pivot.
-void CpuDevice::eliminate(Queue&, ConstAnyMatrix pivot_row, AnyMatrix rows, PivotCandidate* next) {
-  if (rows.columns > 1) *next = {0, rows.rows > 0 ? 0 : -1};  // stays where the work is left out
-  work_on(rows, [&](const auto& r) {
-    using T = std::remove_reference_t<decltype(r(0, 0))>;
-    // A part has some ten microseconds of work, since the threads wait for each other after it.
-    constexpr std::int64_t least = 16384;
-    const int parts =
-        static_cast<int>(std::clamp<std::int64_t>(rows.rows * rows.columns / least, 1, threads_));
-    const std::int64_t part = round_up(ceil_div(rows.rows, parts), 64);
-    std::vector<Largest> found(static_cast<std::size_t>(parts));
-#pragma omp parallel for schedule(static, 1) if (parts > 1)
-    for (int t = 0; t < parts; ++t) {
-      const std::int64_t begin = std::min(t * part, rows.rows);
-      const std::int64_t m = std::min(part, rows.rows - begin);
-      Largest& mine = found[static_cast<std::size_t>(t)];
-      mine = loops().of<T>().eliminate(pivot_row.as<T>(), r.block(begin, 0, m, rows.columns));
-      mine.row += mine.row < 0 ? 0 : begin;
-    }
-    if (rows.columns < 2) return;
-    const auto most = std::max_element(
-        found.begin(), found.end(),
-        [](const Largest& a, const Largest& b) { return a.magnitude < b.magnitude; });
-    *next = {most->magnitude, most->row};
-  });
-}
-
-void CpuDevice::solve_unit_lower(Queue&, ConstAnyMatrix l, AnyMatrix b) {
-  work_on(b, [&](const auto& right) {
-    using T = std::remove_reference_t<decltype(right(0, 0))>;
-    lupine::solve_left_lower(l.as<T>(), right);
-  });
-}
-
-void CpuDevice::subtract(Queue&, ConstAnyMatrix a, ConstAnyMatrix b, AnyMatrix c) {
-  work_on(c, [&](const auto& sum) {
-    using T = std::remove_reference_t<decltype(sum(0, 0))>;
-    multiply_in_parts<T>(T{-1}, a.as<T>(), b.as<T>(), sum);
-  });
-}
-
-void CpuDevice::permute_rows(Queue&, const std::int64_t* from, const std::int64_t* to,
-                             std::int64_t count, AnyMatrix any) {
-  move(any, [&]<class T>(const MatrixView<T>& a) {
-#pragma omp parallel if (worth_threads(count * a.columns))
-    {
-      std::vector<T> moved(static_cast<std::size_t>(count));
-#pragma omp for
-      for (std::int64_t j = 0; j < a.columns; ++j) {
-        T* column = a.column(j);
-        for (std::int64_t i = 0; i < count; ++i)
-          moved[static_cast<std::size_t>(i)] = column[from[i]];
-        for (std::int64_t i = 0; i < count; ++i) column[to[i]] = moved[static_cast<std::size_t>(i)];
-      }
-    }
-  });
-}
-
-void CpuDevice::gather_rows(Queue&, const std::int64_t* rows, ConstAnyMatrix from, AnyMatrix to) {
-  move(to, [&]<class T>(const MatrixView<T>& target) {
-    const MatrixView<const T> source = elements_of<T>(from);
-#pragma omp parallel for if (worth_threads(target.rows * target.columns))
-    for (std::int64_t j = 0; j < target.columns; ++j)
-      for (std::int64_t i = 0; i < target.rows; ++i) target(i, j) = source(rows[i], j);
-  });
-}
-
-void CpuDevice::scatter_rows(Queue&, const std::int64_t* rows, ConstAnyMatrix from, AnyMatrix to) {
-  move(to, [&]<class T>(const MatrixView<T>& target) {
-    const MatrixView<const T> source = elements_of<T>(from);
-#pragma omp parallel for if (worth_threads(source.rows * source.columns))
-    for (std::int64_t j = 0; j < source.columns; ++j)
-      for (std::int64_t i = 0; i < source.rows; ++i) target(rows[i], j) = source(i, j);
   });
 }
 

@@ -19,6 +19,7 @@ class CpuDevice final : public Device {
   DeviceKind kind() const override { return DeviceKind::cpu; }
   std::string description() const override;
   bool native(Precision precision) const override;
+  bool computes_complex() const override { return true; }
 
   Buffer allocate(std::int64_t bytes) override;
   std::unique_ptr<Queue> make_queue(Priority priority) override;
@@ -62,6 +63,8 @@ class CpuDevice final : public Device {
   void solve_lower(Queue& queue, Transpose transpose, ConstAnyMatrix lu, AnyMatrix x) override;
   void solve_upper(Queue& queue, Transpose transpose, ConstAnyMatrix lu, AnyMatrix x) override;
   void add(Queue& queue, ConstAnyMatrix x, AnyMatrix y) override;
+  void add_pairs(Queue& queue, Pairs pairs, ConstAnyMatrix x, AnyMatrix y) override;
+  void spread_pairs(Queue& queue, ConstAnyMatrix x, AnyMatrix y) override;
   void multiply_generated(Queue& queue, const MatrixSpec& spec, const Distribution& rows,
                           const Distribution& columns, const double* x, double* ax,
                           double* abs_rows, double* abs_ax) override;
@@ -93,6 +96,11 @@ class CpuDevice final : public Device {
   template <class Matrix, class Body>
   void work_on(const Matrix& matrix, const Body& body) const {
     work([&] { with_storage(matrix, body); });
+  }
+  /// The same of a matrix that may be complex.
+  template <class Matrix, class Body>
+  void work_on_numbers(const Matrix& matrix, const Body& body) const {
+    work([&] { with_numbers(matrix, body); });
   }
   /// The same with a view for moves of whole elements, of 16 bits too.
   template <class Matrix, class Body>

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <complex>
 #include <type_traits>
 #include <vector>
 
@@ -101,6 +102,86 @@ void solve(Triangle triangle, Transpose transpose, ConstAnyMatrix any, AnyMatrix
   });
 }
 
+// Substitution by columns of a complex triangle, with FP64 sums.
+template <class T>
+void solve_complex(Triangle triangle, Transpose transpose, MatrixView<const std::complex<T>> lu,
+                   std::complex<double>* x) {
+  const bool lower = triangle == Triangle::unit_lower;
+  const bool adjoint = transpose == Transpose::yes;
+  const std::int64_t n = lu.columns;
+  for (std::int64_t k = 0; k < n; ++k) {
+    const std::int64_t j = lower != adjoint ? k : n - 1 - k;
+    const std::int64_t begin = lower ? j + 1 : 0;
+    const std::int64_t end = lower ? n : j;
+    // Products by hand: those of std::complex look for infinities.
+    double re = x[j].real();
+    double im = x[j].imag();
+    if (adjoint)
+      for (std::int64_t i = begin; i < end; ++i) {
+        const double a = lu(i, j).real();
+        const double b = lu(i, j).imag();
+        re -= a * x[i].real() + b * x[i].imag();
+        im -= a * x[i].imag() - b * x[i].real();
+      }
+    if (!lower) {
+      const std::complex<double> pivot(lu(j, j));
+      const std::complex<double> quotient =
+          std::complex<double>(re, im) / (adjoint ? std::conj(pivot) : pivot);
+      re = quotient.real();
+      im = quotient.imag();
+    }
+    if (!adjoint)
+      for (std::int64_t i = begin; i < end; ++i) {
+        const double a = lu(i, j).real();
+        const double b = lu(i, j).imag();
+        x[i] = {x[i].real() - (a * re - b * im), x[i].imag() - (a * im + b * re)};
+      }
+    x[j] = {re, im};
+  }
+}
+
+// Vectors in planes as complex ones.
+template <class T>
+std::vector<std::complex<T>> from_planes(MatrixView<const T> planes) {
+  std::vector<std::complex<T>> all;
+  all.reserve(static_cast<std::size_t>(planes.rows * planes.columns / 2));
+  for (std::int64_t k = 0; k < planes.columns; k += 2)
+    for (std::int64_t i = 0; i < planes.rows; ++i) all.emplace_back(planes(i, k), planes(i, k + 1));
+  return all;
+}
+template <class T>
+void to_planes(const std::vector<std::complex<T>>& all, MatrixView<T> planes) {
+  auto next = all.begin();
+  for (std::int64_t k = 0; k < planes.columns; k += 2)
+    for (std::int64_t i = 0; i < planes.rows; ++i, ++next) {
+      planes(i, k) = next->real();
+      planes(i, k + 1) = next->imag();
+    }
+}
+
+// As solve(), with a complex triangle and vectors in planes.
+void solve_planes(Triangle triangle, Transpose transpose, ConstAnyMatrix any, AnyMatrix planes) {
+  const std::int64_t n = planes.rows;
+  with_numbers(any, [&](const auto& lu) {
+    using Number = std::remove_cvref_t<decltype(lu(0, 0))>;
+    if constexpr (field_of<Number> == Field::complex) {
+      using T = typename Number::value_type;
+      if (Device::as_product(any, planes)) {
+        std::vector<Number> x = from_planes<T>(planes.as<T>());
+        solve_triangle(
+            triangle, transpose, lu,
+            MatrixView<Number>{x.data(), n, planes.columns / 2, std::max<std::int64_t>(n, 1)});
+        return to_planes(x, planes.as<T>());
+      }
+      std::vector<std::complex<double>> x = from_planes<double>(planes.as<double>());
+#pragma omp parallel for schedule(static, 1) if (planes.columns > 2)
+      for (std::int64_t k = 0; k < planes.columns / 2; ++k)
+        solve_complex<T>(triangle, transpose, lu, x.data() + k * n);
+      to_planes(x, planes.as<double>());
+    }
+  });
+}
+
 // p + i, or null if p is null: a sum that is not wanted.
 double* at(double* p, std::int64_t i) {
   return p ? p + i : p;
@@ -117,8 +198,14 @@ void CpuDevice::multiply_in_parts(T alpha, MatrixView<const T> a, MatrixView<con
     for (std::int64_t i = 0; i < c.rows && !ended(); i += rows) {
       const std::int64_t m = std::min(rows, c.rows - i);
       const std::int64_t n = std::min(columns, c.columns - j);
-      multiply_add(alpha, transposed ? a.block(0, i, a.rows, m) : a.block(i, 0, m, a.columns),
-                   b.block(0, j, b.rows, n), c.block(i, j, m, n), transpose);
+      const MatrixView<const T> some =
+          transposed ? a.block(0, i, a.rows, m) : a.block(i, 0, m, a.columns);
+      if constexpr (field_of<T> == Field::complex) {
+        LUPINE_EXPECTS(!transposed);
+        multiply_add(alpha, some, b.block(0, j, b.rows, n), c.block(i, j, m, n));
+      } else {
+        multiply_add(alpha, some, b.block(0, j, b.rows, n), c.block(i, j, m, n), transpose);
+      }
     }
 }
 template void CpuDevice::multiply_in_parts(float, MatrixView<const float>, MatrixView<const float>,
@@ -126,6 +213,14 @@ template void CpuDevice::multiply_in_parts(float, MatrixView<const float>, Matri
 template void CpuDevice::multiply_in_parts(double, MatrixView<const double>,
                                            MatrixView<const double>, MatrixView<double>,
                                            Transpose) const;
+template void CpuDevice::multiply_in_parts(std::complex<float>,
+                                           MatrixView<const std::complex<float>>,
+                                           MatrixView<const std::complex<float>>,
+                                           MatrixView<std::complex<float>>, Transpose) const;
+template void CpuDevice::multiply_in_parts(std::complex<double>,
+                                           MatrixView<const std::complex<double>>,
+                                           MatrixView<const std::complex<double>>,
+                                           MatrixView<std::complex<double>>, Transpose) const;
 
 void CpuDevice::subtract_product(Queue&, Transpose transpose, ConstAnyMatrix any, ConstAnyMatrix x,
                                  AnyMatrix y) {
@@ -153,11 +248,17 @@ void CpuDevice::subtract_product(Queue&, Transpose transpose, ConstAnyMatrix any
 }
 
 void CpuDevice::solve_lower(Queue&, Transpose transpose, ConstAnyMatrix lu, AnyMatrix x) {
-  work([&] { solve(Triangle::unit_lower, transpose, lu, x); });
+  work([&] {
+    const auto solver = lu.field == Field::complex ? &solve_planes : &solve;
+    solver(Triangle::unit_lower, transpose, lu, x);
+  });
 }
 
 void CpuDevice::solve_upper(Queue&, Transpose transpose, ConstAnyMatrix lu, AnyMatrix x) {
-  work([&] { solve(Triangle::upper, transpose, lu, x); });
+  work([&] {
+    const auto solver = lu.field == Field::complex ? &solve_planes : &solve;
+    solver(Triangle::upper, transpose, lu, x);
+  });
 }
 
 void CpuDevice::add(Queue&, ConstAnyMatrix x, AnyMatrix y) {
@@ -165,6 +266,31 @@ void CpuDevice::add(Queue&, ConstAnyMatrix x, AnyMatrix y) {
     const auto from = x.as<std::remove_cvref_t<decltype(to(0, 0))>>();
     for (std::int64_t j = 0; j < to.columns; ++j)
       for (std::int64_t i = 0; i < to.rows; ++i) to(i, j) += from(i, j);
+  });
+}
+
+void CpuDevice::add_pairs(Queue&, Pairs pairs, ConstAnyMatrix x, AnyMatrix y) {
+  work_on(y, [&](const auto& to) {
+    const auto from = x.as<std::remove_cvref_t<decltype(to(0, 0))>>();
+    const bool sums = pairs == Pairs::sums;
+    for (std::int64_t k = 0; k < to.columns; k += 2)
+      for (std::int64_t i = 0; i < to.rows; ++i) {
+        to(i, k) += from(2 * i, k) - (sums ? from(2 * i + 1, k + 1) : 0);
+        to(i, k + 1) += from(2 * i + 1, k) + (sums ? from(2 * i, k + 1) : 0);
+      }
+  });
+}
+
+void CpuDevice::spread_pairs(Queue&, ConstAnyMatrix x, AnyMatrix y) {
+  work_on(y, [&](const auto& to) {
+    const auto from = x.as<std::remove_cvref_t<decltype(to(0, 0))>>();
+    for (std::int64_t k = 0; k < from.columns; k += 2)
+      for (std::int64_t i = 0; i < from.rows; ++i) {
+        to(2 * i, k) = from(i, k);
+        to(2 * i + 1, k) = from(i, k + 1);
+        to(2 * i, k + 1) = from(i, k + 1);
+        to(2 * i + 1, k + 1) = -from(i, k);
+      }
   });
 }
 

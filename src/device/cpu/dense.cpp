@@ -29,6 +29,9 @@ int blas_int(std::int64_t value) {
 CBLAS_TRANSPOSE blas_transpose(Transpose transpose) {
   return transpose == Transpose::yes ? CblasTrans : CblasNoTrans;
 }
+CBLAS_TRANSPOSE blas_adjoint(Transpose transpose) {
+  return transpose == Transpose::yes ? CblasConjTrans : CblasNoTrans;
+}
 CBLAS_UPLO blas_triangle(Triangle triangle) {
   return triangle == Triangle::unit_lower ? CblasLower : CblasUpper;
 }
@@ -79,6 +82,42 @@ void solve_triangle(Triangle triangle, Transpose transpose, MatrixView<const dou
   if (x.empty()) return;
   cblas_dtrsm(CblasColMajor, CblasLeft, blas_triangle(triangle), blas_transpose(transpose),
               blas_diagonal(triangle), blas_int(x.rows), blas_int(x.columns), 1.0, lu.data,
+              blas_int(lu.ld), x.data, blas_int(x.ld));
+}
+
+void multiply_add(std::complex<float> alpha, MatrixView<const std::complex<float>> a,
+                  MatrixView<const std::complex<float>> b, MatrixView<std::complex<float>> c) {
+  if (c.empty() || b.rows == 0) return;
+  const std::complex<float> one = 1;
+  cblas_cgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, blas_int(c.rows), blas_int(c.columns),
+              blas_int(b.rows), &alpha, a.data, blas_int(a.ld), b.data, blas_int(b.ld), &one,
+              c.data, blas_int(c.ld));
+}
+
+void multiply_add(std::complex<double> alpha, MatrixView<const std::complex<double>> a,
+                  MatrixView<const std::complex<double>> b, MatrixView<std::complex<double>> c) {
+  if (c.empty() || b.rows == 0) return;
+  const std::complex<double> one = 1;
+  cblas_zgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, blas_int(c.rows), blas_int(c.columns),
+              blas_int(b.rows), &alpha, a.data, blas_int(a.ld), b.data, blas_int(b.ld), &one,
+              c.data, blas_int(c.ld));
+}
+
+void solve_triangle(Triangle triangle, Transpose transpose,
+                    MatrixView<const std::complex<float>> lu, MatrixView<std::complex<float>> x) {
+  if (x.empty()) return;
+  const std::complex<float> one = 1;
+  cblas_ctrsm(CblasColMajor, CblasLeft, blas_triangle(triangle), blas_adjoint(transpose),
+              blas_diagonal(triangle), blas_int(x.rows), blas_int(x.columns), &one, lu.data,
+              blas_int(lu.ld), x.data, blas_int(x.ld));
+}
+
+void solve_triangle(Triangle triangle, Transpose transpose,
+                    MatrixView<const std::complex<double>> lu, MatrixView<std::complex<double>> x) {
+  if (x.empty()) return;
+  const std::complex<double> one = 1;
+  cblas_ztrsm(CblasColMajor, CblasLeft, blas_triangle(triangle), blas_adjoint(transpose),
+              blas_diagonal(triangle), blas_int(x.rows), blas_int(x.columns), &one, lu.data,
               blas_int(lu.ld), x.data, blas_int(x.ld));
 }
 

@@ -132,7 +132,11 @@ class Solver {
 
 template <class T>
 void solve_left_lower(MatrixView<const T> lu, MatrixView<T> b, bool rounded) {
-  if (!b.empty()) Solver<Side::left, T>(lu, rounded).solve(b);
+  if (b.empty()) return;
+  if constexpr (field_of<T> == Field::complex)
+    solve_triangle(Triangle::unit_lower, Transpose::no, lu, b);
+  else
+    Solver<Side::left, T>(lu, rounded).solve(b);
 }
 template <class T>
 void solve_right_upper(MatrixView<const T> lu, MatrixView<T> b, bool rounded) {
@@ -141,6 +145,10 @@ void solve_right_upper(MatrixView<const T> lu, MatrixView<T> b, bool rounded) {
 
 template void solve_left_lower(MatrixView<const float>, MatrixView<float>, bool);
 template void solve_left_lower(MatrixView<const double>, MatrixView<double>, bool);
+template void solve_left_lower(MatrixView<const std::complex<float>>,
+                               MatrixView<std::complex<float>>, bool);
+template void solve_left_lower(MatrixView<const std::complex<double>>,
+                               MatrixView<std::complex<double>>, bool);
 template void solve_right_upper(MatrixView<const float>, MatrixView<float>, bool);
 
 }  // namespace lupine

@@ -9,7 +9,8 @@
 
 namespace lupine {
 
-/// B <- L^-1 B, L the unit lower triangle of lu. T is float or double. If `rounded`, FP32 solves
+/// B <- L^-1 B, L the unit lower triangle of lu. T is float or double, or complex: by BLAS then,
+/// which has no loss to make up for. If `rounded`, FP32 solves
 /// round the factors of their larger products to BF16, as the update rounds L and the result
 /// anyway; that needs oneDNN.
 template <class T>
