@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <array>
+#include <complex>
+#include <functional>
 #include <memory>
 #include <span>
 
@@ -24,20 +26,28 @@ using Block = nb::ndarray<nb::numpy, double, nb::ndim<2>, nb::f_contig>;
 const double* doubles(std::uintptr_t address) {
   return reinterpret_cast<const double*>(address);
 }
+const std::complex<double>* pairs(std::uintptr_t address) {
+  return reinterpret_cast<const std::complex<double>*>(address);
+}
 
-Transpose transpose(bool transposed) {
-  return transposed ? Transpose::yes : Transpose::no;
+Transpose transpose(std::string_view name) {
+  return name == "yes"         ? Transpose::yes
+         : name == "conjugate" ? Transpose::conjugate
+                               : Transpose::no;
 }
 
 /// A function that fills a block by a function of Python: fill(i, j, out), where `out` is an array
 /// in Fortran's order.
-BlockFunction block_function(nb::object fill) {
+template <class T>
+std::function<void(std::span<const std::int64_t> i, std::span<const std::int64_t> j, T* a,
+                   std::int64_t lda)>
+block_function(nb::object fill) {
   // The function may be destroyed by a thread without the interpreter's lock.
   const std::shared_ptr<nb::object> shared(new nb::object(std::move(fill)), [](nb::object* object) {
     const nb::gil_scoped_acquire acquire;
     delete object;
   });
-  return [shared](std::span<const std::int64_t> i, std::span<const std::int64_t> j, double* a,
+  return [shared](std::span<const std::int64_t> i, std::span<const std::int64_t> j, T* a,
                   std::int64_t lda) {
     const nb::gil_scoped_acquire acquire;
     const nb::object none = nb::none();
@@ -46,7 +56,7 @@ BlockFunction block_function(nb::object fill) {
     const nb::object columns = nb::cast(Indices(j.data(), {j.size()}), nb::rv_policy::copy);
     const std::array<std::size_t, 2> shape{i.size(), j.size()};
     const std::array<std::int64_t, 2> strides{1, lda};
-    const nb::object out = nb::cast(nb::ndarray<nb::numpy, double, nb::ndim<2>>(
+    const nb::object out = nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<2>>(
         a, shape.size(), shape.data(), none, strides.data()));
     try {
       (*shared)(rows, columns, out);
@@ -135,12 +145,12 @@ class Factors {
       factors_.emplace(communicator(comm), a, options, call_.progress(), call_.interrupt());
     });
   }
-  Solution solve(const RightHandSide& b, bool transposed) {
+  Solution solve(const RightHandSide& b, const std::string& transposed) {
     return call_.run([&] { return open().solve(b, transpose(transposed)); });
   }
   std::pair<double, bool> condition(bool transposed) {
     const ConditionEstimate found =
-        call_.run([&] { return open().condition(transpose(transposed)); });
+        call_.run([&] { return open().condition(transposed ? Transpose::yes : Transpose::no); });
     return {found.value, found.at_least};
   }
   std::string precision() { return text(name(open().precision())); }
@@ -163,34 +173,39 @@ class Factors {
 
 void bind_solve(nb::module_& module) {
   nb::class_<Matrix>(module, "Matrix")
-      .def_static("dense",
-                  [](std::int64_t n, std::uintptr_t a, std::int64_t lda, bool row_major) {
-                    return Matrix::dense(
-                        n, doubles(a), lda, 0,
-                        row_major ? StorageOrder::row_major : StorageOrder::column_major);
-                  })
+      .def_static(
+          "dense",
+          [](std::int64_t n, std::uintptr_t a, std::int64_t lda, bool row_major, bool complex) {
+            const StorageOrder order =
+                row_major ? StorageOrder::row_major : StorageOrder::column_major;
+            return complex ? Matrix::complex_dense(n, pairs(a), lda, 0, order)
+                           : Matrix::dense(n, doubles(a), lda, 0, order);
+          })
       .def_static("block_cyclic",
-                  [](const std::vector<std::int64_t>& d, std::uintptr_t local) {
-                    return Matrix::block_cyclic(descriptor(d), doubles(local));
+                  [](const std::vector<std::int64_t>& d, std::uintptr_t local, bool complex) {
+                    return complex ? Matrix::complex_block_cyclic(descriptor(d), pairs(local))
+                                   : Matrix::block_cyclic(descriptor(d), doubles(local));
                   })
-      .def_static("function", [](std::int64_t n, nb::object fill) {
-        return Matrix::from_blocks(n, block_function(std::move(fill)));
+      .def_static("function", [](std::int64_t n, nb::object fill, bool complex) {
+        return complex ? Matrix::from_complex_blocks(
+                             n, block_function<std::complex<double>>(std::move(fill)))
+                       : Matrix::from_blocks(n, block_function<double>(std::move(fill)));
       });
   nb::class_<RightHandSide>(module, "RightHandSide")
       .def_static("dense",
-                  [](std::int64_t count, std::uintptr_t b, std::int64_t ldb) {
-                    return RightHandSide::dense(count, doubles(b), ldb);
+                  [](std::int64_t count, std::uintptr_t b, std::int64_t ldb, bool complex) {
+                    return complex ? RightHandSide::complex_dense(count, pairs(b), ldb)
+                                   : RightHandSide::dense(count, doubles(b), ldb);
                   })
       .def_static("on_every_rank",
-                  [](std::int64_t count, std::uintptr_t b, std::int64_t ldb) {
-                    return on_every_rank(count, doubles(b), ldb);
+                  [](std::int64_t count, std::uintptr_t b, std::int64_t ldb, bool complex) {
+                    return complex ? on_every_rank(count, pairs(b), ldb)
+                                   : on_every_rank(count, doubles(b), ldb);
                   })
-      .def_static("block_cyclic",
-                  [](const std::vector<std::int64_t>& d, std::uintptr_t local) {
-                    return RightHandSide::block_cyclic(descriptor(d), doubles(local));
-                  })
-      .def_static("function", [](std::int64_t count, nb::object fill) {
-        return RightHandSide::from_blocks(count, block_function(std::move(fill)));
+      .def_static("block_cyclic", [](const std::vector<std::int64_t>& d, std::uintptr_t local,
+                                     bool complex) {
+        return complex ? RightHandSide::complex_block_cyclic(descriptor(d), pairs(local))
+                       : RightHandSide::block_cyclic(descriptor(d), doubles(local));
       });
   module.attr("small_limit") = small_limit();  // up to which a system is solved on the CPU
   nb::class_<Solution>(module, "Solution")

@@ -11,14 +11,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-_ALLOWED = "real numbers in FP64 or FP32, whole numbers or bools"
+_ALLOWED = "real or complex numbers in FP64 or FP32, whole numbers or bools"
 
 
 @dataclass
 class HostMatrix:
-    """An n x n matrix of doubles in host memory: column-major, or row-major."""
+    """An n x n matrix of doubles, or of complex doubles, in host memory: column-major, or
+    row-major."""
 
-    array: NDArray[np.float64]  #: keeps the memory alive
+    array: NDArray[Any]  #: keeps the memory alive
     ld: int  #: leading dimension
     row_major: bool
 
@@ -70,7 +71,7 @@ def _to_host(array: Any) -> Any:
     return array.copy_to_host()  # Numba's
 
 
-def as_numpy(array: Any, name: str, *, complex_too: bool = False) -> NDArray[Any]:
+def as_numpy(array: Any, name: str) -> NDArray[Any]:
     """The array in host memory: a view where its library gives one. ValueError by its type."""
     if np.ma.isMaskedArray(array):
         raise ValueError(f"{name} is a masked array; allowed: an array without a mask")
@@ -91,24 +92,37 @@ def as_numpy(array: Any, name: str, *, complex_too: bool = False) -> NDArray[Any
     except (TypeError, ValueError) as error:
         raise ValueError(f"{name} cannot be made an array: {error}") from None
     kind, size = found.dtype.kind, found.dtype.itemsize
-    if kind == "c" and complex_too and size in (8, 16):
-        return found
-    if kind not in "biuf" or (kind == "f" and size not in (4, 8)):
-        hint = "; complex numbers in FP64 or FP32 by solve()" if kind == "c" else ""
-        raise ValueError(f"{name} has elements of type {found.dtype}; allowed: {_ALLOWED}{hint}")
+    if kind not in "biufc" or (kind, size) not in _SIZES and kind in "fc":
+        raise ValueError(f"{name} has elements of type {found.dtype}; allowed: {_ALLOWED}")
     return found
 
 
-def _leading_dimension(shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[int, bool] | None:
-    """The leading dimension in elements and whether rows are contiguous, for strides in bytes;
-    None where neither rows nor columns are contiguous."""
+#: Kinds and bytes of the floating-point numbers that are taken.
+_SIZES = (("f", 4), ("f", 8), ("c", 8), ("c", 16))
+
+
+def element_type(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """What the compiled module takes for elements of this type: FP64, real or complex."""
+    return np.dtype(np.complex128 if dtype.kind == "c" else np.float64)
+
+
+def _leading_dimension(
+    shape: tuple[int, ...], strides: tuple[int, ...], size: int
+) -> tuple[int, bool] | None:
+    """The leading dimension in elements and whether rows are contiguous, for strides and the size
+    of an element in bytes; None where neither rows nor columns are contiguous."""
     m, n = shape
     for inner, outer, across, row_major in ((0, 1, m, False), (1, 0, n, True)):
-        along = strides[inner] if shape[inner] > 1 else 8
-        ahead = strides[outer] if shape[outer] > 1 else 8 * max(across, 1)
-        if along == 8 and ahead % 8 == 0 and ahead >= 8 * across:
-            return ahead // 8, row_major
+        along = strides[inner] if shape[inner] > 1 else size
+        ahead = strides[outer] if shape[outer] > 1 else size * max(across, 1)
+        if along == size and ahead % size == 0 and ahead >= size * across:
+            return ahead // size, row_major
     return None
+
+
+def _is_ready(array: NDArray[Any], dtype: np.dtype[Any]) -> bool:
+    """Whether the elements can be read as they are."""
+    return array.dtype == dtype and array.dtype.isnative and array.flags.aligned
 
 
 def _require_square(shape: tuple[int, ...]) -> None:
@@ -117,19 +131,20 @@ def _require_square(shape: tuple[int, ...]) -> None:
 
 
 def host_matrix(a: Any) -> tuple[HostMatrix, np.dtype[Any]]:
-    """A as a matrix of doubles in host memory: in place where its rows or columns are contiguous
-    doubles, otherwise a copy. Also the type of its elements."""
+    """A as a matrix of (complex) doubles in host memory: in place where its rows or columns are
+    contiguous, otherwise a copy. Also the type of its elements."""
     found = as_numpy(a, "a")
     _require_square(found.shape)
     n = found.shape[0]
-    if found.dtype == np.float64 and found.dtype.isnative and found.flags.aligned:
-        there = _leading_dimension((n, n), found.strides)
+    dtype = element_type(found.dtype)
+    if _is_ready(found, dtype):
+        there = _leading_dimension((n, n), found.strides, dtype.itemsize)
         if there is not None:
             return HostMatrix(found, *there), found.dtype
-    copy = np.array(found, dtype=np.float64, order="K", copy=True)
-    there = _leading_dimension((n, n), copy.strides)
+    copy = np.array(found, dtype=dtype, order="K", copy=True)
+    there = _leading_dimension((n, n), copy.strides, dtype.itemsize)
     if there is None:  # strides that NumPy keeps, such as those of a broadcast array
-        copy = np.array(found, dtype=np.float64, order="C", copy=True)
+        copy = np.array(found, dtype=dtype, order="C", copy=True)
         there = n, True
     return HostMatrix(copy, *there), found.dtype
 
@@ -144,7 +159,7 @@ def gpu_matrix(a: Any) -> GpuMatrix | None:
     if interface["typestr"] != "<f8" or interface.get("mask") is not None or shape[0] == 0:
         return None
     strides = interface.get("strides") or (8 * shape[1], 8)
-    there = _leading_dimension(shape, tuple(strides))
+    there = _leading_dimension(shape, tuple(strides), 8)
     if there is None:
         return None
     device = getattr(a, "device", None)
@@ -152,33 +167,44 @@ def gpu_matrix(a: Any) -> GpuMatrix | None:
     return GpuMatrix(a, int(interface["data"][0]), *there, gpu=int(gpu or 0))
 
 
-def right_hand_sides(b: Any, n: int | None) -> tuple[NDArray[np.float64], np.dtype[Any], bool]:
-    """b as an array of doubles of one or more columns, each contiguous; its type; and whether it
-    has one dimension."""
+@dataclass
+class Columns:
+    """Right-hand sides as the compiled module takes them."""
+
+    array: NDArray[Any]  #: (n, k), each column contiguous, of the numbers of a
+    dtype: np.dtype[Any]  #: of b
+    is_vector: bool  #: whether b has one dimension
+    are_parts: bool  #: whether they are the real parts and then the imaginary parts of k / 2 columns
+
+
+def right_hand_sides(b: Any, n: int | None, complex_: bool) -> Columns:
+    """b for a matrix that is complex or is not. Of a real one, complex right-hand sides are two."""
     found = as_numpy(b, "b")
     if found.ndim not in (1, 2) or (n is not None and found.shape[0] != n):
         rows = "n" if n is None else n
         raise ValueError(f"b has the shape {found.shape}; allowed: ({rows},) or ({rows}, k)")
     is_vector = found.ndim == 1
     columns = found[:, np.newaxis] if is_vector else found
-    there = _leading_dimension(columns.shape, columns.strides)
+    dtype = np.dtype(np.complex128 if complex_ else np.float64)
+    are_parts = found.dtype.kind == "c" and not complex_
+    if are_parts:
+        columns = np.concatenate([columns.real, columns.imag], axis=1)
+    there = _leading_dimension(columns.shape, columns.strides, dtype.itemsize)
     in_place = (
-        found.dtype == np.float64
-        and found.dtype.isnative
-        and found.flags.aligned
+        _is_ready(columns, dtype)
         and there is not None
         and (not there[1] or columns.shape[1] <= 1)
-        and columns.strides[0] == 8
+        and columns.strides[0] == dtype.itemsize
     )
     if not in_place:
-        columns = np.array(columns, dtype=np.float64, order="F", copy=True)
-    return columns, found.dtype, is_vector
+        columns = np.array(columns, dtype=dtype, order="F", copy=True)
+    return Columns(columns, found.dtype, is_vector, are_parts)
 
 
-def column_stride(columns: NDArray[np.float64]) -> int:
+def column_stride(columns: NDArray[Any]) -> int:
     """The leading dimension of an array whose columns are contiguous."""
     rows, count = columns.shape
-    return columns.strides[1] // 8 if count > 1 else max(rows, 1)
+    return columns.strides[1] // columns.itemsize if count > 1 else max(rows, 1)
 
 
 def result_type(*types: np.dtype[Any]) -> np.dtype[Any]:

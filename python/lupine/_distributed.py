@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ._arrays import element_type
+
 
 def _indices(size: int, block: int, processes: int, first: int, me: int) -> NDArray[np.int64]:
     """The global indices of a process's rows or columns, in their local order."""
@@ -86,10 +88,11 @@ class BlockCyclic:
         rows, columns = self.indices(rank)
         return rows.size, columns.size
 
-    def local(self, whole: ArrayLike, rank: int) -> NDArray[np.float64]:
+    def local(self, whole: ArrayLike, rank: int) -> NDArray[Any]:
         """A rank's part of a matrix that this rank has whole."""
         rows, columns = self.indices(rank)
-        return np.asfortranarray(np.asarray(whole)[np.ix_(rows, columns)], dtype=np.float64)
+        part = np.asarray(whole)[np.ix_(rows, columns)]
+        return np.asfortranarray(part, dtype=element_type(part.dtype))
 
     def array(self, local: ArrayLike) -> BlockCyclicArray:
         """The distributed matrix of which this rank's part is `local`."""
@@ -107,12 +110,12 @@ class BlockCyclicArray:
     distribution: BlockCyclic
     local: NDArray[Any]
 
-    def checked(self, rank: int, name: str) -> NDArray[np.float64]:
-        """The part as doubles, column-major: in place where it is that already."""
+    def checked(self, rank: int, name: str) -> NDArray[Any]:
+        """The part as (complex) doubles, column-major: in place where it is that already."""
         shape = self.distribution.local_shape(rank)
-        if self.local.shape != shape or self.local.dtype.kind not in "biuf":
+        if self.local.shape != shape or self.local.dtype.kind not in "biufc":
             raise ValueError(
                 f"the part of {name} on rank {rank} has the shape {self.local.shape} and type "
-                f"{self.local.dtype}; allowed: {shape}, real numbers"
+                f"{self.local.dtype}; allowed: {shape}, real or complex numbers"
             )
-        return np.asfortranarray(self.local, dtype=np.float64)
+        return np.asfortranarray(self.local, dtype=element_type(self.local.dtype))

@@ -37,11 +37,11 @@ def _whole(name: str, value: Any, allowed: str = "1 or more") -> int:
     return number
 
 
-_TRANS = {False: False, True: True, 2: True, "N": False, "T": True, "C": True}
+_TRANS = {False: "no", True: "yes", 2: "conjugate", "N": "no", "T": "yes", "C": "conjugate"}
 
 
-def _transposed(trans: Any) -> bool:
-    """Whether a.T is meant: by a bool, a number of SciPy, or a letter of LAPACK."""
+def _transpose(trans: Any) -> str:
+    """a, a.T or its conjugate: by a bool, a number of SciPy, or a letter of LAPACK."""
     try:
         return _TRANS[trans]
     except (KeyError, TypeError):
@@ -73,10 +73,14 @@ def _progress(given: Any) -> Callable[[int, int, float], None] | None:
 def _filler(function: Callable[..., Any], name: str) -> Callable[..., None]:
     """Fills a block by a function of two index arrays that broadcast against each other."""
 
-    def fill(i: NDArray[np.int64], j: NDArray[np.int64], out: NDArray[np.float64]) -> None:
+    def fill(i: NDArray[np.int64], j: NDArray[np.int64], out: NDArray[Any]) -> None:
         values = np.asarray(function(i[:, np.newaxis], j[np.newaxis, :]))
-        if values.dtype.kind not in "biuf":
-            raise ValueError(f"{name}(i, j) gives type {values.dtype}; allowed: real numbers")
+        if values.dtype.kind not in ("biufc" if out.dtype.kind == "c" else "biuf"):
+            first = "; its first element is real" if values.dtype.kind == "c" else ""
+            raise ValueError(
+                f"{name}(i, j) gives type {values.dtype}{first}; allowed: numbers of one kind, real "
+                "or complex"
+            )
         if values.shape not in (out.shape, ()):
             raise ValueError(
                 f"{name}(i, j) gives the shape {values.shape} for i of shape {(i.size, 1)} and j "
@@ -85,6 +89,12 @@ def _filler(function: Callable[..., Any], name: str) -> Callable[..., None]:
         out[...] = values
 
     return fill
+
+
+def _type_of(function: Callable[..., Any]) -> np.dtype[Any]:
+    """The type of a function's elements, by the first one; what is wrong with it shows later."""
+    first = np.zeros((1, 1), dtype=np.int64)
+    return _arrays.element_type(np.asarray(function(first, first)).dtype)
 
 
 class _Matrix:
@@ -108,19 +118,23 @@ class _Matrix:
             self.n = _order(a.distribution.shape[0], n)
             local = a.checked(ranks.rank, "a")
             self.owner = local
+            self.type = local.dtype
             self.options = _grid_options(a)
-            self.source = make.block_cyclic(_descriptor(a, local), _address(local))
+            self.source = make.block_cyclic(
+                _descriptor(a, local), _address(local), self.is_complex
+            )
         elif _is_function(a):
             if n is None:
                 raise ValueError("a is a function; needed: its order, by b or by n=")
             self.owner = _filler(a, "a")
-            self.source = make.function(n, self.owner)
+            self.type = _type_of(a) if n > 0 else self.type
+            self.source = make.function(n, self.owner, self.is_complex)
         elif ranks.size > 1 and ranks.rank > 0:
             self.is_array = True
         elif (gpu := self._on_gpu(a, options)) is not None:
             self.n = _order(a.shape[0], n)
             self.options = {"device": "cuda", "gpus": [gpu.gpu]}
-            self.source = make.dense(self.n, gpu.address, gpu.ld, gpu.row_major)
+            self.source = make.dense(self.n, gpu.address, gpu.ld, gpu.row_major, False)
         else:
             self.is_array = True
             self.array, self.type = _arrays.host_matrix(a)
@@ -137,11 +151,17 @@ class _Matrix:
         return _arrays.gpu_matrix(a)
 
     @property
+    def is_complex(self) -> bool:
+        """Of an array on rank 0, on other ranks after complete()."""
+        return bool(self.type.kind == "c")
+
+    @property
     def kind(self) -> str:
         """What has to be the same on all ranks."""
         if self.is_array:
             return "an array"
-        return "a BlockCyclicArray" if isinstance(self.owner, np.ndarray) else "a function"
+        form = "a BlockCyclicArray" if isinstance(self.owner, np.ndarray) else "a function"
+        return f"{form} of type {self.type}"
 
     def complete(self) -> None:
         """Collective."""
@@ -154,9 +174,11 @@ class _Matrix:
                 (self.n, self.type, row_major)
             )
         address, ld = (there.address, there.ld) if there else (0, self.order)
-        self.source = self.ranks.module.Matrix.dense(self.order, address, max(ld, 1), row_major)
+        self.source = self.ranks.module.Matrix.dense(
+            self.order, address, max(ld, 1), row_major, self.is_complex
+        )
 
-    def sample(self) -> NDArray[np.float64]:
+    def sample(self) -> NDArray[Any]:
         """Elements of all rows and columns, beside the diagonal and far from it, of an array that
         lies on this rank."""
         if self.array is None:
@@ -191,6 +213,14 @@ def _shared(ranks: Communicator, b: Any) -> Any:
     return ranks.of_mpi4py.bcast(ranks.agreed(there))
 
 
+def _rows(b: Any) -> int:
+    """The rows of b, which are checked later."""
+    shape = np.shape(b) if not hasattr(b, "shape") else b.shape
+    if len(shape) not in (1, 2):
+        raise ValueError(f"b has the shape {tuple(shape)}; allowed: (n,) or (n, k)")
+    return int(shape[0])
+
+
 def _is_function(a: Any) -> bool:
     return callable(a) and not hasattr(a, "__array__")
 
@@ -205,8 +235,8 @@ def _address(array: NDArray[Any]) -> int:
     return int(array.__array_interface__["data"][0])
 
 
-def _descriptor(a: BlockCyclicArray, local: NDArray[np.float64]) -> list[int]:
-    ld = local.strides[1] // 8 if min(local.shape) > 1 else max(local.shape[0], 1)
+def _descriptor(a: BlockCyclicArray, local: NDArray[Any]) -> list[int]:
+    ld = local.strides[1] // local.itemsize if min(local.shape) > 1 else max(local.shape[0], 1)
     return a.distribution.descriptor(max(ld, 1))
 
 
@@ -218,30 +248,47 @@ def _grid_options(a: BlockCyclicArray) -> dict[str, Any]:
 class _RightHandSide:
     """b as the compiled module takes it, and x in the form of b."""
 
-    def __init__(self, ranks: Communicator, b: Any, n: int | None) -> None:
+    def __init__(self, ranks: Communicator, b: Any, n: int | None, complex_: bool) -> None:
         make = ranks.module.RightHandSide
         self.type = np.dtype(np.float64)
         self.is_vector = False
+        self.are_parts = False
+        self.is_complex = complex_
         self.distribution = None
         if isinstance(b, BlockCyclicArray):
             self.columns = b.checked(ranks.rank, "b")
+            self.type = self.columns.dtype
+            if (self.type.kind == "c") != complex_:
+                if not complex_:
+                    raise ValueError(
+                        "the parts of b are complex and a is real; allowed: real parts and "
+                        "imaginary parts as two right-hand sides"
+                    )
+                self.columns = self.columns.astype(np.complex128)
             self.distribution = b.distribution
             self.n, self.count = b.distribution.shape
             descriptor = _descriptor(b, self.columns)
             self.rows, self.ld = self.columns.shape[0], descriptor[8]
-            self.source = make.block_cyclic(descriptor, _address(self.columns))
+            self.source = make.block_cyclic(descriptor, _address(self.columns), complex_)
         else:
-            self.columns, self.type, self.is_vector = _arrays.right_hand_sides(b, n)
+            given = _arrays.right_hand_sides(b, n, complex_)
+            self.columns, self.type = given.array, given.dtype
+            self.is_vector, self.are_parts = given.is_vector, given.are_parts
             self.n, self.count = self.columns.shape
             self.rows = self.ld = self.n
         if n is not None and self.n != n:
             raise ValueError(f"b has {self.n} rows; allowed: {n}, the order of a")
         if self.distribution is None or self.count == 0:
             # Without columns, one of zeros: a and the options are checked all the same.
-            self.read = self.columns if self.count else np.zeros((self.n, 1), order="F")
+            self.read = self.columns if self.count else np.zeros(
+                (self.n, 1), dtype=self.columns.dtype, order="F"
+            )
             one = make.dense if ranks.size == 1 else make.on_every_rank
             self.source = one(
-                self.read.shape[1], _address(self.read), _arrays.column_stride(self.read)
+                self.read.shape[1],
+                _address(self.read),
+                _arrays.column_stride(self.read),
+                complex_,
             )
 
     @property
@@ -254,8 +301,13 @@ class _RightHandSide:
         """x in the form of b."""
         if self.n == 0 or self.count == 0:
             x = np.empty_like(self.columns)
+        elif self.is_complex:  # pairs of numbers
+            x = solution.take_x(2 * self.rows, 2 * self.ld).T.view(np.complex128).T
         else:
             x = solution.take_x(self.rows, self.ld)
+        if self.are_parts:
+            half = self.count // 2
+            x = x[:, :half] + 1j * x[:, half:]
         x = x.astype(type_, copy=False)
         if self.distribution is not None:
             return BlockCyclicArray(self.distribution, x)
@@ -358,8 +410,8 @@ def solve(
 ) -> Any:
     """Solves a x = b: LU in low precision, refined until x is as accurate as one of FP64.
 
-    Complex systems, stacks of small systems and matrices of a form that `assume_a` names are solved
-    in FP64 by LAPACK's expert drivers, which refine too, and bound the errors.
+    Stacks of small systems and matrices of a form that `assume_a` names are solved in FP64 by
+    LAPACK's expert drivers, which refine too, and bound the errors.
 
     Parameters
     ----------
@@ -451,8 +503,8 @@ def solve(
     if alone and (form != "general" or not _stacks.is_plain(a, b)):
         if precision not in ("auto", "fp64") or device == "cuda" or return_info:
             raise ValueError(
-                "return_info, a device and a precision below FP64 are for one real system; allowed "
-                "for complex ones, stacks and assume_a: none of them"
+                "return_info, a device and a precision below FP64 are for one general system; "
+                "allowed for stacks and assume_a: none of them"
             )
         given = _options(
             precision, refine, tolerance, equilibrate, condition, strict, device, threads, options
@@ -491,20 +543,21 @@ def solve(
         a = _arrays.as_numpy(a, "a").T if _arrays.library_of(a) == "" else a.T
     b = _shared(ranks, b)
 
-    def take() -> tuple[dict[str, Any], _Matrix, _RightHandSide]:
+    def take() -> tuple[dict[str, Any], _Matrix]:
         given = _options(
             precision, refine, tolerance, equilibrate, condition, strict, device, threads, options
         )
         ranks.module.check_options(given)
+        order = None
         if _is_function(a):
-            right = _RightHandSide(ranks, b, None)
-            return given, _Matrix(ranks, a, right.n, given), right
-        matrix = _Matrix(ranks, a, None, given)
-        return given, matrix, _RightHandSide(ranks, b, matrix.n)
+            order = b.distribution.shape[0] if isinstance(b, BlockCyclicArray) else _rows(b)
+        return given, _Matrix(ranks, a, order, given)
 
-    given, matrix, right = ranks.agreed(take)
-    ranks.require_same("the system", f"{matrix.kind} with {right.kind}")
+    given, matrix = ranks.agreed(take)
+    ranks.require_same("the system", matrix.kind)
     matrix.complete()
+    right = ranks.agreed(lambda: _RightHandSide(ranks, b, matrix.n, matrix.is_complex))
+    ranks.require_same("the system", f"{matrix.kind} with {right.kind}")
     type_ = _arrays.result_type(matrix.type, right.type)
     back = _arrays.like(a, b)
     if right.n == 0:
@@ -579,22 +632,23 @@ class Factorization:
             return float("inf") if at_least else float(value)
 
     def solve(self, b: Any, trans: bool | int | str = False, *, return_info: bool = False) -> Any:
-        """x with a x = b, or with a.T x = b where `trans` is True, 1, 2, "T" or "C"; see
-        :func:`solve`."""
+        """x with a x = b; with a.T x = b where `trans` is True, 1 or "T"; with a.conj().T x = b where
+        it is 2 or "C". See :func:`solve`."""
         factors = self._open()
         b = _shared(self._ranks, b)
 
-        def take() -> tuple[bool, _RightHandSide]:
+        def take() -> tuple[str, _RightHandSide]:
             _boolean("return_info", return_info)
             self._require_same()
-            return _transposed(trans), _RightHandSide(self._ranks, b, self._matrix.n)
+            right = _RightHandSide(self._ranks, b, self._matrix.n, self._matrix.is_complex)
+            return _transpose(trans), right
 
-        transposed, right = self._ranks.agreed(take)
+        transpose, right = self._ranks.agreed(take)
         self._ranks.require_same("b", right.kind)
         type_ = _arrays.result_type(self._matrix.type, right.type)
         back = self._back if _arrays.library_of(b) in ("", "numpy") else _arrays.like(b)
         return _solved(
-            lambda: factors.solve(right.source, transposed), right, type_, back, return_info
+            lambda: factors.solve(right.source, transpose), right, type_, back, return_info
         )
 
     def close(self) -> None:
@@ -684,15 +738,16 @@ def aslinearoperator(factors: Factorization) -> Any:
     """The inverse as a scipy.sparse.linalg.LinearOperator, such as a preconditioner needs it."""
     from scipy.sparse.linalg import LinearOperator
 
-    def apply(v: NDArray[Any], trans: bool) -> NDArray[np.float64]:
-        x = factors.solve(np.asarray(v, dtype=np.float64), trans=trans)
-        return np.asarray(x, dtype=np.float64)
+    dtype = factors._matrix.type
+
+    def apply(v: NDArray[Any], trans: str) -> NDArray[Any]:
+        return np.asarray(factors.solve(np.asarray(v), trans=trans))
 
     return LinearOperator(
         shape=factors.shape,
-        dtype=np.dtype(np.float64),
-        matvec=lambda v: apply(v, False),
-        rmatvec=lambda v: apply(v, True),
-        matmat=lambda v: apply(v, False),
-        rmatmat=lambda v: apply(v, True),
+        dtype=_arrays.element_type(dtype),
+        matvec=lambda v: apply(v, "N"),
+        rmatvec=lambda v: apply(v, "C"),
+        matmat=lambda v: apply(v, "N"),
+        rmatmat=lambda v: apply(v, "C"),
     )

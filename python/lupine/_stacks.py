@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Systems for LAPACK's expert drivers: stacks of small systems, complex ones, and matrices whose
-form makes them cheaper than an LU."""
+"""Systems for LAPACK's expert drivers: stacks of small systems, and matrices whose form makes them
+cheaper than an LU."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,27 +43,22 @@ def form_of(assume_a: Any) -> str:
         raise ValueError(f"assume_a is {assume_a!r}; allowed: {names}") from None
 
 
-def _shape_and_kind(array: Any) -> tuple[tuple[int, ...], bool] | None:
-    """The shape, and whether the elements are complex; None where it cannot be made an array."""
-    if not (hasattr(array, "shape") and hasattr(array, "dtype")):
-        try:
-            array = np.asarray(array)
-        except (TypeError, ValueError):
-            return None
-    kind = getattr(array.dtype, "kind", None)  # that of PyTorch has none
-    return tuple(array.shape), kind == "c" if kind is not None else "complex" in str(array.dtype)
+def _shape(array: Any) -> tuple[int, ...] | None:
+    """The shape; None where it cannot be made an array."""
+    try:
+        return tuple(array.shape) if hasattr(array, "shape") else np.shape(array)
+    except (TypeError, ValueError):
+        return None
 
 
 def is_plain(a: Any, b: Any) -> bool:
-    """Whether this is one system of a real matrix and real right-hand sides, or nothing that is
-    known here."""
-    left, right = _shape_and_kind(a), _shape_and_kind(b)
+    """Whether this is one system, or nothing that is known here."""
+    left, right = _shape(a), _shape(b)
     if left is None or right is None:
         return True
-    (a_shape, a_is_complex), (b_shape, b_is_complex) = left, right
-    if len(a_shape) != 2 or not 1 <= len(b_shape) <= 2 or a_is_complex or b_is_complex:
+    if len(left) != 2 or not 1 <= len(right) <= 2:
         return False
-    return a_shape != (1, 1) or len(b_shape) == 2 or b_shape == (1,)  # see _of_number()
+    return left != (1, 1) or len(right) == 2 or right == (1,)  # see _of_number()
 
 
 @dataclass
@@ -256,11 +251,11 @@ def solve(
 ) -> Any:
     """x of shape (..., n, k) or, where b is a vector, (..., n).
 
-    `one` solves one real general system: of a real a, complex right-hand sides are two real ones,
-    and larger systems of a stack are solved by it one after the other.
+    `one` solves one general system: by it larger systems of a stack are solved one after the
+    other, and all right-hand sides of a stack for one matrix together.
     """
     left, right = (
-        _arrays.as_numpy(array, name, complex_too=True) for array, name in ((a, "a"), (b, "b"))
+        _arrays.as_numpy(array, name) for array, name in ((a, "a"), (b, "b"))
     )
     if left.size == 1 and left.ndim in (0, 2) and right.ndim <= 1:
         return _of_number(left, right)
@@ -274,8 +269,7 @@ def solve(
     else:
         _require_finite(left, "a")
         _require_finite(columns, "b")
-        real = left.dtype.kind != "c" and form == "general"
-        if real and (left.ndim == 2 or n > ranks.module.small_limit):
+        if form == "general" and (left.ndim == 2 or n > ranks.module.small_limit):
             if transposed:
                 left = np.swapaxes(left, -1, -2)
             x = _by_one(left, columns, stack, one)
@@ -289,19 +283,13 @@ def solve(
 def _by_one(
     a: NDArray[Any], columns: NDArray[Any], stack: tuple[int, ...], one: Callable[[Any, Any], Any]
 ) -> NDArray[Any]:
-    """Real matrices, one after the other; one matrix for a whole stack of right-hand sides once."""
-    complex_ = columns.dtype.kind == "c"
-    parts = np.concatenate([columns.real, columns.imag], axis=-1) if complex_ else columns
+    """One matrix after the other; one matrix for a whole stack of right-hand sides once."""
+    n, k = columns.shape[-2:]
     if a.ndim == 2:
-        n, k = parts.shape[-2:]
-        together = np.moveaxis(parts, -2, 0).reshape(n, -1)
-        x = np.moveaxis(one(a, together).reshape(n, *stack, k), 0, -2)
-    else:
-        x = np.empty((*stack, *parts.shape[-2:]))
-        whole, sides = (np.broadcast_to(v, stack + v.shape[-2:]) for v in (a, parts))
-        for place in np.ndindex(*stack):
-            x[place] = one(whole[place], sides[place])
-    if not complex_:
-        return cast("NDArray[np.float64]", x)
-    k = columns.shape[-1]
-    return np.asarray(x[..., :k] + 1j * x[..., k:])
+        together = np.moveaxis(columns, -2, 0).reshape(n, -1)
+        return np.asarray(np.moveaxis(one(a, together).reshape(n, *stack, k), 0, -2))
+    x = np.empty((*stack, n, k), dtype=np.result_type(a.dtype, columns.dtype, np.float64))
+    whole, sides = (np.broadcast_to(v, stack + v.shape[-2:]) for v in (a, columns))
+    for place in np.ndindex(*stack):
+        x[place] = one(whole[place], sides[place])
+    return x

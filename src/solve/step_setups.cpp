@@ -138,4 +138,19 @@ LuSetup SteppedSolver::setup_of(Precision precision) {
   return setup;
 }
 
+void SteppedSolver::plan_rotated() {
+  if (!last()) return;
+  Attempt step = planned(at_);
+  step.rotated = true;
+  plan_.push_back(step);
+}
+
+void SteppedSolver::plan_rescaled() {
+  steps_.back().why += fmt::format("; scales differ by 2^{}, so the next step scales columns first",
+                                   scaled_->scales().spread());
+  Attempt step = planned(at_);
+  step.columns_first = true;
+  plan_.push_back(step);
+}
+
 }  // namespace lupine

@@ -25,11 +25,18 @@ constexpr int most_rotations = 8;  // of an A whose rotated LU has zero pivots
 constexpr int most_reads = 2;      // of an A that changes in memory
 constexpr int wide_scales = 100;   // a difference of exponents: see may_rescale()
 
+// The options of a run, on the CPU where a complex A leaves the choice: GPUs do not factor it yet.
+RunOptions run_for(const Matrix& a, RunOptions run) {
+  if (a.source().field() == Field::complex && run.device == DeviceKind::automatic)
+    run.device = DeviceKind::cpu;
+  return run;
+}
+
 }  // namespace
 
 SteppedSolver::SteppedSolver(MPI_Comm comm, const Matrix& a, const SolveOptions& options,
                              const ProgressFunction& progress, const RunHooks& hooks)
-    : machine_(comm, options.run, std::make_unique<SteadyClock>(), hooks),
+    : machine_(comm, run_for(a, options.run), std::make_unique<SteadyClock>(), hooks),
       source_(a),
       options_(options),
       progress_(progress),
@@ -206,26 +213,11 @@ bool SteppedSolver::may_rotate() const {
   return step.precision == Precision::fp64 && !step.rotated && has_grown(step.growth, n());
 }
 
-void SteppedSolver::plan_rotated() {
-  if (!last()) return;
-  Attempt step = planned(at_);
-  step.rotated = true;
-  plan_.push_back(step);
-}
-
 // Whether the scales of the present FP64 step are so far apart that its pivots may have
 // underflowed, or its x overflowed, where those of other scales do not.
 bool SteppedSolver::may_rescale() const {
   return last() && steps_.back().precision == Precision::fp64 &&
          scaled_->scaling() == Scaling::rows_first && scaled_->scales().spread() > wide_scales;
-}
-
-void SteppedSolver::plan_rescaled() {
-  steps_.back().why += fmt::format("; scales differ by 2^{}, so the next step scales columns first",
-                                   scaled_->scales().spread());
-  Attempt step = planned(at_);
-  step.columns_first = true;
-  plan_.push_back(step);
 }
 
 // R A C with the scales of this step. The factors of other ones are gone before.

@@ -129,7 +129,7 @@ TEST_CASE("preconditions of functions in headers are checked", "[expects]") {
   halves.precision = Precision::fp16;
   CHECK(end_of([&] { use(floats.as<float>()(0, 0)); }).finished());
   check_broken(end_of([&] { use(floats.as<double>().rows == 2 ? 1 : 0); }), "core/scalar.hpp",
-               "precision == precision_of<T>");
+               "precision == precision_of<T> && field == field_of<T>");
   check_broken(end_of([&] { with_storage(halves, [](const auto& m) { use(m(0, 0)); }); }),
                "core/scalar.hpp",
                "m.precision == Precision::fp64 || m.precision == Precision::fp32");
