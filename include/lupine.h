@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /// @file
-/// Lupine from C, in the manner of LAPACK: matrices of doubles, column-major, with 64-bit sizes.
+/// Lupine from C, in the manner of LAPACK: matrices of doubles or of complex doubles, column-major,
+/// with 64-bit sizes. Complex numbers are pairs of doubles, passed as `void*` as in CBLAS: C's
+/// double complex, std::complex<double> or cuDoubleComplex.
 ///
 /// A function that returns `info` returns
 /// - 0 where it solved or factored;
@@ -71,6 +73,13 @@ enum {
   LUPINE_TWO_RING_MODIFIED = 4,  ///< broadcast: HPL's 2ringM
   LUPINE_LONG = 5,               ///< broadcast: HPL's long
   LUPINE_LONG_MODIFIED = 6       ///< broadcast: HPL's longM
+};
+
+/// The systems that factors of a complex matrix solve.
+enum {
+  LUPINE_NO_TRANSPOSE = 0,        ///< A x = b
+  LUPINE_TRANSPOSE = 1,           ///< A^T x = b
+  LUPINE_CONJUGATE_TRANSPOSE = 2  ///< A^H x = b
 };
 
 /// Options of a solve. lupine_options_init() must fill it in first; a program then sets members.
@@ -256,8 +265,87 @@ LUPINE_API int lupine_psolve_factored(lupine_factorization* factors, double* b,
 /// @return info, equal on every rank unless it is LUPINE_FAULT
 LUPINE_API int lupine_psolve_factored_transposed(lupine_factorization* factors, double* b,
                                                  const int64_t descb[9], lupine_result* result);
+/// As lupine_dgesv(), for complex matrices.
+/// @param n order of A, 0 or more
+/// @param nrhs columns of b, 0 or more
+/// @param a A, n x n; it is not changed
+/// @param lda leading dimension of a, at least max(1, n)
+/// @param b b, n x nrhs; x is written over it where info is 0
+/// @param ldb leading dimension of b, at least max(1, n)
+/// @return info
+LUPINE_API int lupine_zgesv(int64_t n, int64_t nrhs, const void* a, int64_t lda, void* b,
+                            int64_t ldb);
+/// As lupine_dgesvx(), for complex matrices. Errors are those of the real system whose unknowns are
+/// the real and imaginary parts of x: norms are the largest magnitude of any of these.
+/// @param n order of A, 0 or more
+/// @param nrhs columns of b, 0 or more
+/// @param a A, n x n; it is not changed
+/// @param lda leading dimension of a, at least max(1, n)
+/// @param b b, n x nrhs; x is written over it where info is 0 or n + 1
+/// @param ldb leading dimension of b, at least max(1, n)
+/// @param options null: the default options
+/// @param result as in lupine_dgesvx()
+/// @return info
+LUPINE_API int lupine_zgesvx(int64_t n, int64_t nrhs, const void* a, int64_t lda, void* b,
+                             int64_t ldb, const lupine_options* options, lupine_result* result);
+/// As lupine_pdgesv(), for complex matrices. Collective over `comm`.
+/// @param comm the ranks of the process grid
+/// @param a this rank's part of A; it is not changed
+/// @param desca descriptor of A, in elements
+/// @param b this rank's part of b; this rank's part of x is written over it where info
+///          is 0 or n + 1
+/// @param descb descriptor of b
+/// @param options null: the default options
+/// @param result as in lupine_pdgesv()
+/// @return info, equal on every rank unless it is LUPINE_FAULT
+LUPINE_API int lupine_pzgesv(MPI_Comm comm, const void* a, const int64_t desca[9], void* b,
+                             const int64_t descb[9], const lupine_options* options,
+                             lupine_result* result);
+/// As lupine_factor(), for complex matrices.
+/// @param n order of A, 1 or more
+/// @param a A, n x n; every solve reads it, so it must stay as it is until lupine_free()
+/// @param lda leading dimension of a, at least n
+/// @param options null: the default options
+/// @param factors the factored matrix; null where info is not 0
+/// @return info
+LUPINE_API int lupine_zfactor(int64_t n, const void* a, int64_t lda, const lupine_options* options,
+                              lupine_factorization** factors);
+/// As lupine_solve_factored(), with the factors of lupine_zfactor().
+/// @param factors the factored matrix
+/// @param transpose which system is solved: LUPINE_NO_TRANSPOSE, LUPINE_TRANSPOSE or
+///                  LUPINE_CONJUGATE_TRANSPOSE
+/// @param nrhs columns of b, 0 or more
+/// @param b b, n x nrhs; x is written over it where info is 0 or n + 1
+/// @param ldb leading dimension of b, at least n
+/// @param result as in lupine_solve_factored(), of the system that is solved
+/// @return info
+LUPINE_API int lupine_zsolve_factored(lupine_factorization* factors, int transpose, int64_t nrhs,
+                                      void* b, int64_t ldb, lupine_result* result);
+/// As lupine_pfactor(), for complex matrices. Collective over `comm`.
+/// @param comm the ranks of the process grid
+/// @param a this rank's part of A; every solve reads it, so it must stay as it is until
+///          lupine_free()
+/// @param desca descriptor of A, in elements
+/// @param options null: the default options
+/// @param factors the factored matrix; null where info is not 0
+/// @return info, equal on every rank unless it is LUPINE_FAULT
+LUPINE_API int lupine_pzfactor(MPI_Comm comm, const void* a, const int64_t desca[9],
+                               const lupine_options* options, lupine_factorization** factors);
+/// As lupine_psolve_factored(), with the factors of lupine_pzfactor(). Collective over their
+/// communicator.
+/// @param factors the factored matrix
+/// @param transpose as in lupine_zsolve_factored(), equal on every rank
+/// @param b this rank's part of b; this rank's part of x is written over it where info
+///          is 0 or n + 1
+/// @param descb descriptor of b
+/// @param result as in lupine_psolve_factored(), of the system that is solved
+/// @return info, equal on every rank unless it is LUPINE_FAULT
+LUPINE_API int lupine_pzsolve_factored(lupine_factorization* factors, int transpose, void* b,
+                                       const int64_t descb[9], lupine_result* result);
 /// Releases a factored matrix. Collective over the communicator of the factors.
-/// @param factors a matrix that lupine_factor() or lupine_pfactor() made; null: nothing is done
+/// @param factors a matrix that lupine_factor(), lupine_pfactor() or their complex forms made;
+/// null:
+///                nothing is done
 LUPINE_API void lupine_free(lupine_factorization* factors);
 
 /// The error of the last call in this thread that returned info.

@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <fmt/format.h>
 #include <lupine.h>
 #include <lupine/lupine.hpp>
 
 #include <algorithm>
-#include <climits>
 #include <cmath>
+#include <complex>
 #include <cstring>
-#include <functional>
-#include <initializer_list>
 #include <limits>
 #include <memory>
-#include <string>
+#include <type_traits>
 #include <utility>
 
+#include "api/c_errors.hpp"
 #include "api/c_options.hpp"
 #include "comm/agreement.hpp"
 #include "comm/communicator.hpp"
@@ -34,103 +32,6 @@ namespace {
 
 // Indices into a ScaLAPACK descriptor.
 enum { dtype, context, m_, n_, mb, nb_, rsrc, csrc, lld };
-
-/// The error of this thread's last call.
-struct LastError {
-  std::string words;
-  int rank = -1;  ///< the only rank with the error; -1: all ranks have it, or there is no error
-};
-
-LastError& last_error() {
-  thread_local LastError last;
-  return last;
-}
-
-int failed(int info, const char* words, int rank = -1) noexcept {
-  last_error().rank = rank;
-  try {
-    last_error().words = words;
-  } catch (...) {
-    last_error().words.clear();
-  }
-  return info;
-}
-
-/// Whether the error is a doubt about an x that is solved, as SolveOptions::strict makes it.
-bool is_doubt(const AccuracyError& error) {
-  return error.best().converged && !error.best().doubt.empty();
-}
-
-/// LAPACK's info of a matrix that is singular to working precision.
-int info_of_doubt(std::int64_t n) {
-  return static_cast<int>(std::min<std::int64_t>(n, INT_MAX - 1)) + 1;
-}
-
-/// Runs `work` and returns its info, or that of the exception which it throws. No exception leaves
-/// the library.
-int guarded(const std::function<int()>& work) noexcept {
-  try {
-    last_error() = {};
-    return work();
-  } catch (const SingularError& error) {
-    return failed(static_cast<int>(std::min<std::int64_t>(error.pivot(), INT_MAX - 1)) + 1,
-                  error.what());
-  } catch (const AccuracyError& error) {
-    return failed(is_doubt(error) ? info_of_doubt(error.best().n) : LUPINE_NOT_ACCURATE,
-                  error.what());
-  } catch (const UsageError& error) {
-    return failed(LUPINE_NOT_ALLOWED, error.what());
-  } catch (const AgreedFault& error) {
-    return failed(LUPINE_FAULT, error.what());
-  } catch (const Fault& error) {
-    return failed(LUPINE_FAULT, error.what(), error.rank());
-  } catch (const std::exception& error) {
-    return failed(LUPINE_FAULT, error.what());
-  } catch (...) {
-    return failed(LUPINE_FAULT, "unknown exception");
-  }
-}
-
-/// An argument of a call, with its check.
-struct Argument {
-  bool is_allowed;
-  const char* name;
-  const char* allowed;
-};
-using Arguments = std::initializer_list<Argument>;
-
-/// 0 if all arguments are allowed; -i if argument i, counted from 1, is the first that is not.
-int first_wrong(Arguments arguments) {
-  const auto* const wrong = std::find_if(arguments.begin(), arguments.end(),
-                                         [](const Argument& one) { return !one.is_allowed; });
-  return wrong == arguments.end() ? 0 : -static_cast<int>(wrong - arguments.begin()) - 1;
-}
-
-std::string refusal(int info, Arguments arguments) {
-  const Argument& wrong = arguments.begin()[-info - 1];
-  return fmt::format("argument {}, {}, is not allowed; allowed: {}", -info, wrong.name,
-                     wrong.allowed);
-}
-
-int refuse(int info, Arguments arguments) {
-  return failed(info, refusal(info, arguments).c_str());
-}
-
-/// Refuses a call on all ranks if one does, by the smallest first_wrong() of any rank. Returns 0 if
-/// none does. Collective.
-int refuse_together(const Communicator& all, Arguments arguments) {
-  const int mine = first_wrong(arguments);
-  const int info = static_cast<int>(all.all_reduce(std::int64_t{mine}, Reduction::min));
-  if (info == 0) return 0;
-  try {
-    agree(all, [&] {
-      if (mine == info) throw UsageError(refusal(info, arguments));
-    });
-  } catch (const UsageError& error) {
-    return failed(info, error.what());
-  }
-  return info;
-}
 
 bool leads(std::int64_t ld, std::int64_t n) {
   return ld >= std::max<std::int64_t>(1, n);
@@ -200,12 +101,49 @@ void solve_into(const Solve& solve, const Keep& keep, lupine_result* result) {
   }
 }
 
+using Complex = std::complex<double>;
+
+/// What the caller has, with elements of type T: double or Complex.
+template <class T>
+Matrix matrix_of(std::int64_t n, const T* a, std::int64_t lda) {
+  if constexpr (std::is_same_v<T, double>)
+    return Matrix::dense(n, a, lda);
+  else
+    return Matrix::complex_dense(n, a, lda);
+}
+template <class T>
+Matrix matrix_of(const Descriptor& d, const T* a) {
+  if constexpr (std::is_same_v<T, double>)
+    return Matrix::block_cyclic(d, a);
+  else
+    return Matrix::complex_block_cyclic(d, a);
+}
+template <class T>
+RightHandSide sides_of(std::int64_t nrhs, const T* b, std::int64_t ldb) {
+  if constexpr (std::is_same_v<T, double>)
+    return RightHandSide::dense(nrhs, b, ldb);
+  else
+    return RightHandSide::complex_dense(nrhs, b, ldb);
+}
+template <class T>
+RightHandSide sides_of(const Descriptor& d, const T* b) {
+  if constexpr (std::is_same_v<T, double>)
+    return RightHandSide::block_cyclic(d, b);
+  else
+    return RightHandSide::complex_block_cyclic(d, b);
+}
+template <class T>
+const T* elements_of(const Solution& s) {
+  return reinterpret_cast<const T*>(s.x.data());
+}
+
 /// As solve_into(), for x of one process.
-template <class Solve>
-void solve_over(const Solve& solve, std::int64_t nrhs, double* b, std::int64_t ldb,
+template <class T, class Solve>
+void solve_over(const Solve& solve, std::int64_t nrhs, T* b, std::int64_t ldb,
                 lupine_result* result) {
   const auto keep = [&](const Solution& s) {
-    for (std::int64_t k = 0; k < nrhs; ++k) std::copy_n(s.x.data() + k * s.n, s.n, b + k * ldb);
+    for (std::int64_t k = 0; k < nrhs; ++k)
+      std::copy_n(elements_of<T>(s) + k * s.n, s.n, b + k * ldb);
   };
   solve_into(solve, keep, result);
 }
@@ -225,8 +163,8 @@ std::int64_t local_size(std::int64_t size, std::int64_t block, int processes, in
 
 /// Calls solve(right-hand side) for a Solution, and writes x over b. Elements of b between the
 /// local rows and LLD_ are unchanged.
-template <class Solve>
-void solve_block_cyclic(const Communicator& all, const Solve& solve, double* b, const Descriptor& d,
+template <class T, class Solve>
+void solve_block_cyclic(const Communicator& all, const Solve& solve, T* b, const Descriptor& d,
                         lupine_result* result) {
   const auto keep = [&](const Solution& s) {
     const GridShape shape{s.chosen.nprow, s.chosen.npcol, s.chosen.order};
@@ -234,25 +172,41 @@ void solve_block_cyclic(const Communicator& all, const Solve& solve, double* b, 
     const std::int64_t rows = local_size(d[m_], d[mb], shape.nprow, me.row, d[rsrc]);
     const std::int64_t columns = local_size(d[n_], d[nb_], shape.npcol, me.column, d[csrc]);
     for (std::int64_t k = 0; k < columns; ++k)
-      std::copy_n(s.x.data() + k * d[lld], rows, b + k * d[lld]);
+      std::copy_n(elements_of<T>(s) + k * d[lld], rows, b + k * d[lld]);
   };
-  solve_into([&] { return solve(RightHandSide::block_cyclic(d, b)); }, keep, result);
+  solve_into([&] { return solve(sides_of(d, b)); }, keep, result);
 }
 
-/// Solves with the factors of lupine_factor().
-int solve_alone(lupine_factorization* factors, Transpose transpose, std::int64_t nrhs, double* b,
+/// The check of an argument `transpose`.
+Argument transpose_argument(int transpose) {
+  return {transpose >= LUPINE_NO_TRANSPOSE && transpose <= LUPINE_CONJUGATE_TRANSPOSE, "transpose",
+          "LUPINE_NO_TRANSPOSE, LUPINE_TRANSPOSE or LUPINE_CONJUGATE_TRANSPOSE"};
+}
+Transpose transpose_of(int value) {
+  return value == LUPINE_NO_TRANSPOSE ? Transpose::no
+         : value == LUPINE_TRANSPOSE  ? Transpose::yes
+                                      : Transpose::conjugate;
+}
+
+/// Solves with the factors of lupine_factor(). Functions of complex numbers have `transpose` as
+/// their second argument.
+template <class T>
+int solve_alone(lupine_factorization* factors, int transpose, std::int64_t nrhs, T* b,
                 std::int64_t ldb, lupine_result* result) {
   return guarded([&] {
     const std::int64_t n = factors != nullptr ? factors->factors.n() : 0;
-    const Arguments arguments{{factors != nullptr && factors->all.size() == 1, "factors",
-                               "those of one process, not null"},
-                              {nrhs >= 0, "nrhs", from_0},
-                              {nrhs <= 0 || b != nullptr, "b", not_null},
-                              {leads(ldb, n), "ldb", from_n},
-                              result_argument(result)};
+    const Argument of_factors{factors != nullptr && factors->all.size() == 1, "factors",
+                              "those of one process, not null"};
+    const Argument of_nrhs{nrhs >= 0, "nrhs", from_0};
+    const Argument of_b{nrhs <= 0 || b != nullptr, "b", not_null};
+    const Argument of_ldb{leads(ldb, n), "ldb", from_n};
+    const Arguments real{of_factors, of_nrhs, of_b, of_ldb, result_argument(result)};
+    const Arguments complex{of_factors, transpose_argument(transpose), of_nrhs, of_b,
+                            of_ldb,     result_argument(result)};
+    const Arguments& arguments = std::is_same_v<T, double> ? real : complex;
     if (const int info = first_wrong(arguments); info != 0) return refuse(info, arguments);
     const auto solve = [&] {
-      return factors->factors.solve(RightHandSide::dense(nrhs, b, ldb), transpose);
+      return factors->factors.solve(sides_of(nrhs, b, ldb), transpose_of(transpose));
     };
     if (nrhs > 0) solve_over(solve, nrhs, b, ldb, result);
     return 0;
@@ -260,19 +214,113 @@ int solve_alone(lupine_factorization* factors, Transpose transpose, std::int64_t
 }
 
 /// Solves with the factors of lupine_pfactor().
-int solve_together(lupine_factorization* factors, Transpose transpose, double* b,
-                   const std::int64_t* descb, lupine_result* result) {
+template <class T>
+int solve_together(lupine_factorization* factors, int transpose, T* b, const std::int64_t* descb,
+                   lupine_result* result) {
   return guarded([&] {
     if (factors == nullptr) return refuse(-1, {{false, "factors", not_null}});
-    const Arguments arguments{{true, "factors", ""},
-                              {true, "b", ""},
-                              {descb != nullptr, "descb", not_null},
-                              result_argument(result)};
+    const Argument of_descriptor{descb != nullptr, "descb", not_null};
+    const Arguments real{
+        {true, "factors", ""}, {true, "b", ""}, of_descriptor, result_argument(result)};
+    const Arguments complex{{true, "factors", ""},
+                            transpose_argument(transpose),
+                            {true, "b", ""},
+                            of_descriptor,
+                            result_argument(result)};
+    const Arguments& arguments = std::is_same_v<T, double> ? real : complex;
     if (const int info = refuse_together(factors->all, arguments); info != 0) return info;
     const auto solve_for = [&](const RightHandSide& right) {
-      return factors->factors.solve(right, transpose);
+      return factors->factors.solve(right, transpose_of(transpose));
     };
     solve_block_cyclic(factors->all, solve_for, b, descriptor_from(descb), result);
+    return 0;
+  });
+}
+
+template <class T>
+int gesvx(std::int64_t n, std::int64_t nrhs, const T* a, std::int64_t lda, T* b, std::int64_t ldb,
+          const lupine_options* options, lupine_result* result) {
+  return guarded([&] {
+    const Arguments arguments{{n >= 0, "n", from_0},
+                              {nrhs >= 0, "nrhs", from_0},
+                              {n <= 0 || a != nullptr, "a", not_null},
+                              {leads(lda, n), "lda", from_n},
+                              {n <= 0 || nrhs <= 0 || b != nullptr, "b", not_null},
+                              {leads(ldb, n), "ldb", from_n},
+                              options_argument(options),
+                              result_argument(result)};
+    if (const int info = first_wrong(arguments); info != 0) return refuse(info, arguments);
+    if (n == 0 || nrhs == 0) return 0;
+    start_mpi();
+    const auto solve = [&] {
+      return lupine::solve(MPI_COMM_SELF, matrix_of(n, a, lda), sides_of(nrhs, b, ldb),
+                           options_alone(options), {}, {},
+                           result == nullptr ? Seen::warnings : Seen::errors);
+    };
+    solve_over(solve, nrhs, b, ldb, result);
+    return 0;
+  });
+}
+
+template <class T>
+int pgesv(MPI_Comm comm, const T* a, const std::int64_t* desca, T* b, const std::int64_t* descb,
+          const lupine_options* options, lupine_result* result) {
+  return guarded([&] {
+    if (comm == MPI_COMM_NULL) return refuse(-1, {{false, "comm", "not MPI_COMM_NULL"}});
+    start_mpi();
+    const Communicator all = Communicator::duplicate(comm);
+    // a and b are not checked here: by its descriptor, a rank may have no part of a matrix.
+    const Arguments arguments{{true, "comm", ""},
+                              {true, "a", ""},
+                              {desca != nullptr, "desca", not_null},
+                              {true, "b", ""},
+                              {descb != nullptr, "descb", not_null},
+                              options_argument(options),
+                              result_argument(result)};
+    if (const int info = refuse_together(all, arguments); info != 0) return info;
+    const auto solve_for = [&](const RightHandSide& right) {
+      return solve(comm, matrix_of(descriptor_from(desca), a), right, options_from(options));
+    };
+    solve_block_cyclic(all, solve_for, b, descriptor_from(descb), result);
+    return 0;
+  });
+}
+
+template <class T>
+int factor(std::int64_t n, const T* a, std::int64_t lda, const lupine_options* options,
+           lupine_factorization** factors) {
+  return guarded([&] {
+    if (factors != nullptr) *factors = nullptr;
+    const Arguments arguments{{n >= 1, "n", "1 or more"},
+                              {a != nullptr, "a", not_null},
+                              {leads(lda, n), "lda", from_n},
+                              options_argument(options),
+                              {factors != nullptr, "factors", not_null}};
+    if (const int info = first_wrong(arguments); info != 0) return refuse(info, arguments);
+    start_mpi();
+    *factors = new lupine_factorization{
+        Communicator::duplicate(MPI_COMM_SELF),
+        Factorization(MPI_COMM_SELF, matrix_of(n, a, lda), options_alone(options))};
+    return 0;
+  });
+}
+
+template <class T>
+int pfactor(MPI_Comm comm, const T* a, const std::int64_t* desca, const lupine_options* options,
+            lupine_factorization** factors) {
+  return guarded([&] {
+    if (factors != nullptr) *factors = nullptr;
+    if (comm == MPI_COMM_NULL) return refuse(-1, {{false, "comm", "not MPI_COMM_NULL"}});
+    start_mpi();
+    Communicator all = Communicator::duplicate(comm);
+    const Arguments arguments{{true, "comm", ""},
+                              {true, "a", ""},
+                              {desca != nullptr, "desca", not_null},
+                              options_argument(options),
+                              {factors != nullptr, "factors", not_null}};
+    if (const int info = refuse_together(all, arguments); info != 0) return info;
+    Factorization made(comm, matrix_of(descriptor_from(desca), a), options_from(options));
+    *factors = new lupine_factorization{std::move(all), std::move(made)};
     return 0;
   });
 }
@@ -295,108 +343,78 @@ int lupine_dgesv(int64_t n, int64_t nrhs, const double* a, int64_t lda, double* 
 
 int lupine_dgesvx(int64_t n, int64_t nrhs, const double* a, int64_t lda, double* b, int64_t ldb,
                   const lupine_options* options, lupine_result* result) {
-  return guarded([&] {
-    const Arguments arguments{{n >= 0, "n", from_0},
-                              {nrhs >= 0, "nrhs", from_0},
-                              {n <= 0 || a != nullptr, "a", not_null},
-                              {leads(lda, n), "lda", from_n},
-                              {n <= 0 || nrhs <= 0 || b != nullptr, "b", not_null},
-                              {leads(ldb, n), "ldb", from_n},
-                              options_argument(options),
-                              result_argument(result)};
-    if (const int info = first_wrong(arguments); info != 0) return refuse(info, arguments);
-    if (n == 0 || nrhs == 0) return 0;
-    start_mpi();
-    const auto solve = [&] {
-      return lupine::solve(MPI_COMM_SELF, Matrix::dense(n, a, lda),
-                           RightHandSide::dense(nrhs, b, ldb), options_alone(options), {}, {},
-                           result == nullptr ? Seen::warnings : Seen::errors);
-    };
-    solve_over(solve, nrhs, b, ldb, result);
-    return 0;
-  });
+  return gesvx(n, nrhs, a, lda, b, ldb, options, result);
 }
 
 int lupine_pdgesv(MPI_Comm comm, const double* a, const int64_t desca[9], double* b,
                   const int64_t descb[9], const lupine_options* options, lupine_result* result) {
-  return guarded([&] {
-    if (comm == MPI_COMM_NULL) return refuse(-1, {{false, "comm", "not MPI_COMM_NULL"}});
-    start_mpi();
-    const Communicator all = Communicator::duplicate(comm);
-    // a and b are not checked here: by its descriptor, a rank may have no part of a matrix.
-    const Arguments arguments{{true, "comm", ""},
-                              {true, "a", ""},
-                              {desca != nullptr, "desca", not_null},
-                              {true, "b", ""},
-                              {descb != nullptr, "descb", not_null},
-                              options_argument(options),
-                              result_argument(result)};
-    if (const int info = refuse_together(all, arguments); info != 0) return info;
-    const auto solve_for = [&](const RightHandSide& right) {
-      return solve(comm, Matrix::block_cyclic(descriptor_from(desca), a), right,
-                   options_from(options));
-    };
-    solve_block_cyclic(all, solve_for, b, descriptor_from(descb), result);
-    return 0;
-  });
+  return pgesv(comm, a, desca, b, descb, options, result);
 }
 
 int lupine_factor(int64_t n, const double* a, int64_t lda, const lupine_options* options,
                   lupine_factorization** factors) {
-  return guarded([&] {
-    if (factors != nullptr) *factors = nullptr;
-    const Arguments arguments{{n >= 1, "n", "1 or more"},
-                              {a != nullptr, "a", not_null},
-                              {leads(lda, n), "lda", from_n},
-                              options_argument(options),
-                              {factors != nullptr, "factors", not_null}};
-    if (const int info = first_wrong(arguments); info != 0) return refuse(info, arguments);
-    start_mpi();
-    *factors = new lupine_factorization{
-        Communicator::duplicate(MPI_COMM_SELF),
-        Factorization(MPI_COMM_SELF, Matrix::dense(n, a, lda), options_alone(options))};
-    return 0;
-  });
+  return factor(n, a, lda, options, factors);
 }
 
 int lupine_solve_factored(lupine_factorization* factors, int64_t nrhs, double* b, int64_t ldb,
                           lupine_result* result) {
-  return solve_alone(factors, Transpose::no, nrhs, b, ldb, result);
+  return solve_alone(factors, LUPINE_NO_TRANSPOSE, nrhs, b, ldb, result);
 }
 
 int lupine_solve_factored_transposed(lupine_factorization* factors, int64_t nrhs, double* b,
                                      int64_t ldb, lupine_result* result) {
-  return solve_alone(factors, Transpose::yes, nrhs, b, ldb, result);
+  return solve_alone(factors, LUPINE_TRANSPOSE, nrhs, b, ldb, result);
 }
 
 int lupine_pfactor(MPI_Comm comm, const double* a, const int64_t desca[9],
                    const lupine_options* options, lupine_factorization** factors) {
-  return guarded([&] {
-    if (factors != nullptr) *factors = nullptr;
-    if (comm == MPI_COMM_NULL) return refuse(-1, {{false, "comm", "not MPI_COMM_NULL"}});
-    start_mpi();
-    Communicator all = Communicator::duplicate(comm);
-    const Arguments arguments{{true, "comm", ""},
-                              {true, "a", ""},
-                              {desca != nullptr, "desca", not_null},
-                              options_argument(options),
-                              {factors != nullptr, "factors", not_null}};
-    if (const int info = refuse_together(all, arguments); info != 0) return info;
-    Factorization made(comm, Matrix::block_cyclic(descriptor_from(desca), a),
-                       options_from(options));
-    *factors = new lupine_factorization{std::move(all), std::move(made)};
-    return 0;
-  });
+  return pfactor(comm, a, desca, options, factors);
 }
 
 int lupine_psolve_factored(lupine_factorization* factors, double* b, const int64_t descb[9],
                            lupine_result* result) {
-  return solve_together(factors, Transpose::no, b, descb, result);
+  return solve_together(factors, LUPINE_NO_TRANSPOSE, b, descb, result);
 }
 
 int lupine_psolve_factored_transposed(lupine_factorization* factors, double* b,
                                       const int64_t descb[9], lupine_result* result) {
-  return solve_together(factors, Transpose::yes, b, descb, result);
+  return solve_together(factors, LUPINE_TRANSPOSE, b, descb, result);
+}
+
+int lupine_zgesv(int64_t n, int64_t nrhs, const void* a, int64_t lda, void* b, int64_t ldb) {
+  return lupine_zgesvx(n, nrhs, a, lda, b, ldb, nullptr, nullptr);
+}
+
+int lupine_zgesvx(int64_t n, int64_t nrhs, const void* a, int64_t lda, void* b, int64_t ldb,
+                  const lupine_options* options, lupine_result* result) {
+  return gesvx(n, nrhs, static_cast<const Complex*>(a), lda, static_cast<Complex*>(b), ldb, options,
+               result);
+}
+
+int lupine_pzgesv(MPI_Comm comm, const void* a, const int64_t desca[9], void* b,
+                  const int64_t descb[9], const lupine_options* options, lupine_result* result) {
+  return pgesv(comm, static_cast<const Complex*>(a), desca, static_cast<Complex*>(b), descb,
+               options, result);
+}
+
+int lupine_zfactor(int64_t n, const void* a, int64_t lda, const lupine_options* options,
+                   lupine_factorization** factors) {
+  return factor(n, static_cast<const Complex*>(a), lda, options, factors);
+}
+
+int lupine_zsolve_factored(lupine_factorization* factors, int transpose, int64_t nrhs, void* b,
+                           int64_t ldb, lupine_result* result) {
+  return solve_alone(factors, transpose, nrhs, static_cast<Complex*>(b), ldb, result);
+}
+
+int lupine_pzfactor(MPI_Comm comm, const void* a, const int64_t desca[9],
+                    const lupine_options* options, lupine_factorization** factors) {
+  return pfactor(comm, static_cast<const Complex*>(a), desca, options, factors);
+}
+
+int lupine_pzsolve_factored(lupine_factorization* factors, int transpose, void* b,
+                            const int64_t descb[9], lupine_result* result) {
+  return solve_together(factors, transpose, static_cast<Complex*>(b), descb, result);
 }
 
 void lupine_free(lupine_factorization* factors) {

@@ -16,6 +16,9 @@ int openblas_get_num_threads(void);
 void openblas_set_num_threads(int threads);
 #endif
 
+/* In complex.c: the number of checks that fail. Collective over MPI_COMM_WORLD. */
+int failures_of_complex(void);
+
 static int failures = 0;
 
 static void check(int ok, const char* what, int line) {
@@ -553,6 +556,7 @@ int main(int argc, char** argv) {
   run_options();
   factors_alone();
   together();
+  failures += failures_of_complex();
   doubts_together();
   threads();
   many_calls(10);

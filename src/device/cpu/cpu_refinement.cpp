@@ -198,14 +198,8 @@ void CpuDevice::multiply_in_parts(T alpha, MatrixView<const T> a, MatrixView<con
     for (std::int64_t i = 0; i < c.rows && !ended(); i += rows) {
       const std::int64_t m = std::min(rows, c.rows - i);
       const std::int64_t n = std::min(columns, c.columns - j);
-      const MatrixView<const T> some =
-          transposed ? a.block(0, i, a.rows, m) : a.block(i, 0, m, a.columns);
-      if constexpr (field_of<T> == Field::complex) {
-        LUPINE_EXPECTS(!transposed);
-        multiply_add(alpha, some, b.block(0, j, b.rows, n), c.block(i, j, m, n));
-      } else {
-        multiply_add(alpha, some, b.block(0, j, b.rows, n), c.block(i, j, m, n), transpose);
-      }
+      multiply_add(alpha, transposed ? a.block(0, i, a.rows, m) : a.block(i, 0, m, a.columns),
+                   b.block(0, j, b.rows, n), c.block(i, j, m, n), transpose);
     }
 }
 template void CpuDevice::multiply_in_parts(float, MatrixView<const float>, MatrixView<const float>,

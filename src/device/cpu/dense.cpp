@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <limits>
+#include <vector>
 
 #include <lupine/error.hpp>
 
@@ -85,40 +87,117 @@ void solve_triangle(Triangle triangle, Transpose transpose, MatrixView<const dou
               blas_int(lu.ld), x.data, blas_int(x.ld));
 }
 
-void multiply_add(std::complex<float> alpha, MatrixView<const std::complex<float>> a,
-                  MatrixView<const std::complex<float>> b, MatrixView<std::complex<float>> c) {
-  if (c.empty() || b.rows == 0) return;
-  const std::complex<float> one = 1;
-  cblas_cgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, blas_int(c.rows), blas_int(c.columns),
-              blas_int(b.rows), &alpha, a.data, blas_int(a.ld), b.data, blas_int(b.ld), &one,
-              c.data, blas_int(c.ld));
+namespace {
+
+// Numbers of a part of A that are expanded at once.
+constexpr std::int64_t expanded_numbers = std::int64_t{1} << 18;
+
+template <class T>
+MatrixView<T> pairs_of(MatrixView<std::complex<T>> m) {
+  return {reinterpret_cast<T*>(m.data), 2 * m.rows, m.columns, 2 * m.ld};
+}
+template <class T>
+MatrixView<const T> pairs_of(MatrixView<const std::complex<T>> m) {
+  return {reinterpret_cast<const T*>(m.data), 2 * m.rows, m.columns, 2 * m.ld};
 }
 
-void multiply_add(std::complex<double> alpha, MatrixView<const std::complex<double>> a,
-                  MatrixView<const std::complex<double>> b, MatrixView<std::complex<double>> c) {
-  if (c.empty() || b.rows == 0) return;
-  const std::complex<double> one = 1;
-  cblas_zgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, blas_int(c.rows), blas_int(c.columns),
-              blas_int(b.rows), &alpha, a.data, blas_int(a.ld), b.data, blas_int(b.ld), &one,
-              c.data, blas_int(c.ld));
+// The real matrix with a 2 x 2 block for each element: from each column z, z and i z.
+template <class T>
+MatrixView<const T> expanded(MatrixView<const std::complex<T>> a, std::vector<T>& memory) {
+  const MatrixView<const T> pairs = pairs_of(a);
+  const auto numbers = static_cast<std::size_t>(2 * pairs.rows * pairs.columns);
+  if (memory.size() < numbers) memory.resize(numbers);
+  const MatrixView<T> to{memory.data(), pairs.rows, 2 * pairs.columns, pairs.rows};
+  for (std::int64_t j = 0; j < pairs.columns; ++j) {
+    const T* z = pairs.column(j);
+    T* first = to.column(2 * j);
+    T* second = to.column(2 * j + 1);
+    for (std::int64_t i = 0; i < pairs.rows; i += 2) {
+      first[i] = z[i];
+      first[i + 1] = z[i + 1];
+      second[i] = -z[i + 1];
+      second[i + 1] = z[i];
+    }
+  }
+  return to;
 }
 
-void solve_triangle(Triangle triangle, Transpose transpose,
-                    MatrixView<const std::complex<float>> lu, MatrixView<std::complex<float>> x) {
-  if (x.empty()) return;
+// As real products, since those of OpenBLAS are faster: A is expanded, some rows at a time.
+template <class T>
+void add_complex(T alpha, MatrixView<const std::complex<T>> a, MatrixView<const std::complex<T>> b,
+                 MatrixView<std::complex<T>> c, Transpose transpose) {
+  if (c.empty() || b.rows == 0) return;
+  thread_local std::vector<T> memory;
+  const std::int64_t step = std::max<std::int64_t>(expanded_numbers / (4 * a.columns), 64);
+  for (std::int64_t i = 0; i < a.rows; i += step) {
+    const std::int64_t m = std::min(step, a.rows - i);
+    const MatrixView<const T> part = expanded<T>(a.block(i, 0, m, a.columns), memory);
+    if (transpose == Transpose::yes)
+      multiply_add(alpha, part, pairs_of<T>(b.block(i, 0, m, b.columns)), pairs_of<T>(c),
+                   transpose);
+    else
+      multiply_add(alpha, part, pairs_of<T>(b), pairs_of<T>(c.block(i, 0, m, c.columns)));
+  }
+}
+
+void solve_by_blas(Triangle triangle, Transpose transpose, MatrixView<const std::complex<float>> lu,
+                   MatrixView<std::complex<float>> x) {
   const std::complex<float> one = 1;
   cblas_ctrsm(CblasColMajor, CblasLeft, blas_triangle(triangle), blas_adjoint(transpose),
               blas_diagonal(triangle), blas_int(x.rows), blas_int(x.columns), &one, lu.data,
               blas_int(lu.ld), x.data, blas_int(x.ld));
 }
-
-void solve_triangle(Triangle triangle, Transpose transpose,
-                    MatrixView<const std::complex<double>> lu, MatrixView<std::complex<double>> x) {
-  if (x.empty()) return;
+void solve_by_blas(Triangle triangle, Transpose transpose,
+                   MatrixView<const std::complex<double>> lu, MatrixView<std::complex<double>> x) {
   const std::complex<double> one = 1;
   cblas_ztrsm(CblasColMajor, CblasLeft, blas_triangle(triangle), blas_adjoint(transpose),
               blas_diagonal(triangle), blas_int(x.rows), blas_int(x.columns), &one, lu.data,
               blas_int(lu.ld), x.data, blas_int(x.ld));
+}
+
+// Splits the triangle into halves, so that most of the work is real products.
+template <class T>
+void solve_complex(Triangle triangle, Transpose transpose, MatrixView<const std::complex<T>> lu,
+                   MatrixView<std::complex<T>> x) {
+  const std::int64_t n = lu.columns;
+  if (x.empty()) return;
+  if (n <= base) return solve_by_blas(triangle, transpose, lu, x);
+  const bool lower = triangle == Triangle::unit_lower;
+  const std::int64_t h = round_up(n / 2, base);
+  const auto first = x.block(0, 0, h, x.columns);
+  const auto second = x.block(h, 0, n - h, x.columns);
+  const auto between = lower ? lu.block(h, 0, n - h, h) : lu.block(0, h, h, n - h);
+  if (lower != (transpose == Transpose::yes)) {
+    solve_complex<T>(triangle, transpose, lu.block(0, 0, h, h), first);
+    add_complex<T>(-1, between, first, second, transpose);
+    solve_complex<T>(triangle, transpose, lu.block(h, h, n - h, n - h), second);
+  } else {
+    solve_complex<T>(triangle, transpose, lu.block(h, h, n - h, n - h), second);
+    add_complex<T>(-1, between, second, first, transpose);
+    solve_complex<T>(triangle, transpose, lu.block(0, 0, h, h), first);
+  }
+}
+
+}  // namespace
+
+void multiply_add(std::complex<float> alpha, MatrixView<const std::complex<float>> a,
+                  MatrixView<const std::complex<float>> b, MatrixView<std::complex<float>> c,
+                  Transpose transpose) {
+  add_complex<float>(alpha.real(), a, b, c, transpose);
+}
+void multiply_add(std::complex<double> alpha, MatrixView<const std::complex<double>> a,
+                  MatrixView<const std::complex<double>> b, MatrixView<std::complex<double>> c,
+                  Transpose transpose) {
+  add_complex<double>(alpha.real(), a, b, c, transpose);
+}
+
+void solve_triangle(Triangle triangle, Transpose transpose,
+                    MatrixView<const std::complex<float>> lu, MatrixView<std::complex<float>> x) {
+  solve_complex<float>(triangle, transpose, lu, x);
+}
+void solve_triangle(Triangle triangle, Transpose transpose,
+                    MatrixView<const std::complex<double>> lu, MatrixView<std::complex<double>> x) {
+  solve_complex<double>(triangle, transpose, lu, x);
 }
 
 std::int64_t factor_lu(MatrixView<float> a) {

@@ -11,16 +11,19 @@
 
 namespace lupine {
 
-/// C <- C + alpha A B, or C <- C + alpha A^T B; complex ones A B alone. @throws Fault if a size
+/// C <- C + alpha A B, or C <- C + alpha A^T B. @throws Fault if a size
 /// does not fit into the 32 bits of BLAS
 void multiply_add(float alpha, MatrixView<const float> a, MatrixView<const float> b,
                   MatrixView<float> c, Transpose transpose = Transpose::no);
 void multiply_add(double alpha, MatrixView<const double> a, MatrixView<const double> b,
                   MatrixView<double> c, Transpose transpose = Transpose::no);
+/// The same of complex matrices, with A^H in the place of A^T and a real alpha.
 void multiply_add(std::complex<float> alpha, MatrixView<const std::complex<float>> a,
-                  MatrixView<const std::complex<float>> b, MatrixView<std::complex<float>> c);
+                  MatrixView<const std::complex<float>> b, MatrixView<std::complex<float>> c,
+                  Transpose transpose = Transpose::no);
 void multiply_add(std::complex<double> alpha, MatrixView<const std::complex<double>> a,
-                  MatrixView<const std::complex<double>> b, MatrixView<std::complex<double>> c);
+                  MatrixView<const std::complex<double>> b, MatrixView<std::complex<double>> c,
+                  Transpose transpose = Transpose::no);
 /// X <- T^-1 X, or X <- T^-T X (of complex ones T^-H X), T the given triangle of `lu`.
 /// @throws Fault as multiply_add()
 void solve_triangle(Triangle triangle, Transpose transpose, MatrixView<const float> lu,
