@@ -56,9 +56,11 @@ Outcome attempt(const Communicator& world, const Matrix& a, const RightHandSide&
 
 /// x <- NaN for the right-hand sides that are not solved. x may be empty: another rank has it.
 void blank_unsolved(Solution& s) {
+  if (s.x.empty()) return;
+  const auto numbers = static_cast<std::ptrdiff_t>(s.x.size() / s.columns.size());
   auto column = s.x.begin();
-  for (std::size_t k = 0; k < s.columns.size() && !s.x.empty(); ++k, column += s.n)
-    if (!s.columns[k].converged) std::fill_n(column, s.n, unknown);
+  for (std::size_t k = 0; k < s.columns.size(); ++k, column += numbers)
+    if (!s.columns[k].converged) std::fill_n(column, numbers, unknown);
 }
 
 void report(const Arguments& arguments, const SolveRun& run, const Solution& solution) {
@@ -97,11 +99,12 @@ int run_solve(const Communicator& world, const Arguments& arguments, const Profi
   const ResidentMeter resident;
   std::optional<StallWatch::Pause> files(world.run().stalls());  // may be slow, or large
   const Matrix a = open_matrix(world, own.a);
-  const RightHandSide b =
-      own.b.empty() ? RightHandSide::of_ones() : open_right_hand_side(world, own.b, a.source().n());
+  run.n = a.source().n();
+  run.field = a.source().field();
+  const RightHandSide b = own.b.empty() ? RightHandSide::of_ones()
+                                        : open_right_hand_side(world, own.b, run.n, run.field);
   const SolutionFormat format = solution_format(world, own.a, own.b, own.x);
   files.reset();
-  run.n = a.source().n();
   run.right_hand_sides = std::max(b.source().count(), std::int64_t{1});
   RunSensors sensors(world, monitor_of(arguments.monitor, world.rank()));
   Outcome outcome = attempt(world, a, b, arguments, sensors);
@@ -116,7 +119,8 @@ int run_solve(const Communicator& world, const Arguments& arguments, const Profi
   if (in_part) blank_unsolved(outcome.solution);
   if (!own.x.empty() && (run.failure.empty() || in_part)) {
     const auto file = world.run().pause();
-    write_solution(world, own.x, format, run.n, run.right_hand_sides, outcome.solution.x);
+    write_solution(world, own.x, format, run.n, run.right_hand_sides, outcome.solution.x,
+                   run.field);
   }
   run.end = std::time(nullptr);
   on_rank_0(world, [&] { report(arguments, run, outcome.solution); });

@@ -80,16 +80,17 @@ void read_banner(const InputFile& file, std::string_view line, MarketHeader& hea
     throw file.error_at(
         0, fmt::format("is no banner; allowed: {} matrix FORMAT FIELD SYMMETRY", market_magic));
   choice<int>(file, object, std::array<std::string_view, 1>{"matrix"});
-  if (lower(field) == "complex")
-    throw file.error_at(0, "complex numbers; allowed: real ones (real, integer, pattern)");
   header.format =
       choice<MarketFormat>(file, format, std::array<std::string_view, 2>{"array", "coordinate"});
-  header.field = choice<MarketField>(file, field,
-                                     std::array<std::string_view, 3>{"real", "integer", "pattern"});
+  header.field = choice<MarketField>(
+      file, field, std::array<std::string_view, 4>{"real", "integer", "pattern", "complex"});
   header.symmetry = choice<MarketSymmetry>(
-      file, symmetry, std::array<std::string_view, 3>{"general", "symmetric", "skew-symmetric"});
+      file, symmetry,
+      std::array<std::string_view, 4>{"general", "symmetric", "skew-symmetric", "hermitian"});
   if (header.field == MarketField::pattern && header.format == MarketFormat::array)
-    throw file.error_at(0, "an array cannot be of pattern; allowed: real, integer");
+    throw file.error_at(0, "an array cannot be of pattern; allowed: real, integer, complex");
+  if (header.symmetry == MarketSymmetry::hermitian && header.field != MarketField::complex)
+    throw file.error_at(0, "only a complex matrix is hermitian; allowed: symmetric");
 }
 
 /// The number of values before column j in an array file.
@@ -138,7 +139,8 @@ class EntryLines {
         part.entries.push_back(entry());
         if (!at_end_of_line()) refuse("the end of the line");
       } else {
-        while (!at_end_of_line()) part.values.push_back(value());
+        while (!at_end_of_line())
+          for (std::int64_t k = 0; k < header_.parts(); ++k) part.values.push_back(value());
       }
     }
   }
@@ -171,6 +173,12 @@ class EntryLines {
     e.column = index(header_.columns, "a column");
     if (header_.symmetry != MarketSymmetry::general) require_lower(e, line);
     e.value = header_.field == MarketField::pattern ? 1 : value();
+    const std::string_view before = rest_;
+    if (header_.field == MarketField::complex) e.imaginary = value();
+    if (header_.symmetry == MarketSymmetry::hermitian && e.row == e.column && e.imaginary != 0) {
+      rest_ = before;
+      refuse("0, on the diagonal of a hermitian matrix");
+    }
     return e;
   }
 
@@ -294,10 +302,11 @@ void place_array_values(const MarketHeader& header, std::int64_t first,
     return general ? 0 : column + (header.symmetry == MarketSymmetry::skew ? 1 : 0);
   };
   std::int64_t i = top(j) + first - column_begin(header, j);
-  for (const double value : values) {
+  const auto parts = static_cast<std::size_t>(header.parts());
+  for (std::size_t k = 0; k + parts <= values.size(); k += parts) {
     if (i >= header.rows) i = top(++j);
     if (j >= header.columns || i >= header.rows) return;
-    entries.push_back({i++, j, value});
+    entries.push_back({i++, j, values[k], parts == 2 ? values[k + 1] : 0});
   }
 }
 

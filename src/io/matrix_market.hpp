@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// Matrix Market files of real matrices, read in parts.
+/// Matrix Market files of real and complex matrices, read in parts.
 /// Source: Boisvert, Pozo & Remington, "The Matrix Market Exchange Formats" (1996).
 #pragma once
 
@@ -13,8 +13,8 @@
 namespace lupine {
 
 enum class MarketFormat { array, coordinate };
-enum class MarketField { real, integer, pattern };
-enum class MarketSymmetry { general, symmetric, skew };
+enum class MarketField { real, integer, pattern, complex };
+enum class MarketSymmetry { general, symmetric, skew, hermitian };
 
 struct MarketHeader {
   MarketFormat format = MarketFormat::array;
@@ -24,6 +24,9 @@ struct MarketHeader {
   std::int64_t columns = 0;
   std::int64_t entries = 0;  ///< entries in the file; a symmetric one holds the lower triangle only
   std::int64_t body = 0;     ///< offset of the line after the line of sizes
+
+  /// The numbers of an entry.
+  std::int64_t parts() const { return field == MarketField::complex ? 2 : 1; }
 };
 
 /// The word with which every file begins, in upper or lower case.
@@ -37,16 +40,21 @@ MarketHeader read_market_header(const InputFile& file);
 struct MarketEntry {
   std::int64_t row = 0;
   std::int64_t column = 0;
-  double value = 0;
+  double value = 0;      ///< of a complex entry the real part
+  double imaginary = 0;  ///< its imaginary part; 0 of a real one
 };
 
 /// The content of some lines: entries of a coordinate file; or values of an array file, whose rows
 /// and columns follow from the number of values before them.
 struct MarketPart {
   std::vector<MarketEntry> entries;
-  std::vector<double> values;
+  std::vector<double> values;  ///< of a complex array file two for each entry
 
-  std::int64_t count() const { return static_cast<std::int64_t>(entries.size() + values.size()); }
+  /// Entries of the file.
+  std::int64_t count(const MarketHeader& header) const {
+    return static_cast<std::int64_t>(entries.size()) +
+           static_cast<std::int64_t>(values.size()) / header.parts();
+  }
 };
 
 /// Longest line that is read, in bytes.
@@ -58,8 +66,8 @@ constexpr std::int64_t longest_market_line = std::int64_t{1} << 20;
 MarketPart read_market_part(const InputFile& file, const MarketHeader& header, std::int64_t begin,
                             std::int64_t end);
 
-/// Appends values of an array file to `entries`. `first` values stand before them in the file.
-/// Values beyond the end of the array are left out.
+/// Appends values of an array file to `entries`. The values of `first` entries stand before them in
+/// the file. Values beyond the end of the array are left out.
 void place_array_values(const MarketHeader& header, std::int64_t first,
                         const std::vector<double>& values, std::vector<MarketEntry>& entries);
 

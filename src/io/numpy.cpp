@@ -22,7 +22,7 @@ constexpr std::int64_t prefix = 8;  // bytes of numpy_magic and the version
 constexpr std::int64_t longest_start = prefix + 4 + longest_numpy_header;
 constexpr const char* allowed_types =
     "real numbers: FP64, FP32, FP16, integers of 8 to 64 bits, bool ('<f8', '<f4', '<f2', '<i8', "
-    "'<u8', ..., '|b1'; or big-endian)";
+    "'<u8', ..., '|b1'), complex ones of FP64 or FP32 ('<c16', '<c8'); or big-endian";
 static_assert(std::endian::native == std::endian::little);
 
 /// An error in a header. Its message begins after the file's name.
@@ -148,6 +148,8 @@ NumpyType type_of(std::string_view text) {
   const int bytes = number<int>(text.substr(std::min<std::size_t>(text.size(), 2))).value_or(0);
   const bool ordered = order == '<' || order == '>' || (order == '|' && bytes == 1);
   const bool whole = bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8;
+  if (ordered && kind == 'c' && (bytes == 8 || bytes == 16))
+    return {'f', bytes / 2, order == '>', Field::complex};
   const bool known = kind == 'f'                  ? whole && bytes > 1
                      : kind == 'i' || kind == 'u' ? whole
                                                   : kind == 'b' && bytes == 1;
@@ -223,12 +225,12 @@ void check(const NumpyHeader& header, std::int64_t bytes) {
     throw DamagedHeader(fmt::format("has shape {}; allowed: one or two dimensions", shape));
   if (header.rows() == 0 || header.columns() == 0)
     throw DamagedHeader(fmt::format("has shape {}; allowed: dimensions of at least 1", shape));
-  const std::int64_t numbers = bytes / header.type.bytes;
-  const bool fits = header.rows() <= numbers / header.columns();
-  if (!fits || header.rows() * header.columns() * header.type.bytes != bytes)
+  const std::int64_t element = header.type.element_bytes();
+  const bool fits = header.rows() <= bytes / element / header.columns();
+  if (!fits || header.rows() * header.columns() * element != bytes)
     throw DamagedHeader(
         fmt::format("has {} bytes of numbers; shape {} of {} bytes each asks for {}", bytes, shape,
-                    header.type.bytes, fits ? "fewer" : "more"));
+                    element, fits ? "fewer" : "more"));
 }
 
 /// A number of FP16, IEEE 754 binary16: 1 sign bit, 5 exponent bits, 10 fraction bits.
@@ -305,10 +307,11 @@ NumpyHeader read_numpy_header(const InputFile& file, const NpzArray& array) {
   }
 }
 
-std::string numpy_header(const std::vector<std::int64_t>& shape, bool fortran) {
+std::string numpy_header(const std::vector<std::int64_t>& shape, bool fortran, Field field) {
   constexpr std::size_t line = 64;  // the numbers begin at a multiple of this offset
-  std::string text = fmt::format("{{'descr': '<f8', 'fortran_order': {}, 'shape': {}, }}",
-                                 fortran ? "True" : "False", shape_text(shape));
+  std::string text = fmt::format("{{'descr': '{}', 'fortran_order': {}, 'shape': {}, }}",
+                                 field == Field::real ? "<f8" : "<c16", fortran ? "True" : "False",
+                                 shape_text(shape));
   const std::size_t before = prefix + 2 + text.size() + 1;
   text.append((line - before % line) % line, ' ');
   text.push_back('\n');

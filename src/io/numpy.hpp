@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// Headers and numbers of NumPy's .npy files of real numbers, in versions 1.0 to 3.0 of the format.
+/// Headers and numbers of NumPy's .npy files of real and complex numbers, in versions 1.0 to 3.0 of
+/// the format.
 #pragma once
 
 #include <cstddef>
@@ -11,17 +12,21 @@
 #include <string_view>
 #include <vector>
 
+#include "core/scalar.hpp"
 #include "io/file.hpp"
 #include "io/npz.hpp"
 
 namespace lupine {
 
-/// The type of the numbers in a .npy file: FP64, FP32, FP16, integers of 1, 2, 4 or 8 bytes, or
-/// bool.
+/// The type of the elements in a .npy file: FP64, FP32, FP16, integers of 1, 2, 4 or 8 bytes, bool,
+/// or complex numbers of FP64 or FP32, each a pair of numbers.
 struct NumpyType {
   char kind = 'f';          ///< NumPy's letter: f (floating point), i (signed), u (unsigned), b
   int bytes = 8;            ///< of a number
   bool big_endian = false;  ///< whether the most significant byte comes first
+  Field field = Field::real;
+
+  std::int64_t element_bytes() const { return parts_of(field) * bytes; }
 
   bool operator==(const NumpyType&) const = default;
 };
@@ -56,7 +61,8 @@ NumpyHeader read_numpy_header(const InputFile& file, const NpzArray& array);
 /// Longest dictionary of a header that is read, in bytes: the longest one of version 1.0.
 constexpr std::int64_t longest_numpy_header = 65535;
 
-/// All bytes before the numbers of a file with FP64 numbers.
-std::string numpy_header(const std::vector<std::int64_t>& shape, bool fortran);
+/// All bytes before the elements of a file with FP64 numbers.
+std::string numpy_header(const std::vector<std::int64_t>& shape, bool fortran,
+                         Field field = Field::real);
 
 }  // namespace lupine

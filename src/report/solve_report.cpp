@@ -31,7 +31,7 @@ constexpr std::size_t most_lines = 16;
 constexpr std::size_t most_named = 10;
 
 double tolerance(const SolveRun& run) {
-  return componentwise_tolerance(run.options.tolerance, run.n);
+  return componentwise_tolerance(run.options.tolerance, parts_of(run.field) * run.n);
 }
 
 /// A number, or a dash for NaN.
@@ -73,7 +73,8 @@ double difference_from_ones(const SolveRun& run, const Solution& s) {
 
 std::string given_lines(const SolveRun& run, const Solution& s) {
   const SolveOptions& o = run.options;
-  std::string text = line("A", fmt::format("{}, {} x {}", run.a, run.n, run.n));
+  std::string text = line("A", fmt::format("{}, {} x {}{}", run.a, run.n, run.n,
+                                           run.field == Field::real ? "" : ", complex"));
   text +=
       line("b", run.b.empty() ? "none given: A times ones, so that x should be ones"
                               : fmt::format("{}, {} right-hand side{}", run.b, run.right_hand_sides,
@@ -220,7 +221,9 @@ std::string memory_line(const SolveRun& run, const Solution& s) {
 }
 
 double flops_of(const SolveRun& run) {
-  return benchmark_flops(run.n, run.right_hand_sides);
+  // A complex operation is four real multiplications and additions.
+  return static_cast<double>(parts_of(run.field) * parts_of(run.field)) *
+         benchmark_flops(run.n, run.right_hand_sides);
 }
 
 std::string energy_lines(const SolveRun& run) {
@@ -299,6 +302,7 @@ ordered_json json_of_solution(const SolveRun& run, const Solution& s) {
   if (was_set_up(s)) document.update(json_of_options(s.chosen));
   document.update(json_of(s));
   document.update({{"n", run.n},
+                   {"complex", run.field == Field::complex},
                    {"solved", run.failure.empty()},
                    {"failure", text_or_null(run.failure)},
                    {"bad_pivot", index_or_null(run.bad_pivot)},

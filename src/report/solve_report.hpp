@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "core/scalar.hpp"
 #include "setup/peak_memory.hpp"
 #include "setup/run_sensors.hpp"
 
@@ -22,6 +23,7 @@ struct SolveRun {
   std::string b;  ///< file of b; empty: b is A times ones
   std::string x;  ///< file of x; empty: x is not written
   std::int64_t n = 0;
+  Field field = Field::real;
   std::int64_t right_hand_sides = 1;
   SolveOptions options;            ///< as they were given
   std::vector<std::string> hosts;  ///< host name of every rank

@@ -13,14 +13,15 @@
 
 namespace lupine {
 
-/// The distribution of a matrix over the ranks.
+/// The distribution of a matrix over the ranks, in elements.
 struct MatrixPart {
   GridShape shape;
   Distribution rows;     ///< this rank's rows
   Distribution columns;  ///< this rank's columns
 };
 
-/// a <- this rank's part of an array in a .npy or .npz file. A read covers as many contiguous
+/// a <- this rank's part of an array in a .npy or .npz file; of a complex one its numbers, the real
+/// and the imaginary part of each element one under the other. A read covers as many contiguous
 /// numbers as the distribution allows, and little memory is needed. A compressed array cannot be
 /// read in parts: this rank inflates all of it, and keeps its part. Does not communicate.
 /// @throws UsageError, Fault
@@ -32,9 +33,10 @@ void read_numpy_part(const InputFile& file, const NumpyHeader& header, const Mat
 /// @throws UsageError (every rank) if it differs; AgreedFault
 void check_stored(const Communicator& all, const InputFile& file, const NpzArray& array);
 
-/// a <- this rank's part of a Matrix Market file. In each turn every rank reads a piece of the file
-/// and sends the entries to the ranks that own them. Entries with the same indices are added, in
-/// the order of the file. Collective. @throws UsageError, AgreedFault: the same error on every rank
+/// a <- this rank's part of a Matrix Market file, as read_numpy_part() has it. In each turn every
+/// rank reads a piece of the file and sends the entries to the ranks that own them. Entries with
+/// the same indices are added, in the order of the file. Collective. @throws UsageError,
+/// AgreedFault: the same error on every rank
 void read_market_part(const Communicator& all, const InputFile& file, const MarketHeader& header,
                       const MatrixPart& part, PartWriter& a);
 

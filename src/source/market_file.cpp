@@ -27,22 +27,26 @@ std::int64_t pieces_in_turn(int ranks) {
 /// Entries in lists, one for each rank: those that the rank owns, with its local indices.
 using Lists = std::vector<std::vector<MatrixEntry>>;
 
-/// Sorts entries into lists by the rank that owns them. With a_ij, a symmetric matrix has a_ij as
-/// a_ji too, a skew-symmetric one -a_ij.
+/// Sorts entries into lists by the rank that owns them, a number each. With a_ij, a symmetric
+/// matrix has a_ij as a_ji too, a skew-symmetric one -a_ij, and a hermitian one its conjugate.
 class Owners {
  public:
-  Owners(const MatrixPart& mine, MarketSymmetry symmetry)
+  Owners(const MatrixPart& mine, const MarketHeader& header)
       : mine_(mine),
-        mirrored_(symmetry != MarketSymmetry::general),
-        sign_(symmetry == MarketSymmetry::skew ? -1 : 1) {}
+        parts_(header.parts()),
+        mirrored_(header.symmetry != MarketSymmetry::general),
+        sign_(header.symmetry == MarketSymmetry::skew ? -1 : 1),
+        imaginary_sign_(header.symmetry == MarketSymmetry::hermitian ? -1 : sign_) {}
 
   Lists deal(const std::vector<MarketEntry>& entries) const {
     Lists lists(static_cast<std::size_t>(mine_.shape.size()));
     const std::size_t share = entries.size() / lists.size();
-    for (auto& list : lists) list.reserve((mirrored_ ? 2 : 1) * (share + share / 4));
+    const std::size_t numbers = (mirrored_ ? 2 : 1) * static_cast<std::size_t>(parts_);
+    for (auto& list : lists) list.reserve(numbers * (share + share / 4));
     for (const MarketEntry& e : entries) {
       add(e, lists);
-      if (mirrored_ && e.row != e.column) add({e.column, e.row, sign_ * e.value}, lists);
+      if (mirrored_ && e.row != e.column)
+        add({e.column, e.row, sign_ * e.value, imaginary_sign_ * e.imaginary}, lists);
     }
     return lists;
   }
@@ -52,12 +56,16 @@ class Owners {
     const auto [process_row, row] = mine_.rows.place({e.row});
     const auto [process_column, column] = mine_.columns.place({e.column});
     const int owner = mine_.shape.rank({process_row, process_column});
-    lists[static_cast<std::size_t>(owner)].push_back({row.value, column.value, e.value});
+    auto& list = lists[static_cast<std::size_t>(owner)];
+    list.push_back({parts_ * row.value, column.value, e.value});
+    if (parts_ == 2) list.push_back({2 * row.value + 1, column.value, e.imaginary});
   }
 
   const MatrixPart& mine_;
+  std::int64_t parts_;  // numbers of an entry
   bool mirrored_;
   double sign_;
+  double imaginary_sign_;
 };
 
 /// The number of entries in the file before those of this rank in this turn. Adds to `total` how
@@ -103,7 +111,7 @@ Lists in_order(Lists received, std::vector<Lists>& pieces, std::size_t me) {
 void read_market_part(const Communicator& all, const InputFile& file, const MarketHeader& header,
                       const MatrixPart& part, PartWriter& a) {
   agree(all, [&] { a.clear(); });
-  const Owners owners(part, header.symmetry);
+  const Owners owners(part, header);
   const std::int64_t count = pieces_in_turn(all.size());
   std::vector<MarketPart> read(static_cast<std::size_t>(count));
   std::vector<Lists> dealt(read.size());
@@ -118,7 +126,7 @@ void read_market_part(const Communicator& all, const InputFile& file, const Mark
       });
     });
     std::vector<std::int64_t> before{0};  // entries of this rank before each piece
-    for (const MarketPart& piece : read) before.push_back(before.back() + piece.count());
+    for (const MarketPart& piece : read) before.push_back(before.back() + piece.count(header));
     const std::int64_t first = count_before(all, before.back(), total);
     Lists out;
     agree_on_shares(all, [&] {

@@ -51,8 +51,12 @@ class MatrixFile {
   std::int64_t columns() const {
     return std::visit([](const auto& header) { return columns_of(header); }, header_);
   }
+  Field field() const {
+    return std::visit([](const auto& header) { return field_of_file(header); }, header_);
+  }
   std::string description() const {
-    return fmt::format("the file '{}' of {} x {}", name_, rows(), columns());
+    return fmt::format("the file '{}' of {} x {}{}", name_, rows(), columns(),
+                       field() == Field::real ? "" : ", complex");
   }
   const NumpyHeader* numpy() const { return std::get_if<NumpyHeader>(&header_); }
   UsageError error(const std::string& words) const {
@@ -78,6 +82,10 @@ class MatrixFile {
 
   static std::int64_t rows_of(const NumpyHeader& header) { return header.rows(); }
   static std::int64_t rows_of(const MarketHeader& header) { return header.rows; }
+  static Field field_of_file(const NumpyHeader& header) { return header.type.field; }
+  static Field field_of_file(const MarketHeader& header) {
+    return header.field == MarketField::complex ? Field::complex : Field::real;
+  }
   static std::int64_t columns_of(const NumpyHeader& header) { return header.columns(); }
   static std::int64_t columns_of(const MarketHeader& header) { return header.columns; }
   static Header read_header(const InputFile& file, const std::optional<std::string>& array) {
@@ -133,11 +141,15 @@ class FileMatrix : public MatrixSource {
   }
 
   std::int64_t n() const override { return file_->rows(); }
+  Field field() const override { return file_->field(); }
   std::string description() const override { return file_->description(); }
   void check(const Communicator& all) const override { file_->check(all); }
   void fill(const ProcessGrid& grid, const Distribution& rows, const Distribution& columns,
             PartWriter& a) const override {
-    file_->read(grid.all(), {grid.shape(), rows, columns}, a);
+    const std::int64_t parts = parts_of(field());
+    const Distribution elements(rows.size() / parts, rows.block() / parts, rows.processes(),
+                                rows.me());
+    file_->read(grid.all(), {grid.shape(), elements, columns}, a);
   }
 
  private:
@@ -146,34 +158,48 @@ class FileMatrix : public MatrixSource {
 
 class FileRightHandSide : public SolvedOnRank {
  public:
-  /// @param n rows of A
-  FileRightHandSide(const Communicator& all, SharedFile file, std::int64_t n)
-      : SolvedOnRank(0), file_(std::move(file)), shares_(file_->rows(), all) {
-    check(all, n);  // before memory is taken for as many numbers as the header says
+  /// @param n rows of A @param field that of A; a real b of a complex A is taken for a complex one
+  FileRightHandSide(const Communicator& all, SharedFile file, std::int64_t n, Field field)
+      : SolvedOnRank(0),
+        file_(std::move(file)),
+        field_(file_->field() == Field::complex ? Field::complex : field),
+        shares_(file_->rows(), all) {
+    check(all, parts_of(field_) * n);  // before memory is taken for as many numbers as it says
     file_->check(all);
-    const std::int64_t rows = shares_.mine.local_size();
+    const std::int64_t rows = shares_.mine.local_size() * parts_of(file_->field());
     agree(all, [&] { mine_.resize(static_cast<std::size_t>(rows * count())); });
     const MatrixPart part{{all.size(), 1}, shares_.mine, Distribution(count(), count(), 1, 0)};
-    PartWriter mine({mine_.data(), rows, count(), rows});
+    PartWriter mine({mine_.data(), rows, count(), std::max<std::int64_t>(rows, 1)});
     file_->read(all, part, mine);
+    if (field_ != file_->field())
+      agree(all, [&] {
+        std::vector<double> pairs(2 * mine_.size(), 0.0);
+        for (std::size_t i = 0; i < mine_.size(); ++i) pairs[2 * i] = mine_[i];
+        mine_ = std::move(pairs);
+      });
+    for (std::int64_t& count : shares_.counts) count *= parts_of(field_);
   }
 
   std::int64_t count() const override { return file_->columns(); }
+  Field field() const override { return field_; }
   std::string description() const override { return file_->description(); }
-  void check(const Communicator& /*all*/, std::int64_t n) const final {
+  void check(const Communicator& /*all*/, std::int64_t numbers) const final {
+    const std::int64_t n = numbers / parts_of(field_);
     if (file_->rows() != n)
       throw file_->error(
           fmt::format("has {} rows, A is of {} x {}; allowed: {} rows", file_->rows(), n, n, n));
   }
   void get(const ProcessGrid& grid, std::int64_t k, std::span<double> b) const override {
-    LUPINE_EXPECTS(std::ssize(b) == file_->rows());
-    const auto rows = static_cast<std::size_t>(shares_.mine.local_size());
+    const std::int64_t parts = parts_of(field_);
+    LUPINE_EXPECTS(std::ssize(b) == parts * file_->rows());
+    const auto rows = static_cast<std::size_t>(parts * shares_.mine.local_size());
     grid.all().all_gather(std::span(mine_).subspan(static_cast<std::size_t>(k) * rows, rows), b,
                           shares_.counts);
   }
 
  private:
   SharedFile file_;
+  Field field_;
   RowShares shares_;
   std::vector<double> mine_;
 };
@@ -184,9 +210,9 @@ Matrix open_matrix(const Communicator& all, const std::string& path) {
   return Matrix(std::make_shared<FileMatrix>(open(all, path)));
 }
 
-RightHandSide open_right_hand_side(const Communicator& all, const std::string& path,
-                                   std::int64_t n) {
-  return RightHandSide(std::make_shared<FileRightHandSide>(all, open(all, path), n));
+RightHandSide open_right_hand_side(const Communicator& all, const std::string& path, std::int64_t n,
+                                   Field field) {
+  return RightHandSide(std::make_shared<FileRightHandSide>(all, open(all, path), n, field));
 }
 
 std::optional<FileKind> kind_by_name(const std::string& path) {

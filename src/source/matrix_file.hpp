@@ -24,9 +24,10 @@ Matrix open_matrix(const Communicator& all, const std::string& path);
 
 /// Opens a file as b and reads all of it, each rank a share of the rows, so that errors in it are
 /// found before anything is computed. The solution x is stored on rank 0, n x count. Collective.
-/// @param n rows of A @throws UsageError (every rank), as open_matrix(), or unless b has n rows
-RightHandSide open_right_hand_side(const Communicator& all, const std::string& path,
-                                   std::int64_t n);
+/// @param n rows of A @param field that of A; a real b of a complex A is taken for a complex one
+/// @throws UsageError (every rank), as open_matrix(), or unless b has n rows
+RightHandSide open_right_hand_side(const Communicator& all, const std::string& path, std::int64_t n,
+                                   Field field = Field::real);
 
 enum class FileKind { numpy, npz, matrix_market };
 
@@ -52,10 +53,11 @@ SolutionFormat solution_format(const Communicator& all, const std::string& matri
 /// Writes the whole of x, or no file. Matrix Market gets the shortest decimal form of each number
 /// that reads back as the same number, and "nan" for a NaN; .npy gets the bytes of each number;
 /// .npz gets a .npy named "x". Collective.
-/// @param x column-major n x count, on rank 0
+/// @param x column-major n x count, on rank 0; of complex elements in pairs
 /// @throws UsageError (every rank) that names the path and the reason; an existing file with this
 ///         path is then unchanged
 void write_solution(const Communicator& all, const std::string& path, const SolutionFormat& format,
-                    std::int64_t n, std::int64_t count, const std::vector<double>& x);
+                    std::int64_t n, std::int64_t count, const std::vector<double>& x,
+                    Field field = Field::real);
 
 }  // namespace lupine

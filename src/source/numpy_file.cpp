@@ -43,19 +43,22 @@ std::vector<Run> pieces(const Distribution& dimension, std::int64_t begin, std::
   return cut;
 }
 
-/// Copies a tile of a file into a rank's part of a matrix. @param numbers line after line
+/// Copies a tile of a file into a rank's part of a matrix. @param numbers line after line, of
+/// complex elements in pairs
 void copy_tile(const NumpyHeader& header, const Tile& tile, const std::vector<double>& numbers,
                MatrixView<double> a) {
-  const MatrixView<const double> read{numbers.data(), tile.places.length, tile.lines.length,
-                                      tile.places.length};
+  const std::int64_t parts = parts_of(header.type.field);
+  const std::int64_t length = parts * tile.places.length;
+  const MatrixView<const double> read{numbers.data(), length, tile.lines.length, length};
   const std::int64_t line = tile.lines.local.value;
   const std::int64_t place = tile.places.local.value;
   if (header.fortran) {
     for (std::int64_t j = 0; j < read.columns; ++j)
-      std::copy_n(read.column(j), read.rows, a.column(line + j) + place);
+      std::copy_n(read.column(j), read.rows, a.column(line + j) + parts * place);
   } else {
     for (std::int64_t j = 0; j < read.rows; ++j)
-      for (std::int64_t i = 0; i < read.columns; ++i) a(line + i, place + j) = read(j, i);
+      for (std::int64_t i = 0; i < read.columns; ++i)
+        a(parts * (line + i) + j % parts, place + j / parts) = read(j, i);
   }
 }
 
@@ -87,8 +90,10 @@ class TileReader {
   void read(const Tile& tile) const {
     const std::int64_t lines = tile.lines.length;
     const std::int64_t length = tile.places.length;
-    std::vector<double> numbers(static_cast<std::size_t>(lines * length));
-    if (header_.type == NumpyType{}) {
+    const std::int64_t count = lines * length * parts_of(header_.type.field);
+    std::vector<double> numbers(static_cast<std::size_t>(count));
+    const NumpyType as_they_are{.field = header_.type.field};
+    if (header_.type == as_they_are) {
       read_bytes(tile, std::as_writable_bytes(std::span(numbers)));
     } else {
       std::vector<std::byte> raw(numbers.size() * static_cast<std::size_t>(header_.type.bytes));
@@ -106,7 +111,7 @@ class TileReader {
     const std::int64_t piece = whole ? tile.lines.length * length : length;
     for (std::int64_t at = 0; at < tile.lines.length * length; at += piece) {
       const std::int64_t line = tile.lines.global.value + at / length;
-      const std::int64_t item = header_.type.bytes;
+      const std::int64_t item = header_.type.element_bytes();
       bytes.read(
           header_.data + (line * line_ + tile.places.global.value) * item,
           raw.subspan(static_cast<std::size_t>(at * item), static_cast<std::size_t>(piece * item)));
@@ -117,6 +122,16 @@ class TileReader {
   const NumpyHeader& header_;
   std::int64_t line_;
   MatrixView<double> a_;
+};
+
+/// The local lines that a piece of a rank's part has. A piece of rows begins with a whole element.
+struct Piece {
+  std::int64_t first;
+  std::int64_t count;
+
+  Piece(const NumpyHeader& header, std::int64_t begin, MatrixView<double> a)
+      : first(header.fortran ? begin : begin / parts_of(header.type.field)),
+        count(header.fortran ? a.columns : a.rows / parts_of(header.type.field)) {}
 };
 
 /// Which numbers of the file belong to a rank.
@@ -133,8 +148,8 @@ struct Lines {
 void read_lines(const InputFile& file, const NumpyHeader& header, const MatrixPart& part,
                 std::int64_t first, MatrixView<double> a) {
   const Lines mine(header, part);
-  const std::int64_t count = header.fortran ? a.columns : a.rows;
-  const std::vector<Run> lines = pieces(mine.across, first, count, tile_lines);
+  const Piece piece(header, first, a);
+  const std::vector<Run> lines = pieces(mine.across, piece.first, piece.count, tile_lines);
   const std::vector<Run> places = pieces(mine.along, 0, mine.along.local_size(), tile_length);
   const TileReader reader(file, header, a);
   const std::int64_t each = std::ssize(places);
@@ -149,15 +164,15 @@ void read_lines(const InputFile& file, const NumpyHeader& header, const MatrixPa
 void inflate_lines(ArrayBytes& bytes, const NumpyHeader& header, const MatrixPart& part,
                    std::int64_t first, MatrixView<double> a) {
   const Lines mine(header, part);
-  const std::int64_t count = header.fortran ? a.columns : a.rows;
+  const Piece piece(header, first, a);
   const std::int64_t length = mine.along.local_size();
-  const std::int64_t item = header.type.bytes;
+  const std::int64_t item = header.type.element_bytes();
   const std::vector<Run> runs = mine.along.runs();
   std::vector<std::byte> raw;
   std::vector<double> numbers;
-  for (const Run& lines : pieces(mine.across, first, count, tile_lines)) {
+  for (const Run& lines : pieces(mine.across, piece.first, piece.count, tile_lines)) {
     raw.resize(static_cast<std::size_t>(lines.length * length * item));
-    numbers.resize(static_cast<std::size_t>(lines.length * length));
+    numbers.resize(static_cast<std::size_t>(lines.length * length * parts_of(header.type.field)));
     for (std::int64_t i = 0; i < lines.length; ++i) {
       const std::int64_t begin = (lines.global.value + i) * length_of_line(header);
       for (const Run& run : runs)

@@ -44,40 +44,49 @@ class Pieces {
   std::string text_;
 };
 
-void write_market(Pieces& out, MatrixView<const double> x) {
+// `x` has two numbers under each other for each complex element.
+void write_market(Pieces& out, MatrixView<const double> x, Field field) {
   constexpr std::size_t longest = 32;  // characters of a number: at most 24, and the line's end
-  out.add(fmt::format("{} matrix array real general\n{} {}\n", market_magic, x.rows, x.columns));
+  const std::int64_t parts = parts_of(field);
+  out.add(fmt::format("{} matrix array {} general\n{} {}\n", market_magic,
+                      field == Field::real ? "real" : "complex", x.rows / parts, x.columns));
   std::array<char, longest> text;
   for (std::int64_t j = 0; j < x.columns; ++j)
     for (std::int64_t i = 0; i < x.rows; ++i) {
       char* end = std::to_chars(text.data(), text.data() + longest, x(i, j)).ptr;
-      *end++ = '\n';
+      *end++ = i % parts == parts - 1 ? '\n' : ' ';
       out.add({text.data(), static_cast<std::size_t>(end - text.data())});
     }
 }
 
-void write_numpy(Pieces& out, const SolutionFormat& format, MatrixView<const double> x) {
+void write_numpy(Pieces& out, const SolutionFormat& format, MatrixView<const double> x,
+                 Field field) {
   const bool vector = format.vector && x.columns == 1;
-  std::vector<std::int64_t> shape{x.rows};
+  const std::int64_t parts = parts_of(field);
+  std::vector<std::int64_t> shape{x.rows / parts};
   if (!vector) shape.push_back(x.columns);
   const bool by_columns = vector || format.fortran;
-  out.add(numpy_header(shape, format.fortran && !vector));
+  out.add(numpy_header(shape, format.fortran && !vector, field));
   const auto add = [&](std::int64_t i, std::int64_t j) {
     std::array<char, sizeof(double)> bytes;
     std::copy_n(std::as_bytes(std::span(&x(i, j), 1)).data(), bytes.size(),
                 std::as_writable_bytes(std::span(bytes)).data());
     out.add({bytes.data(), bytes.size()});
   };
-  const std::int64_t lines = by_columns ? x.columns : x.rows;
-  const std::int64_t length = by_columns ? x.rows : x.columns;
-  for (std::int64_t line = 0; line < lines; ++line)
-    for (std::int64_t at = 0; at < length; ++at) by_columns ? add(at, line) : add(line, at);
+  if (by_columns) {
+    for (std::int64_t j = 0; j < x.columns; ++j)
+      for (std::int64_t i = 0; i < x.rows; ++i) add(i, j);
+  } else {
+    for (std::int64_t i = 0; i < x.rows; i += parts)
+      for (std::int64_t j = 0; j < x.columns; ++j)
+        for (std::int64_t part = 0; part < parts; ++part) add(i + part, j);
+  }
 }
 
-std::string npy_text(const SolutionFormat& format, MatrixView<const double> x) {
+std::string npy_text(const SolutionFormat& format, MatrixView<const double> x, Field field) {
   std::string text;
   Pieces pieces([&](std::string_view piece) { text += piece; });
-  write_numpy(pieces, format, x);
+  write_numpy(pieces, format, x, field);
   pieces.flush();
   return text;
 }
@@ -93,18 +102,19 @@ void require_kind(const std::string& path) {
 }
 
 void write_solution(const Communicator& all, const std::string& path, const SolutionFormat& format,
-                    std::int64_t n, std::int64_t count, const std::vector<double>& x) {
+                    std::int64_t n, std::int64_t count, const std::vector<double>& x, Field field) {
   on_rank_0(all, [&] {
     OutputFile file(path);
     Pieces pieces([&](std::string_view piece) { file.write(piece); });
-    const MatrixView<const double> view{x.data(), n, count, n};
+    const std::int64_t rows = parts_of(field) * n;
+    const MatrixView<const double> view{x.data(), rows, count, rows};
     if (format.kind == FileKind::numpy)
-      write_numpy(pieces, format, view);
+      write_numpy(pieces, format, view, field);
     else if (format.kind == FileKind::npz)
-      write_npz("x.npy", npy_text(format, view),
+      write_npz("x.npy", npy_text(format, view, field),
                 [&](std::string_view piece) { file.write(piece); });
     else
-      write_market(pieces, view);
+      write_market(pieces, view, field);
     pieces.flush();
     if (const std::string why = file.finish(); !why.empty()) throw unwritten(path, why);
   });

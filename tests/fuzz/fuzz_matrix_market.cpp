@@ -13,7 +13,7 @@ namespace {
 std::vector<MarketEntry> entries(const InputFile& file, const MarketHeader& header,
                                  std::int64_t begin, std::int64_t end, std::int64_t& before) {
   MarketPart part = read_market_part(file, header, begin, end);
-  const std::int64_t count = part.count();
+  const std::int64_t count = part.count(header);
   place_array_values(header, before, part.values, part.entries);
   before += count;
   return part.entries;
@@ -21,7 +21,8 @@ std::vector<MarketEntry> entries(const InputFile& file, const MarketHeader& head
 
 bool same(const MarketEntry& a, const MarketEntry& b) {
   return a.row == b.row && a.column == b.column &&
-         std::bit_cast<std::uint64_t>(a.value) == std::bit_cast<std::uint64_t>(b.value);
+         std::bit_cast<std::uint64_t>(a.value) == std::bit_cast<std::uint64_t>(b.value) &&
+         std::bit_cast<std::uint64_t>(a.imaginary) == std::bit_cast<std::uint64_t>(b.imaginary);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <lupine/error.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <fstream>
 #include <limits>
@@ -48,7 +49,7 @@ std::vector<MarketEntry> entries_of(const std::string& content, std::int64_t pie
   std::int64_t count = 0;
   for (std::int64_t begin = header.body; begin < input.size(); begin += piece) {
     MarketPart part = read_market_part(input, header, begin, begin + piece);
-    const std::int64_t mine = part.count();
+    const std::int64_t mine = part.count(header);
     place_array_values(header, count, part.values, part.entries);
     entries.insert(entries.end(), part.entries.begin(), part.entries.end());
     count += mine;
@@ -114,16 +115,15 @@ TEST_CASE("a banner that is not supported is refused with those that are") {
         "line 1: 'vector' is not supported; allowed: matrix");
   CHECK(banner("matrix sparse real general") ==
         "line 1: 'sparse' is not supported; allowed: array, coordinate");
-  CHECK(banner("matrix array complex general") ==
-        "line 1: complex numbers; allowed: real ones (real, integer, pattern)");
-  CHECK(banner("matrix coordinate Complex hermitian") ==
-        "line 1: complex numbers; allowed: real ones (real, integer, pattern)");
   CHECK(banner("matrix array double general") ==
-        "line 1: 'double' is not supported; allowed: real, integer, pattern");
+        "line 1: 'double' is not supported; allowed: real, integer, pattern, complex");
   CHECK(banner("matrix array real hermitian") ==
-        "line 1: 'hermitian' is not supported; allowed: general, symmetric, skew-symmetric");
+        "line 1: only a complex matrix is hermitian; allowed: symmetric");
+  CHECK(banner("matrix array complex adjoint") ==
+        "line 1: 'adjoint' is not supported; allowed: general, symmetric, skew-symmetric, "
+        "hermitian");
   CHECK(banner("matrix array pattern general") ==
-        "line 1: an array cannot be of pattern; allowed: real, integer");
+        "line 1: an array cannot be of pattern; allowed: real, integer, complex");
   for (const std::string words : {"", "matrix array real", "matrix array real general 1"})
     CHECK(banner(words) ==
           "line 1: is no banner; allowed: %%MatrixMarket matrix FORMAT FIELD SYMMETRY");
@@ -272,4 +272,33 @@ TEST_CASE("a line that is too long is refused before it is read") {
   CHECK_THAT(refusal(real_array + "1 1\n%" + longest + longest + "\n1\n"),
              ContainsSubstring("line 3: a line of more than 1048576 bytes"));
 }
+TEST_CASE("complex entries are pairs of numbers, in array and coordinate files") {
+  const auto check = [](const std::vector<MarketEntry>& found) {
+    REQUIRE(found.size() == 3);
+    const std::array<MarketEntry, 3> expected{{{0, 0, 1, 0}, {1, 0, 2.5, -3}, {1, 1, -4, 0}}};
+    for (std::size_t k = 0; k < 3; ++k) {
+      CAPTURE(k);
+      CHECK(found[k].row == expected[k].row);
+      CHECK(found[k].column == expected[k].column);
+      CHECK(found[k].value == expected[k].value);
+      CHECK(found[k].imaginary == expected[k].imaginary);
+    }
+  };
+  for (const std::int64_t piece : {1, 3, 7, 1000}) {
+    check(entries_of("%%MatrixMarket matrix array complex hermitian\n2 2\n1 0\n2.5 -3\n-4 0\n",
+                     piece));
+    check(
+        entries_of("%%MatrixMarket matrix coordinate complex general\n2 2 3\n1 1 1 0\n"
+                   "2 1 2.5 -3\n2 2 -4 0\n",
+                   piece));
+  }
+  const auto refused = [](const std::string& content) {
+    return refusal("%%MatrixMarket matrix " + content);
+  };
+  CHECK(refused("coordinate complex hermitian\n2 2 1\n2 2 1 0.5\n") ==
+        "line 3: '0.5' is not allowed here; allowed: 0, on the diagonal of a hermitian matrix");
+  CHECK(refused("array complex general\n1 1\n1\n") ==
+        "line 3: the line ends too early; allowed: a number");
+}
+
 }  // namespace lupine::test::matrix_market_tests
