@@ -174,7 +174,9 @@ class Columns:
     array: NDArray[Any]  #: (n, k), each column contiguous, of the numbers of a
     dtype: np.dtype[Any]  #: of b
     is_vector: bool  #: whether b has one dimension
-    are_parts: bool  #: whether they are the real parts and then the imaginary parts of k / 2 columns
+    are_parts: (
+        bool  #: whether they are the real parts and then the imaginary parts of k / 2 columns
+    )
 
 
 def right_hand_sides(b: Any, n: int | None, complex_: bool) -> Columns:

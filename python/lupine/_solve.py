@@ -94,7 +94,10 @@ def _filler(function: Callable[..., Any], name: str) -> Callable[..., None]:
 def _type_of(function: Callable[..., Any]) -> np.dtype[Any]:
     """The type of a function's elements, by the first one; what is wrong with it shows later."""
     first = np.zeros((1, 1), dtype=np.int64)
-    return _arrays.element_type(np.asarray(function(first, first)).dtype)
+    try:
+        return _arrays.element_type(np.asarray(function(first, first)).dtype)
+    except Exception:
+        return np.dtype(np.float64)
 
 
 class _Matrix:
@@ -120,9 +123,7 @@ class _Matrix:
             self.owner = local
             self.type = local.dtype
             self.options = _grid_options(a)
-            self.source = make.block_cyclic(
-                _descriptor(a, local), _address(local), self.is_complex
-            )
+            self.source = make.block_cyclic(_descriptor(a, local), _address(local), self.is_complex)
         elif _is_function(a):
             if n is None:
                 raise ValueError("a is a function; needed: its order, by b or by n=")
@@ -280,8 +281,10 @@ class _RightHandSide:
             raise ValueError(f"b has {self.n} rows; allowed: {n}, the order of a")
         if self.distribution is None or self.count == 0:
             # Without columns, one of zeros: a and the options are checked all the same.
-            self.read = self.columns if self.count else np.zeros(
-                (self.n, 1), dtype=self.columns.dtype, order="F"
+            self.read = (
+                self.columns
+                if self.count
+                else np.zeros((self.n, 1), dtype=self.columns.dtype, order="F")
             )
             one = make.dense if ranks.size == 1 else make.on_every_rank
             self.source = one(

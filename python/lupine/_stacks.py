@@ -254,9 +254,7 @@ def solve(
     `one` solves one general system: by it larger systems of a stack are solved one after the
     other, and all right-hand sides of a stack for one matrix together.
     """
-    left, right = (
-        _arrays.as_numpy(array, name) for array, name in ((a, "a"), (b, "b"))
-    )
+    left, right = (_arrays.as_numpy(array, name) for array, name in ((a, "a"), (b, "b")))
     if left.size == 1 and left.ndim in (0, 2) and right.ndim <= 1:
         return _of_number(left, right)
     columns, is_vector = _columns(left, right)

@@ -82,6 +82,35 @@ def other_blocks():
     block_cyclic(n=30, nb=40)  # more ranks than blocks
 
 
+def complex_systems():
+    def complex_element(i, j):
+        return element(i, j) + 1j * np.sin(i - 2.0 * j)
+
+    a = complex_element(np.arange(N)[:, None], np.arange(N)[None, :])
+    b = right() + 1j * right()[::-1]
+    for form in (complex_element, a if me == 0 else None):
+        x, info = lupine.solve(form, b, comm=world, return_info=True)
+        assert x.dtype == np.complex128 and info.converged
+        check(a, x, b)
+        check(a, lupine.solve(form, b.real, comm=world), b.real)
+    x = lupine.solve(element, b, comm=world)  # of a real matrix, two real ones for each
+    check(whole(), x, b)
+    with lupine.factor(complex_element, n=N, comm=world) as factors:
+        for trans, op in ((0, a), (1, a.T), (2, a.conj().T)):
+            check(op, factors.solve(b, trans=trans), b)
+    rows = lupine.BlockCyclic(N, 64, GRID)
+    sides = lupine.BlockCyclic(N, 48, GRID, columns=3)
+    x = lupine.solve(rows.array(rows.local(a, me)), sides.array(sides.local(b, me)), comm=world)
+    gathered = np.zeros((N, 3), dtype=complex)
+    i, j = sides.indices(me)
+    gathered[np.ix_(i, j)] = x.local
+    check(a, world.allreduce(gathered), b)
+    local = rows.array(rows.local(whole(), me))
+    raises(
+        ValueError, lambda: lupine.solve(local, sides.array(sides.local(b, me)), comm=world), "real"
+    )
+
+
 def factorization():
     with lupine.factor(element, n=N, comm=world) as f:
         for trans in (False, True, False):
@@ -128,7 +157,7 @@ def errors():
         absent = right() if last else None
         raises(ValueError, lambda: lupine.solve(element, absent, comm=world), "None on rank 0")
         complex_ = right() + (0j if last else 0)
-        raises(ValueError, lambda: lupine.solve(element, complex_, comm=world), "complex128")
+        raises(ValueError, lambda: lupine.solve(element, complex_, comm=world), "columns on rank")
         none = np.ones((N, 0)) if last else right()
         raises(ValueError, lambda: lupine.solve(element, none, comm=world), "columns on rank")
 

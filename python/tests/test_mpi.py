@@ -16,6 +16,7 @@ CASES = [
     "dense",
     "block_cyclic",
     "other_blocks",
+    "complex_systems",
     "factorization",
     "errors",
     "progress",

@@ -134,10 +134,12 @@ def test_doubts():
     u, v = (np.linalg.qr(random((20, 20), True, seed))[0] for seed in (1, 2))
     a = (u * np.logspace(0, -17, 20)) @ v
     b = rng.standard_normal(20)
-    with pytest.warns(lupine.AccuracyWarning, match="no correct digit"):
+    with pytest.warns(lupine.AccuracyWarning, match="singular to working precision"):
         lupine.solve(a, b)
-    with pytest.raises(lupine.AccuracyError, match="no correct digit"):
+    with pytest.raises(lupine.AccuracyError, match="singular to working precision"):
         lupine.solve(a, b, strict=True)
+    with pytest.warns(lupine.AccuracyWarning, match="no correct digit"):
+        lupine.solve(np.stack([a, a]), b)
     # Badly scaled is not ill-conditioned.
     a = random((20, 20), True) * np.logspace(0, 200, 20)[:, None]
     with warnings.catch_warnings():
@@ -158,7 +160,7 @@ def test_doubts():
         (
             np.eye(3) + 0j,
             [1, 2, complex(0, np.inf)],
-            r"b has infj? ?.* at \(2, 0\)|b has .*inf.* at",
+            r"the imaginary part of b\(3, 1\) is inf",
         ),
         (np.eye(3) + 0j, np.array(["x"] * 3), "b has elements of type"),
     ],
@@ -169,9 +171,9 @@ def test_refusals(a, b, words):
 
 
 def test_refused_options():
-    a = np.eye(2) + 0j
+    a = np.stack([np.eye(2) + 0j] * 2)
     for options in ({"return_info": True}, {"precision": "bf16"}, {"device": "cuda"}):
-        with pytest.raises(ValueError, match="for one real system"):
+        with pytest.raises(ValueError, match="for one general system"):
             lupine.solve(a, [1, 2], **options)
     with pytest.raises(ValueError, match="assume_a is 'round'; allowed: None, 'gen'"):
         lupine.solve(a, [1, 2], assume_a="round")
