@@ -78,8 +78,8 @@ def _filler(function: Callable[..., Any], name: str) -> Callable[..., None]:
         if values.dtype.kind not in ("biufc" if out.dtype.kind == "c" else "biuf"):
             first = "; its first element is real" if values.dtype.kind == "c" else ""
             raise ValueError(
-                f"{name}(i, j) gives type {values.dtype}{first}; allowed: numbers of one kind, real "
-                "or complex"
+                f"{name}(i, j) gives type {values.dtype}{first}; allowed: numbers of one kind, "
+                "real or complex"
             )
         if values.shape not in (out.shape, ()):
             raise ValueError(
@@ -635,8 +635,8 @@ class Factorization:
             return float("inf") if at_least else float(value)
 
     def solve(self, b: Any, trans: bool | int | str = False, *, return_info: bool = False) -> Any:
-        """x with a x = b; with a.T x = b where `trans` is True, 1 or "T"; with a.conj().T x = b where
-        it is 2 or "C". See :func:`solve`."""
+        """x with a x = b; with a.T x = b where `trans` is True, 1 or "T"; with a.conj().T x = b
+        where it is 2 or "C". See :func:`solve`."""
         factors = self._open()
         b = _shared(self._ranks, b)
 
