@@ -29,6 +29,11 @@
 /// size, a grid, look-ahead, chunk, another broadcast, DeviceKind::cuda, GPUs, a stall timeout, a
 /// precision below FP64, or GMRES.
 ///
+/// A complex system is solved as a real one of twice the order, whose unknowns are the real and the
+/// imaginary parts of x, but its factors are complex: norms are the largest magnitude of any of
+/// these parts, and so are those of errors. GPUs factor real matrices so far: a complex system is
+/// solved on the CPU.
+///
 /// docs/numerics.md has the formulas and their sources. Norms are infinity norms, and eps = 2^-53.
 #pragma once
 
@@ -65,8 +70,9 @@ using ElementFunction = std::function<double(std::int64_t i, std::int64_t j)>;
 using BlockFunction = std::function<void(
     std::span<const std::int64_t> i, std::span<const std::int64_t> j, double* a, std::int64_t lda)>;
 
-/// The same functions of complex matrices and right-hand sides.
+/// As ElementFunction, of a complex matrix or complex right-hand sides.
 using ComplexElementFunction = std::function<std::complex<double>(std::int64_t i, std::int64_t j)>;
+/// As BlockFunction, of a complex matrix or complex right-hand sides.
 using ComplexBlockFunction =
     std::function<void(std::span<const std::int64_t> i, std::span<const std::int64_t> j,
                        std::complex<double>* a, std::int64_t lda)>;
@@ -90,7 +96,10 @@ class LUPINE_API Matrix {
   /// @param element element (i, j) of A
   /// @return the matrix
   static Matrix from_function(std::int64_t n, ElementFunction element);
-  /// A complex A as a function of its indices. @see from_function()
+  /// A complex A as a function of its indices, as from_function().
+  /// @param n order of A, equal on every rank
+  /// @param element element (i, j) of A
+  /// @return the matrix
   static Matrix from_complex_function(std::int64_t n, ComplexElementFunction element);
   /// A as a function that fills blocks of it. Every rank computes its part, once, in blocks of at
   /// most 4 MB, which lie within its part.
@@ -98,7 +107,10 @@ class LUPINE_API Matrix {
   /// @param block sets a block of A
   /// @return the matrix
   static Matrix from_blocks(std::int64_t n, BlockFunction block);
-  /// A complex A as a function that fills blocks of it. @see from_blocks()
+  /// A complex A as a function that fills blocks of it, as from_blocks().
+  /// @param n order of A, equal on every rank
+  /// @param block sets a block of A
+  /// @return the matrix
   static Matrix from_complex_blocks(std::int64_t n, ComplexBlockFunction block);
   /// A from the parts of all ranks in a block-cyclic distribution. It is never changed. The process
   /// grid is that of SolveOptions::run, numbered as BLACS does, by rows or by columns.
@@ -116,7 +128,10 @@ class LUPINE_API Matrix {
   ///              this rank has no part
   /// @return the matrix
   static Matrix block_cyclic(const Descriptor& descriptor, const double* local);
-  /// A complex A from the parts of all ranks. @see block_cyclic()
+  /// A complex A from the parts of all ranks, as block_cyclic().
+  /// @param descriptor as in block_cyclic(), in elements
+  /// @param local this rank's part, column-major with leading dimension LLD_
+  /// @return the matrix
   static Matrix complex_block_cyclic(const Descriptor& descriptor,
                                      const std::complex<double>* local);
   /// A from an array on one rank, which sends the other ranks their parts.
@@ -134,7 +149,13 @@ class LUPINE_API Matrix {
   /// @return the matrix
   static Matrix dense(std::int64_t n, const double* a, std::int64_t lda, int root = 0,
                       StorageOrder order = StorageOrder::column_major);
-  /// A complex A from an array on one rank. @see dense()
+  /// A complex A from an array on one rank, as dense().
+  /// @param n order of A, equal on every rank
+  /// @param a n x n; read on `root` only, null is allowed elsewhere
+  /// @param lda leading dimension of a, in elements; read on `root` only
+  /// @param root the rank that has A, equal on every rank
+  /// @param order how the elements lie, equal on every rank
+  /// @return the matrix
   static Matrix complex_dense(std::int64_t n, const std::complex<double>* a, std::int64_t lda,
                               int root = 0, StorageOrder order = StorageOrder::column_major);
   /// A from a source of the library itself, such as a file.
@@ -158,7 +179,10 @@ class LUPINE_API RightHandSide {
   /// @param element (i, k): element i of right-hand side k
   /// @return the right-hand sides
   static RightHandSide from_function(std::int64_t count, ElementFunction element);
-  /// Complex right-hand sides as a function of their indices. @see from_function()
+  /// Complex right-hand sides as a function of their indices, as from_function().
+  /// @param count columns of b, at least 1, equal on every rank
+  /// @param element (i, k): element i of right-hand side k
+  /// @return the right-hand sides
   static RightHandSide from_complex_function(std::int64_t count, ComplexElementFunction element);
   /// b as a function that fills blocks of it. Each element is computed once, on one rank, in blocks
   /// of one column. Every rank gets all of x: n x count, column-major.
@@ -166,7 +190,10 @@ class LUPINE_API RightHandSide {
   /// @param block sets a block of b; j are the numbers of right-hand sides
   /// @return the right-hand sides
   static RightHandSide from_blocks(std::int64_t count, BlockFunction block);
-  /// Complex right-hand sides as a function that fills blocks of them. @see from_blocks()
+  /// Complex right-hand sides as a function that fills blocks of them, as from_blocks().
+  /// @param count columns of b, at least 1, equal on every rank
+  /// @param block sets a block of b; j are the numbers of right-hand sides
+  /// @return the right-hand sides
   static RightHandSide from_complex_blocks(std::int64_t count, ComplexBlockFunction block);
   /// b from the parts of all ranks in a block-cyclic distribution. Every rank gets its part of x in
   /// the same distribution, column-major with leading dimension LLD_.
@@ -175,7 +202,10 @@ class LUPINE_API RightHandSide {
   ///              this rank has no part
   /// @return the right-hand sides
   static RightHandSide block_cyclic(const Descriptor& descriptor, const double* local);
-  /// Complex right-hand sides from the parts of all ranks. @see block_cyclic()
+  /// Complex right-hand sides from the parts of all ranks, as block_cyclic().
+  /// @param descriptor as in block_cyclic(), in elements
+  /// @param local this rank's part, column-major with leading dimension LLD_
+  /// @return the right-hand sides
   static RightHandSide complex_block_cyclic(const Descriptor& descriptor,
                                             const std::complex<double>* local);
   /// b from an array on one rank. That rank gets all of x, n x count, column-major with leading
@@ -186,7 +216,12 @@ class LUPINE_API RightHandSide {
   /// @param root the rank that has b, equal on every rank
   /// @return the right-hand sides
   static RightHandSide dense(std::int64_t count, const double* b, std::int64_t ldb, int root = 0);
-  /// Complex right-hand sides from an array on one rank. @see dense()
+  /// Complex right-hand sides from an array on one rank, as dense().
+  /// @param count columns of b, at least 1, equal on every rank
+  /// @param b n x count, column-major; read on `root` only, null is allowed elsewhere
+  /// @param ldb leading dimension of b, in elements; read on `root` only
+  /// @param root the rank that has b, equal on every rank
+  /// @return the right-hand sides
   static RightHandSide complex_dense(std::int64_t count, const std::complex<double>* b,
                                      std::int64_t ldb, int root = 0);
   /// b = A times a vector of ones (A^T times ones where A^T x = b is solved), so that the exact x
@@ -360,12 +395,12 @@ class LUPINE_API Factorization {
   Factorization& operator=(Factorization&&) noexcept;
   ~Factorization();
 
-  /// Solves A x = b or A^T x = b with the present factors. Where these are too weak for b, it
-  /// factors A in the next step and keeps the new factors. The steps and times of the first
+  /// Solves A x = b, A^T x = b or A^H x = b with the present factors. Where these are too weak for
+  /// b, it factors A in the next step and keeps the new factors. The steps and times of the first
   /// solution include those of the constructor; those of a later one begin with the present
   /// factors, at no cost.
   /// @param b the right-hand sides, which also determine the form of x
-  /// @param transpose no: A x = b, yes: A^T x = b; equal on every rank
+  /// @param transpose no: A x = b, yes: A^T x = b, conjugate: A^H x = b; equal on every rank
   /// @return x with its errors, each of them accepted: those of the system that was solved
   /// @throws AccuracyError (every rank) where no step that is left gives an x that is accepted
   /// @throws UsageError, SingularError, Interrupted, AgreedFault, Fault as the constructor does
