@@ -95,9 +95,10 @@ class PythonDoor:
         self._child = Child([sys.executable, "-m", "campaign.python_server"], _environment())
 
     def solve(self, system: System, how: How) -> Outcome:
+        a, b = system.given()
         request = {
-            "a": system.a,
-            "b": system.b,
+            "a": a,
+            "b": b,
             "vector": system.count == 1,
             "method": how.method,
             "order": how.order,
@@ -110,7 +111,7 @@ class PythonDoor:
         reply = pickle.loads(self._child.receive(size, limit))
         if reply["status"] != "solved":
             return Outcome(reply["status"], words=reply["words"], kind=reply["kind"])
-        return Outcome("solved", reply["x"], reply["bounds"], reply["doubt"])
+        return Outcome("solved", system.taken(reply["x"]), reply["bounds"], reply["doubt"])
 
     def close(self) -> None:
         self._child.close()
@@ -127,27 +128,30 @@ class CDoor:
         self._child = Child(command, _environment())
 
     def solve(self, system: System, how: How) -> Outcome:
-        n, count = system.n, system.count
+        a, b = system.given()
+        n, count = b.shape
         options = how.options
-        given = system.a.T if how.method == "transposed" else system.a
+        given = a.T if how.method == "transposed" else a
         codes = [
             _CODES[options.get("precision", "auto")],
             _CODES[options.get("first", "auto")],
             2 if options.get("condition") == "full" else 1,
             options.get("nb", 0),
+            int(system.is_complex),
         ]
-        header = struct.pack("=7q", n, count, self.METHODS.index(how.method), *codes)
+        header = struct.pack("=8q", n, count, self.METHODS.index(how.method), *codes)
         limit = _limit(n, self._ranks)
-        arrays = given.tobytes(order="F") + system.b.tobytes(order="F")
+        arrays = given.tobytes(order="F") + b.tobytes(order="F")
         self._child.send(header + arrays, limit)
         info, doubtful, size = struct.unpack("=3q", self._child.receive(24, limit))
         words = self._child.receive(size, limit).decode()
         ferr = np.frombuffer(self._child.receive(8 * count, limit))
-        x = np.frombuffer(self._child.receive(8 * n * count, limit)).reshape((n, count), order="F")
+        numbers = self._child.receive(b.itemsize * n * count, limit)
+        x = np.frombuffer(numbers, dtype=b.dtype).reshape((n, count), order="F")
         if info != 0:
             return Outcome("refused", words=words, kind=f"info {info}")
         doubt = words if doubtful > 0 else None
-        return Outcome("solved", x, [float(f) for f in ferr], doubt)
+        return Outcome("solved", system.taken(x), [float(f) for f in ferr], doubt)
 
     def close(self) -> None:
         self._child.close()
@@ -172,8 +176,9 @@ class CommandDoor:
     def solve(self, system: System, how: How) -> Outcome:
         with tempfile.TemporaryDirectory() as folder:
             ordered = np.asfortranarray if how.order == "F" else np.ascontiguousarray
-            np.save(f"{folder}/a.npy", ordered(system.a))
-            np.save(f"{folder}/b.npy", system.b)
+            a, b = system.given()
+            np.save(f"{folder}/a.npy", ordered(a))
+            np.save(f"{folder}/b.npy", b)
             limit = int(_limit(system.n, how.ranks, self._emulated))
             process = subprocess.Popen(
                 ["timeout", "-k", "10", str(limit), *self.arguments(how, folder)],
@@ -203,8 +208,8 @@ class CommandDoor:
         document = json.loads((folder / "x.json").read_text())
         notes = [note for note in document.get("notes", []) if note.startswith("A is singular")]
         doubt = document.get("doubt") or "; ".join(notes) or None
-        x = np.load(folder / "x.npy").reshape(system.b.shape)
-        return Outcome("solved", x, _bounds(document), doubt)
+        x = np.load(folder / "x.npy").reshape(system.given()[1].shape)
+        return Outcome("solved", system.taken(x), _bounds(document), doubt)
 
     def close(self) -> None:
         pass

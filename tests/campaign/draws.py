@@ -86,7 +86,8 @@ def draw(rng: Generator, system: System, doors: tuple[str, ...]) -> How:
     place, so that the rest of a campaign does not depend on what is built."""
     names = list(_WEIGHTS)
     door = str(rng.choice(names, p=list(_WEIGHTS.values())))
-    if door not in doors or (door == "emulated" and system.n > 130):
+    unfit = door == "emulated" and (system.n > 130 or system.is_complex)
+    if door not in doors or unfit:
         door = doors[0]
     if door == "python":
         return _python(rng, system)

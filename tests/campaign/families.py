@@ -10,9 +10,10 @@ from collections.abc import Callable
 import numpy as np
 
 from . import draws, known, large, matrices
-from .system import LARGEST, Generator, Indices, Matrix, System, finite, shifted
+from .system import LARGEST, Generator, Indices, Matrix, System, blocks_of, finite, shifted
 
 CLIMB = "climb"  # the family that searches, campaign/climb.py
+COMPLEX = "complex"  # complex matrices, whose parts are of the other families
 
 # The matrices of each family, and how often it is drawn.
 _MATRICES: dict[str, tuple[Callable[[Generator, int], Matrix], float]] = {
@@ -33,7 +34,11 @@ _MATRICES: dict[str, tuple[Callable[[Generator, int], Matrix], float]] = {
     "singular": (matrices.singular, 3),
     "tiny": (matrices.tiny, 8),
 }
-_WEIGHTS = {name: weight for name, (_, weight) in _MATRICES.items()} | {"large": 2.0, CLIMB: 3.0}
+_WEIGHTS = {name: weight for name, (_, weight) in _MATRICES.items()} | {
+    "large": 2.0,
+    CLIMB: 3.0,
+    COMPLEX: 16.0,
+}
 NAMES = ("known", *_WEIGHTS)
 
 
@@ -116,12 +121,40 @@ def _count(rng: Generator, n: int) -> int:
     return 9 if kind < 0.975 or n > 48 else 300
 
 
+def _complex(rng: Generator) -> Matrix:
+    """The real matrix of a complex one: of two families, of one part alone or much smaller than the
+    other, or of a real matrix turned by an angle."""
+    n = min(order(rng), int(rng.choice([12, 40, 60])))
+    names = [name for name in _MATRICES if name not in ("bordered", "singular")]
+    one = _changed(rng, _MATRICES[str(rng.choice([*names, "singular"]))][0](rng, n))
+    kind = rng.integers(6)
+    none = np.zeros_like(one)
+    if kind == 0:
+        return blocks_of(one, none) if rng.random() < 0.5 else blocks_of(none, one)
+    if kind == 1:
+        cosine, sine = np.array([[3, 4], [5, 12], [1, 1]])[rng.integers(3)] / 16
+        return blocks_of(finite(one * cosine), finite(one * sine))
+    other = _changed(rng, _MATRICES[str(rng.choice(names))][0](rng, one.shape[0]))
+    m = min(one.shape[0], other.shape[0])
+    one, other = one[:m, :m], other[:m, :m]
+    if kind == 2:
+        other = finite(np.ldexp(other, -int(rng.integers(1, 60))))
+    return blocks_of(one, other)
+
+
 def draw(name: str, rng: Generator, index: int) -> System:
     """A system of a family; of CLIMB, the one from which the search begins."""
     if name == "known":
         return known.SYSTEMS[index % len(known.SYSTEMS)]()
     if name == "large":
         return large.draw(rng)
+    if name == COMPLEX:
+        a = _complex(rng)
+        count = _count(rng, a.shape[0])
+        b = np.column_stack([_right_hand_side(rng, a) for _ in range(count)])
+        if not a.any():
+            a[0, 0] = a[1, 1] = 1
+        return System(a, b, is_complex=True)
     n = order(rng)
     if name == CLIMB:
         name = str(rng.choice([other for other in _MATRICES if other != "singular"]))

@@ -107,12 +107,14 @@ def _over(error: float, bound: float) -> float:
 
 def _by_lu(system: System, transposed: bool) -> Matrix:
     """x of numpy.linalg.solve, or by the LU of A^T."""
+    a, b = system.given()
     if not transposed:
-        return np.asarray(np.linalg.solve(system.a, system.b), dtype=np.float64)
-    lu, pivots, info = scipy.linalg.lapack.dgetrf(system.a.T)
+        return system.taken(np.linalg.solve(a, b))
+    getrf, getrs = scipy.linalg.get_lapack_funcs(("getrf", "getrs"), (a, b))
+    lu, pivots, info = getrf(a.T)
     if info > 0:
         raise np.linalg.LinAlgError(f"pivot {info} is zero")
-    return np.asarray(scipy.linalg.lapack.dgetrs(lu, pivots, system.b, trans=1)[0])
+    return system.taken(getrs(lu, pivots, b, trans=1)[0])
 
 
 def _lapack(system: System, transposed: bool) -> tuple[Matrix | None, list[Matrix]]:

@@ -22,7 +22,7 @@ def _laid_out(a: Matrix, order: str) -> Matrix:
         return np.ascontiguousarray(a)
     if order == "F":
         return np.asfortranarray(a)
-    wide = np.zeros((2 * a.shape[0], 2 * a.shape[1]))
+    wide = np.zeros((2 * a.shape[0], 2 * a.shape[1]), dtype=a.dtype)
     wide[::2, ::2] = a
     return wide[::2, ::2]
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -106,9 +107,9 @@ def reduce(system: System, column: int, fails: Fails, seconds: float) -> System:
     if system.count > 1 and fails(one):
         system = one
     if time.monotonic() < end:
-        free = System(system.a, system.b)  # without the solution that is known by construction
+        free = replace(system, x=None)  # without the solution that is known by construction
         system = free if system.n <= 260 else system
-    if system.x is not None:
+    if system.x is not None or system.is_complex:
         return system
     while (found := _first(_smaller(system), fails, end)) is not None:
         system = found

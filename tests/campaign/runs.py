@@ -104,14 +104,15 @@ def words_of(one: Run, small: System | None, folder: Path) -> list[str]:
     ]
     if small is None:
         return lines
-    if small.a.size <= _SHOWN and small.count == 1:
+    if small.a.size <= _SHOWN and small.count == 1 and not small.is_complex:
         lines.append(f"  reduced: A = {_shown(small.a)}, b = {_shown(small.b[:, 0])}")
         if one.how.door == "python":
             lines.append(f"  {_python_line(small, one.how)}")
         return lines
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / f"{one.name.replace(':', '-')}.npz"
-    np.savez(file, a=small.a, b=small.b)
+    a, b = small.given()
+    np.savez(file, a=a, b=b)
     lines.append(f"  reduced to n = {small.n}, {small.count} right-hand sides: {file}")
     return lines
 

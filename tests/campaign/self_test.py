@@ -18,7 +18,7 @@ from .doors import Doors, Programs
 from .judge import Outcome, Rules, judge
 from .pipes import Child, Died, Hung
 from .reduction import reduce
-from .system import Matrix, System
+from .system import Matrix, System, blocks_of, in_pairs
 
 _SYSTEM = System(np.array([[4.0, 2.0], [1.0, 3.0]]), np.array([[8.0], [7.0]]))
 _SINGULAR = System(np.ones((2, 2)), np.ones((2, 1)))
@@ -44,6 +44,20 @@ def _fractions(a: Matrix, b: Matrix) -> list[Fraction]:
                 factor = rows[i][k] / rows[k][k]
                 rows[i] = [v - factor * w for v, w in zip(rows[i], rows[k], strict=True)]
     return [rows[k][n] / rows[k][k] for k in range(n)]
+
+
+def complex_systems() -> None:
+    rng = np.random.default_rng(3)
+    re, im = rng.integers(-9, 10, (2, 5, 5)).astype(np.float64)
+    z = np.array([[1 + 2j], [3 - 1j], [-2j], [4], [0.5j]])
+    system = System(blocks_of(re, im), in_pairs((re + 1j * im) @ z), is_complex=True)
+    a, b = system.given()
+    assert np.array_equal(a, re + 1j * im) and np.array_equal(b, a @ z)
+    assert np.array_equal(system.taken(z), in_pairs(z))
+    assert _verdict(system, Outcome("solved", system.taken(z), [1e-12])) == "solved"
+    wrong = z + np.array([[0], [1e-9j], [0], [0], [0]])
+    assert _verdict(system, Outcome("solved", system.taken(wrong), [1e-12])) == "bound"
+    assert _verdict(system, Outcome("solved", system.taken(z.conj()), [1.0])) == "no digit"
 
 
 def verdicts() -> None:
@@ -184,6 +198,7 @@ def doors_agree(programs: Programs) -> None:
 
 def main(programs: Programs) -> int:
     tests: list[Callable[[], None]] = [
+        complex_systems,
         verdicts,
         singular_systems,
         extremes,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Solves systems by lupine.h, as many as come by standard input of rank 0, so that MPI starts once.
  *
- * A request is seven int64_t (n, nrhs, method, precision, first, condition, nb), A and b by
- * columns. An answer is three int64_t (info, doubtful, size of the text), the text, ferr, and x.
+ * A request is eight int64_t (n, nrhs, method, precision, first, condition, nb, complex), A and b
+ * by columns. An answer is three int64_t (info, doubtful, size of the text), the text, ferr, and x.
  * `doubtful` is 1 where there is a doubt, which lupine_dgesv tells by lupine_last_error(). On
  * several ranks, rank 0 has all of A and b. */
 #include <lupine.h>
@@ -17,8 +17,13 @@
 enum { dgesvx, factored, transposed, dgesv };
 
 typedef struct system_t {
-  int64_t n, nrhs, method, precision, first, condition, nb;
+  int64_t n, nrhs, method, precision, first, condition, nb, complex;
 } system_t;
+
+/* The numbers of an element. */
+static int64_t numbers_of(const system_t* s) {
+  return s->complex ? 2 : 1;
+}
 
 static void* room(int64_t numbers) {
   void* memory = calloc(numbers > 0 ? (size_t)numbers : 1, sizeof(double));
@@ -41,16 +46,34 @@ static lupine_options options_of(const system_t* s, int ranks) {
   return options;
 }
 
+/* The functions for real or for complex numbers. */
+static int factor(const system_t* s, const double* a, const lupine_options* options,
+                  lupine_factorization** factors) {
+  return s->complex ? lupine_zfactor(s->n, a, s->n, options, factors)
+                    : lupine_factor(s->n, a, s->n, options, factors);
+}
+
+static int solve_factored(const system_t* s, lupine_factorization* factors, double* b,
+                          lupine_result* result) {
+  const int of_transpose = s->method == transposed;
+  if (s->complex)
+    return lupine_zsolve_factored(factors, of_transpose ? LUPINE_TRANSPOSE : LUPINE_NO_TRANSPOSE,
+                                  s->nrhs, b, s->n, result);
+  return of_transpose ? lupine_solve_factored_transposed(factors, s->nrhs, b, s->n, result)
+                      : lupine_solve_factored(factors, s->nrhs, b, s->n, result);
+}
+
 static int solve_alone(const system_t* s, const double* a, double* b, const lupine_options* options,
                        lupine_result* result) {
-  if (s->method == dgesv) return lupine_dgesv(s->n, s->nrhs, a, s->n, b, s->n);
-  if (s->method == dgesvx) return lupine_dgesvx(s->n, s->nrhs, a, s->n, b, s->n, options, result);
+  if (s->method == dgesv)
+    return s->complex ? lupine_zgesv(s->n, s->nrhs, a, s->n, b, s->n)
+                      : lupine_dgesv(s->n, s->nrhs, a, s->n, b, s->n);
+  if (s->method == dgesvx)
+    return s->complex ? lupine_zgesvx(s->n, s->nrhs, a, s->n, b, s->n, options, result)
+                      : lupine_dgesvx(s->n, s->nrhs, a, s->n, b, s->n, options, result);
   lupine_factorization* factors = NULL;
-  int info = lupine_factor(s->n, a, s->n, options, &factors);
-  if (info == 0)
-    info = s->method == transposed
-               ? lupine_solve_factored_transposed(factors, s->nrhs, b, s->n, result)
-               : lupine_solve_factored(factors, s->nrhs, b, s->n, result);
+  int info = factor(s, a, options, &factors);
+  if (info == 0) info = solve_factored(s, factors, b, result);
   lupine_free(factors);
   return info;
 }
@@ -61,12 +84,18 @@ static int solve_together(const system_t* s, const double* a, double* b,
   const int64_t desca[] = {1, 0, s->n, s->n, s->n, s->n, 0, 0, s->n};
   const int64_t descb[] = {1, 0, s->n, s->nrhs, s->n, s->nrhs, 0, 0, s->n};
   if (s->method == dgesvx)
-    return lupine_pdgesv(MPI_COMM_WORLD, a, desca, b, descb, options, result);
+    return s->complex ? lupine_pzgesv(MPI_COMM_WORLD, a, desca, b, descb, options, result)
+                      : lupine_pdgesv(MPI_COMM_WORLD, a, desca, b, descb, options, result);
   lupine_factorization* factors = NULL;
-  int info = lupine_pfactor(MPI_COMM_WORLD, a, desca, options, &factors);
-  if (info == 0)
-    info = s->method == transposed ? lupine_psolve_factored_transposed(factors, b, descb, result)
-                                   : lupine_psolve_factored(factors, b, descb, result);
+  int info = s->complex ? lupine_pzfactor(MPI_COMM_WORLD, a, desca, options, &factors)
+                        : lupine_pfactor(MPI_COMM_WORLD, a, desca, options, &factors);
+  const int of_transpose = s->method == transposed;
+  if (info == 0 && s->complex)
+    info = lupine_pzsolve_factored(factors, of_transpose ? LUPINE_TRANSPOSE : LUPINE_NO_TRANSPOSE,
+                                   b, descb, result);
+  else if (info == 0)
+    info = of_transpose ? lupine_psolve_factored_transposed(factors, b, descb, result)
+                        : lupine_psolve_factored(factors, b, descb, result);
   lupine_free(factors);
   return info;
 }
@@ -79,7 +108,7 @@ static void answer(const system_t* s, int64_t info, const lupine_result* result,
   fwrite(header, sizeof(int64_t), 3, stdout);
   fwrite(words, 1, (size_t)header[2], stdout);
   fwrite(ferr, sizeof(double), (size_t)s->nrhs, stdout);
-  fwrite(x, sizeof(double), (size_t)(s->n * s->nrhs), stdout);
+  fwrite(x, sizeof(double), (size_t)(numbers_of(s) * s->n * s->nrhs), stdout);
   fflush(stdout);
 }
 
@@ -101,11 +130,12 @@ static int serve(int rank, int ranks) {
   system_t s = {0};
   if (!of_rank_0(rank == 0 && read_all(&s, sizeof s))) return 0;
   MPI_Bcast(&s, sizeof s, MPI_BYTE, 0, MPI_COMM_WORLD);
-  double* a = room(s.n * s.n);
-  double* b = room(s.n * s.nrhs);
+  const int64_t numbers = numbers_of(&s);
+  double* a = room(numbers * s.n * s.n);
+  double* b = room(numbers * s.n * s.nrhs);
   double* ferr = room(s.nrhs);
-  if (rank == 0 && !(read_all(a, sizeof(double) * (size_t)(s.n * s.n)) &&
-                     read_all(b, sizeof(double) * (size_t)(s.n * s.nrhs))))
+  if (rank == 0 && !(read_all(a, sizeof(double) * (size_t)(numbers * s.n * s.n)) &&
+                     read_all(b, sizeof(double) * (size_t)(numbers * s.n * s.nrhs))))
     MPI_Abort(MPI_COMM_WORLD, 2);
   for (int64_t k = 0; k < s.nrhs; ++k) ferr[k] = NAN;
   lupine_result result;

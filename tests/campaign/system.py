@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,11 +19,15 @@ SMALLEST = 5e-324
 
 @dataclass(frozen=True)
 class System:
-    """A x = b. `x` is the exact solution where b was computed from it without rounding."""
+    """A x = b. `x` is the exact solution where b was computed from it without rounding.
+
+    A complex system is drawn and judged as the real one of twice the order, whose matrix has the
+    block [re, -im; im, re] for each element; doors get it as it is."""
 
     a: Matrix
     b: Matrix
     x: Matrix | None = None
+    is_complex: bool = False
 
     @property
     def n(self) -> int:
@@ -32,10 +37,35 @@ class System:
     def count(self) -> int:
         return int(self.b.shape[1])
 
+    def given(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        """A and b as a door gets them."""
+        if not self.is_complex:
+            return self.a, self.b
+        return self.a[::2, ::2] + 1j * self.a[1::2, ::2], self.b[::2] + 1j * self.b[1::2]
+
+    def taken(self, x: NDArray[Any]) -> Matrix:
+        """The solution from a door, as one of this system."""
+        return in_pairs(x) if self.is_complex else np.asarray(x, dtype=np.float64)
+
     def columns(self, chosen: list[int]) -> System:
         """The same matrix with some of the right-hand sides."""
         x = None if self.x is None else self.x[:, chosen]
         return replace(self, b=self.b[:, chosen], x=x)
+
+
+def in_pairs(values: NDArray[Any]) -> Matrix:
+    """The real and the imaginary part of each row of complex numbers under each other."""
+    return np.stack([values.real, values.imag], axis=1).reshape(2 * values.shape[0], -1)
+
+
+def blocks_of(re: Matrix, im: Matrix) -> Matrix:
+    """The matrix with a block for each element of re + i im."""
+    n = re.shape[0]
+    a = np.zeros((2 * n, 2 * n))
+    a[::2, ::2] = a[1::2, 1::2] = re
+    a[1::2, ::2] = im
+    a[::2, 1::2] = -im
+    return a
 
 
 def finite(a: Matrix) -> Matrix:
