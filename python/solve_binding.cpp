@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // solve() and Factorization. Arrays come as addresses, which the package has checked.
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/complex.h>
 #include <nanobind/stl/pair.h>
 
 #include <algorithm>
@@ -153,6 +154,10 @@ class Factors {
         call_.run([&] { return open().condition(transposed ? Transpose::yes : Transpose::no); });
     return {found.value, found.at_least};
   }
+  std::pair<std::complex<double>, double> determinant() {
+    const Determinant found = call_.run([&] { return open().determinant(); });
+    return {found.sign, found.log_magnitude};
+  }
   std::string precision() { return text(name(open().precision())); }
   bool is_closed() const { return !factors_; }
   void close() {
@@ -219,6 +224,7 @@ void bind_solve(nb::module_& module) {
            nb::arg("a"), nb::arg("options"), nb::arg("progress").none())
       .def("solve", &Factors::solve)
       .def("condition", &Factors::condition)
+      .def("determinant", &Factors::determinant)
       .def("precision", &Factors::precision)
       .def_prop_ro("is_closed", &Factors::is_closed)
       .def("close", &Factors::close);

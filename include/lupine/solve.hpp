@@ -297,6 +297,12 @@ struct ConditionEstimate {
                           ///< inaccurate for an estimate
 };
 
+/// A determinant, whose magnitude may be beyond FP64's range.
+struct Determinant {
+  std::complex<double> sign{1};  ///< det(A) / |det(A)|; 1 or -1 of a real A
+  double log_magnitude = 0;      ///< ln |det(A)|
+};
+
 /// Outcome of a solve. All members but x, the times and the device's peak are equal on every rank.
 /// Where A^T x = b was solved, norm_a and condition are those of A^T. SolveStep::factor_seconds is
 /// the time of the slowest rank, other times are those of this rank.
@@ -414,6 +420,13 @@ class LUPINE_API Factorization {
   /// @throws UsageError, SingularError, AccuracyError, Interrupted, AgreedFault, Fault as solve()
   ///         does
   ConditionEstimate condition(Transpose transpose = Transpose::no);
+  /// det(A), by the pivots of FP64 factors: where the present ones are of less precision, A is
+  /// factored in FP64, and those factors are kept. ln |det(A)| has the backward error of the LU.
+  /// @return the determinant, equal on every rank
+  /// @throws SingularError (every rank) where a pivot is exactly zero, so that it is 0
+  /// @throws UsageError (every rank) where the options allow no FP64 factors
+  /// @throws AccuracyError, Interrupted, AgreedFault, Fault as solve() does
+  Determinant determinant();
   /// @return The precision of the present factors, which a solve may have raised;
   ///         Precision::automatic where a solve that has failed left none.
   Precision precision() const;

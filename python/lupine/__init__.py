@@ -16,8 +16,10 @@ from ._benchmark import hpl, mxp, predict
 from ._core import describe
 from ._distributed import BlockCyclic, BlockCyclicArray
 from ._errors import AccuracyError, Fault, Interrupted, SingularMatrixError
+from ._linalg import FactorizationStack, det, inv, slogdet
+from ._linalg import factor_any as factor
 from ._results import BenchmarkResult, SolveColumn, SolveInfo, SolveStep
-from ._solve import Factorization, aslinearoperator, factor, lu_factor, lu_solve, solve
+from ._solve import Factorization, aslinearoperator, lu_factor, lu_solve, solve
 from ._version import __version__
 
 _blas.require_space()  # beside NumPy
@@ -32,6 +34,7 @@ __all__ = [
     "BlockCyclic",
     "BlockCyclicArray",
     "Factorization",
+    "FactorizationStack",
     "Fault",
     "Interrupted",
     "SingularMatrixError",
@@ -41,12 +44,15 @@ __all__ = [
     "__version__",
     "aslinearoperator",
     "describe",
+    "det",
     "factor",
     "hpl",
+    "inv",
     "lu_factor",
     "lu_solve",
     "mxp",
     "predict",
+    "slogdet",
     "solve",
 ]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import html
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -170,3 +170,10 @@ class BenchmarkResult:
 
     def _repr_html_(self) -> str:
         return _table(self._rows())
+
+
+class SlogdetResult(NamedTuple):
+    """As numpy.linalg.slogdet has it: det(a) = sign * exp(logabsdet)."""
+
+    sign: Any
+    logabsdet: Any

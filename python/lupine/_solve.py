@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from . import _arrays, _errors, _stacks
 from ._core import Communicator, gpus, lock
 from ._distributed import BlockCyclicArray
-from ._results import SolveInfo
+from ._results import SlogdetResult, SolveInfo
 
 
 def _boolean(name: str, value: Any) -> bool:
@@ -653,6 +653,25 @@ class Factorization:
         return _solved(
             lambda: factors.solve(right.source, transpose), right, type_, back, return_info
         )
+
+    def inv(self) -> Any:
+        """The inverse: x for the columns of the identity, refined."""
+        return self.solve(np.eye(self._matrix.order))
+
+    def slogdet(self) -> SlogdetResult:
+        """The sign of the determinant and the logarithm of its magnitude, as numpy.linalg.slogdet:
+        by the pivots of factors in FP64, which are made, and kept, where there are none yet."""
+        with lock:
+            sign, logarithm = self._open().determinant()
+        type_ = _arrays.result_type(self._matrix.type)
+        value = sign if self._matrix.is_complex else sign.real
+        return SlogdetResult(type_.type(value), np.real(type_.type(logarithm)))
+
+    def det(self) -> Any:
+        """The determinant; infinite where it is beyond FP64."""
+        sign, logarithm = self.slogdet()
+        with np.errstate(over="ignore"):
+            return sign * np.exp(logarithm)
 
     def close(self) -> None:
         """Releases the memory of the factors."""

@@ -113,6 +113,12 @@ ConditionEstimate Factorization::condition(Transpose transpose) {
                     [&] { return calls.solver->condition(transpose); });
 }
 
+Determinant Factorization::determinant() {
+  SolverCalls& calls = *implementation_;
+  return calls.next({.name = "Factorization::determinant()"},
+                    [&] { return calls.solver->determinant(); });
+}
+
 Precision Factorization::precision() const {
   return implementation_->solver->precision();
 }

@@ -17,6 +17,7 @@
 #include "matrix/distributed_matrix.hpp"
 #include "refine/refinement.hpp"
 #include "solve/answers.hpp"
+#include "solve/determinant.hpp"
 #include "solve/stepped_solver.hpp"
 
 namespace lupine {
@@ -88,6 +89,12 @@ class SmallSolver::Lu final : public FactorSolver {
     Vector most(size_of(local().columns));  // a CPU device takes host memory
     device_.largest_of_columns(*queue, local().real(), nullptr, most.data(), nullptr);
     return largest(most);
+  }
+  Determinant determinant(const Communicator& all, const Equilibration& scales) {
+    std::int64_t exchanges = 0;
+    for (std::size_t i = 0; i < pivots_.size(); ++i)
+      exchanges += std::cmp_not_equal(pivots_[i], i + 1) ? 1 : 0;
+    return determinant_of(all, device_, lu_, exchanges, scales);
   }
   MultiVector solve(const MultiVector& r) override { return solved(Transpose::no, r); }
   MultiVector solve_transposed(const MultiVector& r) override { return solved(Transpose::yes, r); }
@@ -205,6 +212,11 @@ ConditionEstimate SmallSolver::condition(Transpose transpose) {
   if (general_) return general_->condition(transpose);
   const ThreadScope threads(working_threads_);
   return factored_->of(a_->in_memory(transpose).transpose).inverse().condition();
+}
+
+Determinant SmallSolver::determinant() {
+  if (general_) return general_->determinant();
+  return static_cast<Lu&>(factored_->solver()).determinant(all(), scaled_->scales());
 }
 
 Solution SmallSolver::solve(const RightHandSideSource& sides, Transpose transpose) {

@@ -51,6 +51,7 @@ class SmallSolver final : public Solver {
   Solution solve(const RightHandSideSource& sides, Transpose transpose) override;
   Precision precision() const override;
   ConditionEstimate condition(Transpose transpose) override;
+  Determinant determinant() override;
 
  private:
   Field field() const { return source_.source().field(); }

@@ -30,6 +30,8 @@ class Solver {
   virtual Precision precision() const = 0;
   /// Of the scaled A or A^T, by the present factors.
   virtual ConditionEstimate condition(Transpose transpose) = 0;
+  /// That of A, by FP64 factors, which the call makes where there are none.
+  virtual Determinant determinant() = 0;
 };
 
 /// What a caller sees of a solution's errors: all that the options ask for; or whether there is a

@@ -44,6 +44,7 @@ class SteppedSolver final : public Solver {
   Solution solve(const RightHandSideSource& given, Transpose transpose) override;
   Precision precision() const override;
   ConditionEstimate condition(Transpose transpose) override;
+  Determinant determinant() override;
 
  private:
   Field field() const { return source_.source().field(); }
