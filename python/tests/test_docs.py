@@ -45,7 +45,12 @@ def test_fields_of_a_solution():
 
 @pytest.mark.parametrize(
     ("script", "size"),
-    [("gaussian_process", 1000), ("boundary_elements", 14), ("inverse_iteration", 700)],
+    [
+        ("gaussian_process", 1000),
+        ("boundary_elements", 14),
+        ("inverse_iteration", 700),
+        ("acoustic_scattering", 500),
+    ],
 )
 def test_script(script, size):
     ran = subprocess.run(
