@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Boundary elements, complex: a plane wave of sound is scattered by a soft sphere, and its far field
-is compared with Mie's series.
+"""Boundary elements, complex: a plane wave of sound is scattered by a soft sphere, and the far
+field is compared with Mie's series.
 
 The scattered wave is that of sources on the sphere, a single layer whose potential is minus the
 incident wave there: one dense complex system. Its kernel exp(i k r) / (4 pi r) is infinite where a
