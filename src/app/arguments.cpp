@@ -88,6 +88,9 @@ void settle_levels(CompareOptions& compare, const Normalizer& normalizer) {
     throw UsageError(fmt::format(
         "--matrix: with --levels a matrix that a user may have; allowed: {}", gallery_list()));
   if (!compare.gallery) compare.gallery = GalleryKind::shifted;
+  if (field_of_kind(*compare.gallery) == Field::complex)
+    throw UsageError(fmt::format("--matrix {}: with --levels a real matrix; allowed: {}",
+                                 name(*compare.gallery), real_gallery_list()));
   const auto too_wide = [](Precision precision) { return bytes_of(precision) != 2; };
   if (normalizer.given("--precision,--sloppy-type") &&
       std::ranges::any_of(compare.precisions, too_wide))

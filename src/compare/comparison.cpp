@@ -10,6 +10,20 @@
 
 namespace lupine {
 
+std::string_view solver_name(SolverKind solver, Field field) {
+  if (field == Field::real) return name(solver);
+  switch (solver) {
+    case SolverKind::dgesv:
+      return "zgesv";
+    case SolverKind::dsgesv:
+      return "zcgesv";
+    case SolverKind::dgesvx:
+      return "zgesvx";
+    default:
+      return name(solver);
+  }
+}
+
 std::string title(const Contestant& contestant) {
   if (contestant.level)
     return contestant.level == Level::fp64
@@ -17,7 +31,7 @@ std::string title(const Contestant& contestant) {
                : fmt::format("{} {}", traits(*contestant.level).name, name(contestant.precision));
   return contestant.solver == SolverKind::mxp
              ? fmt::format("{} {}", name(contestant.solver), name(contestant.precision))
-             : std::string(name(contestant.solver));
+             : std::string(solver_name(contestant.solver, contestant.field));
 }
 
 Statistics statistics(std::vector<double> values) {
@@ -42,10 +56,15 @@ bool Comparison::passed() const {
   });
 }
 
+// A complex operation is four real multiplications and additions.
+double Comparison::flops() const {
+  return static_cast<double>(parts_of(field()) * parts_of(field())) * benchmark_flops(n, rhs);
+}
+
 std::vector<double> rates(const Contestant& contestant, const Comparison& all) {
   std::vector<double> values;
   if (!contestant.passed()) return values;
-  const double flops = benchmark_flops(all.n, all.rhs);
+  const double flops = all.flops();
   for (const Turn& turn : contestant.turns) values.push_back(flops / turn.seconds / 1e9);
   return values;
 }

@@ -106,6 +106,7 @@ struct Turn {
 
 /// A solver with its setting, and its turns.
 struct Contestant {
+  Field field = Field::real;  ///< whose numbers the system has
   SolverKind solver = SolverKind::mxp;
   std::optional<Level> level{};           ///< of lupine::solve's factors; nothing: as it chooses
   double lu_bytes = unknown;              ///< with levels: of a rank's LU, without A in FP64
@@ -122,8 +123,10 @@ struct Contestant {
   bool passed() const;
 };
 
-/// A contestant's name in reports: "mxp bf16", "dgesv".
+/// A contestant's name in reports: "mxp bf16", "dgesv"; of a complex system "zgesv".
 std::string title(const Contestant& contestant);
+/// The name of a solver; of a complex system that of LAPACK's complex driver.
+std::string_view solver_name(SolverKind solver, Field field);
 
 /// A measured rate that bounds those of contestants.
 struct Ceiling {
@@ -145,6 +148,10 @@ struct Comparison {
   std::vector<Ceiling> ceilings;         ///< with a benchmark's matrix
   std::optional<GalleryKind> gallery{};  ///< nothing: a benchmark's matrix
 
+  /// Whose numbers A has.
+  Field field() const { return gallery ? field_of_kind(*gallery) : Field::real; }
+  /// Operations of a solution.
+  double flops() const;
   /// Whether this is a comparison of levels.
   bool by_level() const { return !contestants.empty() && contestants.front().level.has_value(); }
   /// Whether every contestant passed. Ceilings that failed, and systems that a level could not

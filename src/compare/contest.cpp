@@ -61,8 +61,8 @@ Turn Contest::lapack_turn(LapackDriver) {
 }
 
 void Contest::enter_lapack(SolverKind solver) {
-  comparison_.contestants.push_back(
-      lapack_contestant(world_, solver, comparison_.n, comparison_.rhs, threads_));
+  comparison_.contestants.push_back(lapack_contestant(
+      world_, solver, comparison_.n, comparison_.rhs, threads_, comparison_.field()));
 }
 
 void Contest::require_contestant() const {

@@ -5,6 +5,7 @@
 #include <lupine/solve.hpp>
 
 #include <algorithm>
+#include <complex>
 #include <span>
 #include <utility>
 
@@ -23,14 +24,14 @@ namespace lupine {
 
 namespace {
 
-double bytes_of_a(std::int64_t n) {
-  return 8 * static_cast<double>(n) * static_cast<double>(n);
+double bytes_of_a(std::int64_t n, Field field) {
+  return static_cast<double>(8 * parts_of(field)) * static_cast<double>(n) * static_cast<double>(n);
 }
 
 /// Bytes of the vectors of right-hand sides that a rank refines together.
 double vector_bytes(const LuPlan& lu, std::int64_t rhs) {
-  const std::int64_t rows = lu.rows().local_size();
-  const std::int64_t columns = lu.columns().local_size();
+  const std::int64_t rows = lu.parts() * lu.rows().local_size();
+  const std::int64_t columns = lu.parts() * lu.columns().local_size();
   return static_cast<double>(std::min(rhs, most_refined(rows, columns))) *
          refining_bytes(rows, columns);
 }
@@ -42,8 +43,8 @@ std::string solve_obstacle(const LuSetup& setup, std::int64_t rhs, int ranks) {
   const auto columns = static_cast<double>(rhs);
   const double a_rank = (setup.machine.gpus.empty() ? rank_bytes(lu) : host_bytes(lu)) +
                         columns * sizeof(SolveColumn) + vector_bytes(lu, rhs);
-  const double b_and_x = 16 * static_cast<double>(lu.n) * columns;
-  const double needed = bytes_of_a(lu.n) + b_and_x + ranks * a_rank;
+  const double b_and_x = 16 * static_cast<double>(lu.parts() * lu.n) * columns;
+  const double needed = bytes_of_a(lu.n, lu.field) + b_and_x + ranks * a_rank;
   if (needed <= free_bytes()) return "";
   return fmt::format("with A, b and x it needs {} on rank 0's node, and {} are free",
                      gibibytes(needed), gibibytes(free_bytes()));
@@ -70,7 +71,9 @@ GalleryContest::GalleryContest(const Communicator& world, const CompareOptions& 
   comparison_.rhs = who.rhs > 0 ? who.rhs : options.n;
   comparison_.gallery = who.gallery;
   {
-    const Machine machine(world.handle(), options.run);
+    if (field() == Field::complex && options_.run.device == DeviceKind::automatic)
+      options_.run.device = DeviceKind::cpu;  // GPUs do not factor complex matrices yet
+    const Machine machine(world.handle(), options_.run);
     threads_ = machine.threads();
     setup_.options = options;
     setup_.machine = machine.facts();
@@ -88,6 +91,7 @@ GalleryContest::GalleryContest(const Communicator& world, const CompareOptions& 
 void GalleryContest::enter_solve(const Machine& machine) {
   Contestant contestant;
   contestant.solver = SolverKind::solve;
+  contestant.field = field();
   contestant.precision = Precision::automatic;
   contestant.ranks = world_.size();
   contestant.threads = machine.facts().run.threads;
@@ -99,6 +103,7 @@ void GalleryContest::enter_solve(const Machine& machine) {
     check_problem(first);
     LuRequest request = request_of(first);
     request.kept = world_.size() == 1 ? Kept::in_place : Kept::copy;
+    request.field = field();
     setup_ = {first, plan(machine, request)};
     contestant.nb = setup_.run.nb;
     contestant.precision = setup_.lu.precision;
@@ -118,13 +123,13 @@ void GalleryContest::prepare() {
   double most = 0;
   for (const Contestant& one : comparison_.contestants)
     if (const auto driver = lapack_driver(one.solver); driver && one.skipped.empty())
-      most = std::max(most, lapack_bytes(*driver, n, comparison_.rhs));
+      most = std::max(most, lapack_bytes(*driver, n, comparison_.rhs, field()));
   on_rank_0(world_, [&] {
     if (system_) return;
     system_.emplace(*comparison_.gallery, n, options_.seed);
-    if (bytes_of_a(n) + most > free_bytes()) return;
-    Buffer memory = host_->allocate(8 * n * n);
-    fill({memory.as<double>(), n, n, n});
+    if (bytes_of_a(n, field()) + most > free_bytes()) return;
+    Buffer memory = host_->allocate(8 * rows() * n);
+    fill({memory.as<double>(), rows(), n, rows()});
     kept_ = std::move(memory);
   });
 }
@@ -135,19 +140,20 @@ void GalleryContest::fill(MatrixView<double> a) const {
   if (kept_.data() == nullptr) return system_->fill(a);
   const std::int64_t n = comparison_.n;
 #pragma omp parallel for schedule(static)
-  for (std::int64_t j = 0; j < n; ++j) std::copy_n(kept_.as<double>() + j * n, n, a.column(j));
+  for (std::int64_t j = 0; j < n; ++j)
+    std::copy_n(kept_.as<double>() + j * rows(), rows(), a.column(j));
 }
 
 double GalleryContest::residual(const std::vector<double>& x) const {
   const ThreadScope scope(threads_);
-  const std::int64_t n = comparison_.n;
-  return gallery_residual(*system_, {x.data(), n, comparison_.rhs, n});
+  return gallery_residual(*system_, {x.data(), rows(), comparison_.rhs, rows()});
 }
 
 Turn GalleryContest::lapack_turn(LapackDriver driver) {
   LapackSystem system;
   system.n = comparison_.n;
   system.rhs = comparison_.rhs;
+  system.field = field();
   system.threshold = options_.threshold;
   system.may_fall_back = true;
   system.fill = [this](MatrixView<double> a) { fill(a); };
@@ -162,17 +168,17 @@ Turn GalleryContest::lupine_turn(std::size_t contestant) {
   Buffer memory;
   on_rank_0(world_, [&] {
     if (kept_.data() != nullptr) return;
-    memory = host_->allocate(8 * n * n);
-    fill({memory.as<double>(), n, n, n});
+    memory = host_->allocate(8 * rows() * n);
+    fill({memory.as<double>(), rows(), n, rows()});
   });
   const Buffer& a = kept_.data() != nullptr ? kept_ : memory;
-  Turn turn = timed_solve({a.as<double>(), n, n, n});
+  Turn turn = timed_solve(a.as<double>());
   if (!turn.steps.empty())
     comparison_.contestants[contestant].precision = turn.steps.back().precision;
   return turn;
 }
 
-Turn GalleryContest::timed_solve(MatrixView<const double> a) const {
+Turn GalleryContest::timed_solve(const double* a) const {
   const std::int64_t n = comparison_.n;
   const std::int64_t rhs = comparison_.rhs;
   std::vector<double> b;
@@ -187,8 +193,14 @@ Turn GalleryContest::timed_solve(MatrixView<const double> a) const {
   world_.barrier();
   const double begin = clock_.now();
   try {
-    s = solve(world_.handle(), Matrix::dense(n, a.data, a.ld),
-              RightHandSide::dense(rhs, b.data(), n), options, {}, {}, Seen::errors, run_);
+    using Complex = std::complex<double>;
+    const bool real = field() == Field::real;
+    const Matrix matrix = real ? Matrix::dense(n, a, n)
+                               : Matrix::complex_dense(n, reinterpret_cast<const Complex*>(a), n);
+    const RightHandSide sides =
+        real ? RightHandSide::dense(rhs, b.data(), n)
+             : RightHandSide::complex_dense(rhs, reinterpret_cast<const Complex*>(b.data()), n);
+    s = solve(world_.handle(), matrix, sides, options, {}, {}, Seen::errors, run_);
   } catch (const AccuracyError& error) {
     turn.failure = error.what();
     s = error.best();

@@ -44,7 +44,10 @@ class GalleryContest final : public Contest {
   Turn lupine_turn(std::size_t contestant) override;
   Turn lapack_turn(LapackDriver driver) override;
   void fill(MatrixView<double> a) const;
-  Turn timed_solve(MatrixView<const double> a) const;
+  Turn timed_solve(const double* a) const;
+  Field field() const { return comparison_.field(); }
+  /// Rows of numbers of A in memory.
+  std::int64_t rows() const { return parts_of(field()) * comparison_.n; }
   double residual(const std::vector<double>& x) const;
 
   BenchmarkOptions options_;  // as they were given

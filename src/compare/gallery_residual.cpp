@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <cstdint>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 #include "core/expects.hpp"
@@ -32,12 +34,27 @@ double largest(const double* values, std::int64_t count) {
   return most;
 }
 
-double infinity_norm(MatrixView<const double> a) {
-  std::vector<double> sums(static_cast<std::size_t>(a.rows));
+/// Of complex elements, |re| + |im|.
+double infinity_norm(MatrixView<const double> a, Field field) {
+  const std::int64_t parts = parts_of(field);
+  std::vector<double> sums(static_cast<std::size_t>(a.rows / parts));
   for (std::int64_t j = 0; j < a.columns; ++j)
     for (std::int64_t i = 0; i < a.rows; ++i)
-      sums[static_cast<std::size_t>(i)] += std::abs(a(i, j));
-  return largest(sums.data(), a.rows);
+      sums[static_cast<std::size_t>(i / parts)] += std::abs(a(i, j));
+  return largest(sums.data(), std::ssize(sums));
+}
+
+/// r <- r - a x, of numbers or of complex elements.
+void subtract_product(Field field, MatrixView<const double> a, MatrixView<const double> x,
+                      MatrixView<double> r) {
+  if (field == Field::real) return multiply_add(-1, a, x, r);
+  using Complex = std::complex<double>;
+  const auto elements = []<class T>(MatrixView<T> numbers) {
+    using Element = std::conditional_t<std::is_const_v<T>, const Complex, Complex>;
+    return MatrixView<Element>{reinterpret_cast<Element*>(numbers.data), numbers.rows / 2,
+                               numbers.columns, numbers.ld / 2};
+  };
+  multiply_add(Complex(-1), elements(a), elements(x), elements(r));
 }
 
 /// Raises a norm of each column's to that of v's column.
@@ -60,25 +77,26 @@ void fill_right_hand_sides(const GallerySystem& system, std::int64_t row, std::i
 }  // namespace
 
 double gallery_residual(const GallerySystem& system, MatrixView<const double> x) {
-  LUPINE_EXPECTS(x.rows == system.n() && x.columns >= 1);
-  const std::int64_t n = x.rows;
+  LUPINE_EXPECTS(x.rows == system.numbers() && x.columns >= 1);
+  const std::int64_t n = system.n();
+  const std::int64_t parts = parts_of(system.field());
   const std::int64_t height = std::min(n, strip_rows);
   const std::int64_t width = std::min(x.columns, strip_columns);
-  std::vector<double> of_a(static_cast<std::size_t>(height * n));
-  std::vector<double> of_r(static_cast<std::size_t>(height * width));
+  std::vector<double> of_a(static_cast<std::size_t>(parts * height * n));
+  std::vector<double> of_r(static_cast<std::size_t>(parts * height * width));
   std::vector<SystemNorms> norms(static_cast<std::size_t>(x.columns));
   double norm_a = 0;
   for (std::int64_t row = 0; row < n; row += height) {
-    const MatrixView<double> a{of_a.data(), std::min(height, n - row), n, height};
+    const MatrixView<double> a{of_a.data(), parts * std::min(height, n - row), n, parts * height};
     system.fill(a, row);
-    norm_a = larger(norm_a, infinity_norm(a));
+    norm_a = larger(norm_a, infinity_norm(a, system.field()));
     for (std::int64_t first = 0; first < x.columns; first += width) {
       const std::int64_t columns = std::min(width, x.columns - first);
-      const MatrixView<double> r{of_r.data(), a.rows, columns, height};
+      const MatrixView<double> r{of_r.data(), a.rows, columns, parts * height};
       const auto here = std::span(norms).subspan(static_cast<std::size_t>(first));
-      fill_right_hand_sides(system, row, first, r);
+      fill_right_hand_sides(system, parts * row, first, r);
       raise(here, &SystemNorms::b, r);
-      multiply_add(-1, a, x.block(0, first, n, columns), r);
+      subtract_product(system.field(), a, x.block(0, first, x.rows, columns), r);
       raise(here, &SystemNorms::residual, r);
     }
   }
@@ -86,7 +104,7 @@ double gallery_residual(const GallerySystem& system, MatrixView<const double> x)
   double worst = 0;
   for (SystemNorms& column : norms) {
     column.a = norm_a;
-    worst = larger(worst, scaled_residual(column, n));
+    worst = larger(worst, scaled_residual(column, x.rows));
   }
   return worst;
 }

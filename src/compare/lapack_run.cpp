@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <complex>
 #include <memory>
 
 #include "comm/agreement.hpp"
@@ -61,31 +62,35 @@ double free_bytes() {
   return static_cast<double>(std::max<std::int64_t>(free - blas_buffers, 0));
 }
 
-double lapack_bytes(LapackDriver driver, std::int64_t n, std::int64_t rhs) {
+double lapack_bytes(LapackDriver driver, std::int64_t n, std::int64_t rhs, Field field) {
   const auto rows = static_cast<double>(n);
   const auto columns = static_cast<double>(rhs);
-  return 8 * rows * (rows + columns) + lapack_workspace(driver, rows, columns);
+  return static_cast<double>(parts_of(field)) *
+         (8 * rows * (rows + columns) + lapack_workspace(driver, rows, columns));
 }
 
-std::string lapack_obstacle(LapackDriver driver, std::int64_t n, std::int64_t rhs, double free) {
+std::string lapack_obstacle(LapackDriver driver, std::int64_t n, std::int64_t rhs, double free,
+                            Field field) {
   if (!has_lapack()) return "OpenBLAS was built without LAPACK";
-  const double needed = lapack_bytes(driver, n, rhs);
+  const double needed = lapack_bytes(driver, n, rhs, field);
   if (needed <= free) return "";
   return fmt::format("it needs {} on one node, and {} are free", gibibytes(needed),
                      gibibytes(free));
 }
 
 Contestant lapack_contestant(const Communicator& world, SolverKind solver, std::int64_t n,
-                             std::int64_t rhs, int threads) {
+                             std::int64_t rhs, int threads, Field field) {
   LUPINE_EXPECTS(lapack_driver(solver).has_value());
   const LapackDriver driver = *lapack_driver(solver);
   const bool mixed = driver == LapackDriver::dsgesv;
   Contestant contestant;
   contestant.solver = solver;
+  contestant.field = field;
   contestant.precision = mixed ? Precision::fp32 : Precision::fp64;
   contestant.threads = threads;
   contestant.ceiling = mixed ? "sgemm" : "dgemm";
-  on_rank_0(world, [&] { contestant.skipped = lapack_obstacle(driver, n, rhs, free_bytes()); });
+  on_rank_0(world,
+            [&] { contestant.skipped = lapack_obstacle(driver, n, rhs, free_bytes(), field); });
   contestant.skipped = text_of_rank_0(world, std::move(contestant.skipped));
   return contestant;
 }
@@ -100,19 +105,26 @@ Turn lapack_run(LapackDriver driver, const LapackSystem& system, int threads,
   const std::int64_t n = system.n;
   const ThreadScope scope(threads);
   const auto device = make_device({.kind = DeviceKind::cpu, .threads = threads});
-  const Buffer memory = device->allocate(n * n * 8);
-  const MatrixView<double> a{memory.as<double>(), n, n, n};
+  const std::int64_t rows = parts_of(system.field) * n;
+  const Buffer memory = device->allocate(rows * n * 8);
+  const MatrixView<double> a{memory.as<double>(), rows, n, rows};
   system.fill(a);
   // Written before the clock starts, so that the workspace's pages are mapped, as those of A are.
-  const std::int64_t bytes = lapack_workspace(driver, n, system.rhs);
+  const std::int64_t bytes = parts_of(system.field) * lapack_workspace(driver, n, system.rhs);
   const Buffer workspace = device->allocate(bytes);
   std::fill_n(workspace.data(), bytes, std::byte{0});
   std::vector<double> x = system.right_hand_sides();
 
   const double begin = run.now();
+  const auto solve = [&]<class T>(T* of_a, T* of_x) {
+    return solve_by_lapack<T>(driver, {of_a, n, n, n}, {of_x, n, system.rhs, n},
+                              {workspace.data(), static_cast<std::size_t>(bytes)});
+  };
   const LapackOutcome outcome = run.stage(Activity::factorization, [&] {
-    return solve_by_lapack(driver, a, {x.data(), n, system.rhs, n},
-                           {workspace.data(), static_cast<std::size_t>(bytes)});
+    using Complex = std::complex<double>;
+    return system.field == Field::real
+               ? solve(a.data, x.data())
+               : solve(reinterpret_cast<Complex*>(a.data), reinterpret_cast<Complex*>(x.data()));
   });
   Turn turn;
   turn.seconds = run.now() - begin;

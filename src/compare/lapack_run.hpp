@@ -12,6 +12,7 @@
 #include "comm/communicator.hpp"
 #include "compare/comparison.hpp"
 #include "core/run_context.hpp"
+#include "core/scalar.hpp"
 #include "host/lapack.hpp"
 
 namespace lupine {
@@ -24,24 +25,28 @@ std::optional<LapackDriver> lapack_driver(SolverKind solver);
 double free_bytes();
 /// Bytes that a run of the driver with `rhs` right-hand sides needs: A and b, which it overwrites,
 /// and workspace.
-double lapack_bytes(LapackDriver driver, std::int64_t n, std::int64_t rhs);
+double lapack_bytes(LapackDriver driver, std::int64_t n, std::int64_t rhs,
+                    Field field = Field::real);
 /// Why lapack_run() cannot run where `free` bytes of memory are free; empty if it can.
-std::string lapack_obstacle(LapackDriver driver, std::int64_t n, std::int64_t rhs, double free);
+std::string lapack_obstacle(LapackDriver driver, std::int64_t n, std::int64_t rhs, double free,
+                            Field field = Field::real);
 
 /// LAPACK's solver as a contestant: rank 0 alone with `threads` threads, or skipped where rank 0
 /// has not enough memory. Collective. @pre lapack_driver(solver) has a value
 Contestant lapack_contestant(const Communicator& world, SolverKind solver, std::int64_t n,
-                             std::int64_t rhs, int threads);
+                             std::int64_t rhs, int threads, Field field = Field::real);
 
 /// A system A x = b that LAPACK solves, with one or several columns of b.
 struct LapackSystem {
   std::int64_t n = 0;
-  std::int64_t rhs = 1;   ///< columns of b
+  std::int64_t rhs = 1;  ///< columns of b
+  Field field = Field::real;
   double threshold = 16;  ///< of the scaled residual; 0 or less: no check
   /// Whether a dsgesv that gave its FP32 factors up, and factored again in FP64, has passed.
   bool may_fall_back = false;
-  std::function<void(MatrixView<double>)> fill;             ///< a <- A
-  std::function<std::vector<double>()> right_hand_sides{};  ///< b, n x rhs, column-major
+  /// a <- A, and b, n x rhs, column-major; of complex elements two numbers under each other.
+  std::function<void(MatrixView<double>)> fill;
+  std::function<std::vector<double>()> right_hand_sides{};
   /// The scaled residual of x (of several columns: the largest), from A and b generated again.
   std::function<double(const std::vector<double>&)> residual{};
 };

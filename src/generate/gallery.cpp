@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <numbers>
 
 #include "core/expects.hpp"
@@ -110,6 +111,57 @@ double squared(double x) {
   return x * x;
 }
 
+/// Both parts of a complex number: the same h and h' give two normal numbers.
+std::complex<double> complex_normal(std::uint64_t seed, std::int64_t i, std::int64_t j) {
+  return std::polar(std::sqrt(-2 * std::log(unit(seed, Stream::first, i, j))),
+                    two_pi * unit(seed, Stream::second, i, j));
+}
+
+constexpr double points_a_wavelength = 10;
+
+/// The points of a Fibonacci lattice on the unit sphere, and what the surroundings of each have of
+/// the static potential of a uniform layer, which is 1: what the others leave of it.
+Parts sphere_parts(std::int64_t n) {
+  const auto count = static_cast<double>(n);
+  const auto height = [=](std::int64_t i) { return 1 - (2 * static_cast<double>(i) + 1) / count; };
+  const auto angle = [](std::int64_t i) {
+    return std::numbers::pi * (1 + std::sqrt(5.0)) * static_cast<double>(i);
+  };
+  Parts parts{sequence(n,
+                       [&](std::int64_t i) {
+                         return std::sqrt(1 - squared(height(i))) * std::cos(angle(i));
+                       }),
+              sequence(n,
+                       [&](std::int64_t i) {
+                         return std::sqrt(1 - squared(height(i))) * std::sin(angle(i));
+                       }),
+              sequence(n, height), std::vector<double>(static_cast<std::size_t>(n), 1.0)};
+  auto& [x, y, z, own, none] = parts;
+#pragma omp parallel for schedule(static)
+  for (std::size_t i = 0; i < own.size(); ++i)
+    for (std::size_t j = 0; j < own.size(); ++j)
+      if (i != j)
+        own[i] -=
+            1 /
+            (count * std::sqrt(squared(x[i] - x[j]) + squared(y[i] - y[j]) + squared(z[i] - z[j])));
+  return parts;
+}
+
+/// The side of the plate in cells: the first n of them, row by row, are there.
+std::int64_t plate_side(std::int64_t n) {
+  return static_cast<std::int64_t>(std::ceil(std::sqrt(static_cast<double>(n))));
+}
+
+/// The centres of the cells.
+Parts plate_parts(std::int64_t n) {
+  const std::int64_t side = plate_side(n);
+  const auto at = [=](std::int64_t k) {
+    return (static_cast<double>(k) + 0.5) / static_cast<double>(side);
+  };
+  return {sequence(n, [&](std::int64_t i) { return at(i % side); }),
+          sequence(n, [&](std::int64_t i) { return at(i / side); })};
+}
+
 }  // namespace
 
 std::string_view name(GalleryKind kind) {
@@ -118,17 +170,42 @@ std::string_view name(GalleryKind kind) {
   return "unknown";
 }
 
+Field field_of_kind(GalleryKind kind) {
+  switch (kind) {
+    case GalleryKind::complex_gaussian:
+    case GalleryKind::complex_shifted:
+    case GalleryKind::sphere:
+    case GalleryKind::plate:
+      return Field::complex;
+    default:
+      return Field::real;
+  }
+}
+
 std::optional<GalleryKind> gallery_kind(std::string_view name) {
   for (const auto& [value, words] : gallery_names)
     if (words == name) return value;
   return std::nullopt;
 }
 
-std::string gallery_list() {
+namespace {
+
+std::string list_of(bool complex_too) {
   std::string all;
   for (const auto& [value, words] : gallery_names)
-    all.append(all.empty() ? "" : ", ").append(words);
+    if (complex_too || field_of_kind(value) == Field::real)
+      all.append(all.empty() ? "" : ", ").append(words);
   return all;
+}
+
+}  // namespace
+
+std::string gallery_list() {
+  return list_of(true);
+}
+
+std::string real_gallery_list() {
+  return list_of(false);
 }
 
 GallerySystem::GallerySystem(GalleryKind kind, std::int64_t n, std::uint64_t seed)
@@ -137,6 +214,19 @@ GallerySystem::GallerySystem(GalleryKind kind, std::int64_t n, std::uint64_t see
   switch (kind) {
     case GalleryKind::gaussian:
     case GalleryKind::uniform:
+    case GalleryKind::complex_gaussian:
+      break;
+    case GalleryKind::complex_shifted:
+      shift_ = 2 * std::sqrt(2 * static_cast<double>(n));
+      break;
+    case GalleryKind::sphere:  // each point has a square of the area, as wide as 1/10 wavelength
+      wave_ =
+          two_pi / (points_a_wavelength * std::sqrt(4 * std::numbers::pi / static_cast<double>(n)));
+      parts_ = sphere_parts(n);
+      break;
+    case GalleryKind::plate:
+      wave_ = two_pi / points_a_wavelength * static_cast<double>(plate_side(n));
+      parts_ = plate_parts(n);
       break;
     case GalleryKind::large:
       scale_ = 0x1p20;
@@ -160,6 +250,7 @@ GallerySystem::GallerySystem(GalleryKind kind, std::int64_t n, std::uint64_t see
 }
 
 double GallerySystem::operator()(std::int64_t i, std::int64_t j) const {
+  LUPINE_EXPECTS(field() == Field::real);
   const auto r = static_cast<std::size_t>(i);
   const auto c = static_cast<std::size_t>(j);
   switch (kind_) {
@@ -185,8 +276,41 @@ double GallerySystem::operator()(std::int64_t i, std::int64_t j) const {
       const auto& [d, u, v, f, g] = parts_;
       return (i == j ? d[r] : 0) + f[r] * v[c] - u[r] * g[c];
     }
+    default:
+      break;
   }
   return unknown;
+}
+
+std::complex<double> GallerySystem::complex_entry(std::int64_t i, std::int64_t j) const {
+  const auto r = static_cast<std::size_t>(i);
+  const auto c = static_cast<std::size_t>(j);
+  constexpr double four_pi = 2 * two_pi;
+  switch (kind_) {
+    case GalleryKind::complex_gaussian:
+    case GalleryKind::complex_shifted:
+      return complex_normal(seed_, i, j) + (i == j ? shift_ : 0);
+    case GalleryKind::sphere: {
+      const auto& [x, y, z, own, none] = parts_;
+      const double weight = 1 / static_cast<double>(n_);  // area / (4 pi)
+      if (i == j) return {own[r], wave_ * weight};
+      const double distance =
+          std::sqrt(squared(x[r] - x[c]) + squared(y[r] - y[c]) + squared(z[r] - z[c]));
+      return std::polar(weight / distance, wave_ * distance);
+    }
+    case GalleryKind::plate: {
+      const auto& [x, y, none, nothing, empty] = parts_;
+      const double side = 1 / static_cast<double>(plate_side(n_));
+      // The integral of 1/r over a square from its centre is 4 log(1 + sqrt(2)) side.
+      if (i == j)
+        return {4 * std::log(1 + std::numbers::sqrt2) * side / four_pi,
+                wave_ * side * side / four_pi};
+      const double distance = std::sqrt(squared(x[r] - x[c]) + squared(y[r] - y[c]));
+      return std::polar(side * side / (four_pi * distance), wave_ * distance);
+    }
+    default:
+      return (*this)(i, j);
+  }
 }
 
 double GallerySystem::bound() const {
@@ -202,6 +326,12 @@ double GallerySystem::bound() const {
       return 1;
     case GalleryKind::boundary:
       return 2;  // |log of a distance| / n, with distances between 1 / n and 2
+    case GalleryKind::complex_gaussian:
+    case GalleryKind::complex_shifted:
+      return most_normal + shift_;
+    case GalleryKind::sphere:
+    case GalleryKind::plate:
+      return 2;  // of order 1 above 1, by the wavenumber
     case GalleryKind::graded:
       return 9;  // |d| + |f| |v| + |u| |g|, where |d|, |u| and |v| are at most 1
   }
@@ -213,19 +343,29 @@ double GallerySystem::right_hand_side(std::int64_t i, std::int64_t k) const {
 }
 
 std::vector<double> GallerySystem::right_hand_sides(std::int64_t count) const {
-  std::vector<double> b(static_cast<std::size_t>(n_ * count));
+  const std::int64_t rows = numbers();
+  std::vector<double> b(static_cast<std::size_t>(rows * count));
 #pragma omp parallel for schedule(static)
   for (std::int64_t k = 0; k < count; ++k)
-    for (std::int64_t i = 0; i < n_; ++i)
-      b[static_cast<std::size_t>(i + k * n_)] = right_hand_side(i, k);
+    for (std::int64_t i = 0; i < rows; ++i)
+      b[static_cast<std::size_t>(i + k * rows)] = right_hand_side(i, k);
   return b;
 }
 
 void GallerySystem::fill(MatrixView<double> a, std::int64_t first) const {
-  LUPINE_EXPECTS(a.columns == n_ && first >= 0 && first + a.rows <= n_);
+  const bool is_complex = field() == Field::complex;
+  const std::int64_t rows = a.rows / parts_of(field());
+  LUPINE_EXPECTS(a.columns == n_ && first >= 0 && first + rows <= n_);
 #pragma omp parallel for schedule(static)
   for (std::int64_t j = 0; j < n_; ++j)
-    for (std::int64_t i = 0; i < a.rows; ++i) a(i, j) = (*this)(first + i, j);
+    for (std::int64_t i = 0; i < rows; ++i)
+      if (is_complex) {
+        const std::complex<double> value = complex_entry(first + i, j);
+        a(2 * i, j) = value.real();
+        a(2 * i + 1, j) = value.imag();
+      } else {
+        a(i, j) = (*this)(first + i, j);
+      }
 }
 
 }  // namespace lupine

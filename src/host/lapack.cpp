@@ -2,6 +2,8 @@
 #include "host/lapack.hpp"
 
 #include <algorithm>
+#include <complex>
+#include <type_traits>
 #include <vector>
 
 #ifdef LUPINE_WITH_LAPACK
@@ -9,6 +11,18 @@
 extern "C" {
 void dgesv_(const int* n, const int* nrhs, double* a, const int* lda, int* pivots, double* b,
             const int* ldb, int* info);
+void zgesv_(const int* n, const int* nrhs, std::complex<double>* a, const int* lda, int* pivots,
+            std::complex<double>* b, const int* ldb, int* info);
+void zcgesv_(const int* n, const int* nrhs, std::complex<double>* a, const int* lda, int* pivots,
+             const std::complex<double>* b, const int* ldb, std::complex<double>* x, const int* ldx,
+             std::complex<double>* work, std::complex<float>* swork, double* rwork, int* iterations,
+             int* info);
+void zgesvx_(const char* fact, const char* trans, const int* n, const int* nrhs,
+             std::complex<double>* a, const int* lda, std::complex<double>* af, const int* ldaf,
+             int* pivots, char* equed, double* r, double* c, std::complex<double>* b,
+             const int* ldb, std::complex<double>* x, const int* ldx, double* rcond, double* ferr,
+             double* berr, std::complex<double>* work, double* rwork, int* info,
+             std::size_t fact_length, std::size_t trans_length, std::size_t equed_length);
 void dsgesv_(const int* n, const int* nrhs, double* a, const int* lda, int* pivots, const double* b,
              const int* ldb, double* x, const int* ldx, double* work, float* swork, int* iterations,
              int* info);
@@ -35,10 +49,11 @@ bool has_lapack() {
 
 namespace {
 
-/// A system in the arguments of LAPACK, which are those of Fortran.
+/// A system in the arguments of LAPACK, which are those of Fortran. T is double or complex double.
+template <class T>
 struct LapackArguments {
-  MatrixView<double> a;
-  MatrixView<double> x;  // b before, x after
+  MatrixView<T> a;
+  MatrixView<T> x;  // b before, x after
   std::byte* workspace;
   int n = static_cast<int>(a.rows);
   int rhs = static_cast<int>(x.columns);
@@ -48,56 +63,84 @@ struct LapackArguments {
   std::size_t size() const { return static_cast<std::size_t>(x.rows * x.columns); }
 };
 
-LapackOutcome run_dgesv(LapackArguments& s) {
+template <class T>
+constexpr bool is_real = std::is_same_v<T, double>;
+
+template <class T>
+LapackOutcome run_gesv(LapackArguments<T>& s) {
   LapackOutcome outcome;
-  dgesv_(&s.n, &s.rhs, s.a.data, &s.ld, s.pivots.data(), s.x.data, &s.n, &outcome.info);
+  const auto call = [&](auto gesv) {
+    gesv(&s.n, &s.rhs, s.a.data, &s.ld, s.pivots.data(), s.x.data, &s.n, &outcome.info);
+  };
+  if constexpr (is_real<T>)
+    call(dgesv_);
+  else
+    call(zgesv_);
   return outcome;
 }
 
-LapackOutcome run_dsgesv(LapackArguments& s) {
+template <class T>
+LapackOutcome run_mixed(LapackArguments<T>& s) {
   LapackOutcome outcome;
-  auto* const b = reinterpret_cast<double*>(s.workspace);
-  double* const residuals = b + s.size();
-  auto* const copies = reinterpret_cast<float*>(residuals + s.size());
+  T* const b = reinterpret_cast<T*>(s.workspace);
+  T* const residuals = b + s.size();
   std::copy_n(s.x.data, s.size(), b);
-  dsgesv_(&s.n, &s.rhs, s.a.data, &s.ld, s.pivots.data(), b, &s.n, s.x.data, &s.n, residuals,
-          copies, &outcome.iterations, &outcome.info);
+  if constexpr (is_real<T>) {
+    dsgesv_(&s.n, &s.rhs, s.a.data, &s.ld, s.pivots.data(), b, &s.n, s.x.data, &s.n, residuals,
+            reinterpret_cast<float*>(residuals + s.size()), &outcome.iterations, &outcome.info);
+  } else {
+    std::vector<double> norms(s.pivots.size());
+    zcgesv_(&s.n, &s.rhs, s.a.data, &s.ld, s.pivots.data(), b, &s.n, s.x.data, &s.n, residuals,
+            reinterpret_cast<std::complex<float>*>(residuals + s.size()), norms.data(),
+            &outcome.iterations, &outcome.info);
+  }
   return outcome;
 }
 
-LapackOutcome run_dgesvx(LapackArguments& s) {
+template <class T>
+LapackOutcome run_gesvx(LapackArguments<T>& s) {
   LapackOutcome outcome;
-  auto* const b = reinterpret_cast<double*>(s.workspace);
-  double* const factors = b + s.size();
+  T* const b = reinterpret_cast<T*>(s.workspace);
+  T* const factors = b + s.size();
   std::copy_n(s.x.data, s.size(), b);
   const std::size_t n = s.pivots.size();
   const auto rhs = static_cast<std::size_t>(s.rhs);
   std::vector<double> scales(2 * n);
-  std::vector<double> work(4 * n);
-  std::vector<int> iwork(n);
+  std::vector<T> work(4 * n);
   std::vector<double> bounds(2 * rhs);
   char equed = 'N';
-  dgesvx_("E", "N", &s.n, &s.rhs, s.a.data, &s.ld, factors, &s.n, s.pivots.data(), &equed,
+  const auto call = [&](auto gesvx, auto* more) {
+    gesvx("E", "N", &s.n, &s.rhs, s.a.data, &s.ld, factors, &s.n, s.pivots.data(), &equed,
           scales.data(), scales.data() + n, b, &s.n, s.x.data, &s.n, &outcome.rcond, bounds.data(),
-          bounds.data() + rhs, work.data(), iwork.data(), &outcome.info, 1, 1, 1);
+          bounds.data() + rhs, work.data(), more, &outcome.info, 1, 1, 1);
+  };
+  if constexpr (is_real<T>) {
+    std::vector<int> iwork(n);
+    call(dgesvx_, iwork.data());
+  } else {
+    std::vector<double> rwork(2 * n);
+    call(zgesvx_, rwork.data());
+  }
   return outcome;
 }
 
 }  // namespace
 
-LapackOutcome solve_by_lapack(LapackDriver driver, MatrixView<double> a, MatrixView<double> x,
+template <class T>
+LapackOutcome solve_by_lapack(LapackDriver driver, MatrixView<T> a, MatrixView<T> x,
                               std::span<std::byte> workspace) {
   LUPINE_EXPECTS(a.rows == a.columns && a.rows == x.rows && x.ld == x.rows);
   LUPINE_EXPECTS(std::max(x.rows, x.columns) < std::int64_t{1} << 31);
-  LUPINE_EXPECTS(std::ssize(workspace) >= lapack_workspace(driver, x.rows, x.columns));
-  LapackArguments system{.a = a, .x = x, .workspace = workspace.data()};
+  LUPINE_EXPECTS(std::ssize(workspace) >= lapack_workspace(driver, x.rows, x.columns) *
+                                              std::int64_t{sizeof(T) / sizeof(double)});
+  LapackArguments<T> system{.a = a, .x = x, .workspace = workspace.data()};
   switch (driver) {
     case LapackDriver::dgesv:
-      return run_dgesv(system);
+      return run_gesv(system);
     case LapackDriver::dsgesv:
-      return run_dsgesv(system);
+      return run_mixed(system);
     case LapackDriver::dgesvx:
-      return run_dgesvx(system);
+      return run_gesvx(system);
   }
   return {};
 }
@@ -107,11 +150,16 @@ LapackOutcome solve_by_lapack(LapackDriver driver, MatrixView<double> a, MatrixV
 bool has_lapack() {
   return false;
 }
-LapackOutcome solve_by_lapack(LapackDriver, MatrixView<double>, MatrixView<double>,
-                              std::span<std::byte>) {
+template <class T>
+LapackOutcome solve_by_lapack(LapackDriver, MatrixView<T>, MatrixView<T>, std::span<std::byte>) {
   throw Fault("OpenBLAS was built without LAPACK");
 }
 
 #endif
+
+template LapackOutcome solve_by_lapack(LapackDriver, MatrixView<double>, MatrixView<double>,
+                                       std::span<std::byte>);
+template LapackOutcome solve_by_lapack(LapackDriver, MatrixView<std::complex<double>>,
+                                       MatrixView<std::complex<double>>, std::span<std::byte>);
 
 }  // namespace lupine

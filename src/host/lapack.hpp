@@ -12,7 +12,8 @@
 namespace lupine {
 
 /// dgesv: FP64 throughout. dsgesv: FP32 factors, refined to FP64. dgesvx: FP64 with scales
-/// (FACT = 'E'), refinement, an estimate of the condition number, and bounds of the errors.
+/// (FACT = 'E'), refinement, an estimate of the condition number, and bounds of the errors. Of a
+/// complex system they stand for zgesv, zcgesv and zgesvx.
 enum class LapackDriver { dgesv, dsgesv, dgesvx };
 
 /// False where OpenBLAS was built without LAPACK.
@@ -28,7 +29,8 @@ struct LapackOutcome {
 };
 
 /// Bytes of workspace that the driver needs beside A and x: FP32 copies of A and x (dsgesv) or the
-/// factors (dgesvx); and b, which both keep, and the residuals of dsgesv.
+/// factors (dgesvx); and b, which both keep, and the residuals of dsgesv. Twice that for complex
+/// numbers.
 /// @param n,rhs the rows of x, and its columns; as double where their products may overflow
 template <class Number>
 constexpr Number lapack_workspace(LapackDriver driver, Number n, Number rhs) {
@@ -43,13 +45,15 @@ constexpr Number lapack_workspace(LapackDriver driver, Number n, Number rhs) {
   return 0;
 }
 
-/// x <- A^-1 x by LU with partial pivoting, on the threads of the BLAS. A is overwritten.
+/// x <- A^-1 x by LU with partial pivoting, on the threads of the BLAS. A is overwritten. T is
+/// double or std::complex<double>.
 /// @param x one or several columns, without gaps between them
 /// @param workspace of lapack_workspace(driver, n, x.columns) bytes, aligned as a double is
 /// @pre A is square; x has as many rows, which are its leading dimension; fewer than 2^31 rows and
 ///      columns; workspace is large enough
 /// @throws Fault unless has_lapack()
-LapackOutcome solve_by_lapack(LapackDriver driver, MatrixView<double> a, MatrixView<double> x,
+template <class T>
+LapackOutcome solve_by_lapack(LapackDriver driver, MatrixView<T> a, MatrixView<T> x,
                               std::span<std::byte> workspace);
 
 }  // namespace lupine

@@ -136,7 +136,7 @@ class EntryLines {
   void read(MarketPart& part) {
     while (next_line()) {
       if (header_.format == MarketFormat::coordinate) {
-        part.entries.push_back(entry());
+        read_entry(part.entries);
         if (!at_end_of_line()) refuse("the end of the line");
       } else {
         while (!at_end_of_line())
@@ -166,20 +166,22 @@ class EntryLines {
     return rest_.empty() || rest_.front() == '\n';
   }
 
-  MarketEntry entry() {
+  void read_entry(std::vector<MarketEntry>& entries) {
     const std::string_view line = rest_;
     MarketEntry e;
     e.row = index(header_.rows, "a row");
     e.column = index(header_.columns, "a column");
     if (header_.symmetry != MarketSymmetry::general) require_lower(e, line);
     e.value = header_.field == MarketField::pattern ? 1 : value();
+    if (header_.field != MarketField::complex) return entries.push_back(e);
     const std::string_view before = rest_;
-    if (header_.field == MarketField::complex) e.imaginary = value();
-    if (header_.symmetry == MarketSymmetry::hermitian && e.row == e.column && e.imaginary != 0) {
+    const double imaginary = value();
+    if (header_.symmetry == MarketSymmetry::hermitian && e.row == e.column && imaginary != 0) {
       rest_ = before;
       refuse("0, on the diagonal of a hermitian matrix");
     }
-    return e;
+    entries.push_back({2 * e.row, e.column, e.value});
+    entries.push_back({2 * e.row + 1, e.column, imaginary});
   }
 
   std::int64_t index(std::int64_t size, const char* what) {
@@ -306,7 +308,10 @@ void place_array_values(const MarketHeader& header, std::int64_t first,
   for (std::size_t k = 0; k + parts <= values.size(); k += parts) {
     if (i >= header.rows) i = top(++j);
     if (j >= header.columns || i >= header.rows) return;
-    entries.push_back({i++, j, values[k], parts == 2 ? values[k + 1] : 0});
+    for (std::size_t part = 0; part < parts; ++part)
+      entries.push_back(
+          {header.parts() * i + static_cast<std::int64_t>(part), j, values[k + part]});
+    ++i;
   }
 }
 

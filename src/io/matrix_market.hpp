@@ -36,12 +36,12 @@ constexpr std::string_view market_magic = "%%MatrixMarket";
 /// @throws UsageError that names path, line and what is allowed
 MarketHeader read_market_header(const InputFile& file);
 
-/// An entry a_ij; row and column are counted from 0.
+/// An entry a_ij; row and column are counted from 0. A complex entry (i, j) is two: its real part
+/// in row 2 i, and its imaginary part in row 2 i + 1.
 struct MarketEntry {
   std::int64_t row = 0;
   std::int64_t column = 0;
-  double value = 0;      ///< of a complex entry the real part
-  double imaginary = 0;  ///< its imaginary part; 0 of a real one
+  double value = 0;
 };
 
 /// The content of some lines: entries of a coordinate file; or values of an array file, whose rows
@@ -52,8 +52,7 @@ struct MarketPart {
 
   /// Entries of the file.
   std::int64_t count(const MarketHeader& header) const {
-    return static_cast<std::int64_t>(entries.size()) +
-           static_cast<std::int64_t>(values.size()) / header.parts();
+    return static_cast<std::int64_t>(entries.size() + values.size()) / header.parts();
   }
 };
 

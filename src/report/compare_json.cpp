@@ -36,8 +36,7 @@ ordered_json turn_of(const Turn& turn, const Comparison& all) {
           {"failure", text_or_null(turn.failure)},
           {"note", text_or_null(turn.note)},
           {"level", json_of(turn.level)},
-          {"energy", turn.sensors ? json_of(turn.sensors->energy, benchmark_flops(all.n, all.rhs))
-                                  : ordered_json()},
+          {"energy", turn.sensors ? json_of(turn.sensors->energy, all.flops()) : ordered_json()},
           {"monitor", turn.sensors ? json_of_monitors(turn.sensors->monitors) : ordered_json()}};
 }
 
@@ -46,7 +45,7 @@ ordered_json contestant_of(const Contestant& one, const Comparison& all) {
   const double share = share_of_ceiling(one, all);
   const bool measured = one.skipped.empty() && one.passed();
   ordered_json result = {
-      {"solver", name(one.solver)},
+      {"solver", solver_name(one.solver, one.field)},
       {"level", one.level ? ordered_json(traits(*one.level).name) : ordered_json()},
       {"precision", name(one.precision)},
       {"lu_bytes", number_or_null(one.lu_bytes)},

@@ -83,7 +83,7 @@ std::string timed_row(const Contestant& one, const Comparison& all) {
     return cell(measured && std::isfinite(value), fmt::format("{:.1f} %", 100 * value));
   };
   return gallery_row(
-      name(one.solver), name(one.precision), team(one.ranks, one.threads),
+      solver_name(one.solver, one.field), name(one.precision), team(one.ranks, one.threads),
       cell(measured, measured ? fmt::format("{:.4g}", fastest_turn(one).seconds) : ""),
       cell(measured, fmt::format("{:.4g}", median_seconds(one))),
       cell(ratio > 0, fmt::format("{:.{}f}", ratio, ratio < 0.095 ? 4 : 2)),
@@ -146,7 +146,7 @@ std::string energy_lines(const Comparison& all) {
   for (const Contestant& one : all.contestants) {
     if (one.turns.empty() || !fastest_turn(one).sensors) continue;
     const EnergyReport& energy = fastest_turn(one).sensors->energy;
-    const std::string words = energy_text(energy, benchmark_flops(all.n, all.rhs));
+    const std::string words = energy_text(energy, all.flops());
     if (energy.missing.empty())
       known += fmt::format("- {}: {}\n", title(one), words);
     else
@@ -228,8 +228,9 @@ std::string compare_tables(const Comparison& comparison) {
   if (comparison.by_level()) return text + level_rows(comparison) + energy_lines(comparison);
   std::string why;
   if (comparison.gallery) {
-    text += gallery_row("solver", "type", "r x thr", "best, s", "median, s", "/dgesv", "refine",
-                        "checks", "residual");
+    text += gallery_row("solver", "type", "r x thr", "best, s", "median, s",
+                        comparison.field() == Field::real ? "/dgesv" : "/zgesv", "refine", "checks",
+                        "residual");
     for (const Contestant& one : comparison.contestants) {
       text += timed_row(one, comparison);
       why += explanation(one);

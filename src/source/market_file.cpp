@@ -27,7 +27,7 @@ std::int64_t pieces_in_turn(int ranks) {
 /// Entries in lists, one for each rank: those that the rank owns, with its local indices.
 using Lists = std::vector<std::vector<MatrixEntry>>;
 
-/// Sorts entries into lists by the rank that owns them, a number each. With a_ij, a symmetric
+/// Sorts entries into lists by the rank that owns them. With a_ij, a symmetric
 /// matrix has a_ij as a_ji too, a skew-symmetric one -a_ij, and a hermitian one its conjugate.
 class Owners {
  public:
@@ -41,24 +41,25 @@ class Owners {
   Lists deal(const std::vector<MarketEntry>& entries) const {
     Lists lists(static_cast<std::size_t>(mine_.shape.size()));
     const std::size_t share = entries.size() / lists.size();
-    const std::size_t numbers = (mirrored_ ? 2 : 1) * static_cast<std::size_t>(parts_);
-    for (auto& list : lists) list.reserve(numbers * (share + share / 4));
+    for (auto& list : lists) list.reserve((mirrored_ ? 2 : 1) * (share + share / 4));
     for (const MarketEntry& e : entries) {
       add(e, lists);
-      if (mirrored_ && e.row != e.column)
-        add({e.column, e.row, sign_ * e.value, imaginary_sign_ * e.imaginary}, lists);
+      const std::int64_t row = e.row / parts_;
+      const std::int64_t part = e.row % parts_;
+      if (mirrored_ && row != e.column)
+        add({parts_ * e.column + part, row, (part == 0 ? sign_ : imaginary_sign_) * e.value},
+            lists);
     }
     return lists;
   }
 
  private:
   void add(const MarketEntry& e, Lists& lists) const {
-    const auto [process_row, row] = mine_.rows.place({e.row});
+    const auto [process_row, row] = mine_.rows.place({e.row / parts_});
     const auto [process_column, column] = mine_.columns.place({e.column});
     const int owner = mine_.shape.rank({process_row, process_column});
-    auto& list = lists[static_cast<std::size_t>(owner)];
-    list.push_back({parts_ * row.value, column.value, e.value});
-    if (parts_ == 2) list.push_back({2 * row.value + 1, column.value, e.imaginary});
+    lists[static_cast<std::size_t>(owner)].push_back(
+        {parts_ * row.value + e.row % parts_, column.value, e.value});
   }
 
   const MatrixPart& mine_;

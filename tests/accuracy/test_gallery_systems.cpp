@@ -35,7 +35,8 @@ TEST_CASE("condition numbers of users' systems", "[gallery]") {
       {GalleryKind::toeplitz, {1e2, 1e6}},        {GalleryKind::graded, {1e13, 2e14}},
       {GalleryKind::shifted, {0.2 * n, 0.4 * n}}, {GalleryKind::large, {0.2 * n, 0.4 * n}},
   };
-  REQUIRE(bounds.size() == gallery_names.size());
+  const auto real = [](const auto& one) { return field_of_kind(one.first) == Field::real; };
+  REQUIRE(std::ssize(bounds) == std::ranges::count_if(gallery_names, real));
   for (const auto& [kind, range] : bounds) {
     INFO(name(kind));
     const double kappa = condition(kind, n);

@@ -21,8 +21,7 @@ std::vector<MarketEntry> entries(const InputFile& file, const MarketHeader& head
 
 bool same(const MarketEntry& a, const MarketEntry& b) {
   return a.row == b.row && a.column == b.column &&
-         std::bit_cast<std::uint64_t>(a.value) == std::bit_cast<std::uint64_t>(b.value) &&
-         std::bit_cast<std::uint64_t>(a.imaginary) == std::bit_cast<std::uint64_t>(b.imaginary);
+         std::bit_cast<std::uint64_t>(a.value) == std::bit_cast<std::uint64_t>(b.value);
 }
 
 }  // namespace

@@ -13,9 +13,9 @@
 namespace lupine::test::gallery_contest_tests {
 namespace {
 
-CompareOptions everybody(std::int64_t rhs) {
+CompareOptions everybody(std::int64_t rhs, GalleryKind kind = GalleryKind::gaussian) {
   return {
-      .gallery = GalleryKind::gaussian,
+      .gallery = kind,
       .rhs = rhs,
       .solvers = {SolverKind::solve, SolverKind::dgesv, SolverKind::dsgesv, SolverKind::dgesvx}};
 }
@@ -48,6 +48,29 @@ TEST_CASE("all contestants solve for every right-hand side", "[compare]") {
         CHECK(one.turns.front().scaled_residual < 16);
         CHECK((n == 1 || one.turns.front().scaled_residual > 0));
       }
+    }
+}
+
+TEST_CASE("complex systems, by LAPACK's complex drivers", "[compare][complex]") {
+  const auto all = Communicator::duplicate(MPI_COMM_WORLD);
+  for (const GalleryKind kind : {GalleryKind::complex_gaussian, GalleryKind::complex_shifted,
+                                 GalleryKind::sphere, GalleryKind::plate})
+    for (const std::int64_t n : {1, 41}) {
+      CAPTURE(name(kind), n);
+      BenchmarkOptions options = system_of(n);
+      options.run.device = DeviceKind::cpu;
+      options.run.comm = CommMethod::automatic;
+      GalleryContest contest(all, everybody(3, kind), options);
+      contest.round([](const Contestant&) {});
+      CHECK(contest.passed());
+      if (all.rank() != 0) continue;
+      std::vector<std::string> titles;
+      for (const Contestant& one : contest.comparison().contestants) {
+        titles.push_back(title(one));
+        CHECK(one.turns.front().scaled_residual < 16);
+        CHECK((n == 1 || one.turns.front().scaled_residual > 0));
+      }
+      CHECK(titles == std::vector<std::string>{"solve", "zgesv", "zcgesv", "zgesvx"});
     }
 }
 

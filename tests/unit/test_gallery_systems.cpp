@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <cstdint>
 #include <cstdlib>
 #include <limits>
@@ -22,14 +23,16 @@ namespace {
 /// A in memory, column by column.
 struct Filled {
   explicit Filled(const GallerySystem& system, int threads = 1)
-      : n(system.n()), data(static_cast<std::size_t>(n * n)) {
+      : n(system.n()), rows(system.numbers()), data(static_cast<std::size_t>(rows * n)) {
     const ThreadScope scope(threads);
-    system.fill({data.data(), n, n, n});
+    system.fill({data.data(), rows, n, rows});
   }
+  /// Of a complex system, number i of column j.
   double operator()(std::int64_t i, std::int64_t j) const {
-    return data[static_cast<std::size_t>(i + j * n)];
+    return data[static_cast<std::size_t>(i + j * rows)];
   }
   std::int64_t n;
+  std::int64_t rows;
   std::vector<double> data;
 };
 
@@ -53,7 +56,9 @@ TEST_CASE("users' systems have names") {
   }
   CHECK_FALSE(gallery_kind("scaled-diagonal"));
   CHECK_FALSE(gallery_kind(""));
-  CHECK(gallery_list() == "gaussian, uniform, kernel, boundary, toeplitz, graded, shifted, large");
+  const std::string real = "gaussian, uniform, kernel, boundary, toeplitz, graded, shifted, large";
+  CHECK(real_gallery_list() == real);
+  CHECK(gallery_list() == real + ", complex-gaussian, complex-shifted, sphere, plate");
 }
 
 // The numbers are from a second implementation of SplitMix64.
@@ -73,13 +78,20 @@ TEST_CASE("users' systems are the same for any number of threads, and differ by 
       const GallerySystem system = some(kind, n);
       const Filled a(system);
       CHECK(a.data == Filled(system, 3).data);
-      CHECK(a(n - 1, 0) == system(n - 1, 0));
-      CHECK(system.right_hand_sides(1) == some(GalleryKind::uniform, n).right_hand_sides(1));
+      const bool real = system.field() == Field::real;
+      if (real)
+        CHECK(a(n - 1, 0) == system(n - 1, 0));
+      else
+        CHECK(std::complex<double>(a(2 * n - 2, 0), a(2 * n - 1, 0)) ==
+              system.complex_entry(n - 1, 0));
+      CHECK(system.right_hand_sides(1) == some(GalleryKind::uniform, a.rows).right_hand_sides(1));
       CHECK(system.right_hand_sides(1) != some(kind, n, 2).right_hand_sides(1));
       CHECK(std::all_of(a.data.begin(), a.data.end(), [](double v) { return std::isfinite(v); }));
       if (n == 1) CHECK(a(0, 0) != 0);
       // The ellipse has no random points; of order 1, neither a distance nor D depends on any.
-      if (n > 1 && kind != GalleryKind::boundary) CHECK(a.data != Filled(some(kind, n, 2)).data);
+      const bool fixed = kind == GalleryKind::boundary || kind == GalleryKind::sphere ||
+                         kind == GalleryKind::plate;
+      if (n > 1 && !fixed) CHECK(a.data != Filled(some(kind, n, 2)).data);
     }
 }
 
@@ -106,7 +118,10 @@ TEST_CASE("no entry of a user's system is beyond its bound") {
       const GallerySystem system(kind, n, 5);
       double most = 0;
       for (std::int64_t j = 0; j < n; ++j)
-        for (std::int64_t i = 0; i < n; ++i) most = std::max(most, std::fabs(system(i, j)));
+        for (std::int64_t i = 0; i < n; ++i)
+          most =
+              std::max(most, system.field() == Field::real ? std::fabs(system(i, j))
+                                                           : std::abs(system.complex_entry(i, j)));
       CHECK(most <= system.bound());
     }
 }
@@ -115,6 +130,7 @@ TEST_CASE("no entry of a user's system is beyond its bound") {
 TEST_CASE("a known system has the right-hand side of its solution exactly") {
   for (const auto& [kind, words] : gallery_names)
     for (const std::int64_t n : {1, 2, 61}) {
+      if (field_of_kind(kind) == Field::complex) continue;
       INFO(words << " of order " << n);
       const KnownSystem system(kind, n, 5);
       const double q = system.quantum();
@@ -148,11 +164,67 @@ TEST_CASE("rows of users' systems are those of the whole matrix") {
     INFO(words);
     const GallerySystem system = some(kind);
     const Filled a(system);
-    std::vector<double> rows(static_cast<std::size_t>(5 * a.n));
-    system.fill({rows.data(), 3, a.n, 5}, 17);
+    const std::int64_t parts = parts_of(system.field());
+    const std::int64_t ld = 5 * parts;
+    std::vector<double> rows(static_cast<std::size_t>(ld * a.n));
+    system.fill({rows.data(), 3 * parts, a.n, ld}, 17);
     for (std::int64_t j = 0; j < a.n; ++j)
-      for (std::int64_t i = 0; i < 5; ++i)
-        CHECK(rows[static_cast<std::size_t>(i + 5 * j)] == (i < 3 ? a(17 + i, j) : 0));
+      for (std::int64_t i = 0; i < ld; ++i)
+        CHECK(rows[static_cast<std::size_t>(i + ld * j)] ==
+              (i < 3 * parts ? a(17 * parts + i, j) : 0));
+  }
+}
+
+TEST_CASE("complex systems are what their definitions say") {
+  const auto shifted = some(GalleryKind::complex_shifted);
+  const auto plain = some(GalleryKind::complex_gaussian);
+  CHECK(shifted.complex_entry(3, 4) == plain.complex_entry(3, 4));
+  CHECK((shifted.complex_entry(5, 5) - plain.complex_entry(5, 5)).real() ==
+        Approx(2 * std::sqrt(2. * 61)));
+  CHECK(plain.complex_entry(3, 4) != plain.complex_entry(4, 3));
+  // A static layer on the sphere has the potential 1 at each point; the wave's phase is that of the
+  // distance. Both integral equations are symmetric.
+  for (const GalleryKind kind : {GalleryKind::sphere, GalleryKind::plate}) {
+    const auto system = some(kind, 400);
+    for (std::int64_t i = 0; i < 400; i += 57) {
+      double potential = system.complex_entry(i, i).real();
+      for (std::int64_t j = 0; j < 400; ++j) {
+        if (i != j) potential += std::abs(system.complex_entry(i, j));
+        CHECK(std::abs(system.complex_entry(i, j) - system.complex_entry(j, i)) < 1e-15);
+      }
+      if (kind == GalleryKind::sphere) CHECK(potential == Approx(1).epsilon(1e-12));
+    }
+  }
+}
+
+TEST_CASE("the residual of a complex system is that of its real one") {
+  for (const std::int64_t n : {1, 61, 300}) {
+    const auto system = some(GalleryKind::complex_gaussian, n);
+    const Filled a(system);
+    std::vector<double> x(static_cast<std::size_t>(2 * n));
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] = std::sin(static_cast<double>(3 * i + 1));
+    double norm_a = 0;
+    double norm_x = 0;
+    double norm_b = 0;
+    double norm_r = 0;
+    for (std::int64_t i = 0; i < n; ++i) {
+      std::complex<double> r(system.right_hand_side(2 * i, 0),
+                             system.right_hand_side(2 * i + 1, 0));
+      norm_b = std::max({norm_b, std::fabs(r.real()), std::fabs(r.imag())});
+      double sum = 0;
+      for (std::int64_t j = 0; j < n; ++j) {
+        const std::complex<double> value(a(2 * i, j), a(2 * i + 1, j));
+        const auto at = static_cast<std::size_t>(2 * j);
+        r -= value * std::complex<double>(x[at], x[at + 1]);
+        sum += std::fabs(value.real()) + std::fabs(value.imag());
+      }
+      norm_a = std::max(norm_a, sum);
+      norm_r = std::max({norm_r, std::fabs(r.real()), std::fabs(r.imag())});
+    }
+    for (const double value : x) norm_x = std::max(norm_x, std::fabs(value));
+    const double expected =
+        norm_r / (eps * (norm_a * norm_x + norm_b) * static_cast<double>(2 * n));
+    CHECK(gallery_residual(system, {x.data(), 2 * n, 1, 2 * n}) == Approx(expected).epsilon(1e-10));
   }
 }
 

@@ -42,7 +42,7 @@ TEST_CASE("LAPACK's drivers solve, and say where they do not") {
       const std::int64_t rhs = std::ssize(b) / n;
       std::vector<std::byte> memory(static_cast<std::size_t>(lapack_workspace(driver, n, rhs)));
       const LapackOutcome outcome =
-          solve_by_lapack(driver, {a.data(), n, n, n}, {b.data(), n, rhs, n}, memory);
+          solve_by_lapack<double>(driver, {a.data(), n, n, n}, {b.data(), n, rhs, n}, memory);
       return std::pair(outcome, b);
     };
     const auto [fine, x] = solved({1, 3, 2, 4}, {5, 11});
