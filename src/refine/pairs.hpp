@@ -26,7 +26,7 @@ constexpr std::int64_t plane_size(Field field, std::int64_t numbers) {
 }
 
 /// Vectors in pairs -> two planes of each.
-inline MultiVector in_planes(Field field, const MultiVector& v) {
+inline MultiVector in_planes(Field field, MultiVector v) {
   if (field == Field::real) return v;
   MultiVector planes(v.size() / 2, 2 * v.count());
   for (std::int64_t k = 0; k < planes.count(); ++k)
@@ -36,7 +36,7 @@ inline MultiVector in_planes(Field field, const MultiVector& v) {
 }
 
 /// Two planes of each vector -> pairs.
-inline MultiVector from_planes(Field field, const MultiVector& planes) {
+inline MultiVector from_planes(Field field, MultiVector planes) {
   if (field == Field::real) return planes;
   MultiVector v(2 * planes.size(), planes.count() / 2);
   for (std::int64_t k = 0; k < planes.count(); ++k)
@@ -46,7 +46,7 @@ inline MultiVector from_planes(Field field, const MultiVector& planes) {
 }
 
 /// Each vector v, in pairs, and behind it -i v.
-inline MultiVector with_turned(Field field, const MultiVector& v) {
+inline MultiVector with_turned(Field field, MultiVector v) {
   if (field == Field::real) return v;
   MultiVector both(v.size(), 2 * v.count());
   for (std::int64_t k = 0; k < v.count(); ++k)
@@ -60,7 +60,7 @@ inline MultiVector with_turned(Field field, const MultiVector& v) {
 }
 
 /// Each vector v, in pairs, and behind it a vector of zeros.
-inline MultiVector with_zeros(Field field, const MultiVector& v) {
+inline MultiVector with_zeros(Field field, MultiVector v) {
   if (field == Field::real) return v;
   MultiVector both(v.size(), 2 * v.count());
   for (std::int64_t k = 0; k < v.count(); ++k) std::ranges::copy(v[k], both[2 * k].begin());
@@ -68,7 +68,7 @@ inline MultiVector with_zeros(Field field, const MultiVector& v) {
 }
 
 /// The first of each two vectors.
-inline MultiVector firsts(Field field, const MultiVector& both) {
+inline MultiVector firsts(Field field, MultiVector both) {
   if (field == Field::real) return both;
   MultiVector v(both.size(), both.count() / 2);
   for (std::int64_t k = 0; k < v.count(); ++k) std::ranges::copy(both[2 * k], v[k].begin());
@@ -76,9 +76,9 @@ inline MultiVector firsts(Field field, const MultiVector& both) {
 }
 
 /// p + i q for each two vectors p and q, in pairs.
-inline MultiVector combined(Field field, const MultiVector& both) {
+inline MultiVector combined(Field field, MultiVector both) {
+  if (field == Field::real) return both;
   MultiVector v = firsts(field, both);
-  if (field == Field::real) return v;
   for (std::int64_t k = 0; k < v.count(); ++k)
     for (std::size_t i = 0; i < v[k].size(); i += 2) {
       v[k][i] -= both[2 * k + 1][i + 1];
@@ -88,16 +88,16 @@ inline MultiVector combined(Field field, const MultiVector& both) {
 }
 
 /// The same for magnitudes: nothing is subtracted.
-inline MultiVector combined_magnitudes(Field field, const MultiVector& both) {
+inline MultiVector combined_magnitudes(Field field, MultiVector both) {
+  if (field == Field::real) return both;
   MultiVector v = firsts(field, both);
-  if (field == Field::real) return v;
   for (std::int64_t k = 0; k < v.count(); ++k)
     for (std::size_t i = 0; i < v[k].size(); ++i) v[k][i] += both[2 * k + 1][i ^ 1];
   return v;
 }
 
 /// Of a vector along the columns of H, given for each number of the pairs, one for each column.
-inline Vector of_columns(Field field, const Vector& v) {
+inline Vector of_columns(Field field, Vector v) {
   if (field == Field::real) return v;
   Vector each(v.size() / 2);
   for (std::size_t i = 0; i < each.size(); ++i) each[i] = v[2 * i];

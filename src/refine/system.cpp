@@ -154,14 +154,15 @@ void System::reserve(Domain& domain, std::int64_t vectors) const {
 }
 
 // Vectors in the form in which A multiplies them.
-MultiVector System::to_multiply(const MultiVector& v, const Domain& domain) const {
-  return domain.layout == Layout::rows ? with_turned(field(), v) : in_planes(field(), v);
+MultiVector System::to_multiply(MultiVector v, const Domain& domain) const {
+  return domain.layout == Layout::rows ? with_turned(field(), std::move(v))
+                                       : in_planes(field(), std::move(v));
 }
 
 // Vectors from the form in which a product with A, or with |A|, has given them.
-MultiVector System::multiplied(const MultiVector& v, const Domain& domain, bool magnitudes) const {
-  if (domain.layout == Layout::columns) return from_planes(field(), v);
-  return magnitudes ? combined_magnitudes(field(), v) : combined(field(), v);
+MultiVector System::multiplied(MultiVector v, const Domain& domain, bool magnitudes) const {
+  if (domain.layout == Layout::columns) return from_planes(field(), std::move(v));
+  return magnitudes ? combined_magnitudes(field(), std::move(v)) : combined(field(), std::move(v));
 }
 
 // The sums of the parts that the ranks with the same entries of a domain have in device memory.
@@ -170,7 +171,7 @@ MultiVector System::sums(const Domain& domain, const double* parts, std::int64_t
   MultiVector sums(size_in_products(domain), products(vectors));
   download_results(grid_.all(), device_, *queue_, parts, sums.all());
   VectorSpace(grid_, domain.layout).alike().all_reduce(sums.all(), Reduction::sum);
-  return multiplied(sums, domain, magnitudes);
+  return multiplied(std::move(sums), domain, magnitudes);
 }
 
 // One pass over A: returns R A C V; *abs_ax <- |R A C| |V| where abs_ax is not null. Each rank
@@ -221,7 +222,7 @@ MultiVector System::product(const MultiVector& v, Domain& from, Domain& to) {
   reserve(to, count);
   MultiVector minus_v = scaled(from.scales, v);
   for (double& value : minus_v.all()) value = -value;
-  device_.upload(*queue_, to_multiply(minus_v, from).all(), from.vectors.as<double>());
+  device_.upload(*queue_, to_multiply(std::move(minus_v), from).all(), from.vectors.as<double>());
   const std::int64_t bytes = bytes_of_doubles(size_in_products(to) * products(count));
   device_.clear(*queue_, {to.vectors.data(), static_cast<std::size_t>(bytes)});
   const Transpose transpose = &from == &x_ ? transpose_ : !transpose_;
@@ -246,7 +247,7 @@ MultiVector System::magnitude_product_in(const MultiVector& v, const Vector& pow
   MultiVector magnitudes_of_v = v;
   for (std::size_t i = 0; i < v.all().size(); ++i)
     magnitudes_of_v.all()[i] = std::fabs(v.all()[i]) / powers[i / divisor(x_.size())];
-  const MultiVector factor = to_multiply(magnitudes_of_v, x_);
+  const MultiVector factor = to_multiply(std::move(magnitudes_of_v), x_);
   std::vector<T> minus_v(factor.all().size());
   std::ranges::transform(factor.all(), minus_v.begin(),
                          [](double value) { return static_cast<T>(-std::fabs(value)); });
@@ -283,7 +284,7 @@ MultiVector System::magnitude_product_in(const MultiVector& v, const Vector& pow
   download_results(grid_.all(), device_, *queue_, product.as<T>(), host);
   MultiVector wide(size_in_products(b_), factor.count());
   std::ranges::copy(host, wide.all().begin());
-  MultiVector sums = multiplied(wide, b_, true);
+  MultiVector sums = multiplied(std::move(wide), b_, true);
   for (std::size_t i = 0; i < sums.all().size(); ++i)
     sums.all()[i] *= powers[i / divisor(b_.size())];
   b_space().alike().all_reduce(sums.all(), Reduction::sum);

@@ -153,8 +153,8 @@ class System {
     return products(vectors) > Device::few_vectors && a_->held();
   }
   MultiVector row_sums_of(const double* parts) const;
-  MultiVector to_multiply(const MultiVector& v, const Domain& domain) const;
-  MultiVector multiplied(const MultiVector& v, const Domain& domain, bool magnitudes) const;
+  MultiVector to_multiply(MultiVector v, const Domain& domain) const;
+  MultiVector multiplied(MultiVector v, const Domain& domain, bool magnitudes) const;
   void reserve(Domain& domain, std::int64_t vectors) const;
   MultiVector sums(const Domain& domain, const double* parts, std::int64_t vectors,
                    bool magnitudes = false) const;
