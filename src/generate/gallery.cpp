@@ -136,7 +136,9 @@ Parts sphere_parts(std::int64_t n) {
                          return std::sqrt(1 - squared(height(i))) * std::sin(angle(i));
                        }),
               sequence(n, height), std::vector<double>(static_cast<std::size_t>(n), 1.0)};
-  auto& [x, y, z, own, none] = parts;
+  // Names, since a region of OpenMP cannot share those of a structured binding.
+  const std::vector<double>&x = parts[0], &y = parts[1], &z = parts[2];
+  std::vector<double>& own = parts[3];
 #pragma omp parallel for schedule(static)
   for (std::size_t i = 0; i < own.size(); ++i)
     for (std::size_t j = 0; j < own.size(); ++j)

@@ -38,6 +38,7 @@ void dgesvx_(const char* fact, const char* trans, const int* n, const int* nrhs,
 #include <lupine/error.hpp>
 
 #include "core/expects.hpp"
+#include "core/scalar.hpp"
 
 namespace lupine {
 
@@ -131,8 +132,8 @@ LapackOutcome solve_by_lapack(LapackDriver driver, MatrixView<T> a, MatrixView<T
                               std::span<std::byte> workspace) {
   LUPINE_EXPECTS(a.rows == a.columns && a.rows == x.rows && x.ld == x.rows);
   LUPINE_EXPECTS(std::max(x.rows, x.columns) < std::int64_t{1} << 31);
-  LUPINE_EXPECTS(std::ssize(workspace) >= lapack_workspace(driver, x.rows, x.columns) *
-                                              std::int64_t{sizeof(T) / sizeof(double)});
+  LUPINE_EXPECTS(std::ssize(workspace) >=
+                 lapack_workspace(driver, x.rows, x.columns) * parts_of(field_of<T>));
   LapackArguments<T> system{.a = a, .x = x, .workspace = workspace.data()};
   switch (driver) {
     case LapackDriver::dgesv:

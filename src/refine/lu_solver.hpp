@@ -63,7 +63,7 @@ class LuSolver final : public FactorSolver {
   MultiVector solve_transposed_in(const MultiVector& r);
   template <class T>
   Vector scales_of(const MultiVector& r, Layout layout) const;
-  void prepare(Precision precision, std::int64_t count);
+  void prepare(Precision precision, std::int64_t vectors);
   template <class T>
   void put(const MultiVector& v, const Vector& divisors, AnyMatrix to);
   template <class T>

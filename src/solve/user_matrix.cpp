@@ -88,8 +88,8 @@ UserMatrix::InMemory UserMatrix::in_memory(Transpose of_a) const {
   return {of_a == Transpose::no ? Transpose::no : Transpose::yes, of_a == Transpose::yes};
 }
 
-void UserMatrix::set_block(std::int64_t elements_of_block) {
-  const std::int64_t nb = parts_of(field_) * elements_of_block;
+void UserMatrix::set_block(std::int64_t elements) {
+  const std::int64_t nb = parts_of(field_) * elements;
   if (std::min(nb, rows_.size()) == rows_.block()) return;
   LUPINE_EXPECTS(nb >= 1 && rows_.local_size() == rows_.size() &&
                  columns_.local_size() == columns_.size());

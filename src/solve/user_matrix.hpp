@@ -39,9 +39,9 @@ class UserMatrix {
   Distribution element_columns() const { return elements(columns_); }
   /// A, or of a complex one the matrix H of rows() and element_columns().
   ConstAnyMatrix local() const { return local_; }
-  /// Blocks of another size, for a rank alone: its part is the same. @param nb in elements
-  /// @pre nb >= 1, and nb is the block size already or there is one rank
-  void set_block(std::int64_t nb);
+  /// Blocks of another size, for a rank alone: its part is the same. @param elements the block size
+  /// @pre elements >= 1, and this is the block size already or there is one rank
+  void set_block(std::int64_t elements);
   /// MatrixSource::transposed().
   bool transposed() const { return transposed_; }
   /// Which system with the matrix in memory is one with A, A^T or A^H.

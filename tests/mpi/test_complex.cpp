@@ -33,7 +33,7 @@ struct Exact {
            0x1p-30;
   }
   Complex a(std::int64_t i, std::int64_t j) const {
-    const auto size = static_cast<double>(n / 4 + 3);
+    const auto size = std::floor(static_cast<double>(n) / 4) + 3;
     const Complex diagonal = i == j ? Complex(3, i % 2 == 0 ? size : -size) : Complex(0);
     return Complex(wave(i, j, 1), wave(i, j, 5)) + diagonal;
   }

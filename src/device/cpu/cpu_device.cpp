@@ -60,11 +60,6 @@ class CpuQueue final : public Queue {
 // again.
 constexpr std::int64_t least_mapped = std::int64_t{4} << 20;
 
-// Whether a loop over this many elements is faster with several threads.
-constexpr bool worth_threads(std::int64_t elements) {
-  return elements >= 8192;
-}
-
 struct Tile {
   Run rows;
   Run columns;

@@ -13,6 +13,11 @@ namespace lupine {
 /// Rows of a strip: a multiple of every vector length and cache line.
 constexpr std::int64_t strip = 256;
 
+/// Whether a loop over this many elements is faster with several threads.
+constexpr bool worth_threads(std::int64_t elements) {
+  return elements >= 8192;
+}
+
 /// Divides `size` rows or columns into one part for each thread, and calls work(begin, count) for
 /// each part. Parts are as long as possible, since the prefetcher needs long pieces of columns.
 template <class Work>
