@@ -87,7 +87,8 @@ inline MultiVector combined(Field field, MultiVector both) {
   return v;
 }
 
-/// The same for magnitudes: nothing is subtracted.
+/// An upper bound of each part of p + i q, where p and q hold the magnitudes of their parts in
+/// pairs: |Re p| + |Im q| and |Im p| + |Re q|.
 inline MultiVector combined_magnitudes(Field field, MultiVector both) {
   if (field == Field::real) return both;
   MultiVector v = firsts(field, both);
