@@ -22,8 +22,9 @@ class FactorizationStack:
         self._stack = stack
         self._factors = factors
 
-    def solve(self, b: Any, trans: bool | int | str = False) -> Any:
-        """x of each matrix, where b broadcasts as in :func:`solve`."""
+    def solve(self, b: Any, trans: bool | int | str = False, *, return_info: bool = False) -> Any:
+        """x of each matrix, where b broadcasts as in :func:`solve`; with `return_info` also an
+        array of the stack's shape that holds what :func:`solve` tells of each system."""
         right = _arrays.as_numpy(b, "b")
         is_vector = right.ndim == 1
         columns = right[:, np.newaxis] if is_vector else right
@@ -45,9 +46,14 @@ class FactorizationStack:
         sides = np.broadcast_to(columns, (*shape, *columns.shape[-2:])).reshape(
             -1, n, columns.shape[-1]
         )
-        found = [one.solve(side, trans) for one, side in zip(self._factors, sides)]
-        x = np.stack(found).reshape(*shape, n, columns.shape[-1])
-        return _arrays.like(b)(x[..., 0] if is_vector else x)
+        told = [one.solve(side, trans, return_info=True) for one, side in zip(self._factors, sides)]
+        every = np.array([solution for solution, _ in told]).reshape(*shape, n, columns.shape[-1])
+        x = _arrays.like(b)(every[..., 0] if is_vector else every)
+        if not return_info:
+            return x
+        info = np.empty(len(told), dtype=object)
+        info[:] = [each for _, each in told]
+        return x, info.reshape(shape)
 
     def inv(self) -> Any:
         """The inverses."""

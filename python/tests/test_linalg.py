@@ -109,6 +109,9 @@ def test_factors_of_stacks(complex_):
                     else np.linalg.solve(op, b[:, None])[..., 0]
                 )
                 assert x.shape == expected.shape and np.allclose(x, expected)
+                told, info = factors.solve(b, trans, return_info=True)
+                assert (told == x).all() and info.shape == (2, 3)
+                assert all(isinstance(each, lupine.SolveInfo) for each in info.flat)
         assert np.allclose(factors.inv() @ a, np.eye(5))
         assert np.allclose(factors.det(), np.linalg.det(a))
         with pytest.raises(ValueError, match="broadcasts"):
@@ -118,6 +121,12 @@ def test_factors_of_stacks(complex_):
     assert np.allclose(lupine.inv(a) @ a, np.eye(5))
     with lupine.factor(a[0, 0]) as factors:
         assert np.allclose(factors.inv() @ a[0, 0], np.eye(5))
+
+
+def test_factors_of_no_matrix():
+    with lupine.factor(np.empty((0, 5, 5))) as factors:
+        x, info = factors.solve(np.ones((5, 2)), return_info=True)
+        assert x.shape == (0, 5, 2) and info.shape == (0,)
 
 
 class TestNumPyInv(test_linalg.TestInv):
