@@ -57,14 +57,15 @@ cudaError_t multiply_generated(cudaStream_t stream, const MatrixSpec& spec, cons
 /// NaN.
 cudaError_t largest_magnitude(cudaStream_t stream, MatrixView<const float> a, std::uint32_t* bits);
 /// to <- round(sign * s * from) and *scale <- s, with the s of Device::cast for the largest
-/// magnitude that largest_magnitude found; FP16x3 gets both parts. *nonfinite <- 1 if there is an
-/// Inf or NaN.
-cudaError_t cast(cudaStream_t stream, MatrixView<const float> from, float sign, AnyMatrix to,
+/// magnitude that largest_magnitude found; FP16x3 gets both parts. `from` is FP32; a complex one is
+/// expanded as in Device::cast. *nonfinite <- 1 if there is an Inf or NaN.
+cudaError_t cast(cudaStream_t stream, ConstAnyMatrix from, float sign, AnyMatrix to,
                  const std::uint32_t* largest_bits, double* scale, std::int64_t* nonfinite);
-/// to <- from, rounded to nearest: from FP32 to FP16 or BF16, or from one of these to FP32.
+/// to <- from, rounded to nearest: from FP32 to FP16, BF16 or FP64, or from a 16-bit one to FP32.
 cudaError_t convert(cudaStream_t stream, ConstAnyMatrix from, AnyMatrix to);
-/// to <- sign * from and *scale <- 1, in one pass. *nonfinite <- 1 if there is an Inf or NaN.
-cudaError_t copy_signed(cudaStream_t stream, MatrixView<const double> from, double sign,
+/// to <- sign * from and *scale <- 1, in one pass, in FP64; a complex matrix is expanded as in
+/// Device::cast. *nonfinite <- 1 if there is an Inf or NaN.
+cudaError_t copy_signed(cudaStream_t stream, ConstAnyMatrix from, double sign,
                         MatrixView<double> to, double* scale, std::int64_t* nonfinite);
 /// *alpha <- 1 / (*l_scale * *u_scale), *low_alpha <- 2^-11 *alpha
 cudaError_t inverse_scale(cudaStream_t stream, const double* l_scale, const double* u_scale,
@@ -135,7 +136,7 @@ cudaError_t factor_tile(cudaStream_t stream, MatrixView<float> a, std::int64_t b
 /// be smaller. @return cudaErrorInvalidValue if `a` is not square
 cudaError_t invert_tiles(cudaStream_t stream, MatrixView<float> a);
 
-// Panels with pivoting, FP32 or FP64: as in Device ----------------------------------------------
+// Panels with pivoting, FP32 or FP64, real or complex: as in Device ------------------------------
 
 /// The blocks' candidates in a search for a pivot, which the last block compares. Must be zero
 /// before the first search. Searches that use the same one must run one after the other.
@@ -231,6 +232,13 @@ cudaError_t multiply_transposed_triangle(cudaStream_t stream, MatrixView<const f
                                          Triangle triangle, double* x);
 /// Y <- Y + X, of one shape and precision, FP32 or FP64.
 cudaError_t add(cudaStream_t stream, ConstAnyMatrix x, AnyMatrix y);
+/// Device::add_pairs. @param sums whether columns of X are summands: Pairs::sums
+cudaError_t add_pairs(cudaStream_t stream, bool sums, ConstAnyMatrix x, AnyMatrix y);
+/// Device::spread_pairs.
+cudaError_t spread_pairs(cudaStream_t stream, ConstAnyMatrix x, AnyMatrix y);
+/// Y, in planes, <- the vectors that are the first of each two columns of X, in pairs: the inverse
+/// of spread_pairs.
+cudaError_t gather_pairs(cudaStream_t stream, ConstAnyMatrix x, AnyMatrix y);
 
 // A user's matrix: as in Device ----------------------------------------------------------------
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Operations that turn a block column into a panel: the factors of its diagonal tiles, its scale
 // and its rounding.
+#include "cuda/complex.hpp"
 #include "cuda/kernels.hpp"
 #include "cuda/launch.hpp"
 #include "cuda/magnitude.hpp"
@@ -31,7 +32,8 @@ struct HalfPlanes {
   MatrixView<Half> low;
 };
 
-// to(i, j) <- round(value)
+// to(i, j) <- round(value); of a complex value z the 2 x 2 block with which products are those
+// with z.
 __device__ void store(float value, const MatrixView<Half>& to, std::int64_t i, std::int64_t j) {
   to(i, j) = to_half(value);
 }
@@ -39,6 +41,12 @@ __device__ void store(float value, const MatrixView<Bfloat16>& to, std::int64_t 
   to(i, j) = to_bfloat16(value);
 }
 __device__ void store(float value, const MatrixView<float>& to, std::int64_t i, std::int64_t j) {
+  to(i, j) = value;
+}
+__device__ void store(float value, const MatrixView<double>& to, std::int64_t i, std::int64_t j) {
+  to(i, j) = static_cast<double>(value);
+}
+__device__ void store(double value, const MatrixView<double>& to, std::int64_t i, std::int64_t j) {
   to(i, j) = value;
 }
 __device__ void store(Half value, const MatrixView<float>& to, std::int64_t i, std::int64_t j) {
@@ -53,9 +61,17 @@ __device__ void store(float value, const HalfPlanes& to, std::int64_t i, std::in
   to.low(i, j) = pair.low;
 }
 
-template <class To>
+template <class T, class To>
+__device__ void store(Complex<T> z, const To& to, std::int64_t i, std::int64_t j) {
+  store(z.re, to, 2 * i, 2 * j);
+  store(z.im, to, 2 * i + 1, 2 * j);
+  store(-z.im, to, 2 * i, 2 * j + 1);
+  store(z.re, to, 2 * i + 1, 2 * j + 1);
+}
+
+template <class From, class To>
 __global__ void __launch_bounds__(matrix_threads)
-    cast_kernel(MatrixView<const float> from, float sign, To to, bool scaled,
+    cast_kernel(MatrixView<const From> from, float sign, To to, bool scaled,
                 const std::uint32_t* largest_bits, double* scale, std::int64_t* nonfinite) {
   const std::uint32_t bits = *largest_bits;
   const double s = scaled ? power_of_two(fp16_scale_exponent(float_of(bits))) : 1.0;
@@ -71,9 +87,17 @@ __global__ void __launch_bounds__(matrix_threads)
     store(from(i, j) * factor, to, i, j);
 }
 
+__device__ bool is_finite(double value) {
+  return fabs(value) <= largest_finite;
+}
+__device__ bool is_finite(Complex<double> z) {
+  return is_finite(z.re) && is_finite(z.im);
+}
+
 // FP64 values are not rounded, so that no scale has to be found before.
+template <class From>
 __global__ void __launch_bounds__(matrix_threads)
-    copy_signed_kernel(MatrixView<const double> from, double sign, MatrixView<double> to,
+    copy_signed_kernel(MatrixView<const From> from, double sign, MatrixView<double> to,
                        double* scale, std::int64_t* nonfinite) {
   const std::int64_t i = std::int64_t{blockIdx.x} * matrix_threads + threadIdx.x;
   if (i == 0 && blockIdx.y == 0) *scale = 1;
@@ -81,9 +105,9 @@ __global__ void __launch_bounds__(matrix_threads)
   bool finite = true;
 #pragma unroll 4
   for (std::int64_t j = blockIdx.y; j < from.columns; j += gridDim.y) {
-    const double value = from(i, j);
-    finite = finite && fabs(value) <= largest_finite;
-    to(i, j) = sign * value;
+    const From value = from(i, j);
+    finite = finite && is_finite(value);
+    store(value * sign, to, i, j);
   }
   if (!finite) *nonfinite = 1;
 }
@@ -187,11 +211,24 @@ cudaError_t largest_magnitude(cudaStream_t stream, MatrixView<const float> a, st
   return launch(stream, matrix_grid(a.rows, a.columns), matrix_threads, largest_kernel, a, bits);
 }
 
-cudaError_t cast(cudaStream_t stream, MatrixView<const float> from, float sign, AnyMatrix to,
+namespace {
+
+// Calls `use` with an FP32 or FP64 matrix as one of T or of Complex<T>.
+template <class T, class Use>
+cudaError_t with_field(ConstAnyMatrix m, const Use& use) {
+  return m.field == Field::complex ? use(elements_of<Complex<T>>(m)) : use(m.as<T>());
+}
+
+}  // namespace
+
+cudaError_t cast(cudaStream_t stream, ConstAnyMatrix from, float sign, AnyMatrix to,
                  const std::uint32_t* largest_bits, double* scale, std::int64_t* nonfinite) {
   const auto cast_to = [&]<class To>(const To& target) {
-    return launch(stream, matrix_grid(from.rows, from.columns), matrix_threads, cast_kernel<To>,
-                  from, sign, target, needs_scale(to.precision), largest_bits, scale, nonfinite);
+    return with_field<float>(from, [&]<class From>(MatrixView<const From> source) {
+      return launch(stream, matrix_grid(from.rows, from.columns), matrix_threads,
+                    cast_kernel<From, To>, source, sign, target, needs_scale(to.precision),
+                    largest_bits, scale, nonfinite);
+    });
   };
   switch (to.precision) {
     case Precision::fp16x3:
@@ -214,14 +251,17 @@ cudaError_t convert(cudaStream_t stream, ConstAnyMatrix from, AnyMatrix to) {
   };
   if (from.precision == Precision::fp16) return convert_to(from.as<Half>(), to.as<float>());
   if (from.precision == Precision::bf16) return convert_to(from.as<Bfloat16>(), to.as<float>());
+  if (to.precision == Precision::fp64) return convert_to(from.as<float>(), to.as<double>());
   if (to.precision == Precision::fp16) return convert_to(from.as<float>(), to.as<Half>());
   return convert_to(from.as<float>(), to.as<Bfloat16>());
 }
 
-cudaError_t copy_signed(cudaStream_t stream, MatrixView<const double> from, double sign,
+cudaError_t copy_signed(cudaStream_t stream, ConstAnyMatrix from, double sign,
                         MatrixView<double> to, double* scale, std::int64_t* nonfinite) {
-  return launch(stream, matrix_grid(from.rows, from.columns), matrix_threads, copy_signed_kernel,
-                from, sign, to, scale, nonfinite);
+  return with_field<double>(from, [&]<class From>(MatrixView<const From> source) {
+    return launch(stream, matrix_grid(from.rows, from.columns), matrix_threads,
+                  copy_signed_kernel<From>, source, sign, to, scale, nonfinite);
+  });
 }
 
 cudaError_t inverse_scale(cudaStream_t stream, const double* l_scale, const double* u_scale,

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Panels with partial pivoting: the search for a pivot, the elimination of a column, and the moves
-// of rows.
+// of rows. Entries are real or complex.
 //
 // Lower bounds of their times on an H200 (4.3 TB/s of HBM, some 5 us for two dependent launches):
 // eliminating a column in c columns of m rows moves 2 c m numbers, 4 us for 130000 rows of 8 FP64
 // columns. Exchanging k rows of w columns moves 2 k w numbers, in sectors of 32 bytes if the rows
 // are not neighbours.
+#include "cuda/complex.hpp"
 #include "cuda/kernels.hpp"
 #include "cuda/launch.hpp"
 
@@ -31,7 +32,7 @@ struct Candidate {
 
 template <class T>
 __device__ Candidate candidate(T value, std::int64_t row) {
-  Candidate found{fabs(static_cast<double>(value)), row};
+  Candidate found{static_cast<double>(pivot_magnitude(value)), row};
   if (!(found.magnitude <= largest_finite)) found.magnitude = infinity;
   return found;
 }
@@ -111,26 +112,30 @@ __global__ void __launch_bounds__(search_threads)
   find_best(best, space, found);
 }
 
-constexpr int batch = 8;  // columns that are loaded before the first of them is written
+// Columns that are loaded before the first of them is written; two blocks of threads must find
+// registers for them on a multiprocessor.
+template <class T>
+constexpr int batch = sizeof(T) > sizeof(double) ? 4 : 8;
 
 // Eliminates in row i and returns its new entry in column 1. All threads of a warp read the same
 // element of p at a time, so that one load serves them.
 template <class T>
-__device__ T eliminate_row(MatrixView<const T> p, MatrixView<T> rows, std::int64_t i) {
-  T factor = 0;
-  T second = 0;
-  for (std::int64_t j = 0; j < rows.columns; j += batch) {
-    T old[batch];
-    T pivot[batch];
+__device__ T eliminate_row(MatrixView<const T> p, const Divisor<T>& divisor, MatrixView<T> rows,
+                           std::int64_t i) {
+  T factor{};
+  T second{};
+  for (std::int64_t j = 0; j < rows.columns; j += batch<T>) {
+    T old[batch<T>];
+    T pivot[batch<T>];
 #pragma unroll
-    for (int k = 0; k < batch; ++k) {
-      old[k] = j + k < rows.columns ? rows(i, j + k) : T{0};
-      pivot[k] = j + k < rows.columns ? p(0, j + k) : T{0};
+    for (int k = 0; k < batch<T>; ++k) {
+      old[k] = j + k < rows.columns ? rows(i, j + k) : T{};
+      pivot[k] = j + k < rows.columns ? p(0, j + k) : T{};
     }
-    if (j == 0) factor = old[0] / pivot[0];
+    if (j == 0) factor = divisor.quotient(old[0]);
 #pragma unroll
-    for (int k = 0; k < batch; ++k) {
-      const T value = j + k == 0 ? factor : fma(-factor, pivot[k], old[k]);
+    for (int k = 0; k < batch<T>; ++k) {
+      const T value = j + k == 0 ? factor : minus_product(old[k], factor, pivot[k]);
       if (j + k == 1) second = value;
       if (j + k < rows.columns) rows(i, j + k) = value;
     }
@@ -142,12 +147,14 @@ template <class T>
 __global__ void __launch_bounds__(search_threads)
     eliminate_kernel(MatrixView<const T> p, MatrixView<T> rows, SearchSpace* space, Found next) {
   const bool searches = rows.columns > 1;
-  const bool divides = p(0, 0) != 0;
+  const Divisor<T> divisor(p(0, 0));
   Candidate best{-1, -1};
   const std::int64_t step = std::int64_t{gridDim.x} * search_threads;
   for (std::int64_t i = std::int64_t{blockIdx.x} * search_threads + threadIdx.x; i < rows.rows;
        i += step) {
-    const T second = divides ? eliminate_row(p, rows, i) : searches ? rows(i, 1) : T{0};
+    const T second = !divisor.is_zero() ? eliminate_row(p, divisor, rows, i)
+                     : searches         ? rows(i, 1)
+                                        : T{};
     best = better(best, candidate(second, i));
   }
   if (searches) find_best(best, space, next);
@@ -261,7 +268,7 @@ __global__ void __launch_bounds__(matrix_threads)
 
 cudaError_t find_pivot(cudaStream_t stream, ConstAnyMatrix column, SearchSpace* space,
                        Found found) {
-  return with_storage(column, [&]<class T>(MatrixView<const T> values) {
+  return with_scalars(column, [&]<class T>(MatrixView<const T> values) {
     return launch(stream, search_grid(values.rows), search_threads, search_kernel<T>, values, space,
                   found);
   });
@@ -269,7 +276,7 @@ cudaError_t find_pivot(cudaStream_t stream, ConstAnyMatrix column, SearchSpace* 
 
 cudaError_t offer_pivot(cudaStream_t stream, ConstAnyMatrix rows, const OfferedRows& of,
                         FoundPivot found, std::byte* offer) {
-  return with_storage(rows, [&]<class T>(MatrixView<const T> values) {
+  return with_scalars(rows, [&]<class T>(MatrixView<const T> values) {
     return launch(stream, blocks(values.columns, take_threads), take_threads, offer_kernel<T>,
                   values, of, found, reinterpret_cast<Candidate*>(offer));
   });
@@ -278,7 +285,7 @@ cudaError_t offer_pivot(cudaStream_t stream, ConstAnyMatrix rows, const OfferedR
 cudaError_t take_pivot(cudaStream_t stream, AnyMatrix rows, std::int64_t first, FoundPivot found,
                        const Offers& offers, std::int64_t* pivot, std::int64_t* bad_pivot) {
   if (rows.rows == 0) return cudaSuccess;
-  return with_storage(rows, [&]<class T>(MatrixView<T> values) {
+  return with_scalars(rows, [&]<class T>(MatrixView<T> values) {
     return launch(stream, blocks(values.columns, take_threads), take_threads, take_kernel<T>,
                   values, first, found, offers, pivot, bad_pivot);
   });
@@ -287,16 +294,16 @@ cudaError_t take_pivot(cudaStream_t stream, AnyMatrix rows, std::int64_t first, 
 cudaError_t eliminate(cudaStream_t stream, ConstAnyMatrix pivot_row, AnyMatrix rows,
                       SearchSpace* space, Found next) {
   if (rows.columns == 0) return cudaSuccess;
-  return with_storage(rows, [&]<class T>(MatrixView<T> values) {
+  return with_scalars(rows, [&]<class T>(MatrixView<T> values) {
     return launch(stream, search_grid(values.rows), search_threads, eliminate_kernel<T>,
-                  pivot_row.as<T>(), values, space, next);
+                  elements_of<T>(pivot_row), values, space, next);
   });
 }
 
 cudaError_t permute_rows(cudaStream_t stream, const std::int64_t* from, const std::int64_t* to,
                          std::int64_t count, AnyMatrix a) {
   if (a.empty() || count == 0) return cudaSuccess;
-  if (count > permuted_bytes / bytes_of(a.precision)) return cudaErrorInvalidValue;
+  if (count > permuted_bytes / a.element_bytes()) return cudaErrorInvalidValue;
   return with_elements(a, [&]<class T>(MatrixView<T> values) {
     const std::int64_t group = std::min(room<T> / count, most_columns);
     return launch(stream, blocks(values.columns, group), permute_threads, permute_kernel<T>, from,

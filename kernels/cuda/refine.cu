@@ -295,6 +295,52 @@ __global__ void __launch_bounds__(matrix_threads)
   for (std::int64_t j = blockIdx.y; j < y.columns; j += gridDim.y) y(i, j) += x(i, j);
 }
 
+// Complex vectors: in planes two columns of m rows, in pairs two columns of 2 m rows. A thread has
+// row i of the planes; along y, every gridDim.y-th vector.
+template <bool adds, class T>
+__global__ void __launch_bounds__(matrix_threads)
+    from_pairs_kernel(bool sums, MatrixView<const T> pairs, MatrixView<T> planes) {
+  const std::int64_t i = std::int64_t{blockIdx.x} * matrix_threads + threadIdx.x;
+  if (i >= planes.rows) return;
+  for (std::int64_t k = 2 * std::int64_t{blockIdx.y}; k < planes.columns;
+       k += 2 * std::int64_t{gridDim.y}) {
+    T re = pairs(2 * i, k);
+    T im = pairs(2 * i + 1, k);
+    if (sums) {  // i (p, q) = (-q, p)
+      re -= pairs(2 * i + 1, k + 1);
+      im += pairs(2 * i, k + 1);
+    }
+    planes(i, k) = adds ? planes(i, k) + re : re;
+    planes(i, k + 1) = adds ? planes(i, k + 1) + im : im;
+  }
+}
+
+template <class T>
+__global__ void __launch_bounds__(matrix_threads)
+    spread_pairs_kernel(MatrixView<const T> planes, MatrixView<T> pairs) {
+  const std::int64_t i = std::int64_t{blockIdx.x} * matrix_threads + threadIdx.x;
+  if (i >= planes.rows) return;
+  for (std::int64_t k = 2 * std::int64_t{blockIdx.y}; k < planes.columns;
+       k += 2 * std::int64_t{gridDim.y}) {
+    const T re = planes(i, k);
+    const T im = planes(i, k + 1);
+    pairs(2 * i, k) = re;
+    pairs(2 * i + 1, k) = im;
+    pairs(2 * i, k + 1) = im;
+    pairs(2 * i + 1, k + 1) = -re;
+  }
+}
+
+template <bool adds>
+cudaError_t launch_from_pairs(cudaStream_t stream, bool sums, ConstAnyMatrix pairs,
+                              AnyMatrix planes) {
+  if (planes.empty()) return cudaSuccess;
+  return with_storage(planes, [&]<class T>(MatrixView<T> to) {
+    return launch(stream, matrix_grid(to.rows, to.columns / 2), matrix_threads,
+                  from_pairs_kernel<adds, T>, sums, pairs.as<T>(), to);
+  });
+}
+
 }  // namespace
 
 cudaError_t subtract_product(cudaStream_t stream, Transpose transpose, ConstAnyMatrix a,
@@ -344,6 +390,22 @@ cudaError_t add(cudaStream_t stream, ConstAnyMatrix x, AnyMatrix y) {
   return with_storage(y, [&]<class T>(MatrixView<T> to) {
     return launch(stream, matrix_grid(to.rows, to.columns), matrix_threads, add_kernel<T>,
                   x.as<T>(), to);
+  });
+}
+
+cudaError_t add_pairs(cudaStream_t stream, bool sums, ConstAnyMatrix x, AnyMatrix y) {
+  return launch_from_pairs<true>(stream, sums, x, y);
+}
+
+cudaError_t gather_pairs(cudaStream_t stream, ConstAnyMatrix x, AnyMatrix y) {
+  return launch_from_pairs<false>(stream, false, x, y);
+}
+
+cudaError_t spread_pairs(cudaStream_t stream, ConstAnyMatrix x, AnyMatrix y) {
+  if (x.empty()) return cudaSuccess;
+  return with_storage(y, [&]<class T>(MatrixView<T> to) {
+    return launch(stream, matrix_grid(x.rows, x.columns / 2), matrix_threads,
+                  spread_pairs_kernel<T>, x.as<T>(), to);
   });
 }
 

@@ -11,14 +11,6 @@
 
 namespace lupine {
 
-void Device::add_pairs(Queue& /*queue*/, Pairs /*pairs*/, ConstAnyMatrix /*x*/, AnyMatrix /*y*/) {
-  LUPINE_EXPECTS(computes_complex());
-}
-
-void Device::spread_pairs(Queue& /*queue*/, ConstAnyMatrix /*x*/, AnyMatrix /*y*/) {
-  LUPINE_EXPECTS(computes_complex());
-}
-
 MemoryFault out_of_memory(std::int64_t bytes, std::string_view words) {
   return MemoryFault(
       fmt::format("out of memory: {:.3g} GiB {}", static_cast<double>(bytes) / 0x1p30, words));

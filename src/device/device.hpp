@@ -97,11 +97,12 @@ using Poll = std::function<void()>;
 /// The largest operations of a kind that a queue will be given; 0: none of that kind.
 struct QueueWork {
   std::int64_t width = 0;           ///< order of the diagonal blocks, inner dimension of updates
+  Field field = Field::real;        ///< of the factors; of complex ones, width counts real numbers
   std::int64_t solved_rows = 0;     ///< rows that solve_right_upper() solves at once
   std::int64_t solved_columns = 0;  ///< columns that solve_left_lower() solves at once
   Precision purpose = Precision::fp32;  ///< of these solves, and what updates read
   bool permutes = false;                ///< whether rows are permuted
-  bool substitutes = false;             ///< whether solve_lower() and solve_upper() are called
+  std::int64_t substituted = 0;         ///< columns of X in solve_lower() and solve_upper()
   double least_part = 0;                ///< the least of Device::share(), 1/2, 1/4 ...
   std::int64_t pass_rows = 0;           ///< part of a matrix in multiply_generated()
   std::int64_t pass_columns = 0;
@@ -132,9 +133,6 @@ class Device {
   /// FP16), BF16 or FP32.
   /// Without them the update is emulated, with the same rounding.
   virtual bool native(Precision precision) const = 0;
-
-  /// Whether it factors complex matrices and solves with their factors.
-  virtual bool computes_complex() const { return false; }
 
   /// How FP64 products are computed, in words and with the settings of the library; empty where
   /// there is one way alone.
@@ -247,8 +245,9 @@ class Device {
                                FactorStatus* status) = 0;
   /// Converts a diagonal block L\U, factored with pivoting, to the form that the solves below read.
   virtual void prepare_diagonal(Queue& queue, AnyMatrix lu) = 0;
-  /// The form of a diagonal block that the solves read. 0: the block is L\U. m > 0: its m x m
-  /// blocks on the diagonal (the last may be smaller) hold L^-1\U^-1 instead of L\U.
+  /// The form of a real diagonal block that the solves read. 0: the block is L\U. m > 0: its m x m
+  /// blocks on the diagonal (the last may be smaller) hold L^-1\U^-1 instead of L\U. A complex one
+  /// is L\U on every device.
   virtual std::int64_t inverted_order(Precision /*storage*/) const { return 0; }
   /// B <- B U^-1 in FP32, U the upper triangle of lu, which is in the form of inverted_order().
   /// `purpose` is the precision to which the result will be rounded. If that has 16 bits, products
@@ -283,7 +282,6 @@ class Device {
 
   /// *found <- the first entry of the largest magnitude in `column`, which is m x 1; the magnitude
   /// of a complex entry is |re| + |im|, as in LAPACK. NaN counts as infinite. m = 0 gives {-1, -1}.
-
   virtual void find_pivot(Queue& queue, ConstAnyMatrix column, PivotCandidate* found) = 0;
   /// Writes the offer of this rank: what was found in a column of `rows`, which has all columns of
   /// the panel. If no row was found, the offer's row is -1 and its values are not written.
@@ -349,13 +347,11 @@ class Device {
   virtual void add(Queue& queue, ConstAnyMatrix x, AnyMatrix y) = 0;
   /// Y <- Y + Z for complex vectors: of X, whose columns hold pairs, as `pairs` says; Y is in
   /// planes (see solve_lower()), with half of the rows. FP32 or FP64.
-  /// @pre computes_complex()
-  virtual void add_pairs(Queue& queue, Pairs pairs, ConstAnyMatrix x, AnyMatrix y);
+  virtual void add_pairs(Queue& queue, Pairs pairs, ConstAnyMatrix x, AnyMatrix y) = 0;
   /// For each vector z of X, in planes, the two columns of Y, with twice the rows, are the pairs of
   /// z and of -i z: products of the transpose of a matrix of pairs with them are those of its
   /// conjugate transpose with z, in planes. FP32 or FP64.
-  /// @pre computes_complex()
-  virtual void spread_pairs(Queue& queue, ConstAnyMatrix x, AnyMatrix y);
+  virtual void spread_pairs(Queue& queue, ConstAnyMatrix x, AnyMatrix y) = 0;
   /// One pass over the rank's part of A, which is generated again in FP64: ax <- A x and, where the
   /// pointer is not null, (abs_rows)_i <- sum_j |a_ij| and abs_ax <- |A| |x|. x has
   /// columns.local_size() entries, the results have rows.local_size().

@@ -67,8 +67,8 @@ std::int64_t scratch_bytes(const LuPlan& plan) {
   const std::int64_t columns = plan.columns().local_size();
   const std::int64_t width = plan.parts() * plan.width;
   const DeviceTraits& traits = traits_of(plan.device);
-  // Solves for FP16x3 are those for FP32.
-  const bool copies = traits.solves_in_copies && bytes_of(p) == 2;
+  // Solves for FP16x3 are those for FP32, and so are complex ones.
+  const bool copies = traits.solves_in_copies && bytes_of(p) == 2 && plan.field == Field::real;
   const std::int64_t vectors = std::min(std::max(rows, columns), DeviceTraits::solve_vectors);
   const std::int64_t solves = copies ? vectors * (width + 3 * DeviceTraits::solve_strip) * 2 : 0;
   if (traits.emulated_columns == 0) return solves;

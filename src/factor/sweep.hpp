@@ -42,6 +42,7 @@ inline void prepare_queues(Device& device, Queue& panels, Queue& rows, Queue& up
                            const DistributedMatrix& a, const LuPlan& plan, std::int64_t chunk) {
   const bool pivoting = plan.pivoting == Pivoting::partial;
   QueueWork work{.width = plan.parts() * plan.width,
+                 .field = plan.field,
                  .purpose = plan.precision,
                  .permutes = pivoting,
                  .least_part = Beside::least};

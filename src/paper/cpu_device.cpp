@@ -185,6 +185,10 @@ class PaperCpu final : public Device {
     elements(OperationKind::pass, Precision::fp64, rows.local_size(), columns.local_size());
   }
 
+  // Only users' matrices are complex.
+  void add_pairs(Queue&, Pairs, ConstAnyMatrix, AnyMatrix) override { refuse(); }
+  void spread_pairs(Queue&, ConstAnyMatrix, AnyMatrix) override { refuse(); }
+
   void add_entries(Queue&, const MatrixEntry*, std::int64_t, AnyMatrix) override { refuse(); }
   void multiply(Queue&, Transpose, ConstAnyMatrix, MatrixView<const double>, MatrixView<double>,
                 double*, MatrixView<double>, std::uint64_t*) override {

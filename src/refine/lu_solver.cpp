@@ -26,7 +26,6 @@ LuSolver::LuSolver(Transport& transport, const DistributedMatrix& lu, std::int64
       steps_(lu.rows(), lu.columns(), width),
       pivots_(pivots),
       queue_(device_.make_queue(Priority::high)) {
-  device_.prepare(*queue_, {.width = width, .permutes = !pivots.empty(), .substitutes = true});
   wide_ = device_.allocate(WidePart::bytes(lu.storage(), lu.rows().local_size(), width));
   prepare(Precision::fp64, 1);
   if (!pivots_.empty()) plan_moves(moves_, Exchanges::forward);
@@ -45,6 +44,10 @@ void LuSolver::plan_moves(std::vector<DeviceRowMoves>& moves, Exchanges exchange
 // Makes room for vectors of this precision. Memory is kept from solve to solve.
 void LuSolver::prepare(Precision precision, std::int64_t vectors) {
   const std::int64_t count = parts() * vectors;
+  device_.prepare(*queue_, {.width = parts() * width_,
+                            .field = lu_.field(),
+                            .permutes = !pivots_.empty(),
+                            .substituted = count});
   const auto make = [&](Buffer& memory, std::int64_t entries) {
     const std::int64_t bytes = entries * count * bytes_of(precision);
     device_.reserve(memory, bytes);

@@ -32,8 +32,6 @@ void check_options(const Communicator& all, const SolveOptions& o) {
 std::vector<Attempt> SteppedSolver::plan_attempts() {
   check_options(all(), options_);
   source_.source().check(all());
-  if (field() == Field::complex && !machine_.device().computes_complex())
-    throw UsageError("A is complex: GPUs factor real matrices so far; allowed: the device cpu");
   if (options_.precision != Precision::automatic) return {{options_.precision, 0}};
   std::vector<Precision> compared{Precision::bf16, Precision::fp16, Precision::fp32,
                                   Precision::fp64};

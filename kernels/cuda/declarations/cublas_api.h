@@ -5,6 +5,9 @@
 
 #include "cuda_runtime.h"
 
+using cuComplex = float2;
+using cuDoubleComplex = double2;
+
 enum cublasStatus_t {
   CUBLAS_STATUS_SUCCESS = 0,
   CUBLAS_STATUS_NOT_INITIALIZED = 1,

@@ -42,9 +42,21 @@ cublasStatus_t cublasDtrsm_64(cublasHandle_t handle, cublasSideMode_t side, cubl
                               cublasOperation_t trans, cublasDiagType_t diag, std::int64_t m,
                               std::int64_t n, const double* alpha, const double* a,
                               std::int64_t lda, double* b, std::int64_t ldb);
+cublasStatus_t cublasCtrsm_64(cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t uplo,
+                              cublasOperation_t trans, cublasDiagType_t diag, std::int64_t m,
+                              std::int64_t n, const cuComplex* alpha, const cuComplex* a,
+                              std::int64_t lda, cuComplex* b, std::int64_t ldb);
+cublasStatus_t cublasZtrsm_64(cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t uplo,
+                              cublasOperation_t trans, cublasDiagType_t diag, std::int64_t m,
+                              std::int64_t n, const cuDoubleComplex* alpha,
+                              const cuDoubleComplex* a, std::int64_t lda, cuDoubleComplex* b,
+                              std::int64_t ldb);
 cublasStatus_t cublasDtrsv_64(cublasHandle_t handle, cublasFillMode_t uplo, cublasOperation_t trans,
                               cublasDiagType_t diag, std::int64_t n, const double* a,
                               std::int64_t lda, double* x, std::int64_t incx);
+cublasStatus_t cublasZtrsv_64(cublasHandle_t handle, cublasFillMode_t uplo, cublasOperation_t trans,
+                              cublasDiagType_t diag, std::int64_t n, const cuDoubleComplex* a,
+                              std::int64_t lda, cuDoubleComplex* x, std::int64_t incx);
 cublasStatus_t cublasSgemm_64(cublasHandle_t handle, cublasOperation_t transa,
                               cublasOperation_t transb, std::int64_t m, std::int64_t n,
                               std::int64_t k, const float* alpha, const float* a, std::int64_t lda,
@@ -55,6 +67,17 @@ cublasStatus_t cublasDgemm_64(cublasHandle_t handle, cublasOperation_t transa,
                               std::int64_t k, const double* alpha, const double* a,
                               std::int64_t lda, const double* b, std::int64_t ldb,
                               const double* beta, double* c, std::int64_t ldc);
+cublasStatus_t cublasCgemm_64(cublasHandle_t handle, cublasOperation_t transa,
+                              cublasOperation_t transb, std::int64_t m, std::int64_t n,
+                              std::int64_t k, const cuComplex* alpha, const cuComplex* a,
+                              std::int64_t lda, const cuComplex* b, std::int64_t ldb,
+                              const cuComplex* beta, cuComplex* c, std::int64_t ldc);
+cublasStatus_t cublasZgemm_64(cublasHandle_t handle, cublasOperation_t transa,
+                              cublasOperation_t transb, std::int64_t m, std::int64_t n,
+                              std::int64_t k, const cuDoubleComplex* alpha,
+                              const cuDoubleComplex* a, std::int64_t lda, const cuDoubleComplex* b,
+                              std::int64_t ldb, const cuDoubleComplex* beta, cuDoubleComplex* c,
+                              std::int64_t ldc);
 cublasStatus_t cublasGemmEx_64(cublasHandle_t handle, cublasOperation_t transa,
                                cublasOperation_t transb, std::int64_t m, std::int64_t n,
                                std::int64_t k, const void* alpha, const void* a,

@@ -19,7 +19,6 @@ class CpuDevice final : public Device {
   DeviceKind kind() const override { return DeviceKind::cpu; }
   std::string description() const override;
   bool native(Precision precision) const override;
-  bool computes_complex() const override { return true; }
 
   Buffer allocate(std::int64_t bytes) override;
   std::unique_ptr<Queue> make_queue(Priority priority) override;

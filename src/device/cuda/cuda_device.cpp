@@ -108,14 +108,12 @@ class CudaQueue final : public Queue {
   std::shared_ptr<Peers> peers_;
 };
 
-std::size_t bytes(Precision precision, std::int64_t elements) {
-  return static_cast<std::size_t>(elements * bytes_of(precision));
-}
-
 void copy_matrix(Lane& lane, ConstAnyMatrix from, AnyMatrix to, cudaMemcpyKind kind) {
   if (from.empty()) return;
-  check(cudaMemcpy2DAsync(to.data, bytes(to.precision, to.ld), from.data,
-                          bytes(from.precision, from.ld), bytes(from.precision, from.rows),
+  const auto bytes = [&](std::int64_t elements) {
+    return static_cast<std::size_t>(elements * from.element_bytes());
+  };
+  check(cudaMemcpy2DAsync(to.data, bytes(to.ld), from.data, bytes(from.ld), bytes(from.rows),
                           static_cast<std::size_t>(from.columns), kind, lane.stream()),
         "cudaMemcpy2DAsync");
 }
@@ -290,14 +288,16 @@ void CudaDevice::prepare(Queue& queue, const QueueWork& work) {
   l.blas();
   std::int64_t most = 0;
   const auto needs = [&](std::int64_t bytes) { most = std::max(most, bytes); };
-  if (bytes_of(work.purpose) == 2) {
+  if (bytes_of(work.purpose) == 2 && work.field == Field::real) {
     needs(solve_scratch(Triangle::upper, work.width, work.solved_rows));
     needs(solve_scratch(Triangle::unit_lower, work.width, work.solved_columns));
   }
   // A step exchanges at most twice as many rows as it has columns.
   const std::int64_t column = 2 * work.width * bytes_of(Precision::fp64);
   if (work.permutes && column > cuda::permuted_bytes) needs(std::max(permute_scratch, column));
-  if (work.substitutes) needs(2 * cuda::parts_size * std::int64_t{sizeof(double)});
+  if (work.substituted > 0)
+    needs(work.field == Field::complex ? complex_scratch(work.width / 2, work.substituted)
+                                       : 2 * cuda::parts_size * std::int64_t{sizeof(double)});
   if (work.pass_rows > 0) needs(pass_scratch(work.pass_rows, work.pass_columns, 3));
   l.scratch(most);
   if (work.diagonal > 0) l.reserve_diagonal(work.diagonal);
@@ -390,9 +390,10 @@ void CudaDevice::factor(Lane& l, MatrixView<float> a, std::int64_t begin, Factor
   if (n <= cuda::triangle_order) combine_inverses(l, a, h);
 }
 
-// Inverts all tiles at once, and then larger and larger blocks. FP64 solves read L\U itself.
+// Inverts all tiles at once, and then larger and larger blocks. FP64 and complex solves read L\U
+// itself.
 void CudaDevice::prepare_diagonal(Queue& queue, AnyMatrix lu) {
-  if (lu.precision == Precision::fp64 || lu.empty()) return;
+  if (lu.precision == Precision::fp64 || lu.field == Field::complex || lu.empty()) return;
   Lane& l = lane(queue);
   const MatrixView<float> a = lu.as<float>();
   check(cuda::invert_tiles(l.stream(), a), "invert_tiles");
@@ -428,14 +429,14 @@ void CudaDevice::cast(Queue& queue, ConstAnyMatrix from, double sign, AnyMatrix 
                       PanelControl* control, FactorStatus* status) {
   Lane& l = lane(queue);
   if (from.precision == Precision::fp64)
-    return check(cuda::copy_signed(l.stream(), from.as<double>(), sign, to.as<double>(),
-                                   &control->scale, &status->nonfinite),
+    return check(cuda::copy_signed(l.stream(), from, sign, to.as<double>(), &control->scale,
+                                   &status->nonfinite),
                  "copy_signed");
   std::uint32_t* bits = &l.words()->largest_bits;
   check(cudaMemsetAsync(bits, 0, sizeof(*bits), l.stream()), "cudaMemsetAsync");
-  check(cuda::largest_magnitude(l.stream(), from.as<float>(), bits), "largest_magnitude");
-  check(cuda::cast(l.stream(), from.as<float>(), static_cast<float>(sign), to, bits,
-                   &control->scale, &status->nonfinite),
+  check(cuda::largest_magnitude(l.stream(), from.real().as<float>(), bits), "largest_magnitude");
+  check(cuda::cast(l.stream(), from, static_cast<float>(sign), to, bits, &control->scale,
+                   &status->nonfinite),
         "cast");
 }
 

@@ -8,6 +8,8 @@
 ///   X_s <- (B_s - sum_{t<s} X_t U_ts) U_ss^-1.
 /// If the result will be rounded to 16 bits, the products of the sum read FP16. The product with
 /// the inverse then reads each factor as the sum of two BF16 numbers, which keeps 16 bits of it.
+///
+/// Complex triangles, panels and diagonal blocks are solved and multiplied by cuBLAS as they are.
 #pragma once
 
 #include <memory>
@@ -38,6 +40,12 @@ inline Cyclic cyclic(const Distribution& d) {
 /// Bytes of scratch memory for permutations of more rows than cuda::permute_rows can move. They fit
 /// into the GPU's cache.
 constexpr std::int64_t permute_scratch = std::int64_t{8} << 20;
+
+/// Bytes of scratch memory for a solve with a complex triangle of order n and `columns` of vectors
+/// in planes: a copy of the triangle in FP64, and the vectors in pairs.
+constexpr std::int64_t complex_scratch(std::int64_t n, std::int64_t columns) {
+  return 2 * n * (n + columns) * bytes_of(Precision::fp64);
+}
 
 /// The lanes that no queue uses at the moment.
 using LanePool = std::vector<std::unique_ptr<Lane>>;
@@ -112,6 +120,8 @@ class CudaDevice : public Device {
   void solve_lower(Queue& queue, Transpose transpose, ConstAnyMatrix lu, AnyMatrix x) override;
   void solve_upper(Queue& queue, Transpose transpose, ConstAnyMatrix lu, AnyMatrix x) override;
   void add(Queue& queue, ConstAnyMatrix x, AnyMatrix y) override;
+  void add_pairs(Queue& queue, Pairs pairs, ConstAnyMatrix x, AnyMatrix y) override;
+  void spread_pairs(Queue& queue, ConstAnyMatrix x, AnyMatrix y) override;
   void multiply_generated(Queue& queue, const MatrixSpec& spec, const Distribution& rows,
                           const Distribution& columns, const double* x, double* ax,
                           double* abs_rows, double* abs_ax) override;

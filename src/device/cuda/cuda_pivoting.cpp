@@ -51,11 +51,15 @@ void CudaDevice::eliminate(Queue& queue, ConstAnyMatrix pivot_row, AnyMatrix row
 void CudaDevice::solve_unit_lower(Queue& queue, ConstAnyMatrix l, AnyMatrix b) {
   if (b.empty()) return;
   Lane& on = lane(queue);
-  with_storage(b, [&]<class T>(MatrixView<T> x) { solve_unit_lower_left(on, l.as<T>(), x); });
+  with_numbers(b, [&]<class T>(MatrixView<T> x) { solve_unit_lower_left<T>(on, l.as<T>(), x); });
 }
 
 void CudaDevice::subtract(Queue& queue, ConstAnyMatrix a, ConstAnyMatrix b, AnyMatrix c) {
   Lane& l = lane(queue);
+  if (c.field == Field::complex)
+    return with_numbers(c, [&]<class T>(MatrixView<T> sum) {
+      add_product<T>(l, T{-1}, a.as<T>(), b.as<T>(), sum);
+    });
   if (c.precision == Precision::fp64)
     return products_->add(l, -1, a.as<double>(), b.as<double>(), c.as<double>());
   products_->multiply(l, Reading::fp32, -1, factor_of(a), factor_of(b), 1, c.as<float>());
@@ -65,20 +69,19 @@ void CudaDevice::permute_rows(Queue& queue, const std::int64_t* from, const std:
                               std::int64_t count, AnyMatrix a) {
   if (a.empty()) return;
   Lane& l = lane(queue);
-  if (count * bytes_of(a.precision) > cuda::permuted_bytes)
-    return permute_many(l, from, to, count, a);
+  if (count * a.element_bytes() > cuda::permuted_bytes) return permute_many(l, from, to, count, a);
   check(cuda::permute_rows(l.stream(), from, to, count, a), "permute_rows");
 }
 
 // Moves as many columns at a time as fit into permute_scratch, or one.
 void CudaDevice::permute_many(Lane& l, const std::int64_t* from, const std::int64_t* to,
                               std::int64_t count, AnyMatrix a) {
-  const std::int64_t column = count * bytes_of(a.precision);
+  const std::int64_t column = count * a.element_bytes();
   const std::int64_t columns = std::clamp<std::int64_t>(permute_scratch / column, 1, a.columns);
   std::byte* scratch = l.scratch(columns * column);
   for (std::int64_t j = 0; j < a.columns; j += columns) {
     const AnyMatrix part = a.block(0, j, a.rows, std::min(columns, a.columns - j));
-    const AnyMatrix moving{a.precision, scratch, count, part.columns, count};
+    const AnyMatrix moving{a.precision, scratch, count, part.columns, count, a.field};
     check(cuda::gather_rows(l.stream(), from, part, moving), "gather_rows");
     check(cuda::scatter_rows(l.stream(), to, moving, part), "scatter_rows");
   }

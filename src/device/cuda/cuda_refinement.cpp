@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Operations with FP64 vectors and the factors, a benchmark's matrix or a user's matrix, by kernels
-// of our own. cuBLAS solves with FP64 triangles.
+// of our own. cuBLAS solves with FP64 and with complex triangles.
 #include <algorithm>
 #include <utility>
 
@@ -79,11 +79,37 @@ void solve_transposed(Lane& l, Triangle triangle, MatrixView<const float> lu, Ma
   solve_transposed(
       triangle, lu,
       [&](MatrixView<const float> t, std::int64_t r, std::int64_t s) {
-        add_product(l, -1.0f, t, rows(r, t.rows), rows(s, t.columns), Transpose::yes);
+        add_product<float>(l, -1.0f, t, rows(r, t.rows), rows(s, t.columns), Transpose::yes);
       },
       [&](MatrixView<const float> t, std::int64_t s) {
         triangle_product(l, CUBLAS_SIDE_LEFT, triangle, 1, t, rows(s, t.rows), Transpose::yes);
       });
+}
+
+// As CudaDevice::solve(), with a complex triangle and vectors in planes. cuBLAS's vectors are the
+// first of each two columns of their pairs; where they are FP64 and the triangle is not, it reads a
+// copy of it.
+void solve_complex(Lane& l, Triangle triangle, Transpose transpose, ConstAnyMatrix lu,
+                   AnyMatrix planes) {
+  if (planes.empty()) return;
+  const std::int64_t n = lu.rows;
+  std::byte* scratch = l.scratch(complex_scratch(n, planes.columns));
+  const AnyMatrix pairs{planes.precision, scratch, 2 * n, planes.columns, 2 * n};
+  const AnyMatrix x{planes.precision, scratch, n, planes.columns / 2, 2 * n, Field::complex};
+  ConstAnyMatrix read = lu;
+  if (lu.precision != planes.precision) {
+    const AnyMatrix wide{
+        planes.precision, scratch + pairs.columns * pairs.ld * pairs.element_bytes(), n, n, n,
+        Field::complex};
+    check(cuda::convert(l.stream(), lu.real(), wide.real()), "convert");
+    read = wide;
+  }
+  check(cuda::spread_pairs(l.stream(), planes, pairs), "spread_pairs");
+  with_numbers(x, [&]<class T>(MatrixView<T> vectors) {
+    if constexpr (field_of<T> == Field::complex)
+      solve_triangle<T>(l, triangle, transpose, read.as<T>(), vectors);
+  });
+  check(cuda::gather_pairs(l.stream(), pairs, planes), "gather_pairs");
 }
 
 }  // namespace
@@ -95,7 +121,7 @@ void CudaDevice::subtract_product(Queue& queue, Transpose transpose, ConstAnyMat
     if (transpose == Transpose::no) return subtract(queue, a, x, y);
     return with_storage(a, [&](const auto& values) {
       using T = std::remove_cvref_t<decltype(values(0, 0))>;
-      add_product(l, T{-1}, values, x.as<T>(), y.as<T>(), transpose);
+      add_product<T>(l, T{-1}, values, x.as<T>(), y.as<T>(), transpose);
     });
   }
   for (std::int64_t k = 0; k < x.columns; ++k)
@@ -107,8 +133,9 @@ void CudaDevice::subtract_product(Queue& queue, Transpose transpose, ConstAnyMat
 void CudaDevice::solve(Queue& queue, Triangle triangle, Transpose transpose, ConstAnyMatrix lu,
                        AnyMatrix x) {
   Lane& l = lane(queue);
+  if (lu.field == Field::complex) return solve_complex(l, triangle, transpose, lu, x);
   if (lu.precision == Precision::fp64)
-    return solve_triangle(l, triangle, transpose, lu.as<double>(), x.as<double>());
+    return solve_triangle<double>(l, triangle, transpose, lu.as<double>(), x.as<double>());
   if (x.precision == Precision::fp32) {
     if (transpose == Transpose::yes)
       return solve_transposed(l, triangle, lu.as<float>(), x.as<float>());
@@ -155,6 +182,14 @@ void CudaDevice::clear(Queue& queue, std::span<std::byte> device) {
 
 void CudaDevice::add(Queue& queue, ConstAnyMatrix x, AnyMatrix y) {
   check(cuda::add(lane(queue).stream(), x, y), "add");
+}
+
+void CudaDevice::add_pairs(Queue& queue, Pairs pairs, ConstAnyMatrix x, AnyMatrix y) {
+  check(cuda::add_pairs(lane(queue).stream(), pairs == Pairs::sums, x, y), "add_pairs");
+}
+
+void CudaDevice::spread_pairs(Queue& queue, ConstAnyMatrix x, AnyMatrix y) {
+  check(cuda::spread_pairs(lane(queue).stream(), x, y), "spread_pairs");
 }
 
 std::int64_t CudaDevice::pass_scratch(std::int64_t rows, std::int64_t columns, int sums) const {

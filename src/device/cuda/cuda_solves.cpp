@@ -106,7 +106,8 @@ void CudaDevice::solve_right_upper(Queue& queue, MatrixView<const float> lu, Mat
 }
 
 void CudaDevice::solve_left_lower(Queue& queue, ConstAnyMatrix lu, AnyMatrix b, Precision purpose) {
-  if (lu.precision == Precision::fp64) return solve_unit_lower(queue, lu, b);
+  if (lu.precision == Precision::fp64 || lu.field == Field::complex)
+    return solve_unit_lower(queue, lu, b);
   solve_panel(lane(queue), Triangle::unit_lower, lu.as<float>(), b.as<float>(), purpose);
 }
 

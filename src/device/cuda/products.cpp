@@ -240,7 +240,7 @@ void Products::add(Lane& lane, Reading reading, const float* alpha, const Factor
 void Products::add(Lane& lane, double alpha, MatrixView<const double> a, MatrixView<const double> b,
                    MatrixView<double> c, Fp64Products products) {
   if (!left_out(class_of(Reading::fp64, c.rows, c.columns, a.columns, lane.multiprocessors())))
-    add_product(lane, alpha, a, b, c, Transpose::no, products);
+    add_product<double>(lane, alpha, a, b, c, Transpose::no, products);
 }
 
 }  // namespace lupine

@@ -92,18 +92,20 @@ cudaError_t multiply_generated(cudaStream_t stream, const MatrixSpec&, const Cyc
 cudaError_t largest_magnitude(cudaStream_t stream, MatrixView<const float> a, std::uint32_t*) {
   return convert(stream, Precision::fp32, a.rows, a.columns, 4);
 }
-cudaError_t cast(cudaStream_t stream, MatrixView<const float> from, float, AnyMatrix to,
+cudaError_t cast(cudaStream_t stream, ConstAnyMatrix from, float, AnyMatrix to,
                  const std::uint32_t*, double* scale, std::int64_t*) {
   if (Memory::real(scale)) *scale = 1;
-  return convert(stream, to.precision, from.rows, from.columns, 6);
+  const ConstAnyMatrix numbers = from.real();  // each is written once for each of its parts
+  return convert(stream, to.precision, numbers.rows, numbers.columns,
+                 4. + 2. * static_cast<double>(parts_of(from.field)));
 }
 cudaError_t convert(cudaStream_t stream, ConstAnyMatrix from, AnyMatrix to) {
   return convert(stream, to.precision, from.rows, from.columns, 6);
 }
-cudaError_t copy_signed(cudaStream_t stream, MatrixView<const double> from, double,
-                        MatrixView<double>, double* scale, std::int64_t*) {
+cudaError_t copy_signed(cudaStream_t stream, ConstAnyMatrix, double, MatrixView<double> to,
+                        double* scale, std::int64_t*) {
   if (Memory::real(scale)) *scale = 1;
-  return move(stream, OperationKind::convert, Precision::fp64, from);
+  return move(stream, OperationKind::convert, Precision::fp64, to);
 }
 cudaError_t inverse_scale(cudaStream_t stream, const double*, const double*, float*, float*) {
   launch(stream, {});
@@ -134,12 +136,12 @@ cudaError_t invert_tiles(cudaStream_t stream, MatrixView<float> a) {
 
 cudaError_t find_pivot(cudaStream_t stream, ConstAnyMatrix column, SearchSpace*, Found found) {
   draw_pivot(stream, found, column.rows);
-  launch(stream, {.bytes = static_cast<double>(column.rows * bytes_of(column.precision))});
+  launch(stream, {.bytes = static_cast<double>(column.rows * column.element_bytes())});
   return cudaSuccess;
 }
 cudaError_t offer_pivot(cudaStream_t stream, ConstAnyMatrix rows, const OfferedRows&, FoundPivot,
                         std::byte*) {
-  launch(stream, {.bytes = 2. * static_cast<double>(rows.columns * bytes_of(rows.precision))});
+  launch(stream, {.bytes = 2. * static_cast<double>(rows.columns * rows.element_bytes())});
   return cudaSuccess;
 }
 // The host is ahead of the messages with the offers, so all ranks draw the same row instead.
@@ -149,23 +151,23 @@ cudaError_t take_pivot(cudaStream_t stream, AnyMatrix rows, std::int64_t first, 
     *pivot = stream->rank->draw_row(first);
   else if (Memory::real(pivot) && Memory::real(found.row))
     *pivot = first + *found.row;
-  launch(stream, {.bytes = 4. * static_cast<double>(rows.columns * bytes_of(rows.precision))});
+  launch(stream, {.bytes = 4. * static_cast<double>(rows.columns * rows.element_bytes())});
   return cudaSuccess;
 }
 cudaError_t eliminate(cudaStream_t stream, ConstAnyMatrix, AnyMatrix rows, SearchSpace*,
                       Found next) {
   if (rows.columns > 1) draw_pivot(stream, next, rows.rows);
-  return move(stream, OperationKind::eliminate, rows.precision, rows);
+  return move(stream, OperationKind::eliminate, rows.precision, rows.real());
 }
 cudaError_t permute_rows(cudaStream_t stream, const std::int64_t*, const std::int64_t*,
                          std::int64_t count, AnyMatrix a) {
-  return move(stream, OperationKind::exchange, a.precision, a.block(0, 0, count, a.columns));
+  return move(stream, OperationKind::exchange, a.precision, a.block(0, 0, count, a.columns).real());
 }
 cudaError_t gather_rows(cudaStream_t stream, const std::int64_t*, ConstAnyMatrix, AnyMatrix to) {
-  return move(stream, OperationKind::exchange, to.precision, to);
+  return move(stream, OperationKind::exchange, to.precision, to.real());
 }
 cudaError_t scatter_rows(cudaStream_t stream, const std::int64_t*, ConstAnyMatrix from, AnyMatrix) {
-  return move(stream, OperationKind::exchange, from.precision, from);
+  return move(stream, OperationKind::exchange, from.precision, from.real());
 }
 
 cudaError_t subtract_product(cudaStream_t stream, Transpose, ConstAnyMatrix a, const double*,
@@ -197,6 +199,15 @@ cudaError_t multiply_transposed_triangle(cudaStream_t stream, MatrixView<const f
 }
 cudaError_t add(cudaStream_t stream, ConstAnyMatrix x, AnyMatrix) {
   return move(stream, OperationKind::convert, x.precision, x);
+}
+cudaError_t add_pairs(cudaStream_t stream, bool, ConstAnyMatrix x, AnyMatrix) {
+  return move(stream, OperationKind::convert, x.precision, x);
+}
+cudaError_t spread_pairs(cudaStream_t stream, ConstAnyMatrix, AnyMatrix y) {
+  return move(stream, OperationKind::convert, y.precision, y);
+}
+cudaError_t gather_pairs(cudaStream_t stream, ConstAnyMatrix, AnyMatrix y) {
+  return move(stream, OperationKind::convert, y.precision, y);
 }
 
 // A user's matrix is not predicted.

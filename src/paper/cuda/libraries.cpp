@@ -7,6 +7,7 @@
 
 #include "paper/cuda/gpu.hpp"
 
+using lupine::Field;
 using lupine::OperationKind;
 using lupine::OperationModel;
 using lupine::Precision;
@@ -44,18 +45,28 @@ const OperationModel& product_of(const lupine::DeviceModel& device, cudaDataType
 }
 
 // A triangle of order t, times or solved for a matrix with `others` columns (rows, on the right).
+// Complex products are four real ones.
 void launch_triangle(cublasHandle_t handle, cublasSideMode_t side, Precision precision,
-                     std::int64_t m, std::int64_t n) {
+                     std::int64_t m, std::int64_t n, Field field = Field::real) {
   const lupine::DeviceModel& device = handle->stream->rank->device();
   const auto order = static_cast<double>(side == CUBLAS_SIDE_LEFT ? m : n);
   const auto others = static_cast<double>(side == CUBLAS_SIDE_LEFT ? n : m);
-  const auto element = static_cast<double>(lupine::bytes_of(precision));
+  const auto parts = static_cast<double>(lupine::parts_of(field));
+  const double element = parts * static_cast<double>(lupine::bytes_of(precision));
   const double part = handle->multiprocessors > 0
                           ? static_cast<double>(handle->multiprocessors) / device.multiprocessors
                           : 1;
-  launch(handle->stream,
-         arithmetic(device, device.of(OperationKind::solve_left, precision), others * order * order,
-                    1, others, order, element * (order * order / 2 + 2 * order * others), part));
+  launch(handle->stream, arithmetic(device, device.of(OperationKind::solve_left, precision),
+                                    parts * parts * others * order * order, 1, others, order,
+                                    element * (order * order / 2 + 2 * order * others), part));
+}
+
+// A complex product, as the real one of its expanded left factor.
+void launch_complex_product(cublasHandle_t handle, cudaDataType type, std::int64_t m,
+                            std::int64_t n, std::int64_t k) {
+  launch_product(handle->stream, product_of(handle->stream->rank->device(), type),
+                 bytes_of_type(type), bytes_of_type(type), 2 * m, n, 2 * k,
+                 handle->multiprocessors);
 }
 
 }  // namespace
@@ -140,10 +151,30 @@ cublasStatus_t cublasDtrsm_64(cublasHandle_t handle, cublasSideMode_t side, cubl
   launch_triangle(handle, side, Precision::fp64, m, n);
   return CUBLAS_STATUS_SUCCESS;
 }
+cublasStatus_t cublasCtrsm_64(cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t,
+                              cublasOperation_t, cublasDiagType_t, std::int64_t m, std::int64_t n,
+                              const cuComplex*, const cuComplex*, std::int64_t, cuComplex*,
+                              std::int64_t) {
+  launch_triangle(handle, side, Precision::fp32, m, n, Field::complex);
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasZtrsm_64(cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t,
+                              cublasOperation_t, cublasDiagType_t, std::int64_t m, std::int64_t n,
+                              const cuDoubleComplex*, const cuDoubleComplex*, std::int64_t,
+                              cuDoubleComplex*, std::int64_t) {
+  launch_triangle(handle, side, Precision::fp64, m, n, Field::complex);
+  return CUBLAS_STATUS_SUCCESS;
+}
 cublasStatus_t cublasDtrsv_64(cublasHandle_t handle, cublasFillMode_t, cublasOperation_t,
                               cublasDiagType_t, std::int64_t n, const double*, std::int64_t,
                               double*, std::int64_t) {
   launch_triangle(handle, CUBLAS_SIDE_LEFT, Precision::fp64, n, 1);
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasZtrsv_64(cublasHandle_t handle, cublasFillMode_t, cublasOperation_t,
+                              cublasDiagType_t, std::int64_t n, const cuDoubleComplex*,
+                              std::int64_t, cuDoubleComplex*, std::int64_t) {
+  launch_triangle(handle, CUBLAS_SIDE_LEFT, Precision::fp64, n, 1, Field::complex);
   return CUBLAS_STATUS_SUCCESS;
 }
 cublasStatus_t cublasSgemm_64(cublasHandle_t handle, cublasOperation_t, cublasOperation_t,
@@ -160,6 +191,21 @@ cublasStatus_t cublasDgemm_64(cublasHandle_t handle, cublasOperation_t, cublasOp
                               const double*, double*, std::int64_t) {
   launch_product(handle->stream, product_of(handle->stream->rank->device(), CUDA_R_64F), 8, 8, m, n,
                  k, handle->multiprocessors);
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasCgemm_64(cublasHandle_t handle, cublasOperation_t, cublasOperation_t,
+                              std::int64_t m, std::int64_t n, std::int64_t k, const cuComplex*,
+                              const cuComplex*, std::int64_t, const cuComplex*, std::int64_t,
+                              const cuComplex*, cuComplex*, std::int64_t) {
+  launch_complex_product(handle, CUDA_R_32F, m, n, k);
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasZgemm_64(cublasHandle_t handle, cublasOperation_t, cublasOperation_t,
+                              std::int64_t m, std::int64_t n, std::int64_t k,
+                              const cuDoubleComplex*, const cuDoubleComplex*, std::int64_t,
+                              const cuDoubleComplex*, std::int64_t, const cuDoubleComplex*,
+                              cuDoubleComplex*, std::int64_t) {
+  launch_complex_product(handle, CUDA_R_64F, m, n, k);
   return CUBLAS_STATUS_SUCCESS;
 }
 cublasStatus_t cublasGemmEx_64(cublasHandle_t handle, cublasOperation_t, cublasOperation_t,

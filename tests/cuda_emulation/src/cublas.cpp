@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// cuBLAS on OpenBLAS.
+/// cuBLAS on OpenBLAS: handles and products.
 #include <cblas.h>
 #include <cublas_v2.h>
 
 #include <climits>
+#include <complex>
 #include <cstring>
 #include <type_traits>
 
 #include "blas.hpp"
 #include "blas_handle.hpp"
+#include "blas_parts.hpp"
 #include "conversions.hpp"
 
 namespace lupine::emulation {
@@ -51,31 +53,15 @@ void gemm(CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, int m, int n, int k, double al
           const double* a, int lda, const double* b, int ldb, double beta, double* c, int ldc) {
   cblas_dgemm(CblasColMajor, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
 }
-void trmm(CBLAS_SIDE side, CBLAS_UPLO uplo, CBLAS_TRANSPOSE trans, CBLAS_DIAG diag, int m, int n,
-          float alpha, const float* a, int lda, float* b, int ldb) {
-  cblas_strmm(CblasColMajor, side, uplo, trans, diag, m, n, alpha, a, lda, b, ldb);
+void gemm(CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, int m, int n, int k, std::complex<float> alpha,
+          const std::complex<float>* a, int lda, const std::complex<float>* b, int ldb,
+          std::complex<float> beta, std::complex<float>* c, int ldc) {
+  cblas_cgemm(CblasColMajor, ta, tb, m, n, k, &alpha, a, lda, b, ldb, &beta, c, ldc);
 }
-void trmm(CBLAS_SIDE side, CBLAS_UPLO uplo, CBLAS_TRANSPOSE trans, CBLAS_DIAG diag, int m, int n,
-          double alpha, const double* a, int lda, double* b, int ldb) {
-  cblas_dtrmm(CblasColMajor, side, uplo, trans, diag, m, n, alpha, a, lda, b, ldb);
-}
-
-void trsm(CBLAS_SIDE side, CBLAS_UPLO uplo, CBLAS_TRANSPOSE trans, CBLAS_DIAG diag, int m, int n,
-          float alpha, const float* a, int lda, float* b, int ldb) {
-  cblas_strsm(CblasColMajor, side, uplo, trans, diag, m, n, alpha, a, lda, b, ldb);
-}
-void trsm(CBLAS_SIDE side, CBLAS_UPLO uplo, CBLAS_TRANSPOSE trans, CBLAS_DIAG diag, int m, int n,
-          double alpha, const double* a, int lda, double* b, int ldb) {
-  cblas_dtrsm(CblasColMajor, side, uplo, trans, diag, m, n, alpha, a, lda, b, ldb);
-}
-
-template <class T>
-void copy_columns(const T* from, std::int64_t from_ld, T* to, std::int64_t to_ld, std::int64_t rows,
-                  std::int64_t columns) {
-  if (from == to) return;
-  for (std::int64_t j = 0; j < columns; ++j) {
-    std::copy_n(from + j * from_ld, rows, to + j * to_ld);
-  }
+void gemm(CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, int m, int n, int k, std::complex<double> alpha,
+          const std::complex<double>* a, int lda, const std::complex<double>* b, int ldb,
+          std::complex<double> beta, std::complex<double>* c, int ldc) {
+  cblas_zgemm(CblasColMajor, ta, tb, m, n, k, &alpha, a, lda, b, ldb, &beta, c, ldc);
 }
 
 template <class T>
@@ -114,10 +100,6 @@ void run_narrow(const Product& product) {
 
 bool fits_int(const Operand& x) {
   return x.columns <= INT_MAX && x.ld <= INT_MAX;
-}
-
-void spoil(void* workspace, std::size_t bytes) {
-  if (workspace != nullptr) std::memset(workspace, 0xff, std::min<std::size_t>(bytes, 65536));
 }
 
 }  // namespace
@@ -176,10 +158,6 @@ void run(const Product& product) {
 
 namespace {
 
-bool valid(cublasOperation_t operation) {
-  return operation >= CUBLAS_OP_N && operation <= CUBLAS_OP_C;
-}
-
 cublasStatus_t multiply(cublasHandle_t handle, const Product& shape, const void* alpha,
                         const void* beta) {
   if (handle == nullptr || !known(handle->stream)) return CUBLAS_STATUS_NOT_INITIALIZED;
@@ -210,85 +188,37 @@ Operand operand(const void* data, cudaDataType type, cublasOperation_t operation
   return {data, type, transposed, transposed ? columns : rows, transposed ? rows : columns, ld};
 }
 
-CBLAS_SIDE cblas(cublasSideMode_t side) {
-  return side == CUBLAS_SIDE_LEFT ? CblasLeft : CblasRight;
-}
-CBLAS_UPLO cblas(cublasFillMode_t uplo) {
-  return uplo == CUBLAS_FILL_MODE_LOWER ? CblasLower : CblasUpper;
-}
-CBLAS_DIAG cblas(cublasDiagType_t diag) {
-  return diag == CUBLAS_DIAG_UNIT ? CblasUnit : CblasNonUnit;
-}
-
-/// What a library that multiplies the other half of a triangle by zero would add: NaN where that
-/// half has an Inf or NaN, and otherwise 0.
-template <class T>
-T zero_times_other_half(cublasFillMode_t uplo, cublasDiagType_t diag, std::int64_t order,
-                        const T* a, std::int64_t lda) {
-  T sum = 0;
-  for (std::int64_t j = 0; j < order; ++j)
-    for (std::int64_t i = 0; i < order; ++i) {
-      const bool read = i == j                           ? diag == CUBLAS_DIAG_NON_UNIT
-                        : uplo == CUBLAS_FILL_MODE_LOWER ? i > j
-                                                         : i < j;
-      if (!read) sum += 0 * a[i + j * lda];
-    }
-  return sum;
-}
-
-/// C <- alpha op(A) B and the like, or with op(A)^-1: `compute` does it in place, as cBLAS does.
-template <class T, class Compute>
-cublasStatus_t with_triangle(cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t uplo,
-                             cublasOperation_t trans, cublasDiagType_t diag, std::int64_t m,
-                             std::int64_t n, const T* alpha, const T* a, std::int64_t lda,
-                             const T* b, std::int64_t ldb, T* c, std::int64_t ldc,
-                             Compute compute) {
+template <class T, class Number>
+cublasStatus_t multiply_complex(cublasHandle_t handle, cublasOperation_t transa,
+                                cublasOperation_t transb, std::int64_t m, std::int64_t n,
+                                std::int64_t k, const Number* alpha, const Number* a,
+                                std::int64_t lda, const Number* b, std::int64_t ldb,
+                                const Number* beta, Number* c, std::int64_t ldc) {
+  using Z = std::complex<T>;
   if (handle == nullptr || !known(handle->stream)) return CUBLAS_STATUS_NOT_INITIALIZED;
-  const bool in_device_memory = handle->mode == CUBLAS_POINTER_MODE_DEVICE;
-  const std::int64_t order = side == CUBLAS_SIDE_LEFT ? m : n;
-  if (m < 0 || n < 0 || !valid(trans)) return CUBLAS_STATUS_INVALID_VALUE;
+  if (!valid(transa) || !valid(transb) || std::min({m, n, k}) < 0)
+    return CUBLAS_STATUS_INVALID_VALUE;
   if (m == 0 || n == 0) return CUBLAS_STATUS_SUCCESS;
-  if (std::max({m, n, lda, ldb, ldc}) > INT_MAX || (b == c && ldb != ldc) ||
-      !check_scalar(alpha, type_of<T>, in_device_memory) ||
-      !on_device(a, order, order, lda, sizeof(T)) || !on_device(b, m, n, ldb, sizeof(T)) ||
-      !on_device(c, m, n, ldc, sizeof(T))) {
+  const bool in_device_memory = handle->mode == CUBLAS_POINTER_MODE_DEVICE;
+  const auto is_there = [](cublasOperation_t op, const Number* at, std::int64_t rows,
+                           std::int64_t columns, std::int64_t ld) {
+    if (op != CUBLAS_OP_N) std::swap(rows, columns);
+    return is_aligned<T>(at) && on_device(at, rows, columns, ld, sizeof(Z));
+  };
+  if (std::max({m, n, k, lda, ldb, ldc}) > INT_MAX || !is_aligned<T>(alpha) ||
+      !is_aligned<T>(beta) || !Reader<Z>::check(numbers<T>(alpha), in_device_memory) ||
+      !Reader<Z>::check(numbers<T>(beta), in_device_memory) || !is_there(transa, a, m, k, lda) ||
+      !is_there(transb, b, k, n, ldb) || !is_there(CUBLAS_OP_N, c, m, n, ldc))
     return CUBLAS_STATUS_INVALID_VALUE;
-  }
-  const Scalar scalar = make_scalar(alpha, type_of<T>, in_device_memory);
+  const Reader<Z> factor(numbers<T>(alpha), in_device_memory);
+  const Reader<Z> kept(numbers<T>(beta), in_device_memory);
   const cublasContext used = *handle;
   enqueue(used.stream, {[=] {
                           spoil(used.workspace, used.workspace_bytes);
-                          copy_columns(b, ldb, c, ldc, m, n);
-                          compute(cblas(side), cblas(uplo), transposition(trans != CUBLAS_OP_N),
-                                  cblas(diag), static_cast<int>(m), static_cast<int>(n),
-                                  static_cast<T>(read(scalar, sizeof(T) == 8)), a,
-                                  static_cast<int>(lda), c, static_cast<int>(ldc));
-                          const T more = zero_times_other_half(uplo, diag, order, a, lda);
-                          for (std::int64_t j = 0; j < n; ++j)
-                            for (std::int64_t i = 0; i < m; ++i) c[i + j * ldc] += more;
-                        },
-                        {}});
-  return CUBLAS_STATUS_SUCCESS;
-}
-
-cublasStatus_t solve_vector(cublasHandle_t handle, cublasFillMode_t uplo, cublasOperation_t trans,
-                            cublasDiagType_t diag, std::int64_t n, const double* a,
-                            std::int64_t lda, double* x, std::int64_t incx) {
-  if (handle == nullptr || !known(handle->stream)) return CUBLAS_STATUS_NOT_INITIALIZED;
-  if (n < 0 || incx == 0 || !valid(trans)) return CUBLAS_STATUS_INVALID_VALUE;
-  if (n == 0) return CUBLAS_STATUS_SUCCESS;
-  if (incx < 0) return CUBLAS_STATUS_NOT_SUPPORTED;  // here
-  if (std::max({n, lda, incx}) > INT_MAX || !on_device(a, n, n, lda, sizeof(double)) ||
-      !on_device(x, 1, n, incx, sizeof(double))) {
-    return CUBLAS_STATUS_INVALID_VALUE;
-  }
-  const cublasContext used = *handle;
-  enqueue(used.stream, {[=] {
-                          spoil(used.workspace, used.workspace_bytes);
-                          cblas_dtrsv(CblasColMajor, cblas(uplo),
-                                      transposition(trans != CUBLAS_OP_N), cblas(diag),
-                                      static_cast<int>(n), a, static_cast<int>(lda), x,
-                                      static_cast<int>(incx));
+                          gemm(cblas(transa), cblas(transb), static_cast<int>(m),
+                               static_cast<int>(n), static_cast<int>(k), factor(), numbers<T>(a),
+                               static_cast<int>(lda), numbers<T>(b), static_cast<int>(ldb), kept(),
+                               numbers<T>(c), static_cast<int>(ldc));
                         },
                         {}});
   return CUBLAS_STATUS_SUCCESS;
@@ -387,52 +317,27 @@ const char* cublasGetStatusString(cublasStatus_t status) {
   return cublasGetStatusName(status);
 }
 
-cublasStatus_t cublasStrmm_64(cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t uplo,
-                              cublasOperation_t trans, cublasDiagType_t diag, std::int64_t m,
-                              std::int64_t n, const float* alpha, const float* a, std::int64_t lda,
-                              const float* b, std::int64_t ldb, float* c, std::int64_t ldc) {
-  return blas_call("cublasStrmm_64", [&] {
-    return with_triangle(handle, side, uplo, trans, diag, m, n, alpha, a, lda, b, ldb, c, ldc,
-                         [](auto... all) { trmm(all...); });
+cublasStatus_t cublasCgemm_64(cublasHandle_t handle, cublasOperation_t transa,
+                              cublasOperation_t transb, std::int64_t m, std::int64_t n,
+                              std::int64_t k, const cuComplex* alpha, const cuComplex* a,
+                              std::int64_t lda, const cuComplex* b, std::int64_t ldb,
+                              const cuComplex* beta, cuComplex* c, std::int64_t ldc) {
+  return blas_call("cublasCgemm_64", [&] {
+    return multiply_complex<float>(handle, transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c,
+                                   ldc);
   });
 }
 
-cublasStatus_t cublasStrsm_64(cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t uplo,
-                              cublasOperation_t trans, cublasDiagType_t diag, std::int64_t m,
-                              std::int64_t n, const float* alpha, const float* a, std::int64_t lda,
-                              float* b, std::int64_t ldb) {
-  return blas_call("cublasStrsm_64", [&] {
-    return with_triangle(handle, side, uplo, trans, diag, m, n, alpha, a, lda, b, ldb, b, ldb,
-                         [](auto... all) { trsm(all...); });
-  });
-}
-
-cublasStatus_t cublasDtrmm_64(cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t uplo,
-                              cublasOperation_t trans, cublasDiagType_t diag, std::int64_t m,
-                              std::int64_t n, const double* alpha, const double* a,
-                              std::int64_t lda, const double* b, std::int64_t ldb, double* c,
+cublasStatus_t cublasZgemm_64(cublasHandle_t handle, cublasOperation_t transa,
+                              cublasOperation_t transb, std::int64_t m, std::int64_t n,
+                              std::int64_t k, const cuDoubleComplex* alpha,
+                              const cuDoubleComplex* a, std::int64_t lda, const cuDoubleComplex* b,
+                              std::int64_t ldb, const cuDoubleComplex* beta, cuDoubleComplex* c,
                               std::int64_t ldc) {
-  return blas_call("cublasDtrmm_64", [&] {
-    return with_triangle(handle, side, uplo, trans, diag, m, n, alpha, a, lda, b, ldb, c, ldc,
-                         [](auto... all) { trmm(all...); });
+  return blas_call("cublasZgemm_64", [&] {
+    return multiply_complex<double>(handle, transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c,
+                                    ldc);
   });
-}
-
-cublasStatus_t cublasDtrsm_64(cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t uplo,
-                              cublasOperation_t trans, cublasDiagType_t diag, std::int64_t m,
-                              std::int64_t n, const double* alpha, const double* a,
-                              std::int64_t lda, double* b, std::int64_t ldb) {
-  return blas_call("cublasDtrsm_64", [&] {
-    return with_triangle(handle, side, uplo, trans, diag, m, n, alpha, a, lda, b, ldb, b, ldb,
-                         [](auto... all) { trsm(all...); });
-  });
-}
-
-cublasStatus_t cublasDtrsv_64(cublasHandle_t handle, cublasFillMode_t uplo, cublasOperation_t trans,
-                              cublasDiagType_t diag, std::int64_t n, const double* a,
-                              std::int64_t lda, double* x, std::int64_t incx) {
-  return blas_call("cublasDtrsv_64",
-                   [&] { return solve_vector(handle, uplo, trans, diag, n, a, lda, x, incx); });
 }
 
 namespace {
