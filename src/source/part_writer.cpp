@@ -15,10 +15,14 @@ namespace {
 
 constexpr std::int64_t element = sizeof(double);
 
-// At least one row and one column fit, whatever the limit.
+// The rows of a piece are a multiple of these, so that no complex element is cut in two.
+constexpr std::int64_t row_step = 2;
+
+// At least row_step rows and one column fit, whatever the limit.
 std::int64_t bytes_of_piece(MatrixView<double> a) {
   const std::int64_t eighth = a.rows * a.columns * element / 8;
-  return std::max({std::min(eighth, largest_piece_bytes), a.rows * element, a.columns * element});
+  return std::max(
+      {std::min(eighth, largest_piece_bytes), a.rows * element, row_step * a.columns * element});
 }
 
 }  // namespace
@@ -51,7 +55,7 @@ void PartWriter::by_columns(const WritePiece& write) {
 void PartWriter::by_rows(const WritePiece& write) {
   if (a_.empty()) return;
   if (!device_) return write(0, a_);
-  const std::int64_t height = piece_.bytes() / (a_.columns * element);
+  const std::int64_t height = piece_.bytes() / (row_step * a_.columns * element) * row_step;
   for (std::int64_t i = 0; i < a_.rows; i += height) {
     const std::int64_t rows = std::min(height, a_.rows - i);
     const MatrixView<double> to{piece_.as<double>(), rows, a_.columns, rows};

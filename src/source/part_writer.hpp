@@ -18,7 +18,7 @@ constexpr std::int64_t largest_piece_bytes = std::int64_t{64} << 20;
 
 /// Receives a rank's part of A (rows() x columns() in local indices) in pieces, in any order. If A
 /// is in device memory that the host cannot access, each piece goes through a buffer in host
-/// memory: an eighth of the part, at most largest_piece_bytes, but at least one row or column.
+/// memory: an eighth of the part, at most largest_piece_bytes, but at least two rows or one column.
 class PartWriter {
  public:
   /// @param a in host memory
@@ -37,8 +37,8 @@ class PartWriter {
   /// Calls write(first, to) for pieces of whole columns, `to` being the columns from `first` on. If
   /// A is in host memory, there is one piece: all of A.
   void by_columns(const WritePiece& write);
-  /// Calls write(first, to) for pieces of whole rows, `to` being the rows from `first` on. If A is
-  /// in host memory, there is one piece: all of A.
+  /// Calls write(first, to) for pieces of whole rows, `to` being the rows from `first` on, which is
+  /// even. If A is in host memory, there is one piece: all of A.
   void by_rows(const WritePiece& write);
   /// The block of A that begins at element (i, j) <- from, which has the size of the block.
   void set(std::int64_t i, std::int64_t j, MatrixView<const double> from);
