@@ -374,3 +374,44 @@ TEST_CASE("triangular solves of cuBLAS against plain loops", "[emulation]") {
   CHECK(std::isnan(device_c.read(stream).front()));
   CHECK(cublasDestroy(handle) == CUBLAS_STATUS_SUCCESS);
 }
+
+TEST_CASE("complex products and solves of cuBLAS by hand", "[emulation]") {
+  const Stream stream;
+  cublasHandle_t handle = nullptr;
+  REQUIRE(cublasCreate(&handle) == CUBLAS_STATUS_SUCCESS);
+  REQUIRE(cublasSetStream(handle, stream.id) == CUBLAS_STATUS_SUCCESS);
+  // L = [1, ; i, 1] in pairs, with other numbers on and above its diagonal, which are not taken.
+  const Array<double> l({9, 9, 0, 1, 9, 9, 9, 9}, stream);
+  const Array<double> b({1, 2, 3, 4}, stream);
+  const auto numbers = [](double* pairs) { return reinterpret_cast<cuDoubleComplex*>(pairs); };
+  const cuDoubleComplex one{1, 0};
+  const auto trsm = [&](cublasOperation_t operation, double* x) {
+    return cublasZtrsm_64(handle, CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_LOWER, operation,
+                          CUBLAS_DIAG_UNIT, 2, 1, &one, numbers(l.data), 2, numbers(x), 2);
+  };
+  CHECK(trsm(CUBLAS_OP_N, b.data + 1) == CUBLAS_STATUS_INVALID_VALUE);  // half of an element
+  CHECK(trsm(CUBLAS_OP_N, b.data) == CUBLAS_STATUS_SUCCESS);
+  CHECK(b.read(stream) == std::vector<double>{1, 2, 5, 3});
+  CHECK(trsm(CUBLAS_OP_C, b.data) == CUBLAS_STATUS_SUCCESS);
+  CHECK(b.read(stream) == std::vector<double>{-2, 7, 5, 3});
+  CHECK(trsm(CUBLAS_OP_T, b.data) == CUBLAS_STATUS_SUCCESS);
+  CHECK(b.read(stream) == std::vector<double>{1, 2, 5, 3});
+  CHECK(cublasZtrsv_64(handle, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_C, CUBLAS_DIAG_UNIT, 2,
+                       numbers(l.data), 2, numbers(b.data), 1) == CUBLAS_STATUS_SUCCESS);
+  CHECK(b.read(stream) == std::vector<double>{-2, 7, 5, 3});
+
+  const Array<float> x({1, 2}, stream);
+  const Array<float> y({3, -1}, stream);
+  const Array<float> z({7, 8}, stream);
+  const cuComplex factors[] = {{0, 1}, {-1, 0}};
+  const auto gemm = [&](float* to) {
+    return cublasCgemm_64(handle, CUBLAS_OP_N, CUBLAS_OP_C, 1, 1, 1, factors,
+                          reinterpret_cast<const cuComplex*>(x.data), 1,
+                          reinterpret_cast<const cuComplex*>(y.data), 1, factors + 1,
+                          reinterpret_cast<cuComplex*>(to), 1);
+  };
+  CHECK(gemm(z.data + 1) == CUBLAS_STATUS_INVALID_VALUE);
+  CHECK(gemm(z.data) == CUBLAS_STATUS_SUCCESS);  // i (1 + 2 i) (3 + i) - (7 + 8 i)
+  CHECK(z.read(stream) == std::vector<float>{-14, -7});
+  CHECK(cublasDestroy(handle) == CUBLAS_STATUS_SUCCESS);
+}
