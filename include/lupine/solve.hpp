@@ -31,8 +31,7 @@
 ///
 /// A complex system is solved as a real one of twice the order, whose unknowns are the real and the
 /// imaginary parts of x, but its factors are complex: norms are the largest magnitude of any of
-/// these parts, and so are those of errors. GPUs factor real matrices so far: a complex system is
-/// solved on the CPU.
+/// these parts, and so are those of errors.
 ///
 /// docs/numerics.md has the formulas and their sources. Norms are infinity norms, and eps = 2^-53.
 #pragma once

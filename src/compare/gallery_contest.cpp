@@ -71,8 +71,6 @@ GalleryContest::GalleryContest(const Communicator& world, const CompareOptions& 
   comparison_.rhs = who.rhs > 0 ? who.rhs : options.n;
   comparison_.gallery = who.gallery;
   {
-    if (field() == Field::complex && options_.run.device == DeviceKind::automatic)
-      options_.run.device = DeviceKind::cpu;  // GPUs do not factor complex matrices yet
     const Machine machine(world.handle(), options_.run);
     threads_ = machine.threads();
     setup_.options = options;

@@ -32,7 +32,7 @@ struct LuRequest {
   RunOptions run;      ///< grid, device, comm and threads are ignored: they are the machine's
   std::int64_t n = 0;  ///< order of A; 0: the largest that fits `memory_fraction` and `time_target`
   Precision precision = Precision::automatic;
-  Field field = Field::real;  ///< complex: with pivoting, on devices that compute it
+  Field field = Field::real;  ///< complex: with pivoting
   bool narrow = false;        ///< see LuPlan; of a precision of 16 bits
   Pivoting pivoting = Pivoting::none;
   int leaf = 0;                ///< see LuPlan

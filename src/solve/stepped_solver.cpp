@@ -25,18 +25,11 @@ constexpr int most_rotations = 8;  // of an A whose rotated LU has zero pivots
 constexpr int most_reads = 2;      // of an A that changes in memory
 constexpr int wide_scales = 100;   // a difference of exponents: see may_rescale()
 
-// The options of a run, on the CPU where a complex A leaves the choice: GPUs do not factor it yet.
-RunOptions run_for(const Matrix& a, RunOptions run) {
-  if (a.source().field() == Field::complex && run.device == DeviceKind::automatic)
-    run.device = DeviceKind::cpu;
-  return run;
-}
-
 }  // namespace
 
 SteppedSolver::SteppedSolver(MPI_Comm comm, const Matrix& a, const SolveOptions& options,
                              const ProgressFunction& progress, const RunHooks& hooks)
-    : machine_(comm, run_for(a, options.run), std::make_unique<SteadyClock>(), hooks),
+    : machine_(comm, options.run, std::make_unique<SteadyClock>(), hooks),
       source_(a),
       options_(options),
       progress_(progress),

@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Tests `lupine solve` with complex systems: their files, reports and refusals.
 
-LUPINE_COMMAND and LUPINE_MPIEXEC as in test_cli.py.
+LUPINE_COMMAND and LUPINE_MPIEXEC as in test_cli.py. LUPINE_EXPECTED_DEVICE: on which the command has
+to solve without being told; not set: on any.
 """
 
 import itertools
 import json
+import os
 import struct
 import unittest
 
@@ -93,6 +95,8 @@ class Files(Folder):
         self.assertRegex(outcome.out, rf"(?m)^A +: .*, {N} x {N}, complex$")
         document = self.load("a.json")
         self.assertTrue(document["solved"] and document["complex"])
+        device = document["device"]
+        self.assertEqual(device, os.environ.get("LUPINE_EXPECTED_DEVICE", device))
         self.assert_near(read(self.at(x)), expected)
 
     def test_every_form_of_a_and_b(self):

@@ -13,6 +13,7 @@ import tempfile
 import unittest
 
 from test_cli import COMMAND, ENVIRONMENT, MPIEXEC, Case, run, shell
+from test_complex import complex_numpy
 from test_memory import write_matrix
 
 SMALL = ("mxp", "-N", "200", "--nb", "64")
@@ -257,11 +258,17 @@ class Memory(Case):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "A.npy")
             write_matrix(path, 1004)
-            for words, size in (("mxp", "-N", "1004"), 4), (("solve", path), 12):
+            complex_path = os.path.join(folder, "Z.npy")
+            with open(complex_path, "wb") as file:
+                file.write(complex_numpy([[complex(i % 5 - j % 7, (i + j) % 3) + 2004 * (i == j)
+                                           for j in range(502)] for i in range(502)]))
+            for words, size in ((("mxp", "-N", "1004"), 4 * 1004 * 1004),
+                                (("solve", path), 12 * 1004 * 1004),
+                                (("solve", complex_path, "--first", "fp32"), 24 * 502 * 502)):
                 outcome, document = outcome_as_json(*words, environment=gpus(1))
                 self.assert_status(outcome, 0)
                 peak = document["memory_peak"]["device"]["bytes"]
-                self.assertGreater(peak, size * 1004 * 1004)
+                self.assertGreater(peak, size)
                 self.assertLess(peak, document["memory"]["needed_per_rank_bytes"])
                 self.assertGreater(document["memory_peak"]["resident"]["bytes"], 0)
                 self.assertRegex(outcome.out, r"at most [\d.]+ GiB allocated \(rank 0 on ")
