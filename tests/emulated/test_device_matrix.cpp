@@ -2,7 +2,9 @@
 // A user's matrix in the memory of the rank's GPU.
 #include <lupine/solve.hpp>
 
+#include <algorithm>
 #include <cmath>
+#include <complex>
 #include <vector>
 
 #include "catch.hpp"
@@ -80,6 +82,34 @@ TEST_CASE("a matrix in the memory of the rank's GPU is used in place", "[memory]
     if (grid.all().size() > 1) CHECK(solution.chosen.nb == nb);
     for (const double x : solution.x) CHECK(std::fabs(x - 1) < 1e-10);
   }
+}
+
+TEST_CASE("a complex matrix in the memory of the rank's GPU is solved for there", "[memory]") {
+  using Complex = std::complex<double>;
+  const ProcessGrid grid = grid_of_all();
+  const auto device = make_device({.kind = DeviceKind::cuda, .gpu = grid.all().rank()});
+  const Distribution rows = grid.rows(n, nb);
+  const Distribution columns = grid.columns(n, nb);
+  const std::int64_t ld = rows.local_size() + 1;
+  std::vector<Complex> host(static_cast<std::size_t>(ld * columns.local_size()));
+  for (std::int64_t j = 0; j < columns.local_size(); ++j)
+    for (std::int64_t i = 0; i < rows.local_size(); ++i) {
+      const std::int64_t row = rows.global({i}).value;
+      const std::int64_t column = columns.global({j}).value;
+      host[static_cast<std::size_t>(i + j * ld)] = {regular(row, column), regular(column, row)};
+    }
+  const Buffer memory = device->allocate(std::max(std::ssize(host), std::ptrdiff_t{1}) *
+                                         std::int64_t{sizeof(Complex)});
+  device->upload(*device->make_queue(Priority::normal), host, memory.as<Complex>());
+  const Matrix matrix =
+      Matrix::complex_block_cyclic({1, 0, n, n, nb, nb, 0, 0, ld}, memory.as<Complex>());
+  for (const DeviceKind kind : {DeviceKind::cuda, DeviceKind::automatic}) {
+    const Solution solution = solved(matrix, kind);
+    CHECK(solution.converged);
+    for (std::size_t i = 0; i < solution.x.size(); ++i)
+      CHECK(std::fabs(solution.x[i] - (i % 2 == 0 ? 1 : 0)) < 1e-10);
+  }
+  CHECK_THAT(refusal_of([&] { solved(matrix, DeviceKind::cpu); }), ContainsSubstring(refusal));
 }
 
 TEST_CASE("a plan has no copy of a matrix in the memory of the GPU", "[memory]") {
