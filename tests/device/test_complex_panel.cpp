@@ -327,9 +327,8 @@ TEMPLATE_TEST_CASE("a complex panel of all operations", "[complex][pivot]", floa
       CHECK(worst_share(
                 2 * m, 2 * w,
                 [&](std::int64_t i, std::int64_t j) { return back(i, j) - given(i, j); },
-                [&](std::int64_t i, std::int64_t j) {
-                  return 2 * unit_of<T> * static_cast<double>(2 * w + 10) * size(i, j);
-                }) <= 1);
+                [&, bound = 2 * unit_of<T> * static_cast<double>(2 * w + 10)](
+                    std::int64_t i, std::int64_t j) { return bound * size(i, j); }) <= 1);
     }
 }
 }  // namespace lupine::test::complex_panel_tests
