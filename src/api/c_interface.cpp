@@ -103,35 +103,32 @@ void solve_into(const Solve& solve, const Keep& keep, lupine_result* result) {
 
 using Complex = std::complex<double>;
 
-/// What the caller has, with elements of type T: double or Complex.
-template <class T>
-Matrix matrix_of(std::int64_t n, const T* a, std::int64_t lda) {
-  if constexpr (std::is_same_v<T, double>)
-    return Matrix::dense(n, a, lda);
-  else
-    return Matrix::complex_dense(n, a, lda);
+// What the caller has, real or complex.
+Matrix matrix_of(std::int64_t n, const double* a, std::int64_t lda) {
+  return Matrix::dense(n, a, lda);
 }
-template <class T>
-Matrix matrix_of(const Descriptor& d, const T* a) {
-  if constexpr (std::is_same_v<T, double>)
-    return Matrix::block_cyclic(d, a);
-  else
-    return Matrix::complex_block_cyclic(d, a);
+Matrix matrix_of(std::int64_t n, const Complex* a, std::int64_t lda) {
+  return Matrix::complex_dense(n, a, lda);
 }
-template <class T>
-RightHandSide sides_of(std::int64_t nrhs, const T* b, std::int64_t ldb) {
-  if constexpr (std::is_same_v<T, double>)
-    return RightHandSide::dense(nrhs, b, ldb);
-  else
-    return RightHandSide::complex_dense(nrhs, b, ldb);
+Matrix matrix_of(const Descriptor& d, const double* a) {
+  return Matrix::block_cyclic(d, a);
 }
-template <class T>
-RightHandSide sides_of(const Descriptor& d, const T* b) {
-  if constexpr (std::is_same_v<T, double>)
-    return RightHandSide::block_cyclic(d, b);
-  else
-    return RightHandSide::complex_block_cyclic(d, b);
+Matrix matrix_of(const Descriptor& d, const Complex* a) {
+  return Matrix::complex_block_cyclic(d, a);
 }
+RightHandSide sides_of(std::int64_t nrhs, const double* b, std::int64_t ldb) {
+  return RightHandSide::dense(nrhs, b, ldb);
+}
+RightHandSide sides_of(std::int64_t nrhs, const Complex* b, std::int64_t ldb) {
+  return RightHandSide::complex_dense(nrhs, b, ldb);
+}
+RightHandSide sides_of(const Descriptor& d, const double* b) {
+  return RightHandSide::block_cyclic(d, b);
+}
+RightHandSide sides_of(const Descriptor& d, const Complex* b) {
+  return RightHandSide::complex_block_cyclic(d, b);
+}
+
 template <class T>
 const T* elements_of(const Solution& s) {
   return reinterpret_cast<const T*>(s.x.data());

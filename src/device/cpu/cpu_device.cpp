@@ -16,6 +16,7 @@
 #include "core/numbers.hpp"
 #include "cpu/loops.hpp"
 #include "device/cpu/dense.hpp"
+#include "device/cpu/expansion.hpp"
 #include "device/cpu/onednn.hpp"
 #include "device/cpu/parts.hpp"
 #include "device/cpu/product_parts.hpp"
@@ -58,7 +59,7 @@ class CpuQueue final : public Queue {
 
 // The size from which large pages pay. Smaller pieces come from the heap, which uses its pages
 // again.
-constexpr std::int64_t least_mapped = std::int64_t{4} << 20;
+constexpr std::int64_t least_mapped = std::int64_t{8} << 20;
 
 struct Tile {
   Run rows;
@@ -266,10 +267,7 @@ class CastColumns {
     const T* z = pairs_.column(j / parts_);
     if (j % parts_ == 0) return z;
     memory.resize(static_cast<std::size_t>(pairs_.rows));
-    for (std::size_t i = 0; i < memory.size(); i += 2) {
-      memory[i] = -z[i + 1];
-      memory[i + 1] = z[i];
-    }
+    times_i(z, pairs_.rows, memory.data());
     return memory.data();
   }
 

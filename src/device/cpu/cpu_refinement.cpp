@@ -41,18 +41,28 @@ void for_each_tile(MatrixView<const T> a, std::int64_t vectors, const RunContext
       use(i, j, a.block(i, j, std::min(height, a.rows - i), std::min(width, a.columns - j)));
 }
 
-// Substitution, from the first unknown to the last or from the last to the first. A new unknown is
-// subtracted from the later ones; with the transposed triangle, the earlier ones are subtracted
-// from it.
+// The k-th unknown that a substitution finds, and the rows of its column off the diagonal.
+struct Unknown {
+  std::int64_t j;
+  std::int64_t begin;
+  std::int64_t end;
+};
+
+// A substitution goes from the first unknown to the last or from the last to the first.
+Unknown unknown(Triangle triangle, Transpose transpose, std::int64_t n, std::int64_t k) {
+  const bool lower = triangle == Triangle::unit_lower;
+  const std::int64_t j = lower != (transpose == Transpose::yes) ? k : n - 1 - k;
+  return lower ? Unknown{j, j + 1, n} : Unknown{j, 0, j};
+}
+
+// Substitution. A new unknown is subtracted from the later ones; with the transposed triangle, the
+// earlier ones are subtracted from it.
 template <class T>
 void solve_small(Triangle triangle, Transpose transpose, MatrixView<const T> lu, double* x) {
   const bool lower = triangle == Triangle::unit_lower;
   const bool transposed = transpose == Transpose::yes;
-  const std::int64_t n = lu.columns;
-  for (std::int64_t k = 0; k < n; ++k) {
-    const std::int64_t j = lower != transposed ? k : n - 1 - k;
-    const std::int64_t begin = lower ? j + 1 : 0;
-    const std::int64_t end = lower ? n : j;
+  for (std::int64_t k = 0; k < lu.columns; ++k) {
+    const auto [j, begin, end] = unknown(triangle, transpose, lu.columns, k);
     double xj = x[j];
     if (transposed)
       for (std::int64_t i = begin; i < end; ++i) xj -= static_cast<double>(lu(i, j)) * x[i];
@@ -108,11 +118,8 @@ void solve_complex(Triangle triangle, Transpose transpose, MatrixView<const std:
                    std::complex<double>* x) {
   const bool lower = triangle == Triangle::unit_lower;
   const bool adjoint = transpose == Transpose::yes;
-  const std::int64_t n = lu.columns;
-  for (std::int64_t k = 0; k < n; ++k) {
-    const std::int64_t j = lower != adjoint ? k : n - 1 - k;
-    const std::int64_t begin = lower ? j + 1 : 0;
-    const std::int64_t end = lower ? n : j;
+  for (std::int64_t k = 0; k < lu.columns; ++k) {
+    const auto [j, begin, end] = unknown(triangle, transpose, lu.columns, k);
     // Products by hand: those of std::complex look for infinities.
     double re = x[j].real();
     double im = x[j].imag();

@@ -12,6 +12,7 @@
 #include <lupine/error.hpp>
 
 #include "core/numbers.hpp"
+#include "device/cpu/expansion.hpp"
 #include "device/cpu/triangular.hpp"
 
 namespace lupine {
@@ -91,36 +92,6 @@ namespace {
 
 // Numbers of a part of A that are expanded at once.
 constexpr std::int64_t expanded_numbers = std::int64_t{1} << 18;
-
-template <class T>
-MatrixView<T> pairs_of(MatrixView<std::complex<T>> m) {
-  return {reinterpret_cast<T*>(m.data), 2 * m.rows, m.columns, 2 * m.ld};
-}
-template <class T>
-MatrixView<const T> pairs_of(MatrixView<const std::complex<T>> m) {
-  return {reinterpret_cast<const T*>(m.data), 2 * m.rows, m.columns, 2 * m.ld};
-}
-
-// The real matrix with a 2 x 2 block for each element: from each column z, z and i z.
-template <class T>
-MatrixView<const T> expanded(MatrixView<const std::complex<T>> a, std::vector<T>& memory) {
-  const MatrixView<const T> pairs = pairs_of(a);
-  const auto numbers = static_cast<std::size_t>(2 * pairs.rows * pairs.columns);
-  if (memory.size() < numbers) memory.resize(numbers);
-  const MatrixView<T> to{memory.data(), pairs.rows, 2 * pairs.columns, pairs.rows};
-  for (std::int64_t j = 0; j < pairs.columns; ++j) {
-    const T* z = pairs.column(j);
-    T* first = to.column(2 * j);
-    T* second = to.column(2 * j + 1);
-    for (std::int64_t i = 0; i < pairs.rows; i += 2) {
-      first[i] = z[i];
-      first[i + 1] = z[i + 1];
-      second[i] = -z[i + 1];
-      second[i + 1] = z[i];
-    }
-  }
-  return to;
-}
 
 // As real products, since those of OpenBLAS are faster: A is expanded, some rows at a time.
 template <class T>

@@ -12,6 +12,7 @@
 #include "core/numbers.hpp"
 #include "cpu/loops.hpp"
 #include "device/cpu/dense.hpp"
+#include "device/cpu/expansion.hpp"
 #include "device/cpu/onednn.hpp"
 
 namespace lupine {
@@ -133,10 +134,16 @@ class Solver {
 template <class T>
 void solve_left_lower(MatrixView<const T> lu, MatrixView<T> b, bool rounded) {
   if (b.empty()) return;
-  if constexpr (field_of<T> == Field::complex)
-    solve_triangle(Triangle::unit_lower, Transpose::no, lu, b);
-  else
+  if constexpr (field_of<T> == Field::complex) {
+    // E(L) is unit lower triangular too: a 1 on the diagonal becomes a 2 x 2 identity.
+    using Real = typename T::value_type;
+    thread_local std::vector<Real> memory;
+    const MatrixView<Real> expanded_lu = expanded<Real>(lu, memory);
+    for (std::int64_t j = 0; j < lu.columns; ++j) expanded_lu(2 * j + 1, 2 * j) = 0;
+    solve_left_lower<Real>(expanded_lu, pairs_of<Real>(b), rounded);
+  } else {
     Solver<Side::left, T>(lu, rounded).solve(b);
+  }
 }
 template <class T>
 void solve_right_upper(MatrixView<const T> lu, MatrixView<T> b, bool rounded) {

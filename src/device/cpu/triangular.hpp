@@ -9,10 +9,9 @@
 
 namespace lupine {
 
-/// B <- L^-1 B, L the unit lower triangle of lu. T is float or double, or complex: by BLAS then,
-/// which has no loss to make up for. If `rounded`, FP32 solves
-/// round the factors of their larger products to BF16, as the update rounds L and the result
-/// anyway; that needs oneDNN.
+/// B <- L^-1 B, L the unit lower triangle of lu. T is float or double, or complex of one of them.
+/// If `rounded`, FP32 solves round the factors of their larger products to BF16, as the update
+/// rounds L and the result anyway; that needs oneDNN.
 template <class T>
 void solve_left_lower(MatrixView<const T> lu, MatrixView<T> b, bool rounded = false);
 /// B <- B U^-1, U the upper triangle of lu. T is float. `rounded` as in solve_left_lower.
