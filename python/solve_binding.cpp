@@ -12,6 +12,7 @@
 #include <span>
 
 #include "binding.hpp"
+#include "host/lapack_lu.hpp"
 #include "report/result_fields.hpp"
 #include "solve/small_solver.hpp"
 #include "solve/solver.hpp"
@@ -213,6 +214,12 @@ void bind_solve(nb::module_& module) {
                        : RightHandSide::block_cyclic(descriptor(d), doubles(local));
       });
   module.attr("small_limit") = small_limit();  // up to which a system is solved on the CPU
+  module.def("share_lapack", [](std::uintptr_t dgetrf, std::uintptr_t zgetrf, std::uintptr_t dgetrs,
+                                std::uintptr_t zgetrs, std::uintptr_t threads) {
+    const auto at = [](std::uintptr_t address) { return reinterpret_cast<void*>(address); };
+    share_lapack(
+        {at(dgetrf), at(zgetrf), at(dgetrs), at(zgetrs), reinterpret_cast<int (*)()>(threads)});
+  });
   nb::class_<Solution>(module, "Solution")
       .def("take_x", [](Solution& s, std::int64_t rows,
                         std::int64_t ld) { return array_of(std::move(s.x), rows, ld); })

@@ -76,6 +76,41 @@ def require_space() -> None:
         ) from None
 
 
+def numpy_lapack() -> tuple[int, ...] | None:
+    """The addresses of dgetrf, zgetrf, dgetrs, zgetrs and of the function that tells the number of
+    threads, of the OpenBLAS with threads of its own and integers of 64 bits that NumPy's wheels
+    hold. None where NumPy has another library, and where the address space is limited: at its first
+    call, this OpenBLAS ends a process that has no room for its buffers."""
+    if resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY:
+        return None
+    import ctypes
+
+    from numpy.linalg import _umath_linalg
+
+    library = ctypes.CDLL(_umath_linalg.__file__)
+    for prefix in ("scipy_", ""):
+        names = [f"{prefix}{name}_64_" for name in ("dgetrf", "zgetrf", "dgetrs", "zgetrs")]
+        names.append(f"{prefix}openblas_get_num_threads64_")
+        try:
+            if library[f"{prefix}openblas_get_parallel64_"]() != 1:
+                continue
+            return tuple(ctypes.cast(library[name], ctypes.c_void_p).value or 0 for name in names)
+        except AttributeError:
+            continue
+    return None
+
+
+def load(name: str) -> ModuleType:
+    """Imports the module, with the best kernels, and shares NumPy's LAPACK with it: so the threads
+    that NumPy's calls have left spinning have work. Raises ImportError where a limit leaves no
+    memory for it."""
+    module = load_with_best_kernels(name)
+    routines = numpy_lapack()
+    if routines is not None:
+        module.share_lapack(*routines)
+    return module
+
+
 def load_with_best_kernels(name: str) -> ModuleType:
     """Imports the module. A choice that the user has made by OPENBLAS_CORETYPE stays. Raises
     ImportError where a limit leaves no memory for it."""

@@ -27,11 +27,11 @@ lock = threading.RLock()
 @functools.cache
 def alone() -> ModuleType:
     """The module of a process alone."""
-    from ._blas import load_with_best_kernels
+    from ._blas import load
     from ._cuda import load_libraries
 
     load_libraries()
-    module = load_with_best_kernels("lupine._alone")
+    module = load("lupine._alone")
     atexit.register(_end, module)
     return module
 
@@ -41,12 +41,12 @@ def with_mpi() -> ModuleType:
     """The module that is linked with MPI. Raises ImportError with what to do about it."""
     from mpi4py import MPI
 
-    from ._blas import load_with_best_kernels
+    from ._blas import load
     from ._cuda import load_libraries
 
     load_libraries()
     try:
-        module = load_with_best_kernels("lupine._mpi")
+        module = load("lupine._mpi")
     except ImportError as error:
         raise ImportError(
             f"this build of lupine cannot use {MPI.get_vendor()[0]}, the MPI of mpi4py ({error}); "

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What a call does to the process around it: threads, BLAS, signals, memory, other threads."""
 
+import ctypes
 import os
 import signal
 import subprocess
@@ -27,6 +28,34 @@ def run(program, **environment):
     )
     assert ran.returncode == 0, ran.stderr
     return ran.stdout.strip().splitlines()[-1]
+
+
+@pytest.mark.parametrize("complex_parts", [False, True])
+def test_lu_by_the_lapack_of_numpy(complex_parts):
+    from lupine import _blas
+
+    routines = _blas.numpy_lapack()
+    if routines is None:
+        pytest.skip("NumPy has another library")
+    assert all(routines) and len(set(routines)) == 5
+    threads = ctypes.CFUNCTYPE(ctypes.c_int)(routines[4])()
+    rng = np.random.default_rng(5)
+    a = rng.standard_normal((900, 900))
+    if complex_parts:
+        a = a + 1j * rng.standard_normal(a.shape)
+    x = np.arange(1.0, 901)
+    for trans, b in ((0, a @ x), (1, a.T @ x)):
+        with lupine.factor(a, threads=threads, device="cpu") as factors:
+            assert np.allclose(factors.solve(b, trans=trans), x, rtol=1e-8)
+            assert factors.precision == "fp64"
+    # A team of another size is Lupine's own, and takes the steps.
+    with lupine.factor(a, threads=threads + 1, device="cpu") as factors:
+        assert np.allclose(factors.solve(a @ x), x, rtol=1e-8)
+        assert factors.precision != "fp64"
+    a[:, 850] = a[:, 849]
+    a[:, 849] = 0
+    with pytest.raises(np.linalg.LinAlgError):
+        lupine.solve(a, x, threads=threads)
 
 
 @pytest.mark.parametrize("threads", ["1", "2"])

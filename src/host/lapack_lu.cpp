@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "host/lapack_lu.hpp"
 
+#include <algorithm>
 #include <cstddef>
-#include <type_traits>
+#include <vector>
 
 #include <lupine/error.hpp>
 
 #include "core/expects.hpp"
+#include "core/scalar.hpp"
 
 #ifdef LUPINE_WITH_LAPACK
 // The Fortran interface; integers of this BLAS have 32 bits (see dense.cpp). The last argument of
@@ -25,6 +27,21 @@ void zgetrs_(const char* transpose, const int* n, const int* nrhs, const std::co
 
 namespace lupine {
 
+namespace {
+LapackRoutines& shared_routines() {
+  static LapackRoutines routines;
+  return routines;
+}
+}  // namespace
+
+void share_lapack(const LapackRoutines& routines) {
+  shared_routines() = routines;
+}
+const LapackRoutines* shared_lapack(int threads) {
+  const LapackRoutines& routines = shared_routines();
+  return routines.threads != nullptr && routines.threads() == threads ? &routines : nullptr;
+}
+
 #ifdef LUPINE_WITH_LAPACK
 
 namespace {
@@ -42,12 +59,42 @@ const auto getrs = [](auto... arguments) {
     zgetrs_(arguments...);
 };
 
+// The shared routines, with integers of 64 bits.
+template <class T>
+std::int64_t factor_by(const LapackRoutines& shared, MatrixView<T> a, std::span<int> pivots) {
+  using Integer = std::int64_t;
+  using Getrf = void (*)(const Integer*, const Integer*, T*, const Integer*, Integer*, Integer*);
+  const auto call =
+      reinterpret_cast<Getrf>(field_of<T> == Field::real ? shared.dgetrf : shared.zgetrf);
+  std::vector<Integer> rows(pivots.size());
+  Integer info = 0;
+  call(&a.rows, &a.columns, a.data, &a.ld, rows.data(), &info);
+  std::ranges::transform(rows, pivots.begin(), [](Integer row) { return static_cast<int>(row); });
+  return info - 1;
+}
+template <class T>
+void solve_by(const LapackRoutines& shared, char form, MatrixView<const T> lu,
+              std::span<const int> pivots, std::span<T> x) {
+  using Integer = std::int64_t;
+  using Getrs = void (*)(const char*, const Integer*, const Integer*, const T*, const Integer*,
+                         const Integer*, T*, const Integer*, Integer*, std::size_t);
+  const auto call =
+      reinterpret_cast<Getrs>(field_of<T> == Field::real ? shared.dgetrs : shared.zgetrs);
+  const std::vector<Integer> rows(pivots.begin(), pivots.end());
+  const Integer count = std::ssize(x) / lu.rows;
+  Integer info = 0;
+  call(&form, &lu.rows, &count, lu.data, &lu.ld, rows.data(), x.data(), &lu.rows, &info,
+       std::size_t{1});
+}
+
 }  // namespace
 
 template <class T>
-std::int64_t factor_by_lapack(MatrixView<T> a, std::span<int> pivots) {
+std::int64_t factor_by_lapack(MatrixView<T> a, std::span<int> pivots,
+                              const LapackRoutines* shared) {
   LUPINE_EXPECTS(a.rows == a.columns && a.rows == std::ssize(pivots) &&
                  a.rows < std::int64_t{1} << 31);
+  if (shared != nullptr) return factor_by(*shared, a, pivots);
   const int n = static_cast<int>(a.rows);
   const int ld = static_cast<int>(a.ld);
   int info = 0;
@@ -57,12 +104,13 @@ std::int64_t factor_by_lapack(MatrixView<T> a, std::span<int> pivots) {
 
 template <class T>
 void solve_by_lapack(Transpose transpose, MatrixView<const T> lu, std::span<const int> pivots,
-                     std::span<T> x) {
+                     std::span<T> x, const LapackRoutines* shared) {
   LUPINE_EXPECTS(lu.rows == lu.columns && lu.rows == std::ssize(pivots) &&
                  (lu.rows == 0 ? x.empty() : std::ssize(x) % lu.rows == 0));
   if (x.empty()) return;
-  constexpr char adjoint = std::is_same_v<T, double> ? 'T' : 'C';
+  constexpr char adjoint = field_of<T> == Field::real ? 'T' : 'C';
   const char form = transpose == Transpose::no ? 'N' : adjoint;
+  if (shared != nullptr) return solve_by(*shared, form, lu, pivots, x);
   const int n = static_cast<int>(lu.rows);
   const int ld = static_cast<int>(lu.ld);
   const int count = static_cast<int>(std::ssize(x) / lu.rows);
@@ -78,21 +126,24 @@ void solve_by_lapack(Transpose transpose, MatrixView<const T> lu, std::span<cons
 #else
 
 template <class T>
-std::int64_t factor_by_lapack(MatrixView<T>, std::span<int>) {
+std::int64_t factor_by_lapack(MatrixView<T>, std::span<int>, const LapackRoutines*) {
   throw Fault("OpenBLAS was built without LAPACK");
 }
 template <class T>
-void solve_by_lapack(Transpose, MatrixView<const T>, std::span<const int>, std::span<T>) {
+void solve_by_lapack(Transpose, MatrixView<const T>, std::span<const int>, std::span<T>,
+                     const LapackRoutines*) {
   throw Fault("OpenBLAS was built without LAPACK");
 }
 
 #endif
 
-template std::int64_t factor_by_lapack(MatrixView<double>, std::span<int>);
-template std::int64_t factor_by_lapack(MatrixView<std::complex<double>>, std::span<int>);
+template std::int64_t factor_by_lapack(MatrixView<double>, std::span<int>, const LapackRoutines*);
+template std::int64_t factor_by_lapack(MatrixView<std::complex<double>>, std::span<int>,
+                                       const LapackRoutines*);
 template void solve_by_lapack(Transpose, MatrixView<const double>, std::span<const int>,
-                              std::span<double>);
+                              std::span<double>, const LapackRoutines*);
 template void solve_by_lapack(Transpose, MatrixView<const std::complex<double>>,
-                              std::span<const int>, std::span<std::complex<double>>);
+                              std::span<const int>, std::span<std::complex<double>>,
+                              const LapackRoutines*);
 
 }  // namespace lupine

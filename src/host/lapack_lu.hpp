@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// LAPACK's LU factorization in FP64 and its solves, as OpenBLAS has them: what dgesv and zgesv
-/// call. They use the threads of the BLAS. T is double or std::complex<double>.
+/// LAPACK's LU factorization in FP64 and its solves: what dgesv and zgesv call. They use the
+/// threads of the library. T is double or std::complex<double>.
 #pragma once
 
 #include <complex>
@@ -12,19 +12,39 @@
 
 namespace lupine {
 
+/// These routines of a library that the program itself calls, such as NumPy's OpenBLAS, by their
+/// addresses. Integers have 64 bits.
+///
+/// An OpenBLAS with threads of its own lets them spin for a tenth of a second after each call, as
+/// if they had work. On as many cores, a second team of threads then waits for time slices, and
+/// takes twice as long as it would alone; the threads that spin are there at once.
+struct LapackRoutines {
+  void* dgetrf = nullptr;
+  void* zgetrf = nullptr;
+  void* dgetrs = nullptr;
+  void* zgetrs = nullptr;
+  int (*threads)() = nullptr;  ///< how many it uses
+};
+/// Has shared_lapack() know these from now on, in this process. Not for use beside a solve.
+void share_lapack(const LapackRoutines& routines);
+/// The routines that the program has shared, if they use so many threads; null otherwise.
+const LapackRoutines* shared_lapack(int threads);
 /// a <- L\U of P A = L U with partial pivoting (dgetrf, zgetrf).
 /// @param pivots the rows that were exchanged, as dgetrf numbers them
+/// @param shared whose routine is called; null: that of the linked library
 /// @return the 0-based index of the first pivot that is exactly zero; -1 if there is none
 /// @pre a is square, with pivots.size() rows, fewer than 2^31 @throws Fault unless has_lapack()
 template <class T>
-std::int64_t factor_by_lapack(MatrixView<T> a, std::span<int> pivots);
+std::int64_t factor_by_lapack(MatrixView<T> a, std::span<int> pivots,
+                              const LapackRoutines* shared = nullptr);
 
 /// x <- A^-1 x, or A^-T x (of a complex A, A^-H x), for each of some contiguous vectors x, with the
 /// factors of factor_by_lapack() or factor_pivoted() (dgetrs, zgetrs).
+/// @param shared as for factor_by_lapack()
 /// @pre x.size() is a multiple of pivots.size(), which is the rows of lu
 /// @throws Fault unless has_lapack()
 template <class T>
 void solve_by_lapack(Transpose transpose, MatrixView<const T> lu, std::span<const int> pivots,
-                     std::span<T> x);
+                     std::span<T> x, const LapackRoutines* shared = nullptr);
 
 }  // namespace lupine

@@ -27,8 +27,11 @@ namespace {
 // The right-hand sides of a block, which are solved together.
 constexpr std::int64_t most_together = 512;
 
-// The order up to which one thread is as fast as many: these would wait for each other.
-constexpr std::int64_t one_thread_limit = 256;
+// The order up to which one thread is as fast as a team, whose threads wait for each other, and for
+// a core where other threads of the program spin. Two threads save too little up to small_limit().
+std::int64_t one_thread_limit(Field field, int threads) {
+  return field == Field::real && threads <= 2 ? 640 : 256;
+}
 
 /// The grid of the calling thread's process alone. It is made once for each thread, since making
 /// its communicators takes longer than solving a small system.
@@ -50,10 +53,14 @@ std::size_t size_of(std::int64_t n) {
   return static_cast<std::size_t>(n);
 }
 
+int threads_of(const SolveOptions& options) {
+  return options.run.threads > 0 ? options.run.threads : bound_cores();
+}
+
 }  // namespace
 
-std::int64_t small_limit() {
-  return 640;
+std::int64_t small_limit(bool shared) {
+  return shared ? 1000 : 640;
 }
 
 bool is_small(MPI_Comm comm, std::int64_t n, const SolveOptions& o) {
@@ -63,8 +70,12 @@ bool is_small(MPI_Comm comm, std::int64_t n, const SolveOptions& o) {
   const auto in_fp64 = [](Precision p) {
     return p == Precision::automatic || p == Precision::fp64;
   };
-  return n >= 1 && n <= small_limit() && o.run == known && in_fp64(o.precision) &&
-         in_fp64(o.first) && o.refine != RefineMethod::gmres &&
+  const auto shares = [&] {
+    return shared_lapack(threads_of(o)) != nullptr &&
+           (o.run.device == DeviceKind::cpu || count_gpus() == 0);
+  };
+  return n >= 1 && n <= small_limit(true) && (n <= small_limit() || shares()) && o.run == known &&
+         in_fp64(o.precision) && in_fp64(o.first) && o.refine != RefineMethod::gmres &&
          is_allowed(range_of("threads"), o.run.threads) &&
          is_allowed(range_of("tolerance"), o.tolerance) &&
          is_allowed(range_of("max_iterations"), o.max_iterations) && ranks_in(comm) == 1 &&
@@ -73,8 +84,9 @@ bool is_small(MPI_Comm comm, std::int64_t n, const SolveOptions& o) {
 
 class SmallSolver::Lu final : public FactorSolver {
  public:
-  Lu(Device& device, const UserMatrix& a)
+  Lu(Device& device, const UserMatrix& a, const LapackRoutines* lapack)
       : device_(device),
+        lapack_(lapack),
         lu_(device, a.element_rows(), a.element_columns(), Precision::fp64, a.field()),
         pivots_(size_of(a.element_rows().size())) {}
 
@@ -82,8 +94,12 @@ class SmallSolver::Lu final : public FactorSolver {
   /// Factors R A C, which is in local(). Returns its largest entry then, in magnitude; infinity
   /// where a pivot is zero or not finite.
   double factor() {
-    const std::int64_t zero =
-        with_fp64(local(), [&](const auto& whole) { return factor_pivoted(whole, pivots_); });
+    const std::int64_t zero = with_fp64(local(), [&]<class T>(const MatrixView<T>& whole) {
+      // Of complex matrices LAPACK's LU is the faster one.
+      if constexpr (field_of<T> == Field::real)
+        if (lapack_ == nullptr) return factor_pivoted(whole, pivots_);
+      return factor_by_lapack(whole, pivots_, lapack_);
+    });
     if (zero >= 0) return std::numeric_limits<double>::infinity();
     const auto queue = device_.make_queue(Priority::normal);
     Vector most(size_of(local().columns));  // a CPU device takes host memory
@@ -104,12 +120,13 @@ class SmallSolver::Lu final : public FactorSolver {
     with_fp64(local(), [&]<class T>(const MatrixView<T>& whole) {
       const std::size_t count = v.all().size() * sizeof(double) / sizeof(T);
       solve_by_lapack<T>(transpose, whole, pivots_,
-                         std::span<T>(reinterpret_cast<T*>(v.all().data()), count));
+                         std::span<T>(reinterpret_cast<T*>(v.all().data()), count), lapack_);
     });
     return v;
   }
 
   Device& device_;
+  const LapackRoutines* lapack_;
   DistributedMatrix lu_;
   std::vector<int> pivots_;
 };
@@ -123,8 +140,10 @@ SmallSolver::SmallSolver(const Matrix& a, const SolveOptions& options,
       options_(options),
       progress_(progress),
       seen_(seen),
-      threads_(options.run.threads > 0 ? options.run.threads : bound_cores()),
-      working_threads_(n() <= one_thread_limit ? 1 : threads_),
+      threads_(threads_of(options)),
+      lapack_(n() <= one_thread_limit(field(), threads_) ? nullptr : shared_lapack(threads_)),
+      working_threads_(n() <= one_thread_limit(field(), threads_) || lapack_ != nullptr ? 1
+                                                                                        : threads_),
       device_(make_device({.kind = DeviceKind::cpu, .threads = working_threads_, .run = run_})) {
   const MatrixSource& source = source_.source();
   source.check(grid_.all());
@@ -162,7 +181,7 @@ bool SmallSolver::load_and_factor() {
   const double loaded = run_.now();
   scaled_.emplace(grid_, *device_, *a_, options_.equilibrate ? Scaling::rows_first : Scaling::off);
   const double scaled = run_.now();
-  auto factors = std::make_unique<Lu>(*device_, *a_);
+  auto factors = std::make_unique<Lu>(*device_, *a_, lapack_);
   scaled_->round_to(factors->local());
   stop_if_ended();
   const double most = run_.stage(Activity::factorization, [&] { return factors->factor(); });
@@ -332,8 +351,9 @@ void SmallSolver::finish(Transpose op, Solution& solution) {
   chosen.lookahead = 0;
   chosen.device = DeviceKind::cpu;
   chosen.comm = CommMethod::mpi;
-  chosen.threads = working_threads_;
+  chosen.threads = lapack_ != nullptr ? threads_ : working_threads_;
   solution.device = device_->description();
+  if (lapack_ != nullptr) solution.device += "; LU by the program's LAPACK";
   solution.steps = {step_};
   // The next solve() begins with the present factors.
   step_ = {};

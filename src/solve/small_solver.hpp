@@ -14,6 +14,7 @@
 #include "comm/process_grid.hpp"
 #include "core/run_context.hpp"
 #include "device/device.hpp"
+#include "host/lapack_lu.hpp"
 #include "refine/vectors.hpp"
 #include "solve/factored_system.hpp"
 #include "solve/scaled_matrix.hpp"
@@ -25,7 +26,8 @@ namespace lupine {
 /// The largest order of a small system. Up to it one FP64 LU takes less time than the steps of a
 /// SteppedSolver. It is a constant, and not measured in each process, so that the same call gives
 /// the same x whatever else the machine does. `lupine_small_bench` measures both sides.
-std::int64_t small_limit();
+/// @param shared whether LU is by a LAPACK that the program shares (shared_lapack())
+std::int64_t small_limit(bool shared = false);
 
 /// Whether SmallSolver solves this system: a process alone, n up to small_limit(), and no option
 /// that only a SteppedSolver knows, such as a block size, a grid, a GPU or a precision below FP64.
@@ -79,8 +81,9 @@ class SmallSolver final : public Solver {
   SolveOptions options_;
   ProgressFunction progress_;
   Seen seen_;
-  int threads_;          // of the caller's functions
-  int working_threads_;  // of everything else
+  int threads_;                   // of the caller's functions
+  const LapackRoutines* lapack_;  // the program's, for L and U; null: ours
+  int working_threads_;           // of everything else
   std::unique_ptr<Device> device_;
   std::optional<UserMatrix> a_;
   std::optional<ScaledMatrix> scaled_;

@@ -132,12 +132,12 @@ TEST_CASE("factor_pivoted leaves what is not finite in L\\U, and divides by the 
   const double least = std::numeric_limits<double>::denorm_min();
   std::vector<double> tiny{4 * least, 2 * least, 0, 8 * least};
   std::vector<int> pivots(2);
-  CHECK(factor_pivoted<double>({tiny.data(), 2, 2, 2}, pivots) == -1);
+  CHECK(factor_pivoted({tiny.data(), 2, 2, 2}, pivots) == -1);
   CHECK(tiny == std::vector<double>{4 * least, 0.5, 0, 8 * least});
 }
 
 TEST_CASE("factor_pivoted takes an empty matrix") {
   std::vector<int> pivots;
-  CHECK(factor_pivoted<double>({nullptr, 0, 0, 1}, pivots) == -1);
+  CHECK(factor_pivoted({nullptr, 0, 0, 1}, pivots) == -1);
 }
 }  // namespace lupine::test::pivoted_lu_tests
