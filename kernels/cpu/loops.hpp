@@ -18,6 +18,9 @@ struct RowSums {
   double* abs_ax = nullptr;    ///< sum_j |a_ij| |x_j|
   /// One number: the sum of the bits of all a_ij as whole numbers, modulo 2^64.
   std::uint64_t* checksum = nullptr;
+  double* ax_low =
+      nullptr;  ///< of extended loops: ax + ax_low is the sum in twice FP64's precision
+  double* a_x_low = nullptr;  ///< of extended loops: sum_j a_ij x_low_j, in FP64
 };
 
 /// The largest order of a triangle that solve_left_lower and solve_right_upper take.

@@ -28,6 +28,13 @@ struct VectorLoops {
   void (*multiply)(MatrixView<const double> a, const double* x, RowSums sums);
   /// Adds to `sums` the sums over the columns of A^T, in one pass.
   void (*multiply_transposed)(MatrixView<const double> a, const double* x, RowSums sums);
+  /// The same, with A x and A^T x in twice FP64's precision, and the product with the vector x_low
+  /// in FP64: all pointers but abs_rows, abs_ax and checksum are wanted. The error of (ax, ax_low)
+  /// is at most 8 n 2^-106 times the sum of n magnitudes, but for underflow.
+  void (*multiply_extended)(MatrixView<const double> a, const double* x, const double* x_low,
+                            RowSums sums);
+  void (*multiply_transposed_extended)(MatrixView<const double> a, const double* x,
+                                       const double* x_low, RowSums sums);
   /// most_i <- max_j |a_ij| scale_j: infinity if one of these is Inf or NaN. Null stands for ones.
   /// Adds to checksums_j the sum of column j's bits, unless the pointer is null; other threads may
   /// add to it meanwhile.

@@ -9,6 +9,7 @@
 #include "cpu/vector_loops.hpp"
 #include "cpu/width.hpp"
 #include "element/element.hpp"
+#include "element/two_sum.hpp"
 
 namespace lupine::LUPINE_ISA {
 
@@ -31,16 +32,26 @@ LUPINE_ELEMENT std::uint64_t bits_of(double value) {
   return __builtin_bit_cast(std::uint64_t, value);
 }
 
+// How far apart the renormalizations of a sum in twice FP64's precision are: its low part then
+// stays so small that its own roundings, some eps of it, do not count.
+constexpr int terms_between = 8;
+
 // sums.ax += sign A x; and in the same pass, if asked for, the sums of magnitudes and of bits.
-template <bool with_rows, bool with_abs_ax, bool with_checksum, class T>
-LUPINE_ELEMENT void add_columns(MatrixView<const T> a, double sign, const double* x, RowSums sums) {
+// Extended: (sums.ax, sums.ax_low) += A x and sums.a_x_low += A x_low.
+template <bool extended, bool with_rows, bool with_abs_ax, bool with_checksum, class T>
+LUPINE_ELEMENT void add_columns(MatrixView<const T> a, double sign, const double* x,
+                                const double* x_low, RowSums sums) {
+  static_assert(streams == terms_between);
   std::uint64_t checksum = 0;
   std::int64_t j = 0;
   for (; j + streams <= a.columns; j += streams) {
     const T* c0 = a.column(j);
     const std::int64_t ld = a.ld;
     double s[streams];
+    double s_low[streams];
     for (int k = 0; k < streams; ++k) s[k] = sign * x[j + k];
+    if constexpr (extended)
+      for (int k = 0; k < streams; ++k) s_low[k] = x_low[j + k];
 #pragma GCC ivdep
     for (std::int64_t i = 0; i < a.rows; ++i) {
       double value[streams];
@@ -51,9 +62,28 @@ LUPINE_ELEMENT void add_columns(MatrixView<const T> a, double sign, const double
 #pragma GCC unroll 8
         for (int k = 0; k < streams; ++k) checksum += bits_of(value[k]);
       }
+      if constexpr (extended) {
 #pragma GCC unroll 8
-      for (int k = 0; k < streams; ++k) term[k] = value[k] * s[k];
-      sums.ax[i] += sum_of(term);
+        for (int k = 0; k < streams; ++k) term[k] = value[k] * s_low[k];
+        sums.a_x_low[i] += sum_of(term);
+        double high = sums.ax[i];
+        double low = sums.ax_low[i];
+#pragma GCC unroll 8
+        for (int k = 0; k < streams; ++k) {
+          const WithError<double> product = two_product(value[k], s[k]);
+          const WithError<double> sum = two_sum(high, product.value);
+          high = sum.value;
+          low += sum.error + product.error;
+          term[k] = product.value;
+        }
+        const WithError<double> normal = two_sum(high, low);
+        sums.ax[i] = normal.value;
+        sums.ax_low[i] = normal.error;
+      } else {
+#pragma GCC unroll 8
+        for (int k = 0; k < streams; ++k) term[k] = value[k] * s[k];
+        sums.ax[i] += sum_of(term);
+      }
       if constexpr (with_abs_ax) {
 #pragma GCC unroll 8
         for (int k = 0; k < streams; ++k) term[k] = __builtin_fabs(term[k]);
@@ -72,7 +102,13 @@ LUPINE_ELEMENT void add_columns(MatrixView<const T> a, double sign, const double
     for (std::int64_t i = 0; i < a.rows; ++i) {
       const auto value = static_cast<double>(a(i, j));
       if constexpr (with_checksum) checksum += bits_of(value);
-      sums.ax[i] += value * s;
+      if constexpr (extended) {
+        const WithError<double> product = two_product(value, s);
+        add_pair(sums.ax[i], sums.ax_low[i], product.value, product.error);
+        sums.a_x_low[i] += value * x_low[j];
+      } else {
+        sums.ax[i] += value * s;
+      }
       if constexpr (with_abs_ax) sums.abs_ax[i] += __builtin_fabs(value * s);
       if constexpr (with_rows) sums.abs_rows[i] += __builtin_fabs(value);
     }
@@ -82,7 +118,7 @@ LUPINE_ELEMENT void add_columns(MatrixView<const T> a, double sign, const double
 
 template <class T>
 void subtract_product(MatrixView<const T> a, const double* x, double* y) {
-  add_columns<false, false, false>(a, -1, x, {y, nullptr, nullptr, nullptr});
+  add_columns<false, false, false, false>(a, -1, x, nullptr, {y, nullptr, nullptr, nullptr});
 }
 
 // Calls use<with_rows, with_abs_ax, with_checksum>() for the sums that are asked for.
@@ -100,7 +136,13 @@ void with_sums(const RowSums& sums, const Use& use) {
 
 void multiply(MatrixView<const double> a, const double* x, RowSums sums) {
   with_sums(
-      sums, [&]<bool... with>() { add_columns<with...>(a, 1, x, sums); });
+      sums, [&]<bool... with>() { add_columns<false, with...>(a, 1, x, nullptr, sums); });
+}
+
+void multiply_extended(MatrixView<const double> a, const double* x, const double* x_low,
+                       RowSums sums) {
+  with_sums(
+      sums, [&]<bool... with>() { add_columns<true, with...>(a, 1, x, x_low, sums); });
 }
 
 LUPINE_ELEMENT Doubles load(const double* from) {
@@ -119,6 +161,13 @@ LUPINE_ELEMENT Doubles magnitudes(Doubles values) {
   return (Doubles)((Integers)values & ~(std::int64_t{1} << 63));
 }
 
+LUPINE_ELEMENT WithError<Doubles> two_product(Doubles a, Doubles b) {
+  const Doubles product = a * b;
+  Doubles error;
+  for (int k = 0; k < width; ++k) error[k] = __builtin_fma(a[k], b[k], -product[k]);
+  return {product, error};
+}
+
 // The sum of the lanes of one column's vectors.
 LUPINE_ELEMENT double sum_of_lanes(const Doubles* vectors) {
   double of_lanes[lanes];
@@ -126,17 +175,31 @@ LUPINE_ELEMENT double sum_of_lanes(const Doubles* vectors) {
   return sum_of(of_lanes);
 }
 
+// (high, low) += the lanes of one column's sums in twice FP64's precision.
+LUPINE_ELEMENT void add_lanes(const Doubles* highs, const Doubles* lows, double& high,
+                              double& low) {
+  double of_highs[lanes];
+  double of_lows[lanes];
+  std::memcpy(of_highs, highs, sizeof(of_highs));
+  std::memcpy(of_lows, lows, sizeof(of_lows));
+  for (int k = 0; k < lanes; ++k) add_pair(high, low, of_highs[k], of_lows[k]);
+}
+
 // sums.ax_j += sign a_j^T x for several columns a_j at once; and in the same pass, if asked for,
-// the sums of magnitudes and of bits. Each column has its own lanes of sums.
-template <bool with_rows, bool with_abs_ax, bool with_checksum, int columns, class T>
-LUPINE_ELEMENT void add_dots(MatrixView<const T> a, double sign, const double* x, RowSums sums) {
+// the sums of magnitudes and of bits. Each column has its own lanes of sums. Extended: as in
+// add_columns().
+template <bool extended, bool with_rows, bool with_abs_ax, bool with_checksum, int columns, class T>
+LUPINE_ELEMENT void add_dots(MatrixView<const T> a, double sign, const double* x,
+                             const double* x_low, RowSums sums) {
   constexpr int parts = lanes / width;
   Doubles ax[columns][parts]{};
+  Doubles ax_low[columns][parts]{};
+  Doubles a_x_low[columns][parts]{};
   Doubles abs_ax[columns][parts]{};
   Doubles abs_rows[columns][parts]{};
   using Integers = std::uint64_t __attribute__((vector_size(sizeof(Doubles))));
   Integers checksums{};
-  const auto add = [&](const double* xi, const T* ai, std::int64_t ld) {
+  const auto add = [&](const double* xi, const double* xi_low, const T* ai, std::int64_t ld) {
 #pragma GCC unroll 4
     for (std::ptrdiff_t p = 0; p < parts; ++p) {
       const Doubles xp = load(xi + p * width);
@@ -145,25 +208,52 @@ LUPINE_ELEMENT void add_dots(MatrixView<const T> a, double sign, const double* x
         const Doubles value = load(ai + c * ld + p * width);
         if constexpr (with_checksum) checksums += (Integers)value;
         const Doubles term = value * xp;
-        ax[c][p] += term;
+        if constexpr (extended) {
+          const WithError<Doubles> product = two_product(value, xp);
+          const WithError<Doubles> sum = two_sum(ax[c][p], product.value);
+          ax[c][p] = sum.value;
+          ax_low[c][p] += sum.error + product.error;
+          a_x_low[c][p] += value * load(xi_low + p * width);
+        } else {
+          ax[c][p] += term;
+        }
         if constexpr (with_abs_ax) abs_ax[c][p] += magnitudes(term);
         if constexpr (with_rows) abs_rows[c][p] += magnitudes(value);
       }
     }
   };
+  const auto renormalize = [&] {
+    for (int c = 0; c < columns; ++c)
+      for (int p = 0; p < parts; ++p) {
+        const WithError<Doubles> normal = two_sum(ax[c][p], ax_low[c][p]);
+        ax[c][p] = normal.value;
+        ax_low[c][p] = normal.error;
+      }
+  };
   std::int64_t i = 0;
-  for (; i + lanes <= a.rows; i += lanes) add(x + i, a.data + i, a.ld);
+  for (; i + lanes <= a.rows; i += lanes) {
+    add(x + i, extended ? x_low + i : nullptr, a.data + i, a.ld);
+    if constexpr (extended)
+      if (i / lanes % terms_between == terms_between - 1) renormalize();
+  }
   if (i < a.rows) {
     const auto rest = static_cast<std::size_t>(a.rows - i);
     double x_rest[lanes]{};
+    double x_low_rest[lanes]{};
     T a_rest[columns * lanes]{};
     std::memcpy(x_rest, x + i, rest * sizeof(double));
+    if constexpr (extended) std::memcpy(x_low_rest, x_low + i, rest * sizeof(double));
     for (int c = 0; c < columns; ++c)
       std::memcpy(a_rest + c * lanes, a.column(c) + i, rest * sizeof(T));
-    add(x_rest, a_rest, lanes);
+    add(x_rest, x_low_rest, a_rest, lanes);
   }
   for (int c = 0; c < columns; ++c) {
-    sums.ax[c] += sign * sum_of_lanes(ax[c]);
+    if constexpr (extended) {
+      add_lanes(ax[c], ax_low[c], sums.ax[c], sums.ax_low[c]);
+      sums.a_x_low[c] += sum_of_lanes(a_x_low[c]);
+    } else {
+      sums.ax[c] += sign * sum_of_lanes(ax[c]);
+    }
     if constexpr (with_abs_ax) sums.abs_ax[c] += sum_of_lanes(abs_ax[c]);
     if constexpr (with_rows) sums.abs_rows[c] += sum_of_lanes(abs_rows[c]);
   }
@@ -173,15 +263,18 @@ LUPINE_ELEMENT void add_dots(MatrixView<const T> a, double sign, const double* x
 
 // As many columns at once as their sums fit into registers: more streams of memory, and x is read
 // less often.
-template <bool with_rows, bool with_abs_ax, bool with_checksum, class T>
-void add_all_dots(MatrixView<const T> a, double sign, const double* x, RowSums sums) {
+template <bool extended, bool with_rows, bool with_abs_ax, bool with_checksum, class T>
+void add_all_dots(MatrixView<const T> a, double sign, const double* x, const double* x_low,
+                  RowSums sums) {
   constexpr int registers = vector_bytes == 64 ? 32 : 16;
-  constexpr int columns = registers == 32 ? 8 : with_rows || with_abs_ax ? 2 : 4;
+  constexpr int plain = registers == 32 ? 8 : with_rows || with_abs_ax ? 2 : 4;
+  constexpr int columns = extended ? registers / 8 : plain;
   const auto from = [](double* p, std::int64_t j) { return p ? p + j : p; };
   const auto add = [&]<int count>(std::int64_t j, std::integral_constant<int, count>) {
-    add_dots<with_rows, with_abs_ax, with_checksum, count>(
-        a.block(0, j, a.rows, count), sign, x,
-        {from(sums.ax, j), from(sums.abs_rows, j), from(sums.abs_ax, j), sums.checksum});
+    add_dots<extended, with_rows, with_abs_ax, with_checksum, count>(
+        a.block(0, j, a.rows, count), sign, x, x_low,
+        {from(sums.ax, j), from(sums.abs_rows, j), from(sums.abs_ax, j), sums.checksum,
+         from(sums.ax_low, j), from(sums.a_x_low, j)});
   };
   std::int64_t j = 0;
   for (; j + columns <= a.columns; j += columns) add(j, std::integral_constant<int, columns>());
@@ -190,12 +283,18 @@ void add_all_dots(MatrixView<const T> a, double sign, const double* x, RowSums s
 
 template <class T>
 void subtract_transposed(MatrixView<const T> a, const double* x, double* y) {
-  add_all_dots<false, false, false>(a, -1, x, {y, nullptr, nullptr, nullptr});
+  add_all_dots<false, false, false, false>(a, -1, x, nullptr, {y, nullptr, nullptr, nullptr});
 }
 
 void multiply_transposed(MatrixView<const double> a, const double* x, RowSums sums) {
   with_sums(
-      sums, [&]<bool... with>() { add_all_dots<with...>(a, 1, x, sums); });
+      sums, [&]<bool... with>() { add_all_dots<false, with...>(a, 1, x, nullptr, sums); });
+}
+
+void multiply_transposed_extended(MatrixView<const double> a, const double* x, const double* x_low,
+                                  RowSums sums) {
+  with_sums(
+      sums, [&]<bool... with>() { add_all_dots<true, with...>(a, 1, x, x_low, sums); });
 }
 
 // Row scales first: those of callers leave |rows_i from_ij| near 1 or below, so nothing overflows.
@@ -309,7 +408,7 @@ constexpr StoredVectorLoops<T> stored_loops{subtract_product<T>, subtract_transp
 
 extern const VectorLoops vectors;
 const VectorLoops vectors{stored_loops<float>, stored_loops<double>, multiply,
-                          multiply_transposed, largest_of_rows,      largest_of_columns,
-                          checksums_of_columns};
+                          multiply_transposed, multiply_extended,    multiply_transposed_extended,
+                          largest_of_rows,     largest_of_columns,   checksums_of_columns};
 
 }  // namespace lupine::LUPINE_ISA

@@ -7,9 +7,17 @@
 
 #include <lupine/error.hpp>
 
+#include "core/expects.hpp"
 #include "device/out_of_memory.hpp"
 
 namespace lupine {
+
+void Device::multiply_extended(Queue& /*queue*/, Transpose /*transpose*/, ConstAnyMatrix /*a*/,
+                               MatrixView<const double> /*x*/, MatrixView<double> /*ax*/,
+                               double* /*abs_rows*/, MatrixView<double> /*abs_ax*/,
+                               std::uint64_t* /*checksum*/) {
+  LUPINE_EXPECTS(multiplies_extended());
+}
 
 MemoryFault out_of_memory(std::int64_t bytes, std::string_view words) {
   return MemoryFault(

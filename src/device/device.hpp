@@ -371,6 +371,17 @@ class Device {
   virtual void multiply(Queue& queue, Transpose transpose, ConstAnyMatrix a,
                         MatrixView<const double> x, MatrixView<double> ax, double* abs_rows,
                         MatrixView<double> abs_ax, std::uint64_t* checksum) = 0;
+  /// Whether multiply_extended() is there.
+  virtual bool multiplies_extended() const { return false; }
+  /// multiply() with a product in twice FP64's precision. X has vectors and then as many low parts
+  /// of theirs, X + X_low; AX gets the high parts of B X, then its low parts, and then B X_low in
+  /// FP64. The error of a row's product with n entries of X is at most 8 n eps^2 times that of the
+  /// magnitudes, but for underflow.
+  /// @pre multiplies_extended()
+  virtual void multiply_extended(Queue& queue, Transpose transpose, ConstAnyMatrix a,
+                                 MatrixView<const double> x, MatrixView<double> ax,
+                                 double* abs_rows, MatrixView<double> abs_ax,
+                                 std::uint64_t* checksum);
   /// most_i <- max_j |a_ij| scale_j: infinity if one of these is Inf or NaN, 0 if A has no columns.
   /// Scales are not negative; null stands for ones. Also checksums_of_columns(), where that pointer
   /// is not null.

@@ -335,34 +335,59 @@ void CpuDevice::multiply_generated(Queue&, const MatrixSpec& spec, const Distrib
   });
 }
 
-void CpuDevice::multiply(Queue&, Transpose transpose, ConstAnyMatrix any,
-                         MatrixView<const double> x, MatrixView<double> ax, double* abs_rows,
-                         MatrixView<double> abs_ax, std::uint64_t* checksum) {
+void CpuDevice::multiply(Queue&, Transpose transpose, ConstAnyMatrix a, MatrixView<const double> x,
+                         MatrixView<double> ax, double* abs_rows, MatrixView<double> abs_ax,
+                         std::uint64_t* checksum) {
+  multiply_in_pass(transpose, a.as<double>(), false, x, ax, abs_rows, abs_ax, checksum);
+}
+
+void CpuDevice::multiply_extended(Queue&, Transpose transpose, ConstAnyMatrix a,
+                                  MatrixView<const double> x, MatrixView<double> ax,
+                                  double* abs_rows, MatrixView<double> abs_ax,
+                                  std::uint64_t* checksum) {
+  multiply_in_pass(transpose, a.as<double>(), true, x, ax, abs_rows, abs_ax, checksum);
+}
+
+void CpuDevice::multiply_in_pass(Transpose transpose, MatrixView<const double> a, bool extended,
+                                 MatrixView<const double> x, MatrixView<double> ax,
+                                 double* abs_rows, MatrixView<double> abs_ax,
+                                 std::uint64_t* checksum) const {
   work([&] {
-    const MatrixView<const double> a = any.as<double>();
     std::atomic<std::uint64_t> of_parts = 0;
     const bool transposed = transpose == Transpose::yes;
-    const auto loop = transposed ? vector_loops().multiply_transposed : vector_loops().multiply;
+    const std::int64_t vectors = extended ? x.columns / 2 : x.columns;
+    const VectorLoops& loops = vector_loops();
+    const auto plain = transposed ? loops.multiply_transposed : loops.multiply;
+    const auto twice = transposed ? loops.multiply_transposed_extended : loops.multiply_extended;
     in_parts(
         transposed ? a.columns : a.rows, threads_, [&](std::int64_t begin, std::int64_t count) {
           std::uint64_t bits = 0;
           const auto sums = [&](std::int64_t i, std::int64_t k) -> RowSums {
-            return {ax.column(k) + i, k == 0 ? at(abs_rows, i) : nullptr,
+            return {ax.column(k) + i,
+                    k == 0 ? at(abs_rows, i) : nullptr,
                     abs_ax.data ? abs_ax.column(k) + i : nullptr,
-                    k == 0 && checksum != nullptr ? &bits : nullptr};
+                    k == 0 && checksum != nullptr ? &bits : nullptr,
+                    extended ? ax.column(vectors + k) + i : nullptr,
+                    extended ? ax.column(2 * vectors + k) + i : nullptr};
           };
-          for (std::int64_t k = 0; k < x.columns; ++k) {
+          for (std::int64_t k = 0; k < vectors; ++k) {
             const RowSums of_vector = sums(begin, k);
-            for (double* p : {of_vector.ax, of_vector.abs_rows, of_vector.abs_ax})
+            for (double* p : {of_vector.ax, of_vector.abs_rows, of_vector.abs_ax, of_vector.ax_low,
+                              of_vector.a_x_low})
               if (p) std::fill_n(p, count, 0.0);
           }
           const auto add = [&](std::int64_t i, std::int64_t j, MatrixView<const double> tile) {
-            for (std::int64_t k = 0; k < x.columns; ++k)
-              loop(tile, x.column(k) + (transposed ? i : j), sums(begin + (transposed ? j : i), k));
+            const std::int64_t from = transposed ? i : j;
+            const std::int64_t to = begin + (transposed ? j : i);
+            for (std::int64_t k = 0; k < vectors; ++k)
+              if (extended)
+                twice(tile, x.column(k) + from, x.column(vectors + k) + from, sums(to, k));
+              else
+                plain(tile, x.column(k) + from, sums(to, k));
           };
           for_each_tile<double>(
               transposed ? a.block(0, begin, a.rows, count) : a.block(begin, 0, count, a.columns),
-              x.columns, run(), add);
+              vectors, run(), add);
           of_parts += bits;
         });
     if (checksum) *checksum = of_parts;
