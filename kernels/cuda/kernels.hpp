@@ -249,6 +249,18 @@ cudaError_t add_entries(cudaStream_t stream, const MatrixEntry* entries, std::in
 /// One pass over A: computes `sums`, of A or of A^T. The order of a sum depends only on the sizes.
 cudaError_t multiply(cudaStream_t stream, Transpose transpose, MatrixView<const double> a,
                      const double* x, const PassSums& sums);
+/// Where the sums of multiply_extended() go. The last three may be null: not wanted.
+struct ExtendedSums {
+  double* ax = nullptr;               ///< the high parts of A x
+  double* ax_low = nullptr;           ///< its low parts
+  double* a_x_low = nullptr;          ///< A x_low, in FP64
+  double* abs_rows = nullptr;         ///< sum_j |a_ij|
+  double* abs_ax = nullptr;           ///< |A| |x|
+  std::uint64_t* checksum = nullptr;  ///< as in PassSums
+};
+/// Device::multiply_extended for one vector. The order of a sum depends only on the sizes.
+cudaError_t multiply_extended(cudaStream_t stream, Transpose transpose, MatrixView<const double> a,
+                              const double* x, const double* x_low, const ExtendedSums& sums);
 /// Device::largest_of_rows.
 cudaError_t largest_of_rows(cudaStream_t stream, MatrixView<const double> a, const double* scale,
                             double* most);

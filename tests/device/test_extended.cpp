@@ -25,13 +25,6 @@ double magnitude(Quad value) {
   return static_cast<double>(value < 0 ? -value : value);
 }
 
-bool multiplies_extended(Bench& b) {
-  if (b.device->multiplies_extended()) return true;
-  CHECK_FALSE(b.on_cpu());
-  WARN("SKIPPED: this device computes no products in twice FP64's precision");
-  return false;
-}
-
 // X, behind it vectors of about eps of it, and the three parts of the product.
 struct Case {
   Case(Bench& b, Transpose transpose, const Shape& shape, std::int64_t vectors)
@@ -122,7 +115,6 @@ TEST_CASE("two_sum and two_product are exact", "[extended]") {
 
 TEST_CASE("multiply_extended: A x or A^T x in twice FP64's precision", "[extended]") {
   Bench b;
-  if (!multiplies_extended(b)) return;
   for (const Transpose transpose : {Transpose::no, Transpose::yes})
     for (const Shape& shape : shapes)
       for (const std::int64_t count : {1, 2, 8}) {
@@ -136,7 +128,6 @@ TEST_CASE("multiply_extended: A x or A^T x in twice FP64's precision", "[extende
 
 TEST_CASE("multiply_extended: sums that cancel keep twice FP64's bits", "[extended]") {
   Bench b;
-  if (!multiplies_extended(b)) return;
   for (const Transpose transpose : {Transpose::no, Transpose::yes}) {
     // The second half of each sum is the first half with the other sign, but for one entry.
     Case c(b, transpose, {200, 200}, 1);
@@ -164,7 +155,6 @@ TEST_CASE("multiply_extended: no sum depends on the number of threads", "[extend
       std::vector<Plain> found;
       for (const int threads : {1, 2, 3}) {
         Bench b(threads);
-        if (!multiplies_extended(b)) return;
         Case c(b, transpose, {701, 307}, count);
         c.multiply(b, transpose);
         found.push_back(c.ax.plain());

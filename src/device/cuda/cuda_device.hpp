@@ -131,6 +131,10 @@ class CudaDevice : public Device {
   void multiply(Queue& queue, Transpose transpose, ConstAnyMatrix a, MatrixView<const double> x,
                 MatrixView<double> ax, double* abs_rows, MatrixView<double> abs_ax,
                 std::uint64_t* checksum) override;
+  bool multiplies_extended() const override { return true; }
+  void multiply_extended(Queue& queue, Transpose transpose, ConstAnyMatrix a,
+                         MatrixView<const double> x, MatrixView<double> ax, double* abs_rows,
+                         MatrixView<double> abs_ax, std::uint64_t* checksum) override;
   void largest_of_rows(Queue& queue, ConstAnyMatrix a, const double* scale, double* most,
                        std::uint64_t* checksums) override;
   void checksums_of_columns(Queue& queue, ConstAnyMatrix a, std::uint64_t* sums) override;

@@ -229,6 +229,21 @@ void CudaDevice::multiply(Queue& queue, Transpose transpose, ConstAnyMatrix a,
           "multiply");
 }
 
+void CudaDevice::multiply_extended(Queue& queue, Transpose transpose, ConstAnyMatrix a,
+                                   MatrixView<const double> x, MatrixView<double> ax,
+                                   double* abs_rows, MatrixView<double> abs_ax,
+                                   std::uint64_t* checksum) {
+  if (checksum) clear(queue, std::as_writable_bytes(std::span(checksum, 1)));
+  const std::int64_t vectors = x.columns / 2;
+  for (std::int64_t k = 0; k < vectors; ++k)
+    check(cuda::multiply_extended(
+              lane(queue).stream(), transpose, a.as<double>(), x.column(k), x.column(vectors + k),
+              {ax.column(k), ax.column(vectors + k), ax.column(2 * vectors + k),
+               k == 0 ? abs_rows : nullptr, abs_ax.data ? abs_ax.column(k) : nullptr,
+               k == 0 ? checksum : nullptr}),
+          "multiply_extended");
+}
+
 void CudaDevice::largest_of_rows(Queue& queue, ConstAnyMatrix a, const double* scale, double* most,
                                  std::uint64_t* checksums) {
   if (checksums) checksums_of_columns(queue, a, checksums);

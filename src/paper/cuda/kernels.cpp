@@ -218,6 +218,10 @@ cudaError_t multiply(cudaStream_t, Transpose, MatrixView<const double>, const do
                      const PassSums&) {
   return cudaErrorNotSupported;
 }
+cudaError_t multiply_extended(cudaStream_t, Transpose, MatrixView<const double>, const double*,
+                              const double*, const ExtendedSums&) {
+  return cudaErrorNotSupported;
+}
 cudaError_t largest_of_rows(cudaStream_t, MatrixView<const double>, const double*, double*) {
   return cudaErrorNotSupported;
 }
