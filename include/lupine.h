@@ -49,7 +49,7 @@ enum {
 };
 
 /// Values of the members of lupine_options. LUPINE_AUTO is a value of precision, first, refine,
-/// device and comm; LUPINE_FP16 to LUPINE_FP16X3 are values of precision and first.
+/// accuracy, device and comm; LUPINE_FP16 to LUPINE_FP16X3 are values of precision and first.
 enum {
   LUPINE_AUTO = 0,               ///< Lupine chooses
   LUPINE_FP16 = 1,               ///< precision: the LU's update reads FP16
@@ -59,6 +59,8 @@ enum {
   LUPINE_FP16X3 = 5,             ///< precision: the LU's update is three FP16 products, about FP32
   LUPINE_IR = 1,                 ///< refine: iterative refinement
   LUPINE_GMRES = 2,              ///< refine: GMRES, preconditioned by the factors
+  LUPINE_BACKWARD = 1,           ///< accuracy: a small backward error of x
+  LUPINE_FORWARD = 2,            ///< accuracy: x to its last digit
   LUPINE_CPU = 1,                ///< device: the cores of the host
   LUPINE_CUDA = 2,               ///< device: NVIDIA GPUs
   LUPINE_NCCL = 1,               ///< comm: by NCCL
@@ -110,9 +112,11 @@ typedef struct lupine_options {
   /// Limit in seconds of one wait of a rank for other ranks or its GPU. Beyond it, one line on
   /// standard error names these ranks, and all ranks are ended with exit status 3. 0: no limit.
   double stall_timeout;
-  int first;   ///< with LUPINE_AUTO as precision, the first step's; LUPINE_AUTO: by cost
-  int strict;  ///< info where x may have no correct digit: 1: n + 1, and x is written; 0: 0
-  int fp64;    ///< how a GPU computes the FP64 products of updates; by default LUPINE_FP64_NATIVE
+  int first;     ///< with LUPINE_AUTO as precision, the first step's; LUPINE_AUTO: by cost
+  int strict;    ///< info where x may have no correct digit: 1: n + 1, and x is written; 0: 0
+  int fp64;      ///< how a GPU computes the FP64 products of updates; by default LUPINE_FP64_NATIVE
+  int accuracy;  ///< LUPINE_AUTO and LUPINE_BACKWARD: x has a small backward error; LUPINE_FORWARD:
+                 ///< x is accurate to its last digit
 } lupine_options;
 
 /// Outcome of a solve. lupine_result_init() must fill it in first. Errors are the largest of any
@@ -141,6 +145,10 @@ typedef struct lupine_result {
   double hpl_residual;         ///< backward_error / (n 2^-53)
   double seconds;              ///< finding the scales, LU factorizations and refinements
   int doubtful;                ///< 1: some x may have no correct digit
+  int accurate;                ///< 1: every x is accurate to its last digit, with LUPINE_FORWARD
+  /// Bound of max_i |x_i - x*_i| / |x_i|; NaN where no x is accurate to its last digit, or it was
+  /// not asked for.
+  double componentwise_bound;
 } lupine_result;
 
 /// A factored matrix.

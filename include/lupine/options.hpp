@@ -90,6 +90,15 @@ enum class ConditionCheck {
   full  ///< as `on`, but for any number of right-hand sides as in dgerfs, with every residual
 };
 
+/// What is refined until it is small.
+enum class Accuracy {
+  automatic,  ///< backward
+  backward,   ///< the backward error of x, as LAPACK's dgerfs does: its digits are those that the
+              ///< condition number leaves
+  forward  ///< the error of x itself, by residuals in twice FP64's precision: x is accurate to its
+           ///< last digit, where the condition number is below 1 / (10 n 2^-53)
+};
+
 /// How a panel travels along a process row or column: by MPI_Ibcast, or by one of HPL's six
 /// methods. In the modified ones, the owner of the next panel receives first and passes nothing on.
 enum class BroadcastMethod {
@@ -145,6 +154,9 @@ LUPINE_API std::string_view name(RefineMethod);
 /// The name of an option's value, on the command line and in reports.
 /// @return "off", "on" or "full"
 LUPINE_API std::string_view name(ConditionCheck);
+/// The name of an option's value, on the command line and in reports.
+/// @return "auto", "backward" or "forward"
+LUPINE_API std::string_view name(Accuracy);
 /// The name of an option's value, on the command line and in reports.
 /// @return "ibcast", "1ring", "1ring-modified", "2ring", "2ring-modified", "long" or
 ///         "long-modified"
@@ -254,6 +266,9 @@ struct SolveOptions {
   ConditionCheck condition = ConditionCheck::on;  ///< condition number and forward errors
   /// Whether a solution with a doubt (Solution::doubt) is an AccuracyError.
   bool strict = false;
+  /// What is refined: with `forward`, a step before the last is accepted only if it makes x
+  /// accurate to its last digit.
+  Accuracy accuracy = Accuracy::automatic;
 };
 
 }  // namespace lupine

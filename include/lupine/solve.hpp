@@ -277,6 +277,13 @@ struct SolveColumn {
   /// Solution::condition_at_least. NaN where it was not asked for or x was not accepted.
   double forward_bound = 0;
   std::string why{};  ///< why x was not accepted, where b is the reason: its Inf or NaN
+  /// Whether x was refined to its last digit (Accuracy::forward): its corrections became small
+  /// enough, and the condition number, where it was estimated, is below 1 / (10 n 2^-53). Then
+  /// forward_bound holds for that x, and is about 2^-53.
+  bool accurate = false;
+  /// Estimated bound of max_i |x_i - x*_i| / |x_i| of an x that is accurate: infinity where an x_i
+  /// is zero, NaN otherwise, and for more than 8 right-hand sides without ConditionCheck::full.
+  double componentwise_bound = std::numeric_limits<double>::quiet_NaN();
 };
 
 /// Memory of a solve, in bytes: of each rank's device where that has its own, else of the host.
@@ -334,6 +341,7 @@ struct Solution {
   std::string fp64_products;       ///< of rank 0's GPU: native or emulated, and by which settings
   std::int64_t panel_width = 0;    ///< columns of a step of the factorization
   SolveMemory memory;              ///< planned and used
+  Accuracy accuracy = Accuracy::backward;  ///< what was refined: backward or forward
 
   /// @return The precision of the last step, which gave the answer.
   Precision precision() const {

@@ -52,6 +52,8 @@ class SolveColumn:
     hpl_residual: float  #: backward_error / (n 2^-53); NaN where it was not measured
     forward_bound: float  #: estimated bound of ||x - x*|| / ||x||; NaN: not asked for, inf: unknown
     why: str | None  #: why x was not accepted, where b is the reason
+    accurate: bool  #: whether x was refined to its last digit (``accuracy="forward"``)
+    componentwise_bound: float  #: of max |x - x*| / |x| of an accurate x; NaN: no bound of entries
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,7 @@ class SolveInfo:
     steps: list[SolveStep]
     columns: list[SolveColumn]
     doubt: str | None  #: why x may have no correct digit
+    accuracy: str  #: what was refined: "backward" or "forward"
     notes: list[str]  #: other warnings
     reason: str | None  #: why the first step's precision was chosen
     device_description: str  #: of the device

@@ -337,6 +337,7 @@ def _options(
     equilibrate: bool,
     condition: bool | str,
     strict: bool,
+    accuracy: str,
     device: str,
     threads: int | None,
     further: dict[str, Any],
@@ -349,6 +350,7 @@ def _options(
         "equilibrate": _boolean("equilibrate", equilibrate),
         "condition": condition,
         "strict": _boolean("strict", strict),
+        "accuracy": accuracy,
         "device": device,
         **further,
     }
@@ -398,6 +400,7 @@ def solve(
     equilibrate: bool = True,
     condition: bool | str = True,
     strict: bool = False,
+    accuracy: str = "auto",
     comm: Any = None,
     device: str = "auto",
     threads: int | None = None,
@@ -440,6 +443,9 @@ def solve(
         each residual, also for more than 8 right-hand sides.
     strict : bool
         whether an x that may have no correct digit is an AccuracyError, not an AccuracyWarning.
+    accuracy : {"auto", "backward", "forward"}
+        what is refined: the backward error, or, with "forward", x itself to its last digit, by
+        residuals in twice FP64's precision, for one general system.
     comm : mpi4py communicator, optional
         the ranks that solve together; this process alone by default.
     device : {"auto", "cpu", "cuda"}
@@ -504,13 +510,27 @@ def solve(
 
     form = ranks.agreed(take_form)
     if alone and (form != "general" or not _stacks.is_plain(a, b)):
-        if precision not in ("auto", "fp64") or device == "cuda" or return_info:
+        if (
+            precision not in ("auto", "fp64")
+            or device == "cuda"
+            or accuracy == "forward"
+            or return_info
+        ):
             raise ValueError(
-                "return_info, a device and a precision below FP64 are for one general system; "
-                "allowed for stacks and assume_a: none of them"
+                "return_info, a device, accuracy='forward' and a precision below FP64 are for one "
+                "general system; allowed for stacks and assume_a: none of them"
             )
         given = _options(
-            precision, refine, tolerance, equilibrate, condition, strict, device, threads, options
+            precision,
+            refine,
+            tolerance,
+            equilibrate,
+            condition,
+            strict,
+            accuracy,
+            device,
+            threads,
+            options,
         )
         ranks.module.check_options(given)
 
@@ -524,6 +544,7 @@ def solve(
                 equilibrate=equilibrate,
                 condition=condition,
                 strict=strict,
+                accuracy=accuracy,
                 threads=threads,
                 progress=progress,
                 **options,
@@ -548,7 +569,16 @@ def solve(
 
     def take() -> tuple[dict[str, Any], _Matrix]:
         given = _options(
-            precision, refine, tolerance, equilibrate, condition, strict, device, threads, options
+            precision,
+            refine,
+            tolerance,
+            equilibrate,
+            condition,
+            strict,
+            accuracy,
+            device,
+            threads,
+            options,
         )
         ranks.module.check_options(given)
         order = None
@@ -700,6 +730,7 @@ def factor(
     equilibrate: bool = True,
     condition: bool | str = True,
     strict: bool = False,
+    accuracy: str = "auto",
     comm: Any = None,
     device: str = "auto",
     threads: int | None = None,
@@ -716,7 +747,16 @@ def factor(
     def take() -> tuple[dict[str, Any], _Matrix]:
         _boolean("overwrite_a", overwrite_a)
         given = _options(
-            precision, refine, tolerance, equilibrate, condition, strict, device, threads, options
+            precision,
+            refine,
+            tolerance,
+            equilibrate,
+            condition,
+            strict,
+            accuracy,
+            device,
+            threads,
+            options,
         )
         ranks.module.check_options(given)
         order = None if n is None else _whole("n", n)

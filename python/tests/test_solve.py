@@ -265,6 +265,7 @@ def test_inf_and_nan(n, bad):
         ({"nb": -3}, "^nb -3 is not allowed"),
         ({"nprow": 2}, "^nprow 2 does not divide"),
         ({"condition": "maybe"}, "allowed: off, on, full"),
+        ({"accuracy": "certified"}, "allowed: auto, backward, forward"),
         ({"comm": "world"}, "communicator"),
     ],
 )
@@ -273,6 +274,31 @@ def test_options_that_are_not_allowed(options, words):
         pytest.importorskip("mpi4py")
     with pytest.raises(ValueError, match=words):
         lupine.solve(np.eye(900), np.ones(900), **options)
+
+
+@pytest.mark.parametrize("n", [60, 700])
+def test_accuracy(n):
+    """b = a x is exact for a of few bits, and x has 53: what is left of b beside it is known."""
+    rng = np.random.default_rng(3)
+    q, _ = np.linalg.qr(rng.standard_normal((n, n)))
+    a = np.round((q * np.logspace(0, -7, n)) @ q.T * 2**30) * 2.0**-30
+    x_true = (np.round(rng.standard_normal(n) * 2**8) + 0.5) * 2.0**-8  # no zeros
+    b = a @ x_true
+    assert (np.abs(a) @ np.abs(x_true) < 2.0**53 * 2.0**-39).all()  # sums of multiples of 2^-39
+    x, info = lupine.solve(a, b, accuracy="forward", return_info=True)
+    assert info.accuracy == "forward" and info.columns[0].accurate
+    assert info.forward_bounds[0] <= 4 * 2**-53
+    assert (x == x_true).all()
+    with lupine.factor(a.T, accuracy="forward") as f:
+        assert (f.solve(b, trans=True) == x_true).all()
+    plain, info = lupine.solve(a, b, return_info=True)
+    assert info.accuracy == "backward" and not info.columns[0].accurate
+    assert (plain != x_true).any()
+
+
+def test_accuracy_of_stacks():
+    with pytest.raises(ValueError, match="accuracy='forward'"):
+        lupine.solve(np.stack([np.eye(3)] * 2), np.ones((2, 3)), accuracy="forward")
 
 
 def test_what_does_not_fit():

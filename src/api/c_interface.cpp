@@ -82,6 +82,8 @@ void fill(const Solution& s, lupine_result* result) {
   r.hpl_residual = largest(s, &SolveColumn::hpl_residual);
   r.seconds = s.seconds;
   r.doubtful = s.doubt.empty() ? 0 : 1;
+  r.accurate = std::ranges::all_of(s.columns, &SolveColumn::accurate) ? 1 : 0;
+  r.componentwise_bound = largest(s, &SolveColumn::componentwise_bound);
   std::memcpy(result, &r, size);
 }
 

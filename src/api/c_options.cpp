@@ -20,6 +20,9 @@ static_assert(static_cast<int>(Precision::automatic) == LUPINE_AUTO &&
 static_assert(static_cast<int>(RefineMethod::automatic) == LUPINE_AUTO &&
               static_cast<int>(RefineMethod::ir) == LUPINE_IR &&
               static_cast<int>(RefineMethod::gmres) == LUPINE_GMRES);
+static_assert(static_cast<int>(Accuracy::automatic) == LUPINE_AUTO &&
+              static_cast<int>(Accuracy::backward) == LUPINE_BACKWARD &&
+              static_cast<int>(Accuracy::forward) == LUPINE_FORWARD);
 static_assert(static_cast<int>(DeviceKind::automatic) == LUPINE_AUTO &&
               static_cast<int>(DeviceKind::cpu) == LUPINE_CPU &&
               static_cast<int>(DeviceKind::cuda) == LUPINE_CUDA);
@@ -42,8 +45,8 @@ static_assert(static_cast<int>(GridOrder::row) == 0 && static_cast<int>(GridOrde
 /// not compile.
 template <class Options, class Fields, class Visit>
 void for_each_pair(Options& options, Fields& c, const Visit& visit) {
-  auto& [run, precision, first, refine, tolerance, max_iterations, equilibrate, condition, strict] =
-      options;
+  auto& [run, precision, first, refine, tolerance, max_iterations, equilibrate, condition, strict,
+         accuracy] = options;
   auto& [nb, order, nprow, npcol, lookahead, broadcast, chunk, device, comm, gpus, reserve, fp64,
          threads, stall_timeout] = run;
   visit(nb, c.nb);
@@ -67,6 +70,7 @@ void for_each_pair(Options& options, Fields& c, const Visit& visit) {
   visit(equilibrate, c.equilibrate);
   visit(condition, c.condition);
   visit(strict, c.strict);
+  visit(accuracy, c.accuracy);
 }
 
 /// The given options, with defaults for the fields that a program compiled with an older lupine.h

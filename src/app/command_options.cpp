@@ -342,6 +342,10 @@ Options solve_options(Arguments& a) {
              "Estimate condition and forward errors (default on; full: with all errors of each of "
              "many right-hand sides)",
              o.condition));
+  all.push_back(choice("--accuracy",
+                       "What is refined: the backward error of x, or x to its last digit "
+                       "(default auto: backward)",
+                       o.accuracy));
   append(all, layout_options(o.run));
   all.push_back(chunk_option(o.run));
   append(all, place_options(o.run));

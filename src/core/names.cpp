@@ -60,6 +60,12 @@ const std::vector<Entry<ConditionCheck>>& entries(ConditionCheck) {
                                                       {ConditionCheck::full, "full"}};
   return all;
 }
+const std::vector<Entry<Accuracy>>& entries(Accuracy) {
+  static const std::vector<Entry<Accuracy>> all{{Accuracy::automatic, "auto"},
+                                                {Accuracy::backward, "backward"},
+                                                {Accuracy::forward, "forward"}};
+  return all;
+}
 const std::vector<Entry<BroadcastMethod>>& entries(BroadcastMethod) {
   static const std::vector<Entry<BroadcastMethod>> all{
       {BroadcastMethod::ibcast, "ibcast", {"mpi_ibcast"}},
@@ -120,6 +126,9 @@ std::string_view name(RefineMethod v) {
 std::string_view name(ConditionCheck v) {
   return find_name(v);
 }
+std::string_view name(Accuracy v) {
+  return find_name(v);
+}
 std::string_view name(BroadcastMethod v) {
   return find_name(v);
 }
@@ -161,6 +170,7 @@ LUPINE_NAMED(MatrixKind)
 LUPINE_NAMED(GridOrder)
 LUPINE_NAMED(RefineMethod)
 LUPINE_NAMED(ConditionCheck)
+LUPINE_NAMED(Accuracy)
 LUPINE_NAMED(BroadcastMethod)
 LUPINE_NAMED(DeviceKind)
 LUPINE_NAMED(CommMethod)

@@ -66,8 +66,8 @@ void for_each_option(Options& options, const Visit& visit) {
 /// Visits the options of the run, then those of solve.
 template <OptionsOf<SolveOptions> Options, class Visit>
 void for_each_option(Options& options, const Visit& visit) {
-  auto& [run, precision, first, refine, tolerance, max_iterations, equilibrate, condition, strict] =
-      options;
+  auto& [run, precision, first, refine, tolerance, max_iterations, equilibrate, condition, strict,
+         accuracy] = options;
   for_each_option(run, visit);
   visit("precision", precision);
   visit("first", first);
@@ -77,6 +77,7 @@ void for_each_option(Options& options, const Visit& visit) {
   visit("equilibrate", equilibrate);
   visit("condition", condition);
   visit("strict", strict);
+  visit("accuracy", accuracy);
 }
 
 }  // namespace lupine

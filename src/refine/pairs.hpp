@@ -13,6 +13,11 @@
 #pragma once
 
 #include <cmath>
+#include <cstdint>
+#include <span>
+#include <utility>
+
+#include "element/two_sum.hpp"
 
 #include "core/scalar.hpp"
 #include "refine/vectors.hpp"
@@ -85,6 +90,21 @@ inline MultiVector combined(Field field, MultiVector both) {
       v[k][i + 1] += both[2 * k + 1][i];
     }
   return v;
+}
+
+/// combined() of numbers high + low, in twice FP64's precision.
+inline void combine_extended(Field field, MultiVector& high, MultiVector& low) {
+  if (field == Field::real) return;
+  const MultiVector highs = std::exchange(high, firsts(field, high));
+  const MultiVector lows = std::exchange(low, firsts(field, low));
+  for (std::int64_t k = 0; k < high.count(); ++k) {
+    const std::span<const double> q = highs[2 * k + 1];
+    const std::span<const double> q_low = lows[2 * k + 1];
+    for (std::size_t i = 0; i < q.size(); i += 2) {
+      add_pair(high[k][i], low[k][i], -q[i + 1], -q_low[i + 1]);
+      add_pair(high[k][i + 1], low[k][i + 1], q[i], q_low[i]);
+    }
+  }
 }
 
 /// An upper bound of each part of p + i q, where p and q hold the magnitudes of their parts in

@@ -9,6 +9,7 @@
 
 #include "core/expects.hpp"
 #include "core/numbers.hpp"
+#include "refine/approximations.hpp"
 #include "refine/gmres.hpp"
 
 namespace lupine {
@@ -17,8 +18,6 @@ namespace {
 
 // The smallest default tolerance is 4 eps: the residual itself has rounding errors of some eps.
 constexpr double least_growth = 4;
-// A correction is slow if the error stays above this part of the least error before it.
-constexpr double slow_ratio = 0.5;
 // The steps of GMRES by which its rate is judged, and the fewest and most steps before that.
 constexpr std::size_t judged_steps = 4;
 constexpr double most_unjudged = 12;
@@ -26,41 +25,6 @@ constexpr double most_unjudged = 12;
 constexpr double own_steps = 3;
 // The part of a bound by which an earlier x's may differ.
 constexpr double two_digits = 0.01;
-
-// Counts the successive errors that were more than half of the least error before them.
-struct Slowness {
-  int times = 0;  ///< in succession
-  double before = std::numeric_limits<double>::infinity();
-
-  void add(double error) {
-    times = error <= slow_ratio * before ? 0 : times + 1;
-    before = std::min(before, error);
-  }
-};
-
-// The present approximations of some right-hand sides, which are corrected together.
-struct Block {
-  std::vector<std::int64_t> numbers;  ///< of the right-hand sides
-  MultiVector b;
-  MultiVector x;
-  MultiVector r;      ///< b - A x
-  MultiVector bound;  ///< |A| |x| + |b|, for the x of some corrections ago
-  Vector moved;       ///< the norms of the corrections since then, added up
-
-  std::int64_t count() const { return std::ssize(numbers); }
-  /// Keeps the right-hand sides in these places, which ascend.
-  void keep(const std::vector<std::int64_t>& places) {
-    if (std::ssize(places) == count()) return;
-    for (MultiVector* v : {&b, &x, &r, &bound})
-      if (v->count() > 0) v->keep(places);
-    for (std::size_t to = 0; to < places.size(); ++to) {
-      numbers[to] = numbers[static_cast<std::size_t>(places[to])];
-      moved[to] = moved[static_cast<std::size_t>(places[to])];
-    }
-    numbers.resize(places.size());
-    moved.resize(places.size());
-  }
-};
 
 class Refinement {
  public:
@@ -90,6 +54,8 @@ class Refinement {
     std::vector<RefineOutcome> outcomes;
     for (Column& column : columns_) {
       column.outcome.times = times_;
+      if (column.norm.done()) column.outcome.norm_error = column.norm.rest;
+      if (column.entries.done()) column.outcome.entry_error = column.entries.rest;
       outcomes.push_back(std::move(column.outcome));
     }
     return outcomes;
@@ -101,6 +67,10 @@ class Refinement {
     Slowness slow{};
     RefineOutcome outcome{};  ///< whose x and error are those of the best x
     bool measured = false;    ///< whether outcome.residual and bound are those of its x
+    // With `forward`:
+    double residual = 0;    ///< ||b - A (x + low)|| of the present x
+    Corrections norm{};     ///< in the weighted norm
+    Corrections entries{};  ///< the largest of an entry beside that entry
 
     bool finite() const { return std::isfinite(error); }
   };
@@ -109,6 +79,14 @@ class Refinement {
   Column& column(std::int64_t k) { return columns_[static_cast<std::size_t>(k)]; }
   bool done(const Column& c) const {
     return c.outcome.converged || left(c) <= 0 || c.outcome.forecast > 0;
+  }
+  // Whether x is good enough, and further corrections make it more accurate. Where some entries
+  // tell no rate, because they are much smaller than others or zero, the norm alone decides.
+  bool sharpens(const Column& c) const {
+    if (!options_.forward || !c.outcome.converged || left(c) <= 0 || !c.finite()) return false;
+    const bool by_norm = !c.norm.done() && c.norm.shrinks;
+    const bool by_entries = !c.entries.done() && c.entries.settled() && c.entries.shrinks;
+    return (by_norm || by_entries) && c.outcome.forecast == 0;
   }
   int left(const Column& c) const { return options_.max_iterations - c.outcome.iterations; }
 
@@ -122,6 +100,8 @@ class Refinement {
                                       ? first
                                       : std::numeric_limits<double>::infinity();
       c.outcome.x.assign(static_cast<std::size_t>(system_.x_part().local_size()), 0.0);
+      if (options_.forward) c.outcome.low = c.outcome.x;
+      c.residual = sizes[static_cast<std::size_t>(k)];
     }
   }
 
@@ -133,6 +113,7 @@ class Refinement {
     for (std::int64_t i = 0; i < std::ssize(numbers); ++i)
       std::ranges::copy(b_[numbers[static_cast<std::size_t>(i)]], block.b[i].begin());
     block.r = block.b;
+    if (options_.forward) block.low = block.x;
     block.moved.assign(numbers.size(), 0.0);
     block.numbers = std::move(numbers);
     return block;
@@ -157,6 +138,10 @@ class Refinement {
     if (c.outcome.history.empty() || c.error != c.outcome.error) return;
     c.outcome.x = block.x.vector(place);
     c.outcome.residual = block.r.vector(place);
+    if (options_.forward) {
+      c.outcome.low = block.low.vector(place);
+      c.outcome.extended = block.extended.vector(place);
+    }
     c.outcome.bound = block.bound.count() > 0 ? block.bound.vector(place) : Vector{};
     c.measured = true;
   }
@@ -169,13 +154,13 @@ class Refinement {
     Block block = block_of(std::move(all));
     const auto stays = [&](Column& c) {
       const bool gains = goes_on_ && c.slow.times == 0 && left(c) > 0 && c.error > eps;
-      return (!done(c) || gains) && c.slow.times < 2 && c.finite();
+      return sharpens(c) || ((!done(c) || gains) && c.slow.times < 2 && c.finite());
     };
     keep_if(block, stays);
     while (block.count() > 0) {
       Vector before;
       for (const std::int64_t k : block.numbers) before.push_back(column(k).error);
-      correct(block, solve(block, block.r));
+      correct(block, solve(block, block.residual()));
       const double worthwhile = worthwhile_steps();
       std::size_t place = 0;
       keep_if(block, [&](Column& c) {
@@ -186,6 +171,10 @@ class Refinement {
             if (options_.method == RefineMethod::ir) c.outcome.forecast = steps;
             return false;
           }
+        }
+        if (sharpens(c) && c.norm.shrinks && c.norm.settled()) {
+          const double steps = c.norm.needed();
+          if (steps > worthwhile) c.outcome.forecast = steps;
         }
         return stays(c);
       });
@@ -217,16 +206,30 @@ class Refinement {
     }
   }
 
+  // The best x as the approximation of a block.
+  void put(const RefineOutcome& outcome, Block& block, std::int64_t place) const {
+    std::ranges::copy(outcome.x, block.x[place].begin());
+    if (options_.forward) std::ranges::copy(outcome.low, block.low[place].begin());
+  }
+
   void gmres_together(std::vector<std::int64_t> numbers, int restart) {
     Block block = block_of(std::move(numbers));
     for (std::int64_t i = 0; i < block.count(); ++i) {
       Column& c = column(block.numbers[static_cast<std::size_t>(i)]);
-      std::ranges::copy(c.outcome.x, block.x[i].begin());
+      put(c.outcome, block, i);
       c.outcome.method = RefineMethod::gmres;
       c.slow = {};
     }
     // Classical refinement may have diverged: begin with the best x.
-    if (!column(block.numbers.front()).outcome.history.empty()) residuals(block);
+    if (!column(block.numbers.front()).outcome.history.empty()) {
+      residuals(block);
+      const Vector sizes = system_.b_space().largest(block.residual());
+      for (std::int64_t i = 0; i < block.count(); ++i) {
+        Column& c = column(block.numbers[static_cast<std::size_t>(i)]);
+        c.residual = sizes[static_cast<std::size_t>(i)];
+        c.norm = c.entries = {};
+      }
+    }
     while (block.count() > 0) {
       const std::vector<GmresCycle> cycles = run_cycles(block, restart);
       MultiVector d(block.x.size(), block.count());
@@ -239,14 +242,14 @@ class Refinement {
         c.outcome.gmres_residual = cycle.residuals().back();
         // A full cycle that has gained too little ends the attempt.
         const bool in_vain = c.slow.times > 0 && cycle.steps() == restart;
-        return !in_vain && !done(c) && c.slow.times < 2 && c.finite();
+        return sharpens(c) || (!in_vain && !done(c) && c.slow.times < 2 && c.finite());
       });
     }
   }
 
   // One cycle for each right-hand side of the block.
   std::vector<GmresCycle> run_cycles(Block& block, int restart) {
-    const MultiVector z = solve(block, block.r);
+    const MultiVector z = solve(block, block.residual());
     std::vector<GmresCycle> cycles;
     for (std::int64_t i = 0; i < block.count(); ++i) {
       const Column& c = column(block.numbers[static_cast<std::size_t>(i)]);
@@ -313,18 +316,55 @@ class Refinement {
   void correct(Block& block, const MultiVector& d) {
     const Vector sizes = space_.largest(d);
     for (std::size_t i = 0; i < sizes.size(); ++i) block.moved[i] += sizes[i];
-    for (std::size_t i = 0; i < d.all().size(); ++i) block.x.all()[i] += d.all()[i];
+    block.add(d);
     residuals(block);
+    if (options_.forward) judge(block, d);
     for (std::int64_t i = 0; i < block.count(); ++i) {
       Column& c = column(block.numbers[static_cast<std::size_t>(i)]);
       c.outcome.history.push_back(c.error);
       c.slow.add(c.error);
-      if (c.error < c.outcome.error) {
+      if (is_better(c)) {
         c.outcome.error = c.error;
         c.measured = false;
         std::ranges::copy(block.x[i], c.outcome.x.begin());
+        if (options_.forward) std::ranges::copy(block.low[i], c.outcome.low.begin());
       }
       c.outcome.converged = c.outcome.error < tolerance_;
+    }
+  }
+
+  // Whether the present x is better than the best one. Of two that are good enough, the one whose
+  // corrections are smaller.
+  bool is_better(const Column& c) const {
+    if (!options_.forward || !c.outcome.converged) return c.error < c.outcome.error;
+    return c.error < tolerance_ && (c.norm.smaller || c.norm.done());
+  }
+
+  // The relative sizes of the corrections D, and the rates at which they fall.
+  void judge(const Block& block, const MultiVector& d) {
+    Vector most;  // of each: ||W d||, ||W x||, the largest |d_i| / |x_i|, ||r||
+    for (std::int64_t k = 0; k < block.count(); ++k) {
+      Vector of_d = d.vector(k);
+      Vector of_x = block.x.vector(k);
+      Vector ratios(of_d.size(), 0.0);
+      for (std::size_t i = 0; i < ratios.size(); ++i)
+        if (of_d[i] != 0) ratios[i] = of_d[i] / of_x[i];
+      for (std::size_t i = 0; i < options_.weights.size(); ++i) {
+        of_d[i] *= options_.weights[i];
+        of_x[i] *= options_.weights[i];
+      }
+      for (const double value :
+           {largest(of_d), largest(of_x), largest(ratios), largest(block.extended[k])})
+        most.push_back(value);
+    }
+    system_.grid().all().all_reduce(most, Reduction::max);
+    for (std::int64_t k = 0; k < block.count(); ++k) {
+      const double* of = most.data() + 4 * k;
+      Column& c = column(block.numbers[static_cast<std::size_t>(k)]);
+      const double residuals = of[3] == 0 ? 0 : of[3] / c.residual;
+      c.residual = of[3];
+      c.norm.add(of[0] == 0 ? 0 : of[0] / of[1], residuals);
+      c.entries.add(of[2], residuals);
     }
   }
 
@@ -333,8 +373,11 @@ class Refinement {
     const bool with_bound = componentwise() && !bounds_hold(block);
     {
       const auto watch = timer(times_.residuals, Phase::residuals, Activity::residual);
-      System::Errors errors = system_.errors(block.x, block.b, with_bound);
+      System::Errors errors = options_.forward
+                                  ? system_.extended_errors(block.x, block.low, block.b, with_bound)
+                                  : system_.errors(block.x, block.b, with_bound);
       block.r = std::move(errors.residual);
+      block.extended = std::move(errors.extended);
       if (with_bound) block.bound = std::move(errors.bound);
     }
     if (with_bound) std::ranges::fill(block.moved, 0.0);
@@ -376,12 +419,12 @@ class Refinement {
     if (rest.empty() || !componentwise()) return;
     Block block = block_of(std::move(rest));
     for (std::int64_t i = 0; i < block.count(); ++i)
-      std::ranges::copy(column(block.numbers[static_cast<std::size_t>(i)]).outcome.x,
-                        block.x[i].begin());
+      put(column(block.numbers[static_cast<std::size_t>(i)]).outcome, block, i);
     residuals(block);
     for (std::int64_t i = 0; i < block.count(); ++i) {
       RefineOutcome& outcome = column(block.numbers[static_cast<std::size_t>(i)]).outcome;
       outcome.residual = block.r.vector(i);
+      if (options_.forward) outcome.extended = block.extended.vector(i);
       outcome.bound = block.bound.vector(i);
     }
   }
@@ -426,6 +469,7 @@ double default_tolerance(std::int64_t n) {
 std::vector<RefineOutcome> refine(System& system, FactorSolver& solver, const MultiVector& b,
                                   const RefineOptions& options) {
   LUPINE_EXPECTS(options.stop == StopRule::componentwise || b.count() == 1);
+  LUPINE_EXPECTS(!options.forward || system.is_extended());
   return Refinement(system, solver, b, options).run();
 }
 

@@ -44,6 +44,13 @@ struct RefineOptions {
   /// Seconds that further corrections of all right-hand sides are worth: the time of what would be
   /// done instead. The refinement gives up where it forecasts that they take longer.
   double worth = std::numeric_limits<double>::infinity();
+  /// Whether x itself is refined to its last digit, and not only its backward error: with residuals
+  /// in twice FP64's precision, x kept as the sum of two vectors, until its corrections have become
+  /// small beside it. For systems that are System::is_extended().
+  bool forward = false;
+  /// With `forward`: the weights of the entries of x, along columns, in the norm by which a
+  /// correction is small; empty: ones.
+  Vector weights{};
   /// Takes so many corrections of `ir`, whatever the errors are; 0: decides by the errors. For
   /// devices that compute nothing (Device::on_paper).
   int corrections = 0;
@@ -70,6 +77,13 @@ struct RefineOutcome {
   double forecast = 0;
   /// ||z - B d|| / ||z|| of the last GMRES cycle (see GmresCycle); 1 without one.
   double gmres_residual = 1;
+  // With RefineOptions::forward alone ------------------------------------------------------------
+  Vector low{};       ///< x + low is the solution before it was rounded to x
+  Vector extended{};  ///< b - A (x + low), along rows
+  /// Bounds of the relative error of x + low in the weighted norm, and in its worst entry, by the
+  /// rates at which the corrections fell; infinity where they did not become small enough.
+  double norm_error = std::numeric_limits<double>::infinity();
+  double entry_error = std::numeric_limits<double>::infinity();
   double error = 0;   ///< the error of x by the stop rule
   RefineTimes times;  ///< for all right-hand sides that were refined together
 };

@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "element/two_sum.hpp"
+
 #include "core/expects.hpp"
 #include "core/numbers.hpp"
 #include "refine/refinement.hpp"
@@ -174,22 +176,72 @@ MultiVector System::sums(const Domain& domain, const double* parts, std::int64_t
   return multiplied(std::move(sums), domain, magnitudes);
 }
 
-// One pass over A: returns R A C V; *abs_ax <- |R A C| |V| where abs_ax is not null. Each rank
-// computes the part of its own entries of A, and the sum over the ranks with the same entries of b
-// is the product.
-MultiVector System::pass(const MultiVector& v, MultiVector* abs_ax) {
+// The same for a product in twice FP64's precision, by extended additions in the order of the
+// ranks, and so equal on each of them.
+System::Product System::extended_sums(std::int64_t vectors) const {
+  const std::int64_t each = products(vectors);
+  MultiVector mine(size_in_products(b_), 3 * each);
+  download_results(grid_.all(), device_, *queue_, b_.vectors.as<double>(), mine.all());
+  const Communicator& ranks = VectorSpace(grid_, b_.layout).alike();
+  const auto part = [&](std::span<const double> all, std::int64_t which) {
+    const std::size_t size = mine.all().size() / 3;
+    return all.subspan(static_cast<std::size_t>(which) * size, size);
+  };
+  Product sums{MultiVector(mine.size(), each), MultiVector(mine.size(), each),
+               MultiVector(mine.size(), each)};
+  const auto add = [&](std::span<const double> all) {
+    for (std::size_t i = 0; i < sums.high.all().size(); ++i) {
+      add_pair(sums.high.all()[i], sums.low.all()[i], part(all, 0)[i], part(all, 1)[i]);
+      sums.of_low.all()[i] += part(all, 2)[i];
+    }
+  };
+  if (ranks.size() == 1) {
+    add(mine.all());
+  } else {
+    const std::vector<double> of_ranks = ranks.all_gather(mine.all());
+    for (int r = 0; r < ranks.size(); ++r)
+      add(std::span(of_ranks).subspan(static_cast<std::size_t>(r) * mine.all().size(),
+                                      mine.all().size()));
+  }
+  if (b_.layout == Layout::rows) {
+    combine_extended(field(), sums.high, sums.low);
+    sums.of_low = combined(field(), std::move(sums.of_low));
+  } else {
+    for (MultiVector* v : {&sums.high, &sums.low, &sums.of_low})
+      *v = from_planes(field(), std::move(*v));
+  }
+  return sums;
+}
+
+// One pass over A: returns R A C V, and with V_low in twice FP64's precision; *abs_ax <- |R A C|
+// |V| where abs_ax is not null. Each rank computes the part of its own entries of A, and the sum
+// over the ranks with the same entries of b is the product.
+System::Product System::pass(const MultiVector& v, const MultiVector* v_low, MultiVector* abs_ax) {
   const bool first = norm_a_ < 0;
   const std::int64_t count = v.count();
-  reserve(x_, count);
-  reserve(b_, count);
+  const std::int64_t vectors_of_x = products(count) * (v_low ? 2 : 1);
+  const std::int64_t vectors_of_b = products(count) * (v_low ? 3 : 1);
+  reserve(x_, count * (v_low ? 2 : 1));
+  reserve(b_, count * (v_low ? 3 : 1));
   const std::int64_t rows = size_in_products(b_);
   device_.reserve(abs_ax_, bytes_of_doubles(rows * products(count)));
-  device_.upload(*queue_, to_multiply(scaled(x_.scales, v), x_).all(), x_.vectors.as<double>());
-  const auto of_b = [&](const Buffer& memory) { return vectors_in(memory, rows, products(count)); };
-  a_->multiply(device_, *queue_, transpose_,
-               vectors_in(x_.vectors, size_in_products(x_), products(count)), of_b(b_.vectors),
-               first ? abs_rows_.as<double>() : nullptr,
-               abs_ax ? of_b(abs_ax_) : MatrixView<double>{}, checksum_.as<std::uint64_t>());
+  const auto upload = [&](const MultiVector& part, std::int64_t place) {
+    const MultiVector values = to_multiply(scaled(x_.scales, part), x_);
+    device_.upload(*queue_, values.all(), x_.vectors.as<double>() + place * values.size());
+  };
+  upload(v, 0);
+  if (v_low) upload(*v_low, products(count));
+  const MatrixView<const double> x = vectors_in(x_.vectors, size_in_products(x_), vectors_of_x);
+  const MatrixView<double> ax = vectors_in(b_.vectors, rows, vectors_of_b);
+  double* abs_rows = first ? abs_rows_.as<double>() : nullptr;
+  const MatrixView<double> magnitudes =
+      abs_ax ? vectors_in(abs_ax_, rows, products(count)) : MatrixView<double>{};
+  auto* checksum = checksum_.as<std::uint64_t>();
+  if (v_low)
+    device_.multiply_extended(*queue_, transpose_, *a_->held(), x, ax, abs_rows, magnitudes,
+                              checksum);
+  else
+    a_->multiply(device_, *queue_, transpose_, x, ax, abs_rows, magnitudes, checksum);
   summed_ = checksum_.bytes() > 0;
   if (first) {
     const MultiVector of_a = row_sums_of(abs_rows_.as<double>());
@@ -198,7 +250,10 @@ MultiVector System::pass(const MultiVector& v, MultiVector* abs_ax) {
     if (grid_.all().all_reduce(mine, Reduction::max) == 0) row_sums_ = of_a.vector(0);
   }
   if (abs_ax) *abs_ax = scaled(b_.scales, sums(b_, abs_ax_.as<double>(), count, true));
-  return scaled(b_.scales, sums(b_, b_.vectors.as<double>(), count));
+  if (!v_low) return {scaled(b_.scales, sums(b_, b_.vectors.as<double>(), count))};
+  Product product = extended_sums(count);
+  for (MultiVector* part : {&product.high, &product.low, &product.of_low}) scale(b_.scales, *part);
+  return product;
 }
 
 // The sums of the magnitudes in rows of A, of which the ranks with the same rows have parts. Those
@@ -313,7 +368,7 @@ MultiVector System::magnitude_product(const MultiVector& v) {
 }
 
 MultiVector System::multiply(const MultiVector& v) {
-  return as_product(v.count()) ? product(v, x_, b_) : pass(v, nullptr);
+  return as_product(v.count()) ? product(v, x_, b_) : pass(v, nullptr, nullptr).high;
 }
 
 MultiVector System::multiply_transposed(const MultiVector& v) {
@@ -325,12 +380,40 @@ System::Errors System::errors(const MultiVector& y, const MultiVector& b, bool w
   Errors result;
   const bool many = as_product(y.count());
   if (many && with_bound) result.bound = magnitude_product(y);
-  result.residual = many ? product(y, x_, b_) : pass(y, with_bound ? &result.bound : nullptr);
+  result.residual =
+      many ? product(y, x_, b_) : pass(y, nullptr, with_bound ? &result.bound : nullptr).high;
   if (many) summed_ = false;
   for (std::size_t i = 0; i < b.all().size(); ++i) {
     result.residual.all()[i] = b.all()[i] - result.residual.all()[i];
     if (with_bound) result.bound.all()[i] += std::fabs(b.all()[i]);
   }
+  return result;
+}
+
+// As many vectors at a time as one pass over A takes.
+System::Errors System::extended_errors(const MultiVector& y, const MultiVector& y_low,
+                                       const MultiVector& b, bool with_bound) {
+  LUPINE_EXPECTS(is_extended());
+  const bool many = as_product(y.count());
+  Errors result{b, {}, b};
+  if (with_bound) result.bound = many ? magnitude_product(y) : MultiVector(b.size(), b.count());
+  const std::int64_t together = Device::few_vectors / parts_of(field());
+  for (std::int64_t begin = 0; begin < y.count(); begin += together) {
+    const std::int64_t count = std::min(together, y.count() - begin);
+    const MultiVector low = y_low.part(begin, count);
+    MultiVector abs_ay;
+    const Product ay = pass(y.part(begin, count), &low, with_bound && !many ? &abs_ay : nullptr);
+    for (std::int64_t k = 0; k < count; ++k)
+      for (std::size_t i = 0; i < ay.high[k].size(); ++i) {
+        const WithError<double> rest = two_sum(b[begin + k][i], -ay.high[k][i]);
+        const double low_part = rest.error - ay.low[k][i];
+        result.residual[begin + k][i] = rest.value + low_part;
+        result.extended[begin + k][i] = rest.value + (low_part - ay.of_low[k][i]);
+        if (with_bound && !many) result.bound[begin + k][i] = abs_ay[k][i];
+      }
+  }
+  if (with_bound)
+    for (std::size_t i = 0; i < b.all().size(); ++i) result.bound.all()[i] += std::fabs(b.all()[i]);
   return result;
 }
 
@@ -358,7 +441,7 @@ SystemNorms System::norms(std::span<const double> v, std::span<const double> b,
 }
 
 double System::norm_a() {
-  if (norm_a_ < 0) pass(MultiVector(x_.size(), 1), nullptr);
+  if (norm_a_ < 0) pass(MultiVector(x_.size(), 1), nullptr, nullptr);
   return norm_a_;
 }
 
@@ -367,7 +450,7 @@ const Vector& System::row_sums() {
   if (!row_sums_) {
     const Vector ones(static_cast<std::size_t>(x_.size()), 1.0);
     MultiVector sums;
-    pass(MultiVector(ones), &sums);
+    pass(MultiVector(ones), nullptr, &sums);
     row_sums_ = sums.vector(0);
   }
   return *row_sums_;

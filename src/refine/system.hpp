@@ -108,11 +108,20 @@ class System {
   struct Errors {
     MultiVector residual;  ///< R B - R A C Y
     MultiVector bound;     ///< |R A C| |Y| + |R B|; empty where it was not asked for
+    MultiVector extended;  ///< R B - R A C (Y + Y_low); empty without a Y_low
   };
   /// The residuals in FP64, and the bounds if with_bound. For more than Device::few_vectors vectors
   /// the bounds are computed in FP32 where that holds their numbers: their relative error is below
   /// 2^-24 (n + 4). @param b R B
   Errors errors(const MultiVector& y, const MultiVector& b, bool with_bound);
+  /// errors() with the residuals of Y and of Y + Y_low, |Y_low| <= eps |Y|, computed in twice
+  /// FP64's precision and each rounded once: the error before that is at most extended_error()
+  /// times the bound, but for underflow. @pre is_extended()
+  Errors extended_errors(const MultiVector& y, const MultiVector& y_low, const MultiVector& b,
+                         bool with_bound);
+  double extended_error() const { return 10 * (static_cast<double>(n()) + 10) * eps * eps; }
+  /// Whether residuals can be computed in twice FP64's precision: A is held, and the device can.
+  bool is_extended() const { return a_->held() && device_.multiplies_extended(); }
   /// max_i |residual_i| / bound_i of each vector: its componentwise backward error (W. Oettli and
   /// W. Prager, Numer. Math. 6, 1964), where 0/0 counts as 0 and NaN as infinity.
   Vector componentwise_errors(const MultiVector& residual, const MultiVector& bound) const;
@@ -137,7 +146,14 @@ class System {
   System(const ProcessGrid& grid, Device& device, std::shared_ptr<const LocalMatrix> a,
          Transpose transpose, Domain x, Domain b);
   double largest_of_all(std::span<const double> v) const;
-  MultiVector pass(const MultiVector& v, MultiVector* abs_ax);
+  /// high + low is R A C V, where low is empty in FP64; of_low is R A C V_low.
+  struct Product {
+    MultiVector high;
+    MultiVector low{};
+    MultiVector of_low{};
+  };
+  Product pass(const MultiVector& v, const MultiVector* v_low, MultiVector* abs_ax);
+  Product extended_sums(std::int64_t vectors) const;
   MultiVector product(const MultiVector& v, Domain& from, Domain& to);
   MultiVector magnitude_product(const MultiVector& v);
   template <class T>

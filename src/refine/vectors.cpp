@@ -17,6 +17,13 @@ Vector MultiVector::only() const {
   return vector(0);
 }
 
+MultiVector MultiVector::part(std::int64_t begin, std::int64_t count) const {
+  LUPINE_EXPECTS(begin + count <= count_);
+  MultiVector v(size_, count);
+  std::copy_n(entries_.begin() + begin * size_, size_ * count, v.entries_.begin());
+  return v;
+}
+
 void MultiVector::keep(std::span<const std::int64_t> kept) {
   for (std::size_t to = 0; to < kept.size(); ++to)
     if (const auto k = static_cast<std::int64_t>(to); kept[to] != k)

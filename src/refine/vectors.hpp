@@ -54,6 +54,8 @@ class MultiVector {
   /// All entries, vector after vector.
   std::span<double> all() { return entries_; }
   std::span<const double> all() const { return entries_; }
+  /// `count` of the vectors, from `begin` on. @pre begin + count <= count()
+  MultiVector part(std::int64_t begin, std::int64_t count) const;
   /// The only vector. @pre count() is 1
   Vector only() const;
   /// Keeps the first vectors. @pre count <= count()

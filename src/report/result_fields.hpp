@@ -36,7 +36,7 @@ void for_each_field(const SolveStep& step, const Visit& visit) {
 template <class Visit>
 void for_each_field(const SolveColumn& column, const Visit& visit) {
   const auto& [precision, method, iterations, converged, hpl_residual, backward_error,
-               componentwise_error, forward_bound, why] = column;
+               componentwise_error, forward_bound, why, accurate, componentwise_bound] = column;
   visit("precision", precision);
   visit("method", method);
   visit("iterations", iterations);
@@ -45,6 +45,8 @@ void for_each_field(const SolveColumn& column, const Visit& visit) {
   visit("backward_error", backward_error);
   visit("hpl_residual", hpl_residual);
   visit("forward_bound", forward_bound);
+  visit("accurate", accurate);
+  visit("componentwise_bound", componentwise_bound);
   visit("why", why);
 }
 
@@ -63,12 +65,13 @@ template <class Visit>
 void for_each_field(const Solution& s, const Visit& visit) {
   const auto& [x, n, steps, columns, converged, norm_a, condition, condition_at_least, equilibrated,
                load_seconds, seconds, check_seconds, doubt, notes, chosen, reason, device,
-               fp64_products, panel_width, memory] = s;
+               fp64_products, panel_width, memory, accuracy] = s;
   visit("n", n);
   visit("precision", steps.empty() ? std::nullopt : std::optional(s.precision()));
   visit("reason", reason);
   visit("converged", converged);
   visit("doubt", doubt);
+  visit("accuracy", accuracy);
   visit("equilibrated", equilibrated);
   visit("norm_a", norm_a);
   visit("condition", condition);

@@ -98,6 +98,10 @@ std::string given_lines(const SolveRun& run, const Solution& s) {
   text += lines.take_as("tolerance",
                         fmt::format("{:.2e}, componentwise backward error{}", tolerance(run),
                                     goes_on(run) ? "; refined while that falls" : ""));
+  text += lines.take_as("accuracy",
+                        s.accuracy == Accuracy::forward
+                            ? "forward: x to its last digit, residuals in twice FP64's precision"
+                            : "backward");
   text += lines.take_as("strict", o.strict ? "on, a doubt about x is a failure" : "off");
   // REFINE, SCALING and CONDITION show these three. The options of the run are shown as chosen, in
   // machine_lines().
@@ -213,6 +217,37 @@ std::string error_lines(const Solution& s) {
   return text;
 }
 
+/// The decimal digits that a bound of a relative error leaves, rounded down; of 53 bits at most.
+std::string digits(double bound) {
+  constexpr double most = 53 * 0.30102999566398;
+  return fmt::format("{:.1f}", std::floor(10 * std::clamp(-std::log10(bound), 0.0, most)) / 10);
+}
+
+/// How many digits of every x are certain, with Accuracy::forward; empty without bounds.
+std::string digits_line(const Solution& s) {
+  if (s.accuracy != Accuracy::forward || s.columns.empty()) return "";
+  double norm = 0;
+  double component = 0;
+  for (const SolveColumn& c : s.columns) {
+    if (std::isnan(c.forward_bound)) return "";
+    norm = std::max(norm, c.forward_bound);
+    // NaN, where not every entry is bounded.
+    component = c.componentwise_bound > component || std::isnan(c.componentwise_bound)
+                    ? c.componentwise_bound
+                    : component;
+  }
+  const std::ptrdiff_t rest = std::ranges::count(s.columns, false, &SolveColumn::accurate);
+  std::string text = digits(norm) + " digits in norm";
+  if (rest > 0)
+    text += fmt::format("; not certain to the last one{}",
+                        s.columns.size() > 1 ? fmt::format(" for {} of them", rest) : "");
+  else if (std::isfinite(component))
+    text += fmt::format(", {} in the worst component", digits(component));
+  else if (std::isinf(component))
+    text += ", not certain in the worst component";
+  return line("x", text);
+}
+
 std::string memory_line(const SolveRun& run, const Solution& s) {
   const std::string peak = peak_text(run.peak, s.memory.device_peak >= 0, run.hosts);
   if (s.memory.needed == 0) return peak.empty() ? "" : line("MEMORY", peak);
@@ -241,6 +276,7 @@ std::string total_lines(const SolveRun& run, const Solution& s) {
     text += line("CONDITION",
                  fmt::format("{}{:.2e}, estimated{}", s.condition_at_least ? "at least " : "",
                              s.condition, s.equilibrated ? ", of the scaled matrix" : ""));
+  text += digits_line(s);
   text += memory_line(run, s);
   text += energy_lines(run);
   return text + line("TIME", fmt::format("{:.3f} s to get A, {:.3f} s to solve, {:.3f} s to check",

@@ -75,10 +75,13 @@ class ForwardBounds {
   /// componentwise where these leave no digit
   /// @param quick by Inverse::norm_at_most() first
   void set(Answers& answers, bool componentwise, bool quick) {
+    for (Answer& answer : answers.all) confirm(answer, quick);
     std::vector<Answer*> open;
     for (Answer& answer : answers.all) {
       if (!answer.column.converged) continue;
       answer.column.forward_bound = answer.largest_f == 0 ? 0 : infinity;
+      if (answer.sharp && componentwise)
+        answer.column.componentwise_bound = answer.column.forward_bound;
       if (answer.largest_f != 0 && answer.top) open.push_back(&answer);
     }
     const auto is_sketched = [](const Answer* answer) { return answer->weight.empty(); };
@@ -102,8 +105,29 @@ class ForwardBounds {
  private:
   static constexpr double infinity = std::numeric_limits<double>::infinity();
 
+  // Without the condition number, or where it is too large, digits are not certain.
+  void confirm(Answer& answer, bool quick) {
+    if (!answer.sharp) return;
+    if (quick || !answer.column.converged || !is_certain()) {
+      answer.sharp.reset();
+      return;
+    }
+    answer.column.accurate = true;
+    answer.weight = std::move(answer.sharp->weight);
+    answer.largest_f = answer.sharp->largest_f;
+  }
+  bool is_certain() {
+    const ConditionEstimate& condition = factored_.inverse().condition();
+    return !condition.at_least &&
+           condition.value * 10 * static_cast<double>(factored_.system().n()) * eps < 1;
+  }
+
   static void finish(Answer& answer, double norm) {
-    answer.column.forward_bound = norm / answer.size + smallest / answer.x_norm;
+    const double estimated = norm / answer.size;
+    const double rest = answer.sharp
+                            ? std::max(estimated, answer.sharp->norm_error) + answer.sharp->rounding
+                            : estimated;
+    answer.column.forward_bound = rest + smallest / answer.x_norm;
   }
 
   // By ||(R A C)^-1||. A lower bound of it bounds no error.
@@ -124,12 +148,25 @@ class ForwardBounds {
     if (open.empty()) return;
     const Vector ones(static_cast<std::size_t>(factored_.system().n()), 1.0);
     std::vector<Weights> weights;
-    weights.reserve(open.size());
+    std::vector<Answer*> of_entries;
+    weights.reserve(2 * open.size());
     for (const Answer* answer : open)
       weights.push_back({scaled(ones, scales_.columns, -*answer->top), answer->weight});
-    const auto norms = factored_.inverse().norms(std::move(weights));
-    const std::vector<double> none(open.size(), infinity);
-    for (std::size_t i = 0; i < open.size(); ++i) finish(*open[i], norms.value_or(none)[i]);
+    for (Answer* answer : open)
+      if (answer->sharp && !answer->sharp->of_entries.empty()) {
+        weights.push_back({answer->sharp->of_entries, answer->weight});
+        of_entries.push_back(answer);
+      }
+    const std::vector<double> none(weights.size(), infinity);
+    const std::vector<double> norms = factored_.inverse().norms(std::move(weights)).value_or(none);
+    for (std::size_t i = 0; i < open.size(); ++i) finish(*open[i], norms[i]);
+    for (std::size_t i = 0; i < of_entries.size(); ++i) {
+      const SharpAnswer& sharp = *of_entries[i]->sharp;
+      // Entries whose corrections tell no rate have the estimated bound alone.
+      const double by_rates = std::isfinite(sharp.entry_error) ? sharp.entry_error : 0;
+      of_entries[i]->column.componentwise_bound =
+          std::max(norms[open.size() + i], by_rates) + sharp.entry_rounding;
+    }
   }
 
   FactoredSystem& factored_;
@@ -172,7 +209,7 @@ class Answering {
 
   Answers run() {
     const bool sketched = factored_.exact() && options_.many && options_.refine.tolerance == 0 &&
-                          options_.condition != ConditionCheck::full &&
+                          !options_.refine.forward && options_.condition != ConditionCheck::full &&
                           options_.refine.method != RefineMethod::gmres;
     std::vector<std::int64_t> rest;
     if (sketched)
@@ -235,12 +272,21 @@ class Answering {
     double begin = run_.now();
     MultiVector b = right_;
     b.keep(numbers);
+    RefineOptions with_weights = options_.refine;
+    if (with_weights.forward) with_weights.weights = weights_of_x();
     std::vector<RefineOutcome> outcomes =
-        lupine::refine(system_, factored_.solver(), b, options_.refine);
+        lupine::refine(system_, factored_.solver(), b, with_weights);
     times_.refine += run_.now() - begin;
     begin = run_.now();
     for (std::size_t i = 0; i < numbers.size(); ++i) measure(numbers[i], std::move(outcomes[i]));
     times_.checks += run_.now() - begin;
+  }
+
+  // C, divided by its largest entry: the norm of C y is that of x.
+  Vector weights_of_x() const {
+    const Vector ones(static_cast<std::size_t>(system_.n()), 1.0);
+    const int most = *std::ranges::max_element(scales_.columns);
+    return local_part(system_.x_part(), scaled(ones, scales_.columns, -most));
   }
 
   void set_x(std::int64_t k) {
@@ -303,6 +349,10 @@ class Answering {
         column.componentwise_error <= tolerance_ ||
         (as_lapack() && finite &&
          factored_.normwise_error(answers_.y[k], right_[k], outcome.residual) <= tolerance_);
+    const bool sharp = options_.refine.forward && finite && std::isfinite(outcome.norm_error);
+    if (options_.sharp && !sharp) column.converged = false;
+    if (sharp) sharpen(k, outcome);
+    column.accurate = sharp && options_.condition == ConditionCheck::off;
     answer.weight = std::move(outcome.bound);
     const double n = static_cast<double>(system_.n());
     for (std::size_t i = 0; i < answer.weight.size(); ++i)
@@ -317,6 +367,38 @@ class Answering {
       answer.weight = {};
     else
       answer.weight = b_space.gather(system_.b_part(), answer.weight);
+  }
+
+  // What bounds the error of x + low, and its rounding to x. Entries are bounded as they are
+  // measured otherwise: not with many right-hand sides, unless all is asked for.
+  void sharpen(std::int64_t k, const RefineOutcome& outcome) {
+    Answer& answer = of(k);
+    const VectorSpace b_space = system_.b_space();
+    SharpAnswer& sharp = answer.sharp.emplace();
+    sharp.norm_error = outcome.norm_error;
+    sharp.entry_error = outcome.entry_error;
+    Vector f = outcome.bound;
+    for (std::size_t i = 0; i < f.size(); ++i)
+      f[i] = bound_margin * (std::fabs(outcome.extended[i]) + system_.extended_error() * f[i]);
+    sharp.largest_f = b_space.largest(MultiVector(f))[0];
+    if (sharp.largest_f != 0) {
+      for (double& value : f) value += lost(answer);
+      sharp.largest_f += lost(answer);
+    }
+    const Vector low = x_space_.gather(system_.x_part(), outcome.low);
+    const Vector y = x_space_.gather(system_.x_part(), outcome.x);
+    if (answer.top)
+      sharp.rounding = largest(scaled(low, scales_.columns, -*answer.top)) / answer.size;
+    if (options_.many && options_.condition != ConditionCheck::full) return;
+    sharp.weight = b_space.gather(system_.b_part(), f);
+    sharp.of_entries.resize(y.size());
+    for (std::size_t i = 0; i < y.size(); ++i) {
+      sharp.of_entries[i] = 1 / std::fabs(y[i]);
+      sharp.entry_rounding =
+          std::max(sharp.entry_rounding, std::fabs(low[i]) * sharp.of_entries[i] +
+                                             smallest / std::fabs(answers_.x[k][i]));
+    }
+    if (!std::isfinite(largest(sharp.of_entries))) sharp.of_entries = {};
   }
 
   FactoredSystem& factored_;
@@ -336,6 +418,16 @@ class Answering {
 };
 
 }  // namespace
+
+Accuracy accuracy_on(const Device& device, Accuracy asked) {
+  if (asked != Accuracy::forward) return Accuracy::backward;
+  if (!device.multiplies_extended())
+    throw UsageError(fmt::format(
+        "--accuracy forward: {} computes no residuals in twice FP64's precision; allowed there: "
+        "auto, backward",
+        device.description()));
+  return asked;
+}
 
 Answers answers(FactoredSystem& factored, const ScaledMatrix& matrix, Transpose op,
                 const MultiVector& b, const AnswerOptions& options, AnswerTimes& times) {

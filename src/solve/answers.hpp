@@ -19,6 +19,18 @@
 
 namespace lupine {
 
+/// What bounds the error of an x that was refined to its last digit: its rounding from x + low, and
+/// what is left of the error of x + low.
+struct SharpAnswer {
+  Vector weight;              ///< f of answers(), whole, for the residual of x + low
+  double largest_f = 0;       ///< ||f||
+  double norm_error = 0;      ///< RefineOutcome::norm_error
+  double entry_error = 0;     ///< RefineOutcome::entry_error
+  double rounding = 0;        ///< ||low|| / ||x||
+  double entry_rounding = 0;  ///< the largest |low_i| / |x_i|, with what x_i lose by underflow
+  Vector of_entries{};        ///< 1 / |y_i|, whole; empty where one is too large, or not wanted
+};
+
 /// The solution of one right-hand side, with its errors.
 struct Answer {
   SolveColumn column;
@@ -30,6 +42,8 @@ struct Answer {
   double size = 0;           ///< ||C y|| 2^-top
   double y_norm = 0;         ///< ||y||
   double x_norm = 0;         ///< ||x||
+  /// Where RefineOutcome::norm_error is small.
+  std::optional<SharpAnswer> sharp{};
 };
 
 /// The solutions of some right-hand sides.
@@ -41,7 +55,9 @@ struct Answers {
 
 /// What is asked for by the options of a solve.
 struct AnswerOptions {
-  RefineOptions refine;                   ///< whose stop rule is componentwise
+  RefineOptions refine;  ///< whose stop rule is componentwise; without weights
+  /// Whether, with refine.forward, no x is accepted that was not refined to its last digit.
+  bool sharp = false;
   Precision precision = Precision::fp64;  ///< of the factors
   ConditionCheck condition = ConditionCheck::on;
   /// Whether condition number and bounds of the forward errors are asked for, and not only whether
@@ -56,6 +72,10 @@ struct AnswerTimes {
   double refine = 0;  ///< solves and refinement
   double checks = 0;  ///< everything else
 };
+
+/// What Accuracy::automatic stands for. @throws UsageError for `forward` on a device that cannot
+/// compute residuals in twice FP64's precision
+Accuracy accuracy_on(const Device& device, Accuracy asked);
 
 /// Solves for each b and measures the errors of x. Below, A, R and C are the matrix of `factored`,
 /// which may be a transpose, and the scales of its rows and columns. x = C y 2^shift, where y
@@ -73,6 +93,11 @@ struct AnswerTimes {
 /// with many right-hand sides, unless options.condition is full, or where options.bounds is false
 /// and this shows that a digit is certain,
 ///     ||C|| ||(R A C)^-1|| ||f|| / ||C y||.
+/// With refine.forward, an x whose corrections have become small enough while the condition number
+/// is below 1 / (10 n eps) is `accurate`. Its bounds are those of its rounding and of the error of
+/// x + low: the larger one of RefineOutcome::norm_error and the formula above with
+///     f = |r| + System::extended_error() (|R A C| |y| + |R b|) + (n + 1) underflow,
+/// r being the residual of x + low; and likewise of its entries, unless the bounds are by norms.
 /// Infinity where only a lower bound of the condition number is possible, which is estimated too
 /// where it is not known, and for an x that has underflowed to 0. Collective.
 /// @param matrix whose system, or its transpose's, `factored` has

@@ -303,7 +303,8 @@ bool SmallSolver::solve_block(const RightHandSideSource& b, const MultiVector& g
   options.refine = {.method = RefineMethod::ir,
                     .max_iterations = options_.max_iterations,
                     .stop = StopRule::componentwise,
-                    .tolerance = options_.tolerance};
+                    .tolerance = options_.tolerance,
+                    .forward = accuracy_on(*device_, options_.accuracy) == Accuracy::forward};
   options.condition = options_.condition;
   options.bounds = seen_ == Seen::errors;
   options.many = many;
@@ -328,6 +329,7 @@ void SmallSolver::finish(Transpose op, Solution& solution) {
   FactoredSystem& factored = factored_->of(op);
   const double begin = run_.now();
   solution.n = n();
+  solution.accuracy = accuracy_on(*device_, options_.accuracy);
   solution.converged = true;
   solution.equilibrated = options_.equilibrate && scaled_->scales().scales();
   solution.norm_a = static_cast<double>(scaled_->norm(factored.system(), op));

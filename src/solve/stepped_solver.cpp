@@ -33,6 +33,7 @@ SteppedSolver::SteppedSolver(MPI_Comm comm, const Matrix& a, const SolveOptions&
       source_(a),
       options_(options),
       progress_(progress),
+      accuracy_(accuracy_on(machine_.device(), options.accuracy)),
       plan_(plan_attempts()),
       first_(first_setup()) {}
 
@@ -326,7 +327,9 @@ void SteppedSolver::solve_block(const RightHandSideSource& source,
                     .max_iterations = options_.max_iterations,
                     .stop = StopRule::componentwise,
                     .tolerance = options_.tolerance,
-                    .worth = worth(std::ssize(given), left)};
+                    .worth = worth(std::ssize(given), left),
+                    .forward = accuracy_ == Accuracy::forward};
+  options.sharp = options.refine.forward && !last();
   options.precision = step.precision;
   options.condition = options_.condition;
   options.many = std::ssize(solution.columns) > Device::few_vectors;
@@ -401,10 +404,12 @@ std::string SteppedSolver::why_not(const Solution& solution,
                        : fmt::format(", {} more corrections forecast",
                                      std::isfinite(forecast_) ? fmt::format("{:.0f}", forecast_)
                                                               : "endlessly many");
-    return fmt::format(
-        "componentwise backward error {:.2g}, allowed {:.2g}{}{}", error(unsolved.front()),
-        tolerance(), forecast,
-        unsolved.size() > 1 ? fmt::format(" ({} right-hand sides left)", unsolved.size()) : "");
+    const std::string sides =
+        unsolved.size() > 1 ? fmt::format(" ({} right-hand sides left)", unsolved.size()) : "";
+    if (error(unsolved.front()) <= tolerance())
+      return fmt::format("x is not accurate to its last digit{}{}", forecast, sides);
+    return fmt::format("componentwise backward error {:.2g}, allowed {:.2g}{}{}",
+                       error(unsolved.front()), tolerance(), forecast, sides);
   }
   if (options_.condition == ConditionCheck::off || (last() && !may_rotate())) return "";
   const double begin = run().now();
@@ -425,6 +430,7 @@ std::string SteppedSolver::why_not(const Solution& solution,
 
 void SteppedSolver::finish(Solution& solution) {
   solution.n = n();
+  solution.accuracy = accuracy_;
   solution.converged = std::all_of(solution.columns.begin(), solution.columns.end(),
                                    [](const SolveColumn& c) { return c.converged; }) &&
                        !steps_.empty() && steps_.back().solved;

@@ -91,6 +91,7 @@ class SteppedSolver final : public Solver {
   Matrix source_;
   SolveOptions options_;
   ProgressFunction progress_;
+  Accuracy accuracy_;          // what is refined: backward or forward
   Rates rates_;                // by which the steps are planned; empty with a given precision
   std::vector<Attempt> plan_;  // the steps that may be tried; plan_attempts() sets rates_ too
   std::string reason_;         // why they begin with this precision

@@ -344,6 +344,7 @@ static void run_options(void) {
   CHECK_REFUSED(first, -1, -7, "options");
   CHECK_REFUSED(gpu_count, -1, -7, "options");
   CHECK_REFUSED(strict, 2, -7, "options");
+  CHECK_REFUSED(accuracy, LUPINE_FORWARD + 1, -7, "options");
   CHECK_REFUSED(fp64, LUPINE_FP64_EMULATED, LUPINE_NOT_ALLOWED, "--fp64 emulated needs a GPU");
   CHECK_REFUSED(fp64, LUPINE_FP64_EMULATED + 1, -7, "options");
   const int gpus[] = {0, 1};
@@ -351,9 +352,9 @@ static void run_options(void) {
   /* A program that was compiled before the later options were added: they have their defaults. */
   lupine_result r;
   const size_t sizes[] = {offsetof(lupine_options, broadcast), offsetof(lupine_options, first),
-                          offsetof(lupine_options, strict), offsetof(lupine_options, fp64),
-                          sizeof o};
-  for (int i = 0; i < 5; ++i) {
+                          offsetof(lupine_options, strict),    offsetof(lupine_options, fp64),
+                          offsetof(lupine_options, accuracy),  sizeof o};
+  for (int i = 0; i < 6; ++i) {
     fill(a, b);
     lupine_options_init(&o, sizes[i]);
     o.first = LUPINE_FP32; /* read only where the program knows it */
@@ -361,6 +362,28 @@ static void run_options(void) {
     CHECK(lupine_dgesvx(n, nrhs, a, lda, b, ldb, &o, &r) == 0);
     CHECK(r.precision == (i >= 2 ? LUPINE_FP32 : LUPINE_FP64));
   }
+}
+
+/* x = 1 / 3 to its last digit: A x = b has the exact solution (1 / 3, 1, ..., 1). */
+static void forward(void) {
+  double a[order * order], b[order];
+  lupine_options options;
+  lupine_options_init(&options, sizeof options);
+  options.accuracy = LUPINE_FORWARD;
+  for (int j = 0; j < order; ++j) {
+    for (int i = 0; i < order; ++i) a[i + j * order] = i == j ? order : i > j ? 1 : 0;
+    b[j] = order + j;
+  }
+  a[0] = 3;
+  for (int i = 1; i < order; ++i) a[i] = 0;
+  for (int i = 1; i < order; ++i) b[i] = order + i - 1;
+  b[0] = 1;
+  lupine_result result;
+  lupine_result_init(&result, sizeof result);
+  CHECK(lupine_dgesvx(order, 1, a, order, b, order, &options, &result) == 0);
+  CHECK(result.accurate == 1 && result.forward_bound < 4 * 0x1p-53);
+  CHECK(result.componentwise_bound < 4 * 0x1p-53 && b[0] == 1. / 3);
+  for (int i = 1; i < order; ++i) CHECK(b[i] == 1);
 }
 
 static void factors_alone(void) {
@@ -554,6 +577,7 @@ int main(int argc, char** argv) {
   errors_of_many();
   doubts();
   run_options();
+  forward();
   factors_alone();
   together();
   failures += failures_of_complex();

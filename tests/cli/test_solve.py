@@ -171,7 +171,8 @@ class Options(Folder):
             "threads": 1,
             "stall_timeout": 300, "precision": "fp32", "first": "auto", "refine": "gmres",
             "tolerance": 1e-12,
-            "max_iterations": 30, "equilibrate": False, "condition": "on", "strict": False})
+            "max_iterations": 30, "equilibrate": False, "condition": "on", "strict": False,
+            "accuracy": "auto"})
         self.assertEqual([column["method"] for column in document["columns"]], ["gmres"])
         self.assertLessEqual(document["columns"][0]["componentwise_error"], 1e-12)
 
@@ -213,7 +214,7 @@ class Options(Folder):
         self.assert_status(outcome, 0)
         self.assertEqual(outcome.out.count("Usage:"), 1)
         for option in ("-o --output --precision --refine --tolerance --max-iterations --equilibrate "
-                       "--first --condition --strict --nb -P --nprow -Q --npcol --nporder "
+                       "--first --condition --strict --accuracy --nb -P --nprow -Q --npcol --nporder "
                        "--lookahead --bcast --chunk --device --comm --gpus --reserve --fp64 --threads --json --report --profile "
                        "--progress --no-progress A b").split():
             self.assertRegex(outcome.out, rf"(^|[\s,]){option}\b")
@@ -477,6 +478,8 @@ BAD_WORDS = [
     (("{A}", "--condition="), ["--condition", "allowed: off, on, full"]),
     (("{A}", "--strict=on"), ["--strict=on", "no value"]),
     (("{A}", "--strict", "--strict"), ["--strict", "more than once"]),
+    (("{A}", "--accuracy", "certified"), ["--accuracy", "certified",
+                                          "allowed: auto, backward, forward"]),
     (("{A}", "--condition", "half"), ["--condition", "half", "allowed: off, on, full"]),
     (("{A}", "-P", "3", "-Q", "5"), ["-P 3", "-Q 5", "15 ranks"]),
     (("{A}", "--nb", "1,2"), ["--nb", "1,2"]),

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file
+/// The approximations of some solutions while they are refined, and how fast they become better.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "element/two_sum.hpp"
+
+#include "core/numbers.hpp"
+#include "refine/vectors.hpp"
+
+namespace lupine {
+
+/// A correction is slow if the error stays above this part of the least error before it.
+inline constexpr double slow_ratio = 0.5;
+
+/// Counts the successive errors that were more than half of the least error before them.
+struct Slowness {
+  int times = 0;  ///< in succession
+  double before = std::numeric_limits<double>::infinity();
+
+  void add(double error) {
+    times = error <= slow_ratio * before ? 0 : times + 1;
+    before = std::min(before, error);
+  }
+};
+
+/// The error that x + low may have beside the rounding of x.
+inline constexpr double rest_allowed = eps / 8;
+/// Corrections above this part of x tell no rate.
+inline constexpr double unsettled = 0.25;
+
+/// The relative sizes of the successive corrections of one x, by which its error is known. The
+/// error that is left after one of the size s is at most s q + s q^2 + ..., q being the largest
+/// rate so far (J. Demmel et al., ACM Trans. Math. Softw. 32, 2006); a rate is the ratio of two
+/// sizes, and that of the residuals after and before the last correction, which is the next one's
+/// in advance.
+struct Corrections {
+  int count = 0;
+  double size = std::numeric_limits<double>::infinity();  ///< of the last one
+  double rate = 0;                                        ///< of two or more
+  double rest = std::numeric_limits<double>::infinity();  ///< bound of the error that is left
+  bool shrinks = true;                                    ///< the last one by half or more
+  bool smaller = true;                                    ///< the last one at all
+
+  bool done() const { return rest <= rest_allowed; }
+  bool settled() const { return size <= unsettled; }
+  /// The corrections that are still needed at this rate.
+  double needed() const { return done() ? 0 : std::log(rest_allowed / rest) / std::log(rate); }
+
+  void add(double next, double residuals) {
+    shrinks = next <= slow_ratio * size;
+    smaller = next <= size;
+    if (next <= unsettled && count > 0)
+      rate = std::max({rate, residuals, next / std::min(size, 1.)});
+    ++count;
+    size = next;
+    // An error once small stays so: later corrections are of roundings, at no rate.
+    if (done()) return;
+    if (next == 0)
+      rest = 0;
+    else if (count > 1 && settled() && rate <= slow_ratio)
+      rest = next * rate / (1 - rate);
+  }
+};
+
+/// The present approximations of some right-hand sides, which are corrected together.
+struct Block {
+  std::vector<std::int64_t> numbers;  ///< of the right-hand sides
+  MultiVector b;
+  MultiVector x;
+  MultiVector low;       ///< with `forward`: x + low is the approximation, x its rounding
+  MultiVector r;         ///< b - A x
+  MultiVector extended;  ///< with `forward`: b - A (x + low)
+  MultiVector bound;     ///< |A| |x| + |b|, for the x of some corrections ago
+  Vector moved;          ///< the norms of the corrections since then, added up
+
+  std::int64_t count() const { return std::ssize(numbers); }
+  /// What the next correction is solved for.
+  const MultiVector& residual() const { return extended.count() > 0 ? extended : r; }
+  /// x <- x + D, of which x + low keeps what the rounding loses.
+  void add(const MultiVector& d) {
+    if (low.count() == 0)
+      for (std::size_t i = 0; i < d.all().size(); ++i) x.all()[i] += d.all()[i];
+    else
+      for (std::size_t i = 0; i < d.all().size(); ++i)
+        add_pair(x.all()[i], low.all()[i], d.all()[i], 0.0);
+  }
+  /// Keeps the right-hand sides in these places, which ascend.
+  void keep(const std::vector<std::int64_t>& places) {
+    if (std::ssize(places) == count()) return;
+    for (MultiVector* v : {&b, &x, &low, &r, &extended, &bound})
+      if (v->count() > 0) v->keep(places);
+    for (std::size_t to = 0; to < places.size(); ++to) {
+      numbers[to] = numbers[static_cast<std::size_t>(places[to])];
+      moved[to] = moved[static_cast<std::size_t>(places[to])];
+    }
+    numbers.resize(places.size());
+    moved.resize(places.size());
+  }
+};
+
+}  // namespace lupine
