@@ -138,8 +138,9 @@ class CDoor:
             2 if options.get("condition") == "full" else 1,
             options.get("nb", 0),
             int(system.is_complex),
+            2 if options.get("accuracy") == "forward" else 0,
         ]
-        header = struct.pack("=8q", n, count, self.METHODS.index(how.method), *codes)
+        header = struct.pack("=9q", n, count, self.METHODS.index(how.method), *codes)
         limit = _limit(n, self._ranks)
         arrays = given.tobytes(order="F") + b.tobytes(order="F")
         self._child.send(header + arrays, limit)

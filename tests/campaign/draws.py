@@ -28,6 +28,8 @@ def _options(rng: Generator, count: int) -> dict[str, Any]:
         options = {"precision": "fp64", "nb": 16}
     if count > 8 and rng.random() < 0.4:
         options["condition"] = "full"
+    if rng.random() < 0.3:
+        options["accuracy"] = "forward"
     return options
 
 
@@ -56,6 +58,8 @@ def _command(rng: Generator, system: System, door: str) -> How:
         options["nb"] = int(rng.choice([7, 16, 64]))
     if system.count > 8 and rng.random() < 0.4:
         options["condition"] = "full"
+    if door == "command" and rng.random() < 0.3:
+        options["accuracy"] = "forward"
     order = str(rng.choice(["C", "F"]))
     return How(door, "", order, int(rng.choice(ranks, p=shares)), options)
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Solves systems by lupine.h, as many as come by standard input of rank 0, so that MPI starts once.
  *
- * A request is eight int64_t (n, nrhs, method, precision, first, condition, nb, complex), A and b
- * by columns. An answer is three int64_t (info, doubtful, size of the text), the text, ferr, and x.
- * `doubtful` is 1 where there is a doubt, which lupine_dgesv tells by lupine_last_error(). On
- * several ranks, rank 0 has all of A and b. */
+ * A request is nine int64_t (n, nrhs, method, precision, first, condition, nb, complex, accuracy),
+ * A and b by columns. An answer is three int64_t (info, doubtful, size of the text), the text,
+ * ferr, and x. `doubtful` is 1 where there is a doubt, which lupine_dgesv tells by
+ * lupine_last_error(). On several ranks, rank 0 has all of A and b. */
 #include <lupine.h>
 #include <math.h>
 #include <stdint.h>
@@ -17,7 +17,7 @@
 enum { dgesvx, factored, transposed, dgesv };
 
 typedef struct system_t {
-  int64_t n, nrhs, method, precision, first, condition, nb, complex;
+  int64_t n, nrhs, method, precision, first, condition, nb, complex, accuracy;
 } system_t;
 
 /* The numbers of an element. */
@@ -42,6 +42,7 @@ static lupine_options options_of(const system_t* s, int ranks) {
   options.first = (int)s->first;
   options.condition = (int)s->condition;
   options.nb = s->nb;
+  options.accuracy = (int)s->accuracy;
   if (ranks > 1) options.stall_timeout = 60;
   return options;
 }
