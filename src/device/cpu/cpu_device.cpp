@@ -59,7 +59,7 @@ class CpuQueue final : public Queue {
 
 // The size from which large pages pay. Smaller pieces come from the heap, which uses its pages
 // again.
-constexpr std::int64_t least_mapped = std::int64_t{8} << 20;
+constexpr std::int64_t least_mapped = std::int64_t{4} << 20;
 
 struct Tile {
   Run rows;
