@@ -6,15 +6,12 @@
 #include <cmath>
 
 #include "core/scalar.hpp"
-#include "device/device.hpp"
 
 namespace lupine {
 
 namespace {
 
 constexpr double most_of_next = 0.6;   // a step may take this part of the next one's time
-constexpr double most_sampled = 0.95;  // one of 16 bits, if a sample says that it will solve
-constexpr double sure_below = 16;      // a step fails with the condition number over this, times u
 constexpr double panel_share = 0.25;   // a panel's rate, as a part of the product's
 constexpr double most_condition = 50;  // times the unit roundoff
 constexpr double least_growth = 16;    // of the roundings of an LU
@@ -40,11 +37,9 @@ std::vector<Attempt> worthwhile_attempts(const LuPlan& lu, const Rates& rates, P
   const Precision low = rates.among(of_16_bits).fastest();
   const Precision middle = rates.among(between).fastest();
   std::vector<Attempt> steps{step(Precision::fp64)};
-  for (const Precision p : {middle, low}) {
-    const double most = p == low ? most_sampled : most_of_next;
-    if (const Attempt cheaper = step(p); cheaper.seconds <= most * steps.front().seconds)
+  for (const Precision p : {middle, low})
+    if (const Attempt cheaper = step(p); cheaper.seconds <= most_of_next * steps.front().seconds)
       steps.insert(steps.begin(), cheaper);
-  }
   if (first == Precision::automatic) return steps;
   std::erase_if(steps, [&](const Attempt& s) {
     return more_accurate * unit_roundoff(s.precision) >= unit_roundoff(first);
@@ -54,33 +49,25 @@ std::vector<Attempt> worthwhile_attempts(const LuPlan& lu, const Rates& rates, P
 }
 
 double refine_seconds(const LuPlan& lu, Precision precision, const Rates& rates, std::int64_t count,
-                      double condition, double pass) {
+                      double condition) {
   const auto n = static_cast<double>(lu.n);
   const double each =
       static_cast<double>(lu.parts() * lu.parts()) * 2 * n * n * static_cast<double>(count);
-  const bool reads = pass > 0 && count <= Device::few_vectors;
-  if (precision == Precision::fp64) return reads ? pass : each / rates.of(Precision::fp64);
+  if (precision == Precision::fp64) return each / rates.of(Precision::fp64);
   const double growth =
       std::max(least_growth, std::isnan(condition) ? 0 : condition / least_growth);
   const double bits = -std::log2(unit_roundoff(precision) * growth);
   const double corrections = bits > 1 ? std::ceil(fp64_bits / bits) : fp64_bits;
-  if (reads) return corrections * 1.5 * pass;
   return corrections * each * (1 / rates.of(Precision::fp32) + 1 / rates.of(Precision::fp64));
 }
 
 std::vector<Attempt> attempts_worth_making(std::vector<Attempt> steps, const LuPlan& lu,
-                                           const Rates& rates, std::int64_t count, double condition,
-                                           double pass) {
+                                           const Rates& rates, std::int64_t count,
+                                           double condition) {
   const auto seconds = [&](const Attempt& step) {
-    return step.seconds + refine_seconds(lu, step.precision, rates, count, condition, pass);
+    return step.seconds + refine_seconds(lu, step.precision, rates, count, condition);
   };
-  const auto pays = [&](const Attempt& step, const Attempt& next) {
-    if (count > Device::few_vectors) return seconds(step) <= seconds(next);
-    if (step.seconds <= most_of_next * next.seconds) return true;
-    const double risk = std::min(condition * unit_roundoff(step.precision) / sure_below, 1.);
-    return seconds(step) + risk * seconds(next) < seconds(next);  // false where nothing is known
-  };
-  while (steps.size() > 1 && !pays(steps[0], steps[1])) steps.erase(steps.begin());
+  while (steps.size() > 1 && seconds(steps[0]) > seconds(steps[1])) steps.erase(steps.begin());
   return steps;
 }
 

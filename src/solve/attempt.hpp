@@ -35,7 +35,7 @@ double lu_seconds(const LuPlan& lu, Precision precision, const Rates& rates);
 
 /// The steps that are worth trying, in order: FP64, and before it the faster one of FP32 and FP16x3
 /// and the faster 16-bit precision, each only if its LU is predicted to take at most 0.6 of the
-/// time of the next one's; 16 bits up to 0.95, where attempts_worth_making() decides by a sample.
+/// time of the next one's.
 /// @param rates those of BF16, FP16, FP32 and FP64, and of FP16x3 where it may be a step
 /// @param first not `automatic`: the steps begin with this precision, whatever it costs; later
 ///        steps are more accurate by more than two bits, so that FP32 does not follow FP16x3
@@ -46,22 +46,17 @@ std::vector<Attempt> worthwhile_attempts(const LuPlan& lu, const Rates& rates, P
 ///     c (2 n^2 / (rate of FP32) + 2 n^2 / (rate of FP64)),  c = 53 / log2(1 / (u max(16, kappa /
 ///     16))),
 /// where c corrections with an FP32 solve and an FP64 residual bring 53 bits, each as many as the
-/// factors have for a matrix of condition number kappa. A few right-hand sides are bound by memory:
-/// each correction reads A and its FP32 factors, in 1.5 `pass`.
+/// factors have for a matrix of condition number kappa. A few right-hand sides, whose operations
+/// are bound by memory, take longer than this, but little beside the LU.
 /// @param condition NaN: not known
-/// @param pass seconds in which A is read once; 0: not known, and few sides are as many
 double refine_seconds(const LuPlan& lu, Precision precision, const Rates& rates, std::int64_t count,
-                      double condition, double pass = 0);
+                      double condition);
 
-/// The steps without those that do not pay, from the first one on. Of many right-hand sides, a step
-/// is left out whose LU and refinement are predicted to take longer than those of the next one. Of
-/// a few, a step whose LU takes more than 0.6 of the next one's time is left out, unless a sample
-/// has told the condition number kappa, and its LU, its refinement and, with a probability of
-/// kappa u / 16, all of the next step take less time than the next step.
-/// @param condition,pass as in refine_seconds()
+/// The steps without those that do not pay for so many right-hand sides: each first step is left
+/// out whose LU and refinement are predicted to take longer than those of the next one.
 std::vector<Attempt> attempts_worth_making(std::vector<Attempt> steps, const LuPlan& lu,
-                                           const Rates& rates, std::int64_t count, double condition,
-                                           double pass = 0);
+                                           const Rates& rates, std::int64_t count,
+                                           double condition);
 
 /// Whether factors of this precision are of no use for a matrix of this condition number, in the
 /// infinity norm: the refinement would need too many corrections. False where `condition` is NaN.

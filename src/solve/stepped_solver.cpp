@@ -221,10 +221,7 @@ void SteppedSolver::scale(const Attempt& planned) {
                                                   : Scaling::rows_first;
   if (scaled_ && scaled_->scaling() == scaling) return;
   std::vector<std::uint64_t> sums;  // the first pass over A takes its checksum
-  const double begin = run().now();
   scaled_.emplace(grid(), machine_.device(), *a_, scaling, checksum_ ? nullptr : &sums);
-  const int passes = scaling == Scaling::off ? 1 : 2;
-  pass_ = all().all_reduce((run().now() - begin) / passes, Reduction::max);
   if (!checksum_) checksum_.emplace(std::move(sums));
 }
 

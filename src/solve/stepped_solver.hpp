@@ -104,7 +104,6 @@ class SteppedSolver final : public Solver {
   double load_seconds_ = 0;
   double scale_seconds_ = 0;
   double sampled_ = unknown;  // condition number by a sample of A
-  double pass_ = 0;           // seconds in which A was read once, for its scales
   std::ptrdiff_t at_ = -1;    // the present step, as an index of plan_
   std::unique_ptr<Factors> factors_;
   Transpose op_ = Transpose::no;  // the matrix of the present solve: that of a_, or its transpose

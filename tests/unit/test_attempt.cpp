@@ -191,36 +191,6 @@ TEST_CASE("steps of low precision pay for a few right-hand sides and not for man
   CHECK(first_of(1000) == fp64);
 }
 
-TEST_CASE("a few right-hand sides are refined in as many passes over A and its factors") {
-  const Rates some = rates(8, 8, 2.4);
-  const auto seconds = [&](Precision p, std::int64_t count, double condition) {
-    return refine_seconds(medium, p, some, count, condition, 0.01);
-  };
-  CHECK(seconds(fp64, 1, unknown) == Approx(0.01));
-  CHECK(seconds(fp32, 1, 100) == Approx(3 * 0.015));
-  CHECK(seconds(bf16, 8, 100) == Approx(14 * 0.015));
-  CHECK(seconds(fp32, 9, 100) == refine_seconds(medium, fp32, some, 9, 100));  // as products
-}
-
-TEST_CASE("16 bits that are somewhat faster pay where a sample says that they will solve") {
-  // A processor whose BF16 products run at 1.8 times the rate of FP32 ones, which are twice as fast
-  // as FP64's.
-  const Rates cpu = rates(3.6, 1, 2);
-  const auto first_of = [&](double condition, double pass, std::int64_t count = 1) {
-    const LuPlan lu{.n = 10000, .nb = 512};
-    return attempts_worth_making(worthwhile_attempts(lu, cpu, Precision::automatic), lu, cpu, count,
-                                 condition, pass)
-        .front()
-        .precision;
-  };
-  CHECK(steps({.n = 10000, .nb = 512}, cpu) == List{bf16, fp32, fp64});
-  CHECK(first_of(200, 0.03) == bf16);
-  CHECK(first_of(unknown, 0.03) == fp32);  // no sample
-  CHECK(first_of(2e4, 0.03) == fp32);      // more corrections, and may fail
-  CHECK(first_of(200, 0.3) == fp32);       // corrections take longer than the LU saves
-  CHECK(steps({.n = 10000, .nb = 512}, rates(2.05, 1, 2)) == List{fp32, fp64});  // hardly faster
-}
-
 TEST_CASE("one step always stays") {
   CHECK(paying(rates(1, 1, 1), 1 << 30) == List{fp64});
   for (const Precision p : {bf16, fp16, fp32, fp64}) {
