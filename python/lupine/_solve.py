@@ -331,6 +331,7 @@ def _root(frame: FrameType) -> str:
 
 
 def _options(
+    ranks: Communicator,
     precision: str,
     refine: str,
     tolerance: float | None,
@@ -342,6 +343,7 @@ def _options(
     threads: int | None,
     further: dict[str, Any],
 ) -> dict[str, Any]:
+    """The options as the compiled module takes them. Raises ValueError where it does not."""
     if isinstance(condition, (bool, np.bool_)):
         condition = "on" if condition else "off"
     options = {
@@ -358,6 +360,7 @@ def _options(
         options["tolerance"] = tolerance
     if threads is not None:
         options["threads"] = threads
+    ranks.module.check_options(options)
     return options
 
 
@@ -508,6 +511,21 @@ def solve(
             )
         return named
 
+    def checked() -> dict[str, Any]:
+        return _options(
+            ranks,
+            precision,
+            refine,
+            tolerance,
+            equilibrate,
+            condition,
+            strict,
+            accuracy,
+            device,
+            threads,
+            options,
+        )
+
     form = ranks.agreed(take_form)
     if alone and (form != "general" or not _stacks.is_plain(a, b)):
         if (
@@ -520,19 +538,7 @@ def solve(
                 "return_info, a device, accuracy='forward' and a precision below FP64 are for one "
                 "general system; allowed for stacks and assume_a: none of them"
             )
-        given = _options(
-            precision,
-            refine,
-            tolerance,
-            equilibrate,
-            condition,
-            strict,
-            accuracy,
-            device,
-            threads,
-            options,
-        )
-        ranks.module.check_options(given)
+        checked()
 
         def one(matrix: NDArray[Any], columns: NDArray[Any]) -> Any:
             return solve(
@@ -568,19 +574,7 @@ def solve(
     b = _shared(ranks, b)
 
     def take() -> tuple[dict[str, Any], _Matrix]:
-        given = _options(
-            precision,
-            refine,
-            tolerance,
-            equilibrate,
-            condition,
-            strict,
-            accuracy,
-            device,
-            threads,
-            options,
-        )
-        ranks.module.check_options(given)
+        given = checked()
         order = None
         if _is_function(a):
             order = b.distribution.shape[0] if isinstance(b, BlockCyclicArray) else _rows(b)
@@ -747,6 +741,7 @@ def factor(
     def take() -> tuple[dict[str, Any], _Matrix]:
         _boolean("overwrite_a", overwrite_a)
         given = _options(
+            ranks,
             precision,
             refine,
             tolerance,
@@ -758,7 +753,6 @@ def factor(
             threads,
             options,
         )
-        ranks.module.check_options(given)
         order = None if n is None else _whole("n", n)
         return given, _Matrix(ranks, a, order, given)
 

@@ -28,9 +28,9 @@ namespace {
 constexpr std::int64_t most_together = 512;
 
 // The order up to which one thread is as fast as a team, whose threads wait for each other, and for
-// a core where other threads of the program spin. Two threads save too little up to small_limit().
+// a core where other threads of the program spin. Two threads never save enough.
 std::int64_t one_thread_limit(Field field, int threads) {
-  return field == Field::real && threads <= 2 ? 640 : 256;
+  return field == Field::real && threads <= 2 ? small_limit() : 256;
 }
 
 /// The grid of the calling thread's process alone. It is made once for each thread, since making
@@ -141,10 +141,10 @@ SmallSolver::SmallSolver(const Matrix& a, const SolveOptions& options,
       progress_(progress),
       seen_(seen),
       threads_(threads_of(options)),
-      lapack_(n() <= one_thread_limit(field(), threads_) ? nullptr : shared_lapack(threads_)),
-      working_threads_(n() <= one_thread_limit(field(), threads_) || lapack_ != nullptr ? 1
-                                                                                        : threads_),
-      device_(make_device({.kind = DeviceKind::cpu, .threads = working_threads_, .run = run_})) {
+      lapack_(takes_one_thread() ? nullptr : shared_lapack(threads_)),
+      working_threads_(takes_one_thread() || lapack_ != nullptr ? 1 : threads_),
+      device_(make_device({.kind = DeviceKind::cpu, .threads = working_threads_, .run = run_})),
+      accuracy_(accuracy_on(*device_, options.accuracy)) {
   const MatrixSource& source = source_.source();
   source.check(grid_.all());
   const Distribution rows(numbers(), numbers(), 1, 0);
@@ -153,6 +153,10 @@ SmallSolver::SmallSolver(const Matrix& a, const SolveOptions& options,
 }
 
 SmallSolver::~SmallSolver() = default;
+
+bool SmallSolver::takes_one_thread() const {
+  return n() <= one_thread_limit(field(), threads_);
+}
 
 void SmallSolver::check(const RightHandSideSource& b) {
   check_sides(b, grid_.all(), source_.source());
@@ -304,7 +308,7 @@ bool SmallSolver::solve_block(const RightHandSideSource& b, const MultiVector& g
                     .max_iterations = options_.max_iterations,
                     .stop = StopRule::componentwise,
                     .tolerance = options_.tolerance,
-                    .forward = accuracy_on(*device_, options_.accuracy) == Accuracy::forward};
+                    .forward = accuracy_ == Accuracy::forward};
   options.condition = options_.condition;
   options.bounds = seen_ == Seen::errors;
   options.many = many;
@@ -329,7 +333,7 @@ void SmallSolver::finish(Transpose op, Solution& solution) {
   FactoredSystem& factored = factored_->of(op);
   const double begin = run_.now();
   solution.n = n();
-  solution.accuracy = accuracy_on(*device_, options_.accuracy);
+  solution.accuracy = accuracy_;
   solution.converged = true;
   solution.equilibrated = options_.equilibrate && scaled_->scales().scales();
   solution.norm_a = static_cast<double>(scaled_->norm(factored.system(), op));

@@ -59,6 +59,8 @@ class SmallSolver final : public Solver {
   Field field() const { return source_.source().field(); }
   /// Numbers of a vector: those of the real system.
   std::int64_t numbers() const { return source_.source().numbers(); }
+  /// Whether one thread computes all, whatever is asked for.
+  bool takes_one_thread() const;
   /// Solves with L, U and the row exchanges of R A C, as LAPACK has them.
   class Lu;
   bool load_and_factor();
@@ -85,6 +87,7 @@ class SmallSolver final : public Solver {
   const LapackRoutines* lapack_;  // the program's, for L and U; null: ours
   int working_threads_;           // of everything else
   std::unique_ptr<Device> device_;
+  Accuracy accuracy_;  // backward or forward
   std::optional<UserMatrix> a_;
   std::optional<ScaledMatrix> scaled_;
   std::unique_ptr<FactoredSystem> factored_;
