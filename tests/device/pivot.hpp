@@ -4,6 +4,8 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
+#include <complex>
 #include <limits>
 #include <numeric>
 #include <utility>
@@ -38,6 +40,42 @@ class Candidate {
  private:
   DeviceMatrix<PivotCandidate> memory_;
 };
+
+// The magnitude by which an entry is a pivot: |re| + |im| of a complex one. Inf and NaN are
+// infinite.
+template <class T>
+double pivot_magnitude(T value) {
+  const T size = std::fabs(value);
+  return std::isfinite(size) ? static_cast<double>(size) : HUGE_VAL;
+}
+template <class T>
+double pivot_magnitude(std::complex<T> z) {
+  return pivot_magnitude(std::fabs(z.real()) + std::fabs(z.imag()));
+}
+
+// The candidate that a search should find, by a plain loop over the rows.
+template <class T>
+PivotCandidate plain_pivot(const DeviceMatrix<T>& a, std::int64_t column) {
+  PivotCandidate best;
+  for (std::int64_t i = 0; i < a.rows(); ++i)
+    if (const double here = pivot_magnitude(a(i, column)); here > best.magnitude) best = {here, i};
+  return best;
+}
+
+inline bool same(const PivotCandidate& a, const PivotCandidate& b) {
+  return a.magnitude == b.magnitude && a.row == b.row;
+}
+
+template <class T>
+void check_search(Bench& b, DeviceMatrix<T>& column) {
+  const PivotCandidate expected = plain_pivot(column, 0);
+  Candidate found(b);
+  b.device->find_pivot(*b.queue, column.view(), found.data());
+  const PivotCandidate result = found.get();
+  CAPTURE(column.rows(), expected.row, expected.magnitude, result.row, result.magnitude);
+  CHECK(same(result, expected));
+  CHECK(column.unchanged());
+}
 
 // `count` different row indices below `rows`, in random order.
 inline Indices some_rows(Bench& b, std::int64_t rows, std::int64_t count) {

@@ -9,35 +9,6 @@ namespace {
 
 using Reference = std::complex<long double>;
 
-template <class T>
-double magnitude_of(std::complex<T> z) {
-  const T sum = std::fabs(z.real()) + std::fabs(z.imag());
-  return std::isfinite(sum) ? static_cast<double>(sum) : HUGE_VAL;
-}
-
-template <class T>
-PivotCandidate plain_pivot(const Numbers<T>& a, std::int64_t column) {
-  PivotCandidate best;
-  for (std::int64_t i = 0; i < a.rows(); ++i)
-    if (const double here = magnitude_of(a(i, column)); here > best.magnitude) best = {here, i};
-  return best;
-}
-
-bool same(const PivotCandidate& a, const PivotCandidate& b) {
-  return a.magnitude == b.magnitude && a.row == b.row;
-}
-
-template <class T>
-void check_search(Bench& b, Numbers<T>& column) {
-  const PivotCandidate expected = plain_pivot(column, 0);
-  Candidate found(b);
-  b.device->find_pivot(*b.queue, column.view(), found.data());
-  const PivotCandidate result = found.get();
-  CAPTURE(column.rows(), expected.row, expected.magnitude, result.row, result.magnitude);
-  CHECK(same(result, expected));
-  CHECK(column.unchanged());
-}
-
 /// The share that an error is of its bound; 0 where both are 0.
 long double share_of(Reference error, long double bound) {
   const long double size = std::abs(error);

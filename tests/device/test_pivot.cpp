@@ -5,33 +5,6 @@
 namespace lupine::test::pivot_tests {
 namespace {
 
-// The candidate that a search should find, by a plain loop over the rows.
-template <class T>
-PivotCandidate plain_pivot(const DeviceMatrix<T>& a, std::int64_t column) {
-  PivotCandidate best;
-  for (std::int64_t i = 0; i < a.rows(); ++i) {
-    const double value = std::fabs(static_cast<double>(a(i, column)));
-    const double magnitude = std::isfinite(value) ? value : HUGE_VAL;
-    if (magnitude > best.magnitude) best = {magnitude, i};
-  }
-  return best;
-}
-
-bool same(const PivotCandidate& a, const PivotCandidate& b) {
-  return a.magnitude == b.magnitude && a.row == b.row;
-}
-
-template <class T>
-void check_search(Bench& b, DeviceMatrix<T>& column) {
-  const PivotCandidate expected = plain_pivot(column, 0);
-  Candidate found(b);
-  b.device->find_pivot(*b.queue, column.view(), found.data());
-  const PivotCandidate result = found.get();
-  CAPTURE(column.rows(), expected.row, expected.magnitude, result.row, result.magnitude);
-  CHECK(same(result, expected));
-  CHECK(column.unchanged());
-}
-
 // Numbers of rows around the sizes of thread blocks, and one above the number of all threads.
 std::vector<std::int64_t> heights() {
   std::vector<std::int64_t> all = orders;
