@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _arrays, _errors, _stacks
-from ._core import Communicator, gpus, lock
+from ._core import Communicator, alone, gpus, lock
 from ._distributed import BlockCyclicArray
 from ._results import SlogdetResult, SolveInfo
 
@@ -393,6 +393,23 @@ def _info(solution: Any, b: _RightHandSide) -> SolveInfo:
     return dataclasses.replace(info, columns=info.columns[: b.count])
 
 
+#: Of the options that decide whether solve() is asked for x and nothing else, in its order.
+_DEFAULTS = ("auto", "auto", None, True, True, "auto", None, "auto", None)
+_DEFAULTS += (None, False, False, False, None)
+
+
+def _are_defaults(asked: tuple[Any, ...]) -> bool:
+    return all(map(operator.is_, asked, _DEFAULTS))
+
+
+def _quickly(a: Any, b: Any) -> Any:
+    """x of a small system of which there is nothing to say but x; None for all others."""
+    if type(a) is not np.ndarray or type(b) is not np.ndarray:
+        return None
+    with lock:
+        return alone().quick_solve(a, b)
+
+
 def solve(
     a: Any,
     b: Any,
@@ -492,8 +509,15 @@ def solve(
     AccuracyWarning
         x may have no correct digit
     """
+    asked = (precision, refine, tolerance, equilibrate, condition, accuracy, comm, device, threads)
+    further = (assume_a, lower, transposed, return_info, progress)
+    flags = {type(strict), type(check_finite), type(overwrite_a), type(overwrite_b)}
+    if _are_defaults(asked + further) and flags == {bool} and not options:
+        x = _quickly(a, b)
+        if x is not None:
+            return x
     ranks = Communicator(comm)
-    alone = comm is None and _is_array(a) and _is_array(b)
+    by_itself = comm is None and _is_array(a) and _is_array(b)
 
     def take_form() -> str:
         for name, value in (
@@ -505,7 +529,7 @@ def solve(
         ):
             _boolean(name, value)
         named = _stacks.form_of(assume_a)
-        if not alone and (transposed or named != "general"):
+        if not by_itself and (transposed or named != "general"):
             raise ValueError(
                 "transposed and assume_a are for arrays of one process; allowed: neither of them"
             )
@@ -527,7 +551,7 @@ def solve(
         )
 
     form = ranks.agreed(take_form)
-    if alone and (form != "general" or not _stacks.is_plain(a, b)):
+    if by_itself and (form != "general" or not _stacks.is_plain(a, b)):
         if (
             precision not in ("auto", "fp64")
             or device == "cuda"
@@ -598,7 +622,6 @@ def solve(
             right.source,
             given,
             _progress(progress),
-            bool(return_info),
         ),
         right,
         type_,

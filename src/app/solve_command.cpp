@@ -43,7 +43,7 @@ Outcome attempt(const Communicator& world, const Matrix& a, const RightHandSide&
   const bool is_shown = arguments.progress.value_or(error_is_terminal());
   try {
     return {solve(world.handle(), a, b, arguments.solve.options,
-                  is_shown ? progress : ProgressFunction{}, {}, Seen::errors, run),
+                  is_shown ? progress : ProgressFunction{}, {}, run),
             "", -1};
   } catch (const AccuracyError& error) {
     return {error.best(), error.what(), -1};

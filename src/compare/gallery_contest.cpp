@@ -198,7 +198,7 @@ Turn GalleryContest::timed_solve(const double* a) const {
     const RightHandSide sides =
         real ? RightHandSide::dense(rhs, b.data(), n)
              : RightHandSide::complex_dense(rhs, reinterpret_cast<const Complex*>(b.data()), n);
-    s = solve(world_.handle(), matrix, sides, options, {}, {}, Seen::errors, run_);
+    s = solve(world_.handle(), matrix, sides, options, {}, {}, run_);
   } catch (const AccuracyError& error) {
     turn.failure = error.what();
     s = error.best();

@@ -73,7 +73,7 @@ Turn solve_run(const Communicator& all, const Setup& setup, const RunContext& ru
   Solution s;
   try {
     s = solve(all.handle(), a, RightHandSide::from_function(1, b), solve_options(setup), {}, {},
-              Seen::errors, run);
+              run);
   } catch (const AccuracyError& error) {
     turn.failure = error.what();
     s = error.best();

@@ -20,6 +20,12 @@ constexpr std::uint64_t random_bits(std::uint64_t state, std::uint64_t count) {
   return mixed_bits(state + (count + 1) * 0x9e3779b97f4a7c15);
 }
 
+/// Random bits for vectors that probe a matrix: of sequences of which no matrix is made. A probe
+/// that is a column of the matrix shows nothing of its inverse.
+constexpr std::uint64_t probe_bits(std::uint64_t vector, std::uint64_t i) {
+  return random_bits(mixed_bits(0x6a09e667f3bcc909 + vector), i);
+}
+
 /// Random bits as a number, uniform in [-1, 1).
 constexpr double symmetric_number(std::uint64_t bits) {
   return static_cast<double>(bits >> 11) * 0x1p-52 - 1;

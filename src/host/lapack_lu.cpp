@@ -108,8 +108,7 @@ void solve_by_lapack(Transpose transpose, MatrixView<const T> lu, std::span<cons
   LUPINE_EXPECTS(lu.rows == lu.columns && lu.rows == std::ssize(pivots) &&
                  (lu.rows == 0 ? x.empty() : std::ssize(x) % lu.rows == 0));
   if (x.empty()) return;
-  constexpr char adjoint = field_of<T> == Field::real ? 'T' : 'C';
-  const char form = transpose == Transpose::no ? 'N' : adjoint;
+  const char form = transpose == Transpose::no ? 'N' : transpose == Transpose::yes ? 'T' : 'C';
   if (shared != nullptr) return solve_by(*shared, form, lu, pivots, x);
   const int n = static_cast<int>(lu.rows);
   const int ld = static_cast<int>(lu.ld);

@@ -38,8 +38,8 @@ template <class T>
 std::int64_t factor_by_lapack(MatrixView<T> a, std::span<int> pivots,
                               const LapackRoutines* shared = nullptr);
 
-/// x <- A^-1 x, or A^-T x (of a complex A, A^-H x), for each of some contiguous vectors x, with the
-/// factors of factor_by_lapack() or factor_pivoted() (dgetrs, zgetrs).
+/// x <- A^-1 x, A^-T x or A^-H x, for each of some contiguous vectors x, with the factors of
+/// factor_by_lapack() or factor_pivoted() (dgetrs, zgetrs).
 /// @param shared as for factor_by_lapack()
 /// @pre x.size() is a multiple of pivots.size(), which is the rows of lu
 /// @throws Fault unless has_lapack()

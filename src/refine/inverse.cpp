@@ -62,7 +62,7 @@ MultiVector random_vectors(const Distribution& mine, std::int64_t count) {
   Vector whole(static_cast<std::size_t>(mine.size()));
   for (std::int64_t k = 0; k < count; ++k) {
     for (std::size_t i = 0; i < whole.size(); ++i)
-      whole[i] = symmetric_number(random_bits(static_cast<std::uint64_t>(k), i));
+      whole[i] = symmetric_number(probe_bits(static_cast<std::uint64_t>(k), i));
     std::ranges::copy(local_part(mine, whole), vectors[k].begin());
   }
   return vectors;
@@ -291,19 +291,6 @@ std::optional<std::vector<double>> Inverse::norms(std::vector<Weights> weights) 
 const ConditionEstimate& Inverse::condition() {
   if (!condition_) norms({});
   return *condition_;
-}
-
-double Inverse::norm_at_most() {
-  if (norm_at_most_) return *norm_at_most_;
-  norm_at_most_ = infinity;
-  if (std::isnan(factors_.growth)) return infinity;
-  const MultiVector z = transposed_.solve(random_vectors(transposed_.from, 2));
-  double shown = 0;
-  for (std::int64_t k = 0; k < z.count(); ++k)
-    shown = std::max(shown, sum_of_magnitudes(transposed_.results.gather(transposed_.to, z[k])));
-  const double most = 2000 * shown;  // ||v||_1 is about n / 2
-  if (most * unit() * system_.scaled_norm() < insensitive) norm_at_most_ = most;
-  return *norm_at_most_;
 }
 
 double Inverse::norm_at_least() {

@@ -72,11 +72,6 @@ class Inverse {
   /// random vectors with the transposed inverse: there the factors have lost what A is, and make
   /// roundings grow.
   const ConditionEstimate& condition();
-  /// A number that ||A^-1||_inf hardly exceeds: 1000 n times what products of A^-T with two random
-  /// vectors show, of which each shows 1/n of the norm or more but for chance. For FP64 factors and
-  /// a condition number that is far from 1 / eps by it; infinity otherwise, where condition()
-  /// tells.
-  double norm_at_most();
 
  private:
   /// Products with B^-1, where B is A or A^T. `solve` and `multiply` take the rank's entries.
@@ -118,7 +113,6 @@ class Inverse {
   Operator transposed_;
   double error_ = 0;  // relative error of products that are not corrected; infinite: not accurate
   std::optional<ConditionEstimate> condition_;
-  std::optional<double> norm_at_most_;
 };
 
 }  // namespace lupine

@@ -18,7 +18,7 @@ namespace {
 // A random number, uniform in (-sqrt(3), sqrt(3)), of variance 1. Equal on every grid.
 double random_number(std::int64_t row, std::int64_t combination) {
   const std::int64_t place = row * ResidualSketch::combinations + combination;
-  return std::sqrt(3.) * symmetric_number(random_bits(0, static_cast<std::uint64_t>(place)));
+  return std::sqrt(3.) * symmetric_number(probe_bits(0, static_cast<std::uint64_t>(place)));
 }
 
 double square(std::span<const double> v) {

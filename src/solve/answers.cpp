@@ -73,9 +73,8 @@ class ForwardBounds {
 
   /// @param componentwise as in dgerfs, where an answer has its weight; else by norms, and
   /// componentwise where these leave no digit
-  /// @param quick by Inverse::norm_at_most() first
-  void set(Answers& answers, bool componentwise, bool quick) {
-    for (Answer& answer : answers.all) confirm(answer, quick);
+  void set(Answers& answers, bool componentwise) {
+    for (Answer& answer : answers.all) confirm(answer);
     std::vector<Answer*> open;
     for (Answer& answer : answers.all) {
       if (!answer.column.converged) continue;
@@ -86,17 +85,10 @@ class ForwardBounds {
     }
     const auto is_sketched = [](const Answer* answer) { return answer->weight.empty(); };
     componentwise = componentwise && std::ranges::none_of(open, is_sketched);
-    const auto leave_open = [&] {
-      std::erase_if(open,
-                    [](const Answer* answer) { return answer->column.forward_bound < no_digit; });
-    };
-    if (quick) {
-      by_norm(open, factored_.inverse().norm_at_most());
-      leave_open();
-    }
     if (!componentwise) {
       by_condition(open);
-      leave_open();
+      std::erase_if(open,
+                    [](const Answer* answer) { return answer->column.forward_bound < no_digit; });
       std::erase_if(open, is_sketched);
     }
     by_components(open);
@@ -106,9 +98,9 @@ class ForwardBounds {
   static constexpr double infinity = std::numeric_limits<double>::infinity();
 
   // Without the condition number, or where it is too large, digits are not certain.
-  void confirm(Answer& answer, bool quick) {
+  void confirm(Answer& answer) {
     if (!answer.sharp) return;
-    if (quick || !answer.column.converged || !is_certain()) {
+    if (!answer.column.converged || !is_certain()) {
       answer.sharp.reset();
       return;
     }
@@ -220,9 +212,7 @@ class Answering {
     const double begin = run_.now();
     if (options_.condition != ConditionCheck::off)
       ForwardBounds(factored_, scales_)
-          .set(answers_,
-               options_.condition == ConditionCheck::full || (options_.bounds && !options_.many),
-               !options_.bounds);
+          .set(answers_, options_.condition == ConditionCheck::full || !options_.many);
     times_.checks += run_.now() - begin;
     return std::move(answers_);
   }
@@ -434,11 +424,10 @@ Answers answers(FactoredSystem& factored, const ScaledMatrix& matrix, Transpose 
   return Answering(factored, matrix, op, b, options, times).run();
 }
 
-std::string doubt(FactoredSystem& factored, std::span<const SolveColumn> columns, bool quick) {
+std::string doubt(FactoredSystem& factored, std::span<const SolveColumn> columns) {
   double most = 0;
   for (const SolveColumn& column : columns)
     if (column.converged) most = std::max(most, column.forward_bound);
-  if (quick && most < no_digit && std::isfinite(factored.inverse().norm_at_most())) return "";
   const ConditionEstimate& condition = factored.inverse().condition();
   const double growth = factored.factor_error().growth;
   if (condition.at_least)

@@ -60,9 +60,6 @@ struct AnswerOptions {
   bool sharp = false;
   Precision precision = Precision::fp64;  ///< of the factors
   ConditionCheck condition = ConditionCheck::on;
-  /// Whether condition number and bounds of the forward errors are asked for, and not only whether
-  /// there is a doubt.
-  bool bounds = true;
   /// Whether there are more than Device::few_vectors right-hand sides in all.
   bool many = false;
 };
@@ -90,8 +87,7 @@ Accuracy accuracy_on(const Device& device, Accuracy asked);
 /// NaN. As in LAPACK's dgerfs, with what underflow may have lost,
 ///     || C |(R A C)^-1| f || / ||C y||,  f = |r| + (n + 1) (eps (|R A C| |y| + |R b|) +
 ///     underflow);
-/// with many right-hand sides, unless options.condition is full, or where options.bounds is false
-/// and this shows that a digit is certain,
+/// with many right-hand sides, unless options.condition is full,
 ///     ||C|| ||(R A C)^-1|| ||f|| / ||C y||.
 /// With refine.forward, an x whose corrections have become small enough while the condition number
 /// is below 1 / (10 n eps) is `accurate`. Its bounds are those of its rounding and of the error of
@@ -115,8 +111,6 @@ inline bool has_grown(double growth, std::int64_t n) {
 /// singular to working precision, where the factors are too inaccurate for a bound of any error,
 /// and where the bound of an x's error is 1/2 or more. Collective.
 /// @param columns the errors of the solutions; those that are not converged are not looked at
-/// @param quick whether Inverse::norm_at_most() is to tell it where it can
-std::string doubt(FactoredSystem& factored, std::span<const SolveColumn> columns,
-                  bool quick = false);
+std::string doubt(FactoredSystem& factored, std::span<const SolveColumn> columns);
 
 }  // namespace lupine

@@ -74,8 +74,8 @@ struct SolverCalls {
   }
   /// Loads and factors A. @param b is checked before; null: none
   void factor(MPI_Comm comm, const Matrix& a, const SolveOptions& options,
-              const ProgressFunction& progress, Seen seen, const RightHandSideSource* b = nullptr) {
-    solver = make_solver(comm, a, options, progress, seen, {interruption->get(), meter});
+              const ProgressFunction& progress, const RightHandSideSource* b = nullptr) {
+    solver = make_solver(comm, a, options, progress, {interruption->get(), meter});
     if (b) solver->check(*b);
     solver->factor();
   }
@@ -95,7 +95,7 @@ Factorization::Factorization(MPI_Comm comm, const Matrix& a, const SolveOptions&
   SolverCalls& calls = *implementation_;
   calls.strict = options.strict;
   calls.first(comm, {.name = "Factorization", .a = &a.source()}, {progress, interrupt},
-              [&] { calls.factor(comm, a, options, progress, Seen::errors); });
+              [&] { calls.factor(comm, a, options, progress); });
 }
 Factorization::Factorization(Factorization&&) noexcept = default;
 Factorization& Factorization::operator=(Factorization&&) noexcept = default;
@@ -129,16 +129,16 @@ std::int64_t Factorization::n() const {
 
 Solution solve(MPI_Comm comm, const Matrix& a, const RightHandSide& b, const SolveOptions& options,
                const ProgressFunction& progress, const InterruptFunction& interrupt) {
-  return solve(comm, a, b, options, progress, interrupt, Seen::errors);
+  return solve(comm, a, b, options, progress, interrupt, RunContext::none());
 }
 
 Solution solve(MPI_Comm comm, const Matrix& a, const RightHandSide& b, const SolveOptions& options,
-               const ProgressFunction& progress, const InterruptFunction& interrupt, Seen seen,
+               const ProgressFunction& progress, const InterruptFunction& interrupt,
                const RunContext& around) {
   SolverCalls calls{.strict = options.strict};
   return calls.first(comm, {"solve()", &a.source(), &b.source()}, {progress, interrupt, around},
                      [&] {
-                       calls.factor(comm, a, options, progress, seen, &b.source());
+                       calls.factor(comm, a, options, progress, &b.source());
                        return calls.checked(calls.solver->solve(b.source(), Transpose::no));
                      });
 }

@@ -63,6 +63,12 @@ std::int64_t small_limit(bool shared) {
   return shared ? 1000 : 640;
 }
 
+SmallResources small_resources(Field field, std::int64_t n, int threads) {
+  if (n <= one_thread_limit(field, threads)) return {nullptr, 1};
+  const LapackRoutines* const shared = shared_lapack(threads);
+  return {shared, shared != nullptr ? 1 : threads};
+}
+
 bool is_small(MPI_Comm comm, std::int64_t n, const SolveOptions& o) {
   RunOptions known;
   known.threads = o.run.threads;
@@ -113,7 +119,9 @@ class SmallSolver::Lu final : public FactorSolver {
     return determinant_of(all, device_, lu_, exchanges, scales);
   }
   MultiVector solve(const MultiVector& r) override { return solved(Transpose::no, r); }
-  MultiVector solve_transposed(const MultiVector& r) override { return solved(Transpose::yes, r); }
+  MultiVector solve_transposed(const MultiVector& r) override {
+    return solved(Transpose::conjugate, r);
+  }
 
  private:
   MultiVector solved(Transpose transpose, MultiVector v) const {
@@ -132,18 +140,16 @@ class SmallSolver::Lu final : public FactorSolver {
 };
 
 SmallSolver::SmallSolver(const Matrix& a, const SolveOptions& options,
-                         const ProgressFunction& progress, Seen seen, const RunHooks& hooks)
+                         const ProgressFunction& progress, const RunHooks& hooks)
     : run_(clock_, nullptr, hooks),
       alone_(grid_alone()),
       grid_(*alone_, run_),
       source_(a),
       options_(options),
       progress_(progress),
-      seen_(seen),
       threads_(threads_of(options)),
-      lapack_(takes_one_thread() ? nullptr : shared_lapack(threads_)),
-      working_threads_(takes_one_thread() || lapack_ != nullptr ? 1 : threads_),
-      device_(make_device({.kind = DeviceKind::cpu, .threads = working_threads_, .run = run_})),
+      resources_(small_resources(field(), n(), threads_)),
+      device_(make_device({.kind = DeviceKind::cpu, .threads = resources_.threads, .run = run_})),
       accuracy_(accuracy_on(*device_, options.accuracy)) {
   const MatrixSource& source = source_.source();
   source.check(grid_.all());
@@ -153,10 +159,6 @@ SmallSolver::SmallSolver(const Matrix& a, const SolveOptions& options,
 }
 
 SmallSolver::~SmallSolver() = default;
-
-bool SmallSolver::takes_one_thread() const {
-  return n() <= one_thread_limit(field(), threads_);
-}
 
 void SmallSolver::check(const RightHandSideSource& b) {
   check_sides(b, grid_.all(), source_.source());
@@ -181,11 +183,11 @@ bool SmallSolver::load_and_factor() {
     const ThreadScope threads(threads_);
     a_.emplace(grid_, *device_, source_.source(), n());
   }
-  const ThreadScope threads(working_threads_);
+  const ThreadScope threads(resources_.threads);
   const double loaded = run_.now();
   scaled_.emplace(grid_, *device_, *a_, options_.equilibrate ? Scaling::rows_first : Scaling::off);
   const double scaled = run_.now();
-  auto factors = std::make_unique<Lu>(*device_, *a_, lapack_);
+  auto factors = std::make_unique<Lu>(*device_, *a_, resources_.lapack);
   scaled_->round_to(factors->local());
   stop_if_ended();
   const double most = run_.stage(Activity::factorization, [&] { return factors->factor(); });
@@ -233,7 +235,7 @@ Precision SmallSolver::precision() const {
 
 ConditionEstimate SmallSolver::condition(Transpose transpose) {
   if (general_) return general_->condition(transpose);
-  const ThreadScope threads(working_threads_);
+  const ThreadScope threads(resources_.threads);
   return factored_->of(a_->in_memory(transpose).transpose).inverse().condition();
 }
 
@@ -293,7 +295,7 @@ std::vector<MultiVector> SmallSolver::get(const RightHandSideSource& source, Tra
 bool SmallSolver::solve_all(const RightHandSideSource& b, const std::vector<MultiVector>& given,
                             Transpose op, Solution& solution) {
   b.prepare(grid_, numbers(), solution.x);
-  const ThreadScope threads(working_threads_);
+  const ThreadScope threads(resources_.threads);
   const bool many = b.count() > Device::few_vectors;
   for (const MultiVector& block : given)
     if (!solve_block(b, block, many, op, solution)) return false;
@@ -310,7 +312,6 @@ bool SmallSolver::solve_block(const RightHandSideSource& b, const MultiVector& g
                     .tolerance = options_.tolerance,
                     .forward = accuracy_ == Accuracy::forward};
   options.condition = options_.condition;
-  options.bounds = seen_ == Seen::errors;
   options.many = many;
   AnswerTimes times;
   Answers found = run_.stage(Activity::refinement, [&] {
@@ -339,13 +340,10 @@ void SmallSolver::finish(Transpose op, Solution& solution) {
   solution.norm_a = static_cast<double>(scaled_->norm(factored.system(), op));
   solution.condition = unknown;
   if (options_.condition != ConditionCheck::off) {
-    const bool quick = seen_ == Seen::warnings;
-    solution.doubt = doubt(factored, solution.columns, quick);
-    if (!quick || !solution.doubt.empty()) {
-      const ConditionEstimate& condition = factored.inverse().condition();
-      solution.condition = condition.value;
-      solution.condition_at_least = condition.at_least;
-    }
+    const ConditionEstimate& condition = factored.inverse().condition();
+    solution.condition = condition.value;
+    solution.condition_at_least = condition.at_least;
+    solution.doubt = doubt(factored, solution.columns);
   }
   step_.solved = true;
   solution.load_seconds = load_seconds_;
@@ -357,9 +355,9 @@ void SmallSolver::finish(Transpose op, Solution& solution) {
   chosen.lookahead = 0;
   chosen.device = DeviceKind::cpu;
   chosen.comm = CommMethod::mpi;
-  chosen.threads = lapack_ != nullptr ? threads_ : working_threads_;
+  chosen.threads = resources_.lapack != nullptr ? threads_ : resources_.threads;
   solution.device = device_->description();
-  if (lapack_ != nullptr) solution.device += "; LU by the program's LAPACK";
+  if (resources_.lapack != nullptr) solution.device += "; LU by the program's LAPACK";
   solution.steps = {step_};
   // The next solve() begins with the present factors.
   step_ = {};
@@ -369,11 +367,10 @@ void SmallSolver::finish(Transpose op, Solution& solution) {
 }
 
 std::unique_ptr<Solver> make_solver(MPI_Comm comm, const Matrix& a, const SolveOptions& options,
-                                    const ProgressFunction& progress, Seen seen,
-                                    const RunHooks& hooks) {
+                                    const ProgressFunction& progress, const RunHooks& hooks) {
   const bool on_host = !in_gpu_memory(a.source().array(0));
   if (on_host && is_small(comm, a.source().n(), options))
-    return std::make_unique<SmallSolver>(a, options, progress, seen, hooks);
+    return std::make_unique<SmallSolver>(a, options, progress, hooks);
   return std::make_unique<SteppedSolver>(comm, a, options, progress, hooks);
 }
 

@@ -29,6 +29,15 @@ namespace lupine {
 /// @param shared whether LU is by a LAPACK that the program shares (shared_lapack())
 std::int64_t small_limit(bool shared = false);
 
+/// What computes a small system: the program's LAPACK its L and U, where not null, and so many
+/// threads everything else.
+struct SmallResources {
+  const LapackRoutines* lapack;
+  int threads;
+};
+/// @param threads those of the call
+SmallResources small_resources(Field field, std::int64_t n, int threads);
+
 /// Whether SmallSolver solves this system: a process alone, n up to small_limit(), and no option
 /// that only a SteppedSolver knows, such as a block size, a grid, a GPU or a precision below FP64.
 /// `device` automatic stands for the CPU here, even where there are GPUs.
@@ -43,7 +52,7 @@ class SmallSolver final : public Solver {
  public:
   /// For a system that is_small(). @throws UsageError
   SmallSolver(const Matrix& a, const SolveOptions& options, const ProgressFunction& progress,
-              Seen seen, const RunHooks& hooks = {});
+              const RunHooks& hooks = {});
   ~SmallSolver() override;
 
   std::int64_t n() const override { return source_.source().n(); }
@@ -59,8 +68,6 @@ class SmallSolver final : public Solver {
   Field field() const { return source_.source().field(); }
   /// Numbers of a vector: those of the real system.
   std::int64_t numbers() const { return source_.source().numbers(); }
-  /// Whether one thread computes all, whatever is asked for.
-  bool takes_one_thread() const;
   /// Solves with L, U and the row exchanges of R A C, as LAPACK has them.
   class Lu;
   bool load_and_factor();
@@ -82,10 +89,8 @@ class SmallSolver final : public Solver {
   Matrix source_;
   SolveOptions options_;
   ProgressFunction progress_;
-  Seen seen_;
-  int threads_;                   // of the caller's functions
-  const LapackRoutines* lapack_;  // the program's, for L and U; null: ours
-  int working_threads_;           // of everything else
+  int threads_;  // of the caller's functions
+  SmallResources resources_;
   std::unique_ptr<Device> device_;
   Accuracy accuracy_;  // backward or forward
   std::optional<UserMatrix> a_;
@@ -101,7 +106,6 @@ class SmallSolver final : public Solver {
 /// The solver for a system: a SmallSolver if is_small(), else a SteppedSolver. Collective.
 /// @throws UsageError, AgreedFault: the same one on every rank
 std::unique_ptr<Solver> make_solver(MPI_Comm comm, const Matrix& a, const SolveOptions& options,
-                                    const ProgressFunction& progress, Seen seen = Seen::errors,
-                                    const RunHooks& hooks = {});
+                                    const ProgressFunction& progress, const RunHooks& hooks = {});
 
 }  // namespace lupine

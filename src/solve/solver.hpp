@@ -34,17 +34,12 @@ class Solver {
   virtual Determinant determinant() = 0;
 };
 
-/// What a caller sees of a solution's errors: all that the options ask for; or whether there is a
-/// doubt (Solution::doubt). For that, two products with A^-T suffice a small system that is far
-/// from singular, and its condition number and bounds of errors are left out.
-enum class Seen { errors, warnings };
-
-/// lupine::solve() for a caller that sees this.
+/// As lupine::solve().
 /// @param around watched where the program's ranks come to this call together; none where they may
 ///        come at any time, as in a user's program: then no rank is called stalled before all are
 ///        here
 Solution solve(MPI_Comm comm, const Matrix& a, const RightHandSide& b, const SolveOptions& options,
-               const ProgressFunction& progress, const InterruptFunction& interrupt, Seen seen,
-               const RunContext& around = RunContext::none());
+               const ProgressFunction& progress, const InterruptFunction& interrupt,
+               const RunContext& around);
 
 }  // namespace lupine

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file
+/// The shortest way to x for a small system of which nothing has to be reported but x.
+#pragma once
+
+#include <lupine/options.hpp>
+
+#include <complex>
+#include <cstdint>
+#include <memory>
+
+namespace lupine {
+
+/// A X = B as a caller has it in host memory. T is double or std::complex<double>. Strides and
+/// leading dimensions count elements.
+template <class T>
+struct PlainSystem {
+  std::int64_t n = 0;  ///< the order of A
+  const T* a = nullptr;
+  std::int64_t lda = 0;
+  StorageOrder order = StorageOrder::column_major;  ///< of A
+  const T* b = nullptr;
+  std::int64_t count = 0;  ///< columns of B and X
+  std::int64_t row_stride = 0;
+  std::int64_t column_stride = 0;
+};
+
+/// X = A^-1 B by an LU in FP64 with partial pivoting, at about the time of LAPACK's gesv, if there
+/// is nothing to say of it: X is then what solve() accepts with its default options, and not in
+/// doubt. Null otherwise: a Solver finds out what there is to say. That is so for A or B with an
+/// Inf or NaN; an A of rows or columns whose largest entries differ by a factor of more than 10,
+/// which is better equilibrated; a zero pivot; a condition number that may pass 1e-3 / eps; errors
+/// above their limits; a lack of memory. Formulas and probabilities: docs/numerics.md. It throws
+/// nothing.
+/// @param threads of the calling process, where more than one pays
+/// @return X, n x count and column-major, or null
+/// @pre 1 <= n <= quick_limit(), count >= 1
+template <class T>
+std::unique_ptr<T[]> quick_solve(const PlainSystem<T>& system, int threads);
+
+/// The largest order for quick_solve(): up to it, one LU in FP64 takes less time than lower
+/// precisions and their corrections. 0 where the BLAS has no LAPACK.
+std::int64_t quick_limit(int threads);
+
+}  // namespace lupine

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// quick_solve(): what it accepts, by solutions that are known by construction, and what it leaves
+// to a Solver.
+#include <cmath>
+#include <complex>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include "catch.hpp"
+#include "core/random.hpp"
+#include "core/scalar.hpp"
+#include "solve/quick_solve.hpp"
+
+namespace lupine::test::quick_solve_tests {
+namespace {
+
+using Complex = std::complex<double>;
+
+/// A whole number of a few bits, so that products with such numbers are exact.
+template <class T>
+T few_bits(std::mt19937_64& bits) {
+  const auto next = [&] { return static_cast<double>(bits() % 17) - 8; };
+  if constexpr (field_of<T> == Field::real)
+    return next();
+  else
+    return {next(), next()};
+}
+
+template <class T>
+using Elements = std::function<T(std::int64_t i, std::int64_t j)>;
+
+/// Where a test keeps A and B: with gaps, and B by rows or by columns.
+template <class T>
+struct Kept {
+  Kept(std::int64_t order, std::int64_t columns, StorageOrder layout, const Elements<T>& a_of,
+       const Elements<T>& b_of)
+      : n(order), count(columns), by_rows(layout == StorageOrder::row_major) {
+    a.resize(size_of(lda() * n));
+    b.resize(size_of(n * ldb()));
+    for (std::int64_t j = 0; j < n; ++j)
+      for (std::int64_t i = 0; i < n; ++i)
+        a[size_of(by_rows ? j + i * lda() : i + j * lda())] = a_of(i, j);
+    for (std::int64_t k = 0; k < count; ++k)
+      for (std::int64_t i = 0; i < n; ++i)
+        b[size_of(by_rows ? k + i * ldb() : i + k * n)] = b_of(i, k);
+  }
+  static std::size_t size_of(std::int64_t size) { return static_cast<std::size_t>(size); }
+  std::int64_t lda() const { return n + 2; }
+  std::int64_t ldb() const { return count + 1; }
+
+  bool solve(int threads = 1) {
+    const PlainSystem<T> system{n,
+                                a.data(),
+                                lda(),
+                                by_rows ? StorageOrder::row_major : StorageOrder::column_major,
+                                b.data(),
+                                count,
+                                by_rows ? ldb() : 1,
+                                by_rows ? 1 : n};
+    const auto found = quick_solve(system, threads);
+    if (found) x.assign(found.get(), found.get() + n * count);
+    return found != nullptr;
+  }
+
+  std::int64_t n;
+  std::int64_t count;
+  bool by_rows;
+  std::vector<T> a;
+  std::vector<T> b;
+  std::vector<T> x;
+};
+
+/// A system whose solution is known: whole numbers, with a diagonal that keeps A from being
+/// singular, and makes its condition number about `n` / `shift`.
+template <class T>
+struct Known {
+  Known(std::int64_t n, std::int64_t count, double shift) {
+    std::mt19937_64 bits(static_cast<std::uint64_t>(n + count));
+    const auto size = [](std::int64_t s) { return static_cast<std::size_t>(s); };
+    a.resize(size(n * n));
+    x.resize(size(n * count));
+    b.assign(x.size(), T{});
+    for (T& value : a) value = few_bits<T>(bits);
+    for (T& value : x) value = few_bits<T>(bits);
+    for (std::int64_t i = 0; i < n; ++i) a[size(i + i * n)] += shift;
+    for (std::int64_t k = 0; k < count; ++k)
+      for (std::int64_t j = 0; j < n; ++j)
+        for (std::int64_t i = 0; i < n; ++i)
+          b[size(i + k * n)] += a[size(i + j * n)] * x[size(j + k * n)];
+  }
+  std::vector<T> a;
+  std::vector<T> x;
+  std::vector<T> b;
+};
+
+template <class T>
+bool accepts(std::int64_t n, const Elements<T>& a, const Elements<T>& b) {
+  for (const StorageOrder order : {StorageOrder::row_major, StorageOrder::column_major})
+    for (const std::int64_t count : {1, 12})
+      if (Kept<T>(n, count, order, a, b).solve()) return true;
+  return false;
+}
+
+template <class T>
+T wave(std::int64_t i, std::int64_t j) {
+  const double real = std::sin(static_cast<double>(1 + i * i * 31 + j * 17 + i * j));
+  if constexpr (field_of<T> == Field::real)
+    return real + (i == j ? 6 : 0);
+  else
+    return {real + (i == j ? 6 : 0), std::cos(static_cast<double>(i * 7 - j * j * 3))};
+}
+
+template <class T>
+T one_of(std::int64_t, std::int64_t) {
+  return 1;
+}
+
+}  // namespace
+
+TEMPLATE_TEST_CASE("quick_solve finds solutions that are known", "[quick]", double, Complex) {
+  for (const int threads : {1, 2})
+    for (const StorageOrder order : {StorageOrder::row_major, StorageOrder::column_major})
+      for (const std::int64_t n : {1, 2, 3, 7, 16, 17, 33, 100, 257})
+        for (const std::int64_t count : {1, 3, 8, 9, 40}) {
+          CAPTURE(threads, order, n, count);
+          const double shift = 12 * std::sqrt(static_cast<double>(n)) + 10;
+          const Known<TestType> known(n, count, shift);
+          const auto at = [n](const std::vector<TestType>& v) {
+            return [&v, n](std::int64_t i, std::int64_t j) {
+              return v[static_cast<std::size_t>(i + j * n)];
+            };
+          };
+          Kept<TestType> kept(n, count, order, at(known.a), at(known.b));
+          const std::vector<TestType> a = kept.a;
+          const std::vector<TestType> b = kept.b;
+          REQUIRE(kept.solve(threads));
+          CHECK(kept.a == a);
+          CHECK(kept.b == b);
+          double error = 0;
+          for (std::size_t i = 0; i < kept.x.size(); ++i)
+            error = std::max(error, std::abs(kept.x[i] - known.x[i]));
+          // A is between shift / 2 and 2 shift times a unitary matrix, and |x| at most 8 sqrt(2).
+          CHECK(error <= 8 * 12 * std::sqrt(static_cast<double>(n)) * 0x1p-53 * 4);
+        }
+}
+
+TEMPLATE_TEST_CASE("quick_solve leaves Inf, NaN and ends of the range to a Solver", "[quick]",
+                   double, Complex) {
+  using T = TestType;
+  constexpr std::int64_t n = 20;
+  REQUIRE(accepts<T>(n, wave<T>, one_of<T>));
+  for (const double bad : {std::numeric_limits<double>::quiet_NaN(),
+                           std::numeric_limits<double>::infinity(), 1e200, 1e300}) {
+    const auto spoiled = [bad](std::int64_t at, const Elements<T>& f) -> Elements<T> {
+      return [=](std::int64_t i, std::int64_t j) -> T {
+        if (i != at || j != 0) return f(i, j);
+        if constexpr (field_of<T> == Field::real)
+          return bad;
+        else
+          return {0, bad};
+      };
+    };
+    CAPTURE(bad);
+    for (const std::int64_t at : {std::int64_t{0}, n / 2, n - 1}) {
+      CHECK_FALSE(accepts<T>(n, spoiled(at, wave<T>), one_of<T>));
+      CHECK_FALSE(accepts<T>(n, wave<T>, spoiled(at, one_of<T>)));
+    }
+  }
+  CHECK_FALSE(accepts<T>(
+      n, [](std::int64_t i, std::int64_t j) { return 1e-200 * wave<T>(i, j); }, one_of<T>));
+  CHECK_FALSE(accepts<T>(
+      n, [](std::int64_t, std::int64_t) { return T{}; }, one_of<T>));
+}
+
+TEMPLATE_TEST_CASE("quick_solve leaves what is badly scaled to a Solver", "[quick]", double,
+                   Complex) {
+  using T = TestType;
+  for (const std::int64_t n : {2, 20, 70}) {
+    CAPTURE(n);
+    for (const double scale : {1e-3, 1e3}) {
+      CHECK_FALSE(accepts<T>(
+          n,
+          [=](std::int64_t i, std::int64_t j) { return (i == n - 1 ? scale : 1) * wave<T>(i, j); },
+          one_of<T>));
+      CHECK_FALSE(accepts<T>(
+          n,
+          [=](std::int64_t i, std::int64_t j) { return (j == n - 1 ? scale : 1) * wave<T>(i, j); },
+          one_of<T>));
+    }
+  }
+}
+
+TEST_CASE("quick_solve leaves what is nearly singular to a Solver", "[quick]") {
+  const auto check = [](std::int64_t n, const Elements<double>& a) {
+    CHECK_FALSE(accepts<double>(n, a, one_of<double>));
+    const auto complex = [&](std::int64_t i, std::int64_t j) { return Complex(0, a(i, j)); };
+    CHECK_FALSE(accepts<Complex>(n, complex, one_of<Complex>));
+  };
+  // Two equal rows, with a zero pivot or with roundings in its place.
+  check(30, [](std::int64_t i, std::int64_t j) { return wave<double>(i == 29 ? 3 : i, j); });
+  // Two columns that differ by a power of two: what is left of one of them is roundings.
+  constexpr std::int64_t few = 8;
+  for (std::int64_t one = 0; one < few; ++one)
+    for (std::int64_t other = one + 1; other < few; ++other) {
+      CAPTURE(one, other);
+      check(few, [=](std::int64_t i, std::int64_t j) {
+        const auto place = static_cast<std::uint64_t>(i + few * (j == other ? one : j));
+        return symmetric_number(random_bits(0, place)) * (j == other ? 0.25 : 1);
+      });
+    }
+  // Pivots of 1, and condition numbers of 2^59 and more.
+  check(60, [](std::int64_t i, std::int64_t j) { return i == j ? 1.0 : i < j ? -1.0 : 0.0; });
+  check(60, [](std::int64_t i, std::int64_t j) { return i == j ? 1.0 : i > j ? -1.0 : 0.0; });
+  // Kahan's matrix.
+  const double s = std::sin(0.8);
+  const double c = std::cos(0.8);
+  check(90, [=](std::int64_t i, std::int64_t j) {
+    return std::pow(s, static_cast<double>(i)) * (i == j ? 1.0 : i < j ? -c : 0.0);
+  });
+  check(14, [](std::int64_t i, std::int64_t j) { return 1 / static_cast<double>(i + j + 1); });
+  // Entries that grow by 2^59 in the LU (Wilkinson); not in that of the transpose.
+  const auto wilkinson = [](std::int64_t i, std::int64_t j) {
+    return i == j || j == 59 ? 1.0 : i > j ? -1.0 : 0.0;
+  };
+  CHECK_FALSE(Kept<double>(60, 1, StorageOrder::column_major, wilkinson, one_of<double>).solve());
+  CHECK(Kept<double>(60, 1, StorageOrder::row_major, wilkinson, one_of<double>).solve());
+}
+
+}  // namespace lupine::test::quick_solve_tests
