@@ -78,7 +78,7 @@ function(lupine_load_cuda)
   endif()
 endfunction()
 
-# The sources of the CUDA device: for GPUs, for emulated ones, and for machines on paper.
+# The sources of the CUDA device: for GPUs, for emulated ones, and for simulated machines.
 set(lupine_cuda_device blas blas_emulation check cuda_device cuda_pivoting cuda_refinement
                        cuda_sharing cuda_solves green_parts lane launch_grid nccl_api peers
                        product_call product_trials products)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# lupine-predict: the layers of a run, compiled against SimGrid's MPI (SMPI) and CUDA on paper. What
+# lupine-predict: the layers of a run, compiled against SimGrid's MPI (SMPI) and simulated CUDA. What
 # does not know MPI is linked as it is.
 set(LUPINE_HAVE_SIMGRID OFF)
 if(NOT LUPINE_SIMGRID STREQUAL "OFF")

@@ -112,7 +112,7 @@ NB_MODULE(LUPINE_PYTHON_MODULE, module) {
   namespace nb = nanobind;
   using namespace lupine;
   using namespace lupine::python;
-  // What the last interpreter leaves behind at its end is no leak that a user could mend.
+  // What the last interpreter leaves behind at its end is no leak that a user could fix.
   nb::set_leak_warnings(false);
   nb::register_exception_translator(&translate);
   module.doc() = "Lupine's C++ library. Its users are the other modules of the package.";

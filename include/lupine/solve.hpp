@@ -9,7 +9,7 @@
 /// step's. Rates are measured once in a process, for n / max(P, Q) from 2048 on. A sample of A
 /// drops steps whose factors would be of no use, and more than 8 right-hand sides drop those whose
 /// refinement would cost more than they save, unless SolveOptions::first names the first step.
-/// After a step that has not solved, FP64 is next, or FP32 where the sample had foretold that the
+/// After a step that has not solved, FP64 is next, or FP32 where the sample had predicted that the
 /// 16-bit step might fail. A refinement is given up where it is forecast to take longer than the
 /// next step's LU.
 ///

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The benchmarks HPL-MxP and HPL, run here or predicted for a machine on paper."""
+"""The benchmarks HPL-MxP and HPL, run here or predicted for a simulated machine."""
 
 from __future__ import annotations
 

@@ -73,8 +73,8 @@ constexpr std::array benchmark_option_names{"--precision,--sloppy-type", "--hpl-
                                             "--pivot,--pivoting", "--nbmin", "--ndiv"};
 
 /// Options of `lupine compare` that have no use where levels of precision are compared.
-constexpr std::array solver_option_names{"--contestants", "--hpl-nb", "--pivot,--pivoting",
-                                         "--rhs"};
+constexpr std::array solver_option_names{"--solvers,--contestants", "--hpl-nb",
+                                         "--pivot,--pivoting", "--rhs"};
 
 /// The precisions and the matrix of a comparison of levels; refuses what belongs to other solvers.
 void settle_levels(CompareOptions& compare, const Normalizer& normalizer) {
@@ -99,14 +99,14 @@ void settle_levels(CompareOptions& compare, const Normalizer& normalizer) {
   std::erase_if(compare.precisions, too_wide);
 }
 
-/// The contestants with a matrix of the gallery; refuses what belongs to the benchmarks.
+/// The solvers that take part with a user matrix; refuses what belongs to the benchmarks.
 void settle_gallery(CompareOptions& compare, const Normalizer& normalizer) {
   const std::string matrix = fmt::format("--matrix {}", name(compare.gallery.value()));
   for (const char* names : benchmark_option_names)
     if (normalizer.given(names))
       throw UsageError(fmt::format("{}: not allowed with {}; allowed with a benchmark's matrix: {}",
                                    names, matrix, allowed_names<MatrixKind>()));
-  if (!normalizer.given("--contestants")) {
+  if (!normalizer.given("--solvers,--contestants")) {
     compare.solvers = {SolverKind::solve, SolverKind::dgesv, SolverKind::dsgesv,
                        SolverKind::dgesvx};
     return;
@@ -114,7 +114,7 @@ void settle_gallery(CompareOptions& compare, const Normalizer& normalizer) {
   for (const SolverKind solver : compare.solvers)
     if (solver == SolverKind::mxp || solver == SolverKind::hpl)
       throw UsageError(fmt::format(
-          "--contestants {}: not allowed with {}; allowed there: solve, dgesv, dsgesv, dgesvx",
+          "--solvers {}: not allowed with {}; allowed there: solve, dgesv, dsgesv, dgesvx",
           name(solver), matrix));
 }
 

@@ -220,7 +220,7 @@ Options contest_options(Arguments& a) {
   return {
       number("-N,--n", "Orders of the matrix, one after the other (default 8192)", a.orders),
       rhs_option(a.compare.rhs),
-      list("--contestants",
+      list("--solvers,--contestants",
            "Solvers to compare, with a user's matrix neither mxp nor hpl (default all that are "
            "allowed, dgesvx with a user's matrix alone): " +
                solvers,
@@ -382,7 +382,7 @@ Options check_options(Arguments& a) {
 Options predict_options(Arguments& a) {
   PredictArguments& p = a.predict;
   return {
-      {"--machine", "NAME|FILE", "Machine on paper: a machine file, or a shipped machine",
+      {"--machine", "NAME|FILE", "Machine to simulate: a machine file, or a shipped machine",
        "a machine file, or the name of a machine",
        [&p](const std::string& text) { p.machine = text; }},
       number("--ranks", "Ranks (default: P x Q, or as many as the machine has)", p.ranks),

@@ -27,7 +27,7 @@ struct BenchmarkRun {
   BenchmarkResult result;
   std::time_t begin = 0;  ///< before the factorization, not before A is generated
   std::time_t end = 0;
-  std::optional<Paper> paper{};           ///< the run was predicted for this machine on paper
+  std::optional<Paper> paper{};           ///< the run was predicted for this simulated machine
   PeakMemory peak{};                      ///< measured by a campaign
   std::vector<double> update_rates{};     ///< flop/s of each rank's updates; NaN: it has none
   std::optional<SensorReport> sensors{};  ///< read by a campaign, on a real machine

@@ -68,7 +68,7 @@ void Contest::enter_lapack(SolverKind solver) {
 void Contest::require_contestant() const {
   const auto& all = comparison_.contestants;
   if (std::none_of(all.begin(), all.end(), [](const auto& one) { return one.skipped.empty(); }))
-    throw UsageError(fmt::format("-N {}: no contestant can run; {}: {}", comparison_.n,
+    throw UsageError(fmt::format("-N {}: no solver can run; {}: {}", comparison_.n,
                                  name(all.front().solver), all.front().skipped));
 }
 

@@ -62,7 +62,7 @@ class Contest {
         sensors_(world, monitor),
         run_(clock_, world.run().stalls(), {.meter = &sensors_}) {}
   void enter_lapack(SolverKind solver);
-  /// @throws UsageError where no contestant can run
+  /// @throws UsageError where no solver can run
   void require_contestant() const;
 
   const Communicator& world_;

@@ -33,7 +33,7 @@ class GalleryContest final : public Contest {
   /// @param who whose `gallery` has a value, and whose solvers are `solve` and LAPACK's; its
   ///        precisions are not used
   /// @param options of which n, seed, threshold, refine, max_iterations and run are used
-  /// @throws UsageError where no contestant can run
+  /// @throws UsageError where no solver can run
   GalleryContest(const Communicator& world, const CompareOptions& who,
                  const BenchmarkOptions& options);
 

@@ -7,7 +7,7 @@
 
 namespace lupine {
 
-/// What a device says of itself that takes time and computes nothing: that of a machine on paper
+/// What a device says of itself that takes time and computes nothing: that of a simulated machine
 /// (docs/prediction.md).
 struct Paper {
   std::string machine;     ///< name of the machine

@@ -10,8 +10,8 @@
 
 namespace lupine {
 
-/// The memory of EqualVectors. On paper (paper/host.cpp) all simulated ranks, which live in one
-/// process, have that of each vector in common.
+/// The memory of EqualVectors. In a simulation (paper/host.cpp) all simulated ranks, which live in
+/// one process, have that of each vector in common.
 struct EqualMemory {
   static void* take(std::size_t bytes);
   static void give_back(void* block, std::size_t bytes) noexcept;

@@ -17,7 +17,7 @@ namespace lupine {
 
 namespace {
 
-/// The factorization of one matrix. src/ARCHITECTURE.md, "The loop", defines the terms: own column,
+/// The factorization of one matrix. src/factor/README.md defines the terms: own column,
 /// rest, chunk, apply, look-ahead.
 class BlockLu {
  public:

@@ -3,7 +3,7 @@
 /// LU factorization of a block-cyclic matrix, in place: right-looking, with look-ahead, with or
 /// without partial pivoting. The factors are FP32, or of 16 bits where the plan is narrow, and the
 /// update reads panels of 16 or 32 bits; or everything is FP64. Formulas and sources:
-/// docs/numerics.md; the order of the work: src/ARCHITECTURE.md, "The loop".
+/// docs/numerics.md; the order of the work: src/factor/README.md.
 #pragma once
 
 #include <lupine/options.hpp>

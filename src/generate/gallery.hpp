@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// Systems A x = b as users have them, of any order, as functions of the indices. docs/numerics.md,
+/// Systems A x = b of users, of any order, as functions of the indices. docs/numerics.md,
 /// section 2.4, has the definitions, their sources and the condition numbers.
 #pragma once
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// A machine on paper: the numbers by which `lupine predict` gives the operations and messages of a
-/// run their times. Units are SI: seconds, bytes, bytes a second, units of work a second.
+/// A simulated machine: the numbers by which `lupine predict` gives the operations and messages of
+/// a run their times. Units are SI: seconds, bytes, bytes a second, units of work a second.
 /// docs/prediction.md describes the file format and the formulas.
 #pragma once
 

@@ -48,7 +48,7 @@ class PaperCpu final : public Device {
   DeviceKind kind() const override { return DeviceKind::cpu; }
   std::string description() const override {
     const DeviceModel& model = self().device();
-    return fmt::format("{}, {} thread{}, on paper", model.name, model.threads,
+    return fmt::format("{}, {} thread{}, simulated", model.name, model.threads,
                        model.threads == 1 ? "" : "s");
   }
   std::optional<Paper> on_paper() const override { return paper_of(*self().scenario); }
@@ -62,7 +62,7 @@ class PaperCpu final : public Device {
     Rank& rank = self();
     const MachineModel& machine = rank.scenario->machine;
     void* data = rank.memory.allocate(bytes, machine.node_memory / machine.devices);
-    if (data == nullptr) throw out_of_memory(bytes, "could not be had on the machine on paper");
+    if (data == nullptr) throw out_of_memory(bytes, "could not be had on the simulated machine");
     return {data, bytes, [&rank](void* p) { rank.memory.release(p); }};
   }
   std::unique_ptr<Queue> make_queue(Priority) override { return std::make_unique<PaperQueue>(); }
@@ -205,7 +205,7 @@ class PaperCpu final : public Device {
   void take_magnitudes(Queue&, AnyMatrix) override { refuse(); }
 
  private:
-  [[noreturn]] static void refuse() { throw Fault("a user's matrix has no time on paper"); }
+  [[noreturn]] static void refuse() { throw Fault("a user's matrix has no simulated time"); }
 
   static void pass(double seconds) {
     Rank& rank = self();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// What a program asks of the machine on which it runs, answered for a machine on paper. These
+/// What a program asks of the machine on which it runs, answered for a simulated machine. These
 /// functions stand in the place of those in core/, device/ and setup/.
 #include "core/clock.hpp"
 #include "device/cuda/cuda_device.hpp"
@@ -27,7 +27,7 @@ namespace {
 class PaperGpu final : public CudaDevice {
  public:
   explicit PaperGpu(const DeviceOptions& options) : CudaDevice(options) {}
-  std::string description() const override { return paper::self().device().name + ", on paper"; }
+  std::string description() const override { return paper::self().device().name + ", simulated"; }
   std::string fp64_products() const override { return {}; }  // no library decides
   std::optional<Paper> on_paper() const override {
     return paper::paper_of(*paper::self().scenario);
@@ -69,7 +69,7 @@ bool in_gpu_memory(const void*) {
   return false;
 }
 std::string why_no_gpus() {
-  return has_gpus() ? "" : "the machine on paper has none";
+  return has_gpus() ? "" : "the simulated machine has none";
 }
 
 ProcessorInfo processor_info() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// `lupine-predict`, which `lupine predict` starts: runs on a machine on paper. It reads the same
+/// `lupine-predict`, which `lupine predict` starts: runs on a simulated machine. It reads the same
 /// words as `lupine`.
 #include <fmt/format.h>
 #include <mpi.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// The hosts and links of a machine on paper, as SimGrid has them.
+/// The hosts and links of a simulated machine, as SimGrid has them.
 #pragma once
 
 #include <vector>

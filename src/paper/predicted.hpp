@@ -26,7 +26,7 @@ struct Case {
   bool sampled = false;
 };
 
-/// The times of a run on paper.
+/// The times of a simulated run.
 struct Predicted {
   BenchmarkOptions chosen;  ///< with Lupine's choice for each that was left open
   double seconds = 0;       ///< factorization and refinement; of samples: the factorization alone

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// Weak scaling on paper: runs on several numbers of ranks, each rank with the same memory. Pure.
+/// Weak scaling, simulated: runs on several numbers of ranks, each rank with the same memory. Pure.
 #pragma once
 
 #include <lupine/options.hpp>

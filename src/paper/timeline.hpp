@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// When the operations of a GPU on paper begin and end: streams that run operations in order, side
+/// When the operations of a simulated GPU begin and end: streams that run operations in order, side
 /// by side on the multiprocessors of one GPU. Pure arithmetic: no simulator, no MPI.
 #pragma once
 

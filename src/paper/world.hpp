@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// The simulated ranks of a run on a machine on paper. All ranks live in this process: each is an
+/// The simulated ranks of a run on a simulated machine. All ranks live in this process: each is an
 /// actor of SimGrid, which runs until it waits for simulated time to pass.
 #pragma once
 

@@ -90,7 +90,7 @@ std::string timed_row(const Contestant& one, const Comparison& all) {
       share(refinement_share(one)), share(check_share(one)), verdict(one));
 }
 
-/// Which step solved in the fastest turn, and which were tried in vain before; and the turn's note.
+/// Which step solved in the fastest turn, and which failed before; and the turn's note.
 std::string explanation(const Contestant& one) {
   if (!one.skipped.empty() || one.turns.empty()) return "";
   const Turn& turn = fastest_turn(one);
@@ -98,7 +98,7 @@ std::string explanation(const Contestant& one) {
   if (!turn.steps.empty()) {
     std::vector<std::string> steps;
     for (const SolveStep& step : turn.steps)
-      steps.push_back(fmt::format("{}{}, {:.4g} s{}", step.solved ? "solved in " : "in vain ",
+      steps.push_back(fmt::format("{}{}, {:.4g} s{}", step.solved ? "solved in " : "failed in ",
                                   name(step.precision), step.factor_seconds + step.refine_seconds,
                                   step.solved ? "" : " (" + step.why + ")"));
     text += fmt::format("- {}: {}\n", title(one), fmt::join(steps, "; "));
@@ -174,7 +174,7 @@ constexpr std::string_view gallery_legend =
     "- best, median: seconds over the rounds, with A and b in the memory of rank 0; of solve, the\n"
     "  whole call with all its checks; LAPACK's copies of A and b are made before; /dgesv: "
     "dgesv's\n"
-    "  best time over the contestant's; type: of solve, the step that solved\n"
+    "  best time over this one's; type: of solve, the step that solved\n"
     "- refine, checks: parts of the best time; checks: errors of x, condition number, bounds\n"
     "- several right-hand sides are solved for in one call; the residual is that of the worst\n"
     "- ranks x threads: LAPACK has those of rank 0, which works alone\n";

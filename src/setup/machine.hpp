@@ -37,7 +37,7 @@ struct MachineFacts {
   std::vector<std::string> hosts;  ///< host name of every rank
   std::vector<std::string> gpus;   ///< GPU of every rank; empty where ranks compute on CPUs
   std::vector<std::string> notes;  ///< warnings
-  std::optional<Paper> paper;      ///< of a machine on paper
+  std::optional<Paper> paper;      ///< of a simulated machine
 
   /// Copies grid, device, comm and threads, as the machine resolved them, into `options`.
   void settle(RunOptions& options) const;

@@ -364,7 +364,7 @@ double SteppedSolver::worth(std::int64_t right_hand_sides, std::size_t left) con
          static_cast<double>(left);
 }
 
-// The step after the present one. After a step in vain only one is left that cannot be in vain:
+// The step after the present one. After a step that failed only one is left that cannot fail:
 // the last. A step between is tried where the sample had already shown the present one's precision
 // to be too low, which is_hopeless() allows to be tried.
 std::ptrdiff_t SteppedSolver::next() const {

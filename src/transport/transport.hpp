@@ -148,7 +148,8 @@ class Carrier {
   Transport* transport_;
   Traffic traffic_;
   Along along_;
-  // Host memory, with `staged`. Apart, since on paper control data are real and values are not.
+  // Host memory, with `staged`. Apart, since in a simulation control data are real and values are
+  // not.
   std::shared_ptr<Buffer> control_stage_;
   std::shared_ptr<Buffer> stage_;
   Stage at_ = Stage::done;

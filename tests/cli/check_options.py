@@ -105,15 +105,16 @@ def option_in_cell(cell, mark, default):
 
 
 def options_in_tables(text):
-    """By command; the tables are those whose first column is 'option' and last is 'reason'."""
+    """By command; the tables are those whose first column is 'option' and last is 'meaning'."""
     listed = {}
     rows = iter(text.splitlines())
     for head in rows:
-        if not re.match(r"\| option \|.*\| reason \|$", head):
+        if not re.match(r"\| option \|.*\| meaning \|$", head):
             continue
         columns = cells(head)
         commands = columns[1 : columns.index("default")]
-        listed.update({command: [] for command in commands})
+        for command in commands:
+            listed.setdefault(command, [])
         next(rows)
         for row in rows:
             if not row.startswith("|"):

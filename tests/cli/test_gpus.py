@@ -63,7 +63,7 @@ class Choice(Case):
         for command in "mxp", "bench":
             outcome = run(command, "-N", "200", "--fp64", "emulated", environment=gpus(1))
             self.assert_refused(outcome, "--fp64 emulated for HPL-MxP or in a comparison", "native")
-        for words in ("--contestants", "hpl,dgesv"), ("--contestants", "mxp,dgesv"):
+        for words in ("--solvers", "hpl,dgesv"), ("--solvers", "mxp,dgesv"):
             outcome = run("compare", "-N", "200", "--repeat", "1", *words, "--fp64", "emulated",
                           environment=gpus(1))
             self.assert_refused(outcome, "--fp64 emulated for HPL-MxP or in a comparison", "native")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tests `lupine predict`: runs on machines on paper.
+"""Tests `lupine predict`: runs on simulated machines.
 
 LUPINE_COMMAND and LUPINE_MPIEXEC as in test_cli.py; LUPINE_HAVE_SIMGRID: ON where lupine-predict was
 built. The machines are copies in machines/, which do not change when the shipped ones do. The

@@ -84,7 +84,7 @@ class Watching(Case):
         matrix = self.at("a.npy")
         write_matrix(matrix, 700)
         for words in (("hpl", *MXP[1:]), ("solve", matrix, "--device", "cuda"),
-                      ("compare", "-N", "300", "--repeat", "1", "--contestants", "mxp,solve,dgesv",
+                      ("compare", "-N", "300", "--repeat", "1", "--solvers", "mxp,solve,dgesv",
                        "--precision", "fp16")):
             with self.subTest(words[0]):
                 outcome, document = self.run_on_gpu(*words, WATTS="500")

@@ -169,7 +169,7 @@ TEST_CASE("the steps of a solve follow from the rates", "[rates][solve]") {
   CHECK(precisions(agreed) == List{all.size() > 1 ? Precision::fp32 : Precision::bf16});
 }
 
-TEST_CASE("at most one factorization is in vain", "[rates][solve]") {
+TEST_CASE("at most one factorization fails", "[rates][solve]") {
   const NoRates none;
   const Machine machine(MPI_COMM_WORLD, run_options());
   plant(machine, {900, 100, 90, 10});
@@ -185,7 +185,7 @@ TEST_CASE("at most one factorization is in vain", "[rates][solve]") {
   CHECK(s.steps.front().factor_seconds > 0);
 }
 
-TEST_CASE("a sample of an ill-conditioned matrix spares the steps that would be in vain",
+TEST_CASE("a sample of an ill-conditioned matrix spares the steps that would fail",
           "[rates][solve]") {
   const NoRates none;
   const Machine machine(MPI_COMM_WORLD, run_options());

@@ -60,7 +60,7 @@ Comparison some_comparison() {
   return all;
 }
 
-/// A comparison on a user's system: solve has tried bf16 in vain, and dsgesv has fallen back.
+/// A comparison on a user's system: bf16 has failed in solve, and dsgesv has fallen back.
 Comparison gallery_comparison() {
   Comparison all;
   all.n = 1000;
@@ -213,7 +213,7 @@ TEST_CASE("the table of a user's system") {
         "dgesv fp64 1 x 2 0.125 0.1875 1.00 - - 5.00e-01 PASSED");
   CHECK(squeezed(line_with(text, "dgesvx ")) == "dgesvx fp64 1 x 2 - - - - - skipped");
   CHECK(line_with(text, "- solve") ==
-        "- solve: in vain bf16, 0.375 s (it was not accurate); solved in fp32, 0.09375 s");
+        "- solve: failed in bf16, 0.375 s (it was not accurate); solved in fp32, 0.09375 s");
   CHECK(line_with(text, "- dsgesv") == "- dsgesv: fell back");
   CHECK(line_with(text, "- dgesvx") == "- dgesvx is skipped: too large");
   CHECK(line_with(text, "ceiling").empty());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// The driver's functions for green contexts, for GPUs that are emulated or on paper. A context
+/// The driver's functions for green contexts, for GPUs that are emulated or simulated. A context
 /// changes no result; its streams know how many multiprocessors they have.
 #pragma once
 

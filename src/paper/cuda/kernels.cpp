@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// The kernels of kernels/cuda on paper: each takes its time, and computes nothing but pivots.
+/// The kernels of kernels/cuda, simulated: each takes its time, and computes nothing but pivots.
 #include "cuda/kernels.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// cuBLAS and cuBLASLt on paper.
+/// Simulated cuBLAS and cuBLASLt.
 #include <cublasLt.h>
 #include <cublas_v2.h>
 
@@ -75,7 +75,7 @@ const char* cublasGetStatusName(cublasStatus_t) {
   return "cublasStatus";
 }
 const char* cublasGetStatusString(cublasStatus_t) {
-  return "a status of cuBLAS on paper";
+  return "a status of simulated cuBLAS";
 }
 cublasStatus_t cublasCreate(cublasHandle_t* handle) {
   *handle = new cublasContext;
@@ -103,7 +103,7 @@ cublasStatus_t cublasSetSmCountTarget(cublasHandle_t handle, int multiprocessors
   handle->multiprocessors = multiprocessors;
   return CUBLAS_STATUS_SUCCESS;
 }
-// What these choose has no rate on paper: see setup/machine.cpp.
+// What these choose has no simulated rate: see setup/machine.cpp.
 cublasStatus_t cublasSetMathMode(cublasHandle_t, cublasMath_t) {
   return CUBLAS_STATUS_SUCCESS;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// NCCL on paper: broadcasts and all-gathers go around a ring, each rank passing on what has
+/// Simulated NCCL: broadcasts and all-gathers go around a ring, each rank passing on what has
 /// arrived; messages between pairs begin when both ranks' streams have come to them. A worker of
 /// each stream lets the time of its messages pass.
 #include <cublas_functions.h>
@@ -300,7 +300,7 @@ ncclResult_t ncclBroadcast(const void*, void* to, std::size_t count, ncclDataTyp
   });
   return ncclSuccess;
 }
-// What it brings is not read on paper.
+// What it brings is not read in a simulation.
 ncclResult_t ncclAllGather(const void*, void*, std::size_t count, ncclDataType_t, ncclComm_t comm,
                            cudaStream_t stream) {
   const std::int64_t number = comm->all_gathers++;
@@ -367,7 +367,7 @@ ncclResult_t ncclGroupEnd() {
   return ncclSuccess;
 }
 const char* ncclGetErrorString(ncclResult_t) {
-  return "an error of NCCL on paper";
+  return "an error of simulated NCCL";
 }
 const char* ncclGetLastError(ncclComm_t) {
   return "";

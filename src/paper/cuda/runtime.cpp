@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// CUDA's runtime on paper.
+/// CUDA's runtime, simulated.
 #include <cuda_runtime.h>
 #include <green_contexts.hpp>
 
@@ -115,7 +115,7 @@ const char* cudaGetErrorName(cudaError_t error) {
   return error == cudaSuccess ? "cudaSuccess" : "cudaError";
 }
 const char* cudaGetErrorString(cudaError_t error) {
-  return error == cudaSuccess ? "no error" : "an error of the GPU on paper";
+  return error == cudaSuccess ? "no error" : "an error of the simulated GPU";
 }
 cudaError_t cudaGetLastError() {
   return cudaSuccess;
@@ -277,7 +277,7 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   if (event->moment) self().wait(event->moment);
   return cudaSuccess;
 }
-// Of a driver, a machine on paper has green contexts alone.
+// Of a driver, a simulated machine has green contexts alone.
 cudaError_t cudaGetDriverEntryPointByVersion(const char* name, void** function, unsigned,
                                              unsigned long long,
                                              cudaDriverEntryPointQueryResult* found) {
