@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Checks that every program in README.md and docs/ is equal to a file of examples/, and that each
-of these files is shown there."""
+"""Checks that every program in README.md and docs/ is equal to a file of examples/, that each of these
+files is shown there, and that the lines of C++ in README.md stand in one of them in this order."""
 
 import pathlib
 import re
@@ -33,6 +33,22 @@ errors += [
     for name, text in examples.items()
     if text not in programs
 ]
+
+
+def stand_in(block, text):
+    """Whether the lines of the block are lines of the text in the same order, indented in any way."""
+    lines = iter([line.strip() for line in text.splitlines()])
+    return all(line.strip() in lines for line in block.splitlines())
+
+
+pieces = re.findall(r"^```cpp\n(.*?)^```$", PAGES[0].read_text(), re.M | re.S)
+errors += [
+    f"README.md has lines of C++ that are in no file of examples/: {block.splitlines()[0]}"
+    for block in pieces
+    if not any(stand_in(block, text) for text in examples.values())
+]
+if not pieces:
+    errors.append("README.md has no C++")
 if not examples:
     errors.append("examples/ holds no program")
 print(*errors, sep="\n")

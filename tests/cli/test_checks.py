@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tests run/check-layers, run/check-files and run/check-kernels: each rule is broken once in a copy of the
+"""Tests run/check-layers, run/check-files, run/check-pages and run/check-kernels: each rule is broken once in a copy of the
 tree, or in a library made for it."""
 
 import pathlib
@@ -235,6 +235,55 @@ def machine_code(architecture, kernels):
     code = bytes(head) + body + headers
     entry = struct.pack("<HHIQIIHHI", 2, 0, 64, len(code), 0, 0, 0, 0, architecture).ljust(64, b"\0")
     return struct.pack("<IHHQ", 0xBA55ED50, 1, 16, len(entry + code)) + entry + code
+
+
+class Pages(Case):
+    """A small tree, in which all is right."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.tree = pathlib.Path(folder.name).resolve()
+        for path, text in (
+                ("README.md", "# Top\n[a](docs/a.md#one-two) [b](docs) `[code](nowhere)` [c](#top)\n"),
+                ("docs/README.md", "[a](a.md) [out](https://example.org/x)\n"),
+                ("docs/a.md", "# One: *two*\n## Same\n## Same\n[s](#same-1)\n"),
+                ("src/ARCHITECTURE.md", "word\n" * 4000),
+                ("results/README.md", "| [r](r.json) | |\n"),
+                ("results/r.json", '{"revision": "abc", "runs": [{"revision": "abc"}]}')):
+            (self.tree / path).parent.mkdir(exist_ok=True)
+            (self.tree / path).write_text(text)
+        (self.tree / "run").mkdir()
+        shutil.copy(ROOT / "run/check-pages", self.tree / "run")
+
+    def test_trees_without_a_problem(self):
+        done = self.run_check("check-pages")
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
+        done = subprocess.run([ROOT / "run/check-pages"], capture_output=True, text=True, timeout=120)
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
+
+    def test_each_problem(self):
+        for path, text, problem in (
+                ("README.md", "[x](docs/b.md)", "README.md: docs/b.md is not there"),
+                ("README.md", "[x](docs/a.md#three)", "README.md: docs/a.md#three has no such heading"),
+                ("docs/a.md", "[s](#same-2)", "docs/a.md: #same-2 has no such heading"),
+                ("docs/b.md", "# B", "docs/README.md does not name b.md"),
+                ("src/ARCHITECTURE.md", "word", "src/ARCHITECTURE.md: 4001 words; allowed: 4000"),
+                ("results/s.json", "{}", "results/README.md does not name s.json")):
+            with self.subTest(problem=problem):
+                file = self.tree / path
+                before = file.read_text() if file.exists() else None
+                self.append(path, text)
+                self.assertEqual(self.said("check-pages"), [problem])
+                file.write_text(before) if before is not None else file.unlink()
+
+    def test_records_of_changed_sources(self):
+        self.replace("results/r.json", '[{"revision": "abc"}]', '[{"revision": "abc-dirty"}]')
+        self.assertEqual(self.said("check-pages"),
+                         ["results/r.json: abc-dirty: no clean revision, and its line does not say "
+                          "'uncommitted changes'"])
+        self.replace("results/README.md", "| |", "| uncommitted changes |")
+        self.assertEqual(self.run_check("check-pages").returncode, 0)
 
 
 class Kernels(Case):
