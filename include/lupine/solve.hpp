@@ -416,7 +416,7 @@ class LUPINE_API Factorization {
   /// @param transpose no: A x = b, yes: A^T x = b, conjugate: A^H x = b; equal on every rank
   /// @return x with its errors, each of them accepted: those of the system that was solved
   /// @throws AccuracyError (every rank) where no step that is left gives an x that is accepted
-  /// @throws UsageError, SingularError, Interrupted, AgreedFault, Fault as the constructor does
+  /// @throws Error as the constructor: UsageError, SingularError, Interrupted, AgreedFault, Fault
   Solution solve(const RightHandSide& b, Transpose transpose = Transpose::no);
 
   /// An estimate by the present factors of the condition number in the infinity norm of the scaled
@@ -424,15 +424,15 @@ class LUPINE_API Factorization {
   /// estimate, also with ConditionCheck::off.
   /// @param transpose yes: that of A^T, and so that of A in the 1-norm; equal on every rank
   /// @return the estimate, equal on every rank
-  /// @throws UsageError, SingularError, AccuracyError, Interrupted, AgreedFault, Fault as solve()
-  ///         does
+  /// @throws Error as solve() does: UsageError, SingularError, AccuracyError, Interrupted,
+  ///         AgreedFault, Fault
   ConditionEstimate condition(Transpose transpose = Transpose::no);
   /// det(A), by the pivots of FP64 factors: where the present ones are of less precision, A is
   /// factored in FP64, and those factors are kept. ln |det(A)| has the backward error of the LU.
   /// @return the determinant, equal on every rank
   /// @throws SingularError (every rank) where a pivot is exactly zero, so that it is 0
   /// @throws UsageError (every rank) where the options allow no FP64 factors
-  /// @throws AccuracyError, Interrupted, AgreedFault, Fault as solve() does
+  /// @throws Error as solve() does: AccuracyError, Interrupted, AgreedFault, Fault
   Determinant determinant();
   /// @return The precision of the present factors, which a solve may have raised;
   ///         Precision::automatic where a solve that has failed left none.
@@ -456,8 +456,8 @@ class LUPINE_API Factorization {
 /// @param progress called on rank 0 while a step factors A; empty: not called
 /// @param interrupt asked whether to end the call; empty: not asked
 /// @return x with its errors, each of them accepted
-/// @throws UsageError, SingularError, AccuracyError, Interrupted, AgreedFault, Fault as
-///         Factorization does
+/// @throws Error as Factorization does: UsageError, SingularError, AccuracyError, Interrupted,
+///         AgreedFault, Fault
 LUPINE_API Solution solve(MPI_Comm comm, const Matrix& a, const RightHandSide& b,
                           const SolveOptions& options = {}, const ProgressFunction& progress = {},
                           const InterruptFunction& interrupt = {});
