@@ -12,7 +12,7 @@
 
 namespace lupine {
 
-/// Compares, reports, and returns the exit status: 0 if no contestant failed, else 1. Collective.
+/// Compares, reports, and returns the exit status: 0 if no solver failed, else 1. Collective.
 /// @param notes further notes for the reader of the report
 /// @throws UsageError, AgreedFault: the same one on every rank; any other Fault on one rank
 int run_compare(const Communicator& world, const Arguments& arguments, const ProfilePlace& place,

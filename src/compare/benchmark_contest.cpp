@@ -100,7 +100,7 @@ void BenchmarkContest::enter(const Machine& machine, SolverKind solver,
       setup = plan(machine, options, 0, profile_);
     }
   } catch (const UsageError& error) {
-    // A contestant that needs more memory than the first plan may not fit.
+    // A solver that needs more memory than the first plan may not fit.
     contestant.skipped = error.what();
   }
   contestant.precision = solver == SolverKind::hpl ? Precision::fp64 : setup.options.precision;
@@ -108,7 +108,7 @@ void BenchmarkContest::enter(const Machine& machine, SolverKind solver,
   contestant.ceiling = solver == SolverKind::hpl && setup_.machine.gpus.empty()
                            ? "dgemm"
                            : update_name(contestant.precision);
-  // All contestants solve the same system.
+  // All solvers solve the same system.
   setup.options.matrix = setup_.options.matrix;
   comparison_.contestants.push_back(std::move(contestant));
   setups_.push_back(std::move(setup));

@@ -18,14 +18,14 @@
 
 namespace lupine {
 
-/// All contestants, HPL too, solve HPL-MxP's system. All ranks measure a ceiling at the same time.
+/// All solvers, HPL too, solve HPL-MxP's system. All ranks measure a ceiling at the same time.
 /// setup() is that of HPL-MxP in its first precision.
 class BenchmarkContest final : public Contest {
  public:
-  /// @param mxp,hpl options of the two benchmarks, with n given; all contestants take the matrix of
+  /// @param mxp,hpl options of the two benchmarks, with n given; all solvers take the matrix of
   ///        `mxp`
   /// @param profile its entries take precedence over the table of defaults
-  /// @throws UsageError where plan() refuses HPL-MxP in its first precision, or no contestant can
+  /// @throws UsageError where plan() refuses HPL-MxP in its first precision, or no solver can
   ///         run
   BenchmarkContest(const Communicator& world, const CompareOptions& who,
                    const BenchmarkOptions& mxp, const BenchmarkOptions& hpl,
@@ -51,7 +51,7 @@ class BenchmarkContest final : public Contest {
   Profile profile_;
   Communicator alone_;  // of this rank alone
   int node_ranks_;
-  std::vector<Setup> setups_;      // one of each contestant; LAPACK's are empty
+  std::vector<Setup> setups_;      // one of each solver; LAPACK's are empty
   std::vector<Measure> measures_;  // one of each ceiling
 };
 

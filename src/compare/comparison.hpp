@@ -118,17 +118,17 @@ struct Contestant {
   std::string skipped;  ///< why it takes no part; empty if it does
   std::vector<Turn> turns;
 
-  /// Whether every turn gave a solution: false where there are no turns, true for a contestant that
+  /// Whether every turn gave a solution: false where there are no turns, true for a solver that
   /// was skipped.
   bool passed() const;
 };
 
-/// A contestant's name in reports: "mxp bf16", "dgesv"; of a complex system "zgesv".
+/// A solver's name in reports: "mxp bf16", "dgesv"; of a complex system "zgesv".
 std::string title(const Contestant& contestant);
 /// The name of a solver; of a complex system that of LAPACK's complex driver.
 std::string_view solver_name(SolverKind solver, Field field);
 
-/// A measured rate that bounds those of contestants.
+/// A measured rate that bounds those of solvers.
 struct Ceiling {
   std::string name;
   std::string unit;             ///< "GFLOP/s" or "GB/s"
@@ -154,21 +154,21 @@ struct Comparison {
   double flops() const;
   /// Whether this is a comparison of levels.
   bool by_level() const { return !contestants.empty() && contestants.front().level.has_value(); }
-  /// Whether every contestant passed. Ceilings that failed, and systems that a level could not
+  /// Whether every solver passed. Ceilings that failed, and systems that a level could not
   /// solve, do not count.
   bool passed() const;
 };
 
-/// GFLOP/s of each turn by benchmark_flops(n, rhs); empty for a contestant that failed in any turn.
+/// GFLOP/s of each turn by benchmark_flops(n, rhs); empty for a solver that failed in any turn.
 /// @param all the comparison that it belongs to
 std::vector<double> rates(const Contestant& contestant, const Comparison& all);
 
-/// Median of the turns' seconds; 0 for a contestant that failed in any turn, or has no turns.
+/// Median of the turns' seconds; 0 for a solver that failed in any turn, or has no turns.
 double median_seconds(const Contestant& contestant);
 
-/// The contestant's best rate divided by the best rate of LAPACK's dgesv; 0 if either is missing.
+/// The solver's best rate divided by the best rate of LAPACK's dgesv; 0 if either is missing.
 double ratio_to_dgesv(const Contestant& contestant, const Comparison& all);
-/// The contestant's best rate a rank divided by the best rate a rank of its ceiling; 0 if either is
+/// The solver's best rate a rank divided by the best rate a rank of its ceiling; 0 if either is
 /// missing.
 double share_of_ceiling(const Contestant& contestant, const Comparison& all);
 /// The refinement's part of the fastest turn's time; NaN where it is not known.

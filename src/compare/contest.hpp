@@ -35,7 +35,7 @@ struct CompareOptions {
 
 /// The comparison for one n. Lupine's solvers run on all ranks; LAPACK runs on rank 0 with that
 /// rank's threads, while the other ranks wait without using their cores. Constructors plan every
-/// contestant's turns; a contestant that is not available, or does not fit, is skipped with the
+/// solver's turns; a solver that is not available, or does not fit, is skipped with the
 /// reason. Members are collective, and throw a UsageError or AgreedFault on every rank.
 class Contest {
  public:
@@ -47,12 +47,12 @@ class Contest {
   const Setup& setup() const { return setup_; }
   /// The measurements so far. They are complete on rank 0 alone.
   const Comparison& comparison() const { return comparison_; }
-  /// Whether every contestant that takes part has solved the system in all its turns. Equal on
+  /// Whether every solver that takes part has solved the system in all its turns. Equal on
   /// every rank.
   bool passed() const;
 
   using TurnDone = std::function<void(const Contestant&)>;
-  /// Runs every contestant once, then measures each ceiling once.
+  /// Runs every solver once, then measures each ceiling once.
   /// @param done called on rank 0 after each turn
   void round(const TurnDone& done);
 

@@ -114,7 +114,7 @@ void GalleryContest::enter_solve(const Machine& machine) {
   comparison_.contestants.push_back(std::move(contestant));
 }
 
-// Makes the system, and keeps A unless that would leave too little memory to a contestant of
+// Makes the system, and keeps A unless that would leave too little memory to a solver of
 // LAPACK. (lupine::solve() reads A where it lies.)
 void GalleryContest::prepare() {
   const std::int64_t n = comparison_.n;

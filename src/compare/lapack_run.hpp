@@ -31,7 +31,7 @@ double lapack_bytes(LapackDriver driver, std::int64_t n, std::int64_t rhs,
 std::string lapack_obstacle(LapackDriver driver, std::int64_t n, std::int64_t rhs, double free,
                             Field field = Field::real);
 
-/// LAPACK's solver as a contestant: rank 0 alone with `threads` threads, or skipped where rank 0
+/// LAPACK's solver, which takes part: rank 0 alone with `threads` threads, or skipped where rank 0
 /// has not enough memory. Collective. @pre lapack_driver(solver) has a value
 Contestant lapack_contestant(const Communicator& world, SolverKind solver, std::int64_t n,
                              std::int64_t rhs, int threads, Field field = Field::real);

@@ -46,7 +46,7 @@ class LevelContest final : public Contest {
   BenchmarkOptions options_;
   KnownSystem system_;
   Machine machine_;
-  std::vector<LuSetup> setups_;  // one of each contestant
+  std::vector<LuSetup> setups_;  // one of each solver
   std::optional<UserMatrix> a_;  // from the first round on
   std::int64_t nb_ = 0;          // of a_
   Vector b_;                     // along rows, in the blocks of a_

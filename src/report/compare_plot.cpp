@@ -19,13 +19,13 @@ namespace lupine {
 namespace {
 
 constexpr std::size_t named_lines = 8;
-/// Colours of the contestants in their order, of whom there are at most eight. Readers who are
+/// Colours of the solvers in their order, of whom there are at most eight. Readers who are
 /// colour-blind can tell them apart too.
 constexpr std::array<std::string_view, named_lines> colours{
     "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#8c510a"};
 constexpr std::string_view grey = "#a0a0a0";
 
-/// A contestant's curve: its best rates.
+/// A solver's curve: its best rates.
 struct Curve {
   std::string title;
   std::string ceiling;                   ///< name of the ceiling that bounds it
@@ -51,7 +51,7 @@ Line& named(std::vector<Line>& all, std::string Line::*name, const std::string& 
   return all.back();
 }
 
-/// All curves, in the order in which contestants first appear, with the best rate for each n.
+/// All curves, in the order in which solvers first appear, with the best rate for each n.
 std::vector<Curve> curves(const std::vector<Comparison>& all) {
   std::vector<Curve> curves;
   for (const Comparison& comparison : all)

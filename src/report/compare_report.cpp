@@ -107,7 +107,7 @@ std::string explanation(const Contestant& one) {
   return text;
 }
 
-/// Why a contestant was skipped, or a line for each round in which it failed.
+/// Why a solver was skipped, or a line for each round in which it failed.
 std::string reasons(const Contestant& one) {
   if (!one.skipped.empty()) return fmt::format("- {} is skipped: {}\n", title(one), one.skipped);
   std::string text;
@@ -139,7 +139,7 @@ std::string row(const Ceiling& one) {
                      one.bounds);
 }
 
-/// The energy of each contestant's fastest turn, or why there is none.
+/// The energy of each solver's fastest turn, or why there is none.
 std::string energy_lines(const Comparison& all) {
   std::string known;
   std::string unknown_energy;
@@ -207,7 +207,7 @@ std::string compare_head(const Setup& setup, const CompareOptions& who,
                            setup.machine.hosts.front()));
   OptionLines lines;
   lines.add(o.run);
-  // These are shown elsewhere, or differ between contestants.
+  // These are shown elsewhere, or differ between solvers.
   lines.skip({"nprow", "npcol", "nporder", "nb", "lookahead", "chunk"});
   text += lines.take_as("device", fmt::format("{}: {}", name(o.run.device), setup.machine.device));
   line("LAPACK", blas_description());

@@ -24,11 +24,11 @@ std::string compare_head(const Setup& setup, const CompareOptions& who,
                          const std::vector<std::int64_t>& orders, int rounds,
                          const std::vector<std::string>& notes);
 
-/// The tables of one n: contestants, then ceilings. Below them stand the reasons of contestants
+/// The tables of one n: solvers, then ceilings. Below them stand the reasons of solvers
 /// that were skipped, and of failures; with a matrix of the gallery, also the steps of `solve`.
 std::string compare_tables(const Comparison& comparison);
 
-/// The contestant's last turn in one line, to show progress.
+/// The solver's last turn in one line, to show progress.
 /// @param all the comparison that it belongs to
 std::string turn_line(const Contestant& contestant, const Comparison& all, int round, int rounds);
 

@@ -53,7 +53,7 @@ class Compare(InFolder):
             for name in ("registers fp64", "registers fp32", "dgemm", "sgemm", "update bf16",
                          "memory read", "memory triad"):
                 self.assertIn(name, names)
-        # Each round has every contestant once.
+        # Each round has every solver once.
         turns = re.findall(r"n = 100, round (\d) of 2: (\S+)", outcome.err)
         self.assertEqual(turns, [(str(i), one[0]) for i in (1, 2) for one in ALL])
         picture = self.read("a.svg")

@@ -31,7 +31,7 @@ BenchmarkOptions system_of(std::int64_t n) {
 
 }  // namespace
 
-TEST_CASE("all contestants solve for every right-hand side", "[compare]") {
+TEST_CASE("all solvers solve for every right-hand side", "[compare]") {
   const auto all = Communicator::duplicate(MPI_COMM_WORLD);
   for (const std::int64_t n : {1, 41})
     for (const std::int64_t rhs : {1, 3, 300, 0}) {

@@ -141,7 +141,7 @@ TEST_CASE("best and median of several rates") {
   CHECK(statistics({4, 1, 8, 2}).median == 3);
 }
 
-TEST_CASE("rates, ratios and shares of contestants") {
+TEST_CASE("rates, ratios and shares of solvers") {
   const Comparison all = some_comparison();
   const auto& [mxp, hpl, dgesv, dsgesv] =
       std::tie(all.contestants[0], all.contestants[1], all.contestants[2], all.contestants[3]);
@@ -155,7 +155,7 @@ TEST_CASE("rates, ratios and shares of contestants") {
   CHECK(refinement_share(mxp) == Approx(0.1));
   CHECK(std::isnan(refinement_share(dgesv)));
 
-  // A contestant that failed once has no rates, whatever its other turns were.
+  // A solver that failed once has no rates, whatever its other turns were.
   CHECK_FALSE(dsgesv.passed());
   CHECK(rates(dsgesv, all).empty());
   CHECK(ratio_to_dgesv(dsgesv, all) == 0);
@@ -284,7 +284,7 @@ TEST_CASE("a user's system with several right-hand sides") {
   CHECK(compare_head(setup, {}, {1000}, 2, {}).find("RHS ") == std::string::npos);
 }
 
-TEST_CASE("progress shows a contestant's turn in one line") {
+TEST_CASE("progress shows a solver's turn in one line") {
   const Comparison all = some_comparison();
   CHECK(turn_line(all.contestants[0], all, 2, 3) ==
         "n = 1000, round 2 of 3: mxp bf16 90.00 GFLOP/s, 0.007424 s");
@@ -331,7 +331,7 @@ TEST_CASE("the picture of one n, and of several") {
   CHECK_THAT(one, ContainsSubstring("title 'mxp bf16'"));
   CHECK_THAT(one, ContainsSubstring("set xtics norotate (1000)\n"));
   CHECK(count(one, "logscale") == 0);
-  // These have no rate: skipped, failed or absent contestants, and ceilings of memory.
+  // These have no rate: skipped, failed or absent solvers, and ceilings of memory.
   for (const char* absent : {"'hpl", "'dsgesv", "registers", "memory"})
     CHECK(count(one, absent) == 0);
 
@@ -344,7 +344,7 @@ TEST_CASE("the picture of one n, and of several") {
   CHECK_THAT(plotted(two, "'dgemm 150'"), ContainsSubstring("150.000 with lines"));
 }
 
-TEST_CASE("a ceiling has the colour of the first contestant that it bounds, or is grey") {
+TEST_CASE("a ceiling has the colour of the first solver that it bounds, or is grey") {
   Comparison all = some_comparison();
   all.contestants[1] = contestant(SolverKind::hpl, Precision::fp64, "dgemm", {35});
   const std::string text = plot_script({all}, "");
@@ -362,7 +362,7 @@ TEST_CASE("a ceiling has the colour of the first contestant that it bounds, or i
     CHECK_THAT(plotted(text, name), ContainsSubstring("with lines linewidth 1.5 dashtype 2 "));
 }
 
-TEST_CASE("the legend names contestants, then ceilings by contestants bounded, eight in all") {
+TEST_CASE("the legend names solvers, then ceilings by solvers bounded, eight in all") {
   const auto of = [](const std::vector<Contestant>& contestants) {
     Comparison all = some_comparison();
     all.contestants = contestants;
@@ -380,7 +380,7 @@ TEST_CASE("the legend names contestants, then ceilings by contestants bounded, e
   CHECK(count(three, "300.000 with lines") == 2);  // the third of these ceilings is left out
   CHECK(count(three, "notitle") == 0);
 
-  // Where each ceiling bounds one contestant, the ceiling of the first contestant has a name.
+  // Where each ceiling bounds one solver, the ceiling of the first solver has a name.
   some = {contestant(SolverKind::mxp, Precision::bf16, "none", {50}),
           contestant(SolverKind::mxp, Precision::fp16, "none", {50}),
           contestant(SolverKind::mxp, Precision::fp32, "none", {50}),
@@ -395,7 +395,7 @@ TEST_CASE("the legend names contestants, then ceilings by contestants bounded, e
   CHECK(colour(seven, "100.000 with lines") == colour(seven, "'dgesv'"));
   CHECK(count(seven, "#a0a0a0") == 0);
 
-  // With all contestants no ceiling has a name, and only ceilings that bound a contestant are
+  // With all solvers no ceiling has a name, and only ceilings that bound a solver are
   // drawn.
   some.push_back(contestant(SolverKind::mxp, Precision::fp64, "dgemm", {50}));
   const std::string eight = of(some);

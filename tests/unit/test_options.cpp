@@ -111,7 +111,7 @@ TEST_CASE("JSON of a run has every option that applies, as asked and as chosen")
   CHECK(keys(document["asked"]) == names<BenchmarkOptions>());
 }
 
-TEST_CASE("the contestant 'solve' runs with the options for which its memory was checked") {
+TEST_CASE("the solver 'solve' runs with the options for which its memory was checked") {
   Setup setup;
   RunOptions& run = setup.options.run;
   run.nb = 96;
