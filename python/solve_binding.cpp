@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // solve() and Factorization. Arrays come as addresses, which the package has checked.
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/array.h>
 #include <nanobind/stl/complex.h>
 #include <nanobind/stl/pair.h>
 
@@ -173,8 +174,7 @@ nb::object quickly_solved(nb::handle given_a, nb::handle given_b) {
   const auto is_aligned = [](const Given& array) {
     return reinterpret_cast<std::uintptr_t>(array.data()) % alignof(double) == 0;
   };
-  if (!(by_rows || by_columns) || !is_aligned(a) || !is_aligned(b) ||
-      n > quick_limit(threads_alone()))
+  if (!(by_rows || by_columns) || !is_aligned(a) || !is_aligned(b) || n > quick_limit())
     return nb::none();
   const StorageOrder order = by_rows ? StorageOrder::row_major : StorageOrder::column_major;
   const std::int64_t lda = a.stride(by_rows ? 0 : 1);
@@ -261,12 +261,15 @@ void bind_solve(nb::module_& module) {
                        : RightHandSide::block_cyclic(descriptor(d), doubles(local));
       });
   module.attr("small_limit") = small_limit();  // up to which a system is solved on the CPU
-  module.def("share_lapack", [](std::uintptr_t dgetrf, std::uintptr_t zgetrf, std::uintptr_t dgetrs,
-                                std::uintptr_t zgetrs, std::uintptr_t threads) {
-    const auto at = [](std::uintptr_t address) { return reinterpret_cast<void*>(address); };
-    share_lapack(
-        {at(dgetrf), at(zgetrf), at(dgetrs), at(zgetrs), reinterpret_cast<int (*)()>(threads)});
-  });
+  module.def(
+      "share_lapack", [](const std::array<std::uintptr_t, 4>& getrf,
+                         const std::array<std::uintptr_t, 4>& getrs, std::uintptr_t threads) {
+        LapackRoutines routines{.threads = reinterpret_cast<int (*)()>(threads)};
+        const auto at = [](std::uintptr_t address) { return reinterpret_cast<void*>(address); };
+        std::ranges::transform(getrf, routines.getrf.begin(), at);
+        std::ranges::transform(getrs, routines.getrs.begin(), at);
+        share_lapack(routines);
+      });
   nb::class_<Solution>(module, "Solution")
       .def("take_x", [](Solution& s, std::int64_t rows,
                         std::int64_t ld) { return array_of(std::move(s.x), rows, ld); })

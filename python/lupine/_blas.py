@@ -76,9 +76,9 @@ def require_space() -> None:
         ) from None
 
 
-def numpy_lapack() -> tuple[int, ...] | None:
-    """The addresses of dgetrf, zgetrf, dgetrs, zgetrs and of the function that tells the number of
-    threads, of the OpenBLAS with threads of its own and integers of 64 bits that NumPy's wheels
+def numpy_lapack() -> tuple[list[int], list[int], int] | None:
+    """The addresses of getrf and of getrs for the letters s, d, c and z, and of the function that
+    tells the number of threads, of the OpenBLAS with threads of its own and integers of 64 bits that NumPy's wheels
     hold. None where NumPy has another library, and where the address space is limited: at its first
     call, this OpenBLAS ends a process that has no room for its buffers."""
     if resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY:
@@ -89,12 +89,16 @@ def numpy_lapack() -> tuple[int, ...] | None:
 
     library = ctypes.CDLL(_umath_linalg.__file__)
     for prefix in ("scipy_", ""):
-        names = [f"{prefix}{name}_64_" for name in ("dgetrf", "zgetrf", "dgetrs", "zgetrs")]
-        names.append(f"{prefix}openblas_get_num_threads64_")
+
+        def address(name: str) -> int:
+            found = library[f"{prefix}{name}64_"]  # noqa: B023, which is called in this turn
+            return ctypes.cast(found, ctypes.c_void_p).value or 0
+
         try:
             if library[f"{prefix}openblas_get_parallel64_"]() != 1:
                 continue
-            return tuple(ctypes.cast(library[name], ctypes.c_void_p).value or 0 for name in names)
+            getrf, getrs = ([address(f"{t}{r}_") for t in "sdcz"] for r in ("getrf", "getrs"))
+            return getrf, getrs, address("openblas_get_num_threads")
         except AttributeError:
             continue
     return None

@@ -14,14 +14,16 @@
 // The Fortran interface; integers of this BLAS have 32 bits (see dense.cpp). The last argument of
 // getrs is the length of `transpose`, which Fortran passes by value.
 extern "C" {
-void dgetrf_(const int* m, const int* n, double* a, const int* lda, int* pivots, int* info);
-void zgetrf_(const int* m, const int* n, std::complex<double>* a, const int* lda, int* pivots,
-             int* info);
-void dgetrs_(const char* transpose, const int* n, const int* nrhs, const double* a, const int* lda,
-             const int* pivots, double* b, const int* ldb, int* info, std::size_t length);
-void zgetrs_(const char* transpose, const int* n, const int* nrhs, const std::complex<double>* a,
-             const int* lda, const int* pivots, std::complex<double>* b, const int* ldb, int* info,
-             std::size_t length);
+#define LUPINE_LU_ROUTINES(letter, T)                                                            \
+  void letter##getrf_(const int* m, const int* n, T* a, const int* lda, int* pivots, int* info); \
+  void letter##getrs_(const char* transpose, const int* n, const int* nrhs, const T* a,          \
+                      const int* lda, const int* pivots, T* b, const int* ldb, int* info,        \
+                      std::size_t length);
+LUPINE_LU_ROUTINES(s, float)
+LUPINE_LU_ROUTINES(d, double)
+LUPINE_LU_ROUTINES(c, std::complex<float>)
+LUPINE_LU_ROUTINES(z, std::complex<double>)
+#undef LUPINE_LU_ROUTINES
 }
 #endif
 
@@ -46,26 +48,41 @@ const LapackRoutines* shared_lapack(int threads) {
 
 namespace {
 
-const auto getrf = [](auto... arguments) {
-  if constexpr (requires { dgetrf_(arguments...); })
-    dgetrf_(arguments...);
-  else
-    zgetrf_(arguments...);
+// The linked routines.
+template <class T>
+struct Linked;
+template <>
+struct Linked<float> {
+  static constexpr auto getrf = sgetrf_;
+  static constexpr auto getrs = sgetrs_;
 };
-const auto getrs = [](auto... arguments) {
-  if constexpr (requires { dgetrs_(arguments...); })
-    dgetrs_(arguments...);
-  else
-    zgetrs_(arguments...);
+template <>
+struct Linked<double> {
+  static constexpr auto getrf = dgetrf_;
+  static constexpr auto getrs = dgetrs_;
 };
+template <>
+struct Linked<std::complex<float>> {
+  static constexpr auto getrf = cgetrf_;
+  static constexpr auto getrs = cgetrs_;
+};
+template <>
+struct Linked<std::complex<double>> {
+  static constexpr auto getrf = zgetrf_;
+  static constexpr auto getrs = zgetrs_;
+};
+
+// The place of a type in LapackRoutines.
+template <class T>
+constexpr std::size_t place = (field_of<T> == Field::complex ? 2 : 0) +
+                              (sizeof(T) / static_cast<std::size_t>(parts_of(field_of<T>)) / 8);
 
 // The shared routines, with integers of 64 bits.
 template <class T>
 std::int64_t factor_by(const LapackRoutines& shared, MatrixView<T> a, std::span<int> pivots) {
   using Integer = std::int64_t;
   using Getrf = void (*)(const Integer*, const Integer*, T*, const Integer*, Integer*, Integer*);
-  const auto call =
-      reinterpret_cast<Getrf>(field_of<T> == Field::real ? shared.dgetrf : shared.zgetrf);
+  const auto call = reinterpret_cast<Getrf>(shared.getrf[place<T>]);
   std::vector<Integer> rows(pivots.size());
   Integer info = 0;
   call(&a.rows, &a.columns, a.data, &a.ld, rows.data(), &info);
@@ -78,8 +95,7 @@ void solve_by(const LapackRoutines& shared, char form, MatrixView<const T> lu,
   using Integer = std::int64_t;
   using Getrs = void (*)(const char*, const Integer*, const Integer*, const T*, const Integer*,
                          const Integer*, T*, const Integer*, Integer*, std::size_t);
-  const auto call =
-      reinterpret_cast<Getrs>(field_of<T> == Field::real ? shared.dgetrs : shared.zgetrs);
+  const auto call = reinterpret_cast<Getrs>(shared.getrs[place<T>]);
   const std::vector<Integer> rows(pivots.begin(), pivots.end());
   const Integer count = std::ssize(x) / lu.rows;
   Integer info = 0;
@@ -98,7 +114,7 @@ std::int64_t factor_by_lapack(MatrixView<T> a, std::span<int> pivots,
   const int n = static_cast<int>(a.rows);
   const int ld = static_cast<int>(a.ld);
   int info = 0;
-  getrf(&n, &n, a.data, &ld, pivots.data(), &info);
+  Linked<T>::getrf(&n, &n, a.data, &ld, pivots.data(), &info);
   return info - 1;
 }
 
@@ -118,8 +134,8 @@ void solve_by_lapack(Transpose transpose, MatrixView<const T> lu, std::span<cons
   const int together = count <= few ? 1 : count;
   int info = 0;
   for (int k = 0; k < count; k += together)
-    getrs(&form, &n, &together, lu.data, &ld, pivots.data(), x.data() + std::ptrdiff_t{k} * n, &n,
-          &info, std::size_t{1});
+    Linked<T>::getrs(&form, &n, &together, lu.data, &ld, pivots.data(),
+                     x.data() + std::ptrdiff_t{k} * n, &n, &info, std::size_t{1});
 }
 
 #else
@@ -136,13 +152,14 @@ void solve_by_lapack(Transpose, MatrixView<const T>, std::span<const int>, std::
 
 #endif
 
-template std::int64_t factor_by_lapack(MatrixView<double>, std::span<int>, const LapackRoutines*);
-template std::int64_t factor_by_lapack(MatrixView<std::complex<double>>, std::span<int>,
-                                       const LapackRoutines*);
-template void solve_by_lapack(Transpose, MatrixView<const double>, std::span<const int>,
-                              std::span<double>, const LapackRoutines*);
-template void solve_by_lapack(Transpose, MatrixView<const std::complex<double>>,
-                              std::span<const int>, std::span<std::complex<double>>,
-                              const LapackRoutines*);
+#define LUPINE_LU(T)                                                                            \
+  template std::int64_t factor_by_lapack(MatrixView<T>, std::span<int>, const LapackRoutines*); \
+  template void solve_by_lapack(Transpose, MatrixView<const T>, std::span<const int>,           \
+                                std::span<T>, const LapackRoutines*);
+LUPINE_LU(float)
+LUPINE_LU(double)
+LUPINE_LU(std::complex<float>)
+LUPINE_LU(std::complex<double>)
+#undef LUPINE_LU
 
 }  // namespace lupine

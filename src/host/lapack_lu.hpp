@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// LAPACK's LU factorization in FP64 and its solves: what dgesv and zgesv call. They use the
-/// threads of the library. T is double or std::complex<double>.
+/// LAPACK's LU factorization and its solves: what gesv calls. They use the threads of the library.
+/// T is float or double, or std::complex of one of them.
 #pragma once
 
+#include <array>
 #include <complex>
 #include <cstdint>
 #include <span>
@@ -19,17 +20,16 @@ namespace lupine {
 /// if they had work. On as many cores, a second team of threads then waits for time slices, and
 /// takes twice as long as it would alone; the threads that spin are there at once.
 struct LapackRoutines {
-  void* dgetrf = nullptr;
-  void* zgetrf = nullptr;
-  void* dgetrs = nullptr;
-  void* zgetrs = nullptr;
+  /// Of float, double, std::complex<float> and std::complex<double>.
+  std::array<void*, 4> getrf{};
+  std::array<void*, 4> getrs{};
   int (*threads)() = nullptr;  ///< how many it uses
 };
 /// Has shared_lapack() know these from now on, in this process. Not for use beside a solve.
 void share_lapack(const LapackRoutines& routines);
 /// The routines that the program has shared, if they use so many threads; null otherwise.
 const LapackRoutines* shared_lapack(int threads);
-/// a <- L\U of P A = L U with partial pivoting (dgetrf, zgetrf).
+/// a <- L\U of P A = L U with partial pivoting (getrf).
 /// @param pivots the rows that were exchanged, as dgetrf numbers them
 /// @param shared whose routine is called; null: that of the linked library
 /// @return the 0-based index of the first pivot that is exactly zero; -1 if there is none
@@ -39,7 +39,7 @@ std::int64_t factor_by_lapack(MatrixView<T> a, std::span<int> pivots,
                               const LapackRoutines* shared = nullptr);
 
 /// x <- A^-1 x, A^-T x or A^-H x, for each of some contiguous vectors x, with the factors of
-/// factor_by_lapack() or factor_pivoted() (dgetrs, zgetrs).
+/// factor_by_lapack() or factor_pivoted() (getrs).
 /// @param shared as for factor_by_lapack()
 /// @pre x.size() is a multiple of pivots.size(), which is the rows of lu
 /// @throws Fault unless has_lapack()

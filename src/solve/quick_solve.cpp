@@ -9,6 +9,7 @@
 #include <new>
 #include <numeric>
 #include <span>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -31,300 +32,403 @@ namespace lupine {
 
 namespace {
 
-// Vectors of numbers: a complex entry is two, its real and its imaginary part. The system of the
-// numbers is the real one of order N = n or 2 n (refine/pairs.hpp), and so are all norms.
+// Vectors and matrices of numbers: a complex entry is two, its real and its imaginary part. Norms
+// are those of the real system of the numbers, of order N = n or 2 n (refine/pairs.hpp).
 template <class T>
-class QuickSolve {
-  static constexpr std::int64_t parts = parts_of(field_of<T>);
-  static constexpr double far = 0x1p400;  // the largest number; 1 / far is the smallest one
-  static constexpr double alike = 10;     // ratio of sizes of rows that LAPACK leaves alone
-  static constexpr double insensitive =
-      1e-3;                                  // growth eps ||A|| ||A^-1|| up to which L U tells A^-1
-  static constexpr double no_digit = 0.5;    // an error as large as this part of x
-  static constexpr double seldom = 1e-3;     // the part of its size that a random product passes
-  static constexpr std::int64_t probes = 2;  // random vectors that show ||A^-1||
-  static constexpr int most_corrections = 4;    // of an x
-  static constexpr std::int64_t in_cache = 16;  // columns that several loops read in turn
-  static constexpr std::int64_t by_one_thread = 4'000'000;  // multiplications
-  static std::size_t size_of(std::int64_t n) { return static_cast<std::size_t>(n); }
+auto* numbers_of(T* v) {
+  using Number = decltype(std::abs(*v));
+  return reinterpret_cast<std::conditional_t<std::is_const_v<T>, const Number, Number>*>(v);
+}
 
+constexpr std::size_t entries(std::int64_t count) {
+  return static_cast<std::size_t>(count);
+}
+
+// Columns that several loops read in turn: they stay in the second-level cache.
+constexpr std::int64_t in_cache = 16;
+
+double largest_number(const double* v, std::int64_t count) {
+  return loops().fp64.largest(v, count);
+}
+
+// A as it lies in memory: by columns, or by rows, where that is A^T by columns.
+template <class T>
+class PlainMatrix {
  public:
-  QuickSolve(const PlainSystem<T>& system, MatrixView<T> x, int threads)
-      : s_(system),
-        n_(system.n),
-        x_(x),
-        a_{reinterpret_cast<const double*>(system.a), parts * n_, n_, parts * system.lda},
-        is_transposed_(system.order == StorageOrder::row_major),
-        resources_(small_resources(field_of<T>, n_, threads)),
-        of_many_{shared_lapack(threads), threads},
-        lu_memory_(std::make_unique_for_overwrite<T[]>(size_of(n_ * n_))),
-        lu_{lu_memory_.get(), n_, n_, n_},
-        pivots_(size_of(n_)),
-        tolerance_(default_tolerance(numbers())) {}
+  static constexpr std::int64_t parts = parts_of(field_of<T>);
 
-  bool run() {
-    const ThreadScope threads(resources_.threads);
-    if (!is_plain_and_copied() || !factor()) return false;
-    // X <- B, and A X = V of random vectors V with it.
-    return s_.count <= Device::few_vectors ? solve_few() : solve_many();
+  explicit PlainMatrix(const PlainSystem<T>& system)
+      : memory_{numbers_of(system.a), parts * system.n, system.n, parts * system.lda},
+        is_transposed_(system.order == StorageOrder::row_major) {}
+
+  std::int64_t n() const { return memory_.columns; }
+  std::int64_t numbers() const { return parts * n(); }
+  Transpose transpose() const { return is_transposed_ ? Transpose::yes : Transpose::no; }
+  MatrixView<const double> memory() const { return memory_; }
+  /// The largest sum of magnitudes of a row, after multiply().
+  double norm() const { return norm_; }
+
+  /// X with A X and |A| |X|, each of `numbers` per column.
+  struct Products {
+    std::vector<double> ax;
+    std::vector<double> abs_ax;
+  };
+  /// With H, the numbers in memory as a matrix of N rows and n columns: A x = H re x + i H im x,
+  /// or, of an A by rows, the real and the imaginary part of A x are H^T (re x, -im x) and H^T (im
+  /// x, re x). So there is a real factor of H for each part of a number.
+  Products multiply(const std::vector<T>& x) {
+    const std::int64_t count = parts * std::ssize(x) / n();
+    const std::int64_t in = is_transposed_ ? numbers() : n();
+    const std::int64_t out = is_transposed_ ? n() : numbers();
+    const std::vector<double> factors = factors_of(numbers_of(x.data()), count);
+    std::vector<double> sums(entries(out * count), 0.0);
+    std::vector<double> magnitudes(sums);
+    std::vector<double> rows(norm_ == 0 ? entries(out) : 0, 0.0);
+    const auto loop = is_transposed_ ? vector_loops().multiply_transposed : vector_loops().multiply;
+    for (std::int64_t j = 0; j < n(); j += in_cache) {
+      const auto block = memory_.block(0, j, memory_.rows, std::min(in_cache, n() - j));
+      const std::int64_t from = is_transposed_ ? 0 : j;
+      const std::int64_t to = is_transposed_ ? j : 0;
+      for (std::int64_t k = 0; k < count; ++k)
+        loop(block, factors.data() + k * in + from,
+             {sums.data() + k * out + to, k == 0 && !rows.empty() ? rows.data() + to : nullptr,
+              magnitudes.data() + k * out + to});
+    }
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      norm_ = std::max(norm_, out == n() || parts == 1 ? rows[i] : rows[i] + rows[i ^ 1]);
+    return {combined(sums, count, -1), combined(magnitudes, count, 1)};
   }
 
  private:
-  std::int64_t numbers() const { return parts * n_; }
-  static double* numbers_of(T* v) { return reinterpret_cast<double*>(v); }
-  static const double* numbers_of(const T* v) { return reinterpret_cast<const double*>(v); }
-  double largest(const double* v, std::int64_t count) const {
-    return loops().fp64.largest(v, count);
+  std::vector<double> factors_of(const double* x, std::int64_t count) const {
+    if constexpr (parts == 1) return {x, x + n() * count};
+    const std::int64_t in = is_transposed_ ? numbers() : n();
+    std::vector<double> factors(entries(in * count));
+    for (std::int64_t k = 0; k < count; k += 2) {
+      double* const first = factors.data() + k * in;
+      double* const second = first + in;
+      for (std::int64_t i = 0; i < n(); ++i, x += 2)
+        if (is_transposed_) {
+          first[2 * i] = second[2 * i + 1] = x[0];
+          first[2 * i + 1] = -x[1];
+          second[2 * i] = x[1];
+        } else {
+          first[i] = x[0];
+          second[i] = x[1];
+        }
+    }
+    return factors;
   }
 
-  // lu <- the matrix in memory. False if it has an Inf or NaN, numbers near the ends of FP64's
-  // range, or sizes of rows or columns that are not alike.
-  bool is_plain_and_copied() {
-    std::vector<double> rows(size_of(numbers()), 0.0);
+  // The products of each two factors as numbers. Of p + i q, of which `sign` is that of i^2: 1 for
+  // magnitudes.
+  std::vector<double> combined(const std::vector<double>& products, std::int64_t count,
+                               double sign) const {
+    if constexpr (parts == 1) return products;
+    std::vector<double> numbers(entries(n() * count));
+    const double* p = products.data();
+    double* to = numbers.data();
+    const std::int64_t out = is_transposed_ ? n() : 2 * n();
+    for (std::int64_t k = 0; k < count; k += 2, p += 2 * out)
+      for (std::int64_t i = 0; i < n(); ++i, to += 2) {
+        to[0] = is_transposed_ ? p[i] : p[2 * i] + sign * p[out + 2 * i + 1];
+        to[1] = is_transposed_ ? p[out + i] : p[2 * i + 1] + p[out + 2 * i];
+      }
+    return numbers;
+  }
+
+  MatrixView<const double> memory_;
+  bool is_transposed_;
+  double norm_ = 0;
+};
+
+// L and U of A, with numbers of type Low: those of A divided by a power of two near their largest.
+template <class T, class Low>
+class PlainLu {
+  using Number = decltype(std::abs(Low{}));
+  static constexpr std::int64_t parts = parts_of(field_of<T>);
+  static constexpr double far = 0x1p400;  // the largest number; 1 / far is the smallest one
+  static constexpr double alike = 10;     // ratio of sizes of rows that LAPACK leaves alone
+  static constexpr std::int64_t by_one_thread = 4'000'000;  // multiplications
+
+ public:
+  PlainLu(std::int64_t n, int threads)
+      : resources_(
+            small_resources(field_of<T>, std::is_same_v<T, Low> ? n : small_limit(), threads)),
+        of_many_{shared_lapack(threads), threads},
+        memory_(std::make_unique_for_overwrite<Low[]>(entries(n * n))),
+        lu_{memory_.get(), n, n, n},
+        pivots_(entries(n)) {}
+
+  /// False for an Inf or NaN, numbers near the ends of FP64's range, sizes of rows or columns that
+  /// are not alike, and a pivot of zero.
+  bool factor(const PlainMatrix<T>& a) {
+    const ThreadScope threads(resources_.threads);
+    transpose_ = a.transpose();
+    if (!take(a.memory())) return false;
+    if constexpr (std::is_same_v<Low, double>)
+      if (resources_.lapack == nullptr) return factor_pivoted(lu_, pivots_) < 0;
+    return factor_by_lapack(lu_, pivots_, resources_.lapack) < 0;
+  }
+
+  /// V <- A^-1 V.
+  void solve(std::span<T> v) const {
+    const std::int64_t n = lu_.columns;
+    const bool one = std::ssize(v) * n < by_one_thread;
+    const SmallResources& by = one ? resources_ : of_many_;
+    const ThreadScope threads(one || by.lapack != nullptr ? 1 : by.threads);
+    if constexpr (std::is_same_v<T, Low>) {
+      solve_by_lapack<Low>(transpose_, lu_, pivots_, v, by.lapack);
+      for (std::size_t i = 0; scale_ != 1 && i < v.size(); ++i) v[i] *= scale_;
+    } else {
+      std::vector<Low> low(v.size());
+      std::vector<double> scales;
+      for (std::int64_t k = 0; k < std::ssize(v); k += n) {
+        const double* const from = numbers_of(v.data() + k);
+        scales.push_back(power_above(largest_number(from, parts * n)));
+        for (std::int64_t i = 0; i < parts * n; ++i)
+          numbers_of(low.data() + k)[i] = static_cast<Number>(from[i] / scales.back());
+      }
+      solve_by_lapack<Low>(transpose_, lu_, pivots_, std::span(low), by.lapack);
+      for (std::int64_t k = 0; k < std::ssize(v); k += n)
+        for (std::int64_t i = 0; i < parts * n; ++i)
+          numbers_of(v.data() + k)[i] = static_cast<double>(numbers_of(low.data() + k)[i]) *
+                                        (scale_ * scales[entries(k / n)]);
+    }
+  }
+
+  static bool is_far(double most) { return !(most == 0 || (most <= far && most >= 1 / far)); }
+
+ private:
+  static double power_above(double value) {
+    return value > 0 && std::isfinite(value) ? std::ldexp(1.0, std::ilogb(value) + 1) : 1.0;
+  }
+
+  bool take(MatrixView<const double> a) {
+    const MatrixView<Number> lu{numbers_of(lu_.data), a.rows, a.columns, a.rows};
+    std::vector<double> rows(entries(a.rows), 0.0);
     std::vector<double> some(rows.size());
-    std::vector<double> columns(size_of(n_));
-    for (std::int64_t j = 0; j < n_; j += in_cache) {
-      const std::int64_t count = std::min(in_cache, n_ - j);
-      const auto block = a_.block(0, j, a_.rows, count);
-      for (std::int64_t k = 0; k < count; ++k)
-        std::copy_n(s_.a + (j + k) * s_.lda, n_, lu_.column(j + k));
+    std::vector<double> columns(entries(a.columns));
+    std::array<double, in_cache> factors{};
+    for (std::int64_t j = 0; j < a.columns; j += in_cache) {
+      const std::int64_t count = std::min(in_cache, a.columns - j);
+      const auto block = a.block(0, j, a.rows, count);
       vector_loops().largest_of_columns(block, nullptr, columns.data() + j, nullptr);
       vector_loops().largest_of_rows(block, nullptr, some.data(), nullptr);
       for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = std::max(rows[i], some[i]);
+      if (is_far(columns[0])) return false;
+      // FP64 has no need of it.
+      if (j == 0 && !std::is_same_v<T, Low>) scale_ = 1 / power_above(columns[0]);
+      factors.fill(scale_);
+      vector_loops().of<Number>().scale(block, nullptr, factors.data(),
+                                        lu.block(0, j, a.rows, count));
     }
     for (std::size_t i = 0; parts == 2 && i < rows.size(); i += 2)
       rows[i] = rows[i + 1] = std::max(rows[i], rows[i + 1]);
     const auto [least_row, most_row] = std::ranges::minmax(rows);
     const auto [least_column, most_column] = std::ranges::minmax(columns);
-    largest_ = most_row;
-    return largest_ <= far && largest_ >= 1 / far && least_row * alike >= most_row &&
+    return most_row > 0 && !is_far(most_row) && least_row * alike >= most_row &&
            least_column * alike >= most_column;
   }
 
-  bool factor() {
-    const std::int64_t zero = [&] {
-      if constexpr (field_of<T> == Field::real)
-        if (resources_.lapack == nullptr) return factor_pivoted(lu_, pivots_);
-      return factor_by_lapack(lu_, pivots_, resources_.lapack);
-    }();
-    if (zero >= 0) return false;
-    double most = 0;
-    for (std::int64_t j = 0; j < n_; ++j)
-      most = std::max(most, largest(numbers_of(lu_.column(j)), parts * (j + 1)));
-    unit_ = eps * std::max(most / largest_, 1.0);
-    return std::isfinite(most);
+  SmallResources resources_;  // of L and U, and of a few right-hand sides
+  SmallResources of_many_;  // of the solves of many, where several threads are worth their meeting
+  std::unique_ptr<Low[]> memory_;
+  MatrixView<Low> lu_;
+  std::vector<int> pivots_;
+  Transpose transpose_ = Transpose::no;
+  double scale_ = 1;  // of A in L U
+};
+
+template <class T, class Low>
+class QuickSolve {
+  static constexpr std::int64_t parts = parts_of(field_of<T>);
+  static constexpr double no_digit = 0.5;     // an error as large as this part of x
+  static constexpr double seldom = 1e-3;      // the part of its size that a random product passes
+  static constexpr std::int64_t probes = 2;   // random vectors that show ||A^-1||
+  static constexpr int most_corrections = 8;  // of an x
+
+ public:
+  QuickSolve(const PlainSystem<T>& system, T* x, int threads)
+      : s_(system),
+        x_{x, system.n, system.count, system.n},
+        a_(system),
+        lu_(system.n, threads),
+        tolerance_(default_tolerance(a_.numbers())) {}
+
+  bool run() {
+    const ThreadScope one(1);  // but for L and U
+    if (!lu_.factor(a_) || !take_sides()) return false;
+    return s_.count <= Device::few_vectors ? solve_few() : solve_many();
   }
 
-  // V <- A^-1 V.
-  void solve(std::span<T> v) const {
-    solve_by_lapack<T>(is_transposed_ ? Transpose::yes : Transpose::no, lu_, pivots_, v,
-                       resources_.lapack);
-  }
-
-  // X <- A^-1 X, of many columns: by several threads where that is worth their meeting.
-  void solve_all() const {
-    const bool one = n_ * n_ * s_.count < by_one_thread;
-    const SmallResources& by = one ? resources_ : of_many_;
-    const ThreadScope threads(one || by.lapack != nullptr ? 1 : by.threads);
-    solve_by_lapack<T>(is_transposed_ ? Transpose::yes : Transpose::no, lu_, pivots_,
-                       std::span(x_.data, size_of(n_ * s_.count)), by.lapack);
-  }
-
+ private:
   // X <- B. False if B has an Inf, a NaN or numbers near the ends of FP64's range.
   bool take_sides() {
     for (std::int64_t j = 0; j < s_.count; j += in_cache)
-      for (std::int64_t i = 0; i < n_; ++i)
+      for (std::int64_t i = 0; i < s_.n; ++i)
         for (std::int64_t k = j; k < std::min(j + in_cache, s_.count); ++k)
           x_(i, k) = s_.b[i * s_.row_stride + k * s_.column_stride];
-    return std::ranges::all_of(norms_of_sides(false), [](double most) {
-      return most <= far && (most >= 1 / far || most == 0);
-    });
+    return std::ranges::none_of(largest_of_sides(), PlainLu<T, Low>::is_far);
   }
 
-  // ax <- A x and abs_ax <- |A| |x|; in the first call also ||A||, the largest sum of a row of |A|.
-  void multiply(const T* x) {
-    const auto size = size_of(numbers());
-    ax_.assign(size, 0.0);
-    abs_ax_.assign(size, 0.0);
-    abs_rows_.assign(norm_ == 0 ? size : 0, 0.0);
-    double* const of_rows = norm_ == 0 ? abs_rows_.data() : nullptr;
-    if constexpr (parts == 1) {
-      const auto loop =
-          is_transposed_ ? vector_loops().multiply_transposed : vector_loops().multiply;
-      loop(a_, x, {ax_.data(), of_rows, abs_ax_.data()});
-    } else {
-      multiply_complex(numbers_of(x), of_rows);
-    }
-    for (const double sum : abs_rows_) norm_ = std::max(norm_, sum);
-  }
-
-  // With H, the matrix in memory as 2 n x n numbers: A x = H re x + i H im x, or, where H is that
-  // of A^T, the real and the imaginary part of A x are H^T (re x, -im x) and H^T (im x, re x).
-  void multiply_complex(const double* x, double* of_rows) {
-    const auto n = size_of(n_);
-    std::array<std::vector<double>, 2> factors{std::vector<double>(is_transposed_ ? 2 * n : n),
-                                               std::vector<double>(is_transposed_ ? 2 * n : n)};
-    std::array<std::vector<double>, 2> sums{std::vector<double>(2 * n), std::vector<double>(2 * n)};
-    std::array<std::vector<double>, 2> magnitudes = sums;
-    std::vector<double> rows(of_rows ? 2 * n : 0);
-    for (std::size_t i = 0; i < n; ++i)
-      if (is_transposed_) {
-        factors[0][2 * i] = factors[1][2 * i + 1] = x[2 * i];
-        factors[0][2 * i + 1] = -x[2 * i + 1];
-        factors[1][2 * i] = x[2 * i + 1];
-      } else {
-        factors[0][i] = x[2 * i];
-        factors[1][i] = x[2 * i + 1];
-      }
-    for (std::int64_t j = 0; j < n_; j += in_cache) {
-      const auto block = a_.block(0, j, a_.rows, std::min(in_cache, n_ - j));
-      const std::int64_t to = is_transposed_ ? j : 0;
-      const std::int64_t from = is_transposed_ ? 0 : j;
-      const auto loop =
-          is_transposed_ ? vector_loops().multiply_transposed : vector_loops().multiply;
-      for (std::size_t k = 0; k < 2; ++k)
-        loop(block, factors[k].data() + from,
-             {sums[k].data() + to, k == 0 && of_rows ? rows.data() + to : nullptr,
-              magnitudes[k].data() + to});
-    }
-    for (std::size_t i = 0; i < n; ++i) {
-      const std::size_t re = 2 * i;
-      const std::size_t im = re + 1;
-      if (is_transposed_) {
-        ax_[re] = sums[0][i];
-        ax_[im] = sums[1][i];
-        abs_ax_[re] = magnitudes[0][i];
-        abs_ax_[im] = magnitudes[1][i];
-        if (of_rows) of_rows[re] = rows[i];
-      } else {
-        ax_[re] = sums[0][re] - sums[1][im];
-        ax_[im] = sums[0][im] + sums[1][re];
-        abs_ax_[re] = magnitudes[0][re] + magnitudes[1][im];
-        abs_ax_[im] = magnitudes[0][im] + magnitudes[1][re];
-        if (of_rows) of_rows[re] = rows[re] + rows[im];
-      }
-    }
-  }
-
-  // Each right-hand side by itself, refined until its componentwise backward error is small.
   bool solve_few() {
-    if (!take_sides()) return false;
-    const std::vector<T> b(x_.data, x_.data + n_ * s_.count);
-    std::vector<T> together(size_of(n_ * (s_.count + probes)));
-    std::ranges::copy(b, together.begin());
-    put_probes(std::span(together).subspan(b.size()));
-    solve(together);
-    for (std::int64_t k = 0; k < s_.count; ++k)
-      std::copy_n(together.data() + k * n_, n_, x_.column(k));
-    double worst = 0;  // residual and rounding, beside x
-    for (std::int64_t k = 0; k < s_.count; ++k) {
-      const double error = refined(b.data() + k * n_, x_.column(k));
-      if (!(error < std::numeric_limits<double>::infinity())) return false;
-      worst = std::max(worst, error);
+    std::vector<T> b(x_.data, x_.data + s_.n * s_.count);
+    add_probes(b);
+    std::vector<T> x = b;
+    lu_.solve(x);
+    double worst = 0;
+    if (!refine(b, x, worst)) return false;
+    std::copy_n(x.data(), s_.n * s_.count, x_.data);
+    return true;
+  }
+
+  void add_probes(std::vector<T>& v) const {
+    const auto number = [](std::int64_t i) {
+      return symmetric_number(probe_bits(0, static_cast<std::uint64_t>(i)));
+    };
+    for (std::int64_t i = 0; i < s_.n * probes; ++i)
+      if constexpr (parts == 1)
+        v.push_back(number(i));
+      else
+        v.emplace_back(number(2 * i), number(2 * i + 1));
+  }
+
+  // What is known of a column of X: r = b - A x, and what its rounding may be.
+  struct Column {
+    double error;     // componentwise: the largest |r_i| / (|A| |x| + |b|)_i
+    double residual;  // the largest |r_i|
+    double bound;     // the largest |r_i| + (N + 1) eps (|A| |x| + |b|)_i
+  };
+  // r <- b - A x, where r has A x.
+  Column measured(const double* b, const double* abs_ax, double* r) const {
+    const std::int64_t size = a_.numbers();
+    Column found{};
+    for (std::int64_t i = 0; i < size; ++i) {
+      r[i] = b[i] - r[i];
+      const double sum = abs_ax[i] + std::fabs(b[i]);
+      const double magnitude = std::fabs(r[i]);
+      if (!(magnitude <= found.error * sum)) found.error = magnitude / sum;
+      found.residual = std::max(found.residual, magnitude);
+      found.bound = std::max(found.bound, magnitude + static_cast<double>(size + 1) * eps * sum);
     }
-    return is_certain(std::span(together).subspan(b.size()), worst);
+    return found;
   }
 
-  // Refines x. Returns max_i (|r_i| + rounding_i) / ||x||; infinity if x is not accepted.
-  double refined(const T* right, T* x) {
-    const double* const b = numbers_of(right);
-    const auto size = size_of(numbers());
-    std::vector<T> d(size_of(n_));
-    double* const r = numbers_of(d.data());
-    double before = std::numeric_limits<double>::infinity();
-    for (int correction = 0;; ++correction) {
-      multiply(x);
-      double error = 0;
-      double most = 0;
-      double most_r = 0;
-      for (std::size_t i = 0; i < size; ++i) {
-        r[i] = b[i] - ax_[i];
-        const double bound = abs_ax_[i] + std::fabs(b[i]);
-        if (r[i] != 0) error = std::max(error, std::fabs(r[i]) / bound);
-        most_r = std::max(most_r, std::fabs(r[i]));
-        most = std::max(most, std::fabs(r[i]) + static_cast<double>(numbers() + 1) * eps * bound);
+  // Refines X until each x has a small componentwise backward error, or one that gets no smaller
+  // and LAPACK's normwise error; the last columns, which belong to probes v, until their residuals
+  // tell
+  // ||A^-1||. True if all do, and by it and `worst`, the largest bound of a residual beside ||x||,
+  // every x has a digit.
+  //
+  // Let z be a probe's column, e = v - A z, and a the row of A^-1 with the largest 2-norm. But for
+  // a probability of `seldom` sqrt(2), |a v| >= `seldom` ||a||_2; so where ||e||_2 is at most half
+  // of `seldom`, |a (v - e)| >= `seldom` / 2 ||a||_2, and that is an entry of z.
+  bool refine(const std::vector<T>& b, std::vector<T>& x, double worst) {
+    const std::int64_t n = s_.n;
+    const std::int64_t count = std::ssize(x) / n;
+    const double root = std::sqrt(static_cast<double>(a_.numbers()));
+    std::vector<double> before(entries(count), std::numeric_limits<double>::infinity());
+    std::vector<std::int64_t> open(entries(count));
+    std::iota(open.begin(), open.end(), 0);
+    double shown = 0;
+    for (int correction = 0; !open.empty(); ++correction) {
+      std::vector<T> some;
+      for (std::size_t i = 0; correction > 0 && i < open.size(); ++i)
+        some.insert(some.end(), x.begin() + open[i] * n, x.begin() + (open[i] + 1) * n);
+      auto [r, abs_ax] = a_.multiply(correction > 0 ? some : x);
+      std::vector<std::int64_t> rest;
+      std::vector<T> d;
+      for (std::size_t place = 0; place < open.size(); ++place) {
+        const std::int64_t k = open[place];
+        const auto begin = static_cast<std::ptrdiff_t>(place) * a_.numbers();
+        double* const r_k = r.data() + begin;
+        const double* const b_k = numbers_of(b.data() + k * n);
+        const Column found = measured(b_k, abs_ax.data() + begin, r_k);
+        const double size = largest_number(numbers_of(x.data() + k * n), a_.numbers());
+        if (PlainLu<T, Low>::is_far(size) || !std::isfinite(found.bound)) return false;
+        if (k >= count - probes) {
+          if (root * found.bound <= seldom / 2) {
+            shown = std::max(shown, size);
+            continue;
+          }
+        } else if (found.error <= tolerance_ || stalls(found, before[entries(k)], b_k, size)) {
+          if (found.bound != 0) worst = std::max(worst, found.bound / size);
+          continue;
+        }
+        if (correction == most_corrections || !(found.error < before[entries(k)] / 2)) return false;
+        before[entries(k)] = found.error;
+        rest.push_back(k);
+        const T* const r_entries = reinterpret_cast<const T*>(r_k);
+        d.insert(d.end(), r_entries, r_entries + n);
       }
-      const double x_size = largest(numbers_of(x), numbers());
-      if (!(x_size <= far)) return std::numeric_limits<double>::infinity();
-      if (error <= tolerance_) return most == 0 ? 0 : most / x_size;
-      if (correction == most_corrections || !(error < before / 2)) {
-        // As LAPACK's x: its normwise error is small, and its componentwise one cannot be.
-        const double normwise = most_r / (norm_ * x_size + largest(b, numbers()));
-        return normwise <= tolerance_ && error < before ? most / x_size
-                                                        : std::numeric_limits<double>::infinity();
-      }
-      before = error;
-      solve(d);
-      for (std::int64_t i = 0; i < n_; ++i) x[i] += d[size_of(i)];
+      open = std::move(rest);
+      lu_.solve(d);
+      for (std::size_t i = 0; i < d.size(); ++i)
+        x[entries(open[i / entries(n)] * n) + i % entries(n)] += d[i];
     }
+    return 2 / seldom * root * shown * worst < no_digit;
   }
 
-  void put_probes(std::span<T> v) const {
-    double* const to = numbers_of(v.data());
-    for (std::int64_t i = 0; i < numbers() * probes; ++i)
-      to[i] = symmetric_number(probe_bits(0, static_cast<std::uint64_t>(i)));
-  }
-
-  // By ||A^-1||, from its products with random vectors, whether the factors tell it, and whether x
-  // has a digit. A row of A^-1 times a random vector is below `seldom` times the row's 2-norm with
-  // a probability of `seldom` sqrt(2), and the sum of the row's magnitudes is at most sqrt(N) times
-  // that norm.
-  bool is_certain(std::span<const T> products, double error) const {
-    const double shown = largest(numbers_of(products.data()), numbers() * probes);
-    const double inverse = std::sqrt(static_cast<double>(numbers())) / seldom * shown;
-    return inverse * unit_ * norm_ < insensitive && inverse * error < no_digit;
+  bool stalls(const Column& found, double before, const double* b, double size) const {
+    const double normwise = found.residual / (a_.norm() * size + largest_number(b, a_.numbers()));
+    return std::is_same_v<T, Low> && found.error >= before / 2 && found.error < before &&
+           normwise <= tolerance_;
   }
 
   // Solved once, and each residual estimated by its products with random vectors W
-  // (ResidualSketch): W^T (B - A X) = W^T B - (A^T W)^T X.
+  // (ResidualSketch): W^T (B - A X) = W^T B - (A^T W)^T X. Those of which it is too large are
+  // refined, if they are few.
   bool solve_many() {
-    if (!take_sides()) return false;
     const std::vector<double> w = random_vectors();
     const std::vector<double> a_w = transposed_product(w);
-    const std::vector<double> b_sizes = norms_of_sides(true);
-    const std::vector<double> b_largest = norms_of_sides(false);
-    std::vector<double> of_r(size_of(combinations * s_.count));
+    const std::vector<double> b_sizes = norms_of_sides();
+    const std::vector<double> b_largest = largest_of_sides();
+    std::vector<double> of_r(entries(combinations * s_.count));
     const MatrixView<double> found{of_r.data(), combinations, s_.count, combinations};
     multiply_add(1.0, vectors(w), sides(), found, Transpose::yes);
-    solve_all();
+    lu_.solve(std::span(x_.data, entries(s_.n * s_.count)));
     multiply_add(-1.0, vectors(a_w), sides(), found, Transpose::yes);
-    multiply(x_.data);
+    a_.multiply({x_.data, x_.data + s_.n});  // for the norm
     const double frobenius = norm_of(a_w) / std::sqrt(static_cast<double>(combinations));
-    const std::vector<double> x_sizes = norms_of_sides(true);
-    const std::vector<double> x_largest = norms_of_sides(false);
+    const std::vector<double> x_sizes = norms_of_sides();
+    const std::vector<double> x_largest = largest_of_sides();
     double worst = 0;
-    std::int64_t refined_sides = 0;
+    std::vector<std::int64_t> rest;
     for (std::int64_t k = 0; k < s_.count; ++k) {
-      const std::size_t i = size_of(k);
+      const std::size_t i = entries(k);
+      if (PlainLu<T, Low>::is_far(x_largest[i])) return false;
       const double r = ResidualSketch::certainty *
-                       norm_of({found.column(k), size_of(combinations)}) /
+                       norm_of({found.column(k), entries(combinations)}) /
                        std::sqrt(static_cast<double>(combinations));
       const double rounding =
-          static_cast<double>(numbers() + 1) * eps * (norm_ * x_largest[i] + b_largest[i]);
-      double error = x_largest[i] == 0 ? 0 : (r + rounding) / x_largest[i];
-      if (!(r <= tolerance_ * (frobenius * x_sizes[i] + b_sizes[i]))) {
-        if (++refined_sides > Device::few_vectors) return false;
-        std::vector<T> b(size_of(n_));
-        for (std::int64_t j = 0; j < n_; ++j)
-          b[size_of(j)] = s_.b[j * s_.row_stride + k * s_.column_stride];
-        error = refined(b.data(), x_.column(k));
-      }
-      if (!(x_largest[i] <= far && error <= far)) return false;
-      worst = std::max(worst, error);
+          static_cast<double>(a_.numbers() + 1) * eps * (a_.norm() * x_largest[i] + b_largest[i]);
+      if (!(r <= tolerance_ * (frobenius * x_sizes[i] + b_sizes[i])))
+        rest.push_back(k);
+      else if (x_largest[i] != 0)
+        worst = std::max(worst, (r + rounding) / x_largest[i]);
     }
-    std::vector<T> products(size_of(n_ * probes));
-    put_probes(products);
-    solve(products);
-    return is_certain(products, worst);
+    if (std::ssize(rest) > Device::few_vectors) return false;
+    std::vector<T> b;
+    for (const std::int64_t k : rest)
+      for (std::int64_t i = 0; i < s_.n; ++i)
+        b.push_back(s_.b[i * s_.row_stride + k * s_.column_stride]);
+    add_probes(b);
+    std::vector<T> x = b;
+    lu_.solve(x);
+    if (!refine(b, x, worst)) return false;
+    for (std::size_t i = 0; i < rest.size(); ++i)
+      std::copy_n(x.data() + static_cast<std::ptrdiff_t>(i) * s_.n, s_.n, x_.column(rest[i]));
+    return true;
   }
 
   static constexpr std::int64_t combinations = ResidualSketch::combinations;
 
   MatrixView<const double> vectors(const std::vector<double>& v) const {
-    return {v.data(), numbers(), combinations, numbers()};
+    return {v.data(), a_.numbers(), combinations, a_.numbers()};
   }
   MatrixView<const double> sides() const {
-    return {numbers_of(x_.data), numbers(), s_.count, numbers()};
+    return {numbers_of(x_.data), a_.numbers(), s_.count, a_.numbers()};
   }
   static double norm_of(std::span<const double> v) {
     // Several sums side by side: one addition would have to wait for the one before.
@@ -335,64 +439,71 @@ class QuickSolve {
     for (; i < v.size(); ++i) sums[0] += v[i] * v[i];
     return std::sqrt(std::accumulate(sums.begin(), sums.end(), 0.0));
   }
-  // Of each column of X: the 2-norm, or the largest number.
-  std::vector<double> norms_of_sides(bool euclidean) const {
+  // The 2-norm of each column of X.
+  std::vector<double> norms_of_sides() const {
     std::vector<double> norms;
-    for (std::int64_t k = 0; k < s_.count; ++k) {
-      const double* const v = sides().column(k);
-      norms.push_back(euclidean ? norm_of({v, size_of(numbers())}) : largest(v, numbers()));
-    }
+    for (std::int64_t k = 0; k < s_.count; ++k)
+      norms.push_back(norm_of({sides().column(k), entries(a_.numbers())}));
+    return norms;
+  }
+  // The largest number of each column of X.
+  std::vector<double> largest_of_sides() const {
+    std::vector<double> norms;
+    for (std::int64_t k = 0; k < s_.count; ++k)
+      norms.push_back(largest_number(sides().column(k), a_.numbers()));
     return norms;
   }
   // Numbers of variance 1.
   std::vector<double> random_vectors() const {
-    std::vector<double> w(size_of(numbers() * combinations));
+    std::vector<double> w(entries(a_.numbers() * combinations));
     for (std::size_t i = 0; i < w.size(); ++i)
       w[i] = std::sqrt(3.) * symmetric_number(probe_bits(1, i));
     return w;
   }
   // A^T W, or A^H W, of `combinations` vectors.
   std::vector<double> transposed_product(const std::vector<double>& w) const {
+    const bool is_transposed = a_.transpose() == Transpose::yes;
     std::vector<double> result(w.size());
     if constexpr (parts == 1) {
-      multiply_add(1.0, a_, vectors(w), {result.data(), n_, combinations, n_},
-                   is_transposed_ ? Transpose::no : Transpose::yes);
+      multiply_add(1.0, a_.memory(), vectors(w), {result.data(), s_.n, combinations, s_.n},
+                   is_transposed ? Transpose::no : Transpose::yes);
     } else {
       // As H^T (W, -i W), or as the conjugate of H re W - i H im W where H is that of A^T.
-      const std::int64_t in = is_transposed_ ? n_ : 2 * n_;
-      const std::int64_t out = is_transposed_ ? 2 * n_ : n_;
-      std::vector<double> factors(size_of(in * 2 * combinations));
-      std::vector<double> products(size_of(out * 2 * combinations));
+      const std::int64_t in = is_transposed ? s_.n : 2 * s_.n;
+      const std::int64_t out = is_transposed ? 2 * s_.n : s_.n;
+      std::vector<double> factors(entries(in * 2 * combinations));
+      std::vector<double> products(entries(out * 2 * combinations));
       const auto at = [](std::vector<double>& v, std::int64_t i) -> double& {
-        return v[size_of(i)];
+        return v[entries(i)];
       };
       for (std::int64_t c = 0; c < combinations; ++c)
-        for (std::int64_t i = 0; i < n_; ++i) {
-          const double re = w[size_of(2 * (c * n_ + i))];
-          const double im = w[size_of(2 * (c * n_ + i) + 1)];
-          if (is_transposed_) {
-            at(factors, 2 * c * n_ + i) = re;
-            at(factors, (2 * c + 1) * n_ + i) = im;
+        for (std::int64_t i = 0; i < s_.n; ++i) {
+          const double re = w[entries(2 * (c * s_.n + i))];
+          const double im = w[entries(2 * (c * s_.n + i) + 1)];
+          if (is_transposed) {
+            at(factors, 2 * c * s_.n + i) = re;
+            at(factors, (2 * c + 1) * s_.n + i) = im;
           } else {
-            at(factors, 4 * c * n_ + 2 * i) = re;
-            at(factors, 4 * c * n_ + 2 * i + 1) = im;
-            at(factors, (4 * c + 2) * n_ + 2 * i) = im;
-            at(factors, (4 * c + 2) * n_ + 2 * i + 1) = -re;
+            at(factors, 4 * c * s_.n + 2 * i) = re;
+            at(factors, 4 * c * s_.n + 2 * i + 1) = im;
+            at(factors, (4 * c + 2) * s_.n + 2 * i) = im;
+            at(factors, (4 * c + 2) * s_.n + 2 * i + 1) = -re;
           }
         }
-      multiply_add(1.0, a_, MatrixView<const double>{factors.data(), in, 2 * combinations, in},
+      multiply_add(1.0, a_.memory(),
+                   MatrixView<const double>{factors.data(), in, 2 * combinations, in},
                    MatrixView<double>{products.data(), out, 2 * combinations, out},
-                   is_transposed_ ? Transpose::no : Transpose::yes);
+                   is_transposed ? Transpose::no : Transpose::yes);
       for (std::int64_t c = 0; c < combinations; ++c)
-        for (std::int64_t i = 0; i < n_; ++i) {
-          double& re = at(result, 2 * (c * n_ + i));
-          double& im = at(result, 2 * (c * n_ + i) + 1);
-          if (is_transposed_) {
-            re = at(products, 4 * c * n_ + 2 * i) + at(products, (4 * c + 2) * n_ + 2 * i + 1);
-            im = at(products, (4 * c + 2) * n_ + 2 * i) - at(products, 4 * c * n_ + 2 * i + 1);
+        for (std::int64_t i = 0; i < s_.n; ++i) {
+          double& re = at(result, 2 * (c * s_.n + i));
+          double& im = at(result, 2 * (c * s_.n + i) + 1);
+          if (is_transposed) {
+            re = at(products, 4 * c * s_.n + 2 * i) + at(products, (4 * c + 2) * s_.n + 2 * i + 1);
+            im = at(products, (4 * c + 2) * s_.n + 2 * i) - at(products, 4 * c * s_.n + 2 * i + 1);
           } else {
-            re = at(products, 2 * c * n_ + i);
-            im = at(products, (2 * c + 1) * n_ + i);
+            re = at(products, 2 * c * s_.n + i);
+            im = at(products, (2 * c + 1) * s_.n + i);
           }
         }
     }
@@ -400,28 +511,29 @@ class QuickSolve {
   }
 
   const PlainSystem<T>& s_;
-  std::int64_t n_;
   MatrixView<T> x_;
-  MatrixView<const double> a_;  // the numbers of the matrix in memory
-  bool is_transposed_;          // that is A^T
-  SmallResources resources_;    // of L and U, and of all else
-  SmallResources of_many_;      // of the solves of many right-hand sides
-  std::unique_ptr<T[]> lu_memory_;
-  MatrixView<T> lu_;
-  std::vector<int> pivots_;
+  PlainMatrix<T> a_;
+  PlainLu<T, Low> lu_;
   double tolerance_;
-  double largest_ = 0;  // of A's numbers
-  double unit_ = 0;     // eps times the growth of the entries in the LU
-  double norm_ = 0;     // ||A||; 0: not known yet
-  std::vector<double> ax_;
-  std::vector<double> abs_ax_;
-  std::vector<double> abs_rows_;
 };
+
+// From this order on, an LU in FP32 and its corrections take less time than one in FP64.
+constexpr std::int64_t first_low = 500;
+
+template <class T>
+bool solve_plain(const PlainSystem<T>& system, T* x, int threads) {
+  using Low = std::conditional_t<field_of<T> == Field::real, float, std::complex<float>>;
+  if (system.n >= first_low && system.count <= Device::few_vectors)
+    return QuickSolve<T, Low>(system, x, threads).run();
+  return system.n <= small_limit(shared_lapack(threads) != nullptr) &&
+         QuickSolve<T, T>(system, x, threads).run();
+}
 
 }  // namespace
 
-std::int64_t quick_limit(int threads) {
-  return has_lapack() ? small_limit(shared_lapack(threads) != nullptr && count_gpus() == 0) : 0;
+std::int64_t quick_limit() {
+  if (!has_lapack()) return 0;
+  return count_gpus() == 0 ? 2000 : small_limit();
 }
 
 template <class T>
@@ -430,7 +542,7 @@ std::unique_ptr<T[]> quick_solve(const PlainSystem<T>& system, int threads) {
   try {
     const auto [n, count] = std::pair(system.n, system.count);
     auto x = std::make_unique_for_overwrite<T[]>(static_cast<std::size_t>(n * count));
-    if (QuickSolve<T>(system, {x.get(), n, count, n}, threads).run()) return x;
+    if (solve_plain(system, x.get(), threads)) return x;
   } catch (const std::bad_alloc&) {
     // A Solver says what is missing.
   }

@@ -40,6 +40,6 @@ std::unique_ptr<T[]> quick_solve(const PlainSystem<T>& system, int threads);
 
 /// The largest order for quick_solve(): up to it, one LU in FP64 takes less time than lower
 /// precisions and their corrections. 0 where the BLAS has no LAPACK.
-std::int64_t quick_limit(int threads);
+std::int64_t quick_limit();
 
 }  // namespace lupine
