@@ -25,21 +25,21 @@ struct PlainSystem {
   std::int64_t column_stride = 0;
 };
 
-/// X = A^-1 B by an LU in FP64 with partial pivoting, at about the time of LAPACK's gesv, if there
-/// is nothing to say of it: X is then what solve() accepts with its default options, and not in
-/// doubt. Null otherwise: a Solver finds out what there is to say. That is so for A or B with an
-/// Inf or NaN; an A of rows or columns whose largest entries differ by a factor of more than 10,
-/// which is better equilibrated; a zero pivot; a condition number that may pass 1e-3 / eps; errors
-/// above their limits; a lack of memory. Formulas and probabilities: docs/numerics.md. It throws
-/// nothing.
+/// X = A^-1 B by an LU with partial pivoting, in FP64, or from n = 500 on, for up to 8 right-hand
+/// sides, in FP32 with corrections, at about the time of LAPACK's gesv or less, if there is nothing
+/// to say of it: X is then what solve() accepts with its default options, and not in doubt. Null
+/// otherwise: a Solver finds out what there is to say. That is so for A or B with an Inf or NaN; an
+/// A of rows or columns whose largest entries differ by a factor of more than 10, which is better
+/// equilibrated; a zero pivot; a condition number that is too large to be sure of; errors above
+/// their limits; a lack of memory. Formulas and probabilities: docs/numerics.md. It throws nothing.
 /// @param threads of the calling process, where more than one pays
 /// @return X, n x count and column-major, or null
 /// @pre 1 <= n <= quick_limit(), count >= 1
 template <class T>
 std::unique_ptr<T[]> quick_solve(const PlainSystem<T>& system, int threads);
 
-/// The largest order for quick_solve(): up to it, one LU in FP64 takes less time than lower
-/// precisions and their corrections. 0 where the BLAS has no LAPACK.
+/// The largest order for quick_solve(), up to which the setup of a SteppedSolver takes longer. 0
+/// where the BLAS has no LAPACK.
 std::int64_t quick_limit();
 
 }  // namespace lupine

@@ -123,7 +123,7 @@ T one_of(std::int64_t, std::int64_t) {
 TEMPLATE_TEST_CASE("quick_solve finds solutions that are known", "[quick]", double, Complex) {
   for (const int threads : {1, 2})
     for (const StorageOrder order : {StorageOrder::row_major, StorageOrder::column_major})
-      for (const std::int64_t n : {1, 2, 3, 7, 16, 17, 33, 100, 257})
+      for (const std::int64_t n : {1, 2, 3, 7, 16, 17, 33, 100, 257, 503})
         for (const std::int64_t count : {1, 3, 8, 9, 40}) {
           CAPTURE(threads, order, n, count);
           const double shift = 12 * std::sqrt(static_cast<double>(n)) + 10;
@@ -150,7 +150,7 @@ TEMPLATE_TEST_CASE("quick_solve finds solutions that are known", "[quick]", doub
 TEMPLATE_TEST_CASE("quick_solve leaves Inf, NaN and ends of the range to a Solver", "[quick]",
                    double, Complex) {
   using T = TestType;
-  constexpr std::int64_t n = 20;
+  const std::int64_t n = GENERATE(20, 501);
   REQUIRE(accepts<T>(n, wave<T>, one_of<T>));
   for (const double bad : {std::numeric_limits<double>::quiet_NaN(),
                            std::numeric_limits<double>::infinity(), 1e200, 1e300}) {
@@ -178,7 +178,7 @@ TEMPLATE_TEST_CASE("quick_solve leaves Inf, NaN and ends of the range to a Solve
 TEMPLATE_TEST_CASE("quick_solve leaves what is badly scaled to a Solver", "[quick]", double,
                    Complex) {
   using T = TestType;
-  for (const std::int64_t n : {2, 20, 70}) {
+  for (const std::int64_t n : {2, 20, 70, 501}) {
     CAPTURE(n);
     for (const double scale : {1e-3, 1e3}) {
       CHECK_FALSE(accepts<T>(
@@ -211,8 +211,18 @@ TEST_CASE("quick_solve leaves what is nearly singular to a Solver", "[quick]") {
         return symmetric_number(random_bits(0, place)) * (j == other ? 0.25 : 1);
       });
     }
+  // A condition number of which a probe is sure, and by which x may have no digit.
+  check(few, [](std::int64_t i, std::int64_t j) {
+    return wave<double>(i, j == 7 ? 3 : j) +
+           (j == 7 ? 1e-11 * std::cos(static_cast<double>(i)) : 0);
+  });
   // Pivots of 1, and condition numbers of 2^59 and more.
   check(60, [](std::int64_t i, std::int64_t j) { return i == j ? 1.0 : i < j ? -1.0 : 0.0; });
+  // With factors in FP32.
+  check(510, [](std::int64_t i, std::int64_t j) { return wave<double>(i == 29 ? 3 : i, j); });
+  check(510, [](std::int64_t i, std::int64_t j) {
+    return i >= 60 || j >= 60 ? (i == j ? 1.0 : 0.0) : i == j ? 1.0 : i < j ? -1.0 : 0.0;
+  });
   check(60, [](std::int64_t i, std::int64_t j) { return i == j ? 1.0 : i > j ? -1.0 : 0.0; });
   // Kahan's matrix.
   const double s = std::sin(0.8);
@@ -221,12 +231,24 @@ TEST_CASE("quick_solve leaves what is nearly singular to a Solver", "[quick]") {
     return std::pow(s, static_cast<double>(i)) * (i == j ? 1.0 : i < j ? -c : 0.0);
   });
   check(14, [](std::int64_t i, std::int64_t j) { return 1 / static_cast<double>(i + j + 1); });
-  // Entries that grow by 2^59 in the LU (Wilkinson); not in that of the transpose.
-  const auto wilkinson = [](std::int64_t i, std::int64_t j) {
-    return i == j || j == 59 ? 1.0 : i > j ? -1.0 : 0.0;
-  };
-  CHECK_FALSE(Kept<double>(60, 1, StorageOrder::column_major, wilkinson, one_of<double>).solve());
-  CHECK(Kept<double>(60, 1, StorageOrder::row_major, wilkinson, one_of<double>).solve());
+}
+
+TEST_CASE("quick_solve believes residuals, not factors", "[quick]") {
+  // Entries of the last column double at each step of the LU (Wilkinson), not in that of A^T.
+  for (const std::int64_t n : {30, 50, 60, 90, 600}) {
+    CAPTURE(n);
+    const auto wilkinson = [n](std::int64_t i, std::int64_t j) {
+      return i == j || j == n - 1 ? 1.0 : i > j ? -1.0 : 0.0;
+    };
+    const auto times_ones = [n](std::int64_t i, std::int64_t) {
+      return i == n - 1 ? 2.0 - static_cast<double>(n) : 2.0 - static_cast<double>(i);
+    };
+    Kept<double> grown(n, 1, StorageOrder::column_major, wilkinson, times_ones);
+    const bool is_solved = grown.solve();
+    if (n <= 30) CHECK(is_solved);
+    for (const double x : grown.x) CHECK(std::fabs(x - 1) < 1e-12);
+    CHECK(Kept<double>(n, 1, StorageOrder::row_major, wilkinson, times_ones).solve());
+  }
 }
 
 }  // namespace lupine::test::quick_solve_tests
