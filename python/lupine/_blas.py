@@ -78,9 +78,9 @@ def require_space() -> None:
 
 def numpy_lapack() -> tuple[list[int], list[int], int] | None:
     """The addresses of getrf and of getrs for the letters s, d, c and z, and of the function that
-    tells the number of threads, of the OpenBLAS with threads of its own and integers of 64 bits that NumPy's wheels
-    hold. None where NumPy has another library, and where the address space is limited: at its first
-    call, this OpenBLAS ends a process that has no room for its buffers."""
+    tells the number of threads, of the OpenBLAS with threads of its own and integers of 64 bits
+    that NumPy's wheels hold. None where NumPy has another library, and where the address space is
+    limited: at its first call, this OpenBLAS ends a process that has no room for its buffers."""
     if resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY:
         return None
     import ctypes
