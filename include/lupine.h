@@ -61,6 +61,7 @@ enum {
   LUPINE_GMRES = 2,              ///< refine: GMRES, preconditioned by the factors
   LUPINE_BACKWARD = 1,           ///< accuracy: a small backward error of x
   LUPINE_FORWARD = 2,            ///< accuracy: x to its last digit
+  LUPINE_CERTIFIED = 3,          ///< accuracy: as LUPINE_FORWARD, with proven bounds of the errors
   LUPINE_CPU = 1,                ///< device: the cores of the host
   LUPINE_CUDA = 2,               ///< device: NVIDIA GPUs
   LUPINE_NCCL = 1,               ///< comm: by NCCL
@@ -116,7 +117,8 @@ typedef struct lupine_options {
   int strict;    ///< info where x may have no correct digit: 1: n + 1, and x is written; 0: 0
   int fp64;      ///< how a GPU computes the FP64 products of updates; by default LUPINE_FP64_NATIVE
   int accuracy;  ///< LUPINE_AUTO and LUPINE_BACKWARD: x has a small backward error; LUPINE_FORWARD:
-                 ///< x is accurate to its last digit
+                 ///< x is accurate to its last digit; LUPINE_CERTIFIED: and the bounds of its
+                 ///< errors are proven, on one process without GPUs
 } lupine_options;
 
 /// Outcome of a solve. lupine_result_init() must fill it in first. Errors are the largest of any
@@ -149,6 +151,8 @@ typedef struct lupine_result {
   /// Bound of max_i |x_i - x*_i| / |x_i|; NaN where no x is accurate to its last digit, or it was
   /// not asked for.
   double componentwise_bound;
+  /// 1: forward_bound and componentwise_bound are proven for every x, with LUPINE_CERTIFIED.
+  int certified;
 } lupine_result;
 
 /// A factored matrix.

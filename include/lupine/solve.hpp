@@ -281,9 +281,26 @@ struct SolveColumn {
   /// enough, and the condition number, where it was estimated, is below 1 / (10 n 2^-53). Then
   /// forward_bound holds for that x, and is about 2^-53.
   bool accurate = false;
-  /// Estimated bound of max_i |x_i - x*_i| / |x_i| of an x that is accurate: infinity where an x_i
-  /// is zero, NaN otherwise, and for more than 8 right-hand sides without ConditionCheck::full.
+  /// Estimated bound of max_i |x_i - x*_i| / |x_i| of an x that is accurate, or a proven one of an
+  /// x that is certified: infinity where an x_i is zero, NaN otherwise, and for more than 8
+  /// right-hand sides without ConditionCheck::full.
   double componentwise_bound = std::numeric_limits<double>::quiet_NaN();
+  /// Whether forward_bound and componentwise_bound are proven (Accuracy::certified): whatever was
+  /// rounded, the errors do not exceed them. An x without a proof has no bounds then: both are NaN.
+  bool certified = false;
+};
+
+/// The proof behind the bounds of Accuracy::certified: R, an approximate inverse of the scaled A,
+/// for which ||I - R A|| < 1. The last one that was tried. Formulas and sources: docs/numerics.md.
+struct SolveProof {
+  double operations = 0;        ///< that one proof takes beside the solve, announced; 0: none asked
+  double expected_seconds = 0;  ///< of these by the measured rates; 0: no rates were measured
+  double seconds = 0;           ///< of all proofs of this solve
+  Precision inverse = Precision::automatic;   ///< of the factors by which R was made
+  Precision products = Precision::automatic;  ///< of I - R A; automatic where it was not computed
+  /// An upper bound of ||I - R A||, rounding errors included. NaN where it was not computed.
+  double norm = std::numeric_limits<double>::quiet_NaN();
+  std::string why_none;  ///< why there is no proof for every x, in one line; empty: there is
 };
 
 /// Memory of a solve, in bytes: of each rank's device where that has its own, else of the host.
@@ -331,8 +348,9 @@ struct Solution {
   double load_seconds = 0;    ///< getting A: computing, reading or distributing it
   double seconds = 0;         ///< finding the scales of A, and factors and refinement of all steps
   double check_seconds = 0;   ///< measuring the errors of x, condition number and bounds
-  /// Why x may have no correct digit, in one line; empty: there is no such doubt. Estimated bounds
-  /// are at hand for every x only if the options ask for them.
+  /// Why x may have no correct digit, or why its error is not proven where that was asked for, in
+  /// one line; empty: there is no such doubt. Estimated bounds are at hand for every x only if the
+  /// options ask for them.
   std::string doubt;
   std::vector<std::string> notes;  ///< other warnings
   RunOptions chosen;               ///< of the first step: the options with Lupine's choices
@@ -341,7 +359,8 @@ struct Solution {
   std::string fp64_products;       ///< of rank 0's GPU: native or emulated, and by which settings
   std::int64_t panel_width = 0;    ///< columns of a step of the factorization
   SolveMemory memory;              ///< planned and used
-  Accuracy accuracy = Accuracy::backward;  ///< what was refined: backward or forward
+  Accuracy accuracy = Accuracy::backward;  ///< what was refined: backward, forward or certified
+  SolveProof proof;                        ///< with Accuracy::certified
 
   /// @return The precision of the last step, which gave the answer.
   Precision precision() const {

@@ -54,6 +54,7 @@ class SolveColumn:
     why: str | None  #: why x was not accepted, where b is the reason
     accurate: bool  #: whether x was refined to its last digit (``accuracy="forward"``)
     componentwise_bound: float  #: of max |x - x*| / |x| of an accurate x; NaN: no bound of entries
+    certified: bool  #: whether the two bounds are proven (``accuracy="certified"``)
 
 
 @dataclass(frozen=True)
@@ -73,13 +74,14 @@ class SolveInfo:
     steps: list[SolveStep]
     columns: list[SolveColumn]
     doubt: str | None  #: why x may have no correct digit
-    accuracy: str  #: what was refined: "backward" or "forward"
+    accuracy: str  #: what was refined: "backward", "forward" or "certified"
     notes: list[str]  #: other warnings
     reason: str | None  #: why the first step's precision was chosen
     device_description: str  #: of the device
     fp64_products: str | None  #: of a GPU: native or emulated, and by which settings
     panel_width: int | None  #: columns of a step of the factorization
     memory: dict[str, int | None]  #: bytes that each rank was planned to need, and had free
+    proof: dict[str, Any]  #: with ``accuracy="certified"``: its cost, and what it has shown
     chosen: dict[str, Any] = field(repr=False)  #: options of the run, with Lupine's choices
 
     @classmethod

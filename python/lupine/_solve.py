@@ -317,6 +317,13 @@ class _RightHandSide:
         return x[:, 0] if self.is_vector else x
 
 
+def _type_of_x(solution: Any, type_: np.dtype[Any]) -> np.dtype[Any]:
+    """FP64 with proven bounds, which do not hold for an x that is rounded once more."""
+    if type_.char in "fF" and solution.info()["accuracy"] == "certified":
+        return np.promote_types(type_, np.float64)
+    return type_
+
+
 def _warn(words: str) -> None:
     """Warns in the name of the line that called the package, also where SciPy is between."""
     level = 1
@@ -379,12 +386,12 @@ def _solved(
             found, error._solution = error._solution, None
             error.info = _info(found, b)
             has_x = found.has_x or not b.columns.size
-            error.best = back(b.x(found, type_)) if has_x else None
+            error.best = back(b.x(found, _type_of_x(found, type_))) if has_x else None
             raise
         if solution.doubt:
             _warn(solution.doubt)
         info = _info(solution, b) if return_info else None
-        x = back(b.x(solution, type_))
+        x = back(b.x(solution, _type_of_x(solution, type_)))
     return (x, info) if return_info else x
 
 
@@ -463,9 +470,10 @@ def solve(
         each residual, also for more than 8 right-hand sides.
     strict : bool
         whether an x that may have no correct digit is an AccuracyError, not an AccuracyWarning.
-    accuracy : {"auto", "backward", "forward"}
+    accuracy : {"auto", "backward", "forward", "certified"}
         what is refined: the backward error, or, with "forward", x itself to its last digit, by
-        residuals in twice FP64's precision, for one general system.
+        residuals in twice FP64's precision, for one general system. "certified": with proven bounds
+        of its errors, by an approximate inverse, of one process on a CPU; x is then FP64.
     comm : mpi4py communicator, optional
         the ranks that solve together; this process alone by default.
     device : {"auto", "cpu", "cuda"}
@@ -555,12 +563,12 @@ def solve(
         if (
             precision not in ("auto", "fp64")
             or device == "cuda"
-            or accuracy == "forward"
+            or accuracy in ("forward", "certified")
             or return_info
         ):
             raise ValueError(
-                "return_info, a device, accuracy='forward' and a precision below FP64 are for one "
-                "general system; allowed for stacks and assume_a: none of them"
+                "return_info, a device, accuracy='forward' or 'certified', and a precision below "
+                "FP64 are for one general system; allowed for stacks and assume_a: none of them"
             )
         checked()
 

@@ -265,7 +265,7 @@ def test_inf_and_nan(n, bad):
         ({"nb": -3}, "^nb -3 is not allowed"),
         ({"nprow": 2}, "^nprow 2 does not divide"),
         ({"condition": "maybe"}, "allowed: off, on, full"),
-        ({"accuracy": "certified"}, "allowed: auto, backward, forward"),
+        ({"accuracy": "perfect"}, "allowed: auto, backward, forward, certified"),
         ({"comm": "world"}, "communicator"),
     ],
 )

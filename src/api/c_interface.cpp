@@ -86,6 +86,7 @@ void fill(const Solution& s, lupine_result* result) {
   r.doubtful = s.doubt.empty() ? 0 : 1;
   r.accurate = std::ranges::all_of(s.columns, &SolveColumn::accurate) ? 1 : 0;
   r.componentwise_bound = largest(s, &SolveColumn::componentwise_bound);
+  r.certified = std::ranges::all_of(s.columns, &SolveColumn::certified) ? 1 : 0;
   std::memcpy(result, &r, size);
 }
 

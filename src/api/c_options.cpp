@@ -22,7 +22,8 @@ static_assert(static_cast<int>(RefineMethod::automatic) == LUPINE_AUTO &&
               static_cast<int>(RefineMethod::gmres) == LUPINE_GMRES);
 static_assert(static_cast<int>(Accuracy::automatic) == LUPINE_AUTO &&
               static_cast<int>(Accuracy::backward) == LUPINE_BACKWARD &&
-              static_cast<int>(Accuracy::forward) == LUPINE_FORWARD);
+              static_cast<int>(Accuracy::forward) == LUPINE_FORWARD &&
+              static_cast<int>(Accuracy::certified) == LUPINE_CERTIFIED);
 static_assert(static_cast<int>(DeviceKind::automatic) == LUPINE_AUTO &&
               static_cast<int>(DeviceKind::cpu) == LUPINE_CPU &&
               static_cast<int>(DeviceKind::cuda) == LUPINE_CUDA);

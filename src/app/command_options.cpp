@@ -343,7 +343,8 @@ Options solve_options(Arguments& a) {
              "many right-hand sides)",
              o.condition));
   all.push_back(choice("--accuracy",
-                       "What is refined: the backward error of x, or x to its last digit "
+                       "What is refined: the backward error of x, or x to its last digit; "
+                       "certified: with proven bounds "
                        "(default auto: backward)",
                        o.accuracy));
   append(all, layout_options(o.run));

@@ -63,7 +63,8 @@ const std::vector<Entry<ConditionCheck>>& entries(ConditionCheck) {
 const std::vector<Entry<Accuracy>>& entries(Accuracy) {
   static const std::vector<Entry<Accuracy>> all{{Accuracy::automatic, "auto"},
                                                 {Accuracy::backward, "backward"},
-                                                {Accuracy::forward, "forward"}};
+                                                {Accuracy::forward, "forward"},
+                                                {Accuracy::certified, "certified"}};
   return all;
 }
 const std::vector<Entry<BroadcastMethod>>& entries(BroadcastMethod) {

@@ -36,10 +36,11 @@ struct LuPlan {
   /// Whether A and its factors are stored in the 16 bits that the update reads. Then each operation
   /// with a part of them works on a copy in FP32 and rounds the result. With pivoting only.
   bool narrow = false;
-  bool native = false;    ///< whether the update reads its precision without a copy in FP32
-  bool overlaps = false;  ///< whether panels are factored beside updates (Device::overlaps)
-  bool staged = false;    ///< whether panels travel through host memory
-  std::int64_t held = 0;  ///< bytes for each element of an A kept beside its factors; 0: none
+  bool native = false;     ///< whether the update reads its precision without a copy in FP32
+  bool overlaps = false;   ///< whether panels are factored beside updates (Device::overlaps)
+  bool staged = false;     ///< whether panels travel through host memory
+  std::int64_t held = 0;   ///< bytes for each element of an A kept beside its factors; 0: none
+  bool certified = false;  ///< whether the errors of x are proven, by an inverse beside the factors
 
   /// The precision in which A and its factors are stored.
   Precision storage() const { return narrow ? precision : storage_for(precision); }

@@ -85,6 +85,7 @@ class System {
   std::optional<std::uint64_t> checksum() const;
 
   std::int64_t n() const { return x_.part.size(); }
+  Field field() const { return a_->field(); }
   const ProcessGrid& grid() const { return grid_; }
   /// The distribution of solutions, and of right-hand sides.
   const Distribution& x_part() const { return x_.part; }
@@ -158,7 +159,6 @@ class System {
   MultiVector magnitude_product(const MultiVector& v);
   template <class T>
   MultiVector magnitude_product_in(const MultiVector& v, const Vector& powers);
-  Field field() const { return a_->field(); }
   /// The real vectors that stand for so many in a product with A.
   std::int64_t products(std::int64_t vectors) const { return parts_of(field()) * vectors; }
   /// Numbers of one of these on the rank: half of domain.size() in planes.

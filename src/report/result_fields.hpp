@@ -36,7 +36,8 @@ void for_each_field(const SolveStep& step, const Visit& visit) {
 template <class Visit>
 void for_each_field(const SolveColumn& column, const Visit& visit) {
   const auto& [precision, method, iterations, converged, hpl_residual, backward_error,
-               componentwise_error, forward_bound, why, accurate, componentwise_bound] = column;
+               componentwise_error, forward_bound, why, accurate, componentwise_bound, certified] =
+      column;
   visit("precision", precision);
   visit("method", method);
   visit("iterations", iterations);
@@ -47,6 +48,7 @@ void for_each_field(const SolveColumn& column, const Visit& visit) {
   visit("forward_bound", forward_bound);
   visit("accurate", accurate);
   visit("componentwise_bound", componentwise_bound);
+  visit("certified", certified);
   visit("why", why);
 }
 
@@ -60,12 +62,28 @@ void for_each_field(const SolveMemory& memory, const Visit& visit) {
   visit("free_per_rank_bytes", bytes(memory.free));
 }
 
+template <class Visit>
+void for_each_field(const SolveProof& proof, const Visit& visit) {
+  const auto& [operations, expected_seconds, seconds, inverse, products, norm, why_none] = proof;
+  const auto known = [](Precision p) {
+    return p == Precision::automatic ? std::nullopt : std::optional(p);
+  };
+  const auto positive = [](double v) { return v > 0 ? std::optional(v) : std::nullopt; };
+  visit("operations", positive(operations));
+  visit("expected_seconds", positive(expected_seconds));
+  visit("seconds", seconds);
+  visit("inverse", known(inverse));
+  visit("products", known(products));
+  visit("norm", norm);
+  visit("why_none", why_none);
+}
+
 /// All but x, and the options that were chosen.
 template <class Visit>
 void for_each_field(const Solution& s, const Visit& visit) {
   const auto& [x, n, steps, columns, converged, norm_a, condition, condition_at_least, equilibrated,
                load_seconds, seconds, check_seconds, doubt, notes, chosen, reason, device,
-               fp64_products, panel_width, memory, accuracy] = s;
+               fp64_products, panel_width, memory, accuracy, proof] = s;
   visit("n", n);
   visit("precision", steps.empty() ? std::nullopt : std::optional(s.precision()));
   visit("reason", reason);
@@ -83,6 +101,7 @@ void for_each_field(const Solution& s, const Visit& visit) {
   visit("device_description", device);
   visit("fp64_products", fp64_products);
   visit("memory", memory);
+  visit("proof", proof);
   visit("steps", steps);
   visit("columns", columns);
   visit("notes", notes);

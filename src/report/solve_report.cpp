@@ -71,6 +71,16 @@ double difference_from_ones(const SolveRun& run, const Solution& s) {
   return most;
 }
 
+std::string accuracy_text(const Solution& s) {
+  const std::string to_last = "x to its last digit, residuals in twice FP64's precision";
+  if (s.accuracy == Accuracy::backward) return "backward";
+  if (s.accuracy == Accuracy::forward) return "forward: " + to_last;
+  const SolveProof& proof = s.proof;
+  return fmt::format(
+      "certified: {}; a proof of {:.2g} operations beside the LU{}", to_last, proof.operations,
+      proof.expected_seconds > 0 ? fmt::format(", {:.2g} s expected", proof.expected_seconds) : "");
+}
+
 std::string given_lines(const SolveRun& run, const Solution& s) {
   const SolveOptions& o = run.options;
   std::string text = line("A", fmt::format("{}, {} x {}{}", run.a, run.n, run.n,
@@ -98,10 +108,7 @@ std::string given_lines(const SolveRun& run, const Solution& s) {
   text += lines.take_as("tolerance",
                         fmt::format("{:.2e}, componentwise backward error{}", tolerance(run),
                                     goes_on(run) ? "; refined while that falls" : ""));
-  text += lines.take_as("accuracy",
-                        s.accuracy == Accuracy::forward
-                            ? "forward: x to its last digit, residuals in twice FP64's precision"
-                            : "backward");
+  text += lines.take_as("accuracy", accuracy_text(s));
   text += lines.take_as("strict", o.strict ? "on, a doubt about x is a failure" : "off");
   // REFINE, SCALING and CONDITION show these three. The options of the run are shown as chosen, in
   // machine_lines().
@@ -223,9 +230,23 @@ std::string digits(double bound) {
   return fmt::format("{:.1f}", std::floor(10 * std::clamp(-std::log10(bound), 0.0, most)) / 10);
 }
 
-/// How many digits of every x are certain, with Accuracy::forward; empty without bounds.
+/// What the proof has shown, and at what cost.
+std::string proof_line(const Solution& s) {
+  const SolveProof& proof = s.proof;
+  if (s.accuracy != Accuracy::certified) return "";
+  const std::string shown =
+      std::isnan(proof.norm)
+          ? ""
+          : fmt::format("||I - R A|| <= {:.2e}, R by {} factors, products in {}; ", proof.norm,
+                        name(proof.inverse), name(proof.products));
+  return line("PROOF", fmt::format("{}{}{:.3f} s of the checks",
+                                   proof.why_none.empty() ? "" : "none; ", shown, proof.seconds));
+}
+
+/// How many digits of every x are certain, or proven, with Accuracy::forward and certified; empty
+/// without bounds.
 std::string digits_line(const Solution& s) {
-  if (s.accuracy != Accuracy::forward || s.columns.empty()) return "";
+  if (s.accuracy == Accuracy::backward || s.columns.empty()) return "";
   double norm = 0;
   double component = 0;
   for (const SolveColumn& c : s.columns) {
@@ -238,14 +259,14 @@ std::string digits_line(const Solution& s) {
   }
   const std::ptrdiff_t rest = std::ranges::count(s.columns, false, &SolveColumn::accurate);
   std::string text = digits(norm) + " digits in norm";
-  if (rest > 0)
+  if (rest > 0 && s.accuracy == Accuracy::forward)
     text += fmt::format("; not certain to the last one{}",
                         s.columns.size() > 1 ? fmt::format(" for {} of them", rest) : "");
   else if (std::isfinite(component))
     text += fmt::format(", {} in the worst component", digits(component));
   else if (std::isinf(component))
     text += ", not certain in the worst component";
-  return line("x", text);
+  return line("x", text + (s.accuracy == Accuracy::certified ? ", proven" : ""));
 }
 
 std::string memory_line(const SolveRun& run, const Solution& s) {
@@ -276,7 +297,7 @@ std::string total_lines(const SolveRun& run, const Solution& s) {
     text += line("CONDITION",
                  fmt::format("{}{:.2e}, estimated{}", s.condition_at_least ? "at least " : "",
                              s.condition, s.equilibrated ? ", of the scaled matrix" : ""));
-  text += digits_line(s);
+  text += digits_line(s) + proof_line(s);
   text += memory_line(run, s);
   text += energy_lines(run);
   return text + line("TIME", fmt::format("{:.3f} s to get A, {:.3f} s to solve, {:.3f} s to check",

@@ -6,6 +6,7 @@
 #include "device/emulation_workspace.hpp"
 #include "factor/lu.hpp"
 #include "matrix/distributed_matrix.hpp"
+#include "refine/certificate.hpp"
 #include "refine/refinement.hpp"
 #include "source/part_writer.hpp"
 
@@ -33,7 +34,8 @@ double rank_bytes(const LuPlan& plan) {
   const std::int64_t matrices =
       DistributedMatrix::bytes(plan.rows().local_size(), plan.columns().local_size(), element);
   return static_cast<double>(matrices) + panel_bytes(plan) + refine_bytes(plan) +
-         emulation_bytes(plan) + traits_of(plan.device).fixed_bytes;
+         (plan.certified ? Certificate::bytes(plan) : 0) + emulation_bytes(plan) +
+         traits_of(plan.device).fixed_bytes;
 }
 
 double host_bytes(const LuPlan& plan) {

@@ -156,6 +156,7 @@ LuPlan Planning::lu(std::int64_t n) const {
   LuPlan lu = setup_.lu;
   lu.n = n;
   lu.held = kept_bytes();
+  lu.certified = asked_.certified;
   return tuned(lu, tuning(n));
 }
 

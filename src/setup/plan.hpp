@@ -42,6 +42,7 @@ struct LuRequest {
   std::int64_t most_n = 0;     ///< upper limit of a chosen n; 0: none
   Profile profile{};           ///< its entries take precedence over the table of defaults
   Kept kept = Kept::not_at_all;
+  bool certified = false;  ///< see LuPlan
   /// Block size of an A that lies in place in these blocks, at least 1; it becomes a copy if the
   /// options name another block size, or if the blocks are less than half as wide as those that
   /// plan() would choose, and memory allows the copy. 0: any block size is possible in place.

@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "core/numbers.hpp"
+#include "solve/proofs.hpp"
 #include "source/threads.hpp"
 
 namespace lupine {
@@ -19,19 +20,6 @@ namespace {
 
 // Bounds that are computed in FP32, or for an x of some corrections ago, are right to two digits.
 constexpr double bound_margin = 1.02;
-
-// v 2^e; exact unless the result is outside of FP64's normal numbers.
-double times_power(double v, int e) {
-  if (e < -1022 || e > 1023) return std::ldexp(v, e);
-  return v * std::bit_cast<double>(static_cast<std::uint64_t>(e + 1023) << 52);
-}
-
-// v_i 2^(exponents_i + shift) for all i.
-Vector scaled(std::span<const double> v, const std::vector<int>& exponents, int shift) {
-  Vector result(v.size());
-  for (std::size_t i = 0; i < v.size(); ++i) result[i] = times_power(v[i], exponents[i] + shift);
-  return result;
-}
 
 // The largest exponent of the numbers v_i 2^exponents[i] that are not zero; nullopt if all are
 // zero.
@@ -61,8 +49,6 @@ long double largest_scaled(const Vector& v, const std::vector<int>& exponents, i
 
 // The error above which no decimal digit is right.
 constexpr double no_digit = 0.5;
-// The smallest FP64 number: what an x, or a number on the way to it, may lose by underflow.
-constexpr double smallest = std::numeric_limits<double>::denorm_min();
 
 // Forward bounds of the accepted answers. C is divided by 2^top, where top is the exponent of
 // ||C y||, so that neither norm overflows.
@@ -186,6 +172,7 @@ class Answering {
     answers_.y = MultiVector(system_.x_part().local_size(), b.count());
     answers_.all.resize(static_cast<std::size_t>(b.count()));
     shifts_.resize(answers_.all.size());
+    if (options.certificate) lows_ = answers_.y;
     for_each_in_threads(b.count(), [&](std::int64_t k) {
       const int shift = largest_exponent(b[k], scales_.rows).value_or(0) - matrix_.exponent_of_b();
       shifts_[static_cast<std::size_t>(k)] = shift;
@@ -210,7 +197,9 @@ class Answering {
       for (std::int64_t k = 0; k < right_.count(); ++k) rest.push_back(k);
     if (!rest.empty()) refine(rest);
     const double begin = run_.now();
-    if (options_.condition != ConditionCheck::off)
+    if (options_.certificate)
+      prove();
+    else if (options_.condition != ConditionCheck::off)
       ForwardBounds(factored_, scales_)
           .set(answers_, options_.condition == ConditionCheck::full || !options_.many);
     times_.checks += run_.now() - begin;
@@ -341,6 +330,11 @@ class Answering {
          factored_.normwise_error(answers_.y[k], right_[k], outcome.residual) <= tolerance_);
     const bool sharp = options_.refine.forward && finite && std::isfinite(outcome.norm_error);
     if (options_.sharp && !sharp) column.converged = false;
+    if (options_.certificate) {
+      std::ranges::copy(outcome.low, lows_[k].begin());
+      column.accurate = sharp;
+      return;
+    }
     if (sharp) sharpen(k, outcome);
     column.accurate = sharp && options_.condition == ConditionCheck::off;
     answer.weight = std::move(outcome.bound);
@@ -391,6 +385,30 @@ class Answering {
     if (!std::isfinite(largest(sharp.of_entries))) sharp.of_entries = {};
   }
 
+  // Proven bounds of the accepted x. In a step before the last, no x is accepted without them.
+  void prove() {
+    std::vector<std::int64_t> open;
+    for (std::int64_t k = 0; k < right_.count(); ++k)
+      if (of(k).column.converged) open.push_back(k);
+    if (open.empty()) return;
+    const double begin = run_.now();
+    Certificate& certificate = options_.certificate();
+    if (certificate.contraction(system_, op_).is_shown()) {
+      MultiVector y = answers_.y;
+      for (MultiVector* v : {&y, &lows_, &right_}) v->keep(open);
+      const MultiVector errors = certificate.errors(system_, op_, y, lows_, right_);
+      for (std::size_t i = 0; i < open.size(); ++i)
+        set_proven(of(open[i]), answers_.x[open[i]], answers_.y[open[i]],
+                   errors[static_cast<std::int64_t>(i)], scales_.columns);
+    }
+    for (const std::int64_t k : open) {
+      SolveColumn& column = of(k).column;
+      column.accurate = column.accurate && column.certified && column.forward_bound <= 2 * eps;
+      column.converged = column.certified || !options_.sharp;
+    }
+    times_.proofs += run_.now() - begin;
+  }
+
   FactoredSystem& factored_;
   System& system_;
   const ScaledMatrix& matrix_;
@@ -403,21 +421,12 @@ class Answering {
   AnswerTimes& times_;
   VectorSpace x_space_;
   MultiVector right_;        // R b 2^-shift
+  MultiVector lows_;         // RefineOutcome::low, with a certificate
   std::vector<int> shifts_;  // the largest |r_i b_i| 2^-shift is in [1/2, 1)
   Answers answers_;
 };
 
 }  // namespace
-
-Accuracy accuracy_on(const Device& device, Accuracy asked) {
-  if (asked != Accuracy::forward) return Accuracy::backward;
-  if (!device.multiplies_extended())
-    throw UsageError(fmt::format(
-        "--accuracy forward: {} computes no residuals in twice FP64's precision; allowed there: "
-        "auto, backward",
-        device.description()));
-  return asked;
-}
 
 Answers answers(FactoredSystem& factored, const ScaledMatrix& matrix, Transpose op,
                 const MultiVector& b, const AnswerOptions& options, AnswerTimes& times) {

@@ -8,11 +8,13 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "refine/certificate.hpp"
 #include "refine/refinement.hpp"
 #include "solve/factored_system.hpp"
 #include "solve/scaled_matrix.hpp"
@@ -62,17 +64,17 @@ struct AnswerOptions {
   ConditionCheck condition = ConditionCheck::on;
   /// Whether there are more than Device::few_vectors right-hand sides in all.
   bool many = false;
+  /// With refine.forward: proofs for the matrix of the answers, or of its transpose's system, made
+  /// when they are first needed. Accepted x then get proven bounds or none. Empty: estimated ones.
+  std::function<Certificate&()> certificate{};
 };
 
 /// Seconds of this rank.
 struct AnswerTimes {
   double refine = 0;  ///< solves and refinement
   double checks = 0;  ///< everything else
+  double proofs = 0;  ///< of that, proofs
 };
-
-/// What Accuracy::automatic stands for. @throws UsageError for `forward` on a device that cannot
-/// compute residuals in twice FP64's precision
-Accuracy accuracy_on(const Device& device, Accuracy asked);
 
 /// Solves for each b and measures the errors of x. Below, A, R and C are the matrix of `factored`,
 /// which may be a transpose, and the scales of its rows and columns. x = C y 2^shift, where y
@@ -94,6 +96,7 @@ Accuracy accuracy_on(const Device& device, Accuracy asked);
 /// x + low: the larger one of RefineOutcome::norm_error and the formula above with
 ///     f = |r| + System::extended_error() (|R A C| |y| + |R b|) + (n + 1) underflow,
 /// r being the residual of x + low; and likewise of its entries, unless the bounds are by norms.
+/// With a certificate, both bounds are proven (docs/numerics.md, 4.7), or NaN.
 /// Infinity where only a lower bound of the condition number is possible, which is estimated too
 /// where it is not known, and for an x that has underflowed to 0. Collective.
 /// @param matrix whose system, or its transpose's, `factored` has

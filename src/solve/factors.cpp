@@ -15,7 +15,10 @@ namespace lupine {
 
 Factors::Factors(Transport& transport, const ScaledMatrix& a, const LuPlan& plan, int rotations,
                  const ColumnsDone& done)
-    : transport_(transport), lu_(agreed(transport.grid().all(), [&] {
+    : transport_(transport),
+      scaled_(a),
+      precision_(plan.precision),
+      lu_(agreed(transport.grid().all(), [&] {
         return DistributedMatrix(transport.device(), a.matrix().element_rows(),
                                  a.matrix().element_columns(), plan.storage(), plan.field);
       })) {
@@ -45,6 +48,15 @@ Factors::Factors(Transport& transport, const ScaledMatrix& a, const LuPlan& plan
   if (rotations > 0) solver = std::make_unique<RotatedSolver>(std::move(solver), *u, *v);
   factored_ = std::make_unique<FactoredSystem>(device, std::move(*system), std::move(solver),
                                                FactorError{unit_roundoff(plan.precision), growth_});
+}
+
+Certificate& Factors::certificate() {
+  LUPINE_EXPECTS(outcome_.usable());
+  if (!certificate_)
+    certificate_ =
+        std::make_unique<Certificate>(transport_.device(), factored_->system(), factored_->solver(),
+                                      precision_, scaled_.entries());
+  return *certificate_;
 }
 
 double Factors::measured_growth(double largest) const {

@@ -9,6 +9,7 @@
 #include "core/numbers.hpp"
 #include "factor/lu.hpp"
 #include "matrix/distributed_matrix.hpp"
+#include "refine/certificate.hpp"
 #include "solve/factored_system.hpp"
 #include "solve/scaled_matrix.hpp"
 #include "transport/transport.hpp"
@@ -45,16 +46,24 @@ class Factors {
     LUPINE_EXPECTS(outcome_.usable());
     return factored_->of(transpose);
   }
+  /// Proofs with an inverse by these factors, made in the first call; for a process alone.
+  /// @pre outcome().usable()
+  Certificate& certificate();
+  /// The same if it is there, else null.
+  Certificate* made_certificate() { return certificate_.get(); }
 
  private:
   double measured_growth(double largest) const;
 
   Transport& transport_;
+  const ScaledMatrix& scaled_;
+  Precision precision_;
   DistributedMatrix lu_;
   FactorOutcome outcome_;
   double seconds_ = 0;
   double growth_ = unknown;
   std::unique_ptr<FactoredSystem> factored_;  // null: the factors are not usable
+  std::unique_ptr<Certificate> certificate_;
 };
 
 }  // namespace lupine

@@ -85,11 +85,13 @@ System ScaledMatrix::system() const {
           a_.rows(), a_.columns(), held_ ? Scales{} : scales_.local(a_.rows(), a_.columns())};
 }
 
-void ScaledMatrix::round_to(AnyMatrix elements) const {
+void ScaledMatrix::round_to(AnyMatrix elements, std::int64_t i0, std::int64_t j0) const {
   const AnyMatrix to = elements.real();
+  const std::int64_t row = i0 * parts_of(a_.field());
   const auto queue = device_.make_queue(Priority::normal);
   const Scales scales = held_ ? Scales{} : scales_.local(a_.rows(), a_.columns());
-  const ConstAnyMatrix from = held_ ? ConstAnyMatrix(held_->local()) : a_.local();
+  const ConstAnyMatrix from =
+      (held_ ? ConstAnyMatrix(held_->local()) : a_.local()).block(row, j0, to.rows, to.columns);
   const Buffer rows = on_device(device_, *queue, scales.rows);
   const Buffer columns = on_device(device_, *queue, of_columns(a_.field(), scales.columns));
   const bool narrow = bytes_of(to.precision) == 2;
@@ -101,11 +103,16 @@ void ScaledMatrix::round_to(AnyMatrix elements) const {
     const AnyMatrix rounded =
         narrow ? AnyMatrix(Precision::fp32, wide.data(), to.rows, count, to.rows) : part;
     device_.scale(*queue, from.block(0, j, to.rows, count),
-                  scales.rows.empty() ? nullptr : rows.as<double>(),
-                  scales.columns.empty() ? nullptr : columns.as<double>() + j, rounded);
+                  scales.rows.empty() ? nullptr : rows.as<double>() + row,
+                  scales.columns.empty() ? nullptr : columns.as<double>() + j0 + j, rounded);
     if (narrow) device_.copy(*queue, rounded, part);
   }
   queue->synchronize();
+}
+
+ScaledEntries ScaledMatrix::entries() const {
+  return {[this](AnyMatrix to, std::int64_t i, std::int64_t j) { round_to(to, i, j); }, underflow(),
+          scales_.largest};
 }
 
 long double ScaledMatrix::norm(System& system, Transpose transpose) const {

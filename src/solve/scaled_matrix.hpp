@@ -9,6 +9,7 @@
 #include "comm/process_grid.hpp"
 #include "device/device.hpp"
 #include "matrix/distributed_matrix.hpp"
+#include "refine/certificate.hpp"
 #include "refine/system.hpp"
 #include "solve/checksum.hpp"
 #include "solve/equilibration.hpp"
@@ -36,8 +37,11 @@ class ScaledMatrix {
   bool is_held() const { return held_.has_value(); }
   /// The system (R A C) y = R b. Collective.
   System system() const;
-  /// The elements <- R A C, rounded to their precision; to 16 bits by way of FP32. Not collective.
-  void round_to(AnyMatrix elements) const;
+  /// The elements <- the rank's part of R A C from its row i and column j on, rounded to their
+  /// precision; to 16 bits by way of FP32. Not collective.
+  void round_to(AnyMatrix elements, std::int64_t i = 0, std::int64_t j = 0) const;
+  /// The entries of R A C for proofs, which refer to this object.
+  ScaledEntries entries() const;
   /// ||A|| (or ||A^T||) of the given matrix, which may be beyond FP64's range. @param system that
   /// of A or A^T; the call may make a pass over A. Collective.
   long double norm(System& system, Transpose transpose) const;

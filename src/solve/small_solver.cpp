@@ -18,6 +18,7 @@
 #include "refine/refinement.hpp"
 #include "solve/answers.hpp"
 #include "solve/determinant.hpp"
+#include "solve/proofs.hpp"
 #include "solve/stepped_solver.hpp"
 
 namespace lupine {
@@ -150,7 +151,7 @@ SmallSolver::SmallSolver(const Matrix& a, const SolveOptions& options,
       threads_(threads_of(options)),
       resources_(small_resources(field(), n(), threads_)),
       device_(make_device({.kind = DeviceKind::cpu, .threads = resources_.threads, .run = run_})),
-      accuracy_(accuracy_on(*device_, options.accuracy)) {
+      accuracy_(accuracy_on(*device_, 1, options.accuracy)) {
   const MatrixSource& source = source_.source();
   source.check(grid_.all());
   const Distribution rows(numbers(), numbers(), 1, 0);
@@ -223,6 +224,7 @@ std::unique_ptr<Solver> SmallSolver::stepped() const {
 }
 
 Solver& SmallSolver::take_over() {
+  certificate_.reset();
   factored_.reset();
   general_ = stepped();
   general_->factor();
@@ -310,7 +312,15 @@ bool SmallSolver::solve_block(const RightHandSideSource& b, const MultiVector& g
                     .max_iterations = options_.max_iterations,
                     .stop = StopRule::componentwise,
                     .tolerance = options_.tolerance,
-                    .forward = accuracy_ == Accuracy::forward};
+                    .forward = accuracy_ != Accuracy::backward};
+  if (accuracy_ == Accuracy::certified)
+    options.certificate = [this]() -> Certificate& {
+      if (!certificate_)
+        certificate_ =
+            std::make_unique<Certificate>(*device_, factored_->system(), factored_->solver(),
+                                          Precision::fp64, scaled_->entries());
+      return *certificate_;
+    };
   options.condition = options_.condition;
   options.many = many;
   AnswerTimes times;
@@ -320,6 +330,7 @@ bool SmallSolver::solve_block(const RightHandSideSource& b, const MultiVector& g
   stop_if_ended();
   step_.refine_seconds += times.refine;
   check_seconds_ += times.checks;
+  proof_seconds_ += times.proofs;
   for (std::int64_t k = 0; k < found.x.count(); ++k) {
     const SolveColumn& column = found.all[static_cast<std::size_t>(k)].column;
     if (!column.converged) return false;
@@ -359,11 +370,16 @@ void SmallSolver::finish(Transpose op, Solution& solution) {
   solution.device = device_->description();
   if (resources_.lapack != nullptr) solution.device += "; LU by the program's LAPACK";
   solution.steps = {step_};
+  if (accuracy_ == Accuracy::certified) {
+    solution.proof = announced_proof(n(), field(), Precision::fp64, {});
+    solution.proof.seconds = proof_seconds_;
+    tell_proof(certificate_.get(), factored.system(), op, solution);
+  }
   // The next solve() begins with the present factors.
   step_ = {};
   step_.precision = Precision::fp64;
   step_.growth = factored.factor_error().growth;
-  load_seconds_ = scale_seconds_ = check_seconds_ = 0;
+  load_seconds_ = scale_seconds_ = check_seconds_ = proof_seconds_ = 0;
 }
 
 std::unique_ptr<Solver> make_solver(MPI_Comm comm, const Matrix& a, const SolveOptions& options,

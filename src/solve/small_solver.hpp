@@ -92,13 +92,15 @@ class SmallSolver final : public Solver {
   int threads_;  // of the caller's functions
   SmallResources resources_;
   std::unique_ptr<Device> device_;
-  Accuracy accuracy_;  // backward or forward
+  Accuracy accuracy_;  // backward, forward or certified
   std::optional<UserMatrix> a_;
   std::optional<ScaledMatrix> scaled_;
   std::unique_ptr<FactoredSystem> factored_;
+  std::unique_ptr<Certificate> certificate_;
   double load_seconds_ = 0;
   double scale_seconds_ = 0;
   double check_seconds_ = 0;
+  double proof_seconds_ = 0;  // of these
   SolveStep step_;
   std::unique_ptr<Solver> general_;  // the solver that has taken over; null: none has
 };

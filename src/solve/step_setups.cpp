@@ -39,7 +39,11 @@ std::vector<Attempt> SteppedSolver::plan_attempts() {
   if (options_.first == Precision::fp16x3 || machine_.native(Precision::fp16x3))
     compared.push_back(Precision::fp16x3);
   rates_ = update_rates(machine_, compared, n());
-  return worthwhile_attempts(draft(), rates_, options_.first);
+  std::vector<Attempt> steps = worthwhile_attempts(draft(), rates_, options_.first);
+  // An inverse by factors of 16 bits proves nothing of most matrices.
+  if (accuracy_ == Accuracy::certified && options_.first == Precision::automatic)
+    std::erase_if(steps, [](const Attempt& step) { return bytes_of(step.precision) == 2; });
+  return steps;
 }
 
 // What is known of an LU before its step is planned.
@@ -59,6 +63,7 @@ LuRequest SteppedSolver::request(Precision precision) const {
                .precision = precision,
                .field = field(),
                .pivoting = Pivoting::partial,
+               .certified = accuracy_ == Accuracy::certified,
                .size = "n ="};
   if (precision != Precision::fp64) of.run.fp64 = Fp64Products::native;  // there are none
   return of;

@@ -15,7 +15,6 @@
 #include "factor/reporter.hpp"
 #include "host/lapack.hpp"
 #include "host/thread_scope.hpp"
-#include "refine/refinement.hpp"
 
 namespace lupine {
 
@@ -33,7 +32,7 @@ SteppedSolver::SteppedSolver(MPI_Comm comm, const Matrix& a, const SolveOptions&
       source_(a),
       options_(options),
       progress_(progress),
-      accuracy_(accuracy_on(machine_.device(), options.accuracy)),
+      accuracy_(accuracy_on(machine_.device(), machine_.all().size(), options.accuracy)),
       plan_(plan_attempts()),
       first_(first_setup()) {}
 
@@ -328,7 +327,9 @@ void SteppedSolver::solve_block(const RightHandSideSource& source,
                     .stop = StopRule::componentwise,
                     .tolerance = options_.tolerance,
                     .worth = worth(std::ssize(given), left),
-                    .forward = accuracy_ == Accuracy::forward};
+                    .forward = accuracy_ != Accuracy::backward};
+  if (accuracy_ == Accuracy::certified)
+    options.certificate = [this]() -> Certificate& { return factors_->certificate(); };
   options.sharp = options.refine.forward && !last();
   options.precision = step.precision;
   options.condition = options_.condition;
@@ -338,6 +339,7 @@ void SteppedSolver::solve_block(const RightHandSideSource& source,
       Activity::refinement, [&] { return answers(factored(), *scaled_, op_, b, options, times); });
   step.refine_seconds += times.refine;
   check_seconds_ += times.checks;
+  proof_seconds_ += times.proofs;
   seen_ = options.many ? std::nullopt : factored().system().checksum();
   for (std::size_t i = 0; i < given.size(); ++i) {
     const Answer& answer = found.all[i];
@@ -406,6 +408,9 @@ std::string SteppedSolver::why_not(const Solution& solution,
                                                               : "endlessly many");
     const std::string sides =
         unsolved.size() > 1 ? fmt::format(" ({} right-hand sides left)", unsolved.size()) : "";
+    if (Certificate* const proofs = factors_->made_certificate())
+      if (const auto& found = proofs->contraction(factored().system(), op_); !found.is_shown())
+        return "no proof: " + why_no_proof(found);
     if (error(unsolved.front()) <= tolerance())
       return fmt::format("x is not accurate to its last digit{}{}", forecast, sides);
     return fmt::format("componentwise backward error {:.2g}, allowed {:.2g}{}{}",
@@ -459,6 +464,11 @@ void SteppedSolver::finish(Solution& solution) {
   if (const auto own = machine_.device().memory())
     solution.memory.device_peak = static_cast<double>(own->most);
   solution.steps = steps_;
+  if (accuracy_ == Accuracy::certified) {
+    solution.proof = announced_proof(n(), field(), first_.lu.precision, rates_);
+    solution.proof.seconds = proof_seconds_;
+    if (factors_) tell_proof(factors_->made_certificate(), factored().system(), op_, solution);
+  }
   // The next solve() begins with the present factors.
   if (factors_) {
     SolveStep present;
@@ -467,7 +477,7 @@ void SteppedSolver::finish(Solution& solution) {
     present.rotated = steps_.back().rotated;
     steps_ = {present};
   }
-  load_seconds_ = scale_seconds_ = check_seconds_ = 0;
+  load_seconds_ = scale_seconds_ = check_seconds_ = proof_seconds_ = 0;
   kept_.clear();
 }
 

@@ -22,6 +22,7 @@
 #include "solve/attempt.hpp"
 #include "solve/checksum.hpp"
 #include "solve/factors.hpp"
+#include "solve/proofs.hpp"
 #include "solve/scaled_matrix.hpp"
 #include "solve/solver.hpp"
 #include "solve/user_matrix.hpp"
@@ -91,7 +92,7 @@ class SteppedSolver final : public Solver {
   Matrix source_;
   SolveOptions options_;
   ProgressFunction progress_;
-  Accuracy accuracy_;          // what is refined: backward or forward
+  Accuracy accuracy_;          // what is refined: backward, forward or certified
   Rates rates_;                // by which the steps are planned; empty with a given precision
   std::vector<Attempt> plan_;  // the steps that may be tried; plan_attempts() sets rates_ too
   std::string reason_;         // why they begin with this precision
@@ -115,6 +116,7 @@ class SteppedSolver final : public Solver {
   /// The rank's rows of right-hand sides that are not at hand and that a later step may need.
   std::map<std::int64_t, Vector> kept_;
   double check_seconds_ = 0;
+  double proof_seconds_ = 0;  // of these
 };
 
 }  // namespace lupine

@@ -344,7 +344,7 @@ static void run_options(void) {
   CHECK_REFUSED(first, -1, -7, "options");
   CHECK_REFUSED(gpu_count, -1, -7, "options");
   CHECK_REFUSED(strict, 2, -7, "options");
-  CHECK_REFUSED(accuracy, LUPINE_FORWARD + 1, -7, "options");
+  CHECK_REFUSED(accuracy, LUPINE_CERTIFIED + 1, -7, "options");
   CHECK_REFUSED(fp64, LUPINE_FP64_EMULATED, LUPINE_NOT_ALLOWED, "--fp64 emulated needs a GPU");
   CHECK_REFUSED(fp64, LUPINE_FP64_EMULATED + 1, -7, "options");
   const int gpus[] = {0, 1};
@@ -364,12 +364,13 @@ static void run_options(void) {
   }
 }
 
-/* x = 1 / 3 to its last digit: A x = b has the exact solution (1 / 3, 1, ..., 1). */
-static void forward(void) {
+/* x = 1 / 3 to its last digit: A x = b has the exact solution (1 / 3, 1, ..., 1). With
+   LUPINE_CERTIFIED its bounds are proven. */
+static void to_last_digit(int accuracy) {
   double a[order * order], b[order];
   lupine_options options;
   lupine_options_init(&options, sizeof options);
-  options.accuracy = LUPINE_FORWARD;
+  options.accuracy = accuracy;
   for (int j = 0; j < order; ++j) {
     for (int i = 0; i < order; ++i) a[i + j * order] = i == j ? order : i > j ? 1 : 0;
     b[j] = order + j;
@@ -384,6 +385,8 @@ static void forward(void) {
   CHECK(result.accurate == 1 && result.forward_bound < 4 * 0x1p-53);
   CHECK(result.componentwise_bound < 4 * 0x1p-53 && b[0] == 1. / 3);
   for (int i = 1; i < order; ++i) CHECK(b[i] == 1);
+  CHECK(result.certified == (accuracy == LUPINE_CERTIFIED));
+  CHECK(!result.certified || result.forward_bound >= (1. / 3) * 0x1p-54);
 }
 
 static void factors_alone(void) {
@@ -577,7 +580,8 @@ int main(int argc, char** argv) {
   errors_of_many();
   doubts();
   run_options();
-  forward();
+  to_last_digit(LUPINE_FORWARD);
+  to_last_digit(LUPINE_CERTIFIED);
   factors_alone();
   together();
   failures += failures_of_complex();

@@ -22,6 +22,7 @@ from .pipes import Child, Died, Hung, kill_group
 from .system import System
 
 PRECISIONS = ("fp16", "bf16", "fp16x3", "fp32", "fp64")
+_ACCURACIES = {"auto": 0, "backward": 1, "forward": 2, "certified": 3}
 _CODES = {"auto": 0, "fp16": 1, "bf16": 2, "fp32": 3, "fp64": 4, "fp16x3": 5}
 
 
@@ -41,6 +42,7 @@ class How:
             may_refuse=weak or "refine" in self.options,
             as_numpy=self.door == "python",
             transposed=self.method.startswith("transposed"),
+            certified=self.options.get("accuracy") == "certified",
         )
 
     def __str__(self) -> str:
@@ -111,7 +113,8 @@ class PythonDoor:
         reply = pickle.loads(self._child.receive(size, limit))
         if reply["status"] != "solved":
             return Outcome(reply["status"], words=reply["words"], kind=reply["kind"])
-        return Outcome("solved", system.taken(reply["x"]), reply["bounds"], reply["doubt"])
+        x = system.taken(reply["x"])
+        return Outcome("solved", x, reply["bounds"], reply["doubt"], proofs=reply["proofs"])
 
     def close(self) -> None:
         self._child.close()
@@ -138,7 +141,7 @@ class CDoor:
             2 if options.get("condition") == "full" else 1,
             options.get("nb", 0),
             int(system.is_complex),
-            2 if options.get("accuracy") == "forward" else 0,
+            _ACCURACIES[options.get("accuracy", "auto")],
         ]
         header = struct.pack("=9q", n, count, self.METHODS.index(how.method), *codes)
         limit = _limit(n, self._ranks)
@@ -210,7 +213,11 @@ class CommandDoor:
         notes = [note for note in document.get("notes", []) if note.startswith("A is singular")]
         doubt = document.get("doubt") or "; ".join(notes) or None
         x = np.load(folder / "x.npy").reshape(system.given()[1].shape)
-        return Outcome("solved", system.taken(x), _bounds(document), doubt)
+        proofs = [
+            (bool(column["certified"]), _number(column["componentwise_bound"]))
+            for column in document["columns"]
+        ]
+        return Outcome("solved", system.taken(x), _bounds(document), doubt, proofs=proofs)
 
     def close(self) -> None:
         pass
@@ -219,8 +226,11 @@ class CommandDoor:
 def _bounds(document: dict[str, Any]) -> list[float]:
     """Bounds of the columns; an infinite one is null."""
     columns = document["columns"]
-    found = [column["forward_bound"] for column in columns]
-    return [float("nan") if bound is None else float(bound) for bound in found]
+    return [_number(column["forward_bound"]) for column in columns]
+
+
+def _number(value: float | None) -> float:
+    return float("nan") if value is None else float(value)
 
 
 class Doors:

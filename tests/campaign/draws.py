@@ -12,6 +12,12 @@ from .system import Generator, System
 _WEIGHTS = {"python": 0.89, "c": 0.08, "command": 0.022, "emulated": 0.008}
 
 
+def _add_accuracy(rng: Generator, options: dict[str, Any]) -> None:
+    kind = rng.random()
+    if kind < 0.4:
+        options["accuracy"] = "forward" if kind < 0.2 else "certified"
+
+
 def _options(rng: Generator, count: int) -> dict[str, Any]:
     kind = rng.random()
     if kind < 0.55:
@@ -28,8 +34,7 @@ def _options(rng: Generator, count: int) -> dict[str, Any]:
         options = {"precision": "fp64", "nb": 16}
     if count > 8 and rng.random() < 0.4:
         options["condition"] = "full"
-    if rng.random() < 0.3:
-        options["accuracy"] = "forward"
+    _add_accuracy(rng, options)
     return options
 
 
@@ -47,6 +52,8 @@ def _c(rng: Generator, system: System) -> How:
     options.pop("refine", None)
     if method == "dgesv":
         options = {}
+    if ranks > 1 and options.get("accuracy") == "certified":
+        options["accuracy"] = "forward"
     return How("c", method, ranks=ranks, options=options)
 
 
@@ -58,10 +65,12 @@ def _command(rng: Generator, system: System, door: str) -> How:
         options["nb"] = int(rng.choice([7, 16, 64]))
     if system.count > 8 and rng.random() < 0.4:
         options["condition"] = "full"
-    if door == "command" and rng.random() < 0.3:
-        options["accuracy"] = "forward"
+    if door == "command":
+        _add_accuracy(rng, options)
     order = str(rng.choice(["C", "F"]))
-    return How(door, "", order, int(rng.choice(ranks, p=shares)), options)
+    count = int(rng.choice(ranks, p=shares))
+    # Proofs are for one process.
+    return How(door, "", order, 1 if options.get("accuracy") == "certified" else count, options)
 
 
 _KNOWN_WAYS = (

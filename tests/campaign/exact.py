@@ -205,6 +205,12 @@ def errors(x: Matrix, solution: list[arb]) -> Errors:
     )
 
 
+def error_of_entries(x: Matrix, solution: list[arb]) -> float:
+    """max_i |x_i - x*_i| / |x_i|: 0 / 0 is 0."""
+    pairs = zip(map(arb, x.tolist()), solution, strict=True)
+    return max(_ratio(abs(value - exact), abs(value)) for value, exact in pairs)
+
+
 def representable(solution: list[arb]) -> bool:
     """Whether the norm of the solution is within the normal numbers of FP64, or zero."""
     largest = norm(solution)

@@ -29,6 +29,8 @@ class Outcome:
     doubt: str | None = None  #: a warning
     words: str = ""  #: of a refusal or a crash
     kind: str = ""  #: the exception, or the value of info
+    #: whether the bounds of each column are proven, and that of its entries; empty: not told
+    proofs: list[tuple[bool, float]] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,7 @@ class Rules:
     may_refuse: bool = False  #: the options forbid the step that would solve
     as_numpy: bool = False  #: it raises LinAlgError only where numpy.linalg.solve does
     transposed: bool = False  #: A^T is given and factored
+    certified: bool = False  #: bounds are to be proven: without a doubt, all are
 
 
 @dataclass(frozen=True)
@@ -64,12 +67,42 @@ def judge(
         return Verdict("undecided")
     if outcome.status == "refused":
         return _of_refusal(system, reference, outcome, rules or Rules())
+    rules = rules or Rules()
+    if rules.certified:
+        proven = _of_proofs(reference, outcome)
+        if proven.failed:
+            return proven
     if outcome.doubt is not None:
         return Verdict("warned", outcome.doubt)
-    rules = rules or Rules()
     if reference.singular:
         return Verdict("singular, not said", "solved without a warning, and A is exactly singular")
     return _of_solution(reference, outcome)
+
+
+def _of_proofs(reference: exact.Reference, outcome: Outcome) -> Verdict:
+    """What is proven holds, whatever the system: nothing excuses it."""
+    assert outcome.x is not None
+    unsaid = (outcome.doubt is None, float("nan"))
+    for k in range(outcome.x.shape[1]):
+        certified, of_entries = outcome.proofs[k] if outcome.proofs else unsaid
+        if certified and reference.singular:
+            return Verdict("proof of a singular A", "a bound is proven, and A is singular", k)
+        if outcome.proofs and outcome.doubt is None and not certified:
+            return Verdict("no proof, not said", "neither a proof nor a warning", k)
+        if not certified or k >= len(outcome.bounds):
+            continue
+        if not outcome.bounds[k] < float("inf"):
+            return Verdict("proof", f"a proof of the bound {outcome.bounds[k]}", k)
+        x = outcome.x[:, k]
+        error = exact.errors(x, reference.columns[k]).of_x
+        entry = exact.error_of_entries(x, reference.columns[k])
+        if error > outcome.bounds[k] or entry > of_entries:
+            words = (
+                f"||x - x*|| / ||x|| = {error:.17g}, proven {outcome.bounds[k]:.17g}; of entries "
+                f"{entry:.17g}, proven {of_entries:.17g}"
+            )
+            return Verdict("proof", words, k, _over(error, outcome.bounds[k]))
+    return Verdict("solved")
 
 
 def _of_solution(reference: exact.Reference, outcome: Outcome) -> Verdict:

@@ -65,6 +65,9 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
         "x": np.asarray(x).reshape(request["b"].shape),
         "bounds": [] if info is None else [float(bound) for bound in info.forward_bounds],
         "doubt": "; ".join(doubts) or None,
+        "proofs": []
+        if info is None
+        else [(one.certified, one.componentwise_bound) for one in info.columns],
     }
 
 

@@ -77,6 +77,26 @@ def verdicts() -> None:
     assert _verdict(_SYSTEM, Outcome("hung")) == "hung"
 
 
+def proofs() -> None:
+    """A proven bound that does not hold is a failure, by whatever margin, whatever is doubted."""
+    rules = Rules(certified=True)
+
+    def verdict(outcome: Outcome, *proven: tuple[bool, float], of: System = _SYSTEM) -> str:
+        return _verdict(of, replace(outcome, proofs=list(proven)), rules)
+
+    x = _solved(1, 2 + 2.0**-40, bound=2.0**-40)
+    assert verdict(x, (True, 2.0**-41)) == "solved"
+    assert verdict(x, (True, 2.0**-42)) == "proof"
+    close = _solved(1, 2 + 2.0**-40, bound=2.0**-42)
+    assert verdict(close, (True, 1.0)) == "proof"
+    assert verdict(replace(close, doubt="another x"), (True, 1.0)) == "proof"
+    assert verdict(replace(close, doubt="no proof"), (False, 1.0)) == "warned"
+    assert verdict(close) == "proof"
+    assert verdict(x, (False, 1.0)) == "no proof, not said"
+    assert verdict(_solved(1, 2), (True, 0.0)) == "proof"
+    assert verdict(_solved(1, 0, bound=1.0), (True, 1.0), of=_SINGULAR) == "proof of a singular A"
+
+
 def singular_systems() -> None:
     assert _verdict(_SINGULAR, _solved(1, 0)) == "singular, not said"
     assert _verdict(_SINGULAR, _solved(1, 0, doubt="singular")) == "warned"
@@ -200,6 +220,7 @@ def main(programs: Programs) -> int:
     tests: list[Callable[[], None]] = [
         complex_systems,
         verdicts,
+        proofs,
         singular_systems,
         extremes,
         solutions,

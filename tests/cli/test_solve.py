@@ -478,7 +478,7 @@ BAD_WORDS = [
     (("{A}", "--condition="), ["--condition", "allowed: off, on, full"]),
     (("{A}", "--strict=on"), ["--strict=on", "no value"]),
     (("{A}", "--strict", "--strict"), ["--strict", "more than once"]),
-    (("{A}", "--accuracy", "certified"), ["--accuracy", "certified",
+    (("{A}", "--accuracy", "perfect"), ["--accuracy", "perfect",
                                           "allowed: auto, backward, forward"]),
     (("{A}", "--condition", "half"), ["--condition", "half", "allowed: off, on, full"]),
     (("{A}", "-P", "3", "-Q", "5"), ["-P 3", "-Q 5", "15 ranks"]),

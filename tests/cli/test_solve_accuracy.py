@@ -47,6 +47,49 @@ class Accuracy(Folder):
         self.assertIs(column["accurate"], False)
         self.assertGreater(column["forward_bound"], 4 * 2**-53)
 
+    def test_certified(self):
+        a = self.put("A.npy", numpy_bytes(matrix(N)))
+        b = self.put("b.mtx", market_array(product(matrix(N), solution(N, 2))))
+        outcome = run("solve", a, b, "--accuracy", "certified", "--json", self.at("a.json"))
+        self.assert_status(outcome, 0)
+        for line in (
+            r"^ACCURACY +: certified: x to its last digit, .*; a proof of "
+            + re.escape(f"{4 * N**3:.2g}"),
+            r"^x +: 15\.[789] digits in norm, 15\.[789] in the worst component, proven$",
+            r"^PROOF +: \|\|I - R A\|\| <= \d\.\d\de-\d\d, R by fp32 factors, products in fp32; "
+            r"\d+\.\d+ s of the checks$",
+        ):
+            self.assertRegex(outcome.out, re.compile(line, re.M))
+        document = self.load("a.json")
+        self.assertEqual(document["accuracy"], "certified")
+        self.assertLess(document["proof"]["norm"], 1e-3)
+        self.assertEqual(document["proof"]["operations"], 4 * N**3)
+        self.assertIsNone(document["proof"]["why_none"])
+        for column in document["columns"]:
+            self.assertIs(column["certified"], True)
+            self.assertLessEqual(column["forward_bound"], 4 * 2**-53)
+
+    def test_no_proof(self):
+        a = self.put("A.npy", numpy_bytes(hilbert(14)))
+        b = self.put("b.npy", numpy_bytes([[1.0]] * 14))
+        arguments = "solve", a, b, "--accuracy", "certified", "--json", self.at("a.json")
+        outcome = run(*arguments)
+        self.assert_status(outcome, 0)
+        words = "no proof of the error of x: ||I - R A|| could not be shown to be below 1: "
+        self.assertIn("WARNING: " + words, outcome.out)
+        document = self.load("a.json")
+        self.assertTrue(document["doubt"].startswith(words))
+        self.assertIs(document["columns"][0]["certified"], False)
+        self.assertIsNone(document["columns"][0]["forward_bound"])
+        self.assert_status(run(*arguments, "--strict"), 1)
+
+    def test_one_process(self):
+        a = self.put("A.npy", numpy_bytes(matrix(N)))
+        outcome = run("solve", a, "--accuracy", "certified", ranks=2)
+        self.assert_status(outcome, 2)
+        self.assertIn("--accuracy certified is for one process on a CPU, and there are 2 ranks; "
+                      "allowed there: auto, backward, forward", outcome.err)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "solve/proofs.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+
+#include "core/numbers.hpp"
+
+namespace lupine {
+
+double times_power(double v, int e) {
+  if (e < -1022 || e > 1023) return std::ldexp(v, e);
+  return v * std::bit_cast<double>(static_cast<std::uint64_t>(e + 1023) << 52);
+}
+
+Vector scaled(std::span<const double> v, const std::vector<int>& exponents, int shift) {
+  Vector result(v.size());
+  for (std::size_t i = 0; i < v.size(); ++i) result[i] = times_power(v[i], exponents[i] + shift);
+  return result;
+}
+
+Accuracy accuracy_on(const Device& device, int ranks, Accuracy asked) {
+  if (asked != Accuracy::forward && asked != Accuracy::certified) return Accuracy::backward;
+  if (asked == Accuracy::certified && (ranks > 1 || !device.shares_host_memory()))
+    throw UsageError(fmt::format(
+        "--accuracy certified is for one process on a CPU, and there {}; allowed there: auto, "
+        "backward, forward",
+        ranks > 1 ? fmt::format("are {} ranks", ranks) : "is a GPU (--device cpu leaves it out)"));
+  if (!device.multiplies_extended())
+    throw UsageError(fmt::format(
+        "--accuracy forward: {} computes no residuals in twice FP64's precision; allowed there: "
+        "auto, backward",
+        device.description()));
+  return asked;
+}
+
+SolveProof announced_proof(std::int64_t n, Field field, Precision factors, const Rates& rates) {
+  SolveProof proof;
+  proof.operations = Certificate::operations(n, field);
+  // Half of it is an inverse by the factors, half a product in FP64.
+  const double solves = rates.of(storage_for(factors));
+  const double products = rates.of(Precision::fp64);
+  if (solves > 0 && products > 0)
+    proof.expected_seconds = proof.operations / 2 * (1 / solves + 1 / products);
+  return proof;
+}
+
+std::string why_no_proof(const Certificate::Contraction& found) {
+  if (found.is_shown()) return "";
+  const std::string why =
+      !(found.rounding < 1)    ? fmt::format("the roundings of R A may be {:.2g}", found.rounding)
+      : std::isnan(found.norm) ? fmt::format("it is about {:.2g}", found.foretold)
+                               : fmt::format("it may be {:.2g}", found.norm);
+  return "||I - R A|| could not be shown to be below 1: " + why;
+}
+
+void set_proven(Answer& answer, std::span<const double> x, std::span<const double> y,
+                std::span<const double> errors, const std::vector<int>& columns) {
+  constexpr double normal = std::numeric_limits<double>::min();
+  constexpr double roundings = 1 + 8 * eps;  // of the quotients and sums below
+  double most = 0;
+  double most_lost = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    // A power of two times y_i is exact where it is a normal number.
+    const bool exact = std::fabs(x[i]) >= normal || y[i] == 0;
+    const double lost = exact ? 0 : x[i] == 0 ? normal : smallest;
+    most_lost = std::max(most_lost, lost);
+    if (errors[i] + lost > 0)
+      most = std::max(most, errors[i] / std::fabs(y[i]) + lost / std::fabs(x[i]));
+  }
+  double norm = largest(errors) == 0 ? 0 : std::numeric_limits<double>::infinity();
+  if (answer.top)
+    norm = (largest(scaled(errors, columns, -*answer.top)) + normal) / answer.size +
+           most_lost / answer.x_norm;
+  SolveColumn& column = answer.column;
+  column.certified = std::isfinite(norm * roundings);
+  if (!column.certified) return;
+  column.forward_bound = norm * roundings;
+  column.componentwise_bound = most * roundings;
+}
+
+void tell_proof(Certificate* certificate, System& system, Transpose op, Solution& solution) {
+  SolveProof& proof = solution.proof;
+  if (certificate != nullptr) {
+    const Certificate::Contraction& found = certificate->contraction(system, op);
+    proof.norm = found.norm;
+    proof.products = found.products;
+    proof.inverse = solution.precision();
+  }
+  if (std::ranges::all_of(solution.columns, &SolveColumn::certified)) return;
+  for (SolveColumn& column : solution.columns)
+    if (!column.certified) column.forward_bound = column.componentwise_bound = unknown;
+  proof.why_none = certificate == nullptr ? "x is not accurate enough"
+                                          : why_no_proof(certificate->contraction(system, op));
+  if (proof.why_none.empty()) proof.why_none = "its numbers are near the ends of FP64's range";
+  solution.doubt = fmt::format("no proof of the error of x: {}{}{}", proof.why_none,
+                               solution.doubt.empty() ? "" : "; ", solution.doubt);
+}
+
+}  // namespace lupine
