@@ -99,6 +99,19 @@ void settle_levels(CompareOptions& compare, const Normalizer& normalizer) {
   std::erase_if(compare.precisions, too_wide);
 }
 
+/// The matrix of a comparison of accuracies; refuses what such a one does not have.
+void settle_accuracy(CompareOptions& compare, const Normalizer& normalizer) {
+  if (compare.levels)
+    throw UsageError("--accuracy and --levels are two comparisons; allowed: one of them");
+  if (normalizer.given("--rhs"))
+    throw UsageError(
+        "--rhs: not allowed with --accuracy, where x is known and A has one right-hand side");
+  if (!compare.gallery && normalizer.given("--matrix"))
+    throw UsageError(fmt::format(
+        "--matrix: with --accuracy a matrix that a user may have; allowed: {}", gallery_list()));
+  if (!compare.gallery) compare.gallery = GalleryKind::gaussian;
+}
+
 /// The solvers that take part with a user matrix; refuses what belongs to the benchmarks.
 void settle_gallery(CompareOptions& compare, const Normalizer& normalizer) {
   const std::string matrix = fmt::format("--matrix {}", name(compare.gallery.value()));
@@ -109,12 +122,13 @@ void settle_gallery(CompareOptions& compare, const Normalizer& normalizer) {
   if (!normalizer.given("--solvers,--contestants")) {
     compare.solvers = {SolverKind::solve, SolverKind::dgesv, SolverKind::dsgesv,
                        SolverKind::dgesvx};
+    if (compare.accuracy) compare.solvers.push_back(SolverKind::dgesvxx);
     return;
   }
   for (const SolverKind solver : compare.solvers)
     if (solver == SolverKind::mxp || solver == SolverKind::hpl)
       throw UsageError(fmt::format(
-          "--solvers {}: not allowed with {}; allowed there: solve, dgesv, dsgesv, dgesvx",
+          "--solvers {}: not allowed with {}; allowed there: solve, dgesv, dsgesv, dgesvx, dgesvxx",
           name(solver), matrix));
 }
 
@@ -196,6 +210,8 @@ std::vector<CommandWords> commands_with_options(CLI::App& app, Arguments& argume
       "--levels", arguments.compare.levels,
       "Compare levels of precision, from FP64 to 16 bits throughout, on a system whose "
       "x is known");
+  compare.add_flag("--accuracy", arguments.compare.accuracy,
+                   "Compare solvers by the error of x and by time, on a system whose x is known");
   solve.add_flag("--strict", arguments.solve.options.strict,
                  "Exit with status 1, and write no x, where there is a doubt about x");
   for (const CommandWords& one : all) add_options(*one.app, one.options, arguments);
@@ -292,6 +308,7 @@ void settle(const CommandWords& command, Arguments& arguments, const Normalizer&
   }
   if (command.command != Command::compare) return;
   if (!normalizer.given("--repeat")) arguments.repeat = 3;
+  if (arguments.compare.accuracy) settle_accuracy(arguments.compare, normalizer);
   if (arguments.compare.levels)
     settle_levels(arguments.compare, normalizer);
   else if (arguments.compare.gallery)

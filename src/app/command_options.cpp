@@ -215,14 +215,14 @@ std::optional<SolverKind> read_solver(std::string_view word) {
 /// Options of `lupine compare` that no other command has, or that differ from those of others.
 Options contest_options(Arguments& a) {
   const std::string several = "; or several, separated by commas";
-  const std::string solvers = "mxp, solve, hpl, dgesv, dsgesv, dgesvx";
+  const std::string solvers = "mxp, solve, hpl, dgesv, dsgesv, dgesvx, dgesvxx";
   const std::string precisions = "fp16, bf16, fp16x3, fp32";
   return {
       number("-N,--n", "Orders of the matrix, one after the other (default 8192)", a.orders),
       rhs_option(a.compare.rhs),
       list("--solvers,--contestants",
            "Solvers to compare, with a user's matrix neither mxp nor hpl (default all that are "
-           "allowed, dgesvx with a user's matrix alone): " +
+           "allowed, dgesvx with a user's matrix, dgesvxx with --accuracy alone): " +
                solvers,
            solvers + several, a.compare.solvers, read_solver),
       list(

@@ -21,7 +21,6 @@
 #include "report/compare_json.hpp"
 #include "report/compare_plot.hpp"
 #include "report/compare_report.hpp"
-#include "report/level_report.hpp"
 
 namespace lupine {
 
@@ -98,8 +97,9 @@ int hold(const Communicator& world, const Arguments& arguments,
       write_json(arguments.json, json_of_comparisons(setup, comparisons, arguments.repeat, begin,
                                                      command_line, notes));
     if (!arguments.plot.empty())
-      draw((arguments.compare.levels ? level_plot_script : plot_script)(
-               comparisons, heading(setup, arguments.compare)),
+      draw((arguments.compare.levels || arguments.compare.accuracy
+                ? digits_plot_script
+                : plot_script)(comparisons, heading(setup, arguments.compare)),
            arguments.plot);
   });
   return passed ? 0 : 1;

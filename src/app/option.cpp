@@ -95,7 +95,8 @@ void Normalizer::check_flag(const std::string& word) {
         fmt::format("unknown argument '--'; allowed are those of 'lupine {} --help'", command_));
   const std::string name = word.substr(0, word.find('='));
   const bool is_progress = name == "--progress" || name == "--no-progress";
-  if (!is_progress && name != "--strict" && name != "--levels") return;
+  const bool is_flag = name == "--strict" || name == "--levels" || name == "--accuracy";
+  if (!is_progress && !is_flag) return;
   if (word != name)
     throw UsageError(fmt::format("{}: takes no value; allowed: {}", printable(word), name));
   require_first(is_progress ? "--progress/--no-progress" : name);

@@ -4,8 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/expects.hpp"
+#include "core/option_text.hpp"
 #include "setup/sizing.hpp"
 
 namespace lupine {
@@ -19,6 +21,8 @@ std::string_view solver_name(SolverKind solver, Field field) {
       return "zcgesv";
     case SolverKind::dgesvx:
       return "zgesvx";
+    case SolverKind::dgesvxx:
+      return "zgesvxx";
     default:
       return name(solver);
   }
@@ -29,6 +33,8 @@ std::string title(const Contestant& contestant) {
     return contestant.level == Level::fp64
                ? std::string(traits(Level::fp64).name)
                : fmt::format("{} {}", traits(*contestant.level).name, name(contestant.precision));
+  if (contestant.accuracy)
+    return fmt::format("{} {}", name(contestant.solver), option_text(*contestant.accuracy));
   return contestant.solver == SolverKind::mxp
              ? fmt::format("{} {}", name(contestant.solver), name(contestant.precision))
              : std::string(solver_name(contestant.solver, contestant.field));
@@ -50,7 +56,7 @@ bool Contestant::passed() const {
 }
 
 bool Comparison::passed() const {
-  const auto counts = [](const Turn& turn) { return turn.passed() || turn.level; };
+  const auto counts = [](const Turn& turn) { return turn.passed() || turn.level || turn.accuracy; };
   return std::ranges::all_of(contestants, [&](const Contestant& one) {
     return one.passed() || (!one.turns.empty() && std::ranges::all_of(one.turns, counts));
   });
@@ -93,6 +99,16 @@ double share_of_ceiling(const Contestant& contestant, const Comparison& all) {
   const double a_rank = statistics(ceiling->rates).best / ceiling->ranks;
   const double rate = statistics(rates(contestant, all)).best;
   return a_rank > 0 ? rate / (a_rank * contestant.ranks) : 0;
+}
+
+double digits(double error) {
+  constexpr double most = 16;  // of FP64, also where the error is zero
+  return error > 0 ? std::clamp(-std::log10(error), 0., most) : most;
+}
+
+double known_error(const Turn& turn) {
+  if (turn.level) return turn.level->error;
+  return turn.accuracy ? turn.accuracy->error : unknown;
 }
 
 const Turn& fastest_turn(const Contestant& contestant) {

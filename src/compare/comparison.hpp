@@ -22,15 +22,17 @@
 namespace lupine {
 
 /// The solvers: HPL-MxP, lupine::solve with A in memory, HPL, and LAPACK's dgesv (FP64), dsgesv
-/// (FP32 factors, refined to FP64) and dgesvx (FP64, with condition number and bounds of errors).
-enum class SolverKind { mxp, solve, hpl, dgesv, dsgesv, dgesvx };
-constexpr std::array<std::pair<SolverKind, std::string_view>, 6> solver_names{
+/// (FP32 factors, refined to FP64), dgesvx (FP64, with condition number and bounds of errors) and
+/// dgesvxx (as dgesvx, refined by dgerfsx with residuals in twice FP64's precision).
+enum class SolverKind { mxp, solve, hpl, dgesv, dsgesv, dgesvx, dgesvxx };
+constexpr std::array<std::pair<SolverKind, std::string_view>, 7> solver_names{
     {{SolverKind::mxp, "mxp"},
      {SolverKind::solve, "solve"},
      {SolverKind::hpl, "hpl"},
      {SolverKind::dgesv, "dgesv"},
      {SolverKind::dsgesv, "dsgesv"},
-     {SolverKind::dgesvx, "dgesvx"}}};
+     {SolverKind::dgesvx, "dgesvx"},
+     {SolverKind::dgesvxx, "dgesvxx"}}};
 constexpr std::string_view name(SolverKind solver) {
   for (const auto& [value, words] : solver_names)
     if (value == solver) return words;
@@ -86,6 +88,14 @@ struct LevelResult {
   std::optional<RangeCounts> factors{};
 };
 
+/// How far a solver's x is from the known solution x*, and what the solver says of that.
+struct AccuracyResult {
+  /// max |x_i - x*_i| / max |x*_i|; infinity where x is not finite, NaN where there is none.
+  double error = unknown;
+  double bound = unknown;      ///< the solver's own bound of `error`; NaN: it gives none
+  double condition = unknown;  ///< the condition number by the solver's estimate
+};
+
 /// One solution of the system. An unknown value is NaN. With a benchmark's matrix `seconds` are
 /// those of factorization and refinement; with one of the gallery, those of the whole call that a
 /// user makes. 0: not begun.
@@ -99,7 +109,8 @@ struct Turn {
   std::string note{};                ///< what a reader should know of a turn that passed
   std::optional<SensorReport> sensors{};  ///< LAPACK's energy is of the call, in the first phase
 
-  std::optional<LevelResult> level{};  ///< with levels; `failure` says then why there is no x
+  std::optional<LevelResult> level{};        ///< with levels; `failure` says then why there is no x
+  std::optional<AccuracyResult> accuracy{};  ///< where x is known, and solvers are compared by it
 
   bool passed() const { return failure.empty(); }
 };
@@ -109,6 +120,7 @@ struct Contestant {
   Field field = Field::real;  ///< whose numbers the system has
   SolverKind solver = SolverKind::mxp;
   std::optional<Level> level{};           ///< of lupine::solve's factors; nothing: as it chooses
+  std::optional<Accuracy> accuracy{};     ///< of lupine::solve; nothing: its default
   double lu_bytes = unknown;              ///< with levels: of a rank's LU, without A in FP64
   Precision precision = Precision::fp64;  ///< precision that its updates read
   std::int64_t nb = 0;                    ///< block size; 0: LAPACK chooses its own
@@ -123,7 +135,8 @@ struct Contestant {
   bool passed() const;
 };
 
-/// A solver's name in reports: "mxp bf16", "dgesv"; of a complex system "zgesv".
+/// A solver's name in reports: "mxp bf16", "solve forward", "dgesv"; of a complex system
+/// "zgesv".
 std::string title(const Contestant& contestant);
 /// The name of a solver; of a complex system that of LAPACK's complex driver.
 std::string_view solver_name(SolverKind solver, Field field);
@@ -147,6 +160,7 @@ struct Comparison {
   std::vector<Contestant> contestants;
   std::vector<Ceiling> ceilings;         ///< with a benchmark's matrix
   std::optional<GalleryKind> gallery{};  ///< nothing: a benchmark's matrix
+  bool by_accuracy = false;              ///< whether x is known, and its errors are compared
 
   /// Whose numbers A has.
   Field field() const { return gallery ? field_of_kind(*gallery) : Field::real; }
@@ -154,8 +168,10 @@ struct Comparison {
   double flops() const;
   /// Whether this is a comparison of levels.
   bool by_level() const { return !contestants.empty() && contestants.front().level.has_value(); }
-  /// Whether every solver passed. Ceilings that failed, and systems that a level could not
-  /// solve, do not count.
+  /// Whether x is known; then not to be solved is a result too.
+  bool x_is_known() const { return by_accuracy || by_level(); }
+  /// Whether every solver passed. Ceilings that failed, and systems with a known x that a level
+  /// or a solver could not solve, do not count.
   bool passed() const;
 };
 
@@ -175,6 +191,10 @@ double share_of_ceiling(const Contestant& contestant, const Comparison& all);
 double refinement_share(const Contestant& contestant);
 /// The checks' part of the fastest turn's time; NaN where it is not known.
 double check_share(const Contestant& contestant);
+/// Correct decimal digits of an x with this error, from 0 to 16.
+double digits(double error);
+/// The error of a turn's x where x is known; else NaN.
+double known_error(const Turn& turn);
 /// The turn that took the least time. @pre there is a turn
 const Turn& fastest_turn(const Contestant& contestant);
 

@@ -27,6 +27,9 @@ struct CompareOptions {
   /// Right-hand sides, with a matrix of the gallery; 0: as many as n.
   std::int64_t rhs = 1;
   bool levels = false;  ///< levels of precision are compared, and no other solvers
+  /// With a matrix of the gallery: solvers are compared by the error of x, which is known; `solve`
+  /// takes part once with each of Accuracy's values.
+  bool accuracy = false;
   std::vector<SolverKind> solvers{SolverKind::mxp, SolverKind::solve, SolverKind::hpl,
                                   SolverKind::dgesv, SolverKind::dsgesv};
   std::optional<MonitorOptions> monitor{};  ///< nothing: no samples are taken

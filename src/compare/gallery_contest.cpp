@@ -70,6 +70,8 @@ GalleryContest::GalleryContest(const Communicator& world, const CompareOptions& 
   comparison_.n = options.n;
   comparison_.rhs = who.rhs > 0 ? who.rhs : options.n;
   comparison_.gallery = who.gallery;
+  comparison_.by_accuracy = who.accuracy;
+  LUPINE_EXPECTS(!who.accuracy || comparison_.rhs == 1);
   {
     const Machine machine(world.handle(), options_.run);
     threads_ = machine.threads();
@@ -78,17 +80,21 @@ GalleryContest::GalleryContest(const Communicator& world, const CompareOptions& 
     setup_.notes = setup_.machine.notes;
     setup_.machine.settle(setup_.options.run);
     for (const SolverKind solver : who.solvers)
-      if (solver == SolverKind::solve)
-        enter_solve(machine);
-      else
+      if (solver != SolverKind::solve)
         enter_lapack(solver);
+      else if (who.accuracy)
+        for (const Accuracy accuracy : {Accuracy::backward, Accuracy::forward})
+          enter_solve(machine, accuracy);
+      else
+        enter_solve(machine);
   }
   require_contestant();
 }
 
-void GalleryContest::enter_solve(const Machine& machine) {
+void GalleryContest::enter_solve(const Machine& machine, std::optional<Accuracy> accuracy) {
   Contestant contestant;
   contestant.solver = SolverKind::solve;
+  contestant.accuracy = accuracy;
   contestant.field = field();
   contestant.precision = Precision::automatic;
   contestant.ranks = world_.size();
@@ -123,8 +129,14 @@ void GalleryContest::prepare() {
     if (const auto driver = lapack_driver(one.solver); driver && one.skipped.empty())
       most = std::max(most, lapack_bytes(*driver, n, comparison_.rhs, field()));
   on_rank_0(world_, [&] {
-    if (system_) return;
-    system_.emplace(*comparison_.gallery, n, options_.seed);
+    if (system_ || known_) return;
+    const ThreadScope scope(threads_);
+    if (comparison_.by_accuracy) {
+      known_.emplace(*comparison_.gallery, n, options_.seed);
+      b_ = known_->right_hand_side();
+    } else {
+      system_.emplace(*comparison_.gallery, n, options_.seed);
+    }
     if (bytes_of_a(n, field()) + most > free_bytes()) return;
     Buffer memory = host_->allocate(8 * rows() * n);
     fill({memory.as<double>(), rows(), n, rows()});
@@ -135,11 +147,17 @@ void GalleryContest::prepare() {
 // a <- A, on rank 0.
 void GalleryContest::fill(MatrixView<double> a) const {
   const ThreadScope scope(threads_);
-  if (kept_.data() == nullptr) return system_->fill(a);
+  if (kept_.data() == nullptr) return known_ ? known_->fill_rows(a) : system_->fill(a);
   const std::int64_t n = comparison_.n;
 #pragma omp parallel for schedule(static)
   for (std::int64_t j = 0; j < n; ++j)
     std::copy_n(kept_.as<double>() + j * rows(), rows(), a.column(j));
+}
+
+std::vector<double> GalleryContest::right_hand_sides() const {
+  if (known_) return b_;
+  const ThreadScope scope(threads_);
+  return system_->right_hand_sides(comparison_.rhs);
 }
 
 double GalleryContest::residual(const std::vector<double>& x) const {
@@ -155,8 +173,9 @@ Turn GalleryContest::lapack_turn(LapackDriver driver) {
   system.threshold = options_.threshold;
   system.may_fall_back = true;
   system.fill = [this](MatrixView<double> a) { fill(a); };
-  system.right_hand_sides = [this] { return system_->right_hand_sides(comparison_.rhs); };
+  system.right_hand_sides = [this] { return right_hand_sides(); };
   system.residual = [this](const std::vector<double>& x) { return residual(x); };
+  if (known_) system.solution = known_->solution();
   return lapack_run(driver, system, threads_, run_);
 }
 
@@ -170,22 +189,21 @@ Turn GalleryContest::lupine_turn(std::size_t contestant) {
     fill({memory.as<double>(), rows(), n, rows()});
   });
   const Buffer& a = kept_.data() != nullptr ? kept_ : memory;
-  Turn turn = timed_solve(a.as<double>());
-  if (!turn.steps.empty())
-    comparison_.contestants[contestant].precision = turn.steps.back().precision;
+  Contestant& one = comparison_.contestants[contestant];
+  Turn turn = timed_solve(a.as<double>(), one.accuracy.value_or(Accuracy::automatic));
+  if (!turn.steps.empty()) one.precision = turn.steps.back().precision;
   return turn;
 }
 
-Turn GalleryContest::timed_solve(const double* a) const {
+Turn GalleryContest::timed_solve(const double* a, Accuracy accuracy) const {
   const std::int64_t n = comparison_.n;
   const std::int64_t rhs = comparison_.rhs;
   std::vector<double> b;
-  on_rank_0(world_, [&] {
-    const ThreadScope scope(threads_);
-    b = system_->right_hand_sides(rhs);
-  });
-  const SolveOptions options{
-      .run = options_.run, .refine = options_.refine, .max_iterations = options_.max_iterations};
+  on_rank_0(world_, [&] { b = right_hand_sides(); });
+  const SolveOptions options{.run = options_.run,
+                             .refine = options_.refine,
+                             .max_iterations = options_.max_iterations,
+                             .accuracy = accuracy};
   Turn turn;
   Solution s;
   world_.barrier();
@@ -211,12 +229,20 @@ Turn GalleryContest::timed_solve(const double* a) const {
   for (const SolveStep& step : s.steps) turn.refine_seconds += step.refine_seconds;
   turn.check_seconds = s.check_seconds;
   turn.note = warnings(s, setup_);
-  if (!turn.passed()) return turn;
-  on_rank_0(world_, [&] {
-    turn.scaled_residual = residual(s.x);
-    turn.failure = residual_failure(turn.scaled_residual, options_.threshold);
-  });
+  on_rank_0(world_, [&] { judge(s, turn); });
   return turn;
+}
+
+void GalleryContest::judge(const Solution& solution, Turn& turn) const {
+  if (known_) {
+    turn.accuracy.emplace();
+    if (solution.x.empty()) return;
+    turn.accuracy = {relative_error(solution.x, known_->solution()),
+                     solution.columns.front().forward_bound, solution.condition};
+  } else if (turn.passed()) {
+    turn.scaled_residual = residual(solution.x);
+    turn.failure = residual_failure(turn.scaled_residual, options_.threshold);
+  }
 }
 
 }  // namespace lupine

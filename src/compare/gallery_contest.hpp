@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// `lupine compare` with a matrix of the gallery: lupine::solve and LAPACK solve a system as users
-/// have them, in turns.
+/// `lupine compare` with a matrix of the gallery, and `lupine compare --accuracy`: lupine::solve
+/// and LAPACK solve a system as users have them, in turns.
 #pragma once
 
 #include <lupine/options.hpp>
+#include <lupine/solve.hpp>
 
 #include <memory>
 #include <optional>
@@ -12,6 +13,7 @@
 
 #include "comm/communicator.hpp"
 #include "compare/contest.hpp"
+#include "compare/known_system.hpp"
 #include "device/device.hpp"
 #include "generate/gallery.hpp"
 #include "setup/machine.hpp"
@@ -24,27 +26,30 @@ namespace lupine {
 /// A turn of `solve` is the whole call of lupine::solve() with Matrix::dense and default options:
 /// on several ranks, sending the other ranks their parts of A is a part of it. A turn of LAPACK, on
 /// rank 0 alone, is the call of the driver; the copies of A and b that it overwrites are made
-/// before. Every column of x is verified with A and b computed again.
+/// before. Every column of x is verified with A and b computed again; or, in a comparison of
+/// accuracies, where the system is a KnownSystem, compared with the known x.
 ///
 /// setup() is that of the first step of `solve`. Where that does not fit: the machine, and the
 /// options as they were given.
 class GalleryContest final : public Contest {
  public:
   /// @param who whose `gallery` has a value, and whose solvers are `solve` and LAPACK's; its
-  ///        precisions are not used
+  ///        precisions are not used. With `accuracy` there is one right-hand side.
   /// @param options of which n, seed, threshold, refine, max_iterations and run are used
   /// @throws UsageError where no solver can run
   GalleryContest(const Communicator& world, const CompareOptions& who,
                  const BenchmarkOptions& options);
 
  private:
-  void enter_solve(const Machine& machine);
+  void enter_solve(const Machine& machine, std::optional<Accuracy> accuracy = {});
   /// Computes A at the first round, and keeps it for the later ones where memory allows.
   void prepare() override;
   Turn lupine_turn(std::size_t contestant) override;
   Turn lapack_turn(LapackDriver driver) override;
   void fill(MatrixView<double> a) const;
-  Turn timed_solve(const double* a) const;
+  std::vector<double> right_hand_sides() const;
+  Turn timed_solve(const double* a, Accuracy accuracy) const;
+  void judge(const Solution& solution, Turn& turn) const;
   Field field() const { return comparison_.field(); }
   /// Rows of numbers of A in memory.
   std::int64_t rows() const { return parts_of(field()) * comparison_.n; }
@@ -54,7 +59,9 @@ class GalleryContest final : public Contest {
   std::unique_ptr<Device> host_;
   // On rank 0, from the first round on: a system that is too large is never made.
   std::optional<GallerySystem> system_;
-  Buffer kept_;  // A; or empty
+  std::optional<KnownSystem> known_;  // in its place, in a comparison of accuracies
+  std::vector<double> b_;             // of known_
+  Buffer kept_;                       // A; or empty
 };
 
 }  // namespace lupine

@@ -3,7 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+
+#include "core/expects.hpp"
 
 namespace lupine {
 
@@ -21,18 +24,19 @@ double quantum_for(double largest) {
 KnownSystem::KnownSystem(GalleryKind kind, std::int64_t n, std::uint64_t seed)
     : gallery_(kind, n, seed),
       seed_(seed),
-      quantum_(quantum_for(static_cast<double>(n) * gallery_.bound())) {}
+      quantum_(quantum_for(static_cast<double>(numbers()) * gallery_.bound())) {}
 
 std::string KnownSystem::description() const {
   return fmt::format("generated, of order {}", n());
 }
 
-double KnownSystem::operator()(std::int64_t i, std::int64_t j) const {
-  return std::nearbyint(gallery_(i, j) / quantum_) * quantum_;
+double KnownSystem::rounded(double entry) const {
+  return std::nearbyint(entry / quantum_) * quantum_;
 }
 
 void KnownSystem::fill(const ProcessGrid&, const Distribution& rows, const Distribution& columns,
                        PartWriter& a) const {
+  LUPINE_EXPECTS(field() == Field::real);
   a.by_columns([&](std::int64_t first, MatrixView<double> to) {
 #pragma omp parallel for schedule(static)
     for (std::int64_t j = 0; j < to.columns; ++j) {
@@ -41,6 +45,43 @@ void KnownSystem::fill(const ProcessGrid&, const Distribution& rows, const Distr
         to(i, j) = (*this)(rows.global(LocalIndex{i}).value, column.value);
     }
   });
+}
+
+void KnownSystem::fill_rows(MatrixView<double> a, std::int64_t first) const {
+  gallery_.fill(a, first);
+#pragma omp parallel for schedule(static)
+  for (std::int64_t j = 0; j < a.columns; ++j)
+    for (std::int64_t i = 0; i < a.rows; ++i) a(i, j) = rounded(a(i, j));
+}
+
+std::vector<double> KnownSystem::solution() const {
+  std::vector<double> all(static_cast<std::size_t>(numbers()));
+  for (std::int64_t j = 0; j < numbers(); ++j) all[static_cast<std::size_t>(j)] = x(j);
+  return all;
+}
+
+// All sums are exact, so they need no care. A is made in strips of rows.
+std::vector<double> KnownSystem::right_hand_side() const {
+  constexpr std::int64_t most_rows = 256;
+  const std::int64_t parts = parts_of(field());
+  const std::int64_t height = std::min(n(), most_rows);
+  std::vector<double> strip(static_cast<std::size_t>(parts * height * n()));
+  std::vector<double> b(static_cast<std::size_t>(numbers()));
+  for (std::int64_t row = 0; row < n(); row += height) {
+    const MatrixView<double> a{strip.data(), parts * std::min(height, n() - row), n(),
+                               parts * height};
+    fill_rows(a, row);
+    double* const sums = b.data() + parts * row;
+    for (std::int64_t j = 0; j < n(); ++j)
+      for (std::int64_t i = 0; i < a.rows; i += parts)
+        if (parts == 1) {
+          sums[i] += a(i, j) * x(j);
+        } else {
+          sums[i] += a(i, j) * x(2 * j) - a(i + 1, j) * x(2 * j + 1);
+          sums[i + 1] += a(i, j) * x(2 * j + 1) + a(i + 1, j) * x(2 * j);
+        }
+  }
+  return b;
 }
 
 }  // namespace lupine

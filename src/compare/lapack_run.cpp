@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <complex>
 #include <memory>
 
@@ -27,7 +28,10 @@ bool judge(const LapackOutcome& outcome, const LapackSystem& system, Turn& turn)
   if (outcome.info < 0) {
     turn.failure = fmt::format("argument {} is refused", -outcome.info);
   } else if (outcome.info > system.n) {
-    turn.note = fmt::format("A is singular to working precision (rcond = {:.2g})", outcome.rcond);
+    turn.note =
+        outcome.rcond < eps
+            ? fmt::format("A is singular to working precision (rcond = {:.2g})", outcome.rcond)
+            : "it does not vouch for x";
   } else if (outcome.info > 0) {
     turn.failure = fmt::format("pivot {} (from 0) is zero, A is singular (info = {})",
                                outcome.info - 1, outcome.info);
@@ -48,6 +52,8 @@ std::optional<LapackDriver> lapack_driver(SolverKind solver) {
       return LapackDriver::dsgesv;
     case SolverKind::dgesvx:
       return LapackDriver::dgesvx;
+    case SolverKind::dgesvxx:
+      return LapackDriver::dgesvxx;
     case SolverKind::mxp:
     case SolverKind::solve:
     case SolverKind::hpl:
@@ -72,6 +78,8 @@ double lapack_bytes(LapackDriver driver, std::int64_t n, std::int64_t rhs, Field
 std::string lapack_obstacle(LapackDriver driver, std::int64_t n, std::int64_t rhs, double free,
                             Field field) {
   if (!has_lapack()) return "OpenBLAS was built without LAPACK";
+  if (!has_lapack(driver, field))
+    return "it is not in this OpenBLAS, whose LAPACK was built without XBLAS";
   const double needed = lapack_bytes(driver, n, rhs, field);
   if (needed <= free) return "";
   return fmt::format("it needs {} on one node, and {} are free", gibibytes(needed),
@@ -93,6 +101,18 @@ Contestant lapack_contestant(const Communicator& world, SolverKind solver, std::
             [&] { contestant.skipped = lapack_obstacle(driver, n, rhs, free_bytes(), field); });
   contestant.skipped = text_of_rank_0(world, std::move(contestant.skipped));
   return contestant;
+}
+
+double relative_error(std::span<const double> x, std::span<const double> solution) {
+  LUPINE_EXPECTS(x.size() == solution.size());
+  double error = 0;
+  double norm = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double difference = std::fabs(x[i] - solution[i]);
+    if (!(difference <= error)) error = std::isnan(difference) ? HUGE_VAL : difference;
+    norm = std::max(norm, std::fabs(solution[i]));
+  }
+  return error / norm;
 }
 
 std::string residual_failure(double scaled_residual, double threshold) {
@@ -128,7 +148,13 @@ Turn lapack_run(LapackDriver driver, const LapackSystem& system, int threads,
   });
   Turn turn;
   turn.seconds = run.now() - begin;
+  const bool known = !system.solution.empty();
+  if (known) turn.accuracy.emplace();
   if (!judge(outcome, system, turn)) return turn;
+  if (known) {
+    turn.accuracy = {relative_error(x, system.solution), outcome.forward_bound, 1 / outcome.rcond};
+    return turn;
+  }
   turn.scaled_residual = system.residual(x);
   if (turn.passed()) turn.failure = residual_failure(turn.scaled_residual, system.threshold);
   return turn;

@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "comm/communicator.hpp"
@@ -49,6 +50,8 @@ struct LapackSystem {
   std::function<std::vector<double>()> right_hand_sides{};
   /// The scaled residual of x (of several columns: the largest), from A and b generated again.
   std::function<double(const std::vector<double>&)> residual{};
+  /// The numbers of x where it is known: its error is then measured in the place of the residual.
+  std::vector<double> solution{};
 };
 
 /// Solves the system with LAPACK on this rank alone. The turn's time is that of the solver; memory
@@ -63,6 +66,10 @@ Turn lapack_run(LapackDriver driver, const LapackSystem& system, int threads,
 /// @param options of which n, the matrix with its parameters, seed and threshold are used
 Turn lapack_run(LapackDriver driver, const Communicator& alone, const BenchmarkOptions& options,
                 int threads, const RunContext& run);
+
+/// max |x_i - x*_i| / max |x*_i|; infinity where x is not finite. Of complex elements each part
+/// counts alone. @pre both have equally many numbers, and x* is not zero
+double relative_error(std::span<const double> x, std::span<const double> solution);
 
 /// The text of Turn::failure for a scaled residual that is not below the threshold; empty if it is
 /// below, or if the threshold is 0 or less, which means no check.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "host/lapack.hpp"
 
+#include <dlfcn.h>
+
 #include <algorithm>
 #include <complex>
 #include <type_traits>
@@ -98,8 +100,25 @@ LapackOutcome run_mixed(LapackArguments<T>& s) {
   return outcome;
 }
 
+/// LAPACK's dgesvxx and zgesvxx. The last three arguments are the lengths of the texts.
 template <class T>
-LapackOutcome run_gesvx(LapackArguments<T>& s) {
+using Gesvxx = void(const char* fact, const char* trans, const int* n, const int* nrhs, T* a,
+                    const int* lda, T* af, const int* ldaf, int* pivots, char* equed, double* r,
+                    double* c, T* b, const int* ldb, T* x, const int* ldx, double* rcond,
+                    double* growth, double* berr, const int* error_bounds, double* normwise,
+                    double* componentwise, const int* parameter_count, double* parameters, T* work,
+                    std::conditional_t<is_real<T>, int, double>* more, int* info,
+                    std::size_t fact_length, std::size_t trans_length, std::size_t equed_length);
+
+/// Null where the library was built without it.
+template <class T>
+Gesvxx<T>* gesvxx() {
+  return reinterpret_cast<Gesvxx<T>*>(dlsym(RTLD_DEFAULT, is_real<T> ? "dgesvxx_" : "zgesvxx_"));
+}
+
+/// dgesvx, or dgesvxx, whose parameters are left at their defaults.
+template <class T>
+LapackOutcome run_expert(LapackArguments<T>& s, bool extended) {
   LapackOutcome outcome;
   T* const b = reinterpret_cast<T*>(s.workspace);
   T* const factors = b + s.size();
@@ -108,28 +127,50 @@ LapackOutcome run_gesvx(LapackArguments<T>& s) {
   const auto rhs = static_cast<std::size_t>(s.rhs);
   std::vector<double> scales(2 * n);
   std::vector<T> work(4 * n);
-  std::vector<double> bounds(2 * rhs);
+  std::vector<double> backward(rhs);
   char equed = 'N';
-  const auto call = [&](auto gesvx, auto* more) {
-    gesvx("E", "N", &s.n, &s.rhs, s.a.data, &s.ld, factors, &s.n, s.pivots.data(), &equed,
-          scales.data(), scales.data() + n, b, &s.n, s.x.data, &s.n, &outcome.rcond, bounds.data(),
-          bounds.data() + rhs, work.data(), more, &outcome.info, 1, 1, 1);
-  };
-  if constexpr (is_real<T>) {
-    std::vector<int> iwork(n);
-    call(dgesvx_, iwork.data());
-  } else {
-    std::vector<double> rwork(2 * n);
-    call(zgesvx_, rwork.data());
+  double* const rows = scales.data();
+  double* const columns = rows + n;
+  std::vector<std::conditional_t<is_real<T>, int, double>> more(3 * n);
+  if (extended) {
+    constexpr int two = 2;  // whether it can be trusted, and the bound
+    constexpr int none = 0;
+    double growth = 0;
+    std::vector<double> normwise(two * rhs);
+    std::vector<double> componentwise(two * rhs);
+    gesvxx<T>()("E", "N", &s.n, &s.rhs, s.a.data, &s.ld, factors, &s.n, s.pivots.data(), &equed,
+                rows, columns, b, &s.n, s.x.data, &s.n, &outcome.rcond, &growth, backward.data(),
+                &two, normwise.data(), componentwise.data(), &none, nullptr, work.data(),
+                more.data(), &outcome.info, 1, 1, 1);
+    outcome.forward_bound = *std::max_element(normwise.begin() + s.rhs, normwise.end());
+    return outcome;
   }
+  std::vector<double> forward(rhs);
+  const auto call = [&](auto driver) {
+    driver("E", "N", &s.n, &s.rhs, s.a.data, &s.ld, factors, &s.n, s.pivots.data(), &equed, rows,
+           columns, b, &s.n, s.x.data, &s.n, &outcome.rcond, forward.data(), backward.data(),
+           work.data(), more.data(), &outcome.info, 1, 1, 1);
+  };
+  if constexpr (is_real<T>)
+    call(dgesvx_);
+  else
+    call(zgesvx_);
+  outcome.forward_bound = *std::max_element(forward.begin(), forward.end());
   return outcome;
 }
 
 }  // namespace
 
+bool has_lapack(LapackDriver driver, Field field) {
+  if (driver != LapackDriver::dgesvxx) return true;
+  return field == Field::real ? gesvxx<double>() != nullptr
+                              : gesvxx<std::complex<double>>() != nullptr;
+}
+
 template <class T>
 LapackOutcome solve_by_lapack(LapackDriver driver, MatrixView<T> a, MatrixView<T> x,
                               std::span<std::byte> workspace) {
+  if (!has_lapack(driver, field_of<T>)) throw Fault("this driver is not in OpenBLAS");
   LUPINE_EXPECTS(a.rows == a.columns && a.rows == x.rows && x.ld == x.rows);
   LUPINE_EXPECTS(std::max(x.rows, x.columns) < std::int64_t{1} << 31);
   LUPINE_EXPECTS(std::ssize(workspace) >=
@@ -141,7 +182,8 @@ LapackOutcome solve_by_lapack(LapackDriver driver, MatrixView<T> a, MatrixView<T
     case LapackDriver::dsgesv:
       return run_mixed(system);
     case LapackDriver::dgesvx:
-      return run_gesvx(system);
+    case LapackDriver::dgesvxx:
+      return run_expert(system, driver == LapackDriver::dgesvxx);
   }
   return {};
 }
@@ -149,6 +191,9 @@ LapackOutcome solve_by_lapack(LapackDriver driver, MatrixView<T> a, MatrixView<T
 #else
 
 bool has_lapack() {
+  return false;
+}
+bool has_lapack(LapackDriver, Field) {
   return false;
 }
 template <class T>

@@ -2,11 +2,13 @@
 #include "report/compare_json.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "core/expects.hpp"
 #include "core/matrix_traits.hpp"
+#include "core/option_text.hpp"
 #include "host/processor.hpp"
 #include "report/level_report.hpp"
 #include "report/option_json.hpp"
@@ -26,6 +28,15 @@ ordered_json best_and_median(const std::vector<double>& values) {
           {"median", number_or_null(both.median, !values.empty())}};
 }
 
+ordered_json accuracy_of(const std::optional<AccuracyResult>& result) {
+  if (!result) return {};
+  const bool found = !std::isnan(result->error);
+  return {{"error", number_or_null(result->error)},
+          {"digits", number_or_null(digits(result->error), found)},
+          {"bound", number_or_null(result->bound)},
+          {"condition", number_or_null(result->condition)}};
+}
+
 ordered_json turn_of(const Turn& turn, const Comparison& all) {
   return {{"seconds", number_or_null(turn.seconds, turn.seconds > 0)},
           {"refine_seconds", number_or_null(turn.refine_seconds)},
@@ -36,6 +47,7 @@ ordered_json turn_of(const Turn& turn, const Comparison& all) {
           {"failure", text_or_null(turn.failure)},
           {"note", text_or_null(turn.note)},
           {"level", json_of(turn.level)},
+          {"accuracy", accuracy_of(turn.accuracy)},
           {"energy", turn.sensors ? json_of(turn.sensors->energy, all.flops()) : ordered_json()},
           {"monitor", turn.sensors ? json_of_monitors(turn.sensors->monitors) : ordered_json()}};
 }
@@ -47,6 +59,7 @@ ordered_json contestant_of(const Contestant& one, const Comparison& all) {
   ordered_json result = {
       {"solver", solver_name(one.solver, one.field)},
       {"level", one.level ? ordered_json(traits(*one.level).name) : ordered_json()},
+      {"accuracy", one.accuracy ? ordered_json(option_text(*one.accuracy)) : ordered_json()},
       {"precision", name(one.precision)},
       {"lu_bytes", number_or_null(one.lu_bytes)},
       {"nb", one.nb > 0 ? ordered_json(one.nb) : ordered_json(nullptr)},

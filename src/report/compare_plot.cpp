@@ -155,4 +155,37 @@ std::string plot_script(const std::vector<Comparison>& all, const std::string& h
   return text + fmt::format("plot {}\n", fmt::join(lines, ", \\\n  "));
 }
 
+std::string digits_plot_script(const std::vector<Comparison>& all, const std::string& heading) {
+  LUPINE_EXPECTS(!all.empty());
+  std::string text =
+      "set terminal svg size 900,600 dynamic noenhanced background rgb 'white'\n"
+      "set key outside right noenhanced\nset grid\n"
+      "set xlabel 'correct decimal digits of x'\nset xrange [0:17]\n"
+      "set ylabel 'seconds'\nset logscale y\n";
+  text += fmt::format("set title {}\n", gnuplot_string(heading));
+  std::vector<std::string> titles;
+  std::map<std::string, std::string> points;
+  for (const Comparison& comparison : all)
+    for (const Contestant& one : comparison.contestants) {
+      if (std::ranges::find(titles, title(one)) == titles.end()) titles.push_back(title(one));
+      if (!one.skipped.empty() || !one.passed()) continue;
+      const Turn& turn = fastest_turn(one);
+      points[title(one)] +=
+          fmt::format("{:.2f} {:.6g} {}\n", digits(known_error(turn)), turn.seconds, comparison.n);
+    }
+  std::vector<std::string> lines;
+  for (const std::string& one : titles) {
+    if (points[one].empty()) continue;
+    const std::size_t i = lines.size();
+    text += fmt::format("$data{} << END\n{}END\n", i, points[one]);
+    lines.push_back(
+        fmt::format("$data{} with points pointtype {} pointsize 1.5 linecolor rgb '{}' title {}", i,
+                    i % 7 + 4, plot_colour(i), gnuplot_string(one)));
+    if (all.size() > 1)
+      lines.push_back(fmt::format("$data{} using 1:2:3 with labels offset 0,0.8 notitle", i));
+  }
+  if (lines.empty()) return text + "plot 1 notitle with lines linecolor rgb 'white'\n";
+  return text + fmt::format("plot {}\n", fmt::join(lines, ", \\\n  "));
+}
+
 }  // namespace lupine

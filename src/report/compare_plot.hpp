@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// The picture of `lupine compare`: rates against n, and ceilings.
+/// The pictures of `lupine compare`: rates against n, and ceilings; or time against digits.
 #pragma once
 
 #include <string>
@@ -22,6 +22,12 @@ namespace lupine {
 /// @param heading title of the picture
 /// @pre all is not empty
 std::string plot_script(const std::vector<Comparison>& all, const std::string& heading);
+
+/// A gnuplot script, with its data, that writes an SVG to standard output, of a comparison in which
+/// x is known: the best time of each solver against the correct decimal digits of its x, a
+/// point for each n. A solver without an x has no point. @param heading title of the picture
+/// @pre all is not empty
+std::string digits_plot_script(const std::vector<Comparison>& all, const std::string& heading);
 
 /// The colour of the solver with this number, as "#0072b2"; from the ninth on they recur.
 std::string_view plot_colour(std::size_t contestant);

@@ -90,6 +90,37 @@ std::string timed_row(const Contestant& one, const Comparison& all) {
       share(refinement_share(one)), share(check_share(one)), verdict(one));
 }
 
+constexpr const char* accuracy_row_format =
+    "{:<14} {:<6} {:>8} {:>10} {:>10} {:>7} {:>8} {:>8} {:>6} {:>9}\n";
+
+/// A row of a comparison of accuracies.
+std::string accuracy_row(const Contestant& one, const Comparison& all) {
+  const bool measured = one.passed() && one.skipped.empty();
+  const Turn turn = one.turns.empty() ? Turn{} : fastest_turn(one);
+  const AccuracyResult result = turn.accuracy.value_or(AccuracyResult{});
+  const double ratio = ratio_to_dgesv(one, all);
+  const auto number = [](double value) {
+    return cell(!std::isnan(value), fmt::format("{:.1e}", value));
+  };
+  return fmt::format(fmt::runtime(accuracy_row_format), title(one), name(one.precision),
+                     team(one.ranks, one.threads),
+                     cell(measured, fmt::format("{:.4g}", turn.seconds)),
+                     cell(measured, fmt::format("{:.4g}", median_seconds(one))),
+                     cell(ratio > 0, fmt::format("{:.{}f}", ratio, ratio < 0.095 ? 4 : 2)),
+                     number(result.error), number(result.bound),
+                     cell(!std::isnan(result.error), fmt::format("{:.1f}", digits(result.error))),
+                     number(result.condition));
+}
+
+/// Where a solver's bound does not hold.
+std::string broken_bound(const Contestant& one) {
+  if (one.turns.empty() || !fastest_turn(one).accuracy) return "";
+  const AccuracyResult& result = *fastest_turn(one).accuracy;
+  if (!(result.error > result.bound)) return "";
+  return fmt::format("- {}: the error is {:.2g} times its bound\n", title(one),
+                     result.error / result.bound);
+}
+
 /// Which step solved in the fastest turn, and which failed before; and the turn's note.
 std::string explanation(const Contestant& one) {
   if (!one.skipped.empty() || one.turns.empty()) return "";
@@ -113,7 +144,9 @@ std::string reasons(const Contestant& one) {
   std::string text;
   for (std::size_t i = 0; i < one.turns.size(); ++i)
     if (!one.turns[i].passed())
-      text += fmt::format("- {} FAILED in round {}: {}\n", title(one), i + 1, one.turns[i].failure);
+      text += fmt::format("- {} {} in round {}: {}\n", title(one),
+                          one.turns[i].accuracy ? "has no x of the required accuracy" : "FAILED",
+                          i + 1, one.turns[i].failure);
   return text;
 }
 
@@ -179,11 +212,22 @@ constexpr std::string_view gallery_legend =
     "- several right-hand sides are solved for in one call; the residual is that of the worst\n"
     "- ranks x threads: LAPACK has those of rank 0, which works alone\n";
 
+constexpr std::string_view accuracy_legend =
+    "- the same A and b for all, with x known exactly: its numbers are 1 and -1\n"
+    "- best, median: seconds over the rounds, with A and b in the memory of rank 0; of solve, the\n"
+    "  whole call with all its checks; LAPACK's copies of A and b are made before; /dgesv: "
+    "dgesv's\n"
+    "  best time over the contestant's; type: of solve, the step that solved\n"
+    "- error: max |x - x*| / max |x*|, x* being the known x; digits: -log10 of it, at most 16;\n"
+    "  bound: the solver's own bound of the error; condition: the solver's estimate\n"
+    "- ranks x threads: LAPACK has those of rank 0, which works alone\n";
+
 }  // namespace
 
 std::string compare_title(const CompareOptions& who) {
   if (who.levels) return fmt::format("levels of precision, {}", name(who.gallery.value()));
   if (!who.gallery) return "HPL-MxP, HPL and LAPACK";
+  if (who.accuracy) return fmt::format("accuracy against time, {}", name(*who.gallery));
   return fmt::format("lupine::solve and LAPACK, {}{}", name(*who.gallery),
                      who.rhs == 1 ? "" : fmt::format(", {} right-hand sides", rhs_text(who.rhs)));
 }
@@ -202,7 +246,7 @@ std::string compare_head(const Setup& setup, const CompareOptions& who,
   line("ROUNDS", fmt::to_string(rounds));
   line("MATRIX", (gallery ? fmt::format("{}, seed {}", name(*gallery), o.seed) : matrix_text(o)) +
                      ", for all of them");
-  if (gallery && !who.levels) line("RHS", rhs_text(who.rhs));
+  if (gallery && !who.levels && !who.accuracy) line("RHS", rhs_text(who.rhs));
   line("GRID", fmt::format("{} x {}, the first rank on {}", o.run.nprow, o.run.npcol,
                            setup.machine.hosts.front()));
   OptionLines lines;
@@ -218,6 +262,7 @@ std::string compare_head(const Setup& setup, const CompareOptions& who,
   for (const auto* list : {&setup.notes, &notes})
     for (const std::string& note : *list) text += fmt::format("- {}\n", note);
   if (who.levels) return text + level_legend;
+  if (who.accuracy) return text.append(accuracy_legend);
   return text.append(gallery ? gallery_legend : legend).append(residual_legend);
 }
 
@@ -227,10 +272,17 @@ std::string compare_tables(const Comparison& comparison) {
   std::string text = fmt::format("\n{}\nN = {}{}\n{}\n", wide_rule, comparison.n, rhs, wide_rule);
   if (comparison.by_level()) return text + level_rows(comparison) + energy_lines(comparison);
   std::string why;
-  if (comparison.gallery) {
-    text += gallery_row("solver", "type", "r x thr", "best, s", "median, s",
-                        comparison.field() == Field::real ? "/dgesv" : "/zgesv", "refine", "checks",
-                        "residual");
+  const char* over_dgesv = comparison.field() == Field::real ? "/dgesv" : "/zgesv";
+  if (comparison.by_accuracy) {
+    text += fmt::format(fmt::runtime(accuracy_row_format), "solver", "type", "r x thr", "best, s",
+                        "median, s", over_dgesv, "error", "bound", "digits", "condition");
+    for (const Contestant& one : comparison.contestants) {
+      text += accuracy_row(one, comparison);
+      why += explanation(one) + broken_bound(one);
+    }
+  } else if (comparison.gallery) {
+    text += gallery_row("solver", "type", "r x thr", "best, s", "median, s", over_dgesv, "refine",
+                        "checks", "residual");
     for (const Contestant& one : comparison.contestants) {
       text += timed_row(one, comparison);
       why += explanation(one);
@@ -257,7 +309,7 @@ std::string turn_line(const Contestant& contestant, const Comparison& all, int r
           : fmt::format("{:.2f} GFLOP/s", benchmark_flops(all.n) / turn.seconds / 1e9);
   return fmt::format("n = {}, round {} of {}: {} {}", all.n, round, rounds, title(contestant),
                      turn.passed() ? fmt::format("{}, {:.4g} s", rate, turn.seconds)
-                                   : (all.by_level() ? "no x: " : "FAILED: ") + turn.failure);
+                                   : (all.x_is_known() ? "no x: " : "FAILED: ") + turn.failure);
 }
 
 }  // namespace lupine

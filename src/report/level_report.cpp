@@ -6,12 +6,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <nlohmann/json.hpp>
 
-#include "core/expects.hpp"
-#include "io/gnuplot.hpp"
-#include "report/compare_plot.hpp"
 #include "report/report_parts.hpp"
 #include "report/sensor_text.hpp"
 #include "setup/sizing.hpp"
@@ -27,12 +23,6 @@ constexpr const char* level_row_format =
 
 std::string cell(double value, const char* format) {
   return std::isfinite(value) ? fmt::format(fmt::runtime(format), value) : "-";
-}
-
-/// Correct decimal digits of an x with this error.
-double digits(double error) {
-  constexpr double most = 16;  // of FP64, also where the error is zero
-  return error > 0 ? std::clamp(-std::log10(error), 0., most) : most;
 }
 
 std::string error_text(double error) {
@@ -123,39 +113,6 @@ ordered_json json_of(const std::optional<LevelResult>& result) {
           {"error", number_or_null(result->error)},
           {"matrix", json_of(result->matrix)},
           {"factors", result->factors ? json_of(*result->factors) : ordered_json()}};
-}
-
-std::string level_plot_script(const std::vector<Comparison>& all, const std::string& heading) {
-  LUPINE_EXPECTS(!all.empty());
-  std::string text =
-      "set terminal svg size 900,600 dynamic noenhanced background rgb 'white'\n"
-      "set key outside right noenhanced\nset grid\n"
-      "set xlabel 'correct decimal digits of x'\nset xrange [0:17]\n"
-      "set ylabel 'seconds'\nset logscale y\n";
-  text += fmt::format("set title {}\n", gnuplot_string(heading));
-  std::vector<std::string> titles;
-  std::map<std::string, std::string> points;
-  for (const Comparison& comparison : all)
-    for (const Contestant& one : comparison.contestants) {
-      if (std::ranges::find(titles, title(one)) == titles.end()) titles.push_back(title(one));
-      if (!one.skipped.empty() || !one.passed()) continue;
-      const Turn& turn = fastest_turn(one);
-      points[title(one)] +=
-          fmt::format("{:.2f} {:.6g} {}\n", digits(turn.level->error), turn.seconds, comparison.n);
-    }
-  std::vector<std::string> lines;
-  for (const std::string& one : titles) {
-    if (points[one].empty()) continue;
-    const std::size_t i = lines.size();
-    text += fmt::format("$data{} << END\n{}END\n", i, points[one]);
-    lines.push_back(
-        fmt::format("$data{} with points pointtype {} pointsize 1.5 linecolor rgb '{}' title {}", i,
-                    i % 7 + 4, plot_colour(i), gnuplot_string(one)));
-    if (all.size() > 1)
-      lines.push_back(fmt::format("$data{} using 1:2:3 with labels offset 0,0.8 notitle", i));
-  }
-  if (lines.empty()) return text + "plot 1 notitle with lines linecolor rgb 'white'\n";
-  return text + fmt::format("plot {}\n", fmt::join(lines, ", \\\n  "));
 }
 
 }  // namespace lupine

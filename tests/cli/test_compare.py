@@ -241,6 +241,65 @@ class Compare(InFolder):
                 self.assert_status(outcome, 2)
                 self.assertIn(complaint, outcome.err)
 
+    ACCURACIES = ["solve backward", "solve forward", "dgesv", "dsgesv", "dgesvx", "dgesvxx"]
+
+    def test_accuracy_against_time(self):
+        for matrix, ranks in (("gaussian", 1), ("gaussian", 2), ("complex-shifted", 1)):
+            with self.subTest(matrix=matrix, ranks=ranks):
+                outcome = self.run_here("compare", "--accuracy", "--matrix", matrix, "-N", "190,1", "--repeat", "2",
+                                        "--json", "a.json", "--plot", "a.svg", "--progress", ranks=ranks)
+                self.assert_status(outcome, 0)
+                self.assertIn(f"accuracy against time, {matrix} in turns\n", outcome.out)
+                self.assertNotIn("residual", outcome.out)
+                document = self.result()
+                self.assertTrue(document["passed"])
+                self.check_accuracies(document, matrix == "gaussian")
+                picture = self.read("a.svg")
+                self.assertTrue(ElementTree.fromstring(picture).tag.endswith("svg"))
+                for words in ("<text>solve forward</text>", "correct decimal digits of x"):
+                    self.assertIn(words, picture)
+                row = re.search(r"(?m)^solve forward +\w+ +(\d) x 1 +\S+ +\S+ +\S+ +(\S+) +(\S+) +(\S+) +(\S+)$",
+                                outcome.out)
+                self.assertEqual(row[1], str(ranks))
+                self.assertLess(float(row[2]), 1.2e-16)
+                self.assertGreater(float(row[4]), 15.9)
+
+    def check_accuracies(self, document, real):
+        for order in document["orders"]:
+            names = [" ".join(filter(None, (one["solver"], one["accuracy"]))) for one in order["contestants"]]
+            self.assertEqual(names, [name if real else name.replace("ds", "zc").replace("dg", "zg")
+                                     for name in self.ACCURACIES])
+            backward, forward, plain, mixed, expert, extended = order["contestants"]
+            if extended["skipped"]:
+                self.assertIn("XBLAS", extended["skipped"])
+            for one in (backward, forward, plain, mixed, expert):
+                for turn in one["turns"]:
+                    self.assertTrue(turn["passed"])
+                    self.assertLess(turn["accuracy"]["error"], 1e-11)
+                    self.assertGreater(turn["accuracy"]["digits"], 11)
+                    self.assertEqual(turn["accuracy"]["bound"] is None, one in (plain, mixed))
+                    if turn["accuracy"]["bound"]:
+                        self.assertLessEqual(turn["accuracy"]["error"], turn["accuracy"]["bound"])
+            for turn in forward["turns"]:
+                self.assertLess(turn["accuracy"]["error"], 1.2e-16)
+
+    def test_refusals_of_accuracy(self):
+        for words, complaint in (
+                (("--rhs", "3"), "--rhs: not allowed with --accuracy"),
+                (("--levels",), "--accuracy and --levels are two comparisons; allowed: one of them"),
+                (("--matrix", "dominant"), "--matrix: with --accuracy a matrix that a user may have; allowed: gaussian"),
+                (("--precision", "fp16"), "--precision,--sloppy-type: not allowed with --matrix gaussian"),
+                (("--solvers", "hpl"), "--solvers hpl: not allowed with --matrix gaussian"),
+                (("--solvers", "dgesvxx"), "dgesvxx: it is not in this OpenBLAS"),
+                (("--accuracy=forward",), "--accuracy=forward: takes no value; allowed: --accuracy")):
+            with self.subTest(words=words):
+                flag = [] if words[0].startswith("--accuracy") else ["--accuracy"]
+                outcome = self.run_here("compare", *flag, "-N", "10", "--repeat", "1", *words)
+                if words[1:] == ("dgesvxx",) and outcome.status == 0:
+                    continue  # this OpenBLAS has it
+                self.assert_status(outcome, 2)
+                self.assertIn(complaint, outcome.err)
+
     def test_several_right_hand_sides(self):
         cases = [("gaussian", "3", {61: 3, 1: 3}, 1), ("kernel", "n", {61: 61, 1: 1}, 2),
                  ("toeplitz", "300", {61: 300, 1: 300}, 2), ("graded", "300", {61: 300, 1: 300}, 1)]

@@ -2,12 +2,16 @@
 // lupine::solve and LAPACK in turns, on users' systems with one or several right-hand sides.
 #include <lupine/error.hpp>
 
+#include <cmath>
 #include <cstdint>
+#include <map>
+#include <string>
 #include <vector>
 
 #include "catch.hpp"
 #include "comm/communicator.hpp"
 #include "compare/gallery_contest.hpp"
+#include "core/numbers.hpp"
 #include "device_choice.hpp"
 
 namespace lupine::test::gallery_contest_tests {
@@ -81,6 +85,47 @@ TEST_CASE("a contest fails on every rank where the worst residual is too large",
   GalleryContest contest(all, everybody(3), options);
   contest.round([](const Contestant&) {});
   CHECK_FALSE(contest.passed());
+}
+
+// gaussian of this order has a condition number of some thousands: FP64 residuals leave an error of
+// that many eps, and residuals in twice FP64's precision none.
+TEST_CASE("accuracy: forward finds the known x to its last digit, and bounds hold", "[compare]") {
+  const auto all = Communicator::duplicate(MPI_COMM_WORLD);
+  for (const GalleryKind kind : {GalleryKind::gaussian, GalleryKind::complex_gaussian})
+    for (const std::int64_t n : {1, 200}) {
+      CAPTURE(name(kind), n);
+      const bool real = field_of_kind(kind) == Field::real;
+      CompareOptions who = everybody(1, kind);
+      who.accuracy = true;
+      BenchmarkOptions options = system_of(n);
+      options.run.device = DeviceKind::cpu;
+      options.run.comm = CommMethod::automatic;
+      GalleryContest contest(all, who, options);
+      contest.round([](const Contestant&) {});
+      CHECK(contest.passed());
+      if (all.rank() != 0) continue;
+      std::map<std::string, AccuracyResult> found;
+      for (const Contestant& one : contest.comparison().contestants) {
+        REQUIRE(one.turns.size() == 1);
+        CHECK(std::isnan(one.turns.front().scaled_residual));
+        REQUIRE(one.turns.front().accuracy);
+        found[title(one)] = *one.turns.front().accuracy;
+      }
+      CHECK(found.size() == 5);
+      const std::string dgesv = real ? "dgesv" : "zgesv";
+      CHECK(found.at("solve forward").error <= eps);
+      CHECK(found.at("solve backward").error < 1e-11);
+      CHECK(found.at(dgesv).error < 1e-11);
+      CHECK(std::isnan(found.at(dgesv).bound));
+      for (const char* name : {"solve backward", "solve forward", real ? "dgesvx" : "zgesvx"}) {
+        CHECK(found.at(name).error <= found.at(name).bound);
+        CHECK(found.at(name).condition > 0.99);
+      }
+      if (n == 1) continue;
+      CHECK(found.at(dgesv).error > 4 * eps);
+      CHECK(found.at("solve backward").error > 2 * eps);
+      CHECK(found.at("solve forward").bound < found.at("solve backward").bound / 10);
+    }
 }
 
 TEST_CASE("right-hand sides that do not fit are refused on every rank", "[compare]") {

@@ -428,4 +428,38 @@ TEST_CASE("labels of the sizes are not rotated and do not overlap") {
   CHECK(sizes({1000, 3000, 3010, 3020, 9000}) ==
         "set xtics norotate (1000, 3000, '' 3010 1, '' 3020 1, 9000)");
 }
+
+TEST_CASE("accuracies: errors, bounds and digits; and no x is a result too") {
+  Comparison all = gallery_comparison();
+  all.by_accuracy = true;
+  all.contestants[0].accuracy = Accuracy::forward;
+  for (Contestant& one : all.contestants)
+    for (Turn& turn : one.turns) turn.accuracy = {1e-10, unknown, unknown};
+  all.contestants[0].turns[1].accuracy = {1e-16, 2e-16, 3e5};
+  all.contestants[1].turns[0].accuracy = {0, 1e-12, unknown};
+  all.contestants[2].turns[0].accuracy = {1e-10, 1e-11, unknown};
+  all.contestants[2].turns[0].failure = "it gave up";
+  all.contestants[3].skipped = "it is not here";
+  CHECK(all.passed());
+  CHECK(digits(known_error(all.contestants[0].turns[1])) == Approx(16));
+  CHECK(digits(known_error(all.contestants[2].turns[0])) == Approx(10));
+  CHECK(digits(0) == 16);
+  CHECK(digits(3) == 0);
+  CHECK(std::isnan(known_error({})));
+  const std::string text = compare_tables(all);
+  CHECK(squeezed(line_with(text, "solve forward")) ==
+        "solve forward fp32 1 x 2 0.5 0.625 0.25 1.0e-16 2.0e-16 16.0 3.0e+05");
+  CHECK(squeezed(line_with(text, "dgesv ")) ==
+        "dgesv fp64 1 x 2 0.125 0.1875 1.00 0.0e+00 1.0e-12 16.0 -");
+  CHECK(squeezed(line_with(text, "dsgesv ")) == "dsgesv fp32 1 x 2 - - - 1.0e-10 1.0e-11 10.0 -");
+  CHECK_THAT(text, ContainsSubstring("- dsgesv: the error is 10 times its bound\n"));
+  CHECK_THAT(text, ContainsSubstring("- dsgesv has no x of the required accuracy in round 1: it"));
+  CHECK_THAT(text, ContainsSubstring("- dgesvx is skipped: it is not here\n"));
+  CHECK(count(text, "FAILED") == 0);
+  const std::string picture = digits_plot_script({all}, "digits");
+  CHECK_THAT(picture, ContainsSubstring("16.00 0.5 1000\n"));
+  CHECK(count(picture, "dsgesv") == 0);  // which has no x
+  all.contestants[2].turns[0].accuracy.reset();
+  CHECK_FALSE(all.passed());
+}
 }  // namespace lupine::test::compare_tests

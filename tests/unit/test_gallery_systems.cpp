@@ -159,6 +159,41 @@ TEST_CASE("a known system has the right-hand side of its solution exactly") {
     }
 }
 
+// The sums are those of integers, so that 64 bits have all of each one.
+TEST_CASE("known systems, real and complex: b is A x to the last bit, in whatever strips") {
+  for (const auto& [kind, words] : gallery_names)
+    for (const std::int64_t n : {1, 2, 300}) {
+      INFO(words << " of order " << n);
+      const KnownSystem system(kind, n, 5);
+      const bool real = system.field() == Field::real;
+      const std::vector<double> x = system.solution();
+      const std::vector<double> b = system.right_hand_side();
+      REQUIRE(std::ssize(x) == system.numbers());
+      REQUIRE(std::ssize(b) == system.numbers());
+      std::vector<double> memory(static_cast<std::size_t>(system.numbers() * n));
+      const MatrixView<double> a{memory.data(), system.numbers(), n, system.numbers()};
+      system.fill_rows(a);
+      const auto multiple = [&](std::int64_t i, std::int64_t j) {
+        return static_cast<std::int64_t>(a(i, j) / system.quantum());
+      };
+      const auto sign = [&](std::int64_t j) {
+        return static_cast<std::int64_t>(x[static_cast<std::size_t>(j)]);
+      };
+      for (std::int64_t i = 0; i < system.numbers(); ++i) {
+        std::int64_t exact = 0;
+        for (std::int64_t j = 0; j < n; ++j)
+          if (real)
+            exact += multiple(i, j) * sign(j);
+          else if (i % 2 == 0)
+            exact += multiple(i, j) * sign(2 * j) - multiple(i + 1, j) * sign(2 * j + 1);
+          else
+            exact += multiple(i - 1, j) * sign(2 * j + 1) + multiple(i, j) * sign(2 * j);
+        REQUIRE(b[static_cast<std::size_t>(i)] == static_cast<double>(exact) * system.quantum());
+        REQUIRE(std::abs(exact) <= std::int64_t{1} << 53);
+      }
+    }
+}
+
 TEST_CASE("rows of users' systems are those of the whole matrix") {
   for (const auto& [kind, words] : gallery_names) {
     INFO(words);

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <lupine/error.hpp>
+
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -93,5 +96,48 @@ TEST_CASE("a residual fails at the threshold or if it is NaN; a threshold of 0 d
   CHECK_FALSE(residual_failure(16, 16).empty());
   CHECK_FALSE(residual_failure(unknown, 16).empty());
   CHECK(residual_failure(100, 0).empty());
+}
+
+TEST_CASE("where x is known, LAPACK is judged by its error") {
+  CHECK(relative_error(std::vector<double>{1, -3.5}, std::vector<double>{1, -4}) == 0.125);
+  CHECK(relative_error(std::vector<double>{unknown, 0}, std::vector<double>{1, 1}) == HUGE_VAL);
+  LapackSystem system;
+  system.n = 2;
+  system.fill = [](MatrixView<double> a) {
+    std::ranges::copy(std::vector<double>{1, 3, 2, 4}, a.data);
+  };
+  system.right_hand_sides = [] { return std::vector<double>{5, 11}; };
+  system.solution = {1, 2.5};  // it is (1, 2)
+  const SteadyClock clock;
+  for (const LapackDriver driver :
+       {LapackDriver::dgesv, LapackDriver::dsgesv, LapackDriver::dgesvx}) {
+    const Turn turn = lapack_run(driver, system, 1, RunContext(clock));
+    CHECK(std::isnan(turn.scaled_residual));
+    REQUIRE(turn.accuracy);
+    CHECK(turn.accuracy->error == Approx(0.2));
+    const bool expert = driver == LapackDriver::dgesvx;
+    CHECK((turn.accuracy->bound > 0 && turn.accuracy->bound < 1e-12) == expert);
+    CHECK((turn.accuracy->condition > 1 && turn.accuracy->condition < 100) == expert);
+  }
+  system.fill = [](MatrixView<double> a) { std::fill_n(a.data, 4, 1); };
+  const Turn singular = lapack_run(LapackDriver::dgesv, system, 1, RunContext(clock));
+  CHECK_FALSE(singular.passed());
+  CHECK((singular.accuracy && std::isnan(singular.accuracy->error)));
+}
+
+TEST_CASE("a driver that this LAPACK lacks takes no part, and says so") {
+  for (const Field field : {Field::real, Field::complex}) {
+    const bool here = has_lapack(LapackDriver::dgesvxx, field);
+    const std::string why = lapack_obstacle(LapackDriver::dgesvxx, 2, 1, 1e9, field);
+    CHECK(why.empty() == here);
+    if (!here) CHECK_THAT(why, ContainsSubstring("XBLAS"));
+    CHECK(has_lapack(LapackDriver::dgesvx, field));
+  }
+  if (has_lapack(LapackDriver::dgesvxx, Field::real)) return;
+  std::vector<double> one{1};
+  std::vector<std::byte> memory(64);
+  CHECK_THROWS_AS(solve_by_lapack<double>(LapackDriver::dgesvxx, {one.data(), 1, 1, 1},
+                                          {one.data(), 1, 1, 1}, memory),
+                  Fault);
 }
 }  // namespace lupine::test::lapack_run_tests
