@@ -401,8 +401,10 @@ def _info(solution: Any, b: _RightHandSide) -> SolveInfo:
 
 
 #: Of the options that decide whether solve() is asked for x and nothing else, in its order.
-_DEFAULTS = ("auto", "auto", None, True, True, "auto", None, "auto", None)
-_DEFAULTS += (None, False, False, False, None)
+_DEFAULTS: tuple[Any, ...] = (
+    *("auto", "auto", None, True, True, "auto", None, "auto", None),
+    *(None, False, False, False, None),
+)
 
 
 def _are_defaults(asked: tuple[Any, ...]) -> bool:
