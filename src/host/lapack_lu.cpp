@@ -13,17 +13,20 @@
 #ifdef LUPINE_WITH_LAPACK
 // The Fortran interface; integers of this BLAS have 32 bits (see dense.cpp). The last argument of
 // getrs is the length of `transpose`, which Fortran passes by value.
+template <class T>
+using Getrf = void(const int* m, const int* n, T* a, const int* lda, int* pivots, int* info);
+template <class T>
+using Getrs = void(const char* transpose, const int* n, const int* nrhs, const T* a, const int* lda,
+                   const int* pivots, T* b, const int* ldb, int* info, std::size_t length);
 extern "C" {
-#define LUPINE_LU_ROUTINES(letter, T)                                                            \
-  void letter##getrf_(const int* m, const int* n, T* a, const int* lda, int* pivots, int* info); \
-  void letter##getrs_(const char* transpose, const int* n, const int* nrhs, const T* a,          \
-                      const int* lda, const int* pivots, T* b, const int* ldb, int* info,        \
-                      std::size_t length);
-LUPINE_LU_ROUTINES(s, float)
-LUPINE_LU_ROUTINES(d, double)
-LUPINE_LU_ROUTINES(c, std::complex<float>)
-LUPINE_LU_ROUTINES(z, std::complex<double>)
-#undef LUPINE_LU_ROUTINES
+Getrf<float> sgetrf_;
+Getrf<double> dgetrf_;
+Getrf<std::complex<float>> cgetrf_;
+Getrf<std::complex<double>> zgetrf_;
+Getrs<float> sgetrs_;
+Getrs<double> dgetrs_;
+Getrs<std::complex<float>> cgetrs_;
+Getrs<std::complex<double>> zgetrs_;
 }
 #endif
 
@@ -81,8 +84,8 @@ constexpr std::size_t place = (field_of<T> == Field::complex ? 2 : 0) +
 template <class T>
 std::int64_t factor_by(const LapackRoutines& shared, MatrixView<T> a, std::span<int> pivots) {
   using Integer = std::int64_t;
-  using Getrf = void (*)(const Integer*, const Integer*, T*, const Integer*, Integer*, Integer*);
-  const auto call = reinterpret_cast<Getrf>(shared.getrf[place<T>]);
+  using Shared = void (*)(const Integer*, const Integer*, T*, const Integer*, Integer*, Integer*);
+  const auto call = reinterpret_cast<Shared>(shared.getrf[place<T>]);
   std::vector<Integer> rows(pivots.size());
   Integer info = 0;
   call(&a.rows, &a.columns, a.data, &a.ld, rows.data(), &info);
@@ -93,9 +96,9 @@ template <class T>
 void solve_by(const LapackRoutines& shared, char form, MatrixView<const T> lu,
               std::span<const int> pivots, std::span<T> x) {
   using Integer = std::int64_t;
-  using Getrs = void (*)(const char*, const Integer*, const Integer*, const T*, const Integer*,
-                         const Integer*, T*, const Integer*, Integer*, std::size_t);
-  const auto call = reinterpret_cast<Getrs>(shared.getrs[place<T>]);
+  using Shared = void (*)(const char*, const Integer*, const Integer*, const T*, const Integer*,
+                          const Integer*, T*, const Integer*, Integer*, std::size_t);
+  const auto call = reinterpret_cast<Shared>(shared.getrs[place<T>]);
   const std::vector<Integer> rows(pivots.begin(), pivots.end());
   const Integer count = std::ssize(x) / lu.rows;
   Integer info = 0;
@@ -152,14 +155,21 @@ void solve_by_lapack(Transpose, MatrixView<const T>, std::span<const int>, std::
 
 #endif
 
-#define LUPINE_LU(T)                                                                            \
-  template std::int64_t factor_by_lapack(MatrixView<T>, std::span<int>, const LapackRoutines*); \
-  template void solve_by_lapack(Transpose, MatrixView<const T>, std::span<const int>,           \
-                                std::span<T>, const LapackRoutines*);
-LUPINE_LU(float)
-LUPINE_LU(double)
-LUPINE_LU(std::complex<float>)
-LUPINE_LU(std::complex<double>)
-#undef LUPINE_LU
+template std::int64_t factor_by_lapack(MatrixView<float>, std::span<int>, const LapackRoutines*);
+template std::int64_t factor_by_lapack(MatrixView<double>, std::span<int>, const LapackRoutines*);
+template std::int64_t factor_by_lapack(MatrixView<std::complex<float>>, std::span<int>,
+                                       const LapackRoutines*);
+template std::int64_t factor_by_lapack(MatrixView<std::complex<double>>, std::span<int>,
+                                       const LapackRoutines*);
+template void solve_by_lapack(Transpose, MatrixView<const float>, std::span<const int>,
+                              std::span<float>, const LapackRoutines*);
+template void solve_by_lapack(Transpose, MatrixView<const double>, std::span<const int>,
+                              std::span<double>, const LapackRoutines*);
+template void solve_by_lapack(Transpose, MatrixView<const std::complex<float>>,
+                              std::span<const int>, std::span<std::complex<float>>,
+                              const LapackRoutines*);
+template void solve_by_lapack(Transpose, MatrixView<const std::complex<double>>,
+                              std::span<const int>, std::span<std::complex<double>>,
+                              const LapackRoutines*);
 
 }  // namespace lupine

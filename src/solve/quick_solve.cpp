@@ -106,10 +106,9 @@ class QuickSolve {
   }
 
   // Refines X until each x has a small componentwise backward error, or one that gets no smaller
-  // and LAPACK's normwise error; the last columns, which belong to probes v, until their residuals
-  // tell
-  // ||A^-1||. True if all do, and by it and `worst`, the largest bound of a residual beside ||x||,
-  // every x has a digit.
+  // and LAPACK's normwise error, and each probe's column a residual that tells ||A^-1||: probes
+  // stand last. True if all do, and if by ||A^-1|| and `worst`, the largest bound of a residual
+  // beside ||x||, every x has a digit.
   //
   // Let z be a probe's column, e = v - A z, and a the row of A^-1 with the largest 2-norm. But for
   // a probability of `seldom` sqrt(2), |a v| >= `seldom` ||a||_2; so where ||e||_2 is at most half
