@@ -62,15 +62,15 @@ void set_proven(Answer& answer, std::span<const double> x, std::span<const doubl
                 std::span<const double> errors, const std::vector<int>& columns) {
   constexpr double normal = std::numeric_limits<double>::min();
   constexpr double roundings = 1 + 8 * eps;  // of the quotients and sums below
-  double most = 0;
+  const auto part = [](double error, double of) { return error == 0 ? 0 : error / std::fabs(of); };
+  Vector ratios(x.size());  // an infinite one, where an x_i is zero, is not lost by largest()
   double most_lost = 0;
   for (std::size_t i = 0; i < x.size(); ++i) {
     // A power of two times y_i is exact where it is a normal number.
     const bool exact = std::fabs(x[i]) >= normal || y[i] == 0;
     const double lost = exact ? 0 : x[i] == 0 ? normal : smallest;
     most_lost = std::max(most_lost, lost);
-    if (errors[i] + lost > 0)
-      most = std::max(most, errors[i] / std::fabs(y[i]) + lost / std::fabs(x[i]));
+    ratios[i] = part(errors[i], y[i]) + part(lost, x[i]);
   }
   double norm = largest(errors) == 0 ? 0 : std::numeric_limits<double>::infinity();
   if (answer.top)
@@ -80,7 +80,7 @@ void set_proven(Answer& answer, std::span<const double> x, std::span<const doubl
   column.certified = std::isfinite(norm * roundings);
   if (!column.certified) return;
   column.forward_bound = norm * roundings;
-  column.componentwise_bound = most * roundings;
+  column.componentwise_bound = largest(ratios) * roundings;
 }
 
 void tell_proof(Certificate* certificate, System& system, Transpose op, Solution& solution) {

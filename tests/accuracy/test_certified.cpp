@@ -234,6 +234,24 @@ TEST_CASE("certified: b with cancellation, zeros in x, and a b of zeros", "[cert
   }
 }
 
+TEST_CASE("certified: an entry of x that is zero has no bound of its relative error",
+          "[certified]") {
+  const std::int64_t n = 40;
+  Square a = random_matrix(n, 3);  // two blocks, of which the second has b = 0
+  for (std::int64_t j = 0; j < n; ++j)
+    for (std::int64_t i = 0; i < n; ++i)
+      if ((i < n / 2) != (j < n / 2)) a(i, j) = 0;
+  Plain b = sides(n, 1, 5);
+  for (std::int64_t i = n / 2; i < n; ++i) b(i, 0) = 0;
+  for (const std::int64_t nb : {0, 7}) {
+    const Solution found = solve(MPI_COMM_SELF, given(a), given(b), certified_options(nb));
+    CHECK(std::ranges::count(found.x, 0) == n / 2);
+    CHECK(proven(found, b, test::Inverse(a)) == 1);
+    CHECK(found.columns[0].forward_bound <= 2 * eps);
+    CHECK(found.columns[0].componentwise_bound == std::numeric_limits<double>::infinity());
+  }
+}
+
 TEST_CASE("certified: it is for one process on a CPU", "[certified]") {
   const Communicator world = Communicator::duplicate(MPI_COMM_WORLD);
   if (world.size() == 1 && is_on_cpus()) return;
