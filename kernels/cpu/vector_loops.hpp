@@ -19,6 +19,10 @@ struct StoredVectorLoops {
   /// to_ij <- (rows_i from_ij) columns_j, rounded once to T. Null stands for ones.
   void (*scale)(MatrixView<const double> from, const double* rows, const double* columns,
                 MatrixView<T> to);
+  /// most_j <- max_i scale_i |a_ij|: infinity if one of these is Inf or NaN. Null stands for ones.
+  /// checksums_j <- the sum of the bits of column j's entries in FP64, unless the pointer is null.
+  void (*largest_of_columns)(MatrixView<const T> a, const double* scale, double* most,
+                             std::uint64_t* checksums);
 };
 
 struct VectorLoops {
@@ -40,10 +44,6 @@ struct VectorLoops {
   /// add to it meanwhile.
   void (*largest_of_rows)(MatrixView<const double> a, const double* scale, double* most,
                           std::uint64_t* checksums);
-  /// most_j <- max_i scale_i |a_ij|: infinity if one of these is Inf or NaN. Null stands for ones.
-  /// checksums_j <- the sum of column j's bits, unless the pointer is null.
-  void (*largest_of_columns)(MatrixView<const double> a, const double* scale, double* most,
-                             std::uint64_t* checksums);
   /// sums_j <- the sum over i of the bits of a_ij as whole numbers, modulo 2^64.
   void (*checksums_of_columns)(MatrixView<const double> a, std::uint64_t* sums);
 

@@ -380,21 +380,24 @@ void checksums_of_columns(MatrixView<const double> a, std::uint64_t* sums) {
   }
 }
 
-void largest_of_columns(MatrixView<const double> a, const double* scale, double* most,
+template <class T>
+void largest_of_columns(MatrixView<const T> a, const double* scale, double* most,
                         std::uint64_t* checksums) {
   for (std::int64_t j = 0; j < a.columns; ++j) {
-    const double* column = a.column(j);
+    const T* column = a.column(j);
     Bits bits = 0;
     std::uint64_t sum = 0;
     if (scale)
       for (std::int64_t i = 0; i < a.rows; ++i) {
-        bits = larger(magnitude(scale[i] * column[i]), bits);
-        sum += bits_of(column[i]);
+        const double value = column[i];
+        bits = larger(magnitude(scale[i] * value), bits);
+        sum += bits_of(value);
       }
     else
       for (std::int64_t i = 0; i < a.rows; ++i) {
-        bits = larger(magnitude(column[i]), bits);
-        sum += bits_of(column[i]);
+        const double value = column[i];
+        bits = larger(magnitude(value), bits);
+        sum += bits_of(value);
       }
     most[j] = value_of(bits);
     if (checksums) checksums[j] = sum;
@@ -402,13 +405,14 @@ void largest_of_columns(MatrixView<const double> a, const double* scale, double*
 }
 
 template <class T>
-constexpr StoredVectorLoops<T> stored_loops{subtract_product<T>, subtract_transposed<T>, scale<T>};
+constexpr StoredVectorLoops<T> stored_loops{subtract_product<T>, subtract_transposed<T>, scale<T>,
+                                            largest_of_columns<T>};
 
 }  // namespace
 
 extern const VectorLoops vectors;
 const VectorLoops vectors{stored_loops<float>, stored_loops<double>, multiply,
                           multiply_transposed, multiply_extended,    multiply_transposed_extended,
-                          largest_of_rows,     largest_of_columns,   checksums_of_columns};
+                          largest_of_rows,     checksums_of_columns};
 
 }  // namespace lupine::LUPINE_ISA

@@ -37,10 +37,11 @@ __global__ void __launch_bounds__(matrix_threads)
 constexpr int block_columns = 4;  // columns of a block, which reads `scale` once for all of them
 
 // In a block that extends beyond the last column, the last one is read again, and not written.
+template <class T>
 __global__ void __launch_bounds__(column_threads)
-    largest_of_columns_kernel(MatrixView<const double> a, const double* scale, double* most) {
+    largest_of_columns_kernel(MatrixView<const T> a, const double* scale, double* most) {
   const std::int64_t first = std::int64_t{blockIdx.x} * block_columns;
-  const double* column[block_columns];
+  const T* column[block_columns];
   Bits mine[block_columns];
 #pragma unroll
   for (int c = 0; c < block_columns; ++c) {
@@ -138,11 +139,13 @@ cudaError_t largest_of_rows(cudaStream_t stream, MatrixView<const double> a, con
                 scale, most);
 }
 
-cudaError_t largest_of_columns(cudaStream_t stream, MatrixView<const double> a, const double* scale,
+cudaError_t largest_of_columns(cudaStream_t stream, ConstAnyMatrix any, const double* scale,
                                double* most) {
-  if (a.columns == 0) return cudaSuccess;
-  return launch(stream, blocks(a.columns, block_columns), column_threads, largest_of_columns_kernel,
-                a, scale, most);
+  if (any.columns == 0) return cudaSuccess;
+  return with_storage(any, [&]<class T>(MatrixView<const T> a) {
+    return launch(stream, blocks(a.columns, block_columns), column_threads,
+                  largest_of_columns_kernel<T>, a, scale, most);
+  });
 }
 
 cudaError_t checksums_of_columns(cudaStream_t stream, MatrixView<const double> a,

@@ -265,7 +265,7 @@ cudaError_t multiply_extended(cudaStream_t stream, Transpose transpose, MatrixVi
 cudaError_t largest_of_rows(cudaStream_t stream, MatrixView<const double> a, const double* scale,
                             double* most);
 /// Device::largest_of_columns.
-cudaError_t largest_of_columns(cudaStream_t stream, MatrixView<const double> a, const double* scale,
+cudaError_t largest_of_columns(cudaStream_t stream, ConstAnyMatrix a, const double* scale,
                                double* most);
 /// Device::checksums_of_columns.
 cudaError_t checksums_of_columns(cudaStream_t stream, MatrixView<const double> a,

@@ -389,7 +389,7 @@ class Device {
                                std::uint64_t* checksums) = 0;
   /// most_j <- max_i scale_i |a_ij|: infinity if one of these is Inf or NaN, 0 if A has no rows.
   /// Scales are not negative; null stands for ones. Also checksums_of_columns(), where that pointer
-  /// is not null.
+  /// is not null. A is FP64, or without checksums FP32.
   virtual void largest_of_columns(Queue& queue, ConstAnyMatrix a, const double* scale, double* most,
                                   std::uint64_t* checksums) = 0;
   /// sums_j <- the sum over i of the bits of a_ij (FP64) as whole numbers, modulo 2^64: whatever

@@ -22,6 +22,9 @@ constexpr double a_digit = 0.1;          // a correction below this part of the 
 constexpr double trusted = 0.5;          // up to here, products can be refined
 constexpr double insensitive = 1e-3;     // s below which the estimates hold
 constexpr double independent = 0x1p-40;
+constexpr std::int64_t witnesses = 4;  // random vectors that show what the factors hide
+constexpr double seldom = 0x1p-5;      // the part along a unit vector that each of them exceeds
+constexpr double settling = 0.75;      // what is left of a witness at most, in each turn
 
 void subtract(const MultiVector& from, MultiVector& v) {
   for (std::size_t i = 0; i < v.all().size(); ++i) v.all()[i] = from.all()[i] - v.all()[i];
@@ -202,6 +205,28 @@ Inverse::Check Inverse::check(const Operator& op) const {
   return found;
 }
 
+// Whether E^k w becomes small for random w, E = I - M B. It does not where B is singular and M
+// hides that: E leaves what B makes zero as it is, so 1 is an eigenvalue of E, and for its left
+// eigenvector y, ||y||_2 = 1, ||E^k w||_2 >= |y^T E^k w| = |y^T w|. By K. Ball's bound
+// (docs/numerics.md, 5.4) that is below `seldom` for all w with a probability of at most
+// (sqrt(2) seldom)^4 = 4e-6.
+bool Inverse::settles(const Operator& op) const {
+  MultiVector w = random_vectors(op.to, witnesses);
+  for (double before = infinity;;) {
+    double size = 0;
+    for (std::int64_t k = 0; k < w.count(); ++k) {
+      const double norm = op.results.norm(w.vector(k));
+      size = std::max(size, std::isnan(norm) ? infinity : norm);
+    }
+    if (size <= seldom / 2) return true;
+    if (!(size < settling * before)) return false;
+    before = size;
+    MultiVector known = op.solve(op.multiply(w));
+    subtract(w, known);
+    w = std::move(known);
+  }
+}
+
 // ||B||_inf = ||B^T||_1, so the 1-norm estimate gets B^T as its matrix, for
 // B = diag(left) A^-1 diag(right).
 std::vector<NormEstimate> Inverse::estimate(const std::vector<Weights>& weights) {
@@ -253,13 +278,16 @@ double Inverse::judged() {
   if (!plain_.finite || !transposed_.finite || transposed_.largest.empty()) return infinity;
   double growth = transposed_.largest.front().growth;
   if (!plain_.largest.empty()) growth = std::max(growth, plain_.largest.front().growth);
-  const double per_norm = growth * unit();
-  const double sensitivity = per_norm * system_.scaled_norm();
-  if (!std::isnan(factors_.growth) && sensitivity <= insensitive) return sensitivity;
+  const double per_norm = growth * factors_.roundoff;
+  const double entries = std::isnan(factors_.growth) ? infinity : std::max(factors_.growth, 1.0);
+  const double sensitivity = per_norm * entries * system_.scaled_norm();
+  if (sensitivity <= insensitive) return sensitivity;
   const bool of_plain = !plain_.largest.empty() && plain_.largest.front().growth == growth;
-  const Check found = check(of_plain ? plain_ : transposed_);
-  if (per_norm * found.norm < 1 && found.error <= trusted) return found.error;
-  return infinity;
+  const Operator& op = of_plain ? plain_ : transposed_;
+  const Check found = check(op);
+  if (!(per_norm * found.norm < 1 && found.error <= trusted)) return infinity;
+  if (!(per_norm * entries * found.norm < 1) && !settles(op)) return infinity;
+  return found.error;
 }
 
 std::optional<std::vector<double>> Inverse::norms(std::vector<Weights> weights) {

@@ -40,19 +40,21 @@ inline double growth_of(double most_of_lu, double most_of_a) {
 /// The inverse of a system's scaled matrix R A C, by its factors. In this class, A means R A C.
 ///
 /// (L U)^-1 may be far from A^-1: where the factors have few bits, where entries have grown in the
-/// LU, or where A is nearly singular. So no estimate is believed without a check. Its sensitivity
-/// is
-///     s = ||A|| g u,  g = the largest ||z|| / ||v|| of products z = (L U)^-1 v,
-/// u being the roundoff of the factors times the growth of their entries. If the growth is known,
-/// s is small, and infinity norm and 2-norm are taken for the two norms, so that s is large
+/// LU, or where A is nearly singular. So no estimate is believed without a check. Let u be the
+/// roundoff of the factors, g the growth of their entries, and
+///     s = ||A|| u max ||z|| / ||v||  over the products z = (L U)^-1 v.
+/// If g s is small, and infinity norm and 2-norm are taken for the two norms, so that s is large
 /// rather than small, the estimates hold: a singular value of A that the factors do not know would
-/// make g u ||A|| large. Otherwise the corrections (L U)^-1 (v - A z) of some products that grew
-/// most are computed, of A or A^T, whichever has the one that grew most; random vectors are among
-/// those compared. Let e be the largest ||correction|| / ||z||.
+/// make g s large. Otherwise the corrections (L U)^-1 (v - A z) of some products that grew most
+/// are computed, of A or A^T, whichever has the one that grew most; random vectors are among those
+/// compared. Let e be the largest ||correction|| / ||z||.
 /// - e <= 1/10: estimates stay as they are.
 /// - e <= 1/2: the products that determine the estimates are refined by some corrections.
-/// - e > 1/2, refined products that do not settle, or s >= 1 in 2-norms: products are not accurate.
-///   There are no estimates, but a lower bound: see condition().
+/// - e > 1/2, refined products that do not settle, s >= 1 in 2-norms, or g s >= 1 and random
+/// vectors
+///   that I - (L U)^-1 A does not make small: products are not accurate. There are no estimates,
+///   but a lower bound: see condition(). The last is so where grown entries hide a singular A: the
+///   factors have large rounding errors in the place of its small singular values.
 /// All members are collective.
 class Inverse {
  public:
@@ -99,12 +101,9 @@ class Inverse {
   std::vector<Vector> apply(Operator& op, const std::vector<Vector>& vectors);
   std::vector<NormEstimate> estimate(const std::vector<Weights>& weights);
   bool refine(const std::vector<Weights>& weights, std::vector<NormEstimate>& found);
-  /// The roundoff of the factors times the growth of their entries.
-  double unit() const {
-    return factors_.roundoff * (std::isnan(factors_.growth) ? 1 : std::max(factors_.growth, 1.0));
-  }
   double judged();
   Check check(const Operator& op) const;
+  bool settles(const Operator& op) const;
   double norm_at_least();
 
   System& system_;

@@ -35,7 +35,7 @@ Factors::Factors(Transport& transport, const ScaledMatrix& a, const LuPlan& plan
     rotate(device, *u, *v, lu_.local());
   }
   outcome_ = factorize(transport, lu_, plan, done);
-  if (lu_.storage() == Precision::fp64) growth_ = measured_growth(a.scales().largest);
+  if (bytes_of(lu_.storage()) > 2) growth_ = measured_growth(a.scales().largest);
   seconds_ = run.now() - begin;
   if (!outcome_.usable()) return;
   std::unique_ptr<FactorSolver> solver;

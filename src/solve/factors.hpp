@@ -33,8 +33,8 @@ class Factors {
   const DistributedMatrix& lu() const { return lu_; }
   /// Seconds of scaling and factoring, on this rank.
   double seconds() const { return seconds_; }
-  /// max |u_ij| / max |a_ij| of R A C, as far as it was factored, for FP64 factors; infinity if one
-  /// is not finite; NaN for others.
+  /// max |u_ij| / max |a_ij| of R A C, as far as it was factored; infinity if one is not finite;
+  /// NaN for factors stored in 16 bits.
   double growth() const { return growth_; }
   /// Whether there is a bad pivot and it is exactly zero, not an Inf or NaN. Collective.
   /// @pre the factors are FP32 or FP64

@@ -30,6 +30,15 @@ Solution solved(const Example& e, const SolveOptions& options) {
   return solve(MPI_COMM_WORLD, given(e.a), given(e.b), options);
 }
 
+/// What a solve says against its x: a doubt, or that A is singular.
+std::string word_on(const Example& e, const SolveOptions& options) {
+  try {
+    return solved(e, options).doubt;
+  } catch (const SingularError& error) {
+    return error.what();
+  }
+}
+
 /// Checks the solution on the rank that has x.
 void judge(const Example& e, const Solution& solution, const SolveOptions& options) {
   if (world().rank() == 0) Reference(e).judge(solution, options);
@@ -97,6 +106,41 @@ TEST_CASE("a matrix that is singular up to rounding is solved or reported as sin
     CHECK(solution.precision() == Precision::fp64);
   } catch (const SingularError& error) {
     CHECK(error.pivot() == e.a.n - 1);
+  }
+}
+
+TEST_CASE("factors that hide a singular matrix are not believed", "[solve]") {
+  // [[W, d], [b^T, c]] with c = b^T W^-1 d, rounded once: W is well-conditioned, but its entries
+  // grow by 2^39 in elimination, so that the last pivot in FP32 is noise that looks like a good
+  // one.
+  const GridShape shape = grids(world().size()).back();
+  const std::int64_t m = 40;
+  if (m >= largest_order()) return;
+  Square w(m);
+  for (std::int64_t i = 0; i < m; ++i)
+    for (std::int64_t j = 0; j < m; ++j) w(i, j) = j == m - 1 || i == j ? 1. : i > j ? -1. : 0.;
+  const Inverse inverse(w);
+  for (std::uint64_t seed = 1; seed <= 150; ++seed) {
+    CAPTURE(seed);
+    Random random(seed);
+    Plain d(m, 1);
+    Plain b(m, 1);
+    for (std::int64_t i = 0; i < m; ++i) {
+      d(i, 0) = random();
+      b(i, 0) = random();
+    }
+    const std::vector<Quad> z = inverse.times(d.data);
+    Quad c = 0;
+    for (std::int64_t i = 0; i < m; ++i) c += b(i, 0) * z[static_cast<std::size_t>(i)];
+    Example e{"bordered", Square(m + 1), Plain(m + 1, 1)};
+    for (std::int64_t i = 0; i < m; ++i) {
+      for (std::int64_t j = 0; j < m; ++j) e.a(i, j) = w(i, j);
+      e.a(i, m) = d(i, 0);
+      e.a(m, i) = b(i, 0);
+    }
+    e.a(m, m) = static_cast<double>(c);
+    for (double& value : e.b.data) value = random();
+    CHECK_FALSE(word_on(e, solve_options(shape, 64)).empty());
   }
 }
 

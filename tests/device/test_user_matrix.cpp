@@ -344,6 +344,25 @@ TEST_CASE("largest_of_rows and largest_of_columns find a single entry in any pla
     }
 }
 
+TEST_CASE("largest_of_columns takes FP32 too", "[user]") {
+  Bench b;
+  for (const Shape& shape : shapes) {
+    auto a = uniform<float>(b, shape.rows, shape.columns);
+    Doubles most(b, shape.columns, 1);
+    for (const float special : {0.f, -40.f, std::numeric_limits<float>::infinity(),
+                                std::numeric_limits<float>::quiet_NaN()}) {
+      if (special != 0 && shape.rows * shape.columns > 0)
+        a.set([&, i0 = shape.rows - 1, j0 = shape.columns / 2](std::int64_t i, std::int64_t j) {
+          return i == i0 && j == j0 ? special : a(i, j);
+        });
+      b.device->largest_of_columns(*b.queue, a.view(), nullptr, most.data(), nullptr);
+      b.queue->synchronize();
+      CHECK(most.frame_intact());
+      CHECK(most.plain().data == plain_largest(Along::columns, a.plain(), {}));
+    }
+  }
+}
+
 TEST_CASE(
     "largest_of_rows and largest_of_columns: Inf and NaN count as infinite, nothing else does",
     "[user]") {

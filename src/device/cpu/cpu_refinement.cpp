@@ -416,11 +416,12 @@ void CpuDevice::largest_of_rows(Queue&, ConstAnyMatrix any, const double* scale,
 
 void CpuDevice::largest_of_columns(Queue&, ConstAnyMatrix any, const double* scale, double* most,
                                    std::uint64_t* checksums) {
-  work([&] {
-    const MatrixView<const double> a = any.as<double>();
+  work_on(any, [&](const auto& a) {
+    using T = std::remove_cvref_t<decltype(a(0, 0))>;
     in_parts(a.columns, threads_, [&](std::int64_t begin, std::int64_t count) {
-      vector_loops().largest_of_columns(a.block(0, begin, a.rows, count), scale, most + begin,
-                                        checksums ? checksums + begin : nullptr);
+      vector_loops().of<T>().largest_of_columns(a.block(0, begin, a.rows, count), scale,
+                                                most + begin,
+                                                checksums ? checksums + begin : nullptr);
     });
   });
 }

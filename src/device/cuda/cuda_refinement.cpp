@@ -254,8 +254,7 @@ void CudaDevice::largest_of_rows(Queue& queue, ConstAnyMatrix a, const double* s
 void CudaDevice::largest_of_columns(Queue& queue, ConstAnyMatrix a, const double* scale,
                                     double* most, std::uint64_t* checksums) {
   if (checksums) checksums_of_columns(queue, a, checksums);
-  check(cuda::largest_of_columns(lane(queue).stream(), a.as<double>(), scale, most),
-        "largest_of_columns");
+  check(cuda::largest_of_columns(lane(queue).stream(), a, scale, most), "largest_of_columns");
 }
 
 void CudaDevice::checksums_of_columns(Queue& queue, ConstAnyMatrix a, std::uint64_t* sums) {

@@ -225,7 +225,7 @@ cudaError_t multiply_extended(cudaStream_t, Transpose, MatrixView<const double>,
 cudaError_t largest_of_rows(cudaStream_t, MatrixView<const double>, const double*, double*) {
   return cudaErrorNotSupported;
 }
-cudaError_t largest_of_columns(cudaStream_t, MatrixView<const double>, const double*, double*) {
+cudaError_t largest_of_columns(cudaStream_t, ConstAnyMatrix, const double*, double*) {
   return cudaErrorNotSupported;
 }
 cudaError_t checksums_of_columns(cudaStream_t, MatrixView<const double>, std::uint64_t*) {
