@@ -107,6 +107,51 @@ build() {
   cmake --build "$root/build/$1" -j "$jobs" "${targets[@]}" >&2
 }
 
+# Whether a launcher of several ranks has started this script. (A script of a Slurm job is one process,
+# whatever the job's SLURM_NTASKS.)
+started_as_rank() {
+  local size
+  for size in "${OMPI_COMM_WORLD_SIZE:-}" "${PMI_SIZE:-}" "${SLURM_STEP_NUM_TASKS:-}"; do
+    [[ ! $size =~ ^[0-9]+$ || $size -le 1 ]] || return 0
+  done
+  return 1
+}
+
+# choose_ranks LUPINE OPTIONS...: sets ranks, unless it is set, and says by what: the tasks of the Slurm
+# job, or a rank for each GPU that the options and CUDA_VISIBLE_DEVICES leave, or one.
+choose_ranks() {
+  local lupine=$1 gpus='' option before=
+  shift
+  if [ -n "$ranks" ]; then
+    return
+  elif [[ ${SLURM_NTASKS:-} =~ ^[1-9][0-9]*$ ]]; then
+    ranks=$SLURM_NTASKS
+    say "starts $ranks ranks, as SLURM_NTASKS says (--ranks N starts N)"
+    return
+  fi
+  ranks=1
+  for option in "$@"; do
+    # "--option value" is "--option=value".
+    case $before in --device | --gpus) option=$before=$option ;; esac
+    case $option in
+      --device=cpu) return ;;
+      --gpus=*) gpus=${option#--gpus=} ;;
+    esac
+    before=$option
+  done
+  if [ -n "$gpus" ]; then
+    gpus=${gpus//[!,]/}
+    ranks=$((${#gpus} + 1))
+    say "starts a rank for each GPU of --gpus: $ranks"
+    return
+  fi
+  # What a rank would see, whatever decides it: the driver, CUDA_VISIBLE_DEVICES, a container.
+  gpus=$("$lupine" info | grep -c '^device cuda .* free: ') || gpus=0
+  [ "$gpus" -eq 0 ] || ranks=$gpus
+  [ "$gpus" -lt 2 ] ||
+    say "starts a rank for each of the $gpus GPUs that are visible (--ranks N starts N)"
+}
+
 # Sets mpirun to the command that starts N ranks, each free to use every core.
 set_mpirun() {
   mpirun=(mpirun -n "$1")
