@@ -138,8 +138,8 @@ typedef struct lupine_result {
   int steps;                     ///< steps that were tried
   int iterations;                ///< corrections of all right-hand sides in all steps
   int equilibrated;              ///< 1: scales other than 1 were used
-  double condition;            ///< ||A|| ||A^-1||, estimated, of the scaled A; NaN: not asked for;
-                               ///< infinity: factors too inaccurate for more than a lower bound
+  double condition;            ///< ||A|| ||A^-1|| of the scaled A in the infinity norm, estimated;
+                               ///< NaN: not asked for; infinity: factors too inaccurate for more than a lower bound
   double forward_bound;        ///< bound of ||x - x*|| / ||x||; NaN: not asked for or not accepted;
                                ///< infinity where `condition` is
   double componentwise_error;  ///< backward error max_i |b - Ax|_i / (|A||x| + |b|)_i

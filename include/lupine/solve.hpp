@@ -313,7 +313,7 @@ struct SolveMemory {
   double device_peak = -1;
 };
 
-/// A condition number ||A|| ||A^-1||, estimated.
+/// A condition number ||A|| ||A^-1|| in the infinity norm, estimated.
 struct ConditionEstimate {
   double value = 0;       ///< infinity where it is too large to estimate
   bool at_least = false;  ///< whether it is a lower bound only, because the factors are too
@@ -337,9 +337,10 @@ struct Solution {
   std::vector<SolveStep> steps;      ///< in the order they were tried; the last one gave the answer
   std::vector<SolveColumn> columns;  ///< errors of each right-hand side's x
   bool converged = false;            ///< whether every x was accepted
-  double norm_a = 0;                 ///< ||A||
-  /// ||A|| ||A^-1|| of the scaled matrix, estimated (N. J. Higham, F. Tisseur, SIAM J. Matrix Anal.
-  /// Appl. 21, 2000). NaN where it was not asked for, infinity where it is too large to estimate.
+  double norm_a = 0;                 ///< ||A||, the infinity norm
+  /// ||A|| ||A^-1|| of the scaled matrix in the infinity norm, estimated (N. J. Higham, F. Tisseur,
+  /// SIAM J. Matrix Anal. Appl. 21, 2000). NaN where it was not asked for, infinity where it is too
+  /// large to estimate.
   double condition = 0;
   /// Whether `condition` is a lower bound only, because the factors are too inaccurate for an
   /// estimate.
@@ -372,9 +373,11 @@ struct Solution {
 class LUPINE_API SingularError : public Error {
  public:
   /// @param words what went wrong, in one line
-  /// @param pivot 0-based index of the pivot
+  /// @param pivot as pivot() returns it
   SingularError(const std::string& words, std::int64_t pivot) : Error(words), pivot_(pivot) {}
-  /// @return The 0-based index of the pivot; LAPACK's info is this plus one.
+  /// @return The 0-based index of the pivot; LAPACK's info is this plus one. It counts columns of
+  /// A, as LAPACK's, also of a row-major A on one rank. Several ranks have the pivots of the scaled
+  /// matrix that they factor alone: of a row-major A that is A^T, and what() then says so.
   std::int64_t pivot() const { return pivot_; }
 
  private:

@@ -4,11 +4,14 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import tempfile
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from ._core import Communicator, lock
 from ._errors import in_keywords
@@ -16,45 +19,117 @@ from ._results import BenchmarkResult
 from ._solve import _progress, _whole
 
 
+_LISTS = ("n", "nb", "nprow", "npcol", "lookahead", "bcast", "nbmin", "ndiv")
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, (list, tuple, range, np.ndarray)) and np.ndim(value) > 0
+
+
 def _order(n: int | None) -> int | None:
     return None if n is None else _whole("n", n, "1 or more, or None for the largest that fits")
 
 
+def _path(name: str, given: Any) -> str:
+    """A path that the option names; empty for None."""
+    if given is None:
+        return ""
+    try:
+        path = os.fsdecode(given)
+    except TypeError:
+        path = ""
+    if not path:
+        raise ValueError(f"{name} is {given!r}; allowed: a path, or None")
+    return path
+
+
 def _run(
-    which: str, n: int | None, comm: Any, progress: Any, given: dict[str, Any]
+    which: str,
+    n: Any,
+    comm: Any,
+    progress: Any,
+    repeat: int,
+    trace: Any,
+    profile: Any,
+    given: dict[str, Any],
 ) -> BenchmarkResult:
     ranks = Communicator(comm)
-    order = ranks.agreed(lambda: _order(n))
-    options = {**given, "n": order or 0}
+
+    def read() -> tuple[dict[str, Any], dict[str, list[Any]], int, str, str]:
+        options = {name: value for name, value in given.items() if value is not None}
+        lists = {name: list(options.pop(name)) for name in _LISTS if _is_list(options.get(name))}
+        if _is_list(n):
+            lists["n"] = [_order(order) for order in n]
+        else:
+            options["n"] = _order(n) or 0
+        place = "" if profile == "none" else _path("profile", profile)
+        return options, lists, _whole("repeat", repeat), place, _path("trace", trace)
+
+    options, lists, times, place, traced = ranks.agreed(read)
     with lock:
-        text = ranks.module.benchmark(ranks.address, which, options, _progress(progress))
+        text = ranks.module.benchmark(
+            ranks.address, which, options, lists, times, place, traced, _progress(progress)
+        )
     return BenchmarkResult(json.loads(text))
 
 
 def mxp(
-    n: int | None = None, *, comm: Any = None, progress: Any = None, **options: Any
+    n: Any = None,
+    *,
+    comm: Any = None,
+    progress: Any = None,
+    repeat: int = 1,
+    trace: Any = None,
+    profile: Any = None,
+    **options: Any,
 ) -> BenchmarkResult:
     """Runs HPL-MxP: LU in low precision, refined to FP64.
 
     Parameters
     ----------
-    n : int, optional
+    n : int or list of int, optional
         order of the matrix; None: the largest that fits
     comm : mpi4py communicator, optional
         the ranks that run it together; this process alone by default
     progress : function or tqdm bar, optional
         see :func:`lupine.solve`
+    repeat : int
+        runs of each configuration; ``result.runs`` has all of them
+    trace : path, optional
+        file for a Chrome trace of what every rank did when
+    profile : path, optional
+        a profile of ``lupine tune``, which is read; none by default
     **options
-        the options of ``lupine mxp``, with ``_`` for ``-``: nb, precision, time_target ...
+        the options of ``lupine mxp``, with ``_`` for ``-``: nb, precision, time_target ...; None
+        leaves one to Lupine. Of n, nb, nprow, npcol, lookahead, bcast, nbmin and ndiv a list may be
+        given, as in HPL.dat: every combination runs. ``mxp(**result.asked)`` is the same run again.
     """
-    return _run("hpl-mxp", n, comm, progress, options)
+    return _run("hpl-mxp", n, comm, progress, repeat, trace, profile, options)
 
 
 def hpl(
-    n: int | None = None, *, comm: Any = None, progress: Any = None, **options: Any
+    n: Any = None,
+    *,
+    comm: Any = None,
+    progress: Any = None,
+    repeat: int = 1,
+    trace: Any = None,
+    profile: Any = None,
+    **options: Any,
 ) -> BenchmarkResult:
     """Runs HPL: LU in FP64 with partial pivoting, and one solve; parameters as for :func:`mxp`."""
-    return _run("hpl", n, comm, progress, options)
+    return _run("hpl", n, comm, progress, repeat, trace, profile, options)
+
+
+def _words(name: str, value: Any) -> list[str]:
+    """An option of the command: True gives it without a value, None and False leave it out, a list
+    becomes its values with commas between them."""
+    if value is None or value is False:
+        return []
+    option = f"--{name.replace('_', '-')}"
+    if value is True:
+        return [option]
+    return [option, ",".join(map(str, value)) if _is_list(value) else str(value)]
 
 
 def _program() -> str:
@@ -70,7 +145,7 @@ def _program() -> str:
 
 
 def predict(
-    benchmark: str = "mxp", machine: str = "h200", n: int | None = None, **options: Any
+    benchmark: str = "mxp", machine: str = "h200", n: Any = None, **options: Any
 ) -> BenchmarkResult:
     """Predicts HPL-MxP ("mxp") or HPL ("hpl") on a machine that is not here.
 
@@ -79,19 +154,19 @@ def predict(
     benchmark : {"mxp", "hpl"}
     machine : str
         a shipped machine, such as "h200", "h200-x8", "h200-cluster", or a path to a machine file
-    n : int, optional
+    n : int or list of int, optional
         order of the matrix; by default the largest that fits
     **options
-        the options of ``lupine predict``, with ``_`` for ``-``: ranks, nb, precision ...
+        the options of ``lupine predict``, with ``_`` for ``-``: ranks, nb, precision ...; True for
+        an option without a value, such as ``search=True``, and a list for one of several values,
+        such as ``scale=[1, 8, 64]``
     """
     if benchmark not in ("mxp", "hpl"):
         raise ValueError(f"benchmark is {benchmark!r}; allowed: 'mxp', 'hpl'")
-    order = _order(n)
-    words = [_program(), "predict", benchmark, "--machine", str(machine)]
-    if order is not None:
-        words += ["-N", str(order)]
+    orders = [_order(order) for order in n] if _is_list(n) else _order(n)
+    words = [_program(), "predict", benchmark, "--machine", str(machine), *_words("n", orders)]
     for name, value in options.items():
-        words += [f"--{name.replace('_', '-')}", str(value)]
+        words += _words(name, value)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "predicted.json"
         ran = subprocess.run(

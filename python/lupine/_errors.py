@@ -21,7 +21,8 @@ __all__ = ["AccuracyError", "AccuracyWarning", "Fault", "Interrupted", "Singular
 class SingularMatrixError(np.linalg.LinAlgError):
     """A is singular: a pivot of its FP64 LU is exactly zero.
 
-    ``pivot`` is the index of that pivot, counted from 0.
+    ``pivot`` is the index of that pivot, counted from 0: a column of A, as LAPACK counts. Several
+    ranks count columns of A^T where A is in C order, and the text then says so.
     """
 
     def __init__(self, words: str, pivot: int = -1) -> None:

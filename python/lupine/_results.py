@@ -64,7 +64,7 @@ class SolveInfo:
     n: int  #: order of A
     precision: str | None  #: of the last step, which gave the answer
     converged: bool  #: whether every x was accepted
-    condition: float  #: estimated condition number of the scaled A; NaN: not asked for
+    condition: float  #: of the scaled A in the infinity norm, estimated; NaN: not asked for
     condition_at_least: bool  #: whether ``condition`` is a lower bound only
     equilibrated: bool  #: whether scales other than 1 were used
     norm_a: float  #: infinity norm of A

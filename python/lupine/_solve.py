@@ -468,8 +468,8 @@ def solve(
     equilibrate : bool
         whether rows and columns are scaled by powers of two.
     condition : bool or "full"
-        whether the condition number and bounds of the errors are estimated; "full": bounds from
-        each residual, also for more than 8 right-hand sides.
+        whether the condition number (in the infinity norm) and bounds of the errors are
+        estimated; "full": bounds from each residual, also for more than 8 right-hand sides.
     strict : bool
         whether an x that may have no correct digit is an AccuracyError, not an AccuracyWarning.
     accuracy : {"auto", "backward", "forward", "certified"}

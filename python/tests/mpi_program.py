@@ -127,6 +127,13 @@ def errors():
         lupine.SingularMatrixError,
         lambda: lupine.solve(lambda i, j: 0.0 * i * j, np.ones(N), comm=world),
     )
+    singular = whole()
+    singular[:, 3] = 0
+    for order in "CF":
+        a = np.array(singular, order=order) if me == 0 else None
+        error = raises(lupine.SingularMatrixError, lambda: lupine.solve(a, np.ones(N), comm=world))
+        assert ("of A^T is" in str(error)) == (order == "C" and ranks > 1), error
+        assert error.pivot == 3 or (order == "C" and ranks > 1)
     b = right()
     b[3, 1] = np.nan
     error = raises(lupine.AccuracyError, lambda: lupine.solve(element, b, comm=world))

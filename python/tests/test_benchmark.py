@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The benchmarks, run and predicted."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -35,6 +37,71 @@ def test_options():
         lupine.hpl(10**7)
 
 
+def test_lists_and_repeats(tmp_path):
+    result = lupine.mxp([200, 300], nb=(32, 64), repeat=2, threads=1, trace=tmp_path / "t.json")
+    assert [(run["n"], run["nb"]) for run in result.runs] == [
+        (n, nb) for n in (200, 300) for nb in (32, 64) for _ in range(2)
+    ]
+    assert all(run["passed"] for run in result.runs)
+    traced = json.loads((tmp_path / "t.json").read_text())
+    assert len(traced["otherData"]["runs"]) == 8 and traced["traceEvents"]
+    pivoted = lupine.hpl(np.array([100]), nbmin=[4, 8], ndiv=[2], bcast=["long", "2ring"])
+    assert {run["bcast"] for run in pivoted.runs} == {"long", "2ring"}
+    assert len(pivoted.runs) == 4
+    assert len(lupine.hpl(100, repeat=3).runs) == 3
+
+
+def test_lists_and_repeats_that_are_not_allowed(tmp_path):
+    for options, words in (
+        ({"repeat": 0}, "^repeat is 0; allowed"),
+        ({"repeat": 1.5}, "^repeat is 1.5; allowed"),
+        ({"nb": []}, r"^nb \[\] is not allowed"),
+        ({"nb": [32, 0.5]}, "^nb 0.5 is not allowed"),
+        ({"lookahead": [0, 99]}, "^lookahead 99 is not allowed"),
+        ({"nb": [32], "lookahead": 99}, "^lookahead 99 is not allowed"),
+        ({"bcast": ["ring"]}, "^bcast 'ring' is not allowed; allowed: 1ring"),
+        ({"nprow": [1, 1], "npcol": [1]}, "make pairs"),
+        ({"trace": tmp_path / "no" / "t.json"}, "^trace"),
+        ({"trace": ""}, "^trace is ''; allowed: a path"),
+        ({"profile": tmp_path / "none.json"}, "^profile .* is not there"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            lupine.mxp(100, **options)
+    with pytest.raises(ValueError, match="^n is 0; allowed"):
+        lupine.mxp([100, 0])
+
+
+def test_same_run_again():
+    first = lupine.mxp(300, nb=64, precision="fp32", gpus=None, seed=7)
+    again = lupine.mxp(**first.asked)
+    assert again.asked == first.asked and again.scaled_residual == first.scaled_residual
+
+
+def test_profile(tmp_path):
+    mine = tmp_path / "profile.json"
+    device = lupine.mxp(300, threads=1).device_description
+    entry = {
+        "device": device,
+        "benchmark": "hpl-mxp",
+        "precision": "fp32",
+        "pivoting": "none",
+        "nprow": 1,
+        "npcol": 1,
+        "n": 300,
+        "nb": 48,
+        "lookahead": 0,
+        "chunk": 96,
+        "gflops": 1.0,
+        "default_gflops": 1.0,
+        "date": "2026-01-01T00:00:00Z",
+        "revision": "test",
+    }
+    mine.write_text(json.dumps({"schema": "lupine-profile/1", "entries": [entry]}))
+    tuned = lupine.mxp(300, precision="fp32", threads=1, profile=mine)
+    assert tuned.nb == 48
+    assert lupine.mxp(300, precision="fp32", threads=1, profile="none").nb != 48
+
+
 def test_orders():
     assert lupine.mxp(np.int64(300)).n == 300
     for run in (lupine.mxp, lupine.hpl, lambda n: lupine.predict(n=n)):
@@ -62,6 +129,15 @@ def test_predictions(predictions):
     assert result.n == 65536 and result.gflops > 1e5
     assert result.predicted["machine"] == "h200" and "predicted" in repr(result)
     assert lupine.predict("hpl", machine="h200-x8", n=32768, ranks=4).ranks == 4
+
+
+def test_predictions_with_lists_and_flags(predictions):
+    result = lupine.predict("mxp", machine="h200", n=[8192, 16384], lookahead=1, nb=None)
+    assert [run["n"] for run in result.runs] == [8192, 16384]
+    scaled = lupine.predict("mxp", machine="h200-x8", n=8192, scale=[1, 2], search=False)
+    assert [row["ranks"] for row in scaled.to_dict()["scale"]] == [1, 2]
+    found = lupine.predict("mxp", machine="h200", n=16384, search=True, budget=1)
+    assert "best" in found.to_dict()
 
 
 def test_predictions_that_are_not_allowed(predictions):

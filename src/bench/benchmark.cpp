@@ -11,10 +11,10 @@
 #include <span>
 
 #include "bench/benchmark_runner.hpp"
+#include "bench/rules.hpp"
 #include "comm/agreement.hpp"
 #include "comm/interruption.hpp"
 #include "core/expects.hpp"
-#include "core/matrix_traits.hpp"
 #include "core/numbers.hpp"
 #include "factor/reporter.hpp"
 #include "generate/generator.hpp"
@@ -26,11 +26,6 @@ namespace lupine {
 
 namespace {
 
-// Limits by the rules of the benchmark's list: docs/numerics.md.
-constexpr double most_admissible_residual = 16;
-constexpr int most_admissible_iterations = 50;
-constexpr std::string_view no_plain_fp64 =
-    "not a plain FP64 HPL: FP64 products are emulated by integers";
 constexpr std::int64_t least_warming = 2048;  // order that takes a processor some 30 ms
 
 struct Solved {
@@ -140,26 +135,24 @@ void judge(BenchmarkResult& result, const std::optional<Paper>& paper, bool conv
   const bool checked = o.threshold > 0;
   result.passed = usable && (!checked || result.scaled_residual < o.threshold) &&
                   result.iterations <= o.max_iterations;
-  const auto reject = [&](std::string why) {
+  const auto reject = [&](const std::string& why) {
     result.admissible = false;
-    result.notes.push_back("not admissible for a submission: " + std::move(why));
+    result.notes.push_back("not admissible for a submission: " + why);
   };
   result.admissible = result.passed;
   if (usable && !converged)
     result.notes.push_back(
         fmt::format("refinement ended without converging after {} corrections (at most {} allowed)",
                     result.iterations, o.max_iterations));
-  const std::string inadmissible(traits_of(o.matrix).inadmissible);
-  if (o.benchmark == Benchmark::mxp && !inadmissible.empty()) reject(inadmissible);
-  if (o.run.fp64 == Fp64Products::emulated) reject(std::string(no_plain_fp64));
-  if (!checked && usable) reject("the residual is not checked");
-  if (result.passed && result.scaled_residual >= most_admissible_residual)
-    reject(fmt::format("the residual is {:.3g}, allowed is less than {:g}", result.scaled_residual,
-                       most_admissible_residual));
-  if (result.iterations > most_admissible_iterations)
-    reject(fmt::format("{} iterations, allowed are {}", result.iterations,
-                       most_admissible_iterations));
-  if (!result.passed) reject("the run failed");
+  for (const RuleVerdict& rule : rules_of({.benchmark = o.benchmark,
+                                 .matrix = o.matrix,
+                                 .fp64 = o.run.fp64,
+                                 .threshold = o.threshold,
+                                 .scaled_residual = result.scaled_residual,
+                                 .iterations = result.iterations,
+                                 .factored = usable,
+                                 .passed = result.passed}))
+    if (!rule.broken.empty()) reject(rule.broken);
 }
 
 /// The matrix of a warm-up: one that can be factored without pivoting, or with pivoting one whose
@@ -198,9 +191,9 @@ std::string no_factors(const BenchmarkResult& r) {
 }
 
 BenchmarkRunner::BenchmarkRunner(MPI_Comm comm, const BenchmarkOptions& options,
-                                 const RunHooks& hooks)
+                                 const RunHooks& hooks, const Profile& profile)
     : machine_(comm, options.run, std::make_unique<SteadyClock>(), hooks),
-      setup_(plan(machine_, options)) {}
+      setup_(plan(machine_, options, 0, profile)) {}
 
 BenchmarkRunner::BenchmarkRunner(MPI_Comm comm, Setup planned, const RunHooks& hooks)
     : machine_(comm, planned.asked.run, std::make_unique<SteadyClock>(), hooks),
@@ -288,18 +281,37 @@ BenchmarkRun BenchmarkRunner::run(const ProgressFunction& progress, RunTrace* tr
   return run;
 }
 
-Measured measure(MPI_Comm comm, const BenchmarkOptions& options, const ProgressFunction& progress,
-                 const InterruptFunction& interrupt) {
+std::vector<Measured> measure(MPI_Comm comm, const Series& series, const ProgressFunction& progress,
+                              const InterruptFunction& interrupt) {
+  LUPINE_EXPECTS(!series.configurations.empty());
   return on_this_rank(comm, [&] {
-    const char* name = options.benchmark == Benchmark::mxp ? "mxp()" : "hpl()";
-    require_equal_calls(comm, {{"the call", name}});
+    const Benchmark benchmark = series.configurations.front().benchmark;
+    require_equal_calls(comm, {{"the call", benchmark == Benchmark::mxp ? "mxp()" : "hpl()"},
+                               {"configurations", option_text(std::ssize(series.configurations))},
+                               {"repeat", option_text(series.repeat)},
+                               {"trace", option_text(bool(series.traced))}});
     Interruption interruption(comm, interrupt, progress != nullptr);
+    const RunHooks hooks{interruption.get()};
     std::unique_ptr<BenchmarkRunner> runner;
     const auto work = [&] {
-      runner = std::make_unique<BenchmarkRunner>(comm, options, RunHooks{interruption.get()});
-      Measured measured{runner->setup(), {}};
-      measured.runs.push_back(runner->run(progress));
-      return measured;
+      std::vector<Measured> all;
+      for (const BenchmarkOptions& options : series.configurations) {
+        runner.reset();
+        runner = std::make_unique<BenchmarkRunner>(comm, options, hooks, series.profile);
+        all.push_back({runner->setup(), {}});
+      }
+      for (Measured& one : all) {
+        if (all.size() > 1) {
+          runner.reset();
+          runner = std::make_unique<BenchmarkRunner>(comm, one.setup, hooks);
+        }
+        for (int turn = 0; turn < series.repeat; ++turn) {
+          RunTrace trace;
+          one.runs.push_back(runner->run(progress, series.traced ? &trace : nullptr));
+          if (series.traced) series.traced(one.setup, turn, std::move(trace));
+        }
+      }
+      return all;
     };
     return interruption.during(work, [&] { runner.reset(); });
   });
@@ -309,7 +321,7 @@ namespace {
 BenchmarkResult run_as(Benchmark benchmark, MPI_Comm comm, BenchmarkOptions options,
                        const ProgressFunction& progress, const InterruptFunction& interrupt) {
   options.benchmark = benchmark;
-  return measure(comm, options, progress, interrupt).runs.front().result;
+  return measure(comm, {{options}}, progress, interrupt).front().runs.front().result;
 }
 }  // namespace
 

@@ -6,6 +6,7 @@
 #include <lupine/benchmark.hpp>
 
 #include <ctime>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -40,10 +41,19 @@ struct Measured {
   std::vector<BenchmarkRun> runs;
 };
 
-/// One run as a public call of the library, which may be ended early. Collective over `comm`.
-/// @throws what mxp() and hpl() throw
-Measured measure(MPI_Comm comm, const BenchmarkOptions& options, const ProgressFunction& progress,
-                 const InterruptFunction& interrupt);
+/// The runs of a public call.
+struct Series {
+  std::vector<BenchmarkOptions> configurations;  ///< of one benchmark, each on all ranks
+  int repeat = 1;                                ///< runs of each
+  Profile profile{};                             ///< takes precedence over the table of defaults
+  /// Takes the trace of each run, on rank 0; empty, on all ranks, for runs without traces.
+  std::function<void(const Setup&, int turn, RunTrace trace)> traced{};
+};
+
+/// Runs as a public call of the library, which may be ended early. All configurations are planned
+/// before the first run. Collective over `comm`. @throws what mxp() and hpl() throw
+std::vector<Measured> measure(MPI_Comm comm, const Series& series, const ProgressFunction& progress,
+                              const InterruptFunction& interrupt);
 
 /// Why a run has no factors, in one line. @pre not result.factored()
 std::string no_factors(const BenchmarkResult& result);
@@ -61,7 +71,8 @@ class BenchmarkRunner {
  public:
   /// @throws UsageError, AgreedFault: the same one on every rank
   /// @param hooks the interrupt is null on all ranks or on none
-  BenchmarkRunner(MPI_Comm comm, const BenchmarkOptions& options, const RunHooks& hooks = {});
+  BenchmarkRunner(MPI_Comm comm, const BenchmarkOptions& options, const RunHooks& hooks = {},
+                  const Profile& profile = {});
   /// Takes a setup that was planned before, on the same ranks and another Machine.
   BenchmarkRunner(MPI_Comm comm, Setup planned, const RunHooks& hooks = {});
 

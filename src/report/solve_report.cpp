@@ -295,7 +295,7 @@ std::string total_lines(const SolveRun& run, const Solution& s) {
     text += line("ONES", fmt::format("x differs from them by at most {:.2e}", most));
   if (!std::isnan(s.condition))
     text += line("CONDITION",
-                 fmt::format("{}{:.2e}, estimated{}", s.condition_at_least ? "at least " : "",
+                 fmt::format("{}{:.2e}, estimated in the infinity norm{}", s.condition_at_least ? "at least " : "",
                              s.condition, s.equilibrated ? ", of the scaled matrix" : ""));
   text += digits_line(s) + proof_line(s);
   text += memory_line(run, s);

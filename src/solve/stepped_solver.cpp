@@ -175,7 +175,9 @@ bool SteppedSolver::factor_in(const Attempt& planned) {
   if (outcome.usable()) return true;
   step.bad_pivot = outcome.bad_pivot;
   const bool zero = factors_->zero_pivot();
-  step.why = zero ? fmt::format("pivot {} of {} is zero", outcome.bad_pivot + 1, n())
+  // A row-major A is factored as A^T, whose pivots count rows of A.
+  const char* const which = a_->transposed() ? " of A^T" : "";
+  step.why = zero ? fmt::format("pivot {} of {}{} is zero", outcome.bad_pivot + 1, n(), which)
                   : "numbers beyond the range of its factors";
   factors_.reset();
   if (step.precision != Precision::fp64) return false;
@@ -185,16 +187,17 @@ bool SteppedSolver::factor_in(const Attempt& planned) {
   } else if (zero && may_rescale()) {
     plan_rescaled();
   } else if (zero) {
-    // Several ranks have the pivots of the scaled A alone.
-    const std::int64_t pivot = all().size() > 1 || !has_lapack()
-                                   ? step.bad_pivot
-                                   : zero_pivot_as_given(machine_.device(), *a_);
+    // Several ranks have the pivots of the scaled A (or A^T) alone.
+    const bool only_scaled = all().size() > 1 || !has_lapack();
+    const std::int64_t given = only_scaled ? -1 : zero_pivot_as_given(machine_.device(), *a_);
     if (read_again()) return false;
-    if (pivot >= 0 || rotations() == most_rotations)
+    if (only_scaled || given >= 0 || rotations() == most_rotations) {
+      const std::int64_t pivot = given >= 0 ? given : step.bad_pivot;
       throw SingularError(
-          fmt::format("A is singular: pivot {} of {} is exactly zero (counted from 1)",
-                      std::max(pivot, step.bad_pivot) + 1, n()),
-          std::max(pivot, step.bad_pivot));
+          fmt::format("A is singular: pivot {} of {}{} is exactly zero (counted from 1)", pivot + 1,
+                      n(), given >= 0 ? "" : which),
+          pivot);
+    }
     plan_rotated();
   }
   return false;

@@ -234,7 +234,7 @@ class Report(Folder):
         self.assertEqual(sorted(os.listdir(self.folder)), ["A.npy", "a.json", "b.mtx", "r.txt", "x"])
         for line in (rf"A +: {re.escape(a)}, {N} x {N}$", rf"b +: {re.escape(b)}, 2 right-hand sides$",
                      r"RANKS +: 2 on 1 node", r"^1 +fp32 .* solved$", r"^2 +fp32 +ir ",
-                     r"CONDITION +: \d\.\d\de\+\d\d, estimated", r"TIME +: "):
+                     r"CONDITION +: \d\.\d\de\+\d\d, estimated in the infinity norm", r"TIME +: "):
             self.assertRegex(outcome.out, re.compile(line, re.M))
         self.assertEqual(outcome.out.splitlines()[-1], f"solved; x is in '{self.at('x')}'")
         document = self.load("a.json")
