@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 include(CMakePackageConfigHelpers)
 install(TARGETS lupine_command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+include(cmake/Manuals.cmake)
 if(LUPINE_HAVE_CUDA)
   install(TARGETS lupine_cuda LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endif()

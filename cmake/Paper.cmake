@@ -42,11 +42,11 @@ target_link_libraries(lupine_paper_flags INTERFACE lupine_flags OpenMP::OpenMP_C
                       nlohmann_json::nlohmann_json CLI11::CLI11)
 
 # lupine_paper_layer(name patterns...): the objects of a layer, of sources by their names below src/.
-# paper/host.cpp stands in the place of three of them.
+# paper/host.cpp stands in the place of four of them.
 function(lupine_paper_layer name)
   list(TRANSFORM ARGN PREPEND ${src}/)
   file(GLOB sources CONFIGURE_DEPENDS ${ARGN})
-  list(FILTER sources EXCLUDE REGEX "/(setup/memory|refine/vector_memory|factor/equal_memory|paper/main)[.]cpp$")
+  list(FILTER sources EXCLUDE REGEX "/(comm/host_name|setup/memory|refine/vector_memory|factor/equal_memory|paper/main)[.]cpp$")
   add_library(lupine_paper_${name} OBJECT ${sources})
   target_link_libraries(lupine_paper_${name} PRIVATE lupine_paper_flags)
   add_dependencies(lupine_paper_${name} lupine_revision)
@@ -65,10 +65,11 @@ lupine_paper_layer(cuda ${lupine_cuda_device})
 set_source_files_properties(${src}/device/cuda/products.cpp  # see src/CMakeLists.txt
                             PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 lupine_paper_layer(bench bench/benchmark.cpp bench/campaign.cpp compare/comparison.cpp check/outliers.cpp
-  bench/first_steps.cpp bench/run_tracer.cpp bench/step_window.cpp)
+  bench/first_steps.cpp bench/rules.cpp bench/run_tracer.cpp bench/step_window.cpp)
 lupine_paper_layer(report report/benchmark_json.cpp report/benchmark_report.cpp
-  report/sensor_text.cpp report/monitor_report.cpp report/option_lines.cpp report/progress.cpp report/report_parts.cpp report/trace_report.cpp)
-lupine_paper_layer(app app/arguments.cpp app/benchmark_command.cpp app/command_options.cpp
+  report/sensor_text.cpp report/monitor_report.cpp report/option_lines.cpp report/progress.cpp report/report_parts.cpp report/same_run.cpp report/trace_report.cpp)
+lupine_paper_layer(app app/arguments.cpp app/benchmark_command.cpp app/command_options.cpp app/command_table.cpp
+  app/completion.cpp app/examples.cpp app/man_page.cpp app/suggestion.cpp
   app/files.cpp app/monitor.cpp app/option.cpp app/output.cpp app/profile_place.cpp)
 lupine_paper_layer(paper paper/*.cpp)
 lupine_paper_layer(paper_cuda paper/cuda/*.cpp ../kernels/cuda/green_contexts.cpp)

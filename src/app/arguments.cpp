@@ -9,9 +9,14 @@
 #include <algorithm>
 #include <array>
 
-#include "app/command_options.hpp"
+#include "app/command_table.hpp"
+#include "app/completion.hpp"
+#include "app/examples.hpp"
+#include "app/man_page.hpp"
 #include "app/option.hpp"
+#include "app/suggestion.hpp"
 #include "core/matrix_traits.hpp"
+#include "io/settings.hpp"
 #include "io/text.hpp"
 #include "revision.hpp"
 
@@ -19,32 +24,43 @@ namespace lupine {
 
 namespace {
 
-void add_options(CLI::App& app, const Options& options, Arguments& arguments) {
-  for (const Option& option : options)
-    app.add_option_function<std::string>(option.names, option.set, option.help)
-        ->type_name(option.placeholder);
-  app.add_flag_callback(
-      "--progress", [&] { arguments.progress = true; },
-      "Show progress on standard error (default: if that is a terminal)");
-  app.add_flag_callback(
-      "--no-progress", [&] { arguments.progress = false; }, "Show no progress");
-  const bool has_profile = app.get_option_no_throw("--profile") != nullptr;
-  const std::string environment =
-      fmt::format("Environment: OMP_NUM_THREADS, if set, stands for --threads{}.\n",
-                  has_profile ? ", and LUPINE_PROFILE for --profile" : "") +
-      "OPENBLAS_CORETYPE, if not set, is set where OpenBLAS would pick kernels slower than the\n"
-      "processor allows.\n";
-  app.footer(
-      (arguments.predict.on ? "" : environment) +
-      "Exit status: 0 passed or solved; 1 not passed or not solved; 2 an option or input is not\n"
-      "allowed; 3 a failure, such as a lack of memory.");
+/// The command below `parent`, as CLI11 reads it and shows its help.
+CLI::App* add_command(CLI::App& parent, const CommandWords& command) {
+  CLI::App* app = parent.add_subcommand(command.word(), command.help)->allow_extras();
+  for (const Positional& word : command.positionals)
+    app->add_option(word.name, *word.target,
+                    word.choices.empty() || word.choices.size() > 3
+                        ? word.help
+                        : fmt::format("{}: {}", word.help, fmt::join(word.choices, ", ")));
+  for (const Option& option : command.options)
+    if (option.is_flag())
+      app->add_flag_callback(
+          option.names, [&option] { option.set(""); }, option.help);
+    else
+      app->add_option_function<std::string>(option.names, option.set, option.help)
+          ->type_name(option.placeholder);
+  app->footer(footer_of(command));
+  return app;
 }
 
-void require_no_extras(const CLI::App& app, const std::string& command) {
-  for (const std::string& word : app.remaining())
-    throw UsageError(fmt::format("unknown {} '{}'; allowed are those of '{} --help'",
-                                 word.rfind('-', 0) == 0 ? "option" : "argument", printable(word),
-                                 command));
+/// The names that an unknown word behind the command may have meant.
+std::vector<std::string> long_names(const CommandWords& command) {
+  std::vector<std::string> names{"--help"};
+  for (const Option& option : command.options)
+    for (const std::string& name : names_of(option))
+      if (name.starts_with("--")) names.push_back(name);
+  return names;
+}
+
+void require_no_extras(const CLI::App& app, const CommandWords& command) {
+  for (const std::string& word : app.remaining()) {
+    const bool is_option = word.starts_with('-');
+    const std::string meant =
+        is_option ? suggestion(word.substr(0, word.find('=')), long_names(command)) : "";
+    throw UsageError(fmt::format("unknown {} '{}'{} allowed are those of 'lupine {} --help'",
+                                 is_option ? "option" : "argument", printable(word),
+                                 meant.empty() ? ";" : meant, command.name));
+  }
 }
 
 /// The options for values that HPL.dat gives too.
@@ -156,90 +172,6 @@ bool says_nothing_of_dat(const Normalizer& normalizer) {
          std::none_of(dat_option_names.begin(), dat_option_names.end(), given);
 }
 
-/// Makes the lists of P and Q equally long. If one of them was not given, it is open (0) in each
-/// pair.
-void pair_grids(HplDat& dat, const Normalizer& normalizer) {
-  const bool p = normalizer.given("-P,--nprow");
-  const bool q = normalizer.given("-Q,--npcol");
-  if (!p) dat.p.assign(dat.q.size(), 0);
-  if (!q) dat.q.assign(dat.p.size(), 0);
-  if (dat.p.size() != dat.q.size())
-    throw UsageError(
-        fmt::format("-P,--nprow has {} values and -Q,--npcol {}; allowed: as many of one as of the "
-                    "other, for they make pairs",
-                    dat.p.size(), dat.q.size()));
-}
-
-/// A command with options.
-struct CommandWords {
-  std::string_view name;
-  Command command;
-  Options options;
-  CLI::App* app;
-};
-
-CLI::App* add_command(CLI::App& app, const char* name, const char* help) {
-  return app.add_subcommand(name, help)->allow_extras();
-}
-
-std::vector<CommandWords> commands_with_options(CLI::App& app, Arguments& arguments) {
-  std::vector<CommandWords> all{
-      {"mxp", Command::mxp, mxp_options(arguments),
-       add_command(app, "mxp", "Run HPL-MxP on all ranks")},
-      {"hpl", Command::hpl, hpl_options(arguments),
-       add_command(app, "hpl", "Run HPL in FP64 on all ranks")},
-      {"bench", Command::bench, bench_options(arguments),
-       add_command(app, "bench", "Run HPL-MxP and HPL, and compare them")},
-      {"compare", Command::compare, compare_options(arguments),
-       add_command(
-           app, "compare",
-           "Time HPL-MxP, HPL, solve and LAPACK on one matrix, and the rates that bound them")},
-      {"tune", Command::tune, tune_options(arguments),
-       add_command(app, "tune", "Find block size, look-ahead and chunks for this machine")},
-      {"check", Command::check, check_options(arguments),
-       add_command(app, "check", "Check all nodes of a job, and name those that stand out")},
-      {"solve", Command::solve, solve_options(arguments),
-       add_command(app, "solve", "Solve a system of your own, A x = b")}};
-  CLI::App& solve = *all.back().app;
-  solve.add_option(
-      "A", arguments.solve.a,
-      "Matrix Market or NumPy file of the matrix; FILE.npz:NAME for one of several arrays");
-  solve.add_option("b", arguments.solve.b, "File of the right-hand sides (default: A times ones)");
-  CLI::App& compare = *std::ranges::find(all, Command::compare, &CommandWords::command)->app;
-  compare.add_flag(
-      "--levels", arguments.compare.levels,
-      "Compare levels of precision, from FP64 to 16 bits throughout, on a system whose "
-      "x is known");
-  compare.add_flag("--accuracy", arguments.compare.accuracy,
-                   "Compare solvers by the error of x and by time, on a system whose x is known");
-  solve.add_flag("--strict", arguments.solve.options.strict,
-                 "Exit with status 1, and write no x, where there is a doubt about x");
-  for (const CommandWords& one : all) add_options(*one.app, one.options, arguments);
-  return all;
-}
-
-/// The commands behind `predict`, and `predict` itself, which has options of its own.
-std::vector<CommandWords> predicted_commands(CLI::App& predict, Arguments& arguments) {
-  std::vector<CommandWords> all{{"mxp", Command::mxp, mxp_options(arguments),
-                                 add_command(predict, "mxp", "Predict a run of HPL-MxP")},
-                                {"hpl", Command::hpl, hpl_options(arguments),
-                                 add_command(predict, "hpl", "Predict a run of HPL")},
-                                {"bench", Command::bench, bench_options(arguments),
-                                 add_command(predict, "bench", "Predict both, and compare them")}};
-  for (CommandWords& one : all) {
-    append(one.options, predict_options(arguments));
-    add_options(*one.app, one.options, arguments);
-    if (one.command == Command::bench) continue;
-    one.app->add_flag("--search", arguments.predict.search,
-                      "Look for the best n, grid, block size, look-ahead, broadcast and chunk");
-  }
-  all.push_back({"", Command::calibrate, calibrate_options(arguments), &predict});
-  for (const Option& option : all.back().options)
-    predict.add_option_function<std::string>(option.names, option.set, option.help)
-        ->type_name(option.placeholder);
-  return all;
-}
-
 void require_use_of_prediction(const Arguments& arguments, const Normalizer& normalizer) {
   const PredictArguments& p = arguments.predict;
   if (p.machine.empty())
@@ -257,8 +189,8 @@ void require_use_of_prediction(const Arguments& arguments, const Normalizer& nor
     throw UsageError("--plot: allowed only with --scale");
   if (normalizer.given("--budget") && !p.search)
     throw UsageError("--budget: allowed only with --search");
-  for (const char* names :
-       {"--monitor", "--monitor-temperature", "--monitor-clock", "--monitor-power"})
+  for (const char* names : {"--monitor", "--monitor-temperature", "--monitor-clock",
+                            "--monitor-power", "--settings", "--save-settings"})
     if (normalizer.given(names))
       throw UsageError(fmt::format("{}: nothing runs here; allowed without predict", names));
   if (normalizer.given("--profile"))
@@ -267,6 +199,10 @@ void require_use_of_prediction(const Arguments& arguments, const Normalizer& nor
     throw UsageError(
         "--matrix dominant: its diagonal is not predicted; allowed: scaled-diagonal, fasi-higham");
 }
+
+/// Options with paths of files that rank 0 alone reads or writes.
+constexpr std::array of_rank_0{"--json",   "--baseline", "--plot",
+                               "--report", "--settings", "--save-settings"};
 
 /// What must be equal on all ranks: the command's options as they were given, but for the paths of
 /// files that rank 0 alone writes.
@@ -277,15 +213,46 @@ std::vector<OptionText> common_options(const CommandWords& command, const Argume
                               {"--strict", option_text(arguments.solve.options.strict)}};
   for (const Option& option : command.options) {
     const std::string& names = option.names;
-    if (names == "--json" || names == "--baseline" || names == "--plot" || names == "--report")
-      continue;
+    if (std::ranges::find(of_rank_0, names) != of_rank_0.end()) continue;
     const bool traced = names == "--trace" && normalizer.given(names);
     all.push_back({names.substr(0, names.find(',')), traced ? "given" : normalizer.value(names)});
   }
   return all;
 }
 
-void settle(const CommandWords& command, Arguments& arguments, const Normalizer& normalizer) {
+/// The options of a settings file as words of the command line, without those that are given.
+/// @throws UsageError that names a key which is no option
+std::vector<std::string> words_of(const Settings& settings, const CommandWords& command,
+                                  const Normalizer& given, const std::string& path) {
+  const auto refuse = [&](const std::string& why) {
+    throw UsageError(
+        fmt::format("cannot use the settings '{}': {}", printable(path, longest_path), why));
+  };
+  if (settings.command != command.name)
+    refuse(
+        fmt::format("command is '{}'; allowed: '{}'", printable(settings.command), command.name));
+  std::vector<std::string> words;
+  for (const auto& [key, value] : settings.options) {
+    std::string name = "--" + key;
+    std::ranges::replace(name, '_', '-');
+    const auto option = std::ranges::find_if(command.options, [&](const Option& one) {
+      return std::ranges::count(names_of(one), name) > 0 && one.names != "--settings";
+    });
+    if (option == command.options.end()) {
+      const std::string meant = suggestion(name, long_names(command));
+      refuse(fmt::format("unknown key '{}'{} allowed are the options of 'lupine {} --help'",
+                         printable(key), meant.empty() ? ";" : meant, command.name));
+    } else if (option->is_flag() && value != "on") {
+      refuse(fmt::format("'{}' is {}; allowed: true", printable(key), printable(value)));
+    } else if (!given.given(option->once.empty() ? option->names : option->once)) {
+      words.push_back(option->is_flag() ? name : name + "=" + value);
+    }
+  }
+  return words;
+}
+
+void settle(const CommandWords& command, const CLI::App& app, Arguments& arguments,
+            const Normalizer& normalizer) {
   arguments.command = command.command;
   arguments.common = common_options(command, arguments, normalizer);
   if (command.command == Command::hpl) arguments.options.benchmark = Benchmark::hpl;
@@ -299,11 +266,11 @@ void settle(const CommandWords& command, Arguments& arguments, const Normalizer&
   if (arguments.predict.on) require_use_of_prediction(arguments, normalizer);
   arguments.predict.broadcast_given = normalizer.given("--bcast");
   require_use(arguments, normalizer);
-  pair_grids(arguments.choices, normalizer);
+  pair_grids(arguments.choices);
   const bool has_dat = command.command == Command::mxp || command.command == Command::hpl;
   arguments.may_take_dat = has_dat && says_nothing_of_dat(normalizer);
   if (command.command == Command::solve) {
-    require_files(*command.app, arguments.solve);
+    require_files(app, arguments.solve);
     require_one_precision(arguments.solve.options);
   }
   if (command.command != Command::compare) return;
@@ -320,47 +287,82 @@ void settle(const CommandWords& command, Arguments& arguments, const Normalizer&
         gallery_list()));
 }
 
-}  // namespace
-
-HplDat open_choices() {
-  HplDat dat;
-  dat.n = dat.nb = {0};
-  dat.p = dat.q = dat.nbmin = {0};
-  dat.ndiv = {BenchmarkOptions{}.ndiv};
-  dat.depth = {RunOptions{}.lookahead};
-  dat.broadcast = {RunOptions{}.broadcast};
-  dat.pfact = dat.rfact = {PanelFactor::right};
-  return dat;
+/// The command that the words name; the end of the table where they name none.
+std::vector<CommandWords>::const_iterator command_of(const std::vector<CommandWords>& table,
+                                                     const std::vector<std::string>& words) {
+  const auto named = [&](const std::string& name) {
+    return std::ranges::find(table, name, &CommandWords::name);
+  };
+  if (words.empty()) return table.end();
+  if (words[0] != "predict") return named(words[0]);
+  const std::string behind = words.size() > 1 ? words[1] : "";
+  if (behind.starts_with('-')) return named("predict");
+  const auto command = named("predict " + behind);
+  if (command == table.end()) {
+    const std::string meant = suggestion(behind, {"mxp", "hpl", "bench"});
+    throw UsageError(fmt::format("predict '{}'{} allowed: mxp, hpl, bench, or --calibrate FILE",
+                                 printable(behind), meant.empty() ? "?" : meant));
+  }
+  return command;
 }
 
-Arguments parse_arguments(const std::vector<std::string>& words) {
+/// Refuses words that name no command.
+[[noreturn]] void refuse_command(const std::vector<CommandWords>& table,
+                                 const std::vector<std::string>& words) {
+  std::vector<std::string> names;
+  for (const CommandWords& one : table)
+    if (one.word() == one.name) names.push_back(one.name);
+  names.insert(names.end(), {"--help", "--version"});
+  const std::string meant = words.empty() ? "" : suggestion(words[0], names);
+  throw UsageError(fmt::format(
+      "{}{} allowed: {}",
+      words.empty() ? "no command" : fmt::format("unknown command '{}'", printable(words[0])),
+      meant.empty() ? ";" : meant, fmt::join(names, ", ")));
+}
+
+/// What a command prints that only prints.
+std::string text_of(const std::vector<CommandWords>& table, const CommandWords& command,
+                    const std::string& topic) {
+  for (const Positional& word : command.positionals) {
+    if (topic.empty() && !word.required) continue;
+    if (std::ranges::find(word.choices, topic) == word.choices.end()) {
+      const std::string meant = suggestion(topic, word.choices);
+      throw UsageError(fmt::format("{}: {} '{}'{} allowed: {}", command.name, word.name,
+                                   printable(topic), meant.empty() ? " is not known;" : meant,
+                                   fmt::join(word.choices, ", ")));
+    }
+  }
+  if (command.name == "completion") return completion(table, topic);
+  if (command.name == "man") return man_page(table, topic);
+  return examples_text();
+}
+
+}  // namespace
+
+Arguments parse_arguments(const std::vector<std::string>& words, const std::string* settings) {
   Arguments arguments;
-  CLI::App app("Half-precision speed, double-precision answers for dense linear systems", "lupine");
+  const std::vector<CommandWords> table = command_table(arguments);
+  CLI::App app(tagline, "lupine");
   app.set_version_flag("--version", fmt::format("lupine {} ({})", LUPINE_VERSION, LUPINE_REVISION));
   app.allow_extras()->require_subcommand(0, 1);
-  arguments.predict.on = !words.empty() && words[0] == "predict";
-  CLI::App& predict = *add_command(app, "predict", "Predict a run on a machine that is not here");
-  predict.require_subcommand(0, 1);
-  CLI::App& info = *app.add_subcommand("info", "What Lupine finds on this node")->allow_extras();
-  std::vector<CommandWords> commands;
-  if (!arguments.predict.on) commands = commands_with_options(app, arguments);
-  const std::vector<CommandWords> predicted = predicted_commands(predict, arguments);
-  if (arguments.predict.on) commands = predicted;
+  std::vector<CLI::App*> apps;
+  for (const CommandWords& command : table)
+    apps.push_back(add_command(
+        command.word() == command.name ? app : *app.get_subcommand("predict"), command));
+  app.get_subcommand("predict")->require_subcommand(0, 1);
 
-  const std::size_t first = arguments.predict.on ? 1 : 0;
-  const std::string named = words.size() > first ? words[first] : "";
-  auto command = std::ranges::find(commands, named, &CommandWords::name);
-  if (command == commands.end() && arguments.predict.on) {
-    if (named[0] != '-')
-      throw UsageError(fmt::format("predict '{}'? allowed: mxp, hpl, bench, or --calibrate FILE",
-                                   printable(named)));
-    command = commands.end() - 1;
-  }
-  const bool has_options = command != commands.end();
+  arguments.predict.on = !words.empty() && words[0] == "predict";
+  const auto command = command_of(table, words);
+  const bool is_known = command != table.end();
   const Options none;
-  Normalizer normalizer(has_options ? std::string(command->name) : "",
-                        has_options ? command->options : none);
-  std::vector<std::string> rest = has_options ? normalizer(words) : words;
+  Normalizer normalizer(is_known ? command->name : "", is_known ? command->options : none);
+  std::vector<std::string> rest = is_known ? normalizer(words) : words;
+  if (settings != nullptr && is_known) {
+    const std::string path = normalizer.value("--settings");
+    const std::vector<std::string> more =
+        normalizer(words_of(parse_settings(*settings, path), *command, normalizer, path));
+    rest.insert(rest.end(), more.begin(), more.end());
+  }
   std::reverse(rest.begin(), rest.end());  // CLI11 takes the last word first
   try {
     app.parse(rest);
@@ -373,19 +375,17 @@ Arguments parse_arguments(const std::vector<std::string>& words) {
   } catch (const CLI::ParseError& error) {
     throw UsageError(error.what());
   }
-  for (const CommandWords& one : commands)
-    require_no_extras(*one.app,
-                      fmt::format("lupine {}{}{}", arguments.predict.on ? "predict" : "",
-                                  arguments.predict.on && !one.name.empty() ? " " : "", one.name));
-  require_no_extras(info, "lupine info");
-  if (app.get_subcommands().empty())
-    throw UsageError(fmt::format(
-        "{}; allowed: mxp, hpl, bench, compare, tune, check, solve, predict, info, --help, "
-        "--version",
-        words.empty() ? "no command" : fmt::format("unknown command '{}'", printable(words[0]))));
-  require_no_extras(app, "lupine");
-  arguments.command = Command::info;
-  if (has_options) settle(*command, arguments, normalizer);
+  if (!is_known) refuse_command(table, words);
+  for (std::size_t i = 0; i < table.size(); ++i) require_no_extras(*apps[i], table[i]);
+  const CLI::App& read = *apps[static_cast<std::size_t>(command - table.begin())];
+  if (command->command == Command::print)
+    arguments.text = text_of(table, *command, arguments.topic);
+  else if (command->command == Command::info)
+    arguments.command = Command::info;
+  else if (arguments.settings.empty() || settings != nullptr || arguments.predict.on)
+    settle(*command, read, arguments, normalizer);
+  else
+    arguments.command = command->command;  // to be settled with the file's options
   return arguments;
 }
 

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/campaign.hpp"
 #include "bench/tune_search.hpp"
 #include "compare/contest.hpp"
 #include "core/option_text.hpp"
@@ -18,9 +19,6 @@
 namespace lupine {
 
 enum class Command { print, mxp, hpl, bench, compare, tune, solve, info, check, calibrate };
-
-/// The choices of HPL.dat where neither a file nor an option gives them: open (0), or a default.
-HplDat open_choices();
 
 /// Seconds after which the command ends a run that stalls. The library's default is no limit.
 constexpr double default_stall_timeout = 300;
@@ -69,9 +67,11 @@ struct MonitorArguments {
 /// Arguments of all commands. A command ignores those that it has no options for.
 struct Arguments {
   Command command = Command::print;
-  std::string text;                                ///< print: help or version
+  std::string program = "lupine";                  ///< as it was started
+  std::string text;                                ///< print: help, version and the like
+  std::string topic;                               ///< completion: a shell; man: a command
   BenchmarkOptions options{.run = default_run()};  ///< mxp, hpl: without the values in `choices`
-  HplDat choices = open_choices();     ///< mxp, hpl: options that HPL.dat may give in their place
+  HplDat choices = choices_of({});     ///< mxp, hpl: options that HPL.dat may give in their place
   std::string dat;                     ///< path of an HPL.dat (-i); empty: none was given
   bool may_take_dat = false;           ///< whether an HPL.dat in the current folder is read
   std::int64_t hpl_n = 0, hpl_nb = 0;  ///< bench, compare: of HPL; 0: chosen
@@ -85,6 +85,8 @@ struct Arguments {
   PredictArguments predict;
   CheckArguments check;
   MonitorArguments monitor;
+  std::string settings;            ///< path of options to read; empty: none
+  std::string save_settings;       ///< path to which the options of the same run are written
   std::string json;                ///< path; empty: no JSON
   std::string plot;                ///< compare, predict: path; empty: no picture
   std::string trace;               ///< path; empty: no trace
@@ -94,8 +96,11 @@ struct Arguments {
 };
 
 /// @param words the words of the command line after the program's name
+/// @param settings text of the file of --settings; null: not read yet. Its options count as given,
+///        but for those that the words give.
 /// @throws UsageError that names the option and what is allowed
-Arguments parse_arguments(const std::vector<std::string>& words);
+Arguments parse_arguments(const std::vector<std::string>& words,
+                          const std::string* settings = nullptr);
 
 /// The words as one line, quoted such that a shell reads the same words.
 std::string quoted(const std::vector<std::string>& words);

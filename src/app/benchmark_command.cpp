@@ -18,9 +18,11 @@
 #include "core/option_range.hpp"
 #include "io/hpl_dat.hpp"
 #include "io/json.hpp"
+#include "io/settings.hpp"
 #include "report/benchmark_json.hpp"
 #include "report/benchmark_report.hpp"
 #include "report/progress.hpp"
+#include "report/same_run.hpp"
 #include "report/trace_report.hpp"
 #include "setup/options_check.hpp"
 
@@ -122,6 +124,33 @@ Outcome run_and_report(const Communicator& world, Campaign& campaign, const Argu
   return outcome;
 }
 
+/// The command line of the same runs, to paste.
+std::string line_of(const Arguments& arguments, int ranks, const Settings& settings) {
+  std::vector<std::string> words;
+  if (ranks > 1) words = {"mpirun", "-n", std::to_string(ranks)};
+  words.insert(words.end(), {arguments.program, settings.command});
+  for (const OptionText& option : settings.options) {
+    std::string name = "--" + option.name;
+    std::replace(name.begin(), name.end(), '_', '-');
+    words.insert(words.end(), {std::move(name), option.value});
+  }
+  return quoted(words);
+}
+
+/// The settings of the same runs. Writes them where that is asked for.
+Settings settle_again(const Arguments& arguments, const char* command,
+                      std::vector<OptionText> options) {
+  if (arguments.repeat > 1) options.push_back({"repeat", option_text(arguments.repeat)});
+  Settings settings{command, std::move(options)};
+  if (!arguments.save_settings.empty())
+    write_whole(arguments.save_settings, settings_text(settings));
+  return settings;
+}
+
+std::string again_lines(const Arguments& arguments, int ranks, const Settings& settings) {
+  return fmt::format("\nThe same run again:\n{}\n", line_of(arguments, ranks, settings));
+}
+
 /// `lupine mxp` and `lupine hpl`: runs every combination of the lists.
 int run_one(const Communicator& world, const Arguments& arguments, const std::optional<HplDat>& dat,
             const Profile& profile, const std::string& command_line, const Notes& given,
@@ -129,11 +158,16 @@ int run_one(const Communicator& world, const Arguments& arguments, const std::op
   Notes notes = given;
   if (dat) note_dat(*dat, arguments, notes);
   ReportOutput output = dat ? ReportOutput(*dat) : ReportOutput();
-  Campaign campaign(world,
-                    configurations(dat ? *dat : arguments.choices, arguments.options, world.size()),
-                    0, profile);
+  const HplDat& lists = dat ? *dat : arguments.choices;
+  Campaign campaign(world, configurations(lists, arguments.options, world.size()), 0, profile);
+  Settings again;
+  on_rank_0(world, [&] {
+    again = settle_again(arguments, arguments.command == Command::mxp ? "mxp" : "hpl",
+                         options_again(campaign.setups(), lists));
+  });
   const Outcome outcome = run_and_report(world, campaign, arguments, notes, output, trace);
   on_rank_0(world, [&] {
+    if (!arguments.predict.on) output.print(again_lines(arguments, world.size(), again));
     if (!arguments.json.empty())
       write_json(arguments.json, json_report(outcome.all, command_line, notes));
     output.finish();
@@ -151,11 +185,17 @@ int run_both(const Communicator& world, const Arguments& arguments, const Profil
   world.broadcast(std::span(&n, 1), 0);
   Campaign hpl(world, {hpl_beside(options, arguments.hpl_n, arguments.hpl_nb)}, n, profile);
 
+  Settings again;
+  on_rank_0(world, [&] {
+    again = settle_again(arguments, "bench",
+                         options_again_of_both(mxp.setups().front(), hpl.setups().front()));
+  });
   ReportOutput output;
   const Outcome first = run_and_report(world, mxp, arguments, notes, output, trace);
   const Outcome second = run_and_report(world, hpl, arguments, notes, output, trace);
   on_rank_0(world, [&] {
     output.print(report_summary(representative(first.all).run, representative(second.all).run));
+    if (!arguments.predict.on) output.print(again_lines(arguments, world.size(), again));
     if (!arguments.json.empty())
       write_json(arguments.json,
                  json_of_both(first.all.front(), second.all.front(), command_line, notes));

@@ -166,9 +166,15 @@ Options monitor_options(MonitorArguments& monitor) {
 }
 
 Options run_options(Arguments& arguments) {
-  return {number("--repeat", "Runs (default 1)", arguments.repeat), json_option(arguments),
+  return {number("--repeat", "Runs (default 1)", arguments.repeat),
+          json_option(arguments),
           file("--trace", "Write what every rank did when, as a Chrome trace (Perfetto opens it)",
                arguments.trace),
+          file("--settings", "Options of a file of --save-settings, where they are not given",
+               arguments.settings),
+          file("--save-settings",
+               "Write the options of the same run, with what Lupine has chosen, as JSON",
+               arguments.save_settings),
           profile_option(arguments)};
 }
 

@@ -17,6 +17,7 @@
 #include "app/calibrate_command.hpp"
 #include "app/check_command.hpp"
 #include "app/compare_command.hpp"
+#include "app/environment_check.hpp"
 #include "app/info.hpp"
 #include "app/output.hpp"
 #include "app/profile_place.hpp"
@@ -27,6 +28,7 @@
 #include "comm/run_watch.hpp"
 #include "cpu/isa.hpp"
 #include "host/processor.hpp"
+#include "io/settings.hpp"
 
 namespace lupine {
 namespace {
@@ -88,6 +90,21 @@ bool launched_as_several() {
   return false;
 }
 
+/// Prints what needs neither ranks nor a device, such as help, where no launcher has started
+/// several ranks: so that it works where MPI does not, as on a node for logging in or building.
+/// Returns nothing where there is more to do, or an error to tell.
+std::optional<int> print_alone(int argc, char** argv) {
+  if (launched_as_several()) return std::nullopt;
+  try {
+    const Arguments arguments = parse_arguments({argv + 1, argv + argc});
+    if (arguments.command != Command::print) return std::nullopt;
+    print(arguments.text);
+    return 0;
+  } catch (const UsageError&) {
+    return std::nullopt;
+  }
+}
+
 /// `lupine predict` simulates all ranks in one process, on SimGrid's MPI: a program of its own
 /// takes the place of this one. Returns the exit status where there is nothing to predict, and
 /// nothing where the command is one for this program: ranks of a launcher refuse together.
@@ -96,10 +113,6 @@ std::optional<int> predict(int argc, char** argv) {
     return std::nullopt;
   const Arguments arguments = parse_arguments({argv + 1, argv + argc});
   if (arguments.command == Command::calibrate) return std::nullopt;
-  if (arguments.command == Command::print) {
-    print(arguments.text);
-    return 0;
-  }
   const std::filesystem::path program =
       std::filesystem::read_symlink("/proc/self/exe").replace_filename("lupine-predict");
   ::execv(program.c_str(), argv);
@@ -115,15 +128,26 @@ ProfilePlace place_of_profile(const Arguments& arguments) {
 }
 
 int run_command(const Communicator& world, const std::vector<std::string>& words) {
+  const std::vector<std::string> given(words.begin() + 1, words.end());
   Arguments arguments = agreed(world, [&] {
     allowed_cpu_isa();
-    return parse_arguments({words.begin() + 1, words.end()});
+    return parse_arguments(given);
   });
   // Ranks of different commands would wait for each other's messages.
   require_equal_options(
-      world, {{"command", arguments.command == Command::print ? "help or version" : words[1]}});
-  const std::string uncorrected = environment(uncorrected_variable);
+      world, {{"command", arguments.command == Command::print ? "help or version" : words[1]},
+              {"--settings", arguments.settings.empty() ? "" : "given"}});
   std::vector<std::string> notes;
+  if (!arguments.settings.empty()) {
+    std::string text;
+    on_rank_0(world, [&] { text = read_settings(arguments.settings); });
+    text = text_of_rank_0(world, std::move(text));
+    arguments = agreed(world, [&] { return parse_arguments(given, &text); });
+    notes.push_back(
+        fmt::format("options that are not given are those of '{}'", arguments.settings));
+  }
+  arguments.program = words[0];
+  const std::string uncorrected = environment(uncorrected_variable);
   if (!uncorrected.empty())
     notes.push_back(fmt::format("kernels of BLAS corrected by {}={}; by itself it is {}",
                                 blas_variable, environment(blas_variable), uncorrected));
@@ -144,6 +168,10 @@ int run_command(const Communicator& world, const std::vector<std::string>& words
           threads && run.threads == 0) {
         run.threads = *threads;
         notes.push_back(fmt::format("threads are those of OMP_NUM_THREADS={}", *threads));
+      }
+      for (const std::string& line : environment_differences(world, environment_here(::environ))) {
+        complain("warning: " + line);
+        notes.push_back(line);
       }
       if (arguments.command == Command::solve)
         return run_solve(world, arguments, place_of_profile(arguments), quoted(words), notes);
@@ -211,6 +239,7 @@ int main(int argc, char** argv) {
   ::alarm(0);  // set by start_limit.cpp
   return lupine::finish(lupine::ending_of([&] {
     lupine::prepare_streams();
+    if (const auto status = lupine::print_alone(argc, argv)) return *status;
     if (const auto status = lupine::predict(argc, argv)) return *status;
     lupine::prepare_cuda();
     lupine::correct_blas_kernels(argv);

@@ -26,6 +26,29 @@ Option on_off(std::string names, std::string help, bool& target) {
   return option;
 }
 
+Option flag(std::string names, std::string help, std::function<void()> set, std::string once) {
+  Option option{std::move(names), "", std::move(help), "", {}};
+  option.set = [set = std::move(set)](const std::string&) { set(); };
+  option.once = std::move(once);
+  return option;
+}
+
+std::vector<std::string> names_of(const Option& option) {
+  return CLI::detail::split(option.names, ',');
+}
+
+std::vector<std::string> choices_of(const Option& option) {
+  constexpr const char* letters = "abcdefghijklmnopqrstuvwxyz0123456789-";
+  std::vector<std::string> words;
+  for (std::string word :
+       CLI::detail::split(option.allowed.substr(0, option.allowed.find(';')), ',')) {
+    CLI::detail::trim(word);
+    if (word.empty() || word.find_first_not_of(letters) != word.npos) return {};
+    words.push_back(std::move(word));
+  }
+  return words;
+}
+
 Option file(std::string names, std::string help, std::string& target) {
   return {std::move(names), "FILE", std::move(help), "a file name",
           [&target](const std::string& text) { target = text; }};
@@ -37,7 +60,7 @@ void append(Options& all, Options more) {
 
 Normalizer::Normalizer(std::string command, const Options& options) : command_(std::move(command)) {
   for (const Option& option : options)
-    for (const std::string& name : CLI::detail::split(option.names, ',')) known_[name] = &option;
+    for (const std::string& name : names_of(option)) known_[name] = &option;
 }
 
 // Rewrites HPL's option of two letters after one dash, and values that follow an option without a
@@ -63,9 +86,12 @@ std::vector<std::string> Normalizer::operator()(const std::vector<std::string>& 
     std::string word = long_form(words[i]);
     const std::string name = word.substr(0, word.find('='));
     const auto found = known_.find(name);
-    if (found == known_.end()) {
-      check_flag(word);
-    } else {
+    if (word == "--")
+      throw UsageError(
+          fmt::format("unknown argument '--'; allowed are those of 'lupine {} --help'", command_));
+    if (found != known_.end() && found->second->is_flag()) {
+      take_flag(*found->second, word);
+    } else if (found != known_.end()) {
       const Option& option = *found->second;
       const bool is_usual = !option.usual.empty() &&
                             (i + 1 == words.size() || !read<double>(words[i + 1]).has_value());
@@ -89,17 +115,10 @@ std::string Normalizer::next_value(const Option& option, const std::vector<std::
   return words[i];
 }
 
-void Normalizer::check_flag(const std::string& word) {
-  if (word == "--")
-    throw UsageError(
-        fmt::format("unknown argument '--'; allowed are those of 'lupine {} --help'", command_));
-  const std::string name = word.substr(0, word.find('='));
-  const bool is_progress = name == "--progress" || name == "--no-progress";
-  const bool is_flag = name == "--strict" || name == "--levels" || name == "--accuracy";
-  if (!is_progress && !is_flag) return;
-  if (word != name)
-    throw UsageError(fmt::format("{}: takes no value; allowed: {}", printable(word), name));
-  require_first(is_progress ? "--progress/--no-progress" : name);
+void Normalizer::take_flag(const Option& option, const std::string& word) {
+  if (word.find('=') != word.npos)
+    throw UsageError(fmt::format("{}: takes no value; allowed: {}", printable(word), option.names));
+  require_first(option.once.empty() ? option.names : option.once);
 }
 
 void Normalizer::require_first(const std::string& names, const std::string& value) {

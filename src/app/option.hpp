@@ -35,16 +35,28 @@ std::optional<Number> read(std::string_view text) {
   return error == std::errc{} && stop == end ? std::optional(value) : std::nullopt;
 }
 
-/// One option that takes a value.
+/// One option.
 struct Option {
   std::string names;        ///< as CLI11 takes them: "-N,--n"
-  std::string placeholder;  ///< of the value in the help: "NUMBER"
+  std::string placeholder;  ///< of the value in the help: "NUMBER"; empty: it takes no value
   std::string help;
   std::string allowed;  ///< allowed values, for messages
   /// Reads the value and stores it. @throws UsageError if it is not allowed
   std::function<void(const std::string& value)> set;
   std::string usual{};  ///< the value where no number follows; empty: there must be a value
+  std::string once{};   ///< all names of which one may be given; empty: `names`
+
+  bool is_flag() const { return placeholder.empty(); }
 };
+
+/// An option that takes no value. @param once as Option::once
+Option flag(std::string names, std::string help, std::function<void()> set, std::string once = "");
+
+/// The names of an option: "-N", "--n".
+std::vector<std::string> names_of(const Option& option);
+
+/// The words that an option's value may be; empty where it may be more than a few words.
+std::vector<std::string> choices_of(const Option& option);
 
 /// The row of an option in the table of ranges. @param names as in Option::names
 const OptionRange& range_of_names(const std::string& names);
@@ -152,7 +164,7 @@ class Normalizer {
   std::string long_form(const std::string& word) const;
   std::string next_value(const Option& option, const std::vector<std::string>& words,
                          std::size_t i) const;
-  void check_flag(const std::string& word);
+  void take_flag(const Option& option, const std::string& word);
   void require_first(const std::string& names, const std::string& value = "");
 
   std::string command_;

@@ -26,6 +26,14 @@ foreach(file ${installed})
   endif()
 endforeach()
 
+foreach(file man/man1/lupine.1 man/man1/lupine-predict-mxp.1 bash-completion/completions/lupine
+        zsh/site-functions/_lupine)
+  file(READ ${prefix}/share/${file} text)
+  if(NOT text MATCHES "lupine")
+    message(FATAL_ERROR "${file} is not what the command prints")
+  endif()
+endforeach()
+
 function(build project)
   run(${CMAKE_COMMAND} -S ${project} -B ${project}/build -G ${GENERATOR} ${ARGN}
       -DCMAKE_PREFIX_PATH=${prefix} -DCMAKE_FIND_USE_PACKAGE_REGISTRY=OFF)

@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Man pages and shell completions, which the command prints from its own table of options.
+set(manuals ${PROJECT_BINARY_DIR}/manuals)
+add_custom_command(OUTPUT ${manuals}/written
+  COMMAND ${CMAKE_COMMAND} -DCOMMAND=$<TARGET_FILE:lupine_command> -DFOLDER=${manuals}
+          -P ${PROJECT_SOURCE_DIR}/cmake/WriteManuals.cmake
+  DEPENDS lupine_command ${PROJECT_SOURCE_DIR}/cmake/WriteManuals.cmake
+  COMMENT "Writing man pages and shell completions")
+add_custom_target(lupine_manuals ALL DEPENDS ${manuals}/written)
+install(DIRECTORY ${manuals}/man1 DESTINATION ${CMAKE_INSTALL_MANDIR} OPTIONAL)
+install(FILES ${manuals}/bash/lupine OPTIONAL
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+install(FILES ${manuals}/zsh/_lupine OPTIONAL
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)

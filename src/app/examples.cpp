@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "app/examples.hpp"
+
+#include <fmt/format.h>
+
+namespace lupine {
+
+std::string examples_text() {
+  std::string text;
+  for (const Example& example : examples)
+    text += fmt::format("{}# {}\n{}\n", text.empty() ? "" : "\n", example.what, example.command);
+  return text;
+}
+
+}  // namespace lupine

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file
+/// A settings file: the options of a command as JSON, to give them again.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/option_text.hpp"
+
+namespace lupine {
+
+struct Settings {
+  std::string command;              ///< "mxp"
+  std::vector<OptionText> options;  ///< names as the command's without dashes, with '_' for '-'
+};
+
+/// The JSON text: {"schema": "lupine-settings/1", "command": "mxp", "options": {"n": 8192, ...}}. A
+/// value is a number where its text is one, several are a list.
+std::string settings_text(const Settings& settings);
+
+/// Reads such a text; `path` is its name in messages.
+/// @throws UsageError, one line, if it is damaged, of another version, or has an unknown key, which
+///         it names
+Settings parse_settings(const std::string& content, const std::string& path);
+
+/// The text of the file. @throws UsageError if there is none or it cannot be read
+std::string read_settings(const std::string& path);
+
+}  // namespace lupine
