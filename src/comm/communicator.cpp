@@ -330,16 +330,6 @@ int ranks_in(MPI_Comm comm) {
   return ranks;
 }
 
-const std::string& host_name() {
-  static const std::string host = [] {
-    char name[MPI_MAX_PROCESSOR_NAME] = "";
-    int length = 0;
-    check_mpi(MPI_Get_processor_name(name, &length), "MPI_Get_processor_name");
-    return std::string(name);
-  }();
-  return host;
-}
-
 std::string mpi_version() {
   char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
   int length = 0;

@@ -3,6 +3,9 @@
 /// What a device says of itself that takes time and computes nothing.
 #pragma once
 
+#include <lupine/options.hpp>
+
+#include <map>
 #include <string>
 
 namespace lupine {
@@ -13,6 +16,9 @@ struct Paper {
   std::string machine;     ///< name of the machine
   std::string validation;  ///< where predictions for it were compared with runs, in words
   int corrections = 3;     ///< of the refinement, which has no errors to decide by
+  std::string numbers{};   ///< where those of the machine's file are from: "1 measured, 37 assumed"
+  /// Where the rate of products is from, in a word of the machine's file: "measured", "assumed".
+  std::map<Precision, std::string> rates{};
 };
 
 }  // namespace lupine

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// What a program asks of the machine on which it runs, answered for a simulated machine. These
-/// functions stand in the place of those in core/, device/ and setup/.
+/// functions stand in the place of those in core/, comm/, device/ and setup/.
+#include "comm/communicator.hpp"
 #include "core/clock.hpp"
 #include "device/cuda/cuda_device.hpp"
 #include "device/cuda/cuda_hooks.hpp"
@@ -12,6 +13,8 @@
 #include "paper/world.hpp"
 #include "refine/vectors.hpp"
 #include "setup/memory.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <limits>
@@ -53,6 +56,12 @@ bool has_gpus() {
 
 double SteadyClock::now() const {
   return paper::self().now();
+}
+
+const std::string& host_name() {
+  static std::map<int, std::string> names;  // by node
+  const int node = paper::self().node();
+  return names.try_emplace(node, fmt::format("node{}", node)).first->second;
 }
 
 std::unique_ptr<Device> make_device(const DeviceOptions& options) {

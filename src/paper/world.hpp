@@ -35,13 +35,7 @@ inline Precision row_of(const DeviceModel& device, OperationKind kind, Precision
 }
 
 /// What the devices of the scenario say of themselves.
-inline Paper paper_of(const Scenario& scenario) {
-  const MachineModel& machine = scenario.machine;
-  const std::string none =
-      machine.kind == DeviceKind::cuda ? "not validated on a GPU" : "not validated by a run";
-  return {machine.name, machine.validation.empty() ? none : machine.validation,
-          scenario.corrections};
-}
+Paper paper_of(const Scenario& scenario);
 
 /// Device memory: addresses in a range that no operation reads or writes. Pieces of at most
 /// `largest_real` bytes are real memory, since control data and pivots travel in them.

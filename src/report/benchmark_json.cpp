@@ -55,6 +55,7 @@ ordered_json outcome(const Setup& setup, const BenchmarkRun& run) {
   if (run.paper)
     all["predicted"] = {{"machine", run.paper->machine},
                         {"validation", text_or_null(run.paper->validation)},
+                        {"numbers", run.paper->numbers},
                         {"corrections", run.paper->corrections}};
   all.update({{"start", utc_text(run.begin)},
               {"end", utc_text(run.end)},

@@ -158,6 +158,8 @@ std::string parameters(const std::vector<Setup>& setups) {
   lines.skip({"nprow", "npcol"});
   text += grid_lines(setups);
   text += line("RANKS", ranks_text(wide.machine.hosts));
+  if (wide.machine.paper)
+    text += line("NUMBERS", "of the machine file: " + wide.machine.paper->numbers);
   text += method_lines(lines, setups.front());
   text += lines.take("lookahead", why.lookahead) + lines.take("bcast");
   lines.skip({"chunk"});

@@ -101,6 +101,18 @@ std::vector<Rounds> measure(const Machine& machine, std::span<const Precision> p
   return rates;
 }
 
+// Where rates on paper are from: " (by the machine file: assumed)", or a word for each precision.
+std::string words_of_paper(const std::vector<Rate>& rates) {
+  const auto differs = [&](const Rate& rate) { return rate.word != rates.front().word; };
+  std::string words = rates.front().word;
+  if (std::any_of(rates.begin(), rates.end(), differs)) {
+    words.clear();
+    for (const Rate& rate : rates)
+      words += fmt::format("{}{} {}", words.empty() ? "" : ", ", name(rate.precision), rate.word);
+  }
+  return fmt::format(" (by the machine file: {})", words);
+}
+
 }  // namespace
 
 double Rates::of(Precision precision) const {
@@ -145,6 +157,7 @@ std::string Rates::text(Precision chosen) const {
     text += fmt::format("{}{} {}", between, name(rate.precision), number(rate.flops));
     between = ", ";
   }
+  if (all_.front().origin == RateOrigin::paper) return text + words_of_paper(all_);
   return text + (date.empty() ? " (measured)" : fmt::format(" (measured {})", date));
 }
 
@@ -178,7 +191,10 @@ Rates update_rates(const Machine& machine, std::span<const Precision> precisions
     const Known& one = *find(device, p, order);
     const double slowest = all.all_reduce(one.rate.gflops, Reduction::min);
     Rate rate{p, slowest * giga * all.size(), RateOrigin::measured};
-    if (!one.by_this_process) {
+    if (const auto& paper = machine.facts().paper) {
+      rate.origin = RateOrigin::paper;
+      rate.word = paper->rates.at(p);
+    } else if (!one.by_this_process) {
       rate.origin = RateOrigin::remembered;
       rate.date = one.rate.date;
     }

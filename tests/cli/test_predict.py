@@ -12,6 +12,7 @@ import concurrent.futures
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -522,6 +523,40 @@ def record():
         path = os.path.join(folder, "a.json")
         text = json.dumps({" ".join(words): digits_of(words, path) for words in RECORDED_CASES}, indent=2)
     RECORDED.write_text(text + "\n", encoding="utf-8")
+
+
+@needs_simgrid
+class Truth(Folder):
+    """What a report says of nodes, and of where numbers are from."""
+
+    def test_nodes_are_those_of_the_machine(self):
+        eight, sixteen = self.predictions(
+            ("mxp", "--machine", "h200-x8", "-N", "30000"),
+            ("mxp", "--machine", "h200-cluster", "-N", "30000", "--ranks", "16"))
+        self.assertEqual(eight["hosts"], ["node0"])
+        self.assertEqual(sixteen["hosts"], ["node0", "node1"])
+        text = run("predict", "mxp", "--machine", "h200-x8", "-N", "30000").out
+        self.assertIn(": 8 on 1 node, the first node0\n", text)
+
+    def test_origins_are_those_of_the_file(self):
+        def measured(machine):
+            machine["ranks"][0]["operations"]["product fp16"]["origin"] = "measured"
+
+        shipped, own = self.predictions(*(
+            ("mxp", "--machine", path, "-N", "30000")
+            for path in (H200, self.machine(H200, measured))))
+        self.assertRegex(shipped["sources"]["precision"], r"\(by the machine file: assumed\)$")
+        self.assertRegex(own["sources"]["precision"],
+                         r"\(by the machine file: bf16 assumed, fp16 measured, fp32 assumed\)$")
+        shares = [{word: int(count) for count, word in
+                   (one.split() for one in report["predicted"]["numbers"].split(", "))}
+                  for report in (shipped, own)]
+        # A rate and three half sizes have one origin.
+        self.assertEqual(shares[1]["measured"] - shares[0].get("measured", 0), 4)
+        self.assertEqual(shares[0]["assumed"] - shares[1]["assumed"], 4)
+        text = run("predict", "mxp", "--machine", H200, "-N", "30000").out
+        self.assertIn(f"NUMBERS    : of the machine file: {shipped['predicted']['numbers']}\n", text)
+        self.assertNotIn("(measured)", text)
 
 
 if __name__ == "__main__":
