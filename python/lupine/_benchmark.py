@@ -18,7 +18,6 @@ from ._errors import in_keywords
 from ._results import BenchmarkResult
 from ._solve import _progress, _whole
 
-
 _LISTS = ("n", "nb", "nprow", "npcol", "lookahead", "bcast", "nbmin", "ndiv")
 
 
@@ -53,6 +52,8 @@ def _run(
     profile: Any,
     given: dict[str, Any],
 ) -> BenchmarkResult:
+    if isinstance(comm, str):  # the option --comm of the command
+        comm, given = None, {**given, "comm": comm}
     ranks = Communicator(comm)
 
     def read() -> tuple[dict[str, Any], dict[str, list[Any]], int, str, str]:
@@ -90,7 +91,8 @@ def mxp(
     n : int or list of int, optional
         order of the matrix; None: the largest that fits
     comm : mpi4py communicator, optional
-        the ranks that run it together; this process alone by default
+        the ranks that run it together; this process alone by default. A text is the command's
+        option ``--comm``, as ``result.asked`` has it.
     progress : function or tqdm bar, optional
         see :func:`lupine.solve`
     repeat : int

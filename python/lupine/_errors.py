@@ -84,7 +84,7 @@ if not TYPE_CHECKING:
 
 
 _KEYWORDS = {"N": "n", "NB": "nb", "P": "nprow", "Q": "npcol", "pivot": "pivoting"}
-_OPTION = re.compile(r"(?<![^\s(])(?:-[A-Z]+/)?(?:-([A-Z]+)|--([a-z][a-z-]*))(?![\w-])")
+_OPTION = re.compile(r"(?<![^\s(])(?:-[A-Z]+[/,])?(?:-([A-Z]+)|--([a-z][a-z-]*))(?![\w-])")
 
 
 def in_keywords(words: str) -> str:

@@ -59,8 +59,8 @@ def test_lists_and_repeats_that_are_not_allowed(tmp_path):
         ({"nb": [32, 0.5]}, "^nb 0.5 is not allowed"),
         ({"lookahead": [0, 99]}, "^lookahead 99 is not allowed"),
         ({"nb": [32], "lookahead": 99}, "^lookahead 99 is not allowed"),
-        ({"bcast": ["ring"]}, "^bcast 'ring' is not allowed; allowed: 1ring"),
-        ({"nprow": [1, 1], "npcol": [1]}, "make pairs"),
+        ({"bcast": ["star"]}, "^bcast 'star' is not allowed; allowed: ibcast, 1ring"),
+        ({"nprow": [1, 1], "npcol": [1]}, "^nprow has 2 values and npcol 1; allowed"),
         ({"trace": tmp_path / "no" / "t.json"}, "^trace"),
         ({"trace": ""}, "^trace is ''; allowed: a path"),
         ({"profile": tmp_path / "none.json"}, "^profile .* is not there"),
@@ -135,7 +135,7 @@ def test_predictions_with_lists_and_flags(predictions):
     result = lupine.predict("mxp", machine="h200", n=[8192, 16384], lookahead=1, nb=None)
     assert [run["n"] for run in result.runs] == [8192, 16384]
     scaled = lupine.predict("mxp", machine="h200-x8", n=8192, scale=[1, 2], search=False)
-    assert [row["ranks"] for row in scaled.to_dict()["scale"]] == [1, 2]
+    assert [row["ranks"] for row in scaled.rows] == [1, 2]
     found = lupine.predict("mxp", machine="h200", n=16384, search=True, budget=1)
     assert "best" in found.to_dict()
 

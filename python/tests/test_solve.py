@@ -455,6 +455,7 @@ def test_exceptions_are_pickled_with_their_attributes():
     [
         ("-N/--n -1 is not allowed", "n -1 is not allowed"),
         ("-P 2 x -Q 3 is 6 ranks", "nprow 2 x npcol 3 is 6 ranks"),
+        ("-P,--nprow has 2, -Q,--npcol 1", "nprow has 2, npcol 1"),
         ("--stall-timeout -1 (--gpus and -NB/--nb)", "stall_timeout -1 (gpus and nb)"),
         ("--matrix hpl without --pivot partial", "matrix hpl without pivoting partial"),
         ("b(5, 2) is nan, 1e-5, '--nb' - P, x--y", "b(5, 2) is nan, 1e-5, '--nb' - P, x--y"),
