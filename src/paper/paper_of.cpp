@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <fmt/format.h>
+
+#include <map>
+#include <string>
+
+#include "paper/world.hpp"
+
+namespace lupine::paper {
+
+namespace {
+
+// How many numbers of the machine's file are from where: "1 measured, 37 assumed".
+std::string origins_text(const MachineModel& machine) {
+  std::map<Origin, int> counts;
+  for (const auto& [path, figure] : machine.figures) ++counts[figure.origin];
+  std::string text;
+  for (const auto& [origin, count] : counts)
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, name(origin));
+  return text;
+}
+
+// A GPU computes fp16x3 as three products.
+Precision product_row(const Scenario& scenario, Precision precision) {
+  const bool split = precision == Precision::fp16x3 && scenario.device.threads == 0;
+  return row_of(scenario.device, OperationKind::product, split ? Precision::fp16 : precision);
+}
+
+}  // namespace
+
+Paper paper_of(const Scenario& scenario) {
+  const MachineModel& machine = scenario.machine;
+  const std::string none =
+      machine.kind == DeviceKind::cuda ? "not validated on a GPU" : "not validated by a run";
+  Paper paper{machine.name, machine.validation.empty() ? none : machine.validation,
+              scenario.corrections, origins_text(machine)};
+  for (const Precision p :
+       {Precision::fp16, Precision::bf16, Precision::fp16x3, Precision::fp32, Precision::fp64})
+    if (const auto found =
+            scenario.device.operations.find({OperationKind::product, product_row(scenario, p)});
+        found != scenario.device.operations.end())
+      paper.rates[p] = name(found->second.origin);
+  return paper;
+}
+
+}  // namespace lupine::paper
