@@ -67,9 +67,10 @@ set_source_files_properties(${src}/device/cuda/products.cpp  # see src/CMakeList
 lupine_paper_layer(bench bench/benchmark.cpp bench/campaign.cpp compare/comparison.cpp check/outliers.cpp
   bench/first_steps.cpp bench/rules.cpp bench/run_tracer.cpp bench/step_window.cpp)
 lupine_paper_layer(report report/benchmark_json.cpp report/benchmark_report.cpp
-  report/sensor_text.cpp report/monitor_report.cpp report/option_lines.cpp report/progress.cpp report/report_parts.cpp report/same_run.cpp report/trace_report.cpp)
+  report/sensor_text.cpp report/monitor_report.cpp report/option_lines.cpp report/progress.cpp report/report_parts.cpp report/same_run.cpp report/submission.cpp report/trace_report.cpp)
 lupine_paper_layer(app app/arguments.cpp app/benchmark_command.cpp app/command_options.cpp app/command_table.cpp
-  app/completion.cpp app/examples.cpp app/man_page.cpp app/suggestion.cpp
+  app/completion.cpp app/examples.cpp app/man_page.cpp app/submission_folder.cpp app/suggestion.cpp
+  app/system_facts.cpp
   app/files.cpp app/monitor.cpp app/option.cpp app/output.cpp app/profile_place.cpp)
 lupine_paper_layer(paper paper/*.cpp)
 lupine_paper_layer(paper_cuda paper/cuda/*.cpp ../kernels/cuda/green_contexts.cpp)

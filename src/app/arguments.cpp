@@ -190,7 +190,7 @@ void require_use_of_prediction(const Arguments& arguments, const Normalizer& nor
   if (normalizer.given("--budget") && !p.search)
     throw UsageError("--budget: allowed only with --search");
   for (const char* names : {"--monitor", "--monitor-temperature", "--monitor-clock",
-                            "--monitor-power", "--settings", "--save-settings"})
+                            "--monitor-power", "--settings", "--save-settings", "--submission"})
     if (normalizer.given(names))
       throw UsageError(fmt::format("{}: nothing runs here; allowed without predict", names));
   if (normalizer.given("--profile"))
@@ -201,8 +201,8 @@ void require_use_of_prediction(const Arguments& arguments, const Normalizer& nor
 }
 
 /// Options with paths of files that rank 0 alone reads or writes.
-constexpr std::array of_rank_0{"--json",   "--baseline", "--plot",
-                               "--report", "--settings", "--save-settings"};
+constexpr std::array of_rank_0{"--json",     "--baseline",      "--plot",      "--report",
+                               "--settings", "--save-settings", "--submission"};
 
 /// What must be equal on all ranks: the command's options as they were given, but for the paths of
 /// files that rank 0 alone writes.
@@ -377,11 +377,13 @@ Arguments parse_arguments(const std::vector<std::string>& words, const std::stri
   }
   if (!is_known) refuse_command(table, words);
   for (std::size_t i = 0; i < table.size(); ++i) require_no_extras(*apps[i], table[i]);
+  if (command->command == Command::verify && arguments.submission.empty())
+    throw UsageError("FOLDER, the submission to check, is missing; allowed: lupine verify FOLDER");
   const CLI::App& read = *apps[static_cast<std::size_t>(command - table.begin())];
   if (command->command == Command::print)
     arguments.text = text_of(table, *command, arguments.topic);
-  else if (command->command == Command::info)
-    arguments.command = Command::info;
+  else if (command->command == Command::info || command->command == Command::verify)
+    arguments.command = command->command;
   else if (arguments.settings.empty() || settings != nullptr || arguments.predict.on)
     settle(*command, read, arguments, normalizer);
   else

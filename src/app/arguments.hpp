@@ -18,7 +18,7 @@
 
 namespace lupine {
 
-enum class Command { print, mxp, hpl, bench, compare, tune, solve, info, check, calibrate };
+enum class Command { print, mxp, hpl, bench, compare, tune, solve, info, check, calibrate, verify };
 
 /// Seconds after which the command ends a run that stalls. The library's default is no limit.
 constexpr double default_stall_timeout = 300;
@@ -88,6 +88,7 @@ struct Arguments {
   std::string settings;            ///< path of options to read; empty: none
   std::string save_settings;       ///< path to which the options of the same run are written
   std::string json;                ///< path; empty: no JSON
+  std::string submission;          ///< bench: folder of a submission to write; verify: to check
   std::string plot;                ///< compare, predict: path; empty: no picture
   std::string trace;               ///< path; empty: no trace
   std::string profile;             ///< path, or "none"; empty: as profile_place() says

@@ -13,6 +13,8 @@
 #include "app/files.hpp"
 #include "app/monitor.hpp"
 #include "app/output.hpp"
+#include "app/submission_folder.hpp"
+#include "app/system_facts.hpp"
 #include "bench/campaign.hpp"
 #include "comm/agreement.hpp"
 #include "core/option_range.hpp"
@@ -32,6 +34,7 @@ namespace {
 
 constexpr const char* default_dat = "HPL.dat";
 
+using nlohmann::ordered_json;
 using Notes = std::vector<std::string>;
 
 /// The HPL.dat of -i, or the one in the current folder if it may be read; nothing if there is none.
@@ -185,6 +188,11 @@ int run_both(const Communicator& world, const Arguments& arguments, const Profil
   world.broadcast(std::span(&n, 1), 0);
   Campaign hpl(world, {hpl_beside(options, arguments.hpl_n, arguments.hpl_nb)}, n, profile);
 
+  ordered_json system;
+  if (!arguments.submission.empty()) {
+    on_rank_0(world, [&] { check_submission_folder(arguments.submission); });
+    system = system_facts(world);
+  }
   Settings again;
   on_rank_0(world, [&] {
     again = settle_again(arguments, "bench",
@@ -192,13 +200,26 @@ int run_both(const Communicator& world, const Arguments& arguments, const Profil
   });
   ReportOutput output;
   const Outcome first = run_and_report(world, mxp, arguments, notes, output, trace);
+  const std::size_t half = output.printed().size();
   const Outcome second = run_and_report(world, hpl, arguments, notes, output, trace);
   on_rank_0(world, [&] {
     output.print(report_summary(representative(first.all).run, representative(second.all).run));
     if (!arguments.predict.on) output.print(again_lines(arguments, world.size(), again));
-    if (!arguments.json.empty())
-      write_json(arguments.json,
-                 json_of_both(first.all.front(), second.all.front(), command_line, notes));
+    const ordered_json document =
+        json_of_both(first.all.front(), second.all.front(), command_line, notes);
+    if (!arguments.json.empty()) write_json(arguments.json, document);
+    if (arguments.submission.empty()) return;
+    const auto submitted = [&](const char* command, const std::vector<Measured>& all,
+                               std::string report) {
+      const Settings settings{command,
+                              options_again({all.front().setup}, choices_of(BenchmarkOptions{}))};
+      return SubmittedRun{representative(all).run, std::move(report), settings,
+                          line_of(arguments, world.size(), settings)};
+    };
+    write_submission(arguments.submission,
+                     {output.printed(), document, system,
+                      submitted("mxp", first.all, output.printed().substr(0, half)),
+                      submitted("hpl", second.all, output.printed().substr(half))});
   });
   return first.counts.failed + second.counts.failed == 0 ? 0 : 1;
 }

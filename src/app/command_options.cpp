@@ -218,6 +218,14 @@ std::optional<SolverKind> read_solver(std::string_view word) {
   return std::nullopt;
 }
 
+Option submission_option(Arguments& a) {
+  Option option = file("--submission",
+                       "Write what lists and competitions ask for into a new folder", a.submission);
+  option.placeholder = "FOLDER";
+  option.allowed = "a new or empty folder";
+  return option;
+}
+
 /// Options of `lupine compare` that no other command has, or that differ from those of others.
 Options contest_options(Arguments& a) {
   const std::string several = "; or several, separated by commas";
@@ -308,6 +316,7 @@ Options bench_options(Arguments& a) {
   append(all, machine_options(a.options));
   append(all, sizing_options(a.options));
   append(all, run_options(a));
+  all.push_back(submission_option(a));
   append(all, monitor_options(a.monitor));
   return all;
 }

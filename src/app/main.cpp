@@ -10,6 +10,7 @@
 #include <cstring>
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string_view>
 
 #include "app/arguments.hpp"
@@ -22,6 +23,7 @@
 #include "app/output.hpp"
 #include "app/profile_place.hpp"
 #include "app/solve_command.hpp"
+#include "app/submission_folder.hpp"
 #include "app/tune_command.hpp"
 #include "comm/agreement.hpp"
 #include "comm/communicator.hpp"
@@ -187,6 +189,12 @@ int run_command(const Communicator& world, const std::vector<std::string>& words
     case Command::info:
       on_rank_0(world, [&] { print(info_text(uncorrected, world.size())); });
       return 0;
+    case Command::verify: {
+      std::int64_t status = 0;
+      on_rank_0(world, [&] { status = verify_submission(arguments.submission); });
+      world.broadcast(std::span(&status, 1), 0);
+      return static_cast<int>(status);
+    }
     case Command::print:
       on_rank_0(world, [&] { print(arguments.text); });
       return 0;

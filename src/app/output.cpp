@@ -66,7 +66,7 @@ void ReportOutput::print(std::string_view text) {
     write_or_throw(STDERR_FILENO, text, "to standard error");
   else
     lupine::print(text);
-  if (!file_.empty()) printed_ += text;
+  printed_ += text;
 }
 
 void ReportOutput::finish() const {

@@ -33,6 +33,8 @@ class ReportOutput {
 
   /// Writes the text to the stream. @throws Fault if not all of it could be written
   void print(std::string_view text);
+  /// All that was printed.
+  const std::string& printed() const { return printed_; }
   /// Writes the file, if there is one, with all that was printed. Call it on the rank that prints.
   /// @throws UsageError that names the file; one that was there is then unchanged
   void finish() const;

@@ -2,6 +2,7 @@
 #include "io/hpl_dat.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <lupine/error.hpp>
 
 #include <algorithm>
@@ -12,6 +13,7 @@
 #include <optional>
 #include <utility>
 
+#include "core/expects.hpp"
 #include "io/file.hpp"
 #include "io/text.hpp"
 
@@ -281,6 +283,49 @@ HplDat parse_hpl_dat(std::string_view text, const std::string& path) {
   read_algorithm(lines, dat);
   read_storage(lines, dat);
   return dat;
+}
+
+std::string text_of_dat(const HplDat& dat) {
+  std::string text = "HPL.dat of a run of Lupine\n\n";
+  const auto line = [&](const std::string& value, const char* meaning) {
+    text += fmt::format("{:<12} {}\n", value, meaning);
+  };
+  const auto numbers = [](const auto& values) {
+    std::vector<std::int64_t> all;
+    for (const auto& value : values) all.push_back(static_cast<std::int64_t>(value));
+    return fmt::format("{}", fmt::join(all, " "));
+  };
+  const auto list = [&](const auto& values, const char* meaning) {
+    LUPINE_EXPECTS(!values.empty() && values.size() <= 20);
+    line(std::to_string(values.size()), "values of the next line");
+    line(numbers(values), meaning);
+  };
+  line(dat.output_file.empty() ? "HPL.out" : dat.output_file, "output file");
+  line(std::to_string(dat.device_out),
+       "device out: 6 standard output, 7 standard error, else the file");
+  list(dat.n, "N: orders");
+  list(dat.nb, "NB: block sizes");
+  line(dat.order == GridOrder::row ? "0" : "1", "PMAP: 0 row, 1 column");
+  line(std::to_string(dat.p.size()), "process grids");
+  line(numbers(dat.p), "P");
+  line(numbers(dat.q), "Q");
+  line(fmt::format("{}", dat.threshold), "threshold");
+  list(dat.pfact, "PFACT: 0 left, 1 Crout, 2 right");
+  list(dat.nbmin, "NBMIN");
+  list(dat.ndiv, "NDIV");
+  list(dat.rfact, "RFACT: 0 left, 1 Crout, 2 right");
+  std::vector<std::int64_t> methods;
+  for (const BroadcastMethod method : dat.broadcast)
+    methods.push_back(std::ranges::find(broadcasts, method) - broadcasts.begin());
+  list(methods, "BCAST: 0 1rg, 1 1rM, 2 2rg, 3 2rM, 4 Lng, 5 LnM; 6 MPI_Ibcast, of Lupine alone");
+  list(dat.depth, "DEPTH");
+  line(numbers(std::array{dat.swap}), "SWAP: 0 bin-exch, 1 long, 2 mix");
+  line(std::to_string(dat.swap_threshold), "swapping threshold");
+  line(dat.l1_transposed ? "0" : "1", "L1: 0 transposed, 1 not");
+  line(dat.u_transposed ? "0" : "1", "U: 0 transposed, 1 not");
+  line(dat.equilibration ? "1" : "0", "equilibration: 0 no, 1 yes");
+  line(std::to_string(dat.alignment), "memory alignment in doubles");
+  return text;
 }
 
 std::string hpl_dat_text(const std::string& path) {

@@ -63,6 +63,10 @@ struct HplDat {
 /// @throws UsageError that names the path, the line, the word and what is allowed, in one line
 HplDat parse_hpl_dat(std::string_view text, const std::string& path);
 
+/// The text of an HPL.dat with these choices: parse_hpl_dat() reads them again, and HPL 2.3 reads
+/// it too. @pre each list has 1 to 20 values
+std::string text_of_dat(const HplDat& dat);
+
 /// The text of the file.
 /// @throws UsageError if there is no such file or it cannot be read
 std::string hpl_dat_text(const std::string& path);

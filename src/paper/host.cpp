@@ -100,6 +100,10 @@ std::string blas_description() {
   return "no BLAS";
 }
 
+std::string onednn_description() {
+  return "none";
+}
+
 NodeMemory node_memory(const std::filesystem::path&) {
   const MachineModel& machine = paper::self().scenario->machine;
   const auto share = static_cast<std::int64_t>(machine.node_memory / machine.devices);
