@@ -15,7 +15,7 @@ import unittest
 
 from test_cli import COMMAND, Case, run
 
-COMMANDS = ("solve mxp hpl bench compare tune check predict info examples completion man").split()
+COMMANDS = ("solve mxp hpl bench compare tune check predict info verify examples completion man").split()
 PAGES = [*COMMANDS, "predict-mxp", "predict-hpl", "predict-bench"]
 
 
