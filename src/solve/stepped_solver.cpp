@@ -191,13 +191,8 @@ bool SteppedSolver::factor_in(const Attempt& planned) {
     const bool only_scaled = all().size() > 1 || !has_lapack();
     const std::int64_t given = only_scaled ? -1 : zero_pivot_as_given(machine_.device(), *a_);
     if (read_again()) return false;
-    if (only_scaled || given >= 0 || rotations() == most_rotations) {
-      const std::int64_t pivot = given >= 0 ? given : step.bad_pivot;
-      throw SingularError(
-          fmt::format("A is singular: pivot {} of {}{} is exactly zero (counted from 1)", pivot + 1,
-                      n(), given >= 0 ? "" : which),
-          pivot);
-    }
+    if (only_scaled || given >= 0 || rotations() == most_rotations)
+      throw singular(given >= 0 ? given : step.bad_pivot, n(), given >= 0 ? "" : which);
     plan_rotated();
   }
   return false;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "solve/user_matrix.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <complex>
 #include <utility>
@@ -115,6 +117,12 @@ std::int64_t zero_pivot_as_given(Device& device, const UserMatrix& a) {
   LUPINE_EXPECTS(a.rows().processes() == 1 && a.columns().processes() == 1);
   return a.field() == Field::complex ? zero_pivot_of<std::complex<double>>(device, a)
                                      : zero_pivot_of<double>(device, a);
+}
+
+SingularError singular(std::int64_t pivot, std::int64_t n, const char* which) {
+  return {fmt::format("A is singular: pivot {} of {}{} is exactly zero (counted from 1)", pivot + 1,
+                      n, which),
+          pivot};
 }
 
 }  // namespace lupine

@@ -3,6 +3,8 @@
 /// A user's matrix in FP64 in device memory.
 #pragma once
 
+#include <lupine/solve.hpp>
+
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -81,5 +83,9 @@ std::vector<double> times_ones(const ProcessGrid& grid, Device& device, const Us
 /// A^T has none: then roundings made it zero. Takes a copy of A.
 /// @pre one rank has all of A; has_lapack()
 std::int64_t zero_pivot_as_given(Device& device, const UserMatrix& a);
+
+/// The error of an A of order n with this zero pivot, counted from 0.
+/// @param which " of A^T" where the pivot is that of A^T; else empty
+SingularError singular(std::int64_t pivot, std::int64_t n, const char* which);
 
 }  // namespace lupine
