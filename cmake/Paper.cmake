@@ -64,7 +64,7 @@ lupine_paper_layer(device device/buffer.cpp device/device.cpp device/device_trai
 lupine_paper_layer(cuda ${lupine_cuda_device})
 set_source_files_properties(${src}/device/cuda/products.cpp  # see src/CMakeLists.txt
                             PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
-lupine_paper_layer(bench bench/benchmark.cpp bench/campaign.cpp compare/comparison.cpp check/outliers.cpp
+lupine_paper_layer(bench bench/benchmark.cpp bench/campaign.cpp bench/choices.cpp compare/comparison.cpp check/outliers.cpp
   bench/first_steps.cpp bench/rules.cpp bench/run_tracer.cpp bench/step_window.cpp)
 lupine_paper_layer(report report/benchmark_json.cpp report/benchmark_report.cpp
   report/sensor_text.cpp report/monitor_report.cpp report/option_lines.cpp report/progress.cpp report/report_parts.cpp report/same_run.cpp report/submission.cpp report/trace_report.cpp)
