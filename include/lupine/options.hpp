@@ -93,7 +93,7 @@ enum class ConditionCheck {
 
 /// What is refined until it is small.
 enum class Accuracy {
-  automatic,  ///< backward
+  automatic,  ///< forward where it is measured to cost at most a tenth of the LU, else backward
   backward,   ///< the backward error of x, as LAPACK's dgerfs does: its digits are those that the
               ///< condition number leaves
   forward,  ///< the error of x itself, by residuals in twice FP64's precision: x is accurate to its

@@ -362,6 +362,9 @@ struct Solution {
   SolveMemory memory;              ///< planned and used
   Accuracy accuracy = Accuracy::backward;  ///< what was refined: backward, forward or certified
   SolveProof proof;                        ///< with Accuracy::certified
+  /// Of an automatic accuracy: the measured cost by which it was chosen; empty where it was given,
+  /// or no cost was looked at, and it is backward.
+  std::string accuracy_reason;
 
   /// @return The precision of the last step, which gave the answer.
   Precision precision() const {

@@ -75,6 +75,7 @@ class SolveInfo:
     columns: list[SolveColumn]
     doubt: str | None  #: why x may have no correct digit
     accuracy: str  #: what was refined: "backward", "forward" or "certified"
+    accuracy_reason: str | None  #: of "auto": the measured cost by which it was chosen
     notes: list[str]  #: other warnings
     reason: str | None  #: why the first step's precision was chosen
     device_description: str  #: of the device

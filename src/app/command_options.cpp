@@ -359,8 +359,8 @@ Options solve_options(Arguments& a) {
              o.condition));
   all.push_back(choice("--accuracy",
                        "What is refined: the backward error of x, or x to its last digit; "
-                       "certified: with proven bounds "
-                       "(default auto: backward)",
+                       "certified: with proven bounds; auto: forward where it is cheap "
+                       "(default auto)",
                        o.accuracy));
   append(all, layout_options(o.run));
   all.push_back(chunk_option(o.run));

@@ -83,6 +83,17 @@ struct Block {
   std::int64_t count() const { return std::ssize(numbers); }
   /// What the next correction is solved for.
   const MultiVector& residual() const { return extended.count() > 0 ? extended : r; }
+  /// Whether these rows of `bound` are those of the present x to two digits:
+  ///     | |A| |x| - |A| |x'| |_i <= (sum_j |a_ij|) ||x - x'||.
+  bool bounds_hold(const Vector& row_sums) const {
+    constexpr double two_digits = 0.01;
+    for (std::int64_t k = 0; k < count(); ++k) {
+      const double far = moved[static_cast<std::size_t>(k)] / two_digits;
+      for (std::size_t i = 0; i < row_sums.size(); ++i)
+        if (!(row_sums[i] * far <= bound[k][i])) return false;
+    }
+    return true;
+  }
   /// x <- x + D, of which x + low keeps what the rounding loses.
   void add(const MultiVector& d) {
     if (low.count() == 0)

@@ -16,15 +16,11 @@ namespace lupine {
 
 namespace {
 
-// The smallest default tolerance is 4 eps: the residual itself has rounding errors of some eps.
-constexpr double least_growth = 4;
 // The steps of GMRES by which its rate is judged, and the fewest and most steps before that.
 constexpr std::size_t judged_steps = 4;
 constexpr double most_unjudged = 12;
 // The alternative to a refinement that is given up takes some corrections too.
 constexpr double own_steps = 3;
-// The part of a bound by which an earlier x's may differ.
-constexpr double two_digits = 0.01;
 
 class Refinement {
  public:
@@ -48,12 +44,14 @@ class Refinement {
       classic_as_asked();
     } else {
       if (options_.method != RefineMethod::gmres) classic();
+      if (options_.forward_worth > 0) classic_forward();
       if (options_.method != RefineMethod::ir) gmres();
       measure();
     }
     std::vector<RefineOutcome> outcomes;
     for (Column& column : columns_) {
       column.outcome.times = times_;
+      column.outcome.forward = options_.forward;
       if (column.norm.done()) column.outcome.norm_error = column.norm.rest;
       if (column.entries.done()) column.outcome.entry_error = column.entries.rest;
       outcomes.push_back(std::move(column.outcome));
@@ -181,6 +179,34 @@ class Refinement {
     }
   }
 
+  // Goes on with each x that `ir` has found, to its last digit, while that is worth its time. A
+  // correction in twice FP64's precision takes as long as those before; the first two tell the
+  // rate.
+  void classic_forward() {
+    const auto fits = [&](const Column& c) { return c.outcome.converged && left(c) > 0; };
+    if (b_.count() > Device::few_vectors || solves_ == 0 || !std::ranges::all_of(columns_, fits))
+      return;
+    constexpr double least = 2.5;  // two corrections and the residual before them
+    const double begin = seconds();
+    const double correction = begin / solves_;
+    times_.forward = least * correction;
+    if (times_.forward > options_.forward_worth) return;
+    options_.forward = true;
+    std::vector<std::int64_t> all(columns_.size());
+    std::iota(all.begin(), all.end(), 0);
+    for (Column& c : columns_) c.outcome.low.assign(c.outcome.x.size(), 0.0);
+    Block block = block_of(std::move(all));
+    begin_again(block);
+    const double most = options_.forward_worth / correction;
+    for (int steps = 1; block.count() > 0; ++steps) {
+      correct(block, solve(block, block.residual()));
+      keep_if(block, [&](const Column& c) {
+        return sharpens(c) && (steps < 2 || steps + std::max(c.norm.needed(), 1.) <= most);
+      });
+    }
+    times_.forward = seconds() - begin;
+  }
+
   // As many corrections as the caller wants.
   void classic_as_asked() {
     std::vector<std::int64_t> all(columns_.size());
@@ -212,24 +238,27 @@ class Refinement {
     if (options_.forward) std::ranges::copy(outcome.low, block.low[place].begin());
   }
 
-  void gmres_together(std::vector<std::int64_t> numbers, int restart) {
-    Block block = block_of(std::move(numbers));
+  // Begins with the best x: classical refinement may have diverged.
+  void begin_again(Block& block) {
     for (std::int64_t i = 0; i < block.count(); ++i) {
       Column& c = column(block.numbers[static_cast<std::size_t>(i)]);
       put(c.outcome, block, i);
-      c.outcome.method = RefineMethod::gmres;
       c.slow = {};
     }
-    // Classical refinement may have diverged: begin with the best x.
-    if (!column(block.numbers.front()).outcome.history.empty()) {
-      residuals(block);
-      const Vector sizes = system_.b_space().largest(block.residual());
-      for (std::int64_t i = 0; i < block.count(); ++i) {
-        Column& c = column(block.numbers[static_cast<std::size_t>(i)]);
-        c.residual = sizes[static_cast<std::size_t>(i)];
-        c.norm = c.entries = {};
-      }
+    if (column(block.numbers.front()).outcome.history.empty()) return;
+    residuals(block);
+    const Vector sizes = system_.b_space().largest(block.residual());
+    for (std::int64_t i = 0; i < block.count(); ++i) {
+      Column& c = column(block.numbers[static_cast<std::size_t>(i)]);
+      c.residual = sizes[static_cast<std::size_t>(i)];
+      c.norm = c.entries = {};
     }
+  }
+
+  void gmres_together(std::vector<std::int64_t> numbers, int restart) {
+    Block block = block_of(std::move(numbers));
+    for (const std::int64_t k : block.numbers) column(k).outcome.method = RefineMethod::gmres;
+    begin_again(block);
     while (block.count() > 0) {
       const std::vector<GmresCycle> cycles = run_cycles(block, restart);
       MultiVector d(block.x.size(), block.count());
@@ -292,9 +321,12 @@ class Refinement {
   // The solves that take as long as the alternative; equal on every rank.
   double worthwhile_steps() const {
     if (std::isinf(options_.worth)) return options_.worth;
-    const double mine = times_.solves + times_.residuals;
-    const double seconds = system_.grid().all().all_reduce(mine, Reduction::max);
-    return own_steps + options_.worth * solves_ / std::max(seconds, 1e-9);
+    return own_steps + options_.worth * solves_ / std::max(seconds(), 1e-9);
+  }
+
+  // Of the slowest rank.
+  double seconds() const {
+    return system_.grid().all().all_reduce(times_.solves + times_.residuals, Reduction::max);
   }
 
   // Decides after a step of GMRES, by the rate of the last steps: a plateau that has just ended
@@ -396,18 +428,11 @@ class Refinement {
     return errors;
   }
 
-  // Whether the bounds of an earlier x are those of the present one to two digits:
-  //     | |A| |x| - |A| |x'| |_i <= (sum_j |a_ij|) ||x - x'||.
-  // A bound costs a product of matrices only for many vectors.
+  // Whether the bounds of an earlier x stand for those of the present one. A bound costs a product
+  // of matrices only for many vectors.
   bool bounds_hold(const Block& block) {
     if (block.count() <= Device::few_vectors || block.bound.count() == 0) return false;
-    const Vector& row_sums = system_.row_sums();
-    std::int64_t moved = 0;
-    for (std::int64_t k = 0; k < block.count(); ++k) {
-      const double far = block.moved[static_cast<std::size_t>(k)] / two_digits;
-      for (std::size_t i = 0; i < row_sums.size(); ++i)
-        moved |= static_cast<std::int64_t>(!(row_sums[i] * far <= block.bound[k][i]));
-    }
+    const std::int64_t moved = block.bounds_hold(system_.row_sums()) ? 0 : 1;
     return system_.grid().all().all_reduce(moved, Reduction::max) == 0;
   }
 
@@ -462,38 +487,11 @@ class Refinement {
 
 }  // namespace
 
-double default_tolerance(std::int64_t n) {
-  return std::max(std::sqrt(static_cast<double>(n)), least_growth) * eps;
-}
-
 std::vector<RefineOutcome> refine(System& system, FactorSolver& solver, const MultiVector& b,
                                   const RefineOptions& options) {
   LUPINE_EXPECTS(options.stop == StopRule::componentwise || b.count() == 1);
   LUPINE_EXPECTS(!options.forward || system.is_extended());
   return Refinement(system, solver, b, options).run();
-}
-
-double refine_bytes(const LuPlan& plan) {
-  constexpr double others = 18;  // vectors as long as the local rows or columns, beside GMRES's
-  const double vectors = gmres_restart(plan.n, plan.grid) + others;
-  const auto parts = static_cast<double>(plan.parts());
-  const auto ends = static_cast<double>(plan.rows().local_size() + plan.columns().local_size());
-  return 8 * parts * (vectors * ends + static_cast<double>(plan.n));
-}
-
-RefineOutcome refine(Transport& transport, const DistributedMatrix& lu,
-                     std::span<const std::int64_t> pivots, const MatrixSpec& spec,
-                     const RefineOptions& options) {
-  System system(transport.grid(), transport.device(),
-                generated_matrix(spec, lu.rows(), lu.columns()), lu.rows(), lu.columns());
-  LuSolver solver(transport, lu, options.width, pivots);
-  const MultiVector b(right_hand_side(spec, lu.rows()));
-  return std::move(refine(system, solver, b, options).front());
-}
-
-Vector solve(Transport& transport, const DistributedMatrix& lu,
-             std::span<const std::int64_t> pivots, const MatrixSpec& spec, std::int64_t width) {
-  return LuSolver(transport, lu, width, pivots).solve(right_hand_side(spec, lu.rows()));
 }
 
 }  // namespace lupine

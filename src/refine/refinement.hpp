@@ -48,8 +48,12 @@ struct RefineOptions {
   /// in twice FP64's precision, x kept as the sum of two vectors, until its corrections have become
   /// small beside it. For systems that are System::is_extended().
   bool forward = false;
-  /// With `forward`: the weights of the entries of x, along columns, in the norm by which a
-  /// correction is small; empty: ones.
+  /// Without `forward`: seconds that the same may take once the backward errors are small, as far
+  /// as the seconds of a correction and the rate of the corrections foretell; 0: it is not done.
+  /// For up to Device::few_vectors that `ir` refines, in systems as above.
+  double forward_worth = 0;
+  /// With `forward` or forward_worth: the weights of the entries of x, along columns, in the norm
+  /// by which a correction is small; empty: ones.
   Vector weights{};
   /// Takes so many corrections of `ir`, whatever the errors are; 0: decides by the errors. For
   /// devices that compute nothing (Device::on_paper).
@@ -60,6 +64,9 @@ struct RefineOptions {
 struct RefineTimes {
   double solves = 0;     ///< solves with the factors
   double residuals = 0;  ///< residuals, and GMRES's products with A
+  /// With forward_worth: the part of both for x to its last digit, or what it would at least take;
+  /// of the slowest rank.
+  double forward = 0;
 };
 
 /// The result of a refinement, for one right-hand side. All members but the vectors and the times
@@ -77,7 +84,8 @@ struct RefineOutcome {
   double forecast = 0;
   /// ||z - B d|| / ||z|| of the last GMRES cycle (see GmresCycle); 1 without one.
   double gmres_residual = 1;
-  // With RefineOptions::forward alone ------------------------------------------------------------
+  bool forward = false;  ///< whether x itself was refined
+  // With `forward` alone ------------------------------------------------------------
   Vector low{};       ///< x + low is the solution before it was rounded to x
   Vector extended{};  ///< b - A (x + low), along rows
   /// Bounds of the relative error of x + low in the weighted norm, and in its worst entry, by the

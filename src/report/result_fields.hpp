@@ -83,13 +83,14 @@ template <class Visit>
 void for_each_field(const Solution& s, const Visit& visit) {
   const auto& [x, n, steps, columns, converged, norm_a, condition, condition_at_least, equilibrated,
                load_seconds, seconds, check_seconds, doubt, notes, chosen, reason, device,
-               fp64_products, panel_width, memory, accuracy, proof] = s;
+               fp64_products, panel_width, memory, accuracy, proof, accuracy_reason] = s;
   visit("n", n);
   visit("precision", steps.empty() ? std::nullopt : std::optional(s.precision()));
   visit("reason", reason);
   visit("converged", converged);
   visit("doubt", doubt);
   visit("accuracy", accuracy);
+  visit("accuracy_reason", accuracy_reason);
   visit("equilibrated", equilibrated);
   visit("norm_a", norm_a);
   visit("condition", condition);

@@ -108,7 +108,7 @@ std::string given_lines(const SolveRun& run, const Solution& s) {
   text += lines.take_as("tolerance",
                         fmt::format("{:.2e}, componentwise backward error{}", tolerance(run),
                                     goes_on(run) ? "; refined while that falls" : ""));
-  text += lines.take_as("accuracy", accuracy_text(s));
+  text += lines.take_as("accuracy", accuracy_text(s), s.accuracy_reason);
   text += lines.take_as("strict", o.strict ? "on, a doubt about x is a failure" : "off");
   // REFINE, SCALING and CONDITION show these three. The options of the run are shown as chosen, in
   // machine_lines().

@@ -252,10 +252,12 @@ class Answering {
     MultiVector b = right_;
     b.keep(numbers);
     RefineOptions with_weights = options_.refine;
-    if (with_weights.forward) with_weights.weights = weights_of_x();
+    if (with_weights.forward || with_weights.forward_worth > 0)
+      with_weights.weights = weights_of_x();
     std::vector<RefineOutcome> outcomes =
         lupine::refine(system_, factored_.solver(), b, with_weights);
     times_.refine += run_.now() - begin;
+    times_.forward += outcomes.front().times.forward;
     begin = run_.now();
     for (std::size_t i = 0; i < numbers.size(); ++i) measure(numbers[i], std::move(outcomes[i]));
     times_.checks += run_.now() - begin;
@@ -308,6 +310,7 @@ class Answering {
     const int shift = shifts_[static_cast<std::size_t>(k)];
     std::ranges::copy(outcome.x, answers_.y[k].begin());
     answer.forecast = outcome.forecast;
+    answer.forward = outcome.forward;
     set_x(k);
     SolveColumn& column = answer.column;
     column.method = outcome.method;
@@ -328,7 +331,7 @@ class Answering {
         column.componentwise_error <= tolerance_ ||
         (as_lapack() && finite &&
          factored_.normwise_error(answers_.y[k], right_[k], outcome.residual) <= tolerance_);
-    const bool sharp = options_.refine.forward && finite && std::isfinite(outcome.norm_error);
+    const bool sharp = outcome.forward && finite && std::isfinite(outcome.norm_error);
     if (options_.sharp && !sharp) column.converged = false;
     if (options_.certificate) {
       std::ranges::copy(outcome.low, lows_[k].begin());

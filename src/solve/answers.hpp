@@ -36,7 +36,8 @@ struct SharpAnswer {
 /// The solution of one right-hand side, with its errors.
 struct Answer {
   SolveColumn column;
-  double forecast = 0;  ///< RefineOutcome::forecast
+  double forecast = 0;   ///< RefineOutcome::forecast
+  bool forward = false;  ///< RefineOutcome::forward
   // Of the scaled system, for the bound of the forward error.
   Vector weight{};           ///< f of answers(), whole; empty with many unless all is asked for
   double largest_f = 0;      ///< ||f||
@@ -71,9 +72,10 @@ struct AnswerOptions {
 
 /// Seconds of this rank.
 struct AnswerTimes {
-  double refine = 0;  ///< solves and refinement
-  double checks = 0;  ///< everything else
-  double proofs = 0;  ///< of that, proofs
+  double refine = 0;   ///< solves and refinement
+  double forward = 0;  ///< RefineTimes::forward
+  double checks = 0;   ///< everything else
+  double proofs = 0;   ///< of that, proofs
 };
 
 /// Solves for each b and measures the errors of x. Below, A, R and C are the matrix of `factored`,

@@ -79,6 +79,7 @@ Solution SteppedSolver::solve(const RightHandSideSource& given, Transpose transp
   if (!factors_ && !restart()) fail({});
   const ReuseVectors reuse;
   kept_.clear();
+  forward_seconds_ = 0;
   Solution solution;
   solution.x = std::move(x_);
   b.prepare(grid(), numbers(), solution.x);
@@ -170,6 +171,7 @@ bool SteppedSolver::factor_in(const Attempt& planned) {
                                      reporter(all(), n(), progress_));
   });
   step.factor_seconds = all().all_reduce(factors_->seconds(), Reduction::max);
+  lu_seconds_ = step.factor_seconds;
   step.growth = factors_->growth();
   const FactorOutcome& outcome = factors_->outcome();
   if (outcome.usable()) return true;
@@ -320,13 +322,15 @@ void SteppedSolver::solve_block(const RightHandSideSource& source,
   if (given.empty()) return;
   b.truncate(std::ssize(given));
   AnswerOptions options;
-  options.refine = {.method = options_.refine,
-                    .max_iterations = options_.max_iterations,
-                    .stop = StopRule::componentwise,
-                    .tolerance = options_.tolerance,
-                    .worth = worth(std::ssize(given), left),
-                    .forward = accuracy_ != Accuracy::backward};
-  if (accuracy_ == Accuracy::certified)
+  options.refine = {
+      .method = options_.refine,
+      .max_iterations = options_.max_iterations,
+      .stop = StopRule::componentwise,
+      .tolerance = options_.tolerance,
+      .worth = worth(std::ssize(given), left),
+      .forward = options_.accuracy == Accuracy::forward || options_.accuracy == Accuracy::certified,
+      .forward_worth = forward_worth()};
+  if (options_.accuracy == Accuracy::certified)
     options.certificate = [this]() -> Certificate& { return factors_->certificate(); };
   options.sharp = options.refine.forward && !last();
   options.precision = step.precision;
@@ -338,6 +342,9 @@ void SteppedSolver::solve_block(const RightHandSideSource& source,
   step.refine_seconds += times.refine;
   check_seconds_ += times.checks;
   proof_seconds_ += times.proofs;
+  forward_seconds_ += times.forward;
+  if (options_.accuracy == Accuracy::automatic && !found.all.empty())
+    accuracy_ = found.all.front().forward ? Accuracy::forward : Accuracy::backward;
   seen_ = options.many ? std::nullopt : factored().system().checksum();
   for (std::size_t i = 0; i < given.size(); ++i) {
     const Answer& answer = found.all[i];
@@ -352,16 +359,6 @@ void SteppedSolver::solve_block(const RightHandSideSource& source,
     unsolved.push_back(given[i]);
     forecast_ = std::max(forecast_, answer.forecast);
   }
-}
-
-// Seconds that the corrections of some of the right-hand sides left are worth in the present step:
-// their share of the next step's LU, whose predicted time is corrected by that of the present one.
-double SteppedSolver::worth(std::int64_t right_hand_sides, std::size_t left) const {
-  if (last()) return std::numeric_limits<double>::infinity();
-  const double measured = steps_.back().factor_seconds;
-  const double corrected = measured > 0 ? measured / planned(at_).seconds : 1;
-  return planned(next()).seconds * corrected * static_cast<double>(right_hand_sides) /
-         static_cast<double>(left);
 }
 
 // The step after the present one. After a step that failed only one is left that cannot fail:
@@ -434,6 +431,7 @@ std::string SteppedSolver::why_not(const Solution& solution,
 void SteppedSolver::finish(Solution& solution) {
   solution.n = n();
   solution.accuracy = accuracy_;
+  solution.accuracy_reason = accuracy_reason();
   solution.converged = std::all_of(solution.columns.begin(), solution.columns.end(),
                                    [](const SolveColumn& c) { return c.converged; }) &&
                        !steps_.empty() && steps_.back().solved;

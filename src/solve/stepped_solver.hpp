@@ -77,6 +77,8 @@ class SteppedSolver final : public Solver {
                    std::size_t left, std::vector<std::int64_t>& unsolved, Solution& solution);
   double worth(std::int64_t right_hand_sides, std::size_t left) const;
   std::ptrdiff_t next() const;
+  double forward_worth() const;
+  std::string accuracy_reason() const;
   std::string why_not(const Solution& solution, const std::vector<std::int64_t>& unsolved);
   const RunContext& run() const { return machine_.run(); }
   const ProcessGrid& grid() const { return machine_.grid(); }
@@ -92,12 +94,14 @@ class SteppedSolver final : public Solver {
   Matrix source_;
   SolveOptions options_;
   ProgressFunction progress_;
-  Accuracy accuracy_;          // what is refined: backward, forward or certified
-  Rates rates_;                // by which the steps are planned; empty with a given precision
-  std::vector<Attempt> plan_;  // the steps that may be tried; plan_attempts() sets rates_ too
-  std::string reason_;         // why they begin with this precision
-  LuSetup first_;              // setup of the first step planned
-  SolveMemory memory_;         // of all steps up to now
+  Accuracy accuracy_;           // what is refined: backward, forward or certified
+  double lu_seconds_ = 0;       // of the present factors
+  double forward_seconds_ = 0;  // AnswerTimes::forward of the present solve
+  Rates rates_;                 // by which the steps are planned; empty with a given precision
+  std::vector<Attempt> plan_;   // the steps that may be tried; plan_attempts() sets rates_ too
+  std::string reason_;          // why they begin with this precision
+  LuSetup first_;               // setup of the first step planned
+  SolveMemory memory_;          // of all steps up to now
   std::optional<UserMatrix> a_;
   std::optional<Checksum> checksum_;   // of a_, as it was read
   std::optional<std::uint64_t> seen_;  // A's checksum in the last residual, where a pass took it

@@ -37,6 +37,15 @@ class Accuracy(Folder):
         self.assertIs(document["columns"][0]["accurate"], False)
         self.assertIsNone(document["columns"][0]["componentwise_bound"])
 
+    def test_auto_of_a_small_system(self):
+        a = self.put("A.npy", numpy_bytes(matrix(N)))
+        outcome = run("solve", a, "--accuracy", "auto", "--json", self.at("a.json"))
+        self.assert_status(outcome, 0)
+        self.assertRegex(outcome.out, re.compile(r"^ACCURACY +: backward$", re.M))
+        document = self.load("a.json")
+        self.assertEqual((document["accuracy"], document["accuracy_reason"], document["asked"]["accuracy"]),
+                         ("backward", None, "auto"))
+
     def test_not_certain(self):
         a = self.put("A.npy", numpy_bytes(hilbert(11)))
         b = self.put("b.npy", numpy_bytes([[1.0]] * 11))

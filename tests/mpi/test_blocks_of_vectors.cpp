@@ -440,4 +440,43 @@ TEST_CASE("GMRES solves for several right-hand sides as for each alone", "[refin
       }
   }
 }
+
+TEST_CASE("x itself is refined after its backward error where that is worth its time", "[refine]") {
+  const Communicator all = world();
+  for (const GridShape shape : grids(all.size())) {
+    CAPTURE(shape.nprow, shape.npcol);
+    HeldProblem p(all, shape, matrix_of(MatrixKind::hpl, order(), 8));
+    p.factor_in(Precision::fp32);
+    System system = p.system();
+    REQUIRE(system.is_extended());
+    LuSolver solver = p.solver();
+    const MultiVector b = local(system.b_part(), random_vectors(order(), 2));
+    const auto refined = [&](bool forward, double worth) {
+      return refine(system, solver, b,
+                    {.stop = StopRule::componentwise, .forward = forward, .forward_worth = worth});
+    };
+    const auto asked = refined(true, 0);
+    const auto worthwhile = refined(false, 1e9);
+    const auto dear = refined(false, 1e-12);
+    const auto plain = refined(false, 0);
+    for (std::size_t k = 0; k < 2; ++k) {
+      CHECK(worthwhile[k].forward);
+      CHECK(worthwhile[k].converged);
+      CHECK(worthwhile[k].norm_error <= eps / 8);
+      CHECK(worthwhile[k].iterations > plain[k].iterations);
+      CHECK(worthwhile[k].times.forward > 0);
+      const double size = system.x_space().largest(MultiVector(asked[k].x))[0];
+      for (std::size_t i = 0; i < asked[k].x.size(); ++i)
+        CHECK(std::fabs(worthwhile[k].x[i] - asked[k].x[i]) <= 2 * eps * size);
+      CHECK(dear[k].times.forward > 1e-12);
+      CHECK(plain[k].times.forward == 0);
+      for (const RefineOutcome& outcome : {dear[k], plain[k]}) {
+        CHECK_FALSE(outcome.forward);
+        CHECK(outcome.converged);
+        CHECK(outcome.x == plain[k].x);
+        CHECK(outcome.norm_error == infinity);
+      }
+    }
+  }
+}
 }  // namespace lupine::test::blocks_of_vectors_tests

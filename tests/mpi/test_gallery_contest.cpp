@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // lupine::solve and LAPACK in turns, on users' systems with one or several right-hand sides.
 #include <lupine/error.hpp>
+#include <lupine/solve.hpp>
 
 #include <cmath>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "catch.hpp"
 #include "comm/communicator.hpp"
 #include "compare/gallery_contest.hpp"
+#include "compare/known_system.hpp"
+#include "compare/lapack_run.hpp"
 #include "core/numbers.hpp"
 #include "device_choice.hpp"
 
@@ -126,6 +130,35 @@ TEST_CASE("accuracy: forward finds the known x to its last digit, and bounds hol
       CHECK(found.at("solve backward").error > 2 * eps);
       CHECK(found.at("solve forward").bound < found.at("solve backward").bound / 10);
     }
+}
+
+// Which of the two it is depends on measured times.
+TEST_CASE("automatic accuracy: x to its last digit, or what that would have cost", "[compare]") {
+  const auto all = Communicator::duplicate(MPI_COMM_WORLD);
+  for (const std::int64_t n : {100, 1600}) {
+    CAPTURE(n);
+    const auto system = std::make_shared<KnownSystem>(GalleryKind::shifted, n, 1);
+    const std::vector<double> b = system->right_hand_side();
+    SolveOptions options;
+    options.run.device = DeviceKind::cpu;
+    options.run.threads = 1;
+    options.accuracy = Accuracy::automatic;
+    const auto entry = [&](std::int64_t i, std::int64_t) { return b[static_cast<std::size_t>(i)]; };
+    const Solution s =
+        solve(all.handle(), Matrix(system), RightHandSide::from_function(1, entry), options);
+    const bool forward = s.accuracy == Accuracy::forward;
+    CHECK(s.columns.front().accurate == forward);
+    CHECK(relative_error(s.x, system->solution()) <= (forward ? eps : 1e-11));
+    if (n < 1500)
+      CHECK((!forward && s.accuracy_reason.empty()));
+    else
+      CHECK_THAT(s.accuracy_reason,
+                 ContainsSubstring(forward ? "forward took " : "forward would take at least "));
+    options.accuracy = Accuracy::backward;
+    const Solution plain =
+        solve(all.handle(), Matrix(system), RightHandSide::from_function(1, entry), options);
+    CHECK((plain.accuracy == Accuracy::backward && plain.accuracy_reason.empty()));
+  }
 }
 
 TEST_CASE("right-hand sides that do not fit are refused on every rank", "[compare]") {
