@@ -86,8 +86,8 @@ enum class RefineMethod {
 enum class ConditionCheck {
   off,  ///< nothing
   on,   ///< the condition number in the infinity norm, and a bound of each forward error: for up to
-       ///< 8 right-hand sides as in LAPACK's dgerfs, for more of them ||A^-1|| times a norm
-       ///< (SolveColumn::forward_bound)
+        ///< 8 right-hand sides as in LAPACK's dgerfs, for more of them ||A^-1|| times a norm
+        ///< (SolveColumn::forward_bound)
   full  ///< as `on`, but for any number of right-hand sides as in dgerfs, with every residual
 };
 

@@ -294,9 +294,9 @@ std::string total_lines(const SolveRun& run, const Solution& s) {
   if (const double most = difference_from_ones(run, s); !std::isnan(most))
     text += line("ONES", fmt::format("x differs from them by at most {:.2e}", most));
   if (!std::isnan(s.condition))
-    text += line("CONDITION",
-                 fmt::format("{}{:.2e}, estimated in the infinity norm{}", s.condition_at_least ? "at least " : "",
-                             s.condition, s.equilibrated ? ", of the scaled matrix" : ""));
+    text += line("CONDITION", fmt::format("{}{:.2e}, estimated in the infinity norm{}",
+                                          s.condition_at_least ? "at least " : "", s.condition,
+                                          s.equilibrated ? ", of the scaled matrix" : ""));
   text += digits_line(s) + proof_line(s);
   text += memory_line(run, s);
   text += energy_lines(run);

@@ -58,9 +58,9 @@ bool near(double a, double b, double tolerance) {
 std::string text_of(const ordered_json& value) {
   if (value.is_null()) return missing;
   if (value.is_array()) {
-    std::vector<std::string> words;
-    for (const ordered_json& one : value) words.push_back(text_of(one));
-    return fmt::format("{}", fmt::join(words, ", "));
+    std::vector<std::string> texts;
+    for (const ordered_json& one : value) texts.push_back(text_of(one));
+    return fmt::format("{}", fmt::join(texts, ", "));
   }
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
@@ -70,16 +70,16 @@ std::string of_nodes(const ordered_json& system,
                      const std::function<std::string(const ordered_json&)>& say) {
   std::vector<std::pair<std::string, int>> counts;
   for (const ordered_json& node : at(system, {"nodes"})) {
-    const std::string words = say(node);
-    const auto same = std::ranges::find(counts, words, &std::pair<std::string, int>::first);
+    const std::string said = say(node);
+    const auto same = std::ranges::find(counts, said, &std::pair<std::string, int>::first);
     if (same == counts.end())
-      counts.emplace_back(words, 1);
+      counts.emplace_back(said, 1);
     else
       ++same->second;
   }
   std::vector<std::string> all;
-  for (const auto& [words, count] : counts)
-    all.push_back(counts.size() == 1 ? words : fmt::format("{} x {}", count, words));
+  for (const auto& [said, count] : counts)
+    all.push_back(counts.size() == 1 ? said : fmt::format("{} x {}", count, said));
   return fmt::format("{}", fmt::join(all, "; "));
 }
 
