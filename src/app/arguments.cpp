@@ -295,8 +295,8 @@ std::vector<CommandWords>::const_iterator command_of(const std::vector<CommandWo
   };
   if (words.empty()) return table.end();
   if (words[0] != "predict") return named(words[0]);
-  const std::string behind = words.size() > 1 ? words[1] : "";
-  if (behind.starts_with('-')) return named("predict");
+  if (words.size() == 1 || words[1].starts_with('-')) return named("predict");
+  const std::string& behind = words[1];
   const auto command = named("predict " + behind);
   if (command == table.end()) {
     const std::string meant = suggestion(behind, {"mxp", "hpl", "bench"});

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string_view>
+#include <utility>
 
 #include "device/device.hpp"
 #include "host/processor.hpp"
@@ -42,8 +43,8 @@ bool differs_within_a_node(const std::vector<RankEnvironment>& ranks, const std:
 
 }  // namespace
 
-RankEnvironment environment_here(const char* const* variables) {
-  RankEnvironment mine{host_name(), {}};
+RankEnvironment environment_here(std::string host, const char* const* variables) {
+  RankEnvironment mine{std::move(host), {}};
   for (; *variables != nullptr; ++variables) {
     const std::string_view one = *variables;
     const std::size_t end = std::min(one.find('='), one.size());

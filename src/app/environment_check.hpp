@@ -18,7 +18,7 @@ struct RankEnvironment {
 };
 
 /// This rank's. @param variables as environ has them: "NAME=value", with a null behind the last
-RankEnvironment environment_here(const char* const* variables);
+RankEnvironment environment_here(std::string host, const char* const* variables);
 
 /// A line for each name whose value is not that of rank 0 everywhere: the first rank that differs,
 /// both values, and how many more differ. CUDA_VISIBLE_DEVICES may differ within a node.

@@ -171,7 +171,8 @@ int run_command(const Communicator& world, const std::vector<std::string>& words
         run.threads = *threads;
         notes.push_back(fmt::format("threads are those of OMP_NUM_THREADS={}", *threads));
       }
-      for (const std::string& line : environment_differences(world, environment_here(::environ))) {
+      for (const std::string& line :
+           environment_differences(world, environment_here(host_name(), ::environ))) {
         complain("warning: " + line);
         notes.push_back(line);
       }

@@ -186,6 +186,7 @@ class Report(Folder):
             report = self.read("a.json")
             for part in (report["mxp"], report["hpl"]) if command == "bench" else (report,):
                 for said in part["predicted"], part["runs"][0]["predicted"]:
+                    self.assertRegex(said.pop("numbers"), r"^\d+ datasheet, \d+ assumed$")
                     self.assertEqual(said, {"machine": "h200", "corrections": 3,
                                             "validation": "not validated on a GPU"})
                 self.assertFalse(part["admissible"])

@@ -160,7 +160,7 @@ TEST_CASE("the ranks' environments are compared") {
             .empty());
   CHECK(differences({rank("a", {{gpus, "0"}}), rank("b", {{gpus, "1"}})}).size() == 1);
   const char* const variables[]{"OMP_A=1=2", "HOME=/", "CUBLAS_B", "OMPI_C=3", nullptr};
-  const auto here = environment_here(variables).values;
+  const auto here = environment_here("a", variables).values;
   CHECK(here.at("OMP_A") == "1=2");
   CHECK(here.at("CUBLAS_B").empty());
   CHECK_FALSE(here.contains("HOME"));
