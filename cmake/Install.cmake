@@ -8,7 +8,7 @@ endif()
 install(TARGETS lupine_library EXPORT LupineTargets
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
         INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/lupine)
 install(DIRECTORY share/lupine/machines DESTINATION ${CMAKE_INSTALL_DATADIR}/lupine)
 install(DIRECTORY include/lupine DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(FILES include/lupine.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
@@ -20,3 +20,6 @@ write_basic_package_version_file(LupineConfigVersion.cmake COMPATIBILITY SameMin
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/LupineConfig.cmake
               ${CMAKE_CURRENT_BINARY_DIR}/LupineConfigVersion.cmake
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/Lupine)
+if(PROJECT_IS_TOP_LEVEL)
+  include(cmake/Package.cmake)
+endif()

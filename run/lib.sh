@@ -16,6 +16,8 @@ build_packages=(g++ cmake ninja-build pkg-config git python3 libopenblas-openmp-
   openmpi-bin libdnnl-dev libfmt-dev nlohmann-json3-dev libcli11-dev libhwloc-dev libzip-dev gnuplot-nox)
 test_packages=(catch2 liblapacke-dev libboost-context-dev doxygen)
 bundle_packages=(binutils xz-utils)
+# With one that Debian's package depends on, and that a build does not need.
+package_packages=(dpkg-dev file libopenblas0)
 python_packages=(python3-dev python3-venv binutils ccache)
 # Left out where apt does not know them.
 optional_packages=(libsimgrid-dev)
