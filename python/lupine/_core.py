@@ -50,13 +50,13 @@ def with_mpi() -> ModuleType:
     except ImportError as error:
         raise ImportError(
             f"this build of lupine cannot use {MPI.get_vendor()[0]}, the MPI of mpi4py ({error}); "
-            "build it with that MPI: pip install --no-binary lupine lupine"
+            "build it with that MPI: pip install --no-binary lupine-solver lupine-solver"
         ) from error
     built_with = module.describe()["mpi"]
     if not module.is_started():
         raise ImportError(
             f"mpi4py uses {MPI.get_vendor()[0]}, but lupine was built with {built_with}; "
-            "build it with the MPI of mpi4py: pip install --no-binary lupine lupine"
+            "build it with the MPI of mpi4py: pip install --no-binary lupine-solver lupine-solver"
         )
     atexit.register(_end, module)
     return module
