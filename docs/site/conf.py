@@ -69,6 +69,7 @@ docs/names
 :caption: Reference
 All pages <docs/README>
 docs/installing
+packaging/README
 docs/options
 C++ <docs/site/cpp>
 C <docs/site/c>
