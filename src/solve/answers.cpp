@@ -60,16 +60,34 @@ class ForwardBounds {
   /// @param componentwise as in dgerfs, where an answer has its weight; else by norms, and
   /// componentwise where these leave no digit
   void set(Answers& answers, bool componentwise) {
-    for (Answer& answer : answers.all) confirm(answer);
+    for (Answer& answer : answers.all)
+      if (!answer.column.converged) answer.sharp.reset();
+    bound(answers, componentwise);
+    if (std::ranges::none_of(answers.all, &Answer::is_sharp)) return;
+    // The condition number came with the estimates: one pass of them is enough where it is small.
+    if (!is_certain()) {
+      for (Answer& answer : answers.all) answer.sharp.reset();
+      bound(answers, componentwise);
+    }
+    for (Answer& answer : answers.all) answer.column.accurate = answer.is_sharp();
+  }
+
+ private:
+  static constexpr double infinity = std::numeric_limits<double>::infinity();
+
+  void bound(Answers& answers, bool componentwise) {
     std::vector<Answer*> open;
     for (Answer& answer : answers.all) {
       if (!answer.column.converged) continue;
-      answer.column.forward_bound = answer.largest_f == 0 ? 0 : infinity;
-      if (answer.sharp && componentwise)
-        answer.column.componentwise_bound = answer.column.forward_bound;
-      if (answer.largest_f != 0 && answer.top) open.push_back(&answer);
+      const double largest_f = answer.residual_bound().largest_f;
+      answer.column.forward_bound = largest_f == 0 ? 0 : infinity;
+      answer.column.componentwise_bound =
+          answer.sharp && componentwise ? answer.column.forward_bound : unknown;
+      if (largest_f != 0 && answer.top) open.push_back(&answer);
     }
-    const auto is_sketched = [](const Answer* answer) { return answer->weight.empty(); };
+    const auto is_sketched = [](const Answer* answer) {
+      return answer->residual_bound().weight.empty();
+    };
     componentwise = componentwise && std::ranges::none_of(open, is_sketched);
     if (!componentwise) {
       by_condition(open);
@@ -80,20 +98,7 @@ class ForwardBounds {
     by_components(open);
   }
 
- private:
-  static constexpr double infinity = std::numeric_limits<double>::infinity();
-
   // Without the condition number, or where it is too large, digits are not certain.
-  void confirm(Answer& answer) {
-    if (!answer.sharp) return;
-    if (!answer.column.converged || !is_certain()) {
-      answer.sharp.reset();
-      return;
-    }
-    answer.column.accurate = true;
-    answer.weight = std::move(answer.sharp->weight);
-    answer.largest_f = answer.sharp->largest_f;
-  }
   bool is_certain() {
     const ConditionEstimate& condition = factored_.inverse().condition();
     return !condition.at_least &&
@@ -119,7 +124,8 @@ class ForwardBounds {
   void by_norm(const std::vector<Answer*>& open, double inverse) {
     const int largest_c = *std::ranges::max_element(scales_.columns);
     for (Answer* answer : open)
-      finish(*answer, std::ldexp(inverse * answer->largest_f, largest_c - *answer->top));
+      finish(*answer,
+             std::ldexp(inverse * answer->residual_bound().largest_f, largest_c - *answer->top));
   }
 
   void by_components(const std::vector<Answer*>& open) {
@@ -129,10 +135,11 @@ class ForwardBounds {
     std::vector<Answer*> of_entries;
     weights.reserve(2 * open.size());
     for (const Answer* answer : open)
-      weights.push_back({scaled(ones, scales_.columns, -*answer->top), answer->weight});
+      weights.push_back(
+          {scaled(ones, scales_.columns, -*answer->top), answer->residual_bound().weight});
     for (Answer* answer : open)
       if (answer->sharp && !answer->sharp->of_entries.empty()) {
-        weights.push_back({answer->sharp->of_entries, answer->weight});
+        weights.push_back({answer->sharp->of_entries, answer->residual_bound().weight});
         of_entries.push_back(answer);
       }
     const std::vector<double> none(weights.size(), infinity);

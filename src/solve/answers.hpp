@@ -21,11 +21,15 @@
 
 namespace lupine {
 
-/// What bounds the error of an x that was refined to its last digit: its rounding from x + low, and
-/// what is left of the error of x + low.
-struct SharpAnswer {
-  Vector weight;              ///< f of answers(), whole, for the residual of x + low
-  double largest_f = 0;       ///< ||f||
+/// What a residual may be at most, with its rounding errors: f of answers(), in the scaled system.
+struct ResidualBound {
+  Vector weight{};       ///< f, whole; empty with many unless all is asked for
+  double largest_f = 0;  ///< ||f||
+};
+
+/// What bounds the error of an x that was refined to its last digit: the residual of x + low, its
+/// rounding to x, and what is left of the error of x + low.
+struct SharpAnswer : ResidualBound {
   double norm_error = 0;      ///< RefineOutcome::norm_error
   double entry_error = 0;     ///< RefineOutcome::entry_error
   double rounding = 0;        ///< ||low|| / ||x||
@@ -34,19 +38,22 @@ struct SharpAnswer {
 };
 
 /// The solution of one right-hand side, with its errors.
-struct Answer {
+struct Answer : ResidualBound {
   SolveColumn column;
   double forecast = 0;   ///< RefineOutcome::forecast
   bool forward = false;  ///< RefineOutcome::forward
   // Of the scaled system, for the bound of the forward error.
-  Vector weight{};           ///< f of answers(), whole; empty with many unless all is asked for
-  double largest_f = 0;      ///< ||f||
   std::optional<int> top{};  ///< of the exponent of ||C y||; nothing if y = 0
   double size = 0;           ///< ||C y|| 2^-top
   double y_norm = 0;         ///< ||y||
   double x_norm = 0;         ///< ||x||
   /// Where RefineOutcome::norm_error is small.
   std::optional<SharpAnswer> sharp{};
+
+  bool is_sharp() const { return sharp.has_value(); }
+  const ResidualBound& residual_bound() const {
+    return sharp ? static_cast<const ResidualBound&>(*sharp) : *this;
+  }
 };
 
 /// The solutions of some right-hand sides.
