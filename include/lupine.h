@@ -116,9 +116,9 @@ typedef struct lupine_options {
   int first;     ///< with LUPINE_AUTO as precision, the first step's; LUPINE_AUTO: by cost
   int strict;    ///< info where x may have no correct digit: 1: n + 1, and x is written; 0: 0
   int fp64;      ///< how a GPU computes the FP64 products of updates; by default LUPINE_FP64_NATIVE
-  int accuracy;  ///< LUPINE_BACKWARD: x has a small backward error; LUPINE_FORWARD: x is accurate to
-                 ///< its last digit; LUPINE_CERTIFIED: and the bounds of its errors are proven, on
-                 ///< one process without GPUs; LUPINE_AUTO, the default: forward where cheap
+  int accuracy;  ///< LUPINE_BACKWARD: x has a small backward error; LUPINE_FORWARD: x is accurate
+                 ///< to its last digit; LUPINE_CERTIFIED: and the bounds of its errors are proven,
+                 ///< on one process without GPUs; LUPINE_AUTO, the default: forward where cheap
 } lupine_options;
 
 /// Outcome of a solve. lupine_result_init() must fill it in first. Errors are the largest of any
@@ -139,7 +139,8 @@ typedef struct lupine_result {
   int iterations;                ///< corrections of all right-hand sides in all steps
   int equilibrated;              ///< 1: scales other than 1 were used
   double condition;            ///< ||A|| ||A^-1|| of the scaled A in the infinity norm, estimated;
-                               ///< NaN: not asked for; infinity: factors too inaccurate for more than a lower bound
+                               ///< NaN: not asked for; infinity: the factors show no more than a
+                               ///< lower bound
   double forward_bound;        ///< bound of ||x - x*|| / ||x||; NaN: not asked for or not accepted;
                                ///< infinity where `condition` is
   double componentwise_error;  ///< backward error max_i |b - Ax|_i / (|A||x| + |b|)_i
