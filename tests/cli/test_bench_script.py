@@ -18,7 +18,8 @@ import unittest
 from test_cli import COMMAND, PATIENCE
 from test_launchers import ROOT, executable
 
-TOOLS = ("bash", "basename", "dirname", "env", "grep", "id", "nproc")
+# ssh: without it Open MPI does not start.
+TOOLS = ("bash", "basename", "dirname", "env", "grep", "id", "nproc", "ssh")
 MPIRUN = """#!/usr/bin/env bash
 [ "$1" != --version ] || exit 0
 echo "ranks $2"

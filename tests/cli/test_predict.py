@@ -366,8 +366,8 @@ class Studies(Folder):
         self.assert_alike(reports[0], reports[1])
 
     def assert_alike(self, one, other, place=""):
-        """Equal but for the last digits of numbers: SimGrid adds times in an order that depends on its
-        process, as on the number of digits of its PID."""
+        """Equal but for a ten millionth: in which order SimGrid takes events of one time depends on
+        its process, as on the number of digits of its PID (7e-11 of 0.011 s were seen)."""
         self.assertIs(type(one), type(other), place)
         if isinstance(one, dict):
             self.assertEqual(list(one), list(other), place)
@@ -378,7 +378,7 @@ class Studies(Folder):
             for i, pair in enumerate(zip(one, other)):
                 self.assert_alike(*pair, f"{place}/{i}")
         elif isinstance(one, float):
-            self.assertAlmostEqual(one, other, delta=1e-13 * abs(one), msg=place)
+            self.assertAlmostEqual(one, other, delta=1e-7 * abs(one), msg=place)
         else:
             self.assertEqual(one, other, place)
 
