@@ -10,6 +10,7 @@
 #include <system_error>
 
 #include "app/output.hpp"
+#include "bench/campaign.hpp"
 #include "io/file.hpp"
 #include "io/hpl_dat.hpp"
 #include "io/json.hpp"
@@ -36,22 +37,6 @@ constexpr const char* dat_name = "HPL.dat";
 /// The files of the student cluster competitions for one benchmark: "cert-1-mxphpl.rslts".
 std::string certificate(const char* benchmark, const char* kind) {
   return fmt::format("cert-1-{}.{}", benchmark, kind);
-}
-
-HplDat dat_of(const BenchmarkOptions& o) {
-  HplDat dat;
-  dat.n = {o.n};
-  dat.nb = {o.run.nb};
-  dat.order = o.run.order;
-  dat.p = {o.run.nprow};
-  dat.q = {o.run.npcol};
-  dat.threshold = o.threshold;
-  dat.pfact = dat.rfact = {PanelFactor::right};
-  dat.nbmin = {o.leaf};
-  dat.ndiv = {o.ndiv};
-  dat.broadcast = {o.run.broadcast};
-  dat.depth = {o.run.lookahead};
-  return dat;
 }
 
 void write_certificate(const fs::path& folder, const char* benchmark, const SubmittedRun& one,
@@ -135,7 +120,7 @@ void check_submission_folder(const std::string& folder) {
 
 void write_submission(const std::string& folder, const Submission& submission) {
   const fs::path path = folder;
-  const std::string dat = text_of_dat(dat_of(submission.hpl.run.result.chosen));
+  const std::string dat = text_of_dat(choices_of(submission.hpl.run.result.chosen));
   write_json((path / document_name).string(), submission.document);
   write_json((path / "system.json").string(), submission.system);
   write_whole((path / report_name).string(), submission.report);
