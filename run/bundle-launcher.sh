@@ -150,7 +150,7 @@ esac
 export OPAL_PREFIX="$root" OPAL_BINDIR="$root/bin" OPAL_LIBDIR="$root/lib" \
   OPAL_PKGLIBDIR="$root/lib/openmpi3" OPAL_SYSCONFDIR="$root/etc/openmpi" \
   OPAL_DATADIR="$root/share" OPAL_PKGDATADIR="$root/share/openmpi" PMIX_PREFIX="$root" \
-  HWLOC_PLUGINS_PATH="$root/lib/hwloc"
+  PMIX_LIBDIR="$root/lib" PMIX_PKGLIBDIR="$root/lib/pmix" HWLOC_PLUGINS_PATH="$root/lib/hwloc"
 case :$PATH: in *":$root/bin:"*) ;; *) export PATH="$root/bin:$PATH" ;; esac
 
 # Without ssh, Open MPI refuses to start even on this node alone, unless its rsh launcher is disabled.
@@ -167,8 +167,8 @@ if [ "$name" = lupine-environment ]; then
   for library in $wanted; do echo "# $library: not found"; done
   echo "# looked in $places"
   for variable in PATH LD_LIBRARY_PATH LUPINE_BUNDLE OPAL_PREFIX OPAL_BINDIR OPAL_LIBDIR \
-    OPAL_PKGLIBDIR OPAL_SYSCONFDIR OPAL_DATADIR OPAL_PKGDATADIR PMIX_PREFIX HWLOC_PLUGINS_PATH OMPI_MCA_plm \
-    OMPI_MCA_btl_vader_single_copy_mechanism; do
+    OPAL_PKGLIBDIR OPAL_SYSCONFDIR OPAL_DATADIR OPAL_PKGDATADIR PMIX_PREFIX PMIX_LIBDIR PMIX_PKGLIBDIR \
+    HWLOC_PLUGINS_PATH OMPI_MCA_plm OMPI_MCA_btl_vader_single_copy_mechanism; do
     eval "value=\${$variable-}"
     [ -n "$value" ] || continue
     # A quote inside quotes is written '\''.

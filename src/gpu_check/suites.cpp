@@ -3,10 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <sstream>
 #include <string_view>
+#include <thread>
 #include <utility>
 
 #include "profile.hpp"
@@ -76,7 +78,10 @@ std::vector<std::string> Suites::ranks(int count, const std::string& program) {
                           version.out.find("OpenRTE") != std::string::npos;
     if (open_mpi) mpirun_.insert(mpirun_.end(), {"--oversubscribe", "--bind-to", "none"});
   }
-  std::vector<std::string> command = mpirun_;
+  // Ranks that are bound to no cores would each start a thread on every core, and wait for them.
+  const unsigned cores = std::thread::hardware_concurrency() / static_cast<unsigned>(count);
+  std::vector<std::string> command = with_variables(
+      {fmt::format("OMP_NUM_THREADS={}", std::max(cores, 1U)), "OMP_WAIT_POLICY=passive"}, mpirun_);
   command.insert(command.end(),
                  {"-n", std::to_string(count), session_.program(program), "--device", o_.device});
   // Several ranks share one GPU, which NCCL does not allow.
