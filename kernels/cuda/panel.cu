@@ -204,6 +204,69 @@ __global__ void __launch_bounds__(tile_threads)
     if (i < n) view(i, j) = x[i][j];
 }
 
+// A block of threads has `share` columns of B (left) or rows of it: thread i computes element i of
+// each. It reads the triangle in slices of `slice` of the sum's terms. Its threads are the order of
+// the triangle in whole warps.
+constexpr int triangle_threads = static_cast<int>(triangle_order);
+constexpr int share = 8;
+constexpr int slice = 32;
+static_assert(triangle_threads % slice == 0 && slice % share == 0);
+
+template <bool left>
+__global__ void __launch_bounds__(triangle_threads)
+    triangle_kernel(MatrixView<const float> t, bool lower, float alpha, MatrixView<float> b) {
+  __shared__ float known[triangle_threads][share];
+  __shared__ float terms[slice][triangle_threads + 1];
+  const int w = static_cast<int>(t.rows);
+  const int threads = static_cast<int>(blockDim.x);
+  const int i = static_cast<int>(threadIdx.x);
+  const std::int64_t begin = std::int64_t{blockIdx.x} * share;
+  const std::int64_t rest = (left ? b.columns : b.rows) - begin;
+  const int count = rest < share ? static_cast<int>(rest) : share;
+  if (left) {
+    for (int v = 0; v < share; ++v)
+      if (i < w) known[i][v] = v < count ? b(i, begin + v) : 0;
+  } else {
+    const int v = i % share;
+    for (int k = i / share; k < w; k += threads / share)
+      known[k][v] = v < count ? b(begin + v, k) : 0;
+  }
+  // Term k of element i is t_ik (left) or t_ki; those beyond the diagonal are not the triangle's.
+  const bool first_terms = lower == left;
+  const int from = first_terms ? 0 : i;
+  const int to = first_terms ? i + 1 : w;
+  float sums[share] = {};
+  for (int s = 0; s < w; s += slice) {
+    __syncthreads();
+    if (left) {
+      for (int k = s; k < s + slice && k < w; ++k)
+        if (i < w) terms[k - s][i] = lower && i == k ? 1.0f : t(i, k);
+    } else {
+      const int k = s + i % slice;
+      for (int j = i / slice; j < w && k < w; j += threads / slice)
+        terms[k - s][j] = lower && k == j ? 1.0f : t(k, j);
+    }
+    __syncthreads();
+    const int last = to < s + slice ? to : s + slice;
+    if (i < w)
+      for (int k = from > s ? from : s; k < last; ++k)
+#pragma unroll
+        for (int v = 0; v < share; ++v) sums[v] = fmaf(terms[k - s][i], known[k][v], sums[v]);
+  }
+  if (left) {
+    for (int v = 0; v < count; ++v)
+      if (i < w) b(i, begin + v) = alpha * sums[v];
+    return;
+  }
+  __syncthreads();  // before `known` is written again
+  for (int v = 0; v < share; ++v)
+    if (i < w) known[i][v] = alpha * sums[v];
+  __syncthreads();
+  const int v = i % share;
+  for (int k = i / share; k < w; k += threads / share)
+    if (v < count) b(begin + v, k) = known[k][v];
+}
+
 }  // namespace
 
 cudaError_t largest_magnitude(cudaStream_t stream, MatrixView<const float> a, std::uint32_t* bits) {
@@ -274,6 +337,17 @@ cudaError_t factor_tile(cudaStream_t stream, MatrixView<float> a, std::int64_t b
   if (a.empty()) return cudaSuccess;
   if (a.rows > tile_order || a.columns != a.rows) return cudaErrorInvalidValue;
   return launch(stream, 1, tile_threads, tile_kernel<true>, a, begin, bad_pivot);
+}
+
+cudaError_t multiply_triangle(cudaStream_t stream, bool left, Triangle triangle, float alpha,
+                              MatrixView<const float> t, MatrixView<float> b) {
+  if (b.empty()) return cudaSuccess;
+  if (t.rows != t.columns || t.rows > triangle_order || t.rows != (left ? b.rows : b.columns))
+    return cudaErrorInvalidValue;
+  return launch(stream, blocks(left ? b.columns : b.rows, share),
+                static_cast<unsigned>(round_up(t.rows, std::int64_t{slice})),
+                left ? triangle_kernel<true> : triangle_kernel<false>, t,
+                triangle == Triangle::unit_lower, alpha, b);
 }
 
 cudaError_t invert_tiles(cudaStream_t stream, MatrixView<float> a) {

@@ -9,6 +9,7 @@ stops one rank in the middle of its work.
 
 import concurrent.futures
 import os
+import signal
 import subprocess
 import tempfile
 import time
@@ -62,8 +63,16 @@ class Start(Case):
 
 
 class Stopped(Case):
+    def assert_status(self, outcome):
+        """Open MPI's mpiexec may crash once its processes have ended, but has printed their status."""
+        words = outcome.out + outcome.err
+        if outcome.status == -signal.SIGSEGV and "PMIx_server_finalize" in words:
+            self.assertRegex(words, r"Exit code: +3\n")
+        else:
+            self.assertEqual(outcome.status, 3, words)
+
     def assert_ends(self, outcome, rank):
-        self.assertEqual(outcome.status, 3, outcome.out + outcome.err)
+        self.assert_status(outcome)
         lines = [line for line in outcome.complaints if " has waited " in line]
         for line in lines:
             self.assertRegex(line, r"rank \d+ on \S+ has waited [\d.]+ s for rank \d+ on \S+")
@@ -90,7 +99,7 @@ class Stopped(Case):
         with concurrent.futures.ThreadPoolExecutor() as pool:
             for call, outcome in zip(calls, pool.map(stopped, calls)):
                 with self.subTest(call):
-                    self.assertEqual(outcome.status, 3, outcome.out + outcome.err)
+                    self.assert_status(outcome)
                     self.assertRegex(outcome.err, r"lupine: (rank|process) \d+ on \S+ has waited .* is "
                                                   r"stopped")
 
@@ -117,7 +126,7 @@ class Stopped(Case):
                 environment = {"LD_PRELOAD": STOPPER, "LUPINE_STOP": f"1:{call}"}
                 outcome = run("mxp", "-N", "64", *TIMEOUT, ranks=3, environment=environment,
                               patience=120)
-                self.assertEqual(outcome.status, 3, outcome.out + outcome.err)
+                self.assert_status(outcome)
                 self.assertRegex(outcome.err, r"lupine: process \d+ on \S+ has waited [\d.]+ s for "
                                               rf"other ranks {words}; process \d+ is stopped")
 
