@@ -132,14 +132,6 @@ cudaError_t round_strip(cudaStream_t stream, Triangle triangle, const SolveBound
 cudaError_t factor_tile(cudaStream_t stream, MatrixView<float> a, std::int64_t begin,
                         std::int64_t* bad_pivot);
 
-/// B <- alpha T B (left) or B <- alpha B T, T the triangle of `t` of the name, each sum in the
-/// order of its terms. One block of threads has a few columns of B (left) or rows, so that narrow
-/// matrices take some microseconds; cuBLAS is faster where there are thousands of them.
-/// @return cudaErrorInvalidValue if `t` is not square, or larger than triangle_order, or does not
-///         fit B
-cudaError_t multiply_triangle(cudaStream_t stream, bool left, Triangle triangle, float alpha,
-                              MatrixView<const float> t, MatrixView<float> b);
-
 /// Replaces L\U by L^-1\U^-1 in all tiles of tile_order on the diagonal of `a`; the last tile may
 /// be smaller. @return cudaErrorInvalidValue if `a` is not square
 cudaError_t invert_tiles(cudaStream_t stream, MatrixView<float> a);

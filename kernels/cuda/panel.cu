@@ -131,140 +131,85 @@ __global__ void __launch_bounds__(scale_threads)
   *low_alpha = static_cast<float>(inverse * 0x1p-11);
 }
 
-// One block of threads works on one tile. Thread t has row t % order and every eighth column.
+// One block of threads works on one tile. Thread t has row t % order, and of it `own` columns from
+// own * (t / order) on, in registers: the steps follow each other, so that their latency decides.
 constexpr int order = static_cast<int>(tile_order);
-constexpr int column_groups = 8;
-constexpr int tile_threads = order * column_groups;
-using Tile = float[order][order + 1];  // padded, so that neighbouring rows are in different banks
+constexpr int own = 16;
+constexpr int tile_threads = order * (order / own);
 
 __device__ bool usable(float pivot) {
   return pivot != 0 && magnitude_bits(pivot) < infinity_bits;
 }
 
-// For each column k in turn: l_ik <- a_ik / a_kk, then a_ij <- a_ij - l_ik a_kj.
-__device__ void eliminate(Tile& a, int n, int i, int first, std::int64_t begin,
-                          std::int64_t* bad_pivot) {
-  for (int k = 0; k < n; ++k) {
-    if (threadIdx.x == 0 && !usable(a[k][k]) && *bad_pivot < 0) *bad_pivot = begin + k;
-    if (first == 0 && i > k && i < n) a[i][k] /= a[k][k];
-    __syncthreads();
-    if (i > k && i < n)
-      for (int j = first; j < n; j += column_groups)
-        if (j > k) a[i][j] = fmaf(-a[i][k], a[k][j], a[i][j]);
-    __syncthreads();
-  }
-}
-
-// X <- L^-1 below the diagonal. Row k is final once multiples of all rows above have been
-// subtracted.
-__device__ void invert_lower(const Tile& a, Tile& x, int n, int i, int first) {
-  for (int k = 0; k < n; ++k) {
-    if (i > k && i < n)
-      for (int j = first; j <= k; j += column_groups)
-        x[i][j] = fmaf(-a[i][k], j == k ? 1.0f : x[k][j], x[i][j]);
-    __syncthreads();
-  }
-}
-
-// X <- U^-1 on and above the diagonal. Row k is final once multiples of all rows below have been
-// subtracted and it is divided by u_kk.
-__device__ void invert_upper(const Tile& a, Tile& x, int n, int i, int first) {
-  for (int k = n - 1; k >= 0; --k) {
-    if (const int j = static_cast<int>(threadIdx.x); j >= k && j < n)
-      x[k][j] = ((j == k ? 1.0f : 0.0f) + x[k][j]) / a[k][k];
-    __syncthreads();
-    if (i < k)
-      for (int j = first; j < n; j += column_groups)
-        if (j >= k) x[i][j] = fmaf(-a[i][k], x[k][j], x[i][j]);
-    __syncthreads();
-  }
-}
-
 // Block b inverts tile b on the diagonal, and factors it before if `factors`.
+//
+// Step k of the elimination subtracts m_i = a_ik / u_kk times row k from each row i below. The same
+// step on the rows of the unit matrix makes L^-1, and on its columns (column j minus column k times
+// u_kj / u_kk) the inverse of the unit triangle D^-1 U, D the diagonal of U. All three stand in the
+// place of A: step k needs row k and column k as they are then, and leaves, for
+//
+//   i > k, j > k:   a_ij - m_i u_kj, with l_ik = m_i
+//   i > k, j <= k:  x_ij - m_i x_kj of L^-1, with x_kk = 1, x_ik = 0 before
+//   i <= k, j > k:  y_ij - m_i u_kj of (D^-1 U)^-1, m_i = y_ik / u_kk with y_kk = 1, y_kj = 0
+//   before
+//
+// In the end U^-1 = (D^-1 U)^-1 D^-1.
 template <bool factors>
 __global__ void __launch_bounds__(tile_threads)
     tile_kernel(MatrixView<float> matrix, std::int64_t begin, std::int64_t* bad_pivot) {
-  __shared__ Tile a;
-  __shared__ Tile x;
+  // Row and column k are written by their owners before step k, into one of two places by turns,
+  // so that a step has one barrier.
+  __shared__ float rows[2][order];
+  __shared__ float columns[2][order];
+  __shared__ float pivots[order];
   const std::int64_t corner = blockIdx.x * tile_order;
   const std::int64_t rest = matrix.rows - corner;
   const int n = rest < tile_order ? static_cast<int>(rest) : order;
   const MatrixView<float> view = matrix.block(corner, corner, n, n);
   const int i = static_cast<int>(threadIdx.x) % order;
-  const int first = static_cast<int>(threadIdx.x) / order;
-  for (int j = first; j < n; j += column_groups) {
-    if (i < n) a[i][j] = view(i, j);
-    x[i][j] = 0;
-  }
-  __syncthreads();
-  if (factors) eliminate(a, n, i, first, begin, bad_pivot);
-  invert_lower(a, x, n, i, first);
-  invert_upper(a, x, n, i, first);
-  for (int j = first; j < n; j += column_groups)
-    if (i < n) view(i, j) = x[i][j];
-}
-
-// A block of threads has `share` columns of B (left) or rows of it: thread i computes element i of
-// each. It reads the triangle in slices of `slice` of the sum's terms. Its threads are the order of
-// the triangle in whole warps.
-constexpr int triangle_threads = static_cast<int>(triangle_order);
-constexpr int share = 8;
-constexpr int slice = 32;
-static_assert(triangle_threads % slice == 0 && slice % share == 0);
-
-template <bool left>
-__global__ void __launch_bounds__(triangle_threads)
-    triangle_kernel(MatrixView<const float> t, bool lower, float alpha, MatrixView<float> b) {
-  __shared__ float known[triangle_threads][share];
-  __shared__ float terms[slice][triangle_threads + 1];
-  const int w = static_cast<int>(t.rows);
-  const int threads = static_cast<int>(blockDim.x);
-  const int i = static_cast<int>(threadIdx.x);
-  const std::int64_t begin = std::int64_t{blockIdx.x} * share;
-  const std::int64_t rest = (left ? b.columns : b.rows) - begin;
-  const int count = rest < share ? static_cast<int>(rest) : share;
-  if (left) {
-    for (int v = 0; v < share; ++v)
-      if (i < w) known[i][v] = v < count ? b(i, begin + v) : 0;
-  } else {
-    const int v = i % share;
-    for (int k = i / share; k < w; k += threads / share)
-      known[k][v] = v < count ? b(begin + v, k) : 0;
-  }
-  // Term k of element i is t_ik (left) or t_ki; those beyond the diagonal are not the triangle's.
-  const bool first_terms = lower == left;
-  const int from = first_terms ? 0 : i;
-  const int to = first_terms ? i + 1 : w;
-  float sums[share] = {};
-  for (int s = 0; s < w; s += slice) {
-    __syncthreads();
-    if (left) {
-      for (int k = s; k < s + slice && k < w; ++k)
-        if (i < w) terms[k - s][i] = lower && i == k ? 1.0f : t(i, k);
-    } else {
-      const int k = s + i % slice;
-      for (int j = i / slice; j < w && k < w; j += threads / slice)
-        terms[k - s][j] = lower && k == j ? 1.0f : t(k, j);
-    }
-    __syncthreads();
-    const int last = to < s + slice ? to : s + slice;
-    if (i < w)
-      for (int k = from > s ? from : s; k < last; ++k)
+  const int first = static_cast<int>(threadIdx.x) / order * own;
+  float a[own];
 #pragma unroll
-        for (int v = 0; v < share; ++v) sums[v] = fmaf(terms[k - s][i], known[k][v], sums[v]);
-  }
-  if (left) {
-    for (int v = 0; v < count; ++v)
-      if (i < w) b(i, begin + v) = alpha * sums[v];
-    return;
-  }
-  __syncthreads();  // before `known` is written again
-  for (int v = 0; v < share; ++v)
-    if (i < w) known[i][v] = alpha * sums[v];
+  for (int c = 0; c < own; ++c) a[c] = i < n && first + c < n ? view(i, first + c) : 0;
+  if (i == 0)
+#pragma unroll
+    for (int c = 0; c < own; ++c) rows[0][first + c] = a[c];
+  if (first == 0) columns[0][i] = a[0];
   __syncthreads();
-  const int v = i % share;
-  for (int k = i / share; k < w; k += threads / share)
-    if (v < count) b(begin + v, k) = known[k][v];
+  for (int group = 0; group < n; group += own) {
+#pragma unroll
+    for (int e = 0; e < own; ++e) {  // e is known when it is compiled: a[e] is a register
+      const int k = group + e;
+      if (k >= n) break;
+      const float* const row = rows[e % 2];
+      const float pivot = row[k];
+      if (threadIdx.x == 0) {
+        pivots[k] = pivot;
+        if (factors && !usable(pivot) && *bad_pivot < 0) *bad_pivot = begin + k;
+      }
+      const float left = i == k ? 1.0f : columns[e % 2][i];
+      const float m = !factors && i > k ? left : left / pivot;
+#pragma unroll
+      for (int c = 0; c < own; ++c) {
+        const int j = first + c;
+        const bool subtracts = i > k ? factors || j <= k : j > k;
+        const float before = j == k || i == k ? 0 : a[c];
+        if (subtracts) a[c] = fmaf(-m, j == k ? 1.0f : row[j], before);
+      }
+      const int next = (e + 1) % 2;
+      if (i == k + 1)
+#pragma unroll
+        for (int c = 0; c < own; ++c) rows[next][first + c] = a[c];
+      const int owner = e + 1 < own ? group : group + own;  // of column k + 1
+      if (first == owner) columns[next][i] = a[(e + 1) % own];
+      __syncthreads();
+    }
+  }
+#pragma unroll
+  for (int c = 0; c < own; ++c) {
+    const int j = first + c;
+    if (i < n && j < n) view(i, j) = i > j ? a[c] : (i == j ? 1.0f : a[c]) / pivots[j];
+  }
 }
 
 }  // namespace
@@ -337,17 +282,6 @@ cudaError_t factor_tile(cudaStream_t stream, MatrixView<float> a, std::int64_t b
   if (a.empty()) return cudaSuccess;
   if (a.rows > tile_order || a.columns != a.rows) return cudaErrorInvalidValue;
   return launch(stream, 1, tile_threads, tile_kernel<true>, a, begin, bad_pivot);
-}
-
-cudaError_t multiply_triangle(cudaStream_t stream, bool left, Triangle triangle, float alpha,
-                              MatrixView<const float> t, MatrixView<float> b) {
-  if (b.empty()) return cudaSuccess;
-  if (t.rows != t.columns || t.rows > triangle_order || t.rows != (left ? b.rows : b.columns))
-    return cudaErrorInvalidValue;
-  return launch(stream, blocks(left ? b.columns : b.rows, share),
-                static_cast<unsigned>(round_up(t.rows, std::int64_t{slice})),
-                left ? triangle_kernel<true> : triangle_kernel<false>, t,
-                triangle == Triangle::unit_lower, alpha, b);
 }
 
 cudaError_t invert_tiles(cudaStream_t stream, MatrixView<float> a) {

@@ -146,7 +146,8 @@ TEST_CASE("a pivot that underflows to zero does not make A singular", "[solve][d
           1, [&](std::int64_t i, std::int64_t) { return b[static_cast<std::size_t>(i)]; });
       Factorization factors(MPI_COMM_WORLD, matrix, options(shape, 2, Precision::automatic));
       const Solution s = factors.solve(side, given);
-      CHECK(s.x == x);
+      CAPTURE(s.x);
+      for (std::size_t i = 0; i < x.size(); ++i) CHECK(std::fabs(s.x[i] - x[i]) <= eps);
       CHECK(s.steps.back().solved);
     }
 }

@@ -11,10 +11,6 @@ namespace lupine {
 
 namespace {
 
-// Up to this number of columns (left) or rows, Lupine's kernel multiplies by a triangle: cuBLAS
-// needs some 20 microseconds for the narrow ones of a diagonal block.
-constexpr std::int64_t most_narrow = 2048;
-
 cublasFillMode_t fill(Triangle triangle) {
   return triangle == Triangle::unit_lower ? CUBLAS_FILL_MODE_LOWER : CUBLAS_FILL_MODE_UPPER;
 }
@@ -104,11 +100,6 @@ void add_product(Lane& lane, T alpha, MatrixView<const T> a, MatrixView<const T>
 void triangle_product(Lane& lane, cublasSideMode_t side, Triangle triangle, float alpha,
                       MatrixView<const float> t, MatrixView<float> b, Transpose transpose) {
   if (b.empty()) return;
-  const bool left = side == CUBLAS_SIDE_LEFT;
-  if (transpose == Transpose::no && t.rows <= cuda::triangle_order &&
-      (left ? b.columns : b.rows) <= most_narrow)
-    return check(cuda::multiply_triangle(lane.stream(), left, triangle, alpha, t, b),
-                 "multiply_triangle");
   check(cublasStrmm_64(lane.blas(), side, fill(triangle), operation<float>(transpose),
                        diagonal(triangle), b.rows, b.columns, &alpha, t.data, t.ld, b.data, b.ld,
                        b.data, b.ld),

@@ -130,13 +130,6 @@ cudaError_t round_strip(cudaStream_t stream, Triangle, const SolveBounds&,
 cudaError_t factor_tile(cudaStream_t stream, MatrixView<float>, std::int64_t, std::int64_t*) {
   return tiles(stream, 1);
 }
-cudaError_t multiply_triangle(cudaStream_t stream, bool left, Triangle, float,
-                              MatrixView<const float> t, MatrixView<float> b) {
-  if (b.empty()) return cudaSuccess;
-  paper::launch_product(stream, device_of(stream).of(OperationKind::product, Precision::fp32), 4, 4,
-                        left ? t.rows : b.rows, left ? b.columns : t.rows, t.rows, 0);
-  return cudaSuccess;
-}
 cudaError_t invert_tiles(cudaStream_t stream, MatrixView<float> a) {
   return tiles(stream, ceil_div(a.rows, tile_order));
 }
