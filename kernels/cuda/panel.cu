@@ -141,6 +141,9 @@ __device__ bool usable(float pivot) {
   return pivot != 0 && magnitude_bits(pivot) < infinity_bits;
 }
 
+// With fewer blocks on a multiprocessor there are enough registers for all of a tile.
+constexpr int tiles_at_once = 1;
+
 // Block b inverts tile b on the diagonal, and factors it before if `factors`.
 //
 // Step k of the elimination subtracts m_i = a_ik / u_kk times row k from each row i below. The same
@@ -155,7 +158,7 @@ __device__ bool usable(float pivot) {
 //
 // In the end U^-1 = (D^-1 U)^-1 D^-1.
 template <bool factors>
-__global__ void __launch_bounds__(tile_threads)
+__global__ void __launch_bounds__(tile_threads, tiles_at_once)
     tile_kernel(MatrixView<float> matrix, std::int64_t begin, std::int64_t* bad_pivot) {
   // Row and column k are written by their owners before step k, into one of two places by turns,
   // so that a step has one barrier.
@@ -170,7 +173,10 @@ __global__ void __launch_bounds__(tile_threads)
   const int first = static_cast<int>(threadIdx.x) / order * own;
   float a[own];
 #pragma unroll
-  for (int c = 0; c < own; ++c) a[c] = i < n && first + c < n ? view(i, first + c) : 0;
+  for (int c = 0; c < own; ++c) {
+    const int j = first + c;
+    a[c] = i < n && j < n ? view(i, j) : i == j ? 1 : 0;  // beyond the tile: the unit matrix
+  }
   if (i == 0)
 #pragma unroll
     for (int c = 0; c < own; ++c) rows[0][first + c] = a[c];
@@ -180,7 +186,6 @@ __global__ void __launch_bounds__(tile_threads)
 #pragma unroll
     for (int e = 0; e < own; ++e) {  // e is known when it is compiled: a[e] is a register
       const int k = group + e;
-      if (k >= n) break;
       const float* const row = rows[e % 2];
       const float pivot = row[k];
       if (threadIdx.x == 0) {

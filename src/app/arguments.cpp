@@ -245,7 +245,7 @@ std::vector<std::string> words_of(const Settings& settings, const CommandWords& 
     } else if (option->is_flag() && value != "on") {
       refuse(fmt::format("'{}' is {}; allowed: true", printable(key), printable(value)));
     } else if (!given.given(option->once.empty() ? option->names : option->once)) {
-      words.push_back(option->is_flag() ? name : name + "=" + value);
+      words.push_back(option->is_flag() ? name : fmt::format("{}={}", name, value));
     }
   }
   return words;
@@ -346,6 +346,7 @@ Arguments parse_arguments(const std::vector<std::string>& words, const std::stri
   app.set_version_flag("--version", fmt::format("lupine {} ({})", LUPINE_VERSION, LUPINE_REVISION));
   app.allow_extras()->require_subcommand(0, 1);
   std::vector<CLI::App*> apps;
+  apps.reserve(table.size());
   for (const CommandWords& command : table)
     apps.push_back(add_command(
         command.word() == command.name ? app : *app.get_subcommand("predict"), command));
@@ -380,14 +381,15 @@ Arguments parse_arguments(const std::vector<std::string>& words, const std::stri
   if (command->command == Command::verify && arguments.submission.empty())
     throw UsageError("FOLDER, the submission to check, is missing; allowed: lupine verify FOLDER");
   const CLI::App& read = *apps[static_cast<std::size_t>(command - table.begin())];
+  const bool has_settings =
+      command->command != Command::info && command->command != Command::verify;
+  const bool is_whole = arguments.settings.empty() || settings != nullptr || arguments.predict.on;
   if (command->command == Command::print)
     arguments.text = text_of(table, *command, arguments.topic);
-  else if (command->command == Command::info || command->command == Command::verify)
-    arguments.command = command->command;
-  else if (arguments.settings.empty() || settings != nullptr || arguments.predict.on)
+  else if (has_settings && is_whole)
     settle(*command, read, arguments, normalizer);
   else
-    arguments.command = command->command;  // to be settled with the file's options
+    arguments.command = command->command;  // or it is settled with the file's options
   return arguments;
 }
 

@@ -76,6 +76,17 @@ constexpr bool is_open(const OptionRange& range, Number number) {
   return range.open && static_cast<double>(number) == *range.open;
 }
 
+/// Whether an option's value leaves the choice to Lupine: an empty list or text, or such a number.
+template <class Value>
+constexpr bool is_left_open(std::string_view option, const Value& value) {
+  if constexpr (requires { value.empty(); })
+    return value.empty();
+  else if constexpr (std::is_arithmetic_v<Value> && !std::is_same_v<Value, bool>)
+    return is_open(range_of(option), value);
+  else
+    return false;
+}
+
 /// Whether a program may give this number.
 template <class Number>
 constexpr bool is_allowed(const OptionRange& range, Number number) {

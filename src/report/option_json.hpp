@@ -55,13 +55,8 @@ nlohmann::ordered_json json_of_options(const Options& options) {
 template <class Options>
 nlohmann::ordered_json json_of_asked(const Options& options) {
   auto all = json_of_options(options);
-  for_each_option(options, [&]<class Value>(std::string_view option, const Value& value) {
-    bool open = false;
-    if constexpr (requires { value.empty(); })
-      open = value.empty();
-    else if constexpr (std::is_arithmetic_v<Value> && !std::is_same_v<Value, bool>)
-      open = is_open(range_of(option), value);
-    if (open) all[std::string(option)] = nullptr;
+  for_each_option(options, [&](std::string_view option, const auto& value) {
+    if (is_left_open(option, value)) all[std::string(option)] = nullptr;
   });
   return all;
 }

@@ -28,13 +28,9 @@ std::vector<OptionText> options_of(const Setup& setup) {
            (name != "comm" || o.run.device == DeviceKind::cuda);
   };
   std::vector<OptionText> all;
-  for_each_option(o, [&]<class Value>(std::string_view name, const Value& value) {
-    bool open = false;
-    if constexpr (requires { value.empty(); })
-      open = value.empty();
-    else if constexpr (std::is_arithmetic_v<Value> && !std::is_same_v<Value, bool>)
-      open = is_open(range_of(name), value);
-    if (!open && has_effect(name)) all.push_back({std::string(name), option_text(value)});
+  for_each_option(o, [&](std::string_view name, const auto& value) {
+    if (!is_left_open(name, value) && has_effect(name))
+      all.push_back({std::string(name), option_text(value)});
   });
   return all;
 }
@@ -76,6 +72,7 @@ std::vector<OptionText> given_lists(const HplDat& lists) {
 std::vector<OptionText> options_again(const std::vector<Setup>& setups, const HplDat& lists) {
   LUPINE_EXPECTS(!setups.empty());
   std::vector<std::vector<OptionText>> runs;
+  runs.reserve(setups.size());
   for (const Setup& setup : setups) runs.push_back(options_of(setup));
   const std::vector<OptionText> given = given_lists(lists);
   // P and Q make pairs.

@@ -78,6 +78,7 @@ std::string of_nodes(const ordered_json& system,
       ++same->second;
   }
   std::vector<std::string> all;
+  all.reserve(counts.size());
   for (const auto& [said, count] : counts)
     all.push_back(counts.size() == 1 ? said : fmt::format("{} x {}", count, said));
   return fmt::format("{}", fmt::join(all, "; "));
