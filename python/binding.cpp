@@ -12,6 +12,7 @@
 
 #include "comm/communicator.hpp"
 #include "device/device.hpp"
+#include "host/blas_library.hpp"
 #include "host/processor.hpp"
 #include "revision.hpp"
 

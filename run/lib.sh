@@ -14,7 +14,7 @@ export CCACHE_BASEDIR=${CCACHE_BASEDIR:-$root} CCACHE_NOHASHDIR=${CCACHE_NOHASHD
 
 build_packages=(g++ cmake ninja-build pkg-config git python3 libopenblas-openmp-dev libopenmpi-dev
   openmpi-bin libdnnl-dev libfmt-dev nlohmann-json3-dev libcli11-dev libhwloc-dev libzip-dev gnuplot-nox)
-test_packages=(catch2 liblapacke-dev libboost-context-dev doxygen)
+test_packages=(catch2 libblis-openmp-dev liblapacke-dev libboost-context-dev doxygen)
 bundle_packages=(binutils xz-utils)
 # With one that Debian's package depends on, and that a build does not need.
 package_packages=(dpkg-dev file libopenblas0)

@@ -189,8 +189,9 @@ void require_use_of_prediction(const Arguments& arguments, const Normalizer& nor
     throw UsageError("--plot: allowed only with --scale");
   if (normalizer.given("--budget") && !p.search)
     throw UsageError("--budget: allowed only with --search");
-  for (const char* names : {"--monitor", "--monitor-temperature", "--monitor-clock",
-                            "--monitor-power", "--settings", "--save-settings", "--submission"})
+  for (const char* names :
+       {"--monitor", "--monitor-temperature", "--monitor-clock", "--monitor-power", "--settings",
+        "--save-settings", "--submission", "--blas"})
     if (normalizer.given(names))
       throw UsageError(fmt::format("{}: nothing runs here; allowed without predict", names));
   if (normalizer.given("--profile"))

@@ -92,6 +92,7 @@ struct Arguments {
   std::string plot;                ///< compare, predict: path; empty: no picture
   std::string trace;               ///< path; empty: no trace
   std::string profile;             ///< path, or "none"; empty: as profile_place() says
+  std::string blas;                ///< library to call (host/blas_library.hpp); empty: LUPINE_BLAS
   std::optional<bool> progress;    ///< nothing: progress is shown if standard error is a terminal
   std::vector<OptionText> common;  ///< what must be equal on all ranks
 };

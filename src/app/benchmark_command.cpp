@@ -144,6 +144,7 @@ std::string line_of(const Arguments& arguments, int ranks, const Settings& setti
 Settings settle_again(const Arguments& arguments, const char* command,
                       std::vector<OptionText> options) {
   if (arguments.repeat > 1) options.push_back({"repeat", option_text(arguments.repeat)});
+  if (!arguments.blas.empty()) options.push_back({"blas", arguments.blas});
   Settings settings{command, std::move(options)};
   if (!arguments.save_settings.empty())
     write_whole(arguments.save_settings, settings_text(settings));

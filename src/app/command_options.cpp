@@ -144,6 +144,12 @@ Option profile_option(Arguments& arguments) {
               arguments.profile);
 }
 
+Option blas_option(Arguments& arguments) {
+  return file("--blas",
+              "Library whose BLAS and LAPACK is called (default: LUPINE_BLAS, or OpenBLAS)",
+              arguments.blas);
+}
+
 Option json_option(Arguments& arguments) {
   return file("--json", "Write the report as JSON too", arguments.json);
 }
@@ -175,7 +181,8 @@ Options run_options(Arguments& arguments) {
           file("--save-settings",
                "Write the options of the same run, with what Lupine has chosen, as JSON",
                arguments.save_settings),
-          profile_option(arguments)};
+          profile_option(arguments),
+          blas_option(arguments)};
 }
 
 Options dat_option(Arguments& arguments) {
@@ -270,6 +277,7 @@ Options tune_options(Arguments& a) {
       json_option(a),
       file("--profile", "Profile to write, or none (default: in the user's configuration folder)",
            a.profile),
+      blas_option(a),
   };
   append(all, place_options(o.run));
   all.push_back(memory_option(o));
@@ -327,7 +335,7 @@ Options compare_options(Arguments& a) {
   append(all, low_precision_options(a.options, any_matrix(a)));
   append(all, panel_options(a.options.leaf, a.options.ndiv));
   append(all, machine_options(a.options));
-  all.push_back(profile_option(a));
+  append(all, {profile_option(a), blas_option(a)});
   append(all, monitor_options(a.monitor));
   return all;
 }
@@ -367,7 +375,7 @@ Options solve_options(Arguments& a) {
   append(all, place_options(o.run));
   all.push_back(json_option(a));
   all.push_back(file("--report", "Write the report as text to a file too", own.report));
-  all.push_back(profile_option(a));
+  append(all, {profile_option(a), blas_option(a)});
   append(all, monitor_options(a.monitor));
   return all;
 }
@@ -391,6 +399,7 @@ Options check_options(Arguments& a) {
       number("--threads", "Threads a rank (default: its share of the cores)", run.threads),
       stall_option(run),
       json_option(a),
+      blas_option(a),
   };
   return all;
 }
@@ -417,7 +426,8 @@ Options calibrate_options(Arguments& a) {
       choice("--device", "With --calibrate: what is measured (default auto)", a.options.run.device),
       number("--threads", "With --calibrate: threads a rank (default: its share of the cores)",
              a.options.run.threads),
-      stall_option(a.options.run)};
+      stall_option(a.options.run),
+      blas_option(a)};
 }
 
 }  // namespace lupine

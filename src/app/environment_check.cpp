@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "device/device.hpp"
+#include "host/blas_library.hpp"
 #include "host/processor.hpp"
 #include "io/text.hpp"
 #include "revision.hpp"

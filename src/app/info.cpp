@@ -7,6 +7,7 @@
 
 #include "comm/communicator.hpp"
 #include "device/device.hpp"
+#include "host/blas_library.hpp"
 #include "host/processor.hpp"
 #include "io/npz.hpp"
 #include "revision.hpp"

@@ -29,6 +29,7 @@
 #include "comm/communicator.hpp"
 #include "comm/run_watch.hpp"
 #include "cpu/isa.hpp"
+#include "host/blas_library.hpp"
 #include "host/processor.hpp"
 #include "io/settings.hpp"
 
@@ -53,6 +54,7 @@ std::optional<std::string> better_kernels() {
 /// have better ones. Returns if there is nothing to correct, or this is the restarted program.
 void correct_blas_kernels(char** argv) {
   if (std::getenv(blas_variable) != nullptr) return;  // set by the user, or before the restart
+  if (std::getenv("LUPINE_BLAS") != nullptr) return;  // OpenBLAS is hardly called
   const std::optional<std::string> kernels = better_kernels();
   if (!kernels) return;
   ::setenv(uncorrected_variable, blas_description().c_str(), 1);
@@ -129,7 +131,18 @@ ProfilePlace place_of_profile(const Arguments& arguments) {
                                            .home = environment("HOME")});
 }
 
-int run_command(const Communicator& world, const std::vector<std::string>& words) {
+/// Has the BLAS of --blas, or else of LUPINE_BLAS, loaded before its first call. @throws UsageError
+void choose_blas(Arguments& arguments) {
+  if (arguments.blas.empty())
+    arguments.blas = environment("LUPINE_BLAS");
+  else
+    ::setenv("LUPINE_BLAS", arguments.blas.c_str(), 1);
+  is_other_blas();
+}
+
+/// The arguments of the command line and of the settings that it names, the same on all ranks.
+Arguments read_arguments(const Communicator& world, const std::vector<std::string>& words,
+                         std::vector<std::string>& notes) {
   const std::vector<std::string> given(words.begin() + 1, words.end());
   Arguments arguments = agreed(world, [&] {
     allowed_cpu_isa();
@@ -139,7 +152,6 @@ int run_command(const Communicator& world, const std::vector<std::string>& words
   require_equal_options(
       world, {{"command", arguments.command == Command::print ? "help or version" : words[1]},
               {"--settings", arguments.settings.empty() ? "" : "given"}});
-  std::vector<std::string> notes;
   if (!arguments.settings.empty()) {
     std::string text;
     on_rank_0(world, [&] { text = read_settings(arguments.settings); });
@@ -149,6 +161,14 @@ int run_command(const Communicator& world, const std::vector<std::string>& words
         fmt::format("options that are not given are those of '{}'", arguments.settings));
   }
   arguments.program = words[0];
+  if (!arguments.predict.on || arguments.command == Command::calibrate)
+    agree(world, [&] { choose_blas(arguments); });
+  return arguments;
+}
+
+int run_command(const Communicator& world, const std::vector<std::string>& words) {
+  std::vector<std::string> notes;
+  Arguments arguments = read_arguments(world, words, notes);
   const std::string uncorrected = environment(uncorrected_variable);
   if (!uncorrected.empty())
     notes.push_back(fmt::format("kernels of BLAS corrected by {}={}; by itself it is {}",

@@ -11,6 +11,7 @@
 #include <system_error>
 
 #include "comm/agreement.hpp"
+#include "host/blas_library.hpp"
 #include "host/processor.hpp"
 #include "io/file.hpp"
 #include "report/report_parts.hpp"

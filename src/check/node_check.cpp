@@ -18,6 +18,7 @@
 #include "comm/agreement.hpp"
 #include "core/option_text.hpp"
 #include "device/device_traits.hpp"
+#include "host/blas_library.hpp"
 #include "host/processor.hpp"
 #include "revision.hpp"
 #include "sensors/nvml.hpp"

@@ -244,7 +244,7 @@ ordered_json Measurements::solve(const std::string& method, std::int64_t n, doub
   task.least = least(10);
   task.may_not_fit = true;
   task.may_not_load = true;
-  task.may_fail = true;  // it is the library's failure, not one of Lupine's
+  task.not_available = {"cusolverDnIRSXgesv failed: cuSOLVER's status"};
   task.result = only_line;
   task.words = words_of_solver;
   ordered_json record = session_.run(task);

@@ -9,7 +9,7 @@
 #include <vector>
 
 #ifdef LUPINE_WITH_LAPACK
-// The Fortran interface; integers of this BLAS have 32 bits (see dense.cpp).
+// The Fortran interface; integers of this BLAS have 32 bits (see host/blas_library.hpp).
 extern "C" {
 void dgesv_(const int* n, const int* nrhs, double* a, const int* lda, int* pivots, double* b,
             const int* ldb, int* info);
@@ -41,6 +41,7 @@ void dgesvx_(const char* fact, const char* trans, const int* n, const int* nrhs,
 
 #include "core/expects.hpp"
 #include "core/scalar.hpp"
+#include "host/blas_library.hpp"
 
 namespace lupine {
 
@@ -76,9 +77,9 @@ LapackOutcome run_gesv(LapackArguments<T>& s) {
     gesv(&s.n, &s.rhs, s.a.data, &s.ld, s.pivots.data(), s.x.data, &s.n, &outcome.info);
   };
   if constexpr (is_real<T>)
-    call(dgesv_);
+    call(BlasRoutine{"dgesv_", dgesv_});
   else
-    call(zgesv_);
+    call(BlasRoutine{"zgesv_", zgesv_});
   return outcome;
 }
 
@@ -89,13 +90,15 @@ LapackOutcome run_mixed(LapackArguments<T>& s) {
   T* const residuals = b + s.size();
   std::copy_n(s.x.data, s.size(), b);
   if constexpr (is_real<T>) {
-    dsgesv_(&s.n, &s.rhs, s.a.data, &s.ld, s.pivots.data(), b, &s.n, s.x.data, &s.n, residuals,
-            reinterpret_cast<float*>(residuals + s.size()), &outcome.iterations, &outcome.info);
+    BlasRoutine{"dsgesv_", dsgesv_}(
+        &s.n, &s.rhs, s.a.data, &s.ld, s.pivots.data(), b, &s.n, s.x.data, &s.n, residuals,
+        reinterpret_cast<float*>(residuals + s.size()), &outcome.iterations, &outcome.info);
   } else {
     std::vector<double> norms(s.pivots.size());
-    zcgesv_(&s.n, &s.rhs, s.a.data, &s.ld, s.pivots.data(), b, &s.n, s.x.data, &s.n, residuals,
-            reinterpret_cast<std::complex<float>*>(residuals + s.size()), norms.data(),
-            &outcome.iterations, &outcome.info);
+    BlasRoutine{"zcgesv_", zcgesv_}(&s.n, &s.rhs, s.a.data, &s.ld, s.pivots.data(), b, &s.n,
+                                    s.x.data, &s.n, residuals,
+                                    reinterpret_cast<std::complex<float>*>(residuals + s.size()),
+                                    norms.data(), &outcome.iterations, &outcome.info);
   }
   return outcome;
 }
@@ -113,7 +116,8 @@ using Gesvxx = void(const char* fact, const char* trans, const int* n, const int
 /// Null where the library was built without it.
 template <class T>
 Gesvxx<T>* gesvxx() {
-  return reinterpret_cast<Gesvxx<T>*>(dlsym(RTLD_DEFAULT, is_real<T> ? "dgesvxx_" : "zgesvxx_"));
+  const char* const name = is_real<T> ? "dgesvxx_" : "zgesvxx_";
+  return blas_routine(name, reinterpret_cast<Gesvxx<T>*>(dlsym(RTLD_DEFAULT, name)));
 }
 
 /// dgesvx, or dgesvxx, whose parameters are left at their defaults.
@@ -152,9 +156,9 @@ LapackOutcome run_expert(LapackArguments<T>& s, bool extended) {
            work.data(), more.data(), &outcome.info, 1, 1, 1);
   };
   if constexpr (is_real<T>)
-    call(dgesvx_);
+    call(BlasRoutine{"dgesvx_", dgesvx_});
   else
-    call(zgesvx_);
+    call(BlasRoutine{"zgesvx_", zgesvx_});
   outcome.forward_bound = *std::max_element(forward.begin(), forward.end());
   return outcome;
 }

@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "core/expects.hpp"
+#include "host/blas_library.hpp"
 
 #ifdef LUPINE_WITH_LAPACK
 // The Fortran interface; integers of this BLAS have 32 bits. The last arguments are the lengths of
@@ -72,26 +73,26 @@ struct Routines;
 template <>
 struct Routines<double> {
   using Second = int;
-  static constexpr auto gesvx = dgesvx_;
-  static constexpr auto sysvx = dsysvx_;
-  static constexpr auto hesvx = dsysvx_;
-  static constexpr auto posvx = dposvx_;
-  static constexpr auto gbsvx = dgbsvx_;
-  static constexpr auto trtrs = dtrtrs_;
-  static constexpr auto trcon = dtrcon_;
-  static constexpr auto trrfs = dtrrfs_;
+  static constexpr BlasRoutine gesvx{"dgesvx_", dgesvx_};
+  static constexpr BlasRoutine sysvx{"dsysvx_", dsysvx_};
+  static constexpr BlasRoutine hesvx{"dsysvx_", dsysvx_};
+  static constexpr BlasRoutine posvx{"dposvx_", dposvx_};
+  static constexpr BlasRoutine gbsvx{"dgbsvx_", dgbsvx_};
+  static constexpr BlasRoutine trtrs{"dtrtrs_", dtrtrs_};
+  static constexpr BlasRoutine trcon{"dtrcon_", dtrcon_};
+  static constexpr BlasRoutine trrfs{"dtrrfs_", dtrrfs_};
 };
 template <>
 struct Routines<std::complex<double>> {
   using Second = double;
-  static constexpr auto gesvx = zgesvx_;
-  static constexpr auto sysvx = zsysvx_;
-  static constexpr auto hesvx = zhesvx_;
-  static constexpr auto posvx = zposvx_;
-  static constexpr auto gbsvx = zgbsvx_;
-  static constexpr auto trtrs = ztrtrs_;
-  static constexpr auto trcon = ztrcon_;
-  static constexpr auto trrfs = ztrrfs_;
+  static constexpr BlasRoutine gesvx{"zgesvx_", zgesvx_};
+  static constexpr BlasRoutine sysvx{"zsysvx_", zsysvx_};
+  static constexpr BlasRoutine hesvx{"zhesvx_", zhesvx_};
+  static constexpr BlasRoutine posvx{"zposvx_", zposvx_};
+  static constexpr BlasRoutine gbsvx{"zgbsvx_", zgbsvx_};
+  static constexpr BlasRoutine trtrs{"ztrtrs_", ztrtrs_};
+  static constexpr BlasRoutine trcon{"ztrcon_", ztrcon_};
+  static constexpr BlasRoutine trrfs{"ztrrfs_", ztrrfs_};
 };
 
 std::size_t size_of(std::int64_t n) {

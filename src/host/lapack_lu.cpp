@@ -9,10 +9,11 @@
 
 #include "core/expects.hpp"
 #include "core/scalar.hpp"
+#include "host/blas_library.hpp"
 
 #ifdef LUPINE_WITH_LAPACK
-// The Fortran interface; integers of this BLAS have 32 bits (see dense.cpp). The last argument of
-// getrs is the length of `transpose`, which Fortran passes by value.
+// The Fortran interface; integers of this BLAS have 32 bits (see host/blas_library.hpp). The last
+// argument of getrs is the length of `transpose`, which Fortran passes by value.
 template <class T>
 using Getrf = void(const int* m, const int* n, T* a, const int* lda, int* pivots, int* info);
 template <class T>
@@ -43,6 +44,7 @@ void share_lapack(const LapackRoutines& routines) {
   shared_routines() = routines;
 }
 const LapackRoutines* shared_lapack(int threads) {
+  if (is_other_blas()) return nullptr;
   const LapackRoutines& routines = shared_routines();
   return routines.threads != nullptr && routines.threads() == threads ? &routines : nullptr;
 }
@@ -56,23 +58,23 @@ template <class T>
 struct Linked;
 template <>
 struct Linked<float> {
-  static constexpr auto getrf = sgetrf_;
-  static constexpr auto getrs = sgetrs_;
+  static constexpr BlasRoutine getrf{"sgetrf_", sgetrf_};
+  static constexpr BlasRoutine getrs{"sgetrs_", sgetrs_};
 };
 template <>
 struct Linked<double> {
-  static constexpr auto getrf = dgetrf_;
-  static constexpr auto getrs = dgetrs_;
+  static constexpr BlasRoutine getrf{"dgetrf_", dgetrf_};
+  static constexpr BlasRoutine getrs{"dgetrs_", dgetrs_};
 };
 template <>
 struct Linked<std::complex<float>> {
-  static constexpr auto getrf = cgetrf_;
-  static constexpr auto getrs = cgetrs_;
+  static constexpr BlasRoutine getrf{"cgetrf_", cgetrf_};
+  static constexpr BlasRoutine getrs{"cgetrs_", cgetrs_};
 };
 template <>
 struct Linked<std::complex<double>> {
-  static constexpr auto getrf = zgetrf_;
-  static constexpr auto getrs = zgetrs_;
+  static constexpr BlasRoutine getrf{"zgetrf_", zgetrf_};
+  static constexpr BlasRoutine getrs{"zgetrs_", zgetrs_};
 };
 
 // The place of a type in LapackRoutines.

@@ -172,19 +172,6 @@ bool bindings_overlap(const std::string& a, const std::string& b) {
   return hwloc_bitmap_intersects(first.get(), second.get()) != 0;
 }
 
-std::string blas_description() {
-  static const std::string description = [] {
-    const std::string config = openblas_get_config();  // "OpenBLAS 0.3.21 NO_LAPACKE ..."
-    const auto end = config.find(' ', config.find(' ') + 1);
-    const int parallel = openblas_get_parallel();
-    return fmt::format("{}, {} kernels, {} threads", config.substr(0, end), openblas_get_corename(),
-                       parallel == 2   ? "OpenMP"
-                       : parallel == 1 ? "own"
-                                       : "no");
-  }();
-  return description;
-}
-
 std::string onednn_description() {
 #ifdef LUPINE_WITH_ONEDNN
   const dnnl::version_t* v = dnnl::version();

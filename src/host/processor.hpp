@@ -34,8 +34,6 @@ std::string core_binding();
 /// Whether two such lists have a processor in common.
 bool bindings_overlap(const std::string& a, const std::string& b);
 
-/// "OpenBLAS 0.3.21, Zen kernels, OpenMP threads".
-std::string blas_description();
 /// "oneDNN 2.6.3", or "none".
 std::string onednn_description();
 /// Whether oneDNN multiplies BF16 by instructions of this processor (AVX512_BF16 or AMX), and

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "host/thread_scope.hpp"
 
-#include <cblas.h>
 #include <omp.h>
 #include <pthread.h>
 
@@ -11,6 +10,7 @@
 #include <utility>
 
 #include "core/expects.hpp"
+#include "host/blas_library.hpp"
 
 namespace lupine {
 
@@ -50,14 +50,14 @@ ThreadScope::ThreadScope(int wanted) : around_(present()) {
   if (threads == around_) return;
   if (threads > 1) note_pool();
   const int openmp = omp_get_max_threads();
-  const int openblas = openblas_get_num_threads();
+  const int blas = blas_threads();
   const bool adjusts = omp_get_dynamic() != 0;
-  if (openmp == threads && openblas == threads && !adjusts) return;
+  if (openmp == threads && blas == threads && !adjusts) return;
   openmp_ = openmp;
-  openblas_ = openblas;
+  blas_ = blas;
   adjusts_ = adjusts;
   omp_set_num_threads(threads);
-  openblas_set_num_threads(threads);
+  set_blas_threads(threads);
   if (adjusts) omp_set_dynamic(0);
 }
 
@@ -65,7 +65,7 @@ ThreadScope::ThreadScope(int wanted) : around_(present()) {
 ThreadScope::~ThreadScope() {
   present() = around_;
   if (openmp_ == 0) return;
-  openblas_set_num_threads(openblas_);
+  set_blas_threads(blas_);
   omp_set_num_threads(openmp_);
   if (adjusts_) omp_set_dynamic(1);
 }

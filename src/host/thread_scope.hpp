@@ -5,10 +5,10 @@
 
 namespace lupine {
 
-/// From its constructor to its destructor, OpenBLAS and the calling thread's OpenMP loops use
-/// `wanted` threads; after that, as many as before. Scopes nest, each on one thread. A scope
-/// inside another one with the same number costs nothing, and little where the numbers are right
-/// already.
+/// From its constructor to its destructor, BLAS (host/blas_library.hpp) and the calling thread's
+/// OpenMP loops use `wanted` threads; after that, as many as before. Scopes nest, each on one
+/// thread. A scope inside another one with the same number costs nothing, and little where the
+/// numbers are right already.
 ///
 /// Where OpenMP does not give so many, there are as many as it gives: see largest_team(). OpenBLAS
 /// waits for ever for threads of its team that do not come.
@@ -26,7 +26,7 @@ class ThreadScope {
  private:
   int around_;            // the number of the enclosing scope; 0: there is none
   int openmp_ = 0;        // OpenMP's number before this scope; 0: this scope changes nothing
-  int openblas_ = 0;      // OpenBLAS's number before this scope
+  int blas_ = 0;          // that of BLAS before this scope
   bool adjusts_ = false;  // whether OpenMP was free to take fewer threads before this scope
 };
 

@@ -7,6 +7,7 @@
 #include "device/cuda/cuda_hooks.hpp"
 #include "device/device.hpp"
 #include "factor/equal_vector.hpp"
+#include "host/blas_library.hpp"
 #include "host/processor.hpp"
 #include "host/thread_scope.hpp"
 #include "paper/cpu_device.hpp"
@@ -98,6 +99,9 @@ bool bindings_overlap(const std::string&, const std::string&) {
 }
 std::string blas_description() {
   return "no BLAS";
+}
+bool is_other_blas() {
+  return false;
 }
 
 std::string onednn_description() {

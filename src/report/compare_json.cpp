@@ -9,6 +9,7 @@
 #include "core/expects.hpp"
 #include "core/matrix_traits.hpp"
 #include "core/option_text.hpp"
+#include "host/blas_library.hpp"
 #include "host/processor.hpp"
 #include "report/level_report.hpp"
 #include "report/option_json.hpp"

@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "host/blas_library.hpp"
 #include "host/processor.hpp"
 #include "report/level_report.hpp"
 #include "report/option_lines.hpp"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "host/blas_library.hpp"
 #include "host/thread_scope.hpp"
 
 #include <omp.h>

@@ -24,6 +24,7 @@
 #include "device/device_traits.hpp"
 #include "device/out_of_memory.hpp"
 #include "element/rounding.hpp"
+#include "host/blas_library.hpp"
 #include "host/limited_space.hpp"
 #include "host/processor.hpp"
 

@@ -14,6 +14,7 @@
 #include "core/numbers.hpp"
 #include "device/cpu/expansion.hpp"
 #include "device/cpu/triangular.hpp"
+#include "host/blas_library.hpp"
 
 namespace lupine {
 
@@ -22,7 +23,7 @@ namespace {
 // Up to this order, a plain loop is faster than calls of BLAS.
 constexpr std::int64_t base = 32;
 
-// OpenBLAS has 32-bit sizes.
+// Sizes have 32 bits: see host/blas_library.hpp.
 int blas_int(std::int64_t value) {
   if (value > std::numeric_limits<int>::max())
     throw Fault("a local matrix dimension exceeds BLAS's 32-bit limit");
@@ -59,33 +60,37 @@ std::int64_t factor_base(MatrixView<float> a) {
 void multiply_add(float alpha, MatrixView<const float> a, MatrixView<const float> b,
                   MatrixView<float> c, Transpose transpose) {
   if (c.empty() || b.rows == 0) return;
-  cblas_sgemm(CblasColMajor, blas_transpose(transpose), CblasNoTrans, blas_int(c.rows),
-              blas_int(c.columns), blas_int(b.rows), alpha, a.data, blas_int(a.ld), b.data,
-              blas_int(b.ld), 1.0f, c.data, blas_int(c.ld));
+  BlasRoutine{"cblas_sgemm", cblas_sgemm}(CblasColMajor, blas_transpose(transpose), CblasNoTrans,
+                                          blas_int(c.rows), blas_int(c.columns), blas_int(b.rows),
+                                          alpha, a.data, blas_int(a.ld), b.data, blas_int(b.ld),
+                                          1.0f, c.data, blas_int(c.ld));
 }
 
 void multiply_add(double alpha, MatrixView<const double> a, MatrixView<const double> b,
                   MatrixView<double> c, Transpose transpose) {
   if (c.empty() || b.rows == 0) return;
-  cblas_dgemm(CblasColMajor, blas_transpose(transpose), CblasNoTrans, blas_int(c.rows),
-              blas_int(c.columns), blas_int(b.rows), alpha, a.data, blas_int(a.ld), b.data,
-              blas_int(b.ld), 1.0, c.data, blas_int(c.ld));
+  BlasRoutine{"cblas_dgemm", cblas_dgemm}(CblasColMajor, blas_transpose(transpose), CblasNoTrans,
+                                          blas_int(c.rows), blas_int(c.columns), blas_int(b.rows),
+                                          alpha, a.data, blas_int(a.ld), b.data, blas_int(b.ld),
+                                          1.0, c.data, blas_int(c.ld));
 }
 
 void solve_triangle(Triangle triangle, Transpose transpose, MatrixView<const float> lu,
                     MatrixView<float> x) {
   if (x.empty()) return;
-  cblas_strsm(CblasColMajor, CblasLeft, blas_triangle(triangle), blas_transpose(transpose),
-              blas_diagonal(triangle), blas_int(x.rows), blas_int(x.columns), 1.0f, lu.data,
-              blas_int(lu.ld), x.data, blas_int(x.ld));
+  BlasRoutine{"cblas_strsm", cblas_strsm}(CblasColMajor, CblasLeft, blas_triangle(triangle),
+                                          blas_transpose(transpose), blas_diagonal(triangle),
+                                          blas_int(x.rows), blas_int(x.columns), 1.0f, lu.data,
+                                          blas_int(lu.ld), x.data, blas_int(x.ld));
 }
 
 void solve_triangle(Triangle triangle, Transpose transpose, MatrixView<const double> lu,
                     MatrixView<double> x) {
   if (x.empty()) return;
-  cblas_dtrsm(CblasColMajor, CblasLeft, blas_triangle(triangle), blas_transpose(transpose),
-              blas_diagonal(triangle), blas_int(x.rows), blas_int(x.columns), 1.0, lu.data,
-              blas_int(lu.ld), x.data, blas_int(x.ld));
+  BlasRoutine{"cblas_dtrsm", cblas_dtrsm}(CblasColMajor, CblasLeft, blas_triangle(triangle),
+                                          blas_transpose(transpose), blas_diagonal(triangle),
+                                          blas_int(x.rows), blas_int(x.columns), 1.0, lu.data,
+                                          blas_int(lu.ld), x.data, blas_int(x.ld));
 }
 
 namespace {
@@ -114,16 +119,18 @@ void add_complex(T alpha, MatrixView<const std::complex<T>> a, MatrixView<const 
 void solve_by_blas(Triangle triangle, Transpose transpose, MatrixView<const std::complex<float>> lu,
                    MatrixView<std::complex<float>> x) {
   const std::complex<float> one = 1;
-  cblas_ctrsm(CblasColMajor, CblasLeft, blas_triangle(triangle), blas_adjoint(transpose),
-              blas_diagonal(triangle), blas_int(x.rows), blas_int(x.columns), &one, lu.data,
-              blas_int(lu.ld), x.data, blas_int(x.ld));
+  BlasRoutine{"cblas_ctrsm", cblas_ctrsm}(CblasColMajor, CblasLeft, blas_triangle(triangle),
+                                          blas_adjoint(transpose), blas_diagonal(triangle),
+                                          blas_int(x.rows), blas_int(x.columns), &one, lu.data,
+                                          blas_int(lu.ld), x.data, blas_int(x.ld));
 }
 void solve_by_blas(Triangle triangle, Transpose transpose,
                    MatrixView<const std::complex<double>> lu, MatrixView<std::complex<double>> x) {
   const std::complex<double> one = 1;
-  cblas_ztrsm(CblasColMajor, CblasLeft, blas_triangle(triangle), blas_adjoint(transpose),
-              blas_diagonal(triangle), blas_int(x.rows), blas_int(x.columns), &one, lu.data,
-              blas_int(lu.ld), x.data, blas_int(x.ld));
+  BlasRoutine{"cblas_ztrsm", cblas_ztrsm}(CblasColMajor, CblasLeft, blas_triangle(triangle),
+                                          blas_adjoint(transpose), blas_diagonal(triangle),
+                                          blas_int(x.rows), blas_int(x.columns), &one, lu.data,
+                                          blas_int(lu.ld), x.data, blas_int(x.ld));
 }
 
 // Splits the triangle into halves, so that most of the work is real products.
