@@ -54,7 +54,8 @@ std::optional<std::string> better_kernels() {
 /// have better ones. Returns if there is nothing to correct, or this is the restarted program.
 void correct_blas_kernels(char** argv) {
   if (std::getenv(blas_variable) != nullptr) return;  // set by the user, or before the restart
-  if (std::getenv("LUPINE_BLAS") != nullptr) return;  // OpenBLAS is hardly called
+  const char* const other = std::getenv("LUPINE_BLAS");
+  if (other != nullptr && *other != '\0') return;  // OpenBLAS is hardly called
   const std::optional<std::string> kernels = better_kernels();
   if (!kernels) return;
   ::setenv(uncorrected_variable, blas_description().c_str(), 1);
