@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "app/command_options.hpp"
 #include "app/man_page.hpp"
@@ -56,11 +57,9 @@ Options predicted_words(Options options, Arguments& a, bool searches = true) {
   return with_progress(std::move(options), a);
 }
 
-}  // namespace
-
-std::vector<CommandWords> command_table(Arguments& a) {
+std::vector<CommandWords> run_commands(Arguments& a) {
   SolveArguments& solve = a.solve;
-  std::vector<CommandWords> all{
+  return {
       {"solve",
        Command::solve,
        "Solve a system of your own, A x = b",
@@ -92,7 +91,11 @@ std::vector<CommandWords> command_table(Arguments& a) {
        Command::check,
        "Check all nodes of a job, and name those that stand out",
        {},
-       with_progress(check_options(a), a)},
+       with_progress(check_options(a), a)}};
+}
+
+std::vector<CommandWords> predict_commands(Arguments& a) {
+  return {
       {"predict",
        Command::calibrate,
        "Predict a run on a machine that is not here",
@@ -109,30 +112,46 @@ std::vector<CommandWords> command_table(Arguments& a) {
        Command::bench,
        "Predict both, and compare them",
        {},
-       predicted_words(bench_options(a), a, false)},
-      {"info", Command::info, "What Lupine finds on this node", {}, {}, false},
-      {"verify",
-       Command::verify,
-       "Check a folder of bench --submission: scores, residuals, rules",
-       {{"FOLDER", "Folder of the submission", &a.submission, {}, true}},
-       {},
-       false},
-      {"examples", Command::print, "Command lines to paste", {}, {}, false},
-      {"completion",
-       Command::print,
-       "Print the completions of options and values for a shell",
-       {{"SHELL", "Shell", &a.topic, {"bash", "zsh"}, true}},
-       {},
-       false}};
-  std::vector<std::string> names;
-  for (const CommandWords& one : all) names.push_back(page_of(one));
-  names.emplace_back("man");
-  all.push_back({"man",
-                 Command::print,
-                 "Print a man page, for man -l",
-                 {{"COMMAND", "Command (default: an overview)", &a.topic, std::move(names)}},
-                 {},
-                 false});
+       predicted_words(bench_options(a), a, false)}};
+}
+
+std::vector<CommandWords> other_commands(Arguments& a) {
+  return {{"info", Command::info, "What Lupine finds on this node", {}, {}, false},
+          {"verify",
+           Command::verify,
+           "Check a folder of bench --submission: scores, residuals, rules",
+           {{"FOLDER", "Folder of the submission", &a.submission, {}, true}},
+           {},
+           false},
+          {"examples", Command::print, "Command lines to paste", {}, {}, false},
+          {"completion",
+           Command::print,
+           "Print the completions of options and values for a shell",
+           {{"SHELL", "Shell", &a.topic, {"bash", "zsh"}, true}},
+           {},
+           false}};
+}
+
+CommandWords man_command(const std::vector<CommandWords>& others, Arguments& a) {
+  std::vector<std::string> pages;
+  pages.reserve(others.size() + 1);
+  for (const CommandWords& one : others) pages.push_back(page_of(one));
+  pages.emplace_back("man");
+  return {"man",
+          Command::print,
+          "Print a man page, for man -l",
+          {{"COMMAND", "Command (default: an overview)", &a.topic, std::move(pages)}},
+          {},
+          false};
+}
+
+}  // namespace
+
+std::vector<CommandWords> command_table(Arguments& a) {
+  std::vector<CommandWords> all = run_commands(a);
+  std::ranges::move(predict_commands(a), std::back_inserter(all));
+  std::ranges::move(other_commands(a), std::back_inserter(all));
+  all.push_back(man_command(all, a));
   return all;
 }
 

@@ -24,6 +24,7 @@ std::vector<const CommandWords*> commands_behind(const Table& table, const std::
 
 std::string words_of(const std::vector<const CommandWords*>& commands) {
   std::vector<std::string> words;
+  words.reserve(commands.size());
   for (const CommandWords* one : commands) words.push_back(one->word());
   return fmt::format("{}", fmt::join(words, " "));
 }
